@@ -1,0 +1,45 @@
+"""How the tests of this folder are found and run.  See ../README.md."""
+
+import os
+
+import lit.formats
+
+config.name = "glow"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".gir", ".test", ".onnxtxt"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+
+# The tools by their bare names: ours, then FileCheck, not, count, split-file.
+config.environment["PATH"] = config.path + ":" + os.environ["PATH"]
+
+# Tests must not depend on where or when they run.
+config.environment["LC_ALL"] = "C.UTF-8"
+config.environment.pop("GLOW_PLUGINS", None)
+
+# Data too large or too foreign to be kept here; tests that read it say
+# `REQUIRES: shared-data`.
+data = os.path.normpath(os.path.join(config.source_root, "..", "shared", "data"))
+config.available_features.update(config.features)
+if os.path.isdir(data):
+    config.available_features.add("shared-data")
+
+if "address" in config.features:
+    config.environment.setdefault(
+        "ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1"
+    )
+    config.environment["LSAN_OPTIONS"] = "report_objects=1"
+if "undefined" in config.features:
+    config.environment.setdefault(
+        "UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1"
+    )
+
+config.substitutions += [
+    ("%{data}", data),
+    ("%{src}", config.source_root),
+    ("%{build}", config.build_root),
+    ("%{python}", config.python),
+    ("%{cc}", config.cc),
+    ("%{cxx}", config.cxx),
+    ("%{libglow}", config.libglow),
+]

@@ -1,0 +1,89 @@
+"""Fails on an #include that ARCHITECTURE.md forbids.
+
+    includes.py TREE
+
+    ir/base <- ir <- {passes, lower, irgen, codegen} <- tools
+
+Every folder may include the public headers; the four in the middle see each
+other only through these.  A pass and a lowering rule see nothing private at
+all, so that a plugin can do whatever they do.
+"""
+
+import re
+import sys
+
+import sources
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+MIDDLE = ("passes", "lower", "irgen", "codegen")
+PLUGIN_LIKE = ("passes/graph", "passes/program", "lower")
+
+# What a foreign header is called, and the one place that may know it.
+FOREIGN = (
+    (re.compile(r"llvm-c?/"), "codegen/cpu"),
+    (re.compile(r"protobuf-c/|google/protobuf|.*\.pb-c\.h$"), "tools/glow-translate"),
+    (re.compile(r"cmocka\.h"), "test/unit"),
+)
+
+
+def under(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def target_of(root, source, name):
+    """Returns what `name` means in `source`: a path in the tree, or None."""
+    for base in (source.parent, root, root / "include"):
+        path = (base / name).resolve()
+        if path.is_file() and path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return None
+
+
+def complaint(source, target):
+    """Returns why `source` may not include `target`, or None."""
+    if under(target, "include"):
+        return None
+    if under(source, "include"):
+        return "a public header includes only public headers"
+    for folder in PLUGIN_LIKE:
+        if under(source, folder) and not under(target, folder):
+            return f"{folder} includes only public headers and its own"
+    if under(source, "ir/base"):
+        return None if under(target, "ir/base") else "ir/base knows only itself"
+    if under(source, "ir"):
+        return None if under(target, "ir") else "ir knows only itself"
+    for folder in MIDDLE:
+        if under(source, folder):
+            ok = under(target, folder) or under(target, "ir")
+            return None if ok else f"{folder} sees its peers by public headers"
+    own = "/".join(source.split("/")[:2])
+    shared = target.count("/") == 1 or under(target, "tools/common")
+    if under(target, "tools") and not under(target, own) and not shared:
+        return "a tool does not see into another"
+    return None
+
+
+def main(root):
+    bad = 0
+    for path in sources.files(root):
+        source = path.as_posix()
+        for number, line in sources.lines_without_comments(root / path):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            quote, name = match.groups()
+            why = None
+            for pattern, owner in FOREIGN:
+                if pattern.match(name) and not under(source, owner):
+                    why = f"only {owner} knows {name}"
+            target = target_of(root, root / path, name)
+            if target and not why:
+                why = complaint(source, target)
+            if why:
+                print(f'{source}:{number}: error: "{name}": {why}')
+                bad += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sources.root_of(sys.argv[1])))
