@@ -1,0 +1,75 @@
+/*
+ * Backends: what runs a function, in process or as files.
+ */
+
+#ifndef GLOW_BACKEND_H
+#define GLOW_BACKEND_H
+
+#include "glow/eval.h"
+
+GLOW_BEGIN
+
+typedef struct glow_backend glow_backend;
+typedef struct glow_executable glow_executable;
+
+/* Does the backend take this node as it is? */
+typedef enum glow_takes {
+    GLOW_TAKES,
+    GLOW_TAKES_LOWERED, /* leave it to -lower */
+    GLOW_TAKES_NOT,     /* `why` says why */
+} glow_takes;
+
+/* What to compile for; zero: this machine. */
+typedef struct glow_target_options {
+    const char *triple;   /* "x86_64-linux-gnu"; NULL: the host's */
+    const char *cpu;      /* NULL: "native" */
+    const char *features; /* "+avx2,-avx512f"; NULL: the CPU's */
+    bool debug;           /* line tables that name the .gir file */
+} glow_target_options;
+
+typedef enum glow_emit {
+    GLOW_EMIT_OBJECT,
+    GLOW_EMIT_ASM,
+    GLOW_EMIT_LLVM,
+    GLOW_EMIT_BUNDLE, /* object, header, weights */
+} glow_emit;
+
+typedef struct glow_code_sizes {
+    int64_t constants; /* bytes of each of the three regions */
+    int64_t placeholders;
+    int64_t activations;
+    int64_t code;
+} glow_code_sizes;
+
+struct glow_backend {
+    const char *name; /* "interp", "cpu" */
+    const char *summary;
+    /* `*why` is set, to text in `a` or constant, unless it takes the node. */
+    glow_takes (*takes)(const glow_node *n, glow_arena *a, const char **why);
+    /* The level that `load` and `emit` want. */
+    int level; /* glow_level */
+    /*
+     * Makes `f` runnable.  The module must stay as it is until unload.  NULL
+     * after a report.
+     */
+    glow_executable *(*load)(glow_func *f, const glow_target_options *t);
+    bool (*run)(glow_executable *x, const glow_binding *bindings, int count);
+    /* As run, with the time of each node: trace as in glow_eval_options. */
+    bool (*profile)(glow_executable *x, const glow_binding *bindings, int count,
+                    const glow_eval_options *options);
+    glow_code_sizes (*sizes)(const glow_executable *x);
+    void (*unload)(glow_executable *x);
+    /* Files from a placed program; NULL if the backend makes none. */
+    bool (*emit)(glow_func *f, glow_emit what, const glow_target_options *t,
+                 const char *path);
+};
+
+GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);
+GLOW_API const glow_backend *glow_find_backend(const glow_context *ctx,
+                                               const char *name);
+GLOW_API const glow_backend *const *
+glow_all_backends(const glow_context *ctx, size_t *count);
+
+GLOW_END
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Running a function on tensors, by the `eval` of its operators: slow, and the
+ * meaning that everything else is held against.
+ *
+ * Graphs and programs run alike, at any stage.  In programs each buffer starts
+ * poisoned; reading bytes that were never written is an error (E0501) that
+ * names the instruction and the buffer.
+ */
+
+#ifndef GLOW_EVAL_H
+#define GLOW_EVAL_H
+
+#include "glow/graph.h"
+
+GLOW_BEGIN
+
+/* A placeholder of the module and its tensor: read, written, or both. */
+typedef struct glow_binding {
+    const glow_storage *storage;
+    glow_tensor *tensor;
+} glow_binding;
+
+/* Results by content, so that equal work is done once; see glow_memo_new. */
+typedef struct glow_memo glow_memo;
+
+typedef struct glow_eval_options {
+    bool shadow;     /* float kinds are computed and kept as float64 */
+    glow_memo *memo; /* or NULL */
+    /* Called after each node with its results; NULL: none. */
+    void (*trace)(void *user, const glow_node *n, glow_tensor *const out[],
+                  double seconds);
+    void *user;
+} glow_eval_options;
+
+/*
+ * Runs `f`.  Every placeholder that it reads or writes must be bound, dense,
+ * with the placeholder's type (in a shadow run with float64 where that has a
+ * float kind).  False after a report; written tensors then hold anything.
+ */
+GLOW_API bool glow_eval(glow_func *f, const glow_binding *bindings, int count,
+                        const glow_eval_options *options);
+
+/* Runs one node on tensors; see glow_eval_fn. */
+GLOW_API bool glow_eval_node(const glow_node *n, glow_tensor *const in[],
+                             glow_tensor *const out[], glow_arena *scratch);
+
+/*
+ * Keeps the results of nodes by operator, attributes and the contents of their
+ * operands, at most `bytes` of them, the oldest going first.  Before and after a
+ * pass most nodes are the same: running both then costs little more than one.
+ */
+GLOW_API glow_memo *glow_memo_new(size_t bytes);
+GLOW_API void glow_memo_free(glow_memo *m);
+
+/* Which placeholders `f` reads before it writes them, and which it writes. */
+GLOW_API bool glow_func_reads(const glow_func *f, const glow_storage *s);
+GLOW_API bool glow_func_writes(const glow_func *f, const glow_storage *s);
+
+/* Inputs of tests, the same on every machine. */
+typedef enum glow_fill {
+    GLOW_FILL_ZERO,
+    GLOW_FILL_RAMP,    /* i / n for float kinds; i modulo the range for ints */
+    GLOW_FILL_RANDOM,  /* uniform in [-1, 1); small integers for int kinds */
+    GLOW_FILL_SMALL,   /* integers in [-4, 4]: float sums are exact */
+    GLOW_FILL_SPECIAL, /* zeros of both signs, denormals, infinities, NaN, the
+                          largest and smallest, among random ones */
+} glow_fill;
+GLOW_API void glow_tensor_fill(const glow_tensor *t, glow_fill how,
+                               uint64_t seed);
+
+GLOW_END
+
+#endif

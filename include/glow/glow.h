@@ -1,0 +1,13 @@
+/* All public headers, for users outside the tree. */
+
+#ifndef GLOW_GLOW_H
+#define GLOW_GLOW_H
+
+#include "glow/backend.h"
+#include "glow/file.h"
+#include "glow/ops.h"
+#include "glow/pipeline.h"
+#include "glow/plugin.h"
+#include "glow/text.h"
+
+#endif

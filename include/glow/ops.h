@@ -1,0 +1,304 @@
+/*
+ * The operators, as passes see them: for each, the struct of its attributes and
+ * the definition that a node's `op` points to.  What an operator means is in
+ * the definition: see ir/ops, or the page that `glow-opt -list-ops` prints.
+ *
+ * Shapes are written as [N, H, W, C].  Convolution and pooling take one to
+ * three spatial axes between batch and channels: [N, W, C] to [N, T, H, W, C].
+ */
+
+#ifndef GLOW_OPS_H
+#define GLOW_OPS_H
+
+#include "glow/graph.h"
+
+GLOW_BEGIN
+
+/* One operand, element by element: ir/ops/unary.c. */
+
+extern GLOW_API const glow_op glow_op_abs;
+extern GLOW_API const glow_op glow_op_ceil;
+extern GLOW_API const glow_op glow_op_cos;
+extern GLOW_API const glow_op glow_op_erf;
+extern GLOW_API const glow_op glow_op_exp;
+extern GLOW_API const glow_op glow_op_floor;
+extern GLOW_API const glow_op glow_op_log;
+extern GLOW_API const glow_op glow_op_neg;
+extern GLOW_API const glow_op glow_op_not;
+extern GLOW_API const glow_op glow_op_relu;
+extern GLOW_API const glow_op glow_op_round;
+extern GLOW_API const glow_op glow_op_sigmoid;
+extern GLOW_API const glow_op glow_op_sin;
+extern GLOW_API const glow_op glow_op_sqrt;
+extern GLOW_API const glow_op glow_op_tanh;
+
+/* Copies: what Save becomes in a program. */
+extern GLOW_API const glow_op glow_op_copy;
+
+/* The element kind of the stated result; ir/ops/convert.c. */
+extern GLOW_API const glow_op glow_op_convertto;
+
+/* Activations that can be said in simpler ones: ir/ops/activation.c. */
+
+typedef struct glow_clip {
+    float min;
+    float max;
+} glow_clip;
+
+typedef struct glow_gelu {
+    int approximate; /* GLOW_GELU_ERF, GLOW_GELU_TANH */
+} glow_gelu;
+enum { GLOW_GELU_ERF, GLOW_GELU_TANH };
+
+typedef struct glow_hardsigmoid {
+    float alpha;
+    float beta;
+} glow_hardsigmoid;
+
+typedef struct glow_leakyrelu {
+    float alpha;
+} glow_leakyrelu;
+
+extern GLOW_API const glow_op glow_op_clip;
+extern GLOW_API const glow_op glow_op_gelu;
+extern GLOW_API const glow_op glow_op_hardsigmoid;
+extern GLOW_API const glow_op glow_op_hardswish;
+extern GLOW_API const glow_op glow_op_leakyrelu;
+extern GLOW_API const glow_op glow_op_prelu; /* Slope has Input's shape */
+
+/* Two or three operands of one shape, element by element: ir/ops/binary.c. */
+
+extern GLOW_API const glow_op glow_op_add;
+extern GLOW_API const glow_op glow_op_and;
+extern GLOW_API const glow_op glow_op_cmpeq;
+extern GLOW_API const glow_op glow_op_cmplt;
+extern GLOW_API const glow_op glow_op_cmplte;
+extern GLOW_API const glow_op glow_op_cmpneq;
+extern GLOW_API const glow_op glow_op_div;
+extern GLOW_API const glow_op glow_op_max;
+extern GLOW_API const glow_op glow_op_min;
+extern GLOW_API const glow_op glow_op_mul;
+extern GLOW_API const glow_op glow_op_or;
+extern GLOW_API const glow_op glow_op_pow;
+extern GLOW_API const glow_op glow_op_select; /* Cond, LHS, RHS */
+extern GLOW_API const glow_op glow_op_sub;
+extern GLOW_API const glow_op glow_op_xor;
+
+/* Layout: ir/ops/layout.c, slice.c, gather.c. */
+
+typedef struct glow_transpose {
+    glow_dims shuffle;
+} glow_transpose;
+
+typedef struct glow_reshape {
+    glow_dims dims;
+} glow_reshape;
+
+typedef struct glow_concat {
+    int dim;
+} glow_concat;
+
+typedef struct glow_slice { /* Result is stated: its shape is the size */
+    glow_dims start;
+    glow_dims steps; /* default rank 0: all 1; may be negative, never 0 */
+} glow_slice;
+
+typedef struct glow_inserttensor { /* Small into Big, Count times on Axis */
+    glow_dims start;
+    int64_t count;
+    int axis;
+} glow_inserttensor;
+
+typedef struct glow_pad {
+    int mode;
+    glow_ints pads; /* all starts, then all ends; negative ones crop */
+    float value;
+} glow_pad;
+enum { GLOW_PAD_CONSTANT, GLOW_PAD_REFLECT, GLOW_PAD_EDGE };
+
+typedef struct glow_tile {
+    int64_t count;
+    int axis;
+} glow_tile;
+
+typedef struct glow_broadcast { /* Input's axis i is TargetDim's Axis + i */
+    int axis;
+    glow_dims target_dim;
+} glow_broadcast;
+
+typedef struct glow_gather {
+    int axis;
+    int batch_dims; /* default 0 */
+} glow_gather;
+
+typedef struct glow_splat { /* Result is stated */
+    float value;
+} glow_splat;
+
+extern GLOW_API const glow_op glow_op_broadcast;
+extern GLOW_API const glow_op glow_op_concat;
+extern GLOW_API const glow_op glow_op_gather;
+extern GLOW_API const glow_op glow_op_inserttensor;
+extern GLOW_API const glow_op glow_op_pad;
+extern GLOW_API const glow_op glow_op_reshape;
+extern GLOW_API const glow_op glow_op_slice;
+extern GLOW_API const glow_op glow_op_splat;
+extern GLOW_API const glow_op glow_op_tile;
+extern GLOW_API const glow_op glow_op_transpose;
+
+/* Reductions: ir/ops/reduce.c.  The reduced axes are gone from the result. */
+
+typedef struct glow_reduce {
+    glow_dims axes; /* ascending */
+} glow_reduce;
+typedef glow_reduce glow_batchedreduceadd;
+typedef glow_reduce glow_batchedreducemax;
+typedef glow_reduce glow_batchedreducemean;
+typedef glow_reduce glow_batchedreducemin;
+typedef glow_reduce glow_batchedreduceprod;
+
+extern GLOW_API const glow_op glow_op_batchedreduceadd;
+extern GLOW_API const glow_op glow_op_batchedreducemax;
+extern GLOW_API const glow_op glow_op_batchedreducemean;
+extern GLOW_API const glow_op glow_op_batchedreducemin;
+extern GLOW_API const glow_op glow_op_batchedreduceprod;
+
+typedef struct glow_argmax { /* Result: index64 */
+    int axis;
+    bool keep_dims;
+    bool select_last; /* default false: the first of equal ones */
+} glow_argmax;
+typedef glow_argmax glow_argmin;
+
+typedef struct glow_topk { /* along the last axis, sorted; ties: least index */
+    int64_t k;
+    bool smallest; /* default false */
+} glow_topk;
+
+extern GLOW_API const glow_op glow_op_argmax;
+extern GLOW_API const glow_op glow_op_argmin;
+extern GLOW_API const glow_op glow_op_topk; /* Values, Indices: index64 */
+
+/* Matrix products: ir/ops/matmul.c. */
+
+typedef struct glow_fullyconnected { /* axes from Axis on are flattened */
+    int axis;
+} glow_fullyconnected;
+
+typedef struct glow_gemm {
+    float alpha;
+    float beta;
+    bool transpose_a;
+    bool transpose_b;
+} glow_gemm;
+
+extern GLOW_API const glow_op glow_op_batchedadd;  /* Batch, Slice */
+extern GLOW_API const glow_op glow_op_batchmatmul; /* [B,M,K] [B,K,N] */
+extern GLOW_API const glow_op glow_op_fullyconnected;
+extern GLOW_API const glow_op glow_op_gemm; /* A, B, C (optional, [M,N]) */
+extern GLOW_API const glow_op glow_op_matmul; /* [M,K] [K,N] */
+
+/* Convolution: ir/ops/conv.c. */
+
+typedef struct glow_convolution { /* Filter [O, kernel..., C / Group] */
+    glow_dims kernels;
+    glow_dims strides;
+    glow_dims pads; /* all starts, then all ends */
+    int64_t group;
+    glow_dims dilation; /* default rank 0: all 1 */
+} glow_convolution;
+
+typedef struct glow_convtranspose { /* Filter [C, kernel..., O / Group] */
+    glow_dims kernels;
+    glow_dims strides;
+    glow_dims pads;
+    int64_t group;
+    glow_dims dilation;       /* default rank 0: all 1 */
+    glow_dims output_padding; /* default rank 0: all 0 */
+} glow_convtranspose;
+
+extern GLOW_API const glow_op glow_op_convolution;   /* Input, Filter, Bias? */
+extern GLOW_API const glow_op glow_op_convtranspose; /* the same */
+
+/* Pooling: ir/ops/pool.c. */
+
+typedef struct glow_maxpool {
+    glow_dims kernels;
+    glow_dims strides;
+    glow_dims pads;
+    glow_dims dilation; /* default rank 0: all 1 */
+    bool ceil_mode;     /* default false */
+} glow_maxpool;
+typedef glow_maxpool glow_maxpoolwithargmax;
+
+typedef struct glow_avgpool {
+    glow_dims kernels;
+    glow_dims strides;
+    glow_dims pads;
+    glow_dims dilation; /* default rank 0: all 1 */
+    bool ceil_mode;     /* default false */
+    bool count_include_pads;
+} glow_avgpool;
+
+extern GLOW_API const glow_op glow_op_avgpool;
+extern GLOW_API const glow_op glow_op_maxpool;
+extern GLOW_API const glow_op glow_op_maxpoolwithargmax; /* Result, Argmax */
+
+/* Normalization: ir/ops/norm.c, softmax.c. */
+
+typedef struct glow_batchnormalization { /* Input, Scale, Bias, Mean, Var */
+    int channel_idx;
+    float epsilon;
+} glow_batchnormalization;
+
+typedef struct glow_layernormalization { /* axes from Axis on; Scale?, Bias? */
+    int axis;
+    float epsilon;
+} glow_layernormalization;
+
+typedef struct glow_localresponsenormalization { /* over the last axis */
+    int64_t half_window_size;
+    float alpha;
+    float beta;
+    float k;
+} glow_localresponsenormalization;
+
+typedef struct glow_softmax {
+    int axis;
+} glow_softmax;
+typedef glow_softmax glow_logsoftmax;
+
+extern GLOW_API const glow_op glow_op_batchnormalization;
+extern GLOW_API const glow_op glow_op_layernormalization;
+extern GLOW_API const glow_op glow_op_localresponsenormalization;
+extern GLOW_API const glow_op glow_op_logsoftmax;
+extern GLOW_API const glow_op glow_op_softmax;
+
+/* Resizing: ir/ops/resize.c.  The result is stated: its shape is the size. */
+
+typedef struct glow_resize {
+    glow_floats scale; /* per axis: out / in, as the model gives it */
+    int coordinates;   /* GLOW_COORD_... : from result to input */
+    int rounding;      /* GLOW_ROUND_... : nearest only */
+} glow_resize;
+typedef glow_resize glow_resizenearest;
+typedef glow_resize glow_resizebilinear; /* two axes of any rank change */
+enum {
+    GLOW_COORD_ASYMMETRIC, /* the default, and Glow's */
+    GLOW_COORD_HALF_PIXEL,
+    GLOW_COORD_PYTORCH_HALF_PIXEL,
+    GLOW_COORD_ALIGN_CORNERS,
+};
+enum {
+    GLOW_ROUND_FLOOR, /* the default, and Glow's */
+    GLOW_ROUND_CEIL,
+    GLOW_ROUND_PREFER_FLOOR,
+    GLOW_ROUND_PREFER_CEIL,
+};
+
+extern GLOW_API const glow_op glow_op_resizebilinear;
+extern GLOW_API const glow_op glow_op_resizenearest;
+
+GLOW_END
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * Passes: one constant each, and what a running pass may call.
+ */
+
+#ifndef GLOW_PASS_H
+#define GLOW_PASS_H
+
+#include "glow/build.h"
+
+GLOW_BEGIN
+
+typedef struct glow_pass glow_pass;
+typedef struct glow_pass_run glow_pass_run;
+
+/* What a function is, and becomes: the types of the pipeline. */
+typedef enum glow_level {
+    GLOW_ANY,       /* graphs and programs alike */
+    GLOW_GRAPH,     /* a graph, scheduled or not */
+    GLOW_SCHEDULED, /* a graph whose order is the schedule */
+    GLOW_PROGRAM,   /* a program, placed or not */
+    GLOW_PLACED,    /* a program whose buffers all have a place */
+} glow_level;
+
+/* What a pass keeps of the meaning; -verify-semantics holds it to that. */
+typedef enum glow_preserves {
+    GLOW_EXACT,     /* every output, bit for bit */
+    GLOW_REASSOC,   /* up to the order of roundings: judged by a float64 run */
+    GLOW_PRECISION, /* up to the precision of a narrower element kind */
+    GLOW_CHANGES,   /* not kept: `why` says so */
+} glow_preserves;
+
+typedef enum glow_result {
+    GLOW_UNCHANGED,
+    GLOW_CHANGED,
+    GLOW_FAILED, /* after a report */
+} glow_result;
+
+struct glow_pass {
+    const char *name;    /* "fold-transpose", "acme.fuse" */
+    const char *summary; /* a line */
+    glow_level level;    /* what it takes */
+    glow_level makes;    /* what it leaves; GLOW_ANY: what it took */
+    bool unplaces;       /* programs: places are dropped by it */
+    glow_preserves preserves;
+    const char *why;       /* for GLOW_CHANGES */
+    const glow_op *lowers; /* the composite operator that it expands */
+    glow_field options[GLOW_MAX_FIELDS]; /* all with defaults */
+    const void *defaults;                /* a whole options struct */
+    glow_result (*run)(glow_pass_run *run, glow_func *f);
+    /* Instead of run: passes over whole modules. */
+    glow_result (*run_module)(glow_pass_run *run, glow_module *m);
+    const char *doc;    /* Markdown: before, after, why; may be NULL */
+    const char *source; /* of the algorithm, or NULL */
+};
+
+GLOW_API glow_schema glow_pass_schema(const glow_pass *p);
+
+/* What a run knows. */
+
+GLOW_API glow_context *glow_run_context(const glow_pass_run *run);
+GLOW_API const glow_pass *glow_run_pass(const glow_pass_run *run);
+/* The options struct, as written or by default. */
+GLOW_API const void *glow_run_options(const glow_pass_run *run);
+/* Scratch, emptied after the pass. */
+GLOW_API glow_arena *glow_run_scratch(const glow_pass_run *run);
+/* Adds to a counter that -stats prints; names live for ever. */
+GLOW_API void glow_run_count(glow_pass_run *run, const char *counter,
+                             int64_t by);
+/* A fact for the user, printed under -v: "peak 12345 bytes, bound 12345". */
+GLOW_API void glow_run_note(glow_pass_run *run, const char *fmt, ...)
+    GLOW_PRINTF(2, 3);
+/*
+ * True if one more rewrite may be done: counts it, for -rewrite-limit.
+ * glow_rewrite asks by itself; other passes ask before each change that stands
+ * alone.
+ */
+GLOW_API bool glow_run_may_rewrite(glow_pass_run *run);
+/* The backend that the pipeline is for (-backend=), or NULL. */
+struct glow_backend;
+GLOW_API const struct glow_backend *glow_run_backend(const glow_pass_run *run);
+
+/* The rewrite driver. */
+
+/*
+ * Returns the value to use instead of node `n`'s only result; or, after
+ * building what replaces it, glow_keep_rewritten(n) where `n` itself was
+ * changed in place or its results were replaced by the callback; or NULL to
+ * leave `n` alone.
+ */
+typedef glow_value *(*glow_rewrite_fn)(glow_builder *b, glow_node *n);
+
+/*
+ * Offers each node whose operator is `op` (NULL: any) to `fn`, in order, the
+ * builder standing at it.  A value that comes back takes the node's place: its
+ * users, its name if the value is new, its location joined in.  Nodes that
+ * nobody uses afterwards are erased, and users of what changed are offered
+ * again until nothing changes.  A replacement of another type is a bug of the
+ * pass and reported as E0401.
+ */
+GLOW_API glow_result glow_rewrite(glow_pass_run *run, glow_func *f,
+                                  const glow_op *op, glow_rewrite_fn fn);
+/* The value that says `n` was dealt with; see glow_rewrite_fn. */
+GLOW_API glow_value *glow_keep_rewritten(glow_node *n);
+
+/*
+ * Replaces result `i` of node `n` from within a rewrite_fn, for nodes with
+ * several results.
+ */
+GLOW_API void glow_builder_replace(glow_builder *b, glow_node *n, int i,
+                                   glow_value *with);
+
+/* Erases, backwards, pure nodes without users; returns how many. */
+GLOW_API int glow_erase_unused(glow_func *f);
+
+/* The registry, as that of operators. */
+
+GLOW_API bool glow_register_pass(glow_context *ctx, const glow_pass *p);
+GLOW_API const glow_pass *glow_find_pass(const glow_context *ctx,
+                                         const char *name);
+GLOW_API const glow_pass *const *glow_all_passes(const glow_context *ctx,
+                                                 size_t *count);
+
+GLOW_END
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * Pipelines: passes in a row, as text, as data, and run.
+ *
+ *     optimize,lower,fixpoint<max=8>(fold-transpose,dce),@main(cse),alloc
+ */
+
+#ifndef GLOW_PIPELINE_H
+#define GLOW_PIPELINE_H
+
+#include "glow/pass.h"
+
+GLOW_BEGIN
+
+/* A pipeline with a name, as data: each entry with its reason. */
+typedef struct glow_pipeline_entry {
+    const char *text; /* a pass or any pipeline text: "tile<rows=32>" */
+    const char *reason;
+} glow_pipeline_entry;
+
+typedef struct glow_named_pipeline {
+    const char *name; /* "optimize", "O2" */
+    const char *summary;
+    const glow_pipeline_entry *entries; /* ended by a NULL text */
+} glow_named_pipeline;
+
+GLOW_API const glow_named_pipeline *glow_find_pipeline(const char *name);
+/* All of them, ended by a NULL name. */
+GLOW_API const glow_named_pipeline *const *glow_all_pipelines(void);
+
+typedef struct glow_pipeline glow_pipeline;
+
+/*
+ * Parses `source`, whose errors are shown in it with a caret.  NULL after a
+ * report.  Lives in `a`.
+ */
+GLOW_API glow_pipeline *glow_pipeline_parse(glow_context *ctx, glow_arena *a,
+                                            const glow_source *source);
+/* Canonical text, named pipelines expanded; parses to the same pipeline. */
+GLOW_API void glow_pipeline_print(glow_buf *b, const glow_pipeline *p);
+
+/* Called around each pass; any may be NULL. */
+typedef struct glow_instrument {
+    void *user;
+    /* False skips the pass (-disable-pass). */
+    bool (*before)(void *user, const glow_pass *p, glow_module *m,
+                   glow_func *f, int number);
+    /* False stops the pipeline with a failure. */
+    bool (*after)(void *user, const glow_pass *p, glow_module *m, glow_func *f,
+                  int number, glow_result result, double seconds);
+    /* A note of glow_run_note. */
+    void (*note)(void *user, const glow_pass *p, const char *text);
+    /* The manager takes a step that was not written. */
+    void (*step)(void *user, const glow_pass *p, const glow_pass *needed_by);
+} glow_instrument;
+
+typedef struct glow_pipeline_options {
+    bool verify_each; /* verify what each pass leaves */
+    const struct glow_backend *backend;
+    const glow_instrument *instruments;
+    int n_instruments;
+    const char *limit_pass; /* -rewrite-limit=PASS:N; NULL: none */
+    int64_t limit;
+} glow_pipeline_options;
+
+/*
+ * Types the pipeline against what the functions of `m` are, adding the steps
+ * that are missing and that there is one way to take; refuses before anything
+ * runs, with a caret in the pipeline's text.  Then runs it.
+ */
+GLOW_API bool glow_pipeline_run(glow_pipeline *p, glow_module *m,
+                                const glow_pipeline_options *options);
+
+/* Counters of all runs in this context, by pass and name. */
+typedef void (*glow_stat_fn)(const char *pass, const char *counter,
+                             int64_t value, void *user);
+GLOW_API void glow_each_stat(glow_context *ctx, glow_stat_fn fn, void *user);
+
+GLOW_END
+
+#endif

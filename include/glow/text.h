@@ -1,0 +1,52 @@
+/*
+ * The text form of modules: see docs/gir.md.
+ */
+
+#ifndef GLOW_TEXT_H
+#define GLOW_TEXT_H
+
+#include "glow/graph.h"
+
+GLOW_BEGIN
+
+typedef struct glow_parse_options {
+    bool allow_unknown_ops;
+    bool allow_elided;
+    const char *folder; /* that weights paths are relative to; NULL: "." */
+    /* -weights ALIAS=PATH: pairs, ended by a NULL alias; or NULL. */
+    const char *const (*rebind)[2];
+} glow_parse_options;
+
+/*
+ * Parses and verifies.  Goes on after an error and reports all independent
+ * ones; then returns NULL.  `source` must outlive the module.
+ */
+GLOW_API glow_module *glow_parse(glow_context *ctx, const glow_source *source,
+                                 const glow_parse_options *options);
+
+typedef struct glow_print_options {
+    bool elide_constants; /* dumps: constants of over 16 elements show as
+                             elided(hash) */
+    bool all_attrs;       /* also those that have their default */
+    bool annotate_optypes; /* trailing comments: operand types */
+    bool annotate_opnames; /* `Name: %x` */
+    const char *only_func; /* this one alone, or NULL */
+} glow_print_options;
+
+/* NULL options: all false. */
+GLOW_API void glow_print(glow_buf *b, glow_module *m,
+                         const glow_print_options *options);
+/* One line, without indent and line end, as messages show it. */
+GLOW_API void glow_print_node(glow_buf *b, const glow_node *n,
+                              const glow_print_options *options);
+
+/*
+ * Writes constants of over `least` bytes to a safetensors file at `path` and
+ * makes them external under `alias`.  The file appears whole or not at all.
+ */
+GLOW_API bool glow_externalize(glow_module *m, const char *alias,
+                               const char *path, int64_t least);
+
+GLOW_END
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * Element kinds, shapes and types.
+ *
+ * A type is an element kind, for quantized kinds a scale and an offset, a shape
+ * and, for storage that is not dense, strides.  Types are interned in the
+ * context, so that two `const glow_type *` of one context are equal exactly if
+ * the pointers are.
+ */
+
+#ifndef GLOW_TYPE_H
+#define GLOW_TYPE_H
+
+#include "glow/base.h"
+
+GLOW_BEGIN
+
+#define GLOW_MAX_RANK 8
+
+typedef enum glow_kind {
+    GLOW_NO_KIND, /* no type stated */
+    GLOW_FLOAT,
+    GLOW_FLOAT16,
+    GLOW_BFLOAT16,
+    GLOW_FLOAT64,
+    GLOW_INT8Q, /* i8: quantized, real = scale * (q - offset) */
+    GLOW_UINT8Q,
+    GLOW_INT16Q,
+    GLOW_INT32Q,
+    GLOW_INT64Q,
+    GLOW_UINDEX8, /* the integers of Glow */
+    GLOW_INDEX32,
+    GLOW_INDEX64,
+    GLOW_INT8, /* the integers that only ONNX has */
+    GLOW_INT16,
+    GLOW_UINT16,
+    GLOW_UINT32,
+    GLOW_UINT64,
+    GLOW_BOOL,
+    GLOW_UINT8FUSED, /* rows that end in their own scale and offset */
+    GLOW_UINT8FUSEDFP16,
+    GLOW_UINT4FUSED,
+    GLOW_UINT4FUSEDFP16,
+    GLOW_KIND_COUNT
+} glow_kind;
+
+/* What can be said of a kind; see glow_kind_get. */
+typedef enum glow_kind_class {
+    GLOW_CLASS_FLOAT = 1,
+    GLOW_CLASS_INT = 2, /* plain integers, signed or not */
+    GLOW_CLASS_BOOL = 4,
+    GLOW_CLASS_QUANTIZED = 8,
+    GLOW_CLASS_FUSED = 16,
+} glow_kind_class;
+
+typedef struct glow_kind_info {
+    const char *name; /* as in the text form: "float", "i8", "index64" */
+    int bytes;        /* of one element (of one byte of a fused row) */
+    int bits;         /* of the value */
+    bool is_signed;
+    glow_kind_class klass;
+    const char *doc;
+} glow_kind_info;
+
+/* The row of `kind` in the one table of kinds. */
+GLOW_API const glow_kind_info *glow_kind_get(glow_kind kind);
+/* The kind named `name`, or GLOW_NO_KIND. */
+GLOW_API glow_kind glow_kind_named(const char *name);
+
+GLOW_API bool glow_is_float(glow_kind k);     /* float, 16, b16, 64 */
+GLOW_API bool glow_is_int(glow_kind k);       /* plain integers */
+GLOW_API bool glow_is_quantized(glow_kind k); /* with scale and offset */
+
+/* A shape, permutation, kernel, stride: a short list of integers, by value. */
+typedef struct glow_dims {
+    int rank;
+    int64_t at[GLOW_MAX_RANK];
+} glow_dims;
+
+#define GLOW_DIMS_OF(...)                                                      \
+    ((glow_dims){.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) /              \
+                               sizeof(int64_t)),                               \
+                 .at = {__VA_ARGS__}})
+
+GLOW_API bool glow_dims_equal(glow_dims a, glow_dims b);
+
+/*
+ * The number of elements of `shape`, 1 for a scalar.  The shape of a type that
+ * passed glow_type_check never overflows; others: use glow_dims_checked_count.
+ */
+GLOW_API int64_t glow_dims_count(glow_dims shape);
+GLOW_API bool glow_dims_checked_count(glow_dims shape, int64_t *out);
+
+/*
+ * Steps `at` to the next index of `shape` in row-major order; false after the
+ * last.  An index has the rank of the shape.
+ */
+GLOW_API bool glow_dims_next(glow_dims *at, glow_dims shape);
+GLOW_API glow_dims glow_dims_first(glow_dims shape);
+
+/* For each index of `shape`, in row-major order; none if a dimension is 0. */
+#define GLOW_FOR_EACH_INDEX(i, shape)                                          \
+    for (glow_dims i##_shape = (shape), i = glow_dims_first(i##_shape),        \
+                   i##_more = {.rank = glow_dims_count(i##_shape) > 0};        \
+         i##_more.rank; i##_more.rank = glow_dims_next(&i, i##_shape))
+
+/* Row-major strides of a dense tensor of this shape, in elements. */
+GLOW_API glow_dims glow_dims_strides(glow_dims shape);
+
+/* Prints as `1 x 2 x 3`. */
+GLOW_API void glow_buf_dims(glow_buf *b, glow_dims d);
+
+typedef struct glow_type {
+    glow_kind elem;
+    float scale;    /* of quantized kinds, else 0 */
+    int32_t offset; /* of quantized kinds, else 0 */
+    glow_dims shape;
+    glow_dims strides; /* in elements, rank as shape; rank 0: dense */
+} glow_type;
+
+/* The type `elem<shape>`, dense, scale 1 if `elem` is quantized. */
+GLOW_API glow_type glow_type_of(glow_kind elem, glow_dims shape);
+GLOW_API bool glow_type_equal(const glow_type *a, const glow_type *b);
+
+/*
+ * Checks a type made from input: dimensions >= 0, no more than 2^47 bytes in
+ * all, a finite positive scale, strides that do not overlap.  Returns NULL, or
+ * a sentence that says what is wrong, kept in `a`.
+ */
+GLOW_API const char *glow_type_check(const glow_type *t, glow_arena *a);
+
+/* The one copy of `t` in `ctx`. */
+GLOW_API const glow_type *glow_type_get(glow_context *ctx, glow_type t);
+
+/* Bytes from the first to past the last element, padding of strides included. */
+GLOW_API int64_t glow_type_bytes(const glow_type *t);
+GLOW_API int64_t glow_type_count(const glow_type *t); /* elements */
+
+/* The element at `at`, counted in elements from the first. */
+GLOW_API int64_t glow_type_index(const glow_type *t, glow_dims at);
+
+/* Prints as in the text form: `i8[S:0.5 O:3]<2 x 3, strides: [4, 1]>`. */
+GLOW_API void glow_buf_type(glow_buf *b, const glow_type *t);
+GLOW_API const char *glow_type_text(glow_arena *a, const glow_type *t);
+
+GLOW_END
+
+#endif
