@@ -1,4 +1,4 @@
-"""Fails on a public header that does not compile by itself.
+"""Fails on a public header that does not compile by itself or is not installed.
 
     headers.py TREE COMPILER...
 
@@ -14,8 +14,12 @@ import sources
 
 def main(root, compiler):
     bad = 0
+    listed = (root / "include" / "glow" / "meson.build").read_text(encoding="utf-8")
     for path in sorted((root / "include" / "glow").glob("*.h")):
         name = f"glow/{path.name}"
+        if f"'{path.name}'" not in listed:
+            print(f"include/{name}: error: is not in the list of meson.build")
+            bad += 1
         text = f'#include "{name}"\n#include "{name}"\n'
         done = subprocess.run(
             compiler + ["-fsyntax-only", "-I", str(root / "include"), "-"],
