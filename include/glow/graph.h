@@ -92,7 +92,7 @@ typedef enum glow_payload {
 struct glow_storage {
     glow_value value; /* first; value.storage is this */
     glow_module *module;
-    const char *name; /* unique in the module */
+    const char *name; /* unique among the storage of its module */
     bool is_constant; /* else placeholder */
     glow_attr_list attrs; /* of a placeholder: {Layout: "NHWC"} */
     glow_payload payload;
@@ -131,7 +131,7 @@ struct glow_region {
 
 struct glow_func {
     glow_module *module;
-    const char *name; /* unique in the module */
+    const char *name; /* unique among the functions of its module */
     bool is_program;
     bool scheduled; /* graphs: the order is the schedule */
     bool placed;    /* programs: every buffer has a place */
@@ -141,8 +141,9 @@ struct glow_func {
     glow_region *regions;    /* of placed programs, in order */
     glow_span span;
     glow_func *prev, *next;
-    uint32_t next_id;
-    glow_map *names; /* node by name; private */
+    uint32_t next_id;   /* past the ids of all nodes */
+    glow_map *names;    /* node by name; private */
+    glow_map *counters; /* last number given to a base name; private */
 };
 
 struct glow_module {
@@ -151,8 +152,10 @@ struct glow_module {
     glow_storage *storage, *last_storage;
     glow_func *funcs, *last_func;
     glow_weights *weights;
-    glow_map *symbols; /* storage and functions by name; private */
-    void *priv;
+    glow_map *storage_names; /* private, as what follows */
+    glow_map *func_names;
+    glow_map *counters;
+    glow_map *unknown_ops;
 };
 
 /* `for` over lists; the node at hand may be erased in the body. */

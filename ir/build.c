@@ -1,0 +1,220 @@
+/* The builder: checked nodes with names and provenance. */
+
+#include "glow/build.h"
+
+#include <string.h>
+
+enum { MOST_FUSED = 8 };
+
+struct glow_builder {
+    glow_arena *scratch;
+    glow_func *func;
+    const char *pass;
+    glow_node *at; /* insert before; NULL: append */
+    const char *name;
+    const glow_loc *loc; /* what new nodes come from */
+    const glow_loc *fused[MOST_FUSED];
+    int n_fused;
+    bool failed;
+};
+
+glow_builder *
+glow_builder_new(glow_arena *a, glow_func *f, const char *pass)
+{
+    glow_builder *b = GLOW_NEW(a, glow_builder);
+
+    b->scratch = a;
+    b->func = f;
+    b->pass = pass;
+    return b;
+}
+
+void
+glow_builder_at(glow_builder *b, glow_node *n)
+{
+    b->at = n;
+    b->name = n->name;
+    b->loc = n->loc;
+    b->n_fused = 0;
+}
+
+void
+glow_builder_named(glow_builder *b, const char *name, const glow_loc *loc)
+{
+    b->at = NULL;
+    b->name = name;
+    b->loc = loc;
+    b->n_fused = 0;
+}
+
+void
+glow_builder_fuses(glow_builder *b, const glow_node *n)
+{
+    if (n->loc && b->n_fused < MOST_FUSED)
+        b->fused[b->n_fused++] = n->loc;
+}
+
+/* Where a new node comes from, with the pass that made it. */
+static const glow_loc *
+provenance(const glow_builder *b)
+{
+    const glow_loc *parts[MOST_FUSED + 1] = {b->loc};
+
+    if (!b->pass)
+        return b->loc;
+    if (b->n_fused == 0)
+        return glow_loc_derived(b->func->module, b->pass, b->loc);
+    for (int i = 0; i < b->n_fused; i++)
+        parts[i + 1] = b->fused[i];
+    return glow_loc_fused(b->func->module, b->pass, parts, b->n_fused + 1);
+}
+
+/* `Conv_0.transpose` while building for Conv_0; else the operator's name. */
+static const char *
+name_for(const glow_builder *b, const glow_op *op)
+{
+    char own[64];
+
+    if (!b->name)
+        return NULL;
+    glow_op_instr_name(op, own, sizeof own);
+
+    const char *dot = strrchr(own, '.');
+
+    return glow_derived_name(b->func, b->name, dot ? dot + 1 : own);
+}
+
+/* True if every operand that must be given is. */
+static bool
+operands_given(const glow_op *op, glow_value *const *in, int n_in)
+{
+    glow_node shape = {.op = op, .n_in = n_in};
+
+    for (int i = 0; i < n_in; i++)
+        if (!in[i] && op->in[glow_operand_of(&shape, i)].kind != GLOW_OPTIONAL)
+            return false;
+    return true;
+}
+
+/* Infers on a node that does not exist yet. */
+static bool
+infer(glow_builder *b, const glow_op *op, const glow_type *const *types,
+      int n_types, glow_value *const *in, int n_in, const void *attrs,
+      glow_type out[])
+{
+    glow_value results[GLOW_MAX_RESULTS] = {{0}};
+    glow_value *results_at[GLOW_MAX_RESULTS];
+    glow_node n = {.op = op, .func = b->func, .attrs = attrs, .n_in = n_in};
+
+    n.name = b->name ? b->name : op->name;
+    n.in = GLOW_NEW_ARRAY(b->scratch, glow_value *, n_in);
+    if (n_in)
+        memcpy(n.in, in, (size_t)n_in * sizeof *in);
+    n.n_out = glow_op_results(op);
+    n.out = results_at;
+    n.loc = b->loc;
+    if (b->at)
+        n.span = b->at->span;
+    for (int i = 0; i < n.n_out; i++) {
+        results[i].type = i < n_types ? types[i] : NULL;
+        results_at[i] = &results[i];
+    }
+    return glow_infer(&n, out);
+}
+
+glow_node *
+glow_build_node(glow_builder *b, const glow_op *op,
+                const glow_type *const *types, int n_types,
+                glow_value *const *in, int n_in, const void *attrs)
+{
+    glow_type out[GLOW_MAX_RESULTS];
+    const glow_type *interned[GLOW_MAX_RESULTS];
+    int n_out = glow_op_results(op);
+
+    if (b->failed || !operands_given(op, in, n_in) ||
+        !infer(b, op, types, n_types, in, n_in, attrs, out)) {
+        b->failed = true;
+        return NULL;
+    }
+    for (int i = 0; i < n_out; i++)
+        interned[i] = glow_type_get(b->func->module->ctx, out[i]);
+
+    glow_node *n = glow_node_new(b->func, op, name_for(b, op), in, n_in,
+                                 interned, n_out, attrs);
+
+    n->loc = provenance(b);
+    if (b->at) {
+        n->span = b->at->span;
+        glow_node_move_before(n, b->at);
+    }
+    return n;
+}
+
+glow_value *
+glow_build(glow_builder *b, const glow_op *op, const glow_type *type,
+           glow_value *const *in, int n_in, const void *attrs)
+{
+    glow_node *n =
+        glow_build_node(b, op, type ? &type : NULL, type ? 1 : 0, in, n_in,
+                        attrs);
+
+    return n && n->n_out ? n->out[0] : NULL;
+}
+
+bool
+glow_builder_failed(const glow_builder *b)
+{
+    return b->failed;
+}
+
+glow_func *
+glow_builder_func(const glow_builder *b)
+{
+    return b->func;
+}
+
+glow_module *
+glow_builder_module(const glow_builder *b)
+{
+    return b->func->module;
+}
+
+glow_context *
+glow_builder_context(const glow_builder *b)
+{
+    return b->func->module->ctx;
+}
+
+glow_arena *
+glow_builder_scratch(const glow_builder *b)
+{
+    return b->scratch;
+}
+
+static const char *
+constant_name(const glow_builder *b, const char *suffix)
+{
+    return b->name ? glow_arena_printf(b->scratch, "%s.%s", b->name, suffix)
+                   : suffix;
+}
+
+glow_value *
+glow_build_splat(glow_builder *b, const char *suffix, const glow_type *type,
+                 double v)
+{
+    glow_storage *s = glow_constant_splat(b->func->module,
+                                          constant_name(b, suffix), type, v);
+
+    s->loc = provenance(b);
+    return &s->value;
+}
+
+glow_value *
+glow_build_constant(glow_builder *b, const char *suffix, const glow_type *type)
+{
+    glow_storage *s =
+        glow_constant_new(b->func->module, constant_name(b, suffix), type);
+
+    s->loc = provenance(b);
+    return &s->value;
+}

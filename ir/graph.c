@@ -1,0 +1,363 @@
+/*
+ * Functions and nodes: making, finding, changing.  Use lists, names and order
+ * are kept here and nowhere else.
+ */
+
+#include "glow/graph.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Use lists. */
+
+static void
+link_use(glow_use *u, glow_value *v)
+{
+    u->value = v;
+    if (!v) {
+        u->next = NULL;
+        u->link = NULL;
+        return;
+    }
+    u->next = v->uses;
+    u->link = &v->uses;
+    if (v->uses)
+        v->uses->link = &u->next;
+    v->uses = u;
+}
+
+static void
+unlink_use(glow_use *u)
+{
+    if (!u->value)
+        return;
+    *u->link = u->next;
+    if (u->next)
+        u->next->link = u->link;
+    u->value = NULL;
+}
+
+/* A node's records: operands, then written buffers, then the predicate. */
+
+static glow_use *
+operand_use(glow_node *n, int i)
+{
+    return &n->uses[i];
+}
+
+static glow_use *
+result_use(glow_node *n, int i)
+{
+    return &n->uses[n->n_in + i];
+}
+
+static glow_use *
+pred_use(glow_node *n)
+{
+    return &n->uses[n->n_in + (glow_defines(n) ? 0 : n->n_out)];
+}
+
+void
+glow_set_operand(glow_node *n, int i, glow_value *v)
+{
+    unlink_use(operand_use(n, i));
+    n->in[i] = v;
+    link_use(operand_use(n, i), v);
+}
+
+void
+glow_set_result(glow_node *n, int i, glow_value *v)
+{
+    assert(!glow_defines(n));
+    unlink_use(result_use(n, i));
+    n->out[i] = v;
+    link_use(result_use(n, i), v);
+}
+
+void
+glow_set_pred(glow_node *n, glow_value *v)
+{
+    unlink_use(pred_use(n));
+    n->pred = v;
+    link_use(pred_use(n), v);
+}
+
+void
+glow_replace_uses(glow_value *v, glow_value *with)
+{
+    assert(v != with);
+    while (v->uses) {
+        glow_use *u = v->uses;
+
+        if (u->index < 0)
+            glow_set_pred(u->user, with);
+        else if (u->writes)
+            glow_set_result(u->user, u->index, with);
+        else
+            glow_set_operand(u->user, u->index, with);
+    }
+}
+
+/* Order. */
+
+static void
+link_node(glow_node *n, glow_node *before)
+{
+    glow_func *f = n->func;
+
+    n->next = before;
+    n->prev = before ? before->prev : f->last;
+    *(n->prev ? &n->prev->next : &f->first) = n;
+    *(before ? &before->prev : &f->last) = n;
+}
+
+static void
+unlink_node(glow_node *n)
+{
+    glow_func *f = n->func;
+
+    *(n->prev ? &n->prev->next : &f->first) = n->next;
+    *(n->next ? &n->next->prev : &f->last) = n->prev;
+    n->prev = n->next = NULL;
+}
+
+void
+glow_node_move_before(glow_node *n, glow_node *where)
+{
+    if (n == where)
+        return;
+    unlink_node(n);
+    link_node(n, where);
+}
+
+void
+glow_node_move_after(glow_node *n, glow_node *where)
+{
+    if (n == where)
+        return;
+    unlink_node(n);
+    link_node(n, where->next);
+}
+
+/* Names. */
+
+const char *
+glow_derived_name(glow_func *f, const char *base, const char *suffix)
+{
+    glow_arena *a = f->module->arena;
+    const char *name =
+        suffix ? glow_arena_printf(a, "%s.%s", base, suffix) : base;
+
+    if (!glow_map_get(f->names, name))
+        return suffix ? name : glow_arena_strdup(a, name);
+
+    uintptr_t i = (uintptr_t)glow_map_get(f->counters, name);
+    const char *numbered;
+
+    do
+        numbered = glow_arena_printf(a, "%s.%zu", name, (size_t)++i);
+    while (glow_map_get(f->names, numbered));
+    glow_map_set(f->counters, glow_arena_strdup(a, name), (void *)i);
+    return numbered;
+}
+
+void
+glow_node_rename(glow_node *n, const char *name)
+{
+    if (strcmp(n->name, name) == 0)
+        return;
+    glow_map_set(n->func->names, n->name, NULL);
+    n->name = glow_derived_name(n->func, name, NULL);
+    glow_map_set(n->func->names, n->name, n);
+}
+
+glow_node *
+glow_find_node(const glow_func *f, const char *name)
+{
+    return glow_map_get(f->names, name);
+}
+
+/* Making and erasing. */
+
+/* Room for a node and its arrays, appended to `f`. */
+static glow_node *
+node_new(glow_func *f, const glow_op *op, const char *name, int n_in, int n_out,
+         const void *attrs)
+{
+    glow_arena *a = f->module->arena;
+    glow_node *n = GLOW_NEW(a, glow_node);
+    char own[64];
+
+    if (!name) {
+        glow_op_instr_name(op, own, sizeof own);
+        name = strrchr(own, '.') ? strrchr(own, '.') + 1 : own;
+    }
+    n->op = op;
+    n->func = f;
+    n->n_in = n_in;
+    n->n_out = n_out;
+    n->in = GLOW_NEW_ARRAY(a, glow_value *, n_in + n_out);
+    n->out = n->in + n_in;
+    n->attrs = glow_attrs_copy(a, glow_op_schema(op), attrs);
+    n->id = f->next_id++;
+    n->name = glow_derived_name(f, name, NULL);
+    glow_map_set(f->names, n->name, n);
+    f->count++;
+    link_node(n, NULL);
+    return n;
+}
+
+static void
+init_uses(glow_node *n, int written)
+{
+    int count = n->n_in + written + 1;
+
+    n->uses = GLOW_NEW_ARRAY(n->func->module->arena, glow_use, count);
+    for (int i = 0; i < count; i++) {
+        n->uses[i].user = n;
+        n->uses[i].index = i < n->n_in ? i : i - n->n_in;
+        n->uses[i].writes = i >= n->n_in;
+    }
+    n->uses[count - 1].index = -1;
+    n->uses[count - 1].writes = false;
+}
+
+glow_node *
+glow_node_new(glow_func *f, const glow_op *op, const char *name,
+              glow_value *const *in, int n_in, const glow_type *const *types,
+              int n_out, const void *attrs)
+{
+    glow_node *n = node_new(f, op, name, n_in, n_out, attrs);
+    glow_value *values = GLOW_NEW_ARRAY(f->module->arena, glow_value, n_out);
+
+    for (int i = 0; i < n_out; i++) {
+        values[i] = (glow_value){.type = types[i], .def = n, .index = i};
+        n->out[i] = &values[i];
+    }
+    init_uses(n, 0);
+    for (int i = 0; i < n_in; i++) {
+        n->in[i] = in[i];
+        link_use(operand_use(n, i), in[i]);
+    }
+    return n;
+}
+
+glow_node *
+glow_instr_new(glow_func *f, const glow_op *op, const char *name,
+               glow_value *const *out, int n_out, glow_value *const *in,
+               int n_in, const void *attrs)
+{
+    glow_node *n = node_new(f, op, name, n_in, n_out, attrs);
+
+    init_uses(n, n_out);
+    for (int i = 0; i < n_in; i++) {
+        n->in[i] = in[i];
+        link_use(operand_use(n, i), in[i]);
+    }
+    for (int i = 0; i < n_out; i++) {
+        n->out[i] = out[i];
+        link_use(result_use(n, i), out[i]);
+    }
+    return n;
+}
+
+void
+glow_node_erase(glow_node *n)
+{
+    if (glow_defines(n))
+        for (int i = 0; i < n->n_out; i++)
+            assert(!n->out[i]->uses);
+    else
+        for (int i = 0; i < n->n_out; i++)
+            unlink_use(result_use(n, i));
+    for (int i = 0; i < n->n_in; i++)
+        unlink_use(operand_use(n, i));
+    unlink_use(pred_use(n));
+    glow_map_set(n->func->names, n->name, NULL);
+    n->func->count--;
+    unlink_node(n);
+}
+
+void
+glow_node_set_attrs(glow_node *n, const void *attrs)
+{
+    n->attrs = glow_attrs_copy(n->func->module->arena, glow_op_schema(n->op),
+                               attrs);
+}
+
+void
+glow_node_set_place(glow_node *n, glow_place place)
+{
+    n->place = glow_arena_copy(n->func->module->arena, &place, sizeof place);
+}
+
+/* Questions. */
+
+bool
+glow_defines(const glow_node *n)
+{
+    if (!n->func->is_program || n->n_out == 0)
+        return true;
+    return n->op == &glow_op_alloc || n->op == &glow_op_weight ||
+           n->op == &glow_op_tensorview;
+}
+
+void
+glow_operand_range(const glow_node *n, int k, int *first, int *count)
+{
+    int variadic = glow_op_variadic(n->op);
+    int group = n->n_in - (glow_op_operands(n->op) - 1);
+
+    *count = k == variadic ? group : 1;
+    *first = variadic >= 0 && k > variadic ? k + group - 1 : k;
+}
+
+int
+glow_operand_of(const glow_node *n, int i)
+{
+    int variadic = glow_op_variadic(n->op);
+    int group = n->n_in - (glow_op_operands(n->op) - 1);
+
+    if (variadic < 0 || i < variadic)
+        return i;
+    return i < variadic + group ? variadic : i - group + 1;
+}
+
+bool
+glow_has_one_use(const glow_value *v)
+{
+    return v->uses && !v->uses->next;
+}
+
+bool
+glow_is_unused(const glow_value *v)
+{
+    return !v->uses;
+}
+
+bool
+glow_is_constant(const glow_value *v)
+{
+    return v->storage && v->storage->is_constant;
+}
+
+glow_value *
+glow_base_buffer(glow_value *v)
+{
+    while (v->def && v->def->op == &glow_op_tensorview)
+        v = v->def->in[0];
+    return v;
+}
+
+bool
+glow_is(const glow_node *n, const glow_op *op)
+{
+    return n && n->op == op;
+}
+
+const void *
+glow_attrs_if(const glow_node *n, const glow_op *op)
+{
+    return glow_is(n, op) ? n->attrs : NULL;
+}

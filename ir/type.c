@@ -1,0 +1,367 @@
+/* Element kinds, shapes and interned types. */
+
+#include "ir/base/context.h"
+#include "glow/type.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define F GLOW_CLASS_FLOAT
+#define I GLOW_CLASS_INT
+#define B GLOW_CLASS_BOOL
+#define Q GLOW_CLASS_QUANTIZED
+#define U GLOW_CLASS_FUSED
+
+static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
+    [GLOW_NO_KIND] = {"none", 0, 0, false, 0, "no type"},
+    [GLOW_FLOAT] = {"float", 4, 32, true, F, "IEEE binary32"},
+    [GLOW_FLOAT16] = {"float16", 2, 16, true, F, "IEEE binary16"},
+    [GLOW_BFLOAT16] = {"bfloat16", 2, 16, true, F, "the upper half of binary32"},
+    [GLOW_FLOAT64] = {"float64", 8, 64, true, F, "IEEE binary64"},
+    [GLOW_INT8Q] = {"i8", 1, 8, true, Q, "quantized, signed 8 bits"},
+    [GLOW_UINT8Q] = {"ui8", 1, 8, false, Q, "quantized, unsigned 8 bits"},
+    [GLOW_INT16Q] = {"i16", 2, 16, true, Q, "quantized, signed 16 bits"},
+    [GLOW_INT32Q] = {"i32", 4, 32, true, Q, "quantized, signed 32 bits"},
+    [GLOW_INT64Q] = {"i64", 8, 64, true, Q, "quantized, signed 64 bits"},
+    [GLOW_UINDEX8] = {"uindex8", 1, 8, false, I, "unsigned 8 bits"},
+    [GLOW_INDEX32] = {"index32", 4, 32, true, I, "signed 32 bits"},
+    [GLOW_INDEX64] = {"index64", 8, 64, true, I, "signed 64 bits"},
+    [GLOW_INT8] = {"int8", 1, 8, true, I, "signed 8 bits, not quantized"},
+    [GLOW_INT16] = {"int16", 2, 16, true, I, "signed 16 bits, not quantized"},
+    [GLOW_UINT16] = {"uint16", 2, 16, false, I, "unsigned 16 bits"},
+    [GLOW_UINT32] = {"uint32", 4, 32, false, I, "unsigned 32 bits"},
+    [GLOW_UINT64] = {"uint64", 8, 64, false, I, "unsigned 64 bits"},
+    [GLOW_BOOL] = {"bool", 1, 8, false, B, "false or true, as 0 or 1"},
+    [GLOW_UINT8FUSED] = {"ui8fused", 1, 8, false, U,
+                         "rows of bytes, then float scale and offset"},
+    [GLOW_UINT8FUSEDFP16] = {"ui8fusedfp16", 1, 8, false, U,
+                             "rows of bytes, then float16 scale and offset"},
+    [GLOW_UINT4FUSED] = {"ui4fused", 1, 4, false, U,
+                         "rows of half bytes, then float scale and offset"},
+    [GLOW_UINT4FUSEDFP16] = {"ui4fusedfp16", 1, 4, false, U,
+                             "rows of half bytes, then float16 pair"},
+};
+
+const glow_kind_info *
+glow_kind_get(glow_kind kind)
+{
+    return &kinds[kind];
+}
+
+glow_kind
+glow_kind_named(const char *name)
+{
+    for (int k = GLOW_NO_KIND + 1; k < GLOW_KIND_COUNT; k++)
+        if (strcmp(kinds[k].name, name) == 0)
+            return (glow_kind)k;
+    return GLOW_NO_KIND;
+}
+
+bool
+glow_is_float(glow_kind k)
+{
+    return kinds[k].klass == F;
+}
+
+bool
+glow_is_int(glow_kind k)
+{
+    return kinds[k].klass == I;
+}
+
+bool
+glow_is_quantized(glow_kind k)
+{
+    return kinds[k].klass == Q;
+}
+
+/* dims */
+
+bool
+glow_dims_equal(glow_dims a, glow_dims b)
+{
+    if (a.rank != b.rank)
+        return false;
+    for (int i = 0; i < a.rank; i++)
+        if (a.at[i] != b.at[i])
+            return false;
+    return true;
+}
+
+int64_t
+glow_dims_count(glow_dims shape)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < shape.rank; i++)
+        n *= shape.at[i];
+    return n;
+}
+
+/* Zero dimensions count as 1 while checking, so that they hide no overflow. */
+bool
+glow_dims_checked_count(glow_dims shape, int64_t *out)
+{
+    int64_t n = 1;
+    bool none = false;
+
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.at[i] < 0)
+            return false;
+        if (shape.at[i] == 0)
+            none = true;
+        else if (glow_mul_overflow(n, shape.at[i], &n))
+            return false;
+    }
+    *out = none ? 0 : n;
+    return true;
+}
+
+glow_dims
+glow_dims_first(glow_dims shape)
+{
+    return (glow_dims){.rank = shape.rank};
+}
+
+bool
+glow_dims_next(glow_dims *at, glow_dims shape)
+{
+    for (int i = shape.rank - 1; i >= 0; i--) {
+        if (++at->at[i] < shape.at[i])
+            return true;
+        at->at[i] = 0;
+    }
+    return false;
+}
+
+glow_dims
+glow_dims_strides(glow_dims shape)
+{
+    glow_dims s = {.rank = shape.rank};
+    int64_t step = 1;
+
+    for (int i = shape.rank - 1; i >= 0; i--) {
+        s.at[i] = step;
+        step *= shape.at[i];
+    }
+    return s;
+}
+
+void
+glow_buf_dims(glow_buf *b, glow_dims d)
+{
+    for (int i = 0; i < d.rank; i++)
+        glow_buf_printf(b, "%s%" PRId64, i ? " x " : "", d.at[i]);
+}
+
+/* types */
+
+glow_type
+glow_type_of(glow_kind elem, glow_dims shape)
+{
+    glow_type t = {.elem = elem, .shape = shape};
+
+    if (glow_is_quantized(elem))
+        t.scale = 1;
+    return t;
+}
+
+bool
+glow_type_equal(const glow_type *a, const glow_type *b)
+{
+    return a->elem == b->elem && a->scale == b->scale &&
+           a->offset == b->offset && glow_dims_equal(a->shape, b->shape) &&
+           glow_dims_equal(a->strides, b->strides);
+}
+
+int64_t
+glow_type_count(const glow_type *t)
+{
+    return glow_dims_count(t->shape);
+}
+
+int64_t
+glow_type_bytes(const glow_type *t)
+{
+    int64_t bytes = kinds[t->elem].bytes, last = 0;
+
+    if (t->strides.rank == 0 || glow_type_count(t) == 0)
+        return glow_type_count(t) * bytes;
+    for (int i = 0; i < t->shape.rank; i++)
+        last += (t->shape.at[i] - 1) * t->strides.at[i];
+    return (last + 1) * bytes;
+}
+
+int64_t
+glow_type_index(const glow_type *t, glow_dims at)
+{
+    int64_t index = 0;
+
+    if (t->strides.rank) {
+        for (int i = 0; i < at.rank; i++)
+            index += at.at[i] * t->strides.at[i];
+        return index;
+    }
+    for (int i = 0; i < at.rank; i++)
+        index = index * t->shape.at[i] + at.at[i];
+    return index;
+}
+
+enum { MOST_BYTES_LOG = 47 };
+
+static bool
+too_big(int64_t elements, int bytes)
+{
+    int64_t n;
+
+    return glow_mul_overflow(elements, bytes, &n) ||
+           n > (int64_t)1 << MOST_BYTES_LOG;
+}
+
+/* Strides must step over all that lies within them, from the last axis out. */
+static const char *
+check_strides(const glow_type *t, glow_arena *a)
+{
+    int64_t inner = 1; /* elements from first to past the last, further in */
+
+    if (t->strides.rank != t->shape.rank)
+        return glow_arena_printf(a,
+                                 "the type has %d strides, but its rank is %d",
+                                 t->strides.rank, t->shape.rank);
+    for (int i = t->shape.rank - 1; i >= 0; i--) {
+        int64_t reach;
+
+        if (t->strides.at[i] < inner)
+            return glow_arena_printf(
+                a,
+                "stride %" PRId64 " of axis %d steps into the %" PRId64
+                " elements of the axes after it",
+                t->strides.at[i], i, inner);
+        if (t->shape.at[i] == 0)
+            continue;
+        if (glow_mul_overflow(t->shape.at[i] - 1, t->strides.at[i], &reach) ||
+            glow_add_overflow(reach, inner, &inner) ||
+            too_big(inner, kinds[t->elem].bytes))
+            return glow_arena_printf(a,
+                                     "the type takes more than 2^%d bytes",
+                                     MOST_BYTES_LOG);
+    }
+    return NULL;
+}
+
+const char *
+glow_type_check(const glow_type *t, glow_arena *a)
+{
+    int64_t count;
+
+    if (t->shape.rank < 0 || t->shape.rank > GLOW_MAX_RANK)
+        return glow_arena_printf(a, "the rank is %d, but at most %d is allowed",
+                                 t->shape.rank, GLOW_MAX_RANK);
+    for (int i = 0; i < t->shape.rank; i++)
+        if (t->shape.at[i] < 0)
+            return glow_arena_printf(a,
+                                     "dimension %d is %" PRId64
+                                     ", but must be at least 0",
+                                     i, t->shape.at[i]);
+    if (!glow_dims_checked_count(t->shape, &count) ||
+        too_big(count, kinds[t->elem].bytes))
+        return glow_arena_printf(a, "the type takes more than 2^%d bytes",
+                                 MOST_BYTES_LOG);
+    if (glow_is_quantized(t->elem) && !(t->scale > 0 && isfinite(t->scale)))
+        return "the scale must be a finite number above 0";
+    if (kinds[t->elem].klass == U && t->shape.rank != 2)
+        return glow_arena_printf(
+            a, "%s is a matrix of rows, but the rank is %d",
+            kinds[t->elem].name, t->shape.rank);
+    return t->strides.rank ? check_strides(t, a) : NULL;
+}
+
+/* The set of interned types: open addressing over hashes. */
+
+static uint64_t
+type_hash(const glow_type *t)
+{
+    uint64_t h = (uint64_t)t->elem;
+
+    h = glow_hash(&t->scale, sizeof t->scale, h);
+    h = glow_hash(&t->offset, sizeof t->offset, h);
+    h = glow_hash(t->shape.at, (size_t)t->shape.rank * sizeof(int64_t), h);
+    return glow_hash(t->strides.at, (size_t)t->strides.rank * sizeof(int64_t),
+                     h);
+}
+
+static const glow_type **
+type_slot(const glow_type **table, size_t cap, const glow_type *t)
+{
+    size_t i = (size_t)type_hash(t) & (cap - 1);
+
+    while (table[i] && !glow_type_equal(table[i], t))
+        i = (i + 1) & (cap - 1);
+    return &table[i];
+}
+
+static void
+grow_types(glow_context *ctx)
+{
+    const glow_type **old = ctx->types;
+    size_t n = ctx->type_cap;
+    size_t cap = n ? n * 2 : 64;
+    const glow_type **table = GLOW_NEW_ARRAY(ctx->arena, const glow_type *, cap);
+
+    for (size_t i = 0; i < n; i++)
+        if (old[i])
+            *type_slot(table, cap, old[i]) = old[i];
+    ctx->types = table;
+    ctx->type_cap = cap;
+}
+
+const glow_type *
+glow_type_get(glow_context *ctx, glow_type t)
+{
+    if (t.strides.rank) {
+        glow_dims dense = glow_dims_strides(t.shape);
+
+        if (glow_dims_equal(dense, t.strides))
+            t.strides = (glow_dims){.rank = 0};
+    }
+    if (ctx->type_count * 2 >= ctx->type_cap)
+        grow_types(ctx);
+
+    const glow_type **slot = type_slot(ctx->types, ctx->type_cap, &t);
+
+    if (!*slot) {
+        *slot = glow_arena_copy(ctx->arena, &t, sizeof t);
+        ctx->type_count++;
+    }
+    return *slot;
+}
+
+void
+glow_buf_type(glow_buf *b, const glow_type *t)
+{
+    glow_buf_puts(b, kinds[t->elem].name);
+    if (glow_is_quantized(t->elem)) {
+        glow_buf_puts(b, "[S:");
+        glow_buf_float(b, t->scale);
+        glow_buf_printf(b, " O:%" PRId32 "]", t->offset);
+    }
+    glow_buf_putc(b, '<');
+    glow_buf_dims(b, t->shape);
+    if (t->strides.rank) {
+        glow_buf_puts(b, ", strides: [");
+        for (int i = 0; i < t->strides.rank; i++)
+            glow_buf_printf(b, "%s%" PRId64, i ? ", " : "", t->strides.at[i]);
+        glow_buf_putc(b, ']');
+    }
+    glow_buf_putc(b, '>');
+}
+
+const char *
+glow_type_text(glow_arena *a, const glow_type *t)
+{
+    glow_buf b = {.arena = a};
+
+    glow_buf_type(&b, t);
+    return b.text;
+}

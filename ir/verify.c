@@ -1,0 +1,274 @@
+/*
+ * The verifier: of nodes, of graphs, of modules.  Programs have further rules,
+ * in verify_program.c.  What an operator wants of its operands stands in its
+ * definition; here is only what holds for all of them.
+ */
+
+#include "glow/graph.h"
+#include "ir/verify.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Reports at a node, with where it came from. */
+bool
+glow_node_error(const glow_node *n, const char *id, const char *hint,
+                const char *fmt, ...)
+{
+    glow_arena *scratch = glow_arena_new();
+    glow_diag d = {.severity = GLOW_ERROR, .id = id, .span = n->span};
+    va_list ap;
+
+    va_start(ap, fmt);
+    d.message = glow_arena_printf(scratch, "%s: %s", n->op->name,
+                                  glow_arena_vprintf(scratch, fmt, ap));
+    va_end(ap);
+    d.hint = hint;
+
+    const glow_loc *l = n->loc;
+
+    while (l && l->n_parts)
+        l = l->parts[0];
+    if (l && l->node)
+        d.origin = glow_arena_printf(scratch, "%s in %s", l->node, l->text);
+    if (!n->span.source) /* no position: then the name tells where */
+        d.message = glow_arena_printf(scratch, "%%%s of @%s: %s", n->name,
+                                      n->func->name, d.message);
+    glow_report(n->func->module->ctx, &d);
+    glow_arena_free(scratch);
+    return false;
+}
+
+bool
+glow_reject(const glow_node *n, const char *fmt, ...)
+{
+    glow_arena *scratch = glow_arena_new();
+    va_list ap;
+
+    va_start(ap, fmt);
+    glow_node_error(n, "E0203", NULL, "%s",
+                    glow_arena_vprintf(scratch, fmt, ap));
+    va_end(ap);
+    glow_arena_free(scratch);
+    return false;
+}
+
+bool
+glow_infer(const glow_node *n, glow_type out[])
+{
+    for (int i = 0; i < n->n_out; i++)
+        out[i] = n->out[i] && n->out[i]->type
+                     ? *n->out[i]->type
+                     : (glow_type){.elem = GLOW_NO_KIND};
+    if (n->op->traits & GLOW_UNKNOWN)
+        return true;
+    if (!n->op->infer(n, out))
+        return false;
+    for (int i = 0; i < n->n_out; i++) {
+        const char *wrong =
+            out[i].elem == GLOW_NO_KIND
+                ? "it is not stated"
+                : glow_type_check(&out[i], n->func->module->arena);
+
+        if (wrong)
+            return glow_reject(n, "the type of result %s: %s",
+                               n->op->out[i].name, wrong);
+    }
+    return true;
+}
+
+/* Counts, omitted operands and kinds of operands. */
+
+static bool
+check_counts(const glow_node *n)
+{
+    int want = glow_op_operands(n->op), results = glow_op_results(n->op);
+    bool variadic = glow_op_variadic(n->op) >= 0;
+
+    if (variadic ? n->n_in < want - 1 : n->n_in != want)
+        return glow_node_error(n, "E0202", NULL,
+                               "it has %d operands, but takes %d%s", n->n_in,
+                               variadic ? want - 1 : want,
+                               variadic ? " or more" : "");
+    if (n->n_out != results)
+        return glow_node_error(n, "E0202", NULL,
+                               "it has %d results, but gives %d", n->n_out,
+                               results);
+    return true;
+}
+
+static bool
+check_operand(const glow_node *n, int i)
+{
+    const glow_operand *o = &n->op->in[glow_operand_of(n, i)];
+    const glow_value *v = n->in[i];
+
+    if (!v) {
+        if (o->kind == GLOW_OPTIONAL)
+            return true;
+        return glow_node_error(n, "E0202", NULL,
+                               "operand %s is omitted, but is not optional",
+                               o->name);
+    }
+    if (o->kind == GLOW_WRITTEN && (!v->storage || v->storage->is_constant))
+        return glow_node_error(n, "E0206", NULL,
+                               "operand %s is written, so it must be a "
+                               "placeholder",
+                               o->name);
+    return true;
+}
+
+static bool
+check_level(const glow_node *n)
+{
+    int traits = n->op->traits;
+
+    if (n->func->is_program && (traits & GLOW_GRAPH_ONLY))
+        return glow_node_error(n, "E0207", NULL,
+                               "it has no place in a program, only in a graph");
+    if (!n->func->is_program && (traits & GLOW_PROGRAM_ONLY))
+        return glow_node_error(n, "E0207", NULL,
+                               "it has no place in a graph, only in a program");
+    return true;
+}
+
+static bool
+check_pred(const glow_node *n)
+{
+    if (!n->pred || n->pred->type->elem == GLOW_BOOL)
+        return true;
+    return glow_node_error(n, "E0208", NULL,
+                           "the predicate is %s, but must be bool",
+                           glow_type_text(n->func->module->arena,
+                                          n->pred->type));
+}
+
+static bool
+check_types(const glow_node *n)
+{
+    glow_type out[GLOW_MAX_RESULTS];
+    glow_arena *a = n->func->module->arena;
+    bool ok = true;
+
+    if (!glow_infer(n, out))
+        return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && !glow_type_equal(&out[i], n->out[i]->type)) {
+            const char *is = glow_type_text(a, n->out[i]->type);
+            const char *must = glow_type_text(a, &out[i]);
+
+            ok = glow_node_error(
+                n, "E0204",
+                glow_arena_printf(a, "state %s", must),
+                "result %s is stated as %s, but is %s", n->op->out[i].name, is,
+                must);
+        }
+    return ok;
+}
+
+bool
+glow_verify_node(const glow_node *n)
+{
+    if (!check_level(n))
+        return false;
+    if (!(n->op->traits & GLOW_UNKNOWN) && !check_counts(n))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (!check_operand(n, i))
+            return false;
+    return check_pred(n) && check_types(n);
+}
+
+/* Graphs: order and cycles. */
+
+static bool
+check_schedule(const glow_func *f)
+{
+    bool ok = true;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = 0;
+    GLOW_FOR_EACH_NODE(n, f) {
+        n->mark = 1;
+        for (int i = 0; i < n->n_in; i++) {
+            const glow_value *v = n->in[i];
+
+            if (v && v->def && !v->def->mark)
+                ok = glow_node_error(
+                    n, "E0205", NULL,
+                    "%%%s is used before it is defined, in a scheduled "
+                    "function",
+                    v->def->name);
+        }
+    }
+    return ok;
+}
+
+/*
+ * Kahn's algorithm ("Topological sorting of large networks", 1962): what can
+ * never be taken lies on a cycle or behind one.
+ */
+static bool
+check_cycles(const glow_func *f)
+{
+    glow_arena *scratch = glow_arena_new();
+    glow_node **ready = GLOW_NEW_ARRAY(scratch, glow_node *, f->count + 1);
+    int head = 0, tail = 0;
+    bool ok = true;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        n->mark = n->pred && n->pred->def;
+        for (int i = 0; i < n->n_in; i++)
+            n->mark += n->in[i] && n->in[i]->def;
+        if (n->mark == 0)
+            ready[tail++] = n;
+    }
+    while (head < tail) {
+        glow_node *n = ready[head++];
+
+        for (int i = 0; i < n->n_out; i++)
+            GLOW_FOR_EACH_USE(u, n->out[i])
+                if (--u->user->mark == 0)
+                    ready[tail++] = u->user;
+    }
+    if (tail < f->count)
+        GLOW_FOR_EACH_NODE(n, f)
+            if (n->mark && ok)
+                ok = glow_node_error(n, "E0201", NULL,
+                                     "it depends on its own result");
+    glow_arena_free(scratch);
+    return ok;
+}
+
+static bool
+verify_nodes(glow_func *f)
+{
+    bool ok = true;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        if (!glow_verify_node(n))
+            ok = false;
+    return ok;
+}
+
+bool
+glow_verify_func(glow_func *f)
+{
+    if (f->is_program)
+        return verify_nodes(f) && glow_verify_program(f);
+
+    bool ok = verify_nodes(f);
+
+    return (f->scheduled ? check_schedule(f) : check_cycles(f)) && ok;
+}
+
+bool
+glow_verify(glow_module *m)
+{
+    bool ok = true;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (!glow_verify_func(f))
+            ok = false;
+    return ok;
+}

@@ -1,0 +1,18 @@
+/* The parts of the verifier, and how they report. */
+
+#ifndef GLOW_IR_VERIFY_H
+#define GLOW_IR_VERIFY_H
+
+#include "glow/graph.h"
+
+/*
+ * Reports at node `n`, its operator's name before the message; `hint` may be
+ * NULL.  Returns false.
+ */
+bool glow_node_error(const glow_node *n, const char *id, const char *hint,
+                     const char *fmt, ...) GLOW_PRINTF(4, 5);
+
+/* What only programs can do wrong: writes, lifetimes, views, places. */
+bool glow_verify_program(glow_func *f);
+
+#endif
