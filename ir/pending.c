@@ -1,5 +1,6 @@
 /* Weak definitions of what another branch brings; this file goes when it does. */
 
+#include "glow/file.h"
 #include "ir/base/context.h"
 #include "ir/registry.h"
 #include "ir/verify.h"
@@ -72,5 +73,32 @@ glow_error_hint(glow_context *ctx, glow_span at, const char *id,
     SAY;
 }
 
-extern WEAK const glow_backend *const glow_builtin_backends[];
-WEAK const glow_backend *const glow_builtin_backends[] = {NULL};
+WEAK void
+glow_warning(glow_context *ctx, glow_span at, const char *id, const char *fmt,
+             ...)
+{
+    (void)ctx, (void)at, (void)id, (void)fmt;
+}
+
+WEAK void
+glow_buf_attrs(glow_buf *b, glow_schema s, const void *attrs, bool all)
+{
+    (void)s, (void)attrs, (void)all;
+    glow_buf_puts(b, " {: }");
+}
+
+WEAK const glow_source *
+glow_source_from(glow_context *ctx, const char *name, const char *text,
+                 size_t size)
+{
+    glow_source *s = GLOW_NEW(ctx->arena, glow_source);
+
+    *s = (glow_source){name, text, size, 1};
+    return s;
+}
+
+WEAK int
+glow_error_count(const glow_context *ctx)
+{
+    return ctx->errors;
+}

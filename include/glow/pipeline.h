@@ -24,7 +24,7 @@ typedef struct glow_named_pipeline {
 } glow_named_pipeline;
 
 GLOW_API const glow_named_pipeline *glow_find_pipeline(const char *name);
-/* All of them, ended by a NULL name. */
+/* All of them, ended by NULL. */
 GLOW_API const glow_named_pipeline *const *glow_all_pipelines(void);
 
 typedef struct glow_pipeline glow_pipeline;
@@ -55,6 +55,8 @@ typedef struct glow_instrument {
 
 typedef struct glow_pipeline_options {
     bool verify_each; /* verify what each pass leaves */
+    glow_level reach; /* the least that every function must be in the end, for
+                         which steps are added too; GLOW_ANY: whatever it is */
     const struct glow_backend *backend;
     const glow_instrument *instruments;
     int n_instruments;
@@ -65,7 +67,8 @@ typedef struct glow_pipeline_options {
 /*
  * Types the pipeline against what the functions of `m` are, adding the steps
  * that are missing and that there is one way to take; refuses before anything
- * runs, with a caret in the pipeline's text.  Then runs it.
+ * runs, with a caret in the pipeline's text.  Then runs it.  NULL options:
+ * verify each pass, and nothing else.
  */
 GLOW_API bool glow_pipeline_run(glow_pipeline *p, glow_module *m,
                                 const glow_pipeline_options *options);

@@ -1,0 +1,235 @@
+/*
+ * cse: compute equal things once.
+ *
+ *     %a = Relu(%x)
+ *     %b = Relu(%x)     users of %b   =>   %a = Relu(%x)     users of %a
+ *
+ * Two nodes are equal if operator, attributes, operands, predicate and result
+ * types are, and the operator is pure.  The first two operands of a commutative
+ * operator may stand in either order.  Nodes are visited behind their operands,
+ * wherever they stand in the text, so that equal expressions of any depth merge
+ * in one run.  Afterwards no two pure nodes are equal.
+ *
+ * The first node stays.  It then stands for the model's nodes of both.
+ *
+ * The table is open addressing over hashes of the contents, as in J. Cocke,
+ * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970; numbers
+ * in the hash are those of nodes, so that no address has a say in the result.
+ */
+
+#include <string.h>
+
+#include "glow/pass.h"
+
+typedef struct entry {
+    glow_node *node; /* NULL: free */
+    uint64_t hash;
+    const glow_loc **locs; /* of the nodes that merged into this one */
+    size_t n_locs, cap_locs;
+} entry;
+
+typedef struct table {
+    glow_arena *arena;
+    entry *entries;
+    size_t size; /* a power of two, at least twice the nodes */
+} table;
+
+/* Order: operands first. */
+
+typedef struct frame {
+    glow_node *node;
+    int next; /* operand to look at */
+} frame;
+
+enum { NEW, OPEN, DONE };
+
+static glow_node *
+unseen_operand(frame *top)
+{
+    glow_node *n = top->node;
+
+    while (top->next <= n->n_in) {
+        int i = top->next++;
+        glow_value *v = i < n->n_in ? n->in[i] : n->pred;
+
+        if (v && v->def && v->def->mark == NEW)
+            return v->def;
+    }
+    return NULL;
+}
+
+/* The nodes of `f`, each behind what it uses; f->count of them. */
+static glow_node **
+in_order(glow_arena *a, glow_func *f)
+{
+    glow_node **order = GLOW_NEW_ARRAY(a, glow_node *, f->count + 1);
+    frame *stack = GLOW_NEW_ARRAY(a, frame, f->count + 1);
+    size_t done = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = NEW;
+    GLOW_FOR_EACH_NODE(root, f) {
+        size_t depth = 0;
+
+        if (root->mark != NEW)
+            continue;
+        root->mark = OPEN;
+        stack[depth++] = (frame){root, 0};
+        while (depth > 0) {
+            glow_node *operand = unseen_operand(&stack[depth - 1]);
+
+            if (operand) {
+                operand->mark = OPEN;
+                stack[depth++] = (frame){operand, 0};
+                continue;
+            }
+            order[done++] = stack[--depth].node;
+            order[done - 1]->mark = DONE;
+        }
+    }
+    return order;
+}
+
+/* Equality. */
+
+static uint64_t
+value_hash(const glow_value *v, uint64_t seed)
+{
+    uint64_t key[2] = {0, 0};
+
+    if (v && v->def) {
+        key[0] = v->def->id + UINT64_C(1);
+        key[1] = (uint64_t)v->index;
+    } else if (v) {
+        /* Equal pointers have equal names. */
+        const char *name = v->storage->name;
+
+        return glow_hash(name, strlen(name), seed + 1);
+    }
+    return glow_hash(key, sizeof key, seed);
+}
+
+static uint64_t
+node_hash(const glow_node *n)
+{
+    uint64_t h = glow_attrs_hash(glow_op_schema(n->op), n->attrs,
+                                 (uint64_t)n->n_in);
+    int i = 0;
+
+    for (const char *c = n->op->name; *c; c++)
+        h = h * 31 + (unsigned char)*c;
+    if ((n->op->traits & GLOW_COMMUTATIVE) && n->n_in >= 2) {
+        h += value_hash(n->in[0], 7) + value_hash(n->in[1], 7);
+        i = 2;
+    }
+    for (; i < n->n_in; i++)
+        h = value_hash(n->in[i], h);
+    return value_hash(n->pred, h);
+}
+
+static bool
+same_operands(const glow_node *a, const glow_node *b)
+{
+    int i = 0;
+
+    if (a->n_in != b->n_in || a->pred != b->pred)
+        return false;
+    if ((a->op->traits & GLOW_COMMUTATIVE) && a->n_in >= 2 &&
+        a->in[0] == b->in[1] && a->in[1] == b->in[0])
+        i = 2;
+    for (; i < a->n_in; i++)
+        if (a->in[i] != b->in[i])
+            return false;
+    return true;
+}
+
+static bool
+is_equal(const glow_node *a, const glow_node *b)
+{
+    if (a->op != b->op || a->n_out != b->n_out || !same_operands(a, b))
+        return false;
+    for (int i = 0; i < a->n_out; i++)
+        if (a->out[i]->type != b->out[i]->type)
+            return false;
+    return glow_attrs_equal(glow_op_schema(a->op), a->attrs, b->attrs);
+}
+
+/* The entry of a node equal to `n`, or the free one where it belongs. */
+static entry *
+find(table *t, const glow_node *n, uint64_t hash)
+{
+    for (size_t i = hash & (t->size - 1);; i = (i + 1) & (t->size - 1)) {
+        entry *e = &t->entries[i];
+
+        if (!e->node || (e->hash == hash && is_equal(e->node, n)))
+            return e;
+    }
+}
+
+/* Merging. */
+
+static void
+note_loc(table *t, entry *e, const glow_loc *loc)
+{
+    e->locs = glow_arena_grow(t->arena, e->locs, e->n_locs, &e->cap_locs,
+                              sizeof *e->locs);
+    e->locs[e->n_locs++] = loc;
+}
+
+static void
+merge(table *t, entry *e, glow_node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (!glow_is_unused(n->out[i]))
+            glow_replace_uses(n->out[i], e->node->out[i]);
+    if (e->n_locs == 0)
+        note_loc(t, e, e->node->loc);
+    note_loc(t, e, n->loc);
+    glow_node_erase(n);
+}
+
+/*
+ * In a scheduled function every operand stands before its user, so that the
+ * order is the text's, and the node that stays is the earlier one.
+ */
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_arena *a = glow_run_scratch(pass);
+    int count = f->count;
+    glow_node **order = in_order(a, f);
+    table t = {.arena = a, .size = 16};
+    int merged = 0;
+
+    while (t.size < 2 * (size_t)count)
+        t.size *= 2;
+    t.entries = GLOW_NEW_ARRAY(a, entry, t.size);
+    for (int i = 0; i < count; i++) {
+        if (!(order[i]->op->traits & GLOW_PURE) || order[i]->n_out == 0)
+            continue;
+
+        uint64_t hash = node_hash(order[i]);
+        entry *e = find(&t, order[i], hash);
+
+        if (!e->node) {
+            *e = (entry){.node = order[i], .hash = hash};
+        } else if (glow_run_may_rewrite(pass)) {
+            merge(&t, e, order[i]);
+            merged++;
+        }
+    }
+    for (size_t i = 0; i < t.size && merged > 0; i++)
+        if (t.entries[i].n_locs > 0)
+            t.entries[i].node->loc = glow_loc_fused(
+                f->module, glow_run_pass(pass)->name, t.entries[i].locs,
+                (int)t.entries[i].n_locs);
+    return merged > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+}
+
+const glow_pass glow_pass_cse = {
+    .name = "cse",
+    .summary = "merge nodes that compute the same",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+};

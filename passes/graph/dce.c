@@ -1,0 +1,51 @@
+/*
+ * dce: remove what no output depends on.
+ *
+ *     %y = Relu(%x)          nobody uses %y          =>   (nothing)
+ *     constant @w            nobody uses @w          =>   (nothing)
+ *
+ * A node whose operator is pure does nothing but make its results, so nobody
+ * misses it when nobody reads them.  What only it used goes with it, however
+ * long the chain.  Nodes that do something (Save, unknown operators) stay, and
+ * so do placeholders, used or not: they are the interface of the module.
+ *
+ * Dead nodes come from models (branches that only training uses) and from every
+ * pass that computes a value another way.
+ */
+
+#include "glow/pass.h"
+
+static int
+erase_unused_constants(glow_module *m)
+{
+    int count = 0;
+
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (s->is_constant && glow_is_unused(&s->value)) {
+            glow_storage_erase(s);
+            count++;
+        }
+    return count;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    if (!glow_run_may_rewrite(pass))
+        return GLOW_UNCHANGED;
+
+    int nodes = glow_erase_unused(f);
+    int constants = erase_unused_constants(f->module);
+
+    glow_run_count(pass, "nodes", nodes);
+    glow_run_count(pass, "constants", constants);
+    return nodes + constants > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+}
+
+const glow_pass glow_pass_dce = {
+    .name = "dce",
+    .summary = "remove nodes and constants that no output depends on",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+};

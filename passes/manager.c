@@ -1,0 +1,433 @@
+/*
+ * The pass manager: runs what typing.c has planned.
+ *
+ * Around each pass on each function stand the instruments; behind it the
+ * verifier, and the check that the pass left the level that it says it makes.
+ */
+
+#include <string.h>
+#include <time.h>
+
+#include "glow/backend.h"
+#include "ir/base/context.h"
+#include "passes/pipeline.h"
+#include "passes/run.h"
+
+typedef struct manager {
+    glow_context *ctx;
+    glow_module *module;
+    const glow_pipeline_options *options;
+    glow_arena *scratch; /* of the pass */
+    glow_arena *arena;   /* of the run */
+    const char *only;    /* within @name(...); or NULL */
+    int number;          /* of the pass at work, from 1 */
+    int64_t left;        /* rewrites, for options->limit_pass */
+    const glow_pass **restless; /* who changed in this round of a fixpoint */
+    size_t n_restless, cap_restless;
+} manager;
+
+/* Counters. */
+
+typedef struct counter {
+    const char *pass;
+    const char *name;
+    int64_t value;
+} counter;
+
+typedef struct stats {
+    glow_map *by_key;
+    counter **items;
+    size_t count, cap;
+} stats;
+
+static counter *
+find_counter(glow_context *ctx, const char *pass, const char *name)
+{
+    stats *s = ctx->stats;
+    glow_buf key = {0};
+
+    if (!s) {
+        s = ctx->stats = GLOW_NEW(ctx->arena, stats);
+        s->by_key = glow_map_new(ctx->arena);
+    }
+    glow_buf_printf(&key, "%s %s", pass, name);
+
+    counter *c = glow_map_get(s->by_key, key.text);
+
+    if (!c) {
+        c = GLOW_NEW(ctx->arena, counter);
+        *c = (counter){glow_intern(ctx, pass), glow_intern(ctx, name), 0};
+        glow_map_set(s->by_key, glow_intern(ctx, key.text), c);
+        s->items = glow_arena_grow(ctx->arena, s->items, s->count, &s->cap,
+                                   sizeof *s->items);
+        s->items[s->count++] = c;
+    }
+    glow_buf_free(&key);
+    return c;
+}
+
+void
+glow_each_stat(glow_context *ctx, glow_stat_fn fn, void *user)
+{
+    const stats *s = ctx->stats;
+
+    for (size_t i = 0; s && i < s->count; i++)
+        fn(s->items[i]->pass, s->items[i]->name, s->items[i]->value, user);
+}
+
+/* What a run knows. */
+
+glow_context *
+glow_run_context(const glow_pass_run *run)
+{
+    return run->ctx;
+}
+
+const glow_pass *
+glow_run_pass(const glow_pass_run *run)
+{
+    return run->pass;
+}
+
+const void *
+glow_run_options(const glow_pass_run *run)
+{
+    return run->options;
+}
+
+glow_arena *
+glow_run_scratch(const glow_pass_run *run)
+{
+    return run->scratch;
+}
+
+const glow_backend *
+glow_run_backend(const glow_pass_run *run)
+{
+    return run->pipeline->backend;
+}
+
+void
+glow_run_count(glow_pass_run *run, const char *name, int64_t by)
+{
+    find_counter(run->ctx, run->pass->name, name)->value += by;
+}
+
+void
+glow_run_note(glow_pass_run *run, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+
+    const char *text = glow_arena_vprintf(run->scratch, fmt, ap);
+
+    va_end(ap);
+    for (int i = 0; i < run->pipeline->n_instruments; i++) {
+        const glow_instrument *in = &run->pipeline->instruments[i];
+
+        if (in->note)
+            in->note(in->user, run->pass, text);
+    }
+}
+
+bool
+glow_run_is_spent(const glow_pass_run *run)
+{
+    return run->left && *run->left <= 0;
+}
+
+bool
+glow_run_may_rewrite(glow_pass_run *run)
+{
+    if (glow_run_is_spent(run))
+        return false;
+    if (run->left)
+        --*run->left;
+    glow_run_count(run, "rewrites", 1);
+    return true;
+}
+
+/* Running. */
+
+static double
+now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool
+ask_before(manager *m, const glow_pass *p, glow_func *f)
+{
+    bool go = true;
+
+    for (int i = 0; i < m->options->n_instruments && go; i++) {
+        const glow_instrument *in = &m->options->instruments[i];
+
+        go = !in->before || in->before(in->user, p, m->module, f, m->number);
+    }
+    return go;
+}
+
+static bool
+tell_after(manager *m, const glow_pass *p, glow_func *f, glow_result result,
+           double seconds)
+{
+    bool ok = true;
+
+    for (int i = 0; i < m->options->n_instruments; i++) {
+        const glow_instrument *in = &m->options->instruments[i];
+
+        if (in->after && !in->after(in->user, p, m->module, f, m->number,
+                                    result, seconds))
+            ok = false;
+    }
+    return ok;
+}
+
+static void
+note_restless(manager *m, const glow_pass *p)
+{
+    for (size_t i = 0; i < m->n_restless; i++)
+        if (m->restless[i] == p)
+            return;
+    m->restless = glow_arena_grow(m->arena, m->restless, m->n_restless,
+                                  &m->cap_restless, sizeof *m->restless);
+    m->restless[m->n_restless++] = p;
+}
+
+/* Holds pass `p` to what it promises of `f` (NULL: of the module). */
+static bool
+check(manager *m, const glow_pass *p, glow_func *f, const char *name)
+{
+    if (!f && name)
+        return glow_error(m->ctx, "E0407",
+                          "pass '%s' removed @%s, which it ran on", p->name,
+                          name);
+    if (f && p->makes != GLOW_ANY && glow_level_of(f) != p->makes)
+        return glow_error(m->ctx, "E0407",
+                          "pass '%s' makes %s, but left @%s as %s", p->name,
+                          glow_level_text(p->makes), f->name,
+                          glow_level_text(glow_level_of(f)));
+    if (!m->options->verify_each)
+        return true;
+    if (f ? glow_verify_func(f) : glow_verify(m->module))
+        return true;
+    return glow_error_hint(m->ctx, (glow_span){0}, "E0408",
+                           "this is a mistake in the pass, not in the input",
+                           "pass '%s' left %s%s that breaks the rules above",
+                           p->name, f ? "a function @" : "a module",
+                           f ? f->name : "");
+}
+
+/* Runs a pass on one function, or on the module if `name` is NULL. */
+static glow_result
+run_pass(manager *m, const glow_item *item, const char *name)
+{
+    const glow_pass *p = item->pass;
+    glow_func *f = name ? glow_find_func(m->module, name) : NULL;
+    const char *limited = m->options->limit_pass;
+    glow_pass_run run = {
+        .ctx = m->ctx,
+        .pass = p,
+        .options = item->options,
+        .scratch = m->scratch,
+        .pipeline = m->options,
+        .left = limited && strcmp(limited, p->name) == 0 ? &m->left : NULL,
+    };
+
+    m->number++;
+    if (!ask_before(m, p, f))
+        return GLOW_UNCHANGED;
+
+    int errors = glow_error_count(m->ctx);
+    double start = now();
+    glow_result r = f ? p->run(&run, f) : p->run_module(&run, m->module);
+    double seconds = now() - start;
+
+    glow_arena_reset(m->scratch);
+    if (r == GLOW_FAILED && glow_error_count(m->ctx) == errors)
+        glow_error(m->ctx, "E0407", "pass '%s' failed and did not say why",
+                   p->name);
+    f = name ? glow_find_func(m->module, name) : NULL; /* it may be another */
+    if (r != GLOW_FAILED && !check(m, p, f, name))
+        r = GLOW_FAILED;
+    if (!tell_after(m, p, f, r, seconds))
+        r = GLOW_FAILED;
+    if (r == GLOW_CHANGED)
+        note_restless(m, p);
+    return r;
+}
+
+/* Does this item run on `f`?  Steps only raise what stands too low. */
+static bool
+is_for(const manager *m, const glow_item *item, const glow_func *f)
+{
+    glow_level at = glow_level_of(f);
+
+    if (m->only && strcmp(m->only, f->name) != 0)
+        return false;
+    if (item->needed_by && at >= item->pass->makes)
+        return false;
+    return glow_pass_takes(item->pass, at);
+}
+
+static void
+tell_step(const manager *m, const glow_item *item)
+{
+    for (int i = 0; item->needed_by && i < m->options->n_instruments; i++) {
+        const glow_instrument *in = &m->options->instruments[i];
+
+        if (in->step)
+            in->step(in->user, item->pass, item->needed_by);
+    }
+}
+
+/* Names, since a pass may replace the functions themselves. */
+static const char **
+func_names(manager *m, const glow_item *item, int *count)
+{
+    int n = 0;
+
+    GLOW_FOR_EACH_FUNC(f, m->module)
+        n++;
+
+    const char **names = GLOW_NEW_ARRAY(m->arena, const char *, n + 1);
+
+    *count = 0;
+    GLOW_FOR_EACH_FUNC(f, m->module)
+        if (is_for(m, item, f))
+            names[(*count)++] = f->name;
+    return names;
+}
+
+/*
+ * What was typed may still be missing: a pass before this one was disabled.
+ */
+static bool
+check_input(manager *m, const glow_item *item)
+{
+    if (item->needed_by)
+        return true;
+    GLOW_FOR_EACH_FUNC(f, m->module)
+        if ((!m->only || strcmp(m->only, f->name) == 0) &&
+            !glow_pass_takes(item->pass, glow_level_of(f)))
+            return glow_error_at(m->ctx, item->span, "E0405",
+                                 "%s takes %s, but here @%s is %s",
+                                 item->pass->name,
+                                 glow_level_text(item->pass->level), f->name,
+                                 glow_level_text(glow_level_of(f)));
+    return true;
+}
+
+static glow_result
+run_item(manager *m, const glow_item *item)
+{
+    glow_result r = GLOW_UNCHANGED;
+    int count;
+
+    tell_step(m, item);
+    if (item->pass->run_module)
+        return run_pass(m, item, NULL);
+
+    const char **names = func_names(m, item, &count);
+
+    if (count == 0 && !check_input(m, item))
+        return GLOW_FAILED;
+    for (int i = 0; i < count; i++) {
+        glow_result one = run_pass(m, item, names[i]);
+
+        if (one == GLOW_FAILED)
+            return GLOW_FAILED;
+        if (one == GLOW_CHANGED)
+            r = GLOW_CHANGED;
+    }
+    return r;
+}
+
+static glow_result run_items(manager *m, const glow_item *first);
+
+static void
+warn_restless(manager *m, const glow_item *item)
+{
+    glow_buf b = {.arena = m->arena};
+
+    for (size_t i = 0; i < m->n_restless; i++)
+        glow_buf_printf(&b, "%s%s", i > 0 ? ", " : "", m->restless[i]->name);
+    glow_warning(m->ctx, item->span, "W0401",
+                 "fixpoint has not settled after %d rounds: still changed by "
+                 "%s",
+                 item->max, b.text ? b.text : "nobody");
+}
+
+static glow_result
+run_fixpoint(manager *m, const glow_item *item)
+{
+    glow_result all = GLOW_UNCHANGED;
+
+    for (int round = 0; round < item->max; round++) {
+        m->n_restless = 0;
+
+        glow_result r = run_items(m, item->body);
+
+        if (r == GLOW_FAILED)
+            return r;
+        if (r == GLOW_UNCHANGED)
+            return all;
+        all = GLOW_CHANGED;
+    }
+    warn_restless(m, item);
+    return all;
+}
+
+static glow_result
+run_items(manager *m, const glow_item *first)
+{
+    glow_result all = GLOW_UNCHANGED;
+
+    for (const glow_item *i = first; i; i = i->next) {
+        glow_result r;
+
+        if (i->kind == GLOW_ITEM_PASS) {
+            r = run_item(m, i);
+        } else if (i->kind == GLOW_ITEM_FIXPOINT) {
+            r = run_fixpoint(m, i);
+        } else {
+            m->only = i->func;
+            r = run_items(m, i->body);
+            m->only = NULL;
+        }
+        if (r == GLOW_FAILED)
+            return r;
+        if (r == GLOW_CHANGED)
+            all = r;
+    }
+    return all;
+}
+
+bool
+glow_pipeline_run(glow_pipeline *p, glow_module *module,
+                  const glow_pipeline_options *options)
+{
+    static const glow_pipeline_options plain = {.verify_each = true};
+    manager m = {
+        .ctx = p->ctx,
+        .module = module,
+        .options = options ? options : &plain,
+        .scratch = glow_arena_new(),
+        .arena = glow_arena_new(),
+    };
+    glow_item *items = NULL;
+
+    m.left = m.options->limit;
+
+    bool ok = glow_pipeline_type(p, module, m.options->reach, m.arena, &items);
+
+    ok = ok && run_items(&m, items) != GLOW_FAILED;
+    glow_arena_free(m.scratch);
+    glow_arena_free(m.arena);
+    return ok;
+}

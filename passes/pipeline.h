@@ -1,0 +1,50 @@
+/* A pipeline, taken apart. */
+
+#ifndef GLOW_PASSES_PIPELINE_H
+#define GLOW_PASSES_PIPELINE_H
+
+#include "glow/pipeline.h"
+
+#define GLOW_FIXPOINT_MAX 16 /* rounds, unless the text says otherwise */
+
+typedef enum glow_item_kind {
+    GLOW_ITEM_PASS,
+    GLOW_ITEM_FIXPOINT, /* body, until nothing changes */
+    GLOW_ITEM_ONLY,     /* body, on one function */
+} glow_item_kind;
+
+typedef struct glow_item glow_item;
+struct glow_item {
+    glow_item_kind kind;
+    const glow_pass *pass;      /* PASS */
+    const void *options;        /* PASS: its struct, or NULL */
+    const glow_pass *needed_by; /* PASS: a step that was not written, or NULL */
+    int max;                    /* FIXPOINT */
+    const char *func;           /* ONLY */
+    glow_item *body;            /* FIXPOINT, ONLY */
+    glow_span span;             /* in the text that the user wrote */
+    glow_item *next;
+};
+
+struct glow_pipeline {
+    glow_context *ctx;
+    glow_arena *arena;
+    const glow_source *source;
+    glow_item *items;
+};
+
+/* What `f` is. */
+glow_level glow_level_of(const glow_func *f);
+/* "a graph", "a placed program": for messages. */
+const char *glow_level_text(glow_level level);
+/* True if `p` takes what stands at `level`. */
+bool glow_pass_takes(const glow_pass *p, glow_level level);
+
+/*
+ * The items of `p` with the steps that are missing for the functions of `m`, up
+ * to the level `reach`, in `a`.  NULL items are fine; false after a report.
+ */
+bool glow_pipeline_type(const glow_pipeline *p, const glow_module *m,
+                        glow_level reach, glow_arena *a, glow_item **out);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * Loading plugins.
+ *
+ * The order is that of trust: is there such a file, does it load, has it the
+ * symbol, does it speak our ABI (major, then the layouts, then minor), and only
+ * then what it says of itself.  Nothing is registered unless all of it can be.
+ * A plugin stays loaded to the end of the process: its constants may be in use.
+ */
+
+#include "glow/plugin.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ir/base/context.h"
+
+typedef struct loader {
+    glow_context *ctx;
+    glow_arena *arena;
+    const char *path;
+    const glow_plugin *plugin;
+} loader;
+
+/* Finding the file. */
+
+/* DIR/NAME.so or DIR/libNAME.so of the first `n` bytes of `dir`; or NULL. */
+static const char *
+find_in(loader *l, const char *dir, size_t n, const char *name, glow_buf *tried)
+{
+    static const char *const prefixes[] = {"", "lib"};
+
+    if (n == 0)
+        return NULL;
+    for (size_t i = 0; i < 2; i++) {
+        const char *path = glow_arena_printf(l->arena, "%.*s/%s%s.so", (int)n,
+                                             dir, prefixes[i], name);
+
+        if (access(path, F_OK) == 0)
+            return path;
+        glow_buf_printf(tried, "%s%s", tried->len ? ", " : "", path);
+    }
+    return NULL;
+}
+
+static const char *
+find_file(loader *l, const char *name)
+{
+    glow_buf tried = {.arena = l->arena};
+    const char *dirs = getenv("GLOW_PLUGIN_PATH");
+    const char *found = NULL;
+
+    if (strchr(name, '/'))
+        return name;
+    while (dirs && *dirs && !found) {
+        size_t n = strcspn(dirs, ":");
+
+        found = find_in(l, dirs, n, name, &tried);
+        dirs += n + (dirs[n] == ':');
+    }
+    if (!found)
+        found = find_in(l, GLOW_PLUGIN_DIR, strlen(GLOW_PLUGIN_DIR), name,
+                        &tried);
+    if (!found)
+        glow_error(l->ctx, "E0803",
+                   "there is no plugin '%s': tried %s", name, tried.text);
+    return found;
+}
+
+/* The handshake. */
+
+static glow_plugin_query_fn
+find_query(void *handle)
+{
+    /* POSIX lets an object pointer from dlsym be called; C does not say how. */
+    void *symbol = dlsym(handle, GLOW_PLUGIN_QUERY);
+    glow_plugin_query_fn query = NULL;
+
+    memcpy(&query, &symbol, sizeof query);
+    return query;
+}
+
+static bool
+check_abi(const loader *l)
+{
+    const glow_plugin *p = l->plugin;
+
+    if (p->abi_major != GLOW_ABI_MAJOR)
+        return glow_error_hint(
+            l->ctx, (glow_span){0}, "E0805",
+            "build the plugin against the headers of this glow",
+            "%s was built for glow ABI %u, this is ABI %u", l->path,
+            p->abi_major, (unsigned)GLOW_ABI_MAJOR);
+    if (p->size < offsetof(glow_plugin, gir_version))
+        return glow_error(l->ctx, "E0806",
+                          "%s has a descriptor of %u bytes, this glow needs %zu",
+                          l->path, p->size,
+                          offsetof(glow_plugin, gir_version));
+    if (p->signature != GLOW_ABI_SIGNATURE)
+        return glow_error_hint(
+            l->ctx, (glow_span){0}, "E0806",
+            "build the plugin against the headers of this glow",
+            "%s has the layout signature %016llx, this glow has %016llx",
+            l->path, (unsigned long long)p->signature,
+            (unsigned long long)GLOW_ABI_SIGNATURE);
+    if (p->abi_minor > GLOW_ABI_MINOR)
+        return glow_error_hint(l->ctx, (glow_span){0}, "E0805",
+                               "load it with a newer glow",
+                               "%s needs glow ABI %u.%u, this is ABI %u.%u",
+                               l->path, p->abi_major, p->abi_minor,
+                               (unsigned)GLOW_ABI_MAJOR,
+                               (unsigned)GLOW_ABI_MINOR);
+    return true;
+}
+
+static bool
+open_plugin(loader *l)
+{
+    void *handle = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
+    const char *reason = NULL;
+
+    if (!handle)
+        return glow_error(l->ctx, "E0803", "plugin %s cannot be loaded: %s",
+                          l->path, dlerror());
+
+    glow_plugin_query_fn query = find_query(handle);
+
+    if (!query)
+        return glow_error(l->ctx, "E0804",
+                          "%s is no plugin of glow: it has no %s, which glow "
+                          "%s asks for",
+                          l->path, GLOW_PLUGIN_QUERY, glow_version());
+    l->plugin = query(GLOW_ABI_MAJOR, GLOW_ABI_MINOR, &reason);
+    if (!l->plugin)
+        return glow_error(l->ctx, "E0807",
+                          "%s declines to work with glow ABI %u.%u: %s",
+                          l->path, (unsigned)GLOW_ABI_MAJOR,
+                          (unsigned)GLOW_ABI_MINOR,
+                          reason ? reason : "it does not say why");
+    return check_abi(l);
+}
+
+/* What it brings. */
+
+/* A descriptor as we know it: what an older plugin lacks is zero. */
+static const glow_plugin *
+whole_descriptor(loader *l)
+{
+    glow_plugin *p = GLOW_NEW(glow_context_arena(l->ctx), glow_plugin);
+    size_t size = l->plugin->size;
+
+    memcpy(p, l->plugin, size < sizeof *p ? size : sizeof *p);
+    return p;
+}
+
+static bool
+check_name(const loader *l, const char *what, const char *name,
+           const void *taken)
+{
+    const char *prefix = l->plugin->name;
+    size_t n = strlen(prefix);
+
+    if (!name || strncmp(name, prefix, n) != 0 || name[n] != '.' ||
+        name[n + 1] == '\0')
+        return glow_error(l->ctx, "E0808",
+                          "%s brings the %s '%s', but its names must begin "
+                          "with '%s.'",
+                          l->path, what, name ? name : "", prefix);
+    if (taken)
+        return glow_error(l->ctx, "E0802",
+                          "%s brings the %s '%s', but there is one already",
+                          l->path, what, name);
+    return true;
+}
+
+static bool
+check_names(const loader *l)
+{
+    const glow_plugin *p = l->plugin;
+    bool ok = true;
+
+    for (size_t i = 0; p->ops && p->ops[i]; i++)
+        ok &= check_name(l, "operator", p->ops[i]->name,
+                         glow_find_op(l->ctx, p->ops[i]->name));
+    for (size_t i = 0; p->passes && p->passes[i]; i++)
+        ok &= check_name(l, "pass", p->passes[i]->name,
+                         glow_find_pass(l->ctx, p->passes[i]->name));
+    for (size_t i = 0; p->backends && p->backends[i]; i++)
+        ok &= check_name(l, "backend", p->backends[i]->name,
+                         glow_find_backend(l->ctx, p->backends[i]->name));
+    return ok;
+}
+
+static bool
+register_all(const loader *l)
+{
+    const glow_plugin *p = l->plugin;
+    bool ok = true;
+
+    for (size_t i = 0; p->ops && p->ops[i]; i++)
+        ok &= glow_register_op(l->ctx, p->ops[i]);
+    for (size_t i = 0; p->passes && p->passes[i]; i++)
+        ok &= glow_register_pass(l->ctx, p->passes[i]);
+    for (size_t i = 0; p->backends && p->backends[i]; i++)
+        ok &= glow_register_backend(l->ctx, p->backends[i]);
+    return ok;
+}
+
+static bool
+enter(loader *l)
+{
+    l->plugin = whole_descriptor(l);
+
+    const char *name = l->plugin->name;
+
+    if (!name || !*name || strchr(name, '.'))
+        return glow_error(l->ctx, "E0808",
+                          "%s gives '%s' as its name, which must be a word "
+                          "without a dot",
+                          l->path, name ? name : "");
+    if (glow_plugin_named(l->ctx, name))
+        return glow_error(l->ctx, "E0802",
+                          "%s is the plugin '%s', which is loaded already",
+                          l->path, name);
+    return check_names(l) && register_all(l) &&
+           glow_registry_add(l->ctx, &l->ctx->plugins, name, l->plugin);
+}
+
+bool
+glow_plugin_load(glow_context *ctx, const char *name_or_path)
+{
+    loader l = {.ctx = ctx, .arena = glow_arena_new()};
+    bool ok = false;
+
+    l.path = find_file(&l, name_or_path);
+    if (l.path)
+        ok = open_plugin(&l) && enter(&l);
+    glow_arena_free(l.arena);
+    return ok;
+}
+
+const glow_plugin *
+glow_plugin_at(const glow_context *ctx, size_t i)
+{
+    return i < ctx->plugins.count ? ctx->plugins.items[i] : NULL;
+}
+
+const glow_plugin *
+glow_plugin_named(const glow_context *ctx, const char *name)
+{
+    return glow_registry_find(&ctx->plugins, name);
+}

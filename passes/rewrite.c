@@ -1,0 +1,271 @@
+/*
+ * The rewrite driver: a worklist of nodes, offered to a callback one by one.
+ *
+ *     take n;  v = fn(n);  users of n use v;  erase what nobody uses any more;
+ *     offer again: what was built, and the users of what changed
+ *
+ * A node stands in the list at most once at a time (its mark says so), so the
+ * work is linear in the nodes and in the rewrites done.  A callback that never
+ * comes to rest is stopped by a bound on the rewrites for each node.
+ */
+
+#include "passes/run.h"
+
+#define REWRITES_PER_NODE 256
+
+enum { IDLE, QUEUED, ERASED };
+
+typedef struct driver {
+    glow_pass_run *run;
+    glow_func *func;
+    const glow_op *op; /* NULL: any */
+    glow_rewrite_fn fn;
+    glow_builder *builder;
+    glow_node **queue; /* from `head`; a ring would only save memory */
+    size_t head, count, cap;
+    glow_node **users; /* scratch: who used what is being replaced */
+    size_t n_users, cap_users;
+    glow_node **built; /* scratch: what the callback made, last first */
+    size_t n_built, cap_built;
+    glow_node **unused; /* scratch: what may have lost its last user */
+    size_t n_unused, cap_unused;
+    int64_t rewrites, limit;
+} driver;
+
+/* Only its address is used. */
+static glow_value kept;
+
+glow_value *
+glow_keep_rewritten(glow_node *n)
+{
+    (void)n;
+    return &kept;
+}
+
+static void
+push(glow_arena *a, glow_node ***list, size_t *count, size_t *cap, glow_node *n)
+{
+    *list = glow_arena_grow(a, *list, *count, cap, sizeof **list);
+    (*list)[(*count)++] = n;
+}
+
+static void
+offer(driver *d, glow_node *n)
+{
+    if (n->mark != IDLE || (d->op && n->op != d->op))
+        return;
+    n->mark = QUEUED;
+    push(d->run->scratch, &d->queue, &d->count, &d->cap, n);
+}
+
+static void
+offer_users(driver *d, const glow_value *v)
+{
+    GLOW_FOR_EACH_USE(u, v)
+        offer(d, u->user);
+}
+
+/* Remembers who uses `n`, before its results are replaced. */
+static void
+note_users(driver *d, const glow_node *n)
+{
+    d->n_users = 0;
+    for (int i = 0; i < n->n_out; i++)
+        GLOW_FOR_EACH_USE(u, n->out[i])
+            push(d->run->scratch, &d->users, &d->n_users, &d->cap_users,
+                 u->user);
+}
+
+static bool
+may_erase(const glow_node *n)
+{
+    if (n->mark == ERASED || !(n->op->traits & GLOW_PURE))
+        return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (!glow_is_unused(n->out[i]))
+            return false;
+    return true;
+}
+
+/*
+ * Erases `n` if nobody uses it, then what only it used.  What is left with one
+ * user is offered again, and so is that user: it may now take it over.
+ */
+static void
+erase_unused(driver *d, glow_node *n)
+{
+    d->n_unused = 0;
+    push(d->run->scratch, &d->unused, &d->n_unused, &d->cap_unused, n);
+    while (d->n_unused > 0) {
+        n = d->unused[--d->n_unused];
+        if (!may_erase(n))
+            continue;
+
+        glow_value **in = n->in;
+        int n_in = n->n_in;
+
+        n->mark = ERASED;
+        glow_node_erase(n);
+        for (int i = 0; i < n_in; i++) {
+            if (!in[i] || !in[i]->def)
+                continue;
+            if (glow_has_one_use(in[i])) {
+                offer(d, in[i]->def);
+                offer_users(d, in[i]);
+            }
+            push(d->run->scratch, &d->unused, &d->n_unused, &d->cap_unused,
+                 in[i]->def);
+        }
+    }
+}
+
+/* The nodes that the callback built: just before `n`, with new ids. */
+static void
+note_built(driver *d, const glow_node *n, uint32_t first_id)
+{
+    d->n_built = 0;
+    for (glow_node *m = n->prev; m && m->id >= first_id; m = m->prev)
+        push(d->run->scratch, &d->built, &d->n_built, &d->cap_built, m);
+}
+
+/* Erases what was built for nothing, and offers the rest, in order. */
+static void
+settle_built(driver *d)
+{
+    for (size_t i = d->n_built; i-- > 0;)
+        if (may_erase(d->built[i]))
+            erase_unused(d, d->built[i]);
+    for (size_t i = d->n_built; i-- > 0;)
+        offer(d, d->built[i]);
+}
+
+static bool
+check_type(glow_context *ctx, const glow_pass *pass, const glow_node *n, int i,
+           const glow_value *with)
+{
+    if (with->type == n->out[i]->type)
+        return true;
+
+    glow_arena *a = glow_arena_new();
+
+    glow_error_at(ctx, n->span, "E0401",
+                  "%s: pass '%s' replaces %s by %s", n->name,
+                  pass ? pass->name : "?",
+                  glow_type_text(a, n->out[i]->type),
+                  glow_type_text(a, with->type));
+    glow_arena_free(a);
+    return false;
+}
+
+/* Puts `v` in the place of n's only result. */
+static bool
+replace(driver *d, glow_node *n, glow_value *v, uint32_t first_id)
+{
+    glow_node *def = v->def;
+    const char *name = n->name;
+    bool is_new = def && def != n && def->id >= first_id;
+
+    if (n->n_out != 1)
+        return glow_error_at(d->run->ctx, n->span, "E0401",
+                             "%s: pass '%s' replaces a node of %d results by "
+                             "one value",
+                             n->name, d->run->pass->name, n->n_out);
+    if (!check_type(d->run->ctx, d->run->pass, n, 0, v))
+        return false;
+    if (v == n->out[0])
+        return true;
+    glow_replace_uses(n->out[0], v);
+    erase_unused(d, n);
+    if (is_new && n->mark == ERASED && def->mark != ERASED)
+        glow_node_rename(def, name);
+    return true;
+}
+
+static bool
+visit(driver *d, glow_node *n)
+{
+    glow_builder_at(d->builder, n);
+    note_users(d, n);
+
+    uint32_t first_id = d->func->next_id;
+    glow_value *v = d->fn(d->builder, n);
+
+    if (glow_builder_failed(d->builder))
+        return false;
+    note_built(d, n, first_id);
+    if (!v) {
+        settle_built(d);
+        return true;
+    }
+    if (v == &kept) {
+        erase_unused(d, n);
+        if (n->mark != ERASED)
+            offer(d, n);
+    } else if (!replace(d, n, v, first_id)) {
+        return false;
+    }
+    for (size_t i = 0; i < d->n_users; i++)
+        offer(d, d->users[i]);
+    settle_built(d);
+    glow_run_may_rewrite(d->run);
+    return ++d->rewrites <= d->limit ||
+           glow_error_at(d->run->ctx, n->span, "E0409",
+                         "pass '%s' does not come to rest: %lld rewrites in a "
+                         "function of %d nodes",
+                         d->run->pass->name, (long long)d->rewrites,
+                         d->func->count);
+}
+
+glow_result
+glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
+             glow_rewrite_fn fn)
+{
+    driver d = {
+        .run = run,
+        .func = f,
+        .op = op,
+        .fn = fn,
+        .builder = glow_builder_new(run->scratch, f, run->pass->name),
+        .limit = REWRITES_PER_NODE * ((int64_t)f->count + 16),
+    };
+
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = IDLE;
+    GLOW_FOR_EACH_NODE(n, f)
+        offer(&d, n);
+    while (d.head < d.count && !glow_run_is_spent(run)) {
+        glow_node *n = d.queue[d.head++];
+
+        if (n->mark == ERASED)
+            continue;
+        n->mark = IDLE;
+        if (!visit(&d, n))
+            return GLOW_FAILED;
+    }
+    return d.rewrites > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+}
+
+void
+glow_builder_replace(glow_builder *b, glow_node *n, int i, glow_value *with)
+{
+    if (with && check_type(glow_builder_context(b), NULL, n, i, with))
+        glow_replace_uses(n->out[i], with);
+}
+
+int
+glow_erase_unused(glow_func *f)
+{
+    static const glow_op nothing = {0}; /* so that no node is offered */
+    glow_pass_run run = {.scratch = glow_arena_new()};
+    driver d = {.run = &run, .func = f, .op = &nothing};
+    int before = f->count;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        n->mark = IDLE;
+        push(run.scratch, &d.queue, &d.count, &d.cap, n);
+    }
+    while (d.count > 0)
+        erase_unused(&d, d.queue[--d.count]);
+    glow_arena_free(run.scratch);
+    return before - f->count;
+}

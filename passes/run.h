@@ -1,0 +1,20 @@
+/* A pass at work, as the manager and the rewrite driver see it. */
+
+#ifndef GLOW_PASSES_RUN_H
+#define GLOW_PASSES_RUN_H
+
+#include "glow/pipeline.h"
+
+struct glow_pass_run {
+    glow_context *ctx;
+    const glow_pass *pass;
+    const void *options;
+    glow_arena *scratch;
+    const glow_pipeline_options *pipeline;
+    int64_t *left; /* rewrites that may still be done; NULL: any number */
+};
+
+/* True if no rewrite may be done any more. */
+bool glow_run_is_spent(const glow_pass_run *run);
+
+#endif
