@@ -24,10 +24,8 @@ static const struct {
     [GLOW_FLAG] = {sizeof(bool), alignof(bool), "true or false"},
     [GLOW_STRING] = {sizeof(char *), alignof(char *), "a string"},
     [GLOW_ENUM] = {sizeof(int), alignof(int), "a word"},
-    [GLOW_DIMS] = {sizeof(glow_dims), alignof(glow_dims),
-                   "a list of integers"},
-    [GLOW_INTS] = {sizeof(glow_ints), alignof(glow_ints),
-                   "a list of integers"},
+    [GLOW_DIMS] = {sizeof(glow_dims), alignof(glow_dims), "a list of integers"},
+    [GLOW_INTS] = {sizeof(glow_ints), alignof(glow_ints), "a list of integers"},
     [GLOW_FLOATS] = {sizeof(glow_floats), alignof(glow_floats),
                      "a list of numbers"},
     [GLOW_KIND] = {sizeof(glow_kind), alignof(glow_kind), "an element kind"},
@@ -217,10 +215,10 @@ typedef struct reader {
 } reader;
 
 static const char *const value_kinds[] = {
-    [GLOW_V_INT] = "an integer",   [GLOW_V_FLOAT] = "a number",
-    [GLOW_V_STRING] = "a string",  [GLOW_V_BOOL] = "true or false",
-    [GLOW_V_WORD] = "a word",      [GLOW_V_SYMBOL] = "a symbol",
-    [GLOW_V_TYPE] = "a type",      [GLOW_V_LIST] = "a list",
+    [GLOW_V_INT] = "an integer",       [GLOW_V_FLOAT] = "a number",
+    [GLOW_V_STRING] = "a string",      [GLOW_V_BOOL] = "true or false",
+    [GLOW_V_WORD] = "a word",          [GLOW_V_SYMBOL] = "a symbol",
+    [GLOW_V_TYPE] = "a type",          [GLOW_V_LIST] = "a list",
     [GLOW_V_TYPED] = "a typed number",
 };
 
@@ -415,10 +413,10 @@ unknown_name(const reader *r, glow_schema s, const glow_attr *a)
 
     const char *near = glow_did_you_mean(a->name, names, (size_t)n);
 
-    glow_error_hint(
-        r->ctx, a->span, "E0120",
-        near ? glow_arena_printf(r->arena, "did you mean %s?", near) : NULL,
-        "%s has no attribute %s", r->who, a->name);
+    glow_error_hint(r->ctx, a->span, "E0120",
+                    near ? glow_arena_printf(r->arena, "did you mean %s?", near)
+                         : NULL,
+                    "%s has no attribute %s", r->who, a->name);
 }
 
 const void *

@@ -154,9 +154,8 @@ glow_value *
 glow_build(glow_builder *b, const glow_op *op, const glow_type *type,
            glow_value *const *in, int n_in, const void *attrs)
 {
-    glow_node *n =
-        glow_build_node(b, op, type ? &type : NULL, type ? 1 : 0, in, n_in,
-                        attrs);
+    glow_node *n = glow_build_node(b, op, type ? &type : NULL, type ? 1 : 0, in,
+                                   n_in, attrs);
 
     return n && n->n_out ? n->out[0] : NULL;
 }
@@ -202,8 +201,8 @@ glow_value *
 glow_build_splat(glow_builder *b, const char *suffix, const glow_type *type,
                  double v)
 {
-    glow_storage *s = glow_constant_splat(b->func->module,
-                                          constant_name(b, suffix), type, v);
+    glow_storage *s =
+        glow_constant_splat(b->func->module, constant_name(b, suffix), type, v);
 
     s->loc = provenance(b);
     return &s->value;

@@ -163,11 +163,11 @@ clone_node(cloner *c, glow_func *f, const glow_node *from)
 
         for (int i = 0; i < from->n_out; i++)
             types[i] = from->out[i]->type;
-        n = glow_node_new(f, op, from->name, in, from->n_in, types,
-                          from->n_out, from->attrs);
+        n = glow_node_new(f, op, from->name, in, from->n_in, types, from->n_out,
+                          from->attrs);
         if (op == &glow_op_weight)
-            n->out[0]->storage = glow_find_storage(
-                c->to, from->out[0]->storage->name);
+            n->out[0]->storage =
+                glow_find_storage(c->to, from->out[0]->storage->name);
     } else {
         n = glow_instr_new(f, op, from->name, in + from->n_in, from->n_out, in,
                            from->n_in, from->attrs);

@@ -282,8 +282,8 @@ glow_node_erase(glow_node *n)
 void
 glow_node_set_attrs(glow_node *n, const void *attrs)
 {
-    n->attrs = glow_attrs_copy(n->func->module->arena, glow_op_schema(n->op),
-                               attrs);
+    n->attrs =
+        glow_attrs_copy(n->func->module->arena, glow_op_schema(n->op), attrs);
 }
 
 void

@@ -4,10 +4,10 @@
  * names in each folder; plugins add theirs through the same calls.
  */
 
-#include "ir/base/context.h"
+#include "ir/registry.h"
 #include "glow/backend.h"
 #include "glow/pass.h"
-#include "ir/registry.h"
+#include "ir/base/context.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +160,7 @@ glow_register_op(glow_context *ctx, const glow_op *op)
     char name[64];
 
     glow_op_instr_name(op, name, sizeof name);
-    glow_map_set(ctx->instr_ops, glow_intern(ctx, name),
-                 (void *)(uintptr_t)op);
+    glow_map_set(ctx->instr_ops, glow_intern(ctx, name), (void *)(uintptr_t)op);
     return true;
 }
 

@@ -188,11 +188,11 @@ element(const glow_tensor *t, int64_t i)
     return (char *)t->data + i * glow_kind_get(t->type->elem)->bytes;
 }
 
-#define LOAD(ctype)                                                            \
-    do {                                                                       \
-        ctype x;                                                               \
-        memcpy(&x, p, sizeof x);                                               \
-        return (result)x;                                                      \
+#define LOAD(ctype)              \
+    do {                         \
+        ctype x;                 \
+        memcpy(&x, p, sizeof x); \
+        return (result)x;        \
     } while (0)
 
 double
@@ -252,10 +252,10 @@ glow_get_int(const glow_tensor *t, int64_t i)
     }
 }
 
-#define STORE(ctype, v)                                                        \
-    do {                                                                       \
-        ctype x = (ctype)(v);                                                  \
-        memcpy(p, &x, sizeof x);                                               \
+#define STORE(ctype, v)          \
+    do {                         \
+        ctype x = (ctype)(v);    \
+        memcpy(p, &x, sizeof x); \
     } while (0)
 
 /* Toward zero into [-2^(bits-1), ...) or [0, 2^bits); NaN gives 0. */
@@ -367,8 +367,7 @@ glow_tensor_copy(const glow_tensor *to, const glow_tensor *from)
 
     glow_dims at = glow_dims_first(from->type->shape);
 
-    GLOW_FOR_EACH_INDEX(i, to->type->shape)
-    {
+    GLOW_FOR_EACH_INDEX(i, to->type->shape) {
         glow_tensor_copy_element(to, i, from, at);
         glow_dims_next(&at, from->type->shape);
     }

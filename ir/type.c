@@ -1,7 +1,7 @@
 /* Element kinds, shapes and interned types. */
 
-#include "ir/base/context.h"
 #include "glow/type.h"
+#include "ir/base/context.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +17,8 @@ static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
     [GLOW_NO_KIND] = {"none", 0, 0, false, 0, "no type"},
     [GLOW_FLOAT] = {"float", 4, 32, true, F, "IEEE binary32"},
     [GLOW_FLOAT16] = {"float16", 2, 16, true, F, "IEEE binary16"},
-    [GLOW_BFLOAT16] = {"bfloat16", 2, 16, true, F, "the upper half of binary32"},
+    [GLOW_BFLOAT16] = {"bfloat16", 2, 16, true, F,
+                       "the upper half of binary32"},
     [GLOW_FLOAT64] = {"float64", 8, 64, true, F, "IEEE binary64"},
     [GLOW_INT8Q] = {"i8", 1, 8, true, Q, "quantized, signed 8 bits"},
     [GLOW_UINT8Q] = {"ui8", 1, 8, false, Q, "quantized, unsigned 8 bits"},
@@ -215,8 +216,8 @@ too_big(int64_t elements, int bytes)
 {
     int64_t n;
 
-    return glow_mul_overflow(elements, bytes, &n) ||
-           n > (int64_t)1 << MOST_BYTES_LOG;
+    return glow_mul_overflow(elements, bytes, &n) || n > (int64_t)1
+                                                             << MOST_BYTES_LOG;
 }
 
 /* Strides must step over all that lies within them, from the last axis out. */
@@ -233,18 +234,17 @@ check_strides(const glow_type *t, glow_arena *a)
         int64_t reach;
 
         if (t->strides.at[i] < inner)
-            return glow_arena_printf(
-                a,
-                "stride %" PRId64 " of axis %d steps into the %" PRId64
-                " elements of the axes after it",
-                t->strides.at[i], i, inner);
+            return glow_arena_printf(a,
+                                     "stride %" PRId64
+                                     " of axis %d steps into the %" PRId64
+                                     " elements of the axes after it",
+                                     t->strides.at[i], i, inner);
         if (t->shape.at[i] == 0)
             continue;
         if (glow_mul_overflow(t->shape.at[i] - 1, t->strides.at[i], &reach) ||
             glow_add_overflow(reach, inner, &inner) ||
             too_big(inner, kinds[t->elem].bytes))
-            return glow_arena_printf(a,
-                                     "the type takes more than 2^%d bytes",
+            return glow_arena_printf(a, "the type takes more than 2^%d bytes",
                                      MOST_BYTES_LOG);
     }
     return NULL;
@@ -260,10 +260,9 @@ glow_type_check(const glow_type *t, glow_arena *a)
                                  t->shape.rank, GLOW_MAX_RANK);
     for (int i = 0; i < t->shape.rank; i++)
         if (t->shape.at[i] < 0)
-            return glow_arena_printf(a,
-                                     "dimension %d is %" PRId64
-                                     ", but must be at least 0",
-                                     i, t->shape.at[i]);
+            return glow_arena_printf(
+                a, "dimension %d is %" PRId64 ", but must be at least 0", i,
+                t->shape.at[i]);
     if (!glow_dims_checked_count(t->shape, &count) ||
         too_big(count, kinds[t->elem].bytes))
         return glow_arena_printf(a, "the type takes more than 2^%d bytes",
@@ -271,9 +270,9 @@ glow_type_check(const glow_type *t, glow_arena *a)
     if (glow_is_quantized(t->elem) && !(t->scale > 0 && isfinite(t->scale)))
         return "the scale must be a finite number above 0";
     if (kinds[t->elem].klass == U && t->shape.rank != 2)
-        return glow_arena_printf(
-            a, "%s is a matrix of rows, but the rank is %d",
-            kinds[t->elem].name, t->shape.rank);
+        return glow_arena_printf(a,
+                                 "%s is a matrix of rows, but the rank is %d",
+                                 kinds[t->elem].name, t->shape.rank);
     return t->strides.rank ? check_strides(t, a) : NULL;
 }
 
@@ -307,7 +306,8 @@ grow_types(glow_context *ctx)
     const glow_type **old = ctx->types;
     size_t n = ctx->type_cap;
     size_t cap = n ? n * 2 : 64;
-    const glow_type **table = GLOW_NEW_ARRAY(ctx->arena, const glow_type *, cap);
+    const glow_type **table =
+        GLOW_NEW_ARRAY(ctx->arena, const glow_type *, cap);
 
     for (size_t i = 0; i < n; i++)
         if (old[i])

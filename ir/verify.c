@@ -4,8 +4,8 @@
  * definition; here is only what holds for all of them.
  */
 
-#include "glow/graph.h"
 #include "ir/verify.h"
+#include "glow/graph.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -86,10 +86,9 @@ check_counts(const glow_node *n)
     bool variadic = glow_op_variadic(n->op) >= 0;
 
     if (variadic ? n->n_in < want - 1 : n->n_in != want)
-        return glow_node_error(n, "E0202", NULL,
-                               "it has %d operands, but takes %d%s", n->n_in,
-                               variadic ? want - 1 : want,
-                               variadic ? " or more" : "");
+        return glow_node_error(
+            n, "E0202", NULL, "it has %d operands, but takes %d%s", n->n_in,
+            variadic ? want - 1 : want, variadic ? " or more" : "");
     if (n->n_out != results)
         return glow_node_error(n, "E0202", NULL,
                                "it has %d results, but gives %d", n->n_out,
@@ -137,10 +136,9 @@ check_pred(const glow_node *n)
 {
     if (!n->pred || n->pred->type->elem == GLOW_BOOL)
         return true;
-    return glow_node_error(n, "E0208", NULL,
-                           "the predicate is %s, but must be bool",
-                           glow_type_text(n->func->module->arena,
-                                          n->pred->type));
+    return glow_node_error(
+        n, "E0208", NULL, "the predicate is %s, but must be bool",
+        glow_type_text(n->func->module->arena, n->pred->type));
 }
 
 static bool
@@ -157,11 +155,10 @@ check_types(const glow_node *n)
             const char *is = glow_type_text(a, n->out[i]->type);
             const char *must = glow_type_text(a, &out[i]);
 
-            ok = glow_node_error(
-                n, "E0204",
-                glow_arena_printf(a, "state %s", must),
-                "result %s is stated as %s, but is %s", n->op->out[i].name, is,
-                must);
+            ok = glow_node_error(n, "E0204",
+                                 glow_arena_printf(a, "state %s", must),
+                                 "result %s is stated as %s, but is %s",
+                                 n->op->out[i].name, is, must);
         }
     return ok;
 }

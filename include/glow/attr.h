@@ -46,22 +46,22 @@ typedef struct glow_field {
     glow_field_kind kind;
     size_t at; /* offset of the member */
     const char *doc;
-    bool has_default; /* the descriptor's `defaults` has its value */
+    bool has_default;         /* the descriptor's `defaults` has its value */
     const char *const *words; /* of GLOW_ENUM, ended by NULL */
 } glow_field;
 
 /* A field that must be given, and one that has a default. */
-#define GLOW_FIELD(type, member, kind, doc)                                    \
-    {                                                                          \
-        #member, kind, offsetof(type, member), doc, false, NULL                \
+#define GLOW_FIELD(type, member, kind, doc)                     \
+    {                                                           \
+#member, kind, offsetof(type, member), doc, false, NULL \
     }
-#define GLOW_FIELD_DEFAULT(type, member, kind, doc)                            \
-    {                                                                          \
-        #member, kind, offsetof(type, member), doc, true, NULL                 \
+#define GLOW_FIELD_DEFAULT(type, member, kind, doc)            \
+    {                                                          \
+#member, kind, offsetof(type, member), doc, true, NULL \
     }
-#define GLOW_FIELD_ENUM(type, member, words, doc)                              \
-    {                                                                          \
-        #member, GLOW_ENUM, offsetof(type, member), doc, true, words           \
+#define GLOW_FIELD_ENUM(type, member, words, doc)                    \
+    {                                                                \
+#member, GLOW_ENUM, offsetof(type, member), doc, true, words \
     }
 
 /* A struct and its table, as found in operators and passes. */
@@ -107,11 +107,11 @@ typedef enum glow_value_kind {
 typedef struct glow_attr_value glow_attr_value;
 struct glow_attr_value {
     glow_value_kind kind;
-    int64_t i;         /* INT, BOOL */
-    double f;          /* FLOAT: exactly a binary32 */
-    const char *text;  /* STRING (may hold NULs: see size), WORD, SYMBOL */
-    size_t size;       /* of a STRING */
-    const glow_type *type;        /* TYPE, TYPED */
+    int64_t i;             /* INT, BOOL */
+    double f;              /* FLOAT: exactly a binary32 */
+    const char *text;      /* STRING (may hold NULs: see size), WORD, SYMBOL */
+    size_t size;           /* of a STRING */
+    const glow_type *type; /* TYPE, TYPED */
     const glow_attr_value *items; /* LIST */
     size_t count;
     glow_span span;

@@ -67,8 +67,8 @@ struct glow_backend {
 GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);
 GLOW_API const glow_backend *glow_find_backend(const glow_context *ctx,
                                                const char *name);
-GLOW_API const glow_backend *const *
-glow_all_backends(const glow_context *ctx, size_t *count);
+GLOW_API const glow_backend *const *glow_all_backends(const glow_context *ctx,
+                                                      size_t *count);
 
 GLOW_END
 

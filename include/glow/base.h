@@ -66,7 +66,7 @@ GLOW_API char *glow_arena_vprintf(glow_arena *a, const char *fmt, va_list ap)
 
 /* `count` zeroed objects of `type`. */
 #define GLOW_NEW(arena, type) ((type *)glow_arena_alloc((arena), sizeof(type)))
-#define GLOW_NEW_ARRAY(arena, type, count)                                     \
+#define GLOW_NEW_ARRAY(arena, type, count) \
     ((type *)glow_arena_alloc_array((arena), (size_t)(count), sizeof(type)))
 GLOW_API void *glow_arena_alloc_array(glow_arena *a, size_t count, size_t size);
 

@@ -18,20 +18,20 @@ GLOW_BEGIN
 typedef struct glow_builder glow_builder;
 
 /* Operands, in the order of the schema; NULL for an omitted one. */
-#define GLOW_IN(...)                                                           \
-    (glow_value *const[]){__VA_ARGS__},                                        \
+#define GLOW_IN(...)                    \
+    (glow_value *const[]){__VA_ARGS__}, \
         (int)(sizeof((glow_value *[]){__VA_ARGS__}) / sizeof(glow_value *))
 
 /* A node with attributes, one without any, and those with a stated type. */
-#define GLOW_BUILD(b, opname, in, ...)                                         \
-    glow_build((b), &glow_op_##opname, NULL, in,                               \
+#define GLOW_BUILD(b, opname, in, ...)           \
+    glow_build((b), &glow_op_##opname, NULL, in, \
                &(const glow_##opname){__VA_ARGS__})
-#define GLOW_BUILD_PLAIN(b, opname, in)                                        \
+#define GLOW_BUILD_PLAIN(b, opname, in) \
     glow_build((b), &glow_op_##opname, NULL, in, NULL)
-#define GLOW_BUILD_STATED(b, opname, type, in, ...)                            \
-    glow_build((b), &glow_op_##opname, (type), in,                             \
+#define GLOW_BUILD_STATED(b, opname, type, in, ...) \
+    glow_build((b), &glow_op_##opname, (type), in,  \
                &(const glow_##opname){__VA_ARGS__})
-#define GLOW_BUILD_STATED_PLAIN(b, opname, type, in)                           \
+#define GLOW_BUILD_STATED_PLAIN(b, opname, type, in) \
     glow_build((b), &glow_op_##opname, (type), in, NULL)
 
 /*

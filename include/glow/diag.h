@@ -45,9 +45,9 @@ struct glow_diag {
     const char *id;      /* "E0214"; notes have none */
     const char *message; /* one sentence, lower case, no full stop */
     glow_span span;
-    const char *label; /* at the caret, or NULL */
-    const char *hint;  /* what to try, or NULL */
-    const char *origin; /* "Conv_0 in lenet.onnx", or NULL */
+    const char *label;      /* at the caret, or NULL */
+    const char *hint;       /* what to try, or NULL */
+    const char *origin;     /* "Conv_0 in lenet.onnx", or NULL */
     const glow_diag *notes; /* a list by `next`: further places and facts */
     const glow_diag *next;
 };

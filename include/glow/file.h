@@ -22,8 +22,8 @@ GLOW_API const glow_source *glow_source_read(glow_context *ctx,
                                              const char *path);
 /* A source over text at hand, which must outlive the context. */
 GLOW_API const glow_source *glow_source_from(glow_context *ctx,
-                                             const char *name,
-                                             const char *text, size_t size);
+                                             const char *name, const char *text,
+                                             size_t size);
 
 /*
  * Maps a regular file for reading; glow_data_unref unmaps it.  NULL after a
@@ -36,8 +36,7 @@ GLOW_API glow_data *glow_file_map(glow_context *ctx, const char *path);
  * and be reached without `..`, links or devices; anything else is refused
  * before it is opened.
  */
-GLOW_API glow_data *glow_file_map_beneath(glow_context *ctx,
-                                          const char *folder,
+GLOW_API glow_data *glow_file_map_beneath(glow_context *ctx, const char *folder,
                                           const char *name);
 
 typedef struct glow_output glow_output;

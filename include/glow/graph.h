@@ -49,8 +49,8 @@ struct glow_use {
     glow_node *user;
     glow_use *next;
     glow_use **link;
-    int index;    /* into user->in, or user->out if `writes`; -1: predicate */
-    bool writes;  /* a program's instruction writes it as result `index` */
+    int index;   /* into user->in, or user->out if `writes`; -1: predicate */
+    bool writes; /* a program's instruction writes it as result `index` */
 };
 
 /* Where a buffer lies: ` at $region + offset size size`. */
@@ -92,16 +92,16 @@ typedef enum glow_payload {
 struct glow_storage {
     glow_value value; /* first; value.storage is this */
     glow_module *module;
-    const char *name; /* unique among the storage of its module */
-    bool is_constant; /* else placeholder */
+    const char *name;     /* unique among the storage of its module */
+    bool is_constant;     /* else placeholder */
     glow_attr_list attrs; /* of a placeholder: {Layout: "NHWC"} */
     glow_payload payload;
-    glow_tensor tensor;   /* GLOW_DATA and loaded EXTERNAL: see
+    glow_tensor tensor; /* GLOW_DATA and loaded EXTERNAL: see
                              glow_constant_tensor */
-    double splat;         /* GLOW_SPLAT, as glow_set_double takes it */
-    int64_t splat_int;    /* the same for integer kinds, exact */
-    glow_weights *file;   /* GLOW_EXTERNAL */
-    const char *key;      /* EXTERNAL: in the file; ELIDED: the hash */
+    double splat;       /* GLOW_SPLAT, as glow_set_double takes it */
+    int64_t splat_int;  /* the same for integer kinds, exact */
+    glow_weights *file; /* GLOW_EXTERNAL */
+    const char *key;    /* EXTERNAL: in the file; ELIDED: the hash */
     const glow_loc *loc;
     glow_span span;
     glow_storage *prev, *next; /* within the module */
@@ -159,16 +159,14 @@ struct glow_module {
 };
 
 /* `for` over lists; the node at hand may be erased in the body. */
-#define GLOW_FOR_EACH_NODE(n, f)                                               \
-    for (glow_node *n = (f)->first, *n##_next = n ? n->next : NULL; n;         \
+#define GLOW_FOR_EACH_NODE(n, f)                                       \
+    for (glow_node *n = (f)->first, *n##_next = n ? n->next : NULL; n; \
          n = n##_next, n##_next = n ? n->next : NULL)
-#define GLOW_FOR_EACH_FUNC(f, m)                                               \
-    for (glow_func *f = (m)->funcs; f; f = f->next)
-#define GLOW_FOR_EACH_STORAGE(s, m)                                            \
-    for (glow_storage *s = (m)->storage, *s##_next = s ? s->next : NULL; s;    \
+#define GLOW_FOR_EACH_FUNC(f, m) for (glow_func *f = (m)->funcs; f; f = f->next)
+#define GLOW_FOR_EACH_STORAGE(s, m)                                         \
+    for (glow_storage *s = (m)->storage, *s##_next = s ? s->next : NULL; s; \
          s = s##_next, s##_next = s ? s->next : NULL)
-#define GLOW_FOR_EACH_USE(u, v)                                                \
-    for (glow_use *u = (v)->uses; u; u = u->next)
+#define GLOW_FOR_EACH_USE(u, v) for (glow_use *u = (v)->uses; u; u = u->next)
 
 /* Modules and storage. */
 
@@ -229,7 +227,7 @@ GLOW_API bool glow_defines(const glow_node *n);
 GLOW_API glow_value *glow_base_buffer(glow_value *v);
 
 /* The attributes of `n` if it is a `op` (without glow_op_), else NULL. */
-#define GLOW_AS(opname, n)                                                     \
+#define GLOW_AS(opname, n) \
     ((const glow_##opname *)glow_attrs_if((n), &glow_op_##opname))
 GLOW_API const void *glow_attrs_if(const glow_node *n, const glow_op *op);
 GLOW_API bool glow_is(const glow_node *n, const glow_op *op); /* NULL: no */
@@ -295,9 +293,9 @@ typedef enum glow_loc_kind {
 
 struct glow_loc {
     glow_loc_kind kind;
-    const char *text; /* file, name or pass */
-    const char *node; /* ONNX, CAFFE2 */
-    int line, column; /* FILE */
+    const char *text;             /* file, name or pass */
+    const char *node;             /* ONNX, CAFFE2 */
+    int line, column;             /* FILE */
     const glow_loc *const *parts; /* FUSED, DERIVED */
     int n_parts;
 };

@@ -50,10 +50,10 @@ typedef enum glow_trait {
     GLOW_ELEMENTWISE = 1 << 3, /* result[i] depends on operands' [i] alone;
                                   all tensors have the shape of the result */
     GLOW_COMMUTATIVE = 1 << 4, /* the first two operands may change places */
-    GLOW_STATED = 1 << 5, /* the result type is stated, not inferred: infer
+    GLOW_STATED = 1 << 5,      /* the result type is stated, not inferred: infer
                              finds it in out[] and checks it */
-    GLOW_REDUCTION = 1 << 6,  /* sums: reordering changes rounding */
-    GLOW_STRUCTURAL = 1 << 7, /* alloc, dealloc, weight, tensorview, Save: the
+    GLOW_REDUCTION = 1 << 6,   /* sums: reordering changes rounding */
+    GLOW_STRUCTURAL = 1 << 7,  /* alloc, dealloc, weight, tensorview, Save: the
                                  IR's own, known to irgen and verifier */
     GLOW_UNKNOWN = 1 << 8, /* kept verbatim: never removed, merged or moved */
     GLOW_PROGRAM_ONLY = 1 << 9, /* has no node form */

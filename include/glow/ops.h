@@ -195,7 +195,7 @@ typedef struct glow_gemm {
 extern GLOW_API const glow_op glow_op_batchedadd;  /* Batch, Slice */
 extern GLOW_API const glow_op glow_op_batchmatmul; /* [B,M,K] [B,K,N] */
 extern GLOW_API const glow_op glow_op_fullyconnected;
-extern GLOW_API const glow_op glow_op_gemm; /* A, B, C (optional, [M,N]) */
+extern GLOW_API const glow_op glow_op_gemm;   /* A, B, C (optional, [M,N]) */
 extern GLOW_API const glow_op glow_op_matmul; /* [M,K] [K,N] */
 
 /* Convolution: ir/ops/conv.c. */

@@ -42,8 +42,8 @@ GLOW_API void glow_pipeline_print(glow_buf *b, const glow_pipeline *p);
 typedef struct glow_instrument {
     void *user;
     /* False skips the pass (-disable-pass). */
-    bool (*before)(void *user, const glow_pass *p, glow_module *m,
-                   glow_func *f, int number);
+    bool (*before)(void *user, const glow_pass *p, glow_module *m, glow_func *f,
+                   int number);
     /* False stops the pipeline with a failure. */
     bool (*after)(void *user, const glow_pass *p, glow_module *m, glow_func *f,
                   int number, glow_result result, double seconds);

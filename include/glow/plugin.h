@@ -18,9 +18,9 @@ GLOW_BEGIN
 #define GLOW_ABI_MINOR 0 /* raised when something is added */
 
 /* What the layouts depend on besides the ABI; both sides must agree. */
-#define GLOW_ABI_SIGNATURE                                                     \
-    (((uint64_t)GLOW_MAX_RANK << 0) | ((uint64_t)GLOW_MAX_OPERANDS << 8) |     \
-     ((uint64_t)GLOW_MAX_RESULTS << 16) | ((uint64_t)GLOW_MAX_FIELDS << 24) |  \
+#define GLOW_ABI_SIGNATURE                                                    \
+    (((uint64_t)GLOW_MAX_RANK << 0) | ((uint64_t)GLOW_MAX_OPERANDS << 8) |    \
+     ((uint64_t)GLOW_MAX_RESULTS << 16) | ((uint64_t)GLOW_MAX_FIELDS << 24) | \
      ((uint64_t)sizeof(void *) << 32) | ((uint64_t)sizeof(glow_op) << 40))
 
 typedef struct glow_plugin {

@@ -18,7 +18,7 @@ typedef struct glow_data glow_data;
 
 typedef struct glow_tensor {
     const glow_type *type;
-    void *data;      /* glow_type_bytes(type) bytes */
+    void *data;       /* glow_type_bytes(type) bytes */
     glow_data *owner; /* what keeps `data` alive; NULL: the caller does */
 } glow_tensor;
 

@@ -25,9 +25,9 @@ GLOW_API glow_module *glow_parse(glow_context *ctx, const glow_source *source,
                                  const glow_parse_options *options);
 
 typedef struct glow_print_options {
-    bool elide_constants; /* dumps: constants of over 16 elements show as
+    bool elide_constants;  /* dumps: constants of over 16 elements show as
                              elided(hash) */
-    bool all_attrs;       /* also those that have their default */
+    bool all_attrs;        /* also those that have their default */
     bool annotate_optypes; /* trailing comments: operand types */
     bool annotate_opnames; /* `Name: %x` */
     const char *only_func; /* this one alone, or NULL */

@@ -76,10 +76,10 @@ typedef struct glow_dims {
     int64_t at[GLOW_MAX_RANK];
 } glow_dims;
 
-#define GLOW_DIMS_OF(...)                                                      \
-    ((glow_dims){.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) /              \
-                               sizeof(int64_t)),                               \
-                 .at = {__VA_ARGS__}})
+#define GLOW_DIMS_OF(...)                                                  \
+    ((glow_dims){                                                          \
+        .rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+        .at = {__VA_ARGS__}})
 
 GLOW_API bool glow_dims_equal(glow_dims a, glow_dims b);
 
@@ -98,9 +98,9 @@ GLOW_API bool glow_dims_next(glow_dims *at, glow_dims shape);
 GLOW_API glow_dims glow_dims_first(glow_dims shape);
 
 /* For each index of `shape`, in row-major order; none if a dimension is 0. */
-#define GLOW_FOR_EACH_INDEX(i, shape)                                          \
-    for (glow_dims i##_shape = (shape), i = glow_dims_first(i##_shape),        \
-                   i##_more = {.rank = glow_dims_count(i##_shape) > 0};        \
+#define GLOW_FOR_EACH_INDEX(i, shape)                                   \
+    for (glow_dims i##_shape = (shape), i = glow_dims_first(i##_shape), \
+                   i##_more = {.rank = glow_dims_count(i##_shape) > 0}; \
          i##_more.rank; i##_more.rank = glow_dims_next(&i, i##_shape))
 
 /* Row-major strides of a dense tensor of this shape, in elements. */

@@ -113,8 +113,8 @@ tensorview_infer(const glow_node *n, glow_type out[])
 
     int bytes = glow_kind_get(x->elem)->bytes;
 
-    elements = glow_type_index(x, v->offsets) +
-               glow_type_bytes(&out[0]) / bytes;
+    elements =
+        glow_type_index(x, v->offsets) + glow_type_bytes(&out[0]) / bytes;
     if (elements > glow_type_bytes(x) / bytes)
         return glow_reject(n,
                            "the view ends at element %" PRId64

@@ -1,0 +1,193 @@
+/* Arenas, maps, text, hashing, near names. */
+
+#include "unit.h"
+
+#include "glow/base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+arena_memory_is_zeroed_and_apart(void **state)
+{
+    glow_arena *a = glow_arena_new();
+    unsigned char *last = NULL;
+
+    (void)state;
+    for (size_t size = 1; size < 20000; size += 997) {
+        unsigned char *p = glow_arena_alloc(a, size);
+
+        assert_int_equal((uintptr_t)p % (size >= 4096 ? 64 : 16), 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(p[i], 0);
+        memset(p, 0xff, size);
+        assert_ptr_not_equal(p, last);
+        last = p;
+    }
+    glow_arena_reset(a);
+    assert_int_equal(glow_arena_used(a), 0);
+    glow_arena_free(a);
+}
+
+static void
+map_finds_what_was_set_and_not_what_was_removed(void **state)
+{
+    glow_arena *a = glow_arena_new();
+    glow_map *m = glow_map_new(a);
+
+    (void)state;
+    for (int i = 0; i < 5000; i++)
+        glow_map_set(m, glow_arena_printf(a, "k%d", i),
+                     (void *)(uintptr_t)(i + 1));
+    for (int i = 0; i < 5000; i += 2)
+        glow_map_set(m, glow_arena_printf(a, "k%d", i), NULL);
+    for (int i = 0; i < 5000; i++) {
+        uintptr_t v = (uintptr_t)glow_map_get(m, glow_arena_printf(a, "k%d", i));
+
+        assert_int_equal(v, i % 2 ? (uintptr_t)i + 1 : 0);
+    }
+    glow_arena_free(a);
+}
+
+/* Setting and removing for ever must neither fill the table nor grow it. */
+static void
+map_survives_churn(void **state)
+{
+    glow_arena *a = glow_arena_new();
+    glow_map *m = glow_map_new(a);
+    static const char *const keys[] = {"a", "b", "c", "d", "e", "f"};
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        glow_map_set(m, keys[i % 6], a);
+        glow_map_set(m, keys[(i + 3) % 6], NULL);
+    }
+    assert_true(glow_arena_used(a) < 10000);
+    glow_arena_free(a);
+}
+
+static const struct {
+    float value;
+    const char *text;
+} floats[] = {
+    {0.0f, "0.0"},
+    {-0.0f, "-0.0"},
+    {1.0f, "1.0"},
+    {0.1f, "0.1"},
+    {0.000625f, "0.000625"},
+    {1e-45f, "1e-45"},
+    {3.4028235e38f, "3.4028235e+38"},
+    {16777216.0f, "16777216.0"},
+    {1e20f, "1e+20"},
+    {-2.5e-7f, "-2.5e-7"},
+    {INFINITY, "inf"},
+    {-INFINITY, "-inf"},
+};
+
+static void
+floats_print_shortest(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        glow_buf b = {.text = NULL};
+
+        glow_buf_float(&b, floats[i].value);
+        assert_string_equal(b.text, floats[i].text);
+        glow_buf_free(&b);
+    }
+}
+
+static void
+floats_read_back_equal(void **state)
+{
+    uint64_t x = 1;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        glow_buf b = {.text = NULL};
+        uint32_t bits;
+        float f, back;
+
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        bits = (uint32_t)(x >> 32);
+        memcpy(&f, &bits, sizeof f);
+        if (isnan(f))
+            continue;
+        glow_buf_float(&b, f);
+        assert_true(strpbrk(b.text, ".ein") != NULL);
+        back = strtof(b.text, NULL);
+        assert_memory_equal(&back, &f, sizeof f);
+        glow_buf_free(&b);
+    }
+}
+
+static void
+nan_keeps_its_payload(void **state)
+{
+    uint32_t bits = 0xffc00001u;
+    glow_buf b = {.text = NULL};
+    float f;
+
+    (void)state;
+    memcpy(&f, &bits, sizeof f);
+    glow_buf_float(&b, f);
+    assert_string_equal(b.text, "nan(0xffc00001)");
+    glow_buf_free(&b);
+}
+
+static void
+near_names_are_suggested_and_far_ones_not(void **state)
+{
+    static const char *const names[] = {"fold-transpose", "dce", "schedule"};
+
+    (void)state;
+    assert_string_equal(glow_did_you_mean("fold-transposes", names, 3),
+                        "fold-transpose");
+    assert_string_equal(glow_did_you_mean("shcedule", names, 3), "schedule");
+    assert_string_equal(glow_did_you_mean("DCE", names, 3), "dce");
+    assert_null(glow_did_you_mean("convolution", names, 3));
+}
+
+static void
+arithmetic_tells_overflow(void **state)
+{
+    int64_t out = 7;
+
+    (void)state;
+    assert_true(glow_mul_overflow(INT64_MAX, 2, &out));
+    assert_true(glow_add_overflow(INT64_MAX, 1, &out));
+    assert_int_equal(out, 7);
+    assert_false(glow_mul_overflow(-3, 5, &out));
+    assert_int_equal(out, -15);
+}
+
+static void
+interned_text_is_one(void **state)
+{
+    glow_context *ctx = glow_context_new();
+    char copy[] = "name";
+
+    (void)state;
+    assert_ptr_equal(glow_intern(ctx, "name"), glow_intern(ctx, copy));
+    assert_ptr_not_equal(glow_intern(ctx, "name"), glow_intern(ctx, "nam"));
+    glow_context_free(ctx);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_memory_is_zeroed_and_apart),
+        cmocka_unit_test(map_finds_what_was_set_and_not_what_was_removed),
+        cmocka_unit_test(map_survives_churn),
+        cmocka_unit_test(floats_print_shortest),
+        cmocka_unit_test(floats_read_back_equal),
+        cmocka_unit_test(nan_keeps_its_payload),
+        cmocka_unit_test(near_names_are_suggested_and_far_ones_not),
+        cmocka_unit_test(arithmetic_tells_overflow),
+        cmocka_unit_test(interned_text_is_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
