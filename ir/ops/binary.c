@@ -1,0 +1,346 @@
+/*
+ * Operators of two or three operands of one shape, element by element.
+ * Broadcasting is written out: see Broadcast.
+ */
+
+#include <math.h>
+
+#include "ir/ops/common.h"
+
+typedef double (*real_fn)(double x, double y);
+typedef int64_t (*int_fn)(int64_t x, int64_t y, bool is_signed);
+
+static bool
+same_infer(const glow_node *n, glow_type out[], int classes)
+{
+    return glow_admit(n, 0, classes) && glow_admit(n, 1, classes) &&
+           glow_check_types(n, 1, 0) &&
+           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+}
+
+static bool
+number_infer(const glow_node *n, glow_type out[])
+{
+    return same_infer(n, out, GLOW_ANY_NUMBER);
+}
+
+static bool
+bool_infer(const glow_node *n, glow_type out[])
+{
+    return same_infer(n, out, GLOW_ANY_BOOL);
+}
+
+static bool
+order_infer(const glow_node *n, glow_type out[])
+{
+    return same_infer(n, out, GLOW_ANY_NUMBER) &&
+           glow_give(n, glow_rekinded(n->in[0]->type, GLOW_BOOL), &out[0]);
+}
+
+static bool
+equality_infer(const glow_node *n, glow_type out[])
+{
+    return same_infer(n, out, GLOW_ANY_PLAIN) &&
+           glow_give(n, glow_rekinded(n->in[0]->type, GLOW_BOOL), &out[0]);
+}
+
+static void
+map_real(glow_tensor *const in[], const glow_tensor *out, real_fn fn)
+{
+    int64_t count = glow_tensor_count(out);
+    double x[GLOW_CHUNK], y[GLOW_CHUNK];
+
+    for (int64_t i = 0; i < count; i += GLOW_CHUNK) {
+        int64_t m = count - i < GLOW_CHUNK ? count - i : GLOW_CHUNK;
+
+        glow_load(in[0], i, m, x);
+        glow_load(in[1], i, m, y);
+        for (int64_t j = 0; j < m; j++)
+            x[j] = fn(x[j], y[j]);
+        glow_store(out, i, m, x);
+    }
+}
+
+static bool
+map(glow_tensor *const in[], const glow_tensor *out, real_fn real,
+    int_fn integer)
+{
+    int64_t count = glow_tensor_count(out);
+    bool is_signed = glow_tensor_is_signed(in[0]);
+
+    if (glow_tensor_is_float(in[0]))
+        map_real(in, out, real);
+    else
+        for (int64_t i = 0; i < count; i++)
+            glow_set_int(out, i,
+                         integer(glow_get_int(in[0], i), glow_get_int(in[1], i),
+                                 is_signed));
+    return true;
+}
+
+static double
+real_add(double x, double y)
+{
+    return x + y;
+}
+
+static int64_t
+int_add(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return (int64_t)((uint64_t)x + (uint64_t)y);
+}
+
+static double
+real_sub(double x, double y)
+{
+    return x - y;
+}
+
+static int64_t
+int_sub(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return (int64_t)((uint64_t)x - (uint64_t)y);
+}
+
+static double
+real_mul(double x, double y)
+{
+    return x * y;
+}
+
+static int64_t
+int_mul(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return (int64_t)((uint64_t)x * (uint64_t)y);
+}
+
+static double
+real_div(double x, double y)
+{
+    return x / y;
+}
+
+static int64_t
+int_div(int64_t x, int64_t y, bool is_signed)
+{
+    if (y == 0)
+        return 0;
+    if (!is_signed)
+        return (int64_t)((uint64_t)x / (uint64_t)y);
+    if (y == -1)
+        return int_sub(0, x, true);
+    return x / y;
+}
+
+static int64_t
+int_max(int64_t x, int64_t y, bool is_signed)
+{
+    return glow_int_less(x, y, is_signed) ? y : x;
+}
+
+static int64_t
+int_min(int64_t x, int64_t y, bool is_signed)
+{
+    return glow_int_less(y, x, is_signed) ? y : x;
+}
+
+/* x^y by squaring; 1 / x^-y, cut to an integer, for negative y. */
+static int64_t
+int_pow(int64_t x, int64_t y, bool is_signed)
+{
+    uint64_t power = 1, square = (uint64_t)x, left = (uint64_t)y;
+
+    if (is_signed && y < 0)
+        return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
+    for (; left; left >>= 1) {
+        if (left & 1)
+            power *= square;
+        square *= square;
+    }
+    return (int64_t)power;
+}
+
+static int64_t
+int_and(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return x && y;
+}
+
+static int64_t
+int_or(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return x || y;
+}
+
+static int64_t
+int_xor(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return !x != !y;
+}
+
+static double
+real_eq(double x, double y)
+{
+    return x == y;
+}
+
+static int64_t
+int_eq(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return x == y;
+}
+
+static double
+real_neq(double x, double y)
+{
+    return x != y;
+}
+
+static int64_t
+int_neq(int64_t x, int64_t y, bool is_signed)
+{
+    (void)is_signed;
+    return x != y;
+}
+
+static double
+real_lt(double x, double y)
+{
+    return x < y;
+}
+
+static double
+real_lte(double x, double y)
+{
+    return x <= y;
+}
+
+static int64_t
+int_lte(int64_t x, int64_t y, bool is_signed)
+{
+    return !glow_int_less(y, x, is_signed);
+}
+
+static int64_t
+int_lt(int64_t x, int64_t y, bool is_signed)
+{
+    return glow_int_less(x, y, is_signed);
+}
+
+/*
+ * Defines glow_op_ID with an `eval` of its own: `real` is what it means for the
+ * kinds of float, `integer` for the others.  `pairs` is how many operands may
+ * give their buffer to the result.
+ */
+#define BINARY(id, text, line, takes, pairs, more, real, integer, formula, \
+               from)                                                       \
+    static bool id##_eval(const glow_node *n, glow_tensor *const in[],     \
+                          glow_tensor *const out[], glow_arena *scratch)   \
+    {                                                                      \
+        (void)n, (void)scratch;                                            \
+        return map(in, out[0], real, integer);                             \
+    }                                                                      \
+    const glow_op glow_op_##id = {                                         \
+        .name = text,                                                      \
+        .summary = line,                                                   \
+        .in = {{"LHS", GLOW_TENSOR, "the left operand, x"},                \
+               {"RHS", GLOW_TENSOR,                                        \
+                "the right operand, y, of the same type"}},                \
+        .out = {{"Result", GLOW_TENSOR, "z, of the same shape"}},          \
+        .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE | (more),  \
+        .infer = takes##_infer,                                            \
+        .eval = id##_eval,                                                 \
+        .inplace = {{0, 0}, {0, 1}},                                       \
+        .inplace_count = pairs,                                            \
+        .doc = formula,                                                    \
+        .source = from,                                                    \
+    }
+
+BINARY(add, "Add", "add", number, 2, GLOW_COMMUTATIVE, real_add, int_add,
+       "`z = x + y`.  Integers wrap.", "Glow Add; ONNX Add");
+BINARY(sub, "Sub", "subtract", number, 2, 0, real_sub, int_sub,
+       "`z = x - y`.  Integers wrap.", "Glow Sub; ONNX Sub");
+BINARY(mul, "Mul", "multiply", number, 2, GLOW_COMMUTATIVE, real_mul, int_mul,
+       "`z = x * y`.  Integers wrap.", "Glow Mul; ONNX Mul");
+BINARY(
+    div, "Div", "divide", number, 2, 0, real_div, int_div,
+    "`z = x / y`.  Integers are cut toward zero; `x / 0` is 0, and the least "
+    "one divided by -1 wraps to itself.",
+    "Glow Div; ONNX Div");
+BINARY(max, "Max", "the greater one", number, 2, GLOW_COMMUTATIVE, glow_maximum,
+       int_max, "`z = max(x, y)`: NaN if either is, and +0 of -0 and +0.",
+       "Glow Max; ONNX Max; IEEE 754-2019 maximum");
+BINARY(min, "Min", "the lesser one", number, 2, GLOW_COMMUTATIVE, glow_minimum,
+       int_min, "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0.",
+       "Glow Min; ONNX Min; IEEE 754-2019 minimum");
+BINARY(pow, "Pow", "raise to a power", number, 2, 0, pow, int_pow,
+       "`z = x^y`.  Integers wrap; for a negative `y` they give `1 / x^-y` cut "
+       "toward zero, and 0 where `x` is 0.",
+       "Glow Pow; ONNX Pow; C11 pow");
+BINARY(and, "And", "logical and", bool, 2, GLOW_COMMUTATIVE, NULL, int_and,
+       "`z = x and y`, of bool.", "Glow And; ONNX And");
+BINARY(or, "Or", "logical or", bool, 2, GLOW_COMMUTATIVE, NULL, int_or,
+       "`z = x or y`, of bool.", "Glow Or; ONNX Or");
+BINARY(xor, "Xor", "logical exclusive or", bool, 2, GLOW_COMMUTATIVE, NULL,
+       int_xor, "`z = x != y`, of bool.", "Glow Xor; ONNX Xor");
+BINARY(cmpeq, "CmpEQ", "whether elements are equal", equality, 0,
+       GLOW_COMMUTATIVE, real_eq, int_eq,
+       "`z = (x == y)`, of bool.  NaN equals nothing.",
+       "Glow CmpEQ; ONNX Equal");
+BINARY(cmpneq, "CmpNEQ", "whether elements differ", equality, 0,
+       GLOW_COMMUTATIVE, real_neq, int_neq,
+       "`z = (x != y)`, of bool.  NaN differs from all.", "Glow CmpNEQ");
+BINARY(cmplt, "CmpLT", "whether elements are less", order, 0, 0, real_lt,
+       int_lt, "`z = (x < y)`, of bool: false for NaN.",
+       "Glow CmpLT; ONNX Less");
+BINARY(cmplte, "CmpLTE", "whether elements are less or equal", order, 0, 0,
+       real_lte, int_lte, "`z = (x <= y)`, of bool: false for NaN.",
+       "Glow CmpLTE; ONNX LessOrEqual");
+
+/* select */
+
+static bool
+select_infer(const glow_node *n, glow_type out[])
+{
+    return glow_admit(n, 0, GLOW_ANY_BOOL) &&
+           glow_admit(n, 1, GLOW_ANY_UNFUSED) && glow_check_shapes(n, 1, 0) &&
+           glow_check_types(n, 2, 1) &&
+           glow_give(n, glow_dense(n->in[1]->type), &out[0]);
+}
+
+static bool
+select_eval(const glow_node *n, glow_tensor *const in[],
+            glow_tensor *const out[], glow_arena *scratch)
+{
+    int64_t count = glow_tensor_count(out[0]);
+    glow_dims one = {0};
+
+    (void)n, (void)scratch;
+    for (int64_t i = 0; i < count; i++)
+        glow_copy_block(out[0], i, one, in[glow_get_int(in[0], i) ? 1 : 2], i,
+                        one, one);
+    return true;
+}
+
+const glow_op glow_op_select = {
+    .name = "Select",
+    .summary = "take each element from one of two tensors",
+    .in = {{"Cond", GLOW_TENSOR, "bool: which to take"},
+           {"LHS", GLOW_TENSOR, "taken where Cond is true"},
+           {"RHS", GLOW_TENSOR, "taken where Cond is false"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of LHS and RHS"}},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE,
+    .infer = select_infer,
+    .eval = select_eval,
+    .inplace = {{0, 1}, {0, 2}},
+    .inplace_count = 2,
+    .doc = "`z = x` where `Cond`, else `y`.",
+    .source = "Glow Select; ONNX Where",
+};

@@ -1,0 +1,405 @@
+#include "ir/ops/common.h"
+
+#include <math.h>
+#include <string.h>
+
+/* No tensor is larger; glow_type_check says the same. */
+#define MOST_BYTES (INT64_C(1) << 47)
+
+/* Checks */
+
+static const char *
+operand_name(const glow_node *n, int i)
+{
+    return n->op->in[glow_operand_of(n, i)].name;
+}
+
+static const char *
+class_words(int classes)
+{
+    static const struct {
+        int classes;
+        const char *words;
+    } table[] = {
+        {GLOW_ANY_FLOAT, "float"},
+        {GLOW_ANY_INT, "integer"},
+        {GLOW_ANY_BOOL, "bool"},
+        {GLOW_ANY_NUMBER, "float and integer"},
+        {GLOW_ANY_PLAIN, "float, integer and bool"},
+        {GLOW_ANY_UNFUSED, "element-wise (not fused)"},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (table[i].classes == classes)
+            return table[i].words;
+    return "other";
+}
+
+bool
+glow_admit(const glow_node *n, int i, int classes)
+{
+    const glow_kind_info *kind = glow_kind_get(n->in[i]->type->elem);
+
+    if ((int)kind->klass & classes)
+        return true;
+    return glow_reject(n,
+                       "the elements of %s are %s, but only %s kinds are taken",
+                       operand_name(n, i), kind->name, class_words(classes));
+}
+
+bool
+glow_check_rank(const glow_node *n, int i, int rank)
+{
+    int has = n->in[i]->type->shape.rank;
+
+    return has == rank || glow_reject(n, "the rank of %s is %d, but must be %d",
+                                      operand_name(n, i), has, rank);
+}
+
+bool
+glow_check_rank_from(const glow_node *n, int i, int rank)
+{
+    int has = n->in[i]->type->shape.rank;
+
+    return has >= rank ||
+           glow_reject(n, "the rank of %s is %d, but must be at least %d",
+                       operand_name(n, i), has, rank);
+}
+
+/* Rejects shape `has` of operand `i`. */
+static bool
+reject_shape(const glow_node *n, int i, glow_dims has, glow_dims want,
+             const char *why)
+{
+    glow_buf a = {0}, b = {0};
+
+    glow_buf_dims(&a, has);
+    glow_buf_dims(&b, want);
+    glow_reject(n, "the shape of %s is <%s>, but %s is <%s>",
+                operand_name(n, i), a.text ? a.text : "", why,
+                b.text ? b.text : "");
+    glow_buf_free(&a);
+    glow_buf_free(&b);
+    return false;
+}
+
+bool
+glow_check_shape(const glow_node *n, int i, glow_dims shape, const char *why)
+{
+    glow_dims has = n->in[i]->type->shape;
+
+    return glow_dims_equal(has, shape) || reject_shape(n, i, has, shape, why);
+}
+
+bool
+glow_check_shapes(const glow_node *n, int i, int j)
+{
+    char why[64] = "that of ";
+
+    strncat(why, operand_name(n, j), sizeof(why) - sizeof("that of "));
+    return glow_check_shape(n, i, n->in[j]->type->shape, why);
+}
+
+bool
+glow_check_kinds(const glow_node *n, int i, int j)
+{
+    const glow_type *x = n->in[i]->type, *y = n->in[j]->type;
+
+    if (x->elem != y->elem)
+        return glow_reject(n,
+                           "the elements of %s are %s, but those of %s are %s",
+                           operand_name(n, i), glow_kind_get(x->elem)->name,
+                           operand_name(n, j), glow_kind_get(y->elem)->name);
+    if (x->scale != y->scale || x->offset != y->offset)
+        return glow_reject(n,
+                           "scale and offset of %s are %g and %d, but those of "
+                           "%s are %g and %d",
+                           operand_name(n, i), (double)x->scale, (int)x->offset,
+                           operand_name(n, j), (double)y->scale,
+                           (int)y->offset);
+    return true;
+}
+
+bool
+glow_check_types(const glow_node *n, int i, int j)
+{
+    return glow_check_kinds(n, i, j) && glow_check_shapes(n, i, j);
+}
+
+bool
+glow_check_axis(const glow_node *n, const char *name, int64_t axis, int i)
+{
+    int rank = n->in[i]->type->shape.rank;
+
+    return (axis >= 0 && axis < rank) ||
+           glow_reject(n, "%s is %" PRId64 ", but the rank of %s is %d", name,
+                       axis, operand_name(n, i), rank);
+}
+
+bool
+glow_check_stated(const glow_node *n, const glow_type *stated)
+{
+    return stated->elem != GLOW_NO_KIND ||
+           glow_reject(n, "the type of %s must be stated, but is not",
+                       n->op->out[0].name);
+}
+
+bool
+glow_give(const glow_node *n, glow_type y, glow_type *out)
+{
+    int64_t count, bytes;
+
+    if (!glow_dims_checked_count(y.shape, &count) ||
+        glow_mul_overflow(count, glow_kind_get(y.elem)->bytes, &bytes) ||
+        bytes > MOST_BYTES) {
+        glow_buf b = {0};
+
+        glow_buf_dims(&b, y.shape);
+        glow_reject(n,
+                    "a result of <%s> is larger than the 2^47 bytes that a "
+                    "tensor can have",
+                    b.text ? b.text : "");
+        glow_buf_free(&b);
+        return false;
+    }
+    *out = y;
+    return true;
+}
+
+/* Types */
+
+glow_type
+glow_dense(const glow_type *x)
+{
+    glow_type y = *x;
+
+    y.strides = (glow_dims){0};
+    return y;
+}
+
+glow_type
+glow_reshaped(const glow_type *x, glow_dims shape)
+{
+    glow_type y = glow_dense(x);
+
+    y.shape = shape;
+    return y;
+}
+
+glow_type
+glow_rekinded(const glow_type *x, glow_kind kind)
+{
+    return glow_type_of(kind, x->shape);
+}
+
+int64_t
+glow_dims_product(glow_dims d, int first, int last)
+{
+    int64_t product = 1;
+
+    for (int i = first; i < last; i++)
+        if (glow_mul_overflow(product, d.at[i], &product))
+            return INT64_MAX;
+    return product;
+}
+
+int64_t
+glow_multiply_adds(const glow_value *v, int64_t terms)
+{
+    int64_t flops;
+
+    if (glow_mul_overflow(glow_type_count(v->type), terms, &flops) ||
+        glow_mul_overflow(flops, 2, &flops))
+        return INT64_MAX;
+    return flops;
+}
+
+/* Elements */
+
+void
+glow_load(const glow_tensor *t, int64_t first, int64_t count, double *v)
+{
+    if (t->type->elem == GLOW_FLOAT) {
+        const float *x = (const float *)t->data + first;
+
+        for (int64_t i = 0; i < count; i++)
+            v[i] = (double)x[i];
+    } else if (t->type->elem == GLOW_FLOAT64) {
+        memcpy(v, (const double *)t->data + first,
+               (size_t)count * sizeof(double));
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            v[i] = glow_get_double(t, first + i);
+    }
+}
+
+void
+glow_store(const glow_tensor *t, int64_t first, int64_t count, const double *v)
+{
+    if (t->type->elem == GLOW_FLOAT) {
+        float *y = (float *)t->data + first;
+
+        for (int64_t i = 0; i < count; i++)
+            y[i] = (float)v[i];
+    } else if (t->type->elem == GLOW_FLOAT64) {
+        memcpy((double *)t->data + first, v, (size_t)count * sizeof(double));
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            glow_set_double(t, first + i, v[i]);
+    }
+}
+
+double *
+glow_load_all(const glow_tensor *t, glow_arena *scratch)
+{
+    int64_t count = glow_tensor_count(t);
+    double *v = GLOW_NEW_ARRAY(scratch, double, count);
+
+    glow_load(t, 0, count, v);
+    return v;
+}
+
+int64_t
+glow_tensor_count(const glow_tensor *t)
+{
+    return glow_type_count(t->type);
+}
+
+bool
+glow_tensor_is_float(const glow_tensor *t)
+{
+    return glow_is_float(t->type->elem);
+}
+
+bool
+glow_tensor_is_signed(const glow_tensor *t)
+{
+    return glow_kind_get(t->type->elem)->is_signed;
+}
+
+double
+glow_maximum(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return NAN;
+    if (a == b)
+        return signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+
+double
+glow_minimum(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return NAN;
+    if (a == b)
+        return signbit(a) ? a : b;
+    return a < b ? a : b;
+}
+
+bool
+glow_beats(double a, double b)
+{
+    return a > b || (isnan(a) && !isnan(b));
+}
+
+bool
+glow_loses(double a, double b)
+{
+    return a < b || (isnan(a) && !isnan(b));
+}
+
+bool
+glow_int_less(int64_t a, int64_t b, bool is_signed)
+{
+    return is_signed ? a < b : (uint64_t)a < (uint64_t)b;
+}
+
+/* Blocks */
+
+typedef struct block {
+    glow_dims shape, to_step, from_step;
+} block;
+
+/* Leaves out axes of one element and joins those that lie end to end. */
+static block
+simplify(glow_dims shape, glow_dims to_step, glow_dims from_step)
+{
+    block b = {0};
+    int r = 0;
+
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.at[i] == 1)
+            continue;
+        if (r > 0 && b.to_step.at[r - 1] == shape.at[i] * to_step.at[i] &&
+            b.from_step.at[r - 1] == shape.at[i] * from_step.at[i]) {
+            b.shape.at[r - 1] *= shape.at[i];
+            r--;
+        } else {
+            b.shape.at[r] = shape.at[i];
+        }
+        b.to_step.at[r] = to_step.at[i];
+        b.from_step.at[r] = from_step.at[i];
+        r++;
+    }
+    b.shape.rank = b.to_step.rank = b.from_step.rank = r;
+    return b;
+}
+
+#define COPY_ROW(type)                                      \
+    do {                                                    \
+        type *y = (type *)to->data + to_at;                 \
+        const type *x = (const type *)from->data + from_at; \
+        for (int64_t i = 0; i < count; i++)                 \
+            y[i * to_step] = x[i * from_step];              \
+    } while (0)
+
+static void
+copy_row(const glow_tensor *to, int64_t to_at, int64_t to_step,
+         const glow_tensor *from, int64_t from_at, int64_t from_step,
+         int64_t count)
+{
+    int size = glow_kind_get(to->type->elem)->bytes;
+
+    if (to_step == 1 && from_step == 1)
+        memmove((char *)to->data + to_at * size,
+                (const char *)from->data + from_at * size,
+                (size_t)(count * size));
+    else if (size == 8)
+        COPY_ROW(uint64_t);
+    else if (size == 4)
+        COPY_ROW(uint32_t);
+    else if (size == 2)
+        COPY_ROW(uint16_t);
+    else
+        COPY_ROW(uint8_t);
+}
+
+void
+glow_copy_block(const glow_tensor *to, int64_t to_at, glow_dims to_step,
+                const glow_tensor *from, int64_t from_at, glow_dims from_step,
+                glow_dims shape)
+{
+    block b = simplify(shape, to_step, from_step);
+    int inner = b.shape.rank - 1;
+    glow_dims rows = b.shape;
+    int64_t count = 1, to_inner = 1, from_inner = 1;
+
+    if (glow_dims_count(shape) == 0)
+        return;
+    if (inner >= 0) {
+        rows.rank = inner;
+        count = b.shape.at[inner];
+        to_inner = b.to_step.at[inner];
+        from_inner = b.from_step.at[inner];
+    }
+    GLOW_FOR_EACH_INDEX(i, rows) {
+        int64_t t = to_at, f = from_at;
+
+        for (int a = 0; a < i.rank; a++) {
+            t += i.at[a] * b.to_step.at[a];
+            f += i.at[a] * b.from_step.at[a];
+        }
+        copy_row(to, t, to_inner, from, f, from_inner, count);
+    }
+}

@@ -1,0 +1,27 @@
+/*
+ * The matrix product that convolution and all its kin are evaluated with: plain
+ * sums in double, k ascending, but fast enough to run whole networks.
+ */
+
+#ifndef IR_OPS_PRODUCT_H
+#define IR_OPS_PRODUCT_H
+
+#include "ir/ops/common.h"
+
+/* C[i][j] = sum over k of A[i][k] * B[k][j]; A is rows x depth. */
+typedef struct glow_product {
+    int64_t rows, columns, depth;
+    /* Element B[k][j] is that at b_at + k * b_depth + j * b_column of b. */
+    const glow_tensor *b;
+    int64_t b_at, b_depth, b_column;
+    /* Writes `count` rows of A, one after another, from row `first` on. */
+    void (*give)(const void *user, int64_t first, int64_t count, double *a);
+    /* Takes columns first, ..., first + count - 1 of a row of C. */
+    void (*take)(const void *user, int64_t row, int64_t first, int64_t count,
+                 double *c);
+    const void *user;
+} glow_product;
+
+void glow_multiply(const glow_product *p, glow_arena *scratch);
+
+#endif
