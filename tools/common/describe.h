@@ -1,0 +1,32 @@
+/*
+ * What the constants say of themselves: passes, operators, errors, pipelines,
+ * backends; as text for people, Markdown for docs/, and JSON for programs.
+ */
+
+#ifndef GLOW_TOOLS_COMMON_DESCRIBE_H
+#define GLOW_TOOLS_COMMON_DESCRIBE_H
+
+#include <jansson.h>
+
+#include "tools/common/tool.h"
+
+/* One, in Markdown that also reads well as it is. */
+void describe_pass(glow_buf *b, const glow_pass *p);
+void describe_op(glow_buf *b, glow_context *ctx, const glow_op *op);
+void describe_error(glow_buf *b, const glow_diag_info *d);
+void describe_pipeline(glow_buf *b, const glow_named_pipeline *p);
+
+json_t *pass_json(const glow_pass *p);
+json_t *op_json(const glow_op *op);
+
+/* -help and -help=NAME, -explain=ID. */
+int tool_help(tool *t, const char *name);
+int tool_explain(tool *t, const char *id);
+
+/* Lists of everything: format "" (a line each), "md" or "json". */
+int list_passes(tool *t, const char *format);
+int list_ops(tool *t, const char *format);
+int list_errors(tool *t, const char *format);
+int list_targets(tool *t, const char *format);
+
+#endif

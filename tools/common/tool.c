@@ -1,0 +1,225 @@
+/* The life of a tool: context, diagnostics, plugins, input. */
+
+#include "tools/common/tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/common/describe.h"
+#include "tools/common/options.h"
+
+/* Diagnostics. */
+
+static bool
+use_color(const tool *t)
+{
+    const char *when = t->common.color;
+
+    if (when && strcmp(when, "always") == 0)
+        return true;
+    if (when && strcmp(when, "never") == 0)
+        return false;
+    return isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+}
+
+void
+tool_show(const glow_diag *d, void *user)
+{
+    tool *t = user;
+    glow_buf b = {0};
+
+    if (d->severity == GLOW_ERROR && t->errors_shown++ >= t->common.max_errors) {
+        if (t->errors_shown == t->common.max_errors + 1)
+            fprintf(stderr, "%s: further errors are not shown, see -max-errors\n",
+                    t->spec->name);
+        return;
+    }
+    if (t->common.diag_format && strcmp(t->common.diag_format, "json") == 0)
+        glow_diag_json(&b, d);
+    else
+        glow_diag_text(&b, d, use_color(t));
+    fwrite(b.text, 1, b.len, stderr);
+    glow_buf_free(&b);
+}
+
+int
+tool_usage(tool *t, const char *hint, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+
+    const char *text = glow_arena_vprintf(t->arena, fmt, ap);
+
+    va_end(ap);
+    t->bad_usage = true;
+    if (t->common.diag_format && strcmp(t->common.diag_format, "json") == 0) {
+        glow_report(t->ctx, &(glow_diag){.id = "E0900",
+                                         .message = text,
+                                         .hint = hint});
+        return TOOL_USAGE;
+    }
+    fprintf(stderr, "%s: error: %s\n", t->spec->name, text);
+    if (hint)
+        fprintf(stderr, "  hint: %s\n", hint);
+    return TOOL_USAGE;
+}
+
+int
+tool_unknown(tool *t, const char *what, const char *name,
+             const tool_list *names)
+{
+    const char *near = glow_did_you_mean(name, names->items, names->count);
+    const char *hint =
+        near ? glow_arena_printf(t->arena, "did you mean '%s'?", near) : NULL;
+
+    return tool_usage(t, hint, "there is no %s '%s'", what, name);
+}
+
+void
+tool_list_add(tool *t, tool_list *l, const char *item)
+{
+    l->items = glow_arena_grow(t->arena, l->items, l->count, &l->cap,
+                               sizeof *l->items);
+    l->items[l->count++] = item;
+}
+
+/* Names in the registries. */
+
+tool_list
+tool_pass_names(tool *t)
+{
+    tool_list l = {0};
+    size_t n;
+    const glow_pass *const *passes = glow_all_passes(t->ctx, &n);
+
+    for (size_t i = 0; i < n; i++)
+        tool_list_add(t, &l, passes[i]->name);
+    return l;
+}
+
+const glow_pass *
+tool_find_pass(tool *t, const char *name)
+{
+    const glow_pass *p = glow_find_pass(t->ctx, name);
+    tool_list names = tool_pass_names(t);
+
+    if (!p)
+        tool_unknown(t, "pass", name, &names);
+    return p;
+}
+
+const glow_backend *
+tool_find_backend(tool *t, const char *name)
+{
+    const glow_backend *b = glow_find_backend(t->ctx, name);
+    tool_list names = {0};
+    size_t n;
+    const glow_backend *const *all = glow_all_backends(t->ctx, &n);
+
+    for (size_t i = 0; i < n; i++)
+        tool_list_add(t, &names, all[i]->name);
+    if (!b)
+        tool_unknown(t, "backend", name, &names);
+    return b;
+}
+
+/* Plugins. */
+
+static bool
+load_plugins(tool *t)
+{
+    const char *list = getenv("GLOW_PLUGINS");
+    bool ok = true;
+
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+
+        if (n > 0)
+            ok &= glow_plugin_load(t->ctx,
+                                   glow_arena_strndup(t->arena, list, n));
+        list += n + (list[n] == ':');
+    }
+    for (size_t i = 0; i < t->common.plugins.count; i++)
+        ok &= glow_plugin_load(t->ctx, t->common.plugins.items[i]);
+    return ok;
+}
+
+/* Beginning and end. */
+
+static void
+out_of_memory(size_t size, void *user)
+{
+    (void)user;
+    fprintf(stderr, "error: out of memory, asked for %zu bytes\n", size);
+    glow_output_cleanup();
+    exit(TOOL_FAILED);
+}
+
+static int
+print_version(tool *t)
+{
+    const glow_plugin *p;
+
+    printf("%s %s\nABI %d.%d\nLLVM %s\n", t->spec->name, glow_version(),
+           GLOW_ABI_MAJOR, GLOW_ABI_MINOR, GLOW_LLVM_VERSION);
+    for (size_t i = 0; (p = glow_plugin_at(t->ctx, i)); i++)
+        printf("plugin %s %s (%s)\n", p->name, p->version ? p->version : "?",
+               p->licence ? p->licence : "no licence stated");
+    return TOOL_DONE;
+}
+
+int
+tool_begin(tool *t, const tool_spec *spec, void *values, int argc, char **argv)
+{
+    *t = (tool){.spec = spec,
+                .values = values,
+                .ctx = glow_context_new(),
+                .arena = glow_arena_new(),
+                .argc = argc,
+                .argv = argv,
+                .common = {.max_errors = 20}};
+    glow_on_out_of_memory(out_of_memory, NULL);
+    glow_context_set_sink(t->ctx, tool_show, t);
+
+    tool_list pending = {0};
+
+    tool_parse(t, &pending);
+    if (t->bad_usage)
+        return TOOL_USAGE;
+    if (!load_plugins(t))
+        return TOOL_FAILED;
+    tool_parse_pending(t, &pending);
+    if (t->bad_usage)
+        return TOOL_USAGE;
+    if (t->common.version)
+        return print_version(t);
+    if (t->common.help)
+        return tool_help(t, t->common.help);
+    if (t->common.explain)
+        return tool_explain(t, t->common.explain);
+    return TOOL_GO_ON;
+}
+
+int
+tool_end(tool *t, int code)
+{
+    if (fflush(stdout) != 0 && code == TOOL_DONE) {
+        fprintf(stderr, "%s: error: the output could not be written\n",
+                t->spec->name);
+        code = TOOL_FAILED;
+    }
+    glow_context_free(t->ctx);
+    glow_arena_free(t->arena);
+    return code;
+}
+
+const glow_source *
+tool_read(tool *t)
+{
+    const char *path = t->inputs.count > 0 ? t->inputs.items[0] : "-";
+
+    return glow_source_read(t->ctx, path);
+}

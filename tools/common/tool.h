@@ -1,0 +1,122 @@
+/*
+ * What the tools have in common: options as tables, diagnostics on standard
+ * error, plugins, help.
+ *
+ *     static const tool_option options[] = {
+ *         {"o", TOOL_TEXT, offsetof(values, output), "FILE", NULL,
+ *          "files", "where the output goes"},
+ *         {0},
+ *     };
+ *
+ *     int code = tool_begin(&t, &spec, &values, argc, argv);
+ *
+ *     if (code < 0)
+ *         code = work(&t, &values);
+ *     return tool_end(&t, code);
+ */
+
+#ifndef GLOW_TOOLS_COMMON_TOOL_H
+#define GLOW_TOOLS_COMMON_TOOL_H
+
+#include "glow/glow.h"
+
+enum {
+    TOOL_GO_ON = -1,
+    TOOL_DONE = 0,
+    TOOL_FAILED = 1,  /* the input is wrong, or a pass failed */
+    TOOL_USAGE = 2,   /* the command line is wrong */
+    TOOL_DIFFERS = 3, /* results are not what they should be */
+};
+
+typedef enum tool_kind {
+    TOOL_FLAG,  /* bool; -no-NAME unsets it */
+    TOOL_TEXT,  /* const char *: -NAME=VALUE or -NAME VALUE */
+    TOOL_INT,   /* int64_t */
+    TOOL_REAL,  /* double */
+    TOOL_LIST,  /* tool_list: one more each time */
+    TOOL_NAMES, /* tool_list: values are split at commas */
+    TOOL_WORD,  /* const char *: -NAME or -NAME=WORD of `words`; "" without */
+} tool_kind;
+
+typedef struct tool_list {
+    const char **items;
+    size_t count, cap;
+} tool_list;
+
+typedef struct tool_option {
+    const char *name; /* NULL ends a table */
+    tool_kind kind;
+    size_t at;                /* offset in the tool's struct of values */
+    const char *arg;          /* what help shows for the value */
+    const char *const *words; /* of TOOL_WORD, ended by NULL; NULL: any */
+    const char *group;        /* of one group together */
+    const char *help;
+} tool_option;
+
+typedef struct tool tool;
+
+typedef struct tool_spec {
+    const char *name;  /* "glow-opt" */
+    const char *usage; /* "[OPTION]... [INPUT]" */
+    const char *about; /* a sentence or two */
+    const tool_option *options;
+    /* An option that is in no table; true if it was taken.  May be NULL. */
+    bool (*other)(tool *t, const char *name, const char *value);
+    /* More names that options may have, for suggestions.  May be NULL. */
+    void (*names)(tool *t, tool_list *names);
+} tool_spec;
+
+struct tool {
+    const tool_spec *spec;
+    void *values;
+    glow_context *ctx;
+    glow_arena *arena;
+    int argc;
+    char **argv;
+    tool_list inputs; /* arguments that are no options; "-" among them */
+    bool bad_usage;
+    int64_t errors_shown;
+    /* Options that every tool has. */
+    struct {
+        tool_list plugins;
+        const char *diag_format;
+        const char *color;
+        const char *explain;
+        const char *help;
+        int64_t max_errors;
+        bool verbose;
+        bool version;
+    } common;
+};
+
+/*
+ * Makes the context, parses the command line, loads the plugins and serves
+ * -help, -version and -explain.  TOOL_GO_ON, or the code to end with.
+ */
+int tool_begin(tool *t, const tool_spec *spec, void *values, int argc,
+               char **argv);
+/* Gives everything back; returns `code`, or TOOL_FAILED if output is lost. */
+int tool_end(tool *t, int code);
+
+/* Reports a mistake in the command line; returns TOOL_USAGE. */
+int tool_usage(tool *t, const char *hint, const char *fmt, ...)
+    GLOW_PRINTF(3, 4);
+/* The same, for a name that is none of `names`. */
+int tool_unknown(tool *t, const char *what, const char *name,
+                 const tool_list *names);
+
+void tool_list_add(tool *t, tool_list *l, const char *item);
+/* All passes by name. */
+tool_list tool_pass_names(tool *t);
+/* The pass, or NULL after tool_unknown. */
+const glow_pass *tool_find_pass(tool *t, const char *name);
+/* The backend, or NULL after tool_unknown. */
+const glow_backend *tool_find_backend(tool *t, const char *name);
+
+/* The sink: prints to standard error as the options say. */
+void tool_show(const glow_diag *d, void *t);
+
+/* The input: its name, or standard input; NULL after a report. */
+const glow_source *tool_read(tool *t);
+
+#endif
