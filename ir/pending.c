@@ -3,19 +3,11 @@
 #include "glow/file.h"
 #include "ir/base/context.h"
 #include "ir/registry.h"
-#include "ir/verify.h"
 #include "ir/weights.h"
 
 #include <stdio.h>
 
 #define WEAK __attribute__((weak))
-
-WEAK bool
-glow_verify_program(glow_func *f)
-{
-    (void)f;
-    return true;
-}
 
 WEAK bool
 glow_weights_load(glow_storage *s)
