@@ -7,6 +7,7 @@
 #include "glow/file.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
+#include "glow/place.h"
 #include "glow/plugin.h"
 #include "glow/text.h"
 
