@@ -1,0 +1,42 @@
+/*
+ * The nodes and values of one graph, numbered: what scheduling and irgen keep
+ * their tables by.
+ */
+
+#ifndef IRGEN_VALUES_H
+#define IRGEN_VALUES_H
+
+#include "glow/ops.h"
+
+#define GLOW_NO_VALUE UINT32_MAX
+
+typedef struct glow_values {
+    glow_node **nodes; /* in the order of the function; node->mark indexes it */
+    uint32_t n_nodes;
+    uint32_t *first; /* by node: the number of its result 0 */
+    uint32_t n_values;
+    int64_t *bytes; /* by value: what its buffer takes; 0 for a view */
+    uint32_t *base; /* by value: whose buffer it lies in; GLOW_NO_VALUE where
+                       that is storage */
+    glow_map *writers;
+} glow_values;
+
+/* Numbers `f`; sets the mark of each node.  Lives in `a`. */
+glow_values *glow_values_new(glow_arena *a, glow_func *f);
+
+/* The number of a value that a node of the graph defines. */
+uint32_t glow_value_number(const glow_values *v, const glow_value *value);
+
+/* The first node that writes this storage (Save), or NULL. */
+glow_node *glow_values_writer(const glow_values *v, const glow_value *storage);
+
+/* True if `n` writes its operand i, rather than reading it. */
+bool glow_is_written(const glow_node *n, int i);
+
+/* True for a node whose result is its operand's bytes under another type. */
+bool glow_is_view(const glow_node *n);
+
+/* The number of the value in whose buffer `value` lies, or GLOW_NO_VALUE. */
+uint32_t glow_value_base(const glow_values *v, const glow_value *value);
+
+#endif
