@@ -94,3 +94,10 @@ glow_error_count(const glow_context *ctx)
 {
     return ctx->errors;
 }
+
+WEAK void
+glow_context_set_sink(glow_context *ctx, glow_sink_fn fn, void *user)
+{
+    ctx->sink = fn;
+    ctx->sink_user = user;
+}

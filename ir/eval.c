@@ -1,0 +1,232 @@
+/*
+ * The evaluator: a function on tensors, node by node.
+ *
+ * What graphs (eval_graph.c) and programs (eval_program.c) share stands here:
+ * bindings, storage as dense tensors of the kind that the run computes in, and
+ * the computation of one node with memo and trace.
+ */
+
+#include <assert.h>
+#include <time.h>
+
+#include "ir/eval_run.h"
+
+const glow_type *
+glow_eval_type(const glow_eval_run *r, const glow_type *t)
+{
+    glow_type held = *t;
+
+    held.strides.rank = 0;
+    if (r->options->shadow && glow_is_float(t->elem))
+        held.elem = GLOW_FLOAT64;
+    return glow_type_equal(&held, t) ? t : glow_type_get(r->ctx, held);
+}
+
+void
+glow_item_end(glow_item *item)
+{
+    glow_tensor_end(&item->tensor);
+    item->tensor = (glow_tensor){0};
+}
+
+/* Storage. */
+
+/* A dense copy of `from` in the kind of `type`. */
+static glow_tensor
+convert(const glow_type *type, const glow_tensor *from)
+{
+    glow_tensor to = glow_tensor_new(type);
+    bool is_whole = type->elem == from->type->elem;
+    int64_t i = 0;
+
+    GLOW_FOR_EACH_INDEX(at, type->shape) {
+        int64_t j = glow_type_index(from->type, at);
+
+        if (is_whole)
+            glow_tensor_copy_element(&to, at, from, at);
+        else
+            glow_set_double(&to, i, glow_get_double(from, j));
+        i++;
+    }
+    return to;
+}
+
+static bool
+load_constant(glow_eval_run *r, glow_storage *s, glow_item *item)
+{
+    const glow_tensor *t = glow_constant_tensor(s);
+
+    if (!t)
+        return false;
+
+    const glow_type *held = glow_eval_type(r, t->type);
+
+    if (held == t->type) {
+        item->tensor = *t;
+        item->lasts = true;
+        if (t->owner)
+            glow_data_ref(t->owner);
+    } else {
+        item->tensor = convert(held, t);
+    }
+    return true;
+}
+
+static bool
+load_placeholder(glow_eval_run *r, glow_storage *s, glow_item *item)
+{
+    const glow_tensor *t = glow_map_get(r->bound, s->name);
+
+    if (!t)
+        return glow_error_at(r->ctx, s->span, "E0502",
+                             "placeholder @%s has no tensor to work on",
+                             s->name);
+    item->tensor = *t;
+    item->tensor.owner = NULL;
+    return true;
+}
+
+static int64_t
+count_uses(const glow_value *v, const glow_func *f)
+{
+    int64_t n = 0;
+
+    GLOW_FOR_EACH_USE(u, v)
+        n += u->user->func == f;
+    return n;
+}
+
+glow_item *
+glow_eval_storage(glow_eval_run *r, glow_storage *s)
+{
+    glow_item *item = glow_map_get(r->storage, s->name);
+
+    if (!item) {
+        item = GLOW_NEW(r->arena, glow_item);
+        item->uses = count_uses(&s->value, r->f);
+        glow_map_set(r->storage, s->name, item);
+    }
+    if (!item->tensor.type && !(s->is_constant ? load_constant(r, s, item)
+                                               : load_placeholder(r, s, item)))
+        return NULL;
+    return item;
+}
+
+/* One node. */
+
+bool
+glow_eval_node(const glow_node *n, glow_tensor *const in[],
+               glow_tensor *const out[], glow_arena *scratch)
+{
+    if (!n->op->eval)
+        return glow_error_at(n->func->module->ctx, n->span, "E0503",
+                             "%s %%%s cannot be run: %s", n->op->name, n->name,
+                             n->op->traits & GLOW_UNKNOWN
+                                 ? "its operator is unknown"
+                                 : "its operator has no eval");
+    return n->op->eval(n, in, out, scratch);
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool
+run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
+         glow_tensor *const out[])
+{
+    glow_tensor **from = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_in);
+
+    for (int i = 0; i < n->n_in; i++)
+        from[i] = in[i] ? &in[i]->tensor : NULL;
+    return glow_eval_node(n, from, out, r->scratch);
+}
+
+bool
+glow_eval_compute(glow_eval_run *r, const glow_node *n, glow_item *const in[],
+                  glow_item out[])
+{
+    glow_memo *memo = n->op->traits & GLOW_PURE ? r->options->memo : NULL;
+    uint64_t key = memo ? glow_memo_key(r, n, in) : 0;
+    double begin = r->options->trace ? seconds_now() : 0;
+    glow_tensor *results[GLOW_MAX_RESULTS] = {NULL};
+    bool ok = true;
+
+    for (int i = 0; i < n->n_out; i++)
+        results[i] = &out[i].tensor;
+
+    if (!memo || !glow_memo_find(memo, key, out)) {
+        for (int i = 0; i < n->n_out; i++)
+            out[i].tensor = glow_tensor_new(glow_eval_type(r, n->out[i]->type));
+        ok = run_node(r, n, in, results);
+        if (ok && memo)
+            glow_memo_keep(memo, key, n->n_out, out);
+    }
+    if (ok && r->options->trace)
+        r->options->trace(r->options->user, n, results, seconds_now() - begin);
+    glow_arena_reset(r->scratch);
+    return ok;
+}
+
+/* The run. */
+
+static bool
+check_binding(const glow_eval_run *r, const glow_binding *b)
+{
+    const glow_storage *s = b->storage;
+    const glow_type *want = glow_eval_type(r, s->value.type);
+
+    if (b->tensor->type == want ||
+        (b->tensor->type && glow_type_equal(b->tensor->type, want)))
+        return true;
+    return glow_error_at(
+        r->ctx, s->span, "E0502",
+        "placeholder @%s needs a tensor of %s, but gets %s", s->name,
+        glow_type_text(r->arena, want),
+        b->tensor->type ? glow_type_text(r->arena, b->tensor->type) : "none");
+}
+
+static bool
+run(glow_eval_run *r, const glow_binding *bindings, int count)
+{
+    for (int i = 0; i < count; i++) {
+        assert(!bindings[i].storage->is_constant);
+        if (!check_binding(r, &bindings[i]))
+            return false;
+        glow_map_set(r->bound, bindings[i].storage->name, bindings[i].tensor);
+    }
+    return r->f->is_program ? glow_eval_program(r) : glow_eval_graph(r);
+}
+
+bool
+glow_eval(glow_func *f, const glow_binding *bindings, int count,
+          const glow_eval_options *options)
+{
+    glow_eval_run r = {
+        .f = f,
+        .ctx = f->module->ctx,
+        .options = options ? options : &(const glow_eval_options){0},
+        .arena = glow_arena_new(),
+        .scratch = glow_arena_new(),
+    };
+
+    r.bound = glow_map_new(r.arena);
+    r.storage = glow_map_new(r.arena);
+
+    bool ok = run(&r, bindings, count);
+
+    GLOW_FOR_EACH_STORAGE(s, f->module) {
+        glow_item *item = glow_map_get(r.storage, s->name);
+
+        if (item)
+            glow_item_end(item);
+    }
+    glow_arena_free(r.scratch);
+    glow_arena_free(r.arena);
+    return ok;
+}

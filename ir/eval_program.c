@@ -1,0 +1,364 @@
+/*
+ * Running a program: instructions in order, over bytes.
+ *
+ * A buffer without a place has bytes of its own; buffers with one share those of
+ * their region, so that what overlaps by mistake is overwritten here as it
+ * would be in compiled code.  Each byte knows whether it was written: alloc,
+ * dealloc and being the target of an instruction (unless that works in place)
+ * make bytes unwritten, and reading such a byte is an error.  A placeholder
+ * starts written if the program reads it before it writes it.
+ *
+ * Regions that hold constants alone are not made; the constants are read where
+ * they are.  In a shadow run elements have other sizes than their places were
+ * made for, so each buffer has bytes of its own.  Predicates are hints that say
+ * which results do not matter; everything is computed.
+ */
+
+#include <assert.h>
+#include <string.h>
+
+#include "ir/eval_run.h"
+
+typedef struct memory {
+    uint8_t *bytes;
+    uint8_t *written;        /* 1 for each byte that was; NULL: all were */
+    glow_data *data, *marks; /* what holds the two; NULL: something else does */
+} memory;
+
+typedef struct region {
+    const glow_region *region;
+    memory memory; /* of regions that hold more than constants */
+    struct region *next;
+} region;
+
+typedef struct buffer {
+    memory memory;   /* bytes NULL: not allocated, or no more */
+    glow_item *item; /* of a weight */
+    size_t elem;     /* bytes of an element */
+    bool is_changed;
+} buffer;
+
+typedef struct program_run {
+    glow_eval_run *run;
+    buffer *buffers; /* by the id of alloc or weight */
+    region *regions;
+} program_run;
+
+static memory
+memory_new(size_t size)
+{
+    memory m = {.data = glow_data_new(size), .marks = glow_data_new(size)};
+
+    m.bytes = glow_data_bytes(m.data);
+    m.written = glow_data_bytes(m.marks);
+    return m;
+}
+
+static void
+memory_end(memory *m)
+{
+    glow_data_unref(m->data);
+    glow_data_unref(m->marks);
+    *m = (memory){0};
+}
+
+/* Reading and writing through extents. */
+
+static buffer *
+buffer_of(const program_run *p, glow_extent w)
+{
+    return &p->buffers[w.base->id];
+}
+
+static void
+mark(const program_run *p, glow_extent w, bool written)
+{
+    const buffer *b = buffer_of(p, w);
+    glow_strips runs = glow_extent_strips(w);
+
+    for (int64_t k = 0; b->memory.written && k < runs.count; k++)
+        memset(b->memory.written + (size_t)glow_strip_at(&runs, k) * b->elem,
+               written, (size_t)runs.length * b->elem);
+}
+
+/* Finds the first byte of the base that `w` reads and nobody wrote, or -1. */
+static int64_t
+find_unwritten(const program_run *p, glow_extent w)
+{
+    const buffer *b = buffer_of(p, w);
+    glow_strips runs = glow_extent_strips(w);
+
+    for (int64_t k = 0; b->memory.written && k < runs.count; k++) {
+        const uint8_t *from =
+            b->memory.written + (size_t)glow_strip_at(&runs, k) * b->elem;
+        const uint8_t *hole = memchr(from, 0, (size_t)runs.length * b->elem);
+
+        if (hole)
+            return hole - b->memory.written;
+    }
+    return -1;
+}
+
+/*
+ * The elements of `v` for `n` (NULL: for who called the program): in place if
+ * they lie side by side, else copied into the arena of the node.
+ */
+static bool
+load(const program_run *p, const glow_node *n, const glow_value *v,
+     glow_item *out)
+{
+    glow_eval_run *r = p->run;
+    glow_extent w = glow_extent_of(v);
+    const buffer *b = buffer_of(p, w);
+    glow_strips runs = glow_extent_strips(w);
+    int64_t hole = b->memory.bytes ? find_unwritten(p, w) : 0;
+
+    if (hole >= 0)
+        return glow_error_at(r->ctx, n ? n->span : w.base->span, "E0501",
+                             "%s%s%s reads byte %lld of %%%s, which was never "
+                             "written",
+                             n ? n->op->name : "the caller", n ? " %" : "",
+                             n ? n->name : "", (long long)hole, w.base->name);
+
+    out->tensor.type = glow_eval_type(r, v->type);
+    if (runs.count == 1) {
+        out->tensor.data =
+            b->memory.bytes + (size_t)glow_strip_at(&runs, 0) * b->elem;
+        out->lasts = b->item && b->item->lasts;
+        return true;
+    }
+
+    uint8_t *to = glow_arena_alloc(
+        r->scratch, (size_t)glow_type_bytes(out->tensor.type) + 1);
+    size_t size = (size_t)runs.length * b->elem;
+
+    for (int64_t k = 0; k < runs.count; k++)
+        memcpy(to + (size_t)k * size,
+               b->memory.bytes + (size_t)glow_strip_at(&runs, k) * b->elem,
+               size);
+    out->tensor.data = to;
+    return true;
+}
+
+static void
+store(const program_run *p, const glow_value *v, const glow_tensor *t)
+{
+    glow_extent w = glow_extent_of(v);
+    buffer *b = buffer_of(p, w);
+    glow_strips runs = glow_extent_strips(w);
+    size_t size = (size_t)runs.length * b->elem;
+
+    for (int64_t k = 0; k < runs.count; k++)
+        memcpy(b->memory.bytes + (size_t)glow_strip_at(&runs, k) * b->elem,
+               (const uint8_t *)t->data + (size_t)k * size, size);
+    mark(p, w, true);
+    b->is_changed = true;
+}
+
+/* Buffers. */
+
+static bool
+is_constant(const glow_node *n)
+{
+    return glow_is(n, &glow_op_weight) && n->out[0]->storage->is_constant;
+}
+
+static bool
+is_placed(const program_run *p, const glow_node *n)
+{
+    return n->place && !p->run->options->shadow;
+}
+
+static void
+make_regions(program_run *p)
+{
+    GLOW_FOR_EACH_NODE(n, p->run->f) {
+        region *r = p->regions;
+
+        if (!is_placed(p, n) || is_constant(n))
+            continue;
+        while (r && r->region != n->place->region)
+            r = r->next;
+        if (r)
+            continue;
+        r = GLOW_NEW(p->run->arena, region);
+        r->region = n->place->region;
+        r->memory = memory_new((size_t)r->region->size);
+        r->next = p->regions;
+        p->regions = r;
+    }
+}
+
+/* The bytes of alloc or weight `n`: in its region, or its own. */
+static memory
+bytes_for(const program_run *p, const glow_node *n, size_t elem)
+{
+    const glow_type *t = n->out[0]->type;
+    const region *r = p->regions;
+
+    while (r && !(is_placed(p, n) && r->region == n->place->region))
+        r = r->next;
+    if (!r)
+        return memory_new((size_t)glow_type_bytes(t) /
+                          (size_t)glow_kind_get(t->elem)->bytes * elem);
+
+    return (memory){.bytes = r->memory.bytes + n->place->offset,
+                    .written = r->memory.written + n->place->offset};
+}
+
+static buffer *
+open_buffer(program_run *p, const glow_node *n)
+{
+    const glow_type *held = glow_eval_type(p->run, n->out[0]->type);
+    buffer *b = &p->buffers[n->id];
+
+    b->elem = (size_t)glow_kind_get(held->elem)->bytes;
+    b->memory = bytes_for(p, n, b->elem);
+    mark(p, glow_extent_of(n->out[0]), false);
+    return b;
+}
+
+static void
+close_buffer(program_run *p, const glow_value *v)
+{
+    buffer *b = buffer_of(p, glow_extent_of(v));
+
+    if (b->memory.bytes)
+        mark(p, glow_extent_of(v), false);
+    memory_end(&b->memory);
+}
+
+static bool
+is_in_a_region(const program_run *p, const glow_node *n)
+{
+    for (const region *r = p->regions; r; r = r->next)
+        if (is_placed(p, n) && r->region == n->place->region)
+            return true;
+    return false;
+}
+
+static bool
+open_weight(program_run *p, const glow_node *n)
+{
+    glow_storage *s = n->out[0]->storage;
+    glow_item *item = glow_eval_storage(p->run, s);
+    buffer *b = &p->buffers[n->id];
+
+    if (!item)
+        return false;
+    if (s->is_constant && n->out[0]->type->strides.rank == 0 &&
+        !is_in_a_region(p, n)) {
+        b->elem = (size_t)glow_kind_get(item->tensor.type->elem)->bytes;
+        b->memory = (memory){.bytes = item->tensor.data};
+        b->item = item;
+        return true;
+    }
+    b = open_buffer(p, n);
+    b->item = s->is_constant ? NULL : item;
+    if (s->is_constant || glow_func_reads(p->run->f, s)) {
+        store(p, n->out[0], &item->tensor);
+        b->is_changed = false;
+    }
+    return true;
+}
+
+/* What the program wrote to placeholders goes back to the tensors. */
+static bool
+close_weights(program_run *p)
+{
+    bool ok = true;
+
+    GLOW_FOR_EACH_NODE(n, p->run->f) {
+        const buffer *b = &p->buffers[n->id];
+        glow_item now = {0};
+
+        if (!glow_is(n, &glow_op_weight) || is_constant(n) || !b->is_changed)
+            continue;
+        if (!load(p, NULL, n->out[0], &now))
+            ok = false;
+        else
+            glow_tensor_copy(&b->item->tensor, &now.tensor);
+        glow_arena_reset(p->run->scratch);
+    }
+    return ok;
+}
+
+/* Instructions. */
+
+/* True if result `i` of `n` is one of its operands, as the operator allows. */
+static bool
+is_in_place(const glow_node *n, int i)
+{
+    for (int k = 0; k < n->op->inplace_count; k++) {
+        int first, count;
+
+        if (n->op->inplace[k].out != i)
+            continue;
+        glow_operand_range(n, n->op->inplace[k].in, &first, &count);
+        for (int j = first; j < first + count; j++)
+            if (n->in[j] == n->out[i])
+                return true;
+    }
+    return false;
+}
+
+static bool
+run_instr(program_run *p, const glow_node *n)
+{
+    glow_eval_run *r = p->run;
+    glow_item **in = GLOW_NEW_ARRAY(r->scratch, glow_item *, n->n_in);
+    glow_item out[GLOW_MAX_RESULTS] = {{{0}, 0, 0, false, false}};
+
+    for (int i = 0; i < n->n_out; i++)
+        if (!is_in_place(n, i))
+            mark(p, glow_extent_of(n->out[i]), false);
+    for (int i = 0; i < n->n_in; i++) {
+        if (!n->in[i])
+            continue;
+        in[i] = GLOW_NEW(r->scratch, glow_item);
+        if (!load(p, n, n->in[i], in[i]))
+            return false;
+    }
+
+    bool ok = glow_eval_compute(r, n, in, out);
+
+    for (int i = 0; i < n->n_out; i++) {
+        if (ok)
+            store(p, n->out[i], &out[i].tensor);
+        glow_item_end(&out[i]);
+    }
+    return ok;
+}
+
+static bool
+run_node(program_run *p, const glow_node *n)
+{
+    if (glow_is(n, &glow_op_weight))
+        return open_weight(p, n);
+    if (glow_is(n, &glow_op_alloc))
+        open_buffer(p, n);
+    else if (glow_is(n, &glow_op_dealloc))
+        close_buffer(p, n->out[0]);
+    else if (!glow_is(n, &glow_op_tensorview))
+        return run_instr(p, n);
+    return true;
+}
+
+bool
+glow_eval_program(glow_eval_run *r)
+{
+    program_run p = {.run = r};
+    bool ok = true;
+
+    p.buffers = GLOW_NEW_ARRAY(r->arena, buffer, r->f->next_id);
+    make_regions(&p);
+    for (const glow_node *n = r->f->first; n && ok; n = n->next)
+        ok = run_node(&p, n);
+    ok = ok && close_weights(&p);
+
+    GLOW_FOR_EACH_NODE(n, r->f)
+        memory_end(&p.buffers[n->id].memory);
+    for (region *g = p.regions; g; g = g->next)
+        memory_end(&g->memory);
+    return ok;
+}

@@ -1,0 +1,84 @@
+/* One run of the evaluator: what graphs and programs have in common. */
+
+#ifndef GLOW_IR_EVAL_RUN_H
+#define GLOW_IR_EVAL_RUN_H
+
+#include "glow/eval.h"
+
+/* A tensor under way, and how many of its users have not run yet. */
+typedef struct glow_item {
+    glow_tensor tensor; /* no data: not computed yet */
+    int64_t uses;
+    uint64_t hash; /* of the contents, if `hashed` */
+    bool hashed;
+    bool lasts; /* the bytes stay as they are for longer than the run */
+} glow_item;
+
+typedef struct glow_eval_run {
+    glow_func *f;
+    glow_context *ctx;
+    const glow_eval_options *options;
+    glow_arena *arena;   /* of the whole run */
+    glow_arena *scratch; /* of the node at hand */
+    glow_map *bound;     /* name of placeholder -> glow_tensor */
+    glow_map *storage;   /* name of storage -> glow_item */
+} glow_eval_run;
+
+/* `t` as the run holds it: dense, and in a shadow run with float64 for float. */
+const glow_type *glow_eval_type(const glow_eval_run *r, const glow_type *t);
+
+/* The tensor of a constant or placeholder; NULL after a report. */
+glow_item *glow_eval_storage(glow_eval_run *r, glow_storage *s);
+
+/*
+ * Computes `n`, or finds its results in the memo.  out[i] receives a tensor
+ * that nobody changes any more.  False after a report.
+ */
+bool glow_eval_compute(glow_eval_run *r, const glow_node *n,
+                       glow_item *const in[], glow_item out[]);
+
+/* Ends the tensor of an item. */
+void glow_item_end(glow_item *item);
+
+bool glow_eval_graph(glow_eval_run *r);
+bool glow_eval_program(glow_eval_run *r);
+
+/* The memo. */
+
+/* The hash of type and contents. */
+uint64_t glow_item_hash(glow_memo *m, glow_item *item);
+/* The hash of all that the results of `n` depend on. */
+uint64_t glow_memo_key(const glow_eval_run *r, const glow_node *n,
+                       glow_item *const in[]);
+/* Fills `out` from what is kept under `key`; false if there is nothing. */
+bool glow_memo_find(glow_memo *m, uint64_t key, glow_item out[]);
+void glow_memo_keep(glow_memo *m, uint64_t key, int count, glow_item out[]);
+
+/* True if operand `i` of `n` is a placeholder that it writes (Save). */
+bool glow_operand_is_written(const glow_node *n, int i);
+
+/* A stretch of a buffer: what a value of a program stands for. */
+typedef struct glow_extent {
+    const glow_node *base;   /* the alloc or weight */
+    const glow_type *layout; /* of the value */
+    int64_t first;           /* its first element, from that of the base */
+} glow_extent;
+
+glow_extent glow_extent_of(const glow_value *v);
+
+/*
+ * The elements of an extent in row-major order, as runs that lie side by side:
+ * run `k` of `count` begins at element glow_strip_at(..., k) of the base and
+ * is `length` long.
+ */
+typedef struct glow_strips {
+    glow_extent extent;
+    int outer; /* axes whose steps begin a new run */
+    int64_t count;
+    int64_t length;
+} glow_strips;
+
+glow_strips glow_extent_strips(glow_extent w);
+int64_t glow_strip_at(const glow_strips *r, int64_t k);
+
+#endif
