@@ -1,8 +1,8 @@
 /*
  * Running a graph.
  *
- * Nodes run when their operands are there, whatever order they stand in.  A
- * graph is a set of equations: a node that reads a placeholder sees what it
+ * What is saved is run, and what that needs, in whatever order the nodes stand.
+ * A graph is a set of equations: a node that reads a placeholder sees what it
  * held before the run, and what Save writes is seen after it.  A tensor ends
  * with its last user.
  */
@@ -27,7 +27,7 @@ glow_operand_is_written(const glow_node *n, int i)
     return n->op->in[glow_operand_of(n, i)].kind == GLOW_WRITTEN;
 }
 
-/* The order: depth first from each node, as they stand. */
+/* The order: depth first from each node that has an effect, as they stand. */
 
 enum { NEW, OPEN, DONE };
 
@@ -94,7 +94,8 @@ order(graph_run *g)
 
     g->order = GLOW_NEW_ARRAY(g->run->arena, glow_node *, f->count);
     GLOW_FOR_EACH_NODE(n, f)
-        ok = ok && order_from(g, n, state, stack);
+        if (!(n->op->traits & GLOW_PURE))
+            ok = ok && order_from(g, n, state, stack);
     glow_arena_reset(scratch);
     return ok;
 }

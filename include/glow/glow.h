@@ -9,6 +9,7 @@
 #include "glow/pipeline.h"
 #include "glow/place.h"
 #include "glow/plugin.h"
+#include "glow/semantics.h"
 #include "glow/text.h"
 
 #endif

@@ -179,8 +179,22 @@ test_cycle(void **state)
     glow_value *a = sums(f, "a", &t->x->value);
 
     glow_set_operand(a->def, 0, sums(f, "b", a));
+    save(f, "s", a, t->y);
     assert_false(run(t, f, NULL));
     assert_string_equal(t->id, "E0503");
+}
+
+/* What nothing needs is not run. */
+static void
+test_unused(void **state)
+{
+    fixture *t = *state;
+    glow_func *f = glow_func_new(t->m, "main");
+
+    sums(f, "unused", &t->x->value);
+    save(f, "s", &t->x->value, t->y);
+    assert_true(run(t, f, NULL));
+    assert_int_equal(evals, 0);
 }
 
 /* Reads see what placeholders held before, also where they are written. */
@@ -458,6 +472,7 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_long_chain, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cycle, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_binding, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shadow, setup, teardown),

@@ -1,0 +1,62 @@
+/*
+ * Does a pass keep what it promises?  Runs a function before and after it on
+ * the same inputs and compares what is written to placeholders.
+ *
+ * Inputs come in sets: a ramp, random numbers, small integers (sums of which are
+ * exact in every order), and special values (zeros of both signs, denormals,
+ * infinities, NaN).  Functions of over 2e9 operations are run on random numbers
+ * and small integers alone.  A set that the function refuses before the pass (an
+ * index out of range) is tried again with all integers zero, then left out with
+ * a warning (W0411); a function that refuses all of them is an error (E0413).
+ *
+ * What has to hold is what the pass declares:
+ *
+ *   GLOW_EXACT      equal bits; any NaN equals any NaN
+ *   GLOW_REASSOC    |after - before| <= 8 e + 16 eps m, where s is what a run in
+ *                   float64 of the function before the pass gives, e the largest
+ *                   |before - s| and m the largest |s| of the tensor, and eps the
+ *                   distance from 1 to the next number of its kind.  Small
+ *                   integers on which before equals s everywhere: equal, but for
+ *                   the sign of zeros.  Integer kinds: equal; quantized kinds: a
+ *                   step apart.  Special values are not compared.
+ *   GLOW_PRECISION  the same, eps being that of the narrowest kind in either
+ *   GLOW_CHANGES    nothing
+ */
+
+#ifndef GLOW_SEMANTICS_H
+#define GLOW_SEMANTICS_H
+
+#include "glow/pipeline.h"
+
+GLOW_BEGIN
+
+typedef struct glow_semantics glow_semantics;
+
+/* Results of nodes are kept in a memo of at most `memo_bytes`. */
+GLOW_API glow_semantics *glow_semantics_new(glow_context *ctx, uint64_t seed,
+                                            size_t memo_bytes);
+GLOW_API void glow_semantics_free(glow_semantics *s); /* NULL is fine */
+
+/*
+ * Takes down what `f` (NULL: each function of `m`) computes before `p` runs.
+ * What an earlier call of glow_semantics_after found is not computed again.
+ */
+GLOW_API void glow_semantics_before(glow_semantics *s, const glow_pass *p,
+                                    glow_module *m, glow_func *f);
+/*
+ * Compares; `p` may have replaced the function by one of the same name.  False
+ * after a report of E0411 (another result), E0412 (does not run any more),
+ * E0413 (could not be run at all) or E0414 (another signature).
+ */
+GLOW_API bool glow_semantics_after(glow_semantics *s, const glow_pass *p,
+                                   glow_module *m);
+
+/* Both of the above, around each pass of a pipeline. */
+GLOW_API glow_instrument glow_semantics_instrument(glow_semantics *s);
+
+/* True once a comparison failed: tools then exit with 3. */
+GLOW_API bool glow_semantics_failed(const glow_semantics *s);
+
+GLOW_END
+
+#endif

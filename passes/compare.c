@@ -1,0 +1,119 @@
+/* How far apart two results are, and how far they may be. */
+
+#include <math.h>
+#include <string.h>
+
+#include "passes/compare.h"
+
+double
+glow_kind_epsilon(glow_kind k)
+{
+    switch (k) {
+    case GLOW_FLOAT:
+        return 0x1p-23;
+    case GLOW_FLOAT16:
+        return 0x1p-10;
+    case GLOW_BFLOAT16:
+        return 0x1p-7;
+    case GLOW_FLOAT64:
+        return 0x1p-52;
+    default:
+        return 0;
+    }
+}
+
+/* Numbers of float kinds: equal bits, or both NaN. */
+static bool
+is_same(double a, double b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    return a == b && !signbit(a) == !signbit(b);
+}
+
+bool
+glow_compare_bits(const glow_tensor *before, const glow_tensor *after,
+                  glow_difference *out)
+{
+    int64_t n = glow_type_count(before->type);
+    bool is_float = glow_is_float(before->type->elem);
+
+    if (!memcmp(before->data, after->data,
+                (size_t)glow_type_bytes(before->type)))
+        return true;
+    for (int64_t i = 0; i < n; i++) {
+        double a = glow_get_double(before, i);
+        double b = glow_get_double(after, i);
+
+        if (is_float ? is_same(a, b)
+                     : glow_get_int(before, i) == glow_get_int(after, i))
+            continue;
+        *out = (glow_difference){.index = i, .before = a, .after = b};
+        return false;
+    }
+    return true;
+}
+
+/* What a float64 run says of the errors of a tensor. */
+typedef struct errors {
+    double error; /* the largest */
+    double size;  /* of the largest number */
+} errors;
+
+static errors
+measure(const glow_tensor *before, const glow_tensor *shadow)
+{
+    errors e = {0};
+    int64_t n = glow_type_count(before->type);
+
+    for (int64_t i = 0; i < n; i++) {
+        double a = glow_get_double(before, i);
+        double s = glow_get_double(shadow, i);
+
+        if (!isfinite(a) || !isfinite(s))
+            continue;
+        e.error = fmax(e.error, fabs(a - s));
+        e.size = fmax(e.size, fabs(s));
+    }
+    return e;
+}
+
+static double
+bound_for(const glow_tensor *before, const glow_tensor *shadow, double eps,
+          bool is_exact)
+{
+    if (glow_is_quantized(before->type->elem))
+        return 1;
+    if (!glow_is_float(before->type->elem))
+        return 0;
+
+    errors e = measure(before, shadow);
+
+    return is_exact && e.error == 0 ? 0 : 8 * e.error + 16 * eps * e.size;
+}
+
+bool
+glow_compare_near(const glow_tensor *before, const glow_tensor *after,
+                  const glow_tensor *shadow, double eps, bool is_exact,
+                  glow_difference *out)
+{
+    int64_t n = glow_type_count(before->type);
+    double bound = bound_for(before, shadow, eps, is_exact);
+    double worst = -1;
+
+    for (int64_t i = 0; i < n; i++) {
+        double a = glow_get_double(before, i);
+        double b = glow_get_double(after, i);
+        double distance = fabs(a - b);
+
+        if (a == b || (isnan(a) && isnan(b)) || distance <= bound)
+            continue;
+        if (isnan(distance))
+            distance = INFINITY;
+        if (distance <= worst)
+            continue;
+        worst = distance;
+        *out = (glow_difference){i, a, b, bound};
+    }
+    return worst < 0;
+}

@@ -1,0 +1,31 @@
+/* Comparing two results of one computation; see glow/semantics.h. */
+
+#ifndef GLOW_PASSES_COMPARE_H
+#define GLOW_PASSES_COMPARE_H
+
+#include "glow/pass.h"
+
+/* The worst pair of elements, if any is too far apart. */
+typedef struct glow_difference {
+    int64_t index; /* in row-major order */
+    double before, after;
+    double bound; /* 0 where they had to be equal */
+} glow_difference;
+
+/* True unless some elements differ in their bits; NaN equals NaN. */
+bool glow_compare_bits(const glow_tensor *before, const glow_tensor *after,
+                       glow_difference *out);
+
+/*
+ * True if `after` is as near to `before` as GLOW_REASSOC asks, given the result
+ * of a float64 run (float64 where the others are of a float kind) and the
+ * precision to judge by.  `is_exact` says that sums of the inputs are exact.
+ */
+bool glow_compare_near(const glow_tensor *before, const glow_tensor *after,
+                       const glow_tensor *shadow, double eps, bool is_exact,
+                       glow_difference *out);
+
+/* The distance from 1 to the next number of `k`; 0 if it is no float kind. */
+double glow_kind_epsilon(glow_kind k);
+
+#endif
