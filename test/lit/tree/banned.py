@@ -27,7 +27,7 @@ RULES = (
 
 # The handler for running out of memory is the one way a library may end a
 # program, unless the embedder sets another.
-ALLOWED = {("ir/base/memory.c", "abort"), ("ir/base/memory.c", "stderr")}
+ALLOWED = {("ir/base/memory.c", "abort")}
 
 
 def main(root):
