@@ -163,6 +163,8 @@ extern GLOW_API const glow_op glow_op_batchedreducemean;
 extern GLOW_API const glow_op glow_op_batchedreducemin;
 extern GLOW_API const glow_op glow_op_batchedreduceprod;
 
+/* Where elements stand: ir/ops/order.c. */
+
 typedef struct glow_argmax { /* Result: index64 */
     int axis;
     bool keep_dims;

@@ -278,6 +278,26 @@ glow_tensor_is_signed(const glow_tensor *t)
 }
 
 double
+glow_real_as(const glow_type *t, double v)
+{
+    uint64_t bits = 0;
+    glow_tensor one = {.type = t, .data = &bits};
+
+    glow_set_double(&one, 0, v);
+    return glow_get_double(&one, 0);
+}
+
+int64_t
+glow_int_as(const glow_type *t, double v)
+{
+    uint64_t bits = 0;
+    glow_tensor one = {.type = t, .data = &bits};
+
+    glow_set_double(&one, 0, v);
+    return glow_get_int(&one, 0);
+}
+
+double
 glow_maximum(double a, double b)
 {
     if (isnan(a) || isnan(b))

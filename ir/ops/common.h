@@ -67,6 +67,10 @@ int64_t glow_tensor_count(const glow_tensor *t);
 bool glow_tensor_is_float(const glow_tensor *t);
 bool glow_tensor_is_signed(const glow_tensor *t);
 
+/* What becomes of `v` when the element kind of `t` has to hold it. */
+double glow_real_as(const glow_type *t, double v);
+int64_t glow_int_as(const glow_type *t, double v);
+
 /* How many elements an element-wise `eval` takes at a time. */
 #define GLOW_CHUNK 512
 

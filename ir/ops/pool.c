@@ -101,20 +101,6 @@ find_max(const glow_window *w, const glow_taps t[], int64_t batch,
     return best;
 }
 
-/* What a window without elements gives. */
-static void
-set_lowest(const glow_tensor *out, int64_t i)
-{
-    int bits = glow_kind_get(out->type->elem)->bits;
-
-    if (glow_tensor_is_float(out))
-        glow_set_double(out, i, -INFINITY);
-    else if (glow_tensor_is_signed(out))
-        glow_set_int(out, i, -(INT64_C(1) << (bits - 2)) * 2);
-    else
-        glow_set_int(out, i, 0);
-}
-
 static void
 max_window(const glow_window *w, const glow_taps t[], int64_t batch,
            int64_t channel, int64_t to, void *user)
@@ -124,7 +110,7 @@ max_window(const glow_window *w, const glow_taps t[], int64_t batch,
     glow_dims none = {0};
 
     if (best < 0)
-        set_lowest(p->out, to);
+        glow_set_double(p->out, to, -INFINITY);
     else
         glow_copy_block(p->out, to, none, p->in, best, none, none);
     if (p->argmax)

@@ -1,0 +1,297 @@
+/*
+ * Activations that can be said in simpler operators.
+ */
+
+#include <math.h>
+
+#include "ir/ops/common.h"
+
+/* Applies `fn` to the elements of in, which are floats, as doubles. */
+typedef double (*real_fn)(double x, const void *user);
+
+static bool
+map(const glow_tensor *in, const glow_tensor *out, real_fn fn, const void *user)
+{
+    int64_t count = glow_tensor_count(out);
+    double v[GLOW_CHUNK];
+
+    for (int64_t i = 0; i < count; i += GLOW_CHUNK) {
+        int64_t m = count - i < GLOW_CHUNK ? count - i : GLOW_CHUNK;
+
+        glow_load(in, i, m, v);
+        for (int64_t j = 0; j < m; j++)
+            v[j] = fn(v[j], user);
+        glow_store(out, i, m, v);
+    }
+    return true;
+}
+
+static bool
+float_infer(const glow_node *n, glow_type out[])
+{
+    return glow_admit(n, 0, GLOW_ANY_FLOAT) &&
+           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+}
+
+/* clip */
+
+static bool
+clip_infer(const glow_node *n, glow_type out[])
+{
+    const glow_clip *c = n->attrs;
+
+    if (isnan(c->min) || isnan(c->max))
+        return glow_reject(n,
+                           "Min is %g and Max is %g, but a bound must be a "
+                           "number",
+                           (double)c->min, (double)c->max);
+    return glow_admit(n, 0, GLOW_ANY_NUMBER) &&
+           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+}
+
+typedef struct bounds {
+    double min, max;
+} bounds;
+
+static double
+real_clip(double x, const void *user)
+{
+    const bounds *b = user;
+
+    return glow_minimum(glow_maximum(x, b->min), b->max);
+}
+
+static bool
+clip_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
+          glow_arena *scratch)
+{
+    const glow_clip *c = n->attrs;
+    const glow_type *kind = out[0]->type;
+    bounds b = {glow_real_as(kind, (double)c->min),
+                glow_real_as(kind, (double)c->max)};
+    int64_t min = glow_int_as(kind, (double)c->min);
+    int64_t max = glow_int_as(kind, (double)c->max);
+    bool is_signed = glow_tensor_is_signed(in[0]);
+
+    (void)scratch;
+    if (glow_tensor_is_float(in[0]))
+        return map(in[0], out[0], real_clip, &b);
+    for (int64_t i = 0; i < glow_tensor_count(out[0]); i++) {
+        int64_t x = glow_get_int(in[0], i);
+
+        x = glow_int_less(x, min, is_signed) ? min : x;
+        glow_set_int(out[0], i, glow_int_less(max, x, is_signed) ? max : x);
+    }
+    return true;
+}
+
+const glow_op glow_op_clip = {
+    .name = "Clip",
+    .summary = "hold elements between two bounds",
+    .in = {{"Input", GLOW_TENSOR, "the operand, x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .attrs = {GLOW_FIELD(glow_clip, min, GLOW_FLOAT32, "the lower bound"),
+              GLOW_FIELD(glow_clip, max, GLOW_FLOAT32, "the upper bound")},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = clip_infer,
+    .eval = clip_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y = min(max(x, Min), Max)`, with the bounds as Splat makes them.  "
+           "NaN stays NaN.",
+    .source = "Glow Clip; ONNX Clip",
+};
+
+/* gelu */
+
+static const char *const gelu_forms[] = {"erf", "tanh", NULL};
+
+static double
+gelu_erf(double x, const void *user)
+{
+    (void)user;
+    return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+}
+
+static double
+gelu_tanh(double x, const void *user)
+{
+    (void)user;
+    return 0.5 * x *
+           (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
+static bool
+gelu_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
+          glow_arena *scratch)
+{
+    const glow_gelu *g = n->attrs;
+
+    (void)scratch;
+    return map(in[0], out[0],
+               g->approximate == GLOW_GELU_ERF ? gelu_erf : gelu_tanh, NULL);
+}
+
+const glow_op glow_op_gelu = {
+    .name = "Gelu",
+    .summary = "the Gaussian error linear unit",
+    .in = {{"Input", GLOW_TENSOR, "the operand, x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .attrs = {GLOW_FIELD_ENUM(glow_gelu, approximate, gelu_forms,
+                              "which formula")},
+    .defaults = &(const glow_gelu){.approximate = GLOW_GELU_ERF},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = float_infer,
+    .eval = gelu_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc =
+        "erf: `y = x / 2 * (1 + erf(x / sqrt(2)))`.  tanh: `y = x / 2 * (1 + "
+        "tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.",
+    .source = "Hendrycks, Gimpel, Gaussian Error Linear Units, "
+              "arXiv:1606.08415; ONNX Gelu",
+};
+
+/* hardsigmoid */
+
+static double
+real_hardsigmoid(double x, const void *user)
+{
+    const glow_hardsigmoid *h = user;
+
+    x = (double)h->alpha * x + (double)h->beta;
+    return glow_minimum(glow_maximum(x, 0), 1);
+}
+
+static bool
+hardsigmoid_eval(const glow_node *n, glow_tensor *const in[],
+                 glow_tensor *const out[], glow_arena *scratch)
+{
+    (void)scratch;
+    return map(in[0], out[0], real_hardsigmoid, n->attrs);
+}
+
+const glow_op glow_op_hardsigmoid = {
+    .name = "HardSigmoid",
+    .summary = "a sigmoid made of three straight lines",
+    .in = {{"Input", GLOW_TENSOR, "the operand, x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .attrs = {GLOW_FIELD(glow_hardsigmoid, alpha, GLOW_FLOAT32, "the slope"),
+              GLOW_FIELD(glow_hardsigmoid, beta, GLOW_FLOAT32,
+                         "the value at 0")},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = float_infer,
+    .eval = hardsigmoid_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y = min(max(Alpha * x + Beta, 0), 1)`.",
+    .source = "ONNX HardSigmoid",
+};
+
+/* hardswish */
+
+static double
+real_hardswish(double x, const void *user)
+{
+    (void)user;
+    return x * glow_minimum(glow_maximum(x / 6 + 0.5, 0), 1);
+}
+
+static bool
+hardswish_eval(const glow_node *n, glow_tensor *const in[],
+               glow_tensor *const out[], glow_arena *scratch)
+{
+    (void)n, (void)scratch;
+    return map(in[0], out[0], real_hardswish, NULL);
+}
+
+const glow_op glow_op_hardswish = {
+    .name = "HardSwish",
+    .summary = "the operand times its hard sigmoid",
+    .in = {{"Input", GLOW_TENSOR, "the operand, x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = float_infer,
+    .eval = hardswish_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y = x * min(max(x / 6 + 1 / 2, 0), 1)`.",
+    .source = "Howard et al., Searching for MobileNetV3, arXiv:1905.02244; "
+              "ONNX HardSwish",
+};
+
+/* leakyrelu */
+
+static double
+real_leakyrelu(double x, const void *user)
+{
+    const double *alpha = user;
+
+    return x < 0 ? x * *alpha : x;
+}
+
+static bool
+leakyrelu_eval(const glow_node *n, glow_tensor *const in[],
+               glow_tensor *const out[], glow_arena *scratch)
+{
+    const glow_leakyrelu *l = n->attrs;
+    double alpha = glow_real_as(out[0]->type, (double)l->alpha);
+
+    (void)scratch;
+    return map(in[0], out[0], real_leakyrelu, &alpha);
+}
+
+const glow_op glow_op_leakyrelu = {
+    .name = "LeakyRelu",
+    .summary = "scale what is negative",
+    .in = {{"Input", GLOW_TENSOR, "the operand, x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .attrs = {GLOW_FIELD(glow_leakyrelu, alpha, GLOW_FLOAT32,
+                         "what negative elements are multiplied by")},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = float_infer,
+    .eval = leakyrelu_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y = Alpha * x` if `x < 0`, else `x`.",
+    .source = "Glow LeakyRelu; ONNX LeakyRelu",
+};
+
+/* prelu */
+
+static bool
+prelu_infer(const glow_node *n, glow_type out[])
+{
+    return glow_admit(n, 0, GLOW_ANY_FLOAT) && glow_check_types(n, 1, 0) &&
+           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+}
+
+static bool
+prelu_eval(const glow_node *n, glow_tensor *const in[],
+           glow_tensor *const out[], glow_arena *scratch)
+{
+    int64_t count = glow_tensor_count(out[0]);
+
+    (void)n, (void)scratch;
+    for (int64_t i = 0; i < count; i++) {
+        double x = glow_get_double(in[0], i);
+
+        glow_set_double(out[0], i, x < 0 ? x * glow_get_double(in[1], i) : x);
+    }
+    return true;
+}
+
+const glow_op glow_op_prelu = {
+    .name = "PRelu",
+    .summary = "scale what is negative, each element by its own slope",
+    .in = {{"Input", GLOW_TENSOR, "the operand, x"},
+           {"Slope", GLOW_TENSOR, "s, of the type of Input"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = prelu_infer,
+    .eval = prelu_eval,
+    .inplace = {{0, 0}, {0, 1}},
+    .inplace_count = 2,
+    .doc = "`y = s * x` if `x < 0`, else `x`.",
+    .source = "Glow PRelu; ONNX PRelu",
+};

@@ -1,0 +1,231 @@
+/*
+ * Reductions: all elements along some axes become one.
+ */
+
+#include <math.h>
+
+#include "ir/ops/common.h"
+
+static bool
+reduce_infer(const glow_node *n, glow_type out[], int classes)
+{
+    const glow_reduce *r = n->attrs;
+    glow_dims x = n->in[0]->type->shape, y = {0};
+    int next = 0;
+
+    if (!glow_admit(n, 0, classes))
+        return false;
+    for (int i = 0; i < r->axes.rank; i++) {
+        if (!glow_check_axis(n, "an element of Axes", r->axes.at[i], 0))
+            return false;
+        if (i > 0 && r->axes.at[i] <= r->axes.at[i - 1])
+            return glow_reject(
+                n, "Axes names %" PRId64 " after %" PRId64 ", but must ascend",
+                r->axes.at[i], r->axes.at[i - 1]);
+    }
+    for (int i = 0; i < x.rank; i++)
+        if (next < r->axes.rank && r->axes.at[next] == i)
+            next++;
+        else
+            y.at[y.rank++] = x.at[i];
+    return glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
+}
+
+static bool
+float_infer(const glow_node *n, glow_type out[])
+{
+    return reduce_infer(n, out, GLOW_ANY_FLOAT);
+}
+
+static bool
+number_infer(const glow_node *n, glow_type out[])
+{
+    return reduce_infer(n, out, GLOW_ANY_NUMBER);
+}
+
+/* How far the result moves with each axis of the operand: 0 if reduced. */
+static glow_dims
+result_steps(glow_dims x, glow_dims axes)
+{
+    glow_dims step = {.rank = x.rank};
+    int next = axes.rank - 1;
+    int64_t size = 1;
+
+    for (int i = x.rank - 1; i >= 0; i--)
+        if (next >= 0 && axes.at[next] == i) {
+            next--;
+        } else {
+            step.at[i] = size;
+            size *= x.at[i];
+        }
+    return step;
+}
+
+typedef double (*real_fn)(double sum, double x);
+typedef int64_t (*int_fn)(int64_t sum, int64_t x, bool is_signed);
+
+/* What a reduction is: where it starts and how it goes on. */
+typedef struct reducer {
+    double start;
+    real_fn real;
+    int_fn integer;
+    bool mean;
+} reducer;
+
+/* One row along the last axis; the sums of `real` or of `integer`. */
+typedef struct sums {
+    const reducer *r;
+    const glow_tensor *in;
+    double *real, *row;
+    int64_t *integer;
+} sums;
+
+static void
+reduce_row(const sums *s, int64_t from, int64_t count, int64_t to, int64_t step)
+{
+    bool is_signed = glow_tensor_is_signed(s->in);
+
+    if (s->real) {
+        glow_load(s->in, from, count, s->row);
+        for (int64_t i = 0; i < count; i++)
+            s->real[to + i * step] =
+                s->r->real(s->real[to + i * step], s->row[i]);
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            s->integer[to + i * step] =
+                s->r->integer(s->integer[to + i * step],
+                              glow_get_int(s->in, from + i), is_signed);
+    }
+}
+
+static void
+reduce_rows(const sums *s, glow_dims x, glow_dims axes)
+{
+    glow_dims step = result_steps(x, axes), rows = x;
+    int last = x.rank - 1;
+    int64_t from = 0, count = x.rank ? x.at[last] : 1;
+
+    rows.rank = x.rank ? last : 0;
+    GLOW_FOR_EACH_INDEX(i, rows) {
+        int64_t to = 0;
+
+        for (int a = 0; a < i.rank; a++)
+            to += i.at[a] * step.at[a];
+        reduce_row(s, from, count, to, x.rank ? step.at[last] : 0);
+        from += count;
+    }
+}
+
+static bool
+reduce(const glow_node *n, const glow_tensor *in, const glow_tensor *out,
+       glow_arena *scratch, const reducer *r)
+{
+    const glow_reduce *attrs = n->attrs;
+    glow_dims x = in->type->shape;
+    int64_t size = x.rank ? x.at[x.rank - 1] : 1;
+    int64_t results = glow_tensor_count(out), count = glow_tensor_count(in);
+    bool is_float = glow_tensor_is_float(in);
+    sums s = {.r = r, .in = in};
+
+    if (is_float) {
+        s.real = GLOW_NEW_ARRAY(scratch, double, results);
+        s.row = GLOW_NEW_ARRAY(scratch, double, count ? size : 0);
+    } else {
+        s.integer = GLOW_NEW_ARRAY(scratch, int64_t, results);
+    }
+    for (int64_t i = 0; i < results && is_float; i++)
+        s.real[i] = r->start;
+    for (int64_t i = 0; i < results && !is_float; i++)
+        s.integer[i] = glow_int_as(out->type, r->start);
+    if (count > 0)
+        reduce_rows(&s, x, attrs->axes);
+    for (int64_t i = 0; i < results && r->mean; i++)
+        s.real[i] /= (double)(count / results);
+    if (is_float)
+        glow_store(out, 0, results, s.real);
+    for (int64_t i = 0; i < results && !is_float; i++)
+        glow_set_int(out, i, s.integer[i]);
+    return true;
+}
+
+static double
+real_add(double sum, double x)
+{
+    return sum + x;
+}
+
+static int64_t
+int_add(int64_t sum, int64_t x, bool is_signed)
+{
+    (void)is_signed;
+    return (int64_t)((uint64_t)sum + (uint64_t)x);
+}
+
+static int64_t
+int_max(int64_t sum, int64_t x, bool is_signed)
+{
+    return glow_int_less(sum, x, is_signed) ? x : sum;
+}
+
+static int64_t
+int_min(int64_t sum, int64_t x, bool is_signed)
+{
+    return glow_int_less(x, sum, is_signed) ? x : sum;
+}
+
+static double
+real_mul(double product, double x)
+{
+    return product * x;
+}
+
+static int64_t
+int_mul(int64_t product, int64_t x, bool is_signed)
+{
+    (void)is_signed;
+    return (int64_t)((uint64_t)product * (uint64_t)x);
+}
+
+/* Defines glow_op_ID, whose `eval` is a reducer made of the last arguments. */
+#define REDUCE(id, text, line, takes, more, formula, from, ...)               \
+    static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \
+                          glow_tensor *const out[], glow_arena *scratch)      \
+    {                                                                         \
+        static const reducer how = {__VA_ARGS__};                             \
+                                                                              \
+        return reduce(n, in[0], out[0], scratch, &how);                       \
+    }                                                                         \
+    const glow_op glow_op_##id = {                                            \
+        .name = text,                                                         \
+        .summary = line,                                                      \
+        .in = {{"Batch", GLOW_TENSOR, "the operand, x"}},                     \
+        .out = {{"Result", GLOW_TENSOR, "the shape of Batch without Axes"}},  \
+        .attrs = {GLOW_FIELD(glow_reduce, axes, GLOW_DIMS,                    \
+                             "the axes that become one element, ascending")}, \
+        .traits = GLOW_PURE | (more),                                         \
+        .infer = takes##_infer,                                               \
+        .eval = id##_eval,                                                    \
+        .doc = formula,                                                       \
+        .source = from,                                                       \
+    }
+
+REDUCE(batchedreduceadd, "BatchedReduceAdd", "the sum along axes", number,
+       GLOW_PRIMITIVE | GLOW_REDUCTION,
+       "The sum; of nothing 0.  Integers wrap.",
+       "Glow BatchedReduceAdd; ONNX ReduceSum", 0, real_add, int_add, false);
+REDUCE(batchedreducemax, "BatchedReduceMax", "the greatest element along axes",
+       number, GLOW_PRIMITIVE, "As Max; of nothing -inf, or the least integer.",
+       "Glow BatchedReduceMax; ONNX ReduceMax", -INFINITY, glow_maximum,
+       int_max, false);
+REDUCE(batchedreducemean, "BatchedReduceMean", "the mean along axes", float,
+       GLOW_REDUCTION, "The sum divided by the number of elements.",
+       "Glow BatchedReduceMean; ONNX ReduceMean", 0, real_add, NULL, true);
+REDUCE(batchedreducemin, "BatchedReduceMin", "the least element along axes",
+       number, GLOW_PRIMITIVE,
+       "As Min; of nothing inf, or the greatest integer.",
+       "Glow BatchedReduceMin; ONNX ReduceMin", INFINITY, glow_minimum, int_min,
+       false);
+REDUCE(batchedreduceprod, "BatchedReduceProd", "the product along axes", number,
+       GLOW_PRIMITIVE | GLOW_REDUCTION,
+       "The product; of nothing 1.  Integers wrap.",
+       "Glow BatchedReduceProd; ONNX ReduceProd", 1, real_mul, int_mul, false);

@@ -1,0 +1,261 @@
+/*
+ * Resizing: a tensor sampled on another grid.
+ */
+
+#include <math.h>
+
+#include "ir/ops/common.h"
+
+static const char *const coordinates[] = {
+    "asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", NULL};
+static const char *const roundings[] = {"floor", "ceil", "round_prefer_floor",
+                                        "round_prefer_ceil", NULL};
+
+static bool
+is_resized(const glow_resize *r, glow_dims x, glow_dims y, int axis)
+{
+    return x.at[axis] != y.at[axis] || r->scale.at[axis] != 1;
+}
+
+static bool
+resize_infer(const glow_node *n, glow_type out[], int classes)
+{
+    const glow_resize *r = n->attrs;
+    glow_dims x = n->in[0]->type->shape, y = out[0].shape;
+
+    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, classes))
+        return false;
+    if (y.rank != x.rank)
+        return glow_reject(n, "the rank of Result is %d, but that of Input %d",
+                           y.rank, x.rank);
+    if (r->scale.count != x.rank)
+        return glow_reject(n,
+                           "Scale has %" PRId64 " elements, but the rank of "
+                           "Input is %d",
+                           r->scale.count, x.rank);
+    for (int i = 0; i < x.rank; i++) {
+        if (!(r->scale.at[i] > 0) || isinf(r->scale.at[i]))
+            return glow_reject(n,
+                               "Scale[%d] is %g, but must be a number "
+                               "greater than 0",
+                               i, (double)r->scale.at[i]);
+        if (x.at[i] == 0 && y.at[i] > 0)
+            return glow_reject(n,
+                               "axis %d of Input has 0 elements, but that of "
+                               "Result %" PRId64,
+                               i, y.at[i]);
+    }
+    return glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
+}
+
+/* Where element `i` of an axis of Result lies in Input. */
+static double
+source_of(const glow_resize *r, int axis, int64_t i, int64_t in, int64_t out)
+{
+    double scale = (double)r->scale.at[axis], at = (double)i;
+
+    switch (r->coordinates) {
+    case GLOW_COORD_HALF_PIXEL:
+        return (at + 0.5) / scale - 0.5;
+    case GLOW_COORD_PYTORCH_HALF_PIXEL:
+        return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+    case GLOW_COORD_ALIGN_CORNERS:
+        return out > 1 ? at * (double)(in - 1) / (double)(out - 1) : 0;
+    default:
+        return at / scale;
+    }
+}
+
+static double
+clamp(double x, int64_t in)
+{
+    return x < 0 ? 0 : x > (double)(in - 1) ? (double)(in - 1) : x;
+}
+
+/* resizenearest */
+
+static bool
+resizenearest_infer(const glow_node *n, glow_type out[])
+{
+    return resize_infer(n, out, GLOW_ANY_UNFUSED);
+}
+
+static double
+rounded(double x, int rounding)
+{
+    switch (rounding) {
+    case GLOW_ROUND_CEIL:
+        return ceil(x);
+    case GLOW_ROUND_PREFER_FLOOR:
+        return ceil(x - 0.5);
+    case GLOW_ROUND_PREFER_CEIL:
+        return floor(x + 0.5);
+    default:
+        return floor(x);
+    }
+}
+
+/* For each element of an axis of Result, the element of Input it is. */
+static int64_t *
+nearest(const glow_resize *r, int axis, int64_t in, int64_t out,
+        glow_arena *scratch)
+{
+    int64_t *from = GLOW_NEW_ARRAY(scratch, int64_t, out);
+
+    for (int64_t i = 0; i < out; i++)
+        from[i] = (int64_t)clamp(
+            rounded(source_of(r, axis, i, in, out), r->rounding), in);
+    return from;
+}
+
+static bool
+resizenearest_eval(const glow_node *n, glow_tensor *const in[],
+                   glow_tensor *const out[], glow_arena *scratch)
+{
+    const glow_resize *r = n->attrs;
+    glow_dims x = in[0]->type->shape, y = out[0]->type->shape, none = {0};
+    glow_dims strides = glow_dims_strides(x);
+    int64_t *from[GLOW_MAX_RANK], to = 0;
+
+    if (glow_dims_count(y) == 0)
+        return true;
+    for (int a = 0; a < y.rank; a++)
+        from[a] = nearest(r, a, x.at[a], y.at[a], scratch);
+    GLOW_FOR_EACH_INDEX(i, y) {
+        int64_t at = 0;
+
+        for (int a = 0; a < i.rank; a++)
+            at += from[a][i.at[a]] * strides.at[a];
+        glow_copy_block(out[0], to++, none, in[0], at, none, none);
+    }
+    return true;
+}
+
+const glow_op glow_op_resizenearest = {
+    .name = "ResizeNearest",
+    .summary = "sample a tensor on another grid, by the nearest element",
+    .in = {{"Input", GLOW_TENSOR, "x"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "the stated type: the element type of Input, any sizes"}},
+    .attrs = {GLOW_FIELD(glow_resize, scale, GLOW_FLOATS,
+                         "of each axis: how many elements of Result there are "
+                         "for one of Input"),
+              GLOW_FIELD_ENUM(glow_resize, coordinates, coordinates,
+                              "where an element of Result lies in Input"),
+              GLOW_FIELD_ENUM(glow_resize, rounding, roundings,
+                              "which element is the nearest")},
+    .defaults = &(const glow_resize){.coordinates = GLOW_COORD_ASYMMETRIC,
+                                     .rounding = GLOW_ROUND_FLOOR},
+    .traits = GLOW_PURE | GLOW_LAYOUT | GLOW_PRIMITIVE | GLOW_STATED,
+    .infer = resizenearest_infer,
+    .eval = resizenearest_eval,
+    .doc =
+        "Element `i` of an axis of `m` lies at `i / Scale` (asymmetric), `(i "
+        "+ 0.5) / Scale - 0.5` (half_pixel; pytorch_half_pixel if `m > 1`, "
+        "else 0) or `i * (n - 1) / (m - 1)` (align_corners) of the `n` of "
+        "Input.  That is rounded down (floor), up (ceil), or to the nearest "
+        "with halves down (round_prefer_floor) or up (round_prefer_ceil), "
+        "and held within Input.",
+    .source = "Glow ResizeNearest; ONNX Resize, nearest",
+};
+
+/* resizebilinear */
+
+static bool
+resizebilinear_infer(const glow_node *n, glow_type out[])
+{
+    const glow_resize *r = n->attrs;
+    int resized = 0;
+
+    if (!resize_infer(n, out, GLOW_ANY_FLOAT))
+        return false;
+    for (int i = 0; i < out[0].shape.rank; i++)
+        resized += is_resized(r, n->in[0]->type->shape, out[0].shape, i);
+    return resized <= 2 ||
+           glow_reject(n, "%d axes change, but at most 2 may", resized);
+}
+
+/* An element of an axis of Result lies between two of Input. */
+typedef struct between {
+    int64_t low, high; /* in elements of the whole of Input */
+    double part;       /* of `high` */
+} between;
+
+static between *
+neighbours(const glow_resize *r, int axis, glow_dims x, glow_dims y,
+           glow_arena *scratch)
+{
+    between *b = GLOW_NEW_ARRAY(scratch, between, y.at[axis]);
+    int64_t in = x.at[axis], stride = glow_dims_strides(x).at[axis];
+    bool moves = is_resized(r, x, y, axis);
+
+    for (int64_t i = 0; i < y.at[axis]; i++) {
+        double at = moves ? clamp(source_of(r, axis, i, in, y.at[axis]), in)
+                          : (double)i;
+        int64_t low = (int64_t)at;
+
+        b[i].low = low * stride;
+        b[i].high = (low + 1 < in ? low + 1 : low) * stride;
+        b[i].part = at - (double)low;
+    }
+    return b;
+}
+
+/* The value between the corners of axes a, ..., rank - 1, from `at` on. */
+static double
+sample(const glow_tensor *in, between *const b[], glow_dims i, int a,
+       int64_t at)
+{
+    if (a == i.rank)
+        return glow_get_double(in, at);
+
+    const between *x = &b[a][i.at[a]];
+    double low = sample(in, b, i, a + 1, at + x->low);
+
+    if (x->part == 0)
+        return low;
+    return low * (1 - x->part) +
+           sample(in, b, i, a + 1, at + x->high) * x->part;
+}
+
+static bool
+resizebilinear_eval(const glow_node *n, glow_tensor *const in[],
+                    glow_tensor *const out[], glow_arena *scratch)
+{
+    glow_dims x = in[0]->type->shape, y = out[0]->type->shape;
+    between *b[GLOW_MAX_RANK];
+    int64_t to = 0;
+
+    if (glow_dims_count(y) == 0)
+        return true;
+    for (int a = 0; a < y.rank; a++)
+        b[a] = neighbours(n->attrs, a, x, y, scratch);
+    GLOW_FOR_EACH_INDEX(i, y)
+        glow_set_double(out[0], to++, sample(in[0], b, i, 0, 0));
+    return true;
+}
+
+const glow_op glow_op_resizebilinear = {
+    .name = "ResizeBilinear",
+    .summary = "sample a tensor on another grid, between the nearest elements",
+    .in = {{"Input", GLOW_TENSOR, "x"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "the stated type: the element type of Input; at most two sizes "
+             "differ"}},
+    .attrs = {GLOW_FIELD(glow_resize, scale, GLOW_FLOATS,
+                         "of each axis: how many elements of Result there are "
+                         "for one of Input"),
+              GLOW_FIELD_ENUM(glow_resize, coordinates, coordinates,
+                              "where an element of Result lies in Input"),
+              GLOW_FIELD_ENUM(glow_resize, rounding, roundings,
+                              "means nothing here")},
+    .defaults = &(const glow_resize){.coordinates = GLOW_COORD_ASYMMETRIC,
+                                     .rounding = GLOW_ROUND_FLOOR},
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_STATED,
+    .infer = resizebilinear_infer,
+    .eval = resizebilinear_eval,
+    .doc = "Positions are those of ResizeNearest, held within Input.  One "
+           "between elements `x0` and `x1` of an axis, `t` of the way, gives "
+           "`(1 - t) x0 + t x1`; two such axes one after the other.",
+    .source = "Glow ResizeBilinear; ONNX Resize, linear",
+};

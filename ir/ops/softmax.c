@@ -1,0 +1,102 @@
+/*
+ * SoftMax and its logarithm, along one axis.
+ */
+
+#include <math.h>
+
+#include "ir/ops/common.h"
+
+static bool
+softmax_infer(const glow_node *n, glow_type out[])
+{
+    const glow_softmax *s = n->attrs;
+
+    return glow_admit(n, 0, GLOW_ANY_FLOAT) &&
+           glow_check_axis(n, "Axis", s->axis, 0) &&
+           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+}
+
+/* The greatest element goes first, so that no exponential is too large. */
+static void
+softmax(double *v, int64_t size, bool logarithm)
+{
+    double max = -INFINITY, sum = 0;
+
+    for (int64_t i = 0; i < size; i++)
+        max = glow_maximum(max, v[i]);
+    for (int64_t i = 0; i < size; i++)
+        sum += exp(v[i] - max);
+    for (int64_t i = 0; i < size; i++)
+        v[i] = logarithm ? v[i] - max - log(sum) : exp(v[i] - max) / sum;
+}
+
+static bool
+eval(const glow_node *n, const glow_tensor *in, const glow_tensor *out,
+     glow_arena *scratch, bool logarithm)
+{
+    const glow_softmax *s = n->attrs;
+    glow_dims x = in->type->shape;
+    int64_t size = x.at[s->axis];
+    int64_t step = glow_dims_product(x, s->axis + 1, x.rank);
+    int64_t count = glow_tensor_count(out);
+    double *row;
+
+    if (count == 0)
+        return true;
+    row = GLOW_NEW_ARRAY(scratch, double, size);
+    for (int64_t at = 0; at < count; at += size * step)
+        for (int64_t i = 0; i < step; i++) {
+            for (int64_t j = 0; j < size; j++)
+                row[j] = glow_get_double(in, at + i + j * step);
+            softmax(row, size, logarithm);
+            for (int64_t j = 0; j < size; j++)
+                glow_set_double(out, at + i + j * step, row[j]);
+        }
+    return true;
+}
+
+static bool
+softmax_eval(const glow_node *n, glow_tensor *const in[],
+             glow_tensor *const out[], glow_arena *scratch)
+{
+    return eval(n, in[0], out[0], scratch, false);
+}
+
+static bool
+logsoftmax_eval(const glow_node *n, glow_tensor *const in[],
+                glow_tensor *const out[], glow_arena *scratch)
+{
+    return eval(n, in[0], out[0], scratch, true);
+}
+
+const glow_op glow_op_softmax = {
+    .name = "SoftMax",
+    .summary = "exponentials along an axis, divided by their sum",
+    .in = {{"Input", GLOW_TENSOR, "x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .attrs = {GLOW_FIELD(glow_softmax, axis, GLOW_INT, "the axis")},
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
+    .infer = softmax_infer,
+    .eval = softmax_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y[i] = e^(x[i] - m) / sum over j of e^(x[j] - m)`, `m` the "
+           "greatest of them.",
+    .source = "Glow SoftMax; ONNX Softmax since opset 13",
+};
+
+const glow_op glow_op_logsoftmax = {
+    .name = "LogSoftMax",
+    .summary = "the logarithm of SoftMax",
+    .in = {{"Input", GLOW_TENSOR, "x"}},
+    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .attrs = {GLOW_FIELD(glow_softmax, axis, GLOW_INT, "the axis")},
+    .traits = GLOW_PURE | GLOW_REDUCTION,
+    .infer = softmax_infer,
+    .eval = logsoftmax_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y[i] = x[i] - m - ln(sum over j of e^(x[j] - m))`, `m` the "
+           "greatest of them.",
+    .source = "Glow LogSoftMax; ONNX LogSoftmax since opset 13",
+};
