@@ -29,19 +29,17 @@ static const char *const preserves_text[] = {
 };
 
 static const char *const field_kinds[] = {
-    [GLOW_NO_FIELD] = "",      [GLOW_INT] = "int",
-    [GLOW_INT64] = "int",      [GLOW_FLOAT32] = "float",
-    [GLOW_FLAG] = "bool",      [GLOW_STRING] = "string",
-    [GLOW_ENUM] = "word",      [GLOW_DIMS] = "ints",
-    [GLOW_INTS] = "ints",      [GLOW_FLOATS] = "floats",
+    [GLOW_NO_FIELD] = "",         [GLOW_INT] = "int",
+    [GLOW_INT64] = "int",         [GLOW_FLOAT32] = "float",
+    [GLOW_FLAG] = "bool",         [GLOW_STRING] = "string",
+    [GLOW_ENUM] = "word",         [GLOW_DIMS] = "ints",
+    [GLOW_INTS] = "ints",         [GLOW_FLOATS] = "floats",
     [GLOW_KIND] = "element kind",
 };
 
 static const char *const operand_kinds[] = {
-    [GLOW_NO_OPERAND] = "",
-    [GLOW_TENSOR] = "",
-    [GLOW_OPTIONAL] = "optional",
-    [GLOW_VARIADIC] = "any number",
+    [GLOW_NO_OPERAND] = "",       [GLOW_TENSOR] = "",
+    [GLOW_OPTIONAL] = "optional", [GLOW_VARIADIC] = "any number",
     [GLOW_WRITTEN] = "written",
 };
 
@@ -99,8 +97,8 @@ put_fields(glow_buf *b, glow_schema s, const char *what, bool text_names)
 
     if (count == 0)
         return;
-    glow_buf_printf(b, "\n| %s | kind | default | |\n| --- | --- | --- | --- |\n",
-                    what);
+    glow_buf_printf(
+        b, "\n| %s | kind | default | |\n| --- | --- | --- | --- |\n", what);
     for (int i = 0; i < count; i++) {
         const glow_field *f = &s.fields[i];
         char name[64];
@@ -161,9 +159,9 @@ fields_json(glow_schema s, bool text_names)
         glow_field_text_name(f, name, sizeof name);
         put_default(&value, s, f);
 
-        json_t *j = json_pack("{s:s, s:s, s:s}", "name",
-                              text_names ? name : f->name, "kind",
-                              field_kinds[f->kind], "doc", f->doc);
+        json_t *j =
+            json_pack("{s:s, s:s, s:s}", "name", text_names ? name : f->name,
+                      "kind", field_kinds[f->kind], "doc", f->doc);
 
         if (value.text)
             json_object_set_new(j, "default", json_string(value.text));
@@ -277,12 +275,12 @@ op_json(const glow_op *op)
         if (op->traits & (int)traits[i].trait)
             json_array_append_new(set, json_string(traits[i].text));
 
-    json_t *j = json_pack(
-        "{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", op->name, "summary",
-        op->summary, "version", op->version, "operands",
-        operands_json(op->in, glow_op_operands(op)), "results",
-        operands_json(op->out, glow_op_results(op)), "attributes",
-        fields_json(glow_op_schema(op), true), "traits", set);
+    json_t *j =
+        json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o}", "name", op->name,
+                  "summary", op->summary, "version", op->version, "operands",
+                  operands_json(op->in, glow_op_operands(op)), "results",
+                  operands_json(op->out, glow_op_results(op)), "attributes",
+                  fields_json(glow_op_schema(op), true), "traits", set);
 
     if (op->source)
         json_object_set_new(j, "source", json_string(op->source));

@@ -30,9 +30,11 @@ tool_show(const glow_diag *d, void *user)
     tool *t = user;
     glow_buf b = {0};
 
-    if (d->severity == GLOW_ERROR && t->errors_shown++ >= t->common.max_errors) {
+    if (d->severity == GLOW_ERROR &&
+        t->errors_shown++ >= t->common.max_errors) {
         if (t->errors_shown == t->common.max_errors + 1)
-            fprintf(stderr, "%s: further errors are not shown, see -max-errors\n",
+            fprintf(stderr,
+                    "%s: further errors are not shown, see -max-errors\n",
                     t->spec->name);
         return;
     }
@@ -56,9 +58,8 @@ tool_usage(tool *t, const char *hint, const char *fmt, ...)
     va_end(ap);
     t->bad_usage = true;
     if (t->common.diag_format && strcmp(t->common.diag_format, "json") == 0) {
-        glow_report(t->ctx, &(glow_diag){.id = "E0900",
-                                         .message = text,
-                                         .hint = hint});
+        glow_report(t->ctx,
+                    &(glow_diag){.id = "E0900", .message = text, .hint = hint});
         return TOOL_USAGE;
     }
     fprintf(stderr, "%s: error: %s\n", t->spec->name, text);
@@ -138,8 +139,8 @@ load_plugins(tool *t)
         size_t n = strcspn(list, ":");
 
         if (n > 0)
-            ok &= glow_plugin_load(t->ctx,
-                                   glow_arena_strndup(t->arena, list, n));
+            ok &=
+                glow_plugin_load(t->ctx, glow_arena_strndup(t->arena, list, n));
         list += n + (list[n] == ':');
     }
     for (size_t i = 0; i < t->common.plugins.count; i++)

@@ -1,0 +1,254 @@
+/*
+ * The crash reproducer, always on.
+ *
+ * Passes are deterministic, so what leads to a crash is the input and the
+ * command.  Both are at hand all the time and cost nothing to keep: the handler
+ * writes them as one `.gir` with the command in its RUN line, with calls that
+ * are safe in a handler, and raises the signal again.
+ */
+
+#define _XOPEN_SOURCE 700 /* realpath, sigaltstack */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/glow-opt/opt.h"
+
+#define DEFAULT_PATH "glow-opt-crash.gir"
+
+static struct {
+    const char *command; /* the RUN line, whole */
+    const char *path;
+    const char *text; /* the input */
+    size_t size;
+    const char *volatile pass; /* at work, or NULL */
+    volatile sig_atomic_t handling;
+} state;
+
+static char stack[65536];
+
+/* In the handler. */
+
+static void
+put(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, text, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return;
+        text += done;
+        n -= (size_t)done;
+    }
+}
+
+static void
+puts_to(int fd, const char *text)
+{
+    put(fd, text, strlen(text));
+}
+
+/* The input without RUN lines of its own. */
+static void
+put_input(int fd)
+{
+    const char *at = state.text;
+    const char *end = at + state.size;
+
+    while (at < end) {
+        const char *line = at;
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+        at = stop ? stop + 1 : end;
+        if ((size_t)(at - line) >= 7 && memcmp(line, "// RUN:", 7) == 0)
+            continue;
+        put(fd, line, (size_t)(at - line));
+    }
+}
+
+static void
+write_reproducer(void)
+{
+    int fd = open(state.path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+
+    if (fd < 0) {
+        puts_to(STDERR_FILENO, "glow-opt: the reproducer cannot be written\n");
+        return;
+    }
+    puts_to(fd, state.command);
+    if (state.pass) {
+        puts_to(fd, "// crashed in pass ");
+        puts_to(fd, state.pass);
+        puts_to(fd, "\n");
+    }
+    put_input(fd);
+    close(fd);
+    puts_to(STDERR_FILENO, "glow-opt: to reproduce this: ");
+    puts_to(STDERR_FILENO, state.path);
+    puts_to(STDERR_FILENO, "\n");
+}
+
+static void
+handle(int signal_number)
+{
+    if (!state.handling) {
+        state.handling = 1;
+        puts_to(STDERR_FILENO, "glow-opt: crashed");
+        if (state.pass) {
+            puts_to(STDERR_FILENO, " in pass ");
+            puts_to(STDERR_FILENO, state.pass);
+        }
+        puts_to(STDERR_FILENO, "; this is a bug\n");
+        glow_output_cleanup();
+        if (state.text)
+            write_reproducer();
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Ctrl-C is no crash: it only leaves nothing behind. */
+static void
+interrupted(int signal_number)
+{
+    glow_output_cleanup();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Before. */
+
+static void
+put_argument(glow_buf *b, const char *arg)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:";
+
+    glow_buf_putc(b, ' ');
+    if (*arg && strspn(arg, plain) == strlen(arg)) {
+        glow_buf_puts(b, arg);
+        return;
+    }
+    glow_buf_putc(b, '\'');
+    for (const char *c = arg; *c; c++)
+        if (*c == '\'')
+            glow_buf_puts(b, "'\\''");
+        else if (*c == '\n')
+            glow_buf_putc(b, ' ');
+        else
+            glow_buf_putc(b, *c);
+    glow_buf_putc(b, '\'');
+}
+
+/* Paths from anywhere, since the reproducer may be run anywhere. */
+static const char *
+absolute(glow_arena *a, const char *path)
+{
+    char whole[PATH_MAX];
+
+    return strchr(path, '/') && realpath(path, whole)
+               ? glow_arena_strdup(a, whole)
+               : path;
+}
+
+/* `// RUN: glow-opt -plugin=/p/x.so -passes='a,b' %s` */
+static const char *
+command_line(opt *o)
+{
+    const tool *t = &o->tool;
+    const opt_values *v = &o->values;
+    glow_buf b = {.arena = t->arena};
+
+    glow_buf_puts(&b, "// RUN: glow-opt");
+    for (size_t i = 0; i < t->common.plugins.count; i++)
+        put_argument(&b, glow_arena_printf(
+                             t->arena, "-plugin=%s",
+                             absolute(t->arena, t->common.plugins.items[i])));
+    for (size_t i = 0; i < v->weights.count; i++) {
+        const char *path = strchr(v->weights.items[i], '=');
+        int alias = path ? (int)(path - v->weights.items[i]) : 0;
+
+        put_argument(
+            &b, glow_arena_printf(t->arena, "-weights=%.*s=%s", alias,
+                                  v->weights.items[i],
+                                  path ? absolute(t->arena, path + 1) : ""));
+    }
+    for (size_t i = 0; i < v->disable_pass.count; i++)
+        put_argument(&b, glow_arena_printf(t->arena, "-disable-pass=%s",
+                                           v->disable_pass.items[i]));
+    if (v->rewrite_limit)
+        put_argument(&b, glow_arena_printf(t->arena, "-rewrite-limit=%s",
+                                           v->rewrite_limit));
+    if (v->backend)
+        put_argument(&b,
+                     glow_arena_printf(t->arena, "-backend=%s", v->backend));
+    if (v->allow_unknown_ops)
+        glow_buf_puts(&b, " -allow-unknown-ops");
+    if (v->allow_elided)
+        glow_buf_puts(&b, " -allow-elided");
+    if (v->split_input_file)
+        glow_buf_puts(&b, " -split-input-file");
+    put_argument(&b,
+                 glow_arena_printf(t->arena, "-passes=%s", o->pipeline->text));
+    glow_buf_puts(&b, " %s\n");
+    return b.text;
+}
+
+void
+crash_install(opt *o)
+{
+    static const int fatal[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+    static const int gentle[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction a = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+    struct sigaction g = {.sa_handler = interrupted};
+
+    state.command = command_line(o);
+    state.path = o->values.reproducer ? o->values.reproducer : DEFAULT_PATH;
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    sigemptyset(&a.sa_mask);
+    sigemptyset(&g.sa_mask);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        sigaction(fatal[i], &a, NULL);
+    for (size_t i = 0; i < sizeof gentle / sizeof *gentle; i++)
+        sigaction(gentle[i], &g, NULL);
+}
+
+void
+crash_input(const glow_source *source)
+{
+    state.text = source ? source->text : NULL;
+    state.size = source ? source->size : 0;
+    state.pass = NULL;
+}
+
+static bool
+before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
+{
+    (void)user, (void)m, (void)f, (void)number;
+    state.pass = p->name;
+    return true;
+}
+
+static bool
+after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
+      glow_result result, double seconds)
+{
+    (void)user, (void)p, (void)m, (void)f, (void)number, (void)result;
+    (void)seconds;
+    state.pass = NULL;
+    return true;
+}
+
+void
+add_crash(opt *o, instruments *list)
+{
+    list->at[list->count++] =
+        (glow_instrument){.user = o, .before = before, .after = after};
+}

@@ -1,0 +1,220 @@
+/*
+ * glow-opt: text in, passes, text out.
+ *
+ * The command line becomes one pipeline text; everything else that options ask
+ * for either looks on while it runs (instruments) or is done with the result.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/describe.h"
+#include "tools/glow-opt/opt.h"
+
+static const char *const lists[] = {"json", "md", NULL};
+static const char *const json_word[] = {"json", NULL};
+static const char *const diff_word[] = {"diff", NULL};
+static const char *const map_words[] = {"text", "json", "svg", NULL};
+
+#define AT(member) offsetof(opt_values, member)
+
+static const tool_option options[] = {
+    {"o", TOOL_TEXT, AT(output), "FILE", NULL, "files",
+     "where the output goes; it appears whole or not at all"},
+    {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "files",
+     "take the weights of ALIAS from PATH"},
+    {"allow-unknown-ops", TOOL_FLAG, AT(allow_unknown_ops), NULL, NULL, "files",
+     "keep operators of plugins that are not loaded as they are"},
+    {"allow-elided", TOOL_FLAG, AT(allow_elided), NULL, NULL, "files",
+     "read constants that a dump has elided; nothing can be done with them"},
+    {"split-input-file", TOOL_FLAG, AT(split_input_file), NULL, NULL, "files",
+     "treat what `// -----` lines part as files of their own"},
+    {"verify-diagnostics", TOOL_FLAG, AT(verify_diagnostics), NULL, NULL,
+     "files", "compare messages with `// expected-error@+1 [E0203] {{text}}`"},
+    {"print-all-attrs", TOOL_FLAG, AT(print_all_attrs), NULL, NULL, "files",
+     "print attributes that have their default too"},
+    {"annotate", TOOL_NAMES, AT(annotate), "optypes,opnames", NULL, "files",
+     "print the types and names of operands"},
+
+    {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "pipeline",
+     "'optimize,lower,fixpoint<max=8>(cse,dce),@main(irgen)'"},
+    {"print-pipeline", TOOL_FLAG, AT(print_pipeline), NULL, NULL, "pipeline",
+     "print the pipeline, named ones expanded, and stop"},
+    {"disable-pass", TOOL_NAMES, AT(disable_pass), "PASS,...", NULL, "pipeline",
+     "leave these out"},
+    {"rewrite-limit", TOOL_TEXT, AT(rewrite_limit), "PASS:N", NULL, "pipeline",
+     "let PASS do its first N rewrites and no more"},
+    {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "pipeline",
+     "the backend that passes ask, and that emits (cpu)"},
+
+    {"verify-each", TOOL_FLAG, AT(verify_each), NULL, NULL, "checks",
+     "verify what each pass leaves (on; -no-verify-each)"},
+    {"verify-semantics", TOOL_FLAG, AT(verify_semantics), NULL, NULL, "checks",
+     "run before and after each pass, and compare as the pass promises"},
+    {"verify-roundtrip-each", TOOL_FLAG, AT(verify_roundtrip_each), NULL, NULL,
+     "checks", "print and read back after each pass"},
+    {"verify-determinism", TOOL_FLAG, AT(verify_determinism), NULL, NULL,
+     "checks", "do everything twice and compare the bytes"},
+    {"reproducer", TOOL_TEXT, AT(reproducer), "FILE", NULL, "checks",
+     "where a crash leaves its input and command (glow-opt-crash.gir)"},
+
+    {"print-before", TOOL_NAMES, AT(print_before), "PASS,...", NULL, "looking",
+     "dump what these passes get"},
+    {"print-after", TOOL_NAMES, AT(print_after), "PASS,...", NULL, "looking",
+     "dump what these passes leave"},
+    {"print-before-all", TOOL_FLAG, AT(print_before_all), NULL, NULL, "looking",
+     "dump what every pass gets"},
+    {"print-after-all", TOOL_FLAG, AT(print_after_all), NULL, NULL, "looking",
+     "dump what every pass leaves"},
+    {"print-changed", TOOL_WORD, AT(print_changed), "diff", diff_word,
+     "looking", "dump after passes that changed something, or what changed"},
+    {"print-ir-dir", TOOL_TEXT, AT(print_ir_dir), "DIR", NULL, "looking",
+     "write a file after every pass: 03-cse.main.gir"},
+    {"time", TOOL_WORD, AT(time), "json", json_word, "looking",
+     "time and nodes of each pass"},
+    {"stats", TOOL_WORD, AT(stats), "json", json_word, "looking",
+     "what the passes counted"},
+    {"cost", TOOL_FLAG, AT(cost), NULL, NULL, "looking",
+     "print operations and bytes of each node instead of the module"},
+    {"memory-map", TOOL_WORD, AT(memory_map), "text|json|svg", map_words,
+     "looking", "print where and when buffers live instead of the module"},
+
+    {"emit-object", TOOL_FLAG, AT(emit_object), NULL, NULL, "emitting",
+     "compile to an object file"},
+    {"emit-asm", TOOL_FLAG, AT(emit_asm), NULL, NULL, "emitting",
+     "compile to assembly"},
+    {"emit-llvm", TOOL_FLAG, AT(emit_llvm), NULL, NULL, "emitting",
+     "compile to LLVM's text form"},
+    {"emit-bundle", TOOL_FLAG, AT(emit_bundle), NULL, NULL, "emitting",
+     "compile to NAME.o, NAME.h and NAME.weights, for -o NAME"},
+    {"target", TOOL_TEXT, AT(target), "TRIPLE", NULL, "emitting",
+     "the machine (this one)"},
+    {"cpu", TOOL_TEXT, AT(cpu), "NAME", NULL, "emitting",
+     "the processor (this one)"},
+    {"features", TOOL_TEXT, AT(features), "LIST", NULL, "emitting",
+     "its features, as +avx2,-fma"},
+
+    {"list-passes", TOOL_WORD, AT(list_passes), "json|md", lists, "lists",
+     "all passes and named pipelines"},
+    {"list-ops", TOOL_WORD, AT(list_ops), "json|md", lists, "lists",
+     "all operators"},
+    {"list-errors", TOOL_WORD, AT(list_errors), "json|md", lists, "lists",
+     "all errors and warnings"},
+    {"list-targets", TOOL_WORD, AT(list_targets), "json", json_word, "lists",
+     "all backends"},
+    {0},
+};
+
+/* Passes as options. */
+
+/* `-tile='rows=32 fast'` becomes `tile<rows=32,fast>`. */
+static void
+add_flag(opt *o, const char *name, const char *value)
+{
+    glow_buf *b = &o->values.flags;
+    char last = ',';
+
+    if (b->len > 0)
+        glow_buf_putc(b, ',');
+    glow_buf_puts(b, name);
+    if (!value || *value == '\0')
+        return;
+    glow_buf_putc(b, '<');
+    for (const char *c = value; *c; c++) {
+        bool gap = *c == ' ' || *c == ',';
+
+        if (!gap || last != ',')
+            glow_buf_putc(b, gap ? ',' : *c);
+        last = gap ? ',' : *c;
+    }
+    glow_buf_putc(b, '>');
+}
+
+static bool
+other(tool *t, const char *name, const char *value)
+{
+    opt *o = (opt *)t; /* its first member */
+
+    if (!glow_find_pass(t->ctx, name) && !glow_find_pipeline(name))
+        return false;
+    add_flag(o, name, value);
+    return true;
+}
+
+static void
+names(tool *t, tool_list *list)
+{
+    tool_list passes = tool_pass_names(t);
+    const glow_named_pipeline *const *named = glow_all_pipelines();
+
+    for (size_t i = 0; i < passes.count; i++)
+        tool_list_add(t, list, passes.items[i]);
+    for (size_t i = 0; named[i]; i++)
+        tool_list_add(t, list, named[i]->name);
+}
+
+static const tool_spec spec = {
+    .name = "glow-opt",
+    .usage = "[OPTION]... [-PASS[=OPTIONS]]... [INPUT.gir]",
+    .about = "Runs passes between text files: -PASS in the order given, or "
+             "-passes=TEXT.\n-list-passes and -list-ops show what there is; "
+             "-O0 to -O3 are pipelines.",
+    .options = options,
+    .other = other,
+    .names = names,
+};
+
+/* -list-...: the first that is asked for; TOOL_GO_ON if none is. */
+static int
+print_lists(opt *o)
+{
+    const opt_values *v = &o->values;
+
+    if (v->list_passes)
+        return list_passes(&o->tool, v->list_passes);
+    if (v->list_ops)
+        return list_ops(&o->tool, v->list_ops);
+    if (v->list_errors)
+        return list_errors(&o->tool, v->list_errors);
+    if (v->list_targets)
+        return list_targets(&o->tool, v->list_targets);
+    return TOOL_GO_ON;
+}
+
+/* A pipeline that cannot be parsed is a wrong command line. */
+static bool
+make_pipeline(opt *o)
+{
+    const char *text = o->values.passes       ? o->values.passes
+                       : o->values.flags.text ? o->values.flags.text
+                                              : "";
+    glow_buf b = {0};
+
+    o->pipeline = glow_source_from(o->tool.ctx, "<passes>", text, strlen(text));
+
+    glow_pipeline *p =
+        glow_pipeline_parse(o->tool.ctx, o->tool.arena, o->pipeline);
+
+    if (p && o->values.print_pipeline) {
+        glow_pipeline_print(&b, p);
+        printf("%s\n", b.text ? b.text : "");
+        glow_buf_free(&b);
+    }
+    return p != NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+    opt o = {.values = {.verify_each = true}};
+    int code = tool_begin(&o.tool, &spec, &o.values, argc, argv);
+
+    if (code == TOOL_GO_ON)
+        code = print_lists(&o);
+    if (code == TOOL_GO_ON && (!opt_check_usage(&o) || !make_pipeline(&o)))
+        code = TOOL_USAGE;
+    if (code == TOOL_GO_ON)
+        code = o.values.print_pipeline ? TOOL_DONE : opt_run(&o);
+    glow_buf_free(&o.values.flags);
+    return tool_end(&o.tool, code);
+}

@@ -1,0 +1,102 @@
+/* glow-opt from within: its options, and what looks on while passes run. */
+
+#ifndef GLOW_TOOLS_GLOW_OPT_OPT_H
+#define GLOW_TOOLS_GLOW_OPT_OPT_H
+
+#include "glow/semantics.h"
+#include "tools/common/tool.h"
+
+typedef struct opt_values {
+    /* input and output */
+    const char *output;
+    bool split_input_file, verify_diagnostics;
+    bool allow_unknown_ops, allow_elided;
+    bool print_all_attrs;
+    tool_list annotate;
+    tool_list weights;
+    /* pipeline */
+    const char *passes;
+    glow_buf flags; /* passes given as options, as the text of a pipeline */
+    bool print_pipeline;
+    tool_list disable_pass;
+    const char *rewrite_limit;
+    const char *backend;
+    /* checks */
+    bool verify_each, verify_semantics, verify_roundtrip_each;
+    bool verify_determinism;
+    const char *reproducer;
+    /* looking */
+    tool_list print_before, print_after;
+    bool print_before_all, print_after_all;
+    const char *print_changed;
+    const char *print_ir_dir;
+    const char *time, *stats;
+    const char *memory_map;
+    bool cost;
+    /* emitting */
+    bool emit_object, emit_asm, emit_llvm, emit_bundle;
+    const char *target, *cpu, *features;
+    /* lists */
+    const char *list_passes, *list_ops, *list_errors, *list_targets;
+} opt_values;
+
+/* A pass named in -rewrite-limit=PASS:N. */
+typedef struct opt_limit {
+    const char *pass;
+    int64_t count;
+} opt_limit;
+
+typedef struct opt {
+    tool tool;
+    opt_values values;
+    const glow_backend *backend;
+    opt_limit limit;
+    const glow_source *pipeline; /* its text */
+    glow_semantics *semantics;
+    bool differs; /* something is not what it was: exit with TOOL_DIFFERS */
+    struct print_state *print;
+    struct time_state *time;
+} opt;
+
+/* Instruments; each is left out if no option asks for it. */
+typedef struct instruments {
+    glow_instrument at[16];
+    int count;
+} instruments;
+
+void add_disable(opt *o, instruments *list);
+void add_crash(opt *o, instruments *list);
+void add_print(opt *o, instruments *list);
+void add_roundtrip(opt *o, instruments *list);
+void add_time(opt *o, instruments *list);
+void add_notes(opt *o, instruments *list);
+
+/* Reports of -time, -stats and -cost. */
+void print_time(opt *o);
+void print_stats(opt *o);
+void put_cost(glow_buf *b, glow_module *m);
+
+/* -print-ir-dir: the module as it was read. */
+bool print_ir_input(opt *o, glow_module *m);
+
+/* Catches crashes and writes a reproducer; `source` is what is at work. */
+void crash_install(opt *o);
+void crash_input(const glow_source *source);
+
+/* Prints what differs, keyed by the names of nodes. */
+void put_diff(glow_buf *b, const char *before, const char *after);
+
+/* True if the command line makes sense; else after tool_usage. */
+bool opt_check_usage(opt *o);
+/* True if an -emit-... option is given. */
+bool opt_emits(const opt_values *v);
+/* Does what the options say; the code to end with. */
+int opt_run(opt *o);
+
+/* A name that is in a list of options. */
+bool list_has(const tool_list *l, const char *name);
+
+glow_parse_options opt_parse_options(opt *o, const glow_source *source);
+glow_print_options opt_print_options(const opt *o);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * Looking: -print-before, -print-after, -print-changed, -print-ir-dir.
+ *
+ * Dumps go to standard error, and large constants in them are elided.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/glow-opt/opt.h"
+
+struct print_state {
+    glow_buf before; /* the text before the pass at work, for -print-changed */
+};
+
+bool
+list_has(const tool_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void
+put_dump(opt *o, glow_buf *b, glow_module *m, const glow_func *f)
+{
+    glow_print_options p = opt_print_options(o);
+
+    p.elide_constants = true;
+    p.only_func = f ? f->name : NULL;
+    glow_print(b, m, &p);
+}
+
+static void
+dump(opt *o, const char *when, const glow_pass *p, glow_module *m, glow_func *f,
+     int number)
+{
+    glow_buf b = {0};
+
+    glow_buf_printf(&b, "// %s %d: %s%s%s\n", when, number, p->name,
+                    f ? " @" : "", f ? f->name : "");
+    put_dump(o, &b, m, f);
+    fwrite(b.text, 1, b.len, stderr);
+    glow_buf_free(&b);
+}
+
+static bool
+before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
+{
+    opt *o = user;
+    const opt_values *v = &o->values;
+
+    if (v->print_before_all || list_has(&v->print_before, p->name))
+        dump(o, "before", p, m, f, number);
+    if (v->print_changed) {
+        o->print->before.len = 0;
+        put_dump(o, &o->print->before, m, f);
+    }
+    return true;
+}
+
+static void
+dump_changed(opt *o, const glow_pass *p, glow_module *m, glow_func *f,
+             int number)
+{
+    glow_buf now = {0};
+    glow_buf diff = {0};
+
+    put_dump(o, &now, m, f);
+    if (strcmp(now.text, o->print->before.text) != 0) {
+        if (strcmp(o->values.print_changed, "diff") == 0) {
+            put_diff(&diff, o->print->before.text, now.text);
+            fprintf(stderr, "// changed by %d: %s%s%s\n", number, p->name,
+                    f ? " @" : "", f ? f->name : "");
+            if (diff.text)
+                fwrite(diff.text, 1, diff.len, stderr);
+        } else {
+            dump(o, "changed by", p, m, f, number);
+        }
+    }
+    glow_buf_free(&diff);
+    glow_buf_free(&now);
+}
+
+/* A name of which a file can be made. */
+static void
+put_file_name(glow_buf *b, const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+    for (const char *c = name; *c; c++)
+        glow_buf_putc(b, strchr(plain, *c) ? *c : '_');
+}
+
+static bool
+write_file(opt *o, const char *pass, glow_module *m, const glow_func *f,
+           int number)
+{
+    glow_buf path = {0};
+    glow_buf text = {0};
+
+    glow_buf_printf(&path, "%s/%02d-%s", o->values.print_ir_dir, number, pass);
+    if (f) {
+        glow_buf_putc(&path, '.');
+        put_file_name(&path, f->name);
+    }
+    glow_buf_puts(&path, ".gir");
+    put_dump(o, &text, m, NULL);
+
+    bool ok = glow_file_write(o->tool.ctx, path.text, text.text, text.len);
+
+    glow_buf_free(&text);
+    glow_buf_free(&path);
+    return ok;
+}
+
+static bool
+after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
+      glow_result result, double seconds)
+{
+    opt *o = user;
+    const opt_values *v = &o->values;
+
+    (void)seconds;
+    if (result == GLOW_FAILED)
+        return true;
+    if (v->print_after_all || list_has(&v->print_after, p->name))
+        dump(o, "after", p, m, f, number);
+    if (v->print_changed)
+        dump_changed(o, p, m, f, number);
+    return !v->print_ir_dir || write_file(o, p->name, m, f, number);
+}
+
+bool
+print_ir_input(opt *o, glow_module *m)
+{
+    const char *dir = o->values.print_ir_dir;
+
+    if (!dir)
+        return true;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return glow_error(o->tool.ctx, "E0602", "%s: cannot be made: %s", dir,
+                          strerror(errno));
+    return write_file(o, "input", m, NULL, 0);
+}
+
+void
+add_print(opt *o, instruments *list)
+{
+    const opt_values *v = &o->values;
+
+    if (!v->print_before.count && !v->print_after.count &&
+        !v->print_before_all && !v->print_after_all && !v->print_changed &&
+        !v->print_ir_dir)
+        return;
+    o->print = GLOW_NEW(o->tool.arena, struct print_state);
+    o->print->before.arena = o->tool.arena;
+    list->at[list->count++] =
+        (glow_instrument){.user = o, .before = before, .after = after};
+}

@@ -1,0 +1,122 @@
+/* What a command line may not say: found before the input is read. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/glow-opt/opt.h"
+
+static bool
+check_passes(opt *o, const tool_list *l)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < l->count; i++)
+        ok &= tool_find_pass(&o->tool, l->items[i]) != NULL;
+    return ok;
+}
+
+static bool
+check_limit(opt *o)
+{
+    const char *text = o->values.rewrite_limit;
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    char *end;
+
+    if (!text)
+        return true;
+    if (colon) {
+        o->limit.pass =
+            glow_arena_strndup(o->tool.arena, text, (size_t)(colon - text));
+        o->limit.count = strtoll(colon + 1, &end, 10);
+        if (colon[1] != '\0' && *end == '\0' && o->limit.count >= 0)
+            return tool_find_pass(&o->tool, o->limit.pass) != NULL;
+    }
+    return tool_usage(&o->tool, NULL, "-rewrite-limit wants PASS:N, not '%s'",
+                      text) == TOOL_DONE;
+}
+
+static bool
+check_annotations(opt *o)
+{
+    static const char *const known[] = {"optypes", "opnames"};
+    tool_list all = {.items = (const char *[]){known[0], known[1]}, .count = 2};
+
+    for (size_t i = 0; i < o->values.annotate.count; i++)
+        if (!list_has(&all, o->values.annotate.items[i]))
+            return tool_unknown(&o->tool, "annotation",
+                                o->values.annotate.items[i], &all) == TOOL_DONE;
+    return true;
+}
+
+static bool
+check_weights(opt *o)
+{
+    const tool_list *l = &o->values.weights;
+
+    for (size_t i = 0; i < l->count; i++)
+        if (!strchr(l->items[i], '='))
+            return tool_usage(&o->tool, NULL,
+                              "-weights wants ALIAS=PATH, not '%s'",
+                              l->items[i]) == TOOL_DONE;
+    return true;
+}
+
+bool
+opt_emits(const opt_values *v)
+{
+    return v->emit_object || v->emit_asm || v->emit_llvm || v->emit_bundle;
+}
+
+static bool
+check_outputs(opt *o)
+{
+    const opt_values *v = &o->values;
+    int count = v->emit_object + v->emit_asm + v->emit_llvm + v->emit_bundle +
+                v->cost + (v->memory_map != NULL);
+
+    if (count > 1)
+        return tool_usage(&o->tool, NULL,
+                          "-emit-..., -cost and -memory-map each take the "
+                          "place of the output: give one") == TOOL_DONE;
+    if (opt_emits(v) && !v->output)
+        return tool_usage(&o->tool, NULL, "-emit-... needs -o FILE") ==
+               TOOL_DONE;
+    if (o->tool.inputs.count > 1)
+        return tool_usage(&o->tool, NULL,
+                          "there is one input, but '%s' and '%s' are given",
+                          o->tool.inputs.items[0],
+                          o->tool.inputs.items[1]) == TOOL_DONE;
+    return true;
+}
+
+static bool
+check_backend(opt *o)
+{
+    const char *name = o->values.backend;
+
+    if (!name && opt_emits(&o->values))
+        name = "cpu";
+    if (name)
+        o->backend = tool_find_backend(&o->tool, name);
+    if (o->backend && opt_emits(&o->values) && !o->backend->emit)
+        return tool_usage(&o->tool, NULL, "the backend %s emits no files",
+                          name) == TOOL_DONE;
+    return !name || o->backend;
+}
+
+bool
+opt_check_usage(opt *o)
+{
+    const opt_values *v = &o->values;
+
+    if (v->passes && v->flags.len > 0)
+        return tool_usage(&o->tool, NULL,
+                          "passes are given as options ('%s') and by -passes: "
+                          "use one of the two",
+                          v->flags.text) == TOOL_DONE;
+    return check_passes(o, &v->print_before) &
+           check_passes(o, &v->print_after) &
+           check_passes(o, &v->disable_pass) & check_limit(o) &
+           check_annotations(o) & check_weights(o) & check_outputs(o) &
+           check_backend(o);
+}

@@ -1,0 +1,231 @@
+/* The work: read, run the passes, write. */
+
+#include <string.h>
+
+#include "tools/glow-opt/opt.h"
+
+#define MEMO_BYTES ((size_t)1 << 30) /* of -verify-semantics */
+#define SEED 1
+
+/* Reading. */
+
+static const char *
+folder_of(opt *o, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return NULL;
+    return slash == path ? "/"
+                         : glow_arena_strndup(o->tool.arena, path,
+                                              (size_t)(slash - path));
+}
+
+glow_parse_options
+opt_parse_options(opt *o, const glow_source *source)
+{
+    const tool_list *l = &o->values.weights;
+    const char *(*pairs)[2] = (const char *(*)[2])GLOW_NEW_ARRAY(
+        o->tool.arena, const char *, 2 * (l->count + 1));
+
+    for (size_t i = 0; i < l->count; i++) {
+        const char *path = strchr(l->items[i], '=');
+
+        pairs[i][0] = glow_arena_strndup(o->tool.arena, l->items[i],
+                                         (size_t)(path - l->items[i]));
+        pairs[i][1] = path + 1;
+    }
+    return (glow_parse_options){
+        .allow_unknown_ops = o->values.allow_unknown_ops,
+        .allow_elided = o->values.allow_elided,
+        .folder = folder_of(o, source->name),
+        .rebind = (const char *const(*)[2])pairs,
+    };
+}
+
+glow_print_options
+opt_print_options(const opt *o)
+{
+    return (glow_print_options){
+        .all_attrs = o->values.print_all_attrs,
+        .annotate_optypes = list_has(&o->values.annotate, "optypes"),
+        .annotate_opnames = list_has(&o->values.annotate, "opnames"),
+    };
+}
+
+/* The work on one module. */
+
+static bool
+run_passes(opt *o, glow_module *m, bool quiet)
+{
+    glow_pipeline *p = glow_pipeline_parse(m->ctx, o->tool.arena, o->pipeline);
+    instruments list = {0};
+
+    if (!p)
+        return false;
+    add_disable(o, &list);
+    if (!quiet) {
+        add_crash(o, &list);
+        add_notes(o, &list);
+        add_print(o, &list);
+        add_roundtrip(o, &list);
+        add_time(o, &list);
+        if (o->semantics)
+            list.at[list.count++] = glow_semantics_instrument(o->semantics);
+    }
+
+    glow_pipeline_options how = {
+        .verify_each = o->values.verify_each,
+        .reach = opt_emits(&o->values) || o->values.memory_map ? GLOW_PLACED
+                                                               : GLOW_ANY,
+        .backend = o->backend,
+        .instruments = list.at,
+        .n_instruments = list.count,
+        .limit_pass = o->limit.pass,
+        .limit = o->limit.count,
+    };
+
+    return (quiet || print_ir_input(o, m)) && glow_pipeline_run(p, m, &how);
+}
+
+static void
+quiet_sink(const glow_diag *d, void *user)
+{
+    (void)d, (void)user;
+}
+
+/* Everything again in another context, elsewhere in memory: the same bytes? */
+static bool
+check_determinism(opt *o, const glow_source *source, const glow_buf *first)
+{
+    glow_arena *elsewhere = glow_arena_new();
+    glow_context *ctx = glow_context_new();
+    glow_print_options print = opt_print_options(o);
+    glow_parse_options parse = opt_parse_options(o, source);
+    glow_buf second = {0};
+    const glow_plugin *p;
+
+    for (size_t i = 1; i < 64; i++)
+        glow_arena_alloc(elsewhere, i * 1013);
+    glow_context_set_sink(ctx, quiet_sink, NULL);
+    for (size_t i = 0; (p = glow_plugin_at(o->tool.ctx, i)); i++)
+        glow_plugin_register(ctx, p);
+
+    glow_module *m = glow_parse(ctx, source, &parse);
+
+    if (m && run_passes(o, m, true))
+        glow_print(&second, m, &print);
+
+    bool same =
+        first->len == second.len &&
+        (first->len == 0 || memcmp(first->text, second.text, first->len) == 0);
+
+    if (m)
+        glow_module_free(m);
+    glow_buf_free(&second);
+    glow_context_free(ctx);
+    glow_arena_free(elsewhere);
+    o->differs |= !same;
+    return same || glow_error(o->tool.ctx, "E0416",
+                              "the same input and passes gave another output "
+                              "the second time");
+}
+
+static bool
+emit(opt *o, glow_module *m)
+{
+    const opt_values *v = &o->values;
+    glow_emit what = v->emit_object ? GLOW_EMIT_OBJECT
+                     : v->emit_asm  ? GLOW_EMIT_ASM
+                     : v->emit_llvm ? GLOW_EMIT_LLVM
+                                    : GLOW_EMIT_BUNDLE;
+    glow_target_options target = {.triple = v->target,
+                                  .cpu = v->cpu,
+                                  .features = v->features,
+                                  .debug = true};
+
+    if (!m->funcs || m->funcs->next)
+        return glow_error(o->tool.ctx, "E0809",
+                          "one function is compiled at a time, but the module "
+                          "has %s",
+                          m->funcs ? "several" : "none");
+    return o->backend->emit(m->funcs, what, &target, v->output);
+}
+
+/* Appends what goes to the output. */
+static bool
+put_result(opt *o, glow_module *m, glow_buf *out)
+{
+    glow_print_options print = opt_print_options(o);
+
+    if (o->values.cost)
+        put_cost(out, m);
+    else
+        glow_print(out, m, &print);
+    return true;
+}
+
+static bool
+run_module(opt *o, const glow_source *source, glow_buf *out)
+{
+    glow_parse_options parse = opt_parse_options(o, source);
+
+    crash_input(source);
+
+    glow_module *m = glow_parse(o->tool.ctx, source, &parse);
+    size_t begin = out->len;
+    bool ok = m && run_passes(o, m, false);
+
+    if (ok && opt_emits(&o->values))
+        ok = emit(o, m);
+    else if (ok)
+        ok = put_result(o, m, out);
+    if (ok && o->values.verify_determinism) {
+        glow_buf own = {.text = out->text + begin, .len = out->len - begin};
+
+        ok = check_determinism(o, source, &own);
+    }
+    if (m)
+        glow_module_free(m);
+    crash_input(NULL);
+    return ok;
+}
+
+/* The whole. */
+
+static bool
+work(opt *o)
+{
+    const glow_source *source = tool_read(&o->tool);
+    const char *output = o->values.output ? o->values.output : "-";
+    glow_buf out = {0};
+
+    if (!source)
+        return false;
+    crash_install(o);
+
+    bool ok = run_module(o, source, &out);
+
+    if (ok && !opt_emits(&o->values))
+        ok = glow_file_write(o->tool.ctx, output, out.text, out.len);
+    glow_buf_free(&out);
+    return ok;
+}
+
+int
+opt_run(opt *o)
+{
+    bool ok;
+
+    if (o->values.verify_semantics)
+        o->semantics = glow_semantics_new(o->tool.ctx, SEED, MEMO_BYTES);
+    ok = work(o);
+    print_time(o);
+    print_stats(o);
+    if (o->semantics)
+        o->differs |= glow_semantics_failed(o->semantics);
+    glow_semantics_free(o->semantics);
+    if (o->differs)
+        return TOOL_DIFFERS;
+    return ok ? TOOL_DONE : TOOL_FAILED;
+}
