@@ -17,11 +17,11 @@ typedef struct manager {
     glow_context *ctx;
     glow_module *module;
     const glow_pipeline_options *options;
-    glow_arena *scratch; /* of the pass */
-    glow_arena *arena;   /* of the run */
-    const char *only;    /* within @name(...); or NULL */
-    int number;          /* of the pass at work, from 1 */
-    int64_t left;        /* rewrites, for options->limit_pass */
+    glow_arena *scratch;        /* of the pass */
+    glow_arena *arena;          /* of the run */
+    const char *only;           /* within @name(...); or NULL */
+    int number;                 /* of the pass at work, from 1 */
+    int64_t left;               /* rewrites, for options->limit_pass */
     const glow_pass **restless; /* who changed in this round of a fixpoint */
     size_t n_restless, cap_restless;
 } manager;
@@ -181,8 +181,8 @@ tell_after(manager *m, const glow_pass *p, glow_func *f, glow_result result,
     for (int i = 0; i < m->options->n_instruments; i++) {
         const glow_instrument *in = &m->options->instruments[i];
 
-        if (in->after && !in->after(in->user, p, m->module, f, m->number,
-                                    result, seconds))
+        if (in->after &&
+            !in->after(in->user, p, m->module, f, m->number, result, seconds))
             ok = false;
     }
     return ok;
@@ -315,11 +315,10 @@ check_input(manager *m, const glow_item *item)
     GLOW_FOR_EACH_FUNC(f, m->module)
         if ((!m->only || strcmp(m->only, f->name) == 0) &&
             !glow_pass_takes(item->pass, glow_level_of(f)))
-            return glow_error_at(m->ctx, item->span, "E0405",
-                                 "%s takes %s, but here @%s is %s",
-                                 item->pass->name,
-                                 glow_level_text(item->pass->level), f->name,
-                                 glow_level_text(glow_level_of(f)));
+            return glow_error_at(
+                m->ctx, item->span, "E0405", "%s takes %s, but here @%s is %s",
+                item->pass->name, glow_level_text(item->pass->level), f->name,
+                glow_level_text(glow_level_of(f)));
     return true;
 }
 

@@ -92,8 +92,7 @@ parse_word(parser *p)
         p->at++;
     if (p->at == begin)
         return NULL;
-    return glow_arena_strndup(p->arena, p->source->text + begin,
-                              p->at - begin);
+    return glow_arena_strndup(p->arena, p->source->text + begin, p->at - begin);
 }
 
 /* "text" with \" and \\; the opening quote stands at hand. */
@@ -182,13 +181,12 @@ parse_number(parser *p, glow_attr_value *v)
     uint32_t begin = p->at;
     char *end;
 
-    while (p->at < p->source->size &&
-           (is_name_char(p->source->text[p->at]) ||
-            p->source->text[p->at] == '+'))
+    while (p->at < p->source->size && (is_name_char(p->source->text[p->at]) ||
+                                       p->source->text[p->at] == '+'))
         p->at++;
 
-    char *text = glow_arena_strndup(p->arena, p->source->text + begin,
-                                    p->at - begin);
+    char *text =
+        glow_arena_strndup(p->arena, p->source->text + begin, p->at - begin);
 
     v->span = span_from(p, begin);
     v->kind = GLOW_V_INT;
@@ -326,8 +324,8 @@ parse_options(parser *p, const char *who, glow_schema schema,
         if (!f)
             return unknown_option(p, who, schema, &a);
         adapt(f, &a.value);
-        items = glow_arena_grow(p->arena, items, list->count, &cap,
-                                sizeof *items);
+        items =
+            glow_arena_grow(p->arena, items, list->count, &cap, sizeof *items);
         items[list->count++] = a;
     } while (take(p, ','));
     list->items = items;
@@ -413,8 +411,7 @@ parse_fixpoint(parser *p, uint32_t begin)
             return NULL;
         if (f->max < 1) {
             glow_error_at(p->ctx, item->span, "E0402",
-                          "fixpoint: max is %d, but must be 1 or more",
-                          f->max);
+                          "fixpoint: max is %d, but must be 1 or more", f->max);
             return NULL;
         }
         item->max = f->max;
@@ -464,9 +461,8 @@ parse_named(parser *p, const glow_named_pipeline *named, uint32_t begin,
         parser inner = *p;
 
         inner.source = glow_source_from(
-            p->ctx,
-            glow_arena_printf(p->arena, "<pipeline %s>", named->name), e->text,
-            strlen(e->text));
+            p->ctx, glow_arena_printf(p->arena, "<pipeline %s>", named->name),
+            e->text, strlen(e->text));
         inner.at = 0;
         inner.depth++;
         inner.use = p->named ? p->use : span_from(p, begin);

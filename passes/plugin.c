@@ -60,11 +60,11 @@ find_file(loader *l, const char *name)
         dirs += n + (dirs[n] == ':');
     }
     if (!found)
-        found = find_in(l, GLOW_PLUGIN_DIR, strlen(GLOW_PLUGIN_DIR), name,
-                        &tried);
+        found =
+            find_in(l, GLOW_PLUGIN_DIR, strlen(GLOW_PLUGIN_DIR), name, &tried);
     if (!found)
-        glow_error(l->ctx, "E0803",
-                   "there is no plugin '%s': tried %s", name, tried.text);
+        glow_error(l->ctx, "E0803", "there is no plugin '%s': tried %s", name,
+                   tried.text);
     return found;
 }
 
@@ -93,10 +93,10 @@ check_abi(const loader *l)
             "%s was built for glow ABI %u, this is ABI %u", l->path,
             p->abi_major, (unsigned)GLOW_ABI_MAJOR);
     if (p->size < offsetof(glow_plugin, gir_version))
-        return glow_error(l->ctx, "E0806",
-                          "%s has a descriptor of %u bytes, this glow needs %zu",
-                          l->path, p->size,
-                          offsetof(glow_plugin, gir_version));
+        return glow_error(
+            l->ctx, "E0806",
+            "%s has a descriptor of %u bytes, this glow needs %zu", l->path,
+            p->size, offsetof(glow_plugin, gir_version));
     if (p->signature != GLOW_ABI_SIGNATURE)
         return glow_error_hint(
             l->ctx, (glow_span){0}, "E0806",
@@ -105,12 +105,10 @@ check_abi(const loader *l)
             l->path, (unsigned long long)p->signature,
             (unsigned long long)GLOW_ABI_SIGNATURE);
     if (p->abi_minor > GLOW_ABI_MINOR)
-        return glow_error_hint(l->ctx, (glow_span){0}, "E0805",
-                               "load it with a newer glow",
-                               "%s needs glow ABI %u.%u, this is ABI %u.%u",
-                               l->path, p->abi_major, p->abi_minor,
-                               (unsigned)GLOW_ABI_MAJOR,
-                               (unsigned)GLOW_ABI_MINOR);
+        return glow_error_hint(
+            l->ctx, (glow_span){0}, "E0805", "load it with a newer glow",
+            "%s needs glow ABI %u.%u, this is ABI %u.%u", l->path, p->abi_major,
+            p->abi_minor, (unsigned)GLOW_ABI_MAJOR, (unsigned)GLOW_ABI_MINOR);
     return true;
 }
 
@@ -133,11 +131,10 @@ open_plugin(loader *l)
                           l->path, GLOW_PLUGIN_QUERY, glow_version());
     l->plugin = query(GLOW_ABI_MAJOR, GLOW_ABI_MINOR, &reason);
     if (!l->plugin)
-        return glow_error(l->ctx, "E0807",
-                          "%s declines to work with glow ABI %u.%u: %s",
-                          l->path, (unsigned)GLOW_ABI_MAJOR,
-                          (unsigned)GLOW_ABI_MINOR,
-                          reason ? reason : "it does not say why");
+        return glow_error(
+            l->ctx, "E0807", "%s declines to work with glow ABI %u.%u: %s",
+            l->path, (unsigned)GLOW_ABI_MAJOR, (unsigned)GLOW_ABI_MINOR,
+            reason ? reason : "it does not say why");
     return check_abi(l);
 }
 
@@ -225,6 +222,19 @@ enter(loader *l)
                           l->path, name);
     return check_names(l) && register_all(l) &&
            glow_registry_add(l->ctx, &l->ctx->plugins, name, l->plugin);
+}
+
+bool
+glow_plugin_register(glow_context *ctx, const glow_plugin *p)
+{
+    loader l = {.ctx = ctx, .arena = glow_arena_new(), .plugin = p};
+
+    l.path = p->name ? p->name : "the plugin";
+
+    bool ok = check_abi(&l) && enter(&l);
+
+    glow_arena_free(l.arena);
+    return ok;
 }
 
 bool

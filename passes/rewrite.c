@@ -148,9 +148,8 @@ check_type(glow_context *ctx, const glow_pass *pass, const glow_node *n, int i,
 
     glow_arena *a = glow_arena_new();
 
-    glow_error_at(ctx, n->span, "E0401",
-                  "%s: pass '%s' replaces %s by %s", n->name,
-                  pass ? pass->name : "?",
+    glow_error_at(ctx, n->span, "E0401", "%s: pass '%s' replaces %s by %s",
+                  n->name, pass ? pass->name : "?",
                   glow_type_text(a, n->out[i]->type),
                   glow_type_text(a, with->type));
     glow_arena_free(a);

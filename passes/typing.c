@@ -252,8 +252,7 @@ unknown_func(typing *t, const glow_item *item)
     for (int i = 0; i < t->count; i++)
         names[i] = t->funcs[i].name;
 
-    const char *near =
-        glow_did_you_mean(item->func, names, (size_t)t->count);
+    const char *near = glow_did_you_mean(item->func, names, (size_t)t->count);
 
     return glow_error_hint(
         t->ctx, item->span, "E0406",

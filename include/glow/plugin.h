@@ -52,6 +52,9 @@ typedef const glow_plugin *(*glow_plugin_query_fn)(uint32_t abi_major,
  */
 GLOW_API bool glow_plugin_load(glow_context *ctx, const char *name_or_path);
 
+/* The same for a descriptor at hand: one linked in, or of another context. */
+GLOW_API bool glow_plugin_register(glow_context *ctx, const glow_plugin *p);
+
 /* The plugins of a context, in the order of loading. */
 GLOW_API const glow_plugin *glow_plugin_at(const glow_context *ctx, size_t i);
 GLOW_API const glow_plugin *glow_plugin_named(const glow_context *ctx,

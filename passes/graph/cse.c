@@ -112,8 +112,8 @@ value_hash(const glow_value *v, uint64_t seed)
 static uint64_t
 node_hash(const glow_node *n)
 {
-    uint64_t h = glow_attrs_hash(glow_op_schema(n->op), n->attrs,
-                                 (uint64_t)n->n_in);
+    uint64_t h =
+        glow_attrs_hash(glow_op_schema(n->op), n->attrs, (uint64_t)n->n_in);
     int i = 0;
 
     for (const char *c = n->op->name; *c; c++)
@@ -220,9 +220,9 @@ run(glow_pass_run *pass, glow_func *f)
     }
     for (size_t i = 0; i < t.size && merged > 0; i++)
         if (t.entries[i].n_locs > 0)
-            t.entries[i].node->loc = glow_loc_fused(
-                f->module, glow_run_pass(pass)->name, t.entries[i].locs,
-                (int)t.entries[i].n_locs);
+            t.entries[i].node->loc =
+                glow_loc_fused(f->module, glow_run_pass(pass)->name,
+                               t.entries[i].locs, (int)t.entries[i].n_locs);
     return merged > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
 }
 
