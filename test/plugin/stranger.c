@@ -1,0 +1,9 @@
+/* A shared object that is no plugin. */
+
+extern int stranger(void);
+
+int
+stranger(void)
+{
+    return 1;
+}
