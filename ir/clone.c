@@ -76,12 +76,27 @@ clone_weights(glow_module *m, const glow_weights *from)
         w->path = glow_arena_strdup(m->arena, from->path);
         if (from->base)
             w->base = glow_arena_strdup(m->arena, from->base);
+        if (from->given)
+            w->given = glow_arena_strdup(m->arena, from->given);
         if (from->sha256)
             w->sha256 = glow_arena_strdup(m->arena, from->sha256);
         w->reader = NULL;
         w->next = NULL;
         *link = w;
         link = &w->next;
+    }
+    return first;
+}
+
+static glow_namespace *
+clone_namespaces(glow_module *m, const glow_namespace *from)
+{
+    glow_namespace *first = NULL, **link = &first;
+
+    for (; from; from = from->next, link = &(*link)->next) {
+        *link = glow_arena_copy(m->arena, from, sizeof *from);
+        (*link)->name = glow_arena_strdup(m->arena, from->name);
+        (*link)->next = NULL;
     }
     return first;
 }
@@ -228,6 +243,7 @@ glow_module_clone(const glow_module *from)
 {
     glow_module *m = glow_module_new(from->ctx);
 
+    m->namespaces = clone_namespaces(m, from->namespaces);
     m->weights = clone_weights(m, from->weights);
     GLOW_FOR_EACH_STORAGE(s, from)
         clone_storage(m, s);

@@ -113,6 +113,7 @@ struct glow_weights {
     const char *format; /* "safetensors", "npz", "raw" */
     const char *path;   /* as written */
     const char *base;   /* the folder it is relative to; not printed */
+    const char *given;  /* -weights ALIAS=PATH, trusted; NULL; not printed */
     const char *sha256; /* or a prefix of it; NULL */
     void *reader;       /* opened lazily; private */
     glow_span span;
@@ -156,6 +157,15 @@ struct glow_module {
     glow_map *func_names;
     glow_map *counters;
     glow_map *unknown_ops;
+    struct glow_namespace *namespaces;
+};
+
+/* `"acme" 3` in the header: a plugin that the text names, and its version. */
+typedef struct glow_namespace glow_namespace;
+struct glow_namespace {
+    const char *name;
+    int64_t version;
+    glow_namespace *next;
 };
 
 /* `for` over lists; the node at hand may be erased in the body. */

@@ -1,0 +1,433 @@
+/*
+ * The one table of diagnostic ids.
+ *
+ * An id is for ever: its number is never given to another meaning.  To take a
+ * new one, add an entry to the block of its area, in order of the numbers, and
+ * a test whose text has the id in brackets, as in
+ *
+ *     // expected-error@+1 [E0203] {{names axis 7}}
+ *
+ * (test/lit/ir/text/errors-tested.test fails without it).  One entry per block
+ * of lines, so that two branches that both add one do not collide.
+ *
+ *     E01xx  the text form        E05xx  running
+ *     E02xx  graphs               E06xx  files and weights
+ *     E03xx  programs             E07xx  models (ONNX)
+ *     E04xx  passes, pipelines    E08xx  plugins and backends
+ *
+ * An explanation says the cause, shows a small wrong input, indented by four,
+ * and says how to mend it.  The summary is a line, lower case, no full stop.
+ */
+
+#include <string.h>
+
+#include "glow/diag.h"
+
+static const glow_diag_info table[] = {
+    /* E01xx: the text form. */
+
+    {"E0101", "a byte that begins no word of the language",
+     "The text holds a character that means nothing where it stands.\n"
+     "\n"
+     "    %y = Relu(%x) ; float<4>\n"
+     "\n"
+     "Remove it, or put it in quotes if it belongs to a name: %\"a;b\".\n"},
+
+    {"E0102", "a string is not closed or has an unknown escape",
+     "Strings end on the line that they begin on, and know the escapes\n"
+     "\\\" \\\\ \\n \\xHH.\n"
+     "\n"
+     "    placeholder @x : float<4> {Layout: \"NHWC}\n"
+     "\n"
+     "Close the string, or write the character as \\xHH.\n"},
+
+    {"E0103", "a number is out of range or malformed",
+     "Integers have 64 bits, sizes are not negative, and a number that is\n"
+     "stored as another kind must fit it.\n"
+     "\n"
+     "    placeholder @x : float<99999999999999999999>\n"
+     "\n"
+     "Write a number within the range that the message names.\n"},
+
+    {"E0104", "the words do not form a sentence of the language",
+     "The parser met a word that cannot stand where it does.  It goes on with\n"
+     "the next statement.\n"
+     "\n"
+     "    %y = Relu(%x : float<4>\n"
+     "\n"
+     "The message says what was found and what could have stood there.\n"},
+
+    {"E0105", "brackets nest too deep",
+     "Brackets may nest 256 deep.  No module needs more; a file that does is\n"
+     "broken or hostile.\n"
+     "\n"
+     "    %y = Foo(%x) {A: [[[[[[ ... ]]]]]]} : float<4>\n"
+     "\n"
+     "Flatten the list.\n"},
+
+    {"E0106", "the header names a version that this tool does not read",
+     "The first line of a file is `gir 1`, then a namespace and a version for\n"
+     "each plugin whose operators occur.\n"
+     "\n"
+     "    gir 2\n"
+     "\n"
+     "Read the file with a newer tool, or convert it with the one that wrote\n"
+     "it.  For a namespace, load a plugin that is new enough.\n"},
+
+    {"E0107", "a section is not closed",
+     "A brace that opens a function, a program or one of their sections has\n"
+     "no partner before the next item or the end of the file.\n"
+     "\n"
+     "    function @main {\n"
+     "      %y = Relu(@x) : float<4>\n"
+     "    function @other {\n"
+     "\n"
+     "Add the `}`.\n"},
+
+    {"E0108", "the file needs a plugin that is not loaded",
+     "The header names a namespace, or an operator's name has a prefix, that\n"
+     "no loaded plugin owns.\n"
+     "\n"
+     "    gir 1 \"acme\" 3\n"
+     "\n"
+     "Load it with -plugin=NAME, or keep its operators as they are with\n"
+     "-allow-unknown-ops.\n"},
+
+    {"E0109", "a name is defined twice",
+     "Names are unique: storage and functions in the module, nodes in their\n"
+     "function, regions and sections in their program, attributes in their\n"
+     "dictionary, aliases and blobs in the file.\n"
+     "\n"
+     "    %y = Relu(@x) : float<4>\n"
+     "    %y = Tanh(@x) : float<4>\n"
+     "\n"
+     "Rename one of them.\n"},
+
+    {"E0110", "a name is not defined",
+     "A symbol, value, region, alias or blob is used that nothing defines.\n"
+     "\n"
+     "    %y = Relu(%conv1) : float<4>\n"
+     "\n"
+     "The message suggests a name that is near, if there is one.\n"},
+
+    {"E0111", "a value is used before its definition",
+     "In programs and in scheduled functions the order of the text is the\n"
+     "order of execution, so a definition stands before its uses.\n"
+     "\n"
+     "    function @main scheduled {\n"
+     "      %z = Tanh(%y) : float<4>\n"
+     "      %y = Relu(@x) : float<4>\n"
+     "    }\n"
+     "\n"
+     "Move the definition up, or drop `scheduled`.\n"},
+
+    {"E0112", "no operator has this name",
+     "Operators are spelled as `glow-opt -list-ops` shows them, instructions\n"
+     "the same in lower case.\n"
+     "\n"
+     "    %y = Rellu(@x) : float<4>\n"
+     "\n"
+     "Correct the name, or load the plugin that has it.  With\n"
+     "-allow-unknown-ops such nodes are kept as they are.\n"},
+
+    {"E0113", "a node has no result of this name",
+     "`%n#Name` selects a result of a node that has several, by its name or\n"
+     "its number; `%n` alone is the result of a node that has one.\n"
+     "\n"
+     "    %t = TopK(@x) {K: 1} : (Values: float<1>, Indices: index64<1>)\n"
+     "    %y = Relu(%t) : float<1>\n"
+     "\n"
+     "Write %t#Values.\n"},
+
+    {"E0114", "the operands are not those of the operator",
+     "Operands stand in the order of the operator's definition: `_` for one\n"
+     "that is omitted, `[a, b]` for a group of any number.\n"
+     "\n"
+     "    %y = Concat(@a, @b) {Dim: 0} : float<8>\n"
+     "\n"
+     "Write Concat([@a, @b]).  `glow-opt -help=Concat` shows the operands.\n"},
+
+    {"E0115", "the stated results are not those of the operator",
+     "After the colon stands the type of the result; if there are several, a\n"
+     "list of names and types; if there is none, nothing.\n"
+     "\n"
+     "    %y = Relu(@x)\n"
+     "\n"
+     "Write %y = Relu(@x) : float<4>.\n"},
+
+    {"E0120", "no attribute has this name",
+     "The operator, region or pass has no such attribute.\n"
+     "\n"
+     "    %y = Softmax(@x) {Axes: 1} : float<1 x 4>\n"
+     "\n"
+     "The message suggests one that is near, if there is one.\n"},
+
+    {"E0121", "an attribute is missing",
+     "An attribute without a default must be given.\n"
+     "\n"
+     "    %y = Transpose(@x) : float<3 x 2>\n"
+     "\n"
+     "Write {Shuffle: [1, 0]}.\n"},
+
+    {"E0122", "the value of an attribute has the wrong kind",
+     "Each attribute holds one kind of value: an integer of some width, a\n"
+     "float, a string, a word of a list, a list.\n"
+     "\n"
+     "    %y = Softmax(@x) {Axis: \"one\"} : float<1 x 4>\n"
+     "\n"
+     "The message names the kind that is wanted.\n"},
+
+    {"E0123", "the value of an attribute is out of range",
+     "A number does not fit the attribute: it has fewer bits, or a list may\n"
+     "hold fewer entries.\n"
+     "\n"
+     "    %y = Softmax(@x) {Axis: 4294967296} : float<1 x 4>\n"
+     "\n"
+     "Give a value within the bounds that the message names.\n"},
+
+    {"E0124", "an attribute has no such word",
+     "Some attributes hold one word of a list.\n"
+     "\n"
+     "    %y = Pad(@x) {Mode: mirror, Pads: [1, 1]} : float<6>\n"
+     "\n"
+     "The message lists the words and suggests one that is near.\n"},
+
+    {"E0125", "an attribute is given twice",
+     "Each attribute of a node stands once.\n"
+     "\n"
+     "    %y = Softmax(@x) {Axis: 1, Axis: 0} : float<1 x 4>\n"
+     "\n"
+     "Remove one of them.\n"},
+
+    {"E0130", "no element kind has this name",
+     "A type begins with the name of an element kind: float, float16, i8,\n"
+     "index64, bool and so on (docs/gir.md lists them).\n"
+     "\n"
+     "    placeholder @x : float32<4>\n"
+     "\n"
+     "Write float<4>.\n"},
+
+    {"E0131", "a type that cannot be",
+     "At most 8 dimensions, none negative, 2^47 bytes in all; a scale and an\n"
+     "offset for quantized kinds and for no others; strides that do not let\n"
+     "elements overlap.\n"
+     "\n"
+     "    placeholder @x : i8<4>\n"
+     "\n"
+     "Write i8[S:0.5 O:0]<4>.\n"},
+
+    {"E0132", "the value of a constant does not fit its type",
+     "A list has one number for each element, each in the range of the\n"
+     "element kind; a splat has one number for all.\n"
+     "\n"
+     "    constant @c : float<3> = [1.0, 2.0]\n"
+     "\n"
+     "Give as many numbers as the type has elements.\n"},
+
+    {"E0133", "a blob is not what its constant needs",
+     "`blob(key)` takes its bytes from the entry of that key in the `data`\n"
+     "section, which must hold valid base64 of just the type's size.\n"
+     "\n"
+     "    constant @c : float<2> = blob(c)\n"
+     "    data {\n"
+     "      c: base64<4> \"AAAAAA==\"\n"
+     "    }\n"
+     "\n"
+     "Make the number in `<>`, the text and the type agree.\n"},
+
+    {"E0134", "an elided constant has no value",
+     "Dumps show a large constant by its hash alone: such text is for people\n"
+     "to read.\n"
+     "\n"
+     "    constant @c : float<512 x 512> = elided(\"sha256:1b4f0e98\")\n"
+     "\n"
+     "Print the module without elision, or read the file with -allow-elided:\n"
+     "the constant then can be neither folded nor run.\n"},
+
+    {"E0135", "a location that cannot be",
+     "Locations are file(\"f\", line, column), onnx(\"f\", \"node\"),\n"
+     "caffe2(\"f\", \"node\"), name(\"text\"), fused(\"pass\", location, ...) and\n"
+     "derived(\"pass\", location), each for a symbol or a node that exists.\n"
+     "\n"
+     "    locations {\n"
+     "      @x: onnx(\"m.onnx\")\n"
+     "    }\n"
+     "\n"
+     "Complete it, or remove the line.\n"},
+
+    {"E0136", "an operand is marked as what it is not",
+     "Instructions mark each operand: @in is read, @out is written, @inout is\n"
+     "both.  First the results as @out, then the operands as @in; an operand\n"
+     "that shares its buffer with a result is @inout, where the operator can\n"
+     "work in place.\n"
+     "\n"
+     "    %relu = relu @in %a, @out %b\n"
+     "\n"
+     "Write %relu = relu @out %b, @in %a.\n"},
+
+    {"E0137", "an operator has no such form",
+     "Some operators exist in graphs alone, some in programs alone.\n"
+     "\n"
+     "    function @main {\n"
+     "      %a = Alloc() : float<4>\n"
+     "    }\n"
+     "\n"
+     "`glow-opt -help=NAME` says where an operator may stand.\n"},
+
+    {"E0138", "the text is too large",
+     "Positions in a text have 31 bits, so a file holds less than 2 GiB.\n"
+     "\n"
+     "Keep large constants in a weights file: `external(...)` instead of\n"
+     "`blob(...)`.\n"},
+
+    {"E0139", "a weights declaration that cannot be",
+     "`weights \"alias\" = FORMAT(\"path\")` with the format safetensors, npz or\n"
+     "raw, and optionally sha256: \"hex digits\", all 64 or the first of them.\n"
+     "\n"
+     "    weights \"w\" = hdf5(\"w.h5\")\n"
+     "\n"
+     "Convert the file to one of the formats.\n"},
+
+    {"E0140", "a region that cannot be",
+     "A region has Space, Align (a power of two) and Size, and optionally\n"
+     "Capacity, all in bytes.\n"
+     "\n"
+     "    $act = region {Space: \"sram\", Align: 3, Size: 64}\n"
+     "\n"
+     "Correct the attribute that the message names.\n"},
+
+    /* E02xx: graphs. */
+
+    {"E0203", "an operator refuses its operands or attributes",
+     "The operator's own rule does not hold: ranks, sizes, element kinds, or\n"
+     "the range of an attribute.\n"
+     "\n"
+     "    %y = Transpose(@x) {Shuffle: [0, 7]} : float<2 x 3>\n"
+     "\n"
+     "The message names both numbers.  `glow-opt -help=Transpose` has the\n"
+     "rule.\n"},
+
+    {"E0214", "the stated type is not the one that the operator gives",
+     "Each node states its result types, and the operator computes them from\n"
+     "its operands.  Both must agree, scale and offset included.\n"
+     "\n"
+     "    placeholder @x : float<2 x 3>\n"
+     "    %y = Transpose(@x) {Shuffle: [1, 0]} : float<2 x 3>\n"
+     "\n"
+     "Write the type that the message names, or correct the attributes that\n"
+     "lead to it.\n"},
+
+    /* E03xx: programs. */
+
+    /* E04xx: passes and pipelines. */
+
+    {"E0401", "a rewrite gives a value of another type",
+     "A pass tried to replace a value by one of another type, which users of\n"
+     "the value do not expect.  This is a mistake in the pass, not in the\n"
+     "input.\n"
+     "\n"
+     "    return GLOW_BUILD(b, transpose, GLOW_IN(x), .shuffle = wrong);\n"
+     "\n"
+     "In the pass, convert the new value back, or return NULL.  To go on\n"
+     "without the pass: -disable-pass=NAME.\n"},
+
+    /* E05xx: running. */
+
+    {"E0501", "bytes are read that were never written",
+     "An instruction reads a buffer, or a part of one, that no instruction\n"
+     "before it has written.\n"
+     "\n"
+     "    %a = alloc float<4>\n"
+     "    %r = relu @out %y, @in %a\n"
+     "\n"
+     "Write the buffer first: splat, copy, or the instruction that should\n"
+     "have produced it.\n"},
+
+    /* E06xx: files and weights. */
+
+    {"E0601", "a file cannot be read",
+     "The operating system refuses to open or read the file; the message has\n"
+     "its reason.\n"
+     "\n"
+     "    glow-opt missing.gir\n"
+     "\n"
+     "Check name and permissions.\n"},
+
+    {"E0602", "a file cannot be written",
+     "An output is made beside its final place and renamed when whole.  One\n"
+     "of these steps failed; an existing file of that name is as it was.\n"
+     "\n"
+     "    glow-opt in.gir -o /missing/folder/out.gir\n"
+     "\n"
+     "Check the folder, its permissions and the space on the device.\n"},
+
+    {"E0603", "a file is named that a model may not name",
+     "Names inside models and modules are not trusted: such a file must be a\n"
+     "regular file with one link, in the folder of the file that names it or\n"
+     "below, and be reached without `..` and symbolic links.\n"
+     "\n"
+     "    weights \"w\" = safetensors(\"../../etc/passwd\")\n"
+     "\n"
+     "Put the file beside the module, or name it on the command line:\n"
+     "-weights w=PATH.\n"},
+
+    {"E0604", "a weights file is malformed",
+     "The header of the file does not describe its bytes: it is cut short,\n"
+     "has holes, overlaps, duplicates, unknown element kinds, or sizes that\n"
+     "do not match shapes.\n"
+     "\n"
+     "    {\"w\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}}\n"
+     "\n"
+     "Write the file again with the tool that made it.\n"},
+
+    {"E0605", "a tensor is not in its weights file",
+     "external(\"alias\", \"key\") names a key that the file does not hold.\n"
+     "\n"
+     "    constant @w : float<4> = external(\"net\", \"conv2.wieght\")\n"
+     "\n"
+     "The message suggests a key that is near, if there is one.\n"},
+
+    {"E0606", "a tensor of a weights file has another type",
+     "Element kind and shape in the file must be those of the constant.\n"
+     "\n"
+     "    constant @w : float<4> = external(\"net\", \"w\")   // F16 in the file\n"
+     "\n"
+     "Correct the type of the constant; a ConvertTo node can convert it.\n"},
+
+    {"E0607", "a weights file has another hash than was stated",
+     "The sha256 of the file is not, or does not begin with, the digits in\n"
+     "the weights declaration: it is another file, or was changed.\n"
+     "\n"
+     "    weights \"w\" = safetensors(\"w.safetensors\", sha256: \"00000000\")\n"
+     "\n"
+     "Use the file that the module was written for, or remove the hash.\n"},
+
+    {"E0608", "a constant without a value is needed",
+     "Something must know the elements of a constant whose text was elided.\n"
+     "\n"
+     "    constant @c : float<512 x 512> = elided(\"sha256:1b4f0e98\")\n"
+     "\n"
+     "Use the module that the dump was made of.\n"},
+
+    /* E07xx: models. */
+
+    /* E08xx: plugins and backends. */
+
+    /* The end. */
+    {NULL, NULL, NULL},
+};
+
+const glow_diag_info *
+glow_diag_find(const char *id)
+{
+    for (const glow_diag_info *d = table; d->id; d++)
+        if (strcmp(d->id, id) == 0)
+            return d;
+    return NULL;
+}
+
+const glow_diag_info *
+glow_diag_all(void)
+{
+    return table;
+}

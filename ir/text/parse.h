@@ -1,0 +1,101 @@
+/*
+ * What the stages of reading share: the lexer (lexer.l), the layer above it
+ * that knows brackets and keywords (tokens.c), the grammar (parser.y) and what
+ * it builds with (make.c).  Names are resolved afterwards: resolve.h.
+ */
+
+#ifndef GLOW_IR_TEXT_PARSE_H
+#define GLOW_IR_TEXT_PARSE_H
+
+#include "glow/text.h"
+#include "ir/text/ast.h"
+
+enum {
+    TEXT_MAX_NESTING = 256, /* brackets within brackets */
+    TEXT_MAX_ERRORS = 200,  /* then reading stops */
+};
+
+typedef struct text_parser {
+    glow_context *ctx;
+    const glow_source *source;
+    const glow_parse_options *options;
+    glow_arena *arena; /* of the syntax tree */
+    text_file file;
+    int errors;
+
+    /* The lexer. */
+    void *scanner;
+    uint32_t at; /* offset of the next byte */
+
+    /* The layer above it. */
+    char open[TEXT_MAX_NESTING]; /* the open brackets: ( [ { and sections S, P */
+    text_span open_at[TEXT_MAX_NESTING];
+    int depth;
+    int previous;         /* the token before */
+    int item;             /* the keyword of the item at hand */
+    bool holding;         /* a token waits while open sections are closed */
+    int held;
+    text_span held_at;
+    bool ended;           /* nothing more is read */
+    uint32_t statement;   /* where the statement at hand begins */
+    uint32_t last_report; /* past where the lexer last reported, or 0 */
+} text_parser;
+
+/* The span in the source, for reports. */
+glow_span text_at(const text_parser *p, text_span s);
+
+/* Reports, and counts; nothing once TEXT_MAX_ERRORS were reported. */
+void text_error(text_parser *p, text_span at, const char *id, const char *fmt,
+                ...) GLOW_PRINTF(4, 5);
+void text_error_hint(text_parser *p, text_span at, const char *id,
+                     const char *hint, const char *fmt, ...) GLOW_PRINTF(5, 6);
+/* With a note at `before`: "first defined here". */
+void text_error_note(text_parser *p, text_span at, const char *id,
+                     text_span before, const char *note, const char *fmt, ...)
+    GLOW_PRINTF(6, 7);
+
+/* "did you mean `x`?" in the arena, or NULL. */
+const char *text_suggest(text_parser *p, const char *wrong,
+                         const char *const *names, size_t count);
+
+/* make.c: parts of the tree. */
+
+typedef struct text_string {
+    const char *text; /* unescaped, NUL after its end */
+    size_t size;
+    text_span span; /* quotes included */
+} text_string;
+
+/* A shape as its words come: `8 x 28`, `8x28`. */
+typedef struct text_shape {
+    glow_dims dims;
+    bool after_x; /* a number must follow */
+    bool bad;     /* reported */
+} text_shape;
+
+/* `[S:0.5 O:3]`; scale.text is NULL where there is none. */
+typedef struct text_quant {
+    text_number scale, offset;
+} text_quant;
+
+text_name text_name_of(text_parser *p, text_string s);
+void text_shape_int(text_parser *p, text_shape *s, text_number n);
+void text_shape_word(text_parser *p, text_shape *s, text_name word);
+/* NULL after a report. */
+const glow_type *text_type_of(text_parser *p, text_span at, text_name kind,
+                              text_quant q, text_shape shape,
+                              const text_values *strides);
+text_value *text_value_new(text_parser *p, glow_value_kind kind, text_span at);
+text_arg *text_arg_new(text_parser *p, text_value *v);
+void text_expect_word(text_parser *p, text_name got, const char *want);
+
+/* The value of a number; false after a report. */
+bool text_int(text_parser *p, text_number n, int64_t *out);
+bool text_size(text_parser *p, text_number n, int64_t *out); /* >= 0 */
+bool text_float(text_parser *p, text_number n, float *out);
+bool text_double(text_parser *p, text_number n, double *out);
+
+/* parser.y: fills p->file. */
+void text_parse(text_parser *p);
+
+#endif

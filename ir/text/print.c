@@ -1,0 +1,293 @@
+/*
+ * Printing modules in their canonical form: items in the order of docs/gir.md,
+ * each node on a line of its own, and nothing that depends on anything but the
+ * module.  What is printed here, the parser reads back to the same module.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "glow/plugin.h"
+#include "ir/base/context.h"
+#include "ir/text/print.h"
+
+/* The header: the namespaces of all operators that occur, by name. */
+
+/* As the plugin says, or else the text that was read; -1: neither. */
+static int64_t
+version_of(const glow_module *m, const char *name)
+{
+    const glow_plugin *g = glow_registry_find(&m->ctx->plugins, name);
+    const glow_namespace *n = m->namespaces;
+
+    if (g)
+        return g->gir_version;
+    while (n && strcmp(n->name, name) != 0)
+        n = n->next;
+    return n ? n->version : -1;
+}
+
+static void
+add_namespace(glow_arena *a, const glow_module *m, const char *op,
+              glow_namespace **first)
+{
+    const char *dot = strchr(op, '.');
+    glow_namespace **at = first, *made;
+    const char *name;
+    int64_t version;
+
+    if (!dot || dot == op)
+        return;
+    name = glow_arena_strndup(a, op, (size_t)(dot - op));
+    while (*at && strcmp((*at)->name, name) < 0)
+        at = &(*at)->next;
+    if (*at && strcmp((*at)->name, name) == 0)
+        return;
+    version = version_of(m, name);
+    if (version < 0)
+        return;
+    made = GLOW_NEW(a, glow_namespace);
+    *made = (glow_namespace){name, version, *at};
+    *at = made;
+}
+
+static void
+put_header(glow_buf *b, const glow_module *m)
+{
+    glow_arena *a = glow_arena_new();
+    glow_namespace *first = NULL;
+    const glow_op *last = NULL;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f) {
+            if (n->op != last)
+                add_namespace(a, m, n->op->name, &first);
+            last = n->op;
+        }
+    glow_buf_puts(b, "gir 1");
+    for (const glow_namespace *n = first; n; n = n->next) {
+        glow_buf_putc(b, ' ');
+        glow_buf_quoted(b, n->name, strlen(n->name));
+        glow_buf_printf(b, " %" PRId64, n->version);
+    }
+    glow_buf_putc(b, '\n');
+    glow_arena_free(a);
+}
+
+/* Weights and storage. */
+
+static void
+put_weights(glow_buf *b, const glow_module *m)
+{
+    for (const glow_weights *w = m->weights; w; w = w->next) {
+        glow_buf_puts(b, "weights ");
+        glow_buf_quoted(b, w->alias, strlen(w->alias));
+        glow_buf_printf(b, " = %s(", w->format);
+        glow_buf_quoted(b, w->path, strlen(w->path));
+        if (w->sha256)
+            glow_buf_printf(b, ", sha256: \"%s\"", w->sha256);
+        glow_buf_puts(b, ")\n");
+    }
+    if (m->weights && m->storage)
+        glow_buf_putc(b, '\n');
+}
+
+static void
+put_storage(glow_buf *b, const glow_storage *s, const glow_print_options *o)
+{
+    glow_buf_puts(b, s->is_constant ? "constant " : "placeholder ");
+    text_put_name(b, '@', s->name);
+    glow_buf_puts(b, " : ");
+    glow_buf_type(b, s->value.type);
+    glow_buf_attr_list(b, s->attrs);
+    if (s->is_constant) {
+        glow_buf_puts(b, " = ");
+        text_put_payload(b, s, o);
+    }
+    glow_buf_putc(b, '\n');
+}
+
+/* Functions. */
+
+static void
+put_nodes(glow_buf *b, const glow_func *f, const char *indent,
+          bool (*is_shown)(const glow_node *n), const glow_print_options *o)
+{
+    GLOW_FOR_EACH_NODE(n, f) {
+        if (is_shown && !is_shown(n))
+            continue;
+        glow_buf_puts(b, indent);
+        glow_print_node(b, n, o);
+        glow_buf_putc(b, '\n');
+    }
+}
+
+static bool
+is_weight(const glow_node *n)
+{
+    return n->op == &glow_op_weight;
+}
+
+static bool
+is_code(const glow_node *n)
+{
+    return n->op != &glow_op_weight;
+}
+
+static void
+put_regions(glow_buf *b, const glow_func *f)
+{
+    glow_buf_puts(b, "  memory {\n");
+    for (const glow_region *g = f->regions; g; g = g->next) {
+        glow_buf_puts(b, "    ");
+        text_put_name(b, '$', g->name);
+        glow_buf_puts(b, " = region {Space: ");
+        glow_buf_quoted(b, g->space, strlen(g->space));
+        glow_buf_printf(b, ", Align: %" PRId64 ", Size: %" PRId64, g->align,
+                        g->size);
+        if (g->capacity)
+            glow_buf_printf(b, ", Capacity: %" PRId64, g->capacity);
+        glow_buf_puts(b, "}\n");
+    }
+    glow_buf_puts(b, "  }\n");
+}
+
+static void
+put_func(glow_buf *b, const glow_func *f, const glow_print_options *o)
+{
+    glow_buf_puts(b, f->is_program ? "program " : "function ");
+    text_put_name(b, '@', f->name);
+    if (f->scheduled && !f->is_program)
+        glow_buf_puts(b, " scheduled");
+    if (f->attrs.count > 0)
+        glow_buf_puts(b, " attributes");
+    glow_buf_attr_list(b, f->attrs);
+    glow_buf_puts(b, " {\n");
+    if (!f->is_program) {
+        put_nodes(b, f, "  ", NULL, o);
+    } else {
+        if (f->placed || f->regions)
+            put_regions(b, f);
+        glow_buf_puts(b, "  declare {\n");
+        put_nodes(b, f, "    ", is_weight, o);
+        glow_buf_puts(b, "  }\n  code {\n");
+        put_nodes(b, f, "    ", is_code, o);
+        glow_buf_puts(b, "  }\n");
+    }
+    glow_buf_puts(b, "}\n");
+}
+
+/* What stands at the end. */
+
+static void
+put_data(glow_buf *b, const glow_module *m, const glow_print_options *o)
+{
+    bool any = false;
+
+    GLOW_FOR_EACH_STORAGE(s, m) {
+        if (!text_is_blob(s, o))
+            continue;
+        if (!any)
+            glow_buf_puts(b, "\ndata {\n");
+        any = true;
+        text_put_blob(b, s);
+    }
+    if (any)
+        glow_buf_puts(b, "}\n");
+}
+
+static void
+put_loc(glow_buf *b, const glow_loc *l)
+{
+    static const char *const words[] = {
+        [GLOW_LOC_FILE] = "file",     [GLOW_LOC_ONNX] = "onnx",
+        [GLOW_LOC_CAFFE2] = "caffe2", [GLOW_LOC_NAME] = "name",
+        [GLOW_LOC_FUSED] = "fused",   [GLOW_LOC_DERIVED] = "derived",
+    };
+
+    glow_buf_printf(b, "%s(", words[l->kind]);
+    glow_buf_quoted(b, l->text, strlen(l->text));
+    if (l->kind == GLOW_LOC_FILE)
+        glow_buf_printf(b, ", %d, %d", l->line, l->column);
+    if (l->node) {
+        glow_buf_puts(b, ", ");
+        glow_buf_quoted(b, l->node, strlen(l->node));
+    }
+    for (int i = 0; i < l->n_parts; i++) {
+        glow_buf_puts(b, ", ");
+        put_loc(b, l->parts[i]);
+    }
+    glow_buf_putc(b, ')');
+}
+
+static void
+put_location(glow_buf *b, bool *any, const char *symbol, const char *value,
+             const glow_loc *l)
+{
+    if (!l)
+        return;
+    if (!*any)
+        glow_buf_puts(b, "\nlocations {\n");
+    *any = true;
+    glow_buf_puts(b, "  ");
+    text_put_name(b, '@', symbol);
+    if (value) {
+        glow_buf_putc(b, ' ');
+        text_put_name(b, '%', value);
+    }
+    glow_buf_puts(b, ": ");
+    put_loc(b, l);
+    glow_buf_putc(b, '\n');
+}
+
+static void
+put_locations(glow_buf *b, const glow_module *m)
+{
+    bool any = false;
+
+    for (int constants = 0; constants < 2; constants++)
+        GLOW_FOR_EACH_STORAGE(s, m)
+            if (s->is_constant == (constants == 1))
+                put_location(b, &any, s->name, NULL, s->loc);
+    for (int programs = 0; programs < 2; programs++)
+        GLOW_FOR_EACH_FUNC(f, m)
+            if (f->is_program == (programs == 1))
+                GLOW_FOR_EACH_NODE(n, f)
+                    put_location(b, &any, f->name, n->name, n->loc);
+    if (any)
+        glow_buf_puts(b, "}\n");
+}
+
+static void
+put_module(glow_buf *b, const glow_module *m, const glow_print_options *o)
+{
+    put_header(b, m);
+    put_weights(b, m);
+    for (int constants = 0; constants < 2; constants++)
+        GLOW_FOR_EACH_STORAGE(s, m)
+            if (s->is_constant == (constants == 1))
+                put_storage(b, s, o);
+    for (int programs = 0; programs < 2; programs++)
+        GLOW_FOR_EACH_FUNC(f, m)
+            if (f->is_program == (programs == 1)) {
+                glow_buf_putc(b, '\n');
+                put_func(b, f, o);
+            }
+    put_data(b, m, o);
+    put_locations(b, m);
+}
+
+void
+glow_print(glow_buf *b, glow_module *m, const glow_print_options *options)
+{
+    static const glow_print_options plain = {0};
+    const glow_print_options *o = options ? options : &plain;
+
+    if (!o->only_func) {
+        put_module(b, m, o);
+        return;
+    }
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (strcmp(f->name, o->only_func) == 0)
+            put_func(b, f, o);
+}

@@ -1,0 +1,279 @@
+/* Printing nodes and instructions, one line each. */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/text/print.h"
+
+/* Values. */
+
+static void
+put_ref(glow_buf *b, const glow_value *v)
+{
+    if (!v) {
+        glow_buf_putc(b, '_');
+    } else if (!v->def) {
+        text_put_name(b, '@', v->storage->name);
+    } else {
+        text_put_name(b, '%', v->def->name);
+        if (v->def->n_out > 1)
+            text_put_name(b, '#', v->def->op->out[v->index].name);
+    }
+}
+
+static void
+put_attrs(glow_buf *b, const glow_node *n, const glow_print_options *o)
+{
+    if (n->op->traits & GLOW_UNKNOWN)
+        glow_buf_attr_list(b, n->unknown_attrs);
+    else
+        glow_buf_attrs(b, glow_op_schema(n->op), n->attrs, o->all_attrs);
+}
+
+static void
+put_pred(glow_buf *b, const glow_node *n)
+{
+    if (!n->pred)
+        return;
+    glow_buf_puts(b, " pred(");
+    put_ref(b, n->pred);
+    glow_buf_putc(b, ')');
+}
+
+static void
+put_optypes(glow_buf *b, const glow_node *n, const glow_print_options *o)
+{
+    const char *before = "  // ";
+
+    for (int i = 0; o->annotate_optypes && i < n->n_in; i++) {
+        glow_buf_puts(b, before);
+        if (n->in[i])
+            glow_buf_type(b, n->in[i]->type);
+        else
+            glow_buf_putc(b, '_');
+        before = ", ";
+    }
+}
+
+/* Nodes of graphs. */
+
+static void
+put_operands(glow_buf *b, const glow_node *n, const glow_print_options *o)
+{
+    int variadic = glow_op_variadic(n->op);
+
+    glow_buf_putc(b, '(');
+    for (int k = 0; k < glow_op_operands(n->op); k++) {
+        int first, count;
+
+        if (k > 0)
+            glow_buf_puts(b, ", ");
+        if (o->annotate_opnames)
+            glow_buf_printf(b, "%s: ", n->op->in[k].name);
+        glow_operand_range(n, k, &first, &count);
+        if (k == variadic)
+            glow_buf_putc(b, '[');
+        for (int i = first; i < first + count; i++) {
+            if (i > first)
+                glow_buf_puts(b, ", ");
+            put_ref(b, n->in[i]);
+        }
+        if (k == variadic)
+            glow_buf_putc(b, ']');
+    }
+    glow_buf_putc(b, ')');
+}
+
+static void
+put_results(glow_buf *b, const glow_node *n)
+{
+    if (n->n_out == 0)
+        return;
+    glow_buf_puts(b, " : ");
+    if (n->n_out == 1) {
+        glow_buf_type(b, n->out[0]->type);
+        return;
+    }
+    for (int i = 0; i < n->n_out; i++) {
+        glow_buf_puts(b, i ? ", " : "(");
+        text_put_name(b, '\0', n->op->out[i].name);
+        glow_buf_puts(b, ": ");
+        glow_buf_type(b, n->out[i]->type);
+    }
+    glow_buf_putc(b, ')');
+}
+
+static void
+put_graph_node(glow_buf *b, const glow_node *n, const glow_print_options *o)
+{
+    glow_buf_puts(b, n->op->name);
+    put_operands(b, n, o);
+    put_attrs(b, n, o);
+    put_pred(b, n);
+    put_results(b, n);
+}
+
+/* Instructions. */
+
+/* The operand that result `r` shares its buffer with in place, or -1. */
+static int
+shared_operand(const glow_node *n, int r, const int result_of[])
+{
+    bool any = (n->op->traits & GLOW_UNKNOWN) != 0;
+
+    for (int p = 0; p < (any ? n->n_in : n->op->inplace_count); p++) {
+        int k = any ? p : n->op->inplace[p].in;
+        int first, count;
+
+        if (!any && n->op->inplace[p].out != r)
+            continue;
+        glow_operand_range(n, k, &first, &count);
+        for (int i = first; i < first + count; i++)
+            if (n->in[i] == n->out[r] && result_of[i] < 0)
+                return i;
+    }
+    return -1;
+}
+
+/* The result that the reader gives an @inout at operand `i`; see program.c. */
+static int
+read_back(const glow_node *n, int i, const bool taken[])
+{
+    int k = glow_operand_of(n, i);
+
+    for (int p = 0; p < n->op->inplace_count; p++)
+        if (n->op->inplace[p].in == k && !taken[n->op->inplace[p].out])
+            return n->op->inplace[p].out;
+    return -1;
+}
+
+/*
+ * Finds which operands stand for a result too.  Where the text would be read
+ * as another pairing (two results, both in place, crossed), none does.
+ */
+static void
+pair_operands(const glow_node *n, int result_of[], bool shared[])
+{
+    bool taken[GLOW_MAX_RESULTS] = {false};
+
+    for (int i = 0; i < n->n_in; i++)
+        result_of[i] = -1;
+    for (int r = 0; r < n->n_out; r++) {
+        int i = shared_operand(n, r, result_of);
+
+        shared[r] = i >= 0;
+        if (i >= 0)
+            result_of[i] = r;
+    }
+    if (n->op->traits & GLOW_UNKNOWN)
+        return;
+    for (int i = 0; i < n->n_in; i++) {
+        if (result_of[i] < 0)
+            continue;
+        if (read_back(n, i, taken) != result_of[i]) {
+            for (int j = 0; j < n->n_in; j++)
+                result_of[j] = -1;
+            memset(shared, 0, GLOW_MAX_RESULTS * sizeof *shared);
+            return;
+        }
+        taken[result_of[i]] = true;
+    }
+}
+
+/* Omitted operands at the end are left out, but not next to a group. */
+static int
+count_shown(const glow_node *n)
+{
+    int count = n->n_in;
+
+    if (glow_op_variadic(n->op) < 0 && !(n->op->traits & GLOW_UNKNOWN))
+        while (count > 0 && !n->in[count - 1])
+            count--;
+    return count;
+}
+
+static void
+put_marked(glow_buf *b, const glow_node *n)
+{
+    glow_arena *scratch = glow_arena_new();
+    int *result_of = GLOW_NEW_ARRAY(scratch, int, n->n_in + 1);
+    bool shared[GLOW_MAX_RESULTS] = {false};
+    const char *before = " ";
+
+    pair_operands(n, result_of, shared);
+    for (int r = 0; r < n->n_out; r++) {
+        if (shared[r])
+            continue;
+        glow_buf_printf(b, "%s@out ", before);
+        put_ref(b, n->out[r]);
+        before = ", ";
+    }
+    for (int i = 0; i < count_shown(n); i++) {
+        glow_buf_printf(b, "%s%s ", before,
+                        result_of[i] < 0 ? "@in" : "@inout");
+        put_ref(b, n->in[i]);
+        before = ", ";
+    }
+    glow_arena_free(scratch);
+}
+
+static void
+put_place(glow_buf *b, const glow_node *n)
+{
+    const glow_place *p = n->place;
+
+    if (!p)
+        return;
+    glow_buf_puts(b, " at ");
+    text_put_name(b, '$', p->region->name);
+    glow_buf_printf(b, " + %" PRId64, p->offset);
+    if (p->size != glow_type_bytes(n->out[0]->type))
+        glow_buf_printf(b, " size %" PRId64, p->size);
+}
+
+static void
+put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
+{
+    char name[64];
+
+    glow_op_instr_name(n->op, name, sizeof name);
+    glow_buf_puts(b, name);
+    if (n->op == &glow_op_weight || n->op == &glow_op_alloc) {
+        const glow_storage *s = n->out[0]->storage;
+
+        glow_buf_putc(b, ' ');
+        glow_buf_type(b, n->out[0]->type);
+        if (s) {
+            glow_buf_putc(b, ' ');
+            text_put_name(b, '@', s->name);
+            glow_buf_puts(b, s->is_constant ? " constant" : " mutable");
+        }
+        put_place(b, n);
+        return;
+    }
+    if (n->op != &glow_op_tensorview) {
+        put_marked(b, n);
+    } else {
+        glow_buf_puts(b, " @in ");
+        put_ref(b, n->in[0]);
+    }
+    put_attrs(b, n, o);
+    put_pred(b, n);
+    if (n->op == &glow_op_tensorview)
+        put_results(b, n);
+}
+
+void
+glow_print_node(glow_buf *b, const glow_node *n, const glow_print_options *o)
+{
+    static const glow_print_options plain = {0};
+
+    o = o ? o : &plain;
+    text_put_name(b, '%', n->name);
+    glow_buf_puts(b, " = ");
+    if (n->func->is_program)
+        put_instr(b, n, o);
+    else
+        put_graph_node(b, n, o);
+    put_optypes(b, n, o);
+}

@@ -1,0 +1,185 @@
+/*
+ * Reading: text to tree (parser.y), tree to module (the rest of this folder),
+ * and the verifier over what came out.  Each stage goes on after an error as
+ * far as what it finds is sure to be another one.
+ */
+
+#include <inttypes.h>
+#include <locale.h>
+#include <string.h>
+
+#include "glow/plugin.h"
+#include "ir/base/context.h"
+#include "ir/text/resolve.h"
+
+/* `gir 1 "acme" 3` */
+static void
+check_plugins(text_resolver *r)
+{
+    text_parser *p = r->p;
+    glow_namespace **end = &r->m->namespaces;
+
+    for (const text_plugin *t = p->file.plugins.first; t; t = t->next) {
+        const glow_plugin *g =
+            glow_registry_find(&r->ctx->plugins, t->name.text);
+        glow_namespace *n = GLOW_NEW(r->m->arena, glow_namespace);
+        int64_t version;
+
+        if (!text_size(p, t->version, &version))
+            continue;
+        if (!g && !p->options->allow_unknown_ops)
+            text_error_hint(p, t->name.span, "E0108",
+                            glow_arena_printf(p->arena,
+                                              "load it: -plugin=%s; or keep "
+                                              "its nodes as they are: "
+                                              "-allow-unknown-ops",
+                                              t->name.text),
+                            "the file needs the plugin `%s`, which is not "
+                            "loaded",
+                            t->name.text);
+        else if (g && g->gir_version < version)
+            text_error(p, t->version.span, "E0106",
+                       "the file has version %" PRId64
+                       " of `%s`, but the plugin reads %d",
+                       version, t->name.text, g->gir_version);
+        n->name = glow_arena_strdup(r->m->arena, t->name.text);
+        n->version = version;
+        *end = n;
+        end = &n->next;
+    }
+}
+
+/* Functions. */
+
+static void
+resolve_func(text_resolver *r, text_item *i)
+{
+    text_item *before = glow_map_get(r->funcs, i->name.text);
+    bool is_program = i->kind == TEXT_PROGRAM;
+    text_scope s = {.r = r, .item = i};
+
+    i->nodes_by_name = glow_map_new(r->p->arena);
+    if (!text_define(r, r->funcs, "the function", i->name, i,
+                     before ? &before->name : NULL))
+        return;
+    s.f = is_program ? glow_program_new(r->m, i->name.text)
+                     : glow_func_new(r->m, i->name.text);
+    s.f->span = text_at(r->p, i->name.span);
+    s.regions = glow_map_new(r->p->arena);
+    text_attr_list(r, r->m->arena, i->attrs, &s.f->attrs);
+    i->func = s.f;
+    if (is_program)
+        text_resolve_program(&s);
+    else
+        text_resolve_graph(&s);
+}
+
+static void
+resolve_items(text_resolver *r, text_item_kind kind,
+              void (*resolve)(text_resolver *r, text_item *i))
+{
+    for (text_item *i = r->p->file.items.first; i; i = i->next)
+        if (i->kind == kind)
+            resolve(r, i);
+}
+
+/* Blobs. */
+
+static void
+define_blobs(text_resolver *r, text_item *i)
+{
+    for (text_blob *b = i->blobs.first; b; b = b->next) {
+        text_blob *before = glow_map_get(r->blobs, b->key.text);
+
+        text_define(r, r->blobs, "the blob", b->key, b,
+                    before ? &before->key : NULL);
+    }
+}
+
+static void
+check_blobs_used(text_resolver *r, text_item *i)
+{
+    for (const text_blob *b = i->blobs.first; b; b = b->next)
+        if (!b->used)
+            text_error(r->p, b->key.span, "E0133",
+                       "no constant takes the blob `%s`", b->key.text);
+}
+
+static void
+resolve(text_resolver *r)
+{
+    check_plugins(r);
+    resolve_items(r, TEXT_WEIGHTS, text_resolve_weights);
+    resolve_items(r, TEXT_DATA, define_blobs);
+    for (text_item *i = r->p->file.items.first; i; i = i->next)
+        if (i->kind == TEXT_PLACEHOLDER || i->kind == TEXT_CONSTANT)
+            text_resolve_storage(r, i);
+    resolve_items(r, TEXT_DATA, check_blobs_used);
+    for (text_item *i = r->p->file.items.first; i; i = i->next)
+        if (i->kind == TEXT_FUNCTION || i->kind == TEXT_PROGRAM)
+            resolve_func(r, i);
+    resolve_items(r, TEXT_LOCATIONS, text_resolve_locations);
+}
+
+/* Among nodes that are whole there may be further errors. */
+static void
+verify_whole_nodes(text_resolver *r, int errors)
+{
+    for (text_item *i = r->p->file.items.first; i; i = i->next) {
+        if (!i->func)
+            continue;
+        for (text_node *n = i->weights.first; n; n = n->next)
+            if (n->complete &&
+                glow_error_count(r->ctx) - errors < TEXT_MAX_ERRORS)
+                glow_verify_node(n->node);
+        for (text_node *n = i->nodes.first; n; n = n->next)
+            if (n->complete &&
+                glow_error_count(r->ctx) - errors < TEXT_MAX_ERRORS)
+                glow_verify_node(n->node);
+    }
+}
+
+static glow_module *
+read_module(text_parser *p)
+{
+    int errors = glow_error_count(p->ctx);
+    text_resolver r = {.p = p, .ctx = p->ctx};
+
+    text_parse(p);
+    r.m = glow_module_new(p->ctx);
+    r.storage = glow_map_new(p->arena);
+    r.funcs = glow_map_new(p->arena);
+    r.aliases = glow_map_new(p->arena);
+    r.blobs = glow_map_new(p->arena);
+    resolve(&r);
+    if (glow_error_count(p->ctx) != errors)
+        verify_whole_nodes(&r, errors);
+    else if (glow_verify(r.m))
+        return r.m;
+    glow_module_free(r.m);
+    return NULL;
+}
+
+glow_module *
+glow_parse(glow_context *ctx, const glow_source *source,
+           const glow_parse_options *options)
+{
+    static const glow_parse_options plain = {0};
+    text_parser *p;
+    glow_arena *a = glow_arena_new();
+    glow_module *m;
+    /* strtod reads the numbers of the C locale alone. */
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = uselocale(c);
+
+    p = GLOW_NEW(a, text_parser);
+    p->ctx = ctx;
+    p->source = source;
+    p->options = options ? options : &plain;
+    p->arena = a;
+    m = read_module(p);
+    uselocale(before);
+    freelocale(c);
+    glow_arena_free(a);
+    return m;
+}

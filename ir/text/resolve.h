@@ -1,0 +1,93 @@
+/*
+ * From the tree to a module: names are looked up, and what they name is made.
+ *
+ * What was reported as wrong stays known by name without being made, so that
+ * its uses are not reported once more.
+ */
+
+#ifndef GLOW_IR_TEXT_RESOLVE_H
+#define GLOW_IR_TEXT_RESOLVE_H
+
+#include "ir/text/parse.h"
+
+typedef struct text_resolver {
+    text_parser *p;
+    glow_context *ctx;
+    glow_module *m;
+    glow_map *storage; /* text_item by name, the wrong ones too */
+    glow_map *funcs;   /* the same */
+    glow_map *aliases; /* text_item of weights */
+    glow_map *blobs;   /* text_blob by key */
+} text_resolver;
+
+/* Adds `item` under `name`; reports E0109 and returns false if it is taken. */
+bool text_define(text_resolver *r, glow_map *map, const char *what,
+                 text_name name, void *item, const text_name *before);
+
+/* values.c: dictionaries.  False after a report. */
+bool text_attr_list(text_resolver *r, glow_arena *a, const text_attr *attrs,
+                    glow_attr_list *out);
+/* The struct of a schema; NULL after a report. */
+const void *text_attr_struct(text_resolver *r, glow_schema s,
+                             const text_attr *attrs, const char *who,
+                             text_span at);
+
+/* storage.c: weights files, placeholders, constants. */
+void text_resolve_weights(text_resolver *r, text_item *i);
+void text_resolve_storage(text_resolver *r, text_item *i);
+
+/*
+ * payload.c: the elements of a constant.  The first two of a list and of a blob
+ * report what does not fit before memory is asked for.
+ */
+bool text_list_fits(text_resolver *r, const text_values *list, text_span at,
+                    const glow_type *type);
+bool text_fill_list(text_resolver *r, const text_values *list,
+                    const glow_tensor *to);
+bool text_blob_fits(text_resolver *r, const text_blob *b,
+                    const glow_type *type);
+bool text_fill_blob(text_resolver *r, const text_blob *b,
+                    const glow_tensor *to);
+/* Sets one element, at position `at` in memory. */
+bool text_fill_element(text_resolver *r, const text_value *v,
+                       const glow_tensor *to, int64_t at);
+
+/* graph.c and program.c: the bodies of functions. */
+typedef struct text_scope {
+    text_resolver *r;
+    glow_func *f;
+    text_item *item;
+    glow_map *regions; /* glow_region by name */
+} text_scope;
+
+void text_resolve_graph(text_scope *s);
+void text_resolve_program(text_scope *s);
+
+/* node.c: what both need. */
+
+/* Adds `n` to the names of its function; false if it was there. */
+bool text_define_node(text_scope *s, text_node *n);
+const char *text_suggest_storage(text_resolver *r, const char *wrong);
+/* A known operator; else NULL, after a report unless unknown ones are kept. */
+const glow_op *text_known_op(text_scope *s, const text_node *n);
+/*
+ * The value that `o` names.  False after a report; NULL in *out if it names
+ * what was reported as wrong.
+ */
+bool text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out);
+/* The struct of attributes, or the dictionary of an unknown operator. */
+typedef struct text_attributes {
+    const void *known;
+    glow_attr_list unknown;
+} text_attributes;
+bool text_node_attrs(text_scope *s, const text_node *n, const glow_op *op,
+                     text_attributes *out);
+/* Notes that `n` is now `made`. */
+void text_dress_node(text_scope *s, text_node *n, glow_node *made,
+                     text_attributes attrs);
+bool text_set_pred(text_scope *s, text_node *n);
+
+/* locations.c */
+void text_resolve_locations(text_resolver *r, text_item *i);
+
+#endif
