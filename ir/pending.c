@@ -19,13 +19,3 @@ glow_weights_close(glow_weights *w)
 {
     (void)w;
 }
-
-WEAK const glow_source *
-glow_source_from(glow_context *ctx, const char *name, const char *text,
-                 size_t size)
-{
-    glow_source *s = GLOW_NEW(ctx->arena, glow_source);
-
-    *s = (glow_source){name, text, size, 1};
-    return s;
-}
