@@ -109,9 +109,10 @@ count_windows(const glow_node *n, int axis, glow_window_axis *a, bool ceil)
                            "but the padded Input has %" PRId64,
                            a->span, axis, padded);
     a->out = room / a->stride + 1;
-    if (ceil && room % a->stride != 0 &&
-        a->stride <= a->in + a->start - 1 - (a->out - 1) * a->stride)
+    if (ceil && room % a->stride != 0)
         a->out++;
+    if (ceil && a->out - 1 > (a->in + a->start - 1) / a->stride)
+        a->out--;
     return true;
 }
 

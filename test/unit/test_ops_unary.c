@@ -1,0 +1,172 @@
+/* Operators of one operand. */
+
+#include "ops.h"
+
+#include "glow/ops.h"
+
+static void
+test_arithmetic(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(abs, NULL, IN("float 4: -1.5 0 2 -inf"),
+              OUT("float 4: 1.5 0 2 inf")),
+        GIVES(abs, NULL, IN("int8 3: -128 -5 7"), OUT("int8 3: -128 5 7")),
+        GIVES(abs, NULL, IN("uint64 1: -1"), OUT("uint64 1: -1")),
+        GIVES(neg, NULL, IN("float 3: 1.5 -0.0 -2"), OUT("float 3: -1.5 0 2")),
+        GIVES(neg, NULL, IN("int16 2: -32768 4"), OUT("int16 2: -32768 -4")),
+        GIVES(sqrt, NULL, IN("float 4: 0 4 2.25 -1"),
+              OUT("float 4: 0 2 1.5 nan")),
+        GIVES(floor, NULL, IN("float 3: -1.5 1.5 2"), OUT("float 3: -2 1 2")),
+        GIVES(ceil, NULL, IN("float 3: -1.5 1.5 2"), OUT("float 3: -1 2 2")),
+        GIVES(round, NULL, IN("float 4: 0.5 1.5 2.5 -1.5"),
+              OUT("float 4: 0 2 2 -2")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_functions(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(exp, NULL, IN("float 3: 0 1 -inf"),
+              OUT("float 3: 1 2.718281828 0")),
+        GIVES(log, NULL, IN("float 4: 1 2.718281828 0 -1"),
+              OUT("float 4: 0 1 -inf nan")),
+        GIVES(sin, NULL, IN("float 2: 0 1"), OUT("float 2: 0 0.841470985")),
+        GIVES(cos, NULL, IN("float 2: 0 1"), OUT("float 2: 1 0.540302306")),
+        GIVES(tanh, NULL, IN("float 3: 0 1 inf"),
+              OUT("float 3: 0 0.761594156 1")),
+        GIVES(erf, NULL, IN("float 2: 0 1"), OUT("float 2: 0 0.842700793")),
+        GIVES(sigmoid, NULL, IN("float 4: 0 2 -inf inf"),
+              OUT("float 4: 0.5 0.880797078 0 1")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_relu(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(relu, NULL, IN("float 5: -1 -0.0 0 2 nan"),
+              OUT("float 5: 0 -0.0 0 2 nan")),
+        GIVES(relu, NULL, IN("int8 2: -3 3"), OUT("int8 2: 0 3")),
+        GIVES(relu, NULL, IN("float 0 3:"), OUT("float 0 3:")),
+        GIVES(relu, NULL, IN("float: -2"), OUT("float: 0")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+/* More elements than are taken at a time. */
+static void
+test_long(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(neg, NULL, IN("float 3 500: 1 2 3"),
+              OUT("float 3 500: -1 -2 -3")),
+        GIVES(exp, NULL, IN("float 513: 0"), OUT("float 513: 1")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_logic(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(not, NULL, IN("bool 2: 0 1"), OUT("bool 2: 1 0")),
+        REFUSES(not, NULL, IN("float 1: 0"), OUT("float 1"),
+                "the elements of Input are float, but only bool kinds"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_copy(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(copy, NULL, IN("i8[S:0.5 O:3] 2: -4 5"),
+              OUT("i8[S:0.5 O:3] 2: -4 5")),
+        GIVES(copy, NULL, IN("float 2 2: 1 2 3 4"), OUT("float 2 2: 1 2 3 4")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_convert(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(convertto, NULL, IN("float 6: 1.9 -1.9 300 -300 nan inf"),
+              OUT("int8 6: 1 -1 127 -128 0 127")),
+        GIVES(convertto, NULL, IN("float 3: 0 0.5 nan"), OUT("bool 3: 0 1 1")),
+        GIVES(convertto, NULL, IN("bool 2: 0 1"), OUT("float 2: 0 1")),
+        GIVES(convertto, NULL, IN("int16 3: 300 -1 5"), OUT("int8 3: 44 -1 5")),
+        GIVES(convertto, NULL, IN("index64 1: 9007199254740993"),
+              OUT("index64 1: 9007199254740993")),
+        GIVES(convertto, NULL, IN("uint64 1: -1"),
+              OUT("float64 1: 18446744073709551615")),
+        REFUSES(convertto, NULL, IN("float 1: 1"), OUT("i8[S:0.5 O:0] 1: 2"),
+                "the elements of Result are i8, but only float, integer and "
+                "bool kinds"),
+        REFUSES(convertto, NULL, IN("i8[S:0.5 O:0] 1: 1"), OUT("float 1: 2"),
+                "the elements of Input are i8"),
+        REFUSES(convertto, NULL, IN("float 1: 1"), OUT(NULL),
+                "the type of Result must be stated"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+/* The float next to 2^53 + 2^29 + 1 is above it; a way by double is not. */
+static void
+test_convert_once(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(convertto, NULL, IN("index64 1: 9007199791611905"),
+              OUT("float 1: 9007200328482816")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_refusals(void **state)
+{
+    static const op_case cases[] = {
+        REFUSES(exp, NULL, IN("index64 1: 1"), OUT("index64 1"),
+                "Exp: the elements of Input are index64, but only float kinds "
+                "are taken"),
+        REFUSES(neg, NULL, IN("i8[S:0.5 O:0] 1: 1"), OUT("i8 1"),
+                "Neg: the elements of Input are i8, but only float and "
+                "integer kinds are taken"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_relu),       cmocka_unit_test(test_long),
+        cmocka_unit_test(test_logic),      cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_convert),    cmocka_unit_test(test_convert_once),
+        cmocka_unit_test(test_refusals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
