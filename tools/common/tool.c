@@ -64,7 +64,7 @@ tool_usage(tool *t, const char *hint, const char *fmt, ...)
     }
     fprintf(stderr, "%s: error: %s\n", t->spec->name, text);
     if (hint)
-        fprintf(stderr, "  hint: %s\n", hint);
+        fprintf(stderr, "help: %s\n", hint);
     return TOOL_USAGE;
 }
 
