@@ -14,6 +14,7 @@
  *     E02xx  graphs               E06xx  files and weights
  *     E03xx  programs             E07xx  models (ONNX)
  *     E04xx  passes, pipelines    E08xx  plugins and backends
+ *                                 E09xx  the command line
  *
  * An explanation says the cause, shows a small wrong input, indented by four,
  * and says how to mend it.  The summary is a line, lower case, no full stop.
@@ -331,6 +332,100 @@ static const glow_diag_info table[] = {
      "In the pass, convert the new value back, or return NULL.  To go on\n"
      "without the pass: -disable-pass=NAME.\n"},
 
+    {"E0402", "the text of a pipeline is not well formed",
+     "A pipeline is a list of passes and named pipelines, apart by commas,\n"
+     "with options in <>, fixpoint(...) around what is to be repeated, and\n"
+     "@name(...) around what is for one function alone.\n"
+     "\n"
+     "    glow-opt -passes='fixpoint<max=8>(cse,dce'\n"
+     "\n"
+     "The caret shows where the message's words are missing.\n"},
+
+    {"E0403", "no pass or pipeline has this name",
+     "Names in a pipeline are those that `glow-opt -list-passes` shows, the\n"
+     "passes of plugins among them.\n"
+     "\n"
+     "    glow-opt -passes=dec\n"
+     "\n"
+     "Correct the name, or load the plugin that has it.\n"},
+
+    {"E0404", "no option has this name",
+     "The pass has options, but not this one, or none at all.\n"
+     "\n"
+     "    glow-opt -passes='fixpoint<most=3>(cse)'\n"
+     "\n"
+     "`glow-opt -help=PASS` shows the options of a pass.\n"},
+
+    {"E0405", "a pipeline cannot be typed",
+     "A pass takes graphs, scheduled graphs, programs or placed programs, and\n"
+     "may leave another of these.  What is missing before a pass is added\n"
+     "where there is one way to do so, but nothing leads from programs back to\n"
+     "graphs, and a fixpoint must leave what it found.\n"
+     "\n"
+     "    glow-opt -passes=irgen,dce\n"
+     "\n"
+     "Put the passes in the order graph, schedule, irgen, alloc.\n"},
+
+    {"E0406", "a pipeline names a function that does not exist",
+     "@name(...) restricts passes to one function of the module.\n"
+     "\n"
+     "    glow-opt -passes='@mian(dce)'\n"
+     "\n"
+     "Correct the name.\n"},
+
+    {"E0407", "a pass does not do what it declares",
+     "The pass failed without a report, removed the function that it ran on,\n"
+     "or left another level than the one that it says it makes.  This is a\n"
+     "mistake in the pass, not in the input.\n"
+     "\n"
+     "    const glow_pass p = {.makes = GLOW_PROGRAM, .run = does_nothing};\n"
+     "\n"
+     "Mend the pass, or leave it out: -disable-pass=NAME.\n"},
+
+    {"E0408", "a pass left something that breaks the rules of the IR",
+     "What each pass leaves is verified; the errors before this one say what\n"
+     "is wrong.  This is a mistake in the pass, not in the input.\n"
+     "\n"
+     "    n->out[0]->type = wrong;\n"
+     "\n"
+     "-print-before=NAME shows what the pass got, -rewrite-limit=NAME:N finds\n"
+     "the rewrite at fault.\n"},
+
+    {"E0409", "a pass does not come to rest",
+     "A rewrite is offered its own results again until nothing changes.  This\n"
+     "one went on for far longer than the function is large.  This is a\n"
+     "mistake in the pass, not in the input.\n"
+     "\n"
+     "    return GLOW_BUILD_PLAIN(b, relu, GLOW_IN(n->in[0]));\n"
+     "\n"
+     "Return NULL where there is nothing to gain.\n"},
+
+    {"E0415", "what a pass left does not survive its text form",
+     "-verify-roundtrip-each prints the module, reads it back and prints it\n"
+     "again.  Both texts must be equal.  This is a mistake in the pass, which\n"
+     "built what the text cannot say, or in printer and parser.\n"
+     "\n"
+     "    glow-opt -schedule -verify-roundtrip-each net.gir\n"
+     "\n"
+     "-print-after=NAME shows the text.\n"},
+
+    {"E0416", "the same input gave two outputs",
+     "-verify-determinism does everything a second time, elsewhere in memory,\n"
+     "and compares the bytes.  A pass that goes by addresses, or by anything\n"
+     "else that changes from run to run, is at fault.\n"
+     "\n"
+     "    glow-opt -cse -verify-determinism net.gir\n"
+     "\n"
+     "Leave passes out until the outputs agree: -disable-pass=NAME.\n"},
+
+    {"W0401", "a fixpoint has not settled",
+     "The passes of fixpoint(...) still changed something when the number of\n"
+     "rounds was used up: `max`, or 16.  The message names those that did.\n"
+     "\n"
+     "    glow-opt -passes='fixpoint<max=2>(sink-transpose,fold-transpose)'\n"
+     "\n"
+     "Raise max.  If that does not help, two of the passes undo each other.\n"},
+
     /* E05xx: running. */
 
     {"E0501", "bytes are read that were never written",
@@ -412,6 +507,88 @@ static const glow_diag_info table[] = {
     /* E07xx: models. */
 
     /* E08xx: plugins and backends. */
+
+    {"E0801", "a definition cannot be registered",
+     "An operator, pass or backend lacks something that every one has, or\n"
+     "contradicts itself.\n"
+     "\n"
+     "    const glow_pass p = {.name = \"acme.fuse\", .summary = \"fuse\"};\n"
+     "\n"
+     "Complete the definition as the message says.\n"},
+
+    {"E0802", "a name is registered already",
+     "Two plugins, or a plugin twice, bring the same name.\n"
+     "\n"
+     "    glow-opt -plugin=acme -plugin=acme\n"
+     "\n"
+     "Load one of them.  GLOW_PLUGINS in the environment counts too.\n"},
+
+    {"E0803", "a plugin cannot be found or loaded",
+     "A name with a slash is a path.  Any other is looked for as NAME.so and\n"
+     "libNAME.so in the folders of GLOW_PLUGIN_PATH and in the one that glow\n"
+     "installs plugins to.  The message lists what was tried, or says what the\n"
+     "dynamic linker says.\n"
+     "\n"
+     "    glow-opt -plugin=acem\n"
+     "\n"
+     "Correct the name, or give the path.\n"},
+
+    {"E0804", "a shared object is no plugin",
+     "It has no symbol glow_plugin_query, which is how a plugin says what it\n"
+     "is.\n"
+     "\n"
+     "    glow-opt -plugin=/usr/lib/x86_64-linux-gnu/libm.so.6\n"
+     "\n"
+     "See examples/plugin for a plugin that has it.\n"},
+
+    {"E0805", "a plugin was built for another ABI",
+     "The major version of the ABI is raised when something changes its\n"
+     "layout, the minor one when something is added.  A plugin works with its\n"
+     "own major version, from the least minor one that it names.\n"
+     "\n"
+     "    acme.so was built for glow ABI 1, this is ABI 2\n"
+     "\n"
+     "Build the plugin against the headers of this glow.\n"},
+
+    {"E0806", "a plugin was built with other layouts",
+     "The ABI is the same, but ranks, numbers of operands or sizes of\n"
+     "structures are not: the headers were changed.\n"
+     "\n"
+     "    #define GLOW_MAX_RANK 6\n"
+     "\n"
+     "Build the plugin against the headers of this glow.\n"},
+
+    {"E0807", "a plugin declines",
+     "The plugin was asked and gave a reason why it cannot work here.\n"
+     "\n"
+     "    *reason = \"the accelerator is not plugged in\";\n"
+     "\n"
+     "The reason is the plugin's own: ask its maker.\n"},
+
+    {"E0808", "a plugin uses a name that is not its own",
+     "All operators, passes and backends of a plugin begin with its name and a\n"
+     "dot, so that no two can collide.\n"
+     "\n"
+     "    .name = \"acme\", .passes = {&(const glow_pass){.name = \"dce\"}}\n"
+     "\n"
+     "Call it acme.dce.\n"},
+
+    {"E0809", "more or less than one function is to be compiled",
+     "An object file or bundle has one entry, made from one function.\n"
+     "\n"
+     "    function @a { ... }\n"
+     "    function @b { ... }\n"
+     "\n"
+     "Put the functions into modules of their own.\n"},
+
+    /* E09xx: the command line. */
+
+    {"E0900", "the command line is wrong",
+     "An option does not exist, lacks its value, or contradicts another.\n"
+     "\n"
+     "    glow-opt -print-chagned net.gir\n"
+     "\n"
+     "`-help` shows all options, `-help=NAME` explains one.\n"},
 
     /* The end. */
     {NULL, NULL, NULL},

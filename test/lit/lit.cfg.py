@@ -39,6 +39,7 @@ config.substitutions += [
     ("%{src}", config.source_root),
     ("%{build}", config.build_root),
     ("%{python}", config.python),
+    ("%{exits}", f"{config.python} {config.test_source_root}/exits.py"),
     ("%{cc}", config.cc),
     ("%{cxx}", config.cxx),
     ("%{libglow}", config.libglow),

@@ -222,5 +222,11 @@ tool_read(tool *t)
 {
     const char *path = t->inputs.count > 0 ? t->inputs.items[0] : "-";
 
-    return glow_source_read(t->ctx, path);
+    const glow_source *s = glow_source_read(t->ctx, path);
+
+    if (s && strspn(s->text, " \t\r\n") == s->size) {
+        glow_error(t->ctx, "E0601", "%s is empty", s->name);
+        return NULL;
+    }
+    return s;
 }
