@@ -1,0 +1,88 @@
+/*
+ * fold-reshape: let one reshape do the work of a chain of them.
+ *
+ *     %y = Reshape(%x)
+ *     %z = Reshape(%y) {Dims: d}            =>  %z = Reshape(%x) {Dims: d}
+ *
+ *     %y = Splat() {Value: v}
+ *     %z = Reshape(%y) {Dims: d}            =>  %z = Splat() {Value: v}
+ *
+ *     %z = Transpose(%x), which only moves
+ *          axes of size 1                   =>  %z = Reshape(%x)
+ *
+ * A reshape keeps the elements in row-major order, so that only the last shape
+ * of a chain counts.  That order is also kept by a transpose that leaves the
+ * axes of other sizes than 1 in their order.  A reshape to the shape that its
+ * operand has is dropped.  Afterwards no reshape reads from a reshape or a
+ * splat, and every transpose moves something.
+ *
+ * Such transposes are left behind global pooling, where an importer goes from
+ * [N, 1, 1, C] back to [N, C, 1, 1].  As transposes they can still cancel
+ * against others, so sink-transpose and fold-transpose come first.
+ */
+
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* True if a tensor of `shape` looks the same in memory after `perm`. */
+static bool
+keeps_order(glow_dims perm, glow_dims shape)
+{
+    int64_t last = -1;
+
+    for (int i = 0; i < perm.rank; i++) {
+        int64_t axis = perm.at[i];
+
+        if (shape.at[axis] == 1)
+            continue;
+        if (axis < last)
+            return false;
+        last = axis;
+    }
+    return true;
+}
+
+/* True if `n` keeps the elements of its operand in row-major order. */
+static bool
+is_reshape(const glow_node *n)
+{
+    const glow_transpose *t = GLOW_AS(transpose, n);
+
+    if (t)
+        return keeps_order(t->shuffle, n->in[0]->type->shape);
+    return glow_is(n, &glow_op_reshape);
+}
+
+static glow_value *
+fold(glow_builder *b, glow_node *n)
+{
+    if (!is_reshape(n))
+        return NULL;
+
+    glow_value *x = n->in[0];
+    const glow_splat *splat = GLOW_AS(splat, x->def);
+
+    if (x->type == n->out[0]->type)
+        return x;
+    if (splat)
+        return glow_build(b, &glow_op_splat, n->out[0]->type, NULL, 0, splat);
+    if (is_reshape(x->def))
+        x = x->def->in[0];
+    else if (glow_is(n, &glow_op_reshape))
+        return NULL;
+    return GLOW_BUILD(b, reshape, GLOW_IN(x), .dims = n->out[0]->type->shape);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, fold);
+}
+
+const glow_pass glow_pass_fold_reshape = {
+    .name = "fold-reshape",
+    .summary = "merge chains of reshapes and drop those that change nothing",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+};

@@ -1,0 +1,385 @@
+/*
+ * sink-transpose: do a transpose after an operator instead of before it.
+ *
+ *     %a = Transpose(%x) {Shuffle: p}       %b = Add(%x, %y)
+ *     %c = Transpose(%y) {Shuffle: p}   =>  %z = Transpose(%b) {Shuffle: p}
+ *     %z = Add(%a, %c)
+ *
+ * Axis i of %a is axis p[i] of %x.  An operator that treats all axes alike does
+ * not see the difference; of one that names axes in its attributes, axis i
+ * becomes axis p[i] (the table below says how, for each).  All operands of the
+ * shape of the result have to be had in the old order of axes: those are
+ *
+ *     the operand of a transpose by p itself
+ *     a Splat, or a constant that is one value: the same of another shape
+ *     any other constant: transposed back, for fold-constants to compute
+ *     a Broadcast of what can be had so, or of one axis
+ *     what has only one axis that is not 1, and the like: a Reshape
+ *
+ * and at least one is the first of these, and not of a constant.  A reduction leaves its axes out, and
+ * the transpose with them if the others stay in order; it goes only where the
+ * reduced axes stay in order as well, so that sums are formed in the same order
+ * and nothing is rounded differently.
+ *
+ * Importers wrap convolution and pooling, which want channels last, into pairs of
+ * transposes.  Sunk through what stands between two of them, they meet, and
+ * fold-transpose cancels them.  Afterwards a transpose feeds only operators that
+ * want it, or the end of the graph.  One that has several users is sunk through
+ * each by itself, which can leave more of them than before where they meet no
+ * other.
+ */
+
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* The old type of what has type `t` after a transpose by `perm`. */
+static const glow_type *
+before(glow_builder *b, const glow_type *t, glow_dims perm)
+{
+    glow_type old = *t;
+
+    for (int i = 0; i < perm.rank; i++)
+        old.shape.at[perm.at[i]] = t->shape.at[i];
+    return glow_type_get(glow_builder_context(b), old);
+}
+
+static glow_dims
+inverse(glow_dims perm)
+{
+    glow_dims p = {.rank = perm.rank};
+
+    for (int i = 0; i < perm.rank; i++)
+        p.at[perm.at[i]] = i;
+    return p;
+}
+
+/* A list of one entry for each axis, in the old order. */
+static glow_dims
+permuted(glow_dims list, glow_dims perm)
+{
+    glow_dims old = list;
+
+    for (int i = 0; i < list.rank; i++)
+        old.at[perm.at[i]] = list.at[i];
+    return old;
+}
+
+/*
+ * How the attributes of an operator change; `to` is a copy that is the pass's
+ * own.
+ */
+typedef void (*move_fn)(void *to, glow_dims perm, glow_arena *a);
+
+static void
+move_batchnormalization(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_batchnormalization *n = to;
+
+    (void)a;
+    n->channel_idx = (int)perm.at[n->channel_idx];
+}
+
+static void
+move_concat(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_concat *c = to;
+
+    (void)a;
+    c->dim = (int)perm.at[c->dim];
+}
+
+static void
+move_pad(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_pad *p = to;
+    int64_t *pads = GLOW_NEW_ARRAY(a, int64_t, p->pads.count);
+
+    for (int i = 0; i < perm.rank; i++) {
+        pads[perm.at[i]] = p->pads.at[i];
+        pads[perm.rank + perm.at[i]] = p->pads.at[perm.rank + i];
+    }
+    p->pads.at = pads;
+}
+
+static void
+move_resize(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_resize *r = to;
+    float *scale = GLOW_NEW_ARRAY(a, float, r->scale.count);
+
+    for (int i = 0; i < perm.rank; i++)
+        scale[perm.at[i]] = r->scale.at[i];
+    r->scale.at = scale;
+}
+
+static void
+move_slice(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_slice *s = to;
+
+    (void)a;
+    s->start = permuted(s->start, perm);
+    s->steps = permuted(s->steps, perm);
+}
+
+static void
+move_softmax(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_softmax *s = to;
+
+    (void)a;
+    s->axis = (int)perm.at[s->axis];
+}
+
+static void
+move_tile(void *to, glow_dims perm, glow_arena *a)
+{
+    glow_tile *t = to;
+
+    (void)a;
+    t->axis = (int)perm.at[t->axis];
+}
+
+static const struct rule {
+    const glow_op *op;
+    move_fn move;
+    bool all; /* operands have the axes of the result; else only the first */
+} rules[] = {
+    {&glow_op_batchnormalization, move_batchnormalization, false},
+    {&glow_op_concat, move_concat, true},
+    {&glow_op_logsoftmax, move_softmax, false},
+    {&glow_op_pad, move_pad, false},
+    {&glow_op_resizenearest, move_resize, false},
+    {&glow_op_slice, move_slice, false},
+    {&glow_op_softmax, move_softmax, false},
+    {&glow_op_tile, move_tile, false},
+};
+
+static const struct rule elementwise = {NULL, NULL, true};
+
+static const struct rule *
+rule_for(const glow_node *n)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].op == n->op)
+            return &rules[i];
+    return n->op->traits & GLOW_ELEMENTWISE ? &elementwise : NULL;
+}
+
+/* Operands in the old order of axes. */
+
+static bool
+is_same_perm(const glow_node *n, glow_dims perm)
+{
+    const glow_transpose *t = GLOW_AS(transpose, n);
+
+    return t && glow_dims_equal(t->shuffle, perm);
+}
+
+/* True if only axes of size 1 change places. */
+static bool
+is_free(glow_dims shape, glow_dims perm)
+{
+    int64_t last = -1;
+
+    for (int i = 0; i < perm.rank; i++) {
+        if (shape.at[i] == 1)
+            continue;
+        if (perm.at[i] < last)
+            return false;
+        last = perm.at[i];
+    }
+    return true;
+}
+
+/* True if old_operand has `v` without one more transpose at run time. */
+static bool
+is_at_hand(const glow_value *v, glow_dims perm)
+{
+    const glow_node *n = v->def;
+
+    if (glow_is(n, &glow_op_broadcast)) {
+        const glow_value *x = n->in[0];
+
+        return x->type->shape.rank <= 1 ||
+               (x->type->shape.rank == perm.rank && is_at_hand(x, perm));
+    }
+    return is_same_perm(n, perm) || glow_is(n, &glow_op_splat) ||
+           (glow_is_constant(v) && v->storage->payload != GLOW_ELIDED) ||
+           is_free(v->type->shape, perm);
+}
+
+static glow_value *old_operand(glow_builder *b, glow_value *v, glow_dims perm);
+
+static glow_value *
+old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
+{
+    const glow_broadcast *c = n->attrs;
+    glow_value *x = n->in[0];
+    int axis = c->axis;
+
+    if (x->type->shape.rank == perm.rank)
+        x = old_operand(b, x, perm);
+    else if (x->type->shape.rank == 1)
+        axis = (int)perm.at[axis];
+    return GLOW_BUILD(b, broadcast, GLOW_IN(x), .axis = axis,
+                      .target_dim = permuted(c->target_dim, perm));
+}
+
+/* What a transpose by `perm` makes `v` of, for those that are at hand. */
+static glow_value *
+old_operand(glow_builder *b, glow_value *v, glow_dims perm)
+{
+    const glow_type *type = before(b, v->type, perm);
+
+    if (is_same_perm(v->def, perm))
+        return v->def->in[0];
+    if (glow_is(v->def, &glow_op_broadcast))
+        return old_broadcast(b, v->def, perm);
+    if (glow_is(v->def, &glow_op_splat))
+        return glow_build(b, &glow_op_splat, type, NULL, 0, v->def->attrs);
+    if (is_free(v->type->shape, perm))
+        return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = type->shape);
+    if (v->storage->payload == GLOW_SPLAT && glow_is_float(type->elem))
+        return glow_build_splat(b, "splat", type, v->storage->splat);
+    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = inverse(perm));
+}
+
+/* The permutation that all operands come from, or rank 0. */
+static glow_dims
+common_perm(const glow_node *n, int count)
+{
+    glow_dims perm = {0};
+
+    for (int i = 0; i < count && perm.rank == 0; i++) {
+        const glow_transpose *t =
+            n->in[i] ? GLOW_AS(transpose, n->in[i]->def) : NULL;
+
+        if (t && !glow_is_constant(n->in[i]->def->in[0]))
+            perm = t->shuffle;
+    }
+    for (int i = 0; i < count && perm.rank > 0; i++)
+        if (!n->in[i] || !is_at_hand(n->in[i], perm))
+            perm.rank = 0;
+    return perm;
+}
+
+/* The node itself. */
+
+static glow_value *
+sink(glow_builder *b, glow_node *n, const struct rule *rule)
+{
+    glow_arena *a = glow_builder_scratch(b);
+    int count = rule->all ? n->n_in : 1;
+    glow_dims perm = common_perm(n, count);
+    glow_value **in = GLOW_NEW_ARRAY(a, glow_value *, n->n_in);
+    void *attrs = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);
+    const glow_type *type = NULL;
+
+    if (perm.rank == 0)
+        return NULL;
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = i < count ? old_operand(b, n->in[i], perm) : n->in[i];
+    if (rule->move)
+        rule->move(attrs, perm, a);
+    if (n->op->traits & GLOW_STATED)
+        type = before(b, n->out[0]->type, perm);
+
+    glow_value *y = glow_build(b, n->op, type, in, n->n_in, attrs);
+
+    return GLOW_BUILD(b, transpose, GLOW_IN(y), .shuffle = perm);
+}
+
+/* Reductions. */
+
+static bool
+is_reduction(const glow_node *n)
+{
+    static const glow_op *const reductions[] = {
+        &glow_op_batchedreduceadd,  &glow_op_batchedreducemax,
+        &glow_op_batchedreducemean, &glow_op_batchedreducemin,
+        &glow_op_batchedreduceprod,
+    };
+
+    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
+        if (reductions[i] == n->op)
+            return true;
+    return false;
+}
+
+/* The axes of `list` in the old order; false if they change places. */
+static bool
+old_axes(glow_dims list, glow_dims perm, glow_dims *out)
+{
+    out->rank = list.rank;
+    for (int i = 0; i < list.rank; i++) {
+        out->at[i] = perm.at[list.at[i]];
+        if (i > 0 && out->at[i] < out->at[i - 1])
+            return false;
+    }
+    return true;
+}
+
+/* What is left of `perm` when the axes of `gone` are. */
+static glow_dims
+left_over(glow_dims perm, glow_dims gone)
+{
+    glow_dims kept = {0};
+    glow_dims left = {0};
+    bool is_gone[GLOW_MAX_RANK] = {false};
+
+    for (int i = 0; i < gone.rank; i++)
+        is_gone[gone.at[i]] = true;
+    for (int i = 0; i < perm.rank; i++)
+        if (!is_gone[i])
+            kept.at[kept.rank++] = perm.at[i];
+    for (int i = 0; i < kept.rank; i++) {
+        left.at[left.rank++] = 0;
+        for (int j = 0; j < kept.rank; j++)
+            left.at[i] += kept.at[j] < kept.at[i];
+    }
+    return left;
+}
+
+static glow_value *
+sink_reduction(glow_builder *b, glow_node *n)
+{
+    const glow_transpose *t = GLOW_AS(transpose, n->in[0]->def);
+    const glow_reduce *r = n->attrs;
+    glow_reduce old;
+
+    if (!t || !old_axes(r->axes, t->shuffle, &old.axes))
+        return NULL;
+
+    glow_value *y =
+        glow_build(b, n->op, NULL, GLOW_IN(n->in[0]->def->in[0]), &old);
+
+    return GLOW_BUILD(b, transpose, GLOW_IN(y),
+                      .shuffle = left_over(t->shuffle, r->axes));
+}
+
+static glow_value *
+visit(glow_builder *b, glow_node *n)
+{
+    const struct rule *rule = rule_for(n);
+
+    if (n->n_out != 1 || n->n_in == 0 || n->pred)
+        return NULL;
+    if (is_reduction(n))
+        return sink_reduction(b, n);
+    return rule ? sink(b, n, rule) : NULL;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, visit);
+}
+
+const glow_pass glow_pass_sink_transpose = {
+    .name = "sink-transpose",
+    .summary = "do transposes after the operators that they stand before",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+};
