@@ -1,6 +1,7 @@
 /* Deep copies of modules. */
 
 #include "glow/graph.h"
+#include "ir/weights.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ clone_weights(glow_module *m, const glow_weights *from)
             w->given = glow_arena_strdup(m->arena, from->given);
         if (from->sha256)
             w->sha256 = glow_arena_strdup(m->arena, from->sha256);
-        w->reader = NULL;
+        glow_weights_share(w, from);
         w->next = NULL;
         *link = w;
         link = &w->next;

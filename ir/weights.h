@@ -12,5 +12,42 @@
 bool glow_weights_load(glow_storage *s);
 /* Closes what loading opened. */
 void glow_weights_close(glow_weights *w);
+/* Lets `to`, a copy of `from`, share what is open. */
+void glow_weights_share(glow_weights *to, const glow_weights *from);
+
+/* For the formats. */
+
+/* A tensor in a file. */
+typedef struct glow_weights_entry {
+    const char *key;
+    const char *dtype; /* as safetensors calls it: "F32" */
+    glow_dims shape;
+    size_t begin, end; /* bytes of the file */
+} glow_weights_entry;
+
+typedef struct glow_weights_reader {
+    int refs;
+    bool bad; /* reported; every use fails quietly */
+    glow_arena *arena;
+    glow_data *file;
+    glow_map *entries; /* by key */
+    const char **keys; /* of all, for suggestions */
+    size_t count, cap;
+    const char *wrong; /* set by a format: what is wrong with the file */
+} glow_weights_reader;
+
+/* Adds an entry; false if the key is taken, with r->wrong set. */
+bool glow_weights_add(glow_weights_reader *r, glow_weights_entry e);
+/* Sets r->wrong; returns false. */
+bool glow_weights_refuse(glow_weights_reader *r, const char *fmt, ...)
+    GLOW_PRINTF(2, 3);
+
+/* Fill `entries`, or set `wrong` and return false. */
+bool glow_safetensors_index(glow_weights_reader *r);
+bool glow_npz_index(glow_weights_reader *r);
+
+/* The dtype of an element kind, and the bytes of a dtype (0: unknown). */
+const char *glow_safetensors_dtype(glow_kind kind);
+int glow_safetensors_bytes(const char *dtype);
 
 #endif

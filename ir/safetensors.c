@@ -1,0 +1,344 @@
+/*
+ * safetensors: eight bytes of length, a header in JSON, the bytes of all
+ * tensors in a row.  https://huggingface.co/docs/safetensors
+ *
+ * The header must account for every byte: no holes, no overlaps, nothing at
+ * the end, so that one file has one meaning.
+ */
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "glow/file.h"
+#include "glow/text.h"
+#include "ir/base/utf8.h"
+#include "ir/weights.h"
+
+#define MOST_HEADER ((uint64_t)100000000) /* the format's own limit */
+enum { ALIGN = 64 };                      /* where the tensors begin */
+
+static const struct {
+    const char *name;
+    int bytes;
+} dtypes[] = {
+    {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2},    {"I64", 8},
+    {"I32", 4}, {"I16", 2}, {"I8", 1},  {"U64", 8},     {"U32", 4},
+    {"U16", 2}, {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
+    {"C64", 8},
+};
+
+static const char *const dtype_of[GLOW_KIND_COUNT] = {
+    [GLOW_NO_KIND] = "",
+    [GLOW_FLOAT] = "F32",
+    [GLOW_FLOAT16] = "F16",
+    [GLOW_BFLOAT16] = "BF16",
+    [GLOW_FLOAT64] = "F64",
+    [GLOW_INT8Q] = "I8",
+    [GLOW_UINT8Q] = "U8",
+    [GLOW_INT16Q] = "I16",
+    [GLOW_INT32Q] = "I32",
+    [GLOW_INT64Q] = "I64",
+    [GLOW_UINDEX8] = "U8",
+    [GLOW_INDEX32] = "I32",
+    [GLOW_INDEX64] = "I64",
+    [GLOW_INT8] = "I8",
+    [GLOW_INT16] = "I16",
+    [GLOW_UINT16] = "U16",
+    [GLOW_UINT32] = "U32",
+    [GLOW_UINT64] = "U64",
+    [GLOW_BOOL] = "BOOL",
+    [GLOW_UINT8FUSED] = "U8",
+    [GLOW_UINT8FUSEDFP16] = "U8",
+    [GLOW_UINT4FUSED] = "U8",
+    [GLOW_UINT4FUSEDFP16] = "U8",
+};
+
+const char *
+glow_safetensors_dtype(glow_kind kind)
+{
+    return dtype_of[kind];
+}
+
+int
+glow_safetensors_bytes(const char *dtype)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (strcmp(dtypes[i].name, dtype) == 0)
+            return dtypes[i].bytes;
+    return 0;
+}
+
+/* Reading. */
+
+/* An array of integers >= 0; false if it is none, or has more than `most`. */
+static bool
+read_sizes(const json_t *j, int64_t out[], size_t most, size_t *count)
+{
+    *count = json_array_size(j);
+    if (!json_is_array(j) || *count > most)
+        return false;
+    for (size_t i = 0; i < *count; i++) {
+        const json_t *n = json_array_get(j, i);
+
+        if (!json_is_integer(n) || json_integer_value(n) < 0)
+            return false;
+        out[i] = json_integer_value(n);
+    }
+    return true;
+}
+
+static bool
+add_tensor(glow_weights_reader *r, const char *key, const json_t *j,
+           size_t start)
+{
+    const char *dtype = json_string_value(json_object_get(j, "dtype"));
+    int bytes = dtype ? glow_safetensors_bytes(dtype) : 0;
+    glow_dims shape = {.rank = 0};
+    int64_t at[2], count, size;
+    size_t rank, ends, whole = glow_data_size(r->file) - start;
+
+    if (!json_is_object(j) || json_object_size(j) != 3 || bytes == 0)
+        return glow_weights_refuse(r, "tensor `%s` has no known dtype", key);
+    if (!read_sizes(json_object_get(j, "shape"), shape.at, GLOW_MAX_RANK,
+                    &rank))
+        return glow_weights_refuse(
+            r, "the shape of `%s` is no list of at most %d sizes", key,
+            GLOW_MAX_RANK);
+    if (!read_sizes(json_object_get(j, "data_offsets"), at, 2, &ends) ||
+        ends != 2 || at[0] > at[1] || (uint64_t)at[1] > whole)
+        return glow_weights_refuse(
+            r, "the offsets of `%s` are not within the %zu bytes of data", key,
+            whole);
+    shape.rank = (int)rank;
+    if (!glow_dims_checked_count(shape, &count) ||
+        glow_mul_overflow(count, bytes, &size) || size != at[1] - at[0])
+        return glow_weights_refuse(
+            r, "`%s` has %" PRId64 " bytes, which is not what %s and its shape "
+            "take",
+            key, at[1] - at[0], dtype);
+    return glow_weights_add(
+        r, (glow_weights_entry){glow_arena_strdup(r->arena, key),
+                                glow_arena_strdup(r->arena, dtype), shape,
+                                start + (size_t)at[0], start + (size_t)at[1]});
+}
+
+static int
+by_begin(const void *a, const void *b)
+{
+    const glow_weights_entry *const *x = a, *const *y = b;
+
+    if ((*x)->begin != (*y)->begin)
+        return (*x)->begin < (*y)->begin ? -1 : 1;
+    return (*x)->end < (*y)->end ? -1 : (*x)->end > (*y)->end;
+}
+
+/* Every byte belongs to one tensor. */
+static bool
+check_cover(glow_weights_reader *r, size_t start)
+{
+    const glow_weights_entry **sorted =
+        GLOW_NEW_ARRAY(r->arena, const glow_weights_entry *, r->count + 1);
+    size_t at = start;
+
+    for (size_t i = 0; i < r->count; i++)
+        sorted[i] = glow_map_get(r->entries, r->keys[i]);
+    if (r->count)
+        qsort(sorted, r->count, sizeof *sorted, by_begin);
+    for (size_t i = 0; i < r->count; i++) {
+        if (sorted[i]->begin != at)
+            return glow_weights_refuse(
+                r, "`%s` begins at byte %zu of the data, but %zu was reached",
+                sorted[i]->key, sorted[i]->begin - start, at - start);
+        at = sorted[i]->end;
+    }
+    if (at != glow_data_size(r->file))
+        return glow_weights_refuse(r, "%zu bytes at its end belong to no "
+                                      "tensor",
+                                   glow_data_size(r->file) - at);
+    return true;
+}
+
+bool
+glow_safetensors_index(glow_weights_reader *r)
+{
+    const unsigned char *p = glow_data_bytes(r->file);
+    size_t size = glow_data_size(r->file);
+    uint64_t header = 0;
+    const char *key;
+    json_t *j, *value;
+    json_error_t error;
+    bool ok = true;
+
+    if (size < 8)
+        return glow_weights_refuse(r, "it has %zu bytes, not even 8", size);
+    for (int i = 7; i >= 0; i--)
+        header = header << 8 | p[i];
+    if (header > MOST_HEADER || header > size - 8)
+        return glow_weights_refuse(
+            r, "its header would have %" PRIu64 " bytes, but %zu are there",
+            header, size - 8);
+    if (header == 0 || p[8] != '{')
+        return glow_weights_refuse(r, "its header does not begin with `{`");
+    j = json_loadb((const char *)p + 8, (size_t)header, JSON_REJECT_DUPLICATES,
+                   &error);
+    if (!j)
+        return glow_weights_refuse(r, "its header: %s at byte %d", error.text,
+                                   error.position);
+    json_object_foreach(j, key, value)
+        if (ok && strcmp(key, "__metadata__") != 0)
+            ok = add_tensor(r, key, value, 8 + (size_t)header);
+    json_decref(j);
+    return ok && check_cover(r, 8 + (size_t)header);
+}
+
+/* Writing. */
+
+static bool
+is_plain(const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0, length; i < n; i += length) {
+        length = glow_utf8_length(name + i, n - i);
+        if (length == 0 || (unsigned char)name[i] < 0x20 || name[i] == '"' ||
+            name[i] == '\\' || name[i] == 0x7f)
+            return false;
+    }
+    return n > 0 && strcmp(name, "__metadata__") != 0;
+}
+
+/* Larger elements first, so that all are aligned; then by name. */
+static int
+by_alignment(const void *a, const void *b)
+{
+    const glow_storage *const *x = a, *const *y = b;
+    int m = glow_kind_get((*x)->value.type->elem)->bytes;
+    int n = glow_kind_get((*y)->value.type->elem)->bytes;
+
+    return m != n ? n - m : strcmp((*x)->name, (*y)->name);
+}
+
+static glow_storage **
+choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
+{
+    glow_storage **chosen = NULL;
+    size_t cap = 0;
+
+    *count = 0;
+    GLOW_FOR_EACH_STORAGE(s, m) {
+        if (s->payload != GLOW_DATA || s->value.type->strides.rank > 0 ||
+            glow_type_bytes(s->value.type) <= least)
+            continue;
+        chosen = glow_arena_grow(a, chosen, *count, &cap, sizeof *chosen);
+        chosen[(*count)++] = s;
+    }
+    if (*count)
+        qsort(chosen, *count, sizeof *chosen, by_alignment);
+    return chosen;
+}
+
+/* Names that JSON cannot hold as they are become numbers. */
+static const char *
+key_of(glow_arena *a, const glow_storage *s, size_t number)
+{
+    return is_plain(s->name) ? s->name : glow_arena_printf(a, "#%zu", number);
+}
+
+static void
+put_header(glow_buf *b, glow_storage *const *chosen, const char *const *keys,
+           size_t count)
+{
+    int64_t at = 0;
+
+    glow_buf_putc(b, '{');
+    for (size_t i = 0; i < count; i++) {
+        const glow_type *t = chosen[i]->value.type;
+        int64_t end = at + glow_type_bytes(t);
+
+        glow_buf_printf(b, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[",
+                        i ? "," : "", keys[i], dtype_of[t->elem]);
+        for (int d = 0; d < t->shape.rank; d++)
+            glow_buf_printf(b, "%s%" PRId64, d ? "," : "", t->shape.at[d]);
+        glow_buf_printf(b, "],\"data_offsets\":[%" PRId64 ",%" PRId64 "]}", at,
+                        end);
+        at = end;
+    }
+    glow_buf_putc(b, '}');
+    while ((b->len + 8) % ALIGN != 0)
+        glow_buf_putc(b, ' ');
+}
+
+static bool
+write_file(glow_context *ctx, const char *path, glow_storage *const *chosen,
+           const char *const *keys, size_t count, glow_arena *a)
+{
+    glow_buf header = {.arena = a};
+    glow_output *o = glow_output_begin(ctx, path);
+    unsigned char length[8];
+
+    if (!o)
+        return false;
+    put_header(&header, chosen, keys, count);
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)((uint64_t)header.len >> (8 * i));
+    glow_output_write(o, length, sizeof length);
+    glow_output_write(o, header.text, header.len);
+    for (size_t i = 0; i < count; i++)
+        glow_output_write(o, chosen[i]->tensor.data,
+                          (size_t)glow_type_bytes(chosen[i]->value.type));
+    return glow_output_commit(o);
+}
+
+static glow_weights *
+add_weights(glow_module *m, const char *alias, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    glow_weights **end = &m->weights;
+    glow_weights *w = GLOW_NEW(m->arena, glow_weights);
+
+    while (*end)
+        end = &(*end)->next;
+    *end = w;
+    w->alias = glow_arena_strdup(m->arena, alias);
+    w->format = "safetensors";
+    w->path = glow_arena_strdup(m->arena, slash ? slash + 1 : path);
+    w->base = !slash         ? "."
+              : slash == path ? "/"
+                              : glow_arena_strndup(m->arena, path,
+                                                   (size_t)(slash - path));
+    return w;
+}
+
+bool
+glow_externalize(glow_module *m, const char *alias, const char *path,
+                 int64_t least)
+{
+    glow_arena *a = glow_arena_new();
+    size_t count;
+    glow_storage **chosen = choose(a, m, least, &count);
+    const char **keys = GLOW_NEW_ARRAY(a, const char *, count + 1);
+    glow_weights *w;
+    bool ok = true;
+
+    for (w = m->weights; w && strcmp(w->alias, alias) != 0;)
+        w = w->next;
+    if (w)
+        ok = glow_error(m->ctx, "E0109", "the weights alias `%s` is taken",
+                        alias);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = key_of(a, chosen[i], i);
+    if (ok && count > 0)
+        ok = write_file(m->ctx, path, chosen, keys, count, a);
+    if (ok && count > 0) {
+        w = add_weights(m, alias, path);
+        for (size_t i = 0; i < count; i++) {
+            chosen[i]->payload = GLOW_EXTERNAL;
+            chosen[i]->file = w;
+            chosen[i]->key = glow_arena_strdup(m->arena, keys[i]);
+        }
+    }
+    glow_arena_free(a);
+    return ok;
+}
