@@ -117,11 +117,11 @@ main(int argc, char **argv)
         float probability[CLASSES];
         int64_t label;
 
-        memcpy(io + DIGITS_OFFSET_image, images.data + i * image_bytes,
+        memcpy(io + DIGITS_IMAGE_OFFSET, images.data + i * image_bytes,
                image_bytes);
         if (digits(weights.data, io, scratch) != 0)
             fail("digits", "the network did not run");
-        memcpy(probability, io + DIGITS_OFFSET_probability, sizeof probability);
+        memcpy(probability, io + DIGITS_PROBABILITY_OFFSET, sizeof probability);
         memcpy(&label, labels.data + i * sizeof label, sizeof label);
         right += most_probable(probability) == label;
     }
