@@ -1,8 +1,11 @@
 /* The work: read, run the passes, write. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/glow-opt/opt.h"
+#include "tools/glow-opt/split_input.h"
+#include "tools/glow-opt/verify_diagnostics.h"
 
 #define MEMO_BYTES ((size_t)1 << 30) /* of -verify-semantics */
 #define SEED 1
@@ -191,7 +194,49 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
     return ok;
 }
 
-/* The whole. */
+/* The whole: one module, or several in one file. */
+
+/* True if what is reported of `source` is what its comments expect. */
+static bool
+run_expecting(opt *o, const glow_source *source)
+{
+    expectations *x = expectations_read(o->tool.arena, source);
+    glow_buf out = {0};
+    glow_buf wrong = {0};
+
+    glow_context_set_sink(o->tool.ctx, expectations_sink, x);
+    run_module(o, source, &out);
+    glow_context_set_sink(o->tool.ctx, tool_show, &o->tool);
+
+    bool ok = expectations_check(x, &wrong);
+
+    if (wrong.text)
+        fwrite(wrong.text, 1, wrong.len, stderr);
+    glow_buf_free(&wrong);
+    glow_buf_free(&out);
+    return ok;
+}
+
+/* Every part is run, whatever became of those before it. */
+static bool
+run_parts(opt *o, const glow_source *source, glow_buf *out)
+{
+    const glow_source *const *parts = &source;
+    size_t count = 1;
+    bool ok = true;
+
+    if (o->values.split_input_file)
+        parts = split_input(o->tool.arena, source, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            glow_buf_puts(out, SPLIT_LINE "\n");
+        if (o->values.verify_diagnostics)
+            ok &= run_expecting(o, parts[i]);
+        else
+            ok &= run_module(o, parts[i], out);
+    }
+    return ok;
+}
 
 static bool
 work(opt *o)
@@ -204,9 +249,9 @@ work(opt *o)
         return false;
     crash_install(o);
 
-    bool ok = run_module(o, source, &out);
+    bool ok = run_parts(o, source, &out);
 
-    if (ok && !opt_emits(&o->values))
+    if (ok && !opt_emits(&o->values) && !o->values.verify_diagnostics)
         ok = glow_file_write(o->tool.ctx, output, out.text, out.len);
     glow_buf_free(&out);
     return ok;
@@ -222,10 +267,10 @@ opt_run(opt *o)
     ok = work(o);
     print_time(o);
     print_stats(o);
-    if (o->semantics)
-        o->differs |= glow_semantics_failed(o->semantics);
+    if (o->semantics && glow_semantics_failed(o->semantics))
+        o->differs = true;
     glow_semantics_free(o->semantics);
-    if (o->differs)
+    if (o->differs && !o->values.verify_diagnostics)
         return TOOL_DIFFERS;
     return ok ? TOOL_DONE : TOOL_FAILED;
 }
