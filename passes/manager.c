@@ -148,6 +148,18 @@ glow_run_may_rewrite(glow_pass_run *run)
     return true;
 }
 
+glow_result
+glow_run_part(glow_pass_run *run, const glow_pass *p, glow_func *f,
+              glow_wanted_fn wanted)
+{
+    glow_pass_run part = *run;
+
+    part.pass = p;
+    part.options = p->defaults;
+    part.wanted = wanted;
+    return p->run(&part, f);
+}
+
 /* Running. */
 
 static double

@@ -238,6 +238,8 @@ glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
         if (n->mark == ERASED)
             continue;
         n->mark = IDLE;
+        if (run->wanted && !run->wanted(run, n))
+            continue;
         if (!visit(&d, n))
             return GLOW_FAILED;
     }

@@ -11,6 +11,7 @@ struct glow_pass_run {
     const void *options;
     glow_arena *scratch;
     const glow_pipeline_options *pipeline;
+    glow_wanted_fn wanted; /* which nodes are rewritten; NULL: all */
     int64_t *left; /* rewrites that may still be done; NULL: any number */
 };
 

@@ -79,6 +79,15 @@ GLOW_API bool glow_run_may_rewrite(glow_pass_run *run);
 struct glow_backend;
 GLOW_API const struct glow_backend *glow_run_backend(const glow_pass_run *run);
 
+/*
+ * Does what another pass does, as a part of `run`: with its default options, its
+ * name in locations and counters, and `run`'s limits.  Its glow_rewrite offers
+ * it only nodes for which `wanted` holds (NULL: all).
+ */
+typedef bool (*glow_wanted_fn)(const glow_pass_run *run, const glow_node *n);
+GLOW_API glow_result glow_run_part(glow_pass_run *run, const glow_pass *p,
+                                   glow_func *f, glow_wanted_fn wanted);
+
 /* The rewrite driver. */
 
 /*

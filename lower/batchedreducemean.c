@@ -1,0 +1,58 @@
+/*
+ * lower-batchedreducemean: the sum, divided by how many there are.
+ *
+ *     %y = BatchedReduceMean(%x) {Axes: a}
+ *         =>
+ *     %s = BatchedReduceAdd(%x) {Axes: a}
+ *     %y = %s / count
+ *
+ * The sum of 16-bit floats soon leaves their range, so it is made in float:
+ * between a ConvertTo before and one behind.
+ */
+
+#include "lower/common.h"
+
+static glow_value *
+convert(glow_builder *b, glow_value *v, glow_kind kind)
+{
+    const glow_type *type =
+        v ? glow_type_get(glow_builder_context(b),
+                          glow_type_of(kind, v->type->shape))
+          : NULL;
+
+    return GLOW_BUILD_STATED_PLAIN(b, convertto, type, GLOW_IN(v));
+}
+
+static glow_value *
+lower(glow_builder *b, glow_node *n)
+{
+    const glow_batchedreducemean *r = n->attrs;
+    glow_value *x = n->in[0];
+    glow_kind kind = x->type->elem;
+    bool is_short = kind == GLOW_FLOAT16 || kind == GLOW_BFLOAT16;
+    double count = 1;
+
+    for (int i = 0; i < r->axes.rank; i++)
+        count *= (double)x->type->shape.at[r->axes.at[i]];
+    if (is_short)
+        x = convert(b, x, GLOW_FLOAT);
+    x = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(x), .axes = r->axes);
+    if (x)
+        x = glow_lower_div(b, x, glow_lower_splat(b, x->type, count));
+    return is_short ? convert(b, x, kind) : x;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_batchedreducemean, lower);
+}
+
+const glow_pass glow_pass_lower_batchedreducemean = {
+    .name = "lower-batchedreducemean",
+    .summary = "express BatchedReduceMean by BatchedReduceAdd and Div",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .lowers = &glow_op_batchedreducemean,
+    .run = run,
+};

@@ -1,0 +1,26 @@
+/* What the rules share: small things to build. */
+
+#ifndef LOWER_COMMON_H
+#define LOWER_COMMON_H
+
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* A tensor of `type` whose elements are all `v`. */
+glow_value *glow_lower_splat(glow_builder *b, const glow_type *type, double v);
+/* `v` with axis i at axis `axis` + i of `shape`, repeated along the others. */
+glow_value *glow_lower_spread(glow_builder *b, glow_value *v, int axis,
+                              glow_dims shape);
+/* `v` with this shape: itself if it has it. */
+glow_value *glow_lower_reshape(glow_builder *b, glow_value *v, glow_dims shape);
+
+/* The element-wise operators that the rules are made of. */
+glow_value *glow_lower_add(glow_builder *b, glow_value *x, glow_value *y);
+glow_value *glow_lower_sub(glow_builder *b, glow_value *x, glow_value *y);
+glow_value *glow_lower_mul(glow_builder *b, glow_value *x, glow_value *y);
+glow_value *glow_lower_div(glow_builder *b, glow_value *x, glow_value *y);
+/* The same with a number on the right; x is a dense value. */
+glow_value *glow_lower_plus(glow_builder *b, glow_value *x, double y);
+glow_value *glow_lower_times(glow_builder *b, glow_value *x, double y);
+
+#endif

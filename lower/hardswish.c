@@ -1,0 +1,36 @@
+/*
+ * lower-hardswish: the operand times its hard sigmoid.
+ *
+ *     %y = HardSwish(%x)   =>   %y = %x * Clip(%x / 6 + 0.5) {Min: 0.0, Max: 1.0}
+ *
+ * Dividing keeps the corners at -3 and 3 exactly; 1/6 is no binary fraction.
+ */
+
+#include "lower/common.h"
+
+static glow_value *
+lower(glow_builder *b, glow_node *n)
+{
+    glow_value *x = n->in[0];
+    glow_value *six = glow_lower_splat(b, x->type, 6);
+    glow_value *gate = glow_lower_plus(b, glow_lower_div(b, x, six), 0.5);
+
+    gate = GLOW_BUILD(b, clip, GLOW_IN(gate), .min = 0, .max = 1);
+    return glow_lower_mul(b, x, gate);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_hardswish, lower);
+}
+
+const glow_pass glow_pass_lower_hardswish = {
+    .name = "lower-hardswish",
+    .summary = "express HardSwish by Div, Add, Clip and Mul",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .lowers = &glow_op_hardswish,
+    .run = run,
+    .source = "Howard et al., arXiv:1905.02244, section 5.2",
+};

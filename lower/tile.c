@@ -1,0 +1,55 @@
+/*
+ * lower-tile: copies along an axis are a repeated axis before it.
+ *
+ *     %y = Tile(%x : [2, 3, 4]) {Count: 5, Axis: 1} : [2, 15, 4]
+ *         =>
+ *     %a = Reshape(%x)   : [2, 1, 12]      what is before; one; the rest
+ *     %b = Broadcast(%a) : [2, 5, 12]
+ *     %y = Reshape(%b)   : [2, 15, 4]
+ *
+ * Three operators, however many copies.
+ */
+
+#include "lower/common.h"
+
+/* The product of the dimensions first, ..., last - 1. */
+static int64_t
+product(glow_dims d, int first, int last)
+{
+    glow_dims part = {.rank = last - first};
+    int64_t count = INT64_MAX;
+
+    for (int i = first; i < last; i++)
+        part.at[i - first] = d.at[i];
+    glow_dims_checked_count(part, &count);
+    return count;
+}
+
+static glow_value *
+lower(glow_builder *b, glow_node *n)
+{
+    const glow_tile *t = n->attrs;
+    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+    int64_t before = product(x, 0, t->axis);
+    int64_t rest = product(x, t->axis, x.rank);
+    glow_value *v = GLOW_BUILD(b, reshape, GLOW_IN(n->in[0]),
+                               .dims = GLOW_DIMS_OF(before, 1, rest));
+
+    v = glow_lower_spread(b, v, 0, GLOW_DIMS_OF(before, t->count, rest));
+    return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = y);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_tile, lower);
+}
+
+const glow_pass glow_pass_lower_tile = {
+    .name = "lower-tile",
+    .summary = "express Tile by Reshape and Broadcast",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .lowers = &glow_op_tile,
+    .run = run,
+};
