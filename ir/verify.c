@@ -155,7 +155,7 @@ check_types(const glow_node *n)
             const char *is = glow_type_text(a, n->out[i]->type);
             const char *must = glow_type_text(a, &out[i]);
 
-            ok = glow_node_error(n, "E0204",
+            ok = glow_node_error(n, "E0214",
                                  glow_arena_printf(a, "state %s", must),
                                  "result %s is stated as %s, but is %s",
                                  n->op->out[i].name, is, must);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "glow/file.h"
+#include "ir/base/file.h"
 #include "ir/base/sha256.h"
 
 bool
@@ -97,9 +97,10 @@ open_reader(glow_context *ctx, glow_weights *w)
     r->arena = a;
     r->refs = 1;
     r->entries = glow_map_new(a);
-    r->file = w->given ? glow_file_map(ctx, w->given)
-                       : glow_file_map_beneath(ctx, w->base ? w->base : ".",
-                                               w->path);
+    r->file = w->given
+                  ? glow_file_map_at(ctx, w->span, w->given)
+                  : glow_file_map_beneath_at(
+                        ctx, w->span, w->base ? w->base : ".", w->path);
     r->bad = !r->file || !check_hash(ctx, w, r->file) || !fill_index(ctx, w, r);
     w->reader = r;
     return r;

@@ -266,15 +266,6 @@ static const glow_diag_info table[] = {
      "\n"
      "Write %relu = relu @out %b, @in %a.\n"},
 
-    {"E0137", "an operator has no such form",
-     "Some operators exist in graphs alone, some in programs alone.\n"
-     "\n"
-     "    function @main {\n"
-     "      %a = Alloc() : float<4>\n"
-     "    }\n"
-     "\n"
-     "`glow-opt -help=NAME` says where an operator may stand.\n"},
-
     {"E0138", "the text is too large",
      "Positions in a text have 31 bits, so a file holds less than 2 GiB.\n"
      "\n"
@@ -299,6 +290,22 @@ static const glow_diag_info table[] = {
 
     /* E02xx: graphs. */
 
+    {"E0201", "a node depends on its own result",
+     "A graph must be acyclic: no node may be reached from its own results.\n"
+     "\n"
+     "    %a = Relu(%b) : float<4>\n"
+     "    %b = Tanh(%a) : float<4>\n"
+     "\n"
+     "Break the cycle at the node that the message names.\n"},
+
+    {"E0202", "a node has too few, too many or missing operands",
+     "Found in a graph that was built by code: the number of operands and results\n"
+     "is not that of the operator, or one is absent that is not optional.\n"
+     "\n"
+     "    glow_build(b, &glow_op_relu, NULL, NULL, 0, NULL);\n"
+     "\n"
+     "Give the operands in the order of the definition.  In text this is E0114.\n"},
+
     {"E0203", "an operator refuses its operands or attributes",
      "The operator's own rule does not hold: ranks, sizes, element kinds, or\n"
      "the range of an attribute.\n"
@@ -307,6 +314,42 @@ static const glow_diag_info table[] = {
      "\n"
      "The message names both numbers.  `glow-opt -help=Transpose` has the\n"
      "rule.\n"},
+
+    {"E0205", "a scheduled function uses a value before its definition",
+     "In a scheduled function the order of the nodes is the order of execution.\n"
+     "\n"
+     "    function @main scheduled {\n"
+     "      %z = Tanh(%y) : float<4>\n"
+     "      %y = Relu(@x) : float<4>\n"
+     "    }\n"
+     "\n"
+     "Move the definition up, or drop `scheduled`.\n"},
+
+    {"E0206", "a node writes what is no placeholder",
+     "Save and its like write to a placeholder: constants and the results of\n"
+     "nodes cannot be written.\n"
+     "\n"
+     "    constant @c : float<4> = splat(0.0)\n"
+     "    %save = Save(%y, @c)\n"
+     "\n"
+     "Write to a placeholder of the same type.\n"},
+
+    {"E0207", "an operator has no such form",
+     "Some operators exist in graphs alone, some in programs alone.\n"
+     "\n"
+     "    function @main {\n"
+     "      %a = Alloc() : float<4>\n"
+     "    }\n"
+     "\n"
+     "`glow-opt -help=NAME` says where an operator may stand.\n"},
+
+    {"E0208", "a predicate is not of kind bool",
+     "A node with a predicate runs where the predicate is true.\n"
+     "\n"
+     "    placeholder @p : float<1>\n"
+     "    %y = Relu(@x) pred(@p) : float<4>\n"
+     "\n"
+     "Compare first: CmpLT and its like give bool.\n"},
 
     {"E0214", "the stated type is not the one that the operator gives",
      "Each node states its result types, and the operator computes them from\n"
@@ -319,6 +362,153 @@ static const glow_diag_info table[] = {
      "lead to it.\n"},
 
     /* E03xx: programs. */
+
+    {"E0302", "an instruction uses a buffer that is defined further below",
+     "The order of a program is the order of execution.\n"
+     "\n"
+     "    %r = relu @out %y, @in %a\n"
+     "    %a = alloc float<4>\n"
+     "\n"
+     "Move the definition up.\n"},
+
+    {"E0303", "a weight is declared among the code",
+     "Weights come first: they are alive all the time.\n"
+     "\n"
+     "    glow_node_new(f, &glow_op_weight, ...);   // after an alloc\n"
+     "\n"
+     "Move it before the first other instruction.  In text, `declare` sees to it.\n"},
+
+    {"E0304", "a placeholder or constant has two buffers",
+     "Each symbol is declared at most once in a program, so that its bytes are in\n"
+     "one place.\n"
+     "\n"
+     "    %x = weight float<4> @x mutable\n"
+     "    %x2 = weight float<4> @x mutable\n"
+     "\n"
+     "Use the first for both.\n"},
+
+    {"E0305", "a weight has another type than its symbol",
+     "The buffer of a symbol has the symbol's own type.\n"
+     "\n"
+     "    placeholder @x : float<4>\n"
+     "    %x = weight float<2 x 2> @x mutable\n"
+     "\n"
+     "State that type, and take a tensorview for another.\n"},
+
+    {"E0306", "an instruction uses a symbol directly",
+     "Instructions work on buffers: found in a program that was built by code.\n"
+     "In text this is E0110.\n"
+     "\n"
+     "    relu @out %y, @in @x\n"
+     "\n"
+     "Declare a weight for the symbol.\n"},
+
+    {"E0307", "an instruction writes to a constant",
+     "The buffers of constants are read only; so are views of them.\n"
+     "\n"
+     "    %c = weight float<4> @c constant\n"
+     "    %r = relu @out %c, @in %x\n"
+     "\n"
+     "Write to an alloc, or to the buffer of a placeholder.\n"},
+
+    {"E0308", "an instruction reads bytes that nothing has written",
+     "A buffer begins with bytes unset.  All that an instruction reads must have\n"
+     "been written before it, if piece by piece.\n"
+     "\n"
+     "    %a = alloc float<4>\n"
+     "    %r = relu @out %y, @in %a\n"
+     "\n"
+     "Write the buffer first.\n"},
+
+    {"E0309", "a buffer is used after its dealloc",
+     "After `dealloc` the bytes may belong to another buffer.\n"
+     "\n"
+     "    %a.free = dealloc @out %a\n"
+     "    %r = relu @out %y, @in %a\n"
+     "\n"
+     "Move the dealloc behind the last use.\n"},
+
+    {"E0310", "an alloc is never freed",
+     "Each alloc has one dealloc, so that lifetimes are plain to see.\n"
+     "\n"
+     "    %a = alloc float<4>   // and no dealloc of %a\n"
+     "\n"
+     "Add `dealloc @out %a` behind the last use.\n"},
+
+    {"E0311", "what is freed is no alloc",
+     "Weights live as long as the program, and views as long as their base.\n"
+     "\n"
+     "    %x = weight float<4> @x mutable\n"
+     "    %x.free = dealloc @out %x\n"
+     "\n"
+     "Free the alloc, or nothing.\n"},
+
+    {"E0313", "an instruction writes over what it reads",
+     "A result may share bytes with an operand only if the operator declares that\n"
+     "it works in place there, and if both are the same buffer.\n"
+     "\n"
+     "    %m = matmul @out %a, @in %a, @in %b\n"
+     "\n"
+     "Let it write another buffer.\n"},
+
+    {"E0314", "two results share bytes",
+     "Each result of an instruction has bytes of its own.\n"
+     "\n"
+     "    %t = topk @out %a, @out %a, @in %x {K: 1}\n"
+     "\n"
+     "Give each a buffer.\n"},
+
+    {"E0320", "a program is placed in part",
+     "With a `memory` section every alloc and weight has a place in one of its\n"
+     "regions; without, none has.\n"
+     "\n"
+     "    memory {\n"
+     "      $act = region {Space: \"sram\", Align: 64, Size: 64}\n"
+     "    }\n"
+     "    code {\n"
+     "      %a = alloc float<4>\n"
+     "    }\n"
+     "\n"
+     "Add ` at $act + 0`, or run -alloc, which places all.\n"},
+
+    {"E0321", "a place is not aligned",
+     "The offset of a buffer is a multiple of its region's alignment, which is a\n"
+     "power of two.\n"
+     "\n"
+     "    $act = region {Space: \"sram\", Align: 64, Size: 128}\n"
+     "    %a = alloc float<4> at $act + 8\n"
+     "\n"
+     "Move the buffer to the next multiple.\n"},
+
+    {"E0322", "a buffer ends past its region",
+     "Offset and size of a buffer are within its region's Size.\n"
+     "\n"
+     "    $act = region {Space: \"sram\", Align: 64, Size: 64}\n"
+     "    %a = alloc float<32> at $act + 0\n"
+     "\n"
+     "Make the region larger, or the buffer's offset smaller.\n"},
+
+    {"E0323", "a region is larger than its capacity",
+     "Capacity is what the target has.\n"
+     "\n"
+     "    $act = region {Space: \"sram\", Align: 64, Size: 128, Capacity: 64}\n"
+     "\n"
+     "Place the buffers closer, or spread them over several regions.\n"},
+
+    {"E0324", "two buffers that are alive share bytes",
+     "Buffers may have the same bytes only if their lives do not overlap.\n"
+     "\n"
+     "    %a = alloc float<4> at $act + 0\n"
+     "    %b = alloc float<4> at $act + 0\n"
+     "\n"
+     "Move one of them, or free the first before the second begins.\n"},
+
+    {"E0325", "a place is smaller than its buffer",
+     "` size N` may be larger than the type takes, for padding, but not smaller.\n"
+     "\n"
+     "    %a = alloc float<4> at $act + 0 size 8\n"
+     "\n"
+     "State at least the bytes of the type, or leave `size` out.\n"},
 
     /* E04xx: passes and pipelines. */
 

@@ -12,7 +12,7 @@
 
 #define _GNU_SOURCE /* O_PATH, syscall, strerror_r */
 
-#include "glow/file.h"
+#include "ir/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,12 +31,19 @@
 #endif
 
 static bool
-cannot(glow_context *ctx, const char *id, const char *doing, const char *path)
+cannot_at(glow_context *ctx, glow_span at, const char *id, const char *doing,
+          const char *path)
 {
     char room[128];
     const char *why = strerror_r(errno, room, sizeof room);
 
-    return glow_error(ctx, id, "cannot %s `%s`: %s", doing, path, why);
+    return glow_error_at(ctx, at, id, "cannot %s `%s`: %s", doing, path, why);
+}
+
+static bool
+cannot(glow_context *ctx, const char *id, const char *doing, const char *path)
+{
+    return cannot_at(ctx, (glow_span){0}, id, doing, path);
 }
 
 /* Sources. */
@@ -106,7 +113,8 @@ unmap(void *user)
 
 /* A private mapping: later changes of the file by us stay in memory. */
 static glow_data *
-map(glow_context *ctx, int fd, const struct stat *st, const char *path)
+map(glow_context *ctx, glow_span at, int fd, const struct stat *st,
+    const char *path)
 {
     mapping *m;
     void *bytes;
@@ -115,14 +123,14 @@ map(glow_context *ctx, int fd, const struct stat *st, const char *path)
         return glow_data_new(0);
     if ((uintmax_t)st->st_size > SIZE_MAX) {
         errno = EFBIG;
-        cannot(ctx, "E0601", "map", path);
+        cannot_at(ctx, at, "E0601", "map", path);
         return NULL;
     }
     bytes = mmap(NULL, (size_t)st->st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
                  fd, 0);
     m = bytes == MAP_FAILED ? NULL : malloc(sizeof *m);
     if (!m) {
-        cannot(ctx, "E0601", "map", path);
+        cannot_at(ctx, at, "E0601", "map", path);
         if (bytes != MAP_FAILED)
             munmap(bytes, (size_t)st->st_size);
         return NULL;
@@ -135,21 +143,27 @@ map(glow_context *ctx, int fd, const struct stat *st, const char *path)
 enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
 
 glow_data *
-glow_file_map(glow_context *ctx, const char *path)
+glow_file_map_at(glow_context *ctx, glow_span at, const char *path)
 {
     struct stat st;
     glow_data *d = NULL;
     int fd = open(path, READ_FLAGS);
 
     if (fd < 0 || fstat(fd, &st) != 0)
-        cannot(ctx, "E0601", "open", path);
+        cannot_at(ctx, at, "E0601", "open", path);
     else if (!S_ISREG(st.st_mode))
-        glow_error(ctx, "E0601", "`%s` is no regular file", path);
+        glow_error_at(ctx, at, "E0601", "`%s` is no regular file", path);
     else
-        d = map(ctx, fd, &st, path);
+        d = map(ctx, at, fd, &st, path);
     if (fd >= 0)
         close(fd);
     return d;
+}
+
+glow_data *
+glow_file_map(glow_context *ctx, const char *path)
+{
+    return glow_file_map_at(ctx, (glow_span){0}, path);
 }
 
 /* Names that come from a model. */
@@ -221,50 +235,59 @@ open_beneath(int folder, const char *name)
 }
 
 static glow_data *
-map_checked(glow_context *ctx, int fd, const char *folder, const char *name)
+map_checked(glow_context *ctx, glow_span at, int fd, const char *folder,
+            const char *name)
 {
     struct stat st;
 
     if (fd < 0 && (errno == ELOOP || errno == EXDEV))
-        glow_error(ctx, "E0603",
-                   "`%s` is not opened: it is reached by a link, or leaves "
-                   "`%s`",
-                   name, folder);
+        glow_error_at(ctx, at, "E0603",
+                      "`%s` is not opened: it is reached by a link, or leaves "
+                      "`%s`",
+                      name, folder);
     else if (fd < 0 || fstat(fd, &st) != 0)
-        cannot(ctx, "E0601", "open", name);
+        cannot_at(ctx, at, "E0601", "open", name);
     else if (!S_ISREG(st.st_mode))
-        glow_error(ctx, "E0603", "`%s` is not read: it is no regular file",
-                   name);
+        glow_error_at(ctx, at, "E0603",
+                      "`%s` is not read: it is no regular file", name);
     else if (st.st_nlink > 1)
-        glow_error(ctx, "E0603", "`%s` is not read: it has %ju links, not 1",
-                   name, (uintmax_t)st.st_nlink);
+        glow_error_at(ctx, at, "E0603",
+                      "`%s` is not read: it has %ju links, not 1", name,
+                      (uintmax_t)st.st_nlink);
     else
-        return map(ctx, fd, &st, name);
+        return map(ctx, at, fd, &st, name);
     return NULL;
+}
+
+glow_data *
+glow_file_map_beneath_at(glow_context *ctx, glow_span at, const char *folder,
+                         const char *name)
+{
+    const char *wrong = wrong_name(name);
+    glow_data *d;
+    int base, fd;
+
+    if (wrong) {
+        glow_error_at(ctx, at, "E0603", "`%s` is not opened: %s", name, wrong);
+        return NULL;
+    }
+    base = open(folder[0] ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (base < 0) {
+        cannot_at(ctx, at, "E0601", "open the folder", folder);
+        return NULL;
+    }
+    fd = open_beneath(base, name);
+    d = map_checked(ctx, at, fd, folder, name);
+    if (fd >= 0)
+        close(fd);
+    close(base);
+    return d;
 }
 
 glow_data *
 glow_file_map_beneath(glow_context *ctx, const char *folder, const char *name)
 {
-    const char *wrong = wrong_name(name);
-    glow_data *d;
-    int at, fd;
-
-    if (wrong) {
-        glow_error(ctx, "E0603", "`%s` is not opened: %s", name, wrong);
-        return NULL;
-    }
-    at = open(folder[0] ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (at < 0) {
-        cannot(ctx, "E0601", "open the folder", folder);
-        return NULL;
-    }
-    fd = open_beneath(at, name);
-    d = map_checked(ctx, fd, folder, name);
-    if (fd >= 0)
-        close(fd);
-    close(at);
-    return d;
+    return glow_file_map_beneath_at(ctx, (glow_span){0}, folder, name);
 }
 
 /* Outputs. */
