@@ -590,6 +590,39 @@ static const glow_diag_info table[] = {
      "\n"
      "Return NULL where there is nothing to gain.\n"},
 
+    {"E0411", "a pass changes what a function computes",
+     "-verify-semantics ran the function before and after the pass, and a\n"
+     "result differs by more than the pass declares (see `preserves` in its\n"
+     "definition: glow-opt -help=PASS).\n"
+     "\n"
+     "    glow-opt -fold-transpose -verify-semantics in.gir\n"
+     "\n"
+     "The pass is wrong, or promises too much.  To go on without it:\n"
+     "-disable-pass=PASS; to find the rewrite: -rewrite-limit=PASS:N.\n"},
+
+    {"E0412", "a function does not run any more after a pass",
+     "-verify-semantics could run the function before the pass, and not after\n"
+     "it: the message says what the interpreter met.\n"
+     "\n"
+     "The pass is wrong: it made an index leave its range, or a buffer be "
+     "read\n"
+     "that nothing wrote.\n"},
+
+    {"E0413", "-verify-semantics could not run a function",
+     "The function refuses every set of inputs, so that nothing was compared.\n"
+     "\n"
+     "    %g = Gather(@x, @i) {Axis: 0} : float<8 x 8>\n"
+     "\n"
+     "Give constants where values decide whether the function can be run, or\n"
+     "verify the pipeline without -verify-semantics.\n"},
+
+    {"E0414", "a pass changes what a function writes",
+     "After the pass the function is gone, does not write a placeholder that "
+     "it\n"
+     "wrote before, or writes another type to it.\n"
+     "\n"
+     "A pass that is meant to do so declares GLOW_CHANGES, with a reason.\n"},
+
     {"E0415", "what a pass left does not survive its text form",
      "-verify-roundtrip-each prints the module, reads it back and prints it\n"
      "again.  Both texts must be equal.  This is a mistake in the pass, which\n"
@@ -616,6 +649,12 @@ static const glow_diag_info table[] = {
      "\n"
      "Raise max.  If that does not help, two of the passes undo each other.\n"},
 
+    {"W0411", "-verify-semantics leaves out a set of inputs",
+     "The function refuses inputs of this kind, mostly because integers that "
+     "it\n"
+     "takes as indices are out of range.  It was compared on the other "
+     "sets.\n"},
+
     /* E05xx: running. */
 
     {"E0501", "bytes are read that were never written",
@@ -627,6 +666,40 @@ static const glow_diag_info table[] = {
      "\n"
      "Write the buffer first: splat, copy, or the instruction that should\n"
      "have produced it.\n"},
+
+    {"E0502", "a placeholder has no tensor, or one of another type",
+     "Running a function needs a tensor for each placeholder that it reads or\n"
+     "writes, dense and of the placeholder's type.\n"
+     "\n"
+     "    glow-run net.gir -input x=x.npy\n"
+     "\n"
+     "Give the tensor, or fix its type.\n"},
+
+    {"E0503", "a node cannot be run",
+     "Its operator is unknown (its plugin is not loaded), has no eval, or the\n"
+     "node needs its own result.\n"
+     "\n"
+     "Load the plugin with -plugin=NAME, or break the cycle.\n"},
+
+    {"E0504", "there is nothing to run",
+     "The file holds placeholders and constants, but no function.\n"
+     "\n"
+     "    placeholder @x : float<4>\n"
+     "\n"
+     "Add a function or a program.\n"},
+
+    {"E0505", "a result is not as expected",
+     "An output differs from the file given with -expect by more than\n"
+     "atol + rtol * |expected|.  The message shows the worst element.\n"
+     "\n"
+     "    glow-run net.gir -input x=x.npy -expect y=y.npy -rtol 1e-3\n"
+     "\n"
+     "Where the difference is rounding, give a larger -rtol or -atol.\n"},
+
+    {"E0506", "a backend cannot measure nodes",
+     "-profile and -trace need a backend that tells the time of each node.\n"
+     "\n"
+     "Take another backend: -backend=interp.\n"},
 
     /* E06xx: files and weights. */
 
@@ -693,6 +766,30 @@ static const glow_diag_info table[] = {
      "    constant @c : float<512 x 512> = elided(\"sha256:1b4f0e98\")\n"
      "\n"
      "Use the module that the dump was made of.\n"},
+
+    {"E0620", "a .npy file is malformed",
+     "The file is not what its header says: the header is cut off or is no\n"
+     "dictionary of descr, fortran_order and shape, or the elements are more "
+     "or\n"
+     "fewer than the shape has.\n"
+     "\n"
+     "Write it again with numpy.save.\n"},
+
+    {"E0621", "a .npy file holds another type than is needed",
+     "Shape and element kind must be those of the placeholder: <f4 for float,\n"
+     "<i8 for index64, |i1 for i8, |b1 for bool.\n"
+     "\n"
+     "    numpy.save(\"x.npy\", x.astype(numpy.float32).reshape(1, 3, 8, "
+     "8))\n"},
+
+    {"E0622", "a picture cannot be used as input",
+     "It is no PNG file, is damaged, or does not have the size or channels of\n"
+     "the placeholder.\n"
+     "\n"
+     "    glow-run net.gir -input x=cat.png -image-layout NHWC\n"
+     "\n"
+     "Scale the picture, or say with -image-layout which axis holds "
+     "channels.\n"},
 
     /* E07xx: models. */
 

@@ -1,0 +1,23 @@
+/*
+ * Tensors as NumPy keeps them: `.npy`, versions 1 to 3.  Everything that a file
+ * says is checked against what it holds.
+ */
+
+#ifndef GLOW_TOOLS_COMMON_NPY_H
+#define GLOW_TOOLS_COMMON_NPY_H
+
+#include "glow/tensor.h"
+
+/*
+ * Reads `path` into a dense tensor of type `want`, whose shape and element kind
+ * it must have: float is <f4, quantized kinds are their integers, bfloat16 is
+ * its bits as <u2 (or <V2).  Either byte order and either order of elements will
+ * do.  False after a report.
+ */
+bool npy_read(glow_context *ctx, const char *path, const glow_type *want,
+              glow_tensor *out);
+
+/* Writes a dense tensor, whole or not at all; "-": to standard output. */
+bool npy_write(glow_context *ctx, const char *path, const glow_tensor *t);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * glow-run: a function of a .gir file on tensors.
+ *
+ * Graphs go through the pipeline that leads to what the backend takes; programs
+ * are run as they stand, but that a missing place is given to their buffers.
+ */
+
+#include <string.h>
+
+#include "tools/common/image.h"
+#include "tools/glow-run/run.h"
+
+#define AT(member) offsetof(run_values, member)
+
+static const tool_option options[] = {
+    {"input", TOOL_LIST, AT(inputs), "NAME=WHAT", NULL, "tensors",
+     "x.npy, random:SEED, zero, ramp, or x.png[,y.png...]"},
+    {"output", TOOL_LIST, AT(outputs), "NAME=FILE", NULL, "tensors",
+     "write an output as .npy"},
+    {"output-dir", TOOL_TEXT, AT(output_dir), "DIR", NULL, "tensors",
+     "write every output as DIR/NAME.npy"},
+    {"expect", TOOL_LIST, AT(expect), "NAME=FILE", NULL, "tensors",
+     "compare an output with an .npy; exit with 3 if it differs"},
+    {"rtol", TOOL_REAL, AT(rtol), "R", NULL, "tensors",
+     "how far it may be off: atol + rtol * |expected| (1e-3)"},
+    {"atol", TOOL_REAL, AT(atol), "A", NULL, "tensors", "see -rtol (1e-5)"},
+    {"image-mode", TOOL_WORD, AT(image_mode), "0to1|0to255|...", image_modes,
+     "tensors", "what pixels become: 0to1, 0to255, neg1to1, neg128to127"},
+    {"image-layout", TOOL_WORD, AT(image_layout), "NCHW|NHWC", image_layouts,
+     "tensors", "the axes of an input that takes pictures (NCHW)"},
+
+    {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "running",
+     "what runs it: cpu, interp (cpu)"},
+    {"function", TOOL_TEXT, AT(function), "NAME", NULL, "running",
+     "which function (@main, or the only one)"},
+    {"O0", TOOL_FLAG, AT(level[0]), NULL, NULL, "running", "do what must be"},
+    {"O1", TOOL_FLAG, AT(level[1]), NULL, NULL, "running", "clean up as well"},
+    {"O2", TOOL_FLAG, AT(level[2]), NULL, NULL, "running",
+     "optimize (the default of cpu; interp runs what it gets)"},
+    {"O3", TOOL_FLAG, AT(level[3]), NULL, NULL, "running",
+     "take time to optimize"},
+    {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
+     "how many to use; results never depend on it (1)"},
+    {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
+     "take the weights of ALIAS from PATH"},
+
+    {"bench", TOOL_FLAG, AT(bench), NULL, NULL, "measuring",
+     "time it: minimum and median of many runs"},
+    {"warmup", TOOL_INT, AT(warmup), "N", NULL, "measuring",
+     "runs that are not timed (3)"},
+    {"iterations", TOOL_INT, AT(iterations), "N", NULL, "measuring",
+     "runs that are (20)"},
+    {"json", TOOL_FLAG, AT(json), NULL, NULL, "measuring",
+     "print what -bench finds as an object"},
+    {"profile", TOOL_FLAG, AT(profile), NULL, NULL, "measuring",
+     "print the time of each node"},
+    {"trace", TOOL_TEXT, AT(trace), "FILE", NULL, "measuring",
+     "write the time of each node for Chrome's trace viewer"},
+    {0},
+};
+
+static const tool_spec spec = {
+    .name = "glow-run",
+    .usage = "[OPTION]... [INPUT.gir] -input NAME=WHAT...",
+    .about = "Runs a function of a .gir file on tensors, compares what it "
+             "gives, and measures it.",
+    .options = options,
+};
+
+/* Reading. */
+
+static const char *
+folder_of(run *r, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return NULL;
+    return slash == path ? "/"
+                         : glow_arena_strndup(r->tool.arena, path,
+                                              (size_t)(slash - path));
+}
+
+static int
+read_module(run *r)
+{
+    const tool_list *l = &r->values.weights;
+    const char *(*pairs)[2] = (const char *(*)[2])GLOW_NEW_ARRAY(
+        r->tool.arena, const char *, 2 * (l->count + 1));
+    const glow_source *source;
+
+    for (size_t i = 0; i < l->count; i++) {
+        const char *path = strchr(l->items[i], '=');
+
+        if (!path)
+            return tool_usage(&r->tool, "write -weights ALIAS=PATH",
+                              "-weights '%s' names no file", l->items[i]);
+        pairs[i][0] = glow_arena_strndup(r->tool.arena, l->items[i],
+                                         (size_t)(path - l->items[i]));
+        pairs[i][1] = path + 1;
+    }
+    source = tool_read(&r->tool);
+    if (!source)
+        return TOOL_FAILED;
+
+    const glow_parse_options how = {
+        .folder = folder_of(r, source->name),
+        .rebind = (const char *const(*)[2])pairs,
+    };
+
+    r->module = glow_parse(r->tool.ctx, source, &how);
+    return r->module ? TOOL_GO_ON : TOOL_FAILED;
+}
+
+static int
+find_function(run *r)
+{
+    const char *name = r->values.function;
+    tool_list names = {0};
+
+    GLOW_FOR_EACH_FUNC(f, r->module)
+        tool_list_add(&r->tool, &names, f->name);
+    if (names.count == 0) {
+        glow_error(r->tool.ctx, "E0504", "the file has no function to run");
+        return TOOL_FAILED;
+    }
+    if (name && *name == '@')
+        name++;
+    if (!name)
+        name = names.count == 1 ? names.items[0] : "main";
+    r->func = glow_find_func(r->module, name);
+    return r->func ? TOOL_GO_ON
+                   : tool_unknown(&r->tool, "function", name, &names);
+}
+
+/* Compiling. */
+
+/* The passes from what the function is to what the backend takes, or NULL. */
+static const char *
+passes_for(const run *r)
+{
+    static const char *const named[] = {"O0", "O1", "O2", "O3"};
+
+    if (r->func->is_program)
+        return r->backend->level == GLOW_PLACED && !r->func->placed ? "alloc"
+                                                                    : NULL;
+    for (int i = 0; i < 4; i++)
+        if (r->values.level[i])
+            return named[i];
+    return r->backend->level == GLOW_ANY ? NULL : "O2";
+}
+
+static bool
+lower(run *r)
+{
+    glow_arena *a = r->tool.arena;
+    const char *passes = passes_for(r), *name = r->func->name;
+    const char *text = passes;
+    glow_pipeline *p;
+
+    if (!passes)
+        return true;
+    if (r->module->funcs->next)
+        text = glow_arena_printf(a, "@%s(%s)", name, passes);
+    p = glow_pipeline_parse(
+        r->tool.ctx, a,
+        glow_source_from(r->tool.ctx, "<passes>", text, strlen(text)));
+    name = glow_arena_strdup(a, name);
+
+    const glow_pipeline_options how = {
+        .verify_each = true,
+        .backend = r->backend,
+    };
+
+    if (!p || !glow_pipeline_run(p, r->module, &how))
+        return false;
+    r->func = glow_find_func(r->module, name);
+    return true;
+}
+
+static int
+compile(run *r)
+{
+    double begin = now_ms();
+
+    if (r->values.level[0] + r->values.level[1] + r->values.level[2] +
+            r->values.level[3] >
+        1)
+        return tool_usage(&r->tool, NULL, "more than one of -O0 to -O3");
+    if (!lower(r))
+        return TOOL_FAILED;
+    r->executable = r->backend->load(r->func, &(glow_target_options){0});
+    r->compile_ms = now_ms() - begin;
+    return r->executable ? TOOL_GO_ON : TOOL_FAILED;
+}
+
+/* The whole. */
+
+static int
+check_usage(run *r)
+{
+    const run_values *v = &r->values;
+
+    if (r->tool.inputs.count > 1)
+        return tool_usage(&r->tool, NULL, "more than one input file");
+    if (v->warmup < 0 || v->iterations < 1)
+        return tool_usage(&r->tool, NULL,
+                          "-warmup takes 0 or more, -iterations 1 or more");
+    if (v->threads < 1)
+        return tool_usage(&r->tool, NULL, "-threads takes 1 or more");
+    if (v->json && !v->bench)
+        return tool_usage(&r->tool, "add -bench",
+                          "-json prints what -bench "
+                          "finds");
+    if (!(v->rtol >= 0) || !(v->atol >= 0))
+        return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
+    return TOOL_GO_ON;
+}
+
+static int
+work(run *r)
+{
+    int code = check_usage(r);
+
+    r->backend = tool_find_backend(&r->tool, r->values.backend);
+    if (!r->backend)
+        return TOOL_USAGE;
+    if (code == TOOL_GO_ON)
+        code = read_module(r);
+    if (code == TOOL_GO_ON)
+        code = find_function(r);
+    if (code == TOOL_GO_ON)
+        code = open_ports(r);
+    if (code == TOOL_GO_ON)
+        code = compile(r);
+    if (code == TOOL_GO_ON)
+        code = run_or_bench(r);
+    if (code == TOOL_GO_ON)
+        code = finish_outputs(r);
+    return code;
+}
+
+int
+main(int argc, char **argv)
+{
+    run r = {.values = {.rtol = 1e-3,
+                        .atol = 1e-5,
+                        .backend = "cpu",
+                        .threads = 1,
+                        .warmup = 3,
+                        .iterations = 20}};
+    int code = tool_begin(&r.tool, &spec, &r.values, argc, argv);
+
+    if (code == TOOL_GO_ON)
+        code = work(&r);
+    if (r.executable)
+        r.backend->unload(r.executable);
+    close_ports(&r);
+    if (r.module)
+        glow_module_free(r.module);
+    return tool_end(&r.tool, code);
+}

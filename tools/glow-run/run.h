@@ -1,0 +1,66 @@
+/* glow-run from within: its options and the parts of its work. */
+
+#ifndef GLOW_TOOLS_GLOW_RUN_RUN_H
+#define GLOW_TOOLS_GLOW_RUN_RUN_H
+
+#include "tools/common/tool.h"
+
+typedef struct run_values {
+    tool_list inputs; /* NAME=WHAT */
+    tool_list outputs, expect;
+    const char *output_dir;
+    double rtol, atol;
+    const char *image_mode, *image_layout;
+
+    const char *function;
+    const char *backend;
+    tool_list weights;
+    bool level[4]; /* -O0 to -O3 */
+    int64_t threads;
+
+    bool bench, json, profile;
+    int64_t warmup, iterations;
+    const char *trace;
+} run_values;
+
+/* A placeholder that the function reads or writes, and its tensor. */
+typedef struct run_port {
+    const glow_storage *storage;
+    const glow_type *type; /* dense */
+    const char *input;     /* what to fill it with, or NULL */
+    glow_tensor tensor;
+    bool is_read, is_written;
+} run_port;
+
+typedef struct run {
+    tool tool;
+    run_values values;
+    glow_module *module;
+    glow_func *func;
+    const glow_backend *backend;
+    glow_executable *executable;
+    run_port *ports;
+    size_t n_ports;
+    glow_binding *bindings; /* one for each port */
+    double compile_ms;
+} run;
+
+/* Each returns the code to end with, or TOOL_GO_ON. */
+
+/* Finds the placeholders, and gives each a tensor as -input says. */
+int open_ports(run *r);
+void close_ports(run *r);
+/* The port of a `NAME=...` in option -`option`; *rest is what follows. */
+run_port *find_port(run *r, const char *option, const char *text,
+                    const char **rest);
+
+/* Writes, compares and prints what the run has written. */
+int finish_outputs(run *r);
+
+/* Runs once, or as often as -bench says. */
+int run_or_bench(run *r);
+
+/* Milliseconds, from any start. */
+double now_ms(void);
+
+#endif
