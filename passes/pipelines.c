@@ -10,17 +10,75 @@
 #include "glow/pipeline.h"
 
 static const glow_pipeline_entry optimize[] = {
-    {"fixpoint(cse,dce)", "equal nodes once, and none that nobody uses"},
+    {"dce", "branches that only training used: nobody should look at them"},
+    {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
+     "importers wrap convolution and pooling into transposes: sunk through "
+     "what stands between two of them, they meet and cancel"},
+    {"merge-batchnorm", "needs the transposes out of its way"},
+    {"fixpoint(fold-reshape,eliminate-identity,fold-constants,cse,dce)",
+     "what was sunk and merged leaves constants to compute and nodes that "
+     "nobody uses"},
     {0},
 };
 
-static const glow_named_pipeline named_optimize = {
-    "optimize", "graphs: fewer and cheaper nodes of the same meaning",
-    optimize};
+static const glow_pipeline_entry optimize_program[] = {
+    {0},
+};
+
+static const glow_pipeline_entry O0[] = {
+    {"lower", "backends have the primitive operators"},
+    {"schedule<strategy=given>", "the model's own order"},
+    {"irgen", "instructions over buffers"},
+    {"alloc<strategy=given>", "a place for each buffer"},
+    {0},
+};
+
+static const glow_pipeline_entry O1[] = {
+    {"dce,eliminate-identity,cse", "what costs least to find"},
+    {"lower", "backends have the primitive operators"},
+    {"fold-constants,cse,dce", "lowering leaves constants to compute"},
+    {"schedule,irgen,alloc", "a place for each buffer, in little memory"},
+    {0},
+};
+
+static const glow_pipeline_entry O2[] = {
+    {"optimize", "composite operators tell more than what they become"},
+    {"lower", "backends have the primitive operators"},
+    {"optimize", "the parts of one operator meet those of the next"},
+    {"schedule", "the order that needs little memory at once"},
+    {"irgen", "instructions over buffers"},
+    {"optimize-program", "buffers that need not be"},
+    {"alloc", "a place for each buffer, in little memory"},
+    {0},
+};
+
+static const glow_pipeline_entry O3[] = {
+    {"fixpoint<max=4>(optimize)", "once more while it helps"},
+    {"lower", "backends have the primitive operators"},
+    {"fixpoint<max=4>(optimize)", "the parts of operators meet"},
+    {"schedule", "the order that needs little memory at once"},
+    {"irgen", "instructions over buffers"},
+    {"optimize-program", "buffers that need not be"},
+    {"alloc", "a place for each buffer, in little memory"},
+    {0},
+};
+
+static const glow_named_pipeline named[] = {
+    {"O0", "to a placed program, with as little work as can be", O0},
+    {"O1", "to a placed program, with what is quickly done", O1},
+    {"O2", "to a placed program that runs fast in little memory", O2},
+    {"O3", "as O2, as long as it helps", O3},
+    {"default", "what a backend gets unless it is told otherwise",
+     (const glow_pipeline_entry[]){{"O2", "worth its time"}, {0}}},
+    {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
+     optimize},
+    {"optimize-program", "programs: fewer buffers and copies",
+     optimize_program},
+};
 
 static const glow_named_pipeline *const pipelines[] = {
-    &named_optimize,
-    NULL,
+    &named[0], &named[1], &named[2], &named[3],
+    &named[4], &named[5], &named[6], NULL,
 };
 
 const glow_named_pipeline *const *
