@@ -7,7 +7,7 @@
  *                                           %y = Min(%m, %h)
  *
  * That is how Clip is defined, bounds rounded to the element kind included.  A
- * bound that no float passes (-inf, inf) needs no operator.
+ * bound that nothing passes (-inf, inf) needs no operator.
  */
 
 #include <math.h>
@@ -19,13 +19,12 @@ lower(glow_builder *b, glow_node *n)
 {
     const glow_clip *c = n->attrs;
     const glow_type *type = n->out[0]->type;
-    bool bounded = !glow_is_float(type->elem);
     glow_value *y = n->in[0];
 
-    if (bounded || c->min != -INFINITY)
+    if (c->min != -INFINITY)
         y = GLOW_BUILD_PLAIN(
             b, max, GLOW_IN(y, glow_lower_splat(b, type, (double)c->min)));
-    if (bounded || c->max != INFINITY)
+    if (c->max != INFINITY)
         y = GLOW_BUILD_PLAIN(
             b, min, GLOW_IN(y, glow_lower_splat(b, type, (double)c->max)));
     if (y && y->type != type)

@@ -86,9 +86,9 @@ border(glow_builder *b, glow_value *v, int axis, int mode, bool before,
 
     if (mode == GLOW_PAD_REFLECT)
         return slice(b, v, axis, before ? count : last - 1, -1, count);
+    v = slice(b, v, axis, before ? 0 : last, 1, 1);
     shape.at[axis] = count;
-    return glow_lower_spread(b, slice(b, v, axis, before ? 0 : last, 1, 1), 0,
-                             shape);
+    return count == 1 ? v : glow_lower_spread(b, v, 0, shape);
 }
 
 static glow_value *

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-#include "glow/graph.h"
+#include "glow/pass.h"
 
 #include <stdio.h>
 
@@ -73,11 +73,42 @@ test_definitions(void **state)
     glow_context_free(ctx);
 }
 
+static bool
+has_rule(glow_context *ctx, const glow_op *op)
+{
+    size_t count;
+    const glow_pass *const *passes = glow_all_passes(ctx, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (passes[i]->lowers == op)
+            return true;
+    return false;
+}
+
+/* What no backend need have, some pass lowers; and nothing else. */
+static void
+test_rules(void **state)
+{
+    glow_context *ctx = glow_context_new();
+    size_t count;
+    const glow_op *const *ops = glow_all_ops(ctx, &count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        if (!(ops[i]->traits & GLOW_STRUCTURAL)) {
+            bool is_primitive = ops[i]->traits & GLOW_PRIMITIVE;
+
+            CHECK(ops[i], is_primitive != has_rule(ctx, ops[i]));
+        }
+    glow_context_free(ctx);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
