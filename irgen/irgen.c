@@ -69,8 +69,12 @@ find_ends(generator *g)
     for (uint32_t i = 0; i < v->n_nodes; i++) {
         const glow_node *n = v->nodes[i];
 
-        for (int k = 0; k < n->n_out; k++)
-            last[v->base[v->first[i] + (uint32_t)k]] = i;
+        for (int k = 0; k < n->n_out; k++) {
+            uint32_t base = v->base[v->first[i] + (uint32_t)k];
+
+            if (base != GLOW_NO_VALUE) /* else a view of storage */
+                last[base] = i;
+        }
         for (int k = -1; k < n->n_in; k++) {
             const glow_value *in = k < 0 ? n->pred : n->in[k];
             uint32_t base = in ? glow_value_base(v, in) : GLOW_NO_VALUE;

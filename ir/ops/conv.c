@@ -161,6 +161,7 @@ convolution_eval(const glow_node *n, glow_tensor *const in[],
                .results = outputs / c->group,
                .outputs = outputs};
 
+    (void)scratch;
     if (glow_tensor_count(out[0]) == 0)
         return true;
     l.channels = l.w.channels / c->group;
@@ -177,8 +178,7 @@ convolution_eval(const glow_node *n, glow_tensor *const in[],
                           .take = take_row,
                           .user = &l};
 
-        glow_multiply(&p, scratch);
-        glow_arena_reset(scratch);
+        glow_multiply(&p);
     }
     return true;
 }
@@ -354,6 +354,7 @@ convtranspose_eval(const glow_node *n, glow_tensor *const in[],
                .results = f.at[f.rank - 1],
                .outputs = f.at[f.rank - 1] * c->group};
 
+    (void)scratch;
     if (glow_tensor_count(out[0]) == 0)
         return true;
     l.channels = l.w.channels / c->group;
@@ -370,8 +371,7 @@ convtranspose_eval(const glow_node *n, glow_tensor *const in[],
                           .take = take_row,
                           .user = &l};
 
-        glow_multiply(&p, scratch);
-        glow_arena_reset(scratch);
+        glow_multiply(&p);
     }
     return true;
 }

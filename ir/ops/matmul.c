@@ -108,8 +108,8 @@ matmul_eval(const glow_node *n, glow_tensor *const in[],
                   .alpha = 1};
     glow_product p = product_of(&m, c.at[0], in[1], 0);
 
-    (void)n;
-    glow_multiply(&p, scratch);
+    (void)n, (void)scratch;
+    glow_multiply(&p);
     return true;
 }
 
@@ -160,7 +160,7 @@ batchmatmul_eval(const glow_node *n, glow_tensor *const in[],
     glow_dims a = in[0]->type->shape, c = out[0]->type->shape;
     int64_t rows = c.at[1], depth = a.at[2], columns = c.at[2];
 
-    (void)n;
+    (void)n, (void)scratch;
     for (int64_t i = 0; i < c.at[0]; i++) {
         matrices m = {.a = in[0],
                       .c = out[0],
@@ -173,8 +173,7 @@ batchmatmul_eval(const glow_node *n, glow_tensor *const in[],
                       .alpha = 1};
         glow_product p = product_of(&m, rows, in[1], i * depth * columns);
 
-        glow_multiply(&p, scratch);
-        glow_arena_reset(scratch);
+        glow_multiply(&p);
     }
     return true;
 }
@@ -240,8 +239,8 @@ fullyconnected_eval(const glow_node *n, glow_tensor *const in[],
                   .add = in[2]};
     glow_product p = product_of(&m, out[0]->type->shape.at[0], in[1], 0);
 
-    (void)n;
-    glow_multiply(&p, scratch);
+    (void)n, (void)scratch;
+    glow_multiply(&p);
     return true;
 }
 
@@ -307,11 +306,12 @@ gemm_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
                   .add_row = c.at[1]};
     glow_product p = product_of(&m, c.at[0], in[1], 0);
 
+    (void)scratch;
     if (g->transpose_b) {
         p.b_depth = 1;
         p.b_column = m.depth;
     }
-    glow_multiply(&p, scratch);
+    glow_multiply(&p);
     return true;
 }
 

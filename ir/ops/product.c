@@ -115,7 +115,7 @@ clamp(int64_t v, int64_t low, int64_t high)
 }
 
 void
-glow_multiply(const glow_product *p, glow_arena *scratch)
+glow_multiply(const glow_product *p)
 {
     int64_t bytes = (int64_t)sizeof(double) * (p->depth + 1);
     int64_t group = clamp(GROUP_BYTES / bytes / TILE * TILE, TILE, p->columns);
@@ -125,12 +125,13 @@ glow_multiply(const glow_product *p, glow_arena *scratch)
         return;
     block = clamp(block, 1, p->rows);
 
+    glow_arena *own = glow_arena_new();
     int64_t panels_width = (group + TILE - 1) / TILE * TILE;
     int64_t line_size = p->depth > group ? p->depth : group;
-    double *panels = GLOW_NEW_ARRAY(scratch, double, p->depth *panels_width);
-    double *line = GLOW_NEW_ARRAY(scratch, double, line_size);
-    double *a = GLOW_NEW_ARRAY(scratch, double, p->depth *block);
-    double *c = GLOW_NEW_ARRAY(scratch, double, group *block);
+    double *panels = GLOW_NEW_ARRAY(own, double, p->depth *panels_width);
+    double *line = GLOW_NEW_ARRAY(own, double, line_size);
+    double *a = GLOW_NEW_ARRAY(own, double, p->depth *block);
+    double *c = GLOW_NEW_ARRAY(own, double, group *block);
 
     for (int64_t j = 0; j < p->columns; j += group) {
         int64_t count = clamp(p->columns - j, 0, group);
@@ -145,4 +146,5 @@ glow_multiply(const glow_product *p, glow_arena *scratch)
                 p->take(p->user, i + r, j, count, c + r * count);
         }
     }
+    glow_arena_free(own);
 }

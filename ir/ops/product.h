@@ -22,6 +22,7 @@ typedef struct glow_product {
     const void *user;
 } glow_product;
 
-void glow_multiply(const glow_product *p, glow_arena *scratch);
+/* C = A B, in memory of its own: an eval may call it again and again. */
+void glow_multiply(const glow_product *p);
 
 #endif
