@@ -1,0 +1,368 @@
+/*
+ * The elements of a tensor stand in one of seven places: raw_data, five typed
+ * lists, or a file beside the model.  Whichever it is, what is there must be
+ * exactly what the shape asks for, and that is known before a byte is read.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/glow-translate/tensor.h"
+
+static const tensor_elem elems[] = {
+    {1, "FLOAT", GLOW_FLOAT, TENSOR_FLOATS},
+    {2, "UINT8", GLOW_UINDEX8, TENSOR_INTS32},
+    {3, "INT8", GLOW_INT8, TENSOR_INTS32},
+    {4, "UINT16", GLOW_UINT16, TENSOR_INTS32},
+    {5, "INT16", GLOW_INT16, TENSOR_INTS32},
+    {6, "INT32", GLOW_INDEX32, TENSOR_INTS32},
+    {7, "INT64", GLOW_INDEX64, TENSOR_INTS64},
+    {8, "STRING", GLOW_NO_KIND, TENSOR_NO_FIELD},
+    {9, "BOOL", GLOW_BOOL, TENSOR_INTS32},
+    {10, "FLOAT16", GLOW_FLOAT16, TENSOR_INTS32},
+    {11, "DOUBLE", GLOW_FLOAT64, TENSOR_DOUBLES},
+    {12, "UINT32", GLOW_UINT32, TENSOR_UINTS64},
+    {13, "UINT64", GLOW_UINT64, TENSOR_UINTS64},
+    {14, "COMPLEX64", GLOW_NO_KIND, TENSOR_NO_FIELD},
+    {15, "COMPLEX128", GLOW_NO_KIND, TENSOR_NO_FIELD},
+    {16, "BFLOAT16", GLOW_BFLOAT16, TENSOR_INTS32},
+};
+
+const tensor_elem *
+tensor_elem_of(int64_t type)
+{
+    for (size_t i = 0; i < sizeof elems / sizeof *elems; i++)
+        if (elems[i].type == type)
+            return &elems[i];
+    return NULL;
+}
+
+const tensor_elem *
+tensor_elem_for(glow_kind kind)
+{
+    for (size_t i = 0; i < sizeof elems / sizeof *elems; i++)
+        if (kind && elems[i].kind == kind)
+            return &elems[i];
+    return NULL;
+}
+
+static bool
+refuse(const tensor_file *f, const char *what, const char *why)
+{
+    return glow_error(f->ctx, "E0707", "%s: %s: %s", f->path, what, why);
+}
+
+/* The type that `t` declares. */
+static const tensor_elem *
+read_type(tensor_file *f, const Onnx__TensorProto *t, const char *what,
+          glow_type *type)
+{
+    const tensor_elem *e = tensor_elem_of(t->data_type);
+    const char *wrong;
+
+    if (!e || !e->kind) {
+        glow_error(f->ctx, "E0707", "%s: %s: element type %d%s%s is not known",
+                   f->path, what, t->data_type, e ? ", " : "",
+                   e ? e->name : "");
+        return NULL;
+    }
+    if (t->n_dims > GLOW_MAX_RANK) {
+        glow_error(f->ctx, "E0707",
+                   "%s: %s: the rank is %zu, and %d is the limit", f->path,
+                   what, t->n_dims, GLOW_MAX_RANK);
+        return NULL;
+    }
+
+    glow_dims shape = {.rank = (int)t->n_dims};
+
+    for (size_t i = 0; i < t->n_dims; i++)
+        shape.at[i] = t->dims[i];
+    *type = glow_type_of(e->kind, shape);
+    wrong = glow_type_check(type, f->arena);
+    if (wrong) {
+        refuse(f, what, wrong);
+        return NULL;
+    }
+    return e;
+}
+
+/* External data: a map of each file, made once. */
+
+typedef struct tensor_mapping mapping;
+struct tensor_mapping {
+    const char *name;
+    glow_data *data;
+    mapping *next;
+};
+
+static glow_data *
+map_file(tensor_file *f, const char *name)
+{
+    mapping *m;
+
+    for (m = f->mapped; m; m = m->next)
+        if (strcmp(m->name, name) == 0)
+            return m->data;
+
+    glow_data *data = glow_file_map_beneath(f->ctx, f->folder, name);
+
+    if (data) {
+        m = GLOW_NEW(f->arena, mapping);
+        *m = (mapping){glow_arena_strdup(f->arena, name), data, f->mapped};
+        f->mapped = m;
+    }
+    return data;
+}
+
+void
+tensor_file_end(tensor_file *file)
+{
+    for (mapping *m = file->mapped; m; m = m->next)
+        glow_data_unref(m->data);
+    file->mapped = NULL;
+}
+
+static const char *
+entry(const Onnx__TensorProto *t, const char *key)
+{
+    for (size_t i = 0; i < t->n_external_data; i++) {
+        const Onnx__StringStringEntryProto *e = t->external_data[i];
+
+        if (e->key && e->value && strcmp(e->key, key) == 0)
+            return e->value;
+    }
+    return NULL;
+}
+
+/* A number of an entry: decimal digits and nothing else. */
+static bool
+entry_number(const Onnx__TensorProto *t, const char *key, uint64_t *out)
+{
+    const char *text = entry(t, key);
+    uint64_t v = 0;
+
+    if (!text)
+        return true;
+    if (!*text || strlen(text) > 18)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        v = v * 10 + (uint64_t)(*text - '0');
+    }
+    *out = v;
+    return true;
+}
+
+static bool
+external(tensor_file *f, const Onnx__TensorProto *t, const char *what,
+         size_t bytes, const void **data, glow_data **owner)
+{
+    const char *name = entry(t, "location");
+    uint64_t offset = 0, length = bytes;
+    glow_data *file;
+
+    if (!name || !f->folder)
+        return glow_error(
+            f->ctx, "E0708", "%s: %s: external data %s", f->path, what,
+            name ? "cannot be read from standard input" : "has no location");
+    if (!entry_number(t, "offset", &offset) ||
+        !entry_number(t, "length", &length))
+        return glow_error(f->ctx, "E0708",
+                          "%s: %s: offset and length of external data must be "
+                          "numbers",
+                          f->path, what);
+    if (length != bytes)
+        return glow_error(f->ctx, "E0708",
+                          "%s: %s: external data is %" PRIu64
+                          " bytes long, but its shape takes %zu",
+                          f->path, what, length, bytes);
+    file = map_file(f, name);
+    if (!file)
+        return glow_error(f->ctx, "E0708",
+                          "%s: %s: its external data cannot be had", f->path,
+                          what);
+    if (offset > glow_data_size(file) || length > glow_data_size(file) - offset)
+        return glow_error(f->ctx, "E0708",
+                          "%s: %s: external data from byte %" PRIu64
+                          " on, %" PRIu64 " bytes long, is not in %s, which "
+                          "has %zu",
+                          f->path, what, offset, length, name,
+                          glow_data_size(file));
+    *data = (const char *)glow_data_bytes(file) + offset;
+    *owner = file;
+    return true;
+}
+
+/* Typed lists: how many, and one of them. */
+
+static size_t
+list_count(const Onnx__TensorProto *t, tensor_field field)
+{
+    const size_t counts[] = {
+        [TENSOR_FLOATS] = t->n_float_data,
+        [TENSOR_INTS32] = t->n_int32_data,
+        [TENSOR_INTS64] = t->n_int64_data,
+        [TENSOR_DOUBLES] = t->n_double_data,
+        [TENSOR_UINTS64] = t->n_uint64_data,
+    };
+
+    return counts[field];
+}
+
+/* How many of the places that may hold elements do. */
+static int
+places(const Onnx__TensorProto *t)
+{
+    int n = t->has_raw_data && t->raw_data.len > 0;
+
+    for (tensor_field i = TENSOR_FLOATS; i <= TENSOR_UINTS64; i++)
+        n += list_count(t, i) > 0;
+    return n + (t->n_string_data > 0);
+}
+
+/* Bits of 16-bit floats and small integers, one in each int32. */
+static bool
+narrow(tensor_file *f, const Onnx__TensorProto *t, const char *what,
+       const glow_tensor *out)
+{
+    glow_kind kind = out->type->elem;
+    bool bits = kind == GLOW_FLOAT16 || kind == GLOW_BFLOAT16;
+    uint16_t *half = out->data;
+
+    for (size_t i = 0; i < t->n_int32_data; i++) {
+        int32_t v = t->int32_data[i];
+
+        if (bits) {
+            half[i] = (uint16_t)v;
+            if (v < 0 || v > UINT16_MAX)
+                return refuse(f, what, "an element has over 16 bits");
+            continue;
+        }
+        glow_set_int(out, (int64_t)i, v);
+        if (glow_get_int(out, (int64_t)i) != v)
+            return glow_error(f->ctx, "E0707",
+                              "%s: %s: element %zu is %d, which is no %s",
+                              f->path, what, i, v, glow_kind_get(kind)->name);
+    }
+    return true;
+}
+
+static bool
+typed(tensor_file *f, const Onnx__TensorProto *t, const char *what,
+      tensor_field field, const glow_tensor *out)
+{
+    size_t bytes = (size_t)glow_type_bytes(out->type);
+
+    if (field == TENSOR_INTS32)
+        return narrow(f, t, what, out);
+    if (field == TENSOR_UINTS64) {
+        for (size_t i = 0; i < t->n_uint64_data; i++)
+            glow_set_int(out, (int64_t)i, (int64_t)t->uint64_data[i]);
+        return true;
+    }
+
+    const void *from = field == TENSOR_FLOATS   ? (const void *)t->float_data
+                       : field == TENSOR_INTS64 ? (const void *)t->int64_data
+                                                : (const void *)t->double_data;
+
+    if (bytes)
+        memcpy(out->data, from, bytes);
+    return true;
+}
+
+/* Shares bytes that are aligned for their kind; copies others. */
+static void
+share(const glow_type *type, const void *data, glow_data *owner,
+      glow_tensor *out)
+{
+    size_t bytes = (size_t)glow_type_bytes(type);
+    uintptr_t align = (uintptr_t)glow_kind_get(type->elem)->bytes;
+
+    if (owner && bytes && (uintptr_t)data % align == 0) {
+        *out =
+            (glow_tensor){type, (void *)(uintptr_t)data, glow_data_ref(owner)};
+        return;
+    }
+    *out = glow_tensor_new(type);
+    if (bytes)
+        memcpy(out->data, data, bytes);
+}
+
+/* ONNX's booleans are bytes of 0 and 1; others are made so. */
+static void
+clean_bools(glow_tensor *t)
+{
+    int64_t n = glow_type_count(t->type);
+    const uint8_t *b = t->data;
+    int64_t i = 0;
+
+    if (t->type->elem != GLOW_BOOL)
+        return;
+    while (i < n && b[i] <= 1)
+        i++;
+    if (i == n)
+        return;
+
+    glow_tensor clean = glow_tensor_new(t->type);
+
+    for (i = 0; i < n; i++)
+        ((uint8_t *)clean.data)[i] = b[i] != 0;
+    glow_tensor_end(t);
+    *t = clean;
+}
+
+bool
+tensor_read(tensor_file *f, const Onnx__TensorProto *t, const char *what,
+            glow_tensor *out)
+{
+    glow_type type;
+    const tensor_elem *e = read_type(f, t, what, &type);
+    glow_data *owner = f->owner;
+    const void *raw = t->raw_data.data;
+
+    if (!e)
+        return false;
+    if (t->segment)
+        return refuse(f, what, "tensors in segments are not known");
+
+    const glow_type *interned = glow_type_get(f->ctx, type);
+    size_t bytes = (size_t)glow_type_bytes(interned);
+    bool is_external =
+        t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    bool is_raw = t->has_raw_data && t->raw_data.len > 0;
+
+    if (places(t) + is_external > 1)
+        return refuse(f, what, "its elements stand in more than one place");
+    if (is_external) {
+        if (!external(f, t, what, bytes, &raw, &owner))
+            return false;
+        share(interned, raw, owner, out);
+    } else if (is_raw) {
+        if (t->raw_data.len != bytes)
+            return glow_error(f->ctx, "E0707",
+                              "%s: %s: raw_data holds %zu bytes, but %s takes "
+                              "%zu",
+                              f->path, what, t->raw_data.len,
+                              glow_type_text(f->arena, interned), bytes);
+        share(interned, raw, owner, out);
+    } else {
+        size_t count = list_count(t, e->field);
+
+        if (count != (size_t)glow_type_count(interned))
+            return glow_error(f->ctx, "E0707",
+                              "%s: %s: %zu elements are given, but %s takes "
+                              "%" PRId64,
+                              f->path, what, count,
+                              glow_type_text(f->arena, interned),
+                              glow_type_count(interned));
+        *out = glow_tensor_new(interned);
+        if (!typed(f, t, what, e->field, out)) {
+            glow_tensor_end(out);
+            return false;
+        }
+    }
+    clean_bools(out);
+    return true;
+}

@@ -1,0 +1,55 @@
+/*
+ * TensorProto: element kinds and elements, both ways.
+ */
+
+#ifndef GLOW_TRANSLATE_TENSOR_H
+#define GLOW_TRANSLATE_TENSOR_H
+
+#include "glow/file.h"
+#include "onnx.pb-c.h"
+
+/* ONNX's element types by our kinds: a row of the one table. */
+typedef enum tensor_field {
+    TENSOR_NO_FIELD,
+    TENSOR_FLOATS, /* float_data, and so on */
+    TENSOR_INTS32,
+    TENSOR_INTS64,
+    TENSOR_DOUBLES,
+    TENSOR_UINTS64,
+} tensor_field;
+
+typedef struct tensor_elem {
+    int type; /* TensorProto.DataType */
+    const char *name;
+    glow_kind kind;     /* GLOW_NO_KIND: there is none here */
+    tensor_field field; /* where elements stand that are not raw */
+} tensor_elem;
+
+/* NULL if ONNX has no such type. */
+const tensor_elem *tensor_elem_of(int64_t type);
+/* NULL if ONNX has no such kind. */
+const tensor_elem *tensor_elem_for(glow_kind kind);
+
+/* Where a tensor comes from. */
+typedef struct tensor_file {
+    glow_context *ctx;
+    glow_arena *arena;  /* of what is kept here */
+    const char *path;   /* the model, for messages */
+    const char *folder; /* that external data must lie in */
+    glow_data *owner;   /* keeps the message, or NULL: bytes are copied */
+    struct tensor_mapping *mapped; /* external files */
+} tensor_file;
+
+/*
+ * Reads `t`, which `what` names in messages, into *out: its type (interned),
+ * its elements, and in out->owner one reference for the caller.  Raw and
+ * external elements are not copied if they are aligned.  False after E0707
+ * (elements and shape disagree) or E0708 (external data).
+ */
+bool tensor_read(tensor_file *file, const Onnx__TensorProto *t,
+                 const char *what, glow_tensor *out);
+
+/* Gives back the mapped files. */
+void tensor_file_end(tensor_file *file);
+
+#endif
