@@ -793,6 +793,133 @@ static const glow_diag_info table[] = {
 
     /* E07xx: models. */
 
+    {"E0701", "a model's bytes are no protocol buffer",
+     "The file is cut off, damaged, or something else than its name says.  The\n"
+     "message has the byte at which reading ended.\n"
+     "\n"
+     "    model.onnx: byte 17: length runs past the end\n"
+     "\n"
+     "Fetch the file again.  Text protobuf must be named .onnxtxt, .pbtxt,\n"
+     ".prototxt or .textproto.\n"},
+
+    {"E0702", "the text of a protocol buffer cannot be read",
+     "A field is unknown, or its value is not of its type.\n"
+     "\n"
+     "    graph { nodes { op_type: \"Relu\" } }\n"
+     "\n"
+     "Here the field is `node`; onnx.proto has all names.\n"},
+
+    {"E0703", "a model is beyond a limit",
+     "What a file may cost in memory and depth is bounded before it is read:\n"
+     "100 nested messages, 4 million messages, 1 GiB and 16 times the size of\n"
+     "the file in memory, names of 64 KiB, a million nodes.\n"
+     "\n"
+     "    model.onnx: byte 4711: messages are nested over 100 deep\n"
+     "\n"
+     "Models of use stay far below; such a file is damaged or hostile.\n"},
+
+    {"E0704", "a model is of a version that is not known",
+     "A model says which IR version it is of, and which opset its operators\n"
+     "are from.\n"
+     "\n"
+     "    opset_import { version: 99 }\n"
+     "\n"
+     "Convert it with onnx.version_converter.\n"},
+
+    {"E0705", "a model needs what is not supported",
+     "Operators without a form here are listed together, with how often they\n"
+     "occur and where first; types and modes without one are named.\n"
+     "\n"
+     "    node { op_type: \"NonZero\" input: \"x\" output: \"y\" }\n"
+     "\n"
+     "Export the model with other operators, or cut that part off it.\n"},
+
+    {"E0706", "a model's graph is no graph",
+     "A value is used and never made, made twice, or made of itself.\n"
+     "\n"
+     "    node { op_type: \"Add\" input: \"x\" input: \"y\" output: \"y\" }\n"
+     "\n"
+     "Each value needs exactly one origin, and no cycle may lead back to it.\n"},
+
+    {"E0707", "a model's tensor is not what it says",
+     "The elements are more or fewer than the shape asks for, of another type,\n"
+     "or in two places at once.\n"
+     "\n"
+     "    initializer { dims: 3 data_type: 1 float_data: 1 name: \"w\" }\n"
+     "\n"
+     "The file was written wrongly or is damaged.\n"},
+
+    {"E0708", "a model's external data cannot be used",
+     "The elements of a tensor are said to be in a file beside the model.  It\n"
+     "must lie in the model's folder, be reached without `..` and links, and\n"
+     "hold the stretch of bytes that is named.\n"
+     "\n"
+     "    external_data { key: \"location\" value: \"../weights.bin\" }\n"
+     "\n"
+     "Move the file beside the model, under a plain name.\n"},
+
+    {"E0709", "an input of a model has no shape",
+     "A dimension is open, so that nothing can be compiled.\n"
+     "\n"
+     "    dim { dim_param: \"batch\" }\n"
+     "\n"
+     "Give it a size: -dim batch=8, or -shape x=8x3x224x224.\n"},
+
+    {"E0710", "an attribute of a model's node is wrong",
+     "It is of another type than the operator has it, out of its range, or\n"
+     "unknown to the operator in the opset of the model.\n"
+     "\n"
+     "    attribute { name: \"axis\" type: INT i: 9 }\n"
+     "\n"
+     "The operator's page at onnx.ai has its attributes in each opset.\n"},
+
+    {"E0711", "an operand of a model's node is wrong",
+     "There are too many or too few, or their shapes do not fit.\n"
+     "\n"
+     "    node { op_type: \"Relu\" input: \"x\" input: \"y\" output: \"z\" }\n"
+     "\n"
+     "The operator's page at onnx.ai has its operands in each opset.\n"},
+
+    {"E0712", "a value that decides a shape is not known",
+     "Shapes are fixed when a model is imported, so what they depend on must\n"
+     "be constant: the second operand of Reshape, the axes of a reduction.\n"
+     "\n"
+     "    node { op_type: \"Reshape\" input: \"x\" input: \"shape\" ... }\n"
+     "\n"
+     "If it is an input, -bind shape=FILE.npy makes it a constant.\n"},
+
+    {"E0713", "an option names nothing in the model",
+     "-dim names a dimension that the model leaves open, -shape and -bind an\n"
+     "input.\n"
+     "\n"
+     "    glow-translate -import-onnx model.onnx -dim btach=8\n"
+     "\n"
+     "Without the option the message of E0709 has the names.\n"},
+
+    {"E0720", "something has no form in ONNX",
+     "Quantized types, predicates and operators that only Glow has cannot be\n"
+     "exported.\n"
+     "\n"
+     "    placeholder @x : i8[S:0.5 O:0]<4>\n"
+     "\n"
+     "Export the graph before it is quantized or lowered.\n"},
+
+    {"E0721", "there is nothing to export",
+     "A model is made from one graph.  The module has none, or several, or\n"
+     "only programs.\n"
+     "\n"
+     "    program @main { ... }\n"
+     "\n"
+     "-function=NAME says which; programs have no form in ONNX.\n"},
+
+    {"W0701", "a model states another shape for an output than it has",
+     "Shapes that models state for their outputs are often stale.  What is\n"
+     "computed counts.\n"
+     "\n"
+     "    output 'y' is not of the shape that the model states, but 1 x 3\n"
+     "\n"
+     "Nothing needs to be done.\n"},
+
     /* E08xx: plugins and backends. */
 
     {"E0801", "a definition cannot be registered",

@@ -1,0 +1,986 @@
+/*
+ * The import of a model: checks what stands around the nodes, puts them into
+ * an order, lets the rows of the operators build, and writes the outputs.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "glow/pass.h"
+#include "tools/glow-translate/import/state.h"
+#include "tools/glow-translate/proto.h"
+
+#define MAX_NODES ((size_t)1000 * 1000)
+
+/* What the helpers of import.h need from here. */
+
+glow_context *
+import_context(const import_node *n)
+{
+    return n->im->ctx;
+}
+
+glow_arena *
+import_arena(const import_node *n)
+{
+    return n->im->arena;
+}
+
+bool
+import_refuse(import_node *n, const char *id, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (n->failed)
+        return false;
+    n->failed = true;
+    va_start(ap, fmt);
+    glow_error(n->im->ctx, id, "%s: %s: %s", n->im->path, n->text,
+               glow_arena_vprintf(n->im->arena, fmt, ap));
+    va_end(ap);
+    return false;
+}
+
+/* The first placeholder that `v` is computed from; each node is looked at once. */
+static const glow_storage *
+find_input(importer *im, const glow_value *v)
+{
+    size_t count = (size_t)im->func->count, depth = 0;
+    const glow_value **stack =
+        GLOW_NEW_ARRAY(im->arena, const glow_value *, count + 1);
+
+    GLOW_FOR_EACH_NODE(n, im->func)
+        n->mark = 0;
+    stack[depth++] = v;
+    while (depth) {
+        const glow_value *top = stack[--depth];
+
+        if (top->storage && !top->storage->is_constant)
+            return top->storage;
+        for (int i = 0; top->def && i < top->def->n_in; i++) {
+            const glow_value *in = top->def->in[i];
+
+            if (!in || (in->def && in->def->mark))
+                continue;
+            if (in->storage && !in->storage->is_constant)
+                return in->storage;
+            if (in->def) {
+                in->def->mark = 1;
+                stack[depth++] = in;
+            }
+        }
+    }
+    return NULL;
+}
+
+void
+import_refuse_unknown(import_node *n, int i, const glow_value *v)
+{
+    const glow_storage *s = find_input(n->im, v);
+    const char *hint =
+        s ? glow_arena_printf(n->im->arena,
+                              "-bind %s=FILE.npy makes it a constant", s->name)
+          : NULL;
+
+    n->failed = true;
+    glow_error_hint(n->im->ctx, (glow_span){0}, "E0712", hint,
+                    "%s: %s: operand %d decides about shapes, so it must be "
+                    "known, but it depends on %s%s",
+                    n->im->path, n->text, i, s ? "input " : "other values",
+                    s ? s->name : "");
+}
+
+glow_value *
+import_in(const import_node *n, int i)
+{
+    return i < n->n_in ? n->in[i] : NULL;
+}
+
+bool
+import_operands(import_node *n, int least, int most)
+{
+    if (n->n_in < least || n->n_in > most)
+        return import_refuse(n, "E0711", "%d operands, but %d to %d are due",
+                             n->n_in, least, most);
+    for (int i = 0; i < least; i++)
+        if (!n->in[i])
+            return import_refuse(n, "E0711", "operand %d is missing", i);
+    return !n->failed;
+}
+
+bool
+import_wants(const import_node *n, int i)
+{
+    return i < n->n_out && *n->proto->output[i];
+}
+
+bool
+import_done(import_node *n, glow_value *v)
+{
+    if (n->n_out > 0)
+        n->out[0] = v;
+    return v && !n->failed;
+}
+
+glow_dims
+import_shape(const glow_value *v)
+{
+    return v ? v->type->shape : (glow_dims){0};
+}
+
+const char *
+import_storage_name(importer *im, const char *name)
+{
+    if (!glow_map_get(im->outputs, name))
+        return name;
+    return glow_arena_printf(im->arena, "%s.value", name);
+}
+
+/* The table of operators. */
+
+static const import_row *const tables[] = {
+    import_convolution_rows, import_elementwise_rows, import_gather_rows,
+    import_layout_rows,      import_matmul_rows,      import_norm_rows,
+    import_pool_rows,        import_reduce_rows,      import_resize_rows,
+    import_shape_rows,
+};
+
+const import_row *
+import_find_row(const char *name, int opset, const import_row **any)
+{
+    *any = NULL;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const import_row *r = tables[t]; r->name; r++) {
+            if (strcmp(r->name, name) != 0)
+                continue;
+            *any = r;
+            if (opset >= r->since && (!r->until || opset <= r->until))
+                return r;
+        }
+    return NULL;
+}
+
+/* The model around the graph. */
+
+static bool
+is_onnx_domain(const char *domain)
+{
+    return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
+}
+
+static bool
+check_model(importer *im)
+{
+    const Onnx__ModelProto *m = im->model;
+    int64_t opset = 0;
+
+    if (!m->graph)
+        return glow_error(im->ctx, "E0704", "%s: holds no graph", im->path);
+    if (m->ir_version < IMPORT_MIN_IR || m->ir_version > IMPORT_MAX_IR)
+        return glow_error(
+            im->ctx, "E0704",
+            "%s: is of IR version %" PRId64 "; %d to %d are known", im->path,
+            m->ir_version, IMPORT_MIN_IR, IMPORT_MAX_IR);
+    for (size_t i = 0; i < m->n_opset_import; i++) {
+        const Onnx__OperatorSetIdProto *o = m->opset_import[i];
+
+        if (!is_onnx_domain(o->domain))
+            continue;
+        if (opset)
+            return glow_error(im->ctx, "E0704",
+                              "%s: names its opset twice: %" PRId64
+                              " and %" PRId64,
+                              im->path, opset, o->version);
+        opset = o->version;
+        if (opset < IMPORT_MIN_OPSET || opset > IMPORT_MAX_OPSET)
+            return glow_error(im->ctx, "E0704",
+                              "%s: is of opset %" PRId64 "; %d to %d are known",
+                              im->path, opset, IMPORT_MIN_OPSET,
+                              IMPORT_MAX_OPSET);
+    }
+    for (size_t i = 0; i < m->graph->n_node && !opset; i++)
+        if (is_onnx_domain(m->graph->node[i]->domain))
+            return glow_error(im->ctx, "E0704",
+                              "%s: does not say which opset it is of",
+                              im->path);
+    if (m->graph->n_node > MAX_NODES)
+        return glow_error(im->ctx, "E0703",
+                          "%s: has %zu nodes, and %zu are the limit", im->path,
+                          m->graph->n_node, MAX_NODES);
+    im->opset = (int)opset;
+    im->graph = m->graph;
+    return true;
+}
+
+/* Values by name. */
+
+static bool
+define(importer *im, const char *name, glow_value *v, const char *what)
+{
+    if (!name || !*name)
+        return glow_error(im->ctx, "E0706", "%s: %s has no name", im->path,
+                          what);
+    if (glow_map_get(im->values, name))
+        return glow_error(im->ctx, "E0706", "%s: %s '%s' is defined twice",
+                          im->path, what, name);
+    glow_map_set(im->values, name, v);
+    return true;
+}
+
+static bool
+import_initializers(importer *im)
+{
+    const Onnx__GraphProto *g = im->graph;
+
+    if (g->n_sparse_initializer)
+        return glow_error(im->ctx, "E0705",
+                          "%s: sparse initializers are not supported",
+                          im->path);
+    for (size_t i = 0; i < g->n_initializer; i++) {
+        const Onnx__TensorProto *t = g->initializer[i];
+        const char *name = t->name ? t->name : "";
+        glow_tensor value;
+
+        if (!tensor_read(&im->tensors, t,
+                         glow_arena_printf(im->arena, "initializer '%s'", name),
+                         &value))
+            return false;
+
+        glow_storage *s =
+            glow_constant_wrap(im->module, import_storage_name(im, name),
+                               value.type, value.data, value.owner);
+
+        glow_tensor_end(&value);
+        s->loc = glow_loc_model(im->module, GLOW_LOC_ONNX, im->file, name);
+        if (!define(im, name, &s->value, "initializer"))
+            return false;
+    }
+    return true;
+}
+
+/* Inputs. */
+
+static const char *
+option(const char *const (*list)[2], size_t n, const char *name, bool *used)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i][0], name) == 0) {
+            used[i] = true;
+            return list[i][1];
+        }
+    return NULL;
+}
+
+/* A size from the command line: digits, up to `end`. */
+static const char *
+read_size(const char *text, int64_t *out)
+{
+    int64_t v = 0;
+    int digits = 0;
+
+    for (; *text >= '0' && *text <= '9' && digits < 15; text++, digits++)
+        v = v * 10 + (*text - '0');
+    *out = v;
+    return digits ? text : NULL;
+}
+
+/* `1x3x224x224`, or nothing for a scalar. */
+static bool
+read_shape(importer *im, const char *name, const char *text, glow_dims *out)
+{
+    const char *at = text;
+
+    *out = (glow_dims){0};
+    while (at && *at && out->rank < GLOW_MAX_RANK) {
+        at = read_size(at, &out->at[out->rank++]);
+        if (at && *at == 'x' && at[1])
+            at++;
+        else if (at && *at)
+            at = NULL;
+    }
+    if (at && !*at)
+        return true;
+    return glow_error(im->ctx, "E0713",
+                      "-shape %s=%s: a shape is written as 1x3x224x224", name,
+                      text);
+}
+
+/* The size of a dimension that has a name and no value. */
+static bool
+read_symbol(importer *im, const char *input, int axis,
+            const Onnx__TensorShapeProto__Dimension *d, int64_t *out)
+{
+    const import_options *o = im->options;
+    const char *symbol = d->dim_param && *d->dim_param ? d->dim_param : NULL;
+    const char *text =
+        symbol ? option(o->dims, o->n_dims, symbol, im->bound) : NULL;
+    const char *hint, *end;
+
+    if (!text) {
+        hint =
+            symbol
+                ? glow_arena_printf(im->arena, "-dim %s=1 gives it one", symbol)
+                : glow_arena_printf(im->arena,
+                                    "-shape %s=... gives all of them", input);
+        return glow_error_hint(im->ctx, (glow_span){0}, "E0709", hint,
+                               "%s: input '%s': dimension %d%s%s%s has no size",
+                               im->path, input, axis, symbol ? " ('" : "",
+                               symbol ? symbol : "", symbol ? "')" : "");
+    }
+    end = read_size(text, out);
+    if (!end || *end)
+        return glow_error(im->ctx, "E0713",
+                          "-dim %s=%s: the size must be a number", symbol,
+                          text);
+    return true;
+}
+
+static bool
+read_input_shape(importer *im, const Onnx__ValueInfoProto *v, glow_dims *shape)
+{
+    const import_options *o = im->options;
+    const Onnx__TensorShapeProto *s = v->type->tensor_type->shape;
+    const char *given =
+        option(o->shapes, o->n_shapes, v->name, im->bound + o->n_dims);
+    bool ok = true;
+
+    if (given && !read_shape(im, v->name, given, shape))
+        return false;
+    if (given && s && s->n_dim != (size_t)shape->rank)
+        return glow_error(im->ctx, "E0713",
+                          "-shape %s=%s: the model says that its rank is %zu",
+                          v->name, given, s->n_dim);
+    if (given)
+        return true;
+    if (!s)
+        return glow_error(im->ctx, "E0709",
+                          "%s: input '%s' has no shape; -shape %s=... gives it "
+                          "one",
+                          im->path, v->name, v->name);
+    if (s->n_dim > GLOW_MAX_RANK)
+        return glow_error(im->ctx, "E0709",
+                          "%s: input '%s' is of rank %zu, and %d is the limit",
+                          im->path, v->name, s->n_dim, GLOW_MAX_RANK);
+    shape->rank = (int)s->n_dim;
+    for (int i = 0; i < shape->rank; i++)
+        if (s->dim[i]->has_dim_value)
+            shape->at[i] = s->dim[i]->dim_value;
+        else
+            ok &= read_symbol(im, v->name, i, s->dim[i], &shape->at[i]);
+    return ok;
+}
+
+static bool
+read_input_type(importer *im, const Onnx__ValueInfoProto *v,
+                const glow_type **out)
+{
+    const tensor_elem *e = NULL;
+    glow_dims shape = {0};
+    const char *wrong;
+
+    if (!v->type || !v->type->tensor_type)
+        return glow_error(im->ctx, "E0705",
+                          "%s: input '%s' is not a tensor, and nothing else is "
+                          "supported",
+                          im->path, v->name);
+    e = tensor_elem_of(v->type->tensor_type->elem_type);
+    if (!e || !e->kind)
+        return glow_error(im->ctx, "E0705",
+                          "%s: input '%s' is of element type %d%s%s, which is "
+                          "not supported",
+                          im->path, v->name, v->type->tensor_type->elem_type,
+                          e ? ", " : "", e ? e->name : "");
+    if (!read_input_shape(im, v, &shape))
+        return false;
+
+    glow_type t = glow_type_of(e->kind, shape);
+
+    wrong = glow_type_check(&t, im->arena);
+    if (wrong)
+        return glow_error(im->ctx, "E0709", "%s: input '%s': %s", im->path,
+                          v->name, wrong);
+    *out = glow_type_get(im->ctx, t);
+    return true;
+}
+
+/* -bind: the input is a constant with the elements of a file. */
+static bool
+bind_input(importer *im, const char *name, const char *path,
+           const glow_type *type)
+{
+    glow_tensor t;
+
+    if (!im->options->read_array(im->ctx, path, type, &t))
+        return false;
+
+    glow_storage *s =
+        glow_constant_wrap(im->module, name, t.type, t.data, t.owner);
+
+    glow_tensor_end(&t);
+    s->loc = glow_loc_model(im->module, GLOW_LOC_ONNX, im->file, name);
+    return define(im, name, &s->value, "input");
+}
+
+static bool
+import_input(importer *im, const Onnx__ValueInfoProto *v)
+{
+    const import_options *o = im->options;
+    const char *name = v->name ? v->name : "";
+    const glow_value *known = glow_map_get(im->values, name);
+    const char *file =
+        option(o->bind, o->n_bind, name, im->bound + o->n_dims + o->n_shapes);
+    const glow_type *type = NULL;
+
+    /* An initializer of the same name is its default, and stays its value. */
+    if (known && glow_is_constant(known) && !file)
+        return true;
+    if (!*name)
+        return glow_error(im->ctx, "E0706", "%s: an input has no name",
+                          im->path);
+    if (!read_input_type(im, v, &type))
+        return false;
+    if (file)
+        return bind_input(im, name, file, type);
+
+    glow_storage *s = glow_placeholder_new(im->module, name, type);
+
+    s->loc = glow_loc_model(im->module, GLOW_LOC_ONNX, im->file, name);
+    return define(im, name, &s->value, "input");
+}
+
+static bool
+import_inputs(importer *im)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < im->graph->n_input; i++)
+        ok &= import_input(im, im->graph->input[i]);
+    return ok;
+}
+
+/* Every -dim, -shape and -bind must have named something. */
+static bool
+check_options(importer *im)
+{
+    const import_options *o = im->options;
+    const bool *used = im->bound;
+    const struct {
+        const char *flag;
+        const char *const (*list)[2];
+        size_t n;
+    } all[] = {{"-dim", o->dims, o->n_dims},
+               {"-shape", o->shapes, o->n_shapes},
+               {"-bind", o->bind, o->n_bind}};
+    bool ok = true;
+
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < all[k].n; i++)
+            if (!*used++)
+                ok = glow_error(
+                    im->ctx, "E0713", "%s %s=%s: %s has no %s of this name",
+                    all[k].flag, all[k].list[i][0], all[k].list[i][1], im->path,
+                    k == 0 ? "dimension without a size" : "input");
+    return ok;
+}
+
+/* The nodes: which operators, and in which order. */
+
+static const char *
+op_name(const Onnx__NodeProto *p)
+{
+    return p->op_type ? p->op_type : "";
+}
+
+/* What a node is called: by itself, or else by its first result. */
+static const char *
+node_name(const importer *im, size_t i)
+{
+    const Onnx__NodeProto *p = im->graph->node[i];
+
+    if (p->name && *p->name)
+        return p->name;
+    for (size_t k = 0; k < p->n_output; k++)
+        if (*p->output[k])
+            return p->output[k];
+    return glow_arena_printf(im->arena, "node.%zu", i);
+}
+
+static const char *
+node_text(const importer *im, size_t i)
+{
+    return glow_arena_printf(im->arena, "node %zu, %s '%s'", i,
+                             op_name(im->graph->node[i]), node_name(im, i));
+}
+
+typedef struct missing {
+    const char *name; /* with the domain */
+    const char *why;
+    size_t first;
+    int count;
+    struct missing *next;
+} missing;
+
+/* Why there is no row for a node; NULL if there is one. */
+static const char *
+why_missing(const importer *im, const Onnx__NodeProto *p)
+{
+    const import_row *any;
+
+    if (!is_onnx_domain(p->domain))
+        return "its domain is not known";
+    if (import_find_row(op_name(p), im->opset, &any))
+        return NULL;
+    if (!any)
+        return glow_arena_printf(im->arena, "opset %d", im->opset);
+    if (im->opset < any->since)
+        return glow_arena_printf(im->arena, "opset %d; supported from %d on",
+                                 im->opset, any->since);
+    return glow_arena_printf(im->arena, "opset %d has no such operator",
+                             im->opset);
+}
+
+static missing *
+find_missing(importer *im)
+{
+    glow_map *seen = glow_map_new(im->arena);
+    missing *first = NULL, **end = &first;
+
+    for (size_t i = 0; i < im->graph->n_node; i++) {
+        const Onnx__NodeProto *p = im->graph->node[i];
+        const char *why = why_missing(im, p);
+        const char *name = op_name(p);
+        missing *m;
+
+        if (!why)
+            continue;
+        if (!is_onnx_domain(p->domain))
+            name = glow_arena_printf(im->arena, "%s.%s", p->domain, name);
+        m = glow_map_get(seen, name);
+        if (!m) {
+            m = GLOW_NEW(im->arena, missing);
+            *m = (missing){.name = name, .why = why, .first = i};
+            glow_map_set(seen, name, m);
+            *end = m;
+            end = &m->next;
+        }
+        m->count++;
+    }
+    return first;
+}
+
+/* Reports all operators that are not supported, in one message. */
+static bool
+check_operators(importer *im)
+{
+    missing *all = find_missing(im);
+    glow_diag error = {.severity = GLOW_ERROR, .id = "E0705"};
+    glow_diag *note = NULL;
+    int kinds = 0, nodes = 0;
+
+    if (!all)
+        return true;
+    for (const missing *m = all; m; m = m->next) {
+        glow_diag *d = GLOW_NEW(im->arena, glow_diag);
+
+        d->severity = GLOW_NOTE;
+        d->message = glow_arena_printf(
+            im->arena, "%s (%s): %d node%s, the first is node %zu, '%s'",
+            m->name, m->why, m->count, m->count > 1 ? "s" : "", m->first,
+            node_name(im, m->first));
+        if (note)
+            note->next = d;
+        else
+            error.notes = d;
+        note = d;
+        kinds++;
+        nodes += m->count;
+    }
+    error.message = glow_arena_printf(
+        im->arena, "%s: %d operator%s in %d of %zu nodes %s not supported",
+        im->path, kinds, kinds > 1 ? "s" : "", nodes, im->graph->n_node,
+        kinds > 1 ? "are" : "is");
+    glow_report(im->ctx, &error);
+    return false;
+}
+
+/* Which node makes each value: its index + 1. */
+static glow_map *
+find_producers(importer *im)
+{
+    glow_map *producers = glow_map_new(im->arena);
+    size_t *numbers = GLOW_NEW_ARRAY(im->arena, size_t, im->graph->n_node);
+
+    for (size_t i = 0; i < im->graph->n_node; i++) {
+        const Onnx__NodeProto *p = im->graph->node[i];
+
+        numbers[i] = i;
+        for (size_t k = 0; k < p->n_output; k++) {
+            const char *name = p->output[k];
+
+            if (!*name)
+                continue;
+            if (glow_map_get(producers, name) ||
+                glow_map_get(im->values, name)) {
+                glow_error(im->ctx, "E0706", "%s: %s: '%s' is defined twice",
+                           im->path, node_text(im, i), name);
+                return NULL;
+            }
+            glow_map_set(producers, name, &numbers[i]);
+        }
+    }
+    return producers;
+}
+
+enum { UNSEEN, OPEN, DONE };
+
+typedef struct sorter {
+    importer *im;
+    glow_map *producers;
+    char *state;   /* by node */
+    size_t *stack; /* nodes that are open */
+    size_t *next;  /* by depth: the operand to look at */
+    size_t depth;
+    size_t *order, n_order;
+} sorter;
+
+/* Looks at one operand of the node on top; opens what makes it. */
+static bool
+visit_operand(sorter *s, size_t i, const char *name)
+{
+    const size_t *from = *name ? glow_map_get(s->producers, name) : NULL;
+
+    if (!*name || glow_map_get(s->im->values, name))
+        return true;
+    if (!from)
+        return glow_error(s->im->ctx, "E0706", "%s: %s: '%s' is not defined",
+                          s->im->path, node_text(s->im, i), name);
+    if (s->state[*from] == OPEN)
+        return glow_error(s->im->ctx, "E0706",
+                          "%s: %s: '%s' depends on itself: the graph has a "
+                          "cycle",
+                          s->im->path, node_text(s->im, i), name);
+    if (s->state[*from] == UNSEEN) {
+        s->state[*from] = OPEN;
+        s->stack[s->depth] = *from;
+        s->next[s->depth++] = 0;
+    }
+    return true;
+}
+
+/*
+ * An order in which operands come before their users, the model's own where
+ * that is one.  By depth first, without recursion: chains can be long.
+ */
+static bool
+sort_nodes(sorter *s)
+{
+    const Onnx__GraphProto *g = s->im->graph;
+
+    for (size_t root = 0; root < g->n_node; root++) {
+        if (s->state[root] != UNSEEN)
+            continue;
+        s->state[root] = OPEN;
+        s->stack[0] = root;
+        s->next[0] = 0;
+        s->depth = 1;
+        while (s->depth) {
+            size_t i = s->stack[s->depth - 1];
+            size_t operand = s->next[s->depth - 1]++;
+
+            if (operand == g->node[i]->n_input) {
+                s->state[i] = DONE;
+                s->order[s->n_order++] = i;
+                s->depth--;
+            } else if (!visit_operand(s, i, g->node[i]->input[operand])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const size_t *
+order_nodes(importer *im)
+{
+    size_t n = im->graph->n_node;
+    sorter s = {.im = im, .producers = find_producers(im)};
+
+    if (!s.producers)
+        return NULL;
+    s.state = GLOW_NEW_ARRAY(im->arena, char, n + 1);
+    s.stack = GLOW_NEW_ARRAY(im->arena, size_t, n + 1);
+    s.next = GLOW_NEW_ARRAY(im->arena, size_t, n + 1);
+    s.order = GLOW_NEW_ARRAY(im->arena, size_t, n + 1);
+    return sort_nodes(&s) ? s.order : NULL;
+}
+
+/* One node. */
+
+static bool
+check_attributes(import_node *n)
+{
+    for (size_t i = 0; i < n->proto->n_attribute; i++) {
+        const char *name = n->proto->attribute[i]->name;
+
+        if (i >= 64)
+            return import_refuse(n, "E0710", "over 64 attributes");
+        for (size_t k = 0; k < i; k++)
+            if (name && n->proto->attribute[k]->name &&
+                strcmp(name, n->proto->attribute[k]->name) == 0)
+                return import_refuse(n, "E0710", "%s is given twice", name);
+        if (!(n->read >> i & 1))
+            return import_refuse(
+                n, "E0710", "%s is no attribute of %s in opset %d",
+                name ? name : "(no name)", n->row->name, n->opset);
+    }
+    return true;
+}
+
+/* Records the results under the model's names. */
+static void
+define_results(import_node *n)
+{
+    for (int i = 0; i < n->n_out; i++) {
+        const char *name = n->proto->output[i];
+
+        if (!*name)
+            continue;
+        /* A result that is not made is missed by whoever uses it. */
+        if (n->out[i])
+            glow_map_set(n->im->values, name, n->out[i]);
+    }
+}
+
+/*
+ * The node that computes the first result takes the name of the ONNX node:
+ * the last of those made for it, but for the layout operators after it.
+ */
+static void
+name_result(const import_node *n, uint32_t first_id)
+{
+    glow_value *v = n->n_out ? n->out[0] : NULL;
+    glow_node *d = v ? v->def : NULL;
+
+    if (!d || d->id < first_id)
+        return;
+    while ((d->op->traits & GLOW_LAYOUT) && d->n_in == 1 && d->in[0]->def &&
+           d->in[0]->def->id >= first_id)
+        d = d->in[0]->def;
+    if (!glow_find_node(n->im->func, n->name))
+        glow_node_rename(d, n->name);
+}
+
+/* Operands by name; those at the end that are omitted do not count. */
+static bool
+find_operands(import_node *n)
+{
+    char **names = n->proto->input;
+
+    n->in = GLOW_NEW_ARRAY(n->im->arena, glow_value *, n->n_in);
+    for (int i = 0; i < n->n_in; i++) {
+        n->in[i] = *names[i] ? glow_map_get(n->im->values, names[i]) : NULL;
+        if (*names[i] && !n->in[i])
+            return import_refuse(n, "E0705",
+                                 "operand %d, '%s', is a result that is not "
+                                 "supported",
+                                 i, names[i]);
+    }
+    while (n->n_in > 0 && !n->in[n->n_in - 1])
+        n->n_in--;
+    return true;
+}
+
+static bool
+import_one(importer *im, size_t i)
+{
+    const Onnx__NodeProto *p = im->graph->node[i];
+    const import_row *any;
+    uint32_t first_id = im->func->next_id;
+    int errors = glow_error_count(im->ctx);
+    import_node n = {
+        .im = im,
+        .row = import_find_row(op_name(p), im->opset, &any),
+        .proto = p,
+        .index = i,
+        .opset = im->opset,
+        .name = node_name(im, i),
+        .text = node_text(im, i),
+        .n_in = (int)p->n_input,
+        .n_out = (int)p->n_output,
+    };
+
+    n.out = GLOW_NEW_ARRAY(im->arena, glow_value *, p->n_output);
+    glow_builder_named(
+        im->builder, n.name,
+        glow_loc_model(im->module, GLOW_LOC_ONNX, im->file, n.name));
+    if (!find_operands(&n) || !n.row->run(&n) || n.failed ||
+        !check_attributes(&n)) {
+        n.failed = false;
+        if (glow_error_count(im->ctx) == errors)
+            import_refuse(&n, "E0711", "an operand is missing");
+        return false;
+    }
+    define_results(&n);
+    name_result(&n, first_id);
+    glow_arena_reset(im->scratch);
+    return true;
+}
+
+static bool
+import_nodes(importer *im)
+{
+    const size_t *order = order_nodes(im);
+
+    if (!order)
+        return false;
+    for (size_t i = 0; i < im->graph->n_node; i++)
+        if (!import_one(im, order[i]))
+            return false;
+    return true;
+}
+
+/* Outputs. */
+
+static void
+warn_of_shape(importer *im, const Onnx__ValueInfoProto *v, glow_dims found)
+{
+    const Onnx__TensorShapeProto *s =
+        v->type && v->type->tensor_type ? v->type->tensor_type->shape : NULL;
+    bool differs = s && s->n_dim != (size_t)found.rank;
+    glow_buf text = {.arena = im->arena};
+
+    for (int i = 0; s && !differs && i < found.rank; i++)
+        differs =
+            s->dim[i]->has_dim_value && s->dim[i]->dim_value != found.at[i];
+    if (!differs)
+        return;
+    glow_buf_dims(&text, found);
+    glow_warning(im->ctx, (glow_span){0}, "W0701",
+                 "%s: output '%s' is not of the shape that the model states, "
+                 "but %s",
+                 im->path, v->name, text.len ? text.text : "a scalar");
+}
+
+static bool
+import_output(importer *im, const Onnx__ValueInfoProto *v)
+{
+    const char *name = v->name ? v->name : "";
+    glow_value *from = glow_map_get(im->values, name);
+
+    if (!from)
+        return glow_error(im->ctx, "E0706",
+                          "%s: output '%s' is not defined, or not supported",
+                          im->path, name);
+    warn_of_shape(im, v, from->type->shape);
+
+    glow_storage *s = glow_placeholder_new(im->module, name, from->type);
+    const glow_loc *loc =
+        glow_loc_model(im->module, GLOW_LOC_ONNX, im->file, name);
+
+    s->loc = loc;
+    glow_builder_named(im->builder, name, loc);
+    return glow_build_node(im->builder, &glow_op_save, NULL, 0,
+                           GLOW_IN(from, &s->value), NULL) != NULL;
+}
+
+static bool
+import_outputs(importer *im)
+{
+    const Onnx__GraphProto *g = im->graph;
+
+    if (g->n_output == 0)
+        return glow_error(im->ctx, "E0706", "%s: the graph has no output",
+                          im->path);
+    for (size_t i = 0; i < g->n_output; i++)
+        if (!import_output(im, g->output[i]))
+            return false;
+    return true;
+}
+
+/* Constants that only nodes used which are gone. */
+static void
+erase_unused_constants(glow_module *m)
+{
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (s->is_constant && glow_is_unused(&s->value))
+            glow_storage_erase(s);
+}
+
+/* The whole. */
+
+static bool
+import_graph(importer *im)
+{
+    for (size_t i = 0; i < im->graph->n_output; i++)
+        if (im->graph->output[i]->name)
+            glow_map_set(im->outputs, im->graph->output[i]->name, im);
+    if (!check_operators(im) || !import_initializers(im))
+        return false;
+    if (!import_inputs(im) || !check_options(im))
+        return false;
+    if (!import_nodes(im) || !import_outputs(im))
+        return false;
+    glow_erase_unused(im->func);
+    erase_unused_constants(im->module);
+    return glow_verify(im->module);
+}
+
+static void
+start(importer *im)
+{
+    const import_options *o = im->options;
+    const char *slash = strrchr(o->path, '/');
+    size_t size = 0;
+
+    im->path = o->path;
+    im->file = slash ? slash + 1 : o->path;
+    im->tensors.ctx = im->ctx;
+    im->tensors.arena = im->arena;
+    im->tensors.path = o->path;
+    if (strcmp(o->path, "-") != 0)
+        im->tensors.folder =
+            slash ? glow_arena_strndup(im->arena, o->path,
+                                       (size_t)(slash - o->path) + 1)
+                  : ".";
+    for (size_t i = 0; i < im->graph->n_initializer; i++)
+        size += protobuf_c_message_get_packed_size(
+            &im->graph->initializer[i]->base);
+    im->fold_limit = ((int64_t)64 << 20) + 10 * (int64_t)size;
+    im->bound = GLOW_NEW_ARRAY(im->arena, bool,
+                               o->n_dims + o->n_shapes + o->n_bind + 1);
+    im->values = glow_map_new(im->arena);
+    im->outputs = glow_map_new(im->arena);
+    im->module = glow_module_new(im->ctx);
+    im->func = glow_func_new(im->module, o->function);
+    im->builder = glow_builder_new(im->arena, im->func, NULL);
+}
+
+glow_module *
+import_model(glow_context *ctx, const import_options *options)
+{
+    glow_arena *arena = glow_arena_new();
+    importer im = {.options = options,
+                   .ctx = ctx,
+                   .arena = arena,
+                   .scratch = glow_arena_new(),
+                   .path = options->path};
+    glow_data *owner = NULL;
+    bool ok = false;
+
+    im.model = (const Onnx__ModelProto *)proto_read(
+        ctx, options->path, &onnx__model_proto__descriptor, &owner);
+    if (im.model && check_model(&im)) {
+        start(&im);
+        im.tensors.owner = owner;
+        ok = import_graph(&im);
+        tensor_file_end(&im.tensors);
+    }
+    if (!ok && im.module) {
+        glow_module_free(im.module);
+        im.module = NULL;
+    }
+    glow_data_unref(owner);
+    glow_arena_free(im.scratch);
+    glow_arena_free(arena);
+    return im.module;
+}

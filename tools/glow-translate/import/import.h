@@ -1,0 +1,213 @@
+/*
+ * Importing ONNX: what the importer gives to the functions of the operators.
+ *
+ * One row of a table stands for one ONNX operator in a range of opsets.  Its
+ * function reads attributes and operands of the node at hand, builds Glow nodes
+ * and sets the results.  The helpers keep quiet once something has failed and
+ * return values that are safe to go on with, so that a function needs one check
+ * at its end.
+ *
+ * Axes are ONNX's throughout: channels come second.  Functions of operators
+ * that are NHWC in Glow wrap them in transposes.
+ */
+
+#ifndef GLOW_TRANSLATE_IMPORT_H
+#define GLOW_TRANSLATE_IMPORT_H
+
+#include "glow/build.h"
+#include "glow/ops.h"
+#include "tools/glow-translate/tensor.h"
+
+#define IMPORT_MIN_OPSET 1
+#define IMPORT_MAX_OPSET 21
+#define IMPORT_MIN_IR 3
+#define IMPORT_MAX_IR 11
+
+typedef struct importer importer;
+typedef struct import_node import_node;
+
+typedef struct import_row {
+    const char *name; /* of the ONNX operator */
+    int since, until; /* opsets; until 0: to the last */
+    bool (*run)(import_node *n);
+    const glow_op *op; /* for functions that many rows share */
+} import_row;
+
+/* Each file's rows, ended by one without a name. */
+extern const import_row import_convolution_rows[];
+extern const import_row import_elementwise_rows[];
+extern const import_row import_gather_rows[];
+extern const import_row import_layout_rows[];
+extern const import_row import_matmul_rows[];
+extern const import_row import_norm_rows[];
+extern const import_row import_pool_rows[];
+extern const import_row import_reduce_rows[];
+extern const import_row import_resize_rows[];
+extern const import_row import_shape_rows[];
+
+/* The row for an operator, or NULL; *any says whether another opset has it. */
+const import_row *import_find_row(const char *name, int opset,
+                                  const import_row **any);
+
+struct import_node {
+    importer *im;
+    const import_row *row;
+    const Onnx__NodeProto *proto;
+    size_t index; /* in the graph */
+    int opset;
+    const char *name; /* of its last Glow node */
+    const char *text; /* for messages: node 3, Conv 'conv1' */
+    glow_value **in;  /* NULL: omitted */
+    int n_in;
+    glow_value **out; /* to be set; those that nobody names may stay NULL */
+    int n_out;
+    uint64_t read; /* attributes that were read, by index */
+    bool failed;
+};
+
+/* Reports at the node and makes it fail; returns false. */
+bool import_refuse(import_node *n, const char *id, const char *fmt, ...)
+    GLOW_PRINTF(3, 4);
+/* E0712: operand i, `v`, must be known; names the inputs that it depends on. */
+void import_refuse_unknown(import_node *n, int i, const glow_value *v);
+
+/* What belongs to the import as a whole. */
+glow_context *import_context(const import_node *n);
+glow_arena *import_arena(const import_node *n);
+
+/* Operands and results. */
+
+/* Operand i, or NULL where it is omitted. */
+glow_value *import_in(const import_node *n, int i);
+/* Fails unless there are `least` to `most` operands, the first ones present. */
+bool import_operands(import_node *n, int least, int most);
+/* True if result i has a name, by which it can be used. */
+bool import_wants(const import_node *n, int i);
+/* Sets the first result; true unless the node failed. */
+bool import_done(import_node *n, glow_value *v);
+glow_dims import_shape(const glow_value *v); /* of NULL: a scalar's */
+
+/* Attributes (E0710).  A node may not have any that are not read. */
+
+int64_t import_int(import_node *n, const char *name, int64_t otherwise,
+                   int64_t least, int64_t most);
+bool import_flag(import_node *n, const char *name, bool otherwise);
+float import_float(import_node *n, const char *name, float otherwise);
+const char *import_string(import_node *n, const char *name,
+                          const char *otherwise);
+/* The index of a string in a list ended by NULL; fails for others. */
+int import_word(import_node *n, const char *name, const char *otherwise,
+                const char *const *words);
+/* True if there is such an attribute. */
+bool import_has(const import_node *n, const char *name);
+/* A list of integers; empty if there is none. */
+glow_ints import_ints(import_node *n, const char *name);
+glow_floats import_floats(import_node *n, const char *name);
+/* A list with one entry for each of `rank` axes, all `otherwise` if absent. */
+glow_dims import_dims(import_node *n, const char *name, int rank,
+                      int64_t otherwise, int64_t least);
+const Onnx__TensorProto *import_tensor(import_node *n, const char *name);
+/* Reads an attribute that changes nothing here. */
+void import_ignore(import_node *n, const char *name);
+
+/* An axis of a tensor of `rank`, counted from the end if negative. */
+int import_axis(import_node *n, int64_t axis, int rank);
+int import_axis_attr(import_node *n, int64_t otherwise, int rank);
+
+/* Operands that must be known now (E0712). */
+
+/* The elements of operand i; NULL after a report. */
+const glow_tensor *import_known(import_node *n, int i);
+/* The same as integers of any count: a list in the import's arena. */
+glow_ints import_known_ints(import_node *n, int i);
+glow_floats import_known_floats(import_node *n, int i);
+/* One number; a scalar or a tensor of one element. */
+double import_known_number(import_node *n, int i);
+/* True if operand i is there and a constant. */
+bool import_is_known(const import_node *n, int i);
+
+/*
+ * Axes from attribute `axes` up to opset `until` and from operand i after it;
+ * absent: empty, and *given is false.  Normalized, ascending, none twice.
+ */
+glow_dims import_axes(import_node *n, int i, int until, int rank, bool *given);
+
+/* Building.  Nodes over constants are evaluated at once where that is cheap. */
+
+glow_value *import_build(import_node *n, const glow_op *op,
+                         const glow_type *type, glow_value *const *in, int n_in,
+                         const void *attrs);
+#define BUILD(n, opname, in, ...)                  \
+    import_build((n), &glow_op_##opname, NULL, in, \
+                 &(const glow_##opname){__VA_ARGS__})
+#define BUILD_PLAIN(n, opname, in) \
+    import_build((n), &glow_op_##opname, NULL, in, NULL)
+#define BUILD_STATED(n, opname, type, in, ...)       \
+    import_build((n), &glow_op_##opname, (type), in, \
+                 &(const glow_##opname){__VA_ARGS__})
+
+/* Interned types. */
+const glow_type *import_type(import_node *n, glow_kind kind, glow_dims shape);
+
+/* `v` itself where there is nothing to do. */
+glow_value *import_transpose(import_node *n, glow_value *v, glow_dims shuffle);
+glow_value *import_reshape(import_node *n, glow_value *v, glow_dims shape);
+glow_value *import_broadcast(import_node *n, glow_value *v, glow_dims shape);
+glow_value *import_convert(import_node *n, glow_value *v, glow_kind kind);
+/* Elements [start, start + size) of one axis. */
+glow_value *import_cut(import_node *n, glow_value *v, int axis, int64_t start,
+                       int64_t size);
+
+/* One value everywhere, as a node, and as a constant. */
+glow_value *import_splat(import_node *n, glow_kind kind, glow_dims shape,
+                         double v);
+glow_value *import_constant_splat(import_node *n, glow_kind kind,
+                                  glow_dims shape, double v, int64_t exact);
+/* A constant over a tensor, whose reference it takes. */
+glow_value *import_constant_of(import_node *n, glow_tensor *t);
+glow_value *import_constant_ints(import_node *n, glow_dims shape,
+                                 const int64_t *at);
+
+/* The shape that numpy's rules give two, E0711 if they do not fit. */
+glow_dims import_broadcast_shape(import_node *n, glow_dims a, glow_dims b);
+/* An operator of two operands, broadcast to each other. */
+glow_value *import_binary(import_node *n, const glow_op *op, glow_value *a,
+                          glow_value *b);
+/* With a number as the second. */
+glow_value *import_binary_number(import_node *n, const glow_op *op,
+                                 glow_value *a, double b);
+
+/* NCHW to NHWC of any rank, and back. */
+glow_value *import_to_nhwc(import_node *n, glow_value *v);
+glow_value *import_to_nchw(import_node *n, glow_value *v);
+
+/* Spatial attributes that convolution and pooling share. */
+typedef struct import_window {
+    glow_dims kernels, strides, dilation;
+    glow_dims pads; /* all starts, then all ends */
+    int spatial;    /* axes */
+} import_window;
+/* Of input `x` in NCHW; the kernel's shape as `weights` tells, if it does. */
+bool import_read_window(import_node *n, const glow_value *x,
+                        const glow_dims *kernel, import_window *out);
+
+/* The whole. */
+
+typedef struct import_options {
+    const char *path;
+    const char *function;         /* "main" */
+    const char *const (*dims)[2]; /* -dim NAME=SIZE */
+    size_t n_dims;
+    const char *const (*shapes)[2]; /* -shape NAME=1x3x224x224 */
+    size_t n_shapes;
+    const char *const (*bind)[2]; /* -bind NAME=FILE.npy */
+    size_t n_bind;
+    /* Reads the array of -bind, which must be of a type; false after a report. */
+    bool (*read_array)(glow_context *ctx, const char *path,
+                       const glow_type *want, glow_tensor *out);
+} import_options;
+
+/* A verified module, or NULL after reports. */
+glow_module *import_model(glow_context *ctx, const import_options *options);
+
+#endif

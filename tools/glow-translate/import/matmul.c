@@ -1,0 +1,121 @@
+/*
+ * Matrix products.
+ */
+
+#include "tools/glow-translate/import/import.h"
+
+/* C is broadcast to the result; without it there is none to add. */
+static bool
+gemm(import_node *n)
+{
+    float alpha = import_float(n, "alpha", 1);
+    float beta = import_float(n, "beta", 1);
+    bool ta = import_flag(n, "transA", false);
+    bool tb = import_flag(n, "transB", false);
+
+    import_ignore(n, "broadcast"); /* before opset 7 */
+    if (!import_operands(n, 2, 3))
+        return false;
+
+    glow_value *a = import_in(n, 0), *b = import_in(n, 1);
+    glow_value *c = import_in(n, 2);
+
+    if (a->type->shape.rank != 2 || b->type->shape.rank != 2)
+        return import_refuse(n, "E0711", "the ranks of A and B are %d and %d",
+                             a->type->shape.rank, b->type->shape.rank);
+    if (c)
+        c = import_broadcast(n, c,
+                             GLOW_DIMS_OF(a->type->shape.at[ta ? 1 : 0],
+                                          b->type->shape.at[tb ? 0 : 1]));
+    return import_done(n, BUILD(n, gemm, GLOW_IN(a, b, c), .alpha = alpha,
+                                .beta = beta, .transpose_a = ta,
+                                .transpose_b = tb));
+}
+
+/* The product of the dimensions before the last two. */
+static int64_t
+batch_of(glow_dims s)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < s.rank - 2; i++)
+        n *= s.at[i];
+    return n;
+}
+
+/* Batches of both, broadcast to each other; then one axis for all of them. */
+static glow_value *
+batched(import_node *n, glow_value *a, glow_value *b)
+{
+    glow_dims as = a->type->shape, bs = b->type->shape;
+    glow_dims ab = as, bb = bs, y;
+    int64_t batch;
+
+    ab.rank -= 2;
+    bb.rank -= 2;
+    y = import_broadcast_shape(n, ab, bb);
+    ab = bb = y;
+    ab.rank = bb.rank = y.rank + 2;
+    for (int i = 0; i < 2; i++) {
+        ab.at[y.rank + i] = as.at[as.rank - 2 + i];
+        bb.at[y.rank + i] = bs.at[bs.rank - 2 + i];
+    }
+    batch = batch_of(ab);
+    a = import_broadcast(n, a, ab);
+    b = import_broadcast(n, b, bb);
+    a = import_reshape(n, a,
+                       GLOW_DIMS_OF(batch, ab.at[y.rank], ab.at[y.rank + 1]));
+    b = import_reshape(n, b,
+                       GLOW_DIMS_OF(batch, bb.at[y.rank], bb.at[y.rank + 1]));
+    ab.at[y.rank + 1] = bb.at[y.rank + 1];
+    return import_reshape(n, BUILD_PLAIN(n, batchmatmul, GLOW_IN(a, b)), ab);
+}
+
+/* A batch of matrices times one matrix: the batch is just more rows. */
+static glow_value *
+times_matrix(import_node *n, glow_value *a, glow_value *b)
+{
+    glow_dims y = a->type->shape;
+    int64_t depth = y.at[y.rank - 1];
+    int64_t rows = batch_of(y) * y.at[y.rank - 2];
+
+    a = import_reshape(n, a, GLOW_DIMS_OF(rows, depth));
+    y.at[y.rank - 1] = b->type->shape.at[1];
+    return import_reshape(n, BUILD_PLAIN(n, matmul, GLOW_IN(a, b)), y);
+}
+
+/* numpy's matmul: a vector is a row on the left and a column on the right. */
+static bool
+matmul(import_node *n)
+{
+    if (!import_operands(n, 2, 2))
+        return false;
+
+    glow_value *a = import_in(n, 0), *b = import_in(n, 1), *y;
+    bool row = a->type->shape.rank == 1, column = b->type->shape.rank == 1;
+
+    if (a->type->shape.rank == 0 || b->type->shape.rank == 0)
+        return import_refuse(n, "E0711", "an operand is a scalar");
+    if (row)
+        a = import_reshape(n, a, GLOW_DIMS_OF(1, a->type->shape.at[0]));
+    if (column)
+        b = import_reshape(n, b, GLOW_DIMS_OF(b->type->shape.at[0], 1));
+    if (n->failed)
+        return false;
+    y = b->type->shape.rank == 2 ? times_matrix(n, a, b) : batched(n, a, b);
+    if (n->failed)
+        return false;
+
+    glow_dims all = y->type->shape, shape = {0};
+
+    for (int i = 0; i < all.rank; i++)
+        if (!(row && i == all.rank - 2) && !(column && i == all.rank - 1))
+            shape.at[shape.rank++] = all.at[i];
+    return import_done(n, import_reshape(n, y, shape));
+}
+
+const import_row import_matmul_rows[] = {
+    {"Gemm", 1, 0, gemm, NULL},
+    {"MatMul", 1, 0, matmul, NULL},
+    {NULL, 0, 0, NULL, NULL},
+};

@@ -1,0 +1,155 @@
+/*
+ * Pooling, wrapped in transposes as convolution is.
+ */
+
+#include <inttypes.h>
+
+#include "tools/glow-translate/import/import.h"
+
+static bool
+average_pool(import_node *n)
+{
+    import_window w;
+    bool ceil_mode = import_flag(n, "ceil_mode", false);
+    bool counted = import_flag(n, "count_include_pad", false);
+
+    if (!import_operands(n, 1, 1))
+        return false;
+
+    glow_value *x = import_in(n, 0);
+
+    if (!import_read_window(n, x, NULL, &w))
+        return false;
+    x = BUILD(n, avgpool, GLOW_IN(import_to_nhwc(n, x)), .kernels = w.kernels,
+              .strides = w.strides, .pads = w.pads, .dilation = w.dilation,
+              .ceil_mode = ceil_mode, .count_include_pads = counted);
+    return import_done(n, import_to_nchw(n, x));
+}
+
+/*
+ * Where each maximum was.  Glow counts positions in N H W C, ONNX in N C H W:
+ *
+ *     glow = n HWC + hw C + c        onnx = n CHW + c HW + hw
+ *
+ * n and c are those of the result, so onnx = (glow - a) / C + b with
+ * a = n HWC + c and b = n CHW + c HW, constants of shape N 1 1 C.
+ */
+static glow_value *
+argmax_positions(import_node *n, glow_value *argmax, glow_dims x)
+{
+    int64_t batch = x.at[0], channels = x.at[1], area = 1;
+    glow_dims shape = {.rank = x.rank};
+    int64_t *a, *b;
+
+    for (int i = 2; i < x.rank; i++)
+        area *= x.at[i];
+    for (int i = 0; i < x.rank; i++)
+        shape.at[i] = i == 0 ? batch : i == x.rank - 1 ? channels : 1;
+    a = GLOW_NEW_ARRAY(import_arena(n), int64_t, batch * channels);
+    b = GLOW_NEW_ARRAY(import_arena(n), int64_t, batch * channels);
+    for (int64_t i = 0; i < batch * channels; i++) {
+        a[i] = i / channels * area * channels + i % channels;
+        b[i] = i * area;
+    }
+    argmax = import_binary(n, &glow_op_sub, argmax,
+                           import_constant_ints(n, shape, a));
+    argmax = import_binary(n, &glow_op_div, argmax,
+                           import_constant_splat(n, GLOW_INDEX64,
+                                                 argmax->type->shape,
+                                                 (double)channels, channels));
+    return import_binary(n, &glow_op_add, argmax,
+                         import_constant_ints(n, shape, b));
+}
+
+static bool
+max_pool(import_node *n)
+{
+    import_window w;
+    bool ceil_mode = import_flag(n, "ceil_mode", false);
+    bool by_column = import_flag(n, "storage_order", false);
+
+    if (!import_operands(n, 1, 1))
+        return false;
+
+    glow_value *x = import_in(n, 0), *y;
+    glow_dims shape = x->type->shape;
+
+    if (!import_read_window(n, x, NULL, &w))
+        return false;
+    x = import_to_nhwc(n, x);
+    if (!import_wants(n, 1)) {
+        y = BUILD(n, maxpool, GLOW_IN(x), .kernels = w.kernels,
+                  .strides = w.strides, .pads = w.pads, .dilation = w.dilation,
+                  .ceil_mode = ceil_mode);
+        return import_done(n, import_to_nchw(n, y));
+    }
+    if (by_column)
+        return import_refuse(n, "E0705",
+                             "storage_order 1 with indices is not supported");
+    y = BUILD(n, maxpoolwithargmax, GLOW_IN(x), .kernels = w.kernels,
+              .strides = w.strides, .pads = w.pads, .dilation = w.dilation,
+              .ceil_mode = ceil_mode);
+    if (n->failed)
+        return false;
+
+    glow_value *at = argmax_positions(
+        n, import_convert(n, y->def->out[1], GLOW_INDEX64), shape);
+
+    n->out[1] = import_to_nchw(n, at);
+    return import_done(n, import_to_nchw(n, y));
+}
+
+/* Global pooling: the window is the image. */
+
+static bool
+read_whole(import_node *n, glow_value *x, import_window *w)
+{
+    int spatial = import_shape(x).rank - 2;
+
+    *w = (import_window){.spatial = spatial};
+    if (spatial < 1 || spatial > 3)
+        return import_refuse(n, "E0711",
+                             "an operand of rank %d; 3 to 5 are supported",
+                             spatial + 2);
+    w->kernels.rank = w->strides.rank = spatial;
+    w->pads.rank = 2 * spatial;
+    for (int i = 0; i < spatial; i++) {
+        w->kernels.at[i] = x->type->shape.at[i + 2];
+        w->strides.at[i] = 1;
+    }
+    return !n->failed;
+}
+
+static bool
+global_average_pool(import_node *n)
+{
+    import_window w;
+    glow_value *x = import_in(n, 0);
+
+    if (!import_operands(n, 1, 1) || !read_whole(n, x, &w))
+        return false;
+    x = BUILD(n, avgpool, GLOW_IN(import_to_nhwc(n, x)), .kernels = w.kernels,
+              .strides = w.strides, .pads = w.pads, .dilation = w.dilation);
+    return import_done(n, import_to_nchw(n, x));
+}
+
+static bool
+global_max_pool(import_node *n)
+{
+    import_window w;
+    glow_value *x = import_in(n, 0);
+
+    if (!import_operands(n, 1, 1) || !read_whole(n, x, &w))
+        return false;
+    x = BUILD(n, maxpool, GLOW_IN(import_to_nhwc(n, x)), .kernels = w.kernels,
+              .strides = w.strides, .pads = w.pads, .dilation = w.dilation);
+    return import_done(n, import_to_nchw(n, x));
+}
+
+const import_row import_pool_rows[] = {
+    {"AveragePool", 1, 0, average_pool, NULL},
+    {"GlobalAveragePool", 1, 0, global_average_pool, NULL},
+    {"GlobalMaxPool", 1, 0, global_max_pool, NULL},
+    {"MaxPool", 1, 0, max_pool, NULL},
+    {NULL, 0, 0, NULL, NULL},
+};
