@@ -1,0 +1,147 @@
+/*
+ * Element-wise operators: most have the same meaning under another name.
+ */
+
+#include "tools/glow-translate/export/export.h"
+#include "tools/glow-translate/tensor.h"
+
+static glow_kind
+kind_of(const glow_node *n)
+{
+    return n->in[0]->type->elem;
+}
+
+/* The same operands, no attributes. */
+static bool
+plain(exporter *e, const glow_node *n)
+{
+    const char **in = GLOW_NEW_ARRAY(export_arena(e), const char *, n->n_in);
+
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = export_in(e, n, i);
+    return export_last(e, n, export_this(e)->name, in, n->n_in);
+}
+
+static bool
+not_equal(exporter *e, const glow_node *n)
+{
+    const char *x = export_step(e, n, "Equal",
+                                NAMES(export_in(e, n, 0), export_in(e, n, 1)));
+
+    return export_last(e, n, "Not", NAMES(x));
+}
+
+static bool
+clip(exporter *e, const glow_node *n)
+{
+    const glow_clip *c = n->attrs;
+    const char *min = export_number(e, n, kind_of(n), c->min);
+    const char *max = export_number(e, n, kind_of(n), c->max);
+
+    return export_last(e, n, "Clip", NAMES(export_in(e, n, 0), min, max));
+}
+
+static bool
+convert(exporter *e, const glow_node *n)
+{
+    export_last(e, n, "Cast", NAMES(export_in(e, n, 0)));
+    export_int(e, "to", tensor_elem_for(n->out[0]->type->elem)->type);
+    return true;
+}
+
+/*
+ * x / 2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3))
+ * for erf: Gelu itself is younger than the opset written here.
+ */
+static bool
+gelu(exporter *e, const glow_node *n)
+{
+    const glow_gelu *g = n->attrs;
+    glow_kind kind = kind_of(n);
+    const char *x = export_in(e, n, 0), *y;
+    const char *half = export_number(e, n, kind, 0.5);
+    const char *one = export_number(e, n, kind, 1);
+
+    if (g->approximate == GLOW_GELU_TANH) {
+        const char *a = export_number(e, n, kind, 0.044715);
+        const char *b = export_number(e, n, kind, 0.7978845608028654);
+
+        y = export_step(e, n, "Mul", NAMES(x, x));
+        y = export_step(e, n, "Mul", NAMES(y, x));
+        y = export_step(e, n, "Mul", NAMES(y, a));
+        y = export_step(e, n, "Add", NAMES(y, x));
+        y = export_step(e, n, "Mul", NAMES(y, b));
+        y = export_step(e, n, "Tanh", NAMES(y));
+    } else {
+        const char *a = export_number(e, n, kind, 0.7071067811865476);
+
+        y = export_step(e, n, "Mul", NAMES(x, a));
+        y = export_step(e, n, "Erf", NAMES(y));
+    }
+    y = export_step(e, n, "Add", NAMES(y, one));
+    x = export_step(e, n, "Mul", NAMES(x, half));
+    return export_last(e, n, "Mul", NAMES(x, y));
+}
+
+static bool
+hard_sigmoid(exporter *e, const glow_node *n)
+{
+    const glow_hardsigmoid *h = n->attrs;
+
+    export_last(e, n, "HardSigmoid", NAMES(export_in(e, n, 0)));
+    export_float(e, "alpha", h->alpha);
+    export_float(e, "beta", h->beta);
+    return true;
+}
+
+static bool
+leaky_relu(exporter *e, const glow_node *n)
+{
+    const glow_leakyrelu *l = n->attrs;
+
+    export_last(e, n, "LeakyRelu", NAMES(export_in(e, n, 0)));
+    export_float(e, "alpha", l->alpha);
+    return true;
+}
+
+const export_row export_elementwise_rows[] = {
+    {&glow_op_abs, plain, "Abs"},
+    {&glow_op_add, plain, "Add"},
+    {&glow_op_and, plain, "And"},
+    {&glow_op_ceil, plain, "Ceil"},
+    {&glow_op_clip, clip, NULL},
+    {&glow_op_cmpeq, plain, "Equal"},
+    {&glow_op_cmplt, plain, "Less"},
+    {&glow_op_cmplte, plain, "LessOrEqual"},
+    {&glow_op_cmpneq, not_equal, NULL},
+    {&glow_op_convertto, convert, NULL},
+    {&glow_op_copy, plain, "Identity"},
+    {&glow_op_cos, plain, "Cos"},
+    {&glow_op_div, plain, "Div"},
+    {&glow_op_erf, plain, "Erf"},
+    {&glow_op_exp, plain, "Exp"},
+    {&glow_op_floor, plain, "Floor"},
+    {&glow_op_gelu, gelu, NULL},
+    {&glow_op_hardsigmoid, hard_sigmoid, NULL},
+    {&glow_op_hardswish, plain, "HardSwish"},
+    {&glow_op_leakyrelu, leaky_relu, NULL},
+    {&glow_op_log, plain, "Log"},
+    {&glow_op_max, plain, "Max"},
+    {&glow_op_min, plain, "Min"},
+    {&glow_op_mul, plain, "Mul"},
+    {&glow_op_neg, plain, "Neg"},
+    {&glow_op_not, plain, "Not"},
+    {&glow_op_or, plain, "Or"},
+    {&glow_op_pow, plain, "Pow"},
+    {&glow_op_prelu, plain, "PRelu"},
+    {&glow_op_relu, plain, "Relu"},
+    {&glow_op_round, plain, "Round"},
+    {&glow_op_select, plain, "Where"},
+    {&glow_op_sigmoid, plain, "Sigmoid"},
+    {&glow_op_sin, plain, "Sin"},
+    {&glow_op_sqrt, plain, "Sqrt"},
+    {&glow_op_sub, plain, "Sub"},
+    {&glow_op_tanh, plain, "Tanh"},
+    {&glow_op_xor, plain, "Xor"},
+    {NULL, NULL, NULL},
+};

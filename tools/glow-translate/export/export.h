@@ -1,0 +1,93 @@
+/*
+ * Exporting to ONNX: what the exporter gives to the functions of the operators.
+ *
+ * One row of a table stands for one Glow operator.  Its function writes the
+ * ONNX nodes that mean the same: any number of steps, each with a result of its
+ * own, and a last one whose results are those of the Glow node.  Attributes go
+ * to the node that was written last.
+ */
+
+#ifndef GLOW_TRANSLATE_EXPORT_H
+#define GLOW_TRANSLATE_EXPORT_H
+
+#include "glow/ops.h"
+
+#define EXPORT_OPSET 17
+#define EXPORT_IR 8
+
+typedef struct exporter exporter;
+
+typedef struct export_row {
+    const glow_op *op;
+    bool (*run)(exporter *e, const glow_node *n);
+    const char *name; /* of the ONNX operator, for functions of many rows */
+} export_row;
+
+/* Each file's rows, ended by one without an operator. */
+extern const export_row export_elementwise_rows[];
+extern const export_row export_layout_rows[];
+extern const export_row export_product_rows[];
+extern const export_row export_window_rows[];
+
+/* Reports E0720 at the node; returns false. */
+bool export_refuse(exporter *e, const glow_node *n, const char *fmt, ...)
+    GLOW_PRINTF(3, 4);
+/* The row at work. */
+const export_row *export_this(const exporter *e);
+
+/* The name of operand i in the model, "" where it is omitted. */
+const char *export_in(exporter *e, const glow_node *n, int i);
+
+#define NAMES(...)                      \
+    (const char *const[]){__VA_ARGS__}, \
+        (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *))
+
+/* Writes an ONNX node with one new result, whose name it returns. */
+const char *export_step(exporter *e, const glow_node *n, const char *type,
+                        const char *const *in, int n_in);
+/* The same with several results, whose names go to `out`. */
+void export_steps(exporter *e, const glow_node *n, const char *type,
+                  const char *const *in, int n_in, const char **out, int n_out);
+/* Writes the last one; returns true. */
+bool export_last(exporter *e, const glow_node *n, const char *type,
+                 const char *const *in, int n_in);
+/* Lets result i be `x`; returns true. */
+bool export_identity(exporter *e, const glow_node *n, int i, const char *x);
+
+/* Attributes of the ONNX node written last. */
+void export_int(exporter *e, const char *name, int64_t v);
+void export_ints(exporter *e, const char *name, const int64_t *at, int count);
+void export_dims(exporter *e, const char *name, glow_dims d);
+void export_float(exporter *e, const char *name, float v);
+void export_string(exporter *e, const char *name, const char *text);
+
+/* New constants: a list of int64, of float, and a scalar of a kind. */
+const char *export_list(exporter *e, const glow_node *n, const int64_t *at,
+                        int count);
+const char *export_dims_list(exporter *e, const glow_node *n, glow_dims d);
+const char *export_floats(exporter *e, const glow_node *n, const float *at,
+                          int count);
+const char *export_number(exporter *e, const glow_node *n, glow_kind kind,
+                          double v);
+/* A tensor whose bytes live as long as the export. */
+const char *export_constant(exporter *e, const glow_node *n,
+                            const glow_type *type, const void *bytes);
+glow_arena *export_arena(exporter *e);
+glow_context *export_context(exporter *e);
+
+/* Steps that many operators need; the name itself where nothing is to do. */
+const char *export_transpose(exporter *e, const glow_node *n, const char *x,
+                             glow_dims perm);
+const char *export_reshape(exporter *e, const glow_node *n, const char *x,
+                           glow_dims shape);
+/* Axes of NHWC in the order of NCHW, and back, for any rank. */
+glow_dims export_to_nchw(int rank);
+glow_dims export_to_nhwc(int rank);
+
+/*
+ * Writes the graph function of `m` (`function`, or the only one if NULL) as a
+ * model to `path`.  False after reports.
+ */
+bool export_model(glow_module *m, const char *function, const char *path);
+
+#endif

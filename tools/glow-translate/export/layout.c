@@ -1,0 +1,216 @@
+/*
+ * Operators that move elements.
+ */
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/glow-translate/export/export.h"
+
+static bool
+transpose(exporter *e, const glow_node *n)
+{
+    const glow_transpose *t = n->attrs;
+
+    export_last(e, n, "Transpose", NAMES(export_in(e, n, 0)));
+    export_dims(e, "perm", t->shuffle);
+    return true;
+}
+
+/* The last node of many: a reshape to the shape of the result. */
+static bool
+last_reshape(exporter *e, const glow_node *n, const char *x)
+{
+    const char *shape = export_dims_list(e, n, n->out[0]->type->shape);
+
+    export_last(e, n, "Reshape", NAMES(x, shape));
+    export_int(e, "allowzero", 1);
+    return true;
+}
+
+static bool
+reshape(exporter *e, const glow_node *n)
+{
+    return last_reshape(e, n, export_in(e, n, 0));
+}
+
+static bool
+concat(exporter *e, const glow_node *n)
+{
+    const glow_concat *c = n->attrs;
+    const char **in = GLOW_NEW_ARRAY(export_arena(e), const char *, n->n_in);
+
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = export_in(e, n, i);
+    export_last(e, n, "Concat", in, n->n_in);
+    export_int(e, "axis", c->dim);
+    return true;
+}
+
+/* The end of each axis lies one step past its last element. */
+static bool
+slice(exporter *e, const glow_node *n)
+{
+    const glow_slice *s = n->attrs;
+    glow_dims size = n->out[0]->type->shape, end = s->start, step = s->steps;
+    glow_dims axes = {.rank = size.rank};
+    const char *list[4];
+
+    step.rank = size.rank;
+    for (int i = 0; i < size.rank; i++) {
+        axes.at[i] = i;
+        if (!s->steps.rank)
+            step.at[i] = 1;
+        end.at[i] = s->start.at[i] + size.at[i] * step.at[i];
+        if (end.at[i] < 0)
+            end.at[i] = INT64_MIN; /* before the first, not from the end */
+    }
+    list[0] = export_dims_list(e, n, s->start);
+    list[1] = export_dims_list(e, n, end);
+    list[2] = export_dims_list(e, n, axes);
+    list[3] = export_dims_list(e, n, step);
+    return export_last(
+        e, n, "Slice",
+        NAMES(export_in(e, n, 0), list[0], list[1], list[2], list[3]));
+}
+
+/* Where copies of Small land in Big: true there. */
+static const char *
+landing(exporter *e, const glow_node *n)
+{
+    const glow_inserttensor *t = n->attrs;
+    glow_dims big = n->out[0]->type->shape, small = n->in[1]->type->shape;
+    const glow_type *type =
+        glow_type_get(export_context(e), glow_type_of(GLOW_BOOL, big));
+    uint8_t *mask =
+        glow_arena_alloc(export_arena(e), (size_t)glow_type_bytes(type));
+    int64_t at = 0;
+
+    small.at[t->axis] *= t->count;
+    GLOW_FOR_EACH_INDEX(i, big) {
+        bool inside = true;
+
+        for (int k = 0; k < big.rank; k++)
+            inside &= i.at[k] >= t->start.at[k] &&
+                      i.at[k] - t->start.at[k] < small.at[k];
+        mask[at++] = inside;
+    }
+    return export_constant(e, n, type, mask);
+}
+
+/* The copies, padded to the size of Big, chosen where they land. */
+static bool
+insert_tensor(exporter *e, const glow_node *n)
+{
+    const glow_inserttensor *t = n->attrs;
+    glow_dims big = n->out[0]->type->shape, small = n->in[1]->type->shape;
+    int64_t repeats[GLOW_MAX_RANK], pads[2 * GLOW_MAX_RANK];
+    int rank = big.rank;
+    const char *x = export_in(e, n, 1);
+
+    if (rank == 0)
+        return export_last(e, n, "Identity", NAMES(x));
+    for (int i = 0; i < rank; i++)
+        repeats[i] = i == t->axis ? t->count : 1;
+    if (t->count > 1)
+        x = export_step(e, n, "Tile",
+                        NAMES(x, export_list(e, n, repeats, rank)));
+    for (int i = 0; i < rank; i++) {
+        pads[i] = t->start.at[i];
+        pads[rank + i] = big.at[i] - pads[i] - small.at[i] * repeats[i];
+    }
+    x = export_step(e, n, "Pad",
+                    NAMES(x, export_list(e, n, pads, 2 * rank),
+                          export_number(e, n, n->in[0]->type->elem, 0)));
+    return export_last(e, n, "Where",
+                       NAMES(landing(e, n), x, export_in(e, n, 0)));
+}
+
+static bool
+pad(exporter *e, const glow_node *n)
+{
+    static const char *const modes[] = {[GLOW_PAD_CONSTANT] = "constant",
+                                        [GLOW_PAD_REFLECT] = "reflect",
+                                        [GLOW_PAD_EDGE] = "edge"};
+    const glow_pad *p = n->attrs;
+    const char *pads = export_list(e, n, p->pads.at, (int)p->pads.count);
+    const char *value = export_number(e, n, n->in[0]->type->elem, p->value);
+
+    export_last(e, n, "Pad", NAMES(export_in(e, n, 0), pads, value));
+    export_string(e, "mode", modes[p->mode]);
+    return true;
+}
+
+static bool
+tile(exporter *e, const glow_node *n)
+{
+    const glow_tile *t = n->attrs;
+    glow_dims repeats = {.rank = n->in[0]->type->shape.rank};
+
+    for (int i = 0; i < repeats.rank; i++)
+        repeats.at[i] = i == t->axis ? t->count : 1;
+    return export_last(
+        e, n, "Tile",
+        NAMES(export_in(e, n, 0), export_dims_list(e, n, repeats)));
+}
+
+/* Axes after those of the operand are made before ONNX can expand them. */
+static bool
+broadcast(exporter *e, const glow_node *n)
+{
+    const glow_broadcast *b = n->attrs;
+    glow_dims shape = n->in[0]->type->shape;
+    const char *x = export_in(e, n, 0);
+
+    if (b->axis + shape.rank < b->target_dim.rank) {
+        while (b->axis + shape.rank < b->target_dim.rank)
+            shape.at[shape.rank++] = 1;
+        x = export_reshape(e, n, x, shape);
+    }
+    return export_last(e, n, "Expand",
+                       NAMES(x, export_dims_list(e, n, b->target_dim)));
+}
+
+static bool
+gather(exporter *e, const glow_node *n)
+{
+    const glow_gather *g = n->attrs;
+    glow_kind kind = n->in[1]->type->elem;
+    const char *index = export_in(e, n, 1);
+
+    if (g->batch_dims)
+        return export_refuse(e, n, "BatchDims is %d; only 0 has a form in ONNX",
+                             g->batch_dims);
+    if (kind != GLOW_INDEX64 && kind != GLOW_INDEX32) {
+        index = export_step(e, n, "Cast", NAMES(index));
+        export_int(e, "to", 7);
+    }
+    export_last(e, n, "Gather", NAMES(export_in(e, n, 0), index));
+    export_int(e, "axis", g->axis);
+    return true;
+}
+
+static bool
+splat(exporter *e, const glow_node *n)
+{
+    const glow_splat *s = n->attrs;
+    const glow_type *type = n->out[0]->type;
+    const char *one = export_number(e, n, type->elem, s->value);
+
+    return export_last(e, n, "Expand",
+                       NAMES(one, export_dims_list(e, n, type->shape)));
+}
+
+const export_row export_layout_rows[] = {
+    {&glow_op_broadcast, broadcast, NULL},
+    {&glow_op_concat, concat, NULL},
+    {&glow_op_gather, gather, NULL},
+    {&glow_op_inserttensor, insert_tensor, NULL},
+    {&glow_op_pad, pad, NULL},
+    {&glow_op_reshape, reshape, NULL},
+    {&glow_op_slice, slice, NULL},
+    {&glow_op_splat, splat, NULL},
+    {&glow_op_tile, tile, NULL},
+    {&glow_op_transpose, transpose, NULL},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,210 @@
+/*
+ * glow-translate: models of other formats to modules in text form, and back.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/npy.h"
+#include "tools/common/tool.h"
+#include "tools/glow-translate/export/export.h"
+#include "tools/glow-translate/import/import.h"
+#include "tools/glow-translate/proto.h"
+
+typedef struct values {
+    const char *import_onnx;
+    const char *export_onnx;
+    const char *tensor;
+    const char *function;
+    const char *output;
+    const char *weights;
+    tool_list dims, shapes, bind;
+} values;
+
+#define AT(member) offsetof(values, member)
+
+static const tool_option options[] = {
+    {"import-onnx", TOOL_TEXT, AT(import_onnx), "MODEL", NULL, "actions",
+     "read an ONNX model, binary or text (.onnxtxt, .pbtxt)"},
+    {"export-onnx", TOOL_TEXT, AT(export_onnx), "FILE.gir", NULL, "actions",
+     "write a graph as an ONNX model"},
+    {"tensor", TOOL_TEXT, AT(tensor), "FILE", NULL, "actions",
+     "read an ONNX tensor (.pb) and write it as .npy"},
+    {"o", TOOL_TEXT, AT(output), "FILE", NULL, "files",
+     "where the output goes; - is standard output"},
+    {"weights", TOOL_TEXT, AT(weights), "FILE", NULL, "files",
+     "where weights go: by default a .safetensors file beside the output"},
+    {"dim", TOOL_LIST, AT(dims), "NAME=SIZE", NULL, "import",
+     "the size of a dimension that the model leaves open"},
+    {"shape", TOOL_LIST, AT(shapes), "NAME=1x3x8x8", NULL, "import",
+     "the shape of an input"},
+    {"bind", TOOL_LIST, AT(bind), "NAME=FILE.npy", NULL, "import",
+     "make an input a constant, for values that decide shapes"},
+    {"function", TOOL_TEXT, AT(function), "NAME", NULL, "export",
+     "the function to export, where there are several"},
+    {0},
+};
+
+/* `NAME=VALUE` each; NULL after a report. */
+typedef const char *const (*pair_list)[2];
+
+static bool
+split_pairs(tool *t, const tool_list *l, const char *flag, pair_list *out)
+{
+    const char *(*pairs)[2] =
+        glow_arena_alloc_array(t->arena, l->count + 1, sizeof *pairs);
+
+    for (size_t i = 0; i < l->count; i++) {
+        const char *equals = strrchr(l->items[i], '=');
+
+        if (!equals || equals == l->items[i]) {
+            tool_usage(t, NULL, "-%s wants NAME=VALUE, not '%s'", flag,
+                       l->items[i]);
+            return false;
+        }
+        pairs[i][0] = glow_arena_strndup(t->arena, l->items[i],
+                                         (size_t)(equals - l->items[i]));
+        pairs[i][1] = equals + 1;
+    }
+    *out = (pair_list)pairs;
+    return true;
+}
+
+/* The output's name with another ending, and the name without any. */
+static const char *
+beside(tool *t, const char *output, const char **stem)
+{
+    const char *slash = strrchr(output, '/');
+    const char *name = slash ? slash + 1 : output;
+    const char *dot = strrchr(name, '.');
+    size_t n = dot && dot > name ? (size_t)(dot - output) : strlen(output);
+    char *without = glow_arena_strndup(t->arena, output, n);
+
+    *stem = without + (name - output);
+    return glow_arena_printf(t->arena, "%s.safetensors", without);
+}
+
+/* Constants this small stay in the text. */
+#define INLINE_BYTES 64
+
+static bool
+write_module(tool *t, const values *v, glow_module *m)
+{
+    const char *output = v->output ? v->output : "-";
+    const char *weights = v->weights, *alias = "weights";
+    const char *own = beside(t, weights ? weights : output, &alias);
+    glow_buf b = {0};
+    bool ok;
+
+    if (!weights && strcmp(output, "-") != 0)
+        weights = own;
+    if (weights && !glow_externalize(m, alias, weights, INLINE_BYTES))
+        return false;
+    glow_print(&b, m, NULL);
+    ok = glow_file_write(t->ctx, output, b.text, b.len);
+    glow_buf_free(&b);
+    return ok;
+}
+
+static int
+import(tool *t, const values *v)
+{
+    import_options o = {.path = v->import_onnx,
+                        .function = "main",
+                        .n_dims = v->dims.count,
+                        .n_shapes = v->shapes.count,
+                        .n_bind = v->bind.count,
+                        .read_array = npy_read};
+    glow_module *m;
+    bool ok;
+
+    if (!split_pairs(t, &v->dims, "dim", &o.dims) ||
+        !split_pairs(t, &v->shapes, "shape", &o.shapes) ||
+        !split_pairs(t, &v->bind, "bind", &o.bind))
+        return TOOL_USAGE;
+    m = import_model(t->ctx, &o);
+    if (!m)
+        return TOOL_FAILED;
+    ok = write_module(t, v, m);
+    glow_module_free(m);
+    return ok ? TOOL_DONE : TOOL_FAILED;
+}
+
+/* The folder that the weights of `path` are relative to. */
+static const char *
+folder_of(tool *t, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash
+               ? glow_arena_strndup(t->arena, path, (size_t)(slash - path) + 1)
+               : ".";
+}
+
+static int export(tool *t, const values *v)
+{
+    const glow_parse_options o = {.folder = folder_of(t, v->export_onnx)};
+    const glow_source *source = glow_source_read(t->ctx, v->export_onnx);
+    glow_module *m = source ? glow_parse(t->ctx, source, &o) : NULL;
+    bool ok;
+
+    if (!m)
+        return TOOL_FAILED;
+    ok = export_model(m, v->function, v->output ? v->output : "-");
+    glow_module_free(m);
+    return ok ? TOOL_DONE : TOOL_FAILED;
+}
+
+/* One tensor to .npy. */
+static int
+convert_tensor(tool *t, const values *v)
+{
+    glow_data *owner = NULL;
+    const Onnx__TensorProto *p = (const Onnx__TensorProto *)proto_read(
+        t->ctx, v->tensor, &onnx__tensor_proto__descriptor, &owner);
+    tensor_file file = {
+        .ctx = t->ctx, .arena = t->arena, .path = v->tensor, .owner = owner};
+    glow_tensor x;
+    bool ok = p && tensor_read(&file, p, "the tensor", &x);
+
+    if (ok) {
+        ok = npy_write(t->ctx, v->output ? v->output : "-", &x);
+        glow_tensor_end(&x);
+    }
+    glow_data_unref(owner);
+    return ok ? TOOL_DONE : TOOL_FAILED;
+}
+
+static int
+work(tool *t, const values *v)
+{
+    int actions = !!v->import_onnx + !!v->export_onnx + !!v->tensor;
+
+    if (actions != 1 || t->inputs.count)
+        return tool_usage(t,
+                          "glow-translate -import-onnx model.onnx -o "
+                          "model.gir",
+                          "one of -import-onnx, -export-onnx and -tensor is "
+                          "wanted, with its input");
+    return v->import_onnx   ? import(t, v)
+           : v->export_onnx ? export(t, v)
+                            : convert_tensor(t, v);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const tool_spec spec = {
+        .name = "glow-translate",
+        .usage = "-import-onnx MODEL | -export-onnx FILE [-o FILE] [OPTION]...",
+        .about = "Translates models between ONNX and the text form of glow.",
+        .options = options,
+    };
+    values v = {0};
+    tool t;
+    int code = tool_begin(&t, &spec, &v, argc, argv);
+
+    if (code == TOOL_GO_ON)
+        code = work(&t, &v);
+    return tool_end(&t, code);
+}
