@@ -144,7 +144,7 @@ run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
 
     for (int i = 0; i < n->n_in; i++)
         from[i] = in[i] ? &in[i]->tensor : NULL;
-    return glow_eval_node(n, from, out, r->scratch);
+    return glow_eval_node(n, from, out, r->work);
 }
 
 bool
@@ -169,6 +169,7 @@ glow_eval_compute(glow_eval_run *r, const glow_node *n, glow_item *const in[],
     }
     if (ok && r->options->trace)
         r->options->trace(r->options->user, n, results, seconds_now() - begin);
+    glow_arena_reset(r->work);
     glow_arena_reset(r->scratch);
     return ok;
 }
@@ -213,6 +214,7 @@ glow_eval(glow_func *f, const glow_binding *bindings, int count,
         .options = options ? options : &(const glow_eval_options){0},
         .arena = glow_arena_new(),
         .scratch = glow_arena_new(),
+        .work = glow_arena_new(),
     };
 
     r.bound = glow_map_new(r.arena);
@@ -227,6 +229,7 @@ glow_eval(glow_func *f, const glow_binding *bindings, int count,
             glow_item_end(item);
     }
     glow_arena_free(r.scratch);
+    glow_arena_free(r.work);
     glow_arena_free(r.arena);
     return ok;
 }

@@ -20,6 +20,7 @@ typedef struct glow_eval_run {
     const glow_eval_options *options;
     glow_arena *arena;   /* of the whole run */
     glow_arena *scratch; /* of the node at hand */
+    glow_arena *work;    /* of its eval, which may empty it on its way */
     glow_map *bound;     /* name of placeholder -> glow_tensor */
     glow_map *storage;   /* name of storage -> glow_item */
 } glow_eval_run;
