@@ -701,6 +701,14 @@ static const glow_diag_info table[] = {
      "\n"
      "Take another backend: -backend=interp.\n"},
 
+    {"E0510", "compiled code stopped at an instruction",
+     "An operand holds a value that has no meaning there: an index of Gather\n"
+     "that is outside of Data.\n"
+     "\n"
+     "    %y = Gather(@x, @i) {Axis: 0} : float<1>   // @i holds 7, @x is <4>\n"
+     "\n"
+     "Run it with -backend=interp to see which index it is.\n"},
+
     /* E06xx: files and weights. */
 
     {"E0601", "a file cannot be read",
@@ -994,6 +1002,40 @@ static const glow_diag_info table[] = {
      "    function @b { ... }\n"
      "\n"
      "Put the functions into modules of their own.\n"},
+
+    {"E0821", "no code can be made for a target",
+     "LLVM does not know the triple, or was built without its target.\n"
+     "\n"
+     "    glow-opt -emit-object -target=x87-linux net.gir -o net.o\n"
+     "\n"
+     "A triple is machine, vendor, system: x86_64-pc-linux-gnu.\n"},
+
+    {"E0822", "buffers lie where the backend cannot have them",
+     "The cpu backend has three regions of memory: constants, placeholders\n"
+     "and activations.  A region of the program must hold one of these alone,\n"
+     "and every buffer must have a place.\n"
+     "\n"
+     "    %x = weight float<4> @x mutable at $act + 0\n"
+     "    %a = alloc float<4> at $act + 64\n"
+     "\n"
+     "Let the pass alloc place the program.\n"},
+
+    {"E0823", "a backend has no kernel for an instruction",
+     "The operator is unknown to the backend, or not with these types.\n"
+     "\n"
+     "    %y = Gemm(@a, @b, _) : float<2 x 2>   // run without -lower\n"
+     "\n"
+     "The pass lower says it in operators that every backend has.\n"},
+
+    {"E0824", "LLVM refuses the code",
+     "This is a bug of the cpu backend.  The message is LLVM's own.\n"},
+
+    {"E0825", "code for another machine cannot be run",
+     "A target other than this machine's can be emitted, not run.\n"
+     "\n"
+     "    glow-run -target=aarch64-linux-gnu net.gir\n"
+     "\n"
+     "Leave the target out, or emit an object and run it there.\n"},
 
     /* E09xx: the command line. */
 

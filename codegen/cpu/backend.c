@@ -1,0 +1,289 @@
+/*
+ * cpu: native code by LLVM, in this process or as files.
+ *
+ * Loading makes the object that emitting writes, links it here, and fills the
+ * constants once.  A run copies what is bound into the placeholders, calls, and
+ * copies back what was written.
+ */
+
+#include <string.h>
+#include <time.h>
+
+#include "codegen/cpu/emit.h"
+#include "codegen/cpu/jit.h"
+#include "codegen/cpu/kernel.h"
+#include "codegen/cpu/lane.h"
+#include "codegen/cpu/module.h"
+#include "codegen/cpu/stack.h"
+#include "glow/pass.h"
+
+typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
+                        uint8_t *activations);
+typedef int (*step_fn)(const uint8_t *constants, uint8_t *placeholders,
+                       uint8_t *activations, uintptr_t number);
+
+struct glow_executable {
+    glow_arena *arena;
+    glow_context *ctx;
+    cpu_target *target;
+    cpu_plan *plan;
+    cpu_jit *jit;
+    entry_fn entry;
+    step_fn step;
+    glow_data *region[CPU_BASES];
+    int64_t code;
+};
+
+static glow_takes
+takes(const glow_node *n, glow_arena *a, const char **why)
+{
+    if (n->op->traits & GLOW_STRUCTURAL || glow_cpu_lane(n->op) ||
+        glow_cpu_find_kernel(NULL, n))
+        return GLOW_TAKES;
+    if (glow_cpu_can_stack(n))
+        return GLOW_TAKES;
+    *why = glow_arena_printf(a, "cpu has no kernel for %s", n->op->name);
+    return n->op->traits & (GLOW_PRIMITIVE | GLOW_UNKNOWN) ? GLOW_TAKES_NOT
+                                                           : GLOW_TAKES_LOWERED;
+}
+
+static void
+unload(glow_executable *x)
+{
+    if (x->jit)
+        glow_cpu_jit_end(x->jit);
+    for (int i = 0; i < CPU_BASES; i++)
+        glow_data_unref(x->region[i]);
+    if (x->target)
+        glow_cpu_target_end(x->target);
+    glow_arena_free(x->arena);
+}
+
+/* The object of `f`, or NULL after a report. */
+static LLVMMemoryBufferRef
+compile(glow_executable *x, glow_func *f, bool debug)
+{
+    LLVMMemoryBufferRef object = NULL;
+    cg g;
+
+    if (glow_cpu_compile(&g, &x->plan, x->target, x->arena, f, true, debug))
+        object = glow_cpu_emit_machine_code(&g, x->ctx, LLVMObjectFile);
+    glow_cpu_gen_end(&g);
+    return object;
+}
+
+static bool
+link_object(glow_executable *x, LLVMMemoryBufferRef object, const char *name,
+            bool debug)
+{
+    void *entry, *step;
+
+    x->code = glow_cpu_code_size(object);
+    x->jit = glow_cpu_jit(x->ctx, x->arena, object, debug);
+    if (!x->jit)
+        return false;
+    entry = glow_cpu_jit_find(x->jit, name);
+    step =
+        glow_cpu_jit_find(x->jit, glow_arena_printf(x->arena, "%s.step", name));
+    x->entry = (entry_fn)(uintptr_t)entry;
+    x->step = (step_fn)(uintptr_t)step;
+    return entry && step;
+}
+
+static bool
+make_regions(glow_executable *x)
+{
+    for (int i = 0; i < CPU_BASES; i++)
+        x->region[i] = glow_data_new((size_t)x->plan->size[i]);
+    return glow_cpu_fill_constants(x->plan,
+                                   glow_data_bytes(x->region[CPU_CONSTANTS]));
+}
+
+static bool
+start(glow_executable *x, glow_func *f, const glow_target_options *t)
+{
+    const char *name = glow_cpu_c_name(x->arena, f->name);
+    bool debug = t && t->debug;
+    LLVMMemoryBufferRef object;
+
+    x->target = glow_cpu_target(x->ctx, x->arena, t);
+    if (!x->target)
+        return false;
+    if (!x->target->is_host)
+        return glow_error(x->ctx, "E0825",
+                          "cpu: code for target '%s' cannot be run here",
+                          x->target->triple);
+    object = compile(x, f, debug);
+    return object && link_object(x, object, name, debug) && make_regions(x);
+}
+
+static glow_executable *
+load(glow_func *f, const glow_target_options *t)
+{
+    glow_arena *a = glow_arena_new();
+    glow_executable *x = GLOW_NEW(a, glow_executable);
+
+    x->arena = a;
+    x->ctx = f->module->ctx;
+    if (start(x, f, t))
+        return x;
+    unload(x);
+    return NULL;
+}
+
+/* Running. */
+
+static const glow_tensor *
+bound_to(const glow_binding *bindings, int count, const glow_storage *s)
+{
+    for (int i = 0; i < count; i++)
+        if (bindings[i].storage == s)
+            return bindings[i].tensor;
+    return NULL;
+}
+
+static bool
+check_tensor(glow_executable *x, const glow_storage *s, const glow_tensor *t)
+{
+    if (!t)
+        return glow_error_at(x->ctx, s->span, "E0502",
+                             "placeholder @%s has no tensor to work on",
+                             s->name);
+    if (t->type && glow_type_bytes(t->type) == glow_type_bytes(s->value.type) &&
+        t->type->elem == s->value.type->elem)
+        return true;
+    return glow_error_at(x->ctx, s->span, "E0502",
+                         "placeholder @%s needs a tensor of %s, but gets %s",
+                         s->name, glow_type_text(x->arena, s->value.type),
+                         t->type ? glow_type_text(x->arena, t->type) : "none");
+}
+
+/* Into the placeholders, or what was written out of them. */
+static bool
+copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
+              bool in)
+{
+    uint8_t *region = glow_data_bytes(x->region[CPU_PLACEHOLDERS]);
+
+    for (int i = 0; i < x->plan->n_bindings; i++) {
+        const cpu_binding *b = &x->plan->bindings[i];
+        const glow_tensor *t = bound_to(bindings, count, b->storage);
+
+        if (in && !check_tensor(x, b->storage, t))
+            return false;
+        if (in)
+            memcpy(region + b->offset, t->data, (size_t)b->size);
+        else if (b->written)
+            memcpy(t->data, region + b->offset, (size_t)b->size);
+    }
+    return true;
+}
+
+static bool
+report_failure(glow_executable *x, int code)
+{
+    GLOW_FOR_EACH_NODE(n, x->plan->func)
+        if ((int)n->mark == code - 1)
+            return glow_error_at(x->ctx, n->span, "E0510",
+                                 "%s %%%s: an index is outside of its operand",
+                                 n->op->name, n->name);
+    return false;
+}
+
+static bool
+run(glow_executable *x, const glow_binding *bindings, int count)
+{
+    int code;
+
+    if (!copy_bindings(x, bindings, count, true))
+        return false;
+    code = x->entry(glow_data_bytes(x->region[CPU_CONSTANTS]),
+                    glow_data_bytes(x->region[CPU_PLACEHOLDERS]),
+                    glow_data_bytes(x->region[CPU_ACTIVATIONS]));
+    if (code)
+        return report_failure(x, code);
+    return copy_bindings(x, bindings, count, false);
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A step's time is that of its first instruction; the others take none. */
+static void
+trace_step(glow_executable *x, const cpu_step *s,
+           const glow_eval_options *options, double seconds)
+{
+    static const uint8_t *const none = NULL;
+    glow_tensor t[GLOW_MAX_RESULTS];
+    glow_tensor *out[GLOW_MAX_RESULTS];
+
+    (void)none;
+    for (int k = s->root ? -1 : 0; k < s->n_items; k++) {
+        const glow_node *n = k < 0 ? s->root : s->items[k].n;
+
+        for (int i = 0; i < n->n_out; i++) {
+            cpu_range r = glow_cpu_range(x->plan, n->out[i]);
+
+            t[i] = (glow_tensor){
+                .type = n->out[i]->type,
+                .data =
+                    (uint8_t *)glow_data_bytes(x->region[r.base]) + r.offset};
+            out[i] = &t[i];
+        }
+        options->trace(options->user, n, out, seconds);
+        seconds = 0;
+    }
+}
+
+static bool
+profile(glow_executable *x, const glow_binding *bindings, int count,
+        const glow_eval_options *options)
+{
+    if (!options || !options->trace)
+        return run(x, bindings, count);
+    if (!copy_bindings(x, bindings, count, true))
+        return false;
+    for (int i = 0; i < x->plan->n_steps; i++) {
+        const cpu_step *s = &x->plan->steps[i];
+        double begin = seconds_now();
+        int code =
+            x->step(glow_data_bytes(x->region[CPU_CONSTANTS]),
+                    glow_data_bytes(x->region[CPU_PLACEHOLDERS]),
+                    glow_data_bytes(x->region[CPU_ACTIVATIONS]), (uintptr_t)i);
+
+        if (code)
+            return report_failure(x, s->first + 1);
+        trace_step(x, s, options, seconds_now() - begin);
+    }
+    return copy_bindings(x, bindings, count, false);
+}
+
+static glow_code_sizes
+sizes(const glow_executable *x)
+{
+    return (glow_code_sizes){
+        .constants = x->plan->size[CPU_CONSTANTS],
+        .placeholders = x->plan->size[CPU_PLACEHOLDERS],
+        .activations = x->plan->size[CPU_ACTIVATIONS],
+        .code = x->code,
+    };
+}
+
+const glow_backend glow_backend_cpu = {
+    .name = "cpu",
+    .summary = "native code for this machine or another, by LLVM",
+    .takes = takes,
+    .level = GLOW_PLACED,
+    .load = load,
+    .run = run,
+    .profile = profile,
+    .sizes = sizes,
+    .unload = unload,
+    .emit = glow_cpu_emit,
+};

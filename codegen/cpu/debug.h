@@ -1,0 +1,16 @@
+/* Line tables: which line of the .gir file an instruction comes from. */
+
+#ifndef CODEGEN_CPU_DEBUG_H
+#define CODEGEN_CPU_DEBUG_H
+
+#include "codegen/cpu/gen.h"
+#include "codegen/cpu/plan.h"
+
+void glow_cpu_debug_begin(cg *g, const glow_func *f);
+void glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s);
+void glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f);
+/* The calls that are built next belong to the line of `s`. */
+void glow_cpu_debug_line(cg *g, cg_value fn, const cpu_step *s);
+void glow_cpu_debug_end(cg *g);
+
+#endif

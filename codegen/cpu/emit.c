@@ -1,0 +1,254 @@
+/*
+ * Files from a placed program.
+ *
+ * A bundle is NAME.o, NAME.h and NAME.weights beside it.  The object is put in
+ * place last: where it is new, the others are.
+ */
+
+#include "codegen/cpu/emit.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <llvm-c/Object.h>
+
+#include "codegen/cpu/module.h"
+#include "glow/file.h"
+
+const char *
+glow_cpu_c_name(glow_arena *a, const char *name)
+{
+    char *c = glow_arena_printf(
+        a, "%s%s", isdigit((unsigned char)name[0]) ? "_" : "", name);
+
+    for (char *p = c; *p; p++)
+        if (!isalnum((unsigned char)*p))
+            *p = '_';
+    return c[0] ? c : "_";
+}
+
+bool
+glow_cpu_compile(cg *g, cpu_plan **plan, const cpu_target *t, glow_arena *a,
+                 glow_func *f, bool steps, bool debug)
+{
+    glow_context *ctx = f->module->ctx;
+
+    glow_cpu_gen_begin(g, a, f->name, t);
+    *plan = glow_cpu_plan(a, t, f);
+    return *plan &&
+           glow_cpu_build(g, *plan, glow_cpu_c_name(a, f->name), steps,
+                          debug) &&
+           glow_cpu_optimize(g, ctx);
+}
+
+int64_t
+glow_cpu_code_size(LLVMMemoryBufferRef object)
+{
+    char *message = NULL;
+    LLVMBinaryRef b = LLVMCreateBinary(object, NULL, &message);
+    int64_t size = 0;
+
+    if (!b) {
+        LLVMDisposeMessage(message);
+        return 0;
+    }
+
+    LLVMSectionIteratorRef s = LLVMObjectFileCopySectionIterator(b);
+
+    for (; !LLVMObjectFileIsSectionIteratorAtEnd(b, s);
+         LLVMMoveToNextSection(s)) {
+        const char *name = LLVMGetSectionName(s);
+
+        if (name && (strncmp(name, ".text", 5) == 0 ||
+                     strncmp(name, ".rodata", 7) == 0))
+            size += (int64_t)LLVMGetSectionSize(s);
+    }
+    LLVMDisposeSectionIterator(s);
+    LLVMDisposeBinary(b);
+    return size;
+}
+
+/* The header of a bundle. */
+
+static const char *
+upper(glow_arena *a, const char *name)
+{
+    char *u = glow_arena_strdup(a, name);
+
+    for (char *p = u; *p; p++)
+        *p = (char)toupper((unsigned char)*p);
+    return u;
+}
+
+static void
+add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
+{
+    for (int i = 0; i < p->n_bindings; i++) {
+        const cpu_binding *x = &p->bindings[i];
+        const char *name =
+            upper(p->arena, glow_cpu_c_name(p->arena, x->storage->name));
+
+        glow_buf_printf(b, "\n/* ");
+        glow_buf_type(b, x->storage->value.type);
+        glow_buf_printf(b, " */\n#define %s_%s_OFFSET %" PRId64 "\n", prefix,
+                        name, x->offset);
+        glow_buf_printf(b, "#define %s_%s_SIZE %" PRId64 "\n", prefix, name,
+                        x->size);
+    }
+}
+
+static void
+add_header(glow_buf *b, const cpu_plan *p, const char *name,
+           const char *weights)
+{
+    const char *prefix = upper(p->arena, name);
+
+    glow_buf_printf(
+        b,
+        "/*\n"
+        " * A network as one function, and the memory that it works in: three\n"
+        " * regions, each aligned to %s_ALIGN bytes.  The constants are\n"
+        " * the contents of %s.  Inputs and results lie in the placeholders.\n"
+        " */\n\n"
+        "#ifndef %s_H\n#define %s_H\n\n"
+        "#include <stdint.h>\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+        "#define %s_ALIGN 64\n"
+        "#define %s_CONSTANTS_SIZE %" PRId64 "\n"
+        "#define %s_PLACEHOLDERS_SIZE %" PRId64 "\n"
+        "#define %s_ACTIVATIONS_SIZE %" PRId64 "\n",
+        prefix, weights, prefix, prefix, prefix, prefix, p->size[CPU_CONSTANTS],
+        prefix, p->size[CPU_PLACEHOLDERS], prefix, p->size[CPU_ACTIVATIONS]);
+    add_bindings(b, p, prefix);
+    glow_buf_printf(b,
+                    "\n/* Returns 0, or the number of the instruction that "
+                    "failed. */\n"
+                    "int %s(const uint8_t *constants, uint8_t *placeholders,\n"
+                    "    uint8_t *activations);\n\n"
+                    "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
+                    name);
+}
+
+/* `path` without the suffix `.o`, and with another instead. */
+static const char *
+beside(glow_arena *a, const char *path, const char *suffix)
+{
+    size_t n = strlen(path);
+
+    if (n > 2 && strcmp(path + n - 2, ".o") == 0)
+        n -= 2;
+    return glow_arena_printf(a, "%s%s", glow_arena_strndup(a, path, n), suffix);
+}
+
+static const char *
+file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool
+write_buffer(glow_context *ctx, const char *path, LLVMMemoryBufferRef b)
+{
+    return glow_file_write(ctx, path, LLVMGetBufferStart(b),
+                           LLVMGetBufferSize(b));
+}
+
+static bool
+write_weights(glow_context *ctx, const char *path, const cpu_plan *p)
+{
+    size_t size = (size_t)p->size[CPU_CONSTANTS];
+    glow_data *region = glow_data_new(size);
+    bool ok = glow_cpu_fill_constants(p, glow_data_bytes(region)) &&
+              glow_file_write(ctx, path, glow_data_bytes(region), size);
+
+    glow_data_unref(region);
+    return ok;
+}
+
+static bool
+write_bundle(cg *g, const cpu_plan *p, const char *path)
+{
+    glow_context *ctx = p->func->module->ctx;
+    glow_arena *a = p->arena;
+    const char *weights = beside(a, path, ".weights");
+    LLVMMemoryBufferRef object =
+        glow_cpu_emit_machine_code(g, ctx, LLVMObjectFile);
+    glow_buf header = {.arena = a};
+    bool ok;
+
+    if (!object)
+        return false;
+    add_header(&header, p, glow_cpu_c_name(a, p->func->name),
+               file_name(weights));
+    ok = write_weights(ctx, weights, p) &&
+         glow_file_write(ctx, beside(a, path, ".h"), header.text, header.len) &&
+         write_buffer(ctx, beside(a, path, ".o"), object);
+    LLVMDisposeMemoryBuffer(object);
+    return ok;
+}
+
+/* The other forms: one file each. */
+
+static bool
+write_machine_code(cg *g, glow_context *ctx, LLVMCodeGenFileType what,
+                   const char *path)
+{
+    LLVMMemoryBufferRef b = glow_cpu_emit_machine_code(g, ctx, what);
+    bool ok = b && write_buffer(ctx, path, b);
+
+    if (b)
+        LLVMDisposeMemoryBuffer(b);
+    return ok;
+}
+
+static bool
+write_llvm(cg *g, glow_context *ctx, const char *path)
+{
+    char *text = LLVMPrintModuleToString(g->module);
+    bool ok = glow_file_write(ctx, path, text, strlen(text));
+
+    LLVMDisposeMessage(text);
+    return ok;
+}
+
+static bool
+write_form(cg *g, const cpu_plan *p, glow_emit what, const char *path)
+{
+    glow_context *ctx = p->func->module->ctx;
+
+    switch (what) {
+    case GLOW_EMIT_OBJECT:
+        return write_machine_code(g, ctx, LLVMObjectFile, path);
+    case GLOW_EMIT_ASM:
+        return write_machine_code(g, ctx, LLVMAssemblyFile, path);
+    case GLOW_EMIT_LLVM:
+        return write_llvm(g, ctx, path);
+    case GLOW_EMIT_BUNDLE:
+        return write_bundle(g, p, path);
+    }
+    return false;
+}
+
+bool
+glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *options,
+              const char *path)
+{
+    glow_arena *a = glow_arena_new();
+    cpu_target *t = glow_cpu_target(f->module->ctx, a, options);
+    bool debug = options && options->debug;
+    cpu_plan *p;
+    cg g;
+    bool ok = false;
+
+    if (t) {
+        ok = glow_cpu_compile(&g, &p, t, a, f, false, debug) &&
+             write_form(&g, p, what, path);
+        glow_cpu_gen_end(&g);
+        glow_cpu_target_end(t);
+    }
+    glow_arena_free(a);
+    return ok;
+}

@@ -1,0 +1,84 @@
+/*
+ * Kernels: code for one instruction, made for exactly its shapes.
+ *
+ * A kernel is a constant and stands in one table, kernels.c, in the order of
+ * preference; the first that takes an instruction makes it.  So each can be
+ * replaced by itself.
+ */
+
+#ifndef CODEGEN_CPU_KERNEL_H
+#define CODEGEN_CPU_KERNEL_H
+
+#include "codegen/cpu/kind.h"
+#include "codegen/cpu/plan.h"
+
+/* A kernel at work. */
+typedef struct cpu_job {
+    cg *g;
+    const cpu_step *step;
+    const glow_node *n; /* the instruction; NULL: only the stack */
+    cg_value fn;
+    cg_tensor *in; /* operands of `n`; at is NULL where one is omitted */
+    cg_tensor out[GLOW_MAX_RESULTS];
+    cg_value packed; /* the packed operand, or NULL */
+    cg_value *slot;  /* pointers of the step */
+} cpu_job;
+
+typedef struct cpu_kernel {
+    const char *name; /* of the functions: "convolution" */
+    const glow_op *op;
+    /* NULL: every instruction of the operator. */
+    bool (*takes)(const cpu_target *t, const glow_node *n);
+    void (*emit)(cpu_job *j);
+    /*
+     * Calls glow_cpu_finish for every element of result 0 once, and reads no
+     * operand elsewhere after it: element-wise instructions may follow in the
+     * same loop.
+     */
+    bool stacks;
+    bool fails; /* may return a run-time error */
+    /*
+     * An operand that is read in an order of its own, if it is constant: its
+     * bytes in that order, 0 to leave it as it is, and the making of them.
+     */
+    int packs; /* index into n->in */
+    int64_t (*packed_size)(const cpu_target *t, const glow_node *n);
+    void (*pack)(const cpu_target *t, const glow_node *n,
+                 const glow_tensor *from, void *to);
+} cpu_kernel;
+
+extern const cpu_kernel *const glow_cpu_kernels[]; /* ended by NULL */
+
+/* The kernel for `n`, or NULL. */
+const cpu_kernel *glow_cpu_find_kernel(const cpu_target *t, const glow_node *n);
+
+/*
+ * The value of elements (row + row_plus, col + col_plus, ...) of result 0,
+ * seen as a matrix with the last axis as columns: as many columns as `v` has
+ * lanes.  Computes what is stacked on them and stores.
+ */
+typedef struct cpu_place {
+    cg_value row, col;
+    int64_t row_plus, col_plus;
+} cpu_place;
+void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
+
+/* Emits the stack of a step without a root: all of its loops. */
+void glow_cpu_emit_stack(cpu_job *j);
+
+/* Returns from the kernel with a run-time error where `bad` holds. */
+void glow_cpu_fail_if(cpu_job *j, cg_value bad);
+
+/*
+ * Copies elements, as bits, for all indices of `shape`: to `to_at` and steps
+ * of `to_step` from `from_at` and steps of `from_step`, all in elements.
+ */
+void glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
+                   cg_tensor from, int64_t from_at, glow_dims from_step,
+                   glow_dims shape);
+/* Sets all elements of a dense tensor to `bits`. */
+void glow_cpu_fill(cg *g, cg_tensor to, int64_t count, cg_value bits);
+/* The strides of a type, dense or not. */
+glow_dims glow_cpu_strides(const glow_type *t);
+
+#endif

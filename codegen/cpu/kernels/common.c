@@ -1,0 +1,270 @@
+/* What kernels share. */
+
+#include "codegen/cpu/kernels/common.h"
+
+#include <math.h>
+
+glow_dims
+glow_cpu_part(glow_dims d, int first, int last)
+{
+    glow_dims part = {.rank = last - first};
+
+    for (int i = first; i < last; i++)
+        part.at[i - first] = d.at[i];
+    return part;
+}
+
+int64_t
+glow_cpu_product(glow_dims d, int first, int last)
+{
+    return glow_dims_count(glow_cpu_part(d, first, last));
+}
+
+bool
+glow_cpu_dense(const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->type->strides.rank)
+            return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]->type->strides.rank)
+            return false;
+    return true;
+}
+
+bool
+glow_cpu_all(const glow_node *n, glow_kind kind)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->type->elem != kind)
+            return false;
+    return n->out[0]->type->elem == kind && glow_cpu_dense(n);
+}
+
+/* Combining. */
+
+cg_value
+glow_cpu_sum(cg *g, const glow_type *t, cg_value a, cg_value b)
+{
+    (void)t;
+    return glow_cpu_is_float(a) ? cg_fadd(g, a, b) : cg_iadd(g, a, b);
+}
+
+cg_value
+glow_cpu_times(cg *g, const glow_type *t, cg_value a, cg_value b)
+{
+    (void)t;
+    return glow_cpu_is_float(a) ? cg_fmul(g, a, b) : cg_imul(g, a, b);
+}
+
+static cg_value
+upper_half(cg *g, cg_value v, int half)
+{
+    cg_value order[128];
+
+    for (int i = 0; i < half; i++)
+        order[i] = LLVMConstInt(g->i32, (unsigned)(half + i), false);
+    return LLVMBuildShuffleVector(g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(order, (unsigned)half), "");
+}
+
+cg_value
+glow_cpu_across(cg *g, const glow_type *t, cg_value v, cg_combine_fn combine)
+{
+    for (int n = glow_cpu_lanes(LLVMTypeOf(v)); n > 1; n /= 2) {
+        cg_value low = glow_cpu_first(g, v, n / 2);
+        cg_value high = upper_half(g, v, n / 2);
+
+        if (n == 2)
+            high = LLVMBuildExtractElement(g->builder, v,
+                                           LLVMConstInt(g->i32, 1, false), "");
+        v = combine(g, t, low, high);
+    }
+    return v;
+}
+
+static cg_value
+reduce_part(cg *g, cg_tensor x, cg_value at, int64_t first, int64_t end,
+            int lanes, cg_value sum, cg_combine_fn combine, cg_map_fn map,
+            const void *user)
+{
+    cg_loop l;
+
+    glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, end), lanes, &sum, 1);
+
+    cg_value v = glow_cpu_load(g, x, cg_add(g, at, l.i), lanes);
+
+    if (map)
+        v = map(g, v, user);
+    sum = combine(g, x.type, l.value[0], v);
+    glow_cpu_loop_end(g, &l, &sum);
+    return l.value[0];
+}
+
+cg_value
+glow_cpu_reduce_row(cg *g, cg_tensor x, cg_value at, int64_t count,
+                    cg_value init, cg_combine_fn combine, cg_map_fn map,
+                    const void *user)
+{
+    int lanes = g->target->vector_bytes / 4;
+    int64_t whole = count - count % lanes;
+    cg_value sum = init;
+
+    if (whole) {
+        sum = reduce_part(g, x, at, 0, whole, lanes,
+                          glow_cpu_splat(g, init, lanes), combine, map, user);
+        sum = glow_cpu_across(g, x.type, sum, combine);
+    }
+    if (whole < count)
+        sum = reduce_part(g, x, at, whole, count, 1, sum, combine, map, user);
+    return sum;
+}
+
+static cg_value
+extreme(cg *g, const glow_type *t, bool highest)
+{
+    LLVMTypeRef c = glow_cpu_computed(g, t);
+    unsigned bits =
+        LLVMGetTypeKind(c) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(c) : 0;
+    bool is_signed = glow_cpu_is_signed(t);
+
+    if (!bits)
+        return glow_cpu_real(c, highest ? (double)INFINITY : -(double)INFINITY);
+    if (!is_signed)
+        return glow_cpu_int(c, highest ? -1 : 0);
+
+    int64_t low = (int64_t)(UINT64_C(1) << (bits - 1));
+
+    return glow_cpu_int(c, highest ? low - 1 : low);
+}
+
+cg_value
+glow_cpu_lowest(cg *g, const glow_type *t)
+{
+    return extreme(g, t, false);
+}
+
+cg_value
+glow_cpu_highest(cg *g, const glow_type *t)
+{
+    return extreme(g, t, true);
+}
+
+void
+glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count, cg_lanes_fn body,
+                   void *user)
+{
+    cg *g = j->g;
+    int lanes = g->target->vector_bytes / 4;
+    int64_t whole = count - count % lanes;
+    cg_loop l;
+
+    for (int part = 0; part < 2; part++) {
+        int64_t from = part ? whole : 0, to = part ? count : whole;
+        int by = part ? 1 : lanes;
+
+        if (from == to)
+            continue;
+        glow_cpu_loop(g, &l, cg_i64(g, first + from), cg_i64(g, first + to), by,
+                      NULL, 0);
+        body(j, l.i, by, user);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+}
+
+/* Tables. */
+
+static cg_value
+table(cg *g, LLVMTypeRef t, cg_value *values, int64_t count)
+{
+    cg_value array = LLVMConstArray2(t, values, (uint64_t)count);
+    cg_value global = LLVMAddGlobal(g->module, LLVMTypeOf(array), "table");
+
+    LLVMSetInitializer(global, array);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
+    return global;
+}
+
+cg_value
+glow_cpu_table(cg *g, const int64_t *values, int64_t count)
+{
+    cg_value *v = GLOW_NEW_ARRAY(g->arena, cg_value, count + 1);
+
+    for (int64_t i = 0; i < count; i++)
+        v[i] = cg_i64(g, values[i]);
+    return table(g, g->i64, v, count);
+}
+
+cg_value
+glow_cpu_table_real(cg *g, const float *values, int64_t count)
+{
+    cg_value *v = GLOW_NEW_ARRAY(g->arena, cg_value, count + 1);
+
+    for (int64_t i = 0; i < count; i++)
+        v[i] = LLVMConstReal(g->f32, (double)values[i]);
+    return table(g, g->f32, v, count);
+}
+
+cg_value
+glow_cpu_table_at(cg *g, LLVMTypeRef t, cg_value from, cg_value i)
+{
+    cg_value p = LLVMBuildInBoundsGEP2(g->builder, t, from, &i, 1, "");
+
+    return glow_cpu_load_raw(g, t, p);
+}
+
+/* Windows. */
+
+cpu_window
+glow_cpu_window(glow_dims in, glow_dims out, glow_dims kernels,
+                glow_dims strides, glow_dims pads, glow_dims dilation)
+{
+    int axes = in.rank - 2;
+    cpu_window w = {.batch = in.at[0], .channels = in.at[in.rank - 1]};
+
+    for (int i = 0; i < 3; i++)
+        w.axis[i] = (cpu_window_axis){1, 1, 1, 1, 1, 0, 0};
+    for (int i = 0; i < axes; i++)
+        w.axis[3 - axes + i] = (cpu_window_axis){
+            .in = in.at[1 + i],
+            .out = out.at[1 + i],
+            .kernel = kernels.at[i],
+            .stride = strides.at[i],
+            .dilation = dilation.rank ? dilation.at[i] : 1,
+            .start = pads.at[i],
+            .end = pads.at[axes + i],
+        };
+    return w;
+}
+
+/* The least i >= 0 with i * d >= x. */
+static cg_value
+reach(cg *g, cg_value x, int64_t d)
+{
+    cg_value up = cg_addc(g, x, d - 1);
+
+    x = glow_cpu_imax(g, up, cg_i64(g, 0));
+    return d == 1 ? x : LLVMBuildSDiv(g->builder, x, cg_i64(g, d), "");
+}
+
+cpu_taps
+glow_cpu_taps(cg *g, const cpu_window_axis *a, cg_value out, int64_t low,
+              int64_t high)
+{
+    cg_value base = cg_addc(g, cg_mulc(g, out, a->stride), -a->start);
+    cpu_taps t = {.base = base};
+
+    if (a->start == 0 && low == 0 &&
+        (a->out - 1) * a->stride + (a->kernel - 1) * a->dilation < high) {
+        t.first = cg_i64(g, 0);
+        t.last = cg_i64(g, a->kernel);
+        return t;
+    }
+    t.first = reach(g, cg_sub(g, cg_i64(g, low), base), a->dilation);
+    t.last = glow_cpu_imin(
+        g, reach(g, cg_sub(g, cg_i64(g, high), base), a->dilation),
+        cg_i64(g, a->kernel));
+    return t;
+}

@@ -1,0 +1,93 @@
+/* What kernels share. */
+
+#ifndef CODEGEN_CPU_KERNELS_COMMON_H
+#define CODEGEN_CPU_KERNELS_COMMON_H
+
+#include "codegen/cpu/kernel.h"
+#include "codegen/cpu/lane.h"
+#include "codegen/cpu/math.h"
+#include "glow/ops.h"
+
+/* Local variables: what glow_cpu_local made. */
+static inline cg_value
+cg_get(cg *g, cg_value local)
+{
+    return LLVMBuildLoad2(g->builder, LLVMGetAllocatedType(local), local, "");
+}
+
+static inline void
+cg_set(cg *g, cg_value local, cg_value v)
+{
+    LLVMBuildStore(g->builder, v, local);
+}
+
+/* The dimensions first, ..., last - 1, and their product. */
+glow_dims glow_cpu_part(glow_dims d, int first, int last);
+int64_t glow_cpu_product(glow_dims d, int first, int last);
+/* All operands and results are dense. */
+bool glow_cpu_dense(const glow_node *n);
+/* All operands and results are dense tensors of `kind`. */
+bool glow_cpu_all(const glow_node *n, glow_kind kind);
+
+/* How two partial results become one. */
+typedef cg_value (*cg_combine_fn)(cg *g, const glow_type *t, cg_value a,
+                                  cg_value b);
+cg_value glow_cpu_sum(cg *g, const glow_type *t, cg_value a, cg_value b);
+cg_value glow_cpu_times(cg *g, const glow_type *t, cg_value a, cg_value b);
+/* All lanes of `v` combined. */
+cg_value glow_cpu_across(cg *g, const glow_type *t, cg_value v,
+                         cg_combine_fn combine);
+
+/* What a row's element becomes before it is combined; `user` as given. */
+typedef cg_value (*cg_map_fn)(cg *g, cg_value v, const void *user);
+
+/*
+ * Combines map(x[at]), ..., map(x[at + count - 1]) with `init`, the neutral
+ * element; a NULL map is x itself.
+ */
+cg_value glow_cpu_reduce_row(cg *g, cg_tensor x, cg_value at, int64_t count,
+                             cg_value init, cg_combine_fn combine,
+                             cg_map_fn map, const void *user);
+
+/* The least number of the kind that is combined by max; the greatest. */
+cg_value glow_cpu_lowest(cg *g, const glow_type *t);
+cg_value glow_cpu_highest(cg *g, const glow_type *t);
+
+/*
+ * For the last axis: `count` elements in vectors as long as they fit, then one
+ * by one.  Called for both parts, with the index of the first element.
+ */
+typedef void (*cg_lanes_fn)(cpu_job *j, cg_value at, int lanes, void *user);
+void glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count,
+                        cg_lanes_fn body, void *user);
+
+/* An array of constants; element `i` of it. */
+cg_value glow_cpu_table(cg *g, const int64_t *values, int64_t count);
+cg_value glow_cpu_table_real(cg *g, const float *values, int64_t count);
+cg_value glow_cpu_table_at(cg *g, LLVMTypeRef t, cg_value table, cg_value i);
+
+/* Windows of convolution and pooling, always with three spatial axes. */
+
+typedef struct cpu_window_axis {
+    int64_t in, out, kernel, stride, dilation;
+    int64_t start, end; /* pads */
+} cpu_window_axis;
+
+typedef struct cpu_window {
+    int64_t batch, channels;
+    cpu_window_axis axis[3];
+} cpu_window;
+
+cpu_window glow_cpu_window(glow_dims in, glow_dims out, glow_dims kernels,
+                           glow_dims strides, glow_dims pads,
+                           glow_dims dilation);
+
+/* The taps of window `out` within [low, high) of Input: first, past last. */
+typedef struct cpu_taps {
+    cg_value base; /* where tap 0 lies; may be outside */
+    cg_value first, last;
+} cpu_taps;
+cpu_taps glow_cpu_taps(cg *g, const cpu_window_axis *a, cg_value out,
+                       int64_t low, int64_t high);
+
+#endif

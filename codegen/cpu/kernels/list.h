@@ -1,0 +1,35 @@
+/* All kernels, in the order of preference for each operator. */
+
+#ifndef CODEGEN_CPU_KERNELS_LIST_H
+#define CODEGEN_CPU_KERNELS_LIST_H
+
+#define CPU_KERNELS(K)            \
+    K(argmax)                     \
+    K(argmin)                     \
+    K(avgpool)                    \
+    K(batchmatmul)                \
+    K(concat)                     \
+    K(convolution)                \
+    K(convtranspose)              \
+    K(fullyconnected)             \
+    K(gather)                     \
+    K(inserttensor)               \
+    K(layernormalization)         \
+    K(localresponsenormalization) \
+    K(logsoftmax)                 \
+    K(matmul)                     \
+    K(maxpool)                    \
+    K(maxpoolwithargmax)          \
+    K(pad)                        \
+    K(reduceadd)                  \
+    K(reducemax)                  \
+    K(reducemean)                 \
+    K(reducemin)                  \
+    K(reduceprod)                 \
+    K(resizebilinear)             \
+    K(resizenearest)              \
+    K(softmax)                    \
+    K(tile)                       \
+    K(topk)
+
+#endif

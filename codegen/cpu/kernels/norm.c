@@ -1,0 +1,321 @@
+/* Softmax and normalizations: a few sweeps over each row. */
+
+#include "codegen/cpu/kernels/common.h"
+
+static cg_value
+splat_like(cg *g, cg_value scalar, cg_value v)
+{
+    return glow_cpu_splat(g, scalar, glow_cpu_lanes(LLVMTypeOf(v)));
+}
+
+static cg_value
+map_exp(cg *g, cg_value v, const void *user)
+{
+    cg_value max = *(const cg_value *)user;
+
+    return glow_cpu_exp(g, cg_fsub(g, v, splat_like(g, max, v)));
+}
+
+/* Softmax along the last axis: the greatest element goes first. */
+
+typedef struct soft {
+    cg_value at, max, sum; /* sum, or its logarithm */
+    bool logarithm;
+} soft;
+
+static void
+soft_lanes(cpu_job *j, cg_value i, int lanes, void *user)
+{
+    const soft *s = user;
+    cg *g = j->g;
+    cg_value at = cg_add(g, s->at, i);
+    cg_value x = glow_cpu_load(g, j->in[0], at, lanes), y;
+
+    x = cg_fsub(g, x, glow_cpu_splat(g, s->max, lanes));
+    if (s->logarithm)
+        y = cg_fsub(g, x, glow_cpu_splat(g, s->sum, lanes));
+    else
+        y = cg_fdiv(g, glow_cpu_exp(g, x), glow_cpu_splat(g, s->sum, lanes));
+    glow_cpu_store(g, j->out[0], at, y);
+}
+
+static void
+soft_rows(cpu_job *j, int64_t rows, int64_t size, bool logarithm)
+{
+    cg *g = j->g;
+    const glow_type *t = j->in[0].type;
+    LLVMTypeRef c = glow_cpu_computed(g, t);
+    soft s = {.logarithm = logarithm};
+    cg_loop l;
+
+    s.at = cg_mulc(g, glow_cpu_for(g, &l, rows), size);
+    s.max = glow_cpu_reduce_row(g, j->in[0], s.at, size, glow_cpu_lowest(g, t),
+                                glow_cpu_max, NULL, NULL);
+    s.sum = glow_cpu_reduce_row(g, j->in[0], s.at, size, LLVMConstNull(c),
+                                glow_cpu_sum, map_exp, &s.max);
+    if (logarithm)
+        s.sum = glow_cpu_log(g, s.sum);
+    glow_cpu_lanes_for(j, 0, size, soft_lanes, &s);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+/* Along another axis: vectors of neighbours, each lane its own softmax. */
+
+typedef struct soft_column {
+    cg_value row;
+    int64_t size, step;
+    bool logarithm;
+} soft_column;
+
+static cg_value
+column_at(cg *g, const soft_column *s, cg_value column, cg_value k)
+{
+    return cg_add(g, cg_add(g, s->row, column), cg_mulc(g, k, s->step));
+}
+
+static void
+soft_columns(cpu_job *j, cg_value column, int lanes, void *user)
+{
+    const soft_column *s = user;
+    cg *g = j->g;
+    const glow_type *t = j->in[0].type;
+    cg_value low = glow_cpu_splat(g, glow_cpu_lowest(g, t), lanes);
+    cg_value none = LLVMConstNull(LLVMTypeOf(low));
+    cg_loop l;
+
+    glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, s->size), 1, &low, 1);
+
+    cg_value x =
+        glow_cpu_load(g, j->in[0], column_at(g, s, column, l.i), lanes);
+    cg_value max = glow_cpu_max(g, t, l.value[0], x);
+
+    glow_cpu_loop_end(g, &l, &max);
+    glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, s->size), 1, &none, 1);
+    x = glow_cpu_load(g, j->in[0], column_at(g, s, column, l.i), lanes);
+
+    cg_value sum = cg_fadd(g, l.value[0], glow_cpu_exp(g, cg_fsub(g, x, max)));
+
+    glow_cpu_loop_end(g, &l, &sum);
+    if (s->logarithm)
+        sum = glow_cpu_log(g, sum);
+    glow_cpu_for(g, &l, s->size);
+    x = glow_cpu_load(g, j->in[0], column_at(g, s, column, l.i), lanes);
+    x = cg_fsub(g, x, max);
+    x = s->logarithm ? cg_fsub(g, x, sum) : cg_fdiv(g, glow_cpu_exp(g, x), sum);
+    glow_cpu_store(g, j->out[0], column_at(g, s, column, l.i), x);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+static void
+emit_soft(cpu_job *j, int axis, bool logarithm)
+{
+    glow_dims x = j->in[0].type->shape;
+    int64_t size = x.at[axis];
+    int64_t before = glow_cpu_product(x, 0, axis);
+    int64_t step = glow_cpu_product(x, axis + 1, x.rank);
+    cg_loop l;
+
+    if (step == 1) {
+        soft_rows(j, before, size, logarithm);
+        return;
+    }
+
+    cg_value i = glow_cpu_for(j->g, &l, before);
+    soft_column s = {cg_mulc(j->g, i, size * step), size, step, logarithm};
+
+    glow_cpu_lanes_for(j, 0, step, soft_columns, &s);
+    glow_cpu_loop_end(j->g, &l, NULL);
+}
+
+static void
+emit_softmax(cpu_job *j)
+{
+    const glow_softmax *s = j->n->attrs;
+
+    emit_soft(j, s->axis, false);
+}
+
+static void
+emit_logsoftmax(cpu_job *j)
+{
+    const glow_softmax *s = j->n->attrs;
+
+    emit_soft(j, s->axis, true);
+}
+
+static bool
+takes_dense(const cpu_target *t, const glow_node *n)
+{
+    (void)t;
+    return glow_cpu_dense(n);
+}
+
+const cpu_kernel glow_cpu_softmax = {
+    .name = "softmax",
+    .op = &glow_op_softmax,
+    .takes = takes_dense,
+    .emit = emit_softmax,
+};
+
+const cpu_kernel glow_cpu_logsoftmax = {
+    .name = "logsoftmax",
+    .op = &glow_op_logsoftmax,
+    .takes = takes_dense,
+    .emit = emit_logsoftmax,
+};
+
+/* Layer normalization. */
+
+static cg_value
+map_square(cg *g, cg_value v, const void *user)
+{
+    cg_value d = cg_fsub(g, v, splat_like(g, *(const cg_value *)user, v));
+
+    return cg_fmul(g, d, d);
+}
+
+typedef struct layer {
+    cg_value at, mean, factor;
+} layer;
+
+static void
+layer_lanes(cpu_job *j, cg_value i, int lanes, void *user)
+{
+    const layer *l = user;
+    cg *g = j->g;
+    cg_value at = cg_add(g, l->at, i);
+    cg_value x = glow_cpu_load(g, j->in[0], at, lanes);
+
+    x = cg_fsub(g, x, glow_cpu_splat(g, l->mean, lanes));
+    x = cg_fmul(g, x, glow_cpu_splat(g, l->factor, lanes));
+    if (j->in[1].at)
+        x = cg_fmul(g, x, glow_cpu_load(g, j->in[1], i, lanes));
+    if (j->in[2].at)
+        x = cg_fadd(g, x, glow_cpu_load(g, j->in[2], i, lanes));
+    glow_cpu_store(g, j->out[0], at, x);
+}
+
+static void
+emit_layernormalization(cpu_job *j)
+{
+    const glow_layernormalization *a = j->n->attrs;
+    cg *g = j->g;
+    glow_dims x = j->in[0].type->shape;
+    int64_t size = glow_cpu_product(x, a->axis, x.rank);
+    LLVMTypeRef c = glow_cpu_computed(g, j->in[0].type);
+    cg_value zero = LLVMConstNull(c), count = glow_cpu_real(c, (double)size);
+    layer s;
+    cg_loop l;
+
+    s.at =
+        cg_mulc(g, glow_cpu_for(g, &l, glow_cpu_product(x, 0, a->axis)), size);
+
+    cg_value sum = glow_cpu_reduce_row(g, j->in[0], s.at, size, zero,
+                                       glow_cpu_sum, NULL, NULL);
+
+    s.mean = cg_fdiv(g, sum, count);
+
+    cg_value var = glow_cpu_reduce_row(g, j->in[0], s.at, size, zero,
+                                       glow_cpu_sum, map_square, &s.mean);
+
+    var = cg_fadd(g, cg_fdiv(g, var, count),
+                  glow_cpu_real(c, (double)a->epsilon));
+    var = glow_cpu_intrinsic(g, "llvm.sqrt", &var, 1);
+    s.factor = cg_fdiv(g, glow_cpu_real(c, 1), var);
+    glow_cpu_lanes_for(j, 0, size, layer_lanes, &s);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+const cpu_kernel glow_cpu_layernormalization = {
+    .name = "layernormalization",
+    .op = &glow_op_layernormalization,
+    .takes = takes_dense,
+    .emit = emit_layernormalization,
+};
+
+/* Local response normalization: vectors where all neighbours exist. */
+
+typedef struct response {
+    cg_value at; /* element of channel 0 */
+    int64_t size;
+    bool edge;
+} response;
+
+static void
+response_lanes(cpu_job *j, cg_value c, int lanes, void *user)
+{
+    const glow_localresponsenormalization *a = j->n->attrs;
+    const response *r = user;
+    cg *g = j->g;
+    int64_t half = a->half_window_size;
+    LLVMTypeRef t = glow_cpu_vector(glow_cpu_computed(g, j->in[0].type), lanes);
+    cg_value zero = LLVMConstNull(t), lo = cg_addc(g, c, -half),
+             hi = cg_addc(g, c, half + 1);
+    cg_loop l;
+
+    if (r->edge) {
+        lo = glow_cpu_imax(g, lo, cg_i64(g, 0));
+        hi = glow_cpu_imin(g, hi, cg_i64(g, r->size));
+    }
+    glow_cpu_loop(g, &l, lo, hi, 1, &zero, 1);
+
+    cg_value x = glow_cpu_load(g, j->in[0], cg_add(g, r->at, l.i), lanes);
+    cg_value sum = glow_cpu_fma(g, x, x, l.value[0]);
+
+    glow_cpu_loop_end(g, &l, &sum);
+
+    double scale = (double)a->alpha / (2 * (double)half + 1);
+    cg_value base = glow_cpu_fma(g, sum, glow_cpu_real(t, scale),
+                                 glow_cpu_real(t, (double)a->k));
+    cg_value power =
+        cg_fmul(g, glow_cpu_log(g, base), glow_cpu_real(t, -(double)a->beta));
+
+    x = glow_cpu_load(g, j->in[0], cg_add(g, r->at, c), lanes);
+    glow_cpu_store(g, j->out[0], cg_add(g, r->at, c),
+                   cg_fmul(g, x, glow_cpu_exp(g, power)));
+}
+
+static void
+response_edge(cpu_job *j, response r, int64_t first, int64_t last)
+{
+    cg_loop l;
+
+    if (first >= last)
+        return;
+    r.edge = true;
+    glow_cpu_loop(j->g, &l, cg_i64(j->g, first), cg_i64(j->g, last), 1, NULL,
+                  0);
+    response_lanes(j, l.i, 1, &r);
+    glow_cpu_loop_end(j->g, &l, NULL);
+}
+
+static void
+emit_response(cpu_job *j)
+{
+    const glow_localresponsenormalization *a = j->n->attrs;
+    cg *g = j->g;
+    glow_dims x = j->in[0].type->shape;
+    int64_t size = x.at[x.rank - 1], half = a->half_window_size;
+    int64_t inner = half < size ? size - 2 * half : 0;
+    response r = {.size = size};
+    cg_loop l;
+
+    if (inner < 0)
+        inner = 0;
+    r.at = cg_mulc(g, glow_cpu_for(g, &l, glow_dims_count(x) / size), size);
+    if (inner) {
+        glow_cpu_lanes_for(j, half, inner, response_lanes, &r);
+        response_edge(j, r, 0, half);
+        response_edge(j, r, half + inner, size);
+    } else {
+        response_edge(j, r, 0, size);
+    }
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+const cpu_kernel glow_cpu_localresponsenormalization = {
+    .name = "localresponsenormalization",
+    .op = &glow_op_localresponsenormalization,
+    .takes = takes_dense,
+    .emit = emit_response,
+};

@@ -1,0 +1,100 @@
+/*
+ * Matrix products of any kind and stride, one element at a time: for what the
+ * tiled kernels do not take.
+ */
+
+#include "codegen/cpu/kernels/common.h"
+
+/* c[b, m, n] = bias[n] + sum over k of a[b, m, k] * w[b, k, n] */
+typedef struct product {
+    int64_t batch, rows, columns, depth;
+    int64_t a_batch, a_row, a_depth;
+    int64_t b_batch, b_depth, b_column;
+} product;
+
+static void
+emit_product(cpu_job *j, product p)
+{
+    cg *g = j->g;
+    const glow_type *t = j->out[0].type;
+    LLVMTypeRef c = glow_cpu_computed(g, t);
+    cg_nest n;
+    cg_loop l;
+
+    glow_cpu_nest(g, &n, GLOW_DIMS_OF(p.batch, p.rows, p.columns));
+
+    cg_value sum = LLVMConstNull(c);
+    cg_value a =
+        cg_add(g, cg_mulc(g, n.at[0], p.a_batch), cg_mulc(g, n.at[1], p.a_row));
+    cg_value b = cg_add(g, cg_mulc(g, n.at[0], p.b_batch),
+                        cg_mulc(g, n.at[2], p.b_column));
+
+    if (j->n->n_in > 2 && j->in[2].at)
+        sum = glow_cpu_load(g, j->in[2], n.at[2], 1);
+    glow_cpu_loop_guarded(g, &l, cg_i64(g, 0), cg_i64(g, p.depth), 1, &sum, 1);
+
+    cg_value x =
+        glow_cpu_load(g, j->in[0], cg_add(g, a, cg_mulc(g, l.i, p.a_depth)), 1);
+    cg_value y =
+        glow_cpu_load(g, j->in[1], cg_add(g, b, cg_mulc(g, l.i, p.b_depth)), 1);
+
+    sum = glow_cpu_sum(g, t, l.value[0], glow_cpu_times(g, t, x, y));
+    glow_cpu_loop_end(g, &l, &sum);
+
+    cg_value at = cg_add(g, cg_mulc(g, n.at[0], p.rows), n.at[1]);
+
+    at = cg_add(g, cg_mulc(g, at, p.columns), n.at[2]);
+    glow_cpu_store(g, j->out[0], at, l.value[0]);
+    glow_cpu_nest_end(g, &n);
+}
+
+static void
+emit_matmul(cpu_job *j)
+{
+    glow_dims a = j->in[0].type->shape, b = j->in[1].type->shape;
+    glow_dims as = glow_cpu_strides(j->in[0].type);
+    glow_dims bs = glow_cpu_strides(j->in[1].type);
+
+    emit_product(j, (product){1, a.at[0], b.at[1], a.at[1], 0, as.at[0],
+                              as.at[1], 0, bs.at[0], bs.at[1]});
+}
+
+const cpu_kernel glow_cpu_matmul = {
+    .name = "matmul",
+    .op = &glow_op_matmul,
+    .emit = emit_matmul,
+};
+
+static void
+emit_batchmatmul(cpu_job *j)
+{
+    glow_dims a = j->in[0].type->shape, b = j->in[1].type->shape;
+    glow_dims as = glow_cpu_strides(j->in[0].type);
+    glow_dims bs = glow_cpu_strides(j->in[1].type);
+
+    emit_product(j,
+                 (product){a.at[0], a.at[1], b.at[2], a.at[2], as.at[0],
+                           as.at[1], as.at[2], bs.at[0], bs.at[1], bs.at[2]});
+}
+
+const cpu_kernel glow_cpu_batchmatmul = {
+    .name = "batchmatmul",
+    .op = &glow_op_batchmatmul,
+    .emit = emit_batchmatmul,
+};
+
+static void
+emit_fullyconnected(cpu_job *j)
+{
+    glow_dims w = j->in[1].type->shape, y = j->out[0].type->shape;
+
+    emit_product(j, (product){1, y.at[0], w.at[1], w.at[0], 0, w.at[0], 1, 0,
+                              w.at[1], 1});
+}
+
+const cpu_kernel glow_cpu_fullyconnected = {
+    .name = "fullyconnected",
+    .op = &glow_op_fullyconnected,
+    .takes = NULL,
+    .emit = emit_fullyconnected,
+};

@@ -1,0 +1,234 @@
+/*
+ * Resizing.  Where each element of an axis comes from is known when the code is
+ * made: it stands in a table for each axis.
+ */
+
+#include "codegen/cpu/kernels/common.h"
+
+#include <math.h>
+
+/* Where element `i` of an axis of Result lies in Input. */
+static double
+source_of(const glow_resize *r, int axis, int64_t i, int64_t in, int64_t out)
+{
+    double scale = (double)r->scale.at[axis], at = (double)i;
+
+    switch (r->coordinates) {
+    case GLOW_COORD_HALF_PIXEL:
+        return (at + 0.5) / scale - 0.5;
+    case GLOW_COORD_PYTORCH_HALF_PIXEL:
+        return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+    case GLOW_COORD_ALIGN_CORNERS:
+        return out > 1 ? at * (double)(in - 1) / (double)(out - 1) : 0;
+    default:
+        return at / scale;
+    }
+}
+
+static double
+clamp(double x, int64_t in)
+{
+    return x < 0 ? 0 : x > (double)(in - 1) ? (double)(in - 1) : x;
+}
+
+static double
+rounded(double x, int rounding)
+{
+    switch (rounding) {
+    case GLOW_ROUND_CEIL:
+        return ceil(x);
+    case GLOW_ROUND_PREFER_FLOOR:
+        return ceil(x - 0.5);
+    case GLOW_ROUND_PREFER_CEIL:
+        return floor(x + 0.5);
+    default:
+        return floor(x);
+    }
+}
+
+/* An axis as it is resized; tables are NULL where nothing changes. */
+typedef struct grid {
+    cg_value low, high, part; /* elements of Input, elements, float */
+} grid;
+
+static bool
+moves(const cpu_job *j, int axis)
+{
+    const glow_resize *r = j->n->attrs;
+
+    return j->in[0].type->shape.at[axis] != j->out[0].type->shape.at[axis] ||
+           r->scale.at[axis] != 1;
+}
+
+static grid
+nearest_grid(cpu_job *j, int axis)
+{
+    const glow_resize *r = j->n->attrs;
+    int64_t in = j->in[0].type->shape.at[axis];
+    int64_t out = j->out[0].type->shape.at[axis];
+    int64_t step = glow_cpu_strides(j->in[0].type).at[axis];
+    int64_t *low = GLOW_NEW_ARRAY(j->g->arena, int64_t, out);
+
+    for (int64_t i = 0; i < out; i++)
+        low[i] = step *
+                 (int64_t)clamp(
+                     rounded(source_of(r, axis, i, in, out), r->rounding), in);
+    return (grid){glow_cpu_table(j->g, low, out), NULL, NULL};
+}
+
+static grid
+linear_grid(cpu_job *j, int axis)
+{
+    const glow_resize *r = j->n->attrs;
+    int64_t in = j->in[0].type->shape.at[axis];
+    int64_t out = j->out[0].type->shape.at[axis];
+    int64_t step = glow_cpu_strides(j->in[0].type).at[axis];
+    int64_t *low = GLOW_NEW_ARRAY(j->g->arena, int64_t, out);
+    int64_t *high = GLOW_NEW_ARRAY(j->g->arena, int64_t, out);
+    float *part = GLOW_NEW_ARRAY(j->g->arena, float, out);
+
+    for (int64_t i = 0; i < out; i++) {
+        double at = clamp(source_of(r, axis, i, in, out), in);
+        int64_t k = (int64_t)at;
+
+        low[i] = k * step;
+        part[i] = (float)(at - (double)k);
+        high[i] = (k + 1 < in && part[i] > 0 ? k + 1 : k) * step;
+    }
+    return (grid){glow_cpu_table(j->g, low, out),
+                  glow_cpu_table(j->g, high, out),
+                  glow_cpu_table_real(j->g, part, out)};
+}
+
+typedef struct resize {
+    grid axis[GLOW_MAX_RANK];
+    cg_value *at; /* index of the result */
+    int rank;
+    bool linear;
+} resize;
+
+/* The value from axis `d` on, `from` being what the axes before add up to. */
+static cg_value
+sample(cpu_job *j, const resize *r, int d, cg_value from, int lanes)
+{
+    cg *g = j->g;
+    const grid *a = &r->axis[d];
+
+    if (d == r->rank)
+        return glow_cpu_load(g, j->in[0], from, lanes);
+    if (!a->low) {
+        int64_t step = glow_cpu_strides(j->in[0].type).at[d];
+
+        from = cg_add(g, from, cg_mulc(g, r->at[d], step));
+        return sample(j, r, d + 1, from, lanes);
+    }
+
+    cg_value low = glow_cpu_table_at(g, g->i64, a->low, r->at[d]);
+    cg_value x = sample(j, r, d + 1, cg_add(g, from, low), lanes);
+
+    if (!a->high)
+        return x;
+
+    cg_value high = glow_cpu_table_at(g, g->i64, a->high, r->at[d]);
+    cg_value part = glow_cpu_table_at(g, g->f32, a->part, r->at[d]);
+    cg_value y = sample(j, r, d + 1, cg_add(g, from, high), lanes);
+    LLVMTypeRef t = LLVMTypeOf(x);
+
+    part = LLVMBuildFPCast(g->builder, part, glow_cpu_scalar(t), "");
+    part = glow_cpu_splat(g, part, lanes);
+
+    cg_value mixed =
+        cg_fadd(g, cg_fmul(g, x, cg_fsub(g, glow_cpu_real(t, 1), part)),
+                cg_fmul(g, y, part));
+
+    return cg_select(g, cg_fcmp(g, LLVMRealOEQ, part, LLVMConstNull(t)), x,
+                     mixed);
+}
+
+static void
+resize_lanes(cpu_job *j, cg_value i, int lanes, void *user)
+{
+    resize *r = user;
+    cg *g = j->g;
+    cg_value to;
+
+    if (r->rank)
+        r->at[r->rank - 1] = i;
+    to = glow_cpu_offset(g, r->at, glow_dims_strides(j->out[0].type->shape));
+    if (r->linear) {
+        glow_cpu_store(g, j->out[0], to, sample(j, r, 0, cg_i64(g, 0), lanes));
+        return;
+    }
+
+    cg_value from = cg_i64(g, 0);
+    glow_dims steps = glow_cpu_strides(j->in[0].type);
+
+    for (int d = 0; d < r->rank; d++)
+        from =
+            cg_add(g, from,
+                   r->axis[d].low
+                       ? glow_cpu_table_at(g, g->i64, r->axis[d].low, r->at[d])
+                       : cg_mulc(g, r->at[d], steps.at[d]));
+    glow_cpu_store_bits(g, j->out[0], to,
+                        glow_cpu_load_bits(g, j->in[0], from, lanes));
+}
+
+static void
+emit_resize(cpu_job *j, bool linear)
+{
+    glow_dims y = j->out[0].type->shape, outer = y;
+    int last = y.rank - 1;
+    resize r = {.rank = y.rank, .linear = linear};
+    cg_nest n;
+    cg_loop l;
+
+    for (int d = 0; d < y.rank; d++)
+        if (moves(j, d))
+            r.axis[d] = linear ? linear_grid(j, d) : nearest_grid(j, d);
+    if (last >= 0)
+        outer.rank = last;
+    glow_cpu_nest(j->g, &n, outer);
+    r.at = n.at;
+    if (last < 0) {
+        resize_lanes(j, cg_i64(j->g, 0), 1, &r);
+    } else if (moves(j, last)) {
+        resize_lanes(j, glow_cpu_for(j->g, &l, y.at[last]), 1, &r);
+        glow_cpu_loop_end(j->g, &l, NULL);
+    } else {
+        glow_cpu_lanes_for(j, 0, y.at[last], resize_lanes, &r);
+    }
+    glow_cpu_nest_end(j->g, &n);
+}
+
+static void
+emit_resizenearest(cpu_job *j)
+{
+    emit_resize(j, false);
+}
+
+static void
+emit_resizebilinear(cpu_job *j)
+{
+    emit_resize(j, true);
+}
+
+static bool
+takes_dense(const cpu_target *t, const glow_node *n)
+{
+    (void)t;
+    return glow_cpu_dense(n);
+}
+
+const cpu_kernel glow_cpu_resizenearest = {
+    .name = "resizenearest",
+    .op = &glow_op_resizenearest,
+    .takes = takes_dense,
+    .emit = emit_resizenearest,
+};
+
+const cpu_kernel glow_cpu_resizebilinear = {
+    .name = "resizebilinear",
+    .op = &glow_op_resizebilinear,
+    .takes = takes_dense,
+    .emit = emit_resizebilinear,
+};

@@ -1,0 +1,413 @@
+/*
+ * Element-wise operators: one line each in the table at the end.
+ *
+ * They mean what `eval` of the operator says, for floats up to rounding.
+ */
+
+#include "codegen/cpu/lane.h"
+#include "codegen/cpu/math.h"
+#include "glow/ops.h"
+
+static const glow_type *
+kind_of(const glow_node *n)
+{
+    return n->in[0]->type;
+}
+
+static cg_value
+zero_like(cg_value v)
+{
+    return LLVMConstNull(LLVMTypeOf(v));
+}
+
+static cg_value
+real_like(cg_value v, double x)
+{
+    return glow_cpu_real(LLVMTypeOf(v), x);
+}
+
+/* One operand. */
+
+static cg_value
+intrinsic1(cg *g, const char *name, cg_value x)
+{
+    return glow_cpu_intrinsic(g, name, &x, 1);
+}
+
+static cg_value
+emit_neg(cg *g, const glow_node *n, cg_value const *in)
+{
+    (void)n;
+    return glow_cpu_is_float(in[0]) ? LLVMBuildFNeg(g->builder, in[0], "")
+                                    : LLVMBuildNeg(g->builder, in[0], "");
+}
+
+static cg_value
+emit_abs(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value x = in[0];
+
+    if (glow_cpu_is_float(x))
+        return intrinsic1(g, "llvm.fabs", x);
+    if (!glow_cpu_is_signed(kind_of(n)))
+        return x;
+    return cg_select(g, cg_icmp(g, LLVMIntSLT, x, zero_like(x)),
+                     LLVMBuildNeg(g->builder, x, ""), x);
+}
+
+static cg_value
+emit_relu(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value x = in[0], zero = zero_like(x);
+
+    if (glow_cpu_is_float(x))
+        return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero), zero, x);
+    if (!glow_cpu_is_signed(kind_of(n)))
+        return x;
+    return cg_select(g, cg_icmp(g, LLVMIntSLT, x, zero), zero, x);
+}
+
+#define LANE_UNARY(id, expression)                                           \
+    static cg_value emit_##id(cg *g, const glow_node *n, cg_value const *in) \
+    {                                                                        \
+        cg_value x = in[0];                                                  \
+        (void)n;                                                             \
+        return expression;                                                   \
+    }
+
+LANE_UNARY(ceil, intrinsic1(g, "llvm.ceil", x))
+LANE_UNARY(cos, glow_cpu_libm(g, "cos", &x, 1))
+LANE_UNARY(erf, glow_cpu_erf(g, x))
+LANE_UNARY(exp, glow_cpu_exp(g, x))
+LANE_UNARY(floor, intrinsic1(g, "llvm.floor", x))
+LANE_UNARY(log, glow_cpu_log(g, x))
+LANE_UNARY(not, LLVMBuildNot(g->builder, x, ""))
+LANE_UNARY(round, intrinsic1(g, "llvm.rint", x))
+LANE_UNARY(sigmoid, glow_cpu_sigmoid(g, x))
+LANE_UNARY(sin, glow_cpu_libm(g, "sin", &x, 1))
+LANE_UNARY(sqrt, intrinsic1(g, "llvm.sqrt", x))
+LANE_UNARY(tanh, glow_cpu_tanh(g, x))
+
+static cg_value
+emit_convertto(cg *g, const glow_node *n, cg_value const *in)
+{
+    return glow_cpu_convert(g, kind_of(n), n->out[0]->type, in[0]);
+}
+
+/* Activations. */
+
+/* NaN stays. */
+static cg_value
+clip(cg *g, cg_value x, double lo, double hi)
+{
+    cg_value l = real_like(x, lo), h = real_like(x, hi);
+
+    x = cg_select(g, cg_fcmp(g, LLVMRealOLT, x, l), l, x);
+    return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, h), h, x);
+}
+
+/* A bound of Clip as an element of the kind of `t`. */
+static int64_t
+int_bound(const glow_type *t, float bound)
+{
+    glow_type one = *t;
+    uint64_t word[1] = {0};
+    glow_tensor to = {.type = &one, .data = word};
+
+    one.shape = one.strides = (glow_dims){0};
+    glow_set_double(&to, 0, (double)bound);
+    return glow_get_int(&to, 0);
+}
+
+static cg_value
+emit_clip(cg *g, const glow_node *n, cg_value const *in)
+{
+    const glow_clip *c = n->attrs;
+    const glow_type *t = kind_of(n);
+    LLVMTypeRef type = LLVMTypeOf(in[0]);
+
+    if (glow_cpu_is_float(in[0]))
+        return clip(g, in[0], (double)c->min, (double)c->max);
+
+    cg_value x =
+        glow_cpu_max(g, t, in[0], glow_cpu_int(type, int_bound(t, c->min)));
+
+    return glow_cpu_min(g, t, x, glow_cpu_int(type, int_bound(t, c->max)));
+}
+
+static cg_value
+emit_leakyrelu(cg *g, const glow_node *n, cg_value const *in)
+{
+    const glow_leakyrelu *l = n->attrs;
+    cg_value x = in[0];
+
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero_like(x)),
+                     cg_fmul(g, x, real_like(x, (double)l->alpha)), x);
+}
+
+static cg_value
+emit_prelu(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value x = in[0];
+
+    (void)n;
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero_like(x)),
+                     cg_fmul(g, x, in[1]), x);
+}
+
+/* max(0, min(1, alpha x + beta)) */
+static cg_value
+hard_sigmoid(cg *g, cg_value x, double alpha, double beta)
+{
+    cg_value y = glow_cpu_fma(g, x, real_like(x, alpha), real_like(x, beta));
+
+    return clip(g, y, 0, 1);
+}
+
+static cg_value
+emit_hardsigmoid(cg *g, const glow_node *n, cg_value const *in)
+{
+    const glow_hardsigmoid *h = n->attrs;
+
+    return hard_sigmoid(g, in[0], (double)h->alpha, (double)h->beta);
+}
+
+static cg_value
+emit_hardswish(cg *g, const glow_node *n, cg_value const *in)
+{
+    (void)n;
+    return cg_fmul(g, in[0], hard_sigmoid(g, in[0], 1.0 / 6, 0.5));
+}
+
+/* x / 2 (1 + erf(x / sqrt(2))), or with tanh, after Hendrycks and Gimpel. */
+static cg_value
+emit_gelu(cg *g, const glow_node *n, cg_value const *in)
+{
+    const glow_gelu *a = n->attrs;
+    cg_value x = in[0], half = cg_fmul(g, x, real_like(x, 0.5)), y;
+
+    if (a->approximate == GLOW_GELU_TANH) {
+        cg_value cube = cg_fmul(g, cg_fmul(g, x, x), x);
+
+        y = glow_cpu_fma(g, cube, real_like(x, 0.044715), x);
+        y = cg_fmul(g, y, real_like(x, 0.79788456080286536));
+        y = glow_cpu_tanh(g, y);
+    } else {
+        y = glow_cpu_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
+    }
+    return glow_cpu_fma(g, half, y, half);
+}
+
+/* Two operands. */
+
+cg_value
+glow_cpu_max(cg *g, const glow_type *t, cg_value a, cg_value b)
+{
+    if (glow_cpu_is_float(a))
+        return glow_cpu_intrinsic(g, "llvm.maximum", (cg_value[]){a, b}, 2);
+    return cg_select(
+        g, cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, a, b), a,
+        b);
+}
+
+cg_value
+glow_cpu_min(cg *g, const glow_type *t, cg_value a, cg_value b)
+{
+    if (glow_cpu_is_float(a))
+        return glow_cpu_intrinsic(g, "llvm.minimum", (cg_value[]){a, b}, 2);
+    return cg_select(
+        g, cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSLT : LLVMIntULT, a, b), a,
+        b);
+}
+
+static cg_value
+emit_max(cg *g, const glow_node *n, cg_value const *in)
+{
+    return glow_cpu_max(g, kind_of(n), in[0], in[1]);
+}
+
+static cg_value
+emit_min(cg *g, const glow_node *n, cg_value const *in)
+{
+    return glow_cpu_min(g, kind_of(n), in[0], in[1]);
+}
+
+#define LANE_BINARY(id, real, integer)                                       \
+    static cg_value emit_##id(cg *g, const glow_node *n, cg_value const *in) \
+    {                                                                        \
+        (void)n;                                                             \
+        return glow_cpu_is_float(in[0]) ? real(g, in[0], in[1])              \
+                                        : integer(g, in[0], in[1]);          \
+    }
+
+LANE_BINARY(add, cg_fadd, cg_iadd)
+LANE_BINARY(sub, cg_fsub, cg_isub)
+LANE_BINARY(mul, cg_fmul, cg_imul)
+
+/* Of integers: x / 0 is 0, and the least one divided by -1 is itself. */
+static cg_value
+emit_div(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value x = in[0], y = in[1];
+
+    if (glow_cpu_is_float(x))
+        return cg_fdiv(g, x, y);
+
+    LLVMTypeRef t = LLVMTypeOf(y);
+    cg_value one = glow_cpu_int(t, 1), zero = zero_like(y);
+    cg_value is_zero = cg_icmp(g, LLVMIntEQ, y, zero), q;
+
+    if (glow_cpu_is_signed(kind_of(n))) {
+        cg_value flips = cg_icmp(g, LLVMIntEQ, y, glow_cpu_int(t, -1));
+        cg_value safe = cg_select(g, cg_or(g, is_zero, flips), one, y);
+
+        q = LLVMBuildSDiv(g->builder, x, safe, "");
+        q = cg_select(g, flips, LLVMBuildNeg(g->builder, x, ""), q);
+    } else {
+        q = LLVMBuildUDiv(g->builder, x, cg_select(g, is_zero, one, y), "");
+    }
+    return cg_select(g, is_zero, zero, q);
+}
+
+/* By squaring, in as many rounds as an exponent has bits. */
+static cg_value
+int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value one = glow_cpu_int(t, 1), zero = zero_like(x);
+    cg_value start[3] = {one, x, y};
+    unsigned bits = LLVMGetIntTypeWidth(glow_cpu_scalar(t));
+    cg_loop l;
+
+    glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, bits), 1, start, 3);
+
+    cg_value power = l.value[0], square = l.value[1], left = l.value[2];
+    cg_value odd = cg_icmp(g, LLVMIntNE, cg_and(g, left, one), zero);
+    cg_value next[3] = {cg_select(g, odd, cg_imul(g, power, square), power),
+                        cg_imul(g, square, square), cg_lshr(g, left, one)};
+
+    glow_cpu_loop_end(g, &l, next);
+    if (!is_signed)
+        return l.value[0];
+
+    /* 1 / x^-y is 0 unless x is 1 or -1. */
+    cg_value minus = glow_cpu_int(t, -1);
+    cg_value y_odd = cg_icmp(g, LLVMIntNE, cg_and(g, y, one), zero);
+    cg_value inverse =
+        cg_select(g, cg_icmp(g, LLVMIntEQ, x, one), one,
+                  cg_select(g, cg_icmp(g, LLVMIntEQ, x, minus),
+                            cg_select(g, y_odd, minus, one), zero));
+
+    return cg_select(g, cg_icmp(g, LLVMIntSLT, y, zero), inverse, l.value[0]);
+}
+
+static cg_value
+emit_pow(cg *g, const glow_node *n, cg_value const *in)
+{
+    if (glow_cpu_is_float(in[0]))
+        return glow_cpu_libm(g, "pow", (cg_value[]){in[0], in[1]}, 2);
+    return int_pow(g, in[0], in[1], glow_cpu_is_signed(kind_of(n)));
+}
+
+static cg_value
+emit_and(cg *g, const glow_node *n, cg_value const *in)
+{
+    (void)n;
+    return cg_and(g, in[0], in[1]);
+}
+
+static cg_value
+emit_or(cg *g, const glow_node *n, cg_value const *in)
+{
+    (void)n;
+    return cg_or(g, in[0], in[1]);
+}
+
+static cg_value
+emit_xor(cg *g, const glow_node *n, cg_value const *in)
+{
+    (void)n;
+    return cg_xor(g, in[0], in[1]);
+}
+
+/* Comparisons: of floats, of signed and of other integers. */
+static cg_value
+compare(cg *g, const glow_node *n, cg_value const *in, LLVMRealPredicate real,
+        LLVMIntPredicate is_signed, LLVMIntPredicate is_unsigned)
+{
+    if (glow_cpu_is_float(in[0]))
+        return cg_fcmp(g, real, in[0], in[1]);
+    return cg_icmp(g, glow_cpu_is_signed(kind_of(n)) ? is_signed : is_unsigned,
+                   in[0], in[1]);
+}
+
+#define LANE_COMPARE(id, real, is_signed, is_unsigned)                       \
+    static cg_value emit_##id(cg *g, const glow_node *n, cg_value const *in) \
+    {                                                                        \
+        return compare(g, n, in, real, is_signed, is_unsigned);              \
+    }
+
+LANE_COMPARE(cmpeq, LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ)
+LANE_COMPARE(cmpneq, LLVMRealUNE, LLVMIntNE, LLVMIntNE)
+LANE_COMPARE(cmplt, LLVMRealOLT, LLVMIntSLT, LLVMIntULT)
+LANE_COMPARE(cmplte, LLVMRealOLE, LLVMIntSLE, LLVMIntULE)
+
+static cg_value
+emit_select(cg *g, const glow_node *n, cg_value const *in)
+{
+    (void)n;
+    return cg_select(g, in[0], in[1], in[2]);
+}
+
+static const struct {
+    const glow_op *op;
+    cg_lane_fn emit;
+} table[] = {
+    {&glow_op_abs, emit_abs},
+    {&glow_op_add, emit_add},
+    {&glow_op_and, emit_and},
+    {&glow_op_batchedadd, emit_add},
+    {&glow_op_ceil, emit_ceil},
+    {&glow_op_clip, emit_clip},
+    {&glow_op_cmpeq, emit_cmpeq},
+    {&glow_op_cmplt, emit_cmplt},
+    {&glow_op_cmplte, emit_cmplte},
+    {&glow_op_cmpneq, emit_cmpneq},
+    {&glow_op_convertto, emit_convertto},
+    {&glow_op_cos, emit_cos},
+    {&glow_op_div, emit_div},
+    {&glow_op_erf, emit_erf},
+    {&glow_op_exp, emit_exp},
+    {&glow_op_floor, emit_floor},
+    {&glow_op_gelu, emit_gelu},
+    {&glow_op_hardsigmoid, emit_hardsigmoid},
+    {&glow_op_hardswish, emit_hardswish},
+    {&glow_op_leakyrelu, emit_leakyrelu},
+    {&glow_op_log, emit_log},
+    {&glow_op_max, emit_max},
+    {&glow_op_min, emit_min},
+    {&glow_op_mul, emit_mul},
+    {&glow_op_neg, emit_neg},
+    {&glow_op_not, emit_not},
+    {&glow_op_or, emit_or},
+    {&glow_op_pow, emit_pow},
+    {&glow_op_prelu, emit_prelu},
+    {&glow_op_relu, emit_relu},
+    {&glow_op_round, emit_round},
+    {&glow_op_select, emit_select},
+    {&glow_op_sigmoid, emit_sigmoid},
+    {&glow_op_sin, emit_sin},
+    {&glow_op_sqrt, emit_sqrt},
+    {&glow_op_sub, emit_sub},
+    {&glow_op_tanh, emit_tanh},
+    {&glow_op_xor, emit_xor},
+};
+
+cg_lane_fn
+glow_cpu_lane(const glow_op *op)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (table[i].op == op)
+            return table[i].emit;
+    return NULL;
+}

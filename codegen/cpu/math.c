@@ -1,0 +1,205 @@
+/*
+ * Elementary functions.
+ *
+ * LLVM turns llvm.exp of a vector into a call of libm for each lane, more than
+ * ten times as slow as these.  Errors are over all floats of the range, against
+ * double arithmetic; NaN gives NaN everywhere.
+ */
+
+#include <math.h>
+
+#include "codegen/cpu/math.h"
+
+static bool
+is_double(cg *g, cg_value x)
+{
+    return glow_cpu_scalar(LLVMTypeOf(x)) == g->f64;
+}
+
+cg_value
+glow_cpu_libm(cg *g, const char *name, cg_value *args, int n)
+{
+    LLVMTypeRef t = LLVMTypeOf(args[0]), s = glow_cpu_scalar(t);
+    LLVMTypeRef params[3] = {s, s, s};
+    LLVMTypeRef type = LLVMFunctionType(s, params, (unsigned)n, false);
+    const char *symbol =
+        is_double(g, args[0]) ? name : glow_arena_printf(g->arena, "%sf", name);
+    cg_value fn = LLVMGetNamedFunction(g->module, symbol);
+    cg_value all = LLVMGetPoison(t), one[3];
+
+    if (!fn)
+        fn = LLVMAddFunction(g->module, symbol, type);
+    if (s == t)
+        return LLVMBuildCall2(g->builder, type, fn, args, (unsigned)n, "");
+    for (int i = 0; i < glow_cpu_lanes(t); i++) {
+        cg_value lane = LLVMConstInt(g->i32, (unsigned)i, false);
+
+        for (int k = 0; k < n; k++)
+            one[k] = LLVMBuildExtractElement(g->builder, args[k], lane, "");
+
+        cg_value y = LLVMBuildCall2(g->builder, type, fn, one, (unsigned)n, "");
+
+        all = LLVMBuildInsertElement(g->builder, all, y, lane, "");
+    }
+    return all;
+}
+
+/* c[0] + x (c[1] + x (c[2] + ...)) */
+static cg_value
+horner(cg *g, cg_value x, const double *c, int n)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value sum = glow_cpu_real(t, c[n - 1]);
+
+    for (int i = n - 2; i >= 0; i--)
+        sum = glow_cpu_fma(g, sum, x, glow_cpu_real(t, c[i]));
+    return sum;
+}
+
+/* NaN stays. */
+static cg_value
+clamp(cg *g, cg_value x, double lo, double hi)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value l = glow_cpu_real(t, lo), h = glow_cpu_real(t, hi);
+
+    x = cg_select(g, cg_fcmp(g, LLVMRealOLT, x, l), l, x);
+    return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, h), h, x);
+}
+
+/*
+ * 2^n e^r with |r| <= log(2) / 2: 1.2 ulp.  Adding 1.5 * 2^23 rounds to an
+ * integer, which is then in the low bits.  0 where the result would be
+ * denormal.  The reduction in two parts is Cody's and Waite's; the polynomial
+ * is our own fit.
+ */
+cg_value
+glow_cpu_exp(cg *g, cg_value x)
+{
+    static const double c[] = {0.499999934, 0.166665206, 0.041668388,
+                               0.00836871688, 0.00138145985};
+    const double lowest = -87.336, highest = 88.7228394;
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "exp", &x, 1);
+
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
+    cg_value magic = glow_cpu_real(t, 12582912.0);
+    cg_value y = clamp(g, x, lowest, highest);
+    cg_value n =
+        glow_cpu_fma(g, y, glow_cpu_real(t, 1.44269504088896341), magic);
+    cg_value shift = cg_shl(g, cg_bitcast(g, n, i), glow_cpu_int(i, 23));
+
+    n = cg_fsub(g, n, magic);
+
+    cg_value r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), y);
+
+    r = glow_cpu_fma(g, n, glow_cpu_real(t, 2.12194440e-4), r);
+
+    cg_value p = horner(g, r, c, 5), one = glow_cpu_real(t, 1.0);
+
+    p = glow_cpu_fma(g, p, cg_fmul(g, r, r), cg_fadd(g, r, one));
+    p = cg_bitcast(g, cg_iadd(g, cg_bitcast(g, p, i), shift), t);
+
+    cg_value is_low = cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, lowest));
+    cg_value is_high = cg_fcmp(g, LLVMRealOGT, x, glow_cpu_real(t, highest));
+
+    p = cg_select(g, is_low, LLVMConstNull(t), p);
+    p = cg_select(g, is_high, glow_cpu_real(t, (double)INFINITY), p);
+    return cg_select(g, cg_fcmp(g, LLVMRealUNO, x, x), x, p);
+}
+
+/*
+ * e log(2) + log(m) with m in [sqrt(1/2), sqrt(2)): 1.5 ulp.  Denormals are
+ * scaled first.  The polynomial is that of Moshier's Cephes, logf.
+ */
+cg_value
+glow_cpu_log(cg *g, cg_value x)
+{
+    static const double c[] = {
+        3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
+        -1.6668057665e-1, 1.4249322787e-1,  -1.2420140846e-1,
+        1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "log", &x, 1);
+
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
+    cg_value zero = LLVMConstNull(t), one = glow_cpu_real(t, 1.0);
+    cg_value tiny = cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, 0x1p-126));
+    cg_value y = cg_select(g, tiny, cg_fmul(g, x, glow_cpu_real(t, 0x1p23)), x);
+    cg_value w = cg_isub(g, cg_bitcast(g, y, i), glow_cpu_int(i, 0x3f3504f3));
+    cg_value e = LLVMBuildAShr(g->builder, w, glow_cpu_int(i, 23), "");
+    cg_value m = cg_iadd(g, cg_and(g, w, glow_cpu_int(i, 0x7fffff)),
+                         glow_cpu_int(i, 0x3f3504f3));
+    cg_value n = LLVMBuildSIToFP(g->builder, e, t, "");
+
+    n = cg_select(g, tiny, cg_fsub(g, n, glow_cpu_real(t, 23.0)), n);
+    m = cg_fsub(g, cg_bitcast(g, m, t), one);
+
+    cg_value m2 = cg_fmul(g, m, m);
+    cg_value p = cg_fmul(g, cg_fmul(g, horner(g, m, c, 9), m2), m);
+
+    p = glow_cpu_fma(g, n, glow_cpu_real(t, -2.12194440e-4), p);
+    p = glow_cpu_fma(g, m2, glow_cpu_real(t, -0.5), p);
+    p = cg_fadd(g, p, m);
+    p = glow_cpu_fma(g, n, glow_cpu_real(t, 0.693359375), p);
+
+    cg_value inf = glow_cpu_real(t, (double)INFINITY);
+
+    p = cg_select(g, cg_fcmp(g, LLVMRealOEQ, x, zero),
+                  glow_cpu_real(t, -(double)INFINITY), p);
+    p = cg_select(g, cg_fcmp(g, LLVMRealOEQ, x, inf), inf, p);
+    return cg_select(g, cg_fcmp(g, LLVMRealULT, x, zero),
+                     glow_cpu_real(t, (double)NAN), p);
+}
+
+/* 3.0 ulp. */
+cg_value
+glow_cpu_sigmoid(cg *g, cg_value x)
+{
+    cg_value one = glow_cpu_real(LLVMTypeOf(x), 1.0);
+    cg_value e = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+
+    return cg_fdiv(g, one, cg_fadd(g, one, e));
+}
+
+/* x p(x^2) / q(x^2), x within [-limit, limit]. */
+static cg_value
+odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
+             const double *q, int nq)
+{
+    x = clamp(g, x, -limit, limit);
+
+    cg_value z = cg_fmul(g, x, x);
+
+    return cg_fdiv(g, cg_fmul(g, x, horner(g, z, p, np)), horner(g, z, q, nq));
+}
+
+/* 5.2 ulp, 3e-7 absolute; our own fit. */
+cg_value
+glow_cpu_tanh(cg *g, cg_value x)
+{
+    static const double p[] = {0.999999979, 0.133810231, 0.00349558517,
+                               2.06090348e-05, 1.33545986e-08};
+    static const double q[] = {1.0, 0.467143387, 0.0258769709, 0.000328563003,
+                               7.7765319e-07};
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "tanh", &x, 1);
+    return odd_rational(g, x, 9.0, p, 5, q, 5);
+}
+
+/* 5.9 ulp, 3.5e-7 absolute; our own fit. */
+cg_value
+glow_cpu_erf(cg *g, cg_value x)
+{
+    static const double p[] = {1.12837914,   0.191550273,    0.0528754372,
+                               0.0038081591, 0.000284687571, 2.02590699e-06};
+    static const double q[] = {1.0,          0.503089685,   0.114559605,
+                               0.0150550844, 0.00117072499, 3.78317818e-05};
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "erf", &x, 1);
+    return odd_rational(g, x, 3.95, p, 6, q, 6);
+}

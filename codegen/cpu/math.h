@@ -1,0 +1,20 @@
+/* Elementary functions in generated code. */
+
+#ifndef CODEGEN_CPU_MATH_H
+#define CODEGEN_CPU_MATH_H
+
+#include "codegen/cpu/gen.h"
+
+/*
+ * Of float by polynomials, with the error stated at each in math.c; of double
+ * by libm, lane by lane.
+ */
+cg_value glow_cpu_exp(cg *g, cg_value x);
+cg_value glow_cpu_log(cg *g, cg_value x);
+cg_value glow_cpu_sigmoid(cg *g, cg_value x);
+cg_value glow_cpu_tanh(cg *g, cg_value x);
+cg_value glow_cpu_erf(cg *g, cg_value x);
+/* By libm for both: `name` is that of the function of double. */
+cg_value glow_cpu_libm(cg *g, const char *name, cg_value *args, int n);
+
+#endif

@@ -1,0 +1,286 @@
+/*
+ * From a plan to an LLVM module.
+ *
+ * Each step is an internal function of pointers; steps that are alike in
+ * operators, attributes, types and the sharing of buffers have one function.
+ * The entry function calls them in order and leaves with the first error, which
+ * is the number of the instruction, from 1.
+ */
+
+#include "codegen/cpu/module.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "codegen/cpu/debug.h"
+#include "codegen/cpu/kernel.h"
+#include "glow/ops.h"
+
+/* Says all that the code of a step depends on. */
+
+static void
+describe_node(glow_buf *b, const glow_node *n)
+{
+    glow_buf_puts(b, n->op->name);
+    glow_buf_attrs(b, glow_op_schema(n->op), n->attrs, true);
+    for (int i = 0; i < n->n_in; i++) {
+        glow_buf_putc(b, ' ');
+        if (n->in[i])
+            glow_buf_type(b, n->in[i]->type);
+        else
+            glow_buf_putc(b, '_');
+    }
+    for (int i = 0; i < n->n_out; i++) {
+        glow_buf_puts(b, " > ");
+        glow_buf_type(b, n->out[i]->type);
+    }
+    glow_buf_putc(b, ';');
+}
+
+static void
+describe_access(glow_buf *b, const cpu_access *a)
+{
+    glow_buf_printf(b, " %d@%lld[", a->slot, (long long)a->at);
+    glow_buf_dims(b, a->step);
+    glow_buf_putc(b, ']');
+}
+
+static char *
+describe(glow_arena *a, const cpu_step *s)
+{
+    glow_buf b = {.arena = a};
+
+    if (s->root) {
+        describe_node(&b, s->root);
+        for (int i = 0; i < s->root->n_in; i++)
+            glow_buf_printf(&b, " %d", s->in[i]);
+        for (int i = 0; i < s->root->n_out; i++)
+            glow_buf_printf(&b, " >%d", s->out[i]);
+        glow_buf_puts(&b, s->packed >= 0 ? " packed;" : ";");
+    }
+    glow_buf_dims(&b, s->shape);
+    for (int k = 0; k < s->n_items; k++) {
+        describe_node(&b, s->items[k].n);
+        for (int i = 0; i < s->items[k].n_in; i++)
+            describe_access(&b, &s->items[k].in[i]);
+        describe_access(&b, &s->items[k].out);
+    }
+    for (int i = 0; i < s->n_slots; i++)
+        glow_buf_printf(&b, " %d%d%d%d", s->slots[i].written, s->slots[i].dead,
+                        s->slots[i].linear, s->slots[i].shared);
+    return b.text;
+}
+
+/* Functions of steps. */
+
+static const char *
+name_of(cg *g, const cpu_step *s, int number)
+{
+    char op[64];
+    const glow_node *n = s->root ? s->root : s->items[s->n_items - 1].n;
+
+    if (s->root)
+        return glow_arena_printf(g->arena, "%s.%d", s->kernel->name, number);
+    glow_op_instr_name(n->op, op, sizeof(op));
+    return glow_arena_printf(g->arena, "%s.%d", op, number);
+}
+
+static void
+set_operands(cpu_job *j)
+{
+    const glow_node *n = j->n;
+
+    j->in = GLOW_NEW_ARRAY(j->g->arena, cg_tensor, n->n_in + 1);
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            j->in[i] =
+                (cg_tensor){j->step->in[i] < 0 ? NULL : j->slot[j->step->in[i]],
+                            n->in[i]->type};
+    for (int i = 0; i < n->n_out; i++)
+        j->out[i] = (cg_tensor){j->slot[j->step->out[i]], n->out[i]->type};
+}
+
+static cg_value
+build_step(cg *g, const cpu_step *s, int number, bool debug)
+{
+    int params = s->n_slots + (s->packed >= 0);
+    cg_value fn = glow_cpu_function(g, name_of(g, s, number), params, false);
+    cpu_job j = {.g = g, .step = s, .n = s->root, .fn = fn};
+
+    if (debug)
+        glow_cpu_debug_step(g, fn, s);
+    j.slot = GLOW_NEW_ARRAY(g->arena, cg_value, params);
+    for (int i = 0; i < params; i++) {
+        j.slot[i] = LLVMGetParam(fn, (unsigned)i);
+        if (i == s->n_slots || !s->slots[i].shared)
+            glow_cpu_noalias(g, fn, i);
+    }
+    if (s->packed >= 0)
+        j.packed = j.slot[s->n_slots];
+    if (s->root) {
+        set_operands(&j);
+        s->kernel->emit(&j);
+    } else {
+        glow_cpu_emit_stack(&j);
+    }
+    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+    return fn;
+}
+
+void
+glow_cpu_fail_if(cpu_job *j, cg_value bad)
+{
+    cg_if s;
+
+    glow_cpu_if(j->g, &s, bad);
+    LLVMBuildRet(j->g->builder, LLVMConstInt(j->g->i32, 1, false));
+    LLVMPositionBuilderAtEnd(j->g->builder, s.done);
+}
+
+/* The entry. */
+
+static cg_value
+call_step(cg *g, const cpu_step *s, cg_value step_fn, cg_value entry)
+{
+    int params = s->n_slots + (s->packed >= 0);
+    cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, params);
+    LLVMTypeRef type = LLVMGlobalGetValueType(step_fn);
+
+    for (int i = 0; i < s->n_slots; i++)
+        args[i] = glow_cpu_atc(g, LLVMGetParam(entry, s->slots[i].range.base),
+                               s->slots[i].range.offset);
+    if (s->packed >= 0)
+        args[s->n_slots] =
+            glow_cpu_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
+    return LLVMBuildCall2(g->builder, type, step_fn, args, (unsigned)params,
+                          "");
+}
+
+static void
+build_entry(cg *g, const cpu_plan *p, const char *name, cg_value *fns,
+            bool debug)
+{
+    cg_value entry = glow_cpu_function(g, name, 3, true);
+
+    if (debug)
+        glow_cpu_debug_entry(g, entry, p->func);
+    for (int i = 0; i < p->n_steps; i++) {
+        const cpu_step *s = &p->steps[i];
+        cg_if failed;
+
+        if (debug)
+            glow_cpu_debug_line(g, entry, s);
+
+        cg_value code = call_step(g, s, fns[i], entry);
+
+        if (!s->root || !s->kernel->fails)
+            continue;
+        glow_cpu_if(g, &failed,
+                    cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
+        LLVMBuildRet(g->builder,
+                     LLVMConstInt(g->i32, (unsigned)s->root->mark + 1, false));
+        LLVMPositionBuilderAtEnd(g->builder, failed.done);
+    }
+    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+}
+
+/* int NAME.step(constants, placeholders, activations, number) */
+static void
+build_stepper(cg *g, const cpu_plan *p, const char *name, cg_value *fns)
+{
+    cg_value entry = glow_cpu_function(
+        g, glow_arena_printf(g->arena, "%s.step", name), 4, true);
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->builder);
+    LLVMBasicBlockRef done =
+        LLVMAppendBasicBlockInContext(g->context, entry, "done");
+    cg_value number =
+        LLVMBuildPtrToInt(g->builder, LLVMGetParam(entry, 3), g->i64, "");
+    cg_value choice =
+        LLVMBuildSwitch(g->builder, number, done, (unsigned)p->n_steps);
+
+    (void)here;
+    for (int i = 0; i < p->n_steps; i++) {
+        LLVMBasicBlockRef b =
+            LLVMAppendBasicBlockInContext(g->context, entry, "step");
+
+        LLVMAddCase(choice, cg_i64(g, i), b);
+        LLVMPositionBuilderAtEnd(g->builder, b);
+        LLVMBuildRet(g->builder, call_step(g, &p->steps[i], fns[i], entry));
+    }
+    LLVMPositionBuilderAtEnd(g->builder, done);
+    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+}
+
+bool
+glow_cpu_build(cg *g, const cpu_plan *p, const char *name, bool steps,
+               bool debug)
+{
+    glow_map *known = glow_map_new(g->arena);
+    cg_value *fns = GLOW_NEW_ARRAY(g->arena, cg_value, p->n_steps + 1);
+    glow_context *ctx = p->func->module->ctx;
+    char *message = NULL;
+    int number = 0;
+    bool ok = true;
+
+    if (debug)
+        glow_cpu_debug_begin(g, p->func);
+    for (int i = 0; i < p->n_steps; i++) {
+        /* Functions with lines belong to one step each. */
+        const char *key = debug ? NULL : describe(g->arena, &p->steps[i]);
+
+        fns[i] = key ? glow_map_get(known, key) : NULL;
+        if (!fns[i]) {
+            fns[i] = build_step(g, &p->steps[i], number++, debug);
+            if (key)
+                glow_map_set(known, key, fns[i]);
+        }
+    }
+    build_entry(g, p, name, fns, debug);
+    if (steps)
+        build_stepper(g, p, name, fns);
+    if (debug)
+        glow_cpu_debug_end(g);
+    if (LLVMVerifyModule(g->module, LLVMReturnStatusAction, &message))
+        ok =
+            glow_error(ctx, "E0824", "cpu: LLVM refuses the code: %s", message);
+    LLVMDisposeMessage(message);
+    return ok;
+}
+
+/*
+ * The kernels have their shape already: what is left is to keep locals in
+ * registers, to share addresses, and to move them out of loops.
+ */
+bool
+glow_cpu_optimize(cg *g, glow_context *ctx)
+{
+    static const char passes[] =
+        "function(sroa,early-cse,instsimplify,loop-mssa(licm),early-cse)";
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(g->module, passes, g->target->machine, o);
+
+    LLVMDisposePassBuilderOptions(o);
+    if (!e)
+        return true;
+
+    char *message = LLVMGetErrorMessage(e);
+
+    glow_error(ctx, "E0824", "cpu: LLVM refuses the code: %s", message);
+    LLVMDisposeErrorMessage(message);
+    return false;
+}
+
+LLVMMemoryBufferRef
+glow_cpu_emit_machine_code(cg *g, glow_context *ctx, LLVMCodeGenFileType what)
+{
+    LLVMMemoryBufferRef out = NULL;
+    char *message = NULL;
+
+    if (LLVMTargetMachineEmitToMemoryBuffer(g->target->machine, g->module, what,
+                                            &message, &out)) {
+        glow_error(ctx, "E0824", "cpu: LLVM refuses the code: %s", message);
+        LLVMDisposeMessage(message);
+        return NULL;
+    }
+    return out;
+}

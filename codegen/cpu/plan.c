@@ -1,0 +1,416 @@
+/* From a placed program to steps. */
+
+#include <string.h>
+
+#include "codegen/cpu/kernel.h"
+#include "codegen/cpu/move.h"
+#include "codegen/cpu/stack.h"
+#include "glow/ops.h"
+
+#define ALIGN 64
+
+static int64_t
+aligned(int64_t n)
+{
+    return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Memory. */
+
+static int
+region_number(const cpu_plan *p, const glow_region *r)
+{
+    for (int i = 0; i < p->n_regions; i++)
+        if (p->regions[i].region == r)
+            return i;
+    return -1;
+}
+
+static bool
+is_weight(const glow_value *v)
+{
+    return v->def && v->def->op == &glow_op_weight;
+}
+
+static cpu_base
+base_of(const glow_value *v)
+{
+    if (!is_weight(v))
+        return CPU_ACTIVATIONS;
+    return v->storage->is_constant ? CPU_CONSTANTS : CPU_PLACEHOLDERS;
+}
+
+/* Notes that the buffer `n` lies in its region; false after a report. */
+static bool
+claim_region(cpu_plan *p, const glow_node *n)
+{
+    static const char *const words[] = {"constants", "placeholders",
+                                        "activations"};
+    cpu_base base = base_of(n->out[0]);
+    int i = n->place ? region_number(p, n->place->region) : -1;
+
+    if (i < 0)
+        return glow_error_at(p->func->module->ctx, n->span, "E0822",
+                             "cpu: buffer '%s' has no place", n->name);
+    if (p->regions[i].used && p->regions[i].base != base)
+        return glow_error_at(p->func->module->ctx, n->span, "E0822",
+                             "cpu: region '%s' holds both %s and %s",
+                             p->regions[i].region->name,
+                             words[p->regions[i].base], words[base]);
+    p->regions[i].used = true;
+    p->regions[i].base = base;
+    return true;
+}
+
+/* Regions of one base lie one after the other. */
+static bool
+lay_regions(cpu_plan *p)
+{
+    int k = 0;
+
+    for (glow_region *r = p->func->regions; r; r = r->next)
+        p->n_regions++;
+    p->regions = glow_arena_alloc_array(p->arena, (size_t)p->n_regions,
+                                        sizeof(*p->regions));
+    for (glow_region *r = p->func->regions; r; r = r->next)
+        p->regions[k++].region = r;
+    GLOW_FOR_EACH_NODE(n, p->func)
+        if ((n->op == &glow_op_weight || n->op == &glow_op_alloc) &&
+            !claim_region(p, n))
+            return false;
+    for (int i = 0; i < p->n_regions; i++) {
+        if (!p->regions[i].used)
+            continue;
+
+        int64_t *size = &p->size[p->regions[i].base];
+
+        p->regions[i].offset = *size;
+        *size = aligned(*size + p->regions[i].region->size);
+    }
+    return true;
+}
+
+glow_dims
+glow_cpu_strides(const glow_type *t)
+{
+    return t->strides.rank ? t->strides : glow_dims_strides(t->shape);
+}
+
+/* Bytes from the base of a tensorview to its first element. */
+static int64_t
+view_offset(const glow_node *view)
+{
+    const glow_tensorview *a = view->attrs;
+    const glow_type *t = view->in[0]->type;
+    glow_dims strides = glow_cpu_strides(t);
+    int64_t at = 0;
+
+    for (int d = 0; d < a->offsets.rank && d < strides.rank; d++)
+        at += a->offsets.at[d] * strides.at[d];
+    return at * glow_kind_get(t->elem)->bytes;
+}
+
+cpu_range
+glow_cpu_range(const cpu_plan *p, const glow_value *v)
+{
+    cpu_range r = {.size = glow_type_bytes(v->type)};
+    const glow_value *b = v;
+
+    for (; b->def->op == &glow_op_tensorview; b = b->def->in[0])
+        r.offset += view_offset(b->def);
+
+    int region = region_number(p, b->def->place->region);
+
+    r.base = p->regions[region].base;
+    r.offset += p->regions[region].offset + b->def->place->offset;
+    return r;
+}
+
+/* Weights. */
+
+static void
+add_weight(cpu_plan *p, const glow_node *n)
+{
+    const glow_value *v = n->out[0];
+    cpu_range r = glow_cpu_range(p, v);
+
+    if (v->storage->is_constant) {
+        p->constants =
+            glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
+                            &p->cap_constants, sizeof(cpu_constant));
+        p->constants[p->n_constants++] =
+            (cpu_constant){v->storage, r.offset, r.size, NULL, NULL, true};
+    } else {
+        p->bindings =
+            glow_arena_grow(p->arena, p->bindings, (size_t)p->n_bindings,
+                            &p->cap_bindings, sizeof(cpu_binding));
+        p->bindings[p->n_bindings++] =
+            (cpu_binding){v->storage, r.offset, r.size,
+                          glow_func_writes(p->func, v->storage)};
+    }
+}
+
+/* The constant that operand `i` is, whole and in its own order, or NULL. */
+static glow_storage *
+whole_constant(const glow_value *v)
+{
+    const glow_value *b = v;
+
+    while (b->def->op == &glow_op_tensorview)
+        b = b->def->in[0];
+    if (!is_weight(b) || !b->storage->is_constant || v->type->strides.rank ||
+        b->type->strides.rank ||
+        glow_type_count(v->type) != glow_type_count(b->type))
+        return NULL;
+    return b->storage;
+}
+
+/* Steps. */
+
+static cpu_step *
+new_step(cpu_plan *p, const glow_node *n)
+{
+    p->steps = glow_arena_grow(p->arena, p->steps, (size_t)p->n_steps,
+                               &p->cap_steps, sizeof(cpu_step));
+
+    cpu_step *s = &p->steps[p->n_steps++];
+
+    *s = (cpu_step){.packed = -1};
+    s->first = s->last = (int)n->mark;
+    return s;
+}
+
+/* The bytes of the operand of `n` that is packed, or 0. */
+static int64_t
+packed_size(const cpu_plan *p, const cpu_kernel *k, const glow_node *n)
+{
+    if (!k->pack || !whole_constant(n->in[k->packs]))
+        return 0;
+    return k->packed_size(p->target, n);
+}
+
+static void
+add_packed(cpu_plan *p, cpu_step *s, int64_t size)
+{
+    const glow_node *n = s->root;
+
+    p->constants =
+        glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
+                        &p->cap_constants, sizeof(cpu_constant));
+    p->constants[p->n_constants++] = (cpu_constant){
+        whole_constant(n->in[s->kernel->packs]), -1, size, s->kernel, n, false};
+    s->packed = p->n_constants - 1; /* until lay_packed */
+}
+
+static void
+add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
+{
+    cpu_step *s = new_step(p, n);
+    int64_t packed = packed_size(p, k, n);
+    glow_dims shape = n->out[0]->type->shape;
+    int64_t columns = shape.rank ? shape.at[shape.rank - 1] : 1;
+
+    s->root = n;
+    s->kernel = k;
+    s->in = GLOW_NEW_ARRAY(p->arena, int, n->n_in + 1);
+    if (packed)
+        add_packed(p, s, packed);
+    for (int i = 0; i < n->n_in; i++) {
+        if (!n->in[i] || (packed && i == k->packs))
+            s->in[i] = -1;
+        else
+            s->in[i] = glow_cpu_add_slot(p, s, n->in[i], false, false);
+    }
+    for (int i = 0; i < n->n_out; i++)
+        s->out[i] = glow_cpu_add_slot(p, s, n->out[i], true,
+                                      k->stacks && i == 0 &&
+                                          !n->out[0]->type->strides.rank);
+    s->shape = columns ? GLOW_DIMS_OF(glow_dims_count(shape) / columns, columns)
+                       : GLOW_DIMS_OF(0, 0);
+}
+
+static bool
+has_elements(const glow_node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (glow_type_count(n->out[i]->type) > 0)
+            return true;
+    return false;
+}
+
+static bool
+add_instruction(cpu_plan *p, const glow_node *n)
+{
+    cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
+
+    if (!has_elements(n))
+        return true;
+    if (last && glow_cpu_stack_on(p, last, n))
+        return true;
+    if (glow_cpu_can_stack(n)) {
+        glow_cpu_stack_first(p, new_step(p, n), n);
+        return true;
+    }
+
+    const cpu_kernel *k = glow_cpu_find_kernel(p->target, n);
+
+    if (!k)
+        return glow_error_at(p->func->module->ctx, n->span, "E0823",
+                             "cpu: no kernel for %s of these types",
+                             n->op->name);
+    add_root(p, n, k);
+    return true;
+}
+
+/* Dead stores: a buffer of the step's own, read by no later instruction. */
+
+static int
+last_use(const glow_value *v)
+{
+    int last = -1;
+
+    GLOW_FOR_EACH_USE(u, v) {
+        int at = (int)u->user->mark;
+
+        if (u->user->op == &glow_op_dealloc)
+            continue;
+        if (u->user->op == &glow_op_tensorview)
+            at = last_use(u->user->out[0]);
+        if (at > last)
+            last = at;
+    }
+    return last;
+}
+
+static void
+mark_dead(const cpu_plan *p, cpu_step *s, glow_value *v)
+{
+    const glow_value *b = glow_base_buffer(v);
+    cpu_range r = glow_cpu_range(p, v);
+
+    if (b->def->op != &glow_op_alloc || last_use(b) > s->last)
+        return;
+    for (int i = 0; i < s->n_slots; i++)
+        if (glow_cpu_same_range(s->slots[i].range, r))
+            s->slots[i].dead = true;
+}
+
+static void
+finish_steps(cpu_plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        cpu_step *s = &p->steps[i];
+
+        if (s->root && s->kernel->stacks && s->n_items > 0)
+            mark_dead(p, s, s->root->out[0]);
+        for (int k = 0; k < s->n_items; k++)
+            mark_dead(p, s, s->items[k].n->out[0]);
+        glow_cpu_finish_stack(s);
+    }
+}
+
+/* Constants that no slot touches are only there packed. */
+static void
+find_unused(cpu_plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++)
+        for (int k = 0; k < p->steps[i].n_slots; k++) {
+            cpu_range r = p->steps[i].slots[k].range;
+
+            for (int c = 0; r.base == CPU_CONSTANTS && c < p->n_constants; c++)
+                if (glow_cpu_overlap(r, (cpu_range){CPU_CONSTANTS,
+                                                    p->constants[c].offset,
+                                                    p->constants[c].size}))
+                    p->constants[c].unused = false;
+        }
+}
+
+/* What is packed takes the place of what it was made of, or comes at the end.
+ */
+static void
+lay_packed(cpu_plan *p)
+{
+    for (int i = 0; i < p->n_constants; i++) {
+        cpu_constant *c = &p->constants[i];
+
+        if (!c->kernel)
+            continue;
+        for (int k = 0; k < p->n_constants && c->offset < 0; k++) {
+            cpu_constant *from = &p->constants[k];
+
+            if (!from->kernel && from->storage == c->storage && from->unused &&
+                from->size >= c->size) {
+                c->offset = from->offset;
+                from->storage = NULL; /* its place is taken */
+            }
+        }
+        if (c->offset >= 0)
+            continue;
+        c->offset = p->size[CPU_CONSTANTS];
+        p->size[CPU_CONSTANTS] = aligned(c->offset + c->size);
+    }
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].packed >= 0)
+            p->steps[i].packed = p->constants[p->steps[i].packed].offset;
+}
+
+static void
+number_nodes(glow_func *f)
+{
+    uint32_t k = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = k++;
+}
+
+cpu_plan *
+glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
+{
+    cpu_plan *p = GLOW_NEW(a, cpu_plan);
+    bool ok = true;
+
+    p->func = f;
+    p->target = t;
+    p->arena = a;
+    if (!lay_regions(p))
+        return NULL;
+    number_nodes(f);
+    GLOW_FOR_EACH_NODE(n, f) {
+        if (n->op == &glow_op_weight)
+            add_weight(p, n);
+        else if (n->op != &glow_op_alloc && n->op != &glow_op_dealloc &&
+                 n->op != &glow_op_tensorview)
+            ok = add_instruction(p, n) && ok;
+    }
+    if (!ok)
+        return NULL;
+    finish_steps(p);
+    find_unused(p);
+    lay_packed(p);
+    return p;
+}
+
+bool
+glow_cpu_fill_constants(const cpu_plan *p, uint8_t *to)
+{
+    for (int i = 0; i < p->n_constants; i++) {
+        const cpu_constant *c = &p->constants[i];
+
+        if (!c->storage || c->unused)
+            continue;
+
+        const glow_tensor *t = glow_constant_tensor(c->storage);
+
+        if (!t)
+            return false;
+        if (c->kernel) {
+            glow_tensor from = {.type = c->user->in[c->kernel->packs]->type,
+                                .data = t->data};
+
+            c->kernel->pack(p->target, c->user, &from, to + c->offset);
+        } else {
+            memcpy(to + c->offset, t->data, (size_t)c->size);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,124 @@
+/*
+ * What a placed program becomes: a row of steps, each a call of one kernel.
+ *
+ * A step is an instruction, the element-wise instructions that are stacked on
+ * it, or both.  Stacked instructions share one loop: each element of the
+ * result is taken through all of them while it is in a register.  That is right
+ * because the places of all buffers are known: two instructions stand in one
+ * loop only if what either writes is, for the other, the same elements in the
+ * same order, or not touched at all.
+ */
+
+#ifndef CODEGEN_CPU_PLAN_H
+#define CODEGEN_CPU_PLAN_H
+
+#include "codegen/cpu/target.h"
+#include "glow/graph.h"
+
+struct cpu_kernel;
+
+/* The arguments of the entry function. */
+typedef enum cpu_base {
+    CPU_CONSTANTS,
+    CPU_PLACEHOLDERS,
+    CPU_ACTIVATIONS,
+    CPU_BASES
+} cpu_base;
+
+/* A stretch of memory. */
+typedef struct cpu_range {
+    cpu_base base;
+    int64_t offset; /* bytes */
+    int64_t size;
+} cpu_range;
+
+/* A stretch that a step touches: a parameter of its function. */
+typedef struct cpu_slot {
+    cpu_range range;
+    glow_kind kind; /* of the elements */
+    bool read, written;
+    bool dead;   /* what a stack writes there is read by nobody later */
+    bool linear; /* touched in the order of the stack alone */
+    bool shared; /* overlaps another slot of the step */
+} cpu_slot;
+
+/* Which elements a stacked instruction reads: `at` plus index times step. */
+typedef struct cpu_access {
+    int slot;
+    int64_t at;
+    glow_dims step; /* over the stack's shape */
+} cpu_access;
+
+typedef struct cpu_item {
+    const glow_node *n;
+    cpu_access in[3];
+    int n_in;
+    cpu_access out;
+} cpu_item;
+
+typedef struct cpu_step {
+    const glow_node *root;           /* or NULL */
+    const struct cpu_kernel *kernel; /* of the root */
+    int *in; /* of the root: slot, or -1 where omitted */
+    int out[GLOW_MAX_RESULTS];
+    cpu_slot *slots;
+    int n_slots;
+    size_t cap_slots;
+    glow_dims shape; /* of the stack; with a root [rows, columns] */
+    cpu_item *items;
+    int n_items;
+    size_t cap_items;
+    int64_t packed;  /* offset in the constants, or -1 */
+    int first, last; /* numbers of the first and last instruction */
+} cpu_step;
+
+/* A constant in its region, as it lies there or packed for a kernel. */
+typedef struct cpu_constant {
+    glow_storage *storage;
+    int64_t offset;
+    int64_t size;
+    const struct cpu_kernel *kernel; /* that packs it, or NULL */
+    const glow_node *user;           /* whose operand is packed */
+    bool unused;                     /* only packed copies are read */
+} cpu_constant;
+
+typedef struct cpu_binding {
+    const glow_storage *storage;
+    int64_t offset, size;
+    bool written;
+} cpu_binding;
+
+typedef struct cpu_plan {
+    glow_func *func;
+    const cpu_target *target;
+    glow_arena *arena;
+    cpu_step *steps;
+    int n_steps;
+    size_t cap_steps;
+    int64_t size[CPU_BASES];
+    cpu_constant *constants;
+    int n_constants;
+    size_t cap_constants;
+    cpu_binding *bindings;
+    int n_bindings;
+    size_t cap_bindings;
+    /* The base and offset of each region of the function, in its order. */
+    struct {
+        const glow_region *region;
+        cpu_base base;
+        bool used;
+        int64_t offset;
+    } * regions;
+    int n_regions;
+} cpu_plan;
+
+/* NULL after a report.  Lives in `a`; marks the nodes of `f`. */
+cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
+
+/* Where the bytes of a buffer or view lie. */
+cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);
+
+/* Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes. */
+bool glow_cpu_fill_constants(const cpu_plan *p, uint8_t *to);
+
+#endif

@@ -1,0 +1,277 @@
+/* Stacking element-wise instructions. */
+
+#include "codegen/cpu/stack.h"
+
+#include "codegen/cpu/kernel.h"
+#include "codegen/cpu/lane.h"
+#include "codegen/cpu/move.h"
+#include "glow/ops.h"
+
+#define MAX_ITEMS 24
+#define MAX_SLOTS 16
+
+bool
+glow_cpu_same_range(cpu_range a, cpu_range b)
+{
+    return a.base == b.base && a.offset == b.offset && a.size == b.size;
+}
+
+bool
+glow_cpu_overlap(cpu_range a, cpu_range b)
+{
+    return a.base == b.base && a.offset < b.offset + b.size &&
+           b.offset < a.offset + a.size;
+}
+
+int
+glow_cpu_add_slot(cpu_plan *p, cpu_step *s, const glow_value *v, bool written,
+                  bool linear)
+{
+    cpu_range r = glow_cpu_range(p, v);
+    int i = 0;
+
+    while (i < s->n_slots && !(glow_cpu_same_range(s->slots[i].range, r) &&
+                               s->slots[i].kind == v->type->elem))
+        i++;
+    if (i == s->n_slots) {
+        s->slots = glow_arena_grow(p->arena, s->slots, (size_t)s->n_slots,
+                                   &s->cap_slots, sizeof(cpu_slot));
+        s->slots[s->n_slots++] =
+            (cpu_slot){.range = r, .kind = v->type->elem, .linear = true};
+    }
+    s->slots[i].read |= !written;
+    s->slots[i].written |= written;
+    s->slots[i].linear &= linear;
+    return i;
+}
+
+bool
+glow_cpu_can_stack(const glow_node *n)
+{
+    cpu_move m;
+
+    if (n->n_out != 1 || n->n_in > 3 ||
+        !(glow_cpu_lane(n->op) || glow_cpu_moves_bits(n->op)))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (!n->in[i] || !glow_cpu_move(n, i, &m))
+            return false;
+    return glow_kind_get(n->out[0]->type->elem)->klass != GLOW_CLASS_FUSED;
+}
+
+/* How `n` touches a value, over the shape of its result. */
+typedef struct touch {
+    const glow_value *value;
+    int64_t at;
+    glow_dims step;
+    bool linear;
+} touch;
+
+static bool
+is_linear(int64_t at, glow_dims step, glow_dims shape)
+{
+    glow_dims dense = glow_dims_strides(shape);
+
+    for (int d = 0; d < shape.rank; d++)
+        if (shape.at[d] != 1 && step.at[d] != dense.at[d])
+            return false;
+    return at == 0;
+}
+
+static int
+touches(const glow_node *n, touch out[4])
+{
+    const glow_type *y = n->out[0]->type;
+
+    for (int i = 0; i < n->n_in; i++) {
+        cpu_move m;
+
+        glow_cpu_move(n, i, &m);
+        out[i] =
+            (touch){n->in[i], m.at, m.step, is_linear(m.at, m.step, y->shape)};
+    }
+    out[n->n_in] = (touch){n->out[0], 0, glow_cpu_strides(y), !y->strides.rank};
+    return n->n_in + 1;
+}
+
+/*
+ * Steps over `shape` turned into steps over [rows, columns], its last axis
+ * being the columns; false if the other axes are not run through by one step.
+ */
+static bool
+as_rows(glow_dims shape, const glow_dims *step, glow_dims *out)
+{
+    int last = shape.rank - 1;
+    int64_t row = 0, size = 1;
+
+    for (int d = last - 1; d >= 0; d--) {
+        if (shape.at[d] == 1)
+            continue;
+        if (size == 1)
+            row = step->at[d];
+        else if (step->at[d] != row * size)
+            return false;
+        size *= shape.at[d];
+    }
+    *out = GLOW_DIMS_OF(row, last >= 0 ? step->at[last] : 0);
+    return true;
+}
+
+/* Brings steps over the result of `n` to the shape of the step. */
+static bool
+fit(const cpu_step *s, const glow_node *n, touch *t)
+{
+    glow_dims shape = n->out[0]->type->shape;
+    glow_dims dense = glow_dims_strides(s->shape);
+
+    if (t->linear)
+        t->step = dense;
+    else if (s->root && shape.rank > 0 &&
+             shape.at[shape.rank - 1] == s->shape.at[1])
+        return as_rows(shape, &t->step, &t->step);
+    else
+        return glow_dims_equal(shape, s->shape);
+    return true;
+}
+
+/* May what is touched so stand in one loop with what the step touches? */
+static bool
+agrees(const cpu_plan *p, const cpu_step *s, const touch *t, bool writes)
+{
+    cpu_range r = glow_cpu_range(p, t->value);
+
+    for (int i = 0; i < s->n_slots; i++) {
+        const cpu_slot *q = &s->slots[i];
+
+        if (!glow_cpu_overlap(r, q->range) || !(writes || q->written))
+            continue;
+        if (!glow_cpu_same_range(r, q->range) || !q->linear || !t->linear ||
+            q->kind != t->value->type->elem)
+            return false;
+    }
+    return true;
+}
+
+static void
+add_item(cpu_plan *p, cpu_step *s, const glow_node *n, const touch *t)
+{
+    s->items = glow_arena_grow(p->arena, s->items, (size_t)s->n_items,
+                               &s->cap_items, sizeof(cpu_item));
+
+    cpu_item *item = &s->items[s->n_items++];
+
+    *item = (cpu_item){.n = n, .n_in = n->n_in};
+    for (int i = 0; i <= n->n_in; i++) {
+        bool writes = i == n->n_in;
+        cpu_access *a = writes ? &item->out : &item->in[i];
+
+        a->slot = glow_cpu_add_slot(p, s, t[i].value, writes, t[i].linear);
+        a->at = t[i].at;
+        a->step = t[i].step;
+    }
+    s->last = (int)n->mark;
+}
+
+void
+glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n)
+{
+    touch t[4];
+
+    touches(n, t);
+    s->shape = n->out[0]->type->shape;
+    add_item(p, s, n, t);
+}
+
+bool
+glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n)
+{
+    touch t[4];
+
+    if ((s->root && !s->kernel->stacks) || !glow_cpu_can_stack(n) ||
+        s->n_items == MAX_ITEMS || s->n_slots + n->n_in >= MAX_SLOTS ||
+        glow_type_count(n->out[0]->type) != glow_dims_count(s->shape) ||
+        n->op == &glow_op_transpose)
+        return false;
+
+    int count = touches(n, t);
+
+    for (int i = 0; i < count; i++)
+        if (!agrees(p, s, &t[i], i == n->n_in) || !fit(s, n, &t[i]))
+            return false;
+    add_item(p, s, n, t);
+    return true;
+}
+
+/* Finishing. */
+
+static void
+find_shared(cpu_step *s)
+{
+    for (int i = 0; i < s->n_slots; i++)
+        for (int k = 0; k < s->n_slots; k++)
+            if (i != k &&
+                glow_cpu_overlap(s->slots[i].range, s->slots[k].range))
+                s->slots[i].shared = true;
+}
+
+/* Access `i` of all of the step's items, or NULL. */
+static cpu_access *
+access_at(cpu_step *s, int i)
+{
+    for (int k = 0; k < s->n_items; k++) {
+        cpu_item *item = &s->items[k];
+
+        if (i <= item->n_in)
+            return i < item->n_in ? &item->in[i] : &item->out;
+        i -= item->n_in + 1;
+    }
+    return NULL;
+}
+
+/* Do all accesses run through axes d - 1 and d as through one? */
+static bool
+joins(cpu_step *s, int d)
+{
+    cpu_access *a;
+
+    for (int i = 0; (a = access_at(s, i)); i++)
+        if (a->step.at[d - 1] != a->step.at[d] * s->shape.at[d])
+            return false;
+    return true;
+}
+
+static void
+drop_axis(glow_dims *d, int axis)
+{
+    for (int i = axis; i + 1 < d->rank; i++)
+        d->at[i] = d->at[i + 1];
+    d->rank--;
+}
+
+static void
+drop(cpu_step *s, int axis)
+{
+    cpu_access *a;
+
+    for (int i = 0; (a = access_at(s, i)); i++)
+        drop_axis(&a->step, axis);
+    drop_axis(&s->shape, axis);
+}
+
+void
+glow_cpu_finish_stack(cpu_step *s)
+{
+    find_shared(s);
+    if (s->root)
+        return;
+    for (int d = s->shape.rank - 1; d >= 0; d--)
+        if (s->shape.at[d] == 1)
+            drop(s, d);
+    for (int d = s->shape.rank - 1; d > 0; d--)
+        if (joins(s, d)) {
+            int64_t both = s->shape.at[d - 1] * s->shape.at[d];
+
+            drop(s, d - 1);
+            s->shape.at[d - 1] = both;
+        }
+}

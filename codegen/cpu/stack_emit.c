@@ -1,0 +1,344 @@
+/*
+ * Code for stacked element-wise instructions: each element is loaded once,
+ * taken through all of them in a register, and stored once.
+ */
+
+#include <string.h>
+
+#include "codegen/cpu/kernel.h"
+#include "codegen/cpu/lane.h"
+#include "codegen/cpu/move.h"
+#include "glow/ops.h"
+
+/* What a slot holds at the elements at hand, in registers: both or neither. */
+typedef struct held {
+    cg_value bits;
+    cg_value value; /* NULL: not decoded yet */
+} held;
+
+/* Where the stack is: an index over its shape, each with a constant on top. */
+typedef struct index {
+    const cg_value *at;
+    const int64_t *plus;
+} index;
+
+static cg_value
+offset_of(cg *g, const cpu_access *a, const index *x)
+{
+    int64_t plus = a->at;
+    cg_value sum = cg_i64(g, 0);
+
+    for (int d = 0; d < a->step.rank; d++) {
+        if (!a->step.at[d])
+            continue;
+        sum = cg_add(g, sum, cg_mulc(g, x->at[d], a->step.at[d]));
+        plus += x->plus[d] * a->step.at[d];
+    }
+    return cg_addc(g, sum, plus);
+}
+
+static cg_tensor
+tensor_of(const cpu_job *j, int slot, const glow_type *t)
+{
+    return (cg_tensor){j->slot[slot], t};
+}
+
+/* Loads lane by lane, `step` elements apart. */
+static cg_value
+load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
+{
+    cg_value all = NULL;
+
+    for (int i = 0; i < lanes; i++) {
+        cg_value v = glow_cpu_load_bits(g, t, cg_addc(g, at, i * step), 1);
+
+        if (!all)
+            all = LLVMGetPoison(glow_cpu_vector(LLVMTypeOf(v), lanes));
+        all = LLVMBuildInsertElement(
+            g->builder, all, v, LLVMConstInt(g->i32, (unsigned)i, false), "");
+    }
+    return all;
+}
+
+static cg_value
+load(cpu_job *j, const cpu_access *a, const glow_type *type, const index *x,
+     int lanes)
+{
+    cg *g = j->g;
+    cg_tensor t = tensor_of(j, a->slot, type);
+    cg_value at = offset_of(g, a, x);
+    int64_t step = a->step.rank ? a->step.at[a->step.rank - 1] : 0;
+
+    if (lanes == 1 || step == 1)
+        return glow_cpu_load_bits(g, t, at, lanes);
+    if (step == 0)
+        return glow_cpu_splat(g, glow_cpu_load_bits(g, t, at, 1), lanes);
+    return load_apart(g, t, at, step, lanes);
+}
+
+/* The bits of a Splat's elements. */
+static cg_value
+splat_bits(cg *g, const glow_node *n, int lanes)
+{
+    const glow_splat *s = n->attrs;
+    glow_type one = *n->out[0]->type;
+    uint64_t word[1] = {0};
+    glow_tensor t = {.type = &one, .data = word};
+
+    one.shape = one.strides = (glow_dims){0};
+    glow_set_real(&t, 0, (double)s->value);
+    if (one.elem == GLOW_FLOAT)
+        return glow_cpu_real(glow_cpu_vector(g->f32, lanes),
+                             glow_get_double(&t, 0));
+    if (one.elem == GLOW_FLOAT64)
+        return glow_cpu_real(glow_cpu_vector(g->f64, lanes),
+                             glow_get_double(&t, 0));
+
+    LLVMTypeRef word_type = LLVMIntTypeInContext(
+        g->context, (unsigned)glow_kind_get(one.elem)->bytes * 8);
+
+    return glow_cpu_int(glow_cpu_vector(word_type, lanes), (int64_t)word[0]);
+}
+
+static held *
+operand(cpu_job *j, held *slots, const cpu_item *item, int i, const index *x,
+        int lanes, held *fresh)
+{
+    const cpu_access *a = &item->in[i];
+    held *h = &slots[a->slot];
+
+    if (j->step->slots[a->slot].linear && h->bits)
+        return h;
+    if (!j->step->slots[a->slot].linear)
+        h = fresh;
+    *h = (held){load(j, a, item->n->in[i]->type, x, lanes), NULL};
+    return h;
+}
+
+static cg_value
+value_of(cg *g, held *h, const glow_type *t)
+{
+    if (!h->value)
+        h->value = glow_cpu_decode(g, t, h->bits);
+    return h->value;
+}
+
+static void
+run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
+         int lanes)
+{
+    cg *g = j->g;
+    const glow_node *n = item->n;
+    cg_value in[3];
+    held fresh[3], *h = NULL;
+
+    if (n->op == &glow_op_splat) {
+        slots[item->out.slot] = (held){splat_bits(g, n, lanes), NULL};
+        return;
+    }
+    for (int i = 0; i < item->n_in; i++) {
+        h = operand(j, slots, item, i, x, lanes, &fresh[i]);
+        if (!glow_cpu_moves_bits(n->op))
+            in[i] = value_of(g, h, n->in[i]->type);
+    }
+    if (glow_cpu_moves_bits(n->op)) {
+        slots[item->out.slot] = *h;
+        return;
+    }
+
+    cg_value y = glow_cpu_lane(n->op)(g, n, in);
+    cg_value bits = glow_cpu_encode(g, n->out[0]->type, y);
+
+    slots[item->out.slot] = (held){bits, bits == y ? y : NULL};
+}
+
+/* Stores what a slot holds, once, if it is read later. */
+static void
+store(cpu_job *j, held *slots, const cpu_access *a, const glow_type *t,
+      const index *x)
+{
+    held *h = &slots[a->slot];
+
+    if (h->bits && !j->step->slots[a->slot].dead)
+        glow_cpu_store_bits(j->g, tensor_of(j, a->slot, t),
+                            offset_of(j->g, a, x), h->bits);
+    *h = (held){0};
+}
+
+/* Runs all items at `x`, and stores. */
+static void
+run(cpu_job *j, held *slots, const index *x, int lanes)
+{
+    const cpu_step *s = j->step;
+
+    for (int k = 0; k < s->n_items; k++)
+        run_item(j, slots, &s->items[k], x, lanes);
+    for (int k = 0; k < s->n_items; k++)
+        store(j, slots, &s->items[k].out, s->items[k].n->out[0]->type, x);
+    memset(slots, 0, (size_t)s->n_slots * sizeof(*slots));
+}
+
+void
+glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
+{
+    cg *g = j->g;
+    const cpu_step *s = j->step;
+    const glow_type *type = j->out[0].type;
+    held *slots = GLOW_NEW_ARRAY(g->arena, held, s->n_slots);
+    cg_value over[2] = {at.row, at.col};
+    int64_t plus[2] = {at.row_plus, at.col_plus};
+    index x = {over, plus};
+    cpu_access result = {.slot = s->out[0],
+                         .step = glow_dims_strides(s->shape)};
+    cg_value bits = glow_cpu_encode(g, type, v);
+
+    slots[s->out[0]] = (held){bits, bits == v ? v : NULL};
+    for (int k = 0; k < s->n_items; k++)
+        run_item(j, slots, &s->items[k], &x, glow_cpu_lanes(LLVMTypeOf(v)));
+    store(j, slots, &result, type, &x);
+    for (int k = 0; k < s->n_items; k++)
+        store(j, slots, &s->items[k].out, s->items[k].n->out[0]->type, &x);
+}
+
+/* The last axis, in vectors of `lanes` elements from `from` on. */
+static void
+run_row(cpu_job *j, held *slots, cg_value *at, int64_t from, int64_t to,
+        int lanes)
+{
+    static const int64_t none[GLOW_MAX_RANK];
+    cg *g = j->g;
+    cg_loop l;
+    int last = j->step->shape.rank - 1;
+
+    if (from == to)
+        return;
+    glow_cpu_loop(g, &l, cg_i64(g, from), cg_i64(g, to), lanes, NULL, 0);
+    at[last] = l.i;
+    run(j, slots, &(index){at, none}, lanes);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+void
+glow_cpu_emit_stack(cpu_job *j)
+{
+    const cpu_step *s = j->step;
+    held *slots = GLOW_NEW_ARRAY(j->g->arena, held, s->n_slots);
+    glow_dims outer = s->shape;
+    cg_nest n;
+    int lanes = j->g->target->vector_bytes / 4;
+
+    if (outer.rank == 0) {
+        run(j, slots, &(index){NULL, NULL}, 1);
+        return;
+    }
+    outer.rank--;
+
+    int64_t size = s->shape.at[outer.rank];
+    int64_t whole = size - size % lanes;
+
+    glow_cpu_nest(j->g, &n, outer);
+    run_row(j, slots, n.at, 0, whole, lanes);
+    run_row(j, slots, n.at, whole, size, 1);
+    glow_cpu_nest_end(j->g, &n);
+}
+
+/* Copies and fills: the same loops without a step. */
+
+typedef struct block {
+    glow_dims shape, to, from;
+} block;
+
+/* Leaves out axes of one element and joins those that lie end to end. */
+static block
+simplify(glow_dims shape, glow_dims to, glow_dims from)
+{
+    block b = {0};
+    int r = 0;
+
+    for (int d = 0; d < shape.rank; d++) {
+        if (shape.at[d] == 1)
+            continue;
+        if (r > 0 && b.to.at[r - 1] == shape.at[d] * to.at[d] &&
+            b.from.at[r - 1] == shape.at[d] * from.at[d])
+            b.shape.at[--r] *= shape.at[d];
+        else
+            b.shape.at[r] = shape.at[d];
+        b.to.at[r] = to.at[d];
+        b.from.at[r] = from.at[d];
+        r++;
+    }
+    b.shape.rank = b.to.rank = b.from.rank = r;
+    return b;
+}
+
+static void
+copy_row(cg *g, cg_tensor to, cg_value to_at, int64_t to_step, cg_tensor from,
+         cg_value from_at, int64_t from_step, int64_t first, int64_t end,
+         int lanes)
+{
+    cg_loop l;
+
+    if (first == end)
+        return;
+    glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, end), lanes, NULL, 0);
+
+    cg_value x = cg_add(g, from_at, cg_mulc(g, l.i, from_step));
+    cg_value y = cg_add(g, to_at, cg_mulc(g, l.i, to_step));
+
+    glow_cpu_store_bits(g, to, y, glow_cpu_load_bits(g, from, x, lanes));
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+void
+glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
+              cg_tensor from, int64_t from_at, glow_dims from_step,
+              glow_dims shape)
+{
+    block b = simplify(shape, to_step, from_step);
+    cg_nest n;
+    int last = b.shape.rank - 1;
+    int lanes = 1;
+
+    if (glow_dims_count(shape) == 0)
+        return;
+    if (last < 0) {
+        last = 0;
+        b.shape = b.to = b.from = GLOW_DIMS_OF(1);
+    }
+    if (b.to.at[last] == 1 && b.from.at[last] == 1)
+        lanes = g->target->vector_bytes / glow_cpu_bytes(to.type);
+
+    glow_dims outer = b.shape;
+    int64_t size = b.shape.at[last], whole = size - size % lanes;
+
+    outer.rank = last;
+    glow_cpu_nest(g, &n, outer);
+    b.to.rank = b.from.rank = last;
+
+    cg_value y = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at);
+    cg_value x = cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at);
+
+    copy_row(g, to, y, b.to.at[last], from, x, b.from.at[last], 0, whole,
+             lanes);
+    copy_row(g, to, y, b.to.at[last], from, x, b.from.at[last], whole, size, 1);
+    glow_cpu_nest_end(g, &n);
+}
+
+void
+glow_cpu_fill(cg *g, cg_tensor to, int64_t count, cg_value bits)
+{
+    int lanes = g->target->vector_bytes / glow_cpu_bytes(to.type);
+    int64_t whole = count - count % lanes;
+    cg_loop l;
+
+    for (int part = 0; part < 2; part++) {
+        int64_t from = part ? whole : 0, end = part ? count : whole;
+        int by = part ? 1 : lanes;
+
+        if (from == end)
+            continue;
+        glow_cpu_loop(g, &l, cg_i64(g, from), cg_i64(g, end), by, NULL, 0);
+        glow_cpu_store_bits(g, to, l.i, glow_cpu_splat(g, bits, by));
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+}

@@ -1,0 +1,232 @@
+/*
+ * The target.  What LLVM knows of a machine is asked of LLVM: its loop
+ * vectorizer says how wide vectors should be, and its assembly whether
+ * binary16 needs a library.  Only the number of registers is a table.
+ */
+
+#include <string.h>
+
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "codegen/cpu/gen.h"
+
+/* By the start of the triple and the width: the first that fits. */
+static const struct {
+    const char *arch;
+    int vector_bytes;
+    int registers;
+} register_files[] = {
+    {"x86_64", 64, 32}, {"x86_64", 4, 16}, {"i", 4, 8},    {"aarch64", 4, 32},
+    {"arm64", 4, 32},   {"thumb", 4, 8},   {"arm", 4, 16}, {"riscv", 4, 32},
+    {"powerpc", 4, 32}, {"wasm", 4, 16},   {"", 4, 16},
+};
+
+static int
+count_registers(const char *triple, int vector_bytes)
+{
+    int i = 0;
+
+    while (strncmp(triple, register_files[i].arch,
+                   strlen(register_files[i].arch)) != 0 ||
+           vector_bytes < register_files[i].vector_bytes)
+        i++;
+    return register_files[i].registers;
+}
+
+/* Leaves a loop over `y[i] = x[i] + x[i]` of floats in the module. */
+static cg_value
+build_loop(cg *g)
+{
+    cg_value fn = glow_cpu_function(g, "probe", 2, true);
+    cg_value i, p, x;
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
+    LLVMBasicBlockRef body =
+        LLVMAppendBasicBlockInContext(g->context, fn, "body");
+    LLVMBasicBlockRef done =
+        LLVMAppendBasicBlockInContext(g->context, fn, "done");
+    cg_value zero = cg_i64(g, 0);
+
+    glow_cpu_noalias(g, fn, 0);
+    glow_cpu_noalias(g, fn, 1);
+    LLVMBuildBr(g->builder, body);
+    LLVMPositionBuilderAtEnd(g->builder, body);
+    i = LLVMBuildPhi(g->builder, g->i64, "");
+    p = LLVMBuildInBoundsGEP2(g->builder, g->f32, LLVMGetParam(fn, 0), &i, 1,
+                              "");
+    x = glow_cpu_load_raw(g, g->f32, p);
+    p = LLVMBuildInBoundsGEP2(g->builder, g->f32, LLVMGetParam(fn, 1), &i, 1,
+                              "");
+    glow_cpu_store_raw(g, cg_fadd(g, x, x), p);
+
+    cg_value next = cg_addc(g, i, 1);
+
+    LLVMAddIncoming(i, &zero, &entry, 1);
+    LLVMAddIncoming(i, &next, &body, 1);
+    LLVMBuildCondBr(g->builder,
+                    cg_icmp(g, LLVMIntSLT, next, cg_i64(g, 1 << 16)), body,
+                    done);
+    LLVMPositionBuilderAtEnd(g->builder, done);
+    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+    return fn;
+}
+
+/* The widest vector of floats that is loaded in `fn`, in bytes. */
+static int
+widest_load(cg_value fn)
+{
+    int widest = 4;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (cg_value v = LLVMGetFirstInstruction(b); v;
+             v = LLVMGetNextInstruction(v)) {
+            LLVMTypeRef t = LLVMTypeOf(v);
+            LLVMTypeKind kind = LLVMGetTypeKind(t);
+
+            if (LLVMGetInstructionOpcode(v) == LLVMLoad &&
+                (kind == LLVMVectorTypeKind ||
+                 kind == LLVMScalableVectorTypeKind) &&
+                (int)LLVMGetVectorSize(t) * 4 > widest)
+                widest = (int)LLVMGetVectorSize(t) * 4;
+        }
+    return widest < 64 ? widest : 64;
+}
+
+static int
+probe_vector_bytes(glow_arena *a, const cpu_target *t)
+{
+    cg g;
+    int bytes = 4;
+
+    glow_cpu_gen_begin(&g, a, "probe", t);
+
+    cg_value fn = build_loop(&g);
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(g.module, "loop-vectorize", t->machine, o);
+
+    if (e)
+        LLVMConsumeError(e);
+    else
+        bytes = widest_load(fn);
+    LLVMDisposePassBuilderOptions(o);
+    glow_cpu_gen_end(&g);
+    return bytes;
+}
+
+/* Does the assembly of a conversion call nobody? */
+static bool
+probe_half(glow_arena *a, const cpu_target *t)
+{
+    cg g;
+    LLVMMemoryBufferRef text;
+    char *message = NULL;
+    bool ok = false;
+
+    glow_cpu_gen_begin(&g, a, "probe", t);
+
+    cg_value fn = glow_cpu_function(&g, "probe", 2, true);
+    int lanes = t->vector_bytes / 4;
+    LLVMTypeRef wide = glow_cpu_vector(g.f32, lanes);
+    LLVMTypeRef narrow = glow_cpu_vector(g.f16, lanes);
+    cg_value p = LLVMGetParam(fn, 0), q = LLVMGetParam(fn, 1);
+    cg_value x = glow_cpu_load_raw(&g, wide, p);
+
+    glow_cpu_store_raw(&g, LLVMBuildFPTrunc(g.builder, x, narrow, ""), q);
+    x = glow_cpu_load_raw(&g, narrow, p);
+    glow_cpu_store_raw(&g, LLVMBuildFPExt(g.builder, x, wide, ""), q);
+    LLVMBuildRet(g.builder, LLVMConstNull(g.i32));
+    if (LLVMTargetMachineEmitToMemoryBuffer(
+            t->machine, g.module, LLVMAssemblyFile, &message, &text)) {
+        LLVMDisposeMessage(message);
+    } else {
+        const char *asm_text = LLVMGetBufferStart(text);
+
+        ok = strstr(asm_text, "hf2") == NULL &&
+             strstr(asm_text, "hfsf") == NULL && strstr(asm_text, "2h") == NULL;
+        LLVMDisposeMemoryBuffer(text);
+    }
+    glow_cpu_gen_end(&g);
+    return ok;
+}
+
+/* Copies LLVM's text into `a` and frees it. */
+static const char *
+take(glow_arena *a, char *text)
+{
+    const char *copy = glow_arena_strdup(a, text);
+
+    LLVMDisposeMessage(text);
+    return copy;
+}
+
+/* The words for this machine, or what the options say. */
+static void
+name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
+{
+    bool native = !o->cpu || strcmp(o->cpu, "native") == 0;
+
+    t->is_host = !o->triple;
+    t->triple = o->triple ? take(a, LLVMNormalizeTargetTriple(o->triple))
+                          : take(a, LLVMGetDefaultTargetTriple());
+    if (t->is_host && native) {
+        t->cpu = take(a, LLVMGetHostCPUName());
+        t->features = take(a, LLVMGetHostCPUFeatures());
+    } else {
+        t->cpu = native ? "" : o->cpu;
+        t->features = "";
+    }
+    if (o->features)
+        t->features = glow_arena_printf(a, "%s%s%s", t->features,
+                                        t->features[0] ? "," : "", o->features);
+}
+
+static void
+initialize(void)
+{
+    LLVMInitializeAllTargetInfos();
+    LLVMInitializeAllTargets();
+    LLVMInitializeAllTargetMCs();
+    LLVMInitializeAllAsmPrinters();
+    LLVMInitializeAllAsmParsers();
+}
+
+cpu_target *
+glow_cpu_target(glow_context *ctx, glow_arena *a,
+                const glow_target_options *options)
+{
+    static const glow_target_options here;
+    const glow_target_options *o = options ? options : &here;
+    cpu_target *t = GLOW_NEW(a, cpu_target);
+    LLVMTargetRef llvm;
+    char *message = NULL;
+
+    initialize();
+    name_target(t, a, o);
+    if (LLVMGetTargetFromTriple(t->triple, &llvm, &message)) {
+        glow_error(ctx, "E0821", "no code can be made for target '%s': %s",
+                   t->triple, take(a, message));
+        return NULL;
+    }
+    t->machine = LLVMCreateTargetMachine(llvm, t->triple, t->cpu, t->features,
+                                         LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                         LLVMCodeModelDefault);
+    if (!t->machine) {
+        glow_error(ctx, "E0821", "no code can be made for target '%s'",
+                   t->triple);
+        return NULL;
+    }
+    t->layout = LLVMCreateTargetDataLayout(t->machine);
+    t->width_text = "512";
+    t->vector_bytes = probe_vector_bytes(a, t);
+    t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
+    t->registers = count_registers(t->triple, t->vector_bytes);
+    t->has_half = probe_half(a, t);
+    return t;
+}
+
+void
+glow_cpu_target_end(cpu_target *t)
+{
+    LLVMDisposeTargetData(t->layout);
+    LLVMDisposeTargetMachine(t->machine);
+}

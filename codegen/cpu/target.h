@@ -1,0 +1,28 @@
+/*
+ * What code is made for: a machine of LLVM, and what kernels ask of it.
+ */
+
+#ifndef CODEGEN_CPU_TARGET_H
+#define CODEGEN_CPU_TARGET_H
+
+#include <llvm-c/TargetMachine.h>
+
+#include "glow/backend.h"
+
+typedef struct cpu_target {
+    LLVMTargetMachineRef machine;
+    LLVMTargetDataRef layout;
+    const char *triple, *cpu, *features;
+    bool is_host;
+    int vector_bytes;       /* of the widest vector worth using; 4: none */
+    int registers;          /* vector registers */
+    const char *width_text; /* vector_bytes in bits, as text */
+    bool has_half;          /* converts binary16 without a library */
+} cpu_target;
+
+/* NULL after a report.  Lives in `a`, but its machine: glow_cpu_target_end. */
+cpu_target *glow_cpu_target(glow_context *ctx, glow_arena *a,
+                            const glow_target_options *options);
+void glow_cpu_target_end(cpu_target *t);
+
+#endif

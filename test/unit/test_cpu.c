@@ -1,0 +1,801 @@
+/*
+ * The cpu backend against the evaluator: every operator that it has a kernel
+ * for, at awkward sizes, for all kinds that the operator takes.
+ */
+
+#include "unit.h"
+
+#include "glow/backend.h"
+#include "glow/build.h"
+#include "glow/ops.h"
+#include "glow/pipeline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BOUND 64
+
+typedef struct fixture {
+    glow_context *ctx;
+    glow_module *m;
+    glow_func *f;
+    glow_arena *arena;
+    glow_builder *b;
+    glow_storage *bound[MAX_BOUND];
+    bool written[MAX_BOUND];
+    int count;
+    uint64_t seed;
+    bool constants; /* weights are constants, else placeholders */
+} fixture;
+
+static void
+say_error(const glow_diag *d, void *user)
+{
+    (void)user;
+    print_message("%s: %s\n", d->id, d->message);
+}
+
+static void
+begin(fixture *t)
+{
+    glow_context *ctx = glow_context_new();
+
+    t->ctx = ctx;
+    glow_context_set_sink(ctx, say_error, NULL);
+    t->m = glow_module_new(ctx);
+    t->f = glow_func_new(t->m, "main");
+    t->arena = glow_arena_new();
+    t->b = glow_builder_new(t->arena, t->f, NULL);
+    t->count = 0;
+    t->seed = 1;
+}
+
+static void
+end(fixture *t)
+{
+    glow_module_free(t->m);
+    glow_arena_free(t->arena);
+    glow_context_free(t->ctx);
+}
+
+static const glow_type *
+type_of(fixture *t, glow_kind k, glow_dims d)
+{
+    return glow_type_get(t->ctx, glow_type_of(k, d));
+}
+
+static glow_value *
+input_of(fixture *t, const glow_type *type)
+{
+    glow_storage *s = glow_placeholder_new(t->m, "x", type);
+
+    assert_true(t->count < MAX_BOUND);
+    t->written[t->count] = false;
+    t->bound[t->count++] = s;
+    return &s->value;
+}
+
+static glow_value *
+input(fixture *t, glow_kind k, glow_dims d)
+{
+    return input_of(t, type_of(t, k, d));
+}
+
+/* Random, as a constant or as an input. */
+static glow_value *
+weights(fixture *t, glow_kind k, glow_dims d)
+{
+    const glow_type *type = type_of(t, k, d);
+
+    if (!t->constants)
+        return input_of(t, type);
+
+    glow_storage *s = glow_constant_new(t->m, "w", type);
+
+    glow_tensor_fill(&s->tensor, GLOW_FILL_RANDOM, t->seed++);
+    return &s->value;
+}
+
+static void
+save(fixture *t, glow_value *v)
+{
+    assert_non_null(v);
+    for (int i = 0; i < v->def->n_out; i++) {
+        glow_storage *s = glow_placeholder_new(t->m, "y", v->def->out[i]->type);
+
+        glow_build_node(t->b, &glow_op_save, NULL, 0,
+                        (glow_value *const[]){v->def->out[i], &s->value}, 2,
+                        NULL);
+        t->written[t->count] = true;
+        t->bound[t->count++] = s;
+    }
+}
+
+static void
+fill(fixture *t, glow_tensor *tensors, glow_fill how)
+{
+    for (int i = 0; i < t->count; i++) {
+        tensors[i] = glow_tensor_new(t->bound[i]->value.type);
+        if (!t->written[i])
+            glow_tensor_fill(&tensors[i], how, 100 + (uint64_t)i);
+    }
+}
+
+static void
+run_pipeline(fixture *t, const char *text)
+{
+    const glow_source source = {"passes", text, strlen(text), 1};
+    const glow_pipeline_options options = {.verify_each = true};
+    glow_pipeline *p = glow_pipeline_parse(t->ctx, t->arena, &source);
+
+    assert_non_null(p);
+    assert_true(glow_pipeline_run(p, t->m, &options));
+}
+
+static void
+bind(fixture *t, glow_tensor *tensors, glow_binding *out)
+{
+    for (int i = 0; i < t->count; i++)
+        out[i] = (glow_binding){t->bound[i], &tensors[i]};
+}
+
+/* Elements may differ by `tolerance` of their size or of 1. */
+static void
+compare(const char *what, const glow_tensor *want, const glow_tensor *got,
+        double tolerance)
+{
+    for (int64_t i = 0; i < glow_type_count(want->type); i++) {
+        double x = glow_get_double(want, i), y = glow_get_double(got, i);
+
+        if (x == y || (isnan(x) && isnan(y)) ||
+            fabs(x - y) <= tolerance * (1 + fabs(x)))
+            continue;
+        fail_msg("%s: element %lld is %.9g, but must be %.9g", what,
+                 (long long)i, y, x);
+    }
+}
+
+static double
+tolerance_of(glow_kind k, double of_float)
+{
+    return k == GLOW_FLOAT16    ? 2e-3
+           : k == GLOW_BFLOAT16 ? 2e-2
+           : k == GLOW_FLOAT    ? of_float
+           : k == GLOW_FLOAT64  ? 1e-6
+                                : 0;
+}
+
+/* Runs what was built on both and compares; ends the module. */
+static void
+agree_on(fixture *t, const char *what, glow_fill how, double tolerance)
+{
+    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+    glow_tensor want[MAX_BOUND], got[MAX_BOUND];
+    glow_binding bindings[MAX_BOUND];
+    glow_eval_options none = {0};
+    glow_executable *x;
+
+    fill(t, want, how);
+    fill(t, got, how);
+    bind(t, want, bindings);
+    assert_true(glow_eval(t->f, bindings, t->count, &none));
+
+    run_pipeline(t, "schedule,irgen,alloc");
+    x = cpu->load(glow_find_func(t->m, "main"), NULL);
+    if (!x)
+        fail_msg("%s: does not load", what);
+    bind(t, got, bindings);
+    assert_true(cpu->run(x, bindings, t->count));
+    for (int i = 0; i < t->count; i++)
+        if (t->written[i])
+            compare(what, &want[i], &got[i],
+                    tolerance_of(t->bound[i]->value.type->elem, tolerance));
+    cpu->unload(x);
+    for (int i = 0; i < t->count; i++) {
+        glow_tensor_end(&want[i]);
+        glow_tensor_end(&got[i]);
+    }
+    end(t);
+}
+
+static void
+agree(fixture *t, const char *what)
+{
+    agree_on(t, what, GLOW_FILL_RANDOM, 2e-5);
+}
+
+static const int64_t sizes[] = {1, 2, 3, 7, 9, 17, 33, 64};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const glow_kind floats[] = {GLOW_FLOAT, GLOW_FLOAT16, GLOW_BFLOAT16,
+                                   GLOW_FLOAT64};
+static const glow_kind numbers[] = {GLOW_FLOAT,   GLOW_FLOAT16, GLOW_BFLOAT16,
+                                    GLOW_FLOAT64, GLOW_UINDEX8, GLOW_INDEX32,
+                                    GLOW_INDEX64, GLOW_INT8,    GLOW_INT16,
+                                    GLOW_UINT16,  GLOW_UINT32,  GLOW_UINT64};
+
+static const char *
+label(fixture *t, const glow_op *op, glow_kind k, int64_t size)
+{
+    return glow_arena_printf(t->arena, "%s of %lld %s", op->name,
+                             (long long)size, glow_kind_get(k)->name);
+}
+
+/* Element-wise. */
+
+/* Runs all of `ops` on the same operands of `size` elements. */
+static void
+check_elementwise(const glow_op *const *ops, size_t count, glow_kind k,
+                  int64_t size, glow_fill how)
+{
+    fixture t = {0};
+
+    begin(&t);
+
+    glow_value *x = input(&t, k, GLOW_DIMS_OF(size));
+    glow_value *y = input(&t, k, GLOW_DIMS_OF(size));
+    glow_value *c = input(&t, GLOW_BOOL, GLOW_DIMS_OF(size));
+
+    for (size_t i = 0; i < count; i++) {
+        bool select = ops[i] == &glow_op_select;
+
+        save(&t, glow_build(t.b, ops[i], NULL,
+                            select ? (glow_value *const[]){c, x, y}
+                                   : (glow_value *const[]){x, y},
+                            glow_op_operands(ops[i]), NULL));
+    }
+    agree_on(&t, label(&t, ops[0], k, size), how, 2e-6);
+}
+
+static void
+elementwise_agrees(void **state)
+{
+    static const glow_op *const real_ops[] = {
+        &glow_op_ceil,    &glow_op_cos,  &glow_op_erf,  &glow_op_exp,
+        &glow_op_floor,   &glow_op_log,  &glow_op_sin,  &glow_op_round,
+        &glow_op_sigmoid, &glow_op_sqrt, &glow_op_tanh, &glow_op_hardswish,
+        &glow_op_prelu};
+    static const glow_op *const number_ops[] = {
+        &glow_op_abs,    &glow_op_add,    &glow_op_cmpeq, &glow_op_cmplt,
+        &glow_op_cmplte, &glow_op_cmpneq, &glow_op_div,   &glow_op_max,
+        &glow_op_min,    &glow_op_mul,    &glow_op_neg,   &glow_op_pow,
+        &glow_op_relu,   &glow_op_select, &glow_op_sub,   &glow_op_copy};
+    static const glow_op *const bool_ops[] = {&glow_op_and,   &glow_op_or,
+                                              &glow_op_xor,   &glow_op_not,
+                                              &glow_op_cmpeq, &glow_op_select};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(floats); k++)
+        check_elementwise(real_ops, COUNT(real_ops), floats[k], 37,
+                          GLOW_FILL_RANDOM);
+    for (size_t k = 0; k < COUNT(numbers); k++)
+        check_elementwise(number_ops, COUNT(number_ops), numbers[k], 37,
+                          GLOW_FILL_RANDOM);
+    check_elementwise(bool_ops, COUNT(bool_ops), GLOW_BOOL, 37,
+                      GLOW_FILL_RANDOM);
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        check_elementwise(number_ops, COUNT(number_ops), GLOW_FLOAT, sizes[i],
+                          GLOW_FILL_RANDOM);
+}
+
+static void
+special_values_agree(void **state)
+{
+    static const glow_op *const ops[] = {
+        &glow_op_abs,   &glow_op_add,  &glow_op_ceil,  &glow_op_cmpeq,
+        &glow_op_cmplt, &glow_op_div,  &glow_op_erf,   &glow_op_exp,
+        &glow_op_floor, &glow_op_log,  &glow_op_max,   &glow_op_min,
+        &glow_op_mul,   &glow_op_relu, &glow_op_round, &glow_op_sigmoid,
+        &glow_op_sqrt,  &glow_op_tanh};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(floats); k++)
+        check_elementwise(ops, COUNT(ops), floats[k], 67, GLOW_FILL_SPECIAL);
+}
+
+static void
+activations_agree(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(numbers); k++) {
+        fixture t = {0};
+
+        begin(&t);
+
+        glow_value *x = input(&t, numbers[k], GLOW_DIMS_OF(33));
+
+        save(&t, GLOW_BUILD(t.b, clip, GLOW_IN(x), -1.5f, 2.25f));
+        if (k < COUNT(floats)) {
+            save(&t, GLOW_BUILD(t.b, gelu, GLOW_IN(x), GLOW_GELU_ERF));
+            save(&t, GLOW_BUILD(t.b, gelu, GLOW_IN(x), GLOW_GELU_TANH));
+            save(&t, GLOW_BUILD(t.b, hardsigmoid, GLOW_IN(x), 0.2f, 0.5f));
+            save(&t, GLOW_BUILD(t.b, leakyrelu, GLOW_IN(x), 0.01f));
+        }
+        agree_on(&t, label(&t, &glow_op_clip, numbers[k], 33), GLOW_FILL_RANDOM,
+                 2e-6);
+    }
+}
+
+static void
+conversions_agree(void **state)
+{
+    static const glow_kind kinds[] = {
+        GLOW_FLOAT,   GLOW_FLOAT16, GLOW_BFLOAT16, GLOW_FLOAT64, GLOW_UINDEX8,
+        GLOW_INDEX32, GLOW_INDEX64, GLOW_INT8,     GLOW_UINT32,  GLOW_BOOL};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        fixture t = {0};
+
+        begin(&t);
+
+        glow_value *x = input(&t, kinds[i], GLOW_DIMS_OF(35));
+
+        for (size_t k = 0; k < COUNT(kinds); k++)
+            save(&t, GLOW_BUILD_STATED_PLAIN(
+                         t.b, convertto,
+                         type_of(&t, kinds[k], GLOW_DIMS_OF(35)), GLOW_IN(x)));
+        agree_on(&t, label(&t, &glow_op_convertto, kinds[i], 35),
+                 GLOW_FILL_SPECIAL, 0);
+    }
+}
+
+/* A chain, with a broadcast operand and a value that is used twice. */
+static void
+stacked_chains_agree(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        fixture t = {0};
+
+        begin(&t);
+
+        glow_dims d = GLOW_DIMS_OF(3, sizes[i], 5);
+        glow_value *x = input(&t, GLOW_FLOAT, d);
+        glow_value *row = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(5));
+        glow_value *column = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(sizes[i], 1));
+        glow_value *a, *b, *c;
+
+        a = GLOW_BUILD(t.b, broadcast, GLOW_IN(row), .axis = 2,
+                       .target_dim = d);
+        b = GLOW_BUILD(t.b, broadcast, GLOW_IN(column), .axis = 1,
+                       .target_dim = d);
+        c = GLOW_BUILD_PLAIN(t.b, add, GLOW_IN(x, a));
+        c = GLOW_BUILD_PLAIN(t.b, mul, GLOW_IN(c, b));
+        save(&t, c);
+        c = GLOW_BUILD_PLAIN(t.b, relu, GLOW_IN(c));
+        c = GLOW_BUILD_PLAIN(t.b, sub, GLOW_IN(c, x));
+        save(&t, GLOW_BUILD_PLAIN(t.b, tanh, GLOW_IN(c)));
+        agree(&t, "a chain");
+    }
+}
+
+/* Layout. */
+
+static void
+layout_agrees(void **state)
+{
+    static const glow_kind kinds[] = {GLOW_FLOAT, GLOW_FLOAT64, GLOW_BOOL,
+                                      GLOW_INT8Q, GLOW_INDEX64, GLOW_FLOAT16};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(kinds); k++)
+        for (size_t i = k % 3; i < COUNT(sizes); i += 3) {
+            fixture t = {.constants = i % 2};
+            int64_t n = sizes[i];
+
+            begin(&t);
+
+            glow_value *x = input(&t, kinds[k], GLOW_DIMS_OF(3, n, 4));
+            glow_value *z = weights(&t, kinds[k], GLOW_DIMS_OF(3, 2, 4));
+            glow_value *cat =
+                GLOW_BUILD(t.b, concat, GLOW_IN(x, z, x), .dim = 1);
+
+            save(&t, cat);
+            save(&t, GLOW_BUILD(t.b, transpose, GLOW_IN(x),
+                                .shuffle = GLOW_DIMS_OF(2, 0, 1)));
+            save(&t, GLOW_BUILD(t.b, tile, GLOW_IN(x), .count = 3, .axis = 1));
+            save(&t, GLOW_BUILD(t.b, reshape, GLOW_IN(x),
+                                .dims = GLOW_DIMS_OF(n, 12)));
+            save(&t,
+                 GLOW_BUILD_STATED(t.b, slice,
+                                   type_of(&t, kinds[k], GLOW_DIMS_OF(2, n, 2)),
+                                   GLOW_IN(x), .start = GLOW_DIMS_OF(2, 0, 1),
+                                   .steps = GLOW_DIMS_OF(-1, 1, 2)));
+            save(&t, GLOW_BUILD(t.b, inserttensor, GLOW_IN(cat, z),
+                                .start = GLOW_DIMS_OF(0, 0, 0), .count = 2,
+                                .axis = 1));
+            save(&t, glow_build(t.b, &glow_op_splat,
+                                type_of(&t, kinds[k], GLOW_DIMS_OF(n, 3)), NULL,
+                                0, &(glow_splat){3}));
+            agree(&t, "layout");
+        }
+}
+
+static void
+pads_agree(void **state)
+{
+    static const int64_t frames[][4] = {
+        {1, 0, 0, 2}, {-1, 2, 1, -1}, {2, 2, 2, 2}, {0, 0, 0, 0}};
+
+    (void)state;
+    for (int mode = GLOW_PAD_CONSTANT; mode <= GLOW_PAD_EDGE; mode++)
+        for (size_t i = 0; i < COUNT(frames); i++) {
+            fixture t = {0};
+
+            begin(&t);
+
+            glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(5, 7));
+            glow_ints pads = {4, frames[i]};
+
+            save(&t, GLOW_BUILD(t.b, pad, GLOW_IN(x), .mode = mode,
+                                .pads = pads, .value = -1.5f));
+            agree(&t, "pad");
+        }
+}
+
+static void
+set_indices(glow_storage *s, const int64_t *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        glow_set_int(&s->tensor, i, values[i]);
+}
+
+static void
+gathers_agree(void **state)
+{
+    static const int64_t at[] = {2, -1, 0, 1, -3, 2};
+
+    (void)state;
+    for (int batch = 0; batch < 2; batch++)
+        for (int axis = batch; axis < 3; axis++) {
+            fixture t = {0};
+
+            begin(&t);
+
+            glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(3, 3, 3));
+            glow_storage *s = glow_constant_new(
+                t.m, "i", type_of(&t, GLOW_INDEX64, GLOW_DIMS_OF(3, 2)));
+
+            set_indices(s, at, 6);
+            save(&t, GLOW_BUILD(t.b, gather, GLOW_IN(x, &s->value),
+                                .axis = axis, .batch_dims = batch));
+            agree(&t, "gather");
+        }
+}
+
+/* Reductions, softmax, normalization. */
+
+static void
+reductions_agree(void **state)
+{
+    static const glow_op *const ops[] = {
+        &glow_op_batchedreduceadd, &glow_op_batchedreducemax,
+        &glow_op_batchedreducemin, &glow_op_batchedreduceprod};
+    const glow_dims axes[] = {GLOW_DIMS_OF(0),    GLOW_DIMS_OF(1),
+                              GLOW_DIMS_OF(2),    GLOW_DIMS_OF(0, 2),
+                              GLOW_DIMS_OF(1, 2), GLOW_DIMS_OF(0, 1, 2)};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(numbers); k++) {
+        fixture t = {0};
+        int64_t n = sizes[k % COUNT(sizes)];
+
+        begin(&t);
+
+        glow_value *x = input(&t, numbers[k], GLOW_DIMS_OF(2, n, 19));
+
+        for (size_t a = 0; a < COUNT(axes); a++) {
+            for (size_t o = 0; o < COUNT(ops); o++)
+                save(&t, glow_build(t.b, ops[o], NULL, GLOW_IN(x),
+                                    &(glow_reduce){axes[a]}));
+            if (k < COUNT(floats))
+                save(&t, GLOW_BUILD(t.b, batchedreducemean, GLOW_IN(x),
+                                    .axes = axes[a]));
+        }
+        agree_on(&t, label(&t, ops[0], numbers[k], n), GLOW_FILL_RANDOM, 1e-4);
+    }
+}
+
+static void
+normalizations_agree(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t k = 0; k < COUNT(floats); k += 3) {
+            fixture t = {.constants = true};
+            int64_t n = sizes[i];
+            glow_dims d = GLOW_DIMS_OF(3, n, n + 1);
+
+            begin(&t);
+
+            glow_value *x = input(&t, floats[k], d);
+            glow_value *s = weights(&t, floats[k], GLOW_DIMS_OF(n, n + 1));
+
+            for (int axis = 0; axis < 3; axis++) {
+                save(&t, GLOW_BUILD(t.b, softmax, GLOW_IN(x), .axis = axis));
+                save(&t, GLOW_BUILD(t.b, logsoftmax, GLOW_IN(x), .axis = axis));
+            }
+            save(&t, GLOW_BUILD(t.b, layernormalization, GLOW_IN(x, s, s),
+                                .axis = 1, .epsilon = 1e-3f));
+            save(&t, GLOW_BUILD(t.b, layernormalization, GLOW_IN(x, NULL, NULL),
+                                .axis = 2, .epsilon = 1e-3f));
+            save(&t, GLOW_BUILD(t.b, localresponsenormalization, GLOW_IN(x),
+                                .half_window_size = 2, .alpha = 1e-2f,
+                                .beta = 0.75f, .k = 1.5f));
+            agree_on(&t, "normalizations", GLOW_FILL_RANDOM, 1e-4);
+        }
+}
+
+/* Products. */
+
+static void
+products_agree(void **state)
+{
+    static const int64_t shapes[][3] = {
+        {1, 1, 1},    {1, 64, 33},  {3, 7, 17},   {7, 9, 32},
+        {14, 33, 64}, {17, 5, 100}, {33, 70, 47}, {64, 64, 64}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        for (size_t k = 0; k < COUNT(floats); k++)
+            for (int constants = 0; constants < 2; constants++) {
+                fixture t = {.constants = constants};
+                int64_t m = shapes[i][0], d = shapes[i][1], n = shapes[i][2];
+
+                begin(&t);
+
+                glow_kind f = floats[k];
+                glow_value *a = input(&t, f, GLOW_DIMS_OF(m, d));
+                glow_value *b = weights(&t, f, GLOW_DIMS_OF(d, n));
+                glow_value *c = weights(&t, f, GLOW_DIMS_OF(n));
+                glow_value *a3 = input(&t, f, GLOW_DIMS_OF(3, m, d));
+                glow_value *b3 = weights(&t, f, GLOW_DIMS_OF(3, d, n));
+                glow_value *y = GLOW_BUILD_PLAIN(t.b, matmul, GLOW_IN(a, b));
+
+                y = GLOW_BUILD_PLAIN(t.b, batchedadd, GLOW_IN(y, c));
+                save(&t, GLOW_BUILD_PLAIN(t.b, relu, GLOW_IN(y)));
+                save(&t, GLOW_BUILD(t.b, fullyconnected, GLOW_IN(a, b, c),
+                                    .axis = 1));
+                save(&t, GLOW_BUILD_PLAIN(t.b, batchmatmul, GLOW_IN(a3, b3)));
+                agree(&t, label(&t, &glow_op_matmul, f, m));
+            }
+}
+
+/* Windows. */
+
+typedef struct conv_case {
+    int64_t batch, height, width, channels, outputs;
+    int64_t kernel_h, kernel_w, stride, pad, dilation, group;
+    bool bias, relu;
+} conv_case;
+
+static void
+check_convolution(const conv_case *c, glow_kind k, bool constants)
+{
+    fixture t = {.constants = constants};
+
+    begin(&t);
+
+    glow_value *x =
+        input(&t, k, GLOW_DIMS_OF(c->batch, c->height, c->width, c->channels));
+    glow_value *w = weights(&t, k,
+                            GLOW_DIMS_OF(c->outputs, c->kernel_h, c->kernel_w,
+                                         c->channels / c->group));
+    glow_value *b = c->bias ? weights(&t, k, GLOW_DIMS_OF(c->outputs)) : NULL;
+    glow_value *y = GLOW_BUILD(
+        t.b, convolution, GLOW_IN(x, w, b),
+        .kernels = GLOW_DIMS_OF(c->kernel_h, c->kernel_w),
+        .strides = GLOW_DIMS_OF(c->stride, c->stride),
+        .pads = GLOW_DIMS_OF(c->pad, c->pad, c->pad, c->pad), .group = c->group,
+        .dilation = GLOW_DIMS_OF(c->dilation, c->dilation));
+
+    if (c->relu) {
+        glow_value *z = input_of(&t, y->type);
+
+        y = GLOW_BUILD_PLAIN(t.b, add, GLOW_IN(y, z));
+        y = GLOW_BUILD_PLAIN(t.b, relu, GLOW_IN(y));
+    }
+    save(&t, y);
+    agree_on(&t,
+             glow_arena_printf(t.arena,
+                               "convolution of %lld x %lld x %lld to %lld, "
+                               "kernel %lld x %lld, stride %lld, pad %lld, "
+                               "dilation %lld, group %lld",
+                               (long long)c->height, (long long)c->width,
+                               (long long)c->channels, (long long)c->outputs,
+                               (long long)c->kernel_h, (long long)c->kernel_w,
+                               (long long)c->stride, (long long)c->pad,
+                               (long long)c->dilation, (long long)c->group),
+             GLOW_FILL_RANDOM, 5e-5);
+}
+
+static void
+convolutions_agree(void **state)
+{
+    static const conv_case cases[] = {
+        {1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, false, false},
+        {2, 7, 7, 3, 5, 3, 3, 1, 1, 1, 1, true, true},
+        {1, 9, 17, 16, 32, 3, 3, 1, 1, 1, 1, true, true},
+        {1, 14, 14, 16, 64, 1, 1, 1, 0, 1, 1, true, false},
+        {1, 13, 11, 33, 47, 1, 1, 1, 0, 1, 1, false, true},
+        {1, 14, 14, 32, 32, 1, 1, 2, 0, 1, 1, true, true},
+        {1, 33, 33, 3, 64, 7, 7, 2, 3, 1, 1, true, true},
+        {1, 17, 17, 9, 17, 5, 3, 1, 2, 1, 1, true, false},
+        {1, 9, 9, 8, 16, 3, 3, 1, 2, 2, 1, true, true},
+        {1, 17, 15, 8, 24, 3, 3, 3, 2, 2, 2, true, true},
+        {1, 9, 9, 12, 12, 3, 3, 1, 1, 1, 12, true, true},
+        {1, 17, 17, 64, 64, 3, 3, 2, 1, 1, 64, true, false},
+        {1, 7, 7, 33, 33, 5, 5, 1, 2, 1, 33, false, true},
+        {1, 9, 9, 6, 12, 3, 3, 1, 1, 1, 6, true, false},
+        {1, 7, 7, 24, 48, 1, 1, 1, 0, 1, 3, true, true},
+        {2, 11, 11, 32, 64, 3, 3, 1, 1, 1, 2, false, true},
+        {1, 23, 23, 3, 33, 11, 11, 4, 2, 1, 1, true, true},
+        {1, 5, 70, 4, 8, 1, 33, 1, 16, 1, 1, true, false},
+        {1, 3, 3, 5, 7, 3, 3, 1, 4, 1, 1, true, true},
+        {1, 28, 28, 128, 128, 3, 3, 1, 1, 1, 1, true, true},
+        {1, 7, 7, 300, 65, 3, 3, 1, 1, 1, 1, true, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (int constants = 0; constants < 2; constants++)
+            check_convolution(&cases[i], GLOW_FLOAT, constants);
+    for (size_t k = 1; k < COUNT(floats); k++)
+        for (size_t i = 0; i < 3; i++)
+            check_convolution(&cases[i], floats[k], true);
+}
+
+static void
+other_ranks_agree(void **state)
+{
+    (void)state;
+    for (int rank = 1; rank <= 3; rank++) {
+        fixture t = {.constants = true};
+        glow_dims x = {.rank = rank + 2, .at = {2}};
+        glow_dims w = {.rank = rank + 2, .at = {6}};
+        glow_dims k = {.rank = rank}, s = k, p = {.rank = 2 * rank};
+        glow_dims wt = w;
+
+        begin(&t);
+        for (int i = 0; i < rank; i++) {
+            x.at[1 + i] = 5 + i;
+            w.at[1 + i] = wt.at[1 + i] = k.at[i] = 3;
+            s.at[i] = 2;
+            p.at[i] = p.at[rank + i] = 1;
+        }
+        x.at[rank + 1] = 4;
+        w.at[rank + 1] = 2;
+        wt.at[0] = 4;
+        wt.at[rank + 1] = 3;
+
+        glow_value *v = input(&t, GLOW_FLOAT, x);
+
+        save(&t, GLOW_BUILD(t.b, convolution,
+                            GLOW_IN(v, weights(&t, GLOW_FLOAT, w), NULL),
+                            .kernels = k, .strides = s, .pads = p, .group = 2));
+        save(&t, GLOW_BUILD(t.b, convtranspose,
+                            GLOW_IN(v, weights(&t, GLOW_FLOAT, wt),
+                                    weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(6))),
+                            .kernels = k, .strides = s, .pads = p, .group = 2));
+        save(&t, GLOW_BUILD(t.b, maxpool, GLOW_IN(v), .kernels = k,
+                            .strides = s, .pads = p));
+        save(&t, GLOW_BUILD(t.b, avgpool, GLOW_IN(v), .kernels = k,
+                            .strides = s, .pads = p));
+        agree(&t, "windows of another rank");
+    }
+}
+
+static void
+pools_agree(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t k = i % 5; k < COUNT(numbers); k += 5)
+            for (int ceil = 0; ceil < 2; ceil++) {
+                fixture t = {0};
+
+                begin(&t);
+
+                glow_dims d = GLOW_DIMS_OF(2, 9, 7, sizes[i]);
+                glow_value *x = input(&t, numbers[k], d);
+                glow_dims kernels = GLOW_DIMS_OF(3, 2);
+                glow_dims strides = GLOW_DIMS_OF(2, 3);
+                glow_dims pads = GLOW_DIMS_OF(1, 0, 1, 1);
+                glow_maxpool m = {kernels, strides, pads, {0}, ceil};
+
+                save(&t,
+                     glow_build(t.b, &glow_op_maxpool, NULL, GLOW_IN(x), &m));
+                save(&t, glow_build(t.b, &glow_op_maxpoolwithargmax, NULL,
+                                    GLOW_IN(x), &m));
+                m.dilation = GLOW_DIMS_OF(2, 1);
+                save(&t,
+                     glow_build(t.b, &glow_op_maxpool, NULL, GLOW_IN(x), &m));
+                for (int pad = 0; pad < 2 && k < COUNT(floats); pad++)
+                    save(&t, GLOW_BUILD(t.b, avgpool, GLOW_IN(x),
+                                        .kernels = kernels, .strides = strides,
+                                        .pads = pads, .ceil_mode = ceil,
+                                        .count_include_pads = pad));
+                agree(&t, label(&t, &glow_op_maxpool, numbers[k], sizes[i]));
+            }
+}
+
+static void
+resizes_agree(void **state)
+{
+    static const float scale[] = {1, 2.5f, 0.6f, 1};
+
+    (void)state;
+    for (int c = GLOW_COORD_ASYMMETRIC; c <= GLOW_COORD_ALIGN_CORNERS; c++)
+        for (int r = GLOW_ROUND_FLOOR; r <= GLOW_ROUND_PREFER_CEIL; r++) {
+            fixture t = {0};
+
+            begin(&t);
+
+            glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(2, 4, 5, 19));
+            const glow_type *y =
+                type_of(&t, GLOW_FLOAT, GLOW_DIMS_OF(2, 10, 3, 19));
+            glow_floats s = {4, scale};
+
+            save(&t, GLOW_BUILD_STATED(t.b, resizenearest, y, GLOW_IN(x),
+                                       .scale = s, .coordinates = c,
+                                       .rounding = r));
+            save(&t, GLOW_BUILD_STATED(t.b, resizebilinear, y, GLOW_IN(x),
+                                       .scale = s, .coordinates = c,
+                                       .rounding = r));
+            agree(&t, "resize");
+        }
+}
+
+static void
+orders_agree(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t k = i % 5; k < COUNT(numbers); k += 5) {
+            fixture t = {0};
+
+            begin(&t);
+
+            int64_t n = sizes[i];
+            glow_value *x = input(&t, numbers[k], GLOW_DIMS_OF(3, n, 17));
+
+            for (int axis = 1; axis < 3; axis++) {
+                save(&t, GLOW_BUILD(t.b, argmax, GLOW_IN(x), .axis = axis,
+                                    .keep_dims = axis == 1));
+                save(&t, GLOW_BUILD(t.b, argmin, GLOW_IN(x), .axis = axis,
+                                    .select_last = true));
+            }
+            save(&t, GLOW_BUILD(t.b, topk, GLOW_IN(x), .k = 5));
+            save(&t,
+                 GLOW_BUILD(t.b, topk, GLOW_IN(x), .k = 17, .smallest = true));
+            agree(&t, label(&t, &glow_op_topk, numbers[k], n));
+        }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elementwise_agrees),
+        cmocka_unit_test(special_values_agree),
+        cmocka_unit_test(activations_agree),
+        cmocka_unit_test(conversions_agree),
+        cmocka_unit_test(stacked_chains_agree),
+        cmocka_unit_test(layout_agrees),
+        cmocka_unit_test(pads_agree),
+        cmocka_unit_test(gathers_agree),
+        cmocka_unit_test(reductions_agree),
+        cmocka_unit_test(normalizations_agree),
+        cmocka_unit_test(products_agree),
+        cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(other_ranks_agree),
+        cmocka_unit_test(pools_agree),
+        cmocka_unit_test(resizes_agree),
+        cmocka_unit_test(orders_agree),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
