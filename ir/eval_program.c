@@ -333,8 +333,8 @@ run_instr(program_run *p, const glow_node *n)
 static bool
 run_node(program_run *p, const glow_node *n)
 {
-    if (glow_is(n, &glow_op_weight))
-        return open_weight(p, n);
+    if (glow_is(n, &glow_op_weight)) /* unused: it needs no tensor */
+        return glow_is_unused(n->out[0]) || open_weight(p, n);
     if (glow_is(n, &glow_op_alloc))
         open_buffer(p, n);
     else if (glow_is(n, &glow_op_dealloc))
