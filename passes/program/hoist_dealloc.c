@@ -1,0 +1,84 @@
+/*
+ * hoist-dealloc: free each buffer right behind its last use.
+ *
+ *     relu @out %b, @in %a           relu @out %b, @in %a
+ *     tanh @out %c, @in %b      =>   %a.free = dealloc @out %a
+ *     %a.free = dealloc @out %a      tanh @out %c, @in %b
+ *
+ * A use is an instruction that names the buffer, or a view of it, or a view of
+ * a view: freeing behind the last direct use alone would be wrong.  Lives get
+ * shorter, so places stay right, and a later alloc may do with less memory.
+ */
+
+#include "glow/pass.h"
+#include "passes/program/buffers.h"
+
+typedef struct hoister {
+    glow_node **deallocs; /* in order */
+    int count;
+    glow_node **last;   /* by mark of an alloc: who names it last */
+    glow_node **behind; /* by mark of a dealloc: what stands before it and the
+                           other deallocs there */
+} hoister;
+
+static void
+note_use(hoister *h, glow_value *v, glow_node *n)
+{
+    if (v)
+        h->last[glow_base_buffer(v)->def->mark] = n;
+}
+
+static void
+find_uses(hoister *h, glow_arena *scratch, glow_func *f)
+{
+    glow_node *before = NULL;
+    uint32_t count = 0;
+
+    h->deallocs = GLOW_NEW_ARRAY(scratch, glow_node *, f->count);
+    h->last = GLOW_NEW_ARRAY(scratch, glow_node *, f->count);
+    h->behind = GLOW_NEW_ARRAY(scratch, glow_node *, f->count);
+    GLOW_FOR_EACH_NODE(n, f) {
+        n->mark = count++;
+        if (n->op == &glow_op_dealloc) {
+            h->behind[n->mark] = before;
+            h->deallocs[h->count++] = n;
+            continue;
+        }
+        before = n;
+        for (int i = 0; i < n->n_in; i++)
+            note_use(h, n->in[i], n);
+        for (int i = 0; i < n->n_out; i++)
+            note_use(h, n->out[i], n);
+        note_use(h, n->pred, n);
+    }
+}
+
+/* From the end, so that those that meet behind one use keep their order. */
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_result result = GLOW_UNCHANGED;
+    hoister h = {0};
+
+    find_uses(&h, glow_run_scratch(pass), f);
+    for (int i = h.count - 1; i >= 0; i--) {
+        glow_node *n = h.deallocs[i];
+        glow_node *use = h.last[n->out[0]->def->mark];
+
+        if (h.behind[n->mark] == use || !glow_run_may_rewrite(pass))
+            continue;
+        glow_node_move_after(n, use);
+        glow_run_count(pass, "moved", 1);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_hoist_dealloc = {
+    .name = "hoist-dealloc",
+    .summary = "free each buffer right behind its last use",
+    .level = GLOW_PROGRAM,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Glow HoistDealloc",
+};

@@ -1,0 +1,146 @@
+/*
+ * propagate-copy: let what is copied be where the copy is wanted.
+ *
+ * Backwards: what is computed for a buffer is computed where it is copied to,
+ * so that results are written straight into output placeholders.
+ *
+ *     %a = alloc float<4>
+ *     relu @out %a, @in %x           relu @out %y, @in %x
+ *     copy @out %y, @in %a      =>   tanh @out %z, @in %y
+ *     tanh @out %z, @in %a
+ *     %a.free = dealloc @out %a
+ *
+ * Right if nothing else touches these bytes of %y from the first time that %a
+ * is written until the copy, and after it %a is not written, and %y not before
+ * %a was read for the last time.  %y may be a part of a buffer; its alloc and
+ * views move up, its dealloc down, as far as need be.
+ *
+ * Forwards: what reads the copy reads the original.
+ *
+ *     copy @out %b, @in %x
+ *     relu @out %y, @in %b      =>   relu @out %y, @in %x
+ *     %b.free = dealloc @out %b
+ *
+ * Right if %b is written by nothing but the copy, and %x by nothing while %b is
+ * read.
+ *
+ * Either way the copy and a buffer are gone.  Copies come from Save, and from
+ * placeholders that are both read and overwritten.  A copy onto itself, which
+ * share-buffers may leave, goes too.  A copy with a predicate stays.
+ */
+
+#include "glow/pass.h"
+#include "passes/program/buffers.h"
+
+/* The forward case: `copy`, whose result is an alloc. */
+typedef struct forward {
+    const glow_node *copy;
+    const glow_value *from;
+    glow_node *last; /* that reads the copy */
+} forward;
+
+static bool
+reads_copy(void *user, glow_node *n, const glow_value *v, bool writes)
+{
+    forward *f = user;
+
+    (void)v;
+    if (n == f->copy)
+        return true;
+    if (writes || n->mark < f->copy->mark)
+        return false;
+    if (!f->last || n->mark > f->last->mark)
+        f->last = n;
+    return true;
+}
+
+static bool
+keeps_original(void *user, glow_node *n, const glow_value *v, bool writes)
+{
+    const forward *f = user;
+
+    return !writes || n->mark < f->copy->mark ||
+           (f->last && n->mark > f->last->mark) || !f->last ||
+           !may_overlap(v, f->from);
+}
+
+/* Lets the readers of the copy read the original; false if they may not. */
+static bool
+go_forward(glow_pass_run *pass, glow_node *copy)
+{
+    glow_arena *scratch = glow_run_scratch(pass);
+    glow_value *to = copy->out[0], *from = copy->in[0];
+    glow_value *base = glow_base_buffer(from);
+    forward f = {copy, from, NULL};
+
+    if (!is_alloc(to) || from->type != to->type ||
+        !views_after(to, copy->mark) ||
+        !each_access(scratch, to, reads_copy, &f) ||
+        !each_access(scratch, base, keeps_original, &f) ||
+        !glow_run_may_rewrite(pass))
+        return false;
+    if (f.last)
+        keep_alive(base, f.last);
+    glow_node *alloc = to->def;
+
+    glow_node_erase(dealloc_of(to));
+    glow_node_erase(copy);
+    if (!glow_is_unused(to))
+        glow_replace_uses(to, from);
+    glow_node_erase(alloc);
+    return true;
+}
+
+/* Lets what is copied be computed in its target; false if it may not. */
+static bool
+go_backward(glow_pass_run *pass, glow_node *copy)
+{
+    glow_value *to = copy->out[0], *from = glow_base_buffer(copy->in[0]);
+    glow_node *last;
+
+    if (!covers(copy->in[0]) ||
+        !can_live_in(glow_run_scratch(pass), from, to, copy, true, &last) ||
+        !glow_run_may_rewrite(pass))
+        return false;
+    live_in(from, to, last);
+    glow_node_erase(copy);
+    return true;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_result result = GLOW_UNCHANGED;
+
+    buffers_measure(glow_run_scratch(pass), f);
+    for (glow_node *n = f->first, *next; n; n = next) {
+        next = n->next;
+        if (n->op != &glow_op_copy || n->pred)
+            continue;
+        if (same_bytes(n->in[0], n->out[0])) {
+            if (!glow_run_may_rewrite(pass))
+                continue;
+            glow_node_erase(n);
+        } else {
+            /* its dealloc may stand right behind it, and goes with it */
+            while (next && next->op == &glow_op_dealloc)
+                next = next->next;
+            if (!go_backward(pass, n) && !go_forward(pass, n))
+                continue;
+        }
+        glow_run_count(pass, "copies", 1);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_propagate_copy = {
+    .name = "propagate-copy",
+    .summary = "compute results where they are copied to",
+    .level = GLOW_PROGRAM,
+    .makes = GLOW_PROGRAM,
+    .unplaces = true,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Glow ShareBuffers and PeepholeOptimizations",
+};

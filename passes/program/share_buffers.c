@@ -1,0 +1,158 @@
+/*
+ * share-buffers: let instructions work in place.
+ *
+ *     %b = alloc float<4>
+ *     relu @out %b, @in %a           relu @inout %a
+ *     %a.free = dealloc @out %a  =>  tanh @out %c, @in %a
+ *     tanh @out %c, @in %b           %a.free = dealloc @out %a
+ *     %b.free = dealloc @out %b
+ *
+ * The operator says for which operands and results that is allowed: their
+ * `inplace` pairs.  Both have the same type; the operand's buffer is an alloc,
+ * all of which is read here for the last time, and the result's is written here
+ * for the first time.  No other operand may lie in it, unless it is the same
+ * value and also of such a pair: add @inout %a, @in %a.
+ *
+ * Where the result is an alloc, its users take the operand's buffer.  Where it
+ * is a placeholder or a part of another buffer, the operand is computed there
+ * instead, if nobody else touches these bytes meanwhile.  Inputs and constants
+ * are never overwritten.
+ *
+ * A copy in place would be none at all: that is propagate-copy's.
+ *
+ * One walk forward: a chain of element-wise instructions ends in one buffer.
+ */
+
+#include "glow/pass.h"
+#include "passes/program/buffers.h"
+
+typedef struct sharer {
+    glow_pass_run *pass;
+    buffer_info *infos; /* by mark of the alloc */
+} sharer;
+
+static bool
+is_pair(const glow_op *op, int out, int in)
+{
+    for (int i = 0; i < op->inplace_count; i++)
+        if (op->inplace[i].out == out && op->inplace[i].in == in)
+            return true;
+    return false;
+}
+
+/* Would result `out` of `n` overwrite what else it needs of a's buffer? */
+static bool
+disturbs(const glow_node *n, int out, glow_value *a)
+{
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] && glow_base_buffer(n->in[k]) == glow_base_buffer(a) &&
+            (n->in[k] != a || !is_pair(n->op, out, glow_operand_of(n, k))))
+            return true;
+    for (int k = 0; k < n->n_out; k++)
+        if (glow_base_buffer(n->out[k]) == glow_base_buffer(a))
+            return true;
+    return false;
+}
+
+/* The users of the alloc `r`, first written by `n`, take the buffer of `a`. */
+static bool
+take_operand(sharer *s, glow_node *n, glow_value *a, glow_value *r)
+{
+    glow_value *base = glow_base_buffer(a);
+    buffer_info *to = &s->infos[base->def->mark];
+    const buffer_info *from = &s->infos[r->def->mark];
+    glow_node *alloc = r->def;
+
+    if (!is_alloc(r) || from->first != n->mark || !views_after(r, n->mark) ||
+        !glow_run_may_rewrite(s->pass))
+        return false;
+    if (to->dealloc->mark < from->dealloc->mark) {
+        glow_node_move_after(to->dealloc, from->dealloc);
+        to->dealloc->mark = from->dealloc->mark;
+    }
+    glow_node_erase(from->dealloc);
+    glow_replace_uses(r, a);
+    glow_node_erase(alloc);
+    to->last = from->last;
+    return true;
+}
+
+/* What was computed in the alloc `a` is computed in `r`. */
+static bool
+go_to_result(sharer *s, glow_node *n, glow_value *a, glow_value *r)
+{
+    glow_node *last;
+
+    if (!is_alloc(a) ||
+        !can_live_in(glow_run_scratch(s->pass), a, r, n, false, &last) ||
+        !glow_run_may_rewrite(s->pass))
+        return false;
+    const glow_value *base = glow_base_buffer(r);
+    buffer_info joined = s->infos[base->def->mark];
+
+    if (s->infos[a->def->mark].first < joined.first)
+        joined.first = s->infos[a->def->mark].first;
+    live_in(a, r, last);
+    s->infos[base->def->mark] = joined; /* which may have moved up */
+    return true;
+}
+
+static bool
+share(sharer *s, glow_node *n, int out, int k)
+{
+    glow_value *a = n->in[k], *r = n->out[out];
+
+    if (!a || a->type != r->type || !is_alloc(glow_base_buffer(a)) ||
+        s->infos[glow_base_buffer(a)->def->mark].last != n->mark ||
+        !covers(a) || disturbs(n, out, a))
+        return false;
+    return take_operand(s, n, a, r) || go_to_result(s, n, a, r);
+}
+
+/* Tries each pair and each value at its operand; true once one is shared. */
+static bool
+share_one(sharer *s, glow_node *n)
+{
+    for (int i = 0; i < n->op->inplace_count; i++) {
+        int first, count;
+
+        glow_operand_range(n, n->op->inplace[i].in, &first, &count);
+        for (int k = first; k < first + count; k++)
+            if (share(s, n, n->op->inplace[i].out, k))
+                return true;
+    }
+    return false;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    sharer s = {.pass = pass,
+                .infos = buffers_measure(glow_run_scratch(pass), f)};
+    glow_result result = GLOW_UNCHANGED;
+
+    for (glow_node *n = f->first, *next; n; n = next) {
+        next = n->next;
+        if (!computes(n) || n->pred || n->op == &glow_op_copy ||
+            (n->op->traits & GLOW_UNKNOWN))
+            continue;
+        while (next && next->op == &glow_op_dealloc)
+            next = next->next;
+        if (!share_one(&s, n))
+            continue;
+        glow_run_count(pass, "shared", 1);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_share_buffers = {
+    .name = "share-buffers",
+    .summary = "let instructions work in place",
+    .level = GLOW_PROGRAM,
+    .makes = GLOW_PROGRAM,
+    .unplaces = true,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Glow (arXiv 1805.00907), section 3.3; ShareBuffers",
+};
