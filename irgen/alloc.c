@@ -170,6 +170,13 @@ fits(const allocator *a, const glow_placement *p)
         a->f->name, r->name, p->height, r->capacity, p->bound);
 }
 
+/* The bound in percent of the peak, rounded down. */
+static int
+efficiency(const glow_placement *p)
+{
+    return p->height ? (int)((double)p->bound * 100 / (double)p->height) : 100;
+}
+
 /* What comes and goes. */
 static bool
 share(allocator *a)
@@ -198,9 +205,9 @@ share(allocator *a)
     glow_run_count(a->run, "bound", p.bound);
     glow_run_note(a->run,
                   "@%s: %zu buffers, peak %" PRId64 " bytes, bound %" PRId64
-                  ", efficiency %.4f, by %s",
-                  a->f->name, count, p.height, p.bound,
-                  p.height ? (double)p.bound / (double)p.height : 1.0, p.order);
+                  ", efficiency %d %%, by %s",
+                  a->f->name, count, p.height, p.bound, efficiency(&p),
+                  p.order);
     return fits(a, &p);
 }
 

@@ -5,6 +5,7 @@
 
 #include "glow/backend.h"
 #include "glow/file.h"
+#include "glow/memory_map.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
 #include "glow/place.h"
