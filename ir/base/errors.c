@@ -799,6 +799,15 @@ static const glow_diag_info table[] = {
      "Scale the picture, or say with -image-layout which axis holds "
      "channels.\n"},
 
+    {"W0601", "an output will not find its weights",
+     "A module names weights files relative to its own folder.  This output is\n"
+     "written to another folder than the one where they lie.\n"
+     "\n"
+     "    glow-opt -dce model/net.gir -o out/net.gir\n"
+     "\n"
+     "Write it beside them, or name them when it is read:\n"
+     "-weights ALIAS=PATH.\n"},
+
     /* E07xx: models. */
 
     {"E0701", "a model's bytes are no protocol buffer",

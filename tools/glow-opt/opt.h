@@ -70,6 +70,9 @@ void add_print(opt *o, instruments *list);
 void add_roundtrip(opt *o, instruments *list);
 void add_time(opt *o, instruments *list);
 void add_notes(opt *o, instruments *list);
+void add_progress(opt *o, instruments *list);
+/* Wipes what add_progress has shown. */
+void end_progress(void);
 
 /* Reports of -time, -stats and -cost. */
 void print_time(opt *o);

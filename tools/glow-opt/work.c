@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/glow-opt/opt.h"
 #include "tools/glow-opt/split_input.h"
@@ -12,8 +13,9 @@
 
 /* Reading. */
 
+/* The folder of `path`; NULL: this one. */
 static const char *
-folder_of(opt *o, const char *path)
+folder_of(const opt *o, const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -69,6 +71,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
     add_disable(o, &list);
     if (!quiet) {
         add_crash(o, &list);
+        add_progress(o, &list);
         add_notes(o, &list);
         add_print(o, &list);
         add_roundtrip(o, &list);
@@ -88,7 +91,10 @@ run_passes(opt *o, glow_module *m, bool quiet)
         .limit = o->limit.count,
     };
 
-    return (quiet || print_ir_input(o, m)) && glow_pipeline_run(p, m, &how);
+    bool ok = (quiet || print_ir_input(o, m)) && glow_pipeline_run(p, m, &how);
+
+    end_progress();
+    return ok;
 }
 
 static void
@@ -155,16 +161,41 @@ emit(opt *o, glow_module *m)
     return o->backend->emit(m->funcs, what, &target, v->output);
 }
 
+/*
+ * A module names weights files relative to itself: those of an output in another
+ * folder have to be named again.
+ */
+static void
+warn_of_weights(const opt *o, const glow_module *m)
+{
+    const char *output = o->values.output;
+    const char *folder = output ? folder_of(o, output) : NULL;
+    struct stat a, b;
+
+    if (!output || strcmp(output, "-") == 0 ||
+        stat(folder ? folder : ".", &a) != 0)
+        return;
+    for (const glow_weights *w = m->weights; w; w = w->next)
+        if (stat(w->base ? w->base : ".", &b) == 0 &&
+            (a.st_dev != b.st_dev || a.st_ino != b.st_ino))
+            glow_warning(o->tool.ctx, w->span, "W0601",
+                         "the output stands in another folder than its weights "
+                         "'%s': it will need -weights %s=PATH",
+                         w->path, w->alias);
+}
+
 /* Appends what goes to the output. */
 static bool
 put_result(opt *o, glow_module *m, glow_buf *out)
 {
     glow_print_options print = opt_print_options(o);
 
-    if (o->values.cost)
+    if (o->values.cost) {
         put_cost(out, m);
-    else
+    } else {
+        warn_of_weights(o, m);
         glow_print(out, m, &print);
+    }
     return true;
 }
 
