@@ -114,9 +114,15 @@ opt_check_usage(opt *o)
                           "passes are given as options ('%s') and by -passes: "
                           "use one of the two",
                           v->flags.text) == TOOL_DONE;
-    return check_passes(o, &v->print_before) &
-           check_passes(o, &v->print_after) &
-           check_passes(o, &v->disable_pass) & check_limit(o) &
-           check_annotations(o) & check_weights(o) & check_outputs(o) &
-           check_backend(o);
+
+    bool ok = check_passes(o, &v->print_before);
+
+    ok &= check_passes(o, &v->print_after);
+    ok &= check_passes(o, &v->disable_pass);
+    ok &= check_limit(o);
+    ok &= check_annotations(o);
+    ok &= check_weights(o);
+    ok &= check_outputs(o);
+    ok &= check_backend(o);
+    return ok;
 }
