@@ -329,7 +329,8 @@ measure(scheduler *s, uint32_t i)
         s->children[count++] = (child){s->need[c] - s->left[c], c, c};
     }
     s->cap_children = cap;
-    qsort(s->children, count, sizeof(child), by_rank);
+    if (count > 1)
+        qsort(s->children, count, sizeof(child), by_rank);
     for (size_t k = 0; k < count; k++) {
         uint32_t c = s->children[k].node;
 
