@@ -27,7 +27,9 @@ sums_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
     double sum = 1;
 
     (void)n;
-    (void)scratch;
+    memset(glow_arena_alloc(scratch, 4096), 0xff, 4096);
+    glow_arena_reset(scratch); /* as an eval may */
+    memset(glow_arena_alloc(scratch, 4096), 0xff, 4096);
     evals++;
     seen = in[0]->type->elem;
     for (int64_t i = 0; i < glow_type_count(in[0]->type); i++) {
