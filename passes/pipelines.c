@@ -14,7 +14,8 @@ static const glow_pipeline_entry optimize[] = {
     {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
      "importers wrap convolution and pooling into transposes: sunk through "
      "what stands between two of them, they meet and cancel"},
-    {"merge-batchnorm", "needs the transposes out of its way"},
+    {"fold-constants,merge-batchnorm",
+     "merging needs weights at hand, and the transposes out of its way"},
     {"fixpoint(fold-reshape,eliminate-identity,fold-constants,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
      "nobody uses"},
