@@ -18,8 +18,6 @@ add_port(run *r, const glow_storage *s, size_t *cap)
                   .is_read = glow_func_reads(r->func, s),
                   .is_written = glow_func_writes(r->func, s)};
 
-    if (!p.is_read && !p.is_written)
-        return;
     type.strides.rank = 0;
     p.type = glow_type_get(r->tool.ctx, type);
     r->ports = glow_arena_grow(r->tool.arena, r->ports, r->n_ports, cap,
@@ -163,6 +161,18 @@ fill_port(run *r, run_port *p)
     return ok ? TOOL_GO_ON : TOOL_FAILED;
 }
 
+/* Nothing is bound to what the function does not use, whoever named it. */
+static void
+drop_idle(run *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_ports; i++)
+        if (r->ports[i].is_read || r->ports[i].is_written)
+            r->ports[n++] = r->ports[i];
+    r->n_ports = n;
+}
+
 int
 open_ports(run *r)
 {
@@ -182,6 +192,7 @@ open_ports(run *r)
         p->input = what;
     }
     code = check_missing(r);
+    drop_idle(r);
     r->bindings = GLOW_NEW_ARRAY(r->tool.arena, glow_binding, r->n_ports);
     for (size_t i = 0; i < r->n_ports && code == TOOL_GO_ON; i++) {
         code = fill_port(r, &r->ports[i]);
