@@ -445,7 +445,8 @@ export_placeholder(exporter *e, const glow_storage *s)
     bool reads = glow_func_reads(e->func, s);
     bool writes = glow_func_writes(e->func, s);
 
-    if (!reads && !writes)
+    /* An input that nothing uses stays one, unless it is another function's. */
+    if (!reads && !writes && e->module->funcs->next)
         return true;
     if (reads && writes)
         return glow_error_at(e->ctx, s->span, "E0720",
@@ -454,10 +455,10 @@ export_placeholder(exporter *e, const glow_storage *s)
                              s->name);
     if (!check_type(e, s->value.type, "@", s->name, s->span))
         return false;
-    if (reads)
-        ADD(e, e->graph, input, &e->input_cap, new_value_info(e, s));
-    else
+    if (writes)
         ADD(e, e->graph, output, &e->output_cap, new_value_info(e, s));
+    else
+        ADD(e, e->graph, input, &e->input_cap, new_value_info(e, s));
     return true;
 }
 
