@@ -1,0 +1,247 @@
+"""What the scripts of this folder share: tools, tensors, models, verdicts.
+
+No module but Python's own is needed: tensors are converted by glow-translate
+and compared by glow-run.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77  # what Meson takes for a skipped test
+
+TIMEOUT = 300
+
+
+class Tools:
+    """The tools of one build, by name."""
+
+    def __init__(self, build):
+        self.build = pathlib.Path(build).resolve()
+
+    def run(self, name, *arguments, timeout=TIMEOUT):
+        """Runs a tool; returns (exit code, what it wrote to stderr)."""
+        tool = self.build / "tools" / name / name
+        try:
+            done = subprocess.run(
+                [str(tool), *map(str, arguments)],
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+            )
+        except subprocess.TimeoutExpired:
+            return -1, f"{name} took over {timeout} seconds"
+        return done.returncode, done.stderr.decode(errors="replace")
+
+
+def tensor_name(path):
+    """Returns the name of the TensorProto in `path`: field 8, if it has one."""
+    data = path.read_bytes()
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        kind, size = tag & 7, 0
+        if kind == 0:
+            varint()
+        else:
+            size = varint() if kind == 2 else 8 if kind == 1 else 4
+        if tag >> 3 == 8:
+            return data[at : at + size].decode()
+        at += size
+    return None
+
+
+class Case:
+    """A model with sets of inputs and outputs, as ONNX lays them out."""
+
+    round_trip = False  # export what was imported, and import that
+    check = None  # called with the path of each exported model
+
+    def __init__(self, tools, model, sets, options=(), rtol=1e-3, atol=1e-7):
+        self.tools, self.model, self.sets = tools, model, sets
+        self.options, self.rtol, self.atol = list(options), rtol, atol
+
+    def tensors(self, folder, what, scratch):
+        """Converts what_0.pb, ... ; returns [(name or None, .npy)]."""
+        found = []
+        while (path := folder / f"{what}_{len(found)}.pb").exists():
+            out = scratch / f"{folder.name}.{what}_{len(found)}.npy"
+            code, text = self.tools.run("glow-translate", "-tensor", path, "-o", out)
+            if code:
+                raise Failure(code, text)
+            found.append((tensor_name(path), out))
+        return found
+
+    def translate(self, scratch, folder):
+        """Imports, binding those inputs that decide shapes.
+
+        Returns the .gir, the inputs, and the names of those that were bound.
+        """
+        bound, out = {}, scratch / "model.gir"
+        files, inputs = None, None
+        while True:
+            binds = [f"-bind={n}={f}" for n, f in bound.items()]
+            code, text = self.tools.run(
+                "glow-translate", "-import-onnx", self.model, "-o", out,
+                *self.options, *binds,
+            )
+            wanted = re.search(r"-bind (\S+)=FILE", text)
+            if inputs is None and (code == 0 or wanted):
+                inputs = self.tensors(folder, "input", scratch)
+                files = dict(inputs)
+            if code == 0:
+                return out, inputs, bound
+            if not wanted or wanted[1] in bound or wanted[1] not in files:
+                raise Failure(code, text)
+            bound[wanted[1]] = files[wanted[1]]
+
+    def through_onnx(self, gir, scratch):
+        """Exports and imports again; returns the new .gir."""
+        model, again = scratch / "exported.onnx", scratch / "again.gir"
+        for arguments in (["-export-onnx", gir, "-o", model],
+                          ["-import-onnx", model, "-o", again]):
+            code, text = self.tools.run("glow-translate", *arguments)
+            if code:
+                raise Failure(code if code != 1 else 99, "round trip: " + text)
+            if self.check and arguments[0] == "-export-onnx":
+                self.check(model)
+        return again
+
+    def run(self, config):
+        """Runs all sets under all configurations; raises Failure."""
+        with tempfile.TemporaryDirectory(prefix="glow-onnx-") as scratch:
+            scratch = pathlib.Path(scratch)
+            for folder in self.sets:
+                self.run_set(folder, config, scratch)
+
+    def run_set(self, folder, config, scratch):
+        gir, inputs, bound = self.translate(scratch, folder)
+        outputs = self.tensors(folder, "output", scratch)
+        if self.round_trip:
+            gir = self.through_onnx(gir, scratch)
+        inputs, outputs = named(gir, inputs, outputs, bound)
+        for backend, level in config:
+            arguments = [gir, f"-backend={backend}", *([f"-{level}"] if level else [])]
+            for name, path in inputs:
+                arguments += ["-input", f"{name}={path}"]
+            for name, path in outputs:
+                arguments += ["-expect", f"{name}={path}"]
+            arguments += [f"-rtol={self.rtol}", f"-atol={self.atol}"]
+            code, text = self.tools.run("glow-run", *arguments)
+            if code:
+                raise Failure(code, f"{backend} {level}: {text}")
+
+
+def placeholders(gir):
+    """Names of the placeholders of a .gir file: inputs, then outputs."""
+    names = []
+    with open(gir, encoding="utf-8") as lines:
+        for line in lines:
+            if found := re.match(r'placeholder @(?:"((?:[^"\\]|\\.)*)"|(\S+)) ', line):
+                names.append(found[1] if found[1] is not None else found[2])
+            elif line.startswith("function"):
+                break
+    return names
+
+
+def named(gir, inputs, outputs, bound):
+    """Gives each tensor the name of its placeholder."""
+    free = [i for i in inputs if i[0] not in bound]
+    names = placeholders(gir)
+    by_name = set(names)
+    if not all(n in by_name for n, _ in free + outputs):
+        ins = names[: len(free)]
+        outs = names[len(free) :]
+        free = [(n, f) for n, (_, f) in zip(ins, free)]
+        outputs = [(n, f) for n, (_, f) in zip(outs, outputs)]
+    return free, outputs
+
+
+class Failure(Exception):
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code, self.text = code, text
+
+    def unsupported(self):
+        """Why the model is not supported (a list), or None if that is not it."""
+        if self.code != 1 or "error[E0705]" not in self.text:
+            return None
+        operators = re.findall(r"^note: (\S+) \(", self.text, re.MULTILINE)
+        if operators:
+            return operators
+        first = self.text.split("\n")[0]
+        return [re.sub(r"^.*?\.onnx: (?:node \d+, )?", "", first)]
+
+    def line(self):
+        """The part that says most."""
+        lines = [l for l in self.text.split("\n") if l.strip()]
+        return lines[0] if lines else f"exit code {self.code}"
+
+
+def each(cases, work, jobs):
+    """Yields (name, result of work) in order of the names, run in parallel."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [(name, pool.submit(work, case)) for name, case in cases]
+        for name, future in futures:
+            yield name, future.result()
+
+
+def add_options(parser):
+    parser.add_argument("build", help="the build folder")
+    parser.add_argument("-f", "--filter", default="", help="cases by regular expression")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("-b", "--backends", default="interp,cpu")
+    parser.add_argument("-O", "--levels", default="O0,O2")
+    parser.add_argument("-r", "--round-trip", action="store_true",
+                        help="export what was imported, and import it again")
+    parser.add_argument("-v", "--verbose", action="store_true")
+
+
+def prepare(options):
+    """Sets up what the options ask of all cases."""
+    Case.round_trip = options.round_trip
+    if not options.round_trip:
+        return
+    try:
+        import onnx
+    except ImportError:
+        print("python3-onnx is not installed: exported models are not checked by it")
+        return
+
+    def check(path):
+        try:
+            onnx.checker.check_model(onnx.load(path), full_check=True)
+        except Exception as error:  # it raises many kinds
+            raise Failure(99, f"onnx.checker: {error}") from None
+
+    Case.check = staticmethod(check)
+
+
+def config_of(options):
+    return [
+        (b, l) for b in options.backends.split(",") for l in options.levels.split(",")
+    ]
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def finish(passed, failed, rest=""):
+    print(f"{passed} passed, {failed} failed{rest}")
+    return 1 if failed or not passed else 0
