@@ -156,13 +156,19 @@ whole_constant(const glow_value *v)
 {
     const glow_value *b = v;
 
-    while (b->def->op == &glow_op_tensorview)
+    while (b->def && b->def->op == &glow_op_tensorview)
         b = b->def->in[0];
     if (!is_weight(b) || !b->storage->is_constant || v->type->strides.rank ||
         b->type->strides.rank ||
         glow_type_count(v->type) != glow_type_count(b->type))
         return NULL;
     return b->storage;
+}
+
+bool
+glow_cpu_is_whole_constant(const glow_value *v)
+{
+    return whole_constant(v) != NULL;
 }
 
 /* Steps. */
@@ -184,7 +190,7 @@ new_step(cpu_plan *p, const glow_node *n)
 static int64_t
 packed_size(const cpu_plan *p, const cpu_kernel *k, const glow_node *n)
 {
-    if (!k->pack || !whole_constant(n->in[k->packs]))
+    if (!k->pack || !glow_cpu_is_whole_constant(n->in[k->packs]))
         return 0;
     return k->packed_size(p->target, n);
 }

@@ -118,6 +118,9 @@ cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
 /* Where the bytes of a buffer or view lie. */
 cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);
 
+/* Is `v` a constant of the program, all of it and in its own order? */
+bool glow_cpu_is_whole_constant(const glow_value *v);
+
 /* Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes. */
 bool glow_cpu_fill_constants(const cpu_plan *p, uint8_t *to);
 

@@ -1,0 +1,640 @@
+/*
+ * Convolutions and matrix products of float, by register tiles.
+ *
+ * Both are sums over taps and depth of rows of input times vectors of output
+ * channels: a matrix product is a convolution with one tap, whose pixels are
+ * the rows of A.  Nothing is padded: at the edges of the image, where other
+ * taps are valid, other tiles are made.
+ *
+ * Order of the loops: batch, group, a block of lines, a group of output
+ * channels, the lines of the block, tiles of a line.  So the weights of one
+ * group of channels are read from the cache for all tiles of the block, and the
+ * input of the block for all groups.
+ *
+ * Constant weights are packed when the code is made, in the order in which the
+ * tiles read them.
+ */
+
+#include <string.h>
+
+#include "codegen/cpu/kernels/tile.h"
+
+#define MOST_ROWS 30
+#define MOST_RUNS 40
+#define MOST_CODE 24000 /* multiplications written out in one kernel */
+
+typedef struct direct {
+    int64_t batch, groups;
+    int64_t in_h, in_w, out_h, out_w;
+    int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    int64_t pad_h, pad_w;
+    int64_t channels, outputs; /* of one group */
+    int64_t pixel;             /* bytes from one pixel of input to the next */
+    bool packed;
+    int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
+    int bias;        /* operand, or -1 */
+} direct;
+
+/* How it is cut up. */
+typedef struct shape {
+    int lanes, rows, blocks, unit;
+    int64_t full;   /* groups of `blocks` vectors of output channels */
+    int rest;       /* vectors in the last, smaller group, or 0 */
+    int last;       /* lanes of the very last vector */
+    int64_t lines;  /* of a block */
+} shape;
+
+/* Tiles side by side whose rows have the same valid taps. */
+typedef struct run {
+    int64_t first, count;
+    int rows;
+    bool *valid;
+} run;
+
+static bool
+is_flat(const direct *d)
+{
+    return d->kernel_h == 1 && d->kernel_w == 1 && d->stride_h == 1 &&
+           d->stride_w == 1 && !d->pad_h && !d->pad_w &&
+           d->in_h == d->out_h && d->in_w == d->out_w;
+}
+
+/* Pixels without neighbours are one line. */
+static direct
+flattened(direct d)
+{
+    if (!is_flat(&d))
+        return d;
+    d.out_w = d.in_w = d.in_h * d.in_w;
+    d.out_h = d.in_h = 1;
+    if (!d.w_batch) {
+        d.out_w = d.in_w = d.in_w * d.batch;
+        d.batch = 1;
+    }
+    return d;
+}
+
+static int64_t
+ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/*
+ * Which number of rows takes the fewest cycles for a line: each tile costs its
+ * multiplications, but no less than their latency, and a little to begin.
+ */
+static int
+best_rows(int64_t width, int blocks, int most)
+{
+    int best = 1;
+    int64_t best_cost = INT64_MAX;
+
+    for (int r = 1; r <= most; r++) {
+        int64_t rest = width % r;
+        int64_t one = r * blocks < 9 ? 9 : r * blocks;
+        int64_t last = rest * blocks < 9 ? 9 : rest * blocks;
+        int64_t cost = width / r * (one + 3) + (rest ? last + 3 : 0);
+
+        if (cost < best_cost) {
+            best_cost = cost;
+            best = r;
+        }
+    }
+    return best;
+}
+
+static shape
+shape_of(const cpu_target *t, const direct *d)
+{
+    shape s = {.lanes = t->vector_bytes / 4};
+    int64_t vectors = ceil_div(d->outputs, s.lanes);
+    int64_t room = t->registers - 1;
+    int most;
+
+    s.blocks = d->out_w == 1 ? 8 : 2;
+    while (s.blocks > vectors)
+        s.blocks /= 2;
+    while (s.blocks > 1 && 2 * s.blocks > room)
+        s.blocks /= 2;
+    most = (int)((room - s.blocks) / s.blocks);
+    /* Rows that begin at the same place of a page fight for the same lines. */
+    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
+        most = 8;
+    s.rows = best_rows(d->out_w, s.blocks, most < MOST_ROWS ? most : MOST_ROWS);
+    s.unit = 4;
+    while (s.unit > 1 && (s.unit > d->channels ||
+                          s.unit * d->kernel_w * s.rows * s.blocks > 700))
+        s.unit /= 2;
+    if (d->channels <= 4 && d->channels * d->kernel_w * s.rows * s.blocks <= 700)
+        s.unit = (int)d->channels;
+    s.full = vectors / s.blocks;
+    s.rest = (int)(vectors % s.blocks);
+    s.last = (int)(d->outputs - (vectors - 1) * s.lanes);
+    s.lines = d->out_h;
+    return s;
+}
+
+/* Bytes of the packed weights of `blocks` vectors of channels. */
+static int64_t
+group_bytes(const direct *d, const shape *s, int blocks)
+{
+    return d->kernel_h * d->kernel_w * d->channels * blocks * s->lanes * 4;
+}
+
+static int64_t
+packed_bytes(const direct *d, const shape *s)
+{
+    return d->groups * (s->full * group_bytes(d, s, s->blocks) +
+                        group_bytes(d, s, s->rest));
+}
+
+/* Runs of tiles. */
+
+static void
+set_valid(const direct *d, int64_t x, int rows, bool *valid)
+{
+    for (int r = 0; r < rows; r++)
+        for (int64_t j = 0; j < d->kernel_w; j++) {
+            int64_t at =
+                (x + r) * d->stride_w + j * d->dilation_w - d->pad_w;
+
+            valid[r * d->kernel_w + j] = at >= 0 && at < d->in_w;
+        }
+}
+
+/* Cuts a line into runs; 0 if there are too many. */
+static int
+cut(glow_arena *a, const direct *d, const shape *s, run *runs)
+{
+    size_t size = (size_t)(s->rows * d->kernel_w);
+    bool *valid = GLOW_NEW_ARRAY(a, bool, size);
+    int n = 0;
+
+    for (int64_t x = 0; x < d->out_w; x += s->rows) {
+        int64_t left = d->out_w - x;
+        int rows = left < s->rows ? (int)left : s->rows;
+
+        set_valid(d, x, rows, valid);
+        if (n && runs[n - 1].rows == rows &&
+            memcmp(runs[n - 1].valid, valid, (size_t)rows * (size_t)d->kernel_w) == 0) {
+            runs[n - 1].count++;
+            continue;
+        }
+        if (n == MOST_RUNS)
+            return 0;
+        runs[n].first = x;
+        runs[n].count = 1;
+        runs[n].rows = rows;
+        runs[n++].valid = glow_arena_copy(a, valid, size);
+    }
+    return n;
+}
+
+/* Would it be too much code? */
+static bool
+is_small(const cpu_target *t, const direct *from)
+{
+    glow_arena *a = glow_arena_new();
+    direct d = flattened(*from);
+    shape s = shape_of(t, &d);
+    run runs[MOST_RUNS];
+    int n = d.kernel_w > 64 ? 0 : cut(a, &d, &s, runs);
+    int64_t code = 0;
+
+    for (int i = 0; i < n; i++)
+        code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
+    glow_arena_free(a);
+    return n && code <= MOST_CODE;
+}
+
+/* Code. */
+
+typedef struct maker {
+    cpu_job *j;
+    direct d;
+    shape s;
+    run runs[MOST_RUNS];
+    int n_runs;
+    cg_value batch, group; /* at hand */
+    cg_value channel;      /* the first output channel at hand, of all */
+    cg_value weights, in;
+    cpu_tile tile;
+} maker;
+
+/* Is line `out` known to have taps, whatever it is? */
+static bool
+always_has_taps(const direct *d)
+{
+    return d->pad_h < d->dilation_h * (d->kernel_h - 1) + 1 &&
+           (d->out_h - 1) * d->stride_h - d->pad_h < d->in_h &&
+           d->dilation_h == 1;
+}
+
+static void
+start_sums(maker *m, int rows, cg_value *acc)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef t = glow_cpu_vector(g->f32, m->s.lanes);
+    int bias = m->d.bias;
+
+    for (int b = 0; b < m->tile.blocks; b++) {
+        bool whole = b < m->tile.blocks - 1 || m->tile.last == m->s.lanes;
+        cg_value v = LLVMConstNull(t);
+
+        if (bias >= 0 && whole)
+            v = glow_cpu_load_bits(g, m->j->in[bias],
+                                   cg_addc(g, m->channel, b * m->s.lanes),
+                                   m->s.lanes);
+        for (int r = 0; r < rows; r++)
+            acc[r * m->tile.blocks + b] = v;
+    }
+}
+
+static void
+finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
+{
+    cg *g = m->j->g;
+    int blocks = m->tile.blocks, last = m->tile.last;
+
+    for (int r = 0; r < rows; r++)
+        for (int b = 0; b < blocks; b++) {
+            cg_value v = acc[r * blocks + b];
+            cpu_place at = {pixel, m->channel, r, b * m->s.lanes};
+
+            if (b == blocks - 1 && last < m->s.lanes) {
+                v = glow_cpu_first(g, v, last);
+                if (m->d.bias >= 0)
+                    v = cg_fadd(g, v,
+                                glow_cpu_load_bits(
+                                    g, m->j->in[m->d.bias],
+                                    cg_addc(g, m->channel, at.col_plus), last));
+            }
+            glow_cpu_finish(m->j, at, v);
+        }
+}
+
+/* One tile: `line` of the result, from pixel `x` of it on. */
+static void
+make_tile(maker *m, const run *r, cg_value line, cg_value x)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cpu_window_axis axis = {d->in_h,       d->out_h,      d->kernel_h,
+                            d->stride_h,   d->dilation_h, d->pad_h,
+                            d->pad_h};
+    cpu_taps taps = glow_cpu_taps(g, &axis, line, 0, d->in_h);
+    cg_value ix = cg_addc(g, cg_mulc(g, x, d->stride_w), -d->pad_w);
+    cg_value at = cg_add(g, cg_mulc(g, taps.base, d->in_w), ix);
+    cg_value pixel = cg_add(g, cg_mulc(g, m->batch, d->out_h), line);
+    cg_value acc[CG_MAX_CARRIED];
+
+    pixel = cg_add(g, cg_mulc(g, pixel, d->out_w), x);
+    start_sums(m, r->rows, acc);
+    glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid,
+                       glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),
+                       m->weights, taps.first, taps.last, !always_has_taps(d),
+                       acc);
+    finish_sums(m, r->rows, pixel, acc);
+}
+
+/* All tiles of lines from `first` to `end`, for the channels at hand. */
+static void
+make_lines(maker *m, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    cg_loop lines, tiles;
+
+    glow_cpu_loop(g, &lines, first, end, 1, NULL, 0);
+    for (int i = 0; i < m->n_runs; i++) {
+        const run *r = &m->runs[i];
+
+        glow_cpu_for(g, &tiles, r->count);
+        make_tile(m, r, lines.i,
+                  cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first));
+        glow_cpu_loop_end(g, &tiles, NULL);
+    }
+    glow_cpu_loop_end(g, &lines, NULL);
+}
+
+/* `count` groups of `blocks` vectors of channels from vector `from` on. */
+static void
+make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
+              cg_value weights, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t lanes = m->s.lanes;
+    cg_loop l;
+
+    if (!count)
+        return;
+    m->tile.blocks = blocks;
+    m->tile.last = last;
+    m->tile.w_depth = d->packed ? blocks * lanes * 4 : d->outputs * 4;
+    glow_cpu_for(g, &l, count);
+    m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
+    m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
+    m->weights = glow_cpu_at(
+        g, weights,
+        cg_mulc(g, l.i,
+                d->packed ? group_bytes(d, &m->s, blocks)
+                          : blocks * lanes * 4));
+    make_lines(m, first, end);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+static void
+make_block(maker *m, cg_value weights, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    const shape *s = &m->s;
+    int64_t done = s->full * (d->packed ? group_bytes(d, s, s->blocks)
+                                        : s->blocks * s->lanes * 4);
+    bool ends = !s->rest && s->last < s->lanes;
+    int64_t whole = s->full - ends;
+
+    make_channels(m, 0, whole, s->blocks, s->lanes, weights, first, end);
+    if (ends)
+        make_channels(
+            m, whole * s->blocks, 1, s->blocks, s->last,
+            glow_cpu_atc(g, weights, done / s->full * whole), first, end);
+    if (s->rest)
+        make_channels(m, s->full * s->blocks, 1, s->rest, s->last,
+                      glow_cpu_atc(g, weights, done), first, end);
+}
+
+static void
+emit_direct(cpu_job *j, const direct *from)
+{
+    cg *g = j->g;
+    maker m = {.j = j, .d = flattened(*from)};
+    direct *d = &m.d;
+    cg_loop batch, group, block;
+    cg_value base = d->packed ? j->packed : j->in[1].at, weights;
+
+    m.s = shape_of(g->target, d);
+    m.n_runs = cut(g->arena, d, &m.s, m.runs);
+    m.tile = (cpu_tile){
+        .lanes = m.s.lanes,
+        .taps = (int)d->kernel_w,
+        .unit = m.s.unit,
+        .depth = d->channels,
+        .row_step = d->stride_w * d->pixel,
+        .tap_row = d->dilation_h * d->in_w * d->pixel,
+        .tap_step = d->dilation_w * d->pixel,
+        .w_block = m.s.lanes * 4,
+    };
+    m.batch = glow_cpu_for(g, &batch, d->batch);
+    m.group = glow_cpu_for(g, &group, d->groups);
+    m.in = glow_cpu_at(g, j->in[0].at,
+                       cg_mulc(g, m.batch, d->in_h * d->in_w * d->pixel));
+    m.in = glow_cpu_at(g, m.in, cg_mulc(g, m.group, d->channels * 4));
+    weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));
+    weights = glow_cpu_at(
+        g, weights, cg_mulc(g, m.group, packed_bytes(d, &m.s) / d->groups));
+    glow_cpu_loop(g, &block, cg_i64(g, 0), cg_i64(g, d->out_h), m.s.lines, NULL,
+                  0);
+    make_block(&m, weights, block.i,
+               glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines),
+                             cg_i64(g, d->out_h)));
+    glow_cpu_loop_end(g, &block, NULL);
+    glow_cpu_loop_end(g, &group, NULL);
+    glow_cpu_loop_end(g, &batch, NULL);
+}
+
+/* Packing.  `at(o, i, d, j)` strides say where a weight lies in the tensor. */
+typedef struct source {
+    const float *from;
+    int64_t group, output, row, depth, tap; /* elements */
+} source;
+
+static float *
+pack_group(const direct *d, const shape *s, const source *src, int64_t group,
+           int64_t vector, int blocks, float *to)
+{
+    for (int64_t i = 0; i < d->kernel_h; i++)
+        for (int64_t c = 0; c < d->channels; c += s->unit) {
+            int64_t left = d->channels - c;
+            int64_t count = left < s->unit ? left : s->unit;
+
+            for (int64_t j = 0; j < d->kernel_w; j++)
+                for (int64_t k = c; k < c + count; k++)
+                    for (int64_t o = vector * s->lanes;
+                         o < (vector + blocks) * s->lanes; o++)
+                        *to++ = o < d->outputs
+                                    ? src->from[group * src->group +
+                                                o * src->output + i * src->row +
+                                                k * src->depth + j * src->tap]
+                                    : 0.0f;
+        }
+    return to;
+}
+
+static void
+pack_direct(const cpu_target *t, const direct *from, const source *src,
+            float *to)
+{
+    direct d = flattened(*from);
+    shape s = shape_of(t, &d);
+
+    for (int64_t g = 0; g < d.groups; g++) {
+        for (int64_t k = 0; k < s.full; k++)
+            to = pack_group(&d, &s, src, g, k * s.blocks, s.blocks, to);
+        if (s.rest)
+            to = pack_group(&d, &s, src, g, s.full * s.blocks, s.rest, to);
+    }
+}
+
+static int64_t
+direct_packed_size(const cpu_target *t, const direct *from)
+{
+    direct d = flattened(*from);
+    shape s = shape_of(t, &d);
+
+    return packed_bytes(&d, &s);
+}
+
+/* Convolution. */
+
+/* False if there are three spatial axes that matter. */
+static bool
+conv_of(const glow_node *n, direct *out)
+{
+    const glow_convolution *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                   a->strides, a->pads, a->dilation);
+    const cpu_window_axis *z = &w.axis[0], *v = &w.axis[1], *h = &w.axis[2];
+
+    *out = (direct){
+        .batch = w.batch * z->in,
+        .groups = a->group,
+        .in_h = v->in,
+        .in_w = h->in,
+        .out_h = v->out,
+        .out_w = h->out,
+        .kernel_h = v->kernel,
+        .kernel_w = h->kernel,
+        .stride_h = v->stride,
+        .stride_w = h->stride,
+        .dilation_h = v->dilation,
+        .dilation_w = h->dilation,
+        .pad_h = v->start,
+        .pad_w = h->start,
+        .channels = w.channels / a->group,
+        .outputs = y.at[y.rank - 1] / a->group,
+        .pixel = w.channels * 4,
+        .packed = true,
+        .bias = n->in[2] ? 2 : -1,
+    };
+    return z->kernel == 1 && z->stride == 1 && z->start == 0 && z->end == 0;
+}
+
+static bool
+takes_conv(const cpu_target *t, const glow_node *n)
+{
+    direct d;
+
+    return t && glow_cpu_all(n, GLOW_FLOAT) && glow_cpu_is_whole_constant(n->in[1]) &&
+           conv_of(n, &d) && is_small(t, &d);
+}
+
+static void
+emit_conv(cpu_job *j)
+{
+    direct d;
+
+    conv_of(j->n, &d);
+    emit_direct(j, &d);
+}
+
+static int64_t
+conv_packed_size(const cpu_target *t, const glow_node *n)
+{
+    direct d;
+
+    conv_of(n, &d);
+    return direct_packed_size(t, &d);
+}
+
+/* Filter [O, kernel_h, kernel_w, C]. */
+static void
+pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
+          void *to)
+{
+    direct d;
+
+    conv_of(n, &d);
+
+    int64_t row = d.kernel_w * d.channels, output = d.kernel_h * row;
+
+    pack_direct(t, &d,
+                &(source){from->data, d.outputs * output, output, row, 1,
+                          d.channels},
+                to);
+}
+
+const cpu_kernel glow_cpu_conv_direct = {
+    .name = "conv_direct",
+    .op = &glow_op_convolution,
+    .takes = takes_conv,
+    .emit = emit_conv,
+    .stacks = true,
+    .packs = 1,
+    .packed_size = conv_packed_size,
+    .pack = pack_conv,
+};
+
+/* Products. */
+
+/* [rows, depth] [depth, columns], `batch` times with B's apart. */
+static direct
+product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
+           int64_t columns)
+{
+    bool packed = batch == 1 && glow_cpu_is_whole_constant(n->in[1]);
+
+    return (direct){
+        .batch = batch,
+        .groups = 1,
+        .in_h = 1,
+        .in_w = rows,
+        .out_h = 1,
+        .out_w = rows,
+        .kernel_h = 1,
+        .kernel_w = 1,
+        .stride_h = 1,
+        .stride_w = 1,
+        .dilation_h = 1,
+        .dilation_w = 1,
+        .channels = depth,
+        .outputs = columns,
+        .pixel = depth * 4,
+        .packed = packed,
+        .w_batch = batch > 1 ? depth * columns * 4 : 0,
+        .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
+    };
+}
+
+static direct
+matmul_of(const glow_node *n)
+{
+    glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
+
+    if (n->op == &glow_op_batchmatmul)
+        return product_of(n, a.at[0], a.at[1], a.at[2], b.at[2]);
+    return product_of(n, 1, n->out[0]->type->shape.at[0], b.at[0], b.at[1]);
+}
+
+static bool
+takes_matmul(const cpu_target *t, const glow_node *n)
+{
+    direct d = matmul_of(n);
+
+    return t && glow_cpu_all(n, GLOW_FLOAT) && d.channels > 0;
+}
+
+static void
+emit_matmul(cpu_job *j)
+{
+    direct d = matmul_of(j->n);
+
+    d.packed = j->packed != NULL;
+    emit_direct(j, &d);
+}
+
+static int64_t
+matmul_packed_size(const cpu_target *t, const glow_node *n)
+{
+    direct d = matmul_of(n);
+
+    return d.packed ? direct_packed_size(t, &d) : 0;
+}
+
+/* B [depth, columns]. */
+static void
+pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
+            void *to)
+{
+    direct d = matmul_of(n);
+
+    pack_direct(t, &d, &(source){from->data, 0, 1, 0, d.outputs, 0}, to);
+}
+
+#define PRODUCT(id)                                                            \
+    const cpu_kernel glow_cpu_##id##_direct = {                                \
+        .name = #id "_direct",                                                 \
+        .op = &glow_op_##id,                                                   \
+        .takes = takes_matmul,                                                 \
+        .emit = emit_matmul,                                                   \
+        .stacks = true,                                                        \
+        .packs = 1,                                                            \
+        .packed_size = matmul_packed_size,                                     \
+        .pack = pack_matmul,                                                   \
+    }
+
+PRODUCT(batchmatmul);
+PRODUCT(fullyconnected);
+PRODUCT(matmul);

@@ -1,0 +1,172 @@
+/*
+ * The register tile.
+ *
+ * All sums of the tile stay in registers while the depth runs by.  Each vector
+ * of weights is used for all rows, each element of input, broadcast, for all
+ * blocks.  Taps outside of the input are not there at all.
+ *
+ * The same element of input is read by several taps.  Merging these loads would
+ * keep their results alive and spill the sums (measured: 64 % of the speed), so
+ * the address goes through something opaque at each tap.
+ */
+
+#include "codegen/cpu/kernels/tile.h"
+
+/* The state of the loops: sums, then the two pointers. */
+typedef struct state {
+    cg_value value[CG_MAX_CARRIED];
+    int sums;
+} state;
+
+static cg_value *
+in_of(state *s)
+{
+    return &s->value[s->sums];
+}
+
+static cg_value *
+w_of(state *s)
+{
+    return &s->value[s->sums + 1];
+}
+
+int64_t
+glow_cpu_tile_weights(const cpu_tile *t)
+{
+    return t->taps * t->depth * t->w_depth;
+}
+
+static void
+multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
+         cg_value in, cg_value const *w, state *s)
+{
+    for (int r = 0; r < rows; r++) {
+        cg_value x;
+
+        if (!valid[r * t->taps + tap])
+            continue;
+        x = glow_cpu_load_raw(g, g->f32,
+                              glow_cpu_atc(g, in, r * t->row_step));
+        x = glow_cpu_splat(g, x, t->lanes);
+        for (int b = 0; b < t->blocks; b++) {
+            cg_value *sum = &s->value[r * t->blocks + b];
+
+            *sum = glow_cpu_fma(g, x, w[b], *sum);
+        }
+    }
+}
+
+/* A vector of weights; of the last block only what there is. */
+static cg_value
+load_weights(cg *g, const cpu_tile *t, cg_value at, int block)
+{
+    bool packed = t->w_depth == t->blocks * t->w_block;
+    int lanes = block == t->blocks - 1 && !packed ? t->last : t->lanes;
+    LLVMTypeRef type = glow_cpu_vector(g->f32, lanes);
+    cg_value order[256], v;
+
+    v = glow_cpu_load_raw(g, type, glow_cpu_atc(g, at, block * t->w_block));
+    if (lanes == t->lanes)
+        return v;
+    if (lanes == 1)
+        return LLVMBuildInsertElement(
+            g->builder, LLVMConstNull(glow_cpu_vector(g->f32, t->lanes)), v,
+            LLVMConstNull(g->i32), "");
+    for (int i = 0; i < t->lanes; i++)
+        order[i] =
+            LLVMConstInt(g->i32, (unsigned)(i < lanes ? i : lanes), false);
+    return LLVMBuildShuffleVector(
+        g->builder, v, LLVMConstNull(type),
+        LLVMConstVector(order, (unsigned)t->lanes), "");
+}
+
+/* `count` elements of the depth at all taps of one i; moves the pointers on. */
+static void
+chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
+      state *s)
+{
+    cg_value in = *in_of(s), w = *w_of(s);
+
+    for (int tap = 0; tap < t->taps; tap++) {
+        bool any = false;
+
+        for (int r = 0; r < rows; r++)
+            any = any || valid[r * t->taps + tap];
+        if (!any)
+            continue;
+        if (t->taps > 1)
+            in = glow_cpu_opaque(g, in);
+        for (int d = 0; d < count; d++) {
+            cg_value v[CPU_MOST_BLOCKS];
+            cg_value at =
+                glow_cpu_atc(g, w, (int64_t)(tap * count + d) * t->w_depth);
+
+            for (int b = 0; b < t->blocks; b++)
+                v[b] = load_weights(g, t, at, b);
+            multiply(g, t, rows, valid, tap,
+                     glow_cpu_atc(g, in, tap * t->tap_step + d * 4), v, s);
+        }
+    }
+    *in_of(s) = glow_cpu_atc(g, in, (int64_t)count * 4);
+    *w_of(s) = glow_cpu_atc(g, w, (int64_t)t->taps * count * t->w_depth);
+}
+
+/* The whole depth at one i. */
+static void
+sweep(cg *g, const cpu_tile *t, int rows, const bool *valid, state *s)
+{
+    int64_t whole = t->depth / t->unit;
+    int rest = (int)(t->depth % t->unit);
+
+    if (whole > 1) {
+        cg_loop l;
+
+        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), 1, s->value,
+                      s->sums + 2);
+        for (int i = 0; i < s->sums + 2; i++)
+            s->value[i] = l.value[i];
+        chunk(g, t, rows, valid, t->unit, s);
+        glow_cpu_loop_end(g, &l, s->value);
+    } else if (whole) {
+        chunk(g, t, rows, valid, t->unit, s);
+    }
+    if (rest)
+        chunk(g, t, rows, valid, rest, s);
+}
+
+void
+glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
+                   cg_value in, cg_value w, cg_value first, cg_value last,
+                   bool guarded, cg_value *acc)
+{
+    int64_t weights = glow_cpu_tile_weights(t);
+    bool once = LLVMIsConstant(first) && LLVMIsConstant(last) &&
+                LLVMConstIntGetSExtValue(last) -
+                        LLVMConstIntGetSExtValue(first) ==
+                    1;
+    state s = {.sums = rows * t->blocks};
+    cg_loop l;
+
+    for (int i = 0; i < s.sums; i++)
+        s.value[i] = acc[i];
+    *in_of(&s) = glow_cpu_at(g, in, cg_mulc(g, first, t->tap_row));
+    *w_of(&s) = glow_cpu_at(g, w, cg_mulc(g, first, weights));
+    if (once) {
+        sweep(g, t, rows, valid, &s);
+    } else {
+        (guarded ? glow_cpu_loop_guarded
+                 : glow_cpu_loop)(g, &l, first, last, 1, s.value, s.sums + 2);
+        for (int i = 0; i < s.sums + 2; i++)
+            s.value[i] = l.value[i];
+
+        cg_value start = *in_of(&s);
+
+        sweep(g, t, rows, valid, &s);
+        *in_of(&s) = glow_cpu_atc(g, start, t->tap_row);
+        glow_cpu_loop_end(g, &l, s.value);
+        for (int i = 0; i < s.sums; i++)
+            s.value[i] = l.value[i];
+    }
+    for (int i = 0; i < s.sums; i++)
+        acc[i] = s.value[i];
+}

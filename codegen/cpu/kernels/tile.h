@@ -1,0 +1,47 @@
+/*
+ * The register tile that convolutions and matrix products of float are made of:
+ * rows of input times blocks of output channels, one vector each.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_TILE_H
+#define CODEGEN_CPU_KERNELS_TILE_H
+
+#include "codegen/cpu/kernels/common.h"
+
+#define CPU_MOST_BLOCKS 8
+
+/*
+ * What is summed up for each row r and channel o, over the taps (i, j) and the
+ * depth d:
+ *
+ *     in[r * row_step + i * tap_row + j * tap_step + 4 d] * w[i][d][j][o]
+ *
+ * Weights are read in the order in which they lie: for each i, chunks of `unit`
+ * of the depth; in a chunk all j; then the depth within the chunk; then blocks
+ * of `lanes` channels, one after the other (w_block apart).
+ */
+typedef struct cpu_tile {
+    int blocks;
+    int lanes;
+    int last;  /* lanes of the last block that there are channels for */
+    int taps;  /* j */
+    int unit;
+    int64_t depth;
+    int64_t row_step, tap_row, tap_step; /* bytes */
+    int64_t w_depth;                     /* bytes from one d to the next */
+    int64_t w_block;
+} cpu_tile;
+
+/* Bytes of the weights of one i. */
+int64_t glow_cpu_tile_weights(const cpu_tile *t);
+
+/*
+ * Sums up over i from `first` to `last` (i64; known not to be empty unless
+ * `guarded`) into acc[row * blocks + block], which hold the initial values.
+ * valid[row * taps + j] says which taps lie within the input.
+ */
+void glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
+                        cg_value in, cg_value w, cg_value first, cg_value last,
+                        bool guarded, cg_value *acc);
+
+#endif
