@@ -234,6 +234,12 @@ int_lt(int64_t x, int64_t y, bool is_signed)
     return glow_int_less(x, y, is_signed);
 }
 
+/* What each of the infer functions above admits. */
+#define number_words "floats or integers"
+#define order_words "floats or integers"
+#define equality_words "floats, integers or bools"
+#define bool_words "bools"
+
 /*
  * Defines glow_op_ID with an `eval` of its own: `real` is what it means for the
  * kinds of float, `integer` for the others.  `pairs` is how many operands may
@@ -250,9 +256,8 @@ int_lt(int64_t x, int64_t y, bool is_signed)
     const glow_op glow_op_##id = {                                         \
         .name = text,                                                      \
         .summary = line,                                                   \
-        .in = {{"LHS", GLOW_TENSOR, "the left operand, x"},                \
-               {"RHS", GLOW_TENSOR,                                        \
-                "the right operand, y, of the same type"}},                \
+        .in = {{"LHS", GLOW_TENSOR, "x: " takes##_words},                  \
+               {"RHS", GLOW_TENSOR, "y, of the same type"}},               \
         .out = {{"Result", GLOW_TENSOR, "z, of the same shape"}},          \
         .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE | (more),  \
         .infer = takes##_infer,                                            \
@@ -263,22 +268,24 @@ int_lt(int64_t x, int64_t y, bool is_signed)
         .source = from,                                                    \
     }
 
-BINARY(add, "Add", "add", number, 2, GLOW_COMMUTATIVE, real_add, int_add,
-       "`z = x + y`.  Integers wrap.", "Glow Add; ONNX Add");
-BINARY(sub, "Sub", "subtract", number, 2, 0, real_sub, int_sub,
-       "`z = x - y`.  Integers wrap.", "Glow Sub; ONNX Sub");
-BINARY(mul, "Mul", "multiply", number, 2, GLOW_COMMUTATIVE, real_mul, int_mul,
-       "`z = x * y`.  Integers wrap.", "Glow Mul; ONNX Mul");
+BINARY(add, "Add", "add two tensors", number, 2, GLOW_COMMUTATIVE, real_add,
+       int_add, "`z = x + y`.  Integers wrap.", "Glow Add; ONNX Add");
+BINARY(sub, "Sub", "subtract one tensor from another", number, 2, 0, real_sub,
+       int_sub, "`z = x - y`.  Integers wrap.", "Glow Sub; ONNX Sub");
+BINARY(mul, "Mul", "multiply two tensors", number, 2, GLOW_COMMUTATIVE,
+       real_mul, int_mul, "`z = x * y`.  Integers wrap.", "Glow Mul; ONNX Mul");
 BINARY(
-    div, "Div", "divide", number, 2, 0, real_div, int_div,
+    div, "Div", "divide one tensor by another", number, 2, 0, real_div, int_div,
     "`z = x / y`.  Integers are cut toward zero; `x / 0` is 0, and the least "
     "one divided by -1 wraps to itself.",
     "Glow Div; ONNX Div");
-BINARY(max, "Max", "the greater one", number, 2, GLOW_COMMUTATIVE, glow_maximum,
-       int_max, "`z = max(x, y)`: NaN if either is, and +0 of -0 and +0.",
+BINARY(max, "Max", "the greater of two elements", number, 2, GLOW_COMMUTATIVE,
+       glow_maximum, int_max,
+       "`z = max(x, y)`: NaN if either is, and +0 of -0 and +0.",
        "Glow Max; ONNX Max; IEEE 754-2019 maximum");
-BINARY(min, "Min", "the lesser one", number, 2, GLOW_COMMUTATIVE, glow_minimum,
-       int_min, "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0.",
+BINARY(min, "Min", "the lesser of two elements", number, 2, GLOW_COMMUTATIVE,
+       glow_minimum, int_min,
+       "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0.",
        "Glow Min; ONNX Min; IEEE 754-2019 minimum");
 BINARY(pow, "Pow", "raise to a power", number, 2, 0, pow, int_pow,
        "`z = x^y`.  Integers wrap; for a negative `y` they give `1 / x^-y` cut "

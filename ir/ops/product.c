@@ -1,8 +1,8 @@
 /*
- * B is packed into panels of four columns, as many at a time as fit BLOCK_BYTES
+ * B is packed into panels of eight columns, as many at a time as fit GROUP_BYTES
  * in double; A comes in blocks of rows that a cache holds.  The kernel keeps a
- * tile of 4 x 4 sums in registers.  No sum is split, so the result is that of
- * the plain triple loop.
+ * tile of 4 x 8 sums in registers.  No sum is split and none is contracted, so
+ * the result is that of the plain triple loop, whatever the machine.
  *
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix
  * Multiplication, ACM TOMS 34(3), 2008.
@@ -10,23 +10,31 @@
 
 #include "ir/ops/product.h"
 
-#define TILE 4
+#define HEIGHT 4                        /* rows of a tile */
+#define WIDTH 8                         /* columns of a tile, and of a panel */
 #define GROUP_BYTES (INT64_C(32) << 20) /* of packed columns of B */
 #define BLOCK_BYTES (INT64_C(1) << 18)  /* of rows of A */
 #define MOST_ROWS 64
 
-typedef double pair __attribute__((vector_size(16), aligned(8)));
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* c[i][j] = sum of a[i * depth + k] * b[k * TILE + j]: a whole tile. */
+/*
+ * c[i * WIDTH + j] = sum over k of a[i * depth + k] * b[k * WIDTH + j], for all
+ * of a tile.
+ */
+typedef void (*tile_fn)(int64_t depth, const double *a, const double *b,
+                        double *c);
+
+/* Half a tile: four columns. */
 static void
-multiply_tile(int64_t depth, const double *a, const double *b,
-              double c[TILE][TILE])
+multiply_half(int64_t depth, const double *a, const double *b, double *c)
 {
     const double *a0 = a, *a1 = a0 + depth, *a2 = a1 + depth, *a3 = a2 + depth;
     pair s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0};
     pair s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
 
-    for (int64_t k = 0; k < depth; k++, b += TILE) {
+    for (int64_t k = 0; k < depth; k++, b += WIDTH) {
         pair left = *(const pair *)b, right = *(const pair *)(b + 2);
         pair x0 = {a0[k], a0[k]}, x1 = {a1[k], a1[k]};
         pair x2 = {a2[k], a2[k]}, x3 = {a3[k], a3[k]};
@@ -36,25 +44,75 @@ multiply_tile(int64_t depth, const double *a, const double *b,
         s20 += x2 * left, s21 += x2 * right;
         s30 += x3 * left, s31 += x3 * right;
     }
-    *(pair *)&c[0][0] = s00, *(pair *)&c[0][2] = s01;
-    *(pair *)&c[1][0] = s10, *(pair *)&c[1][2] = s11;
-    *(pair *)&c[2][0] = s20, *(pair *)&c[2][2] = s21;
-    *(pair *)&c[3][0] = s30, *(pair *)&c[3][2] = s31;
+    *(pair *)c = s00, *(pair *)(c + 2) = s01;
+    *(pair *)(c + WIDTH) = s10, *(pair *)(c + WIDTH + 2) = s11;
+    *(pair *)(c + 2 * WIDTH) = s20, *(pair *)(c + 2 * WIDTH + 2) = s21;
+    *(pair *)(c + 3 * WIDTH) = s30, *(pair *)(c + 3 * WIDTH + 2) = s31;
 }
 
-/* The same for one row. */
 static void
-multiply_row(int64_t depth, const double *a, const double *b, double c[TILE])
+multiply_tile(int64_t depth, const double *a, const double *b, double *c)
 {
-    pair left = {0}, right = {0};
+    multiply_half(depth, a, b, c);
+    multiply_half(depth, a, b + 4, c + 4);
+}
 
-    for (int64_t k = 0; k < depth; k++, b += TILE) {
+#if defined(__x86_64__)
+
+/* The same by registers of four; AVX2 has no multiply-add that rounds once. */
+__attribute__((target("avx2"))) static void
+multiply_tile_avx2(int64_t depth, const double *a, const double *b, double *c)
+{
+    const double *a0 = a, *a1 = a0 + depth, *a2 = a1 + depth, *a3 = a2 + depth;
+    quad s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0};
+    quad s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
+
+    for (int64_t k = 0; k < depth; k++, b += WIDTH) {
+        quad left = *(const quad *)b, right = *(const quad *)(b + 4);
+        quad x0 = {a0[k], a0[k], a0[k], a0[k]};
+        quad x1 = {a1[k], a1[k], a1[k], a1[k]};
+        quad x2 = {a2[k], a2[k], a2[k], a2[k]};
+        quad x3 = {a3[k], a3[k], a3[k], a3[k]};
+
+        s00 += x0 * left, s01 += x0 * right;
+        s10 += x1 * left, s11 += x1 * right;
+        s20 += x2 * left, s21 += x2 * right;
+        s30 += x3 * left, s31 += x3 * right;
+    }
+    *(quad *)c = s00, *(quad *)(c + 4) = s01;
+    *(quad *)(c + WIDTH) = s10, *(quad *)(c + WIDTH + 4) = s11;
+    *(quad *)(c + 2 * WIDTH) = s20, *(quad *)(c + 2 * WIDTH + 4) = s21;
+    *(quad *)(c + 3 * WIDTH) = s30, *(quad *)(c + 3 * WIDTH + 4) = s31;
+}
+
+#endif
+
+static tile_fn
+best_tile(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        return multiply_tile_avx2;
+#endif
+    return multiply_tile;
+}
+
+/* One row of a tile. */
+static void
+multiply_row(int64_t depth, const double *a, const double *b, double c[WIDTH])
+{
+    pair sum[WIDTH / 2] = {{0}};
+
+    for (int64_t k = 0; k < depth; k++, b += WIDTH) {
         pair x = {a[k], a[k]};
 
-        left += x * *(const pair *)b;
-        right += x * *(const pair *)(b + 2);
+        sum[0] += x * *(const pair *)b;
+        sum[1] += x * *(const pair *)(b + 2);
+        sum[2] += x * *(const pair *)(b + 4);
+        sum[3] += x * *(const pair *)(b + 6);
     }
-    *(pair *)&c[0] = left, *(pair *)&c[2] = right;
+    for (int i = 0; i < WIDTH; i++)
+        c[i] = sum[i / 2][i % 2];
 }
 
 /* Packs columns first, ..., first + count - 1 of B, k by k. */
@@ -62,16 +120,16 @@ static void
 pack(const glow_product *p, int64_t first, int64_t count, double *panels,
      double *line)
 {
-    int64_t size = p->depth * TILE;
+    int64_t size = p->depth * WIDTH;
 
     for (int64_t k = 0; k < p->depth && p->b_column == 1; k++) {
         glow_load(p->b, p->b_at + k * p->b_depth + first, count, line);
         for (int64_t j = 0; j < count; j++)
-            panels[j / TILE * size + k * TILE + j % TILE] = line[j];
+            panels[j / WIDTH * size + k * WIDTH + j % WIDTH] = line[j];
     }
     for (int64_t j = 0; j < count && p->b_column != 1; j++) {
         int64_t at = p->b_at + (first + j) * p->b_column;
-        double *to = panels + j / TILE * size + j % TILE;
+        double *to = panels + j / WIDTH * size + j % WIDTH;
 
         if (p->b_depth == 1)
             glow_load(p->b, at, p->depth, line);
@@ -79,7 +137,7 @@ pack(const glow_product *p, int64_t first, int64_t count, double *panels,
             for (int64_t k = 0; k < p->depth; k++)
                 line[k] = glow_get_double(p->b, at + k * p->b_depth);
         for (int64_t k = 0; k < p->depth; k++)
-            to[k * TILE] = line[k];
+            to[k * WIDTH] = line[k];
     }
 }
 
@@ -88,16 +146,17 @@ static void
 multiply_block(int64_t depth, int64_t rows, const double *a, int64_t count,
                const double *panels, double *c)
 {
-    double tile[TILE][TILE];
+    tile_fn multiply = best_tile();
+    double tile[HEIGHT][WIDTH];
 
-    for (int64_t j = 0; j < count; j += TILE, panels += depth * TILE) {
-        int64_t width = count - j < TILE ? count - j : TILE;
+    for (int64_t j = 0; j < count; j += WIDTH, panels += depth * WIDTH) {
+        int64_t width = count - j < WIDTH ? count - j : WIDTH;
 
-        for (int64_t i = 0; i < rows; i += TILE) {
-            int64_t height = rows - i < TILE ? rows - i : TILE;
+        for (int64_t i = 0; i < rows; i += HEIGHT) {
+            int64_t height = rows - i < HEIGHT ? rows - i : HEIGHT;
 
-            if (height == TILE)
-                multiply_tile(depth, a + i * depth, panels, tile);
+            if (height == HEIGHT)
+                multiply(depth, a + i * depth, panels, tile[0]);
             else
                 for (int64_t r = 0; r < height; r++)
                     multiply_row(depth, a + (i + r) * depth, panels, tile[r]);
@@ -114,24 +173,45 @@ clamp(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-void
-glow_multiply(const glow_product *p)
+/* So few rows that packing B would cost more than it saves: B row by row. */
+static void
+multiply_few(const glow_product *p, glow_arena *scratch)
+{
+    double *a = GLOW_NEW_ARRAY(scratch, double, p->rows * p->depth);
+    double c[HEIGHT][GLOW_CHUNK], line[GLOW_CHUNK];
+
+    p->give(p->user, 0, p->rows, a);
+    for (int64_t first = 0; first < p->columns; first += GLOW_CHUNK) {
+        int64_t count = clamp(p->columns - first, 0, GLOW_CHUNK);
+
+        for (int64_t i = 0; i < p->rows; i++)
+            for (int64_t j = 0; j < count; j++)
+                c[i][j] = 0;
+        for (int64_t k = 0; k < p->depth; k++) {
+            glow_load(p->b, p->b_at + k * p->b_depth + first, count, line);
+            for (int64_t i = 0; i < p->rows; i++)
+                for (int64_t j = 0; j < count; j++)
+                    c[i][j] += a[i * p->depth + k] * line[j];
+        }
+        for (int64_t i = 0; i < p->rows; i++)
+            p->take(p->user, i, first, count, c[i]);
+    }
+}
+
+static void
+multiply_many(const glow_product *p, glow_arena *scratch)
 {
     int64_t bytes = (int64_t)sizeof(double) * (p->depth + 1);
-    int64_t group = clamp(GROUP_BYTES / bytes / TILE * TILE, TILE, p->columns);
-    int64_t block = clamp(BLOCK_BYTES / bytes, TILE, MOST_ROWS);
-
-    if (p->rows == 0 || p->columns == 0)
-        return;
-    block = clamp(block, 1, p->rows);
-
-    glow_arena *own = glow_arena_new();
-    int64_t panels_width = (group + TILE - 1) / TILE * TILE;
-    int64_t line_size = p->depth > group ? p->depth : group;
-    double *panels = GLOW_NEW_ARRAY(own, double, p->depth *panels_width);
-    double *line = GLOW_NEW_ARRAY(own, double, line_size);
-    double *a = GLOW_NEW_ARRAY(own, double, p->depth *block);
-    double *c = GLOW_NEW_ARRAY(own, double, group *block);
+    int64_t group =
+        clamp(GROUP_BYTES / bytes / WIDTH * WIDTH, WIDTH, p->columns);
+    int64_t block =
+        clamp(clamp(BLOCK_BYTES / bytes, HEIGHT, MOST_ROWS), 1, p->rows);
+    int64_t padded = (group + WIDTH - 1) / WIDTH * WIDTH;
+    int64_t longest = p->depth > group ? p->depth : group;
+    double *panels = GLOW_NEW_ARRAY(scratch, double, p->depth *padded);
+    double *line = GLOW_NEW_ARRAY(scratch, double, longest);
+    double *a = GLOW_NEW_ARRAY(scratch, double, p->depth *block);
+    double *c = GLOW_NEW_ARRAY(scratch, double, group *block);
 
     for (int64_t j = 0; j < p->columns; j += group) {
         int64_t count = clamp(p->columns - j, 0, group);
@@ -146,5 +226,19 @@ glow_multiply(const glow_product *p)
                 p->take(p->user, i + r, j, count, c + r * count);
         }
     }
-    glow_arena_free(own);
+}
+
+void
+glow_multiply(const glow_product *p)
+{
+    if (p->rows == 0 || p->columns == 0)
+        return;
+
+    glow_arena *scratch = glow_arena_new();
+
+    if (p->rows < HEIGHT && p->b_column == 1)
+        multiply_few(p, scratch);
+    else
+        multiply_many(p, scratch);
+    glow_arena_free(scratch);
 }

@@ -186,6 +186,10 @@ int_mul(int64_t product, int64_t x, bool is_signed)
     return (int64_t)((uint64_t)product * (uint64_t)x);
 }
 
+/* What each of the infer functions above admits. */
+#define float_words "floats"
+#define number_words "floats or integers"
+
 /* Defines glow_op_ID, whose `eval` is a reducer made of the last arguments. */
 #define REDUCE(id, text, line, takes, more, formula, from, ...)               \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \
@@ -198,7 +202,7 @@ int_mul(int64_t product, int64_t x, bool is_signed)
     const glow_op glow_op_##id = {                                            \
         .name = text,                                                         \
         .summary = line,                                                      \
-        .in = {{"Batch", GLOW_TENSOR, "the operand, x"}},                     \
+        .in = {{"Batch", GLOW_TENSOR, "x: " takes##_words}},                  \
         .out = {{"Result", GLOW_TENSOR, "the shape of Batch without Axes"}},  \
         .attrs = {GLOW_FIELD(glow_reduce, axes, GLOW_DIMS,                    \
                              "the axes that become one element, ascending")}, \

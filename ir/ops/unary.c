@@ -110,6 +110,11 @@ int_not(int64_t x, bool is_signed)
     return !x;
 }
 
+/* What each of the infer functions above admits. */
+#define float_words "floats"
+#define number_words "floats or integers"
+#define bool_words "bools"
+
 /*
  * Defines glow_op_ID with an `eval` of its own: `real` is what it means for the
  * kinds of float, `integer` for the others.
@@ -124,8 +129,8 @@ int_not(int64_t x, bool is_signed)
     const glow_op glow_op_##id = {                                       \
         .name = text,                                                    \
         .summary = line,                                                 \
-        .in = {{"Input", GLOW_TENSOR, "the operand"}},                   \
-        .out = {{"Result", GLOW_TENSOR, "the type of Input"}},           \
+        .in = {{"Input", GLOW_TENSOR, "x: " takes##_words}},             \
+        .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},     \
         .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE,         \
         .infer = takes##_infer,                                          \
         .eval = id##_eval,                                               \

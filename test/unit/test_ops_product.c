@@ -34,6 +34,56 @@ test_matmul(void **state)
     CHECK_CASES(cases);
 }
 
+/* Whatever the blocks and registers, each sum is that of the plain loop. */
+static void
+check_product(int64_t rows, int64_t depth, int64_t columns)
+{
+    glow_context *ctx = glow_context_new();
+    glow_module *m = glow_module_new(ctx);
+    glow_arena *arena = glow_arena_new();
+    glow_builder *b = glow_builder_new(arena, glow_func_new(m, "main"), NULL);
+    const glow_type *types[] = {
+        glow_type_get(ctx, glow_type_of(GLOW_FLOAT64, DIMS(rows, depth))),
+        glow_type_get(ctx, glow_type_of(GLOW_FLOAT64, DIMS(depth, columns))),
+        glow_type_get(ctx, glow_type_of(GLOW_FLOAT64, DIMS(rows, columns)))};
+    glow_tensor t[3], *in[] = {&t[0], &t[1]}, *out[] = {&t[2]};
+    glow_value *y = GLOW_BUILD_PLAIN(
+        b, matmul,
+        GLOW_IN(&glow_placeholder_new(m, "x", types[0])->value,
+                &glow_placeholder_new(m, "w", types[1])->value));
+    const double *x, *w;
+
+    for (int i = 0; i < 3; i++)
+        t[i] = glow_tensor_new(types[i]);
+    glow_tensor_fill(&t[0], GLOW_FILL_RANDOM, 1);
+    glow_tensor_fill(&t[1], GLOW_FILL_RANDOM, 2);
+    assert_true(glow_eval_node(y->def, in, out, arena));
+    x = t[0].data, w = t[1].data;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            double sum = 0;
+
+            for (int64_t k = 0; k < depth; k++)
+                sum += x[i * depth + k] * w[k * columns + j];
+            assert_true(sum == ((double *)t[2].data)[i * columns + j]);
+        }
+    for (int i = 0; i < 3; i++)
+        glow_tensor_end(&t[i]);
+    glow_arena_free(arena);
+    glow_module_free(m);
+    glow_context_free(ctx);
+}
+
+static void
+test_blocks(void **state)
+{
+    (void)state;
+    check_product(70, 37, 21);    /* more than a block of rows, odd edges */
+    check_product(3, 50, 700);    /* few rows, more than a chunk of columns */
+    check_product(4, 8, 8);       /* one tile */
+    check_product(7, 300000, 33); /* more than a group of columns */
+}
+
 static void
 test_batchmatmul(void **state)
 {
@@ -419,6 +469,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_batchmatmul),
         cmocka_unit_test(test_fullyconnected),
         cmocka_unit_test(test_gemm),
