@@ -23,6 +23,11 @@ static const glow_pipeline_entry optimize[] = {
 };
 
 static const glow_pipeline_entry optimize_program[] = {
+    {"fixpoint(propagate-copy,share-buffers,eliminate-dead-store,"
+     "eliminate-dead-alloc)",
+     "irgen gives every result a buffer of its own and every output a copy"},
+    {"sink-alloc,hoist-dealloc",
+     "short lives, so that alloc can use the same bytes again"},
     {0},
 };
 

@@ -1004,8 +1004,9 @@ static const glow_diag_info table[] = {
      "\n"
      "Call it acme.dce.\n"},
 
-    {"E0809", "more or less than one function is to be compiled",
-     "An object file or bundle has one entry, made from one function.\n"
+    {"E0809", "more or less than one function is to be compiled or drawn",
+     "An object file or bundle has one entry, made from one function, and a\n"
+     "picture of memory shows one.\n"
      "\n"
      "    function @a { ... }\n"
      "    function @b { ... }\n"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "glow/memory_map.h"
 #include "tools/glow-opt/opt.h"
 #include "tools/glow-opt/split_input.h"
 #include "tools/glow-opt/verify_diagnostics.h"
@@ -141,6 +142,16 @@ check_determinism(opt *o, const glow_source *source, const glow_buf *first)
 }
 
 static bool
+has_one_func(opt *o, const glow_module *m)
+{
+    return (m->funcs && !m->funcs->next) ||
+           glow_error(o->tool.ctx, "E0809",
+                      "the output is made from one function, but the module "
+                      "has %s",
+                      m->funcs ? "several" : "none");
+}
+
+static bool
 emit(opt *o, glow_module *m)
 {
     const opt_values *v = &o->values;
@@ -153,12 +164,8 @@ emit(opt *o, glow_module *m)
                                   .features = v->features,
                                   .debug = true};
 
-    if (!m->funcs || m->funcs->next)
-        return glow_error(o->tool.ctx, "E0809",
-                          "one function is compiled at a time, but the module "
-                          "has %s",
-                          m->funcs ? "several" : "none");
-    return o->backend->emit(m->funcs, what, &target, v->output);
+    return has_one_func(o, m) &&
+           o->backend->emit(m->funcs, what, &target, v->output);
 }
 
 /*
@@ -184,12 +191,28 @@ warn_of_weights(const opt *o, const glow_module *m)
                          w->path, w->alias);
 }
 
+static bool
+put_memory_map(opt *o, glow_module *m, glow_buf *out)
+{
+    const char *format = o->values.memory_map;
+    glow_map_format how = strcmp(format, "svg") == 0    ? GLOW_MAP_SVG
+                          : strcmp(format, "json") == 0 ? GLOW_MAP_JSON
+                                                        : GLOW_MAP_TEXT;
+    bool ok = how != GLOW_MAP_SVG || has_one_func(o, m);
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        ok = ok && glow_memory_map(out, f, how);
+    return ok;
+}
+
 /* Appends what goes to the output. */
 static bool
 put_result(opt *o, glow_module *m, glow_buf *out)
 {
     glow_print_options print = opt_print_options(o);
 
+    if (o->values.memory_map)
+        return put_memory_map(o, m, out);
     if (o->values.cost) {
         put_cost(out, m);
     } else {
