@@ -66,7 +66,8 @@ compile(glow_executable *x, glow_func *f, bool debug)
     LLVMMemoryBufferRef object = NULL;
     cg g;
 
-    if (glow_cpu_compile(&g, &x->plan, x->target, x->arena, f, true, debug))
+    if (glow_cpu_compile(&g, &x->plan, x->target, x->arena, f, f->name, true,
+                         debug))
         object = glow_cpu_emit_machine_code(&g, x->ctx, LLVMObjectFile);
     glow_cpu_gen_end(&g);
     return object;

@@ -1,8 +1,9 @@
 /*
  * Files from a placed program.
  *
- * A bundle is NAME.o, NAME.h and NAME.weights beside it.  The object is put in
- * place last: where it is new, the others are.
+ * A bundle is NAME.o, NAME.h and NAME.weights beside it, and its function is
+ * NAME: that of the graph is often `main`.  The object is put in place last:
+ * where it is new, the others are.
  */
 
 #include "codegen/cpu/emit.h"
@@ -30,15 +31,14 @@ glow_cpu_c_name(glow_arena *a, const char *name)
 
 bool
 glow_cpu_compile(cg *g, cpu_plan **plan, const cpu_target *t, glow_arena *a,
-                 glow_func *f, bool steps, bool debug)
+                 glow_func *f, const char *entry, bool steps, bool debug)
 {
     glow_context *ctx = f->module->ctx;
 
     glow_cpu_gen_begin(g, a, f->name, t);
     *plan = glow_cpu_plan(a, t, f);
     return *plan &&
-           glow_cpu_build(g, *plan, glow_cpu_c_name(a, f->name), steps,
-                          debug) &&
+           glow_cpu_build(g, *plan, glow_cpu_c_name(a, entry), steps, debug) &&
            glow_cpu_optimize(g, ctx);
 }
 
@@ -149,6 +149,13 @@ file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* What a bundle's function and macros are called: as its files. */
+static const char *
+bundle_name(glow_arena *a, const char *path)
+{
+    return glow_cpu_c_name(a, file_name(beside(a, path, "")));
+}
+
 static bool
 write_buffer(glow_context *ctx, const char *path, LLVMMemoryBufferRef b)
 {
@@ -181,8 +188,7 @@ write_bundle(cg *g, const cpu_plan *p, const char *path)
 
     if (!object)
         return false;
-    add_header(&header, p, glow_cpu_c_name(a, p->func->name),
-               file_name(weights));
+    add_header(&header, p, bundle_name(a, path), file_name(weights));
     ok = write_weights(ctx, weights, p) &&
          glow_file_write(ctx, beside(a, path, ".h"), header.text, header.len) &&
          write_buffer(ctx, beside(a, path, ".o"), object);
@@ -239,12 +245,14 @@ glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *options,
     glow_arena *a = glow_arena_new();
     cpu_target *t = glow_cpu_target(f->module->ctx, a, options);
     bool debug = options && options->debug;
+    const char *entry =
+        what == GLOW_EMIT_BUNDLE ? bundle_name(a, path) : f->name;
     cpu_plan *p;
     cg g;
     bool ok = false;
 
     if (t) {
-        ok = glow_cpu_compile(&g, &p, t, a, f, false, debug) &&
+        ok = glow_cpu_compile(&g, &p, t, a, f, entry, false, debug) &&
              write_form(&g, p, what, path);
         glow_cpu_gen_end(&g);
         glow_cpu_target_end(t);

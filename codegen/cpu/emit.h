@@ -11,7 +11,8 @@ const char *glow_cpu_c_name(glow_arena *a, const char *name);
 
 /* Plans, builds and optimizes; the caller ends `g`.  False after a report. */
 bool glow_cpu_compile(cg *g, cpu_plan **plan, const cpu_target *t,
-                      glow_arena *a, glow_func *f, bool steps, bool debug);
+                      glow_arena *a, glow_func *f, const char *entry,
+                      bool steps, bool debug);
 
 bool glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *t,
                    const char *path);
