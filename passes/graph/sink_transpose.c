@@ -13,7 +13,7 @@
  *     the operand of a transpose by p itself
  *     a Splat, or a constant that is one value: the same of another shape
  *     any other constant: transposed back, for fold-constants to compute
- *     a Broadcast of what can be had so, or of one axis
+ *     a Broadcast of what can be had so
  *     what has only one axis that is not 1, and the like: a Reshape
  *
  * and at least one is the first of these, and not of a constant.  A reduction leaves its axes out, and
@@ -192,6 +192,20 @@ is_free(glow_dims shape, glow_dims perm)
     return true;
 }
 
+/* The shape of the operand of a broadcast, with 1 for the axes it lacks. */
+static glow_dims
+aligned(const glow_node *n)
+{
+    const glow_broadcast *c = n->attrs;
+    glow_dims x = n->in[0]->type->shape;
+    glow_dims full = {.rank = c->target_dim.rank};
+
+    for (int i = 0; i < full.rank; i++)
+        full.at[i] =
+            i >= c->axis && i < c->axis + x.rank ? x.at[i - c->axis] : 1;
+    return full;
+}
+
 /* True if old_operand has `v` without one more transpose at run time. */
 static bool
 is_at_hand(const glow_value *v, glow_dims perm)
@@ -201,7 +215,7 @@ is_at_hand(const glow_value *v, glow_dims perm)
     if (glow_is(n, &glow_op_broadcast)) {
         const glow_value *x = n->in[0];
 
-        return x->type->shape.rank <= 1 ||
+        return is_free(aligned(n), perm) || glow_is_constant(x) ||
                (x->type->shape.rank == perm.rank && is_at_hand(x, perm));
     }
     return is_same_perm(n, perm) || glow_is(n, &glow_op_splat) ||
@@ -216,14 +230,23 @@ old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
 {
     const glow_broadcast *c = n->attrs;
     glow_value *x = n->in[0];
-    int axis = c->axis;
+    glow_dims target = permuted(c->target_dim, perm);
 
-    if (x->type->shape.rank == perm.rank)
+    if (x->type->shape.rank == 1)
+        return GLOW_BUILD(b, broadcast, GLOW_IN(x),
+                          .axis = (int)perm.at[c->axis], .target_dim = target);
+    if (is_free(aligned(n), perm))
+        x = GLOW_BUILD(b, reshape, GLOW_IN(x),
+                       .dims = permuted(aligned(n), perm));
+    else if (x->type->shape.rank == perm.rank)
         x = old_operand(b, x, perm);
-    else if (x->type->shape.rank == 1)
-        axis = (int)perm.at[axis];
-    return GLOW_BUILD(b, broadcast, GLOW_IN(x), .axis = axis,
-                      .target_dim = permuted(c->target_dim, perm));
+    else
+        x = GLOW_BUILD(
+            b, transpose,
+            GLOW_IN(GLOW_BUILD(b, reshape, GLOW_IN(x), .dims = aligned(n))),
+            .shuffle = inverse(perm));
+    return GLOW_BUILD(b, broadcast, GLOW_IN(x), .axis = 0,
+                      .target_dim = target);
 }
 
 /* What a transpose by `perm` makes `v` of, for those that are at hand. */
