@@ -26,14 +26,19 @@ class Tools:
     def run(self, name, *arguments, timeout=TIMEOUT):
         """Runs a tool; returns (exit code, what it wrote to stderr)."""
         tool = self.build / "tools" / name / name
-        try:
-            done = subprocess.run(
-                [str(tool), *map(str, arguments)],
-                stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
-            )
-        except subprocess.TimeoutExpired:
-            return -1, f"{name} took over {timeout} seconds"
-        return done.returncode, done.stderr.decode(errors="replace")
+        return run([tool, *arguments], timeout)
+
+
+def run(command, timeout=TIMEOUT):
+    """Runs a command; returns (exit code, what it wrote to stderr)."""
+    try:
+        done = subprocess.run(
+            list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        return -1, f"{command[0]} took over {timeout} seconds"
+    return done.returncode, done.stderr.decode(errors="replace")
 
 
 def tensor_name(path):
@@ -134,16 +139,18 @@ class Case:
         if self.round_trip:
             gir = self.through_onnx(gir, scratch)
         inputs, outputs = named(gir, inputs, outputs, bound)
+        expect = [a for n, f in outputs for a in ("-expect", f"{n}={f}")]
         for backend, level in config:
-            arguments = [gir, f"-backend={backend}", *([f"-{level}"] if level else [])]
-            for name, path in inputs:
-                arguments += ["-input", f"{name}={path}"]
-            for name, path in outputs:
-                arguments += ["-expect", f"{name}={path}"]
-            arguments += [f"-rtol={self.rtol}", f"-atol={self.atol}"]
-            code, text = self.tools.run("glow-run", *arguments)
-            if code:
-                raise Failure(code, f"{backend} {level}: {text}")
+            self.run_once(gir, backend, level, inputs, expect)
+
+    def run_once(self, gir, backend, level, inputs, what):
+        arguments = [gir, f"-backend={backend}", *([f"-{level}"] if level else [])]
+        for name, path in inputs:
+            arguments += ["-input", f"{name}={path}"]
+        arguments += [f"-rtol={self.rtol}", f"-atol={self.atol}", *what]
+        code, text = self.tools.run("glow-run", *arguments)
+        if code:
+            raise Failure(code, f"{backend} {level}: {text}")
 
 
 def placeholders(gir):
