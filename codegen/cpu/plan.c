@@ -288,30 +288,39 @@ last_use(const glow_value *v)
     return last;
 }
 
+/*
+ * Of the buffers that share a slot, one after another, all must be dead: those
+ * that are mark it, those that live on unmark it again.
+ */
 static void
-mark_dead(const cpu_plan *p, cpu_step *s, glow_value *v)
+mark(const cpu_plan *p, cpu_step *s, glow_value *v, bool dead)
 {
     const glow_value *b = glow_base_buffer(v);
     cpu_range r = glow_cpu_range(p, v);
 
-    if (b->def->op != &glow_op_alloc || last_use(b) > s->last)
+    if ((b->def->op == &glow_op_alloc && last_use(b) <= s->last) != dead)
         return;
     for (int i = 0; i < s->n_slots; i++)
         if (glow_cpu_same_range(s->slots[i].range, r))
-            s->slots[i].dead = true;
+            s->slots[i].dead = dead;
+}
+
+static void
+mark_all(const cpu_plan *p, cpu_step *s, bool dead)
+{
+    if (s->root && s->kernel->stacks && s->n_items > 0)
+        mark(p, s, s->root->out[0], dead);
+    for (int k = 0; k < s->n_items; k++)
+        mark(p, s, s->items[k].n->out[0], dead);
 }
 
 static void
 finish_steps(cpu_plan *p)
 {
     for (int i = 0; i < p->n_steps; i++) {
-        cpu_step *s = &p->steps[i];
-
-        if (s->root && s->kernel->stacks && s->n_items > 0)
-            mark_dead(p, s, s->root->out[0]);
-        for (int k = 0; k < s->n_items; k++)
-            mark_dead(p, s, s->items[k].n->out[0]);
-        glow_cpu_finish_stack(s);
+        mark_all(p, &p->steps[i], true);
+        mark_all(p, &p->steps[i], false);
+        glow_cpu_finish_stack(&p->steps[i]);
     }
 }
 
