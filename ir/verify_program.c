@@ -551,6 +551,9 @@ check_dealloc(checker *c, const glow_node *n)
 static void
 check_instr(checker *c, const glow_node *n)
 {
+    bool ok = c->ok;
+
+    c->ok = true;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
             check_read(c, n,
@@ -568,6 +571,7 @@ check_instr(checker *c, const glow_node *n)
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]->def && state_of(c, n->out[i])->seen)
             mark_written(c, n->out[i]);
+    c->ok &= ok;
 }
 
 static void

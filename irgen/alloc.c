@@ -160,7 +160,7 @@ fits(const allocator *a, const glow_placement *p)
     if (r->capacity == 0 || p->height <= r->capacity)
         return true;
     return glow_error_hint(
-        a->f->module->ctx, a->f->span, "E0331",
+        a->f->module->ctx, a->f->span, "E0323",
         p->bound > r->capacity
             ? "no placement takes less than the bound: try schedule, "
               "sink-alloc and hoist-dealloc before alloc"

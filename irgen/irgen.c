@@ -251,9 +251,8 @@ add_save(generator *g, const glow_node *n)
     glow_value *from = buffer_of(g, n->in[0]);
     glow_value *to = glow_map_get(g->weights, n->in[1]->storage->name);
 
-    if (glow_base_buffer(from) == to)
-        return; /* saved to where it came from */
-    g->operands[0] = from;
+    /* saved to where it came from: a copy in place */
+    g->operands[0] = glow_base_buffer(from) == to ? to : from;
     add_instr(g, &glow_op_copy, n, &to, 1, 1, NULL);
 }
 

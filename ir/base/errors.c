@@ -363,6 +363,14 @@ static const glow_diag_info table[] = {
 
     /* E03xx: programs. */
 
+    {"E0301", "a node has no form in a program",
+     "irgen gives every node an instruction.  This one changes a placeholder in a\n"
+     "way of its own, or its operator exists in graphs alone.\n"
+     "\n"
+     "    %s = acme.Count(%x, @histogram)   // writes @histogram\n"
+     "\n"
+     "Lower it to operators that have instructions, or run the graph as it is.\n"},
+
     {"E0302", "an instruction uses a buffer that is defined further below",
      "The order of a program is the order of execution.\n"
      "\n"
@@ -509,6 +517,27 @@ static const glow_diag_info table[] = {
      "    %a = alloc float<4> at $act + 0 size 8\n"
      "\n"
      "State at least the bytes of the type, or leave `size` out.\n"},
+
+    {"E0326", "there is no memory map to show",
+     "-memory-map shows placed programs, and as a picture one at a time.\n"
+     "\n"
+     "    program @main { declare { } code { } }   // not placed\n"
+     "\n"
+     "Run -alloc first, or take the text or JSON form for several programs.\n"},
+
+    {"E0330", "the buffers of a region take more bytes than can be counted",
+     "The sizes of all buffers of a region must add up to less than 2^63 bytes.\n"
+     "\n"
+     "    placeholder @x : float<35184372088832>   // and 65,535 others like it\n"
+     "\n"
+     "Split the network, or correct the shapes.\n"},
+
+    {"E0332", "an option of alloc is out of range",
+     "Alignments are powers of two up to 2^30, and a capacity is not negative.\n"
+     "\n"
+     "    glow-opt -alloc='align=48' net.gir\n"
+     "\n"
+     "Give a number in the range that the message names.\n"},
 
     /* E04xx: passes and pipelines. */
 

@@ -1,0 +1,180 @@
+/*
+ * What the verifier of programs refuses and the text form cannot say, and how
+ * irgen treats what only code can build.
+ */
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "glow/ops.h"
+#include "glow/pipeline.h"
+
+typedef struct fixture {
+    glow_context *ctx;
+    glow_module *m;
+    const glow_type *type;
+    char ids[256]; /* of what was reported */
+} fixture;
+
+static void
+note_id(const glow_diag *d, void *user)
+{
+    fixture *t = user;
+
+    strncat(t->ids, d->id, sizeof t->ids - strlen(t->ids) - 1);
+    strncat(t->ids, " ", sizeof t->ids - strlen(t->ids) - 1);
+}
+
+static int
+setup(void **state)
+{
+    fixture *t = calloc(1, sizeof *t);
+
+    assert_non_null(t);
+    t->ctx = glow_context_new();
+    glow_context_set_sink(t->ctx, note_id, t);
+    t->m = glow_module_new(t->ctx);
+    t->type = glow_type_get(t->ctx, glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(4)));
+    *state = t;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    fixture *t = *state;
+
+    glow_module_free(t->m);
+    glow_context_free(t->ctx);
+    free(t);
+    return 0;
+}
+
+static glow_value *
+add_weight(fixture *t, glow_func *f, const char *name)
+{
+    glow_storage *s = glow_placeholder_new(t->m, name, t->type);
+    glow_node *n =
+        glow_node_new(f, &glow_op_weight, name, NULL, 0, &t->type, 1, NULL);
+
+    n->out[0]->storage = s;
+    return n->out[0];
+}
+
+static glow_value *
+add_alloc(fixture *t, glow_func *f, const char *name)
+{
+    return glow_node_new(f, &glow_op_alloc, name, NULL, 0, &t->type, 1, NULL)
+        ->out[0];
+}
+
+static glow_node *
+add_relu(glow_func *f, glow_value *to, glow_value *from)
+{
+    return glow_instr_new(f, &glow_op_relu, NULL, &to, 1, &from, 1, NULL);
+}
+
+static void
+add_dealloc(glow_func *f, glow_value *v)
+{
+    glow_instr_new(f, &glow_op_dealloc, NULL, &v, 1, NULL, 0, NULL);
+}
+
+/* [E0302] */
+static void
+buffers_are_defined_before_use(void **state)
+{
+    fixture *t = *state;
+    glow_func *f = glow_program_new(t->m, "main");
+    glow_value *x = add_weight(t, f, "x"), *a = add_alloc(t, f, "a");
+    glow_node *relu = add_relu(f, a, x);
+
+    add_dealloc(f, a);
+    assert_true(glow_verify_func(f));
+    glow_node_move_before(relu, a->def);
+    assert_false(glow_verify_func(f));
+    assert_string_equal(t->ids, "E0302 ");
+}
+
+/* [E0303] */
+static void
+weights_stand_first(void **state)
+{
+    fixture *t = *state;
+    glow_func *f = glow_program_new(t->m, "main");
+    glow_value *a = add_alloc(t, f, "a"), *x = add_weight(t, f, "x");
+
+    add_relu(f, a, x);
+    add_dealloc(f, a);
+    assert_false(glow_verify_func(f));
+    assert_string_equal(t->ids, "E0303 ");
+}
+
+/* [E0306] */
+static void
+instructions_work_on_buffers(void **state)
+{
+    fixture *t = *state;
+    glow_func *f = glow_program_new(t->m, "main");
+    glow_value *x = add_weight(t, f, "x");
+
+    add_relu(f, x, &glow_placeholder_new(t->m, "y", t->type)->value);
+    assert_false(glow_verify_func(f));
+    assert_string_equal(t->ids, "E0306 ");
+}
+
+/* An operator that changes a placeholder in a way of its own. */
+
+static bool
+count_infer(const glow_node *n, glow_type out[])
+{
+    (void)n;
+    (void)out;
+    return true;
+}
+
+static const glow_op op_count = {
+    .name = "test.Count",
+    .summary = "for this test",
+    .in = {{"Input", GLOW_TENSOR, ""}, {"Histogram", GLOW_WRITTEN, ""}},
+    .infer = count_infer,
+    .source = "this test",
+};
+
+/* [E0301] */
+static void
+irgen_refuses_what_has_no_instruction(void **state)
+{
+    fixture *t = *state;
+    glow_func *f = glow_func_new(t->m, "main");
+    glow_value *in[] = {&glow_placeholder_new(t->m, "x", t->type)->value,
+                        &glow_placeholder_new(t->m, "h", t->type)->value};
+    glow_source text = {"-passes", "schedule,irgen", 14, 1};
+    glow_arena *a = glow_arena_new();
+    glow_pipeline *p = glow_pipeline_parse(t->ctx, a, &text);
+
+    assert_non_null(p);
+    glow_node_new(f, &op_count, NULL, in, 2, NULL, 0, NULL);
+    assert_false(glow_pipeline_run(p, t->m, &(glow_pipeline_options){0}));
+    assert_string_equal(t->ids, "E0301 ");
+    assert_false(glow_find_func(t->m, "main")->is_program);
+    glow_arena_free(a);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(buffers_are_defined_before_use, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(weights_stand_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(instructions_work_on_buffers, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(irgen_refuses_what_has_no_instruction,
+                                        setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
