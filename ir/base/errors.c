@@ -519,11 +519,11 @@ static const glow_diag_info table[] = {
      "State at least the bytes of the type, or leave `size` out.\n"},
 
     {"E0326", "there is no memory map to show",
-     "-memory-map shows placed programs, and as a picture one at a time.\n"
+     "Only a placed program has one: found where code asks for it.\n"
      "\n"
-     "    program @main { declare { } code { } }   // not placed\n"
+     "    glow_memory_map(&b, f, GLOW_MAP_TEXT);   // f was not placed\n"
      "\n"
-     "Run -alloc first, or take the text or JSON form for several programs.\n"},
+     "Run alloc first, as glow-opt -memory-map does by itself.\n"},
 
     {"E0330", "the buffers of a region take more bytes than can be counted",
      "The sizes of all buffers of a region must add up to less than 2^63 bytes.\n"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/memory_map.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
 
@@ -163,6 +164,20 @@ irgen_refuses_what_has_no_instruction(void **state)
     glow_arena_free(a);
 }
 
+/* [E0326] */
+static void
+maps_are_of_placed_programs(void **state)
+{
+    fixture *t = *state;
+    glow_buf b = {0};
+
+    assert_false(
+        glow_memory_map(&b, glow_program_new(t->m, "p"), GLOW_MAP_TEXT));
+    assert_false(glow_memory_map(&b, glow_func_new(t->m, "f"), GLOW_MAP_TEXT));
+    assert_string_equal(t->ids, "E0326 E0326 ");
+    assert_int_equal(b.len, 0);
+}
+
 int
 main(void)
 {
@@ -171,6 +186,8 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(weights_stand_first, setup, teardown),
         cmocka_unit_test_setup_teardown(instructions_work_on_buffers, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(maps_are_of_placed_programs, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(irgen_refuses_what_has_no_instruction,
                                         setup, teardown),
