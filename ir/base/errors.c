@@ -159,7 +159,7 @@ static const glow_diag_info table[] = {
     {"E0120", "no attribute has this name",
      "The operator, region or pass has no such attribute.\n"
      "\n"
-     "    %y = Softmax(@x) {Axes: 1} : float<1 x 4>\n"
+     "    %y = SoftMax(@x) {Axes: 1} : float<1 x 4>\n"
      "\n"
      "The message suggests one that is near, if there is one.\n"},
 
@@ -174,7 +174,7 @@ static const glow_diag_info table[] = {
      "Each attribute holds one kind of value: an integer of some width, a\n"
      "float, a string, a word of a list, a list.\n"
      "\n"
-     "    %y = Softmax(@x) {Axis: \"one\"} : float<1 x 4>\n"
+     "    %y = SoftMax(@x) {Axis: \"one\"} : float<1 x 4>\n"
      "\n"
      "The message names the kind that is wanted.\n"},
 
@@ -182,7 +182,7 @@ static const glow_diag_info table[] = {
      "A number does not fit the attribute: it has fewer bits, or a list may\n"
      "hold fewer entries.\n"
      "\n"
-     "    %y = Softmax(@x) {Axis: 4294967296} : float<1 x 4>\n"
+     "    %y = SoftMax(@x) {Axis: 4294967296} : float<1 x 4>\n"
      "\n"
      "Give a value within the bounds that the message names.\n"},
 
@@ -196,7 +196,7 @@ static const glow_diag_info table[] = {
     {"E0125", "an attribute is given twice",
      "Each attribute of a node stands once.\n"
      "\n"
-     "    %y = Softmax(@x) {Axis: 1, Axis: 0} : float<1 x 4>\n"
+     "    %y = SoftMax(@x) {Axis: 1, Axis: 0} : float<1 x 4>\n"
      "\n"
      "Remove one of them.\n"},
 

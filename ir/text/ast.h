@@ -214,6 +214,7 @@ typedef struct text_plugin {
 typedef TEXT_LIST(text_plugin) text_plugins;
 
 typedef struct text_file {
+    bool has_header;
     text_plugins plugins;
     text_items items;
 } text_file;

@@ -125,6 +125,8 @@ resolve_symbol(text_scope *s, const text_operand *o, glow_value **out)
                         o->name.text);
         return false;
     }
+    if (!i && glow_map_get(s->r->p->symbols, o->name.text))
+        return true;
     if (!i) {
         text_error_hint(s->r->p, o->span, "E0110",
                         text_suggest_storage(s->r, o->name.text),
@@ -189,6 +191,10 @@ undefined(text_scope *s, const text_operand *o)
 {
     const text_node *n = s->f->is_program ? s->item->nodes.first : NULL;
 
+    if (s->r->p->errors >= TEXT_MAX_ERRORS)
+        return false; /* what follows takes time for each */
+    if (glow_map_get(s->r->p->broken, o->name.text))
+        return true;
     while (n && strcmp(n->name.text, o->name.text) != 0)
         n = n->next;
     if (n)

@@ -37,8 +37,14 @@ typedef struct text_parser {
     int held;
     text_span held_at;
     bool ended;           /* nothing more is read */
-    uint32_t statement;   /* where the statement at hand begins */
-    uint32_t last_report; /* past where the lexer last reported, or 0 */
+    uint32_t statements;  /* begun so far, and 1 */
+    uint32_t reported;    /* the one that was last reported as wrong */
+    uint32_t last_stray;  /* past the last byte of no word */
+
+    /* Names whose definition is broken: their uses are not reported. */
+    text_name defining[2]; /* statements read last; NULL text: complete */
+    glow_map *broken;      /* values */
+    glow_map *symbols;     /* all symbols that an item is to define */
 } text_parser;
 
 /* The span in the source, for reports. */
@@ -94,6 +100,9 @@ bool text_int(text_parser *p, text_number n, int64_t *out);
 bool text_size(text_parser *p, text_number n, int64_t *out); /* >= 0 */
 bool text_float(text_parser *p, text_number n, float *out);
 bool text_double(text_parser *p, text_number n, double *out);
+
+/* tokens.c: the statement that defines `name` is complete. */
+void text_defined(text_parser *p, text_name name);
 
 /* parser.y: fills p->file. */
 void text_parse(text_parser *p);

@@ -4,6 +4,7 @@
  * It only builds the tree of ast.h.  After an error it goes on at the next
  * statement, section or item, whose beginnings tokens.c makes out: a `%name`
  * before `=` is DEFINE, and the braces of sections are not those of attributes.
+ * Of each statement one error is reported.
  */
 
 %define api.pure full
@@ -65,6 +66,7 @@ node_new(text_parser *p, text_node_kind kind, text_name name, text_name op)
     n->kind = kind;
     n->name = name;
     n->op = op;
+    text_defined(p, name);
     return n;
 }
 
@@ -167,7 +169,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %token <name> WEIGHT "`weight`"
 
 %type <flag> opt_scheduled
-%type <name> key op
+%type <name> key op define region_define
 %type <number> number
 %type <type> type
 %type <shape> shape
@@ -197,19 +199,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %%
 
 file
-    : header items
-    ;
-
-header
-    : %empty
-    | GIR INTEGER plugins
-        {
-            if (strcmp($2.text, "1") != 0)
-                text_error(p, $2.span, "E0106",
-                           "the file has version %s of the text form, but "
-                           "this tool reads version 1",
-                           $2.text);
-        }
+    : items
     ;
 
 plugins
@@ -226,30 +216,46 @@ plugins
 
 items
     : %empty
+    | items header
     | items item { TEXT_APPEND(p->file.items, $2); }
     | items error
     ;
 
+header
+    : GIR INTEGER plugins
+        {
+            if (strcmp($2.text, "1") != 0)
+                text_error(p, $2.span, "E0106",
+                           "the file has version %s of the text form, but "
+                           "this tool reads version 1",
+                           $2.text);
+            if (p->file.items.first || p->file.has_header)
+                text_error(p, @1, "E0104",
+                           "`gir` stands at the beginning of the text, once");
+            p->file.has_header = true;
+        }
+    ;
+
 item
-    : WEIGHTS STRING '=' call
+    : begin_weights STRING '=' call
         {
             $$ = item_new(p, TEXT_WEIGHTS, text_name_of(p, $2));
             $$->call = $4;
         }
-    | PLACEHOLDER SYMBOL ':' type opt_attrs
+    | begin_placeholder SYMBOL ':' type opt_attrs
         {
             $$ = item_new(p, TEXT_PLACEHOLDER, $2);
             $$->type = $4;
             $$->attrs = $5.first;
         }
-    | CONSTANT SYMBOL ':' type opt_attrs '=' call
+    | begin_constant SYMBOL ':' type opt_attrs '=' call
         {
             $$ = item_new(p, TEXT_CONSTANT, $2);
             $$->type = $4;
             $$->attrs = $5.first;
             $$->call = $7;
         }
-    | CONSTANT SYMBOL ':' type opt_attrs '=' list
+    | begin_constant SYMBOL ':' type opt_attrs '=' list
         {
             $$ = item_new(p, TEXT_CONSTANT, $2);
             $$->type = $4;
@@ -257,7 +263,7 @@ item
             $$->list = text_value_new(p, GLOW_V_LIST, @7);
             $$->list->items = $7;
         }
-    | FUNCTION SYMBOL opt_scheduled opt_function_attrs
+    | begin_function SYMBOL opt_scheduled opt_function_attrs
       SECTION nodes SECTION_END
         {
             $$ = item_new(p, TEXT_FUNCTION, $2);
@@ -265,18 +271,18 @@ item
             $$->attrs = $4.first;
             $$->nodes = $6;
         }
-    | PROGRAM SYMBOL opt_function_attrs SECTION sections SECTION_END
+    | begin_program SYMBOL opt_function_attrs SECTION sections SECTION_END
         {
             $$ = $5;
             $$->name = $2;
             $$->attrs = $3.first;
         }
-    | DATA SECTION blobs SECTION_END
+    | begin_data SECTION blobs SECTION_END
         {
             $$ = item_new(p, TEXT_DATA, (text_name){0});
             $$->blobs = $3;
         }
-    | LOCATIONS SECTION locations SECTION_END
+    | begin_locations SECTION locations SECTION_END
         {
             $$ = item_new(p, TEXT_LOCATIONS, (text_name){0});
             $$->locations = $3;
@@ -292,6 +298,18 @@ opt_function_attrs
     : %empty { $$ = (text_attrs){0}; }
     | ATTRIBUTES attrs { $$ = $2; }
     ;
+
+/* Where something begins, errors are reported again. */
+
+begin_weights : WEIGHTS { yyerrok; } ;
+begin_placeholder : PLACEHOLDER { yyerrok; } ;
+begin_constant : CONSTANT { yyerrok; } ;
+begin_function : FUNCTION { yyerrok; } ;
+begin_program : PROGRAM { yyerrok; } ;
+begin_data : DATA { yyerrok; } ;
+begin_locations : LOCATIONS { yyerrok; } ;
+define : DEFINE { $$ = $1; yyerrok; } ;
+region_define : REGION_DEFINE { $$ = $1; yyerrok; } ;
 
 /* Types. */
 
@@ -478,7 +496,7 @@ nodes
     ;
 
 node
-    : DEFINE '=' op operands opt_attrs opt_pred opt_results
+    : define '=' op operands opt_attrs opt_pred opt_results
         {
             $$ = node_new(p, TEXT_NODE, $1, $3);
             $$->operands = $4.first;
@@ -596,7 +614,7 @@ regions
     ;
 
 region
-    : REGION_DEFINE '=' WORD attrs
+    : region_define '=' WORD attrs
         {
             text_expect_word(p, $3, "region");
             $$ = NEW(text_region);
@@ -612,7 +630,7 @@ weights
     ;
 
 weight
-    : DEFINE '=' WEIGHT type SYMBOL WORD opt_place
+    : define '=' WEIGHT type SYMBOL WORD opt_place
         {
             text_result *r = NEW(text_result);
 
@@ -632,7 +650,7 @@ instrs
     ;
 
 instr
-    : DEFINE '=' ALLOC type opt_place
+    : define '=' ALLOC type opt_place
         {
             text_result *r = NEW(text_result);
 
@@ -641,7 +659,7 @@ instr
             $$->results = r;
             $$->place = $5;
         }
-    | DEFINE '=' op instr_operands opt_attrs opt_pred opt_results
+    | define '=' op instr_operands opt_attrs opt_pred opt_results
         {
             $$ = node_new(p, TEXT_INSTR, $1, $3);
             $$->operands = $4.first;
@@ -742,8 +760,10 @@ yyreport_syntax_error(const yypcontext_t *ctx, text_parser *p)
     int count = yypcontext_expected_tokens(ctx, expected, MOST);
     glow_buf b = {.arena = p->arena};
 
-    if (p->last_report > p->statement)
+    if (p->reported == p->statements)
         return 0;
+    p->reported = p->statements;
+    /* More than MOST: bison counts none of them. */
     if (count > 0)
         glow_buf_puts(&b, "expected ");
     for (int i = 0; i < count; i++) {

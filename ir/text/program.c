@@ -136,6 +136,8 @@ make_weight(text_scope *s, text_node *n)
     if (!text_define_node(s, n))
         return;
     i = glow_map_get(s->r->storage, o->name.text);
+    if (!i && glow_map_get(s->r->p->symbols, o->name.text))
+        return;
     if (!i) {
         text_error_hint(s->r->p, o->span, "E0110",
                         text_suggest_storage(s->r, o->name.text),

@@ -91,8 +91,10 @@ define_blobs(text_resolver *r, text_item *i)
     for (text_blob *b = i->blobs.first; b; b = b->next) {
         text_blob *before = glow_map_get(r->blobs, b->key.text);
 
-        text_define(r, r->blobs, "the blob", b->key, b,
-                    before ? &before->key : NULL);
+        b->used = !text_define(r, r->blobs, "the blob", b->key, b,
+                               before ? &before->key : NULL);
+        if (before)
+            before->used = true;
     }
 }
 
@@ -145,6 +147,8 @@ read_module(text_parser *p)
     int errors = glow_error_count(p->ctx);
     text_resolver r = {.p = p, .ctx = p->ctx};
 
+    p->broken = glow_map_new(p->arena);
+    p->symbols = glow_map_new(p->arena);
     text_parse(p);
     r.m = glow_module_new(p->ctx);
     r.storage = glow_map_new(p->arena);
@@ -177,6 +181,7 @@ glow_parse(glow_context *ctx, const glow_source *source,
     p->source = source;
     p->options = options ? options : &plain;
     p->arena = a;
+    p->statements = 1;
     m = read_module(p);
     uselocale(before);
     freelocale(c);

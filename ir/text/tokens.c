@@ -99,16 +99,17 @@ text_lex_error(text_parser *p, text_span at, const char *id,
                const char *message)
 {
     text_error(p, at, id, "%s", message);
-    p->last_report = at.end;
+    p->reported = p->statements;
 }
 
 /* Bytes in a row are one mistake. */
 void
 text_lex_stray(text_parser *p, text_span at, unsigned char c)
 {
-    bool goes_on = p->last_report == at.begin && at.begin > 0;
+    bool goes_on = p->last_stray == at.begin && at.begin > 0;
 
-    p->last_report = at.end;
+    p->last_stray = at.end;
+    p->reported = p->statements;
     if (goes_on)
         return;
     if (c > 0x20 && c < 0x7f)
@@ -293,7 +294,7 @@ open_brace(text_parser *p, text_span at)
 }
 
 static int
-close_brace(text_parser *p, text_span at)
+close_brace(text_parser *p)
 {
     for (int d = p->depth; d > 0; d--) {
         char open = p->open[d - 1];
@@ -303,7 +304,7 @@ close_brace(text_parser *p, text_span at)
         p->depth = d - 1;
         if (open == '{')
             return '}';
-        p->statement = at.begin;
+        p->statements++;
         return SECTION_END;
     }
     return '}';
@@ -318,7 +319,7 @@ close_other(text_parser *p, char open, int token)
 }
 
 static int
-keyword(text_parser *p, text_name name, text_span at)
+keyword(text_parser *p, text_name name)
 {
     char within = top(p);
     char next;
@@ -344,7 +345,7 @@ keyword(text_parser *p, text_name name, text_span at)
             return WORD;
     }
     if (is_item)
-        p->statement = at.begin;
+        p->statements++;
     return token;
 }
 
@@ -371,7 +372,40 @@ report_open(text_parser *p, text_span at, int token)
     text_error_note(p, at, "E0107", p->open_at[d - 1], "opened here",
                     "`{` is not closed before the %s",
                     token == END ? "end of the text" : "next item");
-    p->last_report = at.end + 1;
+    p->reported = p->statements;
+}
+
+/* Definitions. */
+
+/*
+ * A statement is known to be complete one definition later, when the grammar
+ * has seen where it ends; if it is not by the second, it never will be.
+ */
+static void
+begin_definition(text_parser *p, text_name name)
+{
+    if (p->defining[1].text)
+        glow_map_set(p->broken, p->defining[1].text, p);
+    p->defining[1] = p->defining[0];
+    p->defining[0] = name;
+}
+
+void
+text_defined(text_parser *p, text_name name)
+{
+    for (int i = 0; i < 2; i++)
+        if (p->defining[i].text == name.text)
+            p->defining[i].text = NULL;
+}
+
+static void
+note_symbol(text_parser *p, text_name name)
+{
+    int before = p->previous;
+
+    if (before == PLACEHOLDER || before == CONSTANT || before == FUNCTION ||
+        before == PROGRAM)
+        glow_map_set(p->symbols, name.text, p);
 }
 
 static int
@@ -379,14 +413,22 @@ classify(text_parser *p, int token, TEXT_YYSTYPE *value, text_span at)
 {
     switch (token) {
     case WORD:
-        return keyword(p, value->name, at);
+        p->statements += p->item == DATA && top(p) == 'S' && peek(p) == ':';
+        return keyword(p, value->name);
+    case SYMBOL:
+        note_symbol(p, value->name);
+        p->statements += p->item == LOCATIONS && top(p) == 'S';
+        return token;
     case VALUE:
     case REGION:
         if (peek(p) != '=' || p->depth == 0)
             return token;
         pop_to_section(p);
-        p->statement = at.begin;
-        return token == VALUE ? DEFINE : REGION_DEFINE;
+        p->statements++;
+        if (token == REGION)
+            return REGION_DEFINE;
+        begin_definition(p, value->name);
+        return DEFINE;
     case '(':
     case '[':
         return push(p, (char)token, at) ? token : END;
@@ -397,7 +439,7 @@ classify(text_parser *p, int token, TEXT_YYSTYPE *value, text_span at)
     case ']':
         return close_other(p, '[', token);
     case '}':
-        return close_brace(p, at);
+        return close_brace(p);
     default:
         return token;
     }
@@ -432,7 +474,11 @@ text_yylex(TEXT_YYSTYPE *value, text_span *at, text_parser *p)
             return p->previous = SECTION_END;
         p->holding = false;
     }
-    p->ended = token == END;
+    if (token == END) {
+        p->ended = true;
+        begin_definition(p, (text_name){0});
+        begin_definition(p, (text_name){0});
+    }
     if (begins_item(token))
         p->item = token;
     return p->previous = token;
