@@ -289,37 +289,40 @@ last_use(const glow_value *v)
 }
 
 /*
- * Of the buffers that share a slot, one after another, all must be dead: those
- * that are mark it, those that live on unmark it again.
+ * Notes that what the step leaves in `v` is read later, if it is.  Other
+ * buffers of the step may lie at the same place and not be.
  */
 static void
-mark(const cpu_plan *p, cpu_step *s, glow_value *v, bool dead)
+mark_live(const cpu_plan *p, cpu_step *s, glow_value *v)
 {
     const glow_value *b = glow_base_buffer(v);
     cpu_range r = glow_cpu_range(p, v);
 
-    if ((b->def->op == &glow_op_alloc && last_use(b) <= s->last) != dead)
+    if (b->def->op == &glow_op_alloc && last_use(b) <= s->last)
         return;
     for (int i = 0; i < s->n_slots; i++)
         if (glow_cpu_same_range(s->slots[i].range, r))
-            s->slots[i].dead = dead;
+            s->slots[i].dead = false;
 }
 
 static void
-mark_all(const cpu_plan *p, cpu_step *s, bool dead)
+find_dead(const cpu_plan *p, cpu_step *s)
 {
-    if (s->root && s->kernel->stacks && s->n_items > 0)
-        mark(p, s, s->root->out[0], dead);
+    if (s->n_items == 0 || (s->root && !s->kernel->stacks))
+        return;
+    for (int i = 0; i < s->n_slots; i++)
+        s->slots[i].dead = s->slots[i].written;
+    for (int i = 0; s->root && i < s->root->n_out; i++)
+        mark_live(p, s, s->root->out[i]);
     for (int k = 0; k < s->n_items; k++)
-        mark(p, s, s->items[k].n->out[0], dead);
+        mark_live(p, s, s->items[k].n->out[0]);
 }
 
 static void
 finish_steps(cpu_plan *p)
 {
     for (int i = 0; i < p->n_steps; i++) {
-        mark_all(p, &p->steps[i], true);
-        mark_all(p, &p->steps[i], false);
+        find_dead(p, &p->steps[i]);
         glow_cpu_finish_stack(&p->steps[i]);
     }
 }

@@ -372,6 +372,25 @@ stacked_chains_agree(void **state)
     }
 }
 
+/* The third result lies where the first one did, and is read later. */
+static void
+chains_may_reuse_memory(void **state)
+{
+    fixture t = {0};
+
+    (void)state;
+    begin(&t);
+
+    glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(4, 32));
+    glow_value *v = GLOW_BUILD_PLAIN(t.b, neg, GLOW_IN(x));
+
+    v = GLOW_BUILD_PLAIN(t.b, exp, GLOW_IN(v));
+    v = GLOW_BUILD_PLAIN(t.b, sub, GLOW_IN(v, x));
+    v = GLOW_BUILD(t.b, softmax, GLOW_IN(v), .axis = 1);
+    save(&t, v);
+    agree(&t, "a chain that reuses memory");
+}
+
 /* Layout. */
 
 static void
@@ -784,6 +803,7 @@ main(void)
         cmocka_unit_test(activations_agree),
         cmocka_unit_test(conversions_agree),
         cmocka_unit_test(stacked_chains_agree),
+        cmocka_unit_test(chains_may_reuse_memory),
         cmocka_unit_test(layout_agrees),
         cmocka_unit_test(pads_agree),
         cmocka_unit_test(gathers_agree),

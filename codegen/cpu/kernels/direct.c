@@ -38,10 +38,10 @@ typedef struct direct {
 /* How it is cut up. */
 typedef struct shape {
     int lanes, rows, blocks, unit;
-    int64_t full;   /* groups of `blocks` vectors of output channels */
-    int rest;       /* vectors in the last, smaller group, or 0 */
-    int last;       /* lanes of the very last vector */
-    int64_t lines;  /* of a block */
+    int64_t full;  /* groups of `blocks` vectors of output channels */
+    int rest;      /* vectors in the last, smaller group, or 0 */
+    int last;      /* lanes of the very last vector */
+    int64_t lines; /* of a block */
 } shape;
 
 /* Tiles side by side whose rows have the same valid taps. */
@@ -55,8 +55,8 @@ static bool
 is_flat(const direct *d)
 {
     return d->kernel_h == 1 && d->kernel_w == 1 && d->stride_h == 1 &&
-           d->stride_w == 1 && !d->pad_h && !d->pad_w &&
-           d->in_h == d->out_h && d->in_w == d->out_w;
+           d->stride_w == 1 && !d->pad_h && !d->pad_w && d->in_h == d->out_h &&
+           d->in_w == d->out_w;
 }
 
 /* Pixels without neighbours are one line. */
@@ -126,7 +126,8 @@ shape_of(const cpu_target *t, const direct *d)
     while (s.unit > 1 && (s.unit > d->channels ||
                           s.unit * d->kernel_w * s.rows * s.blocks > 700))
         s.unit /= 2;
-    if (d->channels <= 4 && d->channels * d->kernel_w * s.rows * s.blocks <= 700)
+    if (d->channels <= 4 &&
+        d->channels * d->kernel_w * s.rows * s.blocks <= 700)
         s.unit = (int)d->channels;
     s.full = vectors / s.blocks;
     s.rest = (int)(vectors % s.blocks);
@@ -156,8 +157,7 @@ set_valid(const direct *d, int64_t x, int rows, bool *valid)
 {
     for (int r = 0; r < rows; r++)
         for (int64_t j = 0; j < d->kernel_w; j++) {
-            int64_t at =
-                (x + r) * d->stride_w + j * d->dilation_w - d->pad_w;
+            int64_t at = (x + r) * d->stride_w + j * d->dilation_w - d->pad_w;
 
             valid[r * d->kernel_w + j] = at >= 0 && at < d->in_w;
         }
@@ -177,7 +177,8 @@ cut(glow_arena *a, const direct *d, const shape *s, run *runs)
 
         set_valid(d, x, rows, valid);
         if (n && runs[n - 1].rows == rows &&
-            memcmp(runs[n - 1].valid, valid, (size_t)rows * (size_t)d->kernel_w) == 0) {
+            memcmp(runs[n - 1].valid, valid,
+                   (size_t)rows * (size_t)d->kernel_w) == 0) {
             runs[n - 1].count++;
             continue;
         }
@@ -280,9 +281,8 @@ make_tile(maker *m, const run *r, cg_value line, cg_value x)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
-    cpu_window_axis axis = {d->in_h,       d->out_h,      d->kernel_h,
-                            d->stride_h,   d->dilation_h, d->pad_h,
-                            d->pad_h};
+    cpu_window_axis axis = {d->in_h,       d->out_h, d->kernel_h, d->stride_h,
+                            d->dilation_h, d->pad_h, d->pad_h};
     cpu_taps taps = glow_cpu_taps(g, &axis, line, 0, d->in_h);
     cg_value ix = cg_addc(g, cg_mulc(g, x, d->stride_w), -d->pad_w);
     cg_value at = cg_add(g, cg_mulc(g, taps.base, d->in_w), ix);
@@ -335,11 +335,10 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     glow_cpu_for(g, &l, count);
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
     m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
-    m->weights = glow_cpu_at(
-        g, weights,
-        cg_mulc(g, l.i,
-                d->packed ? group_bytes(d, &m->s, blocks)
-                          : blocks * lanes * 4));
+    m->weights = glow_cpu_at(g, weights,
+                             cg_mulc(g, l.i,
+                                     d->packed ? group_bytes(d, &m->s, blocks)
+                                               : blocks * lanes * 4));
     make_lines(m, first, end);
     glow_cpu_loop_end(g, &l, NULL);
 }
@@ -357,9 +356,9 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
 
     make_channels(m, 0, whole, s->blocks, s->lanes, weights, first, end);
     if (ends)
-        make_channels(
-            m, whole * s->blocks, 1, s->blocks, s->last,
-            glow_cpu_atc(g, weights, done / s->full * whole), first, end);
+        make_channels(m, whole * s->blocks, 1, s->blocks, s->last,
+                      glow_cpu_atc(g, weights, done / s->full * whole), first,
+                      end);
     if (s->rest)
         make_channels(m, s->full * s->blocks, 1, s->rest, s->last,
                       glow_cpu_atc(g, weights, done), first, end);
@@ -396,9 +395,9 @@ emit_direct(cpu_job *j, const direct *from)
         g, weights, cg_mulc(g, m.group, packed_bytes(d, &m.s) / d->groups));
     glow_cpu_loop(g, &block, cg_i64(g, 0), cg_i64(g, d->out_h), m.s.lines, NULL,
                   0);
-    make_block(&m, weights, block.i,
-               glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines),
-                             cg_i64(g, d->out_h)));
+    make_block(
+        &m, weights, block.i,
+        glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), cg_i64(g, d->out_h)));
     glow_cpu_loop_end(g, &block, NULL);
     glow_cpu_loop_end(g, &group, NULL);
     glow_cpu_loop_end(g, &batch, NULL);
@@ -497,8 +496,9 @@ takes_conv(const cpu_target *t, const glow_node *n)
 {
     direct d;
 
-    return t && glow_cpu_all(n, GLOW_FLOAT) && glow_cpu_is_whole_constant(n->in[1]) &&
-           conv_of(n, &d) && is_small(t, &d);
+    return t && glow_cpu_all(n, GLOW_FLOAT) &&
+           glow_cpu_is_whole_constant(n->in[1]) && conv_of(n, &d) &&
+           is_small(t, &d);
 }
 
 static void
@@ -530,10 +530,10 @@ pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
 
     int64_t row = d.kernel_w * d.channels, output = d.kernel_h * row;
 
-    pack_direct(t, &d,
-                &(source){from->data, d.outputs * output, output, row, 1,
-                          d.channels},
-                to);
+    pack_direct(
+        t, &d,
+        &(source){from->data, d.outputs * output, output, row, 1, d.channels},
+        to);
 }
 
 const cpu_kernel glow_cpu_conv_direct = {
@@ -623,16 +623,16 @@ pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
     pack_direct(t, &d, &(source){from->data, 0, 1, 0, d.outputs, 0}, to);
 }
 
-#define PRODUCT(id)                                                            \
-    const cpu_kernel glow_cpu_##id##_direct = {                                \
-        .name = #id "_direct",                                                 \
-        .op = &glow_op_##id,                                                   \
-        .takes = takes_matmul,                                                 \
-        .emit = emit_matmul,                                                   \
-        .stacks = true,                                                        \
-        .packs = 1,                                                            \
-        .packed_size = matmul_packed_size,                                     \
-        .pack = pack_matmul,                                                   \
+#define PRODUCT(id)                             \
+    const cpu_kernel glow_cpu_##id##_direct = { \
+        .name = #id "_direct",                  \
+        .op = &glow_op_##id,                    \
+        .takes = takes_matmul,                  \
+        .emit = emit_matmul,                    \
+        .stacks = true,                         \
+        .packs = 1,                             \
+        .packed_size = matmul_packed_size,      \
+        .pack = pack_matmul,                    \
     }
 
 PRODUCT(batchmatmul);

@@ -7,20 +7,20 @@
     K(argmax)                     \
     K(argmin)                     \
     K(avgpool)                    \
-    K(batchmatmul_direct)                                                      \
+    K(batchmatmul_direct)         \
     K(batchmatmul)                \
     K(concat)                     \
-    K(conv_direct)                                                             \
+    K(conv_direct)                \
     K(convolution)                \
     K(convtranspose)              \
-    K(fullyconnected_direct)                                                   \
+    K(fullyconnected_direct)      \
     K(fullyconnected)             \
     K(gather)                     \
     K(inserttensor)               \
     K(layernormalization)         \
     K(localresponsenormalization) \
     K(logsoftmax)                 \
-    K(matmul_direct)                                                           \
+    K(matmul_direct)              \
     K(matmul)                     \
     K(maxpool)                    \
     K(maxpoolwithargmax)          \

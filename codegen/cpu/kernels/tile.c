@@ -45,8 +45,7 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
 
         if (!valid[r * t->taps + tap])
             continue;
-        x = glow_cpu_load_raw(g, g->f32,
-                              glow_cpu_atc(g, in, r * t->row_step));
+        x = glow_cpu_load_raw(g, g->f32, glow_cpu_atc(g, in, r * t->row_step));
         x = glow_cpu_splat(g, x, t->lanes);
         for (int b = 0; b < t->blocks; b++) {
             cg_value *sum = &s->value[r * t->blocks + b];
@@ -75,9 +74,9 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block)
     for (int i = 0; i < t->lanes; i++)
         order[i] =
             LLVMConstInt(g->i32, (unsigned)(i < lanes ? i : lanes), false);
-    return LLVMBuildShuffleVector(
-        g->builder, v, LLVMConstNull(type),
-        LLVMConstVector(order, (unsigned)t->lanes), "");
+    return LLVMBuildShuffleVector(g->builder, v, LLVMConstNull(type),
+                                  LLVMConstVector(order, (unsigned)t->lanes),
+                                  "");
 }
 
 /* `count` elements of the depth at all taps of one i; moves the pointers on. */
@@ -140,10 +139,9 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
                    bool guarded, cg_value *acc)
 {
     int64_t weights = glow_cpu_tile_weights(t);
-    bool once = LLVMIsConstant(first) && LLVMIsConstant(last) &&
-                LLVMConstIntGetSExtValue(last) -
-                        LLVMConstIntGetSExtValue(first) ==
-                    1;
+    bool once =
+        LLVMIsConstant(first) && LLVMIsConstant(last) &&
+        LLVMConstIntGetSExtValue(last) - LLVMConstIntGetSExtValue(first) == 1;
     state s = {.sums = rows * t->blocks};
     cg_loop l;
 
@@ -154,8 +152,8 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
     if (once) {
         sweep(g, t, rows, valid, &s);
     } else {
-        (guarded ? glow_cpu_loop_guarded
-                 : glow_cpu_loop)(g, &l, first, last, 1, s.value, s.sums + 2);
+        (guarded ? glow_cpu_loop_guarded : glow_cpu_loop)(g, &l, first, last, 1,
+                                                          s.value, s.sums + 2);
         for (int i = 0; i < s.sums + 2; i++)
             s.value[i] = l.value[i];
 

@@ -23,8 +23,8 @@
 typedef struct cpu_tile {
     int blocks;
     int lanes;
-    int last;  /* lanes of the last block that there are channels for */
-    int taps;  /* j */
+    int last; /* lanes of the last block that there are channels for */
+    int taps; /* j */
     int unit;
     int64_t depth;
     int64_t row_step, tap_row, tap_step; /* bytes */
