@@ -22,8 +22,9 @@ typedef struct manager {
     const char *only;           /* within @name(...); or NULL */
     int number;                 /* of the pass at work, from 1 */
     int64_t left;               /* rewrites, for options->limit_pass */
-    const glow_pass **restless; /* who changed in this round of a fixpoint */
-    size_t n_restless, cap_restless;
+    const glow_pass **restless; /* who changed in this round of a fixpoint,
+                                   from `first` on; outer ones before */
+    size_t n_restless, cap_restless, first_restless;
 } manager;
 
 /* Counters. */
@@ -203,7 +204,7 @@ tell_after(manager *m, const glow_pass *p, glow_func *f, glow_result result,
 static void
 note_restless(manager *m, const glow_pass *p)
 {
-    for (size_t i = 0; i < m->n_restless; i++)
+    for (size_t i = m->first_restless; i < m->n_restless; i++)
         if (m->restless[i] == p)
             return;
     m->restless = glow_arena_grow(m->arena, m->restless, m->n_restless,
@@ -366,21 +367,22 @@ warn_restless(manager *m, const glow_item *item)
 {
     glow_buf b = {.arena = m->arena};
 
-    for (size_t i = 0; i < m->n_restless; i++)
-        glow_buf_printf(&b, "%s%s", i > 0 ? ", " : "", m->restless[i]->name);
+    for (size_t i = m->first_restless; i < m->n_restless; i++)
+        glow_buf_printf(&b, "%s%s", b.len > 0 ? ", " : "",
+                        m->restless[i]->name);
     glow_warning(m->ctx, item->span, "W0401",
                  "fixpoint has not settled after %d rounds: still changed by "
                  "%s",
-                 item->max, b.text ? b.text : "nobody");
+                 item->max, b.text);
 }
 
 static glow_result
-run_fixpoint(manager *m, const glow_item *item)
+run_rounds(manager *m, const glow_item *item)
 {
     glow_result all = GLOW_UNCHANGED;
 
     for (int round = 0; round < item->max; round++) {
-        m->n_restless = 0;
+        m->n_restless = m->first_restless;
 
         glow_result r = run_items(m, item->body);
 
@@ -392,6 +394,24 @@ run_fixpoint(manager *m, const glow_item *item)
     }
     warn_restless(m, item);
     return all;
+}
+
+static glow_result
+run_fixpoint(manager *m, const glow_item *item)
+{
+    size_t outer = m->first_restless;
+
+    m->first_restless = m->n_restless;
+
+    glow_result r = run_rounds(m, item);
+    size_t begin = m->first_restless;
+    size_t end = m->n_restless;
+
+    m->first_restless = outer;
+    m->n_restless = begin;
+    for (size_t i = begin; i < end && r == GLOW_CHANGED; i++)
+        note_restless(m, m->restless[i]);
+    return r;
 }
 
 static glow_result

@@ -4,6 +4,7 @@
  */
 
 #include <signal.h>
+#include <stdio.h>
 
 #include "glow/ops.h"
 #include "glow/plugin.h"
@@ -154,6 +155,28 @@ static const glow_pass pass_wrong = {
     .run = wrong,
 };
 
+/* faulty.moody */
+
+static glow_result
+moody(glow_pass_run *run, glow_func *f)
+{
+    static int times; /* what no pass may have */
+    char name[32];
+
+    snprintf(name, sizeof name, "mood%d", times++);
+    if (f->first)
+        glow_node_rename(f->first, name);
+    (void)run;
+    return GLOW_CHANGED;
+}
+
+static const glow_pass pass_moody = {
+    .name = "faulty.moody",
+    .summary = "do another thing each time",
+    .level = GLOW_ANY,
+    .run = moody,
+};
+
 /* faulty.options */
 
 static const char *const words[] = {"slow", "fast", NULL};
@@ -214,7 +237,7 @@ static const glow_plugin plugin = {
     .licence = "Apache-2.0",
     .passes =
         (const glow_pass *const[]){&pass_break, &pass_crash, &pass_flip,
-                                   &pass_lazy, &pass_options, &pass_restless,
+                                   &pass_lazy, &pass_moody, &pass_options, &pass_restless,
                                    &pass_retype, &pass_silent, &pass_wrong,
                                    NULL},
 };
