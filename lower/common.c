@@ -10,9 +10,19 @@ dense(glow_builder *b, const glow_type *type)
     return glow_type_get(glow_builder_context(b), t);
 }
 
+/* Splat holds a float; what that cannot hold is one constant, repeated. */
 glow_value *
 glow_lower_splat(glow_builder *b, const glow_type *type, double v)
 {
+    if (type->elem == GLOW_FLOAT64 && (double)(float)v != v) {
+        glow_type scalar = glow_type_of(GLOW_FLOAT64, (glow_dims){0});
+
+        return glow_lower_spread(
+            b,
+            glow_build_splat(b, "scalar",
+                             glow_type_get(glow_builder_context(b), scalar), v),
+            0, type->shape);
+    }
     return glow_build(b, &glow_op_splat, dense(b, type), NULL, 0,
                       &(const glow_splat){.value = (float)v});
 }

@@ -6,7 +6,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* A tensor of `type` whose elements are all `v`. */
+/* A tensor of `type` whose elements are all `v`, as near as its kind allows. */
 glow_value *glow_lower_splat(glow_builder *b, const glow_type *type, double v);
 /* `v` with axis i at axis `axis` + i of `shape`, repeated along the others. */
 glow_value *glow_lower_spread(glow_builder *b, glow_value *v, int axis,
