@@ -5,6 +5,8 @@
 
 #include "passes/compare.h"
 
+#define MOST_ROUNDINGS 1024
+
 double
 glow_kind_epsilon(glow_kind k)
 {
@@ -116,4 +118,27 @@ glow_compare_near(const glow_tensor *before, const glow_tensor *after,
         *out = (glow_difference){i, a, b, bound};
     }
     return worst < 0;
+}
+
+bool
+glow_compare_roundings(const glow_tensor *after,
+                       const glow_tensor *shadow_before,
+                       const glow_tensor *shadow_after, double eps)
+{
+    int64_t n = glow_type_count(after->type);
+    errors e = measure(after, shadow_after);
+
+    for (int64_t i = 0; i < n; i++) {
+        double was = glow_get_double(shadow_before, i);
+        double is = glow_get_double(shadow_after, i);
+        double rounded = glow_get_double(after, i);
+
+        if (isnan(was) && isnan(is) && isnan(rounded))
+            continue;
+        if (!(was == is || fabs(was - is) <= eps * e.size) ||
+            !(rounded == is ||
+              fabs(rounded - is) <= MOST_ROUNDINGS * eps * e.size))
+            return false;
+    }
+    return true;
 }

@@ -25,6 +25,15 @@ bool glow_compare_near(const glow_tensor *before, const glow_tensor *after,
                        const glow_tensor *shadow, double eps, bool is_exact,
                        glow_difference *out);
 
+/*
+ * True if `after` differs from what it was by its own roundings alone: float64
+ * runs of the two functions agree to the precision `eps`, and `after` is no
+ * further from its own than a thousand roundings of its largest number.
+ */
+bool glow_compare_roundings(const glow_tensor *after,
+                            const glow_tensor *shadow_before,
+                            const glow_tensor *shadow_after, double eps);
+
 /* The distance from 1 to the next number of `k`; 0 if it is no float kind. */
 double glow_kind_epsilon(glow_kind k);
 

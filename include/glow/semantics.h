@@ -17,8 +17,12 @@
  *                   |before - s| and m the largest |s| of the tensor, and eps the
  *                   distance from 1 to the next number of its kind.  Small
  *                   integers on which before equals s everywhere: equal, but for
- *                   the sign of zeros.  Integer kinds: equal; quantized kinds: a
- *                   step apart.  Special values are not compared.
+ *                   the sign of zeros (not in float64, where s says nothing).
+ *                   Integer kinds: equal; quantized kinds: a step apart.
+ *                   Special values are not compared.
+ *                   Further apart only by what `after` rounds itself: its own
+ *                   float64 run is within eps m of s, and it within 1024 eps m
+ *                   of that run.
  *   GLOW_PRECISION  the same, eps being that of the narrowest kind in either
  *   GLOW_CHANGES    nothing
  */
