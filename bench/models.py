@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Writes the networks that bench/run measures, as ONNX with random weights.
 
     models.py OUT [NAME ...]        resnet50 vgg19 squeezenet transformer
