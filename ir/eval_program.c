@@ -237,6 +237,14 @@ is_in_a_region(const program_run *p, const glow_node *n)
     return false;
 }
 
+/* A placeholder that nothing reads or writes needs no tensor. */
+static bool
+is_idle(const program_run *p, const glow_storage *s)
+{
+    return !s->is_constant && !glow_map_get(p->run->bound, s->name) &&
+           !glow_func_reads(p->run->f, s) && !glow_func_writes(p->run->f, s);
+}
+
 static bool
 open_weight(program_run *p, const glow_node *n)
 {
@@ -333,8 +341,8 @@ run_instr(program_run *p, const glow_node *n)
 static bool
 run_node(program_run *p, const glow_node *n)
 {
-    if (glow_is(n, &glow_op_weight)) /* unused: it needs no tensor */
-        return glow_is_unused(n->out[0]) || open_weight(p, n);
+    if (glow_is(n, &glow_op_weight))
+        return is_idle(p, n->out[0]->storage) || open_weight(p, n);
     if (glow_is(n, &glow_op_alloc))
         open_buffer(p, n);
     else if (glow_is(n, &glow_op_dealloc))

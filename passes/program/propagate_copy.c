@@ -26,7 +26,8 @@
  *
  * Either way the copy and a buffer are gone.  Copies come from Save, and from
  * placeholders that are both read and overwritten.  A copy onto itself, which
- * share-buffers may leave, goes too.  A copy with a predicate stays.
+ * share-buffers may leave, goes too, unless it alone says that a placeholder is
+ * an output.  A copy with a predicate stays.
  */
 
 #include "glow/pass.h"
@@ -107,6 +108,24 @@ go_backward(glow_pass_run *pass, glow_node *copy)
     return true;
 }
 
+static bool
+is_no_other_write(void *user, glow_node *n, const glow_value *v, bool writes)
+{
+    (void)v;
+    return !writes || n == user;
+}
+
+/* A copy onto itself, without which the same placeholders are written. */
+static bool
+is_idle(glow_arena *scratch, glow_node *copy)
+{
+    glow_value *base = glow_base_buffer(copy->out[0]);
+
+    return same_bytes(copy->in[0], copy->out[0]) &&
+           (is_alloc(base) ||
+            !each_access(scratch, base, is_no_other_write, copy));
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -117,16 +136,16 @@ run(glow_pass_run *pass, glow_func *f)
         next = n->next;
         if (n->op != &glow_op_copy || n->pred)
             continue;
-        if (same_bytes(n->in[0], n->out[0])) {
+        /* the dealloc of what goes may stand right behind the copy */
+        while (next && next->op == &glow_op_dealloc)
+            next = next->next;
+        if (is_idle(glow_run_scratch(pass), n)) {
             if (!glow_run_may_rewrite(pass))
                 continue;
             glow_node_erase(n);
-        } else {
-            /* its dealloc may stand right behind it, and goes with it */
-            while (next && next->op == &glow_op_dealloc)
-                next = next->next;
-            if (!go_backward(pass, n) && !go_forward(pass, n))
-                continue;
+        } else if (same_bytes(n->in[0], n->out[0]) ||
+                   (!go_backward(pass, n) && !go_forward(pass, n))) {
+            continue;
         }
         glow_run_count(pass, "copies", 1);
         result = GLOW_CHANGED;

@@ -10,69 +10,97 @@
  * shorter, so places stay right, and a later alloc may do with less memory.
  */
 
+#include <stdlib.h>
+
 #include "glow/pass.h"
 #include "passes/program/buffers.h"
 
 typedef struct sinker {
-    glow_pass_run *pass;
-    bool *settled; /* by mark */
-    glow_result result;
+    bool *settled;     /* by mark: its place is found */
+    glow_node **found; /* what must be settled before the instruction at hand */
+    int count;
 } sinker;
 
-/* Is `n` right before `use`, but for others that settled there? */
-static bool
-is_before(const sinker *s, const glow_node *n, const glow_node *use)
+/* Finds what defines `v` and has no place yet: views, down to the alloc. */
+static void
+find(sinker *s, const glow_value *v)
 {
-    do
-        n = n->next;
-    while (n != use && s->settled[n->mark] && !computes(n));
-    return n == use;
+    while (v && v->def->op != &glow_op_weight && !s->settled[v->def->mark]) {
+        s->settled[v->def->mark] = true;
+        s->found[s->count++] = v->def;
+        v = v->def->op == &glow_op_alloc ? NULL : v->def->in[0];
+    }
 }
 
-/* Moves what defines `v`, from its alloc down, to right before `use`. */
+/* Finds all that `n` is the first to use. */
 static void
-settle(sinker *s, const glow_value *v, glow_node *use)
+find_all(sinker *s, const glow_node *n)
 {
-    glow_node *n = v->def;
+    s->count = 0;
+    for (int i = 0; i < n->n_in; i++)
+        find(s, n->in[i]);
+    if (!glow_defines(n))
+        for (int i = 0; i < n->n_out; i++)
+            find(s, n->out[i]);
+    find(s, n->pred);
+}
 
-    while (n->op != &glow_op_weight && !s->settled[n->mark]) {
-        s->settled[n->mark] = true;
-        if (!is_before(s, n, use) && glow_run_may_rewrite(s->pass)) {
-            glow_node_move_before(n, use);
-            glow_run_count(s->pass, "moved", 1);
-            s->result = GLOW_CHANGED;
-        }
-        if (n->op == &glow_op_alloc)
-            return;
-        use = n;
-        n = n->in[0]->def;
+static int
+by_mark(const void *x, const void *y)
+{
+    const glow_node *a = *(glow_node *const *)x, *b = *(glow_node *const *)y;
+
+    return (a->mark > b->mark) - (a->mark < b->mark);
+}
+
+/*
+ * Are those that were found right before `n`?  They have not moved yet, so the
+ * marks are their order, which is kept: a view stays behind what it views.
+ */
+static bool
+are_there(const sinker *s, const glow_node *n)
+{
+    for (int i = s->count - 1; i >= 0; i--) {
+        n = n->prev;
+        if (n != s->found[i])
+            return false;
     }
+    return true;
+}
+
+/* Is this a use, rather than a name for a later one? */
+static bool
+is_use(const glow_node *n)
+{
+    return n->op == &glow_op_tensorview
+               ? glow_is_unused(n->out[0])
+               : computes(n) || n->op == &glow_op_dealloc;
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    sinker s = {pass, GLOW_NEW_ARRAY(glow_run_scratch(pass), bool, f->count),
-                GLOW_UNCHANGED};
+    glow_arena *scratch = glow_run_scratch(pass);
+    sinker s = {GLOW_NEW_ARRAY(scratch, bool, f->count),
+                GLOW_NEW_ARRAY(scratch, glow_node *, f->count), 0};
+    glow_result result = GLOW_UNCHANGED;
     uint32_t count = 0;
 
     GLOW_FOR_EACH_NODE(n, f)
         n->mark = count++;
     GLOW_FOR_EACH_NODE(n, f) {
-        bool dead_view =
-            n->op == &glow_op_tensorview && glow_is_unused(n->out[0]);
-
-        if (!computes(n) && n->op != &glow_op_dealloc && !dead_view)
+        if (!is_use(n))
             continue;
-        for (int i = 0; i < n->n_in; i++)
-            if (n->in[i])
-                settle(&s, n->in[i], n);
-        for (int i = 0; i < n->n_out && !dead_view; i++)
-            settle(&s, n->out[i], n);
-        if (n->pred)
-            settle(&s, n->pred, n);
+        find_all(&s, n);
+        qsort(s.found, (size_t)s.count, sizeof *s.found, by_mark);
+        if (are_there(&s, n) || !glow_run_may_rewrite(pass))
+            continue;
+        for (int i = 0; i < s.count; i++)
+            glow_node_move_before(s.found[i], n);
+        glow_run_count(pass, "moved", s.count);
+        result = GLOW_CHANGED;
     }
-    return s.result;
+    return result;
 }
 
 const glow_pass glow_pass_sink_alloc = {
