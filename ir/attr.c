@@ -4,6 +4,7 @@
  */
 
 #include "glow/attr.h"
+#include "ir/base/float.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -258,7 +259,7 @@ static bool
 read_float(const reader *r, const glow_attr_value *v, float *out)
 {
     if (v->kind == GLOW_V_FLOAT)
-        *out = (float)v->f;
+        *out = glow_narrow(v->f);
     else if (v->kind == GLOW_V_INT)
         *out = (float)v->i;
     else

@@ -101,8 +101,9 @@ read_npy(glow_weights_reader *r, glow_weights_entry *e)
     if (!glow_dims_checked_count(e->shape, &count) ||
         glow_mul_overflow(count, glow_safetensors_bytes(e->dtype), &bytes) ||
         (uint64_t)bytes != e->end - e->begin)
-        return glow_weights_refuse(r, "`%s` has %zu bytes, which is not what "
-                                      "its shape takes",
+        return glow_weights_refuse(r,
+                                   "`%s` has %zu bytes, which is not what "
+                                   "its shape takes",
                                    e->key, e->end - e->begin);
     return true;
 }

@@ -23,35 +23,24 @@ static const struct {
     const char *name;
     int bytes;
 } dtypes[] = {
-    {"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2},    {"I64", 8},
-    {"I32", 4}, {"I16", 2}, {"I8", 1},  {"U64", 8},     {"U32", 4},
-    {"U16", 2}, {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
-    {"C64", 8},
+    {"F64", 8},  {"F32", 4},     {"F16", 2},     {"BF16", 2},
+    {"I64", 8},  {"I32", 4},     {"I16", 2},     {"I8", 1},
+    {"U64", 8},  {"U32", 4},     {"U16", 2},     {"U8", 1},
+    {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"C64", 8},
 };
 
 static const char *const dtype_of[GLOW_KIND_COUNT] = {
-    [GLOW_NO_KIND] = "",
-    [GLOW_FLOAT] = "F32",
-    [GLOW_FLOAT16] = "F16",
-    [GLOW_BFLOAT16] = "BF16",
-    [GLOW_FLOAT64] = "F64",
-    [GLOW_INT8Q] = "I8",
-    [GLOW_UINT8Q] = "U8",
-    [GLOW_INT16Q] = "I16",
-    [GLOW_INT32Q] = "I32",
-    [GLOW_INT64Q] = "I64",
-    [GLOW_UINDEX8] = "U8",
-    [GLOW_INDEX32] = "I32",
-    [GLOW_INDEX64] = "I64",
-    [GLOW_INT8] = "I8",
-    [GLOW_INT16] = "I16",
-    [GLOW_UINT16] = "U16",
-    [GLOW_UINT32] = "U32",
-    [GLOW_UINT64] = "U64",
-    [GLOW_BOOL] = "BOOL",
-    [GLOW_UINT8FUSED] = "U8",
-    [GLOW_UINT8FUSEDFP16] = "U8",
-    [GLOW_UINT4FUSED] = "U8",
+    [GLOW_NO_KIND] = "",          [GLOW_FLOAT] = "F32",
+    [GLOW_FLOAT16] = "F16",       [GLOW_BFLOAT16] = "BF16",
+    [GLOW_FLOAT64] = "F64",       [GLOW_INT8Q] = "I8",
+    [GLOW_UINT8Q] = "U8",         [GLOW_INT16Q] = "I16",
+    [GLOW_INT32Q] = "I32",        [GLOW_INT64Q] = "I64",
+    [GLOW_UINDEX8] = "U8",        [GLOW_INDEX32] = "I32",
+    [GLOW_INDEX64] = "I64",       [GLOW_INT8] = "I8",
+    [GLOW_INT16] = "I16",         [GLOW_UINT16] = "U16",
+    [GLOW_UINT32] = "U32",        [GLOW_UINT64] = "U64",
+    [GLOW_BOOL] = "BOOL",         [GLOW_UINT8FUSED] = "U8",
+    [GLOW_UINT8FUSEDFP16] = "U8", [GLOW_UINT4FUSED] = "U8",
     [GLOW_UINT4FUSEDFP16] = "U8",
 };
 
@@ -114,10 +103,11 @@ add_tensor(glow_weights_reader *r, const char *key, const json_t *j,
     shape.rank = (int)rank;
     if (!glow_dims_checked_count(shape, &count) ||
         glow_mul_overflow(count, bytes, &size) || size != at[1] - at[0])
-        return glow_weights_refuse(
-            r, "`%s` has %" PRId64 " bytes, which is not what %s and its shape "
-            "take",
-            key, at[1] - at[0], dtype);
+        return glow_weights_refuse(r,
+                                   "`%s` has %" PRId64
+                                   " bytes, which is not what %s and its shape "
+                                   "take",
+                                   key, at[1] - at[0], dtype);
     return glow_weights_add(
         r, (glow_weights_entry){glow_arena_strdup(r->arena, key),
                                 glow_arena_strdup(r->arena, dtype), shape,
@@ -154,8 +144,9 @@ check_cover(glow_weights_reader *r, size_t start)
         at = sorted[i]->end;
     }
     if (at != glow_data_size(r->file))
-        return glow_weights_refuse(r, "%zu bytes at its end belong to no "
-                                      "tensor",
+        return glow_weights_refuse(r,
+                                   "%zu bytes at its end belong to no "
+                                   "tensor",
                                    glow_data_size(r->file) - at);
     return true;
 }
@@ -186,9 +177,9 @@ glow_safetensors_index(glow_weights_reader *r)
     if (!j)
         return glow_weights_refuse(r, "its header: %s at byte %d", error.text,
                                    error.position);
-    json_object_foreach(j, key, value)
-        if (ok && strcmp(key, "__metadata__") != 0)
-            ok = add_tensor(r, key, value, 8 + (size_t)header);
+    json_object_foreach(j, key,
+                        value) if (ok && strcmp(key, "__metadata__") != 0) ok =
+        add_tensor(r, key, value, 8 + (size_t)header);
     json_decref(j);
     return ok && check_cover(r, 8 + (size_t)header);
 }
@@ -304,10 +295,10 @@ add_weights(glow_module *m, const char *alias, const char *path)
     w->alias = glow_arena_strdup(m->arena, alias);
     w->format = "safetensors";
     w->path = glow_arena_strdup(m->arena, slash ? slash + 1 : path);
-    w->base = !slash         ? "."
-              : slash == path ? "/"
-                              : glow_arena_strndup(m->arena, path,
-                                                   (size_t)(slash - path));
+    w->base = !slash ? "."
+              : slash == path
+                  ? "/"
+                  : glow_arena_strndup(m->arena, path, (size_t)(slash - path));
     return w;
 }
 

@@ -97,10 +97,9 @@ open_reader(glow_context *ctx, glow_weights *w)
     r->arena = a;
     r->refs = 1;
     r->entries = glow_map_new(a);
-    r->file = w->given
-                  ? glow_file_map_at(ctx, w->span, w->given)
-                  : glow_file_map_beneath_at(
-                        ctx, w->span, w->base ? w->base : ".", w->path);
+    r->file = w->given ? glow_file_map_at(ctx, w->span, w->given)
+                       : glow_file_map_beneath_at(
+                             ctx, w->span, w->base ? w->base : ".", w->path);
     r->bad = !r->file || !check_hash(ctx, w, r->file) || !fill_index(ctx, w, r);
     w->reader = r;
     return r;
@@ -164,14 +163,13 @@ find_entry(glow_storage *s, glow_weights_reader *r)
         return find_raw(s, r);
     if (e)
         return e;
-    near = r->count <= 8192 ? glow_did_you_mean(s->key, r->keys, r->count)
-                            : NULL;
-    glow_error_hint(s->module->ctx, s->span, "E0605",
-                    near ? glow_arena_printf(r->arena, "did you mean \"%s\"?",
-                                             near)
-                         : NULL,
-                    "@%s: the weights \"%s\" hold no \"%s\"", s->name,
-                    s->file->alias, s->key);
+    near =
+        r->count <= 8192 ? glow_did_you_mean(s->key, r->keys, r->count) : NULL;
+    glow_error_hint(
+        s->module->ctx, s->span, "E0605",
+        near ? glow_arena_printf(r->arena, "did you mean \"%s\"?", near) : NULL,
+        "@%s: the weights \"%s\" hold no \"%s\"", s->name, s->file->alias,
+        s->key);
     return NULL;
 }
 
@@ -186,10 +184,11 @@ check_type(glow_storage *s, glow_weights_reader *r, const glow_weights_entry *e)
         (int64_t)(e->end - e->begin) == glow_type_bytes(t))
         return true;
     glow_buf_dims(&shape, e->shape);
-    return glow_error_at(s->module->ctx, s->span, "E0606",
-                         "@%s is %s, but \"%s\" of the weights \"%s\" is %s<%s>",
-                         s->name, glow_type_text(r->arena, t), s->key,
-                         s->file->alias, e->dtype, shape.text ? shape.text : "");
+    return glow_error_at(
+        s->module->ctx, s->span, "E0606",
+        "@%s is %s, but \"%s\" of the weights \"%s\" is %s<%s>", s->name,
+        glow_type_text(r->arena, t), s->key, s->file->alias, e->dtype,
+        shape.text ? shape.text : "");
 }
 
 /* What is no bool is not taken for one: any other byte is undefined in C. */

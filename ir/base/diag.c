@@ -42,8 +42,8 @@ glow_report(glow_context *ctx, const glow_diag *d)
 }
 
 static void GLOW_PRINTF(6, 0)
-vreport(glow_context *ctx, glow_severity severity, glow_span at, const char *id,
-        const char *hint, const char *fmt, va_list ap)
+    vreport(glow_context *ctx, glow_severity severity, glow_span at,
+            const char *id, const char *hint, const char *fmt, va_list ap)
 {
     glow_arena *a = glow_arena_new();
 

@@ -247,7 +247,8 @@ static const glow_diag_info table[] = {
 
     {"E0135", "a location that cannot be",
      "Locations are file(\"f\", line, column), onnx(\"f\", \"node\"),\n"
-     "caffe2(\"f\", \"node\"), name(\"text\"), fused(\"pass\", location, ...) and\n"
+     "caffe2(\"f\", \"node\"), name(\"text\"), fused(\"pass\", location, ...) "
+     "and\n"
      "derived(\"pass\", location), each for a symbol or a node that exists.\n"
      "\n"
      "    locations {\n"
@@ -273,8 +274,10 @@ static const glow_diag_info table[] = {
      "`blob(...)`.\n"},
 
     {"E0139", "a weights declaration that cannot be",
-     "`weights \"alias\" = FORMAT(\"path\")` with the format safetensors, npz or\n"
-     "raw, and optionally sha256: \"hex digits\", all 64 or the first of them.\n"
+     "`weights \"alias\" = FORMAT(\"path\")` with the format safetensors, npz "
+     "or\n"
+     "raw, and optionally sha256: \"hex digits\", all 64 or the first of "
+     "them.\n"
      "\n"
      "    weights \"w\" = hdf5(\"w.h5\")\n"
      "\n"
@@ -299,12 +302,14 @@ static const glow_diag_info table[] = {
      "Break the cycle at the node that the message names.\n"},
 
     {"E0202", "a node has too few, too many or missing operands",
-     "Found in a graph that was built by code: the number of operands and results\n"
+     "Found in a graph that was built by code: the number of operands and "
+     "results\n"
      "is not that of the operator, or one is absent that is not optional.\n"
      "\n"
      "    glow_build(b, &glow_op_relu, NULL, NULL, 0, NULL);\n"
      "\n"
-     "Give the operands in the order of the definition.  In text this is E0114.\n"},
+     "Give the operands in the order of the definition.  In text this is "
+     "E0114.\n"},
 
     {"E0203", "an operator refuses its operands or attributes",
      "The operator's own rule does not hold: ranks, sizes, element kinds, or\n"
@@ -316,7 +321,8 @@ static const glow_diag_info table[] = {
      "rule.\n"},
 
     {"E0205", "a scheduled function uses a value before its definition",
-     "In a scheduled function the order of the nodes is the order of execution.\n"
+     "In a scheduled function the order of the nodes is the order of "
+     "execution.\n"
      "\n"
      "    function @main scheduled {\n"
      "      %z = Tanh(%y) : float<4>\n"
@@ -364,12 +370,14 @@ static const glow_diag_info table[] = {
     /* E03xx: programs. */
 
     {"E0301", "a node has no form in a program",
-     "irgen gives every node an instruction.  This one changes a placeholder in a\n"
+     "irgen gives every node an instruction.  This one changes a placeholder "
+     "in a\n"
      "way of its own, or its operator exists in graphs alone.\n"
      "\n"
      "    %s = acme.Count(%x, @histogram)   // writes @histogram\n"
      "\n"
-     "Lower it to operators that have instructions, or run the graph as it is.\n"},
+     "Lower it to operators that have instructions, or run the graph as it "
+     "is.\n"},
 
     {"E0302", "an instruction uses a buffer that is defined further below",
      "The order of a program is the order of execution.\n"
@@ -384,10 +392,12 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow_node_new(f, &glow_op_weight, ...);   // after an alloc\n"
      "\n"
-     "Move it before the first other instruction.  In text, `declare` sees to it.\n"},
+     "Move it before the first other instruction.  In text, `declare` sees to "
+     "it.\n"},
 
     {"E0304", "a placeholder or constant has two buffers",
-     "Each symbol is declared at most once in a program, so that its bytes are in\n"
+     "Each symbol is declared at most once in a program, so that its bytes are "
+     "in\n"
      "one place.\n"
      "\n"
      "    %x = weight float<4> @x mutable\n"
@@ -404,7 +414,8 @@ static const glow_diag_info table[] = {
      "State that type, and take a tensorview for another.\n"},
 
     {"E0306", "an instruction uses a symbol directly",
-     "Instructions work on buffers: found in a program that was built by code.\n"
+     "Instructions work on buffers: found in a program that was built by "
+     "code.\n"
      "In text this is E0110.\n"
      "\n"
      "    relu @out %y, @in @x\n"
@@ -420,7 +431,8 @@ static const glow_diag_info table[] = {
      "Write to an alloc, or to the buffer of a placeholder.\n"},
 
     {"E0308", "an instruction reads bytes that nothing has written",
-     "A buffer begins with bytes unset.  All that an instruction reads must have\n"
+     "A buffer begins with bytes unset.  All that an instruction reads must "
+     "have\n"
      "been written before it, if piece by piece.\n"
      "\n"
      "    %a = alloc float<4>\n"
@@ -452,7 +464,8 @@ static const glow_diag_info table[] = {
      "Free the alloc, or nothing.\n"},
 
     {"E0313", "an instruction writes over what it reads",
-     "A result may share bytes with an operand only if the operator declares that\n"
+     "A result may share bytes with an operand only if the operator declares "
+     "that\n"
      "it works in place there, and if both are the same buffer.\n"
      "\n"
      "    %m = matmul @out %a, @in %a, @in %b\n"
@@ -467,7 +480,8 @@ static const glow_diag_info table[] = {
      "Give each a buffer.\n"},
 
     {"E0320", "a program is placed in part",
-     "With a `memory` section every alloc and weight has a place in one of its\n"
+     "With a `memory` section every alloc and weight has a place in one of "
+     "its\n"
      "regions; without, none has.\n"
      "\n"
      "    memory {\n"
@@ -480,7 +494,8 @@ static const glow_diag_info table[] = {
      "Add ` at $act + 0`, or run -alloc, which places all.\n"},
 
     {"E0321", "a place is not aligned",
-     "The offset of a buffer is a multiple of its region's alignment, which is a\n"
+     "The offset of a buffer is a multiple of its region's alignment, which is "
+     "a\n"
      "power of two.\n"
      "\n"
      "    $act = region {Space: \"sram\", Align: 64, Size: 128}\n"
@@ -512,7 +527,8 @@ static const glow_diag_info table[] = {
      "Move one of them, or free the first before the second begins.\n"},
 
     {"E0325", "a place is smaller than its buffer",
-     "` size N` may be larger than the type takes, for padding, but not smaller.\n"
+     "` size N` may be larger than the type takes, for padding, but not "
+     "smaller.\n"
      "\n"
      "    %a = alloc float<4> at $act + 0 size 8\n"
      "\n"
@@ -526,14 +542,17 @@ static const glow_diag_info table[] = {
      "Run alloc first, as glow-opt -memory-map does by itself.\n"},
 
     {"E0330", "the buffers of a region take more bytes than can be counted",
-     "The sizes of all buffers of a region must add up to less than 2^63 bytes.\n"
+     "The sizes of all buffers of a region must add up to less than 2^63 "
+     "bytes.\n"
      "\n"
-     "    placeholder @x : float<35184372088832>   // and 65,535 others like it\n"
+     "    placeholder @x : float<35184372088832>   // and 65,535 others like "
+     "it\n"
      "\n"
      "Split the network, or correct the shapes.\n"},
 
     {"E0332", "an option of alloc is out of range",
-     "Alignments are powers of two up to 2^30, and a capacity is not negative.\n"
+     "Alignments are powers of two up to 2^30, and a capacity is not "
+     "negative.\n"
      "\n"
      "    glow-opt -alloc='align=48' net.gir\n"
      "\n"
@@ -578,7 +597,8 @@ static const glow_diag_info table[] = {
     {"E0405", "a pipeline cannot be typed",
      "A pass takes graphs, scheduled graphs, programs or placed programs, and\n"
      "may leave another of these.  What is missing before a pass is added\n"
-     "where there is one way to do so, but nothing leads from programs back to\n"
+     "where there is one way to do so, but nothing leads from programs back "
+     "to\n"
      "graphs, and a fixpoint must leave what it found.\n"
      "\n"
      "    glow-opt -passes=irgen,dce\n"
@@ -771,7 +791,8 @@ static const glow_diag_info table[] = {
      "has holes, overlaps, duplicates, unknown element kinds, or sizes that\n"
      "do not match shapes.\n"
      "\n"
-     "    {\"w\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}}\n"
+     "    {\"w\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, "
+     "4]}}\n"
      "\n"
      "Write the file again with the tool that made it.\n"},
 
@@ -785,7 +806,8 @@ static const glow_diag_info table[] = {
     {"E0606", "a tensor of a weights file has another type",
      "Element kind and shape in the file must be those of the constant.\n"
      "\n"
-     "    constant @w : float<4> = external(\"net\", \"w\")   // F16 in the file\n"
+     "    constant @w : float<4> = external(\"net\", \"w\")   // F16 in the "
+     "file\n"
      "\n"
      "Correct the type of the constant; a ConvertTo node can convert it.\n"},
 
@@ -793,7 +815,8 @@ static const glow_diag_info table[] = {
      "The sha256 of the file is not, or does not begin with, the digits in\n"
      "the weights declaration: it is another file, or was changed.\n"
      "\n"
-     "    weights \"w\" = safetensors(\"w.safetensors\", sha256: \"00000000\")\n"
+     "    weights \"w\" = safetensors(\"w.safetensors\", sha256: "
+     "\"00000000\")\n"
      "\n"
      "Use the file that the module was written for, or remove the hash.\n"},
 
@@ -829,7 +852,8 @@ static const glow_diag_info table[] = {
      "channels.\n"},
 
     {"W0601", "an output will not find its weights",
-     "A module names weights files relative to its own folder.  This output is\n"
+     "A module names weights files relative to its own folder.  This output "
+     "is\n"
      "written to another folder than the one where they lie.\n"
      "\n"
      "    glow-opt -dce model/net.gir -o out/net.gir\n"
@@ -840,7 +864,8 @@ static const glow_diag_info table[] = {
     /* E07xx: models. */
 
     {"E0701", "a model's bytes are no protocol buffer",
-     "The file is cut off, damaged, or something else than its name says.  The\n"
+     "The file is cut off, damaged, or something else than its name says.  "
+     "The\n"
      "message has the byte at which reading ended.\n"
      "\n"
      "    model.onnx: byte 17: length runs past the end\n"
@@ -885,10 +910,12 @@ static const glow_diag_info table[] = {
      "\n"
      "    node { op_type: \"Add\" input: \"x\" input: \"y\" output: \"y\" }\n"
      "\n"
-     "Each value needs exactly one origin, and no cycle may lead back to it.\n"},
+     "Each value needs exactly one origin, and no cycle may lead back to "
+     "it.\n"},
 
     {"E0707", "a model's tensor is not what it says",
-     "The elements are more or fewer than the shape asks for, of another type,\n"
+     "The elements are more or fewer than the shape asks for, of another "
+     "type,\n"
      "or in two places at once.\n"
      "\n"
      "    initializer { dims: 3 data_type: 1 float_data: 1 name: \"w\" }\n"
@@ -986,7 +1013,8 @@ static const glow_diag_info table[] = {
     {"E0803", "a plugin cannot be found or loaded",
      "A name with a slash is a path.  Any other is looked for as NAME.so and\n"
      "libNAME.so in the folders of GLOW_PLUGIN_PATH and in the one that glow\n"
-     "installs plugins to.  The message lists what was tried, or says what the\n"
+     "installs plugins to.  The message lists what was tried, or says what "
+     "the\n"
      "dynamic linker says.\n"
      "\n"
      "    glow-opt -plugin=acem\n"
@@ -1026,7 +1054,8 @@ static const glow_diag_info table[] = {
      "The reason is the plugin's own: ask its maker.\n"},
 
     {"E0808", "a plugin uses a name that is not its own",
-     "All operators, passes and backends of a plugin begin with its name and a\n"
+     "All operators, passes and backends of a plugin begin with its name and "
+     "a\n"
      "dot, so that no two can collide.\n"
      "\n"
      "    .name = \"acme\", .passes = {&(const glow_pass){.name = \"dce\"}}\n"

@@ -223,8 +223,8 @@ open_beneath(int folder, const char *name)
 #if defined(SYS_openat2)
     struct open_how how = {
         .flags = READ_FLAGS,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-                   RESOLVE_NO_MAGICLINKS,
+        .resolve =
+            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     long fd = syscall(SYS_openat2, folder, name, &how, sizeof how);
 
@@ -374,9 +374,9 @@ glow_output_begin(glow_context *ctx, const char *path)
         o->slot = -1;
     } else {
         slash = strrchr(o->path, '/');
-        name = glow_arena_printf(a, "%.*s.glow-XXXXXX",
-                                 slash ? (int)(slash - o->path) + 1 : 0,
-                                 o->path);
+        name =
+            glow_arena_printf(a, "%.*s.glow-XXXXXX",
+                              slash ? (int)(slash - o->path) + 1 : 0, o->path);
         o->fd = mkstemp(name);
         o->temporary = name;
         o->slot = o->fd < 0 ? -1 : remember(name);
@@ -466,8 +466,7 @@ glow_file_write(glow_context *ctx, const char *path, const void *data,
 
     if (strcmp(path, "-") == 0) {
         errno = write_all(STDOUT_FILENO, data, size);
-        return errno == 0 ||
-               cannot(ctx, "E0602", "write", "standard output");
+        return errno == 0 || cannot(ctx, "E0602", "write", "standard output");
     }
     o = glow_output_begin(ctx, path);
     if (!o)

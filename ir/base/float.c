@@ -4,6 +4,7 @@
  * section 5.12.2), so the search is short.
  */
 
+#include "ir/base/float.h"
 #include "glow/base.h"
 
 #include <locale.h>
@@ -138,4 +139,39 @@ glow_buf_double(glow_buf *b, double v)
 
         put_decimal(b, &d);
     }
+}
+
+/* A NaN of 32 bits has its payload in the upper bits of one of 64. */
+double
+glow_widen(float f)
+{
+    uint32_t bits;
+    uint64_t wide;
+    double d;
+
+    if (!isnan(f))
+        return (double)f;
+    memcpy(&bits, &f, sizeof bits);
+    wide = (uint64_t)(bits >> 31) << 63 | (uint64_t)0x7ff << 52 |
+           (uint64_t)(bits & 0x7fffff) << 29;
+    memcpy(&d, &wide, sizeof d);
+    return d;
+}
+
+float
+glow_narrow(double d)
+{
+    uint64_t wide;
+    uint32_t bits;
+    float f;
+
+    if (!isnan(d))
+        return (float)d;
+    memcpy(&wide, &d, sizeof wide);
+    bits = (uint32_t)(wide >> 63) << 31 | 0x7f800000u |
+           ((uint32_t)(wide >> 29) & 0x7fffff);
+    if ((bits & 0x7fffff) == 0)
+        bits |= 0x400000; /* its payload was in the bits that are lost */
+    memcpy(&f, &bits, sizeof f);
+    return f;
 }

@@ -32,11 +32,11 @@ typedef struct text_value text_value;
 typedef struct text_attr text_attr;
 
 /* A list with its end at hand, so that appending is cheap. */
-#define TEXT_LIST(type)                                                        \
-    struct {                                                                   \
-        type *first;                                                           \
-        type **last; /* NULL: empty */                                         \
-        size_t count;                                                          \
+#define TEXT_LIST(type)                \
+    struct {                           \
+        type *first;                   \
+        type **last; /* NULL: empty */ \
+        size_t count;                  \
     }
 
 typedef TEXT_LIST(text_value) text_values;
@@ -44,10 +44,10 @@ typedef TEXT_LIST(text_attr) text_attrs;
 
 struct text_value {
     glow_value_kind kind;
-    text_number number; /* INT, FLOAT, TYPED */
-    text_name name;     /* WORD, SYMBOL, STRING */
-    size_t size;        /* of a STRING, which may hold NULs */
-    bool is_true;       /* BOOL */
+    text_number number;    /* INT, FLOAT, TYPED */
+    text_name name;        /* WORD, SYMBOL, STRING */
+    size_t size;           /* of a STRING, which may hold NULs */
+    bool is_true;          /* BOOL */
     const glow_type *type; /* TYPE, TYPED; NULL: reported as wrong */
     text_values items;     /* LIST */
     text_span span;
@@ -98,8 +98,8 @@ struct text_operand {
     text_operand_kind kind;
     text_qualifier qualifier; /* of instructions */
     text_name name;
-    text_name *select; /* after `#`, or NULL */
-    text_name *label;  /* `Input: %x`, or NULL */
+    text_name *select;   /* after `#`, or NULL */
+    text_name *label;    /* `Input: %x`, or NULL */
     text_operand *group; /* a list by `next` */
     text_span span;
     text_operand *next;
@@ -223,14 +223,14 @@ typedef struct text_file {
  * Appends `item` to `list`.  A list may be copied as long as it is empty or
  * the copy alone is used afterwards.
  */
-#define TEXT_APPEND(list, item)                                                \
-    do {                                                                       \
-        if ((list).first)                                                      \
-            *(list).last = (item);                                             \
-        else                                                                   \
-            (list).first = (item);                                             \
-        (list).last = &(item)->next;                                           \
-        (list).count++;                                                        \
+#define TEXT_APPEND(list, item)      \
+    do {                             \
+        if ((list).first)            \
+            *(list).last = (item);   \
+        else                         \
+            (list).first = (item);   \
+        (list).last = &(item)->next; \
+        (list).count++;              \
     } while (0)
 
 #endif

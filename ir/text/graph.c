@@ -53,10 +53,9 @@ check_results(text_scope *s, const text_node *n, const glow_op *op)
         if (!r->type)
             return false;
         if (r->name.text && strcmp(r->name.text, op->out[i].name) != 0) {
-            text_error_hint(s->r->p, r->name.span, "E0115",
-                            result_form(s, op),
-                            "result %d of %s is called %s, not %s", i,
-                            op->name, op->out[i].name, r->name.text);
+            text_error_hint(s->r->p, r->name.span, "E0115", result_form(s, op),
+                            "result %d of %s is called %s, not %s", i, op->name,
+                            op->out[i].name, r->name.text);
             return false;
         }
     }
@@ -162,9 +161,9 @@ keep_unknown(text_scope *s, const text_node *n)
     }
     for (const text_result *r = n->results; r; r = r->next) {
         if (n_out < GLOW_MAX_RESULTS)
-            out[n_out] = (glow_operand){
-                .name = r->name.text ? r->name.text : "Result",
-                .kind = GLOW_TENSOR};
+            out[n_out] =
+                (glow_operand){.name = r->name.text ? r->name.text : "Result",
+                               .kind = GLOW_TENSOR};
         n_out++;
     }
     if (n_in > GLOW_MAX_OPERANDS || n_out > GLOW_MAX_RESULTS || groups > 1) {

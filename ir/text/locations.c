@@ -36,9 +36,9 @@ make_file(text_resolver *r, const text_call *c, glow_loc *l)
     const text_arg *column = line ? line->next : NULL;
     int64_t at[2];
 
-    if (!l->text || !column || column->next ||
-        line->kind != TEXT_ARG_VALUE || line->value->kind != GLOW_V_INT ||
-        column->kind != TEXT_ARG_VALUE || column->value->kind != GLOW_V_INT)
+    if (!l->text || !column || column->next || line->kind != TEXT_ARG_VALUE ||
+        line->value->kind != GLOW_V_INT || column->kind != TEXT_ARG_VALUE ||
+        column->value->kind != GLOW_V_INT)
         return wrong(r, c, "file(\"name\", line, column)");
     if (!text_size(r->p, line->value->number, &at[0]) ||
         !text_size(r->p, column->value->number, &at[1]))
@@ -69,8 +69,8 @@ make_parts(text_resolver *r, const text_call *c, glow_loc *l)
         return wrong(r, c,
                      is_fused ? "fused(\"pass\", location, ...)"
                               : "derived(\"pass\", location)");
-    l->parts = glow_arena_copy(r->m->arena, parts,
-                               (size_t)l->n_parts * sizeof *parts);
+    l->parts =
+        glow_arena_copy(r->m->arena, parts, (size_t)l->n_parts * sizeof *parts);
     return l;
 }
 
@@ -122,10 +122,10 @@ make(text_resolver *r, const text_call *c)
             return forms[i].make(r, c, l);
         }
     }
-    text_error_hint(r->p, c->word.span, "E0135",
-                    text_suggest(r->p, c->word.text, words,
-                                 sizeof forms / sizeof *forms),
-                    "no location is called `%s`", c->word.text);
+    text_error_hint(
+        r->p, c->word.span, "E0135",
+        text_suggest(r->p, c->word.text, words, sizeof forms / sizeof *forms),
+        "no location is called `%s`", c->word.text);
     return NULL;
 }
 
@@ -133,8 +133,8 @@ make(text_resolver *r, const text_call *c)
 static const glow_loc **
 target(text_resolver *r, const text_location *t, bool *is_known)
 {
-    text_item *i = glow_map_get(t->value.text ? r->funcs : r->storage,
-                                t->symbol.text);
+    text_item *i =
+        glow_map_get(t->value.text ? r->funcs : r->storage, t->symbol.text);
     text_node *n;
 
     *is_known = i != NULL;

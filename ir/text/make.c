@@ -163,8 +163,8 @@ text_shape_int(text_parser *p, text_shape *s, text_number n)
         bad_shape(p, s, n.span, n.text);
     } else if (s->dims.rank == GLOW_MAX_RANK) {
         if (!s->bad)
-            text_error(p, n.span, "E0131",
-                       "a shape has at most %d dimensions", GLOW_MAX_RANK);
+            text_error(p, n.span, "E0131", "a shape has at most %d dimensions",
+                       GLOW_MAX_RANK);
         s->bad = true;
     } else if (!text_size(p, n, &size)) {
         s->bad = true;
@@ -190,9 +190,8 @@ text_shape_word(text_parser *p, text_shape *s, text_name word)
         s->after_x = true;
         if (n > 0)
             text_shape_int(p, s,
-                           (text_number){
-                               glow_arena_strndup(p->arena, c + 1, n),
-                               false, word.span});
+                           (text_number){glow_arena_strndup(p->arena, c + 1, n),
+                                         false, word.span});
         c += 1 + n;
     }
 }
@@ -218,8 +217,8 @@ quantize(text_parser *p, text_name kind, text_quant q, glow_type *t)
     if (!text_float(p, q.scale, &t->scale) || !text_int(p, q.offset, &offset))
         return false;
     if (offset < INT32_MIN || offset > INT32_MAX) {
-        text_error(p, q.offset.span, "E0103",
-                   "%s does not fit a 32-bit offset", q.offset.text);
+        text_error(p, q.offset.span, "E0103", "%s does not fit a 32-bit offset",
+                   q.offset.text);
         return false;
     }
     t->offset = (int32_t)offset;

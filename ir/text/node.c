@@ -32,8 +32,8 @@ suggest_op(text_scope *s, const char *wrong)
         char instr[64];
 
         glow_op_instr_name(ops[i], instr, sizeof instr);
-        names[n++] = s->f->is_program ? glow_arena_strdup(a, instr)
-                                      : ops[i]->name;
+        names[n++] =
+            s->f->is_program ? glow_arena_strdup(a, instr) : ops[i]->name;
     }
     return text_suggest(s->r->p, wrong, names, n);
 }
@@ -128,10 +128,9 @@ resolve_symbol(text_scope *s, const text_operand *o, glow_value **out)
     if (!i && glow_map_get(s->r->p->symbols, o->name.text))
         return true;
     if (!i) {
-        text_error_hint(s->r->p, o->span, "E0110",
-                        text_suggest_storage(s->r, o->name.text),
-                        "no placeholder or constant is called @%s",
-                        o->name.text);
+        text_error_hint(
+            s->r->p, o->span, "E0110", text_suggest_storage(s->r, o->name.text),
+            "no placeholder or constant is called @%s", o->name.text);
         return false;
     }
     *out = i->made ? &i->made->value : NULL;
@@ -159,9 +158,8 @@ select_result(text_scope *s, const text_operand *o, const glow_node *n,
     if (n->n_out == 0 || (!want && n->n_out > 1)) {
         text_error_hint(
             s->r->p, o->span, "E0113",
-            n->n_out ? glow_arena_printf(s->r->p->arena,
-                                         "select one: %%%s#%s", n->name,
-                                         n->op->out[0].name)
+            n->n_out ? glow_arena_printf(s->r->p->arena, "select one: %%%s#%s",
+                                         n->name, n->op->out[0].name)
                      : NULL,
             n->n_out ? "%%%s has several results: %s" : "%%%s has no result%s",
             n->name, n->n_out ? result_names(s, n->op, n->n_out) : "");
@@ -198,9 +196,8 @@ undefined(text_scope *s, const text_operand *o)
     while (n && strcmp(n->name.text, o->name.text) != 0)
         n = n->next;
     if (n)
-        text_error_note(s->r->p, o->span, "E0111", n->name.span,
-                        "defined here", "%%%s is used before its definition",
-                        o->name.text);
+        text_error_note(s->r->p, o->span, "E0111", n->name.span, "defined here",
+                        "%%%s is used before its definition", o->name.text);
     else
         text_error_hint(s->r->p, o->span, "E0110",
                         suggest_value(s, o->name.text),
@@ -223,8 +220,7 @@ text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out)
         return true;
     if (s->f->is_program && !glow_defines(def->node)) {
         text_error(s->r->p, o->span, "E0110",
-                   "%%%s is an instruction: it names no buffer",
-                   o->name.text);
+                   "%%%s is an instruction: it names no buffer", o->name.text);
         return false;
     }
     return select_result(s, o, def->node, out);

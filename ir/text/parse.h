@@ -28,18 +28,19 @@ typedef struct text_parser {
     uint32_t at; /* offset of the next byte */
 
     /* The layer above it. */
-    char open[TEXT_MAX_NESTING]; /* the open brackets: ( [ { and sections S, P */
+    char
+        open[TEXT_MAX_NESTING]; /* the open brackets: ( [ { and sections S, P */
     text_span open_at[TEXT_MAX_NESTING];
     int depth;
-    int previous;         /* the token before */
-    int item;             /* the keyword of the item at hand */
-    bool holding;         /* a token waits while open sections are closed */
+    int previous; /* the token before */
+    int item;     /* the keyword of the item at hand */
+    bool holding; /* a token waits while open sections are closed */
     int held;
     text_span held_at;
-    bool ended;           /* nothing more is read */
-    uint32_t statements;  /* begun so far, and 1 */
-    uint32_t reported;    /* the one that was last reported as wrong */
-    uint32_t last_stray;  /* past the last byte of no word */
+    bool ended;          /* nothing more is read */
+    uint32_t statements; /* begun so far, and 1 */
+    uint32_t reported;   /* the one that was last reported as wrong */
+    uint32_t last_stray; /* past the last byte of no word */
 
     /* Names whose definition is broken: their uses are not reported. */
     text_name defining[2]; /* statements read last; NULL text: complete */

@@ -24,8 +24,8 @@ fill_bool(text_resolver *r, const text_value *v, const glow_tensor *to,
 
     if (v->kind == GLOW_V_INT)
         is_true = strcmp(v->number.text, "1") == 0;
-    if (v->kind != GLOW_V_BOOL && (v->kind != GLOW_V_INT ||
-                                   (!is_true && strcmp(v->number.text, "0"))))
+    if (v->kind != GLOW_V_BOOL &&
+        (v->kind != GLOW_V_INT || (!is_true && strcmp(v->number.text, "0"))))
         return wrong_element(r, v, "true or false");
     glow_set_int(to, at, is_true);
     return true;
@@ -141,8 +141,7 @@ text_list_fits(text_resolver *r, const text_values *list, text_span at,
 }
 
 bool
-text_fill_list(text_resolver *r, const text_values *list,
-               const glow_tensor *to)
+text_fill_list(text_resolver *r, const text_values *list, const glow_tensor *to)
 {
     const text_value *v = list->first;
     bool ok = true;
@@ -209,8 +208,8 @@ text_blob_fits(text_resolver *r, const text_blob *b, const glow_type *type)
                    stated, want);
     else if (b->length % 4 != 0 || (want + 2) / 3 != (int64_t)b->length / 4)
         text_error(r->p, b->span, "E0133",
-                   "the base64 of %" PRId64
-                   " bytes has %" PRId64 " characters, but this has %zu",
+                   "the base64 of %" PRId64 " bytes has %" PRId64
+                   " characters, but this has %zu",
                    want, (want + 2) / 3 * 4, b->length);
     else
         return true;

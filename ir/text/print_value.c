@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/base/float.h"
 #include "ir/base/utf8.h"
 #include "ir/text/print.h"
 
@@ -110,7 +111,7 @@ glow_buf_attr_value(glow_buf *b, const glow_attr_value *v)
         glow_buf_printf(b, "%" PRId64, v->i);
         break;
     case GLOW_V_FLOAT:
-        glow_buf_float(b, (float)v->f);
+        glow_buf_float(b, glow_narrow(v->f));
         break;
     case GLOW_V_STRING:
         glow_buf_quoted(b, v->text, v->size);

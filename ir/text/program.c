@@ -139,10 +139,9 @@ make_weight(text_scope *s, text_node *n)
     if (!i && glow_map_get(s->r->p->symbols, o->name.text))
         return;
     if (!i) {
-        text_error_hint(s->r->p, o->span, "E0110",
-                        text_suggest_storage(s->r, o->name.text),
-                        "no placeholder or constant is called @%s",
-                        o->name.text);
+        text_error_hint(
+            s->r->p, o->span, "E0110", text_suggest_storage(s->r, o->name.text),
+            "no placeholder or constant is called @%s", o->name.text);
         return;
     }
     if (!i->made)
@@ -330,9 +329,9 @@ keep_unknown(text_scope *s, const text_node *n)
         if (o->qualifier != TEXT_IN) {
             fits = n_out < GLOW_MAX_RESULTS;
             if (fits)
-                out[n_out] = (glow_operand){
-                    .name = glow_arena_printf(a, "Out%d", n_out),
-                    .kind = GLOW_TENSOR};
+                out[n_out] =
+                    (glow_operand){.name = glow_arena_printf(a, "Out%d", n_out),
+                                   .kind = GLOW_TENSOR};
             n_out++;
         }
         if (o->qualifier != TEXT_OUT && fits) {

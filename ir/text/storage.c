@@ -81,11 +81,11 @@ text_resolve_weights(text_resolver *r, text_item *i)
         return;
     }
     if (!path || strlen(path->name.text) != path->size ||
-        (hash && (hash->next || hash->kind != TEXT_ARG_KEYED ||
-                  strcmp(hash->key.text, "sha256") != 0 ||
-                  hash->value->kind != GLOW_V_STRING ||
-                  hash->value->size > 64 || hash->value->size == 0 ||
-                  !is_hex(hash->value->name.text)))) {
+        (hash &&
+         (hash->next || hash->kind != TEXT_ARG_KEYED ||
+          strcmp(hash->key.text, "sha256") != 0 ||
+          hash->value->kind != GLOW_V_STRING || hash->value->size > 64 ||
+          hash->value->size == 0 || !is_hex(hash->value->name.text)))) {
         text_error(r->p, i->call->span, "E0139",
                    "write %s(\"path\") or %s(\"path\", sha256: \"hex digits\")",
                    format, format);
@@ -96,8 +96,8 @@ text_resolve_weights(text_resolver *r, text_item *i)
     w->format = glow_arena_strdup(r->m->arena, format);
     w->path = glow_arena_strdup(r->m->arena, path->name.text);
     w->base = glow_arena_strdup(r->m->arena, base_folder(r));
-    w->sha256 = hash ? glow_arena_strdup(r->m->arena, hash->value->name.text)
-                     : NULL;
+    w->sha256 =
+        hash ? glow_arena_strdup(r->m->arena, hash->value->name.text) : NULL;
     w->span = text_at(r->p, i->call->span);
     w->given = rebound(r, w->alias);
     w->given = w->given ? glow_arena_strdup(r->m->arena, w->given) : NULL;
@@ -148,8 +148,8 @@ fill_blob(text_resolver *r, text_item *i, glow_storage **out)
     text_blob *b;
 
     if (a && !a->next && a->kind == TEXT_ARG_VALUE)
-        key = a->value->number.text ? a->value->number.text
-                                    : a->value->name.text;
+        key =
+            a->value->number.text ? a->value->number.text : a->value->name.text;
     if (!key)
         return wrong_payload(r, i);
     b = glow_map_get(r->blobs, key);

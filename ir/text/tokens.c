@@ -70,9 +70,8 @@ void
 text_error_note(text_parser *p, text_span at, const char *id, text_span before,
                 const char *note, const char *fmt, ...)
 {
-    glow_diag n = {.severity = GLOW_NOTE,
-                   .message = note,
-                   .span = text_at(p, before)};
+    glow_diag n = {
+        .severity = GLOW_NOTE, .message = note, .span = text_at(p, before)};
     va_list ap;
 
     va_start(ap, fmt);
@@ -89,7 +88,8 @@ text_suggest(text_parser *p, const char *wrong, const char *const *names,
 {
     const char *near = glow_did_you_mean(wrong, names, count);
 
-    return near ? glow_arena_printf(p->arena, "did you mean `%s`?", near) : NULL;
+    return near ? glow_arena_printf(p->arena, "did you mean `%s`?", near)
+                : NULL;
 }
 
 /* What lexer.l makes of its matches. */
@@ -149,8 +149,8 @@ text_lex_string(text_parser *p, text_span at, const char *text, size_t size)
             out[n++] = '\n';
         } else if (c == 'x' && i + 3 < size && hex_digit(text[i + 1]) >= 0 &&
                    hex_digit(text[i + 2]) >= 0) {
-            out[n++] = (char)(hex_digit(text[i + 1]) << 4 |
-                              hex_digit(text[i + 2]));
+            out[n++] =
+                (char)(hex_digit(text[i + 1]) << 4 | hex_digit(text[i + 2]));
             i += 2;
         } else {
             uint32_t begin = at.begin + (uint32_t)i - 1;
@@ -174,8 +174,8 @@ text_lex_name(text_parser *p, text_span at, const char *text, size_t size,
         s.span = at;
         return text_name_of(p, s);
     }
-    return (text_name){
-        glow_arena_strndup(p->arena, text + skip, size - skip), at};
+    return (text_name){glow_arena_strndup(p->arena, text + skip, size - skip),
+                       at};
 }
 
 text_number

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ir/base/float.h"
 #include "ir/text/resolve.h"
 
 static bool convert(text_resolver *r, glow_arena *a, const text_value *v,
@@ -36,7 +37,7 @@ convert(text_resolver *r, glow_arena *a, const text_value *v,
         return text_int(r->p, v->number, &out->i);
     case GLOW_V_FLOAT:
         ok = text_float(r->p, v->number, &f);
-        out->f = (double)f;
+        out->f = glow_widen(f);
         return ok;
     case GLOW_V_BOOL:
         out->i = v->is_true;
