@@ -32,6 +32,7 @@ typedef struct folder {
     glow_pass_run *run;
     glow_node **list; /* nodes to look at, the last first */
     size_t count, cap;
+    glow_map *made; /* constants of this run, by name */
     int64_t budget; /* bytes of results that may still be made */
 } folder;
 
@@ -164,9 +165,24 @@ compute(const glow_node *n, glow_tensor *const out[])
     return ok;
 }
 
+/* Constants that were only a step on the way go again. */
+static void
+erase_step(const folder *f, const glow_value *v)
+{
+    glow_storage *s =
+        v && v->storage ? glow_map_get(f->made, v->storage->name) : NULL;
+
+    if (!s || !glow_is_unused(&s->value))
+        return;
+    glow_map_set(f->made, s->name, NULL);
+    glow_storage_erase(s);
+}
+
 static bool
 fold(folder *f, glow_node *n)
 {
+    glow_value **in = n->in;
+    int n_in = n->n_in;
     glow_module *m = n->func->module;
     const char *pass = glow_run_pass(f->run)->name;
     glow_storage *made[GLOW_MAX_RESULTS];
@@ -176,6 +192,7 @@ fold(folder *f, glow_node *n)
         made[i] = glow_constant_new(m, n->name, n->out[i]->type);
         made[i]->loc = glow_loc_derived(m, pass, n->loc);
         out[i] = &made[i]->tensor;
+        glow_map_set(f->made, made[i]->name, made[i]);
     }
     if (!compute(n, out))
         return false;
@@ -184,10 +201,11 @@ fold(folder *f, glow_node *n)
         GLOW_FOR_EACH_USE(u, n->out[i])
             push(f, u->user);
         glow_replace_uses(n->out[i], &made[i]->value);
-        if (glow_is_unused(&made[i]->value))
-            glow_storage_erase(made[i]);
+        erase_step(f, &made[i]->value);
     }
     glow_node_erase(n);
+    for (int i = 0; i < n_in; i++)
+        erase_step(f, in[i]);
     return true;
 }
 
@@ -220,6 +238,7 @@ run(glow_pass_run *pass, glow_func *func)
     folder f = {.run = pass, .budget = budget_for(func->module)};
     glow_result result = GLOW_UNCHANGED;
 
+    f.made = glow_map_new(glow_run_scratch(pass));
     GLOW_FOR_EACH_NODE(n, func)
         n->mark = IDLE;
     for (glow_node *n = func->last; n; n = n->prev)
