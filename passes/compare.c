@@ -33,12 +33,28 @@ is_same(double a, double b)
     return a == b && !signbit(a) == !signbit(b);
 }
 
+/* Keeps the pair in `out` if it is further apart than all before. */
+static void
+note(int64_t i, double a, double b, double bound, double *worst,
+     glow_difference *out)
+{
+    double distance = fabs(a - b);
+
+    if (isnan(distance))
+        distance = INFINITY;
+    if (distance <= *worst)
+        return;
+    *worst = distance;
+    *out = (glow_difference){i, a, b, bound};
+}
+
 bool
 glow_compare_bits(const glow_tensor *before, const glow_tensor *after,
                   glow_difference *out)
 {
     int64_t n = glow_type_count(before->type);
     bool is_float = glow_is_float(before->type->elem);
+    double worst = -1;
 
     if (!memcmp(before->data, after->data,
                 (size_t)glow_type_bytes(before->type)))
@@ -50,10 +66,9 @@ glow_compare_bits(const glow_tensor *before, const glow_tensor *after,
         if (is_float ? is_same(a, b)
                      : glow_get_int(before, i) == glow_get_int(after, i))
             continue;
-        *out = (glow_difference){.index = i, .before = a, .after = b};
-        return false;
+        note(i, a, b, 0, &worst, out);
     }
-    return true;
+    return worst < 0;
 }
 
 /* What a float64 run says of the errors of a tensor. */
@@ -106,16 +121,9 @@ glow_compare_near(const glow_tensor *before, const glow_tensor *after,
     for (int64_t i = 0; i < n; i++) {
         double a = glow_get_double(before, i);
         double b = glow_get_double(after, i);
-        double distance = fabs(a - b);
 
-        if (a == b || (isnan(a) && isnan(b)) || distance <= bound)
-            continue;
-        if (isnan(distance))
-            distance = INFINITY;
-        if (distance <= worst)
-            continue;
-        worst = distance;
-        *out = (glow_difference){i, a, b, bound};
+        if (a != b && !(isnan(a) && isnan(b)) && !(fabs(a - b) <= bound))
+            note(i, a, b, bound, &worst, out);
     }
     return worst < 0;
 }

@@ -745,11 +745,6 @@ static const glow_diag_info table[] = {
      "\n"
      "Where the difference is rounding, give a larger -rtol or -atol.\n"},
 
-    {"E0506", "a backend cannot measure nodes",
-     "-profile and -trace need a backend that tells the time of each node.\n"
-     "\n"
-     "Take another backend: -backend=interp.\n"},
-
     {"E0510", "compiled code stopped at an instruction",
      "An operand holds a value that has no meaning there: an index of Gather\n"
      "that is outside of Data.\n"

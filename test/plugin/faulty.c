@@ -177,6 +177,47 @@ static const glow_pass pass_moody = {
     .run = moody,
 };
 
+/* faulty.aim */
+
+static glow_result
+aim(glow_pass_run *run, glow_func *f)
+{
+    (void)run;
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_is(n, &glow_op_gather))
+            glow_set_operand(n, 1,
+                             &glow_constant_splat(f->module, "far",
+                                                  n->in[1]->type, 1000)
+                                  ->value);
+    return GLOW_CHANGED;
+}
+
+static const glow_pass pass_aim = {
+    .name = "faulty.aim",
+    .summary = "let every Gather reach too far",
+    .level = GLOW_GRAPH,
+    .run = aim,
+};
+
+/* faulty.forget */
+
+static glow_result
+forget(glow_pass_run *run, glow_func *f)
+{
+    (void)run;
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_is(n, &glow_op_save))
+            glow_node_erase(n);
+    return GLOW_CHANGED;
+}
+
+static const glow_pass pass_forget = {
+    .name = "faulty.forget",
+    .summary = "write no results",
+    .level = GLOW_GRAPH,
+    .run = forget,
+};
+
 /* faulty.options */
 
 static const char *const words[] = {"slow", "fast", NULL};
@@ -236,8 +277,9 @@ static const glow_plugin plugin = {
     .version = "1",
     .licence = "Apache-2.0",
     .passes =
-        (const glow_pass *const[]){&pass_break, &pass_crash, &pass_flip,
-                                   &pass_lazy, &pass_moody, &pass_options, &pass_restless,
+        (const glow_pass *const[]){&pass_aim, &pass_break, &pass_crash,
+                                   &pass_flip, &pass_forget, &pass_lazy,
+                                   &pass_moody, &pass_options, &pass_restless,
                                    &pass_retype, &pass_silent, &pass_wrong,
                                    NULL},
 };

@@ -173,6 +173,7 @@ test_long_chain(void **state)
     assert_float_equal(glow_get_double(&t->ty, 0), 200001, 0);
 }
 
+/* [E0503] */
 static void
 test_cycle(void **state)
 {
@@ -214,6 +215,7 @@ test_swap(void **state)
     assert_holds(&t->tx, 0, 0, 0, 0);
 }
 
+/* [E0502] */
 static void
 test_binding(void **state)
 {
@@ -332,6 +334,7 @@ test_program(void **state)
     assert_true(glow_func_writes(p, t->y) && !glow_func_reads(p, t->y));
 }
 
+/* [E0501]: the verifier finds it first, where it is asked. */
 static void
 test_reads_unwritten(void **state)
 {

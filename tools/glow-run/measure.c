@@ -208,12 +208,10 @@ measure(run *r)
     events e = {.arena = r->tool.arena, .begin = now_ms()};
     const glow_eval_options how = {.trace = add_event, .user = &e};
 
-    if (!r->backend->profile) {
-        glow_error(r->tool.ctx, "E0506",
-                   "backend %s cannot tell the time of each node",
-                   r->backend->name);
-        return TOOL_FAILED;
-    }
+    if (!r->backend->profile)
+        return tool_usage(&r->tool, "-backend=interp can",
+                          "backend %s cannot tell the time of each node",
+                          r->backend->name);
     if (!r->backend->profile(r->executable, r->bindings, (int)r->n_ports, &how))
         return TOOL_FAILED;
     if (r->values.trace && !write_trace(r, &e))
