@@ -12,12 +12,6 @@
 
 #include <llvm-c/DebugInfo.h>
 
-static const glow_node *
-node_of(const cpu_step *s)
-{
-    return s->root ? s->root : s->items[0].n;
-}
-
 static unsigned
 line_of(const glow_node *n, unsigned *column)
 {
@@ -92,7 +86,7 @@ add_function(cg *g, cg_value fn, unsigned line, unsigned column)
 void
 glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s)
 {
-    unsigned column, line = line_of(node_of(s), &column);
+    unsigned column, line = line_of(s->root ? s->root : s->items[0].n, &column);
 
     add_function(g, fn, line, column);
 }
@@ -108,10 +102,13 @@ glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f)
 }
 
 void
-glow_cpu_debug_line(cg *g, cg_value fn, const cpu_step *s)
+glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n)
 {
-    unsigned column, line = line_of(node_of(s), &column);
+    unsigned column, line;
 
+    if (!g->debug)
+        return;
+    line = line_of(n, &column);
     set_line(g, LLVMGetSubprogram(fn), line, column);
 }
 

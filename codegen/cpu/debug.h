@@ -9,8 +9,8 @@
 void glow_cpu_debug_begin(cg *g, const glow_func *f);
 void glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s);
 void glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f);
-/* The calls that are built next belong to the line of `s`. */
-void glow_cpu_debug_line(cg *g, cg_value fn, const cpu_step *s);
+/* What is built next in `fn` belongs to the line of `n`. */
+void glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n);
 void glow_cpu_debug_end(cg *g);
 
 #endif

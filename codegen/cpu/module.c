@@ -168,8 +168,7 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cg_value *fns,
         const cpu_step *s = &p->steps[i];
         cg_if failed;
 
-        if (debug)
-            glow_cpu_debug_line(g, entry, s);
+        glow_cpu_debug_line(g, entry, s->root ? s->root : s->items[0].n);
 
         cg_value code = call_step(g, s, fns[i], entry);
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "codegen/cpu/debug.h"
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
 #include "codegen/cpu/move.h"
@@ -132,6 +133,7 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     cg_value in[3];
     held fresh[3], *h = NULL;
 
+    glow_cpu_debug_line(g, g->fn, n);
     if (n->op == &glow_op_splat) {
         slots[item->out.slot] = (held){splat_bits(g, n, lanes), NULL};
         return;
