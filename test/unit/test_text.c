@@ -9,9 +9,11 @@
 #include "glow/file.h"
 #include "glow/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Random numbers: the same on every machine (Steele et al., SplitMix). */
 
@@ -635,6 +637,63 @@ random_modules_survive(void **state)
     }
 }
 
+/* Constants that go to a weights file come back from it. */
+
+static void
+assert_same_elements(glow_module *a, glow_module *b)
+{
+    GLOW_FOR_EACH_STORAGE(s, a) {
+        glow_storage *other = glow_find_storage(b, s->name);
+        int64_t size = glow_type_bytes(s->value.type);
+        const glow_tensor *t;
+
+        if (!s->is_constant)
+            continue;
+        t = glow_constant_tensor(other);
+        assert_non_null(t);
+        assert_int_equal((uintptr_t)t->data %
+                             (size_t)glow_kind_get(t->type->elem)->bytes,
+                         0);
+        if (size > 0)
+            assert_memory_equal(t->data, glow_constant_tensor(s)->data,
+                                (size_t)size);
+    }
+}
+
+static void
+weights_files_hold_constants(void **state)
+{
+    fixture *t = *state;
+    char folder[] = "/tmp/glow-test-XXXXXX";
+    char path[sizeof folder + 16];
+    bool any = false;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/w.safetensors", folder);
+    for (int i = 0; i < 50; i++) {
+        glow_parse_options o = {.allow_unknown_ops = true, .folder = folder};
+        glow_buf b = {0};
+        glow_module *back;
+
+        seed = (uint64_t)i;
+        draw_module(t);
+        assert_true(glow_externalize(t->m, "w", path, 4));
+        any |= t->m->weights != NULL;
+        glow_print(&b, t->m, NULL);
+        back = glow_parse(
+            t->ctx, glow_source_from(t->ctx, "test.gir", b.text, b.len), &o);
+        assert_non_null(back);
+        assert_same_elements(t->m, back);
+        glow_module_free(back);
+        glow_module_free(t->m);
+        glow_buf_free(&b);
+        glow_arena_reset(t->arena);
+        remove(path);
+    }
+    assert_true(any);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* Bytes change, go, come and are repeated. */
 static void
 damage(char *text, size_t *size, size_t room)
@@ -866,6 +925,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(random_modules_survive, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(weights_files_hold_constants, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(broken_text_is_reported, setup,
                                         teardown),
