@@ -10,6 +10,40 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { MOST_NOTES = 4 };
+
+/* What the node's operands are, and where: "Input is float<2 x 3>". */
+static const glow_diag *
+operand_notes(glow_arena *a, const glow_node *n)
+{
+    const glow_diag *first = NULL;
+    const glow_diag **link = &first;
+
+    for (int i = 0; i < n->n_in && i < MOST_NOTES; i++) {
+        const glow_value *v = n->in[i];
+        glow_diag *d;
+
+        if (!v || !v->type)
+            continue;
+        d = GLOW_NEW(a, glow_diag);
+        d->severity = GLOW_NOTE;
+        d->message = glow_arena_printf(a, "%s is %s",
+                                       n->op->in[glow_operand_of(n, i)].name,
+                                       glow_type_text(a, v->type));
+        d->span = v->def ? v->def->span : v->storage->span;
+        *link = d;
+        link = &d->next;
+    }
+    return first;
+}
+
+/* Errors that come of the types of operands. */
+static bool
+is_of_types(const char *id)
+{
+    return strcmp(id, "E0203") == 0 || strcmp(id, "E0214") == 0;
+}
+
 /* Reports at a node, with where it came from. */
 bool
 glow_node_error(const glow_node *n, const char *id, const char *hint,
@@ -24,6 +58,7 @@ glow_node_error(const glow_node *n, const char *id, const char *hint,
                                   glow_arena_vprintf(scratch, fmt, ap));
     va_end(ap);
     d.hint = hint;
+    d.notes = is_of_types(id) ? operand_notes(scratch, n) : NULL;
 
     const glow_loc *l = n->loc;
 
