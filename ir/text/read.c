@@ -10,6 +10,7 @@
 
 #include "glow/plugin.h"
 #include "ir/base/context.h"
+#include "ir/text/order.h"
 #include "ir/text/resolve.h"
 
 /* `gir 1 "acme" 3` */
@@ -171,6 +172,7 @@ glow_parse(glow_context *ctx, const glow_source *source,
     static const glow_parse_options plain = {0};
     text_parser *p;
     glow_arena *a = glow_arena_new();
+    text_order *order;
     glow_module *m;
     /* strtod reads the numbers of the C locale alone. */
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -182,7 +184,9 @@ glow_parse(glow_context *ctx, const glow_source *source,
     p->options = options ? options : &plain;
     p->arena = a;
     p->statements = 1;
+    order = text_order_begin(ctx, a);
     m = read_module(p);
+    text_order_end(order);
     uselocale(before);
     freelocale(c);
     glow_arena_free(a);
