@@ -5,14 +5,15 @@
 #include <math.h>
 
 #include "ir/ops/common.h"
+#include "ir/ops/resize.h"
 
 static const char *const coordinates[] = {
     "asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", NULL};
 static const char *const roundings[] = {"floor", "ceil", "round_prefer_floor",
                                         "round_prefer_ceil", NULL};
 
-static bool
-is_resized(const glow_resize *r, glow_dims x, glow_dims y, int axis)
+bool
+glow_is_resized(const glow_resize *r, glow_dims x, glow_dims y, int axis)
 {
     return x.at[axis] != y.at[axis] || r->scale.at[axis] != 1;
 }
@@ -48,7 +49,7 @@ resize_infer(const glow_node *n, glow_type out[], int classes)
     return glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
 }
 
-/* Where element `i` of an axis of Result lies in Input. */
+/* Where element `i` of an axis of `out` lies on one of `in`. */
 static double
 source_of(const glow_resize *r, int axis, int64_t i, int64_t in, int64_t out)
 {
@@ -72,14 +73,6 @@ clamp(double x, int64_t in)
     return x < 0 ? 0 : x > (double)(in - 1) ? (double)(in - 1) : x;
 }
 
-/* resizenearest */
-
-static bool
-resizenearest_infer(const glow_node *n, glow_type out[])
-{
-    return resize_infer(n, out, GLOW_ANY_UNFUSED);
-}
-
 static double
 rounded(double x, int rounding)
 {
@@ -95,16 +88,42 @@ rounded(double x, int rounding)
     }
 }
 
+double
+glow_resize_at(const glow_resize *r, glow_dims x, glow_dims y, int axis,
+               int64_t i)
+{
+    int64_t in = x.at[axis];
+
+    return clamp(source_of(r, axis, i, in, y.at[axis]), in);
+}
+
+int64_t
+glow_resize_nearest(const glow_resize *r, glow_dims x, glow_dims y, int axis,
+                    int64_t i)
+{
+    int64_t in = x.at[axis];
+    double at = source_of(r, axis, i, in, y.at[axis]);
+
+    return (int64_t)clamp(rounded(at, r->rounding), in);
+}
+
+/* resizenearest */
+
+static bool
+resizenearest_infer(const glow_node *n, glow_type out[])
+{
+    return resize_infer(n, out, GLOW_ANY_UNFUSED);
+}
+
 /* For each element of an axis of Result, the element of Input it is. */
 static int64_t *
-nearest(const glow_resize *r, int axis, int64_t in, int64_t out,
+nearest(const glow_resize *r, int axis, glow_dims x, glow_dims y,
         glow_arena *scratch)
 {
-    int64_t *from = GLOW_NEW_ARRAY(scratch, int64_t, out);
+    int64_t *from = GLOW_NEW_ARRAY(scratch, int64_t, y.at[axis]);
 
-    for (int64_t i = 0; i < out; i++)
-        from[i] = (int64_t)clamp(
-            rounded(source_of(r, axis, i, in, out), r->rounding), in);
+    for (int64_t i = 0; i < y.at[axis]; i++)
+        from[i] = glow_resize_nearest(r, x, y, axis, i);
     return from;
 }
 
@@ -120,7 +139,7 @@ resizenearest_eval(const glow_node *n, glow_tensor *const in[],
     if (glow_dims_count(y) == 0)
         return true;
     for (int a = 0; a < y.rank; a++)
-        from[a] = nearest(r, a, x.at[a], y.at[a], scratch);
+        from[a] = nearest(r, a, x, y, scratch);
     GLOW_FOR_EACH_INDEX(i, y) {
         int64_t at = 0;
 
@@ -170,7 +189,7 @@ resizebilinear_infer(const glow_node *n, glow_type out[])
     if (!resize_infer(n, out, GLOW_ANY_FLOAT))
         return false;
     for (int i = 0; i < out[0].shape.rank; i++)
-        resized += is_resized(r, n->in[0]->type->shape, out[0].shape, i);
+        resized += glow_is_resized(r, n->in[0]->type->shape, out[0].shape, i);
     return resized <= 2 ||
            glow_reject(n, "%d axes change, but at most 2 may", resized);
 }
@@ -187,11 +206,10 @@ neighbours(const glow_resize *r, int axis, glow_dims x, glow_dims y,
 {
     between *b = GLOW_NEW_ARRAY(scratch, between, y.at[axis]);
     int64_t in = x.at[axis], stride = glow_dims_strides(x).at[axis];
-    bool moves = is_resized(r, x, y, axis);
+    bool moves = glow_is_resized(r, x, y, axis);
 
     for (int64_t i = 0; i < y.at[axis]; i++) {
-        double at = moves ? clamp(source_of(r, axis, i, in, y.at[axis]), in)
-                          : (double)i;
+        double at = moves ? glow_resize_at(r, x, y, axis, i) : (double)i;
         int64_t low = (int64_t)at;
 
         b[i].low = low * stride;

@@ -63,7 +63,7 @@ void glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count,
 
 /* An array of constants; element `i` of it. */
 cg_value glow_cpu_table(cg *g, const int64_t *values, int64_t count);
-cg_value glow_cpu_table_real(cg *g, const float *values, int64_t count);
+cg_value glow_cpu_table_real(cg *g, const double *values, int64_t count);
 cg_value glow_cpu_table_at(cg *g, LLVMTypeRef t, cg_value table, cg_value i);
 
 /* Windows of convolution and pooling, always with three spatial axes. */

@@ -5,94 +5,48 @@
 
 #include "codegen/cpu/kernels/common.h"
 
-#include <math.h>
-
-/* Where element `i` of an axis of Result lies in Input. */
-static double
-source_of(const glow_resize *r, int axis, int64_t i, int64_t in, int64_t out)
-{
-    double scale = (double)r->scale.at[axis], at = (double)i;
-
-    switch (r->coordinates) {
-    case GLOW_COORD_HALF_PIXEL:
-        return (at + 0.5) / scale - 0.5;
-    case GLOW_COORD_PYTORCH_HALF_PIXEL:
-        return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
-    case GLOW_COORD_ALIGN_CORNERS:
-        return out > 1 ? at * (double)(in - 1) / (double)(out - 1) : 0;
-    default:
-        return at / scale;
-    }
-}
-
-static double
-clamp(double x, int64_t in)
-{
-    return x < 0 ? 0 : x > (double)(in - 1) ? (double)(in - 1) : x;
-}
-
-static double
-rounded(double x, int rounding)
-{
-    switch (rounding) {
-    case GLOW_ROUND_CEIL:
-        return ceil(x);
-    case GLOW_ROUND_PREFER_FLOOR:
-        return ceil(x - 0.5);
-    case GLOW_ROUND_PREFER_CEIL:
-        return floor(x + 0.5);
-    default:
-        return floor(x);
-    }
-}
+#include "ir/ops/resize.h"
 
 /* An axis as it is resized; tables are NULL where nothing changes. */
 typedef struct grid {
-    cg_value low, high, part; /* elements of Input, elements, float */
+    cg_value low, high, part; /* elements of Input, elements, double */
 } grid;
 
 static bool
 moves(const cpu_job *j, int axis)
 {
-    const glow_resize *r = j->n->attrs;
-
-    return j->in[0].type->shape.at[axis] != j->out[0].type->shape.at[axis] ||
-           r->scale.at[axis] != 1;
+    return glow_is_resized(j->n->attrs, j->in[0].type->shape,
+                           j->out[0].type->shape, axis);
 }
 
 static grid
 nearest_grid(cpu_job *j, int axis)
 {
-    const glow_resize *r = j->n->attrs;
-    int64_t in = j->in[0].type->shape.at[axis];
-    int64_t out = j->out[0].type->shape.at[axis];
+    glow_dims x = j->in[0].type->shape, y = j->out[0].type->shape;
     int64_t step = glow_cpu_strides(j->in[0].type).at[axis];
-    int64_t *low = GLOW_NEW_ARRAY(j->g->arena, int64_t, out);
+    int64_t *low = GLOW_NEW_ARRAY(j->g->arena, int64_t, y.at[axis]);
 
-    for (int64_t i = 0; i < out; i++)
-        low[i] = step *
-                 (int64_t)clamp(
-                     rounded(source_of(r, axis, i, in, out), r->rounding), in);
-    return (grid){glow_cpu_table(j->g, low, out), NULL, NULL};
+    for (int64_t i = 0; i < y.at[axis]; i++)
+        low[i] = step * glow_resize_nearest(j->n->attrs, x, y, axis, i);
+    return (grid){glow_cpu_table(j->g, low, y.at[axis]), NULL, NULL};
 }
 
 static grid
 linear_grid(cpu_job *j, int axis)
 {
-    const glow_resize *r = j->n->attrs;
-    int64_t in = j->in[0].type->shape.at[axis];
-    int64_t out = j->out[0].type->shape.at[axis];
+    glow_dims x = j->in[0].type->shape, y = j->out[0].type->shape;
+    int64_t in = x.at[axis], out = y.at[axis];
     int64_t step = glow_cpu_strides(j->in[0].type).at[axis];
     int64_t *low = GLOW_NEW_ARRAY(j->g->arena, int64_t, out);
     int64_t *high = GLOW_NEW_ARRAY(j->g->arena, int64_t, out);
-    float *part = GLOW_NEW_ARRAY(j->g->arena, float, out);
+    double *part = GLOW_NEW_ARRAY(j->g->arena, double, out);
 
     for (int64_t i = 0; i < out; i++) {
-        double at = clamp(source_of(r, axis, i, in, out), in);
+        double at = glow_resize_at(j->n->attrs, x, y, axis, i);
         int64_t k = (int64_t)at;
 
         low[i] = k * step;
-        part[i] = (float)(at - (double)k);
+        part[i] = at - (double)k;
         high[i] = (k + 1 < in && part[i] > 0 ? k + 1 : k) * step;
     }
     return (grid){glow_cpu_table(j->g, low, out),
@@ -130,7 +84,7 @@ sample(cpu_job *j, const resize *r, int d, cg_value from, int lanes)
         return x;
 
     cg_value high = glow_cpu_table_at(g, g->i64, a->high, r->at[d]);
-    cg_value part = glow_cpu_table_at(g, g->f32, a->part, r->at[d]);
+    cg_value part = glow_cpu_table_at(g, g->f64, a->part, r->at[d]);
     cg_value y = sample(j, r, d + 1, cg_add(g, from, high), lanes);
     LLVMTypeRef t = LLVMTypeOf(x);
 
