@@ -211,6 +211,16 @@ by_alignment(const void *a, const void *b)
     return m != n ? n - m : strcmp((*x)->name, (*y)->name);
 }
 
+/* What is external already goes along, however small. */
+static bool
+is_chosen(const glow_storage *s, int64_t least)
+{
+    return s->is_constant && s->value.type->strides.rank == 0 &&
+           (s->payload == GLOW_EXTERNAL ||
+            (s->payload == GLOW_DATA &&
+             glow_type_bytes(s->value.type) > least));
+}
+
 static glow_storage **
 choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
 {
@@ -219,8 +229,7 @@ choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
 
     *count = 0;
     GLOW_FOR_EACH_STORAGE(s, m) {
-        if (s->payload != GLOW_DATA || s->value.type->strides.rank > 0 ||
-            glow_type_bytes(s->value.type) <= least)
+        if (!is_chosen(s, least))
             continue;
         chosen = glow_arena_grow(a, chosen, *count, &cap, sizeof *chosen);
         chosen[(*count)++] = s;
@@ -283,23 +292,39 @@ write_file(glow_context *ctx, const char *path, glow_storage *const *chosen,
 }
 
 static glow_weights *
-add_weights(glow_module *m, const char *alias, const char *path)
+new_weights(glow_module *m, const char *alias, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    glow_weights **end = &m->weights;
     glow_weights *w = GLOW_NEW(m->arena, glow_weights);
 
-    while (*end)
-        end = &(*end)->next;
-    *end = w;
     w->alias = glow_arena_strdup(m->arena, alias);
     w->format = "safetensors";
     w->path = glow_arena_strdup(m->arena, slash ? slash + 1 : path);
-    w->base = !slash ? "."
-              : slash == path
-                  ? "/"
-                  : glow_arena_strndup(m->arena, path, (size_t)(slash - path));
+    w->base = !slash         ? "."
+              : slash == path ? "/"
+                              : glow_arena_strndup(m->arena, path,
+                                                   (size_t)(slash - path));
     return w;
+}
+
+/* Leaves only the weights that are used, `w` behind them. */
+static void
+settle_weights(glow_module *m, glow_weights *w, glow_arena *a)
+{
+    glow_map *used = glow_map_new(a);
+    glow_weights **end = &m->weights;
+
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (s->payload == GLOW_EXTERNAL)
+            glow_map_set(used, s->file->alias, s->file);
+    for (glow_weights *old = m->weights; old; old = old->next)
+        if (glow_map_get(used, old->alias) == old) {
+            *end = old;
+            end = &old->next;
+        } else {
+            glow_weights_close(old); /* tensors keep what it mapped */
+        }
+    *end = w;
 }
 
 bool
@@ -313,22 +338,20 @@ glow_externalize(glow_module *m, const char *alias, const char *path,
     glow_weights *w;
     bool ok = true;
 
-    for (w = m->weights; w && strcmp(w->alias, alias) != 0;)
-        w = w->next;
-    if (w)
-        ok = glow_error(m->ctx, "E0109", "the weights alias `%s` is taken",
-                        alias);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         keys[i] = key_of(a, chosen[i], i);
+        ok = ok && glow_constant_tensor(chosen[i]);
+    }
     if (ok && count > 0)
         ok = write_file(m->ctx, path, chosen, keys, count, a);
     if (ok && count > 0) {
-        w = add_weights(m, alias, path);
+        w = new_weights(m, alias, path);
         for (size_t i = 0; i < count; i++) {
             chosen[i]->payload = GLOW_EXTERNAL;
             chosen[i]->file = w;
             chosen[i]->key = glow_arena_strdup(m->arena, keys[i]);
         }
+        settle_weights(m, w, a);
     }
     glow_arena_free(a);
     return ok;

@@ -41,11 +41,17 @@ GLOW_API void glow_print_node(glow_buf *b, const glow_node *n,
                               const glow_print_options *options);
 
 /*
- * Writes constants of over `least` bytes to a safetensors file at `path` and
- * makes them external under `alias`.  The file appears whole or not at all.
+ * Writes constants of over `least` bytes, and all that other weights files hold,
+ * to a safetensors file at `path` and makes them external under `alias`.  Weights
+ * files that nothing uses then are forgotten.  The file appears whole or not at all.
  */
 GLOW_API bool glow_externalize(glow_module *m, const char *alias,
                                const char *path, int64_t least);
+/*
+ * Names weights files relative to `folder` (NULL: "."), where the text of `m`
+ * goes.  Of one that does not lie in or below it W0601 warns.
+ */
+GLOW_API void glow_rebase_weights(glow_module *m, const char *folder);
 
 GLOW_END
 

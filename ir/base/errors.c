@@ -847,13 +847,13 @@ static const glow_diag_info table[] = {
      "channels.\n"},
 
     {"W0601", "an output will not find its weights",
-     "A module names weights files relative to its own folder.  This output "
-     "is\n"
-     "written to another folder than the one where they lie.\n"
+     "A module names weights files relative to its own folder, in or below\n"
+     "which they must lie.  This output is written to another one.\n"
      "\n"
      "    glow-opt -dce model/net.gir -o out/net.gir\n"
      "\n"
-     "Write it beside them, or name them when it is read:\n"
+     "Write it beside them, or the weights beside it, by\n"
+     "-externalize=out/net.safetensors, or name them when it is read:\n"
      "-weights ALIAS=PATH.\n"},
 
     /* E07xx: models. */

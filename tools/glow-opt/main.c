@@ -23,6 +23,8 @@ static const tool_option options[] = {
      "where the output goes; it appears whole or not at all"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "files",
      "take the weights of ALIAS from PATH"},
+    {"externalize", TOOL_TEXT, AT(externalize), "FILE.safetensors", NULL,
+     "files", "write constants of over 1 KiB there, not into the text"},
     {"allow-unknown-ops", TOOL_FLAG, AT(allow_unknown_ops), NULL, NULL, "files",
      "keep operators of plugins that are not loaded as they are"},
     {"allow-elided", TOOL_FLAG, AT(allow_elided), NULL, NULL, "files",

@@ -14,6 +14,7 @@ typedef struct opt_values {
     bool print_all_attrs;
     tool_list annotate;
     tool_list weights;
+    const char *externalize;
     /* pipeline */
     const char *passes;
     glow_buf flags; /* passes given as options, as the text of a pipeline */

@@ -81,6 +81,12 @@ check_outputs(opt *o)
     if (opt_emits(v) && !v->output)
         return tool_usage(&o->tool, NULL, "-emit-... needs -o FILE") ==
                TOOL_DONE;
+    if (v->externalize && (count > 0 || v->split_input_file))
+        return tool_usage(&o->tool, NULL,
+                          "-externalize is for one module that is printed: it "
+                          "does not go with %s",
+                          v->split_input_file ? "-split-input-file"
+                                              : "other outputs") == TOOL_DONE;
     if (o->tool.inputs.count > 1)
         return tool_usage(&o->tool, NULL,
                           "there is one input, but '%s' and '%s' are given",

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "glow/memory_map.h"
 #include "tools/glow-opt/opt.h"
@@ -11,6 +10,7 @@
 
 #define MEMO_BYTES ((size_t)1 << 30) /* of -verify-semantics */
 #define SEED 1
+#define INLINE_BYTES 1024 /* of constants that -externalize leaves */
 
 /* Reading. */
 
@@ -106,13 +106,13 @@ quiet_sink(const glow_diag *d, void *user)
 
 /* Everything again in another context, elsewhere in memory: the same bytes? */
 static bool
-check_determinism(opt *o, const glow_source *source, const glow_buf *first)
+check_determinism(opt *o, const glow_source *source, glow_module *done)
 {
     glow_arena *elsewhere = glow_arena_new();
     glow_context *ctx = glow_context_new();
     glow_print_options print = opt_print_options(o);
     glow_parse_options parse = opt_parse_options(o, source);
-    glow_buf second = {0};
+    glow_buf first = {0}, second = {0};
     const glow_plugin *p;
 
     for (size_t i = 1; i < 64; i++)
@@ -125,13 +125,14 @@ check_determinism(opt *o, const glow_source *source, const glow_buf *first)
 
     if (m && run_passes(o, m, true))
         glow_print(&second, m, &print);
+    glow_print(&first, done, &print);
 
-    bool same =
-        first->len == second.len &&
-        (first->len == 0 || memcmp(first->text, second.text, first->len) == 0);
+    bool same = first.len == second.len &&
+                memcmp(first.text, second.text, first.len) == 0;
 
     if (m)
         glow_module_free(m);
+    glow_buf_free(&first);
     glow_buf_free(&second);
     glow_context_free(ctx);
     glow_arena_free(elsewhere);
@@ -168,27 +169,32 @@ emit(opt *o, glow_module *m)
            o->backend->emit(m->funcs, what, &target, v->output);
 }
 
-/*
- * A module names weights files relative to itself: those of an output in another
- * folder have to be named again.
- */
-static void
-warn_of_weights(const opt *o, const glow_module *m)
+/* A name for weights: that of their file, without its ending. */
+static const char *
+alias_of(const opt *o, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+
+    return dot && dot > name ? glow_arena_strndup(o->tool.arena, name,
+                                                  (size_t)(dot - name))
+                             : name;
+}
+
+/* Lets the text name weights as it must where the output stands. */
+static bool
+place_weights(const opt *o, glow_module *m)
 {
     const char *output = o->values.output;
-    const char *folder = output ? folder_of(o, output) : NULL;
-    struct stat a, b;
+    const char *file = o->values.externalize;
 
-    if (!output || strcmp(output, "-") == 0 ||
-        stat(folder ? folder : ".", &a) != 0)
-        return;
-    for (const glow_weights *w = m->weights; w; w = w->next)
-        if (stat(w->base ? w->base : ".", &b) == 0 &&
-            (a.st_dev != b.st_dev || a.st_ino != b.st_ino))
-            glow_warning(o->tool.ctx, w->span, "W0601",
-                         "the output stands in another folder than its weights "
-                         "'%s': it will need -weights %s=PATH",
-                         w->path, w->alias);
+    if (file &&
+        !glow_externalize(m, alias_of(o, file), file, INLINE_BYTES))
+        return false;
+    if (output && strcmp(output, "-") != 0)
+        glow_rebase_weights(m, folder_of(o, output));
+    return true;
 }
 
 static bool
@@ -213,12 +219,12 @@ put_result(opt *o, glow_module *m, glow_buf *out)
 
     if (o->values.memory_map)
         return put_memory_map(o, m, out);
-    if (o->values.cost) {
+    if (o->values.cost)
         put_cost(out, m);
-    } else {
-        warn_of_weights(o, m);
+    else if (place_weights(o, m))
         glow_print(out, m, &print);
-    }
+    else
+        return false;
     return true;
 }
 
@@ -230,18 +236,14 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
     crash_input(source);
 
     glow_module *m = glow_parse(o->tool.ctx, source, &parse);
-    size_t begin = out->len;
     bool ok = m && run_passes(o, m, false);
 
+    if (ok && o->values.verify_determinism)
+        ok = check_determinism(o, source, m);
     if (ok && opt_emits(&o->values))
         ok = emit(o, m);
     else if (ok)
         ok = put_result(o, m, out);
-    if (ok && o->values.verify_determinism) {
-        glow_buf own = {.text = out->text + begin, .len = out->len - begin};
-
-        ok = check_determinism(o, source, &own);
-    }
     if (m)
         glow_module_free(m);
     crash_input(NULL);

@@ -84,6 +84,17 @@ beside(tool *t, const char *output, const char **stem)
     return glow_arena_printf(t->arena, "%s.safetensors", without);
 }
 
+/* The folder that stands in `path`. */
+static const char *
+folder_of(tool *t, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash
+               ? glow_arena_strndup(t->arena, path, (size_t)(slash - path) + 1)
+               : ".";
+}
+
 /* Constants this small stay in the text. */
 #define INLINE_BYTES 64
 
@@ -100,6 +111,8 @@ write_module(tool *t, const values *v, glow_module *m)
         weights = own;
     if (weights && !glow_externalize(m, alias, weights, INLINE_BYTES))
         return false;
+    if (strcmp(output, "-") != 0)
+        glow_rebase_weights(m, folder_of(t, output));
     glow_print(&b, m, NULL);
     ok = glow_file_write(t->ctx, output, b.text, b.len);
     glow_buf_free(&b);
@@ -128,17 +141,6 @@ import(tool *t, const values *v)
     ok = write_module(t, v, m);
     glow_module_free(m);
     return ok ? TOOL_DONE : TOOL_FAILED;
-}
-
-/* The folder that the weights of `path` are relative to. */
-static const char *
-folder_of(tool *t, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash
-               ? glow_arena_strndup(t->arena, path, (size_t)(slash - path) + 1)
-               : ".";
 }
 
 static int export(tool *t, const values *v)
