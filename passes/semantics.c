@@ -368,6 +368,19 @@ fail(const check *c, const char *id, const char *message, const char *hint)
     return false;
 }
 
+/* What nothing was compared of is not verified, and must not seem so. */
+static bool
+fail_unverified(const check *c, const char *how, const char *why)
+{
+    return fail(c, "E0413",
+                glow_arena_printf(c->after->arena,
+                                  "@%s cannot be run %s, so that %s is not "
+                                  "verified: %s",
+                                  c->f->name, how, c->pass->name,
+                                  why ? why : "no reason given"),
+                NULL);
+}
+
 static bool
 report(const check *c, const held *y, const glow_difference *d)
 {
@@ -454,8 +467,8 @@ compare_near(const check *c, const held *y, const held *now, const held *shadow)
     if (c->pass->preserves == GLOW_PRECISION)
         eps = narrowest(glow_find_func(c->s->before, c->f->name),
                         narrowest(c->f, eps));
-    if (!wide || glow_compare_near(&y->tensor, &now->tensor, &wide->tensor, eps,
-                                   is_exact, &d))
+    if (glow_compare_near(&y->tensor, &now->tensor, &wide->tensor, eps,
+                          is_exact, &d))
         return true;
     return (d.bound > 0 && differs_by_rounding(c, now, wide, eps)) ||
            report(c, y, &d);
@@ -494,7 +507,8 @@ compare_set(const check *c)
                .zero_ints = before->zero_ints,
                .shadow = true};
     held *shadow = NULL;
-    bool is_shadow_made = false, ok = true;
+    const char *why = NULL;
+    bool ok = true;
 
     if (is_bound_needed(c) && sets[c->set].fill == GLOW_FILL_SPECIAL)
         return true;
@@ -510,10 +524,9 @@ compare_set(const check *c)
             ok = report(c, y, &d);
         } else {
             t.f = glow_find_func(c->s->before, c->f->name);
-            if (!is_shadow_made)
-                try_trial(&t, c->after->arena, &shadow, NULL);
-            is_shadow_made = true;
-            ok = compare_near(c, y, now, shadow);
+            ok = shadow || try_trial(&t, c->after->arena, &shadow, &why)
+                     ? compare_near(c, y, now, shadow)
+                     : fail_unverified(c, "in float64", why);
         }
     }
     end_held(shadow);
@@ -542,14 +555,7 @@ compare(check *c)
     }
     if (compared > 0)
         return true;
-    return fail(c, "E0413",
-                glow_arena_printf(c->after->arena,
-                                  "@%s cannot be run on any inputs, so that %s "
-                                  "is not verified: %s",
-                                  c->f->name, c->pass->name,
-                                  c->before->refusal ? c->before->refusal
-                                                     : "no reason given"),
-                NULL);
+    return fail_unverified(c, "on any inputs", c->before->refusal);
 }
 
 /* Around a pass. */

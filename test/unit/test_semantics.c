@@ -67,6 +67,37 @@ teardown(void **state)
     return 0;
 }
 
+/* A copy that knows no other kind than float. */
+
+static bool
+single_infer(const glow_node *n, glow_type out[])
+{
+    out[0] = *n->in[0]->type;
+    return true;
+}
+
+static bool
+single_eval(const glow_node *n, glow_tensor *const in[],
+            glow_tensor *const out[], glow_arena *scratch)
+{
+    (void)scratch;
+    if (in[0]->type->elem != GLOW_FLOAT)
+        return glow_reject(n, "it is no float");
+    glow_tensor_copy(out[0], in[0]);
+    return true;
+}
+
+static const glow_op op_single = {
+    .name = "test.Single",
+    .summary = "for this test",
+    .in = {{"Input", GLOW_TENSOR, ""}},
+    .out = {{"Result", GLOW_TENSOR, ""}},
+    .traits = GLOW_PURE,
+    .infer = single_infer,
+    .eval = single_eval,
+    .source = "this test",
+};
+
 static const glow_pass exact = {.name = "exact", .preserves = GLOW_EXACT};
 static const glow_pass near = {.name = "near", .preserves = GLOW_REASSOC};
 static const glow_pass narrow = {.name = "narrow", .preserves = GLOW_PRECISION};
@@ -219,6 +250,24 @@ test_refusals(void **state)
     assert_string_equal(t->id, "E0413");
 }
 
+/* Without a bound nothing is let through. */
+static void
+test_no_float64(void **state)
+{
+    fixture *t = *state;
+
+    assert_true(glow_register_op(t->ctx, &op_single));
+
+    glow_value *x =
+        glow_build(t->b, &op_single, NULL, GLOW_IN(&t->x->value), NULL);
+
+    save(t, mul(t, x, constant(t, 0.1f)));
+    assert_true(replace(t, &near, mul(t, constant(t, 0.1f), x)));
+    assert_false(replace(t, &near, mul(t, x, constant(t, 0x1.99999cp-4))));
+    assert_string_equal(t->id, "E0413");
+    assert_non_null(strstr(t->message, "in float64"));
+}
+
 static void
 test_signature(void **state)
 {
@@ -241,6 +290,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_small_integers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_precision, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_float64, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signature, setup, teardown),
     };
 
