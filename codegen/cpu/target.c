@@ -221,6 +221,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
     t->has_half = probe_half(a, t);
+    t->cache_bytes = 1 << 20; /* the least of the machines of ten years */
     return t;
 }
 

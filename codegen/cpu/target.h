@@ -16,6 +16,7 @@ typedef struct cpu_target {
     bool is_host;
     int vector_bytes;       /* of the widest vector worth using; 4: none */
     int registers;          /* vector registers */
+    int64_t cache_bytes;    /* of the cache that a core has to itself */
     const char *width_text; /* vector_bytes in bits, as text */
     bool has_half;          /* converts binary16 without a library */
 } cpu_target;

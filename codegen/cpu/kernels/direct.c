@@ -15,12 +15,10 @@
  * tiles read them.
  */
 
-#include <string.h>
-
+#include "codegen/cpu/kernels/runs.h"
 #include "codegen/cpu/kernels/tile.h"
 
 #define MOST_ROWS 30
-#define MOST_RUNS 40
 #define MOST_CODE 24000 /* multiplications written out in one kernel */
 
 typedef struct direct {
@@ -44,13 +42,6 @@ typedef struct shape {
     int64_t lines; /* of a block */
 } shape;
 
-/* Tiles side by side whose rows have the same valid taps. */
-typedef struct run {
-    int64_t first, count;
-    int rows;
-    bool *valid;
-} run;
-
 static bool
 is_flat(const direct *d)
 {
@@ -59,49 +50,10 @@ is_flat(const direct *d)
            d->in_w == d->out_w;
 }
 
-/* Pixels without neighbours are one line. */
-static direct
-flattened(direct d)
-{
-    if (!is_flat(&d))
-        return d;
-    d.out_w = d.in_w = d.in_h * d.in_w;
-    d.out_h = d.in_h = 1;
-    if (!d.w_batch) {
-        d.out_w = d.in_w = d.in_w * d.batch;
-        d.batch = 1;
-    }
-    return d;
-}
-
 static int64_t
 ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
-}
-
-/*
- * Which number of rows takes the fewest cycles for a line: each tile costs its
- * multiplications, but no less than their latency, and a little to begin.
- */
-static int
-best_rows(int64_t width, int blocks, int most)
-{
-    int best = 1;
-    int64_t best_cost = INT64_MAX;
-
-    for (int r = 1; r <= most; r++) {
-        int64_t rest = width % r;
-        int64_t one = r * blocks < 9 ? 9 : r * blocks;
-        int64_t last = rest * blocks < 9 ? 9 : rest * blocks;
-        int64_t cost = width / r * (one + 3) + (rest ? last + 3 : 0);
-
-        if (cost < best_cost) {
-            best_cost = cost;
-            best = r;
-        }
-    }
-    return best;
 }
 
 static shape
@@ -121,7 +73,8 @@ shape_of(const cpu_target *t, const direct *d)
     /* Rows that begin at the same place of a page fight for the same lines. */
     if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
         most = 8;
-    s.rows = best_rows(d->out_w, s.blocks, most < MOST_ROWS ? most : MOST_ROWS);
+    s.rows = glow_cpu_best_rows(d->out_w, s.blocks,
+                                most < MOST_ROWS ? most : MOST_ROWS);
     s.unit = 4;
     while (s.unit > 1 && (s.unit > d->channels ||
                           s.unit * d->kernel_w * s.rows * s.blocks > 700))
@@ -132,8 +85,67 @@ shape_of(const cpu_target *t, const direct *d)
     s.full = vectors / s.blocks;
     s.rest = (int)(vectors % s.blocks);
     s.last = (int)(d->outputs - (vectors - 1) * s.lanes);
-    s.lines = d->out_h;
     return s;
+}
+
+/* Bytes of all weights, and of the input of `lines` lines of the result. */
+static int64_t
+weight_bytes(const direct *d)
+{
+    return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs * 4;
+}
+
+static int64_t
+input_bytes(const direct *d, int64_t lines)
+{
+    return (lines * d->stride_h + d->kernel_h - 1) * d->in_w * d->pixel;
+}
+
+/*
+ * How many lines to take for all groups of channels before going on: as many as
+ * the cache holds the input of, if it holds all weights beside it; else all
+ * lines, so that weights are read once.
+ */
+static int64_t
+lines_of(const cpu_target *t, const direct *d)
+{
+    int64_t lines = d->out_h;
+
+    if (weight_bytes(d) > t->cache_bytes / 2)
+        return lines;
+    while (lines > 1 && input_bytes(d, lines) > t->cache_bytes / 4)
+        lines = (lines + 1) / 2;
+    return lines;
+}
+
+/*
+ * Pixels without neighbours are one line; or, for lines_of to choose from,
+ * lines of as many whole tiles as divide them.
+ */
+static direct
+flattened(const cpu_target *t, direct d)
+{
+    if (!is_flat(&d))
+        return d;
+    d.out_w = d.in_w = d.in_h * d.in_w;
+    d.out_h = d.in_h = 1;
+    if (!d.w_batch) {
+        d.out_w = d.in_w = d.in_w * d.batch;
+        d.batch = 1;
+    }
+
+    int64_t rows = shape_of(t, &d).rows, tiles = d.out_w / rows;
+
+    if (weight_bytes(&d) > t->cache_bytes / 2 || d.out_w % rows != 0)
+        return d;
+    for (int64_t i = 1; i <= tiles; i++)
+        if (tiles % i == 0 &&
+            rows * tiles / i * d.pixel <= t->cache_bytes / 4) {
+            d.out_h = d.in_h = i;
+            d.out_w = d.in_w = rows * tiles / i;
+            break;
+        }
+    return d;
 }
 
 /* Bytes of the packed weights of `blocks` vectors of channels. */
@@ -150,46 +162,14 @@ packed_bytes(const direct *d, const shape *s)
                         group_bytes(d, s, s->rest));
 }
 
-/* Runs of tiles. */
-
-static void
-set_valid(const direct *d, int64_t x, int rows, bool *valid)
-{
-    for (int r = 0; r < rows; r++)
-        for (int64_t j = 0; j < d->kernel_w; j++) {
-            int64_t at = (x + r) * d->stride_w + j * d->dilation_w - d->pad_w;
-
-            valid[r * d->kernel_w + j] = at >= 0 && at < d->in_w;
-        }
-}
-
-/* Cuts a line into runs; 0 if there are too many. */
 static int
-cut(glow_arena *a, const direct *d, const shape *s, run *runs)
+cut(glow_arena *a, const direct *d, const shape *s, cpu_run *runs)
 {
-    size_t size = (size_t)(s->rows * d->kernel_w);
-    bool *valid = GLOW_NEW_ARRAY(a, bool, size);
-    int n = 0;
+    const cpu_window_axis x = {d->in_w,     d->out_w,      d->kernel_w,
+                               d->stride_w, d->dilation_w, d->pad_w,
+                               d->pad_w};
 
-    for (int64_t x = 0; x < d->out_w; x += s->rows) {
-        int64_t left = d->out_w - x;
-        int rows = left < s->rows ? (int)left : s->rows;
-
-        set_valid(d, x, rows, valid);
-        if (n && runs[n - 1].rows == rows &&
-            memcmp(runs[n - 1].valid, valid,
-                   (size_t)rows * (size_t)d->kernel_w) == 0) {
-            runs[n - 1].count++;
-            continue;
-        }
-        if (n == MOST_RUNS)
-            return 0;
-        runs[n].first = x;
-        runs[n].count = 1;
-        runs[n].rows = rows;
-        runs[n++].valid = glow_arena_copy(a, valid, size);
-    }
-    return n;
+    return glow_cpu_cut(a, &x, s->rows, runs);
 }
 
 /* Would it be too much code? */
@@ -197,9 +177,9 @@ static bool
 is_small(const cpu_target *t, const direct *from)
 {
     glow_arena *a = glow_arena_new();
-    direct d = flattened(*from);
+    direct d = flattened(t, *from);
     shape s = shape_of(t, &d);
-    run runs[MOST_RUNS];
+    cpu_run runs[CPU_MOST_RUNS];
     int n = d.kernel_w > 64 ? 0 : cut(a, &d, &s, runs);
     int64_t code = 0;
 
@@ -215,11 +195,12 @@ typedef struct maker {
     cpu_job *j;
     direct d;
     shape s;
-    run runs[MOST_RUNS];
+    cpu_run runs[CPU_MOST_RUNS];
     int n_runs;
     cg_value batch, group; /* at hand */
     cg_value channel;      /* the first output channel at hand, of all */
     cg_value weights, in;
+    cg_value line0; /* the first line of the block */
     cpu_tile tile;
 } maker;
 
@@ -275,9 +256,58 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
         }
 }
 
+/* Tiles of a line. */
+static int64_t
+line_tiles(const maker *m)
+{
+    int64_t tiles = 0;
+
+    for (int i = 0; i < m->n_runs; i++)
+        tiles += m->runs[i].count;
+    return tiles;
+}
+
+/*
+ * Weights that are read once come from memory.  So while the tiles of a block
+ * are made, each chunk prefetches its share of the weights that follow.
+ */
+static void
+plan_prefetch(maker *m, int64_t group)
+{
+    const direct *d = &m->d;
+    int64_t chunks = m->s.lines * line_tiles(m) * d->kernel_h *
+                     glow_cpu_tile_chunks(&m->tile);
+
+    m->tile.ahead = 0;
+    if (d->packed && weight_bytes(d) > m->j->g->target->cache_bytes / 2 &&
+        group >= 64 * chunks / 8)
+        m->tile.ahead = (int)ceil_div(group, 64 * chunks);
+    if (m->tile.ahead > 12)
+        m->tile.ahead = 12;
+}
+
+/* What tile number `tile` of `line` prefetches. */
+static cg_value
+ahead_of(const maker *m, cg_value line, cg_value tile)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t group = group_bytes(d, &m->s, m->tile.blocks);
+    int64_t share =
+        m->tile.ahead * 64 * d->kernel_h * glow_cpu_tile_chunks(&m->tile);
+    cg_value number;
+
+    if (!m->tile.ahead)
+        return NULL;
+    number = cg_mulc(g, cg_sub(g, line, m->line0), line_tiles(m));
+    number = cg_add(g, number, tile);
+    return glow_cpu_at(g, m->weights,
+                       cg_addc(g, cg_mulc(g, number, share), group));
+}
+
 /* One tile: `line` of the result, from pixel `x` of it on. */
 static void
-make_tile(maker *m, const run *r, cg_value line, cg_value x)
+make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
@@ -293,8 +323,8 @@ make_tile(maker *m, const run *r, cg_value line, cg_value x)
     start_sums(m, r->rows, acc);
     glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid,
                        glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),
-                       m->weights, taps.first, taps.last, !always_has_taps(d),
-                       acc);
+                       m->weights, ahead_of(m, line, tile), taps.first,
+                       taps.last, !always_has_taps(d), acc);
     finish_sums(m, r->rows, pixel, acc);
 }
 
@@ -304,15 +334,19 @@ make_lines(maker *m, cg_value first, cg_value end)
 {
     cg *g = m->j->g;
     cg_loop lines, tiles;
+    int64_t done = 0;
 
+    m->line0 = first;
     glow_cpu_loop(g, &lines, first, end, 1, NULL, 0);
     for (int i = 0; i < m->n_runs; i++) {
-        const run *r = &m->runs[i];
+        const cpu_run *r = &m->runs[i];
 
         glow_cpu_for(g, &tiles, r->count);
         make_tile(m, r, lines.i,
-                  cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first));
+                  cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first),
+                  cg_addc(g, tiles.i, done));
         glow_cpu_loop_end(g, &tiles, NULL);
+        done += r->count;
     }
     glow_cpu_loop_end(g, &lines, NULL);
 }
@@ -332,6 +366,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     m->tile.blocks = blocks;
     m->tile.last = last;
     m->tile.w_depth = d->packed ? blocks * lanes * 4 : d->outputs * 4;
+    plan_prefetch(m, group_bytes(d, &m->s, blocks));
     glow_cpu_for(g, &l, count);
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
     m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
@@ -368,12 +403,13 @@ static void
 emit_direct(cpu_job *j, const direct *from)
 {
     cg *g = j->g;
-    maker m = {.j = j, .d = flattened(*from)};
+    maker m = {.j = j, .d = flattened(g->target, *from)};
     direct *d = &m.d;
     cg_loop batch, group, block;
     cg_value base = d->packed ? j->packed : j->in[1].at, weights;
 
     m.s = shape_of(g->target, d);
+    m.s.lines = lines_of(g->target, d);
     m.n_runs = cut(g->arena, d, &m.s, m.runs);
     m.tile = (cpu_tile){
         .lanes = m.s.lanes,
@@ -435,7 +471,7 @@ static void
 pack_direct(const cpu_target *t, const direct *from, const source *src,
             float *to)
 {
-    direct d = flattened(*from);
+    direct d = flattened(t, *from);
     shape s = shape_of(t, &d);
 
     for (int64_t g = 0; g < d.groups; g++) {
@@ -449,7 +485,7 @@ pack_direct(const cpu_target *t, const direct *from, const source *src,
 static int64_t
 direct_packed_size(const cpu_target *t, const direct *from)
 {
-    direct d = flattened(*from);
+    direct d = flattened(t, *from);
     shape s = shape_of(t, &d);
 
     return packed_bytes(&d, &s);

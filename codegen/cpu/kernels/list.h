@@ -10,6 +10,7 @@
     K(batchmatmul_direct)         \
     K(batchmatmul)                \
     K(concat)                     \
+    K(conv_depthwise)             \
     K(conv_direct)                \
     K(convolution)                \
     K(convtranspose)              \

@@ -12,10 +12,10 @@
 
 #include "codegen/cpu/kernels/tile.h"
 
-/* The state of the loops: sums, then the two pointers. */
+/* The state of the loops: sums, then two or three pointers. */
 typedef struct state {
     cg_value value[CG_MAX_CARRIED];
-    int sums;
+    int sums, count;
 } state;
 
 static cg_value *
@@ -28,6 +28,18 @@ static cg_value *
 w_of(state *s)
 {
     return &s->value[s->sums + 1];
+}
+
+static cg_value *
+ahead_of(state *s)
+{
+    return &s->value[s->sums + 2];
+}
+
+int64_t
+glow_cpu_tile_chunks(const cpu_tile *t)
+{
+    return (t->depth + t->unit - 1) / t->unit;
 }
 
 int64_t
@@ -79,6 +91,28 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block)
                                   "");
 }
 
+/*
+ * Among the multiplications a prefetch counts as a write of memory and breaks
+ * their order; at the head of the chunk it does not.
+ */
+static void
+prefetch(cg *g, const cpu_tile *t, state *s)
+{
+    cg_value read = LLVMConstInt(g->i32, 0, false);
+    cg_value level = LLVMConstInt(g->i32, 2, false);
+    cg_value data = LLVMConstInt(g->i32, 1, false);
+
+    if (!t->ahead)
+        return;
+    for (int i = 0; i < t->ahead; i++) {
+        cg_value at = glow_cpu_atc(g, *ahead_of(s), (int64_t)i * 64);
+
+        glow_cpu_intrinsic(g, "llvm.prefetch",
+                           (cg_value[]){at, read, level, data}, 4);
+    }
+    *ahead_of(s) = glow_cpu_atc(g, *ahead_of(s), (int64_t)t->ahead * 64);
+}
+
 /* `count` elements of the depth at all taps of one i; moves the pointers on. */
 static void
 chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
@@ -86,6 +120,7 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
 {
     cg_value in = *in_of(s), w = *w_of(s);
 
+    prefetch(g, t, s);
     for (int tap = 0; tap < t->taps; tap++) {
         bool any = false;
 
@@ -121,8 +156,8 @@ sweep(cg *g, const cpu_tile *t, int rows, const bool *valid, state *s)
         cg_loop l;
 
         glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), 1, s->value,
-                      s->sums + 2);
-        for (int i = 0; i < s->sums + 2; i++)
+                      s->count);
+        for (int i = 0; i < s->count; i++)
             s->value[i] = l.value[i];
         chunk(g, t, rows, valid, t->unit, s);
         glow_cpu_loop_end(g, &l, s->value);
@@ -135,8 +170,8 @@ sweep(cg *g, const cpu_tile *t, int rows, const bool *valid, state *s)
 
 void
 glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
-                   cg_value in, cg_value w, cg_value first, cg_value last,
-                   bool guarded, cg_value *acc)
+                   cg_value in, cg_value w, cg_value ahead, cg_value first,
+                   cg_value last, bool guarded, cg_value *acc)
 {
     int64_t weights = glow_cpu_tile_weights(t);
     bool once =
@@ -145,8 +180,10 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
     state s = {.sums = rows * t->blocks};
     cg_loop l;
 
+    s.count = s.sums + (t->ahead ? 3 : 2);
     for (int i = 0; i < s.sums; i++)
         s.value[i] = acc[i];
+    *ahead_of(&s) = ahead;
     *in_of(&s) = glow_cpu_at(g, in, cg_mulc(g, first, t->tap_row));
     *w_of(&s) = glow_cpu_at(g, w, cg_mulc(g, first, weights));
     if (once) {

@@ -30,18 +30,22 @@ typedef struct cpu_tile {
     int64_t row_step, tap_row, tap_step; /* bytes */
     int64_t w_depth;                     /* bytes from one d to the next */
     int64_t w_block;
+    int ahead; /* 64-byte lines to prefetch for each chunk */
 } cpu_tile;
 
 /* Bytes of the weights of one i. */
 int64_t glow_cpu_tile_weights(const cpu_tile *t);
+/* Chunks of one i. */
+int64_t glow_cpu_tile_chunks(const cpu_tile *t);
 
 /*
  * Sums up over i from `first` to `last` (i64; known not to be empty unless
  * `guarded`) into acc[row * blocks + block], which hold the initial values.
  * valid[row * taps + j] says which taps lie within the input.
+ * `ahead` is what will be read soon; NULL if t->ahead is 0.
  */
 void glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
-                        cg_value in, cg_value w, cg_value first, cg_value last,
-                        bool guarded, cg_value *acc);
+                        cg_value in, cg_value w, cg_value ahead, cg_value first,
+                        cg_value last, bool guarded, cg_value *acc);
 
 #endif

@@ -1,0 +1,28 @@
+/* Cutting a line of results into tiles. */
+
+#ifndef CODEGEN_CPU_KERNELS_RUNS_H
+#define CODEGEN_CPU_KERNELS_RUNS_H
+
+#include "codegen/cpu/kernels/common.h"
+
+#define CPU_MOST_RUNS 40
+
+/* Tiles side by side whose rows have the same valid taps. */
+typedef struct cpu_run {
+    int64_t first, count; /* the first result; how many tiles */
+    int rows;             /* results of one tile */
+    bool *valid;          /* [row * kernel + tap]: lies within the input */
+} cpu_run;
+
+/*
+ * Which number of rows, of at most `most`, takes the fewest cycles for a line:
+ * each tile of rows times blocks costs its multiplications, but no less than
+ * their latency, and a little to begin.
+ */
+int glow_cpu_best_rows(int64_t width, int blocks, int most);
+
+/* Cuts a line into runs; 0 if that takes more than CPU_MOST_RUNS. */
+int glow_cpu_cut(glow_arena *a, const cpu_window_axis *x, int rows,
+                 cpu_run *runs);
+
+#endif
