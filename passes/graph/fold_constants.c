@@ -10,7 +10,7 @@
  * for those that would make the file grow:
  *
  *     a result may be as large as its operands, each counted once, or 64 KiB;
- *     it may have 256 MiB at most, and take 1e9 operations;
+ *     it may have 512 MiB at most, and take 1e9 operations;
  *     all results of one run may have 10 times the bytes that the constants
  *     had before, and 64 MiB more.
  *
@@ -23,7 +23,7 @@
 #include "glow/pass.h"
 
 static const int64_t small_result = 64 << 10;
-static const int64_t largest_result = 256 << 20;
+static const int64_t largest_result = INT64_C(512) << 20;
 static const int64_t most_operations = 1000000000;
 static const int64_t growth = 10;
 static const int64_t growth_base = 64 << 20;
