@@ -794,6 +794,32 @@ orders_agree(void **state)
         }
 }
 
+/* Code for another machine is refused before it is made. */
+static void
+keep_id(const glow_diag *d, void *user)
+{
+    snprintf(user, 8, "%s", d->id);
+}
+
+static void
+another_machine_is_refused(void **state)
+{
+    const glow_target_options other = {.triple = "aarch64-unknown-linux-gnu"};
+    fixture t = {0};
+    char id[8] = "";
+
+    (void)state;
+    begin(&t);
+    save(&t, GLOW_BUILD_PLAIN(
+                 t.b, neg, GLOW_IN(input(&t, GLOW_FLOAT, GLOW_DIMS_OF(4)))));
+    run_pipeline(&t, "schedule,irgen,alloc");
+    glow_context_set_sink(t.ctx, keep_id, id);
+    assert_null(glow_find_backend(t.ctx, "cpu")->load(
+        glow_find_func(t.m, "main"), &other));
+    assert_string_equal(id, "E0825");
+    end(&t);
+}
+
 int
 main(void)
 {
@@ -815,6 +841,7 @@ main(void)
         cmocka_unit_test(pools_agree),
         cmocka_unit_test(resizes_agree),
         cmocka_unit_test(orders_agree),
+        cmocka_unit_test(another_machine_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

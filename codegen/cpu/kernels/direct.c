@@ -1,5 +1,6 @@
 /*
- * Convolutions and matrix products of float, by register tiles.
+ * Convolutions and matrix products by register tiles, of float and of what is
+ * computed as float.
  *
  * Both are sums over taps and depth of rows of input times vectors of output
  * channels: a matrix product is a convolution with one tap, whose pixels are
@@ -31,6 +32,7 @@ typedef struct direct {
     bool packed;
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
     int bias;        /* operand, or -1 */
+    const glow_type *type; /* of the input */
 } direct;
 
 /* How it is cut up. */
@@ -225,9 +227,9 @@ start_sums(maker *m, int rows, cg_value *acc)
         cg_value v = LLVMConstNull(t);
 
         if (bias >= 0 && whole)
-            v = glow_cpu_load_bits(g, m->j->in[bias],
-                                   cg_addc(g, m->channel, b * m->s.lanes),
-                                   m->s.lanes);
+            v = glow_cpu_load(g, m->j->in[bias],
+                              cg_addc(g, m->channel, b * m->s.lanes),
+                              m->s.lanes);
         for (int r = 0; r < rows; r++)
             acc[r * m->tile.blocks + b] = v;
     }
@@ -248,7 +250,7 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
                 v = glow_cpu_first(g, v, last);
                 if (m->d.bias >= 0)
                     v = cg_fadd(g, v,
-                                glow_cpu_load_bits(
+                                glow_cpu_load(
                                     g, m->j->in[m->d.bias],
                                     cg_addc(g, m->channel, at.col_plus), last));
             }
@@ -412,6 +414,7 @@ emit_direct(cpu_job *j, const direct *from)
     m.s.lines = lines_of(g->target, d);
     m.n_runs = cut(g->arena, d, &m.s, m.runs);
     m.tile = (cpu_tile){
+        .type = d->type,
         .lanes = m.s.lanes,
         .taps = (int)d->kernel_w,
         .unit = m.s.unit,
@@ -425,7 +428,8 @@ emit_direct(cpu_job *j, const direct *from)
     m.group = glow_cpu_for(g, &group, d->groups);
     m.in = glow_cpu_at(g, j->in[0].at,
                        cg_mulc(g, m.batch, d->in_h * d->in_w * d->pixel));
-    m.in = glow_cpu_at(g, m.in, cg_mulc(g, m.group, d->channels * 4));
+    m.in = glow_cpu_at(
+        g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_bytes(d->type)));
     weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));
     weights = glow_cpu_at(
         g, weights, cg_mulc(g, m.group, packed_bytes(d, &m.s) / d->groups));
@@ -441,9 +445,16 @@ emit_direct(cpu_job *j, const direct *from)
 
 /* Packing.  `at(o, i, d, j)` strides say where a weight lies in the tensor. */
 typedef struct source {
-    const float *from;
+    const glow_tensor *from;
     int64_t group, output, row, depth, tap; /* elements */
 } source;
+
+static float
+element(const glow_tensor *t, int64_t i)
+{
+    return t->type->elem == GLOW_FLOAT ? ((const float *)t->data)[i]
+                                       : (float)glow_get_double(t, i);
+}
 
 static float *
 pack_group(const direct *d, const shape *s, const source *src, int64_t group,
@@ -458,11 +469,13 @@ pack_group(const direct *d, const shape *s, const source *src, int64_t group,
                 for (int64_t k = c; k < c + count; k++)
                     for (int64_t o = vector * s->lanes;
                          o < (vector + blocks) * s->lanes; o++)
-                        *to++ = o < d->outputs
-                                    ? src->from[group * src->group +
-                                                o * src->output + i * src->row +
-                                                k * src->depth + j * src->tap]
-                                    : 0.0f;
+                        *to++ =
+                            o < d->outputs
+                                ? element(src->from,
+                                          group * src->group + o * src->output +
+                                              i * src->row + k * src->depth +
+                                              j * src->tap)
+                                : 0.0f;
         }
     return to;
 }
@@ -489,6 +502,16 @@ direct_packed_size(const cpu_target *t, const direct *from)
     shape s = shape_of(t, &d);
 
     return packed_bytes(&d, &s);
+}
+
+/* Is all of it of one kind that is computed as float? */
+static bool
+is_float(const glow_node *n)
+{
+    glow_kind k = n->in[0]->type->elem;
+
+    return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
+           glow_cpu_all(n, k);
 }
 
 /* Convolution. */
@@ -520,7 +543,8 @@ conv_of(const glow_node *n, direct *out)
         .pad_w = h->start,
         .channels = w.channels / a->group,
         .outputs = y.at[y.rank - 1] / a->group,
-        .pixel = w.channels * 4,
+        .pixel = w.channels * glow_cpu_bytes(n->in[0]->type),
+        .type = n->in[0]->type,
         .packed = true,
         .bias = n->in[2] ? 2 : -1,
     };
@@ -532,9 +556,8 @@ takes_conv(const cpu_target *t, const glow_node *n)
 {
     direct d;
 
-    return t && glow_cpu_all(n, GLOW_FLOAT) &&
-           glow_cpu_is_whole_constant(n->in[1]) && conv_of(n, &d) &&
-           is_small(t, &d);
+    return t && is_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+           conv_of(n, &d) && is_small(t, &d);
 }
 
 static void
@@ -566,10 +589,9 @@ pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
 
     int64_t row = d.kernel_w * d.channels, output = d.kernel_h * row;
 
-    pack_direct(
-        t, &d,
-        &(source){from->data, d.outputs * output, output, row, 1, d.channels},
-        to);
+    pack_direct(t, &d,
+                &(source){from, d.outputs * output, output, row, 1, d.channels},
+                to);
 }
 
 const cpu_kernel glow_cpu_conv_direct = {
@@ -607,7 +629,8 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
         .dilation_w = 1,
         .channels = depth,
         .outputs = columns,
-        .pixel = depth * 4,
+        .pixel = depth * glow_cpu_bytes(n->in[0]->type),
+        .type = n->in[0]->type,
         .packed = packed,
         .w_batch = batch > 1 ? depth * columns * 4 : 0,
         .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
@@ -629,7 +652,8 @@ takes_matmul(const cpu_target *t, const glow_node *n)
 {
     direct d = matmul_of(n);
 
-    return t && glow_cpu_all(n, GLOW_FLOAT) && d.channels > 0;
+    return t && is_float(n) && d.channels > 0 &&
+           (d.packed || d.type->elem == GLOW_FLOAT);
 }
 
 static void
@@ -656,7 +680,7 @@ pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
 {
     direct d = matmul_of(n);
 
-    pack_direct(t, &d, &(source){from->data, 0, 1, 0, d.outputs, 0}, to);
+    pack_direct(t, &d, &(source){from, 0, 1, 0, d.outputs, 0}, to);
 }
 
 #define PRODUCT(id)                             \

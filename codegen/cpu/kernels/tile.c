@@ -53,11 +53,12 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
          cg_value in, cg_value const *w, state *s)
 {
     for (int r = 0; r < rows; r++) {
+        cg_tensor from = {glow_cpu_atc(g, in, r * t->row_step), t->type};
         cg_value x;
 
         if (!valid[r * t->taps + tap])
             continue;
-        x = glow_cpu_load_raw(g, g->f32, glow_cpu_atc(g, in, r * t->row_step));
+        x = glow_cpu_load(g, from, cg_i64(g, 0), 1);
         x = glow_cpu_splat(g, x, t->lanes);
         for (int b = 0; b < t->blocks; b++) {
             cg_value *sum = &s->value[r * t->blocks + b];
@@ -119,6 +120,7 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
       state *s)
 {
     cg_value in = *in_of(s), w = *w_of(s);
+    int64_t size = glow_cpu_bytes(t->type);
 
     prefetch(g, t, s);
     for (int tap = 0; tap < t->taps; tap++) {
@@ -138,10 +140,10 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
             for (int b = 0; b < t->blocks; b++)
                 v[b] = load_weights(g, t, at, b);
             multiply(g, t, rows, valid, tap,
-                     glow_cpu_atc(g, in, tap * t->tap_step + d * 4), v, s);
+                     glow_cpu_atc(g, in, tap * t->tap_step + d * size), v, s);
         }
     }
-    *in_of(s) = glow_cpu_atc(g, in, (int64_t)count * 4);
+    *in_of(s) = glow_cpu_atc(g, in, count * size);
     *w_of(s) = glow_cpu_atc(g, w, (int64_t)t->taps * count * t->w_depth);
 }
 

@@ -14,13 +14,14 @@
  * What is summed up for each row r and channel o, over the taps (i, j) and the
  * depth d:
  *
- *     in[r * row_step + i * tap_row + j * tap_step + 4 d] * w[i][d][j][o]
+ *     in[r * row_step + i * tap_row + j * tap_step + d] * w[i][d][j][o]
  *
  * Weights are read in the order in which they lie: for each i, chunks of `unit`
  * of the depth; in a chunk all j; then the depth within the chunk; then blocks
  * of `lanes` channels, one after the other (w_block apart).
  */
 typedef struct cpu_tile {
+    const glow_type *type; /* of the input: a kind that is computed as float */
     int blocks;
     int lanes;
     int last; /* lanes of the last block that there are channels for */
