@@ -1,5 +1,5 @@
 /*
- * Static placement by best of several orders, and repair of the best.
+ * Static placement by best of several orders, repair of the best, and search.
  *
  * Buffers are placed one after the other, each at the lowest offset where it
  * overlaps nothing that is placed and alive at the same time (first fit).  What
@@ -8,7 +8,9 @@
  * that are known to do well where it does not (by size, time, area).  If none
  * meets the bound, the best one is repaired: the buffer on top is moved to the
  * front and all is placed again, as often as the size of the problem allows
- * (squeaky wheel optimization: Joslin and Clements, JAIR 10, 1999).
+ * (squeaky wheel optimization: Joslin and Clements, JAIR 10, 1999).  Should that
+ * not do, place_search.c looks for a placement at the bound or near it, within
+ * limits.
  *
  * A buffer's neighbours in time are found in a tree over the begins that holds
  * the latest end of what is placed: time log(n) for each.  Where most buffers
@@ -19,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "glow/place.h"
+#include "irgen/place_search.h"
 
 #define REPAIR_WORK 2000000 /* overlaps looked at while repairing */
 #define REPAIR_ROUNDS 400
+#define SEARCH_WORK 8000000 /* see place_search.h */
+#define SEARCH_TRIES 5
 
 const char *const glow_place_orders[] = {
     "best", "given", "size", "lifetime", "area", "load-size", "load-time", NULL,
@@ -399,6 +403,43 @@ repair(placer *p, best *b, uint32_t *order)
     }
 }
 
+/* Looks for a placement of this height; a better one becomes the best. */
+static bool
+search_at(placer *p, glow_arena *a, best *b, int64_t height, int64_t work)
+{
+    glow_lifetime *lives = GLOW_NEW_ARRAY(a, glow_lifetime, p->count);
+
+    for (uint32_t i = 0; i < p->count; i++)
+        lives[i] = (glow_lifetime){p->items[i].begin, p->items[i].end,
+                                   p->items[i].size, 0};
+    if (!glow_place_search(a, lives, p->count, height, work))
+        return false;
+    b->height = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        b->offsets[i] = lives[i].offset;
+        if (lives[i].offset + lives[i].size > b->height)
+            b->height = lives[i].offset + lives[i].size;
+    }
+    b->name = "search";
+    return true;
+}
+
+/* At the bound first, and then between it and the best. */
+static void
+search(placer *p, glow_arena *a, best *b)
+{
+    int64_t low = p->bound;
+
+    if (search_at(p, a, b, low, SEARCH_WORK))
+        return;
+    for (int i = 0; i < SEARCH_TRIES && low < b->height; i++) {
+        int64_t height = low + (b->height - low) / 4;
+
+        if (!search_at(p, a, b, height, SEARCH_WORK / 5))
+            low = height;
+    }
+}
+
 bool
 glow_place_buffers(glow_arena *a, glow_lifetime *buffers, size_t count,
                    glow_place_order order, glow_placement *out)
@@ -428,6 +469,8 @@ glow_place_buffers(glow_arena *a, glow_lifetime *buffers, size_t count,
         }
     if (order == GLOW_PLACE_BEST)
         repair(&p, &b, at);
+    if (order == GLOW_PLACE_BEST && b.height > p.bound)
+        search(&p, a, &b);
 
     for (size_t i = 0; i < count; i++)
         buffers[i].offset = 0;
