@@ -231,13 +231,18 @@ put_place(glow_buf *b, const glow_node *n)
         glow_buf_printf(b, " size %" PRId64, p->size);
 }
 
+/* As glow_op_instr_name, for names of any length: unknown ones have that. */
+static void
+put_instr_name(glow_buf *b, const glow_op *op)
+{
+    for (const char *c = op->name; *c; c++)
+        glow_buf_putc(b, *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c);
+}
+
 static void
 put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
 {
-    char name[64];
-
-    glow_op_instr_name(n->op, name, sizeof name);
-    glow_buf_puts(b, name);
+    put_instr_name(b, n->op);
     if (n->op == &glow_op_weight || n->op == &glow_op_alloc) {
         const glow_storage *s = n->out[0]->storage;
 

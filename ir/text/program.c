@@ -177,7 +177,8 @@ instr_form(text_scope *s, const glow_op *op)
 
     glow_op_instr_name(op, name, sizeof name);
     glow_buf_printf(&b, "write %s", name);
-    for (int i = 0; i < glow_op_results(op); i++, comma = ",")
+    for (int i = 0; op != &glow_op_tensorview && i < glow_op_results(op);
+         i++, comma = ",")
         glow_buf_printf(&b, "%s @out %s", comma, op->out[i].name);
     for (int i = 0; i < glow_op_operands(op); i++, comma = ",")
         glow_buf_printf(&b, "%s @in %s%s", comma, op->in[i].name,
@@ -374,6 +375,11 @@ make_view(text_scope *s, text_node *n, const glow_op *op, const marks *m,
                    "%s has one result: write `: type`", op->name);
         return;
     }
+    for (const text_operand *o = n->operands; o; o = o->next)
+        if (o->qualifier != TEXT_IN) {
+            wrong_marks(s, o, op, "a view is neither read nor written: @in");
+            return;
+        }
     if (type)
         text_dress_node(s, n,
                         glow_node_new(s->f, op, n->name.text, in, m->n_in,
