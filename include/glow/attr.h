@@ -51,18 +51,14 @@ typedef struct glow_field {
 } glow_field;
 
 /* A field that must be given, and one that has a default. */
-#define GLOW_FIELD(type, member, kind, doc)                     \
-    {                                                           \
-#member, kind, offsetof(type, member), doc, false, NULL \
-    }
-#define GLOW_FIELD_DEFAULT(type, member, kind, doc)            \
-    {                                                          \
-#member, kind, offsetof(type, member), doc, true, NULL \
-    }
-#define GLOW_FIELD_ENUM(type, member, words, doc)                    \
-    {                                                                \
-#member, GLOW_ENUM, offsetof(type, member), doc, true, words \
-    }
+/* clang-format off */
+#define GLOW_FIELD(type, member, kind, doc) \
+    {#member, kind, offsetof(type, member), doc, false, NULL}
+#define GLOW_FIELD_DEFAULT(type, member, kind, doc) \
+    {#member, kind, offsetof(type, member), doc, true, NULL}
+#define GLOW_FIELD_ENUM(type, member, words, doc) \
+    {#member, GLOW_ENUM, offsetof(type, member), doc, true, words}
+/* clang-format on */
 
 /* A struct and its table, as found in operators and passes. */
 typedef struct glow_schema {
