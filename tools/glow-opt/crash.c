@@ -147,56 +147,108 @@ put_argument(glow_buf *b, const char *arg)
     glow_buf_putc(b, '\'');
 }
 
+/* `-name=value`, if there is a value. */
+static void
+put_option(glow_buf *b, const char *name, const char *value)
+{
+    if (value)
+        put_argument(b, glow_arena_printf(b->arena, "-%s=%s", name, value));
+}
+
+static void
+put_flag(glow_buf *b, const char *name, bool given)
+{
+    if (given)
+        glow_buf_printf(b, " -%s", name);
+}
+
 /* Paths from anywhere, since the reproducer may be run anywhere. */
 static const char *
 absolute(glow_arena *a, const char *path)
 {
     char whole[PATH_MAX];
 
-    return strchr(path, '/') && realpath(path, whole)
-               ? glow_arena_strdup(a, whole)
-               : path;
+    return realpath(path, whole) ? glow_arena_strdup(a, whole) : path;
+}
+
+/* Plugins by path or name; those of GLOW_PLUGINS have to be there again. */
+static void
+put_plugins(glow_buf *b, const tool_list *plugins)
+{
+    for (size_t i = 0; i < plugins->count; i++) {
+        const char *name = plugins->items[i];
+
+        put_option(b, "plugin",
+                   strchr(name, '/') ? absolute(b->arena, name) : name);
+    }
+}
+
+/* What the module at hand reads: it may have been told where, or not. */
+static void
+put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
+{
+    for (size_t i = 0; i < rebound->count; i++) {
+        const char *path = strchr(rebound->items[i], '=') + 1;
+
+        put_option(b, "weights",
+                   glow_arena_printf(
+                       b->arena, "%.*s%s", (int)(path - rebound->items[i]),
+                       rebound->items[i], absolute(b->arena, path)));
+    }
+    for (const glow_weights *w = m ? m->weights : NULL; w; w = w->next) {
+        const char *alias = glow_arena_printf(b->arena, "%s=", w->alias);
+        bool known = false;
+
+        for (size_t i = 0; i < rebound->count; i++)
+            known |= strncmp(rebound->items[i], alias, strlen(alias)) == 0;
+        if (!known)
+            put_option(b, "weights",
+                       glow_arena_printf(
+                           b->arena, "%s%s", alias,
+                           absolute(b->arena,
+                                    glow_arena_printf(b->arena, "%s/%s",
+                                                      w->base ? w->base : ".",
+                                                      w->path))));
+    }
+}
+
+static void
+put_emit(glow_buf *b, const opt_values *v)
+{
+    if (!opt_emits(v))
+        return;
+    put_flag(b, "emit-object", v->emit_object);
+    put_flag(b, "emit-asm", v->emit_asm);
+    put_flag(b, "emit-llvm", v->emit_llvm);
+    put_flag(b, "emit-bundle", v->emit_bundle);
+    put_option(b, "target", v->target);
+    put_option(b, "cpu", v->cpu);
+    put_option(b, "features", v->features);
+    glow_buf_puts(b, " -o %t");
 }
 
 /* `// RUN: glow-opt -plugin=/p/x.so -passes='a,b' %s` */
 static const char *
-command_line(opt *o)
+command_line(const opt *o, const glow_module *m)
 {
-    const tool *t = &o->tool;
     const opt_values *v = &o->values;
-    glow_buf b = {.arena = t->arena};
+    glow_buf b = {.arena = o->tool.arena};
 
     glow_buf_puts(&b, "// RUN: glow-opt");
-    for (size_t i = 0; i < t->common.plugins.count; i++)
-        put_argument(&b, glow_arena_printf(
-                             t->arena, "-plugin=%s",
-                             absolute(t->arena, t->common.plugins.items[i])));
-    for (size_t i = 0; i < v->weights.count; i++) {
-        const char *path = strchr(v->weights.items[i], '=');
-        int alias = path ? (int)(path - v->weights.items[i]) : 0;
-
-        put_argument(
-            &b, glow_arena_printf(t->arena, "-weights=%.*s=%s", alias,
-                                  v->weights.items[i],
-                                  path ? absolute(t->arena, path + 1) : ""));
-    }
+    put_plugins(&b, &o->tool.common.plugins);
+    put_weights(&b, m, &v->weights);
     for (size_t i = 0; i < v->disable_pass.count; i++)
-        put_argument(&b, glow_arena_printf(t->arena, "-disable-pass=%s",
-                                           v->disable_pass.items[i]));
-    if (v->rewrite_limit)
-        put_argument(&b, glow_arena_printf(t->arena, "-rewrite-limit=%s",
-                                           v->rewrite_limit));
-    if (v->backend)
-        put_argument(&b,
-                     glow_arena_printf(t->arena, "-backend=%s", v->backend));
-    if (v->allow_unknown_ops)
-        glow_buf_puts(&b, " -allow-unknown-ops");
-    if (v->allow_elided)
-        glow_buf_puts(&b, " -allow-elided");
-    if (v->split_input_file)
-        glow_buf_puts(&b, " -split-input-file");
-    put_argument(&b,
-                 glow_arena_printf(t->arena, "-passes=%s", o->pipeline->text));
+        put_option(&b, "disable-pass", v->disable_pass.items[i]);
+    put_option(&b, "rewrite-limit", v->rewrite_limit);
+    put_option(&b, "backend", v->backend);
+    put_flag(&b, "allow-unknown-ops", v->allow_unknown_ops);
+    put_flag(&b, "allow-elided", v->allow_elided);
+    put_flag(&b, "no-verify-each", !v->verify_each);
+    put_flag(&b, "verify-semantics", v->verify_semantics);
+    put_flag(&b, "verify-roundtrip-each", v->verify_roundtrip_each);
+    put_option(&b, "passes", o->pipeline->text);
+    put_option(&b, "memory-map", v->memory_map);
+    put_emit(&b, v);
     glow_buf_puts(&b, " %s\n");
     return b.text;
 }
@@ -209,7 +261,7 @@ crash_install(opt *o)
     struct sigaction a = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
     struct sigaction g = {.sa_handler = interrupted};
 
-    state.command = command_line(o);
+    state.command = command_line(o, NULL);
     state.path = o->values.reproducer ? o->values.reproducer : DEFAULT_PATH;
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     sigemptyset(&a.sa_mask);
@@ -226,6 +278,12 @@ crash_input(const glow_source *source)
     state.text = source ? source->text : NULL;
     state.size = source ? source->size : 0;
     state.pass = NULL;
+}
+
+void
+crash_module(const opt *o, const glow_module *m)
+{
+    state.command = command_line(o, m);
 }
 
 static bool

@@ -86,6 +86,8 @@ bool print_ir_input(opt *o, glow_module *m);
 /* Catches crashes and writes a reproducer; `source` is what is at work. */
 void crash_install(opt *o);
 void crash_input(const glow_source *source);
+/* The module that was read: its weights are named in the command. */
+void crash_module(const opt *o, const glow_module *m);
 
 /* Prints what differs, keyed by the names of nodes. */
 void put_diff(glow_buf *b, const char *before, const char *after);

@@ -236,6 +236,10 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
     crash_input(source);
 
     glow_module *m = glow_parse(o->tool.ctx, source, &parse);
+
+    if (m)
+        crash_module(o, m);
+
     bool ok = m && run_passes(o, m, false);
 
     if (ok && o->values.verify_determinism)
