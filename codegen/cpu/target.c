@@ -5,6 +5,7 @@
  */
 
 #include <string.h>
+#include <unistd.h>
 
 #include <llvm-c/Transforms/PassBuilder.h>
 
@@ -16,21 +17,25 @@ static const struct {
     int vector_bytes;
     int registers;
 } register_files[] = {
-    {"x86_64", 64, 32}, {"x86_64", 4, 16}, {"i", 4, 8},    {"aarch64", 4, 32},
-    {"arm64", 4, 32},   {"thumb", 4, 8},   {"arm", 4, 16}, {"riscv", 4, 32},
-    {"powerpc", 4, 32}, {"wasm", 4, 16},   {"", 4, 16},
+    {"x86_64", 64, 32},   {"x86_64", 4, 16}, {"i386", 4, 8},
+    {"i486", 4, 8},       {"i586", 4, 8},    {"i686", 4, 8},
+    {"aarch64", 4, 32},   {"arm64", 4, 32},  {"thumb", 4, 8},
+    {"arm", 4, 16},       {"riscv", 4, 32},  {"powerpc", 4, 32},
+    {"loongarch", 4, 32}, {"s390x", 4, 32},  {"mips", 4, 32},
+    {"wasm", 4, 16},
 };
 
+/* 0: not a machine that kernels are made for. */
 static int
 count_registers(const char *triple, int vector_bytes)
 {
-    int i = 0;
-
-    while (strncmp(triple, register_files[i].arch,
-                   strlen(register_files[i].arch)) != 0 ||
-           vector_bytes < register_files[i].vector_bytes)
-        i++;
-    return register_files[i].registers;
+    for (size_t i = 0; i < sizeof(register_files) / sizeof(*register_files);
+         i++)
+        if (strncmp(triple, register_files[i].arch,
+                    strlen(register_files[i].arch)) == 0 &&
+            vector_bytes >= register_files[i].vector_bytes)
+            return register_files[i].registers;
+    return 0;
 }
 
 /* Leaves a loop over `y[i] = x[i] + x[i]` of floats in the module. */
@@ -190,6 +195,76 @@ initialize(void)
     LLVMInitializeAllAsmParsers();
 }
 
+/*
+ * Makes the machine.  LLVM tells of processors and features that it does not
+ * know on standard error alone, and may abort later: what it writes there comes
+ * back in `said`.
+ */
+static LLVMTargetMachineRef
+make_machine(LLVMTargetRef llvm, const cpu_target *t, char *said, size_t size)
+{
+    int ends[2] = {-1, -1}, saved = dup(STDERR_FILENO);
+    bool captures = saved >= 0 && pipe(ends) == 0;
+    LLVMTargetMachineRef machine;
+    ssize_t n = 0;
+
+    if (captures)
+        dup2(ends[1], STDERR_FILENO);
+    machine = LLVMCreateTargetMachine(llvm, t->triple, t->cpu, t->features,
+                                      LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                      LLVMCodeModelDefault);
+    if (captures) {
+        dup2(saved, STDERR_FILENO);
+        close(ends[1]);
+        n = read(ends[0], said, size - 1);
+        close(ends[0]);
+    }
+    if (saved >= 0)
+        close(saved);
+    said[n > 0 ? n : 0] = '\0';
+    return machine;
+}
+
+/* "'bogus' is not a recognized processor for this target" or "" */
+static bool
+check_words(glow_context *ctx, const cpu_target *t, char *said)
+{
+    char *end = strstr(said, " (ignoring");
+
+    if (!end)
+        return true;
+    *end = '\0';
+    return glow_error_hint(ctx, (glow_span){0}, "E0826",
+                           "`llc -mtriple=TRIPLE -mcpu=help` lists what there "
+                           "is",
+                           "target '%s': %s", t->triple, said);
+}
+
+static bool
+set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
+{
+    LLVMTargetRef llvm;
+    char *message = NULL, said[512];
+
+    if (LLVMGetTargetFromTriple(t->triple, &llvm, &message))
+        return glow_error(ctx, "E0821",
+                          "no code can be made for target '%s': %s", t->triple,
+                          take(a, message));
+    if (count_registers(t->triple, 64) == 0)
+        return glow_error(ctx, "E0821",
+                          "no code can be made for target '%s': it is not the "
+                          "kind of processor that kernels are made for",
+                          t->triple);
+    t->machine = make_machine(llvm, t, said, sizeof(said));
+    if (!t->machine)
+        return glow_error(ctx, "E0821", "no code can be made for target '%s'",
+                          t->triple);
+    if (check_words(ctx, t, said))
+        return true;
+    LLVMDisposeTargetMachine(t->machine);
+    return false;
+}
+
 cpu_target *
 glow_cpu_target(glow_context *ctx, glow_arena *a,
                 const glow_target_options *options)
@@ -197,24 +272,11 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     static const glow_target_options here;
     const glow_target_options *o = options ? options : &here;
     cpu_target *t = GLOW_NEW(a, cpu_target);
-    LLVMTargetRef llvm;
-    char *message = NULL;
 
     initialize();
     name_target(t, a, o);
-    if (LLVMGetTargetFromTriple(t->triple, &llvm, &message)) {
-        glow_error(ctx, "E0821", "no code can be made for target '%s': %s",
-                   t->triple, take(a, message));
+    if (!set_machine(ctx, a, t))
         return NULL;
-    }
-    t->machine = LLVMCreateTargetMachine(llvm, t->triple, t->cpu, t->features,
-                                         LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                         LLVMCodeModelDefault);
-    if (!t->machine) {
-        glow_error(ctx, "E0821", "no code can be made for target '%s'",
-                   t->triple);
-        return NULL;
-    }
     t->layout = LLVMCreateTargetDataLayout(t->machine);
     t->width_text = "512";
     t->vector_bytes = probe_vector_bytes(a, t);

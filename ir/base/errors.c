@@ -1100,6 +1100,13 @@ static const glow_diag_info table[] = {
      "\n"
      "Leave the target out, or emit an object and run it there.\n"},
 
+    {"E0826", "a processor or feature is not known",
+     "-cpu and -features take the names that LLVM has for the target.\n"
+     "\n"
+     "    glow-opt -emit-object -cpu=haswel net.gir -o net.o\n"
+     "\n"
+     "`llc -mtriple=x86_64-pc-linux-gnu -mcpu=help` lists them.\n"},
+
     /* E09xx: the command line. */
 
     {"E0900", "the command line is wrong",
