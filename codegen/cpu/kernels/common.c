@@ -133,9 +133,9 @@ extreme(cg *g, const glow_type *t, bool highest)
     if (!is_signed)
         return glow_cpu_int(c, highest ? -1 : 0);
 
-    int64_t low = (int64_t)(UINT64_C(1) << (bits - 1));
+    uint64_t low = UINT64_C(1) << (bits - 1);
 
-    return glow_cpu_int(c, highest ? low - 1 : low);
+    return glow_cpu_int(c, (int64_t)(highest ? low - 1 : low));
 }
 
 cg_value
