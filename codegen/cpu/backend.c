@@ -143,20 +143,42 @@ bound_to(const glow_binding *bindings, int count, const glow_storage *s)
     return NULL;
 }
 
+/* Tensors at the door are dense, whatever the storage is. */
+static glow_type
+dense_type(const glow_storage *s)
+{
+    glow_type t = *s->value.type;
+
+    t.strides = (glow_dims){0};
+    return t;
+}
+
 static bool
 check_tensor(glow_executable *x, const glow_storage *s, const glow_tensor *t)
 {
+    glow_type want = dense_type(s);
+
     if (!t)
         return glow_error_at(x->ctx, s->span, "E0502",
                              "placeholder @%s has no tensor to work on",
                              s->name);
-    if (t->type && glow_type_bytes(t->type) == glow_type_bytes(s->value.type) &&
-        t->type->elem == s->value.type->elem)
+    if (t->type && glow_type_equal(t->type, &want))
         return true;
     return glow_error_at(x->ctx, s->span, "E0502",
                          "placeholder @%s needs a tensor of %s, but gets %s",
-                         s->name, glow_type_text(x->arena, s->value.type),
+                         s->name, glow_type_text(x->arena, &want),
                          t->type ? glow_type_text(x->arena, t->type) : "none");
+}
+
+static void
+copy_tensor(const glow_tensor *to, const glow_tensor *from)
+{
+    if (!to->type->strides.rank && !from->type->strides.rank) {
+        memcpy(to->data, from->data, (size_t)glow_type_bytes(to->type));
+        return;
+    }
+    GLOW_FOR_EACH_INDEX(i, to->type->shape)
+        glow_tensor_copy_element(to, i, from, i);
 }
 
 /* Into the placeholders, or what was written out of them. */
@@ -172,10 +194,14 @@ copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
 
         if (in && !check_tensor(x, b->storage, t))
             return false;
+
+        const glow_tensor held = {.type = b->storage->value.type,
+                                  .data = region + b->offset};
+
         if (in)
-            memcpy(region + b->offset, t->data, (size_t)b->size);
+            copy_tensor(&held, t);
         else if (b->written)
-            memcpy(t->data, region + b->offset, (size_t)b->size);
+            copy_tensor(t, &held);
     }
     return true;
 }

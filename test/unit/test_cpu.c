@@ -794,6 +794,42 @@ orders_agree(void **state)
         }
 }
 
+/* Storage with gaps between its rows; tensors at the door have none. */
+static void
+strided_storage_agrees(void **state)
+{
+    fixture t = {0};
+    glow_type padded = glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(5, 7));
+    glow_type dense = padded;
+    glow_executable *x;
+    glow_tensor in, out;
+
+    (void)state;
+    begin(&t);
+    padded.strides = GLOW_DIMS_OF(8, 1);
+
+    glow_value *v = input_of(&t, glow_type_get(t.ctx, padded));
+
+    save(&t, GLOW_BUILD_PLAIN(t.b, neg, GLOW_IN(v)));
+    run_pipeline(&t, "schedule,irgen,alloc");
+    x = glow_find_backend(t.ctx, "cpu")
+            ->load(glow_find_func(t.m, "main"), NULL);
+    assert_non_null(x);
+    in = glow_tensor_new(&dense);
+    out = glow_tensor_new(&dense);
+    glow_tensor_fill(&in, GLOW_FILL_RANDOM, 1);
+
+    const glow_binding bindings[] = {{t.bound[0], &in}, {t.bound[1], &out}};
+
+    assert_true(glow_find_backend(t.ctx, "cpu")->run(x, bindings, 2));
+    for (int64_t i = 0; i < 35; i++)
+        assert_true(glow_get_double(&out, i) == -glow_get_double(&in, i));
+    glow_find_backend(t.ctx, "cpu")->unload(x);
+    glow_tensor_end(&in);
+    glow_tensor_end(&out);
+    end(&t);
+}
+
 /* Code for another machine is refused before it is made. */
 static void
 keep_id(const glow_diag *d, void *user)
@@ -810,12 +846,12 @@ another_machine_is_refused(void **state)
 
     (void)state;
     begin(&t);
-    save(&t, GLOW_BUILD_PLAIN(
-                 t.b, neg, GLOW_IN(input(&t, GLOW_FLOAT, GLOW_DIMS_OF(4)))));
+    save(&t, GLOW_BUILD_PLAIN(t.b, neg,
+                              GLOW_IN(input(&t, GLOW_FLOAT, GLOW_DIMS_OF(4)))));
     run_pipeline(&t, "schedule,irgen,alloc");
     glow_context_set_sink(t.ctx, keep_id, id);
-    assert_null(glow_find_backend(t.ctx, "cpu")->load(
-        glow_find_func(t.m, "main"), &other));
+    assert_null(glow_find_backend(t.ctx, "cpu")
+                    ->load(glow_find_func(t.m, "main"), &other));
     assert_string_equal(id, "E0825");
     end(&t);
 }
@@ -842,6 +878,7 @@ main(void)
         cmocka_unit_test(resizes_agree),
         cmocka_unit_test(orders_agree),
         cmocka_unit_test(another_machine_is_refused),
+        cmocka_unit_test(strided_storage_agrees),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
