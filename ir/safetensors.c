@@ -300,10 +300,10 @@ new_weights(glow_module *m, const char *alias, const char *path)
     w->alias = glow_arena_strdup(m->arena, alias);
     w->format = "safetensors";
     w->path = glow_arena_strdup(m->arena, slash ? slash + 1 : path);
-    w->base = !slash         ? "."
-              : slash == path ? "/"
-                              : glow_arena_strndup(m->arena, path,
-                                                   (size_t)(slash - path));
+    w->base = !slash ? "."
+              : slash == path
+                  ? "/"
+                  : glow_arena_strndup(m->arena, path, (size_t)(slash - path));
     return w;
 }
 

@@ -213,6 +213,18 @@ glow_verify_node(const glow_node *n)
 
 /* Graphs: order and cycles. */
 
+/* Reports `v` if `n` reads it and its definition comes later, or is `n`. */
+static bool
+check_defined(const glow_node *n, const glow_value *v)
+{
+    if (!v || !v->def || v->def->mark)
+        return true;
+    return glow_node_error(n, "E0205", NULL,
+                           "%%%s is used before it is defined, in a scheduled "
+                           "function",
+                           v->def->name);
+}
+
 static bool
 check_schedule(const glow_func *f)
 {
@@ -221,17 +233,10 @@ check_schedule(const glow_func *f)
     GLOW_FOR_EACH_NODE(n, f)
         n->mark = 0;
     GLOW_FOR_EACH_NODE(n, f) {
+        for (int i = 0; i < n->n_in; i++)
+            ok = check_defined(n, n->in[i]) && ok;
+        ok = check_defined(n, n->pred) && ok;
         n->mark = 1;
-        for (int i = 0; i < n->n_in; i++) {
-            const glow_value *v = n->in[i];
-
-            if (v && v->def && !v->def->mark)
-                ok = glow_node_error(
-                    n, "E0205", NULL,
-                    "%%%s is used before it is defined, in a scheduled "
-                    "function",
-                    v->def->name);
-        }
     }
     return ok;
 }

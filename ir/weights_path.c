@@ -31,8 +31,8 @@ static const char *
 way_down(glow_arena *a, const char *folder, const glow_weights *w)
 {
     const char *base = real_folder(a, w->base);
-    const char *whole = base ? glow_arena_printf(a, "%s/%s", base, w->path)
-                             : NULL;
+    const char *whole =
+        base ? glow_arena_printf(a, "%s/%s", base, w->path) : NULL;
     size_t n = strlen(folder);
 
     return whole && strncmp(whole, folder, n) == 0 && whole[n] == '/'

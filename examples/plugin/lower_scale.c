@@ -16,8 +16,8 @@ static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
     const demo_scale *s = n->attrs;
-    glow_value *factor = glow_build_splat(b, "factor", n->out[0]->type,
-                                          (double)s->factor);
+    glow_value *factor =
+        glow_build_splat(b, "factor", n->out[0]->type, (double)s->factor);
 
     return GLOW_BUILD_PLAIN(b, mul, GLOW_IN(n->in[0], factor));
 }

@@ -18,9 +18,8 @@ static const glow_plugin plugin = {
                                          &demo_pass_lower_scale, NULL},
 };
 
-GLOW_API const glow_plugin *glow_plugin_query(uint32_t abi_major,
-                                              uint32_t abi_minor,
-                                              const char **reason);
+GLOW_API const glow_plugin *
+glow_plugin_query(uint32_t abi_major, uint32_t abi_minor, const char **reason);
 
 const glow_plugin *
 glow_plugin_query(uint32_t abi_major, uint32_t abi_minor, const char **reason)

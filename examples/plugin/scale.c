@@ -15,7 +15,8 @@ infer(const glow_node *n, glow_type out[])
     const glow_type *x = n->in[0]->type;
 
     if (!glow_is_float(x->elem))
-        return glow_reject(n, "Input has elements of %s, which is no float kind",
+        return glow_reject(n,
+                           "Input has elements of %s, which is no float kind",
                            glow_kind_get(x->elem)->name);
     out[0] = glow_type_of(x->elem, x->shape);
     return true;

@@ -45,7 +45,8 @@ typedef struct glow_inplace {
 typedef enum glow_trait {
     GLOW_PURE = 1 << 0,      /* results depend on operands alone: may be folded,
                                 merged with an equal node, removed if unused */
-    GLOW_LAYOUT = 1 << 1,    /* moves elements and computes nothing */
+    GLOW_LAYOUT = 1 << 1,    /* moves elements and computes nothing: each
+                                element of a result is one of an operand's */
     GLOW_PRIMITIVE = 1 << 2, /* in the set that every backend has */
     GLOW_ELEMENTWISE = 1 << 3, /* result[i] depends on operands' [i] alone;
                                   all tensors have the shape of the result */

@@ -323,7 +323,7 @@ const glow_op glow_op_pad = {
                                  "of a constant frame; of a quantized Input "
                                  "the real value")},
     .defaults = &(const glow_pad){.mode = GLOW_PAD_CONSTANT, .value = 0},
-    .traits = GLOW_PURE | GLOW_LAYOUT,
+    .traits = GLOW_PURE,
     .infer = pad_infer,
     .eval = pad_eval,
     .doc =

@@ -176,26 +176,16 @@ static const struct {
     const glow_op *op;
     same_fn same;
 } rules[] = {
-    {&glow_op_abs, same_twice},
-    {&glow_op_add, same_add},
-    {&glow_op_broadcast, same_type},
-    {&glow_op_ceil, same_twice},
-    {&glow_op_concat, same_concat},
-    {&glow_op_convertto, same_type},
-    {&glow_op_copy, same_type},
-    {&glow_op_div, same_by_one},
-    {&glow_op_floor, same_twice},
-    {&glow_op_maxpool, same_maxpool},
-    {&glow_op_mul, same_mul},
-    {&glow_op_pad, same_pad},
-    {&glow_op_pow, same_by_one},
-    {&glow_op_relu, same_twice},
-    {&glow_op_reshape, same_type},
-    {&glow_op_round, same_twice},
-    {&glow_op_slice, same_slice},
-    {&glow_op_sub, same_sub},
-    {&glow_op_tile, same_type},
-    {&glow_op_transpose, same_transpose},
+    {&glow_op_abs, same_twice},      {&glow_op_add, same_add},
+    {&glow_op_broadcast, same_type}, {&glow_op_ceil, same_twice},
+    {&glow_op_concat, same_concat},  {&glow_op_convertto, same_type},
+    {&glow_op_copy, same_type},      {&glow_op_div, same_by_one},
+    {&glow_op_floor, same_twice},    {&glow_op_maxpool, same_maxpool},
+    {&glow_op_mul, same_mul},        {&glow_op_pad, same_pad},
+    {&glow_op_pow, same_by_one},     {&glow_op_relu, same_twice},
+    {&glow_op_reshape, same_type},   {&glow_op_round, same_twice},
+    {&glow_op_slice, same_slice},    {&glow_op_sub, same_sub},
+    {&glow_op_tile, same_type},      {&glow_op_transpose, same_transpose},
 };
 
 static glow_value *

@@ -6,8 +6,9 @@
  *
  * A pure node is run by its `eval` once all of its operands are constants or
  * splats, and at least one is a constant.  Splat nodes by themselves stay: they
- * say in a line what would be a tensor.  Afterwards no such node is left, but
- * for those that would make the file grow:
+ * say in a line what would be a tensor.  What only moves the elements of a
+ * constant that is one value throughout gives such a constant, of any size.
+ * Afterwards no such node is left, but for those that would make the file grow:
  *
  *     a result may be as large as its operands, each counted once, or 64 KiB;
  *     it may have 512 MiB at most, and take 1e9 operations;
@@ -112,6 +113,18 @@ is_affordable(const folder *f, const glow_node *n)
            (!n->op->flops || n->op->flops(n) <= most_operations);
 }
 
+/* The constant of one value whose elements `n` moves, or NULL. */
+static const glow_storage *
+moved_splat(const glow_node *n)
+{
+    const glow_value *v = n->n_in == 1 && n->n_out == 1 ? n->in[0] : NULL;
+    bool is_splat = v && glow_is_constant(v) &&
+                    v->storage->payload == GLOW_SPLAT &&
+                    v->type->elem == n->out[0]->type->elem;
+
+    return is_splat && (n->op->traits & GLOW_LAYOUT) ? v->storage : NULL;
+}
+
 static bool
 is_foldable(const folder *f, const glow_node *n)
 {
@@ -119,7 +132,7 @@ is_foldable(const folder *f, const glow_node *n)
         if (n->out[i]->type->strides.rank)
             return false;
     return (n->op->traits & GLOW_PURE) && n->op->eval && !n->pred &&
-           is_known(n) && is_affordable(f, n);
+           is_known(n) && (moved_splat(n) || is_affordable(f, n));
 }
 
 /* Folding. */
@@ -178,26 +191,41 @@ erase_step(const folder *f, const glow_value *v)
     glow_storage_erase(s);
 }
 
+/* Makes the results of `n` as constants. */
+static bool
+make(folder *f, const glow_node *n, glow_storage *made[])
+{
+    const glow_storage *splat = moved_splat(n);
+    glow_module *m = n->func->module;
+    glow_tensor *out[GLOW_MAX_RESULTS];
+
+    if (splat) {
+        made[0] =
+            glow_constant_splat(m, n->name, n->out[0]->type, splat->splat);
+        made[0]->splat_int = splat->splat_int;
+        return true;
+    }
+    for (int i = 0; i < n->n_out; i++) {
+        made[i] = glow_constant_new(m, n->name, n->out[i]->type);
+        out[i] = &made[i]->tensor;
+    }
+    f->budget -= result_bytes(n);
+    return compute(n, out);
+}
+
 static bool
 fold(folder *f, glow_node *n)
 {
     glow_value **in = n->in;
     int n_in = n->n_in;
-    glow_module *m = n->func->module;
     const char *pass = glow_run_pass(f->run)->name;
     glow_storage *made[GLOW_MAX_RESULTS];
-    glow_tensor *out[GLOW_MAX_RESULTS];
 
-    for (int i = 0; i < n->n_out; i++) {
-        made[i] = glow_constant_new(m, n->name, n->out[i]->type);
-        made[i]->loc = glow_loc_derived(m, pass, n->loc);
-        out[i] = &made[i]->tensor;
-        glow_map_set(f->made, made[i]->name, made[i]);
-    }
-    if (!compute(n, out))
+    if (!make(f, n, made))
         return false;
-    f->budget -= result_bytes(n);
     for (int i = 0; i < n->n_out; i++) {
+        made[i]->loc = glow_loc_derived(n->func->module, pass, n->loc);
+        glow_map_set(f->made, made[i]->name, made[i]);
         GLOW_FOR_EACH_USE(u, n->out[i])
             push(f, u->user);
         glow_replace_uses(n->out[i], &made[i]->value);

@@ -185,10 +185,10 @@ aim(glow_pass_run *run, glow_func *f)
     (void)run;
     GLOW_FOR_EACH_NODE(n, f)
         if (glow_is(n, &glow_op_gather))
-            glow_set_operand(n, 1,
-                             &glow_constant_splat(f->module, "far",
-                                                  n->in[1]->type, 1000)
-                                  ->value);
+            glow_set_operand(
+                n, 1,
+                &glow_constant_splat(f->module, "far", n->in[1]->type, 1000)
+                     ->value);
     return GLOW_CHANGED;
 }
 
@@ -276,17 +276,15 @@ static const glow_plugin plugin = {
     .name = "faulty",
     .version = "1",
     .licence = "Apache-2.0",
-    .passes =
-        (const glow_pass *const[]){&pass_aim, &pass_break, &pass_crash,
-                                   &pass_flip, &pass_forget, &pass_lazy,
-                                   &pass_moody, &pass_options, &pass_restless,
-                                   &pass_retype, &pass_silent, &pass_wrong,
-                                   NULL},
+    .passes = (const glow_pass *const[]){&pass_aim, &pass_break, &pass_crash,
+                                         &pass_flip, &pass_forget, &pass_lazy,
+                                         &pass_moody, &pass_options,
+                                         &pass_restless, &pass_retype,
+                                         &pass_silent, &pass_wrong, NULL},
 };
 
-GLOW_API const glow_plugin *glow_plugin_query(uint32_t abi_major,
-                                              uint32_t abi_minor,
-                                              const char **reason);
+GLOW_API const glow_plugin *
+glow_plugin_query(uint32_t abi_major, uint32_t abi_minor, const char **reason);
 
 const glow_plugin *
 glow_plugin_query(uint32_t abi_major, uint32_t abi_minor, const char **reason)

@@ -31,9 +31,8 @@ static const glow_plugin plugin = {
     .passes = (const glow_pass *const[]){&ours, NULL},
 };
 
-GLOW_API const glow_plugin *glow_plugin_query(uint32_t abi_major,
-                                              uint32_t abi_minor,
-                                              const char **reason);
+GLOW_API const glow_plugin *
+glow_plugin_query(uint32_t abi_major, uint32_t abi_minor, const char **reason);
 
 const glow_plugin *
 glow_plugin_query(uint32_t abi_major, uint32_t abi_minor, const char **reason)

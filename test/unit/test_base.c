@@ -43,7 +43,8 @@ map_finds_what_was_set_and_not_what_was_removed(void **state)
     for (int i = 0; i < 5000; i += 2)
         glow_map_set(m, glow_arena_printf(a, "k%d", i), NULL);
     for (int i = 0; i < 5000; i++) {
-        uintptr_t v = (uintptr_t)glow_map_get(m, glow_arena_printf(a, "k%d", i));
+        uintptr_t v =
+            (uintptr_t)glow_map_get(m, glow_arena_printf(a, "k%d", i));
 
         assert_int_equal(v, i % 2 ? (uintptr_t)i + 1 : 0);
     }

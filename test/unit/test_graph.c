@@ -152,8 +152,7 @@ operands_spread_over_the_schema(void **state)
 {
     fixture *t = *state;
     glow_value *in[] = {t->x, t->x, t->x, t->x, NULL};
-    glow_node *n =
-        glow_node_new(t->f, &op_many, "n", in, 5, &t->type, 1, NULL);
+    glow_node *n = glow_node_new(t->f, &op_many, "n", in, 5, &t->type, 1, NULL);
     int first, count;
 
     glow_operand_range(n, 1, &first, &count);
@@ -201,9 +200,9 @@ a_copy_has_everything_and_shares_nothing(void **state)
     assert_ptr_equal(a2->pred, b2->out[0]);
     assert_ptr_equal(a2->in[1]->storage, glow_find_storage(copy, "w"));
     assert_string_equal(a2->loc->node, "Conv_0");
-    assert_true(glow_get_double(
-                    glow_constant_tensor(glow_find_storage(copy, "w")), 3) ==
-                0.5);
+    assert_true(
+        glow_get_double(glow_constant_tensor(glow_find_storage(copy, "w")),
+                        3) == 0.5);
     glow_module_free(copy);
 }
 

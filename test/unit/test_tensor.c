@@ -93,8 +93,8 @@ halves_round_trip(void **state)
             assert_int_equal(glow_float_to_half(f), h);
         if (!isnan(b))
             assert_int_equal(glow_float_to_bfloat(b), h);
-        assert_int_equal(isnan(f), isnan(glow_half_to_float(
-                                       glow_float_to_half(f))));
+        assert_int_equal(isnan(f),
+                         isnan(glow_half_to_float(glow_float_to_half(f))));
     }
 }
 
@@ -120,8 +120,8 @@ halves_round_to_nearest_even(void **state)
 static void
 doubles_round_once(void **state)
 {
-    const glow_type *type = glow_type_get(
-        ctx, glow_type_of(GLOW_FLOAT16, (glow_dims){.rank = 0}));
+    const glow_type *type =
+        glow_type_get(ctx, glow_type_of(GLOW_FLOAT16, (glow_dims){.rank = 0}));
     glow_tensor t = glow_tensor_new(type);
 
     (void)state;
@@ -139,13 +139,20 @@ static const struct {
     double set;
     int64_t get;
 } stores[] = {
-    {GLOW_INT8, 127.9, 127},       {GLOW_INT8, 128, 127},
-    {GLOW_INT8, -129, -128},       {GLOW_UINDEX8, -1, 0},
-    {GLOW_UINDEX8, 255.9, 255},    {GLOW_UINDEX8, 1e9, 255},
-    {GLOW_INDEX32, 1e10, INT32_MAX}, {GLOW_INDEX64, 1e30, INT64_MAX},
-    {GLOW_INDEX64, -1e30, INT64_MIN}, {GLOW_INDEX64, (double)NAN, 0},
-    {GLOW_UINT64, 1e30, -1},       {GLOW_BOOL, 0.5, 1},
-    {GLOW_FLOAT, 3.0, 3},          {GLOW_FLOAT16, 2048.0, 2048},
+    {GLOW_INT8, 127.9, 127},
+    {GLOW_INT8, 128, 127},
+    {GLOW_INT8, -129, -128},
+    {GLOW_UINDEX8, -1, 0},
+    {GLOW_UINDEX8, 255.9, 255},
+    {GLOW_UINDEX8, 1e9, 255},
+    {GLOW_INDEX32, 1e10, INT32_MAX},
+    {GLOW_INDEX64, 1e30, INT64_MAX},
+    {GLOW_INDEX64, -1e30, INT64_MIN},
+    {GLOW_INDEX64, (double)NAN, 0},
+    {GLOW_UINT64, 1e30, -1},
+    {GLOW_BOOL, 0.5, 1},
+    {GLOW_FLOAT, 3.0, 3},
+    {GLOW_FLOAT16, 2048.0, 2048},
 };
 
 static void
@@ -153,8 +160,8 @@ doubles_saturate_into_integers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
-        const glow_type *type = glow_type_get(
-            ctx, glow_type_of(stores[i].kind, GLOW_DIMS_OF(3)));
+        const glow_type *type =
+            glow_type_get(ctx, glow_type_of(stores[i].kind, GLOW_DIMS_OF(3)));
         glow_tensor t = glow_tensor_new(type);
 
         glow_set_double(&t, 1, stores[i].set);

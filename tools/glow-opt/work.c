@@ -177,9 +177,9 @@ alias_of(const opt *o, const char *path)
     const char *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
 
-    return dot && dot > name ? glow_arena_strndup(o->tool.arena, name,
-                                                  (size_t)(dot - name))
-                             : name;
+    return dot && dot > name
+               ? glow_arena_strndup(o->tool.arena, name, (size_t)(dot - name))
+               : name;
 }
 
 /* Lets the text name weights as it must where the output stands. */
@@ -189,8 +189,7 @@ place_weights(const opt *o, glow_module *m)
     const char *output = o->values.output;
     const char *file = o->values.externalize;
 
-    if (file &&
-        !glow_externalize(m, alias_of(o, file), file, INLINE_BYTES))
+    if (file && !glow_externalize(m, alias_of(o, file), file, INLINE_BYTES))
         return false;
     if (output && strcmp(output, "-") != 0)
         glow_rebase_weights(m, folder_of(o, output));
