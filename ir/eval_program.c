@@ -113,7 +113,7 @@ load(const program_run *p, const glow_node *n, const glow_value *v,
     glow_strips runs = glow_extent_strips(w);
     int64_t hole = b->memory.bytes ? find_unwritten(p, w)
                    : runs.count    ? 0
-                                   : -1; /* of an empty tensor: nothing is read */
+                                : -1; /* of an empty tensor: nothing is read */
 
     if (hole >= 0)
         return glow_error_at(r->ctx, n ? n->span : w.base->span, "E0501",

@@ -291,8 +291,8 @@ write_file(glow_context *ctx, const char *path, glow_storage *const *chosen,
     return glow_output_commit(o);
 }
 
-static glow_weights *
-new_weights(glow_module *m, const char *alias, const char *path)
+glow_weights *
+glow_weights_declare(glow_module *m, const char *alias, const char *path)
 {
     const char *slash = strrchr(path, '/');
     glow_weights *w = GLOW_NEW(m->arena, glow_weights);
@@ -345,7 +345,7 @@ glow_externalize(glow_module *m, const char *alias, const char *path,
     if (ok && count > 0)
         ok = write_file(m->ctx, path, chosen, keys, count, a);
     if (ok && count > 0) {
-        w = new_weights(m, alias, path);
+        w = glow_weights_declare(m, alias, path);
         for (size_t i = 0; i < count; i++) {
             chosen[i]->payload = GLOW_EXTERNAL;
             chosen[i]->file = w;

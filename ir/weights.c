@@ -88,8 +88,8 @@ fill_index(glow_context *ctx, const glow_weights *w, glow_weights_reader *r)
                          w->given ? w->given : w->path, w->format, r->wrong);
 }
 
-static glow_weights_reader *
-open_reader(glow_context *ctx, glow_weights *w)
+glow_weights_reader *
+glow_weights_open(glow_context *ctx, glow_weights *w)
 {
     glow_arena *a = glow_arena_new();
     glow_weights_reader *r = GLOW_NEW(a, glow_weights_reader);
@@ -234,7 +234,7 @@ glow_weights_load(glow_storage *s)
                              "the value of @%s is needed, but was elided when "
                              "the module was printed",
                              s->name);
-    r = s->file->reader ? s->file->reader : open_reader(ctx, s->file);
+    r = s->file->reader ? s->file->reader : glow_weights_open(ctx, s->file);
     if (r->bad)
         return false;
     e = find_entry(s, r);

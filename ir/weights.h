@@ -15,6 +15,13 @@ void glow_weights_close(glow_weights *w);
 /* Lets `to`, a copy of `from`, share what is open. */
 void glow_weights_share(glow_weights *to, const glow_weights *from);
 
+/* A safetensors file at `path`, not in m->weights yet. */
+glow_weights *glow_weights_declare(glow_module *m, const char *alias,
+                                   const char *path);
+/* Opens it; r->bad after a report. */
+struct glow_weights_reader *glow_weights_open(glow_context *ctx,
+                                              glow_weights *w);
+
 /* For the formats. */
 
 /* A tensor in a file. */

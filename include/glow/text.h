@@ -48,6 +48,13 @@ GLOW_API void glow_print_node(glow_buf *b, const glow_node *n,
 GLOW_API bool glow_externalize(glow_module *m, const char *alias,
                                const char *path, int64_t least);
 /*
+ * Binds every elided constant to the tensor of the safetensors file `path` that
+ * has its kind, its shape and its hash; they are then external under `alias`.
+ * False after a report for each that the file does not hold.
+ */
+GLOW_API bool glow_reattach(glow_module *m, const char *alias,
+                            const char *path);
+/*
  * Names weights files relative to `folder` (NULL: "."), where the text of `m`
  * goes.  Of one that does not lie in or below it W0601 warns.
  */

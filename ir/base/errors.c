@@ -820,7 +820,17 @@ static const glow_diag_info table[] = {
      "\n"
      "    constant @c : float<512 x 512> = elided(\"sha256:1b4f0e98\")\n"
      "\n"
-     "Use the module that the dump was made of.\n"},
+     "Use the module that the dump was made of, or bind the elements again\n"
+     "with -reattach=FILE.safetensors.\n"},
+
+    {"E0609", "the file to reattach lacks an elided constant",
+     "-reattach looks for a tensor of the same kind and shape whose bytes "
+     "have\n"
+     "the hash that stands in the text, of at least 8 digits.\n"
+     "\n"
+     "    constant @c : float<512 x 512> = elided(\"sha256:1b4f0e98\")\n"
+     "\n"
+     "Give the file that the module had when it was printed.\n"},
 
     {"E0620", "a .npy file is malformed",
      "The file is not what its header says: the header is cut off or is no\n"

@@ -197,7 +197,7 @@ put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
     }
     for (const glow_weights *w = m ? m->weights : NULL; w; w = w->next) {
         const char *alias = glow_arena_printf(b->arena, "%s=", w->alias);
-        bool known = false;
+        bool known = !w->span.source; /* -reattach says where */
 
         for (size_t i = 0; i < rebound->count; i++)
             known |= strncmp(rebound->items[i], alias, strlen(alias)) == 0;
@@ -243,6 +243,8 @@ command_line(const opt *o, const glow_module *m)
     put_option(&b, "backend", v->backend);
     put_flag(&b, "allow-unknown-ops", v->allow_unknown_ops);
     put_flag(&b, "allow-elided", v->allow_elided);
+    if (v->reattach)
+        put_option(&b, "reattach", absolute(o->tool.arena, v->reattach));
     put_flag(&b, "no-verify-each", !v->verify_each);
     put_flag(&b, "verify-semantics", v->verify_semantics);
     put_flag(&b, "verify-roundtrip-each", v->verify_roundtrip_each);

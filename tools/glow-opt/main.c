@@ -25,6 +25,8 @@ static const tool_option options[] = {
      "take the weights of ALIAS from PATH"},
     {"externalize", TOOL_TEXT, AT(externalize), "FILE.safetensors", NULL,
      "files", "write constants of over 1 KiB there, not into the text"},
+    {"reattach", TOOL_TEXT, AT(reattach), "FILE.safetensors", NULL, "files",
+     "find the elements of elided constants there, by their hash"},
     {"allow-unknown-ops", TOOL_FLAG, AT(allow_unknown_ops), NULL, NULL, "files",
      "keep operators of plugins that are not loaded as they are"},
     {"allow-elided", TOOL_FLAG, AT(allow_elided), NULL, NULL, "files",

@@ -15,6 +15,7 @@ typedef struct opt_values {
     tool_list annotate;
     tool_list weights;
     const char *externalize;
+    const char *reattach;
     /* pipeline */
     const char *passes;
     glow_buf flags; /* passes given as options, as the text of a pipeline */

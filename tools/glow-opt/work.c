@@ -43,7 +43,7 @@ opt_parse_options(opt *o, const glow_source *source)
     }
     return (glow_parse_options){
         .allow_unknown_ops = o->values.allow_unknown_ops,
-        .allow_elided = o->values.allow_elided,
+        .allow_elided = o->values.allow_elided || o->values.reattach,
         .folder = folder_of(o, source->name),
         .rebind = (const char *const(*)[2])pairs,
     };
@@ -98,6 +98,33 @@ run_passes(opt *o, glow_module *m, bool quiet)
     return ok;
 }
 
+/* A name for weights: that of their file, without its ending. */
+static const char *
+alias_of(const opt *o, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+
+    return dot && dot > name
+               ? glow_arena_strndup(o->tool.arena, name, (size_t)(dot - name))
+               : name;
+}
+
+/* Reads a module, its elided constants bound again if -reattach says so. */
+static glow_module *
+read_module(opt *o, glow_context *ctx, const glow_source *source)
+{
+    glow_parse_options parse = opt_parse_options(o, source);
+    glow_module *m = glow_parse(ctx, source, &parse);
+    const char *file = o->values.reattach;
+
+    if (!m || !file || glow_reattach(m, alias_of(o, file), file))
+        return m;
+    glow_module_free(m);
+    return NULL;
+}
+
 static void
 quiet_sink(const glow_diag *d, void *user)
 {
@@ -111,7 +138,6 @@ check_determinism(opt *o, const glow_source *source, glow_module *done)
     glow_arena *elsewhere = glow_arena_new();
     glow_context *ctx = glow_context_new();
     glow_print_options print = opt_print_options(o);
-    glow_parse_options parse = opt_parse_options(o, source);
     glow_buf first = {0}, second = {0};
     const glow_plugin *p;
 
@@ -121,7 +147,7 @@ check_determinism(opt *o, const glow_source *source, glow_module *done)
     for (size_t i = 0; (p = glow_plugin_at(o->tool.ctx, i)); i++)
         glow_plugin_register(ctx, p);
 
-    glow_module *m = glow_parse(ctx, source, &parse);
+    glow_module *m = read_module(o, ctx, source);
 
     if (m && run_passes(o, m, true))
         glow_print(&second, m, &print);
@@ -167,19 +193,6 @@ emit(opt *o, glow_module *m)
 
     return has_one_func(o, m) &&
            o->backend->emit(m->funcs, what, &target, v->output);
-}
-
-/* A name for weights: that of their file, without its ending. */
-static const char *
-alias_of(const opt *o, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-
-    return dot && dot > name
-               ? glow_arena_strndup(o->tool.arena, name, (size_t)(dot - name))
-               : name;
 }
 
 /* Lets the text name weights as it must where the output stands. */
@@ -230,11 +243,9 @@ put_result(opt *o, glow_module *m, glow_buf *out)
 static bool
 run_module(opt *o, const glow_source *source, glow_buf *out)
 {
-    glow_parse_options parse = opt_parse_options(o, source);
-
     crash_input(source);
 
-    glow_module *m = glow_parse(o->tool.ctx, source, &parse);
+    glow_module *m = read_module(o, o->tool.ctx, source);
 
     if (m)
         crash_module(o, m);
