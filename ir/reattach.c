@@ -57,8 +57,7 @@ reattach_all(glow_module *m, glow_weights *w, const candidates *c)
     bool ok = true;
 
     GLOW_FOR_EACH_STORAGE(s, m) {
-        const char *key =
-            s->payload == GLOW_ELIDED ? find_elided(c, s) : NULL;
+        const char *key = s->payload == GLOW_ELIDED ? find_elided(c, s) : NULL;
 
         if (key) {
             s->payload = GLOW_EXTERNAL;

@@ -47,7 +47,11 @@ static const char *const dtype_of[GLOW_KIND_COUNT] = {
 const char *
 glow_safetensors_dtype(glow_kind kind)
 {
-    return dtype_of[kind];
+    static const char *const raw[] = {
+        [1] = "U8", [2] = "U16", [4] = "U32", [8] = "U64"};
+
+    return kind < GLOW_KIND_COUNT ? dtype_of[kind]
+                                  : raw[glow_kind_get(kind)->bytes];
 }
 
 int

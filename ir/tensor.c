@@ -216,6 +216,8 @@ glow_get_double(const glow_tensor *t, int64_t i)
     case GLOW_UINT64:
         LOAD(uint64_t);
     default:
+        if (glow_kind_get(t->type->elem)->get)
+            return glow_kind_get(t->type->elem)->get(p);
         return (double)glow_get_int(t, i);
     }
 }
@@ -299,6 +301,10 @@ glow_set_double(const glow_tensor *t, int64_t i, double v)
         STORE(uint8_t, v != 0);
         return;
     default:
+        if (k->set) {
+            k->set(p, v);
+            return;
+        }
         glow_set_int(t, i, saturate(v, k));
     }
 }

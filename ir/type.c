@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define F GLOW_CLASS_FLOAT
@@ -15,11 +16,14 @@
 
 static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
     [GLOW_NO_KIND] = {"none", 0, 0, false, 0, "no type"},
-    [GLOW_FLOAT] = {"float", 4, 32, true, F, "IEEE binary32"},
-    [GLOW_FLOAT16] = {"float16", 2, 16, true, F, "IEEE binary16"},
-    [GLOW_BFLOAT16] = {"bfloat16", 2, 16, true, F,
-                       "the upper half of binary32"},
-    [GLOW_FLOAT64] = {"float64", 8, 64, true, F, "IEEE binary64"},
+    [GLOW_FLOAT] = {"float", 4, 32, true, F, "IEEE binary32",
+                    .epsilon = 0x1p-23},
+    [GLOW_FLOAT16] = {"float16", 2, 16, true, F, "IEEE binary16",
+                      .epsilon = 0x1p-10},
+    [GLOW_BFLOAT16] = {"bfloat16", 2, 16, true, F, "the upper half of binary32",
+                       .epsilon = 0x1p-7},
+    [GLOW_FLOAT64] = {"float64", 8, 64, true, F, "IEEE binary64",
+                      .epsilon = 0x1p-52},
     [GLOW_INT8Q] = {"i8", 1, 8, true, Q, "quantized, signed 8 bits"},
     [GLOW_UINT8Q] = {"ui8", 1, 8, false, Q, "quantized, unsigned 8 bits"},
     [GLOW_INT16Q] = {"i16", 2, 16, true, Q, "quantized, signed 16 bits"},
@@ -44,37 +48,95 @@ static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
                              "rows of half bytes, then float16 pair"},
 };
 
+/* Kinds of plugins, in the order in which the process met them. */
+static const glow_kind_info *added[GLOW_MOST_KINDS - GLOW_KIND_COUNT];
+static atomic_int added_count;
+static atomic_flag adding = ATOMIC_FLAG_INIT;
+
 const glow_kind_info *
 glow_kind_get(glow_kind kind)
 {
-    return &kinds[kind];
+    return kind < GLOW_KIND_COUNT ? &kinds[kind]
+                                  : added[kind - GLOW_KIND_COUNT];
+}
+
+glow_kind
+glow_kind_end(void)
+{
+    return (glow_kind)(GLOW_KIND_COUNT + atomic_load(&added_count));
 }
 
 glow_kind
 glow_kind_named(const char *name)
 {
-    for (int k = GLOW_NO_KIND + 1; k < GLOW_KIND_COUNT; k++)
-        if (strcmp(kinds[k].name, name) == 0)
+    for (int k = GLOW_NO_KIND + 1; k < (int)glow_kind_end(); k++)
+        if (strcmp(glow_kind_get((glow_kind)k)->name, name) == 0)
             return (glow_kind)k;
     return GLOW_NO_KIND;
+}
+
+static const char *
+wrong_kind(const glow_kind_info *k)
+{
+    if (!k->name || !strchr(k->name, '.') || !k->doc)
+        return "no name with a dot, or no doc";
+    if (k->klass != GLOW_CLASS_FLOAT || !k->get || !k->set)
+        return "it is no float kind with get and set";
+    if (k->bytes != 1 && k->bytes != 2 && k->bytes != 4 && k->bytes != 8)
+        return "its elements have not 1, 2, 4 or 8 bytes";
+    if (!(k->epsilon > 0))
+        return "its epsilon is not above 0";
+    return NULL;
+}
+
+/* Appends `k`; what is wrong, or NULL. */
+static const char *
+add_kind(const glow_kind_info *k)
+{
+    glow_kind known = glow_kind_named(k->name);
+    int n = atomic_load(&added_count);
+
+    if (known != GLOW_NO_KIND)
+        return glow_kind_get(known) == k ? NULL : "there is one already";
+    if (n == GLOW_MOST_KINDS - GLOW_KIND_COUNT)
+        return "there are too many kinds";
+    added[n] = k;
+    atomic_store(&added_count, n + 1);
+    return NULL;
+}
+
+bool
+glow_register_kind(glow_context *ctx, const glow_kind_info *k)
+{
+    const char *wrong = wrong_kind(k);
+
+    if (!wrong) {
+        while (atomic_flag_test_and_set(&adding))
+            ;
+        wrong = add_kind(k);
+        atomic_flag_clear(&adding);
+    }
+    return !wrong ||
+           glow_error(ctx, "E0801", "element kind %s cannot be registered: %s",
+                      k->name ? k->name : "(unnamed)", wrong);
 }
 
 bool
 glow_is_float(glow_kind k)
 {
-    return kinds[k].klass == F;
+    return glow_kind_get(k)->klass == F;
 }
 
 bool
 glow_is_int(glow_kind k)
 {
-    return kinds[k].klass == I;
+    return glow_kind_get(k)->klass == I;
 }
 
 bool
 glow_is_quantized(glow_kind k)
 {
-    return kinds[k].klass == Q;
+    return glow_kind_get(k)->klass == Q;
 }
 
 /* dims */
@@ -185,7 +247,7 @@ glow_type_count(const glow_type *t)
 int64_t
 glow_type_bytes(const glow_type *t)
 {
-    int64_t bytes = kinds[t->elem].bytes, last = 0;
+    int64_t bytes = glow_kind_get(t->elem)->bytes, last = 0;
 
     if (t->strides.rank == 0 || glow_type_count(t) == 0)
         return glow_type_count(t) * bytes;
@@ -243,7 +305,7 @@ check_strides(const glow_type *t, glow_arena *a)
             continue;
         if (glow_mul_overflow(t->shape.at[i] - 1, t->strides.at[i], &reach) ||
             glow_add_overflow(reach, inner, &inner) ||
-            too_big(inner, kinds[t->elem].bytes))
+            too_big(inner, glow_kind_get(t->elem)->bytes))
             return glow_arena_printf(a, "the type takes more than 2^%d bytes",
                                      MOST_BYTES_LOG);
     }
@@ -264,15 +326,15 @@ glow_type_check(const glow_type *t, glow_arena *a)
                 a, "dimension %d is %" PRId64 ", but must be at least 0", i,
                 t->shape.at[i]);
     if (!glow_dims_checked_count(t->shape, &count) ||
-        too_big(count, kinds[t->elem].bytes))
+        too_big(count, glow_kind_get(t->elem)->bytes))
         return glow_arena_printf(a, "the type takes more than 2^%d bytes",
                                  MOST_BYTES_LOG);
     if (glow_is_quantized(t->elem) && !(t->scale > 0 && isfinite(t->scale)))
         return "the scale must be a finite number above 0";
-    if (kinds[t->elem].klass == U && t->shape.rank != 2)
+    if (glow_kind_get(t->elem)->klass == U && t->shape.rank != 2)
         return glow_arena_printf(a,
                                  "%s is a matrix of rows, but the rank is %d",
-                                 kinds[t->elem].name, t->shape.rank);
+                                 glow_kind_get(t->elem)->name, t->shape.rank);
     return t->strides.rank ? check_strides(t, a) : NULL;
 }
 
@@ -340,7 +402,7 @@ glow_type_get(glow_context *ctx, glow_type t)
 void
 glow_buf_type(glow_buf *b, const glow_type *t)
 {
-    glow_buf_puts(b, kinds[t->elem].name);
+    glow_buf_puts(b, glow_kind_get(t->elem)->name);
     if (glow_is_quantized(t->elem)) {
         glow_buf_puts(b, "[S:");
         glow_buf_float(b, t->scale);

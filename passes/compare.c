@@ -7,23 +7,6 @@
 
 #define MOST_ROUNDINGS 1024
 
-double
-glow_kind_epsilon(glow_kind k)
-{
-    switch (k) {
-    case GLOW_FLOAT:
-        return 0x1p-23;
-    case GLOW_FLOAT16:
-        return 0x1p-10;
-    case GLOW_BFLOAT16:
-        return 0x1p-7;
-    case GLOW_FLOAT64:
-        return 0x1p-52;
-    default:
-        return 0;
-    }
-}
-
 /* Numbers of float kinds: equal bits, or both NaN. */
 static bool
 is_same(double a, double b)

@@ -34,7 +34,4 @@ bool glow_compare_roundings(const glow_tensor *after,
                             const glow_tensor *shadow_before,
                             const glow_tensor *shadow_after, double eps);
 
-/* The distance from 1 to the next number of `k`; 0 if it is no float kind. */
-double glow_kind_epsilon(glow_kind k);
-
 #endif

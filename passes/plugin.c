@@ -177,6 +177,8 @@ check_names(const loader *l)
     const glow_plugin *p = l->plugin;
     bool ok = true;
 
+    for (size_t i = 0; p->kinds && p->kinds[i]; i++)
+        ok &= check_name(l, "element kind", p->kinds[i]->name, NULL);
     for (size_t i = 0; p->ops && p->ops[i]; i++)
         ok &= check_name(l, "operator", p->ops[i]->name,
                          glow_find_op(l->ctx, p->ops[i]->name));
@@ -195,6 +197,8 @@ register_all(const loader *l)
     const glow_plugin *p = l->plugin;
     bool ok = true;
 
+    for (size_t i = 0; p->kinds && p->kinds[i]; i++)
+        ok &= glow_register_kind(l->ctx, p->kinds[i]);
     for (size_t i = 0; p->ops && p->ops[i]; i++)
         ok &= glow_register_op(l->ctx, p->ops[i]);
     for (size_t i = 0; p->passes && p->passes[i]; i++)

@@ -409,7 +409,7 @@ narrowest(const glow_func *f, double eps)
 {
     GLOW_FOR_EACH_NODE(n, f)
         for (int i = 0; i < n->n_out; i++) {
-            double e = glow_kind_epsilon(n->out[i]->type->elem);
+            double e = glow_kind_get(n->out[i]->type->elem)->epsilon;
 
             eps = e > eps ? e : eps;
         }
@@ -458,7 +458,7 @@ static bool
 compare_near(const check *c, const held *y, const held *now, const held *shadow)
 {
     const held *wide = find_held(shadow, y->name);
-    double eps = glow_kind_epsilon(y->tensor.type->elem);
+    double eps = glow_kind_get(y->tensor.type->elem)->epsilon;
     bool is_exact = sets[c->set].fill == GLOW_FILL_SMALL &&
                     c->pass->preserves == GLOW_REASSOC &&
                     y->tensor.type->elem != GLOW_FLOAT64;

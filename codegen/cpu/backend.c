@@ -37,6 +37,13 @@ struct glow_executable {
 static glow_takes
 takes(const glow_node *n, glow_arena *a, const char **why)
 {
+    const char *kind = glow_cpu_foreign_kind(n);
+
+    if (kind) {
+        *why = glow_arena_printf(a, "cpu has no code for elements of kind %s",
+                                 kind);
+        return GLOW_TAKES_NOT;
+    }
     if (n->op->traits & GLOW_STRUCTURAL || glow_cpu_lane(n->op) ||
         glow_cpu_find_kernel(NULL, n))
         return GLOW_TAKES;

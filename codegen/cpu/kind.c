@@ -10,6 +10,26 @@ glow_cpu_bytes(const glow_type *t)
     return glow_kind_get(t->elem)->bytes;
 }
 
+static const char *
+foreign(const glow_value *v)
+{
+    return v && v->type->elem >= GLOW_KIND_COUNT
+               ? glow_kind_get(v->type->elem)->name
+               : NULL;
+}
+
+const char *
+glow_cpu_foreign_kind(const glow_node *n)
+{
+    const char *name = NULL;
+
+    for (int i = 0; i < n->n_in && !name; i++)
+        name = foreign(n->in[i]);
+    for (int i = 0; i < n->n_out && !name; i++)
+        name = foreign(n->out[i]);
+    return name;
+}
+
 bool
 glow_cpu_is_signed(const glow_type *t)
 {

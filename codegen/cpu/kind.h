@@ -22,6 +22,8 @@ int glow_cpu_bytes(const glow_type *t); /* of one element */
 /* As what one element is computed with. */
 LLVMTypeRef glow_cpu_computed(cg *g, const glow_type *t);
 /* Are the kind's integers signed? */
+/* The kind of a plugin that `n` reads or writes, for which there is no code. */
+const char *glow_cpu_foreign_kind(const glow_node *n);
 bool glow_cpu_is_signed(const glow_type *t);
 
 /* `lanes` elements from number `index` in memory on, to compute with. */

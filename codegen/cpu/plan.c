@@ -248,9 +248,14 @@ static bool
 add_instruction(cpu_plan *p, const glow_node *n)
 {
     cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
+    const char *kind = glow_cpu_foreign_kind(n);
 
     if (!has_elements(n))
         return true;
+    if (kind)
+        return glow_error_at(p->func->module->ctx, n->span, "E0823",
+                             "cpu: no code for %s with elements of kind %s",
+                             n->op->name, kind);
     if (last && glow_cpu_stack_on(p, last, n))
         return true;
     if (glow_cpu_can_stack(n)) {

@@ -10,6 +10,7 @@ typedef struct demo_scale {
     float factor;
 } demo_scale;
 
+extern const glow_kind_info demo_kind_fp8;
 extern const glow_op demo_op_scale;
 extern const glow_pass demo_pass_form_scale;
 extern const glow_pass demo_pass_lower_scale;

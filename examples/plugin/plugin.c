@@ -16,6 +16,7 @@ static const glow_plugin plugin = {
     .ops = (const glow_op *const[]){&demo_op_scale, NULL},
     .passes = (const glow_pass *const[]){&demo_pass_form_scale,
                                          &demo_pass_lower_scale, NULL},
+    .kinds = (const glow_kind_info *const[]){&demo_kind_fp8, NULL},
 };
 
 GLOW_API const glow_plugin *

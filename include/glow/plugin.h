@@ -35,6 +35,7 @@ typedef struct glow_plugin {
     const glow_op *const *ops; /* each list ends with NULL, or is NULL */
     const glow_pass *const *passes;
     const glow_backend *const *backends;
+    const glow_kind_info *const *kinds; /* element kinds: "acme.fp6" */
 } glow_plugin;
 
 /*

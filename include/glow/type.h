@@ -40,7 +40,8 @@ typedef enum glow_kind {
     GLOW_UINT8FUSEDFP16,
     GLOW_UINT4FUSED,
     GLOW_UINT4FUSEDFP16,
-    GLOW_KIND_COUNT
+    GLOW_KIND_COUNT, /* of the library; those of plugins count on from here */
+    GLOW_MOST_KINDS = 64
 } glow_kind;
 
 /* What can be said of a kind; see glow_kind_get. */
@@ -59,14 +60,29 @@ typedef struct glow_kind_info {
     bool is_signed;
     glow_kind_class klass;
     const char *doc;
+    double epsilon; /* of float kinds: from 1 to the next number */
+    /* The number in an element, of kinds that a plugin adds; else NULL. */
+    double (*get)(const void *element);
+    /* Rounds to the nearest, ties to even, as the kind says of what is far. */
+    void (*set)(void *element, double v);
 } glow_kind_info;
 
 /* The row of `kind` in the one table of kinds. */
 GLOW_API const glow_kind_info *glow_kind_get(glow_kind kind);
 /* The kind named `name`, or GLOW_NO_KIND. */
 GLOW_API glow_kind glow_kind_named(const char *name);
+/* One past the last kind, those of plugins included. */
+GLOW_API glow_kind glow_kind_end(void);
 
-GLOW_API bool glow_is_float(glow_kind k);     /* float, 16, b16, 64 */
+/*
+ * Adds a float kind, such as "acme.fp6": every operator that takes float kinds
+ * takes it, through `get` and `set`; text, evaluator and checks know it at once.
+ * Kinds belong to the process: `k` must live for ever, and adding it again does
+ * nothing.  False after a report.
+ */
+GLOW_API bool glow_register_kind(glow_context *ctx, const glow_kind_info *k);
+
+GLOW_API bool glow_is_float(glow_kind k);     /* float, 16, b16, 64, plugins' */
 GLOW_API bool glow_is_int(glow_kind k);       /* plain integers */
 GLOW_API bool glow_is_quantized(glow_kind k); /* with scale and offset */
 

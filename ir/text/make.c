@@ -251,10 +251,10 @@ set_strides(text_parser *p, text_span at, const text_values *strides,
 static void
 unknown_kind(text_parser *p, text_name kind)
 {
-    const char *names[GLOW_KIND_COUNT];
+    const char *names[GLOW_MOST_KINDS];
     size_t count = 0;
 
-    for (int k = GLOW_NO_KIND + 1; k < GLOW_KIND_COUNT; k++)
+    for (int k = GLOW_NO_KIND + 1; k < (int)glow_kind_end(); k++)
         names[count++] = glow_kind_get((glow_kind)k)->name;
     text_error_hint(p, kind.span, "E0130",
                     text_suggest(p, kind.text, names, count),

@@ -11,7 +11,7 @@
 #include "ir/base/context.h"
 #include "ir/text/print.h"
 
-/* The header: the namespaces of all operators that occur, by name. */
+/* The header: the namespaces of all operators and kinds, by name. */
 
 /* As the plugin says, or else the text that was read; -1: neither. */
 static int64_t
@@ -52,6 +52,14 @@ add_namespace(glow_arena *a, const glow_module *m, const char *op,
 }
 
 static void
+add_kind(glow_arena *a, const glow_module *m, const glow_value *v,
+         glow_namespace **first)
+{
+    if (v && v->type->elem >= GLOW_KIND_COUNT)
+        add_namespace(a, m, glow_kind_get(v->type->elem)->name, first);
+}
+
+static void
 put_header(glow_buf *b, const glow_module *m)
 {
     glow_arena *a = glow_arena_new();
@@ -63,7 +71,11 @@ put_header(glow_buf *b, const glow_module *m)
             if (n->op != last)
                 add_namespace(a, m, n->op->name, &first);
             last = n->op;
+            for (int i = 0; i < n->n_out; i++)
+                add_kind(a, m, n->out[i], &first);
         }
+    GLOW_FOR_EACH_STORAGE(s, m)
+        add_kind(a, m, &s->value, &first);
     glow_buf_puts(b, "gir 1");
     for (const glow_namespace *n = first; n; n = n->next) {
         glow_buf_putc(b, ' ');

@@ -191,6 +191,62 @@ quantized_reals_use_scale_and_offset(void **state)
     glow_tensor_end(&t);
 }
 
+static double
+get_third(const void *element)
+{
+    return *(const signed char *)element / 3.0;
+}
+
+static void
+set_third(void *element, double v)
+{
+    *(signed char *)element = (signed char)lrint(v * 3);
+}
+
+static const glow_kind_info third = {
+    .name = "test.third",
+    .bytes = 1,
+    .bits = 8,
+    .is_signed = true,
+    .klass = GLOW_CLASS_FLOAT,
+    .doc = "thirds of an integer",
+    .epsilon = 0.25,
+    .get = get_third,
+    .set = set_third,
+};
+
+/* Adding a kind again does nothing; another of its name is refused. */
+static void
+kinds_of_plugins_are_kinds(void **state)
+{
+    glow_kind_info other = third, nameless = third, wide = third;
+
+    (void)state;
+    nameless.name = "third";
+    wide.name = "test.wide";
+    wide.bytes = 3;
+    assert_true(glow_register_kind(ctx, &third));
+    assert_true(glow_register_kind(ctx, &third));
+    assert_false(glow_register_kind(ctx, &other));
+    assert_false(glow_register_kind(ctx, &nameless));
+    assert_false(glow_register_kind(ctx, &wide));
+
+    glow_kind k = glow_kind_named("test.third");
+
+    assert_true(k >= GLOW_KIND_COUNT && k < glow_kind_end());
+    assert_true(glow_is_float(k));
+
+    glow_tensor t = glow_tensor_new(
+        glow_type_get(ctx, glow_type_of(k, GLOW_DIMS_OF(2, 2))));
+
+    glow_set_double(&t, 3, 1.4);
+    assert_true(glow_get_double(&t, 3) == 4 / 3.0);
+    assert_true(glow_get_double(&t, 2) == 0);
+    glow_set_int(&t, 0, -2);
+    assert_int_equal(glow_get_int(&t, 0), -2);
+    glow_tensor_end(&t);
+}
+
 static void
 indices_run_in_row_major_order(void **state)
 {
@@ -234,6 +290,7 @@ main(void)
         cmocka_unit_test(doubles_round_once),
         cmocka_unit_test(doubles_saturate_into_integers),
         cmocka_unit_test(quantized_reals_use_scale_and_offset),
+        cmocka_unit_test(kinds_of_plugins_are_kinds),
         cmocka_unit_test(indices_run_in_row_major_order),
         cmocka_unit_test(bytes_live_as_long_as_a_reference),
     };
