@@ -79,15 +79,12 @@ glow_reattach(glow_module *m, const char *alias, const char *path)
 {
     glow_weights *w = glow_weights_declare(m, alias, path);
     candidates c = {.arena = glow_arena_new()};
-    glow_weights **end = &m->weights;
     bool ok;
 
     w->given = glow_arena_strdup(m->arena, path);
     c.file = glow_weights_open(m->ctx, w);
     ok = !c.file->bad;
-    while (*end)
-        end = &(*end)->next;
-    *end = w;
+    glow_weights_add_file(m, w);
     if (ok) {
         c.hashes = glow_arena_alloc_array(c.arena, c.file->count + 1,
                                           sizeof *c.hashes);

@@ -311,26 +311,6 @@ glow_weights_declare(glow_module *m, const char *alias, const char *path)
     return w;
 }
 
-/* Leaves only the weights that are used, `w` behind them. */
-static void
-settle_weights(glow_module *m, glow_weights *w, glow_arena *a)
-{
-    glow_map *used = glow_map_new(a);
-    glow_weights **end = &m->weights;
-
-    GLOW_FOR_EACH_STORAGE(s, m)
-        if (s->payload == GLOW_EXTERNAL)
-            glow_map_set(used, s->file->alias, s->file);
-    for (glow_weights *old = m->weights; old; old = old->next)
-        if (glow_map_get(used, old->alias) == old) {
-            *end = old;
-            end = &old->next;
-        } else {
-            glow_weights_close(old); /* tensors keep what it mapped */
-        }
-    *end = w;
-}
-
 bool
 glow_externalize(glow_module *m, const char *alias, const char *path,
                  int64_t least)
@@ -355,7 +335,8 @@ glow_externalize(glow_module *m, const char *alias, const char *path,
             chosen[i]->file = w;
             chosen[i]->key = glow_arena_strdup(m->arena, keys[i]);
         }
-        settle_weights(m, w, a);
+        glow_drop_unused_weights(m);
+        glow_weights_add_file(m, w);
     }
     glow_arena_free(a);
     return ok;

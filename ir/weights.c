@@ -118,6 +118,42 @@ glow_weights_close(glow_weights *w)
 }
 
 void
+glow_weights_add_file(glow_module *m, glow_weights *w)
+{
+    glow_weights **end = &m->weights;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = w;
+}
+
+bool
+glow_drop_unused_weights(glow_module *m)
+{
+    glow_arena *a = glow_arena_new();
+    glow_map *used = glow_map_new(a);
+    glow_weights **link = &m->weights;
+    bool dropped = false;
+
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (s->payload == GLOW_EXTERNAL)
+            glow_map_set(used, s->file->alias, s->file);
+    while (*link) {
+        glow_weights *w = *link;
+
+        if (glow_map_get(used, w->alias) == w) {
+            link = &w->next;
+            continue;
+        }
+        glow_weights_close(w); /* tensors keep what it mapped */
+        *link = w->next;
+        dropped = true;
+    }
+    glow_arena_free(a);
+    return dropped;
+}
+
+void
 glow_weights_share(glow_weights *to, const glow_weights *from)
 {
     glow_weights_reader *r = from->reader;

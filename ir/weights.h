@@ -15,6 +15,8 @@ void glow_weights_close(glow_weights *w);
 /* Lets `to`, a copy of `from`, share what is open. */
 void glow_weights_share(glow_weights *to, const glow_weights *from);
 
+/* Adds `w` behind the other files of `m`. */
+void glow_weights_add_file(glow_module *m, glow_weights *w);
 /* A safetensors file at `path`, not in m->weights yet. */
 glow_weights *glow_weights_declare(glow_module *m, const char *alias,
                                    const char *path);

@@ -210,6 +210,8 @@ GLOW_API glow_storage *glow_find_storage(const glow_module *m,
                                          const char *name);
 /* Removes storage that nothing uses. */
 GLOW_API void glow_storage_erase(glow_storage *s);
+/* Forgets weights files that no constant names; true if there was one. */
+GLOW_API bool glow_drop_unused_weights(glow_module *m);
 
 /* Functions. */
 

@@ -3,6 +3,7 @@
  *
  *     %y = Relu(%x)          nobody uses %y          =>   (nothing)
  *     constant @w            nobody uses @w          =>   (nothing)
+ *     weights "net" = ...    no constant is in it    =>   (nothing)
  *
  * A node whose operator is pure does nothing but make its results, so nobody
  * misses it when nobody reads them.  What only it used goes with it, however
@@ -36,10 +37,11 @@ run(glow_pass_run *pass, glow_func *f)
 
     int nodes = glow_erase_unused(f);
     int constants = erase_unused_constants(f->module);
+    bool files = glow_drop_unused_weights(f->module);
 
     glow_run_count(pass, "nodes", nodes);
     glow_run_count(pass, "constants", constants);
-    return nodes + constants > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+    return nodes + constants > 0 || files ? GLOW_CHANGED : GLOW_UNCHANGED;
 }
 
 const glow_pass glow_pass_dce = {
