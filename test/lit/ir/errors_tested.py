@@ -11,10 +11,8 @@ import re
 import subprocess
 import sys
 
-# What still has none: take an id off this list when it has.
-UNTESTED = """
-E0706 E0707 E0708 E0710 E0711 E0720 E0721 W0701 E0824 E0825 E0900
-""".split()
+# What no input can bring about: LLVM refuses no code that we make.
+UNTESTED = {"E0824"}
 
 SUFFIXES = {".gir", ".test", ".onnxtxt", ".py", ".c"}
 NAMED = re.compile(r'\[([EW]\d{4})\]|"([EW]\d{4})"')
@@ -25,6 +23,8 @@ def main(glow_opt, tests):
                             capture_output=True, check=True).stdout
     named = set()
     for path in pathlib.Path(tests).rglob("*"):
+        if path.name == pathlib.Path(__file__).name:
+            continue
         if path.suffix in SUFFIXES and path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
             named.update(a or b for a, b in NAMED.findall(text))
@@ -32,6 +32,9 @@ def main(glow_opt, tests):
     for e in json.loads(listed):
         if e["id"] not in named and e["id"] not in UNTESTED:
             print(f"{e['id']} has no test: {e['summary']}")
+            bad += 1
+        if e["id"] in named and e["id"] in UNTESTED:
+            print(f"{e['id']} has a test, but is said to have none")
             bad += 1
     return 1 if bad else 0
 
