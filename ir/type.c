@@ -14,38 +14,45 @@
 #define Q GLOW_CLASS_QUANTIZED
 #define U GLOW_CLASS_FUSED
 
+/* A kind of the library, which needs no functions to be read and written. */
+#define KIND(name, bytes, bits, is_signed, klass, epsilon, doc)       \
+    {                                                                 \
+        name, bytes, bits, is_signed, klass, doc, epsilon, NULL, NULL \
+    }
+
 static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
-    [GLOW_NO_KIND] = {"none", 0, 0, false, 0, "no type"},
-    [GLOW_FLOAT] = {"float", 4, 32, true, F, "IEEE binary32",
-                    .epsilon = 0x1p-23},
-    [GLOW_FLOAT16] = {"float16", 2, 16, true, F, "IEEE binary16",
-                      .epsilon = 0x1p-10},
-    [GLOW_BFLOAT16] = {"bfloat16", 2, 16, true, F, "the upper half of binary32",
-                       .epsilon = 0x1p-7},
-    [GLOW_FLOAT64] = {"float64", 8, 64, true, F, "IEEE binary64",
-                      .epsilon = 0x1p-52},
-    [GLOW_INT8Q] = {"i8", 1, 8, true, Q, "quantized, signed 8 bits"},
-    [GLOW_UINT8Q] = {"ui8", 1, 8, false, Q, "quantized, unsigned 8 bits"},
-    [GLOW_INT16Q] = {"i16", 2, 16, true, Q, "quantized, signed 16 bits"},
-    [GLOW_INT32Q] = {"i32", 4, 32, true, Q, "quantized, signed 32 bits"},
-    [GLOW_INT64Q] = {"i64", 8, 64, true, Q, "quantized, signed 64 bits"},
-    [GLOW_UINDEX8] = {"uindex8", 1, 8, false, I, "unsigned 8 bits"},
-    [GLOW_INDEX32] = {"index32", 4, 32, true, I, "signed 32 bits"},
-    [GLOW_INDEX64] = {"index64", 8, 64, true, I, "signed 64 bits"},
-    [GLOW_INT8] = {"int8", 1, 8, true, I, "signed 8 bits, not quantized"},
-    [GLOW_INT16] = {"int16", 2, 16, true, I, "signed 16 bits, not quantized"},
-    [GLOW_UINT16] = {"uint16", 2, 16, false, I, "unsigned 16 bits"},
-    [GLOW_UINT32] = {"uint32", 4, 32, false, I, "unsigned 32 bits"},
-    [GLOW_UINT64] = {"uint64", 8, 64, false, I, "unsigned 64 bits"},
-    [GLOW_BOOL] = {"bool", 1, 8, false, B, "false or true, as 0 or 1"},
-    [GLOW_UINT8FUSED] = {"ui8fused", 1, 8, false, U,
-                         "rows of bytes, then float scale and offset"},
-    [GLOW_UINT8FUSEDFP16] = {"ui8fusedfp16", 1, 8, false, U,
-                             "rows of bytes, then float16 scale and offset"},
-    [GLOW_UINT4FUSED] = {"ui4fused", 1, 4, false, U,
-                         "rows of half bytes, then float scale and offset"},
-    [GLOW_UINT4FUSEDFP16] = {"ui4fusedfp16", 1, 4, false, U,
-                             "rows of half bytes, then float16 pair"},
+    [GLOW_NO_KIND] = KIND("none", 0, 0, false, 0, 0, "no type"),
+    [GLOW_FLOAT] = KIND("float", 4, 32, true, F, 0x1p-23, "IEEE binary32"),
+    [GLOW_FLOAT16] = KIND("float16", 2, 16, true, F, 0x1p-10, "IEEE binary16"),
+    [GLOW_BFLOAT16] =
+        KIND("bfloat16", 2, 16, true, F, 0x1p-7, "the upper half of binary32"),
+    [GLOW_FLOAT64] = KIND("float64", 8, 64, true, F, 0x1p-52, "IEEE binary64"),
+    [GLOW_INT8Q] = KIND("i8", 1, 8, true, Q, 0, "quantized, signed 8 bits"),
+    [GLOW_UINT8Q] =
+        KIND("ui8", 1, 8, false, Q, 0, "quantized, unsigned 8 bits"),
+    [GLOW_INT16Q] = KIND("i16", 2, 16, true, Q, 0, "quantized, signed 16 bits"),
+    [GLOW_INT32Q] = KIND("i32", 4, 32, true, Q, 0, "quantized, signed 32 bits"),
+    [GLOW_INT64Q] = KIND("i64", 8, 64, true, Q, 0, "quantized, signed 64 bits"),
+    [GLOW_UINDEX8] = KIND("uindex8", 1, 8, false, I, 0, "unsigned 8 bits"),
+    [GLOW_INDEX32] = KIND("index32", 4, 32, true, I, 0, "signed 32 bits"),
+    [GLOW_INDEX64] = KIND("index64", 8, 64, true, I, 0, "signed 64 bits"),
+    [GLOW_INT8] =
+        KIND("int8", 1, 8, true, I, 0, "signed 8 bits, not quantized"),
+    [GLOW_INT16] =
+        KIND("int16", 2, 16, true, I, 0, "signed 16 bits, not quantized"),
+    [GLOW_UINT16] = KIND("uint16", 2, 16, false, I, 0, "unsigned 16 bits"),
+    [GLOW_UINT32] = KIND("uint32", 4, 32, false, I, 0, "unsigned 32 bits"),
+    [GLOW_UINT64] = KIND("uint64", 8, 64, false, I, 0, "unsigned 64 bits"),
+    [GLOW_BOOL] = KIND("bool", 1, 8, false, B, 0, "false or true, as 0 or 1"),
+    [GLOW_UINT8FUSED] = KIND("ui8fused", 1, 8, false, U, 0,
+                             "rows of bytes, then float scale and offset"),
+    [GLOW_UINT8FUSEDFP16] =
+        KIND("ui8fusedfp16", 1, 8, false, U, 0,
+             "rows of bytes, then float16 scale and offset"),
+    [GLOW_UINT4FUSED] = KIND("ui4fused", 1, 4, false, U, 0,
+                             "rows of half bytes, then float scale and offset"),
+    [GLOW_UINT4FUSEDFP16] = KIND("ui4fusedfp16", 1, 4, false, U, 0,
+                                 "rows of half bytes, then float16 pair"),
 };
 
 /* Kinds of plugins, in the order in which the process met them. */
