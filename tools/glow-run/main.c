@@ -40,7 +40,7 @@ static const tool_option options[] = {
     {"O3", TOOL_FLAG, AT(level[3]), NULL, NULL, "running",
      "take time to optimize"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
-     "how many to use; results never depend on it (1)"},
+     "at most so many; both backends use one so far (1)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
 
