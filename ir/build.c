@@ -15,6 +15,7 @@ struct glow_builder {
     const glow_loc *loc; /* what new nodes come from */
     const glow_loc *fused[MOST_FUSED];
     int n_fused;
+    struct glow_pass_run *run;
     bool failed;
 };
 
@@ -183,6 +184,18 @@ glow_context *
 glow_builder_context(const glow_builder *b)
 {
     return b->func->module->ctx;
+}
+
+struct glow_pass_run *
+glow_builder_run(const glow_builder *b)
+{
+    return b->run;
+}
+
+void
+glow_builder_set_run(glow_builder *b, struct glow_pass_run *run)
+{
+    b->run = run;
 }
 
 glow_arena *

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "glow/backend.h"
+#include "glow/target.h"
 #include "ir/base/context.h"
 #include "passes/pipeline.h"
 #include "passes/run.h"
@@ -108,6 +109,14 @@ glow_run_backend(const glow_pass_run *run)
     return run->pipeline->backend;
 }
 
+const glow_target *
+glow_run_target(const glow_pass_run *run)
+{
+    const glow_target *t = run->pipeline->target;
+
+    return t ? t : &glow_target_default;
+}
+
 void
 glow_run_count(glow_pass_run *run, const char *name, int64_t by)
 {
@@ -129,6 +138,25 @@ glow_run_note(glow_pass_run *run, const char *fmt, ...)
 
         if (in->note)
             in->note(in->user, run->pass, text);
+    }
+}
+
+void
+glow_run_remark(glow_pass_run *run, const glow_node *n, bool done,
+                const char *fmt, ...)
+{
+    glow_remark r = {.pass = run->pass, .node = n, .done = done};
+
+    for (int i = 0; i < run->pipeline->n_instruments; i++) {
+        const glow_instrument *in = &run->pipeline->instruments[i];
+        va_list ap;
+
+        if (!in->remark)
+            continue;
+        va_start(ap, fmt);
+        r.text = glow_arena_vprintf(run->scratch, fmt, ap);
+        va_end(ap);
+        in->remark(in->user, &r);
     }
 }
 
@@ -323,7 +351,7 @@ func_names(manager *m, const glow_item *item, int *count)
 static bool
 check_input(manager *m, const glow_item *item)
 {
-    if (item->needed_by)
+    if (item->needed_by || item->may_be_past)
         return true;
     GLOW_FOR_EACH_FUNC(f, m->module)
         if (glow_in_scope(m->module, m->only, f) &&

@@ -30,6 +30,7 @@ typedef struct parser {
     uint32_t at;
     int depth;
     bool in_func;                     /* within @name(...) */
+    bool resumes;                     /* within a pipeline that does */
     const glow_named_pipeline *named; /* whose text this is, or NULL */
     glow_span use;                    /* of its name, in what the user wrote */
 } parser;
@@ -354,6 +355,7 @@ parse_pass(parser *p, const glow_pass *pass, uint32_t begin)
 
     item->pass = pass;
     item->options = pass->defaults;
+    item->may_be_past = p->resumes;
     if (!take(p, '<'))
         return item;
     if (glow_schema_count(schema) == 0) {
@@ -467,6 +469,7 @@ parse_named(parser *p, const glow_named_pipeline *named, uint32_t begin,
         inner.depth++;
         inner.use = p->named ? p->use : span_from(p, begin);
         inner.named = named;
+        inner.resumes = p->resumes || named->resumes;
         *tail = parse_items(&inner, ok);
         if (*ok && peek(&inner) != '\0')
             *ok = expected(&inner, "',' or the end");

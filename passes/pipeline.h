@@ -19,6 +19,7 @@ struct glow_item {
     const glow_pass *pass;      /* PASS */
     const void *options;        /* PASS: its struct, or NULL */
     const glow_pass *needed_by; /* PASS: a step that was not written, or NULL */
+    bool may_be_past; /* PASS: left out where all functions are past it */
     int max;                    /* FIXPOINT */
     const char *func;           /* ONLY */
     glow_item *body;            /* FIXPOINT, ONLY */

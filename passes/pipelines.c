@@ -9,7 +9,8 @@
 
 #include "glow/pipeline.h"
 
-static const glow_pipeline_entry optimize[] = {
+/* Right before and after lowering: nothing in it makes composite operators. */
+static const glow_pipeline_entry simplify[] = {
     {"dce", "branches that only training used: nobody should look at them"},
     {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
      "importers wrap convolution and pooling into transposes: sunk through "
@@ -20,6 +21,24 @@ static const glow_pipeline_entry optimize[] = {
      "unroll-loop,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
      "nobody uses; constants may decide what runs"},
+    {0},
+};
+
+/* Not after lowering, which would be undone. */
+static const glow_pipeline_entry recognize[] = {
+    {0},
+};
+
+/* At the end: other passes do not look into what these make. */
+static const glow_pipeline_entry fuse[] = {
+    {0},
+};
+
+static const glow_pipeline_entry optimize[] = {
+    {"fixpoint<max=8>(simplify,recognize)",
+     "composite operators tell more than their parts, and are found once the "
+     "rest is out of the way"},
+    {"fuse", "several nodes in one, for backends that have it"},
     {0},
 };
 
@@ -51,7 +70,7 @@ static const glow_pipeline_entry O1[] = {
 static const glow_pipeline_entry O2[] = {
     {"optimize", "composite operators tell more than what they become"},
     {"lower", "backends have the primitive operators"},
-    {"optimize", "the parts of one operator meet those of the next"},
+    {"simplify", "the parts of one operator meet those of the next"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -62,7 +81,7 @@ static const glow_pipeline_entry O2[] = {
 static const glow_pipeline_entry O3[] = {
     {"fixpoint<max=4>(optimize)", "once more while it helps"},
     {"lower", "backends have the primitive operators"},
-    {"fixpoint<max=4>(optimize)", "the parts of operators meet"},
+    {"fixpoint<max=4>(simplify)", "the parts of operators meet"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -71,21 +90,26 @@ static const glow_pipeline_entry O3[] = {
 };
 
 static const glow_named_pipeline named[] = {
-    {"O0", "to a placed program, with as little work as can be", O0},
-    {"O1", "to a placed program, with what is quickly done", O1},
-    {"O2", "to a placed program that runs fast in little memory", O2},
-    {"O3", "as O2, as long as it helps", O3},
+    {"O0", "to a placed program, with as little work as can be", O0, true},
+    {"O1", "to a placed program, with what is quickly done", O1, true},
+    {"O2", "to a placed program that runs fast in little memory", O2, true},
+    {"O3", "as O2, as long as it helps", O3, true},
     {"default", "what a backend gets unless it is told otherwise",
-     (const glow_pipeline_entry[]){{"O2", "worth its time"}, {0}}},
+     (const glow_pipeline_entry[]){{"O2", "worth its time"}, {0}}, true},
+    {"fuse", "graphs: several nodes in one", fuse, false},
     {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
-     optimize},
+     optimize, false},
     {"optimize-program", "programs: fewer buffers and copies",
-     optimize_program},
+     optimize_program, false},
+    {"recognize", "graphs: composite operators found in their parts", recognize,
+     false},
+    {"simplify", "graphs: what can go without making composite operators",
+     simplify, false},
 };
 
 static const glow_named_pipeline *const pipelines[] = {
-    &named[0], &named[1], &named[2], &named[3],
-    &named[4], &named[5], &named[6], NULL,
+    &named[0], &named[1], &named[2], &named[3], &named[4], &named[5],
+    &named[6], &named[7], &named[8], &named[9], NULL,
 };
 
 const glow_named_pipeline *const *

@@ -228,6 +228,7 @@ glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
         .limit = REWRITES_PER_NODE * ((int64_t)f->count + 16),
     };
 
+    glow_builder_set_run(d.builder, run);
     GLOW_FOR_EACH_NODE(n, f)
         n->mark = IDLE;
     GLOW_FOR_EACH_NODE(n, f)

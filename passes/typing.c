@@ -207,7 +207,7 @@ type_pass(typing *t, const glow_item *item, glow_item ***tail)
         takes++;
     }
     if (too_high && takes == 0)
-        return refuse(t, item, too_high);
+        return item->may_be_past || refuse(t, item, too_high);
     **tail = glow_arena_copy(t->arena, item, sizeof *item);
     (**tail)->next = NULL;
     *tail = &(**tail)->next;
@@ -227,7 +227,10 @@ most_demanding(const glow_item *first, const glow_pass **found)
             *found = i->pass;
 }
 
-/* The body of a fixpoint must leave every function at the level it found. */
+/*
+ * The body of a fixpoint must leave every function at the level it found, but
+ * may drop the places of programs, which later rounds then do not have either.
+ */
 static bool
 type_fixpoint(typing *t, const glow_item *item, glow_item *copy,
               glow_item ***tail)
@@ -246,7 +249,8 @@ type_fixpoint(typing *t, const glow_item *item, glow_item *copy,
     if (!type_items(t, item->body, &body))
         return false;
     for (int i = 0; i < t->count; i++)
-        if (t->funcs[i].at != before[i].at)
+        if (t->funcs[i].at != before[i].at &&
+            (before[i].at != GLOW_PLACED || t->funcs[i].at != GLOW_PROGRAM))
             return glow_error_at(
                 t->ctx, item->span, "E0405",
                 "fixpoint repeats its body, but that turns @%s from %s into %s",

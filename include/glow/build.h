@@ -73,6 +73,13 @@ GLOW_API bool glow_builder_failed(const glow_builder *b);
 GLOW_API glow_func *glow_builder_func(const glow_builder *b);
 GLOW_API glow_module *glow_builder_module(const glow_builder *b);
 GLOW_API glow_context *glow_builder_context(const glow_builder *b);
+/*
+ * The run of the pass that a glow_rewrite_fn is called by, for its options,
+ * remarks and target; NULL of other builders.  glow_rewrite sets it.
+ */
+struct glow_pass_run;
+GLOW_API struct glow_pass_run *glow_builder_run(const glow_builder *b);
+GLOW_API void glow_builder_set_run(glow_builder *b, struct glow_pass_run *run);
 /* Scratch that lives as long as the pass run. */
 GLOW_API glow_arena *glow_builder_scratch(const glow_builder *b);
 

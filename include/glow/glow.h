@@ -4,7 +4,9 @@
 #define GLOW_GLOW_H
 
 #include "glow/backend.h"
+#include "glow/cost.h"
 #include "glow/file.h"
+#include "glow/match.h"
 #include "glow/memory_map.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"

@@ -70,6 +70,12 @@ GLOW_API void glow_run_count(glow_pass_run *run, const char *counter,
 GLOW_API void glow_run_note(glow_pass_run *run, const char *fmt, ...)
     GLOW_PRINTF(2, 3);
 /*
+ * Why something was done to `n`, or (`done` is false) why it was not although it
+ * nearly was, for -remarks.  Costs nothing where nobody listens.
+ */
+GLOW_API void glow_run_remark(glow_pass_run *run, const glow_node *n, bool done,
+                              const char *fmt, ...) GLOW_PRINTF(4, 5);
+/*
  * True if one more rewrite may be done: counts it, for -rewrite-limit.
  * glow_rewrite asks by itself; other passes ask before each change that stands
  * alone.
@@ -78,6 +84,9 @@ GLOW_API bool glow_run_may_rewrite(glow_pass_run *run);
 /* The backend that the pipeline is for (-backend=), or NULL. */
 struct glow_backend;
 GLOW_API const struct glow_backend *glow_run_backend(const glow_pass_run *run);
+/* The machine to count for (-target-file=), or glow_target_default. */
+struct glow_target;
+GLOW_API const struct glow_target *glow_run_target(const glow_pass_run *run);
 
 /*
  * Does what another pass does, as a part of `run`: with its default options, its

@@ -715,6 +715,16 @@ static const glow_diag_info table[] = {
      "\n"
      "Leave passes out until the outputs agree: -disable-pass=NAME.\n"},
 
+    {"E0417", "a target file cannot be used",
+     "-target-file names an object in JSON with what passes that decide by\n"
+     "cost may know of the machine.  All of its members are optional.\n"
+     "\n"
+     "    {\"name\": \"npu\", \"flops_per_second\": 2e12,\n"
+     "     \"bytes_per_second\": 8e9, \"seconds_per_node\": 1e-6}\n"
+     "\n"
+     "Members of other names, and numbers that are not above zero, are\n"
+     "refused.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"

@@ -157,7 +157,6 @@ const glow_pass glow_pass_propagate_copy = {
     .name = "propagate-copy",
     .summary = "compute results where they are copied to",
     .level = GLOW_PROGRAM,
-    .makes = GLOW_PROGRAM,
     .unplaces = true,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -150,7 +150,6 @@ const glow_pass glow_pass_share_buffers = {
     .name = "share-buffers",
     .summary = "let instructions work in place",
     .level = GLOW_PROGRAM,
-    .makes = GLOW_PROGRAM,
     .unplaces = true,
     .preserves = GLOW_EXACT,
     .run = run,

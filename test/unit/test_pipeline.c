@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/cost.h"
 #include "glow/file.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
@@ -238,6 +239,58 @@ test_rewrite(void **state)
     glow_module_free(m);
 }
 
+/* A callback knows its run, and says why it left something alone. */
+static glow_value *
+complain(glow_builder *b, glow_node *n)
+{
+    glow_pass_run *run = glow_builder_run(b);
+
+    assert_non_null(run);
+    assert_true(glow_run_target(run)->flops_per_second > 0);
+    glow_run_remark(run, n, false, "%d operands", n->n_in);
+    return NULL;
+}
+
+static glow_result
+run_complain(glow_pass_run *run, glow_func *f)
+{
+    return glow_rewrite(run, f, &glow_op_add, complain);
+}
+
+static const glow_pass pass_complain = {
+    .name = "test.complain",
+    .summary = "remark on additions",
+    .level = GLOW_GRAPH,
+    .run = run_complain,
+};
+
+static void
+hear(void *user, const glow_remark *r)
+{
+    fixture *t = user;
+
+    t->calls++;
+    assert_ptr_equal(r->pass, &pass_complain);
+    assert_string_equal(r->node->name, "s");
+    assert_string_equal(r->text, "2 operands");
+    assert_false(r->done);
+}
+
+static void
+test_remarks(void **state)
+{
+    fixture *t = *state;
+    glow_instrument in = {.user = t, .remark = hear};
+    glow_pipeline_options options = {.instruments = &in, .n_instruments = 1};
+    glow_module *m = module_of(t, net);
+
+    assert_true(glow_register_pass(t->ctx, &pass_complain));
+    assert_true(glow_pipeline_run(parse(t, "test.complain"), m, &options));
+    assert_int_equal(t->calls, 1);
+    assert_true(glow_pipeline_run(parse(t, "test.complain"), m, NULL));
+    glow_module_free(m);
+}
+
 int
 main(void)
 {
@@ -249,6 +302,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refuses_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_instruments, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rewrite, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_remarks, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

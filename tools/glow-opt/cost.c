@@ -1,75 +1,42 @@
 /*
- * -cost: for each node its floating-point operations and the bytes that it
- * reads and writes, as if every operand came from memory once.
+ * -cost: for each node its floating-point operations, the bytes that it reads
+ * and writes, as if every operand came from memory once, and the time that the
+ * target takes for the longer of the two.
  */
 
 #include "tools/glow-opt/opt.h"
 
-typedef struct cost {
-    int64_t flops;
-    int64_t read;
-    int64_t written;
-} cost;
-
-static int64_t
-elements(const glow_node *n)
+static void
+put_row(glow_buf *b, glow_cost c, double seconds, const char *name,
+        const char *op)
 {
-    int64_t count = 0;
-
-    for (int i = 0; i < n->n_out; i++)
-        count += glow_type_count(n->out[i]->type);
-    return count;
-}
-
-static cost
-cost_of(const glow_node *n)
-{
-    cost c = {0};
-
-    if (n->op->traits & GLOW_STRUCTURAL)
-        return c;
-    c.flops = n->op->flops                  ? n->op->flops(n)
-              : n->op->traits & GLOW_LAYOUT ? 0
-                                            : elements(n);
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i])
-            c.read += glow_type_bytes(n->in[i]->type);
-    for (int i = 0; i < n->n_out; i++)
-        c.written += glow_type_bytes(n->out[i]->type);
-    return c;
+    glow_buf_printf(b, "%16lld %14lld %14lld %12.3f  %s%s%s\n",
+                    (long long)c.flops, (long long)c.read, (long long)c.written,
+                    seconds * 1e6, name, *op ? " " : "", op);
 }
 
 static void
-put_row(glow_buf *b, cost c, const char *name, const char *op)
+put_func(glow_buf *b, const glow_func *f, const glow_target *t)
 {
-    glow_buf_printf(b, "%16lld %14lld %14lld  %s%s%s\n", (long long)c.flops,
-                    (long long)c.read, (long long)c.written, name,
-                    *op ? " " : "", op);
-}
+    double seconds = 0;
 
-static void
-put_func(glow_buf *b, const glow_func *f)
-{
-    cost sum = {0};
-
-    glow_buf_printf(b, "@%s\n%16s %14s %14s  node\n", f->name, "flops",
-                    "bytes read", "bytes written");
+    glow_buf_printf(b, "@%s\n%16s %14s %14s %12s  node\n", f->name, "flops",
+                    "bytes read", "bytes written", "us");
     GLOW_FOR_EACH_NODE(n, f) {
-        cost c = cost_of(n);
+        glow_cost c = glow_node_cost(n);
+        double s = glow_cost_time(t, c, 1);
 
         if (n->op->traits & GLOW_STRUCTURAL)
             continue;
-        sum.flops += c.flops;
-        sum.read += c.read;
-        sum.written += c.written;
-        put_row(b, c, n->name, n->op->name);
+        seconds += s;
+        put_row(b, c, s, n->name, n->op->name);
     }
-    put_row(b, sum, "total", "");
+    put_row(b, glow_func_cost(f), seconds, "total", "");
 }
 
 void
-put_cost(glow_buf *b, glow_module *m)
+put_cost(glow_buf *b, glow_module *m, const glow_target *t)
 {
     GLOW_FOR_EACH_FUNC(f, m)
-        put_func(b, f);
+        put_func(b, f, t);
 }

@@ -50,6 +50,8 @@ static const tool_option options[] = {
      "let PASS do its first N rewrites and no more"},
     {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "pipeline",
      "the backend that passes ask, and that emits (cpu)"},
+    {"target-file", TOOL_TEXT, AT(target_file), "FILE", NULL, "pipeline",
+     "the machine that passes count for: rates, in JSON"},
 
     {"verify-each", TOOL_FLAG, AT(verify_each), NULL, NULL, "checks",
      "verify what each pass leaves (on; -no-verify-each)"},

@@ -3,6 +3,7 @@
 #ifndef GLOW_TOOLS_GLOW_OPT_OPT_H
 #define GLOW_TOOLS_GLOW_OPT_OPT_H
 
+#include "glow/cost.h"
 #include "glow/semantics.h"
 #include "tools/common/tool.h"
 
@@ -23,6 +24,7 @@ typedef struct opt_values {
     tool_list disable_pass;
     const char *rewrite_limit;
     const char *backend;
+    const char *target_file;
     /* checks */
     bool verify_each, verify_semantics, verify_roundtrip_each;
     bool verify_determinism;
@@ -52,6 +54,7 @@ typedef struct opt {
     tool tool;
     opt_values values;
     const glow_backend *backend;
+    const glow_target *machine; /* of -target-file */
     opt_limit limit;
     const glow_source *pipeline; /* its text */
     glow_semantics *semantics;
@@ -79,7 +82,7 @@ void end_progress(void);
 /* Reports of -time, -stats and -cost. */
 void print_time(opt *o);
 void print_stats(opt *o);
-void put_cost(glow_buf *b, glow_module *m);
+void put_cost(glow_buf *b, glow_module *m, const glow_target *t);
 /* -explain-support; false after a report. */
 bool put_support(opt *o, glow_module *m, glow_buf *b);
 

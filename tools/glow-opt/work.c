@@ -86,6 +86,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
         .reach = opt_emits(&o->values) || o->values.memory_map ? GLOW_PLACED
                                                                : GLOW_ANY,
         .backend = o->backend,
+        .target = o->machine,
         .instruments = list.at,
         .n_instruments = list.count,
         .limit_pass = o->limit.pass,
@@ -234,7 +235,7 @@ put_result(opt *o, glow_module *m, glow_buf *out)
     if (o->values.explain_support)
         return put_support(o, m, out);
     if (o->values.cost)
-        put_cost(out, m);
+        put_cost(out, m, o->machine);
     else if (place_weights(o, m))
         glow_print(out, m, &print);
     else
@@ -310,10 +311,24 @@ run_parts(opt *o, const glow_source *source, glow_buf *out)
     return ok;
 }
 
+/* -target-file, or what passes go by without it. */
+static bool
+read_machine(opt *o)
+{
+    glow_context *ctx = o->tool.ctx;
+    const char *path = o->values.target_file;
+    const glow_source *source = path ? glow_source_read(ctx, path) : NULL;
+
+    o->machine = source ? glow_target_read(ctx, o->tool.arena, source)
+                 : path ? NULL
+                        : &glow_target_default;
+    return o->machine;
+}
+
 static bool
 work(opt *o)
 {
-    const glow_source *source = tool_read(&o->tool);
+    const glow_source *source = read_machine(o) ? tool_read(&o->tool) : NULL;
     const char *output = o->values.output ? o->values.output : "-";
     glow_buf out = {0};
 
