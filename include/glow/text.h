@@ -39,6 +39,8 @@ GLOW_API void glow_print(glow_buf *b, glow_module *m,
 /* One line, without indent and line end, as messages show it. */
 GLOW_API void glow_print_node(glow_buf *b, const glow_node *n,
                               const glow_print_options *options);
+/* As an operand shows it: `%topk#Values`, `@x`; `_` if NULL. */
+GLOW_API void glow_print_value(glow_buf *b, const glow_value *v);
 
 /*
  * Writes constants of over `least` bytes, and all that other weights files hold,

@@ -16,8 +16,8 @@ put_result_name(glow_buf *b, char sign, const glow_op *op, int i)
     text_put_name(b, sign, name);
 }
 
-static void
-put_ref(glow_buf *b, const glow_value *v)
+void
+glow_print_value(glow_buf *b, const glow_value *v)
 {
     if (!v) {
         glow_buf_putc(b, '_');
@@ -45,7 +45,7 @@ put_pred(glow_buf *b, const glow_node *n)
     if (!n->pred)
         return;
     glow_buf_puts(b, " pred(");
-    put_ref(b, n->pred);
+    glow_print_value(b, n->pred);
     glow_buf_putc(b, ')');
 }
 
@@ -85,7 +85,7 @@ put_operands(glow_buf *b, const glow_node *n, const glow_print_options *o)
         for (int i = first; i < first + count; i++) {
             if (i > first)
                 glow_buf_puts(b, ", ");
-            put_ref(b, n->in[i]);
+            glow_print_value(b, n->in[i]);
         }
         if (k == variadic)
             glow_buf_putc(b, ']');
@@ -216,13 +216,13 @@ put_marked(glow_buf *b, const glow_node *n)
         if (shared[r])
             continue;
         glow_buf_printf(b, "%s@out ", before);
-        put_ref(b, n->out[r]);
+        glow_print_value(b, n->out[r]);
         before = ", ";
     }
     for (int i = 0; i < count_shown(n); i++) {
         glow_buf_printf(b, "%s%s ", before,
                         result_of[i] < 0 ? "@in" : "@inout");
-        put_ref(b, n->in[i]);
+        glow_print_value(b, n->in[i]);
         before = ", ";
     }
     glow_arena_free(scratch);
@@ -271,7 +271,7 @@ put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
         put_marked(b, n);
     } else {
         glow_buf_puts(b, " @in ");
-        put_ref(b, n->in[0]);
+        glow_print_value(b, n->in[0]);
     }
     put_attrs(b, n, o);
     put_pred(b, n);

@@ -1,149 +1,438 @@
 /*
- * A diff of two texts of the IR, for -print-changed=diff.
+ * A diff by nodes, not by lines.
  *
- * Names are kept by passes, so a line is known by the name that it defines, and
- * any other line by its whole text.  Lines known to both sides are matched; the
- * longest run of matches that keeps the order stays in place, and the rest has
- * moved, gone or come.  With unique keys this is the patience diff (B. Cohen):
- * n log n, and a renamed neighbour disturbs nothing.
+ * Names are unique and kept by passes, so a node of before and one of now are
+ * the same if they have the same name, or are one and the same in memory and
+ * the name is new.  What then differs is told operand by operand.  What is left
+ * over has gone or come; provenance says into what, or from where.
+ *
+ * Where the order means something, the longest run of nodes that kept theirs
+ * stays (patience sorting: n log n), and the rest has moved.
  */
 
 #include <string.h>
 
-#include "tools/glow-opt/opt.h"
-
-typedef struct line {
-    const char *text;
-    const char *key;
-    size_t match; /* index on the other side, or NONE */
-    bool stays;
-} line;
-
-typedef struct side {
-    line *lines;
-    size_t count, cap;
-} side;
+#include "glow/text.h"
+#include "tools/glow-opt/shot.h"
 
 #define NONE SIZE_MAX
 
-/* What a line is known by: `  %y = Relu(...)` by %y. */
+typedef struct differ {
+    glow_arena *arena;
+    changes *out;
+    const shot_func *old, *now;
+    size_t *match;   /* of each node now: its index before, or NONE */
+    size_t *back;    /* of each node before: its index now, or NONE */
+    bool *stays;     /* of each node now: it kept its place in the order */
+    glow_map *heirs; /* who has the location that a node had: names */
+    glow_map *origins;
+} differ;
+
+/* Making changes. */
+
+static change *
+add(differ *d, char sign, const char *text)
+{
+    changes *c = d->out;
+    int *count = sign == '-'   ? &c->gone
+                 : sign == '+' ? &c->come
+                 : sign == '~' ? &c->other
+                               : &c->moved;
+
+    c->items = glow_arena_grow(d->arena, c->items, c->count, &c->cap,
+                               sizeof *c->items);
+    c->items[c->count] = (change){
+        .sign = sign,
+        .func = d->now   ? d->now->func.name
+                : d->old ? d->old->func.name
+                         : NULL,
+        .text = text,
+    };
+    ++*count;
+    return &c->items[c->count++];
+}
+
 static const char *
-key_of(glow_arena *a, const char *text)
+line_of(differ *d, const glow_node *n)
 {
-    const char *start = text + strspn(text, " ");
-    const char *end = strstr(start, " = ");
+    glow_buf b = {.arena = d->arena};
 
-    if ((*start == '%' || *start == '@') && end)
-        return glow_arena_strndup(a, text, (size_t)(end - text));
-    return text;
+    glow_print_node(&b, n, NULL);
+    return b.text;
 }
 
-static side
-split(glow_arena *a, const char *text)
+/* Matching. */
+
+static size_t
+index_of(const shot_func *s, const glow_node *n)
 {
-    side s = {0};
-
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        const char *copy = glow_arena_strndup(a, text, n);
-
-        s.lines = glow_arena_grow(a, s.lines, s.count, &s.cap, sizeof *s.lines);
-        s.lines[s.count++] = (line){copy, key_of(a, copy), NONE, false};
-        text += n + (text[n] == '\n');
-    }
-    return s;
+    return n ? (size_t)(n - s->nodes) : NONE;
 }
 
-/* Matches lines of equal keys; where a key repeats, first to first. */
 static void
-match(glow_arena *a, side *old, side *new)
+pair(differ *d, size_t old, size_t now)
 {
-    glow_map *known = glow_map_new(a);
+    d->match[now] = old;
+    d->back[old] = now;
+}
 
-    for (size_t i = old->count; i-- > 0;) {
-        line *l = &old->lines[i];
+/* By name; then, of the rest, by what is the same node under a new name. */
+static void
+match(differ *d)
+{
+    const shot_func *old = d->old, *now = d->now;
+    size_t *by_id = GLOW_NEW_ARRAY(d->arena, size_t, old->func.next_id + 1);
 
-        if (*l->key && strcmp(l->key, "}") != 0)
-            glow_map_set(known, l->key, l);
+    for (int i = 0; i < now->count; i++)
+        d->match[i] = NONE;
+    for (int i = 0; i < old->count; i++) {
+        size_t at =
+            index_of(now, glow_map_get(now->by_name, old->nodes[i].name));
+
+        d->back[i] = NONE;
+        if (at != NONE)
+            pair(d, (size_t)i, at);
+        else
+            by_id[old->nodes[i].id] = (size_t)i + 1;
     }
-    for (size_t i = 0; i < new->count; i++) {
-        line *l = glow_map_get(known, new->lines[i].key);
+    for (int i = 0; i < now->count; i++) {
+        const glow_node *n = &now->nodes[i];
+        bool known = d->match[i] == NONE && n->id < old->func.next_id;
+        size_t at = known ? by_id[n->id] : 0;
 
-        if (!l || l->match != NONE)
-            continue;
-        l->match = i;
-        new->lines[i].match = (size_t)(l - old->lines);
+        if (at > 0 && old->nodes[at - 1].op == n->op)
+            pair(d, at - 1, (size_t)i);
     }
 }
 
-/* Marks the longest increasing run of matches: patience sorting. */
+/* Marks the longest run of matches that kept its order: patience sorting. */
 static void
-settle(glow_arena *a, side *old, side *new)
+settle(differ *d)
 {
-    size_t *top = GLOW_NEW_ARRAY(a, size_t, new->count + 1);
-    size_t *back = GLOW_NEW_ARRAY(a, size_t, new->count + 1);
+    size_t count = (size_t)d->now->count;
+    size_t *top = GLOW_NEW_ARRAY(d->arena, size_t, count + 1);
+    size_t *under = GLOW_NEW_ARRAY(d->arena, size_t, count + 1);
     size_t piles = 0;
 
-    for (size_t i = 0; i < new->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t low = 0, high = piles;
 
-        if (new->lines[i].match == NONE)
+        if (d->match[i] == NONE)
             continue;
         while (low < high) {
             size_t mid = (low + high) / 2;
 
-            if (new->lines[top[mid]].match < new->lines[i].match)
+            if (d->match[top[mid]] < d->match[i])
                 low = mid + 1;
             else
                 high = mid;
         }
-        back[i] = low > 0 ? top[low - 1] : NONE;
+        under[i] = low > 0 ? top[low - 1] : NONE;
         top[low] = i;
         piles += low == piles;
     }
-    for (size_t i = piles > 0 ? top[piles - 1] : NONE; i != NONE; i = back[i]) {
-        new->lines[i].stays = true;
-        old->lines[new->lines[i].match].stays = true;
-    }
+    for (size_t i = piles > 0 ? top[piles - 1] : NONE; i != NONE; i = under[i])
+        d->stays[i] = true;
+}
+
+/* The same node, before and now. */
+static void
+compare_nodes(differ *d, const glow_node *x, const glow_node *y, bool moved)
+{
+    change_detail *list = shot_compare_nodes(d->arena, x, y);
+
+    if (list)
+        add(d, '~', line_of(d, y))->details = list;
+    else if (moved)
+        add(d, '>', line_of(d, y));
+}
+
+/* Provenance. */
+
+/* Calls `fn` for the places in models that `l` is made of, as text. */
+static void
+each_leaf(differ *d, const glow_loc *l,
+          void (*fn)(differ *d, const char *leaf, void *user), void *user)
+{
+    if (!l)
+        return;
+    for (int i = 0; i < l->n_parts; i++)
+        each_leaf(d, l->parts[i], fn, user);
+    if (l->n_parts == 0)
+        fn(d,
+           glow_arena_printf(d->arena, "%s %s %d %d", l->text ? l->text : "",
+                             l->node ? l->node : "", l->line, l->column),
+           user);
+}
+
+typedef struct named {
+    glow_map *map;
+    const char *name;
+} named;
+
+static void
+learn(differ *d, const char *leaf, void *user)
+{
+    named *n = user;
+
+    (void)d;
+    if (!glow_map_get(n->map, leaf))
+        glow_map_set(n->map, leaf, (void *)(uintptr_t)n->name);
+}
+
+/* The first that `map` knows of, into *user. */
+static void
+look_up(differ *d, const char *leaf, void *user)
+{
+    named *n = user;
+
+    (void)d;
+    if (!n->name)
+        n->name = glow_map_get(n->map, leaf);
 }
 
 static void
-put(glow_buf *b, char sign, const line *l)
+learn_origins(differ *d)
 {
-    glow_buf_printf(b, "%c %s\n", sign, l->text);
+    d->heirs = glow_map_new(d->arena);
+    d->origins = glow_map_new(d->arena);
+    for (int i = 0; i < d->now->count; i++) {
+        const glow_node *n = &d->now->nodes[i];
+        bool same =
+            d->match[i] != NONE && d->old->nodes[d->match[i]].loc == n->loc;
+
+        if (!same)
+            each_leaf(d, n->loc, learn, &(named){d->heirs, n->name});
+    }
+    for (int i = 0; i < d->old->count; i++) {
+        const glow_node *n = &d->old->nodes[i];
+        bool same =
+            d->back[i] != NONE && d->now->nodes[d->back[i]].loc == n->loc;
+
+        if (!same)
+            each_leaf(d, n->loc, learn, &(named){d->origins, n->name});
+    }
+}
+
+static const char *
+origin(differ *d, const glow_node *n, glow_map *map, const char *how)
+{
+    named found = {map, NULL};
+
+    each_leaf(d, n->loc, look_up, &found);
+    return found.name && strcmp(found.name, n->name) != 0
+               ? glow_arena_printf(d->arena, "%s %%%s", how, found.name)
+               : NULL;
+}
+
+/* Functions. */
+
+static const char *
+level_text(differ *d, const shot_func *s)
+{
+    const char *what = s->func.placed       ? "a placed program"
+                       : s->func.is_program ? "a program"
+                       : s->func.scheduled  ? "a scheduled graph"
+                                            : "a graph";
+
+    return glow_arena_printf(d->arena, "%s of %d %s", what, s->count,
+                             s->func.is_program ? "instructions" : "nodes");
+}
+
+static const char *
+attrs_text(differ *d, const shot_func *s)
+{
+    glow_buf b = {.arena = d->arena};
+
+    glow_buf_attr_list(&b, s->func.attrs);
+    return b.len > 0 ? b.text + (*b.text == ' ') : "none";
+}
+
+static void
+compare_heads(differ *d)
+{
+    const glow_func *x = &d->old->func, *y = &d->now->func;
+    change_detail *list = NULL;
+
+    if (x->is_program != y->is_program || x->scheduled != y->scheduled ||
+        x->placed != y->placed)
+        change_note(d->arena, &list, "is", level_text(d, d->old),
+                    level_text(d, d->now));
+    if (strcmp(attrs_text(d, d->old), attrs_text(d, d->now)) != 0)
+        change_note(d->arena, &list, "attributes", attrs_text(d, d->old),
+                    attrs_text(d, d->now));
+    if (list)
+        add(d, '~', glow_arena_printf(d->arena, "@%s", y->name))->details =
+            list;
+}
+
+static void
+put_gone(differ *d, int i)
+{
+    const glow_node *n = &d->old->nodes[i];
+
+    if (d->back[i] == NONE)
+        add(d, '-', line_of(d, n))->note = origin(d, n, d->heirs, "now in");
+}
+
+/* What has gone stands where it stood: before the next node that stays. */
+static void
+compare_funcs(differ *d)
+{
+    bool ordered = d->now->func.is_program || d->now->func.scheduled;
+    size_t next = 0;
+
+    d->match = GLOW_NEW_ARRAY(d->arena, size_t, d->now->count + 1);
+    d->back = GLOW_NEW_ARRAY(d->arena, size_t, d->old->count + 1);
+    d->stays = GLOW_NEW_ARRAY(d->arena, bool, d->now->count + 1);
+    compare_heads(d);
+    if (d->old->func.is_program != d->now->func.is_program)
+        return; /* nothing in it is what it was */
+    match(d);
+    settle(d);
+    learn_origins(d);
+    ordered &= d->old->func.is_program || d->old->func.scheduled;
+    for (int i = 0; i < d->now->count; i++) {
+        const glow_node *n = &d->now->nodes[i];
+
+        while (d->stays[i] && next < d->match[i])
+            put_gone(d, (int)next++);
+        if (d->match[i] == NONE)
+            add(d, '+', line_of(d, n))->note = origin(d, n, d->origins, "from");
+        else
+            compare_nodes(d, &d->old->nodes[d->match[i]], n,
+                          ordered && !d->stays[i]);
+    }
+    while (next < (size_t)d->old->count)
+        put_gone(d, (int)next++);
+}
+
+/* The whole. */
+
+static const char *
+storage_text(differ *d, const glow_storage *s)
+{
+    glow_buf b = {.arena = d->arena};
+
+    glow_buf_printf(
+        &b, "%s @%s : ", s->is_constant ? "constant" : "placeholder", s->name);
+    glow_buf_type(&b, s->value.type);
+    if (s->payload == GLOW_SPLAT) {
+        glow_buf_puts(&b, " = splat(");
+        if (glow_is_float(s->value.type->elem))
+            glow_buf_double(&b, s->splat);
+        else
+            glow_buf_printf(&b, "%lld", (long long)s->splat_int);
+        glow_buf_putc(&b, ')');
+    }
+    return b.text;
+}
+
+static bool
+same_head(const glow_storage *x, const glow_storage *y)
+{
+    return x->value.type == y->value.type && x->is_constant == y->is_constant &&
+           (x->payload == GLOW_SPLAT) == (y->payload == GLOW_SPLAT) &&
+           memcmp(&x->splat, &y->splat, sizeof x->splat) == 0 &&
+           x->splat_int == y->splat_int;
+}
+
+static void
+compare_storage(differ *d, const shot *old, const shot *now)
+{
+    for (size_t i = 0; i < now->n_storage; i++) {
+        const glow_storage *y = &now->storage[i];
+        const glow_storage *x = glow_map_get(old->by_name, y->name);
+        change_detail *list = NULL;
+
+        if (!x) {
+            add(d, '+', storage_text(d, y));
+            continue;
+        }
+        if (!same_head(x, y))
+            change_note(d->arena, &list, "was", storage_text(d, x), NULL);
+        if (list)
+            add(d, '~', storage_text(d, y))->details = list;
+    }
+    for (size_t i = 0; i < old->n_storage; i++)
+        if (!glow_map_get(now->by_name, old->storage[i].name))
+            add(d, '-', storage_text(d, &old->storage[i]));
+}
+
+static shot_func *
+find_func(const shot *s, const char *name)
+{
+    shot_func *f = s->funcs;
+
+    while (f && strcmp(f->func.name, name) != 0)
+        f = f->next;
+    return f;
+}
+
+changes
+shot_diff(glow_arena *a, const shot *old, const shot *now)
+{
+    changes c = {0};
+    differ d = {.arena = a, .out = &c};
+
+    compare_storage(&d, old, now);
+    for (shot_func *f = old->funcs; f; f = f->next) {
+        d.old = f;
+        d.now = find_func(now, f->func.name);
+        if (d.now)
+            compare_funcs(&d);
+        else
+            add(&d, '-',
+                glow_arena_printf(a, "@%s: %s", f->func.name,
+                                  level_text(&d, f)));
+    }
+    d.old = NULL;
+    for (shot_func *f = now->funcs; f; f = f->next) {
+        d.now = f;
+        if (!find_func(old, f->func.name))
+            add(&d, '+',
+                glow_arena_printf(a, "@%s: %s", f->func.name,
+                                  level_text(&d, f)));
+    }
+    return c;
+}
+
+/* As text. */
+
+void
+put_change_counts(glow_buf *b, const changes *c)
+{
+    const struct {
+        int count;
+        const char *what;
+    } kinds[] = {{c->gone, "removed"},
+                 {c->come, "added"},
+                 {c->other, "changed"},
+                 {c->moved, "moved"}};
+    const char *comma = "";
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].count == 0)
+            continue;
+        glow_buf_printf(b, "%s%d %s", comma, kinds[i].count, kinds[i].what);
+        comma = ", ";
+    }
 }
 
 void
-put_diff(glow_buf *b, const char *before, const char *after)
+put_changes(glow_buf *b, const changes *c)
 {
-    glow_arena *a = glow_arena_new();
-    side old = split(a, before);
-    side new = split(a, after);
-    size_t i = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const change *x = &c->items[i];
 
-    match(a, &old, &new);
-    settle(a, &old, &new);
-    for (size_t j = 0; j < new.count; j++) {
-        const line *l = &new.lines[j];
-
-        while (l->stays && i < l->match) {
-            if (*old.lines[i].key && strcmp(old.lines[i].key, "}") != 0)
-                put(b, '-', &old.lines[i]);
-            i++;
-        }
-        if (!l->stays) {
-            if (*l->key && strcmp(l->key, "}") != 0)
-                put(b, '+', l);
-            continue;
-        }
-        if (strcmp(l->text, old.lines[i].text) != 0) {
-            put(b, '-', &old.lines[i]);
-            put(b, '+', l);
-        }
-        i++;
+        glow_buf_printf(b, "%c %s\n", x->sign, x->text);
+        for (const change_detail *t = x->details; t; t = t->next)
+            if (t->after)
+                glow_buf_printf(b, "    %s: %s -> %s\n", t->what, t->before,
+                                t->after);
+            else
+                glow_buf_printf(b, "    %s: %s\n", t->what, t->before);
+        if (x->note)
+            glow_buf_printf(b, "    %s\n", x->note);
     }
-    for (; i < old.count; i++)
-        if (*old.lines[i].key && strcmp(old.lines[i].key, "}") != 0)
-            put(b, '-', &old.lines[i]);
-    glow_arena_free(a);
 }

@@ -76,6 +76,7 @@ void add_roundtrip(opt *o, instruments *list);
 void add_time(opt *o, instruments *list);
 void add_notes(opt *o, instruments *list);
 void add_progress(opt *o, instruments *list);
+void end_print(opt *o);
 /* Wipes what add_progress has shown. */
 void end_progress(void);
 
@@ -94,9 +95,6 @@ void crash_install(opt *o);
 void crash_input(const glow_source *source);
 /* The module that was read: its weights are named in the command. */
 void crash_module(const opt *o, const glow_module *m);
-
-/* Prints what differs, keyed by the names of nodes. */
-void put_diff(glow_buf *b, const char *before, const char *after);
 
 /* True if the command line makes sense; else after tool_usage. */
 bool opt_check_usage(opt *o);

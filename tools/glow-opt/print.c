@@ -11,9 +11,13 @@
 #include <sys/stat.h>
 
 #include "tools/glow-opt/opt.h"
+#include "tools/glow-opt/shot.h"
 
 struct print_state {
-    glow_buf before; /* the text before the pass at work, for -print-changed */
+    /* what there was before the pass at work, for -print-changed */
+    glow_buf before;
+    glow_arena *arena;
+    shot *shot;
 };
 
 bool
@@ -49,6 +53,12 @@ dump(opt *o, const char *when, const glow_pass *p, glow_module *m, glow_func *f,
 }
 
 static bool
+wants_diff(const opt_values *v)
+{
+    return v->print_changed && strcmp(v->print_changed, "diff") == 0;
+}
+
+static bool
 before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
 {
     opt *o = user;
@@ -56,7 +66,10 @@ before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
 
     if (v->print_before_all || list_has(&v->print_before, p->name))
         dump(o, "before", p, m, f, number);
-    if (v->print_changed) {
+    if (wants_diff(v)) {
+        glow_arena_reset(o->print->arena);
+        o->print->shot = shot_take(o->print->arena, m, f);
+    } else if (v->print_changed) {
         o->print->before.len = 0;
         put_dump(o, &o->print->before, m, f);
     }
@@ -68,22 +81,28 @@ dump_changed(opt *o, const glow_pass *p, glow_module *m, glow_func *f,
              int number)
 {
     glow_buf now = {0};
-    glow_buf diff = {0};
 
     put_dump(o, &now, m, f);
-    if (strcmp(now.text, o->print->before.text) != 0) {
-        if (strcmp(o->values.print_changed, "diff") == 0) {
-            put_diff(&diff, o->print->before.text, now.text);
-            fprintf(stderr, "// changed by %d: %s%s%s\n", number, p->name,
-                    f ? " @" : "", f ? f->name : "");
-            if (diff.text)
-                fwrite(diff.text, 1, diff.len, stderr);
-        } else {
-            dump(o, "changed by", p, m, f, number);
-        }
-    }
-    glow_buf_free(&diff);
+    if (strcmp(now.text, o->print->before.text) != 0)
+        dump(o, "changed by", p, m, f, number);
     glow_buf_free(&now);
+}
+
+static void
+dump_diff(opt *o, const glow_pass *p, glow_module *m, glow_func *f, int number)
+{
+    glow_arena *a = o->print->arena;
+    changes c = shot_diff(a, o->print->shot, shot_take(a, m, f));
+    glow_buf b = {.arena = a};
+
+    if (c.count == 0)
+        return;
+    glow_buf_printf(&b, "// changed by %d: %s%s%s: ", number, p->name,
+                    f ? " @" : "", f ? f->name : "");
+    put_change_counts(&b, &c);
+    glow_buf_putc(&b, '\n');
+    put_changes(&b, &c);
+    fwrite(b.text, 1, b.len, stderr);
 }
 
 /* A name of which a file can be made. */
@@ -131,7 +150,9 @@ after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
         return true;
     if (v->print_after_all || list_has(&v->print_after, p->name))
         dump(o, "after", p, m, f, number);
-    if (v->print_changed)
+    if (wants_diff(v))
+        dump_diff(o, p, m, f, number);
+    else if (v->print_changed)
         dump_changed(o, p, m, f, number);
     return !v->print_ir_dir || write_file(o, p->name, m, f, number);
 }
@@ -150,6 +171,13 @@ print_ir_input(opt *o, glow_module *m)
 }
 
 void
+end_print(opt *o)
+{
+    if (o->print && o->print->arena)
+        glow_arena_free(o->print->arena);
+}
+
+void
 add_print(opt *o, instruments *list)
 {
     const opt_values *v = &o->values;
@@ -160,6 +188,8 @@ add_print(opt *o, instruments *list)
         return;
     o->print = GLOW_NEW(o->tool.arena, struct print_state);
     o->print->before.arena = o->tool.arena;
+    if (wants_diff(v))
+        o->print->arena = glow_arena_new();
     list->at[list->count++] =
         (glow_instrument){.user = o, .before = before, .after = after};
 }

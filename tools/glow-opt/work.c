@@ -96,6 +96,8 @@ run_passes(opt *o, glow_module *m, bool quiet)
     bool ok = (quiet || print_ir_input(o, m)) && glow_pipeline_run(p, m, &how);
 
     end_progress();
+    if (!quiet)
+        end_print(o);
     return ok;
 }
 
