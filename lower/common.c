@@ -232,3 +232,18 @@ glow_lower_strays(glow_builder *b, glow_value *r, glow_value *y)
                             GLOW_IN(r, glow_lower_splat(b, r->type, 0)));
     return GLOW_BUILD_PLAIN(b, and, GLOW_IN(some, below));
 }
+
+glow_value *
+glow_lower_epilogue(glow_builder *b, glow_value *sum, glow_value *addend,
+                    int activation, glow_floats args)
+{
+    const glow_op *op = glow_fused_activation(activation);
+
+    if (addend)
+        sum = glow_lower_add(b, sum, addend);
+    if (!op)
+        return sum;
+    return glow_build(
+        b, op, NULL, GLOW_IN(sum),
+        glow_fused_attrs(glow_builder_scratch(b), activation, args));
+}

@@ -45,6 +45,11 @@ bool glow_lower_is_short(glow_kind kind);
 glow_value *glow_lower_from(glow_builder *b, double x, glow_value *y);
 glow_value *glow_lower_over(glow_builder *b, double x, glow_value *y);
 
+/* What a fused operator does with its sum; NULL: no addend. */
+glow_value *glow_lower_epilogue(glow_builder *b, glow_value *sum,
+                                glow_value *addend, int activation,
+                                glow_floats args);
+
 /* Where the rest `r` of a division by `y` is on the other side of 0. */
 glow_value *glow_lower_strays(glow_builder *b, glow_value *r, glow_value *y);
 

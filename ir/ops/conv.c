@@ -6,6 +6,8 @@
  * filter.
  */
 
+#include "ir/ops/conv.h"
+
 #include <string.h>
 
 #include "ir/ops/product.h"
@@ -88,10 +90,10 @@ check_filter(const glow_node *n, glow_dims kernels, int64_t first, int64_t last,
 
 /* convolution */
 
-static bool
-convolution_infer(const glow_node *n, glow_type out[])
+bool
+glow_convolution_infer(const glow_node *n, const glow_convolution *c,
+                       glow_type out[])
 {
-    const glow_convolution *c = n->attrs;
     glow_window w;
 
     if (!check_operands(n) ||
@@ -107,6 +109,12 @@ convolution_infer(const glow_node *n, glow_type out[])
            glow_give(
                n, glow_reshaped(n->in[0]->type, glow_window_shape(&w, outputs)),
                &out[0]);
+}
+
+static bool
+convolution_infer(const glow_node *n, glow_type out[])
+{
+    return glow_convolution_infer(n, n->attrs, out);
 }
 
 /* Row by row: tap by tap, the channels of the group. */
@@ -146,24 +154,22 @@ give_windows(const void *user, int64_t first, int64_t count, double *a)
     }
 }
 
-static bool
-convolution_eval(const glow_node *n, glow_tensor *const in[],
-                 glow_tensor *const out[], glow_arena *scratch)
+void
+glow_convolve(const glow_convolution *c, glow_tensor *const in[],
+              const glow_tensor *out)
 {
-    const glow_convolution *c = n->attrs;
     int64_t outputs = in[1]->type->shape.at[0];
     lines l = {.w =
-                   glow_window_of(in[0]->type->shape, out[0]->type->shape,
+                   glow_window_of(in[0]->type->shape, out->type->shape,
                                   c->kernels, c->strides, c->pads, c->dilation),
                .in = in[0],
                .bias = in[2],
-               .out = out[0],
+               .out = out,
                .results = outputs / c->group,
                .outputs = outputs};
 
-    (void)scratch;
-    if (glow_tensor_count(out[0]) == 0)
-        return true;
+    if (glow_tensor_count(out) == 0)
+        return;
     l.channels = l.w.channels / c->group;
     for (l.group = 0; l.group < c->group; l.group++) {
         int64_t depth = glow_window_taps(&l.w) * l.channels;
@@ -180,11 +186,19 @@ convolution_eval(const glow_node *n, glow_tensor *const in[],
 
         glow_multiply(&p);
     }
+}
+
+static bool
+convolution_eval(const glow_node *n, glow_tensor *const in[],
+                 glow_tensor *const out[], glow_arena *scratch)
+{
+    (void)scratch;
+    glow_convolve(n->attrs, in, out[0]);
     return true;
 }
 
-static int64_t
-convolution_flops(const glow_node *n)
+int64_t
+glow_convolution_flops(const glow_node *n)
 {
     glow_dims f = n->in[1]->type->shape;
 
@@ -214,7 +228,7 @@ const glow_op glow_op_convolution = {
     .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
     .infer = convolution_infer,
     .eval = convolution_eval,
-    .flops = convolution_flops,
+    .flops = glow_convolution_flops,
     .doc = "One to three spatial axes.  With two: `y[n, h, w, o] = b[o] + sum "
            "over i, j, c of x[n, h * s - p + i * d, w * s' - p' + j * d', c] * "
            "f[o, i, j, c]`, where `c` runs over the channels of the group of "

@@ -2,6 +2,7 @@
  * Matrix products and what goes with them.
  */
 
+#include "ir/ops/conv.h"
 #include "ir/ops/product.h"
 
 /* One product with rows of A, and of C, that lie in tensors. */
@@ -234,52 +235,64 @@ const glow_op glow_op_batchmatmul = {
 
 /* fullyconnected */
 
+bool
+glow_connection_infer(const glow_node *n, int axis, glow_type out[])
+{
+    glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
+
+    if (!glow_admit(n, 0, GLOW_ANY_FLOAT) || !glow_check_kinds(n, 1, 0) ||
+        (n->in[2] && !glow_check_kinds(n, 2, 0)) || !glow_check_rank(n, 1, 2))
+        return false;
+    if (axis < 0 || axis > x.rank)
+        return glow_reject(n, "Axis is %d, but the rank of Input is %d", axis,
+                           x.rank);
+    return check_depth(n, glow_dims_product(x, axis, x.rank), w.at[0]) &&
+           (!n->in[2] || glow_check_shape(n, 2, GLOW_DIMS_OF(w.at[1]),
+                                          "that of a row of Weights")) &&
+           glow_give(n,
+                     glow_reshaped(
+                         n->in[0]->type,
+                         GLOW_DIMS_OF(glow_dims_product(x, 0, axis), w.at[1])),
+                     &out[0]);
+}
+
 static bool
 fullyconnected_infer(const glow_node *n, glow_type out[])
 {
     const glow_fullyconnected *f = n->attrs;
-    glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
 
-    if (!glow_admit(n, 0, GLOW_ANY_FLOAT) || !glow_check_kinds(n, 1, 0) ||
-        !glow_check_kinds(n, 2, 0) || !glow_check_rank(n, 1, 2))
-        return false;
-    if (f->axis < 0 || f->axis > x.rank)
-        return glow_reject(n, "Axis is %d, but the rank of Input is %d",
-                           f->axis, x.rank);
-    return check_depth(n, glow_dims_product(x, f->axis, x.rank), w.at[0]) &&
-           glow_check_shape(n, 2, GLOW_DIMS_OF(w.at[1]),
-                            "that of a row of Weights") &&
-           glow_give(
-               n,
-               glow_reshaped(
-                   n->in[0]->type,
-                   GLOW_DIMS_OF(glow_dims_product(x, 0, f->axis), w.at[1])),
-               &out[0]);
+    return glow_connection_infer(n, f->axis, out);
+}
+
+void
+glow_connect(glow_tensor *const in[], const glow_tensor *out)
+{
+    int64_t depth = in[1]->type->shape.at[0];
+    matrices m = {.a = in[0],
+                  .c = out,
+                  .a_row = depth,
+                  .a_depth = 1,
+                  .depth = depth,
+                  .columns = out->type->shape.at[1],
+                  .alpha = 1,
+                  .beta = 1,
+                  .add = in[2]};
+    glow_product p = product_of(&m, out->type->shape.at[0], in[1], 0);
+
+    multiply(&m, &p);
 }
 
 static bool
 fullyconnected_eval(const glow_node *n, glow_tensor *const in[],
                     glow_tensor *const out[], glow_arena *scratch)
 {
-    int64_t depth = in[1]->type->shape.at[0];
-    matrices m = {.a = in[0],
-                  .c = out[0],
-                  .a_row = depth,
-                  .a_depth = 1,
-                  .depth = depth,
-                  .columns = out[0]->type->shape.at[1],
-                  .alpha = 1,
-                  .beta = 1,
-                  .add = in[2]};
-    glow_product p = product_of(&m, out[0]->type->shape.at[0], in[1], 0);
-
     (void)n, (void)scratch;
-    multiply(&m, &p);
+    glow_connect(in, out[0]);
     return true;
 }
 
-static int64_t
-fullyconnected_flops(const glow_node *n)
+int64_t
+glow_connection_flops(const glow_node *n)
 {
     return glow_multiply_adds(n->out[0], n->in[1]->type->shape.at[0]);
 }
@@ -297,7 +310,7 @@ const glow_op glow_op_fullyconnected = {
     .traits = GLOW_PURE | GLOW_REDUCTION,
     .infer = fullyconnected_infer,
     .eval = fullyconnected_eval,
-    .flops = fullyconnected_flops,
+    .flops = glow_connection_flops,
     .doc = "`y[m, n] = b[n] + sum over k of x[m, k] * w[k, n]`.",
     .source = "Glow FullyConnected; Caffe2 FC",
 };
