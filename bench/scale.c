@@ -1,0 +1,227 @@
+/*
+ * Times every registered pass on graphs that grow.
+ *
+ *     scale SECONDS PASSES FILE.gir...
+ *
+ * PASSES are names with commas between them, or "all".  The files are of one kind,
+ * the smallest first.  Each pass runs by itself on copies of them, without
+ * verification; those that take programs run behind schedule and irgen.  A pass
+ * that took so long that the next file, ten times as large, would take more than
+ * ten times SECONDS is not run any further.  Reading, verifying, printing and
+ * copying are timed as well.  Prints `NAME NODES MILLISECONDS` for each run: those
+ * of the processor, the least of some.
+ */
+
+#define _POSIX_C_SOURCE 199309L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "glow/glow.h"
+
+enum { MOST_FILES = 8, MOST_RUNS = 5 };
+
+static const double short_ms = 20; /* what is less is run again */
+
+typedef struct bench {
+    glow_context *ctx;
+    glow_level level; /* of the modules */
+    glow_module *modules[MOST_FILES];
+    int nodes[MOST_FILES]; /* as read */
+    int count;
+    const char *only; /* NULL: all */
+    double most_ms;
+} bench;
+
+static double
+now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static void
+put(const char *name, int nodes, double ms)
+{
+    printf("%s %d %.3f\n", name, nodes, ms);
+    fflush(stdout);
+}
+
+typedef struct stopwatch {
+    double start, ms;
+} stopwatch;
+
+static bool
+start_watch(void *user, const glow_pass *p, glow_module *m, glow_func *f,
+            int number)
+{
+    stopwatch *w = user;
+
+    (void)p, (void)m, (void)f, (void)number;
+    w->start = now_ms();
+    return true;
+}
+
+static bool
+stop_watch(void *user, const glow_pass *p, glow_module *m, glow_func *f,
+           int number, glow_result result, double seconds)
+{
+    stopwatch *w = user;
+
+    (void)p, (void)m, (void)f, (void)number, (void)result, (void)seconds;
+    w->ms += now_ms() - w->start;
+    return true;
+}
+
+/* Milliseconds, or a negative number after a report. */
+static double
+run(glow_context *ctx, const char *pass, glow_module *m)
+{
+    glow_arena *a = glow_arena_new();
+    stopwatch watch = {0};
+    glow_instrument clock = {
+        .user = &watch, .before = start_watch, .after = stop_watch};
+    glow_pipeline_options options = {.instruments = &clock, .n_instruments = 1};
+    glow_pipeline *p = glow_pipeline_parse(
+        ctx, a, glow_source_from(ctx, "pass", pass, strlen(pass)));
+    bool ok = p && glow_pipeline_run(p, m, &options);
+
+    glow_arena_free(a);
+    return ok ? watch.ms : -1;
+}
+
+/* The least of some runs on copies. */
+static double
+time_pass(bench *b, const char *pass, int file)
+{
+    double least = -1, spent = 0;
+
+    for (int i = 0; i < MOST_RUNS && spent < short_ms; i++) {
+        glow_module *copy = glow_module_clone(b->modules[file]);
+        double ms = run(b->ctx, pass, copy);
+
+        glow_module_free(copy);
+        if (ms < 0)
+            return ms;
+        spent += ms;
+        if (least < 0 || ms < least)
+            least = ms;
+    }
+    return least;
+}
+
+static bool
+is_wanted(const bench *b, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (const char *at = b->only; at && *at; at += strcspn(at, ",")) {
+        at += *at == ',';
+        if (strncmp(at, name, size) == 0 && (!at[size] || at[size] == ','))
+            return true;
+    }
+    return !b->only;
+}
+
+static void
+time_passes(bench *b)
+{
+    size_t count;
+    const glow_pass *const *passes = glow_all_passes(b->ctx, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const glow_pass *p = passes[i];
+
+        if (p->level != b->level || !is_wanted(b, p->name))
+            continue;
+        for (int file = 0; file < b->count; file++) {
+            double ms = time_pass(b, p->name, file);
+
+            if (ms < 0)
+                break;
+            put(p->name, b->nodes[file], ms);
+            if (ms > b->most_ms)
+                break;
+        }
+    }
+}
+
+/* Takes all modules to the next level. */
+static void
+raise(bench *b, const char *pass, glow_level level)
+{
+    b->level = level;
+    for (int i = 0; i < b->count; i++) {
+        if (run(b->ctx, pass, b->modules[i]) >= 0)
+            continue;
+        b->count = i;
+        return;
+    }
+}
+
+static void
+time_rest(glow_module *m, int nodes)
+{
+    glow_buf text = {0};
+    double start = now_ms();
+
+    glow_verify(m);
+    put("(verify)", nodes, now_ms() - start);
+    start = now_ms();
+    glow_print(&text, m, NULL);
+    put("(print)", nodes, now_ms() - start);
+    glow_buf_free(&text);
+    start = now_ms();
+
+    glow_module *copy = glow_module_clone(m);
+
+    put("(copy)", nodes, now_ms() - start);
+    glow_module_free(copy);
+}
+
+static void
+read_file(bench *b, const char *path)
+{
+    const glow_source *source = glow_source_read(b->ctx, path);
+    double start = now_ms();
+    glow_module *m =
+        source ? glow_parse(b->ctx, source, &(glow_parse_options){0}) : NULL;
+
+    if (!m)
+        exit(1);
+    b->modules[b->count] = m;
+    b->nodes[b->count] = m->funcs->count;
+    put("(parse)", b->nodes[b->count], now_ms() - start);
+    time_rest(m, b->nodes[b->count++]);
+}
+
+static void
+print_error(const glow_diag *d, void *user)
+{
+    (void)user;
+    fprintf(stderr, "scale: %s\n", d->message);
+}
+
+int
+main(int argc, char **argv)
+{
+    bench b = {.ctx = glow_context_new(), .level = GLOW_GRAPH};
+
+    if (argc < 4 || argc - 3 > MOST_FILES)
+        return 2;
+    glow_context_set_sink(b.ctx, print_error, NULL);
+    b.most_ms = 1e3 * atof(argv[1]);
+    b.only = strcmp(argv[2], "all") == 0 ? NULL : argv[2];
+    for (int i = 3; i < argc; i++)
+        read_file(&b, argv[i]);
+    time_passes(&b);
+    raise(&b, "schedule", GLOW_SCHEDULED);
+    time_passes(&b);
+    raise(&b, "irgen", GLOW_PROGRAM);
+    time_passes(&b);
+    return 0;
+}
