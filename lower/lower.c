@@ -2,7 +2,8 @@
  * lower: express what the backend does not take in what it does.
  *
  *     rules = all passes that name an operator which they lower
- *     do for each rule: rewrite the nodes that the backend leaves to us
+ *     do for each rule whose operator occurs: rewrite the nodes that the backend
+ *                                             leaves to us
  *     while something changed
  *
  * Without a backend that is every operator outside of the primitive set, which
@@ -27,17 +28,36 @@ is_wanted(const glow_pass_run *run, const glow_node *n)
     return backend->takes(n, glow_run_scratch(run), &why) != GLOW_TAKES;
 }
 
-/* All rules, once. */
+/* The operators, by name, of the nodes that have to be lowered. */
+static glow_map *
+ops_to_lower(const glow_pass_run *run, const glow_func *f)
+{
+    glow_map *ops = glow_map_new(glow_run_scratch(run));
+    const glow_op *last = NULL; /* neighbours are often alike */
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        if (n->op == last || glow_map_get(ops, n->op->name) ||
+            !is_wanted(run, n))
+            continue;
+        glow_map_set(ops, n->op->name, (void *)n->op);
+        last = n->op;
+    }
+    return ops;
+}
+
+/* All rules that have something to do, once. */
 static glow_result
 lower_once(glow_pass_run *run, glow_func *f, const glow_pass *const *passes,
            size_t count)
 {
     glow_result result = GLOW_UNCHANGED;
+    const glow_map *ops = ops_to_lower(run, f);
 
     for (size_t i = 0; i < count; i++) {
         glow_result r = GLOW_UNCHANGED;
+        const glow_op *lowers = passes[i]->lowers;
 
-        if (passes[i]->lowers && passes[i]->run)
+        if (lowers && passes[i]->run && glow_map_get(ops, lowers->name))
             r = glow_run_part(run, passes[i], f, is_wanted);
         if (r == GLOW_FAILED)
             return r;
