@@ -26,6 +26,8 @@ static const glow_pipeline_entry simplify[] = {
 
 /* Not after lowering, which would be undone. */
 static const glow_pipeline_entry recognize[] = {
+    {"recognize-normalization,recognize-activation",
+     "exporters write layer normalization, Gelu and others as arithmetic"},
     {0},
 };
 
@@ -99,8 +101,8 @@ static const glow_named_pipeline named[] = {
     {"fuse", "graphs: several nodes in one", fuse, false},
     {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
      optimize, false},
-    {"optimize-program", "programs: fewer buffers and copies",
-     optimize_program, false},
+    {"optimize-program", "programs: fewer buffers and copies", optimize_program,
+     false},
     {"recognize", "graphs: composite operators found in their parts", recognize,
      false},
     {"simplify", "graphs: what can go without making composite operators",

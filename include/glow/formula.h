@@ -1,0 +1,55 @@
+/*
+ * Formulas: element-wise arithmetic by numbers, whatever its spelling.
+ *
+ * A number is what glow_splat_value takes for one.  Work is bounded: formulas
+ * are read at most a few nodes deep.
+ */
+
+#ifndef GLOW_FORMULA_H
+#define GLOW_FORMULA_H
+
+#include "glow/build.h"
+
+GLOW_BEGIN
+
+/* scale * x + shift, by Add, Sub, Mul, Div and Neg with numbers. */
+typedef struct glow_affine {
+    glow_value *x;
+    double scale, shift;
+} glow_affine;
+
+/* Reads `v`; an inner node counts only if nothing else uses it. */
+GLOW_API glow_affine glow_read_affine(glow_value *v);
+
+#define GLOW_MAX_FACTORS 3
+
+/* scale * factor[0] * ..., by Mul, Div by numbers and Neg. */
+typedef struct glow_product {
+    double scale;
+    int count;
+    glow_value *factor[GLOW_MAX_FACTORS];
+} glow_product;
+
+/*
+ * Reads the element-wise node `n`; inner nodes count only if nothing else uses
+ * them.  False if there are more factors than GLOW_MAX_FACTORS.
+ */
+GLOW_API bool glow_read_product(glow_node *n, glow_product *p);
+
+#define GLOW_MAX_DEGREE 3
+
+/* c[0] + c[1] x + c[2] x^2 + ... */
+typedef struct glow_polynomial {
+    double c[GLOW_MAX_DEGREE + 1];
+} glow_polynomial;
+
+/* `v` as a polynomial of `x`, by arithmetic and Pow; false if it is none. */
+GLOW_API bool glow_read_polynomial(const glow_value *v, const glow_value *x,
+                                   glow_polynomial *p);
+
+/* True if `a` is `b` within a few roundings of the float kind `kind`. */
+GLOW_API bool glow_is_near(double a, double b, glow_kind kind);
+
+GLOW_END
+
+#endif
