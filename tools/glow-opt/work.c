@@ -245,6 +245,15 @@ put_result(opt *o, glow_module *m, glow_buf *out)
     return true;
 }
 
+/* The results of one module say nothing of the next. */
+static void
+end_semantics(opt *o)
+{
+    o->differs |= o->semantics && glow_semantics_failed(o->semantics);
+    glow_semantics_free(o->semantics);
+    o->semantics = NULL;
+}
+
 static bool
 run_module(opt *o, const glow_source *source, glow_buf *out)
 {
@@ -254,6 +263,8 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
 
     if (m)
         crash_module(o, m);
+    if (o->values.verify_semantics)
+        o->semantics = glow_semantics_new(o->tool.ctx, SEED, MEMO_BYTES);
 
     bool ok = m && run_passes(o, m, false);
 
@@ -263,6 +274,7 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
         ok = emit(o, m);
     else if (ok)
         ok = put_result(o, m, out);
+    end_semantics(o);
     if (m)
         glow_module_free(m);
     crash_input(NULL);
@@ -351,14 +363,9 @@ opt_run(opt *o)
 {
     bool ok;
 
-    if (o->values.verify_semantics)
-        o->semantics = glow_semantics_new(o->tool.ctx, SEED, MEMO_BYTES);
     ok = work(o);
     print_time(o);
     print_stats(o);
-    if (o->semantics && glow_semantics_failed(o->semantics))
-        o->differs = true;
-    glow_semantics_free(o->semantics);
     if (o->differs && !o->values.verify_diagnostics)
         return TOOL_DIFFERS;
     return ok ? TOOL_DONE : TOOL_FAILED;
