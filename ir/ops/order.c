@@ -3,6 +3,7 @@
  */
 
 #include "ir/ops/common.h"
+#include "ir/ops/sort.h"
 
 /* True if element `i` of `t` goes before element `j` by its value. */
 static bool
@@ -155,37 +156,18 @@ topk_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_rekinded(&y, GLOW_INDEX64), &out[1]);
 }
 
-/*
- * Sorts the positions 0, ..., count - 1 of a row by merging runs of twice the
- * length each time: equal elements keep their order.  Returns the sorted ones,
- * in one of the two arrays.
- */
-static int64_t *
-sort_row(const glow_tensor *t, int64_t row, int64_t count, bool smallest,
-         int64_t *from, int64_t *to)
+typedef struct sorted_row {
+    const glow_tensor *tensor;
+    int64_t first; /* its first element */
+    bool smallest;
+} sorted_row;
+
+static bool
+stands_before(const void *user, int64_t i, int64_t j)
 {
-    for (int64_t i = 0; i < count; i++)
-        from[i] = i;
-    for (int64_t run = 1; run < count; run *= 2) {
-        for (int64_t at = 0; at < count; at += 2 * run) {
-            int64_t i = at, middle = at + run < count ? at + run : count;
-            int64_t j = middle;
-            int64_t end = middle + run < count ? middle + run : count;
+    const sorted_row *r = user;
 
-            for (int64_t k = at; k < end; k++) {
-                bool right = j < end && (i == middle ||
-                                         goes_before(t, row + from[j],
-                                                     row + from[i], smallest));
-
-                to[k] = right ? from[j++] : from[i++];
-            }
-        }
-        int64_t *swap = from;
-
-        from = to;
-        to = swap;
-    }
-    return from;
+    return goes_before(r->tensor, r->first + i, r->first + j, r->smallest);
 }
 
 static bool
@@ -202,8 +184,12 @@ topk_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
     a = GLOW_NEW_ARRAY(scratch, int64_t, size);
     b = GLOW_NEW_ARRAY(scratch, int64_t, size);
     for (int64_t row = 0; row < glow_tensor_count(in[0]); row += size) {
-        int64_t *sorted = sort_row(in[0], row, size, t->smallest, a, b);
+        const sorted_row r = {in[0], row, t->smallest};
+        int64_t *sorted;
 
+        for (int64_t i = 0; i < size; i++)
+            a[i] = i;
+        sorted = glow_sort_numbers(a, b, size, stands_before, &r);
         for (int64_t i = 0; i < t->k; i++, to++) {
             glow_copy_block(out[0], to, none, in[0], row + sorted[i], none,
                             none);

@@ -3,6 +3,7 @@
  */
 
 #include "ir/ops/common.h"
+#include "ir/ops/sort.h"
 
 static bool
 unique_infer(const glow_node *n, glow_type out[])
@@ -46,34 +47,17 @@ order_slices(const glow_tensor *t, int64_t size, int64_t i, int64_t j)
     return c;
 }
 
-/* Sorts `list`, the least first, equal ones in the order of their numbers. */
-static void
-sort(const glow_tensor *t, int64_t size, int64_t *list, int64_t count,
-     glow_arena *scratch)
+typedef struct slices {
+    const glow_tensor *tensor;
+    int64_t size; /* elements of each */
+} slices;
+
+static bool
+stands_before(const void *user, int64_t i, int64_t j)
 {
-    int64_t *from = list, *to = GLOW_NEW_ARRAY(scratch, int64_t, count);
+    const slices *s = user;
 
-    for (int64_t run = 1; run < count; run *= 2) {
-        for (int64_t at = 0; at < count; at += 2 * run) {
-            int64_t i = at, middle = at + run < count ? at + run : count;
-            int64_t j = middle;
-            int64_t end = middle + run < count ? middle + run : count;
-
-            for (int64_t k = at; k < end; k++) {
-                bool right =
-                    j < end && (i == middle ||
-                                order_slices(t, size, from[j], from[i]) < 0);
-
-                to[k] = right ? from[j++] : from[i++];
-            }
-        }
-        int64_t *swap = from;
-
-        from = to;
-        to = swap;
-    }
-    for (int64_t k = 0; k < count && from != list; k++)
-        list[k] = from[k];
+    return order_slices(s->tensor, s->size, i, j) < 0;
 }
 
 /*
@@ -101,15 +85,18 @@ unique_eval(const glow_node *n, glow_tensor *const in[],
 {
     glow_dims x = in[0]->type->shape;
     int64_t count = x.at[0], size = glow_dims_product(x, 1, x.rank), found;
-    int64_t *sorted = GLOW_NEW_ARRAY(scratch, int64_t, count);
+    const slices all = {in[0], size};
+    int64_t *sorted;
+    int64_t *from = GLOW_NEW_ARRAY(scratch, int64_t, count);
+    int64_t *to = GLOW_NEW_ARRAY(scratch, int64_t, count);
     int64_t *group = GLOW_NEW_ARRAY(scratch, int64_t, count);
     int64_t *first = GLOW_NEW_ARRAY(scratch, int64_t, count);
     int64_t *number = GLOW_NEW_ARRAY(scratch, int64_t, count);
     int64_t *sum = GLOW_NEW_ARRAY(scratch, int64_t, count);
 
     for (int64_t i = 0; i < count; i++)
-        sorted[i] = i;
-    sort(in[0], size, sorted, count, scratch);
+        from[i] = i;
+    sorted = glow_sort_numbers(from, to, count, stands_before, &all);
     for (int64_t k = 0; k < count; k++)
         group[sorted[k]] =
             k > 0 && order_slices(in[0], size, sorted[k - 1], sorted[k]) == 0

@@ -4,7 +4,7 @@
  * a box is compared with no others.
  */
 
-#include "codegen/cpu/c/element.h"
+#include "codegen/cpu/c/sort.h"
 
 typedef struct nms_box {
     double low[2], high[2];
@@ -49,37 +49,25 @@ nms_overlap(nms_box a, nms_box b, double share)
            share;
 }
 
+INLINE bool
+nms_before(const rows *r, int64_t i, int64_t j)
+{
+    return is_before(r->data, r->kind, r->first + i, r->first + j, false);
+}
+
 /* Numbers of the boxes above the threshold, by falling scores. */
 INLINE int64_t *
 nms_sort(const void *scores, int64_t kind, int64_t row, int64_t count,
          double threshold, int64_t *from, int64_t *to, int64_t *sorted)
 {
+    const rows r = {scores, kind, row, 1};
     int64_t n = 0;
 
     for (int64_t i = 0; i < count; i++)
         if (get_real(scores, kind, row + i) > threshold)
             from[n++] = i;
-    for (int64_t run = 1; run < n; run *= 2) {
-        for (int64_t at = 0; at < n; at += 2 * run) {
-            int64_t i = at, middle = at + run < n ? at + run : n, j = middle;
-            int64_t end = middle + run < n ? middle + run : n;
-
-            for (int64_t k = at; k < end; k++) {
-                bool right = j < end && (i == middle ||
-                                         is_before(scores, kind, row + from[j],
-                                                   row + from[i], false));
-
-                to[k] = right ? from[j++] : from[i++];
-            }
-        }
-
-        int64_t *swap = from;
-
-        from = to;
-        to = swap;
-    }
     *sorted = n;
-    return from;
+    return sort_rows(&r, nms_before, from, to, n);
 }
 
 /* `scratch`: twice `count` numbers. */

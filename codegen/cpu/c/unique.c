@@ -3,7 +3,7 @@
  * length each time, so that equal ones stand side by side, the first one first.
  */
 
-#include "codegen/cpu/c/element.h"
+#include "codegen/cpu/c/sort.h"
 
 /* Less, equal or greater than 0, as slice i stands before, with or after j. */
 INLINE int
@@ -30,34 +30,10 @@ compare_slices(const void *in, int64_t kind, int64_t size, int64_t i, int64_t j)
     return 0;
 }
 
-/* Returns the sorted numbers, in one of the two arrays. */
-INLINE int64_t *
-sort_slices(const void *in, int64_t kind, int64_t size, int64_t count,
-            int64_t *from, int64_t *to)
+INLINE bool
+slice_before(const rows *r, int64_t i, int64_t j)
 {
-    for (int64_t i = 0; i < count; i++)
-        from[i] = i;
-    for (int64_t run = 1; run < count; run *= 2) {
-        for (int64_t at = 0; at < count; at += 2 * run) {
-            int64_t i = at, middle = at + run < count ? at + run : count;
-            int64_t j = middle;
-            int64_t end = middle + run < count ? middle + run : count;
-
-            for (int64_t k = at; k < end; k++) {
-                bool right = j < end && (i == middle ||
-                                         compare_slices(in, kind, size, from[j],
-                                                        from[i]) < 0);
-
-                to[k] = right ? from[j++] : from[i++];
-            }
-        }
-
-        int64_t *swap = from;
-
-        from = to;
-        to = swap;
-    }
-    return from;
+    return compare_slices(r->data, r->kind, r->size, i, j) < 0;
 }
 
 /* `scratch`: three times `count` numbers. */
@@ -66,11 +42,14 @@ glow_c_unique(int64_t *first, int64_t *inverse, int64_t *sum, int64_t *groups,
               const void *in, int64_t kind, int64_t count, int64_t size,
               int64_t by_value, int64_t *scratch)
 {
-    int64_t *sorted =
-        sort_slices(in, kind, size, count, scratch, scratch + count);
+    const rows slices = {in, kind, 0, size};
+    int64_t *sorted;
     int64_t *head = scratch + 2 * count; /* of each slice's group */
     int64_t found = 0;
 
+    for (int64_t i = 0; i < count; i++)
+        scratch[i] = i;
+    sorted = sort_rows(&slices, slice_before, scratch, scratch + count, count);
     for (int64_t k = 0; k < count; k++)
         head[sorted[k]] = k > 0 && compare_slices(in, kind, size, sorted[k - 1],
                                                   sorted[k]) == 0
