@@ -17,6 +17,7 @@ struct glow_builder {
     int n_fused;
     struct glow_pass_run *run;
     bool failed;
+    void *user;
 };
 
 glow_builder *
@@ -202,6 +203,18 @@ glow_arena *
 glow_builder_scratch(const glow_builder *b)
 {
     return b->scratch;
+}
+
+void *
+glow_builder_user(const glow_builder *b)
+{
+    return b->user;
+}
+
+void
+glow_builder_set_user(glow_builder *b, void *user)
+{
+    b->user = user;
 }
 
 static const char *

@@ -219,6 +219,13 @@ glow_result
 glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
              glow_rewrite_fn fn)
 {
+    return glow_rewrite_with(run, f, op, fn, NULL);
+}
+
+glow_result
+glow_rewrite_with(glow_pass_run *run, glow_func *f, const glow_op *op,
+                  glow_rewrite_fn fn, void *user)
+{
     driver d = {
         .run = run,
         .func = f,
@@ -229,6 +236,7 @@ glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
     };
 
     glow_builder_set_run(d.builder, run);
+    glow_builder_set_user(d.builder, user);
     GLOW_FOR_EACH_NODE(n, f)
         n->mark = IDLE;
     GLOW_FOR_EACH_NODE(n, f)

@@ -82,6 +82,9 @@ GLOW_API struct glow_pass_run *glow_builder_run(const glow_builder *b);
 GLOW_API void glow_builder_set_run(glow_builder *b, struct glow_pass_run *run);
 /* Scratch that lives as long as the pass run. */
 GLOW_API glow_arena *glow_builder_scratch(const glow_builder *b);
+/* What belongs to whoever builds: the state of a rewrite. */
+GLOW_API void *glow_builder_user(const glow_builder *b);
+GLOW_API void glow_builder_set_user(glow_builder *b, void *user);
 
 /* Constants named after the node at hand and `suffix`. */
 GLOW_API glow_value *glow_build_splat(glow_builder *b, const char *suffix,

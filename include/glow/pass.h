@@ -117,6 +117,10 @@ typedef glow_value *(*glow_rewrite_fn)(glow_builder *b, glow_node *n);
  */
 GLOW_API glow_result glow_rewrite(glow_pass_run *run, glow_func *f,
                                   const glow_op *op, glow_rewrite_fn fn);
+/* The same for a callback with a state of its own: glow_builder_user. */
+GLOW_API glow_result glow_rewrite_with(glow_pass_run *run, glow_func *f,
+                                       const glow_op *op, glow_rewrite_fn fn,
+                                       void *user);
 /* The value that says `n` was dealt with; see glow_rewrite_fn. */
 GLOW_API glow_value *glow_keep_rewritten(glow_node *n);
 
