@@ -1,0 +1,472 @@
+/*
+ * fold-slice: take a slice where its elements come from.
+ *
+ *     slice of a Slice          one slice
+ *     slice of a Concat         of the operand that has it; a smaller Concat
+ *                               where it spans several
+ *     slice of a Splat          a smaller Splat
+ *     slice of a Broadcast      a smaller one, of a slice where axes are cut
+ *     slice of a Tile           of the copy that has it, or fewer copies
+ *     slice of a Pad            of what is framed; the value of the frame; a
+ *                               Pad of other pads
+ *     slice of an InsertTensor  of Big or of Small, whichever has it
+ *     slice of a Gather         gather only those indices
+ *     slice of f(x), element by element, nothing else using f(x)
+ *                               f of the slice
+ *
+ * A slice that is all of something is that, and no node.  What is sliced before
+ * it is worked on needs less work and fewer bytes.  Where the producer has other
+ * users, and so stays, only those rewrites are done that leave no more nodes
+ * than there were; of f with several operands all but one must be splats or
+ * constants, whose slices cost nothing.
+ *
+ * The pass ends: each rewrite puts a slice nearer to where its elements come
+ * from, or drops it.  Slices above a transpose are sink-transpose's, and slices
+ * that are put together again fold-concat's.  A slice of a constant is one for
+ * fold-constants.
+ *
+ * They come from Split in all of its forms, from exporters that pad and crop, and
+ * from models that work on whole sequences for the sake of one element.  Glow's
+ * EliminateConcatSlice takes only a slice that is exactly one operand, and
+ * its OptimizeSplat slices only Splat.
+ */
+
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* A box of a tensor: of each axis `size` elements from `start` on, by `step`. */
+typedef struct box {
+    glow_dims start, step, size;
+} box;
+
+/* Of the box's elements along an axis, the least and the last place. */
+static int64_t
+least(const box *p, int axis)
+{
+    int64_t step = p->step.at[axis];
+
+    return p->start.at[axis] + (step < 0 ? (p->size.at[axis] - 1) * step : 0);
+}
+
+static int64_t
+last(const box *p, int axis)
+{
+    int64_t step = p->step.at[axis];
+
+    return p->start.at[axis] + (step > 0 ? (p->size.at[axis] - 1) * step : 0);
+}
+
+/* All `dim` elements of an axis, in order. */
+static bool
+is_whole(const box *p, int axis, int64_t dim)
+{
+    return p->start.at[axis] == 0 && p->step.at[axis] == 1 &&
+           p->size.at[axis] == dim;
+}
+
+static bool
+is_all(const box *p, glow_dims shape)
+{
+    for (int i = 0; i < shape.rank; i++)
+        if (!is_whole(p, i, shape.at[i]))
+            return false;
+    return true;
+}
+
+/* The box of a Slice that is not empty; an axis of one element has step 1. */
+static box
+box_of(const glow_node *n)
+{
+    const glow_slice *s = n->attrs;
+    box p = {s->start, s->start, n->out[0]->type->shape};
+
+    for (int i = 0; i < p.size.rank; i++)
+        p.step.at[i] = s->steps.rank && p.size.at[i] > 1 ? s->steps.at[i] : 1;
+    return p;
+}
+
+/* The part `p` of `v`: itself, or a Slice. */
+static glow_value *
+take(glow_builder *b, glow_value *v, const box *p)
+{
+    glow_type t = glow_type_of(v->type->elem, p->size);
+    glow_slice s = {.start = p->start};
+
+    if (is_all(p, v->type->shape) && v->type->strides.rank == 0)
+        return v;
+    t.scale = v->type->scale;
+    t.offset = v->type->offset;
+    for (int i = 0; i < p->size.rank; i++)
+        if (p->step.at[i] != 1)
+            s.steps = p->step;
+    return glow_build(b, &glow_op_slice,
+                      glow_type_get(glow_builder_context(b), t), GLOW_IN(v),
+                      &s);
+}
+
+/* For each producer: the part `p` of the result of `x`, or NULL. */
+typedef glow_value *(*part_fn)(glow_builder *b, const glow_node *x, box p);
+
+static glow_value *
+part_of_slice(glow_builder *b, const glow_node *x, box p)
+{
+    box first = box_of(x);
+
+    for (int i = 0; i < p.size.rank; i++) {
+        p.start.at[i] = first.start.at[i] + p.start.at[i] * first.step.at[i];
+        if (p.size.at[i] > 1)
+            p.step.at[i] *= first.step.at[i];
+    }
+    return take(b, x->in[0], &p);
+}
+
+/* Operands first, ..., end - 1 of a Concat, of which the box is a part. */
+typedef struct span {
+    int first, end;
+    int64_t at; /* where the first of them begins */
+    int64_t size;
+} span;
+
+/*
+ * Where the operands of each Concat begin, and where the last one ends, so that
+ * many slices of many operands need no more than a few steps each.
+ */
+typedef struct offsets {
+    const int64_t **of; /* by the id of the Concat */
+    uint32_t count;
+} offsets;
+
+static const int64_t *
+offsets_of(glow_builder *b, const glow_node *x, int axis)
+{
+    offsets *known = glow_builder_user(b);
+    int64_t *at;
+
+    if (x->id < known->count && known->of[x->id])
+        return known->of[x->id];
+    at = GLOW_NEW_ARRAY(glow_builder_scratch(b), int64_t, x->n_in + 1);
+    for (int i = 0; i < x->n_in; i++)
+        at[i + 1] = at[i] + x->in[i]->type->shape.at[axis];
+    if (x->id < known->count)
+        known->of[x->id] = at;
+    return at;
+}
+
+/* The operand that element `i` lies in. */
+static int
+find_operand(const int64_t *at, int count, int64_t i)
+{
+    int low = 0;
+
+    while (count > 1) {
+        int half = count / 2;
+
+        if (at[low + half] <= i)
+            low += half;
+        count -= half;
+    }
+    return low;
+}
+
+static span
+find_span(glow_builder *b, const glow_node *x, int axis, int64_t from,
+          int64_t to)
+{
+    const int64_t *at = offsets_of(b, x, axis);
+    int first = find_operand(at, x->n_in, from);
+    int end = find_operand(at, x->n_in, to) + 1;
+
+    return (span){first, end, at[first], at[end] - at[first]};
+}
+
+enum { MOST_SPANNED = 8 }; /* operands, where the larger Concat stays */
+
+static glow_value *
+part_of_concat(glow_builder *b, const glow_node *x, box p)
+{
+    const glow_concat *c = x->attrs;
+    span s = find_span(b, x, c->dim, least(&p, c->dim), last(&p, c->dim));
+    glow_dims shape = x->out[0]->type->shape;
+    int count = s.end - s.first;
+
+    p.start.at[c->dim] -= s.at;
+    if (count == 1)
+        return take(b, x->in[s.first], &p);
+    shape.at[c->dim] = s.size;
+    if (count == x->n_in)
+        return NULL;
+    if (!glow_has_one_use(x->out[0]) &&
+        (count > MOST_SPANNED || !is_all(&p, shape)))
+        return NULL;
+
+    glow_value *v =
+        glow_build(b, x->op, NULL, x->in + s.first, count, x->attrs);
+
+    return v ? take(b, v, &p) : NULL;
+}
+
+static glow_value *
+part_of_splat(glow_builder *b, const glow_node *x, box p)
+{
+    glow_type t = *x->out[0]->type;
+
+    t.shape = p.size;
+    return glow_build(b, &glow_op_splat,
+                      glow_type_get(glow_builder_context(b), t), NULL, 0,
+                      x->attrs);
+}
+
+static glow_value *
+part_of_broadcast(glow_builder *b, const glow_node *x, box p)
+{
+    const glow_broadcast *old = x->attrs;
+    glow_dims in = x->in[0]->type->shape;
+    glow_broadcast new = {.axis = old->axis, .target_dim = p.size};
+    box q = {in, in, in};
+
+    for (int i = 0; i < in.rank; i++) {
+        int axis = old->axis + i;
+        bool repeats = in.at[i] == 1;
+
+        q.start.at[i] = repeats ? 0 : p.start.at[axis];
+        q.step.at[i] = repeats ? 1 : p.step.at[axis];
+        q.size.at[i] = repeats ? 1 : p.size.at[axis];
+    }
+    if (!is_all(&q, in) && !glow_has_one_use(x->out[0]))
+        return NULL;
+
+    glow_value *v = take(b, x->in[0], &q);
+
+    return v ? glow_build(b, x->op, NULL, GLOW_IN(v), &new) : NULL;
+}
+
+static glow_value *
+part_of_tile(glow_builder *b, const glow_node *x, box p)
+{
+    const glow_tile *t = x->attrs;
+    glow_tile fewer = *t;
+    int64_t dim = x->in[0]->type->shape.at[t->axis];
+    int64_t *start = &p.start.at[t->axis], *size = &p.size.at[t->axis];
+    bool one = least(&p, t->axis) / dim == last(&p, t->axis) / dim;
+
+    *start %= dim;
+    if (one)
+        return take(b, x->in[0], &p);
+    if (*start != 0 || *size % dim != 0 || p.step.at[t->axis] != 1)
+        return NULL;
+    fewer.count = *size / dim;
+    *size = dim;
+    if (!is_all(&p, x->in[0]->type->shape) && !glow_has_one_use(x->out[0]))
+        return NULL;
+
+    glow_value *v = take(b, x->in[0], &p);
+
+    return v ? glow_build(b, x->op, NULL, GLOW_IN(v), &fewer) : NULL;
+}
+
+/* What a box is to the place of something in a tensor, on all axes. */
+typedef struct relation {
+    bool inside, outside, by_one; /* by_one: all steps are 1 */
+} relation;
+
+/* `p` to what is from `at` on of shape `shape`. */
+static relation
+relate(const box *p, glow_dims at, glow_dims shape)
+{
+    relation r = {.inside = true, .by_one = true};
+
+    for (int i = 0; i < shape.rank; i++) {
+        int64_t end = at.at[i] + shape.at[i];
+
+        r.inside = r.inside && least(p, i) >= at.at[i] && last(p, i) < end;
+        r.outside = r.outside || last(p, i) < at.at[i] || least(p, i) >= end;
+        r.by_one = r.by_one && p->step.at[i] == 1;
+    }
+    return r;
+}
+
+/* The box in a tensor that begins at `at`. */
+static box
+moved(box p, glow_dims at)
+{
+    for (int i = 0; i < p.start.rank; i++)
+        p.start.at[i] -= at.at[i];
+    return p;
+}
+
+static glow_value *
+build_frame(glow_builder *b, const glow_node *x, const box *p)
+{
+    const glow_pad *pad = x->attrs;
+    glow_type t = *x->out[0]->type;
+
+    t.shape = p->size;
+    return glow_build(b, &glow_op_splat,
+                      glow_type_get(glow_builder_context(b), t), NULL, 0,
+                      &(const glow_splat){.value = pad->value});
+}
+
+static glow_value *
+part_of_pad(glow_builder *b, const glow_node *x, box p)
+{
+    const glow_pad *pad = x->attrs;
+    glow_dims in = x->in[0]->type->shape, at = in;
+    int64_t pads[2 * GLOW_MAX_RANK] = {0};
+    glow_pad new = *pad;
+
+    for (int i = 0; i < in.rank; i++)
+        at.at[i] = pad->pads.at[i];
+
+    relation r = relate(&p, at, in);
+
+    p = moved(p, at);
+    if (r.inside)
+        return take(b, x->in[0], &p);
+    if (r.outside && pad->mode == GLOW_PAD_CONSTANT)
+        return build_frame(b, x, &p);
+    if (!r.by_one)
+        return NULL;
+    for (int i = 0; i < in.rank; i++) {
+        pads[i] = -p.start.at[i];
+        pads[in.rank + i] = p.start.at[i] + p.size.at[i] - in.at[i];
+        if (pads[i] < -in.at[i] || pads[in.rank + i] < -in.at[i])
+            return NULL;
+    }
+    new.pads = (glow_ints){.count = 2 * in.rank, .at = pads};
+    return glow_build(b, x->op, NULL, GLOW_IN(x->in[0]), &new);
+}
+
+static glow_value *
+part_of_inserttensor(glow_builder *b, const glow_node *x, box p)
+{
+    const glow_inserttensor *t = x->attrs;
+    glow_dims small = x->in[1]->type->shape, all = small;
+
+    if (t->count > 1)
+        all.at[t->axis] *= t->count;
+    if (relate(&p, t->start, all).outside)
+        return take(b, x->in[0], &p);
+    if (!relate(&p, t->start, all).inside)
+        return NULL;
+    p = moved(p, t->start);
+    if (t->count > 1) {
+        int64_t dim = small.at[t->axis];
+
+        if (least(&p, t->axis) / dim != last(&p, t->axis) / dim)
+            return NULL;
+        p.start.at[t->axis] %= dim;
+    }
+    return take(b, x->in[1], &p);
+}
+
+/* Of Data[.., Indices, ..] only axes of Indices may be cut: Data is large. */
+static glow_value *
+part_of_gather(glow_builder *b, const glow_node *x, box p)
+{
+    const glow_gather *g = x->attrs;
+    glow_dims data = x->in[0]->type->shape, at = x->in[1]->type->shape;
+    box q = {at, at, at};
+
+    if (g->batch_dims > 0 || !glow_has_one_use(x->out[0]))
+        return NULL;
+    for (int i = 0; i < p.size.rank; i++) {
+        int j = i - g->axis;
+
+        if (j >= 0 && j < at.rank) {
+            q.start.at[j] = p.start.at[i];
+            q.step.at[j] = p.step.at[i];
+            q.size.at[j] = p.size.at[i];
+        } else if (!is_whole(&p, i, data.at[j < 0 ? i : i - at.rank + 1])) {
+            return NULL;
+        }
+    }
+
+    glow_value *v = take(b, x->in[1], &q);
+
+    return v ? glow_build(b, x->op, NULL, GLOW_IN(x->in[0], v), g) : NULL;
+}
+
+static const struct {
+    const glow_op *op;
+    part_fn part;
+} producers[] = {
+    {&glow_op_broadcast, part_of_broadcast},
+    {&glow_op_concat, part_of_concat},
+    {&glow_op_gather, part_of_gather},
+    {&glow_op_inserttensor, part_of_inserttensor},
+    {&glow_op_pad, part_of_pad},
+    {&glow_op_slice, part_of_slice},
+    {&glow_op_splat, part_of_splat},
+    {&glow_op_tile, part_of_tile},
+};
+
+/* Is its slice one without a node, once constants are folded? */
+static bool
+is_constant_like(const glow_value *v)
+{
+    return glow_is_constant(v) || (v->def && v->def->op == &glow_op_splat);
+}
+
+/* f(.., x, ..) element by element, of which only fewer elements are used. */
+static glow_value *
+part_of_elementwise(glow_builder *b, const glow_node *x, box p)
+{
+    glow_value *in[GLOW_MAX_OPERANDS];
+    glow_type t = *x->out[0]->type;
+    bool stated = x->op->traits & GLOW_STATED;
+    int varying = 0;
+
+    if (!(x->op->traits & GLOW_ELEMENTWISE) || !(x->op->traits & GLOW_PURE) ||
+        x->n_out != 1 || x->n_in > GLOW_MAX_OPERANDS ||
+        !glow_has_one_use(x->out[0]) ||
+        glow_dims_count(p.size) >= glow_dims_count(t.shape))
+        return NULL;
+    for (int i = 0; i < x->n_in; i++)
+        varying += x->in[i] && !is_constant_like(x->in[i]);
+    if (varying != 1)
+        return NULL;
+    for (int i = 0; i < x->n_in; i++)
+        in[i] = x->in[i] ? take(b, x->in[i], &p) : NULL;
+    t.shape = p.size;
+    return glow_build(b, x->op,
+                      stated ? glow_type_get(glow_builder_context(b), t) : NULL,
+                      in, x->n_in, x->attrs);
+}
+
+static glow_value *
+fold(glow_builder *b, glow_node *n)
+{
+    const glow_node *x = n->in[0]->def;
+    box p = box_of(n);
+
+    if (!x || n->pred || x->pred || glow_dims_count(p.size) == 0)
+        return NULL;
+
+    part_fn part = part_of_elementwise;
+
+    for (size_t i = 0; i < sizeof producers / sizeof producers[0]; i++)
+        if (producers[i].op == x->op)
+            part = producers[i].part;
+    glow_builder_fuses(b, x);
+    return part(b, x, p);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    offsets known = {.count = f->next_id};
+
+    known.of =
+        GLOW_NEW_ARRAY(glow_run_scratch(pass), const int64_t *, known.count);
+    return glow_rewrite_with(pass, f, &glow_op_slice, fold, &known);
+}
+
+const glow_pass glow_pass_fold_slice = {
+    .name = "fold-slice",
+    .summary = "take slices where their elements come from",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Glow EliminateConcatSlice, OptimizeSplat; XLA's algebraic "
+              "simplifier, slices",
+};
