@@ -65,8 +65,7 @@ constant_number(glow_storage *s, double *out)
         return false;
     if (s->payload == GLOW_SPLAT) {
         *out = is_int ? (double)s->splat_int : s->splat;
-        return *out == *out &&
-               (!is_int || (*out < 9e15 && *out > -9e15)) &&
+        return *out == *out && (!is_int || (*out < 9e15 && *out > -9e15)) &&
                as_element(type, *out, out);
     }
 

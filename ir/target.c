@@ -80,8 +80,8 @@ glow_target_read(glow_context *ctx, glow_arena *a, const glow_source *source)
                       "a target file is an object in JSON%s%s",
                       j ? "" : ", and this is none: ", j ? "" : wrong.text);
     }
-    json_object_foreach(j, name, value)
-        ok = read_member(ctx, a, source, name, value, t) && ok;
+    json_object_foreach(j, name, value) ok =
+        read_member(ctx, a, source, name, value, t) && ok;
     json_decref(j);
     return ok ? t : NULL;
 }

@@ -188,6 +188,18 @@ glow_dims_checked_count(glow_dims shape, int64_t *out)
     return true;
 }
 
+int64_t
+glow_dims_product(glow_dims shape, int first, int last)
+{
+    glow_dims part = {.rank = last - first};
+    int64_t count = INT64_MAX;
+
+    for (int i = first; i < last; i++)
+        part.at[i - first] = shape.at[i];
+    glow_dims_checked_count(part, &count);
+    return count;
+}
+
 glow_dims
 glow_dims_first(glow_dims shape)
 {

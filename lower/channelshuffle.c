@@ -15,10 +15,9 @@ lower(glow_builder *b, glow_node *n)
 {
     const glow_channelshuffle *s = n->attrs;
     glow_dims x = n->in[0]->type->shape;
-    glow_dims parts =
-        GLOW_DIMS_OF(glow_lower_product(x, 0, s->kernel), s->group,
-                     x.at[s->kernel] / s->group,
-                     glow_lower_product(x, s->kernel + 1, x.rank));
+    glow_dims parts = GLOW_DIMS_OF(glow_dims_product(x, 0, s->kernel), s->group,
+                                   x.at[s->kernel] / s->group,
+                                   glow_dims_product(x, s->kernel + 1, x.rank));
     glow_value *v = glow_lower_reshape(b, n->in[0], parts);
 
     v = glow_lower_transpose(b, v, GLOW_DIMS_OF(0, 2, 1, 3));

@@ -53,15 +53,15 @@ lower(glow_builder *b, glow_node *n)
     int batch = ((const glow_gathernd *)n->attrs)->batch_dims;
     glow_dims x = n->in[0]->type->shape, at = n->in[1]->type->shape;
     int depth = (int)at.at[at.rank - 1];
-    int64_t far = glow_lower_product(x, batch, batch + depth);
+    int64_t far = glow_dims_product(x, batch, batch + depth);
     glow_dims flat = {.rank = batch}, where = {.rank = batch};
     glow_value *v = n->in[1];
 
     for (int i = 0; i < batch; i++)
         flat.at[i] = where.at[i] = x.at[i];
     flat.at[flat.rank++] = far;
-    flat.at[flat.rank++] = glow_lower_product(x, batch + depth, x.rank);
-    where.at[where.rank++] = glow_lower_product(at, batch, at.rank - 1);
+    flat.at[flat.rank++] = glow_dims_product(x, batch + depth, x.rank);
+    where.at[where.rank++] = glow_dims_product(at, batch, at.rank - 1);
     if (depth == 0) {
         v = glow_lower_number(b, where, 0);
     } else {

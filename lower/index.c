@@ -75,18 +75,6 @@ glow_lower_unmove(int rank, int axis, int to)
     return glow_lower_move(rank, to, axis);
 }
 
-int64_t
-glow_lower_product(glow_dims d, int first, int last)
-{
-    glow_dims part = {.rank = last - first};
-    int64_t count = INT64_MAX;
-
-    for (int i = first; i < last; i++)
-        part.at[i - first] = d.at[i];
-    glow_dims_checked_count(part, &count);
-    return count;
-}
-
 glow_value *
 glow_lower_number(glow_builder *b, glow_dims shape, int64_t x)
 {

@@ -18,8 +18,6 @@ glow_value *glow_lower_head(glow_builder *b, glow_value *v, glow_dims size);
 /* The order of axes that puts `axis` at the end, or at `to`; and back. */
 glow_dims glow_lower_move(int rank, int axis, int to);
 glow_dims glow_lower_unmove(int rank, int axis, int to);
-/* The product of the dimensions first, ..., last - 1. */
-int64_t glow_lower_product(glow_dims d, int first, int last);
 /*
  * index64 positions of integers that count from the end of `size` where they
  * are negative; what is outside stays outside.

@@ -30,23 +30,13 @@ weights(glow_builder *b, const glow_samples *s, glow_kind kind)
     return v;
 }
 
-static int64_t
-product(glow_dims d, int first, int last)
-{
-    int64_t p = 1;
-
-    for (int i = first; i < last; i++)
-        p *= d.at[i];
-    return p;
-}
-
 glow_value *
 glow_lower_sum_axis(glow_builder *b, glow_value *x, int axis,
                     const glow_samples *s, bool nearest)
 {
     glow_dims to = x->type->shape;
-    int64_t before = product(to, 0, axis);
-    int64_t rest = product(to, axis + 1, to.rank);
+    int64_t before = glow_dims_product(to, 0, axis);
+    int64_t rest = glow_dims_product(to, axis + 1, to.rank);
     glow_dims flat = GLOW_DIMS_OF(before, to.at[axis], rest);
     glow_dims taps = GLOW_DIMS_OF(before, s->taps, s->count, rest);
     glow_value *v = glow_lower_reshape(b, x, flat);

@@ -17,7 +17,7 @@
 static glow_value *
 places(glow_builder *b, glow_dims part, glow_dims whole, int first, int last)
 {
-    int64_t count = glow_lower_product(part, first, last), k = 0;
+    int64_t count = glow_dims_product(part, first, last), k = 0;
     int64_t *at = GLOW_NEW_ARRAY(glow_builder_scratch(b), int64_t, count);
     glow_dims box = {.rank = last - first};
 
@@ -37,10 +37,10 @@ lower(glow_builder *b, glow_node *n)
     const glow_scatterelements *s = n->attrs;
     int dim = s->dim, rank = n->in[0]->type->shape.rank;
     glow_dims x = n->in[0]->type->shape, i = n->in[1]->type->shape;
-    glow_dims data = GLOW_DIMS_OF(glow_lower_product(x, 0, dim), x.at[dim],
-                                  glow_lower_product(x, dim + 1, rank));
-    glow_dims part = GLOW_DIMS_OF(glow_lower_product(i, 0, dim), i.at[dim],
-                                  glow_lower_product(i, dim + 1, rank));
+    glow_dims data = GLOW_DIMS_OF(glow_dims_product(x, 0, dim), x.at[dim],
+                                  glow_dims_product(x, dim + 1, rank));
+    glow_dims part = GLOW_DIMS_OF(glow_dims_product(i, 0, dim), i.at[dim],
+                                  glow_dims_product(i, dim + 1, rank));
     glow_dims column = GLOW_DIMS_OF(part.at[0], part.at[1], part.at[2], 1);
     glow_value *before =
         glow_lower_spread(b, places(b, i, x, 0, dim), 0, column);

@@ -12,26 +12,13 @@
 
 #include "lower/common.h"
 
-/* The product of the dimensions first, ..., last - 1. */
-static int64_t
-product(glow_dims d, int first, int last)
-{
-    glow_dims part = {.rank = last - first};
-    int64_t count = INT64_MAX;
-
-    for (int i = first; i < last; i++)
-        part.at[i - first] = d.at[i];
-    glow_dims_checked_count(part, &count);
-    return count;
-}
-
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
     const glow_tile *t = n->attrs;
     glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
-    int64_t before = product(x, 0, t->axis);
-    int64_t rest = product(x, t->axis, x.rank);
+    int64_t before = glow_dims_product(x, 0, t->axis);
+    int64_t rest = glow_dims_product(x, t->axis, x.rank);
     glow_value *v = GLOW_BUILD(b, reshape, GLOW_IN(n->in[0]),
                                .dims = GLOW_DIMS_OF(before, 1, rest));
 

@@ -20,10 +20,10 @@ struct glow_item {
     const void *options;        /* PASS: its struct, or NULL */
     const glow_pass *needed_by; /* PASS: a step that was not written, or NULL */
     bool may_be_past; /* PASS: left out where all functions are past it */
-    int max;                    /* FIXPOINT */
-    const char *func;           /* ONLY */
-    glow_item *body;            /* FIXPOINT, ONLY */
-    glow_span span;             /* in the text that the user wrote */
+    int max;          /* FIXPOINT */
+    const char *func; /* ONLY */
+    glow_item *body;  /* FIXPOINT, ONLY */
+    glow_span span;   /* in the text that the user wrote */
     glow_item *next;
 };
 

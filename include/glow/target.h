@@ -30,8 +30,8 @@ typedef struct glow_target {
 extern GLOW_API const glow_target glow_target_default;
 
 /* Reads a target file.  NULL after a report (E0417); lives in `a`. */
-GLOW_API const glow_target *
-glow_target_read(glow_context *ctx, glow_arena *a, const glow_source *source);
+GLOW_API const glow_target *glow_target_read(glow_context *ctx, glow_arena *a,
+                                             const glow_source *source);
 
 GLOW_END
 

@@ -105,6 +105,8 @@ GLOW_API bool glow_dims_equal(glow_dims a, glow_dims b);
  */
 GLOW_API int64_t glow_dims_count(glow_dims shape);
 GLOW_API bool glow_dims_checked_count(glow_dims shape, int64_t *out);
+/* The elements of axes `first` to `last` - 1; INT64_MAX if there are more. */
+GLOW_API int64_t glow_dims_product(glow_dims shape, int first, int last);
 
 /*
  * Steps `at` to the next index of `shape` in row-major order; false after the

@@ -193,17 +193,6 @@ glow_rekinded(const glow_type *x, glow_kind kind)
 }
 
 int64_t
-glow_dims_product(glow_dims d, int first, int last)
-{
-    int64_t product = 1;
-
-    for (int i = first; i < last; i++)
-        if (glow_mul_overflow(product, d.at[i], &product))
-            return INT64_MAX;
-    return product;
-}
-
-int64_t
 glow_multiply_adds(const glow_value *v, int64_t terms)
 {
     int64_t flops;

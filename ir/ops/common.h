@@ -51,9 +51,6 @@ glow_type glow_dense(const glow_type *x);
 glow_type glow_reshaped(const glow_type *x, glow_dims shape);
 glow_type glow_rekinded(const glow_type *x, glow_kind kind);
 
-/* The product of the dimensions first, ..., last - 1; INT64_MAX if larger. */
-int64_t glow_dims_product(glow_dims d, int first, int last);
-
 /* Flops of `terms` multiply-adds for each element of `v`. */
 int64_t glow_multiply_adds(const glow_value *v, int64_t terms);
 

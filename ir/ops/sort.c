@@ -13,8 +13,8 @@ glow_sort_numbers(int64_t *from, int64_t *to, int64_t count,
             int64_t end = middle + run < count ? middle + run : count;
 
             for (int64_t k = at; k < end; k++) {
-                bool right = j < end && (i == middle ||
-                                         before(user, from[j], from[i]));
+                bool right =
+                    j < end && (i == middle || before(user, from[j], from[i]));
 
                 to[k] = right ? from[j++] : from[i++];
             }

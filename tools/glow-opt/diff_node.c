@@ -6,8 +6,8 @@
 #include "tools/glow-opt/shot.h"
 
 void
-change_note(glow_arena *a, change_detail **list, const char *what, const char *before,
-       const char *after)
+change_note(glow_arena *a, change_detail **list, const char *what,
+            const char *before, const char *after)
 {
     change_detail *x = GLOW_NEW(a, change_detail);
 
@@ -60,16 +60,18 @@ compare_operands(glow_arena *a, const glow_node *x, const glow_node *y,
 
         if (!same_value(from, to))
             change_note(a, list, operand_text(a, i < y->n_in ? y : x, i),
-                   i < x->n_in ? value_text(a, from) : "none",
-                   i < y->n_in ? value_text(a, to) : "none");
+                        i < x->n_in ? value_text(a, from) : "none",
+                        i < y->n_in ? value_text(a, to) : "none");
     }
     if (!same_value(x->pred, y->pred))
-        change_note(a, list, "predicate", x->pred ? value_text(a, x->pred) : "none",
-               y->pred ? value_text(a, y->pred) : "none");
+        change_note(a, list, "predicate",
+                    x->pred ? value_text(a, x->pred) : "none",
+                    y->pred ? value_text(a, y->pred) : "none");
 }
 
 static const char *
-field_text(glow_arena *a, const glow_op *op, const glow_field *f, const void *attrs)
+field_text(glow_arena *a, const glow_op *op, const glow_field *f,
+           const void *attrs)
 {
     /* a schema of this field alone: `{Shuffle: [0, 1]}` */
     glow_field *one = GLOW_NEW_ARRAY(a, glow_field, 2);
@@ -126,7 +128,7 @@ compare_results(glow_arena *a, const glow_node *x, const glow_node *y,
             change_note(a, list, what, value_text(a, from), value_text(a, to));
         else if (glow_defines(y) && from->type != to->type)
             change_note(a, list, what, glow_type_text(a, from->type),
-                   glow_type_text(a, to->type));
+                        glow_type_text(a, to->type));
     }
 
     const char *from = place_text(a, x->place), *to = place_text(a, y->place);
@@ -142,7 +144,7 @@ shot_compare_nodes(glow_arena *a, const glow_node *x, const glow_node *y)
 
     if (strcmp(x->name, y->name) != 0)
         change_note(a, &list, "name", glow_arena_printf(a, "%%%s", x->name),
-               glow_arena_printf(a, "%%%s", y->name));
+                    glow_arena_printf(a, "%%%s", y->name));
     if (x->op != y->op || x->n_out != y->n_out) {
         glow_buf was = {.arena = a};
 

@@ -49,7 +49,7 @@ emit_unique(cpu_job *j)
         glow_cpu_arg(&c, j->out[i].at);
     glow_cpu_arg_tensor(&c, j->in[0]);
     glow_cpu_arg_int(&c, x.at[0]);
-    glow_cpu_arg_int(&c, glow_cpu_product(x, 1, x.rank));
+    glow_cpu_arg_int(&c, glow_dims_product(x, 1, x.rank));
     glow_cpu_arg_int(&c, a->sorted);
     glow_cpu_arg(&c, j->scratch);
     glow_cpu_call_end(&c);

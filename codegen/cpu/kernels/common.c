@@ -14,12 +14,6 @@ glow_cpu_part(glow_dims d, int first, int last)
     return part;
 }
 
-int64_t
-glow_cpu_product(glow_dims d, int first, int last)
-{
-    return glow_dims_count(glow_cpu_part(d, first, last));
-}
-
 bool
 glow_cpu_dense(const glow_node *n)
 {

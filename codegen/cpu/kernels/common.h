@@ -21,9 +21,8 @@ cg_set(cg *g, cg_value local, cg_value v)
     LLVMBuildStore(g->builder, v, local);
 }
 
-/* The dimensions first, ..., last - 1, and their product. */
+/* The dimensions first, ..., last - 1. */
 glow_dims glow_cpu_part(glow_dims d, int first, int last);
-int64_t glow_cpu_product(glow_dims d, int first, int last);
 /* All operands and results are dense. */
 bool glow_cpu_dense(const glow_node *n);
 /* All operands and results are dense tensors of `kind`. */

@@ -19,9 +19,9 @@ emit_cumsum(cpu_job *j)
 
     glow_cpu_arg(&c, j->out[0].at);
     glow_cpu_arg_tensor(&c, j->in[0]);
-    glow_cpu_arg_int(&c, glow_cpu_product(x, 0, a->dim));
+    glow_cpu_arg_int(&c, glow_dims_product(x, 0, a->dim));
     glow_cpu_arg_int(&c, x.at[a->dim]);
-    glow_cpu_arg_int(&c, glow_cpu_product(x, a->dim + 1, x.rank));
+    glow_cpu_arg_int(&c, glow_dims_product(x, a->dim + 1, x.rank));
     glow_cpu_arg_int(&c, a->exclusive);
     glow_cpu_arg_int(&c, a->reverse);
     glow_cpu_call_end(&c);
@@ -54,8 +54,8 @@ emit_scatterdata(cpu_job *j)
     glow_cpu_arg(&c, j->in[2].at);
     glow_cpu_arg_ints(&c, data.at, depth);
     glow_cpu_arg_int(&c, depth);
-    glow_cpu_arg_int(&c, glow_cpu_product(at, 0, at.rank - 1));
-    glow_cpu_arg_int(&c, glow_cpu_product(data, depth, data.rank));
+    glow_cpu_arg_int(&c, glow_dims_product(at, 0, at.rank - 1));
+    glow_cpu_arg_int(&c, glow_dims_product(data, depth, data.rank));
     glow_cpu_arg_int(&c, a->reduction);
     glow_cpu_call_end(&c);
 }

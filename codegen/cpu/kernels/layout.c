@@ -64,8 +64,8 @@ emit_tile(cpu_job *j)
 {
     const glow_tile *t = j->n->attrs;
     glow_dims x = j->in[0].type->shape;
-    int64_t before = glow_cpu_product(x, 0, t->axis);
-    int64_t rest = glow_cpu_product(x, t->axis, x.rank);
+    int64_t before = glow_dims_product(x, 0, t->axis);
+    int64_t rest = glow_dims_product(x, t->axis, x.rank);
 
     glow_cpu_copy(j->g, j->out[0], 0, GLOW_DIMS_OF(rest * t->count, rest, 1),
                   j->in[0], 0, GLOW_DIMS_OF(rest, 0, 1),
@@ -211,11 +211,11 @@ emit_gather(cpu_job *j)
     const glow_gather *a = j->n->attrs;
     cg *g = j->g;
     glow_dims data = j->in[0].type->shape, at = j->in[1].type->shape;
-    int64_t batches = glow_cpu_product(data, 0, a->batch_dims);
-    int64_t before = glow_cpu_product(data, a->batch_dims, a->axis);
+    int64_t batches = glow_dims_product(data, 0, a->batch_dims);
+    int64_t before = glow_dims_product(data, a->batch_dims, a->axis);
     int64_t size = data.at[a->axis];
-    int64_t rest = glow_cpu_product(data, a->axis + 1, data.rank);
-    int64_t picks = glow_cpu_product(at, a->batch_dims, at.rank);
+    int64_t rest = glow_dims_product(data, a->axis + 1, data.rank);
+    int64_t picks = glow_dims_product(at, a->batch_dims, at.rank);
     int64_t bytes = rest * glow_cpu_bytes(j->in[0].type);
     cg_tensor from = j->in[0], to = j->out[0];
     cg_nest n;

@@ -111,8 +111,8 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
 {
     glow_dims x = j->in[0].type->shape;
     int64_t size = x.at[axis];
-    int64_t before = glow_cpu_product(x, 0, axis);
-    int64_t step = glow_cpu_product(x, axis + 1, x.rank);
+    int64_t before = glow_dims_product(x, 0, axis);
+    int64_t step = glow_dims_product(x, axis + 1, x.rank);
     cg_loop l;
 
     if (step == 1) {
@@ -201,14 +201,14 @@ emit_layernormalization(cpu_job *j)
     const glow_layernormalization *a = j->n->attrs;
     cg *g = j->g;
     glow_dims x = j->in[0].type->shape;
-    int64_t size = glow_cpu_product(x, a->axis, x.rank);
+    int64_t size = glow_dims_product(x, a->axis, x.rank);
     LLVMTypeRef c = glow_cpu_computed(g, j->in[0].type);
     cg_value zero = LLVMConstNull(c), count = glow_cpu_real(c, (double)size);
     layer s;
     cg_loop l;
 
     s.at =
-        cg_mulc(g, glow_cpu_for(g, &l, glow_cpu_product(x, 0, a->axis)), size);
+        cg_mulc(g, glow_cpu_for(g, &l, glow_dims_product(x, 0, a->axis)), size);
 
     cg_value sum = glow_cpu_reduce_row(g, j->in[0], s.at, size, zero,
                                        glow_cpu_sum, NULL, NULL);

@@ -60,12 +60,12 @@ emit_search(cpu_job *j, bool smallest)
     const glow_argmax *a = j->n->attrs;
     glow_dims x = j->in[0].type->shape;
     search s = {.size = x.at[a->axis],
-                .step = glow_cpu_product(x, a->axis + 1, x.rank),
+                .step = glow_dims_product(x, a->axis + 1, x.rank),
                 .smallest = smallest,
                 .last = a->select_last};
     cg_loop l;
 
-    s.row = glow_cpu_for(j->g, &l, glow_cpu_product(x, 0, a->axis));
+    s.row = glow_cpu_for(j->g, &l, glow_dims_product(x, 0, a->axis));
     glow_cpu_lanes_for(j, 0, s.step, search_lanes, &s);
     glow_cpu_loop_end(j->g, &l, NULL);
 }

@@ -19,7 +19,7 @@ emit_sparselengthsweightedsum(cpu_job *j)
     glow_cpu_arg(&c, j->out[0].at);
     glow_cpu_arg_tensor(&c, j->in[0]);
     glow_cpu_arg_int(&c, data.at[0]);
-    glow_cpu_arg_int(&c, glow_cpu_product(data, 1, data.rank));
+    glow_cpu_arg_int(&c, glow_dims_product(data, 1, data.rank));
     glow_cpu_arg(&c, j->in[1].at);
     glow_cpu_arg_tensor(&c, j->in[2]);
     glow_cpu_arg_int(&c, j->in[2].type->shape.at[0]);

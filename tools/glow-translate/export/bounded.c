@@ -60,16 +60,6 @@ follow_transpose(const glow_node *n, int i, int axis)
     return -1;
 }
 
-static int64_t
-product(glow_dims d, int first, int last)
-{
-    int64_t p = 1;
-
-    for (int i = first; i < last; i++)
-        p *= d.at[i];
-    return p;
-}
-
 /* An axis of the same size with as many elements before and after it. */
 static int
 follow_reshape(const glow_node *n, int i, int axis)
@@ -78,9 +68,12 @@ follow_reshape(const glow_node *n, int i, int axis)
 
     (void)i;
     for (int k = 0; k < y.rank; k++)
-        if (y.at[k] == x.at[axis] && product(y, 0, k) == product(x, 0, axis) &&
-            product(y, k + 1, y.rank) == product(x, axis + 1, x.rank) &&
-            product(y, 0, k) * product(y, k + 1, y.rank) > 0)
+        if (y.at[k] == x.at[axis] &&
+            glow_dims_product(y, 0, k) == glow_dims_product(x, 0, axis) &&
+            glow_dims_product(y, k + 1, y.rank) ==
+                glow_dims_product(x, axis + 1, x.rank) &&
+            glow_dims_product(y, 0, k) * glow_dims_product(y, k + 1, y.rank) >
+                0)
             return k;
     return -1;
 }

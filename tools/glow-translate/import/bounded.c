@@ -123,16 +123,6 @@ follow_unsqueeze(import_node *n, int i, const import_bound *b)
     return at;
 }
 
-static int64_t
-product(glow_dims d, int first, int last)
-{
-    int64_t p = 1;
-
-    for (int i = first; i < last; i++)
-        p *= d.at[i];
-    return p;
-}
-
 /* What is left for -1 is the bounded axis, if it stays between the same. */
 static int
 follow_reshape(import_node *n, int i, const import_bound *b)
@@ -144,8 +134,9 @@ follow_reshape(import_node *n, int i, const import_bound *b)
     (void)i;
     for (int k = 0; k < y.rank && k < want.count; k++)
         if (want.at[k] == -1 && y.at[k] == x.at[b->axis] &&
-            product(y, 0, k) == product(x, 0, b->axis) &&
-            product(y, k + 1, y.rank) == product(x, b->axis + 1, x.rank))
+            glow_dims_product(y, 0, k) == glow_dims_product(x, 0, b->axis) &&
+            glow_dims_product(y, k + 1, y.rank) ==
+                glow_dims_product(x, b->axis + 1, x.rank))
             return k;
     return -1;
 }
