@@ -17,8 +17,8 @@ static const glow_pipeline_entry simplify[] = {
      "what stands between two of them, they meet and cancel"},
     {"fold-constants,merge-batchnorm",
      "merging needs weights at hand, and the transposes out of its way"},
-    {"fixpoint(fold-reshape,fold-slice,fold-concat,eliminate-identity,"
-     "fold-constants,fold-if,unroll-loop,cse,dce)",
+    {"fixpoint(fold-reshape,fold-gather,fold-slice,fold-concat,"
+     "eliminate-identity,fold-constants,fold-if,unroll-loop,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
      "nobody uses; constants may decide what runs"},
     {0},
