@@ -21,26 +21,8 @@
  * against others, so sink-transpose and fold-transpose come first.
  */
 
-#include "glow/ops.h"
 #include "glow/pass.h"
-
-/* True if a tensor of `shape` looks the same in memory after `perm`. */
-static bool
-keeps_order(glow_dims perm, glow_dims shape)
-{
-    int64_t last = -1;
-
-    for (int i = 0; i < perm.rank; i++) {
-        int64_t axis = perm.at[i];
-
-        if (shape.at[axis] == 1)
-            continue;
-        if (axis < last)
-            return false;
-        last = axis;
-    }
-    return true;
-}
+#include "passes/graph/axes.h"
 
 /* True if `n` keeps the elements of its operand in row-major order. */
 static bool
@@ -49,7 +31,7 @@ is_reshape(const glow_node *n)
     const glow_transpose *t = GLOW_AS(transpose, n);
 
     if (t)
-        return keeps_order(t->shuffle, n->in[0]->type->shape);
+        return axes_keep_order(n->in[0]->type->shape, t->shuffle);
     return glow_is(n, &glow_op_reshape);
 }
 

@@ -29,8 +29,8 @@
  * other.
  */
 
-#include "glow/ops.h"
 #include "glow/pass.h"
+#include "passes/graph/axes.h"
 
 /* The old type of what has type `t` after a transpose by `perm`. */
 static const glow_type *
@@ -41,27 +41,6 @@ before(glow_builder *b, const glow_type *t, glow_dims perm)
     for (int i = 0; i < perm.rank; i++)
         old.shape.at[perm.at[i]] = t->shape.at[i];
     return glow_type_get(glow_builder_context(b), old);
-}
-
-static glow_dims
-inverse(glow_dims perm)
-{
-    glow_dims p = {.rank = perm.rank};
-
-    for (int i = 0; i < perm.rank; i++)
-        p.at[perm.at[i]] = i;
-    return p;
-}
-
-/* A list of one entry for each axis, in the old order. */
-static glow_dims
-permuted(glow_dims list, glow_dims perm)
-{
-    glow_dims old = list;
-
-    for (int i = 0; i < list.rank; i++)
-        old.at[perm.at[i]] = list.at[i];
-    return old;
 }
 
 /*
@@ -118,8 +97,8 @@ move_slice(void *to, glow_dims perm, glow_arena *a)
     glow_slice *s = to;
 
     (void)a;
-    s->start = permuted(s->start, perm);
-    s->steps = permuted(s->steps, perm);
+    s->start = axes_restore(s->start, perm);
+    s->steps = axes_restore(s->steps, perm);
 }
 
 static void
@@ -176,36 +155,6 @@ is_same_perm(const glow_node *n, glow_dims perm)
     return t && glow_dims_equal(t->shuffle, perm);
 }
 
-/* True if only axes of size 1 change places. */
-static bool
-is_free(glow_dims shape, glow_dims perm)
-{
-    int64_t last = -1;
-
-    for (int i = 0; i < perm.rank; i++) {
-        if (shape.at[i] == 1)
-            continue;
-        if (perm.at[i] < last)
-            return false;
-        last = perm.at[i];
-    }
-    return true;
-}
-
-/* The shape of the operand of a broadcast, with 1 for the axes it lacks. */
-static glow_dims
-aligned(const glow_node *n)
-{
-    const glow_broadcast *c = n->attrs;
-    glow_dims x = n->in[0]->type->shape;
-    glow_dims full = {.rank = c->target_dim.rank};
-
-    for (int i = 0; i < full.rank; i++)
-        full.at[i] =
-            i >= c->axis && i < c->axis + x.rank ? x.at[i - c->axis] : 1;
-    return full;
-}
-
 /* True if old_operand has `v` without one more transpose at run time. */
 static bool
 is_at_hand(const glow_value *v, glow_dims perm)
@@ -215,12 +164,13 @@ is_at_hand(const glow_value *v, glow_dims perm)
     if (glow_is(n, &glow_op_broadcast)) {
         const glow_value *x = n->in[0];
 
-        return is_free(aligned(n), perm) || glow_is_constant(x) ||
+        return axes_keep_order(axes_aligned(n), axes_inverse(perm)) ||
+               glow_is_constant(x) ||
                (x->type->shape.rank == perm.rank && is_at_hand(x, perm));
     }
     return is_same_perm(n, perm) || glow_is(n, &glow_op_splat) ||
            (glow_is_constant(v) && v->storage->payload != GLOW_ELIDED) ||
-           is_free(v->type->shape, perm);
+           axes_keep_order(v->type->shape, axes_inverse(perm));
 }
 
 static glow_value *old_operand(glow_builder *b, glow_value *v, glow_dims perm);
@@ -230,21 +180,21 @@ old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
 {
     const glow_broadcast *c = n->attrs;
     glow_value *x = n->in[0];
-    glow_dims target = permuted(c->target_dim, perm);
+    glow_dims target = axes_restore(c->target_dim, perm);
 
     if (x->type->shape.rank == 1)
         return GLOW_BUILD(b, broadcast, GLOW_IN(x),
                           .axis = (int)perm.at[c->axis], .target_dim = target);
-    if (is_free(aligned(n), perm))
+    if (axes_keep_order(axes_aligned(n), axes_inverse(perm)))
         x = GLOW_BUILD(b, reshape, GLOW_IN(x),
-                       .dims = permuted(aligned(n), perm));
+                       .dims = axes_restore(axes_aligned(n), perm));
     else if (x->type->shape.rank == perm.rank)
         x = old_operand(b, x, perm);
     else
-        x = GLOW_BUILD(
-            b, transpose,
-            GLOW_IN(GLOW_BUILD(b, reshape, GLOW_IN(x), .dims = aligned(n))),
-            .shuffle = inverse(perm));
+        x = GLOW_BUILD(b, transpose,
+                       GLOW_IN(GLOW_BUILD(b, reshape, GLOW_IN(x),
+                                          .dims = axes_aligned(n))),
+                       .shuffle = axes_inverse(perm));
     return GLOW_BUILD(b, broadcast, GLOW_IN(x), .axis = 0,
                       .target_dim = target);
 }
@@ -261,11 +211,11 @@ old_operand(glow_builder *b, glow_value *v, glow_dims perm)
         return old_broadcast(b, v->def, perm);
     if (glow_is(v->def, &glow_op_splat))
         return glow_build(b, &glow_op_splat, type, NULL, 0, v->def->attrs);
-    if (is_free(v->type->shape, perm))
+    if (axes_keep_order(v->type->shape, axes_inverse(perm)))
         return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = type->shape);
     if (v->storage->payload == GLOW_SPLAT && glow_is_float(type->elem))
         return glow_build_splat(b, "splat", type, v->storage->splat);
-    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = inverse(perm));
+    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = axes_inverse(perm));
 }
 
 /* The permutation that all operands come from, or rank 0. */

@@ -1,0 +1,111 @@
+/*
+ * Orders of axes; see axes.h.
+ */
+
+#include "passes/graph/axes.h"
+
+glow_dims
+axes_compose(glow_dims first, glow_dims second)
+{
+    glow_dims both = {.rank = second.rank};
+
+    for (int i = 0; i < both.rank; i++)
+        both.at[i] = first.at[second.at[i]];
+    return both;
+}
+
+glow_dims
+axes_inverse(glow_dims perm)
+{
+    glow_dims p = {.rank = perm.rank};
+
+    for (int i = 0; i < perm.rank; i++)
+        p.at[perm.at[i]] = i;
+    return p;
+}
+
+glow_dims
+axes_identity(int rank)
+{
+    glow_dims p = {.rank = rank};
+
+    for (int i = 0; i < rank; i++)
+        p.at[i] = i;
+    return p;
+}
+
+bool
+axes_is_identity(glow_dims perm)
+{
+    for (int i = 0; i < perm.rank; i++)
+        if (perm.at[i] != i)
+            return false;
+    return true;
+}
+
+glow_dims
+axes_permute(glow_dims list, glow_dims perm)
+{
+    return axes_compose(list, perm);
+}
+
+glow_dims
+axes_restore(glow_dims list, glow_dims perm)
+{
+    glow_dims old = list;
+
+    for (int i = 0; i < list.rank; i++)
+        old.at[perm.at[i]] = list.at[i];
+    return old;
+}
+
+bool
+axes_keep_order(glow_dims shape, glow_dims perm)
+{
+    int64_t last = -1;
+
+    for (int i = 0; i < perm.rank; i++) {
+        int64_t axis = perm.at[i];
+
+        if (shape.at[axis] == 1)
+            continue;
+        if (axis < last)
+            return false;
+        last = axis;
+    }
+    return true;
+}
+
+bool
+axes_find_groups(glow_dims in, glow_dims out, axis_groups *g)
+{
+    int i = 0, j = 0;
+
+    *g = (axis_groups){0};
+    if (glow_dims_count(in) == 0)
+        return false;
+    while (i < in.rank || j < out.rank) {
+        int64_t a = i < in.rank ? in.at[i++] : 1;
+        int64_t b = j < out.rank ? out.at[j++] : 1;
+
+        while (a != b)
+            *(a < b ? &a : &b) *= a < b ? in.at[i++] : out.at[j++];
+        g->count++;
+        g->in[g->count] = i;
+        g->out[g->count] = j;
+    }
+    return true;
+}
+
+glow_dims
+axes_aligned(const glow_node *broadcast)
+{
+    const glow_broadcast *c = broadcast->attrs;
+    glow_dims x = broadcast->in[0]->type->shape;
+    glow_dims full = {.rank = c->target_dim.rank};
+
+    for (int i = 0; i < full.rank; i++)
+        full.at[i] =
+            i >= c->axis && i < c->axis + x.rank ? x.at[i - c->axis] : 1;
+    return full;
+}
