@@ -1,0 +1,161 @@
+/*
+ * absorb-transpose: permute the weights instead of what is multiplied by them.
+ *
+ *     %t = Transpose(%x : [N, H, W, C]) {Shuffle: [0, 3, 1, 2]}
+ *     %f = Reshape(%t)            : [N, C H W]
+ *     %y = MatMul(%f, @w)         : [N, K]
+ *         =>
+ *     %f = Reshape(%x)            : [N, H W C]
+ *     %y = MatMul(%f, @w')        : [N, K], the rows of @w in another order
+ *
+ * The products that are summed are the same, in another order.  That holds for
+ * MatMul, FullyConnected (which flattens by itself, so that it needs no reshape)
+ * and Gemm, if the transpose leaves alone the axes that become rows.  The
+ * weights must be a constant that nothing else uses; nodes that permute them are
+ * left to fold-constants.
+ *
+ * Classifiers end like this: a convolution that an importer made channels-last,
+ * and a matrix that was trained with channels first (AlexNet, VGG, LeNet).
+ * Glow's MergeTransposeIntoMatMulOrFC does it for 4-D transposes between NHWC and
+ * NCHW.  Afterwards no flattened transpose meets constant weights.
+ */
+
+#include "glow/match.h"
+#include "glow/pass.h"
+#include "passes/graph/axes.h"
+
+/* True if the first `count` axes of the result are those of the operand. */
+static bool
+keeps_first(glow_dims perm, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (perm.at[i] >= count)
+            return false;
+    return true;
+}
+
+/*
+ * How many axes of `shape`, transposed by `perm`, are the rows of a matrix of
+ * `rows`, and stay where they are; -1 if there is no such number.
+ */
+static int
+row_axes(glow_dims shape, glow_dims perm, int64_t rows)
+{
+    int64_t count = 1, last = -1;
+
+    for (int i = 0; i <= perm.rank; i++) {
+        if (count == rows && keeps_first(perm, i))
+            return i;
+        if (i == perm.rank)
+            break;
+
+        int64_t axis = perm.at[i];
+
+        if (shape.at[axis] != 1 && axis < last)
+            break;
+        if (shape.at[axis] != 1)
+            last = axis;
+        count *= shape.at[axis];
+    }
+    return -1;
+}
+
+/* `w` with the axes of axis `depth` (0 or 1), split as `x` is, as x has them. */
+static glow_value *
+permute_weights(glow_builder *b, glow_value *w, int depth, glow_dims x,
+                glow_dims perm, int first)
+{
+    glow_dims shape = w->type->shape, split = {0}, shuffle = {0};
+    glow_dims back = axes_inverse(perm);
+    int n = perm.rank - first;
+
+    if (depth == 1)
+        split.at[split.rank++] = shape.at[0];
+    for (int i = 0; i < n; i++)
+        split.at[split.rank++] = x.at[perm.at[first + i]];
+    if (depth == 0)
+        split.at[split.rank++] = shape.at[1];
+    shuffle = axes_identity(split.rank);
+    for (int i = 0; i < n; i++)
+        shuffle.at[depth + i] = back.at[first + i] - first + depth;
+    w = GLOW_BUILD(b, reshape, GLOW_IN(w), .dims = split);
+    w = GLOW_BUILD(b, transpose, GLOW_IN(w), .shuffle = shuffle);
+    return GLOW_BUILD(b, reshape, GLOW_IN(w), .dims = shape);
+}
+
+/* Which axis of operand 1 the elements of a row of operand 0 go with; or -1. */
+static int
+depth_axis(const glow_node *n)
+{
+    const glow_gemm *g = GLOW_AS(gemm, n);
+
+    if (g)
+        return g->transpose_a ? -1 : g->transpose_b;
+    return glow_is(n, &glow_op_matmul) || glow_is(n, &glow_op_fullyconnected)
+               ? 0
+               : -1;
+}
+
+/* The transpose before `n`, and how many axes the rows of `n` are. */
+static const glow_node *
+find_transpose(const glow_node *n, int *first)
+{
+    const glow_value *x = glow_through(n->in[0], &glow_op_reshape);
+    const glow_node *t = glow_def(x, &glow_op_transpose);
+
+    if (!t || glow_is_constant(t->in[0]) ||
+        glow_dims_count(x->type->shape) == 0)
+        return NULL;
+    *first = row_axes(t->in[0]->type->shape,
+                      ((const glow_transpose *)t->attrs)->shuffle,
+                      n->out[0]->type->shape.at[0]);
+    return *first >= 0 && x->type->shape.rank - *first < GLOW_MAX_RANK ? t
+                                                                       : NULL;
+}
+
+/* True if `w` is a constant that may change without anyone noticing. */
+static bool
+is_own_constant(const glow_value *w)
+{
+    return glow_is_constant(w) && glow_has_one_use(w) &&
+           w->storage->payload != GLOW_ELIDED;
+}
+
+static glow_value *
+absorb(glow_builder *b, glow_node *n)
+{
+    glow_value *in[3];
+    int first = 0, depth = depth_axis(n);
+    const glow_node *t =
+        depth < 0 || n->pred ? NULL : find_transpose(n, &first);
+
+    if (!t || !is_own_constant(n->in[1]))
+        return NULL;
+    glow_builder_fuses(b, t);
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = n->in[i];
+    in[0] = t->in[0];
+    in[1] = permute_weights(b, in[1], depth, in[0]->type->shape,
+                            ((const glow_transpose *)t->attrs)->shuffle, first);
+    if (glow_is(n, &glow_op_fullyconnected))
+        return glow_build(b, n->op, NULL, in, n->n_in,
+                          &(const glow_fullyconnected){.axis = first});
+    in[0] =
+        GLOW_BUILD(b, reshape, GLOW_IN(in[0]), .dims = n->in[0]->type->shape);
+    return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, absorb);
+}
+
+const glow_pass glow_pass_absorb_transpose = {
+    .name = "absorb-transpose",
+    .summary = "permute weights instead of what is multiplied by them",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .source = "Glow MergeTransposeIntoMatMulOrFC",
+};
