@@ -17,6 +17,8 @@ static const glow_pipeline_entry simplify[] = {
      "what stands between two of them, they meet and cancel"},
     {"fold-constants,merge-batchnorm",
      "merging needs weights at hand, and the transposes out of its way"},
+    {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
+     "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-gather,fold-slice,fold-concat,"
      "eliminate-identity,fold-constants,fold-if,unroll-loop,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
@@ -28,6 +30,7 @@ static const glow_pipeline_entry simplify[] = {
 static const glow_pipeline_entry recognize[] = {
     {"recognize-normalization,recognize-activation",
      "exporters write layer normalization, Gelu and others as arithmetic"},
+    {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
     {0},
 };
 
