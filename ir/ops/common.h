@@ -31,6 +31,8 @@ bool glow_admit(const glow_node *n, int i, int classes);
 /* Operand `i` has `rank` axes; at least `rank`. */
 bool glow_check_rank(const glow_node *n, int i, int rank);
 bool glow_check_rank_from(const glow_node *n, int i, int rank);
+/* infer of a batch [B, ..] and one tensor [..] for all: the batch's type. */
+bool glow_infer_batched(const glow_node *n, glow_type out[]);
 /* Operand `i` has the shape of operand `j`; its element kind; both. */
 bool glow_check_shapes(const glow_node *n, int i, int j);
 bool glow_check_kinds(const glow_node *n, int i, int j);

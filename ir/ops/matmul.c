@@ -410,8 +410,8 @@ const glow_op glow_op_gemm = {
 
 /* batchedadd */
 
-static bool
-batchedadd_infer(const glow_node *n, glow_type out[])
+bool
+glow_infer_batched(const glow_node *n, glow_type out[])
 {
     glow_dims row = n->in[0]->type->shape;
 
@@ -452,7 +452,7 @@ const glow_op glow_op_batchedadd = {
            {"Slice", GLOW_TENSOR, "s, of shape [..]"}},
     .out = {{"Result", GLOW_TENSOR, "y, the type of Batch"}},
     .traits = GLOW_PURE | GLOW_PRIMITIVE,
-    .infer = batchedadd_infer,
+    .infer = glow_infer_batched,
     .eval = batchedadd_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,

@@ -7,21 +7,6 @@
 /* batchedmul */
 
 static bool
-batchedmul_infer(const glow_node *n, glow_type out[])
-{
-    glow_dims row = n->in[0]->type->shape;
-
-    if (!glow_admit(n, 0, GLOW_ANY_NUMBER) || !glow_check_kinds(n, 1, 0) ||
-        !glow_check_rank_from(n, 0, 1))
-        return false;
-    row.rank--;
-    for (int i = 0; i <= row.rank; i++)
-        row.at[i] = i < row.rank ? row.at[i + 1] : 0;
-    return glow_check_shape(n, 1, row, "that of one of Batch") &&
-           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
-}
-
-static bool
 batchedmul_eval(const glow_node *n, glow_tensor *const in[],
                 glow_tensor *const out[], glow_arena *scratch)
 {
@@ -48,7 +33,7 @@ const glow_op glow_op_batchedmul = {
            {"Slice", GLOW_TENSOR, "s, of shape [..]"}},
     .out = {{"Result", GLOW_TENSOR, "y, the type of Batch"}},
     .traits = GLOW_PURE,
-    .infer = batchedmul_infer,
+    .infer = glow_infer_batched,
     .eval = batchedmul_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,

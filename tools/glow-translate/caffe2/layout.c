@@ -231,7 +231,7 @@ split(import_node *n)
 {
     bool last = caffe2_channels_last(n);
     glow_ints sizes = import_ints(n, "split");
-    int64_t at = 0, whole;
+    int64_t whole;
 
     if (!import_operands(n, 1, 2))
         return false;
@@ -250,23 +250,14 @@ split(import_node *n)
                              "%" PRId64 " elements in %" PRId64
                              " parts for %d results",
                              whole, sizes.count, n->n_out);
-    for (int i = 0; i < n->n_out; i++) {
-        int64_t size = sizes.count ? sizes.at[i] : whole / n->n_out;
+    if (sizes.count == 0) {
+        int64_t *equal = GLOW_NEW_ARRAY(import_arena(n), int64_t, n->n_out);
 
-        if (size < 0 || size > whole - at)
-            return import_refuse(n, "E0711",
-                                 "part %d is %" PRId64 " long, but %" PRId64
-                                 " are left",
-                                 i, size, whole - at);
-        n->out[i] = import_cut(n, x, axis, at, size);
-        at += size;
+        for (int i = 0; i < n->n_out; i++)
+            equal[i] = whole / n->n_out;
+        sizes = (glow_ints){.count = n->n_out, .at = equal};
     }
-    if (at != whole)
-        return import_refuse(n, "E0711",
-                             "the parts are %" PRId64
-                             " long together, the axis %" PRId64,
-                             at, whole);
-    return !n->failed;
+    return import_parts(n, x, axis, sizes.at);
 }
 
 /* Bounds below 0 count from one past the end: -1 is the end. */

@@ -72,24 +72,33 @@ import_read_window(import_node *n, const glow_value *x, const glow_dims *kernel,
     return !n->failed;
 }
 
+/* The window over operand 0 that the weights, operand 1, are for. */
+static bool
+read_weights_window(import_node *n, import_window *w)
+{
+    if (!import_operands(n, 2, 3))
+        return false;
+
+    glow_value *x = import_in(n, 0);
+    glow_dims kernel = import_in(n, 1)->type->shape;
+
+    if (kernel.rank != x->type->shape.rank)
+        return import_refuse(n, "E0711",
+                             "the ranks of operand and weights are %d and %d",
+                             x->type->shape.rank, kernel.rank);
+    return import_read_window(n, x, &kernel, w);
+}
+
 static bool
 convolution(import_node *n)
 {
     import_window w;
     int64_t group = import_int(n, "group", 1, 1, INT32_MAX);
 
-    if (!import_operands(n, 2, 3))
+    if (!read_weights_window(n, &w))
         return false;
 
     glow_value *x = import_in(n, 0), *filter = import_in(n, 1);
-    glow_dims kernel = filter->type->shape;
-
-    if (kernel.rank != x->type->shape.rank)
-        return import_refuse(n, "E0711",
-                             "the ranks of operand and weights are %d and %d",
-                             x->type->shape.rank, kernel.rank);
-    if (!import_read_window(n, x, &kernel, &w))
-        return false;
     x = import_to_nhwc(n, x);
     filter = import_to_nhwc(n, filter);
     x = BUILD(n, convolution, GLOW_IN(x, filter, import_in(n, 2)),
@@ -164,18 +173,10 @@ conv_transpose(import_node *n)
     import_window w;
     int64_t group = import_int(n, "group", 1, 1, INT32_MAX);
 
-    if (!import_operands(n, 2, 3))
+    if (!read_weights_window(n, &w))
         return false;
 
     glow_value *x = import_in(n, 0), *filter = import_in(n, 1);
-    glow_dims kernel = filter->type->shape;
-
-    if (kernel.rank != x->type->shape.rank)
-        return import_refuse(n, "E0711",
-                             "the ranks of operand and weights are %d and %d",
-                             x->type->shape.rank, kernel.rank);
-    if (!import_read_window(n, x, &kernel, &w))
-        return false;
 
     glow_dims more = read_output_padding(n, w.spatial);
 

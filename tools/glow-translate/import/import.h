@@ -231,6 +231,9 @@ glow_value *import_convert(import_node *n, glow_value *v, glow_kind kind);
 /* Elements [start, start + size) of one axis. */
 glow_value *import_cut(import_node *n, glow_value *v, int axis, int64_t start,
                        int64_t size);
+/* Results that are the parts of `v` along one axis, of these sizes. */
+bool import_parts(import_node *n, glow_value *v, int axis,
+                  const int64_t *sizes);
 
 /* One value everywhere, as a node, and as a constant. */
 glow_value *import_splat(import_node *n, glow_kind kind, glow_dims shape,

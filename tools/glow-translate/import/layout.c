@@ -183,6 +183,30 @@ concat(import_node *n)
 
 /* Split: sizes from attribute, operand, or into equal parts. */
 
+bool
+import_parts(import_node *n, glow_value *v, int axis, const int64_t *sizes)
+{
+    int64_t at = 0, whole = v->type->shape.at[axis];
+
+    for (int i = 0; i < n->n_out; i++) {
+        int64_t size = sizes[i];
+
+        if (size < 0 || size > whole - at)
+            return import_refuse(n, "E0711",
+                                 "part %d is %" PRId64 " long, but %" PRId64
+                                 " are left",
+                                 i, size, whole - at);
+        n->out[i] = import_cut(n, v, axis, at, size);
+        at += size;
+    }
+    if (at != whole)
+        return import_refuse(n, "E0711",
+                             "the parts are %" PRId64
+                             " long together, the axis %" PRId64,
+                             at, whole);
+    return !n->failed;
+}
+
 static bool
 split_sizes(import_node *n, int64_t whole, glow_ints *sizes)
 {
@@ -214,7 +238,6 @@ static bool
 split(import_node *n)
 {
     glow_ints sizes;
-    int64_t at = 0, whole;
 
     if (!import_operands(n, 1, 2))
         return false;
@@ -224,29 +247,12 @@ split(import_node *n)
 
     if (n->failed || x->type->shape.rank == 0)
         return import_refuse(n, "E0711", "a scalar cannot be split");
-    whole = x->type->shape.at[axis];
-    if (!split_sizes(n, whole, &sizes))
+    if (!split_sizes(n, x->type->shape.at[axis], &sizes))
         return false;
     if (sizes.count != n->n_out)
         return import_refuse(n, "E0711", "%" PRId64 " sizes for %d results",
                              sizes.count, n->n_out);
-    for (int i = 0; i < n->n_out; i++) {
-        int64_t size = sizes.at[i];
-
-        if (size < 0 || size > whole - at)
-            return import_refuse(n, "E0711",
-                                 "part %d is %" PRId64 " long, but %" PRId64
-                                 " are left",
-                                 i, size, whole - at);
-        n->out[i] = import_cut(n, x, axis, at, size);
-        at += size;
-    }
-    if (at != whole)
-        return import_refuse(n, "E0711",
-                             "the parts are %" PRId64
-                             " long together, the axis %" PRId64,
-                             at, whole);
-    return !n->failed;
+    return import_parts(n, x, axis, sizes.at);
 }
 
 /* Slice. */
