@@ -12,8 +12,7 @@
 A table for each of the passes: processor milliseconds at a thousand nodes and ten
 times more each time, the nanoseconds for each node in the end, and the growth of
 the last step.  Of all shapes, that with the greatest growth is shown, and with
---all every one.  Small graphs stay in the processor's caches, so that the first
-step is somewhat more than ten even where work is in proportion to nodes.
+--all every one.
 """
 
 import random
