@@ -1,22 +1,36 @@
 /*
  * fold-constants: compute now what depends on constants alone.
  *
- *     %y = Transpose(@w) {...}              =>  @y, with the elements of %y
- *     %z = Mul(@w, %s), %s = Splat()        =>  @z
+ *     %y = Transpose(@w) {...}              =>  @z, with the elements of %z
+ *     %z = Mul(%y, %s), %s = Splat()
  *
- * A pure node is run by its `eval` once all of its operands are constants or
- * splats, and at least one is a constant.  Splat nodes by themselves stay: they
- * say in a line what would be a tensor.  What only moves the elements of a
- * constant that is one value throughout gives such a constant, of any size.
- * Afterwards no such node is left, but for those that would make the file grow:
+ * A node is known if it is pure and all of its operands are constants, splats or
+ * known, and not all of them splats: Splat nodes by themselves say in a line what
+ * would be a tensor.  Known nodes form subgraphs, and of these only the results
+ * that somebody else reads become constants; what is between is computed, in the
+ * order of operands, and given back with its last reader.  So a large step on the
+ * way to a small result does no harm.  What only moves the elements of a constant
+ * that is one value throughout gives such a constant, of any size.  Afterwards no
+ * known node is left, but for those whose results would make the file grow:
  *
- *     a result may be as large as its operands, each counted once, or 64 KiB;
- *     it may have 512 MiB at most, and take 1e9 operations;
- *     all results of one run may have 10 times the bytes that the constants
- *     had before, and 64 MiB more.
+ *     a result may be as large as the constants that it comes from, or 64 KiB.
+ *     What comes through a node counts as no more than its results: what was
+ *     summed up and spread out again is small;
+ *     all results of one run may have 10 times the bytes that the constants had
+ *     before, and 64 MiB more;
+ *     a node may have operands and results of 512 MiB and take 1e9 operations,
+ *     and all nodes together 4e9.
+ *
+ * A node that is left for its size has its operands folded as far as they can be.
  *
  * Importers leave what models compute from shapes and weights; lowering leaves
  * transposed and reshaped weights.
+ *
+ * Glow compiles such subgraphs for its interpreter and can keep them, so that a
+ * loader may do the same once more (ConstantFoldingRecordMap).  Here the text
+ * before the pass is that record, and the location of a constant names the node.
+ * Nor are there names of operators to fold while a model is read: the importers
+ * compute what decides about shapes, and the rest is a pass away.
  */
 
 #include "glow/eval.h"
@@ -24,33 +38,105 @@
 #include "glow/pass.h"
 
 static const int64_t small_result = 64 << 10;
-static const int64_t largest_result = INT64_C(512) << 20;
+static const int64_t largest_tensors = INT64_C(512) << 20;
 static const int64_t most_operations = 1000000000;
+static const int64_t all_operations = INT64_C(4000000000);
 static const int64_t growth = 10;
 static const int64_t growth_base = 64 << 20;
 
+enum { FEW = 8 };
+
+typedef enum state {
+    INSIDE, /* read by roots and what leads to them alone, or by nobody */
+    ROOT,   /* becomes a constant */
+    LEFT,   /* would make the file grow */
+} state;
+
+/* A known node. */
+typedef struct item {
+    glow_node *node;
+    int64_t bytes; /* that it tells: at most those of its results */
+    state state;
+    const glow_storage *splat; /* whose one value its elements have, or NULL */
+    size_t readers;            /* operands, still to be computed, that it is */
+    glow_storage *made[GLOW_MAX_RESULTS]; /* of a root: NULL if nobody reads */
+    glow_tensor step[GLOW_MAX_RESULTS];   /* other results, while needed */
+} item;
+
 typedef struct folder {
     glow_pass_run *run;
-    glow_node **list; /* nodes to look at, the last first */
+    item *items; /* operands first */
     size_t count, cap;
-    glow_map *made; /* constants of this run, by name */
-    int64_t budget; /* bytes of results that may still be made */
+    int64_t budget;     /* bytes of results that may still be made */
+    int64_t operations; /* that may still be done */
 } folder;
 
-enum { IDLE, LISTED };
+/* Sizes. */
 
-static void
-push(folder *f, glow_node *n)
+static int64_t
+result_bytes(const glow_node *n)
 {
-    if (n->mark == LISTED)
-        return;
-    n->mark = LISTED;
-    f->list = glow_arena_grow(glow_run_scratch(f->run), f->list, f->count,
-                              &f->cap, sizeof(glow_node *));
-    f->list[f->count++] = n;
+    int64_t sum = 0;
+
+    for (int i = 0; i < n->n_out; i++)
+        if (glow_add_overflow(sum, glow_type_bytes(n->out[i]->type), &sum))
+            return INT64_MAX;
+    return sum;
 }
 
-/* What may be folded. */
+/* The item of the node that makes `v`, once marks hold numbers of items. */
+static item *
+item_of(const folder *f, const glow_value *v)
+{
+    return v && v->def && v->def->mark ? &f->items[v->def->mark - 1] : NULL;
+}
+
+static int64_t
+told_bytes(const folder *f, const glow_value *v)
+{
+    const item *it = item_of(f, v);
+
+    return it ? it->bytes : glow_is_constant(v) ? glow_type_bytes(v->type) : 0;
+}
+
+/* Is n->in[i] also an operand before that?  `seen` helps where there are many. */
+static bool
+is_repeated(const glow_node *n, int i, glow_map *seen)
+{
+    glow_value *v = n->in[i];
+
+    if (!seen) {
+        for (int j = 0; j < i; j++)
+            if (n->in[j] == v)
+                return true;
+        return false;
+    }
+
+    const char *name = v->def ? v->def->name : v->storage->name;
+    const void *last = glow_map_get(seen, name);
+
+    glow_map_set(seen, name, v);
+    return last == v;
+}
+
+/* The bytes that the operands of `n` tell, each counted once. */
+static int64_t
+operand_bytes(const folder *f, const glow_node *n)
+{
+    glow_arena *a = n->n_in > FEW ? glow_arena_new() : NULL;
+    glow_map *seen = a ? glow_map_new(a) : NULL;
+    int64_t sum = 0;
+
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && !is_repeated(n, i, seen) &&
+            glow_add_overflow(sum, told_bytes(f, n->in[i]), &sum))
+            sum = INT64_MAX;
+    if (a)
+        glow_arena_free(a);
+    return sum;
+}
+
+/* What is known: at first, how many operands of a node are not. */
 
 static bool
 is_at_hand(const glow_value *v)
@@ -60,182 +146,294 @@ is_at_hand(const glow_value *v)
 }
 
 static bool
-is_known(const glow_node *n)
-{
-    bool has_constant = false;
-
-    for (int i = 0; i < n->n_in; i++) {
-        const glow_value *v = n->in[i];
-
-        if (!v || glow_is(v->def, &glow_op_splat))
-            continue;
-        if (!is_at_hand(v))
-            return false;
-        has_constant = true;
-    }
-    return has_constant;
-}
-
-/* Bytes of the constants that `n` reads, each counted once. */
-static int64_t
-operand_bytes(const glow_node *n)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < n->n_in; i++) {
-        bool is_new = n->in[i] && glow_is_constant(n->in[i]);
-
-        for (int j = 0; j < i; j++)
-            is_new = is_new && n->in[j] != n->in[i];
-        if (is_new)
-            sum += glow_type_bytes(n->in[i]->type);
-    }
-    return sum;
-}
-
-static int64_t
-result_bytes(const glow_node *n)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < n->n_out; i++)
-        sum += glow_type_bytes(n->out[i]->type);
-    return sum;
-}
-
-static bool
-is_affordable(const folder *f, const glow_node *n)
-{
-    int64_t bytes = result_bytes(n), operands = operand_bytes(n);
-
-    return bytes <= (operands > small_result ? operands : small_result) &&
-           bytes <= largest_result && bytes <= f->budget &&
-           (!n->op->flops || n->op->flops(n) <= most_operations);
-}
-
-/* The constant of one value whose elements `n` moves, or NULL. */
-static const glow_storage *
-moved_splat(const glow_node *n)
-{
-    const glow_value *v = n->n_in == 1 && n->n_out == 1 ? n->in[0] : NULL;
-    bool is_splat = v && glow_is_constant(v) &&
-                    v->storage->payload == GLOW_SPLAT &&
-                    v->type->elem == n->out[0]->type->elem;
-
-    return is_splat && (n->op->traits & GLOW_LAYOUT) ? v->storage : NULL;
-}
-
-static bool
-is_foldable(const folder *f, const glow_node *n)
+can_be_computed(const glow_node *n)
 {
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]->type->strides.rank)
             return false;
     return (n->op->traits & GLOW_PURE) && n->op->eval && !n->pred &&
-           !glow_op_calls(n->op) && n->n_out <= GLOW_MAX_RESULTS &&
-           is_known(n) && (moved_splat(n) || is_affordable(f, n));
+           n->n_in > 0 && n->n_out <= GLOW_MAX_RESULTS && !glow_op_calls(n->op);
 }
 
-/* Folding. */
+static const uint32_t NEVER = UINT32_MAX;
 
-/* The elements of an operand; a splat is made for the occasion. */
-static bool
-open_operand(const glow_value *v, glow_arena *scratch, glow_tensor *out)
+static uint32_t
+count_unknown(const glow_node *n)
 {
-    if (!v->def) {
-        const glow_tensor *t = glow_constant_tensor(v->storage);
+    uint32_t unknown = 0, splats = 0;
 
-        if (t)
-            *out = (glow_tensor){.type = t->type, .data = t->data};
-        return t;
+    if (!can_be_computed(n))
+        return NEVER;
+    for (int i = 0; i < n->n_in; i++) {
+        const glow_value *v = n->in[i];
+
+        if (!v || glow_is(v->def, &glow_op_splat))
+            splats++;
+        else if (v->def)
+            unknown++;
+        else if (!is_at_hand(v))
+            return NEVER;
     }
+    return splats == (uint32_t)n->n_in ? NEVER : unknown;
+}
 
-    glow_tensor *result = out;
+/* The constant of one value whose elements `n` moves, or NULL. */
+static const glow_storage *
+moved_splat(const folder *f, const glow_node *n)
+{
+    const glow_value *v = n->n_in == 1 && n->n_out == 1 ? n->in[0] : NULL;
 
-    *out = glow_tensor_new(v->type);
-    return glow_eval_node(v->def, NULL, &result, scratch);
+    if (!v || !(n->op->traits & GLOW_LAYOUT) ||
+        v->type->elem != n->out[0]->type->elem)
+        return NULL;
+
+    const item *it = item_of(f, v);
+
+    if (it)
+        return it->splat;
+    return v->storage && v->storage->payload == GLOW_SPLAT ? v->storage : NULL;
+}
+
+/* Too large to be computed? */
+static bool
+is_too_large(const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && glow_type_bytes(n->in[i]->type) > largest_tensors)
+            return true;
+    return result_bytes(n) > largest_tensors;
+}
+
+/* Takes `n` in, all of whose operands are known; false if it costs too much. */
+static bool
+add(folder *f, glow_node *n)
+{
+    item it = {.node = n, .splat = moved_splat(f, n)};
+    int64_t operations = n->op->flops ? n->op->flops(n) : 0;
+    int64_t bytes = result_bytes(n), told = operand_bytes(f, n);
+
+    if (!it.splat && (is_too_large(n) || operations > most_operations ||
+                      operations > f->operations))
+        return false;
+    if (!it.splat)
+        f->operations -= operations;
+    it.bytes = told < bytes ? told : bytes;
+    f->items = glow_arena_grow(glow_run_scratch(f->run), f->items, f->count,
+                               &f->cap, sizeof it);
+    f->items[f->count++] = it;
+    n->mark = (uint32_t)f->count;
+    return true;
+}
+
+static void
+push(folder *f, glow_node ***list, size_t *count, size_t *cap, glow_node *n)
+{
+    *list = glow_arena_grow(glow_run_scratch(f->run), *list, *count, cap,
+                            sizeof **list);
+    (*list)[(*count)++] = n;
+}
+
+/* Finds the known nodes, each behind its operands. */
+static void
+find_known(folder *f, glow_func *func)
+{
+    glow_node **ready = NULL;
+    size_t count = 0, cap = 0;
+    uint32_t *unknown = GLOW_NEW_ARRAY(glow_run_scratch(f->run), uint32_t,
+                                       (size_t)func->next_id + 1);
+
+    GLOW_FOR_EACH_NODE(n, func) {
+        n->mark = 0;
+        unknown[n->id] = count_unknown(n);
+        if (unknown[n->id] == 0)
+            push(f, &ready, &count, &cap, n);
+    }
+    for (size_t next = 0; next < count; next++) {
+        glow_node *n = ready[next];
+
+        if (!add(f, n))
+            continue;
+        for (int i = 0; i < n->n_out; i++)
+            GLOW_FOR_EACH_USE(u, n->out[i])
+                if (unknown[u->user->id] != NEVER &&
+                    --unknown[u->user->id] == 0)
+                    push(f, &ready, &count, &cap, u->user);
+    }
+}
+
+/* What becomes a constant. */
+
+static bool
+is_read_outside(const folder *f, const glow_value *v)
+{
+    GLOW_FOR_EACH_USE(u, v)
+        if (!u->user->mark || f->items[u->user->mark - 1].state == LEFT)
+            return true;
+    return false;
 }
 
 static bool
-compute(const glow_node *n, glow_tensor *const out[])
+is_affordable(const folder *f, const item *it)
 {
-    glow_arena *scratch = glow_arena_new();
-    glow_arena *inner = glow_arena_new();
-    glow_tensor *own = GLOW_NEW_ARRAY(scratch, glow_tensor, n->n_in);
-    glow_tensor **in = GLOW_NEW_ARRAY(scratch, glow_tensor *, n->n_in);
+    int64_t bytes = result_bytes(it->node);
+    int64_t told = operand_bytes(f, it->node);
+
+    return it->splat || (bytes <= (told > small_result ? told : small_result) &&
+                         bytes <= f->budget);
+}
+
+/* Readers first, so that what they are is known. */
+static void
+choose_roots(folder *f)
+{
+    for (size_t i = f->count; i-- > 0;) {
+        item *it = &f->items[i];
+        bool is_asked = false;
+
+        for (int k = 0; k < it->node->n_out; k++)
+            is_asked |= is_read_outside(f, it->node->out[k]);
+        if (!is_asked)
+            continue;
+        it->state = LEFT;
+        if (!is_affordable(f, it) || !glow_run_may_rewrite(f->run))
+            continue;
+        it->state = ROOT;
+        if (!it->splat)
+            f->budget -= result_bytes(it->node);
+    }
+}
+
+/* What is left may be a step on the way to a root, too. */
+static bool
+is_computed(const item *it)
+{
+    return it->state == ROOT ? !it->splat : it->readers > 0;
+}
+
+/* Counts for each item how many operands of computed nodes it is. */
+static void
+count_readers(folder *f)
+{
+    for (size_t i = f->count; i-- > 0;) {
+        const glow_node *n = f->items[i].node;
+
+        for (int k = 0; is_computed(&f->items[i]) && k < n->n_in; k++) {
+            item *operand = item_of(f, n->in[k]);
+
+            if (operand)
+                operand->readers++;
+        }
+    }
+}
+
+/* Computing. */
+
+/* Makes the constants of a root, in the order of the function's nodes. */
+static void
+make(item *it, const char *pass)
+{
+    glow_node *n = it->node;
+    glow_module *m = n->func->module;
+
+    for (int i = 0; i < n->n_out; i++) {
+        const glow_type *type = n->out[i]->type;
+
+        if (glow_is_unused(n->out[i]))
+            continue;
+        it->made[i] =
+            it->splat ? glow_constant_splat(m, n->name, type, it->splat->splat)
+                      : glow_constant_new(m, n->name, type);
+        if (it->splat)
+            it->made[i]->splat_int = it->splat->splat_int;
+        it->made[i]->loc = glow_loc_derived(m, pass, n->loc);
+    }
+}
+
+/* The elements of result `k` of an item that was computed. */
+static glow_tensor *
+result(item *it, int k)
+{
+    return it->made[k] ? &it->made[k]->tensor : &it->step[k];
+}
+
+/* The elements of an operand; `own` is for those that are made here. */
+static const glow_tensor *
+open_operand(const folder *f, const glow_value *v, glow_tensor *own,
+             glow_arena *scratch)
+{
+    item *it = item_of(f, v);
+
+    if (!v->def)
+        return glow_constant_tensor(v->storage);
+    if (it && it->splat && it->state == ROOT)
+        return glow_constant_tensor(it->made[v->index]);
+    if (it)
+        return result(it, v->index);
+    *own = glow_tensor_new(v->type);
+    return glow_eval_node(v->def, NULL, &own, scratch) ? own : NULL;
+}
+
+/* One reader less: gives back what nobody reads any more. */
+static void
+close_operand(item *it)
+{
+    if (--it->readers > 0)
+        return;
+    for (int i = 0; i < it->node->n_out; i++)
+        glow_tensor_end(&it->step[i]);
+}
+
+static bool
+compute(folder *f, item *it)
+{
+    const glow_node *n = it->node;
+    glow_arena *a = glow_arena_new(), *inner = glow_arena_new();
+    glow_tensor *in = GLOW_NEW_ARRAY(a, glow_tensor, n->n_in);
+    glow_tensor *own = GLOW_NEW_ARRAY(a, glow_tensor, n->n_in);
+    glow_tensor **at = GLOW_NEW_ARRAY(a, glow_tensor *, n->n_in);
+    glow_tensor *out[GLOW_MAX_RESULTS];
     bool ok = true;
 
     for (int i = 0; i < n->n_in && ok; i++) {
-        if (!n->in[i])
+        const glow_tensor *t =
+            n->in[i] ? open_operand(f, n->in[i], &own[i], inner) : NULL;
+
+        ok = t || !n->in[i];
+        if (!t)
             continue;
-        in[i] = &own[i];
-        ok = open_operand(n->in[i], inner, in[i]);
+        in[i] = (glow_tensor){.type = t->type, .data = t->data};
+        at[i] = &in[i];
     }
-    ok = ok && glow_eval_node(n, in, out, inner);
-    for (int i = 0; i < n->n_in; i++)
+    for (int i = 0; i < n->n_out; i++) {
+        if (!it->made[i])
+            it->step[i] = glow_tensor_new(n->out[i]->type);
+        out[i] = result(it, i);
+    }
+    ok = ok && glow_eval_node(n, at, out, inner);
+    for (int i = 0; i < n->n_in; i++) {
+        item *operand = item_of(f, n->in[i]);
+
         glow_tensor_end(&own[i]);
+        if (operand)
+            close_operand(operand);
+    }
     glow_arena_free(inner);
-    glow_arena_free(scratch);
+    glow_arena_free(a);
     return ok;
 }
 
-/* Constants that were only a step on the way go again. */
-static void
-erase_step(const folder *f, const glow_value *v)
-{
-    glow_storage *s =
-        v && v->storage ? glow_map_get(f->made, v->storage->name) : NULL;
-
-    if (!s || !glow_is_unused(&s->value))
-        return;
-    glow_map_set(f->made, s->name, NULL);
-    glow_storage_erase(s);
-}
-
-/* Makes the results of `n` as constants. */
 static bool
-make(folder *f, const glow_node *n, glow_storage *made[])
+compute_all(folder *f)
 {
-    const glow_storage *splat = moved_splat(n);
-    glow_module *m = n->func->module;
-    glow_tensor *out[GLOW_MAX_RESULTS];
+    bool ok = true;
 
-    if (splat) {
-        made[0] =
-            glow_constant_splat(m, n->name, n->out[0]->type, splat->splat);
-        made[0]->splat_int = splat->splat_int;
-        return true;
-    }
-    for (int i = 0; i < n->n_out; i++) {
-        made[i] = glow_constant_new(m, n->name, n->out[i]->type);
-        out[i] = &made[i]->tensor;
-    }
-    f->budget -= result_bytes(n);
-    return compute(n, out);
-}
-
-static bool
-fold(folder *f, glow_node *n)
-{
-    glow_value **in = n->in;
-    int n_in = n->n_in;
-    const char *pass = glow_run_pass(f->run)->name;
-    glow_storage *made[GLOW_MAX_RESULTS];
-
-    if (!make(f, n, made))
-        return false;
-    for (int i = 0; i < n->n_out; i++) {
-        made[i]->loc = glow_loc_derived(n->func->module, pass, n->loc);
-        glow_map_set(f->made, made[i]->name, made[i]);
-        GLOW_FOR_EACH_USE(u, n->out[i])
-            push(f, u->user);
-        glow_replace_uses(n->out[i], &made[i]->value);
-        erase_step(f, &made[i]->value);
-    }
-    glow_node_erase(n);
-    for (int i = 0; i < n_in; i++)
-        erase_step(f, in[i]);
-    return true;
+    for (size_t i = 0; i < f->count && ok; i++)
+        if (is_computed(&f->items[i]))
+            ok = compute(f, &f->items[i]);
+    for (size_t i = 0; i < f->count; i++)
+        for (int k = 0; k < f->items[i].node->n_out; k++)
+            glow_tensor_end(&f->items[i].step[k]);
+    return ok;
 }
 
 static int64_t
@@ -264,29 +462,30 @@ budget_for(const glow_module *m)
 static glow_result
 run(glow_pass_run *pass, glow_func *func)
 {
-    folder f = {.run = pass, .budget = budget_for(func->module)};
-    glow_result result = GLOW_UNCHANGED;
+    folder f = {.run = pass,
+                .budget = budget_for(func->module),
+                .operations = all_operations};
+    bool changed = false;
 
-    f.made = glow_map_new(glow_run_scratch(pass));
+    find_known(&f, func);
+    choose_roots(&f);
+    count_readers(&f);
     GLOW_FOR_EACH_NODE(n, func)
-        n->mark = IDLE;
-    for (glow_node *n = func->last; n; n = n->prev)
-        push(&f, n);
-    while (f.count > 0) {
-        glow_node *n = f.list[--f.count];
-
-        n->mark = IDLE;
-        if (!is_foldable(&f, n))
-            continue;
-        if (!glow_run_may_rewrite(pass))
-            break;
-        if (!fold(&f, n))
-            return GLOW_FAILED;
-        result = GLOW_CHANGED;
-    }
-    if (result == GLOW_CHANGED)
-        glow_erase_unused(func);
-    return result;
+        if (n->mark && f.items[n->mark - 1].state == ROOT) {
+            make(&f.items[n->mark - 1], glow_run_pass(pass)->name);
+            changed = true;
+        }
+    if (!changed)
+        return GLOW_UNCHANGED;
+    if (!compute_all(&f))
+        return GLOW_FAILED;
+    for (size_t i = 0; i < f.count; i++)
+        for (int k = 0; k < f.items[i].node->n_out; k++)
+            if (f.items[i].made[k])
+                glow_replace_uses(f.items[i].node->out[k],
+                                  &f.items[i].made[k]->value);
+    glow_erase_unused(func);
+    return GLOW_CHANGED;
 }
 
 const glow_pass glow_pass_fold_constants = {
