@@ -16,6 +16,7 @@
 
 typedef struct manager {
     glow_context *ctx;
+    glow_pipeline *pipeline;
     glow_module *module;
     const glow_pipeline_options *options;
     glow_arena *scratch;        /* of the pass */
@@ -369,6 +370,7 @@ run_item(manager *m, const glow_item *item)
     glow_result r = GLOW_UNCHANGED;
     int count;
 
+    m->pipeline->at_work = item;
     tell_step(m, item);
     if (item->pass->run_module)
         return run_pass(m, item, NULL);
@@ -478,6 +480,7 @@ glow_pipeline_run(glow_pipeline *p, glow_module *module,
     static const glow_pipeline_options plain = {.verify_each = true};
     manager m = {
         .ctx = p->ctx,
+        .pipeline = p,
         .module = module,
         .options = options ? options : &plain,
         .scratch = glow_arena_new(),
@@ -490,6 +493,7 @@ glow_pipeline_run(glow_pipeline *p, glow_module *module,
     bool ok = glow_pipeline_type(p, module, m.options->reach, m.arena, &items);
 
     ok = ok && run_items(&m, items) != GLOW_FAILED;
+    p->at_work = NULL;
     glow_arena_free(m.scratch);
     glow_arena_free(m.arena);
     return ok;

@@ -640,3 +640,21 @@ glow_pipeline_print(glow_buf *b, const glow_pipeline *p)
 {
     print_items(b, p->items);
 }
+
+void
+glow_pipeline_print_step(glow_buf *b, const glow_pipeline *p, const char *func)
+{
+    const glow_item *i = p->at_work;
+
+    if (!i)
+        return;
+    if (func) {
+        glow_buf_putc(b, '@');
+        print_symbol(b, func);
+        glow_buf_putc(b, '(');
+    }
+    glow_buf_puts(b, i->pass->name);
+    print_options(b, i->pass, i->options);
+    if (func)
+        glow_buf_putc(b, ')');
+}

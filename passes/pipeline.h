@@ -32,6 +32,7 @@ struct glow_pipeline {
     glow_arena *arena;
     const glow_source *source;
     glow_item *items;
+    const glow_item *at_work; /* while it runs */
 };
 
 /* What `f` is. */

@@ -47,6 +47,12 @@ typedef struct glow_remark {
     bool done;
     const char *text; /* "combines 3 products: 12.1 us less" */
 } glow_remark;
+/*
+ * For instruments: the pass at work with its options, as text that parses again,
+ * `tile<rows=32>`; with the name of a function, for that one: `@main(cse)`.
+ */
+GLOW_API void glow_pipeline_print_step(glow_buf *b, const glow_pipeline *p,
+                                       const char *func);
 
 /* Called around each pass; any may be NULL. */
 typedef struct glow_instrument {

@@ -155,6 +155,84 @@ static const glow_pass pass_wrong = {
     .run = wrong,
 };
 
+/* faulty.swap */
+
+/* Sub(Tanh(x), y) => Sub(y, Tanh(x)), if that Tanh has other users, too. */
+static glow_value *
+swap_operands(glow_builder *b, glow_node *n)
+{
+    if (!glow_is(n->in[0]->def, &glow_op_tanh) ||
+        glow_is(n->in[1]->def, &glow_op_tanh) || glow_has_one_use(n->in[0]))
+        return NULL;
+    return GLOW_BUILD_PLAIN(b, sub, GLOW_IN(n->in[1], n->in[0]));
+}
+
+static glow_result
+swap(glow_pass_run *run, glow_func *f)
+{
+    return glow_rewrite(run, f, &glow_op_sub, swap_operands);
+}
+
+static const glow_pass pass_swap = {
+    .name = "faulty.swap",
+    .summary = "change the operands of Sub, now and then",
+    .level = GLOW_GRAPH,
+    .run = swap,
+};
+
+/* faulty.trip */
+
+static glow_value *
+trip_over(glow_builder *b, glow_node *n)
+{
+    if (glow_is(n->in[0]->def, &glow_op_tanh))
+        raise(SIGSEGV);
+    return GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[0]->def->in[0]));
+}
+
+static glow_value *
+trip_maybe(glow_builder *b, glow_node *n)
+{
+    return n->in[0]->def ? trip_over(b, n) : NULL;
+}
+
+static glow_result
+trip(glow_pass_run *run, glow_func *f)
+{
+    return glow_rewrite(run, f, &glow_op_sigmoid, trip_maybe);
+}
+
+static const glow_pass pass_trip = {
+    .name = "faulty.trip",
+    .summary = "crash at a Sigmoid of a Tanh",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_CHANGES,
+    .why = "it is a test",
+    .run = trip,
+};
+
+/* faulty.spill */
+
+static glow_result
+spill(glow_pass_run *run, glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_is(n, &glow_op_sub) && glow_run_may_rewrite(run)) {
+            glow_value *left = n->in[0];
+
+            glow_set_operand(n, 0, n->in[1]);
+            glow_set_operand(n, 1, left);
+        }
+    return GLOW_CHANGED;
+}
+
+static const glow_pass pass_spill = {
+    .name = "faulty.spill",
+    .summary = "change the operands of sub, in programs",
+    .level = GLOW_PROGRAM,
+    .run = spill,
+};
+
 /* faulty.moody */
 
 static glow_result
@@ -276,11 +354,12 @@ static const glow_plugin plugin = {
     .name = "faulty",
     .version = "1",
     .licence = "Apache-2.0",
-    .passes = (const glow_pass *const[]){&pass_aim, &pass_break, &pass_crash,
-                                         &pass_flip, &pass_forget, &pass_lazy,
-                                         &pass_moody, &pass_options,
-                                         &pass_restless, &pass_retype,
-                                         &pass_silent, &pass_wrong, NULL},
+    .passes =
+        (const glow_pass *const[]){&pass_aim, &pass_break, &pass_crash,
+                                   &pass_flip, &pass_forget, &pass_lazy,
+                                   &pass_moody, &pass_options, &pass_restless,
+                                   &pass_retype, &pass_silent, &pass_spill,
+                                   &pass_swap, &pass_trip, &pass_wrong, NULL},
 };
 
 GLOW_API const glow_plugin *

@@ -31,7 +31,7 @@ typedef struct differ {
 /* Making changes. */
 
 static change *
-add(differ *d, char sign, const char *text)
+add(differ *d, char sign, const char *name, const char *text)
 {
     changes *c = d->out;
     int *count = sign == '-'   ? &c->gone
@@ -46,6 +46,7 @@ add(differ *d, char sign, const char *text)
         .func = d->now   ? d->now->func.name
                 : d->old ? d->old->func.name
                          : NULL,
+        .name = name,
         .text = text,
     };
     ++*count;
@@ -142,9 +143,9 @@ compare_nodes(differ *d, const glow_node *x, const glow_node *y, bool moved)
     change_detail *list = shot_compare_nodes(d->arena, x, y);
 
     if (list)
-        add(d, '~', line_of(d, y))->details = list;
+        add(d, '~', x->name, line_of(d, y))->details = list;
     else if (moved)
-        add(d, '>', line_of(d, y));
+        add(d, '>', x->name, line_of(d, y));
 }
 
 /* Provenance. */
@@ -262,8 +263,8 @@ compare_heads(differ *d)
         change_note(d->arena, &list, "attributes", attrs_text(d, d->old),
                     attrs_text(d, d->now));
     if (list)
-        add(d, '~', glow_arena_printf(d->arena, "@%s", y->name))->details =
-            list;
+        add(d, '~', NULL, glow_arena_printf(d->arena, "@%s", y->name))
+            ->details = list;
 }
 
 static void
@@ -272,7 +273,8 @@ put_gone(differ *d, int i)
     const glow_node *n = &d->old->nodes[i];
 
     if (d->back[i] == NONE)
-        add(d, '-', line_of(d, n))->note = origin(d, n, d->heirs, "now in");
+        add(d, '-', n->name, line_of(d, n))->note =
+            origin(d, n, d->heirs, "now in");
 }
 
 /* What has gone stands where it stood: before the next node that stays. */
@@ -298,7 +300,8 @@ compare_funcs(differ *d)
         while (d->stays[i] && next < d->match[i])
             put_gone(d, (int)next++);
         if (d->match[i] == NONE)
-            add(d, '+', line_of(d, n))->note = origin(d, n, d->origins, "from");
+            add(d, '+', n->name, line_of(d, n))->note =
+                origin(d, n, d->origins, "from");
         else
             compare_nodes(d, &d->old->nodes[d->match[i]], n,
                           ordered && !d->stays[i]);
@@ -346,17 +349,17 @@ compare_storage(differ *d, const shot *old, const shot *now)
         change_detail *list = NULL;
 
         if (!x) {
-            add(d, '+', storage_text(d, y));
+            add(d, '+', NULL, storage_text(d, y));
             continue;
         }
         if (!same_head(x, y))
             change_note(d->arena, &list, "was", storage_text(d, x), NULL);
         if (list)
-            add(d, '~', storage_text(d, y))->details = list;
+            add(d, '~', NULL, storage_text(d, y))->details = list;
     }
     for (size_t i = 0; i < old->n_storage; i++)
         if (!glow_map_get(now->by_name, old->storage[i].name))
-            add(d, '-', storage_text(d, &old->storage[i]));
+            add(d, '-', NULL, storage_text(d, &old->storage[i]));
 }
 
 static shot_func *
@@ -382,7 +385,7 @@ shot_diff(glow_arena *a, const shot *old, const shot *now)
         if (d.now)
             compare_funcs(&d);
         else
-            add(&d, '-',
+            add(&d, '-', NULL,
                 glow_arena_printf(a, "@%s: %s", f->func.name,
                                   level_text(&d, f)));
     }
@@ -390,7 +393,7 @@ shot_diff(glow_arena *a, const shot *old, const shot *now)
     for (shot_func *f = now->funcs; f; f = f->next) {
         d.now = f;
         if (!find_func(old, f->func.name))
-            add(&d, '+',
+            add(&d, '+', NULL,
                 glow_arena_printf(a, "@%s: %s", f->func.name,
                                   level_text(&d, f)));
     }

@@ -14,6 +14,7 @@
 static const char *const lists[] = {"json", "md", NULL};
 static const char *const json_word[] = {"json", NULL};
 static const char *const diff_word[] = {"diff", NULL};
+static const char *const bisect_words[] = {"verify", "semantics", NULL};
 static const char *const map_words[] = {"text", "json", "svg", NULL};
 
 #define AT(member) offsetof(opt_values, member)
@@ -63,6 +64,10 @@ static const tool_option options[] = {
      "checks", "do everything twice and compare the bytes"},
     {"reproducer", TOOL_TEXT, AT(reproducer), "FILE", NULL, "checks",
      "where a crash leaves its input and command (glow-opt-crash.gir)"},
+    {"bisect", TOOL_WORD, AT(bisect), "verify|semantics", bisect_words,
+     "checks",
+     "find the pass and the rewrite that fail, and print a small test "
+     "of it instead of the module"},
 
     {"print-before", TOOL_NAMES, AT(print_before), "PASS,...", NULL, "looking",
      "dump what these passes get"},

@@ -29,6 +29,7 @@ typedef struct opt_values {
     bool verify_each, verify_semantics, verify_roundtrip_each;
     bool verify_determinism;
     const char *reproducer;
+    const char *bisect;
     /* looking */
     tool_list print_before, print_after;
     bool print_before_all, print_after_all;
@@ -58,7 +59,8 @@ typedef struct opt {
     opt_limit limit;
     const glow_source *pipeline; /* its text */
     glow_semantics *semantics;
-    bool differs; /* something is not what it was: exit with TOOL_DIFFERS */
+    bool differs;    /* something is not what it was: exit with TOOL_DIFFERS */
+    int bisect_code; /* to exit with if -bisect found something */
     struct print_state *print;
     struct time_state *time;
 } opt;
@@ -89,6 +91,15 @@ bool put_support(opt *o, glow_module *m, glow_buf *b);
 
 /* -print-ir-dir: the module as it was read. */
 bool print_ir_input(opt *o, glow_module *m);
+
+/* The command, with a line end, whose weights are those of `m` (or NULL). */
+const char *opt_run_line(const opt *o, const glow_module *m);
+
+/*
+ * -bisect: says what is at fault, and puts a reduced test.  False after a
+ * report.
+ */
+bool put_bisection(opt *o, glow_module *m, glow_buf *out);
 
 /* Catches crashes and writes a reproducer; `source` is what is at work. */
 void crash_install(opt *o);

@@ -38,6 +38,7 @@ struct change_detail {
 typedef struct change {
     char sign; /* '-' gone, '+' come, '~' another, '>' elsewhere in the order */
     const char *func; /* NULL: of the module */
+    const char *name; /* of the node, as it was if it was; or NULL */
     const char *text; /* the line, as it is or was */
     change_detail *details;
     const char *note; /* "from %fc", "now in %conv", or NULL */

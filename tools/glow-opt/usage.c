@@ -72,13 +72,14 @@ check_outputs(opt *o)
 {
     const opt_values *v = &o->values;
     int count = v->emit_object + v->emit_asm + v->emit_llvm + v->emit_bundle +
-                v->cost + v->explain_support + (v->memory_map != NULL);
+                v->cost + v->explain_support + (v->memory_map != NULL) +
+                (v->bisect != NULL);
 
     if (count > 1)
         return tool_usage(&o->tool, NULL,
-                          "-emit-..., -cost, -explain-support and "
-                          "-memory-map each take the place of the output: "
-                          "give one") == TOOL_DONE;
+                          "-emit-..., -cost, -explain-support, -memory-map and "
+                          "-bisect each take the place of the output: give "
+                          "one") == TOOL_DONE;
     if (opt_emits(v) && !v->output)
         return tool_usage(&o->tool, NULL, "-emit-... needs -o FILE") ==
                TOOL_DONE;
@@ -94,6 +95,27 @@ check_outputs(opt *o)
                           o->tool.inputs.items[0],
                           o->tool.inputs.items[1]) == TOOL_DONE;
     return true;
+}
+
+/* -bisect runs the pipeline as often as it likes, and prints a test. */
+static bool
+check_bisect(opt *o)
+{
+    const opt_values *v = &o->values;
+    const char *clash = v->rewrite_limit        ? "rewrite-limit"
+                        : v->split_input_file   ? "split-input-file"
+                        : v->verify_diagnostics ? "verify-diagnostics"
+                        : v->verify_determinism ? "verify-determinism"
+                        : v->externalize        ? "externalize"
+                                                : NULL;
+
+    if (!v->bisect)
+        return true;
+    if (!*v->bisect)
+        return tool_usage(&o->tool, NULL,
+                          "-bisect wants verify or semantics") == TOOL_DONE;
+    return !clash || tool_usage(&o->tool, NULL, "-bisect does not go with -%s",
+                                clash) == TOOL_DONE;
 }
 
 static bool
@@ -130,6 +152,7 @@ opt_check_usage(opt *o)
     ok &= check_annotations(o);
     ok &= check_weights(o);
     ok &= check_outputs(o);
+    ok &= check_bisect(o);
     ok &= check_backend(o);
     return ok;
 }

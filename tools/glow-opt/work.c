@@ -254,6 +254,13 @@ end_semantics(opt *o)
     o->semantics = NULL;
 }
 
+/* The test names weights as it must where it stands. */
+static bool
+bisect(opt *o, glow_module *m, glow_buf *out)
+{
+    return place_weights(o, m) && put_bisection(o, m, out);
+}
+
 static bool
 run_module(opt *o, const glow_source *source, glow_buf *out)
 {
@@ -263,6 +270,13 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
 
     if (m)
         crash_module(o, m);
+    if (m && o->values.bisect) {
+        bool ok = bisect(o, m, out);
+
+        glow_module_free(m);
+        crash_input(NULL);
+        return ok;
+    }
     if (o->values.verify_semantics)
         o->semantics = glow_semantics_new(o->tool.ctx, SEED, MEMO_BYTES);
 
@@ -352,7 +366,8 @@ work(opt *o)
 
     bool ok = run_parts(o, source, &out);
 
-    if (ok && !opt_emits(&o->values) && !o->values.verify_diagnostics)
+    if (ok && !opt_emits(&o->values) && !o->values.verify_diagnostics &&
+        (!o->values.bisect || out.len > 0))
         ok = glow_file_write(o->tool.ctx, output, out.text, out.len);
     glow_buf_free(&out);
     return ok;
@@ -368,5 +383,7 @@ opt_run(opt *o)
     print_stats(o);
     if (o->differs && !o->values.verify_diagnostics)
         return TOOL_DIFFERS;
+    if (ok && o->bisect_code)
+        return o->bisect_code;
     return ok ? TOOL_DONE : TOOL_FAILED;
 }
