@@ -43,6 +43,8 @@ static const glow_pipeline_entry optimize[] = {
     {"fixpoint<max=8>(simplify,recognize)",
      "composite operators tell more than their parts, and are found once the "
      "rest is out of the way"},
+    {"fixpoint<max=4>(combine-parallel,simplify)",
+     "what shares an operand reads it once, where slices cost less"},
     {"fuse", "several nodes in one, for backends that have it"},
     {0},
 };

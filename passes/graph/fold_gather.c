@@ -90,8 +90,7 @@ name_all(const numbers *t, const box *p)
             int axis = t->axis + d;
             int64_t x = number_at(t, i, d);
 
-            if (x < 0 ||
-                x != p->start.at[axis] + at.at[d] * p->step.at[axis])
+            if (x < 0 || x != p->start.at[axis] + at.at[d] * p->step.at[axis])
                 return false;
         }
         i++;
@@ -152,8 +151,8 @@ is_by_one(const box *p)
 static glow_value *
 reshaped(glow_builder *b, glow_value *v, glow_dims shape)
 {
-    if (!v || (glow_dims_equal(v->type->shape, shape) &&
-               v->type->strides.rank == 0))
+    if (!v ||
+        (glow_dims_equal(v->type->shape, shape) && v->type->strides.rank == 0))
         return v;
     return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = shape);
 }
