@@ -1,0 +1,496 @@
+/* Which nodes are maps by known numbers, and weights that take them over. */
+
+#include "passes/graph/affine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "glow/match.h"
+
+#define MOST_STEPS 8 /* from an operand to the constant behind it */
+
+#define MOST_NUMBERS 4 /* a batch normalization's, for each channel */
+
+affine
+affine_new(glow_arena *a, int64_t channels)
+{
+    size_t bytes = (size_t)channels * sizeof(double);
+
+    return (affine){channels, glow_arena_alloc(a, bytes + 1),
+                    glow_arena_alloc(a, bytes + 1),
+                    glow_arena_alloc(a, MOST_NUMBERS * bytes + 1)};
+}
+
+void
+affine_clear(affine *m)
+{
+    for (int64_t c = 0; c < m->channels; c++) {
+        m->scale[c] = 1;
+        m->shift[c] = 0;
+    }
+}
+
+void
+affine_append(affine *m, const affine *next)
+{
+    for (int64_t c = 0; c < m->channels; c++) {
+        m->scale[c] *= next->scale[c];
+        m->shift[c] = m->shift[c] * next->scale[c] + next->shift[c];
+    }
+}
+
+bool
+affine_is_scale(const affine *m)
+{
+    for (int64_t c = 0; c < m->channels; c++)
+        if (m->shift[c] != 0)
+            return false;
+    return true;
+}
+
+bool
+affine_is_shift(const affine *m)
+{
+    for (int64_t c = 0; c < m->channels; c++)
+        if (m->scale[c] != 1)
+            return false;
+    return true;
+}
+
+bool
+affine_is_positive(const affine *m)
+{
+    for (int64_t c = 0; c < m->channels; c++)
+        if (!(m->scale[c] > 0))
+            return false;
+    return true;
+}
+
+/* Numbers. */
+
+bool
+affine_is_known(const glow_value *v)
+{
+    return glow_is_constant(v) && glow_is_float(v->type->elem) &&
+           v->type->strides.rank == 0 && v->storage->payload != GLOW_ELIDED;
+}
+
+static int64_t
+product(glow_dims d, int first, int last)
+{
+    int64_t n = 1;
+
+    for (int i = first; i < last; i++)
+        n *= d.at[i];
+    return n;
+}
+
+/* The axis of `to` that runs through elements as axis `axis` of `from` does. */
+static int
+same_axis(glow_dims from, glow_dims to, int axis)
+{
+    int64_t inner = product(from, axis + 1, from.rank);
+
+    for (int i = to.rank - 1; i >= 0; i--)
+        if (to.at[i] == from.at[axis] && product(to, i + 1, to.rank) == inner)
+            return i;
+    return -1;
+}
+
+/* The axis of the operand of a broadcast; -1: that one does not vary along it.
+ */
+static int
+broadcast_axis(const glow_node *n, int axis)
+{
+    const glow_broadcast *c = n->attrs;
+    glow_dims x = n->in[0]->type->shape;
+    int i = axis - c->axis;
+
+    return axis >= 0 && i >= 0 && i < x.rank && x.at[i] != 1 ? i : -1;
+}
+
+/*
+ * One step from `v` to what it is made of; *axis follows, -1 standing for a
+ * tensor that is one number.
+ */
+static const glow_value *
+step_back(const glow_value *v, int *axis)
+{
+    const glow_node *n = v->def;
+    const glow_transpose *t = n && !n->pred ? GLOW_AS(transpose, n) : NULL;
+
+    if (!n || n->pred)
+        return NULL;
+    if (t) {
+        *axis = *axis < 0 ? -1 : (int)t->shuffle.at[*axis];
+        return n->in[0];
+    }
+    if (n->op == &glow_op_broadcast) {
+        *axis = broadcast_axis(n, *axis);
+        return n->in[0];
+    }
+    if (n->op != &glow_op_reshape)
+        return NULL;
+    if (*axis >= 0) {
+        *axis = same_axis(v->type->shape, n->in[0]->type->shape, *axis);
+        return *axis < 0 ? NULL : n->in[0];
+    }
+    return n->in[0];
+}
+
+/* The numbers in a constant, each of which stands in it again and again. */
+static bool
+read_constant(const glow_value *v, int axis, int64_t channels, double *out)
+{
+    const glow_tensor *t = glow_constant_tensor(v->storage);
+    glow_dims shape = v->type->shape;
+    int64_t count = glow_dims_count(shape);
+    int64_t inner = axis < 0 ? count : product(shape, axis + 1, shape.rank);
+    int64_t own = axis < 0 ? 1 : channels;
+
+    for (int64_t i = 0, c = 0; t && i < count; c = c + 1 == own ? 0 : c + 1) {
+        if (i < own * inner)
+            out[c] = glow_get_double(t, i);
+        for (int64_t k = 0; k < inner; k++, i++)
+            if (!(glow_get_double(t, i) == out[c]))
+                return false;
+    }
+    for (int64_t c = own; t && c < channels; c++)
+        out[c] = out[0];
+    return t;
+}
+
+bool
+affine_numbers(const glow_value *v, int axis, int64_t channels, double *out)
+{
+    double number;
+
+    if (glow_splat_value(v, &number)) {
+        for (int64_t c = 0; c < channels; c++)
+            out[c] = number;
+        return true;
+    }
+    for (int i = 0; v && v->def && i < MOST_STEPS; i++)
+        v = step_back(v, &axis);
+    if (!v || !affine_is_known(v) || glow_type_count(v->type) == 0)
+        return false;
+    return read_constant(v, axis, channels, out);
+}
+
+/* Nodes. */
+
+typedef void (*step_fn)(double *scale, double *shift, double c);
+
+static void
+add(double *scale, double *shift, double c)
+{
+    (void)scale;
+    *shift += c;
+}
+
+static void
+subtract(double *scale, double *shift, double c)
+{
+    (void)scale;
+    *shift -= c;
+}
+
+static void
+subtract_from(double *scale, double *shift, double c)
+{
+    *scale = -*scale;
+    *shift = c - *shift;
+}
+
+static void
+multiply(double *scale, double *shift, double c)
+{
+    *scale *= c;
+    *shift *= c;
+}
+
+static void
+divide(double *scale, double *shift, double c)
+{
+    *scale /= c;
+    *shift /= c;
+}
+
+/* Two operands: what the number does that stands on the other side. */
+static const struct pair {
+    const glow_op *op;
+    step_fn right, left; /* of x; NULL: that is no such map */
+    int lost;            /* axes of x that the right operand lacks in front */
+} pairs[] = {
+    {&glow_op_add, add, add, 0},
+    {&glow_op_batchedadd, add, NULL, 1},
+    {&glow_op_batchedmul, multiply, NULL, 1},
+    {&glow_op_div, divide, NULL, 0},
+    {&glow_op_mul, multiply, multiply, 0},
+    {&glow_op_sub, subtract, subtract_from, 0},
+};
+
+/* One operand, and a number in the attributes. */
+static double
+minus_one(const glow_node *n)
+{
+    (void)n;
+    return -1;
+}
+
+static double
+lhs_of(const glow_node *n)
+{
+    const glow_mulconst *m = n->attrs;
+
+    return (double)m->lhs;
+}
+
+static const struct single {
+    const glow_op *op;
+    step_fn step;
+    double (*number)(const glow_node *n);
+} singles[] = {
+    {&glow_op_mulconst, multiply, lhs_of},
+    {&glow_op_neg, multiply, minus_one},
+    {&glow_op_rsubconst, subtract_from, lhs_of},
+};
+
+static bool
+then_pair(affine *m, const glow_node *u, const struct pair *p,
+          const glow_value *x, int axis)
+{
+    double *c = m->work;
+    bool is_left = u->in[0] == x;
+    step_fn step = is_left ? p->right : p->left;
+
+    if (!step || u->in[0] == u->in[1] || axis < p->lost ||
+        !affine_numbers(u->in[is_left], axis - p->lost, m->channels, c))
+        return false;
+    for (int64_t i = 0; i < m->channels; i++)
+        step(&m->scale[i], &m->shift[i], c[i]);
+    return true;
+}
+
+static bool
+then_batchnorm(affine *m, const glow_node *u, const glow_value *x, int axis)
+{
+    const glow_batchnormalization *bn = u->attrs;
+    int64_t n = m->channels;
+    double *p[MOST_NUMBERS]; /* scale, bias, mean, variance */
+
+    if (u->in[0] != x || bn->channel_idx != axis)
+        return false;
+    for (int i = 0; i < MOST_NUMBERS; i++) {
+        p[i] = m->work + i * n;
+        if (u->in[1 + i] == x || !affine_numbers(u->in[1 + i], 0, n, p[i]))
+            return false;
+    }
+    for (int64_t c = 0; c < n; c++) {
+        subtract(&m->scale[c], &m->shift[c], p[2][c]);
+        multiply(&m->scale[c], &m->shift[c],
+                 p[0][c] / sqrt(p[3][c] + (double)bn->epsilon));
+        add(&m->scale[c], &m->shift[c], p[1][c]);
+    }
+    return true;
+}
+
+static bool
+is_finite(const affine *m)
+{
+    for (int64_t c = 0; c < m->channels; c++)
+        if (!isfinite(m->scale[c]) || !isfinite(m->shift[c]))
+            return false;
+    return true;
+}
+
+static bool
+then(affine *m, const glow_node *u, const glow_value *x, int axis)
+{
+    for (size_t i = 0; i < sizeof singles / sizeof singles[0]; i++)
+        if (singles[i].op == u->op) {
+            for (int64_t c = 0; c < m->channels; c++)
+                singles[i].step(&m->scale[c], &m->shift[c],
+                                singles[i].number(u));
+            return true;
+        }
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (pairs[i].op == u->op)
+            return then_pair(m, u, &pairs[i], x, axis);
+    return u->op == &glow_op_batchnormalization &&
+           then_batchnorm(m, u, x, axis);
+}
+
+bool
+affine_then(affine *m, const glow_node *u, const glow_value *x, int axis)
+{
+    return !u->pred && axis >= 0 && glow_is_float(x->type->elem) &&
+           then(m, u, x, axis) && is_finite(m);
+}
+
+/* Is there no node but of constants behind `v`, as far as a glance tells? */
+static bool
+is_number_like(const glow_value *v)
+{
+    int axis = -1;
+
+    for (int i = 0; v && v->def && i < MOST_STEPS; i++) {
+        if (v->def->op == &glow_op_splat)
+            return true;
+        v = step_back(v, &axis);
+    }
+    return v && glow_is_constant(v);
+}
+
+glow_value *
+affine_operand(const glow_node *u)
+{
+    for (size_t i = 0; i < sizeof singles / sizeof singles[0]; i++)
+        if (singles[i].op == u->op)
+            return u->in[0];
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        if (pairs[i].op != u->op)
+            continue;
+        if (is_number_like(u->in[1]))
+            return u->in[0];
+        return pairs[i].left && is_number_like(u->in[0]) ? u->in[1] : NULL;
+    }
+    return u->op == &glow_op_batchnormalization ? u->in[0] : NULL;
+}
+
+/* Weights. */
+
+/* What an element of `kind` keeps of `x`. */
+static double
+held_by(glow_kind kind, double x)
+{
+    glow_type type = glow_type_of(kind, (glow_dims){0});
+    double room[4] = {0};
+    glow_tensor t = {.type = &type, .data = room};
+
+    glow_set_double(&t, 0, x);
+    return glow_get_double(&t, 0);
+}
+
+/* Is that all of its digits? */
+static bool
+is_held(glow_kind kind, double x)
+{
+    return fabs(held_by(kind, x) - x) <= fabs(x) * glow_kind_get(kind)->epsilon;
+}
+
+/* `count` elements from `i` on, scaled; returns the greatest, without its sign.
+ */
+static double
+scale_row(const glow_tensor *from, const glow_tensor *to, int64_t i,
+          int64_t count, double s)
+{
+    double most = 0;
+
+    if (from->type->elem == GLOW_FLOAT) {
+        const float *x = (const float *)from->data + i;
+        float *y = (float *)to->data + i;
+
+        for (int64_t k = 0; k < count; k++) {
+            double v = (double)x[k] * s;
+
+            y[k] = (float)v;
+            most = fabs(v) > most ? fabs(v) : most;
+        }
+        return most;
+    }
+    for (int64_t k = i; k < i + count; k++) {
+        double v = glow_get_double(from, k) * s;
+
+        glow_set_double(to, k, v);
+        most = fabs(v) > most ? fabs(v) : most;
+    }
+    return most;
+}
+
+static bool
+is_uniform(const double *x, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (x[i] != x[0])
+            return false;
+    return count > 0;
+}
+
+static int64_t
+channels_of(affine_layout l, int64_t elements)
+{
+    return elements / l.block * l.count;
+}
+
+/*
+ * The greatest weight of each channel must come out with all digits: those that
+ * are smaller lose no more of the sum than it does.
+ */
+static bool
+scale_all(const glow_tensor *from, const glow_tensor *to, affine_layout l,
+          const double *scale, double *most)
+{
+    int64_t count = glow_type_count(to->type);
+
+    for (int64_t i = 0, block = 0; i < count; block++)
+        for (int64_t end = i + l.block; i < end;)
+            for (int64_t c = 0; c < l.count; c++, i += l.inner) {
+                int64_t channel = block * l.count + c;
+                double row = scale_row(from, to, i, l.inner, scale[channel]);
+
+                most[channel] = row > most[channel] ? row : most[channel];
+            }
+    for (int64_t c = 0; c < channels_of(l, count); c++)
+        if (!is_held(to->type->elem, most[c]))
+            return false;
+    return true;
+}
+
+glow_value *
+affine_scaled(glow_builder *b, const glow_value *w, affine_layout l,
+              const double *scale)
+{
+    int64_t channels = channels_of(l, glow_type_count(w->type));
+    glow_storage *s = w->storage;
+    const glow_tensor *from;
+    glow_value *to;
+    double *most;
+
+    if (s->payload == GLOW_SPLAT && is_uniform(scale, channels)) {
+        double v = held_by(w->type->elem, s->splat) * scale[0];
+
+        return is_held(w->type->elem, v)
+                   ? glow_build_splat(b, "weights", w->type,
+                                      held_by(w->type->elem, v))
+                   : NULL;
+    }
+    from = glow_constant_tensor(s);
+    if (!from)
+        return NULL;
+    to = glow_build_constant(b, "weights", w->type);
+    most = GLOW_NEW_ARRAY(glow_builder_scratch(b), double, channels + 1);
+    if (scale_all(from, &to->storage->tensor, l, scale, most))
+        return to;
+    glow_storage_erase(to->storage);
+    return NULL;
+}
+
+glow_value *
+affine_constant(glow_builder *b, const char *suffix, glow_kind kind,
+                const double *x, int64_t count)
+{
+    const glow_type *type = glow_type_get(
+        glow_builder_context(b), glow_type_of(kind, GLOW_DIMS_OF(count)));
+    glow_value *v;
+
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(held_by(kind, x[i])))
+            return NULL;
+    if (is_uniform(x, count))
+        return glow_build_splat(b, suffix, type, held_by(kind, x[0]));
+    v = glow_build_constant(b, suffix, type);
+    for (int64_t i = 0; i < count; i++)
+        glow_set_double(&v->storage->tensor, i, x[i]);
+    return v;
+}
