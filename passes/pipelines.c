@@ -15,7 +15,7 @@ static const glow_pipeline_entry simplify[] = {
     {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
      "importers wrap convolution and pooling into transposes: sunk through "
      "what stands between two of them, they meet and cancel"},
-    {"fold-constants,fold-scale",
+    {"fold-constants,fold-scale,fold-scale-forward",
      "merging needs weights at hand, and the transposes out of its way"},
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
      "reshapes meet on their way down, or what sees the shape by itself"},
@@ -36,6 +36,7 @@ static const glow_pipeline_entry recognize[] = {
 
 /* At the end: other passes do not look into what these make. */
 static const glow_pipeline_entry fuse[] = {
+    {"fuse-epilogue", "a pass over memory less for each addend or activation"},
     {0},
 };
 

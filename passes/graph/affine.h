@@ -59,6 +59,8 @@ typedef struct affine_layout {
     int64_t block, inner, count;
 } affine_layout;
 
+int64_t affine_channel(affine_layout layout, int64_t i);
+
 /*
  * Constants of the type of `w`, each element scaled as its channel: computed in
  * double and rounded once.  NULL if there are none without overflow or the loss

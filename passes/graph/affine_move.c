@@ -2,16 +2,6 @@
 
 #include "passes/graph/affine.h"
 
-static int64_t
-product(glow_dims d, int first, int last)
-{
-    int64_t n = 1;
-
-    for (int i = first; i < last; i++)
-        n *= d.at[i];
-    return n;
-}
-
 static glow_dims
 operand_shape(const glow_node *n)
 {
@@ -78,10 +68,11 @@ static int
 reshaped_axis(const glow_node *n, int axis)
 {
     glow_dims x = operand_shape(n), y = result_shape(n);
-    int64_t inner = product(x, axis + 1, x.rank);
+    int64_t inner = glow_dims_product(x, axis + 1, x.rank);
 
     for (int i = y.rank - 1; i >= 0; i--)
-        if (y.at[i] == x.at[axis] && product(y, i + 1, y.rank) == inner)
+        if (y.at[i] == x.at[axis] &&
+            glow_dims_product(y, i + 1, y.rank) == inner)
             return i;
     return -1;
 }

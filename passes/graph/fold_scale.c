@@ -35,131 +35,17 @@
  * epsilon is all that parts it from doing nothing, and so does this.
  */
 
-#include "passes/graph/affine.h"
+#include "passes/graph/linear.h"
 
 #include <math.h>
 
 #define MOST_MOVED 8 /* nodes between the weights and what folds into them */
 
-/* Operators that have weights. */
-
-/* Filter [O, kernel.., C / Group] */
-static affine_layout
-convolution_layout(const glow_node *n)
-{
-    glow_dims f = n->in[1]->type->shape;
-    int64_t count = glow_dims_count(f);
-
-    return (affine_layout){count, count / f.at[0], f.at[0]};
-}
-
-/* Filter [C, kernel.., O / Group] */
-static affine_layout
-convtranspose_layout(const glow_node *n)
-{
-    const glow_convtranspose *t = n->attrs;
-    glow_dims f = n->in[1]->type->shape;
-
-    return (affine_layout){glow_dims_count(f) / t->group, 1, f.at[f.rank - 1]};
-}
-
-/* [.., N]: weights of a product, a vector for each channel. */
-static affine_layout
-columns_layout(const glow_node *n)
-{
-    glow_dims w = n->in[1]->type->shape;
-
-    return (affine_layout){glow_dims_count(w), 1, w.at[w.rank - 1]};
-}
-
-static affine_layout
-gemm_layout(const glow_node *n)
-{
-    const glow_gemm *g = n->attrs;
-    glow_dims w = n->in[1]->type->shape;
-
-    return g->transpose_b ? (affine_layout){w.at[0] * w.at[1], w.at[1], w.at[0]}
-                          : columns_layout(n);
-}
-
-static int
-last_axis(const glow_node *n)
-{
-    return n->out[0]->type->shape.rank - 1;
-}
-
-static int
-batchnorm_axis(const glow_node *n)
-{
-    const glow_batchnormalization *bn = n->attrs;
-
-    return bn->channel_idx;
-}
-
-/* The operator again, with other weights, and a bias unless that is NULL. */
-
-static glow_value *
-same_again(glow_builder *b, const glow_node *n, glow_value *w, glow_value *bias)
-{
-    glow_value *in[5] = {n->in[0], w, bias};
-
-    for (int i = 3; i < n->n_in; i++)
-        in[i] = n->in[i];
-    return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
-}
-
-static glow_value *
-matmul_again(glow_builder *b, const glow_node *n, glow_value *w,
-             glow_value *bias)
-{
-    if (!bias)
-        return GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(n->in[0], w));
-    return GLOW_BUILD(b, fullyconnected, GLOW_IN(n->in[0], w, bias), .axis = 1);
-}
-
-static glow_value *
-gemm_again(glow_builder *b, const glow_node *n, glow_value *w, glow_value *bias)
-{
-    glow_gemm g = *(const glow_gemm *)n->attrs;
-
-    if (bias)
-        bias = GLOW_BUILD(b, broadcast, GLOW_IN(bias), .axis = 1,
-                          .target_dim = n->out[0]->type->shape);
-    g.beta = 1;
-    return glow_build(b, n->op, NULL, GLOW_IN(n->in[0], w, bias), &g);
-}
-
-static const struct linear {
-    const glow_op *op;
-    affine_layout (*layout)(const glow_node *n);
-    int (*axis)(const glow_node *n); /* of the channels of the result */
-    glow_value *(*again)(glow_builder *b, const glow_node *n, glow_value *w,
-                         glow_value *bias);
-    bool any_weights; /* may be unknown if they are not scaled */
-} linears[] = {
-    {&glow_op_batchnormalization, columns_layout, batchnorm_axis, same_again,
-     true},
-    {&glow_op_convolution, convolution_layout, last_axis, same_again, true},
-    {&glow_op_convtranspose, convtranspose_layout, last_axis, same_again, true},
-    {&glow_op_fullyconnected, columns_layout, last_axis, same_again, true},
-    {&glow_op_gemm, gemm_layout, last_axis, gemm_again, false},
-    {&glow_op_matmul, columns_layout, last_axis, matmul_again, false},
-};
-
-static const struct linear *
-linear_for(const glow_node *n)
-{
-    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
-        if (linears[i].op == n->op)
-            return &linears[i];
-    return NULL;
-}
-
 /* What follows one. */
 
 typedef struct chain {
     glow_node *n; /* with the weights */
-    const struct linear *linear;
+    const linear *linear;
     affine map;      /* all that folds, from its result on */
     affine next;     /* what may fold next */
     glow_node *last; /* the last node that does; NULL: none */
@@ -194,22 +80,13 @@ take(chain *c, glow_node *u, const glow_value *v, int axis)
     return true;
 }
 
-/* The one node that uses `v`, or NULL. */
-static glow_node *
-only_user(const glow_value *v)
-{
-    glow_node *u = glow_has_one_use(v) ? v->uses->user : NULL;
-
-    return u && !u->pred && u->n_out == 1 ? u : NULL;
-}
-
 static void
 follow(chain *c)
 {
     glow_value *v = c->n->out[0];
     int axis = c->linear->axis(c->n);
 
-    for (glow_node *u; axis >= 0 && (u = only_user(v)); v = u->out[0]) {
+    for (glow_node *u; axis >= 0 && (u = linear_only_user(v)); v = u->out[0]) {
         if (affine_operand(u) == v) {
             if (!take(c, u, v, axis))
                 return;
@@ -224,23 +101,8 @@ follow(chain *c)
 
 /* Rebuilding. */
 
-/* The bias after the map; false if that is not known. */
-static bool
-shift_bias(glow_arena *a, const chain *c, double *out)
-{
-    const glow_value *bias = c->n->n_in > 2 ? c->n->in[2] : NULL;
-    const glow_gemm *g = GLOW_AS(gemm, c->n);
-    double beta = g ? (double)g->beta : 1;
-    double *old = GLOW_NEW_ARRAY(a, double, c->map.channels + 1);
-
-    if (bias &&
-        !affine_numbers(bias, bias->type->shape.rank - 1, c->map.channels, old))
-        return false;
-    for (int64_t i = 0; i < c->map.channels; i++)
-        out[i] = beta * old[i] * c->map.scale[i] + c->map.shift[i];
-    return true;
-}
-
+/* The bias after the map; NULL if none is needed, or, not *ok, none can be had.
+ */
 static glow_value *
 new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
 {
@@ -251,10 +113,13 @@ new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
     *ok = true;
     if ((n->n_in < 3 || !n->in[2]) && affine_is_scale(&c->map))
         return NULL;
-    *ok = shift_bias(a, c, x);
-    bias = *ok ? affine_constant(b, "bias", n->out[0]->type->elem, x,
-                                 c->map.channels)
-               : NULL;
+    *ok = linear_bias(n, c->map.channels, x);
+    if (!*ok)
+        return NULL;
+    for (int64_t i = 0; i < c->map.channels; i++)
+        x[i] = x[i] * c->map.scale[i] + c->map.shift[i];
+    bias =
+        affine_constant(b, "bias", n->out[0]->type->elem, x, c->map.channels);
     *ok = bias;
     return bias;
 }
@@ -269,20 +134,15 @@ rebuild(glow_arena *a, glow_builder *b, const chain *c)
     glow_value *bias = new_bias(a, b, c, &ok), *v;
 
     if (ok && !affine_is_shift(&c->map))
-        w = affine_scaled(b, w, c->linear->layout(n), c->map.scale);
+        w = affine_scaled(b, w, c->linear->results(n), c->map.scale);
     if (!ok || !w) {
         if (bias)
             glow_storage_erase(bias->storage);
         return NULL;
     }
-    v = c->linear->again(b, n, w, bias);
-    for (int i = 0; i < c->moved; i++) {
-        const glow_node *p = c->path[i];
-
-        v = glow_build(b, p->op,
-                       p->op->traits & GLOW_STATED ? p->out[0]->type : NULL, &v,
-                       1, p->attrs);
-    }
+    v = c->linear->again(b, n, n->in[0], w, bias);
+    for (int i = 0; i < c->moved; i++)
+        v = linear_copy(b, c->path[i], v);
     return v;
 }
 
@@ -298,15 +158,6 @@ erase_up_to(glow_node *n, const glow_node *top)
         glow_node_erase(n);
         n = v ? v->def : NULL;
     }
-}
-
-static bool
-has_channels(const glow_node *n)
-{
-    const glow_type *t = n->out[0]->type;
-
-    return glow_is_float(t->elem) && t->strides.rank == 0 &&
-           glow_type_count(t) > 0 && glow_type_count(n->in[1]->type) > 0;
 }
 
 /* Finds what folds into `c->n` and builds the result; NULL: nothing does. */
@@ -339,11 +190,12 @@ find_and_build(glow_pass_run *run, glow_builder *b, chain *c)
 static glow_node *
 fold(glow_pass_run *run, glow_builder *b, glow_node *n)
 {
-    chain c = {.n = n, .linear = linear_for(n)};
+    chain c = {.n = n, .linear = linear_of(n)};
     glow_value *v;
     const char *name;
 
-    if (!c.linear || n->pred || !has_channels(n) || !only_user(n->out[0]))
+    if (!c.linear || n->pred || !linear_has_channels(n) ||
+        !linear_only_user(n->out[0]))
         return n;
     v = find_and_build(run, b, &c);
     if (!v)
