@@ -74,12 +74,12 @@ glow_read_affine(glow_value *v)
 
 /* A tree of products, one node after another. */
 bool
-glow_read_product(glow_node *n, glow_product *p)
+glow_read_factors(glow_node *n, glow_factors *p)
 {
     glow_value *left[MAX_STEPS + 1];
     int count = 0;
 
-    *p = (glow_product){.scale = 1};
+    *p = (glow_factors){.scale = 1};
     left[count++] = n->out[0];
     for (int steps = 0; count > 0; steps++) {
         glow_value *v = left[--count];

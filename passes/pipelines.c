@@ -28,8 +28,12 @@ static const glow_pipeline_entry simplify[] = {
 
 /* Not after lowering, which would be undone. */
 static const glow_pipeline_entry recognize[] = {
-    {"recognize-normalization,recognize-activation",
-     "exporters write layer normalization, Gelu and others as arithmetic"},
+    {"recognize-normalization,merge-normalization-scale",
+     "exporters write layer normalization as arithmetic, its scale after it"},
+    {"recognize-activation", "and Gelu, Swish and others"},
+    {"recognize-reduction,recognize-softmax",
+     "exponentials and their sums, after the means of normalizations"},
+    {"recognize-fullyconnected", "a product and its bias"},
     {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
     {0},
 };

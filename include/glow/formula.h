@@ -24,17 +24,17 @@ GLOW_API glow_affine glow_read_affine(glow_value *v);
 #define GLOW_MAX_FACTORS 3
 
 /* scale * factor[0] * ..., by Mul, Div by numbers and Neg. */
-typedef struct glow_product {
+typedef struct glow_factors {
     double scale;
     int count;
     glow_value *factor[GLOW_MAX_FACTORS];
-} glow_product;
+} glow_factors;
 
 /*
  * Reads the element-wise node `n`; inner nodes count only if nothing else uses
  * them.  False if there are more factors than GLOW_MAX_FACTORS.
  */
-GLOW_API bool glow_read_product(glow_node *n, glow_product *p);
+GLOW_API bool glow_read_factors(glow_node *n, glow_factors *p);
 
 #define GLOW_MAX_DEGREE 3
 

@@ -13,7 +13,9 @@
  * that is one value throughout gives such a constant, of any size.  Afterwards no
  * known node is left, but for those whose results would make the file grow:
  *
- *     a result may be as large as the constants that it comes from, or 64 KiB.
+ *     a result may be as large as the constants that it comes from, or 64 KiB
+ *     (2 KiB where its node only repeats elements: a Broadcast says in a line what
+ *     it repeats, and along what, which others want to know).
  *     What comes through a node counts as no more than its results: what was
  *     summed up and spread out again is small;
  *     all results of one run may have 10 times the bytes that the constants had
@@ -38,6 +40,7 @@
 #include "glow/pass.h"
 
 static const int64_t small_result = 64 << 10;
+static const int64_t small_copy = 2 << 10;
 static const int64_t largest_tensors = INT64_C(512) << 20;
 static const int64_t most_operations = 1000000000;
 static const int64_t all_operations = INT64_C(4000000000);
@@ -272,14 +275,26 @@ is_read_outside(const folder *f, const glow_value *v)
     return false;
 }
 
+/* More of the elements of its operands, and nothing else? */
+static bool
+repeats(const glow_node *n)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < n->n_in; i++)
+        bytes += n->in[i] ? glow_type_bytes(n->in[i]->type) : 0;
+    return (n->op->traits & GLOW_LAYOUT) && result_bytes(n) > bytes;
+}
+
 static bool
 is_affordable(const folder *f, const item *it)
 {
     int64_t bytes = result_bytes(it->node);
     int64_t told = operand_bytes(f, it->node);
+    int64_t small = repeats(it->node) ? small_copy : small_result;
 
-    return it->splat || (bytes <= (told > small_result ? told : small_result) &&
-                         bytes <= f->budget);
+    return it->splat ||
+           (bytes <= (told > small ? told : small) && bytes <= f->budget);
 }
 
 /* Readers first, so that what they are is known. */

@@ -217,10 +217,10 @@ match_scaled(glow_builder *b, glow_value *v, double scale)
 static glow_value *
 match_product(glow_builder *b, glow_node *n)
 {
-    glow_product p;
+    glow_factors p;
     glow_value *y = NULL;
 
-    if (!glow_read_product(n, &p))
+    if (!glow_read_factors(n, &p))
         return NULL;
     if (p.count == 1 && p.factor[0] != n->out[0])
         return match_scaled(b, p.factor[0], p.scale);

@@ -1,0 +1,223 @@
+/*
+ * recognize-fullyconnected: let a matrix product add its bias.
+ *
+ *     %m = MatMul(%x, %w)           : [M, N]
+ *     %r = Reshape(%m)              : [.., N], or not there
+ *     %y = %r + [%b]                %b repeated along all axes but the last
+ *         =>
+ *     %f = FullyConnected(%x, %w, %b) {Axis: 1}
+ *     %y = Reshape(%f)
+ *
+ *     BatchedAdd(MatMul(%x, %w), %b)           =>  FullyConnected(%x, %w, %b)
+ *     FullyConnected(%x, %w, %b) + [%c]        =>  FullyConnected(%x, %w, %b + %c)
+ *     Gemm(%x, %w, [%b])                       =>  FullyConnected(%x, %w, %b)
+ *     Gemm(%x, %w)                             =>  MatMul(%x, %w)
+ *     FullyConnected(Reshape(%x), ..) {Axis: a}
+ *                                  =>  FullyConnected(%x, ..) {Axis: a'}
+ *
+ * The last row holds where some axis of %x parts its elements into the same rows.
+ * Of Gemm, TransposeA is not taken, and TransposeB, Alpha and Beta only of
+ * constants, which fold-constants then transposes and scales.  Products and sums
+ * that others use as well stay.
+ *
+ * Importers write a linear layer of a batch of sequences as Reshape, MatMul,
+ * Reshape and Add, since a product of more than two axes by one matrix has more
+ * rows and no more axes.  Glow's FoldMatMulAddIntoFullyConnected takes constants
+ * of [1, N] alone, and a batch only where each of its slices adds the same
+ * constant; ours asks what the addend depends on, and it may be computed.
+ */
+
+#include <math.h>
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+#include "glow/trace.h"
+
+enum { X, WEIGHTS, BIAS };
+
+/* One of what repeats along all axes but the last, whose size is `n`; or NULL. */
+static glow_value *
+last_axis_of(glow_builder *b, glow_value *v, int64_t n)
+{
+    glow_trace t = glow_trace_begin(v);
+    int last = v->type->shape.rank - 1;
+    glow_type type = glow_type_of(v->type->elem, GLOW_DIMS_OF(n));
+    double number;
+
+    if (last < 0 || v->type->shape.at[last] != n)
+        return NULL;
+    if (glow_splat_value(v, &number))
+        return glow_build_splat(
+            b, "bias", glow_type_get(glow_builder_context(b), type), number);
+    return glow_trace_is_inner(&t, last) ? glow_trace_inner(b, &t, last) : NULL;
+}
+
+/* The product behind `v`, which nothing else uses, and is of rows of `v`. */
+static const glow_node *
+find_product(glow_value *v, const glow_op *op)
+{
+    const glow_node *reshape = glow_only_def(v, &glow_op_reshape);
+    const glow_node *n = glow_only_def(reshape ? reshape->in[0] : v, op);
+    glow_dims rows = v->type->shape;
+
+    return n && rows.rank > 0 &&
+                   rows.at[rows.rank - 1] == n->out[0]->type->shape.at[1]
+               ? n
+               : NULL;
+}
+
+static glow_value *
+connect(glow_builder *b, const glow_node *product, glow_value *bias, int axis,
+        const glow_type *type)
+{
+    glow_value *y;
+
+    if (!bias)
+        return NULL;
+    glow_builder_fuses(b, product);
+    y = GLOW_BUILD(b, fullyconnected,
+                   GLOW_IN(product->in[X], product->in[WEIGHTS], bias),
+                   .axis = axis);
+    if (!y || y->type == type)
+        return y;
+    return GLOW_BUILD(b, reshape, GLOW_IN(y), .dims = type->shape);
+}
+
+static glow_value *
+fold_add(glow_builder *b, glow_node *n)
+{
+    for (int i = 0; i < 2; i++) {
+        const glow_node *mul = find_product(n->in[i], &glow_op_matmul);
+        const glow_node *full = find_product(n->in[i], &glow_op_fullyconnected);
+        const glow_node *product = mul ? mul : full;
+        glow_value *bias;
+
+        if (!product)
+            continue;
+        bias =
+            last_axis_of(b, n->in[1 - i], product->out[0]->type->shape.at[1]);
+        if (!bias)
+            continue;
+        if (full)
+            bias = GLOW_BUILD_PLAIN(b, add, GLOW_IN(full->in[BIAS], bias));
+        return connect(b, product, bias,
+                       full ? ((const glow_fullyconnected *)full->attrs)->axis
+                            : 1,
+                       n->out[0]->type);
+    }
+    return NULL;
+}
+
+static glow_value *
+fold_batchedadd(glow_builder *b, glow_node *n)
+{
+    const glow_node *mul = glow_only_def(n->in[0], &glow_op_matmul);
+
+    return mul ? connect(b, mul, n->in[1], 1, n->out[0]->type) : NULL;
+}
+
+/* `v` times a number, if that is 1 or can be folded. */
+static glow_value *
+scaled(glow_builder *b, glow_value *v, float by)
+{
+    if (!v || by == 1)
+        return v;
+    if (!glow_is_constant_like(glow_trace_begin(v).value))
+        return NULL;
+    return GLOW_BUILD_PLAIN(b, mul,
+                            GLOW_IN(v, glow_build_like(b, v, (double)by)));
+}
+
+static glow_value *
+fold_gemm(glow_builder *b, glow_node *n)
+{
+    const glow_gemm *g = n->attrs;
+    glow_value *w = n->in[WEIGHTS], *bias = NULL;
+    int64_t columns = n->out[0]->type->shape.at[1];
+
+    if (g->transpose_a || (g->transpose_b && !glow_is_constant_like(w)))
+        return NULL;
+    if (n->in[BIAS] && g->beta != 0) {
+        bias = last_axis_of(b, n->in[BIAS], columns);
+        bias = scaled(b, bias, g->beta);
+        if (!bias)
+            return NULL;
+    }
+    w = scaled(b, w, g->alpha);
+    if (!w)
+        return NULL;
+    if (g->transpose_b)
+        w = GLOW_BUILD(b, transpose, GLOW_IN(w), .shuffle = GLOW_DIMS_OF(1, 0));
+    if (!bias)
+        return GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(n->in[X], w));
+    return GLOW_BUILD(b, fullyconnected, GLOW_IN(n->in[X], w, bias), .axis = 1);
+}
+
+/* The axis of `shape` before which there are `rows` elements, or -1. */
+static int
+axis_after(glow_dims shape, int64_t rows)
+{
+    int64_t count = glow_dims_count(shape);
+    int axis = shape.rank - 1;
+
+    for (int64_t inner = 1; count > 0 && axis >= 0; axis--) {
+        inner *= shape.at[axis];
+        if (count / inner == rows)
+            return axis;
+    }
+    return -1;
+}
+
+static glow_value *
+fold_reshape(glow_builder *b, glow_node *n)
+{
+    const glow_node *reshape = glow_def(n->in[X], &glow_op_reshape);
+    int axis;
+
+    if (!reshape)
+        return NULL;
+    axis =
+        axis_after(reshape->in[0]->type->shape, n->out[0]->type->shape.at[0]);
+    if (axis < 0)
+        return NULL;
+    return GLOW_BUILD(b, fullyconnected,
+                      GLOW_IN(reshape->in[0], n->in[WEIGHTS], n->in[BIAS]),
+                      .axis = axis);
+}
+
+static const struct {
+    const glow_op *op;
+    glow_rewrite_fn fold;
+} rules[] = {
+    {&glow_op_add, fold_add},
+    {&glow_op_batchedadd, fold_batchedadd},
+    {&glow_op_fullyconnected, fold_reshape},
+    {&glow_op_gemm, fold_gemm},
+};
+
+static glow_value *
+fold(glow_builder *b, glow_node *n)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].op == n->op && !n->pred &&
+            glow_is_float(n->out[0]->type->elem))
+            return rules[i].fold(b, n);
+    return NULL;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, fold);
+}
+
+const glow_pass glow_pass_recognize_fullyconnected = {
+    .name = "recognize-fullyconnected",
+    .summary = "let matrix products add their bias",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .source = "Glow, FoldMatMulAddIntoFullyConnected; ONNX Runtime, "
+              "MatMulAddFusion",
+};
