@@ -157,8 +157,7 @@ put_test(bisection *b, glow_buf *out)
 static bool
 make_test(bisection *b, glow_buf *out)
 {
-    const char *names =
-        glow_arena_strdup(b->o->tool.arena, b->last->names);
+    const char *names = glow_arena_strdup(b->o->tool.arena, b->last->names);
     int before = count_nodes(b->m);
     reducer r = {.run = b->run,
                  .func = b->fault->func[0] ? b->fault->func : NULL,
@@ -230,8 +229,10 @@ put_bisection(opt *o, glow_module *m, glow_buf *out)
         } else if (b.fault->number == 0) {
             ok = glow_error(o->tool.ctx, b.fault->id, "%s", b.fault->text);
         } else {
-            o->bisect_code = b.run.semantics && strncmp(b.fault->id, "E041", 4)
-                                     == 0 ? TOOL_DIFFERS : TOOL_FAILED;
+            o->bisect_code =
+                b.run.semantics && strncmp(b.fault->id, "E041", 4) == 0
+                    ? TOOL_DIFFERS
+                    : TOOL_FAILED;
             blame_pass(&b);
             ok = make_test(&b, out);
         }

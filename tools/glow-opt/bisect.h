@@ -75,8 +75,7 @@ bool reduce_is_spent(const reducer *r);
  * Delta debugging of a set: drops runs of `kept`, halving their length, as long
  * as `edit`, given `user`, holds; `kept` is what *user refers to.
  */
-void reduce_set(reducer *r, bool *kept, int count, trial_edit edit,
-                void *user);
+void reduce_set(reducer *r, bool *kept, int count, trial_edit edit, void *user);
 
 /* Reduces all; `names` are those of nodes where to look first. */
 void reduce(reducer *r, const char *names);

@@ -15,6 +15,7 @@ static const char *const lists[] = {"json", "md", NULL};
 static const char *const json_word[] = {"json", NULL};
 static const char *const diff_word[] = {"diff", NULL};
 static const char *const bisect_words[] = {"verify", "semantics", NULL};
+static const char *const view_words[] = {"svg", "dot", NULL};
 static const char *const map_words[] = {"text", "json", "svg", NULL};
 
 #define AT(member) offsetof(opt_values, member)
@@ -90,6 +91,8 @@ static const tool_option options[] = {
     {"explain-support", TOOL_FLAG, AT(explain_support), NULL, NULL, "looking",
      "print whether the backend takes each node, or lowered to what, or why "
      "not"},
+    {"view", TOOL_WORD, AT(view), "svg|dot", view_words, "looking",
+     "print a picture instead of the module"},
     {"memory-map", TOOL_WORD, AT(memory_map), "text|json|svg", map_words,
      "looking", "print where and when buffers live instead of the module"},
 

@@ -37,6 +37,7 @@ typedef struct opt_values {
     const char *print_ir_dir;
     const char *time, *stats;
     const char *memory_map;
+    const char *view;
     bool cost, explain_support;
     /* emitting */
     bool emit_object, emit_asm, emit_llvm, emit_bundle;

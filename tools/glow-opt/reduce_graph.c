@@ -15,7 +15,7 @@
 
 typedef struct subset {
     glow_func *func;
-    bool *kept; /* of each node, by its id */
+    bool *kept;     /* of each node, by its id */
     uint32_t limit; /* nodes from this id on came later, and stay */
 } subset;
 
@@ -73,12 +73,12 @@ cut_after(const subset *s, glow_value *v)
         return;
 
     glow_storage *p = glow_placeholder_new(
-        s->func->module, glow_arena_printf(s->func->module->arena, "%s.out",
-                                           v->def->name),
+        s->func->module,
+        glow_arena_printf(s->func->module->arena, "%s.out", v->def->name),
         v->type);
 
-    glow_node_new(s->func, &glow_op_save, NULL,
-                  (glow_value *[]){v, &p->value}, 2, NULL, 0, NULL);
+    glow_node_new(s->func, &glow_op_save, NULL, (glow_value *[]){v, &p->value},
+                  2, NULL, 0, NULL);
 }
 
 static bool

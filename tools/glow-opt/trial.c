@@ -117,10 +117,9 @@ static bool
 run_here(const trial_run *r, trial *t)
 {
     opt *o = r->o;
-    const glow_source *text = glow_source_from(o->tool.ctx, "<passes>",
-                                               r->passes, strlen(r->passes));
-    glow_pipeline *p =
-        glow_pipeline_parse(o->tool.ctx, o->tool.arena, text);
+    const glow_source *text =
+        glow_source_from(o->tool.ctx, "<passes>", r->passes, strlen(r->passes));
+    glow_pipeline *p = glow_pipeline_parse(o->tool.ctx, o->tool.arena, text);
     watcher w = {t, r, p};
     instruments list = {0};
 
@@ -234,8 +233,8 @@ trial_diff(trial *t, const trial_run *r)
     run_here(&less, NULL);
     run_here(r, NULL);
 
-    changes c = shot_diff(a, shot_take(a, less.m, NULL),
-                          shot_take(a, r->m, NULL));
+    changes c =
+        shot_diff(a, shot_take(a, less.m, NULL), shot_take(a, r->m, NULL));
 
     put_changes(&text, &c);
     for (size_t i = 0; i < c.count; i++)

@@ -7,6 +7,7 @@
 #include "tools/glow-opt/opt.h"
 #include "tools/glow-opt/split_input.h"
 #include "tools/glow-opt/verify_diagnostics.h"
+#include "tools/glow-opt/view.h"
 
 #define MEMO_BYTES ((size_t)1 << 30) /* of -verify-semantics */
 #define SEED 1
@@ -226,6 +227,16 @@ put_memory_map(opt *o, glow_module *m, glow_buf *out)
     return ok;
 }
 
+static bool
+put_view(opt *o, glow_module *m, glow_buf *out)
+{
+    if (strcmp(o->values.view, "dot") == 0)
+        put_dot(out, o->tool.arena, m);
+    else
+        put_svg(out, o->tool.arena, m);
+    return true;
+}
+
 /* Appends what goes to the output. */
 static bool
 put_result(opt *o, glow_module *m, glow_buf *out)
@@ -234,6 +245,8 @@ put_result(opt *o, glow_module *m, glow_buf *out)
 
     if (o->values.memory_map)
         return put_memory_map(o, m, out);
+    if (o->values.view)
+        return put_view(o, m, out);
     if (o->values.explain_support)
         return put_support(o, m, out);
     if (o->values.cost)

@@ -1,0 +1,39 @@
+/* -view from within: pictures of functions. */
+
+#ifndef GLOW_TOOLS_GLOW_OPT_VIEW_H
+#define GLOW_TOOLS_GLOW_OPT_VIEW_H
+
+#include "glow/graph.h"
+
+/* How large a part of the picture a function is. */
+typedef struct view_size {
+    double width, height;
+} view_size;
+
+/* What kind of node it is, by its operator's traits: the name of a CSS class. */
+const char *view_family(const glow_op *op);
+/* "1x3x224x224 float" */
+const char *view_type(glow_arena *a, const glow_type *t);
+/* At most `most` characters of `text`, the middle left out if need be. */
+const char *view_short(glow_arena *a, const char *text, size_t most);
+/* The node's line and where it comes from, for people who point at it. */
+void put_full_text(glow_buf *b, glow_arena *a, const glow_node *n);
+
+/* Text as XML and HTML have it; ` name="12.5"`, in any locale with a point. */
+void put_escaped(glow_buf *b, const char *text);
+void put_number(glow_buf *b, const char *name, double v);
+/* `<text class="..." x="..." y="...">words</text>` */
+void put_words(glow_buf *b, const char *class, double x, double y,
+               const char *words);
+
+/* Draw a function with its upper left corner at 0, 0. */
+view_size put_graph_svg(glow_buf *b, glow_arena *a, glow_func *f);
+view_size put_program_svg(glow_buf *b, glow_arena *a, glow_func *f);
+void put_dot(glow_buf *b, glow_arena *a, glow_module *m);
+/* All functions of a module, one below the other. */
+void put_svg(glow_buf *b, glow_arena *a, glow_module *m);
+
+/* Characters of the font are as wide as this, at size 11. */
+#define VIEW_CHAR 6.65
+
+#endif
