@@ -15,6 +15,8 @@ static const glow_pipeline_entry simplify[] = {
     {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
      "importers wrap convolution and pooling into transposes: sunk through "
      "what stands between two of them, they meet and cancel"},
+    {"simplify-resize,simplify-pool,fold-pad,shrink-window",
+     "windows have frames of their own, and do not see all that they could"},
     {"fold-constants,fold-scale,fold-scale-forward",
      "merging needs weights at hand, and the transposes out of its way"},
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",

@@ -1,0 +1,218 @@
+/*
+ * fold-pad: let a window reach over the edge instead of making the edge.
+ *
+ *     %p = Pad(%x) {Pads: [0, 1, 1, 0, 0, 1, 1, 0]}
+ *     %y = Convolution(%p, %f, %b) {Pads: [0, 0, 0, 0]}
+ *         =>
+ *     %y = Convolution(%x, %f, %b) {Pads: [1, 1, 1, 1]}
+ *
+ * Convolution and pooling have pads of their own, which are never stored.  What
+ * these are decides what the frame may hold:
+ *
+ *     Convolution   zeros
+ *     AvgPool       zeros that count: CountIncludePads, or no pads so far
+ *     MaxPool       what never wins: -inf, the least integer; and zeros around
+ *                   what is not negative, if each window sees some of it
+ *
+ * A frame that crops, or lies around batches or channels, stays, and so does one
+ * that has other users or a predicate.  Networks from TensorFlow and Keras pad
+ * before convolutions and pools with strides, since its padding is not even.
+ * Afterwards none of these windows moves over a frame that it could make itself.
+ *
+ * Glow folds frames into Convolution alone.
+ */
+
+#include <math.h>
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* A frame, its pads those of the spatial axes: all starts, then all ends. */
+typedef struct frame {
+    glow_value *x;
+    double value;
+    glow_dims pads;
+} frame;
+
+/* The constant frame that only `v` has, if it is one around spatial axes. */
+static bool
+find_frame(const glow_value *v, frame *f)
+{
+    const glow_node *n = glow_only_def(v, &glow_op_pad);
+    const glow_pad *p = n ? n->attrs : NULL;
+    int rank = v->type->shape.rank;
+
+    if (!p || p->mode != GLOW_PAD_CONSTANT)
+        return false;
+    *f = (frame){.x = n->in[0], .value = (double)p->value};
+    for (int i = 0; i < 2 * rank; i++) {
+        bool is_spatial = i % rank != 0 && i % rank != rank - 1;
+
+        if (p->pads.at[i] < 0 || (!is_spatial && p->pads.at[i] != 0) ||
+            f->pads.rank == GLOW_MAX_RANK)
+            return false;
+        if (is_spatial)
+            f->pads.at[f->pads.rank++] = p->pads.at[i];
+    }
+    return true;
+}
+
+/* Pads one after the other; false if they are more than 64 bits hold. */
+static bool
+add_pads(glow_dims *to, glow_dims pads)
+{
+    for (int i = 0; i < pads.rank; i++)
+        if (glow_add_overflow(to->at[i], pads.at[i], &to->at[i]))
+            return false;
+    return true;
+}
+
+static bool
+has_pads(glow_dims pads)
+{
+    for (int i = 0; i < pads.rank; i++)
+        if (pads.at[i] != 0)
+            return true;
+    return false;
+}
+
+static bool
+is_one_of(const glow_node *n, const glow_op *const *ops)
+{
+    while (*ops && *ops != n->op)
+        ops++;
+    return *ops;
+}
+
+#define MOST_STEPS 4
+
+/* Is no element of `v` below 0, as far as the nodes next to it tell? */
+static bool
+is_never_negative(const glow_value *v)
+{
+    static const glow_op *const makes[] = {
+        &glow_op_abs,  &glow_op_exp,      &glow_op_hardsigmoid,
+        &glow_op_relu, &glow_op_sigmoid,  &glow_op_softmax,
+        &glow_op_sqrt, &glow_op_softplus, NULL,
+    };
+    static const glow_op *const keeps[] = {
+        &glow_op_avgpool,
+        &glow_op_maxpool,
+        &glow_op_reshape,
+        &glow_op_transpose,
+        NULL,
+    };
+
+    for (int i = 0; i < MOST_STEPS && v->def && !v->def->pred; i++) {
+        const glow_node *n = v->def;
+        const glow_clip *c = GLOW_AS(clip, n);
+
+        if (c || !is_one_of(n, keeps))
+            return c ? c->min >= 0 : is_one_of(n, makes);
+        v = n->in[0];
+    }
+    return false;
+}
+
+/* Does each window see something of Input, whose pads these are? */
+static bool
+always_sees(const glow_maxpool *p, glow_dims pads)
+{
+    int axes = p->kernels.rank;
+
+    for (int i = 0; i < axes; i++)
+        if (pads.at[i] >= p->kernels.at[i] ||
+            pads.at[axes + i] >= p->kernels.at[i] ||
+            (p->dilation.rank && p->dilation.at[i] != 1))
+            return false;
+    return true;
+}
+
+/* The value of `type` that is greater than none. */
+static double
+least_of(glow_kind kind)
+{
+    const glow_kind_info *k = glow_kind_get(kind);
+
+    if (glow_is_float(kind))
+        return -INFINITY;
+    return k->is_signed ? -ldexp(1, k->bits - 1) : 0;
+}
+
+/* The operators. */
+
+static glow_value *
+fold_convolution(glow_builder *b, const glow_node *n, const frame *f)
+{
+    glow_convolution c = *(const glow_convolution *)n->attrs;
+
+    if (f->value != 0 || !add_pads(&c.pads, f->pads))
+        return NULL;
+    return glow_build(b, n->op, NULL, GLOW_IN(f->x, n->in[1], n->in[2]), &c);
+}
+
+static glow_value *
+fold_avgpool(glow_builder *b, const glow_node *n, const frame *f)
+{
+    glow_avgpool p = *(const glow_avgpool *)n->attrs;
+
+    if (f->value != 0 || p.ceil_mode ||
+        (has_pads(p.pads) && !p.count_include_pads) ||
+        !add_pads(&p.pads, f->pads))
+        return NULL;
+    p.count_include_pads = true;
+    return glow_build(b, n->op, NULL, GLOW_IN(f->x), &p);
+}
+
+static glow_value *
+fold_maxpool(glow_builder *b, const glow_node *n, const frame *f)
+{
+    glow_maxpool p = *(const glow_maxpool *)n->attrs;
+
+    if (p.ceil_mode || !add_pads(&p.pads, f->pads))
+        return NULL;
+    if (f->value != least_of(n->in[0]->type->elem) &&
+        !(f->value == 0 && always_sees(&p, p.pads) && is_never_negative(f->x)))
+        return NULL;
+    return glow_build(b, n->op, NULL, GLOW_IN(f->x), &p);
+}
+
+static const struct rule {
+    const glow_op *op;
+    glow_value *(*fold)(glow_builder *b, const glow_node *n, const frame *f);
+} rules[] = {
+    {&glow_op_avgpool, fold_avgpool},
+    {&glow_op_convolution, fold_convolution},
+    {&glow_op_maxpool, fold_maxpool},
+};
+
+static glow_value *
+fold(glow_builder *b, glow_node *n)
+{
+    frame f;
+
+    if (n->pred)
+        return NULL;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].op == n->op && find_frame(n->in[0], &f)) {
+            glow_builder_fuses(b, n->in[0]->def);
+            return rules[i].fold(b, n, &f);
+        }
+    return NULL;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, fold);
+}
+
+const glow_pass glow_pass_fold_pad = {
+    .name = "fold-pad",
+    .summary = "let convolutions and pools make their own frames",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .source = "Glow MergePadIntoConvolution; ONNX Runtime PadFusion",
+};

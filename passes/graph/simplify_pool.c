@@ -1,0 +1,153 @@
+/*
+ * simplify-pool: say in a simpler operator what a pool does.
+ *
+ *     one tap, no pads      AvgPool, MaxPool {Kernels: [1, 1]}  =>  Slice by the
+ *                           strides, or nothing at all if these are 1
+ *     windows alike         AdaptiveAvgPool : [N, 3, 3, C] of [N, 6, 6, C]
+ *                           =>  AvgPool {Kernels: [2, 2], Strides: [2, 2]}
+ *     a window of all, and  Reshape(AvgPool {Kernels: [7, 7]}(%x : [N, 7, 7, C]))
+ *     its axes dropped      =>  BatchedReduceMean(%x) {Axes: [1, 2]} : [N, C]
+ *
+ * The last one is the head of most classifiers.  Glow goes the other way, since
+ * its backends have a kernel for AvgPool; on ours both run at the same speed, and
+ * with channels last no transposes come with either, so the form with one node
+ * wins.  Only a Reshape that nobody shares the pool with takes it over.
+ *
+ * Exporters write pools of one tap where a model was made for larger images.  The
+ * strides of a convolution with one tap stay where they are: to slice first would
+ * move what the convolution reads once anyway.
+ *
+ * Afterwards a pool has a window of more than one tap, or a frame.
+ */
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+static bool
+is_all(glow_dims list, int64_t number)
+{
+    for (int i = 0; i < list.rank; i++)
+        if (list.at[i] != number)
+            return false;
+    return true;
+}
+
+/* Every `strides`-th element of the spatial axes of `n`'s operand. */
+static glow_value *
+pick(glow_builder *b, const glow_node *n, glow_dims strides)
+{
+    glow_value *x = n->in[0];
+    glow_slice s = {.start.rank = x->type->shape.rank,
+                    .steps.rank = x->type->shape.rank};
+
+    if (is_all(strides, 1))
+        return x->type == n->out[0]->type ? x : NULL;
+    for (int i = 0; i < s.steps.rank; i++)
+        s.steps.at[i] = i == 0 || i == s.steps.rank - 1 ? 1 : strides.at[i - 1];
+    return glow_build(b, &glow_op_slice, n->out[0]->type, GLOW_IN(x), &s);
+}
+
+static glow_value *
+of_avgpool(glow_builder *b, const glow_node *n)
+{
+    const glow_avgpool *p = n->attrs;
+
+    return is_all(p->kernels, 1) && is_all(p->pads, 0) && !p->ceil_mode
+               ? pick(b, n, p->strides)
+               : NULL;
+}
+
+static glow_value *
+of_maxpool(glow_builder *b, const glow_node *n)
+{
+    const glow_maxpool *p = n->attrs;
+
+    return is_all(p->kernels, 1) && is_all(p->pads, 0) && !p->ceil_mode
+               ? pick(b, n, p->strides)
+               : NULL;
+}
+
+static glow_value *
+of_adaptiveavgpool(glow_builder *b, const glow_node *n)
+{
+    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+    glow_avgpool p = {.pads.rank = 2 * (x.rank - 2)};
+
+    if (n->in[0]->type == n->out[0]->type)
+        return n->in[0];
+    p.kernels.rank = p.strides.rank = x.rank - 2;
+    for (int i = 0; i < p.kernels.rank; i++) {
+        if (y.at[1 + i] == 0 || x.at[1 + i] % y.at[1 + i] != 0 ||
+            x.at[1 + i] == 0)
+            return NULL;
+        p.kernels.at[i] = p.strides.at[i] = x.at[1 + i] / y.at[1 + i];
+    }
+    return glow_build(b, &glow_op_avgpool, NULL, GLOW_IN(n->in[0]), &p);
+}
+
+/* Is the pool `n` a mean over all of its spatial axes? */
+static bool
+is_global(const glow_node *n)
+{
+    const glow_avgpool *p = n->attrs;
+    glow_dims x = n->in[0]->type->shape;
+
+    for (int i = 0; i < p->kernels.rank; i++)
+        if (p->kernels.at[i] != x.at[1 + i] ||
+            (p->dilation.rank && p->dilation.at[i] != 1))
+            return false;
+    return is_all(p->pads, 0) && !p->ceil_mode && p->kernels.rank > 0;
+}
+
+static glow_value *
+of_reshape(glow_builder *b, const glow_node *n)
+{
+    const glow_node *pool = glow_only_def(n->in[0], &glow_op_avgpool);
+    glow_dims y = n->out[0]->type->shape, axes = {0};
+    glow_dims x;
+
+    if (!pool || !is_global(pool))
+        return NULL;
+    x = pool->in[0]->type->shape;
+    if (!glow_dims_equal(y, GLOW_DIMS_OF(x.at[0], x.at[x.rank - 1])))
+        return NULL;
+    for (int i = 1; i < x.rank - 1; i++)
+        axes.at[axes.rank++] = i;
+    glow_builder_fuses(b, pool);
+    return GLOW_BUILD(b, batchedreducemean, GLOW_IN(pool->in[0]), .axes = axes);
+}
+
+static const struct rule {
+    const glow_op *op;
+    glow_value *(*simplify)(glow_builder *b, const glow_node *n);
+} rules[] = {
+    {&glow_op_adaptiveavgpool, of_adaptiveavgpool},
+    {&glow_op_avgpool, of_avgpool},
+    {&glow_op_maxpool, of_maxpool},
+    {&glow_op_reshape, of_reshape},
+};
+
+static glow_value *
+visit(glow_builder *b, glow_node *n)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].op == n->op && !n->pred)
+            return rules[i].simplify(b, n);
+    return NULL;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, visit);
+}
+
+const glow_pass glow_pass_simplify_pool = {
+    .name = "simplify-pool",
+    .summary = "say in a simpler operator what a pool does",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .source = "Glow OptimizeReduceMean, lower1x1AdaptiveAvgPool",
+};

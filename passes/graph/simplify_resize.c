@@ -1,0 +1,68 @@
+/*
+ * simplify-resize: repeat what is resized from one element, and leave alone what
+ * keeps its size.
+ *
+ *     %y = ResizeBilinear(%x : [1, 1, 1, 8]) {Scale: [1.0, 7.0, 7.0, 1.0]}
+ *         =>
+ *     %y = Broadcast(%x) {Axis: 0, TargetDim: [1, 7, 7, 8]}
+ *
+ * Wherever an element of the result lies, it is held within the input; of an
+ * axis of one element it is that one, by any mode, since weights sum to 1.  An
+ * axis of Scale 1 whose size stays is what it was.  If all axes are of these two
+ * kinds, no sampling is left; Broadcast, of which users of the result can often
+ * make use, remains, or nothing at all.
+ *
+ * Regions that are cropped (tf_crop_and_resize) may lie beyond the input and are
+ * left alone.  Segmentation networks resize what global pooling made; exporters
+ * write resizing by 1 where a model was made for another size.  Glow makes Tiles,
+ * and looks at axes of images only.
+ */
+
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* Does every axis keep its size, or have one element to begin with? */
+static bool
+is_repeated(const glow_node *n, glow_floats scale)
+{
+    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+
+    for (int i = 0; i < x.rank; i++)
+        if (x.at[i] != 1 && !(x.at[i] == y.at[i] && scale.at[i] == 1))
+            return false;
+    return true;
+}
+
+static glow_value *
+visit(glow_builder *b, glow_node *n)
+{
+    const glow_resize *r = GLOW_AS(resize, n);
+    const glow_grid *g = glow_is(n, &glow_op_resizebilinear) ||
+                                 glow_is(n, &glow_op_resizenearest)
+                             ? n->attrs
+                             : NULL;
+
+    if (n->pred || !(r || g) ||
+        (r && r->coordinates == GLOW_COORD_TF_CROP_AND_RESIZE) ||
+        !is_repeated(n, r ? r->scale : g->scale))
+        return NULL;
+    if (n->in[0]->type == n->out[0]->type)
+        return n->in[0];
+    return GLOW_BUILD(b, broadcast, GLOW_IN(n->in[0]), .axis = 0,
+                      .target_dim = n->out[0]->type->shape);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, visit);
+}
+
+const glow_pass glow_pass_simplify_resize = {
+    .name = "simplify-resize",
+    .summary = "repeat what is resized from one element",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .source = "Glow OptimizeResize",
+};
