@@ -18,13 +18,15 @@
  * or meet a Concat that puts the parts together again.  Constants are put
  * together once and for all; that of one which others use too is not.
  *
- * Nodes may only be combined if none depends on another.  Let the rank of a node
- * be the largest number of nodes that share an operand on a path to it.  Nodes of
- * one rank do not depend on each other, nor can a combined node of a rank on
- * another of the same, so no cycle comes about whatever is combined; and ranks
- * take one walk over the graph.  (Glow searches the graph for each pair, to a depth
- * of 6, and merges all or nothing; a product that depends on another is skipped
- * here, and the rest merged.)
+ * Nodes may only be combined if none depends on another.  Nodes that differ in
+ * constants alone never do.  Of others, let the rank of a node be the largest
+ * number of nodes of its group on a path to it: those of one rank do not depend on
+ * each other, and no cycle comes about when they are combined.  Ranks take a walk
+ * over the graph, so only the largest groups that would pay are walked for by
+ * themselves, and all the rest at once, where the ranks count nodes of any of
+ * these groups.  (Glow searches the graph for each pair, to a depth of 6, and merges
+ * all or nothing; a product that depends on another is skipped here, and the
+ * rest merged.)
  *
  * Afterwards there are constants to compute and slices to fold.
  *
@@ -38,6 +40,9 @@
 #include "glow/ops.h"
 
 enum { OPERANDS = 3, SHARED = -1, LAST = -2 };
+
+/* Groups that are walked for by themselves. */
+enum { MOST_WALKS = 32 };
 
 /* A constant that is put together may have at most so many bytes. */
 static const int64_t most_bytes = INT64_C(512) << 20;
@@ -124,9 +129,20 @@ typedef struct combiner {
     glow_builder *builder;
     member *members; /* sorted: groups lie together */
     size_t count, cap;
-    int64_t *ranks; /* by the id of the node */
-    bool *is_member;
+    bool *is_gone; /* by the id of the node: it was combined */
+    member *group; /* scratch, for `count` of them */
+    /* What ranks are found with: by id, for new nodes too. */
+    bool *counts;
+    int64_t *ranks;
+    glow_node **stack;
+    int *next;
 } combiner;
+
+/* Members that may be one node. */
+typedef struct group {
+    member *at;
+    size_t count;
+} group;
 
 /* A number for a value that does not depend on where it lies in memory. */
 static uint64_t
@@ -236,22 +252,29 @@ by_group(const void *x, const void *y)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Drops members that are alone, and notes the others. */
-static void
-drop_single(combiner *c)
+/* The members of the key of `m`. */
+static group
+group_at(const combiner *c, member *m)
 {
-    size_t kept = 0;
+    group g = {m, 0};
 
-    for (size_t i = 0; i < c->count; i++) {
-        uint64_t key = c->members[i].key;
+    while (m + g.count < c->members + c->count && m[g.count].key == m->key)
+        g.count++;
+    return g;
+}
 
-        if ((i == 0 || c->members[i - 1].key != key) &&
-            (i + 1 == c->count || c->members[i + 1].key != key))
-            continue;
-        c->is_member[c->members[i].node->id] = true;
-        c->members[kept++] = c->members[i];
-    }
-    c->count = kept;
+/* Keeps of `g` what is still there and like its first. */
+static group
+still_alike(const combiner *c, group g)
+{
+    group kept = {c->group, 0};
+
+    for (size_t i = 0; i < g.count; i++)
+        if (!c->is_gone[g.at[i].node->id] &&
+            (kept.count == 0 ||
+             are_alike(g.at->rule, kept.at->node, g.at[i].node)))
+            kept.at[kept.count++] = g.at[i];
+    return kept;
 }
 
 /* Ranks. */
@@ -269,50 +292,57 @@ rank_one(combiner *c, const glow_node *n)
         if (!v || !v->def)
             continue;
 
-        int64_t before = c->ranks[v->def->id] + c->is_member[v->def->id];
+        int64_t before = c->ranks[v->def->id] + c->counts[v->def->id];
 
         rank = before > rank ? before : rank;
     }
     c->ranks[n->id] = rank;
 }
 
-/* Operands before users, without recursion: networks are deep. */
+/* Ranks `n` and all that it depends on, without recursion: networks are deep. */
 static void
-rank_all(combiner *c)
+rank_from(combiner *c, glow_node *n)
 {
-    glow_node **stack =
-        GLOW_NEW_ARRAY(glow_run_scratch(c->run), glow_node *, c->func->count);
-    int *next = GLOW_NEW_ARRAY(glow_run_scratch(c->run), int, c->func->count);
+    int depth = 0;
 
+    n->mark = OPEN;
+    c->stack[0] = n;
+    c->next[0] = -1;
+    while (depth >= 0) {
+        glow_node *top = c->stack[depth];
+        int i = c->next[depth]++;
+
+        if (i >= top->n_in) {
+            rank_one(c, top);
+            top->mark = DONE;
+            depth--;
+            continue;
+        }
+
+        const glow_value *v = i < 0 ? top->pred : top->in[i];
+
+        if (v && v->def && v->def->mark == NEW) {
+            v->def->mark = OPEN;
+            c->stack[++depth] = v->def;
+            c->next[depth] = -1;
+        }
+    }
+}
+
+/* The ranks of `count` members, of whatever groups, which count for it. */
+static void
+rank(combiner *c, member *m, size_t count)
+{
     GLOW_FOR_EACH_NODE(n, c->func)
         n->mark = NEW;
-    GLOW_FOR_EACH_NODE(n, c->func) {
-        int depth = 0;
-
-        if (n->mark != NEW)
-            continue;
-        n->mark = OPEN;
-        stack[0] = n;
-        next[0] = -1;
-        while (depth >= 0) {
-            glow_node *top = stack[depth];
-            int i = next[depth]++;
-
-            if (i >= top->n_in) {
-                rank_one(c, top);
-                top->mark = DONE;
-                depth--;
-                continue;
-            }
-
-            const glow_value *v = i < 0 ? top->pred : top->in[i];
-
-            if (v && v->def && v->def->mark == NEW) {
-                v->def->mark = OPEN;
-                stack[++depth] = v->def;
-                next[depth] = -1;
-            }
-        }
+    for (size_t i = 0; i < count; i++)
+        c->counts[m[i].node->id] = true;
+    for (size_t i = 0; i < count; i++)
+        if (m[i].node->mark == NEW)
+            rank_from(c, m[i].node);
+    for (size_t i = 0; i < count; i++) {
+        m[i].rank = c->ranks[m[i].node->id];
+        c->counts[m[i].node->id] = false;
     }
 }
 
@@ -422,10 +452,11 @@ does_pay(const combiner *c, const member *m, size_t count)
             return false;
         after += join;
     }
-    glow_run_remark(c->run, m->node, after < before,
-                    "%zu %ss that share an operand take %.3g s, and one in "
-                    "their place %.3g s",
-                    count, r->op->name, before, after);
+    if (after >= before)
+        glow_run_remark(c->run, m->node, false,
+                        "%zu %ss that share an operand take %.3g s, and one "
+                        "in their place %.3g s",
+                        count, r->op->name, before, after);
     return after < before;
 }
 
@@ -463,6 +494,11 @@ static bool
 combine(combiner *c, const member *m, size_t count)
 {
     int axis = out_axis(m->rule, m->node);
+
+    glow_run_remark(c->run, m->node, true,
+                    "%zu %ss that share an operand are one", count,
+                    m->node->op->name);
+
     glow_value *whole = build_whole(c, m, count);
     glow_slice s = {.start.rank = whole ? whole->type->shape.rank : 0};
 
@@ -479,51 +515,165 @@ combine(combiner *c, const member *m, size_t count)
             break;
         s.start.at[axis] += n->out[0]->type->shape.at[axis];
         glow_replace_uses(n->out[0], part);
-        c->is_member[n->id] = false;
+        c->is_gone[n->id] = true;
         glow_node_erase(n);
         glow_node_rename(part->def, name);
     }
     return !glow_builder_failed(c->builder);
 }
 
-/* Members of one key and rank from `m` on that are still there and alike. */
-static size_t
-take_group(const combiner *c, const member *m, const member *end, member *out)
+/* Combines members of one key and rank, if it pays. */
+static glow_result
+combine_equal(combiner *c, const member *m, size_t count)
 {
-    size_t count = 0;
+    if (count < 2 || !does_pay(c, m, count) || !glow_run_may_rewrite(c->run))
+        return GLOW_UNCHANGED;
+    return combine(c, m, count) ? GLOW_CHANGED : GLOW_FAILED;
+}
 
-    for (const member *x = m; x < end && x->key == m->key && x->rank == m->rank;
-         x++) {
-        if (!c->is_member[x->node->id] ||
-            (count > 0 && !are_alike(m->rule, out->node, x->node)))
-            continue;
-        out[count++] = *x;
+/* Combines ranked members, those of each rank by themselves. */
+static glow_result
+combine_ranked(combiner *c, group g)
+{
+    glow_result result = GLOW_UNCHANGED;
+
+    qsort(g.at, g.count, sizeof *g.at, by_group);
+    for (size_t i = 0, end; i < g.count; i = end) {
+        for (end = i + 1; end < g.count && g.at[end].rank == g.at[i].rank;)
+            end++;
+
+        glow_result one = combine_equal(c, g.at + i, end - i);
+
+        if (one == GLOW_FAILED)
+            return one;
+        result = one == GLOW_CHANGED ? one : result;
     }
-    return count;
+    return result;
+}
+
+/* Do the operands that are joined have no nodes? */
+static bool
+is_independent(const group *g)
+{
+    const member *m = g->at;
+
+    for (size_t i = 0; i < g->count; i++)
+        for (int k = 0; k < m->node->n_in; k++)
+            if (m->rule->axis[k] != SHARED && m[i].node->in[k] &&
+                m[i].node->in[k]->def)
+                return false;
+    return true;
+}
+
+/* The largest first, then in the order of the text. */
+static int
+by_size(const void *x, const void *y)
+{
+    const group *a = x, *b = y;
+
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    if (a->at->place != b->at->place)
+        return a->at->place < b->at->place ? -1 : 1;
+    return a->at->rule < b->at->rule ? -1 : a->at->rule > b->at->rule;
+}
+
+/* All groups of two and more that would pay if they may be combined. */
+static group *
+find_groups(combiner *c, size_t *count)
+{
+    glow_arena *scratch = glow_run_scratch(c->run);
+    group *groups = NULL;
+    size_t cap = 0;
+
+    *count = 0;
+    for (size_t i = 0; i < c->count;) {
+        group g = group_at(c, c->members + i), alike = still_alike(c, g);
+
+        i += g.count;
+        if (alike.count < 2 || !does_pay(c, alike.at, alike.count))
+            continue;
+        groups = glow_arena_grow(scratch, groups, *count, &cap, sizeof *groups);
+        groups[(*count)++] = g;
+    }
+    if (*count > 0)
+        qsort(groups, *count, sizeof *groups, by_size);
+    return groups;
+}
+
+/* For walks, with room for what combining all members makes. */
+static void
+prepare(combiner *c)
+{
+    glow_arena *scratch = glow_run_scratch(c->run);
+    size_t more = (OPERANDS + 2) * c->count;
+    size_t ids = c->func->next_id + more, nodes = (size_t)c->func->count + more;
+
+    c->counts = GLOW_NEW_ARRAY(scratch, bool, ids);
+    c->ranks = GLOW_NEW_ARRAY(scratch, int64_t, ids);
+    c->stack = GLOW_NEW_ARRAY(scratch, glow_node *, nodes);
+    c->next = GLOW_NEW_ARRAY(scratch, int, nodes);
+    c->builder =
+        glow_builder_new(scratch, c->func, glow_run_pass(c->run)->name);
+}
+
+/* One walk for all that is left of the groups. */
+static glow_result
+combine_rest(combiner *c, const group *groups, size_t count)
+{
+    glow_result result = GLOW_UNCHANGED;
+    member *all = GLOW_NEW_ARRAY(glow_run_scratch(c->run), member, c->count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        group g = still_alike(c, groups[i]);
+
+        for (size_t k = 0; k < g.count; k++)
+            all[n++] = g.at[k];
+    }
+    rank(c, all, n);
+    qsort(all, n, sizeof *all, by_group);
+    for (size_t i = 0, end; i < n && result != GLOW_FAILED; i = end) {
+        size_t kept = 0;
+
+        for (end = i; end < n && all[end].key == all[i].key; end++)
+            if (!c->is_gone[all[end].node->id])
+                c->group[kept++] = all[end];
+
+        glow_result one = combine_ranked(c, (group){c->group, kept});
+
+        result = one == GLOW_UNCHANGED ? result : one;
+    }
+    return result;
 }
 
 static glow_result
-combine_all(combiner *c)
+combine_all(combiner *c, const group *groups, size_t count)
 {
-    member *end = c->members + c->count;
-    member *group = GLOW_NEW_ARRAY(glow_run_scratch(c->run), member, c->count);
     glow_result result = GLOW_UNCHANGED;
+    size_t walks = 0, i = 0;
 
-    for (member *m = c->members, *next; m < end; m = next) {
-        size_t count = take_group(c, m, end, group);
+    prepare(c);
+    for (; i < count && walks < MOST_WALKS; i++) {
+        group g = still_alike(c, groups[i]);
 
-        for (next = m + 1;
-             next < end && next->key == m->key && next->rank == m->rank;)
-            next++;
-        if (count < 2 || !does_pay(c, group, count))
-            continue;
-        if (!glow_run_may_rewrite(c->run))
-            break;
-        if (!combine(c, group, count))
-            return GLOW_FAILED;
-        result = GLOW_CHANGED;
+        if (!is_independent(&g)) {
+            walks++;
+            rank(c, g.at, g.count);
+        }
+
+        glow_result one = combine_ranked(c, g);
+
+        if (one == GLOW_FAILED)
+            return one;
+        result = one == GLOW_CHANGED ? one : result;
     }
-    return result;
+    if (i == count)
+        return result;
+
+    glow_result rest = combine_rest(c, groups + i, count - i);
+
+    return rest == GLOW_UNCHANGED ? result : rest;
 }
 
 static glow_result
@@ -532,6 +682,7 @@ run(glow_pass_run *pass, glow_func *f)
     glow_arena *scratch = glow_run_scratch(pass);
     combiner c = {.run = pass, .func = f};
     int64_t place = 0;
+    size_t count;
 
     if (f->scheduled)
         return GLOW_UNCHANGED;
@@ -539,18 +690,13 @@ run(glow_pass_run *pass, glow_func *f)
         add_members(&c, n, place++);
     if (c.count < 2)
         return GLOW_UNCHANGED;
-    c.is_member = GLOW_NEW_ARRAY(scratch, bool, f->next_id);
     qsort(c.members, c.count, sizeof *c.members, by_group);
-    drop_single(&c);
-    if (c.count == 0)
-        return GLOW_UNCHANGED;
-    c.ranks = GLOW_NEW_ARRAY(scratch, int64_t, f->next_id);
-    rank_all(&c);
-    for (size_t i = 0; i < c.count; i++)
-        c.members[i].rank = c.ranks[c.members[i].node->id];
-    qsort(c.members, c.count, sizeof *c.members, by_group);
-    c.builder = glow_builder_new(scratch, f, glow_run_pass(pass)->name);
-    return combine_all(&c);
+    c.is_gone = GLOW_NEW_ARRAY(scratch, bool, f->next_id);
+    c.group = GLOW_NEW_ARRAY(scratch, member, c.count);
+
+    group *groups = find_groups(&c, &count);
+
+    return count > 0 ? combine_all(&c, groups, count) : GLOW_UNCHANGED;
 }
 
 const glow_pass glow_pass_combine_parallel = {
