@@ -58,15 +58,6 @@ void glow_memo_keep(glow_memo *m, uint64_t key, int count, glow_item out[]);
 /* True if operand `i` of `n` is a placeholder that it writes (Save). */
 bool glow_operand_is_written(const glow_node *n, int i);
 
-/* A stretch of a buffer: what a value of a program stands for. */
-typedef struct glow_extent {
-    const glow_node *base;   /* the alloc or weight */
-    const glow_type *layout; /* of the value */
-    int64_t first;           /* its first element, from that of the base */
-} glow_extent;
-
-glow_extent glow_extent_of(const glow_value *v);
-
 /*
  * The elements of an extent in row-major order, as runs that lie side by side:
  * run `k` of `count` begins at element glow_strip_at(..., k) of the base and

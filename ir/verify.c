@@ -185,10 +185,57 @@ check_pred(const glow_node *n)
         glow_type_text(n->func->module->arena, n->pred->type));
 }
 
+/* Is there a buffer with strides among these? */
 static bool
-check_types(const glow_node *n)
+any_strided(glow_value *const *v, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (v[i] && v[i]->type->strides.rank)
+            return true;
+    return false;
+}
+
+static glow_value **
+dense_values(glow_arena *a, glow_context *ctx, glow_value *const *v, int count)
+{
+    glow_value **dense = GLOW_NEW_ARRAY(a, glow_value *, count);
+
+    for (int i = 0; i < count; i++) {
+        if (!v[i])
+            continue;
+        glow_type t = *v[i]->type;
+
+        t.strides = (glow_dims){0};
+        dense[i] = glow_arena_copy(a, v[i], sizeof *v[i]);
+        dense[i]->type = glow_type_get(ctx, t);
+    }
+    return dense;
+}
+
+/*
+ * What an instruction computes does not depend on how its buffers lie, so
+ * operators are asked as if all of them were dense.
+ */
+static const glow_node *
+laid_out_densely(glow_arena *a, const glow_node *n)
+{
+    glow_context *ctx = n->func->module->ctx;
+    glow_node *dense;
+
+    if (!n->func->is_program || (n->op->traits & GLOW_STRUCTURAL) ||
+        !(any_strided(n->in, n->n_in) || any_strided(n->out, n->n_out)))
+        return n;
+    dense = glow_arena_copy(a, n, sizeof *n);
+    dense->in = dense_values(a, ctx, n->in, n->n_in);
+    dense->out = dense_values(a, ctx, n->out, n->n_out);
+    return dense;
+}
+
+static bool
+check_types(const glow_node *stated)
 {
     glow_arena *a = glow_arena_new();
+    const glow_node *n = laid_out_densely(a, stated);
     glow_type *out = GLOW_NEW_ARRAY(a, glow_type, n->n_out);
     char name[NAME_SIZE];
     bool ok = glow_infer(n, out);

@@ -18,7 +18,9 @@
 #include "glow/graph.h"
 #include "ir/verify.h"
 
-#define MOST_RUNS (1 << 16) /* of one view; see each_run */
+/* Of one view.  With more of them, it counts as all bytes from the first of it
+   to the last: nothing that is right is refused for that. */
+#define MOST_RUNS (1 << 20)
 
 /* Sets of bytes: runs in order that do not touch. */
 
@@ -68,6 +70,28 @@ add_run(glow_arena *a, run_set *s, run r)
     s->count = s->count - (to - from) + 1;
 }
 
+/* Adds all of `more`, in the time of one walk over both. */
+static void
+add_runs(glow_arena *a, run_set *s, const run_set *more)
+{
+    size_t i = s->count, k = more->count, to = i + k, count = 0;
+
+    while (s->cap < to)
+        s->at = glow_arena_grow(a, s->at, s->cap, &s->cap, sizeof(run));
+    while (k > 0) /* from the end, so that nothing is overwritten unread */
+        s->at[--to] = i > 0 && s->at[i - 1].begin > more->at[k - 1].begin
+                          ? s->at[--i]
+                          : more->at[--k];
+    for (i = 0; i < s->count + more->count; i++)
+        if (count > 0 && s->at[count - 1].end >= s->at[i].begin) {
+            if (s->at[count - 1].end < s->at[i].end)
+                s->at[count - 1].end = s->at[i].end;
+        } else {
+            s->at[count++] = s->at[i];
+        }
+    s->count = count;
+}
+
 /* The first byte of `r` that is not in the set, or -1. */
 static int64_t
 first_missing(const run_set *s, run r)
@@ -109,6 +133,7 @@ typedef struct checker {
     state *states; /* by mark */
     live *live;    /* in order of region and begin */
     size_t n_live, cap_live;
+    run_set runs; /* of what is written at the moment */
     bool in_code;
     bool ok;
 } checker;
@@ -129,6 +154,19 @@ base_of(const glow_value *v)
     return v;
 }
 
+static int64_t
+count_runs(const glow_type *t)
+{
+    int64_t count = 1, inner = 1;
+    int k = t->strides.rank;
+
+    for (; k > 0 && t->strides.at[k - 1] == inner; k--)
+        inner *= t->shape.at[k - 1];
+    while (k > 0)
+        count *= t->shape.at[--k];
+    return count;
+}
+
 /* Calls `fn` for each run of the bytes of `v` within its base, until false. */
 typedef bool (*run_fn)(void *user, run r);
 
@@ -142,7 +180,7 @@ each_run(const checker *c, const glow_value *v, run_fn fn, void *user)
 
     if (glow_type_count(t) == 0)
         return;
-    if (t->strides.rank == 0) {
+    if (t->strides.rank == 0 || count_runs(t) > MOST_RUNS) {
         fn(user, (run){from, from + glow_type_bytes(t)});
         return;
     }
@@ -157,19 +195,6 @@ each_run(const checker *c, const glow_value *v, run_fn fn, void *user)
         if (!fn(user, (run){first, first + inner * bytes}))
             return;
     }
-}
-
-static int64_t
-count_runs(const glow_type *t)
-{
-    int64_t count = 1, inner = 1;
-    int k = t->strides.rank;
-
-    for (; k > 0 && t->strides.at[k - 1] == inner; k--)
-        inner *= t->shape.at[k - 1];
-    while (k > 0)
-        count *= t->shape.at[--k];
-    return count;
 }
 
 /* All bytes from the first of `v` to its last. */
@@ -223,14 +248,11 @@ find_meeting(void *user, run r)
 static bool
 overlap(checker *c, const glow_value *a, const glow_value *b)
 {
-    run x = extent(c, a), y = extent(c, b);
     run_set set = {0};
     finder f = {.set = &set};
 
-    if (base_of(a) != base_of(b) || x.begin >= y.end || y.begin >= x.end)
+    if (!glow_extents_meet(glow_extent_of(a), glow_extent_of(b)))
         return false;
-    if (count_runs(a->type) > MOST_RUNS || count_runs(b->type) > MOST_RUNS)
-        return true;
     each_run(c, a, collect, &(collector){c->scratch, &set});
     each_run(c, b, find_meeting, &f);
     return f.met;
@@ -272,9 +294,14 @@ check_alive(checker *c, const glow_node *n, const char *who,
 static void
 mark_written(checker *c, const glow_value *v)
 {
-    if (count_runs(v->type) <= MOST_RUNS)
-        each_run(c, v, collect,
-                 &(collector){c->scratch, &state_of(c, base_of(v))->written});
+    run_set *written = &state_of(c, base_of(v))->written;
+
+    c->runs.count = 0;
+    each_run(c, v, collect, &(collector){c->scratch, &c->runs});
+    if (c->runs.count == 1)
+        add_run(c->scratch, written, c->runs.at[0]);
+    else
+        add_runs(c->scratch, written, &c->runs);
 }
 
 static void
@@ -287,10 +314,7 @@ check_read(checker *c, const glow_node *n, const char *who, const glow_value *v)
         return;
     base = base_of(v);
     f.set = &state_of(c, base)->written;
-    if (count_runs(v->type) <= MOST_RUNS)
-        each_run(c, v, find_missing, &f);
-    else
-        find_missing(&f, extent(c, v));
+    each_run(c, v, find_missing, &f);
     if (f.missing < 0)
         return;
     if (f.set->count == 0)

@@ -44,7 +44,10 @@ typedef struct glow_code_sizes {
 struct glow_backend {
     const char *name; /* "interp", "cpu" */
     const char *summary;
-    /* `*why` is set, to text in `a` or constant, unless it takes the node. */
+    /*
+     * `*why` is set, to text in `a` or constant, unless it takes the node.  Asked
+     * of instructions too: some buffers may have strides that it cannot work on.
+     */
     glow_takes (*takes)(const glow_node *n, glow_arena *a, const char **why);
     /* The level that `load` and `emit` want. */
     int level; /* glow_level */

@@ -275,6 +275,20 @@ GLOW_API bool glow_defines(const glow_node *n);
 /* The alloc or weight under any number of tensorviews. */
 GLOW_API glow_value *glow_base_buffer(glow_value *v);
 
+/* Where a value of a program lies: tensorviews looked through. */
+typedef struct glow_extent {
+    const glow_node *base;   /* the alloc or weight */
+    const glow_type *layout; /* of the value */
+    int64_t first;           /* its first element, from that of the base */
+} glow_extent;
+
+GLOW_API glow_extent glow_extent_of(const glow_value *v);
+/*
+ * Could the two have an element in common?  Exact for what is dense and for
+ * boxes of the same tensor; true where it cannot be told.
+ */
+GLOW_API bool glow_extents_meet(glow_extent a, glow_extent b);
+
 /* The attributes of `n` if it is a `op` (without glow_op_), else NULL. */
 #define GLOW_AS(opname, n) \
     ((const glow_##opname *)glow_attrs_if((n), &glow_op_##opname))

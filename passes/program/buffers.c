@@ -11,6 +11,22 @@ computes(const glow_node *n)
            n->op != &glow_op_tensorview && n->op != &glow_op_dealloc;
 }
 
+int
+find_instrs(glow_arena *a, const glow_func *f, const glow_op *op,
+            glow_node ***out)
+{
+    int count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        count += n->op == op && !n->pred;
+    *out = GLOW_NEW_ARRAY(a, glow_node *, count);
+    count = 0;
+    GLOW_FOR_EACH_NODE(n, f)
+        if (n->op == op && !n->pred)
+            (*out)[count++] = n;
+    return count;
+}
+
 bool
 is_alloc(const glow_value *v)
 {
@@ -33,7 +49,7 @@ dealloc_of(const glow_value *alloc)
 }
 
 static void
-note_access(buffer_info *infos, const glow_node *n, glow_value *v)
+note_access(buffer_info *infos, const glow_node *n, glow_value *v, bool writes)
 {
     buffer_info *info;
 
@@ -43,6 +59,8 @@ note_access(buffer_info *infos, const glow_node *n, glow_value *v)
     if (info->first == NO_ACCESS)
         info->first = n->mark;
     info->last = n->mark;
+    if (writes)
+        info->last_write = n->mark;
 }
 
 buffer_info *
@@ -52,17 +70,17 @@ buffers_measure(glow_arena *a, glow_func *f)
     uint32_t count = 0;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        infos[count] = (buffer_info){NO_ACCESS, NO_ACCESS, NULL};
+        infos[count] = (buffer_info){NO_ACCESS, NO_ACCESS, NO_ACCESS, NULL};
         n->mark = count++;
         if (n->op == &glow_op_dealloc)
             infos[n->out[0]->def->mark].dealloc = n;
         if (!computes(n))
             continue;
         for (int i = 0; i < n->n_in; i++)
-            note_access(infos, n, n->in[i]);
+            note_access(infos, n, n->in[i], false);
         for (int i = 0; i < n->n_out; i++)
-            note_access(infos, n, n->out[i]);
-        note_access(infos, n, n->pred);
+            note_access(infos, n, n->out[i], true);
+        note_access(infos, n, n->pred, false);
     }
     return infos;
 }
@@ -109,10 +127,7 @@ covers(const glow_value *v)
 bool
 may_overlap(const glow_value *a, const glow_value *b)
 {
-    int64_t x = begin_of(a), y = begin_of(b);
-
-    return base_of(a) == base_of(b) && x < y + glow_type_bytes(b->type) &&
-           y < x + glow_type_bytes(a->type);
+    return glow_extents_meet(glow_extent_of(a), glow_extent_of(b));
 }
 
 bool
