@@ -26,6 +26,11 @@ typedef struct cpu_job {
     cg_value *slot;     /* pointers of the step */
 } cpu_job;
 
+typedef enum cpu_strides {
+    CPU_STRIDES_IN = 1 << 0,  /* operands */
+    CPU_STRIDES_OUT = 1 << 1, /* results */
+} cpu_strides;
+
 typedef struct cpu_kernel {
     const char *name; /* of the functions: "convolution" */
     const glow_op *op;
@@ -38,6 +43,11 @@ typedef struct cpu_kernel {
      * same loop.
      */
     bool stacks;
+    /*
+     * What need not be dense.  Without it, only result 0 of a kernel that stacks
+     * need not be, if its rows lie at one step.
+     */
+    int strides;         /* cpu_strides */
     bool fails;          /* may return a run-time error */
     const char *failure; /* what it then says; NULL: an index is outside */
     bool calls; /* the functions that the instruction names, as step->bodies */

@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/kernels/list.h"
+#include "codegen/cpu/stack.h"
 
 #define DECLARE(name) extern const cpu_kernel glow_cpu_##name;
 CPU_KERNELS(DECLARE)
@@ -9,13 +10,35 @@ CPU_KERNELS(DECLARE)
 #define ENTRY(name) &glow_cpu_##name,
 const cpu_kernel *const glow_cpu_kernels[] = {CPU_KERNELS(ENTRY) NULL};
 
+static bool
+all_dense(glow_value *const *v, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (v[i] && v[i]->type->strides.rank)
+            return false;
+    return true;
+}
+
+/* Does all of `n` lie in a way that the kernel can work on? */
+static bool
+lies_well(const cpu_kernel *k, const glow_node *n)
+{
+    glow_dims step;
+
+    if (!(k->strides & CPU_STRIDES_IN) && !all_dense(n->in, n->n_in))
+        return false;
+    return (k->strides & CPU_STRIDES_OUT) || all_dense(n->out, n->n_out) ||
+           (k->stacks && glow_cpu_rows(n->out[0]->type, &step) &&
+            all_dense(n->out + 1, n->n_out - 1));
+}
+
 const cpu_kernel *
 glow_cpu_find_kernel(const cpu_target *t, const glow_node *n)
 {
     for (int i = 0; glow_cpu_kernels[i]; i++) {
         const cpu_kernel *k = glow_cpu_kernels[i];
 
-        if (k->op == n->op && (!k->takes || k->takes(t, n)))
+        if (k->op == n->op && lies_well(k, n) && (!k->takes || k->takes(t, n)))
             return k;
     }
     return NULL;

@@ -213,8 +213,9 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
 {
     cpu_step *s = new_step(p, n);
     int64_t packed = packed_size(p, k, n);
-    glow_dims shape = n->out[0]->type->shape;
+    glow_dims shape = n->out[0]->type->shape, rows;
     int64_t columns = shape.rank ? shape.at[shape.rank - 1] : 1;
+    bool by_rows = k->stacks && glow_cpu_rows(n->out[0]->type, &rows);
 
     s->root = n;
     s->kernel = k;
@@ -227,13 +228,12 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
         if (!n->in[i] || (packed && i == k->packs))
             s->in[i] = -1;
         else
-            s->in[i] = glow_cpu_add_slot(p, s, n->in[i], false, false);
+            s->in[i] = glow_cpu_add_slot(p, s, n->in[i], false, 0, NULL);
     }
     s->out = GLOW_NEW_ARRAY(p->arena, int, n->n_out);
     for (int i = 0; i < n->n_out; i++)
-        s->out[i] = glow_cpu_add_slot(p, s, n->out[i], true,
-                                      k->stacks && i == 0 &&
-                                          !n->out[0]->type->strides.rank);
+        s->out[i] = glow_cpu_add_slot(p, s, n->out[i], true, 0,
+                                      by_rows && i == 0 ? &rows : NULL);
     s->shape = columns ? GLOW_DIMS_OF(glow_dims_count(shape) / columns, columns)
                        : GLOW_DIMS_OF(0, 0);
 }

@@ -38,8 +38,10 @@ typedef struct cpu_slot {
     glow_kind kind; /* of the elements */
     bool read, written;
     bool dead;   /* what a stack writes there is read by nobody later */
-    bool linear; /* touched in the order of the stack alone */
-    bool shared; /* overlaps another slot of the step */
+    bool linear; /* all touch it alike: the element at `at` and `step` */
+    int64_t at;
+    glow_dims step; /* over the stack's shape, as it is planned */
+    bool shared;    /* overlaps another slot of the step */
 } cpu_slot;
 
 /* Which elements a stacked instruction reads: `at` plus index times step. */

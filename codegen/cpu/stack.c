@@ -23,9 +23,15 @@ glow_cpu_overlap(cpu_range a, cpu_range b)
            b.offset < a.offset + a.size;
 }
 
+static bool
+touches_alike(const cpu_slot *s, int64_t at, glow_dims step)
+{
+    return s->linear && s->at == at && glow_dims_equal(s->step, step);
+}
+
 int
 glow_cpu_add_slot(cpu_plan *p, cpu_step *s, const glow_value *v, bool written,
-                  bool linear)
+                  int64_t at, const glow_dims *step)
 {
     cpu_range r = glow_cpu_range(p, v);
     int i = 0;
@@ -36,12 +42,14 @@ glow_cpu_add_slot(cpu_plan *p, cpu_step *s, const glow_value *v, bool written,
     if (i == s->n_slots) {
         s->slots = glow_arena_grow(p->arena, s->slots, (size_t)s->n_slots,
                                    &s->cap_slots, sizeof(cpu_slot));
-        s->slots[s->n_slots++] =
-            (cpu_slot){.range = r, .kind = v->type->elem, .linear = true};
+        s->slots[s->n_slots++] = (cpu_slot){
+            .range = r, .kind = v->type->elem, .linear = step, .at = at};
+        if (step)
+            s->slots[i].step = *step;
     }
     s->slots[i].read |= !written;
     s->slots[i].written |= written;
-    s->slots[i].linear &= linear;
+    s->slots[i].linear &= step && touches_alike(&s->slots[i], at, *step);
     return i;
 }
 
@@ -113,8 +121,26 @@ as_rows(glow_dims shape, const glow_dims *step, glow_dims *out)
             return false;
         size *= shape.at[d];
     }
-    *out = GLOW_DIMS_OF(row, last >= 0 ? step->at[last] : 0);
+    *out =
+        GLOW_DIMS_OF(row, last >= 0 && shape.at[last] > 1 ? step->at[last] : 0);
     return true;
+}
+
+bool
+glow_cpu_rows(const glow_type *t, glow_dims *step)
+{
+    glow_dims steps = glow_cpu_strides(t);
+
+    return as_rows(t->shape, &steps, step);
+}
+
+/* Steps along axes of one element mean nothing. */
+static void
+forget_ones(glow_dims shape, glow_dims *step)
+{
+    for (int d = 0; d < shape.rank; d++)
+        if (shape.at[d] == 1)
+            step->at[d] = 0;
 }
 
 /* Brings steps over the result of `n` to the shape of the step. */
@@ -122,15 +148,16 @@ static bool
 fit(const cpu_step *s, const glow_node *n, touch *t)
 {
     glow_dims shape = n->out[0]->type->shape;
-    glow_dims dense = glow_dims_strides(s->shape);
 
     if (t->linear)
-        t->step = dense;
+        t->step = glow_dims_strides(s->shape);
     else if (s->root && shape.rank > 0 &&
-             shape.at[shape.rank - 1] == s->shape.at[1])
-        return as_rows(shape, &t->step, &t->step);
-    else
-        return glow_dims_equal(shape, s->shape);
+             shape.at[shape.rank - 1] == s->shape.at[1]) {
+        if (!as_rows(shape, &t->step, &t->step))
+            return false;
+    } else if (!glow_dims_equal(shape, s->shape))
+        return false;
+    forget_ones(s->shape, &t->step);
     return true;
 }
 
@@ -145,7 +172,8 @@ agrees(const cpu_plan *p, const cpu_step *s, const touch *t, bool writes)
 
         if (!glow_cpu_overlap(r, q->range) || !(writes || q->written))
             continue;
-        if (!glow_cpu_same_range(r, q->range) || !q->linear || !t->linear ||
+        if (!glow_cpu_same_range(r, q->range) ||
+            !touches_alike(q, t->at, t->step) ||
             q->kind != t->value->type->elem)
             return false;
     }
@@ -165,7 +193,8 @@ add_item(cpu_plan *p, cpu_step *s, const glow_node *n, const touch *t)
         bool writes = i == n->n_in;
         cpu_access *a = writes ? &item->out : &item->in[i];
 
-        a->slot = glow_cpu_add_slot(p, s, t[i].value, writes, t[i].linear);
+        a->slot =
+            glow_cpu_add_slot(p, s, t[i].value, writes, t[i].at, &t[i].step);
         a->at = t[i].at;
         a->step = t[i].step;
     }
@@ -177,8 +206,11 @@ glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n)
 {
     touch t[4];
 
-    touches(n, t);
+    int count = touches(n, t);
+
     s->shape = n->out[0]->type->shape;
+    for (int i = 0; i < count; i++)
+        fit(s, n, &t[i]);
     add_item(p, s, n, t);
 }
 
@@ -196,7 +228,7 @@ glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n)
     int count = touches(n, t);
 
     for (int i = 0; i < count; i++)
-        if (!agrees(p, s, &t[i], i == n->n_in) || !fit(s, n, &t[i]))
+        if (!fit(s, n, &t[i]) || !agrees(p, s, &t[i], i == n->n_in))
             return false;
     add_item(p, s, n, t);
     return true;

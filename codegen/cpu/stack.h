@@ -9,11 +9,19 @@ bool glow_cpu_same_range(cpu_range a, cpu_range b);
 bool glow_cpu_overlap(cpu_range a, cpu_range b);
 
 /*
- * The slot of a buffer, added if it is not there.  `linear`: its elements are
- * touched in the order of the stack, none elsewhere.
+ * The slot of a buffer, added if it is not there.  `step`: over the shape of the
+ * stack, for each index touches the element there, from `at` on, and no other;
+ * NULL: touched in another way.
  */
 int glow_cpu_add_slot(cpu_plan *p, cpu_step *s, const glow_value *v,
-                      bool written, bool linear);
+                      bool written, int64_t at, const glow_dims *step);
+
+/*
+ * The steps from row to row and from column to column of a tensor that is seen
+ * as a matrix with its last axis as columns; false if rows lie at several steps.
+ * An axis of one element has step 0.
+ */
+bool glow_cpu_rows(const glow_type *t, glow_dims *step);
 
 /* Is `n` an element-wise instruction, or one that reads like one? */
 bool glow_cpu_can_stack(const glow_node *n);

@@ -9,6 +9,7 @@
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
 #include "codegen/cpu/move.h"
+#include "codegen/cpu/stack.h"
 #include "glow/ops.h"
 
 /* What a slot holds at the elements at hand, in registers: both or neither. */
@@ -61,6 +62,24 @@ load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
     return all;
 }
 
+/* Stores lane by lane. */
+static void
+store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
+{
+    for (int i = 0; i < glow_cpu_lanes(LLVMTypeOf(bits)); i++)
+        glow_cpu_store_bits(g, t, cg_addc(g, at, i * step),
+                            LLVMBuildExtractElement(
+                                g->builder, bits,
+                                LLVMConstInt(g->i32, (unsigned)i, false), ""));
+}
+
+/* From lane to lane: of accesses of no axis and axes of one element, none. */
+static int64_t
+lane_step(const cpu_access *a)
+{
+    return a->step.rank ? a->step.at[a->step.rank - 1] : 0;
+}
+
 static cg_value
 load(cpu_job *j, const cpu_access *a, const glow_type *type, const index *x,
      int lanes)
@@ -68,7 +87,7 @@ load(cpu_job *j, const cpu_access *a, const glow_type *type, const index *x,
     cg *g = j->g;
     cg_tensor t = tensor_of(j, a->slot, type);
     cg_value at = offset_of(g, a, x);
-    int64_t step = a->step.rank ? a->step.at[a->step.rank - 1] : 0;
+    int64_t step = lane_step(a);
 
     if (lanes == 1 || step == 1)
         return glow_cpu_load_bits(g, t, at, lanes);
@@ -160,10 +179,16 @@ store(cpu_job *j, held *slots, const cpu_access *a, const glow_type *t,
       const index *x)
 {
     held *h = &slots[a->slot];
+    cg_tensor to = tensor_of(j, a->slot, t);
 
-    if (h->bits && !j->step->slots[a->slot].dead)
-        glow_cpu_store_bits(j->g, tensor_of(j, a->slot, t),
-                            offset_of(j->g, a, x), h->bits);
+    if (h->bits && !j->step->slots[a->slot].dead) {
+        cg_value at = offset_of(j->g, a, x);
+
+        if (lane_step(a) > 1 && glow_cpu_lanes(LLVMTypeOf(h->bits)) > 1)
+            store_apart(j->g, to, at, lane_step(a), h->bits);
+        else
+            glow_cpu_store_bits(j->g, to, at, h->bits);
+    }
     *h = (held){0};
 }
 
@@ -190,10 +215,10 @@ glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
     cg_value over[2] = {at.row, at.col};
     int64_t plus[2] = {at.row_plus, at.col_plus};
     index x = {over, plus};
-    cpu_access result = {.slot = s->out[0],
-                         .step = glow_dims_strides(s->shape)};
+    cpu_access result = {.slot = s->out[0]};
     cg_value bits = glow_cpu_encode(g, type, v);
 
+    glow_cpu_rows(type, &result.step);
     slots[s->out[0]] = (held){bits, bits == v ? v : NULL};
     for (int k = 0; k < s->n_items; k++)
         run_item(j, slots, &s->items[k], &x, glow_cpu_lanes(LLVMTypeOf(v)));

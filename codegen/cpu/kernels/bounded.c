@@ -3,13 +3,6 @@
 #include "codegen/cpu/call.h"
 #include "codegen/cpu/kernels/common.h"
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 static void
 emit_nonzero(cpu_job *j)
 {
@@ -28,7 +21,6 @@ emit_nonzero(cpu_job *j)
 const cpu_kernel glow_cpu_nonzero = {
     .name = "nonzero",
     .op = &glow_op_nonzero,
-    .takes = takes_dense,
     .emit = emit_nonzero,
 };
 
@@ -58,7 +50,6 @@ emit_unique(cpu_job *j)
 const cpu_kernel glow_cpu_unique = {
     .name = "unique",
     .op = &glow_op_unique,
-    .takes = takes_dense,
     .emit = emit_unique,
     .scratch_size = unique_scratch,
 };
@@ -95,7 +86,6 @@ emit_nms(cpu_job *j)
 const cpu_kernel glow_cpu_nonmaxsuppression = {
     .name = "nonmaxsuppression",
     .op = &glow_op_nonmaxsuppression,
-    .takes = takes_dense,
     .emit = emit_nms,
     .scratch_size = nms_scratch,
 };

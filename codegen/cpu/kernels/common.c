@@ -15,24 +15,12 @@ glow_cpu_part(glow_dims d, int first, int last)
 }
 
 bool
-glow_cpu_dense(const glow_node *n)
-{
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->type->strides.rank)
-            return false;
-    for (int i = 0; i < n->n_out; i++)
-        if (n->out[i]->type->strides.rank)
-            return false;
-    return true;
-}
-
-bool
 glow_cpu_all(const glow_node *n, glow_kind kind)
 {
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && n->in[i]->type->elem != kind)
             return false;
-    return n->out[0]->type->elem == kind && glow_cpu_dense(n);
+    return n->out[0]->type->elem == kind;
 }
 
 /* Combining. */

@@ -23,9 +23,7 @@ cg_set(cg *g, cg_value local, cg_value v)
 
 /* The dimensions first, ..., last - 1. */
 glow_dims glow_cpu_part(glow_dims d, int first, int last);
-/* All operands and results are dense. */
-bool glow_cpu_dense(const glow_node *n);
-/* All operands and results are dense tensors of `kind`. */
+/* All operands and the first result are tensors of `kind`. */
 bool glow_cpu_all(const glow_node *n, glow_kind kind);
 
 /* How two partial results become one. */

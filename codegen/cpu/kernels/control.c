@@ -87,6 +87,7 @@ emit_if(cpu_job *j)
 const cpu_kernel glow_cpu_control_if = {
     .name = "if",
     .op = &glow_op_if,
+    .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_if,
     .fails = true,
     .calls = true,
@@ -220,6 +221,7 @@ emit_loop(cpu_job *j)
 const cpu_kernel glow_cpu_control_loop = {
     .name = "loop",
     .op = &glow_op_loop,
+    .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_loop,
     .fails = true,
     .failure = "it goes on after MaxTrips iterations",

@@ -3,13 +3,6 @@
 #include "codegen/cpu/call.h"
 #include "codegen/cpu/kernels/common.h"
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 static void
 emit_cumsum(cpu_job *j)
 {
@@ -30,7 +23,6 @@ emit_cumsum(cpu_job *j)
 const cpu_kernel glow_cpu_cumsum = {
     .name = "cumsum",
     .op = &glow_op_cumsum,
-    .takes = takes_dense,
     .emit = emit_cumsum,
 };
 
@@ -63,7 +55,6 @@ emit_scatterdata(cpu_job *j)
 const cpu_kernel glow_cpu_scatterdata = {
     .name = "scatterdata",
     .op = &glow_op_scatterdata,
-    .takes = takes_dense,
     .emit = emit_scatterdata,
     .fails = true,
 };

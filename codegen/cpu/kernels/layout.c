@@ -21,6 +21,7 @@ emit_concat(cpu_job *j)
 const cpu_kernel glow_cpu_concat = {
     .name = "concat",
     .op = &glow_op_concat,
+    .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_concat,
 };
 
@@ -56,6 +57,7 @@ emit_inserttensor(cpu_job *j)
 const cpu_kernel glow_cpu_inserttensor = {
     .name = "inserttensor",
     .op = &glow_op_inserttensor,
+    .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_inserttensor,
 };
 
@@ -75,7 +77,6 @@ emit_tile(cpu_job *j)
 const cpu_kernel glow_cpu_tile = {
     .name = "tile",
     .op = &glow_op_tile,
-    .takes = NULL,
     .emit = emit_tile,
 };
 

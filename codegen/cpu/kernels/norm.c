@@ -143,24 +143,15 @@ emit_logsoftmax(cpu_job *j)
     emit_soft(j, s->axis, true);
 }
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 const cpu_kernel glow_cpu_softmax = {
     .name = "softmax",
     .op = &glow_op_softmax,
-    .takes = takes_dense,
     .emit = emit_softmax,
 };
 
 const cpu_kernel glow_cpu_logsoftmax = {
     .name = "logsoftmax",
     .op = &glow_op_logsoftmax,
-    .takes = takes_dense,
     .emit = emit_logsoftmax,
 };
 
@@ -229,7 +220,6 @@ emit_layernormalization(cpu_job *j)
 const cpu_kernel glow_cpu_layernormalization = {
     .name = "layernormalization",
     .op = &glow_op_layernormalization,
-    .takes = takes_dense,
     .emit = emit_layernormalization,
 };
 
@@ -316,6 +306,5 @@ emit_response(cpu_job *j)
 const cpu_kernel glow_cpu_localresponsenormalization = {
     .name = "localresponsenormalization",
     .op = &glow_op_localresponsenormalization,
-    .takes = takes_dense,
     .emit = emit_response,
 };

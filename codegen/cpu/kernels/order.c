@@ -82,24 +82,15 @@ emit_argmin(cpu_job *j)
     emit_search(j, true);
 }
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 const cpu_kernel glow_cpu_argmax = {
     .name = "argmax",
     .op = &glow_op_argmax,
-    .takes = takes_dense,
     .emit = emit_argmax,
 };
 
 const cpu_kernel glow_cpu_argmin = {
     .name = "argmin",
     .op = &glow_op_argmin,
-    .takes = takes_dense,
     .emit = emit_argmin,
 };
 
@@ -126,6 +117,5 @@ emit_topk(cpu_job *j)
 const cpu_kernel glow_cpu_topk = {
     .name = "topk",
     .op = &glow_op_topk,
-    .takes = takes_dense,
     .emit = emit_topk,
 };

@@ -62,6 +62,7 @@ emit_matmul(cpu_job *j)
 const cpu_kernel glow_cpu_matmul = {
     .name = "matmul",
     .op = &glow_op_matmul,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_matmul,
 };
 
@@ -80,6 +81,7 @@ emit_batchmatmul(cpu_job *j)
 const cpu_kernel glow_cpu_batchmatmul = {
     .name = "batchmatmul",
     .op = &glow_op_batchmatmul,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_batchmatmul,
 };
 
@@ -95,6 +97,5 @@ emit_fullyconnected(cpu_job *j)
 const cpu_kernel glow_cpu_fullyconnected = {
     .name = "fullyconnected",
     .op = &glow_op_fullyconnected,
-    .takes = NULL,
     .emit = emit_fullyconnected,
 };

@@ -184,29 +184,34 @@ emit_prod(cpu_job *j)
 const cpu_kernel glow_cpu_reduceadd = {
     .name = "reduceadd",
     .op = &glow_op_batchedreduceadd,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_add,
 };
 
 const cpu_kernel glow_cpu_reducemax = {
     .name = "reducemax",
     .op = &glow_op_batchedreducemax,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_max,
 };
 
 const cpu_kernel glow_cpu_reducemean = {
     .name = "reducemean",
     .op = &glow_op_batchedreducemean,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_mean,
 };
 
 const cpu_kernel glow_cpu_reducemin = {
     .name = "reducemin",
     .op = &glow_op_batchedreducemin,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_min,
 };
 
 const cpu_kernel glow_cpu_reduceprod = {
     .name = "reduceprod",
     .op = &glow_op_batchedreduceprod,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_prod,
 };

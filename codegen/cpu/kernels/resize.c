@@ -166,23 +166,14 @@ emit_resizebilinear(cpu_job *j)
     emit_resize(j, true);
 }
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 const cpu_kernel glow_cpu_resizenearest = {
     .name = "resizenearest",
     .op = &glow_op_resizenearest,
-    .takes = takes_dense,
     .emit = emit_resizenearest,
 };
 
 const cpu_kernel glow_cpu_resizebilinear = {
     .name = "resizebilinear",
     .op = &glow_op_resizebilinear,
-    .takes = takes_dense,
     .emit = emit_resizebilinear,
 };

@@ -3,13 +3,6 @@
 #include "codegen/cpu/call.h"
 #include "codegen/cpu/kernels/common.h"
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 static void
 emit_roialign(cpu_job *j)
 {
@@ -37,7 +30,6 @@ const cpu_kernel glow_cpu_roialign = {
     .name = "roialign",
     .op = &glow_op_roialign,
     .fails = true,
-    .takes = takes_dense,
     .emit = emit_roialign,
 };
 
@@ -63,6 +55,5 @@ const cpu_kernel glow_cpu_maxroipool = {
     .name = "maxroipool",
     .op = &glow_op_maxroipool,
     .fails = true,
-    .takes = takes_dense,
     .emit = emit_maxroipool,
 };

@@ -3,13 +3,6 @@
 #include "codegen/cpu/call.h"
 #include "codegen/cpu/kernels/common.h"
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 static void
 emit_sparselengthsweightedsum(cpu_job *j)
 {
@@ -31,7 +24,6 @@ emit_sparselengthsweightedsum(cpu_job *j)
 const cpu_kernel glow_cpu_sparselengthsweightedsum = {
     .name = "sparselengthsweightedsum",
     .op = &glow_op_sparselengthsweightedsum,
-    .takes = takes_dense,
     .emit = emit_sparselengthsweightedsum,
     .fails = true,
 };

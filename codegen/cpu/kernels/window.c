@@ -188,17 +188,9 @@ emit_maxpool(cpu_job *j)
     emit_pool(j, p, max_channels);
 }
 
-static bool
-takes_dense(const cpu_target *t, const glow_node *n)
-{
-    (void)t;
-    return glow_cpu_dense(n);
-}
-
 const cpu_kernel glow_cpu_maxpool = {
     .name = "maxpool",
     .op = &glow_op_maxpool,
-    .takes = takes_dense,
     .emit = emit_maxpool,
     .stacks = true,
 };
@@ -206,7 +198,6 @@ const cpu_kernel glow_cpu_maxpool = {
 const cpu_kernel glow_cpu_maxpoolwithargmax = {
     .name = "maxpoolwithargmax",
     .op = &glow_op_maxpoolwithargmax,
-    .takes = takes_dense,
     .emit = emit_maxpool,
 };
 
@@ -225,7 +216,6 @@ emit_avgpool(cpu_job *j)
 const cpu_kernel glow_cpu_avgpool = {
     .name = "avgpool",
     .op = &glow_op_avgpool,
-    .takes = takes_dense,
     .emit = emit_avgpool,
     .stacks = true,
 };
@@ -279,7 +269,6 @@ emit_convolution(cpu_job *j)
 const cpu_kernel glow_cpu_convolution = {
     .name = "convolution",
     .op = &glow_op_convolution,
-    .takes = takes_dense,
     .emit = emit_convolution,
     .stacks = true,
 };
@@ -390,7 +379,6 @@ emit_convtranspose(cpu_job *j)
 const cpu_kernel glow_cpu_convtranspose = {
     .name = "convtranspose",
     .op = &glow_op_convtranspose,
-    .takes = takes_dense,
     .emit = emit_convtranspose,
     .stacks = true,
 };
