@@ -57,9 +57,11 @@ static const glow_pipeline_entry optimize[] = {
 };
 
 static const glow_pipeline_entry optimize_program[] = {
-    {"fixpoint(propagate-copy,share-buffers,eliminate-dead-store,"
-     "eliminate-dead-alloc)",
-     "irgen gives every result a buffer of its own and every output a copy"},
+    {"fixpoint(propagate-copy,view-slice,share-buffers,join-parts,"
+     "eliminate-dead-store,eliminate-dead-alloc)",
+     "irgen gives every result a buffer of its own and every output a copy; "
+     "parts are read in place before others write there, and joined when it is "
+     "known which buffers there are"},
     {"sink-alloc,hoist-dealloc",
      "short lives, so that alloc can use the same bytes again"},
     {0},

@@ -14,6 +14,7 @@
 /* Of an alloc or weight, by the mark of its instruction. */
 typedef struct buffer_info {
     uint32_t first, last; /* marks of the accesses; NO_ACCESS: there is none */
+    uint32_t last_write;
     glow_node *dealloc;
 } buffer_info;
 
@@ -24,6 +25,10 @@ buffer_info *buffers_measure(glow_arena *a, glow_func *f);
 
 /* True unless the instruction only names bytes or bounds their life. */
 bool computes(const glow_node *n);
+
+/* The instructions of one operator that always run, in order; how many. */
+int find_instrs(glow_arena *a, const glow_func *f, const glow_op *op,
+                glow_node ***out);
 
 /* True if `v` is an alloc's or a weight's own result. */
 bool is_alloc(const glow_value *v);
