@@ -9,10 +9,10 @@
     convs       1x1 convolutions with batch normalization, residuals, pooling
     blocks      layer norm, GELU and dense layers in small operators
 
-A table for each of the passes: processor milliseconds at a thousand nodes and ten
-times more each time, the nanoseconds for each node in the end, and the growth of
-the last step.  Of all shapes, that with the greatest growth is shown, and with
---all every one.
+A table for each shape: processor milliseconds of each pass at a thousand nodes and
+ten times more each time, the nanoseconds for each node in the end, and the growth
+of the last step.  Only passes that grow by more than 12, or are too slow to be
+tried at the largest size, have a row, unless --all is given.
 """
 
 import random
@@ -173,6 +173,8 @@ def blocks(file, n):
     w.end()
 
 
+LIMIT = 12  # growth of a pass that is in proportion to nodes
+
 SHAPES = {"chain": chain, "fan-out": fan_out, "fan-in": fan_in, "random": any_two,
           "constants": constants, "moves": moves, "convs": convs, "blocks": blocks}
 
@@ -208,18 +210,16 @@ def report(build, include, out, shapes, most, passes, all_rows, seconds):
     sizes = [1000]
     while sizes[-1] * 10 <= most:
         sizes.append(sizes[-1] * 10)
-    times = {}
+    worst = {}
     for shape in shapes or SHAPES:
+        print(f"\n## {shape}\n\n| pass |" + "".join(f" {n} |" for n in sizes) +
+              " ns/node | growth |\n| --- |" + " --- |" * (len(sizes) + 2), flush=True)
         for name, ms in measure(program, out, shape, sizes, passes, seconds).items():
-            times.setdefault(name, {})[shape] = ms
-    print("| pass | shape |" + "".join(f" {n} |" for n in sizes) + " ns/node | growth |")
-    print("| --- | --- |" + " --- |" * (len(sizes) + 2))
-    slow = 0
-    for name, rows in sorted(times.items()):
-        worst = max(rows, key=lambda s: (growth(rows[s]), rows[s][-1]))
-        for shape, ms in rows.items() if all_rows else [(worst, rows[worst])]:
+            worst[name] = max(worst.get(name, (0, "")), (growth(ms), shape))
+            if not all_rows and growth(ms) <= LIMIT and len(ms) == len(sizes):
+                continue
             cells = [f"{v:.2f}" for v in ms] + ["-"] * (len(sizes) - len(ms))
-            print(f"| {name} | {shape} | {' | '.join(cells)} "
-                  f"| {ms[-1] * 1e6 / sizes[len(ms) - 1]:.0f} | {growth(ms):.1f} |")
-        slow += growth(rows[worst]) > 12
-    print(f"\npasses that grow by more than 12: {slow} of {len(times)}")
+            print(f"| {name} | {' | '.join(cells)} | {ms[-1] * 1e6 / sizes[len(ms) - 1]:.0f} "
+                  f"| {growth(ms):.1f} |")
+    slow = [f"{name} ({shape}: {g:.1f})" for name, (g, shape) in worst.items() if g > LIMIT]
+    print(f"\nof {len(worst)}, these grow by more than {LIMIT}: {', '.join(slow) or 'none'}")

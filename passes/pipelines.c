@@ -22,9 +22,10 @@ static const glow_pipeline_entry simplify[] = {
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-gather,fold-slice,fold-concat,"
-     "eliminate-identity,fold-constants,fold-if,unroll-loop,cse,dce)",
+     "eliminate-identity,fold-constants,fold-if,unroll-loop,"
+     "merge-constants,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
-     "nobody uses; constants may decide what runs"},
+     "nobody uses, and equal ones; constants may decide what runs"},
     {0},
 };
 
