@@ -4,7 +4,7 @@
  *     %s = BatchMatMul(Q as [B G, H / G S, D], Transpose(K)) * Scale
  *     %s = c * Tanh(%s / c)                                 with SoftCap
  *     %s = %s + [mask]; -inf where Causal or a Mask of bool hides   [..]: Broadcast
- *     %w = SoftMax(%s), 0 in rows that are all -inf
+ *     %w = SoftMax(%s), 0 in rows that are all -inf, unless NanRows
  *     Y = BatchMatMul(%w, V)
  *
  * The queries of the heads that share one of K and V are rows of one matrix, so
@@ -69,7 +69,7 @@ weights(glow_builder *b, const glow_node *n, glow_value *s)
     glow_value *w = GLOW_BUILD(b, softmax, GLOW_IN(s), .axis = 3);
     glow_value *most, *none;
 
-    if (!w || !(n->in[MASK] || a->causal))
+    if (!w || a->nan_rows || !n->in[MASK])
         return w;
     most = GLOW_BUILD(b, batchedreducemax, GLOW_IN(s), .axes = GLOW_DIMS_OF(3));
     if (!most)

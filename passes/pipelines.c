@@ -36,7 +36,8 @@ static const glow_pipeline_entry recognize[] = {
     {"recognize-activation", "and Gelu, Swish and others"},
     {"recognize-reduction,recognize-softmax",
      "exponentials and their sums, after the means of normalizations"},
-    {"recognize-fullyconnected", "a product and its bias"},
+    {"recognize-attention,recognize-fullyconnected",
+     "two products with a softmax between them; a product and its bias"},
     {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
     {0},
 };
@@ -48,6 +49,12 @@ static const glow_pipeline_entry fuse[] = {
 };
 
 static const glow_pipeline_entry optimize[] = {
+    {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
+     "fold-transpose,cse,dce)",
+     "constants, and what importers leave between the parts of a formula"},
+    {"recognize",
+     "before scales are folded into weights and transposes move: formulas are "
+     "easiest to know as they were written"},
     {"fixpoint<max=8>(simplify,recognize)",
      "composite operators tell more than their parts, and are found once the "
      "rest is out of the way"},

@@ -636,6 +636,7 @@ typedef struct glow_attention { /* Q, K, V, Mask?; Y, Scores */
     bool causal;    /* default false */
     int64_t past;   /* default 0 */
     int scores;     /* GLOW_SCORES_...: which of them are given */
+    bool nan_rows;  /* default false: a row that sees nothing gives 0 */
 } glow_attention;
 enum {
     GLOW_SCORES_RAW, /* the default */

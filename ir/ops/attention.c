@@ -91,9 +91,9 @@ bias_of(const glow_attention *a, const glow_tensor *mask, const int64_t at[4])
     return glow_get_double(mask, pos);
 }
 
-/* The exponentials of scores, by their sum; all 0 if nothing may be seen. */
+/* The exponentials of scores, by their sum; all `none` if nothing may be seen. */
 static void
-normalize(double *s, int64_t count)
+normalize(double *s, int64_t count, double none)
 {
     double most = -INFINITY, sum = 0;
 
@@ -101,8 +101,8 @@ normalize(double *s, int64_t count)
         most = glow_maximum(most, s[j]);
     for (int64_t j = 0; j < count; j++)
         sum += s[j] = most == -INFINITY ? 0 : exp(s[j] - most);
-    for (int64_t j = 0; j < count && sum != 0; j++)
-        s[j] /= sum;
+    for (int64_t j = 0; j < count; j++)
+        s[j] = sum == 0 ? none : s[j] / sum;
 }
 
 /* One row of Q, q; its scores go to s and, at the stage asked for, to `kept`. */
@@ -128,7 +128,7 @@ score_row(const glow_attention *a, const double *q, const double *k,
         if (a->scores == GLOW_SCORES_MASKED)
             kept[j] = s[j];
     }
-    normalize(s, count);
+    normalize(s, count, a->nan_rows ? (double)NAN : 0);
     for (int64_t j = 0; j < count && a->scores == GLOW_SCORES_WEIGHTS; j++)
         kept[j] = s[j];
 }
@@ -201,14 +201,18 @@ const glow_op glow_op_attention = {
                                  "how many rows of K come before Q's first"),
               GLOW_FIELD_ENUM(glow_attention, scores, stages,
                               "which scores are given: before SoftCap, after "
-                              "it, with the mask, or normalized")},
+                              "it, with the mask, or normalized"),
+              GLOW_FIELD_DEFAULT(glow_attention, nan_rows, GLOW_FLAG,
+                                 "a row that sees nothing gives NaN, as SoftMax "
+                                 "does, not 0")},
     .defaults = &(const glow_attention){.causal = false},
     .traits = GLOW_PURE | GLOW_REDUCTION,
     .infer = attention_infer,
     .eval = attention_eval,
     .flops = attention_flops,
     .doc = "`Y = softmax(cap(Scale Q K^T) + mask) V`, head h with head `h / (H "
-           "/ G)` of K and V.  A row that sees nothing gives 0.",
+           "/ G)` of K and V.  A row that sees nothing gives 0, or "
+           "NaN with NanRows.",
     .source = "Vaswani et al., Attention Is All You Need, arXiv:1706.03762; "
               "Ainslie et al., GQA, arXiv:2305.13245; ONNX Attention",
 };

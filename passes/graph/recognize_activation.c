@@ -6,6 +6,7 @@
  *     k x (a Tanh(u) + b), k a = k b = 1/2,
  *         u = sqrt(2 / pi) (x + 0.044715 x^3)                     => Gelu, tanh
  *     x Sigmoid(x)                                                => Swish(x)
+ *         each of these also times a number, which is left for a Mul
  *     x Tanh(SoftPlus(x))                                         => Mish(x)
  *     k Clip(u, 0, h), k h = 1, k u = a x + b                     => HardSigmoid
  *     k x Clip(u, 0, h), k h = 1, k u = x / 6 + 1 / 2             => HardSwish(x)
@@ -57,20 +58,29 @@ static const gate gates[] = {
     {&glow_op_tanh, 0.5, 0.5, 0.5, 0, &glow_op_swish, 0},
 };
 
+/* Is a f(u) + b the gate `g`, but for a factor, which is *scale? */
 static bool
-fits(const gate *g, double a, double b, const glow_polynomial *u, glow_kind k)
+fits(const gate *g, double a, double b, const glow_polynomial *u, glow_kind k,
+     double *scale)
 {
-    return glow_is_near(a, g->a, k) && glow_is_near(b, g->b, k) &&
+    *scale = glow_is_near(a, g->a, k) ? 1 : a / g->a;
+    return glow_is_near(b, g->b * *scale, k) &&
            glow_is_near(u->c[1], g->c1, k) && glow_is_near(u->c[3], g->c3, k) &&
-           u->c[0] == 0 && u->c[2] == 0;
+           u->c[0] == 0 && u->c[2] == 0 && isfinite(*scale);
 }
 
 static glow_value *
-build_gate(glow_builder *b, const gate *g, glow_value *x)
+build_gate(glow_builder *b, const gate *g, glow_value *x, double scale)
 {
+    glow_value *y;
+
     if (g->op == &glow_op_gelu)
-        return GLOW_BUILD(b, gelu, GLOW_IN(x), .approximate = g->approximate);
-    return glow_build(b, g->op, NULL, GLOW_IN(x), NULL);
+        y = GLOW_BUILD(b, gelu, GLOW_IN(x), .approximate = g->approximate);
+    else
+        y = glow_build(b, g->op, NULL, GLOW_IN(x), NULL);
+    if (!y || scale == 1)
+        return y;
+    return GLOW_BUILD_PLAIN(b, mul, GLOW_IN(y, glow_build_like(b, y, scale)));
 }
 
 /* x * scale * (f.scale * f.x + f.shift), where f.x is a function of x */
@@ -79,6 +89,7 @@ match_gate(glow_builder *b, glow_value *x, double scale, glow_affine f)
 {
     const glow_node *n = f.x->def;
     glow_kind kind = x->type->elem;
+    double rest;
 
     for (size_t i = 0; i < sizeof gates / sizeof gates[0]; i++) {
         glow_polynomial u;
@@ -86,8 +97,8 @@ match_gate(glow_builder *b, glow_value *x, double scale, glow_affine f)
         if (gates[i].f != n->op)
             continue;
         if (glow_read_polynomial(n->in[0], x, &u) &&
-            fits(&gates[i], scale * f.scale, scale * f.shift, &u, kind))
-            return build_gate(b, &gates[i], x);
+            fits(&gates[i], scale * f.scale, scale * f.shift, &u, kind, &rest))
+            return build_gate(b, &gates[i], x, rest);
     }
     return NULL;
 }
@@ -214,13 +225,28 @@ match_scaled(glow_builder *b, glow_value *v, double scale)
     return build_hard_sigmoid(b, x, slope, middle);
 }
 
+/* Is its only use a product by a number?  Then that is looked at, with this. */
+static bool
+is_scaled_next(const glow_node *n)
+{
+    const glow_node *user = n->out[0]->uses ? n->out[0]->uses->user : NULL;
+    double number;
+
+    return glow_has_one_use(n->out[0]) && !user->pred &&
+           ((user->op == &glow_op_mul &&
+             (glow_splat_value(user->in[0], &number) ||
+              glow_splat_value(user->in[1], &number))) ||
+            (user->op == &glow_op_div &&
+             glow_splat_value(user->in[1], &number)));
+}
+
 static glow_value *
 match_product(glow_builder *b, glow_node *n)
 {
     glow_factors p;
     glow_value *y = NULL;
 
-    if (!glow_read_factors(n, &p))
+    if (is_scaled_next(n) || !glow_read_factors(n, &p))
         return NULL;
     if (p.count == 1 && p.factor[0] != n->out[0])
         return match_scaled(b, p.factor[0], p.scale);

@@ -1,0 +1,491 @@
+/*
+ * recognize-attention: find attention between two products of batches of
+ * matrices.
+ *
+ *     %s = BatchMatMul(%q, %k)          [N, S, D] x [N, D, T]
+ *     %s = %s * c + mask                the mask in one of several forms, below
+ *     %p = SoftMax(%s)                  along T
+ *     %y = BatchMatMul(%p, %v)          [N, S, T] x [N, T, E]
+ *         =>
+ *     %y = Attention(%q, Transpose(%k), %v, mask) {Scale: c}
+ *
+ * with a Reshape between any two of them that keeps the last axis, since an
+ * importer makes batches of [B, H, S, T] one axis.  B and H are those of the first
+ * tensor of four axes on the way, or right in front of it; without one there is one
+ * head.  Of the rest:
+ *
+ *     c         the product of the numbers that the scores, the queries and the
+ *               keys are multiplied or divided by, the latter two also in front of
+ *               their own reshapes and transposes
+ *     SoftCap   c2 * Tanh(%s / c2)
+ *     + %m      a mask: any tensor that repeats along axes of the scores
+ *     Select(%b, %s, -inf)                bool: what is seen
+ *     Select(%b, %s, f), f <= -10000      the same, if %b is constant and shows
+ *                                         each row something
+ *     the last three, lower triangular    Causal, and Past
+ *
+ * A row of which nothing is seen is NaN in the first of these as it is in the
+ * formula (NanRows).  A number f in its place makes the row a mean, which Attention
+ * cannot say: such rows must be ruled out.  Elsewhere e^f adds 0, unless all scores
+ * of a row are near f themselves.
+ *
+ * Transposed keys are transposed back, which cancels where they were keys first.
+ * Nodes that others use stay, and then nothing is done.  ONNX Runtime wants one
+ * spelling for each exporter; ours wants the two products and what may be between
+ * them.  Glow has no such pass.
+ */
+
+#include <math.h>
+
+#include "glow/formula.h"
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+#include "glow/trace.h"
+
+#define MAX_STEPS 12 /* between softmax and product, or of a chain of moves */
+#define MAX_MASK (INT64_C(1) << 24) /* elements of a mask that are looked at */
+#define HIDDEN -1e4                 /* what hides a score, or less */
+
+/* What is read on the way from the softmax down to the first product. */
+typedef struct scores {
+    glow_builder *b;
+    glow_dims heads;     /* [B, H]; rank 0: not known yet */
+    int64_t rows, count; /* S and T */
+    glow_value *mask;    /* of the scores' shape: bool, or what is added */
+    bool is_flipped;     /* the mask is Not, or Neg, of that */
+    glow_attention attrs;
+} scores;
+
+/* Is the last axis of both the same, so that rows stay rows? */
+static bool
+keeps_rows(const glow_value *a, const glow_value *b)
+{
+    glow_dims x = a->type->shape, y = b->type->shape;
+
+    return x.rank > 1 && y.rank > 1 && x.at[x.rank - 1] == y.at[y.rank - 1];
+}
+
+/* Takes B and H from a tensor of scores, if it shows them. */
+static void
+note_heads(scores *s, const glow_value *v)
+{
+    glow_dims shape = v->type->shape;
+
+    if (s->heads.rank == 0 && shape.rank == 4 && shape.at[2] == s->rows &&
+        shape.at[3] == s->count)
+        s->heads = GLOW_DIMS_OF(shape.at[0], shape.at[1]);
+}
+
+/* The same from [B, H, A, C] behind a batch of matrices. */
+static void
+note_batch(scores *s, const glow_value *v)
+{
+    const glow_node *n = glow_def(v, &glow_op_reshape);
+    glow_dims from = n ? n->in[0]->type->shape : (glow_dims){0};
+
+    if (s->heads.rank == 0 && from.rank == 4 && keeps_rows(v, n->in[0]) &&
+        from.at[2] == v->type->shape.at[1])
+        s->heads = GLOW_DIMS_OF(from.at[0], from.at[1]);
+}
+
+/* Masks. */
+
+/* A mask whose elements are at hand. */
+typedef struct known {
+    const glow_tensor *data;
+    glow_trace trace;
+    bool is_flipped;
+    bool is_plain; /* so far, of 0 and what hides */
+} known;
+
+static known
+known_mask(glow_value *v, bool is_flipped)
+{
+    glow_trace t = glow_trace_begin(v);
+
+    return (known){glow_constant_data(t.value, MAX_MASK), t, is_flipped, true};
+}
+
+/* Does element `i` of the constant let a score through? */
+static bool
+lets_through(known *m, int64_t i)
+{
+    double v;
+
+    if (m->data->type->elem == GLOW_BOOL)
+        return (glow_get_int(m->data, i) != 0) != m->is_flipped;
+    v = glow_get_double(m->data, i);
+    v = m->is_flipped ? -v : v;
+    if (v != 0 && !(v <= HIDDEN))
+        m->is_plain = false;
+    return v == 0;
+}
+
+/* How far apart elements along axis `i` are in the constant; 0: they repeat. */
+static int64_t
+stride_of(const known *m, int i)
+{
+    int64_t axis = m->trace.axis.at[i];
+
+    return axis < 0 ? 0
+                    : glow_dims_strides(m->trace.value->type->shape).at[axis];
+}
+
+/*
+ * True if row i of the mask sees column j just where j <= i + *past, in each of
+ * the batch and for each head.
+ */
+static bool
+is_causal(const scores *s, known *m, int64_t *past)
+{
+    int rank = m->trace.shape.rank;
+    int64_t row, column, seen = 0;
+
+    if (rank < 2 || m->trace.shape.at[rank - 2] != s->rows || s->rows < 2)
+        return false;
+    for (int i = 0; i < rank - 2; i++)
+        if (m->trace.axis.at[i] >= 0)
+            return false;
+    row = stride_of(m, rank - 2);
+    column = stride_of(m, rank - 1);
+    while (seen < s->count && lets_through(m, seen * column))
+        seen++;
+    *past = seen - 1;
+    if (seen == 0 || seen == s->count)
+        return false;
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t j = 0; j < s->count; j++)
+            if (lets_through(m, i * row + j * column) != (j <= i + *past))
+                return false;
+    return m->is_plain;
+}
+
+/* True if each row of the mask sees something. */
+static bool
+shows_rows(known *m)
+{
+    int rank = m->trace.shape.rank;
+    int64_t last = m->trace.axis.at[rank - 1];
+    int64_t width = last < 0 ? 1 : m->trace.shape.at[rank - 1];
+
+    if (last >= 0 && last != m->trace.value->type->shape.rank - 1)
+        return false;
+    for (int64_t i = 0; i < glow_type_count(m->data->type); i += width) {
+        int64_t j = 0;
+
+        while (j < width && !lets_through(m, i + j))
+            j++;
+        if (j == width)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Takes `v`, of the shape of the scores; false if there is one already, or it
+ * may hide a row and must not.
+ */
+static bool
+take_mask(scores *s, glow_value *v, bool is_flipped, bool may_hide_rows)
+{
+    known m = known_mask(v, is_flipped);
+    int64_t past;
+
+    if (m.data && !s->attrs.causal && is_causal(s, &m, &past)) {
+        s->attrs.causal = true;
+        s->attrs.past = past;
+        return true;
+    }
+    if (s->mask || (!may_hide_rows && !(m.data && shows_rows(&m))))
+        return false;
+    s->mask = v;
+    s->is_flipped = is_flipped;
+    return true;
+}
+
+/* Select(seen, %s, f), or Select(hidden, f, %s) */
+static glow_value *
+through_select(scores *s, const glow_node *n)
+{
+    double f;
+
+    for (int i = 1; i <= 2; i++)
+        if (glow_splat_value(n->in[i], &f) && f <= HIDDEN)
+            return take_mask(s, n->in[0], i == 1, f == -INFINITY) ? n->in[3 - i]
+                                                                  : NULL;
+    return NULL;
+}
+
+/* True if `v` is scores: a product, scaled and masked. */
+static bool
+leads_to_product(const glow_value *v)
+{
+    for (int i = 0; i < MAX_STEPS && v->def && !v->def->pred; i++) {
+        const glow_node *n = v->def;
+        double number;
+        int at = 0;
+
+        if (n->op == &glow_op_batchmatmul)
+            return true;
+        if (n->op == &glow_op_select)
+            at = glow_splat_value(n->in[1], &number) ? 2 : 1;
+        else if (n->op == &glow_op_mul || n->op == &glow_op_add)
+            at = glow_is_constant_like(glow_trace_begin(n->in[0]).value);
+        else if (n->op != &glow_op_div && n->op != &glow_op_sub &&
+                 n->op != &glow_op_tanh && n->op != &glow_op_reshape)
+            return false;
+        v = n->in[at];
+    }
+    return false;
+}
+
+static glow_value *
+through_add(scores *s, const glow_node *n)
+{
+    int i = leads_to_product(n->in[0]) ? 0 : 1;
+
+    return take_mask(s, n->in[1 - i], false, true) ? n->in[i] : NULL;
+}
+
+static glow_value *
+through_sub(scores *s, const glow_node *n)
+{
+    return take_mask(s, n->in[1], true, true) ? n->in[0] : NULL;
+}
+
+static const struct {
+    const glow_op *op;
+    glow_value *(*through)(scores *s, const glow_node *n);
+} mask_rules[] = {
+    {&glow_op_add, through_add},
+    {&glow_op_select, through_select},
+    {&glow_op_sub, through_sub},
+};
+
+/* The scores before `v` was masked, once; or NULL. */
+static glow_value *
+before_mask(scores *s, const glow_value *v)
+{
+    for (size_t i = 0; i < sizeof mask_rules / sizeof mask_rules[0]; i++) {
+        const glow_node *n = glow_only_def(v, mask_rules[i].op);
+        glow_value *x = n ? mask_rules[i].through(s, n) : NULL;
+
+        if (x)
+            return x;
+    }
+    return NULL;
+}
+
+/* Scales. */
+
+/* x, if `v` is x times a number, which is multiplied to *scale; else `v`. */
+static glow_value *
+unscaled(glow_value *v, double *scale)
+{
+    glow_affine a = glow_read_affine(v);
+
+    if (a.shift != 0 || !isfinite(a.scale) || a.scale == 0 ||
+        !glow_has_one_use(v))
+        return v;
+    *scale *= a.scale;
+    return a.x;
+}
+
+/*
+ * `v` without the number that it is multiplied by in front of a chain of
+ * reshapes and transposes; the chain is built again.
+ */
+static glow_value *
+unscaled_chain(glow_builder *b, glow_value *v, double *scale, int left)
+{
+    glow_node *n = v->def;
+    glow_value *x = unscaled(v, scale);
+
+    if (x != v || !n || n->pred || left == 0 || !glow_has_one_use(v) ||
+        (n->op != &glow_op_reshape && n->op != &glow_op_transpose))
+        return x;
+    x = unscaled_chain(b, n->in[0], scale, left - 1);
+    return x == n->in[0] ? v : glow_build(b, n->op, NULL, GLOW_IN(x), n->attrs);
+}
+
+/* The way down. */
+
+/* One reshape that keeps rows. */
+static glow_value *
+through_reshape(scores *s, glow_value *v)
+{
+    const glow_node *n = glow_only_def(v, &glow_op_reshape);
+
+    note_heads(s, v);
+    if (!n || !keeps_rows(v, n->in[0]))
+        return v;
+    note_heads(s, n->in[0]);
+    return n->in[0];
+}
+
+/* From the operand of the softmax to the product, or NULL. */
+static const glow_node *
+find_scores(scores *s, glow_value *v)
+{
+    double scale = 1;
+    bool may_mask = true;
+
+    for (int i = 0; i < MAX_STEPS; i++) {
+        const glow_node *product, *tanh;
+        glow_value *x = through_reshape(s, v);
+
+        product = glow_only_def(x, &glow_op_batchmatmul);
+        if (product) {
+            s->attrs.scale = (float)scale;
+            return isfinite(s->attrs.scale) ? product : NULL;
+        }
+        if (may_mask && x == v)
+            x = before_mask(s, v);
+        if (!x || x == v) {
+            x = unscaled(v, &scale);
+            may_mask = may_mask && x == v;
+        }
+        tanh = glow_only_def(x, &glow_op_tanh);
+        if (tanh && x != v && s->attrs.soft_cap == 0 && scale > 0) {
+            s->attrs.soft_cap = (float)scale;
+            x = tanh->in[0];
+        }
+        if (x == v)
+            return NULL;
+        v = x;
+    }
+    return NULL;
+}
+
+/* Building. */
+
+static glow_value *
+reshaped(glow_builder *b, glow_value *v, glow_dims to)
+{
+    const glow_node *n = v ? glow_def(v, &glow_op_reshape) : NULL;
+
+    if (n && glow_dims_equal(n->in[0]->type->shape, to))
+        return n->in[0];
+    if (!v || glow_dims_equal(v->type->shape, to))
+        return v;
+    return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = to);
+}
+
+/* [N, A, C] as [B, H, A, C] */
+static glow_value *
+with_heads(const scores *s, glow_value *v)
+{
+    glow_dims d = v ? v->type->shape : (glow_dims){.rank = 3};
+
+    return reshaped(
+        s->b, v,
+        GLOW_DIMS_OF(s->heads.at[0], s->heads.at[1], d.at[1], d.at[2]));
+}
+
+/*
+ * The mask with four axes, those that it repeats along of one element; NULL after
+ * a report.
+ */
+static glow_value *
+build_mask(const scores *s)
+{
+    glow_trace t = glow_trace_begin(s->mask);
+    glow_dims to =
+        GLOW_DIMS_OF(s->heads.at[0], s->heads.at[1], s->rows, s->count);
+    glow_value *m = glow_trace_small(s->b, &t);
+    glow_dims small = m ? m->type->shape : (glow_dims){0};
+
+    if (m && small.rank == 3 && glow_dims_count(s->heads) == t.shape.at[0] &&
+        t.shape.at[1] == s->rows)
+        to = small.at[0] == 1
+                 ? GLOW_DIMS_OF(1, 1, small.at[1], small.at[2])
+                 : GLOW_DIMS_OF(to.at[0], to.at[1], small.at[1], small.at[2]);
+    else if (m && small.rank == 4 && glow_dims_equal(t.shape, to))
+        to = small;
+    else
+        m = s->mask;
+    m = reshaped(s->b, m, to);
+    if (!m || !s->is_flipped)
+        return m;
+    return m->type->elem == GLOW_BOOL ? GLOW_BUILD_PLAIN(s->b, not, GLOW_IN(m))
+                                      : GLOW_BUILD_PLAIN(s->b, neg, GLOW_IN(m));
+}
+
+static glow_value *
+build(scores *s, const glow_node *first, const glow_node *second)
+{
+    double scale = (double)s->attrs.scale;
+    glow_value *q, *k, *v, *mask = NULL, *y;
+
+    if (s->mask)
+        mask = build_mask(s);
+    q = unscaled_chain(s->b, first->in[0], &scale, MAX_STEPS);
+    k = unscaled_chain(s->b, first->in[1], &scale, MAX_STEPS);
+    q = with_heads(s, q);
+    k = with_heads(s, k);
+    if (!q || !k)
+        return NULL;
+    k = GLOW_BUILD(s->b, transpose, GLOW_IN(k),
+                   .shuffle = GLOW_DIMS_OF(0, 1, 3, 2));
+    v = with_heads(s, second->in[1]);
+    s->attrs.scale = (float)scale;
+    s->attrs.nan_rows = true;
+    y = glow_build(s->b, &glow_op_attention, NULL, GLOW_IN(q, k, v, mask),
+                   &s->attrs);
+    return y ? reshaped(s->b, y, second->out[0]->type->shape) : NULL;
+}
+
+/* The softmax along the last axis that `v` is, if reshaped; or NULL. */
+static const glow_node *
+find_softmax(scores *s, glow_value *v)
+{
+    const glow_node *n;
+
+    v = through_reshape(s, v);
+    n = glow_only_def(v, &glow_op_softmax);
+    return n && ((const glow_softmax *)n->attrs)->axis ==
+                       v->type->shape.rank - 1
+               ? n
+               : NULL;
+}
+
+static glow_value *
+recognize(glow_builder *b, glow_node *n)
+{
+    glow_dims p = n->in[0]->type->shape;
+    scores s = {.b = b, .rows = p.at[1], .count = p.at[2]};
+    const glow_node *softmax, *product;
+
+    if (n->pred || !glow_is_float(n->out[0]->type->elem))
+        return NULL;
+    softmax = find_softmax(&s, n->in[0]);
+    if (!softmax || p.at[2] < 1)
+        return NULL;
+    product = find_scores(&s, softmax->in[0]);
+    if (!product || !glow_dims_equal(product->out[0]->type->shape, p))
+        return NULL;
+    note_batch(&s, product->in[0]);
+    note_batch(&s, n->in[1]);
+    if (s.heads.rank == 0)
+        s.heads = GLOW_DIMS_OF(p.at[0], 1);
+    glow_builder_fuses(b, product);
+    glow_builder_fuses(b, softmax);
+    return build(&s, product, n);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_batchmatmul, recognize);
+}
+
+const glow_pass glow_pass_recognize_attention = {
+    .name = "recognize-attention",
+    .summary = "find attention between two matrix products",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .source = "Vaswani et al., arXiv:1706.03762, section 3.2.1; ONNX Runtime, "
+              "AttentionFusion",
+};
