@@ -17,8 +17,6 @@ static const glow_pipeline_entry simplify[] = {
      "what stands between two of them, they meet and cancel"},
     {"simplify-resize,simplify-pool,fold-pad,shrink-window",
      "windows have frames of their own, and do not see all that they could"},
-    {"fold-constants,fold-scale,fold-scale-forward",
-     "merging needs weights at hand, and the transposes out of its way"},
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-gather,fold-slice,fold-concat,"
@@ -58,6 +56,9 @@ static const glow_pipeline_entry optimize[] = {
     {"fixpoint<max=8>(simplify,recognize)",
      "composite operators tell more than their parts, and are found once the "
      "rest is out of the way"},
+    {"fixpoint<max=8>(fold-scale,fold-scale-forward,simplify,recognize)",
+     "weights take the scales that no pattern is known to need; not after "
+     "lowering, since a product that takes a bias is a composite operator"},
     {"fixpoint<max=4>(combine-parallel,simplify)",
      "what shares an operand reads it once, where slices cost less"},
     {"fuse", "several nodes in one, for backends that have it"},

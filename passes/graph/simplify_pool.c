@@ -7,11 +7,14 @@
  *                           =>  AvgPool {Kernels: [2, 2], Strides: [2, 2]}
  *     a window of all, and  Reshape(AvgPool {Kernels: [7, 7]}(%x : [N, 7, 7, C]))
  *     its axes dropped      =>  BatchedReduceMean(%x) {Axes: [1, 2]} : [N, C]
+ *     its axes kept         Reshape(BatchedReduceMean(%x)) : [N, 1, 1, C]
+ *                           =>  AvgPool {Kernels: [7, 7]}(%x)
  *
- * The last one is the head of most classifiers.  Glow goes the other way, since
- * its backends have a kernel for AvgPool; on ours both run at the same speed, and
- * with channels last no transposes come with either, so the form with one node
- * wins.  Only a Reshape that nobody shares the pool with takes it over.
+ * The last two are the heads of most classifiers, and their gates.  Glow makes an
+ * AvgPool of every such mean, between transposes, since its backends have a kernel
+ * for that; on ours both run at the same speed, and with channels last no
+ * transposes come with either, so the form with one node wins.  Only a Reshape
+ * that nobody shares the mean with takes it over.
  *
  * Exporters write pools of one tap where a model was made for larger images.  The
  * strides of a convolution with one tap stay where they are: to slice first would
@@ -100,22 +103,62 @@ is_global(const glow_node *n)
     return is_all(p->pads, 0) && !p->ceil_mode && p->kernels.rank > 0;
 }
 
+/* All between the first and the last. */
+static glow_dims
+spatial_axes(glow_dims x)
+{
+    glow_dims axes = {0};
+
+    for (int i = 1; i < x.rank - 1; i++)
+        axes.at[axes.rank++] = i;
+    return axes;
+}
+
+static glow_value *
+mean_without_axes(glow_builder *b, const glow_node *pool, glow_dims y)
+{
+    glow_dims x = pool->in[0]->type->shape;
+
+    if (!is_global(pool) ||
+        !glow_dims_equal(y, GLOW_DIMS_OF(x.at[0], x.at[x.rank - 1])))
+        return NULL;
+    glow_builder_fuses(b, pool);
+    return GLOW_BUILD(b, batchedreducemean, GLOW_IN(pool->in[0]),
+                      .axes = spatial_axes(x));
+}
+
+static glow_value *
+mean_with_axes(glow_builder *b, const glow_node *mean, glow_dims y)
+{
+    const glow_batchedreducemean *r = mean->attrs;
+    glow_dims x = mean->in[0]->type->shape, kept = x;
+    glow_avgpool p = {.pads.rank = 2 * (x.rank - 2)};
+
+    for (int i = 1; i < x.rank - 1; i++)
+        kept.at[i] = 1;
+    if (x.rank < 3 || x.rank > 5 || glow_dims_count(x) == 0 ||
+        !glow_is_float(mean->in[0]->type->elem) || !glow_dims_equal(y, kept) ||
+        !glow_dims_equal(r->axes, spatial_axes(x)))
+        return NULL;
+    p.kernels.rank = p.strides.rank = x.rank - 2;
+    for (int i = 0; i < x.rank - 2; i++) {
+        p.kernels.at[i] = x.at[1 + i];
+        p.strides.at[i] = 1;
+    }
+    glow_builder_fuses(b, mean);
+    return glow_build(b, &glow_op_avgpool, NULL, GLOW_IN(mean->in[0]), &p);
+}
+
 static glow_value *
 of_reshape(glow_builder *b, const glow_node *n)
 {
     const glow_node *pool = glow_only_def(n->in[0], &glow_op_avgpool);
-    glow_dims y = n->out[0]->type->shape, axes = {0};
-    glow_dims x;
+    const glow_node *mean = glow_only_def(n->in[0], &glow_op_batchedreducemean);
+    glow_dims y = n->out[0]->type->shape;
 
-    if (!pool || !is_global(pool))
-        return NULL;
-    x = pool->in[0]->type->shape;
-    if (!glow_dims_equal(y, GLOW_DIMS_OF(x.at[0], x.at[x.rank - 1])))
-        return NULL;
-    for (int i = 1; i < x.rank - 1; i++)
-        axes.at[axes.rank++] = i;
-    glow_builder_fuses(b, pool);
-    return GLOW_BUILD(b, batchedreducemean, GLOW_IN(pool->in[0]), .axes = axes);
+    if (pool)
+        return mean_without_axes(b, pool, y);
+    return mean ? mean_with_axes(b, mean, y) : NULL;
 }
 
 static const struct rule {
