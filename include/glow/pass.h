@@ -49,6 +49,8 @@ struct glow_pass {
     glow_result (*run)(glow_pass_run *run, glow_func *f);
     /* Instead of run: passes over whole modules. */
     glow_result (*run_module)(glow_pass_run *run, glow_module *m);
+    const struct glow_rule
+        *rules;         /* identities as data, or NULL: see rules.h */
     const char *doc;    /* Markdown: before, after, why; may be NULL */
     const char *source; /* of the algorithm, or NULL */
 };

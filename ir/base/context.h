@@ -25,7 +25,8 @@ struct glow_context {
     glow_registry passes;
     glow_registry backends;
     glow_registry plugins;
-    void *stats; /* passes/manager.c: counters of all runs */
+    void *stats;     /* passes/manager.c: counters of all runs */
+    glow_map *rules; /* passes/rules_read.c: tables as read, by pass */
 };
 
 /* Adds `item`; false if the name is taken. */

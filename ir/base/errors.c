@@ -664,6 +664,13 @@ static const glow_diag_info table[] = {
      "\n"
      "Return NULL where there is nothing to gain.\n"},
 
+    {"E0410", "a table of rules is not well formed",
+     "A pass states identities as text.  One of them is not a term, names an\n"
+     "operator that there is not, or has a right side that is not smaller.\n"
+     "\n"
+     "    {\"(Relu x)\", \"(Max x 0)\"}\n"
+     "\n"
+     "glow/rules.h says what a rule may be.\n"},
     {"E0411", "a pass changes what a function computes",
      "-verify-semantics ran the function before and after the pass, and a\n"
      "result differs by more than the pass declares (see `preserves` in its\n"

@@ -5,20 +5,16 @@
  *     Reshape, ConvertTo, Copy, Broadcast     Pad by nothing
  *       to the type that is there             Concat of one (or of one and
  *     Tile once                                 some that are empty)
- *     MaxPool of one element                  x + -0.0, x - 0.0, x * 1, x / 1,
- *     f(f(x)) for f that does nothing twice     x ^ 1
+ *     MaxPool of one element
  *
- * Each of them is exact, bit for bit: x + 0.0 stays, because it makes 0.0 of
- * -0.0 (for integers it goes), and so does AvgPool, which sums.  Arithmetic is
- * looked at for plain numbers only; with quantized kinds it may rescale.
- * Constants may be Splat nodes or splat storage.
+ * Each of them is exact, bit for bit, for every element kind.  AvgPool of one
+ * element stays: it sums, and 0.0 + -0.0 is 0.0.  Identities of arithmetic are
+ * simplify-arithmetic's.
  *
  * Importers leave Dropout and Identity as copies and convert for good measure;
  * other passes move what was between two nodes and leave a Concat or a Slice
  * with nothing to do.
  */
-
-#include <math.h>
 
 #include "glow/ops.h"
 #include "glow/pass.h"
@@ -100,92 +96,15 @@ same_maxpool(const glow_node *n)
     return is_all(p->kernels, 1) && is_all(p->pads, 0) ? same_type(n) : NULL;
 }
 
-static glow_value *
-same_twice(const glow_node *n)
-{
-    return glow_is(n->in[0]->def, n->op) ? same_type(n) : NULL;
-}
-
-/* True, and *out set, if all elements of `v` are one number. */
-static bool
-is_splat(const glow_value *v, double *out)
-{
-    const glow_splat *s = GLOW_AS(splat, v->def);
-
-    if (s)
-        *out = (double)s->value;
-    else if (glow_is_constant(v) && v->storage->payload == GLOW_SPLAT)
-        *out = v->storage->splat;
-    else
-        return false;
-    return true;
-}
-
-/* Operand `i` is `v` everywhere, with this sign. */
-static bool
-is_number(const glow_node *n, int i, double v)
-{
-    double x;
-
-    return is_splat(n->in[i], &x) && x == v && !signbit(x) == !signbit(v);
-}
-
-static bool
-is_plain(const glow_node *n)
-{
-    glow_kind k = n->out[0]->type->elem;
-
-    return (glow_is_float(k) || glow_is_int(k)) && has_type_of(n, n->in[0]);
-}
-
-static glow_value *
-same_add(const glow_node *n)
-{
-    double zero = glow_is_int(n->out[0]->type->elem) ? 0.0 : -0.0;
-
-    if (!is_plain(n))
-        return NULL;
-    return is_number(n, 1, zero)   ? n->in[0]
-           : is_number(n, 0, zero) ? n->in[1]
-                                   : NULL;
-}
-
-static glow_value *
-same_sub(const glow_node *n)
-{
-    return is_plain(n) && is_number(n, 1, 0.0) ? n->in[0] : NULL;
-}
-
-static glow_value *
-same_mul(const glow_node *n)
-{
-    if (!is_plain(n))
-        return NULL;
-    return is_number(n, 1, 1.0)   ? n->in[0]
-           : is_number(n, 0, 1.0) ? n->in[1]
-                                  : NULL;
-}
-
-static glow_value *
-same_by_one(const glow_node *n)
-{
-    return is_plain(n) && is_number(n, 1, 1.0) ? n->in[0] : NULL;
-}
-
 static const struct {
     const glow_op *op;
     same_fn same;
 } rules[] = {
-    {&glow_op_abs, same_twice},      {&glow_op_add, same_add},
-    {&glow_op_broadcast, same_type}, {&glow_op_ceil, same_twice},
-    {&glow_op_concat, same_concat},  {&glow_op_convertto, same_type},
-    {&glow_op_copy, same_type},      {&glow_op_div, same_by_one},
-    {&glow_op_floor, same_twice},    {&glow_op_maxpool, same_maxpool},
-    {&glow_op_mul, same_mul},        {&glow_op_pad, same_pad},
-    {&glow_op_pow, same_by_one},     {&glow_op_relu, same_twice},
-    {&glow_op_reshape, same_type},   {&glow_op_round, same_twice},
-    {&glow_op_slice, same_slice},    {&glow_op_sub, same_sub},
-    {&glow_op_tile, same_type},      {&glow_op_transpose, same_transpose},
+    {&glow_op_broadcast, same_type},  {&glow_op_concat, same_concat},
+    {&glow_op_convertto, same_type},  {&glow_op_copy, same_type},
+    {&glow_op_maxpool, same_maxpool}, {&glow_op_pad, same_pad},
+    {&glow_op_reshape, same_type},    {&glow_op_slice, same_slice},
+    {&glow_op_tile, same_type},       {&glow_op_transpose, same_transpose},
 };
 
 static glow_value *

@@ -2,6 +2,8 @@
 
 #include "tools/common/describe.h"
 
+#include "glow/rules.h"
+
 #include <string.h>
 
 /* Words. */
@@ -132,6 +134,10 @@ describe_pass(glow_buf *b, const glow_pass *p)
     put_fields(b, glow_pass_schema(p), "option", false);
     if (p->doc)
         glow_buf_printf(b, "\n%s\n", p->doc);
+    if (p->rules) {
+        glow_buf_puts(b, "\nRules:\n\n");
+        glow_buf_rules(b, p->rules);
+    }
     if (p->source)
         glow_buf_printf(b, "\nSource: %s\n", p->source);
 }
