@@ -9,9 +9,20 @@
 
 #include "glow/pipeline.h"
 
+/* The tables of rules. */
+static const glow_pipeline_entry algebra[] = {
+    {"simplify-arithmetic", "factors of 1 and negatives hide what is behind"},
+    {"simplify-logic", "masks that are always or never so"},
+    {"reduce-strength", "quotients become products, which go together"},
+    {"reassociate", "constants that meet are one"},
+    {0},
+};
+
 /* Right before and after lowering: nothing in it makes composite operators. */
 static const glow_pipeline_entry simplify[] = {
     {"dce", "branches that only training used: nobody should look at them"},
+    {"fixpoint(algebra,fold-constants,cse)",
+     "identities make constants and equal nodes, and those identities"},
     {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
      "importers wrap convolution and pooling into transposes: sunk through "
      "what stands between two of them, they meet and cancel"},
@@ -85,7 +96,8 @@ static const glow_pipeline_entry O0[] = {
 };
 
 static const glow_pipeline_entry O1[] = {
-    {"dce,eliminate-identity,cse", "what costs least to find"},
+    {"dce,eliminate-identity,simplify-arithmetic,cse",
+     "what costs least to find"},
     {"lower", "backends have the primitive operators"},
     {"fold-constants,cse,dce", "lowering leaves constants to compute"},
     {"schedule,irgen,alloc", "a place for each buffer, in little memory"},
@@ -121,6 +133,7 @@ static const glow_named_pipeline named[] = {
     {"O3", "as O2, as long as it helps", O3, true},
     {"default", "what a backend gets unless it is told otherwise",
      (const glow_pipeline_entry[]){{"O2", "worth its time"}, {0}}, true},
+    {"algebra", "graphs: identities, from tables of rules", algebra, false},
     {"fuse", "graphs: several nodes in one", fuse, false},
     {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
      optimize, false},
@@ -133,8 +146,8 @@ static const glow_named_pipeline named[] = {
 };
 
 static const glow_named_pipeline *const pipelines[] = {
-    &named[0], &named[1], &named[2], &named[3], &named[4], &named[5],
-    &named[6], &named[7], &named[8], &named[9], NULL,
+    &named[0], &named[1], &named[2], &named[3], &named[4],  &named[5],
+    &named[6], &named[7], &named[8], &named[9], &named[10], NULL,
 };
 
 const glow_named_pipeline *const *
