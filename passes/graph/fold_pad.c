@@ -205,7 +205,16 @@ fold(glow_builder *b, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, fold);
+    glow_result result = GLOW_UNCHANGED;
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        glow_result r = glow_rewrite(pass, f, rules[i].op, fold);
+
+        if (r == GLOW_FAILED)
+            return r;
+        result = r == GLOW_CHANGED ? r : result;
+    }
+    return result;
 }
 
 const glow_pass glow_pass_fold_pad = {

@@ -100,7 +100,7 @@ is_global(const glow_node *n)
         if (p->kernels.at[i] != x.at[1 + i] ||
             (p->dilation.rank && p->dilation.at[i] != 1))
             return false;
-    return is_all(p->pads, 0) && !p->ceil_mode && p->kernels.rank > 0;
+    return is_all(p->pads, 0) && !p->ceil_mode && !is_all(p->kernels, 1);
 }
 
 /* All between the first and the last. */
@@ -166,9 +166,9 @@ static const struct rule {
     glow_value *(*simplify)(glow_builder *b, const glow_node *n);
 } rules[] = {
     {&glow_op_adaptiveavgpool, of_adaptiveavgpool},
-    {&glow_op_avgpool, of_avgpool},
+    {&glow_op_reshape, of_reshape}, /* of what that one made */
+    {&glow_op_avgpool, of_avgpool}, /* the same */
     {&glow_op_maxpool, of_maxpool},
-    {&glow_op_reshape, of_reshape},
 };
 
 static glow_value *
@@ -183,7 +183,16 @@ visit(glow_builder *b, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, visit);
+    glow_result result = GLOW_UNCHANGED;
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        glow_result r = glow_rewrite(pass, f, rules[i].op, visit);
+
+        if (r == GLOW_FAILED)
+            return r;
+        result = r == GLOW_CHANGED ? r : result;
+    }
+    return result;
 }
 
 const glow_pass glow_pass_simplify_pool = {

@@ -55,7 +55,21 @@ visit(glow_builder *b, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, visit);
+    static const glow_op *const ops[] = {
+        &glow_op_resize,
+        &glow_op_resizebilinear,
+        &glow_op_resizenearest,
+    };
+    glow_result result = GLOW_UNCHANGED;
+
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        glow_result r = glow_rewrite(pass, f, ops[i], visit);
+
+        if (r == GLOW_FAILED)
+            return r;
+        result = r == GLOW_CHANGED ? r : result;
+    }
+    return result;
 }
 
 const glow_pass glow_pass_simplify_resize = {
