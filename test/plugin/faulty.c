@@ -233,6 +233,28 @@ static const glow_pass pass_spill = {
     .run = spill,
 };
 
+/* faulty.talk */
+
+static glow_result
+talk(glow_pass_run *run, glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_is(n, &glow_op_relu)) {
+            bool one = glow_has_one_use(n->out[0]);
+
+            glow_run_remark(run, n, one, "it has %d user%s", one ? 1 : 2,
+                            one ? "" : "s");
+        }
+    return GLOW_UNCHANGED;
+}
+
+static const glow_pass pass_talk = {
+    .name = "faulty.talk",
+    .summary = "count the users of Relu, aloud",
+    .level = GLOW_GRAPH,
+    .run = talk,
+};
+
 /* faulty.moody */
 
 static glow_result
@@ -355,11 +377,11 @@ static const glow_plugin plugin = {
     .version = "1",
     .licence = "Apache-2.0",
     .passes =
-        (const glow_pass *const[]){&pass_aim, &pass_break, &pass_crash,
-                                   &pass_flip, &pass_forget, &pass_lazy,
-                                   &pass_moody, &pass_options, &pass_restless,
-                                   &pass_retype, &pass_silent, &pass_spill,
-                                   &pass_swap, &pass_trip, &pass_wrong, NULL},
+        (const glow_pass *const[]){
+            &pass_aim, &pass_break, &pass_crash, &pass_flip, &pass_forget,
+            &pass_lazy, &pass_moody, &pass_options, &pass_restless,
+            &pass_retype, &pass_silent, &pass_spill, &pass_swap, &pass_talk,
+            &pass_trip, &pass_wrong, NULL},
 };
 
 GLOW_API const glow_plugin *

@@ -27,9 +27,9 @@ typedef struct cell { /* a node, or a bend of an edge */
     int node;         /* or -1 */
     double width;
     double x;
-    double key;    /* to sort by */
-    int place;     /* within its layer */
-    int *near[2];  /* cells above and below */
+    double key;   /* to sort by */
+    int place;    /* within its layer */
+    int *near[2]; /* cells above and below */
     int count[2];
 } cell;
 
@@ -179,16 +179,15 @@ make_cells(drawing *d)
     d->n_cells = g->n_nodes + mark_far(d);
     d->cells = GLOW_NEW_ARRAY(d->arena, cell, d->n_cells + 1);
     for (int i = 0; i < d->n_cells; i++)
-        d->cells[i] = i < g->n_nodes ? (cell){.node = i,
-                                              .width = g->nodes[i].width + GAP}
-                                     : (cell){.node = -1, .width = BEND_GAP};
+        d->cells[i] = i < g->n_nodes
+                          ? (cell){.node = i, .width = g->nodes[i].width + GAP}
+                          : (cell){.node = -1, .width = BEND_GAP};
     connect_all(d, true);
     for (int i = 0; i < d->n_cells; i++)
         for (int side = 0; side < 2; side++) {
             cell *c = &d->cells[i];
 
-            c->near[side] =
-                GLOW_NEW_ARRAY(d->arena, int, c->count[side] + 1);
+            c->near[side] = GLOW_NEW_ARRAY(d->arena, int, c->count[side] + 1);
             c->count[side] = 0;
         }
     connect_all(d, false);
@@ -265,8 +264,9 @@ typedef struct block { /* cells that touch, and move as one */
 static double
 pull(const cell *x, const cell *y, int side)
 {
-    double p = x->node < 0 && y->node < 0 ? 8 : x->node < 0 || y->node < 0 ? 2
-                                                                           : 1;
+    double p = x->node < 0 && y->node < 0   ? 8
+               : x->node < 0 || y->node < 0 ? 2
+                                            : 1;
 
     return x->count[side] == 1 && y->count[1 - side] == 1 ? 6 * p : p;
 }
@@ -340,10 +340,10 @@ finish(drawing *d)
     for (int i = 0; i < d->n_cells; i++) {
         const cell *c = &d->cells[i];
 
-        left = i == 0 || c->x - c->width / 2 < left ? c->x - c->width / 2
-                                                    : left;
-        right = i == 0 || c->x + c->width / 2 > right ? c->x + c->width / 2
-                                                      : right;
+        left =
+            i == 0 || c->x - c->width / 2 < left ? c->x - c->width / 2 : left;
+        right =
+            i == 0 || c->x + c->width / 2 > right ? c->x + c->width / 2 : right;
     }
     for (int i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].height > height[d->layer[i]])

@@ -11,9 +11,9 @@ typedef struct layout_node {
 } layout_node;
 
 typedef struct layout_edge {
-    int from, to;    /* given */
-    bool far;        /* found: too long to be drawn, it would cross everything */
-    int n_bends;     /* found: one in each layer between the two */
+    int from, to; /* given */
+    bool far;     /* found: too long to be drawn, it would cross everything */
+    int n_bends;  /* found: one in each layer between the two */
     double *x, *top, *bottom; /* where it goes down through that layer */
 } layout_edge;
 

@@ -91,6 +91,12 @@ static const tool_option options[] = {
     {"explain-support", TOOL_FLAG, AT(explain_support), NULL, NULL, "looking",
      "print whether the backend takes each node, or lowered to what, or why "
      "not"},
+    {"remarks", TOOL_TEXT, AT(remarks), "FILE", NULL, "looking",
+     "write why passes did something or did not; .json: for programs"},
+    {"remarks-filter", TOOL_NAMES, AT(remarks_filter), "PASS,...", NULL,
+     "looking", "keep the remarks of these passes alone"},
+    {"report", TOOL_TEXT, AT(report), "FILE.html", NULL, "looking",
+     "write a page of steps, differences, times, remarks and memory"},
     {"view", TOOL_WORD, AT(view), "svg|dot", view_words, "looking",
      "print a picture instead of the module"},
     {"memory-map", TOOL_WORD, AT(memory_map), "text|json|svg", map_words,

@@ -38,6 +38,8 @@ typedef struct opt_values {
     const char *time, *stats;
     const char *memory_map;
     const char *view;
+    const char *remarks, *report;
+    tool_list remarks_filter;
     bool cost, explain_support;
     /* emitting */
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
@@ -64,6 +66,8 @@ typedef struct opt {
     int bisect_code; /* to exit with if -bisect found something */
     struct print_state *print;
     struct time_state *time;
+    struct remark_list *remarks;
+    struct report_state *report;
 } opt;
 
 /* Instruments; each is left out if no option asks for it. */
@@ -78,10 +82,16 @@ void add_print(opt *o, instruments *list);
 void add_roundtrip(opt *o, instruments *list);
 void add_time(opt *o, instruments *list);
 void add_notes(opt *o, instruments *list);
+void add_remarks(opt *o, instruments *list);
+void add_report(opt *o, glow_pipeline *p, instruments *list);
 void add_progress(opt *o, instruments *list);
 void end_print(opt *o);
 /* Wipes what add_progress has shown. */
 void end_progress(void);
+
+/* -remarks and -report: their files; false after a report. */
+bool write_remarks(opt *o);
+bool write_report(opt *o, const glow_source *source, glow_module *m);
 
 /* Reports of -time, -stats and -cost. */
 void print_time(opt *o);

@@ -90,6 +90,10 @@ check_outputs(opt *o)
                           "does not go with %s",
                           v->split_input_file ? "-split-input-file"
                                               : "other outputs") == TOOL_DONE;
+    if (v->report && v->split_input_file)
+        return tool_usage(&o->tool, NULL,
+                          "-report is of one module: it does not go with "
+                          "-split-input-file") == TOOL_DONE;
     if (o->tool.inputs.count > 1)
         return tool_usage(&o->tool, NULL,
                           "there is one input, but '%s' and '%s' are given",
@@ -108,6 +112,8 @@ check_bisect(opt *o)
                         : v->verify_diagnostics ? "verify-diagnostics"
                         : v->verify_determinism ? "verify-determinism"
                         : v->externalize        ? "externalize"
+                        : v->remarks            ? "remarks"
+                        : v->report             ? "report"
                                                 : NULL;
 
     if (!v->bisect)
@@ -149,6 +155,7 @@ opt_check_usage(opt *o)
 
     ok &= check_passes(o, &v->print_after);
     ok &= check_passes(o, &v->disable_pass);
+    ok &= check_passes(o, &v->remarks_filter);
     ok &= check_limit(o);
     ok &= check_annotations(o);
     ok &= check_weights(o);

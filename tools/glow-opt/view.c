@@ -40,8 +40,8 @@ view_family(const glow_op *op)
         int traits;
         const char *name;
     } families[] = {
-        {GLOW_UNKNOWN, "odd"},    {GLOW_STRUCTURAL, "io"},
-        {GLOW_REDUCTION, "sum"},  {GLOW_LAYOUT, "move"},
+        {GLOW_UNKNOWN, "odd"},     {GLOW_STRUCTURAL, "io"},
+        {GLOW_REDUCTION, "sum"},   {GLOW_LAYOUT, "move"},
         {GLOW_ELEMENTWISE, "map"},
     };
 
@@ -140,8 +140,8 @@ put_escaped(glow_buf *b, const char *text)
         if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
             glow_buf_printf(b, "&#%d;", c);
         else
-            glow_buf_putc(b, (c < 0x20 && c != '\n') || c == 0x7f ? '?'
-                                                                 : (char)c);
+            glow_buf_putc(b,
+                          (c < 0x20 && c != '\n') || c == 0x7f ? '?' : (char)c);
     }
 }
 
@@ -156,8 +156,7 @@ put_number(glow_buf *b, const char *name, double v)
 }
 
 void
-put_words(glow_buf *b, const char *class, double x, double y,
-          const char *words)
+put_words(glow_buf *b, const char *class, double x, double y, const char *words)
 {
     glow_buf_printf(b, "<text class=\"%s\"", class);
     put_number(b, "x", x);

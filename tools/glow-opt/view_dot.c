@@ -39,11 +39,10 @@ static void
 put_id(glow_buf *b, glow_arena *a, const glow_func *f, const glow_value *v,
        const char *node)
 {
-    put_quoted(b, v && !v->def
-                      ? glow_arena_printf(a, "%s @%s", f->name,
-                                          v->storage->name)
-                      : glow_arena_printf(a, "%s %%%s", f->name,
-                                          v ? v->def->name : node));
+    put_quoted(b, v && !v->def ? glow_arena_printf(a, "%s @%s", f->name,
+                                                   v->storage->name)
+                               : glow_arena_printf(a, "%s %%%s", f->name,
+                                                   v ? v->def->name : node));
 }
 
 static void
@@ -66,9 +65,8 @@ put_node(glow_buf *b, glow_arena *a, const glow_node *n)
     glow_buf_puts(b, ", tooltip=");
     put_quoted(b, line.text);
     glow_buf_printf(b, ", color=\"%s\"%s];\n", color_of(n->op),
-                    n->func->is_program && glow_defines(n)
-                        ? ", style=dashed"
-                        : "");
+                    n->func->is_program && glow_defines(n) ? ", style=dashed"
+                                                           : "");
 }
 
 static void

@@ -84,8 +84,7 @@ static void
 add_constant(picture *p, box *b, const glow_node *n, int i)
 {
     int k = glow_operand_of(n, i);
-    const char *what =
-        n->op->traits & GLOW_UNKNOWN ? "" : n->op->in[k].name;
+    const char *what = n->op->traits & GLOW_UNKNOWN ? "" : n->op->in[k].name;
 
     add_line(p, b,
              glow_arena_printf(p->arena, "%s %s @%s", what,
@@ -117,9 +116,9 @@ box_of(picture *p, const glow_node *n)
     add_line(p, &b, n->op->name);
     add_line(p, &b, glow_arena_printf(p->arena, "%%%s", n->name));
     if (n->n_in == 2 && n->op == &glow_op_save)
-        add_line(p, &b,
-                 glow_arena_printf(p->arena, "to @%s",
-                                   n->in[1]->storage->name));
+        add_line(
+            p, &b,
+            glow_arena_printf(p->arena, "to @%s", n->in[1]->storage->name));
     if (n->op->traits & GLOW_UNKNOWN)
         glow_buf_attr_list(&attrs, n->unknown_attrs);
     else
@@ -187,12 +186,11 @@ add_far(picture *p)
 
         if (!e->far)
             continue;
-        add_line(p, &p->boxes[e->to],
-                 from->node
-                     ? glow_arena_printf(p->arena, "from %%%s",
-                                         from->node->name)
-                     : glow_arena_printf(p->arena, "from @%s",
-                                         from->storage->name));
+        add_line(
+            p, &p->boxes[e->to],
+            from->node
+                ? glow_arena_printf(p->arena, "from %%%s", from->node->name)
+                : glow_arena_printf(p->arena, "from @%s", from->storage->name));
         any = true;
     }
     return any;
@@ -254,11 +252,9 @@ put_box(picture *p, int i)
     if (b->node)
         put_full_text(out, p->arena, b->node);
     else
-        put_escaped(out, glow_arena_printf(p->arena, "placeholder @%s : %s",
-                                           b->storage->name,
-                                           glow_type_text(
-                                               p->arena,
-                                               b->storage->value.type)));
+        put_escaped(out, glow_arena_printf(
+                             p->arena, "placeholder @%s : %s", b->storage->name,
+                             glow_type_text(p->arena, b->storage->value.type)));
     glow_buf_puts(out, "</title><rect rx=\"4\"");
     put_number(out, "x", left);
     put_number(out, "y", at->y);
@@ -278,8 +274,8 @@ put_box(picture *p, int i)
 view_size
 put_graph_svg(glow_buf *b, glow_arena *a, glow_func *f)
 {
-    picture p = {.out = b, .arena = a, .func = f,
-                 .placeholders = glow_map_new(a)};
+    picture p = {
+        .out = b, .arena = a, .func = f, .placeholders = glow_map_new(a)};
 
     make_boxes(&p);
     measure(&p);

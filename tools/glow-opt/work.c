@@ -78,6 +78,8 @@ run_passes(opt *o, glow_module *m, bool quiet)
         add_print(o, &list);
         add_roundtrip(o, &list);
         add_time(o, &list);
+        add_remarks(o, &list);
+        add_report(o, p, &list);
         if (o->semantics)
             list.at[list.count++] = glow_semantics_instrument(o->semantics);
     }
@@ -295,6 +297,8 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
 
     bool ok = m && run_passes(o, m, false);
 
+    if (m)
+        ok &= write_report(o, source, ok ? m : NULL);
     if (ok && o->values.verify_determinism)
         ok = check_determinism(o, source, m);
     if (ok && opt_emits(&o->values))
@@ -394,6 +398,7 @@ opt_run(opt *o)
     ok = work(o);
     print_time(o);
     print_stats(o);
+    ok &= write_remarks(o);
     if (o->differs && !o->values.verify_diagnostics)
         return TOOL_DIFFERS;
     if (ok && o->bisect_code)

@@ -1,0 +1,67 @@
+/* What -remarks and -report keep while passes run. */
+
+#ifndef GLOW_TOOLS_GLOW_OPT_REPORT_H
+#define GLOW_TOOLS_GLOW_OPT_REPORT_H
+
+#include "glow/cost.h"
+#include "tools/glow-opt/opt.h"
+#include "tools/glow-opt/shot.h"
+
+typedef struct remark {
+    int number; /* of the pass run, from 1 */
+    const char *pass;
+    const char *func, *node, *op;
+    const char *loc; /* "Conv_0 in net.onnx", or NULL */
+    const char *text;
+    bool done;
+} remark;
+
+typedef struct remark_list remark_list;
+struct remark_list {
+    remark *items;
+    size_t count, cap;
+    int number; /* of the pass at work */
+    glow_map *seen;
+};
+
+/* A pass run. */
+typedef struct step {
+    int number;
+    const char *text; /* `tile<rows=32>` */
+    const char *pass;
+    const char *func; /* NULL: the module */
+    glow_result result;
+    double seconds;
+    int64_t nodes_before, nodes; /* of all functions, before and after */
+    bool is_graph; /* every function is one, after */
+    int64_t rewrites;
+    glow_cost cost; /* of all functions, after */
+    changes diff;   /* items only as far as they are shown */
+    const char *lines; /* the diff as HTML */
+    const char *note;  /* of glow_run_note, or NULL */
+} step;
+
+typedef struct report_state report_state;
+struct report_state {
+    step *steps;
+    size_t count, cap;
+    int64_t nodes; /* of the input */
+    glow_cost cost;
+    glow_pipeline *pipeline;
+    glow_arena *scratch; /* emptied behind each pass */
+    shot *before;
+    int64_t rewrites; /* so far */
+    size_t size;      /* of all lines */
+    const char *note;
+    double seconds;
+};
+
+/* What a change says, as lines of a list. */
+void put_changes_html(glow_buf *b, const changes *c);
+/* The whole page; `m` is what the passes left, NULL if they failed. */
+void put_report(glow_buf *b, const opt *o, const glow_source *source,
+                glow_module *m);
+
+extern const char report_style[], report_script[];
+
+#endif
