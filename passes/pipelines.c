@@ -46,8 +46,9 @@ static const glow_pipeline_entry recognize[] = {
     {"recognize-activation", "and Gelu, Swish and others"},
     {"recognize-reduction,recognize-softmax",
      "exponentials and their sums, after the means of normalizations"},
-    {"recognize-attention,recognize-fullyconnected",
-     "two products with a softmax between them; a product and its bias"},
+    {"fold-repetition,recognize-attention,recognize-fullyconnected",
+     "products of batches by one matrix; two with a softmax between them; a "
+     "product and its bias"},
     {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
     {0},
 };

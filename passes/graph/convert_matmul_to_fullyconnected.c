@@ -1,0 +1,45 @@
+/*
+ * convert-matmul-to-fullyconnected: give a product a bias of 0.
+ *
+ *     %y = MatMul(%x, @w)   =>   %y = FullyConnected(%x, @w, 0) {Axis: 1}
+ *
+ * For backends that have weights in a memory of their own and the one operator
+ * for them: no pipeline does it, and recognize-fullyconnected leaves products
+ * without a bias as they are.  @w must be a constant.  A sum with 0 makes 0 of -0,
+ * and nothing else.
+ */
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+static glow_value *
+convert(glow_builder *b, glow_node *n)
+{
+    const glow_type *w = n->in[1]->type;
+    glow_type t = glow_type_of(w->elem, GLOW_DIMS_OF(w->shape.at[1]));
+    glow_value *zero;
+
+    if (n->pred || !glow_is_float(w->elem) || !glow_is_constant_like(n->in[1]))
+        return NULL;
+    zero = glow_build_splat(b, "bias",
+                            glow_type_get(glow_builder_context(b), t), 0);
+    return GLOW_BUILD(b, fullyconnected, GLOW_IN(n->in[0], n->in[1], zero),
+                      .axis = 1);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_matmul, convert);
+}
+
+const glow_pass glow_pass_convert_matmul_to_fullyconnected = {
+    .name = "convert-matmul-to-fullyconnected",
+    .summary = "make products by constants FullyConnected (opt-in)",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .run = run,
+    .doc = "For backends that have weights of their own; in no pipeline.",
+    .source = "Glow, ConvertMatMulToFullyConnected",
+};
