@@ -66,6 +66,10 @@ static const glow_pipeline_entry optimize[] = {
     {"recognize",
      "before scales are folded into weights and transposes move: formulas are "
      "easiest to know as they were written"},
+    {"fixpoint(eliminate-identity,sink-transpose,fold-transpose),"
+     "fold-constants,fold-scale",
+     "normalizations go into weights, before equal weights become one and "
+     "what they make has two users"},
     {"fixpoint<max=8>(simplify,recognize)",
      "composite operators tell more than their parts, and are found once the "
      "rest is out of the way"},
