@@ -12,6 +12,7 @@
 #include "glow/pipeline.h"
 #include "glow/place.h"
 #include "glow/plugin.h"
+#include "glow/range.h"
 #include "glow/rules.h"
 #include "glow/semantics.h"
 #include "glow/text.h"

@@ -1,0 +1,222 @@
+/*
+ * convert-precision: compute in half the bits.
+ *
+ *     %y = Relu(%x) : float    =>    %a = ConvertTo(%x) : float16
+ *                                    %b = Relu(%a) : float16
+ *                                    %y = ConvertTo(%b) : float
+ *
+ * Operators of float become operators of the kind `to`, with conversions around
+ * them; where two such meet, the one takes what the other converts from, so that
+ * conversions are left at the borders alone, and those of constants are computed
+ * by fold-constants.  Storage keeps its kinds: fold-convert-io changes those of
+ * placeholders, on demand.  What only moves elements is taken along where it moves
+ * such numbers, and is no reason to convert.
+ *
+ * Which operators are converted is data: those that work element by element, move
+ * elements, multiply, convolve, pool or normalize; `only` names others instead,
+ * `except` leaves some out.  Steps of training, and what counts or sorts, is never
+ * asked to.  With `clip` numbers that the kind does not hold become its largest,
+ * where glow_range_of does not know them to be small: behind Tanh, Sigmoid and
+ * SoftMax there is nothing to clip.
+ *
+ * No pipeline has it.  It is Glow's convertFunctionToFloat16 with its lists and
+ * clips, without the choice to leave the bias of FullyConnected in float, which
+ * its definition does not have.
+ */
+
+#include <string.h>
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+#include "glow/range.h"
+
+typedef struct convert_options {
+    int to;
+    bool clip;
+    const char *only;
+    const char *except;
+} convert_options;
+
+static const char *const kind_names[] = {"float16", "bfloat16", NULL};
+
+static const struct {
+    glow_kind kind;
+    float largest;
+} kinds[] = {{GLOW_FLOAT16, 65504.0f}, {GLOW_BFLOAT16, 3.38953139e38f}};
+
+/* Beside what works element by element, and what moves elements. */
+static const glow_op *const converted[] = {
+    &glow_op_avgpool,
+    &glow_op_batchedreduceadd,
+    &glow_op_batchedreducemax,
+    &glow_op_batchedreducemean,
+    &glow_op_batchedreducemin,
+    &glow_op_batchmatmul,
+    &glow_op_batchnormalization,
+    &glow_op_convolution,
+    &glow_op_convtranspose,
+    &glow_op_fullyconnected,
+    &glow_op_layernormalization,
+    &glow_op_logsoftmax,
+    &glow_op_matmul,
+    &glow_op_maxpool,
+    &glow_op_softmax,
+};
+
+/* Is `name` one of the words between commas? */
+static bool
+lists(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = words; *at; at += *at == ',') {
+        size_t n = strcspn(at, ",");
+
+        if (n == length && strncmp(at, name, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool
+is_chosen(const convert_options *o, const glow_op *op)
+{
+    if (lists(o->except, op->name))
+        return false;
+    if (*o->only)
+        return lists(o->only, op->name);
+    for (size_t i = 0; i < sizeof converted / sizeof converted[0]; i++)
+        if (converted[i] == op)
+            return true;
+    return (op->traits & (GLOW_ELEMENTWISE | GLOW_LAYOUT)) != 0;
+}
+
+/* The operand of a conversion of `v` from the kind `to`, or NULL. */
+static glow_value *
+narrow_of(const glow_value *v, glow_kind to)
+{
+    const glow_node *n = glow_def(v, &glow_op_convertto);
+
+    return n && n->in[0]->type->elem == to ? n->in[0] : NULL;
+}
+
+static bool
+is_wide(const glow_value *v)
+{
+    return v && v->type->elem == GLOW_FLOAT;
+}
+
+/* A bound that this pass put there, or one as far out. */
+static bool
+is_guard(const glow_node *n, float largest)
+{
+    const glow_clip *c = GLOW_AS(clip, n);
+
+    return c && c->max == largest && c->min == -largest;
+}
+
+static bool
+is_convertible(const convert_options *o, const glow_node *n)
+{
+    glow_kind to = kinds[o->to].kind;
+    bool has_wide = false, has_narrow = false;
+
+    if (!(n->op->traits & GLOW_PURE) || n->pred || glow_op_calls(n->op) ||
+        n->n_out > GLOW_MAX_RESULTS || n->n_in == 0 ||
+        n->op == &glow_op_convertto || is_guard(n, kinds[o->to].largest) ||
+        !is_chosen(o, n->op))
+        return false;
+    for (int i = 0; i < n->n_in; i++) {
+        has_wide |= is_wide(n->in[i]);
+        has_narrow |= is_wide(n->in[i]) && narrow_of(n->in[i], to);
+    }
+    return has_wide && (has_narrow || !(n->op->traits & GLOW_LAYOUT));
+}
+
+static const glow_type *
+retyped(const glow_value *v, glow_kind to)
+{
+    glow_type t = *v->type;
+
+    t.elem = to;
+    t.strides.rank = 0;
+    return glow_type_get(
+        v->storage ? v->storage->module->ctx : v->def->func->module->ctx, t);
+}
+
+static glow_value *
+narrowed(glow_builder *b, const convert_options *o, glow_value *v)
+{
+    glow_kind to = kinds[o->to].kind;
+    float largest = kinds[o->to].largest;
+    glow_value *narrow = narrow_of(v, to);
+
+    if (narrow)
+        return narrow;
+    if (o->clip) {
+        glow_range r = glow_range_of(v);
+
+        if (!(r.lo >= -(double)largest && r.hi <= (double)largest))
+            v = GLOW_BUILD(b, clip, GLOW_IN(v), .min = -largest,
+                           .max = largest);
+    }
+    return GLOW_BUILD_STATED_PLAIN(b, convertto, retyped(v, to), GLOW_IN(v));
+}
+
+static glow_value *
+convert(glow_builder *b, glow_node *n)
+{
+    const convert_options *o = glow_run_options(glow_builder_run(b));
+    glow_kind to = kinds[o->to].kind;
+    const glow_type *types[GLOW_MAX_RESULTS];
+    bool states = (n->op->traits & GLOW_STATED) || glow_op_any_results(n->op);
+    glow_value **in;
+    glow_node *made;
+
+    if (!is_convertible(o, n))
+        return NULL;
+    in = GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = is_wide(n->in[i]) ? narrowed(b, o, n->in[i]) : n->in[i];
+    for (int i = 0; i < n->n_out; i++)
+        types[i] =
+            is_wide(n->out[i]) ? retyped(n->out[i], to) : n->out[i]->type;
+    made = glow_build_node(b, n->op, states ? types : NULL,
+                           states ? n->n_out : 0, in, n->n_in, n->attrs);
+    if (!made)
+        return NULL;
+    for (int i = 0; i < n->n_out; i++) {
+        glow_value *v = made->out[i];
+
+        if (v->type != n->out[i]->type)
+            v = GLOW_BUILD_STATED_PLAIN(b, convertto, n->out[i]->type,
+                                        GLOW_IN(v));
+        glow_builder_replace(b, n, i, v);
+    }
+    return glow_keep_rewritten(n);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, convert);
+}
+
+const glow_pass glow_pass_convert_precision = {
+    .name = "convert-precision",
+    .summary = "compute in float16 or bfloat16 what is of float",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_PRECISION,
+    .options = {GLOW_FIELD_ENUM(convert_options, to, kind_names, "the kind"),
+                GLOW_FIELD_DEFAULT(convert_options, clip, GLOW_FLAG,
+                                   "hold what is converted to its range"),
+                GLOW_FIELD_DEFAULT(convert_options, only, GLOW_STRING,
+                                   "operators, between commas, that alone are "
+                                   "converted"),
+                GLOW_FIELD_DEFAULT(convert_options, except, GLOW_STRING,
+                                   "operators that are not")},
+    .defaults = &(const convert_options){.only = "", .except = ""},
+    .run = run,
+};

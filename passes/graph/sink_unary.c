@@ -1,0 +1,86 @@
+/*
+ * sink-unary: convert after joining, not before.
+ *
+ *     Concat([ConvertTo(%x), ConvertTo(%y)])  =>  ConvertTo(Concat([%x, %y]))
+ *
+ * An operator of one operand that works element by element gives the same
+ * whether its operands are joined before or after, bit for bit, if it is the same
+ * for all: kinds and attributes alike.  None of the results may have another user,
+ * so that of n such nodes n - 1 go.
+ *
+ * ConvertTo is always sunk: it meets the conversion behind the Concat.  Others
+ * are with `all`, which no pipeline sets: a Relu belongs to the convolution that
+ * feeds it, where fuse-epilogue has it for nothing.  Glow's SinkConversions and
+ * SinkCode do this for ConvertTo, for Tanh on demand, and for Relu always.
+ */
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+typedef struct sink_options {
+    bool all;
+} sink_options;
+
+static bool
+is_unary(const glow_op *op, bool all)
+{
+    return op == &glow_op_convertto ||
+           (all && (op->traits & GLOW_PURE) &&
+            (op->traits & GLOW_ELEMENTWISE) && glow_op_operands(op) == 1 &&
+            glow_op_variadic(op) < 0);
+}
+
+/* Does operand `i` do what the first one does, for nobody else? */
+static bool
+is_alike(const glow_node *n, int i)
+{
+    const glow_node *first = n->in[0]->def;
+    const glow_node *m = glow_only_def(n->in[i], first->op);
+
+    return m && m->in[0]->type->elem == first->in[0]->type->elem &&
+           m->in[0]->type->scale == first->in[0]->type->scale &&
+           m->in[0]->type->offset == first->in[0]->type->offset &&
+           glow_attrs_equal(glow_op_schema(m->op), m->attrs, first->attrs);
+}
+
+static glow_value *
+sink(glow_builder *b, glow_node *n)
+{
+    const sink_options *options = glow_run_options(glow_builder_run(b));
+    const glow_node *first = n->n_in >= 2 ? n->in[0]->def : NULL;
+    glow_value **in;
+    glow_value *joined;
+
+    if (!first || n->pred || first->pred || !is_unary(first->op, options->all))
+        return NULL;
+    in = GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
+    for (int i = 0; i < n->n_in; i++) {
+        if (!is_alike(n, i))
+            return NULL;
+        in[i] = n->in[i]->def->in[0];
+    }
+    for (int i = 0; i < n->n_in; i++)
+        glow_builder_fuses(b, n->in[i]->def);
+    joined = glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
+    return glow_build(b, first->op,
+                      first->op->traits & GLOW_STATED ? n->out[0]->type : NULL,
+                      GLOW_IN(joined), first->attrs);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_concat, sink);
+}
+
+const glow_pass glow_pass_sink_unary = {
+    .name = "sink-unary",
+    .summary = "convert after joining, not before",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(sink_options, all, GLOW_FLAG,
+                                   "every operator of one operand")},
+    .defaults = &(const sink_options){.all = false},
+    .run = run,
+};
