@@ -13,8 +13,11 @@
 static const glow_pipeline_entry algebra[] = {
     {"simplify-arithmetic", "factors of 1 and negatives hide what is behind"},
     {"simplify-logic", "masks that are always or never so"},
+    {"simplify-clamp", "bounds that meet are one, and some hold anyway"},
     {"reduce-strength", "quotients become products, which go together"},
     {"reassociate", "constants that meet are one"},
+    {"fold-splat", "numbers that meet are one, without a tensor of them"},
+    {"sink-unary,fold-convert", "conversions that meet are one"},
     {0},
 };
 
@@ -44,6 +47,7 @@ static const glow_pipeline_entry recognize[] = {
     {"recognize-normalization,merge-normalization-scale",
      "exporters write layer normalization as arithmetic, its scale after it"},
     {"recognize-activation", "and Gelu, Swish and others"},
+    {"recognize-piecewise", "Clip and LeakyRelu, which others are made of"},
     {"recognize-reduction,recognize-softmax",
      "exponentials and their sums, after the means of normalizations"},
     {"fold-repetition,recognize-attention,recognize-fullyconnected",
