@@ -114,10 +114,11 @@ meets(const run_set *s, run r)
 /* What is known of a node: of the buffer or view that it defines. */
 
 typedef struct state {
-    bool seen;    /* the walk has passed it */
-    bool freed;   /* of an alloc */
-    bool blamed;  /* for its lifetime: once is enough */
-    int64_t from; /* of a view: its first byte in the base */
+    bool seen;              /* the walk has passed it */
+    bool freed;             /* of an alloc */
+    bool blamed;            /* for its lifetime: once is enough */
+    const glow_value *base; /* of a view: the alloc or weight; NULL: itself */
+    int64_t from;           /* of a view: its first byte in the base */
     run_set written;
 } state;
 
@@ -146,12 +147,13 @@ state_of(const checker *c, const glow_value *v)
     return &c->states[v->def->mark];
 }
 
+/* What `v`, which the walk has passed, lies in. */
 static const glow_value *
-base_of(const glow_value *v)
+base_of(const checker *c, const glow_value *v)
 {
-    while (v->def->op == &glow_op_tensorview)
-        v = v->def->in[0];
-    return v;
+    const glow_value *base = state_of(c, v)->base;
+
+    return base ? base : v;
 }
 
 static int64_t
@@ -280,7 +282,7 @@ check_alive(checker *c, const glow_node *n, const char *who,
               v->def->name);
         return false;
     }
-    base = base_of(v);
+    base = base_of(c, v);
     s = state_of(c, base);
     if (!s->freed)
         return true;
@@ -294,7 +296,7 @@ check_alive(checker *c, const glow_node *n, const char *who,
 static void
 mark_written(checker *c, const glow_value *v)
 {
-    run_set *written = &state_of(c, base_of(v))->written;
+    run_set *written = &state_of(c, base_of(c, v))->written;
 
     c->runs.count = 0;
     each_run(c, v, collect, &(collector){c->scratch, &c->runs});
@@ -312,7 +314,7 @@ check_read(checker *c, const glow_node *n, const char *who, const glow_value *v)
 
     if (!check_alive(c, n, who, v))
         return;
-    base = base_of(v);
+    base = base_of(c, v);
     f.set = &state_of(c, base)->written;
     each_run(c, v, find_missing, &f);
     if (f.missing < 0)
@@ -337,7 +339,7 @@ check_write(checker *c, const glow_node *n, const char *who,
 
     if (!check_alive(c, n, who, v))
         return;
-    base = base_of(v);
+    base = base_of(c, v);
     if (glow_is_constant(base))
         WRONG(c, n, "E0307", NULL, "%s is written, but %%%s is constant", who,
               base->def->name);
@@ -381,15 +383,15 @@ check_shared(checker *c, const glow_node *n, int i)
               n->in[k] == out
                   ? "it cannot work in place on %s and %s: %%%s is both"
                   : "%s and %s share bytes of %%%s",
-              n->op->in[operand].name, name, base_of(out)->def->name);
+              n->op->in[operand].name, name, base_of(c, out)->def->name);
     }
     if (n->pred && overlap(c, n->pred, out))
         WRONG(c, n, "E0313", NULL, "%s and %s share bytes of %%%s",
-              "the predicate", name, base_of(out)->def->name);
+              "the predicate", name, base_of(c, out)->def->name);
     for (int k = 0; k < i; k++)
         if (overlap(c, n->out[k], out))
             WRONG(c, n, "E0314", NULL, "%s and %s share bytes of %%%s",
-                  result_name(c, n, k), name, base_of(out)->def->name);
+                  result_name(c, n, k), name, base_of(c, out)->def->name);
 }
 
 /* Places. */
@@ -561,6 +563,7 @@ check_view(checker *c, const glow_node *n)
         return;
     const glow_tensorview *v = n->attrs;
 
+    state_of(c, n->out[0])->base = base_of(c, base);
     state_of(c, n->out[0])->from =
         state_of(c, base)->from + glow_type_index(base->type, v->offsets) *
                                       glow_kind_get(base->type->elem)->bytes;
