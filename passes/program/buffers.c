@@ -159,12 +159,15 @@ each_access(glow_arena *scratch, const glow_value *buffer, access_fn fn,
             void *user)
 {
     pending views = {0};
+    int looked_at = 0;
 
     push(scratch, &views, buffer);
     while (views.count > 0) {
         const glow_value *v = views.at[--views.count];
 
         GLOW_FOR_EACH_USE(u, v) {
+            if (++looked_at > MOST_ACCESSES)
+                return false;
             if (u->user->op == &glow_op_tensorview)
                 push(scratch, &views, u->user->out[0]);
             else if (computes(u->user) && !fn(user, u->user, v, u->writes))

@@ -49,8 +49,11 @@ bool same_bytes(const glow_value *a, const glow_value *b);
 /*
  * Calls `fn` for each access of `buffer` (an alloc or weight) and of all views
  * of it until `fn` returns false; returns whether none did.  `v` is what the
- * instruction names.
+ * instruction names.  Gives up, and returns false, where there are more than
+ * MOST_ACCESSES: who asks for each user of a buffer must not take a time that
+ * grows with the square of their number.
  */
+#define MOST_ACCESSES 1000
 typedef bool (*access_fn)(void *user, glow_node *n, const glow_value *v,
                           bool writes);
 bool each_access(glow_arena *scratch, const glow_value *buffer, access_fn fn,

@@ -42,9 +42,6 @@
 #include "passes/program/lives.h"
 #include "passes/program/parts.h"
 
-/* Accesses to look at for one inserttensor. */
-#define MOST_ACCESSES 1000
-
 typedef struct joiner {
     glow_pass_run *run;
     glow_func *func;
@@ -303,19 +300,17 @@ typedef struct quiet { /* nothing touches `part` from `from` to `to` */
     const joiner *j;
     const part *part;
     uint32_t from, to;
-    int looked_at;
 } quiet;
 
 static bool
 is_elsewhere(void *user, glow_node *n, const glow_value *v, bool writes)
 {
-    quiet *q = user;
+    const quiet *q = user;
     glow_extent here = {q->part->base->def, &q->part->type, q->part->first};
 
     (void)writes;
-    return ++q->looked_at <= MOST_ACCESSES &&
-           (n->mark < q->from || n->mark >= q->to ||
-            !glow_extents_meet(glow_extent_of(v), here));
+    return n->mark < q->from || n->mark >= q->to ||
+           !glow_extents_meet(glow_extent_of(v), here);
 }
 
 static void
@@ -336,7 +331,7 @@ join_insert(joiner *j, glow_node *n)
         return;
     add_piece(j, n, &p, small, &to);
 
-    quiet q = {j, &to, room.first, n->mark, 0};
+    quiet q = {j, &to, room.first, n->mark};
 
     if (!each_access(glow_run_scratch(j->run), whole.base, is_elsewhere, &q)) {
         refuse(j, n, small, "its part is used before");

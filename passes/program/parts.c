@@ -235,11 +235,14 @@ bool
 can_use_part(glow_pass_run *run, const glow_value *from, const part *to,
              const glow_node *but, const char **why)
 {
-    question q = {run, from->def, to, but, "its layout is another"};
+    question q = {run, from->def, to, but, "it is used in too many places"};
 
-    if (!from->type->strides.rank &&
-        glow_type_count(from->type) == glow_type_count(&to->type) &&
-        each_access(glow_run_scratch(run), from, can_use, &q))
+    if (from->type->strides.rank ||
+        glow_type_count(from->type) != glow_type_count(&to->type)) {
+        *why = "its layout is another";
+        return false;
+    }
+    if (each_access(glow_run_scratch(run), from, can_use, &q))
         return true;
     *why = q.why;
     return false;
@@ -258,6 +261,15 @@ index_of(glow_dims shape, int64_t number)
         number /= shape.at[i];
     }
     return at;
+}
+
+void
+set_view(glow_node *n, const part *p)
+{
+    glow_tensorview at = {index_of(p->base->type->shape, p->first)};
+
+    glow_set_operand(n, 0, p->base);
+    glow_node_set_attrs(n, &at);
 }
 
 glow_value *

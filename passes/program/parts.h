@@ -41,6 +41,9 @@ bool can_use_part(glow_pass_run *run, const glow_value *from, const part *to,
  */
 glow_value *use_part(glow_pass_run *run, glow_value *from, const part *to);
 
+/* Makes the view `n`, whose type is p's, one of p's base. */
+void set_view(glow_node *n, const part *p);
+
 /* A view of the part, right before `where`. */
 glow_value *view_part(const part *p, const char *name, glow_node *where);
 

@@ -27,7 +27,8 @@
  * Either way the copy and a buffer are gone.  Copies come from Save, and from
  * placeholders that are both read and overwritten.  A copy onto itself, which
  * share-buffers may leave, goes too, unless it alone says that a placeholder is
- * an output.  A copy with a predicate stays.
+ * an output.  A copy with a predicate stays.  Of those that stay, a remark says
+ * why.
  */
 
 #include "glow/pass.h"
@@ -108,11 +109,19 @@ go_backward(glow_pass_run *pass, glow_node *copy)
     return true;
 }
 
+typedef struct others {
+    const glow_node *copy;
+    bool found;
+} others;
+
 static bool
-is_no_other_write(void *user, glow_node *n, const glow_value *v, bool writes)
+find_other_write(void *user, glow_node *n, const glow_value *v, bool writes)
 {
+    others *o = user;
+
     (void)v;
-    return !writes || n == user;
+    o->found = writes && n != o->copy;
+    return !o->found;
 }
 
 /* A copy onto itself, without which the same placeholders are written. */
@@ -120,10 +129,53 @@ static bool
 is_idle(glow_arena *scratch, glow_node *copy)
 {
     glow_value *base = glow_base_buffer(copy->out[0]);
+    others o = {copy, is_alloc(base)};
 
-    return same_bytes(copy->in[0], copy->out[0]) &&
-           (is_alloc(base) ||
-            !each_access(scratch, base, is_no_other_write, copy));
+    if (!same_bytes(copy->in[0], copy->out[0]))
+        return false;
+    if (!o.found)
+        each_access(scratch, base, find_other_write, &o);
+    return o.found;
+}
+
+/* Why what is copied is not computed or read in the other place. */
+static void
+explain(glow_pass_run *pass, const glow_node *copy)
+{
+    const glow_value *to = copy->out[0], *from = copy->in[0];
+    const glow_value *base = glow_base_buffer(copy->in[0]);
+    const char *why = "the one is used while the other is needed";
+
+    if (copy->pred)
+        why = "it may not run";
+    else if (is_weight(base))
+        why = glow_is_constant(base) ? "the source is constant"
+                                     : "the source is a placeholder";
+    else if (!covers(from))
+        why = "the source is a part of a buffer";
+    else if (from->type != to->type &&
+             (from->type->strides.rank || to->type->strides.rank))
+        why = "source and result lie differently";
+    glow_run_remark(pass, copy, false, "it stays: %s%s", why,
+                    is_weight(glow_base_buffer(copy->out[0]))
+                        ? ", and the result is a placeholder"
+                        : "");
+}
+
+/* Removes the copy, if that is right. */
+static bool
+remove_copy(glow_pass_run *pass, glow_node *copy)
+{
+    if (copy->pred)
+        return false;
+    if (is_idle(glow_run_scratch(pass), copy)) {
+        if (!glow_run_may_rewrite(pass))
+            return false;
+        glow_node_erase(copy);
+        return true;
+    }
+    return !same_bytes(copy->in[0], copy->out[0]) &&
+           (go_backward(pass, copy) || go_forward(pass, copy));
 }
 
 static glow_result
@@ -134,17 +186,13 @@ run(glow_pass_run *pass, glow_func *f)
     buffers_measure(glow_run_scratch(pass), f);
     for (glow_node *n = f->first, *next; n; n = next) {
         next = n->next;
-        if (n->op != &glow_op_copy || n->pred)
+        if (n->op != &glow_op_copy)
             continue;
         /* the dealloc of what goes may stand right behind the copy */
         while (next && next->op == &glow_op_dealloc)
             next = next->next;
-        if (is_idle(glow_run_scratch(pass), n)) {
-            if (!glow_run_may_rewrite(pass))
-                continue;
-            glow_node_erase(n);
-        } else if (same_bytes(n->in[0], n->out[0]) ||
-                   (!go_backward(pass, n) && !go_forward(pass, n))) {
+        if (!remove_copy(pass, n)) {
+            explain(pass, n);
             continue;
         }
         glow_run_count(pass, "copies", 1);
