@@ -87,7 +87,7 @@ static const glow_pipeline_entry optimize[] = {
 };
 
 static const glow_pipeline_entry optimize_program[] = {
-    {"fixpoint(propagate-copy,view-slice,share-buffers,join-parts,"
+    {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers,join-parts,"
      "eliminate-dead-store,eliminate-dead-alloc)",
      "irgen gives every result a buffer of its own and every output a copy; "
      "parts are read in place before others write there, and joined when it is "

@@ -1,0 +1,67 @@
+/*
+ * fold-view: name each part of a buffer by one view of it.
+ *
+ *     %a = tensorview @in %x {Offsets: [2, 0]}       %b = tensorview @in %x
+ *     %b = tensorview @in %a {Offsets: [1, 0]}   =>      {Offsets: [3, 0]}
+ *     %c = tensorview @in %x {Offsets: [0, 0]}       relu @out %y, @in %x
+ *     relu @out %y, @in %c
+ *
+ * A view of a view is one of the buffer itself, at the sum of both; one of all
+ * of a buffer by the buffer's own type is the buffer.  They come from reshapes
+ * of reshapes, and from what other passes leave.  Afterwards views are one deep,
+ * so that whoever asks what lies under one need not go far, and what is the same
+ * has fewer names: instructions work in place only on what has one.
+ *
+ * Only a view of a buffer that is not dense is left as it is.
+ */
+
+#include "passes/program/parts.h"
+
+/* Is it all of its base, by the base's type? */
+static bool
+is_all(const glow_node *view, const part *p)
+{
+    return p->first == 0 && view->out[0]->type == p->base->type;
+}
+
+static bool
+fold(glow_pass_run *pass, glow_node *n)
+{
+    glow_value *v = n->out[0];
+    part p;
+
+    if (!part_of(v, &p) || glow_type_count(v->type) == 0 ||
+        (n->in[0] == p.base && !is_all(n, &p)) || !glow_run_may_rewrite(pass))
+        return false;
+    if (is_all(n, &p)) {
+        if (!glow_is_unused(v))
+            glow_replace_uses(v, p.base);
+        glow_node_erase(n);
+    } else {
+        set_view(n, &p);
+    }
+    return true;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_result result = GLOW_UNCHANGED;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        if (n->op != &glow_op_tensorview || !fold(pass, n))
+            continue;
+        glow_run_count(pass, "folded", 1);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_fold_view = {
+    .name = "fold-view",
+    .summary = "name each part of a buffer by one view of it",
+    .level = GLOW_PROGRAM,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Glow PeepholeOptimizations",
+};
