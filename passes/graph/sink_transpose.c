@@ -7,7 +7,7 @@
  *
  * Axis i of %a is axis p[i] of %x.  An operator that treats all axes alike does
  * not see the difference; of one that names axes in its attributes, axis i
- * becomes axis p[i] (the table below says how, for each).  All operands of the
+ * becomes axis p[i] (axis_rules.c says how, for each).  All operands of the
  * shape of the result have to be had in the old order of axes: those are
  *
  *     the operand of a transpose by p itself
@@ -26,124 +26,11 @@
  * fold-transpose cancels them.  Afterwards a transpose feeds only operators that
  * want it, or the end of the graph.  One that has several users is sunk through
  * each by itself, which can leave more of them than before where they meet no
- * other.
+ * other: place-transpose weighs that, and is what pipelines use.
  */
 
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
-
-/* The old type of what has type `t` after a transpose by `perm`. */
-static const glow_type *
-before(glow_builder *b, const glow_type *t, glow_dims perm)
-{
-    glow_type old = *t;
-
-    for (int i = 0; i < perm.rank; i++)
-        old.shape.at[perm.at[i]] = t->shape.at[i];
-    return glow_type_get(glow_builder_context(b), old);
-}
-
-/*
- * How the attributes of an operator change; `to` is a copy that is the pass's
- * own.
- */
-typedef void (*move_fn)(void *to, glow_dims perm, glow_arena *a);
-
-static void
-move_batchnormalization(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_batchnormalization *n = to;
-
-    (void)a;
-    n->channel_idx = (int)perm.at[n->channel_idx];
-}
-
-static void
-move_concat(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_concat *c = to;
-
-    (void)a;
-    c->dim = (int)perm.at[c->dim];
-}
-
-static void
-move_pad(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_pad *p = to;
-    int64_t *pads = GLOW_NEW_ARRAY(a, int64_t, p->pads.count);
-
-    for (int i = 0; i < perm.rank; i++) {
-        pads[perm.at[i]] = p->pads.at[i];
-        pads[perm.rank + perm.at[i]] = p->pads.at[perm.rank + i];
-    }
-    p->pads.at = pads;
-}
-
-static void
-move_resize(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_grid *r = to;
-    float *scale = GLOW_NEW_ARRAY(a, float, r->scale.count);
-
-    for (int i = 0; i < perm.rank; i++)
-        scale[perm.at[i]] = r->scale.at[i];
-    r->scale.at = scale;
-}
-
-static void
-move_slice(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_slice *s = to;
-
-    (void)a;
-    s->start = axes_restore(s->start, perm);
-    s->steps = axes_restore(s->steps, perm);
-}
-
-static void
-move_softmax(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_softmax *s = to;
-
-    (void)a;
-    s->axis = (int)perm.at[s->axis];
-}
-
-static void
-move_tile(void *to, glow_dims perm, glow_arena *a)
-{
-    glow_tile *t = to;
-
-    (void)a;
-    t->axis = (int)perm.at[t->axis];
-}
-
-static const struct rule {
-    const glow_op *op;
-    move_fn move;
-    bool all; /* operands have the axes of the result; else only the first */
-} rules[] = {
-    {&glow_op_batchnormalization, move_batchnormalization, false},
-    {&glow_op_concat, move_concat, true},
-    {&glow_op_logsoftmax, move_softmax, false},
-    {&glow_op_pad, move_pad, false},
-    {&glow_op_resizenearest, move_resize, false},
-    {&glow_op_slice, move_slice, false},
-    {&glow_op_softmax, move_softmax, false},
-    {&glow_op_tile, move_tile, false},
-};
-
-static const struct rule elementwise = {NULL, NULL, true};
-
-static const struct rule *
-rule_for(const glow_node *n)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op)
-            return &rules[i];
-    return n->op->traits & GLOW_ELEMENTWISE ? &elementwise : NULL;
-}
+#include "passes/graph/axis_rules.h"
 
 /* Operands in the old order of axes. */
 
@@ -152,7 +39,7 @@ is_same_perm(const glow_node *n, glow_dims perm)
 {
     const glow_transpose *t = GLOW_AS(transpose, n);
 
-    return t && glow_dims_equal(t->shuffle, perm);
+    return t && !n->pred && glow_dims_equal(t->shuffle, perm);
 }
 
 /* True if old_operand has `v` without one more transpose at run time. */
@@ -203,7 +90,7 @@ old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
 static glow_value *
 old_operand(glow_builder *b, glow_value *v, glow_dims perm)
 {
-    const glow_type *type = before(b, v->type, perm);
+    const glow_type *type = axis_rule_type(b, v->type, perm);
 
     if (is_same_perm(v->def, perm))
         return v->def->in[0];
@@ -228,7 +115,8 @@ common_perm(const glow_node *n, int count)
         const glow_transpose *t =
             n->in[i] ? GLOW_AS(transpose, n->in[i]->def) : NULL;
 
-        if (t && !glow_is_constant(n->in[i]->def->in[0]))
+        if (t && !n->in[i]->def->pred &&
+            !glow_is_constant(n->in[i]->def->in[0]))
             perm = t->shuffle;
     }
     for (int i = 0; i < count && perm.rank > 0; i++)
@@ -240,27 +128,20 @@ common_perm(const glow_node *n, int count)
 /* The node itself. */
 
 static glow_value *
-sink(glow_builder *b, glow_node *n, const struct rule *rule)
+sink(glow_builder *b, glow_node *n, const axis_rule *rule)
 {
-    glow_arena *a = glow_builder_scratch(b);
-    int count = rule->all ? n->n_in : 1;
+    int count = axis_rule_operands(rule, n);
     glow_dims perm = common_perm(n, count);
-    glow_value **in = GLOW_NEW_ARRAY(a, glow_value *, n->n_in);
-    void *attrs = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);
-    const glow_type *type = NULL;
+    glow_value **in =
+        GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
 
-    if (perm.rank == 0)
+    if (perm.rank == 0 || (rule->fits && !rule->fits(n, perm)))
         return NULL;
     for (int i = 0; i < n->n_in; i++)
         in[i] = i < count ? old_operand(b, n->in[i], perm) : n->in[i];
-    if (rule->move)
-        rule->move(attrs, perm, a);
-    if (n->op->traits & GLOW_STATED)
-        type = before(b, n->out[0]->type, perm);
-
-    glow_value *y = glow_build(b, n->op, type, in, n->n_in, attrs);
-
-    return GLOW_BUILD(b, transpose, GLOW_IN(y), .shuffle = perm);
+    return GLOW_BUILD(b, transpose,
+                      GLOW_IN(axis_rule_build(b, rule, n, in, perm)),
+                      .shuffle = perm);
 }
 
 /* Reductions. */
@@ -321,7 +202,7 @@ sink_reduction(glow_builder *b, glow_node *n)
     const glow_reduce *r = n->attrs;
     glow_reduce old;
 
-    if (!t || !old_axes(r->axes, t->shuffle, &old.axes))
+    if (!t || n->in[0]->def->pred || !old_axes(r->axes, t->shuffle, &old.axes))
         return NULL;
 
     glow_value *y =
@@ -334,7 +215,7 @@ sink_reduction(glow_builder *b, glow_node *n)
 static glow_value *
 visit(glow_builder *b, glow_node *n)
 {
-    const struct rule *rule = rule_for(n);
+    const axis_rule *rule = axis_rule_for(n);
 
     if (n->n_out != 1 || n->n_in == 0 || n->pred)
         return NULL;
@@ -353,6 +234,6 @@ const glow_pass glow_pass_sink_transpose = {
     .name = "sink-transpose",
     .summary = "do transposes after the operators that they stand before",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_EXACT,
+    .preserves = GLOW_REASSOC,
     .run = run,
 };
