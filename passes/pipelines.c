@@ -26,9 +26,9 @@ static const glow_pipeline_entry simplify[] = {
     {"dce", "branches that only training used: nobody should look at them"},
     {"fixpoint(algebra,fold-constants,cse)",
      "identities make constants and equal nodes, and those identities"},
-    {"fixpoint(eliminate-identity,sink-transpose,fold-transpose,cse)",
-     "importers wrap convolution and pooling into transposes: sunk through "
-     "what stands between two of them, they meet and cancel"},
+    {"fixpoint(eliminate-identity,fold-transpose,cse,place-transpose)",
+     "importers wrap convolution and pooling into transposes: done where they "
+     "move the fewest bytes, most of them meet and cancel"},
     {"simplify-resize,simplify-pool,fold-pad,shrink-window",
      "windows have frames of their own, and do not see all that they could"},
     {"merge-group-convolution", "what is cut, convolved and joined at once"},
