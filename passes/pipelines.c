@@ -31,7 +31,8 @@ static const glow_pipeline_entry simplify[] = {
      "move the fewest bytes, most of them meet and cancel"},
     {"simplify-resize,simplify-pool,fold-pad,shrink-window",
      "windows have frames of their own, and do not see all that they could"},
-    {"merge-group-convolution", "what is cut, convolved and joined at once"},
+    {"fold-dilated-convolution,merge-group-convolution",
+     "images taken apart in phases, or channels in groups, and joined again"},
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-gather,fold-slice,fold-concat,"
