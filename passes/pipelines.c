@@ -35,8 +35,8 @@ static const glow_pipeline_entry simplify[] = {
      "images taken apart in phases, or channels in groups, and joined again"},
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
      "reshapes meet on their way down, or what sees the shape by itself"},
-    {"fixpoint(fold-reshape,fold-gather,fold-slice,fold-concat,"
-     "eliminate-identity,fold-constants,fold-if,unroll-loop,"
+    {"fixpoint(fold-reshape,fold-empty,fold-gather,fold-insert,fold-slice,"
+     "fold-concat,eliminate-identity,fold-constants,fold-if,unroll-loop,"
      "merge-constants,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
      "nobody uses, and equal ones; constants may decide what runs"},
