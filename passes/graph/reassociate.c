@@ -20,12 +20,21 @@
  * have the same rules for scalars and tensors.
  */
 
+#include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/rules.h"
 
 #define FLOATS GLOW_CLASS_FLOAT
 #define ORDER "roundings in another order"
 #define ZERO "a zero may have another sign"
+
+static bool
+x_varies(glow_match *m)
+{
+    return !glow_is_constant_like(glow_match_value(m, 'x'));
+}
+
+#define X_VARIES .when = x_varies, .where = "x is no constant"
 
 static const glow_rule rules[] = {
     /* Zeros, whose signs do not matter here. */
@@ -49,26 +58,26 @@ static const glow_rule rules[] = {
               .inexact = ORDER),
     GLOW_RULE("(Sub (Add x c) (Add y d))", "(Add (Sub x y) (Sub c d))",
               .inexact = ORDER),
-    /* Products. */
+    /* Products.  Of constants alone, quotients would turn for ever. */
     GLOW_RULE("(Mul (Mul x c) d)", "(Mul x (Mul c d))", .inexact = ORDER),
     GLOW_RULE("(Mul (Mul x c) (Mul y d))", "(Mul (Mul x y) (Mul c d))",
               .inexact = ORDER),
     GLOW_RULE("(Mul (Div x c) d)", "(Mul x (Div d c))", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Mul (Div c x) d)", "(Div (Mul c d) x)", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div (Mul x c) d)", "(Mul x (Div c d))", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div (Div x c) d)", "(Div x (Mul c d))", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div (Div c x) d)", "(Div (Div c d) x)", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div c (Mul x d))", "(Div (Div c d) x)", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div c (Div x d))", "(Div (Mul c d) x)", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div c (Div d x))", "(Mul x (Div c d))", .kinds = FLOATS,
-              .inexact = ORDER),
+              X_VARIES, .inexact = ORDER),
     /* A factor that terms share. */
     GLOW_RULE("(Add (Mul x y) (Mul x z))", "(Mul x (Add y z))",
               .inexact = ORDER),
