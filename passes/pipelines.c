@@ -54,6 +54,7 @@ static const glow_pipeline_entry recognize[] = {
     {"fold-repetition,recognize-attention,recognize-fullyconnected",
      "products of batches by one matrix; two with a softmax between them; a "
      "product and its bias"},
+    {"recognize-lstm", "unrolled cells"},
     {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
     {0},
 };

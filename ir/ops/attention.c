@@ -202,9 +202,10 @@ const glow_op glow_op_attention = {
               GLOW_FIELD_ENUM(glow_attention, scores, stages,
                               "which scores are given: before SoftCap, after "
                               "it, with the mask, or normalized"),
-              GLOW_FIELD_DEFAULT(glow_attention, nan_rows, GLOW_FLAG,
-                                 "a row that sees nothing gives NaN, as SoftMax "
-                                 "does, not 0")},
+              GLOW_FIELD_DEFAULT(
+                  glow_attention, nan_rows, GLOW_FLAG,
+                  "a row that sees nothing gives NaN, as SoftMax "
+                  "does, not 0")},
     .defaults = &(const glow_attention){.causal = false},
     .traits = GLOW_PURE | GLOW_REDUCTION,
     .infer = attention_infer,
