@@ -144,16 +144,16 @@ suggest_item(parser *p, const char *wrong)
     size_t n;
     size_t count = 0;
     const glow_pass *const *passes = glow_all_passes(p->ctx, &n);
-    const glow_named_pipeline *const *named = glow_all_pipelines();
+    const glow_named_pipeline *named = glow_all_pipelines();
 
-    for (size_t i = 0; named[i]; i++)
+    for (size_t i = 0; named[i].name; i++)
         n++;
 
     const char **names = GLOW_NEW_ARRAY(p->arena, const char *, n + 1);
 
     names[count++] = "fixpoint";
-    for (size_t i = 0; named[i]; i++)
-        names[count++] = named[i]->name;
+    for (size_t i = 0; named[i].name; i++)
+        names[count++] = named[i].name;
     for (size_t i = 0; count <= n; i++)
         names[count++] = passes[i]->name;
     return glow_did_you_mean(wrong, names, count);

@@ -1,8 +1,8 @@
 /*
  * The named pipelines: data, with a reason at each entry.
  *
- * -O0 to -O3 lead from a graph to a program with a place for every buffer,
- * which every backend takes.
+ * -O0 to -O3 and -Os lead from a graph to a program with a place for every
+ * buffer, which every backend takes.
  */
 
 #include <string.h>
@@ -65,7 +65,8 @@ static const glow_pipeline_entry fuse[] = {
     {0},
 };
 
-static const glow_pipeline_entry optimize[] = {
+/* What no target and no memory is too small for. */
+static const glow_pipeline_entry reduce[] = {
     {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
      "fold-transpose,cse,dce)",
      "constants, and what importers leave between the parts of a formula"},
@@ -82,6 +83,11 @@ static const glow_pipeline_entry optimize[] = {
     {"fixpoint<max=8>(fold-scale,fold-scale-forward,simplify,recognize)",
      "weights take the scales that no pattern is known to need; not after "
      "lowering, since a product that takes a bias is a composite operator"},
+    {0},
+};
+
+static const glow_pipeline_entry optimize[] = {
+    {"reduce", "fewer nodes and fewer bytes"},
     {"fixpoint<max=4>(combine-parallel,simplify)",
      "what shares an operand reads it once, where slices cost less"},
     {"fuse", "several nodes in one, for backends that have it"},
@@ -127,6 +133,19 @@ static const glow_pipeline_entry O2[] = {
     {0},
 };
 
+/* Results that combined nodes would make at once come one after the other. */
+static const glow_pipeline_entry Os[] = {
+    {"reduce", "without combine-parallel, which holds several results at once"},
+    {"fuse", "sums that are activated in place"},
+    {"lower", "backends have the primitive operators"},
+    {"simplify", "the parts of one operator meet those of the next"},
+    {"schedule", "the order that needs little memory at once"},
+    {"irgen", "instructions over buffers"},
+    {"optimize-program", "buffers that need not be"},
+    {"alloc", "a place for each buffer, in little memory"},
+    {0},
+};
+
 static const glow_pipeline_entry O3[] = {
     {"fixpoint<max=4>(optimize)", "once more while it helps"},
     {"lower", "backends have the primitive operators"},
@@ -143,6 +162,7 @@ static const glow_named_pipeline named[] = {
     {"O1", "to a placed program, with what is quickly done", O1, true},
     {"O2", "to a placed program that runs fast in little memory", O2, true},
     {"O3", "as O2, as long as it helps", O3, true},
+    {"Os", "to a placed program in the least memory, then fast", Os, true},
     {"default", "what a backend gets unless it is told otherwise",
      (const glow_pipeline_entry[]){{"O2", "worth its time"}, {0}}, true},
     {"algebra", "graphs: identities, from tables of rules", algebra, false},
@@ -153,26 +173,24 @@ static const glow_named_pipeline named[] = {
      false},
     {"recognize", "graphs: composite operators found in their parts", recognize,
      false},
+    {"reduce", "graphs: fewer nodes and bytes, no memory traded for time",
+     reduce, false},
     {"simplify", "graphs: what can go without making composite operators",
      simplify, false},
+    {0},
 };
 
-static const glow_named_pipeline *const pipelines[] = {
-    &named[0], &named[1], &named[2], &named[3], &named[4],  &named[5],
-    &named[6], &named[7], &named[8], &named[9], &named[10], NULL,
-};
-
-const glow_named_pipeline *const *
+const glow_named_pipeline *
 glow_all_pipelines(void)
 {
-    return pipelines;
+    return named;
 }
 
 const glow_named_pipeline *
 glow_find_pipeline(const char *name)
 {
-    for (size_t i = 0; pipelines[i]; i++)
-        if (strcmp(pipelines[i]->name, name) == 0)
-            return pipelines[i];
+    for (size_t i = 0; named[i].name; i++)
+        if (strcmp(named[i].name, name) == 0)
+            return &named[i];
     return NULL;
 }

@@ -26,8 +26,8 @@ typedef struct glow_named_pipeline {
 } glow_named_pipeline;
 
 GLOW_API const glow_named_pipeline *glow_find_pipeline(const char *name);
-/* All of them, ended by NULL. */
-GLOW_API const glow_named_pipeline *const *glow_all_pipelines(void);
+/* All of them, in alphabetical order; the one past the last has no name. */
+GLOW_API const glow_named_pipeline *glow_all_pipelines(void);
 
 typedef struct glow_pipeline glow_pipeline;
 

@@ -134,12 +134,12 @@ unknown_topic(tool *t, const char *name)
     tool_list names = tool_pass_names(t);
     size_t n;
     const glow_op *const *ops = glow_all_ops(t->ctx, &n);
-    const glow_named_pipeline *const *named = glow_all_pipelines();
+    const glow_named_pipeline *named = glow_all_pipelines();
 
     for (size_t i = 0; i < n; i++)
         tool_list_add(t, &names, ops[i]->name);
-    for (size_t i = 0; named[i]; i++)
-        tool_list_add(t, &names, named[i]->name);
+    for (size_t i = 0; named[i].name; i++)
+        tool_list_add(t, &names, named[i].name);
     for (const tool_option *o = t->spec->options; o->name; o++) {
         tool_list_add(t, &names, o->name);
         tool_list_add(t, &names, o->group);

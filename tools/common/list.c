@@ -51,7 +51,7 @@ list_passes(tool *t, const char *format)
 {
     size_t n;
     const glow_pass *const *passes = glow_all_passes(t->ctx, &n);
-    const glow_named_pipeline *const *named = glow_all_pipelines();
+    const glow_named_pipeline *named = glow_all_pipelines();
     json_t *json = is(format, "json") ? json_array() : NULL;
     glow_buf b = {0};
 
@@ -71,13 +71,12 @@ list_passes(tool *t, const char *format)
         return print_json(json);
     if (is(format, "md"))
         glow_buf_puts(&b, "\n# Named pipelines\n");
-    for (size_t i = 0; named[i]; i++)
+    for (size_t i = 0; named[i].name; i++)
         if (is(format, "md")) {
             glow_buf_putc(&b, '\n');
-            describe_pipeline(&b, named[i]);
+            describe_pipeline(&b, &named[i]);
         } else {
-            glow_buf_printf(&b, "%-28s %s\n", named[i]->name,
-                            named[i]->summary);
+            glow_buf_printf(&b, "%-28s %s\n", named[i].name, named[i].summary);
         }
     return print_buf(&b);
 }

@@ -168,12 +168,12 @@ static void
 names(tool *t, tool_list *list)
 {
     tool_list passes = tool_pass_names(t);
-    const glow_named_pipeline *const *named = glow_all_pipelines();
+    const glow_named_pipeline *named = glow_all_pipelines();
 
     for (size_t i = 0; i < passes.count; i++)
         tool_list_add(t, list, passes.items[i]);
-    for (size_t i = 0; named[i]; i++)
-        tool_list_add(t, list, named[i]->name);
+    for (size_t i = 0; named[i].name; i++)
+        tool_list_add(t, list, named[i].name);
 }
 
 static const tool_spec spec = {
@@ -181,7 +181,7 @@ static const tool_spec spec = {
     .usage = "[OPTION]... [-PASS[=OPTIONS]]... [INPUT.gir]",
     .about = "Runs passes between text files: -PASS in the order given, or "
              "-passes=TEXT.\n-list-passes and -list-ops show what there is; "
-             "-O0 to -O3 are pipelines.",
+             "-O0 to -O3 and -Os are pipelines.",
     .options = options,
     .other = other,
     .names = names,

@@ -303,8 +303,8 @@ put_row(glow_buf *b, const step *s)
     glow_buf_printf(b, "</span><span class=\"r\">%" PRId64 " nodes", s->nodes);
     if (delta != 0)
         glow_buf_printf(b, " <span class=\"%s\">%s%" PRId64 "</span>",
-                        delta < 0 ? "down" : "up", delta < 0 ? "\xe2\x88\x92"
-                                                             : "+",
+                        delta < 0 ? "down" : "up",
+                        delta < 0 ? "\xe2\x88\x92" : "+",
                         delta < 0 ? -delta : delta);
     glow_buf_puts(b, "</span><span class=\"r k\">");
     put_time(b, s->seconds);
@@ -333,16 +333,18 @@ put_step(glow_buf *b, const step *s)
         glow_buf_puts(b, "</div>\n");
         return;
     }
-    glow_buf_printf(b, "<details class=\"step\" id=\"s%d\"><summary "
-                       "class=\"row\">",
+    glow_buf_printf(b,
+                    "<details class=\"step\" id=\"s%d\"><summary "
+                    "class=\"row\">",
                     s->number);
     put_row(b, s);
     glow_buf_puts(b, "</summary><div class=\"diff\">\n");
     if (s->lines)
         glow_buf_puts(b, s->lines);
     if (s->diff.cap > 0)
-        glow_buf_printf(b, "<p class=\"x\">%zu more: -print-changed=diff has "
-                           "them</p>\n",
+        glow_buf_printf(b,
+                        "<p class=\"x\">%zu more: -print-changed=diff has "
+                        "them</p>\n",
                         s->diff.cap);
     glow_buf_puts(b, "</div></details>\n");
 }
@@ -391,8 +393,7 @@ put_remarks(glow_buf *b, const opt *o)
 
         glow_buf_puts(b, "<tr class=\"remark\">");
         put_cell(b, r->done ? "done" : "missed", r->done ? "done" : "missed");
-        glow_buf_printf(b,
-                        "<td class=\"r\"><a href=\"#s%d\">%d</a></td>",
+        glow_buf_printf(b, "<td class=\"r\"><a href=\"#s%d\">%d</a></td>",
                         r->number, r->number);
         put_cell(b, "c", r->pass);
         put_cell(b, "c",
@@ -423,8 +424,7 @@ put_maps(glow_buf *b, glow_module *m)
 }
 
 void
-put_report(glow_buf *b, const opt *o, const glow_source *source,
-           glow_module *m)
+put_report(glow_buf *b, const opt *o, const glow_source *source, glow_module *m)
 {
     const report_state *r = o->report;
 
@@ -447,7 +447,8 @@ put_report(glow_buf *b, const opt *o, const glow_source *source,
     put_remarks(b, o);
     if (m)
         put_maps(b, m);
-    glow_buf_printf(b, "<footer>glow %s</footer>\n</main>\n<script>%s"
-                       "</script></body></html>\n",
+    glow_buf_printf(b,
+                    "<footer>glow %s</footer>\n</main>\n<script>%s"
+                    "</script></body></html>\n",
                     glow_version(), report_script);
 }

@@ -58,9 +58,9 @@ keep(void *user, const glow_remark *r)
     remark_list *l = o->remarks;
     glow_arena *a = o->tool.arena;
     const glow_node *n = r->node;
-    const char *key = glow_arena_printf(
-        a, "%s %s %s %d %s", r->pass->name, n ? n->func->name : "",
-        n ? n->name : "", r->done, r->text);
+    const char *key = glow_arena_printf(a, "%s %s %s %d %s", r->pass->name,
+                                        n ? n->func->name : "",
+                                        n ? n->name : "", r->done, r->text);
 
     if (glow_map_get(l->seen, key))
         return;

@@ -4,8 +4,8 @@
 
 #include "tools/glow-opt/report.h"
 
-#define MOST_LINES 400                    /* of a diff */
-#define MOST_BYTES ((size_t)3 << 20)      /* of all diffs */
+#define MOST_LINES 400               /* of a diff */
+#define MOST_BYTES ((size_t)3 << 20) /* of all diffs */
 
 static int64_t
 count_nodes(const glow_module *m)

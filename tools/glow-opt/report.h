@@ -33,10 +33,10 @@ typedef struct step {
     glow_result result;
     double seconds;
     int64_t nodes_before, nodes; /* of all functions, before and after */
-    bool is_graph; /* every function is one, after */
+    bool is_graph;               /* every function is one, after */
     int64_t rewrites;
-    glow_cost cost; /* of all functions, after */
-    changes diff;   /* items only as far as they are shown */
+    glow_cost cost;    /* of all functions, after */
+    changes diff;      /* items only as far as they are shown */
     const char *lines; /* the diff as HTML */
     const char *note;  /* of glow_run_note, or NULL */
 } step;

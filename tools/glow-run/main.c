@@ -39,6 +39,8 @@ static const tool_option options[] = {
      "optimize (the default of cpu; interp runs what it gets)"},
     {"O3", TOOL_FLAG, AT(level[3]), NULL, NULL, "running",
      "take time to optimize"},
+    {"Os", TOOL_FLAG, AT(level[4]), NULL, NULL, "running",
+     "optimize for memory"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "at most so many; both backends use one so far (1)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
@@ -148,12 +150,12 @@ find_function(run *r)
 static const char *
 passes_for(const run *r)
 {
-    static const char *const named[] = {"O0", "O1", "O2", "O3"};
+    static const char *const named[] = {"O0", "O1", "O2", "O3", "Os"};
 
     if (r->func->is_program)
         return r->backend->level == GLOW_PLACED && !r->func->placed ? "alloc"
                                                                     : NULL;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < RUN_LEVELS; i++)
         if (r->values.level[i])
             return named[i];
     return r->backend->level == GLOW_ANY ? NULL : "O2";
@@ -192,10 +194,13 @@ compile(run *r)
 {
     double begin = now_ms();
 
-    if (r->values.level[0] + r->values.level[1] + r->values.level[2] +
-            r->values.level[3] >
-        1)
-        return tool_usage(&r->tool, NULL, "more than one of -O0 to -O3");
+    int levels = 0;
+
+    for (int i = 0; i < RUN_LEVELS; i++)
+        levels += r->values.level[i];
+    if (levels > 1)
+        return tool_usage(&r->tool, NULL,
+                          "more than one of -O0 to -O3 and -Os");
     if (!lower(r))
         return TOOL_FAILED;
     r->executable = r->backend->load(r->func, &(glow_target_options){0});

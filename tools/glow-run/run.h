@@ -5,6 +5,8 @@
 
 #include "tools/common/tool.h"
 
+#define RUN_LEVELS 5
+
 typedef struct run_values {
     tool_list inputs; /* NAME=WHAT */
     tool_list outputs, expect;
@@ -15,7 +17,7 @@ typedef struct run_values {
     const char *function;
     const char *backend;
     tool_list weights;
-    bool level[4]; /* -O0 to -O3 */
+    bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     int64_t threads;
 
     bool bench, json, profile;
