@@ -2,7 +2,7 @@
  * Where the elements of a value come from: a value seen through the nodes that
  * repeat elements, add or drop axes of one element, or permute axes.
  *
- * Importers write x - mean(x) as Sub(x, Broadcast(Reshape(BatchedReduceMean(x)))).
+ * Importers write x - mean(x) with the mean behind a Reshape and a Broadcast.
  * The trace of the second operand ends at the mean and knows which axes of x it
  * is repeated along.  An element-wise node keeps the axes, so that a trace can
  * go on behind its operands, past more such nodes.
@@ -31,8 +31,8 @@ GLOW_API glow_trace glow_trace_into(const glow_trace *t, int i);
 GLOW_API glow_node *glow_trace_def(const glow_trace *t, const glow_op *op);
 
 /*
- * True if t->value has the axes of t->shape but `axes` (ascending), in order, and
- * is repeated along those: what a reduction over them gives.
+ * True if t->value has the axes of t->shape but `axes` (ascending), in order,
+ * and is repeated along those: what a reduction over them gives.
  */
 GLOW_API bool glow_trace_is_reduced(const glow_trace *t, glow_dims axes);
 /*

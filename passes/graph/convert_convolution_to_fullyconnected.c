@@ -11,8 +11,8 @@
  * without pads and groups.  Whatever the dilation, a window has one pixel.  An
  * omitted bias is 0.
  *
- * For backends that have no convolution, or a slower one: no pipeline does it.  The
- * way back is convert-fullyconnected-to-convolution.
+ * For backends that have no convolution, or a slower one: no pipeline does it.
+ * The way back is convert-fullyconnected-to-convolution.
  */
 
 #include "glow/ops.h"

@@ -5,8 +5,8 @@
  *
  * For backends that have weights in a memory of their own and the one operator
  * for them: no pipeline does it, and recognize-fullyconnected leaves products
- * without a bias as they are.  @w must be a constant.  A sum with 0 makes 0 of -0,
- * and nothing else.
+ * without a bias as they are.  @w must be a constant.  A sum with 0 makes 0 of
+ * -0, and nothing else.
  */
 
 #include "glow/match.h"

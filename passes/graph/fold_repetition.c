@@ -11,16 +11,17 @@
  *
  *     BatchedAdd(BatchedAdd(%x, @a), @b)   =>  BatchedAdd(%x, @a + @b)
  *
- * A product of each matrix of a batch by the same one is the product of all rows
- * by it: the matrix is read once, and the product can take a bias.  The repetition
- * may have had several axes, which a reshape made one.  A batch of one is rewritten
- * where the matrix is constant; else the reshapes are all there is to it.  The last
- * row needs constants, so that their sum is one.
+ * A product of each matrix of a batch by the same one is the product of all
+ * rows by it: the matrix is read once, and the product can take a bias.  The
+ * repetition may have had several axes, which a reshape made one.  A batch of
+ * one is rewritten where the matrix is constant; else the reshapes are all
+ * there is to it.  The last row needs constants, so that their sum is one.
  *
  * Importers repeat operands as numpy does.  These are Glow's tests
- * convertBroadcastedBatchMatMulToMatMul, convertMultiBroadcastedBatchMatMulToMatMul,
- * FoldTileAddIntoBatchedAdd and mergeBANodes; Glow takes the second from Tile alone,
- * and the first from its own chains of Broadcast and Reshape.
+ * convertBroadcastedBatchMatMulToMatMul,
+ * convertMultiBroadcastedBatchMatMulToMatMul, FoldTileAddIntoBatchedAdd and
+ * mergeBANodes; Glow takes the second from Tile alone, and the first from its
+ * own chains of Broadcast and Reshape.
  */
 
 #include "glow/match.h"
@@ -38,8 +39,8 @@ reshaped(glow_builder *b, glow_value *v, glow_dims to)
 }
 
 /*
- * The matrix that `v`, of [B, K, N], repeats; *is_repeated is false if B is 1 and
- * nothing else says that it does.  NULL: there is none.
+ * The matrix that `v`, of [B, K, N], repeats; *is_repeated is false if B is 1
+ * and nothing else says that it does.  NULL: there is none.
  */
 static glow_value *
 find_matrix(glow_builder *b, glow_value *v, bool *is_repeated)

@@ -6,24 +6,25 @@
  *     LayerNormalization(%x, %s, %b) + [%t]
  *         =>  LayerNormalization(%x, %s, %b + %t)
  *
- * and the same of RMSNormalization, which has no bias, and, with a [%t] for each
- * channel, of BatchNormalization, InstanceNormalization and GroupNormalization.
- * Where Scale and Bias are omitted %t takes their place.  [%t] repeats along
- * all axes but those of Scale, so that each of its elements belongs to one of
- * Scale; it may also be subtracted, and divide if it is constant.
+ * and the same of RMSNormalization, which has no bias, and, with a [%t] for
+ * each channel, of BatchNormalization, InstanceNormalization and
+ * GroupNormalization. Where Scale and Bias are omitted %t takes their place.
+ * [%t] repeats along all axes but those of Scale, so that each of its elements
+ * belongs to one of Scale; it may also be subtracted, and divide if it is
+ * constant.
  *
  *     LayerNormalization(%x, _, _) {Axis: 2} * [%t]       %t for each of axis 1
  *         =>  InstanceNormalization(%x, %t, 0) {ChannelIdx: 1}
  *     Reshape(InstanceNormalization(Reshape(%x), 1, 0) {ChannelIdx: 1}) * [%t]
  *         =>  GroupNormalization(%x, %t, 0) {ChannelIdx: 1, Group: g}
  *
- * where the inner reshape splits the channels into g groups and may flatten what
- * follows them.  PyTorch writes GroupNorm like that, and recognize-normalization
- * makes the first of the formula.
+ * where the inner reshape splits the channels into g groups and may flatten
+ * what follows them.  PyTorch writes GroupNorm like that, and
+ * recognize-normalization makes the first of the formula.
  *
  * Nothing else may use the result.  Sums and products of constants are folded
- * later.  Glow's foldLayerNormArithmetic wants Scale and Bias to be there, of the
- * same shape as %t; its tests foldMulAddIntoLayerNorm are cases of ours.
+ * later.  Glow's foldLayerNormArithmetic wants Scale and Bias to be there, of
+ * the same shape as %t; its tests foldMulAddIntoLayerNorm are cases of ours.
  */
 
 #include "glow/match.h"
@@ -161,8 +162,9 @@ is_bare(const glow_node *n)
 }
 
 /*
- * Behind `v`, normalization of axes 2 and on of a tensor, without a scale: of the
- * tensor itself or of one with the axis 1 split.  Sets *x, *groups and *epsilon.
+ * Behind `v`, normalization of axes 2 and on of a tensor, without a scale: of
+ * the tensor itself or of one with the axis 1 split.  Sets *x, *groups and
+ * *epsilon.
  */
 static const glow_node *
 find_groups(glow_value *v, glow_value **x, int64_t *groups, float *epsilon)

@@ -8,25 +8,25 @@
  *     x Sigmoid(x)                                                => Swish(x)
  *         each of these also times a number, which is left for a Mul
  *     x Tanh(SoftPlus(x))                                         => Mish(x)
- *     k Clip(u, 0, h), k h = 1, k u = a x + b                     => HardSigmoid
- *     k x Clip(u, 0, h), k h = 1, k u = x / 6 + 1 / 2             => HardSwish(x)
- *     Log(1 + Exp(x))                                             => SoftPlus(x)
+ *     k Clip(u, 0, h), k h = 1, k u = a x + b                => HardSigmoid
+ *     k x Clip(u, 0, h), k h = 1, k u = x / 6 + 1 / 2        => HardSwish(x)
+ *     Log(1 + Exp(x))                                        => SoftPlus(x)
  *     1 / (1 + Exp(-x))                                           => Sigmoid(x)
  *     x / (1 + Exp(-x)), x / (1 + Abs(x))             => Swish(x), Softsign(x)
  *     k Elu(x), k > 0                                             => Selu(x)
  *
- * What is compared is the formula: a product is a number and a set of factors, a
- * factor is a number times a function plus a number, and the argument u is a
+ * What is compared is the formula: a product is a number and a set of factors,
+ * a factor is a number times a function plus a number, and the argument u is a
  * polynomial of x by its coefficients, however each of them is written.  So all
  * orders of operands are one case, as are x / 1.4142 and x * 0.7071, x^3 by Pow
- * and by products, 0.5 before and after.  A coefficient may be a few roundings of
- * its element kind off, as what an exporter computes is.
+ * and by products, 0.5 before and after.  A coefficient may be a few roundings
+ * of its element kind off, as what an exporter computes is.
  *
  * The operator rounds once where the formula rounds at each step, and SoftPlus
- * does not overflow.  Inner nodes that others use stay: then there is nothing to
- * gain, and nothing is done.  PyTorch writes Gelu out before opset 20, and Swish,
- * Mish before 18 and MobileNetV3's hard functions before 14.  Glow's optimizer has
- * no such pass.
+ * does not overflow.  Inner nodes that others use stay: then there is nothing
+ * to gain, and nothing is done.  PyTorch writes Gelu out before opset 20, and
+ * Swish, Mish before 18 and MobileNetV3's hard functions before 14.  Glow's
+ * optimizer has no such pass.
  */
 
 #include <math.h>

@@ -10,13 +10,13 @@
  *     %y = Attention(%q, Transpose(%k), %v, mask) {Scale: c}
  *
  * with a Reshape between any two of them that keeps the last axis, since an
- * importer makes batches of [B, H, S, T] one axis.  B and H are those of the first
- * tensor of four axes on the way, or right in front of it; without one there is one
- * head.  Of the rest:
+ * importer makes batches of [B, H, S, T] one axis.  B and H are those of the
+ * first tensor of four axes on the way, or right in front of it; without one
+ * there is one head.  Of the rest:
  *
- *     c         the product of the numbers that the scores, the queries and the
- *               keys are multiplied or divided by, the latter two also in front of
- *               their own reshapes and transposes
+ *     c         the product of the numbers that the scores, the queries and
+ *               the keys are multiplied or divided by, the latter two also in
+ *               front of their own reshapes and transposes
  *     SoftCap   c2 * Tanh(%s / c2)
  *     + %m      a mask: any tensor that repeats along axes of the scores
  *     Select(%b, %s, -inf)                bool: what is seen
@@ -24,15 +24,20 @@
  *                                         each row something
  *     the last three, lower triangular    Causal, and Past
  *
- * A row of which nothing is seen is NaN in the first of these as it is in the
- * formula (NanRows).  A number f in its place makes the row a mean, which Attention
- * cannot say: such rows must be ruled out.  Elsewhere e^f adds 0, unless all scores
- * of a row are near f themselves.
+ * TensorFlow has the product of keys and queries the other way round, and the
+ * softmax along the axis before the last: where the last two axes change places
+ * between softmax and second product, the operands of the first one do as well.
+ * Such scores may be scaled, not masked.
  *
- * Transposed keys are transposed back, which cancels where they were keys first.
- * Nodes that others use stay, and then nothing is done.  ONNX Runtime wants one
- * spelling for each exporter; ours wants the two products and what may be between
- * them.  Glow has no such pass.
+ * A row of which nothing is seen is NaN in the first of these as it is in the
+ * formula (NanRows).  A number f in its place makes the row a mean, which
+ * Attention cannot say: such rows must be ruled out.  Elsewhere e^f adds 0,
+ * unless all scores of a row are near f themselves.
+ *
+ * Transposed keys are transposed back, which cancels where they were keys
+ * first. Nodes that others use stay, and then nothing is done.  ONNX Runtime
+ * wants one spelling for each exporter; ours wants the two products and what
+ * may be between them.  Glow has no such pass.
  */
 
 #include <math.h>
@@ -54,6 +59,7 @@ typedef struct scores {
     int64_t rows, count; /* S and T */
     glow_value *mask;    /* of the scores' shape: bool, or what is added */
     bool is_flipped;     /* the mask is Not, or Neg, of that */
+    bool is_turned;      /* the scores are those of keys by queries */
     glow_attention attrs;
 } scores;
 
@@ -329,7 +335,7 @@ static const glow_node *
 find_scores(scores *s, glow_value *v)
 {
     double scale = 1;
-    bool may_mask = true;
+    bool may_mask = !s->is_turned;
 
     for (int i = 0; i < MAX_STEPS; i++) {
         const glow_node *product, *tanh;
@@ -384,8 +390,8 @@ with_heads(const scores *s, glow_value *v)
 }
 
 /*
- * The mask with four axes, those that it repeats along of one element; NULL after
- * a report.
+ * The mask with four axes, those that it repeats along of one element; NULL
+ * after a report.
  */
 static glow_value *
 build_mask(const scores *s)
@@ -416,18 +422,19 @@ static glow_value *
 build(scores *s, const glow_node *first, const glow_node *second)
 {
     double scale = (double)s->attrs.scale;
-    glow_value *q, *k, *v, *mask = NULL, *y;
+    glow_value *q, *k, *v, *mask = NULL, *y, **turn;
 
     if (s->mask)
         mask = build_mask(s);
-    q = unscaled_chain(s->b, first->in[0], &scale, MAX_STEPS);
-    k = unscaled_chain(s->b, first->in[1], &scale, MAX_STEPS);
+    q = unscaled_chain(s->b, first->in[s->is_turned], &scale, MAX_STEPS);
+    k = unscaled_chain(s->b, first->in[!s->is_turned], &scale, MAX_STEPS);
     q = with_heads(s, q);
     k = with_heads(s, k);
     if (!q || !k)
         return NULL;
-    k = GLOW_BUILD(s->b, transpose, GLOW_IN(k),
-                   .shuffle = GLOW_DIMS_OF(0, 1, 3, 2));
+    turn = s->is_turned ? &q : &k;
+    *turn = GLOW_BUILD(s->b, transpose, GLOW_IN(*turn),
+                       .shuffle = GLOW_DIMS_OF(0, 1, 3, 2));
     v = with_heads(s, second->in[1]);
     s->attrs.scale = (float)scale;
     s->attrs.nan_rows = true;
@@ -436,18 +443,40 @@ build(scores *s, const glow_node *first, const glow_node *second)
     return y ? reshaped(s->b, y, second->out[0]->type->shape) : NULL;
 }
 
+/* The softmax that `v` is with its last two axes exchanged, or NULL. */
+static const glow_node *
+find_turned_softmax(scores *s, glow_value *v)
+{
+    glow_trace t = glow_trace_begin(v);
+    const glow_node *n = glow_trace_def(&t, &glow_op_softmax);
+    int from = t.value->type->shape.rank, to = t.shape.rank;
+    int64_t last = -1;
+
+    if (!n || !glow_has_one_use(t.value) || !glow_has_one_use(v) || to < 3 ||
+        ((const glow_softmax *)n->attrs)->axis != from - 2 ||
+        t.axis.at[to - 1] != from - 2 || t.axis.at[to - 2] != from - 1)
+        return NULL;
+    for (int i = 0; i < to - 2; i++) {
+        if (t.axis.at[i] >= 0 && t.axis.at[i] < last)
+            return NULL;
+        last = t.axis.at[i] >= 0 ? t.axis.at[i] : last;
+    }
+    s->is_turned = true;
+    return n;
+}
+
 /* The softmax along the last axis that `v` is, if reshaped; or NULL. */
 static const glow_node *
 find_softmax(scores *s, glow_value *v)
 {
-    const glow_node *n;
+    glow_value *inner = through_reshape(s, v);
+    const glow_node *n = glow_only_def(inner, &glow_op_softmax);
 
-    v = through_reshape(s, v);
-    n = glow_only_def(v, &glow_op_softmax);
-    return n && ((const glow_softmax *)n->attrs)->axis ==
-                       v->type->shape.rank - 1
-               ? n
-               : NULL;
+    if (n &&
+        ((const glow_softmax *)n->attrs)->axis == inner->type->shape.rank - 1)
+        return n;
+    n = find_turned_softmax(s, v);
+    return n ? n : find_turned_softmax(s, inner);
 }
 
 static glow_value *
@@ -463,6 +492,8 @@ recognize(glow_builder *b, glow_node *n)
     if (!softmax || p.at[2] < 1)
         return NULL;
     product = find_scores(&s, softmax->in[0]);
+    if (s.is_turned)
+        p = GLOW_DIMS_OF(p.at[0], p.at[2], p.at[1]);
     if (!product || !glow_dims_equal(product->out[0]->type->shape, p))
         return NULL;
     note_batch(&s, product->in[0]);

@@ -9,22 +9,22 @@
  *     %y = Reshape(%f)
  *
  *     BatchedAdd(MatMul(%x, %w), %b)           =>  FullyConnected(%x, %w, %b)
- *     FullyConnected(%x, %w, %b) + [%c]        =>  FullyConnected(%x, %w, %b + %c)
+ *     FullyConnected(%x, %w, %b) + [%c]    =>  FullyConnected(%x, %w, %b + %c)
  *     Gemm(%x, %w, [%b])                       =>  FullyConnected(%x, %w, %b)
  *     Gemm(%x, %w)                             =>  MatMul(%x, %w)
  *     FullyConnected(Reshape(%x), ..) {Axis: a}
  *                                  =>  FullyConnected(%x, ..) {Axis: a'}
  *
- * The last row holds where some axis of %x parts its elements into the same rows.
- * Of Gemm, TransposeA is not taken, and TransposeB, Alpha and Beta only of
- * constants, which fold-constants then transposes and scales.  Products and sums
- * that others use as well stay.
+ * The last row holds where some axis of %x parts its elements into the same
+ * rows. Of Gemm, TransposeA is not taken, and TransposeB, Alpha and Beta only
+ * of constants, which fold-constants then transposes and scales.  Products and
+ * sums that others use as well stay.
  *
  * Importers write a linear layer of a batch of sequences as Reshape, MatMul,
  * Reshape and Add, since a product of more than two axes by one matrix has more
- * rows and no more axes.  Glow's FoldMatMulAddIntoFullyConnected takes constants
- * of [1, N] alone, and a batch only where each of its slices adds the same
- * constant; ours asks what the addend depends on, and it may be computed.
+ * rows and no more axes.  Glow's FoldMatMulAddIntoFullyConnected takes
+ * constants of [1, N] alone, and a batch only where each of its slices adds the
+ * same constant; ours asks what the addend depends on, and it may be computed.
  */
 
 #include <math.h>
@@ -36,7 +36,7 @@
 
 enum { X, WEIGHTS, BIAS };
 
-/* One of what repeats along all axes but the last, whose size is `n`; or NULL. */
+/* One of what repeats along all axes but the last, of size `n`; or NULL. */
 static glow_value *
 last_axis_of(glow_builder *b, glow_value *v, int64_t n)
 {

@@ -2,13 +2,13 @@
  * recognize-normalization: find layer and RMS normalization in the arithmetic
  * that exporters write them as.
  *
- *     %m = [BatchedReduceMean(%x) {Axes: a, ..}]     [..]: repeated to %x's shape
+ *     %m = [BatchedReduceMean(%x) {Axes: a, ..}]   [..]: repeated to its shape
  *     %d = %x - %m
  *     %v = BatchedReduceMean(%d * %d) {Axes: a, ..}
  *     %y = %d / [Sqrt(%v + e)]     =>  %y = LayerNormalization(%x) {Axis: a}
  *
- * and the same without %m, where %d is %x: RMSNormalization.  What is matched is
- * the formula, not its spelling:
+ * and the same without %m, where %d is %x: RMSNormalization.  What is matched
+ * is the formula, not its spelling:
  *
  *     %d * %d        or Pow by 2, or BatchedReduceSumSquare
  *     a mean         or a sum, divided by the count or times its reciprocal
@@ -17,14 +17,16 @@
  *     x * i + (b - m * i), i = r * s: TensorFlow's, as a batch normalization
  *     - m            or + Neg(m)
  *
- * with operands in any order, e left out, and repetition and axes of one element
- * anywhere between.  The axes must be the last ones, or all but the batch and
- * one for the channels (InstanceNormalization); both means must be over the same
- * ones, and e not negative.  Scale and bias come after: merge-layernorm-scale.
+ * with operands in any order, e left out, and repetition and axes of one
+ * element anywhere between.  The axes must be the last ones, or all but the
+ * batch and one for the channels (InstanceNormalization); both means must be
+ * over the same ones, and e not negative.  Scale and bias come after:
+ * merge-normalization-scale.
  *
  * The composite operator rounds once where the formula rounds at each step.
- * PyTorch writes the formula before opset 17, TensorFlow always.  Glow recognizes
- * none of it: its loaders make LayerNormalization of operators of that name.
+ * PyTorch writes the formula before opset 17, TensorFlow always.  Glow
+ * recognizes none of it: its loaders make LayerNormalization of operators of
+ * that name.
  */
 
 #include <math.h>
@@ -125,8 +127,8 @@ find_scaled(glow_trace *t, double *factor)
 }
 
 /*
- * The reduction over x that `t` is a mean by: BatchedReduceMean, or the sum `sum`
- * by their count.  NULL: it is no mean, or is used more than `most_uses` asks.
+ * The reduction that makes the mean `t`: BatchedReduceMean, or the sum `sum` of
+ * what is then divided by its count; or NULL.
  */
 static const glow_node *
 find_mean(glow_trace t, const glow_op *sum)

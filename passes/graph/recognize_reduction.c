@@ -13,12 +13,12 @@
  * [m] is repeated along the axes that are reduced, and m is of the shape of the
  * result, with axes of one element anywhere between; models subtract the
  * greatest element so that nothing overflows, which ReduceLogSumExp does by
- * itself.  The last row also takes a product by the reciprocal.  What others use
- * stays, and then nothing is done.
+ * itself.  The last row also takes a product by the reciprocal.  What others
+ * use stays, and then nothing is done.
  *
- * Exporters of frameworks with fewer reductions than ONNX write these; norms and
- * logarithms of sums are what losses and normalizations are made of.  Lowering
- * writes them out again.  A composite operator rounds once.
+ * Exporters of frameworks with fewer reductions than ONNX write these; norms
+ * and logarithms of sums are what losses and normalizations are made of.
+ * Lowering writes them out again.  A composite operator rounds once.
  */
 
 #include "glow/formula.h"
@@ -82,7 +82,7 @@ fold_reduce_log_sum(glow_builder *b, glow_node *n)
     return fold_log_sum(b, n);
 }
 
-/* True if `wide` is `v` repeated along the axes that are reduced to v's shape. */
+/* True if `wide` is `v` repeated along the axes that are reduced. */
 static bool
 is_repeated(glow_value *wide, glow_value *v, glow_dims axes)
 {

@@ -14,11 +14,11 @@
  * models subtract the greatest element so that nothing overflows, which SoftMax
  * does by itself.
  *
- * Glow folds the first one as well (FoldExpSumDivIntoSoftmax).  Where %x is large
- * the exponentials overflow and the quotient is NaN; SoftMax gives what was
- * meant.  The last two keep %x - [%m] where others use it, and need not look at
- * what %m is; Glow wants no subtraction at all.  ReduceLogSumExp is found by
- * recognize-reduction.
+ * Glow folds the first one as well (FoldExpSumDivIntoSoftmax).  Where %x is
+ * large the exponentials overflow and the quotient is NaN; SoftMax gives what
+ * was meant.  The last two keep %x - [%m] where others use it, and need not
+ * look at what %m is; Glow wants no subtraction at all.  ReduceLogSumExp is
+ * found by recognize-reduction.
  */
 
 #include <math.h>
