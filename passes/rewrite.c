@@ -65,15 +65,12 @@ offer_users(driver *d, const glow_value *v)
         offer(d, u->user);
 }
 
-/* Remembers who uses `n`, before its results are replaced. */
+/* Remembers who uses `v`, before it is replaced. */
 static void
-note_users(driver *d, const glow_node *n)
+note_users(driver *d, const glow_value *v)
 {
-    d->n_users = 0;
-    for (int i = 0; i < n->n_out; i++)
-        GLOW_FOR_EACH_USE(u, n->out[i])
-            push(d->run->scratch, &d->users, &d->n_users, &d->cap_users,
-                 u->user);
+    GLOW_FOR_EACH_USE(u, v)
+        push(d->run->scratch, &d->users, &d->n_users, &d->cap_users, u->user);
 }
 
 static bool
@@ -124,6 +121,8 @@ static void
 note_built(driver *d, const glow_node *n, uint32_t first_id)
 {
     d->n_built = 0;
+    if (d->func->next_id == first_id)
+        return;
     for (glow_node *m = n->prev; m && m->id >= first_id; m = m->prev)
         push(d->run->scratch, &d->built, &d->n_built, &d->cap_built, m);
 }
@@ -171,6 +170,7 @@ replace(driver *d, glow_node *n, glow_value *v, uint32_t first_id)
                              n->name, d->run->pass->name, n->n_out);
     if (!check_type(d->run->ctx, d->run->pass, n, 0, v))
         return false;
+    note_users(d, n->out[0]);
     if (v == n->out[0])
         return true;
     glow_replace_uses(n->out[0], v);
@@ -184,7 +184,7 @@ static bool
 visit(driver *d, glow_node *n)
 {
     glow_builder_at(d->builder, n);
-    note_users(d, n);
+    d->n_users = 0;
 
     uint32_t first_id = d->func->next_id;
     glow_value *v = d->fn(d->builder, n);
@@ -197,6 +197,8 @@ visit(driver *d, glow_node *n)
         return true;
     }
     if (v == &kept) {
+        for (int i = 0; i < n->n_out; i++)
+            note_users(d, n->out[i]);
         erase_unused(d, n);
         if (n->mark != ERASED)
             offer(d, n);
@@ -235,31 +237,41 @@ glow_rewrite_with(glow_pass_run *run, glow_func *f, const glow_op *op,
         .limit = REWRITES_PER_NODE * ((int64_t)f->count + 16),
     };
 
+    struct driver *outer = run->driver;
+
     glow_builder_set_run(d.builder, run);
     glow_builder_set_user(d.builder, user);
-    GLOW_FOR_EACH_NODE(n, f)
+    run->driver = &d;
+    GLOW_FOR_EACH_NODE(n, f) {
         n->mark = IDLE;
-    GLOW_FOR_EACH_NODE(n, f)
         offer(&d, n);
-    while (d.head < d.count && !glow_run_is_spent(run)) {
+    }
+
+    bool ok = true;
+
+    while (ok && d.head < d.count && !glow_run_is_spent(run)) {
         glow_node *n = d.queue[d.head++];
 
         if (n->mark == ERASED)
             continue;
         n->mark = IDLE;
-        if (run->wanted && !run->wanted(run, n))
-            continue;
-        if (!visit(&d, n))
-            return GLOW_FAILED;
+        if (!run->wanted || run->wanted(run, n))
+            ok = visit(&d, n);
     }
-    return d.rewrites > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+    run->driver = outer;
+    return !ok ? GLOW_FAILED : d.rewrites > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
 }
 
 void
 glow_builder_replace(glow_builder *b, glow_node *n, int i, glow_value *with)
 {
-    if (with && check_type(glow_builder_context(b), NULL, n, i, with))
-        glow_replace_uses(n->out[i], with);
+    const glow_pass_run *run = glow_builder_run(b);
+
+    if (!with || !check_type(glow_builder_context(b), NULL, n, i, with))
+        return;
+    if (run && run->driver)
+        note_users(run->driver, n->out[i]);
+    glow_replace_uses(n->out[i], with);
 }
 
 int

@@ -13,6 +13,7 @@ struct glow_pass_run {
     const glow_pipeline_options *pipeline;
     glow_wanted_fn wanted; /* which nodes are rewritten; NULL: all */
     int64_t *left; /* rewrites that may still be done; NULL: any number */
+    struct driver *driver; /* of the rewrite at work; NULL: none */
 };
 
 /* True if no rewrite may be done any more. */
