@@ -17,7 +17,17 @@
  * Classifiers end like this: a convolution that an importer made channels-last,
  * and a matrix that was trained with channels first (AlexNet, VGG, LeNet).
  * Glow's MergeTransposeIntoMatMulOrFC does it for 4-D transposes between NHWC and
- * NCHW.  Afterwards no flattened transpose meets constant weights.
+ * NCHW.
+ *
+ * A reduction takes other axes, and a search another one:
+ *
+ *     BatchedReduceMean(Transpose(%x)) {Axes: [2, 3]}  =>
+ *     BatchedReduceMean(%x) {Axes: [1, 2]}
+ *
+ * If the axes that are left are in another order then, a transpose of the result
+ * follows, which has fewer elements, unless the first one stays for others.
+ * Afterwards no transpose of one user is flattened for constant weights or
+ * reduced.
  */
 
 #include "glow/match.h"
@@ -122,7 +132,7 @@ is_own_constant(const glow_value *w)
 }
 
 static glow_value *
-absorb(glow_builder *b, glow_node *n)
+absorb_flattened(glow_builder *b, glow_node *n)
 {
     glow_value *in[3];
     int first = 0, depth = depth_axis(n);
@@ -143,6 +153,87 @@ absorb(glow_builder *b, glow_node *n)
     in[0] =
         GLOW_BUILD(b, reshape, GLOW_IN(in[0]), .dims = n->in[0]->type->shape);
     return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
+}
+
+/* Reductions and searches. */
+
+static bool
+is_reduction(const glow_node *n)
+{
+    static const glow_op *const reductions[] = {
+        &glow_op_batchedreduceadd,  &glow_op_batchedreducemax,
+        &glow_op_batchedreducemean, &glow_op_batchedreducemin,
+        &glow_op_batchedreduceprod, &glow_op_batchedreducesumsquare,
+        &glow_op_reducel1,          &glow_op_reducel2,
+        &glow_op_reducelogsum,      &glow_op_reducelogsumexp,
+    };
+
+    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
+        if (reductions[i] == n->op)
+            return true;
+    return false;
+}
+
+static bool
+is_search(const glow_node *n)
+{
+    return (n->op == &glow_op_argmax || n->op == &glow_op_argmin) &&
+           !((const glow_argmax *)n->attrs)->keep_dims;
+}
+
+/* The axes before a transpose by `perm`, ascending. */
+static glow_dims
+axes_before(glow_dims axes, glow_dims perm)
+{
+    glow_dims old = {0};
+
+    for (int axis = 0; axis < perm.rank; axis++)
+        for (int i = 0; i < axes.rank; i++)
+            if (perm.at[axes.at[i]] == axis)
+                old.at[old.rank++] = axis;
+    return old;
+}
+
+static glow_value *
+absorb_reduced(glow_builder *b, glow_node *n)
+{
+    const glow_node *t = glow_def(n->in[0], &glow_op_transpose);
+    bool reduces = is_reduction(n);
+
+    if (!t || n->pred)
+        return NULL;
+
+    glow_dims perm = ((const glow_transpose *)t->attrs)->shuffle;
+    glow_dims gone = reduces
+                         ? ((const glow_reduce *)n->attrs)->axes
+                         : GLOW_DIMS_OF(((const glow_argmax *)n->attrs)->axis);
+    glow_dims left = axes_left_over(perm, gone);
+    glow_reduce reduce = {.axes = axes_before(gone, perm)};
+    glow_argmax search = {0};
+
+    if (!axes_is_identity(left) && !glow_has_one_use(n->in[0]))
+        return NULL;
+    if (!reduces) {
+        search = *(const glow_argmax *)n->attrs;
+        search.axis = (int)reduce.axes.at[0];
+    }
+    glow_builder_fuses(b, t);
+
+    glow_value *y =
+        glow_build(b, n->op, NULL, GLOW_IN(t->in[0]),
+                   reduces ? (const void *)&reduce : (const void *)&search);
+
+    return axes_is_identity(left)
+               ? y
+               : GLOW_BUILD(b, transpose, GLOW_IN(y), .shuffle = left);
+}
+
+static glow_value *
+absorb(glow_builder *b, glow_node *n)
+{
+    if (is_reduction(n) || is_search(n))
+        return absorb_reduced(b, n);
+    return absorb_flattened(b, n);
 }
 
 static glow_result

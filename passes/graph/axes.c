@@ -109,3 +109,61 @@ axes_aligned(const glow_node *broadcast)
             i >= c->axis && i < c->axis + x.rank ? x.at[i - c->axis] : 1;
     return full;
 }
+
+glow_dims
+axes_left_over(glow_dims perm, glow_dims gone)
+{
+    glow_dims kept = {0};
+    glow_dims left = {0};
+    bool is_gone[GLOW_MAX_RANK] = {false};
+
+    for (int i = 0; i < gone.rank; i++)
+        is_gone[gone.at[i]] = true;
+    for (int i = 0; i < perm.rank; i++)
+        if (!is_gone[i])
+            kept.at[kept.rank++] = perm.at[i];
+    for (int i = 0; i < kept.rank; i++) {
+        left.at[left.rank++] = 0;
+        for (int j = 0; j < kept.rank; j++)
+            left.at[i] += kept.at[j] < kept.at[i];
+    }
+    return left;
+}
+
+/* True if all axes between `last` and `axis` have one element. */
+static bool
+is_next(glow_dims shape, int last, int axis)
+{
+    for (int i = last + 1; i < axis; i++)
+        if (shape.at[i] != 1)
+            return false;
+    return last >= 0 && axis > last;
+}
+
+axis_blocks
+axes_find_blocks(glow_dims shape, glow_dims perm)
+{
+    axis_blocks b = {0};
+    int first[GLOW_MAX_RANK], last = -1;
+    int64_t size[GLOW_MAX_RANK];
+
+    for (int i = 0; i < perm.rank; i++) {
+        int axis = (int)perm.at[i];
+
+        if (shape.at[axis] == 1)
+            continue;
+        if (is_next(shape, last, axis)) {
+            size[b.count - 1] *= shape.at[axis];
+        } else {
+            first[b.count] = axis;
+            size[b.count++] = shape.at[axis];
+        }
+        last = axis;
+    }
+    for (int i = 0; i < b.count; i++) {
+        for (int k = 0; k < b.count; k++)
+            b.order[i] += first[k] < first[i];
+        b.size[b.order[i]] = size[i];
+    }
+    return b;
+}

@@ -45,4 +45,19 @@ bool axes_find_groups(glow_dims in, glow_dims out, axis_groups *g);
 /* The shape of a Broadcast's operand, with 1 for the axes that it lacks. */
 glow_dims axes_aligned(const glow_node *broadcast);
 
+/* What is left of `perm` when the axes of `gone` are, of the result. */
+glow_dims axes_left_over(glow_dims perm, glow_dims gone);
+
+/*
+ * What a transpose moves: blocks of axes that stay together, without axes of one
+ * element.
+ */
+typedef struct axis_blocks {
+    int count;
+    int64_t size[GLOW_MAX_RANK]; /* as the operand has them */
+    int order[GLOW_MAX_RANK];    /* which of them the result has, in order */
+} axis_blocks;
+
+axis_blocks axes_find_blocks(glow_dims shape, glow_dims perm);
+
 #endif

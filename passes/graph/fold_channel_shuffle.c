@@ -27,54 +27,9 @@
 #include "glow/pass.h"
 #include "passes/graph/axes.h"
 
-/* Blocks of axes that stay together, without axes of one element. */
-typedef struct blocks {
-    int count;
-    int64_t size[GLOW_MAX_RANK]; /* as the operand has them */
-    int order[GLOW_MAX_RANK];    /* which of them the result has, in order */
-} blocks;
-
-/* True if all axes between `last` and `axis` have one element. */
-static bool
-is_next(glow_dims shape, int last, int axis)
-{
-    for (int i = last + 1; i < axis; i++)
-        if (shape.at[i] != 1)
-            return false;
-    return last >= 0 && axis > last;
-}
-
-static blocks
-find_blocks(glow_dims shape, glow_dims perm)
-{
-    blocks b = {0};
-    int first[GLOW_MAX_RANK], last = -1;
-    int64_t size[GLOW_MAX_RANK];
-
-    for (int i = 0; i < perm.rank; i++) {
-        int axis = (int)perm.at[i];
-
-        if (shape.at[axis] == 1)
-            continue;
-        if (is_next(shape, last, axis)) {
-            size[b.count - 1] *= shape.at[axis];
-        } else {
-            first[b.count] = axis;
-            size[b.count++] = shape.at[axis];
-        }
-        last = axis;
-    }
-    for (int i = 0; i < b.count; i++) {
-        for (int k = 0; k < b.count; k++)
-            b.order[i] += first[k] < first[i];
-        b.size[b.order[i]] = size[i];
-    }
-    return b;
-}
-
 /* True if block *at and the next one change places, and no others. */
 static bool
-find_swap(const blocks *b, int *at)
+find_swap(const axis_blocks *b, int *at)
 {
     *at = -1;
     for (int i = 0; i < b->count; i++) {
@@ -108,7 +63,7 @@ as_shuffle(glow_builder *b, const glow_node *transpose, glow_value *x)
 {
     const glow_transpose *t = transpose->attrs;
     glow_dims shape = transpose->in[0]->type->shape;
-    blocks parts = find_blocks(shape, t->shuffle);
+    axis_blocks parts = axes_find_blocks(shape, t->shuffle);
     int64_t before = 1;
     int at, axis;
 

@@ -174,27 +174,6 @@ old_axes(glow_dims list, glow_dims perm, glow_dims *out)
     return true;
 }
 
-/* What is left of `perm` when the axes of `gone` are. */
-static glow_dims
-left_over(glow_dims perm, glow_dims gone)
-{
-    glow_dims kept = {0};
-    glow_dims left = {0};
-    bool is_gone[GLOW_MAX_RANK] = {false};
-
-    for (int i = 0; i < gone.rank; i++)
-        is_gone[gone.at[i]] = true;
-    for (int i = 0; i < perm.rank; i++)
-        if (!is_gone[i])
-            kept.at[kept.rank++] = perm.at[i];
-    for (int i = 0; i < kept.rank; i++) {
-        left.at[left.rank++] = 0;
-        for (int j = 0; j < kept.rank; j++)
-            left.at[i] += kept.at[j] < kept.at[i];
-    }
-    return left;
-}
-
 static glow_value *
 sink_reduction(glow_builder *b, glow_node *n)
 {
@@ -209,7 +188,7 @@ sink_reduction(glow_builder *b, glow_node *n)
         glow_build(b, n->op, NULL, GLOW_IN(n->in[0]->def->in[0]), &old);
 
     return GLOW_BUILD(b, transpose, GLOW_IN(y),
-                      .shuffle = left_over(t->shuffle, r->axes));
+                      .shuffle = axes_left_over(t->shuffle, r->axes));
 }
 
 static glow_value *
