@@ -33,7 +33,8 @@ static const glow_pipeline_entry simplify[] = {
      "windows have frames of their own, and do not see all that they could"},
     {"fold-dilated-convolution,merge-group-convolution",
      "images taken apart in phases, or channels in groups, and joined again"},
-    {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,fold-reshape)",
+    {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,"
+     "unwrap-transpose,fold-reshape)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-empty,fold-gather,fold-insert,fold-slice,"
      "fold-concat,eliminate-identity,fold-constants,fold-if,unroll-loop,"
@@ -73,7 +74,7 @@ static const glow_pipeline_entry reduce[] = {
     {"recognize",
      "before scales are folded into weights and transposes move: formulas are "
      "easiest to know as they were written"},
-    {"fixpoint(eliminate-identity,sink-transpose,fold-transpose),"
+    {"fixpoint(eliminate-identity,place-transpose,fold-transpose),"
      "fold-constants,fold-scale",
      "normalizations go into weights, before equal weights become one and "
      "what they make has two users"},
