@@ -239,8 +239,9 @@ glow_lower_epilogue(glow_builder *b, glow_value *sum, glow_value *addend,
 {
     const glow_op *op = glow_fused_activation(activation);
 
-    if (addend)
-        sum = glow_lower_add(b, sum, addend);
+    if (addend && sum)
+        sum = glow_lower_add(b, sum,
+                             glow_lower_reshape(b, addend, sum->type->shape));
     if (!op)
         return sum;
     return glow_build(

@@ -148,8 +148,18 @@ check_activation(const glow_node *n, int activation, glow_floats args)
 static bool
 check_addend(const glow_node *n, const glow_type *type)
 {
-    return !n->in[3] || (glow_check_kinds(n, 3, 0) &&
-                         glow_check_shape(n, 3, type->shape, "that of Result"));
+    int64_t want = glow_dims_count(type->shape), count;
+
+    if (!n->in[3])
+        return true;
+    if (!glow_check_kinds(n, 3, 0))
+        return false;
+    count = glow_type_count(n->in[3]->type);
+    return count == want ||
+           glow_reject(n,
+                       "Addend has %" PRId64 " elements, but Result has "
+                       "%" PRId64,
+                       count, want);
 }
 
 /* Evaluation: the sums as double, and then what follows, a chunk at a time. */
@@ -243,7 +253,7 @@ const glow_op glow_op_fusedconvolution = {
     .in = {{"Input", GLOW_TENSOR, "x, as of Convolution"},
            {"Filter", GLOW_TENSOR, "f, as of Convolution"},
            {"Bias", GLOW_OPTIONAL, "b, of shape [O]"},
-           {"Addend", GLOW_OPTIONAL, "a, of the shape of Result"}},
+           {"Addend", GLOW_OPTIONAL, "a, of as many elements as Result"}},
     .out = {{"Result", GLOW_TENSOR, "y, of shape [N, spatial.., O]"}},
     .attrs = {GLOW_FIELD(glow_fusedconvolution, kernels, GLOW_DIMS,
                          "as of Convolution"),
@@ -300,7 +310,7 @@ const glow_op glow_op_fusedfullyconnected = {
     .in = {{"Input", GLOW_TENSOR, "x, as of FullyConnected"},
            {"Weights", GLOW_TENSOR, "w, of shape [K, N]"},
            {"Bias", GLOW_OPTIONAL, "b, of shape [N]"},
-           {"Addend", GLOW_OPTIONAL, "a, of the shape of Result"}},
+           {"Addend", GLOW_OPTIONAL, "a, of as many elements as Result"}},
     .out = {{"Result", GLOW_TENSOR, "y, of shape [M, N]"}},
     .attrs = {GLOW_FIELD(glow_fusedfullyconnected, axis, GLOW_INT,
                          "as of FullyConnected"),

@@ -13,6 +13,8 @@
  * over memory of their own.  One that cannot, or that finds such rows by itself,
  * lowers the fused node to what it was.
  *
+ * A Reshape in between moves behind: an addend counts its elements alone.
+ *
  * Only nodes of which nobody else wants the result are fused, and none with a
  * predicate.  Of two operands of an Add that could take it, the first does; the
  * other is its addend.  What every pass before this one has to say about
@@ -24,6 +26,7 @@
  * that the graph no longer says what it would be elsewhere.
  */
 
+#include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
@@ -33,6 +36,7 @@ typedef struct fused {
     glow_value *in[4];
     glow_fusedconvolution conv;
     glow_fusedfullyconnected full;
+    const glow_type *type; /* of what comes out: it may be reshaped */
     bool is_conv;
     int *activation;
     glow_floats *args;
@@ -83,9 +87,12 @@ begin_fused(const glow_node *n, fused *f)
 static bool
 begin(const glow_value *v, fused *f)
 {
-    const glow_node *n = v->def;
+    const glow_node *reshape = glow_only_def(v, &glow_op_reshape);
+    const glow_node *n;
 
-    *f = (fused){.sum = n};
+    *f = (fused){.type = v->type};
+    v = reshape ? reshape->in[0] : v;
+    f->sum = n = v->def;
     if (!n || n->pred || !glow_has_one_use(v) ||
         !(begin_convolution(n, f) || begin_product(n, f) || begin_fused(n, f)))
         return false;
@@ -99,12 +106,16 @@ begin(const glow_value *v, fused *f)
 static glow_value *
 finish(glow_builder *b, const fused *f)
 {
+    glow_value *y;
+
     glow_builder_fuses(b, f->sum);
-    if (f->is_conv)
-        return glow_build(b, &glow_op_fusedconvolution, NULL, f->in, 4,
-                          &f->conv);
-    return glow_build(b, &glow_op_fusedfullyconnected, NULL, f->in, 4,
-                      &f->full);
+    y = f->is_conv
+            ? glow_build(b, &glow_op_fusedconvolution, NULL, f->in, 4, &f->conv)
+            : glow_build(b, &glow_op_fusedfullyconnected, NULL, f->in, 4,
+                         &f->full);
+    if (!y || y->type == f->type)
+        return y;
+    return GLOW_BUILD(b, reshape, GLOW_IN(y), .dims = f->type->shape);
 }
 
 static glow_value *

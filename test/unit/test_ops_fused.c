@@ -81,7 +81,7 @@ test_convolution(void **state)
         REFUSES(fusedconvolution, CONV(1, RELU, ARGS(none, 0)),
                 IN("float 1 1 1: 1", "float 1 1 1: 1", "_", "float 1 2 1: 1"),
                 OUT("float 1 1 1"),
-                "the shape of Addend is <1 x 2 x 1>, but that of Result is"),
+                "Addend has 2 elements, but Result has 1"),
         REFUSES(fusedconvolution, CONV(1, RELU, ARGS(none, 0)),
                 IN("float 1 1 1: 1", "float 1 1 1: 1", "_", "float64 1 1 1: 1"),
                 OUT("float 1 1 1"), "the elements of Addend are float64"),
@@ -105,6 +105,11 @@ test_fullyconnected(void **state)
         GIVES(fusedfullyconnected, FULL(2, GLOW_FUSED_NONE, ARGS(none, 0)),
               IN("float 1 2 2: 1 2 3 4", "float 2 1: 1 -1", "_", "_"),
               OUT("float 2 1: -1 -1")),
+        /* Elements of the addend count alone. */
+        GIVES(fusedfullyconnected, FULL(2, GLOW_FUSED_NONE, ARGS(none, 0)),
+              IN("float 1 2 2: 1 2 3 4", "float 2 1: 1 -1", "_",
+                 "float 1 1 2: 10 20"),
+              OUT("float 2 1: 9 19")),
         GIVES(fusedfullyconnected, FULL(1, ELU, ARGS(none, 1)),
               IN("float 1 1: -3", "float 1 1: 1", "_", "_"),
               OUT("float 1 1: -0")),
@@ -120,7 +125,7 @@ test_fullyconnected(void **state)
                 "the shape of Bias is <2>, but that of a row"),
         REFUSES(fusedfullyconnected, FULL(1, RELU, ARGS(none, 0)),
                 IN("float 2 2: 1", "float 2 1: 1", "_", "float 1 1: 1"),
-                OUT("float 2 1"), "the shape of Addend is <1 x 1>"),
+                OUT("float 2 1"), "Addend has 1 elements, but Result has 2"),
     };
 
     (void)state;
