@@ -189,6 +189,16 @@ is_of_kinds(const glow_rule *r, const glow_match *m)
            ((int)glow_kind_get(glow_match_kind(m))->klass & r->kinds);
 }
 
+/* None of the letters of `set` stands for a constant. */
+static bool
+vary(uint32_t set, const glow_match *m)
+{
+    for (int i = 0; set >> i; i++)
+        if ((set >> i & 1) && glow_is_constant_like(m->value[i]))
+            return false;
+    return true;
+}
+
 /*
  * Inexact rules have to pay, by a node less: what looks like a detour, (x + c) - c
  * with a sum that others use, may be what keeps the bits of a careful formula.
@@ -214,7 +224,8 @@ rule_matches(const rule *r, glow_node *n, glow_match *m)
         m->root = n;
         m->is_bound = 0;
         if (match_node(&w, r->left, n, true) && is_of_kinds(from, m) &&
-            is_worth_it(r, w.gone) && (!from->when || from->when(m)))
+            is_worth_it(r, w.gone) && vary(r->varies, m) &&
+            (!from->when || from->when(m)))
             return true;
     }
     return false;

@@ -51,9 +51,10 @@ typedef struct rule rule;
 struct rule {
     const glow_rule *from;
     const term *left, *right;
-    int swaps; /* commutative operators on the left */
-    int nodes; /* operators on the left */
-    int size;  /* nodes to build that are not of constants alone */
+    int swaps;       /* commutative operators on the left */
+    int nodes;       /* operators on the left */
+    int size;        /* nodes to build that are not of constants alone */
+    uint32_t varies; /* letters that may be no constant; see read_rule */
     uint32_t needs;
     rule *next; /* of the same root, in the order of the table */
 };

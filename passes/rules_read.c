@@ -455,6 +455,36 @@ sort_rule(rule_set *s, rule *r)
     b->needs |= r->needs;
 }
 
+/* Does `t` have nodes to build that are of constants alone? */
+static bool
+makes_constants(const term *t)
+{
+    if (t->kind != TERM_NODE || t->same)
+        return false;
+    if (term_is_constant(t))
+        return true;
+    for (int i = 0; i < t->n_in; i++)
+        if (makes_constants(t->in[i]))
+            return true;
+    return false;
+}
+
+static uint32_t
+values_of(const term *t)
+{
+    uint32_t letters =
+        t->kind == TERM_VALUE ? UINT32_C(1) << t->letter : UINT32_C(0);
+
+    for (int i = 0; i < t->n_in; i++)
+        letters |= values_of(t->in[i]);
+    return letters;
+}
+
+/*
+ * Nodes of constants alone count for nothing.  A rule that makes one would not
+ * end if the others were such as well, so these must not be: what is constant
+ * throughout is fold-constants' and fold-splat's.
+ */
 static const char *
 read_rule(glow_context *ctx, const glow_rule *from, rule *r)
 {
@@ -468,6 +498,7 @@ read_rule(glow_context *ctx, const glow_rule *from, rule *r)
     number_nodes(r, (term *)(uintptr_t)r->left);
     keep_nodes(r->left, (term *)(uintptr_t)r->right);
     r->size = size_of(r->right);
+    r->varies = makes_constants(r->right) ? values_of(r->left) : 0;
     return wrong_rule(r);
 }
 

@@ -33,7 +33,8 @@
  *   - it adds no work: what other nodes still use of `from` stays for them, and
  *     `to` has at most as many nodes as go; fewer, if the rule is inexact and
  *     does not say how it ends.  Nodes of constants alone count for nothing,
- *     since they are folded.
+ *     since they are folded; a rule that makes some is not for values that are
+ *     all constant.
  * The first that fires is taken, in the order of the table.
  *
  * Each table is read once, at its first use: E0410 says what is wrong with it.
