@@ -93,20 +93,26 @@ static const glow_rule rules[] = {
     {0},
 };
 
-/* A chain of n constants takes log n rounds: each brings pairs together. */
+/*
+ * A chain of n constants takes log n rounds: each brings pairs together.  What
+ * depends on constants alone is computed first, since two of them in the place
+ * of x and c could change places for ever.
+ */
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     const glow_pass *fold =
         glow_find_pass(glow_run_context(pass), "fold-constants");
-    glow_result result = GLOW_UNCHANGED, round = glow_run_rules(pass, f);
+    glow_result result = GLOW_UNCHANGED, round;
 
-    while (round == GLOW_CHANGED) {
-        result = GLOW_CHANGED;
+    do {
         round = glow_run_part(pass, fold, f, NULL);
-        if (round != GLOW_FAILED)
-            round = glow_run_rules(pass, f);
-    }
+        if (round == GLOW_FAILED)
+            return round;
+        result = round == GLOW_CHANGED ? round : result;
+        round = glow_run_rules(pass, f);
+        result = round == GLOW_CHANGED ? round : result;
+    } while (round == GLOW_CHANGED);
     return round == GLOW_FAILED ? round : result;
 }
 
