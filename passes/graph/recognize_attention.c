@@ -494,8 +494,13 @@ recognize(glow_builder *b, glow_node *n)
     product = find_scores(&s, softmax->in[0]);
     if (s.is_turned)
         p = GLOW_DIMS_OF(p.at[0], p.at[2], p.at[1]);
-    if (!product || !glow_dims_equal(product->out[0]->type->shape, p))
+    if (!product || !glow_dims_equal(product->out[0]->type->shape, p)) {
+        glow_run_remark(glow_builder_user(b), softmax, false,
+                        "no attention: its operand is no product that is "
+                        "scaled and then masked by what leaves each row "
+                        "something");
         return NULL;
+    }
     note_batch(&s, product->in[0]);
     note_batch(&s, n->in[1]);
     if (s.heads.rank == 0)
@@ -508,7 +513,7 @@ recognize(glow_builder *b, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, &glow_op_batchmatmul, recognize);
+    return glow_rewrite_with(pass, f, &glow_op_batchmatmul, recognize, pass);
 }
 
 const glow_pass glow_pass_recognize_attention = {
