@@ -4,45 +4,21 @@
  *     layers     by the longest path from above; sources sink to their users
  *     bends      an edge has a cell in each layer that it goes through
  *     order      in each layer by the mean position of neighbours, in sweeps
- *     positions  each layer is moved, in sweeps, as near to its neighbours as
- *                its order and the widths allow: a least-squares problem with
- *                an order to keep, which pooling adjacent violators solves
+ *     positions  as near to its neighbours as order and widths allow
  *
  * A library that does this would be larger than what it draws is worth here
  * (Graphviz brings its own program, readers and fonts); a page of code will do.
  */
 
-#include "tools/glow-opt/layout.h"
+#include "tools/glow-opt/layout_cells.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define SWEEPS 16
+#define SWEEPS 16      /* of the order */
 #define GAP 18.0       /* between boxes */
 #define BEND_GAP 10.0  /* beside lines */
 #define LAYER_GAP 30.0 /* between layers */
 #define MARGIN 20.0
-
-typedef struct cell { /* a node, or a bend of an edge */
-    int node;         /* or -1 */
-    double width;
-    double x;
-    double key;   /* to sort by */
-    int place;    /* within its layer */
-    int *near[2]; /* cells above and below */
-    int count[2];
-} cell;
-
-typedef struct drawing {
-    glow_arena *arena;
-    layout *g;
-    int *layer; /* of each node */
-    int n_layers;
-    cell *cells; /* nodes, then bends */
-    int n_cells;
-    int **rows; /* cells of each layer, in order */
-    int *row_count;
-} drawing;
 
 /* Layers. */
 
@@ -253,79 +229,6 @@ sweep(drawing *d, int side, void (*fn)(drawing *d, int l, int side))
         fn(d, side == 0 ? k : d->n_layers - 1 - k, side);
 }
 
-/* Positions. */
-
-typedef struct block { /* cells that touch, and move as one */
-    double sum, weight;
-    int count;
-} block;
-
-/* Lines are kept straight before boxes, and chains before what branches. */
-static double
-pull(const cell *x, const cell *y, int side)
-{
-    double p = x->node < 0 && y->node < 0   ? 8
-               : x->node < 0 || y->node < 0 ? 2
-                                            : 1;
-
-    return x->count[side] == 1 && y->count[1 - side] == 1 ? 6 * p : p;
-}
-
-/* Moves the row to its neighbours at `side` (2: at both). */
-static void
-place_row(drawing *d, int l, int side)
-{
-    int count = d->row_count[l], n = 0;
-    block *blocks = GLOW_NEW_ARRAY(d->arena, block, count + 1);
-    double offset = 0;
-
-    for (int i = 0; i < count; i++) {
-        cell *c = &d->cells[d->rows[l][i]];
-        double sum = 0, weight = 0;
-
-        offset += c->width / 2;
-        for (int s = 0; s < 2; s++)
-            for (int k = 0; k < c->count[s] && (side == 2 || side == s); k++) {
-                const cell *near = &d->cells[c->near[s][k]];
-
-                sum += near->x * pull(c, near, s);
-                weight += pull(c, near, s);
-            }
-        if (weight == 0) {
-            weight = 0.01;
-            sum = c->x * weight;
-        }
-        blocks[n++] = (block){sum - offset * weight, weight, 1};
-        while (n > 1 && blocks[n - 2].sum * blocks[n - 1].weight >
-                            blocks[n - 1].sum * blocks[n - 2].weight) {
-            blocks[n - 2].sum += blocks[n - 1].sum;
-            blocks[n - 2].weight += blocks[n - 1].weight;
-            blocks[n - 2].count += blocks[n - 1].count;
-            n--;
-        }
-        c->key = offset;
-        offset += c->width / 2;
-    }
-    for (int b = 0, i = 0; b < n; b++)
-        for (int k = 0; k < blocks[b].count; k++, i++) {
-            cell *c = &d->cells[d->rows[l][i]];
-
-            c->x = blocks[b].sum / blocks[b].weight + c->key;
-        }
-}
-
-static void
-place_all(drawing *d)
-{
-    for (int l = 0; l < d->n_layers; l++)
-        place_row(d, l, 0);
-    for (int i = 0; i < SWEEPS; i++)
-        sweep(d, i % 2, place_row);
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < d->n_layers; k++)
-            place_row(d, i % 2 ? k : d->n_layers - 1 - k, 2);
-}
-
 /* The result. */
 
 static void
@@ -386,6 +289,6 @@ layout_run(glow_arena *a, layout *g)
     make_cells(&d);
     for (int i = 0; i < SWEEPS; i++)
         sweep(&d, i % 2, order_row);
-    place_all(&d);
+    layout_place(&d);
     finish(&d);
 }

@@ -12,7 +12,7 @@
 #define MOST_TEXT 34 /* characters of a line */
 #define LINE 14.0
 #define PAD 8.0
-#define MOST_LINES 8
+#define MOST_LINES 10
 
 typedef struct box {
     const glow_node *node; /* NULL: a placeholder that is read */
@@ -115,6 +115,8 @@ box_of(picture *p, const glow_node *n)
 
     add_line(p, &b, n->op->name);
     add_line(p, &b, glow_arena_printf(p->arena, "%%%s", n->name));
+    for (int i = 0; i < n->n_out; i++)
+        add_line(p, &b, view_type(p->arena, n->out[i]->type));
     if (n->n_in == 2 && n->op == &glow_op_save)
         add_line(
             p, &b,
@@ -128,8 +130,6 @@ box_of(picture *p, const glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && glow_is_constant(n->in[i]))
             add_constant(p, &b, n, i);
-    for (int i = 0; i < n->n_out; i++)
-        add_line(p, &b, view_type(p->arena, n->out[i]->type));
     return b;
 }
 
