@@ -124,6 +124,19 @@ fits_batch(const glow_node *n, glow_dims perm)
     return perm.at[0] == 0;
 }
 
+/* A product is the transpose of that of the transposes, the other way round. */
+static bool
+fits_product(const glow_node *n, glow_dims perm)
+{
+    int last = perm.rank - 1;
+
+    (void)n;
+    for (int i = 0; i < last - 1; i++)
+        if (perm.at[i] != i)
+            return false;
+    return true;
+}
+
 static bool
 fits_resize(const glow_node *n, glow_dims perm)
 {
@@ -142,6 +155,7 @@ static const axis_rule rules[] = {
     {&glow_op_argmax, move_search, fits_search, false},
     {&glow_op_argmin, move_search, fits_search, false},
     {&glow_op_batchnormalization, move_batchnormalization, NULL, false},
+    {&glow_op_batchmatmul, NULL, fits_product, true},
     {&glow_op_channelshuffle, move_channelshuffle, NULL, false},
     {&glow_op_concat, move_concat, NULL, true},
     {&glow_op_cumsum, move_cumsum, NULL, false},
@@ -155,6 +169,7 @@ static const axis_rule rules[] = {
      false},
     {&glow_op_layernormalization, NULL, fits_layernormalization, false},
     {&glow_op_logsoftmax, move_softmax, NULL, false},
+    {&glow_op_matmul, NULL, fits_product, true},
     {&glow_op_pad, move_pad, NULL, false},
     {&glow_op_resize, move_resize, fits_resize, false},
     {&glow_op_resizebilinear, move_grid, NULL, false},
@@ -202,7 +217,10 @@ axis_rule_build(glow_builder *b, const axis_rule *rule, const glow_node *n,
 {
     glow_arena *a = glow_builder_scratch(b);
     void *attrs = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);
+    glow_value *const turned[] = {n->n_in > 1 ? in[1] : NULL, in[0]};
 
+    if (rule->fits == fits_product && !axes_is_identity(perm))
+        in = turned;
     if (rule->move)
         rule->move(attrs, perm, a);
     return glow_build(b, n->op,

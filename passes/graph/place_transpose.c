@@ -27,6 +27,9 @@
  * Reductions count by the smaller of operand and result: absorb-transpose lets
  * them reduce other axes.
  *
+ * A product of matrices works in two orders: the transpose of a product is that of
+ * the transposes, the other way round.
+ *
  * Operators that sum over several axes may do so in another order (GroupNorm-
  * alization), which rounds differently.  Afterwards no choice that this pass
  * knows of moves fewer bytes.  Glow's SinkCode and HoistCode move transposes one
