@@ -26,6 +26,7 @@ static const glow_pipeline_entry simplify[] = {
     {"dce", "branches that only training used: nobody should look at them"},
     {"fixpoint(algebra,fold-constants,cse)",
      "identities make constants and equal nodes, and those identities"},
+    {"drop-unused-results", "positions of maxima that nobody asks for"},
     {"fixpoint(eliminate-identity,fold-transpose,cse,place-transpose)",
      "importers wrap convolution and pooling into transposes: done where they "
      "move the fewest bytes, most of them meet and cancel"},

@@ -1,0 +1,99 @@
+/*
+ * drop-unused-results: take the operator that makes fewer results where one of
+ * several is used.
+ *
+ *     %y, %at = MaxPoolWithArgmax(%x)       nobody uses %at
+ *         =>
+ *     %y = MaxPool(%x)                      its window, its pads
+ *
+ *     %v, %at = TopK(%x) {K: 1}             nobody uses %v
+ *         =>
+ *     %at = ArgMax(%x), along the last axis, which is kept
+ *
+ * A result that nobody uses is still computed, and needs a buffer: positions
+ * are 8 bytes each, more than the elements that they are of.  With Smallest the
+ * second is an ArgMin.  Both sides order elements alike: NaN goes before all,
+ * and of equal elements the first counts.
+ *
+ * What stays: the Values of a TopK of one, since BatchedReduceMax drops the axis
+ * and may take another of two zeros or NaNs; the states of a recurrent network,
+ * the boxes of a detector and whatever else has no operator that makes less.
+ *
+ * Exporters write the indices of every pool that an unpooling might have asked
+ * for, and torch.max(x, dim) as a TopK; dce takes the users of gradients away.
+ *
+ * Afterwards each such node has users of the result that is its own.
+ */
+
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+static glow_value *
+only_maxima(glow_builder *b, const glow_node *n)
+{
+    return glow_build(b, &glow_op_maxpool, NULL, GLOW_IN(n->in[0]), n->attrs);
+}
+
+static glow_value *
+only_position(glow_builder *b, const glow_node *n)
+{
+    const glow_topk *t = n->attrs;
+    const glow_argmax a = {.axis = n->in[0]->type->shape.rank - 1,
+                           .keep_dims = true};
+
+    if (t->k != 1)
+        return NULL;
+    return glow_build(b, t->smallest ? &glow_op_argmin : &glow_op_argmax, NULL,
+                      GLOW_IN(n->in[0]), &a);
+}
+
+static const struct rule {
+    const glow_op *op;
+    int used; /* the only result with users */
+    glow_value *(*simpler)(glow_builder *b, const glow_node *n);
+} rules[] = {
+    {&glow_op_maxpoolwithargmax, 0, only_maxima},
+    {&glow_op_topk, 1, only_position},
+};
+
+static bool
+uses_only(const glow_node *n, int used)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (glow_is_unused(n->out[i]) == (i == used))
+            return false;
+    return true;
+}
+
+static glow_value *
+visit(glow_builder *b, glow_node *n)
+{
+    const struct rule *end = rules + sizeof rules / sizeof rules[0];
+
+    for (const struct rule *r = rules; r < end; r++) {
+        glow_value *v;
+
+        if (r->op != n->op || n->pred || !uses_only(n, r->used))
+            continue;
+        v = r->simpler(b, n);
+        if (!v || v->type != n->out[r->used]->type)
+            return NULL;
+        glow_builder_replace(b, n, r->used, v);
+        return glow_keep_rewritten(n);
+    }
+    return NULL;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, visit);
+}
+
+const glow_pass glow_pass_drop_unused_results = {
+    .name = "drop-unused-results",
+    .summary = "take operators that make no results that nobody uses",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+};
