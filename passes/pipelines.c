@@ -31,7 +31,7 @@ static const glow_pipeline_entry simplify[] = {
     {"fixpoint(eliminate-identity,fold-transpose,cse,place-transpose)",
      "importers wrap convolution and pooling into transposes: done where they "
      "move the fewest bytes, most of them meet and cancel"},
-    {"simplify-resize,simplify-pool,fold-pad,shrink-window",
+    {"fold-pad,shrink-window",
      "windows have frames of their own, and do not see all that they could"},
     {"fold-dilated-convolution,merge-group-convolution",
      "images taken apart in phases, or channels in groups, and joined again"},
@@ -58,6 +58,8 @@ static const glow_pipeline_entry recognize[] = {
      "products of batches by one matrix; two with a softmax between them; a "
      "product and its bias"},
     {"recognize-lstm", "unrolled cells"},
+    {"simplify-resize,simplify-pool",
+     "what a resize or a pool comes to is often a composite operator"},
     {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
     {0},
 };
