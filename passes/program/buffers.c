@@ -48,6 +48,20 @@ dealloc_of(const glow_value *alloc)
     return NULL;
 }
 
+/* Also by what is no access. */
+static void
+count_uses(buffer_info *infos, const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            infos[glow_base_buffer(n->in[i])->def->mark].uses++;
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]->def != n) /* else it is what is used */
+            infos[glow_base_buffer(n->out[i])->def->mark].uses++;
+    if (n->pred)
+        infos[glow_base_buffer(n->pred)->def->mark].uses++;
+}
+
 static void
 note_access(buffer_info *infos, const glow_node *n, glow_value *v, bool writes)
 {
@@ -70,8 +84,9 @@ buffers_measure(glow_arena *a, glow_func *f)
     uint32_t count = 0;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        infos[count] = (buffer_info){NO_ACCESS, NO_ACCESS, NO_ACCESS, NULL};
+        infos[count] = (buffer_info){NO_ACCESS, NO_ACCESS, NO_ACCESS, 0, NULL};
         n->mark = count++;
+        count_uses(infos, n);
         if (n->op == &glow_op_dealloc)
             infos[n->out[0]->def->mark].dealloc = n;
         if (!computes(n))
@@ -178,6 +193,12 @@ each_access(glow_arena *scratch, const glow_value *buffer, access_fn fn,
 }
 
 bool
+is_crowded(const buffer_info *infos, const glow_value *buffer)
+{
+    return infos[buffer->def->mark].uses > MOST_ACCESSES;
+}
+
+bool
 views_after(const glow_value *buffer, uint32_t mark)
 {
     GLOW_FOR_EACH_USE(u, buffer)
@@ -227,13 +248,15 @@ leaves_alone(void *user, glow_node *n, const glow_value *v, bool writes)
 }
 
 bool
-can_live_in(glow_arena *scratch, const glow_value *from, const glow_value *to,
-            const glow_node *at, bool reads_on, glow_node **last)
+can_live_in(glow_arena *scratch, const buffer_info *infos,
+            const glow_value *from, const glow_value *to, const glow_node *at,
+            bool reads_on, glow_node **last)
 {
     const glow_value *base = base_of(to);
     stay s = {to, at->mark, reads_on, NO_ACCESS, NULL};
 
-    if (!is_alloc(from) || base == from || glow_is_constant(base))
+    if (!is_alloc(from) || base == from || glow_is_constant(base) ||
+        is_crowded(infos, from) || is_crowded(infos, base))
         return false;
     if (from->type != to->type &&
         !(is_dense(from) && is_dense(to) &&

@@ -15,6 +15,7 @@
 typedef struct buffer_info {
     uint32_t first, last; /* marks of the accesses; NO_ACCESS: there is none */
     uint32_t last_write;
+    uint32_t uses; /* of it and of its views, as each_access counts them */
     glow_node *dealloc;
 } buffer_info;
 
@@ -59,6 +60,12 @@ typedef bool (*access_fn)(void *user, glow_node *n, const glow_value *v,
 bool each_access(glow_arena *scratch, const glow_value *buffer, access_fn fn,
                  void *user);
 
+/*
+ * True if `buffer` had more uses than each_access looks at when it was measured:
+ * who asks for each of them need not count anew.
+ */
+bool is_crowded(const buffer_info *infos, const glow_value *buffer);
+
 /* Are all direct views of `buffer` defined after the mark? */
 bool views_after(const glow_value *buffer, uint32_t mark);
 
@@ -68,9 +75,9 @@ bool views_after(const glow_value *buffer, uint32_t mark);
  * `reads_on`: the content stays what it was, so that `from` may be read later
  * as long as `to` is not written.  Sets *last to from's last access.
  */
-bool can_live_in(glow_arena *scratch, const glow_value *from,
-                 const glow_value *to, const glow_node *at, bool reads_on,
-                 glow_node **last);
+bool can_live_in(glow_arena *scratch, const buffer_info *infos,
+                 const glow_value *from, const glow_value *to,
+                 const glow_node *at, bool reads_on, glow_node **last);
 
 /*
  * Lets all users of the alloc `from` use `to` instead, where the types are

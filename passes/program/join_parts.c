@@ -333,7 +333,8 @@ join_insert(joiner *j, glow_node *n)
 
     quiet q = {j, &to, room.first, n->mark};
 
-    if (!each_access(glow_run_scratch(j->run), whole.base, is_elsewhere, &q)) {
+    if (is_crowded(j->infos, whole.base) ||
+        !each_access(glow_run_scratch(j->run), whole.base, is_elsewhere, &q)) {
         refuse(j, n, small, "its part is used before");
         return;
     }

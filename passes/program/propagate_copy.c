@@ -68,7 +68,7 @@ keeps_original(void *user, glow_node *n, const glow_value *v, bool writes)
 
 /* Lets the readers of the copy read the original; false if they may not. */
 static bool
-go_forward(glow_pass_run *pass, glow_node *copy)
+go_forward(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
 {
     glow_arena *scratch = glow_run_scratch(pass);
     glow_value *to = copy->out[0], *from = copy->in[0];
@@ -76,8 +76,8 @@ go_forward(glow_pass_run *pass, glow_node *copy)
     forward f = {copy, from, NULL};
 
     if (!is_alloc(to) || from->type != to->type ||
-        !views_after(to, copy->mark) ||
-        !each_access(scratch, to, reads_copy, &f) ||
+        !views_after(to, copy->mark) || is_crowded(infos, to) ||
+        is_crowded(infos, base) || !each_access(scratch, to, reads_copy, &f) ||
         !each_access(scratch, base, keeps_original, &f) ||
         !glow_run_may_rewrite(pass))
         return false;
@@ -95,13 +95,14 @@ go_forward(glow_pass_run *pass, glow_node *copy)
 
 /* Lets what is copied be computed in its target; false if it may not. */
 static bool
-go_backward(glow_pass_run *pass, glow_node *copy)
+go_backward(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
 {
     glow_value *to = copy->out[0], *from = glow_base_buffer(copy->in[0]);
     glow_node *last;
 
     if (!covers(copy->in[0]) ||
-        !can_live_in(glow_run_scratch(pass), from, to, copy, true, &last) ||
+        !can_live_in(glow_run_scratch(pass), infos, from, to, copy, true,
+                     &last) ||
         !glow_run_may_rewrite(pass))
         return false;
     live_in(from, to, last);
@@ -164,7 +165,7 @@ explain(glow_pass_run *pass, const glow_node *copy)
 
 /* Removes the copy, if that is right. */
 static bool
-remove_copy(glow_pass_run *pass, glow_node *copy)
+remove_copy(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
 {
     if (copy->pred)
         return false;
@@ -175,15 +176,15 @@ remove_copy(glow_pass_run *pass, glow_node *copy)
         return true;
     }
     return !same_bytes(copy->in[0], copy->out[0]) &&
-           (go_backward(pass, copy) || go_forward(pass, copy));
+           (go_backward(pass, infos, copy) || go_forward(pass, infos, copy));
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
+    const buffer_info *infos = buffers_measure(glow_run_scratch(pass), f);
     glow_result result = GLOW_UNCHANGED;
 
-    buffers_measure(glow_run_scratch(pass), f);
     for (glow_node *n = f->first, *next; n; n = next) {
         next = n->next;
         if (n->op != &glow_op_copy)
@@ -191,7 +192,7 @@ run(glow_pass_run *pass, glow_func *f)
         /* the dealloc of what goes may stand right behind the copy */
         while (next && next->op == &glow_op_dealloc)
             next = next->next;
-        if (!remove_copy(pass, n)) {
+        if (!remove_copy(pass, infos, n)) {
             explain(pass, n);
             continue;
         }

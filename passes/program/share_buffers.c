@@ -84,7 +84,8 @@ go_to_result(sharer *s, glow_node *n, glow_value *a, glow_value *r)
     glow_node *last;
 
     if (!is_alloc(a) ||
-        !can_live_in(glow_run_scratch(s->pass), a, r, n, false, &last) ||
+        !can_live_in(glow_run_scratch(s->pass), s->infos, a, r, n, false,
+                     &last) ||
         !glow_run_may_rewrite(s->pass))
         return false;
     const glow_value *base = glow_base_buffer(r);
