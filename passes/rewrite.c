@@ -138,6 +138,22 @@ settle_built(driver *d)
         offer(d, d->built[i]);
 }
 
+/*
+ * The same where the callback gave up.  The graph is what it was, so that
+ * nothing else is offered again: that would never end.
+ */
+static void
+drop_built(driver *d)
+{
+    for (size_t i = 0; i < d->n_built; i++)
+        if (may_erase(d->built[i])) {
+            d->built[i]->mark = ERASED;
+            glow_node_erase(d->built[i]);
+        }
+    for (size_t i = d->n_built; i-- > 0;)
+        offer(d, d->built[i]);
+}
+
 static bool
 check_type(glow_context *ctx, const glow_pass *pass, const glow_node *n, int i,
            const glow_value *with)
@@ -193,7 +209,7 @@ visit(driver *d, glow_node *n)
         return false;
     note_built(d, n, first_id);
     if (!v) {
-        settle_built(d);
+        drop_built(d);
         return true;
     }
     if (v == &kept) {

@@ -239,6 +239,48 @@ test_rewrite(void **state)
     glow_module_free(m);
 }
 
+/*
+ * What a callback builds before it gives up goes without a trace; in particular
+ * the only user of an operand of it is not offered again as if it were new.
+ */
+static int tried;
+
+static glow_value *
+give_up(glow_builder *b, glow_node *n)
+{
+    tried++;
+    GLOW_BUILD_PLAIN(b, neg,
+                     GLOW_IN(GLOW_BUILD_PLAIN(b, abs, GLOW_IN(n->in[0]))));
+    return NULL;
+}
+
+static glow_result
+run_give_up(glow_pass_run *run, glow_func *f)
+{
+    return glow_rewrite(run, f, &glow_op_add, give_up);
+}
+
+static const glow_pass pass_give_up = {
+    .name = "test.give-up",
+    .summary = "build for nothing",
+    .level = GLOW_GRAPH,
+    .run = run_give_up,
+};
+
+static void
+test_gives_up(void **state)
+{
+    fixture *t = *state;
+    glow_module *m = module_of(t, net);
+
+    tried = 0;
+    assert_true(glow_register_pass(t->ctx, &pass_give_up));
+    assert_true(glow_pipeline_run(parse(t, "test.give-up"), m, NULL));
+    assert_int_equal(tried, 1);
+    assert_int_equal(m->funcs->count, 4);
+    glow_module_free(m);
+}
+
 /* A callback knows its run, and says why it left something alone. */
 static glow_value *
 complain(glow_builder *b, glow_node *n)
@@ -302,6 +344,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refuses_text, setup, teardown),
         cmocka_unit_test_setup_teardown(test_instruments, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rewrite, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gives_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remarks, setup, teardown),
     };
 
