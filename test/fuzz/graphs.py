@@ -11,6 +11,9 @@ INTS = ["index64", "index32", "int8", "int16", "uint8", "uint16", "uint32", "uin
 INTS = [k.replace("uint8", "uindex8") for k in INTS]
 
 
+MOST = 100_000  # elements that an operator may make of few
+
+
 class Value:
     def __init__(self, ref, kind, shape, exact):
         self.ref, self.kind, self.shape, self.exact = ref, kind, tuple(shape), exact
@@ -255,6 +258,8 @@ def broadcast(g):
         return
     extra = g.r.randrange(0, 3)
     target = g.shape(extra) + [g.r.choice([1, 3]) if d == 1 else d for d in v.shape]
+    if size(target) > MOST:
+        return
     g.emit("Broadcast", [v], {"Axis": extra, "TargetDim": target}, (v.kind, target), exact=True)
 
 
@@ -264,7 +269,7 @@ def gather(g):
     if not v.shape[a]:
         return
     s = g.shape(g.r.randrange(0, 2))
-    if len(v.shape) - 1 + len(s) > 8:
+    if len(v.shape) - 1 + len(s) > 8 or size(v.shape) * size(s) > MOST * max(v.shape[a], 1):
         return
     name = f"@s{len(g.storage)}"
     i = Value(name, g.r.choice(["index64", "index32"]), s, True)
