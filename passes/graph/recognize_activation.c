@@ -196,12 +196,26 @@ is_attribute(double v, glow_kind kind)
            (kind != GLOW_FLOAT64 || (double)(float)v == v);
 }
 
+/*
+ * Where the formula is 0 and 1 for the first time, slope x + middle must be
+ * clipped too, although the attributes round: else what was exact is off.
+ */
+static bool
+keeps_corners(double slope, double middle)
+{
+    double a = (double)(float)slope, b = (double)(float)middle;
+
+    return a * (-middle / slope) + b <= 1e-12 &&
+           a * ((1 - middle) / slope) + b >= 1 - 1e-12;
+}
+
 static glow_value *
 build_hard_sigmoid(glow_builder *b, glow_value *x, double slope, double middle)
 {
     glow_kind kind = x->type->elem;
 
-    if (!is_attribute(slope, kind) || !is_attribute(middle, kind))
+    if (!is_attribute(slope, kind) || !is_attribute(middle, kind) ||
+        !keeps_corners(slope, middle))
         return NULL;
     return GLOW_BUILD(b, hardsigmoid, GLOW_IN(x), .alpha = (float)slope,
                       .beta = (float)middle);
