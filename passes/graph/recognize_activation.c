@@ -23,7 +23,8 @@
  * of its element kind off, as what an exporter computes is.
  *
  * The operator rounds once where the formula rounds at each step, and SoftPlus
- * does not overflow.  Inner nodes that others use stay: then there is nothing
+ * does not overflow.  Numbers of the formula become attributes, which are float:
+ * x / 6 of an integer may have been exact, and x times a sixth is not.  Inner nodes that others use stay: then there is nothing
  * to gain, and nothing is done.  PyTorch writes Gelu out before opset 20, and
  * Swish, Mish before 18 and MobileNetV3's hard functions before 14.  Glow's
  * optimizer has no such pass.
@@ -388,7 +389,7 @@ const glow_pass glow_pass_recognize_activation = {
     .name = "recognize-activation",
     .summary = "find Gelu, Swish, Mish, HardSwish and others in arithmetic",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_PRECISION,
     .run = run,
     .source = "Hendrycks, Gimpel, arXiv:1606.08415; Howard et al., "
               "arXiv:1905.02244; ONNX Runtime, GeluFusion",
