@@ -164,3 +164,20 @@ print_stats(opt *o)
     glow_each_stat(o->tool.ctx, put_stat_json, j);
     print_json(j);
 }
+
+static void
+add_rewrites(const char *pass, const char *counter, int64_t value, void *user)
+{
+    (void)pass;
+    if (strcmp(counter, "rewrites") == 0)
+        *(int64_t *)user += value;
+}
+
+int64_t
+count_rewrites(glow_context *ctx)
+{
+    int64_t sum = 0;
+
+    glow_each_stat(ctx, add_rewrites, &sum);
+    return sum;
+}

@@ -96,6 +96,8 @@ bool write_report(opt *o, const glow_source *source, glow_module *m);
 /* Reports of -time, -stats and -cost. */
 void print_time(opt *o);
 void print_stats(opt *o);
+/* Rewrites that all passes have done in this context. */
+int64_t count_rewrites(glow_context *ctx);
 void put_cost(glow_buf *b, glow_module *m, const glow_target *t);
 /* -explain-support; false after a report. */
 bool put_support(opt *o, glow_module *m, glow_buf *b);

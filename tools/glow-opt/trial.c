@@ -95,23 +95,6 @@ before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
     return true;
 }
 
-static void
-add_rewrites(const char *pass, const char *counter, int64_t value, void *user)
-{
-    (void)pass;
-    if (strcmp(counter, "rewrites") == 0)
-        *(int64_t *)user += value;
-}
-
-static int64_t
-count_rewrites(glow_context *ctx)
-{
-    int64_t sum = 0;
-
-    glow_each_stat(ctx, add_rewrites, &sum);
-    return sum;
-}
-
 /* Runs the passes on r->m; `t` NULL: unwatched. */
 static bool
 run_here(const trial_run *r, trial *t)
