@@ -20,6 +20,7 @@ typedef struct driver {
     glow_func *func;
     const glow_op *op; /* NULL: any */
     glow_rewrite_fn fn;
+    const glow_rewrite_row *rows; /* instead of both; or NULL */
     glow_builder *builder;
     glow_node **queue; /* from `head`; a ring would only save memory */
     size_t head, count, cap;
@@ -49,10 +50,22 @@ push(glow_arena *a, glow_node ***list, size_t *count, size_t *cap, glow_node *n)
     (*list)[(*count)++] = n;
 }
 
+/* The callback for `n`, or NULL. */
+static glow_rewrite_fn
+callback_for(const driver *d, const glow_node *n)
+{
+    if (!d->rows)
+        return !d->op || n->op == d->op ? d->fn : NULL;
+    for (const glow_rewrite_row *r = d->rows; r->op; r++)
+        if (r->op == n->op)
+            return n->pred ? NULL : r->fn;
+    return NULL;
+}
+
 static void
 offer(driver *d, glow_node *n)
 {
-    if (n->mark != IDLE || (d->op && n->op != d->op))
+    if (n->mark != IDLE || !callback_for(d, n))
         return;
     n->mark = QUEUED;
     push(d->run->scratch, &d->queue, &d->count, &d->cap, n);
@@ -203,7 +216,7 @@ visit(driver *d, glow_node *n)
     d->n_users = 0;
 
     uint32_t first_id = d->func->next_id;
-    glow_value *v = d->fn(d->builder, n);
+    glow_value *v = callback_for(d, n)(d->builder, n);
 
     if (glow_builder_failed(d->builder))
         return false;
@@ -233,28 +246,15 @@ visit(driver *d, glow_node *n)
                          d->func->count);
 }
 
-glow_result
-glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
-             glow_rewrite_fn fn)
+static glow_result
+drive(glow_pass_run *run, glow_func *f, driver d, void *user)
 {
-    return glow_rewrite_with(run, f, op, fn, NULL);
-}
-
-glow_result
-glow_rewrite_with(glow_pass_run *run, glow_func *f, const glow_op *op,
-                  glow_rewrite_fn fn, void *user)
-{
-    driver d = {
-        .run = run,
-        .func = f,
-        .op = op,
-        .fn = fn,
-        .builder = glow_builder_new(run->scratch, f, run->pass->name),
-        .limit = REWRITES_PER_NODE * ((int64_t)f->count + 16),
-    };
-
     struct driver *outer = run->driver;
 
+    d.run = run;
+    d.func = f;
+    d.builder = glow_builder_new(run->scratch, f, run->pass->name);
+    d.limit = REWRITES_PER_NODE * ((int64_t)f->count + 16);
     glow_builder_set_run(d.builder, run);
     glow_builder_set_user(d.builder, user);
     run->driver = &d;
@@ -276,6 +276,27 @@ glow_rewrite_with(glow_pass_run *run, glow_func *f, const glow_op *op,
     }
     run->driver = outer;
     return !ok ? GLOW_FAILED : d.rewrites > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+}
+
+glow_result
+glow_rewrite(glow_pass_run *run, glow_func *f, const glow_op *op,
+             glow_rewrite_fn fn)
+{
+    return glow_rewrite_with(run, f, op, fn, NULL);
+}
+
+glow_result
+glow_rewrite_with(glow_pass_run *run, glow_func *f, const glow_op *op,
+                  glow_rewrite_fn fn, void *user)
+{
+    return drive(run, f, (driver){.op = op, .fn = fn}, user);
+}
+
+glow_result
+glow_rewrite_each(glow_pass_run *run, glow_func *f,
+                  const glow_rewrite_row *rows)
+{
+    return drive(run, f, (driver){.rows = rows}, NULL);
 }
 
 void

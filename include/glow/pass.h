@@ -123,6 +123,18 @@ GLOW_API glow_result glow_rewrite(glow_pass_run *run, glow_func *f,
 GLOW_API glow_result glow_rewrite_with(glow_pass_run *run, glow_func *f,
                                        const glow_op *op, glow_rewrite_fn fn,
                                        void *user);
+/* What to offer nodes of `op` to. */
+typedef struct glow_rewrite_row {
+    const glow_op *op;
+    glow_rewrite_fn fn;
+} glow_rewrite_row;
+
+/*
+ * glow_rewrite with a callback for each operator of `rows`, which end with a NULL
+ * one, in one walk.  Nodes with a predicate are not offered.
+ */
+GLOW_API glow_result glow_rewrite_each(glow_pass_run *run, glow_func *f,
+                                       const glow_rewrite_row *rows);
 /* The value that says `n` was dealt with; see glow_rewrite_fn. */
 GLOW_API glow_value *glow_keep_rewritten(glow_node *n);
 

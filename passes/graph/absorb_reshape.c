@@ -174,28 +174,17 @@ absorb_producer(glow_builder *b, glow_node *n)
     return y ? y : absorb_search(b, n);
 }
 
-static const struct rule {
-    const glow_op *op;
-    glow_rewrite_fn absorb;
-} rules[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_broadcast, absorb_units},
     {&glow_op_fullyconnected, absorb_flatten},
     {&glow_op_reshape, absorb_producer},
+    {0},
 };
-
-static glow_value *
-absorb(glow_builder *b, glow_node *n)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op)
-            return n->pred ? NULL : rules[i].absorb(b, n);
-    return NULL;
-}
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, absorb);
+    return glow_rewrite_each(pass, f, rows);
 }
 
 const glow_pass glow_pass_absorb_reshape = {

@@ -179,7 +179,7 @@ cut_filter(glow_builder *b, glow_value *f, const window *w, glow_dims first)
 /* The operators: each takes its window out, and puts it back. */
 
 static glow_value *
-shrink_convolution(glow_builder *b, const glow_node *n)
+shrink_convolution(glow_builder *b, glow_node *n)
 {
     glow_convolution c = *(const glow_convolution *)n->attrs;
     window w = {c.kernels, c.strides, c.pads, c.dilation};
@@ -198,7 +198,7 @@ shrink_convolution(glow_builder *b, const glow_node *n)
 }
 
 static glow_value *
-shrink_maxpool(glow_builder *b, const glow_node *n)
+shrink_maxpool(glow_builder *b, glow_node *n)
 {
     glow_maxpool p = *(const glow_maxpool *)n->attrs;
     window w = {p.kernels, p.strides, p.pads, p.dilation};
@@ -215,7 +215,7 @@ shrink_maxpool(glow_builder *b, const glow_node *n)
 }
 
 static glow_value *
-shrink_avgpool(glow_builder *b, const glow_node *n)
+shrink_avgpool(glow_builder *b, glow_node *n)
 {
     glow_avgpool p = *(const glow_avgpool *)n->attrs;
     window w = {p.kernels, p.strides, p.pads, p.dilation};
@@ -232,37 +232,17 @@ shrink_avgpool(glow_builder *b, const glow_node *n)
     return glow_build(b, n->op, NULL, GLOW_IN(n->in[0]), &p);
 }
 
-static const struct rule {
-    const glow_op *op;
-    glow_value *(*shrink)(glow_builder *b, const glow_node *n);
-} rules[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_avgpool, shrink_avgpool},
     {&glow_op_convolution, shrink_convolution},
     {&glow_op_maxpool, shrink_maxpool},
+    {0},
 };
-
-static glow_value *
-visit(glow_builder *b, glow_node *n)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op && !n->pred)
-            return rules[i].shrink(b, n);
-    return NULL;
-}
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    glow_result result = GLOW_UNCHANGED;
-
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        glow_result r = glow_rewrite(pass, f, rules[i].op, visit);
-
-        if (r == GLOW_FAILED)
-            return r;
-        result = r == GLOW_CHANGED ? r : result;
-    }
-    return result;
+    return glow_rewrite_each(pass, f, rows);
 }
 
 const glow_pass glow_pass_shrink_window = {

@@ -52,7 +52,7 @@ pick(glow_builder *b, const glow_node *n, glow_dims strides)
 }
 
 static glow_value *
-of_avgpool(glow_builder *b, const glow_node *n)
+of_avgpool(glow_builder *b, glow_node *n)
 {
     const glow_avgpool *p = n->attrs;
 
@@ -62,7 +62,7 @@ of_avgpool(glow_builder *b, const glow_node *n)
 }
 
 static glow_value *
-of_maxpool(glow_builder *b, const glow_node *n)
+of_maxpool(glow_builder *b, glow_node *n)
 {
     const glow_maxpool *p = n->attrs;
 
@@ -72,7 +72,7 @@ of_maxpool(glow_builder *b, const glow_node *n)
 }
 
 static glow_value *
-of_adaptiveavgpool(glow_builder *b, const glow_node *n)
+of_adaptiveavgpool(glow_builder *b, glow_node *n)
 {
     glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
     glow_avgpool p = {.pads.rank = 2 * (x.rank - 2)};
@@ -150,7 +150,7 @@ mean_with_axes(glow_builder *b, const glow_node *mean, glow_dims y)
 }
 
 static glow_value *
-of_reshape(glow_builder *b, const glow_node *n)
+of_reshape(glow_builder *b, glow_node *n)
 {
     const glow_node *pool = glow_only_def(n->in[0], &glow_op_avgpool);
     const glow_node *mean = glow_only_def(n->in[0], &glow_op_batchedreducemean);
@@ -161,38 +161,18 @@ of_reshape(glow_builder *b, const glow_node *n)
     return mean ? mean_with_axes(b, mean, y) : NULL;
 }
 
-static const struct rule {
-    const glow_op *op;
-    glow_value *(*simplify)(glow_builder *b, const glow_node *n);
-} rules[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_adaptiveavgpool, of_adaptiveavgpool},
     {&glow_op_reshape, of_reshape}, /* of what that one made */
     {&glow_op_avgpool, of_avgpool}, /* the same */
     {&glow_op_maxpool, of_maxpool},
+    {0},
 };
-
-static glow_value *
-visit(glow_builder *b, glow_node *n)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op && !n->pred)
-            return rules[i].simplify(b, n);
-    return NULL;
-}
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    glow_result result = GLOW_UNCHANGED;
-
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        glow_result r = glow_rewrite(pass, f, rules[i].op, visit);
-
-        if (r == GLOW_FAILED)
-            return r;
-        result = r == GLOW_CHANGED ? r : result;
-    }
-    return result;
+    return glow_rewrite_each(pass, f, rows);
 }
 
 const glow_pass glow_pass_simplify_pool = {
