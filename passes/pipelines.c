@@ -28,6 +28,7 @@ static const glow_pipeline_entry simplify[] = {
      "identities make constants and equal nodes, and those identities"},
     {"drop-unused-results", "positions of maxima that nobody asks for"},
     {"fold-broadcast", "before passes look for what repeats along an axis"},
+    {"fold-gather", "transposes go below slices"},
     {"fixpoint(eliminate-identity,fold-transpose,cse,place-transpose)",
      "importers wrap convolution and pooling into transposes: done where they "
      "move the fewest bytes, most of them meet and cancel"},
@@ -132,7 +133,8 @@ static const glow_pipeline_entry O1[] = {
 static const glow_pipeline_entry O2[] = {
     {"optimize", "composite operators tell more than what they become"},
     {"lower", "backends have the primitive operators"},
-    {"simplify", "the parts of one operator meet those of the next"},
+    {"fixpoint<max=4>(simplify)",
+     "the parts of one operator meet those of the next"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -145,7 +147,8 @@ static const glow_pipeline_entry Os[] = {
     {"reduce", "without combine-parallel, which holds several results at once"},
     {"fuse", "sums that are activated in place"},
     {"lower", "backends have the primitive operators"},
-    {"simplify", "the parts of one operator meet those of the next"},
+    {"fixpoint<max=4>(simplify)",
+     "the parts of one operator meet those of the next"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -156,7 +159,8 @@ static const glow_pipeline_entry Os[] = {
 static const glow_pipeline_entry O3[] = {
     {"fixpoint<max=4>(optimize)", "once more while it helps"},
     {"lower", "backends have the primitive operators"},
-    {"fixpoint<max=4>(simplify)", "the parts of operators meet"},
+    {"fixpoint<max=4>(simplify)",
+     "the parts of one operator meet those of the next"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
