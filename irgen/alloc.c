@@ -184,14 +184,15 @@ share(allocator *a)
     glow_arena *scratch = glow_run_scratch(a->run);
     glow_lifetime *lives = GLOW_NEW_ARRAY(scratch, glow_lifetime, a->count);
     glow_region *r = a->regions[ACTIVATIONS];
+    glow_place_options how = {.strategy =
+                                  (glow_place_strategy)a->options->strategy};
     glow_placement p;
     size_t count = 0;
 
     for (size_t i = 0; i < a->count; i++)
         if (region_of(a->nodes[i]) == ACTIVATIONS)
             lives[count++] = a->lives[i];
-    if (!glow_place_buffers(scratch, lives, count,
-                            (glow_place_order)a->options->strategy, &p))
+    if (!glow_place_buffers(scratch, lives, count, &how, &p))
         return overflows(a, ACTIVATIONS);
     r->size = p.height;
     for (size_t i = 0, k = 0; i < a->count; i++)
@@ -206,8 +207,7 @@ share(allocator *a)
     glow_run_note(a->run,
                   "@%s: %zu buffers, peak %" PRId64 " bytes, bound %" PRId64
                   ", efficiency %d %%, by %s",
-                  a->f->name, count, p.height, p.bound, efficiency(&p),
-                  p.order);
+                  a->f->name, count, p.height, p.bound, efficiency(&p), p.by);
     return fits(a, &p);
 }
 
@@ -256,9 +256,11 @@ const glow_pass glow_pass_alloc = {
                                    "multiples of"),
                 GLOW_FIELD_DEFAULT(alloc_options, capacity, GLOW_INT64,
                                    "the most bytes for $act; 0: no limit"),
-                GLOW_FIELD_ENUM(alloc_options, strategy, glow_place_orders,
-                                "which buffer is placed first; best: the best "
-                                "of all, repaired")},
+                GLOW_FIELD_ENUM(
+                    alloc_options, strategy, glow_place_strategies,
+                    "which buffer is placed first; greedy: the best "
+                    "of all; exact: the least that there is, by "
+                    "search; auto: so much of it as is cheap")},
     .defaults = &defaults,
     .run = run,
     .source = "irgen/place.c",

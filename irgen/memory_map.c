@@ -96,7 +96,8 @@ measure(map *m, table *t)
     for (size_t i = 0; i < t->count; i++) {
         const entry *e = &t->entries[i];
 
-        lives[i] = (glow_lifetime){e->begin, e->end, e->size, 0};
+        lives[i] =
+            (glow_lifetime){.begin = e->begin, .end = e->end, .size = e->size};
         if (e->offset + e->size > t->peak)
             t->peak = e->offset + e->size;
     }

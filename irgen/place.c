@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "irgen/place_problem.h"
 #include "irgen/place_search.h"
 
 #define REPAIR_WORK 2000000 /* overlaps looked at while repairing */
@@ -28,15 +29,12 @@
 #define SEARCH_WORK 8000000 /* see place_search.h */
 #define SEARCH_TRIES 5
 
-const char *const glow_place_orders[] = {
-    "best", "given", "size", "lifetime", "area", "load-size", "load-time", NULL,
+const char *const glow_place_strategies[] = {
+    "auto",     "exact", "greedy",    "given",     "size",
+    "lifetime", "area",  "load-size", "load-time", NULL,
 };
 
-typedef struct item { /* a buffer, in the order of begins */
-    int64_t begin, end, size, offset;
-    int64_t load; /* bytes alive at its busiest moment */
-    size_t from;  /* which of the caller's */
-} item;
+typedef glow_place_item item;
 
 typedef struct taken { /* a stretch of memory */
     int64_t begin, end;
@@ -44,10 +42,9 @@ typedef struct taken { /* a stretch of memory */
 } taken;
 
 typedef struct placer {
+    const glow_place_problem *problem;
     item *items;
     uint32_t count;
-    int64_t bound;
-    int64_t pairs;   /* of items alive together */
     int64_t *latest; /* tree: latest end among the placed */
     uint32_t leaves;
     bool dense;
@@ -57,62 +54,6 @@ typedef struct placer {
     uint32_t n_near;
 } placer;
 
-/* Trees: the maximum of ranges of an array; node 1 is the root. */
-
-static void
-tree_set(int64_t *tree, uint32_t leaves, uint32_t i, int64_t value)
-{
-    i += leaves;
-    tree[i] = value;
-    for (i /= 2; i > 0; i /= 2)
-        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
-}
-
-/* The largest of [from, to), which is not empty. */
-static int64_t
-tree_max(const int64_t *tree, uint32_t leaves, uint32_t from, uint32_t to)
-{
-    int64_t max = INT64_MIN;
-
-    for (from += leaves, to += leaves; from < to; from /= 2, to /= 2) {
-        if (from & 1 && tree[from++] > max)
-            max = tree[from - 1];
-        if (to & 1 && tree[--to] > max)
-            max = tree[to];
-    }
-    return max;
-}
-
-static uint32_t
-leaves_for(uint32_t count)
-{
-    uint32_t leaves = 1;
-
-    while (leaves < count)
-        leaves *= 2;
-    return leaves;
-}
-
-/* Preparing. */
-
-static int
-by_begin(const void *x, const void *y)
-{
-    const item *a = x, *b = y;
-
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->from < b->from ? -1 : 1;
-}
-
-static int
-by_end(const void *x, const void *y)
-{
-    const glow_lifetime *a = x, *b = y;
-
-    return (a->end > b->end) - (a->end < b->end);
-}
-
 static int
 by_offset(const void *x, const void *y)
 {
@@ -121,77 +62,6 @@ by_offset(const void *x, const void *y)
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     return a->item < b->item ? -1 : 1;
-}
-
-/* The first item from `from` on that begins at `time` or later. */
-static uint32_t
-first_at(const placer *p, uint32_t from, int64_t time)
-{
-    uint32_t to = p->count;
-
-    while (from < to) {
-        uint32_t mid = from + (to - from) / 2;
-
-        if (p->items[mid].begin < time)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
-}
-
-/* Copies what takes memory; false if the numbers make no sense. */
-static bool
-take(placer *p, glow_arena *a, const glow_lifetime *buffers, size_t count)
-{
-    int64_t sum = 0;
-
-    if (count >= UINT32_MAX / 4)
-        return false;
-    p->items = GLOW_NEW_ARRAY(a, item, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        const glow_lifetime *b = &buffers[i];
-
-        if (b->size < 0 || b->begin > b->end ||
-            glow_add_overflow(sum, b->size, &sum))
-            return false;
-        if (b->size > 0 && b->begin < b->end)
-            p->items[p->count++] = (item){
-                .begin = b->begin, .end = b->end, .size = b->size, .from = i};
-    }
-    qsort(p->items, p->count, sizeof(item), by_begin);
-    return true;
-}
-
-/* Sets the loads, the bound and how many pairs are alive together. */
-static void
-measure(placer *p, glow_arena *a)
-{
-    glow_lifetime *ends = GLOW_NEW_ARRAY(a, glow_lifetime, p->count);
-    int64_t *loads = GLOW_NEW_ARRAY(a, int64_t, 2 * (size_t)p->leaves);
-    int64_t load = 0;
-    uint32_t ended = 0;
-
-    for (uint32_t i = 0; i < p->count; i++) {
-        ends[i].end = p->items[i].end;
-        ends[i].size = p->items[i].size;
-    }
-    qsort(ends, p->count, sizeof(*ends), by_end);
-    for (uint32_t i = 0; i < p->count; i++) {
-        for (; ends[ended].end <= p->items[i].begin; ended++)
-            load -= ends[ended].size;
-        load += p->items[i].size;
-        p->pairs += i - ended;
-        loads[p->leaves + i] = load;
-        if (load > p->bound)
-            p->bound = load;
-    }
-    for (uint32_t i = p->leaves - 1; i > 0; i--)
-        loads[i] =
-            loads[2 * i] > loads[2 * i + 1] ? loads[2 * i] : loads[2 * i + 1];
-    for (uint32_t i = 0; i < p->count; i++)
-        p->items[i].load =
-            tree_max(loads, p->leaves, i, first_at(p, i + 1, p->items[i].end));
 }
 
 /* Placing in one order. */
@@ -210,7 +80,8 @@ near_by_scan(placer *p, const item *x)
 static void
 near_by_tree(placer *p, const item *x)
 {
-    uint32_t stack[64], depth = 0, to = first_at(p, 0, x->end);
+    uint32_t stack[64], depth = 0,
+                        to = glow_place_first_at(p->problem, 0, x->end);
 
     stack[depth++] = 1;
     while (depth > 0) {
@@ -232,7 +103,8 @@ near_by_tree(placer *p, const item *x)
         p->near[p->n_near++] =
             (taken){y->offset, y->offset + y->size, node - p->leaves};
     }
-    qsort(p->near, p->n_near, sizeof(taken), by_offset);
+    if (p->n_near > 0)
+        qsort(p->near, p->n_near, sizeof(taken), by_offset);
 }
 
 static void
@@ -243,7 +115,7 @@ insert(placer *p, uint32_t i)
     uint32_t at = 0, to = p->n_placed;
 
     if (!p->dense) {
-        tree_set(p->latest, p->leaves, i, x->end);
+        glow_tree_set(p->latest, p->leaves, i, x->end);
         return;
     }
     while (at < to) {
@@ -259,7 +131,22 @@ insert(placer *p, uint32_t i)
     p->placed[at] = t;
 }
 
-/* Places all in this order and returns the height. */
+/* The lowest offset where `x` shares nothing with what is near it. */
+static int64_t
+first_fit(const placer *p, const item *x)
+{
+    int64_t offset = glow_place_fit(p->problem, x, 0);
+
+    for (uint32_t i = 0; i < p->n_near; i++) {
+        if (p->near[i].begin - offset >= x->size)
+            break;
+        if (p->near[i].end > offset)
+            offset = glow_place_fit(p->problem, x, p->near[i].end);
+    }
+    return offset;
+}
+
+/* Places all in this order, after what is fixed, and returns the height. */
 static int64_t
 place(placer *p, const uint32_t *order)
 {
@@ -268,22 +155,21 @@ place(placer *p, const uint32_t *order)
     p->n_placed = 0;
     for (uint32_t i = 0; !p->dense && i < 2 * p->leaves; i++)
         p->latest[i] = INT64_MIN;
+    for (uint32_t i = 0; p->problem->n_fixed && i < p->count; i++)
+        if (p->items[i].is_fixed)
+            insert(p, i);
     for (uint32_t k = 0; k < p->count; k++) {
         item *x = &p->items[order[k]];
 
-        p->n_near = 0;
-        if (p->dense)
-            near_by_scan(p, x);
-        else
-            near_by_tree(p, x);
-        x->offset = 0;
-        for (uint32_t i = 0; i < p->n_near; i++) {
-            if (p->near[i].begin - x->offset >= x->size)
-                break;
-            if (p->near[i].end > x->offset)
-                x->offset = p->near[i].end;
+        if (!x->is_fixed) {
+            p->n_near = 0;
+            if (p->dense)
+                near_by_scan(p, x);
+            else
+                near_by_tree(p, x);
+            x->offset = first_fit(p, x);
+            insert(p, order[k]);
         }
-        insert(p, order[k]);
         if (x->offset + x->size > height)
             height = x->offset + x->size;
     }
@@ -310,7 +196,7 @@ by_key(const void *x, const void *y)
 }
 
 static sort_key
-key_of(const item *x, glow_place_order order)
+key_of(const item *x, glow_place_strategy order)
 {
     double size = (double)x->size, time = (double)x->end - (double)x->begin;
 
@@ -331,7 +217,7 @@ key_of(const item *x, glow_place_order order)
 }
 
 static void
-sort_items(const placer *p, glow_place_order order, sort_key *keys,
+sort_items(const placer *p, glow_place_strategy order, sort_key *keys,
            uint32_t *out)
 {
     for (uint32_t i = 0; i < p->count; i++) {
@@ -353,7 +239,7 @@ promote(const placer *p, uint32_t *order)
     for (uint32_t k = 0; k < p->count; k++) {
         const item *x = &p->items[order[k]];
 
-        if (x->offset + x->size > height) {
+        if (!x->is_fixed && x->offset + x->size > height) {
             height = x->offset + x->size;
             top = k;
         }
@@ -388,8 +274,8 @@ keep_if_better(const placer *p, best *b, int64_t height, const uint32_t *order,
 static void
 repair(placer *p, best *b, uint32_t *order)
 {
-    int64_t work =
-        p->dense ? (int64_t)p->count * p->count / 2 : p->pairs + p->count;
+    int64_t work = p->dense ? (int64_t)p->count * p->count / 2
+                            : p->problem->pairs + p->count;
     int64_t rounds = REPAIR_WORK / (work + 1);
 
     if (rounds > REPAIR_ROUNDS)
@@ -397,7 +283,7 @@ repair(placer *p, best *b, uint32_t *order)
     memcpy(order, b->order, p->count * sizeof(*order));
     for (uint32_t i = 0; i < p->count; i++)
         p->items[i].offset = b->offsets[i];
-    while (rounds-- > 0 && b->height > p->bound) {
+    while (rounds-- > 0 && b->height > p->problem->bound) {
         promote(p, order);
         keep_if_better(p, b, place(p, order), order, "repaired");
     }
@@ -410,8 +296,9 @@ search_at(placer *p, glow_arena *a, best *b, int64_t height, int64_t work)
     glow_lifetime *lives = GLOW_NEW_ARRAY(a, glow_lifetime, p->count);
 
     for (uint32_t i = 0; i < p->count; i++)
-        lives[i] = (glow_lifetime){p->items[i].begin, p->items[i].end,
-                                   p->items[i].size, 0};
+        lives[i] = (glow_lifetime){.begin = p->items[i].begin,
+                                   .end = p->items[i].end,
+                                   .size = p->items[i].size};
     if (!glow_place_search(a, lives, p->count, height, work))
         return false;
     b->height = 0;
@@ -428,7 +315,7 @@ search_at(placer *p, glow_arena *a, best *b, int64_t height, int64_t work)
 static void
 search(placer *p, glow_arena *a, best *b)
 {
-    int64_t low = p->bound;
+    int64_t low = p->problem->bound;
 
     if (search_at(p, a, b, low, SEARCH_WORK))
         return;
@@ -440,54 +327,81 @@ search(placer *p, glow_arena *a, best *b)
     }
 }
 
+/* Can the search take it?  It knows nothing but sizes. */
+static bool
+is_plain(const glow_place_problem *p)
+{
+    bool plain = p->n_fixed == 0 && p->n_forbidden == 0 && p->bank == 0;
+
+    for (uint32_t i = 0; i < p->count && plain; i++)
+        plain = p->items[i].align == 1;
+    return plain;
+}
+
+static void
+run_strategy(glow_place_problem *p, glow_place_strategy strategy, best *b)
+{
+    glow_arena *a = p->arena;
+    bool all = strategy <= GLOW_PLACE_GREEDY;
+    placer s = {.problem = p,
+                .items = p->items,
+                .count = p->count,
+                .leaves = glow_tree_leaves(p->count)};
+    sort_key *keys = GLOW_NEW_ARRAY(a, sort_key, p->count);
+    uint32_t *at = GLOW_NEW_ARRAY(a, uint32_t, p->count);
+
+    s.dense = p->pairs / 32 > (int64_t)p->count * p->count / 1024;
+    s.latest = GLOW_NEW_ARRAY(a, int64_t, 2 * (size_t)s.leaves);
+    s.placed = GLOW_NEW_ARRAY(a, taken, p->count);
+    s.near = GLOW_NEW_ARRAY(a, taken, p->count);
+    for (int k = GLOW_PLACE_GIVEN; k <= GLOW_PLACE_LOAD_TIME; k++)
+        if ((all && (!b->name || b->height > p->bound)) || (int)strategy == k) {
+            sort_items(&s, (glow_place_strategy)k, keys, at);
+            keep_if_better(&s, b, place(&s, at), at, glow_place_strategies[k]);
+        }
+    if (all)
+        repair(&s, b, at);
+    if (strategy < GLOW_PLACE_GREEDY && b->height > p->bound && is_plain(p))
+        search(&s, a, b);
+}
+
 bool
 glow_place_buffers(glow_arena *a, glow_lifetime *buffers, size_t count,
-                   glow_place_order order, glow_placement *out)
+                   const glow_place_options *options, glow_placement *out)
 {
-    placer p = {0};
+    const glow_place_options defaults = {0};
+    glow_place_problem p;
     best b = {0};
 
-    if (!take(&p, a, buffers, count))
+    if (!options)
+        options = &defaults;
+    *out = (glow_placement){0};
+    if (!glow_place_take(&p, a, buffers, count, options->space, out) ||
+        glow_place_fixed_fault(&p, out))
         return false;
-    p.leaves = leaves_for(p.count);
-    measure(&p, a);
-    p.dense = p.pairs / 32 > (int64_t)p.count * p.count / 1024;
-    p.latest = GLOW_NEW_ARRAY(a, int64_t, 2 * (size_t)p.leaves);
-    p.placed = GLOW_NEW_ARRAY(a, taken, p.count);
-    p.near = GLOW_NEW_ARRAY(a, taken, p.count);
     b.offsets = GLOW_NEW_ARRAY(a, int64_t, p.count);
     b.order = GLOW_NEW_ARRAY(a, uint32_t, p.count);
-
-    sort_key *keys = GLOW_NEW_ARRAY(a, sort_key, p.count);
-    uint32_t *at = GLOW_NEW_ARRAY(a, uint32_t, p.count);
-
-    for (glow_place_order k = GLOW_PLACE_GIVEN; k <= GLOW_PLACE_LOAD_TIME; k++)
-        if ((order == GLOW_PLACE_BEST && (!b.name || b.height > p.bound)) ||
-            order == k) {
-            sort_items(&p, k, keys, at);
-            keep_if_better(&p, &b, place(&p, at), at, glow_place_orders[k]);
-        }
-    if (order == GLOW_PLACE_BEST)
-        repair(&p, &b, at);
-    if (order == GLOW_PLACE_BEST && b.height > p.bound)
-        search(&p, a, &b);
-
+    run_strategy(&p, options->strategy, &b);
     for (size_t i = 0; i < count; i++)
-        buffers[i].offset = 0;
+        if (!buffers[i].is_fixed)
+            buffers[i].offset = 0;
     for (uint32_t i = 0; i < p.count; i++)
         buffers[p.items[i].from].offset = b.offsets[i];
-    *out = (glow_placement){b.height, p.bound, b.name};
+    *out = (glow_placement){.height = b.height,
+                            .bound = p.bound,
+                            .load = p.load,
+                            .busiest = p.busiest,
+                            .proved = b.height == p.bound,
+                            .by = b.name};
     return true;
 }
 
 int64_t
 glow_place_bound(glow_arena *a, const glow_lifetime *buffers, size_t count)
 {
-    placer p = {0};
+    glow_place_problem p;
+    glow_placement fault;
 
-    if (!take(&p, a, buffers, count))
-        return INT64_MAX;
-    p.leaves = leaves_for(p.count);
-    measure(&p, a);
-    return p.bound;
+    return glow_place_take(&p, a, buffers, count, NULL, &fault) ? p.load
+                                                                : INT64_MAX;
 }

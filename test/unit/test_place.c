@@ -11,6 +11,9 @@
 #include "glow/place.h"
 #include "unit.h"
 
+#define LIFE(from, to, bytes) \
+    ((glow_lifetime){.begin = (from), .end = (to), .size = (bytes)})
+
 static bool
 takes_memory(const glow_lifetime *b)
 {
@@ -34,19 +37,20 @@ must_be_valid(const glow_lifetime *b, size_t count, const glow_placement *p)
     }
     assert_int_equal(height, p->height);
     assert_true(p->height >= p->bound);
+    assert_true(p->bound >= p->load);
 }
 
 static void
 nothing_takes_nothing(void **unused)
 {
     glow_arena *a = glow_arena_new();
-    glow_lifetime b[] = {{0, 0, 64, -1}, {3, 9, 0, -1}};
+    glow_lifetime b[] = {LIFE(0, 0, 64), LIFE(3, 9, 0)};
     glow_placement p;
 
     (void)unused;
-    assert_true(glow_place_buffers(a, NULL, 0, GLOW_PLACE_BEST, &p));
+    assert_true(glow_place_buffers(a, NULL, 0, NULL, &p));
     assert_int_equal(p.height, 0);
-    assert_true(glow_place_buffers(a, b, 2, GLOW_PLACE_BEST, &p));
+    assert_true(glow_place_buffers(a, b, 2, NULL, &p));
     assert_int_equal(p.height, 0);
     assert_int_equal(b[0].offset, 0);
     assert_int_equal(b[1].offset, 0);
@@ -57,14 +61,15 @@ static void
 bad_numbers_are_refused(void **unused)
 {
     glow_arena *a = glow_arena_new();
-    glow_lifetime negative = {0, 1, -1, 7}, backward = {2, 1, 8, 7};
-    glow_lifetime huge[] = {{0, 1, INT64_MAX, 7}, {0, 1, 1, 7}};
+    glow_lifetime negative = LIFE(0, 1, -1), backward = LIFE(2, 1, 8);
+    glow_lifetime huge[] = {LIFE(0, 1, INT64_MAX), LIFE(0, 1, 1)};
     glow_placement p;
 
     (void)unused;
-    assert_false(glow_place_buffers(a, &negative, 1, GLOW_PLACE_BEST, &p));
-    assert_false(glow_place_buffers(a, &backward, 1, GLOW_PLACE_BEST, &p));
-    assert_false(glow_place_buffers(a, huge, 2, GLOW_PLACE_BEST, &p));
+    huge[0].offset = 7;
+    assert_false(glow_place_buffers(a, &negative, 1, NULL, &p));
+    assert_false(glow_place_buffers(a, &backward, 1, NULL, &p));
+    assert_false(glow_place_buffers(a, huge, 2, NULL, &p));
     assert_int_equal(huge[0].offset, 7);
     glow_arena_free(a);
 }
@@ -77,14 +82,15 @@ static void
 orders_differ(void **unused)
 {
     glow_arena *a = glow_arena_new();
-    glow_lifetime b[] = {{0, 2, 64, 0}, {1, 9, 64, 0}, {3, 9, 128, 0}};
+    glow_lifetime b[] = {LIFE(0, 2, 64), LIFE(1, 9, 64), LIFE(3, 9, 128)};
+    glow_place_options given = {.strategy = GLOW_PLACE_GIVEN};
     glow_placement p;
 
     (void)unused;
-    assert_true(glow_place_buffers(a, b, 3, GLOW_PLACE_GIVEN, &p));
+    assert_true(glow_place_buffers(a, b, 3, &given, &p));
     must_be_valid(b, 3, &p);
     assert_int_equal(p.height, 256);
-    assert_true(glow_place_buffers(a, b, 3, GLOW_PLACE_BEST, &p));
+    assert_true(glow_place_buffers(a, b, 3, NULL, &p));
     must_be_valid(b, 3, &p);
     assert_int_equal(p.height, 192);
     assert_int_equal(p.bound, 192);
@@ -98,6 +104,122 @@ next(uint64_t *x)
     *x ^= *x >> 7;
     *x ^= *x << 17;
     return *x;
+}
+
+/* Aligned, fixed, in banks, not where it is forbidden: by hand. */
+static void
+spaces_are_kept(void **unused)
+{
+    glow_arena *a = glow_arena_new();
+    glow_place_range forbidden[] = {{40, 50}, {45, 64}};
+    glow_place_space space = {INT64_MAX, 64, forbidden, 2};
+    glow_place_options o = {.strategy = GLOW_PLACE_SIZE, .space = &space};
+    glow_lifetime b[] = {{0, 2, 20, 0, 16, false},
+                         {1, 9, 30, 0, 16, false},
+                         {0, 9, 20, 8, 0, true},
+                         {1, 2, 40, 0, 0, false},
+                         {1, 2, 65, 0, 128, false}};
+    static const int64_t want[] = {256, 208, 8, 64, 128};
+    glow_placement p;
+
+    (void)unused;
+    assert_true(glow_place_buffers(a, b, 5, &o, &p));
+    assert_true(glow_place_check(a, b, 5, &space, &p));
+    for (int i = 0; i < 5; i++)
+        if (b[i].offset != want[i])
+            fail_msg("buffer %d lies at %" PRId64, i, b[i].offset);
+    assert_int_equal(p.height, 276);
+    assert_int_equal(p.load, 175);
+    assert_int_equal(p.busiest, 1);
+    glow_arena_free(a);
+}
+
+/* Each fault, in what is fixed and in a placement. */
+static void
+faults_are_found(void **unused)
+{
+    static const struct {
+        glow_lifetime b[2];
+        int64_t capacity, bank;
+        glow_place_range forbidden;
+        glow_place_fault fault;
+        size_t buffer, other;
+    } c[] = {
+        {{{0, 1, 8, 0, 0, true}, {0, 1, 8, 8, 0, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_SOUND},
+        {{{0, 1, 8, 0, -1, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_NEGATIVE},
+        {{{0, 1, 8, -1, 0, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_NEGATIVE},
+        {{{0}, {0, 1, 8, 0, 0, true}},
+         .capacity = -1,
+         .fault = GLOW_PLACE_NEGATIVE},
+        {{{0}, {0, 1, 8, 0, 12, true}},
+         .capacity = 16,
+         .bank = 8,
+         .fault = GLOW_PLACE_ODD_ALIGN,
+         .buffer = 1,
+         .other = 1},
+        {{{0}, {0, 1, 8, 12, 8, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_MISALIGNED,
+         .buffer = 1,
+         .other = 1},
+        {{{0}, {0, 1, 8, 12, 4, true}},
+         .capacity = 32,
+         .bank = 16,
+         .fault = GLOW_PLACE_CROSSES_BANK,
+         .buffer = 1,
+         .other = 1},
+        {{{0}, {0, 1, 8, 4, 4, true}},
+         .capacity = 32,
+         .forbidden = {11, 12},
+         .fault = GLOW_PLACE_FORBIDDEN,
+         .buffer = 1,
+         .other = 1},
+        {{{0}, {0, 1, 8, 9, 0, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_BEYOND,
+         .buffer = 1,
+         .other = 1},
+        {{{0, 2, 8, 0, 0, true}, {1, 9, 8, 7, 0, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_OVERLAPS,
+         .buffer = 1,
+         .other = 0},
+        {{{0, 2, 8, 7, 0, true}, {1, 9, 8, 0, 0, true}},
+         .capacity = 16,
+         .fault = GLOW_PLACE_OVERLAPS,
+         .buffer = 1,
+         .other = 0},
+        {{{0, 1, 8, INT64_MAX - 8, 0, true}, {0, 1, 8, 0, 0, true}},
+         .capacity = INT64_MAX,
+         .fault = GLOW_PLACE_OVERFLOWS,
+         .buffer = 1,
+         .other = 1},
+    };
+    glow_arena *a = glow_arena_new();
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        glow_place_space s = {c[i].capacity, c[i].bank, &c[i].forbidden, 1};
+        glow_place_options o = {.space = &s};
+        glow_lifetime b[2] = {c[i].b[0], c[i].b[1]};
+        bool sound = c[i].fault == GLOW_PLACE_SOUND;
+        glow_placement p;
+
+        assert_int_equal(glow_place_buffers(a, b, 2, &o, &p), sound);
+        assert_int_equal(p.fault, c[i].fault);
+        assert_int_equal(p.buffer, c[i].buffer);
+        assert_int_equal(p.other, c[i].other);
+        b[0].is_fixed = b[1].is_fixed = false;
+        assert_int_equal(glow_place_check(a, b, 2, &s, &p), sound);
+        assert_int_equal(p.fault, c[i].fault);
+    }
+    glow_arena_free(a);
 }
 
 /* Sparse ones take the tree of neighbours, crowded ones the sorted list. */
@@ -121,13 +243,16 @@ random_problems(void **unused)
             b[i].size = 64 * (int64_t)(next(&x) % 20);
         }
         memcpy(again, b, sizeof b);
-        for (int order = 0; glow_place_orders[order]; order++) {
-            assert_true(
-                glow_place_buffers(a, b, count, (glow_place_order)order, &p));
+        for (int k = 0; glow_place_strategies[k]; k++) {
+            glow_place_options o = {.strategy = (glow_place_strategy)k};
+
+            if (o.strategy == GLOW_PLACE_EXACT)
+                continue;
+            assert_true(glow_place_buffers(a, b, count, &o, &p));
             must_be_valid(b, count, &p);
-            assert_int_equal(p.bound, glow_place_bound(a, b, count));
+            assert_int_equal(p.load, glow_place_bound(a, b, count));
         }
-        assert_true(glow_place_buffers(a, again, count, GLOW_PLACE_BEST, &q));
+        assert_true(glow_place_buffers(a, again, count, NULL, &q));
         assert_true(q.height <= p.height);
         glow_arena_reset(a);
     }
@@ -199,7 +324,7 @@ real_networks(void **unused)
         if (count > 0 && (!more || strcmp(name, model) != 0)) {
             glow_placement p;
 
-            assert_true(glow_place_buffers(a, b, count, GLOW_PLACE_BEST, &p));
+            assert_true(glow_place_buffers(a, b, count, NULL, &p));
             must_be_valid(b, count, &p);
             networks++;
             if (p.height > p.bound) {
@@ -213,7 +338,7 @@ real_networks(void **unused)
         if (more) {
             assert_true(count < MOST);
             snprintf(model, sizeof model, "%s", name);
-            b[count++] = (glow_lifetime){v[1], v[2], v[3], 0};
+            b[count++] = LIFE(v[1], v[2], v[3]);
         }
     } while (more);
     assert_int_equal(networks, 79);
@@ -246,11 +371,11 @@ challenging_problems(void **unused)
         while (sscanf(c.at, " %63[^,],%" SCNd64 ",%" SCNd64 ",%" SCNd64, id,
                       &v[0], &v[1], &v[2]) == 4) {
             assert_true(count < MOST);
-            b[count++] = (glow_lifetime){v[0], v[1], v[2], 0};
+            b[count++] = LIFE(v[0], v[1], v[2]);
             c.at += 1 + strcspn(c.at + 1, "\n");
         }
         assert_true(count > 100);
-        assert_true(glow_place_buffers(a, b, count, GLOW_PLACE_BEST, &p));
+        assert_true(glow_place_buffers(a, b, count, NULL, &p));
         must_be_valid(b, count, &p);
         print_message("# %c: %" PRId64 " of %" PRId64 "\n", which, p.height,
                       p.bound);
@@ -274,10 +399,11 @@ has_data(const char *name)
     return found;
 }
 
-#define OWN_TESTS                                  \
-    cmocka_unit_test(nothing_takes_nothing),       \
-        cmocka_unit_test(bad_numbers_are_refused), \
-        cmocka_unit_test(orders_differ), cmocka_unit_test(random_problems)
+#define OWN_TESTS                                                           \
+    cmocka_unit_test(nothing_takes_nothing),                                \
+        cmocka_unit_test(bad_numbers_are_refused),                          \
+        cmocka_unit_test(orders_differ), cmocka_unit_test(spaces_are_kept), \
+        cmocka_unit_test(faults_are_found), cmocka_unit_test(random_problems)
 
 int
 main(void)
