@@ -9,6 +9,7 @@
 #include "glow/match.h"
 #include "glow/memory_map.h"
 #include "glow/ops.h"
+#include "glow/order.h"
 #include "glow/pipeline.h"
 #include "glow/place.h"
 #include "glow/plugin.h"

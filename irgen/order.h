@@ -1,0 +1,83 @@
+/*
+ * What the parts of ordering share: the problem with its arrows both ways, and
+ * a walk through its states.
+ */
+
+#ifndef IRGEN_ORDER_H
+#define IRGEN_ORDER_H
+
+#include "glow/order.h"
+
+/* Lists of numbers one behind another: those of i end where i + 1 begin. */
+typedef struct glow_order_lists {
+    uint32_t *first;
+    uint32_t *items;
+} glow_order_lists;
+
+#define GLOW_ORDER_EACH(item, lists, i)                                       \
+    for (const uint32_t *item = (lists).items + (lists).first[i],             \
+                        *end_##item = (lists).items + (lists).first[(i) + 1]; \
+         item < end_##item; item++)
+
+/* A problem that was checked.  Buffers of no bytes are in no list. */
+typedef struct glow_order_net {
+    const glow_order_problem *p;
+    uint32_t n_tasks, n_buffers;
+    glow_order_lists before, after; /* by task: tasks */
+    glow_order_lists touches;       /* by task: buffers */
+    glow_order_lists users;         /* by buffer: tasks */
+    uint32_t *given;                /* as numbered, mended */
+} glow_order_net;
+
+/* NULL if the problem is wrong: see glow_order_find. */
+glow_order_net *glow_order_net_new(glow_arena *a, const glow_order_problem *p);
+
+/* The tasks of a state's down-set have run; more can, and can be taken back. */
+typedef struct glow_order_walk {
+    const glow_order_net *net;
+    int64_t live;    /* bytes alive: M of the state */
+    uint32_t count;  /* tasks that have run */
+    uint32_t *waits; /* by task: of those before it, how many have not run */
+    uint32_t *left;  /* by buffer: of its users, how many have not run */
+    bool *ran;       /* by task */
+    uint32_t *ready; /* tasks that can run, in no order */
+    uint32_t n_ready;
+    uint32_t *place; /* by task: in ready */
+    uint64_t *taken; /* by buffer: twice the call that gave it to an alias, and
+                        1 if it is what was made */
+    uint64_t calls;
+} glow_order_walk;
+
+/* What running a task does to the bytes alive. */
+typedef struct glow_order_effect {
+    int64_t during, after; /* more than before it, may be negative */
+} glow_order_effect;
+
+glow_order_walk *glow_order_walk_new(glow_arena *a, const glow_order_net *net);
+glow_order_effect glow_order_try(glow_order_walk *w, uint32_t task);
+void glow_order_do(glow_order_walk *w, uint32_t task);
+void glow_order_undo(glow_order_walk *w, uint32_t task); /* the last done */
+
+/* An order and what it costs. */
+typedef struct glow_order_plan {
+    uint32_t *tasks;
+    int64_t peak, area;
+    const char *by;
+} glow_order_plan;
+
+/* Measures `tasks`, which is an order. */
+glow_order_plan glow_order_plan_of(glow_arena *a, const glow_order_net *net,
+                                   uint32_t *tasks, const char *by);
+
+/* True if `x` has the lower peak, or the same and the smaller area. */
+bool glow_order_is_better(const glow_order_plan *x, const glow_order_plan *y);
+
+/* Orders by a rule, in time n log n. */
+uint32_t *glow_order_child_memory(glow_arena *a, const glow_order_net *net);
+uint32_t *glow_order_depth_first(glow_arena *a, const glow_order_net *net);
+uint32_t *glow_order_greedy(glow_arena *a, const glow_order_net *net);
+
+/* No order needs less than the task that needs most by itself. */
+int64_t glow_order_bound_by_task(glow_arena *a, const glow_order_net *net);
+
+#endif

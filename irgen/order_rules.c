@@ -1,0 +1,248 @@
+/*
+ * Orders by a rule: depth first, Glow's, and greedy.
+ *
+ * Depth first: from each task that nothing waits for, after all that it waits
+ * for, in the order of its list.
+ *
+ * Glow's (child memory) goes depth first too, and first to that of a task's
+ * list which needs most beyond what it leaves behind: Sethi and Ullman (J. ACM
+ * 17, 1970) made that rule for trees, where each result is used once, and
+ * all must stand at once in registers.  A task that leaves nothing runs as soon
+ * as it can.  What it leaves are the buffers that it is the first to touch as
+ * given; one that makes no buffer, but has tasks behind it, leaves what those
+ * before it left.
+ *
+ * Greedy: of what can run, what leaves the fewest bytes; if equal, the first as
+ * given.  A heap holds each task again whenever its bytes fall.
+ *
+ * Time n log n over the lists, linear memory, no recursion.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "irgen/order.h"
+
+/* What must run before a task. */
+typedef struct child {
+    int64_t rank; /* the higher, the earlier */
+    uint32_t task;
+    uint32_t turn; /* as its list has it */
+} child;
+
+typedef struct frame { /* a task whose children are being visited */
+    uint32_t task;
+    size_t next, end; /* in the stack of children */
+} frame;
+
+enum { NEW, OPEN, DONE };
+
+typedef struct visitor {
+    glow_arena *a;
+    const glow_order_net *net;
+    int64_t *need; /* bytes for running a task and all before it */
+    int64_t *left; /* of that, what stays behind it */
+    int64_t *made; /* bytes that it is the first to touch */
+    uint32_t *place;
+    uint8_t *state;
+    uint32_t *waits; /* NULL: nothing runs but in its turn */
+    uint32_t *order;
+    uint32_t count;
+    frame *frames;
+    size_t n_frames;
+    child *children;
+    size_t n_children, cap_children;
+    uint32_t *ready;
+    size_t n_ready, cap_ready;
+} visitor;
+
+static int64_t
+larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* a + b, or the largest number. */
+static int64_t
+plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return glow_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int
+by_rank(const void *x, const void *y)
+{
+    const child *a = x, *b = y;
+
+    if (a->rank != b->rank)
+        return a->rank > b->rank ? -1 : 1;
+    return a->turn < b->turn ? -1 : a->turn > b->turn;
+}
+
+/* Puts what `task` waits for and is in `state` on the stack; first ranks first. */
+static void
+push_children(visitor *v, uint32_t task, bool all)
+{
+    size_t first = v->n_children;
+
+    GLOW_ORDER_EACH(b, v->net->before, task) {
+        if (!all && v->state[*b] != NEW)
+            continue;
+        v->children = glow_arena_grow(v->a, v->children, v->n_children,
+                                      &v->cap_children, sizeof(child));
+        v->children[v->n_children] = (child){
+            .rank = v->need ? v->need[*b] - v->left[*b] : 0,
+            .task = *b,
+            .turn = (uint32_t)(v->n_children - first),
+        };
+        v->n_children++;
+    }
+    if (v->need && v->n_children - first > 1)
+        qsort(&v->children[first], v->n_children - first, sizeof(child),
+              by_rank);
+}
+
+static void
+open_task(visitor *v, uint32_t task)
+{
+    frame *f = &v->frames[v->n_frames++];
+
+    v->state[task] = OPEN;
+    *f = (frame){task, v->n_children, 0};
+    push_children(v, task, false);
+    f->end = v->n_children;
+}
+
+/* Tells those that wait for `task`; keeps those that may run at once. */
+static void
+tell(visitor *v, uint32_t task)
+{
+    GLOW_ORDER_EACH(next, v->net->after, task) {
+        if (--v->waits[*next] > 0 || v->state[*next] == DONE || v->made[*next])
+            continue;
+        v->ready = glow_arena_grow(v->a, v->ready, v->n_ready, &v->cap_ready,
+                                   sizeof(uint32_t));
+        v->ready[v->n_ready++] = *next;
+    }
+}
+
+static void
+run_task(visitor *v, uint32_t task)
+{
+    v->state[task] = DONE;
+    v->order[v->count++] = task;
+    if (v->waits)
+        tell(v, task);
+}
+
+/* Runs `task`, then all that now can and leave nothing. */
+static void
+finish(visitor *v, uint32_t task)
+{
+    run_task(v, task);
+    for (size_t k = 0; k < v->n_ready; k++)
+        if (v->state[v->ready[k]] != DONE)
+            run_task(v, v->ready[k]);
+    v->n_ready = 0;
+}
+
+static void
+visit(visitor *v, uint32_t root)
+{
+    open_task(v, root);
+    while (v->n_frames > 0) {
+        frame *top = &v->frames[v->n_frames - 1];
+
+        if (top->next < top->end) {
+            uint32_t next = v->children[top->next++].task;
+
+            if (v->state[next] == NEW)
+                open_task(v, next);
+            continue;
+        }
+        v->n_frames--;
+        v->n_children = v->n_frames ? v->frames[v->n_frames - 1].end : 0;
+        if (v->state[top->task] != DONE)
+            finish(v, top->task);
+    }
+}
+
+/* Sets what `task` needs and leaves, those before it being measured. */
+static void
+measure(visitor *v, uint32_t task)
+{
+    int64_t peak = 0, live = 0, own = v->made[task];
+    bool is_end = v->net->after.first[task] == v->net->after.first[task + 1];
+
+    v->n_children = 0;
+    push_children(v, task, true);
+    for (size_t k = 0; k < v->n_children; k++) {
+        uint32_t c = v->children[k].task;
+
+        peak = larger(peak, plus(live, v->need[c]));
+        live = plus(live, v->left[c]);
+    }
+    v->n_children = 0;
+    v->need[task] =
+        larger(peak, plus(live, plus(own, v->net->p->tasks[task].extra)));
+    v->left[task] = own > 0 || is_end ? own : live;
+}
+
+/* Prepares Glow's rule: ranks, and what may run at once. */
+static void
+rank(visitor *v)
+{
+    const glow_order_net *net = v->net;
+    size_t n = net->n_tasks, m = net->n_buffers;
+    bool *seen = GLOW_NEW_ARRAY(v->a, bool, m + 1);
+
+    v->need = GLOW_NEW_ARRAY(v->a, int64_t, n + 1);
+    v->left = GLOW_NEW_ARRAY(v->a, int64_t, n + 1);
+    v->made = GLOW_NEW_ARRAY(v->a, int64_t, n + 1);
+    v->waits = GLOW_NEW_ARRAY(v->a, uint32_t, n + 1);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t task = net->given[k];
+
+        GLOW_ORDER_EACH(b, net->touches, task) {
+            v->made[task] += seen[*b] ? 0 : net->p->buffers[*b].bytes;
+            seen[*b] = true;
+        }
+        v->waits[task] = net->before.first[task + 1] - net->before.first[task];
+        measure(v, task);
+    }
+}
+
+static uint32_t *
+from_ends(glow_arena *a, const glow_order_net *net, bool ranked)
+{
+    visitor v = {.a = a, .net = net};
+    size_t n = net->n_tasks;
+
+    v.state = GLOW_NEW_ARRAY(a, uint8_t, n + 1);
+    v.order = GLOW_NEW_ARRAY(a, uint32_t, n + 1);
+    v.frames = GLOW_NEW_ARRAY(a, frame, n + 1);
+    if (ranked)
+        rank(&v);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t task = net->given[k];
+
+        if (net->after.first[task] == net->after.first[task + 1] &&
+            v.state[task] == NEW)
+            visit(&v, task);
+    }
+    return v.order;
+}
+
+uint32_t *
+glow_order_child_memory(glow_arena *a, const glow_order_net *net)
+{
+    return from_ends(a, net, true);
+}
+
+uint32_t *
+glow_order_depth_first(glow_arena *a, const glow_order_net *net)
+{
+    return from_ends(a, net, false);
+}
