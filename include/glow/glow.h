@@ -6,6 +6,7 @@
 #include "glow/backend.h"
 #include "glow/cost.h"
 #include "glow/file.h"
+#include "glow/layout.h"
 #include "glow/match.h"
 #include "glow/memory_map.h"
 #include "glow/ops.h"

@@ -1,121 +1,12 @@
 /*
  * Parts of buffers; see parts.h.
- *
- * Where a buffer becomes a part of another, views of it have to be found again
- * there.  An element of the buffer has a number, in row-major order.  Its digits,
- * which say how far along each axis it lies, times the steps of the part, say
- * where it lies now.  A view can be kept if each of its axes steps through one
- * digit and never carries into the next.
  */
 
 #include "passes/program/parts.h"
 
+#include "glow/layout.h"
+
 #define MOST_OPERANDS 256 /* of an instruction that the backend is asked for */
-
-typedef struct digit {
-    int64_t size; /* so many values */
-    int64_t unit; /* what one more adds to the number */
-    int64_t step; /* and to the place */
-    int64_t most; /* the greatest value that a view reaches */
-} digit;
-
-typedef struct digits {
-    int count;
-    digit at[GLOW_MAX_RANK];
-} digits;
-
-static glow_dims
-steps_of(const glow_type *t)
-{
-    return t->strides.rank ? t->strides : glow_dims_strides(t->shape);
-}
-
-/* The digits of numbers of elements of `t`; axes that follow on are one. */
-static digits
-digits_of(const glow_type *t)
-{
-    glow_dims units = glow_dims_strides(t->shape), steps = steps_of(t);
-    digits d = {0};
-
-    for (int i = 0; i < t->shape.rank; i++) {
-        digit *last = d.count ? &d.at[d.count - 1] : NULL;
-
-        if (t->shape.at[i] == 1)
-            continue;
-        if (last && last->step == t->shape.at[i] * steps.at[i])
-            *last = (digit){last->size * t->shape.at[i], units.at[i],
-                            steps.at[i], 0};
-        else
-            d.at[d.count++] =
-                (digit){t->shape.at[i], units.at[i], steps.at[i], 0};
-    }
-    return d;
-}
-
-/* The digit that grows by adding `n` to a number, or NULL if several may. */
-static digit *
-digit_for(digits *d, int64_t n)
-{
-    for (int i = 0; i < d->count; i++)
-        if (n >= d->at[i].unit)
-            return n % d->at[i].unit == 0 ? &d->at[i] : NULL;
-    return NULL;
-}
-
-/* Axes of one element have no step of their own: the least that is right. */
-static void
-settle(glow_type *t)
-{
-    int64_t inner = 1;
-
-    for (int i = t->shape.rank - 1; i >= 0; i--) {
-        if (t->shape.at[i] == 1)
-            t->strides.at[i] = inner;
-        inner += (t->shape.at[i] - 1) * t->strides.at[i];
-    }
-}
-
-/*
- * Where elements lie that are number `first` and on, in the layout of `t`, of
- * those of `in`: `t` gets its strides there.  False if it has none.
- */
-static bool
-lay(const glow_type *in, int64_t first, glow_type *t, int64_t *at)
-{
-    digits d = digits_of(in);
-    glow_dims steps = steps_of(t);
-
-    *at = 0;
-    for (int i = 0; i < d.count; i++) {
-        d.at[i].most = first / d.at[i].unit % d.at[i].size;
-        *at += d.at[i].most * d.at[i].step;
-    }
-    t->strides = (glow_dims){.rank = t->shape.rank};
-    for (int i = 0; i < t->shape.rank; i++) {
-        digit *one = digit_for(&d, steps.at[i]);
-
-        if (t->shape.at[i] == 1)
-            continue;
-        if (!one)
-            return false;
-        one->most += (t->shape.at[i] - 1) * (steps.at[i] / one->unit);
-        t->strides.at[i] = steps.at[i] / one->unit * one->step;
-    }
-    for (int i = 0; i < d.count; i++)
-        if (d.at[i].most >= d.at[i].size)
-            return false;
-    settle(t);
-    return true;
-}
-
-/* Strides that are those of a dense type are none. */
-static glow_type
-canonical(glow_type t)
-{
-    if (glow_dims_equal(t.strides, glow_dims_strides(t.shape)))
-        t.strides = (glow_dims){0};
-    return t;
-}
 
 bool
 part_of(glow_value *v, part *out)
@@ -129,18 +20,9 @@ part_of(glow_value *v, part *out)
 part
 part_box(const part *p, glow_dims start, glow_dims steps, glow_dims shape)
 {
-    glow_dims from = steps_of(&p->type);
     part box = *p;
 
-    box.type.shape = shape;
-    box.type.strides = from;
-    for (int i = 0; i < shape.rank; i++) {
-        box.first += start.at[i] * from.at[i];
-        if (steps.rank)
-            box.type.strides.at[i] *= steps.at[i];
-    }
-    settle(&box.type);
-    box.type = canonical(box.type);
+    box.type = glow_type_box(&p->type, start, steps, shape, &box.first);
     return box;
 }
 
@@ -148,14 +30,10 @@ part_box(const part *p, glow_dims start, glow_dims steps, glow_dims shape)
 static bool
 moved(const glow_value *v, const part *to, part *out)
 {
-    int64_t at;
-
-    *out = (part){to->base, to->first, *v->type};
-    if (glow_type_count(v->type) == 0 ||
-        !lay(&to->type, glow_extent_of(v).first, &out->type, &at))
+    *out = (part){to->base, glow_extent_of(v).first, *v->type};
+    if (!glow_type_move(&to->type, &out->type, &out->first))
         return false;
-    out->first += at;
-    out->type = canonical(out->type);
+    out->first += to->first;
     return true;
 }
 
