@@ -9,6 +9,7 @@
 
 #define MOST_EQUAL 64   /* elements of a constant that are compared */
 #define MOST_BETWEEN 16 /* nodes between a splat and its user */
+#define MOST_WHOLE 9e15 /* all integers up to this are doubles */
 
 /* Operators whose result has the elements of its operand, and no others. */
 static bool
@@ -17,6 +18,13 @@ spreads(const glow_op *op)
     return op == &glow_op_broadcast || op == &glow_op_copy ||
            op == &glow_op_reshape || op == &glow_op_tile ||
            op == &glow_op_transpose;
+}
+
+/* False for integers that a double may not hold. */
+static bool
+is_whole(const glow_type *type, double x)
+{
+    return !glow_is_int(type->elem) || fabs(x) < MOST_WHOLE;
 }
 
 /* The number that is left of `x` in an element of `type`. */
@@ -35,7 +43,7 @@ as_element(const glow_type *type, double x, double *out)
         return false;
     glow_set_double(&t, 0, x);
     *out = glow_get_double(&t, 0);
-    return true;
+    return is_whole(type, *out);
 }
 
 /* The element of a constant, all of which are the same bytes. */
@@ -58,21 +66,22 @@ static bool
 constant_number(glow_storage *s, double *out)
 {
     const glow_type *type = s->value.type;
-    bool is_int = glow_is_int(type->elem);
 
     if (glow_kind_get(type->elem)->klass &
         (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED))
         return false;
-    if (s->payload == GLOW_SPLAT) {
-        *out = is_int ? (double)s->splat_int : s->splat;
-        return *out == *out && (!is_int || (*out < 9e15 && *out > -9e15)) &&
-               as_element(type, *out, out);
+    if (s->payload == GLOW_SPLAT && glow_is_int(type->elem)) {
+        double bits = (double)s->splat_int; /* below 0: of a large uint64 */
+
+        return is_whole(type, bits) && as_element(type, bits, out) &&
+               *out == bits;
     }
+    if (s->payload == GLOW_SPLAT)
+        return s->splat == s->splat && as_element(type, s->splat, out);
 
     const glow_tensor *t = glow_constant_data(&s->value, MOST_EQUAL);
 
-    return t && equal_elements(t, out) &&
-           (!is_int || (*out < 9e15 && *out > -9e15));
+    return t && equal_elements(t, out) && is_whole(type, *out);
 }
 
 bool

@@ -18,10 +18,13 @@ static const char text[] =
     "constant @zeros : float<2 x 3> = [0.0, 0.0, -0.0, 0.0, 0.0, 0.0]\n"
     "constant @third : float64<3> = splat(0.3333333333333333)\n"
     "constant @big : index64<3> = splat(9007199254740993)\n"
+    "constant @huge : uint64<3> = splat(18446744073709551614)\n"
+    "constant @hugest : uint64<1> = [18446744073709551615]\n"
     "constant @ints : index64<3> = [7, -8, 9]\n"
     "constant @none : float<0> = []\n"
     "function @main {\n"
     "  %splat = Splat() {Value: -0.0} : float<2 x 3>\n"
+    "  %far = Splat() {Value: 1e+19} : uint64<3>\n"
     "  %wide = Broadcast(@half) {Axis: 1, TargetDim: [2, 3]} : float<2 x 3>\n"
     "  %narrow = ConvertTo(@third) : float16<3>\n"
     "  %back = ConvertTo(%narrow) : float<3>\n"
@@ -83,6 +86,9 @@ test_splats(void **state)
     assert_false(glow_is_number(value(t, "splat"), 0.0));
     assert_false(glow_splat_value(value(t, "zeros"), &x));
     assert_false(glow_splat_value(value(t, "big"), &x));
+    assert_false(glow_splat_value(value(t, "huge"), &x));
+    assert_false(glow_splat_value(value(t, "hugest"), &x));
+    assert_false(glow_splat_value(value(t, "far"), &x));
     assert_false(glow_splat_value(value(t, "ints"), &x));
     assert_false(glow_splat_value(value(t, "none"), &x));
     assert_false(glow_splat_value(value(t, "x"), &x));
