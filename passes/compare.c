@@ -7,6 +7,7 @@
 #include "passes/compare.h"
 
 #define MOST_ROUNDINGS 1024
+#define COARSE 16 /* multiples of 1 / 16 are left of integers */
 
 /* Numbers of float kinds: equal bits, or both NaN. */
 static bool
@@ -57,14 +58,15 @@ glow_compare_bits(const glow_tensor *before, const glow_tensor *after,
 
 /* What a float64 run says of the errors of a tensor. */
 typedef struct errors {
-    double error; /* the largest */
-    double size;  /* of the largest number */
+    double error;   /* the largest */
+    double size;    /* of the largest number */
+    bool is_coarse; /* all are multiples of 1 / COARSE */
 } errors;
 
 static errors
 measure(const glow_tensor *before, const glow_tensor *shadow)
 {
-    errors e = {0};
+    errors e = {.is_coarse = true};
     int64_t n = glow_type_count(before->type);
 
     for (int64_t i = 0; i < n; i++) {
@@ -75,6 +77,7 @@ measure(const glow_tensor *before, const glow_tensor *shadow)
             continue;
         e.error = fmax(e.error, fabs(a - s));
         e.size = fmax(e.size, fabs(s));
+        e.is_coarse = e.is_coarse && s * COARSE == trunc(s * COARSE);
     }
     return e;
 }
@@ -92,8 +95,9 @@ bound_for(const glow_tensor *before, const glow_tensor *shadow, double eps,
     bool is_judged = shadow->type != before->type || eps > DBL_EPSILON;
     double roundings = is_judged ? 16 : MOST_ROUNDINGS;
 
-    return is_exact && e.error == 0 ? 0
-                                    : 8 * e.error + roundings * eps * e.size;
+    if (is_exact && e.is_coarse && e.error == 0)
+        return 0;
+    return 8 * e.error + roundings * eps * e.size;
 }
 
 bool

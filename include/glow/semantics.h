@@ -16,8 +16,10 @@
  *                   float64 of the function before the pass gives, e the largest
  *                   |before - s| and m the largest |s| of the tensor, and eps the
  *                   distance from 1 to the next number of its kind.  Small
- *                   integers on which before equals s everywhere: equal, but for
- *                   the sign of zeros.  In float64 s says nothing: 1024 eps m.
+ *                   integers on which before equals s everywhere, in multiples
+ *                   of 1/16: equal, but for the sign of zeros (others have
+ *                   constants in them that are no integers).  In float64 s says
+ *                   nothing: 1024 eps m.
  *                   Integer kinds: equal; quantized kinds: a step apart.
  *                   Special values are not compared.
  *                   Further apart only by what `after` rounds itself: its own
