@@ -61,23 +61,25 @@ typedef struct glow_place {
 } glow_place;
 
 struct glow_node {
+    /* What walks look at, in the 64 bytes that come into the caches together. */
     const glow_op *op;
+    glow_node *prev, *next; /* within the function */
+    glow_value **in; /* operands in order, the variadic group spread out; NULL
+                        where an optional one is omitted */
+    glow_value **out;
+    int n_in;
+    int n_out;
+    uint32_t id;      /* counts up within the function: a map key */
+    uint32_t mark;    /* for the pass at work; means nothing after it */
+    glow_value *pred; /* predicate or NULL */
+    /* The rest. */
     glow_func *func;
     const char *name;  /* unique in its function */
     const void *attrs; /* the struct that op->attrs describes; NULL if none */
     glow_attr_list unknown_attrs; /* of GLOW_UNKNOWN operators instead */
-    glow_value **in; /* operands in order, the variadic group spread out; NULL
-                        where an optional one is omitted */
-    int n_in;
-    glow_value **out;
-    int n_out;
-    glow_value *pred;        /* predicate or NULL */
-    const glow_loc *loc;     /* provenance or NULL */
+    const glow_loc *loc;          /* provenance or NULL */
     glow_span span;          /* where the text has it; may have no source */
     const glow_place *place; /* of placed alloc and weight instructions */
-    glow_node *prev, *next;  /* within the function */
-    uint32_t id;             /* counts up within the function: a map key */
-    uint32_t mark;           /* for the pass at work; means nothing after it */
     glow_use *uses;          /* its own use records; private */
 };
 
@@ -142,9 +144,11 @@ struct glow_func {
     glow_region *regions;    /* of placed programs, in order */
     glow_span span;
     glow_func *prev, *next;
-    uint32_t next_id;   /* past the ids of all nodes */
-    glow_map *names;    /* node by name; private */
-    glow_map *counters; /* last number given to a base name; private */
+    uint32_t next_id;    /* past the ids of all nodes */
+    glow_map *names;     /* node by name; private */
+    glow_map *counters;  /* last number given to a base name; private */
+    unsigned char *room; /* for nodes to come; private */
+    int n_room;          /* how many; private */
 };
 
 struct glow_module {
