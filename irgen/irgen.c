@@ -90,15 +90,6 @@ find_ends(generator *g)
         }
 }
 
-/* The storage that a value lies in, looking through views, or NULL. */
-static glow_storage *
-storage_under(const glow_value *v)
-{
-    while (v->def && glow_is_view(v->def))
-        v = v->def->in[0];
-    return v->storage;
-}
-
 /* Making names, values and instructions. */
 
 /* `base`.`suffix`, or with a number: no name of either function. */
@@ -188,7 +179,7 @@ keep_olds(generator *g)
 
         for (int k = -1; k < n->n_in; k++) {
             const glow_value *in = k < 0 ? n->pred : n->in[k];
-            glow_storage *s = in ? storage_under(in) : NULL;
+            glow_storage *s = in ? glow_storage_under(in) : NULL;
 
             if (!s || (k >= 0 && glow_is_written(n, k)) ||
                 glow_map_get(g->olds, s->name))

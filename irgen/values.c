@@ -22,10 +22,26 @@ glow_is_view(const glow_node *n)
            n->out[0]->type->strides.rank == 0;
 }
 
+glow_storage *
+glow_storage_under(const glow_value *v)
+{
+    while (v->def && glow_is_view(v->def))
+        v = v->def->in[0];
+    return v->storage;
+}
+
 uint32_t
 glow_value_number(const glow_values *v, const glow_value *value)
 {
     return v->first[value->def->mark] + (uint32_t)value->index;
+}
+
+const glow_value *
+glow_value_numbered(const glow_values *v, uint32_t number)
+{
+    uint32_t node = v->def[number];
+
+    return v->nodes[node]->out[number - v->first[node]];
 }
 
 uint32_t
@@ -93,10 +109,12 @@ glow_values_new(glow_arena *a, glow_func *f)
     }
     v->bytes = GLOW_NEW_ARRAY(a, int64_t, v->n_values);
     v->base = GLOW_NEW_ARRAY(a, uint32_t, v->n_values);
+    v->def = GLOW_NEW_ARRAY(a, uint32_t, v->n_values);
     memset(v->base, 0xff, v->n_values * sizeof(*v->base));
     for (uint32_t i = 0; i < v->n_nodes; i++)
         for (int k = 0; k < v->nodes[i]->n_out; k++) {
             set_base(v, v->nodes[i]->out[k]);
+            v->def[v->first[i] + (uint32_t)k] = i;
             if (!glow_is_view(v->nodes[i]))
                 v->bytes[v->first[i] + (uint32_t)k] =
                     glow_type_bytes(v->nodes[i]->out[k]->type);

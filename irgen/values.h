@@ -15,6 +15,7 @@ typedef struct glow_values {
     uint32_t n_nodes;
     uint32_t *first; /* by node: the number of its result 0 */
     uint32_t n_values;
+    uint32_t *def;  /* by value: the node that defines it */
     int64_t *bytes; /* by value: what its buffer takes; 0 for a view */
     uint32_t *base; /* by value: whose buffer it lies in; GLOW_NO_VALUE where
                        that is storage */
@@ -27,8 +28,14 @@ glow_values *glow_values_new(glow_arena *a, glow_func *f);
 /* The number of a value that a node of the graph defines. */
 uint32_t glow_value_number(const glow_values *v, const glow_value *value);
 
+/* The value that has the number. */
+const glow_value *glow_value_numbered(const glow_values *v, uint32_t number);
+
 /* The first node that writes this storage (Save), or NULL. */
 glow_node *glow_values_writer(const glow_values *v, const glow_value *storage);
+
+/* The storage that a value lies in, looking through views, or NULL. */
+glow_storage *glow_storage_under(const glow_value *v);
 
 /* True if `n` writes its operand i, rather than reading it. */
 bool glow_is_written(const glow_node *n, int i);

@@ -115,7 +115,7 @@ static const glow_pipeline_entry optimize_program[] = {
 
 static const glow_pipeline_entry O0[] = {
     {"lower", "backends have the primitive operators"},
-    {"schedule<strategy=given>", "the model's own order"},
+    {"schedule<strategy=given,sharing=views>", "the model's own order"},
     {"irgen", "instructions over buffers"},
     {"alloc<strategy=given>", "a place for each buffer"},
     {0},
@@ -126,7 +126,8 @@ static const glow_pipeline_entry O1[] = {
      "what costs least to find"},
     {"lower", "backends have the primitive operators"},
     {"fold-constants,cse,dce", "lowering leaves constants to compute"},
-    {"schedule,irgen,alloc", "a place for each buffer, in little memory"},
+    {"schedule<sharing=views>,irgen,alloc",
+     "a place for each buffer, in little memory"},
     {0},
 };
 
