@@ -27,7 +27,9 @@ static const glow_pipeline_entry simplify[] = {
     {"fixpoint(algebra,fold-constants,cse)",
      "identities make constants and equal nodes, and those identities"},
     {"drop-unused-results", "positions of maxima that nobody asks for"},
-    {"fold-broadcast", "before passes look for what repeats along an axis"},
+    {"fold-broadcast,hoist-unary",
+     "before passes look for what repeats along an axis, or what feeds an "
+     "activation"},
     {"fold-gather", "transposes go below slices"},
     {"fixpoint(eliminate-identity,fold-transpose,cse,place-transpose)",
      "importers wrap convolution and pooling into transposes: done where they "
