@@ -11,8 +11,8 @@
  *                               Pad of other pads
  *     slice of an InsertTensor  of Big or of Small, whichever has it
  *     slice of a Gather         gather only those indices
- *     slice of f(x), element by element, nothing else using f(x)
- *                               f of the slice
+ *     slice of a BatchNormalization, or of f(x), element by element, that
+ *     nothing else uses         the same of the slice
  *
  * A slice that is all of something is that, and no node.  What is sliced before
  * it is worked on needs less work and fewer bytes.  Where the producer has other
@@ -33,76 +33,7 @@
 
 #include "glow/ops.h"
 #include "glow/pass.h"
-
-/* A box of a tensor: of each axis `size` elements from `start` on, by `step`. */
-typedef struct box {
-    glow_dims start, step, size;
-} box;
-
-/* Of the box's elements along an axis, the least and the last place. */
-static int64_t
-least(const box *p, int axis)
-{
-    int64_t step = p->step.at[axis];
-
-    return p->start.at[axis] + (step < 0 ? (p->size.at[axis] - 1) * step : 0);
-}
-
-static int64_t
-last(const box *p, int axis)
-{
-    int64_t step = p->step.at[axis];
-
-    return p->start.at[axis] + (step > 0 ? (p->size.at[axis] - 1) * step : 0);
-}
-
-/* All `dim` elements of an axis, in order. */
-static bool
-is_whole(const box *p, int axis, int64_t dim)
-{
-    return p->start.at[axis] == 0 && p->step.at[axis] == 1 &&
-           p->size.at[axis] == dim;
-}
-
-static bool
-is_all(const box *p, glow_dims shape)
-{
-    for (int i = 0; i < shape.rank; i++)
-        if (!is_whole(p, i, shape.at[i]))
-            return false;
-    return true;
-}
-
-/* The box of a Slice that is not empty; an axis of one element has step 1. */
-static box
-box_of(const glow_node *n)
-{
-    const glow_slice *s = n->attrs;
-    box p = {s->start, s->start, n->out[0]->type->shape};
-
-    for (int i = 0; i < p.size.rank; i++)
-        p.step.at[i] = s->steps.rank && p.size.at[i] > 1 ? s->steps.at[i] : 1;
-    return p;
-}
-
-/* The part `p` of `v`: itself, or a Slice. */
-static glow_value *
-take(glow_builder *b, glow_value *v, const box *p)
-{
-    glow_type t = glow_type_of(v->type->elem, p->size);
-    glow_slice s = {.start = p->start};
-
-    if (is_all(p, v->type->shape) && v->type->strides.rank == 0)
-        return v;
-    t.scale = v->type->scale;
-    t.offset = v->type->offset;
-    for (int i = 0; i < p->size.rank; i++)
-        if (p->step.at[i] != 1)
-            s.steps = p->step;
-    return glow_build(b, &glow_op_slice,
-                      glow_type_get(glow_builder_context(b), t), GLOW_IN(v),
-                      &s);
-}
+#include "passes/graph/box.h"
 
 /* For each producer: the part `p` of the result of `x`, or NULL. */
 typedef glow_value *(*part_fn)(glow_builder *b, const glow_node *x, box p);
@@ -117,7 +48,7 @@ part_of_slice(glow_builder *b, const glow_node *x, box p)
         if (p.size.at[i] > 1)
             p.step.at[i] *= first.step.at[i];
     }
-    return take(b, x->in[0], &p);
+    return box_take(b, x->in[0], &p);
 }
 
 /* Operands first, ..., end - 1 of a Concat, of which the box is a part. */
@@ -185,24 +116,25 @@ static glow_value *
 part_of_concat(glow_builder *b, const glow_node *x, box p)
 {
     const glow_concat *c = x->attrs;
-    span s = find_span(b, x, c->dim, least(&p, c->dim), last(&p, c->dim));
+    span s =
+        find_span(b, x, c->dim, box_least(&p, c->dim), box_last(&p, c->dim));
     glow_dims shape = x->out[0]->type->shape;
     int count = s.end - s.first;
 
     p.start.at[c->dim] -= s.at;
     if (count == 1)
-        return take(b, x->in[s.first], &p);
+        return box_take(b, x->in[s.first], &p);
     shape.at[c->dim] = s.size;
     if (count == x->n_in)
         return NULL;
     if (!glow_has_one_use(x->out[0]) &&
-        (count > MOST_SPANNED || !is_all(&p, shape)))
+        (count > MOST_SPANNED || !box_is_all(&p, shape)))
         return NULL;
 
     glow_value *v =
         glow_build(b, x->op, NULL, x->in + s.first, count, x->attrs);
 
-    return v ? take(b, v, &p) : NULL;
+    return v ? box_take(b, v, &p) : NULL;
 }
 
 static glow_value *
@@ -232,10 +164,10 @@ part_of_broadcast(glow_builder *b, const glow_node *x, box p)
         q.step.at[i] = repeats ? 1 : p.step.at[axis];
         q.size.at[i] = repeats ? 1 : p.size.at[axis];
     }
-    if (!is_all(&q, in) && !glow_has_one_use(x->out[0]))
+    if (!box_is_all(&q, in) && !glow_has_one_use(x->out[0]))
         return NULL;
 
-    glow_value *v = take(b, x->in[0], &q);
+    glow_value *v = box_take(b, x->in[0], &q);
 
     return v ? glow_build(b, x->op, NULL, GLOW_IN(v), &new) : NULL;
 }
@@ -247,51 +179,21 @@ part_of_tile(glow_builder *b, const glow_node *x, box p)
     glow_tile fewer = *t;
     int64_t dim = x->in[0]->type->shape.at[t->axis];
     int64_t *start = &p.start.at[t->axis], *size = &p.size.at[t->axis];
-    bool one = least(&p, t->axis) / dim == last(&p, t->axis) / dim;
+    bool one = box_least(&p, t->axis) / dim == box_last(&p, t->axis) / dim;
 
     *start %= dim;
     if (one)
-        return take(b, x->in[0], &p);
+        return box_take(b, x->in[0], &p);
     if (*start != 0 || *size % dim != 0 || p.step.at[t->axis] != 1)
         return NULL;
     fewer.count = *size / dim;
     *size = dim;
-    if (!is_all(&p, x->in[0]->type->shape) && !glow_has_one_use(x->out[0]))
+    if (!box_is_all(&p, x->in[0]->type->shape) && !glow_has_one_use(x->out[0]))
         return NULL;
 
-    glow_value *v = take(b, x->in[0], &p);
+    glow_value *v = box_take(b, x->in[0], &p);
 
     return v ? glow_build(b, x->op, NULL, GLOW_IN(v), &fewer) : NULL;
-}
-
-/* What a box is to the place of something in a tensor, on all axes. */
-typedef struct relation {
-    bool inside, outside, by_one; /* by_one: all steps are 1 */
-} relation;
-
-/* `p` to what is from `at` on of shape `shape`. */
-static relation
-relate(const box *p, glow_dims at, glow_dims shape)
-{
-    relation r = {.inside = true, .by_one = true};
-
-    for (int i = 0; i < shape.rank; i++) {
-        int64_t end = at.at[i] + shape.at[i];
-
-        r.inside = r.inside && least(p, i) >= at.at[i] && last(p, i) < end;
-        r.outside = r.outside || last(p, i) < at.at[i] || least(p, i) >= end;
-        r.by_one = r.by_one && p->step.at[i] == 1;
-    }
-    return r;
-}
-
-/* The box in a tensor that begins at `at`. */
-static box
-moved(box p, glow_dims at)
-{
-    for (int i = 0; i < p.start.rank; i++)
-        p.start.at[i] -= at.at[i];
-    return p;
 }
 
 static glow_value *
@@ -317,11 +219,11 @@ part_of_pad(glow_builder *b, const glow_node *x, box p)
     for (int i = 0; i < in.rank; i++)
         at.at[i] = pad->pads.at[i];
 
-    relation r = relate(&p, at, in);
+    box_relation r = box_relate(&p, at, in);
 
-    p = moved(p, at);
+    p = box_moved(p, at);
     if (r.inside)
-        return take(b, x->in[0], &p);
+        return box_take(b, x->in[0], &p);
     if (r.outside && pad->mode == GLOW_PAD_CONSTANT)
         return build_frame(b, x, &p);
     if (!r.by_one)
@@ -344,19 +246,19 @@ part_of_inserttensor(glow_builder *b, const glow_node *x, box p)
 
     if (t->count > 1)
         all.at[t->axis] *= t->count;
-    if (relate(&p, t->start, all).outside)
-        return take(b, x->in[0], &p);
-    if (!relate(&p, t->start, all).inside)
+    if (box_relate(&p, t->start, all).outside)
+        return box_take(b, x->in[0], &p);
+    if (!box_relate(&p, t->start, all).inside)
         return NULL;
-    p = moved(p, t->start);
+    p = box_moved(p, t->start);
     if (t->count > 1) {
         int64_t dim = small.at[t->axis];
 
-        if (least(&p, t->axis) / dim != last(&p, t->axis) / dim)
+        if (box_least(&p, t->axis) / dim != box_last(&p, t->axis) / dim)
             return NULL;
         p.start.at[t->axis] %= dim;
     }
-    return take(b, x->in[1], &p);
+    return box_take(b, x->in[1], &p);
 }
 
 /* Of Data[.., Indices, ..] only axes of Indices may be cut: Data is large. */
@@ -376,20 +278,48 @@ part_of_gather(glow_builder *b, const glow_node *x, box p)
             q.start.at[j] = p.start.at[i];
             q.step.at[j] = p.step.at[i];
             q.size.at[j] = p.size.at[i];
-        } else if (!is_whole(&p, i, data.at[j < 0 ? i : i - at.rank + 1])) {
+        } else if (!box_is_whole(&p, i, data.at[j < 0 ? i : i - at.rank + 1])) {
             return NULL;
         }
     }
 
-    glow_value *v = take(b, x->in[1], &q);
+    glow_value *v = box_take(b, x->in[1], &q);
 
     return v ? glow_build(b, x->op, NULL, GLOW_IN(x->in[0], v), g) : NULL;
+}
+
+/* Is its slice one without a node, once constants are folded? */
+static bool
+is_constant_like(const glow_value *v)
+{
+    return glow_is_constant(v) || (v->def && v->def->op == &glow_op_splat);
+}
+
+/* Of Scale, Bias, Mean and Var only constants are cut: a node less for each. */
+static glow_value *
+part_of_batchnormalization(glow_builder *b, const glow_node *x, box p)
+{
+    int c = ((const glow_batchnormalization *)x->attrs)->channel_idx;
+    box q = {{1, {p.start.at[c]}}, {1, {p.step.at[c]}}, {1, {p.size.at[c]}}};
+    bool is_cut = !box_is_whole(&p, c, x->in[0]->type->shape.at[c]);
+    glow_value *in[GLOW_MAX_OPERANDS];
+
+    if (!glow_has_one_use(x->out[0]))
+        return NULL;
+    for (int i = 1; i < x->n_in; i++)
+        if (is_cut && !is_constant_like(x->in[i]))
+            return NULL;
+    in[0] = box_take(b, x->in[0], &p);
+    for (int i = 1; i < x->n_in; i++)
+        in[i] = box_take(b, x->in[i], &q);
+    return glow_build(b, x->op, NULL, in, x->n_in, x->attrs);
 }
 
 static const struct {
     const glow_op *op;
     part_fn part;
 } producers[] = {
+    {&glow_op_batchnormalization, part_of_batchnormalization},
     {&glow_op_broadcast, part_of_broadcast},
     {&glow_op_concat, part_of_concat},
     {&glow_op_gather, part_of_gather},
@@ -399,13 +329,6 @@ static const struct {
     {&glow_op_splat, part_of_splat},
     {&glow_op_tile, part_of_tile},
 };
-
-/* Is its slice one without a node, once constants are folded? */
-static bool
-is_constant_like(const glow_value *v)
-{
-    return glow_is_constant(v) || (v->def && v->def->op == &glow_op_splat);
-}
 
 /* f(.., x, ..) element by element, of which only fewer elements are used. */
 static glow_value *
@@ -426,7 +349,7 @@ part_of_elementwise(glow_builder *b, const glow_node *x, box p)
     if (varying != 1)
         return NULL;
     for (int i = 0; i < x->n_in; i++)
-        in[i] = x->in[i] ? take(b, x->in[i], &p) : NULL;
+        in[i] = x->in[i] ? box_take(b, x->in[i], &p) : NULL;
     t.shape = p.size;
     return glow_build(b, x->op,
                       stated ? glow_type_get(glow_builder_context(b), t) : NULL,

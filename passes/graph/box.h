@@ -1,0 +1,42 @@
+/*
+ * Boxes of tensors: what a Slice takes.
+ */
+
+#ifndef PASSES_GRAPH_BOX_H
+#define PASSES_GRAPH_BOX_H
+
+#include "glow/build.h"
+
+/* Of each axis `size` elements from `start` on, by `step`, which may be < 0. */
+typedef struct box {
+    glow_dims start, step, size;
+} box;
+
+/* Of the box's elements along an axis, the least and the last place. */
+int64_t box_least(const box *p, int axis);
+int64_t box_last(const box *p, int axis);
+
+/* All `dim` elements of an axis, in order. */
+bool box_is_whole(const box *p, int axis, int64_t dim);
+
+/* All elements of a tensor of this shape, in order. */
+bool box_is_all(const box *p, glow_dims shape);
+
+/* The box of a Slice that is not empty; an axis of one element has step 1. */
+box box_of(const glow_node *slice);
+
+/* The part `p` of `v`: itself, or a Slice. */
+glow_value *box_take(glow_builder *b, glow_value *v, const box *p);
+
+/* What a box is to the place of something in a tensor, on all axes. */
+typedef struct box_relation {
+    bool inside, outside, by_one; /* by_one: all steps are 1 */
+} box_relation;
+
+/* `p` to what is from `at` on of shape `shape`. */
+box_relation box_relate(const box *p, glow_dims at, glow_dims shape);
+
+/* The box in a tensor that begins at `at`. */
+box box_moved(box p, glow_dims at);
+
+#endif
