@@ -39,7 +39,7 @@ static const glow_pipeline_entry simplify[] = {
     {"fold-dilated-convolution,merge-group-convolution",
      "images taken apart in phases, or channels in groups, and joined again"},
     {"fixpoint(sink-reshape,absorb-reshape,absorb-transpose,"
-     "unwrap-transpose,fold-reshape)",
+     "unwrap-transpose,fold-reshape,fold-transpose)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-empty,fold-gather,fold-insert,fold-slice,"
      "fold-concat,eliminate-identity,fold-constants,fold-if,unroll-loop,"
