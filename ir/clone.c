@@ -210,6 +210,8 @@ clone_operands(const cloner *c, const glow_node *from)
             glow_set_result(n, i, clone_ref(c, from->out[i]));
     if (from->pred)
         glow_set_pred(n, clone_ref(c, from->pred));
+    if (from->scratch)
+        glow_set_scratch(n, clone_ref(c, from->scratch));
 }
 
 static void

@@ -5,7 +5,7 @@
  * their region, so that what overlaps by mistake is overwritten here as it
  * would be in compiled code.  Each byte knows whether it was written: alloc,
  * dealloc and being the target of an instruction (unless that works in place)
- * make bytes unwritten, and reading such a byte is an error.  A placeholder
+ * or its scratch make bytes unwritten, and reading such a byte is an error.  A placeholder
  * starts written if the program reads it before it writes it.
  *
  * Regions that hold constants alone are not made; the constants are read where
@@ -322,6 +322,8 @@ run_instr(program_run *p, const glow_node *n)
     for (int i = 0; i < n->n_out; i++)
         if (!is_in_place(n, i))
             mark(p, glow_extent_of(n->out[i]), false);
+    if (n->scratch)
+        mark(p, glow_extent_of(n->scratch), false);
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i])
             continue;

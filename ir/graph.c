@@ -38,7 +38,7 @@ unlink_use(glow_use *u)
     u->value = NULL;
 }
 
-/* A node's records: operands, then written buffers, then the predicate. */
+/* A node's records: operands, written buffers, predicate, scratch. */
 
 static glow_use *
 operand_use(glow_node *n, int i)
@@ -56,6 +56,12 @@ static glow_use *
 pred_use(glow_node *n)
 {
     return &n->uses[n->n_in + (glow_defines(n) ? 0 : n->n_out)];
+}
+
+static glow_use *
+scratch_use(glow_node *n)
+{
+    return pred_use(n) + 1;
 }
 
 void
@@ -84,13 +90,25 @@ glow_set_pred(glow_node *n, glow_value *v)
 }
 
 void
+glow_set_scratch(glow_node *n, glow_value *v)
+{
+    assert(n->func->is_program && n->op != &glow_op_alloc &&
+           n->op != &glow_op_weight && n->op != &glow_op_tensorview);
+    unlink_use(scratch_use(n));
+    n->scratch = v;
+    link_use(scratch_use(n), v);
+}
+
+void
 glow_replace_uses(glow_value *v, glow_value *with)
 {
     assert(v != with);
     while (v->uses) {
         glow_use *u = v->uses;
 
-        if (u->index < 0)
+        if (u->index < 0 && u->writes)
+            glow_set_scratch(u->user, with);
+        else if (u->index < 0)
             glow_set_pred(u->user, with);
         else if (u->writes)
             glow_set_result(u->user, u->index, with);
@@ -235,10 +253,12 @@ node_new(glow_func *f, const glow_op *op, const char *name, int n_in, int n_out,
     return n;
 }
 
+/* `written`: results that are buffers of others, or -1 if `n` defines its own. */
 static void
 init_uses(glow_node *n, int written)
 {
-    int count = n->n_in + written + 1;
+    int pred = n->n_in + (written < 0 ? 0 : written);
+    int count = pred + (written < 0 ? 1 : 2);
 
     n->uses = GLOW_NEW_ARRAY(n->func->module->arena, glow_use, count);
     for (int i = 0; i < count; i++) {
@@ -246,8 +266,9 @@ init_uses(glow_node *n, int written)
         n->uses[i].index = i < n->n_in ? i : i - n->n_in;
         n->uses[i].writes = i >= n->n_in;
     }
-    n->uses[count - 1].index = -1;
-    n->uses[count - 1].writes = false;
+    n->uses[pred].writes = false;
+    for (int i = pred; i < count; i++)
+        n->uses[i].index = -1;
 }
 
 glow_node *
@@ -262,7 +283,7 @@ glow_node_new(glow_func *f, const glow_op *op, const char *name,
         values[i] = (glow_value){.type = types[i], .def = n, .index = i};
         n->out[i] = &values[i];
     }
-    init_uses(n, 0);
+    init_uses(n, -1);
     for (int i = 0; i < n_in; i++) {
         n->in[i] = in[i];
         link_use(operand_use(n, i), in[i]);
@@ -301,6 +322,8 @@ glow_node_erase(glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         unlink_use(operand_use(n, i));
     unlink_use(pred_use(n));
+    if (n->scratch)
+        unlink_use(scratch_use(n));
     glow_map_set(n->func->names, n->name, NULL);
     n->func->count--;
     unlink_node(n);

@@ -6,9 +6,9 @@
  * bytes were written.  A view is a part of its base's bytes, in runs: one if it
  * is dense, else one for each row, so that a buffer that is written piece by
  * piece counts as written once all of it is.  An instruction with a predicate
- * counts as if it ran.
+ * counts as if it ran; nothing is known of the bytes of its scratch after it.
  *
- * Rules: E0302 to E0314 for all programs, E0320 to E0325 for placed ones.  What
+ * Rules: E0302 to E0315 for all programs, E0320 to E0325 for placed ones.  What
  * is reported once is taken as mended, so that one mistake gives one error.
  */
 
@@ -90,6 +90,27 @@ add_runs(glow_arena *a, run_set *s, const run_set *more)
             s->at[count++] = s->at[i];
         }
     s->count = count;
+}
+
+static void
+remove_run(glow_arena *a, run_set *s, run r)
+{
+    size_t from = run_after(s, r.begin), to = from, kept = 0;
+    run rest[2]; /* of the runs that are cut */
+
+    while (to < s->count && s->at[to].begin < r.end)
+        to++;
+    if (from == to)
+        return;
+    if (s->at[from].begin < r.begin)
+        rest[kept++] = (run){s->at[from].begin, r.begin};
+    if (s->at[to - 1].end > r.end)
+        rest[kept++] = (run){r.end, s->at[to - 1].end};
+    if (kept > to - from)
+        s->at = glow_arena_grow(a, s->at, s->count, &s->cap, sizeof(run));
+    memmove(&s->at[from + kept], &s->at[to], (s->count - to) * sizeof(run));
+    memcpy(&s->at[from], rest, kept * sizeof(run));
+    s->count = s->count - (to - from) + kept;
 }
 
 /* The first byte of `r` that is not in the set, or -1. */
@@ -345,6 +366,23 @@ check_write(checker *c, const glow_node *n, const char *who,
               base->def->name);
 }
 
+static bool
+forget(void *user, run r)
+{
+    collector *from = user;
+
+    remove_run(from->arena, from->set, r);
+    return true;
+}
+
+/* Nobody knows what the scratch holds afterwards. */
+static void
+mark_unwritten(checker *c, const glow_value *v)
+{
+    each_run(c, v, forget,
+             &(collector){c->scratch, &state_of(c, base_of(c, v))->written});
+}
+
 /* Where operands and results share bytes. */
 
 static bool
@@ -392,6 +430,26 @@ check_shared(checker *c, const glow_node *n, int i)
         if (overlap(c, n->out[k], out))
             WRONG(c, n, "E0314", NULL, "%s and %s share bytes of %%%s",
                   result_name(c, n, k), name, base_of(c, out)->def->name);
+}
+
+/* Scratch has its bytes for itself. */
+static void
+check_scratch(checker *c, const glow_node *n)
+{
+    const glow_value *s = n->scratch;
+
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && overlap(c, n->in[i], s))
+            WRONG(c, n, "E0315", NULL, "%s and the scratch share bytes of %%%s",
+                  n->op->in[glow_operand_of(n, i)].name,
+                  base_of(c, s)->def->name);
+    if (n->pred && overlap(c, n->pred, s))
+        WRONG(c, n, "E0315", NULL, "%s and the scratch share bytes of %%%s",
+              "the predicate", base_of(c, s)->def->name);
+    for (int i = 0; i < n->n_out; i++)
+        if (overlap(c, n->out[i], s))
+            WRONG(c, n, "E0315", NULL, "%s and the scratch share bytes of %%%s",
+                  result_name(c, n, i), base_of(c, s)->def->name);
 }
 
 /* Places. */
@@ -574,6 +632,8 @@ check_dealloc(checker *c, const glow_node *n)
 {
     const glow_value *v = n->out[0];
 
+    if (n->scratch)
+        WRONG(c, n, "E0315", NULL, "a dealloc works in no scratch");
     if (!check_alive(c, n, n->op->out[0].name, v))
         return;
     if (v->def->op != &glow_op_alloc) {
@@ -602,12 +662,20 @@ check_instr(checker *c, const glow_node *n)
         check_read(c, n, "the predicate", n->pred);
     for (int i = 0; i < n->n_out; i++)
         check_write(c, n, result_name(c, n, i), n->out[i]);
+    if (n->scratch && check_alive(c, n, "the scratch", n->scratch) &&
+        base_of(c, n->scratch)->def->op != &glow_op_alloc)
+        WRONG(c, n, "E0315", NULL, "the scratch is %%%s, which is no alloc",
+              n->scratch->def->name);
     if (c->ok && !(n->op->traits & GLOW_UNKNOWN))
         for (int i = 0; i < n->n_out; i++)
             check_shared(c, n, i);
+    if (c->ok && n->scratch)
+        check_scratch(c, n);
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]->def && state_of(c, n->out[i])->seen)
             mark_written(c, n->out[i]);
+    if (n->scratch && n->scratch->def && state_of(c, n->scratch)->seen)
+        mark_unwritten(c, n->scratch);
     c->ok &= ok;
 }
 

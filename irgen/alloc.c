@@ -24,6 +24,7 @@
 
 #include "glow/pass.h"
 #include "glow/place.h"
+#include "irgen/scratch.h"
 
 typedef struct alloc_options {
     int64_t align;
@@ -228,6 +229,7 @@ static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     allocator a = {.run = pass, .options = glow_run_options(pass), .f = f};
+    bool changed;
 
     if (!check_align(&a))
         return GLOW_FAILED;
@@ -237,6 +239,8 @@ run(glow_pass_run *pass, glow_func *f)
                    a.options->capacity);
         return GLOW_FAILED;
     }
+    if (!glow_give_scratch(pass, f, &changed))
+        return GLOW_FAILED;
     find_lives(&a);
     make_regions(&a);
     if (!line_up(&a, CONSTANTS) || !line_up(&a, PLACEHOLDERS) || !share(&a))

@@ -110,6 +110,14 @@ glow_run_backend(const glow_pass_run *run)
     return run->pipeline->backend;
 }
 
+int64_t
+glow_node_scratch(const glow_pass_run *run, const glow_node *n)
+{
+    const glow_backend *b = glow_run_backend(run);
+
+    return b && b->scratch ? b->scratch(n) : 0;
+}
+
 const glow_target *
 glow_run_target(const glow_pass_run *run)
 {

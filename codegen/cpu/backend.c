@@ -315,6 +315,26 @@ sizes(const glow_executable *x)
     };
 }
 
+static int64_t
+scratch(const glow_node *n)
+{
+    const cpu_kernel *k = glow_cpu_find_kernel(NULL, n);
+
+    return k && k->scratch_size ? k->scratch_size(n) : 0;
+}
+
+/* Lines of the cache for what kernels work in: they choose its elements. */
+static int64_t
+align(const glow_node *buffer)
+{
+    int64_t bytes = glow_kind_get(buffer->out[0]->type->elem)->bytes;
+
+    GLOW_FOR_EACH_USE(u, buffer->out[0])
+        if (u->user->scratch == buffer->out[0])
+            return 64;
+    return bytes;
+}
+
 const glow_backend glow_backend_cpu = {
     .name = "cpu",
     .summary = "native code for this machine or another, by LLVM",
@@ -326,4 +346,6 @@ const glow_backend glow_backend_cpu = {
     .sizes = sizes,
     .unload = unload,
     .emit = glow_cpu_emit,
+    .scratch = scratch,
+    .align = align,
 };

@@ -59,9 +59,13 @@ typedef struct cpu_kernel {
     int64_t (*packed_size)(const cpu_target *t, const glow_node *n);
     void (*pack)(const cpu_target *t, const glow_node *n,
                  const glow_tensor *from, void *to);
-    /* Bytes to work in, or NULL; they mean nothing before and after. */
+    /* Bytes to work in, or NULL; they mean nothing before and after.  INT64_MAX:
+       more than can be counted. */
     int64_t (*scratch_size)(const glow_node *n);
 } cpu_kernel;
+
+/* `count` times `bytes`, or INT64_MAX: a scratch_size. */
+int64_t glow_cpu_room(int64_t count, int64_t bytes);
 
 extern const cpu_kernel *const glow_cpu_kernels[]; /* ended by NULL */
 

@@ -10,6 +10,14 @@ CPU_KERNELS(DECLARE)
 #define ENTRY(name) &glow_cpu_##name,
 const cpu_kernel *const glow_cpu_kernels[] = {CPU_KERNELS(ENTRY) NULL};
 
+int64_t
+glow_cpu_room(int64_t count, int64_t bytes)
+{
+    int64_t n;
+
+    return glow_mul_overflow(count, bytes, &n) ? INT64_MAX : n;
+}
+
 static bool
 all_dense(glow_value *const *v, int count)
 {

@@ -56,7 +56,8 @@ describe(glow_arena *a, const cpu_step *s)
             glow_buf_printf(&b, " %d", s->in[i]);
         for (int i = 0; i < s->root->n_out; i++)
             glow_buf_printf(&b, " >%d", s->out[i]);
-        glow_buf_puts(&b, s->packed >= 0 ? " packed;" : ";");
+        glow_buf_printf(&b, " *%d%s;", s->own_scratch,
+                        s->packed >= 0 ? " packed" : "");
     }
     glow_buf_dims(&b, s->shape);
     for (int k = 0; k < s->n_items; k++) {
@@ -106,7 +107,7 @@ static int
 count_params(const cpu_step *s)
 {
     return s->n_slots + (s->packed >= 0) + (s->bodies != NULL) +
-           (s->scratch > 0);
+           (s->scratch > 0 && s->own_scratch < 0);
 }
 
 static cg_value
@@ -126,10 +127,12 @@ build_step(cg *g, const cpu_step *s, int number, bool debug)
     }
     if (s->packed >= 0)
         j.packed = j.slot[s->n_slots];
-    if (s->scratch)
+    if (s->own_scratch >= 0)
+        j.scratch = j.slot[s->own_scratch];
+    else if (s->scratch)
         j.scratch = j.slot[params - 1];
     if (s->bodies)
-        j.constants = j.slot[params - 2];
+        j.constants = j.slot[s->n_slots + (s->packed >= 0)];
     if (s->root) {
         set_operands(&j);
         s->kernel->emit(&j);
@@ -166,11 +169,12 @@ call_step(cg *g, const cpu_plan *p, const cpu_step *s, cg_value step_fn,
     if (s->packed >= 0)
         args[s->n_slots] =
             glow_cpu_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
-    if (s->scratch)
+    if (s->scratch && s->own_scratch < 0)
         args[params - 1] =
             glow_cpu_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
     if (s->bodies)
-        args[params - 2] = LLVMGetParam(entry, CPU_CONSTANTS);
+        args[s->n_slots + (s->packed >= 0)] =
+            LLVMGetParam(entry, CPU_CONSTANTS);
     return LLVMBuildCall2(g->builder, type, step_fn, args, (unsigned)params,
                           "");
 }

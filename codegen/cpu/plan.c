@@ -181,7 +181,7 @@ new_step(cpu_plan *p, const glow_node *n)
 
     cpu_step *s = &p->steps[p->n_steps++];
 
-    *s = (cpu_step){.packed = -1};
+    *s = (cpu_step){.packed = -1, .own_scratch = -1};
     s->first = s->last = (int)n->mark;
     return s;
 }
@@ -224,6 +224,9 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
         add_packed(p, s, packed);
     if (k->scratch_size)
         s->scratch = k->scratch_size(n);
+    if (s->scratch && n->scratch &&
+        glow_type_bytes(n->scratch->type) >= s->scratch)
+        s->own_scratch = glow_cpu_add_slot(p, s, n->scratch, true, 0, NULL);
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i] || (packed && i == k->packs))
             s->in[i] = -1;
@@ -380,14 +383,14 @@ lay_packed(cpu_plan *p)
             p->steps[i].packed = p->constants[p->steps[i].packed].offset;
 }
 
-/* What the steps work in comes behind all activations. */
+/* What steps work in that have no place for it comes behind all activations. */
 static bool
 lay_scratch(cpu_plan *p)
 {
     int64_t *size = &p->size[CPU_ACTIVATIONS], most = 0;
 
     for (int i = 0; i < p->n_steps; i++)
-        if (p->steps[i].scratch > most)
+        if (p->steps[i].own_scratch < 0 && p->steps[i].scratch > most)
             most = p->steps[i].scratch;
     if (!most)
         return true;

@@ -73,6 +73,7 @@ typedef struct cpu_step {
     size_t cap_items;
     int64_t packed;  /* offset in the constants, or -1 */
     int64_t scratch; /* bytes, or 0 */
+    int own_scratch; /* slot of the instruction's scratch, or -1: behind all */
     int first, last; /* numbers of the first and last instruction */
 } cpu_step;
 
@@ -112,7 +113,8 @@ typedef struct cpu_plan {
     int n_steps;
     size_t cap_steps;
     int64_t size[CPU_BASES];
-    int64_t scratch; /* offset in the activations, which all steps share */
+    int64_t
+        scratch; /* offset in the activations, for steps without their own */
     cpu_constant *constants;
     int n_constants;
     size_t cap_constants;

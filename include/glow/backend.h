@@ -65,6 +65,17 @@ struct glow_backend {
     /* Files from a placed program; NULL if the backend makes none. */
     bool (*emit)(glow_func *f, glow_emit what, const glow_target_options *t,
                  const char *path);
+    /*
+     * Bytes that the kernel of a node or instruction works in besides operands
+     * and results; they mean nothing before it and after.  INT64_MAX: more than
+     * can be counted.  NULL: no kernel needs any.
+     */
+    int64_t (*scratch)(const glow_node *n);
+    /*
+     * A power of two that the place of an alloc or weight must be a multiple of.
+     * NULL: what its elements take.
+     */
+    int64_t (*align)(const glow_node *buffer);
 };
 
 GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);

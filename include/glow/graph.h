@@ -43,13 +43,14 @@ struct glow_value {
     int index;             /* which result of def */
 };
 
-/* One operand (or written buffer, or predicate) of one node. */
+/* One operand (or written buffer, predicate, scratch) of one node. */
 struct glow_use {
     glow_value *value;
     glow_node *user;
     glow_use *next;
     glow_use **link;
-    int index;   /* into user->in, or user->out if `writes`; -1: predicate */
+    int index;   /* into user->in, or user->out if `writes`; -1: predicate, or
+                    scratch if `writes` */
     bool writes; /* a program's instruction writes it as result `index` */
 };
 
@@ -77,8 +78,10 @@ struct glow_node {
     const char *name;  /* unique in its function */
     const void *attrs; /* the struct that op->attrs describes; NULL if none */
     glow_attr_list unknown_attrs; /* of GLOW_UNKNOWN operators instead */
-    const glow_loc *loc;          /* provenance or NULL */
-    glow_span span;          /* where the text has it; may have no source */
+    glow_value *scratch; /* of an instruction: the buffer that its kernel works
+                            in, or NULL */
+    const glow_loc *loc; /* provenance or NULL */
+    glow_span span;      /* where the text has it; may have no source */
     const glow_place *place; /* of placed alloc and weight instructions */
     glow_use *uses;          /* its own use records; private */
 };
@@ -305,6 +308,8 @@ GLOW_API void glow_set_operand(glow_node *n, int i, glow_value *v);
 /* Programs: the buffer that `n` writes as result `i`. */
 GLOW_API void glow_set_result(glow_node *n, int i, glow_value *v);
 GLOW_API void glow_set_pred(glow_node *n, glow_value *v);
+/* Programs: the buffer that the kernel of `n` works in. */
+GLOW_API void glow_set_scratch(glow_node *n, glow_value *v);
 /* Every user of `v` uses `with` instead; both have the same type. */
 GLOW_API void glow_replace_uses(glow_value *v, glow_value *with);
 /* Removes a node whose results nothing uses. */

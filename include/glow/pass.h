@@ -86,6 +86,12 @@ GLOW_API bool glow_run_may_rewrite(glow_pass_run *run);
 /* The backend that the pipeline is for (-backend=), or NULL. */
 struct glow_backend;
 GLOW_API const struct glow_backend *glow_run_backend(const glow_pass_run *run);
+/*
+ * Bytes that `n` works in besides operands and results on that backend; 0 without
+ * one.  INT64_MAX: more than can be counted.
+ */
+GLOW_API int64_t glow_node_scratch(const glow_pass_run *run,
+                                   const glow_node *n);
 /* The machine to count for (-target-file=), or glow_target_default. */
 struct glow_target;
 GLOW_API const struct glow_target *glow_run_target(const glow_pass_run *run);

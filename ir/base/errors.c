@@ -504,6 +504,16 @@ static const glow_diag_info table[] = {
      "\n"
      "Give each a buffer.\n"},
 
+    {"E0315", "scratch is not an instruction's own",
+     "What an instruction works in, its scratch, is an alloc that no operand,\n"
+     "result or predicate of it has a byte of: the kernel writes there at any\n"
+     "moment.  What stands there afterwards is not known, so that reading it\n"
+     "is E0308.\n"
+     "\n"
+     "    %top = topk @out %v, @out %i, @in %x {K: 3} scratch(%x)\n"
+     "\n"
+     "Give it an alloc of its own, freed right behind the instruction.\n"},
+
     {"E0320", "a program is placed in part",
      "With a `memory` section every alloc and weight has a place in one of "
      "its\n"
@@ -575,6 +585,13 @@ static const glow_diag_info table[] = {
      "\n"
      "Split the network, or correct the shapes.\n"},
 
+    {"E0331", "an instruction works in more bytes than memory can have",
+     "The kernel that the backend has for it asks for scratch in proportion\n"
+     "to its operands, and a buffer has at most 2^47 bytes.\n"
+     "\n"
+     "    %u = unique ... of 2^44 slices\n"
+     "\n"
+     "Take the operand apart.\n"},
     {"E0332", "an option of alloc is out of range",
      "Alignments are powers of two up to 2^30, and a capacity is not "
      "negative.\n"

@@ -134,6 +134,7 @@ typedef struct text_node {
     text_operand *operands; /* a list by `next`; WEIGHT: the symbol */
     text_attr *attrs;       /* the same */
     text_operand *pred;
+    text_operand *scratch;
     text_result *results;
     text_name *access; /* WEIGHT: "mutable" or "constant" */
     text_place *place;

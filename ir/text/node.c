@@ -273,3 +273,16 @@ text_set_pred(text_scope *s, text_node *n)
     glow_set_pred(n->node, pred);
     return true;
 }
+
+bool
+text_set_scratch(text_scope *s, text_node *n)
+{
+    glow_value *scratch;
+
+    if (!n->scratch)
+        return true;
+    if (!text_resolve_ref(s, n->scratch, &scratch) || !scratch)
+        return false;
+    glow_set_scratch(n->node, scratch);
+    return true;
+}

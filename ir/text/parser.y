@@ -163,6 +163,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %token DECLARE "`declare`"
 %token CODE "`code`"
 %token <name> PRED "`pred`"
+%token <name> SCRATCH "`scratch`"
 %token <name> AT "`at`"
 %token <name> SIZE "`size`"
 %token <name> ALLOC "`alloc`"
@@ -181,7 +182,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %type <call> call
 %type <arg> arg
 %type <args> args
-%type <operand> ref operand bare_operand instr_operand opt_pred
+%type <operand> ref operand bare_operand instr_operand opt_pred opt_scratch
 %type <operands> operands operand_list instr_operands
 %type <result> result
 %type <results> opt_results results
@@ -659,14 +660,20 @@ instr
             $$->results = r;
             $$->place = $5;
         }
-    | define '=' op instr_operands opt_attrs opt_pred opt_results
+    | define '=' op instr_operands opt_attrs opt_pred opt_scratch opt_results
         {
             $$ = node_new(p, TEXT_INSTR, $1, $3);
             $$->operands = $4.first;
             $$->attrs = $5.first;
             $$->pred = $6;
-            $$->results = $7.first;
+            $$->scratch = $7;
+            $$->results = $8.first;
         }
+    ;
+
+opt_scratch
+    : %empty { $$ = NULL; }
+    | SCRATCH '(' ref ')' { $$ = $3; }
     ;
 
 instr_operands

@@ -50,6 +50,16 @@ put_pred(glow_buf *b, const glow_node *n)
 }
 
 static void
+put_scratch(glow_buf *b, const glow_node *n)
+{
+    if (!n->scratch)
+        return;
+    glow_buf_puts(b, " scratch(");
+    glow_print_value(b, n->scratch);
+    glow_buf_putc(b, ')');
+}
+
+static void
 put_optypes(glow_buf *b, const glow_node *n, const glow_print_options *o)
 {
     const char *before = "  // ";
@@ -275,6 +285,7 @@ put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
     }
     put_attrs(b, n, o);
     put_pred(b, n);
+    put_scratch(b, n);
     if (n->op == &glow_op_tensorview)
         put_results(b, n);
 }

@@ -391,6 +391,10 @@ make_view(text_scope *s, text_node *n, const glow_op *op, const marks *m,
             wrong_marks(s, o, op, "a view is neither read nor written: @in");
             return;
         }
+    if (n->scratch) {
+        wrong_marks(s, n->scratch, op, "a view works in no scratch");
+        return;
+    }
     if (type)
         text_dress_node(s, n,
                         glow_node_new(s->f, op, n->name.text, in, m->n_in,
@@ -443,7 +447,7 @@ make_instr(text_scope *s, text_node *n)
                     glow_instr_new(s->f, op, n->name.text, out, m.n_out, in,
                                    m.n_in, attrs.known),
                     attrs);
-    n->complete = text_set_pred(s, n);
+    n->complete = text_set_pred(s, n) && text_set_scratch(s, n);
 }
 
 void

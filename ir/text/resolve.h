@@ -86,6 +86,7 @@ bool text_node_attrs(text_scope *s, const text_node *n, const glow_op *op,
 void text_dress_node(text_scope *s, text_node *n, glow_node *made,
                      text_attributes attrs);
 bool text_set_pred(text_scope *s, text_node *n);
+bool text_set_scratch(text_scope *s, text_node *n);
 
 /* locations.c */
 void text_resolve_locations(text_resolver *r, text_item *i);

@@ -207,6 +207,7 @@ static const struct {
     {"declare", 'P', DECLARE},
     {"code", 'P', CODE},
     {"pred", 'S', PRED},
+    {"scratch", 'S', SCRATCH},
     {"at", 'S', AT},
     {"size", 'S', SIZE},
     {"alloc", 'S', ALLOC},

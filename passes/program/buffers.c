@@ -60,6 +60,8 @@ count_uses(buffer_info *infos, const glow_node *n)
             infos[glow_base_buffer(n->out[i])->def->mark].uses++;
     if (n->pred)
         infos[glow_base_buffer(n->pred)->def->mark].uses++;
+    if (n->scratch)
+        infos[glow_base_buffer(n->scratch)->def->mark].uses++;
 }
 
 static void
@@ -96,6 +98,7 @@ buffers_measure(glow_arena *a, glow_func *f)
         for (int i = 0; i < n->n_out; i++)
             note_access(infos, n, n->out[i], true);
         note_access(infos, n, n->pred, false);
+        note_access(infos, n, n->scratch, true);
     }
     return infos;
 }

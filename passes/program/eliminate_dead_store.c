@@ -62,6 +62,8 @@ step_over(liveness *l, const glow_node *n)
     for (int i = 0; i < n->n_out; i++)
         if (!n->pred && covers(n->out[i]))
             *live_at(l, n->out[i]) = false;
+    if (n->scratch) /* which nobody finds as it was */
+        *live_at(l, n->scratch) = false;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
             *live_at(l, n->in[i]) = true;

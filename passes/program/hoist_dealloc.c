@@ -50,6 +50,7 @@ find_uses(hoister *h, glow_arena *scratch, glow_func *f)
         for (int i = 0; i < n->n_out; i++)
             note_use(h, n->out[i], n);
         note_use(h, n->pred, n);
+        note_use(h, n->scratch, n);
     }
 }
 

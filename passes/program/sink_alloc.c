@@ -43,6 +43,7 @@ find_all(sinker *s, const glow_node *n)
         for (int i = 0; i < n->n_out; i++)
             find(s, n->out[i]);
     find(s, n->pred);
+    find(s, n->scratch);
 }
 
 static int

@@ -67,6 +67,10 @@ compare_operands(glow_arena *a, const glow_node *x, const glow_node *y,
         change_note(a, list, "predicate",
                     x->pred ? value_text(a, x->pred) : "none",
                     y->pred ? value_text(a, y->pred) : "none");
+    if (!same_value(x->scratch, y->scratch))
+        change_note(a, list, "scratch",
+                    x->scratch ? value_text(a, x->scratch) : "none",
+                    y->scratch ? value_text(a, y->scratch) : "none");
 }
 
 static const char *

@@ -49,6 +49,7 @@ take_node(taker *t, const glow_node *n, int i)
     for (int r = 0; r < n->n_out; r++)
         copy->out[r] = own ? &t->outs[i][r] : copy_of(t, n->out[r]);
     copy->pred = copy_of(t, n->pred);
+    copy->scratch = copy_of(t, n->scratch);
     glow_map_set(t->to->by_name, copy->name, copy);
 }
 

@@ -96,6 +96,7 @@ put_edges(glow_buf *b, glow_arena *a, const glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         put_edge(b, a, n, n->in[i], saves && i == 1, "");
     put_edge(b, a, n, n->pred, false, " [style=dotted]");
+    put_edge(b, a, n, n->scratch, true, " [style=dotted]");
     for (int i = 0; i < n->n_out && !glow_defines(n); i++)
         put_edge(b, a, n, n->out[i], true,
                  n->op == &glow_op_dealloc ? " [style=dotted]" : "");

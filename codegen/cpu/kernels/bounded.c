@@ -27,7 +27,7 @@ const cpu_kernel glow_cpu_nonzero = {
 static int64_t
 unique_scratch(const glow_node *n)
 {
-    return 3 * 8 * n->in[0]->type->shape.at[0];
+    return glow_cpu_room(n->in[0]->type->shape.at[0], 3 * 8);
 }
 
 static void
@@ -57,7 +57,7 @@ const cpu_kernel glow_cpu_unique = {
 static int64_t
 nms_scratch(const glow_node *n)
 {
-    return 2 * 8 * n->in[1]->type->shape.at[2];
+    return glow_cpu_room(n->in[1]->type->shape.at[2], 2 * 8);
 }
 
 static void
