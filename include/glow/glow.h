@@ -5,6 +5,7 @@
 
 #include "glow/backend.h"
 #include "glow/cost.h"
+#include "glow/family.h"
 #include "glow/file.h"
 #include "glow/layout.h"
 #include "glow/match.h"

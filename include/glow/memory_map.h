@@ -10,20 +10,29 @@
 GLOW_BEGIN
 
 typedef enum glow_map_format {
-    GLOW_MAP_TEXT, /* a table for each region */
-    GLOW_MAP_JSON, /* one object, in one line */
-    GLOW_MAP_SVG,  /* a picture: time to the right, offsets upwards */
+    GLOW_MAP_TEXT, /* for a terminal: figures, a curve, a table */
+    GLOW_MAP_JSON, /* one object, in one line: docs/memory.md says of what */
+    GLOW_MAP_SVG,  /* a picture: steps to the right, offsets upwards */
 } glow_map_format;
 
 /*
- * Adds the map of `f` to `b`: for each region its peak (the end of the highest
- * buffer), the bound (the most bytes alive at one moment) and its capacity, and
- * for each buffer its offset, its size and the instructions, counted from 0, of
- * its alloc and its dealloc; weights live throughout.  False after E0326 if `f`
- * is no placed program.
+ * Adds the map of `f` to `b`.  Time is counted in steps, instructions that
+ * compute, from 0.  For each region there is its peak (the end of the highest
+ * buffer), the bound (the most bytes alive at one moment), the capacity and the
+ * bytes alive during each step; for each buffer its offset, its size, the steps
+ * from <= s < to that it lives, and which of them write and read it; weights
+ * live throughout.  False after E0326 if `f` is no placed program.
  */
 GLOW_API bool glow_memory_map(glow_buf *b, glow_func *f,
                               glow_map_format format);
+
+/*
+ * Adds to `b`, in words, why `f` needs as much memory as it does: for each region
+ * whose buffers come and go the step with most bytes alive, what is alive then,
+ * who made it and who needs it, and what stands in the way of less.  False after
+ * E0326 if `f` is no placed program.
+ */
+GLOW_API bool glow_why_peak(glow_buf *b, glow_func *f);
 
 GLOW_END
 

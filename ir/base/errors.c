@@ -574,7 +574,8 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow_memory_map(&b, f, GLOW_MAP_TEXT);   // f was not placed\n"
      "\n"
-     "Run alloc first, as glow-opt -memory-map does by itself.\n"},
+     "Run alloc first, as glow-opt -memory-map and -why-peak do by "
+     "themselves.\n"},
 
     {"E0330", "the buffers of a region take more bytes than can be counted",
      "The sizes of all buffers of a region must add up to less than 2^63 "

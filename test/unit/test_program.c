@@ -174,7 +174,8 @@ maps_are_of_placed_programs(void **state)
     assert_false(
         glow_memory_map(&b, glow_program_new(t->m, "p"), GLOW_MAP_TEXT));
     assert_false(glow_memory_map(&b, glow_func_new(t->m, "f"), GLOW_MAP_TEXT));
-    assert_string_equal(t->ids, "E0326 E0326 ");
+    assert_false(glow_why_peak(&b, glow_program_new(t->m, "q")));
+    assert_string_equal(t->ids, "E0326 E0326 E0326 ");
     assert_int_equal(b.len, 0);
 }
 

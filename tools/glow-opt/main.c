@@ -101,6 +101,8 @@ static const tool_option options[] = {
      "print a picture instead of the module"},
     {"memory-map", TOOL_WORD, AT(memory_map), "text|json|svg", map_words,
      "looking", "print where and when buffers live instead of the module"},
+    {"why-peak", TOOL_FLAG, AT(why_peak), NULL, NULL, "looking",
+     "print what is in memory at the fullest moment, and why"},
 
     {"emit-object", TOOL_FLAG, AT(emit_object), NULL, NULL, "emitting",
      "compile to an object file"},

@@ -37,6 +37,7 @@ typedef struct opt_values {
     const char *print_ir_dir;
     const char *time, *stats;
     const char *memory_map;
+    bool why_peak;
     const char *view;
     const char *remarks, *report;
     tool_list remarks_filter;

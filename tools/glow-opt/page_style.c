@@ -87,7 +87,7 @@ const char report_style[] =
     ".diff .x{color:var(--soft);font-style:italic}"
     ".down{color:var(--come)}.up{color:var(--other)}"
     "td.done{color:var(--come)}td.missed{color:var(--other)}"
-    ".map{background:#fff;border:1px solid var(--rule);border-radius:6px;"
+    ".map{border:1px solid var(--rule);border-radius:6px;"
     "padding:8px;overflow-x:auto}.map svg{min-width:720px;width:100%;"
     "display:block}"
     "footer{color:var(--soft);font-size:13px;margin:48px 0 32px}"

@@ -3,6 +3,7 @@
 #ifndef GLOW_TOOLS_GLOW_OPT_VIEW_H
 #define GLOW_TOOLS_GLOW_OPT_VIEW_H
 
+#include "glow/family.h"
 #include "glow/graph.h"
 
 /* How large a part of the picture a function is. */
@@ -10,8 +11,6 @@ typedef struct view_size {
     double width, height;
 } view_size;
 
-/* What kind of node it is, by its operator's traits: the name of a CSS class. */
-const char *view_family(const glow_op *op);
 /* "1x3x224x224 float" */
 const char *view_type(glow_arena *a, const glow_type *t);
 /* At most `most` characters of `text`, the middle left out if need be. */

@@ -29,7 +29,7 @@ color_of(const glow_op *op)
     };
     size_t i = 0;
 
-    while (strcmp(colors[i][0], view_family(op)) != 0)
+    while (strcmp(colors[i][0], glow_op_family(op)) != 0)
         i++;
     return colors[i][1];
 }

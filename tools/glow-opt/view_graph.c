@@ -248,7 +248,7 @@ put_box(picture *p, int i)
     glow_buf *out = p->out;
 
     glow_buf_printf(out, "<g class=\"n %s\"><title>",
-                    b->node ? view_family(b->node->op) : "io");
+                    b->node ? glow_op_family(b->node->op) : "io");
     if (b->node)
         put_full_text(out, p->arena, b->node);
     else

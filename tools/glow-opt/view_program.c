@@ -172,7 +172,7 @@ put_row(const picture *p, const glow_node *n, double right)
     const char *name = view_short(p->arena, n->name, MOST_TEXT - 20);
     const char *type = r ? view_type(p->arena, r->type) : "";
 
-    glow_buf_printf(p->out, "<g class=\"%s\"><title>", view_family(n->op));
+    glow_buf_printf(p->out, "<g class=\"%s\"><title>", glow_op_family(n->op));
     put_full_text(p->out, p->arena, n);
     glow_buf_puts(p->out, "</title>");
     put_rule(p, n, y, right);

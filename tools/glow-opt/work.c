@@ -86,8 +86,10 @@ run_passes(opt *o, glow_module *m, bool quiet)
 
     glow_pipeline_options how = {
         .verify_each = o->values.verify_each,
-        .reach = opt_emits(&o->values) || o->values.memory_map ? GLOW_PLACED
-                                                               : GLOW_ANY,
+        .reach =
+            opt_emits(&o->values) || o->values.memory_map || o->values.why_peak
+                ? GLOW_PLACED
+                : GLOW_ANY,
         .backend = o->backend,
         .target = o->machine,
         .instruments = list.at,
@@ -230,6 +232,16 @@ put_memory_map(opt *o, glow_module *m, glow_buf *out)
 }
 
 static bool
+put_why_peak(glow_module *m, glow_buf *out)
+{
+    bool ok = true;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        ok = ok && glow_why_peak(out, f);
+    return ok;
+}
+
+static bool
 put_view(opt *o, glow_module *m, glow_buf *out)
 {
     if (strcmp(o->values.view, "dot") == 0)
@@ -247,6 +259,8 @@ put_result(opt *o, glow_module *m, glow_buf *out)
 
     if (o->values.memory_map)
         return put_memory_map(o, m, out);
+    if (o->values.why_peak)
+        return put_why_peak(m, out);
     if (o->values.view)
         return put_view(o, m, out);
     if (o->values.explain_support)
