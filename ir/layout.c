@@ -101,10 +101,11 @@ glow_type_move(const glow_type *in, glow_type *t, int64_t *first)
 {
     digits d = digits_of(in);
     glow_dims steps = glow_type_steps(t), strides = {.rank = t->shape.rank};
-    int64_t at = place_of(&d, *first);
+    int64_t at;
 
-    if (glow_type_count(t) == 0)
+    if (glow_type_count(t) == 0 || glow_type_count(in) == 0)
         return false;
+    at = place_of(&d, *first);
     for (int i = 0; i < t->shape.rank; i++) {
         digit *one = digit_for(&d, steps.at[i]);
 

@@ -104,11 +104,11 @@ glow_class_of(glow_classes *c, uint32_t value)
 }
 
 bool
-glow_classes_find(glow_classes *c, const glow_value *v, glow_spot *out)
+glow_classes_find(glow_classes *c, const glow_value *v, glow_lying *out)
 {
     uint32_t at = glow_value_base(c->v, v);
 
-    *out = (glow_spot){GLOW_NO_VALUE, NULL, 0, *v->type};
+    *out = (glow_lying){GLOW_NO_VALUE, NULL, 0, *v->type};
     if (at == GLOW_NO_VALUE) {
         out->storage = glow_storage_under(v);
         return true;
@@ -122,7 +122,7 @@ glow_classes_find(glow_classes *c, const glow_value *v, glow_spot *out)
 }
 
 bool
-glow_spot_is_all(const glow_classes *c, const glow_spot *s)
+glow_lying_is_all(const glow_classes *c, const glow_lying *s)
 {
     return s->class != GLOW_NO_VALUE && !s->storage && s->first == 0 &&
            s->type.strides.rank == 0 &&
@@ -158,7 +158,7 @@ glow_class_each(const glow_classes *c, uint32_t class, glow_toucher_fn fn,
 typedef struct move {
     glow_classes *c;
     uint32_t class;
-    const glow_spot *to;
+    const glow_lying *to;
     const glow_node *but;
 } move;
 
@@ -168,7 +168,7 @@ lie_there(const move *m, glow_value *const *v, int count, glow_value **out,
           bool *strided)
 {
     for (int i = 0; i < count; i++) {
-        glow_spot s;
+        glow_lying s;
 
         out[i] = v[i];
         if (!v[i] || glow_type_count(v[i]->type) == 0)
@@ -211,7 +211,7 @@ can_work(void *user, uint32_t node)
 }
 
 bool
-glow_class_can_lie(glow_classes *c, uint32_t class, const glow_spot *to,
+glow_class_can_lie(glow_classes *c, uint32_t class, const glow_lying *to,
                    const glow_node *but)
 {
     move m = {c, class, to, but};
@@ -222,7 +222,7 @@ glow_class_can_lie(glow_classes *c, uint32_t class, const glow_spot *to,
 }
 
 void
-glow_class_lie(glow_classes *c, uint32_t class, const glow_spot *to)
+glow_class_lie(glow_classes *c, uint32_t class, const glow_lying *to)
 {
     uint32_t v = class, next = c->next[class];
 

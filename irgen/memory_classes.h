@@ -33,12 +33,12 @@ typedef struct glow_classes {
 } glow_classes;
 
 /* Where a value of a graph lies. */
-typedef struct glow_spot {
+typedef struct glow_lying {
     uint32_t class; /* GLOW_NO_VALUE: in storage that no class stands for */
     glow_storage *storage; /* NULL: in an alloc */
     int64_t first;
     glow_type type;
-} glow_spot;
+} glow_lying;
 
 glow_classes *glow_classes_new(glow_pass_run *run, glow_func *f,
                                const glow_values *v);
@@ -47,10 +47,10 @@ glow_classes *glow_classes_new(glow_pass_run *run, glow_func *f,
 uint32_t glow_class_of(glow_classes *c, uint32_t value);
 
 /* False if that cannot be said, as of a view of strides that do not fit. */
-bool glow_classes_find(glow_classes *c, const glow_value *v, glow_spot *out);
+bool glow_classes_find(glow_classes *c, const glow_value *v, glow_lying *out);
 
 /* Is it all of an alloc? */
-bool glow_spot_is_all(const glow_classes *c, const glow_spot *s);
+bool glow_lying_is_all(const glow_classes *c, const glow_lying *s);
 
 /*
  * Calls `fn` for each instruction that touches the class, some twice, until it
@@ -64,10 +64,10 @@ bool glow_class_each(const glow_classes *c, uint32_t class, glow_toucher_fn fn,
  * Could the class lie at `to`, which has as many elements?  The backend decides
  * who can work on elements that do not lie side by side; `but` is not asked.
  */
-bool glow_class_can_lie(glow_classes *c, uint32_t class, const glow_spot *to,
+bool glow_class_can_lie(glow_classes *c, uint32_t class, const glow_lying *to,
                         const glow_node *but);
 
 /* Lays it there; can_lie, or `to` is dense. */
-void glow_class_lie(glow_classes *c, uint32_t class, const glow_spot *to);
+void glow_class_lie(glow_classes *c, uint32_t class, const glow_lying *to);
 
 #endif

@@ -67,6 +67,6 @@ bool glow_memory_touches(glow_memory_model *m, const glow_memory_options *o);
  * that?  Sets where both lie.
  */
 bool glow_memory_in_place(const glow_memory_model *m, const glow_node *n,
-                          int out, int k, glow_spot *made, glow_spot *over);
+                          int out, int k, glow_lying *made, glow_lying *over);
 
 #endif

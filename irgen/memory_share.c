@@ -88,10 +88,10 @@ claim_output(sharer *s, const glow_node *n)
 {
     glow_storage *storage = n->in[1]->storage;
     target *to = target_of(s, storage);
-    glow_spot at;
+    glow_lying at;
 
     if (!n->in[0]->def || !glow_classes_find(s->c, n->in[0], &at) ||
-        !glow_spot_is_all(s->c, &at) || to->taken ||
+        !glow_lying_is_all(s->c, &at) || to->taken ||
         !glow_ranks_precede(s->m->ranks, to->readers, to->n_readers,
                             s->c->v->def[at.class]))
         return;
@@ -103,14 +103,14 @@ claim_output(sharer *s, const glow_node *n)
 
 /* May it be read for as long as anybody likes? */
 static bool
-stays(const sharer *s, const glow_spot *at)
+stays(const sharer *s, const glow_lying *at)
 {
     return at->class != GLOW_NO_VALUE || !target_of(s, at->storage);
 }
 
 /* Lets the only result of node `i` be where `to` says. */
 static void
-lie(sharer *s, uint32_t i, const glow_spot *to)
+lie(sharer *s, uint32_t i, const glow_lying *to)
 {
     glow_class_lie(s->c, s->c->v->first[i], to);
     s->c->gone[i] = true;
@@ -120,13 +120,13 @@ static void
 drop_copy(sharer *s, uint32_t i)
 {
     const glow_node *n = node_of(s, i);
-    glow_spot from, to;
+    glow_lying from, to;
 
     if (!glow_classes_find(s->c, n->in[0], &from) ||
         !glow_classes_find(s->c, n->out[0], &to) || !stays(s, &from) ||
         from.type.strides.rank)
         return;
-    if (to.storage && glow_spot_is_all(s->c, &from)) {
+    if (to.storage && glow_lying_is_all(s->c, &from)) {
         glow_class_lie(s->c, from.class, &to);
         s->c->gone[i] = true;
     } else if (!to.storage) {
@@ -148,12 +148,12 @@ view_slice(sharer *s, uint32_t i)
 {
     const glow_node *n = node_of(s, i);
     const glow_slice *slice = n->attrs;
-    glow_spot at, to;
+    glow_lying at, to;
 
     if (n->in[0]->storage && n->in[0]->storage->is_constant)
         return;
     if (!glow_classes_find(s->c, n->out[0], &at) ||
-        !glow_spot_is_all(s->c, &at) ||
+        !glow_lying_is_all(s->c, &at) ||
         !glow_classes_find(s->c, n->in[0], &to) || !stays(s, &to) ||
         !goes_forward(slice) || glow_type_count(n->out[0]->type) == 0)
         return;
@@ -179,14 +179,14 @@ is_pair(const glow_op *op, int out, int in)
 
 bool
 glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
-                     int k, glow_spot *made, glow_spot *over)
+                     int k, glow_lying *made, glow_lying *over)
 {
     const glow_value *a = n->in[k], *r = n->out[out];
-    glow_spot other;
+    glow_lying other;
 
     if (n->pred || (n->op->traits & GLOW_UNKNOWN) || !a || !a->def ||
         a->type != r->type || !glow_classes_find(m->classes, a, over) ||
-        !glow_spot_is_all(m->classes, over) ||
+        !glow_lying_is_all(m->classes, over) ||
         !glow_classes_find(m->classes, r, made))
         return false;
     for (int i = 0; i < n->n_in; i++)
@@ -204,19 +204,19 @@ glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
 
 /* Is it a whole buffer, and if that is a placeholder, does nobody read it? */
 static bool
-is_free(const sharer *s, const glow_spot *made)
+is_free(const sharer *s, const glow_lying *made)
 {
     const target *t = made->storage ? target_of(s, made->storage) : NULL;
 
     return made->storage ? t && t->n_readers == 0
-                         : glow_spot_is_all(s->c, made);
+                         : glow_lying_is_all(s->c, made);
 }
 
 static bool
 share(sharer *s, uint32_t i, int out, int k)
 {
     const glow_node *n = node_of(s, i);
-    glow_spot made, over;
+    glow_lying made, over;
     uint32_t a = n->in[k] ? glow_value_base(s->c->v, n->in[k]) : GLOW_NO_VALUE;
     uint32_t r = s->c->v->first[i] + (uint32_t)out;
 
@@ -271,13 +271,13 @@ find_parts(sharer *s)
 
 /* Joins operand `k` to what lies at `to`. */
 static void
-join(sharer *s, uint32_t i, int k, const glow_spot *to)
+join(sharer *s, uint32_t i, int k, const glow_lying *to)
 {
     const glow_node *n = node_of(s, i);
-    glow_spot a;
+    glow_lying a;
 
     if (glow_type_count(n->in[k]->type) == 0 || !n->in[k]->def ||
-        !glow_classes_find(s->c, n->in[k], &a) || !glow_spot_is_all(s->c, &a) ||
+        !glow_classes_find(s->c, n->in[k], &a) || !glow_lying_is_all(s->c, &a) ||
         a.class == to->class ||
         (s->is_changed[to->class] &&
          !glow_ranks_is_last(s->m->ranks, s->c, a.class, i)) ||
@@ -294,13 +294,13 @@ join_parts(sharer *s, uint32_t i)
     const glow_node *n = node_of(s, i);
     const glow_concat *concat = n->attrs;
     glow_dims at = {.rank = n->out[0]->type->shape.rank};
-    glow_spot whole;
+    glow_lying whole;
 
     if (!glow_classes_find(s->c, n->out[0], &whole))
         return;
     for (int k = 0; k < n->n_in; k++) {
         glow_dims shape = n->in[k]->type->shape;
-        glow_spot to = whole;
+        glow_lying to = whole;
 
         to.type =
             glow_type_box(&whole.type, at, (glow_dims){0}, shape, &to.first);

@@ -72,7 +72,7 @@ touch(toucher *t, uint32_t node, const glow_value *v)
 static void
 add_alias(toucher *t, const glow_node *n, int out, int k)
 {
-    glow_spot made, over;
+    glow_lying made, over;
 
     if (!glow_memory_in_place(t->m, n, out, k, &made, &over) ||
         made.class == over.class)
