@@ -26,8 +26,11 @@
 
 #define REPAIR_WORK 2000000 /* overlaps looked at while repairing */
 #define REPAIR_ROUNDS 400
-#define SEARCH_WORK 8000000 /* see place_search.h */
-#define SEARCH_TRIES 5
+#define FIRST_SLICE 4000   /* steps of the search at the bound, at first */
+#define CLIMBS 5           /* tries above the bound each time */
+#define AUTO_WORK 20000000 /* steps in all, times buffers */
+#define EXACT_WORK 2000000000
+#define SEARCH_PAIRS 4000000 /* no search where more live together */
 
 const char *const glow_place_strategies[] = {
     "auto",     "exact", "greedy",    "given",     "size",
@@ -289,57 +292,110 @@ repair(placer *p, best *b, uint32_t *order)
     }
 }
 
-/* Looks for a placement of this height; a better one becomes the best. */
-static bool
-search_at(placer *p, glow_arena *a, best *b, int64_t height, int64_t work)
-{
-    glow_lifetime *lives = GLOW_NEW_ARRAY(a, glow_lifetime, p->count);
+/* The search. */
 
-    for (uint32_t i = 0; i < p->count; i++)
-        lives[i] = (glow_lifetime){.begin = p->items[i].begin,
-                                   .end = p->items[i].end,
-                                   .size = p->items[i].size};
-    if (!glow_place_search(a, lives, p->count, height, work))
-        return false;
-    b->height = 0;
+typedef struct hunt {
+    glow_place_problem *p;
+    best *b;
+    int64_t grain;  /* of which every height worth a look is a multiple */
+    int64_t enough; /* it ends at this height */
+    int64_t budget; /* steps that are left */
+    int64_t steps;
+} hunt;
+
+/* Looks for a placement of this height; what it finds becomes the best, that
+   there is none raises the bound. */
+static glow_place_answer
+hunt_at(hunt *h, int64_t height, int64_t steps)
+{
+    glow_place_problem *p = h->p;
+    glow_place_answer found;
+
+    steps = steps < h->budget ? steps : h->budget;
+    found = glow_place_search(p, p->items, p->count, height, &steps);
+    h->budget -= steps;
+    h->steps += steps;
+    if (found == GLOW_PLACE_NONE)
+        p->bound = height + h->grain;
+    if (found != GLOW_PLACE_FOUND)
+        return found;
+    h->b->height = 0;
+    h->b->name = "search";
     for (uint32_t i = 0; i < p->count; i++) {
-        b->offsets[i] = lives[i].offset;
-        if (lives[i].offset + lives[i].size > b->height)
-            b->height = lives[i].offset + lives[i].size;
+        int64_t top = p->items[i].offset + p->items[i].size;
+
+        h->b->offsets[i] = p->items[i].offset;
+        h->b->height = top > h->b->height ? top : h->b->height;
     }
-    b->name = "search";
-    return true;
+    return found;
 }
 
-/* At the bound first, and then between it and the best. */
+/* Somewhere between what is enough and the best, a few times. */
 static void
-search(placer *p, glow_arena *a, best *b)
+climb(hunt *h, int64_t low, int64_t steps)
 {
-    int64_t low = p->problem->bound;
+    for (int i = 0; i < CLIMBS && low < h->b->height && h->budget > 0; i++) {
+        int64_t part = (h->b->height - low) / h->grain / 4 * h->grain;
 
-    if (search_at(p, a, b, low, SEARCH_WORK))
-        return;
-    for (int i = 0; i < SEARCH_TRIES && low < b->height; i++) {
-        int64_t height = low + (b->height - low) / 4;
-
-        if (!search_at(p, a, b, height, SEARCH_WORK / 5))
-            low = height;
+        if (hunt_at(h, low + part, steps) != GLOW_PLACE_FOUND)
+            low += part + h->grain;
     }
 }
 
-/* Can the search take it?  It knows nothing but sizes. */
-static bool
-is_plain(const glow_place_problem *p)
+/* At what is enough first, and then above it: with few steps at each height,
+   and as long as there are any left with ever more. */
+static void
+search(hunt *h)
 {
-    bool plain = p->n_fixed == 0 && p->n_forbidden == 0 && p->bank == 0;
+    for (int64_t slice = FIRST_SLICE; h->budget > 0; slice *= 4) {
+        int64_t low = h->p->bound > h->enough ? h->p->bound : h->enough;
+        glow_place_answer found;
 
-    for (uint32_t i = 0; i < p->count && plain; i++)
-        plain = p->items[i].align == 1;
-    return plain;
+        if (h->b->height <= low)
+            return;
+        found = hunt_at(h, low, slice);
+        if (found == GLOW_PLACE_FOUND)
+            return;
+        if (found != GLOW_PLACE_NONE)
+            climb(h, low + h->grain, slice / 4);
+    }
+}
+
+static int64_t
+common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* What all offsets and ends are multiples of, where each buffer is as low as it
+   may be above what is under it. */
+static int64_t
+find_grain(const glow_place_problem *p)
+{
+    int64_t grain = p->bank;
+
+    for (size_t i = 0; i < p->n_forbidden; i++)
+        grain = common_divisor(p->forbidden[i].end, grain);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const item *x = &p->items[i];
+
+        grain = common_divisor(x->size, grain);
+        if (x->align > 1)
+            grain = common_divisor(x->align, grain);
+        if (x->is_fixed)
+            grain = common_divisor(x->offset, grain);
+    }
+    return grain;
 }
 
 static void
-run_strategy(glow_place_problem *p, glow_place_strategy strategy, best *b)
+run_orders(glow_place_problem *p, glow_place_strategy strategy, best *b)
 {
     glow_arena *a = p->arena;
     bool all = strategy <= GLOW_PLACE_GREEDY;
@@ -361,8 +417,25 @@ run_strategy(glow_place_problem *p, glow_place_strategy strategy, best *b)
         }
     if (all)
         repair(&s, b, at);
-    if (strategy < GLOW_PLACE_GREEDY && b->height > p->bound && is_plain(p))
-        search(&s, a, b);
+}
+
+/* Takes the strategy; returns the steps of the search. */
+static int64_t
+run_strategy(glow_place_problem *p, const glow_place_options *o, best *b)
+{
+    hunt h = {.p = p, .b = b, .enough = o->enough, .budget = o->budget};
+
+    run_orders(p, o->strategy, b);
+    if (o->strategy >= GLOW_PLACE_GREEDY || p->pairs > SEARCH_PAIRS ||
+        p->count == p->n_fixed)
+        return 0;
+    h.grain = find_grain(p);
+    p->bound = (p->bound + h.grain - 1) / h.grain * h.grain;
+    if (h.budget == 0)
+        h.budget = (o->strategy == GLOW_PLACE_EXACT ? EXACT_WORK : AUTO_WORK) /
+                   p->count;
+    search(&h);
+    return h.steps;
 }
 
 bool
@@ -381,7 +454,9 @@ glow_place_buffers(glow_arena *a, glow_lifetime *buffers, size_t count,
         return false;
     b.offsets = GLOW_NEW_ARRAY(a, int64_t, p.count);
     b.order = GLOW_NEW_ARRAY(a, uint32_t, p.count);
-    run_strategy(&p, options->strategy, &b);
+
+    int64_t steps = run_strategy(&p, options, &b);
+
     for (size_t i = 0; i < count; i++)
         if (!buffers[i].is_fixed)
             buffers[i].offset = 0;
@@ -392,6 +467,7 @@ glow_place_buffers(glow_arena *a, glow_lifetime *buffers, size_t count,
                             .load = p.load,
                             .busiest = p.busiest,
                             .proved = b.height == p.bound,
+                            .steps = steps,
                             .by = b.name};
     return true;
 }

@@ -65,9 +65,9 @@ range_after(const glow_place_problem *p, int64_t offset)
     return from;
 }
 
-/* The next multiple of align that leaves `x` in one bank. */
-static int64_t
-aligned(const glow_place_problem *p, const glow_place_item *x, int64_t offset)
+int64_t
+glow_place_aligned(const glow_place_problem *p, const glow_place_item *x,
+                   int64_t offset)
 {
     int64_t rest = offset % x->align;
 
@@ -85,11 +85,11 @@ int64_t
 glow_place_fit(const glow_place_problem *p, const glow_place_item *x,
                int64_t offset)
 {
-    offset = aligned(p, x, offset);
+    offset = glow_place_aligned(p, x, offset);
     for (size_t i = p->n_forbidden ? range_after(p, offset) : 0;
          i < p->n_forbidden && p->forbidden[i].begin - offset < x->size; i++)
         if (p->forbidden[i].end > offset)
-            offset = aligned(p, x, p->forbidden[i].end);
+            offset = glow_place_aligned(p, x, p->forbidden[i].end);
     return offset;
 }
 
@@ -129,6 +129,21 @@ faulty(glow_placement *out, glow_place_fault fault, size_t buffer)
     return false;
 }
 
+size_t
+glow_place_merge(glow_place_range *r, size_t count)
+{
+    size_t n = 0;
+
+    if (count > 0)
+        qsort(r, count, sizeof(*r), by_range);
+    for (size_t i = 0; i < count; i++)
+        if (n == 0 || r[i].begin > r[n - 1].end)
+            r[n++] = r[i];
+        else if (r[i].end > r[n - 1].end)
+            r[n - 1].end = r[i].end;
+    return n;
+}
+
 /* Copies the space, its forbidden ranges merged. */
 static bool
 take_space(glow_place_problem *p, const glow_place_space *space,
@@ -153,16 +168,7 @@ take_space(glow_place_problem *p, const glow_place_space *space,
         if (r->begin < r->end)
             p->forbidden[n++] = *r;
     }
-    if (n > 0)
-        qsort(p->forbidden, n, sizeof(*p->forbidden), by_range);
-    for (size_t i = 0; i < n; i++) {
-        glow_place_range *last = &p->forbidden[p->n_forbidden];
-
-        if (p->n_forbidden == 0 || p->forbidden[i].begin > last[-1].end)
-            p->forbidden[p->n_forbidden++] = p->forbidden[i];
-        else if (p->forbidden[i].end > last[-1].end)
-            last[-1].end = p->forbidden[i].end;
-    }
+    p->n_forbidden = glow_place_merge(p->forbidden, n);
     return true;
 }
 
@@ -223,14 +229,12 @@ take_item(glow_place_problem *p, const glow_lifetime *b, size_t from,
 static bool
 take_limit(const glow_place_problem *p, glow_placement *fault)
 {
-    int64_t limit =
-        p->n_forbidden ? p->forbidden[p->n_forbidden - 1].end : 0;
+    int64_t limit = p->n_forbidden ? p->forbidden[p->n_forbidden - 1].end : 0;
 
     for (uint32_t i = 0; i < p->count; i++) {
         const glow_place_item *x = &p->items[i];
 
-        if (!grows(p, x, &limit) ||
-            glow_add_overflow(limit, x->offset, &limit))
+        if (!grows(p, x, &limit) || glow_add_overflow(limit, x->offset, &limit))
             return faulty(fault, GLOW_PLACE_OVERFLOWS, x->from);
     }
     return true;

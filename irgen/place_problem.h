@@ -33,6 +33,14 @@ bool glow_place_take(glow_place_problem *p, glow_arena *a,
 int64_t glow_place_fit(const glow_place_problem *p, const glow_place_item *x,
                        int64_t offset);
 
+/* The next multiple of its alignment from `offset` on that leaves `x` in one
+   bank, if it fits in one. */
+int64_t glow_place_aligned(const glow_place_problem *p,
+                           const glow_place_item *x, int64_t offset);
+
+/* Sorts ranges and joins those that touch; returns how many are left. */
+size_t glow_place_merge(glow_place_range *r, size_t count);
+
 /* The first item from `from` on that begins at `time` or later. */
 uint32_t glow_place_first_at(const glow_place_problem *p, uint32_t from,
                              int64_t time);

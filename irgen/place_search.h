@@ -3,15 +3,21 @@
 #ifndef IRGEN_PLACE_SEARCH_H
 #define IRGEN_PLACE_SEARCH_H
 
-#include "glow/place.h"
+#include "irgen/place_problem.h"
+
+typedef enum glow_place_answer {
+    GLOW_PLACE_NONE, /* there is none */
+    GLOW_PLACE_FOUND,
+    GLOW_PLACE_STOPPED, /* not known yet */
+} glow_place_answer;
 
 /*
- * Looks for offsets with which all `buffers` end at `height` or below.  Each
- * has a size and a lifetime that are not empty.  Sets them and returns true if
- * it finds some; false if there are none, or after `work`: states that were
- * looked at, times buffers.
+ * Looks for offsets with which all items end at `height` or below; they are in
+ * the order of begins.  Sets the offsets of those that are not fixed if it finds
+ * some.  Looks at `*steps` states at most, and sets that to how many it did.
  */
-bool glow_place_search(glow_arena *a, glow_lifetime *buffers, size_t count,
-                       int64_t height, int64_t work);
+glow_place_answer glow_place_search(const glow_place_problem *p,
+                                    glow_place_item *items, uint32_t count,
+                                    int64_t height, int64_t *steps);
 
 #endif

@@ -11,6 +11,8 @@
 #include "glow/place.h"
 #include "unit.h"
 
+#define EXACT_ROUNDS 6000
+
 #define LIFE(from, to, bytes) \
     ((glow_lifetime){.begin = (from), .end = (to), .size = (bytes)})
 
@@ -231,10 +233,11 @@ random_problems(void **unused)
     uint64_t x = 88172645463325252u;
 
     (void)unused;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 100; round++) {
         glow_lifetime b[MOST] = {0}, again[MOST];
         size_t count = 1 + next(&x) % MOST;
         int64_t longest = 1 + (int64_t)(next(&x) % (round % 2 ? 8 : 400));
+        glow_place_options few = {.budget = 1000};
         glow_placement p, q;
 
         for (size_t i = 0; i < count; i++) {
@@ -244,18 +247,158 @@ random_problems(void **unused)
         }
         memcpy(again, b, sizeof b);
         for (int k = 0; glow_place_strategies[k]; k++) {
-            glow_place_options o = {.strategy = (glow_place_strategy)k};
+            glow_place_options o = {.strategy = (glow_place_strategy)k,
+                                    .budget = 1000};
 
-            if (o.strategy == GLOW_PLACE_EXACT)
-                continue;
             assert_true(glow_place_buffers(a, b, count, &o, &p));
             must_be_valid(b, count, &p);
             assert_int_equal(p.load, glow_place_bound(a, b, count));
         }
-        assert_true(glow_place_buffers(a, again, count, NULL, &q));
+        assert_true(glow_place_buffers(a, again, count, &few, &q));
         assert_true(q.height <= p.height);
         glow_arena_reset(a);
     }
+    glow_arena_free(a);
+}
+
+/* The least height, by trying all offsets. */
+
+typedef struct brute {
+    const glow_lifetime *b;
+    int count;
+    const glow_place_space *space;
+    int64_t offset[8];
+    int64_t height;
+} brute;
+
+static bool
+may_lie(const brute *x, int i)
+{
+    const glow_lifetime *b = &x->b[i];
+    int64_t from = x->offset[i], to = from + b->size, bank = x->space->bank;
+
+    if ((b->align && from % b->align) || (b->is_fixed && from != b->offset) ||
+        (b->size <= bank && from / bank != (to - 1) / bank))
+        return false;
+    for (size_t k = 0; k < x->space->n_forbidden; k++)
+        if (x->space->forbidden[k].begin < x->space->forbidden[k].end &&
+            from < x->space->forbidden[k].end &&
+            x->space->forbidden[k].begin < to)
+            return false;
+    for (int k = 0; k < i; k++)
+        if (b->begin < x->b[k].end && x->b[k].begin < b->end &&
+            from < x->offset[k] + x->b[k].size && x->offset[k] < to)
+            return false;
+    return true;
+}
+
+static bool
+can_place(brute *x, int i)
+{
+    if (i == x->count)
+        return true;
+    for (x->offset[i] = 0; x->offset[i] + x->b[i].size <= x->height;
+         x->offset[i]++)
+        if (may_lie(x, i) && can_place(x, i + 1))
+            return true;
+    return false;
+}
+
+/* One buffer more, in one case of three with an alignment or at an offset. */
+static glow_lifetime
+random_buffer(uint64_t *x, bool is_special)
+{
+    static const int64_t aligns[] = {0, 1, 2, 3, 4};
+    glow_lifetime b = LIFE((int64_t)(next(x) % 7), 0, 0);
+
+    b.end = b.begin + 1 + (int64_t)(next(x) % 4);
+    b.size = 1 + (int64_t)(next(x) % 4);
+    if (is_special && next(x) % 3 == 0)
+        b.align = aligns[next(x) % 5];
+    if (is_special && next(x) % 8 == 0) {
+        b.is_fixed = true;
+        b.offset = (int64_t)(next(x) % 7);
+        b.align = 0;
+    }
+    return b;
+}
+
+/* Every section full to the same load: where the load is often not reached. */
+static int
+random_full(uint64_t *x, glow_lifetime *b, int most)
+{
+    int live[8], n_live = 0, n = 0;
+    int64_t room = 8, time = 0;
+
+    while (n < most) {
+        for (; room > 0 && n < most; n++) {
+            int64_t size = 1 + (int64_t)(next(x) % 4);
+
+            size = size < room ? size : room;
+            b[n] = LIFE(time, 99, size);
+            room -= size;
+            live[n_live++] = n;
+        }
+        time++;
+        for (int k = 0; k < 2 && n_live > 0; k++) {
+            int at = (int)(next(x) % (uint64_t)n_live);
+
+            b[live[at]].end = time;
+            room += b[live[at]].size;
+            live[at] = live[--n_live];
+        }
+    }
+    return n;
+}
+
+/* Small problems, plain ones and all that a space can ask for. */
+static void
+exact_is_exact(void **unused)
+{
+    glow_arena *a = glow_arena_new();
+    uint64_t x = 88172645463325252u;
+    int refused = 0, above = 0;
+
+    (void)unused;
+    for (int round = 0; round < EXACT_ROUNDS; round++) {
+        glow_place_range forbidden = {(int64_t)(next(&x) % 6), 0};
+        glow_place_space space = {INT64_MAX, 0, &forbidden, 1};
+        glow_place_options o = {.strategy = GLOW_PLACE_EXACT, .space = &space};
+        bool is_special = round % 3 == 0;
+        glow_lifetime b[8];
+        int count = 2 + round % 6;
+        brute all = {.b = b, .space = &space};
+        glow_placement p, q;
+
+        forbidden.end = forbidden.begin;
+        if (is_special) {
+            forbidden.end += (int64_t)(next(&x) % 3);
+            space.bank = (int64_t[]){0, 6, 12}[next(&x) % 3];
+        }
+        for (int i = 0; i < count; i++)
+            b[i] = random_buffer(&x, is_special);
+        if (round % 3 == 1)
+            count = random_full(&x, b, 8);
+        for (int i = 0; i < count; i++)
+            if (space.bank && b[i].align == 4)
+                b[i].align = 12;
+        all.count = count;
+        if (!glow_place_buffers(a, b, (size_t)count, &o, &p)) {
+            refused++;
+            continue;
+        }
+        assert_true(p.proved);
+        assert_true(glow_place_check(a, b, (size_t)count, &space, &q));
+        assert_int_equal(p.height, q.height);
+        all.height = p.height;
+        assert_true(can_place(&all, 0));
+        all.height = p.height - 1;
+        assert_false(can_place(&all, 0));
+        above += p.height > p.load;
+        glow_arena_reset(a);
+    }
+    print_message("# %d with a fault, %d above the load\n", refused, above);
+    assert_true(refused < EXACT_ROUNDS / 4 && above > EXACT_ROUNDS / 20);
     glow_arena_free(a);
 }
 
@@ -399,11 +542,12 @@ has_data(const char *name)
     return found;
 }
 
-#define OWN_TESTS                                                           \
-    cmocka_unit_test(nothing_takes_nothing),                                \
-        cmocka_unit_test(bad_numbers_are_refused),                          \
-        cmocka_unit_test(orders_differ), cmocka_unit_test(spaces_are_kept), \
-        cmocka_unit_test(faults_are_found), cmocka_unit_test(random_problems)
+#define OWN_TESTS                                                              \
+    cmocka_unit_test(nothing_takes_nothing),                                   \
+        cmocka_unit_test(bad_numbers_are_refused),                             \
+        cmocka_unit_test(orders_differ), cmocka_unit_test(spaces_are_kept),    \
+        cmocka_unit_test(faults_are_found), cmocka_unit_test(random_problems), \
+        cmocka_unit_test(exact_is_exact)
 
 int
 main(void)
