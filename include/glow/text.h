@@ -57,6 +57,14 @@ GLOW_API bool glow_externalize(glow_module *m, const char *alias,
 GLOW_API bool glow_reattach(glow_module *m, const char *alias,
                             const char *path);
 /*
+ * Makes a constant of each placeholder that nobody writes and the safetensors file
+ * `path` has a tensor of the name of, external under `alias`, or if that is
+ * taken under one like it.  Returns how many; -1 after a report of each of another
+ * type.
+ */
+GLOW_API int glow_bind_placeholders(glow_module *m, const char *alias,
+                                    const char *path);
+/*
  * Names weights files relative to `folder` (NULL: "."), where the text of `m`
  * goes.  Of one that does not lie in or below it W0601 warns.
  */

@@ -1,0 +1,71 @@
+/*
+ * Placeholders whose elements become known: constants, external in the weights
+ * file that has a tensor of their name.
+ */
+
+#include <string.h>
+
+#include "glow/eval.h"
+#include "glow/text.h"
+#include "ir/weights.h"
+
+static bool
+is_written(const glow_module *m, const glow_storage *s)
+{
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (glow_func_writes(f, s))
+            return true;
+    return false;
+}
+
+/* `alias`, or with a number behind it one that no weights file of `m` has. */
+static const char *
+free_alias(const glow_module *m, const char *alias)
+{
+    const char *name = alias;
+    const glow_weights *w = m->weights;
+
+    for (int number = 1; w; number++) {
+        for (w = m->weights; w && strcmp(w->alias, name) != 0;)
+            w = w->next;
+        if (w)
+            name = glow_arena_printf(m->arena, "%s.%d", alias, number);
+    }
+    return name;
+}
+
+static bool
+bind(glow_storage *s, glow_weights *w)
+{
+    s->is_constant = true;
+    s->payload = GLOW_EXTERNAL;
+    s->file = w;
+    s->key = s->name;
+    s->attrs = (glow_attr_list){0};
+    return glow_constant_tensor(s);
+}
+
+int
+glow_bind_placeholders(glow_module *m, const char *alias, const char *path)
+{
+    glow_weights *w = glow_weights_declare(m, free_alias(m, alias), path);
+    const glow_weights_reader *r;
+    int bound = 0, failed = 0;
+
+    w->given = glow_arena_strdup(m->arena, path);
+    r = glow_weights_open(m->ctx, w);
+    glow_weights_add_file(m, w);
+    if (r->bad)
+        return -1;
+    GLOW_FOR_EACH_STORAGE(s, m) {
+        if (s->is_constant || !glow_map_get(r->entries, s->name) ||
+            glow_is_formal(s) || is_written(m, s))
+            continue;
+        if (bind(s, w))
+            bound++;
+        else
+            failed++;
+    }
+    glow_drop_unused_weights(m);
+    return failed > 0 ? -1 : bound;
+}

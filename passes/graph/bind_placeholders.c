@@ -1,0 +1,57 @@
+/*
+ * bind-placeholders: make constants of placeholders that are known.
+ *
+ *     placeholder @w : float<4 x 3>
+ *  =>
+ *     weights "bound" = safetensors("w.safetensors")
+ *     constant @w : float<4 x 3> = external("bound", "w")
+ *
+ * with the option file=w.safetensors, for each placeholder that the file has a
+ * tensor of the name and type of, and that no function writes.  What has
+ * another type is an error; what is not in the file stays an input.
+ *
+ * A model that was trained has its weights as placeholders, and what compiles it
+ * knows them; so does who serves one model with one mask, or one size.
+ * Afterwards fold-constants computes what follows from them.
+ *
+ * Glow's convertPlaceholdersToConstants takes them from the bindings of a
+ * running program.  Importers do the same by -bind, where sizes depend on it.
+ */
+
+#include "glow/pass.h"
+#include "glow/text.h"
+
+typedef struct bind_options {
+    const char *file;
+    const char *alias;
+} bind_options;
+
+static glow_result
+run(glow_pass_run *pass, glow_module *m)
+{
+    const bind_options *o = glow_run_options(pass);
+    int bound;
+
+    if (!*o->file || !glow_run_may_rewrite(pass))
+        return GLOW_UNCHANGED;
+    bound = glow_bind_placeholders(m, o->alias, o->file);
+    if (bound < 0)
+        return GLOW_FAILED;
+    glow_run_count(pass, "bound", bound);
+    return bound > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+}
+
+const glow_pass glow_pass_bind_placeholders = {
+    .name = "bind-placeholders",
+    .summary = "make constants of placeholders that a file has",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_CHANGES,
+    .why = "what was an input is a number now",
+    .options = {GLOW_FIELD_DEFAULT(bind_options, file, GLOW_STRING,
+                                   "safetensors; empty: nothing is bound"),
+                GLOW_FIELD_DEFAULT(bind_options, alias, GLOW_STRING,
+                                   "what the text calls the file")},
+    .defaults = &(const bind_options){.file = "", .alias = "bound"},
+    .run_module = run,
+    .source = "Glow convertPlaceholdersToConstants",
+};
