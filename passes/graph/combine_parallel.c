@@ -252,6 +252,28 @@ by_group(const void *x, const void *y)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
+/* Drops members whose key no other has, and more need not be sorted. */
+static void
+drop_lonely(combiner *c)
+{
+    size_t size = 16, kept = 0;
+
+    while (size < 4 * c->count)
+        size *= 2;
+
+    /* How many there are by the low bits of their keys, at most 2. */
+    unsigned char *seen =
+        GLOW_NEW_ARRAY(glow_run_scratch(c->run), unsigned char, size);
+
+    for (size_t i = 0; i < c->count; i++)
+        seen[c->members[i].key & (size - 1)] +=
+            seen[c->members[i].key & (size - 1)] < 2;
+    for (size_t i = 0; i < c->count; i++)
+        if (seen[c->members[i].key & (size - 1)] > 1)
+            c->members[kept++] = c->members[i];
+    c->count = kept;
+}
+
 /* The members of the key of `m`. */
 static group
 group_at(const combiner *c, member *m)
@@ -688,6 +710,7 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_UNCHANGED;
     GLOW_FOR_EACH_NODE(n, f)
         add_members(&c, n, place++);
+    drop_lonely(&c);
     if (c.count < 2)
         return GLOW_UNCHANGED;
     qsort(c.members, c.count, sizeof *c.members, by_group);
