@@ -1,15 +1,21 @@
 /*
  * Arenas: blocks in a list, each twice the last up to a bound; what is large
- * gets a block of its own.  Memory comes zeroed.
+ * gets a block of its own.  Memory comes zeroed.  Blocks of huge pages ask for
+ * them: large graphs and the tables that find their nodes would otherwise miss
+ * the few addresses of small pages that a processor keeps.
  */
+
+#define _DEFAULT_SOURCE /* madvise */
 
 #include "ir/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ALIGN = 16, BIG = 4096, BIG_ALIGN = 64, LEAST = 16384, MOST = 1 << 22 };
+enum { HUGE_PAGE = 1 << 21 };
 
 typedef struct block block;
 struct block {
@@ -34,10 +40,14 @@ block_new(size_t size)
         return glow_no_memory(size);
     whole = (whole + BIG_ALIGN - 1) & ~(size_t)(BIG_ALIGN - 1);
 
-    block *b = aligned_alloc(BIG_ALIGN, whole);
+    block *b = aligned_alloc(whole < HUGE_PAGE ? BIG_ALIGN : HUGE_PAGE, whole);
 
     if (!b)
         return glow_no_memory(size);
+#ifdef MADV_HUGEPAGE
+    if (whole >= HUGE_PAGE)
+        madvise(b, whole, MADV_HUGEPAGE);
+#endif
     memset(b, 0, whole);
     b->size = size;
     return b;
@@ -54,15 +64,30 @@ glow_arena_new(void)
     return a;
 }
 
+static void
+free_blocks(block *b)
+{
+    while (b) {
+        block *next = b->next;
+
+        free(b);
+        b = next;
+    }
+}
+
+/* One block stays, for passes, which need as much again and again. */
 void
 glow_arena_reset(glow_arena *a)
 {
-    while (a->first) {
-        block *b = a->first;
+    block *kept = a->first && a->first->size <= MOST ? a->first : NULL;
 
-        a->first = b->next;
-        free(b);
+    free_blocks(kept ? kept->next : a->first);
+    if (kept) {
+        memset(kept->bytes, 0, kept->used);
+        kept->used = 0;
+        kept->next = NULL;
     }
+    a->first = kept;
     a->next_size = LEAST;
     a->used = 0;
 }
@@ -72,7 +97,7 @@ glow_arena_free(glow_arena *a)
 {
     if (!a)
         return;
-    glow_arena_reset(a);
+    free_blocks(a->first);
     free(a);
 }
 
@@ -101,7 +126,7 @@ glow_arena_alloc(glow_arena *a, size_t size)
 
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->first || a->first->size - a->first->used < size) {
-        block *b = block_new(a->next_size);
+        block *b = block_new(a->next_size - offsetof(block, bytes));
 
         b->next = a->first;
         a->first = b;
