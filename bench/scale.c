@@ -3,13 +3,14 @@
  *
  *     scale SECONDS PASSES FILE.gir...
  *
- * PASSES are names with commas between them, or "all".  The files are of one kind,
- * the smallest first.  Each pass runs by itself on a copy of them, without
- * verification; those that take programs run behind schedule and irgen.  A pass
- * that took so long that the next file, ten times as large, would take more than
- * ten times SECONDS is not run any further.  Reading, verifying, printing and
- * copying are timed as well.  Prints `NAME NODES MILLISECONDS` for each run: those
- * of the processor, from cold caches, the least of some.
+ * PASSES are names with commas between them, of pipelines too, or "all", which is
+ * every pass.  The files are of one kind, the smallest first.  Each pass runs by
+ * itself on a copy of them, without verification; those that take programs run
+ * behind schedule and irgen.  A pass that took so long that the next file, ten
+ * times as large, would take more than ten times SECONDS is not run any further.
+ * Reading, verifying, printing and copying are timed as well.  Prints `NAME NODES
+ * MILLISECONDS` for each run: those of the processor, from cold caches, the least
+ * of some.
  */
 
 #define _POSIX_C_SOURCE 199309L
@@ -174,6 +175,22 @@ time_passes(bench *b)
     }
 }
 
+/* Pipelines run only where they are asked for, from graphs on. */
+static void
+time_pipelines(bench *b)
+{
+    for (const glow_named_pipeline *p = glow_all_pipelines(); p->name; p++)
+        for (int i = 0; i < b->count && b->only && is_wanted(b, p->name); i++) {
+            double ms = time_pass(b, p->name, i);
+
+            if (ms < 0)
+                break;
+            put(p->name, b->nodes[i], ms);
+            if (ms > b->most_ms)
+                break;
+        }
+}
+
 /* Takes all modules to the next level. */
 static void
 raise(bench *b, const char *pass, glow_level level)
@@ -250,6 +267,7 @@ main(int argc, char **argv)
     for (int i = 3; i < argc; i++)
         read_file(&b, argv[i]);
     time_passes(&b);
+    time_pipelines(&b);
     raise(&b, "schedule", GLOW_SCHEDULED);
     time_passes(&b);
     raise(&b, "irgen", GLOW_PROGRAM);
