@@ -149,6 +149,15 @@ glow_is_quantized(glow_kind k)
 /* dims */
 
 bool
+glow_dims_are(glow_dims d, int64_t v)
+{
+    for (int i = 0; i < d.rank; i++)
+        if (d.at[i] != v)
+            return false;
+    return true;
+}
+
+bool
 glow_dims_equal(glow_dims a, glow_dims b)
 {
     if (a.rank != b.rank)

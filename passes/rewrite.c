@@ -21,6 +21,7 @@ typedef struct driver {
     const glow_op *op; /* NULL: any */
     glow_rewrite_fn fn;
     const glow_rewrite_row *rows; /* instead of both; or NULL */
+    bool (*takes)(const glow_node *n);
     glow_builder *builder;
     glow_node **queue; /* from `head`; a ring would only save memory */
     size_t head, count, cap;
@@ -58,7 +59,7 @@ callback_for(const driver *d, const glow_node *n)
         return !d->op || n->op == d->op ? d->fn : NULL;
     for (const glow_rewrite_row *r = d->rows; r->op; r++)
         if (r->op == n->op)
-            return n->pred ? NULL : r->fn;
+            return n->pred || (d->takes && !d->takes(n)) ? NULL : r->fn;
     return NULL;
 }
 
@@ -294,9 +295,10 @@ glow_rewrite_with(glow_pass_run *run, glow_func *f, const glow_op *op,
 
 glow_result
 glow_rewrite_each(glow_pass_run *run, glow_func *f,
-                  const glow_rewrite_row *rows)
+                  const glow_rewrite_row *rows,
+                  bool (*takes)(const glow_node *n))
 {
-    return drive(run, f, (driver){.rows = rows}, NULL);
+    return drive(run, f, (driver){.rows = rows, .takes = takes}, NULL);
 }
 
 void

@@ -137,10 +137,12 @@ typedef struct glow_rewrite_row {
 
 /*
  * glow_rewrite with a callback for each operator of `rows`, which end with a NULL
- * one, in one walk.  Nodes with a predicate are not offered.
+ * one, in one walk.  Nodes with a predicate are not offered, nor those that `takes`
+ * (NULL: takes all) does not take.
  */
 GLOW_API glow_result glow_rewrite_each(glow_pass_run *run, glow_func *f,
-                                       const glow_rewrite_row *rows);
+                                       const glow_rewrite_row *rows,
+                                       bool (*takes)(const glow_node *n));
 /* The value that says `n` was dealt with; see glow_rewrite_fn. */
 GLOW_API glow_value *glow_keep_rewritten(glow_node *n);
 

@@ -97,6 +97,8 @@ typedef struct glow_dims {
         .rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
         .at = {__VA_ARGS__}})
 
+/* True if each is `v`; of rank 0 too. */
+GLOW_API bool glow_dims_are(glow_dims d, int64_t v);
 GLOW_API bool glow_dims_equal(glow_dims a, glow_dims b);
 
 /*

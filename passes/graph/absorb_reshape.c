@@ -184,7 +184,7 @@ static const glow_rewrite_row rows[] = {
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite_each(pass, f, rows);
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_absorb_reshape = {

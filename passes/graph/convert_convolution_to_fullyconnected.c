@@ -18,15 +18,6 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-static bool
-is_all(glow_dims d, int64_t v)
-{
-    for (int i = 0; i < d.rank; i++)
-        if (d.at[i] != v)
-            return false;
-    return true;
-}
-
 static glow_value *
 convert(glow_builder *b, glow_node *n)
 {
@@ -36,7 +27,8 @@ convert(glow_builder *b, glow_node *n)
     glow_value *w, *y, *bias = n->in[2];
 
     if (n->pred || !glow_is_float(n->out[0]->type->elem) || c->group != 1 ||
-        !is_all(c->kernels, 1) || !is_all(c->strides, 1) || !is_all(c->pads, 0))
+        !glow_dims_are(c->kernels, 1) || !glow_dims_are(c->strides, 1) ||
+        !glow_dims_are(c->pads, 0))
         return NULL;
     w = GLOW_BUILD(b, reshape, GLOW_IN(n->in[1]),
                    .dims = GLOW_DIMS_OF(f.at[0], channels));

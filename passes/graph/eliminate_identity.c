@@ -26,15 +26,6 @@ has_type_of(const glow_node *n, const glow_value *x)
 }
 
 /* True if all of `d` is `v`; an empty list is. */
-static bool
-is_all(glow_dims d, int64_t v)
-{
-    for (int i = 0; i < d.rank; i++)
-        if (d.at[i] != v)
-            return false;
-    return true;
-}
-
 /* For each operator, the operand that its node only passes on, or NULL. */
 typedef glow_value *(*same_fn)(const glow_node *n);
 
@@ -61,8 +52,8 @@ same_slice(const glow_node *n)
 {
     const glow_slice *s = n->attrs;
 
-    return has_type_of(n, n->in[0]) && is_all(s->start, 0) &&
-                   is_all(s->steps, 1)
+    return has_type_of(n, n->in[0]) && glow_dims_are(s->start, 0) &&
+                   glow_dims_are(s->steps, 1)
                ? n->in[0]
                : NULL;
 }
@@ -93,7 +84,9 @@ same_maxpool(const glow_node *n)
 {
     const glow_maxpool *p = n->attrs;
 
-    return is_all(p->kernels, 1) && is_all(p->pads, 0) ? same_type(n) : NULL;
+    return glow_dims_are(p->kernels, 1) && glow_dims_are(p->pads, 0)
+               ? same_type(n)
+               : NULL;
 }
 
 static const struct {

@@ -26,7 +26,7 @@
 #include "glow/pass.h"
 
 static glow_value *
-fold_broadcast(glow_builder *b, const glow_node *n)
+fold_broadcast(glow_builder *b, glow_node *n)
 {
     const glow_node *inner = glow_def(n->in[0], n->op);
     glow_broadcast a = *(const glow_broadcast *)n->attrs;
@@ -71,7 +71,7 @@ tile_of_tile(glow_builder *b, const glow_node *n, const glow_node *inner)
 }
 
 static glow_value *
-fold_tile(glow_builder *b, const glow_node *n)
+fold_tile(glow_builder *b, glow_node *n)
 {
     const glow_tile *t = n->attrs;
     const glow_node *broadcast = glow_def(n->in[0], &glow_op_broadcast);
@@ -87,20 +87,16 @@ fold_tile(glow_builder *b, const glow_node *n)
     return tile ? tile_of_tile(b, n, tile) : NULL;
 }
 
-static glow_value *
-visit(glow_builder *b, glow_node *n)
-{
-    if (n->pred)
-        return NULL;
-    if (n->op == &glow_op_broadcast)
-        return fold_broadcast(b, n);
-    return n->op == &glow_op_tile ? fold_tile(b, n) : NULL;
-}
+static const glow_rewrite_row rows[] = {
+    {&glow_op_broadcast, fold_broadcast},
+    {&glow_op_tile, fold_tile},
+    {0},
+};
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, visit);
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_fold_broadcast = {

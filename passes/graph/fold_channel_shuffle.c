@@ -80,7 +80,7 @@ as_shuffle(glow_builder *b, const glow_node *transpose, glow_value *x)
 }
 
 static glow_value *
-fold_reshape(glow_builder *b, const glow_node *n)
+fold_reshape(glow_builder *b, glow_node *n)
 {
     const glow_node *transpose = glow_only_def(n->in[0], &glow_op_transpose);
     const glow_node *reshape =
@@ -98,32 +98,29 @@ fold_reshape(glow_builder *b, const glow_node *n)
 }
 
 static glow_value *
-fold_shuffle(const glow_node *n)
+fold_shuffle(glow_builder *b, glow_node *n)
 {
     const glow_channelshuffle *outer = n->attrs;
     const glow_channelshuffle *inner =
         GLOW_AS(channelshuffle, glow_def(n->in[0], n->op));
 
+    (void)b;
     if (!inner || inner->kernel != outer->kernel ||
         inner->group * outer->group != n->in[0]->type->shape.at[outer->kernel])
         return NULL;
     return n->in[0]->def->in[0];
 }
 
-static glow_value *
-fold(glow_builder *b, glow_node *n)
-{
-    if (n->pred)
-        return NULL;
-    if (glow_is(n, &glow_op_channelshuffle))
-        return fold_shuffle(n);
-    return glow_is(n, &glow_op_reshape) ? fold_reshape(b, n) : NULL;
-}
+static const glow_rewrite_row rows[] = {
+    {&glow_op_channelshuffle, fold_shuffle},
+    {&glow_op_reshape, fold_reshape},
+    {0},
+};
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, fold);
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_fold_channel_shuffle = {

@@ -37,7 +37,7 @@ typedef struct frame {
 
 /* The constant frame that only `v` has, if it is one around spatial axes. */
 static bool
-find_frame(const glow_value *v, frame *f)
+find_frame(glow_builder *b, const glow_value *v, frame *f)
 {
     const glow_node *n = glow_only_def(v, &glow_op_pad);
     const glow_pad *p = n ? n->attrs : NULL;
@@ -55,6 +55,7 @@ find_frame(const glow_value *v, frame *f)
         if (is_spatial)
             f->pads.at[f->pads.rank++] = p->pads.at[i];
     }
+    glow_builder_fuses(b, n);
     return true;
 }
 
@@ -66,15 +67,6 @@ add_pads(glow_dims *to, glow_dims pads)
         if (glow_add_overflow(to->at[i], pads.at[i], &to->at[i]))
             return false;
     return true;
-}
-
-static bool
-has_pads(glow_dims pads)
-{
-    for (int i = 0; i < pads.rank; i++)
-        if (pads.at[i] != 0)
-            return true;
-    return false;
 }
 
 static bool
@@ -143,78 +135,57 @@ least_of(glow_kind kind)
 /* The operators. */
 
 static glow_value *
-fold_convolution(glow_builder *b, const glow_node *n, const frame *f)
+fold_convolution(glow_builder *b, glow_node *n)
 {
     glow_convolution c = *(const glow_convolution *)n->attrs;
+    frame f;
 
-    if (f->value != 0 || !add_pads(&c.pads, f->pads))
+    if (!find_frame(b, n->in[0], &f) || f.value != 0 ||
+        !add_pads(&c.pads, f.pads))
         return NULL;
-    return glow_build(b, n->op, NULL, GLOW_IN(f->x, n->in[1], n->in[2]), &c);
+    return glow_build(b, n->op, NULL, GLOW_IN(f.x, n->in[1], n->in[2]), &c);
 }
 
 static glow_value *
-fold_avgpool(glow_builder *b, const glow_node *n, const frame *f)
+fold_avgpool(glow_builder *b, glow_node *n)
 {
     glow_avgpool p = *(const glow_avgpool *)n->attrs;
+    frame f;
 
-    if (f->value != 0 || p.ceil_mode ||
-        (has_pads(p.pads) && !p.count_include_pads) ||
-        !add_pads(&p.pads, f->pads))
+    if (!find_frame(b, n->in[0], &f) || f.value != 0 || p.ceil_mode ||
+        (!glow_dims_are(p.pads, 0) && !p.count_include_pads) ||
+        !add_pads(&p.pads, f.pads))
         return NULL;
     p.count_include_pads = true;
-    return glow_build(b, n->op, NULL, GLOW_IN(f->x), &p);
+    return glow_build(b, n->op, NULL, GLOW_IN(f.x), &p);
 }
 
 static glow_value *
-fold_maxpool(glow_builder *b, const glow_node *n, const frame *f)
+fold_maxpool(glow_builder *b, glow_node *n)
 {
     glow_maxpool p = *(const glow_maxpool *)n->attrs;
+    frame f;
 
-    if (p.ceil_mode || !add_pads(&p.pads, f->pads))
+    if (!find_frame(b, n->in[0], &f) || p.ceil_mode ||
+        !add_pads(&p.pads, f.pads))
         return NULL;
-    if (f->value != least_of(n->in[0]->type->elem) &&
-        !(f->value == 0 && always_sees(&p, p.pads) && is_never_negative(f->x)))
+    if (f.value != least_of(n->in[0]->type->elem) &&
+        !(f.value == 0 && always_sees(&p, p.pads) && is_never_negative(f.x)))
         return NULL;
-    return glow_build(b, n->op, NULL, GLOW_IN(f->x), &p);
+    return glow_build(b, n->op, NULL, GLOW_IN(f.x), &p);
 }
 
-static const struct rule {
-    const glow_op *op;
-    glow_value *(*fold)(glow_builder *b, const glow_node *n, const frame *f);
-} rules[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_avgpool, fold_avgpool},
     {&glow_op_convolution, fold_convolution},
     {&glow_op_maxpool, fold_maxpool},
+    {0},
 };
-
-static glow_value *
-fold(glow_builder *b, glow_node *n)
-{
-    frame f;
-
-    if (n->pred)
-        return NULL;
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op && find_frame(n->in[0], &f)) {
-            glow_builder_fuses(b, n->in[0]->def);
-            return rules[i].fold(b, n, &f);
-        }
-    return NULL;
-}
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    glow_result result = GLOW_UNCHANGED;
-
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        glow_result r = glow_rewrite(pass, f, rules[i].op, fold);
-
-        if (r == GLOW_FAILED)
-            return r;
-        result = r == GLOW_CHANGED ? r : result;
-    }
-    return result;
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_fold_pad = {

@@ -133,36 +133,26 @@ fold_batchedadd(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, batchedadd, GLOW_IN(inner->in[0], sum));
 }
 
-static const struct {
-    const glow_op *op;
-    glow_rewrite_fn fold;
-} rules[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_add, fold_add},
     {&glow_op_batchedadd, fold_batchedadd},
     {&glow_op_batchmatmul, fold_batchmatmul},
+    {0},
 };
 
 static bool
-is_plain(glow_kind k)
+is_plain(const glow_node *n)
 {
-    return glow_is_float(k) || glow_is_int(k);
-}
+    const glow_type *t = n->out[0]->type;
 
-static glow_value *
-fold(glow_builder *b, glow_node *n)
-{
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op && !n->pred &&
-            is_plain(n->out[0]->type->elem) &&
-            n->out[0]->type->strides.rank == 0)
-            return rules[i].fold(b, n);
-    return NULL;
+    return (glow_is_float(t->elem) || glow_is_int(t->elem)) &&
+           t->strides.rank == 0;
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, fold);
+    return glow_rewrite_each(pass, f, rows, is_plain);
 }
 
 const glow_pass glow_pass_fold_repetition = {

@@ -226,10 +226,6 @@ merge(glow_builder *b, glow_node *n)
     bool is_pair = n->op == &glow_op_add || n->op == &glow_op_mul;
     glow_value *y = NULL;
 
-    if (!is_pair && n->op != &glow_op_sub && n->op != &glow_op_div)
-        return NULL;
-    if (n->pred || !glow_is_float(n->out[0]->type->elem))
-        return NULL;
     for (int i = 0; i < (is_pair ? 2 : 1) && !y; i++)
         y = merge_into(b, n, i);
     for (int i = 0; i < 2 && !y && n->op == &glow_op_mul; i++)
@@ -237,10 +233,24 @@ merge(glow_builder *b, glow_node *n)
     return y;
 }
 
+static const glow_rewrite_row rows[] = {
+    {&glow_op_add, merge},
+    {&glow_op_div, merge},
+    {&glow_op_mul, merge},
+    {&glow_op_sub, merge},
+    {0},
+};
+
+static bool
+gives_floats(const glow_node *n)
+{
+    return glow_is_float(n->out[0]->type->elem);
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, merge);
+    return glow_rewrite_each(pass, f, rows, gives_floats);
 }
 
 const glow_pass glow_pass_merge_normalization_scale = {

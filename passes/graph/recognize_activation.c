@@ -356,33 +356,27 @@ recognize_clip(glow_builder *b, glow_node *n)
     return build_hard_sigmoid(b, x, slope, middle);
 }
 
-static const struct {
-    const glow_op *op;
-    glow_rewrite_fn recognize;
-} roots[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_mul, match_product},
     {&glow_op_div, recognize_quotient},
     {&glow_op_reciprocal, recognize_reciprocal},
     {&glow_op_log, recognize_log},
     {&glow_op_clip, recognize_clip},
     {&glow_op_min, recognize_clip},
+    {0},
 };
 
-static glow_value *
-recognize(glow_builder *b, glow_node *n)
+static bool
+is_of_floats(const glow_node *n)
 {
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
-        if (roots[i].op == n->op && !n->pred &&
-            glow_is_float(n->out[0]->type->elem) &&
-            n->in[0]->type == n->out[0]->type)
-            return roots[i].recognize(b, n);
-    return NULL;
+    return glow_is_float(n->out[0]->type->elem) &&
+           n->in[0]->type == n->out[0]->type;
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, recognize);
+    return glow_rewrite_each(pass, f, rows, is_of_floats);
 }
 
 const glow_pass glow_pass_recognize_activation = {

@@ -186,30 +186,24 @@ fold_reshape(glow_builder *b, glow_node *n)
                       .axis = axis);
 }
 
-static const struct {
-    const glow_op *op;
-    glow_rewrite_fn fold;
-} rules[] = {
+static const glow_rewrite_row rows[] = {
     {&glow_op_add, fold_add},
     {&glow_op_batchedadd, fold_batchedadd},
     {&glow_op_fullyconnected, fold_reshape},
     {&glow_op_gemm, fold_gemm},
+    {0},
 };
 
-static glow_value *
-fold(glow_builder *b, glow_node *n)
+static bool
+gives_floats(const glow_node *n)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op && !n->pred &&
-            glow_is_float(n->out[0]->type->elem))
-            return rules[i].fold(b, n);
-    return NULL;
+    return glow_is_float(n->out[0]->type->elem);
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, fold);
+    return glow_rewrite_each(pass, f, rows, gives_floats);
 }
 
 const glow_pass glow_pass_recognize_fullyconnected = {

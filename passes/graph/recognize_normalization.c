@@ -377,9 +377,6 @@ recognize(glow_builder *b, glow_node *n)
     norm o = {0};
     glow_value *y;
 
-    if (n->pred || !glow_is_float(n->out[0]->type->elem) ||
-        n->out[0]->type->strides.rank != 0)
-        return NULL;
     if (!match_quotient(n, &o) && !match_sum(n, &o))
         return NULL;
     if (o.x->type != n->out[0]->type || !isfinite(o.epsilon) ||
@@ -394,19 +391,24 @@ recognize(glow_builder *b, glow_node *n)
     return y;
 }
 
-/* Only sums, products and quotients are looked at. */
-static glow_value *
-visit(glow_builder *b, glow_node *n)
+static const glow_rewrite_row rows[] = {
+    {&glow_op_add, recognize},
+    {&glow_op_div, recognize},
+    {&glow_op_mul, recognize},
+    {0},
+};
+
+static bool
+gives_floats(const glow_node *n)
 {
-    if (n->op != &glow_op_div && n->op != &glow_op_mul && n->op != &glow_op_add)
-        return NULL;
-    return recognize(b, n);
+    return glow_is_float(n->out[0]->type->elem) &&
+           n->out[0]->type->strides.rank == 0;
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, visit);
+    return glow_rewrite_each(pass, f, rows, gives_floats);
 }
 
 const glow_pass glow_pass_recognize_normalization = {

@@ -136,30 +136,27 @@ drop_shift(glow_builder *b, glow_node *n)
     return NULL;
 }
 
-static const struct {
-    const glow_op *op;
-    glow_rewrite_fn fold;
-} rules[] = {
-    {&glow_op_div, fold_quotient},  {&glow_op_mul, fold_product},
-    {&glow_op_log, fold_log},       {&glow_op_sub, fold_difference},
-    {&glow_op_softmax, drop_shift}, {&glow_op_logsoftmax, drop_shift},
+static const glow_rewrite_row rows[] = {
+    {&glow_op_div, fold_quotient},
+    {&glow_op_mul, fold_product},
+    {&glow_op_log, fold_log},
+    {&glow_op_sub, fold_difference},
+    {&glow_op_softmax, drop_shift},
+    {&glow_op_logsoftmax, drop_shift},
+    {0},
 };
 
-static glow_value *
-fold(glow_builder *b, glow_node *n)
+static bool
+is_of_floats(const glow_node *n)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].op == n->op && !n->pred &&
-            glow_is_float(n->out[0]->type->elem) &&
-            n->in[0]->type == n->out[0]->type)
-            return rules[i].fold(b, n);
-    return NULL;
+    return glow_is_float(n->out[0]->type->elem) &&
+           n->in[0]->type == n->out[0]->type;
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, fold);
+    return glow_rewrite_each(pass, f, rows, is_of_floats);
 }
 
 const glow_pass glow_pass_recognize_softmax = {

@@ -27,15 +27,6 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-static bool
-is_all(glow_dims list, int64_t number)
-{
-    for (int i = 0; i < list.rank; i++)
-        if (list.at[i] != number)
-            return false;
-    return true;
-}
-
 /* Every `strides`-th element of the spatial axes of `n`'s operand. */
 static glow_value *
 pick(glow_builder *b, const glow_node *n, glow_dims strides)
@@ -44,7 +35,7 @@ pick(glow_builder *b, const glow_node *n, glow_dims strides)
     glow_slice s = {.start.rank = x->type->shape.rank,
                     .steps.rank = x->type->shape.rank};
 
-    if (is_all(strides, 1))
+    if (glow_dims_are(strides, 1))
         return x->type == n->out[0]->type ? x : NULL;
     for (int i = 0; i < s.steps.rank; i++)
         s.steps.at[i] = i == 0 || i == s.steps.rank - 1 ? 1 : strides.at[i - 1];
@@ -56,7 +47,8 @@ of_avgpool(glow_builder *b, glow_node *n)
 {
     const glow_avgpool *p = n->attrs;
 
-    return is_all(p->kernels, 1) && is_all(p->pads, 0) && !p->ceil_mode
+    return glow_dims_are(p->kernels, 1) && glow_dims_are(p->pads, 0) &&
+                   !p->ceil_mode
                ? pick(b, n, p->strides)
                : NULL;
 }
@@ -66,7 +58,8 @@ of_maxpool(glow_builder *b, glow_node *n)
 {
     const glow_maxpool *p = n->attrs;
 
-    return is_all(p->kernels, 1) && is_all(p->pads, 0) && !p->ceil_mode
+    return glow_dims_are(p->kernels, 1) && glow_dims_are(p->pads, 0) &&
+                   !p->ceil_mode
                ? pick(b, n, p->strides)
                : NULL;
 }
@@ -100,7 +93,8 @@ is_global(const glow_node *n)
         if (p->kernels.at[i] != x.at[1 + i] ||
             (p->dilation.rank && p->dilation.at[i] != 1))
             return false;
-    return is_all(p->pads, 0) && !p->ceil_mode && !is_all(p->kernels, 1);
+    return glow_dims_are(p->pads, 0) && !p->ceil_mode &&
+           !glow_dims_are(p->kernels, 1);
 }
 
 /* All between the first and the last. */
@@ -172,7 +166,7 @@ static const glow_rewrite_row rows[] = {
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite_each(pass, f, rows);
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_simplify_pool = {

@@ -173,7 +173,7 @@ unwrap(glow_builder *b, const glow_node *n, glow_value *x, glow_dims y,
 
 /* Reshape(Transpose(Reshape(x))), or Reshape(Transpose(x)). */
 static glow_value *
-unwrap_reshape(glow_builder *b, const glow_node *n)
+unwrap_reshape(glow_builder *b, glow_node *n)
 {
     const glow_node *t = glow_only_def(n->in[0], &glow_op_transpose);
     glow_value *x;
@@ -192,7 +192,7 @@ unwrap_reshape(glow_builder *b, const glow_node *n)
 
 /* Transpose(Reshape(x)) whose result is used as it is. */
 static glow_value *
-unwrap_transpose(glow_builder *b, const glow_node *n)
+unwrap_transpose(glow_builder *b, glow_node *n)
 {
     const glow_node *reshape = glow_only_def(n->in[0], &glow_op_reshape);
 
@@ -204,7 +204,7 @@ unwrap_transpose(glow_builder *b, const glow_node *n)
 
 /* FullyConnected(Transpose(Reshape(x))), which flattens in any case. */
 static glow_value *
-unwrap_flattened(glow_builder *b, const glow_node *n)
+unwrap_flattened(glow_builder *b, glow_node *n)
 {
     const glow_node *t = glow_only_def(n->in[0], &glow_op_transpose);
     const glow_node *reshape =
@@ -233,22 +233,17 @@ unwrap_flattened(glow_builder *b, const glow_node *n)
                       .axis = axis);
 }
 
-static glow_value *
-visit(glow_builder *b, glow_node *n)
-{
-    if (n->pred)
-        return NULL;
-    if (glow_is(n, &glow_op_fullyconnected))
-        return unwrap_flattened(b, n);
-    if (glow_is(n, &glow_op_reshape))
-        return unwrap_reshape(b, n);
-    return glow_is(n, &glow_op_transpose) ? unwrap_transpose(b, n) : NULL;
-}
+static const glow_rewrite_row rows[] = {
+    {&glow_op_fullyconnected, unwrap_flattened},
+    {&glow_op_reshape, unwrap_reshape},
+    {&glow_op_transpose, unwrap_transpose},
+    {0},
+};
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, visit);
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_unwrap_transpose = {
