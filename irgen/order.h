@@ -27,10 +27,18 @@ typedef struct glow_order_net {
     glow_order_lists touches;       /* by task: buffers */
     glow_order_lists users;         /* by buffer: tasks */
     uint32_t *given;                /* as numbered, mended */
+    bool reversed;                  /* time goes back: see below */
 } glow_order_net;
 
 /* NULL if the problem is wrong: see glow_order_find. */
 glow_order_net *glow_order_net_new(glow_arena *a, const glow_order_problem *p);
+
+/*
+ * The same backwards: an order of it is one of `net` from the end, with the same
+ * peak.  A last task is added, which runs first and touches what stays.
+ */
+glow_order_net *glow_order_net_reversed(glow_arena *a,
+                                        const glow_order_net *net);
 
 /* The tasks of a state's down-set have run; more can, and can be taken back. */
 typedef struct glow_order_walk {
@@ -58,26 +66,18 @@ glow_order_effect glow_order_try(glow_order_walk *w, uint32_t task);
 void glow_order_do(glow_order_walk *w, uint32_t task);
 void glow_order_undo(glow_order_walk *w, uint32_t task); /* the last done */
 
-/* An order and what it costs. */
-typedef struct glow_order_plan {
-    uint32_t *tasks;
+/* What an order costs. */
+typedef struct glow_order_cost {
     int64_t peak, area;
-    const char *by;
-} glow_order_plan;
+} glow_order_cost;
 
-/* Measures `tasks`, which is an order. */
-glow_order_plan glow_order_plan_of(glow_arena *a, const glow_order_net *net,
-                                   uint32_t *tasks, const char *by);
-
-/* True if `x` has the lower peak, or the same and the smaller area. */
-bool glow_order_is_better(const glow_order_plan *x, const glow_order_plan *y);
+/* Runs `n` tasks, one behind another; what is alive before counts too. */
+glow_order_cost glow_order_run(glow_order_walk *w, const uint32_t *tasks,
+                               uint32_t n);
 
 /* Orders by a rule, in time n log n. */
 uint32_t *glow_order_child_memory(glow_arena *a, const glow_order_net *net);
 uint32_t *glow_order_depth_first(glow_arena *a, const glow_order_net *net);
 uint32_t *glow_order_greedy(glow_arena *a, const glow_order_net *net);
-
-/* No order needs less than the task that needs most by itself. */
-int64_t glow_order_bound_by_task(glow_arena *a, const glow_order_net *net);
 
 #endif

@@ -1,10 +1,20 @@
-/* What no order can go below. */
+/*
+ * What no order can go below: by each task alone, and by a cut.
+ *
+ * When a task runs, all that it waits for has run, and nothing that waits for
+ * it.  So no order needs less than the fewest bytes alive after a down-set
+ * between these, and what the task adds: a minimum cut (order_cut.h) among the
+ * tasks that may run before it or after.
+ */
 
-#include "irgen/order.h"
+#include <string.h>
+
+#include "irgen/order_bound.h"
+#include "irgen/order_cut.h"
 
 /*
- * The most bytes that aliases can save `task`: each thing made counts once, and
- * each thing that is written over serves the largest that may.
+ * The most bytes that aliases can save `task`: each thing that is written over
+ * serves the largest that may.
  */
 static int64_t
 most_aliased(const glow_order_net *net, uint32_t task, int64_t *largest)
@@ -42,4 +52,98 @@ glow_order_bound_by_task(glow_arena *a, const glow_order_net *net)
         most = bytes > most ? bytes : most;
     }
     return most;
+}
+
+typedef struct bounder {
+    const glow_order_net *net;
+    glow_order_walk *walk; /* where the part begins */
+    glow_order_cut *cut;
+    int64_t *largest;
+    uint32_t *stack, *free;
+} bounder;
+
+/* Puts on a side what must have run before `task`, or what waits for it. */
+static void
+mark(bounder *b, uint32_t task, const glow_order_lists *lists, uint8_t side)
+{
+    uint32_t n = 0;
+
+    b->stack[n++] = task;
+    while (n > 0) {
+        uint32_t from = b->stack[--n];
+
+        b->cut->work++;
+        GLOW_ORDER_EACH(next, *lists, from)
+            if (b->cut->side[*next] == GLOW_ORDER_FREE) {
+                b->cut->side[*next] = side;
+                b->stack[n++] = *next;
+            }
+    }
+}
+
+/* No order of the part needs less for `task`. */
+static int64_t
+bound_of(bounder *b, const uint32_t *part, uint32_t n, uint32_t task)
+{
+    const glow_order_net *net = b->net;
+    uint8_t *side = b->cut->side;
+    uint32_t n_free = 0;
+    int64_t bytes;
+
+    for (uint32_t k = 0; k < n; k++)
+        side[part[k]] = GLOW_ORDER_FREE;
+    side[task] = GLOW_ORDER_OUT;
+    mark(b, task, &net->before, GLOW_ORDER_IN);
+    mark(b, task, &net->after, GLOW_ORDER_OUT);
+    for (uint32_t k = 0; k < n; k++) {
+        if (side[part[k]] == GLOW_ORDER_FREE)
+            b->free[n_free++] = part[k];
+        if (side[part[k]] == GLOW_ORDER_IN)
+            glow_order_do(b->walk, part[k]);
+    }
+    bytes = b->walk->live + net->p->tasks[task].extra -
+            most_aliased(net, task, b->largest);
+    GLOW_ORDER_EACH(t, net->touches, task)
+        if (b->walk->left[*t] ==
+            net->users.first[*t + 1] - net->users.first[*t])
+            bytes += net->p->buffers[*t].bytes;
+    for (uint32_t k = n; k-- > 0;)
+        if (b->walk->ran[part[k]])
+            glow_order_undo(b->walk, part[k]);
+    b->cut->work += n;
+    return bytes + glow_order_cut_least(b->cut, b->free, n_free, task);
+}
+
+int64_t
+glow_order_bound_by_cut(glow_arena *a, glow_order_walk *walk,
+                        const uint32_t *part, uint32_t n, int64_t bound,
+                        int64_t *steps)
+{
+    const glow_order_net *net = walk->net;
+    size_t tasks = net->n_tasks;
+    bounder b = {.net = net, .walk = walk};
+    int64_t live = walk->live, *during = GLOW_NEW_ARRAY(a, int64_t, n);
+
+    b.cut = glow_order_cut_new(a, net);
+    b.stack = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
+    b.free = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
+    b.largest = GLOW_NEW_ARRAY(a, int64_t, (size_t)net->n_buffers + 1);
+    for (uint32_t i = 0; i < tasks; i++)
+        b.cut->side[i] = walk->ran[i] ? GLOW_ORDER_IN : GLOW_ORDER_OUT;
+    for (uint32_t k = 0; k < n; k++) {
+        during[k] = walk->live + glow_order_try(walk, part[k]).during;
+        glow_order_do(walk, part[k]);
+    }
+    for (uint32_t k = n; k-- > 0;)
+        glow_order_undo(walk, part[k]);
+    (void)live;
+    for (uint32_t k = 0; k < n && b.cut->work < *steps; k++) {
+        if (during[k] <= bound)
+            continue;
+        int64_t bytes = bound_of(&b, part, n, part[k]);
+
+        bound = bytes > bound ? bytes : bound;
+    }
+    *steps -= b.cut->work;
+    return bound;
 }

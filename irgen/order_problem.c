@@ -173,3 +173,41 @@ glow_order_net_new(glow_arena *a, const glow_order_problem *p)
     net->given = mend(a, net);
     return net->given ? net : NULL;
 }
+
+glow_order_net *
+glow_order_net_reversed(glow_arena *a, const glow_order_net *net)
+{
+    uint32_t n = net->n_tasks, m = net->n_buffers;
+    glow_order_problem *p = GLOW_NEW(a, glow_order_problem);
+    glow_order_task *tasks = GLOW_NEW_ARRAY(a, glow_order_task, (size_t)n + 1);
+    glow_order_buffer *buffers =
+        GLOW_NEW_ARRAY(a, glow_order_buffer, (size_t)m + 1);
+    uint32_t *stay = GLOW_NEW_ARRAY(a, uint32_t, (size_t)m + 1);
+    uint32_t *last = GLOW_NEW(a, uint32_t), n_stay = 0;
+
+    for (uint32_t b = 0; b < m; b++) {
+        buffers[b].bytes = net->p->buffers[b].bytes;
+        if (net->p->buffers[b].stays &&
+            net->users.first[b] < net->users.first[b + 1])
+            stay[n_stay++] = b;
+    }
+    *last = n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t first = net->after.first[i];
+
+        tasks[i] = net->p->tasks[i];
+        tasks[i].before = &net->after.items[first];
+        tasks[i].n_before = net->after.first[i + 1] - first;
+        if (tasks[i].n_before == 0) {
+            tasks[i].before = last;
+            tasks[i].n_before = 1;
+        }
+    }
+    tasks[n] = (glow_order_task){.touches = stay, .n_touches = n_stay};
+    *p = (glow_order_problem){tasks, n + 1, buffers, m};
+
+    glow_order_net *reversed = glow_order_net_new(a, p);
+
+    reversed->reversed = true;
+    return reversed;
+}

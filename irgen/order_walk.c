@@ -67,8 +67,10 @@ aliased(glow_order_walk *w, uint32_t task)
     for (uint32_t k = 0; k < t->n_aliases; k++) {
         uint32_t made = t->aliases[k].made, over = t->aliases[k].over;
 
-        if (!is_first(w, made) || !is_last(w, over) || made == over ||
-            buffers[made].bytes > buffers[over].bytes ||
+        if (w->net->reversed ? !is_first(w, over) || !is_last(w, made)
+                             : !is_first(w, made) || !is_last(w, over))
+            continue;
+        if (made == over || buffers[made].bytes > buffers[over].bytes ||
             buffers[made].bytes == 0 || w->taken[made] >= 2 * w->calls ||
             w->taken[over] >= 2 * w->calls)
             continue;
@@ -136,28 +138,20 @@ glow_order_undo(glow_order_walk *w, uint32_t task)
     }
 }
 
-glow_order_plan
-glow_order_plan_of(glow_arena *a, const glow_order_net *net, uint32_t *tasks,
-                   const char *by)
+glow_order_cost
+glow_order_run(glow_order_walk *w, const uint32_t *tasks, uint32_t n)
 {
-    glow_order_walk *w = glow_order_walk_new(a, net);
-    glow_order_plan plan = {.tasks = tasks, .by = by};
+    glow_order_cost c = {0};
 
-    for (uint32_t k = 0; k < net->n_tasks; k++) {
+    for (uint32_t k = 0; k < n; k++) {
         int64_t during = w->live + glow_order_try(w, tasks[k]).during;
 
-        plan.peak = during > plan.peak ? during : plan.peak;
+        c.peak = during > c.peak ? during : c.peak;
         glow_order_do(w, tasks[k]);
-        if (glow_add_overflow(plan.area, w->live, &plan.area))
-            plan.area = INT64_MAX;
+        if (glow_add_overflow(c.area, w->live, &c.area))
+            c.area = INT64_MAX;
     }
-    return plan;
-}
-
-bool
-glow_order_is_better(const glow_order_plan *x, const glow_order_plan *y)
-{
-    return x->peak < y->peak || (x->peak == y->peak && x->area < y->area);
+    return c;
 }
 
 /* Sets the buffers that take bytes while the task at `out->at` runs. */

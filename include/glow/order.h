@@ -61,7 +61,8 @@ typedef struct glow_order_problem {
 } glow_order_problem;
 
 typedef enum glow_order_strategy {
-    GLOW_ORDER_AUTO,         /* the best of all of these */
+    GLOW_ORDER_AUTO,         /* the best of the rules below; where that is not
+                                proved least, what is found by search */
     GLOW_ORDER_GIVEN,        /* as numbered, mended where a task stands before
                                 what it waits for */
     GLOW_ORDER_CHILD_MEMORY, /* Glow's: depth first, and first of what a task
@@ -69,8 +70,8 @@ typedef enum glow_order_strategy {
                                 (Sethi and Ullman's rule for trees) */
     GLOW_ORDER_GREEDY,       /* of what can run, what leaves least alive */
     GLOW_ORDER_DEPTH_FIRST,  /* from the last tasks back, as they wait */
-    GLOW_ORDER_EXACT,        /* a least order, if the budget suffices; else as
-                                auto */
+    GLOW_ORDER_EXACT,        /* as auto, but all steps are for the search that
+                                proves, none for what only finds */
 } glow_order_strategy;
 
 /* Their names, "auto" to "exact", ended by NULL: words for an option. */
@@ -83,11 +84,12 @@ typedef struct glow_order {
     int64_t bound;  /* no order has a lower peak */
     bool proved;    /* the peak is the least that there is */
     int64_t steps;  /* of the budget, taken */
-    const char *by; /* what found it: a name of a strategy, or of a search */
+    const char *by; /* what found it, where the peak is: the name of a rule,
+                       "search" or "beam" */
 } glow_order;
 
-/* Steps that suffice for most networks, and take about a second at most. */
-#define GLOW_ORDER_BUDGET 4000000
+/* Steps that suffice for most networks, and take a second or two at most. */
+#define GLOW_ORDER_BUDGET 10000000
 
 /*
  * Orders the tasks, with `budget` steps for searching: the result depends on

@@ -255,14 +255,15 @@ random_problems(void **unused)
             glow_order_find(a, &d.p, GLOW_ORDER_EXACT, INT64_MAX, &best));
         must_be_right(&d, &best);
         must_measure(a, &d, &best);
-        assert_true(best.bound <= least);
-        assert_true(!best.proved || best.peak == least);
+        assert_int_equal(best.peak, least);
+        assert_int_equal(best.bound, least);
+        assert_true(best.proved);
         for (int s = 0; glow_order_strategies[s]; s++) {
             assert_true(glow_order_find(a, &d.p, (glow_order_strategy)s,
-                                        GLOW_ORDER_BUDGET, &o));
+                                        (int64_t)draw(&x, 600), &o));
             must_be_right(&d, &o);
             assert_true(o.peak >= least && o.bound <= least);
-            assert_true(best.peak <= o.peak);
+            assert_int_equal(o.proved, o.peak == o.bound);
         }
         glow_arena_reset(a);
     }

@@ -1,0 +1,261 @@
+/*
+ * The down-set with the fewest bytes alive, by a minimum cut.
+ *
+ * M is a sum of terms bytes * [some, but not all, of the users have run], so it
+ * is the cut of a network whose source side is the down-set:
+ *
+ *     task ──∞──▶ each task before it          what runs needs them
+ *     user ──∞──▶ begun ──bytes──▶ ended ──∞──▶ user
+ *
+ * Begun is on the source side if one user is, ended only if all are.  A user
+ * that is in, or a buffer that stays, puts one of both at its terminal.  Only
+ * free tasks and what they touch become nodes.  Flow by Dinic's algorithm
+ * (1970), with a stack instead of recursion: few phases on such networks.
+ */
+
+#include <string.h>
+
+#include "irgen/order_cut.h"
+
+enum { SOURCE, SINK, FIRST_NODE };
+
+static const int64_t unlimited = INT64_MAX;
+
+typedef struct arc {
+    uint32_t to, next; /* the next arc from the same node; 0: none */
+    int64_t room;
+} arc;
+
+typedef struct workspace {
+    glow_order_cut cut; /* what others see */
+    glow_arena *a;
+    const glow_order_net *net;
+    uint32_t *node;  /* by task, if it is free */
+    uint32_t *stamp; /* by buffer: the call that met it */
+    uint32_t call;
+    arc *arcs; /* one and its reverse side by side, from 2 */
+    size_t n_arcs, cap_arcs;
+    uint32_t *first, *next, *level; /* by node */
+    uint32_t n_nodes;
+    uint32_t *queue; /* nodes of a phase, or the arcs of a path */
+} workspace;
+
+glow_order_cut *
+glow_order_cut_new(glow_arena *a, const glow_order_net *net)
+{
+    workspace *w = GLOW_NEW(a, workspace);
+    size_t tasks = net->n_tasks, buffers = net->n_buffers;
+    size_t nodes = FIRST_NODE + tasks + 2 * buffers;
+
+    w->a = a;
+    w->net = net;
+    w->cut.side = GLOW_NEW_ARRAY(a, uint8_t, tasks + 1);
+    w->node = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
+    w->stamp = GLOW_NEW_ARRAY(a, uint32_t, buffers + 1);
+    w->first = GLOW_NEW_ARRAY(a, uint32_t, nodes);
+    w->next = GLOW_NEW_ARRAY(a, uint32_t, nodes);
+    w->level = GLOW_NEW_ARRAY(a, uint32_t, nodes);
+    w->queue = GLOW_NEW_ARRAY(a, uint32_t, nodes);
+    return &w->cut;
+}
+
+static uint32_t
+add_node(workspace *w)
+{
+    w->first[w->n_nodes] = 0;
+    return w->n_nodes++;
+}
+
+static void
+add_half(workspace *w, uint32_t from, uint32_t to, int64_t room)
+{
+    w->arcs =
+        glow_arena_grow(w->a, w->arcs, w->n_arcs, &w->cap_arcs, sizeof(arc));
+    w->arcs[w->n_arcs] = (arc){to, w->first[from], room};
+    w->first[from] = (uint32_t)w->n_arcs++;
+}
+
+static void
+add_arc(workspace *w, uint32_t from, uint32_t to, int64_t room)
+{
+    add_half(w, from, to, room);
+    add_half(w, to, from, 0);
+}
+
+/* The term of a buffer, and what it is if no free task is in. */
+static int64_t
+add_buffer(workspace *w, uint32_t b)
+{
+    const uint8_t *side = w->cut.side;
+    const glow_order_buffer *buffer = &w->net->p->buffers[b];
+    bool begun = false, ends = !buffer->stays;
+    uint32_t from, to;
+
+    GLOW_ORDER_EACH(user, w->net->users, b) {
+        begun |= side[*user] == GLOW_ORDER_IN;
+        ends &= side[*user] != GLOW_ORDER_OUT;
+    }
+    if (begun && !ends)
+        return buffer->bytes;
+    from = begun ? SOURCE : add_node(w);
+    to = ends ? add_node(w) : SINK;
+    add_arc(w, from, to, buffer->bytes);
+    GLOW_ORDER_EACH(user, w->net->users, b) {
+        if (side[*user] != GLOW_ORDER_FREE)
+            continue;
+        if (!begun)
+            add_arc(w, w->node[*user], from, unlimited);
+        if (ends)
+            add_arc(w, to, w->node[*user], unlimited);
+    }
+    return begun ? buffer->bytes : 0;
+}
+
+/* Makes the network; returns what its buffers take if no free task is in. */
+static int64_t
+build(workspace *w, const uint32_t *free, uint32_t n, uint32_t running)
+{
+    int64_t before = 0;
+
+    w->n_nodes = 0;
+    w->n_arcs = 2;
+    w->call++;
+    if (w->cap_arcs == 0)
+        w->arcs = glow_arena_grow(w->a, NULL, 0, &w->cap_arcs, sizeof(arc));
+    if (running != GLOW_ORDER_NO_TASK)
+        GLOW_ORDER_EACH(b, w->net->touches, running)
+            w->stamp[*b] = w->call;
+    while (w->n_nodes < FIRST_NODE)
+        add_node(w);
+    for (uint32_t k = 0; k < n; k++)
+        w->node[free[k]] = add_node(w);
+    for (uint32_t k = 0; k < n; k++) {
+        GLOW_ORDER_EACH(b, w->net->before, free[k])
+            if (w->cut.side[*b] == GLOW_ORDER_FREE)
+                add_arc(w, w->node[free[k]], w->node[*b], unlimited);
+        GLOW_ORDER_EACH(b, w->net->touches, free[k])
+            if (w->stamp[*b] != w->call) {
+                w->stamp[*b] = w->call;
+                before += add_buffer(w, *b);
+            }
+    }
+    return before;
+}
+
+/* Numbers the nodes by their distance from the source; false if no way leads to
+ * the sink. */
+static bool
+find_levels(workspace *w)
+{
+    uint32_t count = 0;
+
+    memset(w->level, 0, w->n_nodes * sizeof(*w->level));
+    w->level[SOURCE] = 1;
+    w->queue[count++] = SOURCE;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t from = w->queue[k];
+
+        for (uint32_t i = w->first[from]; i; i = w->arcs[i].next) {
+            uint32_t to = w->arcs[i].to;
+
+            w->cut.work++;
+            if (w->arcs[i].room == 0 || w->level[to])
+                continue;
+            w->level[to] = w->level[from] + 1;
+            w->queue[count++] = to;
+        }
+    }
+    return w->level[SINK] != 0;
+}
+
+/* Fills the path of `n` arcs in the queue; returns how much went through it, and
+ * cuts it behind the first arc that is full. */
+static int64_t
+fill_path(workspace *w, uint32_t *n)
+{
+    int64_t most = unlimited;
+    uint32_t keep = *n;
+
+    for (uint32_t k = 0; k < *n; k++)
+        if (w->arcs[w->queue[k]].room < most)
+            most = w->arcs[w->queue[k]].room;
+    for (uint32_t k = *n; k-- > 0;) {
+        arc *to = &w->arcs[w->queue[k]], *back = &w->arcs[w->queue[k] ^ 1];
+
+        if (to->room != unlimited)
+            to->room -= most;
+        if (back->room != unlimited)
+            back->room += most;
+        if (to->room == 0)
+            keep = k;
+    }
+    *n = keep;
+    return most;
+}
+
+/* Fills all shortest paths. */
+static int64_t
+fill_level(workspace *w)
+{
+    int64_t sum = 0;
+    uint32_t n = 0, at = SOURCE;
+
+    memcpy(w->next, w->first, w->n_nodes * sizeof(*w->next));
+    for (;;) {
+        uint32_t i = w->next[at];
+
+        w->cut.work++;
+        if (at == SINK) {
+            sum += fill_path(w, &n);
+            at = n > 0 ? w->arcs[w->queue[n] ^ 1].to : SOURCE;
+        } else if (i == 0 && at == SOURCE) {
+            return sum;
+        } else if (i == 0) { /* a dead end: never again */
+            w->level[at] = 0;
+            at = w->arcs[w->queue[--n] ^ 1].to;
+        } else if (w->arcs[i].room > 0 &&
+                   w->level[w->arcs[i].to] == w->level[at] + 1) {
+            w->queue[n++] = i;
+            at = w->arcs[i].to;
+        } else {
+            w->next[at] = w->arcs[i].next;
+        }
+    }
+}
+
+/* Puts those tasks out from which a way leads to the sink. */
+static void
+take_sides(workspace *w, const uint32_t *free, uint32_t n)
+{
+    uint32_t count = 0;
+
+    memset(w->level, 0, w->n_nodes * sizeof(*w->level));
+    w->level[SINK] = 1;
+    w->queue[count++] = SINK;
+    for (uint32_t k = 0; k < count; k++)
+        for (uint32_t i = w->first[w->queue[k]]; i; i = w->arcs[i].next) {
+            uint32_t from = w->arcs[i].to;
+
+            w->cut.work++;
+            if (w->level[from] || w->arcs[i ^ 1].room == 0)
+                continue;
+            w->level[from] = 1;
+            w->queue[count++] = from;
+        }
+    for (uint32_t k = 0; k < n; k++)
+        w->cut.side[free[k]] =
+            w->level[w->node[free[k]]] ? GLOW_ORDER_OUT : GLOW_ORDER_IN;
+}
+
+int64_t
+glow_order_cut_least(glow_order_cut *cut, const uint32_t *free, uint32_t n,
+                     uint32_t running)
+{
+    workspace *w = (workspace *)cut;
+    int64_t before = build(w, free, n, running), flow = 0;
+
+    while (find_levels(w))
+        flow += fill_level(w);
+    take_sides(w, free, n);
+    return flow - before;
+}

@@ -1,0 +1,32 @@
+/* The down-set with the fewest bytes alive, by a minimum cut. */
+
+#ifndef IRGEN_ORDER_CUT_H
+#define IRGEN_ORDER_CUT_H
+
+#include "irgen/order.h"
+
+/* Where a task is: before the question, in the down-set, or open to choice. */
+enum { GLOW_ORDER_OUT, GLOW_ORDER_IN, GLOW_ORDER_FREE };
+
+typedef struct glow_order_cut glow_order_cut;
+
+struct glow_order_cut {
+    uint8_t *side; /* by task; at first all are out */
+    int64_t work;  /* arcs looked at so far */
+};
+
+glow_order_cut *glow_order_cut_new(glow_arena *a, const glow_order_net *net);
+
+/*
+ * Of all down-sets that hold what is in, nothing that is out, and any of the
+ * `n` tasks `free`, which are all that are free: the least M, less that of what
+ * is in alone.  What is in must be a down-set, and with all free tasks too.
+ * Those tasks become in or out; of several least sets, the largest is taken.
+ * Buffers that the task `running` touches, if it is one, count as alive anyway.
+ */
+int64_t glow_order_cut_least(glow_order_cut *cut, const uint32_t *free,
+                             uint32_t n, uint32_t running);
+
+#define GLOW_ORDER_NO_TASK UINT32_MAX
+
+#endif
