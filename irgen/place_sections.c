@@ -100,8 +100,8 @@ make_blocks(glow_place_state *s, const glow_place_item *items, uint32_t count,
 
 /* What is forbidden to all, and what is fixed and alive in [begin, end). */
 static const glow_place_range *
-ranges_within(glow_place_state *s, const glow_place_item *items,
-              uint32_t count, int64_t begin, int64_t end, int *n_ranges)
+ranges_within(glow_place_state *s, const glow_place_item *items, uint32_t count,
+              int64_t begin, int64_t end, int *n_ranges)
 {
     const glow_place_problem *p = s->problem;
     glow_place_range *r =

@@ -79,8 +79,7 @@ glow_state_fit(const glow_place_state *s, const glow_block *b, int64_t offset)
     for (int i = 0; i < b->n_blocked; i++)
         if (b->blocked[i].end > offset &&
             b->blocked[i].begin - offset < b->size)
-            offset = glow_place_aligned(s->problem, b->item,
-                                        b->blocked[i].end);
+            offset = glow_place_aligned(s->problem, b->item, b->blocked[i].end);
     return offset;
 }
 

@@ -19,7 +19,7 @@ typedef struct glow_block { /* a buffer */
     int *position; /* by section: where it stands in the list of that section */
     int n_crowd;
     uint64_t hash;
-    const glow_place_item *item; /* says where it may lie */
+    const glow_place_item *item;     /* says where it may lie */
     const glow_place_range *blocked; /* where it may not: ascending */
     int n_blocked;
 } glow_block;
@@ -54,9 +54,9 @@ typedef struct glow_place_state {
     int n_blocks, n_sections;
     glow_section *sections;
     int *touched, n_touched;
-    int *by_begin, *by_end;           /* blocks in these orders */
-    int *first_begin, *first_end;     /* by section: in these lists */
-    int *stack, n_stack;              /* placed blocks */
+    int *by_begin, *by_end;       /* blocks in these orders */
+    int *first_begin, *first_end; /* by section: in these lists */
+    int *stack, n_stack;          /* placed blocks */
     glow_change *trail;
     size_t n_trail, cap_trail;
     int64_t *levels, *sizes; /* scratch */

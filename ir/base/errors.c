@@ -916,6 +916,39 @@ static const glow_diag_info table[] = {
      "Scale the picture, or say with -image-layout which axis holds "
      "channels.\n"},
 
+    {"E0630", "a table of buffers is malformed",
+     "The first line names the columns: id, lower, upper and size, in any\n"
+     "order, and alignment and offset, which may be left out or empty.  Every\n"
+     "other line has a cell for each: whole numbers that 64 bits hold, lower\n"
+     "not beyond upper, ids that differ.\n"
+     "\n"
+     "    id,lower,upper,size\n"
+     "    a,0,2,64\n"
+     "    b,1,,64\n"
+     "\n"
+     "The caret shows the cell.\n"},
+
+    {"E0631", "a buffer cannot lie at its offset",
+     "An offset in a table is fixed.  It must be a multiple of the alignment,\n"
+     "within the capacity, outside of what is forbidden, in one bank if the\n"
+     "buffer fits in one, and apart from the others that live at the time.\n"
+     "\n"
+     "    id,lower,upper,size,offset\n"
+     "    a,0,2,64,0\n"
+     "    b,1,3,64,32\n"
+     "\n"
+     "Correct the offset, or leave it out to have one found.\n"},
+
+    {"E0632", "buffers cannot be placed within a capacity",
+     "Either there is no such placement, and the message says by which bound;\n"
+     "or none was found.\n"
+     "\n"
+     "    glow-alloc -capacity=100 problem.csv\n"
+     "\n"
+     "Where none was found, -strategy=exact or a larger -budget may help.  "
+     "Where\n"
+     "there is none, shorten lifetimes: see the moment that is named.\n"},
+
     {"W0601", "an output will not find its weights",
      "A module names weights files relative to its own folder, in or below\n"
      "which they must lie.  This output is written to another one.\n"

@@ -261,13 +261,15 @@ random_problems(void **unused)
     glow_arena_free(a);
 }
 
+enum { MOST_BRUTE = 28 };
+
 /* The least height, by trying all offsets. */
 
 typedef struct brute {
     const glow_lifetime *b;
     int count;
     const glow_place_space *space;
-    int64_t offset[8];
+    int64_t offset[MOST_BRUTE];
     int64_t height;
 } brute;
 
@@ -327,12 +329,12 @@ random_buffer(uint64_t *x, bool is_special)
 static int
 random_full(uint64_t *x, glow_lifetime *b, int most)
 {
-    int live[8], n_live = 0, n = 0;
-    int64_t room = 8, time = 0;
+    int live[MOST_BRUTE], n_live = 0, n = 0;
+    int64_t room = 6 + (int64_t)(next(x) % 3), time = 0;
 
     while (n < most) {
         for (; room > 0 && n < most; n++) {
-            int64_t size = 1 + (int64_t)(next(x) % 4);
+            int64_t size = 1 + (int64_t)(next(x) % 3);
 
             size = size < room ? size : room;
             b[n] = LIFE(time, 99, size);
@@ -348,6 +350,8 @@ random_full(uint64_t *x, glow_lifetime *b, int most)
             live[at] = live[--n_live];
         }
     }
+    for (int i = 0; i < n; i++)
+        b[i].end = b[i].end < 99 ? b[i].end : time + 1;
     return n;
 }
 
@@ -365,7 +369,7 @@ exact_is_exact(void **unused)
         glow_place_space space = {INT64_MAX, 0, &forbidden, 1};
         glow_place_options o = {.strategy = GLOW_PLACE_EXACT, .space = &space};
         bool is_special = round % 3 == 0;
-        glow_lifetime b[8];
+        glow_lifetime b[MOST_BRUTE];
         int count = 2 + round % 6;
         brute all = {.b = b, .space = &space};
         glow_placement p, q;
@@ -378,7 +382,7 @@ exact_is_exact(void **unused)
         for (int i = 0; i < count; i++)
             b[i] = random_buffer(&x, is_special);
         if (round % 3 == 1)
-            count = random_full(&x, b, 8);
+            count = random_full(&x, b, 12 + round % 16);
         for (int i = 0; i < count; i++)
             if (space.bank && b[i].align == 4)
                 b[i].align = 12;
@@ -394,11 +398,12 @@ exact_is_exact(void **unused)
         assert_true(can_place(&all, 0));
         all.height = p.height - 1;
         assert_false(can_place(&all, 0));
-        above += p.height > p.load;
+        above += round % 3 == 1 && p.height > p.load;
         glow_arena_reset(a);
     }
-    print_message("# %d with a fault, %d above the load\n", refused, above);
-    assert_true(refused < EXACT_ROUNDS / 4 && above > EXACT_ROUNDS / 20);
+    print_message("# %d with a fault, %d plain ones above the load\n", refused,
+                  above);
+    assert_true(refused < EXACT_ROUNDS / 4 && above > 0);
     glow_arena_free(a);
 }
 
