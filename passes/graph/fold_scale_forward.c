@@ -170,9 +170,7 @@ fold(glow_pass_run *run, glow_builder *b, chain *c)
         glow_builder_at(b, c->n);
         v = rebuild(a, b, c);
         if (!v)
-            glow_run_remark(run, c->n, false,
-                            "%s could not hold the weights scaled",
-                            glow_kind_get(c->n->out[0]->type->elem)->name);
+            linear_refuse(run, c->n);
     }
     glow_arena_free(a);
     return v;

@@ -230,6 +230,13 @@ linear_only_user(const glow_value *v)
     return u && !u->pred && u->n_out == 1 ? u : NULL;
 }
 
+void
+linear_refuse(glow_pass_run *run, const glow_node *n)
+{
+    glow_run_remark(run, n, false, "%s could not hold the weights scaled",
+                    glow_kind_get(n->out[0]->type->elem)->name);
+}
+
 glow_value *
 linear_copy(glow_builder *b, const glow_node *n, glow_value *v)
 {

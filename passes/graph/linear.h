@@ -37,6 +37,9 @@ bool linear_bias(const glow_node *n, int64_t channels, double *out);
 /* The one node that uses `v`, if it has one result and no predicate. */
 glow_node *linear_only_user(const glow_value *v);
 
+/* Remarks that `n` stays, since its kind does not hold the weights scaled. */
+void linear_refuse(glow_pass_run *run, const glow_node *n);
+
 /* Does the same as `n`, of one operand, to `v`. */
 glow_value *linear_copy(glow_builder *b, const glow_node *n, glow_value *v);
 

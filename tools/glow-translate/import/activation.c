@@ -6,16 +6,6 @@
 
 #include "tools/glow-translate/import/import.h"
 
-static bool
-plain(import_node *n)
-{
-    if (!import_operands(n, 1, 1))
-        return false;
-    import_ignore(n, "consumed_inputs");
-    return import_done(
-        n, import_build(n, n->row->op, NULL, GLOW_IN(import_in(n, 0)), NULL));
-}
-
 /* One number, alpha, which was 1 for these, and 0.01 for LeakyRelu. */
 static bool
 with_alpha(import_node *n)
@@ -169,19 +159,19 @@ const import_row import_activation_rows[] = {
     {"Elu", 1, 0, with_alpha, &glow_op_elu, "floats"},
     {"Gelu", 20, 0, gelu, &glow_op_gelu, "floats"},
     {"HardSigmoid", 1, 0, hard_sigmoid, &glow_op_hardsigmoid, "floats"},
-    {"HardSwish", 14, 0, plain, &glow_op_hardswish, "floats"},
+    {"HardSwish", 14, 0, import_unary, &glow_op_hardswish, "floats"},
     {"LeakyRelu", 1, 0, with_alpha, &glow_op_leakyrelu, "floats"},
-    {"Mish", 18, 0, plain, &glow_op_mish, "floats"},
+    {"Mish", 18, 0, import_unary, &glow_op_mish, "floats"},
     {"PRelu", 1, 0, prelu, &glow_op_prelu,
      "numbers; the slope is broadcast to the operand, not the other way round"},
-    {"Relu", 1, 0, plain, &glow_op_relu, "numbers"},
+    {"Relu", 1, 0, import_unary, &glow_op_relu, "numbers"},
     {"Selu", 1, 0, selu, &glow_op_selu, "floats"},
     {"Shrink", 9, 0, shrink, &glow_op_shrink,
      "any; all but floats are compared as float64"},
-    {"Sigmoid", 1, 0, plain, &glow_op_sigmoid, "floats"},
-    {"Softplus", 1, 0, plain, &glow_op_softplus, "floats"},
-    {"Softsign", 1, 0, plain, &glow_op_softsign, "floats"},
-    {"Tanh", 1, 0, plain, &glow_op_tanh, "floats"},
+    {"Sigmoid", 1, 0, import_unary, &glow_op_sigmoid, "floats"},
+    {"Softplus", 1, 0, import_unary, &glow_op_softplus, "floats"},
+    {"Softsign", 1, 0, import_unary, &glow_op_softsign, "floats"},
+    {"Tanh", 1, 0, import_unary, &glow_op_tanh, "floats"},
     {"ThresholdedRelu", 10, 0, with_alpha, &glow_op_thresholdedrelu, "floats"},
     {NULL, 0, 0, NULL, NULL, NULL},
 };

@@ -6,8 +6,8 @@
 
 /* One operand. */
 
-static bool
-unary(import_node *n)
+bool
+import_unary(import_node *n)
 {
     if (!import_operands(n, 1, 1))
         return false;
@@ -28,7 +28,7 @@ error_function(import_node *n)
     glow_kind kind = x->type->elem;
 
     if (glow_is_float(kind))
-        return unary(n);
+        return import_unary(n);
     x = BUILD_PLAIN(n, erf, GLOW_IN(import_convert(n, x, GLOW_FLOAT64)));
     return import_done(n, import_convert(n, x, kind));
 }
@@ -262,20 +262,20 @@ cast_like(import_node *n)
 }
 
 const import_row import_elementwise_rows[] = {
-    {"Abs", 1, 0, unary, &glow_op_abs, "numbers"},
-    {"Acos", 7, 0, unary, &glow_op_acos, "floats"},
-    {"Acosh", 9, 0, unary, &glow_op_acosh, "floats"},
+    {"Abs", 1, 0, import_unary, &glow_op_abs, "numbers"},
+    {"Acos", 7, 0, import_unary, &glow_op_acos, "floats"},
+    {"Acosh", 9, 0, import_unary, &glow_op_acosh, "floats"},
     {"Add", 1, 0, binary, &glow_op_add,
      "numbers; numpy broadcast, before opset 7 by broadcast and axis"},
     {"And", 1, 0, binary, &glow_op_and,
      "bool; numpy broadcast, before opset 7 by broadcast and axis"},
-    {"Asin", 7, 0, unary, &glow_op_asin, "floats"},
-    {"Asinh", 9, 0, unary, &glow_op_asinh, "floats"},
-    {"Atan", 7, 0, unary, &glow_op_atan, "floats"},
-    {"Atanh", 9, 0, unary, &glow_op_atanh, "floats"},
+    {"Asin", 7, 0, import_unary, &glow_op_asin, "floats"},
+    {"Asinh", 9, 0, import_unary, &glow_op_asinh, "floats"},
+    {"Atan", 7, 0, import_unary, &glow_op_atan, "floats"},
+    {"Atanh", 9, 0, import_unary, &glow_op_atanh, "floats"},
     {"BitShift", 11, 0, bit_shift, &glow_op_bitshift, "integers"},
     {"BitwiseAnd", 18, 0, binary, &glow_op_bitwiseand, "integers"},
-    {"BitwiseNot", 18, 0, unary, &glow_op_bitwisenot, "integers"},
+    {"BitwiseNot", 18, 0, import_unary, &glow_op_bitwisenot, "integers"},
     {"BitwiseOr", 18, 0, binary, &glow_op_bitwiseor, "integers"},
     {"BitwiseXor", 18, 0, binary, &glow_op_bitwisexor, "integers"},
     {"Cast", 1, 0, cast, &glow_op_convertto,
@@ -283,9 +283,9 @@ const import_row import_elementwise_rows[] = {
      "saturate is ignored"},
     {"CastLike", 15, 0, cast_like, &glow_op_convertto,
      "any; saturate is ignored"},
-    {"Ceil", 1, 0, unary, &glow_op_ceil, "floats"},
-    {"Cos", 7, 0, unary, &glow_op_cos, "floats"},
-    {"Cosh", 9, 0, unary, &glow_op_cosh, "floats"},
+    {"Ceil", 1, 0, import_unary, &glow_op_ceil, "floats"},
+    {"Cos", 7, 0, import_unary, &glow_op_cos, "floats"},
+    {"Cosh", 9, 0, import_unary, &glow_op_cosh, "floats"},
     {"Div", 1, 0, binary, &glow_op_div,
      "numbers; integers round toward zero; numpy broadcast, before opset 7 by "
      "broadcast and axis"},
@@ -293,17 +293,17 @@ const import_row import_elementwise_rows[] = {
      "any; numpy broadcast, before opset 7 by broadcast and axis"},
     {"Erf", 9, 0, error_function, &glow_op_erf,
      "any; all but floats are computed as float64"},
-    {"Exp", 1, 0, unary, &glow_op_exp, "floats"},
-    {"Floor", 1, 0, unary, &glow_op_floor, "floats"},
+    {"Exp", 1, 0, import_unary, &glow_op_exp, "floats"},
+    {"Floor", 1, 0, import_unary, &glow_op_floor, "floats"},
     {"Greater", 1, 0, binary_swapped, &glow_op_cmplt,
      "numbers; numpy broadcast, before opset 7 by broadcast and axis"},
     {"GreaterOrEqual", 12, 0, binary_swapped, &glow_op_cmplte, "numbers"},
     {"IsInf", 10, 0, is_inf, &glow_op_isinf, "floats"},
-    {"IsNaN", 9, 0, unary, &glow_op_isnan, "floats"},
+    {"IsNaN", 9, 0, import_unary, &glow_op_isnan, "floats"},
     {"Less", 1, 0, binary, &glow_op_cmplt,
      "numbers; numpy broadcast, before opset 7 by broadcast and axis"},
     {"LessOrEqual", 12, 0, binary, &glow_op_cmplte, "numbers"},
-    {"Log", 1, 0, unary, &glow_op_log, "floats"},
+    {"Log", 1, 0, import_unary, &glow_op_log, "floats"},
     {"Max", 1, 0, variadic, &glow_op_max,
      "numbers; any number of operands, numpy broadcast"},
     {"Mean", 1, 0, mean, &glow_op_add,
@@ -314,24 +314,24 @@ const import_row import_elementwise_rows[] = {
      "numbers; Fmod where the attribute fmod is set"},
     {"Mul", 1, 0, binary, &glow_op_mul,
      "numbers; numpy broadcast, before opset 7 by broadcast and axis"},
-    {"Neg", 1, 0, unary, &glow_op_neg, "numbers"},
-    {"Not", 1, 0, unary, &glow_op_not, "bool"},
+    {"Neg", 1, 0, import_unary, &glow_op_neg, "numbers"},
+    {"Not", 1, 0, import_unary, &glow_op_not, "bool"},
     {"Or", 1, 0, binary, &glow_op_or,
      "bool; numpy broadcast, before opset 7 by broadcast and axis"},
     {"Pow", 1, 0, power, &glow_op_pow,
      "numbers; the exponent may be of another kind; numpy broadcast, before "
      "opset 7 by broadcast and axis"},
-    {"Reciprocal", 1, 0, unary, &glow_op_reciprocal, "floats"},
-    {"Round", 11, 0, unary, &glow_op_round, "floats"},
-    {"Sign", 9, 0, unary, &glow_op_sign, "numbers"},
-    {"Sin", 7, 0, unary, &glow_op_sin, "floats"},
-    {"Sinh", 9, 0, unary, &glow_op_sinh, "floats"},
-    {"Sqrt", 1, 0, unary, &glow_op_sqrt, "floats"},
+    {"Reciprocal", 1, 0, import_unary, &glow_op_reciprocal, "floats"},
+    {"Round", 11, 0, import_unary, &glow_op_round, "floats"},
+    {"Sign", 9, 0, import_unary, &glow_op_sign, "numbers"},
+    {"Sin", 7, 0, import_unary, &glow_op_sin, "floats"},
+    {"Sinh", 9, 0, import_unary, &glow_op_sinh, "floats"},
+    {"Sqrt", 1, 0, import_unary, &glow_op_sqrt, "floats"},
     {"Sub", 1, 0, binary, &glow_op_sub,
      "numbers; numpy broadcast, before opset 7 by broadcast and axis"},
     {"Sum", 1, 0, variadic, &glow_op_add,
      "numbers; any number of operands, numpy broadcast"},
-    {"Tan", 7, 0, unary, &glow_op_tan, "floats"},
+    {"Tan", 7, 0, import_unary, &glow_op_tan, "floats"},
     {"Where", 9, 0, where, &glow_op_select, "any; numpy broadcast"},
     {"Xor", 1, 0, binary, &glow_op_xor,
      "bool; numpy broadcast, before opset 7 by broadcast and axis"},

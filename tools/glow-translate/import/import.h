@@ -130,6 +130,8 @@ bool import_operands(import_node *n, int least, int most);
 bool import_wants(const import_node *n, int i);
 /* Sets the first result; true unless the node failed. */
 bool import_done(import_node *n, glow_value *v);
+/* The row's operator, of one operand and without attributes. */
+bool import_unary(import_node *n);
 glow_dims import_shape(const glow_value *v); /* of NULL: a scalar's */
 
 /* Attributes (E0710).  A node may not have any that are not read. */
