@@ -105,11 +105,14 @@ static const glow_pipeline_entry optimize[] = {
 };
 
 static const glow_pipeline_entry optimize_program[] = {
-    {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers,join-parts,"
-     "eliminate-dead-store,eliminate-dead-alloc)",
+    {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers<early>,"
+     "join-parts,eliminate-dead-store,eliminate-dead-alloc)",
      "irgen gives every result a buffer of its own and every output a copy; "
      "parts are read in place before others write there, and joined when it is "
      "known which buffers there are"},
+    {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers,join-parts,"
+     "eliminate-dead-store,eliminate-dead-alloc)",
+     "what is no part after all is worked on in place"},
     {"sink-alloc,hoist-dealloc",
      "short lives, so that alloc can use the same bytes again"},
     {0},

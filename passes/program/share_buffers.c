@@ -20,15 +20,26 @@
  *
  * A copy in place would be none at all: that is propagate-copy's.
  *
+ * Early, nothing works in place on what a concat has read: join-parts
+ * may then compute it where the concat puts it, which saves more.
+ *
  * One walk forward: a chain of element-wise instructions ends in one buffer.
  */
 
 #include "glow/pass.h"
 #include "passes/program/buffers.h"
 
+typedef struct share_options {
+    bool early;
+} share_options;
+
+static const share_options defaults = {0};
+
 typedef struct sharer {
     glow_pass_run *pass;
     buffer_info *infos; /* by mark of the alloc */
+    bool
+        *is_part; /* by mark of the alloc: a concat reads it; NULL: no matter */
 } sharer;
 
 static bool
@@ -66,6 +77,8 @@ take_operand(sharer *s, glow_node *n, glow_value *a, glow_value *r)
     if (!is_alloc(r) || from->first != n->mark || !views_after(r, n->mark) ||
         !glow_run_may_rewrite(s->pass))
         return false;
+    if (s->is_part && s->is_part[alloc->mark])
+        s->is_part[base->def->mark] = true;
     if (to->dealloc->mark < from->dealloc->mark) {
         glow_node_move_after(to->dealloc, from->dealloc);
         to->dealloc->mark = from->dealloc->mark;
@@ -77,23 +90,26 @@ take_operand(sharer *s, glow_node *n, glow_value *a, glow_value *r)
     return true;
 }
 
-/* What was computed in the alloc `a` is computed in `r`. */
+/* What was computed in a's alloc, all of which `a` is, is computed in `r`. */
 static bool
 go_to_result(sharer *s, glow_node *n, glow_value *a, glow_value *r)
 {
+    glow_value *from = glow_base_buffer(a);
     glow_node *last;
 
-    if (!is_alloc(a) ||
-        !can_live_in(glow_run_scratch(s->pass), s->infos, a, r, n, false,
+    if (!can_live_in(glow_run_scratch(s->pass), s->infos, from, r, n, false,
                      &last) ||
         !glow_run_may_rewrite(s->pass))
         return false;
     const glow_value *base = glow_base_buffer(r);
     buffer_info joined = s->infos[base->def->mark];
 
-    if (s->infos[a->def->mark].first < joined.first)
-        joined.first = s->infos[a->def->mark].first;
-    live_in(a, r, last);
+    if (s->infos[from->def->mark].first < joined.first)
+        joined.first = s->infos[from->def->mark].first;
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k] == a) /* by one name, which says that it is in place */
+            glow_set_operand(n, k, r);
+    live_in(from, r, last);
     s->infos[base->def->mark] = joined; /* which may have moved up */
     return true;
 }
@@ -105,6 +121,7 @@ share(sharer *s, glow_node *n, int out, int k)
 
     if (!a || a->type != r->type || !is_alloc(glow_base_buffer(a)) ||
         s->infos[glow_base_buffer(a)->def->mark].last != n->mark ||
+        (s->is_part && s->is_part[glow_base_buffer(a)->def->mark]) ||
         !covers(a) || disturbs(n, out, a))
         return false;
     return take_operand(s, n, a, r) || go_to_result(s, n, a, r);
@@ -125,12 +142,27 @@ share_one(sharer *s, glow_node *n)
     return false;
 }
 
+/* Finds what concats read, all of it. */
+static void
+find_parts(sharer *s, glow_func *f)
+{
+    s->is_part = GLOW_NEW_ARRAY(glow_run_scratch(s->pass), bool, f->count);
+    GLOW_FOR_EACH_NODE(n, f)
+        for (int i = 0; n->op == &glow_op_concat && i < n->n_in; i++)
+            if (!n->pred && covers(n->in[i]))
+                s->is_part[glow_base_buffer(n->in[i])->def->mark] = true;
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
+    const share_options *options = glow_run_options(pass);
     sharer s = {.pass = pass,
                 .infos = buffers_measure(glow_run_scratch(pass), f)};
     glow_result result = GLOW_UNCHANGED;
+
+    if (options->early)
+        find_parts(&s, f);
 
     for (glow_node *n = f->first, *next; n; n = next) {
         next = n->next;
@@ -153,6 +185,10 @@ const glow_pass glow_pass_share_buffers = {
     .level = GLOW_PROGRAM,
     .unplaces = true,
     .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(share_options, early, GLOW_FLAG,
+                                   "leave alone what a concat reads, for "
+                                   "join-parts")},
+    .defaults = &defaults,
     .run = run,
     .source = "Glow (arXiv 1805.00907), section 3.3; ShareBuffers",
 };
