@@ -1,0 +1,443 @@
+/*
+ * The rules of slabs.h: one for each operator, or family of operators.
+ */
+
+#include "passes/graph/slabs.h"
+
+#include "glow/ops.h"
+
+/*
+ * Sets what slab of each operand `r` of the result needs, where that is not
+ * all, and changes `attrs` to what the part has.  False: not along this axis.
+ */
+typedef bool (*need_fn)(const glow_node *n, slab r, slab in[], void *attrs);
+
+static slab
+along(slab r, int axis)
+{
+    return (slab){axis, r.start, r.size};
+}
+
+/* The same of all operands. */
+static bool
+need_each(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = r;
+    return true;
+}
+
+static bool
+need_concat(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    return r.axis != ((const glow_concat *)n->attrs)->dim &&
+           need_each(n, r, in, attrs);
+}
+
+/* The same of the first operand, but not along the axis that is worked on. */
+static bool
+need_softmax(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] = r;
+    return r.axis != ((const glow_softmax *)n->attrs)->axis;
+}
+
+/* .. nor those from Axis on, of which Scale and Bias are. */
+static bool
+need_layernorm(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] = r;
+    return r.axis < ((const glow_layernormalization *)n->attrs)->axis;
+}
+
+static bool
+need_batchnorm(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] = r;
+    if (r.axis == ((const glow_batchnormalization *)n->attrs)->channel_idx)
+        for (int i = 1; i < n->n_in; i++)
+            in[i] = along(r, 0);
+    return true;
+}
+
+static bool
+need_lrn(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] = r;
+    return r.axis < n->out[0]->type->shape.rank - 1;
+}
+
+static bool
+need_transpose(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] =
+        along(r, (int)((const glow_transpose *)n->attrs)->shuffle.at[r.axis]);
+    return true;
+}
+
+/* An axis that both shapes have, with as many elements before it. */
+static bool
+need_reshape(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+    glow_dims before = y;
+    int axis = 0;
+    int64_t count = 1;
+
+    before.rank = r.axis;
+    while (axis < x.rank && count < glow_dims_count(before))
+        count *= x.at[axis++];
+    while (axis < x.rank && x.at[axis] == 1 && y.at[r.axis] != 1)
+        axis++;
+    if (axis == x.rank || count != glow_dims_count(before) ||
+        x.at[axis] != y.at[r.axis])
+        return false;
+    in[0] = along(r, axis);
+    ((glow_reshape *)attrs)->dims.at[r.axis] = r.size;
+    return true;
+}
+
+static bool
+need_broadcast(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    glow_broadcast *b = attrs;
+    glow_dims x = n->in[0]->type->shape;
+    int axis = r.axis - b->axis;
+
+    if (axis >= 0 && axis < x.rank && x.at[axis] != 1)
+        in[0] = along(r, axis);
+    b->target_dim.at[r.axis] = r.size;
+    return true;
+}
+
+static bool
+need_tile(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] = r;
+    return r.axis != ((const glow_tile *)n->attrs)->axis;
+}
+
+static bool
+need_slice(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    glow_slice *s = attrs;
+    int64_t step = s->steps.rank ? s->steps.at[r.axis] : 1;
+
+    (void)n, (void)in;
+    s->start.at[r.axis] += r.start * step;
+    return true;
+}
+
+static bool
+need_gather(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    const glow_gather *g = n->attrs;
+    int picks = n->in[1]->type->shape.rank - g->batch_dims;
+
+    (void)attrs;
+    if (r.axis < g->batch_dims)
+        in[0] = in[1] = r;
+    else if (r.axis < g->axis)
+        in[0] = r;
+    else if (r.axis < g->axis + picks)
+        in[1] = along(r, r.axis - g->axis + g->batch_dims);
+    else
+        in[0] = along(r, r.axis - picks + 1);
+    return true;
+}
+
+/* Batch [B, ..], Slice [..] */
+static bool
+need_batched(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)n, (void)attrs;
+    in[0] = r;
+    if (r.axis > 0)
+        in[1] = along(r, r.axis - 1);
+    return true;
+}
+
+/* The axes that are left keep their order. */
+static bool
+need_reduce(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    const glow_reduce *a = n->attrs;
+    int axis = r.axis;
+
+    (void)attrs;
+    for (int i = 0; i < a->axes.rank && a->axes.at[i] <= axis; i++)
+        axis++;
+    in[0] = along(r, axis);
+    return true;
+}
+
+static bool
+need_matmul(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)n, (void)attrs;
+    in[r.axis] = r;
+    return true;
+}
+
+static bool
+need_batchmatmul(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)n, (void)attrs;
+    if (r.axis != 2)
+        in[0] = r;
+    if (r.axis != 1)
+        in[1] = r;
+    return true;
+}
+
+/* Input, Weights [K, N], Bias [N]; Addend of the shape of Result. */
+static bool
+need_fullyconnected(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    int axis = ((const glow_fullyconnected *)n->attrs)->axis;
+
+    (void)attrs;
+    if (n->n_in > 3)
+        in[3] = r;
+    if (r.axis == 1) {
+        in[1] = r;
+        in[2] = along(r, 0);
+        return true;
+    }
+    in[0] = r;
+    return axis == 1;
+}
+
+static bool
+need_gemm(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    const glow_gemm *g = n->attrs;
+
+    (void)attrs;
+    in[2] = r;
+    if (r.axis == 0)
+        in[0] = along(r, g->transpose_a ? 1 : 0);
+    else
+        in[1] = along(r, g->transpose_b ? 0 : 1);
+    return true;
+}
+
+/* Windows: of convolution and pooling alike, by the names of attributes. */
+
+static void *
+attr(const glow_op *op, void *attrs, const char *name)
+{
+    const glow_field *f = glow_schema_find(glow_op_schema(op), name);
+
+    return f ? (char *)attrs + f->at : NULL;
+}
+
+/* What of spatial axis r.axis - 1 a slab needs, and how it is padded. */
+static bool
+need_window(const glow_node *n, slab r, slab *in, void *attrs)
+{
+    const glow_dims *kernels = attr(n->op, attrs, "kernels");
+    const glow_dims *strides = attr(n->op, attrs, "strides");
+    const glow_dims *dilation = attr(n->op, attrs, "dilation");
+    glow_dims *pads = attr(n->op, attrs, "pads");
+    bool *ceil = attr(n->op, attrs, "ceil_mode");
+    int s = r.axis - 1, end = s + pads->rank / 2;
+    int64_t dim = n->in[0]->type->shape.at[r.axis];
+    int64_t tap = dilation->rank ? dilation->at[s] : 1;
+    int64_t low = r.start * strides->at[s] - pads->at[s];
+    int64_t high = (r.start + r.size - 1) * strides->at[s] - pads->at[s] +
+                   (kernels->at[s] - 1) * tap;
+
+    /* Beyond the padding nothing counts, which only a whole window knows. */
+    if (high >= dim + pads->at[end] || low >= dim || high < 0)
+        return false;
+    pads->at[s] = low < 0 ? -low : 0;
+    pads->at[end] = high >= dim ? high - dim + 1 : 0;
+    low = low < 0 ? 0 : low;
+    high = high >= dim ? dim - 1 : high;
+    if (ceil)
+        *ceil = false;
+    *in = (slab){r.axis, low, high - low + 1};
+    return true;
+}
+
+static bool
+need_pool(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    in[0] = r;
+    return r.axis == 0 || r.axis == n->out[0]->type->shape.rank - 1 ||
+           need_window(n, r, &in[0], attrs);
+}
+
+/* Filter [O, .., C / Group], Bias [O]: whole groups, or filters of one. */
+static bool
+need_channels(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    int64_t *group = attr(n->op, attrs, "group");
+    int64_t each = n->out[0]->type->shape.at[r.axis] / *group;
+    int64_t inputs = n->in[0]->type->shape.at[r.axis] / *group;
+
+    in[1] = in[2] = along(r, 0);
+    if (*group == 1)
+        return true;
+    if (r.start % each != 0 || r.size % each != 0)
+        return false;
+    *group = r.size / each;
+    in[0] = (slab){r.axis, r.start / each * inputs, *group * inputs};
+    return true;
+}
+
+static bool
+need_convolution(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    if (n->n_in > 3)
+        in[3] = r;
+    if (r.axis == n->out[0]->type->shape.rank - 1)
+        return need_channels(n, r, in, attrs);
+    in[0] = r;
+    return r.axis == 0 || need_window(n, r, &in[0], attrs);
+}
+
+/* Batch and channels of [N, spatial.., C], whatever is done in between. */
+static bool
+need_image(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    in[0] = r;
+    return r.axis == 0 || r.axis == n->out[0]->type->shape.rank - 1;
+}
+
+/* FeatureMap, Boxes [K, ..], BatchIndices [K] */
+static bool
+need_roialign(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    if (r.axis == 0)
+        in[1] = in[2] = r;
+    else
+        in[0] = r;
+    return r.axis == 0 || r.axis == n->out[0]->type->shape.rank - 1;
+}
+
+static const struct {
+    const glow_op *op;
+    need_fn need;
+} rules[] = {
+    {&glow_op_adaptiveavgpool, need_image},
+    {&glow_op_avgpool, need_pool},
+    {&glow_op_batchedadd, need_batched},
+    {&glow_op_batchedmul, need_batched},
+    {&glow_op_batchedreduceadd, need_reduce},
+    {&glow_op_batchedreducemax, need_reduce},
+    {&glow_op_batchedreducemean, need_reduce},
+    {&glow_op_batchedreducemin, need_reduce},
+    {&glow_op_batchedreduceprod, need_reduce},
+    {&glow_op_batchedreducesumsquare, need_reduce},
+    {&glow_op_batchmatmul, need_batchmatmul},
+    {&glow_op_batchnormalization, need_batchnorm},
+    {&glow_op_broadcast, need_broadcast},
+    {&glow_op_concat, need_concat},
+    {&glow_op_convolution, need_convolution},
+    {&glow_op_fullyconnected, need_fullyconnected},
+    {&glow_op_fusedconvolution, need_convolution},
+    {&glow_op_fusedfullyconnected, need_fullyconnected},
+    {&glow_op_gather, need_gather},
+    {&glow_op_gemm, need_gemm},
+    {&glow_op_layernormalization, need_layernorm},
+    {&glow_op_localresponsenormalization, need_lrn},
+    {&glow_op_logsoftmax, need_softmax},
+    {&glow_op_matmul, need_matmul},
+    {&glow_op_maxpool, need_pool},
+    {&glow_op_reshape, need_reshape},
+    {&glow_op_rmsnormalization, need_layernorm},
+    {&glow_op_roialign, need_roialign},
+    {&glow_op_slice, need_slice},
+    {&glow_op_softmax, need_softmax},
+    {&glow_op_tile, need_tile},
+    {&glow_op_transpose, need_transpose},
+};
+
+static need_fn
+rule_of(const glow_node *n)
+{
+    int traits = n->op->traits;
+
+    if (!(traits & GLOW_PURE) || n->pred || n->n_out != 1 || n->n_in == 0 ||
+        glow_type_count(n->out[0]->type) == 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].op == n->op)
+            return rules[i].need;
+    return traits & GLOW_ELEMENTWISE ? need_each : NULL;
+}
+
+bool
+slab_can_cut(const glow_node *n)
+{
+    return rule_of(n) != NULL;
+}
+
+bool
+slab_needs(glow_arena *a, const glow_node *n, slab r, slab in[],
+           const void **attrs)
+{
+    void *own = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);
+    need_fn need = rule_of(n);
+
+    *attrs = own;
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = (slab){.axis = WHOLE};
+    return need && need(n, r, in, own);
+}
+
+const glow_type *
+slab_type(glow_context *ctx, const glow_type *t, slab r)
+{
+    glow_type part = *t;
+
+    part.strides = (glow_dims){0};
+    part.shape.at[r.axis] = r.size;
+    return glow_type_get(ctx, part);
+}
+
+int64_t
+slab_bytes(const glow_type *t, slab r)
+{
+    int64_t bytes = glow_type_bytes(t);
+
+    return r.axis == WHOLE ? bytes : bytes / t->shape.at[r.axis] * r.size;
+}
+
+glow_value *
+slab_take(glow_builder *b, glow_value *v, slab r)
+{
+    glow_slice a = {.start.rank =
+                        r.axis == WHOLE || !v ? 0 : v->type->shape.rank};
+
+    if (!v || r.axis == WHOLE ||
+        (r.start == 0 && r.size == v->type->shape.at[r.axis]))
+        return v;
+    a.start.at[r.axis] = r.start;
+    return glow_build(b, &glow_op_slice,
+                      slab_type(glow_builder_context(b), v->type, r),
+                      GLOW_IN(v), &a);
+}
+
+glow_value *
+slab_build(glow_builder *b, const glow_node *n, slab r, glow_value *const *in,
+           const void *attrs)
+{
+    const glow_type *stated =
+        n->op->traits & GLOW_STATED
+            ? slab_type(glow_builder_context(b), n->out[0]->type, r)
+            : NULL;
+
+    return glow_build(b, n->op, stated, in, n->n_in, n->attrs ? attrs : NULL);
+}
