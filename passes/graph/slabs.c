@@ -4,6 +4,8 @@
 
 #include "passes/graph/slabs.h"
 
+#include <string.h>
+
 #include "glow/ops.h"
 
 /*
@@ -16,6 +18,13 @@ static slab
 along(slab r, int axis)
 {
     return (slab){axis, r.start, r.size};
+}
+
+static bool
+need_nothing(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)n, (void)r, (void)in, (void)attrs;
+    return true;
 }
 
 /* The same of all operands. */
@@ -81,24 +90,46 @@ need_transpose(const glow_node *n, slab r, slab in[], void *attrs)
     return true;
 }
 
-/* An axis that both shapes have, with as many elements before it. */
+/* How many elements stand before and after axis `axis`. */
+static int64_t
+count_before(glow_dims d, int axis)
+{
+    d.rank = axis;
+    return glow_dims_count(d);
+}
+
+static int64_t
+count_after(glow_dims d, int axis)
+{
+    int64_t count = 1;
+
+    while (++axis < d.rank)
+        count *= d.at[axis];
+    return count;
+}
+
+/*
+ * An axis of the operand with as many elements before it.  Where it is of another
+ * size, one of both is made of several: its slabs are whole rows of the other.
+ */
 static bool
 need_reshape(const glow_node *n, slab r, slab in[], void *attrs)
 {
     glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
-    glow_dims before = y;
+    int64_t before = count_before(y, r.axis), unit = count_after(y, r.axis);
     int axis = 0;
-    int64_t count = 1;
 
-    before.rank = r.axis;
-    while (axis < x.rank && count < glow_dims_count(before))
-        count *= x.at[axis++];
+    while (axis < x.rank && count_before(x, axis) < before)
+        axis++;
     while (axis < x.rank && x.at[axis] == 1 && y.at[r.axis] != 1)
         axis++;
-    if (axis == x.rank || count != glow_dims_count(before) ||
-        x.at[axis] != y.at[r.axis])
+    if (axis == x.rank || count_before(x, axis) != before)
         return false;
-    in[0] = along(r, axis);
+    int64_t row = count_after(x, axis);
+
+    if (r.start * unit % row != 0 || r.size * unit % row != 0)
+        return false;
+    in[0] = (slab){axis, r.start * unit / row, r.size * unit / row};
     ((glow_reshape *)attrs)->dims.at[r.axis] = r.size;
     return true;
 }
@@ -130,8 +161,14 @@ need_slice(const glow_node *n, slab r, slab in[], void *attrs)
     glow_slice *s = attrs;
     int64_t step = s->steps.rank ? s->steps.at[r.axis] : 1;
 
-    (void)n, (void)in;
-    s->start.at[r.axis] += r.start * step;
+    (void)n;
+    if (step < 0) {
+        s->start.at[r.axis] += r.start * step;
+        return true;
+    }
+    in[0] = (slab){r.axis, s->start.at[r.axis] + r.start * step,
+                   (r.size - 1) * step + 1};
+    s->start.at[r.axis] = 0;
     return true;
 }
 
@@ -360,6 +397,7 @@ static const struct {
     {&glow_op_roialign, need_roialign},
     {&glow_op_slice, need_slice},
     {&glow_op_softmax, need_softmax},
+    {&glow_op_splat, need_nothing},
     {&glow_op_tile, need_tile},
     {&glow_op_transpose, need_transpose},
 };
@@ -369,7 +407,7 @@ rule_of(const glow_node *n)
 {
     int traits = n->op->traits;
 
-    if (!(traits & GLOW_PURE) || n->pred || n->n_out != 1 || n->n_in == 0 ||
+    if (!(traits & GLOW_PURE) || n->pred || n->n_out != 1 ||
         glow_type_count(n->out[0]->type) == 0)
         return NULL;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -384,17 +422,24 @@ slab_can_cut(const glow_node *n)
     return rule_of(n) != NULL;
 }
 
-bool
-slab_needs(glow_arena *a, const glow_node *n, slab r, slab in[],
-           const void **attrs)
+void *
+slab_attrs(glow_arena *a, const glow_node *n)
 {
-    void *own = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);
+    return n->attrs
+               ? glow_arena_alloc(a, glow_schema_size(glow_op_schema(n->op)))
+               : NULL;
+}
+
+bool
+slab_needs(const glow_node *n, slab r, slab in[], void *attrs)
+{
     need_fn need = rule_of(n);
 
-    *attrs = own;
+    if (attrs)
+        memcpy(attrs, n->attrs, glow_schema_size(glow_op_schema(n->op)));
     for (int i = 0; i < n->n_in; i++)
         in[i] = (slab){.axis = WHOLE};
-    return need && need(n, r, in, own);
+    return need && need(n, r, in, attrs);
 }
 
 const glow_type *
@@ -439,5 +484,5 @@ slab_build(glow_builder *b, const glow_node *n, slab r, glow_value *const *in,
             ? slab_type(glow_builder_context(b), n->out[0]->type, r)
             : NULL;
 
-    return glow_build(b, n->op, stated, in, n->n_in, n->attrs ? attrs : NULL);
+    return glow_build(b, n->op, stated, in, n->n_in, attrs);
 }

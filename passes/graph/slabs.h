@@ -28,13 +28,15 @@ enum {
 /* Is there a rule for this node? */
 bool slab_can_cut(const glow_node *n);
 
+/* Room for the attributes of a part of `n`; NULL if it has none. */
+void *slab_attrs(glow_arena *a, const glow_node *n);
+
 /*
  * Sets which slab of each operand slab `r` of the only result needs; there is
- * room for SLAB_ROOM more.  `attrs` becomes those that the part has, in `a`.
+ * room for SLAB_ROOM more.  `attrs`, of slab_attrs, become those of the part.
  * False if it cannot be had by itself.
  */
-bool slab_needs(glow_arena *a, const glow_node *n, slab r, slab in[],
-                const void **attrs);
+bool slab_needs(const glow_node *n, slab r, slab in[], void *attrs);
 
 /* The type, and the bytes, of a slab of a tensor. */
 const glow_type *slab_type(glow_context *ctx, const glow_type *t, slab r);

@@ -43,6 +43,7 @@ typedef struct splitter {
     int axis;
     int64_t dim, size; /* of the axis, and of a part but the last */
     slab *in;          /* scratch: one for each operand */
+    void *attrs;       /* scratch: those of a part */
 } splitter;
 
 static slab
@@ -55,19 +56,18 @@ part_at(const splitter *s, int64_t start)
 
 /* Finds what part `r` needs; false if it cannot be had by itself. */
 static bool
-find_needs(const splitter *s, slab r, const void **attrs)
+find_needs(const splitter *s, slab r)
 {
-    return slab_needs(glow_run_scratch(s->run), s->node, r, s->in, attrs);
+    return slab_needs(s->node, r, s->in, s->attrs);
 }
 
 /* Can all parts be had? */
 static bool
 is_possible(const splitter *s)
 {
-    const void *attrs;
 
     for (int64_t at = 0; at < s->dim; at += s->size)
-        if (!find_needs(s, part_at(s, at), &attrs))
+        if (!find_needs(s, part_at(s, at)))
             return false;
     return s->size < s->dim;
 }
@@ -77,13 +77,12 @@ static int64_t
 bytes_of_part(const splitter *s)
 {
     int64_t most = -1;
-    const void *attrs;
 
     for (int64_t at = 0; at < s->dim; at += s->size) {
         slab r = part_at(s, at);
         int64_t sum = slab_bytes(s->node->out[0]->type, r);
 
-        if (!find_needs(s, r, &attrs))
+        if (!find_needs(s, r))
             return -1;
         for (int i = 0; i < s->node->n_in; i++)
             if (s->node->in[i])
@@ -144,12 +143,11 @@ build_part(const splitter *s, slab r)
     const glow_node *n = s->node;
     glow_value **in =
         GLOW_NEW_ARRAY(glow_run_scratch(s->run), glow_value *, n->n_in);
-    const void *attrs;
 
-    find_needs(s, r, &attrs);
+    find_needs(s, r);
     for (int i = 0; i < n->n_in; i++)
         in[i] = slab_take(s->builder, n->in[i], s->in[i]);
-    return slab_build(s->builder, n, r, in, attrs);
+    return slab_build(s->builder, n, r, in, s->attrs);
 }
 
 static bool
@@ -196,9 +194,10 @@ run(glow_pass_run *pass, glow_func *f)
     s.builder = glow_builder_new(scratch, f, glow_run_pass(pass)->name);
     GLOW_FOR_EACH_NODE(n, f) {
         s.node = n;
-        if (!slab_can_cut(n) || !is_wanted(&s, n))
+        if (n->n_in == 0 || !slab_can_cut(n) || !is_wanted(&s, n))
             continue;
         s.in = GLOW_NEW_ARRAY(scratch, slab, n->n_in + SLAB_ROOM);
+        s.attrs = slab_attrs(scratch, n);
         if (!choose(&s))
             continue;
         if (!glow_run_may_rewrite(pass))
