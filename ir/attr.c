@@ -31,6 +31,7 @@ static const struct {
                      "a list of numbers"},
     [GLOW_KIND] = {sizeof(glow_kind), alignof(glow_kind), "an element kind"},
     [GLOW_FUNC] = {sizeof(char *), alignof(char *), "a function"},
+    [GLOW_BYTES] = {sizeof(int64_t), alignof(int64_t), "a number of bytes"},
 };
 
 void
@@ -257,6 +258,26 @@ read_narrow_int(const reader *r, const glow_attr_value *v, int *out)
     return true;
 }
 
+/* A number, or a word that begins with one: see passes/pipeline.c. */
+static bool
+read_bytes(const reader *r, const glow_attr_value *v, int64_t *out)
+{
+    if (v->kind == GLOW_V_WORD && !glow_read_bytes(v->text, out))
+        return glow_error_hint(r->ctx, v->span, "E0123",
+                               "sizes are as 65536, 64KiB, 4MiB or 1GiB, below "
+                               "2^63 bytes",
+                               "%s: %s is no size: %s", r->who, r->name,
+                               v->text);
+    if (v->kind == GLOW_V_WORD)
+        return true;
+    if (!read_int(r, v, out))
+        return false;
+    return *out >= 0 || glow_error_at(r->ctx, v->span, "E0123",
+                                      "%s: %s is %" PRId64
+                                      " bytes, but must not be negative",
+                                      r->who, r->name, *out);
+}
+
 static bool
 read_float(const reader *r, const glow_attr_value *v, float *out)
 {
@@ -407,6 +428,8 @@ read_field(const reader *r, const glow_field *f, const glow_attr_value *v,
         return read_kind(r, v, out);
     case GLOW_FUNC:
         return read_func(r, v, out);
+    case GLOW_BYTES:
+        return read_bytes(r, v, out);
     default:
         return false;
     }

@@ -21,14 +21,9 @@
 #ifndef IRGEN_MEMORY_MODEL_H
 #define IRGEN_MEMORY_MODEL_H
 
+#include "glow/schedule.h"
 #include "irgen/memory_classes.h"
 #include "irgen/memory_ranks.h"
-
-/* What will be done to the program. */
-typedef enum glow_sharing {
-    GLOW_SHARING_ALL,   /* what optimize-program does */
-    GLOW_SHARING_VIEWS, /* what irgen does by itself */
-} glow_sharing;
 
 typedef struct glow_memory_options {
     int64_t align;

@@ -7,26 +7,24 @@
  * placeholder before the Save that overwrites it (unless Saves wait for each
  * other in a ring: then irgen makes a copy).
  *
- * irgen/memory_model.h says what memory an order takes, glow/order.h finds the
- * order.  To compute parts where they are put together, or to read them where
- * they are cut out, saves a copy, but may hold the whole for longer: orders are
- * sought with all parts joined and with none, then with those apart that are in
- * memory at the peak, one after the other, as long as that helps.
+ * glow/schedule.h says what is counted, and irgen/schedule_find.c how the order is
+ * found.
  *
- * The peak that is reported is that of the program: what the passes over
- * programs do in the order that was found is known by then.
+ * With `limit`, or -limit for the whole run, an order that takes more is an error,
+ * which lists what is alive at its peak.  split-rows and rematerialize before this
+ * pass change the graph so that it takes less.
  */
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "irgen/memory_model.h"
+#include "glow/schedule.h"
 
 typedef struct schedule_options {
     int strategy;
     int64_t budget;
     int sharing;
     int64_t align;
+    int64_t limit;
 } schedule_options;
 
 static const schedule_options defaults = {.budget = GLOW_ORDER_BUDGET,
@@ -34,111 +32,94 @@ static const schedule_options defaults = {.budget = GLOW_ORDER_BUDGET,
 
 static const char *const sharings[] = {"all", "views", NULL};
 
-typedef struct scheduler {
-    glow_pass_run *run;
-    glow_func *f;
-    const schedule_options *options;
-    const glow_values *values;
-} scheduler;
-
-/* An order, and what the program will need that is made of it. */
-typedef struct plan {
-    glow_order order;
-    int64_t peak, area;
-} plan;
-
-static glow_memory_model *
-model(const scheduler *s, const bool *apart, const uint32_t *order)
-{
-    glow_memory_options o = {s->options->align,
-                             (glow_sharing)s->options->sharing, apart, order};
-
-    return glow_memory_model_new(s->run, s->f, s->values, &o);
-}
-
-/* Sets what the plan needs once its order is known. */
-static bool
-measure(const scheduler *s, const bool *apart, plan *p)
-{
-    glow_memory_model *m = model(s, apart, p->order.tasks);
-    glow_order_use use;
-
-    if (!m || !glow_order_measure(glow_run_scratch(s->run), &m->problem,
-                                  p->order.tasks, &use))
-        return false;
-    p->peak = use.peak;
-    p->area = use.area;
-    return true;
-}
-
-static bool
-find(const scheduler *s, const glow_memory_model *m, const bool *apart,
-     glow_order_strategy strategy, plan *p)
-{
-    return glow_order_find(glow_run_scratch(s->run), &m->problem, strategy,
-                           s->options->budget, &p->order) &&
-           measure(s, apart, p);
-}
-
-static bool
-is_better(const plan *a, const plan *b)
-{
-    return a->peak < b->peak || (a->peak == b->peak && a->area < b->area);
-}
-
 /* Gives the function the order; false if it has it already. */
 static bool
-apply(const scheduler *s, const uint32_t *order)
+apply(glow_func *f, const glow_schedule *s)
 {
-    bool changed = !s->f->scheduled;
-    uint32_t count = s->values->n_nodes;
+    bool changed = !f->scheduled;
+    const glow_node *n = f->first;
 
-    for (uint32_t k = 0; k < count; k++)
-        changed |= order[k] != k;
-    for (uint32_t k = 0; changed && k < count; k++)
-        if (s->values->nodes[order[k]] != s->f->last)
-            glow_node_move_after(s->values->nodes[order[k]], s->f->last);
-    s->f->scheduled = true;
+    for (uint32_t k = 0; k < s->count; k++, n = n->next)
+        changed |= s->nodes[k] != n;
+    for (uint32_t k = 0; changed && k < s->count; k++)
+        if (s->nodes[k] != f->last)
+            glow_node_move_after(s->nodes[k], f->last);
+    f->scheduled = true;
     return changed;
 }
 
-static bool
-too_much(const scheduler *s)
-{
-    return glow_error(s->f->module->ctx, "E0330",
-                      "@%s: the results take more bytes than 64 bits can count",
-                      s->f->name);
-}
-
-/* Tries the other way: parts that are copied. */
-static bool
-try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
-{
-    const bool *apart = joined->could;
-    glow_memory_model *m = model(s, apart, NULL);
-    plan p;
-
-    if (!m || !find(s, m, apart, (glow_order_strategy)s->options->strategy, &p))
-        return false;
-    if (is_better(&p, best))
-        *best = p;
-    return true;
-}
-
 static void
-report(const scheduler *s, const plan *p, const plan *given)
+report(glow_pass_run *run, const glow_func *f, const glow_schedule *s)
 {
-    bool proved = p->peak <= p->order.bound;
+    bool proved = s->peak <= s->bound;
 
-    glow_run_count(s->run, "peak", p->peak);
-    glow_run_count(s->run, "bound", p->order.bound);
-    glow_run_count(s->run, "proved", proved);
-    glow_run_note(
-        s->run,
-        "@%s: peak %" PRId64 " bytes, %" PRId64 " as given, bound %" PRId64
-        ", %s, by %s in %" PRId64 " steps",
-        s->f->name, p->peak, given->peak, p->order.bound,
-        proved ? "proved" : "not proved", p->order.by, p->order.steps);
+    glow_run_count(run, "peak", s->peak);
+    glow_run_count(run, "bound", s->bound);
+    glow_run_count(run, "proved", proved);
+    glow_run_note(run,
+                  "@%s: peak %" PRId64 " bytes, %" PRId64
+                  " as given, bound %" PRId64 ", %s, by %s in %" PRId64
+                  " steps",
+                  f->name, s->peak, s->given, s->bound,
+                  proved ? "proved" : "not proved", s->by, s->steps);
+}
+
+/* Errors list so many of what is alive at the peak. */
+enum { MOST_LISTED = 10 };
+
+static glow_diag
+note_live(glow_arena *a, const glow_schedule *s, uint32_t i)
+{
+    const glow_node *n = s->live[i].value->def;
+    const char *text =
+        i < MOST_LISTED
+            ? glow_arena_printf(a, "%" PRId64 " bytes: %%%s : %s",
+                                s->live[i].bytes, n->name,
+                                glow_type_text(a, s->live[i].value->type))
+            : glow_arena_printf(a, "and %" PRIu32 " more", s->n_live - i);
+
+    return (glow_diag){.severity = GLOW_NOTE,
+                       .message = text,
+                       .span = i < MOST_LISTED ? n->span : (glow_span){0}};
+}
+
+/* The peak is beyond the limit: says what makes it. */
+static bool
+exceeds(glow_pass_run *run, const glow_func *f, const glow_schedule *s,
+        int64_t limit)
+{
+    glow_arena *a = glow_run_scratch(run);
+    uint32_t n = s->n_live > MOST_LISTED ? MOST_LISTED + 1 : s->n_live;
+    glow_diag *notes = GLOW_NEW_ARRAY(a, glow_diag, (size_t)n + 1);
+    const glow_node *at = s->nodes[s->at];
+    glow_diag d = {
+        .severity = GLOW_ERROR,
+        .id = "E0333",
+        .span = at->span,
+        .notes = notes,
+        .message = glow_arena_printf(
+            a,
+            "@%s: the limit is %" PRId64 " bytes, but %%%s runs with %" PRId64
+            " in memory, and no order of these nodes takes less than %" PRId64,
+            f->name, limit, at->name, s->peak, s->bound),
+        .hint = s->bound > limit
+                    ? "split-rows and rematerialize before schedule change the "
+                      "nodes so that they take less"
+                    : "a larger budget may find an order that takes less",
+    };
+
+    for (uint32_t i = 0; i < n; i++) {
+        notes[i] = note_live(a, s, i);
+        notes[i].next = &notes[i + 1];
+    }
+    notes[n] = (glow_diag){
+        .severity = GLOW_NOTE,
+        .message = glow_arena_printf(a, "%" PRId64 " bytes: scratch of %%%s",
+                                     s->scratch, at->name)};
+    if (s->scratch == 0 && n > 0)
+        notes[n - 1].next = NULL;
+    glow_report(f->module->ctx, &d);
+    return false;
 }
 
 static bool
@@ -158,25 +139,18 @@ check(const schedule_options *o, glow_context *ctx)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    scheduler s = {.run = pass, .f = f, .options = glow_run_options(pass)};
-    glow_memory_model *m;
-    plan given, best;
+    const schedule_options *o = glow_run_options(pass);
+    glow_schedule_options how = {(glow_order_strategy)o->strategy, o->budget,
+                                 (glow_sharing)o->sharing, o->align};
+    int64_t limit = o->limit ? o->limit : glow_run_limit(pass);
+    glow_schedule s;
 
-    if (!check(s.options, f->module->ctx))
+    if (!check(o, f->module->ctx) || !glow_schedule_find(pass, f, &how, &s))
         return GLOW_FAILED;
-    s.values = glow_values_new(glow_run_scratch(pass), f);
-    m = model(&s, NULL, NULL);
-    if (!m || !find(&s, m, NULL, GLOW_ORDER_GIVEN, &given) ||
-        !find(&s, m, NULL, (glow_order_strategy)s.options->strategy, &best) ||
-        (m->n_could > 0 && s.options->strategy != GLOW_ORDER_GIVEN &&
-         !try_apart(&s, m, &best))) {
-        too_much(&s);
+    report(pass, f, &s);
+    if (limit > 0 && s.peak > limit && !exceeds(pass, f, &s, limit))
         return GLOW_FAILED;
-    }
-    if (s.options->strategy == GLOW_ORDER_AUTO && is_better(&given, &best))
-        best = given;
-    report(&s, &best, &given);
-    return apply(&s, best.order.tasks) ? GLOW_CHANGED : GLOW_UNCHANGED;
+    return apply(f, &s) ? GLOW_CHANGED : GLOW_UNCHANGED;
 }
 
 const glow_pass glow_pass_schedule = {
@@ -197,8 +171,10 @@ const glow_pass glow_pass_schedule = {
                                 "optimize-program makes, or views alone"),
                 GLOW_FIELD_DEFAULT(schedule_options, align, GLOW_INT64,
                                    "bytes that the sizes of buffers are "
-                                   "multiples of")},
+                                   "multiples of"),
+                GLOW_FIELD_DEFAULT(schedule_options, limit, GLOW_BYTES,
+                                   "an error if more are needed; 0: -limit")},
     .defaults = &defaults,
     .run = run,
-    .source = "irgen/order.c, irgen/memory_model.c",
+    .source = "irgen/schedule_find.c, irgen/order.c",
 };

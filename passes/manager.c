@@ -126,6 +126,12 @@ glow_run_target(const glow_pass_run *run)
     return t ? t : &glow_target_default;
 }
 
+int64_t
+glow_run_limit(const glow_pass_run *run)
+{
+    return run->pipeline->most_bytes;
+}
+
 void
 glow_run_count(glow_pass_run *run, const char *name, int64_t by)
 {

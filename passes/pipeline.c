@@ -16,6 +16,7 @@
 #include "passes/pipeline.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,9 +190,12 @@ parse_number(parser *p, glow_attr_value *v)
     char *text =
         glow_arena_strndup(p->arena, p->source->text + begin, p->at - begin);
 
+    const char *digits = text + strspn(text, "-+0123456789");
+
     v->span = span_from(p, begin);
     v->kind = GLOW_V_INT;
-    if (strspn(text, "-+0123456789") == strlen(text)) {
+    errno = 0;
+    if (*digits == '\0') {
         long long i = strtoll(text, &end, 10);
 
         v->i = i;
@@ -200,9 +204,18 @@ parse_number(parser *p, glow_attr_value *v)
         v->kind = GLOW_V_FLOAT;
         v->f = (double)strtof(text, &end);
     }
+    if (*end != '\0' && isdigit((unsigned char)text[0]) &&
+        isalpha((unsigned char)*digits)) {
+        v->kind = GLOW_V_WORD; /* 512KiB, or what is meant to be a size */
+        v->text = text;
+        return true;
+    }
     if (*end != '\0' || end == text)
         return glow_error_at(p->ctx, v->span, "E0402", "'%s' is no number",
                              text);
+    if (v->kind == GLOW_V_INT && errno == ERANGE)
+        return glow_error_at(p->ctx, v->span, "E0402",
+                             "'%s' is no number of 64 bits", text);
     return true;
 }
 

@@ -40,6 +40,7 @@ typedef enum glow_field_kind {
     GLOW_FLOATS,   /* glow_floats */
     GLOW_KIND,     /* glow_kind: the name of an element kind */
     GLOW_FUNC,     /* const char *, not NULL: the name of a function */
+    GLOW_BYTES,    /* int64_t, not negative; options may say 512KiB */
 } glow_field_kind;
 
 typedef struct glow_field {
@@ -60,6 +61,12 @@ typedef struct glow_field {
 #define GLOW_FIELD_ENUM(type, member, words, doc) \
     {#member, GLOW_ENUM, offsetof(type, member), doc, true, words}
 /* clang-format on */
+
+/*
+ * Reads bytes with or without a unit: "65536", "512KiB", "4MiB", "1GiB".  False
+ * if it is nothing of that, or 2^63 or more.
+ */
+GLOW_API bool glow_read_bytes(const char *text, int64_t *out);
 
 /* A struct and its table, as found in operators and passes. */
 typedef struct glow_schema {

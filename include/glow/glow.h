@@ -17,6 +17,7 @@
 #include "glow/plugin.h"
 #include "glow/range.h"
 #include "glow/rules.h"
+#include "glow/schedule.h"
 #include "glow/semantics.h"
 #include "glow/text.h"
 

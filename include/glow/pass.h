@@ -105,6 +105,9 @@ typedef bool (*glow_wanted_fn)(const glow_pass_run *run, const glow_node *n);
 GLOW_API glow_result glow_run_part(glow_pass_run *run, const glow_pass *p,
                                    glow_func *f, glow_wanted_fn wanted);
 
+/* Bytes that activations may take at once (-limit=); 0: any number. */
+GLOW_API int64_t glow_run_limit(const glow_pass_run *run);
+
 /* The rewrite driver. */
 
 /*

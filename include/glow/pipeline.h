@@ -77,6 +77,7 @@ typedef struct glow_pipeline_options {
                          which steps are added too; GLOW_ANY: whatever it is */
     const struct glow_backend *backend;
     const struct glow_target *target; /* NULL: glow_target_default */
+    int64_t most_bytes; /* that activations may take at once; 0: any number */
     const glow_instrument *instruments;
     int n_instruments;
     const char *limit_pass; /* -rewrite-limit=PASS:N; NULL: none */

@@ -601,6 +601,18 @@ static const glow_diag_info table[] = {
      "\n"
      "Give a number in the range that the message names.\n"},
 
+    {"E0333", "a schedule takes more memory than its limit",
+     "The order of the nodes with the lowest peak that was found needs more\n"
+     "bytes than -limit, or the option of schedule, allows.  The notes list "
+     "what\n"
+     "is alive while the node at the peak runs, the largest first.\n"
+     "\n"
+     "    glow-opt -lower -schedule='limit=512KiB' net.gir\n"
+     "\n"
+     "Let split-rows and rematerialize change the nodes before schedule, give\n"
+     "schedule a larger budget if the bound is below the limit, or allow "
+     "more.\n"},
+
     /* E04xx: passes and pipelines. */
 
     {"E0401", "a rewrite gives a value of another type",

@@ -200,6 +200,7 @@ put_field(glow_buf *b, const glow_field *f, const void *attrs)
         glow_buf_printf(b, "%d", *(const int *)m);
         break;
     case GLOW_INT64:
+    case GLOW_BYTES:
         glow_buf_printf(b, "%" PRId64, *(const int64_t *)m);
         break;
     case GLOW_FLOAT32:

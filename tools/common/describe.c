@@ -37,6 +37,7 @@ static const char *const field_kinds[] = {
     [GLOW_ENUM] = "word",         [GLOW_DIMS] = "ints",
     [GLOW_INTS] = "ints",         [GLOW_FLOATS] = "floats",
     [GLOW_KIND] = "element kind", [GLOW_FUNC] = "function",
+    [GLOW_BYTES] = "bytes",
 };
 
 static const char *const operand_kinds[] = {

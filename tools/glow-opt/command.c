@@ -125,6 +125,7 @@ opt_run_line(const opt *o, const glow_module *m)
     for (size_t i = 0; i < v->disable_pass.count; i++)
         put_option(&b, "disable-pass", v->disable_pass.items[i]);
     put_option(&b, "rewrite-limit", v->rewrite_limit);
+    put_option(&b, "limit", v->limit);
     put_option(&b, "backend", v->backend);
     put_flag(&b, "allow-unknown-ops", v->allow_unknown_ops);
     put_flag(&b, "allow-elided", v->allow_elided);

@@ -50,6 +50,8 @@ static const tool_option options[] = {
      "leave these out"},
     {"rewrite-limit", TOOL_TEXT, AT(rewrite_limit), "PASS:N", NULL, "pipeline",
      "let PASS do its first N rewrites and no more"},
+    {"limit", TOOL_TEXT, AT(limit), "BYTES", NULL, "pipeline",
+     "what activations may take at once, as 512KiB: more is an error"},
     {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "pipeline",
      "the backend that passes ask, and that emits (cpu)"},
     {"target-file", TOOL_TEXT, AT(target_file), "FILE", NULL, "pipeline",

@@ -23,6 +23,7 @@ typedef struct opt_values {
     bool print_pipeline;
     tool_list disable_pass;
     const char *rewrite_limit;
+    const char *limit;
     const char *backend;
     const char *target_file;
     /* checks */
@@ -61,6 +62,7 @@ typedef struct opt {
     const glow_backend *backend;
     const glow_target *machine; /* of -target-file */
     opt_limit limit;
+    int64_t most_bytes;          /* of -limit */
     const glow_source *pipeline; /* its text */
     glow_semantics *semantics;
     bool differs;    /* something is not what it was: exit with TOOL_DIFFERS */

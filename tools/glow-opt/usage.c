@@ -36,6 +36,19 @@ check_limit(opt *o)
 }
 
 static bool
+check_bytes(opt *o)
+{
+    const char *text = o->values.limit;
+
+    if (!text || (glow_read_bytes(text, &o->most_bytes) && o->most_bytes > 0))
+        return true;
+    return tool_usage(&o->tool, NULL,
+                      "-limit wants bytes above 0, as 65536, 512KiB or 4MiB, "
+                      "not '%s'",
+                      text) == TOOL_DONE;
+}
+
+static bool
 check_annotations(opt *o)
 {
     static const char *const known[] = {"optypes", "opnames"};
@@ -157,6 +170,7 @@ opt_check_usage(opt *o)
     ok &= check_passes(o, &v->disable_pass);
     ok &= check_passes(o, &v->remarks_filter);
     ok &= check_limit(o);
+    ok &= check_bytes(o);
     ok &= check_annotations(o);
     ok &= check_weights(o);
     ok &= check_outputs(o);

@@ -92,6 +92,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
                 : GLOW_ANY,
         .backend = o->backend,
         .target = o->machine,
+        .most_bytes = o->most_bytes,
         .instruments = list.at,
         .n_instruments = list.count,
         .limit_pass = o->limit.pass,

@@ -1,0 +1,64 @@
+/*
+ * Schedules: an order of the nodes of a graph, and the memory that it takes, as
+ * the pass `schedule` finds it and programs will need it.
+ */
+
+#ifndef GLOW_SCHEDULE_H
+#define GLOW_SCHEDULE_H
+
+#include "glow/order.h"
+#include "glow/pass.h"
+
+GLOW_BEGIN
+
+/* What will be done to the program. */
+typedef enum glow_sharing {
+    GLOW_SHARING_ALL,   /* what optimize-program does */
+    GLOW_SHARING_VIEWS, /* what irgen does by itself */
+} glow_sharing;
+
+typedef struct glow_schedule_options {
+    glow_order_strategy strategy;
+    int64_t budget; /* steps of searching */
+    glow_sharing sharing;
+    int64_t align; /* sizes of buffers are multiples of it */
+} glow_schedule_options;
+
+/* Those of the pass, unless it is told otherwise. */
+extern GLOW_API const glow_schedule_options glow_schedule_defaults;
+
+/* What takes bytes. */
+typedef struct glow_schedule_buffer {
+    const glow_value *value; /* the result to call it by */
+    int64_t bytes;
+} glow_schedule_buffer;
+
+typedef struct glow_schedule {
+    glow_node **nodes; /* in order; node->mark is its place */
+    uint32_t count;
+    int64_t peak;
+    int64_t given;            /* the peak of the order that the function has */
+    int64_t bound;            /* no order takes less */
+    const char *by;           /* how it was found */
+    int64_t steps;            /* and in how many of the budget */
+    int64_t *before, *during; /* by place: bytes alive then */
+    bool *is_kept; /* by place: results lie in placeholders, and take none */
+    uint32_t at;   /* the first place that needs the peak */
+    glow_schedule_buffer *live; /* there: the largest first, of equal ones the
+                                   one that is computed first */
+    uint32_t n_live;
+    int64_t scratch; /* of the node there, while it runs */
+} glow_schedule;
+
+/*
+ * Finds a schedule, in the scratch of the run; the function stays as it is.  False
+ * after a report (E0330) if the bytes of all results are more than 64 bits can
+ * count.
+ */
+GLOW_API bool glow_schedule_find(glow_pass_run *run, glow_func *f,
+                                 const glow_schedule_options *options,
+                                 glow_schedule *out);
+
+GLOW_END
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * Finding schedules.
+ *
+ * irgen/memory_model.h says what memory an order takes, glow/order.h finds the
+ * order.  To compute parts where they are put together, or to read them where
+ * they are cut out, saves a copy, but may hold the whole for longer: orders are
+ * sought with all parts joined and with all apart.
+ *
+ * The peak is that of the program: what the passes over programs do in the order
+ * that was found is known by then.
+ */
+
+#include <stdlib.h>
+
+#include "irgen/memory_model.h"
+
+const glow_schedule_options glow_schedule_defaults = {
+    .budget = GLOW_ORDER_BUDGET,
+    .align = 64,
+};
+
+typedef struct scheduler {
+    glow_pass_run *run;
+    glow_func *f;
+    const glow_schedule_options *options;
+    const glow_values *values;
+} scheduler;
+
+/* An order, and what the program will need that is made of it. */
+typedef struct plan {
+    glow_order order;
+    const glow_memory_model *model;
+    glow_order_use use;
+} plan;
+
+static glow_memory_model *
+model(const scheduler *s, const bool *apart, const uint32_t *order)
+{
+    glow_memory_options o = {s->options->align, s->options->sharing, apart,
+                             order};
+
+    return glow_memory_model_new(s->run, s->f, s->values, &o);
+}
+
+/* Sets what the plan needs once its order is known. */
+static bool
+measure(const scheduler *s, const bool *apart, plan *p)
+{
+    p->model = model(s, apart, p->order.tasks);
+    return p->model &&
+           glow_order_measure(glow_run_scratch(s->run), &p->model->problem,
+                              p->order.tasks, &p->use);
+}
+
+static bool
+find(const scheduler *s, const glow_memory_model *m, const bool *apart,
+     glow_order_strategy strategy, plan *p)
+{
+    return glow_order_find(glow_run_scratch(s->run), &m->problem, strategy,
+                           s->options->budget, &p->order) &&
+           measure(s, apart, p);
+}
+
+static bool
+is_better(const plan *a, const plan *b)
+{
+    return a->use.peak < b->use.peak ||
+           (a->use.peak == b->use.peak && a->use.area < b->use.area);
+}
+
+/* Tries the other way: parts that are copied. */
+static bool
+try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
+{
+    const bool *apart = joined->could;
+    glow_memory_model *m = model(s, apart, NULL);
+    plan p;
+
+    if (!m || !find(s, m, apart, s->options->strategy, &p))
+        return false;
+    if (is_better(&p, best))
+        *best = p;
+    return true;
+}
+
+static bool
+find_best(const scheduler *s, plan *given, plan *best)
+{
+    glow_order_strategy strategy = s->options->strategy;
+    glow_memory_model *m = model(s, NULL, NULL);
+
+    if (!m || !find(s, m, NULL, GLOW_ORDER_GIVEN, given) ||
+        !find(s, m, NULL, strategy, best) ||
+        (m->n_could > 0 && strategy != GLOW_ORDER_GIVEN &&
+         !try_apart(s, m, best)))
+        return false;
+    if (strategy == GLOW_ORDER_AUTO && is_better(given, best))
+        *best = *given;
+    return true;
+}
+
+/* What is told of it. */
+
+/* Bytes alive before each place: buffers come and go with those who touch them. */
+static int64_t *
+alive_before(glow_arena *a, const glow_order_problem *p, const uint32_t *order)
+{
+    int64_t *change = GLOW_NEW_ARRAY(a, int64_t, (size_t)p->n_tasks + 1);
+    uint32_t *last = GLOW_NEW_ARRAY(a, uint32_t, p->n_buffers);
+    bool *seen = GLOW_NEW_ARRAY(a, bool, p->n_buffers);
+
+    for (uint32_t k = 0; k < p->n_tasks; k++) {
+        const glow_order_task *t = &p->tasks[order[k]];
+
+        for (uint32_t i = 0; i < t->n_touches; i++) {
+            uint32_t b = t->touches[i];
+
+            last[b] = k;
+            if (!seen[b])
+                change[k + 1] += p->buffers[b].bytes;
+            seen[b] = true;
+        }
+    }
+    for (uint32_t b = 0; b < p->n_buffers; b++)
+        if (seen[b] && !p->buffers[b].stays)
+            change[last[b] + 1] -= p->buffers[b].bytes;
+    for (uint32_t k = 0; k < p->n_tasks; k++)
+        change[k + 1] += change[k];
+    return change;
+}
+
+static int
+by_bytes(const void *x, const void *y)
+{
+    const glow_schedule_buffer *a = x, *b = y;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    if (a->value->def != b->value->def)
+        return a->value->def->mark < b->value->def->mark ? -1 : 1;
+    return a->value->index - b->value->index;
+}
+
+static void
+list_live(glow_arena *a, const plan *p, glow_schedule *out)
+{
+    out->n_live = p->use.n_live;
+    out->live = GLOW_NEW_ARRAY(a, glow_schedule_buffer, out->n_live);
+    for (uint32_t i = 0; i < out->n_live; i++) {
+        uint32_t b = p->use.live[i];
+
+        out->live[i] = (glow_schedule_buffer){
+            p->model->called[b], p->model->problem.buffers[b].bytes};
+    }
+    qsort(out->live, out->n_live, sizeof *out->live, by_bytes);
+}
+
+static bool
+takes_nothing(const glow_memory_model *m, uint32_t node)
+{
+    for (int k = 0; k < m->values->nodes[node]->n_out; k++)
+        if (m->buffer[m->values->first[node] + (uint32_t)k] != GLOW_NO_VALUE)
+            return false;
+    return true;
+}
+
+static void
+tell(const scheduler *s, const plan *p, glow_schedule *out)
+{
+    glow_arena *a = glow_run_scratch(s->run);
+    const glow_order_problem *problem = &p->model->problem;
+    const uint32_t *order = p->order.tasks;
+
+    out->count = problem->n_tasks;
+    out->nodes = GLOW_NEW_ARRAY(a, glow_node *, out->count);
+    out->is_kept = GLOW_NEW_ARRAY(a, bool, out->count);
+    for (uint32_t k = 0; k < out->count; k++) {
+        out->nodes[k] = s->values->nodes[order[k]];
+        out->nodes[k]->mark = k;
+        out->is_kept[k] = takes_nothing(p->model, order[k]);
+    }
+    out->peak = p->use.peak;
+    out->bound = p->order.bound;
+    out->by = p->order.by;
+    out->steps = p->order.steps;
+    out->before = alive_before(a, problem, order);
+    out->during = p->use.during;
+    out->at = p->use.at;
+    out->scratch = out->count ? problem->tasks[order[out->at]].extra : 0;
+    list_live(a, p, out);
+}
+
+bool
+glow_schedule_find(glow_pass_run *run, glow_func *f,
+                   const glow_schedule_options *options, glow_schedule *out)
+{
+    scheduler s = {.run = run, .f = f, .options = options};
+    plan given, best;
+
+    s.values = glow_values_new(glow_run_scratch(run), f);
+    if (!find_best(&s, &given, &best))
+        return glow_error(f->module->ctx, "E0330",
+                          "@%s: the results take more bytes than 64 bits can "
+                          "count",
+                          f->name);
+    *out = (glow_schedule){.given = given.use.peak};
+    tell(&s, &best, out);
+    return true;
+}
