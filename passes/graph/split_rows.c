@@ -1,0 +1,367 @@
+/*
+ * split-rows: do chains of nodes in bands of rows, where memory is short.
+ *
+ *     %c = Convolution(@x, @f) {3 x 3}  : float<1 x 64 x 64 x 32>
+ *     %p = MaxPool(%c) {2 x 2}          : float<1 x 32 x 32 x 32>
+ *  =>
+ *     %x0 = Slice(@x) {Start: [0, 0, 0, 0]}   : float<1 x 33 x 64 x 3>
+ *     %c0 = Convolution(%x0, @f)              : float<1 x 32 x 64 x 32>
+ *     %p0 = MaxPool(%c0)                      : float<1 x 16 x 32 x 32>
+ *     %x1 = Slice(@x) {Start: [0, 31, 0, 0]}  : float<1 x 33 x 64 x 3>
+ *     ..
+ *     %p  = Concat([%p0, %p1]) {Dim: 1}
+ *
+ * The large results between have one band at a time, and what windows of two bands
+ * share, their halo, is computed twice.  Nothing is done unless the schedule needs
+ * more bytes than the limit.
+ *
+ * Which chains, and how many bands: the schedule is cut into single nodes, which
+ * must fit the limit as they are, and chains in bands, which must fit with all
+ * that is alive around them.  Of all such cuts that one is taken which adds the
+ * fewest operations, then the fewest nodes, by dynamic programming over the places
+ * of the schedule; a chain has as few bands as fit.  The cut is tried on a copy of
+ * the module, whose schedule says what it really takes.  If the limit cannot be
+ * met, the least one that can is found by bisection.  All that
+ * is done again, while it helps: bands of images hold chains of rows.
+ *
+ * Rows are the first axis of more than one element, so that slabs are pieces of
+ * memory that programs read and write in place: images of a batch, rows of an
+ * image, or of a matrix, as in the two products of a transformer's feed forward
+ * part, which have no halo.  bands.h says what a chain is.
+ *
+ * Time: each of n places looks back as far as a chain reaches, and measures it a
+ * few times, in proportion to its nodes by bands; `budget` bounds the sum.
+ */
+
+#include <inttypes.h>
+
+#include "glow/cost.h"
+#include "glow/schedule.h"
+#include "passes/graph/bands.h"
+
+typedef struct options {
+    int64_t limit;
+    int most_flops;
+    int64_t budget;
+} options;
+
+/* How the nodes before a place are best done. */
+typedef struct best {
+    bool is_possible;
+    double flops;  /* more than as they are */
+    int64_t added; /* nodes, about */
+    uint32_t from; /* what ends here begins there */
+    int64_t size;  /* in bands of so many rows; 0: as it is */
+} best;
+
+enum { LOOKS = 8 }; /* at bands of a chain, while planning */
+
+typedef struct splitter {
+    glow_pass_run *run;
+    glow_func *f; /* the function, or a copy of it */
+    glow_schedule schedule;
+    bands *bands;
+    int64_t steps; /* left of the budget */
+    best *best;    /* by place */
+} splitter;
+
+static bool
+begin(splitter *s, glow_func *f)
+{
+    s->f = f;
+    if (!glow_schedule_find(s->run, f, &glow_schedule_defaults, &s->schedule))
+        return false;
+    s->bands = bands_new(glow_run_scratch(s->run), s->schedule.nodes,
+                         s->schedule.count);
+    return true;
+}
+
+/* Planning. */
+
+/* The bytes that the results in a chain may take. */
+static int64_t
+room(const splitter *s, chain c, int64_t limit)
+{
+    const glow_node *last = s->schedule.nodes[c.end - 1];
+
+    limit -= s->schedule.before[c.first];
+    if (s->schedule.is_kept[c.end - 1])
+        limit += glow_type_bytes(last->out[0]->type);
+    return limit;
+}
+
+/* Does `c` in bands of `size` rows fit into `limit`, with all around it? */
+static bool
+fits(splitter *s, chain c, int64_t size, int64_t limit, band_cost *cost)
+{
+    band_limits l = {room(s, c, limit), LOOKS};
+    bool ok = bands_measure(s->bands, c, size, l, cost);
+
+    s->steps -= cost->steps;
+    return ok;
+}
+
+/* The most rows that fit, by halves and then between: 0 if none do. */
+static int64_t
+most_rows(splitter *s, chain c, int64_t limit, band_cost *cost)
+{
+    int axis;
+    int64_t high = bands_rows(s->bands, c, &axis), low = (high + 1) / 2;
+
+    while (high > 1 && !fits(s, c, low, limit, cost)) {
+        if (low == 1)
+            return 0;
+        high = low;
+        low = (low + 1) / 2;
+    }
+    if (high <= 1)
+        return 0;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (fits(s, c, middle, limit, cost))
+            low = middle;
+        else
+            high = middle;
+    }
+    fits(s, c, low, limit, cost);
+    return low;
+}
+
+static bool
+is_better(const best *a, const best *b)
+{
+    if (!b->is_possible || a->flops != b->flops)
+        return !b->is_possible || a->flops < b->flops;
+    return a->added < b->added;
+}
+
+/* Offers chains that end before place `end`. */
+static void
+look_back(splitter *s, uint32_t end, int64_t limit)
+{
+    const glow_schedule *m = &s->schedule;
+    uint32_t first = bands_begin(s->bands, end);
+    best *had = &s->best[end];
+    bool needed = false;
+
+    if (first == end)
+        return;
+    int64_t y = glow_type_bytes(m->nodes[end - 1]->out[0]->type);
+
+    for (uint32_t i = end; i-- > first && s->steps > 0;) {
+        chain c = {i, end};
+        const best *until = &s->best[i];
+        band_cost cost;
+
+        needed |= m->during[i] > limit;
+        if (!needed || !until->is_possible || room(s, c, limit) < y ||
+            (had->is_possible && until->flops > had->flops))
+            continue;
+        int64_t size = most_rows(s, c, limit, &cost);
+        best b = {true, until->flops + cost.flops,
+                  until->added + cost.count * (int64_t)(end - i), i, size};
+
+        if (size > 0 && is_better(&b, had))
+            *had = b;
+    }
+}
+
+/* Fills s->best for a limit; true if that can be met. */
+static bool
+plan(splitter *s, int64_t limit)
+{
+    const glow_schedule *m = &s->schedule;
+
+    s->best = GLOW_NEW_ARRAY(glow_run_scratch(s->run), best, m->count + 1);
+    s->best[0].is_possible = true;
+    for (uint32_t end = 1; end <= m->count; end++) {
+        best *b = &s->best[end];
+
+        if (m->during[end - 1] <= limit) {
+            *b = s->best[end - 1];
+            b->from = end - 1;
+            b->size = 0;
+        }
+        look_back(s, end, limit);
+    }
+    return s->best[m->count].is_possible;
+}
+
+/* The same for the least limit that can be met, if it is below the peak. */
+static bool
+plan_least(splitter *s, int64_t limit)
+{
+    int64_t peak = s->schedule.peak, low = limit, high = peak;
+
+    while (high - low > peak / 32) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (plan(s, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high < peak && plan(s, high);
+}
+
+/* Doing. */
+
+/* Lets the nodes stand in the order of the schedule. */
+static void
+put_in_order(splitter *s)
+{
+    for (uint32_t k = 0; k < s->schedule.count; k++)
+        if (s->schedule.nodes[k] != s->f->last)
+            glow_node_move_after(s->schedule.nodes[k], s->f->last);
+}
+
+static void
+explain(splitter *s, chain c, int64_t size, const band_cost *cost)
+{
+    glow_run_remark(
+        s->run, s->schedule.nodes[c.end - 1], true,
+        "does %" PRIu32 " nodes from %%%s on in %" PRId64 " bands of %" PRId64
+        " rows: %" PRId64 " bytes at once instead of %" PRId64
+        ", %.0f operations more",
+        c.end - c.first, s->schedule.nodes[c.first]->name, cost->count, size,
+        cost->bytes + s->schedule.before[c.first], s->schedule.peak,
+        cost->flops);
+}
+
+/* Does what s->best says; false after a report. */
+static bool
+apply(splitter *s, bool is_trial)
+{
+    glow_builder *b = glow_builder_new(glow_run_scratch(s->run), s->f,
+                                       glow_run_pass(s->run)->name);
+    const band_limits all = {INT64_MAX, INT64_MAX};
+
+    put_in_order(s);
+    for (uint32_t end = s->schedule.count; end > 0; end = s->best[end].from) {
+        chain c = {s->best[end].from, end};
+        int64_t size = s->best[end].size;
+        band_cost cost;
+
+        if (size == 0)
+            continue;
+        if (!is_trial && !glow_run_may_rewrite(s->run))
+            break;
+        bands_measure(s->bands, c, size, all, &cost);
+        if (!is_trial) {
+            explain(s, c, size, &cost);
+            glow_run_count(s->run, "chains", 1);
+            glow_run_count(s->run, "bands", cost.count);
+        }
+        if (!bands_build(s->bands, c, size, b))
+            return false;
+    }
+    return true;
+}
+
+/* What the schedule of a copy takes after the plan was done there; -1: fails. */
+static int64_t
+try(const splitter *s)
+{
+    glow_module *copy = glow_module_clone(s->f->module);
+    splitter t = {.run = s->run, .best = s->best};
+    int64_t peak = -1;
+
+    t.f = glow_find_func(copy, s->f->name);
+    t.schedule = s->schedule;
+    t.schedule.nodes = GLOW_NEW_ARRAY(glow_run_scratch(s->run), glow_node *,
+                                      s->schedule.count);
+    for (glow_node *n = s->f->first, *c = t.f->first; n;
+         n = n->next, c = c->next)
+        t.schedule.nodes[n->mark] = c;
+    t.bands =
+        bands_new(glow_run_scratch(s->run), t.schedule.nodes, t.schedule.count);
+    if (apply(&t, true) && begin(&t, t.f))
+        peak = t.schedule.peak;
+    glow_module_free(copy);
+    return peak;
+}
+
+/*
+ * Plans for `limit`, or what comes closest; where a schedule takes more than its
+ * plan says, for less.  False if nothing helps.
+ */
+static bool
+find_plan(splitter *s, int64_t limit)
+{
+    int64_t least = s->schedule.peak, wanted = limit;
+    best *kept = NULL;
+
+    for (int i = 0; i < 4 && wanted > 0; i++) {
+        if (!plan(s, wanted) && (i > 0 || !plan_least(s, limit)))
+            break;
+        int64_t peak = try(s);
+
+        if (peak >= 0 && peak < least) {
+            least = peak;
+            kept = s->best;
+        }
+        if (peak < 0 || peak <= limit)
+            break;
+        wanted -= peak - limit;
+    }
+    s->best = kept;
+    return kept != NULL;
+}
+
+/* Would the plan add more operations than it may? */
+static bool
+is_affordable(const splitter *s, int64_t flops_at_first)
+{
+    const options *o = glow_run_options(s->run);
+    double flops = (double)glow_func_cost(s->f).flops - (double)flops_at_first +
+                   s->best[s->schedule.count].flops;
+
+    if (flops <= (double)flops_at_first / 100 * o->most_flops)
+        return true;
+    glow_run_remark(s->run, s->schedule.nodes[s->schedule.at], false,
+                    "bands would add %.0f operations to %" PRId64, flops,
+                    flops_at_first);
+    return false;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    const options *o = glow_run_options(pass);
+    glow_result result = GLOW_UNCHANGED;
+    splitter s = {.run = pass, .steps = o->budget};
+    int64_t limit = o->limit ? o->limit : glow_run_limit(pass),
+            flops = glow_func_cost(f).flops;
+    int64_t peak = INT64_MAX;
+
+    if (limit == 0)
+        return GLOW_UNCHANGED;
+    while (begin(&s, f) && s.schedule.peak > limit && s.schedule.peak < peak) {
+        peak = s.schedule.peak;
+        if (!find_plan(&s, limit) || !is_affordable(&s, flops))
+            break;
+        if (!apply(&s, false))
+            return GLOW_FAILED;
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_split_rows = {
+    .name = "split-rows",
+    .summary = "do chains of nodes in bands of rows, where memory is short",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(options, limit, GLOW_BYTES,
+                                   "bytes that results may take; 0: -limit"),
+                GLOW_FIELD_DEFAULT(options, most_flops, GLOW_INT,
+                                   "operations that may be added, in percent"),
+                GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
+                                   "steps of planning: nodes by bands")},
+    .defaults = &(const options){.most_flops = 100, .budget = 20000000},
+    .run = run,
+    .source =
+        "Lin, Chen, Cai, Gan, Han, MCUNetV2: memory-efficient patch-based "
+        "inference for tiny deep learning (2021)",
+};
