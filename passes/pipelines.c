@@ -141,6 +141,8 @@ static const glow_pipeline_entry O2[] = {
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
+                                 "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -155,6 +157,8 @@ static const glow_pipeline_entry Os[] = {
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
+                                 "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -167,6 +171,8 @@ static const glow_pipeline_entry O3[] = {
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
+                                 "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},

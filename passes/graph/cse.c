@@ -12,6 +12,9 @@
  *
  * The first node stays.  It then stands for the model's nodes of both.
  *
+ * A scheduled function is left alone: how often something is computed, and when,
+ * is a matter of memory that the schedule has decided (rematerialize).
+ *
  * The table is open addressing over hashes of the contents, as in J. Cocke,
  * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970; numbers
  * in the hash are those of nodes, so that no address has a say in the result.
@@ -188,10 +191,6 @@ merge(table *t, entry *e, glow_node *n)
     glow_node_erase(n);
 }
 
-/*
- * In a scheduled function every operand stands before its user, so that the
- * order is the text's, and the node that stays is the earlier one.
- */
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -201,6 +200,8 @@ run(glow_pass_run *pass, glow_func *f)
     table t = {.arena = a, .size = 16};
     int merged = 0;
 
+    if (f->scheduled)
+        return GLOW_UNCHANGED;
     while (t.size < 2 * (size_t)count)
         t.size *= 2;
     t.entries = GLOW_NEW_ARRAY(a, entry, t.size);

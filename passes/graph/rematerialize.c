@@ -1,0 +1,393 @@
+/*
+ * rematerialize: compute again what is too large to keep.
+ *
+ *     %t = Tile(@x) ..                      %t = Tile(@x) ..
+ *     %a = MatMul(%t, @w)                   %a = MatMul(%t, @w)
+ *     .. the peak, while %t waits ..   =>   .. the peak, without %t ..
+ *     %b = Add(%c, %t)                      %t.1 = Tile(@x) ..
+ *                                           %b = Add(%c, %t.1)
+ *
+ * Nothing is done unless the schedule needs more bytes than the limit.  Then, at
+ * the node that needs most, of all results that were computed before and are used
+ * after it, but not by it, that one is given up whose bytes by the distance to its
+ * next use cost least to have again: its node is cloned before that use, and with
+ * it those whose results would have to wait too.  A clone is kept if the new
+ * schedule has a lower peak, or the same one in fewer places; otherwise the next
+ * best is tried.  So each step strictly lessens something, and the pass comes to
+ * rest when the limit is met, nothing helps, or the operations that may be added
+ * are spent.
+ *
+ * Only pure operators are computed twice.  The function is scheduled then: when
+ * something is computed, and how often, is what a schedule says, and cse leaves
+ * scheduled functions as they are.
+ *
+ * Time: a schedule for each trial, of which there are at most TRIALS for a clone.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "glow/cost.h"
+#include "glow/schedule.h"
+
+typedef struct options {
+    int64_t limit;
+    int most_flops;
+    int64_t budget;
+} options;
+
+enum {
+    TRIALS = 16,  /* of a step */
+    MOST_NODES = 8 /* that are cloned for one result */
+};
+
+/* What could be computed again. */
+typedef struct candidate {
+    glow_value *value;
+    glow_node *user; /* the first after the peak */
+    glow_node *nodes[MOST_NODES]; /* to clone, in order */
+    int count;
+    int64_t flops;
+    double worth; /* the more, the sooner it is tried */
+} candidate;
+
+typedef struct remat {
+    glow_pass_run *run;
+    glow_func *f;
+    glow_builder *builder;
+    glow_schedule schedule;
+    int64_t left; /* operations that may still be added */
+} remat;
+
+/* The peak, and in how many places it is reached. */
+typedef struct height {
+    int64_t peak;
+    uint32_t places;
+} height;
+
+static height
+height_of(const glow_schedule *s)
+{
+    height h = {s->peak, 0};
+
+    for (uint32_t k = 0; k < s->count; k++)
+        h.places += s->during[k] == s->peak;
+    return h;
+}
+
+static bool
+is_lower(height a, height b)
+{
+    return a.peak < b.peak || (a.peak == b.peak && a.places < b.places);
+}
+
+static bool
+find_schedule(remat *r)
+{
+    const options *o = glow_run_options(r->run);
+    glow_schedule_options how = glow_schedule_defaults;
+
+    how.budget = o->budget;
+    return glow_schedule_find(r->run, r->f, &how, &r->schedule);
+}
+
+/* Candidates. */
+
+static bool
+can_clone(const glow_node *n)
+{
+    return n->op->traits & GLOW_PURE && n->n_out == 1 && !n->pred &&
+           glow_call_count(n) == 0;
+}
+
+/* The first node after place `at` that uses `v`, or NULL. */
+static glow_node *
+next_user(const glow_value *v, uint32_t at)
+{
+    glow_node *next = NULL;
+
+    GLOW_FOR_EACH_USE(u, v)
+        if (u->user->mark > at && (!next || u->user->mark < next->mark))
+            next = u->user;
+    return next;
+}
+
+static bool
+is_used_at(const glow_value *v, uint32_t at)
+{
+    GLOW_FOR_EACH_USE(u, v)
+        if (u->user->mark == at)
+            return true;
+    return false;
+}
+
+static bool
+has(const candidate *c, const glow_node *n)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->nodes[i] == n)
+            return true;
+    return false;
+}
+
+static int
+by_place(const void *x, const void *y)
+{
+    const glow_node *a = *(glow_node *const *)x, *b = *(glow_node *const *)y;
+
+    return (a->mark > b->mark) - (a->mark < b->mark);
+}
+
+/* Collects the nodes to clone: what they read must be there after place `at`. */
+static bool
+collect(candidate *c, uint32_t at)
+{
+    c->nodes[c->count++] = c->value->def;
+    for (int k = 0; k < c->count; k++) {
+        const glow_node *n = c->nodes[k];
+
+        if (!can_clone(n))
+            return false;
+        for (int i = 0; i < n->n_in; i++) {
+            const glow_value *v = n->in[i];
+
+            if (!v || !v->def || next_user(v, at) || has(c, v->def))
+                continue;
+            if (c->count == MOST_NODES)
+                return false;
+            c->nodes[c->count++] = v->def;
+        }
+    }
+    qsort(c->nodes, (size_t)c->count, sizeof *c->nodes, by_place);
+    return true;
+}
+
+/* Fills in what it takes and brings; false if it cannot or may not be. */
+static bool
+weigh(const remat *r, candidate *c)
+{
+    uint32_t at = r->schedule.at;
+    glow_cost cost = {0};
+
+    c->user = next_user(c->value, at);
+    if (!c->user || is_used_at(c->value, at) || !collect(c, at))
+        return false;
+    for (int i = 0; i < c->count; i++)
+        cost = glow_cost_add(cost, glow_node_cost(c->nodes[i]));
+    c->flops = cost.flops;
+    c->worth = (double)glow_type_bytes(c->value->type) *
+               (double)(c->user->mark - at) /
+               glow_cost_time(glow_run_target(r->run), cost, c->count);
+    return c->flops <= r->left;
+}
+
+static int
+by_worth(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+
+    if (a->worth != b->worth)
+        return a->worth > b->worth ? -1 : 1;
+    return by_place(&a->value->def, &b->value->def);
+}
+
+static candidate *
+list_candidates(const remat *r, size_t *count)
+{
+    glow_arena *a = glow_run_scratch(r->run);
+    candidate *all = NULL;
+    size_t cap = 0;
+
+    *count = 0;
+    for (uint32_t k = 0; k < r->schedule.at; k++) {
+        candidate c = {0};
+
+        if (!can_clone(r->schedule.nodes[k]))
+            continue;
+        c.value = r->schedule.nodes[k]->out[0];
+        if (!weigh(r, &c))
+            continue;
+        all = glow_arena_grow(a, all, *count, &cap, sizeof *all);
+        all[(*count)++] = c;
+    }
+    if (*count > 1)
+        qsort(all, *count, sizeof *all, by_worth);
+    return all;
+}
+
+/* Trying. */
+
+/* Lets the nodes stand in the order of the schedule. */
+static void
+put_in_order(glow_func *f, glow_node *const *nodes, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (nodes[k] != f->last)
+            glow_node_move_after(nodes[k], f->last);
+}
+
+/* The clone of what makes `v`, if it was made. */
+static glow_value *
+again(const candidate *c, glow_node *const *clones, int made, glow_value *v)
+{
+    for (int i = 0; v && i < made; i++)
+        if (v->def == c->nodes[i])
+            return clones[i]->out[0];
+    return v;
+}
+
+static bool
+clone(remat *r, const candidate *c, glow_node *clones[])
+{
+    for (int k = 0; k < c->count; k++) {
+        const glow_node *n = c->nodes[k];
+        glow_value **in = GLOW_NEW_ARRAY(glow_run_scratch(r->run),
+                                         glow_value *, n->n_in);
+
+        for (int i = 0; i < n->n_in; i++)
+            in[i] = again(c, clones, k, n->in[i]);
+        glow_builder_at(r->builder, c->nodes[k]);
+        const glow_value *v =
+            glow_build(r->builder, n->op,
+                       n->op->traits & GLOW_STATED ? n->out[0]->type : NULL, in,
+                       n->n_in, n->attrs);
+
+        if (!v)
+            return false;
+        clones[k] = v->def;
+        glow_node_move_before(v->def, c->user);
+    }
+    return true;
+}
+
+/* Lets what runs after place `at` use `to` instead of `from`. */
+static void
+hand_over(glow_value *from, glow_value *to, uint32_t at)
+{
+    for (glow_use *u = from->uses, *next; u; u = next) {
+        next = u->next;
+        if (u->user->mark <= at || u->user == to->def)
+            continue;
+        if (u->index < 0)
+            glow_set_pred(u->user, to);
+        else
+            glow_set_operand(u->user, u->index, to);
+    }
+}
+
+static void
+undo(remat *r, const candidate *c, glow_node *const *clones,
+     const glow_schedule *had)
+{
+    glow_replace_uses(clones[c->count - 1]->out[0], c->value);
+    for (int k = c->count; k-- > 0;)
+        glow_node_erase(clones[k]);
+    r->schedule = *had;
+    for (uint32_t k = 0; k < had->count; k++)
+        had->nodes[k]->mark = k;
+}
+
+/* Clones, and looks whether that helps; undoes it if not. */
+static bool
+try_clone(remat *r, const candidate *c, bool *failed)
+{
+    glow_schedule had = r->schedule;
+    glow_node *clones[MOST_NODES];
+
+    *failed = !clone(r, c, clones);
+    if (*failed)
+        return false;
+    hand_over(c->value, clones[c->count - 1]->out[0], had.at);
+    if (find_schedule(r) && is_lower(height_of(&r->schedule), height_of(&had)) &&
+        glow_run_may_rewrite(r->run))
+        return true;
+    undo(r, c, clones, &had);
+    return false;
+}
+
+static bool
+keep(remat *r, const candidate *c, int64_t peak)
+{
+    r->left -= c->flops;
+    put_in_order(r->f, r->schedule.nodes, r->schedule.count);
+    glow_run_count(r->run, "clones", c->count);
+    glow_run_remark(r->run, c->value->def, true,
+                    "computes it again for %%%s, with %d nodes: the peak falls "
+                    "from %" PRId64 " to %" PRId64 " bytes for %" PRId64
+                    " operations",
+                    c->user->name, c->count, peak, r->schedule.peak, c->flops);
+    return true;
+}
+
+/* One step; false if nothing helps, or *failed. */
+static bool
+step(remat *r, bool *failed)
+{
+    size_t count;
+    candidate *all = list_candidates(r, &count);
+    int64_t peak = r->schedule.peak;
+
+    for (size_t i = 0; i < count && i < TRIALS && !*failed; i++)
+        if (try_clone(r, &all[i], failed))
+            return keep(r, &all[i], peak);
+    return false;
+}
+
+static int64_t
+percent(int64_t of, int p)
+{
+    return of > INT64_MAX / (p > 0 ? p : 1) ? INT64_MAX : of * p / 100;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    const options *o = glow_run_options(pass);
+    int64_t limit = o->limit ? o->limit : glow_run_limit(pass);
+    remat r = {.run = pass, .f = f};
+    glow_result result = GLOW_UNCHANGED;
+    bool failed = false;
+
+    if (limit == 0)
+        return GLOW_UNCHANGED;
+    r.left = percent(glow_func_cost(f).flops, o->most_flops);
+    r.builder = glow_builder_new(glow_run_scratch(pass), f,
+                                 glow_run_pass(pass)->name);
+    if (!find_schedule(&r))
+        return GLOW_FAILED;
+    if (r.schedule.peak <= limit)
+        return GLOW_UNCHANGED;
+    glow_node **before = GLOW_NEW_ARRAY(glow_run_scratch(pass), glow_node *,
+                                        f->count);
+    uint32_t count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        before[count++] = n;
+    put_in_order(f, r.schedule.nodes, r.schedule.count);
+    while (r.schedule.peak > limit && step(&r, &failed))
+        result = GLOW_CHANGED;
+    if (failed)
+        return GLOW_FAILED;
+    if (result == GLOW_CHANGED)
+        f->scheduled = true;
+    else
+        put_in_order(f, before, count);
+    return result;
+}
+
+const glow_pass glow_pass_rematerialize = {
+    .name = "rematerialize",
+    .summary = "compute again what is too large to keep, where memory is short",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(options, limit, GLOW_BYTES,
+                                   "bytes that results may take; 0: -limit"),
+                GLOW_FIELD_DEFAULT(options, most_flops, GLOW_INT,
+                                   "operations that may be added, in percent"),
+                GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
+                                   "steps of searching for each schedule")},
+    .defaults = &(const options){.most_flops = 25, .budget = 100000},
+    .run = run,
+    .source = "Jain et al., Checkmate (2020); Kirisame et al., Dynamic tensor "
+              "rematerialization (2021)",
+};
