@@ -8,9 +8,16 @@
  * where they have been since the first version.  Inputs are drawn from [-1, 1);
  * unknown dimensions are 1.  After three runs for warmth there are at least RUNS,
  * until SECONDS are over.  Prints one JSON object.
+ *
+ * With 0 RUNS it prints by how much the process grows in its first run: the most
+ * that it has during that, less what it had before.  Memory is then given back to
+ * the system as soon as it is free, and not pooled, so that this is what is in use.
  */
 
+#define _GNU_SOURCE
+
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +40,7 @@ enum slot {
     CREATE_SESSION = 7,
     RUN = 9,
     CREATE_SESSION_OPTIONS = 10,
+    DISABLE_POOL = 19,
     SET_OPTIMIZATION = 23,
     SET_INTRA_OP_THREADS = 24,
     SET_INTER_OP_THREADS = 25,
@@ -141,7 +149,7 @@ make_input(const model *m, size_t i)
 }
 
 static void
-load(model *m, const char *path, int threads)
+load(model *m, const char *path, int threads, bool pools)
 {
     void *env, *options, *allocator;
     double begin;
@@ -151,6 +159,8 @@ load(model *m, const char *path, int threads)
     CALL(SET_INTRA_OP_THREADS, options, threads);
     CALL(SET_INTER_OP_THREADS, options, 1);
     CALL(SET_OPTIMIZATION, options, ALL_OPTIMIZATIONS);
+    if (!pools)
+        CALL(DISABLE_POOL, options);
     begin = now();
     CALL(CREATE_SESSION, env, path, options, &m->session);
     m->load_seconds = now() - begin;
@@ -181,6 +191,37 @@ run_once(model *m)
     return now() - begin;
 }
 
+/* A line of /proc/self/status in bytes, or 0. */
+static long long
+status_bytes(const char *key)
+{
+    FILE *in = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kib = 0;
+
+    while (in && fgets(line, sizeof line, in))
+        if (strncmp(line, key, strlen(key)) == 0)
+            kib = strtoll(line + strlen(key), NULL, 10);
+    if (in)
+        fclose(in);
+    return 1024 * kib;
+}
+
+/* Runs once; by how many bytes the process grows meanwhile, or -1. */
+static long long
+grow(model *m)
+{
+    FILE *reset = fopen("/proc/self/clear_refs", "w");
+    long long before;
+
+    malloc_trim(0);
+    if (!reset || fputs("5", reset) < 0 || fclose(reset))
+        return -1;
+    before = status_bytes("VmRSS:");
+    run_once(m);
+    return status_bytes("VmHWM:") - before;
+}
+
 static int
 by_value(const void *a, const void *b)
 {
@@ -205,7 +246,14 @@ main(int argc, char **argv)
     int threads = atoi(argv[3]), runs = atoi(argv[4]);
     double seconds = atof(argv[5]), begin;
 
-    load(&m, argv[2], threads);
+    if (runs == 0) {
+        mallopt(M_MMAP_THRESHOLD, 1 << 16);
+        load(&m, argv[2], threads, false);
+        printf("{\"version\": \"%s\", \"grown_bytes\": %lld}\n", version,
+               grow(&m));
+        return 0;
+    }
+    load(&m, argv[2], threads, true);
     for (int i = 0; i < WARM_RUNS; i++)
         run_once(&m);
     begin = now();
