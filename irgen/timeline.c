@@ -119,6 +119,8 @@ each_use(builder *b, use_fn fn)
         }
         for (int k = 0; k < n->n_out; k++)
             fn(b, glow_base_buffer(n->out[k])->def->mark, s, true);
+        if (n->scratch)
+            fn(b, glow_base_buffer(n->scratch)->def->mark, s, true);
     }
 }
 

@@ -195,6 +195,10 @@ put_place_reason(const answer *a, const glow_timeline_buffer *b)
     const glow_node *n = a->t->steps[a->step];
     bool any = false;
 
+    if (n->scratch && glow_base_buffer(n->scratch)->def == b->node) {
+        glow_buf_printf(a->out, "the kernel of %s works in it", n->op->name);
+        return;
+    }
     for (int p = 0; p < n->op->inplace_count; p++)
         for (int k = 0; k < n->n_in; k++)
             if (n->in[k] && glow_operand_of(n, k) == n->op->inplace[p].in &&

@@ -86,10 +86,8 @@ run_passes(opt *o, glow_module *m, bool quiet)
 
     glow_pipeline_options how = {
         .verify_each = o->values.verify_each,
-        .reach =
-            opt_emits(&o->values) || o->values.memory_map || o->values.why_peak
-                ? GLOW_PLACED
-                : GLOW_ANY,
+        .reach = opt_emits(&o->values) || o->values.memory_map ? GLOW_PLACED
+                                                               : GLOW_ANY,
         .backend = o->backend,
         .target = o->machine,
         .most_bytes = o->most_bytes,
@@ -232,10 +230,30 @@ put_memory_map(opt *o, glow_module *m, glow_buf *out)
     return ok;
 }
 
+/* Gives the buffers their places; those of a graph are shared on the way. */
 static bool
-put_why_peak(glow_module *m, glow_buf *out)
+place_all(opt *o, glow_module *m)
 {
-    bool ok = true;
+    const char *text = "irgen,optimize-program,alloc";
+    glow_pipeline_options how = {.verify_each = o->values.verify_each,
+                                 .reach = GLOW_PLACED,
+                                 .backend = o->backend,
+                                 .target = o->machine};
+    glow_pipeline *p;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (f->is_program)
+            text = "";
+    p = glow_pipeline_parse(
+        m->ctx, o->tool.arena,
+        glow_source_from(m->ctx, "<why-peak>", text, strlen(text)));
+    return p && glow_pipeline_run(p, m, &how);
+}
+
+static bool
+put_why_peak(opt *o, glow_module *m, glow_buf *out)
+{
+    bool ok = place_all(o, m);
 
     GLOW_FOR_EACH_FUNC(f, m)
         ok = ok && glow_why_peak(out, f);
@@ -261,7 +279,7 @@ put_result(opt *o, glow_module *m, glow_buf *out)
     if (o->values.memory_map)
         return put_memory_map(o, m, out);
     if (o->values.why_peak)
-        return put_why_peak(m, out);
+        return put_why_peak(o, m, out);
     if (o->values.view)
         return put_view(o, m, out);
     if (o->values.explain_support)
