@@ -1,0 +1,215 @@
+/*
+ * Whether a pass kept what it promises, by what its function gave before and
+ * gives now.
+ *
+ * The float64 run that GLOW_REASSOC is judged by is made only if bits differ.
+ */
+
+#include "passes/verdict.h"
+
+#include <float.h>
+
+#include "ir/base/context.h"
+#include "passes/compare.h"
+
+static bool
+fail(const verdict *c, const char *id, const char *message, const char *hint)
+{
+    glow_report(c->trial.ctx, &(glow_diag){
+                                  .severity = GLOW_ERROR,
+                                  .id = id,
+                                  .message = message,
+                                  .span = c->trial.f->span,
+                                  .hint = hint,
+                              });
+    return false;
+}
+
+/* What nothing was compared of is not verified, and must not seem so. */
+static bool
+fail_unverified(const verdict *c, const char *how, const char *why)
+{
+    return fail(c, "E0413",
+                glow_arena_printf(c->after->arena,
+                                  "@%s cannot be run %s, so that %s is not "
+                                  "verified: %s",
+                                  c->trial.f->name, how, c->pass->name,
+                                  why ? why : "no reason given"),
+                NULL);
+}
+
+static bool
+report(const verdict *c, const trial_held *y, const glow_difference *d)
+{
+    glow_arena *a = c->after->arena;
+    glow_buf b = {.arena = a};
+
+    glow_buf_printf(&b,
+                    "%s changes what @%s writes to @%s: on %s, element %lld "
+                    "was ",
+                    c->pass->name, c->trial.f->name, y->name,
+                    trial_sets[c->set].name, (long long)d->index);
+    glow_buf_double(&b, d->before);
+    glow_buf_puts(&b, " and is ");
+    glow_buf_double(&b, d->after);
+    if (d->bound > 0) {
+        glow_buf_puts(&b, ", more than ");
+        glow_buf_double(&b, d->bound);
+        glow_buf_puts(&b, " away");
+    }
+    return fail(c, "E0411", b.text, NULL);
+}
+
+/* The least precise float kind in `f`. */
+static double
+narrowest(const glow_func *f, double eps)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        for (int i = 0; i < n->n_out; i++) {
+            double e = glow_kind_get(n->out[i]->type->elem)->epsilon;
+
+            eps = e > eps ? e : eps;
+        }
+    return eps;
+}
+
+/* A float64 run on the set at hand. */
+static trial
+shadow_of(const verdict *c)
+{
+    trial t = c->trial;
+
+    t.set = c->set;
+    t.zero_ints = c->before->sets[c->set].zero_ints;
+    t.shadow = true;
+    return t;
+}
+
+/*
+ * True if what differs is no more than the roundings of `now`, as a float64 run
+ * of the function as it is tells: a chain of operators may lose digits that one
+ * operator, which rounds once, did not.
+ */
+static bool
+differs_by_rounding(const verdict *c, const trial_held *now,
+                    const trial_held *wide, double eps)
+{
+    trial t = shadow_of(c);
+    trial_held *shadow = NULL;
+    bool ok = false;
+
+    if (now->tensor.type == wide->tensor.type) /* no wider kind to judge by */
+        return false;
+    if (trial_run(&t, c->after->arena, &shadow, NULL)) {
+        const trial_held *wide_now = trial_find(shadow, now->name);
+
+        ok = wide_now && glow_compare_roundings(&now->tensor, &wide->tensor,
+                                                &wide_now->tensor, eps);
+    }
+    trial_end(shadow);
+    return ok;
+}
+
+/* Compares by a float64 run of the function as it was. */
+static bool
+compare_near(const verdict *c, const trial_held *y, const trial_held *now,
+             const trial_held *shadow)
+{
+    const trial_held *wide = trial_find(shadow, y->name);
+    double eps = glow_kind_get(y->tensor.type->elem)->epsilon;
+    bool is_exact = trial_sets[c->set].fill == GLOW_FILL_SMALL &&
+                    c->pass->preserves == GLOW_REASSOC &&
+                    y->tensor.type->elem != GLOW_FLOAT64;
+    glow_difference d = {0};
+
+    if (c->pass->preserves == GLOW_PRECISION)
+        eps = narrowest(glow_find_func(c->module_before, c->trial.f->name),
+                        narrowest(c->trial.f, eps));
+    if (glow_compare_near(&y->tensor, &now->tensor, &wide->tensor, eps,
+                          is_exact, &d))
+        return true;
+    return (d.bound > 0 && differs_by_rounding(c, now, wide, eps)) ||
+           report(c, y, &d);
+}
+
+static bool
+is_comparable(const verdict *c, const trial_held *y, const trial_held *now)
+{
+    glow_arena *a = c->after->arena;
+
+    if (now && now->tensor.type == y->tensor.type)
+        return true;
+    return fail(c, "E0414",
+                glow_arena_printf(
+                    a, "after %s, @%s writes %s%s to @%s, where it wrote %s",
+                    c->pass->name, c->trial.f->name, now ? "" : "nothing",
+                    now ? glow_type_text(a, now->tensor.type) : "", y->name,
+                    glow_type_text(a, y->tensor.type)),
+                NULL);
+}
+
+static bool
+is_bound_needed(const verdict *c)
+{
+    return c->pass->preserves == GLOW_REASSOC ||
+           c->pass->preserves == GLOW_PRECISION;
+}
+
+static bool
+compare_set(const verdict *c)
+{
+    const trial_outcome *before = &c->before->sets[c->set];
+    const trial_outcome *after = &c->after->sets[c->set];
+    trial t = shadow_of(c);
+    trial_held *shadow = NULL;
+    const char *why = NULL;
+    bool ok = true;
+
+    if (is_bound_needed(c) && trial_sets[c->set].fill == GLOW_FILL_SPECIAL)
+        return true;
+    for (const trial_held *y = before->written; y && ok; y = y->next) {
+        const trial_held *now = trial_find(after->written, y->name);
+        glow_difference d = {0};
+
+        if (!is_comparable(c, y, now)) {
+            ok = false;
+        } else if (glow_compare_bits(&y->tensor, &now->tensor, &d)) {
+            continue;
+        } else if (!is_bound_needed(c)) {
+            ok = report(c, y, &d);
+        } else {
+            t.f = glow_find_func(c->module_before, c->trial.f->name);
+            ok = shadow || trial_run(&t, c->after->arena, &shadow, &why)
+                     ? compare_near(c, y, now, shadow)
+                     : fail_unverified(c, "in float64", why);
+        }
+    }
+    trial_end(shadow);
+    return ok;
+}
+
+bool
+verdict_is_same(verdict *c)
+{
+    int compared = 0;
+
+    for (c->set = 0; c->set < N_TRIALS; c->set++) {
+        if (!c->before->sets[c->set].ran)
+            continue;
+        if (!c->after->sets[c->set].ran)
+            return fail(c, "E0412",
+                        glow_arena_printf(c->after->arena,
+                                          "after %s, @%s does not run on %s: "
+                                          "%s",
+                                          c->pass->name, c->trial.f->name,
+                                          trial_sets[c->set].name,
+                                          c->after->refusal),
+                        NULL);
+        if (!compare_set(c))
+            return false;
+        compared++;
+    }
+    if (compared > 0)
+        return true;
+    return fail_unverified(c, "on any inputs", c->before->refusal);
+}
