@@ -9,8 +9,10 @@
  *     %y  = Concat([%y0, %y1, %y2]) {Dim: 0}
  *
  * with the options chunks=3, axis=0.  Parts are for devices with little memory
- * of their own (most_bytes), and for several workers (chunks).  They belong
- * to a target, so no pipeline has this pass.
+ * of their own (most_bytes), and for several workers (chunks), of which some may
+ * be faster (weights=[2, 1, 1]) or take what they have room for (sizes=[100, 40]:
+ * what they do not add up to is not split).  They belong to a target, so no
+ * pipeline has this pass.
  *
  * slabs.h says which nodes, along which axes.
  *
@@ -32,6 +34,8 @@ typedef struct options {
     int axis;
     int64_t align;
     const char *op;
+    glow_ints sizes;
+    glow_ints weights;
 } options;
 
 /* A node that is to be split, and how. */
@@ -41,16 +45,22 @@ typedef struct splitter {
     const options *options;
     glow_node *node;
     int axis;
-    int64_t dim, size; /* of the axis, and of a part but the last */
-    slab *in;          /* scratch: one for each operand */
-    void *attrs;       /* scratch: those of a part */
+    int64_t dim;         /* of the axis */
+    int64_t count, size; /* of parts, and of each but the last */
+    int64_t *ends;       /* of parts that are not alike; else NULL */
+    slab *in;            /* scratch: one for each operand */
+    void *attrs;         /* scratch: those of a part */
 } splitter;
 
 static slab
-part_at(const splitter *s, int64_t start)
+part_of(const splitter *s, int64_t i)
 {
-    int64_t rest = s->dim - start;
+    int64_t start = i * s->size, rest = s->dim - start;
 
+    if (s->ends) {
+        start = i > 0 ? s->ends[i - 1] : 0;
+        return (slab){s->axis, start, s->ends[i] - start};
+    }
     return (slab){s->axis, start, rest < s->size ? rest : s->size};
 }
 
@@ -65,11 +75,10 @@ find_needs(const splitter *s, slab r)
 static bool
 is_possible(const splitter *s)
 {
-
-    for (int64_t at = 0; at < s->dim; at += s->size)
-        if (!find_needs(s, part_at(s, at)))
+    for (int64_t i = 0; i < s->count; i++)
+        if (!find_needs(s, part_of(s, i)))
             return false;
-    return s->size < s->dim;
+    return s->count > 1;
 }
 
 /* Bytes of operands and result of the largest part; -1 if there is none. */
@@ -78,15 +87,15 @@ bytes_of_part(const splitter *s)
 {
     int64_t most = -1;
 
-    for (int64_t at = 0; at < s->dim; at += s->size) {
-        slab r = part_at(s, at);
+    for (int64_t i = 0; i < s->count; i++) {
+        slab r = part_of(s, i);
         int64_t sum = slab_bytes(s->node->out[0]->type, r);
 
         if (!find_needs(s, r))
             return -1;
-        for (int i = 0; i < s->node->n_in; i++)
-            if (s->node->in[i])
-                sum += slab_bytes(s->node->in[i]->type, s->in[i]);
+        for (int k = 0; k < s->node->n_in; k++)
+            if (s->node->in[k])
+                sum += slab_bytes(s->node->in[k]->type, s->in[k]);
         most = sum > most ? sum : most;
     }
     return most;
@@ -98,26 +107,82 @@ round_up(int64_t size, int64_t align)
     return (size + align - 1) / align * align;
 }
 
-/* Chooses the size of parts along s->axis; false if there is none. */
+/* Parts of one size. */
+static void
+cut_evenly(splitter *s, int64_t size)
+{
+    s->size = size < s->dim ? size : s->dim;
+    s->count = (s->dim + s->size - 1) / s->size;
+}
+
+static int64_t
+sum_of(glow_ints list)
+{
+    int64_t sum = 0;
+
+    for (int64_t i = 0; i < list.count; i++)
+        if (list.at[i] <= 0 || glow_add_overflow(sum, list.at[i], &sum))
+            return -1;
+    return sum;
+}
+
+/*
+ * Parts of sizes, or by weights: up to where the weights so far are of all of
+ * them, in multiples of `align`.  False if they are not the axis, or one is empty.
+ */
 static bool
-choose_size(splitter *s)
+cut_by_list(splitter *s, glow_ints list, bool is_weights, int64_t align)
+{
+    int64_t total = sum_of(list), sum = 0, before = 0;
+
+    if (total <= 0 || (!is_weights && total != s->dim))
+        return false;
+    s->count = list.count;
+    s->ends = GLOW_NEW_ARRAY(glow_run_scratch(s->run), int64_t, s->count);
+    for (int64_t i = 0; i < s->count; i++) {
+        int64_t end;
+
+        sum += list.at[i];
+        if (glow_mul_overflow(s->dim, sum, &end))
+            return false;
+        if (is_weights)
+            end = sum == total ? s->dim : round_up(end / total, align);
+        else
+            end = sum;
+        if (end <= before || end > s->dim)
+            return false;
+        s->ends[i] = before = end;
+    }
+    return true;
+}
+
+/* Chooses the sizes of parts along s->axis; false if there are none. */
+static bool
+choose_sizes(splitter *s)
 {
     const options *o = s->options;
     int64_t align = o->align > 1 ? o->align : 1;
     int64_t chunks = o->chunks > 1 ? o->chunks : 1;
 
     s->dim = s->node->out[0]->type->shape.at[s->axis];
-    s->size = round_up((s->dim + chunks - 1) / chunks, align);
-    if (o->most_bytes > 0) {
-        /* By halves, so that few sizes are looked at. */
-        s->size = s->size > s->dim ? s->dim : s->size;
-        for (int64_t b; (b = bytes_of_part(s)) > o->most_bytes;) {
-            int64_t less = round_up((s->size + 1) / 2, align);
+    if (align > s->dim)
+        return false;
+    if (o->sizes.count > 0 || o->weights.count > 0) {
+        bool is_weights = o->sizes.count == 0;
 
-            if (less >= s->size)
-                return false;
-            s->size = less;
-        }
+        return cut_by_list(s, is_weights ? o->weights : o->sizes, is_weights,
+                           align) &&
+               (o->most_bytes <= 0 || bytes_of_part(s) <= o->most_bytes) &&
+               is_possible(s);
+    }
+    cut_evenly(s, round_up((s->dim - 1) / chunks + 1, align));
+    /* By halves, so that few sizes are looked at. */
+    while (o->most_bytes > 0 && bytes_of_part(s) > o->most_bytes) {
+        int64_t less = round_up((s->size + 1) / 2, align);
+
+        if (less >= s->size)
+            return false;
+        cut_evenly(s, less);
     }
     return is_possible(s);
 }
@@ -129,10 +194,10 @@ choose(splitter *s)
 
     if (s->options->axis >= 0) {
         s->axis = s->options->axis;
-        return s->axis < rank && choose_size(s);
+        return s->axis < rank && choose_sizes(s);
     }
     for (s->axis = 0; s->axis < rank; s->axis++)
-        if (choose_size(s))
+        if (choose_sizes(s))
             return true;
     return false;
 }
@@ -155,13 +220,13 @@ split(const splitter *s)
 {
     glow_node *n = s->node;
     const char *name = n->name;
-    int count = (int)((s->dim + s->size - 1) / s->size);
+    int count = (int)s->count;
     glow_value **parts =
         GLOW_NEW_ARRAY(glow_run_scratch(s->run), glow_value *, count);
 
     glow_builder_at(s->builder, n);
     for (int i = 0; i < count; i++)
-        parts[i] = build_part(s, part_at(s, i * s->size));
+        parts[i] = build_part(s, part_of(s, i));
 
     glow_value *y = glow_build(s->builder, &glow_op_concat, NULL, parts, count,
                                &(const glow_concat){.dim = s->axis});
@@ -189,7 +254,8 @@ run(glow_pass_run *pass, glow_func *f)
     glow_result result = GLOW_UNCHANGED;
     splitter s = {.run = pass, .options = glow_run_options(pass)};
 
-    if (s.options->chunks <= 1 && s.options->most_bytes <= 0)
+    if (s.options->chunks <= 1 && s.options->most_bytes <= 0 &&
+        s.options->sizes.count == 0 && s.options->weights.count == 0)
         return GLOW_UNCHANGED;
     s.builder = glow_builder_new(scratch, f, glow_run_pass(pass)->name);
     GLOW_FOR_EACH_NODE(n, f) {
@@ -223,7 +289,11 @@ const glow_pass glow_pass_split_nodes = {
                 GLOW_FIELD_DEFAULT(options, align, GLOW_INT64,
                                    "parts are multiples of this, but the last"),
                 GLOW_FIELD_DEFAULT(options, op, GLOW_STRING,
-                                   "nodes of this operator alone")},
+                                   "nodes of this operator alone"),
+                GLOW_FIELD_DEFAULT(options, sizes, GLOW_INTS,
+                                   "parts of these, in order, if that is all"),
+                GLOW_FIELD_DEFAULT(options, weights, GLOW_INTS,
+                                   "instead: parts in these proportions")},
     .defaults = &(const options){.axis = -1, .align = 1, .op = ""},
     .run = run,
     .source = "Glow splitNode, parallelizeOps, executeVerticalFCWeightsSplit",
