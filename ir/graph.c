@@ -160,12 +160,24 @@ glow_node_move_after(glow_node *n, glow_node *where)
 
 /* Names. */
 
+/* `base`.`suffix`, a million times over: no format is read for it. */
+static const char *
+dotted(glow_arena *a, const char *base, const char *suffix)
+{
+    size_t first = strlen(base), second = strlen(suffix);
+    char *name = glow_arena_alloc(a, first + second + 2);
+
+    memcpy(name, base, first);
+    name[first] = '.';
+    memcpy(name + first + 1, suffix, second);
+    return name;
+}
+
 const char *
 glow_derived_name(glow_func *f, const char *base, const char *suffix)
 {
     glow_arena *a = f->module->arena;
-    const char *name =
-        suffix ? glow_arena_printf(a, "%s.%s", base, suffix) : base;
+    const char *name = suffix ? dotted(a, base, suffix) : base;
 
     if (!glow_map_get(f->names, name))
         return suffix ? name : glow_arena_strdup(a, name);

@@ -261,15 +261,18 @@ drop_lonely(combiner *c)
     while (size < 4 * c->count)
         size *= 2;
 
-    /* How many there are by the low bits of their keys, at most 2. */
-    unsigned char *seen =
-        GLOW_NEW_ARRAY(glow_run_scratch(c->run), unsigned char, size);
+    /* By the low bits of their keys: is there one, is there another? */
+    bool *once = GLOW_NEW_ARRAY(glow_run_scratch(c->run), bool, size);
+    bool *twice = GLOW_NEW_ARRAY(glow_run_scratch(c->run), bool, size);
 
+    for (size_t i = 0; i < c->count; i++) {
+        size_t slot = c->members[i].key & (size - 1);
+
+        twice[slot] = once[slot];
+        once[slot] = true;
+    }
     for (size_t i = 0; i < c->count; i++)
-        seen[c->members[i].key & (size - 1)] +=
-            seen[c->members[i].key & (size - 1)] < 2;
-    for (size_t i = 0; i < c->count; i++)
-        if (seen[c->members[i].key & (size - 1)] > 1)
+        if (twice[c->members[i].key & (size - 1)])
             c->members[kept++] = c->members[i];
     c->count = kept;
 }

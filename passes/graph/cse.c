@@ -27,14 +27,21 @@
 typedef struct entry {
     glow_node *node; /* NULL: free */
     uint64_t hash;
-    const glow_loc **locs; /* of the nodes that merged into this one */
-    size_t n_locs, cap_locs;
 } entry;
+
+/* A node that others merged into. */
+typedef struct merged {
+    glow_node *node;
+    const glow_loc **locs; /* of all of them */
+    size_t count, cap;
+} merged;
 
 typedef struct table {
     glow_arena *arena;
-    entry *entries;
-    size_t size; /* a power of two, at least twice the nodes */
+    entry *entries; /* small: they are looked up all over the place */
+    size_t size;    /* a power of two, at least twice the nodes */
+    merged *merged;
+    size_t n_merged, cap_merged;
 } table;
 
 /* Order: operands first. */
@@ -44,7 +51,7 @@ typedef struct frame {
     int next; /* operand to look at */
 } frame;
 
-enum { NEW, OPEN, DONE };
+enum { NEW, OPEN, DONE, MERGED /* and the number in table.merged */ };
 
 static glow_node *
 unseen_operand(frame *top)
@@ -172,22 +179,34 @@ find(table *t, const glow_node *n, uint64_t hash)
 /* Merging. */
 
 static void
-note_loc(table *t, entry *e, const glow_loc *loc)
+note_loc(table *t, merged *m, const glow_loc *loc)
 {
-    e->locs = glow_arena_grow(t->arena, e->locs, e->n_locs, &e->cap_locs,
-                              sizeof *e->locs);
-    e->locs[e->n_locs++] = loc;
+    m->locs =
+        glow_arena_grow(t->arena, m->locs, m->count, &m->cap, sizeof *m->locs);
+    m->locs[m->count++] = loc;
+}
+
+/* What merged into `stays`; at first its own location. */
+static merged *
+merged_into(table *t, glow_node *stays)
+{
+    if (stays->mark < MERGED) {
+        t->merged = glow_arena_grow(t->arena, t->merged, t->n_merged,
+                                    &t->cap_merged, sizeof *t->merged);
+        t->merged[t->n_merged] = (merged){.node = stays};
+        stays->mark = MERGED + (uint32_t)t->n_merged++;
+        note_loc(t, &t->merged[stays->mark - MERGED], stays->loc);
+    }
+    return &t->merged[stays->mark - MERGED];
 }
 
 static void
-merge(table *t, entry *e, glow_node *n)
+merge(table *t, glow_node *stays, glow_node *n)
 {
     for (int i = 0; i < n->n_out; i++)
         if (!glow_is_unused(n->out[i]))
-            glow_replace_uses(n->out[i], e->node->out[i]);
-    if (e->n_locs == 0)
-        note_loc(t, e, e->node->loc);
-    note_loc(t, e, n->loc);
+            glow_replace_uses(n->out[i], stays->out[i]);
+    note_loc(t, merged_into(t, stays), n->loc);
     glow_node_erase(n);
 }
 
@@ -198,7 +217,6 @@ run(glow_pass_run *pass, glow_func *f)
     int count = f->count;
     glow_node **order = in_order(a, f);
     table t = {.arena = a, .size = 16};
-    int merged = 0;
 
     if (f->scheduled)
         return GLOW_UNCHANGED;
@@ -215,16 +233,14 @@ run(glow_pass_run *pass, glow_func *f)
         if (!e->node) {
             *e = (entry){.node = order[i], .hash = hash};
         } else if (glow_run_may_rewrite(pass)) {
-            merge(&t, e, order[i]);
-            merged++;
+            merge(&t, e->node, order[i]);
         }
     }
-    for (size_t i = 0; i < t.size && merged > 0; i++)
-        if (t.entries[i].n_locs > 0)
-            t.entries[i].node->loc =
-                glow_loc_fused(f->module, glow_run_pass(pass)->name,
-                               t.entries[i].locs, (int)t.entries[i].n_locs);
-    return merged > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
+    for (size_t i = 0; i < t.n_merged; i++)
+        t.merged[i].node->loc =
+            glow_loc_fused(f->module, glow_run_pass(pass)->name,
+                           t.merged[i].locs, (int)t.merged[i].count);
+    return t.n_merged > 0 ? GLOW_CHANGED : GLOW_UNCHANGED;
 }
 
 const glow_pass glow_pass_cse = {
