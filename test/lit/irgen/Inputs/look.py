@@ -6,7 +6,8 @@ import sys
 import xml.etree.ElementTree as ET
 
 SVG = "{http://www.w3.org/2000/svg}"
-CHARACTER, HIGH = 5.6, 9.0  # of 11 pixels, in a common font
+SIZES = {"title": 20, "head": 14}  # pixels of a font; of all else 11
+WIDE, HIGH = 0.51, 0.82  # of these, a character in a common font
 
 
 def number(element, name):
@@ -15,13 +16,16 @@ def number(element, name):
 
 def extent(text):
     """The left, top, right and bottom of a line of text."""
+    classes = text.get("class").split()
+    size = max([SIZES.get(c, 11) for c in classes])
     turned = re.match(r"translate\((\S+) (\S+)\) rotate", text.get("transform", ""))
-    long = CHARACTER * len(text.text)
+    long, high = WIDE * size * len(text.text), HIGH * size
     if turned:
         x, y = map(float, turned.groups())
-        return x - HIGH, y - long, x, y
+        return x - high, y - long, x, y
     x, y = number(text, "x"), number(text, "y")
-    return x, y - HIGH, x + long, y
+    x -= long if "end" in classes else long / 2 if "mid" in classes else 0
+    return x, y - high, x + long, y
 
 
 def meet(a, b):
@@ -32,7 +36,11 @@ def look(path):
     root = ET.parse(path).getroot()
     assert not list(root.iter(SVG + "script")), "a script"
     width, height = map(float, root.get("viewBox").split()[2:])
-    groups, labels = 0, []
+    groups = 0
+    labels = [(extent(t), t.text) for t in root.iter(SVG + "text")]
+    for e, name in labels:
+        assert 0 <= e[0] and e[2] <= width and 0 <= e[1] and e[3] <= height, \
+            f"'{name}' is outside of the picture"
     for g in root.iter(SVG + "g"):
         rect = g.find(SVG + "rect")
         box = [number(rect, k) for k in ("x", "y", "width", "height")]
@@ -47,7 +55,6 @@ def look(path):
             assert (box[0] <= left and right <= box[0] + box[2] and
                     box[1] <= top and bottom <= box[1] + box[3]), \
                 f"'{text.text}' is outside of its box"
-            labels.append((extent(text), text.text))
     assert groups, "no buffer"
     labels.sort()
     for i, (a, name) in enumerate(labels):
