@@ -93,6 +93,21 @@ glow_place_fit(const glow_place_problem *p, const glow_place_item *x,
     return offset;
 }
 
+int64_t
+glow_place_clear(const glow_place_problem *p, const glow_place_item *x,
+                 int64_t offset)
+{
+    offset = glow_place_fit(p, x, offset);
+    for (uint32_t k = 0; k < p->n_fixed; k++) {
+        const glow_place_item *y = &p->items[p->fixed[k]];
+
+        if (y->begin < x->end && x->begin < y->end &&
+            y->offset - offset < x->size && offset < y->offset + y->size)
+            offset = glow_place_fit(p, x, y->offset + y->size);
+    }
+    return offset;
+}
+
 uint32_t
 glow_place_first_at(const glow_place_problem *p, uint32_t from, int64_t time)
 {
@@ -240,6 +255,24 @@ take_limit(const glow_place_problem *p, glow_placement *fault)
     return true;
 }
 
+/* Lists what is fixed, by offset. */
+static void
+list_fixed(glow_place_problem *p)
+{
+    glow_place_range *r =
+        GLOW_NEW_ARRAY(p->arena, glow_place_range, p->n_fixed);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->items[i].is_fixed)
+            r[n++] = (glow_place_range){p->items[i].offset, i};
+    if (n > 0)
+        qsort(r, n, sizeof(*r), by_range);
+    p->fixed = GLOW_NEW_ARRAY(p->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        p->fixed[i] = (uint32_t)r[i].end;
+}
+
 /* Measuring. */
 
 static int
@@ -319,6 +352,7 @@ glow_place_take(glow_place_problem *p, glow_arena *a,
         return false;
     if (p->count > 0)
         qsort(p->items, p->count, sizeof(*p->items), by_begin);
+    list_fixed(p);
     measure(p);
     find_bound(p);
     return true;

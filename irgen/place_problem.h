@@ -17,6 +17,7 @@ typedef struct glow_place_problem {
     glow_arena *arena;
     glow_place_item *items;
     uint32_t count, n_fixed;
+    uint32_t *fixed; /* items by offset */
     int64_t capacity, bank;
     glow_place_range *forbidden; /* ascending, apart, none empty */
     size_t n_forbidden;
@@ -32,6 +33,10 @@ bool glow_place_take(glow_place_problem *p, glow_arena *a,
 /* The least offset from `offset` on where `x` may lie, by itself. */
 int64_t glow_place_fit(const glow_place_problem *p, const glow_place_item *x,
                        int64_t offset);
+
+/* The same, where no fixed item lies either. */
+int64_t glow_place_clear(const glow_place_problem *p, const glow_place_item *x,
+                         int64_t offset);
 
 /* The next multiple of its alignment from `offset` on that leaves `x` in one
    bank, if it fits in one. */

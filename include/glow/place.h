@@ -53,7 +53,9 @@ typedef enum glow_place_strategy {
     GLOW_PLACE_EXACT,    /* greedy; then search until the least is proved */
     GLOW_PLACE_GREEDY,   /* all that follow, the least height taken, improved */
     GLOW_PLACE_GIVEN,    /* by begin: what an allocator at run time does */
+    GLOW_PLACE_VALLEY,   /* from the bottom up, the lowest valley first */
     GLOW_PLACE_SIZE,     /* largest first */
+    GLOW_PLACE_BEST_FIT, /* largest first, where it leaves the least gap */
     GLOW_PLACE_LIFETIME, /* longest first */
     GLOW_PLACE_AREA,     /* largest product of size and time first */
     GLOW_PLACE_LOAD_SIZE, /* from the busiest moment, largest first */

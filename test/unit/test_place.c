@@ -355,6 +355,24 @@ random_full(uint64_t *x, glow_lifetime *b, int most)
     return n;
 }
 
+/* Whatever the strategy, nothing is wrong, and nothing below the least. */
+static void
+all_are_sound(glow_arena *a, const glow_lifetime *b, size_t count,
+              const glow_place_space *space, int64_t least)
+{
+    for (int s = GLOW_PLACE_GREEDY; glow_place_strategies[s]; s++) {
+        glow_place_options o = {(glow_place_strategy)s, space, 0, 0};
+        glow_lifetime mine[MOST_BRUTE];
+        glow_placement p, q;
+
+        memcpy(mine, b, count * sizeof *b);
+        assert_true(glow_place_buffers(a, mine, count, &o, &p));
+        assert_true(glow_place_check(a, mine, count, space, &q));
+        assert_int_equal(p.height, q.height);
+        assert_true(p.height >= least);
+    }
+}
+
 /* Small problems, plain ones and all that a space can ask for. */
 static void
 exact_is_exact(void **unused)
@@ -391,6 +409,7 @@ exact_is_exact(void **unused)
             refused++;
             continue;
         }
+        all_are_sound(a, b, (size_t)count, &space, p.height);
         assert_true(p.proved);
         assert_true(glow_place_check(a, b, (size_t)count, &space, &q));
         assert_int_equal(p.height, q.height);
@@ -404,6 +423,27 @@ exact_is_exact(void **unused)
     print_message("# %d with a fault, %d plain ones above the load\n", refused,
                   above);
     assert_true(refused < EXACT_ROUNDS / 4 && above > 0);
+    glow_arena_free(a);
+}
+
+/* Far more than any quadratic way could do; most live together. */
+static void
+large_problems(void **unused)
+{
+    enum { COUNT = 100000 };
+    glow_arena *a = glow_arena_new();
+    glow_lifetime *b = GLOW_NEW_ARRAY(a, glow_lifetime, COUNT);
+    uint64_t x = 88172645463325252u;
+    glow_placement p, q;
+
+    (void)unused;
+    for (int i = 0; i < COUNT; i++)
+        b[i] = LIFE(i, i + 1 + (int64_t)(next(&x) % (uint64_t)(COUNT - i)),
+                    64 * (1 + (int64_t)(next(&x) % 200)));
+    assert_true(glow_place_buffers(a, b, COUNT, NULL, &p));
+    assert_true(glow_place_check(a, b, COUNT, NULL, &q));
+    assert_int_equal(p.height, q.height);
+    assert_true(p.height < p.bound + p.bound / 50);
     glow_arena_free(a);
 }
 
@@ -552,7 +592,7 @@ has_data(const char *name)
         cmocka_unit_test(bad_numbers_are_refused),                             \
         cmocka_unit_test(orders_differ), cmocka_unit_test(spaces_are_kept),    \
         cmocka_unit_test(faults_are_found), cmocka_unit_test(random_problems), \
-        cmocka_unit_test(exact_is_exact)
+        cmocka_unit_test(exact_is_exact), cmocka_unit_test(large_problems)
 
 int
 main(void)
