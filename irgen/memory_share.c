@@ -277,8 +277,8 @@ join(sharer *s, uint32_t i, int k, const glow_lying *to)
     glow_lying a;
 
     if (glow_type_count(n->in[k]->type) == 0 || !n->in[k]->def ||
-        !glow_classes_find(s->c, n->in[k], &a) || !glow_lying_is_all(s->c, &a) ||
-        a.class == to->class ||
+        !glow_classes_find(s->c, n->in[k], &a) ||
+        !glow_lying_is_all(s->c, &a) || a.class == to->class ||
         (s->is_changed[to->class] &&
          !glow_ranks_is_last(s->m->ranks, s->c, a.class, i)) ||
         !glow_class_can_lie(s->c, a.class, to, n))

@@ -7,7 +7,10 @@
 #include "glow/cost.h"
 #include "glow/ops.h"
 
-enum { UNUSED = -2 }; /* the axis of a slab that nobody needs */
+enum {
+    UNUSED = -2,  /* the axis of a slab that nobody needs */
+    LONGEST = 512 /* nodes of a chain */
+};
 
 typedef struct row { /* a node of the order */
     glow_node *node;
@@ -84,8 +87,8 @@ bands_begin(const bands *b, uint32_t end)
 
     if (!last->can_cut || !can_stand(last->node) || is_view(last->node))
         return end;
-    while (first > 0 && can_stand(b->rows[first - 1].node) &&
-           b->rows[first - 1].last < end)
+    while (first > 0 && end - first < LONGEST &&
+           can_stand(b->rows[first - 1].node) && b->rows[first - 1].last < end)
         first--;
     return first;
 }

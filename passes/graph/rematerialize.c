@@ -37,14 +37,14 @@ typedef struct options {
 } options;
 
 enum {
-    TRIALS = 16,  /* of a step */
+    TRIALS = 16,   /* of a step */
     MOST_NODES = 8 /* that are cloned for one result */
 };
 
 /* What could be computed again. */
 typedef struct candidate {
     glow_value *value;
-    glow_node *user; /* the first after the peak */
+    glow_node *user;              /* the first after the peak */
     glow_node *nodes[MOST_NODES]; /* to clone, in order */
     int count;
     int64_t flops;
@@ -241,8 +241,8 @@ clone(remat *r, const candidate *c, glow_node *clones[])
 {
     for (int k = 0; k < c->count; k++) {
         const glow_node *n = c->nodes[k];
-        glow_value **in = GLOW_NEW_ARRAY(glow_run_scratch(r->run),
-                                         glow_value *, n->n_in);
+        glow_value **in =
+            GLOW_NEW_ARRAY(glow_run_scratch(r->run), glow_value *, n->n_in);
 
         for (int i = 0; i < n->n_in; i++)
             in[i] = again(c, clones, k, n->in[i]);
@@ -298,7 +298,8 @@ try_clone(remat *r, const candidate *c, bool *failed)
     if (*failed)
         return false;
     hand_over(c->value, clones[c->count - 1]->out[0], had.at);
-    if (find_schedule(r) && is_lower(height_of(&r->schedule), height_of(&had)) &&
+    if (find_schedule(r) &&
+        is_lower(height_of(&r->schedule), height_of(&had)) &&
         glow_run_may_rewrite(r->run))
         return true;
     undo(r, c, clones, &had);
@@ -351,14 +352,14 @@ run(glow_pass_run *pass, glow_func *f)
     if (limit == 0)
         return GLOW_UNCHANGED;
     r.left = percent(glow_func_cost(f).flops, o->most_flops);
-    r.builder = glow_builder_new(glow_run_scratch(pass), f,
-                                 glow_run_pass(pass)->name);
+    r.builder =
+        glow_builder_new(glow_run_scratch(pass), f, glow_run_pass(pass)->name);
     if (!find_schedule(&r))
         return GLOW_FAILED;
     if (r.schedule.peak <= limit)
         return GLOW_UNCHANGED;
-    glow_node **before = GLOW_NEW_ARRAY(glow_run_scratch(pass), glow_node *,
-                                        f->count);
+    glow_node **before =
+        GLOW_NEW_ARRAY(glow_run_scratch(pass), glow_node *, f->count);
     uint32_t count = 0;
 
     GLOW_FOR_EACH_NODE(n, f)
@@ -386,7 +387,7 @@ const glow_pass glow_pass_rematerialize = {
                                    "operations that may be added, in percent"),
                 GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
                                    "steps of searching for each schedule")},
-    .defaults = &(const options){.most_flops = 25, .budget = 100000},
+    .defaults = &(const options){.most_flops = 25, .budget = 20000},
     .run = run,
     .source = "Jain et al., Checkmate (2020); Kirisame et al., Dynamic tensor "
               "rematerialization (2021)",

@@ -54,7 +54,10 @@ typedef struct best {
     int64_t size;  /* in bands of so many rows; 0: as it is */
 } best;
 
-enum { LOOKS = 8 }; /* at bands of a chain, while planning */
+enum {
+    LOOKS = 8,     /* at bands of a chain, while planning */
+    SEARCH = 20000 /* steps for each schedule, of which there are several */
+};
 
 typedef struct splitter {
     glow_pass_run *run;
@@ -68,8 +71,11 @@ typedef struct splitter {
 static bool
 begin(splitter *s, glow_func *f)
 {
+    glow_schedule_options how = glow_schedule_defaults;
+
+    how.budget = SEARCH;
     s->f = f;
-    if (!glow_schedule_find(s->run, f, &glow_schedule_defaults, &s->schedule))
+    if (!glow_schedule_find(s->run, f, &how, &s->schedule))
         return false;
     s->bands = bands_new(glow_run_scratch(s->run), s->schedule.nodes,
                          s->schedule.count);
@@ -229,10 +235,11 @@ explain(splitter *s, chain c, int64_t size, const band_cost *cost)
         cost->flops);
 }
 
-/* Does what s->best says; false after a report. */
-static bool
+/* Does what s->best says. */
+static glow_result
 apply(splitter *s, bool is_trial)
 {
+    glow_result result = GLOW_UNCHANGED;
     glow_builder *b = glow_builder_new(glow_run_scratch(s->run), s->f,
                                        glow_run_pass(s->run)->name);
     const band_limits all = {INT64_MAX, INT64_MAX};
@@ -254,9 +261,10 @@ apply(splitter *s, bool is_trial)
             glow_run_count(s->run, "bands", cost.count);
         }
         if (!bands_build(s->bands, c, size, b))
-            return false;
+            return GLOW_FAILED;
+        result = GLOW_CHANGED;
     }
-    return true;
+    return result;
 }
 
 /* What the schedule of a copy takes after the plan was done there; -1: fails. */
@@ -276,7 +284,7 @@ try(const splitter *s)
         t.schedule.nodes[n->mark] = c;
     t.bands =
         bands_new(glow_run_scratch(s->run), t.schedule.nodes, t.schedule.count);
-    if (apply(&t, true) && begin(&t, t.f))
+    if (apply(&t, true) != GLOW_FAILED && begin(&t, t.f))
         peak = t.schedule.peak;
     glow_module_free(copy);
     return peak;
@@ -329,23 +337,25 @@ static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     const options *o = glow_run_options(pass);
-    glow_result result = GLOW_UNCHANGED;
+    glow_result result = GLOW_UNCHANGED, now;
     splitter s = {.run = pass, .steps = o->budget};
-    int64_t limit = o->limit ? o->limit : glow_run_limit(pass),
-            flops = glow_func_cost(f).flops;
-    int64_t peak = INT64_MAX;
+    int64_t limit = o->limit ? o->limit : glow_run_limit(pass);
+    int64_t flops = glow_func_cost(f).flops, peak = INT64_MAX;
 
     if (limit == 0)
         return GLOW_UNCHANGED;
-    while (begin(&s, f) && s.schedule.peak > limit && s.schedule.peak < peak) {
+    while (begin(&s, f)) {
+        if (s.schedule.peak <= limit || s.schedule.peak >= peak)
+            return result;
         peak = s.schedule.peak;
         if (!find_plan(&s, limit) || !is_affordable(&s, flops))
-            break;
-        if (!apply(&s, false))
-            return GLOW_FAILED;
-        result = GLOW_CHANGED;
+            return result;
+        now = apply(&s, false);
+        if (now == GLOW_FAILED)
+            return now;
+        result = now == GLOW_CHANGED ? now : result;
     }
-    return result;
+    return GLOW_FAILED;
 }
 
 const glow_pass glow_pass_split_rows = {
