@@ -369,7 +369,7 @@ const glow_pass glow_pass_split_rows = {
                                    "operations that may be added, in percent"),
                 GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
                                    "steps of planning: nodes by bands")},
-    .defaults = &(const options){.most_flops = 100, .budget = 20000000},
+    .defaults = &(const options){.most_flops = 100, .budget = 2000000},
     .run = run,
     .source =
         "Lin, Chen, Cai, Gan, Han, MCUNetV2: memory-efficient patch-based "
