@@ -5,6 +5,8 @@
 
 #include "irgen/memory_classes.h"
 
+#include <string.h>
+
 #include "glow/backend.h"
 
 enum { MOST_OPERANDS = 256 }; /* of a node that the backend is asked for */
@@ -81,6 +83,8 @@ glow_classes_new(glow_pass_run *run, glow_func *f, const glow_values *v)
     c->lies = GLOW_NEW_ARRAY(a, const glow_type *, v->n_values);
     c->whole = GLOW_NEW_ARRAY(a, const glow_type *, v->n_values);
     c->storage = GLOW_NEW_ARRAY(a, glow_storage *, v->n_values);
+    c->latest = GLOW_NEW_ARRAY(a, uint32_t, v->n_values);
+    memset(c->latest, 0xff, v->n_values * sizeof *c->latest);
     find_users(c);
     for (uint32_t i = 0; i < v->n_nodes; i++) {
         c->gone[i] = glow_is_view(v->nodes[i]);
@@ -103,6 +107,14 @@ glow_class_of(glow_classes *c, uint32_t value)
     return value;
 }
 
+/* glow_type_move, which is nothing where both are dense. */
+static bool
+lie_in(const glow_type *in, glow_type *t, int64_t *first)
+{
+    return in->strides.rank || t->strides.rank ? glow_type_move(in, t, first)
+                                               : glow_type_count(t) > 0;
+}
+
 bool
 glow_classes_find(glow_classes *c, const glow_value *v, glow_lying *out)
 {
@@ -115,7 +127,7 @@ glow_classes_find(glow_classes *c, const glow_value *v, glow_lying *out)
     }
     out->class = glow_class_of(c, at);
     out->storage = c->storage[out->class];
-    if (!glow_type_move(c->lies[at], &out->type, &out->first))
+    if (!lie_in(c->lies[at], &out->type, &out->first))
         return false;
     out->first += c->first[at];
     return true;
@@ -129,28 +141,46 @@ glow_lying_is_all(const glow_classes *c, const glow_lying *s)
            glow_type_bytes(&s->type) == glow_type_bytes(c->whole[s->class]);
 }
 
+/* Of the value alone. */
+static bool
+each_of(const glow_classes *c, uint32_t v, glow_toucher_fn fn, void *user,
+        int *left)
+{
+    for (uint32_t k = c->starts[v]; k < c->starts[v + 1]; k++) {
+        uint32_t node = c->users[k];
+
+        if (node == GLOW_NO_VALUE || c->gone[node])
+            continue;
+        if ((*left)-- == 0 || !fn(user, node))
+            return false;
+    }
+    return (*left)-- > 0 && (c->gone[c->v->def[v]] || fn(user, c->v->def[v]));
+}
+
 bool
 glow_class_each(const glow_classes *c, uint32_t class, glow_toucher_fn fn,
                 void *user)
 {
-    uint32_t v = class, def = 0;
     int left = GLOW_MOST_USERS;
+    uint32_t v = class;
 
     do {
-        for (uint32_t k = c->starts[v]; k < c->starts[v + 1]; k++) {
-            uint32_t node = c->users[k];
-
-            if (node == GLOW_NO_VALUE || c->gone[node])
-                continue;
-            if (left-- == 0 || !fn(user, node))
-                return false;
-        }
-        def = c->v->def[v];
-        if (left-- == 0 || (!c->gone[def] && !fn(user, def)))
+        if (!each_of(c, v, fn, user, &left))
             return false;
         v = c->next[v];
     } while (v != class);
     return true;
+}
+
+bool
+glow_class_each_late(const glow_classes *c, uint32_t class, glow_toucher_fn fn,
+                     void *user)
+{
+    int left = GLOW_MOST_USERS;
+
+    return c->latest[class] == GLOW_NO_VALUE
+               ? glow_class_each(c, class, fn, user)
+               : each_of(c, c->latest[class], fn, user, &left);
 }
 
 /* Lying elsewhere. */
@@ -229,7 +259,7 @@ glow_class_lie(glow_classes *c, uint32_t class, const glow_lying *to)
     do {
         glow_type t = *c->lies[v];
 
-        if (glow_type_move(&to->type, &t, &c->first[v]))
+        if (to->type.strides.rank && lie_in(&to->type, &t, &c->first[v]))
             c->lies[v] = glow_type_get(glow_run_context(c->run), t);
         c->first[v] += to->first;
         v = c->next[v];
@@ -239,6 +269,7 @@ glow_class_lie(glow_classes *c, uint32_t class, const glow_lying *to)
         return;
     }
     c->parent[class] = to->class;
+    c->latest[to->class] = GLOW_NO_VALUE;
     c->next[class] = c->next[to->class];
     c->next[to->class] = next;
 }

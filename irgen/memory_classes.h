@@ -30,6 +30,8 @@ typedef struct glow_classes {
     const glow_type **lies;   /* and in what layout */
     const glow_type **whole;  /* by class: dense */
     glow_storage **storage;   /* by class: the buffer, unless it is an alloc */
+    uint32_t *latest;         /* by class: what defines it runs after all that
+                                 touch the others; GLOW_NO_VALUE: none does */
 } glow_classes;
 
 /* Where a value of a graph lies. */
@@ -66,6 +68,12 @@ bool glow_class_each(const glow_classes *c, uint32_t class, glow_toucher_fn fn,
  */
 bool glow_class_can_lie(glow_classes *c, uint32_t class, const glow_lying *to,
                         const glow_node *but);
+
+/*
+ * Calls `fn` for those that no other is known to run after, as above.
+ */
+bool glow_class_each_late(const glow_classes *c, uint32_t class,
+                          glow_toucher_fn fn, void *user);
 
 /* Lays it there; can_lie, or `to` is dense. */
 void glow_class_lie(glow_classes *c, uint32_t class, const glow_lying *to);

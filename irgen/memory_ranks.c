@@ -104,6 +104,6 @@ glow_ranks_is_last(glow_ranks *r, const glow_classes *c, uint32_t class,
 {
     others o = {.count = 0, .but = n, .r = r};
 
-    return glow_class_each(c, class, note_other, &o) &&
+    return glow_class_each_late(c, class, note_other, &o) &&
            glow_ranks_precede(r, o.nodes, o.count, n);
 }

@@ -225,8 +225,13 @@ share(sharer *s, uint32_t i, int out, int k)
         !is_free(s, &made) ||
         !glow_ranks_is_last(s->m->ranks, s->c, over.class, i))
         return false;
-    glow_class_lie(s->c, over.class, &made);
-    s->is_changed[made.class] = s->is_over[r] = true;
+    bool alone = s->c->next[made.class] == made.class;
+
+    s->c->storage[over.class] = made.storage;
+    glow_class_lie(s->c, made.class, &over);
+    if (alone)
+        s->c->latest[over.class] = r;
+    s->is_changed[over.class] = s->is_over[r] = true;
     return true;
 }
 
