@@ -7,7 +7,9 @@
  * sought with all parts joined and with all apart.
  *
  * The peak is that of the program: what the passes over programs do in the order
- * that was found is known by then.
+ * that was found is known by then.  The bound is that of all orders of what was
+ * tried; what works in place may turn out better in one order than the problem
+ * knew, and then nothing is proved.
  */
 
 #include <stdlib.h>
@@ -78,6 +80,9 @@ try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
 
     if (!m || !find(s, m, apart, s->options->strategy, &p))
         return false;
+    if (p.order.bound > best->order.bound)
+        p.order.bound = best->order.bound;
+    best->order.bound = p.order.bound;
     if (is_better(&p, best))
         *best = p;
     return true;
@@ -94,8 +99,10 @@ find_best(const scheduler *s, plan *given, plan *best)
         (m->n_could > 0 && strategy != GLOW_ORDER_GIVEN &&
          !try_apart(s, m, best)))
         return false;
-    if (strategy == GLOW_ORDER_AUTO && is_better(given, best))
+    if (strategy == GLOW_ORDER_AUTO && is_better(given, best)) {
+        given->order.bound = best->order.bound;
         *best = *given;
+    }
     return true;
 }
 
@@ -180,7 +187,7 @@ tell(const scheduler *s, const plan *p, glow_schedule *out)
         out->is_kept[k] = takes_nothing(p->model, order[k]);
     }
     out->peak = p->use.peak;
-    out->bound = p->order.bound;
+    out->bound = out->peak < p->order.bound ? 0 : p->order.bound;
     out->by = p->order.by;
     out->steps = p->order.steps;
     out->before = alive_before(a, problem, order);
