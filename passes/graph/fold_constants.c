@@ -70,8 +70,9 @@ typedef struct folder {
     glow_pass_run *run;
     item *items; /* operands first */
     size_t count, cap;
-    int64_t budget;     /* bytes of results that may still be made */
-    int64_t operations; /* that may still be done */
+    int64_t budget;      /* bytes of results that may still be made */
+    int64_t operations;  /* that may still be done */
+    glow_arena *scratch; /* for the node that is computed */
 } folder;
 
 /* Sizes. */
@@ -402,7 +403,7 @@ static bool
 compute(folder *f, item *it)
 {
     const glow_node *n = it->node;
-    glow_arena *a = glow_arena_new(), *inner = glow_arena_new();
+    glow_arena *a = f->scratch;
     glow_tensor *in = GLOW_NEW_ARRAY(a, glow_tensor, n->n_in);
     glow_tensor *own = GLOW_NEW_ARRAY(a, glow_tensor, n->n_in);
     glow_tensor **at = GLOW_NEW_ARRAY(a, glow_tensor *, n->n_in);
@@ -411,7 +412,7 @@ compute(folder *f, item *it)
 
     for (int i = 0; i < n->n_in && ok; i++) {
         const glow_tensor *t =
-            n->in[i] ? open_operand(f, n->in[i], &own[i], inner) : NULL;
+            n->in[i] ? open_operand(f, n->in[i], &own[i], a) : NULL;
 
         ok = t || !n->in[i];
         if (!t)
@@ -424,7 +425,7 @@ compute(folder *f, item *it)
             it->step[i] = glow_tensor_new(n->out[i]->type);
         out[i] = result(it, i);
     }
-    ok = ok && glow_eval_node(n, at, out, inner);
+    ok = ok && glow_eval_node(n, at, out, a);
     for (int i = 0; i < n->n_in; i++) {
         item *operand = item_of(f, n->in[i]);
 
@@ -432,8 +433,7 @@ compute(folder *f, item *it)
         if (operand)
             close_operand(operand);
     }
-    glow_arena_free(inner);
-    glow_arena_free(a);
+    glow_arena_reset(a);
     return ok;
 }
 
@@ -442,12 +442,14 @@ compute_all(folder *f)
 {
     bool ok = true;
 
+    f->scratch = glow_arena_new();
     for (size_t i = 0; i < f->count && ok; i++)
         if (is_computed(&f->items[i]))
             ok = compute(f, &f->items[i]);
     for (size_t i = 0; i < f->count; i++)
         for (int k = 0; k < f->items[i].node->n_out; k++)
             glow_tensor_end(&f->items[i].step[k]);
+    glow_arena_free(f->scratch);
     return ok;
 }
 
