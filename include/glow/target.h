@@ -2,10 +2,19 @@
  * Targets as data: what a pass may know of the machine that code is made for.
  *
  *     {
- *       "name": "one core with AVX-512",
- *       "flops_per_second": 1.2e11,
- *       "bytes_per_second": 1.2e10,
- *       "seconds_per_node": 2e-7
+ *       "name": "a microcontroller",
+ *       "flops_per_second": 1.6e8,
+ *       "bytes_per_second": 8e7,
+ *       "seconds_per_node": 2e-6,
+ *       "spaces": [
+ *         {"name": "tcm", "size": 65536, "align": 8, "bank": 16384,
+ *          "forbidden": [[0, 512]]},
+ *         {"name": "sram", "size": 524288, "align": 32},
+ *         {"name": "flash"}
+ *       ],
+ *       "constants": ["flash"],
+ *       "placeholders": ["sram"],
+ *       "activations": ["tcm", "sram"]
  *     }
  *
  * Members left out have the values of glow_target_default; others than these
@@ -16,14 +25,43 @@
 #define GLOW_TARGET_H
 
 #include "glow/diag.h"
+#include "glow/place.h"
 
 GLOW_BEGIN
 
+/* A memory of the machine. */
+typedef struct glow_space {
+    const char *name;
+    int64_t align; /* of all that lies there: a power of two; 0: not said */
+    glow_place_space place; /* how large it is, and where nothing lies */
+} glow_space;
+
+/* What buffers there are. */
+typedef enum glow_buffer_class {
+    GLOW_CONSTANTS,
+    GLOW_PLACEHOLDERS,
+    GLOW_ACTIVATIONS,
+    GLOW_SCRATCH, /* of kernels; where nothing is said, as activations */
+    GLOW_BUFFER_CLASSES
+} glow_buffer_class;
+
+/* "constants", "placeholders", "activations", "scratch". */
+extern GLOW_API const char *const glow_buffer_classes[];
+
+/* Where buffers of a class may lie: indices of spaces, the best one first. */
+typedef struct glow_homes {
+    const size_t *at;
+    size_t count;
+} glow_homes;
+
 typedef struct glow_target {
     const char *name;
-    double flops_per_second; /* of float, at most */
-    double bytes_per_second; /* to and from memory */
-    double seconds_per_node; /* to begin one */
+    double flops_per_second;  /* of float, at most */
+    double bytes_per_second;  /* to and from memory */
+    double seconds_per_node;  /* to begin one */
+    const glow_space *spaces; /* none: one without end for each class */
+    size_t n_spaces;
+    glow_homes homes[GLOW_BUFFER_CLASSES]; /* if there are spaces */
 } glow_target;
 
 /* A core of a present server. */
