@@ -194,7 +194,8 @@ clone_node(cloner *c, glow_func *f, const glow_node *from)
     if (from->place)
         glow_node_set_place(
             n, (glow_place){find_region(f, from->place->region->name),
-                            from->place->offset, from->place->size});
+                            from->place->offset, from->place->size,
+                            from->place->is_fixed});
     c->nodes[from->id] = n;
 }
 
@@ -232,6 +233,8 @@ clone_func(glow_module *m, const glow_func *from)
         *link = glow_arena_copy(m->arena, r, sizeof *r);
         (*link)->name = glow_arena_strdup(m->arena, r->name);
         (*link)->space = glow_arena_strdup(m->arena, r->space);
+        (*link)->forbidden = glow_arena_copy(
+            m->arena, r->forbidden, r->n_forbidden * sizeof *r->forbidden);
         (*link)->next = NULL;
         link = &(*link)->next;
     }

@@ -168,7 +168,7 @@ is_constant(const glow_node *n)
 static bool
 is_placed(const program_run *p, const glow_node *n)
 {
-    return n->place && !p->run->options->shadow;
+    return p->run->f->placed && n->place && !p->run->options->shadow;
 }
 
 static void
@@ -342,6 +342,16 @@ run_instr(program_run *p, const glow_node *n)
     return ok;
 }
 
+/* What holds nothing yet may lie where another is read until then: it is opened
+   first. */
+static bool
+holds_something(const glow_func *f, const glow_node *weight)
+{
+    const glow_storage *s = weight->out[0]->storage;
+
+    return s->is_constant || glow_func_reads(f, s);
+}
+
 static bool
 run_node(program_run *p, const glow_node *n)
 {
@@ -364,8 +374,14 @@ glow_eval_program(glow_eval_run *r)
 
     p.buffers = GLOW_NEW_ARRAY(r->arena, buffer, r->f->next_id);
     make_regions(&p);
+    for (int holds = 0; holds < 2; holds++)
+        for (const glow_node *n = r->f->first; n && ok; n = n->next)
+            if (glow_is(n, &glow_op_weight) &&
+                holds_something(r->f, n) == holds)
+                ok = run_node(&p, n);
     for (const glow_node *n = r->f->first; n && ok; n = n->next)
-        ok = run_node(&p, n);
+        if (!glow_is(n, &glow_op_weight))
+            ok = run_node(&p, n);
     ok = ok && close_weights(&p);
 
     GLOW_FOR_EACH_NODE(n, r->f)

@@ -357,6 +357,23 @@ glow_node_set_place(glow_node *n, glow_place place)
 /* Questions. */
 
 bool
+glow_is_fixed(const glow_node *n)
+{
+    return n->place && n->place->is_fixed;
+}
+
+glow_place_space
+glow_region_space(const glow_region *r)
+{
+    return (glow_place_space){
+        .capacity = r->capacity ? r->capacity : INT64_MAX,
+        .bank = r->bank,
+        .forbidden = r->forbidden,
+        .n_forbidden = r->n_forbidden,
+    };
+}
+
+bool
 glow_defines(const glow_node *n)
 {
     if (!n->func->is_program || n->n_out == 0)

@@ -365,5 +365,5 @@ glow_verify(glow_module *m)
     GLOW_FOR_EACH_FUNC(f, m)
         if (!glow_verify_func(f))
             ok = false;
-    return ok;
+    return ok && glow_verify_memory(m);
 }

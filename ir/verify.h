@@ -19,4 +19,7 @@ bool glow_verify_body(glow_func *f);
 /* What only programs can do wrong: writes, lifetimes, views, places. */
 bool glow_verify_program(glow_func *f);
 
+/* The places of all programs together; each by itself is right. */
+bool glow_verify_memory(glow_module *m);
+
 #endif

@@ -8,14 +8,15 @@
  * piece counts as written once all of it is.  An instruction with a predicate
  * counts as if it ran; nothing is known of the bytes of its scratch after it.
  *
- * Rules: E0302 to E0315 for all programs, E0320 to E0325 for placed ones.  What
+ * Rules: E0302 to E0315 for all programs, E0320 to E0328 for placed ones.  A
+ * placeholder has its place while it is needed (glow/lifetime.h).  What
  * is reported once is taken as mended, so that one mistake gives one error.
  */
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "glow/graph.h"
+#include "glow/lifetime.h"
 #include "ir/verify.h"
 
 /* Of one view.  With more of them, it counts as all bytes from the first of it
@@ -153,7 +154,13 @@ typedef struct checker {
     glow_func *f;
     glow_arena *scratch;
     state *states; /* by mark */
-    live *live;    /* in order of region and begin */
+    const glow_node **nodes;
+    const glow_life *lives; /* by mark */
+    uint32_t *begins;       /* by number of an instruction: 1 + the mark of a
+                         placeholder that begins with it */
+    uint32_t *ends;         /* the same, that ends with it; */
+    uint32_t *more;         /* by mark: the next one of that list */
+    live *live;             /* in order of region and begin */
     size_t n_live, cap_live;
     run_set runs; /* of what is written at the moment */
     bool in_code;
@@ -522,6 +529,44 @@ vacate(checker *c, const glow_node *n)
     memmove(&c->live[at], &c->live[at + 1], (c->n_live - at) * sizeof(live));
 }
 
+/* Banks and forbidden ranges. */
+static void
+check_within(checker *c, const glow_node *n)
+{
+    const glow_region *r = n->place->region;
+    int64_t begin = n->place->offset, size = n->place->size;
+
+    for (size_t i = 0; i < r->n_forbidden && size > 0; i++)
+        if (begin < r->forbidden[i].end && r->forbidden[i].begin < begin + size)
+            WRONG(c, n, "E0327", NULL,
+                  "%%%s has bytes %" PRId64 " to %" PRId64
+                  " of $%s, where %" PRId64 " to %" PRId64 " are forbidden",
+                  n->name, begin, begin + size - 1, r->name,
+                  r->forbidden[i].begin, r->forbidden[i].end - 1);
+    if (r->bank && size > 0 && size <= r->bank &&
+        begin / r->bank != (begin + size - 1) / r->bank)
+        WRONG(c, n, "E0327", NULL,
+              "%%%s has bytes %" PRId64 " to %" PRId64
+              " of $%s, on both sides of a bank's end at %" PRId64,
+              n->name, begin, begin + size - 1, r->name,
+              (begin / r->bank + 1) * r->bank);
+}
+
+/* Notes when a placeholder comes and goes. */
+static void
+expect(checker *c, const glow_node *n)
+{
+    const glow_life *life = &c->lives[n->mark];
+    int64_t begin = life->begin > n->mark ? life->begin : n->mark;
+
+    c->more[2 * n->mark] = c->begins[begin];
+    c->begins[begin] = n->mark + 1;
+    if (life->end == INT64_MAX || life->end <= n->mark)
+        return;
+    c->more[2 * n->mark + 1] = c->ends[life->end - 1];
+    c->ends[life->end - 1] = n->mark + 1;
+}
+
 static void
 check_place(checker *c, const glow_node *n)
 {
@@ -531,7 +576,7 @@ check_place(checker *c, const glow_node *n)
 
     if (!c->f->placed && !p)
         return;
-    if (!c->f->placed || !p || region < 0) {
+    if ((!c->f->placed && !p->is_fixed) || !p || region < 0) {
         WRONG(c, n, "E0320", NULL, "%%%s has %s, but the program is %s",
               n->name,
               !p           ? "no place"
@@ -551,14 +596,19 @@ check_place(checker *c, const glow_node *n)
               n->name, p->size, bytes);
     if (p->offset < 0 || p->size < 0)
         return;
-    if (glow_add_overflow(p->offset, p->size, &end) || end > p->region->size) {
+    if (glow_add_overflow(p->offset, p->size, &end) ||
+        (c->f->placed && end > p->region->size)) {
         WRONG(c, n, "E0322", NULL,
               "%%%s lies at %" PRId64 " and has %" PRId64
               " bytes, but $%s has %" PRId64,
               n->name, p->offset, p->size, p->region->name, p->region->size);
         return;
     }
-    occupy(c, n, region);
+    check_within(c, n);
+    if (n->op == &glow_op_weight && !n->out[0]->storage->is_constant)
+        expect(c, n);
+    else
+        occupy(c, n, region);
 }
 
 static bool
@@ -679,6 +729,24 @@ check_instr(checker *c, const glow_node *n)
     c->ok &= ok;
 }
 
+/* The placeholders that are needed from `n` on get their bytes. */
+static void
+begin_at(checker *c, const glow_node *n)
+{
+    for (uint32_t i = c->begins[n->mark]; i > 0; i = c->more[2 * (i - 1)]) {
+        const glow_node *w = c->nodes[i - 1];
+
+        occupy(c, w, region_index(c, w->place->region));
+    }
+}
+
+static void
+end_at(checker *c, const glow_node *n)
+{
+    for (uint32_t i = c->ends[n->mark]; i > 0; i = c->more[2 * (i - 1) + 1])
+        vacate(c, c->nodes[i - 1]);
+}
+
 static void
 check_node(checker *c, const glow_node *n)
 {
@@ -729,16 +797,26 @@ bool
 glow_verify_program(glow_func *f)
 {
     checker c = {.f = f, .scratch = glow_arena_new(), .ok = true};
-    uint32_t count = 0;
 
     c.states = GLOW_NEW_ARRAY(c.scratch, state, f->count);
+    c.nodes = GLOW_NEW_ARRAY(c.scratch, const glow_node *, f->count);
+    c.begins = GLOW_NEW_ARRAY(c.scratch, uint32_t, f->count);
+    c.ends = GLOW_NEW_ARRAY(c.scratch, uint32_t, f->count);
+    c.more = GLOW_NEW_ARRAY(c.scratch, uint32_t, 2 * (size_t)f->count);
+    c.lives = glow_program_lives(c.scratch, f);
     GLOW_FOR_EACH_NODE(n, f)
-        n->mark = count++;
+        c.nodes[n->mark] = n;
     c.ok = check_regions(f);
     if (c.ok) {
         check_weights_differ(&c);
-        GLOW_FOR_EACH_NODE(n, f)
+        GLOW_FOR_EACH_NODE(n, f) {
+            if (n->op != &glow_op_weight)
+                begin_at(&c, n);
             check_node(&c, n);
+            if (n->op == &glow_op_weight)
+                begin_at(&c, n);
+            end_at(&c, n);
+        }
         check_leaks(&c);
     }
     glow_arena_free(c.scratch);

@@ -5,171 +5,336 @@
  *     %w = weight ... @w constant     =>  ... at $const + 0
  *     %r = alloc ...                  =>  %r = alloc ... at $act + 64
  *
- * Constants lie one after the other in $const, placeholders in $io.  Those in
- * $act share memory: two buffers overlap only if one is freed before the other
- * is allocated; irgen/place.c says how the offsets are found.  Every offset and
- * size is a multiple of `align`; a buffer has `size` bytes for itself, which is
- * more than its type takes where that is no multiple.
+ * Where the backend says that a kernel works in scratch, its instruction gets a
+ * buffer for that first; see scratch.h.
  *
- * The peak of $act is never below the bytes that are alive at one moment, the
- * bound; both are noted, and counted for -stats.  hoist-dealloc and sink-alloc
- * before this pass lower the bound, schedule more so.
+ * Then each region is one problem of placement: buffers share bytes only if they
+ * do not live at once (glow/lifetime.h says when they do).  Constants and
+ * placeholders live for ever, unless placeholders may lie `among` the
+ * activations: then what is only read ends with its last use, and what is written
+ * first begins there.  Regions, and which buffers may lie in which: alloc_pools.c;
+ * where one is too small: alloc_spill.c; offsets: place.c.
  *
- * With `capacity`, or where the program had a $act with a capacity, a peak
- * beyond it is an error.  Regions that the program had keep their space.
+ * Every offset is a multiple of the alignment of the region, of that of the
+ * elements, and of what the backend wants; a buffer has the bytes up to the next
+ * multiple of the first for itself.  A place that is `fixed` stays.
+ *
+ * Programs that are no bodies run one at a time, so regions of one name are one
+ * memory for all of them, as large as the largest.  Constants stay there between
+ * runs: one that several programs read has one place, and what one keeps there
+ * no other overwrites.
+ *
+ * The peak of a region is never below the bytes that are alive at one moment, the
+ * bound; both are noted, and counted for -stats.
  */
+
+#include "irgen/alloc.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "glow/pass.h"
-#include "glow/place.h"
+#include "glow/backend.h"
 #include "irgen/scratch.h"
 
-typedef struct alloc_options {
-    int64_t align;
-    int64_t capacity;
-    int strategy;
-} alloc_options;
+static const alloc_options defaults = {.capacity = INT64_MAX};
 
-static const alloc_options defaults = {.align = 64};
+static const char *const placeholder_words[] = {"apart", "among", NULL};
 
-enum { CONSTANTS, PLACEHOLDERS, ACTIVATIONS, REGIONS };
+/* What is to be placed. */
 
-static const char *const region_names[REGIONS] = {"const", "io", "act"};
-
-typedef struct allocator {
-    glow_pass_run *run;
-    const alloc_options *options;
-    glow_func *f;
-    glow_region *regions[REGIONS];
-    glow_node **nodes; /* what gets a place */
-    glow_lifetime *lives;
-    size_t count;
-} allocator;
-
-/* The region of a node that takes memory. */
-static int
-region_of(const glow_node *n)
-{
-    if (n->op == &glow_op_alloc)
-        return ACTIVATIONS;
-    return n->out[0]->storage->is_constant ? CONSTANTS : PLACEHOLDERS;
-}
-
-static bool
-takes_memory(const glow_node *n)
-{
-    return n->op == &glow_op_alloc || n->op == &glow_op_weight;
-}
-
-/* The three regions, in the place of those that the function had. */
-static void
-make_regions(allocator *a)
-{
-    glow_module *m = a->f->module;
-    glow_region *had = a->f->regions, **link = &a->f->regions;
-
-    for (int i = 0; i < REGIONS; i++) {
-        glow_region *r = GLOW_NEW(m->arena, glow_region);
-
-        *r = (glow_region){.name = region_names[i], .space = "dram"};
-        for (const glow_region *h = had; h; h = h->next)
-            if (strcmp(h->name, r->name) == 0)
-                *r = *h;
-        r->align = a->options->align;
-        r->size = 0;
-        r->next = NULL;
-        a->regions[i] = r;
-    }
-    if (a->options->capacity)
-        a->regions[ACTIVATIONS]->capacity = a->options->capacity;
-    for (int i = 0; i < REGIONS; i++) {
-        *link = a->regions[i];
-        link = &a->regions[i]->next;
-    }
-}
-
-/* Bytes of a buffer, up to the next multiple of the alignment. */
 static int64_t
-padded(const allocator *a, const glow_node *n)
+rounded(int64_t bytes, int64_t align)
 {
-    int64_t bytes = glow_type_bytes(n->out[0]->type);
-    int64_t align = a->options->align;
-
     return (bytes + align - 1) / align * align;
 }
 
-/*
- * Finds the time that each buffer lives: from its alloc to its dealloc, counted
- * in instructions.
- */
-static void
-find_lives(allocator *a)
+static glow_buffer_class
+class_of(const glow_node *n)
 {
-    glow_arena *scratch = glow_run_scratch(a->run);
-    uint32_t time = 0;
+    if (n->op == &glow_op_weight)
+        return n->out[0]->storage->is_constant ? GLOW_CONSTANTS
+                                               : GLOW_PLACEHOLDERS;
+    GLOW_FOR_EACH_USE(u, n->out[0])
+        if (u->user->scratch == n->out[0])
+            return GLOW_SCRATCH;
+    return GLOW_ACTIVATIONS;
+}
 
-    a->nodes = GLOW_NEW_ARRAY(scratch, glow_node *, a->f->count);
-    a->lives = GLOW_NEW_ARRAY(scratch, glow_lifetime, a->f->count);
-    GLOW_FOR_EACH_NODE(n, a->f) {
-        time++;
-        if (n->op == &glow_op_dealloc)
-            a->lives[n->out[0]->def->mark].end = time;
-        if (!takes_memory(n))
-            continue;
-        n->mark = (uint32_t)a->count;
-        a->nodes[a->count] = n;
-        a->lives[a->count++] = (glow_lifetime){
-            .begin = time, .end = INT64_MAX, .size = padded(a, n)};
-    }
+static int64_t
+align_of(const allocator *a, const glow_node *n)
+{
+    const glow_backend *b = glow_run_backend(a->run);
+    int64_t bytes = glow_kind_get(n->out[0]->type->elem)->bytes;
+    int64_t wanted = b && b->align ? b->align(n) : 1;
+
+    return wanted > bytes ? wanted : bytes;
 }
 
 static bool
-overflows(const allocator *a, int region)
+overflows(const allocator *a)
 {
     return glow_error(a->f->module->ctx, "E0330",
-                      "@%s: the buffers of $%s take more bytes than 64 bits "
-                      "can count",
-                      a->f->name, region_names[region]);
+                      "@%s: its buffers take more bytes than 64 bits can count",
+                      a->f->name);
 }
 
-/* One after the other: what lives for ever. */
 static bool
-line_up(allocator *a, int region)
+collect(allocator *a)
 {
-    glow_region *r = a->regions[region];
+    const glow_life *lives = glow_program_lives(a->arena, a->f);
+    bool among = a->options->placeholders == ALLOC_AMONG;
+    int64_t all = 0;
 
-    for (size_t i = 0; i < a->count; i++) {
-        glow_place at = {r, r->size, a->lives[i].size};
+    a->buffers = GLOW_NEW_ARRAY(a->arena, alloc_buffer, a->f->count);
+    GLOW_FOR_EACH_NODE(n, a->f) {
+        glow_life life = lives[n->mark];
+        alloc_buffer *b = &a->buffers[a->count];
 
-        if (region_of(a->nodes[i]) != region)
+        if (n->op != &glow_op_alloc && n->op != &glow_op_weight)
             continue;
-        if (glow_add_overflow(r->size, at.size, &r->size))
-            return overflows(a, region);
-        glow_node_set_place(a->nodes[i], at);
+        if (n->op == &glow_op_weight && !among)
+            life = (glow_life){0, INT64_MAX, life.uses};
+        *b = (alloc_buffer){n,
+                            class_of(n),
+                            life.begin,
+                            life.end,
+                            life.uses,
+                            glow_type_bytes(n->out[0]->type),
+                            align_of(a, n),
+                            0};
+        if (glow_is_fixed(n) && n->place->size > b->size)
+            b->size = n->place->size;
+        /* with what alignment may add, whatever it is */
+        if (glow_add_overflow(all, b->size, &all) ||
+            glow_add_overflow(all, (int64_t)1 << 31, &all))
+            return overflows(a);
+        a->count++;
     }
     return true;
 }
 
-/* Is the peak within the capacity? */
-static bool
-fits(const allocator *a, const glow_placement *p)
-{
-    const glow_region *r = a->regions[ACTIVATIONS];
+/* Filling pools. */
 
-    if (r->capacity == 0 || p->height <= r->capacity)
-        return true;
-    return glow_error_hint(
-        a->f->module->ctx, a->f->span, "E0323",
-        p->bound > r->capacity
-            ? "no placement takes less than the bound: try schedule, "
-              "sink-alloc and hoist-dealloc before alloc"
-            : "another strategy may take less",
-        "@%s: $%s takes %" PRId64 " bytes, but its capacity is %" PRId64
-        " (bound: %" PRId64 ")",
-        a->f->name, r->name, p->height, r->capacity, p->bound);
+static bool
+is_in(const allocator *a, const alloc_buffer *b, const alloc_pool *p)
+{
+    if (glow_is_fixed(b->node))
+        return strcmp(b->node->place->region->name, p->region->name) == 0;
+    return &a->pools[a->homes[b->class].at[b->home]] == p;
 }
+
+static glow_lifetime
+lifetime_of(const alloc_pool *p, const alloc_buffer *b)
+{
+    bool fixed = glow_is_fixed(b->node);
+
+    return (glow_lifetime){
+        .begin = b->begin,
+        .end = b->end,
+        .size = fixed ? b->size : rounded(b->size, p->align),
+        .offset = fixed ? b->node->place->offset : 0,
+        .align = b->align > p->align ? b->align : p->align,
+        .is_fixed = fixed,
+    };
+}
+
+static void
+add_life(const allocator *a, alloc_pool *p, glow_lifetime l)
+{
+    p->lives = glow_arena_grow(a->arena, p->lives, p->n_lives, &p->cap,
+                               sizeof *p->lives);
+    p->lives[p->n_lives++] = l;
+}
+
+/* Where constants of other programs lie in the same memory. */
+
+typedef struct keeper {
+    allocator *a;
+    alloc_pool *pool;
+    glow_map *own;  /* by name: 1 + the number of our buffer of it */
+    glow_map *seen; /* by name: what keeps its place */
+} keeper;
+
+/* Ours goes there too if it can; else nothing of ours does. */
+static void
+keep_constant(keeper *k, const glow_node *n)
+{
+    const char *name = n->out[0]->storage->name;
+    uintptr_t own = (uintptr_t)glow_map_get(k->own, name);
+    const glow_node *seen = glow_map_get(k->seen, name);
+    glow_lifetime *l = own ? &k->pool->lives[own - 1] : NULL;
+
+    if (seen && seen->place->offset == n->place->offset)
+        return;
+    glow_map_set(k->seen, name, (void *)(uintptr_t)n);
+    if (l && !l->is_fixed && n->place->offset % l->align == 0 &&
+        n->place->size >= l->size) {
+        l->is_fixed = true;
+        l->offset = n->place->offset;
+        return;
+    }
+    if (l && l->is_fixed && l->offset == n->place->offset)
+        return;
+    add_life(k->a, k->pool,
+             (glow_lifetime){.end = INT64_MAX,
+                             .size = n->place->size,
+                             .offset = n->place->offset,
+                             .is_fixed = true});
+}
+
+static bool
+is_same_memory(const glow_region *x, const glow_region *y)
+{
+    return strcmp(x->name, y->name) == 0 && strcmp(x->space, y->space) == 0;
+}
+
+static void
+keep_constants(allocator *a, alloc_pool *p)
+{
+    keeper k = {a, p, glow_map_new(a->arena), glow_map_new(a->arena)};
+
+    for (size_t i = 0; i < p->count; i++)
+        if (p->buffers[i]->class == GLOW_CONSTANTS)
+            glow_map_set(k.own, p->buffers[i]->node->out[0]->storage->name,
+                         (void *)(uintptr_t)(i + 1));
+    GLOW_FOR_EACH_FUNC(g, a->f->module) {
+        if (g == a->f || !g->is_program || !g->placed)
+            continue;
+        GLOW_FOR_EACH_NODE(n, g) {
+            if (n->op != &glow_op_weight)
+                break;
+            if (n->out[0]->storage->is_constant && n->place->size > 0 &&
+                is_same_memory(n->place->region, p->region))
+                keep_constant(&k, n);
+        }
+    }
+}
+
+static void
+fill(allocator *a, alloc_pool *p)
+{
+    p->buffers = GLOW_NEW_ARRAY(a->arena, alloc_buffer *, a->count);
+    p->count = 0;
+    for (size_t i = 0; i < a->count; i++)
+        if (is_in(a, &a->buffers[i], p))
+            p->buffers[p->count++] = &a->buffers[i];
+}
+
+static void
+make_lives(allocator *a, alloc_pool *p)
+{
+    p->lives = NULL;
+    p->n_lives = p->cap = 0;
+    for (size_t i = 0; i < p->count; i++)
+        add_life(a, p, lifetime_of(p, p->buffers[i]));
+    keep_constants(a, p);
+}
+
+/* Placing. */
+
+/* Does all live for ever, with nothing to go around? */
+static bool
+is_plain(const alloc_pool *p)
+{
+    for (size_t i = 0; i < p->n_lives; i++)
+        if (p->lives[i].is_fixed || p->lives[i].begin != 0 ||
+            p->lives[i].end != INT64_MAX || p->lives[i].align > p->align)
+            return false;
+    return p->space.bank == 0 && p->space.n_forbidden == 0;
+}
+
+/* One after the other: nothing takes less. */
+static void
+line_up(alloc_pool *p)
+{
+    int64_t at = 0;
+
+    for (size_t i = 0; i < p->n_lives; i++) {
+        p->lives[i].offset = at;
+        at += p->lives[i].size;
+    }
+    p->placement = (glow_placement){
+        .height = at, .bound = at, .load = at, .proved = true, .by = "given"};
+}
+
+static bool
+place(const allocator *a, alloc_pool *p)
+{
+    glow_place_options how = {
+        .strategy = (glow_place_strategy)a->options->strategy,
+        .space = &p->space,
+        .budget = a->options->budget,
+    };
+
+    if (is_plain(p)) {
+        line_up(p);
+        return true;
+    }
+    return glow_place_buffers(a->arena, p->lives, p->n_lives, &how,
+                              &p->placement) ||
+           alloc_faulty(a, p);
+}
+
+/* Places what fits and has the rest leave; false after a report. */
+static bool
+settle(allocator *a, alloc_pool *p, bool *moved)
+{
+    fill(a, p);
+    make_lives(a, p);
+    if (alloc_spill_load(a, p)) {
+        *moved = true;
+        make_lives(a, p);
+    }
+    while (place(a, p)) {
+        if (p->placement.height <= p->space.capacity)
+            return true;
+        if (!alloc_spill_top(a, p))
+            return alloc_too_large(a, p);
+        *moved = true;
+        make_lives(a, p);
+    }
+    return false;
+}
+
+/* Until nothing has to leave a pool any more: buffers only go on, never back. */
+static bool
+settle_all(allocator *a)
+{
+    for (size_t i = 0; i < a->n_pools;) {
+        bool moved = false;
+
+        if (a->pools[i].is_stale && !settle(a, &a->pools[i], &moved))
+            return false;
+        a->pools[i].is_stale = false;
+        for (size_t k = 0; moved && k < a->n_pools; k++)
+            a->pools[k].is_stale = k != i;
+        i = moved ? 0 : i + 1;
+    }
+    return true;
+}
+
+static void
+set_places(allocator *a)
+{
+    for (size_t i = 0; i < a->n_pools; i++) {
+        alloc_pool *p = &a->pools[i];
+
+        for (size_t k = 0; k < p->count; k++) {
+            const glow_lifetime *l = &p->lives[k];
+            glow_node *n = p->buffers[k]->node;
+            int64_t end = l->offset + l->size;
+            glow_place at = {p->region, l->offset, l->size, glow_is_fixed(n)};
+
+            if (l->size > 0 && end > p->region->size)
+                p->region->size = end;
+            glow_node_set_place(n, at);
+        }
+    }
+    alloc_set_regions(a);
+    a->f->placed = true;
+}
+
+/* Saying what was done. */
 
 /* The bound in percent of the peak, rounded down. */
 static int
@@ -178,74 +343,99 @@ efficiency(const glow_placement *p)
     return p->height ? (int)((double)p->bound * 100 / (double)p->height) : 100;
 }
 
-/* What comes and goes. */
 static bool
-share(allocator *a)
+is_home(const allocator *a, glow_buffer_class class, size_t pool)
 {
-    glow_arena *scratch = glow_run_scratch(a->run);
-    glow_lifetime *lives = GLOW_NEW_ARRAY(scratch, glow_lifetime, a->count);
-    glow_region *r = a->regions[ACTIVATIONS];
-    glow_place_options how = {.strategy =
-                                  (glow_place_strategy)a->options->strategy};
-    glow_placement p;
-    size_t count = 0;
+    for (size_t i = 0; i < a->homes[class].count; i++)
+        if (a->homes[class].at[i] == pool)
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < a->count; i++)
-        if (region_of(a->nodes[i]) == ACTIVATIONS)
-            lives[count++] = a->lives[i];
-    if (!glow_place_buffers(scratch, lives, count, &how, &p))
-        return overflows(a, ACTIVATIONS);
-    r->size = p.height;
-    for (size_t i = 0, k = 0; i < a->count; i++)
-        if (region_of(a->nodes[i]) == ACTIVATIONS) {
-            glow_place at = {r, lives[k].offset, lives[k].size};
+static void
+tell(const allocator *a)
+{
+    for (size_t i = 0; i < a->n_pools; i++) {
+        const glow_placement *p = &a->pools[i].placement;
 
-            glow_node_set_place(a->nodes[i], at);
-            k++;
+        if (!is_home(a, GLOW_ACTIVATIONS, i))
+            continue;
+        glow_run_count(a->run, "peak", p->height);
+        glow_run_count(a->run, "bound", p->bound);
+        glow_run_note(a->run,
+                      "@%s: $%s: %zu buffers, peak %" PRId64
+                      " bytes, bound %" PRId64 ", efficiency %d %%, by %s",
+                      a->f->name, a->pools[i].region->name, a->pools[i].count,
+                      p->height, p->bound, efficiency(p), p->by);
+    }
+}
+
+/* The pass. */
+
+static bool
+check_options(glow_context *ctx, const alloc_options *o)
+{
+    if (o->align < 0 || o->align > 1 << 30 || (o->align & (o->align - 1)) != 0)
+        return glow_error(ctx, "E0332",
+                          "alloc: align is %" PRId64
+                          ", but must be a power of two, at most 2^30",
+                          o->align);
+    if (o->capacity == 0)
+        return glow_error_hint(ctx, (glow_span){0}, "E0332",
+                               "leave it out where there is no limit",
+                               "alloc: capacity is 0: nothing fits in there");
+    if (o->capacity < 0 || o->budget < 0)
+        return glow_error(ctx, "E0332",
+                          "alloc: %s is %" PRId64 ", but must not be negative",
+                          o->capacity < 0 ? "capacity" : "budget",
+                          o->capacity < 0 ? o->capacity : o->budget);
+    return true;
+}
+
+static bool place_program(glow_pass_run *run, glow_func *f, bool is_asked);
+
+/* The memory of what a call runs is scratch of the call: it has to be known. */
+static bool
+place_bodies(glow_pass_run *run, glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        for (int k = 0; k < glow_call_count(n); k++) {
+            glow_func *g = glow_called(n, k);
+
+            if (g && g->is_program && !g->placed &&
+                !place_program(run, g, false))
+                return false;
         }
-    glow_run_count(a->run, "peak", p.height);
-    glow_run_count(a->run, "bound", p.bound);
-    glow_run_note(a->run,
-                  "@%s: %zu buffers, peak %" PRId64 " bytes, bound %" PRId64
-                  ", efficiency %d %%, by %s",
-                  a->f->name, count, p.height, p.bound, efficiency(&p), p.by);
-    return fits(a, &p);
+    return true;
 }
 
 static bool
-check_align(const allocator *a)
+place_program(glow_pass_run *run, glow_func *f, bool is_asked)
 {
-    int64_t align = a->options->align;
+    allocator a = {.run = run,
+                   .options = glow_run_options(run),
+                   .arena = glow_run_scratch(run),
+                   .f = f};
+    bool changed;
 
-    if (align > 0 && align <= 1 << 30 && (align & (align - 1)) == 0)
-        return true;
-    return glow_error(a->f->module->ctx, "E0332",
-                      "alloc: align is %" PRId64
-                      ", but must be a power of two, at most 2^30",
-                      align);
+    if (!place_bodies(run, f) || !glow_give_scratch(run, f, &changed) ||
+        !collect(&a))
+        return false;
+    alloc_make_pools(&a);
+    if (!settle_all(&a))
+        return false;
+    set_places(&a);
+    if (is_asked)
+        tell(&a);
+    return true;
 }
 
 static glow_result
-run(glow_pass_run *pass, glow_func *f)
+run(glow_pass_run *run, glow_func *f)
 {
-    allocator a = {.run = pass, .options = glow_run_options(pass), .f = f};
-    bool changed;
-
-    if (!check_align(&a))
+    if (!check_options(f->module->ctx, glow_run_options(run)) ||
+        !place_program(run, f, true))
         return GLOW_FAILED;
-    if (a.options->capacity < 0) {
-        glow_error(f->module->ctx, "E0332",
-                   "alloc: capacity is %" PRId64 ", but must not be negative",
-                   a.options->capacity);
-        return GLOW_FAILED;
-    }
-    if (!glow_give_scratch(pass, f, &changed))
-        return GLOW_FAILED;
-    find_lives(&a);
-    make_regions(&a);
-    if (!line_up(&a, CONSTANTS) || !line_up(&a, PLACEHOLDERS) || !share(&a))
-        return GLOW_FAILED;
-    f->placed = true;
     return GLOW_CHANGED;
 }
 
@@ -256,15 +446,23 @@ const glow_pass glow_pass_alloc = {
     .makes = GLOW_PLACED,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(alloc_options, align, GLOW_INT64,
-                                   "bytes that offsets and sizes are "
-                                   "multiples of"),
+                                   "bytes that offsets and sizes are multiples "
+                                   "of; 0: what the space asks for, or 64"),
                 GLOW_FIELD_DEFAULT(alloc_options, capacity, GLOW_INT64,
-                                   "the most bytes for $act; 0: no limit"),
+                                   "the most bytes for $act, or for the first "
+                                   "space of activations"),
+                GLOW_FIELD_DEFAULT(alloc_options, budget, GLOW_INT64,
+                                   "steps that a search for less may take; 0: "
+                                   "what the strategy does"),
                 GLOW_FIELD_ENUM(
                     alloc_options, strategy, glow_place_strategies,
                     "which buffer is placed first; greedy: the best "
                     "of all; exact: the least that there is, by "
-                    "search; auto: so much of it as is cheap")},
+                    "search; auto: so much of it as is cheap"),
+                GLOW_FIELD_ENUM(alloc_options, placeholders, placeholder_words,
+                                "apart: they keep their bytes; among: others "
+                                "have them before the first write and behind "
+                                "the last read")},
     .defaults = &defaults,
     .run = run,
     .source = "irgen/place.c",

@@ -193,11 +193,11 @@ static bool
 copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
               bool in)
 {
-    uint8_t *region = glow_data_bytes(x->region[CPU_PLACEHOLDERS]);
-
     for (int i = 0; i < x->plan->n_bindings; i++) {
         const cpu_binding *b = &x->plan->bindings[i];
         const glow_tensor *t = bound_to(bindings, count, b->storage);
+
+        uint8_t *region = glow_data_bytes(x->region[b->base]);
 
         if (in && !check_tensor(x, b->storage, t))
             return false;
@@ -205,9 +205,9 @@ copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
         const glow_tensor held = {.type = b->storage->value.type,
                                   .data = region + b->offset};
 
-        if (in)
+        if (in && b->read)
             copy_tensor(&held, t);
-        else if (b->written)
+        else if (!in && b->written)
             copy_tensor(t, &held);
     }
     return true;
@@ -320,6 +320,8 @@ scratch(const glow_node *n)
 {
     const cpu_kernel *k = glow_cpu_find_kernel(NULL, n);
 
+    if (k && k->calls)
+        return glow_cpu_call_scratch(n);
     return k && k->scratch_size ? k->scratch_size(n) : 0;
 }
 

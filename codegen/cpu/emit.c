@@ -91,8 +91,10 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
 
         glow_buf_printf(b, "\n/* ");
         glow_buf_type(b, x->storage->value.type);
-        glow_buf_printf(b, " */\n#define %s_%s_OFFSET %" PRId64 "\n", prefix,
-                        name, x->offset);
+        glow_buf_printf(b, "%s */\n#define %s_%s_OFFSET %" PRId64 "\n",
+                        x->base == CPU_ACTIVATIONS ? ", in the activations"
+                                                   : "",
+                        prefix, name, x->offset);
         glow_buf_printf(b, "#define %s_%s_SIZE %" PRId64 "\n", prefix, name,
                         x->size);
     }

@@ -32,34 +32,81 @@ is_weight(const glow_value *v)
     return v->def && v->def->op == &glow_op_weight;
 }
 
-static cpu_base
-base_of(const glow_value *v)
+static bool
+is_constant(const glow_value *v)
 {
-    if (!is_weight(v))
-        return CPU_ACTIVATIONS;
-    return v->storage->is_constant ? CPU_CONSTANTS : CPU_PLACEHOLDERS;
+    return is_weight(v) && v->storage->is_constant;
 }
 
 /* Notes that the buffer `n` lies in its region; false after a report. */
 static bool
 claim_region(cpu_plan *p, const glow_node *n)
 {
-    static const char *const words[] = {"constants", "placeholders",
-                                        "activations"};
-    cpu_base base = base_of(n->out[0]);
     int i = n->place ? region_number(p, n->place->region) : -1;
 
     if (i < 0)
         return glow_error_at(p->func->module->ctx, n->span, "E0822",
                              "cpu: buffer '%s' has no place", n->name);
-    if (p->regions[i].used && p->regions[i].base != base)
-        return glow_error_at(p->func->module->ctx, n->span, "E0822",
-                             "cpu: region '%s' holds both %s and %s",
-                             p->regions[i].region->name,
-                             words[p->regions[i].base], words[base]);
-    p->regions[i].used = true;
-    p->regions[i].base = base;
+    if (is_constant(n->out[0])) {
+        p->regions[i].keeps = true;
+        return true;
+    }
+    if (!p->regions[i].changes || !is_weight(n->out[0]))
+        p->regions[i].base =
+            is_weight(n->out[0]) ? CPU_PLACEHOLDERS : CPU_ACTIVATIONS;
+    p->regions[i].changes = true;
     return true;
+}
+
+static bool
+is_same_memory(const glow_region *a, const glow_region *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->space, b->space) == 0;
+}
+
+/* Widens [*begin, *end) to the constants that `f` keeps in the memory of `r`. */
+static void
+widen(const glow_func *f, const glow_region *r, int64_t *begin, int64_t *end)
+{
+    GLOW_FOR_EACH_NODE(n, f) {
+        const glow_place *at = n->place;
+
+        if (n->op != &glow_op_weight)
+            break;
+        if (!is_constant(n->out[0]) || !at || !is_same_memory(at->region, r))
+            continue;
+        if (at->offset < *begin)
+            *begin = at->offset;
+        if (at->offset + at->size > *end)
+            *end = at->offset + at->size;
+    }
+}
+
+/*
+ * Where the constants of region `r` lie: in one memory for the whole plan, of
+ * which only that stretch is kept that its functions use.
+ */
+static int64_t
+lay_constants(cpu_plan *p, const glow_region *r)
+{
+    cpu_plan *root = p->root;
+    int64_t begin = INT64_MAX, end = 0, *size = &p->size[CPU_CONSTANTS];
+    cpu_memory *m;
+
+    for (int i = 0; i < root->n_memories; i++)
+        if (is_same_memory(root->memories[i].region, r))
+            return root->memories[i].offset;
+    root->memories =
+        glow_arena_grow(root->arena, root->memories, (size_t)root->n_memories,
+                        &root->cap_memories, sizeof *root->memories);
+    m = &root->memories[root->n_memories++];
+    GLOW_FOR_EACH_FUNC(f, root->func->module)
+        if (f == root->func || glow_calls(root->func, f))
+            widen(f, r, &begin, &end);
+    begin = begin / ALIGN * ALIGN;
+    *m = (cpu_memory){r, *size - begin};
+    *size = aligned(*size + end - begin);
+    return m->offset;
 }
 
 /* Regions of one base lie one after the other. */
@@ -79,11 +126,12 @@ lay_regions(cpu_plan *p)
             !claim_region(p, n))
             return false;
     for (int i = 0; i < p->n_regions; i++) {
-        if (!p->regions[i].used)
-            continue;
-
         int64_t *size = &p->size[p->regions[i].base];
 
+        if (p->regions[i].keeps)
+            p->regions[i].constants = lay_constants(p, p->regions[i].region);
+        if (!p->regions[i].changes)
+            continue;
         p->regions[i].offset = *size;
         *size = aligned(*size + p->regions[i].region->size);
     }
@@ -121,8 +169,10 @@ glow_cpu_range(const cpu_plan *p, const glow_value *v)
 
     int region = region_number(p, b->def->place->region);
 
-    r.base = p->regions[region].base;
-    r.offset += p->regions[region].offset + b->def->place->offset;
+    r.base = is_constant(b) ? CPU_CONSTANTS : p->regions[region].base;
+    r.offset +=
+        b->def->place->offset + (is_constant(b) ? p->regions[region].constants
+                                                : p->regions[region].offset);
     return r;
 }
 
@@ -145,7 +195,11 @@ add_weight(cpu_plan *p, const glow_node *n)
             glow_arena_grow(p->arena, p->bindings, (size_t)p->n_bindings,
                             &p->cap_bindings, sizeof(cpu_binding));
         p->bindings[p->n_bindings++] =
-            (cpu_binding){v->storage, r.offset, r.size,
+            (cpu_binding){v->storage,
+                          r.base,
+                          r.offset,
+                          r.size,
+                          p->lives[n->mark].begin == 0,
                           glow_func_writes(p->func, v->storage)};
     }
 }
@@ -224,6 +278,8 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
         add_packed(p, s, packed);
     if (k->scratch_size)
         s->scratch = k->scratch_size(n);
+    if (k->calls)
+        s->scratch = ALIGN; /* until plan_calls */
     if (s->scratch && n->scratch &&
         glow_type_bytes(n->scratch->type) >= s->scratch)
         s->own_scratch = glow_cpu_add_slot(p, s, n->scratch, true, 0, NULL);
@@ -354,6 +410,24 @@ find_unused(cpu_plan *p)
         }
 }
 
+/* Does another function of the plan read the constant? */
+static bool
+is_read_elsewhere(const cpu_plan *p, const glow_storage *s)
+{
+    const glow_func *root = p->root->func;
+
+    GLOW_FOR_EACH_FUNC(f, root->module) {
+        if (f == p->func || (f != root && !glow_calls(root, f)))
+            continue;
+        GLOW_FOR_EACH_NODE(n, f)
+            if (n->op != &glow_op_weight)
+                break;
+            else if (n->out[0]->storage == s)
+                return true;
+    }
+    return false;
+}
+
 /* What is packed takes the place of what it was made of, or comes at the end.
  */
 static void
@@ -368,7 +442,7 @@ lay_packed(cpu_plan *p)
             cpu_constant *from = &p->constants[k];
 
             if (!from->kernel && from->storage == c->storage && from->unused &&
-                from->size >= c->size) {
+                from->size >= c->size && !is_read_elsewhere(p, c->storage)) {
                 c->offset = from->offset;
                 from->storage = NULL; /* its place is taken */
             }
@@ -403,15 +477,6 @@ lay_scratch(cpu_plan *p)
                          "cpu: %" PRId64 " bytes of activations and %" PRId64
                          " to work in are more than memory can have",
                          *size, most);
-}
-
-static void
-number_nodes(glow_func *f)
-{
-    uint32_t k = 0;
-
-    GLOW_FOR_EACH_NODE(n, f)
-        n->mark = k++;
 }
 
 /* Calls. */
@@ -474,7 +539,44 @@ plan_calls(cpu_plan *p, cpu_step *s)
             s->scratch = size;
         s->bodies[k] = body;
     }
+    if (s->own_scratch >= 0 &&
+        glow_type_bytes(s->root->scratch->type) < s->scratch)
+        s->own_scratch = -1;
     return true;
+}
+
+/* What changes of the memory of `f`, as lay_regions adds it up. */
+static int64_t
+body_bytes(const glow_func *f)
+{
+    int64_t bytes = 0;
+
+    for (const glow_region *r = f->regions; r; r = r->next)
+        GLOW_FOR_EACH_NODE(n, f)
+            if (n->place && n->place->region == r && !is_constant(n->out[0])) {
+                if (glow_add_overflow(bytes, aligned(r->size), &bytes))
+                    return INT64_MAX;
+                break;
+            }
+    return bytes;
+}
+
+int64_t
+glow_cpu_call_scratch(const glow_node *n)
+{
+    int64_t most = ALIGN;
+
+    for (int k = 0; k < glow_call_count(n); k++) {
+        const glow_func *body = glow_called(n, k);
+        int64_t bytes;
+
+        if (!body || !body->placed)
+            return 0;
+        bytes = body_bytes(body);
+        if (bytes > most)
+            most = bytes;
+    }
+    return most;
 }
 
 const cpu_plan *
@@ -518,7 +620,7 @@ make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
     }
     if (!lay_regions(p))
         return NULL;
-    number_nodes(f);
+    p->lives = glow_program_lives(p->arena, f);
     GLOW_FOR_EACH_NODE(n, f) {
         if (n->op == &glow_op_weight)
             add_weight(p, n);

@@ -13,7 +13,7 @@
 #define CODEGEN_CPU_PLAN_H
 
 #include "codegen/cpu/target.h"
-#include "glow/graph.h"
+#include "glow/lifetime.h"
 
 struct cpu_kernel;
 
@@ -89,9 +89,17 @@ typedef struct cpu_constant {
 
 typedef struct cpu_binding {
     const glow_storage *storage;
+    cpu_base base; /* placeholders, or activations if it lies among those */
     int64_t offset, size;
+    bool read; /* what it held before, at least in part */
     bool written;
 } cpu_binding;
+
+/* Regions of one name and space, in all functions: one memory of constants. */
+typedef struct cpu_memory {
+    const glow_region *region;
+    int64_t offset; /* of its first byte, in the constants */
+} cpu_memory;
 
 typedef struct cpu_plan {
     glow_func *func;
@@ -121,12 +129,17 @@ typedef struct cpu_plan {
     cpu_binding *bindings;
     int n_bindings;
     size_t cap_bindings;
-    /* The base and offset of each region of the function, in its order. */
+    const glow_life *lives; /* by mark */
+    cpu_memory *memories;   /* of a root */
+    int n_memories;
+    size_t cap_memories;
+    /* Where what changes of each region lies, and what is constant. */
     struct {
         const glow_region *region;
         cpu_base base;
-        bool used;
+        bool changes, keeps;
         int64_t offset;
+        int64_t constants;
     } * regions;
     int n_regions;
 } cpu_plan;
@@ -145,6 +158,12 @@ const cpu_binding *glow_cpu_binding(const cpu_plan *p, const glow_storage *s);
 
 /* Where the placeholders and then the activations of a body lie. */
 int64_t glow_cpu_body_activations(const cpu_plan *body);
+
+/*
+ * The bytes that an instruction works in which calls functions: the memory of
+ * one of them.  0 where they have no places yet.
+ */
+int64_t glow_cpu_call_scratch(const glow_node *n);
 
 /* Where the bytes of a buffer or view lie. */
 cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);

@@ -23,6 +23,7 @@
 #define GLOW_GRAPH_H
 
 #include "glow/op.h"
+#include "glow/place.h"
 
 GLOW_BEGIN
 
@@ -54,11 +55,12 @@ struct glow_use {
     bool writes; /* a program's instruction writes it as result `index` */
 };
 
-/* Where a buffer lies: ` at $region + offset size size`. */
+/* Where a buffer lies: ` at $region + offset size size fixed`. */
 typedef struct glow_place {
     const glow_region *region;
     int64_t offset; /* bytes */
     int64_t size;   /* bytes */
+    bool is_fixed;  /* alloc leaves it there, and passes leave the buffer */
 } glow_place;
 
 struct glow_node {
@@ -132,6 +134,9 @@ struct glow_region {
     int64_t align;
     int64_t size;     /* bytes used */
     int64_t capacity; /* 0: no limit */
+    int64_t bank;     /* as in glow_place_space, as what follows */
+    const glow_place_range *forbidden; /* in order, apart from one another */
+    size_t n_forbidden;
     glow_region *next;
 };
 
@@ -140,7 +145,8 @@ struct glow_func {
     const char *name; /* unique among the functions of its module */
     bool is_program;
     bool scheduled; /* graphs: the order is the schedule */
-    bool placed;    /* programs: every buffer has a place */
+    bool placed;    /* programs: every buffer has a place; else those at most
+                       that are fixed */
     glow_attr_list attrs;
     glow_node *first, *last; /* programs: weights first, then the code */
     int count;               /* nodes */
@@ -277,6 +283,10 @@ GLOW_API int glow_operand_of(const glow_node *n, int i);
 GLOW_API bool glow_has_one_use(const glow_value *v);
 GLOW_API bool glow_is_unused(const glow_value *v);
 GLOW_API bool glow_is_constant(const glow_value *v); /* constant storage */
+/* True for an alloc or weight that must stay where it lies. */
+GLOW_API bool glow_is_fixed(const glow_node *n);
+/* What holds for places in a region. */
+GLOW_API glow_place_space glow_region_space(const glow_region *r);
 /* True if `n` is its own result's definition: nodes; weight, alloc, view. */
 GLOW_API bool glow_defines(const glow_node *n);
 /* The alloc or weight under any number of tensorviews. */

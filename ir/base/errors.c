@@ -577,6 +577,22 @@ static const glow_diag_info table[] = {
      "Run alloc first, as glow-opt -memory-map and -why-peak do by "
      "themselves.\n"},
 
+    {"E0327", "a buffer lies where its region has no room for it",
+     "A region may have banks, of which a buffer that fits one never lies in\n"
+     "two, and ranges in which nothing lies.  They come from the target file.\n"
+     "\n"
+     "    $act = region {Space: \"tcm\", Align: 8, Size: 64, Bank: 32,\n"
+     "                   Forbidden: [0, 8]}\n"
+     "    %a = alloc float<4> at $act + 24\n"
+     "\n"
+     "Have alloc find the place, or fix another.\n"},
+
+    {"E0328", "constants of two programs share bytes",
+     "Regions of one name are one memory for all programs of a module.  What\n"
+     "one keeps there for ever, no other may put something else on.\n"
+     "\n"
+     "Have alloc place both.\n"},
+
     {"E0330", "the buffers of a region take more bytes than can be counted",
      "The sizes of all buffers of a region must add up to less than 2^63 "
      "bytes.\n"
@@ -1212,12 +1228,10 @@ static const glow_diag_info table[] = {
      "A triple is machine, vendor, system: x86_64-pc-linux-gnu.\n"},
 
     {"E0822", "buffers lie where the backend cannot have them",
-     "The cpu backend has three regions of memory: constants, placeholders\n"
-     "and activations.  A region of the program must hold one of these alone,\n"
-     "and every buffer must have a place.\n"
+     "The cpu backend takes programs of which every buffer has a place in a\n"
+     "region.\n"
      "\n"
-     "    %x = weight float<4> @x mutable at $act + 0\n"
-     "    %a = alloc float<4> at $act + 64\n"
+     "    glow-opt -emit-object -disable-pass=alloc in.gir -o out.o\n"
      "\n"
      "Let the pass alloc place the program.\n"},
 

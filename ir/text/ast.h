@@ -117,6 +117,7 @@ typedef struct text_place {
     text_number offset;
     bool has_size;
     text_number size;
+    bool is_fixed;
     text_span span;
 } text_place;
 

@@ -123,6 +123,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
     text_result *result;
     text_results results;
     text_place *place;
+    text_number *size;
     text_node *node;
     text_nodes nodes;
     text_region *region;
@@ -166,10 +167,12 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %token <name> SCRATCH "`scratch`"
 %token <name> AT "`at`"
 %token <name> SIZE "`size`"
+%token <name> FIXED "`fixed`"
 %token <name> ALLOC "`alloc`"
 %token <name> WEIGHT "`weight`"
 
-%type <flag> opt_scheduled
+%type <flag> opt_scheduled opt_fixed
+%type <size> opt_size
 %type <name> key op define region_define
 %type <number> number
 %type <type> type
@@ -510,6 +513,7 @@ node
 op
     : WORD
     | SIZE
+    | FIXED
     | AT
     | WEIGHT
     ;
@@ -693,22 +697,31 @@ instr_operand
 
 opt_place
     : %empty { $$ = NULL; }
-    | AT REGION '+' INTEGER
+    | AT REGION '+' INTEGER opt_size opt_fixed
         {
             $$ = NEW(text_place);
             $$->region = $2;
             $$->offset = $4;
+            $$->has_size = $5 != NULL;
+            if ($5)
+                $$->size = *$5;
+            $$->is_fixed = $6;
             $$->span = @$;
         }
-    | AT REGION '+' INTEGER SIZE INTEGER
+    ;
+
+opt_size
+    : %empty { $$ = NULL; }
+    | SIZE INTEGER
         {
-            $$ = NEW(text_place);
-            $$->region = $2;
-            $$->offset = $4;
-            $$->has_size = true;
-            $$->size = $6;
-            $$->span = @$;
+            $$ = NEW(text_number);
+            *$$ = $2;
         }
+    ;
+
+opt_fixed
+    : %empty { $$ = false; }
+    | FIXED { $$ = true; }
     ;
 
 /* The sections at the end of a file. */

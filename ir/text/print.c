@@ -147,6 +147,17 @@ is_code(const glow_node *n)
 }
 
 static void
+put_forbidden(glow_buf *b, const glow_region *g)
+{
+    for (size_t i = 0; i < g->n_forbidden; i++)
+        glow_buf_printf(b, "%s%" PRId64 ", %" PRId64,
+                        i ? ", " : ", Forbidden: [", g->forbidden[i].begin,
+                        g->forbidden[i].end);
+    if (g->n_forbidden)
+        glow_buf_puts(b, "]");
+}
+
+static void
 put_regions(glow_buf *b, const glow_func *f)
 {
     glow_buf_puts(b, "  memory {\n");
@@ -159,6 +170,9 @@ put_regions(glow_buf *b, const glow_func *f)
                         g->size);
         if (g->capacity)
             glow_buf_printf(b, ", Capacity: %" PRId64, g->capacity);
+        if (g->bank)
+            glow_buf_printf(b, ", Bank: %" PRId64, g->bank);
+        put_forbidden(b, g);
         glow_buf_puts(b, "}\n");
     }
     glow_buf_puts(b, "  }\n");

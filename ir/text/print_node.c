@@ -250,6 +250,8 @@ put_place(glow_buf *b, const glow_node *n)
     glow_buf_printf(b, " + %" PRId64, p->offset);
     if (p->size != glow_type_bytes(n->out[0]->type))
         glow_buf_printf(b, " size %" PRId64, p->size);
+    if (p->is_fixed)
+        glow_buf_puts(b, " fixed");
 }
 
 /* As glow_op_instr_name, for names of any length: unknown ones have that. */

@@ -20,6 +20,8 @@ typedef struct region_attrs {
     int64_t align;
     int64_t size;
     int64_t capacity;
+    int64_t bank;
+    glow_ints forbidden;
 } region_attrs;
 
 static const glow_field region_fields[] = {
@@ -27,8 +29,32 @@ static const glow_field region_fields[] = {
     GLOW_FIELD(region_attrs, align, GLOW_INT64, "of its first byte"),
     GLOW_FIELD(region_attrs, size, GLOW_INT64, "bytes used"),
     GLOW_FIELD_DEFAULT(region_attrs, capacity, GLOW_INT64, "bytes at most"),
+    GLOW_FIELD_DEFAULT(region_attrs, bank, GLOW_INT64,
+                       "bytes of which no buffer that fits lies across a "
+                       "multiple"),
+    GLOW_FIELD_DEFAULT(region_attrs, forbidden, GLOW_INTS,
+                       "where nothing lies: first byte, end, and so on"),
     {NULL, GLOW_NO_FIELD, 0, NULL, false, NULL},
 };
+
+static const char *
+wrong_forbidden(const region_attrs *a)
+{
+    int64_t at = 0;
+
+    if (a->forbidden.count % 2 != 0)
+        return "Forbidden has a range without an end";
+    for (int64_t i = 0; i < a->forbidden.count; i++) {
+        int64_t next = a->forbidden.at[i];
+
+        if (next < 0)
+            return "Forbidden has a range that begins below 0";
+        if (next < at || (i % 2 && next == at))
+            return "the ranges of Forbidden are not one after the other";
+        at = next;
+    }
+    return NULL;
+}
 
 static const char *
 wrong_region(const region_attrs *a)
@@ -37,15 +63,32 @@ wrong_region(const region_attrs *a)
         return "Align is not a power of two";
     if (a->size < 0)
         return "Size is negative";
-    if (a->capacity < 0)
-        return "Capacity is negative";
-    return NULL;
+    if (a->capacity < 1)
+        return a->capacity ? "Capacity is negative"
+                           : "Capacity is 0: leave it out where there is no "
+                             "limit";
+    if (a->bank < 0)
+        return "Bank is negative";
+    if (a->bank % a->align != 0 && a->align % a->bank != 0)
+        return "neither of Bank and Align divides the other";
+    return wrong_forbidden(a);
+}
+
+static void
+set_forbidden(glow_arena *a, glow_region *g, glow_ints list)
+{
+    glow_place_range *r = GLOW_NEW_ARRAY(a, glow_place_range, list.count / 2);
+
+    for (int64_t i = 0; i < list.count / 2; i++)
+        r[i] = (glow_place_range){list.at[2 * i], list.at[2 * i + 1]};
+    g->forbidden = r;
+    g->n_forbidden = (size_t)list.count / 2;
 }
 
 static void
 make_region(text_scope *s, const text_region *t, glow_region ***end)
 {
-    static const region_attrs defaults = {0};
+    static const region_attrs defaults = {.capacity = INT64_MAX};
     glow_arena *a = s->r->m->arena;
     const region_attrs *attrs;
     glow_region *g;
@@ -70,7 +113,9 @@ make_region(text_scope *s, const text_region *t, glow_region ***end)
     g->space = glow_arena_strdup(a, attrs->space);
     g->align = attrs->align;
     g->size = attrs->size;
-    g->capacity = attrs->capacity;
+    g->capacity = attrs->capacity == INT64_MAX ? 0 : attrs->capacity;
+    g->bank = attrs->bank;
+    set_forbidden(a, g, attrs->forbidden);
     **end = g;
     *end = &g->next;
 }
@@ -106,6 +151,7 @@ set_place(text_scope *s, text_node *n)
     if (!text_size(s->r->p, t->offset, &place.offset) ||
         (t->has_size && !text_size(s->r->p, t->size, &place.size)))
         return false;
+    place.is_fixed = t->is_fixed;
     glow_node_set_place(n->node, place);
     return true;
 }
@@ -450,12 +496,26 @@ make_instr(text_scope *s, text_node *n)
     n->complete = text_set_pred(s, n) && text_set_scratch(s, n);
 }
 
+/* With regions, unless of the places there are all are fixed, and some lack. */
+static bool
+is_placed(const text_scope *s)
+{
+    bool loose = false, fixed = false, lacks = false;
+
+    GLOW_FOR_EACH_NODE(n, s->f) {
+        loose |= n->place && !n->place->is_fixed;
+        fixed |= glow_is_fixed(n);
+        lacks |=
+            !n->place && (n->op == &glow_op_alloc || n->op == &glow_op_weight);
+    }
+    return s->item->has_memory && (loose || !fixed || !lacks);
+}
+
 void
 text_resolve_program(text_scope *s)
 {
     glow_region **end = &s->f->regions;
 
-    s->f->placed = s->item->has_memory;
     for (const text_region *g = s->item->regions.first; g; g = g->next)
         make_region(s, g, &end);
     for (text_node *n = s->item->weights.first; n; n = n->next)
@@ -468,4 +528,5 @@ text_resolve_program(text_scope *s)
         else
             make_instr(s, n);
     }
+    s->f->placed = is_placed(s);
 }

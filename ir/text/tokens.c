@@ -210,6 +210,7 @@ static const struct {
     {"scratch", 'S', SCRATCH},
     {"at", 'S', AT},
     {"size", 'S', SIZE},
+    {"fixed", 'S', FIXED},
     {"alloc", 'S', ALLOC},
     {"weight", 'S', WEIGHT},
 };

@@ -34,6 +34,12 @@ is_alloc(const glow_value *v)
 }
 
 bool
+is_loose(const glow_value *v)
+{
+    return is_alloc(v) && !glow_is_fixed(v->def);
+}
+
+bool
 is_weight(const glow_value *v)
 {
     return v->def->op == &glow_op_weight;
@@ -258,7 +264,7 @@ can_live_in(glow_arena *scratch, const buffer_info *infos,
     const glow_value *base = base_of(to);
     stay s = {to, at->mark, reads_on, NO_ACCESS, NULL};
 
-    if (!is_alloc(from) || base == from || glow_is_constant(base) ||
+    if (!is_loose(from) || base == from || glow_is_constant(base) ||
         is_crowded(infos, from) || is_crowded(infos, base))
         return false;
     if (from->type != to->type &&

@@ -33,6 +33,8 @@ int find_instrs(glow_arena *a, const glow_func *f, const glow_op *op,
 
 /* True if `v` is an alloc's or a weight's own result. */
 bool is_alloc(const glow_value *v);
+/* An alloc's, which may lie in another buffer: its place is not fixed. */
+bool is_loose(const glow_value *v);
 bool is_weight(const glow_value *v);
 
 /* The instruction that frees the buffer of an alloc. */

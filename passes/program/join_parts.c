@@ -86,7 +86,7 @@ can_join(joiner *j, const glow_node *n, glow_value *a, const part *to)
     const buffer_info *from = info_of(j, b), *r = info_of(j, n->out[0]);
     const char *why;
 
-    if (!is_alloc(b))
+    if (!is_loose(b))
         return refuse(j, n, a,
                       glow_is_constant(b) ? "it is constant"
                                           : "it is a placeholder");
@@ -188,7 +188,7 @@ stretch(joiner *j, glow_value *base, const glow_value *buffer)
     glow_node *dealloc = info_of(j, buffer)->dealloc;
     uint32_t *at = &j->at[base->def->mark];
 
-    if (!is_alloc(base))
+    if (!is_loose(base))
         return;
     if (*at > buffer->def->mark) {
         glow_node_move_before(base->def, buffer->def);

@@ -75,7 +75,7 @@ go_forward(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
     glow_value *base = glow_base_buffer(from);
     forward f = {copy, from, NULL};
 
-    if (!is_alloc(to) || from->type != to->type ||
+    if (!is_loose(to) || from->type != to->type ||
         !views_after(to, copy->mark) || is_crowded(infos, to) ||
         is_crowded(infos, base) || !each_access(scratch, to, reads_copy, &f) ||
         !each_access(scratch, base, keeps_original, &f) ||

@@ -74,7 +74,7 @@ take_operand(sharer *s, glow_node *n, glow_value *a, glow_value *r)
     const buffer_info *from = &s->infos[r->def->mark];
     glow_node *alloc = r->def;
 
-    if (!is_alloc(r) || from->first != n->mark || !views_after(r, n->mark) ||
+    if (!is_loose(r) || from->first != n->mark || !views_after(r, n->mark) ||
         !glow_run_may_rewrite(s->pass))
         return false;
     if (s->is_part && s->is_part[alloc->mark])

@@ -67,7 +67,7 @@ is_quiet(viewer *v, const glow_node *n, const glow_value *base)
     const buffer_info *to = &v->infos[n->out[0]->def->mark];
     const buffer_info *from = &v->infos[base->def->mark];
 
-    if (!is_alloc(n->out[0]))
+    if (!is_loose(n->out[0]))
         return refuse(v, n, "its result is part of another buffer, or is kept");
     if (to->first != n->mark || to->last_write != n->mark)
         return refuse(v, n, "its result is written elsewhere");

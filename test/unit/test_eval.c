@@ -423,14 +423,15 @@ test_overlap(void **state)
     glow_value *a = alloc(p, "a", t->type), *b = alloc(p, "b", t->type);
 
     p->regions = &region;
-    glow_node_set_place(a->def, (glow_place){&region, 0, 16});
-    glow_node_set_place(b->def, (glow_place){&region, 16, 16});
+    p->placed = true;
+    glow_node_set_place(a->def, (glow_place){&region, 0, 16, false});
+    glow_node_set_place(b->def, (glow_place){&region, 16, 16, false});
     instr(p, &op_sums, "i", a, x);
     instr(p, &op_sums, "j", b, x);
     instr(p, &op_sums, "k", y, a);
     assert_true(run(t, p, NULL));
 
-    glow_node_set_place(b->def, (glow_place){&region, 12, 16});
+    glow_node_set_place(b->def, (glow_place){&region, 12, 16, false});
     assert_true(run(t, p, NULL));
     assert_holds(&t->ty, 2, 3.25, 5, 6); /* its last element is that of b */
 

@@ -487,7 +487,8 @@ place_buffers(fixture *t, glow_func *f)
     f->placed = true;
     GLOW_FOR_EACH_NODE(n, f)
         if (n->op == &glow_op_weight || n->op == &glow_op_alloc) {
-            glow_node_set_place(n, (glow_place){r, at, chance(50) ? 16 : 32});
+            glow_node_set_place(
+                n, (glow_place){r, at, chance(50) ? 16 : 32, chance(10)});
             at += 32;
         }
 }

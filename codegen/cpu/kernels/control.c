@@ -18,7 +18,10 @@ formal(const cpu_job *j, const cpu_plan *body, glow_formals which, int i)
     cg_tensor t = {.type = s->value.type};
 
     if (b)
-        t.at = glow_cpu_atc(j->g, j->scratch, b->offset);
+        t.at = glow_cpu_atc(j->g, j->scratch,
+                            b->offset + (b->base == CPU_ACTIVATIONS
+                                             ? glow_cpu_body_activations(body)
+                                             : 0));
     return t;
 }
 

@@ -1,0 +1,89 @@
+/* When buffers are needed: one walk over a program. */
+
+#include "glow/lifetime.h"
+
+typedef struct walker {
+    glow_life *lives;
+    bool *seen;    /* by mark: an instruction has used it */
+    bool *written; /* one has written to it */
+    int64_t *last; /* the last that used it */
+    int64_t now;
+} walker;
+
+static bool
+is_placeholder(const glow_node *n)
+{
+    return n->op == &glow_op_weight && !n->out[0]->storage->is_constant;
+}
+
+static void
+note_use(walker *w, glow_value *v, bool writes, bool always)
+{
+    const glow_node *base = v ? glow_base_buffer(v)->def : NULL;
+
+    if (!base) /* omitted; or storage itself, which the verifier refuses */
+        return;
+    if (!w->seen[base->mark] && writes && always && v->def == base &&
+        is_placeholder(base))
+        w->lives[base->mark].begin = w->now;
+    w->seen[base->mark] = true;
+    w->written[base->mark] |= writes;
+    w->last[base->mark] = w->now;
+    w->lives[base->mark].uses++;
+}
+
+static void
+note_uses(walker *w, const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        note_use(w, n->in[i], false, true);
+    note_use(w, n->pred, false, true);
+    for (int i = 0; i < n->n_out; i++)
+        note_use(w, n->out[i], true, !n->pred);
+    note_use(w, n->scratch, true, true);
+}
+
+/* Of a placeholder, at the end of the walk. */
+static void
+end_life(walker *w, const glow_node *n)
+{
+    if (glow_is_body(n->func))
+        w->lives[n->mark].begin = 0;
+    else if (w->seen[n->mark] && !w->written[n->mark])
+        w->lives[n->mark].end = w->last[n->mark] + 1;
+}
+
+static void
+step(walker *w, const glow_node *n)
+{
+    w->now = n->mark;
+    if (n->op == &glow_op_alloc || n->op == &glow_op_weight)
+        w->lives[n->mark] =
+            (glow_life){n->op == &glow_op_alloc ? n->mark : 0, INT64_MAX, 0};
+    else if (n->op != &glow_op_dealloc && n->op != &glow_op_tensorview)
+        note_uses(w, n);
+    else if (n->op == &glow_op_dealloc &&
+             glow_is(n->out[0]->def, &glow_op_alloc))
+        w->lives[n->out[0]->def->mark].end = w->now;
+}
+
+glow_life *
+glow_program_lives(glow_arena *a, glow_func *f)
+{
+    walker w = {
+        .lives = GLOW_NEW_ARRAY(a, glow_life, f->count),
+        .seen = GLOW_NEW_ARRAY(a, bool, f->count),
+        .written = GLOW_NEW_ARRAY(a, bool, f->count),
+        .last = GLOW_NEW_ARRAY(a, int64_t, f->count),
+    };
+    uint32_t count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = count++;
+    GLOW_FOR_EACH_NODE(n, f)
+        step(&w, n);
+    GLOW_FOR_EACH_NODE(n, f)
+        if (is_placeholder(n))
+            end_life(&w, n);
+    return w.lives;
+}
