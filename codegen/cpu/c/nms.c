@@ -1,13 +1,13 @@
 /*
  * Boxes by falling scores; each is kept if it overlaps none that was kept
- * before.  Those kept of the class at hand are the last rows of the result, so
- * a box is compared with no others.
+ * before.  Those kept of the class at hand stand side by side in the scratch, as
+ * they are compared.
  */
 
 #include "codegen/cpu/c/sort.h"
 
 typedef struct nms_box {
-    double low[2], high[2];
+    double low[2], high[2], area;
 } nms_box;
 
 INLINE nms_box
@@ -23,30 +23,25 @@ nms_box_at(const void *boxes, int64_t kind, int64_t i, bool center)
         b.low[d] = a < c ? a : c;
         b.high[d] = a < c ? c : a;
     }
+    b.area = (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
     return b;
 }
 
-INLINE double
-nms_area(nms_box b)
-{
-    return (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
-}
-
 INLINE bool
-nms_overlap(nms_box a, nms_box b, double share)
+nms_overlap(const nms_box *a, const nms_box *b, double share)
 {
-    nms_box both;
+    double both = 1;
 
     for (int d = 0; d < 2; d++) {
-        both.low[d] = a.low[d] > b.low[d] ? a.low[d] : b.low[d];
-        both.high[d] = a.high[d] < b.high[d] ? a.high[d] : b.high[d];
-        if (!(both.high[d] > both.low[d]))
+        double low = a->low[d] > b->low[d] ? a->low[d] : b->low[d];
+        double high = a->high[d] < b->high[d] ? a->high[d] : b->high[d];
+
+        if (!(high > low))
             return false;
+        both *= high - low;
     }
-    if (!(nms_area(a) > 0 && nms_area(b) > 0))
-        return false;
-    return nms_area(both) / (nms_area(a) + nms_area(b) - nms_area(both)) >
-           share;
+    return a->area > 0 && b->area > 0 &&
+           both / (a->area + b->area - both) > share;
 }
 
 INLINE bool
@@ -70,13 +65,17 @@ nms_sort(const void *scores, int64_t kind, int64_t row, int64_t count,
     return sort_rows(&r, nms_before, from, to, n);
 }
 
-/* `scratch`: twice `count` numbers. */
+/*
+ * `scratch`: twice `count` numbers, then a box for each that is kept of one
+ * class, at most `count`.
+ */
 int64_t
 glow_c_nms(int64_t *out, int64_t *selected, const void *boxes,
            const void *scores, int64_t kind, int64_t batches, int64_t classes,
            int64_t count, int64_t rows, int64_t most, double iou,
            double threshold, int64_t center, int64_t *scratch)
 {
+    nms_box *kept = (nms_box *)(scratch + 2 * count);
     int64_t found = 0;
 
     for (int64_t r = 0; r < batches * classes; r++) {
@@ -88,12 +87,11 @@ glow_c_nms(int64_t *out, int64_t *selected, const void *boxes,
             nms_box b = nms_box_at(boxes, kind, box + list[k], center != 0);
             bool drop = false;
 
-            for (int64_t j = first; j < found && !drop; j++)
-                drop = nms_overlap(
-                    nms_box_at(boxes, kind, box + out[3 * j + 2], center != 0),
-                    b, iou);
+            for (int64_t j = 0; j < found - first && !drop; j++)
+                drop = nms_overlap(&kept[j], &b, iou);
             if (drop)
                 continue;
+            kept[found - first] = b;
             out[3 * found] = r / classes;
             out[3 * found + 1] = r % classes;
             out[3 * found + 2] = list[k];

@@ -57,7 +57,7 @@ const cpu_kernel glow_cpu_unique = {
 static int64_t
 nms_scratch(const glow_node *n)
 {
-    return glow_cpu_room(n->in[1]->type->shape.at[2], 2 * 8);
+    return glow_cpu_room(n->in[1]->type->shape.at[2], 2 * 8 + 5 * 8);
 }
 
 static void
