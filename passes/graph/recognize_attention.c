@@ -47,10 +47,9 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "glow/trace.h"
+#include "passes/graph/attention_mask.h"
 
 #define MAX_STEPS 12 /* between softmax and product, or of a chain of moves */
-#define MAX_MASK (INT64_C(1) << 24) /* elements of a mask that are looked at */
-#define HIDDEN -1e4                 /* what hides a score, or less */
 
 /* What is read on the way from the softmax down to the first product. */
 typedef struct scores {
@@ -97,97 +96,6 @@ note_batch(scores *s, const glow_value *v)
 
 /* Masks. */
 
-/* A mask whose elements are at hand. */
-typedef struct known {
-    const glow_tensor *data;
-    glow_trace trace;
-    bool is_flipped;
-    bool is_plain; /* so far, of 0 and what hides */
-} known;
-
-static known
-known_mask(glow_value *v, bool is_flipped)
-{
-    glow_trace t = glow_trace_begin(v);
-
-    return (known){glow_constant_data(t.value, MAX_MASK), t, is_flipped, true};
-}
-
-/* Does element `i` of the constant let a score through? */
-static bool
-lets_through(known *m, int64_t i)
-{
-    double v;
-
-    if (m->data->type->elem == GLOW_BOOL)
-        return (glow_get_int(m->data, i) != 0) != m->is_flipped;
-    v = glow_get_double(m->data, i);
-    v = m->is_flipped ? -v : v;
-    if (v != 0 && !(v <= HIDDEN))
-        m->is_plain = false;
-    return v == 0;
-}
-
-/* How far apart elements along axis `i` are in the constant; 0: they repeat. */
-static int64_t
-stride_of(const known *m, int i)
-{
-    int64_t axis = m->trace.axis.at[i];
-
-    return axis < 0 ? 0
-                    : glow_dims_strides(m->trace.value->type->shape).at[axis];
-}
-
-/*
- * True if row i of the mask sees column j just where j <= i + *past, in each of
- * the batch and for each head.
- */
-static bool
-is_causal(const scores *s, known *m, int64_t *past)
-{
-    int rank = m->trace.shape.rank;
-    int64_t row, column, seen = 0;
-
-    if (rank < 2 || m->trace.shape.at[rank - 2] != s->rows || s->rows < 2)
-        return false;
-    for (int i = 0; i < rank - 2; i++)
-        if (m->trace.axis.at[i] >= 0)
-            return false;
-    row = stride_of(m, rank - 2);
-    column = stride_of(m, rank - 1);
-    while (seen < s->count && lets_through(m, seen * column))
-        seen++;
-    *past = seen - 1;
-    if (seen == 0 || seen == s->count)
-        return false;
-    for (int64_t i = 0; i < s->rows; i++)
-        for (int64_t j = 0; j < s->count; j++)
-            if (lets_through(m, i * row + j * column) != (j <= i + *past))
-                return false;
-    return m->is_plain;
-}
-
-/* True if each row of the mask sees something. */
-static bool
-shows_rows(known *m)
-{
-    int rank = m->trace.shape.rank;
-    int64_t last = m->trace.axis.at[rank - 1];
-    int64_t width = last < 0 ? 1 : m->trace.shape.at[rank - 1];
-
-    if (last >= 0 && last != m->trace.value->type->shape.rank - 1)
-        return false;
-    for (int64_t i = 0; i < glow_type_count(m->data->type); i += width) {
-        int64_t j = 0;
-
-        while (j < width && !lets_through(m, i + j))
-            j++;
-        if (j == width)
-            return false;
-    }
-    return true;
-}
-
 /*
  * Takes `v`, of the shape of the scores; false if there is one already, or it
  * may hide a row and must not.
@@ -195,15 +103,16 @@ shows_rows(known *m)
 static bool
 take_mask(scores *s, glow_value *v, bool is_flipped, bool may_hide_rows)
 {
-    known m = known_mask(v, is_flipped);
     int64_t past;
 
-    if (m.data && !s->attrs.causal && is_causal(s, &m, &past)) {
+    if (!s->attrs.causal &&
+        attention_mask_is_causal(v, is_flipped, s->rows, s->count, &past)) {
         s->attrs.causal = true;
         s->attrs.past = past;
         return true;
     }
-    if (s->mask || (!may_hide_rows && !(m.data && shows_rows(&m))))
+    if (s->mask ||
+        (!may_hide_rows && !attention_mask_shows_rows(v, is_flipped)))
         return false;
     s->mask = v;
     s->is_flipped = is_flipped;
@@ -217,7 +126,7 @@ through_select(scores *s, const glow_node *n)
     double f;
 
     for (int i = 1; i <= 2; i++)
-        if (glow_splat_value(n->in[i], &f) && f <= HIDDEN)
+        if (glow_splat_value(n->in[i], &f) && f <= ATTENTION_HIDDEN)
             return take_mask(s, n->in[0], i == 1, f == -INFINITY) ? n->in[3 - i]
                                                                   : NULL;
     return NULL;
