@@ -36,68 +36,11 @@
  * node at a time, down or up, whatever it costs.
  */
 
-#include "glow/match.h"
 #include "glow/pass.h"
-#include "passes/graph/axis_rules.h"
-#include "passes/graph/regions.h"
+#include "passes/graph/placer.h"
 
-#define MOST_TRANSPOSES 8 /* one behind the other that are looked through */
 #define MOST_ROUNDS 16
 #define MOST_BYTES (INT64_C(1) << 36)
-
-/* A transpose that was made of a value. */
-typedef struct made {
-    axis_order order;
-    glow_value *value;
-    struct made *next;
-} made;
-
-typedef struct site {
-    glow_node *node;       /* as it was */
-    const axis_rule *rule; /* NULL: a Broadcast */
-    glow_value *value;     /* its result in its order; NULL: not made yet */
-    made *transposes;      /* of `value` */
-} site;
-
-/* A use by a node that is no site. */
-typedef struct fixed_use {
-    glow_node *user;
-    int index; /* of the operand; -1: predicate */
-    int site;  /* that makes it */
-} fixed_use;
-
-/* A value that no site makes. */
-typedef struct fixed_root {
-    glow_value *value;
-    made *transposes;
-} fixed_root;
-
-typedef struct placer {
-    glow_pass_run *run;
-    glow_func *func;
-    glow_builder *builder;
-    glow_arena *arena;
-    site *sites;
-    int n_sites;
-    region_edge *edges;
-    size_t n_edges, cap_edges;
-    fixed_use *uses;
-    size_t n_uses, cap_uses;
-    fixed_root *roots;
-    size_t n_roots, cap_roots;
-    glow_map *storage; /* roots of storage, by its name */
-    region_plan plan;
-} placer;
-
-/* The mark of a node: 0, 1 + its site, or this and its first fixed root. */
-#define FIXED ((uint32_t)1 << 31)
-
-/* The site that makes `v`, or -1. */
-static int
-site_of(const glow_value *v)
-{
-    return v->def && !(v->def->mark & FIXED) ? (int)v->def->mark - 1 : -1;
-}
 
 /* Finding sites. */
 
@@ -153,21 +96,6 @@ find_sites(placer *p)
 
 /* Finding edges. */
 
-/* The value behind transposes, and what they do together. */
-static glow_value *
-root_of(glow_value *v, axis_order *step)
-{
-    *step = AXES_AS_THEY_ARE;
-    for (int i = 0; i < MOST_TRANSPOSES && v->def && is_transpose(v->def);
-         i++) {
-        const glow_transpose *t = v->def->attrs;
-
-        *step = order_then(order_of(t->shuffle), *step);
-        v = v->def->in[0];
-    }
-    return v;
-}
-
 /* True if fold-constants will compute what is made of `v`. */
 static bool
 is_known(const glow_value *v)
@@ -175,40 +103,6 @@ is_known(const glow_value *v)
     if (glow_is(v->def, &glow_op_reshape))
         v = v->def->in[0];
     return axis_rule_is_free(v);
-}
-
-static int
-add_roots(placer *p, glow_value *const *values, int count)
-{
-    int first = (int)p->n_roots;
-
-    for (int i = 0; i < count; i++) {
-        p->roots = glow_arena_grow(p->arena, p->roots, p->n_roots,
-                                   &p->cap_roots, sizeof *p->roots);
-        p->roots[p->n_roots++] = (fixed_root){.value = values[i]};
-    }
-    return first;
-}
-
-/* The number of a value that no site makes, from 0 on. */
-static int
-fixed_root_of(placer *p, glow_value *v)
-{
-    if (v->def) {
-        if (v->def->mark == 0)
-            v->def->mark =
-                FIXED | (uint32_t)add_roots(p, v->def->out, v->def->n_out);
-        return (int)(v->def->mark & ~FIXED) + v->index;
-    }
-
-    int *number = glow_map_get(p->storage, v->storage->name);
-
-    if (!number) {
-        number = GLOW_NEW(p->arena, int);
-        *number = add_roots(p, &v, 1);
-        glow_map_set(p->storage, v->storage->name, number);
-    }
-    return *number;
 }
 
 static int64_t
@@ -239,12 +133,12 @@ static void
 read_in_order(placer *p, int to, glow_value *v)
 {
     region_edge e = {.to = to};
-    glow_value *root = root_of(v, &e.step);
+    glow_value *root = placer_root_of(v, &e.step);
 
     if (is_known(root))
         return;
-    e.from = site_of(root);
-    e.root = e.from >= 0 ? e.from : p->n_sites + fixed_root_of(p, root);
+    e.from = placer_site(root);
+    e.root = e.from >= 0 ? e.from : p->n_sites + placer_fixed_root(p, root);
     e.weight = weight_of(root) + 1; /* rather further down: see above */
     add_edge(p, e);
 }
@@ -269,7 +163,7 @@ read_fixed(placer *p, glow_node *n, int index)
 
     if (!v)
         return;
-    u.site = site_of(root_of(v, &step));
+    u.site = placer_site(placer_root_of(v, &step));
     if (u.site < 0)
         return;
     p->uses = glow_arena_grow(p->arena, p->uses, p->n_uses, &p->cap_uses,
@@ -307,7 +201,7 @@ read_apart(placer *p, int to, glow_node *n)
 static void
 read_operands(placer *p, glow_node *n)
 {
-    int i = 0, here = n->mark & FIXED ? -1 : (int)n->mark - 1;
+    int i = 0, here = n->mark & PLACER_FIXED ? -1 : (int)n->mark - 1;
     const axis_rule *rule = here >= 0 ? p->sites[here].rule : NULL;
 
     if (is_transpose(n))
@@ -366,211 +260,6 @@ choose(placer *p)
     return any;
 }
 
-/* `v`, which went through `has`, as it would be after `want`. */
-static glow_value *
-transposed(placer *p, glow_value *v, axis_order has, axis_order want,
-           made **list)
-{
-    axis_order rest = order_then(order_inverse(has), want);
-    int rank = v->type->shape.rank;
-    made *m;
-
-    if (rest == AXES_AS_THEY_ARE)
-        return v;
-    for (m = *list; m; m = m->next)
-        if (m->order == rest)
-            return m->value;
-    if (v->def)
-        glow_builder_at(p->builder, v->def);
-    else
-        glow_builder_named(p->builder, v->storage->name, v->storage->loc);
-    m = GLOW_NEW(p->arena, made);
-    *m = (made){.order = rest,
-                .value = GLOW_BUILD(p->builder, transpose, GLOW_IN(v),
-                                    .shuffle = order_dims(rest, rank)),
-                .next = *list};
-    *list = m;
-    if (!m->value)
-        return NULL;
-    if (v->def)
-        glow_node_move_after(m->value->def, v->def);
-    else
-        glow_node_move_before(m->value->def, p->func->first);
-    return m->value;
-}
-
-/* `v` after a transpose by `order`, in the graph that is being made. */
-static glow_value *
-in_order(placer *p, glow_value *v, axis_order order)
-{
-    axis_order step;
-    glow_value *root = root_of(v, &step);
-    int i = site_of(root);
-    axis_order want = order_then(step, order);
-
-    if (i >= 0 && p->sites[i].value)
-        return transposed(p, p->sites[i].value, p->plan.order[i], want,
-                          &p->sites[i].transposes);
-    if (order == AXES_AS_THEY_ARE)
-        return v;
-    return transposed(p, root, AXES_AS_THEY_ARE, want,
-                      i >= 0 ? &p->sites[i].transposes
-                             : &p->roots[fixed_root_of(p, root)].transposes);
-}
-
-static glow_value *
-make_broadcast(placer *p, glow_node *n, axis_order order)
-{
-    const glow_broadcast *c = n->attrs;
-    glow_dims perm = order_dims(order, c->target_dim.rank);
-    glow_dims target = axes_permute(c->target_dim, perm);
-    glow_dims aligned = axes_aligned(n), moved = axes_permute(aligned, perm);
-    glow_value *x = n->in[0];
-    int rank = x->type->shape.rank, axis = 0;
-    bool is_free = axis_rule_is_free(x);
-
-    if (rank == perm.rank && !is_free)
-        x = in_order(p, x, order);
-    else
-        x = in_order(p, x, AXES_AS_THEY_ARE);
-    glow_builder_at(p->builder, n);
-    if (rank == 1)
-        axis = (int)axes_inverse(perm).at[c->axis];
-    else if (is_free || rank < perm.rank)
-        x = axes_keep_order(aligned, perm)
-                ? GLOW_BUILD(p->builder, reshape, GLOW_IN(x), .dims = moved)
-                : glow_build(
-                      p->builder, &glow_op_transpose, NULL,
-                      GLOW_IN(rank == perm.rank
-                                  ? x
-                                  : GLOW_BUILD(p->builder, reshape, GLOW_IN(x),
-                                               .dims = aligned)),
-                      &(const glow_transpose){.shuffle = perm});
-    return GLOW_BUILD(p->builder, broadcast, GLOW_IN(x), .axis = axis,
-                      .target_dim = target);
-}
-
-static glow_value *
-make_node(placer *p, const site *s, axis_order order)
-{
-    glow_node *n = s->node;
-    int count = axis_rule_operands(s->rule, n);
-    glow_dims perm =
-        order_dims(order_inverse(order), n->out[0]->type->shape.rank);
-    glow_value **in = GLOW_NEW_ARRAY(p->arena, glow_value *, n->n_in);
-
-    for (int i = 0; i < n->n_in; i++) {
-        if (!n->in[i])
-            continue;
-        if (i < count && axis_rule_is_free(n->in[i])) {
-            glow_builder_at(p->builder, n);
-            in[i] = axis_rule_free(p->builder, n->in[i], perm);
-        } else {
-            in[i] = in_order(p, n->in[i], i < count ? order : AXES_AS_THEY_ARE);
-        }
-    }
-    glow_builder_at(p->builder, n);
-    return axis_rule_build(p->builder, s->rule, n, in, perm);
-}
-
-/* The first operand of `n` that has to be made before it, or -1. */
-static int
-missing_operand(const placer *p, const glow_node *n)
-{
-    for (int i = 0; i < n->n_in; i++) {
-        axis_order step;
-        int k = n->in[i] ? site_of(root_of(n->in[i], &step)) : -1;
-
-        if (k >= 0 && p->plan.order[k] != AXES_AS_THEY_ARE &&
-            !p->sites[k].value)
-            return k;
-    }
-    return -1;
-}
-
-/* Makes site `i`, and before it what it reads. */
-static bool
-make(placer *p, int i, int *stack)
-{
-    int depth = 0;
-
-    stack[depth++] = i;
-    while (depth > 0) {
-        site *s = &p->sites[stack[depth - 1]];
-        int before = missing_operand(p, s->node);
-        axis_order order = p->plan.order[stack[depth - 1]];
-
-        if (before >= 0) {
-            stack[depth++] = before;
-            continue;
-        }
-        s->value = s->rule ? make_node(p, s, order)
-                           : make_broadcast(p, s->node, order);
-        if (!s->value)
-            return false;
-        depth--;
-    }
-    return true;
-}
-
-/* Lets operand `index` of a node that stays read what was made. */
-static bool
-reread(placer *p, glow_node *n, int index)
-{
-    glow_value *v = index >= 0 ? n->in[index] : n->pred;
-
-    v = in_order(p, v, AXES_AS_THEY_ARE);
-    if (v && index >= 0)
-        glow_set_operand(n, index, v);
-    else if (v)
-        glow_set_pred(n, v);
-    return v;
-}
-
-/* The same for all operands of sites that keep their order. */
-static bool
-reread_sites(placer *p)
-{
-    for (int i = 0; i < p->n_sites; i++) {
-        glow_node *n = p->sites[i].node;
-
-        for (int k = 0; k < n->n_in && !p->sites[i].value; k++) {
-            axis_order step;
-            int from = n->in[k] ? site_of(root_of(n->in[k], &step)) : -1;
-
-            if (from >= 0 && p->sites[from].value && !reread(p, n, k))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool
-apply(placer *p)
-{
-    int *stack = GLOW_NEW_ARRAY(p->arena, int, p->n_sites);
-    const char **names = GLOW_NEW_ARRAY(p->arena, const char *, p->n_sites);
-
-    for (int i = 0; i < p->n_sites; i++) {
-        names[i] = p->sites[i].node->name;
-        if (p->plan.order[i] != AXES_AS_THEY_ARE && !p->sites[i].value &&
-            !make(p, i, stack))
-            return false;
-    }
-    for (size_t i = 0; i < p->n_uses; i++)
-        if (p->sites[p->uses[i].site].value &&
-            !reread(p, p->uses[i].user, p->uses[i].index))
-            return false;
-    if (!reread_sites(p))
-        return false;
-    glow_erase_unused(p->func);
-    for (int i = 0; i < p->n_sites; i++)
-        if (p->sites[i].value && p->sites[i].value->def &&
-            !glow_find_node(p->func, names[i]))
-            glow_node_rename(p->sites[i].value->def, names[i]);
-    return true;
-}
-
 static glow_result
 place(glow_pass_run *pass, glow_func *f)
 {
@@ -590,7 +279,7 @@ place(glow_pass_run *pass, glow_func *f)
     if (!choose(&p))
         return GLOW_UNCHANGED;
     p.builder = glow_builder_new(a, f, glow_run_pass(pass)->name);
-    return apply(&p) ? GLOW_CHANGED : GLOW_FAILED;
+    return placer_apply(&p) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
 /* What was placed makes other regions: until none of them saves anything. */

@@ -1,0 +1,71 @@
+/*
+ * Placing transposes: what place-transpose decides about, and making it so.
+ */
+
+#ifndef PASSES_GRAPH_PLACER_H
+#define PASSES_GRAPH_PLACER_H
+
+#include "glow/pass.h"
+#include "passes/graph/axis_rules.h"
+#include "passes/graph/regions.h"
+
+/* A transpose that was made of a value. */
+typedef struct placed_transpose {
+    axis_order order;
+    glow_value *value;
+    struct placed_transpose *next;
+} placed_transpose;
+
+typedef struct site {
+    glow_node *node;       /* as it was */
+    const axis_rule *rule; /* NULL: a Broadcast */
+    glow_value *value;     /* its result in its order; NULL: not made yet */
+    placed_transpose *transposes; /* of `value` */
+} site;
+
+/* A use by a node that is no site. */
+typedef struct fixed_use {
+    glow_node *user;
+    int index; /* of the operand; -1: predicate */
+    int site;  /* that makes it */
+} fixed_use;
+
+/* A value that no site makes. */
+typedef struct fixed_root {
+    glow_value *value;
+    placed_transpose *transposes;
+} fixed_root;
+
+typedef struct placer {
+    glow_pass_run *run;
+    glow_func *func;
+    glow_builder *builder;
+    glow_arena *arena;
+    site *sites;
+    int n_sites;
+    region_edge *edges;
+    size_t n_edges, cap_edges;
+    fixed_use *uses;
+    size_t n_uses, cap_uses;
+    fixed_root *roots;
+    size_t n_roots, cap_roots;
+    glow_map *storage; /* roots of storage, by its name */
+    region_plan plan;
+} placer;
+
+/* The mark of a node: 0, 1 + its site, or this and its first fixed root. */
+#define PLACER_FIXED ((uint32_t)1 << 31)
+
+/* The site that makes `v`, or -1. */
+int placer_site(const glow_value *v);
+
+/* The value behind transposes, and what they do together. */
+glow_value *placer_root_of(glow_value *v, axis_order *step);
+
+/* The number of a value that no site makes, from 0 on. */
+int placer_fixed_root(placer *p, glow_value *v);
+
+/* Gives sites the orders of the plan; false after a report. */
+bool placer_apply(placer *p);
+
+#endif
