@@ -8,6 +8,7 @@
     moves       transposes, reshapes and slices among elementwise operators
     convs       1x1 convolutions with batch normalization, residuals, pooling
     blocks      layer norm, GELU and dense layers in small operators
+    products    pairs of matrix products that share an operand, each behind the last
 
 A table for each shape: processor milliseconds of each pass at a thousand nodes and
 ten times more each time, the nanoseconds for each node in the end, and the growth
@@ -173,10 +174,21 @@ def blocks(file, n):
     w.end()
 
 
+def products(file, n):
+    w = Writer(file, "4 x 4", n)
+    while not w.is_full:
+        x = w.last
+        shared = w.op("Tanh", x)
+        pair = [w.op("MatMul", w.op(kind, x), shared) for kind in ("Sigmoid", "Relu")]
+        w.op("Add", *pair)
+    w.end()
+
+
 LIMIT = 12  # growth of a pass that is in proportion to nodes
 
 SHAPES = {"chain": chain, "fan-out": fan_out, "fan-in": fan_in, "random": any_two,
-          "constants": constants, "moves": moves, "convs": convs, "blocks": blocks}
+          "constants": constants, "moves": moves, "convs": convs, "blocks": blocks,
+          "products": products}
 
 
 def measure(program, out, shape, sizes, passes, seconds):
