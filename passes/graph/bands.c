@@ -419,7 +419,7 @@ move_down(const row *r, const glow_node *before, glow_node *last)
 {
     glow_node *n = before ? before->next : r->node->func->first;
 
-    while (n != r->node && n != last) {
+    while (r->node != last && n != r->node) {
         glow_node *next = n->next;
 
         glow_node_move_before(n, last);
