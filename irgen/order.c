@@ -2,9 +2,9 @@
  * Orders of tasks that need little memory: the strategies.
  *
  * Each rule gives an order; of each part that all orders have in common, the
- * best is kept.  Where that is above the bound, it is searched for a better one.
- * At last, of the parts that keep to the peak of the whole, those with the fewest
- * bytes over time are taken.
+ * best is kept.  Where that is above the bound, it is searched for a better
+ * one.  At last, of the parts that keep to the peak of the whole, those with
+ * the fewest bytes over time are taken.
  */
 
 #include "irgen/order_area.h"

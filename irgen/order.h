@@ -27,6 +27,8 @@ typedef struct glow_order_net {
     glow_order_lists touches;       /* by task: buffers */
     glow_order_lists users;         /* by buffer: tasks */
     uint32_t *given;                /* as numbered, mended */
+    bool uneven;                    /* a task may write several things over one:
+                                       see irgen/order_search.c */
     bool reversed;                  /* time goes back: see below */
 } glow_order_net;
 
@@ -34,8 +36,8 @@ typedef struct glow_order_net {
 glow_order_net *glow_order_net_new(glow_arena *a, const glow_order_problem *p);
 
 /*
- * The same backwards: an order of it is one of `net` from the end, with the same
- * peak.  A last task is added, which runs first and touches what stays.
+ * The same backwards: an order of it is one of `net` from the end, with the
+ * same peak.  A last task is added, which runs first and touches what stays.
  */
 glow_order_net *glow_order_net_reversed(glow_arena *a,
                                         const glow_order_net *net);

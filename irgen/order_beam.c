@@ -1,10 +1,10 @@
 /*
  * Beam search: of the states with one task more, only the best are kept.
  *
- * A state is as good as the peak on the way to it is low, and then as it has few
- * bytes alive.  Equal sets of tasks are one state, with the lower peak.  A task
- * that fits and leaves no more alive than there was is run at once, with no
- * other choice: nothing is lost by that (see order_flood.c).
+ * A state is as good as the peak on the way to it is low, and then as it has
+ * few bytes alive.  Equal sets of tasks are one state, with the lower peak.  A
+ * task that fits and leaves no more alive than there was is run at once, with
+ * no other choice: nothing is lost by that (see order_flood.c).
  *
  * A state is its parent and a task.  They are visited in the order of their
  * parents, so that the walk goes short ways.  Memory is linear in width times

@@ -168,8 +168,8 @@ find_levels(workspace *w)
     return w->level[SINK] != 0;
 }
 
-/* Fills the path of `n` arcs in the queue; returns how much went through it, and
- * cuts it behind the first arc that is full. */
+/* Fills the path of `n` arcs in the queue; returns how much went through it,
+ * and cuts it behind the first arc that is full. */
 static int64_t
 fill_path(workspace *w, uint32_t *n)
 {

@@ -1,22 +1,24 @@
 /*
- * Search for a least order: states flood in order of their bytes.
+ * Search for a least order: states flood what a budget leaves open.
  *
  * A state is the down-set of tasks that have run.  Under a budget, states are
- * expanded in order of M, the bytes alive; steps that need more wait.  When
- * nothing is left, no order keeps to the budget: it rises to the least that
- * something waits for, and the search goes on where it stood.  The first state
- * in which all tasks have run is reached by a least order.
+ * expanded in order of M, the bytes alive, less a pull for each task that has
+ * run, which leads to the end sooner where there is a way; steps that need more
+ * than the budget wait.  When nothing is left, no order keeps to the budget: it
+ * rises to the least that something waits for, and the search goes on where it
+ * stood.  The first state in which all tasks have run is reached by a least
+ * order.
  *
  * M is submodular (glow/order.h), which saves most states.  Let S be where the
  * search began, X a state reached from it, and M(X) <= M(D) for all down-sets D
  * between S and X.  If an order goes on from S within the budget by D1, D2...,
  * then X | D1, X | D2... goes on from X: M(X | Di) <= M(Di) + M(X) - M(X & Di)
- * <= M(Di), and a task needs no more beside it, as less is touched for the first
- * time, and more that it may write over for the last.  So:
+ * <= M(Di), and a task needs no more beside it, as less is touched for the
+ * first time, and more that it may write over for the last.  So:
  *
  *   commit  such an X is where the search begins anew; all else is dropped.  A
- *           minimum cut decides.  If it finds some X' below X, X' is reached too:
- *           by the way to X, leaving out what is not in X'.
+ *           minimum cut decides.  If it finds some X' below X, X' is reached
+ *           too: by the way to X, leaving out what is not in X'.
  *   chain   tasks of which each waits for the one before it, and which end no
  *           higher than they begin: there is nothing between but themselves,
  *           so a state from which one fits has that one successor.
@@ -28,9 +30,9 @@
  * So memory is linear in tasks and steps.  One walk visits the states; on the
  * way it undoes and does only what two states do not share.
  *
- * The search works backwards too, on the problem reversed.  That takes far fewer
- * states where results are read by several and made by one, for the cost of a
- * read shows at once: 30 to 200 times fewer for randomly wired networks.
+ * The search works backwards too, on the problem reversed.  That takes far
+ * fewer states where results are read by several and made by one, for the cost
+ * of a read shows at once: 30 to 200 times fewer for randomly wired networks.
  *
  * SERENITY (Ahn et al., MLSys 2020) searches the same states, keyed by what can
  * run, breadth first under a budget found by bisection; what is said above of
@@ -106,65 +108,80 @@ go_to(search *s, uint32_t to)
     }
 }
 
+/* Puts a state at what is to be expanded. */
+static void
+open_state(search *s, uint32_t x)
+{
+    const glow_order_state *state = state_of(s, x);
+    int64_t pull = (int64_t)(s->flood.pull * state->count);
+
+    glow_order_push(s->a, &s->open, state->live - pull, x, state->count);
+}
+
 /* Makes where the walk is the root of all that follows. */
 static void
 plant(search *s)
 {
     s->open.count = s->blocked.count = 0;
     s->at = glow_order_states_plant(s->states, s->flood.walk->live);
-    glow_order_push(s->a, &s->open, s->flood.walk->live, s->at, 0);
+    open_state(s, s->at);
 }
 
 /* Expanding. */
 
-/* What `task` needs, now. */
-static int64_t
-need_of(search *s, uint32_t task)
+static glow_order_effect
+try_task(search *s, uint32_t task)
 {
     s->steps--;
-    return s->flood.walk->live + glow_order_try(s->flood.walk, task).during;
+    return glow_order_try(s->flood.walk, task);
 }
 
 static bool
-fits(search *s, uint32_t task)
+fits(const search *s, glow_order_effect e)
 {
-    return need_of(s, task) <= s->flood.budget;
+    return s->flood.walk->live + e.during <= s->flood.budget;
 }
 
-/* A task that `task` was the last to keep from running, or false. */
+/* A task that waits for `task` alone, or false. */
 static bool
 find_next(const search *s, uint32_t task, uint32_t *next)
 {
     GLOW_ORDER_EACH(i, s->flood.walk->net->after, task)
-        if (s->flood.walk->waits[*i] == 0) {
+        if (s->flood.walk->waits[*i] == 1) {
             *next = *i;
             return true;
         }
     return false;
 }
 
-/* True if all tasks of the part have run. */
+/* True if `live` is no more than at `x`, or one task is left of the part. */
 static bool
-is_whole(const search *s)
+ends_chain(const search *s, uint32_t x, int64_t live)
 {
-    return s->flood.walk->count == s->place + s->n_tasks;
+    return live <= state_of(s, x)->live ||
+           s->flood.walk->count + 1 == s->place + s->n_tasks;
 }
 
-/* The length of a chain from `task` on that fits and ends no higher, or ends the
- * part; else 0. */
+/* The length of a chain from `task` on that fits and ends no higher than `x`,
+ * where the walk is, or ends the part; else 0. */
 static uint32_t
-find_chain(search *s, uint32_t task, uint32_t chain[MOST_CHAIN])
+find_chain(search *s, uint32_t x, uint32_t task, uint32_t chain[MOST_CHAIN])
 {
-    int64_t live = s->flood.walk->live;
-    uint32_t n = 0, length = 0;
+    uint32_t n = 0, length = 0, next;
 
-    while (length == 0 && n < MOST_CHAIN && fits(s, task)) {
-        chain[n++] = task;
-        do_task(s, task);
-        if (s->flood.walk->live <= live || is_whole(s))
-            length = n;
-        else if (!find_next(s, task, &task))
+    while (n < MOST_CHAIN) {
+        glow_order_effect e = try_task(s, task);
+
+        if (!fits(s, e))
             break;
+        chain[n] = task;
+        if (ends_chain(s, x, s->flood.walk->live + e.after))
+            length = n + 1;
+        if (length > 0 || !find_next(s, task, &next))
+            break;
+        do_task(s, task);
+        task = next;
+        n++;
     }
     while (n > 0)
         undo_task(s, chain[--n]);
@@ -187,8 +204,7 @@ add_chain(search *s, uint32_t x, const uint32_t *chain, uint32_t n)
     }
     s->at = x;
     if (fresh)
-        glow_order_push(s->a, &s->open, s->flood.walk->live, x,
-                        state_of(s, x)->count);
+        open_state(s, x);
 }
 
 /* Adds what each task that can run makes of `x`, where the walk is. */
@@ -199,15 +215,12 @@ add_each(search *s, uint32_t x)
 
     for (uint32_t k = 0; k < s->flood.walk->n_ready; k++) {
         uint32_t task = s->flood.walk->ready[k], y;
-        glow_order_effect e = glow_order_try(s->flood.walk, task);
-        int64_t need = live + e.during;
+        glow_order_effect e = try_task(s, task);
 
-        s->steps--;
-        if (need > s->flood.budget)
-            least = need < least ? need : least;
+        if (!fits(s, e))
+            least = live + e.during < least ? live + e.during : least;
         else if (glow_order_states_find(s->states, x, task, live + e.after, &y))
-            glow_order_push(s->a, &s->open, live + e.after, y,
-                            state_of(s, y)->count);
+            open_state(s, y);
     }
     if (least < INT64_MAX)
         glow_order_push(s->a, &s->blocked, least, x, state_of(s, x)->count);
@@ -220,7 +233,7 @@ expand(search *s, uint32_t x)
 
     memcpy(s->ready, s->flood.walk->ready, n * sizeof(uint32_t));
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t length = find_chain(s, s->ready[k], chain);
+        uint32_t length = find_chain(s, x, s->ready[k], chain);
 
         if (length > 0) {
             add_chain(s, x, chain, length);
@@ -256,7 +269,7 @@ run_path(search *s, uint32_t n)
     for (uint32_t k = n; k-- > 0;) {
         if (s->cut->side[s->path[k]] != GLOW_ORDER_IN)
             continue;
-        if (!fits(s, s->path[k])) {
+        if (!fits(s, try_task(s, s->path[k]))) {
             while (kept > 0)
                 undo_task(s, done[--kept]);
             return false;
@@ -296,12 +309,8 @@ commit(search *s, uint32_t x)
 static void
 unblock(search *s)
 {
-    while (s->blocked.count > 0 && s->blocked.items[0].key <= s->flood.budget) {
-        uint32_t x = glow_order_pop(&s->blocked).state;
-
-        glow_order_push(s->a, &s->open, state_of(s, x)->live, x,
-                        state_of(s, x)->count);
-    }
+    while (s->blocked.count > 0 && s->blocked.items[0].key <= s->flood.budget)
+        open_state(s, glow_order_pop(&s->blocked).state);
 }
 
 /* False if that would be no better than what is known. */

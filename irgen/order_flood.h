@@ -14,9 +14,11 @@ typedef enum glow_order_end {
 /* What others see of a search; its memory serves one part after another. */
 typedef struct glow_order_flood {
     glow_order_walk *walk; /* where the part begins, after a start */
-    int64_t budget;  /* no order has a lower peak; raised by the search, and
+    double pull;    /* bytes that a task more is worth when states are compared:
+                       0 goes through them by bytes alone */
+    int64_t budget; /* no order has a lower peak; raised by the search, and
                         between runs by those who know better */
-    int64_t beat;    /* a peak that is known; may be lowered between runs */
+    int64_t beat;   /* a peak that is known; may be lowered between runs */
     uint32_t *tasks; /* the order, if one was found */
 } glow_order_flood;
 

@@ -1,11 +1,11 @@
 /*
  * Stretches that every order has in common, and the best order of each.
  *
- * If all other tasks either must run before some task or wait for it, it has the
- * same place in every order, and so has what is before it: least orders of the
- * stretches in between make a least order of all.  Such a task is the only end
- * of what runs up to it, in any order, and the only beginning of what runs from
- * it on.  Linear time.
+ * If all other tasks either must run before some task or wait for it, it has
+ * the same place in every order, and so has what is before it: least orders of
+ * the stretches in between make a least order of all.  Such a task is the only
+ * end of what runs up to it, in any order, and the only beginning of what runs
+ * from it on.  Linear time.
  */
 
 #include <string.h>

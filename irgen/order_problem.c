@@ -14,7 +14,9 @@ typedef struct builder {
     uint32_t *seen; /* by what lists name: the last list that has it, + 1 */
 } builder;
 
-/* True if what task `i` names is there, and its aliases are of what it touches. */
+/*
+ * True if what task `i` names is there, and its aliases are of what it touches.
+ */
 static bool
 names_right(const builder *b, uint32_t i)
 {
@@ -38,7 +40,9 @@ names_right(const builder *b, uint32_t i)
     return true;
 }
 
-/* True if all numbers name something and all bytes and lists can be added up. */
+/*
+ * True if all numbers name something and all bytes and lists can be added up.
+ */
 static bool
 is_sound(const builder *b)
 {
@@ -152,6 +156,20 @@ mend(glow_arena *a, const glow_order_net *net)
     return order;
 }
 
+/* True if two aliases of a task write different things over the same one. */
+static bool
+is_uneven(const glow_order_task *t)
+{
+    enum { MOST = 64 };
+
+    for (uint32_t k = 0; k < t->n_aliases && t->n_aliases <= MOST; k++)
+        for (uint32_t j = 0; j < k; j++)
+            if (t->aliases[j].over == t->aliases[k].over &&
+                t->aliases[j].made != t->aliases[k].made)
+                return true;
+    return t->n_aliases > MOST;
+}
+
 glow_order_net *
 glow_order_net_new(glow_arena *a, const glow_order_problem *p)
 {
@@ -170,6 +188,8 @@ glow_order_net_new(glow_arena *a, const glow_order_problem *p)
     net->touches = make_lists(&b, true);
     net->after = turn(a, net->before, p->n_tasks, p->n_tasks);
     net->users = turn(a, net->touches, p->n_tasks, p->n_buffers);
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        net->uneven |= is_uneven(&p->tasks[i]);
     net->given = mend(a, net);
     return net->given ? net : NULL;
 }

@@ -81,7 +81,9 @@ by_rank(const void *x, const void *y)
     return a->turn < b->turn ? -1 : a->turn > b->turn;
 }
 
-/* Puts what `task` waits for and is in `state` on the stack; first ranks first. */
+/*
+ * Puts what `task` waits for and is in `state` on the stack; first ranks first.
+ */
 static void
 push_children(visitor *v, uint32_t task, bool all)
 {

@@ -1,13 +1,19 @@
 /*
  * A least order of each part, or as good a one as the steps suffice for.
  *
- * A part whose order keeps to the bound of the whole is left alone; the one that
- * needs most goes first, as what is proved of it may spare the others.  A part
- * is flooded forwards and backwards in turn, for either may take a hundred times
- * longer than the other; what one proves, the other takes over.  If a quarter
- * of the steps do not suffice, cuts raise the bound, and beams, again both ways
- * and each four times as wide as the last, lower the peak, until both meet or
- * the steps are spent; the floods have what is left.
+ * A part whose order keeps to the bound of the whole is left alone; the one
+ * that needs most goes first, as what is proved of it may spare the others.  A
+ * part is flooded forwards and backwards in turn, for either may take a hundred
+ * times longer than the other; what one proves, the other takes over, and the
+ * one that proved something last gets the longer turns.  Where some of the
+ * steps do not suffice, cuts raise the bound, and beams, again both ways and
+ * each four times as wide as the last, lower the peak; before and after that
+ * the floods begin anew, under the bound that is proved by then, with another
+ * pull: what leads to the end soonest depends on the network.
+ *
+ * Where a task may write either of several things over one, the first takes it,
+ * and so another one may need more when more has run: that is wrong backwards,
+ * and such problems are flooded forwards only.
  */
 
 #include "irgen/order_search.h"
@@ -16,7 +22,7 @@
 #include "irgen/order_flood.h"
 
 enum { FORWARD, BACKWARD, WAYS };
-enum { FIRST_SLICE = 1 << 14, FIRST_WIDTH = 4 };
+enum { FIRST_SLICE = 1 << 12, LONGER = 4, FIRST_WIDTH = 4 };
 
 /* One way through time. */
 typedef struct way {
@@ -31,6 +37,7 @@ typedef struct search {
     glow_arena *a, *scratch; /* the latter is emptied often */
     glow_order_parts *parts;
     way ways[WAYS];
+    double mean;   /* bytes of what a task makes */
     bool exact;    /* all steps are for the floods */
     int64_t bound; /* no order of all has a lower peak */
     int64_t steps; /* that are left */
@@ -51,7 +58,7 @@ reversed_order(glow_arena *a, const glow_order_net *net)
 
 /* Goes to where the part begins, for both ways. */
 static void
-start(search *s, const glow_order_part *part)
+start(search *s, const glow_order_part *part, double pull)
 {
     s->ways[FORWARD].first = part->first;
     s->ways[BACKWARD].first =
@@ -59,6 +66,7 @@ start(search *s, const glow_order_part *part)
     for (int i = 0; i < WAYS; i++) {
         way *w = &s->ways[i];
 
+        w->flood->pull = pull * s->mean;
         glow_order_flood_start(w->flood, w->first, part->n);
         for (; w->place > w->first; w->place--)
             glow_order_undo(w->walk, w->order[w->place - 1]);
@@ -89,20 +97,25 @@ flood(search *s, glow_order_part *part, int64_t steps)
 {
     glow_order_end end = GLOW_ORDER_STOPPED;
     int64_t slice = FIRST_SLICE;
+    int better = BACKWARD;
 
     for (int i = BACKWARD; end == GLOW_ORDER_STOPPED && steps > 0; i = !i) {
+        if (i == BACKWARD && s->parts->net->uneven)
+            continue;
         glow_order_flood *f = s->ways[i].flood;
-        int64_t given = slice < steps ? slice : steps, left = given;
+        int64_t turn = i == better ? LONGER * slice : slice;
+        int64_t given = turn < steps ? turn : steps, left = given;
 
         f->budget = s->bound;
         f->beat = part->cost.peak;
         end = glow_order_flood_run(f, &left);
         steps -= given - left;
         s->steps -= given - left;
+        better = f->budget > s->bound ? i : better;
         s->bound = f->budget;
         if (end == GLOW_ORDER_FOUND)
             take(s, part, f->tasks, i, "search");
-        slice += i == FORWARD && slice < INT64_MAX / 2 ? slice : 0;
+        slice += i == FORWARD && slice < INT64_MAX / 16 ? slice : 0;
     }
     return end != GLOW_ORDER_STOPPED;
 }
@@ -136,20 +149,35 @@ beam(search *s, glow_order_part *part, int64_t steps)
 static void
 search_part(search *s, glow_order_part *part)
 {
-    int64_t some = s->steps / 4, cuts = s->steps / 8, given = cuts;
+    int64_t few = s->steps / 16, cuts = few;
 
     if (part->cost.peak <= s->bound || s->steps <= 0)
         return;
-    start(s, part);
-    if (flood(s, part, s->exact ? s->steps : some))
+    start(s, part, 1);
+    if (flood(s, part, s->exact ? s->steps : 3 * few))
         return;
     s->bound = glow_order_bound_by_cut(s->scratch, s->ways[FORWARD].walk,
                                        s->parts->tasks + part->first, part->n,
                                        s->bound, &cuts);
-    s->steps -= given - cuts;
+    s->steps -= few - cuts;
     glow_arena_reset(s->scratch);
-    beam(s, part, s->steps / 2);
+    start(s, part, 2);
+    if (flood(s, part, 2 * few))
+        return;
+    beam(s, part, 2 * few);
+    start(s, part, 0.5);
     flood(s, part, s->steps);
+}
+
+/* The mean bytes of what a task makes; 0 if that is too much for keys. */
+static double
+mean_bytes(const glow_order_problem *p)
+{
+    int64_t sum = 0;
+
+    for (uint32_t b = 0; b < p->n_buffers; b++)
+        sum += p->buffers[b].bytes;
+    return sum < INT64_MAX / 8 ? (double)sum / p->n_tasks : 0;
 }
 
 static void
@@ -170,6 +198,7 @@ glow_order_search(glow_arena *a, glow_order_parts *parts, bool exact,
     search s = {.a = a,
                 .parts = parts,
                 .exact = exact,
+                .mean = mean_bytes(net->p),
                 .bound = bound,
                 .steps = *steps};
 

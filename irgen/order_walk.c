@@ -55,6 +55,20 @@ is_last(const glow_order_walk *w, uint32_t b)
     return w->left[b] == 1 && !w->net->p->buffers[b].stays;
 }
 
+/* True if `made` may lie where `over` lies that was there before. */
+static bool
+may_alias(const glow_order_walk *w, uint32_t made, uint32_t over)
+{
+    const glow_order_buffer *buffers = w->net->p->buffers;
+    uint32_t users = w->net->users.first[over + 1] - w->net->users.first[over];
+
+    if (made == over || users < 2 || buffers[made].bytes == 0 ||
+        buffers[made].bytes > buffers[over].bytes)
+        return false;
+    return w->net->reversed ? is_first(w, over) && is_last(w, made)
+                            : is_first(w, made) && is_last(w, over);
+}
+
 /* Bytes of what `task` makes where something lies that dies. */
 static int64_t
 aliased(glow_order_walk *w, uint32_t task)
@@ -67,11 +81,7 @@ aliased(glow_order_walk *w, uint32_t task)
     for (uint32_t k = 0; k < t->n_aliases; k++) {
         uint32_t made = t->aliases[k].made, over = t->aliases[k].over;
 
-        if (w->net->reversed ? !is_first(w, over) || !is_last(w, made)
-                             : !is_first(w, made) || !is_last(w, over))
-            continue;
-        if (made == over || buffers[made].bytes > buffers[over].bytes ||
-            buffers[made].bytes == 0 || w->taken[made] >= 2 * w->calls ||
+        if (!may_alias(w, made, over) || w->taken[made] >= 2 * w->calls ||
             w->taken[over] >= 2 * w->calls)
             continue;
         w->taken[made] = 2 * w->calls + 1;

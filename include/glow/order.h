@@ -34,9 +34,9 @@ typedef struct glow_order_buffer {
 
 /*
  * Of two buffers that a task touches: `made` may lie where `over` lies, if it
- * is no larger, the task is the first to touch `made` and the last to touch
- * `over`, and `over` does not stay.  Then `made` takes no bytes of its own while
- * the task runs.
+ * is no larger, the task is the first to touch `made` and the last of several to
+ * touch `over`, and `over` does not stay.  Then `made` takes no bytes of its own
+ * while the task runs.
  */
 typedef struct glow_order_alias {
     uint32_t made, over;

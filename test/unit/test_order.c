@@ -151,6 +151,7 @@ needed(const net *d, uint32_t set, uint32_t i)
         if (al.made == al.over || (used & both) || bytes == 0 ||
             bytes > d->buffers[al.over].bytes || d->buffers[al.over].stays ||
             touched(d, set, al.made, false) ||
+            !touched(d, set, al.over, false) ||
             !touched(d, set | (uint32_t)1 << i, al.over, true))
             continue;
         used |= both;
@@ -270,11 +271,182 @@ random_problems(void **unused)
     glow_arena_free(a);
 }
 
+/* A ring, names of nothing, negative numbers, and sums above 2^63 - 1. */
+static void
+wrong_problems_are_refused(void **unused)
+{
+    glow_arena *a = glow_arena_new();
+    uint32_t zero = 0, one = 1, two = 2;
+    uint32_t both[] = {0, 1};
+    glow_order_alias stranger = {0, 1};
+    glow_order_task tasks[2] = {{.touches = both, .n_touches = 2},
+                                {.before = &zero, .n_before = 1}};
+    glow_order_buffer buffers[2] = {{.bytes = INT64_MAX - 8}, {.bytes = 8}};
+    glow_order_problem p = {tasks, 2, buffers, 2};
+    glow_order o = {.peak = 7};
+    glow_order_task right = tasks[0];
+
+    (void)unused;
+    assert_true(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    assert_int_equal(o.peak, INT64_MAX);
+    o.peak = 7;
+    buffers[1].bytes = 9;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    buffers[1].bytes = -1;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    buffers[1].bytes = 8;
+    tasks[1].extra = 1;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    tasks[1].extra = -1;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    tasks[1].extra = 0;
+    tasks[0].before = &one;
+    tasks[0].n_before = 1;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    tasks[0].before = &two;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    tasks[0] = right;
+    tasks[0].touches = &two;
+    tasks[0].n_touches = 1;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    tasks[0] = right;
+    tasks[1].aliases = &stranger;
+    tasks[1].n_aliases = 1;
+    assert_false(glow_order_find(a, &p, GLOW_ORDER_AUTO, 100, &o));
+    assert_int_equal(o.peak, 7);
+    glow_arena_free(a);
+}
+
+static void
+only_orders_are_measured(void **unused)
+{
+    glow_arena *a = glow_arena_new();
+    uint32_t zero = 0;
+    glow_order_task tasks[2] = {{.touches = &zero, .n_touches = 1},
+                                {.before = &zero, .n_before = 1}};
+    glow_order_buffer buffer = {.bytes = 5};
+    glow_order_problem p = {tasks, 2, &buffer, 1}, none = {0};
+    uint32_t right[] = {0, 1}, early[] = {1, 0}, twice[] = {0, 0},
+             unknown[] = {0, 2};
+    glow_order_use use;
+    glow_order o;
+
+    (void)unused;
+    assert_true(glow_order_measure(a, &p, right, &use));
+    assert_int_equal(use.peak, 5);
+    assert_int_equal(use.during[1], 0);
+    assert_false(glow_order_measure(a, &p, early, &use));
+    assert_false(glow_order_measure(a, &p, twice, &use));
+    assert_false(glow_order_measure(a, &p, unknown, &use));
+    assert_true(glow_order_measure(a, &none, NULL, &use));
+    assert_true(glow_order_find(a, &none, GLOW_ORDER_AUTO, 100, &o));
+    assert_int_equal(o.peak, 0);
+    assert_true(o.proved);
+    glow_arena_free(a);
+}
+
+/*
+ * Stages of a wide fork each: what a stage reads is read by all its branches,
+ * which are joined.  All that is needed is known: three buffers of a branch,
+ * and the ends of the others.
+ */
+static void
+long_ones_take_little(void **unused)
+{
+    enum { STAGES = 4000, WIDTH = 4, PER_STAGE = 2 * WIDTH + 1 };
+    const uint32_t n = STAGES * PER_STAGE + 1;
+    glow_arena *a = glow_arena_new();
+    glow_order_task *tasks = GLOW_NEW_ARRAY(a, glow_order_task, n);
+    glow_order_buffer *buffers = GLOW_NEW_ARRAY(a, glow_order_buffer, n);
+    uint32_t *touches = GLOW_NEW_ARRAY(a, uint32_t, n * (WIDTH + 1));
+    glow_order_problem p = {tasks, n, buffers, n};
+    glow_order given, best;
+    size_t before;
+
+    (void)unused;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *list = touches + i * (WIDTH + 1), count = 0;
+        uint32_t place = i ? (i - 1) % PER_STAGE : 0, stage = i - 1 - place;
+
+        if (i > 0 && place < WIDTH) /* wide, from what the stage reads */
+            list[count++] = stage;
+        else if (i > 0 && place < 2 * WIDTH) /* narrow, from wide */
+            list[count++] = i - WIDTH;
+        for (uint32_t k = 0; i > 0 && place == 2 * WIDTH && k < WIDTH; k++)
+            list[count++] = i - WIDTH + k;
+        list[count] = i;
+        tasks[i] = (glow_order_task){.before = list,
+                                     .n_before = count,
+                                     .touches = list,
+                                     .n_touches = count + 1};
+        buffers[i].bytes = i == 0 || place == 2 * WIDTH ? 10
+                           : place < WIDTH              ? 100
+                                                        : 1;
+    }
+    assert_true(glow_order_find(a, &p, GLOW_ORDER_GIVEN, 0, &given));
+    assert_int_equal(given.peak, 10 + 100 * WIDTH);
+    before = glow_arena_used(a);
+    assert_true(
+        glow_order_find(a, &p, GLOW_ORDER_AUTO, GLOW_ORDER_BUDGET, &best));
+    assert_int_equal(best.peak, 10 + 100 + WIDTH - 1);
+    assert_true(best.proved && best.area < given.area);
+    assert_true(glow_arena_used(a) - before <= 2 * n * sizeof(uint32_t));
+    glow_arena_free(a);
+}
+
+/*
+ * The steps taken are about the budget, and what is found depends on it alone.
+ */
+static void
+budgets_end_searches(void **unused)
+{
+    enum { N = 40 };
+    glow_arena *a = glow_arena_new();
+    glow_order_task tasks[N];
+    glow_order_buffer buffers[N];
+    uint32_t touches[N][5], after[N];
+    glow_order_problem p = {tasks, N, buffers, N};
+    uint64_t x = 2463534242u;
+    int64_t last = INT64_MAX;
+
+    (void)unused;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t count = 0;
+
+        for (uint32_t k = 0; k < 3 && i > 0; k++)
+            add(touches[i], &count, (uint32_t)draw(&x, i));
+        after[i] = count;
+        touches[i][count] = i;
+        tasks[i] = (glow_order_task){.before = touches[i],
+                                     .n_before = after[i],
+                                     .touches = touches[i],
+                                     .n_touches = count + 1};
+        buffers[i].bytes = 1 + (int64_t)draw(&x, 100);
+    }
+    for (int64_t budget = 0; budget <= 1 << 22; budget = 4 * budget + 64) {
+        glow_order o, again;
+
+        assert_true(glow_order_find(a, &p, GLOW_ORDER_AUTO, budget, &o));
+        assert_true(glow_order_find(a, &p, GLOW_ORDER_AUTO, budget, &again));
+        assert_memory_equal(o.tasks, again.tasks, sizeof(uint32_t) * N);
+        assert_int_equal(o.steps, again.steps);
+        assert_true(o.steps <= 2 * budget + 100 * N);
+        assert_true(o.bound <= o.peak);
+        last = o.proved ? o.peak : last;
+    }
+    assert_true(last < INT64_MAX);
+    glow_arena_free(a);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_problems_are_refused),
+        cmocka_unit_test(only_orders_are_measured),
         cmocka_unit_test(random_problems),
+        cmocka_unit_test(long_ones_take_little),
+        cmocka_unit_test(budgets_end_searches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
