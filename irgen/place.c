@@ -15,7 +15,7 @@
 
 #define ORDER_WORK 300000000 /* pairs that all orders may look at */
 #define REPAIR_WORK 2000000  /* and repair */
-#define AUTO_WORK 20000000   /* steps of the search, times buffers */
+#define AUTO_WORK 30000000   /* steps of the search, times buffers */
 #define EXACT_WORK 2000000000
 #define SEARCH_PAIRS 4000000 /* no search where more live together */
 

@@ -15,7 +15,7 @@
 #include "irgen/place_ways.h"
 
 #define FIRST_SLICE 4000 /* steps at the bound, at first */
-#define CLIMBS 5         /* tries above the bound each time */
+#define CLIMBS 4         /* tries above the bound each time */
 
 typedef struct hunt {
     glow_place_problem *p;
@@ -102,7 +102,7 @@ glow_place_hunt(glow_place_problem *p, glow_place_best *b, int64_t enough,
         if (found == GLOW_PLACE_FOUND)
             break;
         if (found == GLOW_PLACE_STOPPED)
-            climb(&h, low + h.grain, slice / 4);
+            climb(&h, low + h.grain, slice / 8);
     }
     return budget - h.budget;
 }

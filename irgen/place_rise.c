@@ -29,6 +29,7 @@ typedef struct step { /* of the skyline */
 
 typedef struct skyline {
     glow_place_problem *p;
+    int64_t *begins; /* of the items, close together */
     node *nodes;
     uint32_t leaves;
     step *steps;            /* from 1 on */
@@ -82,13 +83,29 @@ take_out(skyline *s, uint32_t item)
         join(&s->nodes[i], &s->nodes[2 * i], &s->nodes[2 * i + 1]);
 }
 
+/* The first item that begins at `time` or later. */
+static uint32_t
+first_at(const skyline *s, int64_t time)
+{
+    uint32_t from = 0, to = s->p->count;
+
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+
+        if (s->begins[mid] < time)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
 /* The item with the largest key that lives within [begin, end), or their
    number. */
 static uint32_t
 find(const skyline *s, int64_t begin, int64_t end)
 {
-    uint32_t from = glow_place_first_at(s->p, 0, begin);
-    uint32_t to = glow_place_first_at(s->p, from, end);
+    uint32_t from = first_at(s, begin), to = first_at(s, end);
     uint32_t stack[64], depth = 0, found = s->p->count;
     double best = -1;
 
@@ -250,11 +267,13 @@ glow_place_rise(glow_place_problem *p, glow_place_rule rule)
     int64_t height = 0, begin = INT64_MAX, end = INT64_MIN;
 
     plant(&s, rule);
+    s.begins = GLOW_NEW_ARRAY(p->arena, int64_t, p->count);
     s.steps = GLOW_NEW_ARRAY(p->arena, step, 2 * (size_t)p->count + 2);
     s.heap = GLOW_NEW_ARRAY(p->arena, uint32_t, 2 * (size_t)p->count + 2);
     for (uint32_t i = 0; i < p->count; i++) {
         const glow_place_item *x = &p->items[i];
 
+        s.begins[i] = x->begin;
         begin = x->begin < begin ? x->begin : begin;
         end = x->end > end ? x->end : end;
         if (x->is_fixed && x->offset + x->size > height)
