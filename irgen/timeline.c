@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "glow/lifetime.h"
 #include "glow/place.h"
 
 typedef struct builder {
@@ -55,10 +56,10 @@ space_of(const builder *b, const glow_region *region)
     return i;
 }
 
+/* `before[i]` steps stand before instruction i. */
 static void
-add_buffer(builder *b, glow_node *n, uint32_t time)
+add_buffer(builder *b, glow_node *n, glow_life life, const uint32_t *before)
 {
-    bool stays = n->op == &glow_op_weight;
     uint32_t i = b->n_buffers++;
 
     n->mark = i;
@@ -68,37 +69,62 @@ add_buffer(builder *b, glow_node *n, uint32_t time)
         .type = n->out[0]->type,
         .size = n->place->size,
         .offset = n->place->offset,
-        .from = stays ? 0 : b->t->n_steps,
-        .to = GLOW_NO_STEP,
+        .from = before[life.begin],
+        .to = life.end == INT64_MAX ? b->t->n_steps : before[life.end],
     };
     b->lives[i] = (glow_lifetime){
-        .begin = stays ? 0 : time, .end = INT64_MAX, .size = n->place->size};
+        .begin = life.begin, .end = life.end, .size = n->place->size};
     b->space[i] = space_of(b, n->place->region);
 }
 
 static void
 number(builder *b)
 {
+    const glow_life *lives = glow_program_lives(b->scratch, b->f);
+    uint32_t *before =
+        GLOW_NEW_ARRAY(b->scratch, uint32_t, (size_t)b->f->count + 1);
     uint32_t time = 0;
 
     GLOW_FOR_EACH_NODE(n, b->f) {
-        if (takes_memory(n)) {
-            add_buffer(b, n, time);
-        } else if (n->op == &glow_op_dealloc) {
-            b->buffers[n->out[0]->def->mark].to = b->t->n_steps;
-            b->lives[n->out[0]->def->mark].end = time;
-        } else if (is_step(n)) {
-            n->mark = b->t->n_steps;
+        before[time++] = b->t->n_steps;
+        if (is_step(n))
             b->t->steps[b->t->n_steps++] = n;
-        }
+    }
+    before[time] = b->t->n_steps;
+    time = 0;
+    GLOW_FOR_EACH_NODE(n, b->f) {
+        if (takes_memory(n))
+            add_buffer(b, n, lives[time], before);
         time++;
     }
+}
+
+/*
+ * Where no two buffers share bytes, and none is an alloc, all of them stay: what
+ * is in a placeholder when nobody uses it does not matter to anyone.
+ */
+static void
+settle(builder *b)
+{
+    int64_t *sums = GLOW_NEW_ARRAY(b->scratch, int64_t, b->t->n_spaces);
+
     for (uint32_t i = 0; i < b->n_buffers; i++) {
-        b->t->spaces[b->space[i]].shared |=
-            b->buffers[i].from > 0 || b->buffers[i].to != GLOW_NO_STEP;
-        if (b->buffers[i].to == GLOW_NO_STEP)
-            b->buffers[i].to = b->t->n_steps;
+        glow_timeline_space *s = &b->t->spaces[b->space[i]];
+        int64_t end = plus(b->buffers[i].offset, b->buffers[i].size);
+
+        s->peak = end > s->peak ? end : s->peak;
+        s->shared |= b->buffers[i].node->op == &glow_op_alloc;
+        sums[b->space[i]] = plus(sums[b->space[i]], b->buffers[i].size);
     }
+    for (uint32_t i = 0; i < b->t->n_spaces; i++)
+        b->t->spaces[i].shared |= sums[i] > b->t->spaces[i].peak;
+    for (uint32_t i = 0; i < b->n_buffers; i++)
+        if (!b->t->spaces[b->space[i]].shared) {
+            b->buffers[i].from = 0;
+            b->buffers[i].to = b->t->n_steps;
+            b->lives[i].begin = 0;
+            b->lives[i].end = INT64_MAX;
+        }
 }
 
 /* Uses. */
@@ -219,9 +245,6 @@ fill_space(builder *b, uint32_t space)
     for (uint32_t i = 0; i < b->n_buffers; i++) {
         if (b->space[i] != space)
             continue;
-        int64_t end = plus(b->buffers[i].offset, b->buffers[i].size);
-
-        s->peak = end > s->peak ? end : s->peak;
         lives[s->n_buffers] = b->lives[i];
         s->buffers[s->n_buffers++] = b->buffers[i];
     }
@@ -243,6 +266,7 @@ glow_timeline_of(glow_arena *a, glow_func *f)
     b.space = GLOW_NEW_ARRAY(b.scratch, uint32_t, f->count);
     make_spaces(&b);
     number(&b);
+    settle(&b);
     find_uses(&b);
     for (uint32_t i = 0; i < t->n_spaces; i++)
         fill_space(&b, i);

@@ -20,8 +20,9 @@ typedef enum glow_map_format {
  * compute, from 0.  For each region there is its peak (the end of the highest
  * buffer), the bound (the most bytes alive at one moment), the capacity and the
  * bytes alive during each step; for each buffer its offset, its size, the steps
- * from <= s < to that it lives, and which of them write and read it; weights
- * live throughout.  False after E0326 if `f` is no placed program.
+ * from <= s < to that it lives (glow/lifetime.h; throughout where no memory is
+ * shared), and which of them write and read it.  False after E0326 if `f` is no
+ * placed program.
  */
 GLOW_API bool glow_memory_map(glow_buf *b, glow_func *f,
                               glow_map_format format);
