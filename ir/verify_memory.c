@@ -50,14 +50,12 @@ is_same(const glow_node *a, const glow_node *b)
 static bool
 check_apart(const glow_node *last, const glow_node *n)
 {
-    if (!is_same_memory(last, n) || last->func == n->func ||
-        is_same(last, n) ||
+    if (!is_same_memory(last, n) || last->func == n->func || is_same(last, n) ||
         last->place->offset + last->place->size <= n->place->offset)
         return true;
     return glow_node_error(n, "E0328", NULL,
                            "@%s lies at $%s + %" PRId64
-                           ", where @%s keeps @%s (%" PRId64 " to %" PRId64
-                           ")",
+                           ", where @%s keeps @%s (%" PRId64 " to %" PRId64 ")",
                            n->out[0]->storage->name, n->place->region->name,
                            n->place->offset, last->func->name,
                            last->out[0]->storage->name, last->place->offset,
