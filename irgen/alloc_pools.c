@@ -83,7 +83,8 @@ static void
 add_usual_memory(allocator *a)
 {
     size_t io = add_usual(a, "io", INT64_MAX);
-    size_t act = add_usual(a, "act", a->options->capacity);
+    int64_t limit = glow_run_limit(a->run), most = a->options->capacity;
+    size_t act = add_usual(a, "act", limit && limit < most ? limit : most);
 
     set_home(a, GLOW_PLACEHOLDERS,
              a->options->placeholders == ALLOC_AMONG ? act : io);

@@ -1,6 +1,6 @@
 /*
  * Who touches what: a buffer for each class that an alloc will hold, and for each
- * node the buffers of its operands and results.
+ * node the buffers of its operands and results, and what its kernel works in.
  */
 
 #include <string.h>
@@ -19,6 +19,16 @@ typedef struct toucher {
     size_t n_aliases, cap_aliases;
 } toucher;
 
+/* `bytes` up to the next multiple of what alloc rounds to; false if it overflows. */
+static bool
+round_up(int64_t bytes, int64_t align, int64_t *out)
+{
+    if (glow_add_overflow(bytes, align - 1, out))
+        return false;
+    *out = *out / align * align;
+    return true;
+}
+
 /* A buffer for each class that takes bytes. */
 static bool
 make_buffers(glow_memory_model *m, int64_t align)
@@ -35,9 +45,8 @@ make_buffers(glow_memory_model *m, int64_t align)
 
         if (m->values->base[v] != v || c->parent[v] != v || c->storage[v])
             continue;
-        if (glow_add_overflow(glow_type_bytes(c->whole[v]), align - 1, &bytes))
+        if (!round_up(glow_type_bytes(c->whole[v]), align, &bytes))
             return false;
-        bytes = bytes / align * align;
         if (bytes == 0)
             continue;
         m->called[count] = glow_value_numbered(m->values, v);
@@ -99,7 +108,8 @@ add_aliases(toucher *t, const glow_node *n)
     }
 }
 
-static void
+/* False if what the node works in cannot be counted. */
+static bool
 add_task(toucher *t, uint32_t i)
 {
     const glow_node *n = t->m->values->nodes[i];
@@ -118,6 +128,8 @@ add_task(toucher *t, uint32_t i)
     }
     task->n_touches = (uint32_t)t->count - task->n_touches;
     task->n_aliases = (uint32_t)t->n_aliases - task->n_aliases;
+    return round_up(glow_node_scratch(t->m->classes->run, n), t->options->align,
+                    &task->extra);
 }
 
 bool
@@ -131,7 +143,8 @@ glow_memory_touches(glow_memory_model *m, const glow_memory_options *o)
     t.tasks = (glow_order_task *)m->problem.tasks;
     t.stamp = GLOW_NEW_ARRAY(t.arena, uint32_t, m->problem.n_buffers);
     for (uint32_t i = 0; i < m->problem.n_tasks; i++)
-        add_task(&t, i);
+        if (!add_task(&t, i))
+            return false;
     for (uint32_t i = 0; i < m->problem.n_tasks; i++) {
         t.tasks[i].touches = t.tasks[i].n_touches ? t.all + at : NULL;
         t.tasks[i].aliases = t.tasks[i].n_aliases ? t.aliases + alias : NULL;
