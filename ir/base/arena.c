@@ -35,12 +35,13 @@ static block *
 block_new(size_t size)
 {
     size_t whole = offsetof(block, bytes) + size;
+    size_t align = whole < HUGE_PAGE ? BIG_ALIGN : HUGE_PAGE;
 
-    if (whole < size || whole > SIZE_MAX - BIG_ALIGN)
+    if (whole < size || whole > SIZE_MAX - align)
         return glow_no_memory(size);
-    whole = (whole + BIG_ALIGN - 1) & ~(size_t)(BIG_ALIGN - 1);
+    whole = (whole + align - 1) & ~(align - 1);
 
-    block *b = aligned_alloc(whole < HUGE_PAGE ? BIG_ALIGN : HUGE_PAGE, whole);
+    block *b = aligned_alloc(align, whole);
 
     if (!b)
         return glow_no_memory(size);
