@@ -354,6 +354,17 @@ glow_node_set_place(glow_node *n, glow_place place)
     n->place = glow_arena_copy(n->func->module->arena, &place, sizeof place);
 }
 
+void
+glow_func_unplace(glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (!glow_is_fixed(n))
+            n->place = NULL;
+    for (glow_region *r = f->regions; r; r = r->next)
+        r->size = 0;
+    f->placed = false;
+}
+
 /* Questions. */
 
 bool

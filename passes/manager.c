@@ -309,6 +309,8 @@ run_pass(manager *m, const glow_item *item, const char *name)
         glow_error(m->ctx, "E0407", "pass '%s' failed and did not say why",
                    p->name);
     f = name ? glow_find_func(m->module, name) : NULL; /* it may be another */
+    if (r == GLOW_CHANGED && f && f->placed && p->unplaces)
+        glow_func_unplace(f);
     if (r != GLOW_FAILED && !check(m, p, f, name))
         r = GLOW_FAILED;
     if (!tell_after(m, p, f, r, seconds))

@@ -113,7 +113,7 @@ static const glow_pipeline_entry optimize_program[] = {
     {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers,join-parts,"
      "eliminate-dead-store,eliminate-dead-alloc)",
      "what is no part after all is worked on in place"},
-    {"sink-alloc,hoist-dealloc",
+    {"split-alloc,sink-alloc,hoist-dealloc",
      "short lives, so that alloc can use the same bytes again"},
     {0},
 };

@@ -330,6 +330,8 @@ GLOW_API void glow_node_move_after(glow_node *n, glow_node *where);
 GLOW_API void glow_node_rename(glow_node *n, const char *name);
 GLOW_API void glow_node_set_attrs(glow_node *n, const void *attrs);
 GLOW_API void glow_node_set_place(glow_node *n, glow_place place);
+/* Drops the places of a program, but for those that are fixed. */
+GLOW_API void glow_func_unplace(glow_func *f);
 
 /*
  * The lowest layer of making nodes: no inference, no checks.  For the parser,

@@ -40,7 +40,7 @@ struct glow_pass {
     const char *summary; /* a line */
     glow_level level;    /* what it takes */
     glow_level makes;    /* what it leaves; GLOW_ANY: what it took */
-    bool unplaces;       /* programs: places are dropped by it */
+    bool unplaces;       /* programs: if it changes one, places are dropped */
     glow_preserves preserves;
     const char *why;       /* for GLOW_CHANGES */
     const glow_op *lowers; /* the composite operator that it expands */

@@ -1,0 +1,198 @@
+/*
+ * split-alloc: give what is written anew a buffer of its own.
+ *
+ *     relu @out %a, @in %x           relu @out %a, @in %x
+ *     exp @out %y, @in %a            exp @out %y, @in %a
+ *     ...                            %a.free = dealloc @out %a
+ *     tanh @out %a, @in %z      =>   ...
+ *     neg @out %w, @in %a            %a.1 = alloc float<4>
+ *     %a.free = dealloc @out %a      tanh @out %a.1, @in %z
+ *                                    neg @out %w, @in %a.1
+ *                                    %a.1.free = dealloc @out %a.1
+ *
+ * Where an instruction writes all of a buffer and reads nothing of it, what was
+ * there before is dead since its last use.  Two buffers with short lives leave
+ * the bytes between them to others; one buffer keeps them.  Programs that irgen
+ * makes write each buffer once; those of other frontends, which have a few
+ * buffers for all that they compute, do not.
+ *
+ * A buffer stays whole at a write under a predicate, which may leave what was
+ * there; at a write of a part; while a view that was made before is used
+ * afterwards; and where its place is fixed.
+ *
+ * Two walks, in time linear in the instructions and their operands.
+ */
+
+#include "glow/pass.h"
+#include "passes/program/buffers.h"
+
+typedef struct splitter {
+    glow_pass_run *pass;
+    glow_node **allocs;  /* by mark: that of the text */
+    glow_value **now;    /* by mark of an alloc: what its users use from here */
+    glow_node **frees;   /* and what frees that */
+    bool *touched;       /* and if somebody wrote there */
+    uint32_t *last;      /* by mark of what defines bytes: their last access */
+    uint32_t *last_view; /* by mark of an alloc: that of its views so far */
+} splitter;
+
+static uint32_t
+mark_of(glow_value *v)
+{
+    return glow_base_buffer(v)->def->mark;
+}
+
+static void
+note_access(splitter *s, const glow_value *v, uint32_t mark)
+{
+    if (v && s->last[v->def->mark] < mark)
+        s->last[v->def->mark] = mark;
+}
+
+/* From the end, so that views are known before what they are views of. */
+static void
+find_last(splitter *s, const glow_func *f)
+{
+    for (const glow_node *n = f->last; n; n = n->prev) {
+        if (n->op == &glow_op_tensorview)
+            note_access(s, n->in[0], s->last[n->mark]);
+        if (n->op == &glow_op_dealloc)
+            s->frees[n->out[0]->def->mark] = (glow_node *)n;
+        if (!computes(n))
+            continue;
+        for (int i = 0; i < n->n_in; i++)
+            note_access(s, n->in[i], n->mark);
+        for (int i = 0; i < n->n_out; i++)
+            note_access(s, n->out[i], n->mark);
+        note_access(s, n->pred, n->mark);
+        note_access(s, n->scratch, n->mark);
+    }
+}
+
+/* Does `n` use the buffer in any other way than as result `out`? */
+static bool
+needs(const glow_node *n, int out, uint32_t buffer)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && mark_of(n->in[i]) == buffer)
+            return true;
+    for (int i = 0; i < n->n_out; i++)
+        if (i != out && mark_of(n->out[i]) == buffer)
+            return true;
+    return n->scratch && mark_of(n->scratch) == buffer;
+}
+
+/* Does `n` write a buffer anew of which something was used before? */
+static bool
+begins_anew(const splitter *s, const glow_node *n, int out)
+{
+    glow_value *v = n->out[out];
+    uint32_t buffer = mark_of(v);
+
+    return is_loose(v) && !n->pred && !(n->op->traits & GLOW_UNKNOWN) &&
+           s->touched[buffer] && s->frees[buffer] &&
+           s->last_view[buffer] < n->mark && !needs(n, out, buffer);
+}
+
+/* A new buffer from `n` on. */
+static void
+split(splitter *s, glow_node *n, uint32_t buffer)
+{
+    glow_func *f = n->func;
+    glow_node *was = s->now[buffer]->def, *end = s->frees[buffer];
+    const glow_type *type = was->out[0]->type;
+    glow_node *alloc = glow_node_new(
+        f, &glow_op_alloc, glow_derived_name(f, s->allocs[buffer]->name, NULL),
+        NULL, 0, &type, 1, NULL);
+    glow_node *free = glow_instr_new(f, &glow_op_dealloc,
+                                     glow_derived_name(f, alloc->name, "free"),
+                                     &alloc->out[0], 1, NULL, 0, NULL);
+
+    glow_node_move_after(free, end);
+    glow_node_move_before(end, n);
+    glow_node_move_before(alloc, n);
+    alloc->mark = buffer;
+    s->now[buffer] = alloc->out[0];
+    s->frees[buffer] = free;
+    glow_run_count(s->pass, "split", 1);
+}
+
+/* What is to be used in the place of `v`. */
+static glow_value *
+now(const splitter *s, glow_value *v)
+{
+    return v && is_alloc(v) ? s->now[v->def->mark] : v;
+}
+
+static void
+use_now(splitter *s, glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (now(s, n->in[i]) != n->in[i])
+            glow_set_operand(n, i, now(s, n->in[i]));
+    for (int i = 0; i < n->n_out && !glow_defines(n); i++)
+        if (now(s, n->out[i]) != n->out[i])
+            glow_set_result(n, i, now(s, n->out[i]));
+    if (now(s, n->pred) != n->pred)
+        glow_set_pred(n, now(s, n->pred));
+    if (now(s, n->scratch) != n->scratch)
+        glow_set_scratch(n, now(s, n->scratch));
+}
+
+/* Goes from before `n` to behind it. */
+static void
+step_over(splitter *s, glow_node *n)
+{
+    use_now(s, n);
+    if (n->op == &glow_op_tensorview) {
+        uint32_t buffer = mark_of(n->out[0]);
+
+        if (s->last_view[buffer] < s->last[n->mark])
+            s->last_view[buffer] = s->last[n->mark];
+    }
+    for (int i = 0; i < n->n_out && computes(n); i++)
+        s->touched[mark_of(n->out[i])] = true;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_arena *a = glow_run_scratch(pass);
+    splitter s = {.pass = pass,
+                  .allocs = GLOW_NEW_ARRAY(a, glow_node *, f->count),
+                  .now = GLOW_NEW_ARRAY(a, glow_value *, f->count),
+                  .frees = GLOW_NEW_ARRAY(a, glow_node *, f->count),
+                  .touched = GLOW_NEW_ARRAY(a, bool, f->count),
+                  .last = GLOW_NEW_ARRAY(a, uint32_t, f->count),
+                  .last_view = GLOW_NEW_ARRAY(a, uint32_t, f->count)};
+    glow_result result = GLOW_UNCHANGED;
+    uint32_t count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        n->mark = count++;
+        s.allocs[n->mark] = n;
+        if (n->op == &glow_op_alloc)
+            s.now[n->mark] = n->out[0];
+    }
+    find_last(&s, f);
+    GLOW_FOR_EACH_NODE(n, f) {
+        for (int i = 0; i < n->n_out && computes(n); i++)
+            if (begins_anew(&s, n, i) && glow_run_may_rewrite(pass)) {
+                split(&s, n, mark_of(n->out[i]));
+                result = GLOW_CHANGED;
+            }
+        step_over(&s, n);
+    }
+    return result;
+}
+
+const glow_pass glow_pass_split_alloc = {
+    .name = "split-alloc",
+    .summary = "give what is written anew a buffer of its own",
+    .level = GLOW_PROGRAM,
+    .unplaces = true,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "live range splitting: Chow and Hennessy, The priority-based "
+              "coloring approach to register allocation, TOPLAS 12, 1990",
+};
