@@ -2,8 +2,8 @@
  * Who touches which bytes: what the passes over programs ask about buffers.
  *
  * An access is an operand, a result, the predicate or the scratch of an
- * instruction that computes; scratch counts as written.  What only names bytes (tensorview) or bounds their life (alloc,
- * weight, dealloc) is none.
+ * instruction that computes; scratch counts as written.  What only names bytes
+ * (tensorview) or bounds their life (alloc, weight, dealloc) is none.
  */
 
 #ifndef PASSES_PROGRAM_BUFFERS_H
