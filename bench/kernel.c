@@ -1,0 +1,207 @@
+/*
+ * Times the function of a bundle, in a shared library, beside what the core
+ * can do.
+ *
+ *     kernel LIBRARY NAME CONSTANTS PLACEHOLDERS ACTIVATIONS ROUNDS
+ *
+ * Sizes are in bytes.  Constants and inputs are drawn from [-1, 1).  A round is a burst of
+ * multiplications and additions in registers, calls with the same constants
+ * (warm), and calls that go around copies of the constants, one behind the
+ * other, more than caches hold (cold).  Time is that of the thread, and a figure
+ * the best of all calls: whoever shares the core can only take from it.  Prints
+ * one line of JSON: GFLOP/s of the burst, GB/s of reading memory, microseconds.
+ */
+
+#define _GNU_SOURCE
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#if defined(__AVX512F__)
+#define WIDTH 64
+#elif defined(__AVX2__)
+#define WIDTH 32
+#else
+#define WIDTH 16
+#endif
+
+enum { SUMS = 12, TURNS = 10000, MOST_COPIES = 4096, HUGE_PAGE = 2 << 20 };
+
+static const size_t cold_bytes = (size_t)256 << 20;
+static const size_t stream_bytes = (size_t)64 << 20;
+static const double slice = 3e-3; /* seconds of each kind of calls in a round */
+
+typedef float vector __attribute__((vector_size(WIDTH)));
+typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
+                        uint8_t *activations);
+
+typedef struct bench {
+    entry_fn entry;
+    size_t constants, placeholders, activations;
+    size_t copies, next;
+    uint8_t *at[3];
+} bench;
+
+static double
+now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* GFLOP/s of sums that never leave the registers. */
+static double
+burst(void)
+{
+    static volatile float sink;
+    vector sum[SUMS], a, b;
+    double t;
+
+    for (size_t i = 0; i < WIDTH / sizeof(float); i++) {
+        a[i] = 0.9f + 0.001f * (float)i;
+        b[i] = 0.1f + 0.001f * (float)i;
+    }
+    for (int k = 0; k < SUMS; k++)
+        sum[k] = a * (float)k;
+    t = now();
+    for (int n = 0; n < TURNS; n++)
+        for (int k = 0; k < SUMS; k++)
+            sum[k] = sum[k] * a + b;
+    t = now() - t;
+    for (int k = 0; k < SUMS; k++)
+        sink += sum[k][0];
+    return 2.0 * TURNS * SUMS * WIDTH / sizeof(float) / t * 1e-9;
+}
+
+/* GB/s of reading memory that no cache holds. */
+static double
+stream(const uint8_t *p, size_t size)
+{
+    static volatile float sink;
+    vector sum[4] = {{0}};
+    double t = now();
+
+    for (size_t i = 0; i + 4 * WIDTH <= size; i += 4 * WIDTH)
+        for (int k = 0; k < 4; k++)
+            sum[k] += *(const vector *)(p + i + (size_t)k * WIDTH);
+    t = now() - t;
+    sink = sum[0][0] + sum[1][0] + sum[2][0] + sum[3][0];
+    (void)sink;
+    return (double)size / t * 1e-9;
+}
+
+static uint8_t *
+room(size_t size)
+{
+    size = (size + 2 * HUGE_PAGE) / HUGE_PAGE * HUGE_PAGE;
+
+    uint8_t *p = aligned_alloc(HUGE_PAGE, size);
+
+    if (!p) {
+        fprintf(stderr, "kernel: no memory\n");
+        exit(1);
+    }
+    madvise(p, size, MADV_HUGEPAGE);
+    return p;
+}
+
+static void
+draw(uint8_t *p, size_t size)
+{
+    static uint32_t state = 12345;
+
+    for (size_t i = 0; i + sizeof(float) <= size; i += sizeof(float)) {
+        state = state * 1664525u + 1013904223u;
+
+        float x = (float)(state >> 8) / (float)(1 << 23) - 1.0f;
+
+        memcpy(p + i, &x, sizeof(x));
+    }
+}
+
+static void
+prepare(bench *b)
+{
+    size_t all;
+
+    b->copies = b->constants ? cold_bytes / b->constants : 1;
+    if (b->copies < 1)
+        b->copies = 1;
+    if (b->copies > MOST_COPIES)
+        b->copies = MOST_COPIES;
+    all = b->constants * b->copies;
+    b->at[0] = room(all > cold_bytes ? all : cold_bytes);
+    b->at[1] = room(b->placeholders);
+    b->at[2] = room(b->activations);
+    draw(b->at[0], b->constants);
+    draw(b->at[1], b->placeholders);
+    memset(b->at[2], 0, b->activations);
+    for (size_t i = 1; i < b->copies; i++)
+        memcpy(b->at[0] + i * b->constants, b->at[0], b->constants);
+    if (all < cold_bytes)
+        memset(b->at[0] + all, 0, cold_bytes - all);
+}
+
+/* Seconds of the fastest of several calls, if it beats `best`. */
+static double
+calls(bench *b, int cold, double best)
+{
+    for (double spent = 0; spent < slice;) {
+        size_t at = cold ? b->next++ % b->copies : 0;
+        double begin = now(), took;
+
+        b->entry(b->at[0] + at * b->constants, b->at[1], b->at[2]);
+        took = now() - begin;
+        spent += took;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
+int
+main(int argc, char **argv)
+{
+    double warm = 1e9, cold = 1e9, peak = 0, memory = 0;
+    bench b = {0};
+
+    if (argc != 7) {
+        fprintf(stderr, "usage: kernel LIBRARY NAME CONSTANTS PLACEHOLDERS "
+                        "ACTIVATIONS ROUNDS\n");
+        return 1;
+    }
+
+    void *library = dlopen(argv[1], RTLD_NOW);
+    int rounds = atoi(argv[6]);
+
+    if (library)
+        *(void **)&b.entry = dlsym(library, argv[2]);
+    if (!b.entry) {
+        fprintf(stderr, "kernel: %s\n", dlerror());
+        return 1;
+    }
+    b.constants = strtoull(argv[3], NULL, 10);
+    b.placeholders = strtoull(argv[4], NULL, 10);
+    b.activations = strtoull(argv[5], NULL, 10);
+    prepare(&b);
+    calls(&b, 0, 1e9);
+    for (int i = 0; i < rounds; i++) {
+        double rate = burst();
+
+        peak = rate > peak ? rate : peak;
+        warm = calls(&b, 0, warm);
+        cold = calls(&b, 1, cold);
+        rate = stream(b.at[0] + (size_t)(i % 4) * stream_bytes, stream_bytes);
+        memory = rate > memory ? rate : memory;
+    }
+    printf("{\"peak\": %.1f, \"memory\": %.1f, \"warm_us\": %.2f, "
+           "\"cold_us\": %.2f}\n",
+           peak, memory, warm * 1e6, cold * 1e6);
+    return 0;
+}
