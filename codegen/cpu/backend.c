@@ -254,7 +254,7 @@ seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A step's time is that of its first instruction; the others take none. */
+/* A step's time is that of its first instruction. */
 static void
 trace_step(glow_executable *x, const cpu_step *s,
            const glow_eval_options *options, double seconds)
@@ -276,7 +276,7 @@ trace_step(glow_executable *x, const cpu_step *s,
             out[i] = &t[i];
         }
         options->trace(options->user, n, out, seconds);
-        seconds = 0;
+        seconds = -1;
     }
     glow_arena_free(a);
 }

@@ -26,7 +26,10 @@ typedef struct glow_memo glow_memo;
 typedef struct glow_eval_options {
     bool shadow;     /* float kinds are computed and kept as float64 */
     glow_memo *memo; /* or NULL */
-    /* Called after each node with its results; NULL: none. */
+    /*
+     * Called after each node with its results; NULL: none.  Seconds below 0: it
+     * was computed in one loop with the node before, whose time has its own.
+     */
     void (*trace)(void *user, const glow_node *n, glow_tensor *const out[],
                   double seconds);
     void *user;

@@ -53,9 +53,11 @@ static const tool_option options[] = {
     {"iterations", TOOL_INT, AT(iterations), "N", NULL, "measuring",
      "runs that are (20)"},
     {"json", TOOL_FLAG, AT(json), NULL, NULL, "measuring",
-     "print what -bench finds as an object"},
+     "print what -bench or -profile finds as an object"},
     {"profile", TOOL_FLAG, AT(profile), NULL, NULL, "measuring",
-     "print the time of each node"},
+     "print the time of each step, the least of as many runs"},
+    {"target-file", TOOL_TEXT, AT(target_file), "FILE", NULL, "measuring",
+     "the machine whose roofline -profile compares with: rates, in JSON"},
     {"trace", TOOL_TEXT, AT(trace), "FILE", NULL, "measuring",
      "write the time of each node for Chrome's trace viewer"},
     {0},
@@ -208,6 +210,20 @@ compile(run *r)
     return r->executable ? TOOL_GO_ON : TOOL_FAILED;
 }
 
+/* -target-file, or what passes go by without it. */
+static int
+read_machine(run *r)
+{
+    const char *path = r->values.target_file;
+    const glow_source *source =
+        path ? glow_source_read(r->tool.ctx, path) : NULL;
+
+    r->machine = source ? glow_target_read(r->tool.ctx, r->tool.arena, source)
+                 : path ? NULL
+                        : &glow_target_default;
+    return r->machine ? TOOL_GO_ON : TOOL_FAILED;
+}
+
 /* The whole. */
 
 static int
@@ -222,10 +238,12 @@ check_usage(run *r)
                           "-warmup takes 0 or more, -iterations 1 or more");
     if (v->threads < 1)
         return tool_usage(&r->tool, NULL, "-threads takes 1 or more");
-    if (v->json && !v->bench)
-        return tool_usage(&r->tool, "add -bench",
-                          "-json prints what -bench "
-                          "finds");
+    if (v->json && v->bench == v->profile)
+        return tool_usage(&r->tool, "add -bench or -profile, not both",
+                          "-json prints what -bench or -profile finds");
+    if (v->target_file && !v->profile)
+        return tool_usage(&r->tool, "add -profile",
+                          "-target-file says what -profile compares with");
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;
@@ -239,6 +257,8 @@ work(run *r)
     r->backend = tool_find_backend(&r->tool, r->values.backend);
     if (!r->backend)
         return TOOL_USAGE;
+    if (code == TOOL_GO_ON)
+        code = read_machine(r);
     if (code == TOOL_GO_ON)
         code = read_module(r);
     if (code == TOOL_GO_ON)

@@ -3,6 +3,7 @@
 #ifndef GLOW_TOOLS_GLOW_RUN_RUN_H
 #define GLOW_TOOLS_GLOW_RUN_RUN_H
 
+#include "glow/target.h"
 #include "tools/common/tool.h"
 
 #define RUN_LEVELS 5
@@ -22,7 +23,7 @@ typedef struct run_values {
 
     bool bench, json, profile;
     int64_t warmup, iterations;
-    const char *trace;
+    const char *trace, *target_file;
 } run_values;
 
 /* A placeholder that the function reads or writes, and its tensor. */
@@ -43,7 +44,8 @@ typedef struct run {
     glow_executable *executable;
     run_port *ports;
     size_t n_ports;
-    glow_binding *bindings; /* one for each port */
+    glow_binding *bindings;     /* one for each port */
+    const glow_target *machine; /* that -profile compares with */
     double compile_ms;
 } run;
 
@@ -64,6 +66,9 @@ int finish_outputs(run *r);
 
 /* Runs once, or as often as -bench says. */
 int run_or_bench(run *r);
+
+/* Runs as often as -profile says, and tells the time of each step. */
+int profile(run *r);
 
 /* Milliseconds, from any start. */
 double now_ms(void);
