@@ -57,6 +57,9 @@ void glow_memory_share(glow_memory_model *m, const glow_memory_options *o);
 /* Who touches what; false if a size overflows. */
 bool glow_memory_touches(glow_memory_model *m, const glow_memory_options *o);
 
+/* `order`, in which what only names bytes runs right before who needs it first. */
+uint32_t *glow_memory_sink(const glow_memory_model *m, const uint32_t *order);
+
 /*
  * May `n` compute result `out` where operand `k` lies, if it is the last to use
  * that?  Sets where both lie.

@@ -30,6 +30,7 @@ typedef struct scheduler {
 
 /* An order, and what the program will need that is made of it. */
 typedef struct plan {
+    const bool *apart; /* by node: its parts are copied; NULL: none */
     glow_order order;
     const glow_memory_model *model;
     glow_order_use use;
@@ -46,21 +47,22 @@ model(const scheduler *s, const bool *apart, const uint32_t *order)
 
 /* Sets what the plan needs once its order is known. */
 static bool
-measure(const scheduler *s, const bool *apart, plan *p)
+measure(const scheduler *s, plan *p)
 {
-    p->model = model(s, apart, p->order.tasks);
+    p->model = model(s, p->apart, p->order.tasks);
     return p->model &&
            glow_order_measure(glow_run_scratch(s->run), &p->model->problem,
                               p->order.tasks, &p->use);
 }
 
+/* Sets the plan for what `m`, a model of p->apart, says of all orders. */
 static bool
-find(const scheduler *s, const glow_memory_model *m, const bool *apart,
+find(const scheduler *s, const glow_memory_model *m,
      glow_order_strategy strategy, plan *p)
 {
     return glow_order_find(glow_run_scratch(s->run), &m->problem, strategy,
                            s->options->budget, &p->order) &&
-           measure(s, apart, p);
+           measure(s, p);
 }
 
 static bool
@@ -74,11 +76,10 @@ is_better(const plan *a, const plan *b)
 static bool
 try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
 {
-    const bool *apart = joined->could;
-    glow_memory_model *m = model(s, apart, NULL);
-    plan p;
+    plan p = {.apart = joined->could};
+    glow_memory_model *m = model(s, p.apart, NULL);
 
-    if (!m || !find(s, m, apart, s->options->strategy, &p))
+    if (!m || !find(s, m, s->options->strategy, &p))
         return false;
     if (p.order.bound > best->order.bound)
         p.order.bound = best->order.bound;
@@ -88,14 +89,25 @@ try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
     return true;
 }
 
+/* Lets views stand where they are used, unless that takes more. */
+static void
+sink_views(const scheduler *s, plan *best)
+{
+    plan sunk = *best;
+
+    sunk.order.tasks = glow_memory_sink(best->model, best->order.tasks);
+    if (measure(s, &sunk) && sunk.use.peak <= best->use.peak)
+        *best = sunk;
+}
+
 static bool
 find_best(const scheduler *s, plan *given, plan *best)
 {
     glow_order_strategy strategy = s->options->strategy;
     glow_memory_model *m = model(s, NULL, NULL);
 
-    if (!m || !find(s, m, NULL, GLOW_ORDER_GIVEN, given) ||
-        !find(s, m, NULL, strategy, best) ||
+    if (!m || !find(s, m, GLOW_ORDER_GIVEN, given) ||
+        !find(s, m, strategy, best) ||
         (m->n_could > 0 && strategy != GLOW_ORDER_GIVEN &&
          !try_apart(s, m, best)))
         return false;
@@ -103,6 +115,8 @@ find_best(const scheduler *s, plan *given, plan *best)
         given->order.bound = best->order.bound;
         *best = *given;
     }
+    if (strategy != GLOW_ORDER_GIVEN)
+        sink_views(s, best);
     return true;
 }
 
@@ -202,7 +216,7 @@ glow_schedule_find(glow_pass_run *run, glow_func *f,
                    const glow_schedule_options *options, glow_schedule *out)
 {
     scheduler s = {.run = run, .f = f, .options = options};
-    plan given, best;
+    plan given = {0}, best = {0};
 
     s.values = glow_values_new(glow_run_scratch(run), f);
     if (!find_best(&s, &given, &best))
