@@ -1,183 +1,360 @@
 /*
- * Depthwise convolution of float: each channel has a filter of its own, so a
- * vector of channels is multiplied by a vector of weights.  Tiles are pixels of
- * a line; taps outside of the input are left out, as in direct.c.
+ * Convolution in many small groups, down to depthwise: of what is computed as
+ * float, with constant filters.
  *
- * The filter is packed as [tap, channel].
+ * A vector of results holds several groups.  Channel c of each group is spread
+ * over the lanes of its group by one permutation of a vector of input, which
+ * all taps of a line share; where a group has one channel and one result, there
+ * is none to do.  Then a tap is one multiplication by a vector of weights.
+ *
+ * Tiles are pixels of a line; taps outside of the input are left out, as in
+ * direct.c.  Vectors are taken in chunks whose lines of input stay in the first
+ * cache while the kernel goes down the image.
+ *
+ * The filter is packed as [vector, line of the kernel, tap, channel, lane].
  */
 
 #include "codegen/cpu/kernels/runs.h"
 
-typedef struct depthwise {
+#define LINES_BYTES 24576 /* of a chunk's input: half of a first cache */
+#define MOST_TAPS 64      /* of a line, each with all channels of a group */
+
+typedef struct grouped {
     cpu_window w;
-    cg_value const *at; /* batch, three spatial axes; the last is of a run */
-    cg_value x;         /* the first pixel of the tile */
-    const cpu_run *run;
-} depthwise;
+    const glow_type *type; /* of the input */
+    int64_t in, out;       /* channels of a group, results of one */
+    int together;          /* groups in a vector */
+    int64_t full;          /* vectors of as many */
+    int rest;              /* groups in one more, or 0 */
+    int rows;              /* pixels of a tile, at most */
+} grouped;
 
-static cpu_window
-window_of(const glow_node *n)
-{
-    const glow_convolution *a = n->attrs;
+/* At work. */
+typedef struct maker {
+    cpu_job *j;
+    grouped k;
+    cpu_run runs[CPU_MOST_RUNS];
+    int n_runs;
+    cg_value batch, z, y; /* of the line of results at hand */
+    int groups;           /* in the vector at hand */
+} maker;
 
-    return glow_cpu_window(n->in[0]->type->shape, n->out[0]->type->shape,
-                           a->kernels, a->strides, a->pads, a->dilation);
-}
-
-static int
-most_rows(const cpu_target *t)
-{
-    return t->registers / 2 < 8 ? t->registers / 2 : 8;
-}
-
+/* False if groups are too large to share vectors. */
 static bool
-takes_depthwise(const cpu_target *t, const glow_node *n)
+grouped_of(const cpu_target *t, const glow_node *n, grouped *out)
 {
     const glow_convolution *a = n->attrs;
     glow_dims y = n->out[0]->type->shape;
-    cpu_window w = window_of(n);
-    cpu_run runs[CPU_MOST_RUNS];
+    int lanes = t->vector_bytes / 4;
+    grouped k = {
+        .w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels, a->strides,
+                             a->pads, a->dilation),
+        .type = n->in[0]->type,
+    };
 
-    if (!t || !glow_cpu_all(n, GLOW_FLOAT) || a->group < 2 ||
-        a->group != w.channels || a->group != y.at[y.rank - 1] ||
-        w.axis[2].kernel > 64 || !glow_cpu_is_whole_constant(n->in[1]))
+    if (a->group < 2)
+        return false;
+    k.in = k.w.channels / a->group;
+    k.out = y.at[y.rank - 1] / a->group;
+    k.together = k.out < lanes ? (int)(lanes / k.out) : 1;
+    if ((k.together == 1 && k.in * k.out > 1) || k.together * k.in > 2 * lanes)
+        return false;
+    if (k.together > a->group)
+        k.together = (int)a->group;
+    k.full = a->group / k.together;
+    k.rest = (int)(a->group % k.together);
+    k.rows = glow_cpu_best_rows(k.w.axis[2].out, 1, t->registers < 32 ? 8 : 14);
+    *out = k;
+    return k.in * k.w.axis[2].kernel <= MOST_TAPS;
+}
+
+static bool
+is_float(const glow_node *n)
+{
+    glow_kind k = n->in[0]->type->elem;
+
+    return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
+           glow_cpu_all(n, k);
+}
+
+static bool
+takes_grouped(const cpu_target *t, const glow_node *n)
+{
+    cpu_run runs[CPU_MOST_RUNS];
+    grouped k;
+
+    if (!t || !is_float(n) || !glow_cpu_is_whole_constant(n->in[1]) ||
+        !grouped_of(t, n, &k))
         return false;
 
     glow_arena *scratch = glow_arena_new();
-    int rows = glow_cpu_best_rows(w.axis[2].out, 1, most_rows(t));
-    int count = glow_cpu_cut(scratch, &w.axis[2], rows, runs);
+    int count = glow_cpu_cut(scratch, &k.w.axis[2], k.rows, runs);
 
     glow_arena_free(scratch);
     return count > 0;
 }
 
-/* Adds the taps of one line of the filter, whose pixels begin at `in`. */
-static void
-add_line(cg *g, const depthwise *d, cg_value in, cg_value w, int lanes,
-         cg_value *acc)
+/* Lanes of weights of one line of the kernel. */
+static int64_t
+line_weights(const grouped *k)
 {
-    const cpu_window_axis *x = &d->w.axis[2];
-    LLVMTypeRef t = glow_cpu_vector(g->f32, lanes);
-    int64_t pixel = d->w.channels * 4;
-
-    for (int64_t j = 0; j < x->kernel; j++) {
-        cg_value v = glow_cpu_load_raw(g, t, glow_cpu_atc(g, w, j * pixel));
-
-        for (int r = 0; r < d->run->rows; r++) {
-            int64_t at = (r * x->stride + j * x->dilation) * pixel;
-
-            if (d->run->valid[r * x->kernel + j])
-                acc[r] = glow_cpu_fma(
-                    g, glow_cpu_load_raw(g, t, glow_cpu_atc(g, in, at)), v,
-                    acc[r]);
-        }
-    }
-}
-
-/* A tile of a run for the channels from `c` on. */
-static void
-tile_channels(cpu_job *j, cg_value c, int lanes, void *user)
-{
-    const depthwise *d = user;
-    cg *g = j->g;
-    const cpu_window_axis *z = &d->w.axis[0], *y = &d->w.axis[1];
-    const cpu_window_axis *x = &d->w.axis[2];
-    int64_t pixel = d->w.channels * 4;
-    cpu_taps depth = glow_cpu_taps(g, z, d->at[1], 0, z->in);
-    cpu_taps lines = glow_cpu_taps(g, y, d->at[2], 0, y->in);
-    cg_value ix = cg_addc(g, cg_mulc(g, d->x, x->stride), -x->start);
-    cg_value acc[CG_MAX_CARRIED], init;
-    cg_loop k, i;
-
-    init = j->in[2].at ? glow_cpu_load_bits(g, j->in[2], c, lanes)
-                       : LLVMConstNull(glow_cpu_vector(g->f32, lanes));
-    for (int r = 0; r < d->run->rows; r++)
-        acc[r] = init;
-    glow_cpu_loop_guarded(g, &k, depth.first, depth.last, 1, acc, d->run->rows);
-    glow_cpu_loop_guarded(g, &i, lines.first, lines.last, 1, k.value,
-                          d->run->rows);
-
-    cg_value iz = cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation));
-    cg_value iy = cg_add(g, lines.base, cg_mulc(g, i.i, y->dilation));
-    cg_value line = cg_add(g, cg_mulc(g, d->at[0], z->in), iz);
-    cg_value tap = cg_add(g, cg_mulc(g, k.i, y->kernel), i.i);
-    cg_value channel = cg_mulc(g, c, 4);
-
-    line = cg_add(g, cg_mulc(g, line, y->in), iy);
-    line = cg_add(g, cg_mulc(g, line, x->in), ix);
-
-    cg_value in = glow_cpu_at(g, j->in[0].at,
-                              cg_add(g, cg_mulc(g, line, pixel), channel));
-    cg_value w = glow_cpu_at(
-        g, j->packed, cg_add(g, cg_mulc(g, tap, x->kernel * pixel), channel));
-
-    for (int r = 0; r < d->run->rows; r++)
-        acc[r] = i.value[r];
-    add_line(g, d, in, w, lanes, acc);
-    glow_cpu_loop_end(g, &i, acc);
-    glow_cpu_loop_end(g, &k, i.value);
-
-    cg_value to = cg_add(g, cg_mulc(g, d->at[0], z->out), d->at[1]);
-
-    to = cg_add(g, cg_mulc(g, to, y->out), d->at[2]);
-    to = cg_add(g, cg_mulc(g, to, x->out), d->x);
-    for (int r = 0; r < d->run->rows; r++)
-        glow_cpu_finish(j, (cpu_place){to, c, r, 0}, k.value[r]);
-}
-
-static void
-emit_depthwise(cpu_job *j)
-{
-    cg *g = j->g;
-    depthwise d = {.w = window_of(j->n)};
-    cpu_run runs[CPU_MOST_RUNS];
-    int rows = glow_cpu_best_rows(d.w.axis[2].out, 1, most_rows(g->target));
-    int count = glow_cpu_cut(g->arena, &d.w.axis[2], rows, runs);
-    cg_nest n;
-    cg_loop l;
-
-    glow_cpu_nest(g, &n,
-                  GLOW_DIMS_OF(d.w.batch, d.w.axis[0].out, d.w.axis[1].out));
-    d.at = n.at;
-    for (int i = 0; i < count; i++) {
-        d.run = &runs[i];
-        glow_cpu_for(g, &l, runs[i].count);
-        d.x = cg_addc(g, cg_mulc(g, l.i, runs[i].rows), runs[i].first);
-        glow_cpu_lanes_for(j, 0, d.w.channels, tile_channels, &d);
-        glow_cpu_loop_end(g, &l, NULL);
-    }
-    glow_cpu_nest_end(g, &n);
+    return k->w.axis[2].kernel * k->in * k->together * k->out;
 }
 
 static int64_t
-depthwise_size(const cpu_target *t, const glow_node *n)
+vector_weights(const grouped *k)
 {
-    (void)t;
-    return glow_type_bytes(n->in[1]->type);
+    return k->w.axis[0].kernel * k->w.axis[1].kernel * line_weights(k);
+}
+
+/* Code. */
+
+/* Channel `c` of each group, in all lanes of the results of its group. */
+static cg_value
+spread(const maker *m, cg_value x, int64_t c)
+{
+    const grouped *k = &m->k;
+    cg *g = m->j->g;
+    int lanes = m->groups * (int)k->out;
+    cg_value order[256];
+
+    if (k->in == 1 && k->out == 1)
+        return x;
+    if (lanes == 1)
+        return LLVMBuildExtractElement(
+            g->builder, x, LLVMConstInt(g->i32, (unsigned)c, false), "");
+    if (m->groups * k->in == 1)
+        return glow_cpu_splat(g, x, lanes);
+    for (int i = 0; i < lanes; i++)
+        order[i] =
+            LLVMConstInt(g->i32, (unsigned)(i / k->out * k->in + c), false);
+    return LLVMBuildShuffleVector(g->builder, x, LLVMGetPoison(LLVMTypeOf(x)),
+                                  LLVMConstVector(order, (unsigned)lanes), "");
+}
+
+/* Adds channel `c` of pixel `p`, from the first tap of row 0 on. */
+static void
+add_pixel(const maker *m, const cpu_run *run, int64_t p, int64_t c, cg_value in,
+          cg_value const *w, cg_value *acc)
+{
+    const grouped *k = &m->k;
+    const cpu_window_axis *x = &k->w.axis[2];
+    cg *g = m->j->g;
+    int64_t pixel = k->w.channels * glow_cpu_bytes(k->type);
+    cg_tensor from = {glow_cpu_atc(g, in, p * pixel), k->type};
+    cg_value v = NULL;
+
+    for (int64_t t = 0; t < x->kernel; t++) {
+        int64_t r = (p - t * x->dilation) / x->stride;
+
+        if (p < t * x->dilation || r >= run->rows ||
+            r * x->stride + t * x->dilation != p ||
+            !run->valid[r * x->kernel + t])
+            continue;
+        if (!v)
+            v = spread(
+                m, glow_cpu_load(g, from, cg_i64(g, 0), m->groups * (int)k->in),
+                c);
+        acc[r] = glow_cpu_fma(g, v, w[t], acc[r]);
+    }
+}
+
+/*
+ * Adds the taps of one line of the kernel, channel by channel: so there are few
+ * weights and one order of lanes at a time to keep.  Loads of the same pixel for
+ * the next channel must not be merged, see tile.c.
+ */
+static void
+add_line(const maker *m, const cpu_run *run, cg_value in, cg_value weights,
+         cg_value *acc)
+{
+    const grouped *k = &m->k;
+    const cpu_window_axis *x = &k->w.axis[2];
+    cg *g = m->j->g;
+    LLVMTypeRef type = glow_cpu_vector(g->f32, m->groups * (int)k->out);
+    int64_t step = k->together * k->out * 4;
+    int64_t pixels =
+        (run->rows - 1) * x->stride + (x->kernel - 1) * x->dilation + 1;
+    cg_value w[MOST_TAPS];
+
+    for (int64_t c = 0; c < k->in; c++) {
+        if (c)
+            in = glow_cpu_opaque(g, in);
+        for (int64_t t = 0; t < x->kernel; t++)
+            w[t] = glow_cpu_load_raw(
+                g, type, glow_cpu_atc(g, weights, (t * k->in + c) * step));
+        for (int64_t p = 0; p < pixels; p++)
+            add_pixel(m, run, p, c, in, w, acc);
+    }
+}
+
+/* The pixels of a run from `x` on, for the groups of vector `v`. */
+static void
+make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
+{
+    const grouped *k = &m->k;
+    const cpu_window_axis *az = &k->w.axis[0], *ay = &k->w.axis[1];
+    const cpu_window_axis *ax = &k->w.axis[2];
+    cpu_job *j = m->j;
+    cg *g = j->g;
+    int64_t size = glow_cpu_bytes(k->type), pixel = k->w.channels * size;
+    int lanes = m->groups * (int)k->out;
+    cpu_taps depth = glow_cpu_taps(g, az, m->z, 0, az->in);
+    cpu_taps lines = glow_cpu_taps(g, ay, m->y, 0, ay->in);
+    cg_value ix = cg_addc(g, cg_mulc(g, x, ax->stride), -ax->start);
+    cg_value channel = cg_mulc(g, v, k->together * k->out);
+    cg_value acc[CG_MAX_CARRIED], init;
+    cg_loop over_z, over_y;
+
+    init = j->in[2].at ? glow_cpu_load(g, j->in[2], channel, lanes)
+                       : LLVMConstNull(glow_cpu_vector(g->f32, lanes));
+    for (int r = 0; r < run->rows; r++)
+        acc[r] = init;
+    glow_cpu_loop_guarded(g, &over_z, depth.first, depth.last, 1, acc,
+                          run->rows);
+    glow_cpu_loop_guarded(g, &over_y, lines.first, lines.last, 1, over_z.value,
+                          run->rows);
+
+    cg_value iz = cg_add(g, depth.base, cg_mulc(g, over_z.i, az->dilation));
+    cg_value iy = cg_add(g, lines.base, cg_mulc(g, over_y.i, ay->dilation));
+    cg_value at = cg_add(g, cg_mulc(g, m->batch, az->in), iz);
+    cg_value tap = cg_add(g, cg_mulc(g, over_z.i, ay->kernel), over_y.i);
+
+    at = cg_add(g, cg_mulc(g, at, ay->in), iy);
+    at = cg_add(g, cg_mulc(g, at, ax->in), ix);
+    at = cg_add(g, cg_mulc(g, at, pixel),
+                cg_mulc(g, v, k->together * k->in * size));
+    tap = cg_add(g, cg_mulc(g, tap, line_weights(k) * 4),
+                 cg_mulc(g, v, vector_weights(k) * 4));
+    for (int r = 0; r < run->rows; r++)
+        acc[r] = over_y.value[r];
+    add_line(m, run, glow_cpu_at(g, j->in[0].at, at),
+             glow_cpu_at(g, j->packed, tap), acc);
+    glow_cpu_loop_end(g, &over_y, acc);
+    glow_cpu_loop_end(g, &over_z, over_y.value);
+
+    cg_value to = cg_add(g, cg_mulc(g, m->batch, az->out), m->z);
+
+    to = cg_add(g, cg_mulc(g, to, ay->out), m->y);
+    to = cg_add(g, cg_mulc(g, to, ax->out), x);
+    for (int r = 0; r < run->rows; r++)
+        glow_cpu_finish(j, (cpu_place){to, channel, r, 0}, over_z.value[r]);
+}
+
+/* Vectors `first` to `end` of the line at hand. */
+static void
+make_line(maker *m, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+
+    for (int i = 0; i < m->n_runs; i++) {
+        const cpu_run *run = &m->runs[i];
+        cg_loop tiles, vectors;
+
+        glow_cpu_for(g, &tiles, run->count);
+        glow_cpu_loop(g, &vectors, first, end, 1, NULL, 0);
+        make_tile(m, run,
+                  cg_addc(g, cg_mulc(g, tiles.i, run->rows), run->first),
+                  vectors.i);
+        glow_cpu_loop_end(g, &vectors, NULL);
+        glow_cpu_loop_end(g, &tiles, NULL);
+    }
+}
+
+/*
+ * Vectors of a chunk.  Memory likes whole pixels; so only what the second cache
+ * holds is taken in parts that the first does.
+ */
+static int64_t
+chunk_of(const maker *m, int64_t count)
+{
+    const grouped *k = &m->k;
+    int64_t cache = m->j->g->target->cache_bytes;
+    int64_t line = k->w.axis[2].in * glow_cpu_bytes(k->type);
+    int64_t image = line * k->w.axis[1].in * k->w.channels;
+    int64_t vector = line * k->w.axis[1].kernel * k->together * k->in;
+    int64_t chunk = (image <= cache ? LINES_BYTES : cache / 2) / vector;
+
+    return chunk < 1 ? 1 : chunk > count ? count : chunk;
+}
+
+/* All lines, for `count` vectors of `groups` groups from vector `from` on. */
+static void
+make_vectors(maker *m, int64_t from, int64_t count, int groups)
+{
+    const grouped *k = &m->k;
+    cg *g = m->j->g;
+    int64_t chunk = chunk_of(m, count);
+    cg_loop chunks;
+    cg_nest lines;
+
+    if (!count)
+        return;
+    m->groups = groups;
+    glow_cpu_loop(g, &chunks, cg_i64(g, from), cg_i64(g, from + count), chunk,
+                  NULL, 0);
+    glow_cpu_nest(g, &lines,
+                  GLOW_DIMS_OF(k->w.batch, k->w.axis[0].out, k->w.axis[1].out));
+    m->batch = lines.at[0];
+    m->z = lines.at[1];
+    m->y = lines.at[2];
+    make_line(
+        m, chunks.i,
+        glow_cpu_imin(g, cg_addc(g, chunks.i, chunk), cg_i64(g, from + count)));
+    glow_cpu_nest_end(g, &lines);
+    glow_cpu_loop_end(g, &chunks, NULL);
 }
 
 static void
-pack_depthwise(const cpu_target *t, const glow_node *n, const glow_tensor *from,
-               void *to)
+emit_grouped(cpu_job *j)
 {
-    const float *f = from->data;
-    float *packed = to;
-    int64_t channels = window_of(n).channels;
-    int64_t taps = glow_type_count(from->type) / channels;
+    maker m = {.j = j};
 
-    (void)t;
-    for (int64_t c = 0; c < channels; c++)
-        for (int64_t i = 0; i < taps; i++)
-            packed[i * channels + c] = f[c * taps + i];
+    grouped_of(j->g->target, j->n, &m.k);
+    m.n_runs = glow_cpu_cut(j->g->arena, &m.k.w.axis[2], m.k.rows, m.runs);
+    make_vectors(&m, 0, m.k.full, m.k.together);
+    make_vectors(&m, m.k.full, m.k.rest > 0, m.k.rest);
 }
 
-const cpu_kernel glow_cpu_conv_depthwise = {
-    .name = "conv_depthwise",
+static int64_t
+grouped_size(const cpu_target *t, const glow_node *n)
+{
+    grouped k;
+
+    grouped_of(t, n, &k);
+    return (k.full + (k.rest > 0)) * vector_weights(&k) * 4;
+}
+
+/* Filter [O, taps, channels of a group]. */
+static void
+pack_grouped(const cpu_target *t, const glow_node *n, const glow_tensor *from,
+             void *to)
+{
+    grouped k;
+    float *packed = to;
+
+    grouped_of(t, n, &k);
+
+    int64_t results = glow_dims_count(from->type->shape), row;
+    int64_t lanes = k.together * k.out;
+
+    row = vector_weights(&k) / lanes; /* weights of one result */
+    results /= row;
+    for (int64_t v = 0; v < k.full + (k.rest > 0); v++)
+        for (int64_t i = 0; i < row; i++)
+            for (int64_t o = v * lanes; o < (v + 1) * lanes; o++)
+                *packed++ = o < results
+                                ? (float)glow_get_double(from, o * row + i)
+                                : 0.0f;
+}
+
+const cpu_kernel glow_cpu_conv_grouped = {
+    .name = "conv_grouped",
     .op = &glow_op_convolution,
-    .takes = takes_depthwise,
-    .emit = emit_depthwise,
+    .takes = takes_grouped,
+    .emit = emit_grouped,
     .stacks = true,
     .packs = 1,
-    .packed_size = depthwise_size,
-    .pack = pack_depthwise,
+    .packed_size = grouped_size,
+    .pack = pack_grouped,
 };

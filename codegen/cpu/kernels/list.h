@@ -12,7 +12,7 @@
     K(concat)                     \
     K(control_if)                 \
     K(control_loop)               \
-    K(conv_depthwise)             \
+    K(conv_grouped)               \
     K(conv_direct)                \
     K(convolution)                \
     K(convtranspose)              \

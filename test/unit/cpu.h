@@ -1,0 +1,214 @@
+/*
+ * Tests of the cpu backend against the evaluator: what is built is evaluated,
+ * then compiled and run, and the results are compared.
+ */
+
+#ifndef GLOW_TEST_CPU_H
+#define GLOW_TEST_CPU_H
+
+#include "unit.h"
+
+#include "glow/backend.h"
+#include "glow/build.h"
+#include "glow/ops.h"
+#include "glow/pipeline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BOUND 64
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct fixture {
+    glow_context *ctx;
+    glow_module *m;
+    glow_func *f;
+    glow_arena *arena;
+    glow_builder *b;
+    glow_storage *bound[MAX_BOUND];
+    bool written[MAX_BOUND];
+    int count;
+    uint64_t seed;
+    bool constants; /* weights are constants, else placeholders */
+    const glow_target_options *target; /* NULL: this machine */
+} fixture;
+
+static inline void
+say_error(const glow_diag *d, void *user)
+{
+    (void)user;
+    print_message("%s: %s\n", d->id, d->message);
+}
+
+static inline void
+begin(fixture *t)
+{
+    glow_context *ctx = glow_context_new();
+
+    t->ctx = ctx;
+    glow_context_set_sink(ctx, say_error, NULL);
+    t->m = glow_module_new(ctx);
+    t->f = glow_func_new(t->m, "main");
+    t->arena = glow_arena_new();
+    t->b = glow_builder_new(t->arena, t->f, NULL);
+    t->count = 0;
+    t->seed = 1;
+}
+
+static inline void
+end(fixture *t)
+{
+    glow_module_free(t->m);
+    glow_arena_free(t->arena);
+    glow_context_free(t->ctx);
+}
+
+static inline const glow_type *
+type_of(fixture *t, glow_kind k, glow_dims d)
+{
+    return glow_type_get(t->ctx, glow_type_of(k, d));
+}
+
+static inline glow_value *
+input_of(fixture *t, const glow_type *type)
+{
+    glow_storage *s = glow_placeholder_new(t->m, "x", type);
+
+    assert_true(t->count < MAX_BOUND);
+    t->written[t->count] = false;
+    t->bound[t->count++] = s;
+    return &s->value;
+}
+
+static inline glow_value *
+input(fixture *t, glow_kind k, glow_dims d)
+{
+    return input_of(t, type_of(t, k, d));
+}
+
+/* Random, as a constant or as an input. */
+static inline glow_value *
+weights(fixture *t, glow_kind k, glow_dims d)
+{
+    const glow_type *type = type_of(t, k, d);
+
+    if (!t->constants)
+        return input_of(t, type);
+
+    glow_storage *s = glow_constant_new(t->m, "w", type);
+
+    glow_tensor_fill(&s->tensor, GLOW_FILL_RANDOM, t->seed++);
+    return &s->value;
+}
+
+static inline void
+save(fixture *t, glow_value *v)
+{
+    assert_non_null(v);
+    for (int i = 0; i < v->def->n_out; i++) {
+        glow_storage *s = glow_placeholder_new(t->m, "y", v->def->out[i]->type);
+
+        glow_build_node(t->b, &glow_op_save, NULL, 0,
+                        (glow_value *const[]){v->def->out[i], &s->value}, 2,
+                        NULL);
+        t->written[t->count] = true;
+        t->bound[t->count++] = s;
+    }
+}
+
+static inline void
+fill(fixture *t, glow_tensor *tensors, glow_fill how)
+{
+    for (int i = 0; i < t->count; i++) {
+        tensors[i] = glow_tensor_new(t->bound[i]->value.type);
+        if (!t->written[i])
+            glow_tensor_fill(&tensors[i], how, 100 + (uint64_t)i);
+    }
+}
+
+static inline void
+run_pipeline(fixture *t, const char *text)
+{
+    const glow_source source = {"passes", text, strlen(text), 1};
+    const glow_pipeline_options options = {.verify_each = true};
+    glow_pipeline *p = glow_pipeline_parse(t->ctx, t->arena, &source);
+
+    assert_non_null(p);
+    assert_true(glow_pipeline_run(p, t->m, &options));
+}
+
+static inline void
+bind(fixture *t, glow_tensor *tensors, glow_binding *out)
+{
+    for (int i = 0; i < t->count; i++)
+        out[i] = (glow_binding){t->bound[i], &tensors[i]};
+}
+
+/* Elements may differ by `tolerance` of their size or of 1. */
+static inline void
+compare(const char *what, const glow_tensor *want, const glow_tensor *got,
+        double tolerance)
+{
+    for (int64_t i = 0; i < glow_type_count(want->type); i++) {
+        double x = glow_get_double(want, i), y = glow_get_double(got, i);
+
+        if (x == y || (isnan(x) && isnan(y)) ||
+            fabs(x - y) <= tolerance * (1 + fabs(x)))
+            continue;
+        fail_msg("%s: element %lld is %.9g, but must be %.9g", what,
+                 (long long)i, y, x);
+    }
+}
+
+static inline double
+tolerance_of(glow_kind k, double of_float)
+{
+    return k == GLOW_FLOAT16    ? 2e-3
+           : k == GLOW_BFLOAT16 ? 2e-2
+           : k == GLOW_FLOAT    ? of_float
+           : k == GLOW_FLOAT64  ? 1e-6
+                                : 0;
+}
+
+/* Runs what was built on both and compares; ends the module. */
+static inline void
+agree_on(fixture *t, const char *what, glow_fill how, double tolerance)
+{
+    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+    glow_tensor want[MAX_BOUND], got[MAX_BOUND];
+    glow_binding bindings[MAX_BOUND];
+    glow_eval_options none = {0};
+    glow_executable *x;
+
+    fill(t, want, how);
+    fill(t, got, how);
+    bind(t, want, bindings);
+    assert_true(glow_eval(t->f, bindings, t->count, &none));
+
+    run_pipeline(t, "schedule,irgen,alloc");
+    x = cpu->load(glow_find_func(t->m, "main"), t->target);
+    if (!x)
+        fail_msg("%s: does not load", what);
+    bind(t, got, bindings);
+    assert_true(cpu->run(x, bindings, t->count));
+    for (int i = 0; i < t->count; i++)
+        if (t->written[i])
+            compare(what, &want[i], &got[i],
+                    tolerance_of(t->bound[i]->value.type->elem, tolerance));
+    cpu->unload(x);
+    for (int i = 0; i < t->count; i++) {
+        glow_tensor_end(&want[i]);
+        glow_tensor_end(&got[i]);
+    }
+    end(t);
+}
+
+static inline void
+agree(fixture *t, const char *what)
+{
+    agree_on(t, what, GLOW_FILL_RANDOM, 2e-5);
+}
+
+#endif

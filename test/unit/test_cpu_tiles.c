@@ -1,0 +1,165 @@
+/*
+ * Convolutions, plain and transposed, and matrix products of drawn shapes on the
+ * cpu backend, for vectors of several widths.
+ */
+
+#include "cpu.h"
+
+/* What this machine may not have is left out, see `runs`. */
+static const glow_target_options targets[] = {
+    {0},
+    {.cpu = "haswell"},
+    {.cpu = "x86-64"},
+};
+
+static bool
+runs(const glow_target_options *t)
+{
+#if defined(__x86_64__)
+    return !t->cpu || strcmp(t->cpu, "haswell") != 0 ||
+           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+#else
+    return !t->cpu;
+#endif
+}
+
+typedef struct window {
+    int64_t batch, h, w, groups, in, out; /* channels of a group */
+    int64_t kernel_h, kernel_w, stride_h, stride_w;
+    int64_t pad_h, pad_w, end_h, end_w, dilation_h, dilation_w;
+    bool bias, relu, constants;
+} window;
+
+/* A number from `least` to `most`, drawn. */
+static int64_t
+draw(uint64_t *state, int64_t least, int64_t most)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return least + (int64_t)((*state >> 33) % (uint64_t)(most - least + 1));
+}
+
+/* One of the numbers that are just above, below or at a vector's lanes. */
+static int64_t
+draw_channels(uint64_t *state)
+{
+    static const int64_t some[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 33};
+
+    return some[draw(state, 0, COUNT(some) - 1)];
+}
+
+static window
+draw_window(uint64_t *s)
+{
+    window w = {
+        .batch = draw(s, 1, 2),
+        .h = draw(s, 1, 12),
+        .w = draw(s, 1, 34),
+        .groups = draw(s, 0, 2) ? 1 : draw(s, 2, 19),
+        .kernel_h = draw(s, 1, 5),
+        .kernel_w = draw(s, 1, 5),
+        .stride_h = draw(s, 1, 3),
+        .stride_w = draw(s, 1, 3),
+        .pad_h = draw(s, 0, 3),
+        .pad_w = draw(s, 0, 3),
+        .end_h = draw(s, 0, 3),
+        .end_w = draw(s, 0, 3),
+        .dilation_h = draw(s, 0, 3) ? 1 : draw(s, 1, 3),
+        .dilation_w = draw(s, 0, 3) ? 1 : draw(s, 1, 3),
+        .bias = draw(s, 0, 1),
+        .relu = draw(s, 0, 1),
+        .constants = draw(s, 0, 5) > 0,
+    };
+
+    w.in = w.groups > 1 ? draw(s, 1, 9) : draw_channels(s);
+    w.out = w.groups > 1 && draw(s, 0, 1) ? w.in : draw_channels(s);
+    return w;
+}
+
+static const char *
+words(fixture *t, const char *what, const window *w)
+{
+    return glow_arena_printf(
+        t->arena,
+        "%s for %s: %d x %d x %d, %d groups of %d to %d, kernel %d x %d, "
+        "strides %d %d, pads %d %d %d %d, dilation %d %d%s%s%s",
+        what, t->target->cpu ? t->target->cpu : "native", (int)w->batch,
+        (int)w->h, (int)w->w, (int)w->groups, (int)w->in, (int)w->out,
+        (int)w->kernel_h, (int)w->kernel_w, (int)w->stride_h, (int)w->stride_w,
+        (int)w->pad_h, (int)w->pad_w, (int)w->end_h, (int)w->end_w,
+        (int)w->dilation_h, (int)w->dilation_w, w->bias ? ", bias" : "",
+        w->relu ? ", relu" : "", w->constants ? "" : ", no constants");
+}
+
+/* Adds what is stacked on a result, and compares. */
+static void
+finish(fixture *t, const char *what, const window *w, glow_value *y)
+{
+    if (w->relu) {
+        y = GLOW_BUILD_PLAIN(t->b, add, GLOW_IN(y, input_of(t, y->type)));
+        y = GLOW_BUILD_PLAIN(t->b, relu, GLOW_IN(y));
+    }
+    save(t, y);
+    agree_on(t, words(t, what, w), GLOW_FILL_RANDOM, 5e-5);
+}
+
+static void
+check_convolution(const glow_target_options *target, const window *w)
+{
+    fixture t = {.constants = w->constants, .target = target};
+
+    begin(&t);
+
+    glow_value *x = input(
+        &t, GLOW_FLOAT, GLOW_DIMS_OF(w->batch, w->h, w->w, w->groups * w->in));
+    glow_value *f = weights(
+        &t, GLOW_FLOAT,
+        GLOW_DIMS_OF(w->groups * w->out, w->kernel_h, w->kernel_w, w->in));
+    glow_value *b =
+        w->bias ? weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(w->groups * w->out))
+                : NULL;
+
+    finish(
+        &t, "convolution", w,
+        GLOW_BUILD(t.b, convolution, GLOW_IN(x, f, b),
+                   .kernels = GLOW_DIMS_OF(w->kernel_h, w->kernel_w),
+                   .strides = GLOW_DIMS_OF(w->stride_h, w->stride_w),
+                   .pads = GLOW_DIMS_OF(w->pad_h, w->pad_w, w->end_h, w->end_w),
+                   .group = w->groups,
+                   .dilation = GLOW_DIMS_OF(w->dilation_h, w->dilation_w)));
+}
+
+/* Does the kernel fit into an axis of `size`? */
+static bool
+fits(int64_t size, int64_t pads, int64_t kernel, int64_t dilation)
+{
+    return size + pads > (kernel - 1) * dilation;
+}
+
+static void
+convolutions_agree(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (int i = 0; i < 90;) {
+        const glow_target_options *target = &targets[(size_t)i % COUNT(targets)];
+        window w = draw_window(&seed);
+
+        if (!fits(w.h, w.pad_h + w.end_h, w.kernel_h, w.dilation_h) ||
+            !fits(w.w, w.pad_w + w.end_w, w.kernel_w, w.dilation_w))
+            continue;
+        i++;
+        if (runs(target))
+            check_convolution(target, &w);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convolutions_agree),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
