@@ -297,8 +297,8 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
                        : GLOW_DIMS_OF(0, 0);
 }
 
-static bool
-has_elements(const glow_node *n)
+bool
+glow_cpu_has_elements(const glow_node *n)
 {
     for (int i = 0; i < n->n_out; i++)
         if (glow_type_count(n->out[i]->type) > 0)
@@ -312,7 +312,7 @@ add_instruction(cpu_plan *p, const glow_node *n)
     cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
     const char *kind = glow_cpu_foreign_kind(n);
 
-    if (!has_elements(n))
+    if (!glow_cpu_has_elements(n) || (last && (int)n->mark <= last->last))
         return true;
     if (kind)
         return glow_error_at(p->func->module->ctx, n->span, "E0823",
@@ -337,8 +337,8 @@ add_instruction(cpu_plan *p, const glow_node *n)
 
 /* Dead stores: a buffer of the step's own, read by no later instruction. */
 
-static int
-last_use(const glow_value *v)
+int
+glow_cpu_last_use(const glow_value *v)
 {
     int last = -1;
 
@@ -348,7 +348,7 @@ last_use(const glow_value *v)
         if (u->user->op == &glow_op_dealloc)
             continue;
         if (u->user->op == &glow_op_tensorview)
-            at = last_use(u->user->out[0]);
+            at = glow_cpu_last_use(u->user->out[0]);
         if (at > last)
             last = at;
     }
@@ -365,10 +365,10 @@ mark_live(const cpu_plan *p, cpu_step *s, glow_value *v)
     const glow_value *b = glow_base_buffer(v);
     cpu_range r = glow_cpu_range(p, v);
 
-    if (b->def->op == &glow_op_alloc && last_use(b) <= s->last)
+    if (b->def->op == &glow_op_alloc && glow_cpu_last_use(b) <= s->last)
         return;
     for (int i = 0; i < s->n_slots; i++)
-        if (glow_cpu_same_range(s->slots[i].range, r))
+        if (!s->slots[i].held && glow_cpu_same_range(s->slots[i].range, r))
             s->slots[i].dead = false;
 }
 

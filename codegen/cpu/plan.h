@@ -42,6 +42,8 @@ typedef struct cpu_slot {
     int64_t at;
     glow_dims step; /* over the stack's shape, as it is planned */
     bool shared;    /* overlaps another slot of the step */
+    /* The buffer of the slot, if the step has it in registers only. */
+    const glow_value *held;
 } cpu_slot;
 
 /* Which elements a stacked instruction reads: `at` plus index times step. */
@@ -167,6 +169,12 @@ int64_t glow_cpu_call_scratch(const glow_node *n);
 
 /* Where the bytes of a buffer or view lie. */
 cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);
+
+/* Is there anything to compute? */
+bool glow_cpu_has_elements(const glow_node *n);
+
+/* The number of the last instruction that uses buffer `v`, or -1. */
+int glow_cpu_last_use(const glow_value *v);
 
 /* Is `v` a constant of the program, all of it and in its own order? */
 bool glow_cpu_is_whole_constant(const glow_value *v);

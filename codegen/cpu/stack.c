@@ -2,6 +2,8 @@
 
 #include "codegen/cpu/stack.h"
 
+#include <string.h>
+
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
 #include "codegen/cpu/move.h"
@@ -23,6 +25,18 @@ glow_cpu_overlap(cpu_range a, cpu_range b)
            b.offset < a.offset + a.size;
 }
 
+/* The slot of the buffer of `v` if the step holds it in registers, or NULL. */
+static const cpu_slot *
+holder(const cpu_step *s, const glow_value *v)
+{
+    const glow_value *b = glow_base_buffer((glow_value *)v);
+
+    for (int i = 0; i < s->n_slots; i++)
+        if (s->slots[i].held == b)
+            return &s->slots[i];
+    return NULL;
+}
+
 static bool
 touches_alike(const cpu_slot *s, int64_t at, glow_dims step)
 {
@@ -34,10 +48,13 @@ glow_cpu_add_slot(cpu_plan *p, cpu_step *s, const glow_value *v, bool written,
                   int64_t at, const glow_dims *step)
 {
     cpu_range r = glow_cpu_range(p, v);
+    const cpu_slot *holds = holder(s, v);
+    const glow_value *held = holds ? holds->held : NULL;
     int i = 0;
 
-    while (i < s->n_slots && !(glow_cpu_same_range(s->slots[i].range, r) &&
-                               s->slots[i].kind == v->type->elem))
+    while (i < s->n_slots &&
+           !(glow_cpu_same_range(s->slots[i].range, r) &&
+             s->slots[i].kind == v->type->elem && s->slots[i].held == held))
         i++;
     if (i == s->n_slots) {
         s->slots = glow_arena_grow(p->arena, s->slots, (size_t)s->n_slots,
@@ -166,18 +183,52 @@ static bool
 agrees(const cpu_plan *p, const cpu_step *s, const touch *t, bool writes)
 {
     cpu_range r = glow_cpu_range(p, t->value);
+    const cpu_slot *holds = holder(s, t->value);
 
     for (int i = 0; i < s->n_slots; i++) {
         const cpu_slot *q = &s->slots[i];
 
-        if (!glow_cpu_overlap(r, q->range) || !(writes || q->written))
+        if (holds ? q != holds
+                  : !glow_cpu_overlap(r, q->range) || !(writes || q->written))
             continue;
         if (!glow_cpu_same_range(r, q->range) ||
             !touches_alike(q, t->at, t->step) ||
-            q->kind != t->value->type->elem)
+            q->kind != t->value->type->elem || (q->held && !holds))
             return false;
     }
     return true;
+}
+
+/*
+ * May the result of `n` stay in registers?  Who reads it must then stand in the
+ * step too.
+ */
+static bool
+can_hold(const cpu_plan *p, const cpu_step *s, const glow_node *n,
+         const touch *t)
+{
+    const glow_value *b = glow_base_buffer(n->out[0]);
+    cpu_range r = glow_cpu_range(p, b);
+
+    for (int i = 0; i < s->n_slots; i++)
+        if (s->slots[i].held && glow_cpu_overlap(r, s->slots[i].range))
+            return false;
+    return b->def && b->def->op == &glow_op_alloc && t->linear &&
+           glow_cpu_same_range(r, glow_cpu_range(p, n->out[0]));
+}
+
+static void
+hold(cpu_plan *p, cpu_step *s, const touch *t)
+{
+    s->slots = glow_arena_grow(p->arena, s->slots, (size_t)s->n_slots,
+                               &s->cap_slots, sizeof(cpu_slot));
+    s->slots[s->n_slots++] =
+        (cpu_slot){.range = glow_cpu_range(p, t->value),
+                   .kind = t->value->type->elem,
+                   .linear = true,
+                   .at = t->at,
+                   .step = t->step,
+                   .held = glow_base_buffer((glow_value *)t->value)};
 }
 
 static void
@@ -214,8 +265,9 @@ glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n)
     add_item(p, s, n, t);
 }
 
-bool
-glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n)
+/* Adds `n` if that is right; `held`: with its result in registers only. */
+static bool
+stack_one(cpu_plan *p, cpu_step *s, const glow_node *n, bool held)
 {
     touch t[4];
 
@@ -227,11 +279,59 @@ glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n)
 
     int count = touches(n, t);
 
-    for (int i = 0; i < count; i++)
-        if (!fit(s, n, &t[i]) || !agrees(p, s, &t[i], i == n->n_in))
+    for (int i = 0; i < count; i++) {
+        bool writes = i == n->n_in;
+
+        if (!fit(s, n, &t[i]) ||
+            !(held && writes ? can_hold(p, s, n, &t[i])
+                             : agrees(p, s, &t[i], writes)))
             return false;
+    }
+    if (held)
+        hold(p, s, &t[n->n_in]);
     add_item(p, s, n, t);
     return true;
+}
+
+/* Is there nothing to do at `n`? */
+static bool
+is_still(const glow_node *n)
+{
+    return n->op == &glow_op_alloc || n->op == &glow_op_dealloc ||
+           n->op == &glow_op_tensorview || !glow_cpu_has_elements(n);
+}
+
+/* Adds `n`, whose result is held, and all up to the last that reads it. */
+static bool
+stack_held(cpu_plan *p, cpu_step *s, const glow_node *n)
+{
+    cpu_step before = *s;
+    cpu_slot slots[MAX_SLOTS];
+    int end = (int)n->mark;
+
+    if (s->n_slots >= MAX_SLOTS)
+        return false;
+    memcpy(slots, s->slots, (size_t)s->n_slots * sizeof *slots);
+    for (; n && (int)n->mark <= end; n = n->next) {
+        if (is_still(n) || stack_one(p, s, n, false))
+            continue;
+        if (glow_cpu_foreign_kind(n) || !stack_one(p, s, n, true)) {
+            memcpy(before.slots, slots, (size_t)before.n_slots * sizeof *slots);
+            *s = before;
+            return false;
+        }
+
+        int last = glow_cpu_last_use(glow_base_buffer(n->out[0]));
+
+        end = last > end ? last : end;
+    }
+    return true;
+}
+
+bool
+glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n)
+{
+    return stack_one(p, s, n, false) || stack_held(p, s, n);
 }
 
 /* Finishing. */
@@ -241,7 +341,7 @@ find_shared(cpu_step *s)
 {
     for (int i = 0; i < s->n_slots; i++)
         for (int k = 0; k < s->n_slots; k++)
-            if (i != k &&
+            if (i != k && !s->slots[i].held && !s->slots[k].held &&
                 glow_cpu_overlap(s->slots[i].range, s->slots[k].range))
                 s->slots[i].shared = true;
 }

@@ -27,7 +27,12 @@ bool glow_cpu_rows(const glow_type *t, glow_dims *step);
 bool glow_cpu_can_stack(const glow_node *n);
 /* Begins a step with `n`. */
 void glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n);
-/* Adds `n` to the step if that is right; else returns false. */
+/*
+ * Adds `n` to the step if that is right; else returns false.  Where the result
+ * lies over what the step reads otherwise, it may be right all the same: if all
+ * that reads the result stands in the step too, so that it need not be stored.
+ * Then they are added with it, up to instruction s->last.
+ */
 bool glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n);
 /* Joins axes that all accesses run through alike, and finds shared slots. */
 void glow_cpu_finish_stack(cpu_step *s);

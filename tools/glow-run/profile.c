@@ -21,7 +21,7 @@
 typedef struct step {
     const glow_node **nodes;
     size_t count, cap;
-    size_t number; /* in the order of running */
+    size_t number;            /* in the order of running */
     double begin_ms, last_ms; /* of the last run */
     double ms;                /* of the fastest */
     /* What is told. */
@@ -33,9 +33,9 @@ typedef struct steps {
     glow_arena *arena;
     step *items;
     size_t count, cap;
-    size_t next;    /* of this run: each makes the same steps */
-    bool is_first;  /* run */
-    double begin;   /* of this run */
+    size_t next;   /* of this run: each makes the same steps */
+    bool is_first; /* run */
+    double begin;  /* of this run */
     double all_ms;
 } steps;
 
@@ -87,8 +87,7 @@ static bool
 is_made(const step *s, size_t end, const glow_value *v)
 {
     for (size_t i = 0; i < end; i++)
-        if (touches(s->nodes[i]->out,
-                    s->nodes[i]->n_out, v))
+        if (touches(s->nodes[i]->out, s->nodes[i]->n_out, v))
             return true;
     return false;
 }
@@ -98,10 +97,8 @@ static bool
 is_used_on(const step *s, size_t from, const glow_value *v)
 {
     for (size_t i = from + 1; i < s->count; i++)
-        if (touches(s->nodes[i]->in,
-                    s->nodes[i]->n_in, v) ||
-            touches(s->nodes[i]->out,
-                    s->nodes[i]->n_out, v))
+        if (touches(s->nodes[i]->in, s->nodes[i]->n_in, v) ||
+            touches(s->nodes[i]->out, s->nodes[i]->n_out, v))
             return true;
     return false;
 }
@@ -145,8 +142,7 @@ describe(steps *all, step *s, const glow_target *machine)
 
     s->op = ops_of(all->arena, s);
     s->name = s->nodes[0]->name;
-    s->type =
-        last->n_out ? glow_type_text(all->arena, last->out[0]->type) : "";
+    s->type = last->n_out ? glow_type_text(all->arena, last->out[0]->type) : "";
     s->flops = (double)c.flops;
     s->bytes = (double)c.read + (double)c.written;
     s->roofline = glow_cost_time(machine, c, 0);
