@@ -51,7 +51,9 @@ static const tool_option options[] = {
     {"warmup", TOOL_INT, AT(warmup), "N", NULL, "measuring",
      "runs that are not timed (3)"},
     {"iterations", TOOL_INT, AT(iterations), "N", NULL, "measuring",
-     "runs that are (20)"},
+     "runs that are, at least (20)"},
+    {"seconds", TOOL_REAL, AT(seconds), "S", NULL, "measuring",
+     "go on with them for so long (0)"},
     {"json", TOOL_FLAG, AT(json), NULL, NULL, "measuring",
      "print what -bench or -profile finds as an object"},
     {"profile", TOOL_FLAG, AT(profile), NULL, NULL, "measuring",
@@ -236,6 +238,8 @@ check_usage(run *r)
     if (v->warmup < 0 || v->iterations < 1)
         return tool_usage(&r->tool, NULL,
                           "-warmup takes 0 or more, -iterations 1 or more");
+    if (!(v->seconds >= 0 && v->seconds <= 86400))
+        return tool_usage(&r->tool, NULL, "-seconds takes 0 to 86400");
     if (v->threads < 1)
         return tool_usage(&r->tool, NULL, "-threads takes 1 or more");
     if (v->json && v->bench == v->profile)

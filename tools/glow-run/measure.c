@@ -9,13 +9,19 @@
 
 #include "tools/glow-run/run.h"
 
-double
-now_ms(void)
+static double
+ms_of(clockid_t clock)
 {
     struct timespec t = {0};
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+double
+now_ms(void)
+{
+    return ms_of(CLOCK_MONOTONIC);
 }
 
 static bool
@@ -35,7 +41,10 @@ by_size(const void *a, const void *b)
 }
 
 typedef struct figures {
+    int64_t runs;
     double min_ms, median_ms;
+    /* Of the processor, all threads together. */
+    double processor_min_ms, processor_median_ms;
     glow_code_sizes sizes;
     int64_t peak_rss;
 } figures;
@@ -49,15 +58,17 @@ print_figures(const run *r, const figures *f)
                "%" PRId64 " bytes of weights, %" PRId64
                " of activations, %" PRId64 " of code; peak of the process "
                "%" PRId64 "\n",
-               f->min_ms, f->median_ms, r->values.iterations, r->compile_ms,
+               f->min_ms, f->median_ms, f->runs, r->compile_ms,
                f->sizes.constants, f->sizes.activations, f->sizes.code,
                f->peak_rss);
         return TOOL_GO_ON;
     }
 
     json_t *o = json_pack(
-        "{s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "min_ms", f->min_ms, "median_ms",
-        f->median_ms, "compile_ms", r->compile_ms, "weight_bytes",
+        "{s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "runs",
+        (json_int_t)f->runs, "min_ms", f->min_ms, "median_ms", f->median_ms,
+        "processor_min_ms", f->processor_min_ms, "processor_median_ms",
+        f->processor_median_ms, "compile_ms", r->compile_ms, "weight_bytes",
         (json_int_t)f->sizes.constants, "activation_bytes",
         (json_int_t)f->sizes.activations, "code_bytes",
         (json_int_t)f->sizes.code, "peak_rss_bytes", (json_int_t)f->peak_rss);
@@ -68,28 +79,55 @@ print_figures(const run *r, const figures *f)
     return TOOL_GO_ON;
 }
 
+static double
+median(const double *sorted, size_t n)
+{
+    return (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
+}
+
+/* The times of one run. */
+static bool
+time_once(run *r, double *ms, double *processor)
+{
+    double from = ms_of(CLOCK_PROCESS_CPUTIME_ID), begin = now_ms();
+    bool ok = run_once(r);
+
+    *ms = now_ms() - begin;
+    *processor = ms_of(CLOCK_PROCESS_CPUTIME_ID) - from;
+    return ok;
+}
+
+/* At least -iterations, until -seconds are over. */
 static int
 bench(run *r)
 {
-    int64_t n = r->values.iterations;
-    double *ms = GLOW_NEW_ARRAY(r->tool.arena, double, n);
+    glow_arena *a = r->tool.arena;
+    double *ms = NULL, *processor = NULL, begin;
+    size_t n = 0, cap = 0, cap_processor = 0;
     struct rusage usage = {0};
     figures f;
 
     for (int64_t i = 0; i < r->values.warmup; i++)
         if (!run_once(r))
             return TOOL_FAILED;
-    for (int64_t i = 0; i < n; i++) {
-        double begin = now_ms();
-
-        if (!run_once(r))
+    begin = now_ms();
+    do {
+        ms = glow_arena_grow(a, ms, n, &cap, sizeof *ms);
+        processor =
+            glow_arena_grow(a, processor, n, &cap_processor, sizeof *processor);
+        if (!time_once(r, &ms[n], &processor[n]))
             return TOOL_FAILED;
-        ms[i] = now_ms() - begin;
-    }
-    qsort(ms, (size_t)n, sizeof *ms, by_size);
+        n++;
+    } while ((int64_t)n < r->values.iterations ||
+             now_ms() - begin < 1e3 * r->values.seconds);
+    qsort(ms, n, sizeof *ms, by_size);
+    qsort(processor, n, sizeof *processor, by_size);
     getrusage(RUSAGE_SELF, &usage);
-    f = (figures){.min_ms = ms[0],
-                  .median_ms = (ms[n / 2] + ms[(n - 1) / 2]) / 2,
+    f = (figures){.runs = (int64_t)n,
+                  .min_ms = ms[0],
+                  .median_ms = median(ms, n),
+                  .processor_min_ms = processor[0],
+                  .processor_median_ms = median(processor, n),
                   .sizes = r->backend->sizes(r->executable),
                   .peak_rss = (int64_t)usage.ru_maxrss * 1024};
     return print_figures(r, &f);

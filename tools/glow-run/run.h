@@ -23,6 +23,7 @@ typedef struct run_values {
 
     bool bench, json, profile;
     int64_t warmup, iterations;
+    double seconds;
     const char *trace, *target_file;
 } run_values;
 
