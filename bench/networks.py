@@ -26,26 +26,50 @@ import pathlib
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
-
-import models
+from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 14
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 
-class Graph(models.Graph):
-    """With what exporters write in the place of one operator."""
+class Graph:
+    """Nodes, weights and the seeded generator of one model, with what exporters write
+    in the place of one operator."""
 
     def __init__(self, name, width, layers):
-        super().__init__(name)
+        self.name, self.nodes, self.weights = name, [], []
+        self.rng = np.random.default_rng(1)
         self.width, self.layers = width, layers
         self.heads = max(1, width // 64)
 
+    def weight(self, name, shape, scale):
+        values = self.rng.standard_normal(shape, dtype=np.float32) * np.float32(scale)
+        return self.constant(name, values)
+
+    def constant(self, name, values):
+        name = f"{name}_{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def op(self, kind, *inputs, **attributes):
+        out = f"{kind.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [out], name=out, **attributes))
+        return out
+
+    def batchnorm(self, x, channels):
+        scale = self.constant("bn.scale", self.rng.uniform(0.5, 1.5, channels).astype(np.float32))
+        var = self.constant("bn.var", self.rng.uniform(0.5, 1.5, channels).astype(np.float32))
+        shift = self.weight("bn.bias", (channels,), 0.1)
+        mean = self.weight("bn.mean", (channels,), 0.1)
+        return self.op("BatchNormalization", x, scale, shift, mean, var)
+
+    def linear(self, x, inputs, outputs):
+        w = self.weight("fc.w", (outputs, inputs), inputs ** -0.5)
+        return self.op("Gemm", x, w, self.weight("fc.b", (outputs,), 0.1), transB=1)
     # Numbers and shapes.
 
     def number(self, value, dtype=np.float32):
-        return self.op("Constant", value=onnx.numpy_helper.from_array(np.array(value, dtype)))
+        return self.op("Constant", value=numpy_helper.from_array(np.array(value, dtype)))
 
     def ints(self, *values):
         return self.number(values, np.int64)

@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import onnx
 from google.protobuf import text_format
+from onnx import numpy_helper
 
 import networks
 
@@ -30,7 +31,7 @@ def fix_inputs(model, folder, out):
             model.graph.initializer.append(tensor)
             model.graph.input.remove(value)
             bound = out / "bound.npy"
-            np.save(bound, onnx.numpy_helper.to_array(tensor))
+            np.save(bound, numpy_helper.to_array(tensor))
             options.append(f"-bind={value.name}={bound}")
         elif not all(d.HasField("dim_value") for d in dims):
             sizes = tensor.dims if tensor else [d.dim_value or 1 for d in dims]
@@ -39,6 +40,30 @@ def fix_inputs(model, folder, out):
             options.append(f"-shape={value.name}={'x'.join(map(str, sizes))}")
     del model.graph.value_info[:]
     return options
+
+
+def with_weights(model):
+    """Weights that the light models make by ConstantOfShape, as weights: the peer would
+    make the large ones anew in every run."""
+    shapes = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    for n in [n for n in model.graph.node if n.op_type == "ConstantOfShape"]:
+        if n.input[0] in shapes:
+            value = [numpy_helper.to_array(a.t) for a in n.attribute] or [np.zeros(1, np.float32)]
+            full = np.full(shapes[n.input[0]], value[0][0], value[0].dtype)
+            model.graph.initializer.append(numpy_helper.from_array(full, n.output[0]))
+            model.graph.node.remove(n)
+    model.ir_version = max(model.ir_version, 4)
+    return model
+
+
+def tensor_for(value, i, stored, rng):
+    """What input i is given: stored data, else numbers from [-1, 1), integers of 0 and 1."""
+    if (path := stored / f"input_{i}.pb").exists():
+        return numpy_helper.to_array(onnx.load_tensor(str(path)))
+    t = value.type.tensor_type
+    dims, kind = [d.dim_value for d in t.shape.dim], onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[t.elem_type]
+    drawn = rng.uniform(-1, 1, dims) if kind.kind == "f" else rng.integers(0, 2, dims)
+    return np.asarray(drawn).astype(kind)
 
 
 def is_newer(path, *sources):
