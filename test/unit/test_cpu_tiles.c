@@ -141,8 +141,9 @@ convolutions_agree(void **state)
     uint64_t seed = 1;
 
     (void)state;
-    for (int i = 0; i < 90;) {
-        const glow_target_options *target = &targets[(size_t)i % COUNT(targets)];
+    for (int i = 0; i < 60;) {
+        const glow_target_options *target =
+            &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);
 
         if (!fits(w.h, w.pad_h + w.end_h, w.kernel_h, w.dilation_h) ||
@@ -154,11 +155,68 @@ convolutions_agree(void **state)
     }
 }
 
+static void
+check_transposed(const glow_target_options *target, const window *w)
+{
+    fixture t = {.constants = w->constants, .target = target};
+
+    begin(&t);
+
+    glow_value *x = input(
+        &t, GLOW_FLOAT, GLOW_DIMS_OF(w->batch, w->h, w->w, w->groups * w->in));
+    glow_value *f = weights(
+        &t, GLOW_FLOAT,
+        GLOW_DIMS_OF(w->groups * w->in, w->kernel_h, w->kernel_w, w->out));
+    glow_value *b =
+        w->bias ? weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(w->groups * w->out))
+                : NULL;
+
+    finish(
+        &t, "transposed convolution", w,
+        GLOW_BUILD(t.b, convtranspose, GLOW_IN(x, f, b),
+                   .kernels = GLOW_DIMS_OF(w->kernel_h, w->kernel_w),
+                   .strides = GLOW_DIMS_OF(w->stride_h, w->stride_w),
+                   .pads = GLOW_DIMS_OF(w->pad_h, w->pad_w, w->end_h, w->end_w),
+                   .group = w->groups,
+                   .dilation = GLOW_DIMS_OF(w->dilation_h, w->dilation_w)));
+}
+
+/* The size of an axis of a transposed convolution. */
+static int64_t
+spread_size(int64_t size, int64_t stride, int64_t kernel, int64_t dilation,
+            int64_t pads)
+{
+    return (size - 1) * stride + (kernel - 1) * dilation + 1 - pads;
+}
+
+static void
+transposed_agree(void **state)
+{
+    uint64_t seed = 2;
+
+    (void)state;
+    for (int i = 0; i < 60;) {
+        const glow_target_options *target =
+            &targets[(size_t)i % COUNT(targets)];
+        window w = draw_window(&seed);
+
+        if (spread_size(w.h, w.stride_h, w.kernel_h, w.dilation_h,
+                        w.pad_h + w.end_h) < 1 ||
+            spread_size(w.w, w.stride_w, w.kernel_w, w.dilation_w,
+                        w.pad_w + w.end_w) < 1)
+            continue;
+        i++;
+        if (runs(target))
+            check_transposed(target, &w);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(transposed_agree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

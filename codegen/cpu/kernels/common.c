@@ -23,6 +23,15 @@ glow_cpu_all(const glow_node *n, glow_kind kind)
     return n->out[0]->type->elem == kind;
 }
 
+bool
+glow_cpu_all_float(const glow_node *n)
+{
+    glow_kind k = n->in[0]->type->elem;
+
+    return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
+           glow_cpu_all(n, k);
+}
+
 /* Combining. */
 
 cg_value

@@ -25,6 +25,8 @@ cg_set(cg *g, cg_value local, cg_value v)
 glow_dims glow_cpu_part(glow_dims d, int first, int last);
 /* All operands and the first result are tensors of `kind`. */
 bool glow_cpu_all(const glow_node *n, glow_kind kind);
+/* They are all of one kind that is computed as float. */
+bool glow_cpu_all_float(const glow_node *n);
 
 /* How two partial results become one. */
 typedef cg_value (*cg_combine_fn)(cg *g, const glow_type *t, cg_value a,

@@ -16,24 +16,13 @@
  * tiles read them.
  */
 
+#include "codegen/cpu/kernels/direct.h"
 #include "codegen/cpu/kernels/runs.h"
 #include "codegen/cpu/kernels/tile.h"
 
 #define MOST_ROWS 30
-#define MOST_CODE 24000 /* multiplications written out in one kernel */
 
-typedef struct direct {
-    int64_t batch, groups;
-    int64_t in_h, in_w, out_h, out_w;
-    int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
-    int64_t pad_h, pad_w;
-    int64_t channels, outputs; /* of one group */
-    int64_t pixel;             /* bytes from one pixel of input to the next */
-    bool packed;
-    int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
-    int bias;        /* operand, or -1 */
-    const glow_type *type; /* of the input */
-} direct;
+typedef cpu_direct direct;
 
 /* How it is cut up. */
 typedef struct shape {
@@ -127,7 +116,7 @@ lines_of(const cpu_target *t, const direct *d)
 static direct
 flattened(const cpu_target *t, direct d)
 {
-    if (!is_flat(&d))
+    if (!is_flat(&d) || d.apart_w)
         return d;
     d.out_w = d.in_w = d.in_h * d.in_w;
     d.out_h = d.in_h = 1;
@@ -174,9 +163,8 @@ cut(glow_arena *a, const direct *d, const shape *s, cpu_run *runs)
     return glow_cpu_cut(a, &x, s->rows, runs);
 }
 
-/* Would it be too much code? */
-static bool
-is_small(const cpu_target *t, const direct *from)
+int64_t
+glow_cpu_direct_code(const cpu_target *t, const direct *from)
 {
     glow_arena *a = glow_arena_new();
     direct d = flattened(t, *from);
@@ -188,7 +176,7 @@ is_small(const cpu_target *t, const direct *from)
     for (int i = 0; i < n; i++)
         code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
     glow_arena_free(a);
-    return n && code <= MOST_CODE;
+    return n ? code : INT64_MAX;
 }
 
 /* Code. */
@@ -238,13 +226,14 @@ start_sums(maker *m, int rows, cg_value *acc)
 static void
 finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
 {
+    int64_t apart = m->d.apart_w ? m->d.apart_w : 1;
     cg *g = m->j->g;
     int blocks = m->tile.blocks, last = m->tile.last;
 
     for (int r = 0; r < rows; r++)
         for (int b = 0; b < blocks; b++) {
             cg_value v = acc[r * blocks + b];
-            cpu_place at = {pixel, m->channel, r, b * m->s.lanes};
+            cpu_place at = {pixel, m->channel, r * apart, b * m->s.lanes};
 
             if (b == blocks - 1 && last < m->s.lanes) {
                 v = glow_cpu_first(g, v, last);
@@ -307,6 +296,24 @@ ahead_of(const maker *m, cg_value line, cg_value tile)
                        cg_addc(g, cg_mulc(g, number, share), group));
 }
 
+/* The number of a pixel of the result. */
+static cg_value
+pixel_of(const maker *m, cg_value line, cg_value x)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cg_value pixel;
+
+    if (!d->apart_w) {
+        pixel = cg_add(g, cg_mulc(g, m->batch, d->out_h), line);
+        return cg_add(g, cg_mulc(g, pixel, d->out_w), x);
+    }
+    pixel =
+        cg_add(g, cg_mulc(g, m->batch, d->image), cg_mulc(g, line, d->apart_h));
+    pixel = cg_add(g, pixel, cg_mulc(g, x, d->apart_w));
+    return cg_addc(g, pixel, d->first);
+}
+
 /* One tile: `line` of the result, from pixel `x` of it on. */
 static void
 make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
@@ -318,16 +325,15 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     cpu_taps taps = glow_cpu_taps(g, &axis, line, 0, d->in_h);
     cg_value ix = cg_addc(g, cg_mulc(g, x, d->stride_w), -d->pad_w);
     cg_value at = cg_add(g, cg_mulc(g, taps.base, d->in_w), ix);
-    cg_value pixel = cg_add(g, cg_mulc(g, m->batch, d->out_h), line);
     cg_value acc[CG_MAX_CARRIED];
 
-    pixel = cg_add(g, cg_mulc(g, pixel, d->out_w), x);
     start_sums(m, r->rows, acc);
-    glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid,
-                       glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),
-                       m->weights, ahead_of(m, line, tile), taps.first,
-                       taps.last, !always_has_taps(d), acc);
-    finish_sums(m, r->rows, pixel, acc);
+    if (d->kernel_h * d->kernel_w > 0)
+        glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid,
+                           glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),
+                           m->weights, ahead_of(m, line, tile), taps.first,
+                           taps.last, !always_has_taps(d), acc);
+    finish_sums(m, r->rows, pixel_of(m, line, x), acc);
 }
 
 /* All tiles of lines from `first` to `end`, for the channels at hand. */
@@ -401,14 +407,16 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
                       glow_cpu_atc(g, weights, done), first, end);
 }
 
-static void
-emit_direct(cpu_job *j, const direct *from)
+void
+glow_cpu_emit_direct(cpu_job *j, const direct *from)
 {
     cg *g = j->g;
     maker m = {.j = j, .d = flattened(g->target, *from)};
     direct *d = &m.d;
     cg_loop batch, group, block;
-    cg_value base = d->packed ? j->packed : j->in[1].at, weights;
+    cg_value base = d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
+                              : j->in[1].at,
+             weights;
 
     m.s = shape_of(g->target, d);
     m.s.lines = lines_of(g->target, d);
@@ -443,11 +451,7 @@ emit_direct(cpu_job *j, const direct *from)
     glow_cpu_loop_end(g, &batch, NULL);
 }
 
-/* Packing.  `at(o, i, d, j)` strides say where a weight lies in the tensor. */
-typedef struct source {
-    const glow_tensor *from;
-    int64_t group, output, row, depth, tap; /* elements */
-} source;
+/* Packing. */
 
 static float
 element(const glow_tensor *t, int64_t i)
@@ -457,8 +461,8 @@ element(const glow_tensor *t, int64_t i)
 }
 
 static float *
-pack_group(const direct *d, const shape *s, const source *src, int64_t group,
-           int64_t vector, int blocks, float *to)
+pack_group(const direct *d, const shape *s, const cpu_filter *src,
+           int64_t group, int64_t vector, int blocks, float *to)
 {
     for (int64_t i = 0; i < d->kernel_h; i++)
         for (int64_t c = 0; c < d->channels; c += s->unit) {
@@ -472,17 +476,17 @@ pack_group(const direct *d, const shape *s, const source *src, int64_t group,
                         *to++ =
                             o < d->outputs
                                 ? element(src->from,
-                                          group * src->group + o * src->output +
-                                              i * src->row + k * src->depth +
-                                              j * src->tap)
+                                          src->first + group * src->group +
+                                              o * src->output + i * src->row +
+                                              k * src->depth + j * src->tap)
                                 : 0.0f;
         }
     return to;
 }
 
-static void
-pack_direct(const cpu_target *t, const direct *from, const source *src,
-            float *to)
+float *
+glow_cpu_pack_direct(const cpu_target *t, const direct *from,
+                     const cpu_filter *src, float *to)
 {
     direct d = flattened(t, *from);
     shape s = shape_of(t, &d);
@@ -493,25 +497,16 @@ pack_direct(const cpu_target *t, const direct *from, const source *src,
         if (s.rest)
             to = pack_group(&d, &s, src, g, s.full * s.blocks, s.rest, to);
     }
+    return to;
 }
 
-static int64_t
-direct_packed_size(const cpu_target *t, const direct *from)
+int64_t
+glow_cpu_direct_size(const cpu_target *t, const direct *from)
 {
     direct d = flattened(t, *from);
     shape s = shape_of(t, &d);
 
     return packed_bytes(&d, &s);
-}
-
-/* Is all of it of one kind that is computed as float? */
-static bool
-is_float(const glow_node *n)
-{
-    glow_kind k = n->in[0]->type->elem;
-
-    return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
-           glow_cpu_all(n, k);
 }
 
 /* Convolution. */
@@ -556,8 +551,8 @@ takes_conv(const cpu_target *t, const glow_node *n)
 {
     direct d;
 
-    return t && is_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
-           conv_of(n, &d) && is_small(t, &d);
+    return t && glow_cpu_all_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+           conv_of(n, &d) && glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
 
 static void
@@ -566,7 +561,7 @@ emit_conv(cpu_job *j)
     direct d;
 
     conv_of(j->n, &d);
-    emit_direct(j, &d);
+    glow_cpu_emit_direct(j, &d);
 }
 
 static int64_t
@@ -575,7 +570,7 @@ conv_packed_size(const cpu_target *t, const glow_node *n)
     direct d;
 
     conv_of(n, &d);
-    return direct_packed_size(t, &d);
+    return glow_cpu_direct_size(t, &d);
 }
 
 /* Filter [O, kernel_h, kernel_w, C]. */
@@ -589,9 +584,10 @@ pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
 
     int64_t row = d.kernel_w * d.channels, output = d.kernel_h * row;
 
-    pack_direct(t, &d,
-                &(source){from, d.outputs * output, output, row, 1, d.channels},
-                to);
+    glow_cpu_pack_direct(
+        t, &d,
+        &(cpu_filter){from, 0, d.outputs * output, output, row, 1, d.channels},
+        to);
 }
 
 const cpu_kernel glow_cpu_conv_direct = {
@@ -652,7 +648,7 @@ takes_matmul(const cpu_target *t, const glow_node *n)
 {
     direct d = matmul_of(n);
 
-    return t && is_float(n) && d.channels > 0 &&
+    return t && glow_cpu_all_float(n) && d.channels > 0 &&
            (d.packed || d.type->elem == GLOW_FLOAT);
 }
 
@@ -662,7 +658,7 @@ emit_matmul(cpu_job *j)
     direct d = matmul_of(j->n);
 
     d.packed = j->packed != NULL;
-    emit_direct(j, &d);
+    glow_cpu_emit_direct(j, &d);
 }
 
 static int64_t
@@ -670,7 +666,7 @@ matmul_packed_size(const cpu_target *t, const glow_node *n)
 {
     direct d = matmul_of(n);
 
-    return d.packed ? direct_packed_size(t, &d) : 0;
+    return d.packed ? glow_cpu_direct_size(t, &d) : 0;
 }
 
 /* B [depth, columns]. */
@@ -680,7 +676,8 @@ pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
 {
     direct d = matmul_of(n);
 
-    pack_direct(t, &d, &(source){from, 0, 1, 0, d.outputs, 0}, to);
+    glow_cpu_pack_direct(t, &d, &(cpu_filter){from, 0, 0, 1, 0, d.outputs, 0},
+                         to);
 }
 
 #define PRODUCT(id)                             \

@@ -69,21 +69,12 @@ grouped_of(const cpu_target *t, const glow_node *n, grouped *out)
 }
 
 static bool
-is_float(const glow_node *n)
-{
-    glow_kind k = n->in[0]->type->elem;
-
-    return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
-           glow_cpu_all(n, k);
-}
-
-static bool
 takes_grouped(const cpu_target *t, const glow_node *n)
 {
     cpu_run runs[CPU_MOST_RUNS];
     grouped k;
 
-    if (!t || !is_float(n) || !glow_cpu_is_whole_constant(n->in[1]) ||
+    if (!t || !glow_cpu_all_float(n) || !glow_cpu_is_whole_constant(n->in[1]) ||
         !grouped_of(t, n, &k))
         return false;
 

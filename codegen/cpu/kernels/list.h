@@ -15,6 +15,7 @@
     K(conv_grouped)               \
     K(conv_direct)                \
     K(convolution)                \
+    K(convtranspose_direct)       \
     K(convtranspose)              \
     K(cumsum)                     \
     K(fullyconnected_direct)      \

@@ -1,0 +1,51 @@
+/*
+ * Sums over taps and depth, by register tiles: what convolutions, plain and
+ * transposed, and matrix products have in common.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_DIRECT_H
+#define CODEGEN_CPU_KERNELS_DIRECT_H
+
+#include "codegen/cpu/kernels/common.h"
+
+#define CPU_MOST_CODE 24000 /* multiplications written out in one kernel */
+
+/*
+ * Pads may be negative: the first tap then lies behind the first element.  With
+ * a kernel of no tap the results are the bias.
+ */
+typedef struct cpu_direct {
+    int64_t batch, groups;
+    int64_t in_h, in_w, out_h, out_w;
+    int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    int64_t pad_h, pad_w;
+    int64_t channels, outputs; /* of one group */
+    int64_t pixel;             /* bytes from one pixel of input to the next */
+    bool packed;
+    int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
+    int bias;        /* operand, or -1 */
+    const glow_type *type; /* of the input */
+    int64_t w_first;       /* byte of the packed weights where these begin */
+    /*
+     * Where the results lie, in pixels: the first, and from image to image, line
+     * to line and pixel to pixel.  0 in apart_w: one behind the other.
+     */
+    int64_t first, image, apart_h, apart_w;
+} cpu_direct;
+
+/* Where weight (group, output, row of taps, depth, tap) lies: in elements. */
+typedef struct cpu_filter {
+    const glow_tensor *from;
+    int64_t first, group, output, row, depth, tap;
+} cpu_filter;
+
+/* Multiplications that are written out; INT64_MAX: it cannot be made. */
+int64_t glow_cpu_direct_code(const cpu_target *t, const cpu_direct *d);
+void glow_cpu_emit_direct(cpu_job *j, const cpu_direct *d);
+
+/* Bytes of packed weights, and the making of them; returns where they end. */
+int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);
+float *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,
+                            const cpu_filter *filter, float *to);
+
+#endif
