@@ -15,8 +15,6 @@ struct glow_data {
     void *user;
 };
 
-enum { DATA_ALIGN = 64 };
-
 glow_data *
 glow_data_wrap(void *bytes, size_t size, void (*release)(void *user),
                void *user)
@@ -32,12 +30,8 @@ glow_data_wrap(void *bytes, size_t size, void (*release)(void *user),
 glow_data *
 glow_data_new(size_t size)
 {
-    size_t whole = (size + DATA_ALIGN) & ~(size_t)(DATA_ALIGN - 1);
-    void *bytes = whole < size ? NULL : aligned_alloc(DATA_ALIGN, whole);
+    void *bytes = glow_memory_new(size ? size : 1);
 
-    if (!bytes)
-        return glow_no_memory(size);
-    memset(bytes, 0, whole);
     return glow_data_wrap(bytes, size, free, bytes);
 }
 

@@ -1,21 +1,15 @@
 /*
  * Arenas: blocks in a list, each twice the last up to a bound; what is large
- * gets a block of its own.  Memory comes zeroed.  Blocks of huge pages ask for
- * them: large graphs and the tables that find their nodes would otherwise miss
- * the few addresses of small pages that a processor keeps.
+ * gets a block of its own.  Memory comes zeroed.
  */
-
-#define _DEFAULT_SOURCE /* madvise */
 
 #include "ir/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { ALIGN = 16, BIG = 4096, BIG_ALIGN = 64, LEAST = 16384, MOST = 1 << 22 };
-enum { HUGE_PAGE = 1 << 21 };
 
 typedef struct block block;
 struct block {
@@ -35,21 +29,8 @@ static block *
 block_new(size_t size)
 {
     size_t whole = offsetof(block, bytes) + size;
-    size_t align = whole < HUGE_PAGE ? BIG_ALIGN : HUGE_PAGE;
+    block *b = glow_memory_new(whole < size ? SIZE_MAX : whole);
 
-    if (whole < size || whole > SIZE_MAX - align)
-        return glow_no_memory(size);
-    whole = (whole + align - 1) & ~(align - 1);
-
-    block *b = aligned_alloc(align, whole);
-
-    if (!b)
-        return glow_no_memory(size);
-#ifdef MADV_HUGEPAGE
-    if (whole >= HUGE_PAGE)
-        madvise(b, whole, MADV_HUGEPAGE);
-#endif
-    memset(b, 0, whole);
     b->size = size;
     return b;
 }

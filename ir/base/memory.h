@@ -1,4 +1,4 @@
-/* What happens when memory ends. */
+/* Memory from the system, and what happens when it ends. */
 
 #ifndef GLOW_IR_BASE_MEMORY_H
 #define GLOW_IR_BASE_MEMORY_H
@@ -7,5 +7,11 @@
 
 /* Calls the handler of glow_on_out_of_memory; does not return. */
 void *glow_no_memory(size_t size);
+
+/*
+ * Zeroed bytes for free().  Where they fill huge pages these are asked for: the
+ * few addresses of small pages that a processor keeps are soon used up.
+ */
+void *glow_memory_new(size_t size);
 
 #endif
