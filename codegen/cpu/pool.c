@@ -1,0 +1,305 @@
+/*
+ * A pool of threads for jobs of microseconds.
+ *
+ * A word holds the number of the job and how many workers are at it.  Workers
+ * watch it: first they spin, then they give way, then they sleep.  Who sees a new
+ * job enters it by counting itself in, takes parts until none is left, and counts
+ * itself out.  The caller takes parts too; when none is left it closes the job,
+ * so that nobody enters any more, and waits for those who are within.  So a worker
+ * that sleeps, or that the system does not let run, holds nobody up.
+ *
+ * Each thread has a stretch of the parts, the same ones of each job, since what
+ * it needs may still lie in its cache from the job before.  When its own are
+ * done it takes those of others.
+ */
+
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "codegen/cpu/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_THREADS 256
+#define SPINS 4000
+#define AWAKE 1000000 /* nanoseconds without work */
+
+/* The word: a job's number, whether it may be entered, and who is within. */
+#define WITHIN UINT64_C(0xffff)
+#define OPEN (WITHIN + 1)
+#define JOB (OPEN << 1)
+
+/* Parts of one thread, on a line of the cache of their own. */
+typedef struct stretch {
+    _Alignas(128) atomic_uintptr_t next;
+    uintptr_t end;
+} stretch;
+
+static struct crew {
+    pthread_mutex_t staff; /* guards the three below */
+    int users, workers;
+    pthread_t thread[MOST_THREADS];
+
+    pthread_mutex_t lock; /* of those who sleep */
+    pthread_cond_t wake;
+    atomic_bool ends;
+    atomic_int asleep;
+
+    atomic_bool taken; /* a job is under way */
+    _Alignas(128) _Atomic uint64_t word;
+    cpu_part_fn part; /* of the job, as what follows */
+    void *work;
+    int threads;
+    stretch stretch[MOST_THREADS];
+} crew = {
+    .staff = PTHREAD_MUTEX_INITIALIZER,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .wake = PTHREAD_COND_INITIALIZER,
+};
+
+/* How long a worker has had nothing to do. */
+typedef struct idleness {
+    int spins;
+    int64_t since;
+} idleness;
+
+static void
+relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+int
+glow_cpu_processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 0 ? (int)n : 1;
+}
+
+/* Takes parts, those of thread `self` first, until none is left. */
+static void
+take_parts(struct crew *p, int self)
+{
+    for (int k = 0; k < p->threads; k++) {
+        stretch *s = &p->stretch[(self + k) % p->threads];
+
+        for (;;) {
+            uintptr_t i =
+                atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+
+            if (i >= s->end)
+                break;
+            p->part(p->work, i);
+        }
+    }
+}
+
+/* Workers. */
+
+/* Enters a job that is open; returns whether one was. */
+static bool
+enter(struct crew *p, uint64_t word, uint64_t *last)
+{
+    uint64_t job = word / JOB;
+
+    if (!(word & OPEN) || job == *last)
+        return false;
+    if (!atomic_compare_exchange_strong(&p->word, &word, word + 1))
+        return false;
+    *last = job;
+    return true;
+}
+
+/* Sleeps until there may be a job; false when the pool ends. */
+static bool
+sleep_on(struct crew *p, uint64_t last)
+{
+    bool goes_on;
+
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->asleep, 1);
+    for (;;) {
+        uint64_t word = atomic_load(&p->word);
+
+        goes_on = !p->ends;
+        if (!goes_on || ((word & OPEN) && word / JOB != last))
+            break;
+        pthread_cond_wait(&p->wake, &p->lock);
+    }
+    atomic_fetch_sub(&p->asleep, 1);
+    pthread_mutex_unlock(&p->lock);
+    return goes_on;
+}
+
+static int64_t
+nanoseconds(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Waits a little; false when the pool ends.  `idle` is zero at first. */
+static bool
+idle_on(struct crew *p, idleness *idle, uint64_t last)
+{
+    if (idle->spins++ < SPINS) {
+        relax();
+        return true;
+    }
+    if (idle->spins == SPINS + 1)
+        idle->since = nanoseconds();
+    if (nanoseconds() - idle->since < AWAKE &&
+        !atomic_load_explicit(&p->ends, memory_order_relaxed)) {
+        sched_yield();
+        return true;
+    }
+    *idle = (idleness){0};
+    return sleep_on(p, last);
+}
+
+static void *
+worker(void *argument)
+{
+    struct crew *p = &crew;
+    int self = (int)(intptr_t)argument;
+    idleness idle = {0};
+    uint64_t last = 0;
+
+    for (;;) {
+        uint64_t word = atomic_load_explicit(&p->word, memory_order_relaxed);
+
+        if (enter(p, word, &last)) {
+            if (self < p->threads)
+                take_parts(p, self);
+            atomic_fetch_sub_explicit(&p->word, 1, memory_order_release);
+            idle = (idleness){0};
+        } else if (!idle_on(p, &idle, last)) {
+            return NULL;
+        }
+    }
+}
+
+/* Jobs. */
+
+static void
+cut(struct crew *p, uintptr_t parts)
+{
+    uintptr_t n = (uintptr_t)p->threads;
+
+    for (uintptr_t i = 0; i < n; i++) {
+        atomic_store_explicit(&p->stretch[i].next, parts * i / n,
+                              memory_order_relaxed);
+        p->stretch[i].end = parts * (i + 1) / n;
+    }
+}
+
+static void
+wake(struct crew *p)
+{
+    if (atomic_load(&p->asleep) == 0)
+        return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void
+wait_for_workers(struct crew *p)
+{
+    for (int idle = 0;
+         atomic_load_explicit(&p->word, memory_order_acquire) & WITHIN; idle++)
+        if (idle < SPINS)
+            relax();
+        else
+            sched_yield();
+}
+
+void
+glow_cpu_pool_run(void *pool, cpu_part_fn part, void *work, uintptr_t parts)
+{
+    struct crew *p = &crew;
+    int threads = ((cpu_pool *)pool)->threads;
+
+    if (threads < 2 || parts < 2 || atomic_exchange(&p->taken, true)) {
+        for (uintptr_t i = 0; i < parts; i++)
+            part(work, i);
+        return;
+    }
+    p->part = part;
+    p->work = work;
+    p->threads = threads;
+    cut(p, parts);
+    atomic_store(&p->word, (atomic_load(&p->word) / JOB + 1) * JOB + OPEN);
+    wake(p);
+    take_parts(p, 0);
+    atomic_fetch_and(&p->word, ~OPEN);
+    wait_for_workers(p);
+    atomic_store(&p->taken, false);
+}
+
+/* The threads. */
+
+void
+glow_cpu_pool_open(cpu_pool *pool, int threads)
+{
+    struct crew *p = &crew;
+
+    pool->threads = threads < 1              ? 1
+                    : threads > MOST_THREADS ? MOST_THREADS
+                                             : threads;
+    if (pool->threads == 1)
+        return;
+    pthread_mutex_lock(&p->staff);
+    p->users++;
+    while (p->workers < pool->threads - 1) {
+        void *self = (void *)(intptr_t)(p->workers + 1);
+
+        if (pthread_create(&p->thread[p->workers], NULL, worker, self))
+            break; /* the others do its parts */
+        p->workers++;
+    }
+    pthread_mutex_unlock(&p->staff);
+}
+
+static void
+set_ends(struct crew *p, bool ends)
+{
+    pthread_mutex_lock(&p->lock);
+    p->ends = ends;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void
+glow_cpu_pool_close(cpu_pool *pool)
+{
+    struct crew *p = &crew;
+
+    if (pool->threads < 2)
+        return;
+    pthread_mutex_lock(&p->staff);
+    if (--p->users == 0) {
+        set_ends(p, true);
+        while (p->workers > 0)
+            pthread_join(p->thread[--p->workers], NULL);
+        set_ends(p, false);
+    }
+    pthread_mutex_unlock(&p->staff);
+}
