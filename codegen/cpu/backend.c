@@ -14,13 +14,23 @@
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
 #include "codegen/cpu/module.h"
+#include "codegen/cpu/pool.h"
 #include "codegen/cpu/stack.h"
 #include "glow/pass.h"
 
+typedef void (*parallel_fn)(void *pool, cpu_part_fn part, void *work,
+                            uintptr_t parts);
 typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
                         uint8_t *activations);
 typedef int (*step_fn)(const uint8_t *constants, uint8_t *placeholders,
                        uint8_t *activations, uintptr_t number);
+/* The same for several threads. */
+typedef int (*threaded_entry_fn)(const uint8_t *constants,
+                                 uint8_t *placeholders, uint8_t *activations,
+                                 parallel_fn parallel, void *pool);
+typedef int (*threaded_step_fn)(const uint8_t *constants, uint8_t *placeholders,
+                                uint8_t *activations, parallel_fn parallel,
+                                void *pool, uintptr_t number);
 
 struct glow_executable {
     glow_arena *arena;
@@ -28,8 +38,8 @@ struct glow_executable {
     cpu_target *target;
     cpu_plan *plan;
     cpu_jit *jit;
-    entry_fn entry;
-    step_fn step;
+    void *entry, *step;
+    cpu_pool pool;
     glow_data *region[CPU_BASES];
     int64_t code;
 };
@@ -57,6 +67,7 @@ takes(const glow_node *n, glow_arena *a, const char **why)
 static void
 unload(glow_executable *x)
 {
+    glow_cpu_pool_close(&x->pool);
     if (x->jit)
         glow_cpu_jit_end(x->jit);
     for (int i = 0; i < CPU_BASES; i++)
@@ -84,18 +95,14 @@ static bool
 link_object(glow_executable *x, LLVMMemoryBufferRef object, const char *name,
             bool debug)
 {
-    void *entry, *step;
-
     x->code = glow_cpu_code_size(object);
     x->jit = glow_cpu_jit(x->ctx, x->arena, object, debug);
     if (!x->jit)
         return false;
-    entry = glow_cpu_jit_find(x->jit, name);
-    step =
+    x->entry = glow_cpu_jit_find(x->jit, name);
+    x->step =
         glow_cpu_jit_find(x->jit, glow_arena_printf(x->arena, "%s.step", name));
-    x->entry = (entry_fn)(uintptr_t)entry;
-    x->step = (step_fn)(uintptr_t)step;
-    return entry && step;
+    return x->entry && x->step;
 }
 
 static bool
@@ -105,6 +112,15 @@ make_regions(glow_executable *x)
         x->region[i] = glow_data_new((size_t)x->plan->size[i]);
     return glow_cpu_fill_constants(x->plan,
                                    glow_data_bytes(x->region[CPU_CONSTANTS]));
+}
+
+/* No more threads than there are processors for. */
+static int
+threads_of(const cpu_target *t)
+{
+    int most = glow_cpu_processors();
+
+    return t->threads < most ? t->threads : most;
 }
 
 static bool
@@ -121,6 +137,7 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
         return glow_error(x->ctx, "E0825",
                           "cpu: code for target '%s' cannot be run here",
                           x->target->triple);
+    glow_cpu_pool_open(&x->pool, threads_of(x->target));
     object = compile(x, f, debug);
     return object && link_object(x, object, name, debug) && make_regions(x);
 }
@@ -230,6 +247,34 @@ report_failure(glow_executable *x, int code)
     return false;
 }
 
+static int
+call_entry(glow_executable *x)
+{
+    const uint8_t *constants = glow_data_bytes(x->region[CPU_CONSTANTS]);
+    uint8_t *placeholders = glow_data_bytes(x->region[CPU_PLACEHOLDERS]);
+    uint8_t *activations = glow_data_bytes(x->region[CPU_ACTIVATIONS]);
+    uintptr_t at = (uintptr_t)x->entry;
+
+    if (x->target->threads == 1)
+        return ((entry_fn)at)(constants, placeholders, activations);
+    return ((threaded_entry_fn)at)(constants, placeholders, activations,
+                                   glow_cpu_pool_run, &x->pool);
+}
+
+static int
+call_step(glow_executable *x, uintptr_t number)
+{
+    const uint8_t *constants = glow_data_bytes(x->region[CPU_CONSTANTS]);
+    uint8_t *placeholders = glow_data_bytes(x->region[CPU_PLACEHOLDERS]);
+    uint8_t *activations = glow_data_bytes(x->region[CPU_ACTIVATIONS]);
+    uintptr_t at = (uintptr_t)x->step;
+
+    if (x->target->threads == 1)
+        return ((step_fn)at)(constants, placeholders, activations, number);
+    return ((threaded_step_fn)at)(constants, placeholders, activations,
+                                  glow_cpu_pool_run, &x->pool, number);
+}
+
 static bool
 run(glow_executable *x, const glow_binding *bindings, int count)
 {
@@ -237,9 +282,7 @@ run(glow_executable *x, const glow_binding *bindings, int count)
 
     if (!copy_bindings(x, bindings, count, true))
         return false;
-    code = x->entry(glow_data_bytes(x->region[CPU_CONSTANTS]),
-                    glow_data_bytes(x->region[CPU_PLACEHOLDERS]),
-                    glow_data_bytes(x->region[CPU_ACTIVATIONS]));
+    code = call_entry(x);
     if (code)
         return report_failure(x, code);
     return copy_bindings(x, bindings, count, false);
@@ -292,10 +335,7 @@ profile(glow_executable *x, const glow_binding *bindings, int count,
     for (int i = 0; i < x->plan->n_steps; i++) {
         const cpu_step *s = &x->plan->steps[i];
         double begin = seconds_now();
-        int code =
-            x->step(glow_data_bytes(x->region[CPU_CONSTANTS]),
-                    glow_data_bytes(x->region[CPU_PLACEHOLDERS]),
-                    glow_data_bytes(x->region[CPU_ACTIVATIONS]), (uintptr_t)i);
+        int code = call_step(x, (uintptr_t)i);
 
         if (code)
             return report_failure(x, code > 1 ? code : s->first + 1);

@@ -100,6 +100,48 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
     }
 }
 
+/* What runs the parts of a step on threads: the caller's own. */
+static void
+add_parallel(glow_buf *b, const cpu_target *t, const char *name)
+{
+    glow_buf_printf(
+        b,
+        "\n/*\n"
+        " * Calls part(work, i) once for each i less than `parts`, in any "
+        "order\n"
+        " * and on any threads, and returns when all have returned.  The work "
+        "is\n"
+        " * cut up for %d threads; the results are the same bits on any "
+        "number.\n"
+        " */\n"
+        "typedef void (*%s_part)(void *work, uintptr_t part);\n"
+        "typedef void (*%s_parallel)(void *pool, %s_part part, void *work,\n"
+        "                            uintptr_t parts);\n",
+        t->threads, name, name, name);
+}
+
+static void
+add_function(glow_buf *b, const cpu_target *t, const char *name)
+{
+    bool threads = t->threads > 1;
+
+    if (threads)
+        add_parallel(b, t, name);
+    glow_buf_puts(b, "\n/* Returns 0, or the number of the instruction that "
+                     "failed.");
+    if (threads)
+        glow_buf_puts(b, "  `parallel` gets\n * `pool`; NULL: all is done on "
+                         "this thread.");
+    glow_buf_printf(b,
+                    " */\n"
+                    "int %s(const uint8_t *constants, uint8_t *placeholders,\n"
+                    "    uint8_t *activations",
+                    name);
+    if (threads)
+        glow_buf_printf(b, ", %s_parallel parallel, void *pool", name);
+    glow_buf_puts(b, ");\n");
+}
+
 static void
 add_header(glow_buf *b, const cpu_plan *p, const char *name,
            const char *weights)
@@ -123,13 +165,8 @@ add_header(glow_buf *b, const cpu_plan *p, const char *name,
         prefix, weights, prefix, prefix, prefix, prefix, p->size[CPU_CONSTANTS],
         prefix, p->size[CPU_PLACEHOLDERS], prefix, p->size[CPU_ACTIVATIONS]);
     add_bindings(b, p, prefix);
-    glow_buf_printf(b,
-                    "\n/* Returns 0, or the number of the instruction that "
-                    "failed. */\n"
-                    "int %s(const uint8_t *constants, uint8_t *placeholders,\n"
-                    "    uint8_t *activations);\n\n"
-                    "#ifdef __cplusplus\n}\n#endif\n\n#endif\n",
-                    name);
+    add_function(b, p->target, name);
+    glow_buf_puts(b, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 /* `path` without the suffix `.o`, and with another instead. */

@@ -73,27 +73,42 @@ glow_cpu_noalias(cg *g, cg_value fn, int i)
                             glow_cpu_enum(g, "noalias"));
 }
 
-cg_value
-glow_cpu_function(cg *g, const char *name, int n, bool is_entry)
+static cg_value
+add_function(cg *g, const char *name, LLVMTypeRef result, LLVMTypeRef *params,
+             int n, LLVMLinkage linkage)
 {
-    LLVMTypeRef *params = GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, n);
-
-    for (int i = 0; i < n; i++)
-        params[i] = g->ptr;
-
-    LLVMTypeRef type = LLVMFunctionType(g->i32, params, (unsigned)n, false);
+    LLVMTypeRef type = LLVMFunctionType(result, params, (unsigned)n, false);
     cg_value fn = LLVMAddFunction(g->module, name, type);
 
-    if (!is_entry) {
-        LLVMSetLinkage(fn, LLVMInternalLinkage);
-        LLVMAddAttributeAtIndex(fn,
-                                (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                glow_cpu_enum(g, "noinline"));
-    }
+    LLVMSetLinkage(fn, linkage);
     glow_cpu_for_target(g, fn);
     g->fn = fn;
     LLVMPositionBuilderAtEnd(
         g->builder, LLVMAppendBasicBlockInContext(g->context, fn, "entry"));
+    return fn;
+}
+
+cg_value
+glow_cpu_function_of(cg *g, const char *name, LLVMTypeRef result,
+                     LLVMTypeRef *params, int n)
+{
+    return add_function(g, name, result, params, n, LLVMInternalLinkage);
+}
+
+cg_value
+glow_cpu_function(cg *g, const char *name, int n, bool is_entry)
+{
+    LLVMTypeRef *params = GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, n);
+    cg_value fn;
+
+    for (int i = 0; i < n; i++)
+        params[i] = g->ptr;
+    fn = add_function(g, name, g->i32, params, n,
+                      is_entry ? LLVMExternalLinkage : LLVMInternalLinkage);
+    if (!is_entry)
+        LLVMAddAttributeAtIndex(fn,
+                                (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                glow_cpu_enum(g, "noinline"));
     return fn;
 }
 

@@ -39,6 +39,9 @@ void glow_cpu_gen_end(cg *g);
  * code of a run-time error.
  */
 cg_value glow_cpu_function(cg *g, const char *name, int n, bool is_entry);
+/* An internal function that may be inlined. */
+cg_value glow_cpu_function_of(cg *g, const char *name, LLVMTypeRef result,
+                              LLVMTypeRef *params, int n);
 /* Parameter `i` shares memory with no other that is written. */
 void glow_cpu_noalias(cg *g, cg_value fn, int i);
 void glow_cpu_attribute(cg *g, cg_value fn, const char *key, const char *value);
@@ -109,6 +112,20 @@ static inline cg_value
 cg_mulc(cg *g, cg_value a, int64_t k)
 {
     return k == 1 ? a : cg_mul(g, a, cg_i64(g, k));
+}
+
+/* Of an index that is not negative, by a positive constant. */
+static inline cg_value
+cg_over(cg *g, cg_value a, int64_t k)
+{
+    return k == 1 ? a : LLVMBuildUDiv(g->builder, a, cg_i64(g, k), "");
+}
+
+static inline cg_value
+cg_modulo(cg *g, cg_value a, int64_t k)
+{
+    return k == 1 ? cg_i64(g, 0)
+                  : LLVMBuildURem(g->builder, a, cg_i64(g, k), "");
 }
 
 static inline cg_value

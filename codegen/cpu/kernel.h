@@ -23,7 +23,15 @@ typedef struct cpu_job {
     cg_value packed;    /* the packed operand, or NULL */
     cg_value constants; /* the region, for kernels that call */
     cg_value scratch;   /* or NULL */
-    cg_value *slot;     /* pointers of the step */
+    cg_value parallel;  /* for kernels that call: see split.h; or NULL */
+    cg_value pool;
+    cg_value *slot; /* pointers of the step */
+    /*
+     * The units to make, of kernels that have some: i64, from `begin` to less
+     * than `end`, never none.  They are constants, and all, unless `split`.
+     */
+    cg_value begin, end;
+    bool split;
 } cpu_job;
 
 typedef enum cpu_strides {
@@ -62,6 +70,13 @@ typedef struct cpu_kernel {
     /* Bytes to work in, or NULL; they mean nothing before and after.  INT64_MAX:
        more than can be counted. */
     int64_t (*scratch_size)(const glow_node *n);
+    /*
+     * Of how many units, which need nothing of each other, the work consists:
+     * several threads then make some each, in scratch of their own.  `emit` makes
+     * those of j->begin to j->end, each in the same way whatever the others are.
+     * NULL: it is not split.
+     */
+    int64_t (*units)(const cpu_target *t, const glow_node *n);
 } cpu_kernel;
 
 /* `count` times `bytes`, or INT64_MAX: a scratch_size. */
@@ -85,6 +100,21 @@ void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 
 /* Emits the stack of a step without a root: all of its loops. */
 void glow_cpu_emit_stack(cpu_job *j);
+
+/* As glow_cpu_nest, where the first `axes` axes of `shape` are the units. */
+void glow_cpu_unit_nest(cpu_job *j, cg_nest *n, glow_dims shape, int axes);
+
+/*
+ * Units that are numbered outer * `inner` + inner: a loop over the outer ones,
+ * whose number is returned, and in each the inner ones from `begin` to less than
+ * `end`, never none.  glow_cpu_loop_end(g, &w->loop, NULL) ends it.
+ */
+typedef struct cpu_within {
+    cg_loop loop;
+    cg_value begin, end;
+} cpu_within;
+cg_value glow_cpu_units_within(cpu_job *j, cpu_within *w, int64_t outer,
+                               int64_t inner);
 
 /* Returns from the kernel with a run-time error where `bad` holds. */
 void glow_cpu_fail_if(cpu_job *j, cg_value bad);

@@ -13,7 +13,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "codegen/cpu/debug.h"
-#include "codegen/cpu/kernel.h"
+#include "codegen/cpu/split.h"
 #include "glow/ops.h"
 
 /* Says all that the code of a step depends on. */
@@ -66,6 +66,7 @@ describe(glow_arena *a, const cpu_step *s)
             describe_access(&b, &s->items[k].in[i]);
         describe_access(&b, &s->items[k].out);
     }
+    glow_buf_printf(&b, " /%d+%lld", s->parts, (long long)s->part_scratch);
     for (int i = 0; i < s->n_slots; i++)
         glow_buf_printf(&b, " %d%d%d%d", s->slots[i].written, s->slots[i].dead,
                         s->slots[i].linear, s->slots[i].shared);
@@ -102,37 +103,84 @@ set_operands(cpu_job *j)
         j->out[i] = (cg_tensor){j->slot[j->step->out[i]], n->out[i]->type};
 }
 
-/* Pointers: the slots, what is packed, all constants, what to work in. */
+/*
+ * Pointers: the slots, what is packed, for calls all constants and what runs
+ * threads, what to work in.
+ */
 static int
-count_params(const cpu_step *s)
+count_params(const cpu_target *t, const cpu_step *s)
 {
-    return s->n_slots + (s->packed >= 0) + (s->bodies != NULL) +
+    return s->n_slots + (s->packed >= 0) +
+           (s->bodies ? 1 + glow_cpu_entry_params(t) - CPU_BASES : 0) +
            (s->scratch > 0 && s->own_scratch < 0);
+}
+
+static cg_value
+begin_step(cg *g, const cpu_step *s, const char *name, int count)
+{
+    LLVMTypeRef *params = GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, count + 2);
+    cg_value fn;
+
+    for (int i = 0; i < count; i++)
+        params[i] = g->ptr;
+    params[count] = params[count + 1] = g->i64;
+    fn = glow_cpu_function_of(g, name, g->i32, params,
+                              s->parts > 1 ? count + 2 : count);
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            glow_cpu_enum(g, "noinline"));
+    for (int i = 0; i < count; i++)
+        if (i >= s->n_slots || !s->slots[i].shared)
+            glow_cpu_noalias(g, fn, i);
+    return fn;
+}
+
+static void
+set_units(cpu_job *j, int params)
+{
+    j->split = j->step->parts > 1;
+    j->begin = cg_i64(j->g, 0);
+    j->end = cg_i64(j->g, j->step->units);
+    if (j->split) {
+        j->begin = LLVMGetParam(j->fn, (unsigned)params);
+        j->end = LLVMGetParam(j->fn, (unsigned)params + 1);
+    }
+}
+
+static void
+set_params(cpu_job *j, int params)
+{
+    const cpu_step *s = j->step;
+    int i = s->n_slots;
+
+    j->slot = GLOW_NEW_ARRAY(j->g->arena, cg_value, params);
+    for (int k = 0; k < params; k++)
+        j->slot[k] = LLVMGetParam(j->fn, (unsigned)k);
+    if (s->packed >= 0)
+        j->packed = j->slot[i++];
+    if (s->bodies) {
+        j->constants = j->slot[i++];
+        if (j->g->target->threads > 1) {
+            j->parallel = j->slot[i++];
+            j->pool = j->slot[i++];
+        }
+    }
+    if (s->own_scratch >= 0)
+        j->scratch = j->slot[s->own_scratch];
+    else if (s->scratch)
+        j->scratch = j->slot[i];
 }
 
 static cg_value
 build_step(cg *g, const cpu_step *s, int number, bool debug)
 {
-    int params = count_params(s);
-    cg_value fn = glow_cpu_function(g, name_of(g, s, number), params, false);
+    int params = count_params(g->target, s);
+    cg_value fn = begin_step(g, s, name_of(g, s, number), params);
     cpu_job j = {.g = g, .step = s, .n = s->root, .fn = fn};
 
     if (debug)
         glow_cpu_debug_step(g, fn, s);
-    j.slot = GLOW_NEW_ARRAY(g->arena, cg_value, params);
-    for (int i = 0; i < params; i++) {
-        j.slot[i] = LLVMGetParam(fn, (unsigned)i);
-        if (i >= s->n_slots || !s->slots[i].shared)
-            glow_cpu_noalias(g, fn, i);
-    }
-    if (s->packed >= 0)
-        j.packed = j.slot[s->n_slots];
-    if (s->own_scratch >= 0)
-        j.scratch = j.slot[s->own_scratch];
-    else if (s->scratch)
-        j.scratch = j.slot[params - 1];
-    if (s->bodies)
-        j.constants = j.slot[s->n_slots + (s->packed >= 0)];
+    set_params(&j, params);
+    set_units(&j, params);
     if (s->root) {
         set_operands(&j);
         s->kernel->emit(&j);
@@ -155,28 +203,38 @@ glow_cpu_fail_if(cpu_job *j, cg_value bad)
 
 /* The entry. */
 
+/* A step's function, and that of its parts if it is split. */
+typedef struct made {
+    cg_value step, part;
+} made;
+
 static cg_value
-call_step(cg *g, const cpu_plan *p, const cpu_step *s, cg_value step_fn,
+call_step(cg *g, const cpu_plan *p, const cpu_step *s, const made *fn,
           cg_value entry)
 {
-    int params = count_params(s);
+    int params = count_params(g->target, s), n = 0;
     cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, params);
-    LLVMTypeRef type = LLVMGlobalGetValueType(step_fn);
 
-    for (int i = 0; i < s->n_slots; i++)
-        args[i] = glow_cpu_atc(g, LLVMGetParam(entry, s->slots[i].range.base),
-                               s->slots[i].range.offset);
+    for (; n < s->n_slots; n++)
+        args[n] = glow_cpu_atc(g, LLVMGetParam(entry, s->slots[n].range.base),
+                               s->slots[n].range.offset);
     if (s->packed >= 0)
-        args[s->n_slots] =
+        args[n++] =
             glow_cpu_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
+    if (s->bodies) {
+        args[n++] = LLVMGetParam(entry, CPU_CONSTANTS);
+        if (g->target->threads > 1) {
+            args[n++] = LLVMGetParam(entry, CPU_PARALLEL);
+            args[n++] = LLVMGetParam(entry, CPU_POOL);
+        }
+    }
     if (s->scratch && s->own_scratch < 0)
-        args[params - 1] =
+        args[n++] =
             glow_cpu_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
-    if (s->bodies)
-        args[s->n_slots + (s->packed >= 0)] =
-            LLVMGetParam(entry, CPU_CONSTANTS);
-    return LLVMBuildCall2(g->builder, type, step_fn, args, (unsigned)params,
-                          "");
+    if (fn->part)
+        return glow_cpu_call_parts(g, s, fn->step, fn->part, entry, args, n);
+    return LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn->step),
+                          fn->step, args, (unsigned)n, "");
 }
 
 /*
@@ -196,10 +254,11 @@ failure(cg *g, const cpu_plan *p, const cpu_step *s, cg_value code)
 }
 
 static cg_value
-build_entry(cg *g, const cpu_plan *p, const char *name, cg_value *fns,
+build_entry(cg *g, const cpu_plan *p, const char *name, made *const *fns,
             bool debug)
 {
-    cg_value entry = glow_cpu_function(g, name, 3, p->root == p);
+    cg_value entry = glow_cpu_function(
+        g, name, glow_cpu_entry_params(g->target), p->root == p);
 
     if (debug)
         glow_cpu_debug_entry(g, entry, p->func);
@@ -222,17 +281,18 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cg_value *fns,
     return entry;
 }
 
-/* int NAME.step(constants, placeholders, activations, number) */
+/* int NAME.step(...as the entry, number) */
 static void
-build_stepper(cg *g, const cpu_plan *p, const char *name, cg_value *fns)
+build_stepper(cg *g, const cpu_plan *p, const char *name, made *const *fns)
 {
+    int params = glow_cpu_entry_params(g->target);
     cg_value entry = glow_cpu_function(
-        g, glow_arena_printf(g->arena, "%s.step", name), 4, true);
+        g, glow_arena_printf(g->arena, "%s.step", name), params + 1, true);
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->builder);
     LLVMBasicBlockRef done =
         LLVMAppendBasicBlockInContext(g->context, entry, "done");
-    cg_value number =
-        LLVMBuildPtrToInt(g->builder, LLVMGetParam(entry, 3), g->i64, "");
+    cg_value number = LLVMBuildPtrToInt(
+        g->builder, LLVMGetParam(entry, (unsigned)params), g->i64, "");
     cg_value choice =
         LLVMBuildSwitch(g->builder, number, done, (unsigned)p->n_steps);
 
@@ -249,11 +309,25 @@ build_stepper(cg *g, const cpu_plan *p, const char *name, cg_value *fns)
     LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
 }
 
+static made *
+make_step(cg *g, const cpu_step *s, int number, bool debug)
+{
+    made *m = GLOW_NEW(g->arena, made);
+
+    m->step = build_step(g, s, number, debug);
+    LLVMSetCurrentDebugLocation2(g->builder, NULL);
+    if (s->parts > 1)
+        m->part = glow_cpu_part_function(
+            g, s, m->step,
+            glow_arena_printf(g->arena, "%s.part", name_of(g, s, number)));
+    return m;
+}
+
 /* The functions of the steps of `p`; `known` are those that there are. */
-static cg_value *
+static made **
 build_steps(cg *g, const cpu_plan *p, glow_map *known, int *number, bool debug)
 {
-    cg_value *fns = GLOW_NEW_ARRAY(g->arena, cg_value, p->n_steps + 1);
+    made **fns = GLOW_NEW_ARRAY(g->arena, made *, p->n_steps + 1);
 
     for (int i = 0; i < p->n_steps; i++) {
         /* Functions with lines belong to one step each. */
@@ -261,7 +335,7 @@ build_steps(cg *g, const cpu_plan *p, glow_map *known, int *number, bool debug)
 
         fns[i] = key ? glow_map_get(known, key) : NULL;
         if (!fns[i]) {
-            fns[i] = build_step(g, &p->steps[i], (*number)++, debug);
+            fns[i] = make_step(g, &p->steps[i], (*number)++, debug);
             if (key)
                 glow_map_set(known, key, fns[i]);
         }
@@ -283,14 +357,14 @@ glow_cpu_build(cg *g, const cpu_plan *p, const char *name, bool steps,
         glow_cpu_debug_begin(g, p->func);
     for (int i = 0; i < p->n_bodies; i++) {
         cpu_plan *body = p->bodies[i];
-        cg_value *of_body = build_steps(g, body, known, &number, debug);
+        made **of_body = build_steps(g, body, known, &number, debug);
 
         body->fn = build_entry(
             g, body, glow_arena_printf(g->arena, "%s.%d", body->func->name, i),
             of_body, debug);
     }
 
-    cg_value *fns = build_steps(g, p, known, &number, debug);
+    made **fns = build_steps(g, p, known, &number, debug);
 
     build_entry(g, p, name, fns, debug);
     if (steps)

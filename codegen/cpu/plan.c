@@ -4,13 +4,14 @@
 
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/move.h"
+#include "codegen/cpu/split.h"
 #include "codegen/cpu/stack.h"
 #include "glow/ops.h"
 
 #define ALIGN 64
 
-static int64_t
-aligned(int64_t n)
+int64_t
+glow_cpu_aligned(int64_t n)
 {
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -105,7 +106,7 @@ lay_constants(cpu_plan *p, const glow_region *r)
             widen(f, r, &begin, &end);
     begin = begin / ALIGN * ALIGN;
     *m = (cpu_memory){r, *size - begin};
-    *size = aligned(*size + end - begin);
+    *size = glow_cpu_aligned(*size + end - begin);
     return m->offset;
 }
 
@@ -133,7 +134,7 @@ lay_regions(cpu_plan *p)
         if (!p->regions[i].changes)
             continue;
         p->regions[i].offset = *size;
-        *size = aligned(*size + p->regions[i].region->size);
+        *size = glow_cpu_aligned(*size + p->regions[i].region->size);
     }
     return true;
 }
@@ -391,6 +392,7 @@ finish_steps(cpu_plan *p)
     for (int i = 0; i < p->n_steps; i++) {
         find_dead(p, &p->steps[i]);
         glow_cpu_finish_stack(&p->steps[i]);
+        glow_cpu_split(p, &p->steps[i]);
     }
 }
 
@@ -450,7 +452,7 @@ lay_packed(cpu_plan *p)
         if (c->offset >= 0)
             continue;
         c->offset = p->size[CPU_CONSTANTS];
-        p->size[CPU_CONSTANTS] = aligned(c->offset + c->size);
+        p->size[CPU_CONSTANTS] = glow_cpu_aligned(c->offset + c->size);
     }
     for (int i = 0; i < p->n_steps; i++)
         if (p->steps[i].packed >= 0)
@@ -468,7 +470,7 @@ lay_scratch(cpu_plan *p)
             most = p->steps[i].scratch;
     if (!most)
         return true;
-    p->scratch = aligned(*size);
+    p->scratch = glow_cpu_aligned(*size);
     if (most < INT64_MAX - p->scratch) {
         *size = p->scratch + most;
         return true;
@@ -493,7 +495,7 @@ glow_cpu_binding(const cpu_plan *p, const glow_storage *s)
 int64_t
 glow_cpu_body_activations(const cpu_plan *body)
 {
-    return aligned(body->size[CPU_PLACEHOLDERS]);
+    return glow_cpu_aligned(body->size[CPU_PLACEHOLDERS]);
 }
 
 static cpu_plan *make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t,
@@ -533,7 +535,8 @@ plan_calls(cpu_plan *p, cpu_step *s)
         if (!body)
             return false;
         if (glow_add_overflow(glow_cpu_body_activations(body),
-                              aligned(body->size[CPU_ACTIVATIONS]), &size))
+                              glow_cpu_aligned(body->size[CPU_ACTIVATIONS]),
+                              &size))
             size = INT64_MAX;
         if (size > s->scratch)
             s->scratch = size;
@@ -554,7 +557,7 @@ body_bytes(const glow_func *f)
     for (const glow_region *r = f->regions; r; r = r->next)
         GLOW_FOR_EACH_NODE(n, f)
             if (n->place && n->place->region == r && !is_constant(n->out[0])) {
-                if (glow_add_overflow(bytes, aligned(r->size), &bytes))
+                if (glow_add_overflow(bytes, glow_cpu_aligned(r->size), &bytes))
                     return INT64_MAX;
                 break;
             }

@@ -76,7 +76,11 @@ typedef struct cpu_step {
     int64_t packed;  /* offset in the constants, or -1 */
     int64_t scratch; /* bytes, or 0 */
     int own_scratch; /* slot of the instruction's scratch, or -1: behind all */
-    int first, last; /* numbers of the first and last instruction */
+    int64_t units;   /* of the work; see split.h */
+    int parts;       /* that they are split into, or 1 */
+    int64_t
+        part_scratch; /* bytes of `scratch` for each part, or 0: not split */
+    int first, last;  /* numbers of the first and last instruction */
 } cpu_step;
 
 /* A constant in its region, as it lies there or packed for a kernel. */
@@ -166,6 +170,9 @@ int64_t glow_cpu_body_activations(const cpu_plan *body);
  * one of them.  0 where they have no places yet.
  */
 int64_t glow_cpu_call_scratch(const glow_node *n);
+
+/* `n` bytes, up to where the next buffer may begin. */
+int64_t glow_cpu_aligned(int64_t n);
 
 /* Where the bytes of a buffer or view lie. */
 cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);

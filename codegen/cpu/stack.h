@@ -34,6 +34,8 @@ void glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n);
  * Then they are added with it, up to instruction s->last.
  */
 bool glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n);
+/* Units of a stack without a root: see kernel.h. */
+int64_t glow_cpu_stack_units(const cpu_target *t, const cpu_step *s);
 /* Joins axes that all accesses run through alike, and finds shared slots. */
 void glow_cpu_finish_stack(cpu_step *s);
 

@@ -227,9 +227,9 @@ glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
         store(j, slots, &s->items[k].out, s->items[k].n->out[0]->type, &x);
 }
 
-/* The last axis, in vectors of `lanes` elements from `from` on. */
+/* The last axis from `from` to `to`, in vectors of `lanes` elements. */
 static void
-run_row(cpu_job *j, held *slots, cg_value *at, int64_t from, int64_t to,
+run_row(cpu_job *j, held *slots, cg_value *at, cg_value from, cg_value to,
         int lanes)
 {
     static const int64_t none[GLOW_MAX_RANK];
@@ -237,36 +237,96 @@ run_row(cpu_job *j, held *slots, cg_value *at, int64_t from, int64_t to,
     cg_loop l;
     int last = j->step->shape.rank - 1;
 
-    if (from == to)
-        return;
-    glow_cpu_loop(g, &l, cg_i64(g, from), cg_i64(g, to), lanes, NULL, 0);
+    glow_cpu_loop(g, &l, from, to, lanes, NULL, 0);
     at[last] = l.i;
     run(j, slots, &(index){at, none}, lanes);
     glow_cpu_loop_end(g, &l, NULL);
 }
 
+/*
+ * A stack is a row of columns for each index of the other axes.  Its units are
+ * the rows; or, where they are few, stretches of columns in all of them, and
+ * what is left beyond whole vectors comes with the last stretch.
+ */
+
+#define FEW_ROWS 16
+#define STRETCH 32 /* vectors */
+
+typedef struct rows {
+    glow_dims outer;
+    int64_t size, whole; /* columns: all, and in whole vectors */
+    int lanes;
+    bool by_columns;
+} rows;
+
+static rows
+rows_of(const cpu_target *t, const cpu_step *s)
+{
+    rows r = {.outer = s->shape, .lanes = t->vector_bytes / 4};
+
+    r.outer.rank--;
+    r.size = s->shape.at[r.outer.rank];
+    r.whole = r.size - r.size % r.lanes;
+    r.by_columns = glow_dims_count(r.outer) < FEW_ROWS;
+    return r;
+}
+
+int64_t
+glow_cpu_stack_units(const cpu_target *t, const cpu_step *s)
+{
+    rows r;
+
+    if (s->shape.rank == 0)
+        return 1;
+    r = rows_of(t, s);
+    if (!r.by_columns)
+        return glow_dims_count(r.outer);
+    return (r.whole / r.lanes + STRETCH - 1) / STRETCH;
+}
+
+/* The columns of this part's stretches. */
+static void
+run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
+{
+    cg *g = j->g;
+    int64_t stretch = (int64_t)STRETCH * r->lanes;
+    cg_value end = cg_mulc(g, j->end, stretch);
+    cg_value whole = cg_i64(g, r->whole);
+    cg_if last;
+
+    run_row(j, slots, at, cg_mulc(g, j->begin, stretch),
+            glow_cpu_imin(g, end, whole), r->lanes);
+    if (r->whole == r->size)
+        return;
+    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
+    run_row(j, slots, at, whole, cg_i64(g, r->size), 1);
+    glow_cpu_end_if(g, &last);
+}
+
 void
 glow_cpu_emit_stack(cpu_job *j)
 {
+    cg *g = j->g;
     const cpu_step *s = j->step;
-    held *slots = GLOW_NEW_ARRAY(j->g->arena, held, s->n_slots);
-    glow_dims outer = s->shape;
+    held *slots = GLOW_NEW_ARRAY(g->arena, held, s->n_slots);
     cg_nest n;
-    int lanes = j->g->target->vector_bytes / 4;
+    rows r;
 
-    if (outer.rank == 0) {
+    if (s->shape.rank == 0) {
         run(j, slots, &(index){NULL, NULL}, 1);
         return;
     }
-    outer.rank--;
-
-    int64_t size = s->shape.at[outer.rank];
-    int64_t whole = size - size % lanes;
-
-    glow_cpu_nest(j->g, &n, outer);
-    run_row(j, slots, n.at, 0, whole, lanes);
-    run_row(j, slots, n.at, whole, size, 1);
-    glow_cpu_nest_end(j->g, &n);
+    r = rows_of(g->target, s);
+    glow_cpu_unit_nest(j, &n, r.outer, r.by_columns ? 0 : r.outer.rank);
+    if (j->split && r.by_columns) {
+        run_stretches(j, slots, &r, n.at);
+    } else {
+        if (r.whole)
+            run_row(j, slots, n.at, cg_i64(g, 0), cg_i64(g, r.whole), r.lanes);
+        if (r.whole < r.size)
+            run_row(j, slots, n.at, cg_i64(g, r.whole), cg_i64(g, r.size), 1);
+    }
+    glow_cpu_nest_end(g, &n);
 }
 
 /* Copies and fills: the same loops without a step. */

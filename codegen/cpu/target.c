@@ -275,6 +275,8 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
 
     initialize();
     name_target(t, a, o);
+    t->threads = o->threads > 1 ? o->threads : 1;
+    t->grain = o->grain > 0 ? o->grain : 2.5e-6;
     if (!set_machine(ctx, a, t))
         return NULL;
     t->layout = LLVMCreateTargetDataLayout(t->machine);

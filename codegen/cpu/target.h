@@ -14,6 +14,8 @@ typedef struct cpu_target {
     LLVMTargetDataRef layout;
     const char *triple, *cpu, *features;
     bool is_host;
+    int threads;            /* to split work for, at most */
+    double grain;           /* seconds of work worth a part of its own */
     int vector_bytes;       /* of the widest vector worth using; 4: none */
     int registers;          /* vector registers */
     int64_t cache_bytes;    /* of the cache that a core has to itself */

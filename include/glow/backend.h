@@ -25,6 +25,8 @@ typedef struct glow_target_options {
     const char *cpu;      /* NULL: "native" */
     const char *features; /* "+avx2,-avx512f"; NULL: the CPU's */
     bool debug;           /* line tables that name the .gir file */
+    int threads;          /* that work is split for, at most; 0: 1 */
+    double grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
 } glow_target_options;
 
 typedef enum glow_emit {

@@ -28,6 +28,8 @@ enum {
     TOOL_DIFFERS = 3, /* results are not what they should be */
 };
 
+enum { TOOL_MOST_THREADS = 256 };
+
 typedef enum tool_kind {
     TOOL_FLAG,  /* bool; -no-NAME unsets it */
     TOOL_TEXT,  /* const char *: -NAME=VALUE or -NAME VALUE */

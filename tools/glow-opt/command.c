@@ -110,6 +110,9 @@ put_emit(glow_buf *b, const opt_values *v)
     put_option(b, "target", v->target);
     put_option(b, "cpu", v->cpu);
     put_option(b, "features", v->features);
+    if (v->threads > 1)
+        put_option(b, "threads",
+                   glow_arena_printf(b->arena, "%d", (int)v->threads));
     glow_buf_puts(b, " -o %t");
 }
 

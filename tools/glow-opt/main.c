@@ -120,6 +120,9 @@ static const tool_option options[] = {
      "the processor (this one)"},
     {"features", TOOL_TEXT, AT(features), "LIST", NULL, "emitting",
      "its features, as +avx2,-fma"},
+    {"threads", TOOL_INT, AT(threads), "N", NULL, "emitting",
+     "split the work for so many, at most (1): the code then takes a function "
+     "that runs parts"},
 
     {"list-passes", TOOL_WORD, AT(list_passes), "json|md", lists, "lists",
      "all passes and named pipelines"},
@@ -233,7 +236,7 @@ make_pipeline(opt *o)
 int
 main(int argc, char **argv)
 {
-    opt o = {.values = {.verify_each = true}};
+    opt o = {.values = {.verify_each = true, .threads = 1}};
     int code = tool_begin(&o.tool, &spec, &o.values, argc, argv);
 
     if (code == TOOL_GO_ON)

@@ -46,6 +46,7 @@ typedef struct opt_values {
     /* emitting */
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
     const char *target, *cpu, *features;
+    int64_t threads;
     /* lists */
     const char *list_passes, *list_ops, *list_errors, *list_targets;
 } opt_values;

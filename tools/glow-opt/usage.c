@@ -1,5 +1,6 @@
 /* What a command line may not say: found before the input is read. */
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,16 @@ check_outputs(opt *o)
     return true;
 }
 
+static bool
+check_threads(opt *o)
+{
+    int64_t threads = o->values.threads;
+
+    return (threads >= 1 && threads <= TOOL_MOST_THREADS) ||
+           tool_usage(&o->tool, NULL, "-threads takes 1 to %d, not %" PRId64,
+                      TOOL_MOST_THREADS, threads) == TOOL_DONE;
+}
+
 /* -bisect runs the pipeline as often as it likes, and prints a test. */
 static bool
 check_bisect(opt *o)
@@ -174,6 +185,7 @@ opt_check_usage(opt *o)
     ok &= check_annotations(o);
     ok &= check_weights(o);
     ok &= check_outputs(o);
+    ok &= check_threads(o);
     ok &= check_bisect(o);
     ok &= check_backend(o);
     return ok;

@@ -196,7 +196,8 @@ emit(opt *o, glow_module *m)
     glow_target_options target = {.triple = v->target,
                                   .cpu = v->cpu,
                                   .features = v->features,
-                                  .debug = true};
+                                  .debug = true,
+                                  .threads = (int)v->threads};
 
     return has_one_func(o, m) &&
            o->backend->emit(glow_module_entry(m), what, &target, v->output);

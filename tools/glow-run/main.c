@@ -42,7 +42,7 @@ static const tool_option options[] = {
     {"Os", TOOL_FLAG, AT(level[4]), NULL, NULL, "running",
      "optimize for memory"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
-     "at most so many; both backends use one so far (1)"},
+     "split the work for so many, at most (1); interp takes one"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
 
@@ -207,7 +207,8 @@ compile(run *r)
                           "more than one of -O0 to -O3 and -Os");
     if (!lower(r))
         return TOOL_FAILED;
-    r->executable = r->backend->load(r->func, &(glow_target_options){0});
+    r->executable = r->backend->load(
+        r->func, &(glow_target_options){.threads = (int)r->values.threads});
     r->compile_ms = now_ms() - begin;
     return r->executable ? TOOL_GO_ON : TOOL_FAILED;
 }
@@ -240,8 +241,9 @@ check_usage(run *r)
                           "-warmup takes 0 or more, -iterations 1 or more");
     if (!(v->seconds >= 0 && v->seconds <= 86400))
         return tool_usage(&r->tool, NULL, "-seconds takes 0 to 86400");
-    if (v->threads < 1)
-        return tool_usage(&r->tool, NULL, "-threads takes 1 or more");
+    if (v->threads < 1 || v->threads > TOOL_MOST_THREADS)
+        return tool_usage(&r->tool, NULL, "-threads takes 1 to %d",
+                          TOOL_MOST_THREADS);
     if (v->json && v->bench == v->profile)
         return tool_usage(&r->tool, "add -bench or -profile, not both",
                           "-json prints what -bench or -profile finds");

@@ -8,6 +8,7 @@
  */
 
 #include "codegen/cpu/kernels/common.h"
+#include "codegen/cpu/split.h"
 
 /* The memory of formal `i`; `at` is NULL if the body does not touch it. */
 static cg_tensor
@@ -51,9 +52,12 @@ call(cpu_job *j, const cpu_plan *body)
         j->constants,
         j->scratch,
         glow_cpu_atc(g, j->scratch, glow_cpu_body_activations(body)),
+        j->parallel,
+        j->pool,
     };
-    cg_value code = LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(body->fn),
-                                   body->fn, args, 3, "");
+    cg_value code =
+        LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(body->fn), body->fn,
+                       args, (unsigned)glow_cpu_entry_params(g->target), "");
     cg_if failed;
 
     glow_cpu_if(g, &failed, cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));

@@ -21,6 +21,7 @@
 #include "codegen/cpu/kernels/tile.h"
 
 #define MOST_ROWS 30
+#define ENOUGH_UNITS 16 /* for threads to share */
 
 typedef cpu_direct direct;
 
@@ -130,7 +131,7 @@ flattened(const cpu_target *t, direct d)
     if (weight_bytes(&d) > t->cache_bytes / 2 || d.out_w % rows != 0)
         return d;
     for (int64_t i = 1; i <= tiles; i++)
-        if (tiles % i == 0 &&
+        if (tiles % i == 0 && (i >= ENOUGH_UNITS || i == tiles) &&
             rows * tiles / i * d.pixel <= t->cache_bytes / 4) {
             d.out_h = d.in_h = i;
             d.out_w = d.in_w = rows * tiles / i;
@@ -179,6 +180,39 @@ glow_cpu_direct_code(const cpu_target *t, const direct *from)
     return n ? code : INT64_MAX;
 }
 
+/*
+ * Units: lines of the result, so that their input is shared; or groups of
+ * channels, so that weights are, where these are many or lines are few.
+ */
+
+static int64_t
+channel_groups(const shape *s)
+{
+    return s->full + (s->rest > 0);
+}
+
+static bool
+is_by_channels(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t outer = d->batch * d->groups, groups = channel_groups(s);
+
+    if (outer >= ENOUGH_UNITS)
+        return false;
+    if (weight_bytes(d) / d->groups > t->cache_bytes / 2)
+        return groups >= 4 || groups >= d->out_h;
+    return outer * d->out_h < ENOUGH_UNITS && groups > d->out_h;
+}
+
+int64_t
+glow_cpu_direct_units(const cpu_target *t, const direct *from)
+{
+    direct d = flattened(t, *from);
+    shape s = shape_of(t, &d);
+
+    return d.batch * d.groups *
+           (is_by_channels(t, &d, &s) ? channel_groups(&s) : d.out_h);
+}
+
 /* Code. */
 
 typedef struct maker {
@@ -191,6 +225,8 @@ typedef struct maker {
     cg_value channel;      /* the first output channel at hand, of all */
     cg_value weights, in;
     cg_value line0; /* the first line of the block */
+    bool by_channels;
+    cpu_within units; /* of this batch and group: lines, or channel groups */
     cpu_tile tile;
 } maker;
 
@@ -359,6 +395,25 @@ make_lines(maker *m, cg_value first, cg_value end)
     glow_cpu_loop_end(g, &lines, NULL);
 }
 
+/*
+ * Begins a loop over those of `count` groups of channels, of which the first is
+ * number `from` of all, that are to be made.
+ */
+static void
+begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)
+{
+    cg *g = m->j->g;
+
+    if (!m->by_channels || !m->j->split) {
+        glow_cpu_for(g, l, count);
+        return;
+    }
+    glow_cpu_loop_guarded(
+        g, l, glow_cpu_imax(g, cg_addc(g, m->units.begin, -from), cg_i64(g, 0)),
+        glow_cpu_imin(g, cg_addc(g, m->units.end, -from), cg_i64(g, count)), 1,
+        NULL, 0);
+}
+
 /* `count` groups of `blocks` vectors of channels from vector `from` on. */
 static void
 make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
@@ -375,7 +430,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     m->tile.last = last;
     m->tile.w_depth = d->packed ? blocks * lanes * 4 : d->outputs * 4;
     plan_prefetch(m, group_bytes(d, &m->s, blocks));
-    glow_cpu_for(g, &l, count);
+    begin_channels(m, &l, from / m->s.blocks, count);
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
     m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
     m->weights = glow_cpu_at(g, weights,
@@ -413,10 +468,11 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     cg *g = j->g;
     maker m = {.j = j, .d = flattened(g->target, *from)};
     direct *d = &m.d;
-    cg_loop batch, group, block;
+    cg_loop block;
     cg_value base = d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
                               : j->in[1].at,
-             weights;
+             weights, outer;
+    cg_value first = cg_i64(g, 0), end;
 
     m.s = shape_of(g->target, d);
     m.s.lines = lines_of(g->target, d);
@@ -432,8 +488,17 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         .tap_step = d->dilation_w * d->pixel,
         .w_block = m.s.lanes * 4,
     };
-    m.batch = glow_cpu_for(g, &batch, d->batch);
-    m.group = glow_cpu_for(g, &group, d->groups);
+    m.by_channels = is_by_channels(g->target, d, &m.s);
+    outer =
+        glow_cpu_units_within(j, &m.units, d->batch * d->groups,
+                              m.by_channels ? channel_groups(&m.s) : d->out_h);
+    m.batch = cg_over(g, outer, d->groups);
+    m.group = cg_modulo(g, outer, d->groups);
+    end = cg_i64(g, d->out_h);
+    if (!m.by_channels) {
+        first = m.units.begin;
+        end = m.units.end;
+    }
     m.in = glow_cpu_at(g, j->in[0].at,
                        cg_mulc(g, m.batch, d->in_h * d->in_w * d->pixel));
     m.in = glow_cpu_at(
@@ -441,14 +506,11 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));
     weights = glow_cpu_at(
         g, weights, cg_mulc(g, m.group, packed_bytes(d, &m.s) / d->groups));
-    glow_cpu_loop(g, &block, cg_i64(g, 0), cg_i64(g, d->out_h), m.s.lines, NULL,
-                  0);
-    make_block(
-        &m, weights, block.i,
-        glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), cg_i64(g, d->out_h)));
+    glow_cpu_loop(g, &block, first, end, m.s.lines, NULL, 0);
+    make_block(&m, weights, block.i,
+               glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), end));
     glow_cpu_loop_end(g, &block, NULL);
-    glow_cpu_loop_end(g, &group, NULL);
-    glow_cpu_loop_end(g, &batch, NULL);
+    glow_cpu_loop_end(g, &m.units.loop, NULL);
 }
 
 /* Packing. */
@@ -573,6 +635,15 @@ conv_packed_size(const cpu_target *t, const glow_node *n)
     return glow_cpu_direct_size(t, &d);
 }
 
+static int64_t
+conv_units(const cpu_target *t, const glow_node *n)
+{
+    direct d;
+
+    conv_of(n, &d);
+    return glow_cpu_direct_units(t, &d);
+}
+
 /* Filter [O, kernel_h, kernel_w, C]. */
 static void
 pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
@@ -599,6 +670,7 @@ const cpu_kernel glow_cpu_conv_direct = {
     .packs = 1,
     .packed_size = conv_packed_size,
     .pack = pack_conv,
+    .units = conv_units,
 };
 
 /* Products. */
@@ -669,6 +741,14 @@ matmul_packed_size(const cpu_target *t, const glow_node *n)
     return d.packed ? glow_cpu_direct_size(t, &d) : 0;
 }
 
+static int64_t
+matmul_units(const cpu_target *t, const glow_node *n)
+{
+    direct d = matmul_of(n);
+
+    return glow_cpu_direct_units(t, &d);
+}
+
 /* B [depth, columns]. */
 static void
 pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
@@ -690,6 +770,7 @@ pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
         .packs = 1,                             \
         .packed_size = matmul_packed_size,      \
         .pack = pack_matmul,                    \
+        .units = matmul_units,                  \
     }
 
 PRODUCT(batchmatmul);

@@ -42,6 +42,7 @@ typedef struct cpu_filter {
 /* Multiplications that are written out; INT64_MAX: it cannot be made. */
 int64_t glow_cpu_direct_code(const cpu_target *t, const cpu_direct *d);
 void glow_cpu_emit_direct(cpu_job *j, const cpu_direct *d);
+int64_t glow_cpu_direct_units(const cpu_target *t, const cpu_direct *d);
 
 /* Bytes of packed weights, and the making of them; returns where they end. */
 int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);

@@ -269,29 +269,60 @@ chunk_of(const maker *m, int64_t count)
     return chunk < 1 ? 1 : chunk > count ? count : chunk;
 }
 
+/*
+ * Units: lines of the results, or vectors of channels where lines are few, and
+ * fewer.
+ */
+
+static int64_t
+lines_of(const grouped *k)
+{
+    return k->w.batch * k->w.axis[0].out * k->w.axis[1].out;
+}
+
+static bool
+is_by_vectors(const grouped *k)
+{
+    return lines_of(k) < 32 && k->full + (k->rest > 0) > lines_of(k);
+}
+
+static int64_t
+grouped_units(const cpu_target *t, const glow_node *n)
+{
+    grouped k;
+
+    grouped_of(t, n, &k);
+    return is_by_vectors(&k) ? k.full + (k.rest > 0) : lines_of(&k);
+}
+
 /* All lines, for `count` vectors of `groups` groups from vector `from` on. */
 static void
 make_vectors(maker *m, int64_t from, int64_t count, int groups)
 {
     const grouped *k = &m->k;
     cg *g = m->j->g;
+    bool by_vectors = is_by_vectors(k);
     int64_t chunk = chunk_of(m, count);
+    cg_value first = cg_i64(g, from), end = cg_i64(g, from + count);
     cg_loop chunks;
     cg_nest lines;
 
     if (!count)
         return;
     m->groups = groups;
-    glow_cpu_loop(g, &chunks, cg_i64(g, from), cg_i64(g, from + count), chunk,
-                  NULL, 0);
-    glow_cpu_nest(g, &lines,
-                  GLOW_DIMS_OF(k->w.batch, k->w.axis[0].out, k->w.axis[1].out));
+    if (by_vectors) {
+        first = glow_cpu_imax(g, m->j->begin, first);
+        end = glow_cpu_imin(g, m->j->end, end);
+    }
+    glow_cpu_loop_guarded(g, &chunks, first, end, chunk, NULL, 0);
+    glow_cpu_unit_nest(
+        m->j, &lines,
+        GLOW_DIMS_OF(k->w.batch, k->w.axis[0].out, k->w.axis[1].out),
+        by_vectors ? 0 : 3);
     m->batch = lines.at[0];
     m->z = lines.at[1];
     m->y = lines.at[2];
-    make_line(
-        m, chunks.i,
-        glow_cpu_imin(g, cg_addc(g, chunks.i, chunk), cg_i64(g, from + count)));
+    make_line(m, chunks.i, glow_cpu_imin(g, cg_addc(g, chunks.i, chunk), end));
     glow_cpu_nest_end(g, &lines);
     glow_cpu_loop_end(g, &chunks, NULL);
 }
@@ -348,4 +379,5 @@ const cpu_kernel glow_cpu_conv_grouped = {
     .packs = 1,
     .packed_size = grouped_size,
     .pack = pack_grouped,
+    .units = grouped_units,
 };

@@ -128,6 +128,7 @@ typedef struct sum {
     const cpu_target *target;
     int64_t bytes;
     int64_t code;
+    int64_t units;
 } sum;
 
 static bool
@@ -176,6 +177,28 @@ transposed_size(const cpu_target *t, const glow_node *n)
     return s.bytes;
 }
 
+static bool
+add_units(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    sum *s = user;
+
+    (void)v;
+    (void)h;
+    s->units += glow_cpu_direct_units(s->target, d);
+    return true;
+}
+
+static int64_t
+transposed_units(const cpu_target *t, const glow_node *n)
+{
+    sum s = {.target = t};
+    transposed x;
+
+    transposed_of(n, &x);
+    for_each_pair(&x, add_units, &s);
+    return s.units;
+}
+
 typedef struct packing {
     const cpu_target *target;
     const cpu_window *w;
@@ -218,19 +241,42 @@ pack_transposed(const cpu_target *t, const glow_node *n,
 typedef struct maker {
     cpu_job *j;
     int64_t packed; /* bytes of weights of the pairs before */
+    int64_t units;  /* and their units */
 } maker;
+
+/* What there is to make of a pair with `units` units. */
+static void
+make_units(maker *m, const cpu_direct *pair, int64_t units)
+{
+    cpu_job j = *m->j;
+    cg *g = j.g;
+    cg_if any;
+
+    if (!j.split) {
+        glow_cpu_emit_direct(&j, pair);
+        return;
+    }
+    j.begin = glow_cpu_imax(g, cg_addc(g, j.begin, -m->units), cg_i64(g, 0));
+    j.end = glow_cpu_imin(g, cg_addc(g, j.end, -m->units), cg_i64(g, units));
+    glow_cpu_if(g, &any, cg_icmp(g, LLVMIntSLT, j.begin, j.end));
+    glow_cpu_emit_direct(&j, pair);
+    glow_cpu_end_if(g, &any);
+}
 
 static bool
 make_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
 {
     maker *m = user;
+    const cpu_target *t = m->j->g->target;
     cpu_direct pair = *d;
+    int64_t units = glow_cpu_direct_units(t, d);
 
     (void)v;
     (void)h;
     pair.w_first = m->packed;
-    m->packed += glow_cpu_direct_size(m->j->g->target, d);
-    glow_cpu_emit_direct(m->j, &pair);
+    m->packed += glow_cpu_direct_size(t, d);
+    make_units(m, &pair, units);
+    m->units += units;
     return true;
 }
 
@@ -253,4 +299,5 @@ const cpu_kernel glow_cpu_convtranspose_direct = {
     .packs = 1,
     .packed_size = transposed_size,
     .pack = pack_transposed,
+    .units = transposed_units,
 };
