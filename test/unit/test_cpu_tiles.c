@@ -211,12 +211,55 @@ transposed_agree(void **state)
     }
 }
 
+/* Draws a product: the same operands in several operators. */
+static void
+check_product(const glow_target_options *target, uint64_t *seed)
+{
+    fixture t = {.constants = draw(seed, 0, 1), .target = target};
+    int64_t batch = draw(seed, 1, 4), rows = draw(seed, 1, 35);
+    int64_t depth = draw(seed, 1, 70), columns = draw(seed, 1, 140);
+
+    begin(&t);
+
+    glow_value *a = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(rows, depth));
+    glow_value *w = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(depth, columns));
+    glow_value *b = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(columns));
+    glow_value *many = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(batch, rows, depth));
+    glow_value *by =
+        weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(batch, depth, columns));
+
+    save(&t, GLOW_BUILD_PLAIN(t.b, matmul, GLOW_IN(a, w)));
+    save(&t, GLOW_BUILD(t.b, fullyconnected, GLOW_IN(a, w, b), .axis = 1));
+    save(&t, GLOW_BUILD_PLAIN(t.b, batchmatmul, GLOW_IN(many, by)));
+    agree_on(&t,
+             glow_arena_printf(t.arena, "product for %s: %d times %d x %d x %d",
+                               target->cpu ? target->cpu : "native", (int)batch,
+                               (int)rows, (int)depth, (int)columns),
+             GLOW_FILL_RANDOM, 5e-5);
+}
+
+static void
+products_agree(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (int i = 0; i < 45; i++) {
+        const glow_target_options *target =
+            &targets[(size_t)i % COUNT(targets)];
+
+        if (runs(target))
+            check_product(target, &seed);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(transposed_agree),
+        cmocka_unit_test(products_agree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

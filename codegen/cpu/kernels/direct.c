@@ -53,10 +53,11 @@ shape_of(const cpu_target *t, const direct *d)
 {
     shape s = {.lanes = t->vector_bytes / 4};
     int64_t vectors = ceil_div(d->outputs, s.lanes);
-    int64_t room = t->registers - 1;
+    int64_t room = t->registers - 2; /* what is broadcast, and one to spare */
     int most;
 
-    s.blocks = d->out_w == 1 ? 8 : 2;
+    /* Enough sums for the latency of a multiplication, even of few rows. */
+    s.blocks = d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
     while (s.blocks > vectors)
         s.blocks /= 2;
     while (s.blocks > 1 && 2 * s.blocks > room)

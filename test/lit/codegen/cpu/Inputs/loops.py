@@ -1,0 +1,35 @@
+"""What the innermost loops of assembly for x86-64 do: reads it from standard
+input, prints `MULTIPLICATIONS of vectors, MOVES to or from the stack`.
+
+A loop is what lies between a label and a jump back to it; it is innermost if no
+other jumps back within it.
+"""
+
+import re
+import sys
+
+
+def innermost(lines):
+    labels, loops = {}, []
+    for i, line in enumerate(lines):
+        label = re.match(r"(\.L\w+):", line)
+        jump = re.match(r"\s+j\w+\s+(\.L\w+)", line)
+        if label:
+            labels[label[1]] = i
+        elif jump and jump[1] in labels:
+            loops.append((labels[jump[1]], i))
+    return [(a, b) for a, b in loops
+            if not any((c, d) != (a, b) and a <= c and d <= b for c, d in loops)]
+
+
+def main():
+    lines = sys.stdin.read().splitlines()
+    body = [text for a, b in innermost(lines) for text in lines[a:b]]
+    multiplications = sum("vfmadd" in text for text in body)
+    moves = sum(bool(re.search(r"mov.*\(%rsp\).*%[yz]mm|mov.*%[yz]mm.*\(%rsp\)", text))
+                for text in body)
+    print(multiplications, "multiplications,", moves, "moves")
+    sys.exit(16 * moves > multiplications)
+
+
+main()
