@@ -13,8 +13,8 @@
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
-#include "codegen/cpu/module.h"
-#include "codegen/cpu/pool.h"
+#include "codegen/cpu/object.h"
+#include "codegen/cpu/pieces.h"
 #include "codegen/cpu/stack.h"
 #include "glow/pass.h"
 
@@ -77,26 +77,39 @@ unload(glow_executable *x)
     glow_arena_free(x->arena);
 }
 
-/* The object of `f`, or NULL after a report. */
-static LLVMMemoryBufferRef
-compile(glow_executable *x, glow_func *f, bool debug)
+/* One object, whose lines are those of one file. */
+static bool
+compile_whole(glow_executable *x, const char *name, cpu_objects *out)
 {
-    LLVMMemoryBufferRef object = NULL;
     cg g;
+    bool ok = glow_cpu_compile(&g, x->plan, name, true, true);
 
-    if (glow_cpu_compile(&g, &x->plan, x->target, x->arena, f, f->name, true,
-                         debug))
-        object = glow_cpu_emit_machine_code(&g, x->ctx, LLVMObjectFile);
+    out->count = 1;
+    out->at = GLOW_NEW_ARRAY(x->arena, LLVMMemoryBufferRef, 1);
+    if (ok)
+        out->at[0] = glow_cpu_emit_machine_code(&g, x->ctx, LLVMObjectFile);
     glow_cpu_gen_end(&g);
-    return object;
+    return out->at[0] != NULL;
 }
 
 static bool
-link_object(glow_executable *x, LLVMMemoryBufferRef object, const char *name,
-            bool debug)
+compile(glow_executable *x, const char *name, const glow_target_options *t,
+        cpu_objects *out)
 {
-    x->code = glow_cpu_code_size(object);
-    x->jit = glow_cpu_jit(x->ctx, x->arena, object, debug);
+    cpu_cache cache = {.folder = t->cache, .most = t->cache_bytes};
+
+    return t->debug
+               ? compile_whole(x, name, out)
+               : glow_cpu_make_objects(x->plan, name, &x->pool, &cache, out);
+}
+
+static bool
+link_objects(glow_executable *x, const cpu_objects *o, const char *name,
+             bool debug)
+{
+    for (int i = 0; i < o->count; i++)
+        x->code += glow_cpu_code_size(o->at[i]);
+    x->jit = glow_cpu_jit(x->ctx, x->arena, o->at, o->count, debug);
     if (!x->jit)
         return false;
     x->entry = glow_cpu_jit_find(x->jit, name);
@@ -127,8 +140,8 @@ static bool
 start(glow_executable *x, glow_func *f, const glow_target_options *t)
 {
     const char *name = glow_cpu_c_name(x->arena, f->name);
-    bool debug = t && t->debug;
-    LLVMMemoryBufferRef object;
+    static const glow_target_options here;
+    cpu_objects objects;
 
     x->target = glow_cpu_target(x->ctx, x->arena, t);
     if (!x->target)
@@ -137,9 +150,11 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
         return glow_error(x->ctx, "E0825",
                           "cpu: code for target '%s' cannot be run here",
                           x->target->triple);
+    t = t ? t : &here;
     glow_cpu_pool_open(&x->pool, threads_of(x->target));
-    object = compile(x, f, debug);
-    return object && link_object(x, object, name, debug) && make_regions(x);
+    x->plan = glow_cpu_plan(x->arena, x->target, f);
+    return x->plan && compile(x, name, t, &objects) &&
+           link_objects(x, &objects, name, t->debug) && make_regions(x);
 }
 
 static glow_executable *

@@ -12,9 +12,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <llvm-c/Object.h>
-
 #include "codegen/cpu/module.h"
+#include "codegen/cpu/object.h"
 #include "glow/file.h"
 
 const char *
@@ -29,44 +28,33 @@ glow_cpu_c_name(glow_arena *a, const char *name)
     return c[0] ? c : "_";
 }
 
-bool
-glow_cpu_compile(cg *g, cpu_plan **plan, const cpu_target *t, glow_arena *a,
-                 glow_func *f, const char *entry, bool steps, bool debug)
+/* Reports what LLVM says, unless that is NULL. */
+static bool
+check(glow_context *ctx, const char *refusal)
 {
-    glow_context *ctx = f->module->ctx;
-
-    glow_cpu_gen_begin(g, a, f->name, t);
-    *plan = glow_cpu_plan(a, t, f);
-    return *plan &&
-           glow_cpu_build(g, *plan, glow_cpu_c_name(a, entry), steps, debug) &&
-           glow_cpu_optimize(g, ctx);
+    return !refusal ||
+           glow_error(ctx, "E0824", "cpu: LLVM refuses the code: %s", refusal);
 }
 
-int64_t
-glow_cpu_code_size(LLVMMemoryBufferRef object)
+bool
+glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
+                 bool debug)
 {
-    char *message = NULL;
-    LLVMBinaryRef b = LLVMCreateBinary(object, NULL, &message);
-    int64_t size = 0;
+    glow_context *ctx = p->func->module->ctx;
+    cpu_build_options o = {.steps = steps, .debug = debug};
 
-    if (!b) {
-        LLVMDisposeMessage(message);
-        return 0;
-    }
+    glow_cpu_gen_begin(g, p->arena, p->func->name, p->target);
+    glow_cpu_build(g, p, glow_cpu_c_name(p->arena, entry), &o);
+    return check(ctx, glow_cpu_verify(g)) && check(ctx, glow_cpu_optimize(g));
+}
 
-    LLVMSectionIteratorRef s = LLVMObjectFileCopySectionIterator(b);
+LLVMMemoryBufferRef
+glow_cpu_emit_machine_code(cg *g, glow_context *ctx, LLVMCodeGenFileType what)
+{
+    LLVMMemoryBufferRef out = NULL;
 
-    for (; !LLVMObjectFileIsSectionIteratorAtEnd(b, s);
-         LLVMMoveToNextSection(s)) {
-        const char *name = LLVMGetSectionName(s);
-
-        if (name && (strncmp(name, ".text", 5) == 0 ||
-                     strncmp(name, ".rodata", 7) == 0))
-            size += (int64_t)LLVMGetSectionSize(s);
-    }
-    LLVMDisposeSectionIterator(s);
-    LLVMDisposeBinary(b);
-    return size;
+    check(ctx, glow_cpu_machine_code(g, what, &out));
+    return out;
 }
 
 /* The header of a bundle. */
@@ -286,16 +274,17 @@ glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *options,
     bool debug = options && options->debug;
     const char *entry =
         what == GLOW_EMIT_BUNDLE ? bundle_name(a, path) : f->name;
-    cpu_plan *p;
+    cpu_plan *p = t ? glow_cpu_plan(a, t, f) : NULL;
     cg g;
     bool ok = false;
 
-    if (t) {
-        ok = glow_cpu_compile(&g, &p, t, a, f, entry, false, debug) &&
+    if (p) {
+        ok = glow_cpu_compile(&g, p, entry, false, debug) &&
              write_form(&g, p, what, path);
         glow_cpu_gen_end(&g);
-        glow_cpu_target_end(t);
     }
+    if (t)
+        glow_cpu_target_end(t);
     glow_arena_free(a);
     return ok;
 }

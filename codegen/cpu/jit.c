@@ -67,13 +67,12 @@ define_symbols(cpu_jit *j)
 }
 
 static LLVMErrorRef
-start(cpu_jit *j, LLVMMemoryBufferRef object, bool debug)
+start(cpu_jit *j, bool debug)
 {
     LLVMErrorRef e = LLVMOrcCreateLLJIT(&j->lljit, NULL);
 
     if (e) {
         j->lljit = NULL;
-        LLVMDisposeMemoryBuffer(object);
         return e;
     }
     if (debug) {
@@ -81,24 +80,31 @@ start(cpu_jit *j, LLVMMemoryBufferRef object, bool debug)
         if (e)
             LLVMConsumeError(e); /* no debugger will know: no reason to stop */
     }
-    e = define_symbols(j);
-    if (e) {
-        LLVMDisposeMemoryBuffer(object);
-        return e;
-    }
-    return LLVMOrcLLJITAddObjectFile(
-        j->lljit, LLVMOrcLLJITGetMainJITDylib(j->lljit), object);
+    return define_symbols(j);
+}
+
+/* Each object goes to ORC, or with an error before it. */
+static LLVMErrorRef
+add_objects(cpu_jit *j, LLVMMemoryBufferRef *objects, int count, LLVMErrorRef e)
+{
+    for (int i = 0; i < count; i++)
+        if (e)
+            LLVMDisposeMemoryBuffer(objects[i]);
+        else
+            e = LLVMOrcLLJITAddObjectFile(
+                j->lljit, LLVMOrcLLJITGetMainJITDylib(j->lljit), objects[i]);
+    return e;
 }
 
 cpu_jit *
-glow_cpu_jit(glow_context *ctx, glow_arena *a, LLVMMemoryBufferRef object,
-             bool debug)
+glow_cpu_jit(glow_context *ctx, glow_arena *a, LLVMMemoryBufferRef *objects,
+             int count, bool debug)
 {
     cpu_jit *j = GLOW_NEW(a, cpu_jit);
     LLVMErrorRef e;
 
     j->ctx = ctx;
-    e = start(j, object, debug);
+    e = add_objects(j, objects, count, start(j, debug));
     if (!e)
         return j;
     fail(j, e);

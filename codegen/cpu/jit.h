@@ -10,11 +10,11 @@
 typedef struct cpu_jit cpu_jit;
 
 /*
- * Links an object, which is taken over.  `debug` announces it to debuggers.
- * NULL after a report.
+ * Links `count` objects, which are taken over.  `debug` announces them to
+ * debuggers.  NULL after a report.
  */
 cpu_jit *glow_cpu_jit(glow_context *ctx, glow_arena *a,
-                      LLVMMemoryBufferRef object, bool debug);
+                      LLVMMemoryBufferRef *objects, int count, bool debug);
 /* The address of a function, or NULL after a report. */
 void *glow_cpu_jit_find(cpu_jit *j, const char *name);
 void glow_cpu_jit_end(cpu_jit *j);

@@ -6,19 +6,20 @@
 #include "codegen/cpu/gen.h"
 #include "codegen/cpu/plan.h"
 
-/*
- * Builds functions for all steps and the entry function `name`.  `steps`: also
- * `name.step`, which takes the number of one step besides, and makes that one
- * alone.
- */
-bool glow_cpu_build(cg *g, const cpu_plan *p, const char *name, bool steps,
-                    bool debug);
+typedef struct cpu_build_options {
+    /* Also `name.step`, which takes the number of one step besides, and makes
+       that one alone. */
+    bool steps;
+    bool debug;
+    /* Functions of steps that call no other are in modules of their own. */
+    bool apart;
+} cpu_build_options;
 
-/* Optimizes. */
-bool glow_cpu_optimize(cg *g, glow_context *ctx);
+/* Builds functions for all steps and the entry function `name`. */
+void glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
+                    const cpu_build_options *o);
 
-/* An object or assembly; NULL after a report. */
-LLVMMemoryBufferRef glow_cpu_emit_machine_code(cg *g, glow_context *ctx,
-                                               LLVMCodeGenFileType what);
+/* What the function of a step is called that has a module of its own. */
+const char *glow_cpu_piece_name(glow_arena *a, const cpu_step *s);
 
 #endif

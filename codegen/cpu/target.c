@@ -195,6 +195,20 @@ initialize(void)
     LLVMInitializeAllAsmParsers();
 }
 
+static LLVMTargetMachineRef
+new_machine(LLVMTargetRef llvm, const cpu_target *t)
+{
+    return LLVMCreateTargetMachine(llvm, t->triple, t->cpu, t->features,
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                   LLVMCodeModelDefault);
+}
+
+LLVMTargetMachineRef
+glow_cpu_same_machine(const cpu_target *t)
+{
+    return new_machine(LLVMGetTargetMachineTarget(t->machine), t);
+}
+
 /*
  * Makes the machine.  LLVM tells of processors and features that it does not
  * know on standard error alone, and may abort later: what it writes there comes
@@ -210,9 +224,7 @@ make_machine(LLVMTargetRef llvm, const cpu_target *t, char *said, size_t size)
 
     if (captures)
         dup2(ends[1], STDERR_FILENO);
-    machine = LLVMCreateTargetMachine(llvm, t->triple, t->cpu, t->features,
-                                      LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                      LLVMCodeModelDefault);
+    machine = new_machine(llvm, t);
     if (captures) {
         dup2(saved, STDERR_FILENO);
         close(ends[1]);

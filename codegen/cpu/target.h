@@ -27,5 +27,7 @@ typedef struct cpu_target {
 cpu_target *glow_cpu_target(glow_context *ctx, glow_arena *a,
                             const glow_target_options *options);
 void glow_cpu_target_end(cpu_target *t);
+/* Another machine that makes the same code, for another thread. */
+LLVMTargetMachineRef glow_cpu_same_machine(const cpu_target *t);
 
 #endif

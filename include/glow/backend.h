@@ -27,6 +27,9 @@ typedef struct glow_target_options {
     bool debug;           /* line tables that name the .gir file */
     int threads;          /* that work is split for, at most; 0: 1 */
     double grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
+    /* A folder where `load` keeps objects, and looks for them; NULL: nowhere. */
+    const char *cache;
+    int64_t cache_bytes; /* that it may hold; 0: 256 MiB */
 } glow_target_options;
 
 typedef enum glow_emit {

@@ -16,6 +16,7 @@ config.environment["PATH"] = config.path + ":" + os.environ["PATH"]
 # Tests must not depend on where or when they run.
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment.pop("GLOW_PLUGINS", None)
+config.environment["GLOW_CACHE"] = ""  # none: what is compiled is tested
 
 # Data too large or too foreign to be kept here; tests that read it say
 # `REQUIRES: shared-data`.

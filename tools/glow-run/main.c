@@ -5,6 +5,7 @@
  * are run as they stand, but that a missing place is given to their buffers.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/common/image.h"
@@ -43,6 +44,12 @@ static const tool_option options[] = {
      "optimize for memory"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
+    {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
+     "keep code on disk for the next time; -no-cache: do not"},
+    {"cache-dir", TOOL_TEXT, AT(cache_dir), "DIR", NULL, "running",
+     "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or ~/.cache/glow)"},
+    {"cache-bytes", TOOL_TEXT, AT(cache_bytes), "BYTES", NULL, "running",
+     "what the folder may hold; what was used longest ago goes (256MiB)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
 
@@ -150,6 +157,27 @@ find_function(run *r)
 
 /* Compiling. */
 
+/* Where objects are kept, or NULL. */
+static const char *
+cache_folder(const run *r)
+{
+    const char *here = getenv("GLOW_CACHE"), *folder;
+
+    if (!r->values.cache)
+        return NULL;
+    if (r->values.cache_dir)
+        return r->values.cache_dir;
+    if (here)
+        return *here ? here : NULL;
+    folder = getenv("XDG_CACHE_HOME");
+    if (folder && *folder == '/')
+        return glow_arena_printf(r->tool.arena, "%s/glow", folder);
+    folder = getenv("HOME");
+    return folder && *folder == '/'
+               ? glow_arena_printf(r->tool.arena, "%s/.cache/glow", folder)
+               : NULL;
+}
+
 /* The passes from what the function is to what the backend takes, or NULL. */
 static const char *
 passes_for(const run *r)
@@ -208,7 +236,9 @@ compile(run *r)
     if (!lower(r))
         return TOOL_FAILED;
     r->executable = r->backend->load(
-        r->func, &(glow_target_options){.threads = (int)r->values.threads});
+        r->func, &(glow_target_options){.threads = (int)r->values.threads,
+                                        .cache = cache_folder(r),
+                                        .cache_bytes = r->cache_bytes});
     r->compile_ms = now_ms() - begin;
     return r->executable ? TOOL_GO_ON : TOOL_FAILED;
 }
@@ -250,6 +280,12 @@ check_usage(run *r)
     if (v->target_file && !v->profile)
         return tool_usage(&r->tool, "add -profile",
                           "-target-file says what -profile compares with");
+    if (v->cache_bytes && (!glow_read_bytes(v->cache_bytes, &r->cache_bytes) ||
+                           r->cache_bytes <= 0))
+        return tool_usage(&r->tool, NULL,
+                          "-cache-bytes wants bytes above 0, as 65536, 512KiB "
+                          "or 4MiB, not '%s'",
+                          v->cache_bytes);
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;
@@ -287,6 +323,7 @@ main(int argc, char **argv)
                         .atol = 1e-5,
                         .backend = "cpu",
                         .threads = 1,
+                        .cache = true,
                         .warmup = 3,
                         .iterations = 20}};
     int code = tool_begin(&r.tool, &spec, &r.values, argc, argv);

@@ -20,6 +20,8 @@ typedef struct run_values {
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     int64_t threads;
+    bool cache;
+    const char *cache_dir, *cache_bytes;
 
     bool bench, json, profile;
     int64_t warmup, iterations;
@@ -48,6 +50,7 @@ typedef struct run {
     glow_binding *bindings;     /* one for each port */
     const glow_target *machine; /* that -profile compares with */
     double compile_ms;
+    int64_t cache_bytes; /* 0: not said */
 } run;
 
 /* Each returns the code to end with, or TOOL_GO_ON. */

@@ -1,0 +1,195 @@
+/*
+ * A network as several objects.
+ *
+ * Each piece has an LLVM context and a machine of its own, which is all that
+ * LLVM asks of threads.  The functions of steps are named by what they depend on,
+ * so that a step has the same object in every network.
+ *
+ * The key of an object in the cache is the hash of its module before it is
+ * optimized, and of all that is done to it: building modules is cheap, and
+ * nothing that a kernel looks at can be forgotten.
+ */
+
+#include "codegen/cpu/pieces.h"
+
+#include <string.h>
+
+#include <llvm-c/BitWriter.h>
+
+#include "codegen/cpu/module.h"
+#include "codegen/cpu/object.h"
+#include "codegen/cpu/steps.h"
+#include "ir/base/sha256.h"
+
+typedef struct piece {
+    const cpu_step *step; /* NULL: the rest */
+    const char *name;
+    LLVMMemoryBufferRef object;
+    glow_arena *arena;
+    const char *refusal; /* of LLVM, or NULL */
+} piece;
+
+typedef struct pieces {
+    const cpu_plan *plan;
+    const char *entry;
+    cpu_cache *cache;
+    piece *at;
+    int count;
+    size_t cap;
+} pieces;
+
+/* Which pieces there are. */
+
+static void
+add_piece(pieces *p, const cpu_step *s, const char *name)
+{
+    p->at = glow_arena_grow(p->plan->arena, p->at, (size_t)p->count, &p->cap,
+                            sizeof *p->at);
+    p->at[p->count++] = (piece){.step = s, .name = name};
+}
+
+static void
+add_steps(pieces *p, const cpu_plan *plan, glow_map *known)
+{
+    for (int i = 0; i < plan->n_steps; i++) {
+        const cpu_step *s = &plan->steps[i];
+        const char *name;
+
+        if (s->bodies)
+            continue;
+        name = glow_cpu_piece_name(plan->arena, s);
+        if (glow_map_get(known, name))
+            continue;
+        glow_map_set(known, name, (void *)name);
+        add_piece(p, s, name);
+    }
+}
+
+/* Making one. */
+
+static void
+build(cg *g, const pieces *p, const piece *x)
+{
+    static const cpu_build_options apart = {.steps = true, .apart = true};
+    cpu_made *m;
+
+    if (!x->step) {
+        glow_cpu_build(g, p->plan, p->entry, &apart);
+        return;
+    }
+    m = glow_cpu_build_step(g, x->step, x->name, false);
+    LLVMSetLinkage(m->step, LLVMExternalLinkage);
+    if (m->part)
+        LLVMSetLinkage(m->part, LLVMExternalLinkage);
+}
+
+static void
+key_of(cg *g, char key[65])
+{
+    const cpu_target *t = g->target;
+    LLVMMemoryBufferRef code = LLVMWriteBitcodeToMemoryBuffer(g->module);
+    unsigned major, minor, patch;
+    const char *all;
+    char hex[65];
+
+    glow_sha256_hex(LLVMGetBufferStart(code), LLVMGetBufferSize(code), hex);
+    LLVMDisposeMemoryBuffer(code);
+    LLVMGetVersion(&major, &minor, &patch);
+    all = glow_arena_printf(g->arena, "%s\n%s\n%s\n%s\n%s\n%u.%u.%u", hex,
+                            t->triple, t->cpu, t->features, glow_cpu_passes(g),
+                            major, minor, patch);
+    glow_sha256_hex(all, strlen(all), key);
+}
+
+/* Optimizes the module and makes the object of it. */
+static const char *
+translate(cg *g, LLVMMemoryBufferRef *out)
+{
+    const char *refusal = glow_cpu_verify(g);
+
+    if (!refusal)
+        refusal = glow_cpu_optimize(g);
+    if (!refusal)
+        refusal = glow_cpu_machine_code(g, LLVMObjectFile, out);
+    return refusal;
+}
+
+static LLVMMemoryBufferRef
+find(const pieces *p, const piece *x, const char *key)
+{
+    size_t size;
+    const char *bytes = glow_cpu_cache_find(p->cache, x->arena, key, &size);
+
+    return bytes
+               ? LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, size, x->name)
+               : NULL;
+}
+
+static void
+make(void *work, uintptr_t number)
+{
+    pieces *p = work;
+    piece *x = &p->at[number];
+    cpu_target target = *p->plan->target;
+    char key[65];
+    cg g;
+
+    x->arena = glow_arena_new();
+    target.machine = glow_cpu_same_machine(p->plan->target);
+    glow_cpu_gen_begin(&g, x->arena, x->name, &target);
+    build(&g, p, x);
+    key_of(&g, key);
+    x->object = find(p, x, key);
+    if (!x->object) {
+        x->refusal = translate(&g, &x->object);
+        if (x->object)
+            glow_cpu_cache_keep(p->cache, x->arena, key,
+                                LLVMGetBufferStart(x->object),
+                                LLVMGetBufferSize(x->object));
+    }
+    glow_cpu_gen_end(&g);
+    LLVMDisposeTargetMachine(target.machine);
+}
+
+/* Hands the objects over, or reports the first refusal and drops them. */
+static bool
+collect(pieces *p, cpu_objects *out)
+{
+    glow_context *ctx = p->plan->func->module->ctx;
+    bool ok = true;
+
+    out->count = p->count;
+    out->at = GLOW_NEW_ARRAY(p->plan->arena, LLVMMemoryBufferRef, p->count);
+    for (int i = 0; i < p->count; i++) {
+        piece *x = &p->at[i];
+
+        if (x->refusal && ok)
+            ok = glow_error(ctx, "E0824", "cpu: LLVM refuses the code: %s",
+                            x->refusal);
+        out->at[i] = x->object;
+        glow_arena_free(x->arena);
+    }
+    if (ok)
+        return true;
+    for (int i = 0; i < p->count; i++)
+        if (out->at[i])
+            LLVMDisposeMemoryBuffer(out->at[i]);
+    return false;
+}
+
+bool
+glow_cpu_make_objects(const cpu_plan *plan, const char *entry, cpu_pool *pool,
+                      cpu_cache *cache, cpu_objects *out)
+{
+    pieces p = {.plan = plan, .entry = entry, .cache = cache};
+    glow_map *known = glow_map_new(plan->arena);
+
+    add_piece(&p, NULL, entry);
+    for (int i = 0; i < plan->n_bodies; i++)
+        add_steps(&p, plan->bodies[i], known);
+    add_steps(&p, plan, known);
+    glow_cpu_pool_run(pool, make, &p, (uintptr_t)p.count);
+    if (cache->kept)
+        glow_cpu_cache_trim(cache);
+    return collect(&p, out);
+}
