@@ -260,11 +260,71 @@ alignment(cg *g, LLVMTypeRef t)
     return LLVMABIAlignmentOfType(g->target->layout, glow_cpu_scalar(t));
 }
 
+/* Vectors of which a part is live. */
+
+int
+glow_cpu_lanes_over(int64_t count)
+{
+    int lanes = 1;
+
+    while (lanes < count)
+        lanes *= 2;
+    return lanes;
+}
+
+static bool
+is_partial(const cg *g, LLVMTypeRef t)
+{
+    return g->live && glow_cpu_lanes(t) > g->live;
+}
+
+/* Which of `lanes` lanes are live: a constant. */
+static cg_value
+live_lanes(cg *g, int lanes)
+{
+    cg_value is[256];
+
+    assert(lanes <= 256);
+    for (int i = 0; i < lanes; i++)
+        is[i] = LLVMConstInt(g->i1, i < g->live, false);
+    return LLVMConstVector(is, (unsigned)lanes);
+}
+
+cg_value
+glow_cpu_live(cg *g, cg_value v, cg_value rest)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+
+    return is_partial(g, t)
+               ? cg_select(g, live_lanes(g, glow_cpu_lanes(t)), v, rest)
+               : v;
+}
+
+/* A masked load (or store of `v`), for vectors of type `t`. */
+static cg_value
+masked(cg *g, LLVMTypeRef t, cg_value v, cg_value p)
+{
+    const char *name = v ? "llvm.masked.store" : "llvm.masked.load";
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMTypeRef types[2] = {t, g->ptr};
+    cg_value fn = LLVMGetIntrinsicDeclaration(g->module, id, types, 2);
+    LLVMTypeRef type = LLVMIntrinsicGetType(g->context, id, types, 2);
+    cg_value align = LLVMConstInt(g->i32, alignment(g, t), false);
+    cg_value lanes = live_lanes(g, glow_cpu_lanes(t)), zero = LLVMConstNull(t);
+    cg_value stores[4] = {v, p, align, lanes};
+    cg_value loads[4] = {p, align, lanes, zero};
+
+    return LLVMBuildCall2(g->builder, type, fn, v ? stores : loads, 4, "");
+}
+
 cg_value
 glow_cpu_load_raw(cg *g, LLVMTypeRef t, cg_value p)
 {
-    cg_value v = LLVMBuildLoad2(g->builder, t, p, "");
+    cg_value v;
 
+    if (is_partial(g, t))
+        return masked(g, t, NULL, p);
+    v = LLVMBuildLoad2(g->builder, t, p, "");
     LLVMSetAlignment(v, alignment(g, t));
     return v;
 }
@@ -272,9 +332,15 @@ glow_cpu_load_raw(cg *g, LLVMTypeRef t, cg_value p)
 void
 glow_cpu_store_raw(cg *g, cg_value v, cg_value p)
 {
-    cg_value s = LLVMBuildStore(g->builder, v, p);
+    LLVMTypeRef t = LLVMTypeOf(v);
+    cg_value s;
 
-    LLVMSetAlignment(s, alignment(g, LLVMTypeOf(v)));
+    if (is_partial(g, t)) {
+        masked(g, t, v, p);
+        return;
+    }
+    s = LLVMBuildStore(g->builder, v, p);
+    LLVMSetAlignment(s, alignment(g, t));
 }
 
 /* Stands in the entry block, where sroa finds it. */

@@ -27,6 +27,7 @@ typedef struct cg {
     LLVMDIBuilderRef debug; /* or NULL: see debug.h */
     LLVMMetadataRef debug_file;
     bool has_c; /* the kernels in C are linked in: see call.h */
+    int live;   /* 0, or how many lanes of vectors are loaded and stored */
     LLVMTypeRef f32, f64, f16, i1, i8, i16, i32, i64, ptr;
 } cg;
 
@@ -163,9 +164,16 @@ cg_value glow_cpu_imax(cg *g, cg_value a, cg_value b);
 /* `p` and a number of bytes. */
 cg_value glow_cpu_at(cg *g, cg_value p, cg_value bytes);
 cg_value glow_cpu_atc(cg *g, cg_value p, int64_t bytes);
-/* Of any type, aligned to its scalar only. */
+/*
+ * Of any type, aligned to its scalar only.  Of vectors of more than g->live
+ * lanes, where that is not 0, the first g->live: the others are loaded as 0.
+ */
 cg_value glow_cpu_load_raw(cg *g, LLVMTypeRef t, cg_value p);
 void glow_cpu_store_raw(cg *g, cg_value v, cg_value p);
+/* How many lanes a vector for `count` elements has: a power of two. */
+int glow_cpu_lanes_over(int64_t count);
+/* `v` with `rest` in the lanes that are not live. */
+cg_value glow_cpu_live(cg *g, cg_value v, cg_value rest);
 /* A local variable that holds `init`. */
 cg_value glow_cpu_local(cg *g, cg_value init);
 /*

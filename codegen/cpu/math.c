@@ -25,13 +25,14 @@ glow_cpu_libm(cg *g, const char *name, cg_value *args, int n)
     const char *symbol =
         is_double(g, args[0]) ? name : glow_arena_printf(g->arena, "%sf", name);
     cg_value fn = LLVMGetNamedFunction(g->module, symbol);
-    cg_value all = LLVMGetPoison(t), one[3];
+    cg_value all = LLVMConstNull(t), one[3];
+    int lanes = glow_cpu_lanes(t);
 
     if (!fn)
         fn = LLVMAddFunction(g->module, symbol, type);
     if (s == t)
         return LLVMBuildCall2(g->builder, type, fn, args, (unsigned)n, "");
-    for (int i = 0; i < glow_cpu_lanes(t); i++) {
+    for (int i = 0; i < (g->live ? g->live : lanes); i++) {
         cg_value lane = LLVMConstInt(g->i32, (unsigned)i, false);
 
         for (int k = 0; k < n; k++)

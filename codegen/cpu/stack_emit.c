@@ -51,11 +51,11 @@ load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
 {
     cg_value all = NULL;
 
-    for (int i = 0; i < lanes; i++) {
+    for (int i = 0; i < (g->live ? g->live : lanes); i++) {
         cg_value v = glow_cpu_load_bits(g, t, cg_addc(g, at, i * step), 1);
 
         if (!all)
-            all = LLVMGetPoison(glow_cpu_vector(LLVMTypeOf(v), lanes));
+            all = LLVMConstNull(glow_cpu_vector(LLVMTypeOf(v), lanes));
         all = LLVMBuildInsertElement(
             g->builder, all, v, LLVMConstInt(g->i32, (unsigned)i, false), "");
     }
@@ -66,7 +66,9 @@ load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
 static void
 store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
 {
-    for (int i = 0; i < glow_cpu_lanes(LLVMTypeOf(bits)); i++)
+    int lanes = g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(bits));
+
+    for (int i = 0; i < lanes; i++)
         glow_cpu_store_bits(g, t, cg_addc(g, at, i * step),
                             LLVMBuildExtractElement(
                                 g->builder, bits,
@@ -234,13 +236,28 @@ run_row(cpu_job *j, held *slots, cg_value *at, cg_value from, cg_value to,
 {
     static const int64_t none[GLOW_MAX_RANK];
     cg *g = j->g;
-    cg_loop l;
     int last = j->step->shape.rank - 1;
+    cg_loop l;
 
     glow_cpu_loop(g, &l, from, to, lanes, NULL, 0);
     at[last] = l.i;
     run(j, slots, &(index){at, none}, lanes);
     glow_cpu_loop_end(g, &l, NULL);
+}
+
+/* The last `rest` elements of the last axis, fewer than a vector has. */
+static void
+run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
+{
+    static const int64_t none[GLOW_MAX_RANK];
+    int last = j->step->shape.rank - 1;
+
+    if (!rest)
+        return;
+    at[last] = cg_i64(j->g, j->step->shape.at[last] - rest);
+    j->g->live = (int)rest;
+    run(j, slots, &(index){at, none}, glow_cpu_lanes_over(rest));
+    j->g->live = 0;
 }
 
 /*
@@ -299,7 +316,7 @@ run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
     if (r->whole == r->size)
         return;
     glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
-    run_row(j, slots, at, whole, cg_i64(g, r->size), 1);
+    run_rest(j, slots, at, r->size - r->whole);
     glow_cpu_end_if(g, &last);
 }
 
@@ -323,8 +340,7 @@ glow_cpu_emit_stack(cpu_job *j)
     } else {
         if (r.whole)
             run_row(j, slots, n.at, cg_i64(g, 0), cg_i64(g, r.whole), r.lanes);
-        if (r.whole < r.size)
-            run_row(j, slots, n.at, cg_i64(g, r.whole), cg_i64(g, r.size), 1);
+        run_rest(j, slots, n.at, r.size - r.whole);
     }
     glow_cpu_nest_end(g, &n);
 }
@@ -358,22 +374,63 @@ simplify(glow_dims shape, glow_dims to, glow_dims from)
     return b;
 }
 
+/* Rows of elements: where they begin and how far they lie apart. */
+typedef struct copied {
+    cg_tensor to, from;
+    cg_value to_at, from_at;
+    int64_t to_step, from_step;
+} copied;
+
+/* `lanes` elements from element `i` of the row on. */
 static void
-copy_row(cg *g, cg_tensor to, cg_value to_at, int64_t to_step, cg_tensor from,
-         cg_value from_at, int64_t from_step, int64_t first, int64_t end,
-         int lanes)
+copy_vector(cg *g, const copied *c, cg_value i, int lanes)
 {
+    cg_value x = cg_add(g, c->from_at, cg_mulc(g, i, c->from_step));
+    cg_value y = cg_add(g, c->to_at, cg_mulc(g, i, c->to_step));
+
+    glow_cpu_store_bits(g, c->to, y, glow_cpu_load_bits(g, c->from, x, lanes));
+}
+
+/*
+ * The last elements of a row, fewer than a vector has.  Targets mask lanes of 4
+ * and 8 bytes well, if any.
+ */
+static void
+copy_rest(cg *g, const copied *c, int64_t from, int64_t rest)
+{
+    if (glow_cpu_bytes(c->to.type) >= 4) {
+        g->live = (int)rest;
+        copy_vector(g, c, cg_i64(g, from), glow_cpu_lanes_over(rest));
+        g->live = 0;
+        return;
+    }
+    while (rest) {
+        int lanes = glow_cpu_lanes_over(rest + 1) / 2;
+
+        copy_vector(g, c, cg_i64(g, from), lanes);
+        from += lanes;
+        rest -= lanes;
+    }
+}
+
+static void
+copy_row(cg *g, const copied *c, int64_t size)
+{
+    int bytes = glow_cpu_bytes(c->to.type), lanes = 1;
+    int64_t rest;
     cg_loop l;
 
-    if (first == end)
-        return;
-    glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, end), lanes, NULL, 0);
-
-    cg_value x = cg_add(g, from_at, cg_mulc(g, l.i, from_step));
-    cg_value y = cg_add(g, to_at, cg_mulc(g, l.i, to_step));
-
-    glow_cpu_store_bits(g, to, y, glow_cpu_load_bits(g, from, x, lanes));
-    glow_cpu_loop_end(g, &l, NULL);
+    if (c->to_step == 1 && c->from_step == 1 && g->target->vector_bytes > bytes)
+        lanes = g->target->vector_bytes / bytes;
+    rest = size % lanes;
+    if (size > rest) {
+        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, size - rest), lanes, NULL,
+                      0);
+        copy_vector(g, c, l.i, lanes);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (rest)
+        copy_rest(g, c, size - rest, rest);
 }
 
 void
@@ -384,7 +441,6 @@ glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
     block b = simplify(shape, to_step, from_step);
     cg_nest n;
     int last = b.shape.rank - 1;
-    int lanes = 1;
 
     if (glow_dims_count(shape) == 0)
         return;
@@ -392,22 +448,21 @@ glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
         last = 0;
         b.shape = b.to = b.from = GLOW_DIMS_OF(1);
     }
-    if (b.to.at[last] == 1 && b.from.at[last] == 1)
-        lanes = g->target->vector_bytes / glow_cpu_bytes(to.type);
-
     glow_dims outer = b.shape;
-    int64_t size = b.shape.at[last], whole = size - size % lanes;
 
     outer.rank = last;
     glow_cpu_nest(g, &n, outer);
     b.to.rank = b.from.rank = last;
 
-    cg_value y = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at);
-    cg_value x = cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at);
+    copied c = {.to = to,
+                .from = from,
+                .to_at = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at),
+                .from_at =
+                    cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at),
+                .to_step = b.to.at[last],
+                .from_step = b.from.at[last]};
 
-    copy_row(g, to, y, b.to.at[last], from, x, b.from.at[last], 0, whole,
-             lanes);
-    copy_row(g, to, y, b.to.at[last], from, x, b.from.at[last], whole, size, 1);
+    copy_row(g, &c, b.shape.at[last]);
     glow_cpu_nest_end(g, &n);
 }
 

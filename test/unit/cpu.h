@@ -248,4 +248,32 @@ agree(fixture *t, const char *what)
     agree_on(t, what, GLOW_FILL_RANDOM, 2e-5);
 }
 
+/* Vectors of several widths. */
+
+/* What this machine may not have is left out, see `runs`. */
+static const glow_target_options targets[] = {
+    {0},
+    {.cpu = "haswell"},
+    {.cpu = "x86-64"},
+};
+
+static inline bool
+runs(const glow_target_options *t)
+{
+#if defined(__x86_64__)
+    return !t->cpu || strcmp(t->cpu, "haswell") != 0 ||
+           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+#else
+    return !t->cpu;
+#endif
+}
+
+/* A number from `least` to `most`, drawn. */
+static inline int64_t
+draw(uint64_t *state, int64_t least, int64_t most)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return least + (int64_t)((*state >> 33) % (uint64_t)(most - least + 1));
+}
+
 #endif

@@ -5,38 +5,12 @@
 
 #include "cpu.h"
 
-/* What this machine may not have is left out, see `runs`. */
-static const glow_target_options targets[] = {
-    {0},
-    {.cpu = "haswell"},
-    {.cpu = "x86-64"},
-};
-
-static bool
-runs(const glow_target_options *t)
-{
-#if defined(__x86_64__)
-    return !t->cpu || strcmp(t->cpu, "haswell") != 0 ||
-           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-#else
-    return !t->cpu;
-#endif
-}
-
 typedef struct window {
     int64_t batch, h, w, groups, in, out; /* channels of a group */
     int64_t kernel_h, kernel_w, stride_h, stride_w;
     int64_t pad_h, pad_w, end_h, end_w, dilation_h, dilation_w;
     bool bias, relu, constants;
 } window;
-
-/* A number from `least` to `most`, drawn. */
-static int64_t
-draw(uint64_t *state, int64_t least, int64_t most)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return least + (int64_t)((*state >> 33) % (uint64_t)(most - least + 1));
-}
 
 /* One of the numbers that are just above, below or at a vector's lanes. */
 static int64_t

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define REDUCE_WIDTH 4 /* vectors that are combined side by side */
+
 glow_dims
 glow_cpu_part(glow_dims d, int first, int last)
 {
@@ -74,22 +76,61 @@ glow_cpu_across(cg *g, const glow_type *t, cg_value v, cg_combine_fn combine)
     return v;
 }
 
+/* A row that is combined. */
+typedef struct row {
+    cg_tensor x;
+    cg_value at; /* its first element */
+    cg_combine_fn combine;
+    cg_map_fn map;
+    const void *user;
+} row;
+
+/* `sum` and the vector from element `i` on. */
 static cg_value
-reduce_part(cg *g, cg_tensor x, cg_value at, int64_t first, int64_t end,
-            int lanes, cg_value sum, cg_combine_fn combine, cg_map_fn map,
-            const void *user)
+reduce_vector(cg *g, const row *r, cg_value i, cg_value sum)
 {
+    int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
+    cg_value v = glow_cpu_load(g, r->x, cg_add(g, r->at, i), lanes);
+
+    if (r->map)
+        v = r->map(g, v, r->user);
+    return r->combine(g, r->x.type, sum, v);
+}
+
+/*
+ * Vectors [first, end), `width` at a time: as many sums, so that none waits for
+ * another.
+ */
+static void
+reduce_vectors(cg *g, const row *r, int64_t first, int64_t end, int width,
+               cg_value *sums)
+{
+    int lanes = glow_cpu_lanes(LLVMTypeOf(sums[0]));
     cg_loop l;
 
-    glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, end), lanes, &sum, 1);
+    if (first == end)
+        return;
+    glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, end), width * lanes, sums,
+                  width);
+    for (int i = 0; i < width; i++)
+        sums[i] = reduce_vector(g, r, cg_addc(g, l.i, i * lanes), l.value[i]);
+    glow_cpu_loop_end(g, &l, sums);
+}
 
-    cg_value v = glow_cpu_load(g, x, cg_add(g, at, l.i), lanes);
+/* `sum` and the vector of what is left; its other lanes stay as they are. */
+static cg_value
+reduce_rest(cg *g, const row *r, int64_t first, int64_t rest, cg_value sum)
+{
+    int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
+    cg_value v;
 
-    if (map)
-        v = map(g, v, user);
-    sum = combine(g, x.type, l.value[0], v);
-    glow_cpu_loop_end(g, &l, &sum);
-    return l.value[0];
+    if (!rest)
+        return sum;
+    g->live = rest < lanes ? (int)rest : 0;
+    v = reduce_vector(g, r, cg_i64(g, first), sum);
+    sum = glow_cpu_live(g, v, sum);
+    g->live = 0;
+    return sum;
 }
 
 cg_value
@@ -97,18 +138,21 @@ glow_cpu_reduce_row(cg *g, cg_tensor x, cg_value at, int64_t count,
                     cg_value init, cg_combine_fn combine, cg_map_fn map,
                     const void *user)
 {
-    int lanes = g->target->vector_bytes / 4;
+    int most = g->target->vector_bytes / 4;
+    int lanes = count < most ? glow_cpu_lanes_over(count) : most;
     int64_t whole = count - count % lanes;
-    cg_value sum = init;
+    int64_t wide = whole - whole % (REDUCE_WIDTH * lanes);
+    row r = {x, at, combine, map, user};
+    cg_value sums[REDUCE_WIDTH];
 
-    if (whole) {
-        sum = reduce_part(g, x, at, 0, whole, lanes,
-                          glow_cpu_splat(g, init, lanes), combine, map, user);
-        sum = glow_cpu_across(g, x.type, sum, combine);
-    }
-    if (whole < count)
-        sum = reduce_part(g, x, at, whole, count, 1, sum, combine, map, user);
-    return sum;
+    for (int i = 0; i < REDUCE_WIDTH; i++)
+        sums[i] = glow_cpu_splat(g, init, lanes);
+    reduce_vectors(g, &r, 0, wide, REDUCE_WIDTH, sums);
+    for (int i = 1; wide && i < REDUCE_WIDTH; i++)
+        sums[0] = combine(g, x.type, sums[0], sums[i]);
+    reduce_vectors(g, &r, wide, whole, 1, sums);
+    sums[0] = reduce_rest(g, &r, whole, count - whole, sums[0]);
+    return glow_cpu_across(g, x.type, sums[0], combine);
 }
 
 static cg_value
@@ -147,20 +191,20 @@ glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count, cg_lanes_fn body,
 {
     cg *g = j->g;
     int lanes = g->target->vector_bytes / 4;
-    int64_t whole = count - count % lanes;
+    int64_t rest = count % lanes;
     cg_loop l;
 
-    for (int part = 0; part < 2; part++) {
-        int64_t from = part ? whole : 0, to = part ? count : whole;
-        int by = part ? 1 : lanes;
-
-        if (from == to)
-            continue;
-        glow_cpu_loop(g, &l, cg_i64(g, first + from), cg_i64(g, first + to), by,
-                      NULL, 0);
-        body(j, l.i, by, user);
+    if (count > rest) {
+        glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, first + count - rest),
+                      lanes, NULL, 0);
+        body(j, l.i, lanes, user);
         glow_cpu_loop_end(g, &l, NULL);
     }
+    if (!rest)
+        return;
+    g->live = (int)rest;
+    body(j, cg_i64(g, first + count - rest), glow_cpu_lanes_over(rest), user);
+    g->live = 0;
 }
 
 /* Tables. */

@@ -53,8 +53,9 @@ cg_value glow_cpu_lowest(cg *g, const glow_type *t);
 cg_value glow_cpu_highest(cg *g, const glow_type *t);
 
 /*
- * For the last axis: `count` elements in vectors as long as they fit, then one
- * by one.  Called for both parts, with the index of the first element.
+ * For the last axis: `count` elements in vectors as long as they fit, and one
+ * vector of which a part is live.  Called for both, with the index of the first
+ * element; lanes is 1 for one element.
  */
 typedef void (*cg_lanes_fn)(cpu_job *j, cg_value at, int lanes, void *user);
 void glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count,

@@ -1,0 +1,164 @@
+/*
+ * What is computed along rows, element by element or by moving elements, of
+ * drawn shapes on the cpu backend, for vectors of several widths.
+ */
+
+#include "cpu.h"
+
+/* Just above, below or at a vector's lanes, or a row that fits no registers. */
+static int64_t
+draw_size(uint64_t *state)
+{
+    static const int64_t some[] = {1,  2,  3,  4,  5,  7,  8,   9,   15,
+                                   16, 17, 24, 31, 33, 63, 100, 129, 530};
+
+    return some[draw(state, 0, COUNT(some) - 1)];
+}
+
+/* Runs `build` on so many drawn cases, the widths in turn. */
+static void
+for_cases(int count, void (*build)(fixture *t, uint64_t *state))
+{
+    uint64_t seed = 1;
+
+    for (int i = 0; i < count; i++) {
+        fixture t = {.target = &targets[(size_t)i % COUNT(targets)],
+                     .constants = i % 2};
+
+        begin(&t);
+        build(&t, &seed);
+        if (runs(t.target))
+            agree_on(&t, "a drawn case", GLOW_FILL_RANDOM, 1e-4);
+        else
+            end(&t);
+    }
+}
+
+static glow_kind
+draw_kind(uint64_t *state, const glow_kind *kinds, size_t count)
+{
+    return kinds[draw(state, 0, (int64_t)count - 1)];
+}
+
+static const glow_kind floats[] = {GLOW_FLOAT, GLOW_FLOAT, GLOW_FLOAT16,
+                                   GLOW_FLOAT64};
+static const glow_kind moved[] = {GLOW_FLOAT,   GLOW_FLOAT64, GLOW_BOOL,
+                                  GLOW_FLOAT16, GLOW_INDEX64, GLOW_INT8Q};
+
+static void
+build_norms(fixture *t, uint64_t *s)
+{
+    glow_kind k = draw_kind(s, floats, COUNT(floats));
+    int64_t n = draw_size(s);
+    glow_dims d = GLOW_DIMS_OF(draw(s, 1, 4), n, draw(s, 1, 3));
+    int axis = (int)draw(s, 0, 2);
+
+    if (draw(s, 0, 2))
+        d = GLOW_DIMS_OF(d.at[0], d.at[2], n);
+
+    glow_value *x = input(t, k, d);
+    glow_value *w = weights(t, k, GLOW_DIMS_OF(d.at[1], d.at[2]));
+
+    save(t, GLOW_BUILD(t->b, softmax, GLOW_IN(x), .axis = axis));
+    save(t, GLOW_BUILD(t->b, logsoftmax, GLOW_IN(x), .axis = 2));
+    save(t, GLOW_BUILD(t->b, softmax, GLOW_IN(x), .axis = 2));
+    save(t, GLOW_BUILD(t->b, layernormalization, GLOW_IN(x, w, w), .axis = 1,
+                       .epsilon = 1e-3f));
+}
+
+static void
+norms_agree(void **state)
+{
+    (void)state;
+    for_cases(60, build_norms);
+}
+
+/* A chain over the last axis of which a part is broadcast. */
+static void
+build_chain(fixture *t, uint64_t *s)
+{
+    glow_dims d = GLOW_DIMS_OF(draw(s, 1, 4), draw_size(s));
+    glow_value *x = input(t, GLOW_FLOAT, d);
+    glow_value *z = input(t, GLOW_FLOAT, GLOW_DIMS_OF(d.at[0]));
+    glow_value *c =
+        GLOW_BUILD(t->b, broadcast, GLOW_IN(z), .axis = 0, .target_dim = d);
+
+    c = GLOW_BUILD_PLAIN(t->b, add, GLOW_IN(x, c));
+    c = GLOW_BUILD_PLAIN(t->b, sigmoid, GLOW_IN(c));
+    save(t, GLOW_BUILD_PLAIN(t->b, mul, GLOW_IN(c, x)));
+    save(t, GLOW_BUILD_PLAIN(t->b, atan, GLOW_IN(c)));
+}
+
+static void
+chains_agree(void **state)
+{
+    (void)state;
+    for_cases(40, build_chain);
+}
+
+static void
+build_moves(fixture *t, uint64_t *s)
+{
+    glow_kind k = draw_kind(s, moved, COUNT(moved));
+    glow_dims d = GLOW_DIMS_OF(draw(s, 1, 3), draw_size(s), draw_size(s));
+    glow_dims shuffles[] = {GLOW_DIMS_OF(0, 2, 1), GLOW_DIMS_OF(1, 0, 2),
+                            GLOW_DIMS_OF(1, 2, 0), GLOW_DIMS_OF(2, 1, 0)};
+
+    if (d.at[1] * d.at[2] > 20000)
+        d.at[1] = 3;
+
+    glow_value *x = input(t, k, d);
+    glow_value *z = input(t, k, GLOW_DIMS_OF(d.at[0], 2, d.at[2]));
+    glow_value *y = GLOW_BUILD(t->b, transpose, GLOW_IN(x),
+                               .shuffle = shuffles[draw(s, 0, 3)]);
+
+    save(t, y);
+    save(t, GLOW_BUILD(t->b, concat, GLOW_IN(x, z), .dim = 1));
+    save(t, GLOW_BUILD(t->b, tile, GLOW_IN(z), .axis = (int)draw(s, 0, 2),
+                       .count = 2));
+}
+
+static void
+moves_agree(void **state)
+{
+    (void)state;
+    for_cases(60, build_moves);
+}
+
+static void
+build_reductions(fixture *t, uint64_t *s)
+{
+    static const glow_kind kinds[] = {GLOW_FLOAT, GLOW_FLOAT, GLOW_FLOAT64,
+                                      GLOW_INDEX64};
+    glow_kind k = draw_kind(s, kinds, COUNT(kinds));
+    glow_dims d = GLOW_DIMS_OF(draw(s, 1, 3), draw_size(s), draw_size(s));
+    glow_dims axes[] = {GLOW_DIMS_OF(0), GLOW_DIMS_OF(1), GLOW_DIMS_OF(2),
+                        GLOW_DIMS_OF(0, 2), GLOW_DIMS_OF(1, 2)};
+    glow_dims a = axes[draw(s, 0, COUNT(axes) - 1)];
+    glow_value *x = input(t, k, d);
+
+    save(t, GLOW_BUILD(t->b, batchedreduceadd, GLOW_IN(x), .axes = a));
+    save(t, GLOW_BUILD(t->b, batchedreducemax, GLOW_IN(x), .axes = a));
+    save(t, GLOW_BUILD(t->b, argmax, GLOW_IN(x), .axis = (int)draw(s, 0, 2),
+                       .select_last = draw(s, 0, 1)));
+}
+
+static void
+reductions_agree(void **state)
+{
+    (void)state;
+    for_cases(60, build_reductions);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(norms_agree),
+        cmocka_unit_test(chains_agree),
+        cmocka_unit_test(moves_agree),
+        cmocka_unit_test(reductions_agree),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
