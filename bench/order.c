@@ -23,6 +23,7 @@
  *   ws32-fine-S              the same, each node as add, relu, two convolutions
  *   ws32-stack-S             three such cells, with half the bytes each
  *   random-N-W               N tasks that read up to three of the last W
+ *   dropped-N-W              the same, where nobody keeps what is never read
  *   layers-N-W               layers of W tasks, which read from the last two
  *   long-N                   a chain of blocks with branches, N tasks
  *
@@ -48,6 +49,7 @@ typedef struct net {
     glow_order_task *tasks;
     glow_order_buffer *buffers;
     size_t cap_tasks, cap_buffers;
+    bool drops; /* what nobody reads is not kept */
     bool *is_read;
     size_t cap_read;
     uint64_t random;
@@ -390,6 +392,13 @@ make_random(net *g, uint32_t n, uint32_t window)
 }
 
 static void
+make_dropped(net *g, uint32_t n, uint32_t window)
+{
+    g->drops = true;
+    make_random(g, n, window);
+}
+
+static void
 make_layers(net *g, uint32_t n, uint32_t width)
 {
     g->random = n * UINT64_C(104729) + width;
@@ -490,7 +499,7 @@ put_row(const char *name, net *g)
     g->p.tasks = g->tasks;
     g->p.buffers = g->buffers;
     for (uint32_t i = 0; i < g->p.n_buffers; i++)
-        g->buffers[i].stays = !g->is_read[i];
+        g->buffers[i].stays = !g->is_read[i] && !g->drops;
     printf("%s,%" PRIu32, name, g->p.n_tasks);
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
         printf(",%" PRId64, find(g, rules[k]).peak);
@@ -542,6 +551,16 @@ static const shape shapes[] = {
     {"random-100-100", make_random, 100, 100},
     {"random-300-100", make_random, 300, 100},
     {"random-1000-100", make_random, 1000, 100},
+    {"random-420-21", make_random, 420, 21},
+    {"random-500-25", make_random, 500, 25},
+    {"random-600-50", make_random, 600, 50},
+    {"dropped-300-6", make_dropped, 300, 6},
+    {"dropped-1000-6", make_dropped, 1000, 6},
+    {"dropped-300-20", make_dropped, 300, 20},
+    {"dropped-500-25", make_dropped, 500, 25},
+    {"dropped-1000-20", make_dropped, 1000, 20},
+    {"dropped-300-50", make_dropped, 300, 50},
+    {"dropped-1000-100", make_dropped, 1000, 100},
     {"layers-100-8", make_layers, 100, 8},
     {"layers-300-8", make_layers, 300, 8},
     {"layers-1000-8", make_layers, 1000, 8},

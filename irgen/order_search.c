@@ -6,20 +6,23 @@
  * part is flooded forwards and backwards in turn, for either may take a hundred
  * times longer than the other; what one proves, the other takes over, and the
  * one that proved something last gets the longer turns.  Where some of the
- * steps do not suffice, cuts raise the bound, and beams, again both ways and
- * each four times as wide as the last, lower the peak; before and after that
- * the floods begin anew, under the bound that is proved by then, with another
- * pull: what leads to the end soonest depends on the network.
+ * steps do not suffice, cuts raise the bound; beams, both ways and each four
+ * times as wide as the last, lower the peak, and then windows of the order that
+ * are searched anew (order_mend.h).  The floods go on behind that with what
+ * steps are left.
  *
  * Where a task may write either of several things over one, the first takes it,
  * and so another one may need more when more has run: that is wrong backwards,
  * and such problems are flooded forwards only.
  */
 
-#include "irgen/order_search.h"
+#include <string.h>
+
 #include "irgen/order_beam.h"
 #include "irgen/order_bound.h"
 #include "irgen/order_flood.h"
+#include "irgen/order_mend.h"
+#include "irgen/order_search.h"
 
 enum { FORWARD, BACKWARD, WAYS };
 enum { FIRST_SLICE = 1 << 12, LONGER = 4, FIRST_WIDTH = 4 };
@@ -38,7 +41,7 @@ typedef struct search {
     glow_order_parts *parts;
     way ways[WAYS];
     double mean;   /* bytes of what a task makes */
-    bool exact;    /* all steps are for the floods */
+    bool exact;    /* no steps for what only finds */
     int64_t bound; /* no order of all has a lower peak */
     int64_t steps; /* that are left */
     uint32_t *found;
@@ -146,6 +149,23 @@ beam(search *s, glow_order_part *part, int64_t steps)
     }
 }
 
+/* Searches windows anew, in about so many steps. */
+static void
+mend(search *s, glow_order_part *part, int64_t steps)
+{
+    uint32_t *tasks = s->parts->tasks + part->first;
+    int64_t peak = part->cost.peak, left = steps;
+
+    memcpy(s->found, tasks, part->n * sizeof *tasks);
+    glow_order_mend(s->scratch, s->ways[FORWARD].walk, s->found, part->n,
+                    s->bound, &left);
+    s->steps -= steps - left;
+    take(s, part, s->found, FORWARD, part->by);
+    if (part->cost.peak < peak)
+        part->by = "windows";
+    glow_arena_reset(s->scratch);
+}
+
 static void
 search_part(search *s, glow_order_part *part)
 {
@@ -161,11 +181,10 @@ search_part(search *s, glow_order_part *part)
                                        s->bound, &cuts);
     s->steps -= few - cuts;
     glow_arena_reset(s->scratch);
-    start(s, part, 2);
-    if (flood(s, part, 2 * few))
-        return;
-    beam(s, part, 2 * few);
-    start(s, part, 0.5);
+    if (!s->exact) {
+        beam(s, part, few);
+        mend(s, part, 4 * few);
+    }
     flood(s, part, s->steps);
 }
 
