@@ -150,6 +150,58 @@ reductions_agree(void **state)
     for_cases(60, build_reductions);
 }
 
+static void
+build_pools(fixture *t, uint64_t *s)
+{
+    glow_dims kernels = GLOW_DIMS_OF(draw(s, 1, 4), draw(s, 1, 18));
+    glow_dims strides = GLOW_DIMS_OF(draw(s, 1, 3), draw(s, 1, 3));
+    glow_dims pads = GLOW_DIMS_OF(draw(s, 0, 1), draw(s, 0, 3), draw(s, 0, 1),
+                                  draw(s, 0, 2));
+    glow_dims dilation = GLOW_DIMS_OF(draw(s, 1, 2), draw(s, 1, 2));
+    glow_kind k = draw_kind(s, floats, COUNT(floats));
+    int64_t h = 7 + draw(s, 0, 4), w = 36 + draw(s, 0, 20);
+    glow_value *x = input(t, k, GLOW_DIMS_OF(2, h, w, draw_size(s) % 64 + 1));
+    glow_value *y =
+        GLOW_BUILD(t->b, maxpool, GLOW_IN(x), .kernels = kernels,
+                   .strides = strides, .pads = pads, .dilation = dilation);
+
+    save(t, GLOW_BUILD_PLAIN(t->b, relu, GLOW_IN(y)));
+    save(t, GLOW_BUILD(t->b, avgpool, GLOW_IN(x), .kernels = kernels,
+                       .strides = strides, .pads = pads, .dilation = dilation,
+                       .count_include_pads = draw(s, 0, 1)));
+}
+
+static void
+pools_agree(void **state)
+{
+    (void)state;
+    for_cases(60, build_pools);
+}
+
+/* NaN in a window makes the result NaN; the least number is one as any. */
+static void
+pools_see_special_values(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(targets); i++) {
+        fixture t = {.target = &targets[i]};
+
+        begin(&t);
+
+        glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(1, 5, 6, 19));
+
+        save(&t,
+             GLOW_BUILD(t.b, maxpool, GLOW_IN(x), .kernels = GLOW_DIMS_OF(3, 2),
+                        .strides = GLOW_DIMS_OF(1, 1),
+                        .pads = GLOW_DIMS_OF(1, 0, 1, 1),
+                        .dilation = GLOW_DIMS_OF(1, 1)));
+        if (runs(t.target))
+            agree_on(&t, "special values", GLOW_FILL_SPECIAL, 0);
+        else
+            end(&t);
+    }
+}
+
 int
 main(void)
 {
@@ -158,6 +210,8 @@ main(void)
         cmocka_unit_test(chains_agree),
         cmocka_unit_test(moves_agree),
         cmocka_unit_test(reductions_agree),
+        cmocka_unit_test(pools_agree),
+        cmocka_unit_test(pools_see_special_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

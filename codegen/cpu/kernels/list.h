@@ -6,6 +6,7 @@
 #define CPU_KERNELS(K)            \
     K(argmax)                     \
     K(argmin)                     \
+    K(avgpool_lines)              \
     K(avgpool)                    \
     K(batchmatmul_direct)         \
     K(batchmatmul)                \
@@ -27,6 +28,7 @@
     K(logsoftmax)                 \
     K(matmul_direct)              \
     K(matmul)                     \
+    K(maxpool_lines)              \
     K(maxpool)                    \
     K(maxpoolwithargmax)          \
     K(maxroipool)                 \

@@ -19,8 +19,8 @@
 typedef struct soft {
     int64_t size;
     bool logarithm;
-    bool keeps; /* the result holds exponentials as they are computed */
-    cg_value at; /* the first element of the row */
+    bool keeps;        /* the result holds exponentials as they are computed */
+    cg_value at;       /* the first element of the row */
     cg_value max, sum; /* sum: what to multiply with, or subtract */
 } soft;
 
@@ -82,8 +82,8 @@ cut(const cg *g, int64_t size, part *parts, int most)
     if ((size + lanes - 1) / lanes > most)
         return 0;
     for (int64_t at = 0; at < size; at += lanes)
-        parts[n++] = (part){at, lanes,
-                            size - at < lanes ? (int)(size - at) : 0};
+        parts[n++] =
+            (part){at, lanes, size - at < lanes ? (int)(size - at) : 0};
     return n;
 }
 
@@ -263,8 +263,7 @@ soft_columns(cpu_job *j, cg_value column, int lanes, void *user)
     x = cg_fsub(g, load_column(j, c, at, l.i, lanes), s.max);
     y = s.logarithm ? cg_fsub(g, x, s.sum)
                     : cg_fmul(g, glow_cpu_exp(g, x), s.sum);
-    glow_cpu_store(g, j->out[0],
-                   cg_add(g, at, cg_mulc(g, l.i, c->step)), y);
+    glow_cpu_store(g, j->out[0], cg_add(g, at, cg_mulc(g, l.i, c->step)), y);
     glow_cpu_loop_end(g, &l, NULL);
 }
 

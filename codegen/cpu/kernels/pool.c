@@ -1,0 +1,351 @@
+/*
+ * Pooling of what is computed as float, line by line: a vector of channels of
+ * some pixels at a time.
+ *
+ * As in direct.c a line of results is cut into tiles whose pixels have the same
+ * taps inside of the input; those taps are unrolled, the lines of the kernel are
+ * a loop.  Kernels that are wide, as those of a global pooling, take window.c's
+ * way.
+ *
+ * NaN is the greatest of all: whether there was one is kept beside the greatest
+ * number, so that both take one instruction for a tap.
+ */
+
+#include <math.h>
+
+#include "codegen/cpu/kernels/runs.h"
+
+#define MOST_TAPS 16   /* of a line of the kernel */
+#define MOST_PIXELS 4  /* of a tile */
+
+typedef struct pool {
+    cpu_window w;
+    bool max, count_pads;
+    const cpu_run *run; /* the tiles at hand */
+    cg_value const *at; /* batch, two axes */
+    cg_value x;         /* first pixel of the tile */
+} pool;
+
+static pool
+max_of(const glow_node *n)
+{
+    const glow_maxpool *a = n->attrs;
+
+    return (pool){.w = glow_cpu_window(n->in[0]->type->shape,
+                                       n->out[0]->type->shape, a->kernels,
+                                       a->strides, a->pads, a->dilation),
+                  .max = true};
+}
+
+static pool
+average_of(const glow_node *n)
+{
+    const glow_avgpool *a = n->attrs;
+
+    return (pool){.w = glow_cpu_window(n->in[0]->type->shape,
+                                       n->out[0]->type->shape, a->kernels,
+                                       a->strides, a->pads, a->dilation),
+                  .count_pads = a->count_include_pads};
+}
+
+static int
+pixels_of(const cpu_window_axis *x)
+{
+    return x->out < MOST_PIXELS ? (int)x->out : MOST_PIXELS;
+}
+
+static bool
+takes(const glow_node *n, const pool *p)
+{
+    const cpu_window_axis *x = &p->w.axis[2];
+    cpu_run runs[CPU_MOST_RUNS];
+    glow_arena *a;
+    int count;
+
+    if (!glow_cpu_all_float(n) || x->kernel > MOST_TAPS)
+        return false;
+    a = glow_arena_new();
+    count = glow_cpu_cut(a, x, pixels_of(x), runs);
+    glow_arena_free(a);
+    return count > 0;
+}
+
+/* What is carried for a pixel: the greatest and whether there was NaN, or a sum. */
+typedef struct partial {
+    cg_value best, nan; /* nan: all bits of the lane, or none */
+} partial;
+
+static cg_value
+is_nan(cg *g, cg_value x, cg_value y)
+{
+    cg_value is = cg_fcmp(g, LLVMRealUNO, x, y);
+
+    return LLVMBuildSExt(g->builder, is, glow_cpu_like(x, g->i32), "");
+}
+
+static void
+take_tap(cg *g, const pool *p, partial *to, cg_value x)
+{
+    if (!p->max) {
+        to->best = cg_fadd(g, to->best, x);
+        return;
+    }
+    to->nan = cg_or(g, to->nan, is_nan(g, x, x));
+    to->best =
+        cg_select(g, cg_fcmp(g, LLVMRealOGT, x, to->best), x, to->best);
+}
+
+/*
+ * The taps of one line of the kernel; `in`: element 0 of the tile's first tap.
+ * They make a sum of their own first: lines then do not wait for each other.
+ */
+static void
+take_line(cpu_job *j, const pool *p, cg_value in, int lanes, partial *to)
+{
+    cg *g = j->g;
+    const cpu_window_axis *x = &p->w.axis[2];
+    cg_value none = LLVMConstNull(glow_cpu_vector(g->f32, lanes));
+
+    for (int r = 0; r < p->run->rows; r++) {
+        partial line = p->max ? to[r] : (partial){none, NULL};
+        cg_value before = to[r].best;
+
+        for (int64_t k = 0; k < x->kernel; k++) {
+            int64_t pixel = r * x->stride + k * x->dilation;
+            cg_value at = cg_addc(g, in, pixel * p->w.channels);
+
+            if (p->run->valid[r * x->kernel + k])
+                take_tap(g, p, &line, glow_cpu_load(g, j->in[0], at, lanes));
+        }
+        to[r] = line;
+        if (!p->max)
+            to[r].best = cg_fadd(g, before, line.best);
+    }
+}
+
+/* The element of Input where the taps of a line begin, of channel `c`. */
+static cg_value
+line_at(cg *g, const pool *p, cg_value z, cg_value y, cg_value c)
+{
+    const cpu_window_axis *x = &p->w.axis[2];
+    cg_value line = cg_add(g, cg_mulc(g, p->at[0], p->w.axis[0].in), z);
+    cg_value first = cg_addc(g, cg_mulc(g, p->x, x->stride), -x->start);
+
+    line = cg_add(g, cg_mulc(g, line, p->w.axis[1].in), y);
+    line = cg_add(g, cg_mulc(g, line, x->in), first);
+    return cg_add(g, cg_mulc(g, line, p->w.channels), c);
+}
+
+static cg_value
+how_many(cg *g, const cpu_taps *t)
+{
+    return glow_cpu_imax(g, cg_sub(g, t->last, t->first), cg_i64(g, 0));
+}
+
+/* How many taps of pixel `r` count, of those lines. */
+static cg_value
+count_taps(cg *g, const pool *p, int r, const cpu_taps *z, const cpu_taps *y)
+{
+    const cpu_window_axis *x = &p->w.axis[2];
+    cg_value count = cg_mul(g, how_many(g, z), how_many(g, y));
+    int64_t across = 0;
+
+    if (!p->count_pads) {
+        for (int64_t k = 0; k < x->kernel; k++)
+            across += p->run->valid[r * x->kernel + k];
+        return cg_mulc(g, count, across);
+    }
+
+    cpu_taps t = glow_cpu_taps(g, x, cg_addc(g, p->x, r), -x->start,
+                               x->in + x->end);
+
+    return cg_mul(g, count, how_many(g, &t));
+}
+
+static cpu_taps
+counted_taps(cg *g, const pool *p, int axis)
+{
+    const cpu_window_axis *a = &p->w.axis[axis];
+
+    return p->count_pads ? glow_cpu_taps(g, a, p->at[1 + axis], -a->start,
+                                         a->in + a->end)
+                         : glow_cpu_taps(g, a, p->at[1 + axis], 0, a->in);
+}
+
+static cg_value
+finish(cg *g, const pool *p, int r, const partial *sum)
+{
+    LLVMTypeRef t = LLVMTypeOf(sum->best);
+
+    if (p->max)
+        return cg_select(
+            g,
+            cg_icmp(g, LLVMIntNE, sum->nan,
+                    LLVMConstNull(LLVMTypeOf(sum->nan))),
+            glow_cpu_real(t, (double)NAN), sum->best);
+
+    cpu_taps z = counted_taps(g, p, 0), y = counted_taps(g, p, 1);
+    cg_value count = LLVMBuildSIToFP(
+        g->builder, count_taps(g, p, r, &z, &y), glow_cpu_scalar(t), "");
+
+    return cg_fdiv(g, sum->best, glow_cpu_splat(g, count, glow_cpu_lanes(t)));
+}
+
+static void
+split_carried(const pool *p, const cg_value *carried, partial *to)
+{
+    int each = p->max ? 2 : 1;
+
+    for (int r = 0; r < p->run->rows; r++)
+        to[r] = (partial){carried[r * each],
+                          p->max ? carried[r * each + 1] : NULL};
+}
+
+static int
+join_carried(const pool *p, const partial *from, cg_value *carried)
+{
+    int n = 0;
+
+    for (int r = 0; r < p->run->rows; r++) {
+        carried[n++] = from[r].best;
+        if (p->max)
+            carried[n++] = from[r].nan;
+    }
+    return n;
+}
+
+/* A tile for the channels from `c` on. */
+static void
+pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
+{
+    const pool *p = user;
+    cg *g = j->g;
+    LLVMTypeRef t = glow_cpu_vector(g->f32, lanes);
+    LLVMTypeRef bits = glow_cpu_vector(g->i32, lanes);
+    const cpu_window_axis *z = &p->w.axis[0], *y = &p->w.axis[1];
+    cpu_taps depth = glow_cpu_taps(g, z, p->at[1], 0, z->in);
+    cpu_taps lines = glow_cpu_taps(g, y, p->at[2], 0, y->in);
+    partial sums[MOST_PIXELS];
+    cg_value carried[2 * MOST_PIXELS];
+    cg_loop k, i;
+    int n;
+
+    for (int r = 0; r < p->run->rows; r++)
+        sums[r] = (partial){glow_cpu_real(t, p->max ? -(double)INFINITY : 0),
+                            LLVMConstNull(bits)};
+    n = join_carried(p, sums, carried);
+    glow_cpu_loop_guarded(g, &k, depth.first, depth.last, 1, carried, n);
+    glow_cpu_loop_guarded(g, &i, lines.first, lines.last, 1, k.value, n);
+    split_carried(p, i.value, sums);
+    take_line(j, p,
+              line_at(g, p,
+                      cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation)),
+                      cg_add(g, lines.base, cg_mulc(g, i.i, y->dilation)), c),
+              lanes, sums);
+    join_carried(p, sums, carried);
+    glow_cpu_loop_end(g, &i, carried);
+    glow_cpu_loop_end(g, &k, i.value);
+    split_carried(p, k.value, sums);
+
+    cg_value to = cg_add(g, cg_mulc(g, p->at[0], z->out), p->at[1]);
+
+    to = cg_add(g, cg_mulc(g, to, y->out), p->at[2]);
+    to = cg_add(g, cg_mulc(g, to, p->w.axis[2].out), p->x);
+    for (int r = 0; r < p->run->rows; r++)
+        glow_cpu_finish(j, (cpu_place){to, c, r, 0}, finish(g, p, r, &sums[r]));
+}
+
+static void
+emit_lines(cpu_job *j, pool p)
+{
+    cg *g = j->g;
+    const cpu_window_axis *x = &p.w.axis[2];
+    cpu_run runs[CPU_MOST_RUNS];
+    int count = glow_cpu_cut(g->arena, x, pixels_of(x), runs);
+    cg_nest n;
+    cg_loop l;
+
+    glow_cpu_unit_nest(
+        j, &n, GLOW_DIMS_OF(p.w.batch, p.w.axis[0].out, p.w.axis[1].out), 3);
+    p.at = n.at;
+    for (int i = 0; i < count; i++) {
+        p.run = &runs[i];
+        glow_cpu_for(g, &l, runs[i].count);
+        p.x = cg_addc(g, cg_mulc(g, l.i, runs[i].rows), runs[i].first);
+        glow_cpu_lanes_for(j, 0, p.w.channels, pool_channels, &p);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    glow_cpu_nest_end(g, &n);
+}
+
+static int64_t
+lines_of(const pool *p)
+{
+    return p->w.batch * p->w.axis[0].out * p->w.axis[1].out;
+}
+
+static bool
+takes_max(const cpu_target *t, const glow_node *n)
+{
+    pool p = max_of(n);
+
+    (void)t;
+    return takes(n, &p);
+}
+
+static int64_t
+max_units(const cpu_target *t, const glow_node *n)
+{
+    pool p = max_of(n);
+
+    (void)t;
+    return lines_of(&p);
+}
+
+static void
+emit_max(cpu_job *j)
+{
+    emit_lines(j, max_of(j->n));
+}
+
+const cpu_kernel glow_cpu_maxpool_lines = {
+    .name = "maxpool_lines",
+    .op = &glow_op_maxpool,
+    .takes = takes_max,
+    .emit = emit_max,
+    .stacks = true,
+    .units = max_units,
+};
+
+static bool
+takes_average(const cpu_target *t, const glow_node *n)
+{
+    pool p = average_of(n);
+
+    (void)t;
+    return takes(n, &p);
+}
+
+static int64_t
+average_units(const cpu_target *t, const glow_node *n)
+{
+    pool p = average_of(n);
+
+    (void)t;
+    return lines_of(&p);
+}
+
+static void
+emit_average(cpu_job *j)
+{
+    emit_lines(j, average_of(j->n));
+}
+
+const cpu_kernel glow_cpu_avgpool_lines = {
+    .name = "avgpool_lines",
+    .op = &glow_op_avgpool,
+    .takes = takes_average,
+    .emit = emit_average,
+    .stacks = true,
+    .units = average_units,
+};
