@@ -3,6 +3,9 @@
  *
  * Around each pass on each function stand the instruments; behind it the
  * verifier, and the check that the pass left the level that it says it makes.
+ *
+ * A pass is a function of the module.  So within a fixpoint, one that changed
+ * nothing is not run again until another one has changed something.
  */
 
 #include <string.h>
@@ -13,6 +16,14 @@
 #include "ir/base/context.h"
 #include "passes/pipeline.h"
 #include "passes/run.h"
+
+/* A pass that had nothing to do, and when that was. */
+typedef struct rest {
+    const glow_pass *pass;
+    const void *options;
+    const char *only;
+    int64_t at; /* manager.changes */
+} rest;
 
 typedef struct manager {
     glow_context *ctx;
@@ -27,6 +38,10 @@ typedef struct manager {
     const glow_pass **restless; /* who changed in this round of a fixpoint,
                                    from `first` on; outer ones before */
     size_t n_restless, cap_restless, first_restless;
+    int depth;       /* of the fixpoints at work */
+    int64_t changes; /* of the module, by passes so far */
+    rest *rests;
+    size_t n_rests, cap_rests;
 } manager;
 
 /* Counters. */
@@ -315,8 +330,10 @@ run_pass(manager *m, const glow_item *item, const char *name)
         r = GLOW_FAILED;
     if (!tell_after(m, p, f, r, seconds))
         r = GLOW_FAILED;
-    if (r == GLOW_CHANGED)
+    if (r == GLOW_CHANGED) {
         note_restless(m, p);
+        m->changes++;
+    }
     return r;
 }
 
@@ -380,14 +397,31 @@ check_input(manager *m, const glow_item *item)
     return true;
 }
 
+/* When the pass of `item` last had nothing to do: there are few passes. */
+static rest *
+find_rest(manager *m, const glow_item *item)
+{
+    rest new = {item->pass, item->options, m->only, -1};
+
+    for (size_t i = 0; i < m->n_rests; i++) {
+        rest *r = &m->rests[i];
+
+        if (r->pass == new.pass && r->options == new.options &&
+            r->only == new.only)
+            return r;
+    }
+    m->rests = glow_arena_grow(m->arena, m->rests, m->n_rests, &m->cap_rests,
+                               sizeof *m->rests);
+    m->rests[m->n_rests] = new;
+    return &m->rests[m->n_rests++];
+}
+
 static glow_result
-run_item(manager *m, const glow_item *item)
+run_on_all(manager *m, const glow_item *item)
 {
     glow_result r = GLOW_UNCHANGED;
     int count;
 
-    m->pipeline->at_work = item;
-    tell_step(m, item);
     if (item->pass->run_module)
         return run_pass(m, item, NULL);
 
@@ -410,6 +444,26 @@ run_item(manager *m, const glow_item *item)
     return r;
 }
 
+static glow_result
+run_item(manager *m, const glow_item *item)
+{
+    m->pipeline->at_work = item;
+    tell_step(m, item);
+    if (m->depth == 0)
+        return run_on_all(m, item);
+
+    rest *last = find_rest(m, item);
+
+    if (last->at == m->changes)
+        return GLOW_UNCHANGED;
+
+    glow_result r = run_on_all(m, item);
+
+    if (r == GLOW_UNCHANGED)
+        last->at = m->changes;
+    return r;
+}
+
 static glow_result run_items(manager *m, const glow_item *first);
 
 static void
@@ -426,13 +480,14 @@ warn_restless(manager *m, const glow_item *item)
                  item->max, b.text);
 }
 
+/* Those who changed in each round stand one after the other. */
 static glow_result
 run_rounds(manager *m, const glow_item *item)
 {
     glow_result all = GLOW_UNCHANGED;
 
     for (int round = 0; round < item->max; round++) {
-        m->n_restless = m->first_restless;
+        m->first_restless = m->n_restless;
 
         glow_result r = run_items(m, item->body);
 
@@ -449,17 +504,17 @@ run_rounds(manager *m, const glow_item *item)
 static glow_result
 run_fixpoint(manager *m, const glow_item *item)
 {
-    size_t outer = m->first_restless;
+    size_t outer = m->first_restless, begin = m->n_restless;
 
-    m->first_restless = m->n_restless;
+    m->depth++;
 
     glow_result r = run_rounds(m, item);
-    size_t begin = m->first_restless;
     size_t end = m->n_restless;
 
+    m->depth--;
     m->first_restless = outer;
     m->n_restless = begin;
-    for (size_t i = begin; i < end && r == GLOW_CHANGED; i++)
+    for (size_t i = begin; i < end; i++)
         note_restless(m, m->restless[i]);
     return r;
 }
