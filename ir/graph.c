@@ -210,9 +210,8 @@ glow_find_node(const glow_func *f, const char *name)
 
 /* Making and erasing. */
 
-/* Room for a node, on cache lines of its own. */
-enum { LINE = 64, LEAST_ROOM = 4, MOST_ROOM = 512 };
-static const size_t node_size = (sizeof(glow_node) + LINE - 1) / LINE * LINE;
+/* Nodes that there is room for at once. */
+enum { LEAST_ROOM = 4, MOST_ROOM = 512 };
 
 /*
  * Nodes stand side by side in the order of their making, apart from what they
@@ -227,14 +226,30 @@ room_for_node(glow_func *f)
 
         f->n_room = like_now > LEAST_ROOM ? like_now : LEAST_ROOM;
         f->room = glow_arena_alloc_array(f->module->arena, (size_t)f->n_room,
-                                         node_size);
+                                         GLOW_NODE_ROOM);
     }
 
     unsigned char *at = f->room;
 
-    f->room += node_size;
+    f->room += GLOW_NODE_ROOM;
     f->n_room--;
     return (glow_node *)(void *)at;
+}
+
+/* A bit of func->ops; whichever, since it only saves time. */
+static unsigned
+op_bit(const glow_op *op)
+{
+    return (unsigned)(((uintptr_t)op >> 4) * UINT64_C(0x9e3779b97f4a7c15) >>
+                      56);
+}
+
+bool
+glow_func_may_have(const glow_func *f, const glow_op *op)
+{
+    unsigned bit = op_bit(op);
+
+    return f->ops[bit / 64] >> bit % 64 & 1;
 }
 
 /* Room for a node and its arrays, appended to `f`. */
@@ -251,6 +266,7 @@ node_new(glow_func *f, const glow_op *op, const char *name, int n_in, int n_out,
         name = strrchr(own, '.') ? strrchr(own, '.') + 1 : own;
     }
     n->op = op;
+    f->ops[op_bit(op) / 64] |= UINT64_C(1) << op_bit(op) % 64;
     n->func = f;
     n->n_in = n_in;
     n->n_out = n_out;

@@ -331,6 +331,8 @@ run_pass(manager *m, const glow_item *item, const char *name)
     if (!tell_after(m, p, f, r, seconds))
         r = GLOW_FAILED;
     if (r == GLOW_CHANGED) {
+        if (f)
+            glow_func_tidy(f);
         note_restless(m, p);
         m->changes++;
     }

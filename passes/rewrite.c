@@ -63,6 +63,18 @@ callback_for(const driver *d, const glow_node *n)
     return NULL;
 }
 
+/* Is there anything to offer?  Most passes look for what is not there. */
+static bool
+may_have_any(const driver *d)
+{
+    if (!d->rows)
+        return !d->op || glow_func_may_have(d->func, d->op);
+    for (const glow_rewrite_row *r = d->rows; r->op; r++)
+        if (glow_func_may_have(d->func, r->op))
+            return true;
+    return false;
+}
+
 static void
 offer(driver *d, glow_node *n)
 {
@@ -254,6 +266,8 @@ drive(glow_pass_run *run, glow_func *f, driver d, void *user)
 
     d.run = run;
     d.func = f;
+    if (!may_have_any(&d))
+        return GLOW_UNCHANGED;
     d.builder = glow_builder_new(run->scratch, f, run->pass->name);
     d.limit = REWRITES_PER_NODE * ((int64_t)f->count + 16);
     glow_builder_set_run(d.builder, run);

@@ -158,6 +158,8 @@ struct glow_func {
     glow_map *counters;  /* last number given to a base name; private */
     unsigned char *room; /* for nodes to come; private */
     int n_room;          /* how many; private */
+    uint32_t tidy_id;    /* nodes from here on stand in no order; private */
+    uint64_t ops[4];     /* a bit for each operator there may be; private */
 };
 
 struct glow_module {
@@ -274,6 +276,8 @@ GLOW_API int glow_drop_uncalled(glow_module *m, const glow_func *keep);
 
 /* Nodes: finding. */
 
+/* False if no node is one; true may be wrong.  Does not look at the nodes. */
+GLOW_API bool glow_func_may_have(const glow_func *f, const glow_op *op);
 GLOW_API glow_node *glow_find_node(const glow_func *f, const char *name);
 /* The values at schema operand `k`: n->in[*first] and *count - 1 more. */
 GLOW_API void glow_operand_range(const glow_node *n, int k, int *first,
@@ -330,6 +334,14 @@ GLOW_API void glow_node_move_after(glow_node *n, glow_node *where);
 GLOW_API void glow_node_rename(glow_node *n, const char *name);
 GLOW_API void glow_node_set_attrs(glow_node *n, const void *attrs);
 GLOW_API void glow_node_set_place(glow_node *n, glow_place place);
+/*
+ * Lays a graph out in order in memory again, if most of it was made since that
+ * was last done.  Nodes and values are elsewhere then; names and ids stay.  The
+ * manager does it between passes.
+ */
+GLOW_API void glow_func_tidy(glow_func *f);
+/* The room of a node: cache lines of its own. */
+#define GLOW_NODE_ROOM ((sizeof(glow_node) + 63) / 64 * 64)
 /* Drops the places of a program, but for those that are fixed. */
 GLOW_API void glow_func_unplace(glow_func *f);
 
