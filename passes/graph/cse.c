@@ -16,11 +16,10 @@
  * is a matter of memory that the schedule has decided (rematerialize).
  *
  * The table is open addressing over hashes of the contents, as in J. Cocke,
- * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970; numbers
- * in the hash are those of nodes, so that no address has a say in the result.
+ * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970.  Operands
+ * are hashed by their addresses: those decide where in the table a node is found,
+ * but not which one, since of equal nodes only the first is in it.
  */
-
-#include <string.h>
 
 #include "glow/pass.h"
 
@@ -102,21 +101,13 @@ in_order(glow_arena *a, glow_func *f)
 
 /* Equality. */
 
+/* Of where it lies, so that neither it nor what makes it is read. */
 static uint64_t
 value_hash(const glow_value *v, uint64_t seed)
 {
-    uint64_t key[2] = {0, 0};
+    uint64_t h = (seed ^ (uint64_t)(uintptr_t)v) * UINT64_C(0x9e3779b97f4a7c15);
 
-    if (v && v->def) {
-        key[0] = v->def->id + UINT64_C(1);
-        key[1] = (uint64_t)v->index;
-    } else if (v) {
-        /* Equal pointers have equal names. */
-        const char *name = v->storage->name;
-
-        return glow_hash(name, strlen(name), seed + 1);
-    }
-    return glow_hash(key, sizeof key, seed);
+    return h ^ h >> 32;
 }
 
 static uint64_t
