@@ -1,0 +1,175 @@
+/*
+ * sink-moves: let what moves elements wait for what works on each of them.
+ *
+ *     %a = Transpose(%x)                 %b = Relu(%x)
+ *     %b = Relu(%a)                      %y = Tanh(%b)
+ *     %c = Reshape(%b)            =>     %a = Transpose(%y)
+ *     %y = Tanh(%c)                      %c = Reshape(%a)
+ *
+ * in a chain of values that nothing else uses, of any length: operators of one
+ * operand that work element by element come first, transposes and reshapes after
+ * them, both in the order that they had.  Elements keep their sizes, so that as
+ * many bytes are moved as before.
+ *
+ * It is done where transposes and reshapes alternate.  One kind alone is for
+ * place-transpose or sink-reshape, which know of more operators; but of the two
+ * each stops at what the other sinks, and they would take turns for as long as the
+ * chain is.  What has met here is merged by fold-reshape, fold-transpose and
+ * unwrap-transpose.
+ *
+ * Nodes stay what they are, but for the shapes of what is worked on.  Afterwards no
+ * such chain has an element-wise operator below a transpose and a reshape.  Time:
+ * linear, since each node is in one chain.
+ */
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+typedef struct chain {
+    glow_node **at; /* from the top on; scratch for all nodes */
+    int count;
+    bool transposes, reshapes; /* above a node that works on elements */
+} chain;
+
+static bool
+is_move(const glow_node *n)
+{
+    return (glow_is(n, &glow_op_transpose) || glow_is(n, &glow_op_reshape)) &&
+           !n->pred;
+}
+
+/* Works on each element by itself, and leaves it its size. */
+static bool
+is_work(const glow_node *n)
+{
+    return n->op->traits & GLOW_ELEMENTWISE && n->op->traits & GLOW_PURE &&
+           n->n_in == 1 && n->n_out == 1 && !n->pred && n->in[0] &&
+           n->in[0]->type->elem == n->out[0]->type->elem;
+}
+
+static bool
+is_plain(const glow_value *v)
+{
+    return v->type->strides.rank == 0;
+}
+
+/* May `n` stand elsewhere in a chain? */
+static bool
+is_link(const glow_node *n)
+{
+    return (is_move(n) || is_work(n)) && is_plain(n->in[0]) &&
+           is_plain(n->out[0]);
+}
+
+/* The link that alone uses the result of `n`, or NULL. */
+static glow_node *
+link_below(const glow_node *n)
+{
+    const glow_value *v = n->out[0];
+    glow_node *user = glow_has_one_use(v) ? v->uses->user : NULL;
+
+    return user && is_link(user) && user->in[0] == v ? user : NULL;
+}
+
+/* Does `n` begin a chain? */
+static bool
+is_top(const glow_node *n)
+{
+    const glow_node *above = n->in[0] ? n->in[0]->def : NULL;
+
+    return is_link(n) && (!above || !is_link(above) || link_below(above) != n);
+}
+
+/* The chain from `top` to the last node in it that works on elements. */
+static void
+follow(chain *c, glow_node *top)
+{
+    bool transposes = false, reshapes = false;
+    int count = 0;
+
+    *c = (chain){.at = c->at};
+    for (glow_node *n = top; n; n = link_below(n)) {
+        c->at[count++] = n;
+        transposes = transposes || glow_is(n, &glow_op_transpose);
+        reshapes = reshapes || glow_is(n, &glow_op_reshape);
+        if (is_move(n))
+            continue;
+        c->count = count;
+        c->transposes = transposes;
+        c->reshapes = reshapes;
+    }
+}
+
+/* Puts `n` below `v`; what comes below it. */
+static glow_value *
+attach(glow_context *ctx, glow_node *n, glow_value *v)
+{
+    bool moves = is_move(n);
+    glow_type type = moves ? *v->type : *n->out[0]->type;
+
+    type.shape = moves ? n->out[0]->type->shape : v->type->shape;
+    glow_set_operand(n, 0, v);
+    n->out[0]->type = glow_type_get(ctx, type);
+    return n->out[0];
+}
+
+static void
+sort(glow_context *ctx, const chain *c)
+{
+    glow_node *first = NULL, *last = NULL; /* that move */
+    glow_value *v = c->at[0]->in[0];
+
+    for (int i = 0; i < c->count; i++) {
+        if (!is_move(c->at[i]))
+            continue;
+        first = first ? first : c->at[i];
+        last = c->at[i];
+    }
+    glow_replace_uses(c->at[c->count - 1]->out[0], last->out[0]);
+    for (int i = 0; i < c->count; i++) {
+        if (is_move(c->at[i]))
+            continue;
+        v = attach(ctx, c->at[i], v);
+        glow_node_move_before(c->at[i], first);
+    }
+    for (int i = 0; i < c->count; i++)
+        if (is_move(c->at[i]))
+            v = attach(ctx, c->at[i], v);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_arena *a = glow_run_scratch(pass);
+    glow_result result = GLOW_UNCHANGED;
+    int count = 0;
+
+    if (f->scheduled || !glow_func_may_have(f, &glow_op_transpose) ||
+        !glow_func_may_have(f, &glow_op_reshape))
+        return GLOW_UNCHANGED;
+
+    glow_node **tops = GLOW_NEW_ARRAY(a, glow_node *, f->count);
+    chain c = {.at = GLOW_NEW_ARRAY(a, glow_node *, f->count)};
+
+    GLOW_FOR_EACH_NODE(n, f)
+        if (is_top(n))
+            tops[count++] = n;
+    for (int i = 0; i < count; i++) {
+        follow(&c, tops[i]);
+        if (!c.transposes || !c.reshapes || !glow_run_may_rewrite(pass))
+            continue;
+        sort(glow_run_context(pass), &c);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_sink_moves = {
+    .name = "sink-moves",
+    .summary = "transposes and reshapes that alternate, behind what works on "
+               "each element",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+};
