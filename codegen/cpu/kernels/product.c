@@ -12,6 +12,18 @@ typedef struct product {
     int64_t b_batch, b_depth, b_column;
 } product;
 
+/* Units: rows, or elements where rows are few. */
+
+static int64_t
+units_of(const cpu_target *t, const glow_node *n)
+{
+    glow_dims y = n->out[0]->type->shape;
+    int64_t rows = glow_dims_product(y, 0, y.rank - 1);
+
+    (void)t;
+    return rows < 16 ? glow_dims_count(y) : rows;
+}
+
 static void
 emit_product(cpu_job *j, product p)
 {
@@ -21,7 +33,8 @@ emit_product(cpu_job *j, product p)
     cg_nest n;
     cg_loop l;
 
-    glow_cpu_nest(g, &n, GLOW_DIMS_OF(p.batch, p.rows, p.columns));
+    glow_cpu_unit_nest(j, &n, GLOW_DIMS_OF(p.batch, p.rows, p.columns),
+                       p.batch * p.rows < 16 ? 3 : 2);
 
     cg_value sum = LLVMConstNull(c);
     cg_value a =
@@ -64,6 +77,7 @@ const cpu_kernel glow_cpu_matmul = {
     .op = &glow_op_matmul,
     .strides = CPU_STRIDES_IN,
     .emit = emit_matmul,
+    .units = units_of,
 };
 
 static void
@@ -83,6 +97,7 @@ const cpu_kernel glow_cpu_batchmatmul = {
     .op = &glow_op_batchmatmul,
     .strides = CPU_STRIDES_IN,
     .emit = emit_batchmatmul,
+    .units = units_of,
 };
 
 static void
@@ -98,4 +113,5 @@ const cpu_kernel glow_cpu_fullyconnected = {
     .name = "fullyconnected",
     .op = &glow_op_fullyconnected,
     .emit = emit_fullyconnected,
+    .units = units_of,
 };

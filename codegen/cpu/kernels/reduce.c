@@ -34,10 +34,10 @@ append(glow_dims *shape, glow_dims *step, int64_t size, int64_t by)
 }
 
 static axes
-split(const cpu_job *j)
+split(const glow_node *n)
 {
-    const glow_reduce *r = j->n->attrs;
-    const glow_type *x = j->in[0].type;
+    const glow_reduce *r = n->attrs;
+    const glow_type *x = n->in[0]->type;
     glow_dims strides = glow_cpu_strides(x);
     axes a = {0};
     int next = 0;
@@ -111,19 +111,38 @@ reduce_inner(cpu_job *j, cg_value i, int lanes, void *user)
               lanes);
 }
 
+/* Are results beside each other computed in one vector? */
+static bool
+is_vector(const axes *a)
+{
+    int last = a->kept.rank - 1;
+
+    return last >= 0 && a->kept_step.at[last] == 1;
+}
+
+/* What is kept, but for the last axis where it is a vector's. */
+static int64_t
+units_of(const cpu_target *t, const glow_node *n)
+{
+    axes a = split(n);
+
+    (void)t;
+    return glow_dims_product(a.kept, 0, a.kept.rank - is_vector(&a));
+}
+
 static void
 emit_reduce(cpu_job *j, const reducer *r)
 {
     cg *g = j->g;
-    axes a = split(j);
+    axes a = split(j->n);
     glow_dims outer = a.kept, to_step = glow_dims_strides(a.kept);
     int last = outer.rank - 1;
     cg_nest n;
-    bool vector = last >= 0 && a.kept_step.at[last] == 1;
+    bool vector = is_vector(&a);
 
     if (vector)
         outer.rank = to_step.rank = a.kept_step.rank = last;
-    glow_cpu_nest(g, &n, outer);
+    glow_cpu_unit_nest(j, &n, outer, outer.rank);
 
     cg_value from = glow_cpu_offset(g, n.at, a.kept_step);
     cg_value to = glow_cpu_offset(g, n.at, to_step);
@@ -186,6 +205,7 @@ const cpu_kernel glow_cpu_reduceadd = {
     .op = &glow_op_batchedreduceadd,
     .strides = CPU_STRIDES_IN,
     .emit = emit_add,
+    .units = units_of,
 };
 
 const cpu_kernel glow_cpu_reducemax = {
@@ -193,6 +213,7 @@ const cpu_kernel glow_cpu_reducemax = {
     .op = &glow_op_batchedreducemax,
     .strides = CPU_STRIDES_IN,
     .emit = emit_max,
+    .units = units_of,
 };
 
 const cpu_kernel glow_cpu_reducemean = {
@@ -200,6 +221,7 @@ const cpu_kernel glow_cpu_reducemean = {
     .op = &glow_op_batchedreducemean,
     .strides = CPU_STRIDES_IN,
     .emit = emit_mean,
+    .units = units_of,
 };
 
 const cpu_kernel glow_cpu_reducemin = {
@@ -207,6 +229,7 @@ const cpu_kernel glow_cpu_reducemin = {
     .op = &glow_op_batchedreducemin,
     .strides = CPU_STRIDES_IN,
     .emit = emit_min,
+    .units = units_of,
 };
 
 const cpu_kernel glow_cpu_reduceprod = {
@@ -214,4 +237,5 @@ const cpu_kernel glow_cpu_reduceprod = {
     .op = &glow_op_batchedreduceprod,
     .strides = CPU_STRIDES_IN,
     .emit = emit_prod,
+    .units = units_of,
 };

@@ -127,6 +127,15 @@ resize_lanes(cpu_job *j, cg_value i, int lanes, void *user)
                         glow_cpu_load_bits(g, j->in[0], from, lanes));
 }
 
+static int64_t
+units_of(const cpu_target *t, const glow_node *n)
+{
+    glow_dims y = n->out[0]->type->shape;
+
+    (void)t;
+    return glow_dims_product(y, 0, y.rank ? y.rank - 1 : 0);
+}
+
 static void
 emit_resize(cpu_job *j, bool linear)
 {
@@ -141,7 +150,7 @@ emit_resize(cpu_job *j, bool linear)
             r.axis[d] = linear ? linear_grid(j, d) : nearest_grid(j, d);
     if (last >= 0)
         outer.rank = last;
-    glow_cpu_nest(j->g, &n, outer);
+    glow_cpu_unit_nest(j, &n, outer, outer.rank);
     r.at = n.at;
     if (last < 0) {
         resize_lanes(j, cg_i64(j->g, 0), 1, &r);
@@ -170,10 +179,12 @@ const cpu_kernel glow_cpu_resizenearest = {
     .name = "resizenearest",
     .op = &glow_op_resizenearest,
     .emit = emit_resizenearest,
+    .units = units_of,
 };
 
 const cpu_kernel glow_cpu_resizebilinear = {
     .name = "resizebilinear",
     .op = &glow_op_resizebilinear,
     .emit = emit_resizebilinear,
+    .units = units_of,
 };

@@ -61,6 +61,24 @@ result_pixels(const cpu_window *w)
                         w->axis[2].out);
 }
 
+/* Units: lines of the result, or pixels where lines are few. */
+
+static int
+unit_axes(const cpu_window *w)
+{
+    return w->batch * w->axis[0].out * w->axis[1].out < 16 ? 4 : 3;
+}
+
+static int64_t
+units_of(const cpu_target *t, const glow_node *n)
+{
+    glow_dims y = n->out[0]->type->shape;
+    int64_t lines = glow_dims_product(y, 0, y.rank - 2);
+
+    (void)t;
+    return lines < 16 ? lines * y.at[y.rank - 2] : lines;
+}
+
 /* Pooling: a vector of channels at a time. */
 
 typedef struct pool {
@@ -164,7 +182,7 @@ emit_pool(cpu_job *j, pool p, cg_lanes_fn body)
     cg_nest n;
     bool one_by_one = j->n->n_out > 1;
 
-    glow_cpu_nest(j->g, &n, result_pixels(&p.w));
+    glow_cpu_unit_nest(j, &n, result_pixels(&p.w), unit_axes(&p.w));
     p.at = n.at;
     if (one_by_one) {
         cg_loop l;
@@ -192,6 +210,7 @@ const cpu_kernel glow_cpu_maxpool = {
     .name = "maxpool",
     .op = &glow_op_maxpool,
     .emit = emit_maxpool,
+    .units = units_of,
     .stacks = true,
 };
 
@@ -199,6 +218,7 @@ const cpu_kernel glow_cpu_maxpoolwithargmax = {
     .name = "maxpoolwithargmax",
     .op = &glow_op_maxpoolwithargmax,
     .emit = emit_maxpool,
+    .units = units_of,
 };
 
 static void
@@ -217,6 +237,7 @@ const cpu_kernel glow_cpu_avgpool = {
     .name = "avgpool",
     .op = &glow_op_avgpool,
     .emit = emit_avgpool,
+    .units = units_of,
     .stacks = true,
 };
 
@@ -238,7 +259,7 @@ emit_convolution(cpu_job *j)
     cg_loop group, out, in;
     taps s;
 
-    glow_cpu_nest(g, &n, result_pixels(&w));
+    glow_cpu_unit_nest(j, &n, result_pixels(&w), unit_axes(&w));
     glow_cpu_for(g, &group, a->group);
     glow_cpu_for(g, &out, per_group);
 
@@ -270,6 +291,7 @@ const cpu_kernel glow_cpu_convolution = {
     .name = "convolution",
     .op = &glow_op_convolution,
     .emit = emit_convolution,
+    .units = units_of,
     .stacks = true,
 };
 
@@ -368,7 +390,7 @@ emit_convtranspose(cpu_job *j)
     cg_loop group;
 
     t.channels = t.w.channels / a->group;
-    glow_cpu_nest(j->g, &n, result_pixels(&t.w));
+    glow_cpu_unit_nest(j, &n, result_pixels(&t.w), unit_axes(&t.w));
     t.at = n.at;
     t.group = glow_cpu_for(j->g, &group, a->group);
     glow_cpu_lanes_for(j, 0, t.outputs, transposed_channels, &t);
@@ -380,5 +402,6 @@ const cpu_kernel glow_cpu_convtranspose = {
     .name = "convtranspose",
     .op = &glow_op_convtranspose,
     .emit = emit_convtranspose,
+    .units = units_of,
     .stacks = true,
 };
