@@ -123,7 +123,7 @@ make_regions(glow_executable *x)
 {
     for (int i = 0; i < CPU_BASES; i++)
         x->region[i] = glow_data_new((size_t)x->plan->size[i]);
-    return glow_cpu_fill_constants(x->plan,
+    return glow_cpu_fill_constants(x->plan, &x->pool,
                                    glow_data_bytes(x->region[CPU_CONSTANTS]));
 }
 

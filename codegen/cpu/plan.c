@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/move.h"
+#include "codegen/cpu/pool.h"
 #include "codegen/cpu/split.h"
 #include "codegen/cpu/stack.h"
 #include "glow/ops.h"
@@ -650,37 +651,66 @@ glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
     return make_plan(NULL, a, t, f);
 }
 
+/* Filling the constants: those that have a place, of a plan and its bodies. */
+
+typedef struct filling {
+    const cpu_target *target;
+    uint8_t *to;
+    const cpu_constant **at;
+    const glow_tensor **from;
+    int count;
+} filling;
+
+/* Fetching may read a file, and report; so it is not done on other threads. */
 static bool
-fill_constants(const cpu_plan *p, uint8_t *to)
+fetch(filling *f, const cpu_plan *p)
 {
     for (int i = 0; i < p->n_constants; i++) {
         const cpu_constant *c = &p->constants[i];
 
         if (!c->storage || c->unused)
             continue;
-
-        const glow_tensor *t = glow_constant_tensor(c->storage);
-
-        if (!t)
+        f->at[f->count] = c;
+        f->from[f->count] = glow_constant_tensor(c->storage);
+        if (!f->from[f->count++])
             return false;
-        if (c->kernel) {
-            glow_tensor from = {.type = c->user->in[c->kernel->packs]->type,
-                                .data = t->data};
-
-            c->kernel->pack(p->target, c->user, &from, to + c->offset);
-        } else {
-            memcpy(to + c->offset, t->data, (size_t)c->size);
-        }
     }
     return true;
 }
 
-bool
-glow_cpu_fill_constants(const cpu_plan *p, uint8_t *to)
+static void
+fill_one(void *work, uintptr_t number)
 {
-    bool ok = fill_constants(p, to);
+    const filling *f = work;
+    const cpu_constant *c = f->at[number];
+    const glow_tensor *t = f->from[number];
+    uint8_t *to = f->to + c->offset;
+    glow_tensor from;
+
+    if (!c->kernel) {
+        memcpy(to, t->data, (size_t)c->size);
+        return;
+    }
+    from = (glow_tensor){.type = c->user->in[c->kernel->packs]->type,
+                         .data = t->data};
+    c->kernel->pack(f->target, c->user, &from, to);
+}
+
+bool
+glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to)
+{
+    filling f = {.target = p->target, .to = to};
+    int most = p->n_constants;
+    bool ok;
 
     for (int i = 0; i < p->n_bodies; i++)
-        ok = ok && fill_constants(p->bodies[i], to);
+        most += p->bodies[i]->n_constants;
+    f.at = GLOW_NEW_ARRAY(p->arena, const cpu_constant *, most);
+    f.from = GLOW_NEW_ARRAY(p->arena, const glow_tensor *, most);
+    ok = fetch(&f, p);
+    for (int i = 0; i < p->n_bodies; i++)
+        ok = ok && fetch(&f, p->bodies[i]);
+    if (ok)
+        glow_cpu_pool_run(pool, fill_one, &f, (uintptr_t)f.count);
     return ok;
 }

@@ -12,6 +12,7 @@
 #ifndef CODEGEN_CPU_PLAN_H
 #define CODEGEN_CPU_PLAN_H
 
+#include "codegen/cpu/pool.h"
 #include "codegen/cpu/target.h"
 #include "glow/lifetime.h"
 
@@ -186,7 +187,10 @@ int glow_cpu_last_use(const glow_value *v);
 /* Is `v` a constant of the program, all of it and in its own order? */
 bool glow_cpu_is_whole_constant(const glow_value *v);
 
-/* Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes. */
-bool glow_cpu_fill_constants(const cpu_plan *p, uint8_t *to);
+/*
+ * Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes; on threads
+ * of the pool, each constant on one.
+ */
+bool glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to);
 
 #endif

@@ -516,11 +516,26 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
 
 /* Packing. */
 
-static float
-element(const glow_tensor *t, int64_t i)
+/* Outputs `first` to `end` of what lies `at`, and zeros behind the last. */
+static float *
+pack_outputs(const direct *d, const cpu_filter *src, int64_t at, int64_t first,
+             int64_t end, float *to)
 {
-    return t->type->elem == GLOW_FLOAT ? ((const float *)t->data)[i]
-                                       : (float)glow_get_double(t, i);
+    const glow_tensor *from = src->from;
+    int64_t last = end < d->outputs ? end : d->outputs;
+
+    if (from->type->elem == GLOW_FLOAT) {
+        const float *x = (const float *)from->data + at;
+
+        for (int64_t o = first; o < last; o++)
+            *to++ = x[o * src->output];
+    } else {
+        for (int64_t o = first; o < last; o++)
+            *to++ = (float)glow_get_double(from, at + o * src->output);
+    }
+    for (int64_t o = last; o < end; o++)
+        *to++ = 0.0f;
+    return to;
 }
 
 static float *
@@ -534,15 +549,11 @@ pack_group(const direct *d, const shape *s, const cpu_filter *src,
 
             for (int64_t j = 0; j < d->kernel_w; j++)
                 for (int64_t k = c; k < c + count; k++)
-                    for (int64_t o = vector * s->lanes;
-                         o < (vector + blocks) * s->lanes; o++)
-                        *to++ =
-                            o < d->outputs
-                                ? element(src->from,
-                                          src->first + group * src->group +
-                                              o * src->output + i * src->row +
-                                              k * src->depth + j * src->tap)
-                                : 0.0f;
+                    to = pack_outputs(
+                        d, src,
+                        src->first + group * src->group + i * src->row +
+                            k * src->depth + j * src->tap,
+                        vector * s->lanes, (vector + blocks) * s->lanes, to);
         }
     return to;
 }
