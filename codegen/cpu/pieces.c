@@ -5,9 +5,11 @@
  * LLVM asks of threads.  The functions of steps are named by what they depend on,
  * so that a step has the same object in every network.
  *
- * The key of an object in the cache is the hash of its module before it is
- * optimized, and of all that is done to it: building modules is cheap, and
- * nothing that a kernel looks at can be forgotten.
+ * The key of an object in the cache is the hash of what it is made from, and of
+ * all that is done to it.  For the function of a step that is its description
+ * and the build of this library, whose kernels write the code; so what is found
+ * costs no more than to read it.  Where the build is not known, and for the
+ * rest, it is the module before it is optimized.
  */
 
 #include "codegen/cpu/pieces.h"
@@ -16,6 +18,7 @@
 
 #include <llvm-c/BitWriter.h>
 
+#include "codegen/cpu/identity.h"
 #include "codegen/cpu/module.h"
 #include "codegen/cpu/object.h"
 #include "codegen/cpu/steps.h"
@@ -33,6 +36,7 @@ typedef struct pieces {
     const cpu_plan *plan;
     const char *entry;
     cpu_cache *cache;
+    const char *build; /* of this library, or NULL */
     piece *at;
     int count;
     size_t cap;
@@ -83,46 +87,102 @@ build(cg *g, const pieces *p, const piece *x)
         LLVMSetLinkage(m->part, LLVMExternalLinkage);
 }
 
+/* The hash of `what`, and of what is done to it for the target. */
 static void
-key_of(cg *g, char key[65])
+hash(const cg *g, const char *what, char key[65])
 {
     const cpu_target *t = g->target;
-    LLVMMemoryBufferRef code = LLVMWriteBitcodeToMemoryBuffer(g->module);
     unsigned major, minor, patch;
     const char *all;
+
+    LLVMGetVersion(&major, &minor, &patch);
+    all =
+        glow_arena_printf(g->arena, "%s\n%s\n%s\n%s\n%u.%u.%u", what, t->triple,
+                          t->cpu, t->features, major, minor, patch);
+    glow_sha256_hex(all, strlen(all), key);
+}
+
+static void
+key_of_step(const cg *g, const pieces *p, const piece *x, char key[65])
+{
+    hash(g,
+         glow_arena_printf(g->arena, "%s\n%s\n%s", p->build, x->name,
+                           glow_cpu_describe(g->arena, x->step)),
+         key);
+}
+
+static void
+key_of_module(cg *g, char key[65])
+{
+    LLVMMemoryBufferRef code = LLVMWriteBitcodeToMemoryBuffer(g->module);
     char hex[65];
 
     glow_sha256_hex(LLVMGetBufferStart(code), LLVMGetBufferSize(code), hex);
     LLVMDisposeMemoryBuffer(code);
-    LLVMGetVersion(&major, &minor, &patch);
-    all = glow_arena_printf(g->arena, "%s\n%s\n%s\n%s\n%s\n%u.%u.%u", hex,
-                            t->triple, t->cpu, t->features, glow_cpu_passes(g),
-                            major, minor, patch);
-    glow_sha256_hex(all, strlen(all), key);
+    hash(g, glow_arena_printf(g->arena, "%s\n%s", hex, glow_cpu_passes(g)),
+         key);
 }
 
 /* Optimizes the module and makes the object of it. */
 static const char *
 translate(cg *g, LLVMMemoryBufferRef *out)
 {
+    const cpu_target *shared = g->target;
+    cpu_target target = *shared;
     const char *refusal = glow_cpu_verify(g);
 
+    target.machine = glow_cpu_same_machine(shared);
+    g->target = &target;
     if (!refusal)
         refusal = glow_cpu_optimize(g);
     if (!refusal)
         refusal = glow_cpu_machine_code(g, LLVMObjectFile, out);
+    LLVMDisposeTargetMachine(target.machine);
+    g->target = shared;
     return refusal;
 }
 
-static LLVMMemoryBufferRef
-find(const pieces *p, const piece *x, const char *key)
+static bool
+find(const pieces *p, piece *x, const char *key)
 {
     size_t size;
     const char *bytes = glow_cpu_cache_find(p->cache, x->arena, key, &size);
 
-    return bytes
-               ? LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, size, x->name)
-               : NULL;
+    if (bytes)
+        x->object =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, size, x->name);
+    return bytes != NULL;
+}
+
+static void
+keep(const pieces *p, const piece *x, const char *key)
+{
+    if (x->object)
+        glow_cpu_cache_keep(p->cache, x->arena, key,
+                            LLVMGetBufferStart(x->object),
+                            LLVMGetBufferSize(x->object));
+}
+
+/* Builds the module of a piece, and from it the object unless that is known. */
+static void
+make_object(cg *g, const pieces *p, piece *x)
+{
+    bool by_step = x->step && p->build;
+    char key[65];
+
+    if (by_step) {
+        key_of_step(g, p, x, key);
+        if (find(p, x, key))
+            return;
+    }
+    build(g, p, x);
+    if (!by_step) {
+        key_of_module(g, key);
+        if (find(p, x, key))
+            return;
+    }
+    x->refusal = translate(g, &x->object);
+    keep(p, x, key);
 }
 
 static void
@@ -130,25 +190,12 @@ make(void *work, uintptr_t number)
 {
     pieces *p = work;
     piece *x = &p->at[number];
-    cpu_target target = *p->plan->target;
-    char key[65];
     cg g;
 
     x->arena = glow_arena_new();
-    target.machine = glow_cpu_same_machine(p->plan->target);
-    glow_cpu_gen_begin(&g, x->arena, x->name, &target);
-    build(&g, p, x);
-    key_of(&g, key);
-    x->object = find(p, x, key);
-    if (!x->object) {
-        x->refusal = translate(&g, &x->object);
-        if (x->object)
-            glow_cpu_cache_keep(p->cache, x->arena, key,
-                                LLVMGetBufferStart(x->object),
-                                LLVMGetBufferSize(x->object));
-    }
+    glow_cpu_gen_begin(&g, x->arena, x->name, p->plan->target);
+    make_object(&g, p, x);
     glow_cpu_gen_end(&g);
-    LLVMDisposeTargetMachine(target.machine);
 }
 
 /* Hands the objects over, or reports the first refusal and drops them. */
@@ -181,7 +228,10 @@ bool
 glow_cpu_make_objects(const cpu_plan *plan, const char *entry, cpu_pool *pool,
                       cpu_cache *cache, cpu_objects *out)
 {
-    pieces p = {.plan = plan, .entry = entry, .cache = cache};
+    pieces p = {.plan = plan,
+                .entry = entry,
+                .cache = cache,
+                .build = glow_cpu_identity(plan->arena)};
     glow_map *known = glow_map_new(plan->arena);
 
     add_piece(&p, NULL, entry);

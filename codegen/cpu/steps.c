@@ -64,8 +64,9 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
     }
     glow_buf_printf(&b, " /%d+%lld", s->parts, (long long)s->part_scratch);
     for (int i = 0; i < s->n_slots; i++)
-        glow_buf_printf(&b, " %d%d%d%d", s->slots[i].written, s->slots[i].dead,
-                        s->slots[i].linear, s->slots[i].shared);
+        glow_buf_printf(&b, " %d%d%d%d%d", s->slots[i].written,
+                        s->slots[i].dead, s->slots[i].linear,
+                        s->slots[i].shared, s->slots[i].held != NULL);
     return b.text;
 }
 
