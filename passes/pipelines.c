@@ -141,6 +141,8 @@ static const glow_pipeline_entry O2[] = {
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"spread-splats", "a number that cse shares may be kept as a tensor from "
+                      "one end of a network to the other"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},
@@ -157,6 +159,8 @@ static const glow_pipeline_entry Os[] = {
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"spread-splats", "a number that cse shares may be kept as a tensor from "
+                      "one end of a network to the other"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},
@@ -171,6 +175,8 @@ static const glow_pipeline_entry O3[] = {
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"spread-splats", "a number that cse shares may be kept as a tensor from "
+                      "one end of a network to the other"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},

@@ -1,0 +1,184 @@
+/*
+ * spread-splats: fill a tensor with a number where it is read, not once for all.
+ *
+ *     %c = Splat() {Value: 0.5}            %c = Splat() {Value: 0.5}
+ *     %a = Mul(%x, %c)                     %a = Mul(%x, %c)
+ *     .. as long as the network ..    =>   ..
+ *     %b = Mul(%y, %c)                     %c.1 = Splat() {Value: 0.5}
+ *                                          %b = Mul(%y, %c.1)
+ *
+ * cse leaves one Splat of a number for all that read it, which then has to be kept
+ * from the first of them to the last.  Where each of them has its own, that is
+ * there for one node only, and its bytes can be worked in.  All nodes without
+ * operands are taken so, since they cost a pass over their own bytes.
+ *
+ * It is done if the schedule needs less memory afterwards, and not tried where
+ * what is shared is less than a part of what some node has at hand in any order.
+ * Lowered transformers gain most: their activations are arithmetic with numbers.
+ *
+ * The function is scheduled then: when something is computed, and how often, is
+ * what a schedule says, and cse leaves scheduled functions as they are.
+ *
+ * Time: two schedules; else linear in the operands.
+ */
+
+#include "glow/schedule.h"
+
+enum { LEAST_PART = 16 }; /* of the bytes of one node that are worth it */
+
+typedef struct spreader {
+    glow_pass_run *run;
+    glow_func *func;
+    glow_builder *builder;
+    const glow_node **owner; /* by id: who keeps the node itself */
+    uint32_t ids;            /* of nodes that are no clones */
+    glow_value **from, **to; /* what was cloned, and the clones */
+    size_t count, cap_from, cap_to;
+} spreader;
+
+static bool
+is_cheap(const glow_value *v)
+{
+    const glow_node *n = v ? v->def : NULL;
+
+    return n && n->n_in == 0 && n->n_out == 1 && !n->pred &&
+           n->op->traits & GLOW_PURE && glow_call_count(n) == 0;
+}
+
+static bool
+is_shared(const glow_value *v)
+{
+    const glow_node *first = v->uses ? v->uses->user : NULL;
+
+    GLOW_FOR_EACH_USE(u, v)
+        if (u->user != first)
+            return true;
+    return false;
+}
+
+static int64_t
+add(int64_t x, int64_t y)
+{
+    return x > INT64_MAX - y ? INT64_MAX : x + y;
+}
+
+/* Is enough shared that a schedule could be told from another? */
+static bool
+is_worth_trying(glow_func *f)
+{
+    int64_t shared = 0, most = 0;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        int64_t bytes = 0;
+
+        for (int i = 0; i < n->n_in; i++)
+            if (n->in[i] && n->in[i]->def)
+                bytes = add(bytes, glow_type_bytes(n->in[i]->type));
+        for (int i = 0; i < n->n_out; i++)
+            bytes = add(bytes, glow_type_bytes(n->out[i]->type));
+        most = bytes > most ? bytes : most;
+        if (n->n_out == 1 && is_cheap(n->out[0]) && is_shared(n->out[0]))
+            shared = add(shared, glow_type_bytes(n->out[0]->type));
+    }
+    return shared > 0 && shared >= most / LEAST_PART;
+}
+
+/* A clone of what makes `v`, before `user`. */
+static glow_value *
+clone(spreader *s, glow_value *v, glow_node *user)
+{
+    glow_arena *a = glow_run_scratch(s->run);
+    glow_node *n = v->def;
+
+    glow_builder_at(s->builder, n);
+
+    glow_value *c = glow_build(s->builder, n->op,
+                               n->op->traits & GLOW_STATED ? v->type : NULL,
+                               NULL, 0, n->attrs);
+
+    if (!c)
+        return NULL;
+    glow_node_move_before(c->def, user);
+    s->from =
+        glow_arena_grow(a, s->from, s->count, &s->cap_from, sizeof *s->from);
+    s->to = glow_arena_grow(a, s->to, s->count, &s->cap_to, sizeof *s->to);
+    s->from[s->count] = v;
+    s->to[s->count++] = c;
+    return c;
+}
+
+/* Gives each node but the first its own; false after a report. */
+static bool
+spread(spreader *s)
+{
+    GLOW_FOR_EACH_NODE(n, s->func)
+        for (int i = 0; i < n->n_in; i++) {
+            glow_value *v = n->in[i], *c;
+
+            if (!is_cheap(v) || v->def->id >= s->ids ||
+                s->owner[v->def->id] == n)
+                continue;
+            if (!s->owner[v->def->id]) {
+                s->owner[v->def->id] = n;
+                continue;
+            }
+            c = clone(s, v, n);
+            if (!c)
+                return false;
+            for (int k = i; k < n->n_in; k++)
+                if (n->in[k] == v)
+                    glow_set_operand(n, k, c);
+        }
+    return true;
+}
+
+static void
+undo(spreader *s)
+{
+    while (s->count-- > 0) {
+        glow_replace_uses(s->to[s->count], s->from[s->count]);
+        glow_node_erase(s->to[s->count]->def);
+    }
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_arena *a = glow_run_scratch(pass);
+    spreader s = {.run = pass, .func = f, .ids = f->next_id};
+    glow_schedule before, after;
+
+    if (!is_worth_trying(f))
+        return GLOW_UNCHANGED;
+    if (!glow_schedule_find(pass, f, &glow_schedule_defaults, &before))
+        return GLOW_FAILED;
+    s.builder = glow_builder_new(a, f, glow_run_pass(pass)->name);
+    s.owner = GLOW_NEW_ARRAY(a, const glow_node *, s.ids);
+    if (!spread(&s) ||
+        !glow_schedule_find(pass, f, &glow_schedule_defaults, &after))
+        return GLOW_FAILED;
+    if (after.peak >= before.peak || !glow_run_may_rewrite(pass)) {
+        undo(&s);
+        return GLOW_UNCHANGED;
+    }
+    for (uint32_t k = 0; k < after.count; k++)
+        if (after.nodes[k] != f->last)
+            glow_node_move_after(after.nodes[k], f->last);
+    f->scheduled = true;
+    glow_run_count(pass, "clones", (int64_t)s.count);
+    glow_run_remark(pass, s.from[0]->def, true,
+                    "%zu more of what takes no operands: the peak falls from "
+                    "%lld to %lld bytes",
+                    s.count, (long long)before.peak, (long long)after.peak);
+    return GLOW_CHANGED;
+}
+
+const glow_pass glow_pass_spread_splats = {
+    .name = "spread-splats",
+    .summary = "fill tensors with numbers where they are read, if that takes "
+               "less memory",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Briggs, Cooper and Torczon, Rematerialization, PLDI 1992",
+};
