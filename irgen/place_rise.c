@@ -1,11 +1,13 @@
 /*
  * Placement from the bottom up: a skyline over time rises.
  *
- * The lowest valley is taken, and in it the longest buffer (or the one with the
- * largest area, or the largest) that lives within its time; where there is none
- * the valley rises to the lower one of its neighbours.  This is the rule of best
- * fit for strips (Burke, Kendall, Whitwell, Operations Research 52, 2004) as
- * Sekiyama, Imai, Negishi and Kawachiya use it for memory (arXiv 1804.10001).
+ * A valley is taken, and in it the longest buffer (or the one with the largest
+ * area, or the largest) that lives within its time; where there is none the
+ * valley rises to the lower one of its neighbours.  This is the rule of best fit
+ * for strips (Burke, Kendall, Whitwell, Operations Research 52, 2004) as Sekiyama,
+ * Imai, Negishi and Kawachiya use it for memory (arXiv 1804.10001).  They take the
+ * lowest valley; what goes into one does not depend on the others, so the next is
+ * taken, which needs no heap and keeps to what is close in memory.
  *
  * Candidates are found in a tree over the begins that holds the earliest end and
  * the largest key of what is not placed; a question looks at a limited number of
@@ -24,7 +26,6 @@ typedef struct node { /* of what is not placed under it */
 typedef struct step { /* of the skyline */
     int64_t begin, end, floor;
     uint32_t before, after; /* steps; 0: none */
-    uint32_t at;            /* in the heap */
 } step;
 
 typedef struct skyline {
@@ -34,8 +35,6 @@ typedef struct skyline {
     uint32_t leaves;
     step *steps;            /* from 1 on */
     uint32_t n_steps, free; /* a list by `after` */
-    uint32_t *heap;         /* steps, the lowest first */
-    uint32_t n_heap;
 } skyline;
 
 /* Candidates. */
@@ -79,8 +78,13 @@ take_out(skyline *s, uint32_t item)
     uint32_t i = item + s->leaves;
 
     s->nodes[i] = (node){INT64_MAX, -1};
-    for (i /= 2; i > 0; i /= 2)
+    for (i /= 2; i > 0; i /= 2) {
+        node was = s->nodes[i];
+
         join(&s->nodes[i], &s->nodes[2 * i], &s->nodes[2 * i + 1]);
+        if (s->nodes[i].end == was.end && s->nodes[i].key >= was.key)
+            break;
+    }
 }
 
 /* The first item that begins at `time` or later. */
@@ -100,82 +104,55 @@ first_at(const skyline *s, int64_t time)
     return from;
 }
 
+/* The items below a node of the tree. */
+typedef struct reach {
+    uint32_t node, first, count;
+} reach;
+
+/* The least node that has all items of [from, to) below it. */
+static reach
+reach_of(const skyline *s, uint32_t from, uint32_t to)
+{
+    uint32_t first = from + s->leaves, last = to - 1 + s->leaves, level = 0;
+
+    for (; first != last; level++) {
+        first /= 2;
+        last /= 2;
+    }
+    return (reach){first, (first << level) - s->leaves, 1u << level};
+}
+
 /* The item with the largest key that lives within [begin, end), or their
    number. */
 static uint32_t
 find(const skyline *s, int64_t begin, int64_t end)
 {
-    uint32_t from = first_at(s, begin), to = first_at(s, end);
-    uint32_t stack[64], depth = 0, found = s->p->count;
+    uint32_t from = first_at(s, begin), to = first_at(s, end), depth = 0;
+    uint32_t found = s->p->count;
+    reach stack[64];
     double best = -1;
 
-    stack[depth++] = 1;
+    if (from < to)
+        stack[depth++] = reach_of(s, from, to);
     for (int looks = 0; depth > 0 && looks < MOST_LOOKS; looks++) {
-        uint32_t i = stack[--depth], first = i, last = i;
+        reach r = stack[--depth];
 
-        if (s->nodes[i].end > end || s->nodes[i].key <= best)
+        if (s->nodes[r.node].end > end || s->nodes[r.node].key <= best ||
+            r.first >= to || r.first + r.count <= from)
             continue;
-        for (; first < s->leaves; first *= 2)
-            last = 2 * last + 1;
-        if (first - s->leaves >= to || last - s->leaves < from)
-            continue;
-        if (i >= s->leaves) {
-            found = i - s->leaves;
-            best = s->nodes[i].key;
+        if (r.count == 1) {
+            found = r.first;
+            best = s->nodes[r.node].key;
             continue;
         }
-        bool left = s->nodes[2 * i].key >= s->nodes[2 * i + 1].key;
+        uint32_t half = r.count / 2, left = 2 * r.node;
+        bool first = s->nodes[left].key < s->nodes[left + 1].key;
 
-        stack[depth++] = 2 * i + left;
-        stack[depth++] = 2 * i + !left;
+        /* the one with the larger key is looked at first */
+        stack[depth++] = (reach){left + !first, r.first + !first * half, half};
+        stack[depth++] = (reach){left + first, r.first + first * half, half};
     }
     return found;
-}
-
-/* The heap of steps. */
-
-static bool
-is_lower(const skyline *s, uint32_t a, uint32_t b)
-{
-    const step *x = &s->steps[a], *y = &s->steps[b];
-
-    return x->floor != y->floor ? x->floor < y->floor : x->begin < y->begin;
-}
-
-static void
-put_at(skyline *s, uint32_t at, uint32_t i)
-{
-    s->heap[at] = i;
-    s->steps[i].at = at;
-}
-
-/* Brings what stands at `at` to where it belongs. */
-static void
-sift(skyline *s, uint32_t at)
-{
-    uint32_t i = s->heap[at];
-
-    for (; at > 0 && is_lower(s, i, s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        put_at(s, at, s->heap[(at - 1) / 2]);
-    for (uint32_t k; (k = 2 * at + 1) < s->n_heap; at = k) {
-        if (k + 1 < s->n_heap && is_lower(s, s->heap[k + 1], s->heap[k]))
-            k++;
-        if (!is_lower(s, s->heap[k], i))
-            break;
-        put_at(s, at, s->heap[k]);
-    }
-    put_at(s, at, i);
-}
-
-static void
-leave_heap(skyline *s, uint32_t i)
-{
-    uint32_t at = s->steps[i].at, last = s->heap[--s->n_heap];
-
-    if (last == i)
-        return;
-    put_at(s, at, last);
-    sift(s, at);
 }
 
 /* The skyline. */
@@ -193,8 +170,6 @@ add_step(skyline *s, step x)
         s->steps[x.before].after = i;
     if (x.after)
         s->steps[x.after].before = i;
-    put_at(s, s->n_heap++, i);
-    sift(s, s->steps[i].at);
     return i;
 }
 
@@ -210,66 +185,93 @@ join_after(skyline *s, uint32_t i)
     s->steps[i].after = s->steps[k].after;
     if (s->steps[k].after)
         s->steps[s->steps[k].after].before = i;
-    leave_heap(s, k);
     s->steps[k].after = s->free;
     s->free = k;
 }
 
-static void
+/* Returns the step that `i` is, or is part of, then. */
+static uint32_t
 rise_to(skyline *s, uint32_t i, int64_t floor)
 {
+    uint32_t before = s->steps[i].before;
+
     s->steps[i].floor = floor;
-    sift(s, s->steps[i].at);
     join_after(s, i);
-    join_after(s, s->steps[i].before);
+    if (!before || s->steps[before].floor != floor)
+        return i;
+    join_after(s, before);
+    return before;
 }
 
-/* Puts an item that lives within step `i` on it; returns its top. */
+/* Puts an item that lives within step `*i` on it; returns its top. */
 static int64_t
-put(skyline *s, uint32_t i, uint32_t item)
+put(skyline *s, uint32_t *i, uint32_t item)
 {
     glow_place_item *x = &s->p->items[item];
-    step *t = &s->steps[i];
+    step *t = &s->steps[*i];
     int64_t top;
 
     x->offset = glow_place_clear(s->p, x, t->floor);
     top = x->offset + x->size;
     take_out(s, item);
     if (x->end < t->end)
-        add_step(s, (step){x->end, t->end, t->floor, i, t->after, 0});
+        add_step(s, (step){x->end, t->end, t->floor, *i, t->after});
     if (t->begin < x->begin)
-        add_step(s, (step){t->begin, x->begin, t->floor, t->before, i, 0});
+        add_step(s, (step){t->begin, x->begin, t->floor, t->before, *i});
     t->begin = x->begin;
     t->end = x->end;
-    rise_to(s, i, top);
+    *i = rise_to(s, *i, top);
     return top;
 }
 
-/* Raises step `i` to its lower neighbour; false if it has none. */
-static bool
+/* The lower of the neighbors of step `i`; 0 if there are none. */
+static uint32_t
+lower_neighbor(const skyline *s, uint32_t i)
+{
+    uint32_t before = s->steps[i].before, after = s->steps[i].after;
+
+    if (!before || !after)
+        return before ? before : after;
+    return s->steps[before].floor <= s->steps[after].floor ? before : after;
+}
+
+/* Fills the valley that is next to step `i`, and so on; returns the height. */
+static int64_t
 fill(skyline *s, uint32_t i)
 {
-    const step *t = &s->steps[i];
-    int64_t floor = t->before ? s->steps[t->before].floor : INT64_MAX;
+    int64_t height = 0;
 
-    if (t->after && s->steps[t->after].floor < floor)
-        floor = s->steps[t->after].floor;
-    if (floor == INT64_MAX)
-        return false;
-    rise_to(s, i, floor);
-    return true;
+    for (;;) {
+        uint32_t lower = lower_neighbor(s, i), item;
+
+        if (lower && s->steps[lower].floor < s->steps[i].floor) {
+            i = lower;
+            continue;
+        }
+        item = find(s, s->steps[i].begin, s->steps[i].end);
+        if (item < s->p->count) {
+            int64_t top = put(s, &i, item);
+
+            height = top > height ? top : height;
+        } else if (lower) {
+            i = rise_to(s, i, s->steps[lower].floor);
+        } else {
+            return height;
+        }
+    }
 }
 
 int64_t
 glow_place_rise(glow_place_problem *p, glow_place_rule rule)
 {
     skyline s = {.p = p};
-    int64_t height = 0, begin = INT64_MAX, end = INT64_MIN;
+    int64_t height = 0, begin = INT64_MAX, end = INT64_MIN, top;
 
+    if (p->count == 0)
+        return 0;
     plant(&s, rule);
     s.begins = GLOW_NEW_ARRAY(p->arena, int64_t, p->count);
     s.steps = GLOW_NEW_ARRAY(p->arena, step, 2 * (size_t)p->count + 2);
-    s.heap = GLOW_NEW_ARRAY(p->arena, uint32_t, 2 * (size_t)p->count + 2);
     for (uint32_t i = 0; i < p->count; i++) {
         const glow_place_item *x = &p->items[i];
 
@@ -279,19 +281,6 @@ glow_place_rise(glow_place_problem *p, glow_place_rule rule)
         if (x->is_fixed && x->offset + x->size > height)
             height = x->offset + x->size;
     }
-    if (p->count > 0)
-        add_step(&s, (step){.begin = begin, .end = end});
-    while (s.n_heap > 0) {
-        uint32_t i = s.heap[0];
-        uint32_t item = find(&s, s.steps[i].begin, s.steps[i].end);
-        int64_t top;
-
-        if (item < p->count) {
-            top = put(&s, i, item);
-            height = top > height ? top : height;
-        } else if (!fill(&s, i)) {
-            break;
-        }
-    }
-    return height;
+    top = fill(&s, add_step(&s, (step){.begin = begin, .end = end}));
+    return top > height ? top : height;
 }
