@@ -322,18 +322,17 @@ add_instruction(cpu_plan *p, const glow_node *n)
                              n->op->name, kind);
     if (last && glow_cpu_stack_on(p, last, n))
         return true;
-    if (glow_cpu_can_stack(n)) {
-        glow_cpu_stack_first(p, new_step(p, n), n);
-        return true;
-    }
 
     const cpu_kernel *k = glow_cpu_find_kernel(p->target, n);
 
-    if (!k)
+    if (k)
+        add_root(p, n, k);
+    else if (glow_cpu_can_stack(n))
+        glow_cpu_stack_first(p, new_step(p, n), n);
+    else
         return glow_error_at(p->func->module->ctx, n->span, "E0823",
                              "cpu: no kernel for %s of these types",
                              n->op->name);
-    add_root(p, n, k);
     return true;
 }
 

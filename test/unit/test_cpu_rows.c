@@ -125,6 +125,35 @@ moves_agree(void **state)
     for_cases(60, build_moves);
 }
 
+/* Transposes that something is stacked on, of strided operands too. */
+static void
+build_transposes(fixture *t, uint64_t *s)
+{
+    glow_dims d = GLOW_DIMS_OF(draw(s, 1, 3), draw_size(s), draw(s, 1, 3),
+                               draw_size(s));
+    glow_dims shuffles[] = {GLOW_DIMS_OF(0, 3, 1, 2), GLOW_DIMS_OF(3, 0, 1, 2),
+                            GLOW_DIMS_OF(0, 2, 3, 1), GLOW_DIMS_OF(0, 1, 3, 2),
+                            GLOW_DIMS_OF(0, 3, 2, 1), GLOW_DIMS_OF(2, 3, 1, 0)};
+    glow_dims by = shuffles[draw(s, 0, COUNT(shuffles) - 1)];
+
+    if (d.at[1] * d.at[3] > 20000)
+        d.at[1] = 3;
+
+    glow_value *x = input(t, draw(s, 0, 3) ? GLOW_FLOAT : GLOW_INDEX32, d);
+    glow_value *y = GLOW_BUILD(t->b, transpose, GLOW_IN(x), .shuffle = by);
+
+    if (draw(s, 0, 1))
+        y = GLOW_BUILD_PLAIN(t->b, abs, GLOW_IN(y));
+    save(t, y);
+}
+
+static void
+transposes_agree(void **state)
+{
+    (void)state;
+    for_cases(90, build_transposes);
+}
+
 static void
 build_reductions(fixture *t, uint64_t *s)
 {
@@ -209,6 +238,7 @@ main(void)
         cmocka_unit_test(norms_agree),
         cmocka_unit_test(chains_agree),
         cmocka_unit_test(moves_agree),
+        cmocka_unit_test(transposes_agree),
         cmocka_unit_test(reductions_agree),
         cmocka_unit_test(pools_agree),
         cmocka_unit_test(pools_see_special_values),

@@ -48,6 +48,7 @@
     K(sparselengthsweightedsum)   \
     K(tile)                       \
     K(topk)                       \
+    K(transpose_tiled)            \
     K(unique)
 
 #endif

@@ -15,8 +15,8 @@
 
 #include "codegen/cpu/kernels/runs.h"
 
-#define MOST_TAPS 16   /* of a line of the kernel */
-#define MOST_PIXELS 4  /* of a tile */
+#define MOST_TAPS 16  /* of a line of the kernel */
+#define MOST_PIXELS 4 /* of a tile */
 
 typedef struct pool {
     cpu_window w;
@@ -91,8 +91,7 @@ take_tap(cg *g, const pool *p, partial *to, cg_value x)
         return;
     }
     to->nan = cg_or(g, to->nan, is_nan(g, x, x));
-    to->best =
-        cg_select(g, cg_fcmp(g, LLVMRealOGT, x, to->best), x, to->best);
+    to->best = cg_select(g, cg_fcmp(g, LLVMRealOGT, x, to->best), x, to->best);
 }
 
 /*
@@ -156,8 +155,8 @@ count_taps(cg *g, const pool *p, int r, const cpu_taps *z, const cpu_taps *y)
         return cg_mulc(g, count, across);
     }
 
-    cpu_taps t = glow_cpu_taps(g, x, cg_addc(g, p->x, r), -x->start,
-                               x->in + x->end);
+    cpu_taps t =
+        glow_cpu_taps(g, x, cg_addc(g, p->x, r), -x->start, x->in + x->end);
 
     return cg_mul(g, count, how_many(g, &t));
 }
@@ -167,9 +166,9 @@ counted_taps(cg *g, const pool *p, int axis)
 {
     const cpu_window_axis *a = &p->w.axis[axis];
 
-    return p->count_pads ? glow_cpu_taps(g, a, p->at[1 + axis], -a->start,
-                                         a->in + a->end)
-                         : glow_cpu_taps(g, a, p->at[1 + axis], 0, a->in);
+    return p->count_pads
+               ? glow_cpu_taps(g, a, p->at[1 + axis], -a->start, a->in + a->end)
+               : glow_cpu_taps(g, a, p->at[1 + axis], 0, a->in);
 }
 
 static cg_value
@@ -178,15 +177,14 @@ finish(cg *g, const pool *p, int r, const partial *sum)
     LLVMTypeRef t = LLVMTypeOf(sum->best);
 
     if (p->max)
-        return cg_select(
-            g,
-            cg_icmp(g, LLVMIntNE, sum->nan,
-                    LLVMConstNull(LLVMTypeOf(sum->nan))),
-            glow_cpu_real(t, (double)NAN), sum->best);
+        return cg_select(g,
+                         cg_icmp(g, LLVMIntNE, sum->nan,
+                                 LLVMConstNull(LLVMTypeOf(sum->nan))),
+                         glow_cpu_real(t, (double)NAN), sum->best);
 
     cpu_taps z = counted_taps(g, p, 0), y = counted_taps(g, p, 1);
-    cg_value count = LLVMBuildSIToFP(
-        g->builder, count_taps(g, p, r, &z, &y), glow_cpu_scalar(t), "");
+    cg_value count = LLVMBuildSIToFP(g->builder, count_taps(g, p, r, &z, &y),
+                                     glow_cpu_scalar(t), "");
 
     return cg_fdiv(g, sum->best, glow_cpu_splat(g, count, glow_cpu_lanes(t)));
 }
@@ -197,8 +195,8 @@ split_carried(const pool *p, const cg_value *carried, partial *to)
     int each = p->max ? 2 : 1;
 
     for (int r = 0; r < p->run->rows; r++)
-        to[r] = (partial){carried[r * each],
-                          p->max ? carried[r * each + 1] : NULL};
+        to[r] =
+            (partial){carried[r * each], p->max ? carried[r * each + 1] : NULL};
 }
 
 static int
@@ -238,8 +236,7 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     glow_cpu_loop_guarded(g, &i, lines.first, lines.last, 1, k.value, n);
     split_carried(p, i.value, sums);
     take_line(j, p,
-              line_at(g, p,
-                      cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation)),
+              line_at(g, p, cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation)),
                       cg_add(g, lines.base, cg_mulc(g, i.i, y->dilation)), c),
               lanes, sums);
     join_carried(p, sums, carried);
