@@ -1,0 +1,103 @@
+/* Convolutions of constant filters by register tiles. */
+
+#include "codegen/cpu/kernels/direct.h"
+
+/* False if there are three spatial axes that matter. */
+static bool
+conv_of(const glow_node *n, cpu_direct *out)
+{
+    const glow_convolution *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                   a->strides, a->pads, a->dilation);
+    const cpu_window_axis *z = &w.axis[0], *v = &w.axis[1], *h = &w.axis[2];
+
+    *out = (cpu_direct){
+        .batch = w.batch * z->in,
+        .groups = a->group,
+        .in_h = v->in,
+        .in_w = h->in,
+        .out_h = v->out,
+        .out_w = h->out,
+        .kernel_h = v->kernel,
+        .kernel_w = h->kernel,
+        .stride_h = v->stride,
+        .stride_w = h->stride,
+        .dilation_h = v->dilation,
+        .dilation_w = h->dilation,
+        .pad_h = v->start,
+        .pad_w = h->start,
+        .channels = w.channels / a->group,
+        .outputs = y.at[y.rank - 1] / a->group,
+        .pixel = w.channels * glow_cpu_bytes(n->in[0]->type),
+        .type = n->in[0]->type,
+        .packed = true,
+        .bias = n->in[2] ? 2 : -1,
+    };
+    return z->kernel == 1 && z->stride == 1 && z->start == 0 && z->end == 0;
+}
+
+static bool
+takes_conv(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d;
+
+    return t && glow_cpu_all_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+           conv_of(n, &d) && glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
+}
+
+static void
+emit_conv(cpu_job *j)
+{
+    cpu_direct d;
+
+    conv_of(j->n, &d);
+    glow_cpu_emit_direct(j, &d);
+}
+
+static int64_t
+conv_packed_size(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d;
+
+    conv_of(n, &d);
+    return glow_cpu_direct_size(t, &d);
+}
+
+static int64_t
+conv_units(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d;
+
+    conv_of(n, &d);
+    return glow_cpu_direct_units(t, &d);
+}
+
+/* Filter [O, kernel_h, kernel_w, C]. */
+static void
+pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
+          void *to)
+{
+    cpu_direct d;
+
+    conv_of(n, &d);
+
+    int64_t row = d.kernel_w * d.channels, output = d.kernel_h * row;
+
+    glow_cpu_pack_direct(
+        t, &d,
+        &(cpu_filter){from, 0, d.outputs * output, output, row, 1, d.channels},
+        to);
+}
+
+const cpu_kernel glow_cpu_conv_direct = {
+    .name = "conv_direct",
+    .op = &glow_op_convolution,
+    .takes = takes_conv,
+    .emit = emit_conv,
+    .stacks = true,
+    .packs = 1,
+    .packed_size = conv_packed_size,
+    .pack = pack_conv,
+    .units = conv_units,
+};

@@ -1,0 +1,183 @@
+/*
+ * How sums are cut up.  How many rows and vectors a tile has follows from the
+ * registers of the target and the width of the result, the order of the loops
+ * from what fits the cache.
+ */
+
+#include "codegen/cpu/kernels/direct_shape.h"
+
+#define MOST_ROWS 30
+#define ENOUGH_UNITS 16 /* for threads to share */
+
+typedef cpu_direct direct;
+typedef cpu_shape shape;
+
+static bool
+is_flat(const direct *d)
+{
+    return d->kernel_h == 1 && d->kernel_w == 1 && d->stride_h == 1 &&
+           d->stride_w == 1 && !d->pad_h && !d->pad_w && d->in_h == d->out_h &&
+           d->in_w == d->out_w;
+}
+
+shape
+glow_cpu_direct_shape(const cpu_target *t, const direct *d)
+{
+    shape s = {.lanes = t->vector_bytes / 4};
+    int64_t vectors = cg_ceil_div(d->outputs, s.lanes);
+    int64_t room = t->registers - 2; /* what is broadcast, and one to spare */
+    int most;
+
+    /* Enough sums for the latency of a multiplication, even of few rows. */
+    s.blocks = d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
+    while (s.blocks > vectors)
+        s.blocks /= 2;
+    while (s.blocks > 1 && 2 * s.blocks > room)
+        s.blocks /= 2;
+    most = (int)((room - s.blocks) / s.blocks);
+    /* Rows that begin at the same place of a page fight for the same lines. */
+    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
+        most = 8;
+    s.rows = glow_cpu_best_rows(d->out_w, s.blocks,
+                                most < MOST_ROWS ? most : MOST_ROWS);
+    s.unit = 4;
+    while (s.unit > 1 && (s.unit > d->channels ||
+                          s.unit * d->kernel_w * s.rows * s.blocks > 700))
+        s.unit /= 2;
+    if (d->channels <= 4 &&
+        d->channels * d->kernel_w * s.rows * s.blocks <= 700)
+        s.unit = (int)d->channels;
+    s.full = vectors / s.blocks;
+    s.rest = (int)(vectors % s.blocks);
+    s.last = (int)(d->outputs - (vectors - 1) * s.lanes);
+    return s;
+}
+
+int64_t
+glow_cpu_weight_bytes(const direct *d)
+{
+    return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs * 4;
+}
+
+/* Bytes of the input of `lines` lines of the result. */
+static int64_t
+input_bytes(const direct *d, int64_t lines)
+{
+    return (lines * d->stride_h + d->kernel_h - 1) * d->in_w * d->pixel;
+}
+
+int64_t
+glow_cpu_lines_of(const cpu_target *t, const direct *d)
+{
+    int64_t lines = d->out_h;
+
+    if (glow_cpu_weight_bytes(d) > t->cache_bytes / 2)
+        return lines;
+    while (lines > 1 && input_bytes(d, lines) > t->cache_bytes / 4)
+        lines = (lines + 1) / 2;
+    return lines;
+}
+
+direct
+glow_cpu_flattened(const cpu_target *t, direct d)
+{
+    if (!is_flat(&d) || d.apart_w)
+        return d;
+    d.out_w = d.in_w = d.in_h * d.in_w;
+    d.out_h = d.in_h = 1;
+    if (!d.w_batch) {
+        d.out_w = d.in_w = d.in_w * d.batch;
+        d.batch = 1;
+    }
+
+    int64_t rows = glow_cpu_direct_shape(t, &d).rows, tiles = d.out_w / rows;
+
+    if (glow_cpu_weight_bytes(&d) > t->cache_bytes / 2 || d.out_w % rows != 0)
+        return d;
+    for (int64_t i = 1; i <= tiles; i++)
+        if (tiles % i == 0 && (i >= ENOUGH_UNITS || i == tiles) &&
+            rows * tiles / i * d.pixel <= t->cache_bytes / 4) {
+            d.out_h = d.in_h = i;
+            d.out_w = d.in_w = rows * tiles / i;
+            break;
+        }
+    return d;
+}
+
+int64_t
+glow_cpu_group_bytes(const direct *d, const shape *s, int blocks)
+{
+    return d->kernel_h * d->kernel_w * d->channels * blocks * s->lanes * 4;
+}
+
+int64_t
+glow_cpu_packed_bytes(const direct *d, const shape *s)
+{
+    return d->groups * (s->full * glow_cpu_group_bytes(d, s, s->blocks) +
+                        glow_cpu_group_bytes(d, s, s->rest));
+}
+
+int
+glow_cpu_cut_lines(glow_arena *a, const direct *d, const shape *s,
+                   cpu_run *runs)
+{
+    const cpu_window_axis x = {d->in_w,     d->out_w,      d->kernel_w,
+                               d->stride_w, d->dilation_w, d->pad_w,
+                               d->pad_w};
+
+    return glow_cpu_cut(a, &x, s->rows, runs);
+}
+
+int64_t
+glow_cpu_direct_code(const cpu_target *t, const direct *from)
+{
+    glow_arena *a = glow_arena_new();
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+    cpu_run runs[CPU_MOST_RUNS];
+    int n = d.kernel_w > 64 ? 0 : glow_cpu_cut_lines(a, &d, &s, runs);
+    int64_t code = 0;
+
+    for (int i = 0; i < n; i++)
+        code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
+    glow_arena_free(a);
+    return n ? code : INT64_MAX;
+}
+
+int64_t
+glow_cpu_channel_groups(const shape *s)
+{
+    return s->full + (s->rest > 0);
+}
+
+bool
+glow_cpu_is_by_channels(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t outer = d->batch * d->groups, groups = glow_cpu_channel_groups(s);
+
+    if (outer >= ENOUGH_UNITS)
+        return false;
+    if (glow_cpu_weight_bytes(d) / d->groups > t->cache_bytes / 2)
+        return groups >= 4 || groups >= d->out_h;
+    return outer * d->out_h < ENOUGH_UNITS && groups > d->out_h;
+}
+
+int64_t
+glow_cpu_direct_units(const cpu_target *t, const direct *from)
+{
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+
+    return d.batch * d.groups *
+           (glow_cpu_is_by_channels(t, &d, &s) ? glow_cpu_channel_groups(&s)
+                                               : d.out_h);
+}
+
+int64_t
+glow_cpu_direct_size(const cpu_target *t, const direct *from)
+{
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+
+    return glow_cpu_packed_bytes(&d, &s);
+}

@@ -1,0 +1,63 @@
+/*
+ * How sums over taps and depth are cut up for a target: rows and vectors of a
+ * tile, lines of a block, units for threads.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_DIRECT_SHAPE_H
+#define CODEGEN_CPU_KERNELS_DIRECT_SHAPE_H
+
+#include "codegen/cpu/kernels/direct.h"
+#include "codegen/cpu/kernels/runs.h"
+
+/* How it is cut up. */
+typedef struct cpu_shape {
+    int lanes, rows, blocks, unit;
+    int64_t full;  /* groups of `blocks` vectors of output channels */
+    int rest;      /* vectors in the last, smaller group, or 0 */
+    int last;      /* lanes of the very last vector */
+    int64_t lines; /* of a block */
+} cpu_shape;
+
+static inline int64_t
+cg_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+cpu_shape glow_cpu_direct_shape(const cpu_target *t, const cpu_direct *d);
+
+/*
+ * Pixels without neighbours are one line; or, for glow_cpu_lines_of to choose from,
+ * lines of as many whole tiles as divide them.
+ */
+cpu_direct glow_cpu_flattened(const cpu_target *t, cpu_direct d);
+
+/*
+ * How many lines to take for all groups of channels before going on: as many as
+ * the cache holds the input of, if it holds all weights beside it; else all
+ * lines, so that weights are read once.
+ */
+int64_t glow_cpu_lines_of(const cpu_target *t, const cpu_direct *d);
+
+/* Cuts a line of the result into runs of tiles; 0 if there are too many. */
+int glow_cpu_cut_lines(glow_arena *a, const cpu_direct *d, const cpu_shape *s,
+                       cpu_run *runs);
+
+/*
+ * Units: lines of the result, so that their input is shared; or groups of
+ * channels, so that weights are, where these are many or lines are few.
+ */
+bool glow_cpu_is_by_channels(const cpu_target *t, const cpu_direct *d,
+                             const cpu_shape *s);
+int64_t glow_cpu_channel_groups(const cpu_shape *s);
+
+/*
+ * Bytes of all weights; of the packed ones of `blocks` vectors of channels, and
+ * of all that are packed.
+ */
+int64_t glow_cpu_weight_bytes(const cpu_direct *d);
+int64_t glow_cpu_group_bytes(const cpu_direct *d, const cpu_shape *s,
+                             int blocks);
+int64_t glow_cpu_packed_bytes(const cpu_direct *d, const cpu_shape *s);
+
+#endif

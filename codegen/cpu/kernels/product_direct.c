@@ -1,0 +1,105 @@
+/* Matrix products by register tiles: convolutions of one tap. */
+
+#include "codegen/cpu/kernels/direct.h"
+
+/* [rows, depth] [depth, columns], `batch` times with B's apart. */
+static cpu_direct
+product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
+           int64_t columns)
+{
+    bool packed = batch == 1 && glow_cpu_is_whole_constant(n->in[1]);
+
+    return (cpu_direct){
+        .batch = batch,
+        .groups = 1,
+        .in_h = 1,
+        .in_w = rows,
+        .out_h = 1,
+        .out_w = rows,
+        .kernel_h = 1,
+        .kernel_w = 1,
+        .stride_h = 1,
+        .stride_w = 1,
+        .dilation_h = 1,
+        .dilation_w = 1,
+        .channels = depth,
+        .outputs = columns,
+        .pixel = depth * glow_cpu_bytes(n->in[0]->type),
+        .type = n->in[0]->type,
+        .packed = packed,
+        .w_batch = batch > 1 ? depth * columns * 4 : 0,
+        .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
+    };
+}
+
+static cpu_direct
+matmul_of(const glow_node *n)
+{
+    glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
+
+    if (n->op == &glow_op_batchmatmul)
+        return product_of(n, a.at[0], a.at[1], a.at[2], b.at[2]);
+    return product_of(n, 1, n->out[0]->type->shape.at[0], b.at[0], b.at[1]);
+}
+
+static bool
+takes_matmul(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d = matmul_of(n);
+
+    return t && glow_cpu_all_float(n) && d.channels > 0 &&
+           (d.packed || d.type->elem == GLOW_FLOAT);
+}
+
+static void
+emit_matmul(cpu_job *j)
+{
+    cpu_direct d = matmul_of(j->n);
+
+    d.packed = j->packed != NULL;
+    glow_cpu_emit_direct(j, &d);
+}
+
+static int64_t
+matmul_packed_size(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d = matmul_of(n);
+
+    return d.packed ? glow_cpu_direct_size(t, &d) : 0;
+}
+
+static int64_t
+matmul_units(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d = matmul_of(n);
+
+    return glow_cpu_direct_units(t, &d);
+}
+
+/* B [depth, columns]. */
+static void
+pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
+            void *to)
+{
+    cpu_direct d = matmul_of(n);
+
+    glow_cpu_pack_direct(t, &d, &(cpu_filter){from, 0, 0, 1, 0, d.outputs, 0},
+                         to);
+}
+
+#define PRODUCT(id)                             \
+    const cpu_kernel glow_cpu_##id##_direct = { \
+        .name = #id "_direct",                  \
+        .op = &glow_op_##id,                    \
+        .takes = takes_matmul,                  \
+        .emit = emit_matmul,                    \
+        .stacks = true,                         \
+        .packs = 1,                             \
+        .packed_size = matmul_packed_size,      \
+        .pack = pack_matmul,                    \
+        .units = matmul_units,                  \
+    }
+
+PRODUCT(batchmatmul);
+PRODUCT(fullyconnected);
+PRODUCT(matmul);
