@@ -30,7 +30,9 @@
  * part, which have no halo.  bands.h says what a chain is.
  *
  * Time: each of n places looks back as far as a chain reaches, and measures it a
- * few times, in proportion to its nodes by bands; `budget` bounds the sum.
+ * few times, in proportion to its nodes by bands; `budget` bounds the sum of that
+ * and of the schedules, which take the more the more nodes there would be: a plan
+ * whose schedule it does not suffice for is not tried.
  */
 
 #include <inttypes.h>
@@ -55,8 +57,9 @@ typedef struct best {
 } best;
 
 enum {
-    LOOKS = 8,     /* at bands of a chain, while planning */
-    SEARCH = 20000 /* steps for each schedule, of which there are several */
+    LOOKS = 8,      /* at bands of a chain, while planning */
+    SEARCH = 20000, /* steps for each schedule, of which there are several */
+    PER_NODE = 32   /* and what it takes besides, for each node */
 };
 
 typedef struct splitter {
@@ -77,6 +80,7 @@ begin(splitter *s, glow_func *f)
     s->f = f;
     if (!glow_schedule_find(s->run, f, &how, &s->schedule))
         return false;
+    s->steps -= s->schedule.steps + (int64_t)PER_NODE * s->schedule.count;
     s->bands = bands_new(glow_run_scratch(s->run), s->schedule.nodes,
                          s->schedule.count);
     return true;
@@ -269,10 +273,10 @@ apply(splitter *s, bool is_trial)
 
 /* What the schedule of a copy takes after the plan was done there; -1: fails. */
 static int64_t
-try(const splitter *s)
+try(splitter *s)
 {
     glow_module *copy = glow_module_clone(s->f->module);
-    splitter t = {.run = s->run, .best = s->best};
+    splitter t = {.run = s->run, .best = s->best, .steps = s->steps};
     int64_t peak = -1;
 
     t.f = glow_find_func(copy, s->f->name);
@@ -286,8 +290,18 @@ try(const splitter *s)
         bands_new(glow_run_scratch(s->run), t.schedule.nodes, t.schedule.count);
     if (apply(&t, true) != GLOW_FAILED && begin(&t, t.f))
         peak = t.schedule.peak;
+    s->steps = t.steps;
     glow_module_free(copy);
     return peak;
+}
+
+/* Does the budget suffice for the schedule of what is planned? */
+static bool
+can_try(const splitter *s)
+{
+    int64_t nodes = s->schedule.count + s->best[s->schedule.count].added;
+
+    return SEARCH + PER_NODE * nodes <= s->steps;
 }
 
 /*
@@ -301,7 +315,8 @@ find_plan(splitter *s, int64_t limit)
     best *kept = NULL;
 
     for (int i = 0; i < 4 && wanted > 0; i++) {
-        if (!plan(s, wanted) && (i > 0 || !plan_least(s, limit)))
+        if ((!plan(s, wanted) && (i > 0 || !plan_least(s, limit))) ||
+            !can_try(s))
             break;
         int64_t peak = try(s);
 
@@ -345,7 +360,7 @@ run(glow_pass_run *pass, glow_func *f)
     if (limit == 0)
         return GLOW_UNCHANGED;
     while (begin(&s, f)) {
-        if (s.schedule.peak <= limit || s.schedule.peak >= peak)
+        if (s.schedule.peak <= limit || s.schedule.peak >= peak || s.steps <= 0)
             return result;
         peak = s.schedule.peak;
         if (!find_plan(&s, limit) || !is_affordable(&s, flops))
@@ -368,7 +383,8 @@ const glow_pass glow_pass_split_rows = {
                 GLOW_FIELD_DEFAULT(options, most_flops, GLOW_INT,
                                    "operations that may be added, in percent"),
                 GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
-                                   "steps of planning: nodes by bands")},
+                                   "steps of planning, nodes by bands, and of "
+                                   "the schedules that are tried")},
     .defaults = &(const options){.most_flops = 100, .budget = 2000000},
     .run = run,
     .source =
