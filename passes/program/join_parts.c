@@ -65,9 +65,13 @@ typedef struct pieces {
     int count;
 } pieces;
 
+/* Of a view that is as old as the pass: what is known of all that it shows. */
 static buffer_info *
 info_of(const joiner *j, const glow_value *v)
 {
+    if (v->def->op == &glow_op_tensorview &&
+        j->infos[v->def->mark].first == NO_ACCESS && covers(v))
+        v = glow_base_buffer((glow_value *)v);
     return &j->infos[v->def->mark];
 }
 
@@ -78,12 +82,42 @@ refuse(joiner *j, const glow_node *n, const glow_value *v, const char *why)
     return false;
 }
 
+typedef struct write { /* to the part, after one mark, up to another */
+    const part *part;
+    uint32_t after, last;
+} write;
+
+static bool
+is_other(void *user, glow_node *n, const glow_value *v, bool writes)
+{
+    const write *w = user;
+    glow_extent here = {w->part->base->def, &w->part->type, w->part->first};
+
+    return !writes || n->mark <= w->after || n->mark > w->last ||
+           !glow_extents_meet(glow_extent_of(v), here);
+}
+
+/* Does somebody write the part that `a` would be, while that is still read?
+   The result may itself have become a part of what others write to. */
+static bool
+changes(joiner *j, const glow_node *n, const glow_value *a, const part *to)
+{
+    write w = {to, n->mark, info_of(j, a)->last};
+    uint32_t last = info_of(j, to->base)->last_write;
+
+    return w.last > n->mark &&
+           (info_of(j, n->out[0])->last_write > n->mark ||
+            (last != NO_ACCESS && last > n->mark &&
+             (is_crowded(j->infos, to->base) ||
+              !each_access(glow_run_scratch(j->run), to->base, is_other, &w))));
+}
+
 /* Could the buffer of operand `a` become a part of n's result? */
 static bool
 can_join(joiner *j, const glow_node *n, glow_value *a, const part *to)
 {
     glow_value *b = glow_base_buffer(a);
-    const buffer_info *from = info_of(j, b), *r = info_of(j, n->out[0]);
+    const buffer_info *from = info_of(j, b);
     const char *why;
 
     if (!is_loose(b))
@@ -96,7 +130,7 @@ can_join(joiner *j, const glow_node *n, glow_value *a, const part *to)
         return refuse(j, n, a, "it is put there twice");
     if (from->last_write != NO_ACCESS && from->last_write > n->mark)
         return refuse(j, n, a, "it is written afterwards");
-    if (from->last > n->mark && r->last_write > n->mark)
+    if (changes(j, n, b, to))
         return refuse(j, n, a, "it is read after the result changes");
     if (!can_use_part(j->run, b, to, n, &why))
         return refuse(j, n, a, why);
