@@ -101,6 +101,9 @@ void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 /* Emits the stack of a step without a root: all of its loops. */
 void glow_cpu_emit_stack(cpu_job *j);
 
+/* A loop over the units, whose number is returned. */
+cg_value glow_cpu_unit_for(cpu_job *j, cg_loop *l);
+
 /* As glow_cpu_nest, where the first `axes` axes of `shape` are the units. */
 void glow_cpu_unit_nest(cpu_job *j, cg_nest *n, glow_dims shape, int axes);
 

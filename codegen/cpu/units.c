@@ -2,6 +2,13 @@
 
 #include "codegen/cpu/kernel.h"
 
+cg_value
+glow_cpu_unit_for(cpu_job *j, cg_loop *l)
+{
+    glow_cpu_loop(j->g, l, j->begin, j->end, 1, NULL, 0);
+    return l->i;
+}
+
 /* The index whose number is `u`, of a shape. */
 static void
 index_of(cg *g, cg_value u, glow_dims shape, cg_value *at)

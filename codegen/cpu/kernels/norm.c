@@ -51,8 +51,7 @@ emit_layernormalization(cpu_job *j)
     layer s;
     cg_loop l;
 
-    s.at =
-        cg_mulc(g, glow_cpu_for(g, &l, glow_dims_product(x, 0, a->axis)), size);
+    s.at = cg_mulc(g, glow_cpu_unit_for(j, &l), size);
 
     cg_value sum = glow_cpu_reduce_row(g, j->in[0], s.at, size, zero,
                                        glow_cpu_sum, NULL, NULL);
@@ -70,10 +69,20 @@ emit_layernormalization(cpu_job *j)
     glow_cpu_loop_end(g, &l, NULL);
 }
 
+static int64_t
+layer_rows(const cpu_target *t, const glow_node *n)
+{
+    const glow_layernormalization *a = n->attrs;
+
+    (void)t;
+    return glow_dims_product(n->in[0]->type->shape, 0, a->axis);
+}
+
 const cpu_kernel glow_cpu_layernormalization = {
     .name = "layernormalization",
     .op = &glow_op_layernormalization,
     .emit = emit_layernormalization,
+    .units = layer_rows,
 };
 
 /* Local response normalization: vectors where all neighbours exist. */
@@ -145,7 +154,7 @@ emit_response(cpu_job *j)
 
     if (inner < 0)
         inner = 0;
-    r.at = cg_mulc(g, glow_cpu_for(g, &l, glow_dims_count(x) / size), size);
+    r.at = cg_mulc(g, glow_cpu_unit_for(j, &l), size);
     if (inner) {
         glow_cpu_lanes_for(j, half, inner, response_lanes, &r);
         response_edge(j, r, 0, half);
@@ -156,8 +165,18 @@ emit_response(cpu_job *j)
     glow_cpu_loop_end(g, &l, NULL);
 }
 
+static int64_t
+response_pixels(const cpu_target *t, const glow_node *n)
+{
+    glow_dims x = n->in[0]->type->shape;
+
+    (void)t;
+    return glow_dims_product(x, 0, x.rank - 1);
+}
+
 const cpu_kernel glow_cpu_localresponsenormalization = {
     .name = "localresponsenormalization",
     .op = &glow_op_localresponsenormalization,
     .emit = emit_response,
+    .units = response_pixels,
 };

@@ -198,7 +198,7 @@ finish_lanes(cpu_job *j, cg_value i, int lanes, void *user)
 }
 
 static void
-soft_rows(cpu_job *j, int64_t rows, soft s)
+soft_rows(cpu_job *j, soft s)
 {
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
@@ -210,7 +210,7 @@ soft_rows(cpu_job *j, int64_t rows, soft s)
 
     s.keeps = !s.logarithm && t->elem == GLOW_FLOAT &&
               j->out[0].type->elem == GLOW_FLOAT;
-    s.at = cg_mulc(g, glow_cpu_for(g, &l, rows), s.size);
+    s.at = cg_mulc(g, glow_cpu_unit_for(j, &l), s.size);
     if (n) {
         soft_in_registers(j, &s, parts, n);
     } else {
@@ -271,18 +271,27 @@ static void
 emit_soft(cpu_job *j, int axis, bool logarithm)
 {
     glow_dims x = j->in[0].type->shape;
-    int64_t before = glow_dims_product(x, 0, axis);
     int64_t step = glow_dims_product(x, axis + 1, x.rank);
     soft s = {.size = x.at[axis], .logarithm = logarithm};
     cg_loop l;
 
     if (step == 1) {
-        soft_rows(j, before, s);
+        soft_rows(j, s);
         return;
     }
-    s.at = cg_mulc(j->g, glow_cpu_for(j->g, &l, before), s.size * step);
+    s.at = cg_mulc(j->g, glow_cpu_unit_for(j, &l), s.size * step);
     glow_cpu_lanes_for(j, 0, step, soft_columns, &(soft_column){s, step});
     glow_cpu_loop_end(j->g, &l, NULL);
+}
+
+/* Rows, or blocks of columns. */
+static int64_t
+units_of(const cpu_target *t, const glow_node *n)
+{
+    const glow_softmax *s = n->attrs;
+
+    (void)t;
+    return glow_dims_product(n->in[0]->type->shape, 0, s->axis);
 }
 
 static void
@@ -305,10 +314,12 @@ const cpu_kernel glow_cpu_softmax = {
     .name = "softmax",
     .op = &glow_op_softmax,
     .emit = emit_softmax,
+    .units = units_of,
 };
 
 const cpu_kernel glow_cpu_logsoftmax = {
     .name = "logsoftmax",
     .op = &glow_op_logsoftmax,
     .emit = emit_logsoftmax,
+    .units = units_of,
 };
