@@ -70,12 +70,15 @@ enum { MOST_LISTED = 10 };
 static glow_diag
 note_live(glow_arena *a, const glow_schedule *s, uint32_t i)
 {
-    const glow_node *n = s->live[i].value->def;
+    const glow_value *v = s->live[i].value;
+    const glow_node *n = v->def;
+    bool several = n->n_out > 1; /* of which only some may be alive */
     const char *text =
         i < MOST_LISTED
-            ? glow_arena_printf(a, "%" PRId64 " bytes: %%%s : %s",
-                                s->live[i].bytes, n->name,
-                                glow_type_text(a, s->live[i].value->type))
+            ? glow_arena_printf(a, "%" PRId64 " bytes: %%%s%s%s : %s",
+                                s->live[i].bytes, n->name, several ? "#" : "",
+                                several ? n->op->out[v->index].name : "",
+                                glow_type_text(a, v->type))
             : glow_arena_printf(a, "and %" PRIu32 " more", s->n_live - i);
 
     return (glow_diag){.severity = GLOW_NOTE,
