@@ -106,6 +106,7 @@ collect(allocator *a)
             b->size = n->place->size;
         /* with what alignment may add, whatever it is */
         if (glow_add_overflow(all, b->size, &all) ||
+            glow_add_overflow(all, a->options->gap, &all) ||
             glow_add_overflow(all, (int64_t)1 << 31, &all))
             return overflows(a);
         a->count++;
@@ -123,15 +124,25 @@ is_in(const allocator *a, const alloc_buffer *b, const alloc_pool *p)
     return &a->pools[a->homes[b->class].at[b->home]] == p;
 }
 
+/* Bytes behind the buffer that nothing lies in. */
+static int64_t
+gap_behind(const allocator *a, const alloc_pool *p, const alloc_buffer *b)
+{
+    return b->class == GLOW_CONSTANTS || glow_is_fixed(b->node)
+               ? 0
+               : rounded(a->options->gap, p->align);
+}
+
 static glow_lifetime
-lifetime_of(const alloc_pool *p, const alloc_buffer *b)
+lifetime_of(const allocator *a, const alloc_pool *p, const alloc_buffer *b)
 {
     bool fixed = glow_is_fixed(b->node);
 
     return (glow_lifetime){
         .begin = b->begin,
         .end = b->end,
-        .size = fixed ? b->size : rounded(b->size, p->align),
+        .size =
+            fixed ? b->size : rounded(b->size, p->align) + gap_behind(a, p, b),
         .offset = fixed ? b->node->place->offset : 0,
         .align = b->align > p->align ? b->align : p->align,
         .is_fixed = fixed,
@@ -226,7 +237,7 @@ make_lives(allocator *a, alloc_pool *p)
     p->lives = NULL;
     p->n_lives = p->cap = 0;
     for (size_t i = 0; i < p->count; i++)
-        add_life(a, p, lifetime_of(p, p->buffers[i]));
+        add_life(a, p, lifetime_of(a, p, p->buffers[i]));
     keep_constants(a, p);
 }
 
@@ -323,7 +334,8 @@ set_places(allocator *a)
             const glow_lifetime *l = &p->lives[k];
             glow_node *n = p->buffers[k]->node;
             int64_t end = l->offset + l->size;
-            glow_place at = {p->region, l->offset, l->size, glow_is_fixed(n)};
+            int64_t size = l->size - gap_behind(a, p, p->buffers[k]);
+            glow_place at = {p->region, l->offset, size, glow_is_fixed(n)};
 
             if (l->size > 0 && end > p->region->size)
                 p->region->size = end;
@@ -384,11 +396,15 @@ check_options(glow_context *ctx, const alloc_options *o)
         return glow_error_hint(ctx, (glow_span){0}, "E0332",
                                "leave it out where there is no limit",
                                "alloc: capacity is 0: nothing fits in there");
-    if (o->capacity < 0 || o->budget < 0)
+    if (o->capacity < 0 || o->budget < 0 || o->gap < 0)
         return glow_error(ctx, "E0332",
                           "alloc: %s is %" PRId64 ", but must not be negative",
-                          o->capacity < 0 ? "capacity" : "budget",
-                          o->capacity < 0 ? o->capacity : o->budget);
+                          o->capacity < 0 ? "capacity"
+                          : o->budget < 0 ? "budget"
+                                          : "gap",
+                          o->capacity < 0 ? o->capacity
+                          : o->budget < 0 ? o->budget
+                                          : o->gap);
     return true;
 }
 
@@ -462,7 +478,11 @@ const glow_pass glow_pass_alloc = {
                 GLOW_FIELD_ENUM(alloc_options, placeholders, placeholder_words,
                                 "apart: they keep their bytes; among: others "
                                 "have them before the first write and behind "
-                                "the last read")},
+                                "the last read"),
+                GLOW_FIELD_DEFAULT(alloc_options, gap, GLOW_INT64,
+                                   "bytes behind each buffer that changes, for "
+                                   "nobody: what is written there is seen by "
+                                   "glow-run -red-zones")},
     .defaults = &defaults,
     .run = run,
     .source = "irgen/place.c",

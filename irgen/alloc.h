@@ -15,6 +15,7 @@ typedef struct alloc_options {
     int64_t budget;
     int strategy;
     int placeholders; /* alloc_placeholders */
+    int64_t gap;
 } alloc_options;
 
 /* What gets a place. */

@@ -20,12 +20,12 @@
 
 enum {
     FIRST_LENGTH = 16,
-    SHIFTS = 3,       /* windows of a length: the peak is at a quarter, half.. */
+    SHIFTS = 3, /* windows of a length: the peak is at a quarter, half.. */
     PER_TASK = 1 << 12 /* steps for a window, by task */
 };
 
 typedef struct mender {
-    glow_arena *a; /* emptied for each window */
+    glow_arena *a;         /* emptied for each window */
     glow_order_walk *walk; /* where the part begins */
     const glow_order_net *net;
     uint32_t *tasks, n; /* of the part */
@@ -99,17 +99,16 @@ add_task(const mender *m, window *w, uint32_t task)
     glow_order_alias *aliases =
         GLOW_NEW_ARRAY(m->a, glow_order_alias, from->n_aliases + (size_t)1);
 
-    *t = (glow_order_task){.touches = touches,
-                           .aliases = aliases,
-                           .extra = from->extra};
+    *t = (glow_order_task){
+        .touches = touches, .aliases = aliases, .extra = from->extra};
     GLOW_ORDER_EACH(b, m->net->touches, task)
         touches[t->n_touches++] = number_of(m, w, *b);
     for (uint32_t k = 0; k < from->n_aliases; k++) {
         uint32_t made = from->aliases[k].made, over = from->aliases[k].over;
 
         if (m->number[made] && m->number[over]) /* not of no bytes */
-            aliases[t->n_aliases++] = (glow_order_alias){
-                m->number[made] - 1, m->number[over] - 1};
+            aliases[t->n_aliases++] =
+                (glow_order_alias){m->number[made] - 1, m->number[over] - 1};
     }
     add_before(m, w, task, t);
 }
@@ -128,8 +127,8 @@ add_ends(const mender *m, window *w, int64_t live)
     w->p.n_buffers++;
     for (uint32_t k = 0; k < w->p.n_tasks; k++)
         all[k] = k;
-    w->tasks[0] = (glow_order_task){.touches = w->ends[0],
-                                    .n_touches = w->n_ends[0]};
+    w->tasks[0] =
+        (glow_order_task){.touches = w->ends[0], .n_touches = w->n_ends[0]};
     w->tasks[w->p.n_tasks] = (glow_order_task){.before = all,
                                                .n_before = w->p.n_tasks,
                                                .touches = w->ends[1],

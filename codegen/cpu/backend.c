@@ -16,6 +16,7 @@
 #include "codegen/cpu/object.h"
 #include "codegen/cpu/pieces.h"
 #include "codegen/cpu/stack.h"
+#include "codegen/cpu/zones.h"
 #include "glow/pass.h"
 
 typedef void (*parallel_fn)(void *pool, cpu_part_fn part, void *work,
@@ -41,6 +42,8 @@ struct glow_executable {
     void *entry, *step;
     cpu_pool pool;
     glow_data *region[CPU_BASES];
+    uint8_t *base[CPU_BASES]; /* in there */
+    cpu_zones *zones;         /* or NULL */
     int64_t code;
 };
 
@@ -119,12 +122,17 @@ link_objects(glow_executable *x, const cpu_objects *o, const char *name,
 }
 
 static bool
-make_regions(glow_executable *x)
+make_regions(glow_executable *x, bool red_zones)
 {
-    for (int i = 0; i < CPU_BASES; i++)
-        x->region[i] = glow_data_new((size_t)x->plan->size[i]);
-    return glow_cpu_fill_constants(x->plan, &x->pool,
-                                   glow_data_bytes(x->region[CPU_CONSTANTS]));
+    size_t margin = red_zones ? CPU_ZONE_MARGIN : 0;
+
+    for (int i = 0; i < CPU_BASES; i++) {
+        x->region[i] = glow_data_new((size_t)x->plan->size[i] + 2 * margin);
+        x->base[i] = (uint8_t *)glow_data_bytes(x->region[i]) + margin;
+    }
+    if (red_zones)
+        x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
+    return glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS]);
 }
 
 /* No more threads than there are processors for. */
@@ -154,7 +162,8 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
     glow_cpu_pool_open(&x->pool, threads_of(x->target));
     x->plan = glow_cpu_plan(x->arena, x->target, f);
     return x->plan && compile(x, name, t, &objects) &&
-           link_objects(x, &objects, name, t->debug) && make_regions(x);
+           link_objects(x, &objects, name, t->debug) &&
+           make_regions(x, t->red_zones);
 }
 
 static glow_executable *
@@ -229,13 +238,11 @@ copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
         const cpu_binding *b = &x->plan->bindings[i];
         const glow_tensor *t = bound_to(bindings, count, b->storage);
 
-        uint8_t *region = glow_data_bytes(x->region[b->base]);
-
         if (in && !check_tensor(x, b->storage, t))
             return false;
 
         const glow_tensor held = {.type = b->storage->value.type,
-                                  .data = region + b->offset};
+                                  .data = x->base[b->base] + b->offset};
 
         if (in && b->read)
             copy_tensor(&held, t);
@@ -265,9 +272,9 @@ report_failure(glow_executable *x, int code)
 static int
 call_entry(glow_executable *x)
 {
-    const uint8_t *constants = glow_data_bytes(x->region[CPU_CONSTANTS]);
-    uint8_t *placeholders = glow_data_bytes(x->region[CPU_PLACEHOLDERS]);
-    uint8_t *activations = glow_data_bytes(x->region[CPU_ACTIVATIONS]);
+    const uint8_t *constants = x->base[CPU_CONSTANTS];
+    uint8_t *placeholders = x->base[CPU_PLACEHOLDERS];
+    uint8_t *activations = x->base[CPU_ACTIVATIONS];
     uintptr_t at = (uintptr_t)x->entry;
 
     if (x->target->threads == 1)
@@ -279,28 +286,15 @@ call_entry(glow_executable *x)
 static int
 call_step(glow_executable *x, uintptr_t number)
 {
-    const uint8_t *constants = glow_data_bytes(x->region[CPU_CONSTANTS]);
-    uint8_t *placeholders = glow_data_bytes(x->region[CPU_PLACEHOLDERS]);
-    uint8_t *activations = glow_data_bytes(x->region[CPU_ACTIVATIONS]);
+    const uint8_t *constants = x->base[CPU_CONSTANTS];
+    uint8_t *placeholders = x->base[CPU_PLACEHOLDERS];
+    uint8_t *activations = x->base[CPU_ACTIVATIONS];
     uintptr_t at = (uintptr_t)x->step;
 
     if (x->target->threads == 1)
         return ((step_fn)at)(constants, placeholders, activations, number);
     return ((threaded_step_fn)at)(constants, placeholders, activations,
                                   glow_cpu_pool_run, &x->pool, number);
-}
-
-static bool
-run(glow_executable *x, const glow_binding *bindings, int count)
-{
-    int code;
-
-    if (!copy_bindings(x, bindings, count, true))
-        return false;
-    code = call_entry(x);
-    if (code)
-        return report_failure(x, code);
-    return copy_bindings(x, bindings, count, false);
 }
 
 static double
@@ -327,10 +321,8 @@ trace_step(glow_executable *x, const cpu_step *s,
         for (int i = 0; i < n->n_out; i++) {
             cpu_range r = glow_cpu_range(x->plan, n->out[i]);
 
-            t[i] = (glow_tensor){
-                .type = n->out[i]->type,
-                .data =
-                    (uint8_t *)glow_data_bytes(x->region[r.base]) + r.offset};
+            t[i] = (glow_tensor){.type = n->out[i]->type,
+                                 .data = x->base[r.base] + r.offset};
             out[i] = &t[i];
         }
         options->trace(options->user, n, out, seconds);
@@ -340,22 +332,47 @@ trace_step(glow_executable *x, const cpu_step *s,
 }
 
 static bool
+run_step(glow_executable *x, int number, const glow_eval_options *options)
+{
+    const cpu_step *s = &x->plan->steps[number];
+    double begin = seconds_now();
+    int code = call_step(x, (uintptr_t)number);
+
+    if (code)
+        return report_failure(x, code > 1 ? code : s->first + 1);
+    if (options && options->trace)
+        trace_step(x, s, options, seconds_now() - begin);
+    return !x->zones || glow_cpu_zones_check(x->zones, s);
+}
+
+static bool
 profile(glow_executable *x, const glow_binding *bindings, int count,
         const glow_eval_options *options)
 {
-    if (!options || !options->trace)
-        return run(x, bindings, count);
+    if (x->zones)
+        glow_cpu_zones_clear(x->zones);
     if (!copy_bindings(x, bindings, count, true))
         return false;
-    for (int i = 0; i < x->plan->n_steps; i++) {
-        const cpu_step *s = &x->plan->steps[i];
-        double begin = seconds_now();
-        int code = call_step(x, (uintptr_t)i);
+    if (x->zones)
+        glow_cpu_zones_begin(x->zones);
+    for (int i = 0; i < x->plan->n_steps; i++)
+        if (!run_step(x, i, options))
+            return false;
+    return copy_bindings(x, bindings, count, false);
+}
 
-        if (code)
-            return report_failure(x, code > 1 ? code : s->first + 1);
-        trace_step(x, s, options, seconds_now() - begin);
-    }
+static bool
+run(glow_executable *x, const glow_binding *bindings, int count)
+{
+    int code;
+
+    if (x->zones)
+        return profile(x, bindings, count, NULL);
+    if (!copy_bindings(x, bindings, count, true))
+        return false;
+    code = call_entry(x);
+    if (code)
+        return report_failure(x, code);
     return copy_bindings(x, bindings, count, false);
 }
 

@@ -30,6 +30,11 @@ typedef struct glow_target_options {
     /* A folder where `load` keeps objects, and looks for them; NULL: nowhere. */
     const char *cache;
     int64_t cache_bytes; /* that it may hold; 0: 256 MiB */
+    /*
+     * Run step by step, and fail where one changes bytes that are not its own;
+     * in `profile`, what the trace does counts as the step's.  Only of `load`.
+     */
+    bool red_zones;
 } glow_target_options;
 
 typedef enum glow_emit {

@@ -852,6 +852,15 @@ static const glow_diag_info table[] = {
      "\n"
      "Run it with -backend=interp to see which index it is.\n"},
 
+    {"E0511", "a kernel changed memory that is not its own",
+     "With -red-zones a network runs step by step, and behind each step all\n"
+     "bytes but those of the buffers that it writes are as they were before.\n"
+     "The message names the step, and what it changed.\n"
+     "\n"
+     "    glow-run net.gir -input x=x.npy -red-zones\n"
+     "\n"
+     "The kernel is at fault, not the program: please report it.\n"},
+
     /* E06xx: files and weights. */
 
     {"E0601", "a file cannot be read",

@@ -13,6 +13,9 @@
 
 #define AT(member) offsetof(run_values, member)
 
+/* Bytes between the buffers of -red-zones: of the widest vectors. */
+enum { GAP = 256 };
+
 static const tool_option options[] = {
     {"input", TOOL_LIST, AT(inputs), "NAME=WHAT", NULL, "tensors",
      "x.npy, random:SEED, zero, ramp, or x.png[,y.png...]"},
@@ -53,6 +56,8 @@ static const tool_option options[] = {
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
 
+    {"red-zones", TOOL_FLAG, AT(red_zones), NULL, NULL, "measuring",
+     "fail where a step changes memory that is not its own (cpu)"},
     {"bench", TOOL_FLAG, AT(bench), NULL, NULL, "measuring",
      "time it: minimum and median of many runs"},
     {"warmup", TOOL_INT, AT(warmup), "N", NULL, "measuring",
@@ -198,11 +203,14 @@ lower(run *r)
 {
     glow_arena *a = r->tool.arena;
     const char *passes = passes_for(r), *name = r->func->name;
-    const char *text = passes;
+    const char *text;
     glow_pipeline *p;
 
     if (!passes)
         return true;
+    if (r->values.red_zones)
+        passes = glow_arena_printf(a, "%s,alloc<gap=%d>", passes, GAP);
+    text = passes;
     if (r->module->funcs->next)
         text = glow_arena_printf(a, "@%s(%s)", name, passes);
     p = glow_pipeline_parse(
@@ -238,7 +246,8 @@ compile(run *r)
     r->executable = r->backend->load(
         r->func, &(glow_target_options){.threads = (int)r->values.threads,
                                         .cache = cache_folder(r),
-                                        .cache_bytes = r->cache_bytes});
+                                        .cache_bytes = r->cache_bytes,
+                                        .red_zones = r->values.red_zones});
     r->compile_ms = now_ms() - begin;
     return r->executable ? TOOL_GO_ON : TOOL_FAILED;
 }
@@ -286,6 +295,9 @@ check_usage(run *r)
                           "-cache-bytes wants bytes above 0, as 65536, 512KiB "
                           "or 4MiB, not '%s'",
                           v->cache_bytes);
+    if (v->red_zones && strcmp(v->backend, "cpu") != 0)
+        return tool_usage(&r->tool, "leave -backend out",
+                          "-red-zones is of the cpu backend");
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;

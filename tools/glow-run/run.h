@@ -23,7 +23,7 @@ typedef struct run_values {
     bool cache;
     const char *cache_dir, *cache_bytes;
 
-    bool bench, json, profile;
+    bool bench, json, profile, red_zones;
     int64_t warmup, iterations;
     double seconds;
     const char *trace, *target_file;
