@@ -130,7 +130,7 @@ glow_node_scratch(const glow_pass_run *run, const glow_node *n)
 {
     const glow_backend *b = glow_run_backend(run);
 
-    return b && b->scratch ? b->scratch(n) : 0;
+    return b && b->scratch ? b->scratch(n, run->pipeline->code) : 0;
 }
 
 const glow_target *

@@ -388,13 +388,14 @@ sizes(const glow_executable *x)
 }
 
 static int64_t
-scratch(const glow_node *n)
+scratch(const glow_node *n, const glow_target_options *o)
 {
-    const cpu_kernel *k = glow_cpu_find_kernel(NULL, n);
+    cpu_target t = glow_cpu_target_guess(o);
+    const cpu_kernel *k = glow_cpu_find_kernel(&t, n);
 
     if (k && k->calls)
         return glow_cpu_call_scratch(n);
-    return k && k->scratch_size ? k->scratch_size(n) : 0;
+    return k && k->scratch_size ? k->scratch_size(&t, n) : 0;
 }
 
 /* Lines of the cache for what kernels work in: they choose its elements. */

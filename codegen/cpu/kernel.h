@@ -69,7 +69,7 @@ typedef struct cpu_kernel {
                  const glow_tensor *from, void *to);
     /* Bytes to work in, or NULL; they mean nothing before and after.  INT64_MAX:
        more than can be counted. */
-    int64_t (*scratch_size)(const glow_node *n);
+    int64_t (*scratch_size)(const cpu_target *t, const glow_node *n);
     /*
      * Of how many units, which need nothing of each other, the work consists:
      * several threads then make some each, in scratch of their own.  `emit` makes

@@ -96,9 +96,9 @@ hash(const cg *g, const char *what, char key[65])
     const char *all;
 
     LLVMGetVersion(&major, &minor, &patch);
-    all =
-        glow_arena_printf(g->arena, "%s\n%s\n%s\n%s\n%u.%u.%u", what, t->triple,
-                          t->cpu, t->features, major, minor, patch);
+    all = glow_arena_printf(g->arena, "%s\n%s\n%s\n%s\n%d\n%u.%u.%u", what,
+                            t->triple, t->cpu, t->features, (int)t->winograd,
+                            major, minor, patch);
     glow_sha256_hex(all, strlen(all), key);
 }
 

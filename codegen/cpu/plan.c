@@ -206,7 +206,10 @@ add_weight(cpu_plan *p, const glow_node *n)
     }
 }
 
-/* The constant that operand `i` is, whole and in its own order, or NULL. */
+/*
+ * The constant that `v` is, of a program or a graph, whole and in its own order,
+ * or NULL.
+ */
 static glow_storage *
 whole_constant(const glow_value *v)
 {
@@ -214,8 +217,8 @@ whole_constant(const glow_value *v)
 
     while (b->def && b->def->op == &glow_op_tensorview)
         b = b->def->in[0];
-    if (!is_weight(b) || !b->storage->is_constant || v->type->strides.rank ||
-        b->type->strides.rank ||
+    if ((b->def && !is_weight(b)) || !b->storage || !b->storage->is_constant ||
+        v->type->strides.rank || b->type->strides.rank ||
         glow_type_count(v->type) != glow_type_count(b->type))
         return NULL;
     return b->storage;
@@ -279,7 +282,7 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
     if (packed)
         add_packed(p, s, packed);
     if (k->scratch_size)
-        s->scratch = k->scratch_size(n);
+        s->scratch = k->scratch_size(p->target, n);
     if (k->calls)
         s->scratch = ALIGN; /* until plan_calls */
     if (s->scratch && n->scratch &&

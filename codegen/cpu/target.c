@@ -277,6 +277,25 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
     return false;
 }
 
+/* The least of the servers of ten years. */
+static void
+set_rates(cpu_target *t, const glow_target_options *o)
+{
+    t->cache_bytes = 1 << 20;
+    t->multiplies = 2;
+    t->memory_bytes = 5;
+    t->winograd = o ? o->winograd : GLOW_WINOGRAD_AUTO;
+}
+
+cpu_target
+glow_cpu_target_guess(const glow_target_options *options)
+{
+    cpu_target t = {.vector_bytes = 64, .registers = 32};
+
+    set_rates(&t, options);
+    return t;
+}
+
 cpu_target *
 glow_cpu_target(glow_context *ctx, glow_arena *a,
                 const glow_target_options *options)
@@ -297,7 +316,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
     t->has_half = probe_half(a, t);
-    t->cache_bytes = 1 << 20; /* the least of the machines of ten years */
+    set_rates(t, o);
     return t;
 }
 

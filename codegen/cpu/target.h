@@ -19,13 +19,22 @@ typedef struct cpu_target {
     int vector_bytes;       /* of the widest vector worth using; 4: none */
     int registers;          /* vector registers */
     int64_t cache_bytes;    /* of the cache that a core has to itself */
+    double multiplies;      /* of vectors that begin in a cycle */
+    double memory_bytes;    /* that memory gives a core in a cycle */
     const char *width_text; /* vector_bytes in bits, as text */
     bool has_half;          /* converts binary16 without a library */
+    glow_winograd winograd;
 } cpu_target;
 
 /* NULL after a report.  Lives in `a`, but its machine: glow_cpu_target_end. */
 cpu_target *glow_cpu_target(glow_context *ctx, glow_arena *a,
                             const glow_target_options *options);
+/*
+ * What choosing kernels asks, before there is a machine to make code for: that
+ * of the widest vectors.  Kernels that are chosen otherwise in the end find the
+ * place to work in by themselves.
+ */
+cpu_target glow_cpu_target_guess(const glow_target_options *options);
 void glow_cpu_target_end(cpu_target *t);
 /* Another machine that makes the same code, for another thread. */
 LLVMTargetMachineRef glow_cpu_same_machine(const cpu_target *t);

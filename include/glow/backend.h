@@ -19,6 +19,17 @@ typedef enum glow_takes {
     GLOW_TAKES_NOT,     /* `why` says why */
 } glow_takes;
 
+/*
+ * Convolution of 3 x 3 by Winograd's transforms: fewer multiplications, more
+ * weights, and an error that is relative to the largest results around.
+ */
+typedef enum glow_winograd {
+    GLOW_WINOGRAD_AUTO, /* where it is expected to take less time */
+    GLOW_WINOGRAD_OFF,
+    GLOW_WINOGRAD_2, /* F(2 x 2, 3 x 3) wherever it can be done */
+    GLOW_WINOGRAD_4, /* F(4 x 4, 3 x 3) */
+} glow_winograd;
+
 /* What to compile for; zero: this machine. */
 typedef struct glow_target_options {
     const char *triple;   /* "x86_64-linux-gnu"; NULL: the host's */
@@ -35,6 +46,7 @@ typedef struct glow_target_options {
      * in `profile`, what the trace does counts as the step's.  Only of `load`.
      */
     bool red_zones;
+    glow_winograd winograd;
 } glow_target_options;
 
 typedef enum glow_emit {
@@ -80,7 +92,7 @@ struct glow_backend {
      * and results; they mean nothing before it and after.  INT64_MAX: more than
      * can be counted.  NULL: no kernel needs any.
      */
-    int64_t (*scratch)(const glow_node *n);
+    int64_t (*scratch)(const glow_node *n, const glow_target_options *t);
     /*
      * A power of two that the place of an alloc or weight must be a multiple of.
      * NULL: what its elements take.

@@ -76,6 +76,8 @@ typedef struct glow_pipeline_options {
     glow_level reach; /* the least that every function must be in the end, for
                          which steps are added too; GLOW_ANY: whatever it is */
     const struct glow_backend *backend;
+    /* What it will make code for; NULL: this machine. */
+    const struct glow_target_options *code;
     const struct glow_target *target; /* NULL: glow_target_default */
     int64_t most_bytes; /* that activations may take at once; 0: any number */
     const glow_instrument *instruments;

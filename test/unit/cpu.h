@@ -192,6 +192,7 @@ agree_split(fixture *t, const char *what, glow_fill how,
         return;
     if (t->target)
         split = *t->target;
+    split.winograd = GLOW_WINOGRAD_OFF;
     split.threads = 3;
     split.grain = 1e-15;
     x = cpu->load(glow_find_func(t->m, "main"), &split);
@@ -228,6 +229,7 @@ agree_on(fixture *t, const char *what, glow_fill how, double tolerance)
 
     run_pipeline(t, "schedule,irgen,alloc<gap=256>");
     target.red_zones = true;
+    target.winograd = GLOW_WINOGRAD_OFF; /* of other bounds: test_winograd.c */
     x = cpu->load(glow_find_func(t->m, "main"), &target);
     if (!x)
         fail_msg("%s: does not load", what);

@@ -152,7 +152,19 @@ set(tool *t, const tool_option *o, const char *value)
     return false;
 }
 
-/* `-no-verify-each`: true if `name` unsets a flag. */
+static bool
+has_word(const tool_option *o, const char *word)
+{
+    for (size_t i = 0; o->words && o->words[i]; i++)
+        if (strcmp(o->words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * `-no-verify-each`, `-no-winograd`: true if `name` unsets a flag or sets what
+ * may be "off".
+ */
 static bool
 unset(tool *t, const char *name)
 {
@@ -161,6 +173,8 @@ unset(tool *t, const char *name)
     if (strncmp(name, "no-", 3) != 0)
         return false;
     o = tool_find_option(t, name + 3);
+    if (o && o->kind == TOOL_WORD && has_word(o, "off"))
+        return set_word(t, o, "off");
     if (!o || o->kind != TOOL_FLAG)
         return false;
     *(bool *)slot(t, o) = false;

@@ -127,6 +127,18 @@ tool_find_backend(tool *t, const char *name)
     return b;
 }
 
+/* In the order of glow_winograd. */
+const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
+
+glow_winograd
+tool_winograd(const char *word)
+{
+    for (int i = 0; word && tool_winograd_words[i]; i++)
+        if (strcmp(tool_winograd_words[i], word) == 0)
+            return (glow_winograd)i;
+    return GLOW_WINOGRAD_AUTO;
+}
+
 /* Plugins. */
 
 static bool

@@ -115,6 +115,10 @@ const glow_pass *tool_find_pass(tool *t, const char *name);
 /* The backend, or NULL after tool_unknown. */
 const glow_backend *tool_find_backend(tool *t, const char *name);
 
+/* What -winograd takes, then NULL; what a word of it means. */
+extern const char *const tool_winograd_words[];
+glow_winograd tool_winograd(const char *word);
+
 /* The sink: prints to standard error as the options say. */
 void tool_show(const glow_diag *d, void *t);
 

@@ -123,6 +123,9 @@ static const tool_option options[] = {
     {"threads", TOOL_INT, AT(threads), "N", NULL, "emitting",
      "split the work for so many, at most (1): the code then takes a function "
      "that runs parts"},
+    {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
+     "emitting",
+     "3 x 3 convolutions by F(2) or F(4); off is -no-winograd (auto)"},
 
     {"list-passes", TOOL_WORD, AT(list_passes), "json|md", lists, "lists",
      "all passes and named pipelines"},

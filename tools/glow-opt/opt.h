@@ -45,7 +45,7 @@ typedef struct opt_values {
     bool cost, explain_support;
     /* emitting */
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
-    const char *target, *cpu, *features;
+    const char *target, *cpu, *features, *winograd;
     int64_t threads;
     /* lists */
     const char *list_passes, *list_ops, *list_errors, *list_targets;
@@ -62,6 +62,7 @@ typedef struct opt {
     opt_values values;
     const glow_backend *backend;
     const glow_target *machine; /* of -target-file */
+    glow_target_options code;   /* what code is made for */
     opt_limit limit;
     int64_t most_bytes;          /* of -limit */
     const glow_source *pipeline; /* its text */

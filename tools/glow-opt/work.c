@@ -89,6 +89,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
         .reach = opt_emits(&o->values) || o->values.memory_map ? GLOW_PLACED
                                                                : GLOW_ANY,
         .backend = o->backend,
+        .code = &o->code,
         .target = o->machine,
         .most_bytes = o->most_bytes,
         .instruments = list.at,
@@ -193,14 +194,9 @@ emit(opt *o, glow_module *m)
                      : v->emit_asm  ? GLOW_EMIT_ASM
                      : v->emit_llvm ? GLOW_EMIT_LLVM
                                     : GLOW_EMIT_BUNDLE;
-    glow_target_options target = {.triple = v->target,
-                                  .cpu = v->cpu,
-                                  .features = v->features,
-                                  .debug = true,
-                                  .threads = (int)v->threads};
 
     return has_one_func(o, m) &&
-           o->backend->emit(glow_module_entry(m), what, &target, v->output);
+           o->backend->emit(glow_module_entry(m), what, &o->code, v->output);
 }
 
 /* Lets the text name weights as it must where the output stands. */
@@ -239,6 +235,7 @@ place_all(opt *o, glow_module *m)
     glow_pipeline_options how = {.verify_each = o->values.verify_each,
                                  .reach = GLOW_PLACED,
                                  .backend = o->backend,
+                                 .code = &o->code,
                                  .target = o->machine};
     glow_pipeline *p;
 
@@ -404,6 +401,17 @@ read_machine(opt *o)
     return o->machine;
 }
 
+static glow_target_options
+code_options(const opt_values *v)
+{
+    return (glow_target_options){.triple = v->target,
+                                 .cpu = v->cpu,
+                                 .features = v->features,
+                                 .debug = true,
+                                 .threads = (int)v->threads,
+                                 .winograd = tool_winograd(v->winograd)};
+}
+
 static bool
 work(opt *o)
 {
@@ -413,6 +421,7 @@ work(opt *o)
 
     if (!source)
         return false;
+    o->code = code_options(&o->values);
     crash_install(o);
 
     bool ok = run_parts(o, source, &out);

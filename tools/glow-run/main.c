@@ -45,6 +45,9 @@ static const tool_option options[] = {
      "take time to optimize"},
     {"Os", TOOL_FLAG, AT(level[4]), NULL, NULL, "running",
      "optimize for memory"},
+    {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
+     "running",
+     "3 x 3 convolutions of cpu by F(2) or F(4); off is -no-winograd (auto)"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
     {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
@@ -199,7 +202,7 @@ passes_for(const run *r)
 }
 
 static bool
-lower(run *r)
+lower(run *r, const glow_target_options *code)
 {
     glow_arena *a = r->tool.arena;
     const char *passes = passes_for(r), *name = r->func->name;
@@ -221,6 +224,7 @@ lower(run *r)
     const glow_pipeline_options how = {
         .verify_each = true,
         .backend = r->backend,
+        .code = code,
     };
 
     if (!p || !glow_pipeline_run(p, r->module, &how))
@@ -232,8 +236,14 @@ lower(run *r)
 static int
 compile(run *r)
 {
+    const glow_target_options code = {
+        .threads = (int)r->values.threads,
+        .cache = cache_folder(r),
+        .cache_bytes = r->cache_bytes,
+        .red_zones = r->values.red_zones,
+        .winograd = tool_winograd(r->values.winograd),
+    };
     double begin = now_ms();
-
     int levels = 0;
 
     for (int i = 0; i < RUN_LEVELS; i++)
@@ -241,13 +251,9 @@ compile(run *r)
     if (levels > 1)
         return tool_usage(&r->tool, NULL,
                           "more than one of -O0 to -O3 and -Os");
-    if (!lower(r))
+    if (!lower(r, &code))
         return TOOL_FAILED;
-    r->executable = r->backend->load(
-        r->func, &(glow_target_options){.threads = (int)r->values.threads,
-                                        .cache = cache_folder(r),
-                                        .cache_bytes = r->cache_bytes,
-                                        .red_zones = r->values.red_zones});
+    r->executable = r->backend->load(r->func, &code);
     r->compile_ms = now_ms() - begin;
     return r->executable ? TOOL_GO_ON : TOOL_FAILED;
 }

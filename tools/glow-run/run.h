@@ -19,6 +19,7 @@ typedef struct run_values {
     const char *backend;
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
+    const char *winograd;
     int64_t threads;
     bool cache;
     const char *cache_dir, *cache_bytes;

@@ -25,8 +25,9 @@ const cpu_kernel glow_cpu_nonzero = {
 };
 
 static int64_t
-unique_scratch(const glow_node *n)
+unique_scratch(const cpu_target *t, const glow_node *n)
 {
+    (void)t;
     return glow_cpu_room(n->in[0]->type->shape.at[0], 3 * 8);
 }
 
@@ -55,8 +56,9 @@ const cpu_kernel glow_cpu_unique = {
 };
 
 static int64_t
-nms_scratch(const glow_node *n)
+nms_scratch(const cpu_target *t, const glow_node *n)
 {
+    (void)t;
     return glow_cpu_room(n->in[1]->type->shape.at[2], 2 * 8 + 5 * 8);
 }
 

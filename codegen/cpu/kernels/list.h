@@ -14,6 +14,7 @@
     K(control_if)                 \
     K(control_loop)               \
     K(conv_grouped)               \
+    K(conv_winograd)              \
     K(conv_direct)                \
     K(convolution)                \
     K(convtranspose_direct)       \

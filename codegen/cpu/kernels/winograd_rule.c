@@ -1,0 +1,266 @@
+/*
+ * When Winograd's convolution pays, and how it is cut up.
+ *
+ * Times are counted in cycles: multiplications of vectors, what is loaded and
+ * stored by the transforms, and weights, which a network reads from memory since
+ * it reads many others before it comes back to them.  F(4) has four times the
+ * weights and F(2) 16/9, so with few tiles direct convolution or F(2) wins.
+ */
+
+#include "codegen/cpu/kernels/runs.h"
+#include "codegen/cpu/kernels/winograd.h"
+
+#define LINE 64
+#define MANY_TILES 56 /* over which weights that are no longer cached pay */
+
+static int64_t
+ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t
+lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rows that begin at the same place of a page fight for the same lines. */
+static int64_t
+pitch_of(int64_t channels)
+{
+    int64_t bytes = ceil_div(channels * 4, LINE) * LINE;
+
+    return bytes % 2048 == 0 ? bytes + LINE : bytes;
+}
+
+/* So do points: an odd number of lines. */
+static int64_t
+plane_of(int64_t tiles, int64_t pitch)
+{
+    int64_t lines = tiles * pitch / LINE;
+
+    return (lines | 1) * LINE;
+}
+
+bool
+glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w)
+{
+    return w->n * w->n * w->channels * w->outputs * 4 > t->cache_bytes;
+}
+
+/*
+ * As many tiles as leave half of the cache to weights; but if those are far
+ * more than the cache, enough to be worth reading them.
+ */
+static void
+set_block(const cpu_target *t, cpu_winograd *w)
+{
+    int64_t points = w->n * w->n;
+    int64_t tiles =
+        t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
+    int64_t rows = w->batch * w->tiles_h;
+
+    if (glow_cpu_winograd_by_outputs(t, w) && tiles < MANY_TILES)
+        tiles = MANY_TILES;
+    if (tiles < 1)
+        tiles = 1;
+    w->columns = ceil_div(w->tiles_w, ceil_div(w->tiles_w, tiles));
+    w->rows = tiles / w->columns > 1 ? tiles / w->columns : 1;
+    w->rows = ceil_div(rows, ceil_div(rows, w->rows));
+    w->in_plane = plane_of(w->rows * w->columns, w->in_pitch);
+    w->out_plane = plane_of(w->rows * w->columns, w->out_pitch);
+}
+
+/* Is the axis one of F(m, 3)? */
+static bool
+is_three(const cpu_window_axis *a)
+{
+    return a->kernel == 3 && a->stride == 1 && a->dilation == 1 && a->out > 0;
+}
+
+bool
+glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
+                     cpu_winograd *out)
+{
+    const glow_convolution *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window win = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                     a->strides, a->pads, a->dilation);
+    const cpu_window_axis *z = &win.axis[0], *v = &win.axis[1],
+                          *h = &win.axis[2];
+
+    if (!glow_cpu_all(n, GLOW_FLOAT) || z->kernel != 1 || z->stride != 1 ||
+        z->start || z->end || !is_three(v) || !is_three(h) ||
+        !glow_cpu_is_whole_constant(n->in[1]))
+        return false;
+    *out = (cpu_winograd){
+        .m = m,
+        .n = m + 2,
+        .batch = win.batch * z->in,
+        .groups = a->group,
+        .in_h = v->in,
+        .in_w = h->in,
+        .out_h = v->out,
+        .out_w = h->out,
+        .pad_h = v->start,
+        .pad_w = h->start,
+        .channels = win.channels / a->group,
+        .outputs = y.at[y.rank - 1] / a->group,
+        .pixel = win.channels * 4,
+        .tiles_h = ceil_div(v->out, m),
+        .tiles_w = ceil_div(h->out, m),
+    };
+    out->in_pitch = pitch_of(out->channels);
+    out->out_pitch = pitch_of(out->outputs);
+    set_block(t, out);
+    return out->batch > 0 && out->channels > 0 && out->outputs > 0;
+}
+
+/* The transformed input, the products, and a line of zeros. */
+int64_t
+glow_cpu_winograd_room(const cpu_winograd *w)
+{
+    return w->n * w->n * (w->in_plane + w->out_plane) + w->n * w->pixel;
+}
+
+cpu_product
+glow_cpu_winograd_product(const cpu_target *t, const cpu_winograd *w)
+{
+    cpu_product p = {.lanes = t->vector_bytes / 4, .blocks = 2};
+    int64_t vectors = ceil_div(w->outputs, p.lanes);
+    int room = t->registers - 1;
+
+    if (vectors < 2 || room < 4)
+        p.blocks = 1;
+    p.rows = glow_cpu_best_rows(w->rows * w->columns, p.blocks,
+                                (room - p.blocks) / p.blocks);
+    p.full = vectors / p.blocks;
+    p.rest = (int)(vectors % p.blocks);
+    return p;
+}
+
+int64_t
+glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w)
+{
+    return w->n * w->n * w->groups * w->channels *
+           (p->full * p->blocks + p->rest) * p->lanes * 4;
+}
+
+int64_t
+glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
+                        const cpu_winograd *w)
+{
+    return glow_cpu_winograd_by_outputs(t, w) ? p->full + (p->rest > 0)
+                                              : w->batch * w->tiles_h;
+}
+
+/* The rule. */
+
+/* The taps within the input, over all windows of an axis. */
+static int64_t
+valid_taps(int64_t in, int64_t out, int64_t pad)
+{
+    int64_t taps = 0;
+
+    for (int64_t j = 0; j < 3; j++) {
+        int64_t first = pad > j ? pad - j : 0;
+        int64_t end = lesser(out, in + pad - j);
+
+        taps += end > first ? end - first : 0;
+    }
+    return taps;
+}
+
+/* Cycles of work that reads `weights` bytes of them `times` times. */
+static double
+with_weights(const cpu_target *t, double work, double weights, double times)
+{
+    double reading = weights * times / t->memory_bytes;
+
+    return reading > work ? reading : work;
+}
+
+static double
+direct_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    double lanes = t->vector_bytes / 4;
+    double vectors = (double)ceil_div(w->outputs, t->vector_bytes / 4);
+    double taps = (double)valid_taps(w->in_h, w->out_h, w->pad_h) *
+                  (double)valid_taps(w->in_w, w->out_w, w->pad_w);
+    double depth = (double)(w->groups * w->channels);
+
+    return with_weights(
+        t, (double)w->batch * taps * depth * vectors / t->multiplies,
+        9 * depth * vectors * lanes * 4, 1);
+}
+
+/*
+ * A transform of one vector of channels of a tile: n^2 vectors are loaded, n^2
+ * stored, and nearly as many wait on the stack between the two directions.
+ */
+static double
+transform_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    double points = (double)(w->n * w->n);
+
+    return points * (w->m == 2 ? 2.0 : 4.0) / t->multiplies + 2 * points;
+}
+
+static double
+winograd_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    cpu_product p = glow_cpu_winograd_product(t, w);
+    double lanes = p.lanes, points = (double)(w->n * w->n);
+    double tiles = (double)(w->batch * w->tiles_h * w->tiles_w);
+    double outputs = (double)ceil_div(w->outputs, p.lanes);
+    double inputs = (double)ceil_div(w->channels, p.lanes);
+    double blocks = (double)(ceil_div(w->batch * w->tiles_h, w->rows) *
+                             ceil_div(w->tiles_w, w->columns));
+    double weights =
+        points * (double)(w->groups * w->channels) * outputs * lanes * 4;
+    double work = points * tiles * (double)(w->groups * w->channels) * outputs /
+                  t->multiplies / 0.9;
+
+    return with_weights(t, work, weights,
+                        weights > (double)t->cache_bytes ? blocks : 1) +
+           tiles * (double)w->groups * (inputs + outputs) *
+               transform_cycles(t, w);
+}
+
+/* The faster of both, if it is faster than without. */
+static bool
+choose(const cpu_target *t, const glow_node *n, cpu_winograd *out)
+{
+    cpu_winograd w;
+    double best;
+    bool any = false;
+
+    if (!glow_cpu_winograd_of(t, n, 2, &w))
+        return false;
+    best = direct_cycles(t, &w);
+    for (int m = 2; m <= 4; m += 2) {
+        double cycles;
+
+        glow_cpu_winograd_of(t, n, m, &w);
+        cycles = winograd_cycles(t, &w);
+        if (cycles >= best)
+            continue;
+        best = cycles;
+        *out = w;
+        any = true;
+    }
+    return any;
+}
+
+bool
+glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
+                         cpu_winograd *out)
+{
+    if (!t || t->winograd == GLOW_WINOGRAD_OFF)
+        return false;
+    if (t->winograd == GLOW_WINOGRAD_AUTO)
+        return choose(t, n, out);
+    return glow_cpu_winograd_of(t, n, t->winograd == GLOW_WINOGRAD_2 ? 2 : 4,
+                                out);
+}
