@@ -300,7 +300,10 @@ glow_cpu_live(cg *g, cg_value v, cg_value rest)
                : v;
 }
 
-/* A masked load (or store of `v`), for vectors of type `t`. */
+/*
+ * A masked load (or store of `v`), for vectors of type `t`.  Its alignment is an
+ * operand up to LLVM 21, then an attribute of the pointer.
+ */
 static cg_value
 masked(cg *g, LLVMTypeRef t, cg_value v, cg_value p)
 {
@@ -309,12 +312,26 @@ masked(cg *g, LLVMTypeRef t, cg_value v, cg_value p)
     LLVMTypeRef types[2] = {t, g->ptr};
     cg_value fn = LLVMGetIntrinsicDeclaration(g->module, id, types, 2);
     LLVMTypeRef type = LLVMIntrinsicGetType(g->context, id, types, 2);
-    cg_value align = LLVMConstInt(g->i32, alignment(g, t), false);
-    cg_value lanes = live_lanes(g, glow_cpu_lanes(t)), zero = LLVMConstNull(t);
-    cg_value stores[4] = {v, p, align, lanes};
-    cg_value loads[4] = {p, align, lanes, zero};
+    unsigned align = alignment(g, t), n = 0, pointer = v ? 1 : 0;
+    bool is_operand = LLVMCountParamTypes(type) == 4;
+    cg_value args[4], call;
 
-    return LLVMBuildCall2(g->builder, type, fn, v ? stores : loads, 4, "");
+    if (v)
+        args[n++] = v;
+    args[n++] = p;
+    if (is_operand)
+        args[n++] = LLVMConstInt(g->i32, align, false);
+    args[n++] = live_lanes(g, glow_cpu_lanes(t));
+    if (!v)
+        args[n++] = LLVMConstNull(t);
+    call = LLVMBuildCall2(g->builder, type, fn, args, n, "");
+    if (!is_operand)
+        LLVMAddCallSiteAttribute(
+            call, pointer + 1,
+            LLVMCreateEnumAttribute(g->context,
+                                    LLVMGetEnumAttributeKindForName("align", 5),
+                                    align));
+    return call;
 }
 
 cg_value
