@@ -18,6 +18,7 @@ typedef struct conv {
     int64_t batch, height, width, channels, outputs, group;
     int64_t pads[4]; /* top, left, bottom, right */
     bool bias, stacked;
+    int64_t holes[2]; /* pixels that the kernel leaves out, down and across */
 } conv;
 
 typedef struct fixture {
@@ -83,7 +84,8 @@ build(fixture *t, const conv *c)
                 c->bias ? constant(t, GLOW_DIMS_OF(c->outputs), 2) : NULL),
         .kernels = GLOW_DIMS_OF(3, 3), .strides = GLOW_DIMS_OF(1, 1),
         .pads = GLOW_DIMS_OF(c->pads[0], c->pads[1], c->pads[2], c->pads[3]),
-        .group = c->group, .dilation = GLOW_DIMS_OF(1, 1));
+        .group = c->group,
+        .dilation = GLOW_DIMS_OF(1 + c->holes[0], 1 + c->holes[1]));
     if (c->stacked) {
         y = GLOW_BUILD_PLAIN(b, add,
                              GLOW_IN(y, placeholder(t, y->type->shape)));
@@ -242,12 +244,13 @@ check(const conv *c, int m, size_t width)
     error e = error_of(c, &code, width % 7 == 0);
 
     if (!(e.rms <= 5e-6 && e.max <= 1e-5))
-        fail_msg("%lld x %lld x %lld to %lld, pads %lld %lld %lld %lld, F(%d), "
-                 "features %s: rms %.2g, max %.2g",
+        fail_msg("%lld x %lld x %lld to %lld, pads %lld %lld %lld %lld, holes "
+                 "%lld %lld, F(%d), features %s: rms %.2g, max %.2g",
                  (long long)c->height, (long long)c->width,
                  (long long)c->channels, (long long)c->outputs,
                  (long long)c->pads[0], (long long)c->pads[1],
-                 (long long)c->pads[2], (long long)c->pads[3], m,
+                 (long long)c->pads[2], (long long)c->pads[3],
+                 (long long)c->holes[0], (long long)c->holes[1], m,
                  what ? what : "as they are", e.rms, e.max);
 }
 
@@ -255,24 +258,33 @@ static void
 shapes_agree(void **state)
 {
     static const conv cases[] = {
-        {1, 3, 3, 1, 1, 1, {0, 0, 0, 0}, false, false},
-        {1, 3, 9, 16, 32, 1, {0, 0, 0, 0}, true, false},
-        {1, 1, 1, 3, 5, 1, {1, 1, 1, 1}, true, true},
-        {1, 1, 40, 7, 9, 1, {1, 1, 1, 1}, true, false},
-        {2, 7, 7, 16, 16, 1, {1, 1, 1, 1}, true, true},
-        {1, 13, 11, 17, 33, 1, {1, 1, 1, 1}, true, true},
-        {1, 14, 14, 32, 64, 1, {1, 1, 1, 1}, false, true},
-        {1, 50, 30, 32, 48, 1, {1, 1, 1, 1}, true, true},
-        {1, 10, 6, 4, 8, 1, {2, 2, 2, 2}, true, true},
-        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false},
-        {1, 2, 2, 5, 4, 1, {7, 0, 1, 9}, true, true},
-        {3, 5, 5, 8, 48, 1, {1, 1, 1, 1}, true, true},
-        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true},
-        {1, 12, 12, 60, 51, 3, {1, 0, 0, 1}, false, true},
-        {1, 12, 12, 128, 128, 1, {1, 1, 1, 1}, true, true},
-        {1, 10, 10, 512, 20, 1, {1, 1, 1, 1}, true, false},
-        {1, 6, 400, 64, 16, 1, {1, 1, 1, 1}, true, true},
-        {1, 8, 9, 20, 47, 1, {0, 1, 2, 0}, true, false},
+        {1, 3, 3, 1, 1, 1, {0, 0, 0, 0}, false, false, {0, 0}},
+        {1, 3, 9, 16, 32, 1, {0, 0, 0, 0}, true, false, {0, 0}},
+        {1, 1, 1, 3, 5, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 1, 40, 7, 9, 1, {1, 1, 1, 1}, true, false, {0, 0}},
+        {2, 7, 7, 16, 16, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 13, 11, 17, 33, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 14, 14, 32, 64, 1, {1, 1, 1, 1}, false, true, {0, 0}},
+        {1, 50, 30, 32, 48, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 10, 6, 4, 8, 1, {2, 2, 2, 2}, true, true, {0, 0}},
+        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false, {0, 0}},
+        {1, 2, 2, 5, 4, 1, {7, 0, 1, 9}, true, true, {0, 0}},
+        {3, 5, 5, 8, 48, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 12, 12, 60, 51, 3, {1, 0, 0, 1}, false, true, {0, 0}},
+        {1, 12, 12, 128, 128, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 10, 10, 512, 20, 1, {1, 1, 1, 1}, true, false, {0, 0}},
+        {1, 6, 400, 64, 16, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 8, 9, 20, 47, 1, {0, 1, 2, 0}, true, false, {0, 0}},
+        {1, 28, 28, 16, 32, 1, {2, 2, 2, 2}, true, true, {1, 1}},
+        {2, 28, 28, 17, 16, 1, {4, 4, 4, 4}, true, true, {3, 3}},
+        {1, 15, 17, 20, 35, 1, {2, 2, 2, 2}, true, true, {1, 1}},
+        {1, 15, 19, 9, 16, 1, {3, 1, 5, 4}, false, true, {1, 2}},
+        {2, 11, 13, 8, 20, 2, {5, 5, 5, 5}, true, false, {4, 4}},
+        {1, 6, 7, 8, 16, 1, {6, 7, 6, 7}, true, true, {5, 6}},
+        {1, 9, 3, 8, 16, 1, {0, 5, 0, 5}, true, false, {2, 2}},
+        {1, 30, 9, 130, 70, 1, {3, 0, 3, 9}, true, true, {2, 0}},
+        {1, 40, 40, 128, 128, 1, {2, 2, 2, 2}, true, true, {1, 1}},
     };
 
     (void)state;
@@ -280,18 +292,19 @@ shapes_agree(void **state)
         check(&cases[i], i % 2 ? 2 : 4, i);
 }
 
-/* Drawn shapes: sizes to 20, pads to 2, channels to 70, batch to 3. */
+/* Drawn shapes: sizes to 20, pads and holes to 2, channels to 70, batch to
+   3. */
 static void
 drawn_shapes_agree(void **state)
 {
     uint32_t seed = 1;
 
     (void)state;
-    for (int i = 0; i < 10; i++) {
-        int64_t v[11];
+    for (int i = 0; i < 16; i++) {
+        int64_t v[13];
         conv c;
 
-        for (int k = 0; k < 11; k++) {
+        for (int k = 0; k < 13; k++) {
             seed = seed * 1664525 + 1013904223;
             v[k] = seed >> 8;
         }
@@ -305,9 +318,11 @@ drawn_shapes_agree(void **state)
             .pads = {v[5] % 3, v[6] % 3, v[7] % 3, v[8] % 3},
             .bias = v[9] % 2,
             .stacked = v[10] % 2,
+            .holes = {v[11] % 3, v[12] % 3},
         };
-        if (c.height + c.pads[0] + c.pads[2] >= 3 &&
-            c.width + c.pads[1] + c.pads[3] >= 3)
+        if (c.height + c.pads[0] + c.pads[2] >= 3 + 2 * c.holes[0] &&
+            c.width + c.pads[1] + c.pads[3] >= 3 + 2 * c.holes[1] &&
+            c.height > c.holes[0] && c.width > c.holes[1])
             check(&c, i % 2 ? 2 : 4, (size_t)i + 1);
     }
 }

@@ -8,6 +8,14 @@
 #include "codegen/cpu/math.h"
 #include "glow/ops.h"
 
+#define CPU_LINE 64 /* bytes of a line of the caches */
+
+static inline int64_t
+cg_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /* Local variables: what glow_cpu_local made. */
 static inline cg_value
 cg_get(cg *g, cg_value local)

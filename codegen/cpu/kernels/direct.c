@@ -98,24 +98,19 @@ line_tiles(const maker *m)
     return tiles;
 }
 
-/*
- * Weights that are read once come from memory.  So while the tiles of a block
- * are made, each chunk prefetches its share of the weights that follow.
- */
+/* Prefetches weights that no cache keeps, if there are some for each chunk. */
 static void
 plan_prefetch(maker *m, int64_t group)
 {
     const direct *d = &m->d;
-    int64_t chunks = m->s.lines * line_tiles(m) * d->kernel_h *
-                     glow_cpu_tile_chunks(&m->tile);
+    int64_t times = m->s.lines * line_tiles(m) * d->kernel_h;
+    int64_t chunks = times * glow_cpu_tile_chunks(&m->tile);
 
     m->tile.ahead = 0;
     if (d->packed &&
         glow_cpu_weight_bytes(d) > m->j->g->target->cache_bytes / 2 &&
-        group >= 64 * chunks / 8)
-        m->tile.ahead = (int)cg_ceil_div(group, 64 * chunks);
-    if (m->tile.ahead > 12)
-        m->tile.ahead = 12;
+        group >= CPU_LINE / 8 * chunks)
+        m->tile.ahead = glow_cpu_tile_ahead(&m->tile, group, times);
 }
 
 /* What tile number `tile` of `line` prefetches. */
@@ -126,7 +121,7 @@ ahead_of(const maker *m, cg_value line, cg_value tile)
     const direct *d = &m->d;
     int64_t group = glow_cpu_group_bytes(d, &m->s, m->tile.blocks);
     int64_t share =
-        m->tile.ahead * 64 * d->kernel_h * glow_cpu_tile_chunks(&m->tile);
+        m->tile.ahead * CPU_LINE * d->kernel_h * glow_cpu_tile_chunks(&m->tile);
     cg_value number;
 
     if (!m->tile.ahead)

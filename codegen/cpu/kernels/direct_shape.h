@@ -18,12 +18,6 @@ typedef struct cpu_shape {
     int64_t lines; /* of a block */
 } cpu_shape;
 
-static inline int64_t
-cg_ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 cpu_shape glow_cpu_direct_shape(const cpu_target *t, const cpu_direct *d);
 
 /*

@@ -12,6 +12,8 @@
 
 #include "codegen/cpu/kernels/tile.h"
 
+#define MOST_AHEAD 12 /* more lines are not on their way at once */
+
 /* The state of the loops: sums, then two or three pointers. */
 typedef struct state {
     cg_value value[CG_MAX_CARRIED];
@@ -46,6 +48,15 @@ int64_t
 glow_cpu_tile_weights(const cpu_tile *t)
 {
     return t->taps * t->depth * t->w_depth;
+}
+
+int
+glow_cpu_tile_ahead(const cpu_tile *t, int64_t weights, int64_t times)
+{
+    int64_t chunks = times * glow_cpu_tile_chunks(t);
+    int64_t lines = cg_ceil_div(weights, CPU_LINE * chunks);
+
+    return lines < MOST_AHEAD ? (int)lines : MOST_AHEAD;
 }
 
 static void
@@ -106,12 +117,12 @@ prefetch(cg *g, const cpu_tile *t, state *s)
     if (!t->ahead)
         return;
     for (int i = 0; i < t->ahead; i++) {
-        cg_value at = glow_cpu_atc(g, *ahead_of(s), (int64_t)i * 64);
+        cg_value at = glow_cpu_atc(g, *ahead_of(s), (int64_t)i * CPU_LINE);
 
         glow_cpu_intrinsic(g, "llvm.prefetch",
                            (cg_value[]){at, read, level, data}, 4);
     }
-    *ahead_of(s) = glow_cpu_atc(g, *ahead_of(s), (int64_t)t->ahead * 64);
+    *ahead_of(s) = glow_cpu_atc(g, *ahead_of(s), (int64_t)t->ahead * CPU_LINE);
 }
 
 /* `count` elements of the depth at all taps of one i; moves the pointers on. */

@@ -31,13 +31,19 @@ typedef struct cpu_tile {
     int64_t row_step, tap_row, tap_step; /* bytes */
     int64_t w_depth;                     /* bytes from one d to the next */
     int64_t w_block;
-    int ahead; /* 64-byte lines to prefetch for each chunk */
+    int ahead; /* lines to prefetch for each chunk */
 } cpu_tile;
 
 /* Bytes of the weights of one i. */
 int64_t glow_cpu_tile_weights(const cpu_tile *t);
 /* Chunks of one i. */
 int64_t glow_cpu_tile_chunks(const cpu_tile *t);
+/*
+ * Weights that are read once come from memory: how many lines of the `weights`
+ * bytes that follow each chunk is to prefetch, where the whole depth runs by
+ * `times` times.
+ */
+int glow_cpu_tile_ahead(const cpu_tile *t, int64_t weights, int64_t times);
 
 /*
  * Sums up over i from `first` to `last` (i64; known not to be empty unless

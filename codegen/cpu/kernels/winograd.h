@@ -53,6 +53,9 @@ void glow_cpu_form_weights(const cpu_form *f, const double *w, double *to);
  * A convolution, and how it is cut up: into blocks of rows times columns of
  * tiles, so that what is transformed stays in the cache.  It is the same for
  * all targets of one cache.
+ *
+ * A kernel that is dilated by d works on each d-th pixel, so it is d * d that are
+ * not, one for each pixel to begin at: their phases.
  */
 typedef struct cpu_winograd {
     int m, n;
@@ -60,8 +63,11 @@ typedef struct cpu_winograd {
     int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
     int64_t channels, outputs;  /* of one group */
     int64_t pixel;              /* bytes from one pixel of input to the next */
-    int64_t tiles_h, tiles_w;   /* of one image */
-    int64_t rows, columns;      /* of tiles in a block; rows of all images */
+    int64_t apart_h, apart_w;   /* pixels from one to the next of a tile */
+    int64_t phases_h, phases_w; /* pixels that tiles begin at */
+    int64_t tiles_h, tiles_w;   /* of one image and phase */
+    int64_t rows, columns;      /* of tiles in a block; of all phases and
+                                   rows of all images */
     int64_t in_pitch, in_plane; /* bytes of the transformed input: from a tile
                                     to the next, from a point to the next */
     int64_t out_pitch, out_plane; /* of the products */
@@ -73,6 +79,21 @@ bool glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
 /* How `n` is to be done; false to leave it to other kernels. */
 bool glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
                               cpu_winograd *out);
+/* Of tiles, in all. */
+static inline int64_t
+glow_cpu_winograd_rows(const cpu_winograd *w)
+{
+    return w->batch * w->phases_h * w->tiles_h;
+}
+
+static inline int64_t
+glow_cpu_winograd_columns(const cpu_winograd *w)
+{
+    return w->phases_w * w->tiles_w;
+}
+
+/* Bytes of the pixels that stand for those above and below the image. */
+int64_t glow_cpu_winograd_zeros(const cpu_winograd *w);
 /* Bytes to work in. */
 int64_t glow_cpu_winograd_room(const cpu_winograd *w);
 

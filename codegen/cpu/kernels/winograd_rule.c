@@ -10,14 +10,7 @@
 #include "codegen/cpu/kernels/runs.h"
 #include "codegen/cpu/kernels/winograd.h"
 
-#define LINE 64
 #define MANY_TILES 56 /* over which weights that are no longer cached pay */
-
-static int64_t
-ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static int64_t
 lesser(int64_t a, int64_t b)
@@ -29,18 +22,18 @@ lesser(int64_t a, int64_t b)
 static int64_t
 pitch_of(int64_t channels)
 {
-    int64_t bytes = ceil_div(channels * 4, LINE) * LINE;
+    int64_t bytes = cg_ceil_div(channels * 4, CPU_LINE) * CPU_LINE;
 
-    return bytes % 2048 == 0 ? bytes + LINE : bytes;
+    return bytes % 2048 == 0 ? bytes + CPU_LINE : bytes;
 }
 
 /* So do points: an odd number of lines. */
 static int64_t
 plane_of(int64_t tiles, int64_t pitch)
 {
-    int64_t lines = tiles * pitch / LINE;
+    int64_t lines = tiles * pitch / CPU_LINE;
 
-    return (lines | 1) * LINE;
+    return (lines | 1) * CPU_LINE;
 }
 
 bool
@@ -59,24 +52,26 @@ set_block(const cpu_target *t, cpu_winograd *w)
     int64_t points = w->n * w->n;
     int64_t tiles =
         t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
-    int64_t rows = w->batch * w->tiles_h;
+    int64_t rows = glow_cpu_winograd_rows(w);
+    int64_t columns = glow_cpu_winograd_columns(w);
 
     if (glow_cpu_winograd_by_outputs(t, w) && tiles < MANY_TILES)
         tiles = MANY_TILES;
     if (tiles < 1)
         tiles = 1;
-    w->columns = ceil_div(w->tiles_w, ceil_div(w->tiles_w, tiles));
+    w->columns = cg_ceil_div(columns, cg_ceil_div(columns, tiles));
     w->rows = tiles / w->columns > 1 ? tiles / w->columns : 1;
-    w->rows = ceil_div(rows, ceil_div(rows, w->rows));
+    w->rows = cg_ceil_div(rows, cg_ceil_div(rows, w->rows));
     w->in_plane = plane_of(w->rows * w->columns, w->in_pitch);
     w->out_plane = plane_of(w->rows * w->columns, w->out_pitch);
 }
 
-/* Is the axis one of F(m, 3)? */
+/* Is the axis one of F(m, 3), and does more than one tap count? */
 static bool
 is_three(const cpu_window_axis *a)
 {
-    return a->kernel == 3 && a->stride == 1 && a->dilation == 1 && a->out > 0;
+    return a->kernel == 3 && a->stride == 1 && a->out > 0 &&
+           a->dilation <= a->in;
 }
 
 bool
@@ -108,8 +103,12 @@ glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
         .channels = win.channels / a->group,
         .outputs = y.at[y.rank - 1] / a->group,
         .pixel = win.channels * 4,
-        .tiles_h = ceil_div(v->out, m),
-        .tiles_w = ceil_div(h->out, m),
+        .apart_h = v->dilation,
+        .apart_w = h->dilation,
+        .phases_h = lesser(v->dilation, v->out),
+        .phases_w = lesser(h->dilation, h->out),
+        .tiles_h = cg_ceil_div(v->out, v->dilation * m),
+        .tiles_w = cg_ceil_div(h->out, h->dilation * m),
     };
     out->in_pitch = pitch_of(out->channels);
     out->out_pitch = pitch_of(out->outputs);
@@ -117,18 +116,25 @@ glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
     return out->batch > 0 && out->channels > 0 && out->outputs > 0;
 }
 
+int64_t
+glow_cpu_winograd_zeros(const cpu_winograd *w)
+{
+    return ((w->n - 1) * w->apart_w + 1) * w->pixel;
+}
+
 /* The transformed input, the products, and a line of zeros. */
 int64_t
 glow_cpu_winograd_room(const cpu_winograd *w)
 {
-    return w->n * w->n * (w->in_plane + w->out_plane) + w->n * w->pixel;
+    return w->n * w->n * (w->in_plane + w->out_plane) +
+           glow_cpu_winograd_zeros(w);
 }
 
 cpu_product
 glow_cpu_winograd_product(const cpu_target *t, const cpu_winograd *w)
 {
     cpu_product p = {.lanes = t->vector_bytes / 4, .blocks = 2};
-    int64_t vectors = ceil_div(w->outputs, p.lanes);
+    int64_t vectors = cg_ceil_div(w->outputs, p.lanes);
     int room = t->registers - 1;
 
     if (vectors < 2 || room < 4)
@@ -152,18 +158,18 @@ glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
                         const cpu_winograd *w)
 {
     return glow_cpu_winograd_by_outputs(t, w) ? p->full + (p->rest > 0)
-                                              : w->batch * w->tiles_h;
+                                              : glow_cpu_winograd_rows(w);
 }
 
 /* The rule. */
 
 /* The taps within the input, over all windows of an axis. */
 static int64_t
-valid_taps(int64_t in, int64_t out, int64_t pad)
+valid_taps(int64_t in, int64_t out, int64_t pad, int64_t apart)
 {
     int64_t taps = 0;
 
-    for (int64_t j = 0; j < 3; j++) {
+    for (int64_t j = 0; j < 3 * apart; j += apart) {
         int64_t first = pad > j ? pad - j : 0;
         int64_t end = lesser(out, in + pad - j);
 
@@ -185,9 +191,9 @@ static double
 direct_cycles(const cpu_target *t, const cpu_winograd *w)
 {
     double lanes = t->vector_bytes / 4;
-    double vectors = (double)ceil_div(w->outputs, t->vector_bytes / 4);
-    double taps = (double)valid_taps(w->in_h, w->out_h, w->pad_h) *
-                  (double)valid_taps(w->in_w, w->out_w, w->pad_w);
+    double vectors = (double)cg_ceil_div(w->outputs, t->vector_bytes / 4);
+    double taps = (double)valid_taps(w->in_h, w->out_h, w->pad_h, w->apart_h) *
+                  (double)valid_taps(w->in_w, w->out_w, w->pad_w, w->apart_w);
     double depth = (double)(w->groups * w->channels);
 
     return with_weights(
@@ -212,11 +218,13 @@ winograd_cycles(const cpu_target *t, const cpu_winograd *w)
 {
     cpu_product p = glow_cpu_winograd_product(t, w);
     double lanes = p.lanes, points = (double)(w->n * w->n);
-    double tiles = (double)(w->batch * w->tiles_h * w->tiles_w);
-    double outputs = (double)ceil_div(w->outputs, p.lanes);
-    double inputs = (double)ceil_div(w->channels, p.lanes);
-    double blocks = (double)(ceil_div(w->batch * w->tiles_h, w->rows) *
-                             ceil_div(w->tiles_w, w->columns));
+    int64_t rows = glow_cpu_winograd_rows(w);
+    int64_t columns = glow_cpu_winograd_columns(w);
+    double tiles = (double)(rows * columns);
+    double outputs = (double)cg_ceil_div(w->outputs, p.lanes);
+    double inputs = (double)cg_ceil_div(w->channels, p.lanes);
+    double blocks =
+        (double)(cg_ceil_div(rows, w->rows) * cg_ceil_div(columns, w->columns));
     double weights =
         points * (double)(w->groups * w->channels) * outputs * lanes * 4;
     double work = points * tiles * (double)(w->groups * w->channels) * outputs /
