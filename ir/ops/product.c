@@ -1,8 +1,9 @@
 /*
  * B is packed into panels of eight columns, as many at a time as fit GROUP_BYTES
  * in double; A comes in blocks of rows that a cache holds.  The kernel keeps a
- * tile of 4 x 8 sums in registers.  No sum is split and none is contracted, so
- * the result is that of the plain triple loop, whatever the machine.
+ * tile of 4 x 8 sums in registers, or of 8 x 8 where these are wide enough.  No
+ * sum is split and none is contracted, so the result is that of the plain triple
+ * loop, whatever the machine.
  *
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix
  * Multiplication, ACM TOMS 34(3), 2008.
@@ -11,6 +12,7 @@
 #include "ir/ops/product.h"
 
 #define HEIGHT 4                        /* rows of a tile */
+#define TALL 8                          /* rows of the tallest one */
 #define WIDTH 8                         /* columns of a tile, and of a panel */
 #define GROUP_BYTES (INT64_C(32) << 20) /* of packed columns of B */
 #define BLOCK_BYTES (INT64_C(1) << 18)  /* of rows of A */
@@ -18,6 +20,7 @@
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double octet __attribute__((vector_size(64), aligned(8), may_alias));
 
 /*
  * c[i * WIDTH + j] = sum over k of a[i * depth + k] * b[k * WIDTH + j], for all
@@ -25,6 +28,11 @@ typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
  */
 typedef void (*tile_fn)(int64_t depth, const double *a, const double *b,
                         double *c);
+
+typedef struct kernel {
+    int64_t height;
+    tile_fn multiply;
+} kernel;
 
 /* Half a tile: four columns. */
 static void
@@ -85,24 +93,55 @@ multiply_tile_avx2(int64_t depth, const double *a, const double *b, double *c)
     *(quad *)(c + 3 * WIDTH) = s30, *(quad *)(c + 3 * WIDTH + 4) = s31;
 }
 
-#endif
-
-static tile_fn
-best_tile(void)
+/* And by registers of eight, of twice as many rows. */
+__attribute__((target("avx512f"))) static void
+multiply_tile_avx512(int64_t depth, const double *a, const double *b, double *c)
 {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        return multiply_tile_avx2;
-#endif
-    return multiply_tile;
+    const double *a0 = a, *a1 = a0 + depth, *a2 = a1 + depth, *a3 = a2 + depth;
+    const double *a4 = a3 + depth, *a5 = a4 + depth, *a6 = a5 + depth;
+    const double *a7 = a6 + depth;
+    octet s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    octet s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0};
+
+    for (int64_t k = 0; k < depth; k++, b += WIDTH) {
+        octet x = *(const octet *)b;
+
+        s0 += a0[k] * x, s1 += a1[k] * x, s2 += a2[k] * x, s3 += a3[k] * x;
+        s4 += a4[k] * x, s5 += a5[k] * x, s6 += a6[k] * x, s7 += a7[k] * x;
+    }
+    *(octet *)c = s0, *(octet *)(c + WIDTH) = s1;
+    *(octet *)(c + 2 * WIDTH) = s2, *(octet *)(c + 3 * WIDTH) = s3;
+    *(octet *)(c + 4 * WIDTH) = s4, *(octet *)(c + 5 * WIDTH) = s5;
+    *(octet *)(c + 6 * WIDTH) = s6, *(octet *)(c + 7 * WIDTH) = s7;
 }
 
-/* One row of a tile. */
-static void
-multiply_row(int64_t depth, const double *a, const double *b, double c[WIDTH])
-{
-    pair sum[WIDTH / 2] = {{0}};
+#endif
 
+/* The kernels of this machine, the tallest first. */
+static int
+find_kernels(kernel out[2])
+{
+    int count = 0;
+    tile_fn four = multiply_tile;
+
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        out[count++] = (kernel){TALL, multiply_tile_avx512};
+    if (__builtin_cpu_supports("avx2"))
+        four = multiply_tile_avx2;
+#endif
+    out[count++] = (kernel){HEIGHT, four};
+    return count;
+}
+
+/* Adds one row of a tile to c. */
+static void
+multiply_row(int64_t depth, const double *a, const double *b, double *c)
+{
+    pair sum[WIDTH / 2];
+
+    for (int i = 0; i < WIDTH / 2; i++)
+        sum[i] = (pair){c[2 * i], c[2 * i + 1]};
     for (int64_t k = 0; k < depth; k++, b += WIDTH) {
         pair x = {a[k], a[k]};
 
@@ -146,20 +185,23 @@ static void
 multiply_block(int64_t depth, int64_t rows, const double *a, int64_t count,
                const double *panels, double *c)
 {
-    tile_fn multiply = best_tile();
-    double tile[HEIGHT][WIDTH];
+    kernel kernels[2];
+    int known = find_kernels(kernels);
+    double tile[TALL][WIDTH];
 
     for (int64_t j = 0; j < count; j += WIDTH, panels += depth * WIDTH) {
         int64_t width = count - j < WIDTH ? count - j : WIDTH;
 
-        for (int64_t i = 0; i < rows; i += HEIGHT) {
-            int64_t height = rows - i < HEIGHT ? rows - i : HEIGHT;
+        for (int64_t i = 0, height = 1; i < rows; i += height) {
+            int k = 0;
 
-            if (height == HEIGHT)
-                multiply(depth, a + i * depth, panels, tile[0]);
-            else
-                for (int64_t r = 0; r < height; r++)
-                    multiply_row(depth, a + (i + r) * depth, panels, tile[r]);
+            while (k < known && kernels[k].height > rows - i)
+                k++;
+            height = k < known ? kernels[k].height : 1;
+            for (int s = 0; s < WIDTH; s++)
+                tile[0][s] = 0;
+            (k < known ? kernels[k].multiply
+                       : multiply_row)(depth, a + i * depth, panels, tile[0]);
             for (int64_t r = 0; r < height; r++)
                 for (int64_t s = 0; s < width; s++)
                     c[(i + r) * count + j + s] = tile[r][s];
@@ -173,14 +215,15 @@ clamp(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* So few rows that packing B would cost more than it saves: B row by row. */
+/*
+ * So few rows that packing B for later would cost more than it saves.  Where
+ * rows of B lie side by side: row by row.
+ */
 static void
-multiply_few(const glow_product *p, glow_arena *scratch)
+multiply_few_by_rows(const glow_product *p, const double *a)
 {
-    double *a = GLOW_NEW_ARRAY(scratch, double, p->rows * p->depth);
     double c[HEIGHT][GLOW_CHUNK], line[GLOW_CHUNK];
 
-    p->give(p->user, 0, p->rows, a);
     for (int64_t first = 0; first < p->columns; first += GLOW_CHUNK) {
         int64_t count = clamp(p->columns - first, 0, GLOW_CHUNK);
 
@@ -196,6 +239,45 @@ multiply_few(const glow_product *p, glow_arena *scratch)
         for (int64_t i = 0; i < p->rows; i++)
             p->take(p->user, i, first, count, c[i]);
     }
+}
+
+/* Where columns do: a piece of a panel at a time. */
+static void
+multiply_few_by_columns(const glow_product *p, const double *a)
+{
+    double piece[GLOW_CHUNK][WIDTH] = {{0}}, line[GLOW_CHUNK];
+
+    for (int64_t first = 0; first < p->columns; first += WIDTH) {
+        int64_t width = clamp(p->columns - first, 0, WIDTH);
+        double c[HEIGHT][WIDTH] = {{0}};
+
+        for (int64_t k = 0; k < p->depth; k += GLOW_CHUNK) {
+            int64_t count = clamp(p->depth - k, 0, GLOW_CHUNK);
+
+            for (int64_t j = 0; j < width; j++) {
+                glow_load(p->b, p->b_at + (first + j) * p->b_column + k, count,
+                          line);
+                for (int64_t i = 0; i < count; i++)
+                    piece[i][j] = line[i];
+            }
+            for (int64_t i = 0; i < p->rows; i++)
+                multiply_row(count, a + i * p->depth + k, piece[0], c[i]);
+        }
+        for (int64_t i = 0; i < p->rows; i++)
+            p->take(p->user, i, first, width, c[i]);
+    }
+}
+
+static void
+multiply_few(const glow_product *p, glow_arena *scratch)
+{
+    double *a = GLOW_NEW_ARRAY(scratch, double, p->rows * p->depth);
+
+    p->give(p->user, 0, p->rows, a);
+    if (p->b_column == 1)
+        multiply_few_by_rows(p, a);
+    else
+        multiply_few_by_columns(p, a);
 }
 
 static void
@@ -236,7 +318,7 @@ glow_multiply(const glow_product *p)
 
     glow_arena *scratch = glow_arena_new();
 
-    if (p->rows < HEIGHT && p->b_column == 1)
+    if (p->rows < HEIGHT && (p->b_column == 1 || p->b_depth == 1))
         multiply_few(p, scratch);
     else
         multiply_many(p, scratch);

@@ -48,9 +48,12 @@ test_matmul(void **state)
     CHECK_CASES(cases);
 }
 
-/* Whatever the blocks and registers, each sum is that of the plain loop. */
+/*
+ * Whatever the blocks and registers, each sum is that of the plain loop.  What is
+ * multiplied by lies row by row, or column by column.
+ */
 static void
-check_product(int64_t rows, int64_t depth, int64_t columns)
+check_product(int64_t rows, int64_t depth, int64_t columns, bool by_columns)
 {
     glow_context *ctx = glow_context_new();
     glow_module *m = glow_module_new(ctx);
@@ -58,13 +61,17 @@ check_product(int64_t rows, int64_t depth, int64_t columns)
     glow_builder *b = glow_builder_new(arena, glow_func_new(m, "main"), NULL);
     const glow_type *types[] = {
         glow_type_get(ctx, glow_type_of(GLOW_FLOAT64, DIMS(rows, depth))),
-        glow_type_get(ctx, glow_type_of(GLOW_FLOAT64, DIMS(depth, columns))),
+        glow_type_get(
+            ctx, glow_type_of(GLOW_FLOAT64, by_columns ? DIMS(columns, depth)
+                                                       : DIMS(depth, columns))),
         glow_type_get(ctx, glow_type_of(GLOW_FLOAT64, DIMS(rows, columns)))};
-    glow_tensor t[3], *in[] = {&t[0], &t[1]}, *out[] = {&t[2]};
-    glow_value *y = GLOW_BUILD_PLAIN(
-        b, matmul,
+    glow_tensor t[3], *in[] = {&t[0], &t[1], NULL}, *out[] = {&t[2]};
+    glow_value *y = GLOW_BUILD(
+        b, gemm,
         GLOW_IN(&glow_placeholder_new(m, "x", types[0])->value,
-                &glow_placeholder_new(m, "w", types[1])->value));
+                &glow_placeholder_new(m, "w", types[1])->value, NULL),
+        1, 1, false, by_columns);
+    int64_t step = by_columns ? 1 : columns, next = by_columns ? depth : 1;
     const double *x, *w;
 
     for (int i = 0; i < 3; i++)
@@ -78,7 +85,7 @@ check_product(int64_t rows, int64_t depth, int64_t columns)
             double sum = 0;
 
             for (int64_t k = 0; k < depth; k++)
-                sum += x[i * depth + k] * w[k * columns + j];
+                sum += x[i * depth + k] * w[k * step + j * next];
             assert_true(sum == ((double *)t[2].data)[i * columns + j]);
         }
     for (int i = 0; i < 3; i++)
@@ -92,10 +99,16 @@ static void
 test_blocks(void **state)
 {
     (void)state;
-    check_product(70, 37, 21);    /* more than a block of rows, odd edges */
-    check_product(3, 50, 700);    /* few rows, more than a chunk of columns */
-    check_product(4, 8, 8);       /* one tile */
-    check_product(7, 300000, 33); /* more than a group of columns */
+    for (int by_columns = 0; by_columns < 2; by_columns++) {
+        check_product(70, 37, 21,
+                      by_columns); /* more than a block, odd edges */
+        check_product(3, 50, 700, by_columns);  /* few rows, many columns */
+        check_product(2, 1100, 13, by_columns); /* few rows, deep */
+        check_product(4, 8, 8, by_columns);     /* one tile */
+        for (int64_t rows = 1; rows < 20; rows++)
+            check_product(rows, 5, 9, by_columns);
+    }
+    check_product(7, 300000, 33, false); /* more than a group of columns */
 }
 
 static void
