@@ -23,6 +23,14 @@ typedef struct hunt {
     int64_t grain, enough, budget;
 } hunt;
 
+/* What it takes to begin a search, as steps, each of which is worth a look at
+   all items: all pairs are listed, and each is held to all that are fixed. */
+static int64_t
+steps_to_begin(const glow_place_problem *p)
+{
+    return 1 + p->pairs / p->count + p->n_fixed;
+}
+
 /* Looks for a placement of this height; what it finds becomes the best, that
    there is none raises the bound. */
 static glow_place_answer
@@ -33,7 +41,7 @@ hunt_at(hunt *h, int64_t height, int64_t steps)
 
     steps = steps < h->budget ? steps : h->budget;
     found = glow_place_search(p, p->items, p->count, height, &steps);
-    h->budget -= steps;
+    h->budget -= steps + steps_to_begin(p);
     if (found == GLOW_PLACE_NONE)
         p->bound = height + h->grain;
     if (found == GLOW_PLACE_FOUND)
@@ -104,5 +112,5 @@ glow_place_hunt(glow_place_problem *p, glow_place_best *b, int64_t enough,
         if (found == GLOW_PLACE_STOPPED)
             climb(&h, low + h.grain, slice / 8);
     }
-    return budget - h.budget;
+    return budget - (h.budget > 0 ? h.budget : 0);
 }

@@ -393,28 +393,44 @@ run(search *s, rank_key *keys, int64_t budget)
     return o;
 }
 
-glow_place_answer
-glow_place_search(const glow_place_problem *p, glow_place_item *items,
-                  uint32_t count, int64_t height, int64_t *steps)
+/* In memory of `a`. */
+static answer
+search_in(glow_arena *a, const glow_place_problem *p, glow_place_item *items,
+          uint32_t count, int64_t height, int64_t *steps)
 {
     search s = {0};
     int64_t budget = *steps;
     answer o;
 
     *steps = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (items[i].is_fixed && items[i].offset + items[i].size > height)
-            return GLOW_PLACE_NONE;
-    glow_state_begin(&s.s, p, items, count);
+    glow_state_begin(&s.s, a, p, items, count);
     if (!glow_state_set_height(&s.s, height))
         return GLOW_PLACE_NONE;
     for (s.memo_bits = 4;
          s.memo_bits < MEMO_BITS && s.s.n_blocks >> (s.memo_bits / 2 - 1) > 0;)
         s.memo_bits++;
-    s.failed = GLOW_NEW_ARRAY(p->arena, uint64_t, 1 << s.memo_bits);
-    o = run(&s, GLOW_NEW_ARRAY(p->arena, rank_key, count), budget);
+    s.failed = GLOW_NEW_ARRAY(a, uint64_t, 1 << s.memo_bits);
+    o = run(&s, GLOW_NEW_ARRAY(a, rank_key, count), budget);
     *steps = s.steps;
     for (int b = 0; o == GLOW_PLACE_FOUND && b < s.s.n_blocks; b++)
         items[s.s.blocks[b].item - items].offset = s.s.blocks[b].offset;
+    return o;
+}
+
+glow_place_answer
+glow_place_search(const glow_place_problem *p, glow_place_item *items,
+                  uint32_t count, int64_t height, int64_t *steps)
+{
+    glow_arena *a;
+    answer o;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].is_fixed && items[i].offset + items[i].size > height) {
+            *steps = 0;
+            return GLOW_PLACE_NONE;
+        }
+    a = glow_arena_new();
+    o = search_in(a, p, items, count, height, steps);
+    glow_arena_free(a);
     return o;
 }

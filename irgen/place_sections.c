@@ -9,6 +9,7 @@
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "irgen/place_state.h"
 
@@ -100,22 +101,23 @@ make_blocks(glow_place_state *s, const glow_place_item *items, uint32_t count,
 
 /* What is forbidden to all, and what is fixed and alive in [begin, end). */
 static const glow_place_range *
-ranges_within(glow_place_state *s, const glow_place_item *items, uint32_t count,
-              int64_t begin, int64_t end, int *n_ranges)
+ranges_within(glow_place_state *s, int64_t begin, int64_t end, int *n_ranges)
 {
     const glow_place_problem *p = s->problem;
-    glow_place_range *r =
-        GLOW_NEW_ARRAY(s->arena, glow_place_range, p->n_forbidden + count);
-    size_t n = 0;
+    glow_place_range *r = s->ranges;
+    size_t n = p->n_forbidden;
 
-    for (size_t i = 0; i < p->n_forbidden; i++)
-        r[n++] = p->forbidden[i];
-    for (uint32_t i = 0; i < count; i++)
-        if (items[i].is_fixed && items[i].begin < end && begin < items[i].end)
-            r[n++] = (glow_place_range){items[i].offset,
-                                        items[i].offset + items[i].size};
-    *n_ranges = (int)glow_place_merge(r, n);
-    return r;
+    if (n > 0)
+        memcpy(r, p->forbidden, n * sizeof(*r));
+    for (uint32_t i = 0; i < p->n_fixed; i++) {
+        const glow_place_item *x = &p->items[p->fixed[i]];
+
+        if (x->begin < end && begin < x->end)
+            r[n++] = (glow_place_range){x->offset, x->offset + x->size};
+    }
+    n = glow_place_merge(r, n);
+    *n_ranges = (int)n;
+    return glow_arena_copy(s->arena, r, n * sizeof(*r));
 }
 
 static void
@@ -127,19 +129,21 @@ find_blocked(glow_place_state *s, const glow_place_item *items, uint32_t count,
         s->is_plain = !items[i].is_fixed && items[i].align == 1;
     if (s->is_plain)
         return;
+    s->ranges = GLOW_NEW_ARRAY(s->arena, glow_place_range,
+                               s->problem->n_forbidden + s->problem->n_fixed);
     for (int b = 0; b < s->n_blocks; b++) {
         glow_block *x = &s->blocks[b];
 
-        x->blocked = ranges_within(s, items, count, x->item->begin,
-                                   x->item->end, &x->n_blocked);
+        x->blocked =
+            ranges_within(s, x->item->begin, x->item->end, &x->n_blocked);
         s->level[b] = glow_state_fit(s, x, 0);
     }
     for (int i = 0; i + 1 < n_at; i++)
         if (at[i].section < at[i + 1].section) {
             glow_section *sec = &s->sections[at[i].section];
 
-            sec->blocked = ranges_within(s, items, count, at[i].time,
-                                         at[i + 1].time, &sec->n_blocked);
+            sec->blocked =
+                ranges_within(s, at[i].time, at[i + 1].time, &sec->n_blocked);
         }
 }
 
@@ -213,10 +217,10 @@ list_crowds(glow_place_state *s)
 }
 
 void
-glow_state_begin(glow_place_state *s, const glow_place_problem *p,
-                 const glow_place_item *items, uint32_t count)
+glow_state_begin(glow_place_state *s, glow_arena *a,
+                 const glow_place_problem *p, const glow_place_item *items,
+                 uint32_t count)
 {
-    glow_arena *a = p->arena;
     int n_at;
 
     *s = (glow_place_state){.arena = a, .problem = p};

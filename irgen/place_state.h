@@ -60,14 +60,16 @@ typedef struct glow_place_state {
     glow_change *trail;
     size_t n_trail, cap_trail;
     int64_t *levels, *sizes; /* scratch */
+    glow_place_range *ranges;
 } glow_place_state;
 
 /*
- * Begins a search for a placement of items.  Those that are fixed are where
- * others cannot be.
+ * Begins a search for a placement of items, in memory of `a`: as much as pairs of
+ * them live together.  Those that are fixed are where others cannot be.
  */
-void glow_state_begin(glow_place_state *s, const glow_place_problem *p,
-                      const glow_place_item *items, uint32_t count);
+void glow_state_begin(glow_place_state *s, glow_arena *a,
+                      const glow_place_problem *p, const glow_place_item *items,
+                      uint32_t count);
 
 /* Sets the height that nothing may end above; false if that fails already.
    Nothing may be placed yet. */
