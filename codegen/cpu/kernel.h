@@ -9,6 +9,7 @@
 #ifndef CODEGEN_CPU_KERNEL_H
 #define CODEGEN_CPU_KERNEL_H
 
+#include "codegen/cpu/choice.h"
 #include "codegen/cpu/kind.h"
 #include "codegen/cpu/plan.h"
 
@@ -42,7 +43,8 @@ typedef enum cpu_strides {
 typedef struct cpu_kernel {
     const char *name; /* of the functions: "convolution" */
     const glow_op *op;
-    /* NULL: every instruction of the operator. */
+    /* As t->choice says, if there is one.  NULL: every instruction of the
+       operator. */
     bool (*takes)(const cpu_target *t, const glow_node *n);
     void (*emit)(cpu_job *j);
     /*
@@ -77,6 +79,11 @@ typedef struct cpu_kernel {
      * NULL: it is not split.
      */
     int64_t (*units)(const cpu_target *t, const glow_node *n);
+    /*
+     * Adds the ways to do `n` that may be worth measuring, each with its cycles
+     * by the cost model; `t` has no choice.  NULL: there is one way.
+     */
+    void (*choices)(const cpu_target *t, const glow_node *n, cpu_choices *to);
 } cpu_kernel;
 
 /* `count` times `bytes`, or INT64_MAX: a scratch_size. */
@@ -84,7 +91,10 @@ int64_t glow_cpu_room(int64_t count, int64_t bytes);
 
 extern const cpu_kernel *const glow_cpu_kernels[]; /* ended by NULL */
 
-/* The kernel for `n`, or NULL. */
+/* Can it do `n`, as t->choice says if there is one? */
+bool glow_cpu_takes(const cpu_kernel *k, const cpu_target *t,
+                    const glow_node *n);
+/* The first kernel for `n`, or NULL. */
 const cpu_kernel *glow_cpu_find_kernel(const cpu_target *t, const glow_node *n);
 
 /*

@@ -40,14 +40,17 @@ lies_well(const cpu_kernel *k, const glow_node *n)
             all_dense(n->out + 1, n->n_out - 1));
 }
 
+bool
+glow_cpu_takes(const cpu_kernel *k, const cpu_target *t, const glow_node *n)
+{
+    return k->op == n->op && lies_well(k, n) && (!k->takes || k->takes(t, n));
+}
+
 const cpu_kernel *
 glow_cpu_find_kernel(const cpu_target *t, const glow_node *n)
 {
-    for (int i = 0; glow_cpu_kernels[i]; i++) {
-        const cpu_kernel *k = glow_cpu_kernels[i];
-
-        if (k->op == n->op && lies_well(k, n) && (!k->takes || k->takes(t, n)))
-            return k;
-    }
+    for (int i = 0; glow_cpu_kernels[i]; i++)
+        if (glow_cpu_takes(glow_cpu_kernels[i], t, n))
+            return glow_cpu_kernels[i];
     return NULL;
 }

@@ -190,8 +190,10 @@ add_weight(cpu_plan *p, const glow_node *n)
         p->constants =
             glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
                             &p->cap_constants, sizeof(cpu_constant));
-        p->constants[p->n_constants++] =
-            (cpu_constant){v->storage, r.offset, r.size, NULL, NULL, true};
+        p->constants[p->n_constants++] = (cpu_constant){.storage = v->storage,
+                                                        .offset = r.offset,
+                                                        .size = r.size,
+                                                        .unused = true};
     } else {
         p->bindings =
             glow_arena_grow(p->arena, p->bindings, (size_t)p->n_bindings,
@@ -240,18 +242,18 @@ new_step(cpu_plan *p, const glow_node *n)
 
     cpu_step *s = &p->steps[p->n_steps++];
 
-    *s = (cpu_step){.packed = -1, .own_scratch = -1};
+    *s = (cpu_step){.target = p->target, .packed = -1, .own_scratch = -1};
     s->first = s->last = (int)n->mark;
     return s;
 }
 
 /* The bytes of the operand of `n` that is packed, or 0. */
 static int64_t
-packed_size(const cpu_plan *p, const cpu_kernel *k, const glow_node *n)
+packed_size(const cpu_target *t, const cpu_kernel *k, const glow_node *n)
 {
     if (!k->pack || !glow_cpu_is_whole_constant(n->in[k->packs]))
         return 0;
-    return k->packed_size(p->target, n);
+    return k->packed_size(t, n);
 }
 
 static void
@@ -263,26 +265,34 @@ add_packed(cpu_plan *p, cpu_step *s, int64_t size)
         glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
                         &p->cap_constants, sizeof(cpu_constant));
     p->constants[p->n_constants++] = (cpu_constant){
-        whole_constant(n->in[s->kernel->packs]), -1, size, s->kernel, n, false};
+        .storage = whole_constant(n->in[s->kernel->packs]),
+        .offset = -1,
+        .size = size,
+        .kernel = s->kernel,
+        .target = s->target,
+        .user = n,
+    };
     s->packed = p->n_constants - 1; /* until lay_packed */
 }
 
 static void
-add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k)
+add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
+         const cpu_target *t)
 {
     cpu_step *s = new_step(p, n);
-    int64_t packed = packed_size(p, k, n);
+    int64_t packed = packed_size(t, k, n);
     glow_dims shape = n->out[0]->type->shape, rows;
     int64_t columns = shape.rank ? shape.at[shape.rank - 1] : 1;
     bool by_rows = k->stacks && glow_cpu_rows(n->out[0]->type, &rows);
 
     s->root = n;
     s->kernel = k;
+    s->target = t;
     s->in = GLOW_NEW_ARRAY(p->arena, int, n->n_in + 1);
     if (packed)
         add_packed(p, s, packed);
     if (k->scratch_size)
-        s->scratch = k->scratch_size(p->target, n);
+        s->scratch = k->scratch_size(t, n);
     if (k->calls)
         s->scratch = ALIGN; /* until plan_calls */
     if (s->scratch && n->scratch &&
@@ -326,10 +336,11 @@ add_instruction(cpu_plan *p, const glow_node *n)
     if (last && glow_cpu_stack_on(p, last, n))
         return true;
 
-    const cpu_kernel *k = glow_cpu_find_kernel(p->target, n);
+    const cpu_target *t;
+    const cpu_kernel *k = glow_cpu_choose(p->arena, p->target, n, &t);
 
     if (k)
-        add_root(p, n, k);
+        add_root(p, n, k, t);
     else if (glow_cpu_can_stack(n))
         glow_cpu_stack_first(p, new_step(p, n), n);
     else
@@ -395,7 +406,7 @@ finish_steps(cpu_plan *p)
     for (int i = 0; i < p->n_steps; i++) {
         find_dead(p, &p->steps[i]);
         glow_cpu_finish_stack(&p->steps[i]);
-        glow_cpu_split(p, &p->steps[i]);
+        glow_cpu_split(&p->steps[i]);
     }
 }
 
@@ -656,7 +667,6 @@ glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
 /* Filling the constants: those that have a place, of a plan and its bodies. */
 
 typedef struct filling {
-    const cpu_target *target;
     uint8_t *to;
     const cpu_constant **at;
     const glow_tensor **from;
@@ -695,13 +705,13 @@ fill_one(void *work, uintptr_t number)
     }
     from = (glow_tensor){.type = c->user->in[c->kernel->packs]->type,
                          .data = t->data};
-    c->kernel->pack(f->target, c->user, &from, to);
+    c->kernel->pack(c->target, c->user, &from, to);
 }
 
 bool
 glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to)
 {
-    filling f = {.target = p->target, .to = to};
+    filling f = {.to = to};
     int most = p->n_constants;
     bool ok;
 

@@ -64,6 +64,7 @@ typedef struct cpu_item {
 typedef struct cpu_step {
     const glow_node *root;           /* or NULL */
     const struct cpu_kernel *kernel; /* of the root */
+    const cpu_target *target;        /* with the choice of the root, if any */
     int *in;                  /* of the root: slot, or -1 where omitted */
     int *out;                 /* of the root: slots */
     struct cpu_plan **bodies; /* that the root calls, or NULL */
@@ -90,6 +91,7 @@ typedef struct cpu_constant {
     int64_t offset;
     int64_t size;
     const struct cpu_kernel *kernel; /* that packs it, or NULL */
+    const cpu_target *target;        /* that it is packed for */
     const glow_node *user;           /* whose operand is packed */
     bool unused;                     /* only packed copies are read */
 } cpu_constant;

@@ -42,9 +42,9 @@ units_of(const cpu_target *t, const cpu_step *s)
 }
 
 void
-glow_cpu_split(const cpu_plan *p, cpu_step *s)
+glow_cpu_split(cpu_step *s)
 {
-    const cpu_target *t = p->target;
+    const cpu_target *t = s->target;
     int64_t parts;
     double worth;
 

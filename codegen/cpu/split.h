@@ -25,7 +25,7 @@ enum { CPU_PARALLEL = CPU_BASES, CPU_POOL, CPU_THREADED };
 int glow_cpu_entry_params(const cpu_target *t);
 
 /* Decides how many parts the step has, and what they work in. */
-void glow_cpu_split(const cpu_plan *p, cpu_step *s);
+void glow_cpu_split(cpu_step *s);
 
 /* The part function of the step whose function is `step`. */
 cg_value glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,

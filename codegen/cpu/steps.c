@@ -8,6 +8,7 @@
 
 #include "codegen/cpu/steps.h"
 
+#include "codegen/cpu/choice.h"
 #include "codegen/cpu/debug.h"
 #include "codegen/cpu/split.h"
 #include "glow/ops.h"
@@ -62,6 +63,8 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
             describe_access(&b, &s->items[k].in[i]);
         describe_access(&b, &s->items[k].out);
     }
+    if (s->target->choice)
+        glow_buf_printf(&b, " =%s", glow_cpu_choice_text(a, s->target->choice));
     glow_buf_printf(&b, " /%d+%lld", s->parts, (long long)s->part_scratch);
     for (int i = 0; i < s->n_slots; i++)
         glow_buf_printf(&b, " %d%d%d%d%d", s->slots[i].written,
@@ -188,8 +191,12 @@ glow_cpu_build_step(cg *g, const cpu_step *s, const char *name, bool debug)
 {
     int params = count_params(g->target, s);
     cpu_made *m = GLOW_NEW(g->arena, cpu_made);
+    const cpu_target *all = g->target;
+    cpu_target own = *all;
     cpu_job j = {.g = g, .step = s, .n = s->root};
 
+    own.choice = s->target->choice;
+    g->target = &own;
     m->step = j.fn = begin_step(g, s, name);
     if (debug)
         glow_cpu_debug_step(g, j.fn, s);
@@ -205,6 +212,7 @@ glow_cpu_build_step(cg *g, const cpu_step *s, const char *name, bool debug)
     LLVMSetCurrentDebugLocation2(g->builder, NULL);
     if (s->parts > 1)
         m->part = glow_cpu_part_function(g, s, m->step, part_name(g, name));
+    g->target = all;
     return m;
 }
 

@@ -9,6 +9,8 @@
 
 #include "glow/backend.h"
 
+struct cpu_choice;
+
 typedef struct cpu_target {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
@@ -24,6 +26,10 @@ typedef struct cpu_target {
     const char *width_text; /* vector_bytes in bits, as text */
     bool has_half;          /* converts binary16 without a library */
     glow_winograd winograd;
+    /* By glow_cpu_key, of instructions that are not done as kernels choose, or
+       NULL; see choice.h. */
+    const glow_map *tuned;
+    const struct cpu_choice *choice; /* for the instruction at hand, or NULL */
 } cpu_target;
 
 /* NULL after a report.  Lives in `a`, but its machine: glow_cpu_target_end. */

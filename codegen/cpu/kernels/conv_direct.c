@@ -90,6 +90,17 @@ pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
         to);
 }
 
+extern const cpu_kernel glow_cpu_conv_direct;
+
+static void
+conv_choices(const cpu_target *t, const glow_node *n, cpu_choices *to)
+{
+    cpu_direct d;
+
+    if (takes_conv(t, n) && conv_of(n, &d))
+        glow_cpu_direct_choices(t, &d, &glow_cpu_conv_direct, to);
+}
+
 const cpu_kernel glow_cpu_conv_direct = {
     .name = "conv_direct",
     .op = &glow_op_convolution,
@@ -100,4 +111,5 @@ const cpu_kernel glow_cpu_conv_direct = {
     .packed_size = conv_packed_size,
     .pack = pack_conv,
     .units = conv_units,
+    .choices = conv_choices,
 };

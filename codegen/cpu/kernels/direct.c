@@ -105,12 +105,16 @@ plan_prefetch(maker *m, int64_t group)
     const direct *d = &m->d;
     int64_t times = m->s.lines * line_tiles(m) * d->kernel_h;
     int64_t chunks = times * glow_cpu_tile_chunks(&m->tile);
+    int64_t most;
 
     m->tile.ahead = 0;
     if (d->packed &&
         glow_cpu_weight_bytes(d) > m->j->g->target->cache_bytes / 2 &&
         group >= CPU_LINE / 8 * chunks)
         m->tile.ahead = glow_cpu_tile_ahead(&m->tile, group, times);
+    most = glow_cpu_knob(m->j->g->target, CPU_KNOB_AHEAD, m->tile.ahead);
+    if (m->tile.ahead > most)
+        m->tile.ahead = (int)most;
 }
 
 /* What tile number `tile` of `line` prefetches. */

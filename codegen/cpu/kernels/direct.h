@@ -44,6 +44,12 @@ int64_t glow_cpu_direct_code(const cpu_target *t, const cpu_direct *d);
 void glow_cpu_emit_direct(cpu_job *j, const cpu_direct *d);
 int64_t glow_cpu_direct_units(const cpu_target *t, const cpu_direct *d);
 
+/* Adds ways to make it by `kernel`, which takes it. */
+void glow_cpu_direct_choices(const cpu_target *t, const cpu_direct *d,
+                             const cpu_kernel *kernel, cpu_choices *to);
+/* Cycles, as the target's choice has it. */
+double glow_cpu_direct_cycles(const cpu_target *t, const cpu_direct *d);
+
 /* Bytes of packed weights, and the making of them; returns where they end. */
 int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);
 float *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,

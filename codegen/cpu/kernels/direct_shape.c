@@ -5,6 +5,7 @@
  */
 
 #include "codegen/cpu/kernels/direct_shape.h"
+#include "codegen/cpu/kernels/tile.h"
 
 #define MOST_ROWS 30
 #define ENOUGH_UNITS 16 /* for threads to share */
@@ -20,33 +21,55 @@ is_flat(const direct *d)
            d->in_w == d->out_w;
 }
 
+/* Rows and vectors of a tile, as the rule has them where nothing else is said. */
+static void
+set_tile(const cpu_target *t, const direct *d, shape *s)
+{
+    int64_t vectors = cg_ceil_div(d->outputs, s->lanes);
+    int64_t room = t->registers - 2; /* what is broadcast, and one to spare */
+    int most;
+
+    /* Enough sums for the latency of a multiplication, even of few rows. */
+    s->blocks = d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
+    while (s->blocks > vectors)
+        s->blocks /= 2;
+    while (s->blocks > 1 && 2 * s->blocks > room)
+        s->blocks /= 2;
+    s->blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, s->blocks);
+    if (s->blocks > vectors)
+        s->blocks = (int)vectors;
+    most = (int)((room - s->blocks) / s->blocks);
+    /* Rows that begin at the same place of a page fight for the same lines. */
+    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
+        most = 8;
+    s->rows = glow_cpu_best_rows(d->out_w, s->blocks,
+                                 most < MOST_ROWS ? most : MOST_ROWS);
+    s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
+}
+
+/* How much of the depth is written out: not too much code, nor too little. */
+static int
+unit_of(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t tile = d->kernel_w * s->rows * s->blocks;
+    int64_t unit = 4;
+
+    while (unit > 1 && (unit > d->channels || unit * tile > 700))
+        unit /= 2;
+    if (d->channels <= 4 && d->channels * tile <= 700)
+        unit = d->channels;
+    unit = glow_cpu_knob(t, CPU_KNOB_UNIT, unit);
+    return (int)(unit > d->channels && d->channels > 0 ? d->channels : unit);
+}
+
 shape
 glow_cpu_direct_shape(const cpu_target *t, const direct *d)
 {
     shape s = {.lanes = t->vector_bytes / 4};
     int64_t vectors = cg_ceil_div(d->outputs, s.lanes);
-    int64_t room = t->registers - 2; /* what is broadcast, and one to spare */
-    int most;
 
-    /* Enough sums for the latency of a multiplication, even of few rows. */
-    s.blocks = d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
-    while (s.blocks > vectors)
-        s.blocks /= 2;
-    while (s.blocks > 1 && 2 * s.blocks > room)
-        s.blocks /= 2;
-    most = (int)((room - s.blocks) / s.blocks);
-    /* Rows that begin at the same place of a page fight for the same lines. */
-    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
-        most = 8;
-    s.rows = glow_cpu_best_rows(d->out_w, s.blocks,
-                                most < MOST_ROWS ? most : MOST_ROWS);
-    s.unit = 4;
-    while (s.unit > 1 && (s.unit > d->channels ||
-                          s.unit * d->kernel_w * s.rows * s.blocks > 700))
-        s.unit /= 2;
-    if (d->channels <= 4 &&
-        d->channels * d->kernel_w * s.rows * s.blocks <= 700)
-        s.unit = (int)d->channels;
+    set_tile(t, d, &s);
+    s.unit = unit_of(t, d, &s);
     s.full = vectors / s.blocks;
     s.rest = (int)(vectors % s.blocks);
     s.last = (int)(d->outputs - (vectors - 1) * s.lanes);
@@ -69,8 +92,11 @@ input_bytes(const direct *d, int64_t lines)
 int64_t
 glow_cpu_lines_of(const cpu_target *t, const direct *d)
 {
-    int64_t lines = d->out_h;
+    int64_t lines = glow_cpu_knob(t, CPU_KNOB_LINES, 0);
 
+    if (lines)
+        return lines < d->out_h ? lines : d->out_h;
+    lines = d->out_h;
     if (glow_cpu_weight_bytes(d) > t->cache_bytes / 2)
         return lines;
     while (lines > 1 && input_bytes(d, lines) > t->cache_bytes / 4)
@@ -91,8 +117,14 @@ glow_cpu_flattened(const cpu_target *t, direct d)
     }
 
     int64_t rows = glow_cpu_direct_shape(t, &d).rows, tiles = d.out_w / rows;
+    bool tuned = glow_cpu_knob(t, CPU_KNOB_LINES, 0);
 
-    if (glow_cpu_weight_bytes(&d) > t->cache_bytes / 2 || d.out_w % rows != 0)
+    if (tuned && tiles > 0 && d.out_w % rows == 0) {
+        d.out_h = d.in_h = tiles;
+        d.out_w = d.in_w = rows;
+    }
+    if (tuned || glow_cpu_weight_bytes(&d) > t->cache_bytes / 2 ||
+        d.out_w % rows != 0)
         return d;
     for (int64_t i = 1; i <= tiles; i++)
         if (tiles % i == 0 && (i >= ENOUGH_UNITS || i == tiles) &&
@@ -135,7 +167,9 @@ glow_cpu_direct_code(const cpu_target *t, const direct *from)
     direct d = glow_cpu_flattened(t, *from);
     shape s = glow_cpu_direct_shape(t, &d);
     cpu_run runs[CPU_MOST_RUNS];
-    int n = d.kernel_w > 64 ? 0 : glow_cpu_cut_lines(a, &d, &s, runs);
+    int n = d.kernel_w > 64 || !glow_cpu_fits_tile(s.rows, s.blocks)
+                ? 0
+                : glow_cpu_cut_lines(a, &d, &s, runs);
     int64_t code = 0;
 
     for (int i = 0; i < n; i++)

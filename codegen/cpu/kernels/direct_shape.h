@@ -21,7 +21,8 @@ typedef struct cpu_shape {
 cpu_shape glow_cpu_direct_shape(const cpu_target *t, const cpu_direct *d);
 
 /*
- * Pixels without neighbours are one line; or, for glow_cpu_lines_of to choose from,
+ * Pixels without neighbours are one line; or tiles are, if the choice says how
+ * many lines a block has; or, for glow_cpu_lines_of to choose from,
  * lines of as many whole tiles as divide them.
  */
 cpu_direct glow_cpu_flattened(const cpu_target *t, cpu_direct d);

@@ -17,6 +17,7 @@
 #include "codegen/cpu/kernels/runs.h"
 
 #define LINES_BYTES 24576 /* of a chunk's input: half of a first cache */
+#define LATENCY 4.0       /* of a multiplication, in cycles */
 #define MOST_TAPS 64      /* of a line, each with all channels of a group */
 
 typedef struct grouped {
@@ -64,6 +65,7 @@ grouped_of(const cpu_target *t, const glow_node *n, grouped *out)
     k.full = a->group / k.together;
     k.rest = (int)(a->group % k.together);
     k.rows = glow_cpu_best_rows(k.w.axis[2].out, 1, t->registers < 32 ? 8 : 14);
+    k.rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, k.rows);
     *out = k;
     return k.in * k.w.axis[2].kernel <= MOST_TAPS;
 }
@@ -370,6 +372,47 @@ pack_grouped(const cpu_target *t, const glow_node *n, const glow_tensor *from,
                                 : 0.0f;
 }
 
+extern const cpu_kernel glow_cpu_conv_grouped;
+
+/*
+ * Each line of the kernel loads its weights for each tile, and its taps have to
+ * wait for each other where the tile is small.
+ */
+static double
+grouped_cycles(const cpu_target *t, const grouped *k)
+{
+    const cpu_window_axis *x = &k->w.axis[2], *y = &k->w.axis[1];
+    double taps = (double)(x->kernel * k->in), whole, rest, step;
+    double lines = (double)(y->kernel * k->w.axis[0].kernel);
+
+    step = k->rows / t->multiplies;
+    whole = lines * taps * (step < LATENCY ? LATENCY : step + 1) + 8 + k->rows;
+    step = (double)(x->out % k->rows) / t->multiplies;
+    rest = lines * taps * (step < LATENCY ? LATENCY : step + 1) + 8 + step;
+    if (x->out % k->rows == 0)
+        rest = 0;
+    return ((double)(x->out / k->rows) * whole + rest) *
+           (double)(lines_of(k) * (k->full + (k->rest > 0)));
+}
+
+static void
+grouped_choices(const cpu_target *t, const glow_node *n, cpu_choices *to)
+{
+    for (int rows = 1; rows < t->registers - 3; rows++) {
+        cpu_choice c = glow_cpu_free_choice(&glow_cpu_conv_grouped);
+        cpu_target u = *t;
+        grouped k;
+
+        c.value[CPU_KNOB_ROWS] = rows;
+        u.choice = &c;
+        if (!takes_grouped(&u, n) || !grouped_of(&u, n, &k) ||
+            rows > k.w.axis[2].out)
+            return;
+        c.cycles = grouped_cycles(t, &k);
+        glow_cpu_add_choice(to, c);
+    }
+}
+
 const cpu_kernel glow_cpu_conv_grouped = {
     .name = "conv_grouped",
     .op = &glow_op_convolution,
@@ -380,4 +423,5 @@ const cpu_kernel glow_cpu_conv_grouped = {
     .packed_size = grouped_size,
     .pack = pack_grouped,
     .units = grouped_units,
+    .choices = grouped_choices,
 };

@@ -48,7 +48,8 @@ takes_matmul(const cpu_target *t, const glow_node *n)
     cpu_direct d = matmul_of(n);
 
     return t && glow_cpu_all_float(n) && d.channels > 0 &&
-           (d.packed || d.type->elem == GLOW_FLOAT);
+           (d.packed || d.type->elem == GLOW_FLOAT) &&
+           glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
 
 static void
@@ -87,17 +88,34 @@ pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
                          to);
 }
 
-#define PRODUCT(id)                             \
-    const cpu_kernel glow_cpu_##id##_direct = { \
-        .name = #id "_direct",                  \
-        .op = &glow_op_##id,                    \
-        .takes = takes_matmul,                  \
-        .emit = emit_matmul,                    \
-        .stacks = true,                         \
-        .packs = 1,                             \
-        .packed_size = matmul_packed_size,      \
-        .pack = pack_matmul,                    \
-        .units = matmul_units,                  \
+static void
+add_choices(const cpu_target *t, const glow_node *n, const cpu_kernel *k,
+            cpu_choices *to)
+{
+    cpu_direct d = matmul_of(n);
+
+    if (takes_matmul(t, n))
+        glow_cpu_direct_choices(t, &d, k, to);
+}
+
+#define PRODUCT(id)                                                   \
+    extern const cpu_kernel glow_cpu_##id##_direct;                   \
+    static void id##_choices(const cpu_target *t, const glow_node *n, \
+                             cpu_choices *to)                         \
+    {                                                                 \
+        add_choices(t, n, &glow_cpu_##id##_direct, to);               \
+    }                                                                 \
+    const cpu_kernel glow_cpu_##id##_direct = {                       \
+        .name = #id "_direct",                                        \
+        .op = &glow_op_##id,                                          \
+        .takes = takes_matmul,                                        \
+        .emit = emit_matmul,                                          \
+        .stacks = true,                                               \
+        .packs = 1,                                                   \
+        .packed_size = matmul_packed_size,                            \
+        .pack = pack_matmul,                                          \
+        .units = matmul_units,                                        \
+        .choices = id##_choices,                                      \
     }
 
 PRODUCT(batchmatmul);

@@ -38,6 +38,12 @@ ahead_of(state *s)
     return &s->value[s->sums + 2];
 }
 
+bool
+glow_cpu_fits_tile(int64_t rows, int64_t blocks)
+{
+    return rows * blocks <= CG_MAX_CARRIED - 3;
+}
+
 int64_t
 glow_cpu_tile_chunks(const cpu_tile *t)
 {

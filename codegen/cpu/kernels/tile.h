@@ -34,6 +34,9 @@ typedef struct cpu_tile {
     int ahead; /* lines to prefetch for each chunk */
 } cpu_tile;
 
+/* Can so many sums go round a loop? */
+bool glow_cpu_fits_tile(int64_t rows, int64_t blocks);
+
 /* Bytes of the weights of one i. */
 int64_t glow_cpu_tile_weights(const cpu_tile *t);
 /* Chunks of one i. */

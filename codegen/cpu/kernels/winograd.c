@@ -3,6 +3,7 @@
  * when, winograd_make.h for how.
  */
 
+#include "codegen/cpu/kernels/tile.h"
 #include "codegen/cpu/kernels/winograd_make.h"
 
 typedef cpu_winograd_maker maker;
@@ -90,10 +91,14 @@ takes_winograd(const cpu_target *t, const glow_node *n)
 {
     glow_arena *a;
     cpu_winograd w;
+    cpu_product p;
     cpu_spans spans;
     bool ok;
 
     if (!glow_cpu_winograd_choice(t, n, &w))
+        return false;
+    p = glow_cpu_winograd_product(t, &w);
+    if (!glow_cpu_fits_tile(p.rows, p.blocks))
         return false;
     a = glow_arena_new();
     ok = glow_cpu_winograd_read(a, &w, &spans) &&
@@ -122,6 +127,14 @@ units_of(const cpu_target *t, const glow_node *n)
     return w.groups * glow_cpu_winograd_units(t, &p, &w);
 }
 
+extern const cpu_kernel glow_cpu_conv_winograd;
+
+static void
+choices_of(const cpu_target *t, const glow_node *n, cpu_choices *to)
+{
+    glow_cpu_winograd_choices(t, &glow_cpu_conv_winograd, n, to);
+}
+
 const cpu_kernel glow_cpu_conv_winograd = {
     .name = "conv_winograd",
     .op = &glow_op_convolution,
@@ -133,4 +146,5 @@ const cpu_kernel glow_cpu_conv_winograd = {
     .pack = glow_cpu_winograd_pack,
     .scratch_size = scratch_size,
     .units = units_of,
+    .choices = choices_of,
 };

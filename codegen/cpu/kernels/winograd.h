@@ -79,6 +79,9 @@ bool glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
 /* How `n` is to be done; false to leave it to other kernels. */
 bool glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
                               cpu_winograd *out);
+/* See cpu_kernel: those of `kernel`, which is conv_winograd. */
+void glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
+                               const glow_node *n, cpu_choices *to);
 /* Of tiles, in all. */
 static inline int64_t
 glow_cpu_winograd_rows(const cpu_winograd *w)

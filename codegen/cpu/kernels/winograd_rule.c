@@ -57,6 +57,7 @@ set_block(const cpu_target *t, cpu_winograd *w)
 
     if (glow_cpu_winograd_by_outputs(t, w) && tiles < MANY_TILES)
         tiles = MANY_TILES;
+    tiles = glow_cpu_knob(t, CPU_KNOB_TILES, tiles);
     if (tiles < 1)
         tiles = 1;
     w->columns = cg_ceil_div(columns, cg_ceil_div(columns, tiles));
@@ -139,8 +140,12 @@ glow_cpu_winograd_product(const cpu_target *t, const cpu_winograd *w)
 
     if (vectors < 2 || room < 4)
         p.blocks = 1;
+    p.blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, p.blocks);
+    if (p.blocks > vectors)
+        p.blocks = (int)vectors;
     p.rows = glow_cpu_best_rows(w->rows * w->columns, p.blocks,
                                 (room - p.blocks) / p.blocks);
+    p.rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, p.rows);
     p.full = vectors / p.blocks;
     p.rest = (int)(vectors % p.blocks);
     return p;
@@ -265,10 +270,64 @@ bool
 glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
                          cpu_winograd *out)
 {
+    int form;
+
     if (!t || t->winograd == GLOW_WINOGRAD_OFF)
         return false;
+    form = (int)glow_cpu_knob(t, CPU_KNOB_FORM, 0);
+    if (form)
+        return form != 3 && glow_cpu_winograd_of(t, n, form, out);
     if (t->winograd == GLOW_WINOGRAD_AUTO)
         return choose(t, n, out);
     return glow_cpu_winograd_of(t, n, t->winograd == GLOW_WINOGRAD_2 ? 2 : 4,
                                 out);
+}
+
+/* Choices. */
+
+/* Adds the choice if it can be made, with its cycles. */
+static void
+add_choice(const cpu_target *t, const glow_node *n, cpu_choice c,
+           cpu_choices *to)
+{
+    cpu_target u = *t;
+    cpu_winograd w;
+
+    u.choice = &c;
+    if (!glow_cpu_takes(c.kernel, &u, n) ||
+        !glow_cpu_winograd_choice(&u, n, &w))
+        return;
+    c.cycles = winograd_cycles(&u, &w);
+    glow_cpu_add_choice(to, c);
+}
+
+/* Blocks of half to four times as many tiles; other register tiles. */
+void
+glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
+                          const glow_node *n, cpu_choices *to)
+{
+    static const int rows[] = {6, 7, 8, 10, 12, 13, 14};
+    cpu_winograd w;
+
+    for (int m = 2; m <= 4; m += 2) {
+        cpu_choice c = glow_cpu_free_choice(kernel), tile;
+        int64_t tiles;
+
+        if (t->winograd == GLOW_WINOGRAD_OFF ||
+            !glow_cpu_winograd_of(t, n, m, &w))
+            return;
+        c.value[CPU_KNOB_FORM] = m;
+        add_choice(t, n, c, to);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            tile = c;
+            tile.value[CPU_KNOB_ROWS] = rows[i];
+            add_choice(t, n, tile, to);
+        }
+        tiles = w.rows * w.columns;
+        for (int64_t k = tiles / 4; k <= 4 * tiles; k = k < 1 ? 1 : 2 * k) {
+            c.value[CPU_KNOB_TILES] = k;
+            if (k > 0)
+                add_choice(t, n, c, to);
+        }
+    }
 }
