@@ -227,6 +227,34 @@ products_agree(void **state)
     }
 }
 
+/* Weights that no cache keeps, read by one tile: the depth in parts, and what
+   is left of it. */
+static void
+streams_agree(void **state)
+{
+    uint64_t seed = 4;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        fixture t = {.constants = true,
+                     .target = &targets[(size_t)i % COUNT(targets)]};
+        int64_t rows = draw(&seed, 1, 3), depth = draw(&seed, 1390, 1440);
+
+        if (!runs(t.target))
+            continue;
+        begin(&t);
+
+        glow_value *a = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(rows, depth));
+        glow_value *w = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(depth, 395));
+
+        save(&t, GLOW_BUILD_PLAIN(t.b, matmul, GLOW_IN(a, w)));
+        agree_on(&t,
+                 glow_arena_printf(t.arena, "%d x %d times 395 columns",
+                                   (int)rows, (int)depth),
+                 GLOW_FILL_RANDOM, 5e-4);
+    }
+}
+
 int
 main(void)
 {
@@ -234,6 +262,7 @@ main(void)
         cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(transposed_agree),
         cmocka_unit_test(products_agree),
+        cmocka_unit_test(streams_agree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

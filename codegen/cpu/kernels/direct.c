@@ -16,6 +16,8 @@
 #include "codegen/cpu/kernels/direct_shape.h"
 #include "codegen/cpu/kernels/tile.h"
 
+#define STREAMS 8
+
 typedef cpu_direct direct;
 typedef cpu_shape shape;
 
@@ -98,19 +100,23 @@ line_tiles(const maker *m)
     return tiles;
 }
 
-/* Prefetches weights that no cache keeps, if there are some for each chunk. */
+/* Weights that no cache keeps are read in several places at once by the only
+   tile, or prefetched by all, if there are some for each chunk. */
 static void
-plan_prefetch(maker *m, int64_t group)
+plan_reading(maker *m, int64_t group)
 {
     const direct *d = &m->d;
     int64_t times = m->s.lines * line_tiles(m) * d->kernel_h;
     int64_t chunks = times * glow_cpu_tile_chunks(&m->tile);
     int64_t most;
 
-    m->tile.ahead = 0;
-    if (d->packed &&
-        glow_cpu_weight_bytes(d) > m->j->g->target->cache_bytes / 2 &&
-        group >= CPU_LINE / 8 * chunks)
+    m->tile.ahead = m->tile.streams = 0;
+    if (!d->packed ||
+        glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / 2)
+        return;
+    if (times == 1 && d->kernel_w == 1)
+        m->tile.streams = STREAMS;
+    else if (group >= CPU_LINE / 8 * chunks)
         m->tile.ahead = glow_cpu_tile_ahead(&m->tile, group, times);
     most = glow_cpu_knob(m->j->g->target, CPU_KNOB_AHEAD, m->tile.ahead);
     if (m->tile.ahead > most)
@@ -233,7 +239,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     m->tile.blocks = blocks;
     m->tile.last = last;
     m->tile.w_depth = d->packed ? blocks * lanes * 4 : d->outputs * 4;
-    plan_prefetch(m, glow_cpu_group_bytes(d, &m->s, blocks));
+    plan_reading(m, glow_cpu_group_bytes(d, &m->s, blocks));
     begin_channels(m, &l, from / m->s.blocks, count);
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
     m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));

@@ -8,6 +8,11 @@
  * The same element of input is read by several taps.  Merging these loads would
  * keep their results alive and spill the sums (measured: 64 % of the speed), so
  * the address goes through something opaque at each tap.
+ *
+ * What is read once, from memory, comes at the rate at which lines can be asked
+ * for, and a core asks for more of them when they lie in several places, since
+ * the hardware looks ahead in each by itself.  Hence `streams` (measured on a Xeon
+ * of the Sapphire Rapids family: of one 9.2 GB/s, two 11.5, four 14, eight 15.5).
  */
 
 #include "codegen/cpu/kernels/tile.h"
@@ -164,25 +169,62 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
     *w_of(s) = glow_cpu_atc(g, w, (int64_t)t->taps * count * t->w_depth);
 }
 
+/* A chunk as far from the one at hand as `apart` elements of the depth. */
+static void
+chunk_at(cg *g, const cpu_tile *t, int rows, const bool *valid, int64_t apart,
+         state *s)
+{
+    cg_value in = *in_of(s), w = *w_of(s);
+
+    *in_of(s) = glow_cpu_atc(g, in, apart * glow_cpu_bytes(t->type));
+    *w_of(s) = glow_cpu_atc(g, w, apart * t->taps * t->w_depth);
+    chunk(g, t, rows, valid, t->unit, s);
+    *in_of(s) = in;
+    *w_of(s) = w;
+}
+
+static void
+move_on(cg *g, const cpu_tile *t, int64_t count, state *s)
+{
+    *in_of(s) = glow_cpu_atc(g, *in_of(s), count * glow_cpu_bytes(t->type));
+    *w_of(s) = glow_cpu_atc(g, *w_of(s), count * t->taps * t->w_depth);
+}
+
+/* `chunks` of each of `streams` parts of the depth, side by side. */
+static void
+sweep_parts(cg *g, const cpu_tile *t, int rows, const bool *valid, int streams,
+            int64_t chunks, state *s)
+{
+    int64_t part = chunks * t->unit;
+    cg_loop l;
+
+    if (!chunks)
+        return;
+    if (chunks > 1) {
+        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, chunks), 1, s->value,
+                      s->count);
+        for (int i = 0; i < s->count; i++)
+            s->value[i] = l.value[i];
+    }
+    for (int k = 0; k < streams; k++)
+        chunk_at(g, t, rows, valid, k * part, s);
+    move_on(g, t, t->unit, s);
+    if (chunks > 1)
+        glow_cpu_loop_end(g, &l, s->value);
+    move_on(g, t, (streams - 1) * part, s);
+}
+
 /* The whole depth at one i. */
 static void
 sweep(cg *g, const cpu_tile *t, int rows, const bool *valid, state *s)
 {
     int64_t whole = t->depth / t->unit;
+    int64_t parts = t->streams ? whole / t->streams : 0;
     int rest = (int)(t->depth % t->unit);
 
-    if (whole > 1) {
-        cg_loop l;
-
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), 1, s->value,
-                      s->count);
-        for (int i = 0; i < s->count; i++)
-            s->value[i] = l.value[i];
-        chunk(g, t, rows, valid, t->unit, s);
-        glow_cpu_loop_end(g, &l, s->value);
-    } else if (whole) {
-        chunk(g, t, rows, valid, t->unit, s);
-    }
+    if (parts)
+        sweep_parts(g, t, rows, valid, t->streams, parts, s);
+    sweep_parts(g, t, rows, valid, 1, whole - parts * t->streams, s);
     if (rest)
         chunk(g, t, rows, valid, rest, s);
 }

@@ -31,7 +31,8 @@ typedef struct cpu_tile {
     int64_t row_step, tap_row, tap_step; /* bytes */
     int64_t w_depth;                     /* bytes from one d to the next */
     int64_t w_block;
-    int ahead; /* lines to prefetch for each chunk */
+    int ahead;   /* lines to prefetch for each chunk */
+    int streams; /* equal parts of the depth that are read side by side, or 0 */
 } cpu_tile;
 
 /* Can so many sums go round a loop? */
