@@ -444,6 +444,40 @@ is_read_elsewhere(const cpu_plan *p, const glow_storage *s)
     return false;
 }
 
+/* Packing depends on the target and the instruction: these make the same bytes. */
+static bool
+is_packed_alike(const cpu_constant *a, const cpu_constant *b)
+{
+    const glow_node *n = a->user, *o = b->user;
+    const cpu_choice *how = a->target->choice, *other = b->target->choice;
+    bool alike =
+        a->kernel == b->kernel && a->storage == b->storage &&
+        (how && other ? glow_cpu_same_choice(how, other) : how == other) &&
+        a->size == b->size && n->op == o->op && n->n_in == o->n_in &&
+        n->n_out == o->n_out &&
+        glow_attrs_equal(glow_op_schema(n->op), n->attrs, o->attrs);
+
+    for (int i = 0; alike && i < n->n_in; i++)
+        alike = n->in[i] && o->in[i] ? n->in[i]->type == o->in[i]->type
+                                     : n->in[i] == o->in[i];
+    for (int i = 0; alike && i < n->n_out; i++)
+        alike = n->out[i]->type == o->out[i]->type;
+    return alike;
+}
+
+/* Takes the place of what is packed alike for an earlier step, as of tiles. */
+static bool
+share_packed(const cpu_plan *p, cpu_constant *c)
+{
+    for (cpu_constant *o = p->constants; o < c; o++)
+        if (o->kernel && is_packed_alike(o, c)) {
+            c->offset = o->offset;
+            c->storage = NULL; /* nothing to fill */
+            return true;
+        }
+    return false;
+}
+
 /* What is packed takes the place of what it was made of, or comes at the end.
  */
 static void
@@ -452,7 +486,7 @@ lay_packed(cpu_plan *p)
     for (int i = 0; i < p->n_constants; i++) {
         cpu_constant *c = &p->constants[i];
 
-        if (!c->kernel)
+        if (!c->kernel || share_packed(p, c))
             continue;
         for (int k = 0; k < p->n_constants && c->offset < 0; k++) {
             cpu_constant *from = &p->constants[k];
