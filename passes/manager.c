@@ -133,6 +133,14 @@ glow_node_scratch(const glow_pass_run *run, const glow_node *n)
     return b && b->scratch ? b->scratch(n, run->pipeline->code) : 0;
 }
 
+int64_t
+glow_run_cache(const glow_pass_run *run)
+{
+    const glow_backend *b = glow_run_backend(run);
+
+    return b && b->cache ? b->cache(run->pipeline->code) : 0;
+}
+
 const glow_target *
 glow_run_target(const glow_pass_run *run)
 {

@@ -143,6 +143,7 @@ static const glow_pipeline_entry O2[] = {
      "the parts of one operator meet those of the next"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
+    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},
@@ -177,6 +178,7 @@ static const glow_pipeline_entry O3[] = {
      "the parts of one operator meet those of the next"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
+    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"schedule", "the order that needs little memory at once"},

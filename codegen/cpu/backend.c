@@ -410,6 +410,12 @@ align(const glow_node *buffer)
     return bytes;
 }
 
+static int64_t
+cache(const glow_target_options *o)
+{
+    return glow_cpu_target_guess(o).cache_bytes;
+}
+
 const glow_backend glow_backend_cpu = {
     .name = "cpu",
     .summary = "native code for this machine or another, by LLVM",
@@ -423,4 +429,5 @@ const glow_backend glow_backend_cpu = {
     .emit = glow_cpu_emit,
     .scratch = scratch,
     .align = align,
+    .cache = cache,
 };

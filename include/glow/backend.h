@@ -98,6 +98,11 @@ struct glow_backend {
      * NULL: what its elements take.
      */
     int64_t (*align)(const glow_node *buffer);
+    /*
+     * Bytes of the cache of a core: what a step leaves there, the next one need
+     * not read from memory.  NULL: it does not matter.
+     */
+    int64_t (*cache)(const glow_target_options *t);
 };
 
 GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);

@@ -346,9 +346,10 @@ measure_bands(bands *b, chain c, int64_t size, const band_limits *l,
         out->steps += c.end - c.first;
         if (find_needs(b, c, band_at(b, c, at * size, size)))
             return true;
-        int64_t bytes = around + bytes_of_band(b, c);
+        int64_t parts = bytes_of_band(b, c), bytes = around + parts;
         double f = flops(b, c, true);
 
+        out->parts = parts > out->parts ? parts : out->parts;
         out->bytes = bytes > out->bytes ? bytes : out->bytes;
         if (at == 0 || at == count - 1)
             out->flops += f;
@@ -371,6 +372,12 @@ bands_measure(bands *b, chain c, int64_t size, band_limits limits,
         if (b->rows[c.end - 1].whole)
             return false;
     return out->bytes <= limits.bytes && !b->rows[c.end - 1].whole;
+}
+
+bool
+bands_has_parts(const bands *b, uint32_t k)
+{
+    return !b->rows[k].whole && b->rows[k].need.axis != UNUSED;
 }
 
 /* Building. */

@@ -41,6 +41,7 @@ typedef struct band_cost {
     int64_t bytes; /* the most that all results in the chain need at once, the
                       last one whole; operands from outside not counted */
     double flops;  /* more than the chain has as it is */
+    int64_t parts; /* the most bytes of one band alone */
     int64_t count; /* of bands */
     int64_t steps; /* that measuring took: nodes by bands */
 } band_cost;
@@ -58,6 +59,12 @@ typedef struct band_limits {
  */
 bool bands_measure(bands *b, chain c, int64_t size, band_limits limits,
                    band_cost *out);
+
+/*
+ * After bands_measure of a chain: is node `k` of it computed in bands, and not once
+ * as a whole?
+ */
+bool bands_has_parts(const bands *b, uint32_t k);
 
 /*
  * Does the chain in bands, after bands_measure of the same, of all of them.  New nodes stand

@@ -1,0 +1,395 @@
+/*
+ * tile-rows: do chains of nodes in bands of rows that stay in the cache.
+ *
+ *     %c = Convolution(@x, @f) {1 x 1}    : float<1 x 112 x 112 x 96>
+ *     %d = Convolution(%c, @g) {3 x 3}    : float<1 x 112 x 112 x 96>
+ *  =>
+ *     %x0 = Slice(@x) {Start: [0, 0, 0, 0]}  : float<1 x 17 x 112 x 16>
+ *     %c0 = Convolution(%x0, @f)             : float<1 x 17 x 112 x 96>
+ *     %d0 = Convolution(%c0, @g)             : float<1 x 16 x 112 x 96>
+ *     ..
+ *     %d = Concat([%d0, %d1, ..]) {Dim: 1}
+ *
+ * %c of 4.8 MB was written to memory and read again.  Its bands are read where they
+ * were written, in the cache of a core.  The slices and the Concat are rows side by
+ * side, so they cost nothing once programs work in place.  bands.h says what a
+ * chain and its bands are; split-rows does the same to meet a limit.
+ *
+ * What it is worth, in seconds: results of the chain that are larger than the cache
+ * are neither written to memory nor read from there, each user counted.  What it
+ * costs: rows in the halo of windows are computed twice; each band begins all nodes
+ * anew; and where constants and bands do not fit into the cache together, each
+ * band reads the constants again.  What element-wise nodes read is not counted, if
+ * nothing else does: backends compute it in registers (stacks).
+ *
+ * The bands are the largest that fit.  Which chains: of all cuts of the schedule
+ * into single nodes and chains that one which is worth most, by dynamic programming
+ * over its places.  Chains begin and end at results that are larger than the cache,
+ * so nothing is looked at where there are none.  What comes out of a Concat of rows
+ * is in bands already and begins no chain.
+ *
+ * Time: for each large result, chains that begin at large ones before it, each
+ * measured a few times, in proportion to its nodes; `budget` bounds the sum.
+ */
+
+#include <inttypes.h>
+
+#include "glow/cost.h"
+#include "glow/ops.h"
+#include "glow/schedule.h"
+#include "passes/graph/bands.h"
+#include "passes/graph/tiles.h"
+
+typedef struct options {
+    int64_t cache;
+    int64_t budget;
+} options;
+
+enum {
+    LOOKS = 4,     /* at bands of a chain */
+    BACK = 64,     /* nodes of a chain, at most */
+    SEARCH = 20000 /* steps for the schedule */
+};
+
+/* How the nodes before a place are best done. */
+typedef struct best {
+    double gain;   /* seconds */
+    uint32_t from; /* what ends here begins there */
+    int64_t size;  /* in bands of so many rows; 0: as it is */
+} best;
+
+typedef struct tiler {
+    glow_pass_run *run;
+    glow_func *f;
+    int64_t cache;
+    int64_t steps; /* left of the budget */
+    glow_schedule schedule;
+    bands *bands;
+    bool *is_far;     /* by place: its result goes to memory and comes back */
+    int64_t *weights; /* by place: bytes of constants that it reads */
+    best *best;       /* by place */
+} tiler;
+
+/* Does a node read what is far, other than to save it? */
+static bool
+has_far(const tiler *t)
+{
+    GLOW_FOR_EACH_NODE(n, t->f) {
+        if (!tile_is_far(n, t->cache))
+            continue;
+        GLOW_FOR_EACH_USE(u, n->out[0])
+            if (!(u->user->op->traits & GLOW_STRUCTURAL))
+                return true;
+    }
+    return false;
+}
+
+static bool
+begin(tiler *t)
+{
+    glow_arena *a = glow_run_scratch(t->run);
+    glow_schedule_options how = glow_schedule_defaults;
+    const glow_schedule *m = &t->schedule;
+
+    how.budget = SEARCH;
+    if (!glow_schedule_find(t->run, t->f, &how, &t->schedule))
+        return false;
+    t->bands = bands_new(a, m->nodes, m->count);
+    t->is_far = GLOW_NEW_ARRAY(a, bool, m->count);
+    t->weights = GLOW_NEW_ARRAY(a, int64_t, m->count);
+    t->best = GLOW_NEW_ARRAY(a, best, m->count + 1);
+    for (uint32_t k = 0; k < m->count; k++) {
+        t->is_far[k] = tile_is_far(m->nodes[k], t->cache);
+        t->weights[k] = tile_constants(m->nodes[k]);
+    }
+    return true;
+}
+
+/* What a chain is worth. */
+
+/* Bytes to and from memory that bands save. */
+static double
+saved(const tiler *t, chain c)
+{
+    double bytes = 0;
+
+    for (uint32_t k = c.first; k + 1 < c.end; k++) {
+        const glow_value *v = t->schedule.nodes[k]->out[0];
+
+        if (!t->is_far[k] || !bands_has_parts(t->bands, k))
+            continue;
+        bytes += (double)glow_type_bytes(v->type);
+        GLOW_FOR_EACH_USE(u, v)
+            bytes += (double)glow_type_bytes(v->type);
+    }
+    return bytes;
+}
+
+static int64_t
+weights_of(const tiler *t, chain c)
+{
+    int64_t bytes = 0;
+
+    for (uint32_t k = c.first; k < c.end; k++)
+        bytes += t->weights[k];
+    return bytes;
+}
+
+/* Nodes that take time to begin. */
+static int64_t
+count_steps(const tiler *t, chain c)
+{
+    int64_t count = 0;
+
+    for (uint32_t k = c.first; k < c.end; k++)
+        count += !tile_is_free(t->schedule.nodes[k]);
+    return count;
+}
+
+/* Seconds that `cost` saves; below 0 where it takes longer. */
+static double
+gain_of(const tiler *t, chain c, const band_cost *cost)
+{
+    const glow_target *m = glow_run_target(t->run);
+    double again = (double)(cost->count - 1);
+    int64_t weights = weights_of(t, c);
+    double bytes = saved(t, c);
+
+    if (cost->parts > t->cache - weights)
+        bytes -= again * (double)weights;
+    return bytes / m->bytes_per_second - cost->flops / m->flops_per_second -
+           again * (double)count_steps(t, c) * m->seconds_per_node;
+}
+
+static bool
+measure(tiler *t, chain c, int64_t size, band_cost *cost)
+{
+    const band_limits l = {INT64_MAX, LOOKS};
+    bool ok = bands_measure(t->bands, c, size, l, cost);
+
+    t->steps -= cost->steps;
+    return ok;
+}
+
+/* Do bands of `size` rows leave the constants some room? */
+static bool
+fits(tiler *t, chain c, int64_t size)
+{
+    int64_t weights = weights_of(t, c);
+    int64_t room = weights < t->cache / 2 ? t->cache - weights : t->cache / 2;
+    band_cost cost;
+
+    return measure(t, c, size, &cost) && cost.parts <= room;
+}
+
+/*
+ * Of bands that fit, as few as can be, and then of about equal rows, by fours where
+ * that is possible: windows, and kernels that make several rows at once, come out
+ * even.  0: not even two bands fit, or one row does not.
+ */
+static int64_t
+best_size(tiler *t, chain c)
+{
+    int axis;
+    int64_t rows = bands_rows(t->bands, c, &axis), low = 0, high = rows;
+
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (fits(t, c, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    int64_t count = (rows - 1) / low + 1, even = (rows - 1) / count + 1;
+
+    even = (even + 3) / 4 * 4;
+    return even <= low ? even : low < 4 ? low : low / 4 * 4;
+}
+
+/* Planning. */
+
+/* Does the node at `k` read what is far from within the chain? */
+static bool
+reads_far(const tiler *t, chain c, uint32_t k)
+{
+    const glow_node *n = t->schedule.nodes[k];
+
+    for (int i = 0; i < n->n_in; i++) {
+        const glow_node *def = n->in[i] ? n->in[i]->def : NULL;
+
+        if (def && def->mark >= c.first && def->mark < k &&
+            t->schedule.nodes[def->mark] == def && t->is_far[def->mark])
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A chain with the node at `k` begins here or before: not behind what the node is
+ * stacked on, nor behind numbers that it is done with, which are filled in where they
+ * are read.
+ */
+static uint32_t
+begins_with(const tiler *t, uint32_t k)
+{
+    const glow_node *n = t->schedule.nodes[k];
+    uint32_t first = k;
+
+    for (int i = 0; i < n->n_in; i++) {
+        const glow_node *def = n->in[i] ? n->in[i]->def : NULL;
+
+        if (def && def->mark < first && t->schedule.nodes[def->mark] == def &&
+            (tile_is_free(def) ||
+             (def->n_out == 1 && tile_stacked_on(def) == n)))
+            first = def->mark;
+    }
+    return first;
+}
+
+/* Could a chain end behind the node at `k`? */
+static bool
+may_end(const tiler *t, uint32_t k)
+{
+    const glow_node *n = t->schedule.nodes[k];
+
+    return n->n_out == 1 && !tile_stacked_on(n) && !tile_is_free(n);
+}
+
+/* Offers chains that end before place `end`. */
+static void
+look_back(tiler *t, uint32_t end)
+{
+    uint32_t first = bands_begin(t->bands, end);
+    best *had = &t->best[end];
+    bool reads = false;
+    uint32_t begin = end;
+
+    if (first == end || !may_end(t, end - 1))
+        return;
+    for (uint32_t i = end; i-- > first && end - i <= BACK && t->steps > 0;) {
+        chain c = {i, end};
+        band_cost cost;
+
+        if (tile_joins_rows(t->schedule.nodes[i]))
+            return;
+        reads |= i + 1 < end && t->is_far[i];
+        if (begins_with(t, i) < begin)
+            begin = begins_with(t, i);
+        if (!reads || i > begin)
+            continue;
+
+        int64_t size = best_size(t, c);
+
+        if (size == 0 || !measure(t, c, size, &cost))
+            return; /* longer ones take more */
+
+        double gain = gain_of(t, c, &cost);
+
+        if (gain > 0 && t->best[i].gain + gain > had->gain)
+            *had = (best){t->best[i].gain + gain, i, size};
+    }
+}
+
+static void
+plan(tiler *t)
+{
+    for (uint32_t end = 1; end <= t->schedule.count; end++) {
+        chain all = {0, end};
+
+        t->best[end] = (best){t->best[end - 1].gain, end - 1, 0};
+        if (reads_far(t, all, end - 1) ||
+            t->schedule.nodes[end - 1]->op->traits & GLOW_ELEMENTWISE)
+            look_back(t, end);
+    }
+}
+
+/* Doing. */
+
+/* Lets the nodes stand in the order of the schedule. */
+static void
+put_in_order(tiler *t)
+{
+    for (uint32_t k = 0; k < t->schedule.count; k++)
+        if (t->schedule.nodes[k] != t->f->last)
+            glow_node_move_after(t->schedule.nodes[k], t->f->last);
+}
+
+static void
+explain(tiler *t, chain c, int64_t size, const band_cost *cost)
+{
+    glow_run_remark(t->run, t->schedule.nodes[c.end - 1], true,
+                    "does %" PRIu32 " nodes from %%%s on in %" PRId64
+                    " bands of %" PRId64 " rows: %" PRId64
+                    " bytes at once in a cache of %" PRId64
+                    ", %.0f bytes less to memory and back, %.0f operations "
+                    "more, %.1f us saved",
+                    c.end - c.first, t->schedule.nodes[c.first]->name,
+                    cost->count, size, cost->parts, t->cache, saved(t, c),
+                    cost->flops, gain_of(t, c, cost) * 1e6);
+}
+
+/* Does what t->best says. */
+static glow_result
+apply(tiler *t)
+{
+    glow_result result = GLOW_UNCHANGED;
+    glow_builder *b = glow_builder_new(glow_run_scratch(t->run), t->f,
+                                       glow_run_pass(t->run)->name);
+
+    if (t->best[t->schedule.count].gain <= 0)
+        return GLOW_UNCHANGED;
+    put_in_order(t);
+    for (uint32_t end = t->schedule.count; end > 0; end = t->best[end].from) {
+        chain c = {t->best[end].from, end};
+        const band_limits all = {INT64_MAX, INT64_MAX};
+        int64_t size = t->best[end].size;
+        band_cost cost;
+
+        if (size == 0)
+            continue;
+        if (!glow_run_may_rewrite(t->run))
+            break;
+        bands_measure(t->bands, c, size, all, &cost);
+        explain(t, c, size, &cost);
+        glow_run_count(t->run, "chains", 1);
+        glow_run_count(t->run, "bands", cost.count);
+        if (!bands_build(t->bands, c, size, b))
+            return GLOW_FAILED;
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    const options *o = glow_run_options(pass);
+    tiler t = {.run = pass, .f = f, .steps = o->budget};
+
+    t.cache = o->cache ? o->cache : glow_run_cache(pass);
+    if (t.cache == 0 || !has_far(&t))
+        return GLOW_UNCHANGED;
+    if (!begin(&t))
+        return GLOW_FAILED;
+    plan(&t);
+    return apply(&t);
+}
+
+const glow_pass glow_pass_tile_rows = {
+    .name = "tile-rows",
+    .summary = "do chains of nodes in bands of rows that stay in the cache",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(options, cache, GLOW_BYTES,
+                                   "bytes that bands may take; 0: the cache of "
+                                   "the backend's machine, if it has one"),
+                GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
+                                   "steps of planning, nodes by bands")},
+    .defaults = &(const options){.budget = 2000000},
+    .run = run,
+    .source = "Alwani, Chen, Ferdman, Milder, Fused-layer CNN accelerators, "
+              "MICRO 2016",
+};

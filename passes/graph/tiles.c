@@ -1,0 +1,57 @@
+/*
+ * What tiles have to know of nodes; see tiles.h.
+ */
+
+#include "passes/graph/tiles.h"
+
+#include "glow/ops.h"
+
+bool
+tile_is_free(const glow_node *n)
+{
+    return glow_is(n, &glow_op_reshape) || glow_is(n, &glow_op_splat) ||
+           glow_is(n, &glow_op_broadcast);
+}
+
+const glow_node *
+tile_stacked_on(const glow_node *n)
+{
+    const glow_node *user =
+        glow_has_one_use(n->out[0]) ? n->out[0]->uses->user : NULL;
+
+    return user && user->op->traits & GLOW_ELEMENTWISE && user->n_out == 1 &&
+                   glow_dims_equal(user->out[0]->type->shape,
+                                   n->out[0]->type->shape)
+               ? user
+               : NULL;
+}
+
+bool
+tile_is_far(const glow_node *n, int64_t cache)
+{
+    return n->n_out == 1 && glow_type_bytes(n->out[0]->type) > cache &&
+           !tile_is_free(n) && !tile_stacked_on(n) && n->out[0]->uses;
+}
+
+bool
+tile_joins_rows(const glow_node *n)
+{
+    const glow_concat *c = GLOW_AS(concat, n);
+    glow_dims shape = n->out[0]->type->shape;
+    int axis = 0;
+
+    while (axis + 1 < shape.rank && shape.at[axis] == 1)
+        axis++;
+    return c && c->dim == axis;
+}
+
+int64_t
+tile_constants(const glow_node *n)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && glow_is_constant(n->in[i]))
+            bytes += glow_type_bytes(n->in[i]->type);
+    return bytes;
+}
