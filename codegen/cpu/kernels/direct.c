@@ -89,7 +89,7 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
         }
 }
 
-/* Tiles of a line. */
+/* Tiles of a line, but the last. */
 static int64_t
 line_tiles(const maker *m)
 {
@@ -151,8 +151,9 @@ pixel_of(const maker *m, cg_value line, cg_value x)
     cg_value pixel;
 
     if (!d->apart_w) {
-        pixel = cg_add(g, cg_mulc(g, m->batch, d->out_h), line);
-        return cg_add(g, cg_mulc(g, pixel, d->out_w), x);
+        pixel = cg_add(g, cg_mulc(g, m->batch, glow_cpu_pixels_out(d)),
+                       cg_mulc(g, line, d->out_w));
+        return cg_add(g, pixel, x);
     }
     pixel =
         cg_add(g, cg_mulc(g, m->batch, d->image), cg_mulc(g, line, d->apart_h));
@@ -182,6 +183,46 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     finish_sums(m, r->rows, pixel_of(m, line, x), acc);
 }
 
+/* The rows that are left of the last line behind whole tiles. */
+static void
+make_rest(maker *m, cg_value line)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int rest = d->rows ? (int)(d->last_w % d->rows) : 0;
+    bool valid[CG_MAX_CARRIED];
+    cpu_run run = {d->last_w - rest, 1, rest, valid};
+    cg_if s;
+
+    if (!rest)
+        return;
+    for (int i = 0; i < rest; i++)
+        valid[i] = true;
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)));
+    make_tile(m, &run, line, cg_i64(g, run.first),
+              cg_i64(g, d->last_w / d->rows));
+    glow_cpu_end_if(g, &s);
+}
+
+/* Begins a loop over the tiles of a run in a line. */
+static void
+begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cg_value whole = cg_i64(g, r->count);
+
+    if (!d->rows || d->last_w / d->rows == r->count) {
+        glow_cpu_for(g, l, r->count);
+        return;
+    }
+    glow_cpu_loop_guarded(
+        g, l, cg_i64(g, 0),
+        cg_select(g, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)),
+                  cg_i64(g, d->last_w / d->rows), whole),
+        1, NULL, 0);
+}
+
 /* All tiles of lines from `first` to `end`, for the channels at hand. */
 static void
 make_lines(maker *m, cg_value first, cg_value end)
@@ -195,13 +236,14 @@ make_lines(maker *m, cg_value first, cg_value end)
     for (int i = 0; i < m->n_runs; i++) {
         const cpu_run *r = &m->runs[i];
 
-        glow_cpu_for(g, &tiles, r->count);
+        begin_tiles(m, &tiles, r, lines.i);
         make_tile(m, r, lines.i,
                   cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first),
                   cg_addc(g, tiles.i, done));
         glow_cpu_loop_end(g, &tiles, NULL);
         done += r->count;
     }
+    make_rest(m, lines.i);
     glow_cpu_loop_end(g, &lines, NULL);
 }
 
@@ -286,7 +328,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     cg_value first = cg_i64(g, 0), end;
 
     m.s = glow_cpu_direct_shape(g->target, d);
-    m.s.lines = glow_cpu_lines_of(g->target, d);
+    m.s.lines = glow_cpu_lines_of(g->target, d, &m.s);
     m.n_runs = glow_cpu_cut_lines(g->arena, d, &m.s, m.runs);
     m.tile = (cpu_tile){
         .type = d->type,
@@ -311,7 +353,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         end = m.units.end;
     }
     m.in = glow_cpu_at(g, j->in[0].at,
-                       cg_mulc(g, m.batch, d->in_h * d->in_w * d->pixel));
+                       cg_mulc(g, m.batch, glow_cpu_pixels_in(d) * d->pixel));
     m.in = glow_cpu_at(
         g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_bytes(d->type)));
     weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));

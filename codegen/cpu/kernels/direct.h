@@ -31,6 +31,9 @@ typedef struct cpu_direct {
      * to line and pixel to pixel.  0 in apart_w: one behind the other.
      */
     int64_t first, image, apart_h, apart_w;
+    /* Of pixels without neighbours, see glow_cpu_flattened; else 0. */
+    int rows;       /* of a tile */
+    int64_t last_w; /* pixels of the last line */
 } cpu_direct;
 
 /* Where weight (group, output, row of taps, depth, tap) lies: in elements. */

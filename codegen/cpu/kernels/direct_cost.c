@@ -115,9 +115,11 @@ glow_cpu_direct_cycles(const cpu_target *t, const direct *from)
 {
     direct d = glow_cpu_flattened(t, *from);
     shape s = glow_cpu_direct_shape(t, &d);
-    double lines = (double)(d.batch * d.groups * d.out_h), cycles, depth;
+    double lines = (double)(d.batch * d.groups * glow_cpu_pixels_out(&d)) /
+                   (double)d.out_w;
+    double cycles, depth;
 
-    s.lines = glow_cpu_lines_of(t, &d);
+    s.lines = glow_cpu_lines_of(t, &d, &s);
     depth = (double)(d.kernel_h * d.kernel_w * d.channels) *
             valid_part(d.in_h, d.out_h, d.kernel_h, d.stride_h, d.dilation_h,
                        d.pad_h) *

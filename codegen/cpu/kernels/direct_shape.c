@@ -30,7 +30,7 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
     int most;
 
     /* Enough sums for the latency of a multiplication, even of few rows. */
-    s->blocks = d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
+    s->blocks = d->rows ? 2 : d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
     while (s->blocks > vectors)
         s->blocks /= 2;
     while (s->blocks > 1 && 2 * s->blocks > room)
@@ -45,6 +45,8 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
     s->rows = glow_cpu_best_rows(d->out_w, s->blocks,
                                  most < MOST_ROWS ? most : MOST_ROWS);
     s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
+    if (d->rows)
+        s->rows = d->rows;
 }
 
 /* How much of the depth is written out: not too much code, nor too little. */
@@ -89,51 +91,77 @@ input_bytes(const direct *d, int64_t lines)
     return (lines * d->stride_h + d->kernel_h - 1) * d->in_w * d->pixel;
 }
 
-int64_t
-glow_cpu_lines_of(const cpu_target *t, const direct *d)
+/* Half of as many lines, while their input is more than `bytes`. */
+static int64_t
+lines_within(const direct *d, int64_t bytes)
 {
+    int64_t lines = d->out_h;
+
+    while (lines > 1 && input_bytes(d, lines) > bytes)
+        lines = (lines + 1) / 2;
+    return lines;
+}
+
+int64_t
+glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t weights = glow_cpu_weight_bytes(d) / d->groups;
+    int64_t input = input_bytes(d, d->out_h);
     int64_t lines = glow_cpu_knob(t, CPU_KNOB_LINES, 0);
 
     if (lines)
         return lines < d->out_h ? lines : d->out_h;
-    lines = d->out_h;
-    if (glow_cpu_weight_bytes(d) > t->cache_bytes / 2)
-        return lines;
-    while (lines > 1 && input_bytes(d, lines) > t->cache_bytes / 4)
-        lines = (lines + 1) / 2;
-    return lines;
+    if (weights <= t->cache_bytes / 2)
+        return lines_within(d, t->cache_bytes / 4);
+    lines = lines_within(d, t->cache_bytes / 2);
+    return (cg_ceil_div(d->out_h, lines) - 1) * weights <
+                   (glow_cpu_channel_groups(s) - 1) * input
+               ? lines
+               : d->out_h;
 }
 
 direct
 glow_cpu_flattened(const cpu_target *t, direct d)
 {
+    int64_t pixels, tiles, most;
+
     if (!is_flat(&d) || d.apart_w)
         return d;
-    d.out_w = d.in_w = d.in_h * d.in_w;
+    pixels = d.in_h * d.in_w * (d.w_batch ? 1 : d.batch);
+    d.batch = d.w_batch ? d.batch : 1;
+    d.out_w = d.in_w = pixels;
     d.out_h = d.in_h = 1;
-    if (!d.w_batch) {
-        d.out_w = d.in_w = d.in_w * d.batch;
-        d.batch = 1;
-    }
-
-    int64_t rows = glow_cpu_direct_shape(t, &d).rows, tiles = d.out_w / rows;
-    bool tuned = glow_cpu_knob(t, CPU_KNOB_LINES, 0);
-
-    if (tuned && tiles > 0 && d.out_w % rows == 0) {
-        d.out_h = d.in_h = tiles;
-        d.out_w = d.in_w = rows;
-    }
-    if (tuned || glow_cpu_weight_bytes(&d) > t->cache_bytes / 2 ||
-        d.out_w % rows != 0)
+    if (pixels <= 3)
         return d;
-    for (int64_t i = 1; i <= tiles; i++)
-        if (tiles % i == 0 && (i >= ENOUGH_UNITS || i == tiles) &&
-            rows * tiles / i * d.pixel <= t->cache_bytes / 4) {
-            d.out_h = d.in_h = i;
-            d.out_w = d.in_w = rows * tiles / i;
-            break;
-        }
+    d.rows = glow_cpu_direct_shape(t, &d).rows;
+    tiles = pixels / d.rows / ENOUGH_UNITS;
+    most = t->cache_bytes / 4 / (d.rows * d.pixel);
+    tiles = tiles < most ? tiles : most;
+    if (glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+        tiles = 1;
+    d.in_w = d.out_w = d.rows * (tiles > 1 ? tiles : 1);
+    d.in_h = d.out_h = cg_ceil_div(pixels, d.out_w);
+    d.last_w = pixels - (d.out_h - 1) * d.out_w;
     return d;
+}
+
+/* Pixels of `lines` lines of `width`, of which the last may be shorter. */
+static int64_t
+pixels_of(const direct *d, int64_t lines, int64_t width)
+{
+    return d->last_w ? (lines - 1) * width + d->last_w : lines * width;
+}
+
+int64_t
+glow_cpu_pixels_in(const direct *d)
+{
+    return pixels_of(d, d->in_h, d->in_w);
+}
+
+int64_t
+glow_cpu_pixels_out(const direct *d)
+{
+    return pixels_of(d, d->out_h, d->out_w);
 }
 
 int64_t
@@ -174,6 +202,8 @@ glow_cpu_direct_code(const cpu_target *t, const direct *from)
 
     for (int i = 0; i < n; i++)
         code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
+    if (d.rows)
+        code += d.last_w % d.rows * s.blocks * s.unit;
     glow_arena_free(a);
     return n ? code : INT64_MAX;
 }

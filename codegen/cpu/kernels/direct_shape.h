@@ -21,18 +21,24 @@ typedef struct cpu_shape {
 cpu_shape glow_cpu_direct_shape(const cpu_target *t, const cpu_direct *d);
 
 /*
- * Pixels without neighbours are one line; or tiles are, if the choice says how
- * many lines a block has; or, for glow_cpu_lines_of to choose from,
- * lines of as many whole tiles as divide them.
+ * Pixels without neighbours are cut into lines of whole tiles, for threads and
+ * glow_cpu_lines_of to choose from; of one, if the choice says how many lines a
+ * block has.  The last line has what is left.
  */
 cpu_direct glow_cpu_flattened(const cpu_target *t, cpu_direct d);
 
+/* Pixels of an image of the input, and of the result. */
+int64_t glow_cpu_pixels_in(const cpu_direct *d);
+int64_t glow_cpu_pixels_out(const cpu_direct *d);
+
 /*
- * How many lines to take for all groups of channels before going on: as many as
- * the cache holds the input of, if it holds all weights beside it; else all
- * lines, so that weights are read once.
+ * How many lines to take for all groups of channels before going on.  If the
+ * cache holds all weights, as many as it holds the input of beside them.  Else
+ * weights are read again for each block of lines, or the input for each group of
+ * channels: what is less.
  */
-int64_t glow_cpu_lines_of(const cpu_target *t, const cpu_direct *d);
+int64_t glow_cpu_lines_of(const cpu_target *t, const cpu_direct *d,
+                          const cpu_shape *s);
 
 /* Cuts a line of the result into runs of tiles; 0 if there are too many. */
 int glow_cpu_cut_lines(glow_arena *a, const cpu_direct *d, const cpu_shape *s,
