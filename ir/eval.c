@@ -86,30 +86,36 @@ load_placeholder(glow_eval_run *r, glow_storage *s, glow_item *item)
     return true;
 }
 
-static int64_t
-count_uses(const glow_value *v, const glow_func *f)
+glow_item *
+glow_eval_item(glow_eval_run *r, glow_storage *s)
 {
-    int64_t n = 0;
+    glow_item *item = glow_map_get(r->storage, s->name);
+    glow_memo *memo = r->options->memo;
 
-    GLOW_FOR_EACH_USE(u, v)
-        n += u->user->func == f;
-    return n;
+    if (!item) {
+        item = GLOW_NEW(r->arena, glow_item);
+        glow_map_set(r->storage, s->name, item);
+    }
+    if (!s->is_constant)
+        return item->tensor.type || load_placeholder(r, s, item) ? item : NULL;
+    if (memo && !item->hashed) {
+        const glow_tensor *t = glow_constant_tensor(s);
+
+        if (!t)
+            return NULL;
+        item->hash = glow_constant_hash(memo, t, glow_eval_type(r, t->type));
+        item->hashed = true;
+    }
+    return item;
 }
 
 glow_item *
 glow_eval_storage(glow_eval_run *r, glow_storage *s)
 {
-    glow_item *item = glow_map_get(r->storage, s->name);
+    glow_item *item = glow_eval_item(r, s);
 
-    if (!item) {
-        item = GLOW_NEW(r->arena, glow_item);
-        item->uses = count_uses(&s->value, r->f);
-        glow_map_set(r->storage, s->name, item);
-    }
-    if (!item->tensor.type && !(s->is_constant ? load_constant(r, s, item)
-                                               : load_placeholder(r, s, item)))
-        return NULL;
-    return item;
+    return item && (item->tensor.type || load_constant(r, s, item)) ? item
+                                                                    : NULL;
 }
 
 /* One node. */
@@ -148,11 +154,17 @@ run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
 }
 
 bool
+glow_eval_remembers(const glow_eval_run *r, const glow_node *n)
+{
+    return r->options->memo && (n->op->traits & GLOW_PURE) &&
+           !glow_op_calls(n->op);
+}
+
+bool
 glow_eval_compute(glow_eval_run *r, const glow_node *n, glow_item *const in[],
                   glow_item out[])
 {
-    bool is_known = (n->op->traits & GLOW_PURE) && !glow_op_calls(n->op);
-    glow_memo *memo = is_known ? r->options->memo : NULL;
+    glow_memo *memo = glow_eval_remembers(r, n) ? r->options->memo : NULL;
     uint64_t key = memo ? glow_memo_key(r, n, in) : 0;
     double begin = r->options->trace ? seconds_now() : 0;
     glow_tensor **results = GLOW_NEW_ARRAY(r->scratch, glow_tensor *, n->n_out);
@@ -166,7 +178,7 @@ glow_eval_compute(glow_eval_run *r, const glow_node *n, glow_item *const in[],
             out[i].tensor = glow_tensor_new(glow_eval_type(r, n->out[i]->type));
         ok = run_node(r, n, in, results);
         if (ok && memo)
-            glow_memo_keep(memo, key, n->n_out, out);
+            glow_memo_keep(memo, key, n, out);
     }
     if (ok && r->options->trace)
         r->options->trace(r->options->user, n, results, seconds_now() - begin);

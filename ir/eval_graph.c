@@ -5,6 +5,12 @@
  * A graph is a set of equations: a node that reads a placeholder sees what it
  * held before the run, and what Save writes is seen after it.  A tensor ends
  * with its last user.
+ *
+ * With a memo it goes over the nodes three times: forwards to find of which the
+ * memo knows what they give, as long as it knows that of their operands;
+ * backwards to find which tensors are asked for, where the memo does not have
+ * them; forwards to compute these.  So of a function that has run before only
+ * what changed is computed, and what that reads.
  */
 
 #include "ir/eval_run.h"
@@ -12,6 +18,8 @@
 typedef struct graph_run {
     glow_eval_run *run;
     glow_item **items; /* by the id of the node: its results */
+    uint64_t *keys; /* by the id of the node: in the memo; 0: none is known */
+    bool *is_computed; /* by the id of the node */
     glow_node **order;
     int64_t count;
     struct save {
@@ -100,15 +108,77 @@ order(graph_run *g)
     return ok;
 }
 
-/* The nodes. */
+/* What the memo knows. */
 
 static glow_item *
 item_of(graph_run *g, const glow_value *v)
 {
     if (v->def)
         return &g->items[v->def->id][v->index];
-    return glow_eval_storage(g->run, v->storage);
+    return glow_eval_item(g->run, v->storage);
 }
+
+/* The operands of `n`; false after a report. */
+static bool
+operands(graph_run *g, const glow_node *n, glow_item *in[])
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && !(in[i] = item_of(g, n->in[i])))
+            return false;
+    return true;
+}
+
+/* Finds the key of `n` and the hashes of what it gives, where all are known. */
+static bool
+recall(graph_run *g, const glow_node *n)
+{
+    glow_eval_run *r = g->run;
+    glow_item **in = GLOW_NEW_ARRAY(r->scratch, glow_item *, n->n_in);
+    glow_item *out = GLOW_NEW_ARRAY(r->arena, glow_item, n->n_out);
+    bool is_known = glow_eval_remembers(r, n);
+
+    g->items[n->id] = out;
+    if (!operands(g, n, in))
+        return false;
+    for (int i = 0; i < n->n_in && is_known; i++)
+        is_known = !in[i] || !n->in[i]->def || in[i]->hashed;
+    if (is_known) {
+        uint64_t key = glow_memo_key(r, n, in);
+
+        if (glow_memo_knows(r->options->memo, key, out, n->n_out))
+            g->keys[n->id] = key;
+    }
+    glow_arena_reset(r->scratch);
+    return true;
+}
+
+/* Whose tensors are asked for. */
+
+static bool
+is_asked(const graph_run *g, const glow_node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (g->items[n->id][i].uses > 0)
+            return true;
+    return !(n->op->traits & GLOW_PURE);
+}
+
+static void
+ask(graph_run *g, const glow_node *n)
+{
+    const glow_eval_run *r = g->run;
+    uint64_t key = g->keys[n->id];
+
+    if (!is_asked(g, n) ||
+        (key && glow_memo_find(r->options->memo, key, g->items[n->id])))
+        return;
+    g->is_computed[n->id] = true;
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i]) /* what is written is never released */
+            item_of(g, n->in[i])->uses++;
+}
+
+/* The nodes. */
 
 static void
 release(glow_item *item)
@@ -145,13 +215,13 @@ run_node(graph_run *g, const glow_node *n)
 {
     glow_eval_run *r = g->run;
     glow_item **in = GLOW_NEW_ARRAY(r->arena, glow_item *, n->n_in);
-    glow_item *out = GLOW_NEW_ARRAY(r->arena, glow_item, n->n_out);
+    glow_item *out = g->items[n->id];
 
-    g->items[n->id] = out;
-    for (int i = 0; i < n->n_in; i++) {
-        if (n->in[i] && !(in[i] = item_of(g, n->in[i])))
+    if (!operands(g, n, in))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (in[i] && !n->in[i]->def && !glow_eval_storage(r, n->in[i]->storage))
             return false;
-    }
     if (glow_is(n, &glow_op_save))
         save(g, n, in);
     else if (!glow_eval_compute(r, n, in, out))
@@ -160,12 +230,9 @@ run_node(graph_run *g, const glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (in[i] && !glow_operand_is_written(n, i))
             release(in[i]);
-    for (int i = 0; i < n->n_out; i++) {
-        GLOW_FOR_EACH_USE(u, n->out[i])
-            out[i].uses += u->index >= 0;
+    for (int i = 0; i < n->n_out; i++)
         if (out[i].uses == 0)
             glow_item_end(&out[i]);
-    }
     return true;
 }
 
@@ -189,13 +256,21 @@ bool
 glow_eval_graph(glow_eval_run *r)
 {
     graph_run g = {.run = r};
+    glow_arena *a = r->arena;
     bool ok;
 
-    g.items = GLOW_NEW_ARRAY(r->arena, glow_item *, r->f->next_id);
+    g.items = GLOW_NEW_ARRAY(a, glow_item *, r->f->next_id);
+    g.keys = GLOW_NEW_ARRAY(a, uint64_t, r->f->next_id);
+    g.is_computed = GLOW_NEW_ARRAY(a, bool, r->f->next_id);
     g.last_save = &g.saves;
     ok = order(&g);
     for (int64_t i = 0; i < g.count && ok; i++)
-        ok = run_node(&g, g.order[i]);
+        ok = recall(&g, g.order[i]);
+    for (int64_t i = g.count - 1; i >= 0 && ok; i--)
+        ask(&g, g.order[i]);
+    for (int64_t i = 0; i < g.count && ok; i++)
+        if (g.is_computed[g.order[i]->id])
+            ok = run_node(&g, g.order[i]);
     finish(&g, ok);
     return ok;
 }

@@ -3,8 +3,9 @@
  *
  * The key of a result is a hash of its operator, its attributes, its type and
  * the types and contents of the operands, so that a node is found again in
- * another function, under another name, as an instruction.  The results used
- * least recently go first.
+ * another function, under another name, as an instruction.  Where there is no
+ * room for more, results that are moved rather than computed go first, then those
+ * used least recently.  Their hashes stay: what depends on them is found by these.
  *
  * Constants may be large and are hashed once: by where they lie, which stays
  * theirs since the memo keeps a reference to them.
@@ -14,27 +15,37 @@
 
 #include "ir/eval_run.h"
 
+/* Tensors; those of constants stay. */
+typedef struct held {
+    struct entry *of;
+    int count;
+    glow_tensor tensors[GLOW_MAX_RESULTS];
+    size_t size;
+    bool is_cheap;
+    struct held *newer, *older; /* as cheap as this; older: the next free one */
+} held;
+
 typedef struct entry {
     uint64_t key;
-    int count; /* of tensors; 0: not in use */
-    glow_tensor tensors[GLOW_MAX_RESULTS];
     uint64_t hashes[GLOW_MAX_RESULTS];
-    size_t size;
-    struct entry *chain;         /* of the same bucket, or free */
-    struct entry *newer, *older; /* of results; constants have neither */
+    held *held;          /* NULL: had to go */
+    struct entry *chain; /* of the same bucket */
 } entry;
+
+typedef struct queue {
+    held *newest, *oldest;
+} queue;
 
 struct glow_memo {
     glow_arena *arena;
     size_t limit, size; /* bytes of results */
     entry **buckets;    /* 2^n of them */
     size_t n_buckets, count;
-    entry *newest, *oldest;
-    entry *free;
-    entry *constants;
+    queue queues[2]; /* what costs something, what is cheap */
+    held *free;
 };
 
-enum { FIRST_BUCKETS = 1024 };
+enum { FIRST_BUCKETS = 1024, CHEAP_FLOPS = 8 };
 
 glow_memo *
 glow_memo_new(size_t bytes)
@@ -49,6 +60,13 @@ glow_memo_new(size_t bytes)
     return m;
 }
 
+static void
+end_tensors(held *h)
+{
+    for (int i = 0; i < h->count; i++)
+        glow_tensor_end(&h->tensors[i]);
+}
+
 void
 glow_memo_free(glow_memo *m)
 {
@@ -56,8 +74,8 @@ glow_memo_free(glow_memo *m)
         return;
     for (size_t b = 0; b < m->n_buckets; b++)
         for (entry *e = m->buckets[b]; e; e = e->chain)
-            for (int i = 0; i < e->count; i++)
-                glow_tensor_end(&e->tensors[i]);
+            if (e->held)
+                end_tensors(e->held);
     glow_arena_free(m->arena);
 }
 
@@ -91,57 +109,70 @@ grow(glow_memo *m)
         }
 }
 
+/* The entry of `key`, which may be new. */
 static entry *
-add(glow_memo *m, uint64_t key)
+entry_of(glow_memo *m, uint64_t key)
 {
+    entry *e = *slot_of(m, key);
+
+    if (e)
+        return e;
     if (m->count == m->n_buckets)
         grow(m);
-
-    entry **at = slot_of(m, key);
-    entry *e = m->free;
-
-    assert(!*at);
-    if (e)
-        m->free = e->chain;
-    else
-        e = GLOW_NEW(m->arena, entry);
-    *e = (entry){.key = key};
-    *at = e;
+    e = GLOW_NEW(m->arena, entry);
+    e->key = key;
+    *slot_of(m, key) = e;
     m->count++;
     return e;
+}
+
+static held *
+hold(glow_memo *m, entry *e)
+{
+    held *h = m->free;
+
+    if (h)
+        m->free = h->older;
+    else
+        h = GLOW_NEW(m->arena, held);
+    *h = (held){.of = e};
+    e->held = h;
+    return h;
 }
 
 /* The order of use. */
 
 static void
-unlink_entry(glow_memo *m, entry *e)
+unlink_held(glow_memo *m, held *h)
 {
-    *(e->newer ? &e->newer->older : &m->newest) = e->older;
-    *(e->older ? &e->older->newer : &m->oldest) = e->newer;
-    e->newer = e->older = NULL;
+    queue *q = &m->queues[h->is_cheap];
+
+    *(h->newer ? &h->newer->older : &q->newest) = h->older;
+    *(h->older ? &h->older->newer : &q->oldest) = h->newer;
+    h->newer = h->older = NULL;
 }
 
 static void
-link_newest(glow_memo *m, entry *e)
+link_newest(glow_memo *m, held *h)
 {
-    e->older = m->newest;
-    *(m->newest ? &m->newest->newer : &m->oldest) = e;
-    m->newest = e;
+    queue *q = &m->queues[h->is_cheap];
+
+    h->older = q->newest;
+    *(q->newest ? &q->newest->newer : &q->oldest) = h;
+    q->newest = h;
 }
 
 static void
-forget(glow_memo *m, entry *e)
+forget_one(glow_memo *m)
 {
-    entry **at = slot_of(m, e->key);
+    held *h = m->queues[1].oldest ? m->queues[1].oldest : m->queues[0].oldest;
 
-    unlink_entry(m, e);
-    *at = e->chain;
-    m->count--;
-    m->size -= e->size;
-    for (int i = 0; i < e->count; i++)
-        glow_tensor_end(&e->tensors[i]);
-    e->chain = m->free;
-    m->free = e;
+    unlink_held(m, h);
+    m->size -= h->size;
+    end_tensors(h);
+    h->of->held = NULL;
+    h->older = m->free;
+    m->free = h;
 }
 
 /* Hashes. */
@@ -165,17 +196,19 @@ hash_tensor(const glow_tensor *t)
     return glow_hash(t->data, (size_t)glow_type_bytes(t->type), seed);
 }
 
+/* Of what stays where it is. */
 static uint64_t
-hash_constant(glow_memo *m, const glow_tensor *t)
+hash_lasting(glow_memo *m, const glow_tensor *t)
 {
     const void *where = t->data;
     uint64_t key = hash_type(t->type, glow_hash(&where, sizeof where, 1));
-    entry *e = *slot_of(m, key);
+    entry *e = entry_of(m, key);
 
-    if (!e) {
-        e = add(m, key);
-        e->count = 1;
-        e->tensors[0] = *t;
+    if (!e->held) {
+        held *h = hold(m, e);
+
+        h->count = 1;
+        h->tensors[0] = *t;
         glow_data_ref(t->owner);
         e->hashes[0] = hash_tensor(t);
     }
@@ -183,11 +216,19 @@ hash_constant(glow_memo *m, const glow_tensor *t)
 }
 
 uint64_t
+glow_constant_hash(glow_memo *m, const glow_tensor *t, const glow_type *type)
+{
+    uint64_t h = t->owner ? hash_lasting(m, t) : hash_tensor(t);
+
+    return type == t->type ? h : hash_type(type, h);
+}
+
+uint64_t
 glow_item_hash(glow_memo *m, glow_item *item)
 {
     if (!item->hashed) {
         item->hash = item->lasts && item->tensor.owner
-                         ? hash_constant(m, &item->tensor)
+                         ? hash_lasting(m, &item->tensor)
                          : hash_tensor(&item->tensor);
         item->hashed = true;
     }
@@ -213,51 +254,75 @@ glow_memo_key(const glow_eval_run *r, const glow_node *n, glow_item *const in[])
 
 /* Results. */
 
-static void
-share(glow_item *out, const entry *e)
+bool
+glow_memo_knows(glow_memo *m, uint64_t key, glow_item out[], int count)
 {
-    for (int i = 0; i < e->count; i++) {
-        out[i].tensor = e->tensors[i];
-        glow_data_ref(out[i].tensor.owner);
+    const entry *e = *slot_of(m, key);
+
+    for (int i = 0; e && i < count; i++) {
         out[i].hash = e->hashes[i];
         out[i].hashed = true;
     }
+    return e;
 }
 
 bool
 glow_memo_find(glow_memo *m, uint64_t key, glow_item out[])
 {
-    entry *e = *slot_of(m, key);
+    const entry *e = *slot_of(m, key);
+    held *h = e ? e->held : NULL;
 
-    if (!e)
+    if (!h)
         return false;
-    unlink_entry(m, e);
-    link_newest(m, e);
-    share(out, e);
+    unlink_held(m, h);
+    link_newest(m, h);
+    for (int i = 0; i < h->count; i++) {
+        out[i].tensor = h->tensors[i];
+        glow_data_ref(out[i].tensor.owner);
+        out[i].hash = e->hashes[i];
+        out[i].hashed = true;
+    }
     return true;
 }
 
+/* Computed again about as fast as read. */
+static bool
+is_cheap(const glow_node *n)
+{
+    int64_t count = 0;
+
+    for (int i = 0; i < n->n_out; i++)
+        count += glow_type_count(n->out[i]->type);
+    return !n->op->flops || n->op->flops(n) / CHEAP_FLOPS <= count;
+}
+
 void
-glow_memo_keep(glow_memo *m, uint64_t key, int count, glow_item out[])
+glow_memo_keep(glow_memo *m, uint64_t key, const glow_node *n, glow_item out[])
 {
     size_t size = 0;
+    entry *e;
+    held *h;
 
-    for (int i = 0; i < count; i++)
+    if (n->n_out == 0 || n->n_out > GLOW_MAX_RESULTS)
+        return;
+    e = entry_of(m, key);
+    assert(!e->held);
+    for (int i = 0; i < n->n_out; i++) {
+        e->hashes[i] = glow_item_hash(m, &out[i]);
         size += (size_t)glow_type_bytes(out[i].tensor.type);
-    if (count == 0 || count > GLOW_MAX_RESULTS || size > m->limit)
+    }
+    if (size > m->limit)
         return;
     while (m->size + size > m->limit)
-        forget(m, m->oldest);
-
-    entry *e = add(m, key);
-
-    e->count = count;
-    e->size = size;
+        forget_one(m);
+    h = hold(m, e);
+    h->count = n->n_out;
+    h->size = size;
+    h->is_cheap = is_cheap(n);
     m->size += size;
-    link_newest(m, e);
-    for (int i = 0; i < count; i++) {
-        e->tensors[i] = out[i].tensor;
-        glow_data_ref(e->tensors[i].owner);
-        e->hashes[i] = glow_item_hash(m, &out[i]);
+    link_newest(m, h);
+    for (int i = 0; i < n->n_out; i++) {
+        h->tensors[i] = out[i].tensor;
+        glow_data_ref(h->tensors[i].owner);
     }
 }

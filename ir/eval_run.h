@@ -28,8 +28,15 @@ typedef struct glow_eval_run {
 /* `t` as the run holds it: dense, and in a shadow run with float64 for float. */
 const glow_type *glow_eval_type(const glow_eval_run *r, const glow_type *t);
 
-/* The tensor of a constant or placeholder; NULL after a report. */
+/*
+ * The item of a constant or placeholder, NULL after a report.  The first leaves
+ * out the tensor of a constant, of which a memo needs the hash alone.
+ */
+glow_item *glow_eval_item(glow_eval_run *r, glow_storage *s);
 glow_item *glow_eval_storage(glow_eval_run *r, glow_storage *s);
+
+/* True if what `n` gives depends on its operands alone, and there is a memo. */
+bool glow_eval_remembers(const glow_eval_run *r, const glow_node *n);
 
 /*
  * Computes `n`, or finds its results in the memo.  out[i] receives a tensor
@@ -51,9 +58,16 @@ uint64_t glow_item_hash(glow_memo *m, glow_item *item);
 /* The hash of all that the results of `n` depend on. */
 uint64_t glow_memo_key(const glow_eval_run *r, const glow_node *n,
                        glow_item *const in[]);
+/* The same for constant `t`, which a run holds as `type`. */
+uint64_t glow_constant_hash(glow_memo *m, const glow_tensor *t,
+                            const glow_type *type);
 /* Fills `out` from what is kept under `key`; false if there is nothing. */
 bool glow_memo_find(glow_memo *m, uint64_t key, glow_item out[]);
-void glow_memo_keep(glow_memo *m, uint64_t key, int count, glow_item out[]);
+/* The same for hashes alone, which stay where tensors had to go. */
+bool glow_memo_knows(glow_memo *m, uint64_t key, glow_item out[], int count);
+/* Keeps the results of `n`. */
+void glow_memo_keep(glow_memo *m, uint64_t key, const glow_node *n,
+                    glow_item out[]);
 
 /* True if operand `i` of `n` is a placeholder that it writes (Save). */
 bool glow_operand_is_written(const glow_node *n, int i);
