@@ -39,7 +39,7 @@ glow_cpu_passes(const cg *g)
     static const char passes[] =
         "function(sroa,early-cse,instsimplify,loop-mssa(licm),early-cse)";
     static const char with_c[] =
-        "always-inline,globaldce,"
+        "globaldce,always-inline,globaldce,"
         "function(sroa,early-cse<memssa>,sccp,instcombine<no-verify-fixpoint>,"
         "simplifycfg,loop-mssa(loop-rotate,licm),"
         "instcombine<no-verify-fixpoint>,simplifycfg,early-cse)";
