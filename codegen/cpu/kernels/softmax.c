@@ -284,7 +284,7 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
     glow_cpu_loop_end(j->g, &l, NULL);
 }
 
-/* Rows, or blocks of columns. */
+/* What stands before the axis: rows, or each a block of columns. */
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
