@@ -431,6 +431,34 @@ glow_operand_of(const glow_node *n, int i)
 }
 
 bool
+glow_may_be_inplace(const glow_node *n, int out, int i)
+{
+    int k = glow_operand_of(n, i);
+
+    for (int p = 0; p < n->op->inplace_count; p++)
+        if (n->op->inplace[p].out == out && n->op->inplace[p].in == k)
+            return true;
+    return false;
+}
+
+bool
+glow_next_inplace(const glow_node *n, glow_inplace_at *at)
+{
+    for (; at->pair < n->op->inplace_count; at->pair++, at->value = 0) {
+        const glow_inplace *p = &n->op->inplace[at->pair];
+        int first, count;
+
+        glow_operand_range(n, p->in, &first, &count);
+        if (at->value == count)
+            continue;
+        at->out = p->out;
+        at->in = first + at->value++;
+        return true;
+    }
+    return false;
+}
+
+bool
 glow_has_one_use(const glow_value *v)
 {
     return v->uses && !v->uses->next;

@@ -168,15 +168,6 @@ view_slice(sharer *s, uint32_t i)
 
 /* In place. */
 
-static bool
-is_pair(const glow_op *op, int out, int in)
-{
-    for (int i = 0; i < op->inplace_count; i++)
-        if (op->inplace[i].out == out && op->inplace[i].in == in)
-            return true;
-    return false;
-}
-
 bool
 glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
                      int k, glow_lying *made, glow_lying *over)
@@ -191,7 +182,7 @@ glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && n->in[i]->def &&
-            (n->in[i] != a || !is_pair(n->op, out, glow_operand_of(n, i))) &&
+            (n->in[i] != a || !glow_may_be_inplace(n, out, i)) &&
             (!glow_classes_find(m->classes, n->in[i], &other) ||
              other.class == over->class))
             return false;
@@ -239,15 +230,11 @@ static bool
 share_one(sharer *s, uint32_t i)
 {
     const glow_node *n = node_of(s, i);
+    glow_inplace_at at = {0};
 
-    for (int p = 0; p < n->op->inplace_count; p++) {
-        int first, count;
-
-        glow_operand_range(n, n->op->inplace[p].in, &first, &count);
-        for (int k = first; k < first + count; k++)
-            if (share(s, i, n->op->inplace[p].out, k))
-                return true;
-    }
+    while (glow_next_inplace(n, &at))
+        if (share(s, i, at.out, at.in))
+            return true;
     return false;
 }
 

@@ -99,13 +99,10 @@ add_alias(toucher *t, const glow_node *n, int out, int k)
 static void
 add_aliases(toucher *t, const glow_node *n)
 {
-    for (int i = 0; i < n->op->inplace_count; i++) {
-        int first, count;
+    glow_inplace_at at = {0};
 
-        glow_operand_range(n, n->op->inplace[i].in, &first, &count);
-        for (int k = first; k < first + count; k++)
-            add_alias(t, n, n->op->inplace[i].out, k);
-    }
+    while (glow_next_inplace(n, &at))
+        add_alias(t, n, at.out, at.in);
 }
 
 /* False if what the node works in cannot be counted. */

@@ -193,22 +193,20 @@ static void
 put_place_reason(const answer *a, const glow_timeline_buffer *b)
 {
     const glow_node *n = a->t->steps[a->step];
+    glow_inplace_at at = {0};
     bool any = false;
 
     if (n->scratch && glow_base_buffer(n->scratch)->def == b->node) {
         glow_buf_printf(a->out, "the kernel of %s works in it", n->op->name);
         return;
     }
-    for (int p = 0; p < n->op->inplace_count; p++)
-        for (int k = 0; k < n->n_in; k++)
-            if (n->in[k] && glow_operand_of(n, k) == n->op->inplace[p].in &&
-                n->op->inplace[p].out < n->n_out &&
-                glow_base_buffer(n->out[n->op->inplace[p].out])->def ==
-                    b->node) {
-                glow_buf_puts(a->out, any ? "; " : "");
-                put_operand_reason(a, n->in[k]);
-                any = true;
-            }
+    while (glow_next_inplace(n, &at))
+        if (n->in[at.in] && at.out < n->n_out &&
+            glow_base_buffer(n->out[at.out])->def == b->node) {
+            glow_buf_puts(a->out, any ? "; " : "");
+            put_operand_reason(a, n->in[at.in]);
+            any = true;
+        }
     if (!any)
         glow_buf_printf(a->out, "%s may write over no operand", n->op->name);
 }

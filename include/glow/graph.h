@@ -284,6 +284,17 @@ GLOW_API void glow_operand_range(const glow_node *n, int k, int *first,
                                  int *count);
 /* The schema operand that n->in[i] belongs to. */
 GLOW_API int glow_operand_of(const glow_node *n, int i);
+/* May result `out` of `n` lie where its operand n->in[i] does? */
+GLOW_API bool glow_may_be_inplace(const glow_node *n, int out, int i);
+/*
+ * Each pair of a result and an operand that may lie in one place, in the order of
+ * the definition; *at begins as {0}.  False after the last.
+ */
+typedef struct glow_inplace_at {
+    int out, in; /* n->out[out], n->in[in] */
+    int pair, value;
+} glow_inplace_at;
+GLOW_API bool glow_next_inplace(const glow_node *n, glow_inplace_at *at);
 GLOW_API bool glow_has_one_use(const glow_value *v);
 GLOW_API bool glow_is_unused(const glow_value *v);
 GLOW_API bool glow_is_constant(const glow_value *v); /* constant storage */

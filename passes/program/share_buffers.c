@@ -42,22 +42,13 @@ typedef struct sharer {
         *is_part; /* by mark of the alloc: a concat reads it; NULL: no matter */
 } sharer;
 
-static bool
-is_pair(const glow_op *op, int out, int in)
-{
-    for (int i = 0; i < op->inplace_count; i++)
-        if (op->inplace[i].out == out && op->inplace[i].in == in)
-            return true;
-    return false;
-}
-
 /* Would result `out` of `n` overwrite what else it needs of a's buffer? */
 static bool
 disturbs(const glow_node *n, int out, glow_value *a)
 {
     for (int k = 0; k < n->n_in; k++)
         if (n->in[k] && glow_base_buffer(n->in[k]) == glow_base_buffer(a) &&
-            (n->in[k] != a || !is_pair(n->op, out, glow_operand_of(n, k))))
+            (n->in[k] != a || !glow_may_be_inplace(n, out, k)))
             return true;
     for (int k = 0; k < n->n_out; k++)
         if (glow_base_buffer(n->out[k]) == glow_base_buffer(a))
@@ -131,14 +122,11 @@ share(sharer *s, glow_node *n, int out, int k)
 static bool
 share_one(sharer *s, glow_node *n)
 {
-    for (int i = 0; i < n->op->inplace_count; i++) {
-        int first, count;
+    glow_inplace_at at = {0};
 
-        glow_operand_range(n, n->op->inplace[i].in, &first, &count);
-        for (int k = first; k < first + count; k++)
-            if (share(s, n, n->op->inplace[i].out, k))
-                return true;
-    }
+    while (glow_next_inplace(n, &at))
+        if (share(s, n, at.out, at.in))
+            return true;
     return false;
 }
 
