@@ -82,18 +82,20 @@ refuse(joiner *j, const glow_node *n, const glow_value *v, const char *why)
     return false;
 }
 
-typedef struct write { /* to the part, after one mark, up to another */
+/* Access to `part` from mark `first` to mark `last`. */
+typedef struct window {
     const part *part;
-    uint32_t after, last;
-} write;
+    uint32_t first, last;
+    bool writes; /* no matter what reads */
+} window;
 
 static bool
-is_other(void *user, glow_node *n, const glow_value *v, bool writes)
+is_outside(void *user, glow_node *n, const glow_value *v, bool writes)
 {
-    const write *w = user;
+    const window *w = user;
     glow_extent here = {w->part->base->def, &w->part->type, w->part->first};
 
-    return !writes || n->mark <= w->after || n->mark > w->last ||
+    return (w->writes && !writes) || n->mark < w->first || n->mark > w->last ||
            !glow_extents_meet(glow_extent_of(v), here);
 }
 
@@ -102,14 +104,14 @@ is_other(void *user, glow_node *n, const glow_value *v, bool writes)
 static bool
 changes(joiner *j, const glow_node *n, const glow_value *a, const part *to)
 {
-    write w = {to, n->mark, info_of(j, a)->last};
+    window w = {to, n->mark + 1, info_of(j, a)->last, true};
     uint32_t last = info_of(j, to->base)->last_write;
 
-    return w.last > n->mark &&
-           (info_of(j, n->out[0])->last_write > n->mark ||
-            (last != NO_ACCESS && last > n->mark &&
-             (is_crowded(j->infos, to->base) ||
-              !each_access(glow_run_scratch(j->run), to->base, is_other, &w))));
+    return w.last > n->mark && (info_of(j, n->out[0])->last_write > n->mark ||
+                                (last != NO_ACCESS && last > n->mark &&
+                                 (is_crowded(j->infos, to->base) ||
+                                  !each_access(glow_run_scratch(j->run),
+                                               to->base, is_outside, &w))));
 }
 
 /* Could the buffer of operand `a` become a part of n's result? */
@@ -330,23 +332,6 @@ join_concat(joiner *j, glow_node *n)
 
 /* Inserts. */
 
-typedef struct quiet { /* nothing touches `part` from `from` to `to` */
-    const joiner *j;
-    const part *part;
-    uint32_t from, to;
-} quiet;
-
-static bool
-is_elsewhere(void *user, glow_node *n, const glow_value *v, bool writes)
-{
-    const quiet *q = user;
-    glow_extent here = {q->part->base->def, &q->part->type, q->part->first};
-
-    (void)writes;
-    return n->mark < q->from || n->mark >= q->to ||
-           !glow_extents_meet(glow_extent_of(v), here);
-}
-
 static void
 join_insert(joiner *j, glow_node *n)
 {
@@ -365,10 +350,10 @@ join_insert(joiner *j, glow_node *n)
         return;
     add_piece(j, n, &p, small, &to);
 
-    quiet q = {j, &to, room.first, n->mark};
+    window w = {&to, room.first, n->mark - 1, false};
 
     if (is_crowded(j->infos, whole.base) ||
-        !each_access(glow_run_scratch(j->run), whole.base, is_elsewhere, &q)) {
+        !each_access(glow_run_scratch(j->run), whole.base, is_outside, &w)) {
         refuse(j, n, small, "its part is used before");
         return;
     }
