@@ -4,17 +4,12 @@
 
 #include "glow/ops.h"
 
-static int64_t
-add(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 glow_cost
 glow_cost_add(glow_cost a, glow_cost b)
 {
-    return (glow_cost){add(a.flops, b.flops), add(a.read, b.read),
-                       add(a.written, b.written)};
+    return (glow_cost){glow_add_most(a.flops, b.flops),
+                       glow_add_most(a.read, b.read),
+                       glow_add_most(a.written, b.written)};
 }
 
 static int64_t
@@ -27,7 +22,7 @@ flops_of(const glow_node *n)
         return count < 0 ? INT64_MAX : count;
     }
     for (int i = 0; i < n->n_out && !(n->op->traits & GLOW_LAYOUT); i++)
-        count = add(count, glow_type_count(n->out[i]->type));
+        count = glow_add_most(count, glow_type_count(n->out[i]->type));
     return count;
 }
 
@@ -41,9 +36,9 @@ glow_node_cost(const glow_node *n)
     c.flops = flops_of(n);
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
-            c.read = add(c.read, glow_type_bytes(n->in[i]->type));
+            c.read = glow_add_most(c.read, glow_type_bytes(n->in[i]->type));
     for (int i = 0; i < n->n_out; i++)
-        c.written = add(c.written, glow_type_bytes(n->out[i]->type));
+        c.written = glow_add_most(c.written, glow_type_bytes(n->out[i]->type));
     return c;
 }
 

@@ -62,15 +62,6 @@ larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* a + b, or the largest number. */
-static int64_t
-plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return glow_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static int
 by_rank(const void *x, const void *y)
 {
@@ -183,12 +174,13 @@ measure(visitor *v, uint32_t task)
     for (size_t k = 0; k < v->n_children; k++) {
         uint32_t c = v->children[k].task;
 
-        peak = larger(peak, plus(live, v->need[c]));
-        live = plus(live, v->left[c]);
+        peak = larger(peak, glow_add_most(live, v->need[c]));
+        live = glow_add_most(live, v->left[c]);
     }
     v->n_children = 0;
-    v->need[task] =
-        larger(peak, plus(live, plus(own, v->net->p->tasks[task].extra)));
+    v->need[task] = larger(
+        peak,
+        glow_add_most(live, glow_add_most(own, v->net->p->tasks[task].extra)));
     v->left[task] = own > 0 || is_end ? own : live;
 }
 

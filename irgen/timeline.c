@@ -36,14 +36,6 @@ is_step(const glow_node *n)
            n->op != &glow_op_tensorview;
 }
 
-static int64_t
-plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return glow_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 /* Buffers and steps. */
 
 static uint32_t
@@ -110,11 +102,12 @@ settle(builder *b)
 
     for (uint32_t i = 0; i < b->n_buffers; i++) {
         glow_timeline_space *s = &b->t->spaces[b->space[i]];
-        int64_t end = plus(b->buffers[i].offset, b->buffers[i].size);
+        int64_t end = glow_add_most(b->buffers[i].offset, b->buffers[i].size);
 
         s->peak = end > s->peak ? end : s->peak;
         s->shared |= b->buffers[i].node->op == &glow_op_alloc;
-        sums[b->space[i]] = plus(sums[b->space[i]], b->buffers[i].size);
+        sums[b->space[i]] =
+            glow_add_most(sums[b->space[i]], b->buffers[i].size);
     }
     for (uint32_t i = 0; i < b->t->n_spaces; i++)
         b->t->spaces[i].shared |= sums[i] > b->t->spaces[i].peak;
@@ -218,12 +211,12 @@ measure(const glow_timeline *t, glow_timeline_space *s)
     for (uint32_t i = 0; i < s->n_buffers; i++) {
         const glow_timeline_buffer *b = &s->buffers[i];
 
-        change[b->from] = plus(change[b->from], b->size);
-        change[b->to] = plus(change[b->to], -b->size);
+        change[b->from] = glow_add_most(change[b->from], b->size);
+        change[b->to] = glow_add_most(change[b->to], -b->size);
     }
     s->live = change;
     for (uint32_t i = 0; i < t->n_steps; i++) {
-        s->live[i] = live = plus(live, change[i]);
+        s->live[i] = live = glow_add_most(live, change[i]);
         if (live > s->live[s->busiest])
             s->busiest = i;
     }

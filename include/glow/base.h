@@ -84,6 +84,12 @@ GLOW_API void glow_on_out_of_memory(glow_oom_fn fn, void *user);
 /* Checked arithmetic: true, and *out untouched, if the result overflows. */
 GLOW_API bool glow_add_overflow(int64_t a, int64_t b, int64_t *out);
 GLOW_API bool glow_mul_overflow(int64_t a, int64_t b, int64_t *out);
+/* a + b, or the largest number where that is larger; a is not below 0. */
+static inline int64_t
+glow_add_most(int64_t a, int64_t b)
+{
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 /* Growing text. */
 

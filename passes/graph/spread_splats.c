@@ -56,12 +56,6 @@ is_shared(const glow_value *v)
     return false;
 }
 
-static int64_t
-add(int64_t x, int64_t y)
-{
-    return x > INT64_MAX - y ? INT64_MAX : x + y;
-}
-
 /* Is enough shared that a schedule could be told from another? */
 static bool
 is_worth_trying(glow_func *f)
@@ -73,12 +67,12 @@ is_worth_trying(glow_func *f)
 
         for (int i = 0; i < n->n_in; i++)
             if (n->in[i] && n->in[i]->def)
-                bytes = add(bytes, glow_type_bytes(n->in[i]->type));
+                bytes = glow_add_most(bytes, glow_type_bytes(n->in[i]->type));
         for (int i = 0; i < n->n_out; i++)
-            bytes = add(bytes, glow_type_bytes(n->out[i]->type));
+            bytes = glow_add_most(bytes, glow_type_bytes(n->out[i]->type));
         most = bytes > most ? bytes : most;
         if (n->n_out == 1 && is_cheap(n->out[0]) && is_shared(n->out[0]))
-            shared = add(shared, glow_type_bytes(n->out[0]->type));
+            shared = glow_add_most(shared, glow_type_bytes(n->out[0]->type));
     }
     return shared > 0 && shared >= most / LEAST_PART;
 }
