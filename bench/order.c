@@ -55,21 +55,11 @@ typedef struct net {
     uint64_t random;
 } net;
 
-static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
-
 static uint32_t
 draw(net *g, uint32_t below)
 {
     g->random += 0x9e3779b97f4a7c15u;
-    return (uint32_t)(mix(g->random) % below);
+    return (uint32_t)(glow_mix(g->random) % below);
 }
 
 /* A task that reads `n` results and makes one of `bytes`. */

@@ -7,21 +7,11 @@
 #define FIRST_SLOTS ((size_t)1 << 8)
 #define NO_STATE UINT32_MAX
 
-static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
-
 void
 glow_order_hash(const uint64_t hash[2], uint32_t task, uint64_t out[2])
 {
-    out[0] = hash[0] + mix(2 * (uint64_t)task + 1);
-    out[1] = hash[1] + mix(2 * (uint64_t)task + 2);
+    out[0] = hash[0] + glow_mix(2 * (uint64_t)task + 1);
+    out[1] = hash[1] + glow_mix(2 * (uint64_t)task + 2);
 }
 
 /* Where a set is in the table, or would be. */

@@ -47,20 +47,10 @@ typedef struct search {
 } search;
 
 static uint64_t
-mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
-
-static uint64_t
 draw(search *s)
 {
     s->random += 0x9e3779b97f4a7c15u;
-    return mix(s->random);
+    return glow_mix(s->random);
 }
 
 /* Choosing where to go on. */
@@ -234,7 +224,7 @@ static uint64_t
 hash_state(const search *s, int from, int to)
 {
     const glow_place_state *st = &s->s;
-    uint64_t x = mix((uint64_t)from << 32 | (uint64_t)to), y = 0;
+    uint64_t x = glow_mix((uint64_t)from << 32 | (uint64_t)to), y = 0;
 
     for (int t = from; t < to; t++) {
         const glow_section *sec = &st->sections[t];
@@ -248,7 +238,7 @@ hash_state(const search *s, int from, int to)
     for (int k = st->first_begin[from]; k < st->first_begin[to]; k++)
         if (!st->blocks[st->by_begin[k]].is_placed)
             y ^= st->blocks[st->by_begin[k]].hash;
-    x = mix(x) ^ y;
+    x = glow_mix(x) ^ y;
     return x ? x : 1;
 }
 

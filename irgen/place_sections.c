@@ -13,17 +13,6 @@
 
 #include "irgen/place_state.h"
 
-static uint64_t
-mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x ^= x >> 31;
-    x *= 0x9e3779b97f4a7c15u;
-    x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 32;
-}
-
 typedef struct instant {
     int64_t time;
     int section; /* that begins here or, where none is kept, the next */
@@ -93,7 +82,7 @@ make_blocks(glow_place_state *s, const glow_place_item *items, uint32_t count,
             .end = section_at(at, n_at, items[i].end),
             .size = items[i].size,
             .item = &items[i],
-            .hash = mix((uint64_t)s->n_blocks),
+            .hash = glow_mix((uint64_t)s->n_blocks + 0x9e3779b97f4a7c15u),
         };
         s->size[s->n_blocks++] = items[i].size;
     }

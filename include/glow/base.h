@@ -125,6 +125,16 @@ GLOW_API void glow_map_set(glow_map *m, const char *key, void *value);
 
 /* A 64-bit hash of bytes: stable between runs and machines, not for secrets. */
 GLOW_API uint64_t glow_hash(const void *data, size_t size, uint64_t seed);
+/* Spreads a number over 64 bits; of numbers counted up, it draws at random. */
+static inline uint64_t
+glow_mix(uint64_t x)
+{
+    x ^= x >> 31;
+    x *= 0x9e3779b97f4a7c15u;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 32;
+}
 
 /*
  * Picks from `count` names the one that is near enough to `wrong` to be what
