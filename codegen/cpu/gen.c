@@ -64,6 +64,7 @@ glow_cpu_for_target(cg *g, cg_value fn)
     glow_cpu_attribute(g, fn, "target-cpu", g->target->cpu);
     glow_cpu_attribute(g, fn, "target-features", g->target->features);
     glow_cpu_attribute(g, fn, "prefer-vector-width", g->target->width_text);
+    glow_cpu_attribute(g, fn, "reciprocal-estimates", "vec-divf");
 }
 
 void

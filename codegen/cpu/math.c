@@ -69,45 +69,48 @@ clamp(cg *g, cg_value x, double lo, double hi)
 }
 
 /*
- * 2^n e^r with |r| <= log(2) / 2: 1.2 ulp.  Adding 1.5 * 2^23 rounds to an
- * integer, which is then in the low bits.  0 where the result would be
- * denormal.  The reduction in two parts is Cody's and Waite's; the polynomial
- * is our own fit.
+ * 2^n e^r with |r| <= log(2) / 2, for x from -87.68 to 89: 1.2 ulp, and 0 below
+ * -86.99, where the result would be less than 1.7e-38.  Adding 1.5 * 2^23 rounds
+ * to an integer, which is then in the low bits; 126 more make them the exponent
+ * of 2^(n - 1), which is 0 for the least n.  The polynomial is twice e^r, so that
+ * what is too large becomes infinite.  The reduction in two parts is Cody's and
+ * Waite's; the polynomial is our own fit.
  */
+static cg_value
+exp_within(cg *g, cg_value x)
+{
+    static const double c[] = {2.0,         2.0,         0.999999868,
+                               0.333330412, 0.083336776, 0.01673743376,
+                               0.0027629197};
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
+    cg_value magic = glow_cpu_real(t, 12582912.0 + 126), n, power, r;
+
+    n = glow_cpu_fma(g, x, glow_cpu_real(t, 1.44269504088896341), magic);
+    power = cg_shl(g, cg_bitcast(g, n, i), glow_cpu_int(i, 23));
+    n = cg_fsub(g, n, magic);
+    r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), x);
+    r = glow_cpu_fma(g, n, glow_cpu_real(t, 2.12194440e-4), r);
+    return cg_fmul(g, horner(g, r, c, 7), cg_bitcast(g, power, t));
+}
+
 cg_value
 glow_cpu_exp(cg *g, cg_value x)
 {
-    static const double c[] = {0.499999934, 0.166665206, 0.041668388,
-                               0.00836871688, 0.00138145985};
-    const double lowest = -87.336, highest = 88.7228394;
-
     if (is_double(g, x))
         return glow_cpu_libm(g, "exp", &x, 1);
+    return exp_within(g, clamp(g, x, -87.68, 89.0));
+}
 
-    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
-    cg_value magic = glow_cpu_real(t, 12582912.0);
-    cg_value y = clamp(g, x, lowest, highest);
-    cg_value n =
-        glow_cpu_fma(g, y, glow_cpu_real(t, 1.44269504088896341), magic);
-    cg_value shift = cg_shl(g, cg_bitcast(g, n, i), glow_cpu_int(i, 23));
+cg_value
+glow_cpu_quotient(cg *g, cg_value a, cg_value b)
+{
+    cg_value q = cg_fdiv(g, a, b);
 
-    n = cg_fsub(g, n, magic);
-
-    cg_value r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), y);
-
-    r = glow_cpu_fma(g, n, glow_cpu_real(t, 2.12194440e-4), r);
-
-    cg_value p = horner(g, r, c, 5), one = glow_cpu_real(t, 1.0);
-
-    p = glow_cpu_fma(g, p, cg_fmul(g, r, r), cg_fadd(g, r, one));
-    p = cg_bitcast(g, cg_iadd(g, cg_bitcast(g, p, i), shift), t);
-
-    cg_value is_low = cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, lowest));
-    cg_value is_high = cg_fcmp(g, LLVMRealOGT, x, glow_cpu_real(t, highest));
-
-    p = cg_select(g, is_low, LLVMConstNull(t), p);
-    p = cg_select(g, is_high, glow_cpu_real(t, (double)INFINITY), p);
-    return cg_select(g, cg_fcmp(g, LLVMRealUNO, x, x), x, p);
+    if (!is_double(g, b) && LLVMIsAInstruction(q))
+        LLVMSetFastMathFlags(q, LLVMFastMathAllowReciprocal |
+                                    LLVMFastMathNoInfs |
+                                    LLVMFastMathAllowContract);
+    return q;
 }
 
 /*
@@ -155,14 +158,21 @@ glow_cpu_log(cg *g, cg_value x)
                      glow_cpu_real(t, (double)NAN), p);
 }
 
-/* 3.0 ulp. */
+/* 3.5 ulp; 0 below -87, where it would be less than 1.7e-38. */
 cg_value
 glow_cpu_sigmoid(cg *g, cg_value x)
 {
-    cg_value one = glow_cpu_real(LLVMTypeOf(x), 1.0);
-    cg_value e = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value one = glow_cpu_real(t, 1.0), low = glow_cpu_real(t, -87.0), y;
 
-    return cg_fdiv(g, one, cg_fadd(g, one, e));
+    if (is_double(g, x)) {
+        y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+        return cg_fdiv(g, one, cg_fadd(g, one, y));
+    }
+    y = LLVMBuildFNeg(g->builder, clamp(g, x, -87.0, 87.0), "");
+    y = cg_fadd(g, one, exp_within(g, y));
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, low), LLVMConstNull(t),
+                     glow_cpu_quotient(g, one, y));
 }
 
 /* x p(x^2) / q(x^2), x within [-limit, limit]. */
@@ -174,7 +184,8 @@ odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
 
     cg_value z = cg_fmul(g, x, x);
 
-    return cg_fdiv(g, cg_fmul(g, x, horner(g, z, p, np)), horner(g, z, q, nq));
+    return glow_cpu_quotient(g, cg_fmul(g, x, horner(g, z, p, np)),
+                             horner(g, z, q, nq));
 }
 
 /* 5.2 ulp, 3e-7 absolute; our own fit. */
