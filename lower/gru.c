@@ -1,5 +1,6 @@
 /*
- * lower-gru: one product for X, and the steps one after the other.
+ * lower-gru: one product for X, and, unless the backend takes what is left, the
+ * steps one after the other.
  *
  *     %z, %r = f(%x.zr + MatMul(%h before, Transpose(R.zr)))
  *     %v = g(%x.v + MatMul(%r * %h before, Transpose(R.v)))
@@ -51,7 +52,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_lower_gru = {
     .name = "lower-gru",
-    .summary = "express GRU by matrix products and gates, step by step",
+    .summary = "express GRU by a product for X, then by gates, step by step",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .lowers = &glow_op_gru,

@@ -1,5 +1,6 @@
 /*
- * lower-lstm: one product for X, and the steps one after the other.
+ * lower-lstm: one product for X, and, unless the backend takes what is left, the
+ * steps one after the other.
  *
  *     %u = %x.t + MatMul(%h before, Transpose(R))
  *     %i = s(%u.i + Pi * %c before);  %f = s(%u.f + Pf * %c before)
@@ -57,7 +58,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_lower_lstm = {
     .name = "lower-lstm",
-    .summary = "express LSTM by matrix products and gates, step by step",
+    .summary = "express LSTM by a product for X, then by gates, step by step",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .lowers = &glow_op_lstm,

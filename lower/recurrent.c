@@ -1,12 +1,17 @@
 /*
  * The sequence around a recurrent cell.
  *
- *     %x = MatMul(X as [T B, I], Transpose(W)) + biases          [T B, G H]
+ *     %x = MatMul(X as [T B, I], Transpose(W))                  [T, B, D G H]
+ *     %Y, %Yh, %Yc = the same network of %x, without W
+ *
+ * and if the backend does not take that either, for each direction
+ *
+ *     %x = Slice(%x as [T B, D G H]) + biases                     [T B, G H]
  *     for each step t, in the order of the direction:
  *         %h.t, %c.t = cell(rows t B, ... of %x, %h before, %c before)
  *     %Y = Concat(%h.0, ..., %h.T-1);  %Yh, %Yc = the last ones
  *
- * X takes one product for all steps, so that only the state is multiplied step
+ * X takes one product for all steps and directions, so that only the state is multiplied step
  * by step.  Where SequenceLens is given, Select keeps the state of what is over
  * (`t < length` does not hold) and puts 0 into Y, in both directions.
  */
@@ -175,10 +180,9 @@ part(const recurrent *r, int i, int d)
 }
 
 static glow_value *
-transposed(const recurrent *r, glow_value *v)
+transposed(glow_builder *b, glow_value *v)
 {
-    return GLOW_BUILD(r->b, transpose, GLOW_IN(v),
-                      .shuffle = GLOW_DIMS_OF(1, 0));
+    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = GLOW_DIMS_OF(1, 0));
 }
 
 glow_value *
@@ -203,7 +207,7 @@ recurrent_product(const recurrent *r, glow_value *h, int first, int count)
 
 /* What X gives to the gates of all steps, [T B, G H]; sets what is left. */
 static glow_value *
-project(recurrent *r, int d, bool split)
+gates_of(recurrent *r, int d, bool split)
 {
     glow_value *in = r->n->in[X];
     glow_dims s = in->type->shape;
@@ -212,9 +216,8 @@ project(recurrent *r, int d, bool split)
     glow_value *x =
         glow_lower_reshape(r->b, in, GLOW_DIMS_OF(s.at[0] * s.at[1], s.at[2]));
 
-    r->r = transposed(r, part(r, R, d));
-    x = GLOW_BUILD_PLAIN(r->b, matmul,
-                         GLOW_IN(x, transposed(r, part(r, W, d))));
+    r->r = transposed(r->b, part(r, R, d));
+    x = glow_lower_cut(r->b, x, 1, d * rows, rows);
     if (!bias)
         return x;
     rest = glow_lower_cut(r->b, bias, 0, rows, rows);
@@ -320,10 +323,33 @@ joined(glow_builder *b, glow_value *const v[2], int count, int axis,
                                    &(const glow_concat){.dim = axis});
 }
 
+/* One product for the X of all steps; the network keeps the rest. */
+static glow_value *
+project(glow_builder *b, glow_node *n)
+{
+    glow_dims x = n->in[X]->type->shape, w = n->in[W]->type->shape;
+    int64_t rows = w.at[0] * w.at[1];
+    glow_value *in = glow_lower_reshape(
+        b, n->in[X], GLOW_DIMS_OF(x.at[0] * x.at[1], x.at[2]));
+    glow_value *by =
+        glow_lower_reshape(b, n->in[W], GLOW_DIMS_OF(rows, x.at[2]));
+    glow_value *y = GLOW_BUILD_PLAIN(b, matmul, GLOW_IN(in, transposed(b, by)));
+
+    y = glow_lower_reshape(b, y, GLOW_DIMS_OF(x.at[0], x.at[1], rows));
+    if (!y)
+        return NULL;
+    glow_set_operand(n, X, y);
+    glow_set_operand(n, W, NULL);
+    return glow_keep_rewritten(n);
+}
+
 glow_value *
 lower_recurrent(glow_builder *b, glow_node *n, int activations, bool split,
                 recurrent_step_fn step)
 {
+    if (n->in[W])
+        return project(b, n);
+
     glow_dims h = n->out[1]->type->shape;
     int directions = (int)h.at[0];
     glow_value *y[2], *last[2], *cells[2];
@@ -337,7 +363,7 @@ lower_recurrent(glow_builder *b, glow_node *n, int activations, bool split,
             .hidden = h.at[2],
             .gates = n->in[R]->type->shape.at[1] / (h.at[2] ? h.at[2] : 1),
         };
-        glow_value *x = project(&r, d, split);
+        glow_value *x = gates_of(&r, d, split);
         recurrent_state s;
 
         peepholes(&r, d);

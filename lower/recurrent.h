@@ -28,7 +28,8 @@ typedef recurrent_state (*recurrent_step_fn)(const recurrent *r, glow_value *x,
                                              recurrent_state before);
 
 /*
- * Lowers a network: one product for the X of all steps, then `step` for each.
+ * Lowers a network: first one product for the X of all steps, then, of one that
+ * has no W, `step` for each.
  * With `split` the Bias of R is in r->rb, else in `x`.
  */
 glow_value *lower_recurrent(glow_builder *b, glow_node *n, int activations,

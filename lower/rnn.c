@@ -1,5 +1,6 @@
 /*
- * lower-rnn: one product for X, and the steps one after the other.
+ * lower-rnn: one product for X, and, unless the backend takes what is left, the
+ * steps one after the other.
  *
  *     %h.t = f(%x.t + MatMul(%h before, Transpose(R)))
  */
@@ -28,7 +29,8 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_lower_rnn = {
     .name = "lower-rnn",
-    .summary = "express RNN by matrix products and activations, step by step",
+    .summary =
+        "express RNN by a product for X, then by activations, step by step",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .lowers = &glow_op_rnn,

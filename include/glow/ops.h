@@ -561,9 +561,9 @@ extern GLOW_API const glow_op glow_op_matmul; /* [M,K] [K,N] */
 
 /*
  * Recurrent networks over whole sequences: ir/ops/recurrent.c.  X [T, B, I],
- * W [D, G H, I], R [D, G H, H], Bias? [D, 2 G H], SequenceLens? [B],
+ * W? [D, G H, I], R [D, G H, H], Bias? [D, 2 G H], SequenceLens? [B],
  * InitialH? [D, B, H]; LSTM also InitialC?, P? [D, 3 H].  Results Y [T, D, B,
- * H], Yh [D, B, H]; LSTM also Yc.
+ * H], Yh [D, B, H]; LSTM also Yc.  Without W, X is [T, B, D G H].
  */
 
 typedef struct glow_recurrent {

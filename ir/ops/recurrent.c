@@ -68,7 +68,7 @@ recurrent_infer(const glow_node *n, glow_type out[], int gates, int activations)
         return false;
 
     int64_t steps = x->shape.at[0], batch = x->shape.at[1];
-    int64_t hidden = n->in[R]->type->shape.at[2];
+    int64_t hidden = n->in[R]->type->shape.at[2], columns = x->shape.at[2];
     glow_dims state = GLOW_DIMS_OF(d, batch, hidden);
 
     if (steps == 0)
@@ -79,8 +79,11 @@ recurrent_infer(const glow_node *n, glow_type out[], int gates, int activations)
     rows /= 2;
     if (!check_part(n, R, GLOW_DIMS_OF(d, rows, hidden),
                     "what its columns and Direction ask for") ||
-        !check_part(n, W, GLOW_DIMS_OF(d, rows, x->shape.at[2]),
+        !check_part(n, W, GLOW_DIMS_OF(d, rows, columns),
                     "what X, R and Direction ask for") ||
+        (!n->in[W] && columns != d * rows &&
+         !glow_check_shape(n, X, GLOW_DIMS_OF(steps, batch, d * rows),
+                           "without W that of the gates")) ||
         !check_part(n, BIAS, GLOW_DIMS_OF(d, 2 * rows),
                     "two for each row of R") ||
         !check_lengths(n, batch) ||
@@ -103,7 +106,7 @@ struct layer { /* one direction */
     const glow_recurrent *attrs;
     int gates;
     int64_t input, hidden;
-    const double *w, *r;   /* gates x hidden rows */
+    const double *w, *r;   /* gates x hidden rows; w may be NULL */
     const double *wb, *rb; /* one for each row, or NULL */
     const double *p;       /* 3 x hidden, or NULL */
     glow_activation f[GLOW_MOST_ACTIVATIONS];
@@ -219,11 +222,11 @@ static layer
 layer_of(const glow_node *n, glow_tensor *const in[], int d, int activations,
          glow_arena *scratch)
 {
-    glow_dims w = in[W]->type->shape, r = in[R]->type->shape;
+    glow_dims r = in[R]->type->shape;
     const double *bias = part(n, in, BIAS, d, scratch);
     layer l = {
         .attrs = n->attrs,
-        .input = w.at[2],
+        .input = in[X]->type->shape.at[2],
         .hidden = r.at[2],
         .w = part(n, in, W, d, scratch),
         .r = part(n, in, R, d, scratch),
@@ -252,6 +255,23 @@ initial(const glow_node *n, glow_tensor *const in[], int i, int d,
     return v;
 }
 
+/* What row `row` of X gives to the gates of direction `d`. */
+static void
+project(const layer *l, const glow_tensor *from, int64_t row, int64_t d,
+        double *x)
+{
+    int64_t gates = l->gates * l->hidden;
+
+    if (l->w) {
+        glow_load(from, row * l->input, l->input, x);
+        multiply(l->from_x, l->w, l->wb, gates, x, l->input);
+        return;
+    }
+    glow_load(from, row * l->input + d * gates, gates, l->from_x);
+    for (int64_t i = 0; l->wb && i < gates; i++)
+        l->from_x[i] += l->wb[i];
+}
+
 /* Runs direction `d`; steps beyond a sequence's length leave its state alone. */
 static void
 run_layer(const layer *l, glow_tensor *const in[], int d, double *h, double *c,
@@ -272,8 +292,7 @@ run_layer(const layer *l, glow_tensor *const in[], int d, double *h, double *c,
                 glow_store(y, at, size, none);
                 continue;
             }
-            glow_load(in[X], (t * batch + b) * l->input, l->input, x);
-            multiply(l->from_x, l->w, l->wb, l->gates * size, x, l->input);
+            project(l, in[X], t * batch + b, d, x);
             l->step(l, h + b * size, c + b * size);
             glow_store(y, at, size, h + b * size);
         }
@@ -305,28 +324,31 @@ recurrent_eval(const glow_node *n, glow_tensor *const in[],
 static int64_t
 recurrent_flops(const glow_node *n)
 {
-    glow_dims w = n->in[W]->type->shape, r = n->in[R]->type->shape;
+    glow_dims r = n->in[R]->type->shape;
+    int64_t input = n->in[W] ? n->in[W]->type->shape.at[2] : 0;
 
     if (r.at[2] == 0)
         return 0;
-    return glow_multiply_adds(n->out[0],
-                              r.at[1] / r.at[2] * (w.at[2] + r.at[2]));
+    return glow_multiply_adds(n->out[0], r.at[1] / r.at[2] * (input + r.at[2]));
 }
 
 static const char *const directions[] = {"forward", "reverse", "bidirectional",
                                          NULL};
 
-#define OPERANDS(G)                                                            \
-    {"X", GLOW_TENSOR, "[T, B, I]: T steps of a batch"},                       \
-        {"W", GLOW_TENSOR, "[D, " G " H, I]: of X, for each of D directions"}, \
-        {"R", GLOW_TENSOR, "[D, " G " H, H]: of the state"},                   \
-        {"Bias", GLOW_OPTIONAL,                                                \
-         "[D, 2 " G " H]: those of W, then those of R"},                       \
-        {"SequenceLens", GLOW_OPTIONAL,                                        \
-         "[B], index32 or index64: how many steps of each count"},             \
-    {                                                                          \
-        "InitialH", GLOW_OPTIONAL,                                             \
-            "[D, B, H]: the state before the first step"                       \
+#define OPERANDS(G)                                                    \
+    {"X", GLOW_TENSOR, "[T, B, I]: T steps of a batch"},               \
+        {"W", GLOW_OPTIONAL,                                           \
+         "[D, " G                                                      \
+         " H, I]: of X, for each of D directions; omitted, X is what " \
+         "it would give them, [T, B, D " G " H]"},                     \
+        {"R", GLOW_TENSOR, "[D, " G " H, H]: of the state"},           \
+        {"Bias", GLOW_OPTIONAL,                                        \
+         "[D, 2 " G " H]: those of W, then those of R"},               \
+        {"SequenceLens", GLOW_OPTIONAL,                                \
+         "[B], index32 or index64: how many steps of each count"},     \
+    {                                                                  \
+        "InitialH", GLOW_OPTIONAL,                                     \
+            "[D, B, H]: the state before the first step"               \
     }
 
 #define RESULTS                                                     \

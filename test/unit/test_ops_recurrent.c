@@ -42,6 +42,16 @@ test_rnn(void **state)
                    "_", "_"),
                 OUT("float 3 1 1 1", "float 1 1 1"),
                 "Clip is -1, but must be 0 or more"),
+        /* Without W each direction has columns of X, and still both biases. */
+        GIVES(rnn, RNN(.direction = GLOW_BIDIRECTIONAL),
+              IN("float64 2 1 2: 2 1 4 2", "_", "float64 2 1 1: 0.5 1",
+                 "float64 2 2: 0 0 1 2", "_", "float64 2 1 1: 4 0"),
+              OUT("float64 2 2 1 1: 4 9 6 5", "float64 2 1 1: 6 9")),
+        REFUSES(rnn, RNN(.direction = GLOW_BIDIRECTIONAL),
+                IN("float 2 1 3: 1", "_", "float 2 1 1: 1", "_", "_", "_"),
+                OUT("float 2 2 1 1", "float 2 1 1"),
+                "the shape of X is <2 x 1 x 3>, but without W that of "
+                "the gates is <2 x 1 x 2>"),
         REFUSES(rnn, RNN(.clip = 0),
                 IN("float 3 1 1: 1", "float 1 1 2: 2", "float 1 1 1: 0.5", "_",
                    "_", "_"),
@@ -93,6 +103,11 @@ test_gru(void **state)
         GIVES(gru, GRU(.linear_before_reset = true),
               IN("float 2 1 1: 1 2", "float 1 3 1: 0.25 0.5 2",
                  "float 1 3 1: 0 0 1", "float 1 6: 0 0 0 0 0 1", "_", "_"),
+              OUT("float 2 1 1 1: 1.875 4.375", "float 1 1 1: 4.375")),
+        /* The same without W, after X was multiplied by it. */
+        GIVES(gru, GRU(.linear_before_reset = true),
+              IN("float 2 1 3: 0.25 0.5 2 0.5 1 4", "_", "float 1 3 1: 0 0 1",
+                 "float 1 6: 0 0 0 0 0 1", "_", "_"),
               OUT("float 2 1 1 1: 1.875 4.375", "float 1 1 1: 4.375")),
         REFUSES(gru, GRU(.direction = GLOW_FORWARD),
                 IN("float 2 1 1: 1 2", "float 1 3 1: 1", "float 1 4 1: 1", "_",

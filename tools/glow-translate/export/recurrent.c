@@ -44,6 +44,24 @@ activations(exporter *e, const glow_recurrent *a, int each)
         export_float_list(e, "activation_beta", beta, betas);
 }
 
+/* The W that leaves X as it is, part by part: ONNX cannot do without. */
+static const char *
+identity(exporter *e, const glow_node *n)
+{
+    const glow_type *r = n->in[2]->type;
+    int64_t rows = r->shape.at[1], d = r->shape.at[0];
+    const glow_type *type =
+        glow_type_get(export_context(e),
+                      glow_type_of(r->elem, GLOW_DIMS_OF(d, rows, d * rows)));
+    glow_tensor t = {
+        type, glow_arena_alloc(export_arena(e), (size_t)glow_type_bytes(type)),
+        NULL};
+
+    for (int64_t i = 0; i < d * rows; i++)
+        glow_set_double(&t, i * d * rows + i, 1);
+    return export_constant(e, n, type, t.data);
+}
+
 static bool
 recurrent(exporter *e, const glow_node *n, int each)
 {
@@ -52,6 +70,8 @@ recurrent(exporter *e, const glow_node *n, int each)
 
     for (int i = 0; i < n->n_in; i++)
         in[i] = export_in(e, n, i);
+    if (!n->in[1])
+        in[1] = identity(e, n);
     if (n->in[4] && n->in[4]->type->elem != GLOW_INDEX32) {
         in[4] = export_step(e, n, "Cast", NAMES(in[4]));
         export_int(e, "to", 6); /* int32 */
