@@ -23,10 +23,12 @@
     K(fullyconnected_direct)      \
     K(fullyconnected)             \
     K(gather)                     \
+    K(gru)                        \
     K(inserttensor)               \
     K(layernormalization)         \
     K(localresponsenormalization) \
     K(logsoftmax)                 \
+    K(lstm)                       \
     K(matmul_direct)              \
     K(matmul)                     \
     K(maxpool_lines)              \
@@ -44,6 +46,7 @@
     K(resizebilinear)             \
     K(resizenearest)              \
     K(scatterdata)                \
+    K(rnn)                        \
     K(roialign)                   \
     K(softmax)                    \
     K(sparselengthsweightedsum)   \
