@@ -2,7 +2,7 @@
  * cpu: native code by LLVM, in this process or as files.
  *
  * Loading makes the object that emitting writes, links it here, and fills the
- * constants once.  A run copies what is bound into the placeholders, calls, and
+ * constants once, or takes them as an earlier load left them.  A run copies what is bound into the placeholders, calls, and
  * copies back what was written.
  */
 
@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "codegen/cpu/emit.h"
+#include "codegen/cpu/identity.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
@@ -99,7 +100,7 @@ static bool
 compile(glow_executable *x, const char *name, const glow_target_options *t,
         cpu_objects *out)
 {
-    cpu_cache cache = {.folder = t->cache, .most = t->cache_bytes};
+    glow_cache cache = {.folder = t->cache, .most = t->cache_bytes};
 
     return t->debug
                ? compile_whole(x, name, out)
@@ -121,18 +122,33 @@ link_objects(glow_executable *x, const cpu_objects *o, const char *name,
     return x->entry && x->step;
 }
 
+/* Are these the constants, where red zones want no room around them? */
 static bool
-make_regions(glow_executable *x, bool red_zones)
+are_ready(const glow_executable *x, const glow_target_options *t)
 {
-    size_t margin = red_zones ? CPU_ZONE_MARGIN : 0;
+    return t->constants && !t->red_zones &&
+           glow_data_size(t->constants) ==
+               (size_t)x->plan->size[CPU_CONSTANTS] &&
+           (uintptr_t)glow_data_bytes(t->constants) % CPU_ALIGN == 0;
+}
+
+static bool
+make_regions(glow_executable *x, const glow_target_options *t)
+{
+    size_t margin = t->red_zones ? CPU_ZONE_MARGIN : 0;
+    bool ready = are_ready(x, t);
 
     for (int i = 0; i < CPU_BASES; i++) {
-        x->region[i] = glow_data_new((size_t)x->plan->size[i] + 2 * margin);
+        x->region[i] =
+            i == CPU_CONSTANTS && ready
+                ? glow_data_ref(t->constants)
+                : glow_data_new((size_t)x->plan->size[i] + 2 * margin);
         x->base[i] = (uint8_t *)glow_data_bytes(x->region[i]) + margin;
     }
-    if (red_zones)
+    if (t->red_zones)
         x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
-    return glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS]);
+    return ready ||
+           glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS]);
 }
 
 /* No more threads than there are processors for. */
@@ -162,8 +178,7 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
     glow_cpu_pool_open(&x->pool, threads_of(x->target));
     x->plan = glow_cpu_plan(x->arena, x->target, f);
     return x->plan && compile(x, name, t, &objects) &&
-           link_objects(x, &objects, name, t->debug) &&
-           make_regions(x, t->red_zones);
+           link_objects(x, &objects, name, t->debug) && make_regions(x, t);
 }
 
 static glow_executable *
@@ -416,6 +431,25 @@ cache(const glow_target_options *o)
     return glow_cpu_target_guess(o).cache_bytes;
 }
 
+static const char *
+identity(glow_context *ctx, glow_arena *a, const glow_target_options *t)
+{
+    static const glow_target_options here;
+    const char *build = glow_cpu_identity(a);
+
+    (void)ctx;
+    t = t ? t : &here;
+    if (!build || t->debug || t->red_zones)
+        return NULL;
+    return glow_arena_printf(a, "%s\n%s", build, glow_cpu_options_words(a, t));
+}
+
+static const void *
+constants(const glow_executable *x)
+{
+    return x->base[CPU_CONSTANTS];
+}
+
 const glow_backend glow_backend_cpu = {
     .name = "cpu",
     .summary = "native code for this machine or another, by LLVM",
@@ -430,4 +464,6 @@ const glow_backend glow_backend_cpu = {
     .scratch = scratch,
     .align = align,
     .cache = cache,
+    .identity = identity,
+    .constants = constants,
 };

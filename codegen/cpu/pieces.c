@@ -35,7 +35,7 @@ typedef struct piece {
 typedef struct pieces {
     const cpu_plan *plan;
     const char *entry;
-    cpu_cache *cache;
+    glow_cache *cache;
     const char *build; /* of this library, or NULL */
     piece *at;
     int count;
@@ -91,14 +91,9 @@ build(cg *g, const pieces *p, const piece *x)
 static void
 hash(const cg *g, const char *what, char key[65])
 {
-    const cpu_target *t = g->target;
-    unsigned major, minor, patch;
-    const char *all;
+    const char *all = glow_arena_printf(
+        g->arena, "%s\n%s", what, glow_cpu_target_words(g->arena, g->target));
 
-    LLVMGetVersion(&major, &minor, &patch);
-    all = glow_arena_printf(g->arena, "%s\n%s\n%s\n%s\n%d\n%u.%u.%u", what,
-                            t->triple, t->cpu, t->features, (int)t->winograd,
-                            major, minor, patch);
     glow_sha256_hex(all, strlen(all), key);
 }
 
@@ -146,7 +141,7 @@ static bool
 find(const pieces *p, piece *x, const char *key)
 {
     size_t size;
-    const char *bytes = glow_cpu_cache_find(p->cache, x->arena, key, &size);
+    const char *bytes = glow_cache_find(p->cache, x->arena, key, &size);
 
     if (bytes)
         x->object =
@@ -157,10 +152,13 @@ find(const pieces *p, piece *x, const char *key)
 static void
 keep(const pieces *p, const piece *x, const char *key)
 {
-    if (x->object)
-        glow_cpu_cache_keep(p->cache, x->arena, key,
-                            LLVMGetBufferStart(x->object),
-                            LLVMGetBufferSize(x->object));
+    glow_cache_part object;
+
+    if (!x->object)
+        return;
+    object = (glow_cache_part){LLVMGetBufferStart(x->object),
+                               LLVMGetBufferSize(x->object)};
+    glow_cache_keep(p->cache, x->arena, key, &object, 1);
 }
 
 /* Builds the module of a piece, and from it the object unless that is known. */
@@ -226,7 +224,7 @@ collect(pieces *p, cpu_objects *out)
 
 bool
 glow_cpu_make_objects(const cpu_plan *plan, const char *entry, cpu_pool *pool,
-                      cpu_cache *cache, cpu_objects *out)
+                      glow_cache *cache, cpu_objects *out)
 {
     pieces p = {.plan = plan,
                 .entry = entry,
@@ -240,6 +238,6 @@ glow_cpu_make_objects(const cpu_plan *plan, const char *entry, cpu_pool *pool,
     add_steps(&p, plan, known);
     glow_cpu_pool_run(pool, make, &p, (uintptr_t)p.count);
     if (cache->kept)
-        glow_cpu_cache_trim(cache);
+        glow_cache_trim(cache);
     return collect(&p, out);
 }

@@ -7,7 +7,7 @@
 #ifndef CODEGEN_CPU_PIECES_H
 #define CODEGEN_CPU_PIECES_H
 
-#include "codegen/cpu/cache.h"
+#include "codegen/cache.h"
 #include "codegen/cpu/gen.h"
 #include "codegen/cpu/plan.h"
 #include "codegen/cpu/pool.h"
@@ -22,6 +22,6 @@ typedef struct cpu_objects {
  * on any number of threads.  False after a report.
  */
 bool glow_cpu_make_objects(const cpu_plan *p, const char *entry, cpu_pool *pool,
-                           cpu_cache *cache, cpu_objects *out);
+                           glow_cache *cache, cpu_objects *out);
 
 #endif

@@ -9,12 +9,10 @@
 #include "codegen/cpu/stack.h"
 #include "glow/ops.h"
 
-#define ALIGN 64
-
 int64_t
 glow_cpu_aligned(int64_t n)
 {
-    return (n + ALIGN - 1) / ALIGN * ALIGN;
+    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
 /* Memory. */
@@ -105,7 +103,7 @@ lay_constants(cpu_plan *p, const glow_region *r)
     GLOW_FOR_EACH_FUNC(f, root->func->module)
         if (f == root->func || glow_calls(root->func, f))
             widen(f, r, &begin, &end);
-    begin = begin / ALIGN * ALIGN;
+    begin = begin / CPU_ALIGN * CPU_ALIGN;
     *m = (cpu_memory){r, *size - begin};
     *size = glow_cpu_aligned(*size + end - begin);
     return m->offset;
@@ -294,7 +292,7 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
     if (k->scratch_size)
         s->scratch = k->scratch_size(t, n);
     if (k->calls)
-        s->scratch = ALIGN; /* until plan_calls */
+        s->scratch = CPU_ALIGN; /* until plan_calls */
     if (s->scratch && n->scratch &&
         glow_type_bytes(n->scratch->type) >= s->scratch)
         s->own_scratch = glow_cpu_add_slot(p, s, n->scratch, true, 0, NULL);
@@ -575,7 +573,7 @@ plan_calls(cpu_plan *p, cpu_step *s)
     int count = glow_call_count(s->root);
 
     s->bodies = GLOW_NEW_ARRAY(p->arena, cpu_plan *, count);
-    s->scratch = ALIGN;
+    s->scratch = CPU_ALIGN;
     for (int k = 0; k < count; k++) {
         cpu_plan *body = plan_body(p->root, glow_called(s->root, k));
         int64_t size;
@@ -615,7 +613,7 @@ body_bytes(const glow_func *f)
 int64_t
 glow_cpu_call_scratch(const glow_node *n)
 {
-    int64_t most = ALIGN;
+    int64_t most = CPU_ALIGN;
 
     for (int k = 0; k < glow_call_count(n); k++) {
         const glow_func *body = glow_called(n, k);

@@ -16,6 +16,8 @@
 #include "codegen/cpu/target.h"
 #include "glow/lifetime.h"
 
+#define CPU_ALIGN 64 /* bytes: of buffers and regions */
+
 struct cpu_kernel;
 
 /* The arguments of the entry function. */

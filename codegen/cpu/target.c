@@ -320,6 +320,28 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     return t;
 }
 
+const char *
+glow_cpu_target_words(glow_arena *a, const cpu_target *t)
+{
+    unsigned major, minor, patch;
+
+    LLVMGetVersion(&major, &minor, &patch);
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d\n%u.%u.%u", t->triple, t->cpu,
+                             t->features, (int)t->winograd, major, minor,
+                             patch);
+}
+
+const char *
+glow_cpu_options_words(glow_arena *a, const glow_target_options *o)
+{
+    cpu_target t = {.threads = o->threads};
+
+    name_target(&t, a, o);
+    set_rates(&t, o);
+    return glow_arena_printf(a, "%s\n%d %a", glow_cpu_target_words(a, &t),
+                             o->threads, o->grain);
+}
+
 void
 glow_cpu_target_end(cpu_target *t)
 {

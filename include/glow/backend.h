@@ -38,9 +38,17 @@ typedef struct glow_target_options {
     bool debug;           /* line tables that name the .gir file */
     int threads;          /* that work is split for, at most; 0: 1 */
     double grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
-    /* A folder where `load` keeps objects, and looks for them; NULL: nowhere. */
+    /*
+     * A folder where `load` keeps objects, and glow_network_load networks, and
+     * where they look for them; NULL: nowhere.
+     */
     const char *cache;
-    int64_t cache_bytes; /* that it may hold; 0: 256 MiB */
+    int64_t cache_bytes; /* that it may hold; 0: 4 GiB */
+    /*
+     * Only of `load`: what `constants` of the backend gave for the same program;
+     * no element of a constant is asked for then.  NULL: they are.
+     */
+    struct glow_data *constants;
     /*
      * Run step by step, and fail where one changes bytes that are not its own;
      * in `profile`, what the trace does counts as the step's.  Only of `load`.
@@ -103,6 +111,15 @@ struct glow_backend {
      * not read from memory.  NULL: it does not matter.
      */
     int64_t (*cache)(const glow_target_options *t);
+    /*
+     * All that the code for a program depends on besides the program: the build
+     * of the backend, the target, the options.  NULL, also where there is the
+     * function: what it makes is not kept.
+     */
+    const char *(*identity)(glow_context *ctx, glow_arena *a,
+                            const glow_target_options *t);
+    /* The constants as the code reads them: as many bytes as `sizes` says. */
+    const void *(*constants)(const glow_executable *x);
 };
 
 GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);

@@ -10,6 +10,7 @@
 #include "glow/layout.h"
 #include "glow/match.h"
 #include "glow/memory_map.h"
+#include "glow/network.h"
 #include "glow/ops.h"
 #include "glow/order.h"
 #include "glow/pipeline.h"

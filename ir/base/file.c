@@ -139,6 +139,27 @@ map(glow_context *ctx, glow_span at, int fd, const struct stat *st,
     return glow_data_wrap(bytes, m->size, unmap, m);
 }
 
+#ifdef MAP_POPULATE
+#define MAP_SOON (MAP_PRIVATE | MAP_POPULATE)
+#else
+#define MAP_SOON MAP_PRIVATE
+#endif
+
+glow_data *
+glow_file_map_open(int fd, size_t size)
+{
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_SOON, fd, 0);
+    mapping *m = bytes == MAP_FAILED ? NULL : malloc(sizeof *m);
+
+    if (m) {
+        *m = (mapping){bytes, size};
+        return glow_data_wrap(bytes, size, unmap, m);
+    }
+    if (bytes != MAP_FAILED)
+        munmap(bytes, size);
+    return NULL;
+}
+
 /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
 enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
 

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/cpu/cache.h"
-#include "ir/base/sha256.h"
+#include "codegen/cache.h"
+#include "ir/base/digest.h"
 
 typedef struct folder {
     char path[64];
     glow_arena *arena;
-    cpu_cache cache;
+    glow_cache cache;
 } folder;
 
 static void
@@ -68,7 +68,7 @@ static bool
 finds(folder *f, const char *key, const char *text)
 {
     size_t size = 0;
-    const char *bytes = glow_cpu_cache_find(&f->cache, f->arena, key, &size);
+    const char *bytes = glow_cache_find(&f->cache, f->arena, key, &size);
 
     return bytes && size == strlen(text) && memcmp(bytes, text, size) == 0;
 }
@@ -76,7 +76,9 @@ finds(folder *f, const char *key, const char *text)
 static void
 keep(folder *f, const char *key, const char *text)
 {
-    glow_cpu_cache_keep(&f->cache, f->arena, key, text, strlen(text));
+    glow_cache_part part = {text, strlen(text)};
+
+    glow_cache_keep(&f->cache, f->arena, key, &part, 1);
 }
 
 static void
@@ -97,6 +99,28 @@ what_is_kept_is_found(void **state)
     keep(&f, "aa", "another");
     assert_true(finds(&f, "aa", "another"));
     assert_int_equal(each_file(&f, NULL), 2);
+    close_folder(&f);
+}
+
+static void
+parts_are_kept_in_a_row(void **state)
+{
+    const glow_cache_part parts[] = {{"one", 3}, {"", 0}, {"two", 3}};
+    glow_data *d;
+    folder f;
+
+    (void)state;
+    open_folder(&f);
+    assert_null(glow_cache_map(&f.cache, f.arena, "aa"));
+    glow_cache_keep(&f.cache, f.arena, "aa", parts, 3);
+    assert_true(finds(&f, "aa", "onetwo"));
+    d = glow_cache_map(&f.cache, f.arena, "aa");
+    assert_non_null(d);
+    assert_int_equal(glow_data_size(d), 6);
+    assert_memory_equal(glow_data_bytes(d), "onetwo", 6);
+    keep(&f, "aa", "another"); /* whoever has it goes on with it */
+    assert_memory_equal(glow_data_bytes(d), "onetwo", 6);
+    glow_data_unref(d);
     close_folder(&f);
 }
 
@@ -166,6 +190,10 @@ damaged_entries_are_not_found(void **state)
         keep(&f, "aa", "some bytes that mean something");
         each_file(&f, damage[i]);
         assert_false(finds(&f, "aa", "some bytes that mean something"));
+        assert_int_equal(each_file(&f, NULL), 0);
+        keep(&f, "aa", "some bytes that mean something");
+        each_file(&f, damage[i]);
+        assert_null(glow_cache_map(&f.cache, f.arena, "aa"));
         assert_int_equal(each_file(&f, NULL), 0); /* and are removed */
         keep(&f, "aa", "again");
         assert_true(finds(&f, "aa", "again"));
@@ -193,7 +221,7 @@ a_folder_that_cannot_be_written_is_none(void **state)
     }
     f.cache.folder = NULL;
     keep(&f, "aa", "one");
-    glow_cpu_cache_trim(&f.cache);
+    glow_cache_trim(&f.cache);
     assert_false(finds(&f, "aa", "one"));
     close_folder(&f);
 }
@@ -226,14 +254,30 @@ what_was_used_longest_ago_goes(void **state)
         snprintf(name, sizeof name, "%s.obj", keys[i]);
         set_age(&f, name, 1000 - i);
     }
-    glow_cpu_cache_trim(&f.cache); /* there is room */
+    glow_cache_trim(&f.cache); /* there is room */
     assert_int_equal(each_file(&f, NULL), 4);
     assert_true(finds(&f, "a0", "0123456789")); /* and is new again */
     f.cache.most = 2 * 75;                      /* a hash, a newline, and ten */
-    glow_cpu_cache_trim(&f.cache);
+    glow_cache_trim(&f.cache);
     assert_int_equal(each_file(&f, NULL), 2);
     assert_true(finds(&f, "a0", "0123456789"));
     assert_true(finds(&f, "a3", "0123456789"));
+    close_folder(&f);
+}
+
+static void
+more_than_all_is_not_kept(void **state)
+{
+    folder f;
+
+    (void)state;
+    open_folder(&f);
+    f.cache.most = 75;
+    keep(&f, "a0", "0123456789");
+    keep(&f, "a1", "0123456789 ");
+    glow_cache_trim(&f.cache);
+    assert_int_equal(each_file(&f, NULL), 1);
+    assert_true(finds(&f, "a0", "0123456789"));
     close_folder(&f);
 }
 
@@ -250,7 +294,7 @@ what_was_not_finished_goes_in_time(void **state)
         close(open(path, O_CREAT | O_WRONLY, 0600));
     }
     set_age(&f, "1.new", 100000);
-    glow_cpu_cache_trim(&f.cache);
+    glow_cache_trim(&f.cache);
     assert_int_equal(each_file(&f, NULL), 1);
     close_folder(&f);
 }
@@ -277,12 +321,12 @@ processes_share(void **state)
 
             snprintf(key, sizeof key, "%d", i % 13);
             snprintf(text, sizeof text, "the bytes of key %s", key);
-            bytes = glow_cpu_cache_find(&f.cache, f.arena, key, &size);
+            bytes = glow_cache_find(&f.cache, f.arena, key, &size);
             if (bytes && (size != strlen(text) || memcmp(bytes, text, size)))
                 _exit(1);
             keep(&f, key, text);
             if (i % 7 == 0)
-                glow_cpu_cache_trim(&f.cache);
+                glow_cache_trim(&f.cache);
         }
         _exit(0);
     }
@@ -292,7 +336,7 @@ processes_share(void **state)
         waitpid(child[p], &status, 0);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    glow_cpu_cache_trim(&f.cache);
+    glow_cache_trim(&f.cache);
     assert_true(each_file(&f, NULL) <= 10);
     close_folder(&f);
 }
@@ -306,11 +350,14 @@ forge(const char *path)
     static const char text[] = "no object";
     char hex[65];
     FILE *file = fopen(path, "wb");
+    glow_digest d;
 
     assert_non_null(file);
-    glow_sha256_hex(text, sizeof text, hex);
-    fprintf(file, "%s\n", hex);
+    glow_digest_begin(&d);
+    glow_digest_add(&d, text, sizeof text);
+    glow_digest_hex(&d, hex);
     fwrite(text, 1, sizeof text, file);
+    fprintf(file, "%s\n", hex);
     fclose(file);
 }
 
@@ -359,13 +406,57 @@ networks_are_loaded_from_it(void **state)
     close_folder(&f);
 }
 
+/* Digests. */
+
+static void
+digest_of(const unsigned char *bytes, size_t size, size_t step, char hex[65])
+{
+    glow_digest d;
+
+    glow_digest_begin(&d);
+    for (size_t at = 0; at < size; at += step)
+        glow_digest_add(&d, bytes + at, step < size - at ? step : size - at);
+    glow_digest_hex(&d, hex);
+}
+
+/* All sizes up to some blocks, in pieces of all sizes; and each bit matters. */
+static void
+digests_tell_contents_apart(void **state)
+{
+    enum { MOST = 200 };
+    unsigned char bytes[MOST];
+    char hex[MOST][65], again[65];
+
+    (void)state;
+    for (int i = 0; i < MOST; i++)
+        bytes[i] = (unsigned char)(i * 37 % 64 < 20 ? 0 : i * 101);
+    for (size_t n = 0; n < MOST; n++) {
+        digest_of(bytes, n, MOST, hex[n]);
+        for (size_t k = 0; k < n; k++)
+            assert_string_not_equal(hex[k], hex[n]);
+        for (size_t step = 1; step < n; step += 7) {
+            digest_of(bytes, n, step, again);
+            assert_string_equal(again, hex[n]);
+        }
+        for (size_t bit = 0; bit < 8 * n; bit++) {
+            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            digest_of(bytes, n, MOST, again);
+            assert_string_not_equal(again, hex[n]);
+            bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_that_cannot_be_written_is_none),
         cmocka_unit_test(damaged_entries_are_not_found),
+        cmocka_unit_test(digests_tell_contents_apart),
+        cmocka_unit_test(more_than_all_is_not_kept),
         cmocka_unit_test(networks_are_loaded_from_it),
+        cmocka_unit_test(parts_are_kept_in_a_row),
         cmocka_unit_test(processes_share),
         cmocka_unit_test(the_folder_is_made),
         cmocka_unit_test(what_is_kept_is_found),

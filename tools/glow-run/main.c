@@ -55,7 +55,7 @@ static const tool_option options[] = {
     {"cache-dir", TOOL_TEXT, AT(cache_dir), "DIR", NULL, "running",
      "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or ~/.cache/glow)"},
     {"cache-bytes", TOOL_TEXT, AT(cache_bytes), "BYTES", NULL, "running",
-     "what the folder may hold; what was used longest ago goes (256MiB)"},
+     "what the folder may hold; what was used longest ago goes (4GiB)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
 
@@ -191,46 +191,18 @@ static const char *
 passes_for(const run *r)
 {
     static const char *const named[] = {"O0", "O1", "O2", "O3", "Os"};
+    const char *passes = r->backend->level == GLOW_ANY ? NULL : "O2";
 
     if (r->func->is_program)
-        return r->backend->level == GLOW_PLACED && !r->func->placed ? "alloc"
-                                                                    : NULL;
-    for (int i = 0; i < RUN_LEVELS; i++)
+        passes = r->backend->level == GLOW_PLACED && !r->func->placed ? "alloc"
+                                                                      : NULL;
+    for (int i = 0; i < RUN_LEVELS && !r->func->is_program; i++)
         if (r->values.level[i])
-            return named[i];
-    return r->backend->level == GLOW_ANY ? NULL : "O2";
-}
-
-static bool
-lower(run *r, const glow_target_options *code)
-{
-    glow_arena *a = r->tool.arena;
-    const char *passes = passes_for(r), *name = r->func->name;
-    const char *text;
-    glow_pipeline *p;
-
-    if (!passes)
-        return true;
-    if (r->values.red_zones)
-        passes = glow_arena_printf(a, "%s,alloc<gap=%d>", passes, GAP);
-    text = passes;
-    if (r->module->funcs->next)
-        text = glow_arena_printf(a, "@%s(%s)", name, passes);
-    p = glow_pipeline_parse(
-        r->tool.ctx, a,
-        glow_source_from(r->tool.ctx, "<passes>", text, strlen(text)));
-    name = glow_arena_strdup(a, name);
-
-    const glow_pipeline_options how = {
-        .verify_each = true,
-        .backend = r->backend,
-        .code = code,
-    };
-
-    if (!p || !glow_pipeline_run(p, r->module, &how))
-        return false;
-    r->func = glow_find_func(r->module, name);
-    return true;
+            passes = named[i];
+    return passes && r->values.red_zones
+               ? glow_arena_printf(r->tool.arena, "%s,alloc<gap=%d>", passes,
+                                   GAP)
+               : passes;
 }
 
 static int
@@ -243,7 +215,12 @@ compile(run *r)
         .red_zones = r->values.red_zones,
         .winograd = tool_winograd(r->values.winograd),
     };
-    double begin = now_ms();
+    const glow_network_options how = {
+        .backend = r->backend,
+        .code = &code,
+        .passes = passes_for(r),
+    };
+    double begin = now_ms(), from = processor_ms();
     int levels = 0;
 
     for (int i = 0; i < RUN_LEVELS; i++)
@@ -251,11 +228,12 @@ compile(run *r)
     if (levels > 1)
         return tool_usage(&r->tool, NULL,
                           "more than one of -O0 to -O3 and -Os");
-    if (!lower(r, &code))
+    if (!glow_network_load(&r->network, r->func, &how))
         return TOOL_FAILED;
-    r->executable = r->backend->load(r->func, &code);
+    r->func = r->network.func;
     r->compile_ms = now_ms() - begin;
-    return r->executable ? TOOL_GO_ON : TOOL_FAILED;
+    r->processor_compile_ms = processor_ms() - from;
+    return TOOL_GO_ON;
 }
 
 /* -target-file, or what passes go by without it. */
@@ -348,8 +326,7 @@ main(int argc, char **argv)
 
     if (code == TOOL_GO_ON)
         code = work(&r);
-    if (r.executable)
-        r.backend->unload(r.executable);
+    glow_network_unload(&r.network);
     close_ports(&r);
     if (r.module)
         glow_module_free(r.module);

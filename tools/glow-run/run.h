@@ -3,6 +3,7 @@
 #ifndef GLOW_TOOLS_GLOW_RUN_RUN_H
 #define GLOW_TOOLS_GLOW_RUN_RUN_H
 
+#include "glow/network.h"
 #include "glow/target.h"
 #include "tools/common/tool.h"
 
@@ -45,12 +46,12 @@ typedef struct run {
     glow_module *module;
     glow_func *func;
     const glow_backend *backend;
-    glow_executable *executable;
+    glow_network network;
     run_port *ports;
     size_t n_ports;
     glow_binding *bindings;     /* one for each port */
     const glow_target *machine; /* that -profile compares with */
-    double compile_ms;
+    double compile_ms, processor_compile_ms;
     int64_t cache_bytes; /* 0: not said */
 } run;
 
@@ -77,5 +78,7 @@ int profile(run *r);
 
 /* Milliseconds, from any start. */
 double now_ms(void);
+/* Of all threads of the process. */
+double processor_ms(void);
 
 #endif

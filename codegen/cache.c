@@ -1,15 +1,15 @@
 /*
- * Objects on disk.
+ * Entries on disk.
  *
- * An entry is KEY.obj: a line with the hash of the bytes, then the bytes.  It is
- * written under a name of its own and renamed, so that nobody sees half of it;
- * whatever a crash or a full disk leaves instead does not have its hash, and is
- * removed when it is met.  So nothing has to be flushed.
+ * An entry is KEY.obj: the bytes, then a line with their digest.  It is written
+ * under a name of its own and renamed, so that nobody sees half of it; whatever a
+ * crash or a full disk leaves instead does not have its digest, and is removed
+ * when it is met.  So nothing has to be flushed.
  *
  * What is found gets the present time, and what has the oldest goes first.
  */
 
-#include "codegen/cpu/cache.h"
+#include "codegen/cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,16 +22,18 @@
 #include <unistd.h>
 
 #include "glow/text.h"
-#include "ir/base/sha256.h"
+#include "ir/base/digest.h"
+#include "ir/base/file.h"
 
 #define HEX 64
-#define HEADER (HEX + 1) /* the hash and a newline */
+#define TRAILER (HEX + 1) /* the digest and a newline */
 #define SUFFIX ".obj"
 #define UNFINISHED ".new"
 #define ABANDONED 3600 /* seconds after which an unfinished file is nobody's */
 
 static const char *
-path_of(const cpu_cache *c, glow_arena *a, const char *name, const char *suffix)
+path_of(const glow_cache *c, glow_arena *a, const char *name,
+        const char *suffix)
 {
     return glow_arena_printf(a, "%s/%s%s", c->folder, name, suffix);
 }
@@ -57,50 +59,90 @@ read_all(int fd, char *to, size_t size)
 static bool
 is_whole(const char *file, size_t size)
 {
+    const char *trailer = file + size - TRAILER;
+    glow_digest d;
     char hex[HEX + 1];
 
-    glow_sha256_hex(file + HEADER, size - HEADER, hex);
-    return memcmp(file, hex, HEX) == 0 && file[HEX] == '\n';
+    glow_digest_begin(&d);
+    glow_digest_add(&d, file, size - TRAILER);
+    glow_digest_hex(&d, hex);
+    return memcmp(trailer, hex, HEX) == 0 && trailer[HEX] == '\n';
 }
 
-/* The contents of an entry, or NULL if it is none. */
-static char *
-read_entry(int fd, glow_arena *a, size_t *size)
+/* Opens an entry of `*size` bytes with its trailer, or returns -1. */
+static int
+open_entry(const glow_cache *c, const char *path, size_t *size)
 {
     struct stat st;
-    char *file;
+    int fd = c->folder ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < HEADER)
-        return NULL;
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < TRAILER) {
+        close(fd);
+        unlink(path);
+        return -1;
+    }
     *size = (size_t)st.st_size;
-    file = glow_arena_alloc(a, *size);
-    return read_all(fd, file, *size) && is_whole(file, *size) ? file : NULL;
+    return fd;
 }
 
-void *
-glow_cpu_cache_find(cpu_cache *c, glow_arena *a, const char *key, size_t *size)
+/* Closes an entry: `is_good` has the present time, others go. */
+static bool
+close_entry(glow_cache *c, const char *path, int fd, bool is_good)
 {
-    const char *path;
-    char *file;
-    int fd;
-
-    if (!c->folder)
-        return NULL;
-    path = path_of(c, a, key, SUFFIX);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    file = read_entry(fd, a, size);
-    if (file)
+    if (is_good)
         futimens(fd, NULL);
     else
         unlink(path);
     close(fd);
-    if (!file)
+    if (is_good)
+        atomic_fetch_add(&c->hits, 1);
+    return is_good;
+}
+
+void *
+glow_cache_find(glow_cache *c, glow_arena *a, const char *key, size_t *size)
+{
+    const char *path = path_of(c, a, key, SUFFIX);
+    int fd = open_entry(c, path, size);
+    char *file;
+
+    if (fd < 0)
         return NULL;
-    atomic_fetch_add(&c->hits, 1);
-    *size -= HEADER;
-    return file + HEADER;
+    file = glow_arena_alloc(a, *size);
+    if (!close_entry(c, path, fd,
+                     read_all(fd, file, *size) && is_whole(file, *size)))
+        return NULL;
+    *size -= TRAILER;
+    return file;
+}
+
+static void
+release(void *file)
+{
+    glow_data_unref(file);
+}
+
+glow_data *
+glow_cache_map(glow_cache *c, glow_arena *a, const char *key)
+{
+    const char *path = path_of(c, a, key, SUFFIX);
+    size_t size;
+    int fd = open_entry(c, path, &size);
+    glow_data *file = fd < 0 ? NULL : glow_file_map_open(fd, size);
+
+    if (fd < 0)
+        return NULL;
+    if (!file) {
+        close(fd);
+        return NULL;
+    }
+    if (close_entry(c, path, fd, is_whole(glow_data_bytes(file), size)))
+        return glow_data_wrap(glow_data_bytes(file), size - TRAILER, release,
+                              file);
+    glow_data_unref(file);
+    return NULL;
 }
 
 /* Keeping. */
@@ -136,31 +178,74 @@ make_folder(glow_arena *a, const char *folder)
     mkdir(path, 0700);
 }
 
+/* A file that nobody else writes, or -1. */
+static int
+create(const glow_cache *c, glow_arena *a, const char *path)
+{
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd = open(path, flags, 0666);
+
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    make_folder(a, c->folder);
+    return open(path, flags, 0666);
+}
+
+static bool
+write_parts(int fd, const glow_cache_part *parts, int count)
+{
+    char trailer[TRAILER + 1];
+    glow_digest d;
+
+    glow_digest_begin(&d);
+    for (int i = 0; i < count; i++) {
+        glow_digest_add(&d, parts[i].bytes, parts[i].size);
+        if (!write_all(fd, parts[i].bytes, parts[i].size))
+            return false;
+    }
+    glow_digest_hex(&d, trailer);
+    trailer[HEX] = '\n';
+    return write_all(fd, trailer, TRAILER);
+}
+
+static int64_t
+bound(const glow_cache *c)
+{
+    return c->most ? c->most : GLOW_CACHE_BYTES;
+}
+
+/* May an entry of these parts be kept at all? */
+static bool
+has_room(const glow_cache *c, const glow_cache_part *parts, int count)
+{
+    int64_t left = bound(c) - TRAILER;
+
+    for (int i = 0; i < count; i++) {
+        if (left < 0 || parts[i].size > (size_t)left)
+            return false;
+        left -= (int64_t)parts[i].size;
+    }
+    return left >= 0;
+}
+
 void
-glow_cpu_cache_keep(cpu_cache *c, glow_arena *a, const char *key,
-                    const void *bytes, size_t size)
+glow_cache_keep(glow_cache *c, glow_arena *a, const char *key,
+                const glow_cache_part *parts, int count)
 {
     static atomic_uint number;
-    char header[HEADER + 1];
     const char *name, *path;
     bool ok;
     int fd;
 
-    if (!c->folder)
+    if (!c->folder || !has_room(c, parts, count))
         return;
     name = glow_arena_printf(a, "%s.%ld.%u", key, (long)getpid(),
                              atomic_fetch_add(&number, 1));
     path = path_of(c, a, name, UNFINISHED);
-    glow_sha256_hex(bytes, size, header);
-    header[HEX] = '\n';
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == ENOENT) {
-        make_folder(a, c->folder);
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    }
+    fd = create(c, a, path);
     if (fd < 0)
         return;
-    ok = write_all(fd, header, HEADER) && write_all(fd, bytes, size);
+    ok = write_parts(fd, parts, count);
     ok = close(fd) == 0 && ok;
     if (ok && rename(path, path_of(c, a, key, SUFFIX)) == 0)
         atomic_fetch_add(&c->kept, 1);
@@ -213,7 +298,7 @@ is_abandoned(const struct stat *st)
 }
 
 static void
-add_entry(const cpu_cache *c, entries *e, const char *name)
+add_entry(const glow_cache *c, entries *e, const char *name)
 {
     const char *path = path_of(c, e->arena, name, "");
     struct stat st;
@@ -231,9 +316,9 @@ add_entry(const cpu_cache *c, entries *e, const char *name)
 }
 
 void
-glow_cpu_cache_trim(cpu_cache *c)
+glow_cache_trim(glow_cache *c)
 {
-    int64_t most = c->most ? c->most : CPU_CACHE_BYTES;
+    int64_t most = bound(c);
     entries e = {0};
     DIR *folder = c->folder ? opendir(c->folder) : NULL;
 

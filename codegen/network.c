@@ -1,0 +1,376 @@
+/*
+ * Networks on disk.
+ *
+ * The key of a network is the digest of its text, in which digests stand for the
+ * elements of constants, of where its nodes stand in their source, of the passes,
+ * and of what the backend says of itself.  So an entry is never stale, and no
+ * name or date of a file matters.
+ *
+ * An entry has the constants as the code reads them, then the text of the
+ * program, whose larger constants are elided, and then where its instructions
+ * stand in the source, for messages.  It is mapped, so processes share it, and
+ * what was read to make the key is let go before.
+ *
+ * Whoever adds passes or operators of their own to a context gets no networks
+ * from disk: what those do is not known here.
+ */
+
+#include "glow/network.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "codegen/cache.h"
+#include "glow/file.h"
+#include "glow/pipeline.h"
+#include "glow/plugin.h"
+#include "glow/text.h"
+#include "ir/base/digest.h"
+#include "ir/registry.h"
+
+enum { IN_TEXT = 1024 }; /* bytes of a constant that need not be elided */
+
+/* Where an instruction stands in the source of the module. */
+typedef struct place {
+    uint32_t begin, end;
+} place;
+
+/* At the end of an entry: bytes of its parts. */
+typedef struct footer {
+    uint64_t constants, text, places;
+} footer;
+
+typedef struct loading {
+    glow_network *n;
+    const glow_network_options *how;
+    glow_func *f;
+    glow_arena *arena;
+    glow_cache cache;
+    const glow_source *source; /* of all nodes, or NULL */
+    const char *key;           /* NULL: it is not kept */
+} loading;
+
+/* Keys. */
+
+/* A copy of the module whose constants of over `least` bytes have no elements. */
+static glow_module *
+elided(const glow_module *m, int64_t least)
+{
+    glow_module *copy = glow_module_clone(m);
+
+    GLOW_FOR_EACH_STORAGE(s, copy) {
+        if (!s->is_constant || s->payload == GLOW_SPLAT ||
+            glow_type_bytes(s->value.type) <= least)
+            continue;
+        if (s->payload != GLOW_ELIDED)
+            s->key = "";
+        s->payload = GLOW_ELIDED;
+        s->file = NULL;
+    }
+    glow_drop_unused_weights(copy);
+    return copy;
+}
+
+static void
+put_digest(glow_buf *b, const void *bytes, size_t size)
+{
+    glow_digest d;
+    char hex[65];
+
+    glow_digest_begin(&d);
+    glow_digest_add(&d, bytes, size);
+    glow_digest_hex(&d, hex);
+    glow_buf_printf(b, "%s\n", hex);
+}
+
+/*
+ * Digests of all elements; false if some cannot be had.  They are read by way of
+ * a copy of the module, so that files which it alone has open are closed again.
+ */
+static bool
+put_constants(glow_buf *b, const glow_module *m)
+{
+    glow_module *copy = glow_module_clone(m);
+    bool ok = true;
+
+    GLOW_FOR_EACH_STORAGE(s, copy) {
+        const glow_tensor *t;
+
+        if (!ok || !s->is_constant || s->payload == GLOW_SPLAT)
+            continue;
+        t = s->payload == GLOW_ELIDED ? NULL : glow_constant_tensor(s);
+        ok = t != NULL;
+        if (ok)
+            put_digest(b, t->data, (size_t)glow_type_bytes(t->type));
+    }
+    glow_module_free(copy);
+    return ok;
+}
+
+/* Where the nodes stand; false if that is in several sources. */
+static bool
+put_places(glow_buf *b, loading *l)
+{
+    GLOW_FOR_EACH_FUNC(f, l->f->module)
+        GLOW_FOR_EACH_NODE(n, f) {
+            if (n->span.source && !l->source)
+                l->source = n->span.source;
+            if (n->span.source != l->source)
+                return false;
+            glow_buf_printf(b, "%" PRIu32 " %" PRIu32 "\n", n->span.begin,
+                            n->span.end);
+        }
+    return true;
+}
+
+static size_t
+length(const void *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* Does the context hold nothing but what the library brought? */
+static bool
+is_ours(const glow_context *ctx)
+{
+    size_t ops, passes;
+
+    glow_all_ops(ctx, &ops);
+    glow_all_passes(ctx, &passes);
+    return !glow_plugin_at(ctx, 0) &&
+           ops == length((const void *const *)glow_builtin_ops) &&
+           passes == length((const void *const *)glow_builtin_passes);
+}
+
+static const char *
+key_of(loading *l)
+{
+    const glow_backend *backend = l->how->backend;
+    const glow_module *m = l->f->module;
+    const char *identity =
+        l->cache.folder && backend->identity && is_ours(m->ctx)
+            ? backend->identity(m->ctx, l->arena, l->how->code)
+            : NULL;
+    glow_buf b = {.arena = l->arena};
+    glow_module *bare;
+    glow_digest d;
+    char hex[65];
+
+    if (!identity)
+        return NULL;
+    glow_buf_printf(&b, "network\n%s\n%s\n%s\n%s\n", identity, backend->name,
+                    l->f->name, l->how->passes ? l->how->passes : "");
+    if (!put_places(&b, l) || !put_constants(&b, m))
+        return NULL;
+    bare = elided(m, -1);
+    glow_print(&b, bare, NULL);
+    glow_module_free(bare);
+    glow_digest_begin(&d);
+    glow_digest_add(&d, b.text, b.len);
+    glow_digest_hex(&d, hex);
+    return glow_arena_strdup(l->arena, hex);
+}
+
+/* Finding. */
+
+/* The program works on the placeholders that the caller knows. */
+static void
+bind(const loading *l, glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f) {
+        const glow_storage *s = n->n_out ? n->out[0]->storage : NULL;
+        glow_storage *ours;
+
+        if (n->op != &glow_op_weight)
+            break;
+        ours = s->is_constant ? NULL : glow_find_storage(l->f->module, s->name);
+        if (ours)
+            n->out[0]->storage = ours;
+    }
+}
+
+static void
+set_places(const loading *l, glow_module *m, const place *at, size_t count)
+{
+    size_t i = 0;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f) {
+            n->span = i < count && l->source
+                          ? (glow_span){l->source, at[i].begin, at[i].end}
+                          : (glow_span){0};
+            i++;
+        }
+}
+
+/* The module of an entry, or NULL. */
+static glow_module *
+read_entry(const loading *l, const char *bytes, const footer *sizes)
+{
+    static const glow_parse_options how = {.allow_elided = true};
+    const char *text = bytes + sizes->constants;
+    glow_module *m = glow_parse(
+        l->f->module->ctx,
+        glow_source_from(l->f->module->ctx, l->key, text, sizes->text), &how);
+    place *at = glow_arena_alloc(l->arena, sizes->places + 1);
+
+    if (!m)
+        return NULL;
+    memcpy(at, text + sizes->text + 1, sizes->places);
+    set_places(l, m, at, sizes->places / sizeof *at);
+    return m;
+}
+
+static void
+release(void *entry)
+{
+    glow_data_unref(entry);
+}
+
+/* Loads what was kept; false if nothing was. */
+static bool
+find(loading *l)
+{
+    glow_data *entry = glow_cache_map(&l->cache, l->arena, l->key);
+    glow_target_options code = *l->how->code;
+    glow_network *n = l->n;
+    footer sizes;
+    const char *bytes;
+
+    if (!entry)
+        return false;
+    bytes = glow_data_bytes(entry);
+    memcpy(&sizes, bytes + glow_data_size(entry) - sizeof sizes, sizeof sizes);
+    n->found = read_entry(l, bytes, &sizes);
+    n->func = n->found ? glow_find_func(n->found, l->f->name) : NULL;
+    if (n->func) {
+        bind(l, n->func);
+        code.constants = glow_data_wrap(glow_data_bytes(entry), sizes.constants,
+                                        release, glow_data_ref(entry));
+        n->executable = n->backend->load(n->func, &code);
+        glow_data_unref(code.constants);
+    }
+    glow_data_unref(entry);
+    if (!n->executable)
+        glow_network_unload(n);
+    return n->executable != NULL;
+}
+
+/* Making. */
+
+static bool
+run_passes(loading *l)
+{
+    const char *text = l->how->passes;
+    glow_module *m = l->f->module;
+    const char *name = glow_arena_strdup(l->arena, l->f->name);
+    const glow_pipeline_options options = {
+        .verify_each = true,
+        .backend = l->how->backend,
+        .code = l->how->code,
+    };
+    glow_pipeline *p;
+
+    if (!text)
+        return true;
+    if (m->funcs->next)
+        text = glow_arena_printf(l->arena, "@%s(%s)", name, text);
+    p = glow_pipeline_parse(
+        m->ctx, l->arena,
+        glow_source_from(m->ctx, "<passes>", text, strlen(text)));
+    if (!p || !glow_pipeline_run(p, m, &options))
+        return false;
+    l->f = glow_find_func(m, name);
+    return true;
+}
+
+static place *
+list_places(const loading *l, glow_module *m, size_t *bytes)
+{
+    place *at = NULL;
+    size_t count = 0, cap = 0;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f) {
+            at = glow_arena_grow(l->arena, at, count, &cap, sizeof *at);
+            at[count++] = (place){n->span.begin, n->span.end};
+        }
+    *bytes = count * sizeof *at;
+    return at;
+}
+
+static void
+keep(loading *l)
+{
+    glow_network *n = l->n;
+    glow_module *bare = elided(l->f->module, IN_TEXT);
+    glow_buf text = {.arena = l->arena};
+    footer sizes = {.constants =
+                        (uint64_t)n->backend->sizes(n->executable).constants};
+    size_t bytes;
+    const place *at = list_places(l, l->f->module, &bytes);
+
+    glow_print(&text, bare, NULL);
+    glow_module_free(bare);
+    sizes.text = text.len;
+    sizes.places = bytes;
+
+    const glow_cache_part parts[] = {
+        {n->backend->constants(n->executable), sizes.constants},
+        {text.text, sizes.text + 1}, /* its NUL as well */
+        {at, sizes.places},
+        {&sizes, sizeof sizes},
+    };
+
+    glow_cache_keep(&l->cache, l->arena, l->key, parts, 4);
+    glow_cache_trim(&l->cache);
+}
+
+static bool
+make(loading *l)
+{
+    if (!run_passes(l))
+        return false;
+    l->n->func = l->f;
+    l->n->executable = l->n->backend->load(l->f, l->how->code);
+    if (!l->n->executable)
+        return false;
+    if (l->key && l->n->backend->constants)
+        keep(l);
+    return true;
+}
+
+bool
+glow_network_load(glow_network *n, glow_func *f,
+                  const glow_network_options *options)
+{
+    static const glow_target_options here;
+    glow_network_options how = *options;
+    loading l = {.n = n, .how = &how, .f = f, .arena = glow_arena_new()};
+    bool ok;
+
+    *n = (glow_network){.backend = options->backend};
+    if (!how.code)
+        how.code = &here;
+    l.cache.folder = how.code->cache;
+    l.cache.most = how.code->cache_bytes;
+    l.key = key_of(&l);
+    ok = (l.key && find(&l)) || make(&l);
+    glow_arena_free(l.arena);
+    return ok;
+}
+
+void
+glow_network_unload(glow_network *n)
+{
+    if (n->executable)
+        n->backend->unload(n->executable);
+    glow_module_free(n->found);
+    n->executable = NULL;
+    n->found = NULL;
+    n->func = NULL;
+}
