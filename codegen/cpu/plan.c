@@ -188,10 +188,8 @@ add_weight(cpu_plan *p, const glow_node *n)
         p->constants =
             glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
                             &p->cap_constants, sizeof(cpu_constant));
-        p->constants[p->n_constants++] = (cpu_constant){.storage = v->storage,
-                                                        .offset = r.offset,
-                                                        .size = r.size,
-                                                        .unused = true};
+        p->constants[p->n_constants++] = (cpu_constant){
+            .storage = v->storage, .offset = r.offset, .size = r.size};
     } else {
         p->bindings =
             glow_arena_grow(p->arena, p->bindings, (size_t)p->n_bindings,
@@ -262,15 +260,14 @@ add_packed(cpu_plan *p, cpu_step *s, int64_t size)
     p->constants =
         glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
                         &p->cap_constants, sizeof(cpu_constant));
-    p->constants[p->n_constants++] = (cpu_constant){
-        .storage = whole_constant(n->in[s->kernel->packs]),
-        .offset = -1,
-        .size = size,
-        .kernel = s->kernel,
-        .target = s->target,
-        .user = n,
-    };
-    s->packed = p->n_constants - 1; /* until lay_packed */
+    p->constants[p->n_constants++] =
+        (cpu_constant){.storage = whole_constant(n->in[s->kernel->packs]),
+                       .offset = -1,
+                       .size = size,
+                       .kernel = s->kernel,
+                       .target = s->target,
+                       .user = n};
+    s->packed = p->n_constants - 1; /* until glow_cpu_lay_constants */
 }
 
 static void
@@ -406,103 +403,6 @@ finish_steps(cpu_plan *p)
         glow_cpu_finish_stack(&p->steps[i]);
         glow_cpu_split(&p->steps[i]);
     }
-}
-
-/* Constants that no slot touches are only there packed. */
-static void
-find_unused(cpu_plan *p)
-{
-    for (int i = 0; i < p->n_steps; i++)
-        for (int k = 0; k < p->steps[i].n_slots; k++) {
-            cpu_range r = p->steps[i].slots[k].range;
-
-            for (int c = 0; r.base == CPU_CONSTANTS && c < p->n_constants; c++)
-                if (glow_cpu_overlap(r, (cpu_range){CPU_CONSTANTS,
-                                                    p->constants[c].offset,
-                                                    p->constants[c].size}))
-                    p->constants[c].unused = false;
-        }
-}
-
-/* Does another function of the plan read the constant? */
-static bool
-is_read_elsewhere(const cpu_plan *p, const glow_storage *s)
-{
-    const glow_func *root = p->root->func;
-
-    GLOW_FOR_EACH_FUNC(f, root->module) {
-        if (f == p->func || (f != root && !glow_calls(root, f)))
-            continue;
-        GLOW_FOR_EACH_NODE(n, f)
-            if (n->op != &glow_op_weight)
-                break;
-            else if (n->out[0]->storage == s)
-                return true;
-    }
-    return false;
-}
-
-/* Packing depends on the target and the instruction: these make the same bytes. */
-static bool
-is_packed_alike(const cpu_constant *a, const cpu_constant *b)
-{
-    const glow_node *n = a->user, *o = b->user;
-    const cpu_choice *how = a->target->choice, *other = b->target->choice;
-    bool alike =
-        a->kernel == b->kernel && a->storage == b->storage &&
-        (how && other ? glow_cpu_same_choice(how, other) : how == other) &&
-        a->size == b->size && n->op == o->op && n->n_in == o->n_in &&
-        n->n_out == o->n_out &&
-        glow_attrs_equal(glow_op_schema(n->op), n->attrs, o->attrs);
-
-    for (int i = 0; alike && i < n->n_in; i++)
-        alike = n->in[i] && o->in[i] ? n->in[i]->type == o->in[i]->type
-                                     : n->in[i] == o->in[i];
-    for (int i = 0; alike && i < n->n_out; i++)
-        alike = n->out[i]->type == o->out[i]->type;
-    return alike;
-}
-
-/* Takes the place of what is packed alike for an earlier step, as of tiles. */
-static bool
-share_packed(const cpu_plan *p, cpu_constant *c)
-{
-    for (cpu_constant *o = p->constants; o < c; o++)
-        if (o->kernel && is_packed_alike(o, c)) {
-            c->offset = o->offset;
-            c->storage = NULL; /* nothing to fill */
-            return true;
-        }
-    return false;
-}
-
-/* What is packed takes the place of what it was made of, or comes at the end.
- */
-static void
-lay_packed(cpu_plan *p)
-{
-    for (int i = 0; i < p->n_constants; i++) {
-        cpu_constant *c = &p->constants[i];
-
-        if (!c->kernel || share_packed(p, c))
-            continue;
-        for (int k = 0; k < p->n_constants && c->offset < 0; k++) {
-            cpu_constant *from = &p->constants[k];
-
-            if (!from->kernel && from->storage == c->storage && from->unused &&
-                from->size >= c->size && !is_read_elsewhere(p, c->storage)) {
-                c->offset = from->offset;
-                from->storage = NULL; /* its place is taken */
-            }
-        }
-        if (c->offset >= 0)
-            continue;
-        c->offset = p->size[CPU_CONSTANTS];
-        p->size[CPU_CONSTANTS] = glow_cpu_aligned(c->offset + c->size);
-    }
-    for (int i = 0; i < p->n_steps; i++)
-        if (p->steps[i].packed >= 0)
-            p->steps[i].packed = p->constants[p->steps[i].packed].offset;
 }
 
 /* What steps work in that have no place for it comes behind all activations. */
@@ -680,8 +580,6 @@ make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
     if (!ok)
         return NULL;
     finish_steps(p);
-    find_unused(p);
-    lay_packed(p);
     p->root->size[CPU_CONSTANTS] = p->size[CPU_CONSTANTS];
     for (int i = 0; i < p->n_steps; i++)
         if (p->steps[i].root && p->steps[i].kernel->calls &&
@@ -693,68 +591,9 @@ make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
 cpu_plan *
 glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
 {
-    return make_plan(NULL, a, t, f);
-}
+    cpu_plan *p = make_plan(NULL, a, t, f);
 
-/* Filling the constants: those that have a place, of a plan and its bodies. */
-
-typedef struct filling {
-    uint8_t *to;
-    const cpu_constant **at;
-    const glow_tensor **from;
-    int count;
-} filling;
-
-/* Fetching may read a file, and report; so it is not done on other threads. */
-static bool
-fetch(filling *f, const cpu_plan *p)
-{
-    for (int i = 0; i < p->n_constants; i++) {
-        const cpu_constant *c = &p->constants[i];
-
-        if (!c->storage || c->unused)
-            continue;
-        f->at[f->count] = c;
-        f->from[f->count] = glow_constant_tensor(c->storage);
-        if (!f->from[f->count++])
-            return false;
-    }
-    return true;
-}
-
-static void
-fill_one(void *work, uintptr_t number)
-{
-    const filling *f = work;
-    const cpu_constant *c = f->at[number];
-    const glow_tensor *t = f->from[number];
-    uint8_t *to = f->to + c->offset;
-    glow_tensor from;
-
-    if (!c->kernel) {
-        memcpy(to, t->data, (size_t)c->size);
-        return;
-    }
-    from = (glow_tensor){.type = c->user->in[c->kernel->packs]->type,
-                         .data = t->data};
-    c->kernel->pack(c->target, c->user, &from, to);
-}
-
-bool
-glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to)
-{
-    filling f = {.to = to};
-    int most = p->n_constants;
-    bool ok;
-
-    for (int i = 0; i < p->n_bodies; i++)
-        most += p->bodies[i]->n_constants;
-    f.at = GLOW_NEW_ARRAY(p->arena, const cpu_constant *, most);
-    f.from = GLOW_NEW_ARRAY(p->arena, const glow_tensor *, most);
-    ok = fetch(&f, p);
-    for (int i = 0; i < p->n_bodies; i++)
-        ok = ok && fetch(&f, p->bodies[i]);
-    if (ok)
-        glow_cpu_pool_run(pool, fill_one, &f, (uintptr_t)f.count);
-    return ok;
+    if (p)
+        glow_cpu_lay_constants(p);
+    return p;
 }

@@ -95,7 +95,7 @@ typedef struct cpu_constant {
     const struct cpu_kernel *kernel; /* that packs it, or NULL */
     const cpu_target *target;        /* that it is packed for */
     const glow_node *user;           /* whose operand is packed */
-    bool unused;                     /* only packed copies are read */
+    bool fills;                      /* is the one that fills its place */
 } cpu_constant;
 
 typedef struct cpu_binding {
@@ -190,6 +190,12 @@ int glow_cpu_last_use(const glow_value *v);
 
 /* Is `v` a constant of the program, all of it and in its own order? */
 bool glow_cpu_is_whole_constant(const glow_value *v);
+
+/*
+ * Gives what steps read of constants its place: constants.c.  Until then each
+ * lies where the program has it, and a step knows what is packed for it by number.
+ */
+void glow_cpu_lay_constants(cpu_plan *root);
 
 /*
  * Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes; on threads

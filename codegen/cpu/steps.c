@@ -15,8 +15,8 @@
 
 /* Says all that the code of a step depends on. */
 
-static void
-describe_node(glow_buf *b, const glow_node *n)
+void
+glow_cpu_describe_node(glow_buf *b, const glow_node *n)
 {
     glow_buf_puts(b, n->op->name);
     glow_buf_attrs(b, glow_op_schema(n->op), n->attrs, true);
@@ -48,7 +48,7 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
     glow_buf b = {.arena = a};
 
     if (s->root) {
-        describe_node(&b, s->root);
+        glow_cpu_describe_node(&b, s->root);
         for (int i = 0; i < s->root->n_in; i++)
             glow_buf_printf(&b, " %d", s->in[i]);
         for (int i = 0; i < s->root->n_out; i++)
@@ -58,7 +58,7 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
     }
     glow_buf_dims(&b, s->shape);
     for (int k = 0; k < s->n_items; k++) {
-        describe_node(&b, s->items[k].n);
+        glow_cpu_describe_node(&b, s->items[k].n);
         for (int i = 0; i < s->items[k].n_in; i++)
             describe_access(&b, &s->items[k].in[i]);
         describe_access(&b, &s->items[k].out);
