@@ -384,15 +384,65 @@ copy_row(const glow_tensor *to, int64_t to_at, int64_t to_step,
         COPY_ROW(uint8_t);
 }
 
+/* Elements of one size that lie side by side in rows of the result, and in
+   columns of the operand. */
+typedef struct plane {
+    int64_t rows, to_row, columns, from_column;
+} plane;
+
+/* By squares whose lines stay in the cache until they are used up. */
+#define COPY_PLANE(type)                                                      \
+    do {                                                                      \
+        type *y = (type *)to->data + to_at;                                   \
+        const type *x = (const type *)from->data + from_at;                   \
+        for (int64_t r = 0; r < p.rows; r += SQUARE)                          \
+            for (int64_t c = 0; c < p.columns; c += SQUARE)                   \
+                for (int64_t i = r; i < r + SQUARE && i < p.rows; i++)        \
+                    for (int64_t k = c; k < c + SQUARE && k < p.columns; k++) \
+                        y[i * p.to_row + k] = x[i + k * p.from_column];       \
+    } while (0)
+
+static void
+copy_plane(const glow_tensor *to, int64_t to_at, const glow_tensor *from,
+           int64_t from_at, plane p)
+{
+    enum { SQUARE = 32 };
+    int size = glow_kind_get(to->type->elem)->bytes;
+
+    if (size == 8)
+        COPY_PLANE(uint64_t);
+    else if (size == 4)
+        COPY_PLANE(uint32_t);
+    else if (size == 2)
+        COPY_PLANE(uint16_t);
+    else
+        COPY_PLANE(uint8_t);
+}
+
+/* The axis along which the operand is in order where the result is not, or -1. */
+static int
+turned_axis(const block *b)
+{
+    int inner = b->shape.rank - 1;
+
+    if (inner < 1 || b->to_step.at[inner] != 1 || b->from_step.at[inner] == 1)
+        return -1;
+    for (int a = 0; a < inner; a++)
+        if (b->from_step.at[a] == 1)
+            return a;
+    return -1;
+}
+
 void
 glow_copy_block(const glow_tensor *to, int64_t to_at, glow_dims to_step,
                 const glow_tensor *from, int64_t from_at, glow_dims from_step,
                 glow_dims shape)
 {
     block b = simplify(shape, to_step, from_step);
-    int inner = b.shape.rank - 1;
+    int inner = b.shape.rank - 1, turned = turned_axis(&b);
     glow_dims rows = b.shape;
     int64_t count = 1, to_inner = 1, from_inner = 1;
+    plane p = {0};
 
     if (glow_dims_count(shape) == 0)
         return;
@@ -402,6 +452,10 @@ glow_copy_block(const glow_tensor *to, int64_t to_at, glow_dims to_step,
         to_inner = b.to_step.at[inner];
         from_inner = b.from_step.at[inner];
     }
+    if (turned >= 0) {
+        p = (plane){rows.at[turned], b.to_step.at[turned], count, from_inner};
+        rows.at[turned] = 1;
+    }
     GLOW_FOR_EACH_INDEX(i, rows) {
         int64_t t = to_at, f = from_at;
 
@@ -409,6 +463,9 @@ glow_copy_block(const glow_tensor *to, int64_t to_at, glow_dims to_step,
             t += i.at[a] * b.to_step.at[a];
             f += i.at[a] * b.from_step.at[a];
         }
-        copy_row(to, t, to_inner, from, f, from_inner, count);
+        if (turned >= 0)
+            copy_plane(to, t, from, f, p);
+        else
+            copy_row(to, t, to_inner, from, f, from_inner, count);
     }
 }
