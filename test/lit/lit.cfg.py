@@ -1,6 +1,8 @@
 """How the tests of this folder are found and run.  See ../README.md."""
 
 import os
+import platform
+import shutil
 
 import lit.formats
 
@@ -24,6 +26,8 @@ data = os.path.normpath(os.path.join(config.source_root, "..", "shared", "data")
 config.available_features.update(config.features)
 if os.path.isdir(data):
     config.available_features.add("shared-data")
+if platform.machine() == "x86_64" and shutil.which("valgrind"):
+    config.available_features.add("valgrind")
 
 if "address" in config.features:
     config.environment.setdefault(
