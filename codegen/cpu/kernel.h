@@ -84,6 +84,12 @@ typedef struct cpu_kernel {
      * by the cost model; `t` has no choice.  NULL: there is one way.
      */
     void (*choices)(const cpu_target *t, const glow_node *n, cpu_choices *to);
+    /*
+     * Where there is one unit: how often `emit` could split what it does, one
+     * after the other, into any number of pieces.  If that pays, it does so by
+     * glow_cpu_fork, into step->crew.  NULL: it cannot.
+     */
+    int64_t (*forks)(const cpu_target *t, const glow_node *n);
 } cpu_kernel;
 
 /* `count` times `bytes`, or INT64_MAX: a scratch_size. */

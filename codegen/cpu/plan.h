@@ -82,6 +82,7 @@ typedef struct cpu_step {
     int own_scratch; /* slot of the instruction's scratch, or -1: behind all */
     int64_t units;   /* of the work; see split.h */
     int parts;       /* that they are split into, or 1 */
+    int crew;        /* pieces that its kernel splits work into, or 0 */
     int64_t
         part_scratch; /* bytes of `scratch` for each part, or 0: not split */
     int first, last;  /* numbers of the first and last instruction */

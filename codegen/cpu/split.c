@@ -41,6 +41,17 @@ units_of(const cpu_target *t, const cpu_step *s)
     return s->kernel->units ? s->kernel->units(t, s->root) : 1;
 }
 
+/* Pieces of one fork of its kernel, none of less than a grain. */
+static int
+crew_of(const cpu_target *t, const cpu_step *s)
+{
+    int64_t forks =
+        s->root && s->kernel->forks ? s->kernel->forks(t, s->root) : 0;
+    double worth = forks ? seconds_of(s) / (double)forks / t->grain : 0;
+
+    return worth < 2 ? 0 : worth < t->threads ? (int)worth : t->threads;
+}
+
 void
 glow_cpu_split(cpu_step *s)
 {
@@ -50,8 +61,12 @@ glow_cpu_split(cpu_step *s)
 
     s->units = units_of(t, s);
     s->parts = 1;
-    if (t->threads == 1 || s->units < 2)
+    if (t->threads == 1)
         return;
+    if (s->units < 2) {
+        s->crew = crew_of(t, s);
+        return;
+    }
     /* Each part works in memory of its own: no more than there are threads. */
     parts = s->scratch ? t->threads : PARTS_OF_THREAD * t->threads;
     worth = seconds_of(s) / t->grain;
@@ -73,8 +88,8 @@ glow_cpu_split(cpu_step *s)
 
 /* Calling. */
 
-static cg_value
-element(cg *g, cg_value work, int i)
+cg_value
+glow_cpu_work_at(cg *g, cg_value work, int i)
 {
     cg_value at = cg_i64(g, i);
 
@@ -118,7 +133,8 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
     int n = (int)count - 2;
 
     for (int k = 0; k < n; k++)
-        args[k] = LLVMBuildLoad2(g->builder, g->ptr, element(g, work, k), "");
+        args[k] = LLVMBuildLoad2(g->builder, g->ptr,
+                                 glow_cpu_work_at(g, work, k), "");
     if (s->part_scratch) {
         int k = s->own_scratch >= 0 ? s->own_scratch : n - 1;
 
@@ -129,7 +145,7 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
     code = LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(step), step, args,
                           count, "");
     if (s->root && s->kernel->fails)
-        note_failure(g, code, element(g, work, n));
+        note_failure(g, code, glow_cpu_work_at(g, work, n));
     LLVMBuildRetVoid(g->builder);
     return fn;
 }
@@ -142,24 +158,43 @@ make_work(cg *g, cg_value *args, int count)
     cg_value work = glow_cpu_local(g, LLVMGetPoison(type));
 
     for (int i = 0; i < count; i++)
-        LLVMBuildStore(g->builder, args[i], element(g, work, i));
-    LLVMBuildStore(g->builder, LLVMConstNull(g->i32), element(g, work, count));
+        LLVMBuildStore(g->builder, args[i], glow_cpu_work_at(g, work, i));
+    LLVMBuildStore(g->builder, LLVMConstNull(g->i32),
+                   glow_cpu_work_at(g, work, count));
     return work;
 }
 
 /* parallel(pool, part, work, parts) */
 static void
-call_parallel(cg *g, const cpu_step *s, cg_value part, cg_value entry,
-              cg_value work)
+call_parallel(cg *g, cg_value parallel, cg_value pool, cg_value part,
+              cg_value work, int parts)
 {
     LLVMTypeRef params[4] = {g->ptr, g->ptr, g->ptr, g->ptr};
     LLVMTypeRef type =
         LLVMFunctionType(LLVMVoidTypeInContext(g->context), params, 4, false);
-    cg_value args[4] = {LLVMGetParam(entry, CPU_POOL), part, work,
-                        LLVMConstIntToPtr(cg_i64(g, s->parts), g->ptr)};
+    cg_value args[4] = {pool, part, work,
+                        LLVMConstIntToPtr(cg_i64(g, parts), g->ptr)};
 
-    LLVMBuildCall2(g->builder, type, LLVMGetParam(entry, CPU_PARALLEL), args, 4,
-                   "");
+    LLVMBuildCall2(g->builder, type, parallel, args, 4, "");
+}
+
+void
+glow_cpu_fork(cg *g, cg_value parallel, cg_value pool, cg_value part,
+              cg_value work, int parts)
+{
+    cg_if one, many;
+
+    glow_cpu_if(g, &one, LLVMBuildIsNull(g->builder, parallel, ""));
+    for (int i = 0; i < parts; i++) {
+        cg_value args[2] = {work, LLVMConstIntToPtr(cg_i64(g, i), g->ptr)};
+
+        LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(part), part, args, 2,
+                       "");
+    }
+    glow_cpu_end_if(g, &one);
+    glow_cpu_if(g, &many, LLVMBuildIsNotNull(g->builder, parallel, ""));
+    call_parallel(g, parallel, pool, part, work, parts);
+    glow_cpu_end_if(g, &many);
 }
 
 cg_value
@@ -183,12 +218,13 @@ glow_cpu_call_parts(cg *g, const cpu_step *s, cg_value step, cg_value part,
     glow_cpu_end_if(g, &one);
     glow_cpu_if(g, &many, LLVMBuildIsNotNull(g->builder, parallel, ""));
     work = make_work(g, args, count);
-    call_parallel(g, s, part, entry, work);
+    call_parallel(g, parallel, LLVMGetParam(entry, CPU_POOL), part, work,
+                  s->parts);
     if (fails)
-        LLVMBuildStore(
-            g->builder,
-            LLVMBuildLoad2(g->builder, g->i32, element(g, work, count), ""),
-            code);
+        LLVMBuildStore(g->builder,
+                       LLVMBuildLoad2(g->builder, g->i32,
+                                      glow_cpu_work_at(g, work, count), ""),
+                       code);
     glow_cpu_end_if(g, &many);
     return fails ? LLVMBuildLoad2(g->builder, g->i32, code, "")
                  : LLVMConstNull(g->i32);

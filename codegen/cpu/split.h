@@ -27,6 +27,16 @@ int glow_cpu_entry_params(const cpu_target *t);
 /* Decides how many parts the step has, and what they work in. */
 void glow_cpu_split(cpu_step *s);
 
+/*
+ * parallel(pool, part, work, parts), or where `parallel` is NULL part(work, i) for
+ * each i less than `parts`.
+ */
+void glow_cpu_fork(cg *g, cg_value parallel, cg_value pool, cg_value part,
+                   cg_value work, int parts);
+
+/* Entry `i` of `work`, an array of pointers. */
+cg_value glow_cpu_work_at(cg *g, cg_value work, int i);
+
 /* The part function of the step whose function is `step`. */
 cg_value glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
                                 const char *name);

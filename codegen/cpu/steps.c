@@ -65,7 +65,8 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
     }
     if (s->target->choice)
         glow_buf_printf(&b, " =%s", glow_cpu_choice_text(a, s->target->choice));
-    glow_buf_printf(&b, " /%d+%lld", s->parts, (long long)s->part_scratch);
+    glow_buf_printf(&b, " /%d+%lld^%d", s->parts, (long long)s->part_scratch,
+                    s->crew);
     for (int i = 0; i < s->n_slots; i++)
         glow_buf_printf(&b, " %d%d%d%d%d", s->slots[i].written,
                         s->slots[i].dead, s->slots[i].linear,
@@ -103,15 +104,22 @@ set_operands(cpu_job *j)
         j->out[i] = (cg_tensor){j->slot[j->step->out[i]], n->out[i]->type};
 }
 
+/* Does it get what runs threads? */
+static bool
+takes_threads(const cpu_target *t, const cpu_step *s)
+{
+    return t->threads > 1 && (s->bodies || s->crew);
+}
+
 /*
- * Pointers: the slots, what is packed, for calls all constants and what runs
- * threads, what to work in.
+ * Pointers: the slots, what is packed, for calls all constants, what runs threads,
+ * what to work in.
  */
 static int
 count_params(const cpu_target *t, const cpu_step *s)
 {
-    return s->n_slots + (s->packed >= 0) +
-           (s->bodies ? 1 + glow_cpu_entry_params(t) - CPU_BASES : 0) +
+    return s->n_slots + (s->packed >= 0) + (s->bodies != NULL) +
+           (takes_threads(t, s) ? CPU_THREADED - CPU_BASES : 0) +
            (s->scratch > 0 && s->own_scratch < 0);
 }
 
@@ -173,12 +181,11 @@ set_params(cpu_job *j, int params)
         j->slot[k] = LLVMGetParam(j->fn, (unsigned)k);
     if (s->packed >= 0)
         j->packed = j->slot[i++];
-    if (s->bodies) {
+    if (s->bodies)
         j->constants = j->slot[i++];
-        if (j->g->target->threads > 1) {
-            j->parallel = j->slot[i++];
-            j->pool = j->slot[i++];
-        }
+    if (takes_threads(j->g->target, s)) {
+        j->parallel = j->slot[i++];
+        j->pool = j->slot[i++];
     }
     if (s->own_scratch >= 0)
         j->scratch = j->slot[s->own_scratch];
@@ -257,12 +264,11 @@ glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
     if (s->packed >= 0)
         args[n++] =
             glow_cpu_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
-    if (s->bodies) {
+    if (s->bodies)
         args[n++] = LLVMGetParam(entry, CPU_CONSTANTS);
-        if (g->target->threads > 1) {
-            args[n++] = LLVMGetParam(entry, CPU_PARALLEL);
-            args[n++] = LLVMGetParam(entry, CPU_POOL);
-        }
+    if (takes_threads(g->target, s)) {
+        args[n++] = LLVMGetParam(entry, CPU_PARALLEL);
+        args[n++] = LLVMGetParam(entry, CPU_POOL);
     }
     if (s->scratch && s->own_scratch < 0)
         args[n++] =

@@ -13,7 +13,8 @@
  *
  * At batch 1 each step reads all of R and does little else.  What is read last in
  * one step is read first in the next: of an R that is larger than the cache, as
- * much as fits is still there.
+ * much as fits is still there.  With one unit of work, threads share the vectors of
+ * each phase instead, in the same stretches each time: see recurrent_crew.c.
  */
 
 #include "codegen/cpu/kernels/recurrent.h"
@@ -198,49 +199,59 @@ make_vector(cpu_recurrence *r, const cpu_phase *p, cg_value weights,
     glow_cpu_end_if(g, &last);
 }
 
-/* All units; from the last full vector back where `back` holds. */
-static void
-make_phase(cpu_recurrence *r, const cpu_phase *p, cg_value weights,
-           cg_value back)
+void
+glow_cpu_recurrent_phase(cpu_recurrence *r, int phase, cg_value back,
+                         cg_value first, cg_value end)
 {
     cg *g = r->j->g;
     const cpu_recurrent_shape *s = &r->s;
+    const cpu_phase *p = &s->cell->phase[phase];
     int64_t whole = s->hidden / s->lanes;
-    int rest = (int)(s->hidden - whole * s->lanes);
+    cg_value full = glow_cpu_imin(g, end, cg_i64(g, whole));
+    cg_value weights = r->weights, i;
+    cg_if last;
     cg_loop l;
 
-    if (whole) {
-        cg_value i = glow_cpu_for(g, &l, whole);
+    for (int k = 0; k < phase; k++)
+        weights = glow_cpu_atc(g, weights, glow_cpu_phase_bytes(s, k));
+    glow_cpu_loop_guarded(g, &l, first, full, 1, NULL, 0);
+    i = cg_sub(g, cg_addc(g, full, -1), cg_sub(g, l.i, first));
+    make_vector(r, p, weights, cg_select(g, back, i, l.i), 0);
+    glow_cpu_loop_end(g, &l, NULL);
+    if (whole == s->vectors)
+        return;
+    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, end, cg_i64(g, s->vectors)));
+    make_vector(r, p, weights, cg_i64(g, whole),
+                (int)(s->hidden - whole * s->lanes));
+    glow_cpu_end_if(g, &last);
+}
 
-        i = cg_select(g, back, cg_sub(g, cg_i64(g, whole - 1), i), i);
-        make_vector(r, p, weights, i, 0);
-        glow_cpu_loop_end(g, &l, NULL);
-    }
-    if (rest)
-        make_vector(r, p, weights, cg_i64(g, whole), rest);
+cg_value
+glow_cpu_recurrent_time(cpu_recurrence *r, cg_value step)
+{
+    cg *g = r->j->g;
+    cg_value last = cg_sub(g, cg_i64(g, r->s.steps - 1), step);
+    cg_value forward = cg_icmp(g, LLVMIntEQ, r->direction, cg_i64(g, 0));
+    int direction = r->attrs->direction;
+
+    r->time = direction == GLOW_FORWARD   ? step
+              : direction == GLOW_REVERSE ? last
+                                          : cg_select(g, forward, step, last);
+    return LLVMBuildTrunc(g->builder, step, g->i1, "");
 }
 
 static void
 make_step(cpu_recurrence *r, cg_value step)
 {
     cg *g = r->j->g;
-    const cpu_recurrent_shape *s = &r->s;
-    cg_value back = LLVMBuildTrunc(g->builder, step, g->i1, "");
-    cg_value last = cg_sub(g, cg_i64(g, s->steps - 1), step);
-    cg_value weights = r->weights;
+    cg_value back = glow_cpu_recurrent_time(r, step);
 
-    r->time =
-        r->attrs->direction == GLOW_FORWARD ? step
-        : r->attrs->direction == GLOW_REVERSE
-            ? last
-            : cg_select(g, cg_icmp(g, LLVMIntEQ, r->direction, cg_i64(g, 0)),
-                        step, last);
-    for (int i = 0; i < s->cell->phases; i++) {
-        const cpu_phase *p = &s->cell->phase[i];
-
-        make_phase(r, p, weights, back);
-        weights = glow_cpu_atc(g, weights, glow_cpu_phase_bytes(s, i));
-    }
+    for (int i = 0; i < r->s.cell->phases; i++)
+        if (r->crew)
+            glow_cpu_crew_makes(r, i, step);
+        else
+            glow_cpu_recurrent_phase(r, i, back, cg_i64(g, 0),
+                                     cg_i64(g, r->s.vectors));
 }
 
 /* States before the first step, and after the last. */
@@ -355,6 +366,8 @@ emit(cpu_job *j)
     transfer_state(&r, CPU_H, j->in[CPU_INITIAL_H], none);
     if (cells)
         transfer_state(&r, CPU_C, j->in[CPU_INITIAL_C], none);
+    if (j->step->crew)
+        r.crew = glow_cpu_recurrent_crew(&r);
     walk(&r);
     transfer_state(&r, CPU_H, none, j->out[1]);
     if (cells)
@@ -400,6 +413,15 @@ units(const cpu_target *t, const glow_node *n)
     return s.directions * s.tiles;
 }
 
+/* What is one unit may have several vectors of units of the network. */
+static int64_t
+forks(const cpu_target *t, const glow_node *n)
+{
+    cpu_recurrent_shape s = glow_cpu_recurrent_shape(t, n);
+
+    return s.vectors > 1 ? s.steps * s.cell->phases : 0;
+}
+
 #define RECURRENT(id)                    \
     const cpu_kernel glow_cpu_##id = {   \
         .name = #id,                     \
@@ -411,6 +433,7 @@ units(const cpu_target *t, const glow_node *n)
         .pack = glow_cpu_pack_recurrent, \
         .scratch_size = scratch_size,    \
         .units = units,                  \
+        .forks = forks,                  \
     }
 
 RECURRENT(gru);

@@ -82,16 +82,34 @@ struct cpu_recurrence {
     const glow_recurrent *attrs;
     glow_activation f[2][GLOW_MOST_ACTIVATIONS]; /* of both directions */
     cg_value direction;
-    cpu_within tiles;           /* of the direction at hand */
-    cg_value weights;           /* of the direction, packed */
-    cg_value state[CPU_STATES]; /* of the step at hand */
-    cg_value time;              /* of X and Y */
+    cpu_within tiles;            /* of the direction at hand */
+    cg_value weights;            /* of the direction, packed */
+    cg_value state[CPU_STATES];  /* of the step at hand */
+    cg_value time;               /* of X and Y */
+    const struct cpu_crew *crew; /* that shares each phase, or NULL */
     /* Where `finish` is: a row of the batch, the first of some units. */
     cg_value row, unit;
 };
 
 /* The cell of an operator, or NULL. */
 const cpu_cell *glow_cpu_cell(const glow_node *n);
+
+/*
+ * One phase of a step, for the vectors of units from `first` to `end` (i64), the
+ * last of them first where `back` holds.
+ */
+void glow_cpu_recurrent_phase(cpu_recurrence *r, int phase, cg_value back,
+                              cg_value first, cg_value end);
+/* Sets r->time for step number `step`; returns `back` for it. */
+cg_value glow_cpu_recurrent_time(cpu_recurrence *r, cg_value step);
+
+/*
+ * Threads that share the vectors of units of each phase, where there is one unit
+ * of work: a crew, made before the first step; what it does for a phase.
+ */
+typedef struct cpu_crew cpu_crew;
+const cpu_crew *glow_cpu_recurrent_crew(cpu_recurrence *r);
+void glow_cpu_crew_makes(cpu_recurrence *r, int phase, cg_value step);
 
 /* For cells, at the row and units at hand: */
 
