@@ -13,7 +13,8 @@
  * placeholders live for ever, unless placeholders may lie `among` the
  * activations: then what is only read ends with its last use, and what is written
  * first begins there.  Regions, and which buffers may lie in which: alloc_pools.c;
- * where one is too small: alloc_spill.c; offsets: place.c.
+ * what lies in one, and when: alloc_lives.c; where one is too small:
+ * alloc_spill.c; offsets: place.c.
  *
  * Every offset is a multiple of the alignment of the region, of that of the
  * elements, and of what the backend wants; a buffer has the bytes up to the next
@@ -36,17 +37,13 @@
 #include "glow/backend.h"
 #include "irgen/scratch.h"
 
+#define WIDEST_GAP (INT64_C(1) << 40)
+
 static const alloc_options defaults = {.capacity = INT64_MAX};
 
 static const char *const placeholder_words[] = {"apart", "among", NULL};
 
 /* What is to be placed. */
-
-static int64_t
-rounded(int64_t bytes, int64_t align)
-{
-    return (bytes + align - 1) / align * align;
-}
 
 static glow_buffer_class
 class_of(const glow_node *n)
@@ -116,131 +113,6 @@ collect(allocator *a)
 
 /* Filling pools. */
 
-static bool
-is_in(const allocator *a, const alloc_buffer *b, const alloc_pool *p)
-{
-    if (glow_is_fixed(b->node))
-        return strcmp(b->node->place->region->name, p->region->name) == 0;
-    return &a->pools[a->homes[b->class].at[b->home]] == p;
-}
-
-/* Bytes behind the buffer that nothing lies in. */
-static int64_t
-gap_behind(const allocator *a, const alloc_pool *p, const alloc_buffer *b)
-{
-    return b->class == GLOW_CONSTANTS || glow_is_fixed(b->node)
-               ? 0
-               : rounded(a->options->gap, p->align);
-}
-
-static glow_lifetime
-lifetime_of(const allocator *a, const alloc_pool *p, const alloc_buffer *b)
-{
-    bool fixed = glow_is_fixed(b->node);
-
-    return (glow_lifetime){
-        .begin = b->begin,
-        .end = b->end,
-        .size =
-            fixed ? b->size : rounded(b->size, p->align) + gap_behind(a, p, b),
-        .offset = fixed ? b->node->place->offset : 0,
-        .align = b->align > p->align ? b->align : p->align,
-        .is_fixed = fixed,
-    };
-}
-
-static void
-add_life(const allocator *a, alloc_pool *p, glow_lifetime l)
-{
-    p->lives = glow_arena_grow(a->arena, p->lives, p->n_lives, &p->cap,
-                               sizeof *p->lives);
-    p->lives[p->n_lives++] = l;
-}
-
-/* Where constants of other programs lie in the same memory. */
-
-typedef struct keeper {
-    allocator *a;
-    alloc_pool *pool;
-    glow_map *own;  /* by name: 1 + the number of our buffer of it */
-    glow_map *seen; /* by name: what keeps its place */
-} keeper;
-
-/* Ours goes there too if it can; else nothing of ours does. */
-static void
-keep_constant(keeper *k, const glow_node *n)
-{
-    const char *name = n->out[0]->storage->name;
-    uintptr_t own = (uintptr_t)glow_map_get(k->own, name);
-    const glow_node *seen = glow_map_get(k->seen, name);
-    glow_lifetime *l = own ? &k->pool->lives[own - 1] : NULL;
-
-    if (seen && seen->place->offset == n->place->offset)
-        return;
-    glow_map_set(k->seen, name, (void *)(uintptr_t)n);
-    if (l && !l->is_fixed && n->place->offset % l->align == 0 &&
-        n->place->size >= l->size) {
-        l->is_fixed = true;
-        l->offset = n->place->offset;
-        return;
-    }
-    if (l && l->is_fixed && l->offset == n->place->offset)
-        return;
-    add_life(k->a, k->pool,
-             (glow_lifetime){.end = INT64_MAX,
-                             .size = n->place->size,
-                             .offset = n->place->offset,
-                             .is_fixed = true});
-}
-
-static bool
-is_same_memory(const glow_region *x, const glow_region *y)
-{
-    return strcmp(x->name, y->name) == 0 && strcmp(x->space, y->space) == 0;
-}
-
-static void
-keep_constants(allocator *a, alloc_pool *p)
-{
-    keeper k = {a, p, glow_map_new(a->arena), glow_map_new(a->arena)};
-
-    for (size_t i = 0; i < p->count; i++)
-        if (p->buffers[i]->class == GLOW_CONSTANTS)
-            glow_map_set(k.own, p->buffers[i]->node->out[0]->storage->name,
-                         (void *)(uintptr_t)(i + 1));
-    GLOW_FOR_EACH_FUNC(g, a->f->module) {
-        if (g == a->f || !g->is_program || !g->placed)
-            continue;
-        GLOW_FOR_EACH_NODE(n, g) {
-            if (n->op != &glow_op_weight)
-                break;
-            if (n->out[0]->storage->is_constant && n->place->size > 0 &&
-                is_same_memory(n->place->region, p->region))
-                keep_constant(&k, n);
-        }
-    }
-}
-
-static void
-fill(allocator *a, alloc_pool *p)
-{
-    p->buffers = GLOW_NEW_ARRAY(a->arena, alloc_buffer *, a->count);
-    p->count = 0;
-    for (size_t i = 0; i < a->count; i++)
-        if (is_in(a, &a->buffers[i], p))
-            p->buffers[p->count++] = &a->buffers[i];
-}
-
-static void
-make_lives(allocator *a, alloc_pool *p)
-{
-    p->lives = NULL;
-    p->n_lives = p->cap = 0;
-    for (size_t i = 0; i < p->count; i++)
-        add_life(a, p, lifetime_of(a, p, p->buffers[i]));
-    keep_constants(a, p);
-}
-
 /* Placing. */
 
 /* Does all live for ever, with nothing to go around? */
@@ -290,11 +162,11 @@ place(const allocator *a, alloc_pool *p)
 static bool
 settle(allocator *a, alloc_pool *p, bool *moved)
 {
-    fill(a, p);
-    make_lives(a, p);
+    alloc_fill(a, p);
+    alloc_make_lives(a, p);
     if (alloc_spill_load(a, p)) {
         *moved = true;
-        make_lives(a, p);
+        alloc_make_lives(a, p);
     }
     while (place(a, p)) {
         if (p->placement.height <= p->space.capacity)
@@ -302,7 +174,7 @@ settle(allocator *a, alloc_pool *p, bool *moved)
         if (!alloc_spill_top(a, p))
             return alloc_too_large(a, p);
         *moved = true;
-        make_lives(a, p);
+        alloc_make_lives(a, p);
     }
     return false;
 }
@@ -334,7 +206,7 @@ set_places(allocator *a)
             const glow_lifetime *l = &p->lives[k];
             glow_node *n = p->buffers[k]->node;
             int64_t end = l->offset + l->size;
-            int64_t size = l->size - gap_behind(a, p, p->buffers[k]);
+            int64_t size = l->size - alloc_gap_behind(a, p, p->buffers[k]);
             glow_place at = {p->region, l->offset, size, glow_is_fixed(n)};
 
             if (l->size > 0 && end > p->region->size)
@@ -396,15 +268,16 @@ check_options(glow_context *ctx, const alloc_options *o)
         return glow_error_hint(ctx, (glow_span){0}, "E0332",
                                "leave it out where there is no limit",
                                "alloc: capacity is 0: nothing fits in there");
-    if (o->capacity < 0 || o->budget < 0 || o->gap < 0)
+    if (o->budget < 0)
         return glow_error(ctx, "E0332",
-                          "alloc: %s is %" PRId64 ", but must not be negative",
-                          o->capacity < 0 ? "capacity"
-                          : o->budget < 0 ? "budget"
-                                          : "gap",
-                          o->capacity < 0 ? o->capacity
-                          : o->budget < 0 ? o->budget
-                                          : o->gap);
+                          "alloc: budget is %" PRId64
+                          ", but must not be negative",
+                          o->budget);
+    if (o->gap > WIDEST_GAP)
+        return glow_error(ctx, "E0332",
+                          "alloc: gap is %" PRId64
+                          ", but must be at most %" PRId64,
+                          o->gap, WIDEST_GAP);
     return true;
 }
 
@@ -464,7 +337,7 @@ const glow_pass glow_pass_alloc = {
     .options = {GLOW_FIELD_DEFAULT(alloc_options, align, GLOW_INT64,
                                    "bytes that offsets and sizes are multiples "
                                    "of; 0: what the space asks for, or 64"),
-                GLOW_FIELD_DEFAULT(alloc_options, capacity, GLOW_INT64,
+                GLOW_FIELD_DEFAULT(alloc_options, capacity, GLOW_BYTES,
                                    "the most bytes for $act, or for the first "
                                    "space of activations"),
                 GLOW_FIELD_DEFAULT(alloc_options, budget, GLOW_INT64,
@@ -479,7 +352,7 @@ const glow_pass glow_pass_alloc = {
                                 "apart: they keep their bytes; among: others "
                                 "have them before the first write and behind "
                                 "the last read"),
-                GLOW_FIELD_DEFAULT(alloc_options, gap, GLOW_INT64,
+                GLOW_FIELD_DEFAULT(alloc_options, gap, GLOW_BYTES,
                                    "bytes behind each buffer that changes, for "
                                    "nobody: what is written there is seen by "
                                    "glow-run -red-zones")},

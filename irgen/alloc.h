@@ -58,6 +58,16 @@ void alloc_set_regions(allocator *a);
 /* The pool of the region called `name`, or NULL. */
 alloc_pool *alloc_find_pool(const allocator *a, const char *name);
 
+/* alloc_lives.c: what lies in a region, and when. */
+
+/* Finds the buffers of the program that are at home in the pool. */
+void alloc_fill(allocator *a, alloc_pool *p);
+/* Their lives, and those of constants that other programs keep there. */
+void alloc_make_lives(allocator *a, alloc_pool *p);
+/* Bytes behind the buffer that nothing lies in. */
+int64_t alloc_gap_behind(const allocator *a, const alloc_pool *p,
+                         const alloc_buffer *b);
+
 /* alloc_spill.c: what has to leave a pool that is too small. */
 
 /* Can the buffer go to a further space? */
