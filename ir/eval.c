@@ -153,11 +153,31 @@ run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
     return glow_eval_node(n, from, out, r->work);
 }
 
+/*
+ * What roundings might have made of the results: Monte Carlo arithmetic, after
+ * Parker, Monte Carlo Arithmetic, UCLA CSD-970002, 1997.
+ */
+static void
+perturb(glow_eval_run *r, const glow_node *n, glow_item out[])
+{
+    for (int i = 0; i < n->n_out; i++) {
+        const glow_tensor *t = &out[i].tensor;
+        int64_t count = glow_type_count(t->type);
+
+        for (int64_t k = 0; k < count && glow_is_float(t->type->elem); k++) {
+            double u = (double)(glow_mix(++r->drawn) >> 11) * 0x1p-52 - 1;
+
+            glow_set_double(
+                t, k, glow_get_double(t, k) * (1 + r->options->noise * u));
+        }
+    }
+}
+
 bool
 glow_eval_remembers(const glow_eval_run *r, const glow_node *n)
 {
-    return r->options->memo && (n->op->traits & GLOW_PURE) &&
-           !glow_op_calls(n->op);
+    return r->options->memo && r->options->noise == 0 &&
+           (n->op->traits & GLOW_PURE) && !glow_op_calls(n->op);
 }
 
 bool
@@ -177,6 +197,8 @@ glow_eval_compute(glow_eval_run *r, const glow_node *n, glow_item *const in[],
         for (int i = 0; i < n->n_out; i++)
             out[i].tensor = glow_tensor_new(glow_eval_type(r, n->out[i]->type));
         ok = run_node(r, n, in, results);
+        if (ok && r->options->noise > 0 && !r->f->is_program)
+            perturb(r, n, out);
         if (ok && memo)
             glow_memo_keep(memo, key, n, out);
     }

@@ -23,6 +23,7 @@ typedef struct glow_eval_run {
     glow_arena *work;    /* of its eval, which may empty it on its way */
     glow_map *bound;     /* name of placeholder -> glow_tensor */
     glow_map *storage;   /* name of storage -> glow_item */
+    uint64_t drawn;      /* numbers, for noise */
 } glow_eval_run;
 
 /* `t` as the run holds it: dense, and in a shadow run with float64 for float. */

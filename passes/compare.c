@@ -6,6 +6,7 @@
 
 #include "passes/compare.h"
 
+#define ROUNDINGS 16
 #define MOST_ROUNDINGS 1024
 #define COARSE 16 /* multiples of 1 / 16 are left of integers */
 
@@ -93,7 +94,7 @@ bound_for(const glow_tensor *before, const glow_tensor *shadow, double eps,
 
     errors e = measure(before, shadow);
     bool is_judged = shadow->type != before->type || eps > DBL_EPSILON;
-    double roundings = is_judged ? 16 : MOST_ROUNDINGS;
+    double roundings = is_judged ? ROUNDINGS : MOST_ROUNDINGS;
 
     if (is_exact && e.is_coarse && e.error == 0)
         return 0;
@@ -137,6 +138,23 @@ glow_compare_roundings(const glow_tensor *after,
         if (!(was == is || fabs(was - is) <= eps * e.size) ||
             !(rounded == is ||
               fabs(rounded - is) <= MOST_ROUNDINGS * eps * e.size))
+            return false;
+    }
+    return true;
+}
+
+bool
+glow_compare_noise(const glow_tensor *before, const glow_tensor *after,
+                   const glow_tensor *shadow, const glow_tensor *noisy)
+{
+    int64_t n = glow_type_count(before->type);
+    double bound = ROUNDINGS * measure(noisy, shadow).error;
+
+    for (int64_t i = 0; i < n; i++) {
+        double a = glow_get_double(before, i);
+        double b = glow_get_double(after, i);
+
+        if (a != b && !(isnan(a) && isnan(b)) && !(fabs(a - b) <= bound))
             return false;
     }
     return true;

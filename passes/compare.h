@@ -34,4 +34,12 @@ bool glow_compare_roundings(const glow_tensor *after,
                             const glow_tensor *shadow_before,
                             const glow_tensor *shadow_after, double eps);
 
+/*
+ * True if `after` is no further from `before` than roundings may move this: 16
+ * times as far as the float64 run `noisy`, each step of which is off by about a
+ * rounding, is anywhere from the exact one.
+ */
+bool glow_compare_noise(const glow_tensor *before, const glow_tensor *after,
+                        const glow_tensor *shadow, const glow_tensor *noisy);
+
 #endif

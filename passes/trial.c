@@ -134,7 +134,8 @@ run(const trial *t, glow_arena *a, trial_held **written)
         bindings[count++] = (glow_binding){s, tensor};
     }
 
-    const glow_eval_options options = {.shadow = t->shadow, .memo = t->memo};
+    const glow_eval_options options = {
+        .shadow = t->shadow, .noise = t->noise, .memo = t->memo};
     bool ok = glow_eval(t->f, bindings, (int)count, &options);
 
     for (size_t i = 0; i < count; i++) {

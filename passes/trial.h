@@ -40,6 +40,7 @@ typedef struct trial {
     int set;
     bool zero_ints; /* all integers are 0 */
     bool shadow;    /* in float64 */
+    double noise;   /* see glow_eval_options */
 } trial;
 
 /*

@@ -25,6 +25,8 @@ typedef struct glow_memo glow_memo;
 
 typedef struct glow_eval_options {
     bool shadow;     /* float kinds are computed and kept as float64 */
+    double noise;    /* each float that a node of a graph gives is multiplied by
+                        1 + r, r drawn from -noise to noise; 0: exact */
     glow_memo *memo; /* or NULL */
     /*
      * Called after each node with its results; NULL: none.  Seconds below 0: it

@@ -24,7 +24,10 @@
  *                   Special values are not compared.
  *                   Further apart only by what `after` rounds itself: its own
  *                   float64 run is within eps m of s, and it within 1024 eps m
- *                   of that run.
+ *                   of that run.  Or where roundings count for more than m says,
+ *                   since large numbers cancel out: 16 times as far from each
+ *                   other as s is from a float64 run, each node of which is off
+ *                   by up to eps of its results, drawn at random.
  *   GLOW_PRECISION  the same, eps being that of the narrowest kind in either
  *   GLOW_CHANGES    nothing
  */
