@@ -19,6 +19,22 @@ bool glow_verify_body(glow_func *f);
 /* What only programs can do wrong: writes, lifetimes, views, places. */
 bool glow_verify_program(glow_func *f);
 
+/*
+ * Places, asked as a walk over the program comes to its nodes; clears *ok with
+ * each report.  Lives in `a`.
+ */
+typedef struct glow_places glow_places;
+glow_places *glow_places_new(glow_arena *a, glow_func *f, bool *ok);
+/* False, after a report, if places in a region of `f` cannot be judged. */
+bool glow_check_regions(const glow_func *f);
+/* At an alloc or weight: whether its place is right, and free. */
+void glow_places_check(glow_places *c, const glow_node *n);
+/* The buffer of `n` ends. */
+void glow_places_vacate(glow_places *c, const glow_node *n);
+/* Before `n` (a weight: behind it) and behind it: placeholders come and go. */
+void glow_places_begin(glow_places *c, const glow_node *n);
+void glow_places_end(glow_places *c, const glow_node *n);
+
 /* The places of all programs together; each by itself is right. */
 bool glow_verify_memory(glow_module *m);
 

@@ -1,0 +1,28 @@
+/* Sets of bytes: runs in order that do not touch. */
+
+#ifndef GLOW_IR_VERIFY_BYTES_H
+#define GLOW_IR_VERIFY_BYTES_H
+
+#include "glow/base.h"
+
+typedef struct bytes_run {
+    int64_t begin, end;
+} bytes_run;
+
+typedef struct bytes_set {
+    bytes_run *at;
+    size_t count, cap;
+} bytes_set;
+
+/* In the time of the runs behind `r`. */
+void bytes_add(glow_arena *a, bytes_set *s, bytes_run r);
+void bytes_remove(glow_arena *a, bytes_set *s, bytes_run r);
+/* Adds all of `more`, in the time of one walk over both. */
+void bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more);
+
+/* The first byte of `r` that is not in the set, or -1. */
+int64_t bytes_first_missing(const bytes_set *s, bytes_run r);
+/* Is a byte of `r` in the set? */
+bool bytes_meet(const bytes_set *s, bytes_run r);
+
+#endif
