@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "glow/backend.h"
+#include "irgen/options.h"
 #include "irgen/scratch.h"
 
 #define WIDEST_GAP (INT64_C(1) << 40)
@@ -259,26 +260,17 @@ tell(const allocator *a)
 static bool
 check_options(glow_context *ctx, const alloc_options *o)
 {
-    if (o->align < 0 || o->align > 1 << 30 || (o->align & (o->align - 1)) != 0)
-        return glow_error(ctx, "E0332",
-                          "alloc: align is %" PRId64
-                          ", but must be a power of two, at most 2^30",
-                          o->align);
     if (o->capacity == 0)
         return glow_error_hint(ctx, (glow_span){0}, "E0332",
                                "leave it out where there is no limit",
                                "alloc: capacity is 0: nothing fits in there");
-    if (o->budget < 0)
-        return glow_error(ctx, "E0332",
-                          "alloc: budget is %" PRId64
-                          ", but must not be negative",
-                          o->budget);
     if (o->gap > WIDEST_GAP)
         return glow_error(ctx, "E0332",
                           "alloc: gap is %" PRId64
                           ", but must be at most %" PRId64,
                           o->gap, WIDEST_GAP);
-    return true;
+    return glow_check_memory_options(ctx, "alloc", o->align ? o->align : 1,
+                                     o->budget);
 }
 
 static bool place_program(glow_pass_run *run, glow_func *f, bool is_asked);

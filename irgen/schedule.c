@@ -18,6 +18,7 @@
 #include <inttypes.h>
 
 #include "glow/schedule.h"
+#include "irgen/options.h"
 
 typedef struct schedule_options {
     int strategy;
@@ -125,20 +126,6 @@ exceeds(glow_pass_run *run, const glow_func *f, const glow_schedule *s,
     return false;
 }
 
-static bool
-check(const schedule_options *o, glow_context *ctx)
-{
-    if (o->align <= 0 || o->align > 1 << 30 || (o->align & (o->align - 1)))
-        return glow_error(ctx, "E0332",
-                          "schedule: align is %" PRId64
-                          ", but must be a power of two, at most 2^30",
-                          o->align);
-    return o->budget >= 0 || glow_error(ctx, "E0332",
-                                        "schedule: budget is %" PRId64
-                                        ", but must not be negative",
-                                        o->budget);
-}
-
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -148,7 +135,9 @@ run(glow_pass_run *pass, glow_func *f)
     int64_t limit = o->limit ? o->limit : glow_run_limit(pass);
     glow_schedule s;
 
-    if (!check(o, f->module->ctx) || !glow_schedule_find(pass, f, &how, &s))
+    if (!glow_check_memory_options(f->module->ctx, "schedule", o->align,
+                                   o->budget) ||
+        !glow_schedule_find(pass, f, &how, &s))
         return GLOW_FAILED;
     report(pass, f, &s);
     if (limit > 0 && s.peak > limit && !exceeds(pass, f, &s, limit))
