@@ -136,90 +136,89 @@ spaces_are_kept(void **unused)
     glow_arena_free(a);
 }
 
-/* Each fault, in what is fixed and in a placement. */
+/* Each fault there is, by the least that has it. */
+static const struct {
+    glow_lifetime b[2];
+    int64_t capacity, bank;
+    glow_place_range forbidden;
+    glow_place_fault fault;
+    size_t buffer, other;
+} faulty[] = {
+    {{{0, 1, 8, 0, 0, true}, {0, 1, 8, 8, 0, true}},
+     .capacity = 16,
+     .fault = GLOW_PLACE_SOUND},
+    {{{0, 1, 8, 0, -1, true}}, .capacity = 16, .fault = GLOW_PLACE_NEGATIVE},
+    {{{0, 1, 8, -1, 0, true}}, .capacity = 16, .fault = GLOW_PLACE_NEGATIVE},
+    {{{0}, {0, 1, 8, 0, 0, true}},
+     .capacity = -1,
+     .fault = GLOW_PLACE_NEGATIVE},
+    {{{0}, {0, 1, 8, 0, 12, true}},
+     .capacity = 16,
+     .bank = 8,
+     .fault = GLOW_PLACE_ODD_ALIGN,
+     .buffer = 1,
+     .other = 1},
+    {{{0}, {0, 1, 8, 12, 8, true}},
+     .capacity = 16,
+     .fault = GLOW_PLACE_MISALIGNED,
+     .buffer = 1,
+     .other = 1},
+    {{{0}, {0, 1, 8, 12, 4, true}},
+     .capacity = 32,
+     .bank = 16,
+     .fault = GLOW_PLACE_CROSSES_BANK,
+     .buffer = 1,
+     .other = 1},
+    {{{0}, {0, 1, 8, 4, 4, true}},
+     .capacity = 32,
+     .forbidden = {11, 12},
+     .fault = GLOW_PLACE_FORBIDDEN,
+     .buffer = 1,
+     .other = 1},
+    {{{0}, {0, 1, 8, 9, 0, true}},
+     .capacity = 16,
+     .fault = GLOW_PLACE_BEYOND,
+     .buffer = 1,
+     .other = 1},
+    {{{0, 2, 8, 0, 0, true}, {1, 9, 8, 7, 0, true}},
+     .capacity = 16,
+     .fault = GLOW_PLACE_OVERLAPS,
+     .buffer = 1,
+     .other = 0},
+    {{{0, 2, 8, 7, 0, true}, {1, 9, 8, 0, 0, true}},
+     .capacity = 16,
+     .fault = GLOW_PLACE_OVERLAPS,
+     .buffer = 1,
+     .other = 0},
+    {{{0, 1, 8, INT64_MAX - 8, 0, true}, {0, 1, 8, 0, 0, true}},
+     .capacity = INT64_MAX,
+     .fault = GLOW_PLACE_OVERFLOWS,
+     .buffer = 1,
+     .other = 1},
+};
+
+/* In what is fixed, and in a placement. */
 static void
 faults_are_found(void **unused)
 {
-    static const struct {
-        glow_lifetime b[2];
-        int64_t capacity, bank;
-        glow_place_range forbidden;
-        glow_place_fault fault;
-        size_t buffer, other;
-    } c[] = {
-        {{{0, 1, 8, 0, 0, true}, {0, 1, 8, 8, 0, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_SOUND},
-        {{{0, 1, 8, 0, -1, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_NEGATIVE},
-        {{{0, 1, 8, -1, 0, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_NEGATIVE},
-        {{{0}, {0, 1, 8, 0, 0, true}},
-         .capacity = -1,
-         .fault = GLOW_PLACE_NEGATIVE},
-        {{{0}, {0, 1, 8, 0, 12, true}},
-         .capacity = 16,
-         .bank = 8,
-         .fault = GLOW_PLACE_ODD_ALIGN,
-         .buffer = 1,
-         .other = 1},
-        {{{0}, {0, 1, 8, 12, 8, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_MISALIGNED,
-         .buffer = 1,
-         .other = 1},
-        {{{0}, {0, 1, 8, 12, 4, true}},
-         .capacity = 32,
-         .bank = 16,
-         .fault = GLOW_PLACE_CROSSES_BANK,
-         .buffer = 1,
-         .other = 1},
-        {{{0}, {0, 1, 8, 4, 4, true}},
-         .capacity = 32,
-         .forbidden = {11, 12},
-         .fault = GLOW_PLACE_FORBIDDEN,
-         .buffer = 1,
-         .other = 1},
-        {{{0}, {0, 1, 8, 9, 0, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_BEYOND,
-         .buffer = 1,
-         .other = 1},
-        {{{0, 2, 8, 0, 0, true}, {1, 9, 8, 7, 0, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_OVERLAPS,
-         .buffer = 1,
-         .other = 0},
-        {{{0, 2, 8, 7, 0, true}, {1, 9, 8, 0, 0, true}},
-         .capacity = 16,
-         .fault = GLOW_PLACE_OVERLAPS,
-         .buffer = 1,
-         .other = 0},
-        {{{0, 1, 8, INT64_MAX - 8, 0, true}, {0, 1, 8, 0, 0, true}},
-         .capacity = INT64_MAX,
-         .fault = GLOW_PLACE_OVERFLOWS,
-         .buffer = 1,
-         .other = 1},
-    };
     glow_arena *a = glow_arena_new();
 
     (void)unused;
-    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        glow_place_space s = {c[i].capacity, c[i].bank, &c[i].forbidden, 1};
+    for (size_t i = 0; i < sizeof faulty / sizeof *faulty; i++) {
+        glow_place_space s = {faulty[i].capacity, faulty[i].bank,
+                              &faulty[i].forbidden, 1};
         glow_place_options o = {.space = &s};
-        glow_lifetime b[2] = {c[i].b[0], c[i].b[1]};
-        bool sound = c[i].fault == GLOW_PLACE_SOUND;
+        glow_lifetime b[2] = {faulty[i].b[0], faulty[i].b[1]};
+        bool sound = faulty[i].fault == GLOW_PLACE_SOUND;
         glow_placement p;
 
         assert_int_equal(glow_place_buffers(a, b, 2, &o, &p), sound);
-        assert_int_equal(p.fault, c[i].fault);
-        assert_int_equal(p.buffer, c[i].buffer);
-        assert_int_equal(p.other, c[i].other);
+        assert_int_equal(p.fault, faulty[i].fault);
+        assert_int_equal(p.buffer, faulty[i].buffer);
+        assert_int_equal(p.other, faulty[i].other);
         b[0].is_fixed = b[1].is_fixed = false;
         assert_int_equal(glow_place_check(a, b, 2, &s, &p), sound);
-        assert_int_equal(p.fault, c[i].fault);
+        assert_int_equal(p.fault, faulty[i].fault);
     }
     glow_arena_free(a);
 }
