@@ -8,25 +8,25 @@
  * Where the backend says that a kernel works in scratch, its instruction gets a
  * buffer for that first; see scratch.h.
  *
- * Then each region is one problem of placement: buffers share bytes only if they
- * do not live at once (glow/lifetime.h says when they do).  Constants and
+ * Then each region is one problem of placement: buffers share bytes only if
+ * they do not live at once (glow/lifetime.h says when they do).  Constants and
  * placeholders live for ever, unless placeholders may lie `among` the
- * activations: then what is only read ends with its last use, and what is written
- * first begins there.  Regions, and which buffers may lie in which: alloc_pools.c;
- * what lies in one, and when: alloc_lives.c; where one is too small:
- * alloc_spill.c; offsets: place.c.
+ * activations: then what is only read ends with its last use, and what is
+ * written first begins there.  Regions, and which buffers may lie in which:
+ * alloc_pools.c; what lies in one, and when: alloc_lives.c; where one is too
+ * small: alloc_spill.c; offsets: place.c.
  *
  * Every offset is a multiple of the alignment of the region, of that of the
- * elements, and of what the backend wants; a buffer has the bytes up to the next
- * multiple of the first for itself.  A place that is `fixed` stays.
+ * elements, and of what the backend wants; a buffer has the bytes up to the
+ * next multiple of the first for itself.  A place that is `fixed` stays.
  *
  * Programs that are no bodies run one at a time, so regions of one name are one
- * memory for all of them, as large as the largest.  Constants stay there between
- * runs: one that several programs read has one place, and what one keeps there
- * no other overwrites.
+ * memory for all of them, as large as the largest.  Constants stay there
+ * between runs: one that several programs read has one place, and what one
+ * keeps there no other overwrites.
  *
- * The peak of a region is never below the bytes that are alive at one moment, the
- * bound; both are noted, and counted for -stats.
+ * The peak of a region is never below the bytes that are alive at one moment,
+ * the bound; both are noted, and counted for -stats.
  */
 
 #include "irgen/alloc.h"

@@ -1,6 +1,6 @@
 /*
- * Classes of results that share a buffer: a forest of parents with halved paths,
- * and a ring through the members of each.  See memory_classes.h.
+ * Classes of results that share a buffer: a forest of parents with halved
+ * paths, and a ring through the members of each.  See memory_classes.h.
  */
 
 #include "irgen/memory_classes.h"

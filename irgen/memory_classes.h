@@ -1,10 +1,10 @@
 /*
  * Which results of a graph lie in one buffer, and where.
  *
- * A class is a set of results that one buffer holds: an alloc, a placeholder that
- * is read or written, or a constant.  At first each result is a class of its own,
- * but for views, which lie where their operand does.  Classes are put together;
- * they are never taken apart.
+ * A class is a set of results that one buffer holds: an alloc, a placeholder
+ * that is read or written, or a constant.  At first each result is a class of
+ * its own, but for views, which lie where their operand does.  Classes are put
+ * together; they are never taken apart.
  */
 
 #ifndef IRGEN_MEMORY_CLASSES_H

@@ -1,6 +1,6 @@
 /*
- * What memory a graph will take; see memory_model.h.  Each part of the answer has
- * a file: memory_waits.c, memory_share.c, memory_touches.c.
+ * What memory a graph will take; see memory_model.h.  Each part of the answer
+ * has a file: memory_waits.c, memory_share.c, memory_touches.c.
  */
 
 #include "irgen/memory_model.h"

@@ -2,8 +2,8 @@
  * What memory a graph will take: the tasks and buffers that the order of its
  * nodes decides about (glow/order.h).
  *
- * A program that the passes of optimize-program have worked on has fewer buffers
- * than the graph has results.  The model says the same beforehand:
+ * A program that the passes of optimize-program have worked on has fewer
+ * buffers than the graph has results.  The model says the same beforehand:
  *
  *   views      a reshape, and a slice that goes forward, is read where its operand
  *              lies; a copy is what is copied
@@ -13,9 +13,10 @@
  *              the operator allows
  *   parts      the operands of a concat are computed in their parts of it
  *
- * Backends are asked where elements then do not lie side by side.  What holds in
- * every order is put into one buffer; where it depends on the order who works in
- * place, that decides (aliases).  Sizes are multiples of what alloc rounds to.
+ * Backends are asked where elements then do not lie side by side.  What holds
+ * in every order is put into one buffer; where it depends on the order who
+ * works in place, that decides (aliases).  Sizes are multiples of what alloc
+ * rounds to.
  */
 
 #ifndef IRGEN_MEMORY_MODEL_H

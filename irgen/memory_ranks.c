@@ -1,7 +1,8 @@
 /*
- * Who runs before whom; see memory_ranks.h.  In an order that is fixed, ranks are
- * compared.  Otherwise a search goes back from the later node, through those of a
- * rank that could still lead to what is sought; it gives up after MOST_STEPS.
+ * Who runs before whom; see memory_ranks.h.  In an order that is fixed, ranks
+ * are compared.  Otherwise a search goes back from the later node, through
+ * those of a rank that could still lead to what is sought; it gives up after
+ * MOST_STEPS.
  */
 
 #include "irgen/memory_ranks.h"

@@ -1,6 +1,6 @@
 /*
- * What of a graph will be in one buffer, in whatever order it runs; or in the one
- * order that is given.
+ * What of a graph will be in one buffer, in whatever order it runs; or in the
+ * one order that is given.
  *
  * The rules are those of the passes over programs, in the same order:
  *

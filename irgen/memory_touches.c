@@ -1,6 +1,7 @@
 /*
- * Who touches what: a buffer for each class that an alloc will hold, and for each
- * node the buffers of its operands and results, and what its kernel works in.
+ * Who touches what: a buffer for each class that an alloc will hold, and for
+ * each node the buffers of its operands and results, and what its kernel works
+ * in.
  */
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * Which nodes have to run before which: what defines an operand, and who reads a
- * placeholder before what saves to it, be it through views.
+ * Which nodes have to run before which: what defines an operand, and who reads
+ * a placeholder before what saves to it, be it through views.
  *
  * What saves one placeholder to another may wait for what saves it back.  Of
- * those that are in such rings, or wait for them, only the ones that stand before
- * are waited for; irgen then keeps a copy.
+ * those that are in such rings, or wait for them, only the ones that stand
+ * before are waited for; irgen then keeps a copy.
  */
 
 #include <string.h>

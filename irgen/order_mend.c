@@ -2,14 +2,14 @@
  * Better orders by searching again, where they need most.
  *
  * A window is a stretch of an order around the first task that needs the peak.
- * What has run before it, and after it, stays: it is a problem of its own, with a
- * task before it that touches all that is alive when it begins, and one behind it
- * that touches all that is alive when it ends.  It is searched for an order with a
- * peak below, in few steps; windows grow where that finds none.
+ * What has run before it, and after it, stays: it is a problem of its own, with
+ * a task before it that touches all that is alive when it begins, and one
+ * behind it that touches all that is alive when it ends.  It is searched for an
+ * order with a peak below, in few steps; windows grow where that finds none.
  *
- * That is a large neighbourhood search (Shaw, CP 1998).  Each window takes time in
- * proportion to the order and its search; the peak, or the number of tasks that
- * need it, falls with each that is taken.
+ * That is a large neighbourhood search (Shaw, CP 1998).  Each window takes time
+ * in proportion to the order and its search; the peak, or the number of tasks
+ * that need it, falls with each that is taken.
  */
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
  * Static placement: which ways are taken, and the best of them kept.
  *
- * First the ways that take time n log(n), or little more: first fit in the order
- * of time, and the skyline that rises (place_given.c, place_rise.c).  Then the
- * orders of place_orders.c, which look at all pairs that live together, as long
- * as there are not too many; then repair of the best.  All that ends as soon as
- * the bound is met.  If it is not, place_hunt.c searches, within a budget of
- * steps.  All limits are counted, never timed.
+ * First the ways that take time n log(n), or little more: first fit in the
+ * order of time, and the skyline that rises (place_given.c, place_rise.c).
+ * Then the orders of place_orders.c, which look at all pairs that live
+ * together, as long as there are not too many; then repair of the best.  All
+ * that ends as soon as the bound is met.  If it is not, place_hunt.c searches,
+ * within a budget of steps.  All limits are counted, never timed.
  */
 
 #include <string.h>

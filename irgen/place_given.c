@@ -2,9 +2,9 @@
  * First fit in the order of time, as an allocator at run time does it.
  *
  * What is free is a list of gaps by address, in chunks that know their largest
- * gap.  The lowest gap that is large enough is found by a look at the chunks and
- * then at one of them, and a gap is joined with its neighbours when a buffer
- * ends: time n * sqrt(n) with a small factor, whatever lives together.
+ * gap.  The lowest gap that is large enough is found by a look at the chunks
+ * and then at one of them, and a gap is joined with its neighbours when a
+ * buffer ends: time n * sqrt(n) with a small factor, whatever lives together.
  */
 
 #include <stdlib.h>

@@ -3,15 +3,17 @@
  *
  * A valley is taken, and in it the longest buffer (or the one with the largest
  * area, or the largest) that lives within its time; where there is none the
- * valley rises to the lower one of its neighbours.  This is the rule of best fit
- * for strips (Burke, Kendall, Whitwell, Operations Research 52, 2004) as Sekiyama,
- * Imai, Negishi and Kawachiya use it for memory (arXiv 1804.10001).  They take the
- * lowest valley; what goes into one does not depend on the others, so the next is
- * taken, which needs no heap and keeps to what is close in memory.
+ * valley rises to the lower one of its neighbours.  This is the rule of best
+ * fit for strips (Burke, Kendall, Whitwell, Operations Research 52, 2004) as
+ * Sekiyama, Imai, Negishi and Kawachiya use it for memory (arXiv 1804.10001).
+ * They take the lowest valley; what goes into one does not depend on the
+ * others, so the next is taken, which needs no heap and keeps to what is close
+ * in memory.
  *
- * Candidates are found in a tree over the begins that holds the earliest end and
- * the largest key of what is not placed; a question looks at a limited number of
- * nodes.  Time n log(n), and as many looks at fixed buffers as there are.
+ * Candidates are found in a tree over the begins that holds the earliest end
+ * and the largest key of what is not placed; a question looks at a limited
+ * number of nodes.  Time n log(n), and as many looks at fixed buffers as there
+ * are.
  */
 
 #include "irgen/place_ways.h"

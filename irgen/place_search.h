@@ -13,8 +13,9 @@ typedef enum glow_place_answer {
 
 /*
  * Looks for offsets with which all items end at `height` or below; they are in
- * the order of begins.  Sets the offsets of those that are not fixed if it finds
- * some.  Looks at `*steps` states at most, and sets that to how many it did.
+ * the order of begins.  Sets the offsets of those that are not fixed if it
+ * finds some.  Looks at `*steps` states at most, and sets that to how many it
+ * did.
  */
 glow_place_answer glow_place_search(const glow_place_problem *p,
                                     glow_place_item *items, uint32_t count,

@@ -1,11 +1,11 @@
 /*
  * Preparing a search for a placement: time cut into sections.
  *
- * Time is cut where buffers begin and end.  A stretch at whose beginning nothing
- * begins, or at whose end nothing ends, asks for no more than the one before or
- * after it, and is dropped; what is left are the largest live sets.  What is
- * fixed, and what the space forbids, becomes ranges of addresses that a block,
- * or a section, cannot use.
+ * Time is cut where buffers begin and end.  A stretch at whose beginning
+ * nothing begins, or at whose end nothing ends, asks for no more than the one
+ * before or after it, and is dropped; what is left are the largest live sets.
+ * What is fixed, and what the space forbids, becomes ranges of addresses that a
+ * block, or a section, cannot use.
  */
 
 #include <stdlib.h>

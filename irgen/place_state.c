@@ -1,11 +1,12 @@
 /*
  * Doing and undoing the steps of a search for a placement.
  *
- * A step raises levels: no block can lie below its own.  In a section, the floor
- * is the least level of what must still be placed; the slack is what remains of
- * the height above it.  A state fails if a slack is negative, or if the blocks
- * whose levels are highest have too little room, one above the other, over the
- * least of these levels (the bound of one machine with release times).
+ * A step raises levels: no block can lie below its own.  In a section, the
+ * floor is the least level of what must still be placed; the slack is what
+ * remains of the height above it.  A state fails if a slack is negative, or if
+ * the blocks whose levels are highest have too little room, one above the
+ * other, over the least of these levels (the bound of one machine with release
+ * times).
  *
  * What a step changes is written down in a trail.  Only sections in which a
  * level changed are looked at again.

@@ -64,8 +64,8 @@ typedef struct glow_place_state {
 } glow_place_state;
 
 /*
- * Begins a search for a placement of items, in memory of `a`: as much as pairs of
- * them live together.  Those that are fixed are where others cannot be.
+ * Begins a search for a placement of items, in memory of `a`: as much as pairs
+ * of them live together.  Those that are fixed are where others cannot be.
  */
 void glow_state_begin(glow_place_state *s, glow_arena *a,
                       const glow_place_problem *p, const glow_place_item *items,

@@ -1,6 +1,6 @@
 /*
- * Ways to place all buffers of a problem, without search.  Each sets the offsets
- * of the items and returns the height.
+ * Ways to place all buffers of a problem, without search.  Each sets the
+ * offsets of the items and returns the height.
  */
 
 #ifndef IRGEN_PLACE_WAYS_H

@@ -7,12 +7,12 @@
  * placeholder before the Save that overwrites it (unless Saves wait for each
  * other in a ring: then irgen makes a copy).
  *
- * glow/schedule.h says what is counted, and irgen/schedule_find.c how the order is
- * found.
+ * glow/schedule.h says what is counted, and irgen/schedule_find.c how the order
+ * is found.
  *
- * With `limit`, or -limit for the whole run, an order that takes more is an error,
- * which lists what is alive at its peak.  split-rows and rematerialize before this
- * pass change the graph so that it takes less.
+ * With `limit`, or -limit for the whole run, an order that takes more is an
+ * error, which lists what is alive at its peak.  split-rows and rematerialize
+ * before this pass change the graph so that it takes less.
  */
 
 #include <inttypes.h>

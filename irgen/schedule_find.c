@@ -6,10 +6,10 @@
  * they are cut out, saves a copy, but may hold the whole for longer: orders are
  * sought with all parts joined and with all apart.
  *
- * The peak is that of the program: what the passes over programs do in the order
- * that was found is known by then.  The bound is that of all orders of what was
- * tried; what works in place may turn out better in one order than the problem
- * knew, and then nothing is proved.
+ * The peak is that of the program: what the passes over programs do in the
+ * order that was found is known by then.  The bound is that of all orders of
+ * what was tried; what works in place may turn out better in one order than the
+ * problem knew, and then nothing is proved.
  */
 
 #include <stdlib.h>

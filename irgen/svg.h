@@ -23,8 +23,8 @@ void glow_svg_text(glow_buf *b, const char *class, double x, double y,
                    const char *text);
 /*
  * Up to three lines of text (NULL: none) in the box, the first the name: level,
- * or upright where that shows more.  A name that is too long is shortened in its
- * middle; what does not fit is left out.
+ * or upright where that shows more.  A name that is too long is shortened in
+ * its middle; what does not fit is left out.
  */
 void glow_svg_label(glow_buf *b, glow_arena *a, glow_svg_box at,
                     const char *const *lines, int count);

@@ -92,8 +92,8 @@ number(builder *b)
 }
 
 /*
- * Where no two buffers share bytes, and none is an alloc, all of them stay: what
- * is in a placeholder when nobody uses it does not matter to anyone.
+ * Where no two buffers share bytes, and none is an alloc, all of them stay:
+ * what is in a placeholder when nobody uses it does not matter to anyone.
  */
 static void
 settle(builder *b)

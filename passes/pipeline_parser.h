@@ -1,6 +1,6 @@
 /*
- * Reading the text of pipelines: what its parts are made of.  All report what is
- * wrong, and then return false or NULL.
+ * Reading the text of pipelines: what its parts are made of.  All report what
+ * is wrong, and then return false or NULL.
  */
 
 #ifndef GLOW_PASSES_PIPELINE_PARSER_H

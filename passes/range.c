@@ -1,9 +1,9 @@
 /*
  * Ranges of values, from a table of what each operator gives.
  *
- * A bound is that of the rounded result in the element kind at hand.  Rounding is
- * monotone, so bounds that every kind holds exactly, such as 0 and 1, are kept by
- * it; other bounds count only where the kind holds them.
+ * A bound is that of the rounded result in the element kind at hand.  Rounding
+ * is monotone, so bounds that every kind holds exactly, such as 0 and 1, are
+ * kept by it; other bounds count only where the kind holds them.
  */
 
 #include "glow/range.h"

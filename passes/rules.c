@@ -5,8 +5,8 @@
  * operands are (a number, a constant, the result of an operator that some rule
  * asks for): only rules that need no more than that are tried.  Commutative
  * operators are tried in each order, one bit of a counter for each, so that a
- * match that fails has nothing to take back.  A function without a match is only
- * looked over; the rewrite driver starts at the first one.
+ * match that fails has nothing to take back.  A function without a match is
+ * only looked over; the rewrite driver starts at the first one.
  */
 
 #include <math.h>
@@ -200,8 +200,9 @@ vary(uint32_t set, const glow_match *m)
 }
 
 /*
- * Inexact rules have to pay, by a node less: what looks like a detour, (x + c) - c
- * with a sum that others use, may be what keeps the bits of a careful formula.
+ * Inexact rules have to pay, by a node less: what looks like a detour, (x + c)
+ * - c with a sum that others use, may be what keeps the bits of a careful
+ * formula.
  */
 static bool
 is_worth_it(const rule *r, int gone)

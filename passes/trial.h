@@ -45,8 +45,8 @@ typedef struct trial {
 
 /*
  * Runs; *written are the placeholders that the function writes, in `a`.  False
- * where it does not take the inputs; then *why, unless it is set or NULL, is the
- * first error, and nothing is reported.
+ * where it does not take the inputs; then *why, unless it is set or NULL, is
+ * the first error, and nothing is reported.
  */
 bool trial_run(const trial *t, glow_arena *a, trial_held **written,
                const char **why);
@@ -68,8 +68,8 @@ typedef struct trial_state {
 } trial_state;
 
 /*
- * Runs the function of `t` on each set, or on those that ran in `like`, with the
- * integers that these took.
+ * Runs the function of `t` on each set, or on those that ran in `like`, with
+ * the integers that these took.
  */
 trial_state *trial_state_new(trial t, const trial_state *like);
 void trial_state_end(trial_state *st);

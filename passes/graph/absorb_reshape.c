@@ -19,7 +19,8 @@
  * stand between the broadcast and what may take it apart.
  *
  * Reshapes between global pooling and a classifier, or around the weights of a
- * squeeze-and-excite block, end here.  A reshape that others use stays for them.
+ * squeeze-and-excite block, end here.  A reshape that others use stays for
+ * them.
  */
 
 #include "glow/match.h"

@@ -9,25 +9,25 @@
  *     %y = MatMul(%f, @w')        : [N, K], the rows of @w in another order
  *
  * The products that are summed are the same, in another order.  That holds for
- * MatMul, FullyConnected (which flattens by itself, so that it needs no reshape)
- * and Gemm, if the transpose leaves alone the axes that become rows.  The
- * weights must be a constant that nothing else uses; nodes that permute them are
- * left to fold-constants.
+ * MatMul, FullyConnected (which flattens by itself, so that it needs no
+ * reshape) and Gemm, if the transpose leaves alone the axes that become rows.
+ * The weights must be a constant that nothing else uses; nodes that permute
+ * them are left to fold-constants.
  *
  * Classifiers end like this: a convolution that an importer made channels-last,
  * and a matrix that was trained with channels first (AlexNet, VGG, LeNet).
- * Glow's MergeTransposeIntoMatMulOrFC does it for 4-D transposes between NHWC and
- * NCHW.
+ * Glow's MergeTransposeIntoMatMulOrFC does it for 4-D transposes between NHWC
+ * and NCHW.
  *
  * A reduction takes other axes, and a search another one:
  *
  *     BatchedReduceMean(Transpose(%x)) {Axes: [2, 3]}  =>
  *     BatchedReduceMean(%x) {Axes: [1, 2]}
  *
- * If the axes that are left are in another order then, a transpose of the result
- * follows, which has fewer elements, unless the first one stays for others.
- * Afterwards no transpose of one user is flattened for constant weights or
- * reduced.
+ * If the axes that are left are in another order then, a transpose of the
+ * result follows, which has fewer elements, unless the first one stays for
+ * others.  Afterwards no transpose of one user is flattened for constant
+ * weights or reduced.
  */
 
 #include "glow/match.h"

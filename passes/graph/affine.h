@@ -29,8 +29,8 @@ bool affine_numbers(const glow_value *v, int axis, int64_t channels,
                     double *out);
 
 /*
- * If node `u` takes its operand `x` through such a map along `axis`: lets `m` be
- * what it was, followed by that.  Else false, and `m` may be anything.
+ * If node `u` takes its operand `x` through such a map along `axis`: lets `m`
+ * be what it was, followed by that.  Else false, and `m` may be anything.
  */
 bool affine_then(affine *m, const glow_node *u, const glow_value *x, int axis);
 
@@ -42,9 +42,9 @@ bool affine_is_shift(const affine *m);    /* scale 1 */
 bool affine_is_positive(const affine *m); /* scale above 0 */
 
 /*
- * Operators that such a map can be done before instead of after: which maps, and
- * along which axis of operand 0 if it was along `axis` of the result.  (To go
- * the other way: affine_axis_after.)
+ * Operators that such a map can be done before instead of after: which maps,
+ * and along which axis of operand 0 if it was along `axis` of the result.  (To
+ * go the other way: affine_axis_after.)
  */
 bool affine_moves(const affine *m, const glow_node *n);
 bool affine_may_move(const glow_node *n);

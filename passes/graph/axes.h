@@ -49,8 +49,8 @@ glow_dims axes_aligned(const glow_node *broadcast);
 glow_dims axes_left_over(glow_dims perm, glow_dims gone);
 
 /*
- * What a transpose moves: blocks of axes that stay together, without axes of one
- * element.
+ * What a transpose moves: blocks of axes that stay together, without axes of
+ * one element.
  */
 typedef struct axis_blocks {
     int count;

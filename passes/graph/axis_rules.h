@@ -1,8 +1,8 @@
 /*
  * How operators change when the axes of what they work on change places.
  *
- * `perm` is the transpose that leads from the new order to the present one: axis
- * i, as the operator sees it now, becomes axis perm[i].
+ * `perm` is the transpose that leads from the new order to the present one:
+ * axis i, as the operator sees it now, becomes axis perm[i].
  */
 
 #ifndef PASSES_GRAPH_AXIS_RULES_H

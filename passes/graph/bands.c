@@ -324,8 +324,8 @@ flops(const bands *b, chain c, bool of_parts)
 }
 
 /*
- * One pass over the bands, or as many as `looks`; true if it has to be done again.
- * The first and the last band are always looked at, and count once.
+ * One pass over the bands, or as many as `looks`; true if it has to be done
+ * again.  The first and the last band are always looked at, and count once.
  */
 static bool
 measure_bands(bands *b, chain c, int64_t size, const band_limits *l,

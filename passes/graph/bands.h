@@ -1,12 +1,13 @@
 /*
  * Chains of nodes done in bands: so many rows of the last result at a time.
  *
- * A chain is a piece of an order of nodes in which every result but the last one
- * is used in the piece alone.  For a band of the last result the rules of slabs.h
- * say, from the end back, which slab of each result is needed: the least that
- * holds what all of its users need, so that windows reach over into the next band
- * and what they reach over is computed again.  A result of which some user needs
- * all, or that no rule says how to cut, is computed once, as a whole.
+ * A chain is a piece of an order of nodes in which every result but the last
+ * one is used in the piece alone.  For a band of the last result the rules of
+ * slabs.h say, from the end back, which slab of each result is needed: the
+ * least that holds what all of its users need, so that windows reach over into
+ * the next band and what they reach over is computed again.  A result of which
+ * some user needs all, or that no rule says how to cut, is computed once, as a
+ * whole.
  *
  *     conv 3x3, rows 0 to 5    rows 0 to 4 of relu    rows 0 to 4 of pool
  *
@@ -29,8 +30,8 @@ typedef struct bands bands; /* tables for an order, and for the band at hand */
 bands *bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count);
 
 /*
- * How far back a chain that ends before `end` may begin: the least `first` of all
- * chains {first, end}.  `end` itself if there is none.
+ * How far back a chain that ends before `end` may begin: the least `first` of
+ * all chains {first, end}.  `end` itself if there is none.
  */
 uint32_t bands_begin(const bands *b, uint32_t end);
 
@@ -61,14 +62,14 @@ bool bands_measure(bands *b, chain c, int64_t size, band_limits limits,
                    band_cost *out);
 
 /*
- * After bands_measure of a chain: is node `k` of it computed in bands, and not once
- * as a whole?
+ * After bands_measure of a chain: is node `k` of it computed in bands, and not
+ * once as a whole?
  */
 bool bands_has_parts(const bands *b, uint32_t k);
 
 /*
- * Does the chain in bands, after bands_measure of the same, of all of them.  New nodes stand
- * before the last one, band by band.  False after a report.
+ * Does the chain in bands, after bands_measure of the same, of all of them.
+ * New nodes stand before the last one, band by band.  False after a report.
  */
 bool bands_build(bands *b, chain c, int64_t size, glow_builder *builder);
 

@@ -10,8 +10,8 @@
  * tensor of the name and type of, and that no function writes.  What has
  * another type is an error; what is not in the file stays an input.
  *
- * A model that was trained has its weights as placeholders, and what compiles it
- * knows them; so does who serves one model with one mask, or one size.
+ * A model that was trained has its weights as placeholders, and what compiles
+ * it knows them; so does who serves one model with one mask, or one size.
  * Afterwards fold-constants computes what follows from them.
  *
  * Glow's convertPlaceholdersToConstants takes them from the bindings of a

@@ -5,18 +5,18 @@
  *     %k = MatMul(%x, @wk)       =>   %p = MatMul(%x, %c)
  *                                     %q = Slice(%p), %k = Slice(%p)
  *
- * Products and convolutions, by a table (parallel_rules.c).  It is done where it
- * pays, by the cost model (parallel_cost.c), which is for the weights of an
- * unrolled recurrent network (Glow's MergeMatMulOnLHS) and for many small heads of
- * a large tensor.
+ * Products and convolutions, by a table (parallel_rules.c).  It is done where
+ * it pays, by the cost model (parallel_cost.c), which is for the weights of an
+ * unrolled recurrent network (Glow's MergeMatMulOnLHS) and for many small heads
+ * of a large tensor.
  *
  * Nodes may only be combined if none depends on another.  Nodes that differ in
  * constants alone never do.  Of others, those of one rank do not
  * (parallel_ranks.c).  Ranks take a walk over the graph, so only the largest
  * groups that would pay are walked for by themselves, and all the rest at once,
- * where the ranks count nodes of any of these groups.  (Glow searches the graph for
- * each pair, to a depth of 6, and merges all or nothing; a product that depends on
- * another is skipped here, and the rest merged.)
+ * where the ranks count nodes of any of these groups.  (Glow searches the graph
+ * for each pair, to a depth of 6, and merges all or nothing; a product that
+ * depends on another is skipped here, and the rest merged.)
  *
  * Afterwards there are constants to compute and slices to fold.
  *

@@ -12,13 +12,14 @@
  *
  * The first node stays.  It then stands for the model's nodes of both.
  *
- * A scheduled function is left alone: how often something is computed, and when,
- * is a matter of memory that the schedule has decided (rematerialize).
+ * A scheduled function is left alone: how often something is computed, and
+ * when, is a matter of memory that the schedule has decided (rematerialize).
  *
  * The table is open addressing over hashes of the contents, as in J. Cocke,
- * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970.  Operands
- * are hashed by their addresses: those decide where in the table a node is found,
- * but not which one, since of equal nodes only the first is in it.
+ * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970.
+ * Operands are hashed by their addresses: those decide where in the table a
+ * node is found, but not which one, since of equal nodes only the first is in
+ * it.
  */
 
 #include "glow/pass.h"

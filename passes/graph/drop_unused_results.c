@@ -15,9 +15,10 @@
  * second is an ArgMin.  Both sides order elements alike: NaN goes before all,
  * and of equal elements the first counts.
  *
- * What stays: the Values of a TopK of one, since BatchedReduceMax drops the axis
- * and may take another of two zeros or NaNs; the states of a recurrent network,
- * the boxes of a detector and whatever else has no operator that makes less.
+ * What stays: the Values of a TopK of one, since BatchedReduceMax drops the
+ * axis and may take another of two zeros or NaNs; the states of a recurrent
+ * network, the boxes of a detector and whatever else has no operator that makes
+ * less.
  *
  * Exporters write the indices of every pool that an unpooling might have asked
  * for, and torch.max(x, dim) as a TopK; dce takes the users of gradients away.

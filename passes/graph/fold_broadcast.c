@@ -9,13 +9,14 @@
  *         that %x has not, or one element of
  *
  * Elements are only moved, so each is exact, and each reads an operand that is
- * not larger, whoever else uses what stood between.  A Broadcast is one primitive
- * operator, a Tile becomes three, and passes that look for what repeats along an
- * axis look for a Broadcast: it is the form to have where both will do.  Copies
- * of more than one element one after another are no Broadcast; these stay.
+ * not larger, whoever else uses what stood between.  A Broadcast is one
+ * primitive operator, a Tile becomes three, and passes that look for what
+ * repeats along an axis look for a Broadcast: it is the form to have where both
+ * will do.  Copies of more than one element one after another are no Broadcast;
+ * these stay.
  *
- * ONNX's Tile, one Tile for each axis, and its Expand meet in what exporters make
- * of repeat() and expand(); lowered arithmetic broadcasts again what was a
+ * ONNX's Tile, one Tile for each axis, and its Expand meet in what exporters
+ * make of repeat() and expand(); lowered arithmetic broadcasts again what was a
  * Broadcast.
  *
  * Afterwards no Broadcast reads a Broadcast, and no Tile a Tile of its axis.

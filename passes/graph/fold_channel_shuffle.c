@@ -10,17 +10,17 @@
  * and of two shuffles that undo each other, nothing.
  *
  * What counts is the order of the elements: a transpose is a shuffle if two
- * blocks of axes, next to each other and of g and d elements, change places, and
- * axis k of %x is g d long with as many elements before it as there are before
- * the blocks.  Axes of one element do not count, and neither does how the axes
- * around the blocks are written: this finds NCHW and NHWC, axes that were
- * squeezed away, and a %y of another shape, which keeps its reshape.  Glow's
- * FoldChannelShuffle wants the three nodes written in one way.
+ * blocks of axes, next to each other and of g and d elements, change places,
+ * and axis k of %x is g d long with as many elements before it as there are
+ * before the blocks.  Axes of one element do not count, and neither does how
+ * the axes around the blocks are written: this finds NCHW and NHWC, axes that
+ * were squeezed away, and a %y of another shape, which keeps its reshape.
+ * Glow's FoldChannelShuffle wants the three nodes written in one way.
  *
- * A transpose that others read as well stays: the elements would be moved twice.
- * ShuffleNet's exporters write it out.  Afterwards the middle one of a chain of
- * reshape, transpose and reshape takes apart more than one axis.  For high-level
- * graphs only: lower-channelshuffle does the opposite.
+ * A transpose that others read as well stays: the elements would be moved
+ * twice.  ShuffleNet's exporters write it out.  Afterwards the middle one of a
+ * chain of reshape, transpose and reshape takes apart more than one axis.  For
+ * high-level graphs only: lower-channelshuffle does the opposite.
  */
 
 #include "glow/match.h"

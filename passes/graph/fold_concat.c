@@ -10,21 +10,23 @@
  *     Concat([Reshape(a), Reshape(b)])      =>  Reshape(Concat([a, b]))
  *
  * All along one axis.  An inner Concat is taken over only if it has no other
- * user: networks that hand on all they have (DenseNet) would otherwise copy each
- * part again and again.  A chain of them is taken over at its end, in one go.
+ * user: networks that hand on all they have (DenseNet) would otherwise copy
+ * each part again and again.  A chain of them is taken over at its end, in one
+ * go.
  *
- * Slices that follow each other, by whatever step, are one slice: what was split
- * comes together again.  They are merged where that leaves no more nodes: those
- * of a Concat of other things, too, only if nothing else uses them.  What only
- * looks like a split is left alone: slices out of order, with gaps, that overlap
- * or that come from two values (Glow's bug 4468 is about this simplification).
+ * Slices that follow each other, by whatever step, are one slice: what was
+ * split comes together again.  They are merged where that leaves no more nodes:
+ * those of a Concat of other things, too, only if nothing else uses them.  What
+ * only looks like a split is left alone: slices out of order, with gaps, that
+ * overlap or that come from two values (Glow's bug 4468 is about this
+ * simplification).
  *
  * Reshapes go behind, in row-major order, if an axis of the operands can be
  * found that has as many elements before it as Dim has, and outside of which
  * they all agree; afterwards slices under them may meet.
  *
- * The pass ends: each rewrite leaves fewer nodes or operands, or a cheaper node.
- * A Concat of one operand is eliminate-identity's.
+ * The pass ends: each rewrite leaves fewer nodes or operands, or a cheaper
+ * node.  A Concat of one operand is eliminate-identity's.
  */
 
 #include <string.h>

@@ -4,14 +4,15 @@
  *     %y = Transpose(@w) {...}              =>  @z, with the elements of %z
  *     %z = Mul(%y, %s), %s = Splat()
  *
- * A node is known if it is pure and all of its operands are constants, splats or
- * known, and not all of them splats: Splat nodes by themselves say in a line what
- * would be a tensor.  Known nodes form subgraphs, and of these only the results
- * that somebody else reads become constants; what is between is computed, in the
- * order of operands, and given back with its last reader.  So a large step on the
- * way to a small result does no harm.  What only moves the elements of a constant
- * that is one value throughout gives such a constant, of any size.  Afterwards no
- * known node is left, but for those whose results would make the file grow:
+ * A node is known if it is pure and all of its operands are constants, splats
+ * or known, and not all of them splats: Splat nodes by themselves say in a line
+ * what would be a tensor.  Known nodes form subgraphs, and of these only the
+ * results that somebody else reads become constants; what is between is
+ * computed, in the order of operands, and given back with its last reader.  So
+ * a large step on the way to a small result does no harm.  What only moves the
+ * elements of a constant that is one value throughout gives such a constant, of
+ * any size.  Afterwards no known node is left, but for those whose results
+ * would make the file grow:
  *
  *     a result may be as large as the constants that it comes from, or 64 KiB
  *     (2 KiB where its node only repeats elements: a Broadcast says in a line what
@@ -23,16 +24,17 @@
  *     a node may have operands and results of 512 MiB and take 1e9 operations,
  *     and all nodes together 4e9.
  *
- * A node that is left for its size has its operands folded as far as they can be.
+ * A node that is left for its size has its operands folded as far as they can
+ * be.
  *
  * Importers leave what models compute from shapes and weights; lowering leaves
  * transposed and reshaped weights.
  *
  * Glow compiles such subgraphs for its interpreter and can keep them, so that a
  * loader may do the same once more (ConstantFoldingRecordMap).  Here the text
- * before the pass is that record, and the location of a constant names the node.
- * Nor are there names of operators to fold while a model is read: the importers
- * compute what decides about shapes, and the rest is a pass away.
+ * before the pass is that record, and the location of a constant names the
+ * node.  Nor are there names of operators to fold while a model is read: the
+ * importers compute what decides about shapes, and the rest is a pass away.
  */
 
 #include "glow/eval.h"

@@ -4,17 +4,17 @@
  *     %y = ConvertTo(%x) : B
  *     %z = ConvertTo(%y) : C            =>  %z = ConvertTo(%x) : C
  *
- * B may be left out if it holds every number of A, the kind of %x: then %y is %x.
- * float16 within float is, int32 within float is not.  If C is A nothing is left.
- * Between integers the low bits count: B may also be left out if C has no more of
- * them.  Only one way through floats saturates where the direct one wraps: from
- * integers to integers that do not hold them.
+ * B may be left out if it holds every number of A, the kind of %x: then %y is
+ * %x.  float16 within float is, int32 within float is not.  If C is A nothing
+ * is left.  Between integers the low bits count: B may also be left out if C
+ * has no more of them.  Only one way through floats saturates where the direct
+ * one wraps: from integers to integers that do not hold them.
  *
- * So no conversion that rounds is lost: float to float16 and back stays.  Exact,
- * for all kinds.  Such chains come from exporters, which cast around each
- * operator, and from convert-precision, whose pairs cancel here.  Glow drops the
- * middle where it is the wider one in bytes, which int32 to float and back is not
- * safe by.
+ * So no conversion that rounds is lost: float to float16 and back stays.
+ * Exact, for all kinds.  Such chains come from exporters, which cast around
+ * each operator, and from convert-precision, whose pairs cancel here.  Glow
+ * drops the middle where it is the wider one in bytes, which int32 to float and
+ * back is not safe by.
  */
 
 #include "glow/match.h"

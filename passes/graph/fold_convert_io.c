@@ -7,10 +7,10 @@
  *     %y = ConvertTo(%b) : float             placeholder @out : float16
  *     Save(%y, @out)                   =>    Save(%b, @out)
  *
- * A placeholder changes only if all that reads it converts it to one kind, and one
- * that is written only if nothing else uses it.  Who calls the network has to know:
- * no pipeline has this pass.  Formals of bodies stay as they are.  Glow's
- * FoldElemKindConversionIntoInputs and -Outputs do the same.
+ * A placeholder changes only if all that reads it converts it to one kind, and
+ * one that is written only if nothing else uses it.  Who calls the network has
+ * to know: no pipeline has this pass.  Formals of bodies stay as they are.
+ * Glow's FoldElemKindConversionIntoInputs and -Outputs do the same.
  */
 
 #include "glow/match.h"

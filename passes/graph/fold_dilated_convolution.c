@@ -1,6 +1,6 @@
 /*
- * fold-dilated-convolution: let a convolution skip elements instead of taking the
- * image apart.
+ * fold-dilated-convolution: let a convolution skip elements instead of taking
+ * the image apart.
  *
  *     %a = Reshape(%x : [N, 8, 8, C]) : [N, 4, 2, 4, 2, C]
  *     %b = Transpose(%a)              : [2, 2, N, 4, 4, C]
@@ -18,17 +18,17 @@
  * times the block: dilation and pads.  It must not step itself.
  *
  * Shapes are followed digit by digit: an axis of 8 taken apart in 4 by 2 has a
- * digit of 4, worth 2, and one of 2, worth 1.  Whatever reshapes, transposes and
- * SpaceToDepth stand before the convolution, its spatial axes must be the high
- * digits of those of %x and its channels the channels; whatever stands after it
- * must put the digits together again.  Any number of axes, blocks, batches and
- * groups will do.
+ * digit of 4, worth 2, and one of 2, worth 1.  Whatever reshapes, transposes
+ * and SpaceToDepth stand before the convolution, its spatial axes must be the
+ * high digits of those of %x and its channels the channels; whatever stands
+ * after it must put the digits together again.  Any number of axes, blocks,
+ * batches and groups will do.
  *
- * TensorFlow writes dilation as SpaceToBatchND and BatchToSpaceND, and exporters
- * write those in the operators that they have; the frame that it puts around is a
- * Pad then, and fold-pad's.  Glow knows one spelling, with Transposes around
- * SpaceToDepth.  Nobody else may use what is on the way.  Afterwards no such
- * frame is around a convolution.
+ * TensorFlow writes dilation as SpaceToBatchND and BatchToSpaceND, and
+ * exporters write those in the operators that they have; the frame that it puts
+ * around is a Pad then, and fold-pad's.  Glow knows one spelling, with
+ * Transposes around SpaceToDepth.  Nobody else may use what is on the way.
+ * Afterwards no such frame is around a convolution.
  */
 
 #include "glow/match.h"

@@ -5,13 +5,13 @@
  *     %y = Relu(%e)  : float<0 x 4>     =>
  *     %z = BatchedReduceAdd(%y)             %z = BatchedReduceAdd(@e)
  *
- * A value of no elements is a constant, whatever it comes from.  Every use of one
- * becomes a use of such a constant, one for each type, and what made it is
+ * A value of no elements is a constant, whatever it comes from.  Every use of
+ * one becomes a use of such a constant, one for each type, and what made it is
  * removed.  What is computed from nothing, such as the neutral value of a
- * reduction or a product over no columns, then depends on constants alone and is
- * fold-constants' to find; that a Concat leaves such operands out, fold-concat's,
- * and that nothing is inserted, fold-insert's.  So there is no table of neutral
- * values here.
+ * reduction or a product over no columns, then depends on constants alone and
+ * is fold-constants' to find; that a Concat leaves such operands out,
+ * fold-concat's, and that nothing is inserted, fold-insert's.  So there is no
+ * table of neutral values here.
  *
  * Exporters leave caches of length 0, splits into a part that has nothing, and
  * slices x[:, n:] where n is the size.

@@ -1,5 +1,6 @@
 /*
- * fold-gather: read and write by numbers that are known without looking them up.
+ * fold-gather: read and write by numbers that are known without looking them
+ * up.
  *
  *     Gather(x, [3, 4, 5])              =>  Slice(x) {Start: [3, 0]}
  *     Gather(x, 3)                      =>  Reshape(Slice(x) {Start: [3, 0]})
@@ -12,10 +13,10 @@
  *     ScatterElements(x, .., y)         =>  InsertTensor(x, y)
  *
  * Constant indices are read once, here: if they name the elements of a box in
- * its row-major order, by any step, the box is what is read or written.  (A step
- * of InsertTensor is 1.)  A box that is all of x is x itself, and what is written
- * over all of x is the result.  Negative numbers count from the end; one that
- * is out of range makes the pass leave the node, and the error, alone.
+ * its row-major order, by any step, the box is what is read or written.  (A
+ * step of InsertTensor is 1.)  A box that is all of x is x itself, and what is
+ * written over all of x is the result.  Negative numbers count from the end;
+ * one that is out of range makes the pass leave the node, and the error, alone.
  *
  * That is how exporters say x[:, 3], x[..., ::2], and x[:, 1:3] = y, for which
  * PyTorch writes a ScatterND with the whole grid of numbers.  Glow's

@@ -10,15 +10,15 @@
  *     InsertTensor(InsertTensor(%big, %x), %y),
  *         %y over all of %x                         =>  InsertTensor(%big, %y)
  *
- * A chain of inserts that nothing else reads, of parts that are side by side along
- * one axis and cover all of it, does not need what it writes into.  Where a Splat
- * is written into, gaps may be left: they are Splats of the Concat, if that is
- * fewer nodes than the chain.  Of what is inserted several times each copy is a
- * part.  A chain is looked at once, from its end.
+ * A chain of inserts that nothing else reads, of parts that are side by side
+ * along one axis and cover all of it, does not need what it writes into.  Where
+ * a Splat is written into, gaps may be left: they are Splats of the Concat, if
+ * that is fewer nodes than the chain.  Of what is inserted several times each
+ * copy is a part.  A chain is looked at once, from its end.
  *
- * Networks are split into such chains, gradients of slices are, and so is padding
- * that was lowered.  Glow's OptimizeInsert replaces the Splat by memory that is
- * left as it is (Touch), which is of no use to a Concat.
+ * Networks are split into such chains, gradients of slices are, and so is
+ * padding that was lowered.  Glow's OptimizeInsert replaces the Splat by memory
+ * that is left as it is (Touch), which is of no use to a Concat.
  */
 
 #include <stdlib.h>

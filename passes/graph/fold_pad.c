@@ -14,10 +14,11 @@
  *     MaxPool       what never wins: -inf, the least integer; and zeros around
  *                   what is not negative, if each window sees some of it
  *
- * A frame that crops, or lies around batches or channels, stays, and so does one
- * that has other users or a predicate.  Networks from TensorFlow and Keras pad
- * before convolutions and pools with strides, since its padding is not even.
- * Afterwards none of these windows moves over a frame that it could make itself.
+ * A frame that crops, or lies around batches or channels, stays, and so does
+ * one that has other users or a predicate.  Networks from TensorFlow and Keras
+ * pad before convolutions and pools with strides, since its padding is not
+ * even.  Afterwards none of these windows moves over a frame that it could make
+ * itself.
  *
  * Glow folds frames into Convolution alone.
  */

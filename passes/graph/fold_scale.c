@@ -7,8 +7,8 @@
  *
  * where @s and @t are numbers that differ along the channels of the result at
  * most: w' is w, the filters scaled by s, and b' is s b + t, since the sum is
- * linear in w and channel o of the result depends on filter o alone.  What folds
- * so is
+ * linear in w and channel o of the result depends on filter o alone.  What
+ * folds so is
  *
  *     into     Convolution, ConvTranspose, FullyConnected, MatMul, Gemm, and
  *              BatchNormalization, whose scale and bias are such weights
@@ -24,15 +24,16 @@
  * Frameworks write normalization, its scale and the bias as separate layers;
  * importers wrap them into transposes, which layout passes take out first.
  *
- * Weights must be constants, though not for what only shifts; results in between
- * must have no other user; no node may have a predicate.  Weights are left alone
- * whose kind cannot hold them scaled (halves that overflow or lose digits).
- * Constants that others use stay as they are for them.  Afterwards no such
- * arithmetic follows such an operator, and constants are no more than before.
+ * Weights must be constants, though not for what only shifts; results in
+ * between must have no other user; no node may have a predicate.  Weights are
+ * left alone whose kind cannot hold them scaled (halves that overflow or lose
+ * digits).  Constants that others use stay as they are for them.  Afterwards no
+ * such arithmetic follows such an operator, and constants are no more than
+ * before.
  *
- * Multiplying before summing changes the last bits.  Glow computes the scales in
- * float and folds into Convolution alone; it keeps a BatchNormalization whose
- * epsilon is all that parts it from doing nothing, and so does this.
+ * Multiplying before summing changes the last bits.  Glow computes the scales
+ * in float and folds into Convolution alone; it keeps a BatchNormalization
+ * whose epsilon is all that parts it from doing nothing, and so does this.
  */
 
 #include "passes/graph/linear.h"

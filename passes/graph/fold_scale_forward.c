@@ -5,8 +5,8 @@
  *     %a = Add(%m, @t)                     =>  %y = Convolution(%x, @w', @b')
  *     %y = Convolution(%a, @w, @b)
  *
- * where @s and @t are numbers that differ along the channels of %x at most.
- * w' is w, what each channel of the input is multiplied with scaled by s, and b'
+ * where @s and @t are numbers that differ along the channels of %x at most.  w'
+ * is w, what each channel of the input is multiplied with scaled by s, and b'
  * is b and the sum over all weights of w t, each in double and rounded once.
  * This is what stands before activations, such as the normalization of pictures
  * and of networks that normalize first.  What follows a convolution is folded

@@ -15,20 +15,20 @@
  *     nothing else uses         the same of the slice
  *
  * A slice that is all of something is that, and no node.  What is sliced before
- * it is worked on needs less work and fewer bytes.  Where the producer has other
- * users, and so stays, only those rewrites are done that leave no more nodes
- * than there were; of f with several operands all but one must be splats or
- * constants, whose slices cost nothing.
+ * it is worked on needs less work and fewer bytes.  Where the producer has
+ * other users, and so stays, only those rewrites are done that leave no more
+ * nodes than there were; of f with several operands all but one must be splats
+ * or constants, whose slices cost nothing.
  *
  * The pass ends: each rewrite puts a slice nearer to where its elements come
  * from, or drops it.  Slices above a transpose are sink-transpose's, and slices
  * that are put together again fold-concat's.  A slice of a constant is one for
  * fold-constants.
  *
- * They come from Split in all of its forms, from exporters that pad and crop, and
- * from models that work on whole sequences for the sake of one element.  Glow's
- * EliminateConcatSlice takes only a slice that is exactly one operand, and
- * its OptimizeSplat slices only Splat.
+ * They come from Split in all of its forms, from exporters that pad and crop,
+ * and from models that work on whole sequences for the sake of one element.
+ * Glow's EliminateConcatSlice takes only a slice that is exactly one operand,
+ * and its OptimizeSplat slices only Splat.
  */
 
 #include "glow/ops.h"

@@ -7,9 +7,10 @@
  *
  * An operator that works element by element is run on one element, by its eval,
  * so that the number is what all of them would have been.  One that moves
- * elements has no others to move.  A constant whose elements are equal is such a
- * number, also behind Broadcast.  Afterwards a Splat says in a line what would
- * have been a tensor: fold-constants leaves such nodes alone, or makes the tensor.
+ * elements has no others to move.  A constant whose elements are equal is such
+ * a number, also behind Broadcast.  Afterwards a Splat says in a line what
+ * would have been a tensor: fold-constants leaves such nodes alone, or makes
+ * the tensor.
  *
  * Shape computations and masks that are always true end like this.  Glow's
  * OptimizeSplat and OptimizeReshape know Slice, Clip and Reshape.

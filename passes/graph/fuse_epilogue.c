@@ -10,8 +10,8 @@
  * in between, of which there is one instead of three.
  *
  * A backend can do both parts while the sum is in registers: they cost no pass
- * over memory of their own.  One that cannot, or that finds such rows by itself,
- * lowers the fused node to what it was.
+ * over memory of their own.  One that cannot, or that finds such rows by
+ * itself, lowers the fused node to what it was.
  *
  * A Reshape in between moves behind: an addend counts its elements alone.
  *

@@ -13,18 +13,18 @@
  * What works element by element gives the same on either side, bit for bit.
  *
  * Above slices an operator of one operand goes if it is the only user of each
- * of two slices or more, alike for all of them, and if these are all of what they
- * are cut from: then nothing is computed that nobody asks for.  It is one node
- * then, which what makes %x may take in (fuse-epilogue).  A conversion to a wider
- * kind stays below: slices would move more bytes.
+ * of two slices or more, alike for all of them, and if these are all of what
+ * they are cut from: then nothing is computed that nobody asks for.  It is one
+ * node then, which what makes %x may take in (fuse-epilogue).  A conversion to
+ * a wider kind stays below: slices would move more bytes.
  *
- * Above Broadcast, Tile and ResizeNearest, where nobody else uses what they make
- * and it is more than what they take, an operator of several operands goes too,
- * if the others are one number: fewer elements are worked on.
+ * Above Broadcast, Tile and ResizeNearest, where nobody else uses what they
+ * make and it is more than what they take, an operator of several operands goes
+ * too, if the others are one number: fewer elements are worked on.
  *
- * Exporters split what one product makes for several heads or gates, and activate
- * each; they repeat masks, and compute on what comes out.  fold-slice does the
- * opposite where only a part is used, so that the two do not meet.
+ * Exporters split what one product makes for several heads or gates, and
+ * activate each; they repeat masks, and compute on what comes out.  fold-slice
+ * does the opposite where only a part is used, so that the two do not meet.
  *
  * Glow's HoistCode does this for Tanh above slices, and its
  * RaiseClipsAboveShapeNodes for Clip above Tile.

@@ -1,6 +1,6 @@
 /*
- * Operators that are linear in weights, as data: what the passes share that fold
- * arithmetic before or behind them into the weights.
+ * Operators that are linear in weights, as data: what the passes share that
+ * fold arithmetic before or behind them into the weights.
  */
 
 #ifndef PASSES_GRAPH_LINEAR_H

@@ -16,9 +16,9 @@
  * Exporters write a constant for each use of a number, an axis or a shape, and
  * tied weights twice.
  *
- * A table holds them by hashes of their bytes: all of a small constant, the ends
- * of a large one, which is hashed whole only if another has the same ends.  Glow's
- * CSE of Constants compares pair by pair.
+ * A table holds them by hashes of their bytes: all of a small constant, the
+ * ends of a large one, which is hashed whole only if another has the same ends.
+ * Glow's CSE of Constants compares pair by pair.
  */
 
 #include <string.h>

@@ -12,8 +12,8 @@
  * Group i of a convolution reads the i-th part of the channels and writes the
  * i-th part of the result, which is what the slices and the concatenation say.
  * The parts must be all channels of %x in their order, of one size, and so must
- * the results; the convolutions must have the same attributes, and each at least
- * one group, whose number then adds up.  Nobody else may use them.
+ * the results; the convolutions must have the same attributes, and each at
+ * least one group, whose number then adds up.  Nobody else may use them.
  *
  * Filters and biases are constants, which fold-constants puts together.  With a
  * channel for each slice this is a depthwise convolution, for which the CPU has

@@ -6,12 +6,12 @@
  *     %y = ConvertTo(%b) : float16
  *
  * An operator that works element by element, or moves elements, between
- * conversions from a narrow float kind and back to it, is done in the narrow one;
- * constants are converted.  What moves elements is exact; arithmetic rounds once
- * instead of twice.  It must be used for nothing else.
+ * conversions from a narrow float kind and back to it, is done in the narrow
+ * one; constants are converted.  What moves elements is exact; arithmetic
+ * rounds once instead of twice.  It must be used for nothing else.
  *
- * Arithmetic in the wide kind is often what was meant, where the backend has only
- * storage in the narrow one: no pipeline has this pass.  Glow's
+ * Arithmetic in the wide kind is often what was meant, where the backend has
+ * only storage in the narrow one: no pipeline has this pass.  Glow's
  * OptimizeOutIntermediateConversions asks the backend as well.
  */
 

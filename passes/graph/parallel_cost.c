@@ -3,8 +3,8 @@
  *
  * By the cost model: a shared operand is read once instead of once for each
  * member.  Slices and concatenations are to be paid for, but for those that are
- * contiguous or meet a Concat that puts the parts together again.  Constants are
- * put together once and for all; that of one which others use too is not.
+ * contiguous or meet a Concat that puts the parts together again.  Constants
+ * are put together once and for all; that of one which others use too is not.
  */
 
 #include "glow/cost.h"

@@ -1,12 +1,12 @@
 /*
  * parallel: which nodes could be one, by what they have in common.
  *
- * The columns of a product depend on the columns of its right operand alone, and
- * its rows on the rows of the left one.  So do the channels of a convolution on
- * the filters, if there is one group, and its batches on those of Input.  The
- * table says for each operator which operands are shared and along which axis
- * the others are put together.  Attributes, shared operands, and the types of
- * the others but for that axis have to be equal.
+ * The columns of a product depend on the columns of its right operand alone,
+ * and its rows on the rows of the left one.  So do the channels of a
+ * convolution on the filters, if there is one group, and its batches on those
+ * of Input.  The table says for each operator which operands are shared and
+ * along which axis the others are put together.  Attributes, shared operands,
+ * and the types of the others but for that axis have to be equal.
  */
 
 #include <string.h>

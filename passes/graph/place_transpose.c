@@ -18,22 +18,22 @@
  * have the order they have.  For each region the pass chooses an order for each
  * node such that fewer bytes go through transposes (regions.h); nothing changes
  * unless it is less.  At equal bytes a transpose stands as far down as it can:
- * what follows a convolution is then right behind it.  Sinking and hoisting, over
- * values of any number of users and nodes of any number of operands, are both
- * this, and so a residual network is seen as a whole.
+ * what follows a convolution is then right behind it.  Sinking and hoisting,
+ * over values of any number of users and nodes of any number of operands, are
+ * both this, and so a residual network is seen as a whole.
  *
  * Constants and Splats have any order; fold-constants transposes the former.  A
  * Broadcast has the order that its users like, and costs what its operand does.
  * Reductions count by the smaller of operand and result: absorb-transpose lets
  * them reduce other axes.
  *
- * A product of matrices works in two orders: the transpose of a product is that of
- * the transposes, the other way round.
+ * A product of matrices works in two orders: the transpose of a product is that
+ * of the transposes, the other way round.
  *
  * Operators that sum over several axes may do so in another order (GroupNorm-
  * alization), which rounds differently.  Afterwards no choice that this pass
- * knows of moves fewer bytes.  Glow's SinkCode and HoistCode move transposes one
- * node at a time, down or up, whatever it costs.
+ * knows of moves fewer bytes.  Glow's SinkCode and HoistCode move transposes
+ * one node at a time, down or up, whatever it costs.
  */
 
 #include "glow/pass.h"

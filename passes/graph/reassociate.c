@@ -14,8 +14,8 @@
  * for another reason stay so.  Integers wrap, so that for them all of it is
  * exact but division, which is left alone.
  *
- * Such chains come from normalization that models do in steps, (x / 255 - mean) /
- * deviation, from scales before and after attention, and from lowering.  Glow
+ * Such chains come from normalization that models do in steps, (x / 255 - mean)
+ * / deviation, from scales before and after attention, and from lowering.  Glow
  * knows chains only next to convolution and batch normalization; LLVM and XLA
  * have the same rules for scalars and tensors.
  */

@@ -23,11 +23,12 @@
  * of its element kind off, as what an exporter computes is.
  *
  * The operator rounds once where the formula rounds at each step, and SoftPlus
- * does not overflow.  Numbers of the formula become attributes, which are float:
- * x / 6 of an integer may have been exact, and x times a sixth is not.  Inner nodes that others use stay: then there is nothing
- * to gain, and nothing is done.  PyTorch writes Gelu out before opset 20, and
- * Swish, Mish before 18 and MobileNetV3's hard functions before 14.  Glow's
- * optimizer has no such pass.
+ * does not overflow.  Numbers of the formula become attributes, which are
+ * float: x / 6 of an integer may have been exact, and x times a sixth is not.
+ * Inner nodes that others use stay: then there is nothing to gain, and nothing
+ * is done.  PyTorch writes Gelu out before opset 20, and Swish, Mish before 18
+ * and MobileNetV3's hard functions before 14.  Glow's optimizer has no such
+ * pass.
  */
 
 #include <math.h>

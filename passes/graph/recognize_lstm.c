@@ -12,10 +12,10 @@
  *
  * The cells may be used by anyone, and the slices; what is between them only
  * here, so that nothing is computed twice.  Gates in another order than i, f, g
- * and o stay: the columns of weights and bias would have to change places, which
- * is not for this pass to do, and neither stays less than it was if copies do.
- * So do steps with a number added to the forget gate.  Afterwards every step
- * that fits is an LSTMUnit.
+ * and o stay: the columns of weights and bias would have to change places,
+ * which is not for this pass to do, and neither stays less than it was if
+ * copies do.  So do steps with a number added to the forget gate.  Afterwards
+ * every step that fits is an LSTMUnit.
  *
  * PyTorch and Keras export unrolled cells like this.  Glow has the node for
  * models that name it, and recognizes none.

@@ -9,13 +9,13 @@
  *
  * One operator is what fusion and backends look for, and what other rules bound
  * and sink; lowering gives the parts again, so this is of use before it alone.
- * LeakyRelu multiplies as the product did and is the same bit for bit; where Relu
- * stands for Max(x, 0) a zero may change its sign.
+ * LeakyRelu multiplies as the product did and is the same bit for bit; where
+ * Relu stands for Max(x, 0) a zero may change its sign.
  *
- * PyTorch writes Hardtanh as Min and Max, TensorFlow LeakyRelu as Max, Keras PRelu
- * as a difference of two Relus.  Glow's FoldMinMaxToClip wants Min outside alone,
- * and its FoldLeakyRelu takes a slope of 0, which makes NaN of an infinite x in
- * one and 0 in the other.
+ * PyTorch writes Hardtanh as Min and Max, TensorFlow LeakyRelu as Max, Keras
+ * PRelu as a difference of two Relus.  Glow's FoldMinMaxToClip wants Min
+ * outside alone, and its FoldLeakyRelu takes a slope of 0, which makes NaN of
+ * an infinite x in one and 0 in the other.
  */
 
 #include "glow/match.h"

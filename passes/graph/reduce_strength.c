@@ -7,15 +7,15 @@
  *     Exp(x) * Exp(y)    =>  Exp(x + y)
  *     x * (1 / y)        =>  x / y
  *
- * A power takes dozens of operations, a quotient some, a product one.  A quotient
- * by a power of two is the same product, bit for bit; by another constant the
- * product rounds once more.  Integers are not divided by shifting: BitShift
- * rounds down, and compilers find what is left.
+ * A power takes dozens of operations, a quotient some, a product one.  A
+ * quotient by a power of two is the same product, bit for bit; by another
+ * constant the product rounds once more.  Integers are not divided by shifting:
+ * BitShift rounds down, and compilers find what is left.
  *
  * Importers take powers and quotients as models have them: variances are Pow(x,
- * 2), scaled scores a quotient by the root of a size.  Afterwards no Pow by 2, 3,
- * 1/2, -1/2, -1 or -2 is left, and no quotient of floats by a constant.  Glow has
- * nothing of this; XLA's algebraic simplifier does.
+ * 2), scaled scores a quotient by the root of a size.  Afterwards no Pow by 2,
+ * 3, 1/2, -1/2, -1 or -2 is left, and no quotient of floats by a constant.
+ * Glow has nothing of this; XLA's algebraic simplifier does.
  */
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
  * Which order of axes to compute in: the problem without the graph.
  *
- * A site is a node that works in any order.  Its order is the transpose that its
- * result has gone through, compared with now; at first that is the identity
+ * A site is a node that works in any order.  Its order is the transpose that
+ * its result has gone through, compared with now; at first that is the identity
  * everywhere.  An edge says that `to` reads what `from` gives through a
  * transpose `step`.  It costs nothing if
  *

@@ -7,21 +7,22 @@
  *     %b = Add(%c, %t)                      %t.1 = Tile(@x) ..
  *                                           %b = Add(%c, %t.1)
  *
- * Nothing is done unless the schedule needs more bytes than the limit.  Then, at
- * the node that needs most, of all results that were computed before and are used
- * after it, but not by it, that one is given up whose bytes by the distance to its
- * next use cost least to have again: its node is cloned before that use, and with
- * it those whose results would have to wait too.  A clone is kept if the new
- * schedule has a lower peak, or the same one in fewer places; otherwise the next
- * best is tried.  So each step strictly lessens something, and the pass comes to
- * rest when the limit is met, nothing helps, or the operations that may be added
- * are spent.
+ * Nothing is done unless the schedule needs more bytes than the limit.  Then,
+ * at the node that needs most, of all results that were computed before and are
+ * used after it, but not by it, that one is given up whose bytes by the
+ * distance to its next use cost least to have again: its node is cloned before
+ * that use, and with it those whose results would have to wait too.  A clone is
+ * kept if the new schedule has a lower peak, or the same one in fewer places;
+ * otherwise the next best is tried.  So each step strictly lessens something,
+ * and the pass comes to rest when the limit is met, nothing helps, or the
+ * operations that may be added are spent.
  *
  * Only pure operators are computed twice.  The function is scheduled then: when
  * something is computed, and how often, is what a schedule says, and cse leaves
  * scheduled functions as they are.
  *
- * Time: a schedule for each trial, of which there are at most TRIALS for a clone.
+ * Time: a schedule for each trial, of which there are at most TRIALS for a
+ * clone.
  */
 
 #include <inttypes.h>

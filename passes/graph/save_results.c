@@ -7,13 +7,14 @@
  *     %r.save = Save(%r, @r)
  *
  * for the nodes of one operator (op=Relu), for one node (node=conv_3), or for
- * all of them (all).  What is an output already is left alone, as are what has a predicate, and
- * may be anything, and functions that others call.
+ * all of them (all).  What is an output already is left alone, as are what has
+ * a predicate, and may be anything, and functions that others call.
  *
- * The values then come out of any backend: glow-run -output-dir writes each as a
- * file, on an interpreter and on a target, to find where the two part.  Behind
- * -lower -schedule there is a node for each instruction.  Passes keep outputs, so
- * what runs behind this one sees a network that has to compute them all.
+ * The values then come out of any backend: glow-run -output-dir writes each as
+ * a file, on an interpreter and on a target, to find where the two part.
+ * Behind -lower -schedule there is a node for each instruction.  Passes keep
+ * outputs, so what runs behind this one sees a network that has to compute them
+ * all.
  *
  * Glow's DebugInstrument and IRInstrument put instructions in the program that
  * print or call back, which each of its backends has to know.

@@ -8,10 +8,11 @@
  *     %y = Convolution(%x, %g)
  *              {Kernels: [1, 1], Strides: [1, 1], Pads: [0, 0, 0, 0]}
  *
- * Tap t of window o lies at o s - p + t d.  If for no o that is an element of the
- * input, the tap adds nothing; such taps at either end of the kernel go, and the
- * pads with them, as long as the windows stay the same.  Filters must be
- * constants, which fold-constants then cuts; means whose pads count keep theirs.
+ * Tap t of window o lies at o s - p + t d.  If for no o that is an element of
+ * the input, the tap adds nothing; such taps at either end of the kernel go,
+ * and the pads with them, as long as the windows stay the same.  Filters must
+ * be constants, which fold-constants then cuts; means whose pads count keep
+ * theirs.
  *
  * What says nothing is said in one way: an axis with one window steps as little
  * as it can, and one tap has no dilation.

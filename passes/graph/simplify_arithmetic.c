@@ -12,11 +12,11 @@
  * Integers wrap, so that sums may be taken apart as they stand; quotients may
  * not, since the least integer has no negative of its own.
  *
- * Such nodes come from importers, which write out scales and offsets that happen
- * to be 1 and 0, from lowering composite operators whose attributes are, and
- * from other passes that merge constants.  Glow's OptimizeArithmeticNodes drops
- * x * 0 and 0 / x of floats whatever x may be, and knows no negatives; it moves
- * constants to the right, which is not needed here, as both orders match.
+ * Such nodes come from importers, which write out scales and offsets that
+ * happen to be 1 and 0, from lowering composite operators whose attributes are,
+ * and from other passes that merge constants.  Glow's OptimizeArithmeticNodes
+ * drops x * 0 and 0 / x of floats whatever x may be, and knows no negatives; it
+ * moves constants to the right, which is not needed here, as both orders match.
  */
 
 #include "glow/ops.h"

@@ -1,5 +1,6 @@
 /*
- * simplify-clamp: one bound where there were several, none where it holds anyway.
+ * simplify-clamp: one bound where there were several, none where it holds
+ * anyway.
  *
  *     Clip(Clip(x, k, l), a, b)       =>  Clip(x, ...)
  *     Clip(Relu(x), -1, 6)            =>  Clip(x, 0, 6)
@@ -7,16 +8,16 @@
  *     Max(Max(x, c), d)               =>  Max(x, Max(c, d))
  *     Relu(Sigmoid(x))                =>  Sigmoid(x)
  *
- * Bounds are intersected: where they leave nothing, the outer one decides, as in
- * the original.  What numbers a value can have is asked of glow_range_of, which
- * looks through layouts.  NaN goes through every one of these operators and stays
- * NaN.  Max(x, 0) is 0 for -0 where Relu keeps it: rules that mix the two may
- * change the sign of a zero, and say so.
+ * Bounds are intersected: where they leave nothing, the outer one decides, as
+ * in the original.  What numbers a value can have is asked of glow_range_of,
+ * which looks through layouts.  NaN goes through every one of these operators
+ * and stays NaN.  Max(x, 0) is 0 for -0 where Relu keeps it: rules that mix the
+ * two may change the sign of a zero, and say so.
  *
- * Mobile networks write Relu6 in each of these ways, and quantizers and precision
- * conversion leave bounds behind.  Glow's OptimizeClips and ClipRelu do the first
- * two, though not Relu of Clip, and RemoveIdentityRelu and RemoveIdentityClip know
- * ranges of quantized types alone.
+ * Mobile networks write Relu6 in each of these ways, and quantizers and
+ * precision conversion leave bounds behind.  Glow's OptimizeClips and ClipRelu
+ * do the first two, though not Relu of Clip, and RemoveIdentityRelu and
+ * RemoveIdentityClip know ranges of quantized types alone.
  */
 
 #include <math.h>

@@ -6,10 +6,10 @@
  *     (x + y) - y    =>  x
  *
  * An infinite or NaN x makes NaN of the first two, and an x that y swallows is
- * not there again in the third.  Networks whose numbers are finite do not see the
- * difference, but a NaN that would have shown a mistake is gone: no pipeline has
- * this pass, it is asked for by name.  For integers all of this is exact, and
- * simplify-arithmetic does it.
+ * not there again in the third.  Networks whose numbers are finite do not see
+ * the difference, but a NaN that would have shown a mistake is gone: no
+ * pipeline has this pass, it is asked for by name.  For integers all of this is
+ * exact, and simplify-arithmetic does it.
  *
  * Glow does the first always (OptimizeArithmeticNodes), and 0 / x, which is NaN
  * where x is 0 even among finite numbers and is therefore not done here.

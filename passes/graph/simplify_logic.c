@@ -1,5 +1,6 @@
 /*
- * simplify-logic: the identities of truth values, comparisons, choices and bits.
+ * simplify-logic: the identities of truth values, comparisons, choices and
+ * bits.
  *
  *     not not p               =>  p
  *     not (x < y), integers   =>  y <= x
@@ -7,9 +8,9 @@
  *     select (x < 0) (0, x)   =>  Relu(x)
  *     x & -1                  =>  x
  *
- * All of them are exact.  With floats not (x < y) is not y <= x, since either is
- * false for NaN; the rules for floats are those that NaN keeps.  Select of Min's
- * and Max's operands is them for integers alone: Max gives 0 of -0 and 0.
+ * All of them are exact.  With floats not (x < y) is not y <= x, since either
+ * is false for NaN; the rules for floats are those that NaN keeps.  Select of
+ * Min's and Max's operands is them for integers alone: Max gives 0 of -0 and 0.
  *
  * Masks of attention, padding and loops are made of such nodes; importers write
  * GreaterOrEqual and its like as Not and CmpLT.  Glow's EliminateNoop knows a

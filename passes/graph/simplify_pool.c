@@ -10,15 +10,15 @@
  *     its axes kept         Reshape(BatchedReduceMean(%x)) : [N, 1, 1, C]
  *                           =>  AvgPool {Kernels: [7, 7]}(%x)
  *
- * The last two are the heads of most classifiers, and their gates.  Glow makes an
- * AvgPool of every such mean, between transposes, since its backends have a kernel
- * for that; on ours both run at the same speed, and with channels last no
- * transposes come with either, so the form with one node wins.  Only a Reshape
- * that nobody shares the mean with takes it over.
+ * The last two are the heads of most classifiers, and their gates.  Glow makes
+ * an AvgPool of every such mean, between transposes, since its backends have a
+ * kernel for that; on ours both run at the same speed, and with channels last
+ * no transposes come with either, so the form with one node wins.  Only a
+ * Reshape that nobody shares the mean with takes it over.
  *
- * Exporters write pools of one tap where a model was made for larger images.  The
- * strides of a convolution with one tap stay where they are: to slice first would
- * move what the convolution reads once anyway.
+ * Exporters write pools of one tap where a model was made for larger images.
+ * The strides of a convolution with one tap stay where they are: to slice first
+ * would move what the convolution reads once anyway.
  *
  * Afterwards a pool has a window of more than one tap, or a frame.
  */

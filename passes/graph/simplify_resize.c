@@ -1,6 +1,6 @@
 /*
- * simplify-resize: repeat what is resized from one element, and leave alone what
- * keeps its size.
+ * simplify-resize: repeat what is resized from one element, and leave alone
+ * what keeps its size.
  *
  *     %y = ResizeBilinear(%x : [1, 1, 1, 8]) {Scale: [1.0, 7.0, 7.0, 1.0]}
  *         =>
@@ -8,14 +8,14 @@
  *
  * Wherever an element of the result lies, it is held within the input; of an
  * axis of one element it is that one, by any mode, since weights sum to 1.  An
- * axis of Scale 1 whose size stays is what it was.  If all axes are of these two
- * kinds, no sampling is left; Broadcast, of which users of the result can often
- * make use, remains, or nothing at all.
+ * axis of Scale 1 whose size stays is what it was.  If all axes are of these
+ * two kinds, no sampling is left; Broadcast, of which users of the result can
+ * often make use, remains, or nothing at all.
  *
- * Regions that are cropped (tf_crop_and_resize) may lie beyond the input and are
- * left alone.  Segmentation networks resize what global pooling made; exporters
- * write resizing by 1 where a model was made for another size.  Glow makes Tiles,
- * and looks at axes of images only.
+ * Regions that are cropped (tf_crop_and_resize) may lie beyond the input and
+ * are left alone.  Segmentation networks resize what global pooling made;
+ * exporters write resizing by 1 where a model was made for another size.  Glow
+ * makes Tiles, and looks at axes of images only.
  */
 
 #include "glow/ops.h"

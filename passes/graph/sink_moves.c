@@ -7,19 +7,19 @@
  *     %y = Tanh(%c)                      %c = Reshape(%a)
  *
  * in a chain of values that nothing else uses, of any length: operators of one
- * operand that work element by element come first, transposes and reshapes after
- * them, both in the order that they had.  Elements keep their sizes, so that as
- * many bytes are moved as before.
+ * operand that work element by element come first, transposes and reshapes
+ * after them, both in the order that they had.  Elements keep their sizes, so
+ * that as many bytes are moved as before.
  *
  * It is done where transposes and reshapes alternate.  One kind alone is for
  * place-transpose or sink-reshape, which know of more operators; but of the two
- * each stops at what the other sinks, and they would take turns for as long as the
- * chain is.  What has met here is merged by fold-reshape, fold-transpose and
- * unwrap-transpose.
+ * each stops at what the other sinks, and they would take turns for as long as
+ * the chain is.  What has met here is merged by fold-reshape, fold-transpose
+ * and unwrap-transpose.
  *
- * Nodes stay what they are, but for the shapes of what is worked on.  Afterwards no
- * such chain has an element-wise operator below a transpose and a reshape.  Time:
- * linear, since each node is in one chain.
+ * Nodes stay what they are, but for the shapes of what is worked on.
+ * Afterwards no such chain has an element-wise operator below a transpose and a
+ * reshape.  Time: linear, since each node is in one chain.
  */
 
 #include "glow/match.h"

@@ -13,17 +13,17 @@
  *     a Broadcast along whole groups of the axes that are joined or split
  *
  * and at least one is the first of these, of no constant.  An operator that
- * names axes goes if each of them is an axis of %x too, or a group of them where
- * it takes several: the table says for each how its attributes change.  Elements
- * keep their order, so that everything is summed in the order it was.
+ * names axes goes if each of them is an axis of %x too, or a group of them
+ * where it takes several: the table says for each how its attributes change.
+ * Elements keep their order, so that everything is summed in the order it was.
  *
  * Importers write products of tensors as products of matrices between reshapes,
- * and squeeze before a SoftMax.  Sunk, the reshapes meet others, or operators that
- * take them in (absorb-reshape), and a bias stands next to its product.  A
+ * and squeeze before a SoftMax.  Sunk, the reshapes meet others, or operators
+ * that take them in (absorb-reshape), and a bias stands next to its product.  A
  * reshape that has other users stays where it is: it would be made twice.
- * Afterwards a reshape feeds what cares about the shape, or the end of the graph.
- * Glow sinks below BatchNormalization, Quantize, ConvertTo and operators of one
- * operand.
+ * Afterwards a reshape feeds what cares about the shape, or the end of the
+ * graph.  Glow sinks below BatchNormalization, Quantize, ConvertTo and
+ * operators of one operand.
  */
 
 #include "glow/match.h"

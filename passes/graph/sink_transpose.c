@@ -16,17 +16,17 @@
  *     a Broadcast of what can be had so
  *     what has only one axis that is not 1, and the like: a Reshape
  *
- * and at least one is the first of these, and not of a constant.  A reduction leaves its axes out, and
- * the transpose with them if the others stay in order; it goes only where the
- * reduced axes stay in order as well, so that sums are formed in the same order
- * and nothing is rounded differently.
+ * and at least one is the first of these, and not of a constant.  A reduction
+ * leaves its axes out, and the transpose with them if the others stay in order;
+ * it goes only where the reduced axes stay in order as well, so that sums are
+ * formed in the same order and nothing is rounded differently.
  *
- * Importers wrap convolution and pooling, which want channels last, into pairs of
- * transposes.  Sunk through what stands between two of them, they meet, and
- * fold-transpose cancels them.  Afterwards a transpose feeds only operators that
- * want it, or the end of the graph.  One that has several users is sunk through
- * each by itself, which can leave more of them than before where they meet no
- * other: place-transpose weighs that, and is what pipelines use.
+ * Importers wrap convolution and pooling, which want channels last, into pairs
+ * of transposes.  Sunk through what stands between two of them, they meet, and
+ * fold-transpose cancels them.  Afterwards a transpose feeds only operators
+ * that want it, or the end of the graph.  One that has several users is sunk
+ * through each by itself, which can leave more of them than before where they
+ * meet no other: place-transpose weighs that, and is what pipelines use.
  */
 
 #include "glow/pass.h"

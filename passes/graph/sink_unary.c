@@ -4,14 +4,15 @@
  *     Concat([ConvertTo(%x), ConvertTo(%y)])  =>  ConvertTo(Concat([%x, %y]))
  *
  * An operator of one operand that works element by element gives the same
- * whether its operands are joined before or after, bit for bit, if it is the same
- * for all: kinds and attributes alike.  None of the results may have another user,
- * so that of n such nodes n - 1 go.
+ * whether its operands are joined before or after, bit for bit, if it is the
+ * same for all: kinds and attributes alike.  None of the results may have
+ * another user, so that of n such nodes n - 1 go.
  *
  * ConvertTo is always sunk: it meets the conversion behind the Concat.  Others
- * are with `all`, which no pipeline sets: a Relu belongs to the convolution that
- * feeds it, where fuse-epilogue has it for nothing.  Glow's SinkConversions and
- * SinkCode do this for ConvertTo, for Tanh on demand, and for Relu always.
+ * are with `all`, which no pipeline sets: a Relu belongs to the convolution
+ * that feeds it, where fuse-epilogue has it for nothing.  Glow's
+ * SinkConversions and SinkCode do this for ConvertTo, for Tanh on demand, and
+ * for Relu always.
  */
 
 #include "glow/match.h"

@@ -109,8 +109,9 @@ count_after(glow_dims d, int axis)
 }
 
 /*
- * An axis of the operand with as many elements before it.  Where it is of another
- * size, one of both is made of several: its slabs are whole rows of the other.
+ * An axis of the operand with as many elements before it.  Where it is of
+ * another size, one of both is made of several: its slabs are whole rows of the
+ * other.
  */
 static bool
 need_reshape(const glow_node *n, slab r, slab in[], void *attrs)

@@ -1,12 +1,12 @@
 /*
  * Doing a node for a part of its result.
  *
- * A slab is a range of a tensor along one axis.  A rule says for an operator which
- * slabs of its operands a slab of the result needs: the same rows, or columns,
- * of one or of each operand, most often.  A window needs what it reaches over,
- * its halo, and of the padding only what is at that end: slabs in the middle have
- * none.  A convolution in groups is cut between groups.  What no rule says stays
- * whole, as do nodes with several results or a predicate.
+ * A slab is a range of a tensor along one axis.  A rule says for an operator
+ * which slabs of its operands a slab of the result needs: the same rows, or
+ * columns, of one or of each operand, most often.  A window needs what it
+ * reaches over, its halo, and of the padding only what is at that end: slabs in
+ * the middle have none.  A convolution in groups is cut between groups.  What
+ * no rule says stays whole, as do nodes with several results or a predicate.
  */
 
 #ifndef PASSES_GRAPH_SLABS_H

@@ -9,19 +9,19 @@
  *     %y  = Concat([%y0, %y1, %y2]) {Dim: 0}
  *
  * with the options chunks=3, axis=0.  Parts are for devices with little memory
- * of their own (most_bytes), and for several workers (chunks), of which some may
- * be faster (weights=[2, 1, 1]) or take what they have room for (sizes=[100, 40]:
- * what they do not add up to is not split).  They belong to a target, so no
- * pipeline has this pass.
+ * of their own (most_bytes), and for several workers (chunks), of which some
+ * may be faster (weights=[2, 1, 1]) or take what they have room for
+ * (sizes=[100, 40]: what they do not add up to is not split).  They belong to a
+ * target, so no pipeline has this pass.
  *
  * slabs.h says which nodes, along which axes.
  *
- * Glow's splitNode and parallelizeOps in one: its data parallelism is axis=0, its
- * model parallelism the axis of the features, executeVerticalFCWeightsSplit
- * op=FullyConnected, axis=1.  As there, parts are of the same size, rounded up, and
- * the last one has the rest: 866 by 8 are seven of 109 and one of 103.  Glow
- * writes parts into a tensor that it inserts into again and again; a Concat
- * needs no order.
+ * Glow's splitNode and parallelizeOps in one: its data parallelism is axis=0,
+ * its model parallelism the axis of the features, executeVerticalFCWeightsSplit
+ * op=FullyConnected, axis=1.  As there, parts are of the same size, rounded up,
+ * and the last one has the rest: 866 by 8 are seven of 109 and one of 103.
+ * Glow writes parts into a tensor that it inserts into again and again; a
+ * Concat needs no order.
  */
 
 #include "glow/ops.h"
@@ -128,7 +128,8 @@ sum_of(glow_ints list)
 
 /*
  * Parts of sizes, or by weights: up to where the weights so far are of all of
- * them, in multiples of `align`.  False if they are not the axis, or one is empty.
+ * them, in multiples of `align`.  False if they are not the axis, or one is
+ * empty.
  */
 static bool
 cut_by_list(splitter *s, glow_ints list, bool is_weights, int64_t align)

@@ -11,28 +11,28 @@
  *     ..
  *     %p  = Concat([%p0, %p1]) {Dim: 1}
  *
- * The large results between have one band at a time, and what windows of two bands
- * share, their halo, is computed twice.  Nothing is done unless the schedule needs
- * more bytes than the limit.
+ * The large results between have one band at a time, and what windows of two
+ * bands share, their halo, is computed twice.  Nothing is done unless the
+ * schedule needs more bytes than the limit.
  *
- * Which chains, and how many bands: the schedule is cut into single nodes, which
- * must fit the limit as they are, and chains in bands, which must fit with all
- * that is alive around them.  Of all such cuts that one is taken which adds the
- * fewest operations, then the fewest nodes, by dynamic programming over the places
- * of the schedule; a chain has as few bands as fit.  The cut is tried on a copy of
- * the module, whose schedule says what it really takes.  If the limit cannot be
- * met, the least one that can is found by bisection.  All that
- * is done again, while it helps: bands of images hold chains of rows.
+ * Which chains, and how many bands: the schedule is cut into single nodes,
+ * which must fit the limit as they are, and chains in bands, which must fit
+ * with all that is alive around them.  Of all such cuts that one is taken which
+ * adds the fewest operations, then the fewest nodes, by dynamic programming
+ * over the places of the schedule; a chain has as few bands as fit.  The cut is
+ * tried on a copy of the module, whose schedule says what it really takes.  If
+ * the limit cannot be met, the least one that can is found by bisection.  All
+ * that is done again, while it helps: bands of images hold chains of rows.
  *
  * Rows are the first axis of more than one element, so that slabs are pieces of
  * memory that programs read and write in place: images of a batch, rows of an
  * image, or of a matrix, as in the two products of a transformer's feed forward
  * part, which have no halo.  bands.h says what a chain is.
  *
- * Time: each of n places looks back as far as a chain reaches, and measures it a
- * few times, in proportion to its nodes by bands; `budget` bounds the sum of that
- * and of the schedules, which take the more the more nodes there would be: a plan
- * whose schedule it does not suffice for is not tried.
+ * Time: each of n places looks back as far as a chain reaches, and measures it
+ * a few times, in proportion to its nodes by bands; `budget` bounds the sum of
+ * that and of the schedules, which take the more the more nodes there would be:
+ * a plan whose schedule it does not suffice for is not tried.
  */
 
 #include <inttypes.h>
@@ -305,8 +305,8 @@ can_try(const splitter *s)
 }
 
 /*
- * Plans for `limit`, or what comes closest; where a schedule takes more than its
- * plan says, for less.  False if nothing helps.
+ * Plans for `limit`, or what comes closest; where a schedule takes more than
+ * its plan says, for less.  False if nothing helps.
  */
 static bool
 find_plan(splitter *s, int64_t limit)

@@ -1,5 +1,6 @@
 /*
- * spread-splats: fill a tensor with a number where it is read, not once for all.
+ * spread-splats: fill a tensor with a number where it is read, not once for
+ * all.
  *
  *     %c = Splat() {Value: 0.5}            %c = Splat() {Value: 0.5}
  *     %a = Mul(%x, %c)                     %a = Mul(%x, %c)
@@ -7,14 +8,15 @@
  *     %b = Mul(%y, %c)                     %c.1 = Splat() {Value: 0.5}
  *                                          %b = Mul(%y, %c.1)
  *
- * cse leaves one Splat of a number for all that read it, which then has to be kept
- * from the first of them to the last.  Where each of them has its own, that is
- * there for one node only, and its bytes can be worked in.  All nodes without
- * operands are taken so, since they cost a pass over their own bytes.
+ * cse leaves one Splat of a number for all that read it, which then has to be
+ * kept from the first of them to the last.  Where each of them has its own,
+ * that is there for one node only, and its bytes can be worked in.  All nodes
+ * without operands are taken so, since they cost a pass over their own bytes.
  *
  * It is done if the schedule needs less memory afterwards, and not tried where
- * what is shared is less than a part of what some node has at hand in any order.
- * Lowered transformers gain most: their activations are arithmetic with numbers.
+ * what is shared is less than a part of what some node has at hand in any
+ * order.  Lowered transformers gain most: their activations are arithmetic with
+ * numbers.
  *
  * The function is scheduled then: when something is computed, and how often, is
  * what a schedule says, and cse leaves scheduled functions as they are.

@@ -7,10 +7,11 @@
  * condition always holds, since the body hands on what it is given, or true.
  * What is kept of each iteration becomes a Concat.
  *
- * Straight code is optimized across iterations and needs no copies between them,
- * but each iteration is there by itself.  A loop is unrolled if all of its
- * iterations together have no more nodes than `limit`, each counted as often as
- * it runs.  Loops that would fail, of more than MaxTrips iterations, stay.
+ * Straight code is optimized across iterations and needs no copies between
+ * them, but each iteration is there by itself.  A loop is unrolled if all of
+ * its iterations together have no more nodes than `limit`, each counted as
+ * often as it runs.  Loops that would fail, of more than MaxTrips iterations,
+ * stay.
  */
 
 #include <inttypes.h>

@@ -8,16 +8,16 @@
  *     %a = Reshape(%x)                        : [4, 3, 12]
  *     %y = Transpose(%a) {[1, 2, 0]}          : [3, 12, 4]
  *
- * What a transpose does is to move blocks of axes that stay together; axes of one
- * element do not count.  If the axes of %x are parts of the blocks, it can be done
- * to %x itself, and the reshape follows; if those of %y are, the reshape comes
- * first; if both are, and block by block the same, there is none.  What a
- * FullyConnected flattens has any shape.  It is done where a node less is left,
- * so that this ends.  A reshape that others use
- * counts as staying.
+ * What a transpose does is to move blocks of axes that stay together; axes of
+ * one element do not count.  If the axes of %x are parts of the blocks, it can
+ * be done to %x itself, and the reshape follows; if those of %y are, the
+ * reshape comes first; if both are, and block by block the same, there is none.
+ * What a FullyConnected flattens has any shape.  It is done where a node less
+ * is left, so that this ends.  A reshape that others use counts as staying.
  *
  * Exporters of attention split heads, transpose, and merge again with axes of
- * one element in between; fold-channel-shuffle takes what moves within one axis.
+ * one element in between; fold-channel-shuffle takes what moves within one
+ * axis.
  */
 
 #include "glow/match.h"

@@ -63,8 +63,8 @@ bool each_access(glow_arena *scratch, const glow_value *buffer, access_fn fn,
                  void *user);
 
 /*
- * True if `buffer` had more uses than each_access looks at when it was measured:
- * who asks for each of them need not count anew.
+ * True if `buffer` had more uses than each_access looks at when it was
+ * measured: who asks for each of them need not count anew.
  */
 bool is_crowded(const buffer_info *infos, const glow_value *buffer);
 

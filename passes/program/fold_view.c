@@ -8,9 +8,9 @@
  *
  * A view of a view is one of the buffer itself, at the sum of both; one of all
  * of a buffer by the buffer's own type is the buffer.  They come from reshapes
- * of reshapes, and from what other passes leave.  Afterwards views are one deep,
- * so that whoever asks what lies under one need not go far, and what is the same
- * has fewer names: instructions work in place only on what has one.
+ * of reshapes, and from what other passes leave.  Afterwards views are one
+ * deep, so that whoever asks what lies under one need not go far, and what is
+ * the same has fewer names: instructions work in place only on what has one.
  *
  * Only a view of a buffer that is not dense is left as it is.
  */

@@ -11,8 +11,9 @@
  *
  * An operand of concat is computed in its part of the result if
  *
- * - all of it is an alloc, which no other operand and no later result has taken;
- * - it is not written after the concat, and if it is read after it, the result
+ * - all of it is an alloc, which no other operand and no later result has
+ * taken; - it is not written after the concat, and if it is read after it, the
+ * result
  *   is not written any more;
  * - the result is written by the concat first;
  * - the backend takes all that works on it in the part's layout, where that is
@@ -22,8 +23,8 @@
  *   beginning to live sooner.  The operands that begin first are left out until
  *   that is so.
  *
- * Where one operand could be joined, the rest is copied to its part, one by one,
- * so that no element moves that did not move before.
+ * Where one operand could be joined, the rest is copied to its part, one by
+ * one, so that no element moves that did not move before.
  *
  * Likewise inserttensor in place, whose Small is computed in its part of Big if
  * nothing touches that part from when Small is written first.
