@@ -46,6 +46,37 @@ take_row(const void *user, int64_t row, int64_t first, int64_t count, double *c)
     glow_store(l->out, row * l->outputs + channel, count, c);
 }
 
+/*
+ * Multiplies group by group; `by_columns` says that the numbers of one column of
+ * B lie side by side in Filter.
+ */
+static void
+multiply_groups(lines *l, const glow_tensor *filter, int64_t groups,
+                bool by_columns,
+                void (*give)(const void *user, int64_t first, int64_t count,
+                             double *a))
+{
+    int64_t depth;
+
+    if (glow_tensor_count(l->out) == 0)
+        return;
+    l->channels = l->w.channels / groups;
+    depth = glow_window_taps(&l->w) * l->channels;
+    for (l->group = 0; l->group < groups; l->group++)
+        glow_multiply(&(glow_product){
+            .rows = l->w.batch * glow_window_results(&l->w),
+            .columns = l->results,
+            .depth = depth,
+            .b = filter,
+            .b_at = l->group * l->results * depth,
+            .b_depth = by_columns ? 1 : l->results,
+            .b_column = by_columns ? depth : 1,
+            .give = give,
+            .take = take_row,
+            .user = l,
+        });
+}
+
 /* Groups must divide the channels of Input and of Result. */
 static bool
 check_groups(const glow_node *n, int64_t group, int64_t inputs, int64_t outputs)
@@ -168,24 +199,7 @@ glow_convolve(const glow_convolution *c, glow_tensor *const in[],
                .results = outputs / c->group,
                .outputs = outputs};
 
-    if (glow_tensor_count(out) == 0)
-        return;
-    l.channels = l.w.channels / c->group;
-    for (l.group = 0; l.group < c->group; l.group++) {
-        int64_t depth = glow_window_taps(&l.w) * l.channels;
-        glow_product p = {.rows = l.w.batch * glow_window_results(&l.w),
-                          .columns = l.results,
-                          .depth = depth,
-                          .b = in[1],
-                          .b_at = l.group * l.results * depth,
-                          .b_depth = 1,
-                          .b_column = depth,
-                          .give = give_windows,
-                          .take = take_row,
-                          .user = &l};
-
-        glow_multiply(&p);
-    }
+    multiply_groups(&l, in[1], c->group, true, give_windows);
 }
 
 static bool
@@ -369,24 +383,7 @@ convtranspose_eval(const glow_node *n, glow_tensor *const in[],
                .outputs = f.at[f.rank - 1] * c->group};
 
     (void)scratch;
-    if (glow_tensor_count(out[0]) == 0)
-        return true;
-    l.channels = l.w.channels / c->group;
-    for (l.group = 0; l.group < c->group; l.group++) {
-        int64_t depth = glow_window_taps(&l.w) * l.channels;
-        glow_product p = {.rows = l.w.batch * glow_window_results(&l.w),
-                          .columns = l.results,
-                          .depth = depth,
-                          .b = in[1],
-                          .b_at = l.group * depth * l.results,
-                          .b_depth = l.results,
-                          .b_column = 1,
-                          .give = give_sources,
-                          .take = take_row,
-                          .user = &l};
-
-        glow_multiply(&p);
-    }
+    multiply_groups(&l, in[1], c->group, false, give_sources);
     return true;
 }
 
