@@ -19,7 +19,8 @@
  * are neither written to memory nor read from there, each user counted.  What it
  * costs: rows in the halo of windows are computed twice; each band begins all nodes
  * anew; and where constants and bands do not fit into the cache together, each
- * band reads the constants again.  What element-wise nodes read is not counted, if
+ * band reads the constants again.  Short loops take longer than the rates say, so
+ * the one must be MARGIN times the other.  What element-wise nodes read is not counted, if
  * nothing else does: backends compute it in registers (stacks).
  *
  * The bands are the largest that fit.  Which chains: of all cuts of the schedule
@@ -47,6 +48,7 @@ typedef struct options {
 
 enum {
     LOOKS = 4,     /* at bands of a chain */
+    MARGIN = 2,    /* what is saved must be so many times the cost */
     BACK = 64,     /* nodes of a chain, at most */
     SEARCH = 20000 /* steps for the schedule */
 };
@@ -120,7 +122,8 @@ saved(const tiler *t, chain c)
             continue;
         bytes += (double)glow_type_bytes(v->type);
         GLOW_FOR_EACH_USE(u, v)
-            bytes += (double)glow_type_bytes(v->type);
+            if (!glow_is(u->user, &glow_op_concat))
+                bytes += (double)glow_type_bytes(v->type);
     }
     return bytes;
 }
@@ -146,19 +149,20 @@ count_steps(const tiler *t, chain c)
     return count;
 }
 
-/* Seconds that `cost` saves; below 0 where it takes longer. */
+/* Seconds that bands save, or 0 if that is not well above what they cost. */
 static double
 gain_of(const tiler *t, chain c, const band_cost *cost)
 {
     const glow_target *m = glow_run_target(t->run);
     double again = (double)(cost->count - 1);
     int64_t weights = weights_of(t, c);
-    double bytes = saved(t, c);
+    double less = saved(t, c) / m->bytes_per_second;
+    double more = cost->flops / m->flops_per_second +
+                  again * (double)count_steps(t, c) * m->seconds_per_node;
 
     if (cost->parts > t->cache - weights)
-        bytes -= again * (double)weights;
-    return bytes / m->bytes_per_second - cost->flops / m->flops_per_second -
-           again * (double)count_steps(t, c) * m->seconds_per_node;
+        more += again * (double)weights / m->bytes_per_second;
+    return less > MARGIN * more ? less - more : 0;
 }
 
 static bool
@@ -230,7 +234,7 @@ reads_far(const tiler *t, chain c, uint32_t k)
 /*
  * A chain with the node at `k` begins here or before: not behind what the node is
  * stacked on, nor behind numbers that it is done with, which are filled in where they
- * are read.
+ * are read, nor behind parts of a Concat, which are computed in their places.
  */
 static uint32_t
 begins_with(const tiler *t, uint32_t k)
@@ -240,9 +244,12 @@ begins_with(const tiler *t, uint32_t k)
 
     for (int i = 0; i < n->n_in; i++) {
         const glow_node *def = n->in[i] ? n->in[i]->def : NULL;
+        bool is_known = def && t->schedule.nodes[def->mark] == def;
 
-        if (def && def->mark < first && t->schedule.nodes[def->mark] == def &&
-            (tile_is_free(def) ||
+        if (!is_known && glow_is(n, &glow_op_concat))
+            return 0;
+        if (is_known && def->mark < first &&
+            (tile_is_free(def) || glow_is(n, &glow_op_concat) ||
              (def->n_out == 1 && tile_stacked_on(def) == n)))
             first = def->mark;
     }

@@ -26,11 +26,21 @@ tile_stacked_on(const glow_node *n)
                : NULL;
 }
 
+/* Does anything but a Concat read it? */
+static bool
+is_read(const glow_node *n)
+{
+    GLOW_FOR_EACH_USE(u, n->out[0])
+        if (!glow_is(u->user, &glow_op_concat))
+            return true;
+    return false;
+}
+
 bool
 tile_is_far(const glow_node *n, int64_t cache)
 {
     return n->n_out == 1 && glow_type_bytes(n->out[0]->type) > cache &&
-           !tile_is_free(n) && !tile_stacked_on(n) && n->out[0]->uses;
+           !tile_is_free(n) && !tile_stacked_on(n) && is_read(n);
 }
 
 bool

@@ -15,7 +15,8 @@ bool tile_is_free(const glow_node *n);
    compute what it reads in registers. */
 const glow_node *tile_stacked_on(const glow_node *n);
 
-/* Is its result larger than the cache, and of use to others than stacks? */
+/* Is its result larger than the cache, and of use to others than stacks, and the
+   Concat that it is computed in? */
 bool tile_is_far(const glow_node *n, int64_t cache);
 
 /* Is it a Concat of rows?  Bands are put together by one. */
