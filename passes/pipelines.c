@@ -98,6 +98,7 @@ static const glow_pipeline_entry optimize[] = {
     {"reduce", "fewer nodes and fewer bytes"},
     {"fixpoint<max=4>(combine-parallel,simplify)",
      "what shares an operand reads it once, where slices cost less"},
+    {"nest-concat", "a part has one place: the beginning of the next Concat"},
     {"fixpoint<max=4>(fuse,simplify)",
      "several nodes in one, for backends that have it; shapes that stood "
      "between them move on"},
