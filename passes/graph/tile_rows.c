@@ -20,8 +20,8 @@
  * costs: rows in the halo of windows are computed twice; each band begins all nodes
  * anew; and where constants and bands do not fit into the cache together, each
  * band reads the constants again.  Short loops take longer than the rates say, so
- * the one must be MARGIN times the other.  What element-wise nodes read is not counted, if
- * nothing else does: backends compute it in registers (stacks).
+ * the one must be MARGIN times the other.  What element-wise nodes alone read is not
+ * counted: backends compute it in registers (stacks).
  *
  * The bands are the largest that fit.  Which chains: of all cuts of the schedule
  * into single nodes and chains that one which is worth most, by dynamic programming
@@ -250,7 +250,7 @@ begins_with(const tiler *t, uint32_t k)
             return 0;
         if (is_known && def->mark < first &&
             (tile_is_free(def) || glow_is(n, &glow_op_concat) ||
-             (def->n_out == 1 && tile_stacked_on(def) == n)))
+             (def->n_out == 1 && tile_is_stacked_on(def))))
             first = def->mark;
     }
     return first;
@@ -262,7 +262,7 @@ may_end(const tiler *t, uint32_t k)
 {
     const glow_node *n = t->schedule.nodes[k];
 
-    return n->n_out == 1 && !tile_stacked_on(n) && !tile_is_free(n);
+    return n->n_out == 1 && !tile_is_stacked_on(n) && !tile_is_free(n);
 }
 
 /* Offers chains that end before place `end`. */

@@ -13,17 +13,15 @@ tile_is_free(const glow_node *n)
            glow_is(n, &glow_op_broadcast);
 }
 
-const glow_node *
-tile_stacked_on(const glow_node *n)
+bool
+tile_is_stacked_on(const glow_node *n)
 {
-    const glow_node *user =
-        glow_has_one_use(n->out[0]) ? n->out[0]->uses->user : NULL;
-
-    return user && user->op->traits & GLOW_ELEMENTWISE && user->n_out == 1 &&
-                   glow_dims_equal(user->out[0]->type->shape,
-                                   n->out[0]->type->shape)
-               ? user
-               : NULL;
+    GLOW_FOR_EACH_USE(u, n->out[0])
+        if (!(u->user->op->traits & GLOW_ELEMENTWISE) || u->user->n_out != 1 ||
+            !glow_dims_equal(u->user->out[0]->type->shape,
+                             n->out[0]->type->shape))
+            return false;
+    return n->out[0]->uses;
 }
 
 /* Does anything but a Concat read it? */
@@ -40,7 +38,7 @@ bool
 tile_is_far(const glow_node *n, int64_t cache)
 {
     return n->n_out == 1 && glow_type_bytes(n->out[0]->type) > cache &&
-           !tile_is_free(n) && !tile_stacked_on(n) && is_read(n);
+           !tile_is_free(n) && !tile_is_stacked_on(n) && is_read(n);
 }
 
 bool

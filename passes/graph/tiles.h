@@ -11,9 +11,9 @@
 /* A view, or numbers that backends fill in where they are read. */
 bool tile_is_free(const glow_node *n);
 
-/* The only user, if that works on each element by itself, or NULL: backends
-   compute what it reads in registers. */
-const glow_node *tile_stacked_on(const glow_node *n);
+/* Do all users work on each element by itself?  Backends compute what they read in
+   registers. */
+bool tile_is_stacked_on(const glow_node *n);
 
 /* Is its result larger than the cache, and of use to others than stacks, and the
    Concat that it is computed in? */
