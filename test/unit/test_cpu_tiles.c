@@ -76,30 +76,35 @@ finish(fixture *t, const char *what, const window *w, glow_value *y)
     agree_on(t, words(t, what, w), GLOW_FILL_RANDOM, 5e-5);
 }
 
+#define ATTRIBUTES(w)                                             \
+    .kernels = GLOW_DIMS_OF(w->kernel_h, w->kernel_w),            \
+    .strides = GLOW_DIMS_OF(w->stride_h, w->stride_w),            \
+    .pads = GLOW_DIMS_OF(w->pad_h, w->pad_w, w->end_h, w->end_w), \
+    .group = w->groups, .dilation = GLOW_DIMS_OF(w->dilation_h, w->dilation_w)
+
 static void
-check_convolution(const glow_target_options *target, const window *w)
+check_window(const glow_target_options *target, const window *w,
+             bool transposed)
 {
     fixture t = {.constants = w->constants, .target = target};
+    int64_t first = transposed ? w->in : w->out;
+    int64_t last = transposed ? w->out : w->in;
+    glow_value *x, *f, *b = NULL;
 
     begin(&t);
-
-    glow_value *x = input(
-        &t, GLOW_FLOAT, GLOW_DIMS_OF(w->batch, w->h, w->w, w->groups * w->in));
-    glow_value *f = weights(
+    x = input(&t, GLOW_FLOAT,
+              GLOW_DIMS_OF(w->batch, w->h, w->w, w->groups * w->in));
+    f = weights(
         &t, GLOW_FLOAT,
-        GLOW_DIMS_OF(w->groups * w->out, w->kernel_h, w->kernel_w, w->in));
-    glow_value *b =
-        w->bias ? weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(w->groups * w->out))
-                : NULL;
-
-    finish(
-        &t, "convolution", w,
-        GLOW_BUILD(t.b, convolution, GLOW_IN(x, f, b),
-                   .kernels = GLOW_DIMS_OF(w->kernel_h, w->kernel_w),
-                   .strides = GLOW_DIMS_OF(w->stride_h, w->stride_w),
-                   .pads = GLOW_DIMS_OF(w->pad_h, w->pad_w, w->end_h, w->end_w),
-                   .group = w->groups,
-                   .dilation = GLOW_DIMS_OF(w->dilation_h, w->dilation_w)));
+        GLOW_DIMS_OF(w->groups * first, w->kernel_h, w->kernel_w, last));
+    if (w->bias)
+        b = weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(w->groups * w->out));
+    if (transposed)
+        finish(&t, "transposed convolution", w,
+               GLOW_BUILD(t.b, convtranspose, GLOW_IN(x, f, b), ATTRIBUTES(w)));
+    else
+        finish(&t, "convolution", w,
+               GLOW_BUILD(t.b, convolution, GLOW_IN(x, f, b), ATTRIBUTES(w)));
 }
 
 /* Does the kernel fit into an axis of `size`? */
@@ -125,34 +130,8 @@ convolutions_agree(void **state)
             continue;
         i++;
         if (runs(target))
-            check_convolution(target, &w);
+            check_window(target, &w, false);
     }
-}
-
-static void
-check_transposed(const glow_target_options *target, const window *w)
-{
-    fixture t = {.constants = w->constants, .target = target};
-
-    begin(&t);
-
-    glow_value *x = input(
-        &t, GLOW_FLOAT, GLOW_DIMS_OF(w->batch, w->h, w->w, w->groups * w->in));
-    glow_value *f = weights(
-        &t, GLOW_FLOAT,
-        GLOW_DIMS_OF(w->groups * w->in, w->kernel_h, w->kernel_w, w->out));
-    glow_value *b =
-        w->bias ? weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(w->groups * w->out))
-                : NULL;
-
-    finish(
-        &t, "transposed convolution", w,
-        GLOW_BUILD(t.b, convtranspose, GLOW_IN(x, f, b),
-                   .kernels = GLOW_DIMS_OF(w->kernel_h, w->kernel_w),
-                   .strides = GLOW_DIMS_OF(w->stride_h, w->stride_w),
-                   .pads = GLOW_DIMS_OF(w->pad_h, w->pad_w, w->end_h, w->end_w),
-                   .group = w->groups,
-                   .dilation = GLOW_DIMS_OF(w->dilation_h, w->dilation_w)));
 }
 
 /* The size of an axis of a transposed convolution. */
@@ -181,7 +160,7 @@ transposed_agree(void **state)
             continue;
         i++;
         if (runs(target))
-            check_transposed(target, &w);
+            check_window(target, &w, true);
     }
 }
 
@@ -241,9 +220,8 @@ static void
 large_products_agree(void **state)
 {
     static const sizes some[] = {
-        {1, 700, 260, 530, true},
-        {2, 601, 270, 520, false},
-        {1, 1031, 33, 65, true},
+        {1, 191, 1400, 97, true},
+        {1, 517, 33, 65, true},
         {3, 53, 40, 35, false},
     };
 

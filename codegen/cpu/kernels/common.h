@@ -8,7 +8,8 @@
 #include "codegen/cpu/math.h"
 #include "glow/ops.h"
 
-#define CPU_LINE 64 /* bytes of a line of the caches */
+#define CPU_LINE 64              /* bytes of a line of the caches */
+#define CPU_NEAR_BYTES (1 << 15) /* of a first cache, of what is read again */
 
 static inline int64_t
 cg_ceil_div(int64_t a, int64_t b)

@@ -15,14 +15,13 @@
 
 #include "codegen/cpu/kernels/direct_shape.h"
 
-#define LATENCY 4.0    /* of a multiplication */
-#define LOADS 2.0      /* of vectors, in a cycle */
-#define BEGIN 10.0     /* of a tile */
-#define NEXT 1.5       /* of a chunk */
-#define CACHE 40.0     /* bytes that the core's cache gives in a cycle */
-#define FAR 10.0       /* bytes that what lies behind it gives */
-#define NEAR (1 << 15) /* bytes of the first cache that weights have */
-#define WAYS 8         /* rows at one place of a page that do not fight */
+#define LATENCY 4.0 /* of a multiplication */
+#define LOADS 2.0   /* of vectors, in a cycle */
+#define BEGIN 10.0  /* of a tile */
+#define NEXT 1.5    /* of a chunk */
+#define CACHE 40.0  /* bytes that the core's cache gives in a cycle */
+#define FAR 10.0    /* bytes that what lies behind it gives */
+#define WAYS 8      /* rows at one place of a page that do not fight */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -77,7 +76,7 @@ line_cycles(const cpu_target *t, const direct *d, const shape *s, int blocks,
     double steps = depth;
 
     cycles = step_cycles(t, d, s->rows, blocks) * steps;
-    if ((double)glow_cpu_group_bytes(d, s, blocks) > NEAR)
+    if ((double)glow_cpu_group_bytes(d, s, blocks) > CPU_NEAR_BYTES)
         cycles = larger(cycles, steps * blocks * s->lanes * 4 / CACHE);
     cycles = (cycles + begin + s->rows * blocks) * (double)(d->out_w / s->rows);
     if (rest)

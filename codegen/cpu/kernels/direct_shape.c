@@ -112,7 +112,9 @@ glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
     if (lines)
         return lines < d->out_h ? lines : d->out_h;
     if (weights <= t->cache_bytes / 2)
-        return lines_within(d, t->cache_bytes / 4);
+        return lines_within(d, CPU_NEAR_BYTES);
+    if (input <= t->cache_bytes)
+        return d->out_h;
     lines = lines_within(d, t->cache_bytes / 2);
     return (cg_ceil_div(d->out_h, lines) - 1) * weights <
                    (glow_cpu_channel_groups(s) - 1) * input
@@ -135,7 +137,7 @@ glow_cpu_flattened(const cpu_target *t, direct d)
         return d;
     d.rows = glow_cpu_direct_shape(t, &d).rows;
     tiles = pixels / d.rows / ENOUGH_UNITS;
-    most = t->cache_bytes / 4 / (d.rows * d.pixel);
+    most = CPU_NEAR_BYTES / (d.rows * d.pixel);
     tiles = tiles < most ? tiles : most;
     if (glow_cpu_knob(t, CPU_KNOB_LINES, 0))
         tiles = 1;

@@ -33,9 +33,10 @@ int64_t glow_cpu_pixels_out(const cpu_direct *d);
 
 /*
  * How many lines to take for all groups of channels before going on.  If the
- * cache holds all weights, as many as it holds the input of beside them.  Else
- * weights are read again for each block of lines, or the input for each group of
- * channels: what is less.
+ * cache holds all weights, as many as the first cache holds the input of: then
+ * results are written, and what is added to them is read, nearly one behind the
+ * other.  Else weights are read again for each block of lines, or the input for
+ * each group of channels: what is less.
  */
 int64_t glow_cpu_lines_of(const cpu_target *t, const cpu_direct *d,
                           const cpu_shape *s);

@@ -10,7 +10,9 @@
 #include "codegen/cpu/kernels/runs.h"
 #include "codegen/cpu/kernels/winograd.h"
 
-#define MANY_TILES 56 /* over which weights that are no longer cached pay */
+#define DIRECT_ROWS 14  /* of the tiles of direct convolution */
+#define CACHED_BYTES 16 /* of weights that the core's cache gives in a cycle */
+#define MANY_TILES 56   /* over which weights that are no longer cached pay */
 
 static int64_t
 lesser(int64_t a, int64_t b)
@@ -200,10 +202,15 @@ direct_cycles(const cpu_target *t, const cpu_winograd *w)
     double taps = (double)valid_taps(w->in_h, w->out_h, w->pad_h, w->apart_h) *
                   (double)valid_taps(w->in_w, w->out_w, w->pad_w, w->apart_w);
     double depth = (double)(w->groups * w->channels);
+    double weights = 9 * depth * vectors * lanes * 4;
+    double tiles = (double)(w->out_h * cg_ceil_div(w->out_w, DIRECT_ROWS));
+    double work = taps * depth * vectors / t->multiplies;
+    double cached = weights * tiles / CACHED_BYTES;
 
-    return with_weights(
-        t, (double)w->batch * taps * depth * vectors / t->multiplies,
-        9 * depth * vectors * lanes * 4, 1);
+    if (9 * depth * 2 * lanes * 4 <= CPU_NEAR_BYTES)
+        cached = 0; /* the first cache keeps those of a group of vectors */
+    return with_weights(t, (double)w->batch * (work > cached ? work : cached),
+                        weights, 1);
 }
 
 /*
