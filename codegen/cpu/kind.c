@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/cpu/kind.h"
+#include "codegen/cpu/narrow.h"
 
 int
 glow_cpu_bytes(const glow_type *t)
@@ -65,93 +66,6 @@ glow_cpu_computed(cg *g, const glow_type *t)
     return stored(g, t);
 }
 
-/* binary16 in integers: for targets without an instruction for it. */
-
-static cg_value
-half_to_float(cg *g, cg_value bits)
-{
-    LLVMTypeRef t = glow_cpu_like(bits, g->i32);
-    LLVMTypeRef f = glow_cpu_like(bits, g->f32);
-    cg_value w = LLVMBuildZExt(g->builder, bits, t, "");
-    cg_value magnitude = cg_and(g, w, glow_cpu_int(t, 0x7fff));
-    cg_value sign =
-        cg_shl(g, cg_and(g, w, glow_cpu_int(t, 0x8000)), glow_cpu_int(t, 16));
-    cg_value body = cg_shl(g, magnitude, glow_cpu_int(t, 13));
-    cg_value normal = cg_iadd(g, body, glow_cpu_int(t, 112LL << 23));
-    cg_value special = cg_iadd(g, body, glow_cpu_int(t, 224LL << 23));
-    cg_value tiny =
-        cg_bitcast(g,
-                   cg_fmul(g, LLVMBuildUIToFP(g->builder, magnitude, f, ""),
-                           glow_cpu_real(f, 0x1p-24)),
-                   t);
-    cg_value is_special =
-        cg_icmp(g, LLVMIntUGE, magnitude, glow_cpu_int(t, 0x7c00));
-    cg_value is_tiny =
-        cg_icmp(g, LLVMIntULT, magnitude, glow_cpu_int(t, 0x0400));
-    cg_value all =
-        cg_select(g, is_special, special, cg_select(g, is_tiny, tiny, normal));
-
-    return cg_bitcast(g, cg_or(g, all, sign), f);
-}
-
-/* Rounds to nearest even.  Below 2^-14 the sum with 0.5 does the rounding. */
-static cg_value
-float_to_half(cg *g, cg_value v)
-{
-    LLVMTypeRef t = glow_cpu_like(v, g->i32);
-    LLVMTypeRef f = LLVMTypeOf(v);
-    cg_value w = cg_bitcast(g, v, t);
-    cg_value a = cg_and(g, w, glow_cpu_int(t, 0x7fffffff));
-    cg_value sign =
-        cg_and(g, cg_lshr(g, w, glow_cpu_int(t, 16)), glow_cpu_int(t, 0x8000));
-    cg_value tiny = cg_isub(
-        g,
-        cg_bitcast(g, cg_fadd(g, cg_bitcast(g, a, f), glow_cpu_real(f, 0.5)),
-                   t),
-        glow_cpu_int(t, 0x3f000000));
-    cg_value odd =
-        cg_and(g, cg_lshr(g, a, glow_cpu_int(t, 13)), glow_cpu_int(t, 1));
-    cg_value normal = cg_lshr(
-        g,
-        cg_iadd(g, cg_isub(g, a, glow_cpu_int(t, (112LL << 23) - 0xfff)), odd),
-        glow_cpu_int(t, 13));
-    cg_value is_nan = cg_icmp(g, LLVMIntUGT, a, glow_cpu_int(t, 0x7f800000));
-    cg_value special =
-        cg_select(g, is_nan, glow_cpu_int(t, 0x7e00), glow_cpu_int(t, 0x7c00));
-    cg_value is_special =
-        cg_icmp(g, LLVMIntUGE, a, glow_cpu_int(t, 0x47800000));
-    cg_value is_tiny = cg_icmp(g, LLVMIntULT, a, glow_cpu_int(t, 0x38800000));
-    cg_value all =
-        cg_select(g, is_special, special, cg_select(g, is_tiny, tiny, normal));
-
-    return LLVMBuildTrunc(g->builder, cg_or(g, all, sign),
-                          glow_cpu_like(v, g->i16), "");
-}
-
-static cg_value
-bfloat_to_float(cg *g, cg_value bits)
-{
-    LLVMTypeRef t = glow_cpu_like(bits, g->i32);
-    cg_value w = LLVMBuildZExt(g->builder, bits, t, "");
-
-    return cg_bitcast(g, cg_shl(g, w, glow_cpu_int(t, 16)),
-                      glow_cpu_like(bits, g->f32));
-}
-
-static cg_value
-float_to_bfloat(cg *g, cg_value v)
-{
-    LLVMTypeRef t = glow_cpu_like(v, g->i32);
-    cg_value w = cg_bitcast(g, v, t), sixteen = glow_cpu_int(t, 16);
-    cg_value odd = cg_and(g, cg_lshr(g, w, sixteen), glow_cpu_int(t, 1));
-    cg_value near = cg_iadd(g, cg_iadd(g, w, glow_cpu_int(t, 0x7fff)), odd);
-    cg_value nan = cg_or(g, w, glow_cpu_int(t, 0x400000));
-    cg_value all = cg_lshr(
-        g, cg_select(g, cg_fcmp(g, LLVMRealUNO, v, v), nan, near), sixteen);
-
-    return LLVMBuildTrunc(g->builder, all, glow_cpu_like(v, g->i16), "");
-}
-
 /* Quantized kinds: real = scale * (q - offset). */
 
 static cg_value
@@ -198,31 +112,33 @@ glow_cpu_decode(cg *g, const glow_type *t, cg_value bits)
         return dequantize(g, t, bits);
     if (t->elem == GLOW_BOOL)
         return cg_icmp(g, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)));
-    if (t->elem == GLOW_BFLOAT16)
-        return bfloat_to_float(g, bits);
-    if (t->elem != GLOW_FLOAT16)
-        return bits;
-    if (!g->target->has_half)
-        return half_to_float(g, bits);
-    bits = cg_bitcast(g, bits, glow_cpu_like(bits, g->f16));
-    return LLVMBuildFPExt(g->builder, bits, glow_cpu_like(bits, g->f32), "");
+    if (glow_cpu_is_narrow(t->elem))
+        return glow_cpu_widen(g, t->elem, bits);
+    return bits;
 }
 
-cg_value
-glow_cpu_encode(cg *g, const glow_type *t, cg_value v)
+static cg_value
+encode(cg *g, const glow_type *t, cg_value v, bool exactly)
 {
     if (glow_is_quantized(t->elem))
         return quantize(g, t, v);
     if (t->elem == GLOW_BOOL)
         return LLVMBuildZExt(g->builder, v, glow_cpu_like(v, g->i8), "");
-    if (t->elem == GLOW_BFLOAT16)
-        return float_to_bfloat(g, v);
-    if (t->elem != GLOW_FLOAT16)
-        return v;
-    if (!g->target->has_half)
-        return float_to_half(g, v);
-    v = LLVMBuildFPTrunc(g->builder, v, glow_cpu_like(v, g->f16), "");
-    return cg_bitcast(g, v, glow_cpu_like(v, g->i16));
+    if (glow_cpu_is_narrow(t->elem))
+        return glow_cpu_narrow(g, t->elem, v, exactly);
+    return v;
+}
+
+cg_value
+glow_cpu_encode(cg *g, const glow_type *t, cg_value v)
+{
+    return encode(g, t, v, false);
+}
+
+cg_value
+glow_cpu_encode_exactly(cg *g, const glow_type *t, cg_value v)
+{
+    return encode(g, t, v, true);
 }
 
 cg_value
@@ -320,7 +236,7 @@ glow_cpu_convert(cg *g, const glow_type *from, const glow_type *to, cg_value v)
         return from_real
                    ? cg_fcmp(g, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)))
                    : cg_icmp(g, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)));
-    if (to->elem == GLOW_FLOAT16 || to->elem == GLOW_BFLOAT16) {
+    if (glow_cpu_is_narrow(to->elem)) {
         if (from_real && s == g->f64)
             return to_odd(g, v);
         if (!from_real && s != g->i1 && glow_cpu_bytes(from) >= 4)

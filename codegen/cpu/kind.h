@@ -37,8 +37,12 @@ void glow_cpu_store(cg *g, cg_tensor t, cg_value index, cg_value v);
 cg_value glow_cpu_load_bits(cg *g, cg_tensor t, cg_value index, int lanes);
 void glow_cpu_store_bits(cg *g, cg_tensor t, cg_value index, cg_value v);
 
-/* Between the two: what storing and loading again would give. */
+/*
+ * Between the two: what storing and loading again would give.  Results of
+ * arithmetic that are not normal may become 0 in kinds of 16 bits.
+ */
 cg_value glow_cpu_encode(cg *g, const glow_type *t, cg_value v);
+cg_value glow_cpu_encode_exactly(cg *g, const glow_type *t, cg_value v);
 cg_value glow_cpu_decode(cg *g, const glow_type *t, cg_value bits);
 
 /* From what `from` is computed with to what `to` is. */

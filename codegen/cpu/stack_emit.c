@@ -170,7 +170,9 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     }
 
     cg_value y = glow_cpu_lane(n->op)(g, n, in);
-    cg_value bits = glow_cpu_encode(g, n->out[0]->type, y);
+    cg_value bits = n->op == &glow_op_convertto
+                        ? glow_cpu_encode_exactly(g, n->out[0]->type, y)
+                        : glow_cpu_encode(g, n->out[0]->type, y);
 
     slots[item->out.slot] = (held){bits, bits == y ? y : NULL};
 }

@@ -1,7 +1,7 @@
 /*
  * The target.  What LLVM knows of a machine is asked of LLVM: its loop
- * vectorizer says how wide vectors should be, and its assembly whether
- * binary16 needs a library.  Only the number of registers is a table.
+ * vectorizer says how wide vectors should be.  Only the number of registers is a
+ * table.
  */
 
 #include <string.h>
@@ -10,6 +10,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "codegen/cpu/gen.h"
+#include "codegen/cpu/narrow.h"
 
 /* By the start of the triple and the width: the first that fits. */
 static const struct {
@@ -116,42 +117,6 @@ probe_vector_bytes(glow_arena *a, const cpu_target *t)
     LLVMDisposePassBuilderOptions(o);
     glow_cpu_gen_end(&g);
     return bytes;
-}
-
-/* Does the assembly of a conversion call nobody? */
-static bool
-probe_half(glow_arena *a, const cpu_target *t)
-{
-    cg g;
-    LLVMMemoryBufferRef text;
-    char *message = NULL;
-    bool ok = false;
-
-    glow_cpu_gen_begin(&g, a, "probe", t);
-
-    cg_value fn = glow_cpu_function(&g, "probe", 2, true);
-    int lanes = t->vector_bytes / 4;
-    LLVMTypeRef wide = glow_cpu_vector(g.f32, lanes);
-    LLVMTypeRef narrow = glow_cpu_vector(g.f16, lanes);
-    cg_value p = LLVMGetParam(fn, 0), q = LLVMGetParam(fn, 1);
-    cg_value x = glow_cpu_load_raw(&g, wide, p);
-
-    glow_cpu_store_raw(&g, LLVMBuildFPTrunc(g.builder, x, narrow, ""), q);
-    x = glow_cpu_load_raw(&g, narrow, p);
-    glow_cpu_store_raw(&g, LLVMBuildFPExt(g.builder, x, wide, ""), q);
-    LLVMBuildRet(g.builder, LLVMConstNull(g.i32));
-    if (LLVMTargetMachineEmitToMemoryBuffer(
-            t->machine, g.module, LLVMAssemblyFile, &message, &text)) {
-        LLVMDisposeMessage(message);
-    } else {
-        const char *asm_text = LLVMGetBufferStart(text);
-
-        ok = strstr(asm_text, "hf2") == NULL &&
-             strstr(asm_text, "hfsf") == NULL && strstr(asm_text, "2h") == NULL;
-        LLVMDisposeMemoryBuffer(text);
-    }
-    glow_cpu_gen_end(&g);
-    return ok;
 }
 
 /* Copies LLVM's text into `a` and frees it. */
@@ -290,7 +255,7 @@ set_rates(cpu_target *t, const glow_target_options *o)
 cpu_target
 glow_cpu_target_guess(const glow_target_options *options)
 {
-    cpu_target t = {.vector_bytes = 64, .registers = 32};
+    cpu_target t = {.vector_bytes = 64, .registers = 32, .pairs = ""};
 
     set_rates(&t, options);
     return t;
@@ -315,7 +280,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->vector_bytes = probe_vector_bytes(a, t);
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
-    t->has_half = probe_half(a, t);
+    glow_cpu_probe_narrow(a, t);
     set_rates(t, o);
     return t;
 }

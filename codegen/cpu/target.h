@@ -25,6 +25,8 @@ typedef struct cpu_target {
     double memory_bytes;    /* that memory gives a core in a cycle */
     const char *width_text; /* vector_bytes in bits, as text */
     bool has_half;          /* converts binary16 without a library */
+    bool has_bfloat;        /* rounds to bfloat16 in one instruction */
+    const char *pairs;      /* intrinsic of sums of two products; or NULL */
     glow_winograd winograd;
     /* By glow_cpu_key, of instructions that are not done as kernels choose, or
        NULL; see choice.h. */

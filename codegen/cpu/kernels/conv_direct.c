@@ -33,6 +33,7 @@ conv_of(const glow_node *n, cpu_direct *out)
         .type = n->in[0]->type,
         .packed = true,
         .bias = n->in[2] ? 2 : -1,
+        .widens = true,
     };
     return z->kernel == 1 && z->stride == 1 && z->start == 0 && z->end == 0;
 }
@@ -62,6 +63,15 @@ conv_packed_size(const cpu_target *t, const glow_node *n)
 
     conv_of(n, &d);
     return glow_cpu_direct_size(t, &d);
+}
+
+static int64_t
+conv_room(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d;
+
+    conv_of(n, &d);
+    return glow_cpu_direct_room(t, &d);
 }
 
 static int64_t
@@ -110,6 +120,7 @@ const cpu_kernel glow_cpu_conv_direct = {
     .packs = 1,
     .packed_size = conv_packed_size,
     .pack = pack_conv,
+    .scratch_size = conv_room,
     .units = conv_units,
     .choices = conv_choices,
 };

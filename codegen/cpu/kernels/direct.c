@@ -14,6 +14,7 @@
  */
 
 #include "codegen/cpu/kernels/direct_shape.h"
+#include "codegen/cpu/kernels/narrow.h"
 #include "codegen/cpu/kernels/tile.h"
 
 #define STREAMS 8
@@ -280,7 +281,8 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
         return;
     m->tile.blocks = blocks;
     m->tile.last = last;
-    m->tile.w_depth = d->packed ? blocks * lanes * 4 : d->outputs * 4;
+    m->tile.w_depth =
+        (d->packed ? blocks * lanes : d->outputs) * glow_cpu_weight_size(d);
     plan_reading(m, glow_cpu_group_bytes(d, &m->s, blocks));
     begin_channels(m, &l, from / m->s.blocks, count);
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
@@ -289,7 +291,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
         glow_cpu_at(g, weights,
                     cg_mulc(g, l.i,
                             d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
-                                      : blocks * lanes * 4));
+                                      : blocks * m->tile.w_block));
     make_lines(m, first, end);
     glow_cpu_loop_end(g, &l, NULL);
 }
@@ -301,7 +303,7 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
     const direct *d = &m->d;
     const shape *s = &m->s;
     int64_t done = s->full * (d->packed ? glow_cpu_group_bytes(d, s, s->blocks)
-                                        : s->blocks * s->lanes * 4);
+                                        : s->blocks * m->tile.w_block);
     bool ends = !s->rest && s->last < s->lanes;
     int64_t whole = s->full - ends;
 
@@ -339,8 +341,17 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         .row_step = d->stride_w * d->pixel,
         .tap_row = d->dilation_h * d->in_w * d->pixel,
         .tap_step = d->dilation_w * d->pixel,
-        .w_block = m.s.lanes * 4,
+        .w_block = m.s.lanes * (d->packed ? glow_cpu_weight_size(d)
+                                          : glow_cpu_bytes(d->type)),
+        .numbers = d->numbers,
+        .odd = d->odd,
+        .weights = d->type,
+        .pair_step = d->numbers == CPU_PAIRS && !d->packed
+                         ? d->outputs * glow_cpu_bytes(d->type)
+                         : 0,
     };
+    if (d->widens)
+        m.tile.type = &glow_cpu_float;
     m.by_channels = glow_cpu_is_by_channels(g->target, d, &m.s);
     outer = glow_cpu_units_within(j, &m.units, d->batch * d->groups,
                                   m.by_channels ? glow_cpu_channel_groups(&m.s)
@@ -355,14 +366,16 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     m.in = glow_cpu_at(g, j->in[0].at,
                        cg_mulc(g, m.batch, glow_cpu_pixels_in(d) * d->pixel));
     m.in = glow_cpu_at(
-        g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_bytes(d->type)));
+        g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_depth_size(d)));
     weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));
     weights = glow_cpu_at(
         g, weights,
         cg_mulc(g, m.group, glow_cpu_packed_bytes(d, &m.s) / d->groups));
     glow_cpu_loop(g, &block, first, end, m.s.lines, NULL, 0);
-    make_block(&m, weights, block.i,
-               glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), end));
+    end = glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), end);
+    if (d->widens)
+        m.in = glow_cpu_widen_lines(j, d, m.batch, block.i, end);
+    make_block(&m, weights, block.i, end);
     glow_cpu_loop_end(g, &block, NULL);
     glow_cpu_loop_end(g, &m.units.loop, NULL);
 }

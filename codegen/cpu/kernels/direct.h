@@ -8,6 +8,17 @@
 
 #include "codegen/cpu/kernels/common.h"
 
+/*
+ * How numbers of 16 bits are summed up.  Pairs of bfloat16 are what the depth is
+ * counted in: two of the input by two of the weights in each lane.  Else weights
+ * are kept as they are, and become float where they are loaded.
+ */
+typedef enum cpu_numbers {
+    CPU_FLOATS, /* weights are float */
+    CPU_PAIRS,
+    CPU_NARROW,
+} cpu_numbers;
+
 #define CPU_MOST_CODE 24000 /* multiplications written out in one kernel */
 
 /*
@@ -32,8 +43,11 @@ typedef struct cpu_direct {
      */
     int64_t first, image, apart_h, apart_w;
     /* Of pixels without neighbours, see glow_cpu_flattened; else 0. */
-    int rows;       /* of a tile */
-    int64_t last_w; /* pixels of the last line */
+    int rows;            /* of a tile */
+    int64_t last_w;      /* pixels of the last line */
+    cpu_numbers numbers; /* see narrow.h: glow_cpu_flattened says which */
+    bool odd;            /* the last pair is a single number */
+    bool widens; /* input of 16 bits becomes float in scratch, block by block */
 } cpu_direct;
 
 /* Where weight (group, output, row of taps, depth, tap) lies: in elements. */
@@ -55,7 +69,9 @@ double glow_cpu_direct_cycles(const cpu_target *t, const cpu_direct *d);
 
 /* Bytes of packed weights, and the making of them; returns where they end. */
 int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);
-float *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,
-                            const cpu_filter *filter, float *to);
+void *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,
+                           const cpu_filter *filter, void *to);
+/* Bytes to work in. */
+int64_t glow_cpu_direct_room(const cpu_target *t, const cpu_direct *d);
 
 #endif

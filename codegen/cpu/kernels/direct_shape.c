@@ -5,6 +5,7 @@
  */
 
 #include "codegen/cpu/kernels/direct_shape.h"
+#include "codegen/cpu/kernels/narrow.h"
 #include "codegen/cpu/kernels/tile.h"
 
 #define MOST_ROWS 30
@@ -81,7 +82,8 @@ glow_cpu_direct_shape(const cpu_target *t, const direct *d)
 int64_t
 glow_cpu_weight_bytes(const direct *d)
 {
-    return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs * 4;
+    return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs *
+           glow_cpu_weight_size(d);
 }
 
 /* Bytes of the input of `lines` lines of the result. */
@@ -127,6 +129,7 @@ glow_cpu_flattened(const cpu_target *t, direct d)
 {
     int64_t pixels, tiles, most;
 
+    d = glow_cpu_with_numbers(t, d);
     if (!is_flat(&d) || d.apart_w)
         return d;
     pixels = d.in_h * d.in_w * (d.w_batch ? 1 : d.batch);
@@ -169,7 +172,8 @@ glow_cpu_pixels_out(const direct *d)
 int64_t
 glow_cpu_group_bytes(const direct *d, const shape *s, int blocks)
 {
-    return d->kernel_h * d->kernel_w * d->channels * blocks * s->lanes * 4;
+    return d->kernel_h * d->kernel_w * d->channels * blocks * s->lanes *
+           glow_cpu_weight_size(d);
 }
 
 int64_t

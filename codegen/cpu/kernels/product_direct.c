@@ -27,8 +27,10 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
         .pixel = depth * glow_cpu_bytes(n->in[0]->type),
         .type = n->in[0]->type,
         .packed = packed,
-        .w_batch = batch > 1 ? depth * columns * 4 : 0,
+        .w_batch =
+            batch > 1 ? depth * columns * glow_cpu_bytes(n->in[1]->type) : 0,
         .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
+        .widens = true,
     };
 }
 
@@ -48,7 +50,6 @@ takes_matmul(const cpu_target *t, const glow_node *n)
     cpu_direct d = matmul_of(n);
 
     return t && glow_cpu_all_float(n) && d.channels > 0 &&
-           (d.packed || d.type->elem == GLOW_FLOAT) &&
            glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
 
@@ -67,6 +68,14 @@ matmul_packed_size(const cpu_target *t, const glow_node *n)
     cpu_direct d = matmul_of(n);
 
     return d.packed ? glow_cpu_direct_size(t, &d) : 0;
+}
+
+static int64_t
+matmul_room(const cpu_target *t, const glow_node *n)
+{
+    cpu_direct d = matmul_of(n);
+
+    return glow_cpu_direct_room(t, &d);
 }
 
 static int64_t
@@ -114,6 +123,7 @@ add_choices(const cpu_target *t, const glow_node *n, const cpu_kernel *k,
         .packs = 1,                                                   \
         .packed_size = matmul_packed_size,                            \
         .pack = pack_matmul,                                          \
+        .scratch_size = matmul_room,                                  \
         .units = matmul_units,                                        \
         .choices = id##_choices,                                      \
     }

@@ -16,6 +16,7 @@
  */
 
 #include "codegen/cpu/kernels/tile.h"
+#include "codegen/cpu/kernels/narrow.h"
 
 #define MOST_AHEAD 12 /* more lines are not on their way at once */
 
@@ -70,9 +71,16 @@ glow_cpu_tile_ahead(const cpu_tile *t, int64_t weights, int64_t times)
     return lines < MOST_AHEAD ? (int)lines : MOST_AHEAD;
 }
 
+/* Bytes from one element of the depth to the next. */
+static int64_t
+step_of(const cpu_tile *t)
+{
+    return glow_cpu_bytes(t->type) * (t->numbers == CPU_PAIRS ? 2 : 1);
+}
+
 static void
 multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
-         cg_value in, cg_value const *w, state *s)
+         bool half, cg_value in, cg_value const *w, state *s)
 {
     for (int r = 0; r < rows; r++) {
         cg_tensor from = {glow_cpu_atc(g, in, r * t->row_step), t->type};
@@ -80,26 +88,35 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
 
         if (!valid[r * t->taps + tap])
             continue;
-        x = glow_cpu_load(g, from, cg_i64(g, 0), 1);
+        x = t->numbers == CPU_PAIRS ? glow_cpu_load_pair(g, from.at, half)
+                                    : glow_cpu_load(g, from, cg_i64(g, 0), 1);
         x = glow_cpu_splat(g, x, t->lanes);
         for (int b = 0; b < t->blocks; b++) {
             cg_value *sum = &s->value[r * t->blocks + b];
 
-            *sum = glow_cpu_fma(g, x, w[b], *sum);
+            *sum = t->numbers == CPU_PAIRS
+                       ? glow_cpu_add_pairs(g, x, w[b], *sum)
+                       : glow_cpu_fma(g, x, w[b], *sum);
         }
     }
 }
 
 /* A vector of weights; of the last block only what there is. */
 static cg_value
-load_weights(cg *g, const cpu_tile *t, cg_value at, int block)
+load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
 {
     bool packed = t->w_depth == t->blocks * t->w_block;
     int lanes = block == t->blocks - 1 && !packed ? t->last : t->lanes;
     LLVMTypeRef type = glow_cpu_vector(g->f32, lanes);
     cg_value order[256], v;
 
-    v = glow_cpu_load_raw(g, type, glow_cpu_atc(g, at, block * t->w_block));
+    at = glow_cpu_atc(g, at, block * t->w_block);
+    if (t->numbers == CPU_NARROW)
+        v = glow_cpu_load(g, (cg_tensor){at, t->weights}, cg_i64(g, 0), lanes);
+    else if (t->pair_step)
+        v = glow_cpu_load_pairs(g, at, half ? 0 : t->pair_step, lanes);
+    else
+        v = glow_cpu_load_raw(g, type, at);
     if (lanes == t->lanes)
         return v;
     if (lanes == 1)
@@ -136,13 +153,16 @@ prefetch(cg *g, const cpu_tile *t, state *s)
     *ahead_of(s) = glow_cpu_atc(g, *ahead_of(s), (int64_t)t->ahead * CPU_LINE);
 }
 
-/* `count` elements of the depth at all taps of one i; moves the pointers on. */
+/*
+ * `count` elements of the depth at all taps of one i; moves the pointers on.  `odd`:
+ * the last is half a pair.
+ */
 static void
 chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
-      state *s)
+      bool odd, state *s)
 {
     cg_value in = *in_of(s), w = *w_of(s);
-    int64_t size = glow_cpu_bytes(t->type);
+    int64_t size = step_of(t);
 
     prefetch(g, t, s);
     for (int tap = 0; tap < t->taps; tap++) {
@@ -158,10 +178,11 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
             cg_value v[CPU_MOST_BLOCKS];
             cg_value at =
                 glow_cpu_atc(g, w, (int64_t)(tap * count + d) * t->w_depth);
+            bool half = odd && d == count - 1;
 
             for (int b = 0; b < t->blocks; b++)
-                v[b] = load_weights(g, t, at, b);
-            multiply(g, t, rows, valid, tap,
+                v[b] = load_weights(g, t, at, b, half);
+            multiply(g, t, rows, valid, tap, half,
                      glow_cpu_atc(g, in, tap * t->tap_step + d * size), v, s);
         }
     }
@@ -176,9 +197,9 @@ chunk_at(cg *g, const cpu_tile *t, int rows, const bool *valid, int64_t apart,
 {
     cg_value in = *in_of(s), w = *w_of(s);
 
-    *in_of(s) = glow_cpu_atc(g, in, apart * glow_cpu_bytes(t->type));
+    *in_of(s) = glow_cpu_atc(g, in, apart * step_of(t));
     *w_of(s) = glow_cpu_atc(g, w, apart * t->taps * t->w_depth);
-    chunk(g, t, rows, valid, t->unit, s);
+    chunk(g, t, rows, valid, t->unit, false, s);
     *in_of(s) = in;
     *w_of(s) = w;
 }
@@ -186,7 +207,7 @@ chunk_at(cg *g, const cpu_tile *t, int rows, const bool *valid, int64_t apart,
 static void
 move_on(cg *g, const cpu_tile *t, int64_t count, state *s)
 {
-    *in_of(s) = glow_cpu_atc(g, *in_of(s), count * glow_cpu_bytes(t->type));
+    *in_of(s) = glow_cpu_atc(g, *in_of(s), count * step_of(t));
     *w_of(s) = glow_cpu_atc(g, *w_of(s), count * t->taps * t->w_depth);
 }
 
@@ -219,14 +240,19 @@ static void
 sweep(cg *g, const cpu_tile *t, int rows, const bool *valid, state *s)
 {
     int64_t whole = t->depth / t->unit;
-    int64_t parts = t->streams ? whole / t->streams : 0;
     int rest = (int)(t->depth % t->unit);
+    int64_t parts;
 
+    if (t->odd && !rest) {
+        whole--;
+        rest = t->unit;
+    }
+    parts = t->streams ? whole / t->streams : 0;
     if (parts)
         sweep_parts(g, t, rows, valid, t->streams, parts, s);
     sweep_parts(g, t, rows, valid, 1, whole - parts * t->streams, s);
     if (rest)
-        chunk(g, t, rows, valid, rest, s);
+        chunk(g, t, rows, valid, rest, t->odd, s);
 }
 
 void

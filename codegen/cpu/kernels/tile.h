@@ -6,7 +6,7 @@
 #ifndef CODEGEN_CPU_KERNELS_TILE_H
 #define CODEGEN_CPU_KERNELS_TILE_H
 
-#include "codegen/cpu/kernels/common.h"
+#include "codegen/cpu/kernels/direct.h"
 
 #define CPU_MOST_BLOCKS 8
 
@@ -19,6 +19,8 @@
  * Weights are read in the order in which they lie: for each i, chunks of `unit`
  * of the depth; in a chunk all j; then the depth within the chunk; then blocks
  * of `lanes` channels, one after the other (w_block apart).
+ *
+ * Where the numbers are pairs, d counts them, and so does what is in memory.
  */
 typedef struct cpu_tile {
     const glow_type *type; /* of the input: a kind that is computed as float */
@@ -33,6 +35,11 @@ typedef struct cpu_tile {
     int64_t w_block;
     int ahead;   /* lines to prefetch for each chunk */
     int streams; /* equal parts of the depth that are read side by side, or 0 */
+    cpu_numbers numbers;
+    bool odd; /* of the last pair there is the first alone */
+    /* Bytes from the first weights of a pair to the second; 0: packed. */
+    int64_t pair_step;
+    const glow_type *weights; /* as they are, of CPU_NARROW */
 } cpu_tile;
 
 /* Can so many sums go round a loop? */

@@ -203,7 +203,7 @@ typedef struct packing {
     const cpu_target *target;
     const cpu_window *w;
     const glow_tensor *from;
-    float *to;
+    void *to;
 } packing;
 
 /* Filter [channels, kernel_h, kernel_w, results of a group]. */
