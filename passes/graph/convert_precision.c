@@ -13,9 +13,12 @@
  * such numbers, and is no reason to convert.
  *
  * Which operators are converted is data: those that work element by element, move
- * elements, multiply, convolve, pool or normalize; `only` names others instead,
- * `except` leaves some out.  Steps of training, and what counts or sorts, is never
- * asked to.  With `clip` numbers that the kind does not hold become its largest,
+ * elements, multiply, convolve, pool or normalize, all of which sum up in float and
+ * round once; `only` names others instead, `except` leaves some out: operators, or
+ * nodes by their names.  What lowering takes apart into sums, other norms, stays in
+ * float, and so do steps of training and what counts or sorts.  Constants that
+ * have numbers beyond the kind are reported (-remarks), since these become infinite
+ * unless clipped.  With `clip` numbers that the kind does not hold become its largest,
  * where glow_range_of does not know them to be small: behind Tanh, Sigmoid and
  * SoftMax there is nothing to clip.
  *
@@ -24,6 +27,8 @@
  * its definition does not have.
  */
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "glow/match.h"
@@ -47,21 +52,14 @@ static const struct {
 
 /* Beside what works element by element, and what moves elements. */
 static const glow_op *const converted[] = {
-    &glow_op_avgpool,
-    &glow_op_batchedreduceadd,
-    &glow_op_batchedreducemax,
-    &glow_op_batchedreducemean,
-    &glow_op_batchedreducemin,
-    &glow_op_batchmatmul,
-    &glow_op_batchnormalization,
-    &glow_op_convolution,
-    &glow_op_convtranspose,
-    &glow_op_fullyconnected,
-    &glow_op_layernormalization,
-    &glow_op_logsoftmax,
-    &glow_op_matmul,
-    &glow_op_maxpool,
-    &glow_op_softmax,
+    &glow_op_attention,         &glow_op_avgpool,
+    &glow_op_batchedreduceadd,  &glow_op_batchedreducemax,
+    &glow_op_batchedreducemean, &glow_op_batchedreducemin,
+    &glow_op_batchmatmul,       &glow_op_batchnormalization,
+    &glow_op_convolution,       &glow_op_convtranspose,
+    &glow_op_fullyconnected,    &glow_op_layernormalization,
+    &glow_op_logsoftmax,        &glow_op_matmul,
+    &glow_op_maxpool,           &glow_op_softmax,
 };
 
 /* Is `name` one of the words between commas? */
@@ -81,12 +79,20 @@ lists(const char *words, const char *name)
 }
 
 static bool
-is_chosen(const convert_options *o, const glow_op *op)
+names_node(const char *words, const glow_node *n)
 {
-    if (lists(o->except, op->name))
+    return lists(words, n->op->name) || lists(words, n->name);
+}
+
+static bool
+is_chosen(const convert_options *o, const glow_node *n)
+{
+    const glow_op *op = n->op;
+
+    if (names_node(o->except, n))
         return false;
     if (*o->only)
-        return lists(o->only, op->name);
+        return names_node(o->only, n);
     for (size_t i = 0; i < sizeof converted / sizeof converted[0]; i++)
         if (converted[i] == op)
             return true;
@@ -126,7 +132,7 @@ is_convertible(const convert_options *o, const glow_node *n)
     if (!(n->op->traits & GLOW_PURE) || n->pred || glow_op_calls(n->op) ||
         n->n_out > GLOW_MAX_RESULTS || n->n_in == 0 ||
         n->op == &glow_op_convertto || is_guard(n, kinds[o->to].largest) ||
-        !is_chosen(o, n->op))
+        !is_chosen(o, n))
         return false;
     for (int i = 0; i < n->n_in; i++) {
         has_wide |= is_wide(n->in[i]);
@@ -146,8 +152,34 @@ retyped(const glow_value *v, glow_kind to)
         v->storage ? v->storage->module->ctx : v->def->func->module->ctx, t);
 }
 
+/* Says how many numbers of a constant the kind does not hold. */
+static void
+check_constant(glow_builder *b, const glow_node *n, const glow_value *v,
+               float largest)
+{
+    glow_storage *s = v->storage;
+    int64_t beyond = 0, count = glow_type_count(v->type);
+    const glow_tensor *t =
+        v->def || !s || !s->is_constant ? NULL : glow_constant_tensor(s);
+    const float *x = t ? t->data : NULL;
+
+    if (!x)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        beyond += isfinite(x[i]) && fabsf(x[i]) > largest;
+    if (!beyond)
+        return;
+    glow_run_count(glow_builder_run(b), "numbers of constants out of range",
+                   beyond);
+    glow_run_remark(glow_builder_run(b), n, false,
+                    "@%s: %" PRId64 " of %" PRId64
+                    " numbers are beyond %g, the largest of the kind",
+                    s->name, beyond, count, (double)largest);
+}
+
 static glow_value *
-narrowed(glow_builder *b, const convert_options *o, glow_value *v)
+narrowed(glow_builder *b, const convert_options *o, const glow_node *n,
+         glow_value *v)
 {
     glow_kind to = kinds[o->to].kind;
     float largest = kinds[o->to].largest;
@@ -155,6 +187,7 @@ narrowed(glow_builder *b, const convert_options *o, glow_value *v)
 
     if (narrow)
         return narrow;
+    check_constant(b, n, v, largest);
     if (o->clip) {
         glow_range r = glow_range_of(v);
 
@@ -179,7 +212,7 @@ convert(glow_builder *b, glow_node *n)
         return NULL;
     in = GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
     for (int i = 0; i < n->n_in; i++)
-        in[i] = is_wide(n->in[i]) ? narrowed(b, o, n->in[i]) : n->in[i];
+        in[i] = is_wide(n->in[i]) ? narrowed(b, o, n, n->in[i]) : n->in[i];
     for (int i = 0; i < n->n_out; i++)
         types[i] =
             is_wide(n->out[i]) ? retyped(n->out[i], to) : n->out[i]->type;
@@ -195,13 +228,35 @@ convert(glow_builder *b, glow_node *n)
                                         GLOW_IN(v));
         glow_builder_replace(b, n, i, v);
     }
+    glow_run_count(glow_builder_run(b), "operators converted", 1);
     return glow_keep_rewritten(n);
+}
+
+/* Conversions that are left between float and the kind. */
+static int64_t
+count_borders(const glow_func *f, glow_kind to)
+{
+    int64_t count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        const glow_node *c = n->op == &glow_op_convertto ? n : NULL;
+
+        count += c && c->out[0]->uses &&
+                 ((is_wide(c->in[0]) && c->out[0]->type->elem == to) ||
+                  (is_wide(c->out[0]) && c->in[0]->type->elem == to));
+    }
+    return count;
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite(pass, f, NULL, convert);
+    const convert_options *o = glow_run_options(pass);
+    glow_result result = glow_rewrite(pass, f, NULL, convert);
+
+    glow_run_count(pass, "conversions left",
+                   count_borders(f, kinds[o->to].kind));
+    return result;
 }
 
 const glow_pass glow_pass_convert_precision = {
@@ -213,10 +268,10 @@ const glow_pass glow_pass_convert_precision = {
                 GLOW_FIELD_DEFAULT(convert_options, clip, GLOW_FLAG,
                                    "hold what is converted to its range"),
                 GLOW_FIELD_DEFAULT(convert_options, only, GLOW_STRING,
-                                   "operators, between commas, that alone are "
-                                   "converted"),
+                                   "operators or nodes, between commas, that "
+                                   "alone are converted"),
                 GLOW_FIELD_DEFAULT(convert_options, except, GLOW_STRING,
-                                   "operators that are not")},
+                                   "operators or nodes that are not")},
     .defaults = &(const convert_options){.only = "", .except = ""},
     .run = run,
 };

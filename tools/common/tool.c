@@ -127,6 +127,21 @@ tool_find_backend(tool *t, const char *name)
     return b;
 }
 
+const char *const tool_convert_words[] = {"bf16", "f16", NULL};
+
+/* Scales go into weights before these are rounded, and constants right after. */
+const char *
+tool_conversion(tool *t, const char *word, const char *except)
+{
+    const char *kind = strcmp(word, "f16") == 0 ? "float16" : "bfloat16";
+
+    return glow_arena_printf(t->arena,
+                             "reduce,convert-precision<to=%s%s%s%s>,"
+                             "fixpoint(fold-convert,fold-constants,cse,dce)",
+                             kind, except ? ",except=\"" : "",
+                             except ? except : "", except ? "\"" : "");
+}
+
 /* In the order of glow_winograd. */
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
 

@@ -119,6 +119,13 @@ const glow_backend *tool_find_backend(tool *t, const char *name);
 extern const char *const tool_winograd_words[];
 glow_winograd tool_winograd(const char *word);
 
+/*
+ * What -convert takes, then NULL; the passes that a word of it stands for, which
+ * leave out the operators and nodes `except` (or NULL).
+ */
+extern const char *const tool_convert_words[];
+const char *tool_conversion(tool *t, const char *word, const char *except);
+
 /* The sink: prints to standard error as the options say. */
 void tool_show(const glow_diag *d, void *t);
 

@@ -163,11 +163,36 @@ add_flag(opt *o, const char *name, const char *value)
     glow_buf_putc(b, '>');
 }
 
+/* -convert=KIND[,EXCEPT...], which stands for several passes. */
+static bool
+add_conversion(opt *o, const char *value)
+{
+    glow_buf *b = &o->values.flags;
+    const char *all = value ? value : "";
+    size_t n = strcspn(all, ",");
+    const char *word = glow_arena_strndup(o->tool.arena, all, n);
+
+    for (size_t i = 0; tool_convert_words[i]; i++)
+        if (strcmp(word, tool_convert_words[i]) == 0) {
+            glow_buf_puts(b, b->len > 0 ? "," : "");
+            glow_buf_puts(b, tool_conversion(&o->tool, word,
+                                             all[n] ? all + n + 1 : NULL));
+            return true;
+        }
+    tool_usage(&o->tool, NULL,
+               "-convert takes bf16 or f16, and what to leave out after a "
+               "comma, not '%s'",
+               all);
+    return true;
+}
+
 static bool
 other(tool *t, const char *name, const char *value)
 {
     opt *o = (opt *)t; /* its first member */
 
+    if (strcmp(name, "convert") == 0)
+        return add_conversion(o, value);
     if (!glow_find_pass(t->ctx, name) && !glow_find_pipeline(name))
         return false;
     add_flag(o, name, value);
@@ -184,13 +209,16 @@ names(tool *t, tool_list *list)
         tool_list_add(t, list, passes.items[i]);
     for (size_t i = 0; named[i].name; i++)
         tool_list_add(t, list, named[i].name);
+    tool_list_add(t, list, "convert");
 }
 
 static const tool_spec spec = {
     .name = "glow-opt",
     .usage = "[OPTION]... [-PASS[=OPTIONS]]... [INPUT.gir]",
     .about = "Runs passes between text files: -PASS in the order given, or "
-             "-passes=TEXT.\n-list-passes and -list-ops show what there is; "
+             "-passes=TEXT.\n-convert=bf16|f16[,EXCEPT...] stands for passes "
+             "that compute in 16 bits.\n-list-passes and -list-ops show what "
+             "there is; "
              "-O0 to -O3 and -Os are pipelines.",
     .options = options,
     .other = other,

@@ -48,6 +48,10 @@ static const tool_option options[] = {
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "running",
      "3 x 3 convolutions of cpu by F(2) or F(4); off is -no-winograd (auto)"},
+    {"convert", TOOL_TEXT, AT(convert), "bf16|f16[,EXCEPT...]", NULL, "running",
+     "compute in 16 bits, but the operators and nodes EXCEPT"},
+    {"accuracy", TOOL_FLAG, AT(accuracy), NULL, NULL, "running",
+     "run it without -convert too, and print how far each output is off"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
     {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
@@ -102,13 +106,12 @@ folder_of(run *r, const char *path)
                                               (size_t)(slash - path));
 }
 
-static int
+int
 read_module(run *r)
 {
     const tool_list *l = &r->values.weights;
     const char *(*pairs)[2] = (const char *(*)[2])GLOW_NEW_ARRAY(
         r->tool.arena, const char *, 2 * (l->count + 1));
-    const glow_source *source;
 
     for (size_t i = 0; i < l->count; i++) {
         const char *path = strchr(l->items[i], '=');
@@ -120,16 +123,17 @@ read_module(run *r)
                                          (size_t)(path - l->items[i]));
         pairs[i][1] = path + 1;
     }
-    source = tool_read(&r->tool);
-    if (!source)
+    if (!r->source)
+        r->source = tool_read(&r->tool);
+    if (!r->source)
         return TOOL_FAILED;
 
     const glow_parse_options how = {
-        .folder = folder_of(r, source->name),
+        .folder = folder_of(r, r->source->name),
         .rebind = (const char *const(*)[2])pairs,
     };
 
-    r->module = glow_parse(r->tool.ctx, source, &how);
+    r->module = glow_parse(r->tool.ctx, r->source, &how);
     return r->module ? TOOL_GO_ON : TOOL_FAILED;
 }
 
@@ -186,12 +190,26 @@ cache_folder(const run *r)
                : NULL;
 }
 
+const char *
+conversion(run *r)
+{
+    const char *all = r->values.convert;
+    size_t n;
+
+    if (!all)
+        return NULL;
+    n = strcspn(all, ",");
+    return tool_conversion(&r->tool, glow_arena_strndup(r->tool.arena, all, n),
+                           all[n] ? all + n + 1 : NULL);
+}
+
 /* The passes from what the function is to what the backend takes, or NULL. */
 static const char *
-passes_for(const run *r)
+passes_for(run *r)
 {
     static const char *const named[] = {"O0", "O1", "O2", "O3", "Os"};
     const char *passes = r->backend->level == GLOW_ANY ? NULL : "O2";
+    const char *first = conversion(r);
 
     if (r->func->is_program)
         passes = r->backend->level == GLOW_PLACED && !r->func->placed ? "alloc"
@@ -199,13 +217,15 @@ passes_for(const run *r)
     for (int i = 0; i < RUN_LEVELS && !r->func->is_program; i++)
         if (r->values.level[i])
             passes = named[i];
-    return passes && r->values.red_zones
-               ? glow_arena_printf(r->tool.arena, "%s,alloc<gap=%d>", passes,
-                                   GAP)
-               : passes;
+    if (passes && r->values.red_zones)
+        passes =
+            glow_arena_printf(r->tool.arena, "%s,alloc<gap=%d>", passes, GAP);
+    if (!first || !passes)
+        return first ? first : passes;
+    return glow_arena_printf(r->tool.arena, "%s,%s", first, passes);
 }
 
-static int
+int
 compile(run *r)
 {
     const glow_target_options code = {
@@ -252,6 +272,16 @@ read_machine(run *r)
 
 /* The whole. */
 
+static bool
+is_conversion(const char *text)
+{
+    for (size_t i = 0; tool_convert_words[i]; i++)
+        if (strlen(tool_convert_words[i]) == strcspn(text, ",") &&
+            strncmp(text, tool_convert_words[i], strcspn(text, ",")) == 0)
+            return true;
+    return false;
+}
+
 static int
 check_usage(run *r)
 {
@@ -282,6 +312,15 @@ check_usage(run *r)
     if (v->red_zones && strcmp(v->backend, "cpu") != 0)
         return tool_usage(&r->tool, "leave -backend out",
                           "-red-zones is of the cpu backend");
+    if (v->convert && !is_conversion(v->convert))
+        return tool_usage(&r->tool, NULL,
+                          "-convert takes bf16 or f16, and what to leave out "
+                          "after a comma, not '%s'",
+                          v->convert);
+    if (v->accuracy && (!v->convert || v->json))
+        return tool_usage(&r->tool,
+                          v->convert ? "leave -json out" : "add -convert=bf16",
+                          "-accuracy says in words what -convert loses");
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;
@@ -303,10 +342,18 @@ work(run *r)
         code = find_function(r);
     if (code == TOOL_GO_ON)
         code = open_ports(r);
+    if (code == TOOL_GO_ON && r->func->is_program && r->values.convert)
+        code = tool_usage(&r->tool, NULL,
+                          "-convert takes a graph, but @%s is a program",
+                          r->func->name);
+    if (code == TOOL_GO_ON && r->values.accuracy)
+        code = run_unconverted(r);
     if (code == TOOL_GO_ON)
         code = compile(r);
     if (code == TOOL_GO_ON)
         code = run_or_bench(r);
+    if (code == TOOL_GO_ON && r->values.accuracy)
+        print_accuracy(r);
     if (code == TOOL_GO_ON)
         code = finish_outputs(r);
     return code;

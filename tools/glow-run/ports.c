@@ -205,6 +205,8 @@ open_ports(run *r)
 void
 close_ports(run *r)
 {
-    for (size_t i = 0; i < r->n_ports; i++)
+    for (size_t i = 0; i < r->n_ports; i++) {
         glow_tensor_end(&r->ports[i].tensor);
+        glow_tensor_end(&r->ports[i].wide);
+    }
 }

@@ -21,6 +21,8 @@ typedef struct run_values {
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     const char *winograd;
+    const char *convert; /* NULL: as it is */
+    bool accuracy;
     int64_t threads;
     bool cache;
     const char *cache_dir, *cache_bytes;
@@ -37,12 +39,14 @@ typedef struct run_port {
     const glow_type *type; /* dense */
     const char *input;     /* what to fill it with, or NULL */
     glow_tensor tensor;
+    glow_tensor wide; /* what it is without -convert, for -accuracy */
     bool is_read, is_written;
 } run_port;
 
 typedef struct run {
     tool tool;
     run_values values;
+    const glow_source *source;
     glow_module *module;
     glow_func *func;
     const glow_backend *backend;
@@ -63,6 +67,16 @@ void close_ports(run *r);
 /* The port of a `NAME=...` in option -`option`; *rest is what follows. */
 run_port *find_port(run *r, const char *option, const char *text,
                     const char **rest);
+
+/* The passes of -convert, or NULL. */
+const char *conversion(run *r);
+/* Reads the module again, and makes `func` code. */
+int read_module(run *r);
+int compile(run *r);
+
+/* -accuracy: runs the function as it is; says how far the outputs are off. */
+int run_unconverted(run *r);
+void print_accuracy(run *r);
 
 /* Cuts outputs of which only a part counts to that part. */
 void cut_outputs(run *r);
