@@ -69,6 +69,7 @@ static const glow_pipeline_entry recognize[] = {
 
 /* At the end: other passes do not look into what these make. */
 static const glow_pipeline_entry fuse[] = {
+    {"fuse-attention", "heads are split and merged where they are read"},
     {"fuse-epilogue", "a pass over memory less for each addend or activation"},
     {0},
 };

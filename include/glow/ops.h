@@ -645,11 +645,25 @@ enum {
     GLOW_SCORES_WEIGHTS,
 };
 
+/*
+ * The same without Scores.  Each of the last four flags says that rows of all
+ * heads lie side by side: [B, S, H, D], not [B, H, S, D].
+ */
+typedef struct glow_fusedattention { /* Q, K, V, Mask?; Y */
+    float scale;
+    float soft_cap;
+    bool causal;
+    int64_t past;
+    bool nan_rows;
+    bool q_rows, k_rows, v_rows, y_rows; /* default false */
+} glow_fusedattention;
+
 typedef struct glow_rotaryembedding { /* Input, Cos, Sin */
     bool interleaved;                 /* default false */
 } glow_rotaryembedding;
 
 extern GLOW_API const glow_op glow_op_attention;
+extern GLOW_API const glow_op glow_op_fusedattention;
 extern GLOW_API const glow_op glow_op_rotaryembedding;
 
 /* Determinants: ir/ops/det.c.  Glow's products within a batch: pairs.c. */

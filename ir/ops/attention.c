@@ -32,17 +32,63 @@ check_mask(const glow_node *n, glow_dims scores)
     return true;
 }
 
-static bool
-attention_infer(const glow_node *n, glow_type out[])
+/* Attention of either spelling. */
+typedef struct form {
+    glow_attention attention;
+    bool q_rows, k_rows, v_rows, y_rows;
+} form;
+
+static form
+plain_form(const glow_node *n)
 {
-    const glow_attention *a = n->attrs;
-    glow_dims q = n->in[Q]->type->shape, k = n->in[K]->type->shape;
-    glow_dims v = n->in[V]->type->shape, y;
+    return (form){.attention = *(const glow_attention *)n->attrs};
+}
+
+static form
+fused_form(const glow_node *n)
+{
+    const glow_fusedattention *f = n->attrs;
+
+    return (form){
+        .attention = {.scale = f->scale,
+                      .soft_cap = f->soft_cap,
+                      .causal = f->causal,
+                      .past = f->past,
+                      .nan_rows = f->nan_rows},
+        .q_rows = f->q_rows,
+        .k_rows = f->k_rows,
+        .v_rows = f->v_rows,
+        .y_rows = f->y_rows,
+    };
+}
+
+/* [B, H, S, D] and [B, S, H, D]: one from the other where `by_rows`. */
+static glow_dims
+turned(glow_dims d, bool by_rows)
+{
+    glow_dims t = d;
+
+    if (by_rows) {
+        t.at[1] = d.at[2];
+        t.at[2] = d.at[1];
+    }
+    return t;
+}
+
+/* The shape of the scores; false after a report. */
+static bool
+check_attention(const glow_node *n, const form *f, glow_dims *scores)
+{
+    const glow_attention *a = &f->attention;
+    glow_dims q, k, v;
 
     if (!glow_admit(n, Q, GLOW_ANY_FLOAT) || !glow_check_kinds(n, K, Q) ||
         !glow_check_kinds(n, V, Q) || !glow_check_rank(n, Q, 4) ||
         !glow_check_rank(n, K, 4) || !glow_check_rank(n, V, 4))
         return false;
+    q = turned(n->in[Q]->type->shape, f->q_rows);
+    k = turned(n->in[K]->type->shape, f->k_rows);
+    v = turned(n->in[V]->type->shape, f->v_rows);
     if (k.at[1] < 1 || q.at[1] % k.at[1] != 0)
         return glow_reject(n,
                            "Q has %" PRId64 " heads, which is no multiple of "
@@ -58,19 +104,44 @@ attention_infer(const glow_node *n, glow_type out[])
     if (a->past < 0)
         return glow_reject(n, "Past is %" PRId64 ", but must be 0 or more",
                            a->past);
-    if (!glow_check_shape(n, K,
-                          GLOW_DIMS_OF(q.at[0], k.at[1], k.at[2], q.at[3]),
-                          "what Q asks for") ||
-        !glow_check_shape(n, V,
-                          GLOW_DIMS_OF(q.at[0], k.at[1], k.at[2], v.at[3]),
-                          "what K asks for"))
-        return false;
-    y = GLOW_DIMS_OF(q.at[0], q.at[1], q.at[2], k.at[2]);
-    if (!check_mask(n, y) ||
-        !glow_give(n, glow_reshaped(n->in[Q]->type, y), &out[1]))
-        return false;
-    y.at[3] = v.at[3];
-    return glow_give(n, glow_reshaped(n->in[Q]->type, y), &out[0]);
+    *scores = GLOW_DIMS_OF(q.at[0], q.at[1], q.at[2], k.at[2]);
+    k.at[0] = q.at[0];
+    k.at[3] = q.at[3];
+    v.at[0] = q.at[0];
+    v.at[1] = k.at[1];
+    v.at[2] = k.at[2];
+    return glow_check_shape(n, K, turned(k, f->k_rows), "what Q asks for") &&
+           glow_check_shape(n, V, turned(v, f->v_rows), "what K asks for") &&
+           check_mask(n, *scores);
+}
+
+/* The type of Y, of rows as long as those of V. */
+static bool
+give_sums(const glow_node *n, const form *f, glow_dims y, glow_type *out)
+{
+    y.at[3] = n->in[V]->type->shape.at[3];
+    return glow_give(n, glow_reshaped(n->in[Q]->type, turned(y, f->y_rows)),
+                     out);
+}
+
+static bool
+attention_infer(const glow_node *n, glow_type out[])
+{
+    const form plain = plain_form(n);
+    glow_dims y;
+
+    return check_attention(n, &plain, &y) &&
+           glow_give(n, glow_reshaped(n->in[Q]->type, y), &out[1]) &&
+           give_sums(n, &plain, y, &out[0]);
+}
+
+static bool
+fusedattention_infer(const glow_node *n, glow_type out[])
+{
+    const form fused = fused_form(n);
+    glow_dims y;
+
+    return check_attention(n, &fused, &y) && give_sums(n, &fused, y, &out[0]);
 }
 
 /* What is added to score [b, h, i, j]. */
@@ -133,39 +204,87 @@ score_row(const glow_attention *a, const double *q, const double *k,
         kept[j] = s[j];
 }
 
-static bool
-attention_eval(const glow_node *n, glow_tensor *const in[],
-               glow_tensor *const out[], glow_arena *scratch)
+/* Rows of one head: `first` of a tensor, `step` apart, of `size` elements. */
+typedef struct rows {
+    int64_t first, step, size;
+} rows;
+
+static rows
+rows_of(const glow_tensor *t, bool by_rows, int64_t batch, int64_t head)
 {
-    glow_dims qs = in[Q]->type->shape, vs = in[V]->type->shape;
-    int64_t heads = qs.at[1], group = heads / vs.at[1], rows = qs.at[2];
-    int64_t depth = qs.at[3], count = vs.at[2], width = vs.at[3];
+    glow_dims d = turned(t->type->shape, by_rows);
+    int64_t size = d.at[3], heads = d.at[1], count = d.at[2];
+
+    return by_rows ? (rows){(batch * count * heads + head) * size, heads * size,
+                            size}
+                   : (rows){(batch * heads + head) * count * size, size, size};
+}
+
+static void
+load_rows(const glow_tensor *t, rows r, int64_t count, double *to)
+{
+    for (int64_t i = 0; i < count; i++)
+        glow_load(t, r.first + i * r.step, r.size, to + i * r.size);
+}
+
+/* Scores go to `out` too, unless that is NULL. */
+static bool
+eval_attention(const form *f, glow_tensor *const in[], glow_tensor *y,
+               glow_tensor *out, glow_arena *scratch)
+{
+    glow_dims qs = turned(in[Q]->type->shape, f->q_rows);
+    glow_dims vs = turned(in[V]->type->shape, f->v_rows);
+    int64_t heads = qs.at[1], count = vs.at[2], depth = qs.at[3];
+    int64_t width = vs.at[3], group = heads / vs.at[1];
     double *q = GLOW_NEW_ARRAY(scratch, double, depth);
     double *k = GLOW_NEW_ARRAY(scratch, double, count *depth);
     double *v = GLOW_NEW_ARRAY(scratch, double, count *width);
     double *s = GLOW_NEW_ARRAY(scratch, double, count);
     double *kept = GLOW_NEW_ARRAY(scratch, double, count);
-    double *y = GLOW_NEW_ARRAY(scratch, double, width);
+    double *sums = GLOW_NEW_ARRAY(scratch, double, width);
 
-    for (int64_t i = 0; i < qs.at[0] * heads * rows; i++) {
-        int64_t head = i / rows, from = head / group;
-        int64_t at[4] = {head / heads, head % heads, i % rows, 0};
+    for (int64_t h = 0; h < qs.at[0] * heads; h++) {
+        int64_t at[4] = {h / heads, h % heads, 0, 0};
+        rows from = rows_of(in[Q], f->q_rows, at[0], at[1]);
+        rows to = rows_of(y, f->y_rows, at[0], at[1]);
 
-        if (i % rows == 0) {
-            glow_load(in[K], from * count * depth, count * depth, k);
-            glow_load(in[V], from * count * width, count * width, v);
+        load_rows(in[K], rows_of(in[K], f->k_rows, at[0], at[1] / group), count,
+                  k);
+        load_rows(in[V], rows_of(in[V], f->v_rows, at[0], at[1] / group), count,
+                  v);
+        for (int64_t i = 0; i < qs.at[2]; i++) {
+            at[2] = i;
+            glow_load(in[Q], from.first + i * from.step, depth, q);
+            score_row(&f->attention, q, k, depth, in[MASK], at, s, kept, count);
+            for (int64_t d = 0; d < width; d++) {
+                sums[d] = 0;
+                for (int64_t j = 0; j < count; j++)
+                    sums[d] += s[j] * v[j * width + d];
+            }
+            glow_store(y, to.first + i * to.step, width, sums);
+            if (out)
+                glow_store(out, (h * qs.at[2] + i) * count, count, kept);
         }
-        glow_load(in[Q], i * depth, depth, q);
-        score_row(n->attrs, q, k, depth, in[MASK], at, s, kept, count);
-        for (int64_t d = 0; d < width; d++) {
-            y[d] = 0;
-            for (int64_t j = 0; j < count; j++)
-                y[d] += s[j] * v[j * width + d];
-        }
-        glow_store(out[0], i * width, width, y);
-        glow_store(out[1], i * count, count, kept);
     }
     return true;
+}
+
+static bool
+attention_eval(const glow_node *n, glow_tensor *const in[],
+               glow_tensor *const out[], glow_arena *scratch)
+{
+    const form plain = plain_form(n);
+
+    return eval_attention(&plain, in, out[0], out[1], scratch);
+}
+
+static bool
+fusedattention_eval(const glow_node *n, glow_tensor *const in[],
+                    glow_tensor *const out[], glow_arena *scratch)
+{
+    const form fused = fused_form(n);
+
+    return eval_attention(&fused, in, out[0], NULL, scratch);
 }
 
 static int64_t
@@ -174,6 +293,15 @@ attention_flops(const glow_node *n)
     glow_dims k = n->in[K]->type->shape, v = n->in[V]->type->shape;
 
     return glow_multiply_adds(n->out[1], k.at[3] + v.at[3]);
+}
+
+static int64_t
+fusedattention_flops(const glow_node *n)
+{
+    const glow_fusedattention *f = n->attrs;
+    glow_dims k = turned(n->in[K]->type->shape, f->k_rows);
+
+    return glow_multiply_adds(n->out[0], 2 * k.at[2]);
 }
 
 static const char *const stages[] = {"raw", "capped", "masked", "weights",
@@ -216,6 +344,45 @@ const glow_op glow_op_attention = {
            "NaN with NanRows.",
     .source = "Vaswani et al., Attention Is All You Need, arXiv:1706.03762; "
               "Ainslie et al., GQA, arXiv:2305.13245; ONNX Attention",
+};
+
+/* fusedattention */
+
+const glow_op glow_op_fusedattention = {
+    .name = "FusedAttention",
+    .summary =
+        "Attention of heads that lie side by side or one after the other",
+    .in = {{"Q", GLOW_TENSOR, "[B, H, S, D], or [B, S, H, D] with QRows"},
+           {"K", GLOW_TENSOR, "[B, G, T, D], or [B, T, G, D] with KRows"},
+           {"V", GLOW_TENSOR, "[B, G, T, E], or [B, T, G, E] with VRows"},
+           {"Mask", GLOW_OPTIONAL, "as that of Attention"}},
+    .out = {{"Y", GLOW_TENSOR, "[B, H, S, E], or [B, S, H, E] with YRows"}},
+    .attrs = {GLOW_FIELD(glow_fusedattention, scale, GLOW_FLOAT32,
+                         "what the products of Q and K are multiplied by"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, soft_cap, GLOW_FLOAT32,
+                                 "as that of Attention"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, causal, GLOW_FLAG,
+                                 "row i of Q sees those of K up to i + Past"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, past, GLOW_INT64,
+                                 "how many rows of K come before Q's first"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, nan_rows, GLOW_FLAG,
+                                 "a row that sees nothing gives NaN, not 0"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, q_rows, GLOW_FLAG,
+                                 "the rows of Q lie before its heads"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, k_rows, GLOW_FLAG,
+                                 "those of K do"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, v_rows, GLOW_FLAG,
+                                 "those of V do"),
+              GLOW_FIELD_DEFAULT(glow_fusedattention, y_rows, GLOW_FLAG,
+                                 "those of Y do")},
+    .defaults = &(const glow_fusedattention){.q_rows = false},
+    .traits = GLOW_PURE | GLOW_REDUCTION,
+    .infer = fusedattention_infer,
+    .eval = fusedattention_eval,
+    .flops = fusedattention_flops,
+    .doc = "What a projection gives needs no Transpose before or after it, and "
+           "no scores are kept.",
+    .source = "Dao et al., FlashAttention, arXiv:2205.14135",
 };
 
 /* rotaryembedding */

@@ -166,6 +166,19 @@ test_attention(void **state)
             IN("float 1 3 1 1: 1", "float 1 2 1 1: 0", "float 1 2 1 2: 4", "_"),
             OUT("float 1 3 1 2", "float 1 3 1 1"),
             "Q has 3 heads, which is no multiple of the 2 of K"),
+        /* The second of these again, with the heads of a row side by side. */
+        GIVES(fusedattention,
+              (&(const glow_fusedattention){
+                  .scale = 2, .causal = true, .q_rows = true, .y_rows = true}),
+              IN("float 1 2 2 1: 1 1 0 0", "float 1 1 2 1: 3 3",
+                 "float 1 1 2 1: 4 8", "_"),
+              OUT("float 1 2 2 1: 4 4 6 6")),
+        REFUSES(
+            fusedattention,
+            (&(const glow_fusedattention){.scale = 1, .q_rows = true}),
+            IN("float 1 1 3 1: 1", "float 1 2 1 1: 0", "float 1 2 1 2: 4", "_"),
+            OUT("float 1 3 1 2"),
+            "Q has 3 heads, which is no multiple of the 2 of K"),
         GIVES(rotaryembedding, ATTRS(rotaryembedding, false),
               IN("float 1 1 2 5: 1 2 3 4 5 6 7 8 9 10",
                  "float 1 2 2: 0 1 0.5 1", "float 1 2 2: 1 0 1 2"),

@@ -22,6 +22,7 @@
     K(cumsum)                     \
     K(fullyconnected_direct)      \
     K(fullyconnected)             \
+    K(fusedattention)             \
     K(gather)                     \
     K(gru)                        \
     K(inserttensor)               \

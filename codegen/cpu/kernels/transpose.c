@@ -11,6 +11,7 @@
  */
 
 #include "codegen/cpu/kernels/common.h"
+#include "codegen/cpu/kernels/shuffle.h"
 #include "codegen/cpu/move.h"
 
 #define MOST 64 /* lanes */
@@ -129,8 +130,8 @@ unzip(cg *g, cg_value a, cg_value b, bool odd)
 }
 
 /* Vectors v[0], v[step], ... become one row: lane 0 of all, lane 1 of all, ... */
-static void
-interleave(cg *g, cg_value *v, int n)
+void
+glow_cpu_interleave(cg *g, cg_value *v, int n)
 {
     cg_value even[MOST], odd[MOST];
 
@@ -140,8 +141,8 @@ interleave(cg *g, cg_value *v, int n)
         even[i] = v[2 * i];
         odd[i] = v[2 * i + 1];
     }
-    interleave(g, even, n / 2); /* as deep as n has bits */
-    interleave(g, odd, n / 2);
+    glow_cpu_interleave(g, even, n / 2); /* as deep as n has bits */
+    glow_cpu_interleave(g, odd, n / 2);
     for (int i = 0; i < n / 2; i++) {
         v[2 * i] = zip(g, even[i], odd[i], false);
         v[2 * i + 1] = zip(g, even[i], odd[i], true);
@@ -252,7 +253,7 @@ turn_wide(cpu_job *j, const tile *x)
 
     for (int i = 0; i < x->l.lanes; i++)
         v[i] = load_u(j, x, i);
-    interleave(g, v, x->l.lanes);
+    glow_cpu_interleave(g, v, x->l.lanes);
     if (!is_joined(j, x)) {
         for (int r = 0; r < x->u.some; r++)
             put_l(j, x, r,

@@ -1,0 +1,116 @@
+/*
+ * fuse-attention: let attention split and merge heads by itself.
+ *
+ *     %q = Transpose(%x) {Shuffle: [0, 2, 1, 3]}
+ *     %a = Attention(%q, %k, %v, %m)                 nobody uses %a#Scores
+ *     %y = Transpose(%a#Y) {Shuffle: [0, 2, 1, 3]}
+ *         =>
+ *     %y = FusedAttention(%x, %k, %v, %m) {QRows: true, YRows: true}
+ *
+ * and so with each operand that is transposed, and without any.  A projection
+ * makes the rows of all heads side by side, and the next one reads them so: what
+ * is between is no pass over memory of its own if the kernel looks where they
+ * lie.  Nor are scores kept, which are more than all else in long sequences.  A
+ * backend that has no such kernel lowers the node to what it was.
+ *
+ * A Transpose that others use as well stays for them.  Y is turned only if all
+ * of it is; as other passes leave it, Reshapes that keep the order of elements
+ * stand behind the Transpose.
+ *
+ * Afterwards no Attention is left of which nobody uses the scores, and no such
+ * Transpose stands right before or after what came of it.  ONNX Runtime has its
+ * MultiHeadAttention for the same, with one order of axes.
+ */
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* What `v` is the heads of, rows being side by side there; or NULL. */
+static glow_value *
+rows_of(const glow_value *v)
+{
+    const glow_transpose *t;
+
+    if (!v->def || v->def->pred || !(t = GLOW_AS(transpose, v->def)) ||
+        !glow_dims_equal(t->shuffle, GLOW_DIMS_OF(0, 2, 1, 3)))
+        return NULL;
+    return v->def->in[0];
+}
+
+/* Takes an operand from before its Transpose; was there one? */
+static bool
+take_rows(glow_value **in)
+{
+    glow_value *rows = rows_of(*in);
+
+    if (rows)
+        *in = rows;
+    return rows != NULL;
+}
+
+static glow_value *
+fuse_heads(glow_builder *b, const glow_node *n)
+{
+    const glow_attention *a = n->attrs;
+    glow_value *in[4] = {n->in[0], n->in[1], n->in[2], n->in[3]};
+    glow_fusedattention f = {.scale = a->scale,
+                             .soft_cap = a->soft_cap,
+                             .causal = a->causal,
+                             .past = a->past,
+                             .nan_rows = a->nan_rows};
+
+    f.q_rows = take_rows(&in[0]);
+    f.k_rows = take_rows(&in[1]);
+    f.v_rows = take_rows(&in[2]);
+    return glow_build(b, &glow_op_fusedattention, NULL, in, 4, &f);
+}
+
+/* Transpose(FusedAttention(...)) */
+static glow_value *
+fuse_result(glow_builder *b, const glow_node *n)
+{
+    glow_value *rows = rows_of(n->out[0]);
+    glow_fusedattention f;
+
+    if (!rows || !glow_has_one_use(rows) || !rows->def ||
+        !glow_is(rows->def, &glow_op_fusedattention) || rows->def->pred)
+        return NULL;
+    f = *(const glow_fusedattention *)rows->def->attrs;
+    f.y_rows = !f.y_rows;
+    glow_builder_fuses(b, rows->def);
+    return glow_build(b, &glow_op_fusedattention, NULL, rows->def->in, 4, &f);
+}
+
+static glow_value *
+fuse(glow_builder *b, glow_node *n)
+{
+    glow_value *y;
+
+    if (n->pred)
+        return NULL;
+    if (n->op == &glow_op_transpose)
+        return fuse_result(b, n);
+    if (n->op != &glow_op_attention || !glow_is_unused(n->out[1]))
+        return NULL;
+    y = fuse_heads(b, n);
+    if (!y)
+        return NULL;
+    glow_builder_replace(b, n, 0, y);
+    return glow_keep_rewritten(n);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, fuse);
+}
+
+const glow_pass glow_pass_fuse_attention = {
+    .name = "fuse-attention",
+    .summary = "attend to heads where they lie",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "ONNX Runtime MultiHeadAttention",
+};

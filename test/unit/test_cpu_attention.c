@@ -1,0 +1,164 @@
+/*
+ * Attention in one step on the cpu backend against the evaluator: drawn sizes,
+ * masks, orders of axes and kinds, for vectors of several widths.
+ */
+
+#include "cpu.h"
+
+static const glow_kind kinds[] = {GLOW_FLOAT, GLOW_FLOAT, GLOW_FLOAT16,
+                                  GLOW_BFLOAT16};
+
+/* What is drawn: heads, rows, keys and the lengths of rows. */
+typedef struct drawn {
+    glow_kind kind;
+    int64_t batch, heads, group, rows, keys, depth, width;
+} drawn;
+
+static glow_dims
+shape(bool by_rows, int64_t batch, int64_t heads, int64_t rows, int64_t size)
+{
+    return by_rows ? GLOW_DIMS_OF(batch, rows, heads, size)
+                   : GLOW_DIMS_OF(batch, heads, rows, size);
+}
+
+/* None, of bool, or what is added; each axis may be 1. */
+static glow_value *
+draw_mask(fixture *t, uint64_t *s, const drawn *d)
+{
+    glow_dims m = GLOW_DIMS_OF(d->batch, d->heads, d->rows, d->keys);
+    int64_t which = draw(s, 0, 3);
+
+    for (int i = 0; i < 4; i++)
+        if (draw(s, 0, 1))
+            m.at[i] = 1;
+    if (which == 0)
+        return NULL;
+    return input(t, which == 1 ? GLOW_BOOL : d->kind, m);
+}
+
+static void
+build(fixture *t, uint64_t *s, const drawn *d)
+{
+    int64_t groups = d->heads / d->group;
+    glow_fusedattention a = {
+        .scale = 0.25f,
+        .soft_cap = draw(s, 0, 3) ? 0 : 1.5f,
+        .causal = draw(s, 0, 1),
+        .past = draw(s, 0, 2) * d->keys / 3,
+        .nan_rows = draw(s, 0, 1),
+        .q_rows = draw(s, 0, 1),
+        .k_rows = draw(s, 0, 1),
+        .v_rows = draw(s, 0, 1),
+        .y_rows = draw(s, 0, 1),
+    };
+    glow_value *in[4];
+
+    in[0] = input(t, d->kind,
+                  shape(a.q_rows, d->batch, d->heads, d->rows, d->depth));
+    in[1] = weights(t, d->kind,
+                    shape(a.k_rows, d->batch, groups, d->keys, d->depth));
+    in[2] =
+        input(t, d->kind, shape(a.v_rows, d->batch, groups, d->keys, d->width));
+    in[3] = draw_mask(t, s, d);
+    save(t, glow_build(t->b, &glow_op_fusedattention, NULL, in, 4, &a));
+}
+
+static void
+check(const drawn *d, uint64_t *seed, int number)
+{
+    fixture t = {.target = &targets[(size_t)number % COUNT(targets)],
+                 .constants = number % 2};
+
+    begin(&t);
+    build(&t, seed, d);
+    if (runs(t.target))
+        agree_on(&t, "attention", GLOW_FILL_RANDOM, 2e-5);
+    else
+        end(&t);
+}
+
+/* Around the lanes of vectors, tiles of rows and panels of keys. */
+static void
+small_heads_agree(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (int i = 0; i < 24; i++) {
+        int64_t group = draw(&seed, 1, 3);
+        drawn d = {
+            .kind = kinds[draw(&seed, 0, COUNT(kinds) - 1)],
+            .batch = draw(&seed, 1, 2),
+            .heads = group * draw(&seed, 1, 2),
+            .group = group,
+            .rows = draw(&seed, 5, 60),
+            .keys = draw(&seed, 1, 70),
+            .depth = draw(&seed, 1, 40),
+            .width = draw(&seed, 1, 70),
+        };
+
+        check(&d, &seed, i);
+    }
+}
+
+/* Blocks of keys, one after the other. */
+static void
+long_sequences_agree(void **state)
+{
+    static const int64_t keys[] = {513, 1024, 1100};
+    uint64_t seed = 2;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        drawn d = {
+            .kind = GLOW_FLOAT,
+            .batch = 1,
+            .heads = 2,
+            .group = draw(&seed, 1, 2),
+            .rows = draw(&seed, 40, 110),
+            .keys = keys[i / 2],
+            .depth = draw(&seed, 3, 20),
+            .width = draw(&seed, 3, 40),
+        };
+
+        check(&d, &seed, i);
+    }
+}
+
+/* A row that sees nothing at all, among others that see all or a part. */
+static void
+hidden_rows_agree(void **state)
+{
+    (void)state;
+    for (int nan = 0; nan < 2; nan++) {
+        fixture t = {0};
+        glow_fusedattention a = {.scale = 1, .nan_rows = nan};
+        glow_storage *seen;
+
+        begin(&t);
+
+        glow_dims d = GLOW_DIMS_OF(1, 1, 17, 19);
+        glow_value *in[4] = {input(&t, GLOW_FLOAT, d), input(&t, GLOW_FLOAT, d),
+                             input(&t, GLOW_FLOAT, d)};
+
+        seen = glow_constant_new(
+            t.m, "seen", type_of(&t, GLOW_BOOL, GLOW_DIMS_OF(1, 1, 17, 17)));
+        for (int64_t i = 0; i < 17 * 17; i++)
+            glow_set_int(&seen->tensor, i, i / 17 % 3 != 0 && i % 17 % 4 < 2);
+        in[3] = &seen->value;
+        save(&t, glow_build(t.b, &glow_op_fusedattention, NULL, in, 4, &a));
+        agree(&t, "rows that see nothing");
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_heads_agree),
+        cmocka_unit_test(long_sequences_agree),
+        cmocka_unit_test(hidden_rows_agree),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
