@@ -73,6 +73,27 @@ norms_agree(void **state)
     for_cases(60, build_norms);
 }
 
+/* Windows that are written out, that are not, and that reach beyond a row. */
+static void
+build_responses(fixture *t, uint64_t *s)
+{
+    static const int64_t halves[] = {0, 1, 2, 3, 9, 40, INT64_MAX / 2};
+    glow_kind k = draw_kind(s, floats, COUNT(floats));
+    glow_value *x =
+        input(t, k, GLOW_DIMS_OF(1, draw(s, 1, 3), 2, draw_size(s)));
+
+    save(t, GLOW_BUILD(t->b, localresponsenormalization, GLOW_IN(x),
+                       .half_window_size = halves[draw(s, 0, 6)],
+                       .alpha = 0.5f, .beta = 0.75f, .k = 1.0f));
+}
+
+static void
+responses_agree(void **state)
+{
+    (void)state;
+    for_cases(24, build_responses);
+}
+
 /* A chain over the last axis of which a part is broadcast. */
 static void
 build_chain(fixture *t, uint64_t *s)
@@ -236,6 +257,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_agree),
+        cmocka_unit_test(responses_agree),
         cmocka_unit_test(chains_agree),
         cmocka_unit_test(moves_agree),
         cmocka_unit_test(transposes_agree),
