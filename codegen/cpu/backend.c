@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "codegen/cpu/emit.h"
+#include "codegen/cpu/executable.h"
 #include "codegen/cpu/identity.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel.h"
@@ -391,6 +392,48 @@ run(glow_executable *x, const glow_binding *bindings, int count)
     return copy_bindings(x, bindings, count, false);
 }
 
+/* Tuning. */
+
+const cpu_plan *
+glow_cpu_plan_of(const glow_executable *x)
+{
+    return x->plan;
+}
+
+uint8_t *
+glow_cpu_memory_of(const glow_executable *x, cpu_base base)
+{
+    return x->base[base];
+}
+
+/* Of the processor, unless several work. */
+static double
+work_seconds(const glow_executable *x)
+{
+    struct timespec t = {0};
+
+    clock_gettime(
+        x->target->threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+bool
+glow_cpu_time_steps(glow_executable *x, double *least)
+{
+    for (int i = 0; i < x->plan->n_steps; i++) {
+        double begin = work_seconds(x), seconds;
+        int code = call_step(x, (uintptr_t)i);
+
+        seconds = work_seconds(x) - begin;
+        if (code)
+            return report_failure(x, code > 1 ? code
+                                              : x->plan->steps[i].first + 1);
+        if (seconds < least[i])
+            least[i] = seconds;
+    }
+    return true;
+}
+
 static glow_code_sizes
 sizes(const glow_executable *x)
 {
@@ -466,4 +509,5 @@ const glow_backend glow_backend_cpu = {
     .cache = cache,
     .identity = identity,
     .constants = constants,
+    .tune = glow_cpu_tune,
 };

@@ -97,34 +97,20 @@ glow_cpu_key(glow_arena *a, const glow_node *n)
     return b.text;
 }
 
-/* Does the kernel do `n` as the choice says? */
-static bool
-is_legal(const cpu_target *t, const glow_node *n, const cpu_choice *c)
+const cpu_choice *
+glow_cpu_tuned_choice(glow_arena *a, const cpu_target *t, const glow_node *n)
+{
+    return t->tuned ? glow_map_get(t->tuned, glow_cpu_key(a, n)) : NULL;
+}
+
+bool
+glow_cpu_can_choose(const cpu_target *t, const glow_node *n,
+                    const cpu_choice *c)
 {
     cpu_target u = *t;
 
     u.choice = c;
     return glow_cpu_takes(c->kernel, &u, n);
-}
-
-const cpu_kernel *
-glow_cpu_choose(glow_arena *a, const cpu_target *t, const glow_node *n,
-                const cpu_target **own)
-{
-    const cpu_choice *c = NULL;
-
-    if (t->tuned)
-        c = glow_map_get(t->tuned, glow_cpu_key(a, n));
-    *own = t;
-    if (!c || !is_legal(t, n, c))
-        return glow_cpu_find_kernel(t, n);
-
-    cpu_target *u = GLOW_NEW(a, cpu_target);
-
-    *u = *t;
-    u->choice = c;
-    *own = u;
-    return c->kernel;
 }
 
 void

@@ -12,6 +12,7 @@
 #define CODEGEN_CPU_CHOICE_H
 
 #include "codegen/cpu/target.h"
+#include "glow/diag.h"
 
 struct cpu_kernel;
 
@@ -32,7 +33,7 @@ typedef struct cpu_choice {
     const struct cpu_kernel *kernel;
     int64_t value[CPU_KNOBS]; /* or CPU_KNOB_FREE */
     double cycles;            /* by the cost model; not part of what it says */
-    int line;                 /* of the file that it comes from; 0: none */
+    glow_span span;           /* in the file that it comes from, if any */
 } cpu_choice;
 
 /* What a number is called, and what it may be at all. */
@@ -60,14 +61,13 @@ void glow_cpu_add_choice(cpu_choices *to, cpu_choice c);
 /* All that tells `n` from instructions that are done otherwise, as text. */
 const char *glow_cpu_key(glow_arena *a, const glow_node *n);
 
-/*
- * The kernel for `n` and its choice in `*own`, a target like `*t`: that of
- * `t->tuned` if the kernel takes it, else the first kernel that takes `n`, free.
- * NULL if there is none.  `a` keeps what is made.
- */
-const struct cpu_kernel *glow_cpu_choose(glow_arena *a, const cpu_target *t,
-                                         const glow_node *n,
-                                         const cpu_target **own);
+/* What t->tuned says of `n`, or NULL. */
+const cpu_choice *glow_cpu_tuned_choice(glow_arena *a, const cpu_target *t,
+                                        const glow_node *n);
+/* Can `n` be done so? */
+bool glow_cpu_can_choose(const cpu_target *t, const glow_node *n,
+                         const cpu_choice *c);
+
 /*
  * The choices for `n` that may be worth measuring, of all kernels, the best by
  * the cost model first.

@@ -316,6 +316,39 @@ glow_cpu_has_elements(const glow_node *n)
     return false;
 }
 
+/*
+ * The kernel for `n`, or NULL, and the target with its choice.  -winograd goes
+ * before what a tuning file says, which else must be possible.
+ */
+static bool
+choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
+       const cpu_target **own)
+{
+    const cpu_choice *c = glow_cpu_tuned_choice(p->arena, p->target, n);
+    cpu_target *t;
+
+    *own = p->target;
+    *kernel = NULL;
+    if (c && !glow_cpu_can_choose(p->target, n, c)) {
+        if (p->target->winograd == GLOW_WINOGRAD_AUTO)
+            return glow_error_hint(
+                p->func->module->ctx, c->span, "E0828",
+                "take the line out, or have it made anew by -tune",
+                "cpu: %s %%%s cannot be done by %s", n->op->name, n->name,
+                glow_cpu_choice_text(p->arena, c));
+        c = NULL;
+    }
+    if (!c) {
+        *kernel = glow_cpu_find_kernel(p->target, n);
+        return true;
+    }
+    t = glow_arena_copy(p->arena, p->target, sizeof *t);
+    t->choice = c;
+    *own = t;
+    *kernel = c->kernel;
+    return true;
+}
+
 static bool
 add_instruction(cpu_plan *p, const glow_node *n)
 {
@@ -332,8 +365,10 @@ add_instruction(cpu_plan *p, const glow_node *n)
         return true;
 
     const cpu_target *t;
-    const cpu_kernel *k = glow_cpu_choose(p->arena, p->target, n, &t);
+    const cpu_kernel *k;
 
+    if (!choose(p, n, &k, &t))
+        return false;
     if (k)
         add_root(p, n, k, t);
     else if (glow_cpu_can_stack(n))

@@ -11,6 +11,7 @@
 
 #include "codegen/cpu/gen.h"
 #include "codegen/cpu/narrow.h"
+#include "codegen/cpu/tuning.h"
 
 /* By the start of the triple and the width: the first that fits. */
 static const struct {
@@ -282,6 +283,11 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->registers = count_registers(t->triple, t->vector_bytes);
     glow_cpu_probe_narrow(a, t);
     set_rates(t, o);
+    t->name = glow_arena_printf(a, "%.*s/%s/%s", (int)strcspn(t->triple, "-"),
+                                t->triple, *t->cpu ? t->cpu : "generic",
+                                t->width_text);
+    if (o->tuning)
+        t->tuned = glow_cpu_tuned_for(a, o->tuning, t->name);
     return t;
 }
 
@@ -300,11 +306,15 @@ const char *
 glow_cpu_options_words(glow_arena *a, const glow_target_options *o)
 {
     cpu_target t = {.threads = o->threads};
+    glow_buf tuning = {.arena = a};
 
     name_target(&t, a, o);
     set_rates(&t, o);
-    return glow_arena_printf(a, "%s\n%d %a", glow_cpu_target_words(a, &t),
-                             o->threads, o->grain);
+    if (o->tuning)
+        glow_tuning_print(&tuning, o->tuning);
+    return glow_arena_printf(a, "%s\n%d %a\n%s", glow_cpu_target_words(a, &t),
+                             o->threads, o->grain,
+                             tuning.text ? tuning.text : "");
 }
 
 void

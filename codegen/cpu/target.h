@@ -15,6 +15,7 @@ typedef struct cpu_target {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
     const char *triple, *cpu, *features;
+    const char *name; /* in tuning files: "x86_64/haswell/256" */
     bool is_host;
     int threads;            /* to split work for, at most */
     double grain;           /* seconds of work worth a part of its own */

@@ -6,6 +6,7 @@
 #define GLOW_BACKEND_H
 
 #include "glow/eval.h"
+#include "glow/tuning.h"
 
 GLOW_BEGIN
 
@@ -55,6 +56,7 @@ typedef struct glow_target_options {
      */
     bool red_zones;
     glow_winograd winograd;
+    const glow_tuning *tuning; /* what was measured before, or NULL */
 } glow_target_options;
 
 typedef enum glow_emit {
@@ -120,6 +122,12 @@ struct glow_backend {
                             const glow_target_options *t);
     /* The constants as the code reads them: as many bytes as `sizes` says. */
     const void *(*constants)(const glow_executable *x);
+    /*
+     * Measures ways to do the instructions of `f`, which `load` takes, on numbers
+     * that it draws, on this machine.  NULL: there is one way.
+     */
+    bool (*tune)(glow_func *f, const glow_target_options *t,
+                 const glow_tune_options *how);
 };
 
 GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);

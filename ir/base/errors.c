@@ -1279,6 +1279,24 @@ static const glow_diag_info table[] = {
      "\n"
      "`llc -mtriple=x86_64-pc-linux-gnu -mcpu=help` lists them.\n"},
 
+    {"E0827", "a tuning file is not one",
+     "Lines name a machine and an instruction, then a kernel and the numbers\n"
+     "that it is to go by, each once and within its bounds.\n"
+     "\n"
+     "    glow-tuning 1\n"
+     "    x86_64/haswell/256 MatMul ... => matmul_direct rows=99\n"
+     "\n"
+     "-tune writes such files, `docs/tuning.md` describes them.\n"},
+
+    {"E0828", "a kernel cannot do what a tuning file says",
+     "The numbers are each within their bounds, but together they ask for "
+     "more\n"
+     "than the kernel can do with this instruction.\n"
+     "\n"
+     "    ... => matmul_direct rows=64 vectors=8   // 512 sums at a time\n"
+     "\n"
+     "Take the line out, or tune again: a file may be from another version.\n"},
+
     /* E09xx: the command line. */
 
     {"E0900", "the command line is wrong",

@@ -126,6 +126,46 @@ glow_winograd tool_winograd(const char *word);
 extern const char *const tool_convert_words[];
 const char *tool_conversion(tool *t, const char *word, const char *except);
 
+/* -tune-file, -tune and -tune-budget. */
+typedef struct tool_tuning {
+    const char *file;
+    bool tune;
+    int64_t budget;
+} tool_tuning;
+
+#define TOOL_MOST_BUDGET 1000
+#define TOOL_BUDGET 16
+
+/* The options, with where their values are. */
+#define TOOL_TUNING_OPTIONS(offset, group)                                   \
+    {"tune-file",                                                            \
+     TOOL_TEXT,                                                              \
+     (offset) + offsetof(tool_tuning, file),                                 \
+     "FILE",                                                                 \
+     NULL,                                                                   \
+     group,                                                                  \
+     "how kernels of cpu are made where it says so; -tune writes it"},       \
+        {"tune",                                                             \
+         TOOL_FLAG,                                                          \
+         (offset) + offsetof(tool_tuning, tune),                             \
+         NULL,                                                               \
+         NULL,                                                               \
+         group,                                                              \
+         "measure what -tune-file does not say, and add it there"},          \
+    {                                                                        \
+        "tune-budget", TOOL_INT, (offset) + offsetof(tool_tuning, budget),   \
+            "N", NULL, group, "ways of each kernel to measure, at most (16)" \
+    }
+
+/* Do they make sense?  TOOL_GO_ON or a code. */
+int tool_check_tuning(tool *t, const tool_tuning *v);
+/* What the file says; NULL in *out without one.  TOOL_GO_ON or a code. */
+int tool_read_tuning(tool *t, const tool_tuning *v, glow_tuning **out);
+/* Tunes `f` if that is asked for, tells what it found, and writes the file. */
+int tool_tune(tool *t, const tool_tuning *v, const glow_backend *b,
+              glow_func *f, const glow_target_options *options,
+              glow_tuning *tuning);
+
 /* The sink: prints to standard error as the options say. */
 void tool_show(const glow_diag *d, void *t);
 

@@ -113,6 +113,8 @@ put_emit(glow_buf *b, const opt_values *v)
     if (v->threads > 1)
         put_option(b, "threads",
                    glow_arena_printf(b->arena, "%d", (int)v->threads));
+    if (v->tuning.file && !v->tuning.tune)
+        put_option(b, "tune-file", absolute(b->arena, v->tuning.file));
     glow_buf_puts(b, " -o %t");
 }
 

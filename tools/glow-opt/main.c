@@ -126,6 +126,7 @@ static const tool_option options[] = {
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "emitting",
      "3 x 3 convolutions by F(2) or F(4); off is -no-winograd (auto)"},
+    TOOL_TUNING_OPTIONS(AT(tuning), "emitting"),
 
     {"list-passes", TOOL_WORD, AT(list_passes), "json|md", lists, "lists",
      "all passes and named pipelines"},
@@ -267,7 +268,9 @@ make_pipeline(opt *o)
 int
 main(int argc, char **argv)
 {
-    opt o = {.values = {.verify_each = true, .threads = 1}};
+    opt o = {.values = {.verify_each = true,
+                        .threads = 1,
+                        .tuning = {.budget = TOOL_BUDGET}}};
     int code = tool_begin(&o.tool, &spec, &o.values, argc, argv);
 
     if (code == TOOL_GO_ON)

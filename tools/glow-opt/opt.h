@@ -47,6 +47,7 @@ typedef struct opt_values {
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
     const char *target, *cpu, *features, *winograd;
     int64_t threads;
+    tool_tuning tuning;
     /* lists */
     const char *list_passes, *list_ops, *list_errors, *list_targets;
 } opt_values;

@@ -150,6 +150,18 @@ check_bisect(opt *o)
 }
 
 static bool
+check_tuning(opt *o)
+{
+    const opt_values *v = &o->values;
+
+    if (!opt_emits(v) && (v->tuning.file || v->tuning.tune))
+        return tool_usage(&o->tool, "add -emit-object, or another",
+                          "-tune and -tune-file are of what is emitted") ==
+               TOOL_DONE;
+    return tool_check_tuning(&o->tool, &v->tuning) == TOOL_GO_ON;
+}
+
+static bool
 check_backend(opt *o)
 {
     const char *name = o->values.backend;
@@ -186,6 +198,7 @@ opt_check_usage(opt *o)
     ok &= check_weights(o);
     ok &= check_outputs(o);
     ok &= check_threads(o);
+    ok &= check_tuning(o);
     ok &= check_bisect(o);
     ok &= check_backend(o);
     return ok;

@@ -195,8 +195,18 @@ emit(opt *o, glow_module *m)
                      : v->emit_llvm ? GLOW_EMIT_LLVM
                                     : GLOW_EMIT_BUNDLE;
 
-    return has_one_func(o, m) &&
-           o->backend->emit(glow_module_entry(m), what, &o->code, v->output);
+    glow_tuning *tuning;
+    glow_func *f;
+
+    if (!has_one_func(o, m))
+        return false;
+    f = glow_module_entry(m);
+    if (tool_read_tuning(&o->tool, &v->tuning, &tuning) != TOOL_GO_ON ||
+        tool_tune(&o->tool, &v->tuning, o->backend, f, &o->code, tuning) !=
+            TOOL_GO_ON)
+        return false;
+    o->code.tuning = tuning;
+    return o->backend->emit(f, what, &o->code, v->output);
 }
 
 /* Lets the text name weights as it must where the output stands. */

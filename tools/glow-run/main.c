@@ -52,6 +52,7 @@ static const tool_option options[] = {
      "compute in 16 bits, but the operators and nodes EXCEPT"},
     {"accuracy", TOOL_FLAG, AT(accuracy), NULL, NULL, "running",
      "run it without -convert too, and print how far each output is off"},
+    TOOL_TUNING_OPTIONS(AT(tuning), "running"),
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
     {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
@@ -225,29 +226,58 @@ passes_for(run *r)
     return glow_arena_printf(r->tool.arena, "%s,%s", first, passes);
 }
 
+/* Measures the program that the passes make, which takes the function's place. */
+static int
+tune(run *r, const glow_target_options *code, glow_tuning *tuning)
+{
+    glow_target_options alone = *code;
+    const glow_network_options how = {
+        .backend = r->backend,
+        .code = &alone,
+        .passes = passes_for(r),
+    };
+    glow_network n = {0};
+
+    alone.cache = NULL; /* what is found there is of another module */
+    if (!glow_network_load(&n, r->func, &how))
+        return TOOL_FAILED;
+    r->func = n.func;
+    glow_network_unload(&n);
+    return tool_tune(&r->tool, &r->values.tuning, r->backend, r->func, code,
+                     tuning);
+}
+
 int
 compile(run *r)
 {
-    const glow_target_options code = {
+    glow_target_options code = {
         .threads = (int)r->values.threads,
         .cache = cache_folder(r),
         .cache_bytes = r->cache_bytes,
         .red_zones = r->values.red_zones,
         .winograd = tool_winograd(r->values.winograd),
     };
-    const glow_network_options how = {
+    glow_network_options how = {
         .backend = r->backend,
         .code = &code,
         .passes = passes_for(r),
     };
     double begin = now_ms(), from = processor_ms();
-    int levels = 0;
+    int levels = 0, result;
+    glow_tuning *tuning;
 
     for (int i = 0; i < RUN_LEVELS; i++)
         levels += r->values.level[i];
     if (levels > 1)
         return tool_usage(&r->tool, NULL,
                           "more than one of -O0 to -O3 and -Os");
+    result = tool_read_tuning(&r->tool, &r->values.tuning, &tuning);
+    if (result == TOOL_GO_ON && r->values.tuning.tune)
+        result = tune(r, &code, tuning);
+    if (result != TOOL_GO_ON)
+        return result;
+    code.tuning = tuning;
+    how.passes = passes_for(r);
     if (!glow_network_load(&r->network, r->func, &how))
         return TOOL_FAILED;
     r->func = r->network.func;
@@ -309,6 +339,8 @@ check_usage(run *r)
                           "-cache-bytes wants bytes above 0, as 65536, 512KiB "
                           "or 4MiB, not '%s'",
                           v->cache_bytes);
+    if (tool_check_tuning(&r->tool, &v->tuning) != TOOL_GO_ON)
+        return TOOL_USAGE;
     if (v->red_zones && strcmp(v->backend, "cpu") != 0)
         return tool_usage(&r->tool, "leave -backend out",
                           "-red-zones is of the cpu backend");
@@ -366,6 +398,7 @@ main(int argc, char **argv)
                         .atol = 1e-5,
                         .backend = "cpu",
                         .threads = 1,
+                        .tuning = {.budget = TOOL_BUDGET},
                         .cache = true,
                         .warmup = 3,
                         .iterations = 20}};

@@ -23,6 +23,7 @@ typedef struct run_values {
     const char *winograd;
     const char *convert; /* NULL: as it is */
     bool accuracy;
+    tool_tuning tuning;
     int64_t threads;
     bool cache;
     const char *cache_dir, *cache_bytes;
