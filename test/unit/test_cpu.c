@@ -269,6 +269,44 @@ gathers_agree(void **state)
         }
 }
 
+/* What moves elements, along leading axes that can be split and others. */
+static void
+moves_agree(void **state)
+{
+    static const int64_t frames[][8] = {{0, 1, 2, 0, 0, 2, -1, 0},
+                                        {1, 0, 0, 0, 2, 0, 0, 0},
+                                        {0, 0, 0, 0, 0, 0, 0, 3}};
+
+    (void)state;
+    for (int64_t n = 5; n < 9; n++) {
+        fixture t = {0};
+
+        begin(&t);
+
+        glow_value *x = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(2, 5, 6, n));
+        glow_value *z = input(&t, GLOW_FLOAT, GLOW_DIMS_OF(2, 5, 6, 2));
+        glow_value *deep = GLOW_BUILD(t.b, concat, GLOW_IN(x, z), .dim = 3);
+        glow_value *wide = GLOW_BUILD(t.b, concat, GLOW_IN(x, x), .dim = 2);
+
+        save(&t, deep);
+        save(&t, wide);
+        save(&t, GLOW_BUILD(t.b, concat, GLOW_IN(x, x), .dim = 0));
+        save(&t, GLOW_BUILD(t.b, tile, GLOW_IN(x), .count = 3, .axis = 2));
+        save(&t, GLOW_BUILD(t.b, inserttensor, GLOW_IN(deep, z),
+                            .start = GLOW_DIMS_OF(0, 0, 0, 1), .count = 2,
+                            .axis = 3));
+        save(&t, GLOW_BUILD(t.b, inserttensor, GLOW_IN(wide, x),
+                            .start = GLOW_DIMS_OF(0, 0, 3, 0), .count = 1,
+                            .axis = 2));
+        for (int mode = GLOW_PAD_CONSTANT; mode <= GLOW_PAD_REFLECT; mode++)
+            for (size_t i = 0; i < (mode == GLOW_PAD_CONSTANT ? 3 : 1); i++)
+                save(&t, GLOW_BUILD(t.b, pad, GLOW_IN(x), .mode = mode,
+                                    .pads = (glow_ints){8, frames[i]},
+                                    .value = -1.5f));
+        agree(&t, "moves");
+    }
+}
+
 /* Several updates of one element, for each reduction. */
 static void
 scatters_agree(void **state)
@@ -441,6 +479,7 @@ main(void)
         cmocka_unit_test(layout_agrees),
         cmocka_unit_test(pads_agree),
         cmocka_unit_test(gathers_agree),
+        cmocka_unit_test(moves_agree),
         cmocka_unit_test(bounds_agree),
         cmocka_unit_test(scatters_agree),
         cmocka_unit_test(suppressions_agree),

@@ -1,21 +1,37 @@
 /* Moving elements: what does not read at regular steps. */
 
-#include "codegen/cpu/kernels/common.h"
+#include "codegen/cpu/kernels/outer.h"
 
 static void
 emit_concat(cpu_job *j)
 {
     const glow_concat *c = j->n->attrs;
     glow_dims to = glow_cpu_strides(j->out[0].type);
+    int axes = glow_cpu_outer_axes(j, (int)c->dim);
     int64_t at = 0;
+    cg_nest n;
 
+    glow_cpu_outer_begin(j, &n, axes);
     for (int i = 0; i < j->n->n_in; i++) {
         glow_dims shape = j->in[i].type->shape;
 
-        glow_cpu_copy(j->g, j->out[0], at, to, j->in[i], 0,
-                      glow_cpu_strides(j->in[i].type), shape);
+        glow_cpu_copy(j->g, glow_cpu_outer_part(j, j->out[0], n.at, axes), at,
+                      glow_cpu_behind(to, axes),
+                      glow_cpu_outer_part(j, j->in[i], n.at, axes), 0,
+                      glow_cpu_behind(glow_cpu_strides(j->in[i].type), axes),
+                      glow_cpu_behind(shape, axes));
         at += shape.at[c->dim] * to.at[c->dim];
     }
+    glow_cpu_nest_end(j->g, &n);
+}
+
+static int64_t
+concat_units(const cpu_target *t, const glow_node *n)
+{
+    const glow_concat *c = n->attrs;
+
+    (void)t;
+    return glow_dims_product(n->out[0]->type->shape, 0, (int)c->dim);
 }
 
 const cpu_kernel glow_cpu_concat = {
@@ -23,21 +39,43 @@ const cpu_kernel glow_cpu_concat = {
     .op = &glow_op_concat,
     .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_concat,
+    .units = concat_units,
 };
+
+/* The first axes that Small fills. */
+static int
+filled_axes(const glow_node *n)
+{
+    const glow_inserttensor *t = n->attrs;
+    glow_dims big = n->out[0]->type->shape, small = n->in[1]->type->shape;
+    int axes = 0;
+
+    while (axes < big.rank && axes != t->axis && small.at[axes] == big.at[axes])
+        axes++;
+    return axes;
+}
 
 /* Big, unless it is the result's buffer already, and Small on top. */
 static void
 emit_inserttensor(cpu_job *j)
 {
     const glow_inserttensor *t = j->n->attrs;
-    cg_tensor big = j->in[0], small = j->in[1], out = j->out[0];
-    glow_dims to = glow_cpu_strides(out.type), shape = small.type->shape;
+    int axes = glow_cpu_outer_axes(j, filled_axes(j->n));
+    glow_dims to = glow_cpu_strides(j->out[0].type);
+    glow_dims shape = j->in[1].type->shape;
     int64_t at = 0, hop = 0;
+    cg_tensor big, small, out;
+    cg_nest n;
 
+    glow_cpu_outer_begin(j, &n, axes);
+    big = glow_cpu_outer_part(j, j->in[0], n.at, axes);
+    small = glow_cpu_outer_part(j, j->in[1], n.at, axes);
+    out = glow_cpu_outer_part(j, j->out[0], n.at, axes);
     if (j->step->in[0] != j->step->out[0])
-        glow_cpu_copy(j->g, out, 0, to, big, 0, glow_cpu_strides(big.type),
-                      big.type->shape);
-    for (int d = 0; d < shape.rank; d++) {
+        glow_cpu_copy(j->g, out, 0, glow_cpu_behind(to, axes), big, 0,
+                      glow_cpu_behind(glow_cpu_strides(big.type), axes),
+                      glow_cpu_behind(big.type->shape, axes));
+    for (int d = axes; d < shape.rank; d++) {
         at += t->start.at[d] * to.at[d];
         if (d == t->axis)
             hop = shape.at[d] * to.at[d];
@@ -45,13 +83,21 @@ emit_inserttensor(cpu_job *j)
 
     cg_loop l;
     cg_value i = glow_cpu_for(j->g, &l, t->count);
-    cg_tensor part = out;
 
-    part.at = glow_cpu_at(j->g, out.at,
-                          cg_mulc(j->g, i, hop * glow_cpu_bytes(out.type)));
-    glow_cpu_copy(j->g, part, at, to, small, 0, glow_cpu_strides(small.type),
-                  shape);
+    out.at = glow_cpu_at(j->g, out.at,
+                         cg_mulc(j->g, i, hop * glow_cpu_bytes(out.type)));
+    glow_cpu_copy(j->g, out, at, glow_cpu_behind(to, axes), small, 0,
+                  glow_cpu_behind(glow_cpu_strides(small.type), axes),
+                  glow_cpu_behind(shape, axes));
     glow_cpu_loop_end(j->g, &l, NULL);
+    glow_cpu_nest_end(j->g, &n);
+}
+
+static int64_t
+insert_units(const cpu_target *t, const glow_node *n)
+{
+    (void)t;
+    return glow_dims_product(n->out[0]->type->shape, 0, filled_axes(n));
 }
 
 const cpu_kernel glow_cpu_inserttensor = {
@@ -59,134 +105,58 @@ const cpu_kernel glow_cpu_inserttensor = {
     .op = &glow_op_inserttensor,
     .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_inserttensor,
+    .units = insert_units,
 };
+
+/* What is before the axis, the copies, and what is copied at once. */
+static glow_dims
+tile_shape(const glow_node *n)
+{
+    const glow_tile *t = n->attrs;
+    glow_dims x = n->in[0]->type->shape;
+
+    return GLOW_DIMS_OF(glow_dims_product(x, 0, t->axis), t->count,
+                        glow_dims_product(x, t->axis, x.rank));
+}
 
 static void
 emit_tile(cpu_job *j)
 {
-    const glow_tile *t = j->n->attrs;
-    glow_dims x = j->in[0].type->shape;
-    int64_t before = glow_dims_product(x, 0, t->axis);
-    int64_t rest = glow_dims_product(x, t->axis, x.rank);
+    glow_dims shape = tile_shape(j->n), units = shape;
+    int64_t rest = shape.at[2];
+    glow_dims to = GLOW_DIMS_OF(rest * shape.at[1], rest, 1);
+    glow_dims from = GLOW_DIMS_OF(rest, 0, 1);
+    int axes = units.rank = glow_cpu_outer_axes(j, 2);
+    cg_tensor x = j->in[0], y = j->out[0];
+    int64_t bytes = glow_cpu_bytes(x.type);
+    cg_nest n;
 
-    glow_cpu_copy(j->g, j->out[0], 0, GLOW_DIMS_OF(rest * t->count, rest, 1),
-                  j->in[0], 0, GLOW_DIMS_OF(rest, 0, 1),
-                  GLOW_DIMS_OF(before, t->count, rest));
+    glow_cpu_unit_nest(j, &n, units, axes);
+    if (axes) {
+        x.at = glow_cpu_at(j->g, x.at, cg_mulc(j->g, n.at[0], rest * bytes));
+        y.at = glow_cpu_at(
+            j->g, y.at,
+            cg_mulc(j->g,
+                    cg_add(j->g, cg_mulc(j->g, n.at[0], shape.at[1]), n.at[1]),
+                    rest * bytes));
+    }
+    glow_cpu_copy(j->g, y, 0, glow_cpu_behind(to, axes), x, 0,
+                  glow_cpu_behind(from, axes), glow_cpu_behind(shape, axes));
+    glow_cpu_nest_end(j->g, &n);
+}
+
+static int64_t
+tile_units(const cpu_target *t, const glow_node *n)
+{
+    (void)t;
+    return glow_dims_product(tile_shape(n), 0, 2);
 }
 
 const cpu_kernel glow_cpu_tile = {
     .name = "tile",
     .op = &glow_op_tile,
     .emit = emit_tile,
-};
-
-/* Where element `i` of a padded axis comes from; -1: it is Value. */
-static int64_t
-pad_source(int mode, int64_t i, int64_t low, int64_t dim)
-{
-    int64_t x = i - low;
-
-    if (x >= 0 && x < dim)
-        return x;
-    if (mode == GLOW_PAD_CONSTANT)
-        return -1;
-    if (mode == GLOW_PAD_WRAP)
-        return (x % dim + dim) % dim;
-    if (mode == GLOW_PAD_EDGE)
-        return x < 0 ? 0 : dim - 1;
-    return x < 0 ? -x : 2 * (dim - 1) - x;
-}
-
-static cg_value
-pad_table(cpu_job *j, int axis)
-{
-    const glow_pad *p = j->n->attrs;
-    int64_t size = j->out[0].type->shape.at[axis];
-    int64_t dim = j->in[0].type->shape.at[axis];
-    int64_t step = glow_cpu_strides(j->in[0].type).at[axis];
-    int64_t *from = GLOW_NEW_ARRAY(j->g->arena, int64_t, size);
-
-    for (int64_t i = 0; i < size; i++) {
-        int64_t s = pad_source(p->mode, i, p->pads.at[axis], dim);
-
-        from[i] = s < 0 ? -1 : s * step;
-    }
-    return glow_cpu_table(j->g, from, size);
-}
-
-/* The bits of Value in the kind of the result. */
-static cg_value
-pad_value(cpu_job *j)
-{
-    const glow_pad *p = j->n->attrs;
-    cg *g = j->g;
-    glow_type one = *j->out[0].type;
-    uint64_t word[1] = {0};
-    glow_tensor t = {.type = &one, .data = word};
-
-    one.shape = one.strides = (glow_dims){0};
-    glow_set_real(&t, 0, (double)p->value);
-    if (one.elem == GLOW_FLOAT)
-        return glow_cpu_real(g->f32, glow_get_double(&t, 0));
-    if (one.elem == GLOW_FLOAT64)
-        return glow_cpu_real(g->f64, glow_get_double(&t, 0));
-    return glow_cpu_int(
-        LLVMIntTypeInContext(g->context, (unsigned)glow_cpu_bytes(&one) * 8),
-        (int64_t)word[0]);
-}
-
-/* Constant frames: Value everywhere, then the middle over it. */
-static void
-pad_constant(cpu_job *j)
-{
-    const glow_pad *p = j->n->attrs;
-    glow_dims x = j->in[0].type->shape, shape = x;
-    glow_dims to = glow_cpu_strides(j->out[0].type);
-    glow_dims from = glow_cpu_strides(j->in[0].type);
-    int64_t to_at = 0, from_at = 0;
-
-    glow_cpu_fill(j->g, j->out[0], glow_type_count(j->out[0].type),
-                  pad_value(j));
-    for (int d = 0; d < x.rank; d++) {
-        int64_t low = p->pads.at[d], high = p->pads.at[x.rank + d];
-
-        to_at += low > 0 ? low * to.at[d] : 0;
-        from_at += low < 0 ? -low * from.at[d] : 0;
-        shape.at[d] += (low < 0 ? low : 0) + (high < 0 ? high : 0);
-        if (shape.at[d] <= 0)
-            return;
-    }
-    glow_cpu_copy(j->g, j->out[0], to_at, to, j->in[0], from_at, from, shape);
-}
-
-static void
-emit_pad(cpu_job *j)
-{
-    const glow_pad *p = j->n->attrs;
-    glow_dims y = j->out[0].type->shape;
-    cg_value tables[GLOW_MAX_RANK], at = cg_i64(j->g, 0);
-    cg_nest n;
-
-    if (p->mode == GLOW_PAD_CONSTANT) {
-        pad_constant(j);
-        return;
-    }
-    for (int d = 0; d < y.rank; d++)
-        tables[d] = pad_table(j, d);
-    glow_cpu_nest(j->g, &n, y);
-    for (int d = 0; d < y.rank; d++)
-        at = cg_add(j->g, at,
-                    glow_cpu_table_at(j->g, j->g->i64, tables[d], n.at[d]));
-    glow_cpu_store_bits(j->g, j->out[0],
-                        glow_cpu_offset(j->g, n.at, glow_dims_strides(y)),
-                        glow_cpu_load_bits(j->g, j->in[0], at, 1));
-    glow_cpu_nest_end(j->g, &n);
-}
-
-const cpu_kernel glow_cpu_pad = {
-    .name = "pad",
-    .op = &glow_op_pad,
-    .emit = emit_pad,
+    .units = tile_units,
 };
 
 /* Indices below 0 count from the end; those outside are an error. */
@@ -221,7 +191,7 @@ emit_gather(cpu_job *j)
     cg_tensor from = j->in[0], to = j->out[0];
     cg_nest n;
 
-    glow_cpu_nest(g, &n, GLOW_DIMS_OF(batches, before, picks));
+    glow_cpu_unit_nest(j, &n, GLOW_DIMS_OF(batches, before, picks), 3);
 
     cg_value pick = cg_add(g, cg_mulc(g, n.at[0], picks), n.at[2]);
     cg_value x = checked_index(j, pick, size);
@@ -237,9 +207,21 @@ emit_gather(cpu_job *j)
     glow_cpu_nest_end(g, &n);
 }
 
+static int64_t
+gather_units(const cpu_target *t, const glow_node *n)
+{
+    const glow_gather *a = n->attrs;
+    glow_dims data = n->in[0]->type->shape, at = n->in[1]->type->shape;
+
+    (void)t;
+    return glow_dims_product(data, 0, a->axis) *
+           glow_dims_product(at, a->batch_dims, at.rank);
+}
+
 const cpu_kernel glow_cpu_gather = {
     .name = "gather",
     .op = &glow_op_gather,
     .emit = emit_gather,
     .fails = true,
+    .units = gather_units,
 };
