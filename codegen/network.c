@@ -38,6 +38,7 @@ typedef struct place {
 /* At the end of an entry: bytes of its parts. */
 typedef struct footer {
     uint64_t constants, text, places;
+    char layout[72]; /* of the constants, as the backend says */
 } footer;
 
 typedef struct loading {
@@ -251,6 +252,7 @@ find(loading *l)
         bind(l, n->func);
         code.constants = glow_data_wrap(glow_data_bytes(entry), sizes.constants,
                                         release, glow_data_ref(entry));
+        code.layout = sizes.layout;
         n->executable = n->backend->load(n->func, &code);
         glow_data_unref(code.constants);
     }
@@ -311,6 +313,7 @@ keep(loading *l)
     glow_buf text = {.arena = l->arena};
     footer sizes = {.constants =
                         (uint64_t)n->backend->sizes(n->executable).constants};
+    const void *constants = n->backend->constants(n->executable, sizes.layout);
     size_t bytes;
     const place *at = list_places(l, l->f->module, &bytes);
 
@@ -320,7 +323,7 @@ keep(loading *l)
     sizes.places = bytes;
 
     const glow_cache_part parts[] = {
-        {n->backend->constants(n->executable), sizes.constants},
+        {constants, sizes.constants},
         {text.text, sizes.text + 1}, /* its NUL as well */
         {at, sizes.places},
         {&sizes, sizeof sizes},

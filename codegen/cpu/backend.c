@@ -127,7 +127,12 @@ link_objects(glow_executable *x, const cpu_objects *o, const char *name,
 static bool
 are_ready(const glow_executable *x, const glow_target_options *t)
 {
-    return t->constants && !t->red_zones &&
+    char layout[65];
+
+    if (!t->constants || !t->layout || t->red_zones)
+        return false;
+    glow_cpu_constants_layout(x->plan, layout);
+    return strcmp(layout, t->layout) == 0 &&
            glow_data_size(t->constants) ==
                (size_t)x->plan->size[CPU_CONSTANTS] &&
            (uintptr_t)glow_data_bytes(t->constants) % CPU_ALIGN == 0;
@@ -139,6 +144,8 @@ make_regions(glow_executable *x, const glow_target_options *t)
     size_t margin = t->red_zones ? CPU_ZONE_MARGIN : 0;
     bool ready = are_ready(x, t);
 
+    if (t->constants && !t->red_zones && !ready)
+        return false;
     for (int i = 0; i < CPU_BASES; i++) {
         x->region[i] =
             i == CPU_CONSTANTS && ready
@@ -488,8 +495,9 @@ identity(glow_context *ctx, glow_arena *a, const glow_target_options *t)
 }
 
 static const void *
-constants(const glow_executable *x)
+constants(const glow_executable *x, char layout[65])
 {
+    glow_cpu_constants_layout(x->plan, layout);
     return x->base[CPU_CONSTANTS];
 }
 

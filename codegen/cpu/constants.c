@@ -15,6 +15,7 @@
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/steps.h"
 #include "glow/ops.h"
+#include "ir/base/digest.h"
 
 /* A stretch of what the program calls constants, read or not. */
 typedef struct stretch {
@@ -219,6 +220,34 @@ glow_cpu_lay_constants(cpu_plan *root)
                 p->steps[k].packed = p->constants[p->steps[k].packed].offset;
         p->size[CPU_CONSTANTS] = l.size;
     }
+}
+
+static void
+put_layout(glow_buf *b, const cpu_plan *p)
+{
+    for (int i = 0; i < p->n_constants; i++) {
+        const cpu_constant *c = &p->constants[i];
+
+        glow_buf_printf(b, "%" PRId64 " %" PRId64 " %s\n", c->offset, c->size,
+                        c->kernel ? packed_name(b->arena, c)
+                                  : c->storage->name);
+    }
+}
+
+void
+glow_cpu_constants_layout(const cpu_plan *root, char hex[65])
+{
+    glow_arena *a = glow_arena_new();
+    glow_buf b = {.arena = a};
+    glow_digest d;
+
+    put_layout(&b, root);
+    for (int i = 0; i < root->n_bodies; i++)
+        put_layout(&b, root->bodies[i]);
+    glow_digest_begin(&d);
+    glow_digest_add(&d, b.text, b.len);
+    glow_digest_hex(&d, hex);
+    glow_arena_free(a);
 }
 
 /* Filling. */

@@ -197,6 +197,8 @@ bool glow_cpu_is_whole_constant(const glow_value *v);
  * lies where the program has it, and a step knows what is packed for it by number.
  */
 void glow_cpu_lay_constants(cpu_plan *root);
+/* The digest of all that there is of constants then, and where, but its bytes. */
+void glow_cpu_constants_layout(const cpu_plan *root, char hex[65]);
 
 /*
  * Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes; on threads

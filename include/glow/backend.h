@@ -46,10 +46,12 @@ typedef struct glow_target_options {
     const char *cache;
     int64_t cache_bytes; /* that it may hold; 0: 4 GiB */
     /*
-     * Only of `load`: what `constants` of the backend gave for the same program;
-     * no element of a constant is asked for then.  NULL: they are.
+     * Only of `load`: what `constants` of the backend gave for the same program,
+     * and the layout: no element of a constant is asked for.  If another layout
+     * is wanted now, `load` gives NULL without a report.  NULL: none.
      */
     struct glow_data *constants;
+    const char *layout;
     /*
      * Run step by step, and fail where one changes bytes that are not its own;
      * in `profile`, what the trace does counts as the step's.  Only of `load`.
@@ -120,8 +122,11 @@ struct glow_backend {
      */
     const char *(*identity)(glow_context *ctx, glow_arena *a,
                             const glow_target_options *t);
-    /* The constants as the code reads them: as many bytes as `sizes` says. */
-    const void *(*constants)(const glow_executable *x);
+    /*
+     * The constants as the code reads them, as many bytes as `sizes` says; and the
+     * digest of what they are and of where they lie.
+     */
+    const void *(*constants)(const glow_executable *x, char layout[65]);
     /*
      * Measures ways to do the instructions of `f`, which `load` takes, on numbers
      * that it draws, on this machine.  NULL: there is one way.

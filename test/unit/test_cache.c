@@ -406,6 +406,45 @@ networks_are_loaded_from_it(void **state)
     close_folder(&f);
 }
 
+/* Constants that an earlier load left, and others in their place. */
+static void
+constants_are_taken_in_their_layout(void **state)
+{
+    const glow_backend *cpu;
+    glow_target_options o = {0};
+    glow_executable *x, *y;
+    fixture t = {.constants = true};
+    char layout[65], again[65];
+    int64_t size;
+
+    (void)state;
+    begin(&t);
+    save(&t,
+         GLOW_BUILD_PLAIN(t.b, add,
+                          GLOW_IN(input(&t, GLOW_FLOAT, GLOW_DIMS_OF(9)),
+                                  weights(&t, GLOW_FLOAT, GLOW_DIMS_OF(9)))));
+    run_pipeline(&t, "schedule,irgen,alloc");
+    cpu = glow_find_backend(t.ctx, "cpu");
+    x = cpu->load(glow_find_func(t.m, "main"), &o);
+    assert_non_null(x);
+    size = cpu->sizes(x).constants;
+    assert_true(size >= 36);
+    o.constants = glow_data_new((size_t)size);
+    memcpy(glow_data_bytes(o.constants), cpu->constants(x, layout),
+           (size_t)size);
+    o.layout = layout;
+    y = cpu->load(glow_find_func(t.m, "main"), &o);
+    assert_non_null(y);
+    assert_ptr_equal(cpu->constants(y, again), glow_data_bytes(o.constants));
+    assert_string_equal(layout, again);
+    cpu->unload(y);
+    layout[0] = layout[0] == '0' ? '1' : '0';
+    assert_null(cpu->load(glow_find_func(t.m, "main"), &o));
+    glow_data_unref(o.constants);
+    cpu->unload(x);
+    end(&t);
+}
+
 /* Digests. */
 
 static void
@@ -452,6 +491,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_that_cannot_be_written_is_none),
+        cmocka_unit_test(constants_are_taken_in_their_layout),
         cmocka_unit_test(damaged_entries_are_not_found),
         cmocka_unit_test(digests_tell_contents_apart),
         cmocka_unit_test(more_than_all_is_not_kept),
