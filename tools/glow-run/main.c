@@ -272,12 +272,13 @@ compile(run *r)
         return tool_usage(&r->tool, NULL,
                           "more than one of -O0 to -O3 and -Os");
     result = tool_read_tuning(&r->tool, &r->values.tuning, &tuning);
-    if (result == TOOL_GO_ON && r->values.tuning.tune)
+    if (result == TOOL_GO_ON && r->values.tuning.tune) {
         result = tune(r, &code, tuning);
+        how.passes = NULL; /* they are done */
+    }
     if (result != TOOL_GO_ON)
         return result;
     code.tuning = tuning;
-    how.passes = passes_for(r);
     if (!glow_network_load(&r->network, r->func, &how))
         return TOOL_FAILED;
     r->func = r->network.func;
