@@ -158,12 +158,13 @@ glow_cpu_log(cg *g, cg_value x)
                      glow_cpu_real(t, (double)NAN), p);
 }
 
-/* 3.5 ulp; 0 below -87, where it would be less than 1.7e-38. */
+/* 2.6 ulp, 1.5 close to 1, for those who subtract it from 1; 0 below -87, where it
+   would be less than 1.7e-38. */
 cg_value
 glow_cpu_sigmoid(cg *g, cg_value x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value one = glow_cpu_real(t, 1.0), low = glow_cpu_real(t, -87.0), y;
+    cg_value one = glow_cpu_real(t, 1.0), low = glow_cpu_real(t, -87.0), y, q;
 
     if (is_double(g, x)) {
         y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
@@ -171,8 +172,10 @@ glow_cpu_sigmoid(cg *g, cg_value x)
     }
     y = LLVMBuildFNeg(g->builder, clamp(g, x, -87.0, 87.0), "");
     y = cg_fadd(g, one, exp_within(g, y));
-    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, low), LLVMConstNull(t),
-                     glow_cpu_quotient(g, one, y));
+    q = glow_cpu_quotient(g, one, y);
+    q = glow_cpu_fma(
+        g, q, glow_cpu_fma(g, LLVMBuildFNeg(g->builder, y, ""), q, one), q);
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, low), LLVMConstNull(t), q);
 }
 
 /* x p(x^2) / q(x^2), x within [-limit, limit]. */
