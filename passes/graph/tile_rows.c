@@ -41,6 +41,8 @@
 #include "passes/graph/bands.h"
 #include "passes/graph/tiles.h"
 
+#define MARGIN 2.0 /* what is saved must be so many times the cost */
+
 typedef struct options {
     int64_t cache;
     int64_t budget;
@@ -48,7 +50,6 @@ typedef struct options {
 
 enum {
     LOOKS = 4,     /* at bands of a chain */
-    MARGIN = 2,    /* what is saved must be so many times the cost */
     BACK = 64,     /* nodes of a chain, at most */
     SEARCH = 20000 /* steps for the schedule */
 };

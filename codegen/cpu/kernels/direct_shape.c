@@ -26,7 +26,7 @@ is_flat(const direct *d)
 static void
 set_tile(const cpu_target *t, const direct *d, shape *s)
 {
-    int64_t vectors = cg_ceil_div(d->outputs, s->lanes);
+    int64_t vectors = d->outputs > 0 ? cg_ceil_div(d->outputs, s->lanes) : 1;
     int64_t room = t->registers - 2; /* what is broadcast, and one to spare */
     int most;
 
