@@ -292,7 +292,7 @@ report_failure(glow_executable *x, int code)
     return false;
 }
 
-static int
+CPU_CALLS_CODE static int
 call_entry(glow_executable *x)
 {
     const uint8_t *constants = x->base[CPU_CONSTANTS];
@@ -306,7 +306,7 @@ call_entry(glow_executable *x)
                                    glow_cpu_pool_run, &x->pool);
 }
 
-static int
+CPU_CALLS_CODE static int
 call_step(glow_executable *x, uintptr_t number)
 {
     const uint8_t *constants = x->base[CPU_CONSTANTS];

@@ -92,7 +92,7 @@ glow_cpu_processors(void)
 }
 
 /* Takes parts, those of thread `self` first, until none is left. */
-static void
+CPU_CALLS_CODE static void
 take_parts(struct crew *p, int self)
 {
     for (int k = 0; k < p->threads; k++) {
@@ -231,7 +231,7 @@ wait_for_workers(struct crew *p)
             sched_yield();
 }
 
-void
+CPU_CALLS_CODE void
 glow_cpu_pool_run(void *pool, cpu_part_fn part, void *work, uintptr_t parts)
 {
     struct crew *p = &crew;

@@ -11,6 +11,16 @@
 
 #include <stdint.h>
 
+/*
+ * Goes before a function that calls generated code.  Clang's check of function types
+ * reads what lies before the code that is called, where there may be no memory.
+ */
+#ifdef __clang__
+#define CPU_CALLS_CODE __attribute__((no_sanitize("function")))
+#else
+#define CPU_CALLS_CODE
+#endif
+
 /* What one network takes of it. */
 typedef struct cpu_pool {
     int threads; /* for each of its jobs, the caller's among them; at least 1 */
