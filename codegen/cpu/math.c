@@ -158,8 +158,8 @@ glow_cpu_log(cg *g, cg_value x)
                      glow_cpu_real(t, (double)NAN), p);
 }
 
-/* 2.6 ulp, 1.5 close to 1, for those who subtract it from 1; 0 below -87, where it
-   would be less than 1.7e-38. */
+/* 2.6 ulp; 0 below -87, where it would be less than 1.7e-38.  The quotient is mended
+   once, for those who subtract the result from 1. */
 cg_value
 glow_cpu_sigmoid(cg *g, cg_value x)
 {
