@@ -3,6 +3,7 @@
  */
 
 #include "ir/ops/common.h"
+#include "ir/ops/pad.h"
 
 /* slice */
 
@@ -256,9 +257,8 @@ pad_infer(const glow_node *n, glow_type out[])
     return glow_give(n, y, &out[0]);
 }
 
-/* Where element `i` of a padded axis comes from; -1: it is Value. */
-static int64_t
-pad_source(int mode, int64_t i, int64_t low, int64_t dim)
+int64_t
+glow_pad_source(int mode, int64_t i, int64_t low, int64_t dim)
 {
     int64_t x = i - low;
 
@@ -283,7 +283,7 @@ pad_sources(const glow_pad *p, glow_dims x, glow_dims y, int64_t *from[],
     for (int a = 0; a < y.rank; a++) {
         from[a] = GLOW_NEW_ARRAY(scratch, int64_t, y.at[a]);
         for (int64_t i = 0; i < y.at[a]; i++) {
-            int64_t s = pad_source(p->mode, i, p->pads.at[a], x.at[a]);
+            int64_t s = glow_pad_source(p->mode, i, p->pads.at[a], x.at[a]);
 
             from[a][i] = s < 0 ? -1 : s * strides.at[a];
         }

@@ -3,23 +3,7 @@
 #include <string.h>
 
 #include "codegen/cpu/kernels/outer.h"
-
-/* Where element `i` of a padded axis comes from; -1: it is Value. */
-static int64_t
-pad_source(int mode, int64_t i, int64_t low, int64_t dim)
-{
-    int64_t x = i - low;
-
-    if (x >= 0 && x < dim)
-        return x;
-    if (mode == GLOW_PAD_CONSTANT)
-        return -1;
-    if (mode == GLOW_PAD_WRAP)
-        return (x % dim + dim) % dim;
-    if (mode == GLOW_PAD_EDGE)
-        return x < 0 ? 0 : dim - 1;
-    return x < 0 ? -x : 2 * (dim - 1) - x;
-}
+#include "ir/ops/pad.h"
 
 static cg_value
 pad_table(cpu_job *j, int axis)
@@ -31,7 +15,7 @@ pad_table(cpu_job *j, int axis)
     int64_t *from = GLOW_NEW_ARRAY(j->g->arena, int64_t, size);
 
     for (int64_t i = 0; i < size; i++) {
-        int64_t s = pad_source(p->mode, i, p->pads.at[axis], dim);
+        int64_t s = glow_pad_source(p->mode, i, p->pads.at[axis], dim);
 
         from[i] = s < 0 ? -1 : s * step;
     }
