@@ -36,7 +36,7 @@ typedef struct combiner {
     glow_func *func;
     glow_builder *builder;
     parallel_ranks *ranks;
-    parallel_member *members; /* sorted: groups lie together */
+    parallel_member *members; /* groups lie together */
     size_t count, cap;
     bool *is_gone;          /* by the id of the node: it was combined */
     parallel_member *group; /* scratch, for `count` of them */
@@ -75,28 +75,56 @@ by_group(const void *x, const void *y)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Drops members whose key no other has, and more need not be sorted. */
-static void
-drop_lonely(combiner *c)
+/* Members of one key. */
+typedef struct bucket {
+    uint64_t key;
+    size_t count; /* 0: free */
+    size_t next;  /* where the next of them goes, once one is there */
+    bool is_open; /* one is */
+} bucket;
+
+static bucket *
+find_bucket(bucket *buckets, size_t size, uint64_t key)
 {
+    size_t i = key & (size - 1);
+
+    while (buckets[i].count > 0 && buckets[i].key != key)
+        i = (i + 1) & (size - 1);
+    buckets[i].key = key;
+    return &buckets[i];
+}
+
+/* Lays the members of each key side by side, keys and members in the order of
+   the text, and drops those whose key no other has; in linear time. */
+static void
+gather(combiner *c)
+{
+    glow_arena *scratch = glow_run_scratch(c->run);
     size_t size = 16, kept = 0;
 
-    while (size < 4 * c->count)
+    while (size < 2 * c->count)
         size *= 2;
 
-    /* By the low bits of their keys: is there one, is there another? */
-    bool *once = GLOW_NEW_ARRAY(glow_run_scratch(c->run), bool, size);
-    bool *twice = GLOW_NEW_ARRAY(glow_run_scratch(c->run), bool, size);
+    bucket *buckets = GLOW_NEW_ARRAY(scratch, bucket, size);
+    bucket **of = GLOW_NEW_ARRAY(scratch, bucket *, c->count);
+    parallel_member *gathered =
+        GLOW_NEW_ARRAY(scratch, parallel_member, c->count);
 
     for (size_t i = 0; i < c->count; i++) {
-        size_t slot = c->members[i].key & (size - 1);
-
-        twice[slot] = once[slot];
-        once[slot] = true;
+        of[i] = find_bucket(buckets, size, c->members[i].key);
+        of[i]->count++;
     }
-    for (size_t i = 0; i < c->count; i++)
-        if (twice[c->members[i].key & (size - 1)])
-            c->members[kept++] = c->members[i];
+    for (size_t i = 0; i < c->count; i++) {
+        if (of[i]->count == 1)
+            continue;
+        if (!of[i]->is_open) {
+            of[i]->is_open = true;
+            of[i]->next = kept;
+            kept += of[i]->count;
+        }
+        gathered[of[i]->next++] = c->members[i];
+    }
+    c->members = gathered;
     c->count = kept;
 }
 
@@ -287,10 +315,9 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_UNCHANGED;
     GLOW_FOR_EACH_NODE(n, f)
         add_members(&c, n, place++);
-    drop_lonely(&c);
+    gather(&c);
     if (c.count < 2)
         return GLOW_UNCHANGED;
-    qsort(c.members, c.count, sizeof *c.members, by_group);
     c.is_gone = GLOW_NEW_ARRAY(scratch, bool, f->next_id);
     c.group = GLOW_NEW_ARRAY(scratch, parallel_member, c.count);
 
