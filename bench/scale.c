@@ -10,7 +10,8 @@
  * times as large, would take more than ten times SECONDS is not run any further.
  * Reading, verifying, printing and copying are timed as well.  Prints `NAME NODES
  * MILLISECONDS` for each run: those of the processor, from cold caches, the least
- * of some.
+ * of some.  Under callgrind each runs once, and writes a dump `NAME NODES` of the
+ * instructions that it takes.
  */
 
 #define _POSIX_C_SOURCE 199309L
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <valgrind/callgrind.h>
 
 #include "glow/glow.h"
 
@@ -67,18 +69,35 @@ put(const char *name, int nodes, double ms)
 }
 
 typedef struct stopwatch {
+    const char *name;
+    int nodes;
     double start, ms;
     bool changed; /* a pass changed the module */
 } stopwatch;
+
+static void
+start(stopwatch *w)
+{
+    CALLGRIND_ZERO_STATS;
+    w->start = now_ms();
+}
+
+static void
+stop(stopwatch *w)
+{
+    char label[128];
+
+    w->ms += now_ms() - w->start;
+    snprintf(label, sizeof label, "%s %d", w->name, w->nodes);
+    CALLGRIND_DUMP_STATS_AT(label);
+}
 
 static bool
 start_watch(void *user, const glow_pass *p, glow_module *m, glow_func *f,
             int number)
 {
-    stopwatch *w = user;
-
     (void)p, (void)m, (void)f, (void)number;
-    w->start = now_ms();
+    start(user);
     return true;
 }
 
@@ -89,7 +108,7 @@ stop_watch(void *user, const glow_pass *p, glow_module *m, glow_func *f,
     stopwatch *w = user;
 
     (void)p, (void)m, (void)f, (void)number, (void)seconds;
-    w->ms += now_ms() - w->start;
+    stop(w);
     w->changed = w->changed || result == GLOW_CHANGED;
     return true;
 }
@@ -117,8 +136,10 @@ time_pass(bench *b, const char *pass, int file)
     double least = -1, spent = 0;
     glow_module **copy = &b->copies[file];
 
-    for (int i = 0; i < MOST_RUNS && spent < short_ms; i++) {
-        stopwatch w = {0};
+    int runs = RUNNING_ON_VALGRIND ? 1 : MOST_RUNS;
+
+    for (int i = 0; i < runs && spent < short_ms; i++) {
+        stopwatch w = {.name = pass, .nodes = b->nodes[file]};
 
         if (!*copy)
             *copy = glow_module_clone(b->modules[file]);
@@ -200,7 +221,8 @@ raise(bench *b, const char *pass, glow_level level)
         if (b->copies[i])
             glow_module_free(b->copies[i]);
         b->copies[i] = NULL;
-        if (run(b->ctx, pass, b->modules[i], &(stopwatch){0}))
+        if (run(b->ctx, pass, b->modules[i],
+                &(stopwatch){.name = "(raise)"}))
             continue;
         b->count = i;
         return;
@@ -208,42 +230,64 @@ raise(bench *b, const char *pass, glow_level level)
 }
 
 static void
-time_rest(glow_module *m, int nodes)
+verify(glow_module *m)
+{
+    glow_verify(m);
+}
+
+static void
+print(glow_module *m)
 {
     glow_buf text = {0};
-    double start;
 
-    forget();
-    start = now_ms();
-    glow_verify(m);
-    put("(verify)", nodes, now_ms() - start);
-    forget();
-    start = now_ms();
     glow_print(&text, m, NULL);
-    put("(print)", nodes, now_ms() - start);
     glow_buf_free(&text);
-    forget();
-    start = now_ms();
+}
 
-    glow_module *copy = glow_module_clone(m);
+static void
+copy(glow_module *m)
+{
+    glow_module_free(glow_module_clone(m));
+}
 
-    put("(copy)", nodes, now_ms() - start);
-    glow_module_free(copy);
+/* What is no pass. */
+static void
+time_rest(glow_module *m, int nodes)
+{
+    const struct {
+        const char *name;
+        void (*run)(glow_module *);
+    } rest[] = {{"(verify)", verify}, {"(print)", print}, {"(copy)", copy}};
+
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        stopwatch w = {.name = rest[i].name, .nodes = nodes};
+
+        forget();
+        start(&w);
+        rest[i].run(m);
+        stop(&w);
+        put(w.name, nodes, w.ms);
+    }
 }
 
 static void
 read_file(bench *b, const char *path)
 {
     const glow_source *source = glow_source_read(b->ctx, path);
-    double start = now_ms();
+    stopwatch w = {.name = "(parse)"};
+
+    start(&w);
+
     glow_module *m =
         source ? glow_parse(b->ctx, source, &(glow_parse_options){0}) : NULL;
 
     if (!m)
         exit(1);
+    w.nodes = m->funcs->count;
+    stop(&w);
     b->modules[b->count] = m;
-    b->nodes[b->count] = m->funcs->count;
-    put("(parse)", b->nodes[b->count], now_ms() - start);
+    b->nodes[b->count] = w.nodes;
+    put(w.name, w.nodes, w.ms);
     time_rest(m, b->nodes[b->count++]);
 }
 
