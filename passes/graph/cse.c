@@ -25,8 +25,8 @@
 #include "glow/pass.h"
 
 typedef struct entry {
-    glow_node *node; /* NULL: free */
-    uint64_t hash;
+    uint32_t number; /* of a node in the order, from 1 on; 0: free */
+    uint32_t hash;   /* the other half of it */
 } entry;
 
 /* A node that others merged into. */
@@ -38,6 +38,7 @@ typedef struct merged {
 
 typedef struct table {
     glow_arena *arena;
+    glow_node **order;
     entry *entries; /* small: they are looked up all over the place */
     size_t size;    /* a power of two, at least twice the nodes */
     merged *merged;
@@ -158,12 +159,13 @@ is_equal(const glow_node *a, const glow_node *b)
 
 /* The entry of a node equal to `n`, or the free one where it belongs. */
 static entry *
-find(table *t, const glow_node *n, uint64_t hash)
+find(const table *t, const glow_node *n, uint64_t hash)
 {
     for (size_t i = hash & (t->size - 1);; i = (i + 1) & (t->size - 1)) {
         entry *e = &t->entries[i];
 
-        if (!e->node || (e->hash == hash && is_equal(e->node, n)))
+        if (e->number == 0 ||
+            (e->hash == hash >> 32 && is_equal(t->order[e->number - 1], n)))
             return e;
     }
 }
@@ -207,26 +209,27 @@ run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *a = glow_run_scratch(pass);
     int count = f->count;
-    glow_node **order = in_order(a, f);
     table t = {.arena = a, .size = 16};
 
     if (f->scheduled)
         return GLOW_UNCHANGED;
+    t.order = in_order(a, f);
     while (t.size < 2 * (size_t)count)
         t.size *= 2;
     t.entries = GLOW_NEW_ARRAY(a, entry, t.size);
     for (int i = 0; i < count; i++) {
-        if (!(order[i]->op->traits & GLOW_PURE) || order[i]->n_out == 0)
+        glow_node *n = t.order[i];
+
+        if (!(n->op->traits & GLOW_PURE) || n->n_out == 0)
             continue;
 
-        uint64_t hash = node_hash(order[i]);
-        entry *e = find(&t, order[i], hash);
+        uint64_t hash = node_hash(n);
+        entry *e = find(&t, n, hash);
 
-        if (!e->node) {
-            *e = (entry){.node = order[i], .hash = hash};
-        } else if (glow_run_may_rewrite(pass)) {
-            merge(&t, e->node, order[i]);
-        }
+        if (e->number == 0)
+            *e = (entry){(uint32_t)i + 1, (uint32_t)(hash >> 32)};
+        else if (glow_run_may_rewrite(pass))
+            merge(&t, t.order[e->number - 1], n);
     }
     for (size_t i = 0; i < t.n_merged; i++)
         t.merged[i].node->loc =
