@@ -40,13 +40,13 @@ typedef struct bench {
 } bench;
 
 /*
- * Puts other bytes into the caches, so that a small graph is no better off than a
- * large one, which does not fit into them.
+ * Puts other bytes into the caches, more than any processor's hold, so that a small
+ * graph is no better off than a large one, which does not fit into them.
  */
 static void
 forget(void)
 {
-    static volatile char other[64 << 20];
+    static volatile char other[256 << 20];
 
     for (size_t i = 0; i < sizeof other; i += 64)
         other[i]++;
@@ -221,8 +221,7 @@ raise(bench *b, const char *pass, glow_level level)
         if (b->copies[i])
             glow_module_free(b->copies[i]);
         b->copies[i] = NULL;
-        if (run(b->ctx, pass, b->modules[i],
-                &(stopwatch){.name = "(raise)"}))
+        if (run(b->ctx, pass, b->modules[i], &(stopwatch){.name = "(raise)"}))
             continue;
         b->count = i;
         return;
