@@ -94,6 +94,7 @@ LANE_UNARY(sigmoid, glow_cpu_sigmoid(g, x))
 LANE_UNARY(sin, glow_cpu_libm(g, "sin", &x, 1))
 LANE_UNARY(sinh, glow_cpu_libm(g, "sinh", &x, 1))
 LANE_UNARY(sqrt, intrinsic1(g, "llvm.sqrt", x))
+LANE_UNARY(swish, glow_cpu_swish(g, x))
 LANE_UNARY(tan, glow_cpu_libm(g, "tan", &x, 1))
 LANE_UNARY(tanh, glow_cpu_tanh(g, x))
 LANE_UNARY(truncate, intrinsic1(g, "llvm.trunc", x))
@@ -528,6 +529,7 @@ static const struct {
     {&glow_op_sinh, emit_sinh},
     {&glow_op_sqrt, emit_sqrt},
     {&glow_op_sub, emit_sub},
+    {&glow_op_swish, emit_swish},
     {&glow_op_tan, emit_tan},
     {&glow_op_tanh, emit_tanh},
     {&glow_op_truncate, emit_truncate},

@@ -14,6 +14,12 @@ sigmoid(double x)
 }
 
 static double
+swish(double x)
+{
+    return x / (1 + exp(-x));
+}
+
+static double
 gelu(double x)
 {
     return x < -40 ? -0.0 : x * 0.5 * erfc(-x * 0.70710678118654752);
@@ -36,6 +42,7 @@ static const struct function {
     {&glow_op_gelu, gelu, 100, 1e-37, INFINITY, &exact_gelu},
     {&glow_op_log, log, 1.6, 0, INFINITY, NULL},
     {&glow_op_sigmoid, sigmoid, 2.6, 1.7e-38, INFINITY, NULL},
+    {&glow_op_swish, swish, 3.6, 1.5e-36, INFINITY, NULL},
     {&glow_op_tanh, tanh, 5.5, 1e-37, INFINITY, NULL},
 };
 
