@@ -28,7 +28,8 @@ typedef struct sharer {
     const glow_memory_options *options;
     glow_map *targets; /* by name */
     bool *is_part;     /* by value: a concat will read it */
-    bool *is_changed;  /* by class: somebody works in place on it */
+    bool *is_changed;  /* by value: somebody works in place on it, or on what
+                          it has become a part of */
     bool *is_over;     /* by value: it is what works in place */
 } sharer;
 
@@ -222,7 +223,7 @@ share(sharer *s, uint32_t i, int out, int k)
     glow_class_lie(s->c, made.class, &over);
     if (alone)
         s->c->latest[over.class] = r;
-    s->is_changed[over.class] = s->is_over[r] = true;
+    s->is_changed[a] = s->is_over[r] = true;
     return true;
 }
 
@@ -261,23 +262,38 @@ find_parts(sharer *s)
     }
 }
 
+/* What is written to `whole` later is written to all of the class. */
+static void
+pass_change(sharer *s, uint32_t class, uint32_t whole)
+{
+    uint32_t v = class;
+
+    do {
+        s->is_changed[v] |= s->is_changed[whole];
+        v = s->c->next[v];
+    } while (v != class);
+}
+
 /* Joins operand `k` to what lies at `to`. */
 static void
 join(sharer *s, uint32_t i, int k, const glow_lying *to)
 {
     const glow_node *n = node_of(s, i);
+    uint32_t whole = s->c->v->first[i];
     glow_lying a;
 
     if (glow_type_count(n->in[k]->type) == 0 || !n->in[k]->def ||
         !glow_classes_find(s->c, n->in[k], &a) ||
         !glow_lying_is_all(s->c, &a) || a.class == to->class ||
-        (s->is_changed[to->class] &&
+        (s->is_changed[whole] &&
          !glow_ranks_is_last(s->m->ranks, s->c, a.class, i)) ||
         !glow_class_can_lie(s->c, a.class, to, n))
         return;
     s->m->could[i] = true;
-    if (!is_apart(s, i))
-        glow_class_lie(s->c, a.class, to);
+    if (is_apart(s, i))
+        return;
+    pass_change(s, a.class, whole);
+    glow_class_lie(s->c, a.class, to);
 }
 
 static void
