@@ -109,14 +109,18 @@ add_parallel(glow_buf *b, const cpu_target *t, const char *name)
 }
 
 static void
-add_function(glow_buf *b, const cpu_target *t, const char *name)
+add_function(glow_buf *b, const cpu_plan *p, const char *name)
 {
+    const cpu_target *t = p->target;
     bool threads = t->threads > 1;
 
     if (threads)
         add_parallel(b, t, name);
     glow_buf_puts(b, "\n/* Returns 0, or the number of the instruction that "
                      "failed.");
+    if (glow_cpu_uses_matrix(p))
+        glow_buf_puts(b, "  -1: Linux\n * refuses this process the registers "
+                         "of AMX, which the code asks it for.");
     if (threads)
         glow_buf_puts(b, "  `parallel` gets\n * `pool`; NULL: all is done on "
                          "this thread.");
@@ -153,7 +157,7 @@ add_header(glow_buf *b, const cpu_plan *p, const char *name,
         prefix, weights, prefix, prefix, prefix, prefix, p->size[CPU_CONSTANTS],
         prefix, p->size[CPU_PLACEHOLDERS], prefix, p->size[CPU_ACTIVATIONS]);
     add_bindings(b, p, prefix);
-    add_function(b, p->target, name);
+    add_function(b, p, name);
     glow_buf_puts(b, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 

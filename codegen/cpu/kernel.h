@@ -58,6 +58,7 @@ typedef struct cpu_kernel {
      * need not be, if its rows lie at one step.
      */
     int strides;         /* cpu_strides */
+    bool matrix;         /* uses what matrix.h is about */
     bool fails;          /* may return a run-time error */
     const char *failure; /* what it then says; NULL: an index is outside */
     bool calls; /* the functions that the instruction names, as step->bodies */

@@ -11,6 +11,7 @@
 
 #include "codegen/cpu/debug.h"
 #include "codegen/cpu/kernel.h"
+#include "codegen/cpu/matrix.h"
 #include "codegen/cpu/split.h"
 #include "codegen/cpu/steps.h"
 #include "ir/base/sha256.h"
@@ -31,6 +32,32 @@ failure(cg *g, const cpu_plan *p, const cpu_step *s, cg_value code)
     return cg_select(g, cg_icmp(g, LLVMIntEQ, code, one), own, code);
 }
 
+bool
+glow_cpu_uses_matrix(const cpu_plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].root && p->steps[i].kernel->matrix)
+            return true;
+    for (int i = 0; i < p->n_bodies; i++)
+        if (glow_cpu_uses_matrix(p->bodies[i]))
+            return true;
+    return false;
+}
+
+/* The entry of a program has the system give it what its steps use. */
+static void
+ask_for_matrix(cg *g, const cpu_plan *p)
+{
+    cg_if refused;
+
+    if (p->root != p || !glow_cpu_uses_matrix(p))
+        return;
+    glow_cpu_if(g, &refused, glow_cpu_matrix_refused(g));
+    LLVMBuildRet(g->builder,
+                 LLVMConstInt(g->i32, (unsigned long long)-1, true));
+    LLVMPositionBuilderAtEnd(g->builder, refused.done);
+}
+
 static cg_value
 build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             bool debug)
@@ -40,6 +67,7 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
 
     if (debug)
         glow_cpu_debug_entry(g, entry, p->func);
+    ask_for_matrix(g, p);
     for (int i = 0; i < p->n_steps; i++) {
         const cpu_step *s = &p->steps[i];
         cg_if failed;

@@ -19,6 +19,9 @@ typedef struct cpu_build_options {
 void glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
                     const cpu_build_options *o);
 
+/* Do its steps use registers of matrices (matrix.h)?  The entry then asks for them. */
+bool glow_cpu_uses_matrix(const cpu_plan *p);
+
 /* What the function of a step is called that has a module of its own. */
 const char *glow_cpu_piece_name(glow_arena *a, const cpu_step *s);
 

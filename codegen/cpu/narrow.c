@@ -8,7 +8,7 @@
  * numbers below 2^-126 are 0, which results of arithmetic may be, but not what is
  * only converted.
  *
- * Processors with AMX multiply pairs outside of its tiles at half the rate of
+ * Processors with AMX multiply pairs outside of its registers at half the rate of
  * floats (measured on one of the Sapphire Rapids family: 75 and 150 GFLOP/s), so
  * there pairs are not worth it.
  */
@@ -65,23 +65,6 @@ static const struct {
     {"aarch64", "\tbfcvtn", 16, "llvm.aarch64.neon.bfdot"},
 };
 
-/* Processors that have AMX; of this machine LLVM says all features instead. */
-static bool
-has_tiles(const cpu_target *t)
-{
-    static const char *const names[] = {"sapphirerapids", "emeraldrapids",
-                                        "graniterapids", "graniterapids-d",
-                                        "diamondrapids"};
-    bool has = false;
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        has |= strcmp(t->cpu, names[i]) == 0;
-    for (const char *at = t->features; (at = strstr(at, "amx-bf16")); at++)
-        if (at > t->features)
-            has = at[-1] == '+';
-    return has;
-}
-
 static void
 probe_pairs(cpu_target *t, LLVMMemoryBufferRef text)
 {
@@ -91,7 +74,7 @@ probe_pairs(cpu_target *t, LLVMMemoryBufferRef text)
             t->vector_bytes == machines[i].vector_bytes &&
             says(text, machines[i].rounds) && !says(text, "{vex}")) {
             t->has_bfloat = true;
-            t->pairs = has_tiles(t) ? NULL : machines[i].pairs;
+            t->pairs = t->has_amx ? NULL : machines[i].pairs;
         }
 }
 

@@ -10,6 +10,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "codegen/cpu/gen.h"
+#include "codegen/cpu/matrix.h"
 #include "codegen/cpu/narrow.h"
 #include "codegen/cpu/tuning.h"
 
@@ -149,6 +150,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
     if (o->features)
         t->features = glow_arena_printf(a, "%s%s%s", t->features,
                                         t->features[0] ? "," : "", o->features);
+    glow_cpu_probe_matrix(t);
 }
 
 static void
@@ -283,9 +285,9 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->registers = count_registers(t->triple, t->vector_bytes);
     glow_cpu_probe_narrow(a, t);
     set_rates(t, o);
-    t->name = glow_arena_printf(a, "%.*s/%s/%s", (int)strcspn(t->triple, "-"),
+    t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
-                                t->width_text);
+                                t->width_text, t->matrix ? "+amx" : "");
     if (o->tuning)
         t->tuned = glow_cpu_tuned_for(a, o->tuning, t->name);
     return t;
@@ -297,9 +299,9 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
     unsigned major, minor, patch;
 
     LLVMGetVersion(&major, &minor, &patch);
-    return glow_arena_printf(a, "%s\n%s\n%s\n%d\n%u.%u.%u", t->triple, t->cpu,
-                             t->features, (int)t->winograd, major, minor,
-                             patch);
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d\n%u.%u.%u", t->triple,
+                             t->cpu, t->features, (int)t->winograd, t->matrix,
+                             major, minor, patch);
 }
 
 const char *

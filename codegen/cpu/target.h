@@ -28,6 +28,8 @@ typedef struct cpu_target {
     bool has_half;          /* converts binary16 without a library */
     bool has_bfloat;        /* rounds to bfloat16 in one instruction */
     const char *pairs;      /* intrinsic of sums of two products; or NULL */
+    bool has_amx;           /* the processor has */
+    bool matrix;            /* and code may use it: see matrix.h */
     glow_winograd winograd;
     /* By glow_cpu_key, of instructions that are not done as kernels choose, or
        NULL; see choice.h. */

@@ -274,6 +274,25 @@ runs(const glow_target_options *t)
 #endif
 }
 
+/* "MACHINE INSTRUCTION =>" of the only instruction that can be tuned. */
+static inline char *
+key_of(fixture *t)
+{
+    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+    const glow_target_options here = {0};
+    glow_tuning *tuning = glow_tuning_new(t->arena);
+    const glow_tune_options how = {.to = tuning};
+    glow_buf b = {.arena = t->arena};
+    char *line, *end;
+
+    assert_true(cpu->tune(glow_find_func(t->m, "main"), &here, &how));
+    glow_tuning_print(&b, tuning);
+    line = strchr(b.text, '\n') + 1;
+    end = strstr(line, " => ");
+    assert_non_null(end);
+    return glow_arena_strndup(t->arena, line, (size_t)(end + 4 - line));
+}
+
 /* A number from `least` to `most`, drawn. */
 static inline int64_t
 draw(uint64_t *state, int64_t least, int64_t most)

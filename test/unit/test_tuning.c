@@ -49,25 +49,6 @@ add_product(fixture *t, uint64_t *s)
     save(t, GLOW_BUILD_PLAIN(t->b, matmul, GLOW_IN(a, b)));
 }
 
-/* "MACHINE INSTRUCTION =>" of the only instruction that can be tuned. */
-static char *
-key_of(fixture *t)
-{
-    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
-    const glow_target_options here = {0};
-    glow_tuning *tuning = glow_tuning_new(t->arena);
-    const glow_tune_options how = {.to = tuning};
-    glow_buf b = {.arena = t->arena};
-    char *line, *end;
-
-    assert_true(cpu->tune(glow_find_func(t->m, "main"), &here, &how));
-    glow_tuning_print(&b, tuning);
-    line = strchr(b.text, '\n') + 1;
-    end = strstr(line, " => ");
-    assert_non_null(end);
-    return glow_arena_strndup(t->arena, line, (size_t)(end + 4 - line));
-}
-
 static const char *
 draw_choice(fixture *t, uint64_t *s, bool product)
 {

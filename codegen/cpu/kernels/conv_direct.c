@@ -2,9 +2,8 @@
 
 #include "codegen/cpu/kernels/direct.h"
 
-/* False if there are three spatial axes that matter. */
-static bool
-conv_of(const glow_node *n, cpu_direct *out)
+bool
+glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
 {
     const glow_convolution *a = n->attrs;
     glow_dims y = n->out[0]->type->shape;
@@ -44,7 +43,8 @@ takes_conv(const cpu_target *t, const glow_node *n)
     cpu_direct d;
 
     return t && glow_cpu_all_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
-           conv_of(n, &d) && glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
+           glow_cpu_conv_of(n, &d) &&
+           glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
 
 static void
@@ -52,7 +52,7 @@ emit_conv(cpu_job *j)
 {
     cpu_direct d;
 
-    conv_of(j->n, &d);
+    glow_cpu_conv_of(j->n, &d);
     glow_cpu_emit_direct(j, &d);
 }
 
@@ -61,7 +61,7 @@ conv_packed_size(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    conv_of(n, &d);
+    glow_cpu_conv_of(n, &d);
     return glow_cpu_direct_size(t, &d);
 }
 
@@ -70,7 +70,7 @@ conv_room(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    conv_of(n, &d);
+    glow_cpu_conv_of(n, &d);
     return glow_cpu_direct_room(t, &d);
 }
 
@@ -79,25 +79,30 @@ conv_units(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    conv_of(n, &d);
+    glow_cpu_conv_of(n, &d);
     return glow_cpu_direct_units(t, &d);
 }
 
 /* Filter [O, kernel_h, kernel_w, C]. */
+cpu_filter
+glow_cpu_conv_filter(const cpu_direct *d, const glow_tensor *from)
+{
+    int64_t row = d->kernel_w * d->channels, output = d->kernel_h * row;
+
+    return (cpu_filter){from, 0, d->outputs * output, output,
+                        row,  1, d->channels};
+}
+
 static void
 pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
           void *to)
 {
     cpu_direct d;
+    cpu_filter filter;
 
-    conv_of(n, &d);
-
-    int64_t row = d.kernel_w * d.channels, output = d.kernel_h * row;
-
-    glow_cpu_pack_direct(
-        t, &d,
-        &(cpu_filter){from, 0, d.outputs * output, output, row, 1, d.channels},
-        to);
+    glow_cpu_conv_of(n, &d);
+    filter = glow_cpu_conv_filter(&d, from);
+    glow_cpu_pack_direct(t, &d, &filter, to);
 }
 
 extern const cpu_kernel glow_cpu_conv_direct;
@@ -107,7 +112,7 @@ conv_choices(const cpu_target *t, const glow_node *n, cpu_choices *to)
 {
     cpu_direct d;
 
-    if (takes_conv(t, n) && conv_of(n, &d))
+    if (takes_conv(t, n) && glow_cpu_conv_of(n, &d))
         glow_cpu_direct_choices(t, &d, &glow_cpu_conv_direct, to);
 }
 

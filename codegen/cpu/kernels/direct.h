@@ -56,6 +56,16 @@ typedef struct cpu_filter {
     int64_t first, group, output, row, depth, tap;
 } cpu_filter;
 
+/*
+ * The sums of a convolution, and of any product, and where their constant weights
+ * come from.  False if there are three spatial axes that matter.
+ */
+bool glow_cpu_conv_of(const glow_node *n, cpu_direct *out);
+cpu_direct glow_cpu_product_of(const glow_node *n);
+cpu_filter glow_cpu_conv_filter(const cpu_direct *d, const glow_tensor *from);
+cpu_filter glow_cpu_product_filter(const cpu_direct *d,
+                                   const glow_tensor *from);
+
 /* Multiplications that are written out; INT64_MAX: it cannot be made. */
 int64_t glow_cpu_direct_code(const cpu_target *t, const cpu_direct *d);
 void glow_cpu_emit_direct(cpu_job *j, const cpu_direct *d);

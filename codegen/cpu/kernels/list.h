@@ -8,6 +8,7 @@
     K(argmin)                     \
     K(avgpool_lines)              \
     K(avgpool)                    \
+    K(batchmatmul_matrix)         \
     K(batchmatmul_direct)         \
     K(batchmatmul)                \
     K(concat)                     \
@@ -15,11 +16,13 @@
     K(control_loop)               \
     K(conv_grouped)               \
     K(conv_winograd)              \
+    K(conv_matrix)                \
     K(conv_direct)                \
     K(convolution)                \
     K(convtranspose_direct)       \
     K(convtranspose)              \
     K(cumsum)                     \
+    K(fullyconnected_matrix)      \
     K(fullyconnected_direct)      \
     K(fullyconnected)             \
     K(fusedattention)             \
@@ -30,6 +33,7 @@
     K(localresponsenormalization) \
     K(logsoftmax)                 \
     K(lstm)                       \
+    K(matmul_matrix)              \
     K(matmul_direct)              \
     K(matmul)                     \
     K(maxpool_lines)              \

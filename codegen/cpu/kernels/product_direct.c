@@ -34,8 +34,8 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
     };
 }
 
-static cpu_direct
-matmul_of(const glow_node *n)
+cpu_direct
+glow_cpu_product_of(const glow_node *n)
 {
     glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
 
@@ -47,7 +47,7 @@ matmul_of(const glow_node *n)
 static bool
 takes_matmul(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = matmul_of(n);
+    cpu_direct d = glow_cpu_product_of(n);
 
     return t && glow_cpu_all_float(n) && d.channels > 0 &&
            glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
@@ -56,7 +56,7 @@ takes_matmul(const cpu_target *t, const glow_node *n)
 static void
 emit_matmul(cpu_job *j)
 {
-    cpu_direct d = matmul_of(j->n);
+    cpu_direct d = glow_cpu_product_of(j->n);
 
     d.packed = j->packed != NULL;
     glow_cpu_emit_direct(j, &d);
@@ -65,7 +65,7 @@ emit_matmul(cpu_job *j)
 static int64_t
 matmul_packed_size(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = matmul_of(n);
+    cpu_direct d = glow_cpu_product_of(n);
 
     return d.packed ? glow_cpu_direct_size(t, &d) : 0;
 }
@@ -73,7 +73,7 @@ matmul_packed_size(const cpu_target *t, const glow_node *n)
 static int64_t
 matmul_room(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = matmul_of(n);
+    cpu_direct d = glow_cpu_product_of(n);
 
     return glow_cpu_direct_room(t, &d);
 }
@@ -81,27 +81,34 @@ matmul_room(const cpu_target *t, const glow_node *n)
 static int64_t
 matmul_units(const cpu_target *t, const glow_node *n)
 {
-    cpu_direct d = matmul_of(n);
+    cpu_direct d = glow_cpu_product_of(n);
 
     return glow_cpu_direct_units(t, &d);
 }
 
 /* B [depth, columns]. */
+cpu_filter
+glow_cpu_product_filter(const cpu_direct *d, const glow_tensor *from)
+{
+    return (cpu_filter){from, 0, 0, 1, 0, d->outputs, 0};
+}
+
 static void
 pack_matmul(const cpu_target *t, const glow_node *n, const glow_tensor *from,
             void *to)
 {
-    cpu_direct d = matmul_of(n);
+    cpu_direct d = glow_cpu_product_of(n);
 
-    glow_cpu_pack_direct(t, &d, &(cpu_filter){from, 0, 0, 1, 0, d.outputs, 0},
-                         to);
+    cpu_filter filter = glow_cpu_product_filter(&d, from);
+
+    glow_cpu_pack_direct(t, &d, &filter, to);
 }
 
 static void
 add_choices(const cpu_target *t, const glow_node *n, const cpu_kernel *k,
             cpu_choices *to)
 {
-    cpu_direct d = matmul_of(n);
+    cpu_direct d = glow_cpu_product_of(n);
 
     if (takes_matmul(t, n))
         glow_cpu_direct_choices(t, &d, k, to);

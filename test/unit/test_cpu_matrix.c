@@ -1,0 +1,268 @@
+/*
+ * Convolutions and products of bfloat16 by registers of matrices, of drawn shapes;
+ * skipped where this machine has none or its system does not hand them out.  A
+ * tuning file asks for them, since small shapes do without.
+ */
+
+#include "cpu.h"
+
+typedef struct shape {
+    const char *kernel; /* that is asked for */
+    int64_t batch, h, w, in, out;
+    int64_t kernel_h, kernel_w, stride_h, stride_w;
+    int64_t pad_h, pad_w, end_h, end_w, dilation_h, dilation_w;
+    int64_t lines; /* of a block, or 0 */
+    bool bias, stacked, constants;
+} shape;
+
+/* Numbers around those that one register has, and several. */
+static int64_t
+draw_channels(uint64_t *state)
+{
+    static const int64_t some[] = {2,  3,  4,  15, 16, 17, 24, 31, 32,
+                                   33, 40, 47, 48, 49, 63, 64, 65, 97};
+
+    return some[draw(state, 0, COUNT(some) - 1)];
+}
+
+static glow_value *
+add_convolution(fixture *t, const shape *s)
+{
+    glow_value *x =
+        input(t, GLOW_BFLOAT16, GLOW_DIMS_OF(s->batch, s->h, s->w, s->in));
+    glow_value *f =
+        weights(t, GLOW_BFLOAT16,
+                GLOW_DIMS_OF(s->out, s->kernel_h, s->kernel_w, s->in));
+    glow_value *b =
+        s->bias ? weights(t, GLOW_BFLOAT16, GLOW_DIMS_OF(s->out)) : NULL;
+
+    return GLOW_BUILD(
+        t->b, convolution, GLOW_IN(x, f, b),
+        .kernels = GLOW_DIMS_OF(s->kernel_h, s->kernel_w),
+        .strides = GLOW_DIMS_OF(s->stride_h, s->stride_w),
+        .pads = GLOW_DIMS_OF(s->pad_h, s->pad_w, s->end_h, s->end_w),
+        .group = 1, .dilation = GLOW_DIMS_OF(s->dilation_h, s->dilation_w));
+}
+
+static glow_value *
+add_product(fixture *t, const shape *s)
+{
+    glow_dims rows = GLOW_DIMS_OF(s->h, s->in);
+    glow_dims columns = GLOW_DIMS_OF(s->in, s->out);
+    glow_value *b;
+
+    if (strcmp(s->kernel, "batchmatmul_matrix") == 0)
+        return GLOW_BUILD_PLAIN(
+            t->b, batchmatmul,
+            GLOW_IN(
+                input(t, GLOW_BFLOAT16, GLOW_DIMS_OF(s->batch, s->h, s->in)),
+                weights(t, GLOW_BFLOAT16,
+                        GLOW_DIMS_OF(s->batch, s->in, s->out))));
+    if (strcmp(s->kernel, "matmul_matrix") == 0)
+        return GLOW_BUILD_PLAIN(t->b, matmul,
+                                GLOW_IN(input(t, GLOW_BFLOAT16, rows),
+                                        weights(t, GLOW_BFLOAT16, columns)));
+    b = weights(t, GLOW_BFLOAT16, GLOW_DIMS_OF(s->out));
+    return GLOW_BUILD(t->b, fullyconnected,
+                      GLOW_IN(input(t, GLOW_BFLOAT16, rows),
+                              weights(t, GLOW_BFLOAT16, columns), b),
+                      .axis = 1);
+}
+
+static void
+add_all(fixture *t, const shape *s)
+{
+    bool is_product = strcmp(s->kernel, "conv_matrix") != 0;
+    glow_value *y = is_product ? add_product(t, s) : add_convolution(t, s);
+
+    if (s->stacked) {
+        y = GLOW_BUILD_PLAIN(t->b, add, GLOW_IN(y, input_of(t, y->type)));
+        y = GLOW_BUILD_PLAIN(t->b, relu, GLOW_IN(y));
+    }
+    save(t, y);
+}
+
+/* The line of a tuning file that asks for the kernel; NULL: there is none here. */
+static char *
+ask_for(const shape *s)
+{
+    fixture t = {.constants = s->constants};
+    glow_buf b = {0};
+    char *line = NULL;
+    const char *key;
+
+    begin(&t);
+    add_all(&t, s);
+    run_pipeline(&t, "schedule,irgen,alloc<gap=256>");
+    key = key_of(&t);
+    if (strstr(key, "+amx ")) {
+        b.arena = t.arena;
+        glow_buf_printf(&b, "glow-tuning 1\n%s%s", key, s->kernel);
+        if (s->lines)
+            glow_buf_printf(&b, " lines=%d", (int)s->lines);
+        line = strdup(b.text);
+    }
+    end(&t);
+    return line;
+}
+
+static const char *
+words(fixture *t, const shape *s)
+{
+    return glow_arena_printf(
+        t->arena,
+        "%s: %d x %d x %d, %d to %d, kernel %d x %d, strides %d %d, pads %d "
+        "%d %d %d, dilation %d %d, %d lines%s%s%s",
+        s->kernel, (int)s->batch, (int)s->h, (int)s->w, (int)s->in, (int)s->out,
+        (int)s->kernel_h, (int)s->kernel_w, (int)s->stride_h, (int)s->stride_w,
+        (int)s->pad_h, (int)s->pad_w, (int)s->end_h, (int)s->end_w,
+        (int)s->dilation_h, (int)s->dilation_w, (int)s->lines,
+        s->bias ? ", bias" : "", s->stacked ? ", stacked" : "",
+        s->constants ? "" : ", no constants");
+}
+
+/* False if there is nothing to test. */
+static bool
+check(const shape *s)
+{
+    fixture t = {.constants = s->constants};
+    glow_target_options o = {0};
+    char *line = ask_for(s);
+    glow_source source = {"tuning", line, line ? strlen(line) : 0, 1};
+
+    if (!line)
+        return false;
+    begin(&t);
+    o.tuning = glow_tuning_read(t.ctx, t.arena, &source);
+    assert_non_null(o.tuning);
+    t.target = &o;
+    add_all(&t, s);
+    agree_on(&t, words(&t, s), GLOW_FILL_RANDOM, 0);
+    free(line);
+    return true;
+}
+
+static bool
+fits(int64_t size, int64_t pads, int64_t kernel, int64_t dilation)
+{
+    return size + pads > (kernel - 1) * dilation;
+}
+
+/* Of one tap too: such pixels have no neighbours; their channels are not odd. */
+static shape
+draw_convolution(uint64_t *s)
+{
+    bool point = draw(s, 0, 3) == 0, padded = draw(s, 0, 2) > 0;
+    shape w = {
+        .kernel = "conv_matrix",
+        .batch = draw(s, 1, 2),
+        .h = draw(s, 1, 12),
+        .w = draw(s, 1, 40),
+        .in = draw_channels(s),
+        .out = draw_channels(s),
+        .kernel_h = point ? 1 : draw(s, 1, 4),
+        .kernel_w = point ? 1 : draw(s, 1, 5),
+        .stride_h = draw(s, 0, 1) ? 1 : draw(s, 1, 3),
+        .stride_w = draw(s, 0, 1) ? 1 : draw(s, 1, 3),
+        .pad_h = padded ? draw(s, 0, 3) : 0,
+        .pad_w = padded ? draw(s, 0, 3) : 0,
+        .end_h = padded ? draw(s, 0, 3) : 0,
+        .end_w = padded ? draw(s, 0, 3) : 0,
+        .dilation_h = draw(s, 0, 3) ? 1 : draw(s, 1, 3),
+        .dilation_w = draw(s, 0, 3) ? 1 : draw(s, 1, 3),
+        .lines = draw(s, 0, 2) ? 0 : draw(s, 1, 9),
+        .bias = draw(s, 0, 1),
+        .stacked = draw(s, 0, 1),
+        .constants = true,
+    };
+
+    if (point && w.in < 32)
+        w.in += w.in % 2;
+    return w;
+}
+
+static void
+convolutions_agree(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (int i = 0; i < 28;) {
+        shape s = draw_convolution(&seed);
+
+        if (!fits(s.h, s.pad_h + s.end_h, s.kernel_h, s.dilation_h) ||
+            !fits(s.w, s.pad_w + s.end_w, s.kernel_w, s.dilation_w))
+            continue;
+        i++;
+        if (!check(&s)) {
+            print_message("no registers of matrices here\n");
+            skip();
+        }
+    }
+}
+
+static void
+products_agree(void **state)
+{
+    static const char *const kernels[] = {
+        "matmul_matrix", "fullyconnected_matrix", "batchmatmul_matrix"};
+    uint64_t seed = 2;
+
+    (void)state;
+    for (int i = 0; i < 21; i++) {
+        shape s = {
+            .kernel = kernels[i % 3],
+            .batch = draw(&seed, 1, 4),
+            .h = draw(&seed, 1, 70),
+            .in = draw(&seed, 1, 100),
+            .out = draw(&seed, 1, 100),
+            .lines = draw(&seed, 0, 2) ? 0 : draw(&seed, 1, 5),
+            .bias = draw(&seed, 0, 1),
+            .stacked = draw(&seed, 0, 1),
+            .constants = draw(&seed, 0, 2) > 0,
+        };
+
+        if (s.in < 32)
+            s.in += s.in % 2;
+        if (!check(&s)) {
+            print_message("no registers of matrices here\n");
+            skip();
+        }
+    }
+}
+
+/* Weights that no cache keeps, and by the rule, without being asked for. */
+static void
+large_products_agree(void **state)
+{
+    static const struct {
+        int64_t rows, depth, columns;
+        bool constants;
+    } some[] = {
+        {191, 1400, 397, true}, {70, 1401, 415, true}, {133, 257, 97, false}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(some); i++) {
+        fixture t = {.constants = some[i].constants};
+        glow_value *a, *w;
+
+        begin(&t);
+        a = input(&t, GLOW_BFLOAT16, GLOW_DIMS_OF(some[i].rows, some[i].depth));
+        w = weights(&t, GLOW_BFLOAT16,
+                    GLOW_DIMS_OF(some[i].depth, some[i].columns));
+        save(&t, GLOW_BUILD_PLAIN(t.b, matmul, GLOW_IN(a, w)));
+        agree(&t, "large product");
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convolutions_agree),
+        cmocka_unit_test(products_agree),
+        cmocka_unit_test(large_products_agree),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
