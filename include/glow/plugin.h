@@ -18,11 +18,18 @@ GLOW_BEGIN
 #define GLOW_ABI_MAJOR 1 /* raised when something here changes its layout */
 #define GLOW_ABI_MINOR 1 /* raised when something is added */
 
-/* What the layouts depend on besides the ABI; both sides must agree. */
+/* What the layouts depend on besides the ABI; both sides must agree: limits, and
+   24 bits of the sizes of all that a plugin fills in or reads. */
 #define GLOW_ABI_SIGNATURE                                                    \
     (((uint64_t)GLOW_MAX_RANK << 0) | ((uint64_t)GLOW_MAX_OPERANDS << 8) |    \
      ((uint64_t)GLOW_MAX_RESULTS << 16) | ((uint64_t)GLOW_MAX_FIELDS << 24) | \
-     ((uint64_t)sizeof(void *) << 32) | ((uint64_t)sizeof(glow_op) << 40))
+     ((uint64_t)sizeof(void *) << 32) | ((uint64_t)GLOW_ABI_SIZES << 40))
+
+#define GLOW_ABI_SIZES                                                        \
+    ((sizeof(glow_op) + 31 * sizeof(glow_pass) + 127 * sizeof(glow_backend) + \
+      509 * sizeof(glow_target_options) + 2039 * sizeof(glow_importer) +      \
+      8191 * sizeof(glow_kind_info)) &                                        \
+     0xffffff)
 
 typedef struct glow_plugin {
     uint32_t size;      /* of this struct, as the plugin knows it: first */
