@@ -24,6 +24,53 @@ clear(const copied *c, cg_value at, int64_t pixels)
                       LLVMConstNull(c->j->g->i16));
 }
 
+/*
+ * `pixels` pixels, each of which gets a zero behind its channels: as many at a
+ * time as a vector has room for.
+ */
+static void
+spread(const copied *c, cg_value from, cg_value at, int64_t pixels)
+{
+    const cpu_matrix *m = c->m;
+    cg *g = c->j->g;
+    int64_t in = m->d.channels, out = m->channels;
+    cg_value order[CPU_MATRIX_COLUMNS], v;
+    LLVMTypeRef t = glow_cpu_vector(g->i16, (int)(pixels * in));
+
+    v = glow_cpu_load_raw(g, t, from);
+    for (int64_t i = 0; i < pixels * out; i++)
+        order[i] = LLVMConstInt(
+            g->i32,
+            (unsigned)(i % out < in ? i / out * in + i % out : pixels * in),
+            false);
+    v = LLVMBuildShuffleVector(g->builder, v, LLVMConstNull(t),
+                               LLVMConstVector(order, (unsigned)(pixels * out)),
+                               "");
+    glow_cpu_store_raw(g, v, at);
+}
+
+static void
+spread_line(const copied *c, cg_value from, cg_value at, int64_t pixels)
+{
+    const cpu_matrix *m = c->m;
+    cg *g = c->j->g;
+    int64_t some = CPU_MATRIX_COLUMNS / m->channels;
+    int64_t whole = pixels / some, in = m->d.channels * 2;
+    cg_loop l;
+
+    if (whole) {
+        glow_cpu_for(g, &l, whole);
+        spread(c, glow_cpu_at(g, from, cg_mulc(g, l.i, some * in)),
+               glow_cpu_at(g, at, cg_mulc(g, l.i, some * m->channels * 2)),
+               some);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (pixels % some)
+        spread(c, glow_cpu_atc(g, from, whole * some * in),
+               glow_cpu_atc(g, at, whole * some * m->channels * 2),
+               pixels % some);
+}
+
 /* Pixels of `y`, a line of the input, and zeros around them. */
 static void
 copy_line(const copied *c, cg_value y, cg_value at)
@@ -31,21 +78,21 @@ copy_line(const copied *c, cg_value y, cg_value at)
     const cpu_matrix *m = c->m;
     const cpu_direct *d = &m->d;
     cg *g = c->j->g;
-    int64_t pixel = m->channels * 2, left = d->pad_w, right, pixels;
-    cg_tensor from = {
-        glow_cpu_at(g, c->image, cg_mulc(g, y, d->in_w * d->pixel)), d->type};
+    int64_t pixel = m->channels * 2, left = d->pad_w, pixels;
+    cg_value from = glow_cpu_at(g, c->image, cg_mulc(g, y, d->in_w * d->pixel));
+    cg_value to;
 
     left = left < m->in_w ? left : m->in_w;
     pixels = d->in_w < m->in_w - left ? d->in_w : m->in_w - left;
-    right = m->in_w - left - pixels;
-    clear(c, at, m->channels == d->channels ? left : m->in_w);
-    if (m->channels == d->channels)
-        clear(c, glow_cpu_atc(g, at, (left + pixels) * pixel), right);
-    if (pixels > 0)
-        glow_cpu_copy(g, (cg_tensor){at, d->type}, left * m->channels,
-                      GLOW_DIMS_OF(m->channels, 1), from, 0,
-                      GLOW_DIMS_OF(d->channels, 1),
-                      GLOW_DIMS_OF(pixels, d->channels));
+    to = glow_cpu_atc(g, at, left * pixel);
+    clear(c, at, left);
+    clear(c, glow_cpu_atc(g, to, pixels * pixel), m->in_w - left - pixels);
+    if (pixels > 0 && m->channels == d->channels)
+        glow_cpu_copy(g, (cg_tensor){to, d->type}, 0, GLOW_DIMS_OF(1),
+                      (cg_tensor){from, d->type}, 0, GLOW_DIMS_OF(1),
+                      GLOW_DIMS_OF(pixels * d->channels));
+    else if (pixels > 0)
+        spread_line(c, from, to, pixels);
 }
 
 cg_value

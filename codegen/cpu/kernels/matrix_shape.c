@@ -48,9 +48,10 @@ set_depth(matrix *m, bool within)
     const direct *d = &m->d;
     bool beside = d->kernel_w == 1 || d->dilation_w == 1;
     int64_t row = (beside ? d->kernel_w : 1) * d->channels, chunks;
+    bool few = row % 2 && row < CPU_MATRIX_DEPTH;
 
-    m->copies = !within || (row % 2 && row < CPU_MATRIX_DEPTH);
-    m->channels = m->copies ? d->channels + d->channels % 2 : d->channels;
+    m->copies = !within || few;
+    m->channels = d->channels + few;
     m->taps = beside ? 1 : (int)d->kernel_w;
     m->depth = (beside ? d->kernel_w : 1) * m->channels;
     chunks = cg_ceil_div(m->depth, CPU_MATRIX_DEPTH);
