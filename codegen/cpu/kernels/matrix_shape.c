@@ -295,33 +295,43 @@ typedef struct row {
     int64_t at; /* element of the filter, of output 0, at the first tap */
 } row;
 
-/* Element `e` of the depth of output `o`. */
-static uint16_t
-weight_of(const row *r, int64_t e, int64_t o)
+/* Element `e` of the depth, of output 0, where nothing is left out; else NULL. */
+static const uint16_t *
+weights_of(const row *r, int64_t e, int64_t first)
 {
     const matrix *m = r->m;
     int64_t tap = e / m->channels, channel = e % m->channels;
-    const uint16_t *from = (const uint16_t *)r->filter->from->data;
 
-    if (channel >= m->d.channels || o >= m->d.outputs)
-        return 0;
-    return from[r->at + tap * r->filter->tap + channel * r->filter->depth +
-                o * r->filter->output];
+    if (e < first || channel >= m->d.channels)
+        return NULL;
+    return (const uint16_t *)r->filter->from->data + r->at +
+           tap * r->filter->tap + channel * r->filter->depth;
+}
+
+/* Every second number: outputs from `o` on, and zeros behind the last. */
+static void
+pack_outputs(const row *r, const uint16_t *from, int64_t o, uint16_t *to)
+{
+    int64_t there = r->m->d.outputs - o, step = r->filter->output;
+
+    for (int c = 0; c < CPU_MATRIX_LANES; c++)
+        to[2 * c] = from && c < there ? from[(o + c) * step] : 0;
 }
 
 /* A unit of the depth from `e` on, but what is before `first`. */
 static uint16_t *
 pack_unit(const row *r, int64_t e, int64_t first, int64_t group, uint16_t *to)
 {
-    for (int n = 0; n < glow_cpu_matrix_beside(r->m, group); n++)
-        for (int64_t k = e; k < e + r->m->unit; k += 2)
-            for (int c = 0; c < CPU_MATRIX_LANES; c++) {
-                int64_t o =
-                    group * CPU_MATRIX_COLUMNS + n * CPU_MATRIX_LANES + c;
+    int64_t o = group * CPU_MATRIX_COLUMNS;
 
-                *to++ = k < first ? 0 : weight_of(r, k, o);
-                *to++ = k + 1 < first ? 0 : weight_of(r, k + 1, o);
-            }
+    for (int n = 0; n < glow_cpu_matrix_beside(r->m, group); n++)
+        for (int64_t k = e; k < e + r->m->unit; k += 2) {
+            pack_outputs(r, weights_of(r, k, first), o + n * CPU_MATRIX_LANES,
+                         to);
+            pack_outputs(r, weights_of(r, k + 1, first),
+                         o + n * CPU_MATRIX_LANES, to + 1);
+            to += 2 * CPU_MATRIX_LANES;
+        }
     return to;
 }
 
