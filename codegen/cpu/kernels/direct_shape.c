@@ -10,6 +10,7 @@
 
 #define MOST_ROWS 30
 #define ENOUGH_UNITS 16 /* for threads to share */
+#define SHORT 160       /* multiplications of a sum */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -22,6 +23,15 @@ is_flat(const direct *d)
            d->in_w == d->out_w;
 }
 
+/* Are sums so short that it counts to write results in longer pieces?  Then a
+   tile has four vectors, if there are registers for enough rows of them. */
+static bool
+is_wide(const direct *d, int64_t vectors, int64_t room)
+{
+    return vectors >= 4 && room >= 28 &&
+           d->kernel_h * d->kernel_w * d->channels <= SHORT;
+}
+
 /* Rows and vectors of a tile, as the rule has them where nothing else is said. */
 static void
 set_tile(const cpu_target *t, const direct *d, shape *s)
@@ -31,7 +41,10 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
     int most;
 
     /* Enough sums for the latency of a multiplication, even of few rows. */
-    s->blocks = d->rows ? 2 : d->out_w == 1 ? 8 : d->out_w <= 3 ? 4 : 2;
+    if (!d->rows && d->out_w <= 3)
+        s->blocks = d->out_w == 1 ? 8 : 4;
+    else
+        s->blocks = is_wide(d, vectors, room) ? 4 : 2;
     while (s->blocks > vectors)
         s->blocks /= 2;
     while (s->blocks > 1 && 2 * s->blocks > room)
