@@ -83,42 +83,48 @@ is_nan(cg *g, cg_value x, cg_value y)
     return LLVMBuildSExt(g->builder, is, glow_cpu_like(x, g->i32), "");
 }
 
+/* Two taps are looked at for NaN at once. */
 static void
-take_tap(cg *g, const pool *p, partial *to, cg_value x)
+take_greatest(cg *g, cg_value const *x, int count, partial *to)
 {
-    if (!p->max) {
-        to->best = cg_fadd(g, to->best, x);
-        return;
-    }
-    to->nan = cg_or(g, to->nan, is_nan(g, x, x));
-    to->best = cg_select(g, cg_fcmp(g, LLVMRealOGT, x, to->best), x, to->best);
+    for (int i = 0; i < count; i++)
+        to->best = cg_select(g, cg_fcmp(g, LLVMRealOGT, x[i], to->best), x[i],
+                             to->best);
+    for (int i = 0; i < count; i += 2)
+        to->nan =
+            cg_or(g, to->nan, is_nan(g, x[i], x[i + 1 < count ? i + 1 : i]));
 }
 
-/*
- * The taps of one line of the kernel; `in`: element 0 of the tile's first tap.
- * They make a sum of their own first: lines then do not wait for each other.
- */
+/* They make a sum of their own first: lines then do not wait for each other. */
+static void
+take_sum(cg *g, cg_value const *x, int count, partial *to)
+{
+    cg_value sum = LLVMConstNull(LLVMTypeOf(to->best));
+
+    for (int i = 0; i < count; i++)
+        sum = cg_fadd(g, sum, x[i]);
+    to->best = cg_fadd(g, to->best, sum);
+}
+
+/* The taps of one line of the kernel; `in`: element 0 of the tile's first tap. */
 static void
 take_line(cpu_job *j, const pool *p, cg_value in, int lanes, partial *to)
 {
     cg *g = j->g;
     const cpu_window_axis *x = &p->w.axis[2];
-    cg_value none = LLVMConstNull(glow_cpu_vector(g->f32, lanes));
 
     for (int r = 0; r < p->run->rows; r++) {
-        partial line = p->max ? to[r] : (partial){none, NULL};
-        cg_value before = to[r].best;
+        cg_value taps[MOST_TAPS];
+        int count = 0;
 
         for (int64_t k = 0; k < x->kernel; k++) {
             int64_t pixel = r * x->stride + k * x->dilation;
             cg_value at = cg_addc(g, in, pixel * p->w.channels);
 
             if (p->run->valid[r * x->kernel + k])
-                take_tap(g, p, &line, glow_cpu_load(g, j->in[0], at, lanes));
+                taps[count++] = glow_cpu_load(g, j->in[0], at, lanes);
         }
-        to[r] = line;
-        if (!p->max)
-            to[r].best = cg_fadd(g, before, line.best);
+        (p->max ? take_greatest : take_sum)(g, taps, count, &to[r]);
     }
 }
 
