@@ -23,13 +23,23 @@ is_flat(const direct *d)
            d->in_w == d->out_w;
 }
 
-/* Are sums so short that it counts to write results in longer pieces?  Then a
-   tile has four vectors, if there are registers for enough rows of them. */
+/*
+ * Four vectors instead of two, if there are registers for enough rows of them:
+ * where sums are so short that it counts to write results in longer pieces; and
+ * where rows begin at the same place of a page and fight for the same lines, so
+ * that few do, as long as a quarter of the cache holds the weights of four
+ * vectors.
+ */
 static bool
-is_wide(const direct *d, int64_t vectors, int64_t room)
+is_wide(const cpu_target *t, const direct *d, int64_t vectors)
 {
-    return vectors >= 4 && room >= 28 &&
-           d->kernel_h * d->kernel_w * d->channels <= SHORT;
+    int64_t depth = d->kernel_h * d->kernel_w * d->channels;
+
+    if (vectors < 4 || t->registers < 30)
+        return false;
+    return depth <= SHORT ||
+           (is_flat(d) && d->pixel % 4096 == 0 &&
+            4 * depth * t->vector_bytes <= t->cache_bytes / 4);
 }
 
 /* Rows and vectors of a tile, as the rule has them where nothing else is said. */
@@ -44,7 +54,7 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
     if (!d->rows && d->out_w <= 3)
         s->blocks = d->out_w == 1 ? 8 : 4;
     else
-        s->blocks = is_wide(d, vectors, room) ? 4 : 2;
+        s->blocks = is_wide(t, d, vectors) ? 4 : 2;
     while (s->blocks > vectors)
         s->blocks /= 2;
     while (s->blocks > 1 && 2 * s->blocks > room)
