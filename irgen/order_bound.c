@@ -54,17 +54,38 @@ glow_order_bound_by_task(glow_arena *a, const glow_order_net *net)
     return most;
 }
 
-typedef struct bounder {
-    const glow_order_net *net;
-    glow_order_walk *walk; /* where the part begins */
-    glow_order_cut *cut;
-    int64_t *largest;
-    uint32_t *stack, *free;
-} bounder;
+glow_order_bounder *
+glow_order_bounder_new(glow_arena *a, glow_order_walk *walk)
+{
+    const glow_order_net *net = walk->net;
+    size_t tasks = net->n_tasks;
+    glow_order_bounder *b = GLOW_NEW(a, glow_order_bounder);
+
+    b->net = net;
+    b->walk = walk;
+    b->cut = glow_order_cut_new(a, net);
+    b->stack = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
+    b->free = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
+    b->largest = GLOW_NEW_ARRAY(a, int64_t, (size_t)net->n_buffers + 1);
+    for (uint32_t i = 0; i < tasks; i++)
+        b->cut->side[i] = walk->ran[i] ? GLOW_ORDER_IN : GLOW_ORDER_OUT;
+    return b;
+}
+
+/* Puts a task that is free on a side, to go on from there. */
+static void
+put(glow_order_bounder *b, uint32_t task, uint8_t side, uint32_t *n)
+{
+    if (b->cut->side[task] != GLOW_ORDER_FREE)
+        return;
+    b->cut->side[task] = side;
+    b->stack[(*n)++] = task;
+}
 
 /* Puts on a side what must have run before `task`, or what waits for it. */
 static void
-mark(bounder *b, uint32_t task, const glow_order_lists *lists, uint8_t side)
+mark(glow_order_bounder *b, uint32_t task, const glow_order_lists *lists,
+     const glow_order_more *const *more, uint8_t side)
 {
     uint32_t n = 0;
 
@@ -74,30 +95,31 @@ mark(bounder *b, uint32_t task, const glow_order_lists *lists, uint8_t side)
 
         b->cut->work++;
         GLOW_ORDER_EACH(next, *lists, from)
-            if (b->cut->side[*next] == GLOW_ORDER_FREE) {
-                b->cut->side[*next] = side;
-                b->stack[n++] = *next;
-            }
+            put(b, *next, side, &n);
+        for (const glow_order_more *m = more ? more[from] : NULL; m;
+             m = m->next)
+            put(b, m->task, side, &n);
     }
 }
 
-/* No order of the part needs less for `task`. */
-static int64_t
-bound_of(bounder *b, const uint32_t *part, uint32_t n, uint32_t task)
+int64_t
+glow_order_bound_of(glow_order_bounder *b, const uint32_t *part, uint32_t n,
+                    uint32_t task)
 {
     const glow_order_net *net = b->net;
     uint8_t *side = b->cut->side;
-    uint32_t n_free = 0;
     int64_t bytes;
 
+    b->n_free = 0;
+    b->cut->before = b->before;
     for (uint32_t k = 0; k < n; k++)
         side[part[k]] = GLOW_ORDER_FREE;
     side[task] = GLOW_ORDER_OUT;
-    mark(b, task, &net->before, GLOW_ORDER_IN);
-    mark(b, task, &net->after, GLOW_ORDER_OUT);
+    mark(b, task, &net->before, b->before, GLOW_ORDER_IN);
+    mark(b, task, &net->after, b->after, GLOW_ORDER_OUT);
     for (uint32_t k = 0; k < n; k++) {
         if (side[part[k]] == GLOW_ORDER_FREE)
-            b->free[n_free++] = part[k];
+            b->free[b->n_free++] = part[k];
         if (side[part[k]] == GLOW_ORDER_IN)
             glow_order_do(b->walk, part[k]);
     }
@@ -111,7 +133,7 @@ bound_of(bounder *b, const uint32_t *part, uint32_t n, uint32_t task)
         if (b->walk->ran[part[k]])
             glow_order_undo(b->walk, part[k]);
     b->cut->work += n;
-    return bytes + glow_order_cut_least(b->cut, b->free, n_free, task);
+    return bytes + glow_order_cut_least(b->cut, b->free, b->n_free, task);
 }
 
 int64_t
@@ -119,31 +141,22 @@ glow_order_bound_by_cut(glow_arena *a, glow_order_walk *walk,
                         const uint32_t *part, uint32_t n, int64_t bound,
                         int64_t *steps)
 {
-    const glow_order_net *net = walk->net;
-    size_t tasks = net->n_tasks;
-    bounder b = {.net = net, .walk = walk};
-    int64_t live = walk->live, *during = GLOW_NEW_ARRAY(a, int64_t, n);
+    glow_order_bounder *b = glow_order_bounder_new(a, walk);
+    int64_t *during = GLOW_NEW_ARRAY(a, int64_t, n);
 
-    b.cut = glow_order_cut_new(a, net);
-    b.stack = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
-    b.free = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
-    b.largest = GLOW_NEW_ARRAY(a, int64_t, (size_t)net->n_buffers + 1);
-    for (uint32_t i = 0; i < tasks; i++)
-        b.cut->side[i] = walk->ran[i] ? GLOW_ORDER_IN : GLOW_ORDER_OUT;
     for (uint32_t k = 0; k < n; k++) {
         during[k] = walk->live + glow_order_try(walk, part[k]).during;
         glow_order_do(walk, part[k]);
     }
     for (uint32_t k = n; k-- > 0;)
         glow_order_undo(walk, part[k]);
-    (void)live;
-    for (uint32_t k = 0; k < n && b.cut->work < *steps; k++) {
+    for (uint32_t k = 0; k < n && b->cut->work < *steps; k++) {
         if (during[k] <= bound)
             continue;
-        int64_t bytes = bound_of(&b, part, n, part[k]);
+        int64_t bytes = glow_order_bound_of(b, part, n, part[k]);
 
         bound = bytes > bound ? bytes : bound;
     }
-    *steps -= b.cut->work;
+    *steps -= b->cut->work;
     return bound;
 }

@@ -26,6 +26,12 @@ typedef struct arc {
     int64_t room;
 } arc;
 
+/* So much went through an arc. */
+typedef struct push {
+    uint32_t arc;
+    int64_t bytes;
+} push;
+
 typedef struct workspace {
     glow_order_cut cut; /* what others see */
     glow_arena *a;
@@ -38,6 +44,8 @@ typedef struct workspace {
     uint32_t *first, *next, *level; /* by node */
     uint32_t n_nodes;
     uint32_t *queue; /* nodes of a phase, or the arcs of a path */
+    push *pushed;    /* what a question sent, to be taken back */
+    size_t n_pushed, cap_pushed;
 } workspace;
 
 glow_order_cut *
@@ -111,6 +119,12 @@ add_buffer(workspace *w, uint32_t b)
     return begun ? buffer->bytes : 0;
 }
 
+static const glow_order_more *
+more_of(const workspace *w, uint32_t task)
+{
+    return w->cut.before ? w->cut.before[task] : NULL;
+}
+
 /* Makes the network; returns what its buffers take if no free task is in. */
 static int64_t
 build(workspace *w, const uint32_t *free, uint32_t n, uint32_t running)
@@ -133,6 +147,9 @@ build(workspace *w, const uint32_t *free, uint32_t n, uint32_t running)
         GLOW_ORDER_EACH(b, w->net->before, free[k])
             if (w->cut.side[*b] == GLOW_ORDER_FREE)
                 add_arc(w, w->node[free[k]], w->node[*b], unlimited);
+        for (const glow_order_more *m = more_of(w, free[k]); m; m = m->next)
+            if (w->cut.side[m->task] == GLOW_ORDER_FREE)
+                add_arc(w, w->node[free[k]], w->node[m->task], unlimited);
         GLOW_ORDER_EACH(b, w->net->touches, free[k])
             if (w->stamp[*b] != w->call) {
                 w->stamp[*b] = w->call;
@@ -258,4 +275,108 @@ glow_order_cut_least(glow_order_cut *cut, const uint32_t *free, uint32_t n,
         flow += fill_level(w);
     take_sides(w, free, n);
     return flow - before;
+}
+
+/* Questions about a least set that was found: what if a task were elsewhere? */
+
+/* The room of an arc, or of the one that leads here through it. */
+static int64_t
+room_to(const workspace *w, uint32_t i, bool back)
+{
+    return w->arcs[back ? i ^ 1 : i].room;
+}
+
+/*
+ * The way of fewest arcs from `node` to the sink, or, back, from the source to
+ * it: what it has room for, 0 if there is none.  next[] is the arc to each node
+ * on it.
+ */
+static int64_t
+find_way(workspace *w, uint32_t node, bool back)
+{
+    uint32_t end = back ? SOURCE : SINK, count = 0;
+    int64_t most = unlimited;
+
+    memset(w->level, 0, w->n_nodes * sizeof(*w->level));
+    w->level[node] = 1;
+    w->queue[count++] = node;
+    for (uint32_t k = 0; k < count && !w->level[end]; k++) {
+        uint32_t from = w->queue[k];
+
+        for (uint32_t i = w->first[from]; i; i = w->arcs[i].next) {
+            uint32_t to = w->arcs[i].to;
+
+            w->cut.work++;
+            if (w->level[to] || room_to(w, i, back) == 0)
+                continue;
+            w->level[to] = 1;
+            w->next[to] = i;
+            w->queue[count++] = to;
+        }
+    }
+    if (!w->level[end])
+        return 0;
+    for (uint32_t at = end; at != node; at = w->arcs[w->next[at] ^ 1].to)
+        if (room_to(w, w->next[at], back) < most)
+            most = room_to(w, w->next[at], back);
+    return most;
+}
+
+static void
+send(workspace *w, uint32_t i, int64_t bytes)
+{
+    if (w->arcs[i].room != unlimited)
+        w->arcs[i].room -= bytes;
+    if (w->arcs[i ^ 1].room != unlimited)
+        w->arcs[i ^ 1].room += bytes;
+}
+
+/* Sends what there is room for, up to more than `most`; returns how much. */
+static int64_t
+send_all(workspace *w, uint32_t node, bool back, int64_t most)
+{
+    int64_t sum = 0, bytes;
+
+    w->n_pushed = 0;
+    while (sum <= most && (bytes = find_way(w, node, back)) > 0) {
+        if (bytes == unlimited)
+            return unlimited;
+        for (uint32_t at = back ? SOURCE : SINK; at != node;
+             at = w->arcs[w->next[at] ^ 1].to) {
+            uint32_t i = w->next[at] ^ (back ? 1u : 0u);
+
+            send(w, i, bytes);
+            w->pushed = glow_arena_grow(w->a, w->pushed, w->n_pushed,
+                                        &w->cap_pushed, sizeof(push));
+            w->pushed[w->n_pushed++] = (push){i, bytes};
+        }
+        sum += bytes;
+    }
+    return sum;
+}
+
+bool
+glow_order_cut_allows(glow_order_cut *cut, uint32_t task, uint8_t side,
+                      int64_t more)
+{
+    workspace *w = (workspace *)cut;
+    int64_t sum = send_all(w, w->node[task], side == GLOW_ORDER_OUT, more);
+
+    for (size_t k = w->n_pushed; k-- > 0;)
+        send(w, w->pushed[k].arc ^ 1, w->pushed[k].bytes);
+    return sum <= more;
+}
+
+int64_t
+glow_order_cut_put(glow_order_cut *cut, uint32_t task, uint8_t side)
+{
+    workspace *w = (workspace *)cut;
+    bool out = side == GLOW_ORDER_OUT;
+    uint32_t node = w->node[task];
+    int64_t sum = send_all(w, node, out, unlimited - 1);
+
+    add_arc(w, out ? node : SOURCE, out ? SINK : node, unlimited);
+    if (sum < unlimited)
+        w->arcs[w->n_arcs - 1].room = sum;
+    return sum;
 }

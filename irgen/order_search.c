@@ -8,8 +8,9 @@
  * one that proved something last gets the longer turns.  Where some of the
  * steps do not suffice, cuts raise the bound; beams, both ways and each four
  * times as wide as the last, lower the peak, and then windows of the order that
- * are searched anew (order_mend.h).  The floods go on behind that with what
- * steps are left.
+ * are searched anew (order_mend.h).  Peaks below that are refuted, as far as
+ * what has to come first tells (order_refute.h).  The floods go on behind that
+ * with what steps are left.
  *
  * Where a task may write either of several things over one, the first takes it,
  * and so another one may need more when more has run: that is wrong backwards,
@@ -22,10 +23,16 @@
 #include "irgen/order_bound.h"
 #include "irgen/order_flood.h"
 #include "irgen/order_mend.h"
+#include "irgen/order_refute.h"
 #include "irgen/order_search.h"
 
 enum { FORWARD, BACKWARD, WAYS };
-enum { FIRST_SLICE = 1 << 12, LONGER = 4, FIRST_WIDTH = 4 };
+enum {
+    FIRST_SLICE = 1 << 12,
+    LONGER = 4,
+    FIRST_WIDTH = 4,
+    ARCS_PER_STEP = 8 /* looked at in the time of a step, to refute peaks */
+};
 
 /* One way through time. */
 typedef struct way {
@@ -166,6 +173,32 @@ mend(search *s, glow_order_part *part, int64_t steps)
     glow_arena_reset(s->scratch);
 }
 
+/* Raises the bound by halves of what is open, each in half of the steps. */
+static void
+refute(search *s, const glow_order_part *part, int64_t steps)
+{
+    int64_t limit = part->cost.peak, left = steps;
+
+    while (s->bound < limit && left > 0) {
+        int64_t most = s->bound + (limit - s->bound) / 2;
+        int64_t given = (left + 1) / 2, work;
+
+        given = given < INT64_MAX / ARCS_PER_STEP ? given
+                                                  : INT64_MAX / ARCS_PER_STEP;
+        work = ARCS_PER_STEP * given;
+
+        if (glow_order_refute(s->scratch, s->ways[FORWARD].walk,
+                              s->parts->tasks + part->first, part->n, most,
+                              &work))
+            s->bound = most + 1;
+        else
+            limit = most;
+        left -= given - (work > 0 ? work / ARCS_PER_STEP : 0);
+        glow_arena_reset(s->scratch);
+    }
+    s->steps -= steps - left;
+}
+
 static void
 search_part(search *s, glow_order_part *part)
 {
@@ -185,6 +218,8 @@ search_part(search *s, glow_order_part *part)
         beam(s, part, few);
         mend(s, part, 4 * few);
     }
+    if (part->cost.peak > s->bound)
+        refute(s, part, 4 * few < s->steps ? 4 * few : s->steps);
     flood(s, part, s->steps);
 }
 
