@@ -125,6 +125,34 @@ long_sequences_agree(void **state)
     }
 }
 
+/*
+ * bfloat16 whose depth registers of matrices divide, where this machine has such:
+ * odd numbers of keys, rows fewer than they have, values of any width.
+ */
+static void
+pairs_agree(void **state)
+{
+    static const int64_t keys[] = {17, 33, 64, 197, 600};
+    uint64_t seed = 3;
+
+    (void)state;
+    for (int i = 0; i < 15; i++) {
+        int64_t group = draw(&seed, 1, 2);
+        drawn d = {
+            .kind = GLOW_BFLOAT16,
+            .batch = draw(&seed, 1, 2),
+            .heads = group * draw(&seed, 1, 2),
+            .group = group,
+            .rows = draw(&seed, 5, 70),
+            .keys = keys[i % 5],
+            .depth = 32 * draw(&seed, 1, 3),
+            .width = draw(&seed, 1, 70),
+        };
+
+        check(&d, &seed, 0);
+    }
+}
+
 /* A row that sees nothing at all, among others that see all or a part. */
 static void
 hidden_rows_agree(void **state)
@@ -157,6 +185,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_heads_agree),
         cmocka_unit_test(long_sequences_agree),
+        cmocka_unit_test(pairs_agree),
         cmocka_unit_test(hidden_rows_agree),
     };
 

@@ -22,6 +22,7 @@
 
 #include "codegen/cpu/kernels/direct_shape.h"
 #include "codegen/cpu/kernels/runs.h"
+#include "codegen/cpu/matrix.h"
 
 #define FEW_ROWS 4    /* for which turning the keys does not pay */
 #define BLOCK_ROWS 48 /* of Q, about */
@@ -52,8 +53,17 @@ count_of(const glow_type *t, bool by_rows)
     return t->shape.at[by_rows ? 1 : 2];
 }
 
+/* Do registers of matrices divide panels and the depth? */
+static bool
+fits_matrix(const cpu_target *t, const glow_node *n, const sizes *s)
+{
+    return t->matrix && n->in[ATTENTION_Q]->type->elem == GLOW_BFLOAT16 &&
+           s->lanes == CPU_MATRIX_LANES && s->panel == CPU_MATRIX_DEPTH &&
+           s->depth % CPU_MATRIX_DEPTH == 0;
+}
+
 static sizes
-sizes_of(const cpu_target *t, const glow_node *n)
+sizes_of(const cpu_target *t, const glow_node *n, bool matrix)
 {
     const glow_fusedattention *f = n->attrs;
     const glow_type *q = n->in[ATTENTION_Q]->type,
@@ -92,6 +102,9 @@ sizes_of(const cpu_target *t, const glow_node *n)
     s.block = cg_ceil_div(BLOCK_KEYS, s.panel);
     if (s.block > s.panels)
         s.block = s.panels;
+    s.matrix = matrix && fits_matrix(t, n, &s);
+    if (s.matrix)
+        glow_cpu_attention_by_matrix(&s);
     return s;
 }
 
@@ -105,7 +118,7 @@ static bool
 takes(const cpu_target *t, const glow_node *n)
 {
     glow_kind k = n->in[ATTENTION_Q]->type->elem;
-    sizes s = sizes_of(NULL, n);
+    sizes s = sizes_of(NULL, n, false);
 
     (void)t;
     return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
@@ -113,6 +126,12 @@ takes(const cpu_target *t, const glow_node *n)
            is_dense_within(n->in[ATTENTION_K]) &&
            is_dense_within(n->in[ATTENTION_V]) && s.depth > 0 &&
            s.group * s.rows > FEW_ROWS;
+}
+
+static bool
+takes_matrix(const cpu_target *t, const glow_node *n)
+{
+    return t && takes(t, n) && sizes_of(t, n, true).matrix;
 }
 
 static places
@@ -139,11 +158,12 @@ attend_keys(maker *m)
     cg *g = m->j->g;
     cg_loop l;
 
-    glow_cpu_attention_scores(m);
+    (m->s.matrix ? glow_cpu_attention_matrix_scores
+                 : glow_cpu_attention_scores)(m);
     glow_cpu_for(g, &l, m->count);
     glow_cpu_attention_weigh(m, l.i);
     glow_cpu_loop_end(g, &l, NULL);
-    glow_cpu_attention_sums(m);
+    (m->s.matrix ? glow_cpu_attention_matrix_sums : glow_cpu_attention_sums)(m);
 }
 
 static void
@@ -238,37 +258,80 @@ attend_rows(maker *m, cg_value row0, int64_t count)
     end_rows(m);
 }
 
+/* All blocks of rows; by matrices of one size, of which the last begins earlier. */
 static void
-emit(cpu_job *j)
+attend(maker *m)
+{
+    cg *g = m->j->g;
+    const sizes *s = &m->s;
+    int64_t rest = s->rows % s->block_rows, whole = s->rows - rest;
+    cg_value row0;
+    cg_loop l;
+
+    if (s->matrix)
+        whole = cg_ceil_div(s->rows, s->block_rows) * s->block_rows;
+    if (whole) {
+        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), s->block_rows,
+                      NULL, 0);
+        row0 = s->matrix
+                   ? glow_cpu_imin(g, l.i, cg_i64(g, s->rows - s->block_rows))
+                   : l.i;
+        attend_rows(m, row0, s->block_rows);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (rest && !s->matrix)
+        attend_rows(m, cg_i64(g, whole), rest);
+}
+
+static void
+emit_by(cpu_job *j, bool matrix)
 {
     cg *g = j->g;
-    maker m = {.j = j, .f = j->n->attrs, .s = sizes_of(g->target, j->n)};
+    maker m = {
+        .j = j, .f = j->n->attrs, .s = sizes_of(g->target, j->n, matrix)};
     glow_type *real = GLOW_NEW(g->arena, glow_type);
-    int64_t rest = m.s.rows % m.s.block_rows, whole = m.s.rows - rest;
-    cg_loop units, l;
-    cg_value unit = glow_cpu_unit_for(j, &units);
+    cg_loop units;
+    cg_value unit;
 
+    if (matrix)
+        glow_cpu_matrix_begin(g, m.s.tile, CPU_MATRIX_DEPTH);
+    unit = glow_cpu_unit_for(j, &units);
     *real = glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(1));
     m.at = places_of(&m.s);
     m.work = (cg_tensor){j->scratch, real};
     m.batch = cg_over(g, unit, m.s.heads);
     m.head = cg_modulo(g, unit, m.s.heads);
     glow_cpu_attention_pack(&m, unit);
-    if (whole) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), m.s.block_rows,
-                      NULL, 0);
-        attend_rows(&m, l.i, m.s.block_rows);
-        glow_cpu_loop_end(g, &l, NULL);
-    }
-    if (rest)
-        attend_rows(&m, cg_i64(g, whole), rest);
+    attend(&m);
     glow_cpu_loop_end(g, &units, NULL);
+    if (matrix)
+        glow_cpu_matrix_end(g);
+}
+
+static void
+emit(cpu_job *j)
+{
+    emit_by(j, false);
+}
+
+static void
+emit_matrix(cpu_job *j)
+{
+    emit_by(j, true);
 }
 
 static int64_t
 scratch_size(const cpu_target *t, const glow_node *n)
 {
-    sizes s = sizes_of(t, n);
+    sizes s = sizes_of(t, n, false);
+
+    return glow_cpu_room(places_of(&s).end, 4);
+}
+
+static int64_t
+matrix_scratch_size(const cpu_target *t, const glow_node *n)
+{
+    sizes s = sizes_of(t, n, true);
 
     return glow_cpu_room(places_of(&s).end, 4);
 }
@@ -276,7 +339,7 @@ scratch_size(const cpu_target *t, const glow_node *n)
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
-    sizes s = sizes_of(t, n);
+    sizes s = sizes_of(t, n, false);
 
     return s.batch * s.heads;
 }
@@ -288,5 +351,16 @@ const cpu_kernel glow_cpu_fusedattention = {
     .emit = emit,
     .strides = CPU_STRIDES_IN,
     .scratch_size = scratch_size,
+    .units = units_of,
+};
+
+const cpu_kernel glow_cpu_fusedattention_matrix = {
+    .name = "fusedattention_matrix",
+    .op = &glow_op_fusedattention,
+    .takes = takes_matrix,
+    .emit = emit_matrix,
+    .strides = CPU_STRIDES_IN,
+    .matrix = true,
+    .scratch_size = matrix_scratch_size,
     .units = units_of,
 };

@@ -21,6 +21,7 @@ typedef struct cpu_attention_sizes {
     int tile;           /* rows of a tile */
     int64_t block_rows; /* a multiple of that, but for the last */
     int64_t block;      /* panels of a block of keys */
+    bool matrix;        /* pairs of bfloat16 by registers of matrices */
     cpu_attention_steps q, k, v, y;
 } cpu_attention_sizes;
 
@@ -44,7 +45,20 @@ typedef struct cpu_attention {
 static inline bool
 attention_is_streamed(const cpu_attention_sizes *s)
 {
-    return s->block < s->panels;
+    return s->matrix || s->block < s->panels;
+}
+
+/* Rows of a panel of keys, and of values. */
+static inline int64_t
+attention_depth(const cpu_attention_sizes *s)
+{
+    return s->matrix ? s->depth / 2 : s->depth;
+}
+
+static inline int64_t
+attention_value_rows(const cpu_attention_sizes *s)
+{
+    return s->panels * s->panel / (s->matrix ? 2 : 1);
 }
 
 static inline cg_tensor
@@ -106,6 +120,10 @@ void glow_cpu_attention_pack(cpu_attention *m, cg_value unit);
 /* Of the rows and keys at hand: scores, and sums of values by weights. */
 void glow_cpu_attention_scores(cpu_attention *m);
 void glow_cpu_attention_sums(cpu_attention *m);
+/* The same, and how rows are cut up for it, by registers of matrices. */
+void glow_cpu_attention_matrix_scores(cpu_attention *m);
+void glow_cpu_attention_matrix_sums(cpu_attention *m);
+void glow_cpu_attention_by_matrix(cpu_attention_sizes *s);
 /* A vector of Y: columns from `column` on. */
 void glow_cpu_attention_store(cpu_attention *m, cg_value row, cg_value column,
                               cg_value v);

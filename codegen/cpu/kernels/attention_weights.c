@@ -1,6 +1,7 @@
 /* Attention: from scores to weights, row by row. */
 
 #include "codegen/cpu/kernels/attention.h"
+#include "codegen/cpu/narrow.h"
 
 #include <math.h>
 
@@ -85,6 +86,23 @@ typedef struct sweep {
 typedef cg_value (*sweep_fn)(maker *m, const sweep *w, cg_value at,
                              cg_value carried);
 
+/*
+ * Weights take the place of scores; of 16 bits, where matrices are multiplied,
+ * that of the first half of them, which are read by then.
+ */
+static void
+store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
+{
+    cg *g = m->j->g;
+
+    if (m->s.matrix)
+        glow_cpu_store_raw(g, glow_cpu_narrow(g, GLOW_BFLOAT16, x, false),
+                           glow_cpu_at(g, attention_work_at(m, 0, w->scores),
+                                       cg_mulc(g, at, 2)));
+    else
+        glow_cpu_store(g, m->work, cg_add(g, w->scores, at), x);
+}
+
 /* Masks a vector, stores it, and takes the greater. */
 static cg_value
 sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
@@ -116,7 +134,7 @@ sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
     g->live = 0;
     x = glow_cpu_load(g, m->work, place, m->s.lanes);
     x = glow_cpu_exp(g, cg_fsub(g, x, glow_cpu_splat(g, w->max, m->s.lanes)));
-    glow_cpu_store(g, m->work, place, x);
+    store_weights(m, w, at, x);
     g->live = live;
     return cg_fadd(g, carried, x);
 }
@@ -168,9 +186,7 @@ clear_rest(maker *m, const sweep *w)
     if (all - s->keys < s->lanes)
         return;
     glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, m->last, cg_i64(g, s->panels)));
-    glow_cpu_store(
-        g, m->work,
-        cg_add(g, w->scores, cg_sub(g, cg_i64(g, all - s->lanes), from)), none);
+    store_weights(m, w, cg_sub(g, cg_i64(g, all - s->lanes), from), none);
     glow_cpu_end_if(g, &last);
 }
 

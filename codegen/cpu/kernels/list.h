@@ -25,6 +25,7 @@
     K(fullyconnected_matrix)      \
     K(fullyconnected_direct)      \
     K(fullyconnected)             \
+    K(fusedattention_matrix)      \
     K(fusedattention)             \
     K(gather)                     \
     K(gru)                        \
