@@ -15,7 +15,7 @@
 #include "irgen/place_ways.h"
 
 #define FIRST_SLICE 4000 /* steps at the bound, at first */
-#define CLIMBS 4         /* tries above the bound each time */
+#define CLIMBS 6         /* tries above the bound each time */
 
 typedef struct hunt {
     glow_place_problem *p;
@@ -54,7 +54,7 @@ static void
 climb(hunt *h, int64_t low, int64_t steps)
 {
     for (int i = 0; i < CLIMBS && low < h->b->height && h->budget > 0; i++) {
-        int64_t part = (h->b->height - low) / h->grain / 4 * h->grain;
+        int64_t part = (h->b->height - low) / h->grain / 2 * h->grain;
 
         if (hunt_at(h, low + part, steps) != GLOW_PLACE_FOUND)
             low += part + h->grain;
@@ -110,7 +110,7 @@ glow_place_hunt(glow_place_problem *p, glow_place_best *b, int64_t enough,
         if (found == GLOW_PLACE_FOUND)
             break;
         if (found == GLOW_PLACE_STOPPED)
-            climb(&h, low + h.grain, slice / 8);
+            climb(&h, low + h.grain, slice / 4);
     }
     return budget - (h.budget > 0 ? h.budget : 0);
 }

@@ -17,18 +17,24 @@
  * Alignment, banks, forbidden ranges and fixed buffers change nothing of this:
  * what rests is then as low as it may be above what is under it.
  *
- * The search restarts with other preferences and a growing limit of states; it
- * counts states and never looks at a clock, so that it gives the same result
- * everywhere.
+ * What is tried first decides how soon a placement is found: some orders take
+ * few more states than there are buffers, where others never end (heavy tails:
+ * Gomes, Selman and Kautz, AAAI 1998).  So the search begins anew after a few
+ * states, each time by another taste (place_taste.c), every other time by that
+ * which has come farthest; ever fewer runs are ever longer, which is what
+ * proofs take.  It counts states and never looks at a clock, so that it gives
+ * the same result everywhere.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "irgen/place_search.h"
-#include "irgen/place_state.h"
+#include "irgen/place_taste.h"
 
-#define FIRST_LIMIT 1000 /* states of the first run */
+#define SHORT_RUN 2    /* states for each block */
+#define LONGER_RUN 16  /* one of so many runs is longer */
+#define LONGER_LIMIT 4 /* by so much */
+#define FEW_SWAPS 16   /* one of so many pairs of blocks */
 #define MOST_DEPTH 20000
 #define MEMO_BITS 18 /* most, of a table of failed states */
 
@@ -41,7 +47,7 @@ typedef struct search {
     uint64_t *failed;
     int memo_bits;
     int64_t steps, limit;
-    int rule, depth;
+    int taste, depth, reached; /* blocks placed at once, at most */
     bool shuffles;
     uint64_t random;
 } search;
@@ -57,7 +63,7 @@ draw(search *s)
 
 typedef struct choice {
     double score;
-    int section;
+    glow_place_end at;
     int64_t next_floor; /* 0: it cannot be raised */
     size_t first;       /* candidates in the pool */
     int count;
@@ -127,23 +133,19 @@ look(search *s, int t)
 
 /* Judges one end of a valley; false if there is no way on from it. */
 static bool
-judge(search *s, int t, choice *best)
+judge(search *s, const glow_place_end *at, choice *best)
 {
-    const glow_section *sec = &s->s.sections[t];
-    choice c = {.section = t, .first = s->n_pool};
-    int64_t next = look(s, t);
-    int ways;
+    const glow_section *sec = &s->s.sections[at->section];
+    choice c = {.at = *at, .first = s->n_pool};
+    int64_t next = look(s, at->section);
 
     c.count = (int)(s->n_pool - c.first);
     if (sec->slack > 0 && next != INT64_MAX && next - sec->floor <= sec->slack)
         c.next_floor = next;
-    ways = c.count + (c.next_floor > 0);
-    c.score = s->rule == 0   ? (double)(1 + sec->slack) / sec->weight
-              : s->rule == 1 ? (double)ways / sec->weight
-                             : (double)sec->floor;
-    if (ways <= 1)
-        c.score = ways - 2;
-    if (ways > 0 && c.score < best->score) {
+    c.at.ways = c.count + (c.next_floor > 0);
+    c.score =
+        c.at.ways <= 1 ? c.at.ways - 2 : glow_taste_end(&s->s, s->taste, &c.at);
+    if (c.at.ways > 0 && c.score < best->score) {
         /* its candidates take the place of those of the best before */
         memmove(&s->pool[best->first], &s->pool[c.first],
                 (size_t)c.count * sizeof(int));
@@ -151,7 +153,7 @@ judge(search *s, int t, choice *best)
         *best = c;
     }
     s->n_pool = best->first + (size_t)best->count;
-    return ways > 0;
+    return c.at.ways > 0;
 }
 
 static bool
@@ -162,34 +164,33 @@ choose(search *s, int from, int to, choice *best)
     *best = (choice){.score = 1e300, .first = s->n_pool};
     for (int l = from, r; l < to && best->score >= 0; l = r) {
         int64_t floor = sec[l].floor;
+        glow_place_end at = {.section = l, .begin = l};
 
         for (r = l + 1; r < to && sec[r].floor == floor; r++)
             ;
-        if ((l > from && sec[l - 1].floor < floor) ||
-            (r < to && sec[r].floor < floor))
+        at.end = r;
+        at.before = l > from ? sec[l - 1].floor : -1;
+        at.behind = r < to ? sec[r].floor : -1;
+        if ((l > from && at.before < floor) || (r < to && at.behind < floor))
             continue;
-        if (!judge(s, l, best) || (r - 1 > l && !judge(s, r - 1, best)))
+        if (!judge(s, &at, best))
+            return false;
+        at.section = r - 1;
+        if (r - 1 > l && !judge(s, &at, best))
             return false;
     }
     return true;
 }
 
-/* Sorts the candidates by rank, and now and then against it. */
+/* Sorts the candidates by taste, and now and then against it. */
 static void
 arrange(search *s, const choice *c)
 {
-    const glow_block *x = s->s.blocks;
     int *at = &s->pool[c->first];
 
-    for (int i = 1; i < c->count; i++)
-        for (int k = i; k > 0 && x[at[k]].rank < x[at[k - 1]].rank; k--) {
-            int b = at[k];
-
-            at[k] = at[k - 1];
-            at[k - 1] = b;
-        }
+    glow_taste_sort(&s->s, s->taste, &c->at, at, c->count);
     for (int i = 0; s->shuffles && i + 1 < c->count; i++)
-        if (draw(s) % 5 == 0) {
+        if (draw(s) % FEW_SWAPS == 0) {
             int b = at[i];
 
             at[i] = at[i + 1];
@@ -283,7 +284,7 @@ branch(search *s, int from, int to, const choice *c)
             glow_state_undo(&s->s, stack, trail);
     }
     if (o == GLOW_PLACE_NONE && c->next_floor > 0) {
-        if (glow_state_raise(&s->s, c->section, c->next_floor))
+        if (glow_state_raise(&s->s, c->at.section, c->next_floor))
             o = solve(s, from, to);
         if (o != GLOW_PLACE_FOUND)
             glow_state_undo(&s->s, stack, trail);
@@ -305,6 +306,8 @@ solve(search *s, int from, int to)
     if (*known == key)
         return GLOW_PLACE_NONE;
     s->depth++;
+    if (s->s.n_stack > s->reached)
+        s->reached = s->s.n_stack;
     if (choose(s, from, to, &c)) {
         arrange(s, &c);
         o = branch(s, from, to, &c);
@@ -316,69 +319,74 @@ solve(search *s, int from, int to)
     return o;
 }
 
-/* Ranks: by time, area and load, in three orders of importance. */
+/* Runs. */
 
-typedef struct rank_key {
-    double key[3];
-    int block;
-} rank_key;
+/* What came of the runs by one taste. */
+typedef struct record {
+    int64_t runs, reached;
+} record;
 
+/* One that reached most for a run. */
 static int
-by_key(const void *x, const void *y)
+best_taste(const record *r)
 {
-    const rank_key *a = x, *b = y;
+    int best = 0;
 
-    for (int k = 0; k < 3; k++)
-        if (a->key[k] != b->key[k])
-            return a->key[k] > b->key[k] ? -1 : 1;
-    return a->block - b->block;
+    for (int i = 1; i < GLOW_PLACE_TASTES; i++)
+        if (r[i].reached * r[best].runs > r[best].reached * r[i].runs)
+            best = i;
+    return best;
 }
 
-static void
-set_ranks(search *s, rank_key *keys, int order)
+/* How many states run `k` takes: most are short, some ever longer. */
+static int64_t
+limit_of(const search *s, int64_t k)
 {
-    static const int position[3][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
-    glow_place_state *st = &s->s;
+    int64_t limit = SHORT_RUN * (int64_t)s->s.n_blocks + 50;
 
-    for (int i = 0; i < st->n_blocks; i++) {
-        const glow_block *b = &st->blocks[i];
-        double time = (double)b->item->end - (double)b->item->begin, load = 0;
-        double key[3] = {time, time * (double)b->size, 0};
-
-        for (int t = b->begin; t < b->end; t++) {
-            double left = (double)st->sections[t].left;
-
-            load = left > load ? left : load;
-        }
-        key[2] = load;
-        keys[i].block = i;
-        for (int k = 0; k < 3; k++)
-            keys[i].key[position[order][k]] = key[k];
-    }
-    qsort(keys, (size_t)st->n_blocks, sizeof(*keys), by_key);
-    for (int i = 0; i < st->n_blocks; i++)
-        st->blocks[keys[i].block].rank = i;
+    for (k -= GLOW_PLACE_TASTES - 1; k > 0 && k % LONGER_RUN == 0;
+         k /= LONGER_RUN)
+        limit *= LONGER_LIMIT;
+    return limit;
 }
 
-/* Runs with ever other preferences until one comes to an end. */
+/* One run; everything is as before if it finds nothing. */
 static answer
-run(search *s, rank_key *keys, int64_t budget)
+run_once(search *s, int64_t limit)
 {
     size_t trail = s->s.n_trail;
-    int64_t limit = FIRST_LIMIT;
+    answer o;
+
+    s->limit = s->steps + limit;
+    s->reached = 0;
+    for (int t = 0; t < s->s.n_sections; t++)
+        s->s.sections[t].weight = 1;
+    s->n_pool = 0;
+    glow_taste_rank(&s->s, s->taste);
+    o = solve_parts(s, 0, s->s.n_sections);
+    if (o != GLOW_PLACE_FOUND)
+        glow_state_undo(&s->s, 0, trail);
+    return o;
+}
+
+/* Runs by one taste after the other, and then by that which reached most every
+   other time, until one comes to an end. */
+static answer
+run(search *s, int64_t budget)
+{
+    record records[GLOW_PLACE_TASTES] = {{0}};
     answer o = GLOW_PLACE_STOPPED;
 
-    for (int k = 0; o == GLOW_PLACE_STOPPED && s->steps < budget; k++) {
-        s->rule = k % 3;
-        s->shuffles = k >= 9;
-        set_ranks(s, keys, k / 3 % 3);
-        s->limit = s->steps + limit < budget ? s->steps + limit : budget;
-        s->n_pool = 0;
-        o = solve_parts(s, 0, s->s.n_sections);
-        if (o != GLOW_PLACE_FOUND)
-            glow_state_undo(&s->s, 0, trail);
-        if (k % 9 == 8)
-            limit += limit / 5;
+    for (int64_t k = 0; o == GLOW_PLACE_STOPPED && s->steps < budget; k++) {
+        int64_t limit = limit_of(s, k), left = budget - s->steps;
+
+        s->shuffles = k >= GLOW_PLACE_TASTES;
+        s->taste = s->shuffles && k % 2 == 0
+                       ? best_taste(records)
+                       : (int)(k / (1 + s->shuffles) % GLOW_PLACE_TASTES);
+        o = run_once(s, limit < left ? limit : left);
+        records[s->taste].runs++;
+        records[s->taste].reached += s->reached;
     }
     return o;
 }
@@ -392,6 +400,7 @@ search_in(glow_arena *a, const glow_place_problem *p, glow_place_item *items,
     int64_t budget = *steps;
     answer o;
 
+    s.random = (uint64_t)budget; /* so that asking again is no repetition */
     *steps = 0;
     glow_state_begin(&s.s, a, p, items, count);
     if (!glow_state_set_height(&s.s, height))
@@ -400,7 +409,7 @@ search_in(glow_arena *a, const glow_place_problem *p, glow_place_item *items,
          s.memo_bits < MEMO_BITS && s.s.n_blocks >> (s.memo_bits / 2 - 1) > 0;)
         s.memo_bits++;
     s.failed = GLOW_NEW_ARRAY(a, uint64_t, 1 << s.memo_bits);
-    o = run(&s, GLOW_NEW_ARRAY(a, rank_key, count), budget);
+    o = run(&s, budget);
     *steps = s.steps;
     for (int b = 0; o == GLOW_PLACE_FOUND && b < s.s.n_blocks; b++)
         items[s.s.blocks[b].item - items].offset = s.s.blocks[b].offset;

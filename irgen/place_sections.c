@@ -146,7 +146,6 @@ list_alive(glow_place_state *s)
         s->sections[t].alive =
             GLOW_NEW_ARRAY(s->arena, int, s->sections[t].n_alive);
         s->sections[t].n_alive = 0;
-        s->sections[t].weight = 1;
     }
     for (int i = 0; i < s->n_blocks; i++) {
         glow_block *b = &s->blocks[i];

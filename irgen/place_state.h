@@ -34,7 +34,7 @@ typedef struct glow_section {
     int64_t slack; /* bytes that may be wasted */
     int bridges;   /* not placed, and going on in the next section */
     bool is_touched;
-    double weight; /* how often it was what failed */
+    double weight; /* 1, and how often it was what failed in this run */
     const glow_place_range *blocked;
     int n_blocked;
 } glow_section;
@@ -59,7 +59,8 @@ typedef struct glow_place_state {
     int *stack, n_stack;          /* placed blocks */
     glow_change *trail;
     size_t n_trail, cap_trail;
-    int64_t *levels, *sizes; /* scratch */
+    int64_t *levels, *sizes;    /* scratch */
+    struct glow_rank_key *keys; /* and that of place_taste.c */
     glow_place_range *ranges;
 } glow_place_state;
 
