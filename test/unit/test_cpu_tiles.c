@@ -47,6 +47,14 @@ draw_window(uint64_t *s)
 
     w.in = w.groups > 1 ? draw(s, 1, 9) : draw_channels(s);
     w.out = w.groups > 1 && draw(s, 0, 1) ? w.in : draw_channels(s);
+    if (draw(s, 0, 7) == 0) {
+        /* What the taps of a row read is one stretch, and may be long. */
+        w.kernel_w = draw(s, 1, 99);
+        w.w = w.kernel_w + draw(s, 0, 33);
+        w.groups = w.dilation_w = 1;
+        w.pad_w = w.end_w = 0;
+        w.in = draw(s, 1, 3);
+    }
     return w;
 }
 

@@ -1,6 +1,19 @@
-/* Convolutions of constant filters by register tiles. */
+/*
+ * Convolutions of constant filters by register tiles.
+ *
+ * Where all taps of a row lie within the input, what they read is one stretch of
+ * memory: then these taps are depth, however many there are.
+ */
 
 #include "codegen/cpu/kernels/direct.h"
+
+static bool
+has_stretches(const cpu_direct *d)
+{
+    return d->type->elem == GLOW_FLOAT && d->groups == 1 && d->pad_w == 0 &&
+           (d->kernel_w == 1 || d->dilation_w == 1) &&
+           (d->out_w - 1) * d->stride_w + d->kernel_w <= d->in_w;
+}
 
 bool
 glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
@@ -34,6 +47,10 @@ glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
         .bias = n->in[2] ? 2 : -1,
         .widens = true,
     };
+    if (has_stretches(out)) {
+        out->channels *= out->kernel_w;
+        out->kernel_w = 1;
+    }
     return z->kernel == 1 && z->stride == 1 && z->start == 0 && z->end == 0;
 }
 
