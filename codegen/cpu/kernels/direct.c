@@ -31,7 +31,10 @@ typedef struct maker {
     cg_value batch, group; /* at hand */
     cg_value channel;      /* the first output channel at hand, of all */
     cg_value weights, in;
-    cg_value line0; /* the first line of the block */
+    cg_value line0;        /* the first line of the block */
+    cg_value group_number; /* of these channels, from 0 */
+    cg_value part;         /* of the depth, if that is cut */
+    bool keeps;            /* it is not the last */
     bool by_channels;
     cpu_within units; /* of this batch and group: lines, or channel groups */
     cpu_tile tile;
@@ -51,7 +54,7 @@ start_sums(maker *m, int rows, cg_value *acc)
 {
     cg *g = m->j->g;
     LLVMTypeRef t = glow_cpu_vector(g->f32, m->s.lanes);
-    int bias = m->d.bias;
+    int bias = m->keeps ? -1 : m->d.bias;
 
     for (int b = 0; b < m->tile.blocks; b++) {
         bool whole = b < m->tile.blocks - 1 || m->tile.last == m->s.lanes;
@@ -90,6 +93,31 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
         }
 }
 
+/* A tile of sums that wait for the rest of the depth. */
+typedef struct kept {
+    cg_value at;
+    int64_t vector; /* bytes */
+    int count;
+} kept;
+
+static void
+keep(cg *g, const kept *k, cg_value const *acc)
+{
+    for (int i = 0; i < k->count; i++)
+        glow_cpu_store_raw(g, acc[i], glow_cpu_atc(g, k->at, i * k->vector));
+}
+
+static void
+add_kept(cg *g, const kept *k, cg_value *acc)
+{
+    for (int i = 0; i < k->count; i++) {
+        cg_value at = glow_cpu_atc(g, k->at, i * k->vector);
+
+        acc[i] =
+            cg_fadd(g, acc[i], glow_cpu_load_raw(g, LLVMTypeOf(acc[i]), at));
+    }
+}
+
 /* Tiles of a line, but the last. */
 static int64_t
 line_tiles(const maker *m)
@@ -99,6 +127,37 @@ line_tiles(const maker *m)
     for (int i = 0; i < m->n_runs; i++)
         tiles += m->runs[i].count;
     return tiles;
+}
+
+/* Keeps the sums of a part of the depth, with those of the parts before it. */
+static void
+keep_sums(maker *m, const kept *k, cg_value *acc)
+{
+    cg *g = m->j->g;
+    cg_value zero = cg_i64(g, 0);
+    cg_if s;
+
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, m->part, zero));
+    keep(g, k, acc);
+    glow_cpu_end_if(g, &s);
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntNE, m->part, zero));
+    add_kept(g, k, acc);
+    keep(g, k, acc);
+    glow_cpu_end_if(g, &s);
+}
+
+/* Where those of tile number `tile` of `line` are. */
+static kept
+kept_of(const maker *m, int rows, cg_value line, cg_value tile)
+{
+    cg *g = m->j->g;
+    int64_t vector = m->s.lanes * (int64_t)sizeof(float);
+    cg_value at = cg_add(g, cg_mulc(g, m->group_number, m->d.out_h), line);
+
+    at = cg_add(g, cg_mulc(g, at, line_tiles(m)), tile);
+    at = cg_mulc(g, at, m->s.rows * m->s.blocks * vector);
+    return (kept){glow_cpu_at(g, m->j->scratch, at), vector,
+                  rows * m->tile.blocks};
 }
 
 /* Weights that no cache keeps are read in several places at once by the only
@@ -181,6 +240,15 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
                            glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),
                            m->weights, ahead_of(m, line, tile), taps.first,
                            taps.last, !always_has_taps(d), acc);
+    if (d->cut) {
+        kept k = kept_of(m, r->rows, line, tile);
+
+        if (m->keeps) {
+            keep_sums(m, &k, acc);
+            return;
+        }
+        add_kept(g, &k, acc);
+    }
     finish_sums(m, r->rows, pixel_of(m, line, x), acc);
 }
 
@@ -283,8 +351,10 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     m->tile.last = last;
     m->tile.w_depth =
         (d->packed ? blocks * lanes : d->outputs) * glow_cpu_weight_size(d);
-    plan_reading(m, glow_cpu_group_bytes(d, &m->s, blocks));
+    plan_reading(m,
+                 d->kernel_h * d->kernel_w * m->tile.depth * m->tile.w_depth);
     begin_channels(m, &l, from / m->s.blocks, count);
+    m->group_number = cg_addc(g, l.i, from / m->s.blocks);
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
     m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
     m->weights =
@@ -292,6 +362,9 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
                     cg_mulc(g, l.i,
                             d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
                                       : blocks * m->tile.w_block));
+    if (d->cut)
+        m->weights = glow_cpu_at(g, m->weights,
+                                 cg_mulc(g, m->part, d->cut * m->tile.w_depth));
     make_lines(m, first, end);
     glow_cpu_loop_end(g, &l, NULL);
 }
@@ -315,6 +388,34 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
     if (s->rest)
         make_channels(m, s->full * s->blocks, 1, s->rest, s->last,
                       glow_cpu_atc(g, weights, done), first, end);
+}
+
+/* A block part by part of the depth, where that is cut. */
+static void
+make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t whole = d->cut ? (d->channels - 1) / d->cut : 0;
+    int64_t part = d->cut * glow_cpu_depth_size(d);
+    cg_value in = m->in;
+    cg_loop l;
+
+    if (d->cut) {
+        m->keeps = true;
+        m->tile.depth = d->cut;
+        glow_cpu_for(g, &l, whole);
+        m->part = l.i;
+        m->in = glow_cpu_at(g, in, cg_mulc(g, m->part, part));
+        make_block(m, weights, first, end);
+        glow_cpu_loop_end(g, &l, NULL);
+        m->keeps = false;
+        m->tile.depth = d->channels - whole * d->cut;
+        m->part = cg_i64(g, whole);
+        m->in = glow_cpu_atc(g, in, whole * part);
+    }
+    make_block(m, weights, first, end);
+    m->in = in;
 }
 
 void
@@ -375,7 +476,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     end = glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), end);
     if (d->widens)
         m.in = glow_cpu_widen_lines(j, d, m.batch, block.i, end);
-    make_block(&m, weights, block.i, end);
+    make_parts(&m, weights, block.i, end);
     glow_cpu_loop_end(g, &block, NULL);
     glow_cpu_loop_end(g, &m.units.loop, NULL);
 }

@@ -11,6 +11,7 @@
 #define MOST_ROWS 30
 #define ENOUGH_UNITS 16 /* for threads to share */
 #define SHORT 160       /* multiplications of a sum */
+#define LEAST_CUT 256   /* of the depth: sums are kept and read once for each */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -24,22 +25,38 @@ is_flat(const direct *d)
 }
 
 /*
+ * Are the input and the weights of a group of channels, so many bytes, and of the
+ * next, more than the cache holds, but not far too much, and the weights too?
+ */
+static bool
+outgrows(const cpu_target *t, const direct *d, int64_t group)
+{
+    int64_t input = glow_cpu_pixels_in(d) * d->pixel;
+
+    return d->packed && d->numbers == CPU_FLOATS && d->groups == 1 &&
+           d->batch == 1 && input <= 4 * t->cache_bytes &&
+           input + 2 * group > 2 * t->cache_bytes &&
+           glow_cpu_weight_bytes(d) > t->cache_bytes / 2;
+}
+
+/*
  * Four vectors instead of two, if there are registers for enough rows of them:
  * where sums are so short that it counts to write results in longer pieces; and
  * where rows begin at the same place of a page and fight for the same lines, so
  * that few do, as long as a quarter of the cache holds the weights of four
- * vectors.
+ * vectors, or the depth is cut.
  */
 static bool
 is_wide(const cpu_target *t, const direct *d, int64_t vectors)
 {
     int64_t depth = d->kernel_h * d->kernel_w * d->channels;
+    int64_t group = 4 * depth * t->vector_bytes;
 
     if (vectors < 4 || t->registers < 30)
         return false;
     return depth <= SHORT ||
            (is_flat(d) && d->pixel % 4096 == 0 &&
-            4 * depth * t->vector_bytes <= t->cache_bytes / 4);
+            (group <= t->cache_bytes / 4 || outgrows(t, d, group)));
 }
 
 /* Rows and vectors of a tile, as the rule has them where nothing else is said. */
@@ -136,6 +153,8 @@ glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
 
     if (lines)
         return lines < d->out_h ? lines : d->out_h;
+    if (d->cut)
+        return d->out_h;
     if (weights <= t->cache_bytes / 2)
         return lines_within(d, CPU_NEAR_BYTES);
     if (input <= t->cache_bytes)
@@ -145,6 +164,29 @@ glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
                    (glow_cpu_channel_groups(s) - 1) * input
                ? lines
                : d->out_h;
+}
+
+/*
+ * How much of the depth to go through for all results before going on, 0: all
+ * of it.  The cache is to hold the input of so much depth beside the weights of
+ * one group of channels and of the next, so that nothing but weights comes from
+ * memory, and these once.  Keeping sums costs about what a little too large an
+ * input does (196 x 1536 x 384: 2 % more).  What is far too large is left to lines.
+ */
+static int64_t
+cut_of(const cpu_target *t, const direct *d)
+{
+    shape s = glow_cpu_direct_shape(t, d);
+    int64_t pixels = glow_cpu_pixels_in(d);
+    int64_t group = glow_cpu_group_bytes(d, &s, s.blocks);
+    int64_t needed = pixels * d->pixel + 2 * group;
+    int64_t parts = cg_ceil_div(needed, t->cache_bytes / 2);
+    int64_t cut = cg_ceil_div(d->channels, parts * s.unit) * s.unit;
+
+    if (!outgrows(t, d, group) || pixels <= 2 * d->rows || cut < LEAST_CUT ||
+        glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+        return 0;
+    return cut;
 }
 
 direct
@@ -170,6 +212,7 @@ glow_cpu_flattened(const cpu_target *t, direct d)
     d.in_w = d.out_w = d.rows * (tiles > 1 ? tiles : 1);
     d.in_h = d.out_h = cg_ceil_div(pixels, d.out_w);
     d.last_w = pixels - (d.out_h - 1) * d.out_w;
+    d.cut = cut_of(t, &d);
     return d;
 }
 
@@ -204,6 +247,15 @@ glow_cpu_packed_bytes(const direct *d, const shape *s)
 {
     return d->groups * (s->full * glow_cpu_group_bytes(d, s, s->blocks) +
                         glow_cpu_group_bytes(d, s, s->rest));
+}
+
+int64_t
+glow_cpu_kept_bytes(const direct *d, const shape *s)
+{
+    int64_t tiles = d->cut ? d->out_h * (d->out_w / s->rows) : 0;
+    int64_t tile = s->rows * s->blocks * s->lanes * (int64_t)sizeof(float);
+
+    return glow_cpu_room(tiles * glow_cpu_channel_groups(s), tile);
 }
 
 int

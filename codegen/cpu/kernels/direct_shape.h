@@ -62,4 +62,7 @@ int64_t glow_cpu_group_bytes(const cpu_direct *d, const cpu_shape *s,
                              int blocks);
 int64_t glow_cpu_packed_bytes(const cpu_direct *d, const cpu_shape *s);
 
+/* Bytes of the sums that wait for the rest of the depth, if it is cut. */
+int64_t glow_cpu_kept_bytes(const cpu_direct *d, const cpu_shape *s);
+
 #endif
