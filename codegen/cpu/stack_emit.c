@@ -62,12 +62,16 @@ load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
     return all;
 }
 
-/* Stores lane by lane. */
+/*
+ * Stores lane by lane.  Each vector has an opaque base: LLVM 19 takes minutes to
+ * look for neighbours among the hundreds of stores of a register tile.
+ */
 static void
 store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
 {
     int lanes = g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(bits));
 
+    t.at = glow_cpu_opaque(g, t.at);
     for (int i = 0; i < lanes; i++)
         glow_cpu_store_bits(g, t, cg_addc(g, at, i * step),
                             LLVMBuildExtractElement(
