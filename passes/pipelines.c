@@ -107,14 +107,15 @@ static const glow_pipeline_entry optimize[] = {
 };
 
 static const glow_pipeline_entry optimize_program[] = {
-    {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers<early>,"
+    {"fixpoint(fold-view,propagate-copy,view-slice<early>,share-buffers<early>,"
      "join-parts,eliminate-dead-store,eliminate-dead-alloc)",
      "irgen gives every result a buffer of its own and every output a copy; "
-     "parts are read in place before others write there, and joined when it is "
-     "known which buffers there are"},
+     "parts of what lives anyway are read in place before others write there, "
+     "and joined when it is known which buffers there are"},
     {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers,join-parts,"
      "eliminate-dead-store,eliminate-dead-alloc)",
-     "what is no part after all is worked on in place"},
+     "what is no part after all is worked on in place; now it is known what "
+     "a longer life costs"},
     {"split-alloc,sink-alloc,hoist-dealloc",
      "short lives, so that alloc can use the same bytes again"},
     {0},

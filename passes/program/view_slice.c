@@ -10,7 +10,8 @@
  * long as that is read.  A cut that is not one stretch of memory gives a view
  * with strides: the backend must take all that reads it (glow_backend.takes).
  * The source may live longer, but not if the program then needs more memory at
- * its worst moment.
+ * its worst moment.  That is known once buffers are shared; before (`early`) no
+ * source may live longer at all.
  *
  * Splits are slices, so each half of a tensor is read in place.  Slices of
  * constants are left to fold-constants, those with steps below 0 are no views.
@@ -22,11 +23,18 @@
 #include "passes/program/lives.h"
 #include "passes/program/parts.h"
 
+typedef struct view_options {
+    bool early;
+} view_options;
+
+static const view_options defaults = {0};
+
 typedef struct viewer {
     glow_pass_run *run;
     glow_func *func;
     buffer_info *infos;
     lives *lives; /* NULL until it is asked */
+    bool early;
     glow_result result;
 } viewer;
 
@@ -76,13 +84,15 @@ is_quiet(viewer *v, const glow_node *n, const glow_value *base)
     return true;
 }
 
-/* Exchanges the lives, if that costs no memory. */
+/* Exchanges the lives, if that costs no memory; early, if none gets longer. */
 static bool
 is_affordable(viewer *v, const glow_node *n, const glow_value *base)
 {
     const buffer_info *to = &v->infos[n->out[0]->def->mark];
     buffer_info *from = &v->infos[base->def->mark];
 
+    if (v->early && to->last > from->last)
+        return refuse(v, n, "the source would live longer");
     if (!v->lives)
         v->lives = lives_measure(glow_run_scratch(v->run), v->func, v->infos);
     lives_add(v->lives, n->out[0], to->first, to->last, -1);
@@ -138,7 +148,11 @@ view(viewer *v, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    viewer v = {.run = pass, .func = f, .result = GLOW_UNCHANGED};
+    const view_options *options = glow_run_options(pass);
+    viewer v = {.run = pass,
+                .func = f,
+                .early = options->early,
+                .result = GLOW_UNCHANGED};
     glow_node **slices;
     int count = find_instrs(glow_run_scratch(pass), f, &glow_op_slice, &slices);
 
@@ -155,6 +169,9 @@ const glow_pass glow_pass_view_slice = {
     .level = GLOW_PROGRAM,
     .unplaces = true,
     .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(view_options, early, GLOW_FLAG,
+                                   "only where no source lives longer")},
+    .defaults = &defaults,
     .run = run,
     .source = "Glow OptimizeExtracts",
 };
