@@ -57,8 +57,7 @@ horner(cg *g, cg_value x, const double *c, int n)
     return sum;
 }
 
-/* NaN stays. */
-
+/* NaN stays, here and in the two below. */
 static cg_value
 at_least(cg *g, cg_value x, double least)
 {

@@ -2,8 +2,8 @@
  * Registers that hold matrices, and one instruction that multiplies two of them
  * and adds the product to a third: AMX of x86, for bfloat16.
  *
- * There are eight.  CPU_MATRIX_SUMS of float are added to, two have rows of the
- * left operand, two the right one, whose rows are pairs of the depth.  How many
+ * There are eight.  Those before CPU_MATRIX_LEFT are sums of float, two have rows of
+ * the left operand, two the right one, whose rows are pairs of the depth.  How many
  * rows they have, and how deep they are, is set once for a kernel.
  */
 
@@ -18,7 +18,7 @@
 #define CPU_MATRIX_LEFT 4   /* the first of two */
 #define CPU_MATRIX_RIGHT 6  /* the first of two */
 
-/* Sets t->matrix, by the words for the target. */
+/* Sets t->has_amx and t->matrix, by the words for the target. */
 void glow_cpu_probe_matrix(cpu_target *t);
 
 /*

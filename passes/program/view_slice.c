@@ -91,8 +91,9 @@ is_affordable(viewer *v, const glow_node *n, const glow_value *base)
     const buffer_info *to = &v->infos[n->out[0]->def->mark];
     buffer_info *from = &v->infos[base->def->mark];
 
-    if (v->early && to->last > from->last)
-        return refuse(v, n, "the source would live longer");
+    if (v->early)
+        return to->last <= from->last ||
+               refuse(v, n, "the source would live longer");
     if (!v->lives)
         v->lives = lives_measure(glow_run_scratch(v->run), v->func, v->infos);
     lives_add(v->lives, n->out[0], to->first, to->last, -1);
