@@ -48,6 +48,9 @@ multiply_add(float *sum)
 
     a += 0.5f;
     b += 1e-9f;
+    /* No two alike, or the compiler computes them once. */
+    for (int i = 0; i < ACCUMULATORS; i++)
+        acc[i] += (float)i;
     begin = now();
     for (int t = 0; t < TURNS; t++) {
 #pragma GCC unroll 16
