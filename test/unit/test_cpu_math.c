@@ -42,7 +42,8 @@ static const struct function {
     {&glow_op_gelu, gelu, 100, 1e-37, INFINITY, &exact_gelu},
     {&glow_op_log, log, 1.6, 0, INFINITY, NULL},
     {&glow_op_sigmoid, sigmoid, 2.6, 1.7e-38, INFINITY, NULL},
-    {&glow_op_swish, swish, 3.6, 1.5e-36, INFINITY, NULL},
+    {&glow_op_swish, swish, 6, 1.5e-36, 5, NULL},
+    {&glow_op_swish, swish, 60, 1.5e-36, INFINITY, NULL},
     {&glow_op_tanh, tanh, 5.5, 1e-37, INFINITY, NULL},
 };
 
