@@ -25,6 +25,8 @@
  *   random-N-W               N tasks that read up to three of the last W
  *   dropped-N-W              the same, where nobody keeps what is never read
  *   layers-N-W               layers of W tasks, which read from the last two
+ *   series-N-S               series-parallel: N tasks in series, in branches
+ *                            between two of them, or both, as seed S draws
  *   long-N                   a chain of blocks with branches, N tasks
  *
  * A file has the number of its tasks, then for each the bytes of its result,
@@ -402,6 +404,51 @@ make_layers(net *g, uint32_t n, uint32_t width)
     }
 }
 
+/* Makes `n` tasks that stand between `from` and whoever reads what is put in
+ * `ends`: two to five branches, each of a task, then more, and one that joins
+ * them.  Returns how many ends there are. */
+static uint32_t
+add_between(net *g, uint32_t n, uint32_t from, uint32_t *ends)
+{
+    uint32_t branches = 2 + draw(g, 4), count = 0, left = n;
+
+    if (branches > n)
+        branches = n;
+    for (uint32_t k = branches; k-- > 0;) {
+        uint32_t most = 2 * (left - k) / (k + 1), x;
+        uint32_t some = k ? 1 + draw(g, most ? most : 1) : left;
+
+        some = some < left - k ? some : left - k;
+        left -= some;
+        x = add1(g, 1 + draw(g, 100), draw(g, 3) == 0, from);
+        while (--some > 0) {
+            uint32_t part = some > 3 ? 3 + draw(g, some - 2) : some;
+
+            some -= part - 1;
+            if (part > 1) {
+                uint32_t n_inner = add_between(g, part - 1, x, ends + count);
+
+                x = add(g, 1 + draw(g, 100), draw(g, 3) == 0, n_inner,
+                        ends + count);
+            } else
+                x = add1(g, 1 + draw(g, 100), draw(g, 3) == 0, x);
+        }
+        ends[count++] = x;
+    }
+    return count;
+}
+
+static void
+make_series(net *g, uint32_t n, uint32_t seed)
+{
+    uint32_t *ends = GLOW_NEW_ARRAY(g->a, uint32_t, n), count;
+
+    g->random = n * UINT64_C(15485863) + seed;
+    count =
+        add_between(g, n - 2, add(g, 1 + draw(g, 100), false, 0, NULL), ends);
+    add(g, 1, false, count, ends);
+}
+
 static void
 make_long(net *g, uint32_t n, uint32_t unused)
 {
@@ -554,6 +601,18 @@ static const shape shapes[] = {
     {"layers-100-8", make_layers, 100, 8},
     {"layers-300-8", make_layers, 300, 8},
     {"layers-1000-8", make_layers, 1000, 8},
+    {"series-300-1", make_series, 300, 1},
+    {"series-300-2", make_series, 300, 2},
+    {"series-300-3", make_series, 300, 3},
+    {"series-300-4", make_series, 300, 4},
+    {"series-1000-1", make_series, 1000, 1},
+    {"series-1000-2", make_series, 1000, 2},
+    {"series-1000-3", make_series, 1000, 3},
+    {"series-1000-4", make_series, 1000, 4},
+    {"series-3000-1", make_series, 3000, 1},
+    {"series-3000-2", make_series, 3000, 2},
+    {"series-3000-3", make_series, 3000, 3},
+    {"series-3000-4", make_series, 3000, 4},
     {"long-10000", make_long, 10000, 0},
     {"long-100000", make_long, 100000, 0},
     {"random-100000-20", make_random, 100000, 20},

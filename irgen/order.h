@@ -32,7 +32,16 @@ typedef struct glow_order_net {
     bool reversed;                  /* time goes back: see below */
 } glow_order_net;
 
+/* By each of `n_to` numbers, which of `n_from` lists name it. */
+glow_order_lists glow_order_turn(glow_arena *a, glow_order_lists lists,
+                                 uint32_t n_from, uint32_t n_to);
+
 /* NULL if the problem is wrong: see glow_order_find. */
+glow_order_net *glow_order_net_given(glow_arena *a,
+                                     const glow_order_problem *p);
+
+/* The same for what was made here, where the extra of a task may be negative:
+ * it takes so much less than what it touches. */
 glow_order_net *glow_order_net_new(glow_arena *a, const glow_order_problem *p);
 
 /*

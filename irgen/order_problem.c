@@ -57,7 +57,7 @@ is_sound(const builder *b)
         const glow_order_task *t = &p->tasks[i];
 
         named += (int64_t)t->n_before + t->n_touches;
-        if (t->extra < 0 || !names_right(b, i))
+        if (!names_right(b, i))
             return false;
         extra = t->extra > extra ? t->extra : extra;
     }
@@ -97,8 +97,9 @@ make_lists(const builder *b, bool touches)
 }
 
 /* By each of `n_to` numbers, which of `n_from` lists name it. */
-static glow_order_lists
-turn(glow_arena *a, glow_order_lists lists, uint32_t n_from, uint32_t n_to)
+glow_order_lists
+glow_order_turn(glow_arena *a, glow_order_lists lists, uint32_t n_from,
+                uint32_t n_to)
 {
     uint32_t total = lists.first[n_from];
     glow_order_lists out = {GLOW_NEW_ARRAY(a, uint32_t, (size_t)n_to + 2),
@@ -186,12 +187,21 @@ glow_order_net_new(glow_arena *a, const glow_order_problem *p)
     net->before = make_lists(&b, false);
     b.seen = GLOW_NEW_ARRAY(a, uint32_t, (size_t)p->n_buffers + 1);
     net->touches = make_lists(&b, true);
-    net->after = turn(a, net->before, p->n_tasks, p->n_tasks);
-    net->users = turn(a, net->touches, p->n_tasks, p->n_buffers);
+    net->after = glow_order_turn(a, net->before, p->n_tasks, p->n_tasks);
+    net->users = glow_order_turn(a, net->touches, p->n_tasks, p->n_buffers);
     for (uint32_t i = 0; i < p->n_tasks; i++)
         net->uneven |= is_uneven(&p->tasks[i]);
     net->given = mend(a, net);
     return net->given ? net : NULL;
+}
+
+glow_order_net *
+glow_order_net_given(glow_arena *a, const glow_order_problem *p)
+{
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        if (p->tasks[i].extra < 0)
+            return NULL;
+    return glow_order_net_new(a, p);
 }
 
 glow_order_net *

@@ -192,7 +192,7 @@ bool
 glow_order_measure(glow_arena *a, const glow_order_problem *p,
                    const uint32_t *tasks, glow_order_use *out)
 {
-    const glow_order_net *net = glow_order_net_new(a, p);
+    const glow_order_net *net = glow_order_net_given(a, p);
     glow_order_use use = {0};
     glow_order_walk *w;
 

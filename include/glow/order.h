@@ -85,7 +85,7 @@ typedef struct glow_order {
     bool proved;    /* the peak is the least that there is */
     int64_t steps;  /* of the budget, taken */
     const char *by; /* what found it, where the peak is: the name of a rule,
-                       "search", "beam" or "windows" */
+                       "search", "beam", "windows" or "chains" */
 } glow_order;
 
 /* Steps that suffice for most networks, and take a second or two at most. */
