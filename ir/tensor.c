@@ -27,12 +27,22 @@ glow_data_wrap(void *bytes, size_t size, void (*release)(void *user),
     return d;
 }
 
+static void
+release_bytes(void *user)
+{
+    glow_data *d = user;
+
+    glow_memory_free(d->bytes, d->size);
+}
+
 glow_data *
 glow_data_new(size_t size)
 {
     void *bytes = glow_memory_new(size ? size : 1);
+    glow_data *d = glow_data_wrap(bytes, size, release_bytes, NULL);
 
-    return glow_data_wrap(bytes, size, free, bytes);
+    d->user = d;
+    return d;
 }
 
 void *

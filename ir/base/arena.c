@@ -52,7 +52,7 @@ free_blocks(block *b)
     while (b) {
         block *next = b->next;
 
-        free(b);
+        glow_memory_free(b, offsetof(block, bytes) + b->size);
         b = next;
     }
 }

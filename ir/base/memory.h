@@ -9,9 +9,13 @@
 void *glow_no_memory(size_t size);
 
 /*
- * Zeroed bytes for free().  Where they fill huge pages these are asked for: the
- * few addresses of small pages that a processor keeps are soon used up.
+ * Zeroed bytes, on a line of the cache.  What fills huge pages is asked for in
+ * these, since the few addresses of small pages that a processor keeps are soon
+ * used up; the system has zeroed them already.
  */
 void *glow_memory_new(size_t size);
+
+/* Gives back what glow_memory_new(size) gave. */
+void glow_memory_free(void *p, size_t size);
 
 #endif
