@@ -1,24 +1,33 @@
 /*
- * A hash map from strings to pointers: open addressing, linear probing, at most
- * two thirds full.  A removed entry keeps its key with a NULL value until the
- * table grows.
+ * A hash map from strings to pointers: the entries in the order of their making,
+ * and a table that says where a key's is, by open addressing with linear probing,
+ * at most two thirds full.  A slot is a third of an entry and has most of the
+ * hash, so that other keys' entries are seldom read; the names of a large
+ * function are more than caches hold.  A removed entry keeps its key with a NULL
+ * value until the table grows.
  */
 
-#include "glow/base.h"
+#include "ir/base/memory.h"
 
 #include <string.h>
 
 typedef struct entry {
-    const char *key; /* NULL: never used */
+    const char *key;
     uint64_t hash;
     void *value;
 } entry;
 
+typedef struct slot {
+    uint32_t tag;    /* the upper half of the hash */
+    uint32_t number; /* 1 + that of the entry; 0: never used */
+} slot;
+
 struct glow_map {
     glow_arena *arena;
+    slot *slots;
+    size_t cap; /* of slots: a power of two */
     entry *entries;
-    size_t cap;  /* a power of two */
-    size_t used; /* entries with a key */
+    size_t count, cap_entries;
 };
 
 glow_map *
@@ -30,15 +39,17 @@ glow_map_new(glow_arena *a)
     return m;
 }
 
-/* The entry of `key`, or the free one where it belongs. */
-static entry *
+/* The slot of `key`, or the free one where it belongs. */
+static slot *
 find(const glow_map *m, const char *key, uint64_t hash)
 {
     for (size_t i = (size_t)hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
-        entry *e = &m->entries[i];
+        slot *s = &m->slots[i];
 
-        if (!e->key || (e->hash == hash && strcmp(e->key, key) == 0))
-            return e;
+        if (!s->number || (s->tag == (uint32_t)(hash >> 32) &&
+                           m->entries[s->number - 1].hash == hash &&
+                           strcmp(m->entries[s->number - 1].key, key) == 0))
+            return s;
     }
 }
 
@@ -47,39 +58,54 @@ glow_map_get(const glow_map *m, const char *key)
 {
     if (!m->cap)
         return NULL;
-    return find(m, key, glow_hash(key, strlen(key), 0))->value;
+
+    const slot *s = find(m, key, glow_hash(key, strlen(key), 0));
+
+    return s->number ? m->entries[s->number - 1].value : NULL;
 }
 
+/* Forgets removed entries, and makes the table large enough for one more. */
 static void
 grow(glow_map *m)
 {
-    entry *old = m->entries;
-    size_t n = m->cap, live = 0;
+    size_t live = 0;
 
-    for (size_t i = 0; i < n; i++)
-        live += old[i].value != NULL;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->entries[i].value)
+            m->entries[live++] = m->entries[i];
+    m->count = live;
+    if (live >= UINT32_MAX)
+        glow_no_memory(SIZE_MAX);
     while (m->cap < 16 || live * 3 >= m->cap)
         m->cap = m->cap ? m->cap * 2 : 16;
-    m->entries = GLOW_NEW_ARRAY(m->arena, entry, m->cap);
-    m->used = live;
-    for (size_t i = 0; i < n; i++)
-        if (old[i].value)
-            *find(m, old[i].key, old[i].hash) = old[i];
+    m->slots = GLOW_NEW_ARRAY(m->arena, slot, m->cap);
+    for (size_t i = 0; i < live; i++) {
+        uint64_t hash = m->entries[i].hash;
+        size_t at = (size_t)hash & (m->cap - 1);
+
+        while (m->slots[at].number)
+            at = (at + 1) & (m->cap - 1);
+        m->slots[at] = (slot){(uint32_t)(hash >> 32), (uint32_t)i + 1};
+    }
 }
 
 void
 glow_map_set(glow_map *m, const char *key, void *value)
 {
-    if (!m->cap || m->used * 3 >= m->cap * 2)
+    if (!m->cap || m->count * 3 >= m->cap * 2)
         grow(m);
 
     uint64_t hash = glow_hash(key, strlen(key), 0);
-    entry *e = find(m, key, hash);
+    slot *s = find(m, key, hash);
 
-    if (!e->key) {
-        if (!value)
-            return;
-        m->used++;
+    if (s->number) {
+        m->entries[s->number - 1] = (entry){key, hash, value};
+        return;
     }
-    *e = (entry){key, hash, value};
+    if (!value)
+        return;
+    m->entries = glow_arena_grow(m->arena, m->entries, m->count,
+                                 &m->cap_entries, sizeof(entry));
+    m->entries[m->count++] = (entry){key, hash, value};
+    *s = (slot){(uint32_t)(hash >> 32), (uint32_t)m->count};
 }
