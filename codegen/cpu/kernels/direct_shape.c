@@ -59,14 +59,57 @@ is_wide(const cpu_target *t, const direct *d, int64_t vectors)
             (group <= t->cache_bytes / 4 || outgrows(t, d, group)));
 }
 
+/* How many rows of `blocks` vectors there are registers for. */
+static int
+most_rows(const cpu_target *t, const direct *d, int blocks)
+{
+    /* What is broadcast, and one to spare unless weights are several. */
+    int room = t->registers - (blocks < 3 ? 2 : 1);
+    int most = (room - blocks) / blocks;
+
+    /* Rows that begin at the same place of a page fight for the same lines. */
+    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
+        most = 8;
+    return most < MOST_ROWS ? most : MOST_ROWS;
+}
+
+static int
+best_rows(const cpu_target *t, const direct *d, int blocks)
+{
+    return glow_cpu_best_rows(d->out_w, blocks, most_rows(t, d, blocks));
+}
+
+/* The cost of a line of all channels by the best tiles of `blocks` vectors. */
+static int64_t
+line_cost(const cpu_target *t, const direct *d, int64_t vectors, int blocks)
+{
+    int rows = best_rows(t, d, blocks);
+    int64_t rest = vectors % blocks;
+
+    return vectors / blocks * glow_cpu_line_cost(d->out_w, rows, blocks) +
+           (rest ? glow_cpu_line_cost(d->out_w, rows, (int)rest) : 0);
+}
+
+/*
+ * Three vectors instead of two, where registers are few and so rows are: what a
+ * line leaves behind whole tiles then has enough sums for the latency of a
+ * multiplication.  By AVX2, seven results of two vectors take 8 cycles in tiles of
+ * 4 and 3 rows, of three vectors 10.5, where 7 and 10.5 are the least.
+ */
+static bool
+is_three(const cpu_target *t, const direct *d, int64_t vectors)
+{
+    int64_t two = line_cost(t, d, vectors, 2);
+
+    return t->registers < 30 && most_rows(t, d, 3) > 1 && !d->rows &&
+           !is_flat(d) && two - line_cost(t, d, vectors, 3) > two / 16;
+}
+
 /* Rows and vectors of a tile, as the rule has them where nothing else is said. */
 static void
 set_tile(const cpu_target *t, const direct *d, shape *s)
 {
     int64_t vectors = d->outputs > 0 ? cg_ceil_div(d->outputs, s->lanes) : 1;
-    int64_t room = t->registers - 2; /* what is broadcast, and one to spare */
-    int most;
-
     /* Enough sums for the latency of a multiplication, even of few rows. */
     if (!d->rows && d->out_w <= 3)
         s->blocks = d->out_w == 1 ? 8 : 4;
@@ -74,17 +117,14 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
         s->blocks = is_wide(t, d, vectors) ? 4 : 2;
     while (s->blocks > vectors)
         s->blocks /= 2;
-    while (s->blocks > 1 && 2 * s->blocks > room)
+    while (s->blocks > 1 && most_rows(t, d, s->blocks) < 1)
         s->blocks /= 2;
+    if (s->blocks == 2 && is_three(t, d, vectors))
+        s->blocks = 3;
     s->blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, s->blocks);
     if (s->blocks > vectors)
         s->blocks = (int)vectors;
-    most = (int)((room - s->blocks) / s->blocks);
-    /* Rows that begin at the same place of a page fight for the same lines. */
-    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
-        most = 8;
-    s->rows = glow_cpu_best_rows(d->out_w, s->blocks,
-                                 most < MOST_ROWS ? most : MOST_ROWS);
+    s->rows = best_rows(t, d, s->blocks);
     s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
     if (d->rows)
         s->rows = d->rows;

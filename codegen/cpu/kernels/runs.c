@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+int64_t
+glow_cpu_line_cost(int64_t width, int rows, int blocks)
+{
+    int64_t rest = width % rows;
+    int64_t one = rows * blocks < 9 ? 9 : rows * blocks;
+    int64_t last = rest * blocks < 9 ? 9 : rest * blocks;
+
+    return width / rows * (one + 3) + (rest ? last + 3 : 0);
+}
+
 int
 glow_cpu_best_rows(int64_t width, int blocks, int most)
 {
@@ -11,10 +21,7 @@ glow_cpu_best_rows(int64_t width, int blocks, int most)
     int64_t best_cost = INT64_MAX;
 
     for (int r = 1; r <= most; r++) {
-        int64_t rest = width % r;
-        int64_t one = r * blocks < 9 ? 9 : r * blocks;
-        int64_t last = rest * blocks < 9 ? 9 : rest * blocks;
-        int64_t cost = width / r * (one + 3) + (rest ? last + 3 : 0);
+        int64_t cost = glow_cpu_line_cost(width, r, blocks);
 
         if (cost < best_cost) {
             best_cost = cost;

@@ -15,10 +15,12 @@ typedef struct cpu_run {
 } cpu_run;
 
 /*
- * Which number of rows, of at most `most`, takes the fewest cycles for a line:
- * each tile of rows times blocks costs its multiplications, but no less than
- * their latency, and a little to begin.
+ * What a line of `width` results costs by tiles of rows times blocks, counted in
+ * multiplications: each tile has its own, but no less than their latency takes,
+ * and a little to begin.
  */
+int64_t glow_cpu_line_cost(int64_t width, int rows, int blocks);
+/* Which number of rows, of at most `most`, is the least of these. */
 int glow_cpu_best_rows(int64_t width, int blocks, int most);
 
 /* Cuts a line into runs; 0 if that takes more than CPU_MOST_RUNS. */
