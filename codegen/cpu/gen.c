@@ -220,6 +220,17 @@ glow_cpu_intrinsic(cg *g, const char *name, cg_value *args, int n)
                           (unsigned)n, "");
 }
 
+void
+glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level)
+{
+    cg_value how = LLVMConstInt(g->i32, writes, false);
+    cg_value near = LLVMConstInt(g->i32, level, false);
+    cg_value data = LLVMConstInt(g->i32, 1, false);
+
+    glow_cpu_intrinsic(g, "llvm.prefetch", (cg_value[]){at, how, near, data},
+                       4);
+}
+
 /* Arithmetic. */
 
 /* llvm.fma would be a call of libm, lane by lane, where the target has none. */

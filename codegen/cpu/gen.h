@@ -77,6 +77,8 @@ cg_value glow_cpu_first(cg *g, cg_value v, int lanes);
 
 /* A call of an LLVM intrinsic that is overloaded on the type of args[0]. */
 cg_value glow_cpu_intrinsic(cg *g, const char *name, cg_value *args, int n);
+/* Asks for the line at `at`, to be written or read; 3: into the first cache. */
+void glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level);
 
 /* Arithmetic. */
 

@@ -115,6 +115,15 @@ typedef struct cpu_place {
 } cpu_place;
 void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 
+/*
+ * Asks for the lines that glow_cpu_finish will touch in `columns` columns from
+ * `at` on, of `rows` rows that lie `apart` rows from each other: of tensors that
+ * the cache does not hold, unless these are more lines than can be on their way.
+ * To be called as long before as they take.
+ */
+void glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
+                      int64_t columns);
+
 /* Emits the stack of a step without a root: all of its loops. */
 void glow_cpu_emit_stack(cpu_job *j);
 

@@ -9,6 +9,7 @@
 #include "glow/ops.h"
 
 #define CPU_LINE 64              /* bytes of a line of the caches */
+#define CPU_MOST_AHEAD 12        /* more lines are not on their way at once */
 #define CPU_NEAR_BYTES (1 << 15) /* of a first cache, of what is read again */
 
 static inline int64_t

@@ -18,6 +18,7 @@
 #include "codegen/cpu/kernels/tile.h"
 
 #define STREAMS 8
+#define MEMORY 600 /* cycles until it answers, asked for many lines */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -221,6 +222,25 @@ pixel_of(const maker *m, cg_value line, cg_value x)
     return cg_addc(g, pixel, d->first);
 }
 
+/*
+ * Has what the tile at hand ends with come from memory, or what the next does,
+ * where one takes less than memory.
+ */
+static void
+foresee(maker *m, const cpu_run *r, cg_value pixel)
+{
+    const direct *d = &m->d;
+    int64_t apart = d->apart_w ? d->apart_w : 1;
+    int64_t steps = d->kernel_h * d->kernel_w * m->tile.depth;
+    double cycles = (double)(steps * r->rows * m->tile.blocks) /
+                    m->j->g->target->multiplies;
+    cpu_place at = {.row = pixel, .col = m->channel};
+
+    if (cycles < MEMORY)
+        at.row_plus = r->rows * apart;
+    glow_cpu_foresee(m->j, at, r->rows, apart, m->tile.blocks * m->s.lanes);
+}
+
 /* One tile: `line` of the result, from pixel `x` of it on. */
 static void
 make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
@@ -235,6 +255,8 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     cg_value acc[CG_MAX_CARRIED];
 
     start_sums(m, r->rows, acc);
+    if (!m->keeps)
+        foresee(m, r, pixel_of(m, line, x));
     if (d->kernel_h * d->kernel_w > 0)
         glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid,
                            glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),

@@ -71,16 +71,10 @@ static void
 prefetch(const maker *k, streams *s)
 {
     cg *g = k->j->g;
-    cg_value how[3] = {LLVMConstInt(g->i32, 0, false),
-                       LLVMConstInt(g->i32, 2, false),
-                       LLVMConstInt(g->i32, 1, false)};
 
     for (int64_t i = 0; i < k->ahead; i++)
-        glow_cpu_intrinsic(
-            g, "llvm.prefetch",
-            (cg_value[]){glow_cpu_atc(g, s->at[AHEAD], i * CPU_LINE), how[0],
-                         how[1], how[2]},
-            4);
+        glow_cpu_prefetch(g, glow_cpu_atc(g, s->at[AHEAD], i * CPU_LINE), false,
+                          2);
     s->at[AHEAD] = glow_cpu_atc(g, s->at[AHEAD], k->ahead * CPU_LINE);
 }
 

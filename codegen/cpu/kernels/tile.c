@@ -18,8 +18,6 @@
 #include "codegen/cpu/kernels/tile.h"
 #include "codegen/cpu/kernels/narrow.h"
 
-#define MOST_AHEAD 12 /* more lines are not on their way at once */
-
 /* The state of the loops: sums, then two or three pointers. */
 typedef struct state {
     cg_value value[CG_MAX_CARRIED];
@@ -68,7 +66,7 @@ glow_cpu_tile_ahead(const cpu_tile *t, int64_t weights, int64_t times)
     int64_t chunks = times * glow_cpu_tile_chunks(t);
     int64_t lines = cg_ceil_div(weights, CPU_LINE * chunks);
 
-    return lines < MOST_AHEAD ? (int)lines : MOST_AHEAD;
+    return lines < CPU_MOST_AHEAD ? (int)lines : CPU_MOST_AHEAD;
 }
 
 /* Bytes from one element of the depth to the next. */
@@ -138,18 +136,11 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
 static void
 prefetch(cg *g, const cpu_tile *t, state *s)
 {
-    cg_value read = LLVMConstInt(g->i32, 0, false);
-    cg_value level = LLVMConstInt(g->i32, 2, false);
-    cg_value data = LLVMConstInt(g->i32, 1, false);
-
     if (!t->ahead)
         return;
-    for (int i = 0; i < t->ahead; i++) {
-        cg_value at = glow_cpu_atc(g, *ahead_of(s), (int64_t)i * CPU_LINE);
-
-        glow_cpu_intrinsic(g, "llvm.prefetch",
-                           (cg_value[]){at, read, level, data}, 4);
-    }
+    for (int i = 0; i < t->ahead; i++)
+        glow_cpu_prefetch(
+            g, glow_cpu_atc(g, *ahead_of(s), (int64_t)i * CPU_LINE), false, 2);
     *ahead_of(s) = glow_cpu_atc(g, *ahead_of(s), (int64_t)t->ahead * CPU_LINE);
 }
 
