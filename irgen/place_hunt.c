@@ -2,9 +2,11 @@
  * Improving the best placement by search, or proving that there is no better.
  *
  * The search (place_search.c) answers for one height.  It is asked for what is
- * enough first, and then for heights between that and the best: with few steps
- * each, and as long as there are any left with ever more.  Where it says that
- * there is none, the bound rises.
+ * enough, with all steps there are: what is between that and the best is of no
+ * use to who asks for a height.  Where more is needed than is enough, or where
+ * the least is asked for, it is asked for the bound first, and then for heights
+ * between that and the best: with few steps each, and as long as there are any
+ * left with ever more.  Where it says that there is none, the bound rises.
  *
  * Where each buffer is as low as it may be above what is under it, all ends are
  * multiples of the greatest common divisor of all sizes, alignments and given
@@ -106,7 +108,7 @@ glow_place_hunt(glow_place_problem *p, glow_place_best *b, int64_t enough,
 
         if (b->height <= low)
             break;
-        found = hunt_at(&h, low, slice);
+        found = hunt_at(&h, low, low > enough ? slice : h.budget);
         if (found == GLOW_PLACE_FOUND)
             break;
         if (found == GLOW_PLACE_STOPPED)
