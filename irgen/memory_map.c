@@ -83,6 +83,18 @@ put_buffer(glow_buf *b, const glow_timeline *t, const glow_timeline_buffer *e)
     glow_buf_putc(b, '}');
 }
 
+/* Where in the region nothing lies across, and where nothing lies at all. */
+static void
+put_walls(glow_buf *b, const glow_region *r)
+{
+    put_count(b, "bank", r->bank);
+    glow_buf_puts(b, ", \"forbidden\": [");
+    for (size_t i = 0; i < r->n_forbidden; i++)
+        glow_buf_printf(b, "%s[%" PRId64 ", %" PRId64 "]", i ? ", " : "",
+                        r->forbidden[i].begin, r->forbidden[i].end);
+    glow_buf_putc(b, ']');
+}
+
 static void
 put_region(glow_buf *b, const glow_timeline *t, const glow_timeline_space *s)
 {
@@ -92,6 +104,7 @@ put_region(glow_buf *b, const glow_timeline *t, const glow_timeline_space *s)
     put_count(b, "align", s->region->align);
     put_count(b, "size", s->region->size);
     put_count(b, "capacity", s->region->capacity);
+    put_walls(b, s->region);
     put_count(b, "peak", s->peak);
     put_count(b, "bound", s->bound);
     put_count(b, "busiest", s->busiest);
