@@ -6,8 +6,13 @@
  *     %a.free = dealloc @out %a      tanh @out %c, @in %b
  *
  * A use is an instruction that names the buffer, or a view of it, or a view of
- * a view: freeing behind the last direct use alone would be wrong.  Lives get
- * shorter, so places stay right, and a later alloc may do with less memory.
+ * a view: freeing behind the last direct use alone would be wrong.
+ *
+ * There is nothing to judge by bytes: an alloc lives from where it stands to
+ * its dealloc, and no dealloc goes down, for none stands above a use.  So what
+ * lives at an instruction lived there before, no instruction has more bytes
+ * alive, no two buffers meet that did not, and each placement of the program
+ * before is one of that after.  What a later alloc needs at least can only fall.
  */
 
 #include "glow/pass.h"

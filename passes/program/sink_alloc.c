@@ -6,8 +6,10 @@
  *     tanh @out %b, @in %a           tanh @out %b, @in %a
  *
  * Views sink with what they view, so that a view that is made early does not
- * hold its alloc back; one that nobody uses counts as a use.  Lives get
- * shorter, so places stay right, and a later alloc may do with less memory.
+ * hold its alloc back; one that nobody uses counts as a use.
+ *
+ * There is nothing to judge by bytes: no alloc goes up, for none stands below a
+ * use, so each life ends up within what it was, as with hoist-dealloc.
  */
 
 #include <stdlib.h>

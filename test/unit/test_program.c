@@ -1,13 +1,15 @@
 /*
- * What the verifier of programs refuses and the text form cannot say, and how
- * irgen treats what only code can build.
+ * What the verifier of programs refuses and the text form cannot say, how irgen
+ * treats what only code can build, and lives of buffers by the instruction.
  */
 
 #include "unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/lifetime.h"
 #include "glow/memory_map.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
@@ -179,6 +181,125 @@ maps_are_of_placed_programs(void **state)
     assert_int_equal(b.len, 0);
 }
 
+/* Random programs, with lives that are longer than they have to be. */
+
+enum { BUFFERS = 12, STEPS = 24, PROGRAMS = 200 };
+
+typedef struct lives_test {
+    glow_func *f;
+    glow_value *buffers[BUFFERS];
+    glow_node *steps[STEPS];
+    int from[STEPS], to[STEPS];        /* buffers */
+    int first[BUFFERS], last[BUFFERS]; /* steps that use them */
+    bool was[STEPS][BUFFERS];          /* alive before */
+    bool is_made[BUFFERS], is_freed[BUFFERS];
+} lives_test;
+
+static uint32_t
+draw(uint32_t *x, uint32_t count)
+{
+    *x = *x * 1664525 + 1013904223;
+    return (*x >> 8) % count;
+}
+
+/* Which step reads what, and writes what; each buffer is used. */
+static void
+draw_steps(lives_test *l, uint32_t *x)
+{
+    memset(l->last, -1, sizeof l->last);
+    for (int k = 0; k < STEPS; k++) {
+        l->to[k] = k < BUFFERS ? k : (int)draw(x, BUFFERS);
+        l->from[k] =
+            k ? (int)draw(x, k < BUFFERS ? (uint32_t)k : BUFFERS) : l->to[k];
+        for (int i = 0; i < 2; i++) {
+            int b = i ? l->to[k] : l->from[k];
+
+            if (l->last[b] < 0)
+                l->first[b] = k;
+            l->last[b] = k;
+        }
+    }
+}
+
+/* Makes buffers before they are needed, frees them later than they could. */
+static void
+draw_program(fixture *t, lives_test *l, uint32_t *x, const char *name)
+{
+    glow_value *input;
+
+    l->f = glow_program_new(t->m, name);
+    input = add_weight(t, l->f, name);
+    for (int k = 0; k < STEPS; k++) {
+        for (int b = 0; b < BUFFERS; b++)
+            if (!l->is_made[b] && (l->first[b] == k || draw(x, 4) == 0)) {
+                l->buffers[b] = add_alloc(t, l->f, NULL);
+                l->is_made[b] = true;
+            }
+        l->steps[k] = add_relu(l->f, l->buffers[l->to[k]],
+                               k ? l->buffers[l->from[k]] : input);
+        for (int b = 0; b < BUFFERS; b++)
+            if (l->is_made[b] && !l->is_freed[b] && l->last[b] <= k &&
+                (k == STEPS - 1 || draw(x, 4) == 0)) {
+                add_dealloc(l->f, l->buffers[b]);
+                l->is_freed[b] = true;
+            }
+    }
+}
+
+static bool
+is_alive(const glow_life *lives, const lives_test *l, int k, int b)
+{
+    glow_life life = lives[l->buffers[b]->def->mark];
+    int64_t at = l->steps[k]->mark;
+
+    return life.begin <= at && at < life.end;
+}
+
+/* No life gets longer, so no instruction has more bytes alive; each is then as
+   short as the uses allow. */
+static void
+lives_get_no_longer(void **state)
+{
+    fixture *t = *state;
+    glow_source text = {"-passes", "sink-alloc,hoist-dealloc", 24, 1};
+    glow_arena *a = glow_arena_new();
+    glow_pipeline *p = glow_pipeline_parse(t->ctx, a, &text);
+    static lives_test all[PROGRAMS];
+    uint32_t x = 1;
+    int shorter = 0;
+
+    assert_non_null(p);
+    for (int i = 0; i < PROGRAMS; i++) {
+        lives_test *l = &all[i];
+        const glow_life *lives;
+        char name[16];
+
+        snprintf(name, sizeof name, "p%d", i);
+        draw_steps(l, &x);
+        draw_program(t, l, &x, name);
+        lives = glow_program_lives(a, l->f);
+        for (int k = 0; k < STEPS; k++)
+            for (int b = 0; b < BUFFERS; b++)
+                l->was[k][b] = is_alive(lives, l, k, b);
+    }
+    assert_true(glow_pipeline_run(p, t->m, NULL));
+    for (int i = 0; i < PROGRAMS; i++) {
+        const lives_test *l = &all[i];
+        const glow_life *lives = glow_program_lives(a, l->f);
+
+        for (int k = 0; k < STEPS; k++)
+            for (int b = 0; b < BUFFERS; b++) {
+                bool is = is_alive(lives, l, k, b);
+
+                assert_true(is == (l->first[b] <= k && k <= l->last[b]));
+                assert_true(l->was[k][b] || !is);
+                shorter += l->was[k][b] && !is;
+            }
+    }
+    assert_true(shorter > PROGRAMS);
+    glow_arena_free(a);
+}
+
 int
 main(void)
 {
@@ -190,6 +311,7 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(maps_are_of_placed_programs, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(lives_get_no_longer, setup, teardown),
         cmocka_unit_test_setup_teardown(irgen_refuses_what_has_no_instruction,
                                         setup, teardown),
     };
