@@ -102,3 +102,28 @@ lives_fit(const lives *l, uint32_t first, uint32_t last)
 {
     return most(l, 1, 0, l->leaves, first, (size_t)last + 1) <= l->peak;
 }
+
+bool
+lives_join(lives *l, buffer_info *infos, const glow_value *from,
+           const glow_value *to)
+{
+    const buffer_info *f = &infos[from->def->mark];
+    buffer_info *t = &infos[to->def->mark];
+    uint32_t first = f->first < t->first ? f->first : t->first;
+    uint32_t last = f->last > t->last ? f->last : t->last;
+    bool fits;
+
+    lives_add(l, from, f->first, f->last, -1);
+    lives_add(l, to, t->first, t->last, -1);
+    lives_add(l, to, first, last, 1);
+    fits = lives_fit(l, first, last);
+    if (fits) {
+        t->first = first;
+        t->last = last;
+        return true;
+    }
+    lives_add(l, to, first, last, -1);
+    lives_add(l, to, t->first, t->last, 1);
+    lives_add(l, from, f->first, f->last, 1);
+    return false;
+}

@@ -19,6 +19,13 @@ lives *lives_measure(glow_arena *a, const glow_func *f,
 void lives_add(lives *l, const glow_value *v, uint32_t first, uint32_t last,
                int sign);
 
+/*
+ * Lets the life of `to` cover that of `from`, which is gone then, if that costs
+ * no memory at the worst moment; false, and nothing changed, if it does.
+ */
+bool lives_join(lives *l, buffer_info *infos, const glow_value *from,
+                const glow_value *to);
+
 /* Do at most as many bytes live between two marks as at the worst moment of
    the program as it was measured? */
 bool lives_fit(const lives *l, uint32_t first, uint32_t last);

@@ -32,7 +32,15 @@
  */
 
 #include "glow/pass.h"
-#include "passes/program/buffers.h"
+#include "passes/program/lives.h"
+
+typedef struct propagator {
+    glow_pass_run *run;
+    glow_func *func;
+    buffer_info *infos;
+    lives *lives; /* NULL until it is asked */
+    bool is_long; /* the copy at hand stays, or a buffer would live too long */
+} propagator;
 
 /* The forward case: `copy`, whose result is an alloc. */
 typedef struct forward {
@@ -68,18 +76,19 @@ keeps_original(void *user, glow_node *n, const glow_value *v, bool writes)
 
 /* Lets the readers of the copy read the original; false if they may not. */
 static bool
-go_forward(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
+go_forward(propagator *p, glow_node *copy)
 {
-    glow_arena *scratch = glow_run_scratch(pass);
+    glow_arena *scratch = glow_run_scratch(p->run);
     glow_value *to = copy->out[0], *from = copy->in[0];
     glow_value *base = glow_base_buffer(from);
     forward f = {copy, from, NULL};
 
     if (!is_loose(to) || from->type != to->type ||
-        !views_after(to, copy->mark) || is_crowded(infos, to) ||
-        is_crowded(infos, base) || !each_access(scratch, to, reads_copy, &f) ||
+        !views_after(to, copy->mark) || is_crowded(p->infos, to) ||
+        is_crowded(p->infos, base) ||
+        !each_access(scratch, to, reads_copy, &f) ||
         !each_access(scratch, base, keeps_original, &f) ||
-        !glow_run_may_rewrite(pass))
+        !glow_run_may_rewrite(p->run))
         return false;
     if (f.last)
         keep_alive(base, f.last);
@@ -93,19 +102,49 @@ go_forward(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
     return true;
 }
 
+/* Is what was measured of the alloc where it stands now? */
+static bool
+is_measured(const propagator *p, const glow_value *alloc)
+{
+    const glow_node *dealloc = p->infos[alloc->def->mark].dealloc;
+
+    return dealloc && dealloc->out[0] == alloc;
+}
+
+/* May `from` be a part of `base`, or all of it, which lives longer then? */
+static bool
+is_affordable(propagator *p, const glow_value *from, const glow_value *base)
+{
+    if (!is_alloc(base))
+        return true;
+    if (!is_measured(p, from) || !is_measured(p, base)) /* not in this round */
+        return glow_type_bytes(base->type) <= glow_type_bytes(from->type);
+    if (!p->lives)
+        p->lives = lives_measure(glow_run_scratch(p->run), p->func, p->infos);
+    return lives_join(p->lives, p->infos, from, base);
+}
+
 /* Lets what is copied be computed in its target; false if it may not. */
 static bool
-go_backward(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
+go_backward(propagator *p, glow_node *copy)
 {
     glow_value *to = copy->out[0], *from = glow_base_buffer(copy->in[0]);
+    glow_value *base = glow_base_buffer(to);
     glow_node *last;
+    buffer_info info;
 
-    if (!covers(copy->in[0]) ||
-        !can_live_in(glow_run_scratch(pass), infos, from, to, copy, true,
-                     &last) ||
-        !glow_run_may_rewrite(pass))
+    if (!covers(copy->in[0]) || !can_live_in(glow_run_scratch(p->run), p->infos,
+                                             from, to, copy, true, &last))
         return false;
+    if (!is_affordable(p, from, base)) {
+        p->is_long = true;
+        return false;
+    }
+    if (!glow_run_may_rewrite(p->run))
+        return false;
+    info = p->infos[base->def->mark];
     live_in(from, to, last);
+    p->infos[base->def->mark] = info; /* it may have moved */
     glow_node_erase(copy);
     return true;
 }
@@ -141,7 +180,7 @@ is_idle(glow_arena *scratch, glow_node *copy)
 
 /* Why what is copied is not computed or read in the other place. */
 static void
-explain(glow_pass_run *pass, const glow_node *copy)
+explain(const propagator *p, const glow_node *copy)
 {
     const glow_value *to = copy->out[0], *from = copy->in[0];
     const glow_value *base = glow_base_buffer(copy->in[0]);
@@ -157,7 +196,9 @@ explain(glow_pass_run *pass, const glow_node *copy)
     else if (from->type != to->type &&
              (from->type->strides.rank || to->type->strides.rank))
         why = "source and result lie differently";
-    glow_run_remark(pass, copy, false, "it stays: %s%s", why,
+    else if (p->is_long)
+        why = "what the result is a part of would live too long";
+    glow_run_remark(p->run, copy, false, "it stays: %s%s", why,
                     is_weight(glow_base_buffer(copy->out[0]))
                         ? ", and the result is a placeholder"
                         : "");
@@ -165,24 +206,27 @@ explain(glow_pass_run *pass, const glow_node *copy)
 
 /* Removes the copy, if that is right. */
 static bool
-remove_copy(glow_pass_run *pass, const buffer_info *infos, glow_node *copy)
+remove_copy(propagator *p, glow_node *copy)
 {
+    p->is_long = false;
     if (copy->pred)
         return false;
-    if (is_idle(glow_run_scratch(pass), copy)) {
-        if (!glow_run_may_rewrite(pass))
+    if (is_idle(glow_run_scratch(p->run), copy)) {
+        if (!glow_run_may_rewrite(p->run))
             return false;
         glow_node_erase(copy);
         return true;
     }
     return !same_bytes(copy->in[0], copy->out[0]) &&
-           (go_backward(pass, infos, copy) || go_forward(pass, infos, copy));
+           (go_backward(p, copy) || go_forward(p, copy));
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    const buffer_info *infos = buffers_measure(glow_run_scratch(pass), f);
+    propagator p = {.run = pass,
+                    .func = f,
+                    .infos = buffers_measure(glow_run_scratch(pass), f)};
     glow_result result = GLOW_UNCHANGED;
 
     for (glow_node *n = f->first, *next; n; n = next) {
@@ -192,8 +236,8 @@ run(glow_pass_run *pass, glow_func *f)
         /* the dealloc of what goes may stand right behind the copy */
         while (next && next->op == &glow_op_dealloc)
             next = next->next;
-        if (!remove_copy(pass, infos, n)) {
-            explain(pass, n);
+        if (!remove_copy(&p, n)) {
+            explain(&p, n);
             continue;
         }
         glow_run_count(pass, "copies", 1);
