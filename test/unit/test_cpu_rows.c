@@ -175,6 +175,26 @@ transposes_agree(void **state)
     for_cases(90, build_transposes);
 }
 
+/* Pictures of few channels, and nothing that could be stacked on the transpose. */
+static void
+build_pictures(fixture *t, uint64_t *s)
+{
+    int64_t batch = draw(s, 1, 2), channels = draw(s, 2, 9);
+    glow_value *x =
+        input(t, GLOW_FLOAT, GLOW_DIMS_OF(batch, channels, draw_size(s)));
+    glow_value *y = GLOW_BUILD(t->b, transpose, GLOW_IN(x),
+                               .shuffle = GLOW_DIMS_OF(0, 2, 1));
+
+    save(t, GLOW_BUILD(t->b, concat, GLOW_IN(y, y), .dim = 1));
+}
+
+static void
+pictures_agree(void **state)
+{
+    (void)state;
+    for_cases(60, build_pictures);
+}
+
 static void
 build_reductions(fixture *t, uint64_t *s)
 {
@@ -261,6 +281,7 @@ main(void)
         cmocka_unit_test(chains_agree),
         cmocka_unit_test(moves_agree),
         cmocka_unit_test(transposes_agree),
+        cmocka_unit_test(pictures_agree),
         cmocka_unit_test(reductions_agree),
         cmocka_unit_test(pools_agree),
         cmocka_unit_test(pools_see_special_values),

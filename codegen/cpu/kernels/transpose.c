@@ -211,8 +211,8 @@ load_u(cpu_job *j, const tile *x, int i)
     cg_value at = cg_add(g, x->from, x->u.at), v;
 
     if (i >= x->l.some)
-        return LLVMConstNull(glow_cpu_vector(
-            glow_cpu_computed(g, j->in[0].type), x->u.lanes));
+        return LLVMConstNull(
+            glow_cpu_vector(glow_cpu_computed(g, j->in[0].type), x->u.lanes));
     at = cg_add(g, at, cg_mulc(g, x->l.at, x->t->l.from));
     g->live = x->u.some;
     v = glow_cpu_load(g, j->in[0], cg_addc(g, at, i * x->t->l.from),
@@ -240,7 +240,49 @@ static bool
 is_joined(const cpu_job *j, const tile *x)
 {
     return j->step->n_items == 0 && !j->out[0].type->strides.rank &&
-           x->t->u.row == 1 && x->l.lanes == x->t->l.size;
+           x->t->u.row == 1 && x->l.some == x->t->l.size;
+}
+
+/* Vector `i` of the row that `n` vectors make: lane 0 of all, lane 1 of all, ... */
+static cg_value
+weave(cg *g, cg_value const *v, int n, int i)
+{
+    int lanes = glow_cpu_lanes(LLVMTypeOf(v[0])), order[MOST];
+    cg_value row = v[0];
+
+    for (int k = 1; k < n; k++) {
+        for (int lane = 0; lane < lanes; lane++) {
+            int at = i * lanes + lane;
+
+            if (at % n == k)
+                order[lane] = lanes + at / n;
+            else
+                order[lane] = k == 1 ? at / n : lane;
+        }
+        row = pick(g, row, v[k], order, lanes);
+    }
+    return row;
+}
+
+/*
+ * A row that is joined of rows that are no vectors, such as those of images of three
+ * channels: stores of a few lanes each cost more than the shuffles.
+ */
+static void
+turn_joined(cpu_job *j, const tile *x)
+{
+    cg *g = j->g;
+    cg_value v[MOST];
+    cg_value at = cg_mulc(g, cg_add(g, x->row, x->u.at), x->l.some);
+
+    for (int i = 0; i < x->l.some; i++)
+        v[i] = load_u(j, x, i);
+    for (int i = 0; i * x->u.lanes < x->u.some * x->l.some; i++) {
+        g->live = x->u.some * x->l.some - i * x->u.lanes;
+        glow_cpu_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes),
+                       weave(g, v, x->l.some, i));
+        g->live = 0;
+    }
 }
 
 /* At least as many lanes along u as l has vectors. */
@@ -251,14 +293,17 @@ turn_wide(cpu_job *j, const tile *x)
     cg_value v[MOST];
     int each = x->u.lanes / x->l.lanes; /* rows in a vector */
 
+    if (is_joined(j, x) && x->l.some < x->l.lanes) {
+        turn_joined(j, x);
+        return;
+    }
     for (int i = 0; i < x->l.lanes; i++)
         v[i] = load_u(j, x, i);
     glow_cpu_interleave(g, v, x->l.lanes);
     if (!is_joined(j, x)) {
         for (int r = 0; r < x->u.some; r++)
             put_l(j, x, r,
-                  cut_lanes(g, v[r / each], r % each * x->l.lanes,
-                            x->l.lanes));
+                  cut_lanes(g, v[r / each], r % each * x->l.lanes, x->l.lanes));
         return;
     }
     for (int i = 0; i * each < x->u.some; i++) {
@@ -357,8 +402,7 @@ emit_transpose(cpu_job *j)
     x.u.at = cg_mulc(g, block, lanes);
     if (whole) {
         x.u.some = x.u.lanes = lanes;
-        glow_cpu_if(g, &part,
-                    cg_icmp(g, LLVMIntSLT, block, cg_i64(g, whole)));
+        glow_cpu_if(g, &part, cg_icmp(g, LLVMIntSLT, block, cg_i64(g, whole)));
         turn_line(j, &x);
         glow_cpu_end_if(g, &part);
     }
