@@ -1,13 +1,56 @@
 /*
  * Who runs before whom; see memory_ranks.h.  In an order that is fixed, ranks
- * are compared.  Otherwise a search goes back from the later node, through
- * those of a rank that could still lead to what is sought; it gives up after
+ * are compared.  Otherwise a tree tells at once of most that do: one sweep goes
+ * back from the last nodes, depth first, and what is below a node in its tree
+ * runs before it (Agrawal, Borgida and Jagadish, SIGMOD 1989, number trees like
+ * that).  Of what is left a search goes back from the later node, through those
+ * of a rank that could still lead to what is sought; it gives up after
  * MOST_STEPS.
  */
 
 #include "irgen/memory_ranks.h"
 
 enum { MOST_STEPS = 1000, MOST_SOUGHT = 64 };
+
+/* Numbers a tree of what nodes wait for, from the last of the order on. */
+static void
+grow_tree(glow_arena *a, glow_ranks *r)
+{
+    uint32_t *stack = GLOW_NEW_ARRAY(a, uint32_t, r->count);
+    uint32_t *next = GLOW_NEW_ARRAY(a, uint32_t, r->count);
+    uint32_t now = 0;
+
+    r->first = GLOW_NEW_ARRAY(a, uint32_t, r->count);
+    r->end = GLOW_NEW_ARRAY(a, uint32_t, r->count);
+    for (uint32_t i = r->count; i-- > 0;) {
+        uint32_t depth = 0, root = r->node[i];
+
+        if (r->first[root])
+            continue;
+        r->first[root] = ++now;
+        stack[depth++] = root;
+        while (depth > 0) {
+            uint32_t n = stack[depth - 1];
+
+            if (next[n] == r->tasks[n].n_before) {
+                r->end[n] = now;
+                depth--;
+                continue;
+            }
+            n = r->tasks[n].before[next[n]++];
+            if (r->first[n] == 0) {
+                r->first[n] = ++now;
+                stack[depth++] = n;
+            }
+        }
+    }
+}
+
+static bool
+is_below(const glow_ranks *r, uint32_t node, uint32_t n)
+{
+    return r->first[node] >= r->first[n] && r->first[node] <= r->end[n];
+}
 
 glow_ranks *
 glow_ranks_new(glow_arena *a, const glow_order_problem *p,
@@ -31,6 +74,8 @@ glow_ranks_new(glow_arena *a, const glow_order_problem *p,
     r->stack = GLOW_NEW_ARRAY(a, uint32_t, MOST_STEPS);
     for (uint32_t i = 0; i < r->count; i++)
         r->rank[r->node[i]] = i;
+    if (!order)
+        grow_tree(a, r);
     return r;
 }
 
@@ -70,12 +115,14 @@ glow_ranks_precede(glow_ranks *r, const uint32_t *set, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         if (r->rank[set[i]] >= r->rank[n])
             return false;
+        if (r->fixed || is_below(r, set[i], n))
+            continue;
         if (r->rank[set[i]] < least)
             least = r->rank[set[i]];
         want += r->stamp[set[i]] != sought;
         r->stamp[set[i]] = sought;
     }
-    return r->fixed || search(r, n, least, sought, want) == want;
+    return want == 0 || search(r, n, least, sought, want) == want;
 }
 
 typedef struct others {

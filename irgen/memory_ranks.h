@@ -15,6 +15,8 @@ typedef struct glow_ranks {
     uint32_t *rank;               /* by node */
     uint32_t count;
     bool fixed;      /* it will be that order */
+    uint32_t *first; /* by node, if it is not: its number in a tree, and */
+    uint32_t *end;   /* the last below it */
     uint32_t *stamp; /* by node, for searches */
     uint32_t now;
     uint32_t *stack;
