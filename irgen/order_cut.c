@@ -367,6 +367,15 @@ glow_order_cut_allows(glow_order_cut *cut, uint32_t task, uint8_t side,
     return sum <= more;
 }
 
+/* The last search for a way came that far. */
+bool
+glow_order_cut_moves(const glow_order_cut *cut, uint32_t task)
+{
+    const workspace *w = (const workspace *)cut;
+
+    return w->level[w->node[task]] > 0;
+}
+
 int64_t
 glow_order_cut_put(glow_order_cut *cut, uint32_t task, uint8_t side)
 {

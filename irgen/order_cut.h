@@ -44,6 +44,9 @@ int64_t glow_order_cut_least(glow_order_cut *cut, const uint32_t *free,
 bool glow_order_cut_allows(glow_order_cut *cut, uint32_t task, uint8_t side,
                            int64_t more);
 
+/* If it was allowed, would this task, which was free, move with it? */
+bool glow_order_cut_moves(const glow_order_cut *cut, uint32_t task);
+
 /* From now on the task is on that side; returns how much more the least has, or
  * INT64_MAX if it cannot be there. */
 int64_t glow_order_cut_put(glow_order_cut *cut, uint32_t task, uint8_t side);

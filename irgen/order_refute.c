@@ -24,6 +24,7 @@
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "irgen/order_bound.h"
 #include "irgen/order_refute.h"
@@ -36,18 +37,19 @@ typedef struct place {
     uint32_t first, end;
 } place;
 
-typedef struct refuter {
+struct glow_order_refuter {
     glow_arena *a;
     glow_order_bounder *b;
     const glow_order_more **before, **after; /* what follows: by task */
     const uint32_t *part;
-    uint32_t n;
-    double *needs;     /* of the tasks before each place, summed up */
-    uint32_t *by_need; /* the tasks, those that need most first */
-    place *places;     /* room for n */
+    uint32_t n, n_tasks;
+    double *needs;             /* of the tasks before each place, summed up */
+    uint32_t *by_need;         /* the tasks, those that need most first */
+    place *places;             /* room for n */
+    uint32_t *asked, question; /* by task: the last that it was part of */
     int64_t most;
     int64_t end; /* of the turn: no more work than that */
-} refuter;
+};
 
 typedef enum answer {
     POSSIBLE,   /* nothing follows any more */
@@ -56,7 +58,7 @@ typedef enum answer {
 } answer;
 
 static void
-add_more(refuter *r, const glow_order_more **list, uint32_t task)
+add_more(glow_order_refuter *r, const glow_order_more **list, uint32_t task)
 {
     glow_order_more *m = GLOW_NEW(r->a, glow_order_more);
 
@@ -65,7 +67,7 @@ add_more(refuter *r, const glow_order_more **list, uint32_t task)
 }
 
 static bool
-has_time(const refuter *r)
+has_time(const glow_order_refuter *r)
 {
     return r->b->cut->work < r->end;
 }
@@ -73,7 +75,7 @@ has_time(const refuter *r)
 /* Where a task is that is free, `task` runs before y or after it; notes that it
  * cannot be the other way. */
 static void
-note(refuter *r, uint32_t task, uint32_t y, uint8_t side)
+note(glow_order_refuter *r, uint32_t task, uint32_t y, uint8_t side)
 {
     if (side == GLOW_ORDER_IN) {
         add_more(r, &r->before[task], y);
@@ -85,32 +87,57 @@ note(refuter *r, uint32_t task, uint32_t y, uint8_t side)
 }
 
 /*
+ * Asks whether free task `y` can be on the other side when `task` runs; if so,
+ * so can all that would move with it.  Returns how many bytes are left.
+ */
+static int64_t
+ask_one(glow_order_refuter *r, uint32_t task, uint32_t y, int64_t left,
+        int64_t *count)
+{
+    glow_order_bounder *b = r->b;
+    uint8_t now = b->cut->side[y];
+    uint8_t other = now == GLOW_ORDER_IN ? GLOW_ORDER_OUT : GLOW_ORDER_IN;
+
+    if (glow_order_cut_allows(b->cut, y, other, left)) {
+        for (uint32_t k = 0; k < b->n_free; k++)
+            if (b->cut->side[b->free[k]] == now &&
+                glow_order_cut_moves(b->cut, b->free[k]))
+                r->asked[b->free[k]] = r->question;
+        b->cut->work += b->n_free / 4;
+        return left;
+    }
+    note(r, task, y, now);
+    *count += 1;
+    return left - glow_order_cut_put(b->cut, y, now);
+}
+
+/*
  * Asks for each task that is free whether it can be on the other side when
- * `task` runs; adds to *count how many cannot.  False if nothing can be.
+ * `task` runs; adds to *count how many cannot.  Those in the middle come first,
+ * then those at the quarters, and so on, as an answer is one for many on one
+ * side of it.  False if nothing can be.
  */
 static bool
-ask(refuter *r, uint32_t task, int64_t *count)
+ask(glow_order_refuter *r, uint32_t task, int64_t *count)
 {
     glow_order_bounder *b = r->b;
     int64_t left = r->most - glow_order_bound_of(b, r->part, r->n, task);
+    uint32_t step = 1;
 
-    for (uint32_t k = 0; k < b->n_free && left >= 0 && has_time(r); k++) {
-        uint32_t y = b->free[k];
-        uint8_t now = b->cut->side[y];
-        uint8_t other = now == GLOW_ORDER_IN ? GLOW_ORDER_OUT : GLOW_ORDER_IN;
-
-        if (glow_order_cut_allows(b->cut, y, other, left))
-            continue;
-        left -= glow_order_cut_put(b->cut, y, now);
-        note(r, task, y, now);
-        *count += 1;
-    }
+    r->question++;
+    while (step < b->n_free)
+        step *= 2;
+    for (; step > 0 && left >= 0; step /= 2)
+        for (uint32_t k = step - 1; k < b->n_free && left >= 0 && has_time(r);
+             k += 2 * step)
+            if (r->asked[b->free[k]] != r->question)
+                left = ask_one(r, task, b->free[k], left, count);
     return left >= 0;
 }
 
 /* Asks for each of these tasks, until nothing follows. */
 static answer
-ask_all(refuter *r, const uint32_t *tasks, uint32_t n)
+ask_all(glow_order_refuter *r, const uint32_t *tasks, uint32_t n)
 {
     int64_t count = 1;
 
@@ -140,7 +167,7 @@ by_need(const void *a, const void *b)
 
 /* Fills places with stretches of a length, every `step` tasks one; sorts. */
 static uint32_t
-find_places(refuter *r, uint32_t length, uint32_t step)
+find_places(glow_order_refuter *r, uint32_t length, uint32_t step)
 {
     uint32_t count = 0;
 
@@ -157,7 +184,7 @@ find_places(refuter *r, uint32_t length, uint32_t step)
 }
 
 static void
-measure(refuter *r, glow_order_walk *walk)
+measure(glow_order_refuter *r, glow_order_walk *walk)
 {
     for (uint32_t k = 0; k < r->n; k++) {
         int64_t during = walk->live + glow_order_try(walk, r->part[k]).during;
@@ -175,13 +202,13 @@ measure(refuter *r, glow_order_walk *walk)
 /* The rules: each asks for `n` tasks at once. */
 
 static answer
-ask_worst(refuter *r, uint32_t n)
+ask_worst(glow_order_refuter *r, uint32_t n)
 {
     return ask_all(r, r->by_need, n);
 }
 
 static answer
-ask_stretches(refuter *r, uint32_t n)
+ask_stretches(glow_order_refuter *r, uint32_t n)
 {
     uint32_t count = find_places(r, n, n / 2 > 0 ? n / 2 : 1);
     answer got = POSSIBLE;
@@ -194,7 +221,8 @@ ask_stretches(refuter *r, uint32_t n)
 
 /* Asks by a rule for more and more tasks at once, at last for all. */
 static answer
-take_turn(refuter *r, answer (*rule)(refuter *r, uint32_t n))
+take_turn(glow_order_refuter *r,
+          answer (*rule)(glow_order_refuter *r, uint32_t n))
 {
     answer got = POSSIBLE;
     uint32_t n = 0;
@@ -207,30 +235,48 @@ take_turn(refuter *r, answer (*rule)(refuter *r, uint32_t n))
     return got;
 }
 
-bool
-glow_order_refute(glow_arena *a, glow_order_walk *walk, const uint32_t *part,
-                  uint32_t n, int64_t most, int64_t *steps)
+glow_order_refuter *
+glow_order_refuter_new(glow_arena *a, glow_order_walk *walk,
+                       const uint32_t *part, uint32_t n)
 {
-    refuter r = {.a = a, .part = part, .n = n, .most = most};
+    glow_order_refuter *r = GLOW_NEW(a, glow_order_refuter);
     size_t tasks = walk->net->n_tasks;
+
+    r->a = a;
+    r->part = part;
+    r->n = n;
+    r->n_tasks = walk->net->n_tasks;
+    r->b = glow_order_bounder_new(a, walk);
+    r->before = GLOW_NEW_ARRAY(a, const glow_order_more *, tasks);
+    r->after = GLOW_NEW_ARRAY(a, const glow_order_more *, tasks);
+    r->b->before = r->before;
+    r->b->after = r->after;
+    r->asked = GLOW_NEW_ARRAY(a, uint32_t, tasks);
+    r->needs = GLOW_NEW_ARRAY(a, double, (size_t)n + 1);
+    r->by_need = GLOW_NEW_ARRAY(a, uint32_t, n);
+    r->places = GLOW_NEW_ARRAY(a, place, n);
+    measure(r, walk);
+    return r;
+}
+
+bool
+glow_order_refute(glow_order_refuter *r, int64_t most, int64_t *steps)
+{
+    int64_t start = r->b->cut->work, end = start + *steps;
     answer got = OPEN;
 
-    r.b = glow_order_bounder_new(a, walk);
-    r.before = GLOW_NEW_ARRAY(a, const glow_order_more *, tasks);
-    r.after = GLOW_NEW_ARRAY(a, const glow_order_more *, tasks);
-    r.b->before = r.before;
-    r.b->after = r.after;
-    r.needs = GLOW_NEW_ARRAY(a, double, (size_t)n + 1);
-    r.by_need = GLOW_NEW_ARRAY(a, uint32_t, n);
-    r.places = GLOW_NEW_ARRAY(a, place, n);
-    measure(&r, walk);
-    for (int turn = 0; got == OPEN && r.b->cut->work < *steps; turn++) {
+    if (most > r->most) { /* what followed need not be so */
+        memset(r->before, 0, r->n_tasks * sizeof(*r->before));
+        memset(r->after, 0, r->n_tasks * sizeof(*r->after));
+    }
+    r->most = most;
+    for (int turn = 0; got == OPEN && r->b->cut->work < end; turn++) {
         int64_t length = (int64_t)FIRST_TURN << turn / 2;
 
-        r.end =
-            *steps - r.b->cut->work > length ? r.b->cut->work + length : *steps;
-        got = take_turn(&r, turn % 2 ? ask_stretches : ask_worst);
+        r->end =
+            end - r->b->cut->work > length ? r->b->cut->work + length : end;
+        got = take_turn(r, turn % 2 ? ask_stretches : ask_worst);
     }
-    *steps -= r.b->cut->work;
+    *steps -= r->b->cut->work - start;
     return got == IMPOSSIBLE;
 }

@@ -5,13 +5,17 @@
 
 #include "irgen/order.h"
 
+typedef struct glow_order_refuter glow_order_refuter;
+
+/* For the `n` tasks `part`, an order that begins where the walk is. */
+glow_order_refuter *glow_order_refuter_new(glow_arena *a, glow_order_walk *walk,
+                                           const uint32_t *part, uint32_t n);
+
 /*
- * True if no order of the `n` tasks `part`, which is one itself and begins where
- * the walk is, has a peak of at most `most`.  False if that cannot be told by
- * this rule in the steps, about, from which those taken are subtracted.
+ * True if no order of them has a peak of `most` or less, as far as `*steps`,
+ * about, tell, from which those taken are subtracted.  What was learnt of a
+ * higher peak than that is used again.
  */
-bool glow_order_refute(glow_arena *a, glow_order_walk *walk,
-                       const uint32_t *part, uint32_t n, int64_t most,
-                       int64_t *steps);
+bool glow_order_refute(glow_order_refuter *r, int64_t most, int64_t *steps);
 
 #endif

@@ -178,6 +178,9 @@ static void
 refute(search *s, const glow_order_part *part, int64_t steps)
 {
     int64_t limit = part->cost.peak, left = steps;
+    glow_order_refuter *r =
+        glow_order_refuter_new(s->scratch, s->ways[FORWARD].walk,
+                               s->parts->tasks + part->first, part->n);
 
     while (s->bound < limit && left > 0) {
         int64_t most = s->bound + (limit - s->bound) / 2;
@@ -187,15 +190,13 @@ refute(search *s, const glow_order_part *part, int64_t steps)
                                                   : INT64_MAX / ARCS_PER_STEP;
         work = ARCS_PER_STEP * given;
 
-        if (glow_order_refute(s->scratch, s->ways[FORWARD].walk,
-                              s->parts->tasks + part->first, part->n, most,
-                              &work))
+        if (glow_order_refute(r, most, &work))
             s->bound = most + 1;
         else
             limit = most;
         left -= given - (work > 0 ? work / ARCS_PER_STEP : 0);
-        glow_arena_reset(s->scratch);
     }
+    glow_arena_reset(s->scratch);
     s->steps -= steps - left;
 }
 
