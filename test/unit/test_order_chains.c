@@ -11,17 +11,17 @@
 
 enum { MOST = 13, MOST_LISTED = MOST };
 
-typedef struct net {
+typedef struct drawing {
     glow_order_problem p;
     glow_order_task tasks[MOST];
     glow_order_buffer buffers[2 * MOST];
     uint32_t before[MOST][MOST_LISTED], touches[MOST][MOST_LISTED + 1];
     glow_order_alias aliases[MOST][MOST_LISTED];
     uint64_t x;
-} net;
+} drawing;
 
 static uint32_t
-draw(net *d, uint32_t below)
+draw(drawing *d, uint32_t below)
 {
     d->x ^= d->x << 13;
     d->x ^= d->x >> 7;
@@ -32,7 +32,7 @@ draw(net *d, uint32_t below)
 /* A task that reads what `n` others make, perhaps with scratch, in place, or
  * without a result. */
 static uint32_t
-add(net *d, uint32_t n, const uint32_t *reads)
+add(drawing *d, uint32_t n, const uint32_t *reads)
 {
     uint32_t i = d->p.n_tasks++;
     glow_order_task *t = &d->tasks[i];
@@ -60,7 +60,7 @@ add(net *d, uint32_t n, const uint32_t *reads)
 /* `n` tasks between `from` and who reads the ends: in series, or beside each
  * other. */
 static uint32_t
-add_between(net *d, uint32_t n, uint32_t from, uint32_t *ends)
+add_between(drawing *d, uint32_t n, uint32_t from, uint32_t *ends)
 {
     uint32_t some = n > 1 ? 1 + draw(d, n - 1) : 0, count;
 
@@ -78,7 +78,7 @@ add_between(net *d, uint32_t n, uint32_t from, uint32_t *ends)
 /* Series-parallel, a tree to the end or from the beginning, or wired at random;
  * some then write into what another has begun. */
 static void
-draw_net(net *d, uint32_t n, int kind)
+draw_net(drawing *d, uint32_t n, int kind)
 {
     uint32_t ends[MOST], open[MOST], n_open = 0, count;
 
@@ -156,7 +156,7 @@ static void
 least_peaks_stay(void **unused)
 {
     enum { ROUNDS = 6000 };
-    static net d;
+    static drawing d;
     glow_arena *a = glow_arena_new();
     int shorter[4] = {0}, single = 0;
 
