@@ -17,9 +17,9 @@
  *
  * Where to ask decides how soon that ends: a few dozen tasks often suffice, if
  * they are the right ones.  Two rules take turns, each longer than the last, and
- * each goes on with what the other found: the tasks that need most in the order
- * that is known, then twice as many; and stretches of that order, those that
- * need most first, then ones of twice the length.  Memory is linear in the part
+ * each goes on with what the other found: the tasks that a cut says most of,
+ * whatever the order, then twice as many; and stretches of the order that is
+ * known, those that need most first, then ones of twice the length.  Memory is linear in the part
  * and the steps.
  */
 
@@ -29,7 +29,7 @@
 #include "irgen/order_bound.h"
 #include "irgen/order_refute.h"
 
-enum { FIRST_COUNT = 32, FIRST_TURN = 1 << 19 };
+enum { FIRST_COUNT = 32, FIRST_TURN = 1 << 19, RANKED = 4 };
 
 /* A task, or a stretch of the order that is known. */
 typedef struct place {
@@ -45,6 +45,7 @@ struct glow_order_refuter {
     uint32_t n, n_tasks;
     double *needs;             /* of the tasks before each place, summed up */
     uint32_t *by_need;         /* the tasks, those that need most first */
+    bool ranked;               /* they need it in any order */
     place *places;             /* room for n */
     uint32_t *asked, question; /* by task: the last that it was part of */
     int64_t most;
@@ -199,6 +200,27 @@ measure(glow_order_refuter *r, glow_order_walk *walk)
         r->by_need[k] = r->part[r->places[k].first];
 }
 
+/*
+ * In the order that is known a task may need much by chance: sorts those that
+ * need most there by what is alive in any case, as many as the work suffices for.
+ */
+static void
+rank(glow_order_refuter *r, int64_t end)
+{
+    uint32_t count = 0;
+
+    for (; count < r->n && r->b->cut->work < end; count++) {
+        uint32_t task = r->by_need[count];
+        int64_t bytes = glow_order_bound_of(r->b, r->part, r->n, task);
+
+        r->places[count] = (place){(double)bytes, task, task + 1};
+    }
+    qsort(r->places, count, sizeof *r->places, by_need);
+    for (uint32_t k = 0; k < count; k++)
+        r->by_need[k] = r->places[k].first;
+    r->ranked = true;
+}
+
 /* The rules: each asks for `n` tasks at once. */
 
 static answer
@@ -270,6 +292,8 @@ glow_order_refute(glow_order_refuter *r, int64_t most, int64_t *steps)
         memset(r->after, 0, r->n_tasks * sizeof(*r->after));
     }
     r->most = most;
+    if (!r->ranked)
+        rank(r, start + *steps / RANKED);
     for (int turn = 0; got == OPEN && r->b->cut->work < end; turn++) {
         int64_t length = (int64_t)FIRST_TURN << turn / 2;
 

@@ -216,8 +216,10 @@ search_part(search *s, glow_order_part *part)
     s->steps -= few - cuts;
     glow_arena_reset(s->scratch);
     if (!s->exact) {
-        beam(s, part, few);
-        mend(s, part, 4 * few);
+        beam(s, part, few / 8);
+        mend(s, part, few);
+        beam(s, part, few - few / 8);
+        mend(s, part, 3 * few);
     }
     if (part->cost.peak > s->bound)
         refute(s, part, 4 * few < s->steps ? 4 * few : s->steps);
