@@ -8,9 +8,10 @@
  * one that proved something last gets the longer turns.  Where some of the
  * steps do not suffice, cuts raise the bound; beams, both ways and each four
  * times as wide as the last, lower the peak, and then windows of the order that
- * are searched anew (order_mend.h).  Peaks below that are refuted, as far as
- * what has to come first tells (order_refute.h).  The floods go on behind that
- * with what steps are left.
+ * are searched anew (order_mend.h): first behind narrow beams, since a wide one
+ * may find an order that windows better less.  Peaks below that are refuted, as
+ * far as what has to come first tells (order_refute.h).  The floods go on behind
+ * that with what steps are left.
  *
  * Where a task may write either of several things over one, the first takes it,
  * and so another one may need more when more has run: that is wrong backwards,
