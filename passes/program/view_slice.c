@@ -89,24 +89,15 @@ static bool
 is_affordable(viewer *v, const glow_node *n, const glow_value *base)
 {
     const buffer_info *to = &v->infos[n->out[0]->def->mark];
-    buffer_info *from = &v->infos[base->def->mark];
+    const buffer_info *from = &v->infos[base->def->mark];
 
     if (v->early)
         return to->last <= from->last ||
                refuse(v, n, "the source would live longer");
     if (!v->lives)
         v->lives = lives_measure(glow_run_scratch(v->run), v->func, v->infos);
-    lives_add(v->lives, n->out[0], to->first, to->last, -1);
-    if (to->last <= from->last)
-        return true;
-    lives_add(v->lives, base, from->last + 1, to->last, 1);
-    if (lives_fit(v->lives, from->last + 1, to->last)) {
-        from->last = to->last;
-        return true;
-    }
-    lives_add(v->lives, base, from->last + 1, to->last, -1);
-    lives_add(v->lives, n->out[0], to->first, to->last, 1);
-    return refuse(v, n, "the source would live too long");
+    return lives_join(v->lives, v->infos, n->out[0], base) ||
+           refuse(v, n, "the source would live too long");
 }
 
 /* Frees the base not before what was cut out of it is. */
