@@ -7,6 +7,7 @@
 #include "glow/cost.h"
 #include "glow/family.h"
 #include "glow/file.h"
+#include "glow/heights.h"
 #include "glow/layout.h"
 #include "glow/match.h"
 #include "glow/memory_map.h"

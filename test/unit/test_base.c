@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "glow/base.h"
+#include "glow/heights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,6 +167,36 @@ arithmetic_tells_overflow(void **state)
 }
 
 static void
+heights_are_those_of_a_plain_array(void **state)
+{
+    enum { PLACES = 21, CHANGES = 300 };
+    glow_arena *a = glow_arena_new();
+    int64_t plain[PLACES];
+    uint64_t x = 1;
+
+    (void)state;
+    for (int i = 0; i < PLACES; i++)
+        plain[i] = i * 7 % 5;
+
+    glow_heights *h = glow_heights_new(a, PLACES, plain);
+
+    for (int k = 0; k < CHANGES; k++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        size_t first = (x >> 33) % PLACES, last = (x >> 43) % PLACES;
+        int64_t by = (int64_t)(x >> 53) % 100 - 50, most = INT64_MIN;
+
+        glow_heights_add(h, first, last, by);
+        for (size_t i = first; i <= last; i++) {
+            plain[i] += by;
+            most = plain[i] > most ? plain[i] : most;
+        }
+        assert_int_equal(glow_heights_most(h, first, last),
+                         first <= last ? most : 0);
+    }
+    glow_arena_free(a);
+}
+
+static void
 interned_text_is_one(void **state)
 {
     glow_context *ctx = glow_context_new();
@@ -189,6 +220,7 @@ main(void)
         cmocka_unit_test(nan_keeps_its_payload),
         cmocka_unit_test(near_names_are_suggested_and_far_ones_not),
         cmocka_unit_test(arithmetic_tells_overflow),
+        cmocka_unit_test(heights_are_those_of_a_plain_array),
         cmocka_unit_test(interned_text_is_one),
     };
 
