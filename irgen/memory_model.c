@@ -1,9 +1,33 @@
 /*
  * What memory a graph will take; see memory_model.h.  Each part of the answer
- * has a file: memory_waits.c, memory_share.c, memory_touches.c.
+ * has a file: memory_waits.c, memory_outputs.c, memory_share.c or memory_program.c,
+ * memory_touches.c.
  */
 
-#include "irgen/memory_model.h"
+#include "irgen/memory_share.h"
+
+static void
+number_operands(glow_memory_model *m, glow_arena *a)
+{
+    m->operand = GLOW_NEW_ARRAY(a, uint32_t, m->values->n_nodes);
+    for (uint32_t i = 0; i < m->values->n_nodes; i++) {
+        m->operand[i] = m->n_operands;
+        m->n_operands += (uint32_t)m->values->nodes[i]->n_in;
+    }
+    m->shares = GLOW_NEW_ARRAY(a, bool, m->n_operands);
+}
+
+static void
+share(glow_memory_model *m, const glow_memory_options *options)
+{
+    glow_sharer s = {.m = m, .c = m->classes, .options = options};
+
+    glow_share_outputs(&s);
+    if (options->order)
+        glow_share_in_order(&s);
+    else
+        glow_share_always(&s);
+}
 
 glow_memory_model *
 glow_memory_model_new(glow_pass_run *run, glow_func *f, const glow_values *v,
@@ -14,12 +38,12 @@ glow_memory_model_new(glow_pass_run *run, glow_func *f, const glow_values *v,
 
     m->values = v;
     m->classes = glow_classes_new(run, f, v);
-    m->could = GLOW_NEW_ARRAY(a, bool, v->n_nodes);
+    number_operands(m, a);
     glow_memory_waits(m);
     m->ranks = glow_ranks_new(a, &m->problem, options->order);
     if (!m->ranks)
         return NULL;
     if (options->sharing == GLOW_SHARING_ALL)
-        glow_memory_share(m, options);
+        share(m, options);
     return glow_memory_touches(m, options) ? m : NULL;
 }

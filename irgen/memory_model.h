@@ -11,11 +11,13 @@
  *              reads the placeholder meanwhile
  *   in place   a result takes the bytes of an operand that is needed no more, as
  *              the operator allows
- *   parts      the operands of a concat are computed in their parts of it
+ *   parts      the operands of a concat, and what is inserted, are computed in
+ *              their parts of it
  *
- * Backends are asked where elements then do not lie side by side.  What holds
- * in every order is put into one buffer; where it depends on the order who
- * works in place, that decides (aliases).  Sizes are multiples of what alloc
+ * Backends are asked where elements then do not lie side by side.  If the order
+ * is open, what holds in every order is put into one buffer, and where it
+ * depends on the order who works in place, that decides (aliases).  In an order
+ * that is given, the passes are followed one by one.  Sizes are multiples of what alloc
  * rounds to.
  */
 
@@ -29,7 +31,7 @@
 typedef struct glow_memory_options {
     int64_t align;
     glow_sharing sharing;
-    const bool *apart;     /* by node: its parts are copied; NULL: none */
+    const bool *apart;     /* by operand: it is copied; NULL: none */
     const uint32_t *order; /* of the nodes, as it will be; NULL: open */
 } glow_memory_options;
 
@@ -40,8 +42,10 @@ typedef struct glow_memory_model {
     glow_order_problem problem; /* task i is values->nodes[i] */
     uint32_t *buffer; /* by value: that of the problem, or GLOW_NO_VALUE */
     const glow_value **called; /* by buffer: the result to name it by */
-    bool *could;               /* by node: it has parts that lie in another */
-    uint32_t n_could;
+    uint32_t *operand;         /* by node: the number of its operand 0 */
+    uint32_t n_operands;
+    bool *shares; /* by operand: it lies in its concat or insert, or what is cut
+                     out of it lies in it */
 } glow_memory_model;
 
 /* NULL if there is no order, or the bytes of a buffer cannot be counted. */
@@ -53,8 +57,6 @@ glow_memory_model *glow_memory_model_new(glow_pass_run *run, glow_func *f,
 
 /* The tasks, and what they wait for. */
 void glow_memory_waits(glow_memory_model *m);
-/* What can be in one buffer, in the classes. */
-void glow_memory_share(glow_memory_model *m, const glow_memory_options *o);
 /* Who touches what; false if a size overflows. */
 bool glow_memory_touches(glow_memory_model *m, const glow_memory_options *o);
 

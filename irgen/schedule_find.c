@@ -7,9 +7,10 @@
  * sought with all parts joined and with all apart.
  *
  * The peak is that of the program: what the passes over programs do in the
- * order that was found is known by then.  The bound is that of all orders of
- * what was tried; what works in place may turn out better in one order than the
- * problem knew, and then nothing is proved.
+ * order that was found is known by then (irgen/memory_program.c).  The bound is
+ * that of all orders of what was tried; what works in place, or is joined, may
+ * turn out better in one order than the problem knew, and then nothing is
+ * proved.
  */
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct scheduler {
 
 /* An order, and what the program will need that is made of it. */
 typedef struct plan {
-    const bool *apart; /* by node: its parts are copied; NULL: none */
+    const bool *apart; /* by operand: it is copied; NULL: none */
     glow_order order;
     const glow_memory_model *model;
     glow_order_use use;
@@ -72,11 +73,21 @@ is_better(const plan *a, const plan *b)
            (a->use.peak == b->use.peak && a->use.area < b->use.area);
 }
 
+static bool
+shares_any(const glow_memory_model *m)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < m->n_operands; i++)
+        any |= m->shares[i];
+    return any;
+}
+
 /* Tries the other way: parts that are copied. */
 static bool
 try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
 {
-    plan p = {.apart = joined->could};
+    plan p = {.apart = joined->shares};
     glow_memory_model *m = model(s, p.apart, NULL);
 
     if (!m || !find(s, m, s->options->strategy, &p))
@@ -89,13 +100,13 @@ try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
     return true;
 }
 
-/* Lets views stand where they are used, unless that takes more. */
+/* Lets what could be a view stand where it is used, unless that takes more. */
 static void
-sink_views(const scheduler *s, plan *best)
+sink_views(const scheduler *s, const glow_memory_model *joined, plan *best)
 {
     plan sunk = *best;
 
-    sunk.order.tasks = glow_memory_sink(best->model, best->order.tasks);
+    sunk.order.tasks = glow_memory_sink(joined, best->order.tasks);
     if (measure(s, &sunk) && sunk.use.peak <= best->use.peak)
         *best = sunk;
 }
@@ -108,7 +119,7 @@ find_best(const scheduler *s, plan *given, plan *best)
 
     if (!m || !find(s, m, GLOW_ORDER_GIVEN, given) ||
         !find(s, m, strategy, best) ||
-        (m->n_could > 0 && strategy != GLOW_ORDER_GIVEN &&
+        (shares_any(m) && strategy != GLOW_ORDER_GIVEN &&
          !try_apart(s, m, best)))
         return false;
     if (strategy == GLOW_ORDER_AUTO && is_better(given, best)) {
@@ -116,7 +127,7 @@ find_best(const scheduler *s, plan *given, plan *best)
         *best = *given;
     }
     if (strategy != GLOW_ORDER_GIVEN)
-        sink_views(s, best);
+        sink_views(s, m, best);
     return true;
 }
 
