@@ -42,7 +42,7 @@ draw_window(uint64_t *s)
         .dilation_w = draw(s, 0, 3) ? 1 : draw(s, 1, 3),
         .bias = draw(s, 0, 1),
         .relu = draw(s, 0, 1),
-        .constants = draw(s, 0, 5) > 0,
+        .constants = draw(s, 0, 2) > 0,
     };
 
     w.in = w.groups > 1 ? draw(s, 1, 9) : draw_channels(s);
@@ -129,7 +129,7 @@ convolutions_agree(void **state)
     uint64_t seed = 1;
 
     (void)state;
-    for (int i = 0; i < 60;) {
+    for (int i = 0; i < 80;) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);
@@ -157,7 +157,7 @@ transposed_agree(void **state)
     uint64_t seed = 2;
 
     (void)state;
-    for (int i = 0; i < 60;) {
+    for (int i = 0; i < 80;) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);

@@ -1,5 +1,6 @@
 /*
- * Convolutions of constant filters by register tiles.
+ * Convolutions by register tiles. Filters that are not constant are packed anew
+ * each time.
  *
  * Where all taps of a row lie within the input, what they read is one stretch of
  * memory: then these taps are depth, however many there are.
@@ -55,11 +56,19 @@ glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
 }
 
 static bool
+is_constant(const glow_node *n)
+{
+    return glow_cpu_is_whole_constant(n->in[1]);
+}
+
+static bool
 takes_conv(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    return t && glow_cpu_all_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+    return t && glow_cpu_all_float(n) &&
+           (is_constant(n) || (n->in[0]->type->elem == GLOW_FLOAT &&
+                               n->in[1]->type->elem == GLOW_FLOAT)) &&
            glow_cpu_conv_of(n, &d) &&
            glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
@@ -68,8 +77,11 @@ static void
 emit_conv(cpu_job *j)
 {
     cpu_direct d;
+    cpu_filter filter;
 
     glow_cpu_conv_of(j->n, &d);
+    filter = glow_cpu_conv_filter(&d, NULL);
+    d.turned = is_constant(j->n) ? NULL : &filter;
     glow_cpu_emit_direct(j, &d);
 }
 
@@ -88,7 +100,8 @@ conv_room(const cpu_target *t, const glow_node *n)
     cpu_direct d;
 
     glow_cpu_conv_of(n, &d);
-    return glow_cpu_direct_room(t, &d);
+    return is_constant(n) ? glow_cpu_direct_room(t, &d)
+                          : glow_cpu_turned_room(t, &d);
 }
 
 static int64_t

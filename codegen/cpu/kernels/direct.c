@@ -447,10 +447,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     maker m = {.j = j, .d = glow_cpu_flattened(g->target, *from)};
     direct *d = &m.d;
     cg_loop block;
-    cg_value base = d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
-                              : j->in[1].at,
-             weights, outer;
-    cg_value first = cg_i64(g, 0), end;
+    cg_value base, weights, outer, first = cg_i64(g, 0), end;
 
     m.s = glow_cpu_direct_shape(g->target, d);
     m.s.lines = glow_cpu_lines_of(g->target, d, &m.s);
@@ -475,6 +472,9 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     };
     if (d->widens)
         m.tile.type = &glow_cpu_float;
+    base = d->turned   ? glow_cpu_turn_weights(j, d, &m.s)
+           : d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
+                       : j->in[1].at;
     m.by_channels = glow_cpu_is_by_channels(g->target, d, &m.s);
     outer = glow_cpu_units_within(j, &m.units, d->batch * d->groups,
                                   m.by_channels ? glow_cpu_channel_groups(&m.s)

@@ -21,6 +21,12 @@ typedef enum cpu_numbers {
 
 #define CPU_MOST_CODE 24000 /* multiplications written out in one kernel */
 
+/* Where weight (group, output, row of taps, depth, tap) lies: in elements. */
+typedef struct cpu_filter {
+    const glow_tensor *from;
+    int64_t first, group, output, row, depth, tap;
+} cpu_filter;
+
 /*
  * Pads may be negative: the first tap then lies behind the first element.  With
  * a kernel of no tap the results are the bias.
@@ -33,6 +39,8 @@ typedef struct cpu_direct {
     int64_t channels, outputs; /* of one group */
     int64_t pixel;             /* bytes from one pixel of input to the next */
     bool packed;
+    const cpu_filter *turned; /* of operand 1, which is float and has depths
+                                 side by side: packed when it runs; or NULL */
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
     int bias;        /* operand, or -1 */
     const glow_type *type; /* of the input */
@@ -50,12 +58,6 @@ typedef struct cpu_direct {
     bool odd;            /* the last pair is a single number */
     bool widens; /* input of 16 bits becomes float in scratch, block by block */
 } cpu_direct;
-
-/* Where weight (group, output, row of taps, depth, tap) lies: in elements. */
-typedef struct cpu_filter {
-    const glow_tensor *from;
-    int64_t first, group, output, row, depth, tap;
-} cpu_filter;
 
 /*
  * The sums of a convolution, and of any product, and where their constant weights
@@ -82,7 +84,8 @@ double glow_cpu_direct_cycles(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);
 void *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,
                            const cpu_filter *filter, void *to);
-/* Bytes to work in. */
+/* Bytes to work in; with weights that are packed when it runs. */
 int64_t glow_cpu_direct_room(const cpu_target *t, const cpu_direct *d);
+int64_t glow_cpu_turned_room(const cpu_target *t, const cpu_direct *d);
 
 #endif

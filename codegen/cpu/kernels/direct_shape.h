@@ -62,6 +62,10 @@ int64_t glow_cpu_group_bytes(const cpu_direct *d, const cpu_shape *s,
                              int blocks);
 int64_t glow_cpu_packed_bytes(const cpu_direct *d, const cpu_shape *s);
 
+/* Packs operand 1 as d->turned says; returns where that lies. */
+cg_value glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d,
+                               const cpu_shape *s);
+
 /* Bytes of the sums that wait for the rest of the depth, if it is cut. */
 int64_t glow_cpu_kept_bytes(const cpu_direct *d, const cpu_shape *s);
 
