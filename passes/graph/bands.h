@@ -67,6 +67,10 @@ bool bands_measure(bands *b, chain c, int64_t size, band_limits limits,
  */
 bool bands_has_parts(const bands *b, uint32_t k);
 
+/* After bands_measure of a chain: bytes that are computed, and that each band
+ * reads as a whole. */
+int64_t bands_whole_bytes(const bands *b, chain c);
+
 /*
  * Does the chain in bands, after bands_measure of the same, of all of them.
  * New nodes stand before the last one, band by band.  False after a report.
