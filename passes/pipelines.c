@@ -149,6 +149,7 @@ static const glow_pipeline_entry O2[] = {
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
+    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -167,6 +168,7 @@ static const glow_pipeline_entry Os[] = {
                       "one end of a network to the other"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
+    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
@@ -184,6 +186,7 @@ static const glow_pipeline_entry O3[] = {
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
+    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
     {"schedule", "the order that needs little memory at once"},
     {"irgen", "instructions over buffers"},
     {"optimize-program", "buffers that need not be"},
