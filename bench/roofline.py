@@ -35,7 +35,11 @@ def without_weights(model):
 
 def shapes(model):
     """The shape of each value that has one, weights as well."""
-    inferred = shape_inference.infer_shapes(without_weights(model), data_prop=True).graph
+    slim = without_weights(model)
+    try:
+        inferred = shape_inference.infer_shapes(slim, data_prop=True).graph
+    except shape_inference.InferenceError:  # declared otherwise than its operators give
+        inferred = slim.graph
     out = {t.name: list(t.dims) for t in model.graph.initializer}
     for v in [*inferred.value_info, *inferred.input, *inferred.output]:
         t = v.type.tensor_type
