@@ -213,29 +213,6 @@ bell(cg *g, cg_value x)
 }
 
 /*
- * x P(x), where P is the normal distribution: for x < 0 its tail, which is the
- * density times a polynomial in 2.5 / (2.5 + |x|); above, 1 less that of -x.  The
- * fit, our own, is good to 9.2e-8 of the result down to -14.5, where float ends;
- * rounding x^2 adds x^2 / 2 ulp.
- */
-static cg_value
-gelu(cg *g, cg_value x)
-{
-    static const double tail[] = {
-        -1.128230358973803e-05, 0.15988918149781425,   0.15591820589025585,
-        0.15779454449619124,    -0.010648637675398323, 0.24802861539532764,
-        -0.37071263286554396,   0.19896425360629294,   -0.03922220995164144};
-    cg_value size = intrinsic1(g, "llvm.fabs", x), most = real_like(x, 15);
-    cg_value t = real_like(x, 2.5), y;
-
-    size = cg_select(g, cg_fcmp(g, LLVMRealOGT, size, most), most, size);
-    t = glow_cpu_quotient(g, t, cg_fadd(g, t, size));
-    y = cg_fmul(g, polynomial(g, t, tail, 8), bell(g, size));
-    x = cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero_like(x)), zero_like(x), x);
-    return cg_fsub(g, x, cg_fmul(g, size, y));
-}
-
-/*
  * x / 2 (1 + erf(x / sqrt(2))); far below 0, where 1 + erf cancels, x exp(-x^2 /
  * 2) p(u): see GLOW_GELU_TAIL64.
  */
@@ -268,7 +245,7 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
 
     if (a->approximate != GLOW_GELU_TANH)
         return glow_cpu_scalar(LLVMTypeOf(x)) == g->f64 ? gelu64(g, x)
-                                                        : gelu(g, x);
+                                                        : glow_cpu_gelu(g, x);
     cube = cg_fmul(g, cg_fmul(g, x, x), x);
     y = glow_cpu_fma(g, cube, real_like(x, 0.044715), x);
     y = cg_fmul(g, y, real_like(x, 2 * 0.79788456080286536));

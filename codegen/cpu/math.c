@@ -252,6 +252,33 @@ glow_cpu_swish(cg *g, cg_value x)
     return glow_cpu_quotient(g, x, y);
 }
 
+/*
+ * x P(x), where P is the normal distribution: for x < 0 its tail, which is the
+ * density times a polynomial in 2.5 / (2.5 + |x|); above, 1 less that of -x.  The
+ * fit, our own, is good to 9.2e-8 of the result down to -13.2, from where on it is 0;
+ * rounding x^2 adds x^2 / 2 ulp.  The density is a power of 2, as in swish.
+ */
+cg_value
+glow_cpu_gelu(cg *g, cg_value x)
+{
+    static const double tail[] = {
+        -1.128230358973803e-05, 0.15988918149781425,   0.15591820589025585,
+        0.15779454449619124,    -0.010648637675398323, 0.24802861539532764,
+        -0.37071263286554396,   0.19896425360629294,   -0.03922220995164144};
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value scale = glow_cpu_real(t, -0.72134752044448170), p, y, n, power;
+    cg_value size = at_most(g, glow_cpu_intrinsic(g, "llvm.fabs", &x, 1), 13.2);
+
+    p = glow_cpu_real(t, 2.5);
+    p = horner(g, glow_cpu_quotient(g, p, cg_fadd(g, p, size)), tail, 9);
+    y = cg_fmul(g, size, size);
+    n = next_integer(g, y, scale, &power);
+    y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
+    y = cg_fmul(g, horner(g, y, close_powers, 6), power);
+    p = LLVMBuildFNeg(g->builder, cg_fmul(g, size, p), "");
+    return glow_cpu_fma(g, p, y, at_least(g, x, 0.0));
+}
+
 /* x p(x^2) / q(x^2), x within [-limit, limit]. */
 static cg_value
 odd_rational(cg *g, cg_value x, double limit, const double *p, int np,

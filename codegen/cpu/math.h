@@ -13,6 +13,7 @@ cg_value glow_cpu_exp(cg *g, cg_value x);
 cg_value glow_cpu_log(cg *g, cg_value x);
 cg_value glow_cpu_sigmoid(cg *g, cg_value x);
 cg_value glow_cpu_swish(cg *g, cg_value x);
+cg_value glow_cpu_gelu(cg *g, cg_value x); /* by erf; of float alone */
 cg_value glow_cpu_tanh(cg *g, cg_value x);
 cg_value glow_cpu_erf(cg *g, cg_value x);
 /*
