@@ -380,20 +380,21 @@ bands_has_parts(const bands *b, uint32_t k)
     return !b->rows[k].whole && b->rows[k].need.axis != UNUSED;
 }
 
-int64_t
-bands_whole_bytes(const bands *b, chain c)
+bool
+bands_cut_channels(const bands *b, chain c)
 {
-    int64_t bytes = 0;
-
     for (uint32_t k = c.first; k < c.end; k++) {
         const row *r = &b->rows[k];
 
-        for (int i = 0; bands_has_parts(b, k) && i < r->node->n_in; i++)
+        if (!bands_has_parts(b, k) ||
+            r->need.axis + 1 < r->node->out[0]->type->shape.rank)
+            continue;
+        for (int i = 0; i < r->node->n_in; i++)
             if (r->node->in[i] && !glow_is_constant(r->node->in[i]) &&
                 r->in[i].axis == WHOLE)
-                bytes += glow_type_bytes(r->node->in[i]->type);
+                return true;
     }
-    return bytes;
+    return false;
 }
 
 /* Building. */

@@ -67,9 +67,11 @@ bool bands_measure(bands *b, chain c, int64_t size, band_limits limits,
  */
 bool bands_has_parts(const bands *b, uint32_t k);
 
-/* After bands_measure of a chain: bytes that are computed, and that each band
- * reads as a whole. */
-int64_t bands_whole_bytes(const bands *b, chain c);
+/*
+ * After bands_measure of a chain: do its bands cut the channels of a node, the last
+ * axis of its result, that reads all of what is computed for each of them?
+ */
+bool bands_cut_channels(const bands *b, chain c);
 
 /*
  * Does the chain in bands, after bands_measure of the same, of all of them.

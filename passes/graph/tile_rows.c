@@ -18,11 +18,12 @@
  * What it is worth, in seconds: results of the chain that are larger than the cache
  * are neither written to memory nor read from there, each user counted.  What it
  * costs: rows in the halo of windows are computed twice; each band begins all nodes
- * anew; and where what all bands read, constants and operands that are not cut, does
- * not fit into the cache together with a band, each band reads it again.  Short loops
- * take longer than the rates say, so the one must be MARGIN times the other.  What
- * element-wise nodes alone read is not counted: backends compute it in registers
- * (stacks).
+ * anew; and where constants and bands do not fit into the cache together, each
+ * band reads the constants again.  Short loops take longer than the rates say, so
+ * the one must be MARGIN times the other.  What element-wise nodes alone read is not
+ * counted: backends compute it in registers (stacks).  Bands of the channels of a
+ * Convolution or a product are none: each would read all of its input, for sums of
+ * fewer lanes than a vector has.
  *
  * The bands are the largest that fit.  Which chains: of all cuts of the schedule
  * into single nodes and chains that one which is worth most, by dynamic programming
@@ -130,11 +131,10 @@ saved(const tiler *t, chain c)
     return bytes;
 }
 
-/* Bytes that each band reads, whichever it is; of a chain that was measured. */
 static int64_t
-whole_of(const tiler *t, chain c)
+weights_of(const tiler *t, chain c)
 {
-    int64_t bytes = bands_whole_bytes(t->bands, c);
+    int64_t bytes = 0;
 
     for (uint32_t k = c.first; k < c.end; k++)
         bytes += t->weights[k];
@@ -158,13 +158,15 @@ gain_of(const tiler *t, chain c, const band_cost *cost)
 {
     const glow_target *m = glow_run_target(t->run);
     double again = (double)(cost->count - 1);
-    int64_t whole = whole_of(t, c);
+    int64_t weights = weights_of(t, c);
     double less = saved(t, c) / m->bytes_per_second;
     double more = cost->flops / m->flops_per_second +
                   again * (double)count_steps(t, c) * m->seconds_per_node;
 
-    if (cost->parts > t->cache - whole)
-        more += again * (double)whole / m->bytes_per_second;
+    if (bands_cut_channels(t->bands, c))
+        return 0;
+    if (cost->parts > t->cache - weights)
+        more += again * (double)weights / m->bytes_per_second;
     return less > MARGIN * more ? less - more : 0;
 }
 
@@ -178,18 +180,15 @@ measure(tiler *t, chain c, int64_t size, band_cost *cost)
     return ok;
 }
 
-/* Do bands of `size` rows leave some room to what all of them read? */
+/* Do bands of `size` rows leave the constants some room? */
 static bool
 fits(tiler *t, chain c, int64_t size)
 {
+    int64_t weights = weights_of(t, c);
+    int64_t room = weights < t->cache / 2 ? t->cache - weights : t->cache / 2;
     band_cost cost;
-    int64_t whole;
 
-    if (!measure(t, c, size, &cost))
-        return false;
-    whole = whole_of(t, c);
-    return cost.parts <=
-           (whole < t->cache / 2 ? t->cache - whole : t->cache / 2);
+    return measure(t, c, size, &cost) && cost.parts <= room;
 }
 
 /*
