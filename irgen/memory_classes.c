@@ -189,8 +189,17 @@ typedef struct move {
     glow_classes *c;
     uint32_t class;
     const glow_lying *to;
-    const glow_node *but;
+    const glow_node *but; /* is not asked */
+    bool movers;          /* nor is what only moves elements */
 } move;
+
+static bool
+only_moves(const glow_node *n)
+{
+    return n->op == &glow_op_slice || n->op == &glow_op_concat ||
+           n->op == &glow_op_inserttensor || n->op == &glow_op_copy ||
+           n->op == &glow_op_save;
+}
 
 /* The values as they would lie; *strided if one of the class gets strides. */
 static bool
@@ -227,7 +236,7 @@ can_work(void *user, uint32_t node)
     glow_node as = *n;
     bool strided = false;
 
-    if (n == m->but)
+    if (n == m->but || (m->movers && only_moves(n)))
         return true;
     if (n->n_in > MOST_OPERANDS)
         return false;
@@ -240,15 +249,27 @@ can_work(void *user, uint32_t node)
                         b->takes(&as, a, &why) == GLOW_TAKES);
 }
 
+static bool
+can_move(const move *m)
+{
+    const glow_type *to = &m->to->type;
+
+    return glow_type_count(to) == glow_type_count(m->c->whole[m->class]) &&
+           (to->strides.rank == 0 ||
+            glow_class_each(m->c, m->class, can_work, (void *)m));
+}
+
 bool
 glow_class_can_lie(glow_classes *c, uint32_t class, const glow_lying *to,
                    const glow_node *but)
 {
-    move m = {c, class, to, but};
+    return can_move(&(move){c, class, to, but, false});
+}
 
-    return glow_type_count(&to->type) == glow_type_count(c->whole[class]) &&
-           (to->type.strides.rank == 0 ||
-            glow_class_each(c, class, can_work, &m));
+bool
+glow_class_could_lie(glow_classes *c, uint32_t class, const glow_lying *to)
+{
+    return can_move(&(move){c, class, to, NULL, true});
 }
 
 void

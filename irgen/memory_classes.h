@@ -69,6 +69,10 @@ bool glow_class_each(const glow_classes *c, uint32_t class, glow_toucher_fn fn,
 bool glow_class_can_lie(glow_classes *c, uint32_t class, const glow_lying *to,
                         const glow_node *but);
 
+/* The same, but what only moves elements, and may go, is not asked. */
+bool glow_class_could_lie(glow_classes *c, uint32_t class,
+                          const glow_lying *to);
+
 /*
  * Calls `fn` for those that no other is known to run after, as above.
  */

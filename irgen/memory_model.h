@@ -53,6 +53,13 @@ glow_memory_model *glow_memory_model_new(glow_pass_run *run, glow_func *f,
                                          const glow_values *v,
                                          const glow_memory_options *options);
 
+/*
+ * What no order of the graph takes less than, whatever is joined or copied: see
+ * memory_floor.c.  False as above.
+ */
+bool glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
+                       int64_t align, glow_order_problem *out);
+
 /* The files of the model. */
 
 /* The tasks, and what they wait for. */

@@ -36,6 +36,11 @@ glow_lying glow_part_at(const glow_node *n, const glow_lying *whole, int k,
 /* Lets the only result of node `i` be where `to` says. */
 void glow_share_lie(glow_sharer *s, uint32_t i, const glow_lying *to);
 
+/* What no order and no choice of parts takes less than; false if a size overflows.
+   The model has its outputs shared alone. */
+bool glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
+                       glow_order_problem *out);
+
 /* The two ways. */
 void glow_share_always(glow_sharer *s);
 void glow_share_in_order(glow_sharer *s);

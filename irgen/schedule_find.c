@@ -4,13 +4,15 @@
  * irgen/memory_model.h says what memory an order takes, glow/order.h finds the
  * order.  To compute parts where they are put together, or to read them where
  * they are cut out, saves a copy, but may hold the whole for longer: orders are
- * sought with all parts joined and with all apart.
+ * sought with all parts joined, with each element counted once, and, if what is
+ * best then is not proved least, with all parts apart, and with those apart
+ * that are in the best program so far.
  *
  * The peak is that of the program: what the passes over programs do in the
  * order that was found is known by then (irgen/memory_program.c).  The bound is
- * that of all orders of what was tried; what works in place, or is joined, may
- * turn out better in one order than the problem knew, and then nothing is
- * proved.
+ * that of all orders and all choices of parts (irgen/memory_floor.c).  Where
+ * there are no parts, it is that of the model; what works in place may turn out
+ * better in one order than the problem knew, and then nothing is proved.
  */
 
 #include <stdlib.h>
@@ -73,30 +75,116 @@ is_better(const plan *a, const plan *b)
            (a->use.peak == b->use.peak && a->use.area < b->use.area);
 }
 
-static bool
-shares_any(const glow_memory_model *m)
+/* Takes the plan if it is better.  What bounds all plans, bounds it too. */
+static void
+consider(const plan *p, plan *best)
 {
-    bool any = false;
+    int64_t bound = best->order.bound;
 
-    for (uint32_t i = 0; i < m->n_operands; i++)
-        any |= m->shares[i];
-    return any;
+    if (best->model && !is_better(p, best))
+        return;
+    *best = *p;
+    best->order.bound = bound;
 }
 
-/* Tries the other way: parts that are copied. */
-static bool
-try_apart(const scheduler *s, const glow_memory_model *joined, plan *best)
+static void
+raise_bound(plan *best, int64_t bound)
 {
-    plan p = {.apart = joined->shares};
-    glow_memory_model *m = model(s, p.apart, NULL);
+    if (bound > best->order.bound)
+        best->order.bound = bound;
+}
 
-    if (!m || !find(s, m, s->options->strategy, &p))
+/* Tries the order that is best if those operands are copied. */
+static bool
+try_apart(const scheduler *s, const bool *apart, glow_order_strategy strategy,
+          plan *best)
+{
+    plan p = {.apart = apart};
+    glow_memory_model *m = model(s, apart, NULL);
+
+    if (!m || !find(s, m, strategy, &p))
         return false;
-    if (p.order.bound > best->order.bound)
-        p.order.bound = best->order.bound;
-    best->order.bound = p.order.bound;
-    if (is_better(&p, best))
-        *best = p;
+    consider(&p, best);
+    return true;
+}
+
+/* Tries all parts copied, then as in the program of the best order so far. */
+static bool
+try_copies(const scheduler *s, const glow_memory_model *joined,
+           glow_order_strategy strategy, plan *best)
+{
+    bool *apart = GLOW_NEW_ARRAY(glow_run_scratch(s->run), bool,
+                                 (size_t)joined->n_operands + 1);
+    bool some = false;
+
+    if (best->use.peak > best->order.bound &&
+        !try_apart(s, joined->shares, strategy, best))
+        return false;
+    for (uint32_t i = 0; i < joined->n_operands; i++) {
+        apart[i] = joined->shares[i] && !best->model->shares[i];
+        some |= apart[i];
+    }
+    return !some || best->use.peak <= best->order.bound ||
+           try_apart(s, apart, strategy, best);
+}
+
+static bool
+has_parts(const scheduler *s)
+{
+    return s->options->sharing == GLOW_SHARING_ALL &&
+           (glow_func_may_have(s->f, &glow_op_concat) ||
+            glow_func_may_have(s->f, &glow_op_slice) ||
+            glow_func_may_have(s->f, &glow_op_inserttensor));
+}
+
+/* Bounds all orders and all choices, and tries the order that is best then. */
+static bool
+try_least(const scheduler *s, glow_order_strategy strategy, plan *best)
+{
+    int64_t align = s->options->align, bound;
+    glow_order_problem least;
+    plan p = {0};
+
+    if (!glow_memory_least(s->run, s->f, s->values, align, &least) ||
+        !glow_order_find(glow_run_scratch(s->run), &least, strategy,
+                         s->options->budget, &p.order) ||
+        !measure(s, &p) || glow_add_overflow(p.order.bound, align - 1, &bound))
+        return false;
+    raise_bound(best, bound / align * align);
+    consider(&p, best);
+    return true;
+}
+
+/* What the strategy finds, whatever is joined or copied. */
+static bool
+try_strategy(const scheduler *s, const glow_memory_model *joined,
+             glow_order_strategy strategy, plan *best)
+{
+    plan p = {0};
+
+    if (!find(s, joined, strategy, &p))
+        return false;
+    consider(&p, best);
+    if (!has_parts(s)) {
+        raise_bound(best, p.order.bound);
+        return true;
+    }
+    return try_least(s, strategy, best) &&
+           (strategy == GLOW_ORDER_GIVEN ||
+            try_copies(s, joined, strategy, best));
+}
+
+/* What the rules find, where the program may take less than the model knew. */
+static bool
+try_rules(const scheduler *s, const glow_memory_model *joined, plan *best)
+{
+    static const glow_order_strategy rules[] = {
+        GLOW_ORDER_CHILD_MEMORY, GLOW_ORDER_GREEDY, GLOW_ORDER_DEPTH_FIRST};
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (best->use.peak > best->order.bound &&
+            !try_strategy(s, joined, rules[i], best))
+            return false;
     return true;
 }
 
@@ -118,13 +206,12 @@ find_best(const scheduler *s, plan *given, plan *best)
     glow_memory_model *m = model(s, NULL, NULL);
 
     if (!m || !find(s, m, GLOW_ORDER_GIVEN, given) ||
-        !find(s, m, strategy, best) ||
-        (shares_any(m) && strategy != GLOW_ORDER_GIVEN &&
-         !try_apart(s, m, best)))
+        !try_strategy(s, m, strategy, best))
         return false;
-    if (strategy == GLOW_ORDER_AUTO && is_better(given, best)) {
-        given->order.bound = best->order.bound;
-        *best = *given;
+    if (strategy == GLOW_ORDER_AUTO) {
+        consider(given, best);
+        if (has_parts(s) && !try_rules(s, m, best))
+            return false;
     }
     if (strategy != GLOW_ORDER_GIVEN)
         sink_views(s, m, best);
