@@ -20,6 +20,8 @@
 
 typedef struct pool {
     cpu_window w;
+    int64_t pixel;  /* elements from one pixel of Input to the next */
+    int64_t pixels; /* of a line of the result */
     bool max, count_pads;
     const cpu_run *run; /* the tiles at hand */
     cg_value const *at; /* batch, two axes */
@@ -119,7 +121,7 @@ take_line(cpu_job *j, const pool *p, cg_value in, int lanes, partial *to)
 
         for (int64_t k = 0; k < x->kernel; k++) {
             int64_t pixel = r * x->stride + k * x->dilation;
-            cg_value at = cg_addc(g, in, pixel * p->w.channels);
+            cg_value at = cg_addc(g, in, pixel * p->pixel);
 
             if (p->run->valid[r * x->kernel + k])
                 taps[count++] = glow_cpu_load(g, j->in[0], at, lanes);
@@ -138,7 +140,7 @@ line_at(cg *g, const pool *p, cg_value z, cg_value y, cg_value c)
 
     line = cg_add(g, cg_mulc(g, line, p->w.axis[1].in), y);
     line = cg_add(g, cg_mulc(g, line, x->in), first);
-    return cg_add(g, cg_mulc(g, line, p->w.channels), c);
+    return cg_add(g, cg_mulc(g, line, p->pixel), c);
 }
 
 static cg_value
@@ -253,21 +255,43 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     cg_value to = cg_add(g, cg_mulc(g, p->at[0], z->out), p->at[1]);
 
     to = cg_add(g, cg_mulc(g, to, y->out), p->at[2]);
-    to = cg_add(g, cg_mulc(g, to, p->w.axis[2].out), p->x);
+    to = cg_add(g, cg_mulc(g, to, p->pixels), p->x);
     for (int r = 0; r < p->run->rows; r++)
         glow_cpu_finish(j, (cpu_place){to, c, r, 0}, finish(g, p, r, &sums[r]));
+}
+
+/*
+ * Do neighbours have their taps side by side, all inside of the input?  Then a
+ * line is one stretch of sums, where its channels alone do not fill vectors.
+ */
+static bool
+is_stretch(const cpu_job *j, const pool *p)
+{
+    const cpu_window_axis *x = &p->w.axis[2];
+
+    return p->w.channels % (j->g->target->vector_bytes / 4) && x->stride == 1 &&
+           x->start == 0 &&
+           (x->out - 1) + (x->kernel - 1) * x->dilation < x->in &&
+           j->step->n_items == 0 && j->out[0].type->strides.rank == 0;
 }
 
 static void
 emit_lines(cpu_job *j, pool p)
 {
     cg *g = j->g;
-    const cpu_window_axis *x = &p.w.axis[2];
+    cpu_window_axis *x = &p.w.axis[2];
     cpu_run runs[CPU_MOST_RUNS];
-    int count = glow_cpu_cut(g->arena, x, pixels_of(x), runs);
+    int count;
     cg_nest n;
     cg_loop l;
 
+    p.pixel = p.w.channels;
+    p.pixels = x->out;
+    if (is_stretch(j, &p)) {
+        p.w.channels *= x->out;
+        x->out = 1;
+    }
+    count = glow_cpu_cut(g->arena, x, pixels_of(x), runs);
     glow_cpu_unit_nest(
         j, &n, GLOW_DIMS_OF(p.w.batch, p.w.axis[0].out, p.w.axis[1].out), 3);
     p.at = n.at;
