@@ -251,6 +251,30 @@ pools_agree(void **state)
     for_cases(80, build_pools);
 }
 
+/* The average of all there is, of few channels and of more than fill registers. */
+static void
+build_averages(fixture *t, uint64_t *s)
+{
+    glow_dims size = GLOW_DIMS_OF(draw(s, 1, 9), draw(s, 1, 19));
+    glow_value *x =
+        input(t, draw_kind(s, floats, COUNT(floats)),
+              GLOW_DIMS_OF(draw(s, 1, 2), size.at[0], size.at[1], draw_size(s)));
+    glow_value *y =
+        GLOW_BUILD(t->b, avgpool, GLOW_IN(x), .kernels = size,
+                   .strides = GLOW_DIMS_OF(1, 1),
+                   .pads = GLOW_DIMS_OF(0, 0, 0, 0),
+                   .dilation = GLOW_DIMS_OF(1, 1));
+
+    save(t, GLOW_BUILD_PLAIN(t->b, relu, GLOW_IN(y)));
+}
+
+static void
+averages_agree(void **state)
+{
+    (void)state;
+    for_cases(60, build_averages);
+}
+
 /* NaN in a window makes the result NaN; the least number is one as any. */
 static void
 pools_see_special_values(void **state)
@@ -287,6 +311,7 @@ main(void)
         cmocka_unit_test(pictures_agree),
         cmocka_unit_test(reductions_agree),
         cmocka_unit_test(pools_agree),
+        cmocka_unit_test(averages_agree),
         cmocka_unit_test(pools_see_special_values),
     };
 

@@ -6,6 +6,7 @@
 #define CPU_KERNELS(K)            \
     K(argmax)                     \
     K(argmin)                     \
+    K(avgpool_whole)              \
     K(avgpool_lines)              \
     K(avgpool)                    \
     K(batchmatmul_matrix)         \
