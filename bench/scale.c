@@ -143,7 +143,8 @@ time_pass(bench *b, const char *pass, int file)
 
         if (!*copy)
             *copy = glow_module_clone(b->modules[file]);
-        forget();
+        if (!RUNNING_ON_VALGRIND)
+            forget();
 
         bool ok = run(b->ctx, pass, *copy, &w);
 
@@ -261,7 +262,8 @@ time_rest(glow_module *m, int nodes)
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
         stopwatch w = {.name = rest[i].name, .nodes = nodes};
 
-        forget();
+        if (!RUNNING_ON_VALGRIND)
+            forget();
         start(&w);
         rest[i].run(m);
         stop(&w);
