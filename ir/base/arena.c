@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16, BIG = 4096, BIG_ALIGN = 64, LEAST = 16384, MOST = 1 << 22 };
+enum { ALIGN = 16, BIG = 4096, BIG_ALIGN = 64, LEAST = 1024, MOST = 1 << 22 };
 
 typedef struct block block;
 struct block {
@@ -108,6 +108,9 @@ glow_arena_alloc(glow_arena *a, size_t size)
 
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->first || a->first->size - a->first->used < size) {
+        while (a->next_size - offsetof(block, bytes) < size)
+            a->next_size *= 2;
+
         block *b = block_new(a->next_size - offsetof(block, bytes));
 
         b->next = a->first;

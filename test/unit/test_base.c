@@ -9,6 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first block of an arena is small, for those that hold next to nothing. */
+static void
+arena_takes_at_once_what_its_first_block_does_not_hold(void **state)
+{
+    (void)state;
+    for (size_t size = 500; size < 5000; size += 100) {
+        glow_arena *a = glow_arena_new();
+        unsigned char *p = glow_arena_alloc(a, size);
+        unsigned char *q = glow_arena_alloc(a, 16);
+
+        memset(p, 0xff, size);
+        for (size_t i = 0; i < 16; i++)
+            assert_int_equal(q[i], 0);
+        glow_arena_free(a);
+    }
+}
+
 static void
 arena_memory_is_zeroed_and_apart(void **state)
 {
@@ -213,6 +230,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zeroed_and_apart),
+        cmocka_unit_test(
+            arena_takes_at_once_what_its_first_block_does_not_hold),
         cmocka_unit_test(map_finds_what_was_set_and_not_what_was_removed),
         cmocka_unit_test(map_survives_churn),
         cmocka_unit_test(floats_print_shortest),
