@@ -7,7 +7,6 @@
  * buffer ends: time n * sqrt(n) with a small factor, whatever lives together.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "irgen/place_ways.h"
@@ -118,10 +117,12 @@ static void
 erase(heap *h, uint32_t at, uint32_t i)
 {
     chunk *c = h->chunks[at];
+    int64_t size = c->gaps[i].end - c->gaps[i].begin;
 
     memmove(&c->gaps[i], &c->gaps[i + 1], (--c->count - i) * sizeof(gap));
     if (c->count > 0) {
-        measure(c);
+        if (size == c->largest)
+            measure(c);
         return;
     }
     h->spare = c;
@@ -200,26 +201,10 @@ first_fit(const heap *h, const glow_place_item *x)
     }
 }
 
-typedef struct ending {
-    int64_t end;
-    uint32_t item;
-} ending;
-
-static int
-by_end(const void *x, const void *y)
-{
-    const ending *a = x, *b = y;
-
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return a->item < b->item ? -1 : 1;
-}
-
 int64_t
 glow_place_given(glow_place_problem *p)
 {
     heap h = {.p = p};
-    ending *ends = GLOW_NEW_ARRAY(p->arena, ending, p->count + 1);
     gap all = {0, INT64_MAX};
     int64_t height = 0;
     uint32_t ended = 0;
@@ -227,14 +212,11 @@ glow_place_given(glow_place_problem *p)
     add_chunk(&h, 0, &all, 1);
     for (size_t i = 0; i < p->n_forbidden; i++)
         reserve(&h, p->forbidden[i].begin, p->forbidden[i].end);
-    for (uint32_t i = 0; i < p->count; i++)
-        ends[i] = (ending){p->items[i].end, i};
-    qsort(ends, p->count, sizeof(*ends), by_end);
     for (uint32_t i = 0; i < p->count; i++) {
         glow_place_item *x = &p->items[i];
 
-        for (; ends[ended].end <= x->begin; ended++) {
-            const glow_place_item *y = &p->items[ends[ended].item];
+        for (; p->items[p->ends[ended]].end <= x->begin; ended++) {
+            const glow_place_item *y = &p->items[p->ends[ended]];
 
             release(&h, y->offset, y->offset + y->size);
         }

@@ -197,6 +197,18 @@ by_begin(const void *x, const void *y)
     return a->from < b->from ? -1 : 1;
 }
 
+/* Programs list them in this order but for a few, and mostly for none. */
+static void
+sort_items(glow_place_problem *p)
+{
+    uint32_t i = 1;
+
+    while (i < p->count && by_begin(&p->items[i - 1], &p->items[i]) < 0)
+        i++;
+    if (i < p->count)
+        qsort(p->items, p->count, sizeof(*p->items), by_begin);
+}
+
 /*
  * Adds to `limit` what `x` adds to the height at most: its size, what aligning
  * skips, and the end of a bank that it does not fit.
@@ -275,12 +287,33 @@ list_fixed(glow_place_problem *p)
 
 /* Measuring. */
 
+typedef struct ending {
+    int64_t end;
+    uint32_t item;
+} ending;
+
 static int
 by_end(const void *x, const void *y)
 {
-    const glow_place_range *a = x, *b = y;
+    const ending *a = x, *b = y;
 
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return a->item < b->item ? -1 : 1;
+}
+
+static void
+list_ends(glow_place_problem *p)
+{
+    ending *ends = GLOW_NEW_ARRAY(p->arena, ending, p->count);
+
+    for (uint32_t i = 0; i < p->count; i++)
+        ends[i] = (ending){p->items[i].end, i};
+    if (p->count > 0)
+        qsort(ends, p->count, sizeof(*ends), by_end);
+    p->ends = GLOW_NEW_ARRAY(p->arena, uint32_t, p->count);
+    for (uint32_t i = 0; i < p->count; i++)
+        p->ends[i] = ends[i].item;
 }
 
 /* Sets the loads and how many pairs are alive together. */
@@ -288,18 +321,12 @@ static void
 measure(glow_place_problem *p)
 {
     uint32_t leaves = glow_tree_leaves(p->count), ended = 0;
-    glow_place_range *ends =
-        GLOW_NEW_ARRAY(p->arena, glow_place_range, p->count);
     int64_t *loads = GLOW_NEW_ARRAY(p->arena, int64_t, 2 * (size_t)leaves);
     int64_t load = 0;
 
-    for (uint32_t i = 0; i < p->count; i++)
-        ends[i] = (glow_place_range){p->items[i].end, p->items[i].size};
-    if (p->count > 0)
-        qsort(ends, p->count, sizeof(*ends), by_end);
     for (uint32_t i = 0; i < p->count; i++) {
-        for (; ends[ended].begin <= p->items[i].begin; ended++)
-            load -= ends[ended].end;
+        for (; p->items[p->ends[ended]].end <= p->items[i].begin; ended++)
+            load -= p->items[p->ends[ended]].size;
         load += p->items[i].size;
         p->pairs += i - ended;
         loads[leaves + i] = load;
@@ -350,9 +377,9 @@ glow_place_take(glow_place_problem *p, glow_arena *a,
             return false;
     if (!take_limit(p, fault))
         return false;
-    if (p->count > 0)
-        qsort(p->items, p->count, sizeof(*p->items), by_begin);
+    sort_items(p);
     list_fixed(p);
+    list_ends(p);
     measure(p);
     find_bound(p);
     return true;

@@ -18,6 +18,7 @@ typedef struct glow_place_problem {
     glow_place_item *items;
     uint32_t count, n_fixed;
     uint32_t *fixed; /* items by offset */
+    uint32_t *ends;  /* items by end, then as they are */
     int64_t capacity, bank;
     glow_place_range *forbidden; /* ascending, apart, none empty */
     size_t n_forbidden;
