@@ -5,8 +5,8 @@
  * order.  To compute parts where they are put together, or to read them where
  * they are cut out, saves a copy, but may hold the whole for longer: orders are
  * sought with all parts joined, with each element counted once, and, if what is
- * best then is not proved least, with all parts apart, and with those apart
- * that are in the best program so far.
+ * best then is not proved least, with all parts apart, and, while the budget
+ * lasts, with those apart that are in the best program so far, and by each rule.
  *
  * The peak is that of the program: what the passes over programs do in the
  * order that was found is known by then (irgen/memory_program.c).  The bound is
@@ -24,11 +24,14 @@ const glow_schedule_options glow_schedule_defaults = {
     .align = 64,
 };
 
+enum { REPLAY = 512 /* steps that following the passes takes, by node */ };
+
 typedef struct scheduler {
     glow_pass_run *run;
     glow_func *f;
     const glow_schedule_options *options;
     const glow_values *values;
+    int64_t *left; /* steps, for what may be left out */
 } scheduler;
 
 /* An order, and what the program will need that is made of it. */
@@ -53,6 +56,7 @@ static bool
 measure(const scheduler *s, plan *p)
 {
     p->model = model(s, p->apart, p->order.tasks);
+    *s->left -= p->order.steps + REPLAY * (int64_t)s->values->n_nodes;
     return p->model &&
            glow_order_measure(glow_run_scratch(s->run), &p->model->problem,
                               p->order.tasks, &p->use);
@@ -94,6 +98,13 @@ raise_bound(plan *best, int64_t bound)
         best->order.bound = bound;
 }
 
+/* Is there something to gain, and time to look for it? */
+static bool
+is_open(const scheduler *s, const plan *best)
+{
+    return best->use.peak > best->order.bound && *s->left > 0;
+}
+
 /* Tries the order that is best if those operands are copied. */
 static bool
 try_apart(const scheduler *s, const bool *apart, glow_order_strategy strategy,
@@ -124,8 +135,7 @@ try_copies(const scheduler *s, const glow_memory_model *joined,
         apart[i] = joined->shares[i] && !best->model->shares[i];
         some |= apart[i];
     }
-    return !some || best->use.peak <= best->order.bound ||
-           try_apart(s, apart, strategy, best);
+    return !some || !is_open(s, best) || try_apart(s, apart, strategy, best);
 }
 
 static bool
@@ -182,8 +192,7 @@ try_rules(const scheduler *s, const glow_memory_model *joined, plan *best)
         GLOW_ORDER_CHILD_MEMORY, GLOW_ORDER_GREEDY, GLOW_ORDER_DEPTH_FIRST};
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (best->use.peak > best->order.bound &&
-            !try_strategy(s, joined, rules[i], best))
+        if (is_open(s, best) && !try_strategy(s, joined, rules[i], best))
             return false;
     return true;
 }
@@ -313,7 +322,8 @@ bool
 glow_schedule_find(glow_pass_run *run, glow_func *f,
                    const glow_schedule_options *options, glow_schedule *out)
 {
-    scheduler s = {.run = run, .f = f, .options = options};
+    int64_t left = options->budget;
+    scheduler s = {.run = run, .f = f, .options = options, .left = &left};
     plan given = {0}, best = {0};
 
     s.values = glow_values_new(glow_run_scratch(run), f);
