@@ -61,14 +61,21 @@ is_constant(const glow_node *n)
     return glow_cpu_is_whole_constant(n->in[1]);
 }
 
+/* Weights to pack as it runs; if there are none, there is no scratch for them. */
+static bool
+may_turn(const glow_node *n)
+{
+    return n->in[0]->type->elem == GLOW_FLOAT &&
+           n->in[1]->type->elem == GLOW_FLOAT &&
+           glow_type_count(n->in[1]->type) > 0;
+}
+
 static bool
 takes_conv(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    return t && glow_cpu_all_float(n) &&
-           (is_constant(n) || (n->in[0]->type->elem == GLOW_FLOAT &&
-                               n->in[1]->type->elem == GLOW_FLOAT)) &&
+    return t && glow_cpu_all_float(n) && (is_constant(n) || may_turn(n)) &&
            glow_cpu_conv_of(n, &d) &&
            glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
