@@ -248,7 +248,7 @@ static void
 pools_agree(void **state)
 {
     (void)state;
-    for_cases(80, build_pools);
+    for_cases(60, build_pools);
 }
 
 /* The average of all there is, of few channels and of more than fill registers. */

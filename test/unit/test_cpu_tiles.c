@@ -129,7 +129,7 @@ convolutions_agree(void **state)
     uint64_t seed = 1;
 
     (void)state;
-    for (int i = 0; i < 80;) {
+    for (int i = 0; i < 60;) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);
@@ -157,7 +157,7 @@ transposed_agree(void **state)
     uint64_t seed = 2;
 
     (void)state;
-    for (int i = 0; i < 80;) {
+    for (int i = 0; i < 60;) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);
