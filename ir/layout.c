@@ -125,6 +125,15 @@ glow_type_move(const glow_type *in, glow_type *t, int64_t *first)
     return true;
 }
 
+bool
+glow_steps_forward(glow_dims steps)
+{
+    for (int i = 0; i < steps.rank; i++)
+        if (steps.at[i] < 0)
+            return false;
+    return true;
+}
+
 glow_type
 glow_type_box(const glow_type *t, glow_dims start, glow_dims steps,
               glow_dims shape, int64_t *first)

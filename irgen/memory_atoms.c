@@ -35,19 +35,6 @@ glow_made_of(const glow_ground *g, const glow_value *v)
     return class == GLOW_NO_VALUE ? NULL : &g->of[class];
 }
 
-bool
-glow_is_concat(const glow_node *n)
-{
-    return n->op == &glow_op_concat && !n->pred;
-}
-
-bool
-glow_is_insert(const glow_node *n)
-{
-    return n->op == &glow_op_inserttensor && !n->pred &&
-           ((const glow_inserttensor *)n->attrs)->count == 1;
-}
-
 static uint32_t
 add_atom(glow_ground *g, int64_t bytes)
 {

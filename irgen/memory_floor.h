@@ -40,11 +40,13 @@ typedef struct glow_ground {
 /* What is known of the class of a value; NULL: it lies in storage anyway. */
 glow_made *glow_made_of(const glow_ground *g, const glow_value *v);
 
-/* A Concat, or an InsertTensor of one part, that always runs. */
-bool glow_is_concat(const glow_node *n);
-bool glow_is_insert(const glow_node *n);
 /* May result 0 of node `i` have parts? */
 bool glow_has_parts(const glow_ground *g, uint32_t i);
+
+/* What no order and no choice of parts takes less than; false if a size overflows.
+   The model has its outputs shared alone. */
+bool glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
+                       glow_order_problem *out);
 
 /* The atoms of all classes; false if a size overflows. */
 bool glow_make_atoms(glow_ground *g);

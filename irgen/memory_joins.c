@@ -156,8 +156,7 @@ join_insert(glow_program_sharer *p, uint32_t i)
     piece room;
     pieces one = {&room, 0};
 
-    if (t->count != 1 || !n->in[0]->def ||
-        !glow_classes_find(p->c, n->in[0], &big) ||
+    if (!n->in[0]->def || !glow_classes_find(p->c, n->in[0], &big) ||
         !glow_classes_find(p->c, n->out[0], &to) || !same_place(&big, &to))
         return;
     to.type = glow_type_box(&to.type, t->start, (glow_dims){0},
@@ -176,12 +175,6 @@ join_insert(glow_program_sharer *p, uint32_t i)
 }
 
 /* Concats. */
-
-static bool
-is_concat(const glow_node *n)
-{
-    return n->op == &glow_op_concat && !n->pred;
-}
 
 /* Does operand `k` lie where it belongs, or is there nothing of it? */
 static bool
@@ -258,14 +251,14 @@ glow_join_parts(glow_program_sharer *p)
     for (uint32_t r = 0; r < n; r++) {
         uint32_t i = p->m->ranks->node[r];
 
-        if (node_of(p, i)->op == &glow_op_inserttensor &&
-            !node_of(p, i)->pred && !p->is_joined[i])
+        if (glow_is_insert(node_of(p, i)) && !p->is_joined[i])
             join_insert(p, i);
     }
     for (uint32_t r = n; r-- > 0;) {
         uint32_t i = p->m->ranks->node[r];
 
-        if (is_concat(node_of(p, i)) && !p->is_copied[i] && !p->is_joined[i])
+        if (glow_is_concat(node_of(p, i)) && !p->is_copied[i] &&
+            !p->is_joined[i])
             join_concat(p, i);
     }
 }
@@ -306,7 +299,7 @@ glow_join_copies(glow_program_sharer *p)
         glow_dims at = {.rank = n->n_out ? n->out[0]->type->shape.rank : 0};
         glow_lying whole;
 
-        if (!is_concat(n) || !p->is_copied[i] || p->is_joined[i] ||
+        if (!glow_is_concat(n) || !p->is_copied[i] || p->is_joined[i] ||
             !glow_classes_find(p->c, n->out[0], &whole))
             continue;
         if (!p->lives)

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define UNIT 64 /* allocators round up to about that */
-
 static void
 note(glow_ranked_life *life, uint32_t rank, bool writes)
 {
@@ -87,8 +85,7 @@ find_lives(const glow_memory_lives *l)
 static int64_t
 bytes_of(const glow_memory_lives *l, uint32_t class)
 {
-    return (glow_type_bytes(l->m->classes->whole[class]) + UNIT - 1) / UNIT *
-           UNIT;
+    return glow_life_bytes(glow_type_bytes(l->m->classes->whole[class]));
 }
 
 /* The bytes alive, from the lives. */
@@ -158,27 +155,26 @@ glow_lives_fit(const glow_memory_lives *l, uint32_t first, uint32_t last)
     return glow_heights_most(l->bytes, first, last) <= l->peak;
 }
 
+static glow_height_range
+range_of(const glow_memory_lives *l, const glow_lying *s)
+{
+    const glow_ranked_life *life = glow_life_of(l, s);
+    bool counts = !s->storage && life->first != GLOW_NO_RANK;
+
+    return (glow_height_range){life->first, life->last,
+                               counts ? bytes_of(l, s->class) : 0};
+}
+
 bool
 glow_lives_join(glow_memory_lives *l, const glow_lying *from,
                 const glow_lying *to)
 {
-    const glow_ranked_life *f = glow_life_of(l, from);
-    glow_ranked_life *t = glow_life_of(l, to);
-    uint32_t first = f->first < t->first ? f->first : t->first;
-    uint32_t last = f->last > t->last ? f->last : t->last;
-    bool fits;
+    glow_height_range f = range_of(l, from), t = range_of(l, to);
+    glow_ranked_life *life = glow_life_of(l, to);
 
-    glow_lives_add(l, from, f->first, f->last, -1);
-    glow_lives_add(l, to, t->first, t->last, -1);
-    glow_lives_add(l, to, first, last, 1);
-    fits = glow_lives_fit(l, first, last);
-    if (fits) {
-        t->first = first;
-        t->last = last;
-        return true;
-    }
-    glow_lives_add(l, to, first, last, -1);
-    glow_lives_add(l, to, t->first, t->last, 1);
-    glow_lives_add(l, from, f->first, f->last, 1);
-    return false;
+    if (!glow_heights_join(l->bytes, &f, &t, l->peak))
+        return false;
+    life->first = (uint32_t)t.first;
+    life->last = (uint32_t)t.last;
+    return true;
 }

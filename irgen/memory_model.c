@@ -4,7 +4,7 @@
  * memory_touches.c.
  */
 
-#include "irgen/memory_share.h"
+#include "irgen/memory_floor.h"
 
 static void
 number_operands(glow_memory_model *m, glow_arena *a)

@@ -17,8 +17,8 @@
  * Backends are asked where elements then do not lie side by side.  If the order
  * is open, what holds in every order is put into one buffer, and where it
  * depends on the order who works in place, that decides (aliases).  In an order
- * that is given, the passes are followed one by one.  Sizes are multiples of what alloc
- * rounds to.
+ * that is given, the passes are followed one by one.  Sizes are multiples of what
+ * alloc rounds to.
  */
 
 #ifndef IRGEN_MEMORY_MODEL_H

@@ -116,15 +116,6 @@ glow_share_outputs(glow_sharer *s)
             drop_copy(s, node[i]);
 }
 
-static bool
-goes_forward(const glow_slice *slice)
-{
-    for (int i = 0; i < slice->steps.rank; i++)
-        if (slice->steps.at[i] < 0)
-            return false;
-    return true;
-}
-
 bool
 glow_may_view(glow_sharer *s, uint32_t i, glow_lying *at, glow_lying *to)
 {
@@ -135,7 +126,8 @@ glow_may_view(glow_sharer *s, uint32_t i, glow_lying *at, glow_lying *to)
         !glow_classes_find(s->c, n->out[0], at) ||
         !glow_lying_is_all(s->c, at) ||
         !glow_classes_find(s->c, n->in[0], to) || !stays(s, to) ||
-        !goes_forward(slice) || glow_type_count(n->out[0]->type) == 0)
+        !glow_steps_forward(slice->steps) ||
+        glow_type_count(n->out[0]->type) == 0)
         return false;
     to->type = glow_type_box(&to->type, slice->start, slice->steps,
                              n->out[0]->type->shape, &to->first);
@@ -153,4 +145,17 @@ glow_part_at(const glow_node *n, const glow_lying *whole, int k, glow_dims *at)
         glow_type_box(&whole->type, *at, (glow_dims){0}, shape, &to.first);
     at->at[concat->dim] += shape.at[concat->dim];
     return to;
+}
+
+bool
+glow_is_concat(const glow_node *n)
+{
+    return n->op == &glow_op_concat && !n->pred;
+}
+
+bool
+glow_is_insert(const glow_node *n)
+{
+    return n->op == &glow_op_inserttensor && !n->pred &&
+           ((const glow_inserttensor *)n->attrs)->count == 1;
 }

@@ -128,19 +128,13 @@ share_one(always *s, uint32_t i)
 
 /* Parts. */
 
-static bool
-is_concat(const glow_node *n)
-{
-    return n->op == &glow_op_concat && !n->pred;
-}
-
 static void
 find_parts(always *s)
 {
     for (uint32_t i = 0; i < s->c->v->n_nodes; i++) {
         const glow_node *n = node_of(s, i);
 
-        for (int k = 0; is_concat(n) && k < n->n_in; k++) {
+        for (int k = 0; glow_is_concat(n) && k < n->n_in; k++) {
             uint32_t v = glow_value_base(s->c->v, n->in[k]);
 
             if (v != GLOW_NO_VALUE && !is_apart(s, i, k))
@@ -216,7 +210,7 @@ glow_share_always(glow_sharer *sharer)
     for (uint32_t i = 0; i < count; i++)
         share_one(&s, node[i]);
     for (uint32_t i = count; i-- > 0;)
-        if (is_concat(node_of(&s, node[i])))
+        if (glow_is_concat(node_of(&s, node[i])))
             join_parts(&s, node[i]);
     for (uint32_t i = 0; i < c->v->n_values; i++)
         s.is_part[i] = false;

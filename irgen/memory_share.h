@@ -26,6 +26,10 @@ void glow_share_outputs(glow_sharer *s);
 /* NULL: nothing is saved there. */
 glow_target *glow_target_of(const glow_sharer *s, const glow_storage *storage);
 
+/* A Concat, or an InsertTensor of one part, that always runs. */
+bool glow_is_concat(const glow_node *n);
+bool glow_is_insert(const glow_node *n);
+
 /* Could the slice `i` be read where it is cut out?  Sets both places. */
 bool glow_may_view(glow_sharer *s, uint32_t i, glow_lying *at, glow_lying *to);
 
@@ -35,11 +39,6 @@ glow_lying glow_part_at(const glow_node *n, const glow_lying *whole, int k,
 
 /* Lets the only result of node `i` be where `to` says. */
 void glow_share_lie(glow_sharer *s, uint32_t i, const glow_lying *to);
-
-/* What no order and no choice of parts takes less than; false if a size overflows.
-   The model has its outputs shared alone. */
-bool glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
-                       glow_order_problem *out);
 
 /* The two ways. */
 void glow_share_always(glow_sharer *s);

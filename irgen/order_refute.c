@@ -19,8 +19,8 @@
  * they are the right ones.  Two rules take turns, each longer than the last, and
  * each goes on with what the other found: the tasks that a cut says most of,
  * whatever the order, then twice as many; and stretches of the order that is
- * known, those that need most first, then ones of twice the length.  Memory is linear in the part
- * and the steps.
+ * known, those that need most first, then ones of twice the length.  Memory is
+ * linear in the part and the steps.
  */
 
 #include <stdlib.h>

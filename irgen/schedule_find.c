@@ -24,7 +24,9 @@ const glow_schedule_options glow_schedule_defaults = {
     .align = 64,
 };
 
-enum { REPLAY = 512 /* steps that following the passes takes, by node */ };
+/* Steps for each node that an order is followed for: a guess at what searching
+   could do in that time, so that large graphs end. */
+enum { REPLAY = 512 };
 
 typedef struct scheduler {
     glow_pass_run *run;

@@ -25,6 +25,27 @@ GLOW_API void glow_heights_add(glow_heights *h, size_t first, size_t last,
 GLOW_API int64_t glow_heights_most(const glow_heights *h, size_t first,
                                    size_t last);
 
+/* What rises by `by` from place `first` to place `last`. */
+typedef struct glow_height_range {
+    size_t first, last;
+    int64_t by;
+} glow_height_range;
+
+/*
+ * Takes `from` away and lets `to` cover both, if that is no higher than `most`
+ * there; false, and nothing changed, if it is.
+ */
+GLOW_API bool glow_heights_join(glow_heights *h, const glow_height_range *from,
+                                glow_height_range *to, int64_t most);
+
+/* What a buffer of so many bytes counts where lives are compared: allocators
+   round up to about that. */
+static inline int64_t
+glow_life_bytes(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 GLOW_END
 
 #endif

@@ -16,6 +16,9 @@ GLOW_BEGIN
 /* What one more along each axis adds to the place: strides, dense or not. */
 GLOW_API glow_dims glow_type_steps(const glow_type *t);
 
+/* Is no step below 0?  None are, of rank 0. */
+GLOW_API bool glow_steps_forward(glow_dims steps);
+
 /*
  * The elements start, start + steps, ... of `t`, as many as `shape` has on each
  * axis; *first, the place of t's first element, becomes that of theirs.  `steps`

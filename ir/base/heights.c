@@ -56,7 +56,7 @@ add(glow_heights *h, size_t i, size_t begin, size_t end, size_t from, size_t to,
 void
 glow_heights_add(glow_heights *h, size_t first, size_t last, int64_t by)
 {
-    if (first <= last)
+    if (first <= last && by)
         add(h, 1, 0, h->leaves, first, last + 1, by);
 }
 
@@ -81,4 +81,33 @@ int64_t
 glow_heights_most(const glow_heights *h, size_t first, size_t last)
 {
     return first <= last ? most(h, 1, 0, h->leaves, first, last + 1) : 0;
+}
+
+static void
+add_range(glow_heights *h, const glow_height_range *r, int sign)
+{
+    glow_heights_add(h, r->first, r->last, sign * r->by);
+}
+
+bool
+glow_heights_join(glow_heights *h, const glow_height_range *from,
+                  glow_height_range *to, int64_t most)
+{
+    glow_height_range both = {
+        .first = from->first < to->first ? from->first : to->first,
+        .last = from->last > to->last ? from->last : to->last,
+        .by = to->by,
+    };
+
+    add_range(h, from, -1);
+    add_range(h, to, -1);
+    add_range(h, &both, 1);
+    if (glow_heights_most(h, both.first, both.last) <= most) {
+        *to = both;
+        return true;
+    }
+    add_range(h, &both, -1);
+    add_range(h, to, 1);
+    add_range(h, from, 1);
+    return false;
 }

@@ -6,8 +6,6 @@
 
 #include "glow/heights.h"
 
-#define UNIT 64 /* allocators round up to about that */
-
 struct lives {
     glow_heights *bytes; /* by mark */
     int64_t peak;
@@ -16,7 +14,7 @@ struct lives {
 static int64_t
 bytes_of(const glow_value *v)
 {
-    return (glow_type_bytes(v->type) + UNIT - 1) / UNIT * UNIT;
+    return glow_life_bytes(glow_type_bytes(v->type));
 }
 
 static void
@@ -58,27 +56,24 @@ lives_fit(const lives *l, uint32_t first, uint32_t last)
     return glow_heights_most(l->bytes, first, last) <= l->peak;
 }
 
+static glow_height_range
+range_of(const buffer_info *infos, const glow_value *v)
+{
+    const buffer_info *b = &infos[v->def->mark];
+
+    return (glow_height_range){b->first, b->last,
+                               is_alloc(v) ? bytes_of(v) : 0};
+}
+
 bool
 lives_join(lives *l, buffer_info *infos, const glow_value *from,
            const glow_value *to)
 {
-    const buffer_info *f = &infos[from->def->mark];
-    buffer_info *t = &infos[to->def->mark];
-    uint32_t first = f->first < t->first ? f->first : t->first;
-    uint32_t last = f->last > t->last ? f->last : t->last;
-    bool fits;
+    glow_height_range f = range_of(infos, from), t = range_of(infos, to);
 
-    lives_add(l, from, f->first, f->last, -1);
-    lives_add(l, to, t->first, t->last, -1);
-    lives_add(l, to, first, last, 1);
-    fits = lives_fit(l, first, last);
-    if (fits) {
-        t->first = first;
-        t->last = last;
-        return true;
-    }
-    lives_add(l, to, first, last, -1);
-    lives_add(l, to, t->first, t->last, 1);
-    lives_add(l, from, f->first, f->last, 1);
-    return false;
+    if (!glow_heights_join(l->bytes, &f, &t, l->peak))
+        return false;
+    infos[to->def->mark].first = (uint32_t)t.first;
+    infos[to->def->mark].last = (uint32_t)t.last;
+    return true;
 }

@@ -20,6 +20,7 @@
  * mind views.
  */
 
+#include "glow/layout.h"
 #include "passes/program/lives.h"
 #include "passes/program/parts.h"
 
@@ -45,15 +46,6 @@ refuse(viewer *v, const glow_node *n, const char *why)
     return false;
 }
 
-static bool
-goes_forward(const glow_slice *s)
-{
-    for (int i = 0; i < s->steps.rank; i++)
-        if (s->steps.at[i] < 0)
-            return false;
-    return true;
-}
-
 /* Where what `n` cuts out lies; false if it is no such part. */
 static bool
 find_part(viewer *v, const glow_node *n, part *out)
@@ -63,7 +55,7 @@ find_part(viewer *v, const glow_node *n, part *out)
 
     if (!part_of(n->in[0], &whole))
         return refuse(v, n, "the source is not dense");
-    if (!goes_forward(s))
+    if (!glow_steps_forward(s->steps))
         return refuse(v, n, "it goes backwards");
     *out = part_box(&whole, s->start, s->steps, n->out[0]->type->shape);
     return glow_type_count(&out->type) > 0;

@@ -225,6 +225,29 @@ interned_text_is_one(void **state)
     glow_context_free(ctx);
 }
 
+static void
+heights_join_where_that_is_not_too_high(void **state)
+{
+    glow_arena *a = glow_arena_new();
+    glow_heights *h = glow_heights_new(a, 9, NULL);
+    glow_height_range from = {1, 3, 5}, to = {5, 7, 4};
+
+    (void)state;
+    glow_heights_add(h, 1, 3, 5);
+    glow_heights_add(h, 5, 7, 4);
+    glow_heights_add(h, 4, 4, 2);
+    assert_false(glow_heights_join(h, &from, &to, 5));
+    assert_int_equal(to.first, 5);
+    assert_int_equal(glow_heights_most(h, 4, 4), 2);
+    assert_int_equal(glow_heights_most(h, 1, 3), 5);
+    assert_true(glow_heights_join(h, &from, &to, 6));
+    assert_int_equal(to.first, 1);
+    assert_int_equal(to.last, 7);
+    assert_int_equal(glow_heights_most(h, 1, 3), 4);
+    assert_int_equal(glow_heights_most(h, 4, 4), 6);
+    glow_arena_free(a);
+}
+
 int
 main(void)
 {
@@ -240,6 +263,7 @@ main(void)
         cmocka_unit_test(near_names_are_suggested_and_far_ones_not),
         cmocka_unit_test(arithmetic_tells_overflow),
         cmocka_unit_test(heights_are_those_of_a_plain_array),
+        cmocka_unit_test(heights_join_where_that_is_not_too_high),
         cmocka_unit_test(interned_text_is_one),
     };
 

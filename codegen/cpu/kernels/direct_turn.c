@@ -30,8 +30,8 @@ place(const turner *t, cg_value depth)
     const cpu_direct *d = t->d;
     const cpu_shape *s = t->s;
     int64_t taps = d->kernel_w, line = d->channels * taps;
-    int64_t panel = d->kernel_h * line * s->blocks * s->lanes;
-    int64_t all = s->full * s->blocks + s->rest;
+    int64_t panel = glow_cpu_group_bytes(d, s, s->blocks) / 4;
+    int64_t group = glow_cpu_packed_bytes(d, s) / d->groups / 4;
     cg_value whole = cg_i64(g, s->full), number, unit, in_unit, width, at;
 
     number = cg_over(g, t->vector, s->blocks);
@@ -46,8 +46,7 @@ place(const turner *t, cg_value depth)
     at = cg_mul(g, at, width);
     at = cg_add(g, at, cg_modulo(g, t->vector, s->blocks));
     at = cg_add(g, cg_mulc(g, at, s->lanes), cg_mulc(g, number, panel));
-    return cg_add(g, at,
-                  cg_mulc(g, t->group, all * d->kernel_h * line * s->lanes));
+    return cg_add(g, at, cg_mulc(g, t->group, group));
 }
 
 /* The weights of the vector at `depths` depths from `depth` on. */
@@ -59,8 +58,8 @@ turn(const turner *t, cg_value depth, int depths)
     int lanes = t->s->lanes;
     cg_value v[256], at;
 
-    at = cg_add(g, cg_mulc(g, t->group, f->group),
-                cg_mulc(g, t->vector, lanes * f->output));
+    at = cg_addc(g, cg_mulc(g, t->group, f->group), f->first);
+    at = cg_add(g, at, cg_mulc(g, t->vector, lanes * f->output));
     at = cg_add(g, at, cg_mulc(g, t->row, f->row));
     at = cg_add(g, at, cg_add(g, cg_mulc(g, t->tap, f->tap), depth));
     g->live = depths;
