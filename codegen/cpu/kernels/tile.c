@@ -268,8 +268,8 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
         sweep(g, t, rows, valid, &s);
     } else {
         (guarded ? glow_cpu_loop_guarded : glow_cpu_loop)(g, &l, first, last, 1,
-                                                          s.value, s.sums + 2);
-        for (int i = 0; i < s.sums + 2; i++)
+                                                          s.value, s.count);
+        for (int i = 0; i < s.count; i++)
             s.value[i] = l.value[i];
 
         cg_value start = *in_of(&s);
