@@ -12,6 +12,7 @@ static bool
 has_stretches(const cpu_direct *d)
 {
     return d->type->elem == GLOW_FLOAT && d->groups == 1 && d->pad_w == 0 &&
+           d->pixel == d->channels * (int64_t)sizeof(float) &&
            (d->kernel_w == 1 || d->dilation_w == 1) &&
            (d->out_w - 1) * d->stride_w + d->kernel_w <= d->in_w;
 }
@@ -42,7 +43,7 @@ glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
         .pad_w = h->start,
         .channels = w.channels / a->group,
         .outputs = y.at[y.rank - 1] / a->group,
-        .pixel = w.channels * glow_cpu_bytes(n->in[0]->type),
+        .pixel = glow_cpu_row_bytes(n, 0, w.channels),
         .type = n->in[0]->type,
         .packed = true,
         .bias = n->in[2] ? 2 : -1,
@@ -75,9 +76,12 @@ takes_conv(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    return t && glow_cpu_all_float(n) && (is_constant(n) || may_turn(n)) &&
-           glow_cpu_conv_of(n, &d) &&
-           glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
+    if (!glow_cpu_all_float(n) || !(is_constant(n) || may_turn(n)) ||
+        !glow_cpu_conv_of(n, &d) || !d.pixel)
+        return false;
+    if (!t) /* others might be better, were it dense */
+        return d.groups == 1 && d.kernel_h == 1 && d.kernel_w == 1;
+    return glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
 }
 
 static void
@@ -157,6 +161,7 @@ const cpu_kernel glow_cpu_conv_direct = {
     .name = "conv_direct",
     .op = &glow_op_convolution,
     .takes = takes_conv,
+    .strides = CPU_STRIDES_IN,
     .emit = emit_conv,
     .stacks = true,
     .packs = 1,

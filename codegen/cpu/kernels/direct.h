@@ -69,6 +69,13 @@ cpu_filter glow_cpu_conv_filter(const cpu_direct *d, const glow_tensor *from);
 cpu_filter glow_cpu_product_filter(const cpu_direct *d,
                                    const glow_tensor *from);
 
+/*
+ * Bytes from one row of `depth` elements to the next, where operand `i` of `n`
+ * lies as such rows at one step; 0 if it does not, or if anything else of `n` is
+ * not dense or not of float.
+ */
+int64_t glow_cpu_row_bytes(const glow_node *n, int i, int64_t depth);
+
 /* Multiplications that are written out; INT64_MAX: it cannot be made. */
 int64_t glow_cpu_direct_code(const cpu_target *t, const cpu_direct *d);
 void glow_cpu_emit_direct(cpu_job *j, const cpu_direct *d);

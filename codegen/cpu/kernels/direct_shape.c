@@ -7,6 +7,7 @@
 #include "codegen/cpu/kernels/direct_shape.h"
 #include "codegen/cpu/kernels/narrow.h"
 #include "codegen/cpu/kernels/tile.h"
+#include "codegen/cpu/stack.h"
 
 #define MOST_ROWS 30
 #define ENOUGH_UNITS 16 /* for threads to share */
@@ -22,6 +23,26 @@ is_flat(const direct *d)
     return d->kernel_h == 1 && d->kernel_w == 1 && d->stride_h == 1 &&
            d->stride_w == 1 && !d->pad_h && !d->pad_w && d->in_h == d->out_h &&
            d->in_w == d->out_w;
+}
+
+int64_t
+glow_cpu_row_bytes(const glow_node *n, int i, int64_t depth)
+{
+    const glow_type *t = n->in[i]->type;
+    int64_t bytes = glow_cpu_bytes(t);
+    glow_dims step;
+
+    for (int k = 0; k < n->n_in; k++)
+        if (k != i && n->in[k] && n->in[k]->type->strides.rank)
+            return 0;
+    if (!t->strides.rank)
+        return depth * bytes;
+    if (t->elem != GLOW_FLOAT || t->shape.at[t->shape.rank - 1] != depth ||
+        !glow_cpu_rows(t, &step) || (depth > 1 && step.at[1] != 1))
+        return 0;
+    if (glow_type_count(t) == depth)
+        return depth * bytes;
+    return step.at[0] * bytes;
 }
 
 /*

@@ -61,6 +61,16 @@ emit_product(cpu_job *j, product p)
     glow_cpu_nest_end(g, &n);
 }
 
+/* Operands that lie apart are better copied for the other kernels. */
+static bool
+takes(const cpu_target *t, const glow_node *n)
+{
+    for (int i = 0; !t && i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->type->strides.rank)
+            return false;
+    return true;
+}
+
 static void
 emit_matmul(cpu_job *j)
 {
@@ -75,6 +85,7 @@ emit_matmul(cpu_job *j)
 const cpu_kernel glow_cpu_matmul = {
     .name = "matmul",
     .op = &glow_op_matmul,
+    .takes = takes,
     .strides = CPU_STRIDES_IN,
     .emit = emit_matmul,
     .units = units_of,
@@ -95,6 +106,7 @@ emit_batchmatmul(cpu_job *j)
 const cpu_kernel glow_cpu_batchmatmul = {
     .name = "batchmatmul",
     .op = &glow_op_batchmatmul,
+    .takes = takes,
     .strides = CPU_STRIDES_IN,
     .emit = emit_batchmatmul,
     .units = units_of,

@@ -24,7 +24,7 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
         .dilation_w = 1,
         .channels = depth,
         .outputs = columns,
-        .pixel = depth * glow_cpu_bytes(n->in[0]->type),
+        .pixel = glow_cpu_row_bytes(n, 0, depth),
         .type = n->in[0]->type,
         .packed = packed,
         .w_batch =
@@ -49,8 +49,8 @@ takes_matmul(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d = glow_cpu_product_of(n);
 
-    return t && glow_cpu_all_float(n) && d.channels > 0 &&
-           glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE;
+    return glow_cpu_all_float(n) && d.channels > 0 && d.pixel > 0 &&
+           (!t || glow_cpu_direct_code(t, &d) <= CPU_MOST_CODE);
 }
 
 static void
@@ -125,6 +125,7 @@ add_choices(const cpu_target *t, const glow_node *n, const cpu_kernel *k,
         .name = #id "_direct",                                        \
         .op = &glow_op_##id,                                          \
         .takes = takes_matmul,                                        \
+        .strides = CPU_STRIDES_IN,                                    \
         .emit = emit_matmul,                                          \
         .stacks = true,                                               \
         .packs = 1,                                                   \
