@@ -18,7 +18,8 @@
 #include "codegen/cpu/kernels/tile.h"
 
 #define STREAMS 8
-#define MEMORY 600 /* cycles until it answers, asked for many lines */
+#define FEW_WEIGHTS 16 /* a part of the cache: they may still be there */
+#define MEMORY 600     /* cycles until it answers, asked for many lines */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -161,7 +162,7 @@ kept_of(const maker *m, int rows, cg_value line, cg_value tile)
                   rows * m->tile.blocks};
 }
 
-/* Weights that no cache keeps are read in several places at once by the only
+/* Weights that no cache has kept are read in several places at once by the only
    tile, or prefetched by all, if there are some for each chunk. */
 static void
 plan_reading(maker *m, int64_t group)
@@ -173,7 +174,7 @@ plan_reading(maker *m, int64_t group)
 
     m->tile.ahead = m->tile.streams = 0;
     if (!d->packed ||
-        glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / 2)
+        glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
         return;
     if (times == 1 && d->kernel_w == 1)
         m->tile.streams = STREAMS;
