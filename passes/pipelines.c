@@ -142,6 +142,7 @@ static const glow_pipeline_entry O1[] = {
 static const glow_pipeline_entry O2[] = {
     {"optimize", "composite operators tell more than what they become"},
     {"lower", "backends have the primitive operators"},
+    {"strassen", "products of large matrices, if the backend has a cache"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
@@ -179,6 +180,7 @@ static const glow_pipeline_entry Os[] = {
 static const glow_pipeline_entry O3[] = {
     {"fixpoint<max=4>(optimize)", "once more while it helps"},
     {"lower", "backends have the primitive operators"},
+    {"strassen", "products of large matrices, if the backend has a cache"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "

@@ -1,0 +1,456 @@
+/*
+ * strassen: products of large matrices with fewer multiplications.
+ *
+ *     %y = FullyConnected(%x, @w, @b) : float<128 x 3072>
+ *
+ * Halves of the rows, the depth and the columns make four blocks of each matrix.
+ * Seven products of blocks do for eight, by Winograd's form of Strassen's algorithm:
+ *
+ *     S1 = X21 + X22     T1 = W12 - W11     P1 = X11 W11     U2 = P1 + S2 T2
+ *     S2 = S1 - X11      T2 = W22 - T1      P5 = S1 T1       U3 = U2 + S3 T3
+ *     S3 = X11 - X21     T3 = W22 - W12
+ *     S4 = X12 - S2      T4 = W21 - T2
+ *
+ *     Y11 = P1 + X12 W21          Y12 = (P5 + U2) + S4 W22
+ *     Y21 = U3 + X22 T4           Y22 = P5 + U3
+ *
+ * Sums that stand behind a product are its epilogue, and fold-constants makes those
+ * of the weights.  Where that pays too, the seven are done in the same way again.
+ * Of an odd number of rows the one in the middle is in both halves; what the upper
+ * one says of it is left out.  Of an odd number of columns the last is a product of
+ * its own.
+ *
+ * Element-wise nodes that follow, and nobody else wants what they work on, are done
+ * block by block, where the blocks are made.
+ *
+ * What it costs: weights become 7/4 of what they were with each level, and sums of
+ * blocks go through a cache, at NEAR or FAR operations of the target a byte.  The
+ * time of each product is that of its multiplications, or LEAST less by these;
+ * only constant weights are looked at, of which sums cost nothing.  Pipelines of
+ * little memory (-Os) leave products alone.
+ *
+ * Results are rounded otherwise, and not element by element: the error of each is
+ * within a factor of about 4.5 a level of what the same depth gives at most, of the
+ * largest numbers of X and W instead of those of its own row and column (Higham,
+ * Accuracy and Stability of Numerical Algorithms, chapter 23).
+ */
+
+#include <inttypes.h>
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+#include "glow/target.h"
+
+#define NEAR 2.0   /* operations in the time of a byte, blocks in the cache */
+#define FAR 4.0    /* ... and other blocks */
+#define LEAST 0.04 /* of the time, to be worth a level */
+#define SUMS_X 12  /* blocks moved for sums of X */
+#define SUMS_Y 14  /* ... and of results */
+#define NODES 15   /* more than the one */
+#define MOST_CHAIN 8
+#define MOST_WEIGHTS (INT64_C(256) << 20) /* bytes: fold-constants has an end */
+
+typedef struct options {
+    int64_t levels;
+    int64_t cache;
+} options;
+
+/* [rows, depth] by [depth, columns]. */
+typedef struct sizes {
+    int64_t rows, depth, columns;
+} sizes;
+
+/* A product, and what stands behind it. */
+typedef struct product {
+    glow_value *x, *w, *bias;
+    sizes s;
+} product;
+
+typedef struct maker {
+    glow_pass_run *run;
+    glow_builder *b;
+    int64_t cache;
+    /* At hand: what it makes, of so many columns, and the nodes behind it. */
+    glow_value *whole;
+    int64_t columns;
+    glow_node *chain[MOST_CHAIN];
+    int n_chain;
+} maker;
+
+/* What happens to a result, and that it is a block of another one. */
+typedef struct tail {
+    const struct tail *outer;
+    int64_t row, column; /* in `outer` */
+    glow_value *add;     /* of the same sizes, or NULL */
+    bool follows;        /* the chain does */
+} tail;
+
+/* How deep. */
+
+static sizes
+halves(sizes s)
+{
+    return (sizes){(s.rows + 1) / 2, s.depth / 2, s.columns / 2};
+}
+
+/* Operations in the time that sums of blocks take. */
+static double
+sums(const maker *m, sizes s, int64_t bytes)
+{
+    sizes h = halves(s);
+    double x = (double)h.rows * (double)h.depth * (double)bytes;
+    double y = (double)h.rows * (double)h.columns * (double)bytes;
+    double most = (double)m->cache;
+
+    return SUMS_X * x * (x < most ? NEAR : FAR) +
+           SUMS_Y * y * (y < most ? NEAR : FAR);
+}
+
+/* The levels that are worth most, and the operations in the time they take. */
+static int64_t
+levels_of(const maker *m, sizes s, int64_t bytes, int64_t most, double *time)
+{
+    const glow_target *t = glow_run_target(m->run);
+    double node = t->seconds_per_node * t->flops_per_second;
+    int64_t levels;
+    double seven;
+
+    *time = 2.0 * (double)s.rows * (double)s.depth * (double)s.columns;
+    if (most <= 0 || s.rows < 2 || s.depth % 2 || s.columns % 2)
+        return 0;
+    levels = 1 + levels_of(m, halves(s), bytes, most - 1, &seven);
+    seven = 7 * seven + sums(m, s, bytes) + NODES * node;
+    if (seven > (1 - LEAST) * *time)
+        return 0;
+    *time = seven;
+    return levels;
+}
+
+/* Blocks. */
+
+static glow_value *
+slice(maker *m, glow_value *v, glow_dims start, glow_dims shape)
+{
+    glow_type t;
+
+    if (!v || glow_dims_equal(v->type->shape, shape))
+        return v;
+    t = glow_type_of(v->type->elem, shape);
+    return GLOW_BUILD_STATED(m->b, slice,
+                             glow_type_get(glow_builder_context(m->b), t),
+                             GLOW_IN(v), .start = start);
+}
+
+static glow_value *
+block(maker *m, glow_value *v, int64_t row, int64_t column, int64_t rows,
+      int64_t columns)
+{
+    return slice(m, v, GLOW_DIMS_OF(row, column), GLOW_DIMS_OF(rows, columns));
+}
+
+static glow_value *
+plus(maker *m, glow_value *a, glow_value *b)
+{
+    return GLOW_BUILD_PLAIN(m->b, add, GLOW_IN(a, b));
+}
+
+static glow_value *
+minus(maker *m, glow_value *a, glow_value *b)
+{
+    return GLOW_BUILD_PLAIN(m->b, sub, GLOW_IN(a, b));
+}
+
+static glow_value *
+beside(maker *m, int axis, glow_value *a, glow_value *b)
+{
+    return GLOW_BUILD(m->b, concat, GLOW_IN(a, b), .dim = axis);
+}
+
+static glow_value *
+as_matrix(maker *m, glow_value *v, int64_t columns)
+{
+    if (v->type->shape.rank == 2 && v->type->shape.at[1] == columns)
+        return v;
+    return GLOW_BUILD(
+        m->b, reshape, GLOW_IN(v),
+        .dims = GLOW_DIMS_OF(glow_type_count(v->type) / columns, columns));
+}
+
+/* The chain, for the block of the product at `row` and `column`. */
+static glow_value *
+follow(maker *m, glow_value *v, int64_t row, int64_t column)
+{
+    const glow_value *whole = m->whole;
+
+    for (int i = 0; i < m->n_chain && v; i++) {
+        const glow_node *n = m->chain[i];
+        glow_dims shape = v->type->shape;
+        glow_value *in[GLOW_MAX_OPERANDS];
+
+        for (int k = 0; k < n->n_in; k++)
+            in[k] = n->in[k] == whole
+                        ? v
+                        : block(m, as_matrix(m, n->in[k], m->columns), row,
+                                column, shape.at[0], shape.at[1]);
+        whole = n->out[0];
+        if (n->op != &glow_op_reshape)
+            v = glow_build(m->b, n->op, NULL, in, n->n_in, n->attrs);
+    }
+    return v;
+}
+
+/* Does to the block at `row` and `column` of a result what `t` says of it. */
+static glow_value *
+finish(maker *m, glow_value *v, const tail *t, int64_t row, int64_t column)
+{
+    for (; t && v; t = t->outer) {
+        glow_dims shape = v->type->shape;
+
+        if (t->add)
+            v = plus(m, v,
+                     block(m, t->add, row, column, shape.at[0], shape.at[1]));
+        if (t->follows)
+            v = follow(m, v, row, column);
+        row += t->row;
+        column += t->column;
+    }
+    return v;
+}
+
+/* Doing. */
+
+static glow_value *
+multiply(maker *m, product p, int64_t levels, const tail *t)
+{
+    sizes h = halves(p.s), up = {p.s.rows - h.rows, h.depth, h.columns};
+    int64_t low = up.rows, d = h.depth, c = h.columns;
+    glow_value *x11, *x12, *x21, *x22, *w11, *w12, *w21, *w22, *b1, *b2;
+    glow_value *s1, *s2, *s3, *s4, *t1, *t2, *t3, *t4, *p1, *p5, *u2, *u3;
+    glow_value *y11, *y12, *y21, *y22, *top, *both;
+
+    if (levels == 0) {
+        glow_value *y = p.bias
+                            ? GLOW_BUILD(m->b, fullyconnected,
+                                         GLOW_IN(p.x, p.w, p.bias), .axis = 1)
+                            : GLOW_BUILD_PLAIN(m->b, matmul, GLOW_IN(p.x, p.w));
+
+        return finish(m, y, t, 0, 0);
+    }
+    levels--;
+    x11 = block(m, p.x, 0, 0, h.rows, d);
+    x12 = block(m, p.x, 0, d, h.rows, d);
+    x21 = block(m, p.x, low, 0, h.rows, d);
+    x22 = block(m, p.x, low, d, h.rows, d);
+    w11 = block(m, p.w, 0, 0, d, c);
+    w12 = block(m, p.w, 0, c, d, c);
+    w21 = block(m, p.w, d, 0, d, c);
+    w22 = block(m, p.w, d, c, d, c);
+    b1 = slice(m, p.bias, GLOW_DIMS_OF(0), GLOW_DIMS_OF(c));
+    b2 = slice(m, p.bias, GLOW_DIMS_OF(c), GLOW_DIMS_OF(c));
+    s1 = plus(m, x21, x22);
+    s2 = minus(m, s1, x11);
+    s3 = minus(m, x11, x21);
+    s4 = minus(m, x12, s2);
+    t1 = minus(m, w12, w11);
+    t2 = minus(m, w22, t1);
+    t3 = minus(m, w22, w12);
+    t4 = minus(m, w21, t2);
+
+    p1 = multiply(m, (product){x11, w11, NULL, h}, levels, NULL);
+    top = block(m, x12, 0, 0, low, d);
+    both = block(m, p1, 0, 0, low, c);
+    y11 = multiply(m, (product){top, w21, b1, up}, levels,
+                   &(tail){.outer = t, .add = both});
+    u2 = multiply(m, (product){s2, t2, NULL, h}, levels, &(tail){.add = p1});
+    u3 = multiply(m, (product){s3, t3, NULL, h}, levels, &(tail){.add = u2});
+    y21 = multiply(m, (product){x22, t4, b1, h}, levels,
+                   &(tail){.outer = t, .row = low, .add = u3});
+    p5 = multiply(m, (product){s1, t1, b2, h}, levels, NULL);
+    y22 = finish(m, plus(m, p5, u3), t, low, c);
+    top = block(m, s4, 0, 0, low, d);
+    both = block(m, plus(m, p5, u2), 0, 0, low, c);
+    y12 = multiply(m, (product){top, w22, NULL, up}, levels,
+                   &(tail){.outer = t, .column = c, .add = both});
+    y11 = beside(m, 1, y11, y12);
+    y21 = beside(m, 1, y21, y22);
+    return beside(m, 0, y11, y21);
+}
+
+/* Which. */
+
+static bool
+is_product(const glow_node *n)
+{
+    return (glow_is(n, &glow_op_fullyconnected) ||
+            glow_is(n, &glow_op_matmul)) &&
+           !n->pred && glow_is_float(n->out[0]->type->elem) &&
+           glow_kind_get(n->out[0]->type->elem)->bytes >= 4 &&
+           glow_is_constant_like(n->in[1]) &&
+           glow_type_bytes(n->in[1]->type) <= MOST_WEIGHTS;
+}
+
+static sizes
+sizes_of(const glow_node *n)
+{
+    glow_dims w = n->in[1]->type->shape;
+    int64_t count = glow_type_count(n->out[0]->type);
+
+    return (sizes){w.at[1] ? count / w.at[1] : 0, w.at[0], w.at[1] / 2 * 2};
+}
+
+/* Can `n` work on blocks of its only chained operand? */
+static bool
+can_follow(const glow_node *n, const glow_value *of)
+{
+    if (n->pred || n->n_out != 1 || n->out[0]->type->elem != of->type->elem)
+        return false;
+    if (n->op == &glow_op_reshape)
+        return true;
+    if (!(n->op->traits & GLOW_PURE) || !(n->op->traits & GLOW_ELEMENTWISE) ||
+        n->op->traits & GLOW_STATED || n->n_in > GLOW_MAX_OPERANDS)
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (!n->in[i] ||
+            glow_type_count(n->in[i]->type) != glow_type_count(n->out[0]->type))
+            return false;
+    return true;
+}
+
+/* The nodes that nobody else keeps from working block by block. */
+static void
+find_chain(maker *m, const glow_node *n)
+{
+    const glow_value *end = n->out[0];
+    int useful = 0;
+
+    m->n_chain = 0;
+    while (m->n_chain < MOST_CHAIN && glow_has_one_use(end) &&
+           can_follow(end->uses->user, end)) {
+        glow_node *next = end->uses->user;
+
+        m->chain[m->n_chain++] = next;
+        if (next->op != &glow_op_reshape)
+            useful = m->n_chain;
+        end = next->out[0];
+    }
+    m->n_chain = useful;
+}
+
+/* The product of `n` for some of its columns. */
+static product
+columns_of(maker *m, const glow_node *n, glow_value *x, int64_t first, sizes s)
+{
+    product p = {.x = x, .s = s};
+
+    p.w = block(m, n->in[1], 0, first, s.depth, s.columns);
+    if (n->n_in > 2)
+        p.bias =
+            slice(m, n->in[2], GLOW_DIMS_OF(first), GLOW_DIMS_OF(s.columns));
+    return p;
+}
+
+static bool
+replace(maker *m, glow_node *n, int64_t levels)
+{
+    glow_node *last = m->n_chain ? m->chain[m->n_chain - 1] : n;
+    const char *name = last->name;
+    const tail chain = {.follows = true};
+    sizes s = sizes_of(n);
+    glow_value *x, *y;
+
+    glow_builder_at(m->b, last);
+    m->whole = n->out[0];
+    m->columns = n->in[1]->type->shape.at[1];
+    x = as_matrix(m, n->in[0], s.depth);
+    y = multiply(m, columns_of(m, n, x, 0, s), levels, &chain);
+    if (s.columns < m->columns) {
+        const tail beyond = {.outer = &chain, .column = s.columns};
+        product p = columns_of(m, n, x, s.columns, (sizes){s.rows, s.depth, 1});
+
+        y = beside(m, 1, y, multiply(m, p, 0, &beyond));
+    }
+    if (y && !glow_dims_equal(y->type->shape, last->out[0]->type->shape))
+        y = GLOW_BUILD(m->b, reshape, GLOW_IN(y),
+                       .dims = last->out[0]->type->shape);
+    if (!y)
+        return false;
+    glow_replace_uses(last->out[0], y);
+    for (int i = m->n_chain; i > 0; i--)
+        glow_node_erase(m->chain[i - 1]);
+    glow_node_erase(n);
+    glow_node_rename(y->def, name);
+    return true;
+}
+
+static bool
+is_worth_it(maker *m, const glow_node *n, int64_t most, int64_t *levels)
+{
+    int64_t bytes = glow_kind_get(n->out[0]->type->elem)->bytes;
+    sizes s = sizes_of(n);
+    double time,
+        plain = 2.0 * (double)s.rows * (double)s.depth * (double)s.columns;
+
+    *levels = levels_of(m, s, bytes, most, &time);
+    if (*levels == 0)
+        return false;
+    glow_run_remark(m->run, n, true,
+                    "multiplies %" PRId64 " x %" PRId64 " by %" PRId64
+                    " x %" PRId64 " at %" PRId64
+                    " levels, in the time of %.0f operations instead of %.0f",
+                    s.rows, s.depth, s.depth, s.columns, *levels, time, plain);
+    return true;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    const options *o = glow_run_options(pass);
+    glow_arena *a = glow_run_scratch(pass);
+    maker m = {.run = pass};
+    glow_result result = GLOW_UNCHANGED;
+    glow_node **products;
+    size_t count = 0, at = 0;
+
+    m.cache = o->cache ? o->cache : glow_run_cache(pass);
+    if (m.cache == 0)
+        return GLOW_UNCHANGED;
+    GLOW_FOR_EACH_NODE(n, f)
+        count += is_product(n);
+    products = GLOW_NEW_ARRAY(a, glow_node *, count);
+    GLOW_FOR_EACH_NODE(n, f)
+        if (is_product(n))
+            products[at++] = n;
+    m.b = glow_builder_new(a, f, glow_run_pass(pass)->name);
+    for (size_t i = 0; i < count; i++) {
+        int64_t levels;
+
+        if (!is_worth_it(&m, products[i], o->levels, &levels))
+            continue;
+        if (!glow_run_may_rewrite(pass))
+            break;
+        find_chain(&m, products[i]);
+        if (!replace(&m, products[i], levels))
+            return GLOW_FAILED;
+        glow_run_count(pass, "products", 1);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_strassen = {
+    .name = "strassen",
+    .summary = "do products of large matrices with fewer multiplications",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_REASSOC,
+    .options = {GLOW_FIELD_DEFAULT(options, levels, GLOW_INT64,
+                                   "at most; each makes weights 7/4 as large"),
+                GLOW_FIELD_DEFAULT(options, cache, GLOW_BYTES,
+                                   "that holds what sums work on; 0: that of "
+                                   "the backend's machine, if it has one")},
+    .defaults = &(const options){.levels = 1},
+    .run = run,
+    .source = "Strassen, Gaussian elimination is not optimal, Numerische "
+              "Mathematik 13, 1969; Winograd's form as in Douglas, Heroux, "
+              "Slishman, Smith, GEMMW, J. Comp. Physics 110, 1994",
+};
