@@ -33,7 +33,7 @@ typedef struct fixture {
     int count;
     uint64_t seed;
     bool constants; /* weights are constants, else placeholders */
-    const glow_target_options *target; /* NULL: this machine */
+    const glow_target_options *target; /* NULL: one of `targets` */
 } fixture;
 
 static inline void
@@ -173,6 +173,39 @@ tolerance_of(glow_kind k, double of_float)
                                 : 0;
 }
 
+/* Vectors of several widths. */
+
+/* What this machine may not have is left out, see `runs`. */
+static const glow_target_options targets[] = {
+    {0},
+    {.cpu = "haswell"},
+    {.cpu = "x86-64"},
+};
+
+static inline bool
+runs(const glow_target_options *t)
+{
+#if defined(__x86_64__)
+    return !t->cpu || strcmp(t->cpu, "haswell") != 0 ||
+           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+#else
+    return !t->cpu;
+#endif
+}
+
+/* The next of them that runs here: so tests without one of their own have all. */
+static inline const glow_target_options *
+next_target(void)
+{
+    static unsigned calls;
+    const glow_target_options *t;
+
+    do
+        t = &targets[calls++ % COUNT(targets)];
+    while (!runs(t));
+    return t;
+}
+
 /*
  * Several threads give the same bits, however small the parts are.  Compiling
  * takes its time: every fourth is tried.
@@ -217,11 +250,13 @@ agree_on(fixture *t, const char *what, glow_fill how, double tolerance)
     const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
     glow_tensor want[MAX_BOUND], got[MAX_BOUND];
     glow_binding bindings[MAX_BOUND];
-    glow_target_options target =
-        t->target ? *t->target : (glow_target_options){0};
+    glow_target_options target;
     glow_eval_options none = {0};
     glow_executable *x;
 
+    if (!t->target)
+        t->target = next_target();
+    target = *t->target;
     fill(t, want, how);
     fill(t, got, how);
     bind(t, want, bindings);
@@ -252,26 +287,6 @@ static inline void
 agree(fixture *t, const char *what)
 {
     agree_on(t, what, GLOW_FILL_RANDOM, 2e-5);
-}
-
-/* Vectors of several widths. */
-
-/* What this machine may not have is left out, see `runs`. */
-static const glow_target_options targets[] = {
-    {0},
-    {.cpu = "haswell"},
-    {.cpu = "x86-64"},
-};
-
-static inline bool
-runs(const glow_target_options *t)
-{
-#if defined(__x86_64__)
-    return !t->cpu || strcmp(t->cpu, "haswell") != 0 ||
-           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
-#else
-    return !t->cpu;
-#endif
 }
 
 /* "MACHINE INSTRUCTION =>" of the only instruction that can be tuned. */

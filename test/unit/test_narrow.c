@@ -153,6 +153,30 @@ batches_agree(void **state)
     for_cases(8, build_batch);
 }
 
+/* Weights that no cache keeps, by whatever the machine has for them. */
+static void
+large_products_agree(void **state)
+{
+    static const struct {
+        int64_t rows, depth, columns;
+        bool constants;
+    } some[] = {
+        {191, 1400, 397, true}, {70, 1401, 415, true}, {133, 257, 97, false}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(some); i++) {
+        fixture t = {.constants = some[i].constants, .target = &targets[0]};
+        glow_value *a, *w;
+
+        begin(&t);
+        a = input(&t, GLOW_BFLOAT16, GLOW_DIMS_OF(some[i].rows, some[i].depth));
+        w = weights(&t, GLOW_BFLOAT16,
+                    GLOW_DIMS_OF(some[i].depth, some[i].columns));
+        save(&t, GLOW_BUILD_PLAIN(t.b, matmul, GLOW_IN(a, w)));
+        agree(&t, "large product");
+    }
+}
+
 int
 main(void)
 {
@@ -161,6 +185,7 @@ main(void)
         cmocka_unit_test(transposed_agree),
         cmocka_unit_test(products_agree),
         cmocka_unit_test(batches_agree),
+        cmocka_unit_test(large_products_agree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
