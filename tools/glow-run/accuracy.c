@@ -6,6 +6,7 @@
  */
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -113,43 +114,95 @@ place_of_largest(const glow_tensor *t, int64_t first, int64_t count)
     return best;
 }
 
-/* Rows of scores: an axis of batches, and one of two classes or more. */
-static void
-print_agreement(const run_port *p)
+/*
+ * Rows of scores, an axis of batches and one of two classes or more: how many
+ * there are, and in how many the largest is at the same place.
+ */
+static int64_t
+count_rows(const run_port *p, int64_t *same)
 {
     glow_dims shape = p->type->shape;
-    int64_t columns = shape.rank == 2 ? shape.at[1] : 0, same = 0;
+    int64_t columns = shape.rank == 2 ? shape.at[1] : 0;
 
-    if (columns < 2 || shape.at[0] < 1)
-        return;
+    *same = 0;
+    if (columns < 2)
+        return 0;
     for (int64_t i = 0; i < shape.at[0]; i++)
-        same += place_of_largest(&p->tensor, i * columns, columns) ==
-                place_of_largest(&p->wide, i * columns, columns);
-    printf(", the largest at the same place in %" PRId64 " of %" PRId64 " rows",
-           same, shape.at[0]);
+        *same += place_of_largest(&p->tensor, i * columns, columns) ==
+                 place_of_largest(&p->wide, i * columns, columns);
+    return shape.at[0];
+}
+
+/* The root of the mean of squares whose sum this is. */
+static double
+mean(const loss *l, double sum)
+{
+    return sqrt(sum / (double)l->count);
+}
+
+static void
+print_words(const run_port *p, const loss *l)
+{
+    int64_t same, rows = count_rows(p, &same);
+
+    printf("@%s: off by %.3g at most and %.3g in the mean, of numbers of "
+           "%.3g in the mean",
+           p->storage->name, l->most, mean(l, l->square), mean(l, l->of));
+    if (rows)
+        printf(", the largest at the same place in %" PRId64 " of %" PRId64
+               " rows",
+               same, rows);
+    if (l->odd)
+        printf("; %" PRId64 " of %" PRId64 " no longer finite", l->odd,
+               l->count);
+    putchar('\n');
+}
+
+/* Sums of squares may be more than a number, which JSON has no word for. */
+static json_t *
+real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *
+object_of(const run_port *p, const loss *l)
+{
+    int64_t same, rows = count_rows(p, &same);
+    json_t *o =
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:I}", "output", p->storage->name,
+                  "count", (json_int_t)l->count, "most", real(l->most), "mean",
+                  real(mean(l, l->square)), "mean_of_numbers",
+                  real(mean(l, l->of)), "no_longer_finite", (json_int_t)l->odd);
+
+    if (rows) {
+        json_object_set_new(o, "rows", json_integer(rows));
+        json_object_set_new(o, "rows_same", json_integer(same));
+    }
+    return o;
 }
 
 void
 print_accuracy(run *r)
 {
+    json_t *list = json_array();
+
     for (size_t i = 0; i < r->n_ports; i++) {
         const run_port *p = &r->ports[i];
-        double size;
         loss l;
 
         if (!p->is_written || !glow_is_float(p->type->elem) ||
             glow_type_count(p->type) == 0)
             continue;
         l = measure(&p->tensor, &p->wide);
-        size = sqrt(l.of / (double)l.count);
-        printf("@%s: off by %.3g at most and %.3g in the mean, of numbers of "
-               "%.3g in the mean",
-               p->storage->name, l.most, sqrt(l.square / (double)l.count),
-               size);
-        print_agreement(p);
-        if (l.odd)
-            printf("; %" PRId64 " of %" PRId64 " no longer finite", l.odd,
-                   l.count);
+        if (r->values.json)
+            json_array_append_new(list, object_of(p, &l));
+        else
+            print_words(p, &l);
+    }
+    if (r->values.json) {
+        json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         putchar('\n');
     }
+    json_decref(list);
 }

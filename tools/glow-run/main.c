@@ -75,7 +75,7 @@ static const tool_option options[] = {
     {"seconds", TOOL_REAL, AT(seconds), "S", NULL, "measuring",
      "go on with them for so long (0)"},
     {"json", TOOL_FLAG, AT(json), NULL, NULL, "measuring",
-     "print what -bench or -profile finds as an object"},
+     "print what -bench, -profile or -accuracy finds as JSON"},
     {"profile", TOOL_FLAG, AT(profile), NULL, NULL, "measuring",
      "print the time of each step, the least of as many runs"},
     {"target-file", TOOL_TEXT, AT(target_file), "FILE", NULL, "measuring",
@@ -328,9 +328,10 @@ check_usage(run *r)
     if (v->threads < 1 || v->threads > TOOL_MOST_THREADS)
         return tool_usage(&r->tool, NULL, "-threads takes 1 to %d",
                           TOOL_MOST_THREADS);
-    if (v->json && v->bench == v->profile)
-        return tool_usage(&r->tool, "add -bench or -profile, not both",
-                          "-json prints what -bench or -profile finds");
+    if (v->json && v->bench + v->profile + v->accuracy != 1)
+        return tool_usage(&r->tool, "add one of the three",
+                          "-json prints what -bench, -profile or -accuracy "
+                          "finds");
     if (v->target_file && !v->profile)
         return tool_usage(&r->tool, "add -profile",
                           "-target-file says what -profile compares with");
@@ -350,10 +351,9 @@ check_usage(run *r)
                           "-convert takes bf16 or f16, and what to leave out "
                           "after a comma, not '%s'",
                           v->convert);
-    if (v->accuracy && (!v->convert || v->json))
-        return tool_usage(&r->tool,
-                          v->convert ? "leave -json out" : "add -convert=bf16",
-                          "-accuracy says in words what -convert loses");
+    if (v->accuracy && !v->convert)
+        return tool_usage(&r->tool, "add -convert=bf16",
+                          "-accuracy says what -convert loses");
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;

@@ -238,7 +238,7 @@ finish_outputs(run *r)
     if (code == TOOL_GO_ON)
         code = compare_outputs(r);
     if (v->outputs.count || v->output_dir || v->expect.count || v->bench ||
-        v->profile || v->trace)
+        v->profile || v->trace || v->json)
         return code == TOOL_GO_ON ? TOOL_DONE : code;
     for (size_t i = 0; i < r->n_ports; i++)
         if (r->ports[i].is_written)

@@ -311,8 +311,8 @@ run_steps(run *r, steps *all, int64_t times)
         all->is_first = i == 0;
         all->next = 0;
         all->begin = now_ms();
-        if (!r->backend->profile(r->network.executable, r->bindings, (int)r->n_ports,
-                                 &how))
+        if (!r->backend->profile(r->network.executable, r->bindings,
+                                 (int)r->n_ports, &how))
             return false;
     }
     return true;
