@@ -11,6 +11,7 @@
 
 #include "codegen/cpu/emit.h"
 #include "codegen/cpu/executable.h"
+#include "codegen/cpu/host.h"
 #include "codegen/cpu/identity.h"
 #include "codegen/cpu/jit.h"
 #include "codegen/cpu/kernel.h"
@@ -169,6 +170,27 @@ threads_of(const cpu_target *t)
 }
 
 static bool
+check_runs_here(glow_executable *x, const glow_target_options *t)
+{
+    const char *lacks;
+
+    if (!x->target->is_host)
+        return glow_error(x->ctx, "E0825",
+                          "cpu: code for target '%s' cannot be run here",
+                          x->target->triple);
+    lacks = t->cpu || t->features ? glow_cpu_lacks(x->arena, x->target) : NULL;
+    return !lacks ||
+           glow_error_hint(
+               x->ctx, (glow_span){0}, "E0825",
+               glow_arena_printf(x->arena,
+                                 "add -features=-%s, or "
+                                 "emit an object and run it there",
+                                 lacks),
+               "cpu: such code cannot be run here: this machine has no %s",
+               lacks);
+}
+
+static bool
 start(glow_executable *x, glow_func *f, const glow_target_options *t)
 {
     const char *name = glow_cpu_c_name(x->arena, f->name);
@@ -178,11 +200,9 @@ start(glow_executable *x, glow_func *f, const glow_target_options *t)
     x->target = glow_cpu_target(x->ctx, x->arena, t);
     if (!x->target)
         return false;
-    if (!x->target->is_host)
-        return glow_error(x->ctx, "E0825",
-                          "cpu: code for target '%s' cannot be run here",
-                          x->target->triple);
     t = t ? t : &here;
+    if (!check_runs_here(x, t))
+        return false;
     glow_cpu_pool_open(&x->pool, threads_of(x->target));
     x->plan = glow_cpu_plan(x->arena, x->target, f);
     return x->plan && compile(x, name, t, &objects) &&

@@ -63,25 +63,14 @@ is_named(const cpu_target *t)
     return has;
 }
 
-/* What the last of the features that begin so says, else `has`. */
-static bool
-last_word(const char *features, const char *name, bool has)
-{
-    size_t size = strlen(name);
-
-    for (const char *at = features; (at = strstr(at, name)); at += size)
-        if (at > features && (at[size] == ',' || !at[size]))
-            has = at[-1] == '+';
-    return has;
-}
-
 void
 glow_cpu_probe_matrix(cpu_target *t)
 {
     bool named = is_named(t);
 
-    t->has_amx = last_word(t->features, "amx-bf16", named);
-    t->matrix = t->has_amx && last_word(t->features, "amx-tile", true) &&
+    t->has_amx = glow_cpu_has_word(t->features, "amx-bf16", named);
+    t->matrix = t->has_amx &&
+                glow_cpu_has_word(t->features, "amx-tile", true) &&
                 strncmp(t->triple, "x86_64", 6) == 0 &&
                 strstr(t->triple, "linux") && (!t->is_host || is_granted());
 }

@@ -131,6 +131,18 @@ take(glow_arena *a, char *text)
     return copy;
 }
 
+bool
+glow_cpu_has_word(const char *features, const char *name, bool has)
+{
+    size_t size = strlen(name);
+
+    for (const char *at = features; (at = strstr(at, name)); at += size)
+        if (at > features && (at[-1] == '+' || at[-1] == '-') &&
+            (at[size] == ',' || !at[size]))
+            has = at[-1] == '+';
+    return has;
+}
+
 /* The words for this machine, or what the options say. */
 static void
 name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)

@@ -46,6 +46,8 @@ cpu_target *glow_cpu_target(glow_context *ctx, glow_arena *a,
  * place to work in by themselves.
  */
 cpu_target glow_cpu_target_guess(const glow_target_options *options);
+/* What the last of the features "+a,-b" of this name says, else `has`. */
+bool glow_cpu_has_word(const char *features, const char *name, bool has);
 /*
  * All that code depends on besides the network and the build of this library;
  * and what follows from options, before there is a machine.

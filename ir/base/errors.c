@@ -1266,11 +1266,13 @@ static const glow_diag_info table[] = {
      "This is a bug of the cpu backend.  The message is LLVM's own.\n"},
 
     {"E0825", "code for another machine cannot be run",
-     "A target other than this machine's can be emitted, not run.\n"
+     "Code for another machine, or for what this one does not have, can be\n"
+     "emitted, not run.\n"
      "\n"
-     "    glow-run -target=aarch64-linux-gnu net.gir\n"
+     "    glow-run -cpu=sapphirerapids net.gir   // without AVX-512\n"
      "\n"
-     "Leave the target out, or emit an object and run it there.\n"},
+     "Leave it out, take away what is missing by -features, or emit an object and\n"
+     "run it there.\n"},
 
     {"E0826", "a processor or feature is not known",
      "-cpu and -features take the names that LLVM has for the target.\n"

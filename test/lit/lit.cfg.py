@@ -26,8 +26,10 @@ data = os.path.normpath(os.path.join(config.source_root, "..", "shared", "data")
 config.available_features.update(config.features)
 if os.path.isdir(data):
     config.available_features.add("shared-data")
-if platform.machine() == "x86_64" and shutil.which("valgrind"):
-    config.available_features.add("valgrind")
+if platform.machine() == "x86_64":
+    config.available_features.add("x86_64")
+    if shutil.which("valgrind"):
+        config.available_features.add("valgrind")
 
 if "address" in config.features:
     config.environment.setdefault(

@@ -45,6 +45,10 @@ static const tool_option options[] = {
      "take time to optimize"},
     {"Os", TOOL_FLAG, AT(level[4]), NULL, NULL, "running",
      "optimize for memory"},
+    {"cpu", TOOL_TEXT, AT(cpu), "NAME", NULL, "running",
+     "make code as for this processor, which this one can stand in for"},
+    {"features", TOOL_TEXT, AT(features), "LIST", NULL, "running",
+     "with these features and without those, as -avx2,-fma"},
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "running",
      "3 x 3 convolutions of cpu by F(2) or F(4); off is -no-winograd (auto)"},
@@ -251,6 +255,8 @@ int
 compile(run *r)
 {
     glow_target_options code = {
+        .cpu = r->values.cpu,
+        .features = r->values.features,
         .threads = (int)r->values.threads,
         .cache = cache_folder(r),
         .cache_bytes = r->cache_bytes,

@@ -20,6 +20,7 @@ typedef struct run_values {
     const char *backend;
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
+    const char *cpu, *features;
     const char *winograd;
     const char *convert; /* NULL: as it is */
     bool accuracy;
