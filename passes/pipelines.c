@@ -38,7 +38,8 @@ static const glow_pipeline_entry simplify[] = {
      "windows have frames of their own, and do not see all that they could"},
     {"fold-dilated-convolution,merge-group-convolution",
      "images taken apart in phases, or channels in groups, and joined again"},
-    {"fixpoint(sink-moves,sink-reshape,absorb-reshape,absorb-transpose,"
+    {"fixpoint(sink-moves,sink-reshape,absorb-reshape,absorb-shuffle,"
+     "absorb-transpose,"
      "unwrap-transpose,fold-reshape,fold-transpose)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-empty,fold-gather,fold-insert,fold-slice,"
