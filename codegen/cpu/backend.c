@@ -182,10 +182,7 @@ check_runs_here(glow_executable *x, const glow_target_options *t)
     return !lacks ||
            glow_error_hint(
                x->ctx, (glow_span){0}, "E0825",
-               glow_arena_printf(x->arena,
-                                 "add -features=-%s, or "
-                                 "emit an object and run it there",
-                                 lacks),
+               "take it away by -features, or emit an object and run it there",
                "cpu: such code cannot be run here: this machine has no %s",
                lacks);
 }

@@ -121,6 +121,12 @@ add_function(glow_buf *b, const cpu_plan *p, const char *name)
     if (glow_cpu_uses_matrix(p))
         glow_buf_puts(b, "  -1: Linux\n * refuses this process the registers "
                          "of AMX, which the code asks it for.");
+    if (t->sve_bytes)
+        glow_buf_printf(
+            b,
+            "  -1: registers\n * of SVE are not of the %d bits that "
+            "the code is made for.",
+            8 * t->sve_bytes);
     if (threads)
         glow_buf_puts(b, "  `parallel` gets\n * `pool`; NULL: all is done on "
                          "this thread.");

@@ -56,6 +56,19 @@ glow_cpu_attribute(cg *g, cg_value fn, const char *key, const char *value)
                             a);
 }
 
+/* Vectors are as long as registers of SVE: LLVM then puts them there. */
+static void
+set_sve_length(cg *g, cg_value fn, int bytes)
+{
+    static const char name[] = "vscale_range";
+    unsigned id = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+    uint64_t parts = (uint64_t)bytes / 16; /* of which there are least, most */
+
+    LLVMAddAttributeAtIndex(
+        fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(g->context, id, parts << 32 | parts));
+}
+
 void
 glow_cpu_for_target(cg *g, cg_value fn)
 {
@@ -65,6 +78,8 @@ glow_cpu_for_target(cg *g, cg_value fn)
     glow_cpu_attribute(g, fn, "target-features", g->target->features);
     glow_cpu_attribute(g, fn, "prefer-vector-width", g->target->width_text);
     glow_cpu_attribute(g, fn, "reciprocal-estimates", "vec-divf");
+    if (g->target->sve_bytes)
+        set_sve_length(g, fn, g->target->sve_bytes);
 }
 
 void

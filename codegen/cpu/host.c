@@ -9,6 +9,9 @@
  */
 
 #include <string.h>
+#if defined(__linux__) && defined(__aarch64__)
+#include <sys/prctl.h>
+#endif
 
 #include <llvm-c/Transforms/PassBuilder.h>
 
@@ -121,12 +124,27 @@ lacks_of_words(glow_arena *a, const cpu_target *t, const char *here)
     return NULL;
 }
 
+/* Bytes of its registers of SVE, or 0. */
+static int
+sve_bytes(void)
+{
+#if defined(__linux__) && defined(__aarch64__)
+    int got = prctl(PR_SVE_GET_VL);
+
+    return got < 0 ? 0 : got & PR_SVE_VL_LEN_MASK;
+#else
+    return 0;
+#endif
+}
+
 const char *
 glow_cpu_lacks(glow_arena *a, const cpu_target *t)
 {
     char *here = LLVMGetHostCPUFeatures();
     const char *lacks = lacks_of_words(a, t, here);
 
+    if (!lacks && t->sve_bytes && t->sve_bytes != sve_bytes())
+        lacks = glow_arena_printf(a, "SVE of %d bits", 8 * t->sve_bytes);
     if (!lacks)
         lacks = lacks_of_name(a, t, here);
     LLVMDisposeMessage(here);

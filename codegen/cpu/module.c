@@ -44,18 +44,41 @@ glow_cpu_uses_matrix(const cpu_plan *p)
     return false;
 }
 
-/* The entry of a program has the system give it what its steps use. */
+/* Are registers of SVE longer or shorter than those that code is made for? */
+static cg_value
+is_other_length(cg *g)
+{
+    static const char text[] = "rdvl $0, #1";
+    LLVMTypeRef t = LLVMFunctionType(g->i64, NULL, 0, false);
+    cg_value ask = LLVMGetInlineAsm(t, text, sizeof text - 1, "=r", 2, true,
+                                    false, LLVMInlineAsmDialectATT, false);
+
+    return cg_icmp(g, LLVMIntNE,
+                   LLVMBuildCall2(g->builder, t, ask, NULL, 0, ""),
+                   cg_i64(g, g->target->sve_bytes));
+}
+
 static void
-ask_for_matrix(cg *g, const cpu_plan *p)
+refuse_if(cg *g, cg_value bad)
 {
     cg_if refused;
 
-    if (p->root != p || !glow_cpu_uses_matrix(p))
-        return;
-    glow_cpu_if(g, &refused, glow_cpu_matrix_refused(g));
+    glow_cpu_if(g, &refused, bad);
     LLVMBuildRet(g->builder,
                  LLVMConstInt(g->i32, (unsigned long long)-1, true));
     LLVMPositionBuilderAtEnd(g->builder, refused.done);
+}
+
+/* The entry of a program has the system give it what its steps use. */
+static void
+ask_for_registers(cg *g, const cpu_plan *p)
+{
+    if (p->root != p)
+        return;
+    if (glow_cpu_uses_matrix(p))
+        refuse_if(g, glow_cpu_matrix_refused(g));
+    if (g->target->sve_bytes)
+        refuse_if(g, is_other_length(g));
 }
 
 static cg_value
@@ -67,7 +90,7 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
 
     if (debug)
         glow_cpu_debug_entry(g, entry, p->func);
-    ask_for_matrix(g, p);
+    ask_for_registers(g, p);
     for (int i = 0; i < p->n_steps; i++) {
         const cpu_step *s = &p->steps[i];
         cg_if failed;

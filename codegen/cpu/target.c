@@ -143,6 +143,36 @@ glow_cpu_has_word(const char *features, const char *name, bool has)
     return has;
 }
 
+/*
+ * Takes "sve-vector-bits=N", which is no word of LLVM's, out of the features.  How
+ * long registers of SVE are is up to the machine, and kernels are made for one
+ * length: where none is said, for that of NEON, which all machines have.
+ */
+static void
+take_sve_bits(cpu_target *t, glow_arena *a)
+{
+    static const char word[] = "sve-vector-bits=";
+    glow_buf rest = {.arena = a};
+
+    for (const char *at = t->features; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        const char *one = glow_arena_strndup(a, at, size);
+
+        if (strncmp(one, word, sizeof word - 1) != 0)
+            glow_buf_printf(&rest, "%s,", one);
+        else if (strcmp(one + sizeof word - 1, "256") == 0)
+            t->sve_bytes = 32;
+        else if (strcmp(one + sizeof word - 1, "512") == 0)
+            t->sve_bytes = 64;
+        else
+            t->sve_bytes = -1;
+        at += size;
+    }
+    if (t->sve_bytes)
+        t->features =
+            glow_arena_printf(a, "%s+sve", rest.text ? rest.text : "");
+}
+
 /* The words for this machine, or what the options say. */
 static void
 name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
@@ -162,6 +192,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
     if (o->features)
         t->features = glow_arena_printf(a, "%s%s%s", t->features,
                                         t->features[0] ? "," : "", o->features);
+    take_sve_bits(t, a);
     glow_cpu_probe_matrix(t);
 }
 
@@ -247,6 +278,12 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
                           "no code can be made for target '%s': it is not the "
                           "kind of processor that kernels are made for",
                           t->triple);
+    if (t->sve_bytes &&
+        (t->sve_bytes < 0 || strncmp(t->triple, "aarch64", 7) != 0))
+        return glow_error(ctx, "E0826",
+                          "target '%s': sve-vector-bits is 256 or 512, and of "
+                          "aarch64",
+                          t->triple);
     t->machine = make_machine(llvm, t, said, sizeof(said));
     if (!t->machine)
         return glow_error(ctx, "E0821", "no code can be made for target '%s'",
@@ -292,7 +329,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
         return NULL;
     t->layout = LLVMCreateTargetDataLayout(t->machine);
     t->width_text = "512";
-    t->vector_bytes = probe_vector_bytes(a, t);
+    t->vector_bytes = t->sve_bytes ? t->sve_bytes : probe_vector_bytes(a, t);
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
     glow_cpu_probe_narrow(a, t);
@@ -311,9 +348,9 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
     unsigned major, minor, patch;
 
     LLVMGetVersion(&major, &minor, &patch);
-    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d\n%u.%u.%u", t->triple,
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d\n%u.%u.%u", t->triple,
                              t->cpu, t->features, (int)t->winograd, t->matrix,
-                             major, minor, patch);
+                             t->sve_bytes, major, minor, patch);
 }
 
 const char *

@@ -15,6 +15,7 @@ typedef struct cpu_target {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
     const char *triple, *cpu, *features;
+    int sve_bytes;    /* of the registers of SVE that code is made for, or 0 */
     const char *name; /* in tuning files: "x86_64/haswell/256" */
     bool is_host;
     int threads;            /* to split work for, at most */

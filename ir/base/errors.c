@@ -1271,7 +1271,8 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-run -cpu=sapphirerapids net.gir   // without AVX-512\n"
      "\n"
-     "Leave it out, take away what is missing by -features, or emit an object and\n"
+     "Leave it out, take away what is missing by -features, or emit an object "
+     "and\n"
      "run it there.\n"},
 
     {"E0826", "a processor or feature is not known",
@@ -1279,7 +1280,9 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-opt -emit-object -cpu=haswel net.gir -o net.o\n"
      "\n"
-     "`llc -mtriple=x86_64-pc-linux-gnu -mcpu=help` lists them.\n"},
+     "`llc -mtriple=x86_64-pc-linux-gnu -mcpu=help` lists them.  One more says "
+     "how\n"
+     "long the registers of SVE are: -features=sve-vector-bits=256, or 512.\n"},
 
     {"E0827", "a tuning file is not one",
      "Lines name a machine and an instruction, then a kernel and the numbers\n"

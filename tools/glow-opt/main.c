@@ -119,7 +119,7 @@ static const tool_option options[] = {
     {"cpu", TOOL_TEXT, AT(cpu), "NAME", NULL, "emitting",
      "the processor (this one)"},
     {"features", TOOL_TEXT, AT(features), "LIST", NULL, "emitting",
-     "its features, as +avx2,-fma"},
+     "its features, as +avx2,-fma or sve-vector-bits=256"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "emitting",
      "split the work for so many, at most (1): the code then takes a function "
      "that runs parts"},
