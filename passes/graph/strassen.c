@@ -27,7 +27,8 @@
  * blocks go through a cache, at NEAR or FAR operations of the target a byte.  The
  * time of each product is that of its multiplications, or LEAST less by these;
  * only constant weights are looked at, of which sums cost nothing.  Pipelines of
- * little memory (-Os) leave products alone.
+ * little memory (-Os) leave products alone, and so does this pass under a limit of
+ * memory (-limit), since results of blocks live at once.
  *
  * Results are rounded otherwise, and not element by element: the error of each is
  * within a factor of about 4.5 a level of what the same depth gives at most, of the
@@ -54,6 +55,7 @@
 typedef struct options {
     int64_t levels;
     int64_t cache;
+    bool all;
 } options;
 
 /* [rows, depth] by [depth, columns]. */
@@ -71,6 +73,7 @@ typedef struct maker {
     glow_pass_run *run;
     glow_builder *b;
     int64_t cache;
+    bool all;
     /* At hand: what it makes, of so many columns, and the nodes behind it. */
     glow_value *whole;
     int64_t columns;
@@ -121,7 +124,7 @@ levels_of(const maker *m, sizes s, int64_t bytes, int64_t most, double *time)
         return 0;
     levels = 1 + levels_of(m, halves(s), bytes, most - 1, &seven);
     seven = 7 * seven + sums(m, s, bytes) + NODES * node;
-    if (seven > (1 - LEAST) * *time)
+    if (seven > (1 - LEAST) * *time && !m->all)
         return 0;
     *time = seven;
     return levels;
@@ -407,13 +410,13 @@ run(glow_pass_run *pass, glow_func *f)
 {
     const options *o = glow_run_options(pass);
     glow_arena *a = glow_run_scratch(pass);
-    maker m = {.run = pass};
+    maker m = {.run = pass, .all = o->all};
     glow_result result = GLOW_UNCHANGED;
     glow_node **products;
     size_t count = 0, at = 0;
 
     m.cache = o->cache ? o->cache : glow_run_cache(pass);
-    if (m.cache == 0)
+    if (!m.all && (m.cache == 0 || glow_run_limit(pass) > 0))
         return GLOW_UNCHANGED;
     GLOW_FOR_EACH_NODE(n, f)
         count += is_product(n);
@@ -447,7 +450,9 @@ const glow_pass glow_pass_strassen = {
                                    "at most; each makes weights 7/4 as large"),
                 GLOW_FIELD_DEFAULT(options, cache, GLOW_BYTES,
                                    "that holds what sums work on; 0: that of "
-                                   "the backend's machine, if it has one")},
+                                   "the backend's machine, if it has one"),
+                GLOW_FIELD_DEFAULT(options, all, GLOW_FLAG,
+                                   "products of any size, whether it pays")},
     .defaults = &(const options){.levels = 1},
     .run = run,
     .source = "Strassen, Gaussian elimination is not optimal, Numerische "
