@@ -6,16 +6,16 @@
  * Halves of the rows, the depth and the columns make four blocks of each matrix.
  * Seven products of blocks do for eight, by Winograd's form of Strassen's algorithm:
  *
- *     S1 = X21 + X22     T1 = W12 - W11     P1 = X11 W11     U2 = P1 + S2 T2
- *     S2 = S1 - X11      T2 = W22 - T1      P5 = S1 T1       U3 = U2 + S3 T3
- *     S3 = X11 - X21     T3 = W22 - W12
- *     S4 = X12 - S2      T4 = W21 - T2
+ *     S1 = X21 + X22     T1 = W12 - W11     P = X11 W11
+ *     S2 = S1 - X11      T2 = W22 - T1      U = P + S2 T2
+ *     S3 = X11 - X21     T3 = W22 - W12     V = U + S1 T1
+ *     S4 = X12 - S2      T4 = W21 - T2      Q = S3 T3
  *
- *     Y11 = P1 + X12 W21          Y12 = (P5 + U2) + S4 W22
- *     Y21 = U3 + X22 T4           Y22 = P5 + U3
+ *     Y11 = P + X12 W21          Y12 = V + S4 W22
+ *     Y21 = U + Q + X22 T4       Y22 = V + Q
  *
- * Sums that stand behind a product are its epilogue, and fold-constants makes those
- * of the weights.  Where that pays too, the seven are done in the same way again.
+ * Sums that stand behind a product are its epilogue, which is all but one, and
+ * fold-constants makes those of the weights.  Where that pays too, the seven are done in the same way again.
  * Of an odd number of rows the one in the middle is in both halves; what the upper
  * one says of it is left out.  Of an odd number of columns the last is a product of
  * its own.
@@ -46,8 +46,7 @@
 #define NEAR 2.0   /* operations in the time of a byte, blocks in the cache */
 #define FAR 4.0    /* ... and other blocks */
 #define LEAST 0.04 /* of the time, to be worth a level */
-#define SUMS_X 12  /* blocks moved for sums of X */
-#define SUMS_Y 14  /* ... and of results */
+#define SUMS 12    /* blocks moved for sums of X, and as many of results */
 #define NODES 15   /* more than the one */
 #define MOST_CHAIN 8
 #define MOST_WEIGHTS (INT64_C(256) << 20) /* bytes: fold-constants has an end */
@@ -85,7 +84,7 @@ typedef struct maker {
 typedef struct tail {
     const struct tail *outer;
     int64_t row, column; /* in `outer` */
-    glow_value *add;     /* of the same sizes, or NULL */
+    glow_value *add[2];  /* of the same sizes, or NULL */
     bool follows;        /* the chain does */
 } tail;
 
@@ -106,8 +105,7 @@ sums(const maker *m, sizes s, int64_t bytes)
     double y = (double)h.rows * (double)h.columns * (double)bytes;
     double most = (double)m->cache;
 
-    return SUMS_X * x * (x < most ? NEAR : FAR) +
-           SUMS_Y * y * (y < most ? NEAR : FAR);
+    return SUMS * (x * (x < most ? NEAR : FAR) + y * (y < most ? NEAR : FAR));
 }
 
 /* The levels that are worth most, and the operations in the time they take. */
@@ -210,9 +208,10 @@ finish(maker *m, glow_value *v, const tail *t, int64_t row, int64_t column)
     for (; t && v; t = t->outer) {
         glow_dims shape = v->type->shape;
 
-        if (t->add)
-            v = plus(m, v,
-                     block(m, t->add, row, column, shape.at[0], shape.at[1]));
+        for (int i = 0; i < 2 && t->add[i]; i++)
+            v = plus(
+                m, v,
+                block(m, t->add[i], row, column, shape.at[0], shape.at[1]));
         if (t->follows)
             v = follow(m, v, row, column);
         row += t->row;
@@ -229,8 +228,8 @@ multiply(maker *m, product p, int64_t levels, const tail *t)
     sizes h = halves(p.s), up = {p.s.rows - h.rows, h.depth, h.columns};
     int64_t low = up.rows, d = h.depth, c = h.columns;
     glow_value *x11, *x12, *x21, *x22, *w11, *w12, *w21, *w22, *b1, *b2;
-    glow_value *s1, *s2, *s3, *s4, *t1, *t2, *t3, *t4, *p1, *p5, *u2, *u3;
-    glow_value *y11, *y12, *y21, *y22, *top, *both;
+    glow_value *s1, *s2, *s3, *s4, *t1, *t2, *t3, *t4, *p1, *u, *v, *q;
+    glow_value *y11, *y12, *y21, *y22, *top, *sum;
 
     if (levels == 0) {
         glow_value *y = p.bias
@@ -262,19 +261,19 @@ multiply(maker *m, product p, int64_t levels, const tail *t)
 
     p1 = multiply(m, (product){x11, w11, NULL, h}, levels, NULL);
     top = block(m, x12, 0, 0, low, d);
-    both = block(m, p1, 0, 0, low, c);
+    sum = block(m, p1, 0, 0, low, c);
     y11 = multiply(m, (product){top, w21, b1, up}, levels,
-                   &(tail){.outer = t, .add = both});
-    u2 = multiply(m, (product){s2, t2, NULL, h}, levels, &(tail){.add = p1});
-    u3 = multiply(m, (product){s3, t3, NULL, h}, levels, &(tail){.add = u2});
+                   &(tail){.outer = t, .add = {sum}});
+    u = multiply(m, (product){s2, t2, NULL, h}, levels, &(tail){.add = {p1}});
+    q = multiply(m, (product){s3, t3, NULL, h}, levels, NULL);
     y21 = multiply(m, (product){x22, t4, b1, h}, levels,
-                   &(tail){.outer = t, .row = low, .add = u3});
-    p5 = multiply(m, (product){s1, t1, b2, h}, levels, NULL);
-    y22 = finish(m, plus(m, p5, u3), t, low, c);
+                   &(tail){.outer = t, .row = low, .add = {u, q}});
+    v = multiply(m, (product){s1, t1, b2, h}, levels, &(tail){.add = {u}});
+    y22 = finish(m, plus(m, v, q), t, low, c);
     top = block(m, s4, 0, 0, low, d);
-    both = block(m, plus(m, p5, u2), 0, 0, low, c);
+    sum = block(m, v, 0, 0, low, c);
     y12 = multiply(m, (product){top, w22, NULL, up}, levels,
-                   &(tail){.outer = t, .column = c, .add = both});
+                   &(tail){.outer = t, .column = c, .add = {sum}});
     y11 = beside(m, 1, y11, y12);
     y21 = beside(m, 1, y21, y22);
     return beside(m, 0, y11, y21);
