@@ -149,6 +149,7 @@ static const glow_pipeline_entry O2[] = {
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
+    {"place-transpose", "bands of a transposed image are transposed each"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"fold-constants,dce", "of bands of channels, the parts of the weights"},
@@ -187,6 +188,7 @@ static const glow_pipeline_entry O3[] = {
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
+    {"place-transpose", "bands of a transposed image are transposed each"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
                                  "the schedule cannot meet it"},
     {"fold-constants,dce", "of bands of channels, the parts of the weights"},
