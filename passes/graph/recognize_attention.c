@@ -12,7 +12,8 @@
  * with a Reshape between any two of them that keeps the last axis, since an
  * importer makes batches of [B, H, S, T] one axis.  B and H are those of the
  * first tensor of four axes on the way, or right in front of it; without one
- * there is one head.  Of the rest:
+ * there is one batch, since then a Transpose that splits rows into heads is the
+ * one that fuse-attention takes.  Of the rest:
  *
  *     c         the product of the numbers that the scores, the queries and
  *               the keys are multiplied or divided by, the latter two also in
@@ -413,7 +414,7 @@ recognize(glow_builder *b, glow_node *n)
     note_batch(&s, product->in[0]);
     note_batch(&s, n->in[1]);
     if (s.heads.rank == 0)
-        s.heads = GLOW_DIMS_OF(p.at[0], 1);
+        s.heads = GLOW_DIMS_OF(1, p.at[0]);
     glow_builder_fuses(b, product);
     glow_builder_fuses(b, softmax);
     return build(&s, product, n);
