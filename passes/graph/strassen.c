@@ -23,10 +23,10 @@
  * Element-wise nodes that follow, and nobody else wants what they work on, are done
  * block by block, where the blocks are made.
  *
- * What it costs: weights become 7/4 of what they were with each level, and sums of
- * blocks go through a cache, at NEAR or FAR operations of the target a byte.  The
- * time of each product is that of its multiplications, or LEAST less by these;
- * only constant weights are looked at, of which sums cost nothing.  Pipelines of
+ * What it costs: weights become 7/4 of what they were with each level, which products
+ * of few rows wait for, and sums of blocks go through a cache, at NEAR or FAR
+ * operations of the target a byte.  It is done where LEAST of the time is left over.
+ * Only constant weights are looked at, of which sums cost nothing.  Pipelines of
  * little memory (-Os) leave products alone, and so does this pass under a limit of
  * memory (-limit), since results of blocks live at once.
  *
@@ -45,7 +45,7 @@
 
 #define NEAR 2.0   /* operations in the time of a byte, blocks in the cache */
 #define FAR 4.0    /* ... and other blocks */
-#define LEAST 0.04 /* of the time, to be worth a level */
+#define LEAST 0.05 /* of the time, to be worth a level */
 #define SUMS 12    /* blocks moved for sums of X, and as many of results */
 #define NODES 15   /* more than the one */
 #define MOST_CHAIN 8
@@ -108,6 +108,19 @@ sums(const maker *m, sizes s, int64_t bytes)
     return SUMS * (x * (x < most ? NEAR : FAR) + y * (y < most ? NEAR : FAR));
 }
 
+/* ... and that a product takes: as long as its weights take from memory, at least. */
+static double
+product_time(const maker *m, sizes s, int64_t bytes)
+{
+    const glow_target *t = glow_run_target(m->run);
+    double weights = (double)s.depth * (double)s.columns;
+    double compute = 2 * (double)s.rows * weights;
+    double read =
+        weights * (double)bytes * t->flops_per_second / t->bytes_per_second;
+
+    return compute > read ? compute : read;
+}
+
 /* The levels that are worth most, and the operations in the time they take. */
 static int64_t
 levels_of(const maker *m, sizes s, int64_t bytes, int64_t most, double *time)
@@ -117,7 +130,7 @@ levels_of(const maker *m, sizes s, int64_t bytes, int64_t most, double *time)
     int64_t levels;
     double seven;
 
-    *time = 2.0 * (double)s.rows * (double)s.depth * (double)s.columns;
+    *time = product_time(m, s, bytes);
     if (most <= 0 || s.rows < 2 || s.depth % 2 || s.columns % 2)
         return 0;
     levels = 1 + levels_of(m, halves(s), bytes, most - 1, &seven);
@@ -390,8 +403,7 @@ is_worth_it(maker *m, const glow_node *n, int64_t most, int64_t *levels)
 {
     int64_t bytes = glow_kind_get(n->out[0]->type->elem)->bytes;
     sizes s = sizes_of(n);
-    double time,
-        plain = 2.0 * (double)s.rows * (double)s.depth * (double)s.columns;
+    double time, plain = product_time(m, s, bytes);
 
     *levels = levels_of(m, s, bytes, most, &time);
     if (*levels == 0)
