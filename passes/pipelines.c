@@ -117,6 +117,8 @@ static const glow_pipeline_entry optimize_program[] = {
      "eliminate-dead-store,eliminate-dead-alloc)",
      "what is no part after all is worked on in place; now it is known what "
      "a longer life costs"},
+    {"hoist-update",
+     "in one loop with what wrote it, or while it is in a cache"},
     {"split-alloc,sink-alloc,hoist-dealloc",
      "short lives, so that alloc can use the same bytes again"},
     {0},

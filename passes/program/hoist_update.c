@@ -1,0 +1,127 @@
+/*
+ * hoist-update: work in place right behind what wrote there.
+ *
+ *     convolution @out %a.view, @in %x        convolution @out %a.view, @in %x
+ *     convolution @out %b.view, @in %x   =>   relu @inout %a.view
+ *     relu @inout %a.view                     convolution @out %b.view, @in %x
+ *     relu @inout %b.view                     relu @inout %b.view
+ *
+ * A backend can then do both in one loop, and else finds in the cache what was
+ * written.  It is done for element-wise instructions that read nothing but what
+ * they replace, if what wrote that, and nothing else, is the last to touch any byte
+ * of it.
+ *
+ * Schedules leave it open: nothing lives longer or shorter, whatever the order.
+ * Afterwards such an instruction stands right behind that writer.
+ *
+ * Time: for each instruction the accesses of one buffer, MOST_LOOKS at most.
+ */
+
+#include "glow/pass.h"
+#include "passes/program/buffers.h"
+
+#define MOST_LOOKS 64
+
+/* An access, and the one of the same buffer before it. */
+typedef struct access {
+    glow_node *n;
+    glow_value *v;
+    bool writes;
+    struct access *before;
+} access;
+
+typedef struct hoister {
+    glow_arena *arena;
+    access **last; /* by mark of an alloc or a weight */
+} hoister;
+
+static void
+note(hoister *h, glow_node *n, glow_value *v, bool writes)
+{
+    access **last;
+    access *a;
+
+    if (!v)
+        return;
+    last = &h->last[glow_base_buffer(v)->def->mark];
+    a = GLOW_NEW(h->arena, access);
+    *a = (access){n, v, writes, *last};
+    *last = a;
+}
+
+static void
+note_all(hoister *h, glow_node *n)
+{
+    if (!computes(n))
+        return;
+    for (int i = 0; i < n->n_in; i++)
+        note(h, n, n->in[i], false);
+    note(h, n, n->pred, false);
+    for (int i = 0; i < n->n_out; i++)
+        note(h, n, n->out[i], true);
+    note(h, n, n->scratch, true);
+}
+
+static bool
+is_update(const glow_node *n)
+{
+    return n->op->traits & GLOW_ELEMENTWISE && n->n_in == 1 && n->n_out == 1 &&
+           n->in[0] == n->out[0] && !n->pred && !n->scratch;
+}
+
+/* What wrote all of `v`, and nobody touched a byte of it since; or NULL. */
+static glow_node *
+find_writer(const hoister *h, glow_value *v)
+{
+    const access *a = h->last[glow_base_buffer(v)->def->mark];
+
+    for (int i = 0; a && i < MOST_LOOKS; i++, a = a->before)
+        if (may_overlap(a->v, v))
+            return a->writes && a->v == v && a->n->n_out == 1 && !a->n->pred
+                       ? a->n
+                       : NULL;
+    return NULL;
+}
+
+/* Is there nothing to run between `writer` and `n`? */
+static bool
+is_next(const glow_node *writer, const glow_node *n)
+{
+    do
+        n = n->prev;
+    while (n != writer && !computes(n));
+    return n == writer;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    hoister h = {.arena = glow_run_scratch(pass)};
+    glow_result result = GLOW_UNCHANGED;
+    uint32_t count = 0;
+
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = count++;
+    h.last = GLOW_NEW_ARRAY(h.arena, access *, f->count);
+    for (glow_node *n = f->first, *next; n; n = next) {
+        glow_node *writer = is_update(n) ? find_writer(&h, n->out[0]) : NULL;
+
+        next = n->next;
+        note_all(&h, n);
+        if (!writer || is_next(writer, n) || !glow_run_may_rewrite(pass))
+            continue;
+        glow_node_move_after(n, writer);
+        glow_run_count(pass, "moved", 1);
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+const glow_pass glow_pass_hoist_update = {
+    .name = "hoist-update",
+    .summary = "work in place right behind what wrote there",
+    .level = GLOW_PROGRAM,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Rotem et al., Glow, section 5.3, operator stacking",
+};
