@@ -131,7 +131,8 @@ levels_of(const maker *m, sizes s, int64_t bytes, int64_t most, double *time)
     double seven;
 
     *time = product_time(m, s, bytes);
-    if (most <= 0 || s.rows < 2 || s.depth % 2 || s.columns % 2)
+    if (most <= 0 || s.rows < 2 || s.depth < 2 || s.columns < 2 ||
+        s.depth % 2 || s.columns % 2)
         return 0;
     levels = 1 + levels_of(m, halves(s), bytes, most - 1, &seven);
     seven = 7 * seven + sums(m, s, bytes) + NODES * node;
