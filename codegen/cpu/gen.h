@@ -180,7 +180,8 @@ cg_value glow_cpu_live(cg *g, cg_value v, cg_value rest);
 cg_value glow_cpu_local(cg *g, cg_value init);
 /*
  * `p`, as the optimizer cannot see: it costs no instruction, and keeps loads
- * from being merged and their results from being kept in registers.
+ * from being merged, their results from being kept in registers, and addresses
+ * that are a constant apart from becoming pointers of their own.
  */
 cg_value glow_cpu_opaque(cg *g, cg_value p);
 

@@ -1,8 +1,9 @@
 """What the innermost loops of assembly for x86-64 do: reads it from standard
-input, prints `MULTIPLICATIONS of vectors, MOVES to or from the stack`.
+input, prints `MULTIPLICATIONS of vectors, MOVES of them to or from the stack,
+POINTERS that come from there`.
 
 A loop is what lies between a label and a jump back to it; it is innermost if no
-other jumps back within it.
+other jumps back within it.  Those that multiply nothing do not count.
 """
 
 import re
@@ -24,11 +25,16 @@ def innermost(lines):
 
 def main():
     lines = sys.stdin.read().splitlines()
-    body = [text for a, b in innermost(lines) for text in lines[a:b]]
+    loops = [lines[a:b] for a, b in innermost(lines)]
+    body = [text for loop in loops if any("vfmadd" in text for text in loop)
+            for text in loop]
     multiplications = sum("vfmadd" in text for text in body)
     moves = sum(bool(re.search(r"mov.*\(%rsp\).*%[yz]mm|mov.*%[yz]mm.*\(%rsp\)", text))
                 for text in body)
-    print(multiplications, "multiplications,", moves, "moves")
+    pointers = sum(bool(re.search(r"mov\w+\s+-?\d*\(%rsp\), %r", text))
+                   for text in body)
+    print(multiplications, "multiplications,", moves, "moves,", pointers,
+          "pointers")
     sys.exit(16 * moves > multiplications)
 
 
