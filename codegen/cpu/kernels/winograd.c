@@ -22,21 +22,16 @@ static void
 make_blocks(maker *m, const cpu_spans *read, const cpu_spans *written)
 {
     cg *g = m->j->g;
-    const cpu_winograd *w = &m->w;
-    cg_value columns = cg_i64(g, glow_cpu_winograd_columns(w));
-    cg_loop down, across;
+    int64_t block = m->w.block;
+    cg_loop l;
 
-    glow_cpu_loop(g, &down, m->first, m->end, w->rows, NULL, 0);
-    glow_cpu_loop(g, &across, cg_i64(g, 0), columns, w->columns, NULL, 0);
-    m->row0 = down.i;
-    m->row1 = glow_cpu_imin(g, cg_addc(g, down.i, w->rows), m->end);
-    m->column0 = across.i;
-    m->column1 = glow_cpu_imin(g, cg_addc(g, across.i, w->columns), columns);
+    glow_cpu_loop(g, &l, m->first, m->end, block, NULL, 0);
+    m->tile0 = l.i;
+    m->tile1 = glow_cpu_imin(g, cg_addc(g, l.i, block), m->end);
     glow_cpu_winograd_input(m, read);
     glow_cpu_winograd_products(m);
     glow_cpu_winograd_output(m, written);
-    glow_cpu_loop_end(g, &across, NULL);
-    glow_cpu_loop_end(g, &down, NULL);
+    glow_cpu_loop_end(g, &l, NULL);
 }
 
 /* What is to be made of a group. */
@@ -48,7 +43,7 @@ set_units(maker *m, const cpu_within *units)
     bool by_outputs = glow_cpu_winograd_by_outputs(g->target, w);
 
     m->first = by_outputs ? cg_i64(g, 0) : units->begin;
-    m->end = by_outputs ? cg_i64(g, glow_cpu_winograd_rows(w)) : units->end;
+    m->end = by_outputs ? cg_i64(g, glow_cpu_winograd_tiles(w)) : units->end;
     m->output0 = by_outputs ? units->begin : cg_i64(g, 0);
     m->output1 =
         by_outputs ? units->end : cg_i64(g, m->p.full + (m->p.rest > 0));

@@ -50,9 +50,9 @@ void glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x,
 void glow_cpu_form_weights(const cpu_form *f, const double *w, double *to);
 
 /*
- * A convolution, and how it is cut up: into blocks of rows times columns of
- * tiles, so that what is transformed stays in the cache.  It is the same for
- * all targets of one cache.
+ * A convolution, and how it is cut up: into blocks of tiles, row by row, so that
+ * what is transformed stays in the cache.  It is the same for all targets of one
+ * cache.
  *
  * A kernel that is dilated by d works on each d-th pixel, so it is d * d that are
  * not, one for each pixel to begin at: their phases.
@@ -66,8 +66,7 @@ typedef struct cpu_winograd {
     int64_t apart_h, apart_w;   /* pixels from one to the next of a tile */
     int64_t phases_h, phases_w; /* pixels that tiles begin at */
     int64_t tiles_h, tiles_w;   /* of one image and phase */
-    int64_t rows, columns;      /* of tiles in a block; of all phases and
-                                   rows of all images */
+    int64_t block;              /* tiles; of all phases and images */
     int64_t in_pitch, in_plane; /* bytes of the transformed input: from a tile
                                     to the next, from a point to the next */
     int64_t out_pitch, out_plane; /* of the products */
@@ -82,7 +81,7 @@ bool glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
 /* See cpu_kernel: those of `kernel`, which is conv_winograd. */
 void glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
                                const glow_node *n, cpu_choices *to);
-/* Of tiles, in all. */
+/* Of tiles, and tiles, in all. */
 static inline int64_t
 glow_cpu_winograd_rows(const cpu_winograd *w)
 {
@@ -93,6 +92,12 @@ static inline int64_t
 glow_cpu_winograd_columns(const cpu_winograd *w)
 {
     return w->phases_w * w->tiles_w;
+}
+
+static inline int64_t
+glow_cpu_winograd_tiles(const cpu_winograd *w)
+{
+    return glow_cpu_winograd_rows(w) * glow_cpu_winograd_columns(w);
 }
 
 /* Bytes of the pixels that stand for those above and below the image. */
@@ -109,8 +114,8 @@ typedef struct cpu_product {
 cpu_product glow_cpu_winograd_product(const cpu_target *t,
                                       const cpu_winograd *w);
 /*
- * The units of a group: rows of tiles, or groups of vectors of outputs where
- * there are too many weights for each thread to read all.
+ * The units of a group: tiles, or groups of vectors of outputs where that is
+ * faster.
  */
 bool glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w);
 int64_t glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,

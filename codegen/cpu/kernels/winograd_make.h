@@ -2,7 +2,7 @@
  * Winograd's convolution at work: what its three stages share, and the loops
  * over the tiles of a block.
  *
- * For each block of tiles: the input is transformed, all points of a tile at
+ * Tiles are numbered row by row.  For each block of tiles: the input is transformed, all points of a tile at
  * once and so many channels as a vector has; for each point the transformed
  * tiles are multiplied by the transformed weights, by register tiles; and the
  * products are transformed into results, which go on in registers into what is
@@ -42,9 +42,9 @@ typedef struct cpu_winograd_maker {
     cpu_product p;
     cg_value in, v, products, zeros, weights;
     cg_value group;
-    cg_value first, end;       /* rows of tiles to make */
+    cg_value first, end;       /* tiles to make */
     cg_value output0, output1; /* groups of vectors of outputs to make */
-    cg_value row0, row1, column0, column1; /* of the block */
+    cg_value tile0, tile1;     /* of the block */
     cg_value row, tile;   /* at hand; the tile is numbered within the block */
     cg_value image, y, x; /* of the tile: of its first result */
 } cpu_winograd_maker;

@@ -56,22 +56,13 @@ make_rows(maker *m, const product *x, int rows, cg_value first)
                 glow_cpu_atc(g, out, r * w->out_pitch + b * t->lanes * 4));
 }
 
-/* How many tiles blocks have: up to four numbers, the most first. */
+/* How many tiles blocks have: up to two numbers, the most first. */
 static int
-block_sizes(const cpu_winograd *w, int64_t sizes[4])
+block_sizes(const cpu_winograd *w, int64_t sizes[2])
 {
-    int64_t rows = glow_cpu_winograd_rows(w) % w->rows;
-    int64_t columns = glow_cpu_winograd_columns(w) % w->columns;
-    int n = 0;
-
-    sizes[n++] = w->rows * w->columns;
-    if (rows)
-        sizes[n++] = rows * w->columns;
-    if (columns)
-        sizes[n++] = w->rows * columns;
-    if (rows && columns)
-        sizes[n++] = rows * columns;
-    return n;
+    sizes[0] = w->block;
+    sizes[1] = glow_cpu_winograd_tiles(w) % w->block;
+    return sizes[1] ? 2 : 1;
 }
 
 /* Any number of tiles that is less than a tile of registers has. */
@@ -108,7 +99,7 @@ make_rests(maker *m, const product *x, cg_value whole)
     cg *g = m->j->g;
     cg_value first = cg_mulc(g, whole, m->p.rows);
     cg_value left = cg_sub(g, x->tiles, first);
-    int64_t sizes[4];
+    int64_t sizes[2];
     int n = block_sizes(&m->w, sizes);
 
     if (any_size(m)) {
@@ -145,9 +136,8 @@ make_outputs(maker *m, product *x, int64_t from, int64_t count, int blocks)
         return;
     of.tile.blocks = blocks;
     of.tile.w_depth = blocks * lanes;
-    of.tile.ahead =
-        glow_cpu_tile_ahead(&of.tile, weights_of(m, blocks),
-                            cg_ceil_div(m->w.rows * m->w.columns, m->p.rows));
+    of.tile.ahead = glow_cpu_tile_ahead(&of.tile, weights_of(m, blocks),
+                                        cg_ceil_div(m->w.block, m->p.rows));
     glow_cpu_loop_guarded(
         g, &outputs, glow_cpu_imax(g, m->output0, cg_i64(g, from)),
         glow_cpu_imin(g, m->output1, cg_i64(g, from + count)), 1, NULL, 0);
@@ -167,7 +157,7 @@ glow_cpu_winograd_products(maker *m)
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
     const cpu_product *p = &m->p;
-    int64_t vectors = p->full * p->blocks + p->rest, sizes[4];
+    int64_t vectors = p->full * p->blocks + p->rest, sizes[2];
     cg_loop points;
     product x = {
         .tile = {.type = m->j->in[0].type,
@@ -178,8 +168,7 @@ glow_cpu_winograd_products(maker *m)
                  .depth = w->channels,
                  .row_step = w->in_pitch,
                  .w_block = p->lanes * 4},
-        .tiles = cg_mul(g, cg_sub(g, m->row1, m->row0),
-                        cg_sub(g, m->column1, m->column0)),
+        .tiles = cg_sub(g, m->tile1, m->tile0),
     };
 
     if (block_sizes(w, sizes) == 1 && !any_size(m))

@@ -13,6 +13,7 @@
 #define DIRECT_ROWS 14  /* of the tiles of direct convolution */
 #define CACHED_BYTES 16 /* of weights that the core's cache gives in a cycle */
 #define MANY_TILES 56   /* over which weights that are no longer cached pay */
+#define LEAST_ROWS 2    /* of a register tile; fewer take as long */
 
 static int64_t
 lesser(int64_t a, int64_t b)
@@ -38,8 +39,8 @@ plane_of(int64_t tiles, int64_t pitch)
     return (lines | 1) * CPU_LINE;
 }
 
-bool
-glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w)
+static bool
+has_many_weights(const cpu_target *t, const cpu_winograd *w)
 {
     return w->n * w->n * w->channels * w->outputs * 4 > t->cache_bytes;
 }
@@ -54,19 +55,16 @@ set_block(const cpu_target *t, cpu_winograd *w)
     int64_t points = w->n * w->n;
     int64_t tiles =
         t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
-    int64_t rows = glow_cpu_winograd_rows(w);
-    int64_t columns = glow_cpu_winograd_columns(w);
+    int64_t all = glow_cpu_winograd_tiles(w);
 
-    if (glow_cpu_winograd_by_outputs(t, w) && tiles < MANY_TILES)
+    if (has_many_weights(t, w) && tiles < MANY_TILES)
         tiles = MANY_TILES;
     tiles = glow_cpu_knob(t, CPU_KNOB_TILES, tiles);
     if (tiles < 1)
         tiles = 1;
-    w->columns = cg_ceil_div(columns, cg_ceil_div(columns, tiles));
-    w->rows = tiles / w->columns > 1 ? tiles / w->columns : 1;
-    w->rows = cg_ceil_div(rows, cg_ceil_div(rows, w->rows));
-    w->in_plane = plane_of(w->rows * w->columns, w->in_pitch);
-    w->out_plane = plane_of(w->rows * w->columns, w->out_pitch);
+    w->block = all ? cg_ceil_div(all, cg_ceil_div(all, tiles)) : 1;
+    w->in_plane = plane_of(w->block, w->in_pitch);
+    w->out_plane = plane_of(w->block, w->out_pitch);
 }
 
 /* Is the axis one of F(m, 3), and does more than one tap count? */
@@ -145,8 +143,8 @@ glow_cpu_winograd_product(const cpu_target *t, const cpu_winograd *w)
     p.blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, p.blocks);
     if (p.blocks > vectors)
         p.blocks = (int)vectors;
-    p.rows = glow_cpu_best_rows(w->rows * w->columns, p.blocks,
-                                (room - p.blocks) / p.blocks);
+    p.rows =
+        glow_cpu_best_rows(w->block, p.blocks, (room - p.blocks) / p.blocks);
     p.rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, p.rows);
     p.full = vectors / p.blocks;
     p.rest = (int)(vectors % p.blocks);
@@ -158,14 +156,6 @@ glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w)
 {
     return w->n * w->n * w->groups * w->channels *
            (p->full * p->blocks + p->rest) * p->lanes * 4;
-}
-
-int64_t
-glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
-                        const cpu_winograd *w)
-{
-    return glow_cpu_winograd_by_outputs(t, w) ? p->full + (p->rest > 0)
-                                              : glow_cpu_winograd_rows(w);
 }
 
 /* The rule. */
@@ -225,27 +215,67 @@ transform_cycles(const cpu_target *t, const cpu_winograd *w)
     return points * (w->m == 2 ? 2.0 : 4.0) / t->multiplies + 2 * points;
 }
 
+/* Rows that register tiles go through for so many, whole and rest. */
 static double
-winograd_cycles(const cpu_target *t, const cpu_winograd *w)
+rows_made(const cpu_target *t, const cpu_winograd *w, int64_t tiles)
 {
-    cpu_product p = glow_cpu_winograd_product(t, w);
-    double lanes = p.lanes, points = (double)(w->n * w->n);
-    int64_t rows = glow_cpu_winograd_rows(w);
-    int64_t columns = glow_cpu_winograd_columns(w);
-    double tiles = (double)(rows * columns);
-    double outputs = (double)cg_ceil_div(w->outputs, p.lanes);
-    double inputs = (double)cg_ceil_div(w->channels, p.lanes);
-    double blocks =
-        (double)(cg_ceil_div(rows, w->rows) * cg_ceil_div(columns, w->columns));
-    double weights =
-        points * (double)(w->groups * w->channels) * outputs * lanes * 4;
-    double work = points * tiles * (double)(w->groups * w->channels) * outputs /
-                  t->multiplies / 0.9;
+    int64_t rows = glow_cpu_winograd_product(t, w).rows;
+    int64_t rest = tiles % rows;
+
+    if (rest > 0 && rest < LEAST_ROWS)
+        rest = LEAST_ROWS;
+    return (double)(tiles - tiles % rows + rest);
+}
+
+/* `tiles` of all groups, and of each `outputs` vectors of results. */
+static double
+part_cycles(const cpu_target *t, const cpu_winograd *w, int64_t tiles,
+            int64_t outputs)
+{
+    double lanes = t->vector_bytes / 4, points = (double)(w->n * w->n);
+    double depth = (double)(w->groups * w->channels);
+    double count = (double)tiles, vectors = (double)outputs;
+    double inputs = (double)cg_ceil_div(w->channels, t->vector_bytes / 4);
+    double blocks = (double)cg_ceil_div(tiles, w->block);
+    double weights = points * depth * vectors * lanes * 4;
+    double work =
+        points * rows_made(t, w, tiles) * depth * vectors / t->multiplies / 0.9;
 
     return with_weights(t, work, weights,
                         weights > (double)t->cache_bytes ? blocks : 1) +
-           tiles * (double)w->groups * (inputs + outputs) *
+           count * (double)w->groups * (inputs + vectors) *
                transform_cycles(t, w);
+}
+
+static double
+winograd_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    return part_cycles(t, w, glow_cpu_winograd_tiles(w),
+                       cg_ceil_div(w->outputs, t->vector_bytes / 4));
+}
+
+/*
+ * What a thread does: each transforms all of the input where it has a share of the
+ * outputs, and reads all weights where it has a share of the tiles.
+ */
+bool
+glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w)
+{
+    cpu_product p = glow_cpu_winograd_product(t, w);
+    int64_t tiles = glow_cpu_winograd_tiles(w);
+    int64_t vectors = p.full * p.blocks + p.rest;
+    int64_t share = cg_ceil_div(p.full + (p.rest > 0), t->threads) * p.blocks;
+
+    return part_cycles(t, w, tiles, lesser(share, vectors)) <
+           part_cycles(t, w, cg_ceil_div(tiles, t->threads), vectors);
+}
+
+int64_t
+glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
+                        const cpu_winograd *w)
+{
+    return glow_cpu_winograd_by_outputs(t, w) ? p->full + (p->rest > 0)
+                                              : glow_cpu_winograd_tiles(w);
 }
 
 /* The faster of both, if it is faster than without. */
@@ -330,7 +360,7 @@ glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
             tile.value[CPU_KNOB_ROWS] = rows[i];
             add_choice(t, n, tile, to);
         }
-        tiles = w.rows * w.columns;
+        tiles = w.block;
         for (int64_t k = tiles / 4; k <= 4 * tiles; k = k < 1 ? 1 : 2 * k) {
             c.value[CPU_KNOB_TILES] = k;
             if (k > 0)

@@ -80,6 +80,8 @@ each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
     int64_t first = span->run.first;
+    cg_value row = cg_mulc(g, m->row, glow_cpu_winograd_columns(w));
+    cg_value begin = cg_sub(g, m->tile0, row), end = cg_sub(g, m->tile1, row);
     cg_loop phases, columns;
     cg_value from, column;
 
@@ -89,14 +91,12 @@ each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
 
     from = cg_mulc(g, phase, w->tiles_w);
     glow_cpu_loop_guarded(
-        g, &columns, glow_cpu_imax(g, m->column0, cg_addc(g, from, first)),
-        glow_cpu_imin(g, m->column1, cg_addc(g, from, first + span->run.count)),
-        1, NULL, 0);
+        g, &columns, glow_cpu_imax(g, begin, cg_addc(g, from, first)),
+        glow_cpu_imin(g, end, cg_addc(g, from, first + span->run.count)), 1,
+        NULL, 0);
     column = cg_sub(g, columns.i, from);
     m->x = cg_add(g, phase, cg_mulc(g, column, w->m * w->apart_w));
-    m->tile = cg_mul(g, cg_sub(g, m->row, m->row0),
-                     cg_sub(g, m->column1, m->column0));
-    m->tile = cg_add(g, m->tile, cg_sub(g, columns.i, m->column0));
+    m->tile = cg_sub(g, columns.i, begin);
     body(m, span);
     glow_cpu_loop_end(g, &columns, NULL);
     glow_cpu_loop_end(g, &phases, NULL);
@@ -108,10 +108,13 @@ glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
 {
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
+    int64_t columns = glow_cpu_winograd_columns(w);
+    cg_value end = cg_addc(g, m->tile1, columns - 1);
     cg_loop rows;
     cg_value phase, row;
 
-    glow_cpu_loop(g, &rows, m->row0, m->row1, 1, NULL, 0);
+    glow_cpu_loop(g, &rows, cg_over(g, m->tile0, columns),
+                  cg_over(g, end, columns), 1, NULL, 0);
     m->row = rows.i;
     phase = cg_over(g, rows.i, w->tiles_h);
     row = cg_modulo(g, rows.i, w->tiles_h);
