@@ -268,15 +268,18 @@ run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
 
 /*
  * A stack is a row of columns for each index of the other axes.  Its units are
- * the rows; or, where they are few, stretches of columns in all of them, and
- * what is left beyond whole vectors comes with the last stretch.
+ * the rows, or as many together as the last of these axes have, where it is enough
+ * to number the first; or, where rows are few, stretches of columns in all of them,
+ * and what is left beyond whole vectors comes with the last stretch.
  */
 
 #define FEW_ROWS 16
+#define ENOUGH_ROWS 64
 #define STRETCH 32 /* vectors */
 
 typedef struct rows {
     glow_dims outer;
+    int axes;            /* of `outer`: their indices are the units */
     int64_t size, whole; /* columns: all, and in whole vectors */
     int lanes;
     bool by_columns;
@@ -291,6 +294,10 @@ rows_of(const cpu_target *t, const cpu_step *s)
     r.size = s->shape.at[r.outer.rank];
     r.whole = r.size - r.size % r.lanes;
     r.by_columns = glow_dims_count(r.outer) < FEW_ROWS;
+    if (r.by_columns)
+        return r;
+    for (int64_t n = 1; r.axes < r.outer.rank && n < ENOUGH_ROWS; r.axes++)
+        n *= r.outer.at[r.axes];
     return r;
 }
 
@@ -302,6 +309,7 @@ glow_cpu_stack_units(const cpu_target *t, const cpu_step *s)
     if (s->shape.rank == 0)
         return 1;
     r = rows_of(t, s);
+    r.outer.rank = r.axes;
     if (!r.by_columns)
         return glow_dims_count(r.outer);
     return (r.whole / r.lanes + STRETCH - 1) / STRETCH;
@@ -340,7 +348,7 @@ glow_cpu_emit_stack(cpu_job *j)
         return;
     }
     r = rows_of(g->target, s);
-    glow_cpu_unit_nest(j, &n, r.outer, r.by_columns ? 0 : r.outer.rank);
+    glow_cpu_unit_nest(j, &n, r.outer, r.axes);
     if (j->split && r.by_columns) {
         run_stretches(j, slots, &r, n.at);
     } else {

@@ -181,6 +181,15 @@ convolutions_agree(void **state)
         {1, 28, 28, 128, 128, 3, 3, 1, 1, 1, 1, true, true},
         {1, 7, 7, 300, 65, 3, 3, 1, 1, 1, 1, true, true},
     };
+    /* One line, of windows that do not overlap and those that do. */
+    static const conv_case rows[] = {
+        {1, 1, 227, 29, 58, 1, 2, 4, 0, 2, 1, true, true},
+        {1, 1, 131, 8, 40, 1, 3, 3, 0, 1, 1, false, true},
+        {1, 1, 99, 5, 9, 1, 1, 2, 0, 1, 1, true, false},
+        {1, 1, 85, 6, 8, 1, 4, 5, 0, 1, 2, true, true},
+        {1, 1, 85, 8, 24, 1, 3, 4, 0, 2, 1, true, true},
+        {2, 1, 85, 8, 24, 1, 2, 3, 0, 1, 1, true, true},
+    };
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
@@ -189,6 +198,9 @@ convolutions_agree(void **state)
     for (size_t k = 1; k < COUNT(floats); k++)
         for (size_t i = 0; i < 3; i++)
             check_convolution(&cases[i], floats[k], true);
+    for (size_t k = 0; k < COUNT(floats); k++)
+        for (size_t i = 0; i < COUNT(rows); i++)
+            check_convolution(&rows[i], floats[k], true);
 }
 
 static void

@@ -282,14 +282,17 @@ make_rest(maker *m, cg_value line)
     cg *g = m->j->g;
     const direct *d = &m->d;
     int rest = d->rows ? (int)(d->last_w % d->rows) : 0;
-    bool valid[CG_MAX_CARRIED];
-    cpu_run run = {d->last_w - rest, 1, rest, valid};
+    int64_t taps = rest * d->kernel_w;
+    cpu_run run = {d->last_w - rest, 1, rest, NULL};
+    bool *valid;
     cg_if s;
 
     if (!rest)
         return;
-    for (int i = 0; i < rest; i++)
+    valid = GLOW_NEW_ARRAY(g->arena, bool, (size_t)taps);
+    for (int64_t i = 0; i < taps; i++)
         valid[i] = true;
+    run.valid = valid;
     glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)));
     make_tile(m, &run, line, cg_i64(g, run.first),
               cg_i64(g, d->last_w / d->rows));

@@ -51,8 +51,8 @@ typedef struct cpu_direct {
      */
     int64_t first, image, apart_h, apart_w;
     /* Of pixels without neighbours, see glow_cpu_flattened; else 0. */
-    int rows;       /* of a tile */
-    int64_t last_w; /* pixels of the last line */
+    int rows;                /* of a tile */
+    int64_t last_w, last_in; /* pixels of the last line: results, input */
     int64_t cut; /* of the depth, summed up for all results at once; 0: all */
     cpu_numbers numbers; /* see narrow.h: glow_cpu_flattened says which */
     bool odd;            /* the last pair is a single number */

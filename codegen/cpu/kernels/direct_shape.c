@@ -250,50 +250,65 @@ cut_of(const cpu_target *t, const direct *d)
     return cut;
 }
 
+/* One line of windows that do not overlap, so that lines may end behind any. */
+static bool
+is_row(const direct *d)
+{
+    int64_t reach = (d->kernel_w - 1) * d->dilation_w;
+
+    return d->batch == 1 && d->in_h == 1 && d->out_h == 1 && d->kernel_h == 1 &&
+           d->kernel_w > 0 && !d->pad_h && !d->pad_w && reach < d->stride_w &&
+           (d->out_w - 1) * d->stride_w + reach < d->in_w;
+}
+
 direct
 glow_cpu_flattened(const cpu_target *t, direct d)
 {
-    int64_t pixels, tiles, most;
+    int64_t pixels, all, tiles, most;
 
     d = glow_cpu_with_numbers(t, d);
-    if (!is_flat(&d) || d.apart_w)
+    if ((!is_flat(&d) && !is_row(&d)) || d.apart_w)
         return d;
-    pixels = d.in_h * d.in_w * (d.w_batch ? 1 : d.batch);
+    pixels = d.out_h * d.out_w * (d.w_batch ? 1 : d.batch);
+    all = is_row(&d) ? d.in_w : pixels;
     d.batch = d.w_batch ? d.batch : 1;
-    d.out_w = d.in_w = pixels;
-    d.out_h = d.in_h = 1;
+    d.out_w = pixels;
+    d.in_w = all;
+    d.out_h = d.in_h = d.stride_h = 1;
     if (pixels <= 3)
         return d;
     d.rows = glow_cpu_direct_shape(t, &d).rows;
     tiles = pixels / d.rows / ENOUGH_UNITS;
-    most = CPU_NEAR_BYTES / (d.rows * d.pixel);
+    most = CPU_NEAR_BYTES / (d.rows * d.stride_w * d.pixel);
     tiles = tiles < most ? tiles : most;
     if (glow_cpu_knob(t, CPU_KNOB_LINES, 0))
         tiles = 1;
-    d.in_w = d.out_w = d.rows * (tiles > 1 ? tiles : 1);
+    d.out_w = d.rows * (tiles > 1 ? tiles : 1);
+    d.in_w = d.out_w * d.stride_w;
     d.in_h = d.out_h = cg_ceil_div(pixels, d.out_w);
     d.last_w = pixels - (d.out_h - 1) * d.out_w;
-    d.cut = cut_of(t, &d);
+    d.last_in = all - (d.in_h - 1) * d.in_w;
+    d.cut = d.kernel_w == 1 && d.stride_w == 1 ? cut_of(t, &d) : 0;
     return d;
 }
 
-/* Pixels of `lines` lines of `width`, of which the last may be shorter. */
+/* Pixels of `lines` lines of `width`, of which the last has `last` if not 0. */
 static int64_t
-pixels_of(const direct *d, int64_t lines, int64_t width)
+pixels_of(int64_t lines, int64_t width, int64_t last)
 {
-    return d->last_w ? (lines - 1) * width + d->last_w : lines * width;
+    return last ? (lines - 1) * width + last : lines * width;
 }
 
 int64_t
 glow_cpu_pixels_in(const direct *d)
 {
-    return pixels_of(d, d->in_h, d->in_w);
+    return pixels_of(d->in_h, d->in_w, d->last_in);
 }
 
 int64_t
 glow_cpu_pixels_out(const direct *d)
 {
-    return pixels_of(d, d->out_h, d->out_w);
+    return pixels_of(d->out_h, d->out_w, d->last_w);
 }
 
 int64_t
@@ -345,7 +360,7 @@ glow_cpu_direct_code(const cpu_target *t, const direct *from)
     for (int i = 0; i < n; i++)
         code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
     if (d.rows)
-        code += d.last_w % d.rows * s.blocks * s.unit;
+        code += d.last_w % d.rows * s.blocks * d.kernel_w * s.unit;
     glow_arena_free(a);
     return n ? code : INT64_MAX;
 }

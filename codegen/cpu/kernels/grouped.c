@@ -19,6 +19,7 @@
 #define LINES_BYTES 24576 /* of a chunk's input: half of a first cache */
 #define LATENCY 4.0       /* of a multiplication, in cycles */
 #define MOST_TAPS 64      /* of a line, each with all channels of a group */
+#define LINES_OF_THREAD 4 /* at least, or threads share the channels */
 
 typedef struct grouped {
     cpu_window w;
@@ -273,8 +274,9 @@ chunk_of(const maker *m, int64_t count)
 }
 
 /*
- * Units: lines of the results, or vectors of channels where lines are few, and
- * fewer.
+ * Units: lines of the results, as the convolution before has them, so that a thread
+ * reads what it wrote; or vectors of channels where there are too few lines to share
+ * out evenly, and more vectors.
  */
 
 static int64_t
@@ -284,9 +286,10 @@ lines_of(const grouped *k)
 }
 
 static bool
-is_by_vectors(const grouped *k)
+is_by_vectors(const cpu_target *t, const grouped *k)
 {
-    return lines_of(k) < 32 && k->full + (k->rest > 0) > lines_of(k);
+    return lines_of(k) < LINES_OF_THREAD * t->threads &&
+           k->full + (k->rest > 0) > lines_of(k);
 }
 
 static int64_t
@@ -295,7 +298,7 @@ grouped_units(const cpu_target *t, const glow_node *n)
     grouped k;
 
     grouped_of(t, n, &k);
-    return is_by_vectors(&k) ? k.full + (k.rest > 0) : lines_of(&k);
+    return is_by_vectors(t, &k) ? k.full + (k.rest > 0) : lines_of(&k);
 }
 
 /* All lines, for `count` vectors of `groups` groups from vector `from` on. */
@@ -304,7 +307,7 @@ make_vectors(maker *m, int64_t from, int64_t count, int groups)
 {
     const grouped *k = &m->k;
     cg *g = m->j->g;
-    bool by_vectors = is_by_vectors(k);
+    bool by_vectors = is_by_vectors(g->target, k);
     int64_t chunk = chunk_of(m, count);
     cg_value first = cg_i64(g, from), end = cg_i64(g, from + count);
     cg_loop chunks;

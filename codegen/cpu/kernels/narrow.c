@@ -184,7 +184,7 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
     int64_t image =
         glow_cpu_pixels_in(d) * d->channels * glow_cpu_bytes(d->type);
     int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->pad_h;
-    int64_t whole = d->last_w ? d->in_h - 1 : d->in_h;
+    int64_t whole = d->last_in ? d->in_h - 1 : d->in_h;
     cg_value low = cg_addc(g, cg_mulc(g, first, d->stride_h), -d->pad_h);
     cg_value high =
         cg_addc(g, cg_mulc(g, cg_addc(g, end, -1), d->stride_h), reach);
@@ -195,7 +195,7 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
     m.image = glow_cpu_at(g, j->in[0].at, cg_mulc(g, batch, image));
     m.zero = glow_cpu_at(g, j->scratch, cg_mulc(g, low, -d->in_w * d->pixel));
     widen(&m, low, glow_cpu_imin(g, high, cg_i64(g, whole)), d->in_w);
-    if (d->last_w)
-        widen(&m, glow_cpu_imax(g, low, cg_i64(g, whole)), high, d->last_w);
+    if (d->last_in)
+        widen(&m, glow_cpu_imax(g, low, cg_i64(g, whole)), high, d->last_in);
     return m.zero;
 }
