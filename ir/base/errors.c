@@ -1039,7 +1039,7 @@ static const glow_diag_info table[] = {
      "A model says which IR version it is of, and which opset its operators\n"
      "are from.\n"
      "\n"
-     "    opset_import { version: 99 }\n"
+     "    opset_import { version: 0 }\n"
      "\n"
      "Convert it with onnx.version_converter.\n"},
 
@@ -1161,6 +1161,16 @@ static const glow_diag_info table[] = {
      "    output 'y' is a sequence without an element, and left out\n"
      "\n"
      "Nothing needs to be done.\n"},
+
+    {"W0703", "a model is of a newer version than is known",
+     "Operators of newer opsets are taken as they were in the last opset that\n"
+     "is known.  An operator that is new is refused by its name (E0705), an\n"
+     "attribute or an element type that is new by E0710 or E0705.\n"
+     "\n"
+     "    model.onnx: is of opset 99; 1 to 26 are known, and it is taken as 26\n"
+     "\n"
+     "Compare some results with another runtime's, or convert the model with\n"
+     "onnx.version_converter.\n"},
 
     /* E08xx: plugins and backends. */
 

@@ -4,6 +4,7 @@
  */
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "glow/pass.h"
@@ -224,6 +225,26 @@ import_find_row(const char *name, int opset, const import_row **any)
 
 /* The model around the graph. */
 
+/*
+ * Old versions are refused.  New ones are not, because most of a new opset is
+ * as it was in the last; operators that are not known are refused by name.
+ */
+static bool
+check_version(importer *im, const char *who, const char *what, int64_t version,
+              int least, int last)
+{
+    if (version < least || version > INT_MAX)
+        return glow_error(im->ctx, "E0704",
+                          "%s: is of %s %" PRId64 "; %d to %d are known", who,
+                          what, version, least, last);
+    if (version > last)
+        glow_warning(im->ctx, (glow_span){0}, "W0703",
+                     "%s: is of %s %" PRId64 "; %d to %d are known, and it is "
+                     "taken as %d",
+                     who, what, version, least, last, last);
+    return true;
+}
+
 bool
 import_opset(importer *im, const char *who, Onnx__OperatorSetIdProto **list,
              size_t count, int *out)
@@ -241,10 +262,9 @@ import_opset(importer *im, const char *who, Onnx__OperatorSetIdProto **list,
                               " and %" PRId64,
                               who, opset, o->version);
         opset = o->version;
-        if (opset < IMPORT_MIN_OPSET || opset > IMPORT_MAX_OPSET)
-            return glow_error(im->ctx, "E0704",
-                              "%s: is of opset %" PRId64 "; %d to %d are known",
-                              who, opset, IMPORT_MIN_OPSET, IMPORT_MAX_OPSET);
+        if (!check_version(im, who, "opset", opset, IMPORT_MIN_OPSET,
+                           IMPORT_MAX_OPSET))
+            return false;
     }
     *out = (int)opset;
     return true;
@@ -269,11 +289,9 @@ check_model(importer *im)
 
     if (!m->graph)
         return glow_error(im->ctx, "E0704", "%s: holds no graph", im->path);
-    if (m->ir_version < IMPORT_MIN_IR || m->ir_version > IMPORT_MAX_IR)
-        return glow_error(
-            im->ctx, "E0704",
-            "%s: is of IR version %" PRId64 "; %d to %d are known", im->path,
-            m->ir_version, IMPORT_MIN_IR, IMPORT_MAX_IR);
+    if (!check_version(im, im->path, "IR version", m->ir_version, IMPORT_MIN_IR,
+                       IMPORT_MAX_IR))
+        return false;
     if (m->graph->n_node > MAX_NODES)
         return glow_error(im->ctx, "E0703",
                           "%s: has %zu nodes, and %zu are the limit", im->path,

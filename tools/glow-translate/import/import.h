@@ -19,9 +19,10 @@
 #include "tools/glow-translate/tensor.h"
 
 #define IMPORT_MIN_OPSET 1
-#define IMPORT_MAX_OPSET 23
+/* Newer versions are taken as the last that is known, with a warning. */
+#define IMPORT_MAX_OPSET 26
 #define IMPORT_MIN_IR 3
-#define IMPORT_MAX_IR 11
+#define IMPORT_MAX_IR 13
 
 typedef struct importer importer;
 typedef struct import_node import_node;

@@ -31,7 +31,8 @@ find_onnx(glow_arena *a, const char *name, int opset, const char **why)
         *why = glow_arena_printf(a, "opset %d; supported from %d on", opset,
                                  any->since);
     else
-        *why = glow_arena_printf(a, "opset %d has no such operator", opset);
+        *why = glow_arena_printf(a, "opset %d; supported up to %d", opset,
+                                 any->until);
     return NULL;
 }
 
