@@ -11,10 +11,10 @@
 
 GLOW_BEGIN
 
-/* What will be done to the program. */
+/* Buffer sharing that the program will have. */
 typedef enum glow_sharing {
-    GLOW_SHARING_ALL,   /* what optimize-program does */
-    GLOW_SHARING_VIEWS, /* what irgen does by itself */
+    GLOW_SHARING_ALL,   /* that of optimize-program */
+    GLOW_SHARING_VIEWS, /* that of irgen alone */
 } glow_sharing;
 
 typedef struct glow_schedule_options {
@@ -27,9 +27,9 @@ typedef struct glow_schedule_options {
 /* Those of the pass, unless it is told otherwise. */
 extern GLOW_API const glow_schedule_options glow_schedule_defaults;
 
-/* What takes bytes. */
+/* A buffer that is live at the peak. */
 typedef struct glow_schedule_buffer {
-    const glow_value *value; /* the result to call it by */
+    const glow_value *value; /* a result in it, for its name */
     int64_t bytes;
 } glow_schedule_buffer;
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "irgen/order_contract.h"
+#include "irgen/schedule/searches.h"
 #include "unit.h"
 
 enum { MOST = 13, MOST_LISTED = MOST };
@@ -169,7 +169,7 @@ least_peaks_stay(void **unused)
         glow_order_net *net = glow_order_net_given(a, &d.p);
         int64_t steps = 1000000;
         glow_order_contraction *c =
-            net->uneven ? NULL : glow_order_contract(a, net, &steps);
+            net->has_uneven_aliases ? NULL : glow_order_contract(a, net, &steps);
         uint32_t tasks[MOST], n = 0;
         glow_order_use use;
 

@@ -3,6 +3,7 @@
     includes.py TREE
 
     ir/base <- ir <- {passes, lower, irgen, codegen} <- tools
+    irgen <- {irgen/schedule -> irgen/sharing, irgen/place, irgen/report}
 
 Every folder may include the public headers; the four in the middle see each
 other only through these.  A pass and a lowering rule see nothing private at
@@ -16,6 +17,15 @@ import sources
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MIDDLE = ("passes", "lower", "irgen", "codegen")
+
+# Rooms of a folder, and the rooms that each may see besides itself and the files
+# at the top of the folder.  Those files see no room.
+ROOMS = {
+    "irgen/place": (),
+    "irgen/report": (),
+    "irgen/schedule": ("irgen/sharing",),
+    "irgen/sharing": (),
+}
 PLUGIN_LIKE = ("passes/graph", "passes/program", "lower")
 
 # What a foreign header is called, and the one place that may know it.
@@ -39,6 +49,11 @@ def target_of(root, source, name):
     return None
 
 
+def room_of(path):
+    """Returns the room that `path` is in, or None."""
+    return next((room for room in ROOMS if under(path, room)), None)
+
+
 def complaint(source, target):
     """Returns why `source` may not include `target`, or None."""
     if under(target, "include"):
@@ -52,6 +67,9 @@ def complaint(source, target):
         return None if under(target, "ir/base") else "ir/base knows only itself"
     if under(source, "ir"):
         return None if under(target, "ir") else "ir knows only itself"
+    here, there = room_of(source), room_of(target)
+    if there and here != there and there not in ROOMS.get(here, ()):
+        return f"{here or source.split('/')[0]} does not see into {there}"
     for folder in MIDDLE:
         if under(source, folder):
             ok = under(target, folder) or under(target, "ir")

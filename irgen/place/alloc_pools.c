@@ -1,0 +1,165 @@
+/*
+ * The regions that alloc places buffers in.
+ *
+ * Without spaces in the target there are three, which have no end: $const, $io
+ * and $act.  Else each space that a class of buffers may lie in is a region of
+ * its name.  Regions in which the program has fixed buffers are kept.
+ *
+ * The memory of a body lies in what its caller works in: only its constants go
+ * to spaces.
+ */
+
+#include "irgen/place/alloc.h"
+
+#include <string.h>
+
+#define USUAL_ALIGN 64
+
+alloc_pool *
+alloc_find_pool(const allocator *a, const char *name)
+{
+    for (size_t i = 0; i < a->n_pools; i++)
+        if (strcmp(a->pools[i].region->name, name) == 0)
+            return &a->pools[i];
+    return NULL;
+}
+
+static glow_region *
+find_region(const glow_func *f, const char *name)
+{
+    glow_region *r = f->regions;
+
+    while (r && strcmp(r->name, name) != 0)
+        r = r->next;
+    return r;
+}
+
+/* Adds a pool of that name, which is at most `most` bytes large. */
+static size_t
+add_pool(allocator *a, const glow_region *region, int64_t most)
+{
+    glow_region *r = glow_arena_copy(a->f->module->arena, region, sizeof *r);
+    alloc_pool *p = &a->pools[a->n_pools];
+
+    if (most != INT64_MAX && (!r->capacity || most < r->capacity))
+        r->capacity = most;
+    if (!r->align)
+        r->align = USUAL_ALIGN;
+    if (a->options->align)
+        r->align = a->options->align;
+    r->size = 0;
+    r->next = NULL;
+    *p = (alloc_pool){.region = r,
+                      .space = glow_region_space(r),
+                      .align = r->align,
+                      .is_stale = true};
+    return a->n_pools++;
+}
+
+static void
+set_home(allocator *a, glow_buffer_class class, size_t pool)
+{
+    size_t *at = GLOW_NEW(a->arena, size_t);
+
+    *at = pool;
+    a->homes[class] = (glow_homes){at, 1};
+}
+
+/* One of the three; as the function has it, if it does. */
+static size_t
+add_usual(allocator *a, const char *name, int64_t most)
+{
+    glow_region usual = {.name = name, .space = "dram"};
+    const glow_region *had = find_region(a->f, name);
+
+    if (had) {
+        usual = *had;
+        usual.align = 0;
+    }
+    return add_pool(a, &usual, most);
+}
+
+static void
+add_usual_memory(allocator *a)
+{
+    size_t io = add_usual(a, "io", INT64_MAX);
+    int64_t limit = glow_run_limit(a->run), most = a->options->capacity;
+    size_t act = add_usual(a, "act", limit && limit < most ? limit : most);
+
+    set_home(a, GLOW_PLACEHOLDERS,
+             a->options->placeholders == ALLOC_AMONG ? act : io);
+    set_home(a, GLOW_ACTIVATIONS, act);
+    set_home(a, GLOW_SCRATCH, act);
+}
+
+static size_t
+add_space(allocator *a, const glow_target *t, size_t i)
+{
+    const glow_space *s = &t->spaces[i];
+    alloc_pool *p = alloc_find_pool(a, s->name);
+    const glow_place_space *place = &s->place;
+    bool first = t->homes[GLOW_ACTIVATIONS].at[0] == i;
+    glow_arena *arena = a->f->module->arena;
+    glow_region r = {
+        .name = glow_arena_strdup(arena, s->name),
+        .space = glow_arena_strdup(arena, s->name),
+        .align = s->align,
+        .capacity = place->capacity == INT64_MAX ? 0 : place->capacity,
+        .bank = place->bank,
+        .forbidden =
+            glow_arena_copy(arena, place->forbidden,
+                            place->n_forbidden * sizeof *place->forbidden),
+        .n_forbidden = place->n_forbidden,
+    };
+
+    return p ? (size_t)(p - a->pools)
+             : add_pool(a, &r, first ? a->options->capacity : INT64_MAX);
+}
+
+/* The spaces of class `k`. */
+static void
+add_spaces(allocator *a, const glow_target *t, int k)
+{
+    size_t count = t->homes[k].count;
+    size_t *at = GLOW_NEW_ARRAY(a->arena, size_t, count);
+
+    for (size_t i = 0; i < count; i++)
+        at[i] = add_space(a, t, t->homes[k].at[i]);
+    a->homes[k] = (glow_homes){at, count};
+}
+
+void
+alloc_make_pools(allocator *a)
+{
+    const glow_target *t = glow_run_target(a->run);
+    size_t most = t->n_spaces + 3;
+    bool is_body = glow_is_body(a->f);
+
+    for (const glow_region *r = a->f->regions; r; r = r->next)
+        most++;
+    a->pools = GLOW_NEW_ARRAY(a->arena, alloc_pool, most);
+    if (t->n_spaces)
+        add_spaces(a, t, GLOW_CONSTANTS);
+    else
+        set_home(a, GLOW_CONSTANTS, add_usual(a, "const", INT64_MAX));
+    for (int k = GLOW_PLACEHOLDERS; k < GLOW_BUFFER_CLASSES; k++)
+        if (t->n_spaces && !is_body)
+            add_spaces(a, t, k);
+    if (!t->n_spaces || is_body)
+        add_usual_memory(a);
+    GLOW_FOR_EACH_NODE(n, a->f)
+        if (glow_is_fixed(n) && !alloc_find_pool(a, n->place->region->name))
+            add_pool(a, n->place->region, INT64_MAX);
+}
+
+void
+alloc_set_regions(allocator *a)
+{
+    glow_region **link = &a->f->regions;
+
+    for (size_t i = 0; i < a->n_pools; i++) {
+        *link = a->pools[i].region;
+        link = &a->pools[i].region->next;
+    }
+    *link = NULL;
+}

@@ -1,0 +1,342 @@
+/*
+ * Candidate schedules: models of memory, orders for them, the best kept.
+ *
+ * irgen/sharing/model.h gives the memory of an order, glow/order.h finds orders.
+ * An operand that is computed directly in the buffer of a Concat, or read in
+ * place where it is sliced, saves a copy, but may keep the whole live for longer.
+ * So orders are searched with all such parts joined, with each element counted
+ * once, and, if the best is not proved least, with all parts copied, then, while
+ * the budget lasts, with those parts copied that the best program so far copies,
+ * and by each rule.
+ *
+ * The peak is that of the program: irgen/sharing/program.c replays the passes over
+ * programs for the order that was found.  The bound holds for all orders and all
+ * choices of parts (irgen/sharing/lower_bound.c).  Without parts it is that of
+ * the model; an in-place update may take less in one order than the problem
+ * assumed, in which case nothing is proved.
+ */
+
+#include <stdlib.h>
+
+#include "irgen/sharing/model.h"
+
+const glow_schedule_options glow_schedule_defaults = {
+    .budget = GLOW_ORDER_BUDGET,
+    .align = 64,
+};
+
+/* Steps charged for each node when the program of an order is replayed: an
+   estimate of the search steps in that time, so that large graphs end. */
+enum { REPLAY = 512 };
+
+typedef struct scheduler {
+    glow_pass_run *run;
+    glow_func *f;
+    const glow_schedule_options *options;
+    const glow_values *values;
+    int64_t *left; /* steps for optional candidates */
+} scheduler;
+
+/* An order, and the memory of the program made of it. */
+typedef struct plan {
+    const bool *apart; /* by operand: it is copied; NULL: none is */
+    glow_order order;
+    const glow_memory_model *model;
+    glow_order_use use;
+} plan;
+
+static glow_memory_model *
+model(const scheduler *s, const bool *apart, const uint32_t *order)
+{
+    glow_memory_options o = {s->options->align, s->options->sharing, apart,
+                             order};
+
+    return glow_memory_model_new(s->run, s->f, s->values, &o);
+}
+
+/* Sets the memory of the plan from its order. */
+static bool
+measure(const scheduler *s, plan *p)
+{
+    p->model = model(s, p->apart, p->order.tasks);
+    *s->left -= p->order.steps + REPLAY * (int64_t)s->values->n_nodes;
+    return p->model &&
+           glow_order_measure(glow_run_scratch(s->run), &p->model->problem,
+                              p->order.tasks, &p->use);
+}
+
+/* Sets the plan to an order found for `m`, the model of p->apart. */
+static bool
+find(const scheduler *s, const glow_memory_model *m,
+     glow_order_strategy strategy, plan *p)
+{
+    return glow_order_find(glow_run_scratch(s->run), &m->problem, strategy,
+                           s->options->budget, &p->order) &&
+           measure(s, p);
+}
+
+static bool
+is_better(const plan *a, const plan *b)
+{
+    return a->use.peak < b->use.peak ||
+           (a->use.peak == b->use.peak && a->use.area < b->use.area);
+}
+
+/* Takes the plan if it is better; the bound of all plans stays. */
+static void
+consider(const plan *p, plan *best)
+{
+    int64_t bound = best->order.bound;
+
+    if (best->model && !is_better(p, best))
+        return;
+    *best = *p;
+    best->order.bound = bound;
+}
+
+static void
+raise_bound(plan *best, int64_t bound)
+{
+    if (bound > best->order.bound)
+        best->order.bound = bound;
+}
+
+/* True if the best plan is above the bound and steps are left. */
+static bool
+is_open(const scheduler *s, const plan *best)
+{
+    return best->use.peak > best->order.bound && *s->left > 0;
+}
+
+/* Tries the best order under the condition that those operands are copied. */
+static bool
+try_apart(const scheduler *s, const bool *apart, glow_order_strategy strategy,
+          plan *best)
+{
+    plan p = {.apart = apart};
+    glow_memory_model *m = model(s, apart, NULL);
+
+    if (!m || !find(s, m, strategy, &p))
+        return false;
+    consider(&p, best);
+    return true;
+}
+
+/* Tries all parts copied, then the parts that the best program so far copies. */
+static bool
+try_copies(const scheduler *s, const glow_memory_model *joined,
+           glow_order_strategy strategy, plan *best)
+{
+    bool *apart = GLOW_NEW_ARRAY(glow_run_scratch(s->run), bool,
+                                 (size_t)joined->n_operands + 1);
+    bool some = false;
+
+    if (best->use.peak > best->order.bound &&
+        !try_apart(s, joined->shares, strategy, best))
+        return false;
+    for (uint32_t i = 0; i < joined->n_operands; i++) {
+        apart[i] = joined->shares[i] && !best->model->shares[i];
+        some |= apart[i];
+    }
+    return !some || !is_open(s, best) || try_apart(s, apart, strategy, best);
+}
+
+static bool
+has_parts(const scheduler *s)
+{
+    return s->options->sharing == GLOW_SHARING_ALL &&
+           (glow_func_may_have(s->f, &glow_op_concat) ||
+            glow_func_may_have(s->f, &glow_op_slice) ||
+            glow_func_may_have(s->f, &glow_op_inserttensor));
+}
+
+/* Bounds all orders and choices of parts, and tries the order found for that
+ * bound. */
+static bool
+try_least(const scheduler *s, glow_order_strategy strategy, plan *best)
+{
+    int64_t align = s->options->align, bound;
+    glow_order_problem least;
+    plan p = {0};
+
+    if (!glow_memory_least(s->run, s->f, s->values, align, &least) ||
+        !glow_order_find(glow_run_scratch(s->run), &least, strategy,
+                         s->options->budget, &p.order) ||
+        !measure(s, &p) || glow_add_overflow(p.order.bound, align - 1, &bound))
+        return false;
+    raise_bound(best, bound / align * align);
+    consider(&p, best);
+    return true;
+}
+
+/* Tries the orders of the strategy under all choices of parts. */
+static bool
+try_strategy(const scheduler *s, const glow_memory_model *joined,
+             glow_order_strategy strategy, plan *best)
+{
+    plan p = {0};
+
+    if (!find(s, joined, strategy, &p))
+        return false;
+    consider(&p, best);
+    if (!has_parts(s)) {
+        raise_bound(best, p.order.bound);
+        return true;
+    }
+    return try_least(s, strategy, best) &&
+           (strategy == GLOW_ORDER_GIVEN ||
+            try_copies(s, joined, strategy, best));
+}
+
+/* Tries the rules, whose programs may take less than the model assumed. */
+static bool
+try_rules(const scheduler *s, const glow_memory_model *joined, plan *best)
+{
+    static const glow_order_strategy rules[] = {
+        GLOW_ORDER_CHILD_MEMORY, GLOW_ORDER_GREEDY, GLOW_ORDER_DEPTH_FIRST};
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (is_open(s, best) && !try_strategy(s, joined, rules[i], best))
+            return false;
+    return true;
+}
+
+/* Moves nodes that may become views to their first user, unless that takes more. */
+static void
+sink_views(const scheduler *s, const glow_memory_model *joined, plan *best)
+{
+    plan sunk = *best;
+
+    sunk.order.tasks = glow_memory_sink(joined, best->order.tasks);
+    if (measure(s, &sunk) && sunk.use.peak <= best->use.peak)
+        *best = sunk;
+}
+
+static bool
+find_best(const scheduler *s, plan *given, plan *best)
+{
+    glow_order_strategy strategy = s->options->strategy;
+    glow_memory_model *m = model(s, NULL, NULL);
+
+    if (!m || !find(s, m, GLOW_ORDER_GIVEN, given) ||
+        !try_strategy(s, m, strategy, best))
+        return false;
+    if (strategy == GLOW_ORDER_AUTO) {
+        consider(given, best);
+        if (has_parts(s) && !try_rules(s, m, best))
+            return false;
+    }
+    if (strategy != GLOW_ORDER_GIVEN)
+        sink_views(s, m, best);
+    return true;
+}
+
+/* The result. */
+
+/* Live bytes before each position. */
+static int64_t *
+alive_before(glow_arena *a, const glow_order_problem *p, const uint32_t *order)
+{
+    int64_t *change = GLOW_NEW_ARRAY(a, int64_t, (size_t)p->n_tasks + 1);
+    uint32_t *last = GLOW_NEW_ARRAY(a, uint32_t, p->n_buffers);
+    bool *seen = GLOW_NEW_ARRAY(a, bool, p->n_buffers);
+
+    for (uint32_t k = 0; k < p->n_tasks; k++) {
+        const glow_order_task *t = &p->tasks[order[k]];
+
+        for (uint32_t i = 0; i < t->n_touches; i++) {
+            uint32_t b = t->touches[i];
+
+            last[b] = k;
+            if (!seen[b])
+                change[k + 1] += p->buffers[b].bytes;
+            seen[b] = true;
+        }
+    }
+    for (uint32_t b = 0; b < p->n_buffers; b++)
+        if (seen[b] && !p->buffers[b].stays)
+            change[last[b] + 1] -= p->buffers[b].bytes;
+    for (uint32_t k = 0; k < p->n_tasks; k++)
+        change[k + 1] += change[k];
+    return change;
+}
+
+static int
+by_bytes(const void *x, const void *y)
+{
+    const glow_schedule_buffer *a = x, *b = y;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    if (a->value->def != b->value->def)
+        return a->value->def->mark < b->value->def->mark ? -1 : 1;
+    return a->value->index - b->value->index;
+}
+
+static void
+list_live(glow_arena *a, const plan *p, glow_schedule *out)
+{
+    out->n_live = p->use.n_live;
+    out->live = GLOW_NEW_ARRAY(a, glow_schedule_buffer, out->n_live);
+    for (uint32_t i = 0; i < out->n_live; i++) {
+        uint32_t b = p->use.live[i];
+
+        out->live[i] = (glow_schedule_buffer){
+            p->model->called[b], p->model->problem.buffers[b].bytes};
+    }
+    qsort(out->live, out->n_live, sizeof *out->live, by_bytes);
+}
+
+static bool
+takes_nothing(const glow_memory_model *m, uint32_t node)
+{
+    for (int k = 0; k < m->values->nodes[node]->n_out; k++)
+        if (m->buffer[m->values->first[node] + (uint32_t)k] != GLOW_NO_VALUE)
+            return false;
+    return true;
+}
+
+static void
+tell(const scheduler *s, const plan *p, glow_schedule *out)
+{
+    glow_arena *a = glow_run_scratch(s->run);
+    const glow_order_problem *problem = &p->model->problem;
+    const uint32_t *order = p->order.tasks;
+
+    out->count = problem->n_tasks;
+    out->nodes = GLOW_NEW_ARRAY(a, glow_node *, out->count);
+    out->is_kept = GLOW_NEW_ARRAY(a, bool, out->count);
+    for (uint32_t k = 0; k < out->count; k++) {
+        out->nodes[k] = s->values->nodes[order[k]];
+        out->nodes[k]->mark = k;
+        out->is_kept[k] = takes_nothing(p->model, order[k]);
+    }
+    out->peak = p->use.peak;
+    out->bound = out->peak < p->order.bound ? 0 : p->order.bound;
+    out->by = p->order.by;
+    out->steps = p->order.steps;
+    out->before = alive_before(a, problem, order);
+    out->during = p->use.during;
+    out->at = p->use.at;
+    out->scratch = out->count ? problem->tasks[order[out->at]].extra : 0;
+    list_live(a, p, out);
+}
+
+bool
+glow_schedule_find(glow_pass_run *run, glow_func *f,
+                   const glow_schedule_options *options, glow_schedule *out)
+{
+    int64_t left = options->budget;
+    scheduler s = {.run = run, .f = f, .options = options, .left = &left};
+    plan given = {0}, best = {0};
+
+    s.values = glow_values_new(glow_run_scratch(run), f);
+    if (!find_best(&s, &given, &best))
+        return glow_error(f->module->ctx, "E0330",
+                          "@%s: the results take more bytes than 64 bits can "
+                          "count",
+                          f->name);
+    *out = (glow_schedule){.given = given.use.peak};
+    tell(&s, &best, out);
+    return true;
+}

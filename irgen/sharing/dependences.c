@@ -1,0 +1,136 @@
+/*
+ * Which nodes have to run before which: what defines an operand, and who reads
+ * a placeholder before what saves to it, be it through views.
+ *
+ * What saves one placeholder to another may wait for what saves it back.  Of
+ * those that are in such rings, or wait for them, only the ones that stand
+ * before are waited for; irgen then keeps a copy.
+ */
+
+#include <string.h>
+
+#include "irgen/sharing/model.h"
+
+typedef struct waits {
+    const glow_values *v;
+    glow_arena *arena;
+    glow_order_task *tasks;
+    uint32_t *all; /* what tasks wait for, one after the other */
+    size_t count, cap;
+    glow_value **views; /* still to be looked into */
+    size_t cap_views;
+    bool *in_ring; /* by node */
+} waits;
+
+static void
+wait_for(waits *w, uint32_t node)
+{
+    w->all =
+        glow_arena_grow(w->arena, w->all, w->count, &w->cap, sizeof *w->all);
+    w->all[w->count++] = node;
+}
+
+static bool
+writes(const glow_node *n, const glow_use *u)
+{
+    return u->index >= 0 && glow_is_written(n, u->index);
+}
+
+/* Who reads the placeholder that node `i` writes. */
+static void
+wait_for_readers(waits *w, uint32_t i, glow_value *written)
+{
+    const glow_node *n = w->v->nodes[i];
+    size_t count = 0;
+
+    for (glow_value *v = written; v; v = count ? w->views[--count] : NULL)
+        GLOW_FOR_EACH_USE(u, v) {
+            uint32_t at = u->user->mark;
+
+            if (u->user->func != n->func || u->user == n || writes(u->user, u))
+                continue;
+            if (glow_is_view(u->user)) {
+                w->views = glow_arena_grow(w->arena, w->views, count,
+                                           &w->cap_views, sizeof *w->views);
+                w->views[count++] = u->user->out[0];
+            } else if (!w->in_ring || !w->in_ring[i] || !w->in_ring[at] ||
+                       at < i) {
+                wait_for(w, at);
+            }
+        }
+}
+
+static void
+find_waits(waits *w)
+{
+    uint32_t *starts = GLOW_NEW_ARRAY(w->arena, uint32_t, w->v->n_nodes + 1u);
+
+    w->count = 0;
+    for (uint32_t i = 0; i < w->v->n_nodes; i++) {
+        const glow_node *n = w->v->nodes[i];
+
+        starts[i] = (uint32_t)w->count;
+        for (int k = -1; k < n->n_in; k++) {
+            glow_value *in = k < 0 ? n->pred : n->in[k];
+
+            if (in && in->def)
+                wait_for(w, in->def->mark);
+            else if (in && k >= 0 && glow_is_written(n, k))
+                wait_for_readers(w, i, in);
+        }
+    }
+    for (uint32_t i = 0; i < w->v->n_nodes; i++) {
+        uint32_t end =
+            i + 1 < w->v->n_nodes ? starts[i + 1] : (uint32_t)w->count;
+
+        w->tasks[i].before = w->all ? w->all + starts[i] : NULL;
+        w->tasks[i].n_before = end - starts[i];
+    }
+}
+
+/* Sets in_ring of all that cannot be ordered; false if there are none. */
+static bool
+find_rings(waits *w)
+{
+    uint32_t n = w->v->n_nodes, done = 0, ready = 0;
+    uint32_t *left = GLOW_NEW_ARRAY(w->arena, uint32_t, n);
+    uint32_t *starts = GLOW_NEW_ARRAY(w->arena, uint32_t, (size_t)n + 2);
+    uint32_t *after = GLOW_NEW_ARRAY(w->arena, uint32_t, w->count);
+    uint32_t *queue = GLOW_NEW_ARRAY(w->arena, uint32_t, n);
+
+    for (size_t k = 0; k < w->count; k++)
+        starts[w->all[k] + 2]++;
+    for (uint32_t i = 2; i < n + 2; i++)
+        starts[i] += starts[i - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        left[i] = w->tasks[i].n_before;
+        for (uint32_t k = 0; k < left[i]; k++)
+            after[starts[w->tasks[i].before[k] + 1]++] = i;
+        if (left[i] == 0)
+            queue[ready++] = i;
+    }
+    while (done < ready) {
+        uint32_t i = queue[done++];
+
+        for (uint32_t k = starts[i]; k < starts[i + 1]; k++)
+            if (--left[after[k]] == 0)
+                queue[ready++] = after[k];
+    }
+    w->in_ring = GLOW_NEW_ARRAY(w->arena, bool, n);
+    for (uint32_t i = 0; i < n; i++)
+        w->in_ring[i] = left[i] > 0;
+    return ready < n;
+}
+
+void
+glow_memory_waits(glow_memory_model *m)
+{
+    waits w = {.v = m->values, .arena = m->classes->arena};
+
+    w.tasks = GLOW_NEW_ARRAY(w.arena, glow_order_task, w.v->n_nodes);
+    find_waits(&w);
+    if (find_rings(&w))
+        find_waits(&w);
+    m->problem.tasks = w.tasks;
+    m->problem.n_tasks = w.v->n_nodes;
+}

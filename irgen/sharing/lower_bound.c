@@ -1,0 +1,264 @@
+/*
+ * What any program of a graph takes at least, whatever is joined, read where it
+ * lies, or copied.
+ *
+ * Whether a part is computed where it is put together is decided by the passes
+ * over programs one by one, so an order that is least if all are joined, or all
+ * are copied, need not be.  Here each element counts once: from who computes it
+ * to the last that needs it, be it as a part of something else.  So the bytes of
+ * a buffer fall into atoms, each of which lives as long as it must in any case:
+ *
+ *   slice    what is cut out is an atom, which lives until the last that reads
+ *            it; the source has the rest, for as long as it is read itself, or
+ *            cut.  What two slices have in common counts for the first.
+ *   concat   has the atoms of its parts, and bytes of its own for those that
+ *            must be copied
+ *   insert   has the atoms of what is put there, and the rest; what it is put
+ *            into has the rest alone
+ *
+ * An operator works in place as the model of all orders says (aliases).  Where
+ * atoms do not fit one over the other, the result counts from its first user on.
+ * What may lie in a placeholder in some order counts nothing.
+ *
+ * If a buffer of some program is alive, it has at least the bytes of its atoms
+ * that are: so no order, and no choice of what is joined, takes less than the
+ * least order of this problem.
+ */
+
+#include "irgen/sharing/lower_bound.h"
+
+static const glow_node *
+node_of(const glow_ground *g, uint32_t i)
+{
+    return g->c->v->nodes[i];
+}
+
+/* Does it lie in a placeholder in some order? */
+static bool
+is_free(const glow_ground *g, const glow_value *v)
+{
+    const glow_made *x = glow_made_of(g, v);
+
+    return !x || x->is_free;
+}
+
+/* What may lie elsewhere. */
+
+static bool
+may_lie(const glow_ground *g, const glow_value *v, const glow_lying *to)
+{
+    glow_lying a;
+
+    return glow_made_of(g, v) && glow_type_count(v->type) > 0 &&
+           glow_classes_find(g->c, v, &a) && glow_lying_is_all(g->c, &a) &&
+           glow_class_could_lie(g->c, a.class, to);
+}
+
+static void
+find_parts(glow_ground *g, uint32_t i)
+{
+    const glow_node *n = node_of(g, i);
+    bool *may_be = &g->may_be[g->m->operand[i]];
+    glow_dims at = {.rank = n->n_out ? n->out[0]->type->shape.rank : 0};
+    glow_lying whole, to;
+
+    if (n->op == &glow_op_slice && !n->pred)
+        g->is_view[i] = glow_may_view(g->s, i, &whole, &to);
+    if ((!glow_is_concat(n) && !glow_is_insert(n)) ||
+        !glow_classes_find(g->c, n->out[0], &whole))
+        return;
+    if (glow_is_insert(n)) {
+        const glow_inserttensor *t = n->attrs;
+
+        to = whole;
+        to.type = glow_type_box(&to.type, t->start, (glow_dims){0},
+                                n->in[1]->type->shape, &to.first);
+        may_be[1] = may_lie(g, n->in[1], &to);
+        return;
+    }
+    for (int k = 0; k < n->n_in; k++) {
+        to = glow_part_at(n, &whole, k, &at);
+        may_be[k] = may_lie(g, n->in[k], &to);
+    }
+}
+
+/* What goes where `n` is, if that is a placeholder. */
+static void
+free_operands(glow_ground *g, uint32_t i)
+{
+    const glow_node *n = node_of(g, i);
+    glow_inplace_at at = {0};
+
+    if (n->op == &glow_op_save && !n->pred && glow_made_of(g, n->in[0]))
+        glow_made_of(g, n->in[0])->is_free = true;
+    while (glow_next_inplace(n, &at))
+        if (is_free(g, n->out[at.out]) && glow_made_of(g, n->in[at.in]))
+            glow_made_of(g, n->in[at.in])->is_free = true;
+    for (int k = 0; k < n->n_in; k++)
+        if (g->may_be[g->m->operand[i] + (uint32_t)k]) {
+            glow_made_of(g, n->in[k])->is_part = true;
+            glow_made_of(g, n->in[k])->is_free |= is_free(g, n->out[0]);
+        }
+}
+
+/* What is cut out of a placeholder. */
+static void
+free_view(glow_ground *g, uint32_t i)
+{
+    const glow_node *n = node_of(g, i);
+
+    if (g->is_view[i] && is_free(g, n->in[0]) && glow_made_of(g, n->out[0]))
+        glow_made_of(g, n->out[0])->is_free = true;
+}
+
+/* Tasks. */
+
+static void
+touch_atom(glow_ground *g, uint32_t i, uint32_t x)
+{
+    if (x == GLOW_NO_VALUE || g->stamp[x] == i + 1)
+        return;
+    g->stamp[x] = i + 1;
+    g->list = glow_arena_grow(g->c->arena, g->list, g->count, &g->cap,
+                              sizeof *g->list);
+    g->list[g->count++] = x;
+}
+
+static void
+touch(glow_ground *g, uint32_t i, const glow_value *v)
+{
+    const glow_made *x = glow_made_of(g, v);
+
+    if (!x)
+        return;
+    touch_atom(g, i, x->own);
+    for (uint32_t k = x->cuts; k != GLOW_NO_VALUE; k = g->next[k])
+        touch_atom(g, i, k);
+    for (uint32_t k = 0; k < x->n_more; k++)
+        touch_atom(g, i, x->more[k]);
+}
+
+/* Could the pair work in place, and has it atoms? */
+static bool
+is_pair(const glow_ground *g, const glow_node *n, const glow_inplace_at *at)
+{
+    glow_lying to, over;
+
+    return !is_free(g, n->out[at->out]) && !is_free(g, n->in[at->in]) &&
+           glow_memory_in_place(g->m, n, at->out, at->in, &to, &over) &&
+           to.class != over.class;
+}
+
+/* Does an alias say all there is to it? */
+static bool
+is_plain(const glow_ground *g, const glow_made *r, const glow_made *a)
+{
+    return r->cuts == GLOW_NO_VALUE && r->own != GLOW_NO_VALUE &&
+           a->own != GLOW_NO_VALUE &&
+           g->atoms[r->own].bytes <= g->atoms[a->own].bytes;
+}
+
+static bool
+is_nothing(const glow_made *a)
+{
+    return a->own == GLOW_NO_VALUE && a->n_more == 0;
+}
+
+static void
+add_aliases(glow_ground *g, const glow_node *n)
+{
+    glow_inplace_at at = {0};
+
+    while (glow_next_inplace(n, &at))
+        if (is_pair(g, n, &at)) {
+            glow_made *r = glow_made_of(g, n->out[at.out]);
+            const glow_made *a = glow_made_of(g, n->in[at.in]);
+
+            r->is_late |= !is_nothing(a) && !is_plain(g, r, a);
+        }
+    at = (glow_inplace_at){0};
+    while (glow_next_inplace(n, &at)) {
+        const glow_made *r = glow_made_of(g, n->out[at.out]);
+        const glow_made *a = glow_made_of(g, n->in[at.in]);
+
+        if (!is_pair(g, n, &at) || r->is_late || is_nothing(a))
+            continue;
+        g->aliases = glow_arena_grow(g->c->arena, g->aliases, g->n_aliases,
+                                     &g->cap_aliases, sizeof *g->aliases);
+        g->aliases[g->n_aliases++] = (glow_order_alias){r->own, a->own};
+    }
+}
+
+static bool
+add_task(glow_ground *g, uint32_t i, glow_order_task *task)
+{
+    const glow_node *n = node_of(g, i);
+    size_t count = g->count, aliases = g->n_aliases;
+
+    if (g->c->gone[i])
+        return true;
+    if (!g->is_view[i] && !glow_is_concat(n))
+        add_aliases(g, n);
+    for (int k = 0; k < n->n_in; k++)
+        touch(g, i, n->in[k]);
+    for (int k = 0; k < n->n_out && !g->is_view[i]; k++)
+        if (glow_made_of(g, n->out[k]) && !glow_made_of(g, n->out[k])->is_late)
+            touch(g, i, n->out[k]);
+    touch(g, i, n->pred);
+    task->n_touches = (uint32_t)(g->count - count);
+    task->n_aliases = (uint32_t)(g->n_aliases - aliases);
+    if (g->is_view[i] || glow_has_parts(g, i))
+        return true;
+    task->extra = glow_node_scratch(g->c->run, n);
+    if (glow_add_overflow(task->extra, g->align - 1, &task->extra))
+        return false;
+    task->extra = task->extra / g->align * g->align;
+    return true;
+}
+
+static bool
+add_tasks(glow_ground *g, glow_order_problem *out)
+{
+    uint32_t n = g->c->v->n_nodes;
+    glow_order_task *tasks = GLOW_NEW_ARRAY(g->c->arena, glow_order_task, n);
+    size_t at = 0, alias = 0;
+
+    g->stamp = GLOW_NEW_ARRAY(g->c->arena, uint32_t, g->n_atoms);
+    for (uint32_t i = 0; i < n; i++) {
+        tasks[i].before = g->m->problem.tasks[i].before;
+        tasks[i].n_before = g->m->problem.tasks[i].n_before;
+        if (!add_task(g, i, &tasks[i]))
+            return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        tasks[i].touches = tasks[i].n_touches ? g->list + at : NULL;
+        tasks[i].aliases = tasks[i].n_aliases ? g->aliases + alias : NULL;
+        at += tasks[i].n_touches;
+        alias += tasks[i].n_aliases;
+    }
+    *out = (glow_order_problem){tasks, n, g->atoms, (uint32_t)g->n_atoms};
+    return true;
+}
+
+bool
+glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
+                  glow_order_problem *out)
+{
+    const glow_values *v = m->values;
+    glow_arena *a = m->classes->arena;
+    const uint32_t *node = m->ranks->node;
+    glow_ground g = {.m = m, .c = m->classes, .s = s, .align = align};
+
+    g.of = GLOW_NEW_ARRAY(a, glow_made, v->n_values);
+    g.is_view = GLOW_NEW_ARRAY(a, bool, v->n_nodes);
+    g.may_be = GLOW_NEW_ARRAY(a, bool, m->n_operands);
+    for (uint32_t i = 0; i < v->n_values; i++)
+        g.of[i].own = g.of[i].cuts = GLOW_NO_VALUE;
+    for (uint32_t i = 0; i < v->n_nodes; i++)
+        find_parts(&g, i);
+    for (uint32_t r = v->n_nodes; r-- > 0;)
+        free_operands(&g, node[r]);
+    for (uint32_t r = 0; r < v->n_nodes; r++)
+        free_view(&g, node[r]);
+    return glow_make_atoms(&g) && add_tasks(&g, out);
+}

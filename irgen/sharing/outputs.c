@@ -1,0 +1,161 @@
+/*
+ * What propagate-copy does to a graph's program, and what view-slice asks of a
+ * slice, in whatever order it runs.
+ */
+
+#include "irgen/sharing/share.h"
+
+static glow_node *
+node_of(const glow_sharer *s, uint32_t i)
+{
+    return s->c->v->nodes[i];
+}
+
+/* Outputs. */
+
+static bool
+is_save(const glow_node *n)
+{
+    return n->op == &glow_op_save && !n->pred;
+}
+
+/* Notes who reads what is saved to: all that its Save waits for but for what it
+   needs itself. */
+static void
+find_targets(glow_sharer *s)
+{
+    s->targets = glow_map_new(s->c->arena);
+    for (uint32_t i = 0; i < s->c->v->n_nodes; i++) {
+        const glow_node *n = node_of(s, i);
+        const glow_order_task *t = &s->m->problem.tasks[i];
+        glow_target *to;
+
+        if (n->op != &glow_op_save)
+            continue;
+        uint32_t own =
+            (n->in[0]->def ? 1u : 0u) + (n->pred && n->pred->def ? 1u : 0u);
+
+        to = GLOW_NEW(s->c->arena, glow_target);
+        to->readers = GLOW_NEW_ARRAY(s->c->arena, uint32_t, t->n_before);
+        for (uint32_t k = own; k < t->n_before; k++)
+            to->readers[to->n_readers++] = t->before[k];
+        glow_map_set(s->targets, n->in[1]->storage->name, to);
+    }
+}
+
+glow_target *
+glow_target_of(const glow_sharer *s, const glow_storage *storage)
+{
+    return glow_map_get(s->targets, storage->name);
+}
+
+/* Computes what is saved in the placeholder. */
+static void
+claim_output(glow_sharer *s, const glow_node *n)
+{
+    glow_storage *storage = n->in[1]->storage;
+    glow_target *to = glow_target_of(s, storage);
+    glow_lying at;
+
+    if (!n->in[0]->def || !glow_classes_find(s->c, n->in[0], &at) ||
+        !glow_lying_is_all(s->c, &at) || to->taken ||
+        !glow_ranks_precede(s->m->ranks, to->readers, to->n_readers,
+                            s->c->v->def[at.class]))
+        return;
+    to->taken = true;
+    s->c->storage[at.class] = storage;
+}
+
+/* Copies and slices. */
+
+/* May it be read for as long as anybody likes? */
+static bool
+stays(const glow_sharer *s, const glow_lying *at)
+{
+    return at->class != GLOW_NO_VALUE || !glow_target_of(s, at->storage);
+}
+
+void
+glow_share_lie(glow_sharer *s, uint32_t i, const glow_lying *to)
+{
+    glow_class_lie(s->c, s->c->v->first[i], to);
+    s->c->gone[i] = true;
+}
+
+static void
+drop_copy(glow_sharer *s, uint32_t i)
+{
+    const glow_node *n = node_of(s, i);
+    glow_lying from, to;
+
+    if (!glow_classes_find(s->c, n->in[0], &from) ||
+        !glow_classes_find(s->c, n->out[0], &to) || !stays(s, &from) ||
+        from.type.strides.rank)
+        return;
+    if (to.storage && glow_lying_is_all(s->c, &from)) {
+        glow_class_lie(s->c, from.class, &to);
+        s->c->gone[i] = true;
+    } else if (!to.storage) {
+        glow_share_lie(s, i, &from);
+    }
+}
+
+void
+glow_share_outputs(glow_sharer *s)
+{
+    const uint32_t *node = s->m->ranks->node;
+    uint32_t count = s->c->v->n_nodes;
+
+    find_targets(s);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_save(node_of(s, node[i])))
+            claim_output(s, node_of(s, node[i]));
+    for (uint32_t i = 0; i < count; i++)
+        if (node_of(s, node[i])->op == &glow_op_copy &&
+            !node_of(s, node[i])->pred)
+            drop_copy(s, node[i]);
+}
+
+bool
+glow_may_view(glow_sharer *s, uint32_t i, glow_lying *at, glow_lying *to)
+{
+    const glow_node *n = node_of(s, i);
+    const glow_slice *slice = n->attrs;
+
+    if ((n->in[0]->storage && n->in[0]->storage->is_constant) ||
+        !glow_classes_find(s->c, n->out[0], at) ||
+        !glow_lying_is_all(s->c, at) ||
+        !glow_classes_find(s->c, n->in[0], to) || !stays(s, to) ||
+        !glow_steps_forward(slice->steps) ||
+        glow_type_count(n->out[0]->type) == 0)
+        return false;
+    to->type = glow_type_box(&to->type, slice->start, slice->steps,
+                             n->out[0]->type->shape, &to->first);
+    return glow_class_can_lie(s->c, at->class, to, n);
+}
+
+glow_lying
+glow_part_at(const glow_node *n, const glow_lying *whole, int k, glow_dims *at)
+{
+    const glow_concat *concat = n->attrs;
+    glow_dims shape = n->in[k]->type->shape;
+    glow_lying to = *whole;
+
+    to.type =
+        glow_type_box(&whole->type, *at, (glow_dims){0}, shape, &to.first);
+    at->at[concat->dim] += shape.at[concat->dim];
+    return to;
+}
+
+bool
+glow_is_concat(const glow_node *n)
+{
+    return n->op == &glow_op_concat && !n->pred;
+}
+
+bool
+glow_is_insert(const glow_node *n)
+{
+    return n->op == &glow_op_inserttensor && !n->pred &&
+           ((const glow_inserttensor *)n->attrs)->count == 1;
+}
