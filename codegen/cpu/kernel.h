@@ -107,7 +107,7 @@ const cpu_kernel *glow_cpu_find_kernel(const cpu_target *t, const glow_node *n);
 /*
  * The value of elements (row + row_plus, col + col_plus, ...) of result 0,
  * seen as a matrix with the last axis as columns: as many columns as `v` has
- * lanes.  Computes what is stacked on them and stores.
+ * lanes, all of one row.  Computes what is stacked on them and stores.
  */
 typedef struct cpu_place {
     cg_value row, col;

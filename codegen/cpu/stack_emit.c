@@ -3,6 +3,7 @@
  * taken through all of them in a register, and stored once.
  */
 
+#include <assert.h>
 #include <string.h>
 
 #include "codegen/cpu/debug.h"
@@ -213,6 +214,13 @@ run(cpu_job *j, held *slots, const index *x, int lanes)
     memset(slots, 0, (size_t)s->n_slots * sizeof(*slots));
 }
 
+/* Columns of the matrix that glow_cpu_finish sees `t` as. */
+static int64_t
+columns_of(const glow_type *t)
+{
+    return t->shape.rank ? t->shape.at[t->shape.rank - 1] : 1;
+}
+
 void
 glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
 {
@@ -226,6 +234,8 @@ glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
     cpu_access result = {.slot = s->out[0]};
     cg_value bits = glow_cpu_encode(g, type, v);
 
+    assert((g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(v))) <=
+           columns_of(type));
     glow_cpu_rows(type, &result.step);
     slots[s->out[0]] = (held){bits, bits == v ? v : NULL};
     for (int k = 0; k < s->n_items; k++)

@@ -46,6 +46,7 @@ config.substitutions += [
     ("%{src}", config.source_root),
     ("%{build}", config.build_root),
     ("%{python}", config.python),
+    ("%{widths}", f"{config.python} {config.source_root}/test/widths.py"),
     ("%{exits}", f"{config.python} {config.test_source_root}/exits.py"),
     ("%{cc}", config.cc),
     ("%{cxx}", config.cxx),

@@ -23,6 +23,7 @@ typedef struct pool {
     int64_t pixel;  /* elements from one pixel of Input to the next */
     int64_t pixels; /* of a line of the result */
     bool max, count_pads;
+    bool joined;        /* the pixels of a line are one pixel of more channels */
     const cpu_run *run; /* the tiles at hand */
     cg_value const *at; /* batch, two axes */
     cg_value x;         /* first pixel of the tile */
@@ -256,16 +257,23 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
 
     to = cg_add(g, cg_mulc(g, to, y->out), p->at[2]);
     to = cg_add(g, cg_mulc(g, to, p->pixels), p->x);
+    if (p->joined) {
+        to = cg_add(g, cg_mulc(g, to, p->pixel), c);
+        glow_cpu_store(g, j->out[0], to, finish(g, p, 0, &sums[0]));
+        return;
+    }
     for (int r = 0; r < p->run->rows; r++)
         glow_cpu_finish(j, (cpu_place){to, c, r, 0}, finish(g, p, r, &sums[r]));
 }
 
 /*
- * Do neighbours have their taps side by side, all inside of the input?  Then a
- * line is one stretch of sums, where its channels alone do not fill vectors.
+ * True if neighbouring pixels have neighbouring taps, all inside of the input, and
+ * the result is dense with nothing fused behind: a line is then computed as one
+ * pixel of `out * channels` channels, where its channels alone do not fill vectors.
+ * Such vectors cross rows of the result, so they bypass glow_cpu_finish.
  */
 static bool
-is_stretch(const cpu_job *j, const pool *p)
+joins_pixels(const cpu_job *j, const pool *p)
 {
     const cpu_window_axis *x = &p->w.axis[2];
 
@@ -287,7 +295,8 @@ emit_lines(cpu_job *j, pool p)
 
     p.pixel = p.w.channels;
     p.pixels = x->out;
-    if (is_stretch(j, &p)) {
+    p.joined = joins_pixels(j, &p);
+    if (p.joined) {
         p.w.channels *= x->out;
         x->out = 1;
     }
