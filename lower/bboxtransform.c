@@ -62,9 +62,9 @@ splits(glow_builder *b, const glow_node *n, glow_value *image)
                       glow_type_of(GLOW_INDEX64, GLOW_DIMS_OF(count))));
     for (int64_t i = 0; i < count && v; i++)
         glow_set_int(&v->storage->tensor, i, i);
-    v = GLOW_BUILD_PLAIN(b, cmpeq,
-                         GLOW_IN(glow_lower_spread(b, image, 0, shape),
-                                 glow_lower_spread(b, v, 1, shape)));
+    image = glow_lower_spread(b, image, 0, shape);
+    v = glow_lower_spread(b, v, 1, shape);
+    v = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(image, v));
     v = glow_lower_convert(b, v, n->out[1]->type->elem);
     return GLOW_BUILD(b, batchedreduceadd, GLOW_IN(v), .axes = GLOW_DIMS_OF(0));
 }
@@ -147,14 +147,15 @@ turn(const matrices *m, glow_value *angle, glow_value *delta)
     double high = (double)m->t->angle_bound_hi;
     glow_value *v = glow_lower_add(b, glow_lower_times(b, delta, 180 / PI),
                                    angle),
-               *above;
+               *above, *below;
 
     if (!m->t->angle_bound_on || !v)
         return v;
     above = GLOW_BUILD_PLAIN(b, cmplt,
                              GLOW_IN(glow_lower_splat(b, v->type, high), v));
     above = select(b, above, glow_lower_plus(b, v, low - high), v);
-    return select(b, less(b, v, low), glow_lower_plus(b, v, high - low), above);
+    below = less(b, v, low);
+    return select(b, below, glow_lower_plus(b, v, high - low), above);
 }
 
 /* What a rotated box is: clipped if it is hardly turned. */
@@ -202,9 +203,10 @@ boxes(matrices *m, const glow_node *n)
     glow_value *to[5], *angle = NULL;
     side s[2];
 
-    if (t->rotated)
-        to[4] = angle = turn(m, column(m, n->in[0], first + 4),
-                             glow_lower_column(b, deltas, 4));
+    if (t->rotated) {
+        angle = column(m, n->in[0], first + 4);
+        to[4] = angle = turn(m, angle, glow_lower_column(b, deltas, 4));
+    }
     for (int i = 0; i < 2; i++) {
         glow_value *x =
             glow_lower_div(b, column(m, n->in[0], first + i), m->scale);

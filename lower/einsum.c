@@ -132,10 +132,9 @@ take_diagonal(glow_builder *b, term *t, int i, int k)
     flat = t->v->type->shape;
     size = flat.at[--flat.rank];
     flat.at[flat.rank - 1] *= size;
-    t->v = GLOW_BUILD(
-        b, gather,
-        GLOW_IN(glow_lower_reshape(b, t->v, flat), diagonal_positions(b, size)),
-        .axis = flat.rank - 1);
+    t->v = glow_lower_reshape(b, t->v, flat);
+    t->v = GLOW_BUILD(b, gather, GLOW_IN(t->v, diagonal_positions(b, size)),
+                      .axis = flat.rank - 1);
     t->rank--;
 }
 

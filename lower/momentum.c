@@ -16,12 +16,11 @@ share(glow_builder *b, const glow_lower_train *s, float beta)
 {
     const glow_type *scalar = s->t->type;
     glow_value *later = glow_lower_splat(b, scalar, 0);
+    glow_value *all = glow_lower_splat(b, scalar, 1);
+    glow_value *part = glow_lower_splat(b, scalar, (double)beta);
 
     later = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(later, s->t));
-    later = GLOW_BUILD_PLAIN(b, select,
-                             GLOW_IN(later,
-                                     glow_lower_splat(b, scalar, (double)beta),
-                                     glow_lower_splat(b, scalar, 1)));
+    later = GLOW_BUILD_PLAIN(b, select, GLOW_IN(later, part, all));
     return glow_lower_rate(b, s, later);
 }
 

@@ -286,8 +286,8 @@ run_direction(recurrent *r, int d, glow_value *x, recurrent_step_fn step,
     int64_t steps = r->n->in[X]->type->shape.at[0];
     bool reverse = d == 1 || r->attrs->direction == GLOW_REVERSE;
     bool cells = glow_op_results(r->n->op) > 2;
-    recurrent_state s = {initial(r, INITIAL_H, d),
-                         cells ? initial(r, INITIAL_C, d) : NULL};
+    glow_value *hidden = initial(r, INITIAL_H, d);
+    recurrent_state s = {hidden, cells ? initial(r, INITIAL_C, d) : NULL};
     glow_value *zero = r->n->in[LENGTHS] ? splat(r->b, s.h, 0) : NULL;
     glow_value **rows =
         GLOW_NEW_ARRAY(glow_builder_scratch(r->b), glow_value *, steps);

@@ -158,9 +158,10 @@ weigh(glow_builder *b, const kernel *k, glow_value *t)
 {
     glow_value *w = each_tap(b, k->coefficient[k->terms - 1], k->taps, t);
 
-    for (int i = k->terms - 2; i >= 0; i--)
-        w = glow_lower_add(b, glow_lower_mul(b, w, t),
-                           each_tap(b, k->coefficient[i], k->taps, t));
+    for (int i = k->terms - 2; i >= 0; i--) {
+        w = glow_lower_mul(b, w, t);
+        w = glow_lower_add(b, w, each_tap(b, k->coefficient[i], k->taps, t));
+    }
     return w;
 }
 
@@ -302,9 +303,8 @@ glow_lower_sample(glow_builder *b, const glow_lower_reading *how, glow_value *x,
     y = GLOW_DIMS_OF(y.at[0], y.at[2], channels);
     if (t.mask) {
         t.mask = glow_lower_reshape(b, t.mask, GLOW_DIMS_OF(y.at[0], y.at[1]));
-        x = GLOW_BUILD_PLAIN(
-            b, select,
-            GLOW_IN(glow_lower_spread(b, t.mask, 0, y), x, splat(b, x, 0)));
+        t.mask = glow_lower_spread(b, t.mask, 0, y);
+        x = GLOW_BUILD_PLAIN(b, select, GLOW_IN(t.mask, x, splat(b, x, 0)));
     }
     return x;
 }

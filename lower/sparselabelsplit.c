@@ -60,15 +60,16 @@ lower(glow_builder *b, glow_node *n)
     glow_value *p = order(b, n->in[1], count, shape.at[1]);
     glow_value *of = glow_lower_runs(
         b, glow_lower_convert(b, n->in[0], GLOW_INDEX64), count);
+    glow_value *zeros;
 
     if (!p || !of)
         return NULL;
     y[0] = GLOW_BUILD(b, gather, GLOW_IN(n->in[2], p), .axis = 0);
     y[1] = GLOW_BUILD(b, gather, GLOW_IN(of, p), .axis = 0);
+    zeros = glow_lower_number(b, list, 0);
+    p = glow_lower_upright(b, p);
     y[2] = GLOW_BUILD(b, scatterdata,
-                      GLOW_IN(glow_lower_number(b, list, 0),
-                              glow_lower_upright(b, p),
-                              pattern(b, count, shape.at[1], true)),
+                      GLOW_IN(zeros, p, pattern(b, count, shape.at[1], true)),
                       .reduction = GLOW_SCATTER_NONE);
     for (int i = 0; i < 3; i++) {
         const glow_type *type = n->out[i]->type;

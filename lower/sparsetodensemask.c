@@ -28,10 +28,11 @@ places(glow_builder *b, glow_value *numbers, glow_ints mask)
     glow_value *m = glow_lower_list(b, "mask", mask.at, mask.count);
     glow_value *k = glow_lower_iota(b, mask.count, 1);
     glow_value *n = glow_lower_convert(b, numbers, GLOW_INDEX64);
-    glow_value *equal =
-        GLOW_BUILD_PLAIN(b, cmpeq,
-                         GLOW_IN(glow_lower_spread(b, n, 0, plane),
-                                 glow_lower_spread(b, m, 1, plane)));
+
+    n = glow_lower_spread(b, n, 0, plane);
+    m = glow_lower_spread(b, m, 1, plane);
+
+    glow_value *equal = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(n, m));
     glow_value *zero = glow_lower_number(b, plane, 0);
 
     k = glow_lower_spread(b, k, 1, plane);

@@ -87,11 +87,14 @@ suppress(const detector *t, glow_value *scores, int64_t classes_of,
          int64_t most)
 {
     glow_builder *b = t->b;
+    glow_value *boxes =
+        glow_lower_reshape(b, t->boxes, GLOW_DIMS_OF(1, t->count, 4));
+
+    scores =
+        glow_lower_reshape(b, scores, GLOW_DIMS_OF(1, classes_of, t->count));
+
     glow_value *v = GLOW_BUILD(
-        b, nonmaxsuppression,
-        GLOW_IN(glow_lower_reshape(b, t->boxes, GLOW_DIMS_OF(1, t->count, 4)),
-                glow_lower_reshape(b, scores,
-                                   GLOW_DIMS_OF(1, classes_of, t->count))),
+        b, nonmaxsuppression, GLOW_IN(boxes, scores),
         .max_output_boxes_per_class = most,
         .iou_threshold = t->t->iou_threshold,
         .score_threshold = nextafterf(t->t->score_threshold, -INFINITY));

@@ -14,12 +14,11 @@ bool
 glow_lower_train_begin(glow_builder *b, const glow_node *n, float norm,
                        glow_lower_train *s)
 {
-    *s = (glow_lower_train){
-        .r = glow_lower_convert(b, n->in[0], GLOW_FLOAT64),
-        .t = glow_lower_convert(b, n->in[1], GLOW_FLOAT64),
-        .x = wide(b, n->in[2]),
-        .g = wide(b, n->in[3]),
-    };
+    *s = (glow_lower_train){.r = NULL};
+    s->r = glow_lower_convert(b, n->in[0], GLOW_FLOAT64);
+    s->t = glow_lower_convert(b, n->in[1], GLOW_FLOAT64);
+    s->x = wide(b, n->in[2]);
+    s->g = wide(b, n->in[3]);
     for (int i = 4; i < n->n_in; i++)
         s->kept[i - 4] = wide(b, n->in[i]);
     if (norm != 0)

@@ -193,9 +193,9 @@ to_odd(cg *g, cg_value v)
     cg_value near = LLVMBuildFPTrunc(g->builder, v, f, "");
     cg_value back = LLVMBuildFPExt(g->builder, near, LLVMTypeOf(v), "");
     cg_value bits = cg_bitcast(g, near, t), one = glow_cpu_int(t, 1);
-    cg_value over =
-        cg_fcmp(g, LLVMRealOGT, glow_cpu_intrinsic(g, "llvm.fabs", &back, 1),
-                glow_cpu_intrinsic(g, "llvm.fabs", &v, 1));
+    cg_value size = glow_cpu_intrinsic(g, "llvm.fabs", &back, 1);
+    cg_value over = cg_fcmp(g, LLVMRealOGT, size,
+                            glow_cpu_intrinsic(g, "llvm.fabs", &v, 1));
     cg_value cut = cg_select(g, over, cg_isub(g, bits, one), bits);
 
     bits = cg_select(g, cg_fcmp(g, LLVMRealONE, back, v), cg_or(g, cut, one),

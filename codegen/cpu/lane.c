@@ -51,8 +51,10 @@ emit_abs(cg *g, const glow_node *n, cg_value const *in)
         return intrinsic1(g, "llvm.fabs", x);
     if (!glow_cpu_is_signed(kind_of(n)))
         return x;
-    return cg_select(g, cg_icmp(g, LLVMIntSLT, x, zero_like(x)),
-                     LLVMBuildNeg(g->builder, x, ""), x);
+
+    cg_value below = cg_icmp(g, LLVMIntSLT, x, zero_like(x));
+
+    return cg_select(g, below, LLVMBuildNeg(g->builder, x, ""), x);
 }
 
 static cg_value
@@ -367,10 +369,10 @@ int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
     /* 1 / x^-y is 0 unless x is 1 or -1. */
     cg_value minus = glow_cpu_int(t, -1);
     cg_value y_odd = cg_icmp(g, LLVMIntNE, cg_and(g, y, one), zero);
-    cg_value inverse =
-        cg_select(g, cg_icmp(g, LLVMIntEQ, x, one), one,
-                  cg_select(g, cg_icmp(g, LLVMIntEQ, x, minus),
-                            cg_select(g, y_odd, minus, one), zero));
+    cg_value inverse = cg_select(g, y_odd, minus, one);
+
+    inverse = cg_select(g, cg_icmp(g, LLVMIntEQ, x, minus), inverse, zero);
+    inverse = cg_select(g, cg_icmp(g, LLVMIntEQ, x, one), one, inverse);
 
     return cg_select(g, cg_icmp(g, LLVMIntSLT, y, zero), inverse, l.value[0]);
 }

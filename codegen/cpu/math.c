@@ -287,9 +287,9 @@ odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
     x = clamp(g, x, -limit, limit);
 
     cg_value z = cg_fmul(g, x, x);
+    cg_value above = cg_fmul(g, x, horner(g, z, p, np));
 
-    return glow_cpu_quotient(g, cg_fmul(g, x, horner(g, z, p, np)),
-                             horner(g, z, q, nq));
+    return glow_cpu_quotient(g, above, horner(g, z, q, nq));
 }
 
 /* 5.2 ulp, 3e-7 absolute; our own fit. */

@@ -223,7 +223,8 @@ glow_cpu_add_pairs(cg *g, cg_value a, cg_value b, cg_value sum)
     LLVMTypeRef types[2] = {LLVMTypeOf(sum), pairs};
     size_t n = LLVMIntrinsicIsOverloaded(id) ? 2 : 0;
     cg_value fn = LLVMGetIntrinsicDeclaration(g->module, id, types, n);
-    cg_value args[3] = {sum, cg_bitcast(g, a, pairs), cg_bitcast(g, b, pairs)};
+    cg_value first = cg_bitcast(g, a, pairs);
+    cg_value args[3] = {sum, first, cg_bitcast(g, b, pairs)};
 
     return LLVMBuildCall2(g->builder,
                           LLVMIntrinsicGetType(g->context, id, types, n), fn,

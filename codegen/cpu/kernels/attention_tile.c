@@ -157,21 +157,21 @@ sum_panel(maker *m, cg_value row, int rows, cg_value panel, bool is_last)
 
         valid[r] = true;
         acc[i] = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
-        if (attention_is_streamed(s))
-            acc[i] =
-                cg_fmul(g,
-                        glow_cpu_load(g, m->work,
-                                      cg_addc(g, at, r * apart + b * s->lanes),
-                                      s->lanes),
-                        number_of(m, m->at.down, row, r));
+        if (attention_is_streamed(s)) {
+            acc[i] = glow_cpu_load(
+                g, m->work, cg_addc(g, at, r * apart + b * s->lanes), s->lanes);
+            acc[i] = cg_fmul(g, acc[i], number_of(m, m->at.down, row, r));
+        }
     }
     from = cg_add(g, cg_mulc(g, panel, s->panels * s->panel),
                   cg_mulc(g, m->first, s->panel));
-    glow_cpu_emit_tile(
-        g, &t, rows, valid,
-        attention_work_at(m, 0, attention_scores_at(m, row)),
-        attention_work_at(m, m->at.values, cg_mulc(g, from, s->v_panel)), NULL,
-        cg_i64(g, 0), cg_sub(g, m->last, m->first), false, acc);
+
+    cg_value scores = attention_work_at(m, 0, attention_scores_at(m, row));
+    cg_value values =
+        attention_work_at(m, m->at.values, cg_mulc(g, from, s->v_panel));
+
+    glow_cpu_emit_tile(g, &t, rows, valid, scores, values, NULL, cg_i64(g, 0),
+                       cg_sub(g, m->last, m->first), false, acc);
     if (!attention_is_streamed(s)) {
         finish_panel(m, row, rows, panel, is_last, acc);
         return;

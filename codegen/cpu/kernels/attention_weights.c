@@ -95,12 +95,14 @@ store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
 {
     cg *g = m->j->g;
 
-    if (m->s.matrix)
-        glow_cpu_store_raw(g, glow_cpu_narrow(g, GLOW_BFLOAT16, x, false),
-                           glow_cpu_at(g, attention_work_at(m, 0, w->scores),
-                                       cg_mulc(g, at, 2)));
-    else
+    if (!m->s.matrix) {
         glow_cpu_store(g, m->work, cg_add(g, w->scores, at), x);
+        return;
+    }
+    x = glow_cpu_narrow(g, GLOW_BFLOAT16, x, false);
+    at = cg_mulc(g, at, 2);
+    glow_cpu_store_raw(g, x,
+                       glow_cpu_at(g, attention_work_at(m, 0, w->scores), at));
 }
 
 /* Masks a vector, stores it, and takes the greater. */

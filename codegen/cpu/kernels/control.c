@@ -153,8 +153,8 @@ test(looper *l, cg_value trips)
     LLVMBuildBr(g->builder, l->head);
     LLVMPositionBuilderAtEnd(g->builder, l->head);
     number = glow_cpu_load_raw(g, g->i64, l->number);
-    more = cg_and(g, glow_cpu_load_raw(g, g->i1, l->goes_on),
-                  cg_icmp(g, LLVMIntSLT, number, trips));
+    more = glow_cpu_load_raw(g, g->i1, l->goes_on);
+    more = cg_and(g, more, cg_icmp(g, LLVMIntSLT, number, trips));
     LLVMBuildCondBr(g->builder, more, body, l->done);
     LLVMPositionBuilderAtEnd(g->builder, body);
     glow_cpu_fail_if(

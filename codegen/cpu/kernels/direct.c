@@ -258,11 +258,13 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     start_sums(m, r->rows, acc);
     if (!m->keeps)
         foresee(m, r, pixel_of(m, line, x));
-    if (d->kernel_h * d->kernel_w > 0)
-        glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid,
-                           glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel)),
-                           m->weights, ahead_of(m, line, tile), taps.first,
-                           taps.last, !always_has_taps(d), acc);
+    if (d->kernel_h * d->kernel_w > 0) {
+        cg_value in = glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel));
+
+        glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid, in, m->weights,
+                           ahead_of(m, line, tile), taps.first, taps.last,
+                           !always_has_taps(d), acc);
+    }
     if (d->cut) {
         kept k = kept_of(m, r->rows, line, tile);
 
@@ -350,15 +352,17 @@ static void
 begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)
 {
     cg *g = m->j->g;
+    cg_value begin, end;
 
     if (!m->by_channels || !m->j->split) {
         glow_cpu_for(g, l, count);
         return;
     }
-    glow_cpu_loop_guarded(
-        g, l, glow_cpu_imax(g, cg_addc(g, m->units.begin, -from), cg_i64(g, 0)),
-        glow_cpu_imin(g, cg_addc(g, m->units.end, -from), cg_i64(g, count)), 1,
-        NULL, 0);
+    begin = cg_addc(g, m->units.begin, -from);
+    begin = glow_cpu_imax(g, begin, cg_i64(g, 0));
+    end = cg_addc(g, m->units.end, -from);
+    end = glow_cpu_imin(g, end, cg_i64(g, count));
+    glow_cpu_loop_guarded(g, l, begin, end, 1, NULL, 0);
 }
 
 /* `count` groups of `blocks` vectors of channels from vector `from` on. */

@@ -223,8 +223,8 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
     for (int r = 0; r < run->rows; r++)
         acc[r] = over_y.value[r];
     /* Opaque, or LLVM keeps a pointer for each pixel, see tile.c. */
-    add_line(m, run, glow_cpu_opaque(g, glow_cpu_at(g, j->in[0].at, at)),
-             glow_cpu_at(g, j->packed, tap), acc);
+    at = glow_cpu_opaque(g, glow_cpu_at(g, j->in[0].at, at));
+    add_line(m, run, at, glow_cpu_at(g, j->packed, tap), acc);
     glow_cpu_loop_end(g, &over_y, acc);
     glow_cpu_loop_end(g, &over_z, over_y.value);
 

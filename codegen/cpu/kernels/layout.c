@@ -14,10 +14,10 @@ emit_concat(cpu_job *j)
     glow_cpu_outer_begin(j, &n, axes);
     for (int i = 0; i < j->n->n_in; i++) {
         glow_dims shape = j->in[i].type->shape;
+        cg_tensor out = glow_cpu_outer_part(j, j->out[0], n.at, axes);
+        cg_tensor in = glow_cpu_outer_part(j, j->in[i], n.at, axes);
 
-        glow_cpu_copy(j->g, glow_cpu_outer_part(j, j->out[0], n.at, axes), at,
-                      glow_cpu_behind(to, axes),
-                      glow_cpu_outer_part(j, j->in[i], n.at, axes), 0,
+        glow_cpu_copy(j->g, out, at, glow_cpu_behind(to, axes), in, 0,
                       glow_cpu_behind(glow_cpu_strides(j->in[i].type), axes),
                       glow_cpu_behind(shape, axes));
         at += shape.at[c->dim] * to.at[c->dim];

@@ -56,19 +56,21 @@ spread_line(const copied *c, cg_value from, cg_value at, int64_t pixels)
     cg *g = c->j->g;
     int64_t some = CPU_MATRIX_COLUMNS / m->channels;
     int64_t whole = pixels / some, in = m->d.channels * 2;
+    cg_value some_from, some_at;
     cg_loop l;
 
     if (whole) {
         glow_cpu_for(g, &l, whole);
-        spread(c, glow_cpu_at(g, from, cg_mulc(g, l.i, some * in)),
-               glow_cpu_at(g, at, cg_mulc(g, l.i, some * m->channels * 2)),
-               some);
+        some_from = glow_cpu_at(g, from, cg_mulc(g, l.i, some * in));
+        some_at = glow_cpu_at(g, at, cg_mulc(g, l.i, some * m->channels * 2));
+        spread(c, some_from, some_at, some);
         glow_cpu_loop_end(g, &l, NULL);
     }
-    if (pixels % some)
-        spread(c, glow_cpu_atc(g, from, whole * some * in),
-               glow_cpu_atc(g, at, whole * some * m->channels * 2),
-               pixels % some);
+    if (pixels % some) {
+        some_from = glow_cpu_atc(g, from, whole * some * in);
+        some_at = glow_cpu_atc(g, at, whole * some * m->channels * 2);
+        spread(c, some_from, some_at, pixels % some);
+    }
 }
 
 /* Pixels of `y`, a line of the input, and zeros around them. */
@@ -166,8 +168,10 @@ pack_pair(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
 
     a = zeros ? LLVMConstNull(LLVMTypeOf(b)) : load_row(g, from, columns);
     glow_cpu_store_raw(g, in_turn(g, a, b, 0), to);
-    if (columns > CPU_MATRIX_LANES)
-        glow_cpu_store_raw(g, in_turn(g, a, b, 1), glow_cpu_atc(g, to, half));
+    if (columns > CPU_MATRIX_LANES) {
+        a = in_turn(g, a, b, 1);
+        glow_cpu_store_raw(g, a, glow_cpu_atc(g, to, half));
+    }
 }
 
 static void
@@ -180,9 +184,9 @@ pack_pairs(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
     if (!pairs)
         return;
     glow_cpu_for(g, &l, pairs);
-    pack_pair(j, m, glow_cpu_at(g, from, cg_mulc(g, l.i, m->d.outputs * 4)),
-              columns,
-              glow_cpu_at(g, to, cg_mulc(g, l.i, CPU_MATRIX_LANES * 4)), false);
+    from = glow_cpu_at(g, from, cg_mulc(g, l.i, m->d.outputs * 4));
+    to = glow_cpu_at(g, to, cg_mulc(g, l.i, CPU_MATRIX_LANES * 4));
+    pack_pair(j, m, from, columns, to, false);
     glow_cpu_loop_end(g, &l, NULL);
 }
 
@@ -203,12 +207,16 @@ pack_last(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
         glow_cpu_fill(g, start, zeros * CPU_MATRIX_LANES * 2,
                       LLVMConstNull(g->i16));
     }
-    if (done % 2)
-        pack_pair(j, m, glow_cpu_atc(g, from, 2 * zeros * row), columns,
-                  glow_cpu_atc(g, to, zeros * pair), true);
+    if (done % 2) {
+        cg_value first = glow_cpu_atc(g, from, 2 * zeros * row);
+
+        pack_pair(j, m, first, columns, glow_cpu_atc(g, to, zeros * pair),
+                  true);
+    }
     zeros += done % 2;
-    pack_pairs(j, m, glow_cpu_atc(g, from, 2 * zeros * row), columns,
-               glow_cpu_atc(g, to, zeros * pair), m->unit / 2 - zeros);
+    from = glow_cpu_atc(g, from, 2 * zeros * row);
+    to = glow_cpu_atc(g, to, zeros * pair);
+    pack_pairs(j, m, from, columns, to, m->unit / 2 - zeros);
 }
 
 void
@@ -224,8 +232,9 @@ glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
 
     glow_cpu_matrix_last(m, &done);
     glow_cpu_for(g, &l, units);
-    pack_pairs(j, m, glow_cpu_at(g, from, cg_mulc(g, l.i, m->unit * row)),
-               columns, glow_cpu_at(g, to, cg_mulc(g, l.i, bytes)),
+    cg_value first = glow_cpu_at(g, from, cg_mulc(g, l.i, m->unit * row));
+
+    pack_pairs(j, m, first, columns, glow_cpu_at(g, to, cg_mulc(g, l.i, bytes)),
                m->unit / 2);
     glow_cpu_loop_end(g, &l, NULL);
     if (done)

@@ -166,11 +166,10 @@ widen(const widening *m, cg_value low, cg_value high, int64_t pixels)
 
     glow_cpu_loop_guarded(g, &lines, low, high, 1, NULL, 0);
 
-    widened w = {
-        {glow_cpu_at(g, m->image, cg_mulc(g, lines.i, line)), d->type},
-        {glow_cpu_at(g, m->zero, cg_mulc(g, lines.i, d->in_w * d->pixel)),
-         &glow_cpu_float},
-    };
+    cg_value from = glow_cpu_at(g, m->image, cg_mulc(g, lines.i, line));
+    cg_value to =
+        glow_cpu_at(g, m->zero, cg_mulc(g, lines.i, d->in_w * d->pixel));
+    widened w = {{from, d->type}, {to, &glow_cpu_float}};
 
     glow_cpu_lanes_for(m->j, 0, pixels * d->channels, widen_lanes, &w);
     glow_cpu_loop_end(g, &lines, NULL);

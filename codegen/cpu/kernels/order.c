@@ -8,9 +8,9 @@ static cg_value
 goes_before(cg *g, const glow_type *t, cg_value x, cg_value y, bool smallest)
 {
     if (glow_cpu_is_float(x)) {
-        cg_value nan = cg_and(g, cg_fcmp(g, LLVMRealUNO, x, x),
-                              cg_fcmp(g, LLVMRealORD, y, y));
+        cg_value nan = cg_fcmp(g, LLVMRealUNO, x, x);
 
+        nan = cg_and(g, nan, cg_fcmp(g, LLVMRealORD, y, y));
         return cg_or(g, cg_fcmp(g, smallest ? LLVMRealOLT : LLVMRealOGT, x, y),
                      nan);
     }

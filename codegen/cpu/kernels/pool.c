@@ -155,7 +155,8 @@ static cg_value
 count_taps(cg *g, const pool *p, int r, const cpu_taps *z, const cpu_taps *y)
 {
     const cpu_window_axis *x = &p->w.axis[2];
-    cg_value count = cg_mul(g, how_many(g, z), how_many(g, y));
+    cg_value planes = how_many(g, z);
+    cg_value count = cg_mul(g, planes, how_many(g, y));
     int64_t across = 0;
 
     if (!p->count_pads) {

@@ -73,14 +73,15 @@ static void
 emit_part(const cpu_recurrence *r, int phase, cg_value fn)
 {
     cg *g = r->j->g;
-    cg_value work = LLVMGetParam(fn, 0), step;
+    cg_value work = LLVMGetParam(fn, 0), step, time, begin;
     cg_value i = LLVMBuildPtrToInt(g->builder, LLVMGetParam(fn, 1), g->i64, "");
     cpu_job j;
     cpu_recurrence q = seen_by_part(r, &j, work);
 
     step = LLVMBuildPtrToInt(g->builder, load(g, work, STEP), g->i64, "");
-    glow_cpu_recurrent_phase(&q, phase, glow_cpu_recurrent_time(&q, step),
-                             first_vector(g, r, i),
+    time = glow_cpu_recurrent_time(&q, step);
+    begin = first_vector(g, r, i);
+    glow_cpu_recurrent_phase(&q, phase, time, begin,
                              first_vector(g, r, cg_addc(g, i, 1)));
     LLVMBuildRetVoid(g->builder);
 }

@@ -121,9 +121,9 @@ emit_vectors(cg *g, const cpu_recurrent_shape *s, const cpu_phase *p, int gate,
     at = cg_add(g, cg_mulc(g, cg_add(g, row, unit), s->hidden), n.at[2]);
     unit = cg_add(g, cg_mulc(g, n.at[0], s->hidden), n.at[2]);
     unit = cg_add(g, cg_mulc(g, unit, element), n.at[1]);
-    glow_cpu_store_raw(
-        g, glow_cpu_load(g, from, at, 1),
-        glow_cpu_at(g, to, cg_mulc(g, cg_addc(g, unit, gate * s->lanes), 4)));
+    at = glow_cpu_load(g, from, at, 1);
+    unit = cg_mulc(g, cg_addc(g, unit, gate * s->lanes), 4);
+    glow_cpu_store_raw(g, at, glow_cpu_at(g, to, unit));
     glow_cpu_nest_end(g, &n);
 }
 

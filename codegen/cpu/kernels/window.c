@@ -91,10 +91,13 @@ typedef struct pool {
 static cg_value
 beats(cg *g, const glow_type *t, cg_value x, cg_value best)
 {
-    if (glow_cpu_is_float(x))
-        return cg_or(g, cg_fcmp(g, LLVMRealOGT, x, best),
-                     cg_and(g, cg_fcmp(g, LLVMRealUNO, x, x),
-                            cg_fcmp(g, LLVMRealORD, best, best)));
+    if (glow_cpu_is_float(x)) {
+        cg_value above = cg_fcmp(g, LLVMRealOGT, x, best);
+        cg_value nan = cg_fcmp(g, LLVMRealUNO, x, x);
+
+        nan = cg_and(g, nan, cg_fcmp(g, LLVMRealORD, best, best));
+        return cg_or(g, above, nan);
+    }
     return cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, x, best);
 }
 
@@ -170,10 +173,11 @@ average_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     end_taps(g, &s);
 
     cg_value count = LLVMBuildSIToFP(g->builder, count_taps(g, p), c, "");
+    cg_value mean = cg_get(g, sum);
 
+    mean = cg_fdiv(g, mean, glow_cpu_splat(g, count, lanes));
     glow_cpu_finish(
-        j, (cpu_place){result_pixel(g, &p->w, p->at), channel, 0, 0},
-        cg_fdiv(g, cg_get(g, sum), glow_cpu_splat(g, count, lanes)));
+        j, (cpu_place){result_pixel(g, &p->w, p->at), channel, 0, 0}, mean);
 }
 
 static void
@@ -318,9 +322,9 @@ begin_spread(cg *g, const cpu_window *w, spread *s, cg_value const *at)
         cg_value stride = cg_i64(g, a->stride), zero = cg_i64(g, 0);
         cg_value i = LLVMBuildSDiv(g->builder, x, stride, "");
         cg_value exact = cg_icmp(g, LLVMIntEQ, cg_mul(g, i, stride), x);
-        cg_value inside = cg_and(g, cg_icmp(g, LLVMIntSGE, x, zero),
-                                 cg_icmp(g, LLVMIntSLT, i, cg_i64(g, a->in)));
+        cg_value inside = cg_icmp(g, LLVMIntSGE, x, zero);
 
+        inside = cg_and(g, inside, cg_icmp(g, LLVMIntSLT, i, cg_i64(g, a->in)));
         glow_cpu_if(g, &s->hit[d], cg_and(g, exact, inside));
         s->pixel = cg_add(g, cg_mulc(g, s->pixel, a->in), i);
         s->number = cg_add(g, cg_mulc(g, s->number, a->kernel), k);
@@ -367,8 +371,8 @@ transposed_channels(cpu_job *j, cg_value out, int lanes, void *user)
 
     f = glow_cpu_load(g, j->in[1], cg_add(g, cg_mulc(g, f, t->outputs), out),
                       lanes);
-    cg_set(g, sum,
-           glow_cpu_fma(g, glow_cpu_splat(g, x, lanes), f, cg_get(g, sum)));
+    x = glow_cpu_splat(g, x, lanes);
+    cg_set(g, sum, glow_cpu_fma(g, x, f, cg_get(g, sum)));
     glow_cpu_loop_end(g, &in, NULL);
     end_spread(g, &s);
     glow_cpu_finish(j, (cpu_place){result_pixel(g, &t->w, t->at), o, 0, 0},

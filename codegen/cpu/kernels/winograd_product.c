@@ -138,9 +138,11 @@ make_outputs(maker *m, product *x, int64_t from, int64_t count, int blocks)
     of.tile.w_depth = blocks * lanes;
     of.tile.ahead = glow_cpu_tile_ahead(&of.tile, weights_of(m, blocks),
                                         cg_ceil_div(m->w.block, m->p.rows));
-    glow_cpu_loop_guarded(
-        g, &outputs, glow_cpu_imax(g, m->output0, cg_i64(g, from)),
-        glow_cpu_imin(g, m->output1, cg_i64(g, from + count)), 1, NULL, 0);
+
+    cg_value begin = glow_cpu_imax(g, m->output0, cg_i64(g, from));
+    cg_value end = glow_cpu_imin(g, m->output1, cg_i64(g, from + count));
+
+    glow_cpu_loop_guarded(g, &outputs, begin, end, 1, NULL, 0);
     of.out = glow_cpu_at(g, x->out, cg_mulc(g, outputs.i, m->p.blocks * lanes));
     of.weights = glow_cpu_at(g, x->weights,
                              cg_mulc(g, outputs.i, weights_of(m, m->p.blocks)));

@@ -83,17 +83,16 @@ each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
     cg_value row = cg_mulc(g, m->row, glow_cpu_winograd_columns(w));
     cg_value begin = cg_sub(g, m->tile0, row), end = cg_sub(g, m->tile1, row);
     cg_loop phases, columns;
-    cg_value from, column;
+    cg_value from, first_tile, column;
 
     glow_cpu_for(g, &phases, span->phases);
 
     cg_value phase = cg_addc(g, phases.i, span->phase);
 
     from = cg_mulc(g, phase, w->tiles_w);
-    glow_cpu_loop_guarded(
-        g, &columns, glow_cpu_imax(g, begin, cg_addc(g, from, first)),
-        glow_cpu_imin(g, end, cg_addc(g, from, first + span->run.count)), 1,
-        NULL, 0);
+    first_tile = glow_cpu_imax(g, begin, cg_addc(g, from, first));
+    end = glow_cpu_imin(g, end, cg_addc(g, from, first + span->run.count));
+    glow_cpu_loop_guarded(g, &columns, first_tile, end, 1, NULL, 0);
     column = cg_sub(g, columns.i, from);
     m->x = cg_add(g, phase, cg_mulc(g, column, w->m * w->apart_w));
     m->tile = cg_sub(g, columns.i, begin);
@@ -111,10 +110,9 @@ glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
     int64_t columns = glow_cpu_winograd_columns(w);
     cg_value end = cg_addc(g, m->tile1, columns - 1);
     cg_loop rows;
-    cg_value phase, row;
+    cg_value phase, row = cg_over(g, m->tile0, columns);
 
-    glow_cpu_loop(g, &rows, cg_over(g, m->tile0, columns),
-                  cg_over(g, end, columns), 1, NULL, 0);
+    glow_cpu_loop(g, &rows, row, cg_over(g, end, columns), 1, NULL, 0);
     m->row = rows.i;
     phase = cg_over(g, rows.i, w->tiles_h);
     row = cg_modulo(g, rows.i, w->tiles_h);

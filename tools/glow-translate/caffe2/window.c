@@ -208,10 +208,10 @@ convolution(import_node *n)
     if (!has_filter(n) || !read_window(n, n->in[0], n->in[1], &x))
         return false;
 
+    glow_value *in = to_last(n, &x, n->in[0]);
+    glow_value *filter = filter_to_last(n, &x, n->in[1]);
     glow_value *y =
-        BUILD(n, convolution,
-              GLOW_IN(to_last(n, &x, n->in[0]), filter_to_last(n, &x, n->in[1]),
-                      import_in(n, 2)),
+        BUILD(n, convolution, GLOW_IN(in, filter, import_in(n, 2)),
               .kernels = x.w.kernels, .strides = x.w.strides, .pads = x.w.pads,
               .group = group, .dilation = x.w.dilation);
 
@@ -236,10 +236,10 @@ conv_transpose(import_node *n)
         any |= more.at[i] != 0;
     more.rank = any ? x.w.spatial : 0;
 
+    glow_value *in = to_last(n, &x, n->in[0]);
+    glow_value *filter = filter_to_last(n, &x, n->in[1]);
     glow_value *y =
-        BUILD(n, convtranspose,
-              GLOW_IN(to_last(n, &x, n->in[0]), filter_to_last(n, &x, n->in[1]),
-                      import_in(n, 2)),
+        BUILD(n, convtranspose, GLOW_IN(in, filter, import_in(n, 2)),
               .kernels = x.w.kernels, .strides = x.w.strides, .pads = x.w.pads,
               .group = group, .dilation = x.w.dilation, .output_padding = more);
 

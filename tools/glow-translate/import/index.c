@@ -296,10 +296,10 @@ max_unpool(import_node *n)
     if (n->failed)
         return false;
     total = glow_dims_count(shape);
-    v = BUILD(n, scatterdata,
-              GLOW_IN(zeros(n, x->type->elem, GLOW_DIMS_OF(total)),
-                      import_reshape(n, at, GLOW_DIMS_OF(count, 1)),
-                      import_reshape(n, x, GLOW_DIMS_OF(count))));
+    v = zeros(n, x->type->elem, GLOW_DIMS_OF(total));
+    at = import_reshape(n, at, GLOW_DIMS_OF(count, 1));
+    x = import_reshape(n, x, GLOW_DIMS_OF(count));
+    v = BUILD(n, scatterdata, GLOW_IN(v, at, x));
     v = import_reshape(n, v, shape);
     if (import_in(n, 2))
         v = pad_to(n, v, import_known_ints(n, 2));

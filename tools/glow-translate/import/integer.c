@@ -182,9 +182,10 @@ qlinear_conv(import_node *n)
 
     glow_value *y = convolve(n, 3, import_in(n, 2), import_in(n, 5));
     int images = import_shape(import_in(n, 0)).rank - 1;
-    glow_value *scale =
-        import_binary(n, &glow_op_mul, along(n, exact(n, 1), 0, 1),
-                      along(n, exact(n, 4), 0, images));
+    glow_value *scale = along(n, exact(n, 1), 0, 1);
+
+    scale =
+        import_binary(n, &glow_op_mul, scale, along(n, exact(n, 4), 0, images));
 
     y = import_convert(n, y, GLOW_FLOAT64);
     if (import_in(n, 8))
@@ -200,10 +201,9 @@ qlinear_matmul(import_node *n)
 
     int rank = import_shape(import_in(n, 0)).rank;
     glow_value *y = multiply(n, 3, import_in(n, 2), import_in(n, 5));
-    glow_value *scale = import_binary(
-        n, &glow_op_mul, along(n, exact(n, 1), 0, rank > 1 ? 2 : 1),
-        along(n, exact(n, 4), 0, 1));
+    glow_value *scale = along(n, exact(n, 1), 0, rank > 1 ? 2 : 1);
 
+    scale = import_binary(n, &glow_op_mul, scale, along(n, exact(n, 4), 0, 1));
     return requantized(n, y, scale);
 }
 

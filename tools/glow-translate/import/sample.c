@@ -96,10 +96,11 @@ deform_conv(import_node *n)
                              import_shape(offset).rank);
     if (!import_read_window(n, x, &kernel, &w))
         return false;
-    x = BUILD(n, deformconv,
-              GLOW_IN(import_to_nhwc(n, x), import_to_nhwc(n, filter),
-                      import_to_nhwc(n, offset), import_in(n, 3),
-                      mask ? import_to_nhwc(n, mask) : NULL),
+    x = import_to_nhwc(n, x);
+    filter = import_to_nhwc(n, filter);
+    offset = import_to_nhwc(n, offset);
+    mask = mask ? import_to_nhwc(n, mask) : NULL;
+    x = BUILD(n, deformconv, GLOW_IN(x, filter, offset, import_in(n, 3), mask),
               .kernels = w.kernels, .strides = w.strides, .pads = w.pads,
               .group = group, .offset_group = offset_group,
               .dilation = w.dilation);
