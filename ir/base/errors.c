@@ -1052,7 +1052,8 @@ static const glow_diag_info table[] = {
      "Export the model with other operators, or cut that part off it.\n"},
 
     {"E0706", "a model's graph is no graph",
-     "A value is used and never made, made twice, or made of itself.\n"
+     "A value is used and never made, made twice, or made of itself, or an\n"
+     "output is of another element type than the model declares.\n"
      "\n"
      "    node { op_type: \"Add\" input: \"x\" input: \"y\" output: \"y\" }\n"
      "\n"

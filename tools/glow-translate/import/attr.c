@@ -334,6 +334,34 @@ import_known_number(import_node *n, int i)
     return glow_get_double(t, 0);
 }
 
+bool
+import_check_lengths(import_node *n, int i, int64_t steps, bool *whole)
+{
+    const glow_tensor *t;
+
+    *whole = false;
+    if (!import_is_known(n, i))
+        return true;
+    t = import_known(n, i);
+    if (!t || !glow_is_int(t->type->elem))
+        return !n->failed;
+    *whole = true;
+    for (int64_t k = 0; k < glow_type_count(t->type); k++) {
+        int64_t length = glow_get_int(t, k);
+
+        if (length < 0 || length > steps)
+            return import_refuse_hint(
+                n, "E0711",
+                glow_arena_printf(import_arena(n),
+                                  "a length is 0 to %" PRId64, steps),
+                "sequence_lens[%" PRId64 "] is %" PRId64
+                ", but the sequences have %" PRId64 " steps",
+                k, length, steps);
+        *whole &= length == steps;
+    }
+    return true;
+}
+
 glow_dims
 import_axes(import_node *n, int i, int until, int rank, bool *given)
 {

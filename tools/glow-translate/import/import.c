@@ -28,17 +28,37 @@ import_arena(const import_node *n)
     return n->im->arena;
 }
 
+static bool
+refuse(import_node *n, const char *id, const char *hint, const char *fmt,
+       va_list ap)
+{
+    if (n->failed)
+        return false;
+    n->failed = true;
+    return glow_error_hint(n->im->ctx, (glow_span){0}, id, hint, "%s: %s: %s",
+                           n->im->path, n->text,
+                           glow_arena_vprintf(n->im->arena, fmt, ap));
+}
+
 bool
 import_refuse(import_node *n, const char *id, const char *fmt, ...)
 {
     va_list ap;
 
-    if (n->failed)
-        return false;
-    n->failed = true;
     va_start(ap, fmt);
-    glow_error(n->im->ctx, id, "%s: %s: %s", n->im->path, n->text,
-               glow_arena_vprintf(n->im->arena, fmt, ap));
+    refuse(n, id, NULL, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool
+import_refuse_hint(import_node *n, const char *id, const char *hint,
+                   const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    refuse(n, id, hint, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -571,6 +591,28 @@ import_nodes(importer *im)
 
 /* Outputs. */
 
+/* E0706 if the model declares another element type; 0 declares none. */
+static bool
+check_elem(importer *im, const char *name, const Onnx__TypeProto *t,
+           const glow_value *value)
+{
+    int64_t stated = t && t->tensor_type ? t->tensor_type->elem_type : 0;
+    const tensor_elem *e = tensor_elem_of(stated);
+    const tensor_elem *found = tensor_elem_for(value->type->elem);
+
+    if (stated == 0 || !found || (e && e->kind == found->kind))
+        return true;
+    return glow_error_hint(
+        im->ctx, (glow_span){0}, "E0706",
+        glow_arena_printf(im->arena,
+                          "declare it as %s, or convert it by a Cast",
+                          found->name),
+        "%s: output '%s' is declared as element type %" PRId64 "%s%s, but the "
+        "graph computes %d, %s",
+        im->path, name, stated, e ? ", " : "", e ? e->name : "", found->type,
+        found->name);
+}
+
 static void
 warn_of_shape(importer *im, const Onnx__ValueInfoProto *v,
               const glow_value *value)
@@ -583,7 +625,7 @@ warn_of_shape(importer *im, const Onnx__ValueInfoProto *v,
     glow_buf text = {.arena = im->arena};
 
     for (int i = 0; s && !differs && i < found.rank; i++)
-        differs = s->dim[i]->has_dim_value && !(b && b->axis == i) &&
+        differs = import_has_size(s->dim[i]) && !(b && b->axis == i) &&
                   s->dim[i]->dim_value != found.at[i];
     if (!differs)
         return;
@@ -654,6 +696,25 @@ save_item(importer *im, const char *name, import_item item)
     return ok;
 }
 
+/* Checks a tensor, or the elements of a sequence or an optional. */
+static bool
+check_item(importer *im, const char *name, const Onnx__TypeProto *t,
+           import_item item)
+{
+    const Onnx__TypeProto *inner = t && t->sequence_type
+                                       ? t->sequence_type->elem_type
+                                   : t && t->optional_type
+                                       ? t->optional_type->elem_type
+                                       : NULL;
+
+    if (item.value)
+        return check_elem(im, name, t, item.value);
+    for (int i = 0; i < item.list->count; i++)
+        if (!check_item(im, name, inner, item.list->items[i]))
+            return false;
+    return true;
+}
+
 static bool
 import_output(importer *im, const Onnx__ValueInfoProto *v)
 {
@@ -666,7 +727,7 @@ import_output(importer *im, const Onnx__ValueInfoProto *v)
                           im->path, name);
     if (item.value)
         warn_of_shape(im, v, item.value);
-    return save_item(im, name, item);
+    return check_item(im, name, v->type, item) && save_item(im, name, item);
 }
 
 static bool

@@ -111,6 +111,8 @@ struct import_node {
 /* Reports at the node and makes it fail; returns false. */
 bool import_refuse(import_node *n, const char *id, const char *fmt, ...)
     GLOW_PRINTF(3, 4);
+bool import_refuse_hint(import_node *n, const char *id, const char *hint,
+                        const char *fmt, ...) GLOW_PRINTF(4, 5);
 /* E0712: operand i, `v`, must be known; names the inputs that it depends on. */
 void import_refuse_unknown(import_node *n, int i, const glow_value *v);
 
@@ -192,6 +194,12 @@ glow_floats import_known_floats(import_node *n, int i);
 double import_known_number(import_node *n, int i);
 /* True if operand i is there and a constant. */
 bool import_is_known(const import_node *n, int i);
+
+/*
+ * E0711 if operand i, the lengths of sequences, is known and has one that is not
+ * 0 to `steps`; *whole: it is known, and all are `steps`.
+ */
+bool import_check_lengths(import_node *n, int i, int64_t steps, bool *whole);
 
 /*
  * Axes from attribute `axes` up to opset `until` and from operand i after it;

@@ -156,8 +156,12 @@ reverse_sequence(import_node *n)
 {
     int64_t batch = import_int(n, "batch_axis", 1, 0, 1);
     int64_t time = import_int(n, "time_axis", 0, 0, 1);
+    glow_dims shape = import_shape(import_in(n, 0));
+    bool whole;
 
     return import_operands(n, 2, 2) &&
+           (shape.rank <= time ||
+            import_check_lengths(n, 1, shape.at[time], &whole)) &&
            import_done(n,
                        BUILD(n, reversesequence,
                              GLOW_IN(import_in(n, 0), import_in(n, 1)),

@@ -85,7 +85,13 @@ read_shape(importer *im, const char *name, const char *text, glow_dims *out)
                       text);
 }
 
-/* The size of a dimension that has a name and no value. */
+bool
+import_has_size(const Onnx__TensorShapeProto__Dimension *d)
+{
+    return d->has_dim_value && d->dim_value != -1;
+}
+
+/* The size of an open dimension, which may have a name. */
 static bool
 read_symbol(importer *im, const char *input, int axis,
             const Onnx__TensorShapeProto__Dimension *d, int64_t *out)
@@ -139,7 +145,7 @@ read_input_shape(importer *im, const char *name,
                           im->path, name, s->n_dim, GLOW_MAX_RANK);
     shape->rank = (int)s->n_dim;
     for (int i = 0; i < shape->rank; i++)
-        if (s->dim[i]->has_dim_value)
+        if (import_has_size(s->dim[i]))
             shape->at[i] = s->dim[i]->dim_value;
         else
             ok &= read_symbol(im, name, i, s->dim[i], &shape->at[i]);

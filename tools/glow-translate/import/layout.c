@@ -89,6 +89,26 @@ flatten(import_node *n)
     return import_done(n, import_reshape(n, x, to));
 }
 
+/*
+ * An empty list of axes removes none by the standard, numpy and shape inference,
+ * and all of size 1 in ONNX Runtime: an error where that makes a difference.
+ */
+static void
+check_no_axes(import_node *n, glow_dims shape)
+{
+    int ones = 0;
+
+    for (int i = 0; i < shape.rank; i++)
+        ones += shape.at[i] == 1;
+    if (ones)
+        import_refuse_hint(
+            n, "E0711",
+            "leave axes out to remove all of them, or use Identity to keep them",
+            "axes has 0 entries, but the operand has %d axes of size 1, which "
+            "runtimes keep or remove",
+            ones);
+}
+
 static bool
 squeeze(import_node *n)
 {
@@ -100,6 +120,8 @@ squeeze(import_node *n)
     bool given;
     glow_dims axes = import_axes(n, 1, 12, shape.rank, &given);
 
+    if (given && axes.rank == 0)
+        check_no_axes(n, shape);
     for (int i = 0, k = 0; i < shape.rank; i++) {
         bool named = k < axes.rank && axes.at[k] == i;
 
@@ -314,6 +336,7 @@ slice(import_node *n)
     slice_lists l;
     bool attr = n->opset < 10;
     bool stepped = false;
+    int64_t named[GLOW_MAX_RANK] = {0}; /* by which entry, from 1 on */
 
     if (!import_operands(n, attr ? 1 : 3, attr ? 1 : 5))
         return false;
@@ -337,6 +360,12 @@ slice(import_node *n)
         int axis = import_axis(n, l.axes.count ? l.axes.at[k] : k, shape.rank);
         int64_t step = l.steps.count ? l.steps.at[k] : 1;
 
+        if (!n->failed && named[axis])
+            return import_refuse_hint(
+                n, "E0711", "a Slice each for the two parts of an axis",
+                "axis %d is named twice, by entries %" PRId64 " and %" PRId64,
+                axis, named[axis] - 1, k);
+        named[axis] = k + 1;
         if (step == 0)
             return import_refuse(n, "E0711", "a step is 0");
         s.start.at[axis] = l.starts.at[k];

@@ -62,23 +62,6 @@ read_activations(import_node *n, glow_recurrent *a, int each)
         a->activation_beta = (glow_floats){count, at + most};
 }
 
-/* Lengths that are known to be those of whole sequences say nothing. */
-static bool
-are_whole(import_node *n, int64_t steps)
-{
-    const glow_tensor *t;
-
-    if (!import_is_known(n, LENGTHS))
-        return false;
-    t = import_known(n, LENGTHS);
-    if (!t || !glow_is_int(t->type->elem))
-        return false;
-    for (int64_t i = 0; i < glow_type_count(t->type); i++)
-        if (glow_get_int(t, i) != steps)
-            return false;
-    return true;
-}
-
 static void
 check_hidden(import_node *n)
 {
@@ -106,6 +89,7 @@ build(import_node *n, glow_recurrent *a, int operands, int activations)
 {
     bool batch_first = n->opset >= 14 && import_int(n, "layout", 0, 0, 1) == 1;
     glow_value *in[8] = {NULL}, *y;
+    bool whole = false;
 
     if (n->opset < 7)
         import_ignore(n, "output_sequence");
@@ -120,8 +104,11 @@ build(import_node *n, glow_recurrent *a, int operands, int activations)
     in[X] = swapped(n, in[X], batch_first);
     in[INITIAL_H] = swapped(n, in[INITIAL_H], batch_first);
     in[INITIAL_C] = swapped(n, in[INITIAL_C], batch_first);
-    if (!n->failed && in[LENGTHS] && are_whole(n, import_shape(in[X]).at[0]))
-        in[LENGTHS] = NULL;
+    if (!n->failed && in[LENGTHS] &&
+        !import_check_lengths(n, LENGTHS, import_shape(in[X]).at[0], &whole))
+        return false;
+    if (whole)
+        in[LENGTHS] = NULL; /* says nothing */
     y = import_build(n, n->row->op, NULL, in, operands, a);
     for (int i = 0; y && i < n->n_out && i < glow_op_results(n->row->op); i++)
         n->out[i] = swapped(n, y->def->out[i], batch_first);

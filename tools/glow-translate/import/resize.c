@@ -23,6 +23,13 @@ set_axis(import_node *n, plan *p, int axis, int64_t from, double scale)
     if (!(scale > 0) || !(size < 2147483648.0))
         return import_refuse(n, "E0711", "the scale of axis %d is %g", axis,
                              scale);
+    if (size == 0 && from > 0)
+        return import_refuse_hint(
+            n, "E0711",
+            glow_arena_printf(import_arena(n), "the least scale is %g",
+                              1 / (double)from),
+            "axis %d gets size 0 from %" PRId64 " by the scale %g", axis, from,
+            scale);
     p->scale[axis] = (float)scale;
     p->to.at[axis] = (int64_t)size;
     return true;
@@ -68,6 +75,12 @@ set_sizes(import_node *n, plan *p, glow_dims from, glow_ints l, glow_dims axes,
         double size = (double)from.at[axis];
 
         p->to.at[axis] = policy ? (int64_t)floor(scale * size + 0.5) : l.at[i];
+        if (p->to.at[axis] < 1)
+            return import_refuse_hint(
+                n, "E0711",
+                "keep_aspect_ratio_policy `stretch` takes sizes as they are",
+                "axis %d gets size 0 from %" PRId64 " by the scale %g of all",
+                axis, from.at[axis], scale);
         p->scale[axis] = (float)(policy ? scale : (double)l.at[i] / size);
     }
     return true;

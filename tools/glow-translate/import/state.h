@@ -146,6 +146,8 @@ bool import_needs_opset(importer *im, const char *who, Onnx__NodeProto **nodes,
                         size_t count);
 /* The graph's inputs, and what the command line says of them. */
 bool import_inputs(importer *im);
+/* False of an open dimension: exporters write -1 where there is no value. */
+bool import_has_size(const Onnx__TensorShapeProto__Dimension *d);
 
 /*
  * Bodies: see body.c.  Between begin and end nodes are built in a new function,
