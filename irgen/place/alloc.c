@@ -1,32 +1,32 @@
 /*
- * alloc: give every buffer of a program a place in memory.
+ * alloc: static memory allocation of the buffers of a program.
  *
  *     %x = weight ... @x mutable      =>  %x = weight ... @x mutable at $io + 0
  *     %w = weight ... @w constant     =>  ... at $const + 0
  *     %r = alloc ...                  =>  %r = alloc ... at $act + 64
  *
- * Where the backend says that a kernel works in scratch, its instruction gets a
- * buffer for that first; see scratch.h.
+ * Where the backend says that a kernel needs scratch, its instruction gets a
+ * buffer for it first; see scratch.h.
  *
- * Then each region is one problem of placement: buffers share bytes only if
- * they do not live at once (glow/lifetime.h says when they do).  Constants and
- * placeholders live for ever, unless placeholders may lie `among` the
- * activations: then what is only read ends with its last use, and what is
- * written first begins there.  Regions, and which buffers may lie in which:
- * alloc_pools.c; what lies in one, and when: alloc_lives.c; where one is too
- * small: alloc_spill.c; offsets: place.c.
+ * Then each region is one placement problem: buffers share bytes only if their
+ * live ranges are disjoint (glow/lifetime.h defines them).  Constants and
+ * placeholders are live throughout, unless placeholders may lie `among` the
+ * activations: then the live range of one that is only read ends with its last
+ * use, and that of one that is written first begins there.  Regions and the
+ * buffers that they may hold: alloc_pools.c; live ranges: alloc_lives.c; buffers
+ * that leave a full space: alloc_spill.c; offsets: place.c.
  *
- * Every offset is a multiple of the alignment of the region, of that of the
- * elements, and of what the backend wants; a buffer has the bytes up to the
- * next multiple of the first for itself.  A place that is `fixed` stays.
+ * Every offset is a multiple of the alignment of the region, of the elements, and
+ * of the backend's requirement; a buffer owns the bytes up to the next multiple
+ * of the first.  A `fixed` place is kept.
  *
  * Programs that are no bodies run one at a time, so regions of one name are one
- * memory for all of them, as large as the largest.  Constants stay there
- * between runs: one that several programs read has one place, and what one
- * keeps there no other overwrites.
+ * memory for all of them, as large as the largest.  Constants stay there between
+ * runs: a constant that several programs read has one place, and no program
+ * overwrites the constants of another.
  *
- * The peak of a region is never below the bytes that are alive at one moment,
- * the bound; both are noted, and counted for -stats.
+ * The peak of a region is at least the number of bytes live at one moment, the
+ * bound; both are noted, and counted for -stats.
  */
 
 #include "irgen/place/alloc.h"
@@ -44,7 +44,7 @@ static const alloc_options defaults = {.capacity = INT64_MAX};
 
 static const char *const placeholder_words[] = {"apart", "among", NULL};
 
-/* What is to be placed. */
+/* The buffers to be placed. */
 
 static glow_buffer_class
 class_of(const glow_node *n)
@@ -102,7 +102,7 @@ collect(allocator *a)
                             0};
         if (glow_is_fixed(n) && n->place->size > b->size)
             b->size = n->place->size;
-        /* with what alignment may add, whatever it is */
+        /* with padding for any alignment */
         if (glow_add_overflow(all, b->size, &all) ||
             glow_add_overflow(all, a->options->gap, &all) ||
             glow_add_overflow(all, (int64_t)1 << 31, &all))
@@ -112,13 +112,13 @@ collect(allocator *a)
     return true;
 }
 
-/* Filling pools. */
+/* Pools. */
 
-/* Placing. */
+/* Placement. */
 
-/* Does all live for ever, with nothing to go around? */
+/* True if all buffers of the pool are live throughout and none is fixed. */
 static bool
-is_plain(const alloc_pool *p)
+is_unconstrained(const alloc_pool *p)
 {
     for (size_t i = 0; i < p->n_lives; i++)
         if (p->lives[i].is_fixed || p->lives[i].begin != 0 ||
@@ -127,7 +127,7 @@ is_plain(const alloc_pool *p)
     return p->space.bank == 0 && p->space.n_forbidden == 0;
 }
 
-/* One after the other: nothing takes less. */
+/* Places the buffers one after another: no placement takes less. */
 static void
 line_up(alloc_pool *p)
 {
@@ -150,7 +150,7 @@ place(const allocator *a, alloc_pool *p)
         .budget = a->options->budget,
     };
 
-    if (is_plain(p)) {
+    if (is_unconstrained(p)) {
         line_up(p);
         return true;
     }
@@ -159,7 +159,7 @@ place(const allocator *a, alloc_pool *p)
            alloc_faulty(a, p);
 }
 
-/* Places what fits and has the rest leave; false after a report. */
+/* Places the buffers that fit and spills the others; false after a report. */
 static bool
 settle(allocator *a, alloc_pool *p, bool *moved)
 {
@@ -180,7 +180,7 @@ settle(allocator *a, alloc_pool *p, bool *moved)
     return false;
 }
 
-/* Until nothing has to leave a pool any more: buffers only go on, never back. */
+/* Repeats until no pool spills: buffers only move to later spaces, never back. */
 static bool
 settle_all(allocator *a)
 {
@@ -219,7 +219,7 @@ set_places(allocator *a)
     a->f->placed = true;
 }
 
-/* Saying what was done. */
+/* Reports. */
 
 /* The bound in percent of the peak, rounded down. */
 static int
@@ -275,7 +275,7 @@ check_options(glow_context *ctx, const alloc_options *o)
 
 static bool place_program(glow_pass_run *run, glow_func *f, bool is_asked);
 
-/* The memory of what a call runs is scratch of the call: it has to be known. */
+/* Places bodies first: their memory is scratch of the instruction that calls them. */
 static bool
 place_bodies(glow_pass_run *run, glow_func *f)
 {

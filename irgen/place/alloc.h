@@ -1,4 +1,4 @@
-/* The parts of alloc: see alloc.c. */
+/* Parts of the pass alloc: see alloc.c. */
 
 #ifndef IRGEN_PLACE_ALLOC_H
 #define IRGEN_PLACE_ALLOC_H
@@ -18,24 +18,24 @@ typedef struct alloc_options {
     int64_t gap;
 } alloc_options;
 
-/* What gets a place. */
+/* A buffer to be placed. */
 typedef struct alloc_buffer {
     glow_node *node;
     glow_buffer_class class;
     int64_t begin, end, uses;
     int64_t size, align;
-    size_t home; /* which of the spaces for its class it is in */
+    size_t home; /* index of its space among those of its class */
 } alloc_buffer;
 
-/* A region, and what lies in it. */
+/* A region and its buffers. */
 typedef struct alloc_pool {
     glow_region *region;
     glow_place_space space;
     int64_t align;
     alloc_buffer **buffers;
-    glow_lifetime *lives; /* of these, then of what lies there already */
+    glow_lifetime *lives; /* of its buffers, then of constants placed before */
     size_t count, cap, n_lives;
-    bool is_stale; /* what lies in it has changed */
+    bool is_stale; /* the set of its buffers has changed */
     glow_placement placement;
 } alloc_pool;
 
@@ -51,36 +51,36 @@ typedef struct allocator {
     glow_homes homes[GLOW_BUFFER_CLASSES]; /* indices of pools */
 } allocator;
 
-/* alloc_pools.c: the regions that there are to be. */
+/* alloc_pools.c: the regions. */
 void alloc_make_pools(allocator *a);
-/* The regions of the function become those of the pools. */
+/* Copies the regions of the pools to the function. */
 void alloc_set_regions(allocator *a);
-/* The pool of the region called `name`, or NULL. */
+/* The pool of the region `name`, or NULL. */
 alloc_pool *alloc_find_pool(const allocator *a, const char *name);
 
-/* alloc_lives.c: what lies in a region, and when. */
+/* alloc_lives.c: live ranges. */
 
-/* Finds the buffers of the program that are at home in the pool. */
+/* Finds the buffers of the program whose home is the pool. */
 void alloc_fill(allocator *a, alloc_pool *p);
-/* Their lives, and those of constants that other programs keep there. */
+/* Sets their live ranges, and those of constants that other programs keep there. */
 void alloc_make_lives(allocator *a, alloc_pool *p);
-/* Bytes behind the buffer that nothing lies in. */
+/* Padding bytes after the buffer. */
 int64_t alloc_gap_behind(const allocator *a, const alloc_pool *p,
                          const alloc_buffer *b);
 
-/* alloc_spill.c: what has to leave a pool that is too small. */
+/* alloc_spill.c: buffers that leave a full pool. */
 
-/* Can the buffer go to a further space? */
+/* True if the buffer may go to a further space. */
 bool alloc_can_move(const allocator *a, const alloc_buffer *b);
 /*
- * Has those buffers leave that are worth least there until the load is within
- * the capacity, or nothing can leave; true if one did.
+ * Spills the buffers of least worth until the load is within the capacity or no
+ * buffer can leave; true if one did.
  */
 bool alloc_spill_load(allocator *a, alloc_pool *p);
-/* The same for what the placement has beyond the capacity. */
+/* Spills the buffers that were placed beyond the capacity. */
 bool alloc_spill_top(allocator *a, alloc_pool *p);
 
-/* alloc_report.c: what cannot be placed, and why. */
+/* alloc_report.c: errors. */
 bool alloc_too_large(const allocator *a, const alloc_pool *p);
 bool alloc_faulty(const allocator *a, const alloc_pool *p);
 

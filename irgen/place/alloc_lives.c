@@ -1,6 +1,6 @@
 /*
- * What lies in a region, and when: the buffers of the program that are at home
- * there, and constants that other programs keep in the same memory.
+ * Live ranges of the buffers of a region, and of constants that other programs
+ * keep in the same memory.
  */
 
 #include <string.h>
@@ -53,16 +53,17 @@ add_life(const allocator *a, alloc_pool *p, glow_lifetime l)
     p->lives[p->n_lives++] = l;
 }
 
-/* Where constants of other programs lie in the same memory. */
+/* Constants of other programs in the same memory. */
 
 typedef struct keeper {
     allocator *a;
     alloc_pool *pool;
     glow_map *own;  /* by name: 1 + the number of our buffer of it */
-    glow_map *seen; /* by name: what keeps its place */
+    glow_map *seen; /* by name: constants with a place */
 } keeper;
 
-/* Ours goes there too if it can; else nothing of ours does. */
+/* Gives our constant the place that another program gave it, if it can be there;
+ * otherwise the place is blocked for our buffers. */
 static void
 keep_constant(keeper *k, const glow_node *n)
 {

@@ -1,12 +1,12 @@
 /*
- * The regions that alloc places buffers in.
+ * Regions: the pools in which alloc places buffers.
  *
- * Without spaces in the target there are three, which have no end: $const, $io
- * and $act.  Else each space that a class of buffers may lie in is a region of
- * its name.  Regions in which the program has fixed buffers are kept.
+ * Without spaces in the target there are three of unlimited size: $const, $io and
+ * $act.  With spaces, each space that some class of buffers may use is a region of
+ * its name.  Regions with fixed buffers of the program are kept.
  *
- * The memory of a body lies in what its caller works in: only its constants go
- * to spaces.
+ * The memory of a body is part of the scratch of its caller: only its constants
+ * go to spaces.
  */
 
 #include "irgen/place/alloc.h"
@@ -34,7 +34,7 @@ find_region(const glow_func *f, const char *name)
     return r;
 }
 
-/* Adds a pool of that name, which is at most `most` bytes large. */
+/* Adds a pool of that name with a capacity of `most` bytes. */
 static size_t
 add_pool(allocator *a, const glow_region *region, int64_t most)
 {
@@ -65,7 +65,7 @@ set_home(allocator *a, glow_buffer_class class, size_t pool)
     a->homes[class] = (glow_homes){at, 1};
 }
 
-/* One of the three; as the function has it, if it does. */
+/* One of the three default regions, as the function has it, if it does. */
 static size_t
 add_usual(allocator *a, const char *name, int64_t most)
 {

@@ -1,6 +1,5 @@
 /*
- * Why a program cannot be placed: the figures, and who takes the memory at the
- * worst moment, the largest first.
+ * Errors of placement: the figures, and the buffers live at the peak by size.
  */
 
 #include "irgen/place/alloc.h"
@@ -21,7 +20,7 @@ by_size(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Who first wrote to the buffer, or NULL. */
+/* The instruction that first wrote to the buffer, or NULL. */
 static const glow_node *
 writer_of(const glow_node *buffer)
 {
@@ -45,7 +44,7 @@ say_buffer(const allocator *a, const alloc_buffer *b)
                              w ? ", of %" : "", w ? w->name : "");
 }
 
-/* What is alive in the pool at its busiest moment; the largest first. */
+/* The buffers of the pool that are live at its peak, by descending size. */
 static alloc_buffer **
 find_alive(const allocator *a, const alloc_pool *p, size_t *count)
 {
@@ -73,7 +72,7 @@ say_rest(const allocator *a, alloc_buffer *const *rest, size_t count)
                              count);
 }
 
-/* A note for each of the largest, and one for the rest. */
+/* A note for each of the largest buffers, and one for the others. */
 static const glow_diag *
 list_alive(const allocator *a, const alloc_pool *p)
 {
@@ -124,7 +123,7 @@ alloc_too_large(const allocator *a, const alloc_pool *p)
     return false;
 }
 
-/* What is at a place that does not move. */
+/* The fixed buffer in conflict. */
 static const char *
 say_fixed(const allocator *a, const alloc_pool *p, size_t i)
 {

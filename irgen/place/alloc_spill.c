@@ -1,16 +1,15 @@
 /*
- * What leaves a space that is too small, for the next that its class may lie
- * in.
+ * Spilling: buffers that leave a full space for the next space of their class.
  *
- * A space is worth most for what is used most while it takes room there: each
- * use moves all bytes of a buffer, and keeping it costs its bytes for as long
- * as it lives, so that what remains to compare is uses by time.
+ * The benefit of a space for a buffer is the number of its uses, each of which
+ * moves all of its bytes; its cost is its bytes times its live range.  So buffers
+ * compare by uses per time.
  *
- * First the load: a walk over time has, whenever more is alive than there is
- * room for, the least worthy of what is alive leave; of equal ones the largest,
- * which makes the most room.  With a heap that takes n log n.  Where gaps keep
- * the rest from fitting, what was placed beyond the capacity leaves, and the
- * rest is placed anew.  Each round has something leave, so there is an end.
+ * The load comes first: a sweep over time spills, whenever more bytes are live
+ * than the capacity, the live buffer of least worth; among equals the largest.
+ * With a heap that takes n log n.  Where fragmentation keeps buffers from
+ * fitting, those placed beyond the capacity are spilled, and the others are placed
+ * again.  Each round spills a buffer, so the loop ends.
  */
 
 #include "irgen/place/alloc.h"
@@ -23,7 +22,7 @@ alloc_can_move(const allocator *a, const alloc_buffer *b)
     return !glow_is_fixed(b->node) && b->home + 1 < a->homes[b->class].count;
 }
 
-/* Uses by time: does `x` leave before `y`? */
+/* True if `x`, with fewer uses per time, is spilled before `y`. */
 static bool
 leaves_before(const allocator *a, const alloc_buffer *x, const alloc_buffer *y)
 {
@@ -39,7 +38,7 @@ leaves_before(const allocator *a, const alloc_buffer *x, const alloc_buffer *y)
     return x < y;
 }
 
-/* A heap of what is alive, the one to leave first on top. */
+/* Heap of live buffers, the next one to spill on top. */
 
 typedef struct heap {
     const allocator *a;
@@ -99,7 +98,7 @@ by_end(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Bytes that no buffer of the function can have. */
+/* More bytes than the buffers of the function have. */
 static int64_t
 closed_bytes(const alloc_pool *p)
 {
@@ -118,7 +117,7 @@ leave(alloc_buffer *b)
     b->home++;
 }
 
-/* Drops from the pool what has left it. */
+/* Removes spilled buffers from the pool. */
 static bool
 drop_gone(const allocator *a, alloc_pool *p)
 {
@@ -185,7 +184,7 @@ alloc_spill_top(allocator *a, alloc_pool *p)
             leave(p->buffers[i]);
     if (drop_gone(a, p))
         return true;
-    /* What is in the way is worth less than nothing. */
+    /* Buffers in conflict with a fixed one are worth less than nothing. */
     for (size_t i = 0; i < p->count; i++)
         if (alloc_can_move(a, p->buffers[i]) &&
             (!worst || leaves_before(a, p->buffers[i], worst)))

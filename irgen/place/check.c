@@ -1,9 +1,10 @@
 /*
- * Checks of placements: each buffer by itself, then all in the order of time.
+ * Verification of placements by a sweep over time.
  *
- * Those alive at a moment stand in two trees over the order of offsets: one of
- * where they end, which shows what reaches up into a new one, and one of where
- * they begin, which shows what the new one reaches.  Time n log n.
+ * The live buffers are kept in two trees over the order of offsets: a maximum of
+ * their ends, which finds buffers that reach into a new one from below, and a
+ * minimum of their begins, which finds buffers that the new one reaches.  Time
+ * n log n.
  */
 
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 
 typedef struct checker {
     const glow_place_problem *p;
-    uint32_t *rank; /* by item: its place in the order of offsets */
+    uint32_t *rank; /* by item: its rank by offset */
     uint32_t leaves;
-    int64_t *tops, *bottoms; /* of those alive; bottoms negated */
+    int64_t *tops, *bottoms; /* of live items; bottoms negated */
 } checker;
 
 static bool
@@ -61,7 +62,7 @@ sort_by(ranked *r, const glow_place_problem *p, bool by_end)
     qsort(r, p->count, sizeof(*r), by_key);
 }
 
-/* Does `x`, now to live, share bytes with one that does? */
+/* True if `x`, which becomes live, overlaps a live item. */
 static bool
 clashes(const checker *c, uint32_t i)
 {
@@ -84,7 +85,7 @@ set(checker *c, uint32_t i, bool lives)
                   lives ? -x->offset : -INT64_MAX);
 }
 
-/* The first that item `i` clashes with. */
+/* The first item that overlaps item `i`. */
 static size_t
 clash_of(const glow_place_problem *p, uint32_t i)
 {

@@ -1,17 +1,17 @@
 /*
- * First fit in the order of time, as an allocator at run time does it.
+ * First fit in the order of time, as a run-time allocator does it.
  *
- * What is free is a list of gaps by address, in chunks that know their largest
- * gap.  The lowest gap that is large enough is found by a look at the chunks
- * and then at one of them, and a gap is joined with its neighbours when a
- * buffer ends: time n * sqrt(n) with a small factor, whatever lives together.
+ * Free memory is a list of gaps by address, in chunks that know their largest
+ * gap.  The lowest gap that is large enough is found by a scan of the chunks and
+ * of one chunk; a gap is merged with its neighbours when a buffer ends.  Time
+ * n * sqrt(n) with a small factor, independent of the number of live pairs.
  */
 
 #include <string.h>
 
 #include "irgen/place/strategies.h"
 
-enum { MOST_GAPS = 256 }; /* of a chunk */
+enum { MOST_GAPS = 256 }; /* in a chunk */
 
 typedef glow_place_range gap;
 
@@ -26,7 +26,7 @@ typedef struct heap {
     chunk **chunks; /* ascending, none empty */
     uint32_t count;
     size_t cap;
-    chunk *spare; /* one that became empty */
+    chunk *spare; /* an unused chunk */
 } heap;
 
 static void
@@ -56,7 +56,7 @@ add_chunk(heap *h, uint32_t at, const gap *gaps, uint32_t count)
     h->chunks[at] = c;
 }
 
-/* The chunk that has the last gap which begins at `address` or below; the first
+/* The chunk with the last gap that begins at or below `address`; the first chunk
    if there is none. */
 static uint32_t
 chunk_of(const heap *h, int64_t address)
@@ -74,7 +74,7 @@ chunk_of(const heap *h, int64_t address)
     return from;
 }
 
-/* The first gap of a chunk that ends beyond `address`, or their number. */
+/* The first gap of a chunk that ends beyond `address`, or the number of gaps. */
 static uint32_t
 gap_of(const chunk *c, int64_t address)
 {
@@ -130,7 +130,7 @@ erase(heap *h, uint32_t at, uint32_t i)
             (--h->count - at) * sizeof(chunk *));
 }
 
-/* Takes [begin, end) out of the gap that it lies in. */
+/* Removes [begin, end) from the gap that contains it. */
 static void
 reserve(heap *h, int64_t begin, int64_t end)
 {
@@ -150,7 +150,7 @@ reserve(heap *h, int64_t begin, int64_t end)
         insert(h, at, i + 1, (gap){end, g.end});
 }
 
-/* Gives [begin, end) back, and joins it with the gaps beside it. */
+/* Frees [begin, end), and merges it with the adjacent gaps. */
 static void
 release(heap *h, int64_t begin, int64_t end)
 {
@@ -181,7 +181,7 @@ release(heap *h, int64_t begin, int64_t end)
     }
 }
 
-/* The lowest offset in a gap where `x` may lie. */
+/* The lowest offset in a gap at which `x` fits. */
 static int64_t
 first_fit(const heap *h, const glow_place_item *x)
 {

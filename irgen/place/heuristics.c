@@ -1,17 +1,18 @@
 /*
- * What a search for a placement tries first.
+ * Branching heuristics of the search for a placement.
  *
- * No one rule is good for all problems, so there are several: of which end of a
- * valley comes first, and of which block.  A taste is one of each.
+ * No rule is good for all problems, so a heuristic combines one of five rules for
+ * the end of a valley to branch at with one of three orders of blocks.
  *
- * Ends: where least may be wasted; where that and the ways to go on are few,
- * with more or less weight on the ways; where ways alone are few; the lowest.
- * Sections that often failed come earlier (the weighted degree of constraint
- * solvers: Boussemart et al., ECAI 2004).
+ * Ends: least waste; little waste and few branches, with two weights of the
+ * number of branches; fewest branches; lowest.  Sections that often failed come
+ * earlier (the weighted degree of constraint solvers: Boussemart et al., ECAI
+ * 2004).
  *
- * Blocks: what fills the valley and is level with what is beside it, as in best
- * fit by skyline (Burke, Kendall and Whitwell, Operations Research 52, 2004),
- * then what lives longest; what lives when most is alive; the largest.
+ * Blocks: those that fill the valley and are level with its sides, as in best fit
+ * by skyline (Burke, Kendall and Whitwell, Operations Research 52, 2004), then
+ * those with the longest live range; by the load during their live range; by
+ * size.
  */
 
 #include <stdlib.h>
@@ -21,7 +22,8 @@
 enum { BY_FIT, BY_LOAD, BY_SIZE, ORDERS };
 enum { WASTE, WASTE_WAYS, WASTE_MORE_WAYS, WAYS, LOWEST, RULES };
 
-_Static_assert(RULES *ORDERS == GLOW_PLACE_TASTES, "each rule with each order");
+_Static_assert(RULES *ORDERS == GLOW_PLACE_HEURISTICS,
+               "each rule with each order");
 
 typedef struct glow_rank_key {
     double key[3];
@@ -39,7 +41,7 @@ by_key(const void *x, const void *y)
     return a->block - b->block;
 }
 
-/* The bytes alive at the busiest moment of a block. */
+/* Load of a block: the most live bytes at a moment of its live range. */
 static double
 load_of(const glow_place_state *s, const glow_block *b)
 {
@@ -68,30 +70,31 @@ key_of(const glow_place_state *s, int i, int order)
 }
 
 void
-glow_taste_rank(glow_place_state *s, int taste)
+glow_heuristic_rank(glow_place_state *s, int heuristic)
 {
     glow_rank_key *keys = s->keys;
 
     if (!keys)
         s->keys = keys = GLOW_NEW_ARRAY(s->arena, glow_rank_key, s->n_blocks);
     for (int i = 0; i < s->n_blocks; i++)
-        keys[i] = key_of(s, i, taste / RULES);
+        keys[i] = key_of(s, i, heuristic / RULES);
     qsort(keys, (size_t)s->n_blocks, sizeof(*keys), by_key);
     for (int i = 0; i < s->n_blocks; i++)
         s->blocks[keys[i].block].rank = i;
 }
 
 double
-glow_taste_end(const glow_place_state *s, int taste, const glow_place_end *e)
+glow_heuristic_end(const glow_place_state *s, int heuristic,
+                   const glow_place_end *e)
 {
     const glow_section *sec = &s->sections[e->section];
-    double little = (double)s->height / 1024; /* whatever the unit is */
+    double little = (double)s->height / 1024; /* independent of the unit */
     double waste = (little + (double)sec->slack) / sec->weight, ways = e->ways;
 
-    switch (taste % RULES) {
+    switch (heuristic % RULES) {
     case WASTE:
         return waste;
-    case WASTE_WAYS: /* the square of the waste, times the ways */
+    case WASTE_WAYS: /* the square of the waste times the branches */
         return waste * waste * ways;
     case WASTE_MORE_WAYS:
         return waste * ways;
@@ -102,7 +105,7 @@ glow_taste_end(const glow_place_state *s, int taste, const glow_place_end *e)
     }
 }
 
-/* How well a block fits into the valley, from 0 on. */
+/* Quality of the fit of a block in the valley, at least 0. */
 static int
 fit_of(const glow_place_state *s, const glow_place_end *e, int b)
 {
@@ -115,10 +118,10 @@ fit_of(const glow_place_state *s, const glow_place_end *e, int b)
 }
 
 void
-glow_taste_sort(const glow_place_state *s, int taste, const glow_place_end *e,
-                int *blocks, int count)
+glow_heuristic_sort(const glow_place_state *s, int heuristic,
+                    const glow_place_end *e, int *blocks, int count)
 {
-    bool fits = taste / RULES == BY_FIT;
+    bool fits = heuristic / RULES == BY_FIT;
 
     for (int i = 1; i < count; i++) {
         int b = blocks[i], fit = fits ? fit_of(s, e, b) : 0, k = i;

@@ -1,42 +1,42 @@
 /*
- * Improving the best placement by search, or proving that there is no better.
+ * Improvement of the incumbent placement by search at chosen heights, or a proof.
  *
- * The search (search.c) answers for one height.  It is asked for what is
- * enough, with all steps there are: what is between that and the best is of no
- * use to who asks for a height.  Where more is needed than is enough, or where
- * the least is asked for, it is asked for the bound first, and then for heights
- * between that and the best: with few steps each, and as long as there are any
- * left with ever more.  Where it says that there is none, the bound rises.
+ * The search (search.c) decides one height.  It is asked for the height `enough`,
+ * with all steps, since heights between that and the incumbent are of no use to a
+ * caller who names a height.  Where the bound is above `enough`, or the least
+ * height is wanted, it is asked for the bound first, then for heights between
+ * the bound and the incumbent: with few steps each, and more in each round while
+ * the budget lasts.  Each infeasible height raises the bound.
  *
- * Where each buffer is as low as it may be above what is under it, all ends are
+ * If each buffer rests as low as the buffers below it allow, all ends are
  * multiples of the greatest common divisor of all sizes, alignments and given
- * offsets; only such heights are looked at.
+ * offsets; only such heights are tried.
  */
 
 #include "irgen/place/search.h"
 #include "irgen/place/strategies.h"
 
 #define FIRST_SLICE 4000 /* steps at the bound, at first */
-#define CLIMBS 6         /* tries above the bound each time */
+#define CLIMBS 6         /* tries above the bound in each round */
 
-typedef struct hunt {
+typedef struct improver {
     glow_place_problem *p;
     glow_place_best *b;
     int64_t grain, enough, budget;
-} hunt;
+} improver;
 
-/* What it takes to begin a search, as steps, each of which is worth a look at
-   all items: all pairs are listed, and each is held to all that are fixed. */
+/* Steps charged for the start of a search, each worth a visit of all items: all
+   live pairs are listed, and each item is compared with all fixed ones. */
 static int64_t
 steps_to_begin(const glow_place_problem *p)
 {
     return 1 + p->pairs / p->count + p->n_fixed;
 }
 
-/* Looks for a placement of this height; what it finds becomes the best, that
-   there is none raises the bound. */
+/* Searches for a placement of this height; success updates the incumbent, a proof
+   of infeasibility the bound. */
 static glow_place_answer
-hunt_at(hunt *h, int64_t height, int64_t steps)
+search_at(improver *h, int64_t height, int64_t steps)
 {
     glow_place_problem *p = h->p;
     glow_place_answer found;
@@ -51,14 +51,14 @@ hunt_at(hunt *h, int64_t height, int64_t steps)
     return found;
 }
 
-/* Somewhere between what is enough and the best, a few times. */
+/* Bisects between `low` and the incumbent, a few times. */
 static void
-climb(hunt *h, int64_t low, int64_t steps)
+climb(improver *h, int64_t low, int64_t steps)
 {
     for (int i = 0; i < CLIMBS && low < h->b->height && h->budget > 0; i++) {
         int64_t part = (h->b->height - low) / h->grain / 2 * h->grain;
 
-        if (hunt_at(h, low + part, steps) != GLOW_PLACE_FOUND)
+        if (search_at(h, low + part, steps) != GLOW_PLACE_FOUND)
             low += part + h->grain;
     }
 }
@@ -95,10 +95,10 @@ find_grain(const glow_place_problem *p)
 }
 
 int64_t
-glow_place_hunt(glow_place_problem *p, glow_place_best *b, int64_t enough,
-                int64_t budget)
+glow_place_improve(glow_place_problem *p, glow_place_best *b, int64_t enough,
+                   int64_t budget)
 {
-    hunt h = {.p = p, .b = b, .enough = enough, .budget = budget};
+    improver h = {.p = p, .b = b, .enough = enough, .budget = budget};
 
     h.grain = find_grain(p);
     p->bound = (p->bound + h.grain - 1) / h.grain * h.grain;
@@ -108,7 +108,7 @@ glow_place_hunt(glow_place_problem *p, glow_place_best *b, int64_t enough,
 
         if (b->height <= low)
             break;
-        found = hunt_at(&h, low, low > enough ? slice : h.budget);
+        found = search_at(&h, low, low > enough ? slice : h.budget);
         if (found == GLOW_PLACE_FOUND)
             break;
         if (found == GLOW_PLACE_STOPPED)

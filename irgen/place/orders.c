@@ -1,18 +1,17 @@
 /*
- * Placement in an order: each buffer at the lowest offset where it overlaps
- * nothing that is placed and alive at the same time (first fit), or in the
- * smallest gap that holds it (best fit).
+ * Placement in a given order of buffers, by first fit or best fit.
  *
- * The orders are those of Glow's offline allocator (from the busiest moment, by
- * size and by time) and those that are known to do well where it does not (by
- * size, time, area).  A result is repaired by moving the buffer on top to the
- * front and placing all again (squeaky wheel optimization: Joslin and Clements,
- * JAIR 10, 1999).
+ * Each buffer goes to the lowest offset at which it overlaps no placed buffer that
+ * is live at the same time (first fit), or into the smallest gap that holds it
+ * (best fit).  The orders are those of Glow's offline allocator (from the moment
+ * of the peak, by size and by time), and by size, time and area.  A result is
+ * repaired by moving the topmost buffer to the front of the order and placing all
+ * again (squeaky wheel optimization: Joslin and Clements, JAIR 10, 1999).
  *
- * A buffer's neighbours in time are found in a tree over the begins that holds
- * the latest end of what is placed: time log(n) for each.  Where most buffers
- * meet most others, a scan of all that is placed, kept sorted by offset, is
- * faster and is used instead.
+ * The neighbours of a buffer in time are found in a tree over the begins that
+ * holds the latest end of placed buffers: log(n) for each.  Where most buffers
+ * overlap in time, a scan of all placed buffers, sorted by offset, is faster and
+ * is used instead.
  */
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@
 
 typedef glow_place_item item;
 
-typedef struct taken { /* a stretch of memory */
+typedef struct taken { /* a range of addresses */
     int64_t begin, end;
     uint32_t item;
 } taken;
@@ -34,11 +33,12 @@ typedef struct placer {
     item *items;
     uint32_t count;
     bool dense, best_fit;
-    int64_t *latest; /* tree: latest end among the placed */
+    int64_t *latest; /* tree: latest end of placed items */
     uint32_t leaves;
     taken *placed; /* dense: by offset */
     uint32_t n_placed;
-    taken *near; /* alive together with the item at hand, by offset */
+    taken
+        *near; /* placed items live together with the current one, by offset */
     uint32_t n_near;
     uint32_t *order;
 } placer;
@@ -82,7 +82,7 @@ begin(placer *s, glow_place_problem *p)
     s->order = GLOW_NEW_ARRAY(a, uint32_t, p->count);
 }
 
-/* Placing one. */
+/* One item. */
 
 static void
 near_by_scan(placer *s, const item *x)
@@ -148,7 +148,7 @@ insert(placer *s, uint32_t i)
     s->placed[at] = t;
 }
 
-/* The lowest gap that holds `x`, or the smallest, beside what is near it. */
+/* The lowest gap that holds `x`, or the smallest. */
 static int64_t
 find_gap(const placer *s, const item *x)
 {
@@ -172,7 +172,7 @@ find_gap(const placer *s, const item *x)
     return chosen < 0 ? offset : chosen;
 }
 
-/* Places all in their order, after what is fixed, and returns the height. */
+/* Places all items in their order after the fixed ones; returns the height. */
 static int64_t
 place(placer *s)
 {
@@ -202,7 +202,7 @@ place(placer *s)
     return height;
 }
 
-/* Orders: by two keys, the larger first, then as given. */
+/* Orders: by two keys, descending, then by number. */
 
 typedef struct sort_key {
     double first, second;
@@ -259,9 +259,9 @@ glow_place_in_order(glow_place_problem *p, glow_place_strategy order)
     return place(&s);
 }
 
-/* Repairing. */
+/* Repair. */
 
-/* Moves what lies on top to the front of the order. */
+/* Moves the topmost item to the front of the order. */
 static void
 promote(const placer *s)
 {

@@ -1,23 +1,22 @@
 /*
- * Static placement: which ways are taken, and the best of them kept.
+ * Static placement: a portfolio of heuristics, then search, within fixed budgets.
  *
- * First the ways that take time n log(n), or little more: first fit in the
- * order of time, and the skyline that rises (first_fit.c, skyline.c).
- * Then the orders of orders.c, which look at all pairs that live
- * together, as long as there are not too many; then repair of the best.  All
- * that ends as soon as the bound is met.  If it is not, improve.c searches,
- * within a budget of steps.  All limits are counted, never timed.
+ * Heuristics in time n log(n), or little more, come first: first fit in the
+ * order of time, and the rising skyline (first_fit.c, skyline.c).  Then the orders
+ * of orders.c, which visit all pairs that are live together, if these are not too
+ * many; then repair of the best.  All stop when the bound is met.  If it is not,
+ * improve.c searches within a budget of steps.  Limits are counts, never times.
  */
 
 #include <string.h>
 
 #include "irgen/place/strategies.h"
 
-#define ORDER_WORK 300000000 /* pairs that all orders may look at */
-#define REPAIR_WORK 2000000  /* and repair */
+#define ORDER_WORK 300000000 /* pairs that all orders may visit */
+#define REPAIR_WORK 2000000  /* pairs that the repair may visit */
 #define AUTO_WORK 30000000   /* steps of the search, times buffers */
 #define EXACT_WORK 2000000000
-#define SEARCH_PAIRS 4000000 /* no search where more live together */
+#define SEARCH_PAIRS 4000000 /* no search with more live pairs */
 
 const char *const glow_place_strategies[] = {
     [GLOW_PLACE_AUTO] = "auto",           [GLOW_PLACE_EXACT] = "exact",
@@ -67,7 +66,7 @@ run_one(glow_place_problem *p, glow_place_best *b, glow_place_strategy s)
     glow_place_keep(p, b, glow_place_strategies[s]);
 }
 
-/* All ways, until the bound is met. */
+/* All heuristics, until the bound is met. */
 static void
 run_greedy(glow_place_problem *p, glow_place_best *b, int64_t enough)
 {
@@ -87,7 +86,7 @@ run_greedy(glow_place_problem *p, glow_place_best *b, int64_t enough)
     glow_place_keep(p, b, "repaired");
 }
 
-/* Takes the strategy; returns the steps of the search. */
+/* Runs the strategy; returns the steps of the search. */
 static int64_t
 run_strategy(glow_place_problem *p, const glow_place_options *o,
              glow_place_best *b)
@@ -105,7 +104,7 @@ run_strategy(glow_place_problem *p, const glow_place_options *o,
     if (budget == 0)
         budget = (o->strategy == GLOW_PLACE_EXACT ? EXACT_WORK : AUTO_WORK) /
                  p->count;
-    return glow_place_hunt(p, b, o->enough, budget);
+    return glow_place_improve(p, b, o->enough, budget);
 }
 
 bool

@@ -1,9 +1,8 @@
 /*
- * The problem of placement: buffers in the order of begins, what the space
- * allows each by itself, and the lower bound that needs no search.
+ * The placement problem: validation, items by begin, and a lower bound.
  *
- * The bytes alive at one moment must fit below the height, between what is
- * forbidden; and no buffer ends below where it fits first by itself.
+ * Lower bound: the bytes live at one moment fit below the height, outside the
+ * forbidden ranges; and no item ends below its lowest end in an empty space.
  */
 
 #include <stdlib.h>
@@ -46,7 +45,7 @@ glow_tree_max(const int64_t *tree, uint32_t leaves, uint32_t from, uint32_t to)
     return max;
 }
 
-/* Where one fits. */
+/* Feasible offsets. */
 
 /* The first forbidden range that ends after `offset`, or their number. */
 static size_t
@@ -124,7 +123,7 @@ glow_place_first_at(const glow_place_problem *p, uint32_t from, int64_t time)
     return from;
 }
 
-/* Taking. */
+/* Construction. */
 
 static int
 by_range(const void *x, const void *y)
@@ -159,7 +158,7 @@ glow_place_merge(glow_place_range *r, size_t count)
     return n;
 }
 
-/* Copies the space, its forbidden ranges merged. */
+/* Copies the space with its forbidden ranges merged. */
 static bool
 take_space(glow_place_problem *p, const glow_place_space *space,
            glow_placement *fault)
@@ -197,7 +196,7 @@ by_begin(const void *x, const void *y)
     return a->from < b->from ? -1 : 1;
 }
 
-/* Programs list them in this order but for a few, and mostly for none. */
+/* Programs list them in this order but for few exceptions, so insertion is linear. */
 static void
 sort_items(glow_place_problem *p)
 {
@@ -210,8 +209,8 @@ sort_items(glow_place_problem *p)
 }
 
 /*
- * Adds to `limit` what `x` adds to the height at most: its size, what aligning
- * skips, and the end of a bank that it does not fit.
+ * Adds to `limit` the height that `x` adds at most: its size, the padding for its
+ * alignment, and the end of a bank that is too short for it.
  */
 static bool
 grows(const glow_place_problem *p, const glow_place_item *x, int64_t *limit)
@@ -224,7 +223,7 @@ grows(const glow_place_problem *p, const glow_place_item *x, int64_t *limit)
            !glow_add_overflow(*limit, banks ? skips : 0, limit);
 }
 
-/* The item of a buffer; false, and a fault, if it makes no sense. */
+/* The item of a buffer; false, and a fault, if it is invalid. */
 static bool
 take_item(glow_place_problem *p, const glow_lifetime *b, size_t from,
           glow_placement *fault)
@@ -252,7 +251,7 @@ take_item(glow_place_problem *p, const glow_lifetime *b, size_t from,
     return true;
 }
 
-/* Can no sum of sizes overflow, wherever the buffers go? */
+/* True if no sum of sizes can overflow in any placement. */
 static bool
 take_limit(const glow_place_problem *p, glow_placement *fault)
 {
@@ -267,7 +266,7 @@ take_limit(const glow_place_problem *p, glow_placement *fault)
     return true;
 }
 
-/* Lists what is fixed, by offset. */
+/* Lists the fixed items by offset. */
 static void
 list_fixed(glow_place_problem *p)
 {
@@ -285,7 +284,7 @@ list_fixed(glow_place_problem *p)
         p->fixed[i] = (uint32_t)r[i].end;
 }
 
-/* Measuring. */
+/* Load. */
 
 typedef struct ending {
     int64_t end;
@@ -316,7 +315,7 @@ list_ends(glow_place_problem *p)
         p->ends[i] = ends[i].item;
 }
 
-/* Sets the loads and how many pairs are alive together. */
+/* Sets the loads and the number of pairs that are live together. */
 static void
 measure(glow_place_problem *p)
 {
@@ -343,7 +342,7 @@ measure(glow_place_problem *p)
             loads, leaves, i, glow_place_first_at(p, i + 1, p->items[i].end));
 }
 
-/* The load between what is forbidden; each buffer where it fits first. */
+/* The lower bound of the height. */
 static void
 find_bound(glow_place_problem *p)
 {

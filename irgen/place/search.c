@@ -1,29 +1,29 @@
 /*
- * Placement by search: valley branching.
+ * Branch and bound over valleys of the skyline, with restarts and a memo table.
  *
- * Time is cut into sections in which the same buffers live.  Each section has a
- * floor, below which nothing more is placed; together the floors are a skyline.
- * A valley is a run of equal floors between higher ones.  At an end of a valley
- * there are few ways to go on: a buffer that rests on the floor there begins
- * (or ends) at that end and lies within the valley; or none does, and then the
- * floor of that section rises to the next level that any buffer can rest on.
- * Every packing in which each buffer rests on something is met once, whatever
- * valley is taken first, so the search takes the one with the fewest ways.
+ * Time is cut into sections with the same live buffers.  Each section has a
+ * floor, below which nothing more is placed; the floors form a skyline.  A valley
+ * is a run of equal floors between higher ones.  At an end of a valley there are
+ * few branches: a buffer that rests on the floor there begins (or ends) at that
+ * end and lies within the valley; or none does, and then the floor of that
+ * section rises to the next level on which a buffer can rest.  Every packing in
+ * which each buffer rests on another one or on the ground is reached once,
+ * independent of the choice of valleys, so the search takes the valley with the
+ * fewest branches.
  *
- * A state that fails does so however it was reached; a table of hashes keeps
- * such states, over restarts too.  state.c says when a state is given up
- * at once.  Parts that no buffer connects are searched by themselves.
+ * A state fails independent of the path to it; a hash table keeps failed states,
+ * over restarts too.  state.c prunes states at once.  Components that no buffer
+ * connects are searched separately.
  *
- * Alignment, banks, forbidden ranges and fixed buffers change nothing of this:
- * what rests is then as low as it may be above what is under it.
+ * Alignment, banks, forbidden ranges and fixed buffers change nothing of this: a
+ * buffer rests if it is as low as the buffers below it allow.
  *
- * What is tried first decides how soon a placement is found: some orders take
- * few more states than there are buffers, where others never end (heavy tails:
- * Gomes, Selman and Kautz, AAAI 1998).  So the search begins anew after a few
- * states, each time by another taste (heuristics.c), every other time by that
- * which has come farthest; ever fewer runs are ever longer, which is what
- * proofs take.  It counts states and never looks at a clock, so that it gives
- * the same result everywhere.
+ * The branching order decides the time until a placement is found: some orders
+ * take few more states than there are buffers, others never end (heavy tails:
+ * Gomes, Selman and Kautz, AAAI 1998).  So the search restarts after few states,
+ * each time with another heuristic (heuristics.c), every other time with the one
+ * that placed most; runs of growing length at growing intervals leave room for
+ * proofs.  States are counted instead of time, so that results are reproducible.
  */
 
 #include <string.h>
@@ -33,21 +33,22 @@
 
 #define SHORT_RUN 2    /* states for each block */
 #define LONGER_RUN 16  /* one of so many runs is longer */
-#define LONGER_LIMIT 4 /* by so much */
+#define LONGER_LIMIT 4 /* by this factor */
 #define FEW_SWAPS 16   /* one of so many pairs of blocks */
 #define MOST_DEPTH 20000
-#define MEMO_BITS 18 /* most, of a table of failed states */
+#define MEMO_BITS 18 /* at most, of the table of failed states */
 
 typedef glow_place_answer answer;
 
 typedef struct search {
     glow_place_state s;
-    int *pool; /* candidates of all states on the way */
+    int *pool; /* candidates of all states on the path */
     size_t n_pool, cap_pool;
     uint64_t *failed;
     int memo_bits;
     int64_t steps, limit;
-    int taste, depth, reached; /* blocks placed at once, at most */
+    int heuristic, depth,
+        reached; /* `reached`: the most blocks placed at once */
     bool shuffles;
     uint64_t random;
 } search;
@@ -59,13 +60,13 @@ draw(search *s)
     return glow_mix(s->random);
 }
 
-/* Choosing where to go on. */
+/* Choice of the branch. */
 
 typedef struct choice {
     double score;
     glow_place_end at;
-    int64_t next_floor; /* 0: it cannot be raised */
-    size_t first;       /* candidates in the pool */
+    int64_t next_floor; /* 0: it cannot rise */
+    size_t first;       /* first candidate in the pool */
     int count;
 } choice;
 
@@ -78,8 +79,8 @@ offer(search *s, int b)
     s->pool[s->n_pool++] = b;
 }
 
-/* The least top of what could lie under one of the blocks at the floor of `t`,
-   of which none lives before `from` or after `to`, but not in `t` itself. */
+/* The least top of a block that could lie below one of the blocks at the floor of
+   `t`, among blocks live between `from` and `to`, but not in `t` itself. */
 static int64_t
 least_top(const search *s, int t, int from, int to)
 {
@@ -101,8 +102,8 @@ least_top(const search *s, int t, int from, int to)
     return least;
 }
 
-/* The next level of section `t` that a block can rest on, if none does now;
-   candidates for now go to the pool. */
+/* The next level of section `t` on which a block can rest, if none can now;
+   the present candidates go to the pool. */
 static int64_t
 look(search *s, int t)
 {
@@ -131,7 +132,7 @@ look(search *s, int t)
     return next;
 }
 
-/* Judges one end of a valley; false if there is no way on from it. */
+/* Rates one end of a valley; false if it has no branch. */
 static bool
 judge(search *s, const glow_place_end *at, choice *best)
 {
@@ -143,10 +144,10 @@ judge(search *s, const glow_place_end *at, choice *best)
     if (sec->slack > 0 && next != INT64_MAX && next - sec->floor <= sec->slack)
         c.next_floor = next;
     c.at.ways = c.count + (c.next_floor > 0);
-    c.score =
-        c.at.ways <= 1 ? c.at.ways - 2 : glow_taste_end(&s->s, s->taste, &c.at);
+    c.score = c.at.ways <= 1 ? c.at.ways - 2
+                             : glow_heuristic_end(&s->s, s->heuristic, &c.at);
     if (c.at.ways > 0 && c.score < best->score) {
-        /* its candidates take the place of those of the best before */
+        /* its candidates replace those of the best end so far */
         memmove(&s->pool[best->first], &s->pool[c.first],
                 (size_t)c.count * sizeof(int));
         c.first = best->first;
@@ -182,13 +183,13 @@ choose(search *s, int from, int to, choice *best)
     return true;
 }
 
-/* Sorts the candidates by taste, and now and then against it. */
+/* Sorts the candidates by the heuristic, and sometimes exchanges two. */
 static void
 arrange(search *s, const choice *c)
 {
     int *at = &s->pool[c->first];
 
-    glow_taste_sort(&s->s, s->taste, &c->at, at, c->count);
+    glow_heuristic_sort(&s->s, s->heuristic, &c->at, at, c->count);
     for (int i = 0; s->shuffles && i + 1 < c->count; i++)
         if (draw(s) % FEW_SWAPS == 0) {
             int b = at[i];
@@ -202,12 +203,12 @@ static bool
 are_alike(const search *s, const glow_block *a, const glow_block *b)
 {
     return a->begin == b->begin && a->end == b->end && a->size == b->size &&
-           (s->s.is_plain ||
+           (s->s.is_unconstrained ||
             (a->item->align == b->item->align &&
              a->item->begin == b->item->begin && a->item->end == b->item->end));
 }
 
-/* Is there one like candidate `i` before it? */
+/* True if an equal candidate precedes candidate `i`. */
 static bool
 is_twin(const search *s, const choice *c, int i)
 {
@@ -231,7 +232,7 @@ hash_state(const search *s, int from, int to)
         const glow_section *sec = &st->sections[t];
 
         x ^= (uint64_t)sec->floor * 2 + (sec->top == sec->floor);
-        if (!st->is_plain)
+        if (!st->is_unconstrained)
             x ^= (uint64_t)sec->top << 32;
         x *= 0x9fb21c651e98df25u;
         x ^= x >> 28;
@@ -245,7 +246,7 @@ hash_state(const search *s, int from, int to)
 
 static answer solve(search *s, int from, int to);
 
-/* Solves the parts that no unplaced block connects. */
+/* Solves the components that no unplaced block connects. */
 static answer
 solve_parts(search *s, int from, int to)
 {
@@ -321,36 +322,36 @@ solve(search *s, int from, int to)
 
 /* Runs. */
 
-/* What came of the runs by one taste. */
+/* Progress of the runs of one heuristic. */
 typedef struct record {
     int64_t runs, reached;
 } record;
 
-/* One that reached most for a run. */
+/* A heuristic with the most blocks placed by a run. */
 static int
 best_taste(const record *r)
 {
     int best = 0;
 
-    for (int i = 1; i < GLOW_PLACE_TASTES; i++)
+    for (int i = 1; i < GLOW_PLACE_HEURISTICS; i++)
         if (r[i].reached * r[best].runs > r[best].reached * r[i].runs)
             best = i;
     return best;
 }
 
-/* How many states run `k` takes: most are short, some ever longer. */
+/* Number of states of run `k`: most are short, some grow. */
 static int64_t
 limit_of(const search *s, int64_t k)
 {
     int64_t limit = SHORT_RUN * (int64_t)s->s.n_blocks + 50;
 
-    for (k -= GLOW_PLACE_TASTES - 1; k > 0 && k % LONGER_RUN == 0;
+    for (k -= GLOW_PLACE_HEURISTICS - 1; k > 0 && k % LONGER_RUN == 0;
          k /= LONGER_RUN)
         limit *= LONGER_LIMIT;
     return limit;
 }
 
-/* One run; everything is as before if it finds nothing. */
+/* One run; restores the state if it finds nothing. */
 static answer
 run_once(search *s, int64_t limit)
 {
@@ -362,36 +363,37 @@ run_once(search *s, int64_t limit)
     for (int t = 0; t < s->s.n_sections; t++)
         s->s.sections[t].weight = 1;
     s->n_pool = 0;
-    glow_taste_rank(&s->s, s->taste);
+    glow_heuristic_rank(&s->s, s->heuristic);
     o = solve_parts(s, 0, s->s.n_sections);
     if (o != GLOW_PLACE_FOUND)
         glow_state_undo(&s->s, 0, trail);
     return o;
 }
 
-/* Runs by one taste after the other, and then by that which reached most every
-   other time, until one comes to an end. */
+/* Runs the heuristics in turns, every other time the one with the most progress,
+   until one run completes. */
 static answer
 run(search *s, int64_t budget)
 {
-    record records[GLOW_PLACE_TASTES] = {{0}};
+    record records[GLOW_PLACE_HEURISTICS] = {{0}};
     answer o = GLOW_PLACE_STOPPED;
 
     for (int64_t k = 0; o == GLOW_PLACE_STOPPED && s->steps < budget; k++) {
         int64_t limit = limit_of(s, k), left = budget - s->steps;
 
-        s->shuffles = k >= GLOW_PLACE_TASTES;
-        s->taste = s->shuffles && k % 2 == 0
-                       ? best_taste(records)
-                       : (int)(k / (1 + s->shuffles) % GLOW_PLACE_TASTES);
+        s->shuffles = k >= GLOW_PLACE_HEURISTICS;
+        s->heuristic =
+            s->shuffles && k % 2 == 0
+                ? best_taste(records)
+                : (int)(k / (1 + s->shuffles) % GLOW_PLACE_HEURISTICS);
         o = run_once(s, limit < left ? limit : left);
-        records[s->taste].runs++;
-        records[s->taste].reached += s->reached;
+        records[s->heuristic].runs++;
+        records[s->heuristic].reached += s->reached;
     }
     return o;
 }
 
-/* In memory of `a`. */
+/* Allocates from `a`. */
 static answer
 search_in(glow_arena *a, const glow_place_problem *p, glow_place_item *items,
           uint32_t count, int64_t height, int64_t *steps)
@@ -400,7 +402,8 @@ search_in(glow_arena *a, const glow_place_problem *p, glow_place_item *items,
     int64_t budget = *steps;
     answer o;
 
-    s.random = (uint64_t)budget; /* so that asking again is no repetition */
+    s.random =
+        (uint64_t)budget; /* a repeated call with another budget differs */
     *steps = 0;
     glow_state_begin(&s.s, a, p, items, count);
     if (!glow_state_set_height(&s.s, height))

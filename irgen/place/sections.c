@@ -1,11 +1,10 @@
 /*
- * Preparing a search for a placement: time cut into sections.
+ * Preparation of the search: time cut into sections with maximal live sets.
  *
- * Time is cut where buffers begin and end.  A stretch at whose beginning
- * nothing begins, or at whose end nothing ends, asks for no more than the one
- * before or after it, and is dropped; what is left are the largest live sets.
- * What is fixed, and what the space forbids, becomes ranges of addresses that a
- * block, or a section, cannot use.
+ * Time is cut where live ranges begin and end.  An interval at whose begin no
+ * buffer begins, or at whose end none ends, has a live set that is contained in
+ * its neighbour's, and is dropped.  Fixed buffers and forbidden ranges become
+ * ranges of addresses that are blocked for a block or a section.
  */
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 typedef struct instant {
     int64_t time;
-    int section; /* that begins here or, where none is kept, the next */
+    int section; /* the section that begins here or next */
     bool begins, ends;
 } instant;
 
@@ -37,7 +36,7 @@ section_at(const instant *at, int count, int64_t time)
     return found->section;
 }
 
-/* Cuts time; returns its instants, `*count` of them, with their sections. */
+/* Cuts time; returns its `*count` instants with their sections. */
 static instant *
 cut_time(glow_place_state *s, const glow_place_item *items, uint32_t n_items,
          int *count)
@@ -88,7 +87,7 @@ make_blocks(glow_place_state *s, const glow_place_item *items, uint32_t count,
     }
 }
 
-/* What is forbidden to all, and what is fixed and alive in [begin, end). */
+/* Ranges blocked during [begin, end): forbidden ones, and live fixed items. */
 static const glow_place_range *
 ranges_within(glow_place_state *s, int64_t begin, int64_t end, int *n_ranges)
 {
@@ -113,10 +112,10 @@ static void
 find_blocked(glow_place_state *s, const glow_place_item *items, uint32_t count,
              const instant *at, int n_at)
 {
-    s->is_plain = s->problem->n_forbidden == 0 && s->problem->bank == 0;
-    for (uint32_t i = 0; i < count && s->is_plain; i++)
-        s->is_plain = !items[i].is_fixed && items[i].align == 1;
-    if (s->is_plain)
+    s->is_unconstrained = s->problem->n_forbidden == 0 && s->problem->bank == 0;
+    for (uint32_t i = 0; i < count && s->is_unconstrained; i++)
+        s->is_unconstrained = !items[i].is_fixed && items[i].align == 1;
+    if (s->is_unconstrained)
         return;
     s->ranges = GLOW_NEW_ARRAY(s->arena, glow_place_range,
                                s->problem->n_forbidden + s->problem->n_fixed);
@@ -162,8 +161,8 @@ list_alive(glow_place_state *s)
     }
 }
 
-/* Lists the blocks by a section, which is `of(block)`; `first` says for each
-   section where in the list those of it or later begin. */
+/* Sorts the blocks by a section, `of(block)`; `first` is, for each section, the
+   index of the first block with that section or a later one. */
 static int *
 list_by(glow_place_state *s, bool by_end, int **first)
 {
@@ -181,8 +180,8 @@ list_by(glow_place_state *s, bool by_end, int **first)
     return list;
 }
 
-/* Those alive with a block: all that live where it begins, and what begins
-   before it ends. */
+/* Blocks that overlap a block in time: those live at its begin, and those that
+   begin before its end. */
 static void
 list_crowds(glow_place_state *s)
 {

@@ -1,42 +1,40 @@
 /*
- * Placement from the bottom up: a skyline over time rises.
+ * Bottom-up placement on a rising skyline over time.
  *
- * A valley is taken, and in it the longest buffer (or the one with the largest
- * area, or the largest) that lives within its time; where there is none the
- * valley rises to the lower one of its neighbours.  This is the rule of best
- * fit for strips (Burke, Kendall, Whitwell, Operations Research 52, 2004) as
- * Sekiyama, Imai, Negishi and Kawachiya use it for memory (arXiv 1804.10001).
- * They take the lowest valley; what goes into one does not depend on the
- * others, so the next is taken, which needs no heap and keeps to what is close
- * in memory.
+ * A valley is chosen, and in it the longest buffer (or the one with the largest
+ * area, or the largest) whose live range is within it; where there is none the
+ * valley rises to its lower neighbour.  This is the best-fit rule for strip
+ * packing (Burke, Kendall, Whitwell, Operations Research 52, 2004) as Sekiyama,
+ * Imai, Negishi and Kawachiya apply it to memory (arXiv 1804.10001).  They take
+ * the lowest valley; as the content of a valley does not depend on the others,
+ * the adjacent one is taken here, which needs no heap and is local in memory.
  *
- * Candidates are found in a tree over the begins that holds the earliest end
- * and the largest key of what is not placed; a question looks at a limited
- * number of nodes.  Time n log(n), and as many looks at fixed buffers as there
- * are.
+ * Candidates are found in a tree over the begins that holds the earliest end and
+ * the largest key of unplaced items; a query visits a bounded number of nodes.
+ * Time n log(n), and one visit of each fixed item for each placement.
  */
 
 #include "irgen/place/strategies.h"
 
 enum { MOST_LOOKS = 256 };
 
-typedef struct node { /* of what is not placed under it */
+typedef struct node { /* over the unplaced items of a subtree */
     int64_t end;      /* the earliest */
     double key;       /* the largest */
 } node;
 
 typedef struct step { /* of the skyline */
     int64_t begin, end, floor;
-    uint32_t before, after; /* steps; 0: none */
+    uint32_t before, after; /* neighbouring steps; 0: none */
 } step;
 
 typedef struct skyline {
     glow_place_problem *p;
-    int64_t *begins; /* of the items, close together */
+    int64_t *begins; /* of the items, in one array for locality */
     node *nodes;
     uint32_t leaves;
-    step *steps;            /* from 1 on */
-    uint32_t n_steps, free; /* a list by `after` */
+    step *steps;            /* from index 1 on */
+    uint32_t n_steps, free; /* free list, linked by `after` */
 } skyline;
 
 /* Candidates. */
@@ -106,12 +104,12 @@ first_at(const skyline *s, int64_t time)
     return from;
 }
 
-/* The items below a node of the tree. */
+/* The items of a subtree. */
 typedef struct reach {
     uint32_t node, first, count;
 } reach;
 
-/* The least node that has all items of [from, to) below it. */
+/* The smallest subtree that contains all items of [from, to). */
 static reach
 reach_of(const skyline *s, uint32_t from, uint32_t to)
 {
@@ -124,8 +122,8 @@ reach_of(const skyline *s, uint32_t from, uint32_t to)
     return (reach){first, (first << level) - s->leaves, 1u << level};
 }
 
-/* The item with the largest key that lives within [begin, end), or their
-   number. */
+/* The item with the largest key whose live range is within [begin, end), or the
+   number of items. */
 static uint32_t
 find(const skyline *s, int64_t begin, int64_t end)
 {
@@ -150,7 +148,7 @@ find(const skyline *s, int64_t begin, int64_t end)
         uint32_t half = r.count / 2, left = 2 * r.node;
         bool first = s->nodes[left].key < s->nodes[left + 1].key;
 
-        /* the one with the larger key is looked at first */
+        /* the child with the larger key is visited first */
         stack[depth++] = (reach){left + !first, r.first + !first * half, half};
         stack[depth++] = (reach){left + first, r.first + first * half, half};
     }
@@ -159,7 +157,7 @@ find(const skyline *s, int64_t begin, int64_t end)
 
 /* The skyline. */
 
-/* Makes a step between two others. */
+/* Inserts a step between two others. */
 static uint32_t
 add_step(skyline *s, step x)
 {
@@ -175,7 +173,7 @@ add_step(skyline *s, step x)
     return i;
 }
 
-/* Joins step `i` with the one after it, if they are level. */
+/* Merges step `i` with the one after it if they are level. */
 static void
 join_after(skyline *s, uint32_t i)
 {
@@ -191,7 +189,7 @@ join_after(skyline *s, uint32_t i)
     s->free = k;
 }
 
-/* Returns the step that `i` is, or is part of, then. */
+/* Merges step `i` with level neighbours; returns the step that holds it. */
 static uint32_t
 rise_to(skyline *s, uint32_t i, int64_t floor)
 {
@@ -205,7 +203,7 @@ rise_to(skyline *s, uint32_t i, int64_t floor)
     return before;
 }
 
-/* Puts an item that lives within step `*i` on it; returns its top. */
+/* Places an item whose live range is within step `*i` on it; returns its top. */
 static int64_t
 put(skyline *s, uint32_t *i, uint32_t item)
 {
@@ -226,7 +224,7 @@ put(skyline *s, uint32_t *i, uint32_t item)
     return top;
 }
 
-/* The lower of the neighbors of step `i`; 0 if there are none. */
+/* The lower neighbour of step `i`; 0 if there is none. */
 static uint32_t
 lower_neighbor(const skyline *s, uint32_t i)
 {
@@ -237,7 +235,7 @@ lower_neighbor(const skyline *s, uint32_t i)
     return s->steps[before].floor <= s->steps[after].floor ? before : after;
 }
 
-/* Fills the valley that is next to step `i`, and so on; returns the height. */
+/* Fills valleys, each next to the last one; returns the height. */
 static int64_t
 fill(skyline *s, uint32_t i)
 {

@@ -1,15 +1,14 @@
 /*
- * Doing and undoing the steps of a search for a placement.
+ * The state of the search: steps, their propagation, and a trail to undo them.
  *
- * A step raises levels: no block can lie below its own.  In a section, the
- * floor is the least level of what must still be placed; the slack is what
- * remains of the height above it.  A state fails if a slack is negative, or if
- * the blocks whose levels are highest have too little room, one above the
- * other, over the least of these levels (the bound of one machine with release
- * times).
+ * A step raises levels, which are lower bounds of the offsets of blocks.  The
+ * floor of a section is the least level of its unplaced blocks; the slack is the
+ * remainder of the height above it.  A state fails if a slack is negative, or if
+ * the blocks with the highest levels do not fit above the least of these levels
+ * (the bound of single-machine scheduling with release times).
  *
- * What a step changes is written down in a trail.  Only sections in which a
- * level changed are looked at again.
+ * Changes are recorded on a trail.  Only sections in which a level changed are
+ * visited again.
  */
 
 #include "irgen/place/state.h"
@@ -24,8 +23,8 @@ set(glow_place_state *s, int64_t *where, int64_t value)
     *where = value;
 }
 
-/* Takes a placed block out of the list of a section; what is taken out last
-   goes back first. */
+/* Removes a placed block from the list of a section; removals are undone in reverse
+   order. */
 static void
 leave(glow_place_state *s, int b, int t)
 {
@@ -74,7 +73,7 @@ glow_state_undo(glow_place_state *s, int stack, size_t trail)
 int64_t
 glow_state_fit(const glow_place_state *s, const glow_block *b, int64_t offset)
 {
-    if (s->is_plain)
+    if (s->is_unconstrained)
         return offset;
     offset = glow_place_aligned(s->problem, b->item, offset);
     for (int i = 0; i < b->n_blocked; i++)
@@ -84,8 +83,7 @@ glow_state_fit(const glow_place_state *s, const glow_block *b, int64_t offset)
     return offset;
 }
 
-/* The bytes of a section from the floor up to the height, less those where
-   nothing may lie. */
+/* Free bytes of a section between the floor and the height, less blocked ranges. */
 static int64_t
 room_of(const glow_place_state *s, const glow_section *sec)
 {
@@ -102,8 +100,8 @@ room_of(const glow_place_state *s, const glow_section *sec)
     return room;
 }
 
-/* Collects the blocks that lie higher than `least`, the highest level first;
-   returns how many. */
+/* Collects the blocks with a level above `least`, by descending level; returns
+   their number. */
 static int
 sort_above(glow_place_state *s, const glow_section *sec, int64_t least)
 {
@@ -125,8 +123,8 @@ sort_above(glow_place_state *s, const glow_section *sec, int64_t least)
     return count;
 }
 
-/* Do the blocks that cannot lie within `slack` of the floor fit, in the order
-   of their levels, of which `most` is the highest? */
+/* True if the blocks with a level beyond `slack` of the floor fit in the order of
+   their levels, of which `most` is the highest. */
 static bool
 fits_above(glow_place_state *s, const glow_section *sec, int64_t slack,
            int64_t most)
@@ -200,7 +198,7 @@ settle(glow_place_state *s, bool ok)
     return ok;
 }
 
-/* The block cannot begin below `level` any more. */
+/* Raises the level of a block. */
 static bool
 lift(glow_place_state *s, int b, int64_t level)
 {
