@@ -24,17 +24,17 @@
  * Storage that is used becomes a weight, in the order of the module.
  *
  * All operators go this way, by their definition; a plugin's too.  Two are
- * known by name, since each is what the program's structure already says: Save
+ * known by name, since the structure of a program already has them: Save
  * is a copy into the placeholder's buffer, and Reshape of a dense value is a
  * view, which costs nothing.  Concat stays one instruction rather than an
  * InsertTensor for each operand: a later pass can still let the operands write
  * into views of the result, and sees in one place what belongs together.
  *
- * Reads of a placeholder see what it held before the graph ran.  Where a Save
- * to it stands before such a read, the reads go to a copy made at the start.
+ * Readers of a placeholder get its content from before the run.  Where a Save to
+ * it precedes such a reader, the readers use a copy made at the start.
  *
- * propagate-copy, share-buffers and their like make the program good; this
- * pass only makes it right.
+ * The program is correct and unoptimized: propagate-copy, share-buffers and other
+ * passes over programs remove copies and share buffers.
  */
 
 #include <inttypes.h>
@@ -48,18 +48,18 @@ typedef struct generator {
     glow_func *program;
     glow_arena *scratch;
     glow_values *values;
-    glow_value **buffers; /* by value: where it lies */
+    glow_value **buffers; /* by value: its buffer */
     glow_map *weights;    /* by name of the storage: its buffer */
-    glow_map *olds;       /* by name: the copy that reads go to */
-    uint32_t *ends; /* by node: 1 + the first value that is used last by it */
+    glow_map *olds;       /* by name: the copy that readers use */
+    uint32_t *ends; /* by node: 1 + the first value whose last use is there */
     uint32_t *more; /* by value: 1 + the next one of that list */
-    glow_value **operands; /* of the node at hand */
+    glow_value **operands; /* of the current node */
     size_t cap_operands;
 } generator;
 
-/* Reading the graph. */
+/* Analysis of the graph. */
 
-/* Each buffer ends at the node that is last to use it or a view of it. */
+/* A buffer ends at the last node that uses its value or a view of it. */
 static void
 find_ends(generator *g)
 {
@@ -72,7 +72,8 @@ find_ends(generator *g)
         for (int k = 0; k < n->n_out; k++) {
             uint32_t base = v->base[v->first[i] + (uint32_t)k];
 
-            if (base != GLOW_NO_VALUE) /* else a view of storage */
+            if (base !=
+                GLOW_NO_VALUE) /* a view of storage has no buffer of its own */
                 last[base] = i;
         }
         for (int k = -1; k < n->n_in; k++) {
@@ -90,7 +91,7 @@ find_ends(generator *g)
         }
 }
 
-/* Making names, values and instructions. */
+/* Names, values and instructions. */
 
 /* `base`.`suffix`, or with a number: no name of either function. */
 static const char *
@@ -159,7 +160,7 @@ declare(generator *g)
             add_weight(g, s);
 }
 
-/* Keeps a copy of what is read after it is overwritten. */
+/* Copies placeholders that are read after they are overwritten. */
 static void
 keep_old(generator *g, glow_storage *s)
 {
@@ -192,7 +193,7 @@ keep_olds(generator *g)
     }
 }
 
-/* The buffer that holds what the graph calls `v`. */
+/* The buffer of the graph value `v`. */
 static glow_value *
 buffer_of(generator *g, const glow_value *v)
 {
@@ -206,7 +207,7 @@ buffer_of(generator *g, const glow_value *v)
     return old ? old : glow_map_get(g->weights, v->storage->name);
 }
 
-/* The nodes, one by one. */
+/* Nodes. */
 
 static void
 add_view(generator *g, const glow_node *n)
@@ -221,7 +222,7 @@ add_view(generator *g, const glow_node *n)
     g->buffers[glow_value_number(g->values, n->out[0])] = view->out[0];
 }
 
-/* An instruction that stands for `n`. */
+/* The instruction of node `n`. */
 static void
 add_instr(generator *g, const glow_op *op, const glow_node *n,
           glow_value *const *out, int n_out, int n_in, const void *attrs)
@@ -242,7 +243,7 @@ add_save(generator *g, const glow_node *n)
     glow_value *from = buffer_of(g, n->in[0]);
     glow_value *to = glow_map_get(g->weights, n->in[1]->storage->name);
 
-    /* saved to where it came from: a copy in place */
+    /* a Save to the same storage: a copy in place */
     g->operands[0] = glow_base_buffer(from) == to ? to : from;
     add_instr(g, &glow_op_copy, n, &to, 1, 1, NULL);
 }
@@ -279,7 +280,7 @@ add_node(generator *g, const glow_node *n)
         add_results(g, n);
 }
 
-/* Refuses what can be said in a graph alone. */
+/* Rejects nodes that only a graph can have. */
 static bool
 has_instr(const glow_node *n)
 {

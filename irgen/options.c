@@ -1,4 +1,4 @@
-/* What alloc and schedule both ask of their options. */
+/* Checks of options that alloc and schedule share. */
 
 #include "irgen/options.h"
 

@@ -1,8 +1,8 @@
 /*
- * Buffers for kernels to work in; see scratch.h.
+ * Scratch buffers of instructions; see scratch.h.
  *
- * Such a buffer lives for its one instruction, so that placing it needs no more
- * than placing any other.
+ * A scratch buffer is live during its one instruction, and is placed like any
+ * other buffer.
  */
 
 #include "irgen/scratch.h"
@@ -11,7 +11,7 @@
 
 #include "glow/backend.h"
 
-/* As many bytes as a type can have: see glow_type_check. */
+/* The most bytes of a type: see glow_type_check. */
 #define MOST_BYTES ((int64_t)1 << 47)
 
 static bool

@@ -1,5 +1,5 @@
 /*
- * Scratch: what the kernel of an instruction works in, besides operands and
+ * Scratch: buffers that the kernel of an instruction needs besides operands and
  * results.
  *
  *                                  %top.scratch = alloc int8<4096>
@@ -13,9 +13,9 @@
 #include "glow/pass.h"
 
 /*
- * Gives each instruction of `f` a buffer of as many bytes as the backend of the
- * run asks for, and takes it from those that need none; without a backend all
- * stays as it is.  False after a report (E0331).
+ * Gives each instruction of `f` a scratch buffer of the size that the backend of
+ * the run asks for, and removes that of instructions that need none; without a
+ * backend it changes nothing.  False after a report (E0331).
  */
 bool glow_give_scratch(glow_pass_run *run, glow_func *f, bool *changed);
 

@@ -1,5 +1,5 @@
 /*
- * Numbering the values of a graph.
+ * Numbering of the nodes and values of a graph.
  */
 
 #include "irgen/values.h"
@@ -50,7 +50,7 @@ glow_value_base(const glow_values *v, const glow_value *value)
     return value->def ? v->base[glow_value_number(v, value)] : GLOW_NO_VALUE;
 }
 
-/* The base of `value`: its own, where that is known, or the end of the chain. */
+/* The base of `value`: its own, where known, or the end of the chain of views. */
 static uint32_t
 find_base(const glow_values *v, const glow_value *value)
 {
@@ -64,7 +64,7 @@ find_base(const glow_values *v, const glow_value *value)
     return value->def ? glow_value_number(v, value) : GLOW_NO_VALUE;
 }
 
-/* Sets the base of a value and of all views on the way to it. */
+/* Sets the base of a value and of all views between. */
 static void
 set_base(glow_values *v, const glow_value *value)
 {

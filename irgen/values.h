@@ -1,6 +1,6 @@
 /*
- * The nodes and values of one graph, numbered: what scheduling and irgen keep
- * their tables by.
+ * Numbering of the nodes and values of one graph: the index of the tables of
+ * scheduling and irgen.
  */
 
 #ifndef IRGEN_VALUES_H
@@ -16,9 +16,9 @@ typedef struct glow_values {
     uint32_t *first; /* by node: the number of its result 0 */
     uint32_t n_values;
     uint32_t *def;  /* by value: the node that defines it */
-    int64_t *bytes; /* by value: what its buffer takes; 0 for a view */
-    uint32_t *base; /* by value: whose buffer it lies in; GLOW_NO_VALUE where
-                       that is storage */
+    int64_t *bytes; /* by value: bytes of its buffer; 0 for a view */
+    uint32_t *base; /* by value: the value whose buffer it is in; GLOW_NO_VALUE
+                       for storage */
     glow_map *writers;
 } glow_values;
 
@@ -28,13 +28,13 @@ glow_values *glow_values_new(glow_arena *a, glow_func *f);
 /* The number of a value that a node of the graph defines. */
 uint32_t glow_value_number(const glow_values *v, const glow_value *value);
 
-/* The value that has the number. */
+/* The value with this number. */
 const glow_value *glow_value_numbered(const glow_values *v, uint32_t number);
 
 /* The first node that writes this storage (Save), or NULL. */
 glow_node *glow_values_writer(const glow_values *v, const glow_value *storage);
 
-/* The storage that a value lies in, looking through views, or NULL. */
+/* The storage of a value, through views, or NULL. */
 glow_storage *glow_storage_under(const glow_value *v);
 
 /* True if `n` writes its operand i, rather than reading it. */
@@ -43,7 +43,7 @@ bool glow_is_written(const glow_node *n, int i);
 /* True for a node whose result is its operand's bytes under another type. */
 bool glow_is_view(const glow_node *n);
 
-/* The number of the value in whose buffer `value` lies, or GLOW_NO_VALUE. */
+/* The number of the value whose buffer `value` is in, or GLOW_NO_VALUE. */
 uint32_t glow_value_base(const glow_values *v, const glow_value *value);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Memory maps: the timeline of a placed program, in one of three forms.  This
- * file has the one for programs, JSON; docs/memory.md says what it holds.
+ * Memory maps: the timeline of a placed program as JSON; docs/memory.md defines
+ * the fields.  memory_map_text.c and memory_map_svg.c have the other forms.
  */
 
 #include "glow/memory_map.h"
@@ -26,7 +26,7 @@ put_string(glow_buf *b, const char *text)
     glow_buf_putc(b, '"');
 }
 
-/* `, "name": "text"`; without the comma where it is the first. */
+/* `, "name": "text"`; the first one without the comma. */
 static void
 put_member(glow_buf *b, const char *name, const char *text)
 {
@@ -83,7 +83,7 @@ put_buffer(glow_buf *b, const glow_timeline *t, const glow_timeline_buffer *e)
     glow_buf_putc(b, '}');
 }
 
-/* Where in the region nothing lies across, and where nothing lies at all. */
+/* Offsets that no buffer spans, and ranges that no buffer covers. */
 static void
 put_walls(glow_buf *b, const glow_region *r)
 {

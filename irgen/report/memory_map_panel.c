@@ -1,10 +1,10 @@
 /*
- * A region as a picture: a panel whose buffers stand where and when they live,
- * with the bytes alive below it, or a bar.
+ * A region as a picture: a panel of buffers over steps and offsets with the live
+ * bytes below it, or a bar.
  *
- * Words are put where nothing else is: those of a buffer within its box, those
- * of a level at the right, below the one before, those of the busiest step over
- * the panel.
+ * Labels avoid each other: those of a buffer stay within its box, those of a level
+ * are at the right, below the one before, that of the peak step is above the
+ * panel.
  */
 
 #include <inttypes.h>
@@ -17,13 +17,13 @@
 #define CURVE 84.0
 #define BAR 34.0
 
-typedef struct panel { /* where a region is drawn */
+typedef struct panel { /* the place of a region in the picture */
     const glow_timeline_space *s;
     double top, height;
     int64_t most; /* bytes at the top */
 } panel;
 
-/* Places. */
+/* Coordinates. */
 
 static double
 x_of(const glow_map_picture *p, double step)
@@ -39,7 +39,7 @@ y_of(const panel *at, int64_t bytes)
            at->height * ((double)bytes / (double)at->most);
 }
 
-/* Words. */
+/* Labels. */
 
 static const char *
 bytes_text(const glow_map_picture *p, int64_t bytes)
@@ -69,7 +69,7 @@ figures(const glow_map_picture *p, const glow_timeline_space *s)
     return b.text;
 }
 
-/* "convolution, add, relu": who writes the buffer, in order. */
+/* "convolution, add, relu": the operators that write the buffer, in order. */
 static const char *
 writers(const glow_map_picture *p, const glow_timeline_buffer *e)
 {
@@ -93,7 +93,7 @@ writers(const glow_map_picture *p, const glow_timeline_buffer *e)
 
 /* Scales. */
 
-/* Steps of a scale that has at most `marks` of them up to `most`. */
+/* Distance of the marks of a scale with at most `marks` of them up to `most`. */
 static int64_t
 binary_step(int64_t most, int marks)
 {
@@ -114,7 +114,7 @@ decimal_step(int64_t most, int marks)
     return step;
 }
 
-/* "1536 KiB": all marks of a scale in the unit of its steps. */
+/* "1536 KiB": all marks of a scale have the unit of their distance. */
 static const char *
 mark_text(const glow_map_picture *p, int64_t bytes, int64_t step)
 {
@@ -161,7 +161,7 @@ put_step_scale(glow_map_picture *p)
 
 /* Buffers. */
 
-/* What is said to those who point at it. */
+/* The tooltip of a buffer. */
 static void
 put_title(const glow_map_picture *p, const glow_timeline_buffer *e)
 {
@@ -192,7 +192,7 @@ maker_name(const glow_map_picture *p, const glow_timeline_buffer *e)
                : p->t->steps[maker]->op->name;
 }
 
-/* The steps that use it, darker; all of it where they cannot be told apart. */
+/* Steps that use the buffer, darker; the whole box where steps are too narrow. */
 static void
 put_busy(const glow_map_picture *p, const glow_timeline_buffer *e,
          glow_svg_box at)
@@ -260,7 +260,7 @@ typedef struct level {
     int64_t bytes;
 } level;
 
-/* Lines across the panel, their words at the right, none over another. */
+/* Lines across the panel with labels at the right that do not overlap. */
 static void
 put_levels(const glow_map_picture *p, const panel *at)
 {
@@ -288,7 +288,7 @@ put_levels(const glow_map_picture *p, const panel *at)
     }
 }
 
-/* The busiest step: a stripe, and over it in words which it is. */
+/* The peak step: a stripe, and its label above the panel. */
 static void
 put_moment(const glow_map_picture *p, const glow_timeline_space *s, double top,
            double bottom)
@@ -310,9 +310,9 @@ put_moment(const glow_map_picture *p, const glow_timeline_space *s, double top,
                       n->op->name, glow_source_name(n)));
 }
 
-/* The bytes alive. */
+/* Live bytes. */
 
-/* The most bytes alive in column `c` of `columns`. */
+/* The most live bytes in column `c` of `columns`. */
 static int64_t
 column_live(const glow_map_picture *p, const glow_timeline_space *s, uint64_t c,
             uint64_t columns)
@@ -367,7 +367,7 @@ put_panel(glow_map_picture *p, const glow_timeline_space *s)
     double bottom;
 
     if (capacity > at.most && capacity / 2 < at.most)
-        at.most = capacity; /* a line within sight */
+        at.most = capacity; /* keeps the line of the capacity visible */
     glow_svg_rect(p->out, "panel",
                   (glow_svg_box){GLOW_MAP_LEFT, at.top, GLOW_MAP_WIDTH, HIGH});
     glow_buf_puts(p->out, "/>\n");

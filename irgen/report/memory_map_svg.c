@@ -1,10 +1,10 @@
 /*
- * Memory maps as pictures, fit for a page or a slide: no script, and colors of
- * the reader's light or dark scheme.
+ * Memory maps as SVG for pages and slides: no script, and colors of the reader's
+ * light or dark scheme.
  *
- * A region whose buffers come and go is a panel, steps to the right and offsets
- * upwards, with the bytes alive below it on the same steps.  A region that only
- * fills up is a bar.  Colors say who makes a buffer.
+ * A region that buffers share is a panel, with steps to the right and offsets
+ * upwards, and the live bytes below it on the same steps.  A region of permanent
+ * buffers is a bar.  Colors stand for the operator that writes a buffer.
  */
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static const char style[] =
     ".memory-map .b text{pointer-events:none}"
     ".memory-map path{fill:var(--rule);stroke:var(--soft)}";
 
-/* The families, and what a reader makes of them. */
+/* The legend of the families of operators. */
 static const struct {
     const char *family, *words;
 } legend[] = {
@@ -71,7 +71,7 @@ static const struct {
     {"io", "inputs and outputs"},
 };
 
-/* The whole. */
+/* The picture. */
 
 static bool
 has_family(const glow_timeline *t, const char *family)
@@ -103,7 +103,7 @@ put_legend(glow_map_picture *p)
         glow_svg_text(p->out, "soft", x, p->y, "pale: nobody uses it now");
 }
 
-/* What it is of, and what all regions take together. */
+/* The title: the function, and the sum over all regions. */
 static void
 put_heading(glow_map_picture *p)
 {
@@ -122,7 +122,7 @@ put_heading(glow_map_picture *p)
     p->y = 58;
 }
 
-/* What comes and goes first: it is what people look for. */
+/* Shared regions first. */
 static void
 put_spaces(glow_map_picture *p)
 {

@@ -29,7 +29,7 @@ static const char *const bars[] = {" ",
                                    "\xe2\x96\x87",
                                    "\xe2\x96\x88"};
 
-/* The most bytes alive during the steps of column `c` of `columns`. */
+/* The most live bytes during the steps of column `c` of `columns`. */
 static int64_t
 column_live(const glow_timeline *t, const glow_timeline_space *s, uint32_t c,
             uint32_t columns)
@@ -101,7 +101,7 @@ put_head(glow_buf *b, const glow_timeline *t, const glow_timeline_space *s)
     }
 }
 
-/* What of the row's end is not said by its beginning. */
+/* The part of a row's end that its beginning does not imply. */
 static void
 put_who(glow_buf *b, const glow_timeline *t, const glow_timeline_buffer *e)
 {

@@ -1,6 +1,6 @@
 /*
- * Drawing SVG.  No font is measured: a character is taken to be as wide as that
- * of a wide face, so that a label that fits here fits in any.
+ * SVG output.  Fonts are not measured: each character has the width of one of a
+ * wide font, so that a label that fits here fits in any font.
  */
 
 #include "irgen/report/svg.h"
@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define CHARACTER 6.4 /* of 11 pixels */
+#define CHARACTER 6.4 /* width, at 11 pixels */
 #define LINE 13.0
 #define PAD 4.0
-#define LEAST 7 /* characters that are worth showing of a longer text */
+#define LEAST 7 /* the fewest characters to which a text is shortened */
 #define MOST_LINES 3
 
 void
@@ -103,7 +103,7 @@ after(const char *text, int count)
     return at;
 }
 
-/* `most` characters at most, the middle left out. */
+/* At most `most` characters, without the middle of a longer text. */
 static const char *
 shortened(glow_arena *a, const char *text, int most)
 {
@@ -129,7 +129,7 @@ lines_in(double length, int count)
     return n < count ? n : count;
 }
 
-/* One line: `row` of all, level or upright, in the middle across. */
+/* Line `row` of the label, horizontal or vertical, centered. */
 static void
 put_line(glow_buf *b, glow_svg_box at, bool level, int row, int rows,
          const char *text)
@@ -151,7 +151,7 @@ put_line(glow_buf *b, glow_svg_box at, bool level, int row, int rows,
     glow_buf_puts(b, "</text>");
 }
 
-/* As many of the lines in a row as there is room for. */
+/* As many of the lines as fit. */
 static const char *
 joined(glow_arena *a, const char *const *lines, int count, int room)
 {

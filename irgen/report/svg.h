@@ -1,6 +1,6 @@
 /*
- * Drawing SVG: numbers that read alike in any locale, text that is escaped, and
- * labels that stay within their boxes.
+ * SVG output: numbers independent of the locale, escaped text, and labels that
+ * stay within their boxes.
  */
 
 #ifndef IRGEN_REPORT_SVG_H
@@ -22,9 +22,9 @@ void glow_svg_line(glow_buf *b, const char *class, double x1, double y1,
 void glow_svg_text(glow_buf *b, const char *class, double x, double y,
                    const char *text);
 /*
- * Up to three lines of text (NULL: none) in the box, the first the name: level,
- * or upright where that shows more.  A name that is too long is shortened in
- * its middle; what does not fit is left out.
+ * Writes up to three lines of text (NULL: none) into the box, a name first:
+ * horizontally, or vertically where more fits.  A long name is shortened in its
+ * middle; lines that do not fit are left out.
  */
 void glow_svg_label(glow_buf *b, glow_arena *a, glow_svg_box at,
                     const char *const *lines, int count);

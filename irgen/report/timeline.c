@@ -1,7 +1,7 @@
 /*
- * The timeline of a placed program: one walk numbers buffers and steps, a
- * second finds who uses what.  Time grows with instructions and operands, but
- * for sorting the buffers by offset.
+ * The timeline of a placed program: one sweep numbers buffers and steps, a second
+ * one collects the uses.  Time is linear in instructions and operands, plus the
+ * sort of the buffers by offset.
  */
 
 #include "irgen/report/timeline.h"
@@ -16,10 +16,10 @@ typedef struct builder {
     glow_func *f;
     glow_arena *scratch;
     glow_timeline_buffer *buffers; /* in the order of the program */
-    glow_lifetime *lives;          /* in instructions, as alloc counts */
+    glow_lifetime *lives;          /* in instructions, as alloc counts them */
     uint32_t *space;               /* by buffer */
     uint32_t *seen;           /* by buffer: 1 + the last step in its uses */
-    glow_timeline_use **fill; /* by buffer: where its next use goes */
+    glow_timeline_use **fill; /* by buffer: the end of its list of uses */
     uint32_t n_buffers;
 } builder;
 
@@ -48,7 +48,7 @@ space_of(const builder *b, const glow_region *region)
     return i;
 }
 
-/* `before[i]` steps stand before instruction i. */
+/* `before[i]` steps come before instruction i. */
 static void
 add_buffer(builder *b, glow_node *n, glow_life life, const uint32_t *before)
 {
@@ -92,8 +92,8 @@ number(builder *b)
 }
 
 /*
- * Where no two buffers share bytes, and none is an alloc, all of them stay:
- * what is in a placeholder when nobody uses it does not matter to anyone.
+ * Where no two buffers share bytes, and none is an alloc, all are permanent: the
+ * content of an unused placeholder has no effect.
  */
 static void
 settle(builder *b)
@@ -222,7 +222,7 @@ measure(const glow_timeline *t, glow_timeline_space *s)
     }
 }
 
-/* Deals the buffers out to their spaces. */
+/* Distributes the buffers to their spaces. */
 static void
 fill_space(builder *b, uint32_t space)
 {

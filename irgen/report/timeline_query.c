@@ -1,6 +1,5 @@
 /*
- * What is asked of a timeline: who makes a buffer, who needs it next, and how
- * people call it.
+ * Queries of a timeline: definitions and next uses of buffers, display names.
  */
 
 #include <inttypes.h>
@@ -89,7 +88,7 @@ glow_buffer_family(const glow_timeline *t, const glow_timeline_buffer *b)
     return maker == GLOW_NO_STEP ? "else" : glow_op_family(t->steps[maker]->op);
 }
 
-/* Numbers for people. */
+/* Numbers for display. */
 
 void
 glow_buf_grouped(glow_buf *b, int64_t n)
@@ -106,7 +105,7 @@ glow_buf_grouped(glow_buf *b, int64_t n)
     }
 }
 
-/* Three digits at least, rounded to the nearest, in the largest unit. */
+/* At least three digits, rounded to nearest, in the largest unit. */
 void
 glow_buf_bytes(glow_buf *b, int64_t bytes)
 {

@@ -1,17 +1,16 @@
 /*
- * Why a function needs as much memory as it does, in words.
+ * Explanation of the peak of a function, as text.
  *
- * For each space whose buffers come and go: the step at which most bytes are
- * alive, what is alive then, largest first, who made it and who still needs it,
- * and what stands in the way of less.  A buffer is alive during a step for one
- * of these reasons:
+ * For each space that buffers share: the step at which most bytes are live, the
+ * buffers live then by size, their definitions and next uses, and obstacles to a
+ * lower peak.  A buffer is live during a step for one of these reasons:
  *
- *     written   the step makes it: it might lie over an operand that dies
- *     read      the step uses it, whatever the order
- *     waits     a later step uses it: another order, or computing it again,
- *               might do without
- *     early     nobody has written it yet: its alloc could sink
- *     late      nobody uses it any more: its dealloc could rise
+ *     written   the step defines it: it might reuse an operand that dies
+ *     read      the step uses it, in any order
+ *     waits     a later step uses it: another order or rematerialization might
+ *               avoid that
+ *     early     no step has written it yet: its alloc could sink
+ *     late      no step uses it any more: its dealloc could rise
  */
 
 #include <inttypes.h>
@@ -20,14 +19,14 @@
 #include "glow/memory_map.h"
 #include "irgen/report/timeline.h"
 
-#define MOST_ROWS 24 /* of the table: the largest; the others in one */
+#define MOST_ROWS 24 /* rows of the table; further buffers share one */
 
 typedef struct answer {
     glow_buf *out;
     const glow_timeline *t;
     const glow_timeline_space *s;
     uint32_t step;
-    const glow_timeline_buffer **alive; /* at the step, largest first */
+    const glow_timeline_buffer **alive; /* at the step, by descending size */
     uint32_t n_alive;
 } answer;
 
@@ -47,7 +46,7 @@ reason_of(const glow_timeline_buffer *b, uint32_t step)
     return glow_timeline_next(b, step) == GLOW_NO_STEP ? LATE : WAITS;
 }
 
-/* Words. */
+/* Text. */
 
 static const char *
 grouped(const answer *a, int64_t n)
@@ -74,7 +73,7 @@ percent(const answer *a, int64_t bytes)
     return (int)((double)bytes * 100 / (double)a->s->live[a->step] + 0.5);
 }
 
-/* What is alive. */
+/* Live buffers. */
 
 static int
 by_size(const void *x, const void *y)
@@ -156,7 +155,7 @@ put_alive(const answer *a)
                         a->n_alive - MOST_ROWS);
 }
 
-/* What stands in the way of less. */
+/* Obstacles to a lower peak. */
 
 static const glow_timeline_buffer *
 buffer_of(const answer *a, const glow_value *v)
@@ -169,7 +168,7 @@ buffer_of(const answer *a, const glow_value *v)
     return NULL;
 }
 
-/* Why a result of the step does not lie where its operand `v` does. */
+/* The reason why a result of the step does not reuse the buffer of operand `v`. */
 static void
 put_operand_reason(const answer *a, const glow_value *v)
 {
@@ -188,7 +187,7 @@ put_operand_reason(const answer *a, const glow_value *v)
     }
 }
 
-/* Why the buffer that the step makes does not lie over an operand. */
+/* The reason why the result of the step reuses no operand. */
 static void
 put_place_reason(const answer *a, const glow_timeline_buffer *b)
 {
@@ -236,7 +235,7 @@ put_reason(const answer *a, const glow_timeline_buffer *b)
     }
 }
 
-/* The bytes of the space that a step reads and writes, the most of all. */
+/* The most bytes of the space that a single step reads and writes. */
 static int64_t
 most_by_itself(const answer *a, uint32_t *step)
 {
@@ -280,7 +279,7 @@ put_reasons(const answer *a)
                                 "this one\n");
 }
 
-/* The whole. */
+/* The report. */
 
 static void
 put_head(const answer *a)
