@@ -28,10 +28,10 @@
  * is a copy into the placeholder's buffer, and Reshape of a dense value is a
  * view, which costs nothing.  Concat stays one instruction rather than an
  * InsertTensor for each operand: a later pass can still let the operands write
- * into views of the result, and sees in one place what belongs together.
+ * into views of the result, and sees all of them in one instruction.
  *
- * Readers of a placeholder get its content from before the run.  Where a Save to
- * it precedes such a reader, the readers use a copy made at the start.
+ * Readers of a placeholder get its content from before the run.  If a
+ * Save to it precedes such a reader, the readers use a copy made at the start.
  *
  * The program is correct and unoptimized: propagate-copy, share-buffers and other
  * passes over programs remove copies and share buffers.

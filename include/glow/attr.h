@@ -79,7 +79,7 @@ typedef struct glow_schema {
  * Writes at most `size` bytes with the NUL.
  */
 GLOW_API void glow_field_text_name(const glow_field *f, char *out, size_t size);
-/* How many fields, and the bytes of the struct up to the end of its last. */
+/* Number of fields, and bytes of the struct up to the end of the last one. */
 GLOW_API int glow_schema_count(glow_schema s);
 GLOW_API size_t glow_schema_size(glow_schema s);
 /* By text name or member name; NULL if there is none. */
@@ -94,7 +94,7 @@ GLOW_API void *glow_attrs_copy(glow_arena *a, glow_schema s, const void *attrs);
 GLOW_API bool glow_attrs_is_default(glow_schema s, const glow_field *f,
                                     const void *attrs);
 
-/* A value of the text form: what a dictionary holds. */
+/* A value of the text form: an entry of a dictionary. */
 
 typedef enum glow_value_kind {
     GLOW_V_INT,

@@ -1,5 +1,5 @@
 /*
- * Backends: what runs a function, in process or as files.
+ * Backends: code generation and execution of functions.
  */
 
 #ifndef GLOW_BACKEND_H
@@ -31,7 +31,7 @@ typedef enum glow_winograd {
     GLOW_WINOGRAD_4, /* F(4 x 4, 3 x 3) */
 } glow_winograd;
 
-/* What to compile for; zero: this machine. */
+/* Target and options of code generation; zero: this machine. */
 typedef struct glow_target_options {
     const char *triple;   /* "x86_64-linux-gnu"; NULL: the host's */
     const char *cpu;      /* NULL: "native" */
@@ -58,7 +58,7 @@ typedef struct glow_target_options {
      */
     bool red_zones;
     glow_winograd winograd;
-    const glow_tuning *tuning; /* what was measured before, or NULL */
+    const glow_tuning *tuning; /* measurements of an earlier tuning, or NULL */
 } glow_target_options;
 
 typedef enum glow_emit {
@@ -100,31 +100,31 @@ struct glow_backend {
     bool (*emit)(glow_func *f, glow_emit what, const glow_target_options *t,
                  const char *path);
     /*
-     * Bytes that the kernel of a node or instruction works in besides operands
-     * and results; they mean nothing before it and after.  INT64_MAX: more than
-     * can be counted.  NULL: no kernel needs any.
+     * Scratch bytes of the kernel of a node or instruction, besides operands and
+     * results; their contents are undefined before and after it.  INT64_MAX: the
+     * size overflows.  NULL: no kernel needs scratch.
      */
     int64_t (*scratch)(const glow_node *n, const glow_target_options *t);
     /*
-     * A power of two that the place of an alloc or weight must be a multiple of.
-     * NULL: what its elements take.
+     * Required alignment of an alloc or weight, a power of two.  NULL: that of its
+     * elements.
      */
     int64_t (*align)(const glow_node *buffer);
     /*
-     * Bytes of the cache of a core: what a step leaves there, the next one need
-     * not read from memory.  NULL: it does not matter.
+     * Bytes of the cache of a core, through which adjacent steps pass data without
+     * memory traffic.  NULL: irrelevant for the backend.
      */
     int64_t (*cache)(const glow_target_options *t);
     /*
-     * All that the code for a program depends on besides the program: the build
-     * of the backend, the target, the options.  NULL, also where there is the
-     * function: what it makes is not kept.
+     * Identity of the code generator for the cache of code: the build of the
+     * backend, the target, the options.  NULL, as member or result: code is not
+     * cached.
      */
     const char *(*identity)(glow_context *ctx, glow_arena *a,
                             const glow_target_options *t);
     /*
-     * The constants as the code reads them, as many bytes as `sizes` says; and the
-     * digest of what they are and of where they lie.
+     * The packed constants of the code, whose size `sizes` tells, and the digest of
+     * their contents and layout.
      */
     const void *(*constants)(const glow_executable *x, char layout[65]);
     /*

@@ -1,5 +1,5 @@
 /*
- * What everything else stands on: export marks, checked arithmetic, arenas,
+ * The foundation: export marks, checked arithmetic, arenas,
  * interned strings and the context that owns them.
  *
  * Memory has four lifetimes: the context, the module, the pass run, and tensor
@@ -77,7 +77,7 @@ GLOW_API void *glow_arena_alloc_array(glow_arena *a, size_t count, size_t size);
 GLOW_API void *glow_arena_grow(glow_arena *a, void *items, size_t count,
                                size_t *cap, size_t size);
 
-/* What to call when memory ends; it must not return.  NULL: abort(). */
+/* Sets the handler for exhausted memory, which must not return.  NULL: abort(). */
 typedef void (*glow_oom_fn)(size_t size, void *user);
 GLOW_API void glow_on_out_of_memory(glow_oom_fn fn, void *user);
 

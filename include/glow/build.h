@@ -1,6 +1,6 @@
 /*
  * Making nodes that are checked: the builder infers result types, names nodes
- * after what they replace and carries provenance.
+ * after the nodes they replace and carries provenance.
  *
  *     glow_value *z = GLOW_BUILD(b, transpose, GLOW_IN(x), .shuffle = perm);
  *
@@ -60,8 +60,9 @@ GLOW_API glow_value *glow_build(glow_builder *b, const glow_op *op,
                                 const glow_type *type, glow_value *const *in,
                                 int n_in, const void *attrs);
 /*
- * `types` states as many result types as the node has, or is NULL.  Where the
- * operator has any number of results, `n_types` is theirs, each type or NULL.
+ * `types` states as many result types as the node has, or is NULL.  For an
+ * operator with a variable number of results, `n_types` is that number, and each
+ * type may be NULL.
  */
 GLOW_API glow_node *glow_build_node(glow_builder *b, const glow_op *op,
                                     const glow_type *const *types, int n_types,
@@ -82,7 +83,7 @@ GLOW_API struct glow_pass_run *glow_builder_run(const glow_builder *b);
 GLOW_API void glow_builder_set_run(glow_builder *b, struct glow_pass_run *run);
 /* Scratch that lives as long as the pass run. */
 GLOW_API glow_arena *glow_builder_scratch(const glow_builder *b);
-/* What belongs to whoever builds: the state of a rewrite. */
+/* Owned by the user of the builder: the state of a rewrite. */
 GLOW_API void *glow_builder_user(const glow_builder *b);
 GLOW_API void glow_builder_set_user(glow_builder *b, void *user);
 

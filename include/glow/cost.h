@@ -1,5 +1,5 @@
 /*
- * What a node costs: floating-point operations and bytes, from its operator's
+ * Cost model: floating-point operations and bytes of a node, from its operator's
  * definition and its types, and the time that a target takes for them.
  */
 
@@ -24,12 +24,12 @@ typedef struct glow_cost {
 /* Nothing for structural nodes and Splat, which have no operands to move. */
 GLOW_API glow_cost glow_node_cost(const glow_node *n);
 GLOW_API glow_cost glow_cost_add(glow_cost a, glow_cost b);
-/* Of all nodes; those of bodies count once, as functions of their own. */
+/* Cost of all nodes; bodies count once, as functions of their own. */
 GLOW_API glow_cost glow_func_cost(const glow_func *f);
 
 /*
- * Seconds for `nodes` nodes of this cost: the longer of computing and moving
- * (the roofline), and what it takes to begin each.
+ * Seconds for `nodes` nodes of this cost: the larger of compute and transfer time
+ * (the roofline), plus the fixed cost of each node.
  * Source: Williams, Waterman, Patterson, Roofline, CACM 52(4), 2009.
  */
 GLOW_API double glow_cost_time(const glow_target *t, glow_cost c, int nodes);

@@ -1,8 +1,8 @@
 /*
- * Diagnostics: what went wrong, where, with a stable id.
+ * Diagnostics: an error or warning with its location and a stable id.
  *
  * Libraries never print.  They report to the sink of the context; the tools
- * render what arrives there (text as rustc has it, or JSON).  Each id stands
+ * render the reports (text as rustc has it, or JSON).  Each id stands
  * once, in ir/base/errors.c, with its summary and the explanation that
  * `-explain=E0214` prints.
  */
@@ -46,7 +46,7 @@ struct glow_diag {
     const char *message; /* one sentence, lower case, no full stop */
     glow_span span;
     const char *label;      /* at the caret, or NULL */
-    const char *hint;       /* what to try, or NULL */
+    const char *hint;       /* a suggestion, or NULL */
     const char *origin;     /* "Conv_0 in lenet.onnx", or NULL */
     const glow_diag *notes; /* a list by `next`: further places and facts */
     const glow_diag *next;
@@ -58,8 +58,7 @@ GLOW_API void glow_context_set_sink(glow_context *ctx, glow_sink_fn fn,
                                     void *user);
 
 /*
- * For what is tried and may fail: between begin and end no report goes anywhere,
- * and after the end there never was one.
+ * Speculation: between begin and end, reports are discarded.
  */
 typedef struct glow_quiet {
     glow_sink_fn sink;
@@ -69,7 +68,7 @@ typedef struct glow_quiet {
 GLOW_API void glow_quiet_begin(glow_context *ctx, glow_quiet *q);
 GLOW_API void glow_quiet_end(glow_context *ctx, const glow_quiet *q);
 
-/* How many errors were reported since the context was made. */
+/* Number of errors reported since the context was made. */
 GLOW_API int glow_error_count(const glow_context *ctx);
 
 /*

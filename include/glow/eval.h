@@ -65,7 +65,7 @@ GLOW_API bool glow_eval_body(glow_func *body, glow_tensor *const in[],
 GLOW_API glow_memo *glow_memo_new(size_t bytes);
 GLOW_API void glow_memo_free(glow_memo *m);
 
-/* Which placeholders `f` reads before it writes them, and which it writes. */
+/* True if `f` reads placeholder `s` before it writes it; if it writes it. */
 GLOW_API bool glow_func_reads(const glow_func *f, const glow_storage *s);
 GLOW_API bool glow_func_writes(const glow_func *f, const glow_storage *s);
 

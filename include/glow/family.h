@@ -1,5 +1,5 @@
 /*
- * Families of operators: what kind of work they do, for pictures and tables.
+ * Families of operators: the kind of their work, for pictures and tables.
  */
 
 #ifndef GLOW_FAMILY_H

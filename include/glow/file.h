@@ -53,7 +53,7 @@ GLOW_API void glow_output_discard(glow_output *o);
 GLOW_API bool glow_file_write(glow_context *ctx, const char *path,
                               const void *data, size_t size);
 
-/* Removes what unfinished outputs left; async-signal-safe, for handlers. */
+/* Removes temporary files of unfinished outputs; async-signal-safe, for handlers. */
 GLOW_API void glow_output_cleanup(void);
 
 GLOW_END

@@ -1,7 +1,7 @@
 /*
- * Formulas: element-wise arithmetic by numbers, whatever its spelling.
+ * Formulas: element-wise arithmetic in a normal form, independent of its spelling.
  *
- * A number is what glow_splat_value takes for one.  Work is bounded: formulas
+ * A number is a value for which glow_splat_value holds.  Work is bounded: formulas
  * are read at most a few nodes deep.
  */
 
@@ -18,7 +18,7 @@ typedef struct glow_affine {
     double scale, shift;
 } glow_affine;
 
-/* Reads `v`; an inner node counts only if nothing else uses it. */
+/* Reads `v`; an inner node is part of the formula only if it has no other use. */
 GLOW_API glow_affine glow_read_affine(glow_value *v);
 
 #define GLOW_MAX_FACTORS 3
@@ -31,8 +31,8 @@ typedef struct glow_factors {
 } glow_factors;
 
 /*
- * Reads the element-wise node `n`; inner nodes count only if nothing else uses
- * them.  False if there are more factors than GLOW_MAX_FACTORS.
+ * Reads the element-wise node `n`; an inner node is part of the formula only if it
+ * has no other use.  False if there are more factors than GLOW_MAX_FACTORS.
  */
 GLOW_API bool glow_read_factors(glow_node *n, glow_factors *p);
 

@@ -55,7 +55,7 @@ struct glow_use {
     bool writes; /* a program's instruction writes it as result `index` */
 };
 
-/* Where a buffer lies: ` at $region + offset size size fixed`. */
+/* Place of a buffer: ` at $region + offset size size fixed`. */
 typedef struct glow_place {
     const glow_region *region;
     int64_t offset; /* bytes */
@@ -64,7 +64,7 @@ typedef struct glow_place {
 } glow_place;
 
 struct glow_node {
-    /* What walks look at, in the 64 bytes that come into the caches together. */
+    /* The members that traversals read, within one cache line of 64 bytes. */
     const glow_op *op;
     glow_node *prev, *next; /* within the function */
     glow_value **in; /* operands in order, the variadic group spread out; NULL
@@ -73,7 +73,7 @@ struct glow_node {
     int n_in;
     int n_out;
     uint32_t id;      /* counts up within the function: a map key */
-    uint32_t mark;    /* for the pass at work; means nothing after it */
+    uint32_t mark;    /* of the running pass; undefined after it */
     glow_value *pred; /* predicate or NULL */
     /* The rest. */
     glow_func *func;
@@ -134,7 +134,7 @@ struct glow_region {
     int64_t align;
     int64_t size;     /* bytes used */
     int64_t capacity; /* 0: no limit */
-    int64_t bank;     /* as in glow_place_space, as what follows */
+    int64_t bank;     /* as in glow_place_space, like the next two */
     const glow_place_range *forbidden; /* in order, apart from one another */
     size_t n_forbidden;
     glow_region *next;
@@ -145,8 +145,8 @@ struct glow_func {
     const char *name; /* unique among the functions of its module */
     bool is_program;
     bool scheduled; /* graphs: the order is the schedule */
-    bool placed;    /* programs: every buffer has a place; else those at most
-                       that are fixed */
+    bool placed;    /* programs: every buffer has a place; if false, only fixed
+                       ones may have */
     glow_attr_list attrs;
     glow_node *first, *last; /* programs: weights first, then the code */
     int count;               /* nodes */
@@ -168,7 +168,7 @@ struct glow_module {
     glow_storage *storage, *last_storage;
     glow_func *funcs, *last_func;
     glow_weights *weights;
-    glow_map *storage_names; /* private, as what follows */
+    glow_map *storage_names; /* private, like the next four */
     glow_map *func_names;
     glow_map *counters;
     glow_map *unknown_ops;
@@ -223,7 +223,7 @@ GLOW_API glow_storage *glow_constant_wrap(glow_module *m, const char *name,
 GLOW_API const glow_tensor *glow_constant_tensor(glow_storage *s);
 GLOW_API glow_storage *glow_find_storage(const glow_module *m,
                                          const char *name);
-/* Removes storage that nothing uses. */
+/* Removes unused storage. */
 GLOW_API void glow_storage_erase(glow_storage *s);
 /* Forgets weights files that no constant names; true if there was one. */
 GLOW_API bool glow_drop_unused_weights(glow_module *m);
@@ -256,11 +256,11 @@ GLOW_API void glow_func_set_formals(glow_func *f, glow_storage *const *in,
                                     int n_out);
 /* The function that the k-th of the attributes that name one names, or NULL. */
 GLOW_API glow_func *glow_called(const glow_node *n, int k);
-/* How many attributes of `n` name functions. */
+/* Number of attributes of `n` that name functions. */
 GLOW_API int glow_call_count(const glow_node *n);
-/* Does `f` call `g`, if through others? */
+/* True if `f` calls `g`, directly or not. */
 GLOW_API bool glow_calls(const glow_func *f, const glow_func *g);
-/* Is it a formal of a body? */
+/* True for a formal of a body. */
 GLOW_API bool glow_is_formal(const glow_storage *s);
 /*
  * Puts copies of the nodes of `body` before `at`, with names and operands after
@@ -271,7 +271,7 @@ GLOW_API void glow_inline(glow_node *at, const glow_func *body,
                           glow_value *const *in, glow_value **out);
 /* The only function that is no body; NULL if there are none or several. */
 GLOW_API glow_func *glow_module_entry(const glow_module *m);
-/* Erases bodies but `keep` that nothing calls, and their formals; how many. */
+/* Erases bodies that no node calls, except `keep`, and their formals; returns their number. */
 GLOW_API int glow_drop_uncalled(glow_module *m, const glow_func *keep);
 
 /* Nodes: finding. */
@@ -284,11 +284,11 @@ GLOW_API void glow_operand_range(const glow_node *n, int k, int *first,
                                  int *count);
 /* The schema operand that n->in[i] belongs to. */
 GLOW_API int glow_operand_of(const glow_node *n, int i);
-/* May result `out` of `n` lie where its operand n->in[i] does? */
+/* True if result `out` of `n` may be computed in place of operand n->in[i]. */
 GLOW_API bool glow_may_be_inplace(const glow_node *n, int out, int i);
 /*
- * Each pair of a result and an operand that may lie in one place, in the order of
- * the definition; *at begins as {0}.  False after the last.
+ * Iterates over the in-place pairs of a node, in the order of the definition; *at
+ * begins as {0}.  False after the last pair.
  */
 typedef struct glow_inplace_at {
     int out, in; /* n->out[out], n->in[in] */
@@ -298,16 +298,16 @@ GLOW_API bool glow_next_inplace(const glow_node *n, glow_inplace_at *at);
 GLOW_API bool glow_has_one_use(const glow_value *v);
 GLOW_API bool glow_is_unused(const glow_value *v);
 GLOW_API bool glow_is_constant(const glow_value *v); /* constant storage */
-/* True for an alloc or weight that must stay where it lies. */
+/* True for an alloc or weight with a fixed place. */
 GLOW_API bool glow_is_fixed(const glow_node *n);
-/* What holds for places in a region. */
+/* The constraints of placement in a region. */
 GLOW_API glow_place_space glow_region_space(const glow_region *r);
 /* True if `n` is its own result's definition: nodes; weight, alloc, view. */
 GLOW_API bool glow_defines(const glow_node *n);
 /* The alloc or weight under any number of tensorviews. */
 GLOW_API glow_value *glow_base_buffer(glow_value *v);
 
-/* Where a value of a program lies: tensorviews looked through. */
+/* Location of a value of a program, through tensorviews. */
 typedef struct glow_extent {
     const glow_node *base;   /* the alloc or weight */
     const glow_type *layout; /* of the value */
@@ -316,8 +316,8 @@ typedef struct glow_extent {
 
 GLOW_API glow_extent glow_extent_of(const glow_value *v);
 /*
- * Could the two have an element in common?  Exact for what is dense and for
- * boxes of the same tensor; true where it cannot be told.
+ * True if the two extents may have a common element.  Exact for dense layouts and
+ * for boxes of the same tensor; true where that is undecided.
  */
 GLOW_API bool glow_extents_meet(glow_extent a, glow_extent b);
 
@@ -337,7 +337,7 @@ GLOW_API void glow_set_pred(glow_node *n, glow_value *v);
 GLOW_API void glow_set_scratch(glow_node *n, glow_value *v);
 /* Every user of `v` uses `with` instead; both have the same type. */
 GLOW_API void glow_replace_uses(glow_value *v, glow_value *with);
-/* Removes a node whose results nothing uses. */
+/* Removes a node without uses. */
 GLOW_API void glow_node_erase(glow_node *n);
 GLOW_API void glow_node_move_before(glow_node *n, glow_node *where);
 GLOW_API void glow_node_move_after(glow_node *n, glow_node *where);
@@ -351,9 +351,9 @@ GLOW_API void glow_node_set_place(glow_node *n, glow_place place);
  * manager does it between passes.
  */
 GLOW_API void glow_func_tidy(glow_func *f);
-/* The room of a node: cache lines of its own. */
+/* Bytes of a node: whole cache lines. */
 #define GLOW_NODE_ROOM ((sizeof(glow_node) + 63) / 64 * 64)
-/* Drops the places of a program, but for those that are fixed. */
+/* Removes the places of a program except fixed ones. */
 GLOW_API void glow_func_unplace(glow_func *f);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * How high it is at each of many places, when ranges of them are raised and
- * lowered: bytes alive by step, of buffers that come and go.
+ * Range addition and range maximum over positions: the live bytes by step, of
+ * buffers whose live ranges are added and removed (a segment tree).
  */
 
 #ifndef GLOW_HEIGHTS_H
@@ -16,30 +16,30 @@ typedef struct glow_heights glow_heights;
 GLOW_API glow_heights *glow_heights_new(glow_arena *a, size_t count,
                                         const int64_t *start);
 
-/* From place `first` to place `last`, both included; nothing if there are none.
-   Logarithmic time, as below. */
+/* Adds `by` to the positions from `first` to `last`, both included; no effect if
+   the range is empty.  Logarithmic time, as below. */
 GLOW_API void glow_heights_add(glow_heights *h, size_t first, size_t last,
                                int64_t by);
 
-/* The greatest of those places; 0 if there are none. */
+/* Maximum over a range of positions; 0 if it is empty. */
 GLOW_API int64_t glow_heights_most(const glow_heights *h, size_t first,
                                    size_t last);
 
-/* What rises by `by` from place `first` to place `last`. */
+/* A height of `by` over the positions from `first` to `last`. */
 typedef struct glow_height_range {
     size_t first, last;
     int64_t by;
 } glow_height_range;
 
 /*
- * Takes `from` away and lets `to` cover both, if that is no higher than `most`
- * there; false, and nothing changed, if it is.
+ * Removes `from` and extends `to` over both, if the maximum there stays at or below
+ * `most`; otherwise returns false and changes nothing.
  */
 GLOW_API bool glow_heights_join(glow_heights *h, const glow_height_range *from,
                                 glow_height_range *to, int64_t most);
 
-/* What a buffer of so many bytes counts where lives are compared: allocators
-   round up to about that. */
+/* Bytes of a buffer for comparisons of live bytes, rounded up as allocators do
+   it. */
 static inline int64_t
 glow_life_bytes(int64_t bytes)
 {

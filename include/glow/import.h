@@ -1,11 +1,10 @@
 /*
- * Importers of plugins: how a node of an ONNX model in the plugin's domain is
- * built.
+ * Importers of plugins: the translation of ONNX nodes in the domain of a plugin.
  *
- * What a plugin gets to see is the node at hand, through functions that report
- * what is wrong (the model, the node and the attribute are named) and return
- * values that are safe to go on with.  Attributes that are not read are an
- * error, as they would be lost.
+ * A plugin sees the current node alone, through functions that report errors (with
+ * the model, the node and the attribute) and return values with which it is safe
+ * to continue.  An attribute that the importer does not read is an error, as it
+ * would be lost.
  */
 
 #ifndef GLOW_IMPORT_H
@@ -37,7 +36,8 @@ struct glow_import {
     const char *domain, *op;
     int version;           /* of the domain in the model; 0: not said */
     glow_builder *builder; /* nodes go here; named and located after this one */
-    glow_value *const *in; /* NULL: omitted; those at the end do not count */
+    glow_value *const
+        *in; /* NULL: omitted; trailing omitted ones do not count */
     int n_in;
     glow_value **out; /* to be set */
     int n_out;

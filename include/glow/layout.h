@@ -1,9 +1,9 @@
 /*
- * Layouts of parts: where elements lie that are cut out of a tensor, or that
- * belong to a tensor that lies within another.
+ * Layouts of slices: the location of the elements of a slice of a tensor, or of a
+ * tensor that is stored within another one.
  *
- * Elements are counted from the first of what they lie in, as it lies in memory.
- * A layout that is dense has no strides.
+ * Offsets are counted in elements from the first element of the container, in
+ * memory order.  A dense layout has no strides.
  */
 
 #ifndef GLOW_LAYOUT_H
@@ -13,7 +13,7 @@
 
 GLOW_BEGIN
 
-/* What one more along each axis adds to the place: strides, dense or not. */
+/* Distance in memory between neighbours along each axis, dense or strided. */
 GLOW_API glow_dims glow_type_steps(const glow_type *t);
 
 /* Is no step below 0?  None are, of rank 0. */
@@ -29,10 +29,10 @@ GLOW_API glow_type glow_type_box(const glow_type *t, glow_dims start,
                                  int64_t *first);
 
 /*
- * A dense tensor of the shape of `in` comes to lie as `in` does.  What lay in it
- * as *t, from its element *first on, then lies there at the place that *first
- * becomes, as *t becomes.  False, and nothing changed, if it has no elements, or
- * they do not lie at regular steps.
+ * Composition of layouts: a dense tensor of the shape of `in` gets the layout of
+ * `in`.  A slice of it with layout *t and first element *first is updated to its
+ * location in the new layout.  False, and nothing changed, if the slice is empty
+ * or its elements have no regular strides.
  */
 GLOW_API bool glow_type_move(const glow_type *in, glow_type *t, int64_t *first);
 

@@ -1,6 +1,6 @@
 /*
- * When the buffers of a program are needed: what placing them and checking their
- * places go by.
+ * Live ranges of the buffers of a program, the input of placement and of its
+ * verification.
  */
 
 #ifndef GLOW_LIFETIME_H
@@ -18,14 +18,14 @@ typedef struct glow_life {
 } glow_life;
 
 /*
- * Numbers the instructions of `f` by their marks, from 0, and gives the life of
- * each alloc and weight, by mark.
+ * Sets the marks of the instructions of `f` to their numbers, from 0, and returns
+ * the live range of each alloc and weight, by mark.
  *
- * An alloc lives up to its dealloc.  A constant lives for ever.  A placeholder
- * that is read before it is written begins with the program, else with the
- * instruction that writes it first; one that is written lives for ever, else it
- * ends behind its last use.  Those of a body live for ever: who calls it may
- * call it again without handing them over anew.
+ * An alloc is live up to its dealloc.  A constant is live throughout.  A
+ * placeholder that is read before it is written is live from the begin, any other
+ * from the instruction that first writes it; one that is written is live to the
+ * end, any other to its last use.  Placeholders of a body are live throughout, as
+ * its caller may call it again without passing them anew.
  */
 GLOW_API glow_life *glow_program_lives(glow_arena *a, glow_func *f);
 

@@ -1,8 +1,8 @@
 /*
- * What passes ask of values: which numbers are in them, and what is behind them.
+ * Matching of values: uniform values, and defining nodes.
  *
- * None of these looks through a node with a predicate, whose result is not
- * always what its operator says.
+ * No function looks through a node with a predicate, whose result may differ from
+ * that of its operator.
  */
 
 #ifndef GLOW_MATCH_H
@@ -14,10 +14,9 @@ GLOW_BEGIN
 
 /*
  * True, and *out set, if all elements of `v` are one number: a Splat, constant
- * storage that is a splat or has a few equal elements, or one of those behind
- * Broadcast, Copy, Reshape, Tile, Transpose and ConvertTo.  False for integers
- * that a double does not hold, for quantized kinds, and where bytes differ (two
- * zeros of unlike sign, a NaN).
+ * storage that is uniform, or one of those through Broadcast, Copy, Reshape, Tile,
+ * Transpose and ConvertTo.  False for integers that a double does not represent,
+ * for quantized kinds, and where bytes differ (zeros of unlike sign, a NaN).
  */
 GLOW_API bool glow_splat_value(const glow_value *v, double *out);
 /* ... and it is `x`, the sign of zero included. */

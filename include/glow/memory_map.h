@@ -1,5 +1,5 @@
 /*
- * Memory maps: where the buffers of a placed program lie, and when.
+ * Memory maps: offsets and live ranges of the buffers of a placed program.
  */
 
 #ifndef GLOW_MEMORY_MAP_H
@@ -11,7 +11,7 @@ GLOW_BEGIN
 
 typedef enum glow_map_format {
     GLOW_MAP_TEXT, /* for a terminal: figures, a curve, a table */
-    GLOW_MAP_JSON, /* one object, in one line: docs/memory.md says of what */
+    GLOW_MAP_JSON, /* one object in one line: see docs/memory.md */
     GLOW_MAP_SVG,  /* a picture: steps to the right, offsets upwards */
 } glow_map_format;
 
@@ -28,9 +28,9 @@ GLOW_API bool glow_memory_map(glow_buf *b, glow_func *f,
                               glow_map_format format);
 
 /*
- * Adds to `b`, in words, why `f` needs as much memory as it does: for each region
- * whose buffers come and go the step with most bytes alive, what is alive then,
- * who made it and who needs it, and what stands in the way of less.  False after
+ * Adds to `b`, as text, an explanation of the peak of `f`: for each region that buffers
+ * share, the step with most live bytes, the buffers live then with their
+ * definitions and next uses, and obstacles to a lower peak.  False after
  * E0326 if `f` is no placed program.
  */
 GLOW_API bool glow_why_peak(glow_buf *b, glow_func *f);

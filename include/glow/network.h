@@ -1,5 +1,5 @@
 /*
- * Networks: passes and a backend in one step, whose outcome is kept on disk.
+ * Networks: a pipeline and a backend in one call, with a cache on disk.
  */
 
 #ifndef GLOW_NETWORK_H
@@ -9,7 +9,7 @@
 
 GLOW_BEGIN
 
-/* How a function becomes code. */
+/* Options of compilation. */
 typedef struct glow_network_options {
     const glow_backend *backend;
     const glow_target_options *code; /* NULL: for this machine */
@@ -24,10 +24,10 @@ typedef struct glow_network {
 } glow_network;
 
 /*
- * Runs the passes on `f` and loads it.  With a folder code->cache the outcome is
- * kept there, and found again by all that it follows from: the text of the
- * module, the bytes of its constants, the passes, and what the backend and its
- * target are.  Then no pass runs.  It is bound to the placeholders of `f` in
+ * Runs the passes on `f` and loads it.  With a folder code->cache the result is
+ * stored there, under a key of all of its inputs: the text of the module, the
+ * bytes of its constants, the passes, and the identity of the backend and its
+ * target.  A hit runs no pass.  The result is bound to the placeholders of `f` in
  * either case.  False after a report.
  */
 GLOW_API bool glow_network_load(glow_network *n, glow_func *f,

@@ -21,7 +21,7 @@ GLOW_BEGIN
 typedef struct glow_node glow_node;
 typedef struct glow_op glow_op;
 
-/* What may stand at an operand. */
+/* Kinds of operands. */
 typedef enum glow_operand_kind {
     GLOW_NO_OPERAND, /* ends a table */
     GLOW_TENSOR,     /* exactly one value */

@@ -1,7 +1,8 @@
 /*
  * The operators, as passes see them: for each, the struct of its attributes and
- * the definition that a node's `op` points to.  What an operator means is in
- * the definition: see ir/ops, or the page that `glow-opt -list-ops` prints.
+ * the definition that a node's `op` points to.  The
+ * definition has the meaning of an operator: see ir/ops, or the page that
+ * `glow-opt -list-ops` prints.
  *
  * Shapes are written as [N, H, W, C].  Convolution and pooling take one to
  * three spatial axes between batch and channels: [N, W, C] to [N, T, H, W, C].
@@ -46,7 +47,7 @@ extern GLOW_API const glow_op glow_op_tan;
 extern GLOW_API const glow_op glow_op_tanh;
 extern GLOW_API const glow_op glow_op_truncate;
 
-/* Copies: what Save becomes in a program. */
+/* Copies: a Save becomes one in a program. */
 extern GLOW_API const glow_op glow_op_copy;
 
 /* The element kind of the stated result; ir/ops/convert.c. */
@@ -301,7 +302,7 @@ typedef struct glow_gathernd {
     int batch_dims; /* default 0 */
 } glow_gathernd;
 
-enum {                    /* what becomes of an element that is written to */
+enum {                    /* combination with the element that is overwritten */
        GLOW_SCATTER_NONE, /* the default: it is replaced */
        GLOW_SCATTER_ADD,
        GLOW_SCATTER_MUL,
@@ -389,9 +390,9 @@ extern GLOW_API const glow_op glow_op_reversesequence; /* Input, Lengths */
 extern GLOW_API const glow_op glow_op_spacetodepth;
 extern GLOW_API const glow_op glow_op_trilu; /* Input, K? */
 
-/* How much there is depends on the elements: ir/ops/bounded.c, unique.c,
-   nms.c.  Results are as large as they may become; what is left over is zero,
-   and the last result says how much counts. */
+/* Results whose size depends on the elements: ir/ops/bounded.c, unique.c, nms.c.
+   Results have the largest possible size; the rest is zero, and the last result is
+   the number of valid elements. */
 
 typedef struct glow_bound { /* zeros from Count on along Axis */
     int axis;
@@ -449,7 +450,7 @@ extern GLOW_API const glow_op glow_op_reducelogsum;
 extern GLOW_API const glow_op glow_op_reducelogsumexp;
 extern GLOW_API const glow_op glow_op_vectornorm;
 
-/* Where elements stand: ir/ops/order.c. */
+/* Sorting and searching: ir/ops/order.c. */
 
 typedef struct glow_argmax { /* Result: index64 */
     int axis;
@@ -571,7 +572,7 @@ typedef struct glow_recurrent {
     const char *activations;      /* "Sigmoid Tanh Tanh": for each, or all */
     glow_floats activation_alpha; /* one for each; none: their defaults */
     glow_floats activation_beta;
-    float clip;               /* of what goes into gates; 0: none */
+    float clip;               /* bound of the inputs of gates; 0: none */
     bool input_forget;        /* LSTM: the forget gate is 1 - input gate */
     bool linear_before_reset; /* GRU */
 } glow_recurrent;
@@ -597,8 +598,8 @@ typedef struct glow_activation {
 GLOW_API const glow_activation *glow_find_activation(const char *name,
                                                      size_t length);
 /*
- * Those of direction 0 or 1 of a node that infer has let pass; each direction
- * has `each`: 3 of LSTM, 2 of GRU, 1 of RNN.
+ * The activations of direction 0 or 1 of a valid node; each direction has `each` of
+ * them: 3 for LSTM, 2 for GRU, 1 for RNN.
  */
 GLOW_API void
 glow_recurrent_activations(const glow_recurrent *a, int each, int direction,
@@ -672,7 +673,7 @@ extern GLOW_API const glow_op glow_op_batchedmul; /* Batch, Slice */
 extern GLOW_API const glow_op glow_op_batchedpairwisedotproduct;
 extern GLOW_API const glow_op glow_op_det;
 
-/* How often n-grams occur: ir/ops/tfidf.c. */
+/* Counts of n-grams: ir/ops/tfidf.c. */
 
 typedef struct glow_tfidfvectorizer {
     int64_t min_gram_length;
@@ -715,8 +716,8 @@ extern GLOW_API const glow_op glow_op_dft;
 extern GLOW_API const glow_op glow_op_stft;
 
 /*
- * What part `p` of element `m` counts in part `q` of result `k`: a DFT is the
- * sum of elements times these.
+ * Coefficient of part `p` of element `m` in part `q` of result `k`: a DFT is the
+ * sum of elements times their coefficients.
  */
 GLOW_API double glow_dft_factor(const glow_dft *a, int64_t m, int p, int64_t k,
                                 int q);
@@ -774,7 +775,7 @@ extern GLOW_API const glow_op glow_op_convolution;   /* Input, Filter, Bias? */
 extern GLOW_API const glow_op glow_op_convtranspose; /* the same */
 
 /*
- * Sums with what follows them, Activation(sum + bias + addend): ir/ops/fused.c.
+ * Sums with an epilogue, Activation(sum + bias + addend): ir/ops/fused.c.
  * Activation is one of GLOW_FUSED_..., and its arguments are the attributes of
  * that operator in their order, as numbers.
  */
@@ -867,7 +868,7 @@ typedef struct glow_groupnormalization { /* Input, Scale, Bias */
 
 typedef struct glow_meanvarnormalization { /* Input, Mean, Var */
     int channel_idx;
-    float momentum; /* what the batch at hand counts */
+    float momentum; /* weight of the current batch */
 } glow_meanvarnormalization;
 
 typedef struct glow_batchboxcox { /* Input, Lambda1, Lambda2 */
@@ -920,7 +921,7 @@ extern GLOW_API const glow_op glow_op_negativeloglikelihoodloss;
 extern GLOW_API const glow_op glow_op_regression; /* Input, Expected */
 extern GLOW_API const glow_op glow_op_sigmoidcrossentropywithlogits;
 
-/* Steps of training: ir/ops/train.c.  R, T, X, G, and what is kept. */
+/* Steps of training: ir/ops/train.c.  R, T, X, G, and state. */
 
 typedef struct glow_adagrad { /* H -> NewX, NewH */
     float decay_factor;       /* default 0 */
@@ -982,13 +983,13 @@ typedef struct glow_resize {
     float cubic_coeff;
     bool exclude_outside;
     bool antialias;
-    float extrapolation; /* with tf_crop_and_resize: what is beyond Input */
+    float extrapolation; /* with tf_crop_and_resize: value outside of Input */
     glow_floats roi; /* with the same: all starts, then all ends; or empty */
 } glow_resize;
 enum { GLOW_RESIZE_NEAREST, GLOW_RESIZE_LINEAR, GLOW_RESIZE_CUBIC };
 
 /*
- * How an axis of a Resize from shape x to shape y is sampled: element `i` of
+ * Sampling of one axis of a Resize from shape x to shape y: element `i` of
  * the result is the sum over k of weight[k * count + i] * x[from[k * count +
  * i]], or the extrapolation value where outside[i].
  */
@@ -1033,7 +1034,7 @@ typedef struct glow_deformconv { /* Input, Filter, Offset, Bias?, Mask? */
     glow_dims dilation; /* default rank 0: all 1 */
 } glow_deformconv;
 
-/* Where element `i` of `size` is, from -1 to 1. */
+/* Position of element `i` of `size`, from -1 to 1. */
 GLOW_API double glow_affine_position(int64_t i, int64_t size,
                                      bool align_corners);
 
@@ -1128,7 +1129,7 @@ GLOW_API const double *glow_mfcc_filters(const glow_mfcc *m,
                                          int64_t frequencies, glow_arena *a);
 GLOW_API double glow_mfcc_cosine(const glow_mfcc *m, int64_t filter,
                                  int64_t coefficient);
-/* What a filter gives at least, before its logarithm is taken. */
+/* Lower bound of the output of a filter, before its logarithm. */
 #define GLOW_MFCC_LEAST 1e-12
 
 extern GLOW_API const glow_op glow_op_audiospectrogram;

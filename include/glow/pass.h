@@ -1,5 +1,5 @@
 /*
- * Passes: one constant each, and what a running pass may call.
+ * Passes: one constant each, and the services that a running pass may call.
  */
 
 #ifndef GLOW_PASS_H
@@ -12,16 +12,16 @@ GLOW_BEGIN
 typedef struct glow_pass glow_pass;
 typedef struct glow_pass_run glow_pass_run;
 
-/* What a function is, and becomes: the types of the pipeline. */
+/* Levels of a function: the types of the pipeline. */
 typedef enum glow_level {
     GLOW_ANY,       /* graphs and programs alike */
     GLOW_GRAPH,     /* a graph, scheduled or not */
-    GLOW_SCHEDULED, /* a graph whose order is the schedule */
+    GLOW_SCHEDULED, /* a graph in the order of its schedule */
     GLOW_PROGRAM,   /* a program, placed or not */
-    GLOW_PLACED,    /* a program whose buffers all have a place */
+    GLOW_PLACED,    /* a program with a place for every buffer */
 } glow_level;
 
-/* What a pass keeps of the meaning; -verify-semantics holds it to that. */
+/* Promises about the meaning of the function; -verify-semantics checks them. */
 typedef enum glow_preserves {
     GLOW_EXACT,     /* every output, bit for bit */
     GLOW_REASSOC,   /* up to the order of roundings: judged by a float64 run */
@@ -38,8 +38,8 @@ typedef enum glow_result {
 struct glow_pass {
     const char *name;    /* "fold-transpose", "acme.fuse" */
     const char *summary; /* a line */
-    glow_level level;    /* what it takes */
-    glow_level makes;    /* what it leaves; GLOW_ANY: what it took */
+    glow_level level;    /* level of its input */
+    glow_level makes;    /* level of its output; GLOW_ANY: that of its input */
     bool unplaces;       /* programs: if it changes one, places are dropped */
     glow_preserves preserves;
     const char *why;       /* for GLOW_CHANGES */
@@ -57,7 +57,7 @@ struct glow_pass {
 
 GLOW_API glow_schema glow_pass_schema(const glow_pass *p);
 
-/* What a run knows. */
+/* Properties of the run. */
 
 GLOW_API glow_context *glow_run_context(const glow_pass_run *run);
 GLOW_API const glow_pass *glow_run_pass(const glow_pass_run *run);
@@ -72,8 +72,8 @@ GLOW_API void glow_run_count(glow_pass_run *run, const char *counter,
 GLOW_API void glow_run_note(glow_pass_run *run, const char *fmt, ...)
     GLOW_PRINTF(2, 3);
 /*
- * Why something was done to `n`, or (`done` is false) why it was not although it
- * nearly was, for -remarks.  Costs nothing where nobody listens.
+ * Reports for -remarks why `n` was changed, or (`done` is false) why it was not
+ * although it nearly qualified.  No cost where remarks are off.
  */
 GLOW_API void glow_run_remark(glow_pass_run *run, const glow_node *n, bool done,
                               const char *fmt, ...) GLOW_PRINTF(4, 5);
@@ -99,9 +99,9 @@ struct glow_target;
 GLOW_API const struct glow_target *glow_run_target(const glow_pass_run *run);
 
 /*
- * Does what another pass does, as a part of `run`: with its default options, its
- * name in locations and counters, and `run`'s limits.  Its glow_rewrite offers
- * it only nodes for which `wanted` holds (NULL: all).
+ * Runs another pass as a part of `run`: with its default options, its name in
+ * locations and counters, and the limits of `run`.  Its glow_rewrite visits only
+ * nodes for which `wanted` holds (NULL: all).
  */
 typedef bool (*glow_wanted_fn)(const glow_pass_run *run, const glow_node *n);
 GLOW_API glow_result glow_run_part(glow_pass_run *run, const glow_pass *p,
@@ -114,7 +114,7 @@ GLOW_API int64_t glow_run_limit(const glow_pass_run *run);
 
 /*
  * Returns the value to use instead of node `n`'s only result; or, after
- * building what replaces it, glow_keep_rewritten(n) where `n` itself was
+ * building its replacement, glow_keep_rewritten(n) where `n` itself was
  * changed in place or its results were replaced by the callback; or NULL to
  * leave `n` alone.
  */
@@ -134,7 +134,7 @@ GLOW_API glow_result glow_rewrite(glow_pass_run *run, glow_func *f,
 GLOW_API glow_result glow_rewrite_with(glow_pass_run *run, glow_func *f,
                                        const glow_op *op, glow_rewrite_fn fn,
                                        void *user);
-/* What to offer nodes of `op` to. */
+/* A row: an operator and its callback. */
 typedef struct glow_rewrite_row {
     const glow_op *op;
     glow_rewrite_fn fn;

@@ -21,8 +21,9 @@ typedef struct glow_named_pipeline {
     const char *name; /* "optimize", "O2" */
     const char *summary;
     const glow_pipeline_entry *entries; /* ended by a NULL text */
-    bool resumes; /* begins where the functions stand: leaves out what they are
-                     past, instead of refusing it */
+    bool
+        resumes; /* begins at the level of each function: skips passes of earlier
+                     levels instead of refusing them */
 } glow_named_pipeline;
 
 GLOW_API const glow_named_pipeline *glow_find_pipeline(const char *name);
@@ -32,8 +33,8 @@ GLOW_API const glow_named_pipeline *glow_all_pipelines(void);
 typedef struct glow_pipeline glow_pipeline;
 
 /*
- * Parses `source`, whose errors are shown in it with a caret.  NULL after a
- * report.  Lives in `a`.
+ * Parses `source`; errors are shown in it with a caret.  NULL after a report.
+ * Lives in `a`.
  */
 GLOW_API glow_pipeline *glow_pipeline_parse(glow_context *ctx, glow_arena *a,
                                             const glow_source *source);
@@ -72,11 +73,11 @@ typedef struct glow_instrument {
 } glow_instrument;
 
 typedef struct glow_pipeline_options {
-    bool verify_each; /* verify what each pass leaves */
-    glow_level reach; /* the least that every function must be in the end, for
-                         which steps are added too; GLOW_ANY: whatever it is */
+    bool verify_each; /* verify the function after each pass */
+    glow_level reach; /* least level of every function at the end, for which
+                         steps are added; GLOW_ANY: any */
     const struct glow_backend *backend;
-    /* What it will make code for; NULL: this machine. */
+    /* Target of code generation; NULL: this machine. */
     const struct glow_target_options *code;
     const struct glow_target *target; /* NULL: glow_target_default */
     int64_t most_bytes; /* that activations may take at once; 0: any number */
@@ -87,10 +88,9 @@ typedef struct glow_pipeline_options {
 } glow_pipeline_options;
 
 /*
- * Types the pipeline against what the functions of `m` are, adding the steps
- * that are missing and that there is one way to take; refuses before anything
- * runs, with a caret in the pipeline's text.  Then runs it.  NULL options:
- * verify each pass, and nothing else.
+ * Types the pipeline against the levels of the functions of `m`, and adds missing
+ * steps where there is exactly one way; refuses before any pass runs, with a caret
+ * in the text of the pipeline.  Then runs it.  NULL options: verify each pass.
  */
 GLOW_API bool glow_pipeline_run(glow_pipeline *p, glow_module *m,
                                 const glow_pipeline_options *options);

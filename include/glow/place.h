@@ -20,15 +20,15 @@
 
 GLOW_BEGIN
 
-/* A buffer of `size` bytes, alive at the moments `begin` <= t < `end`. */
+/* A buffer of `size` bytes, live at the moments `begin` <= t < `end`. */
 typedef struct glow_lifetime {
     int64_t begin;
     int64_t end;
     int64_t size;
     int64_t offset; /* set by glow_place_buffers, unless it is fixed; 0 if the
                        size or the time is 0 */
-    int64_t align;  /* what the offset must be a multiple of; 0 is 1 */
-    bool is_fixed;  /* it lies at `offset`, which is given */
+    int64_t align;  /* alignment of the offset; 0 is 1 */
+    bool is_fixed;  /* `offset` is given */
 } glow_lifetime;
 
 /* The addresses `begin` <= x < `end`. */
@@ -37,22 +37,23 @@ typedef struct glow_place_range {
     int64_t end;
 } glow_place_range;
 
-/* Where buffers may lie. */
+/* Constraints of the memory. */
 typedef struct glow_place_space {
     int64_t capacity; /* bytes; INT64_MAX: no limit */
     int64_t bank;     /* a buffer no larger than a bank, these many bytes, lies
                          within one; each align divides it or is a multiple of
                          it; 0: there are no banks */
-    const glow_place_range *forbidden; /* where nothing lies, in any order */
+    const glow_place_range
+        *forbidden; /* ranges without buffers, in any order */
     size_t n_forbidden;
 } glow_place_space;
 
-/* How to look for a placement. */
+/* Strategies of placement. */
 typedef enum glow_place_strategy {
     GLOW_PLACE_AUTO,     /* greedy; then search, within a modest budget */
     GLOW_PLACE_EXACT,    /* greedy; then search until the least is proved */
     GLOW_PLACE_GREEDY,   /* all that follow, the least height taken, improved */
-    GLOW_PLACE_GIVEN,    /* by begin: what an allocator at run time does */
+    GLOW_PLACE_GIVEN,    /* by begin: first fit, as at run time */
     GLOW_PLACE_VALLEY,   /* from the bottom up, the lowest valley first */
     GLOW_PLACE_SIZE,     /* largest first */
     GLOW_PLACE_BEST_FIT, /* largest first, where it leaves the least gap */
@@ -68,11 +69,11 @@ extern GLOW_API const char *const glow_place_strategies[];
 typedef struct glow_place_options {
     glow_place_strategy strategy;
     const glow_place_space *space; /* NULL: anywhere from 0 on */
-    int64_t budget; /* steps of the search; 0: what the strategy takes */
+    int64_t budget; /* steps of the search; 0: the default of the strategy */
     int64_t enough; /* a height that ends the search; 0: the least there is */
 } glow_place_options;
 
-/* What is wrong with a problem, or with a placement. */
+/* Faults of a problem, or of a placement. */
 typedef enum glow_place_fault {
     GLOW_PLACE_SOUND,
     GLOW_PLACE_NEGATIVE,     /* a size, an align, a fixed offset, a capacity or
@@ -80,20 +81,20 @@ typedef enum glow_place_fault {
     GLOW_PLACE_OVERFLOWS,    /* the sizes add up to more than 2^63 - 1 */
     GLOW_PLACE_ODD_ALIGN,    /* neither align nor bank divides the other */
     GLOW_PLACE_MISALIGNED,   /* an offset is no multiple of align */
-    GLOW_PLACE_FORBIDDEN,    /* a buffer lies in a forbidden range */
-    GLOW_PLACE_CROSSES_BANK, /* a buffer that fits a bank lies in two */
+    GLOW_PLACE_FORBIDDEN,    /* a buffer overlaps a forbidden range */
+    GLOW_PLACE_CROSSES_BANK, /* a buffer that fits a bank spans two */
     GLOW_PLACE_BEYOND,       /* a buffer ends past the capacity */
-    GLOW_PLACE_OVERLAPS,     /* two that are alive together share bytes */
+    GLOW_PLACE_OVERLAPS, /* two buffers that are live together share bytes */
 } glow_place_fault;
 
 typedef struct glow_placement {
     int64_t height;         /* bytes used: the largest offset + size */
     int64_t bound;          /* no placement is lower */
-    int64_t load;           /* bytes alive at the busiest moment */
+    int64_t load;           /* live bytes at the busiest moment */
     int64_t busiest;        /* that moment */
     bool proved;            /* height is the least: it is the bound */
     int64_t steps;          /* of the search */
-    const char *by;         /* what gave it: a name of glow_place_strategies,
+    const char *by;         /* the algorithm: a name of glow_place_strategies,
                         "repaired" or "search" */
     glow_place_fault fault; /* why there is none, and which buffers are it */
     size_t buffer, other;
@@ -102,8 +103,8 @@ typedef struct glow_placement {
 /*
  * Sets the offset of each of `count` buffers; takes scratch memory from `a`.
  * Options may be NULL: anywhere, GLOW_PLACE_AUTO.  The result depends on the
- * numbers alone.  Whether it is within the capacity is for the caller to ask;
- * if it is not, and bound is beyond it too, there is none that is.
+ * numbers alone.  The caller compares the height with the
+ * capacity; if the bound is beyond it too, no placement is within it.
  *
  * False, and no offset set, if the problem has a fault by itself: numbers that
  * make no sense, or fixed buffers where they cannot be.  `out` says which.
@@ -122,7 +123,7 @@ GLOW_API bool glow_place_check(glow_arena *a, const glow_lifetime *buffers,
                                size_t count, const glow_place_space *space,
                                glow_placement *out);
 
-/* The bytes alive at the busiest moment; INT64_MAX if sizes overflow. */
+/* Live bytes at the busiest moment; INT64_MAX if sizes overflow. */
 GLOW_API int64_t glow_place_bound(glow_arena *a, const glow_lifetime *buffers,
                                   size_t count);
 

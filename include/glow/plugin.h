@@ -18,8 +18,8 @@ GLOW_BEGIN
 #define GLOW_ABI_MAJOR 1 /* raised when something here changes its layout */
 #define GLOW_ABI_MINOR 1 /* raised when something is added */
 
-/* What the layouts depend on besides the ABI; both sides must agree: limits, and
-   24 bits of the sizes of all that a plugin fills in or reads. */
+/* Dependences of layouts besides the ABI; both sides must agree: limits, and 24
+   bits of the sizes of all structs that a plugin fills in or reads. */
 #define GLOW_ABI_SIGNATURE                                                    \
     (((uint64_t)GLOW_MAX_RANK << 0) | ((uint64_t)GLOW_MAX_OPERANDS << 8) |    \
      ((uint64_t)GLOW_MAX_RESULTS << 16) | ((uint64_t)GLOW_MAX_FIELDS << 24) | \

@@ -1,9 +1,9 @@
 /*
- * What is known of the numbers in a value.
+ * Value ranges: bounds of the elements of a value.
  *
- * Bounds come from the operators that make it: a sigmoid is between 0 and 1, a
- * transpose has its operand's.  Work is bounded: at most a few nodes are looked
- * at.
+ * Bounds follow from the defining operators: a sigmoid is between 0 and 1, a
+ * transpose has the range of its operand.  Work is bounded: at most a few nodes
+ * are visited.
  */
 
 #ifndef GLOW_RANGE_H
@@ -13,7 +13,7 @@
 
 GLOW_BEGIN
 
-/* Every element is NaN or between the two; infinite where nothing is known. */
+/* Every element is NaN or between the two; infinite where unknown. */
 typedef struct glow_range {
     double lo, hi;
 } glow_range;

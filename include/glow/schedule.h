@@ -24,7 +24,7 @@ typedef struct glow_schedule_options {
     int64_t align; /* sizes of buffers are multiples of it */
 } glow_schedule_options;
 
-/* Those of the pass, unless it is told otherwise. */
+/* Defaults of the pass. */
 extern GLOW_API const glow_schedule_options glow_schedule_defaults;
 
 /* A buffer that is live at the peak. */
@@ -41,9 +41,10 @@ typedef struct glow_schedule {
     int64_t bound;            /* no order takes less */
     const char *by;           /* how it was found */
     int64_t steps;            /* and in how many of the budget */
-    int64_t *before, *during; /* by place: bytes alive then */
-    bool *is_kept; /* by place: results lie in placeholders, and take none */
-    uint32_t at;   /* the first place that needs the peak */
+    int64_t *before, *during; /* by position: live bytes before and during it */
+    bool *
+        is_kept; /* by position: all results are in placeholders, and take no bytes */
+    uint32_t at;                /* the first place that needs the peak */
     glow_schedule_buffer *live; /* there: the largest first, of equal ones the
                                    one that is computed first */
     uint32_t n_live;

@@ -1,6 +1,6 @@
 /*
- * Does a pass keep what it promises?  Runs a function before and after it on
- * the same inputs and compares what is written to placeholders.
+ * Translation validation by execution: a function is run before and after a pass
+ * on the same inputs, and the contents of its placeholders are compared.
  *
  * Inputs come in sets: a ramp, random numbers, small integers (sums of which are
  * exact in every order), and special values (zeros of both signs, denormals,
@@ -9,7 +9,7 @@
  * index out of range) is tried again with all integers zero, then left out with
  * a warning (W0411); a function that refuses all of them is an error (E0413).
  *
- * What has to hold is what the pass declares:
+ * The pass declares the relation that must hold:
  *
  *   GLOW_EXACT      equal bits; any NaN equals any NaN
  *   GLOW_REASSOC    |after - before| <= 8 e + 16 eps m, where s is what a run in
@@ -47,8 +47,8 @@ GLOW_API glow_semantics *glow_semantics_new(glow_context *ctx, uint64_t seed,
 GLOW_API void glow_semantics_free(glow_semantics *s); /* NULL is fine */
 
 /*
- * Takes down what `f` (NULL: each function of `m`) computes before `p` runs.
- * What an earlier call of glow_semantics_after found is not computed again.
+ * Records the results of `f` (NULL: each function of `m`) before `p` runs.  Results
+ * of an earlier call of glow_semantics_after are reused.
  */
 GLOW_API void glow_semantics_before(glow_semantics *s, const glow_pass *p,
                                     glow_module *m, glow_func *f);

@@ -1,5 +1,5 @@
 /*
- * Targets as data: what a pass may know of the machine that code is made for.
+ * Targets as data: properties of a machine that passes may read.
  *
  *     {
  *       "name": "a microcontroller",
@@ -32,23 +32,23 @@ GLOW_BEGIN
 /* A memory of the machine. */
 typedef struct glow_space {
     const char *name;
-    int64_t align; /* of all that lies there: a power of two; 0: not said */
-    glow_place_space place; /* how large it is, and where nothing lies */
+    int64_t align; /* of every buffer in it: a power of two; 0: unspecified */
+    glow_place_space place; /* capacity and forbidden ranges */
 } glow_space;
 
-/* What buffers there are. */
+/* Classes of buffers. */
 typedef enum glow_buffer_class {
     GLOW_CONSTANTS,
     GLOW_PLACEHOLDERS,
     GLOW_ACTIVATIONS,
-    GLOW_SCRATCH, /* of kernels; where nothing is said, as activations */
+    GLOW_SCRATCH, /* of kernels; if unspecified, as activations */
     GLOW_BUFFER_CLASSES
 } glow_buffer_class;
 
 /* "constants", "placeholders", "activations", "scratch". */
 extern GLOW_API const char *const glow_buffer_classes[];
 
-/* Where buffers of a class may lie: indices of spaces, the best one first. */
+/* Spaces allowed for a class: indices, in order of preference. */
 typedef struct glow_homes {
     const size_t *at;
     size_t count;

@@ -19,7 +19,7 @@ typedef struct glow_data glow_data;
 typedef struct glow_tensor {
     const glow_type *type;
     void *data;       /* glow_type_bytes(type) bytes */
-    glow_data *owner; /* what keeps `data` alive; NULL: the caller does */
+    glow_data *owner; /* owner of `data`; NULL: the caller */
 } glow_tensor;
 
 /* `size` zeroed bytes, aligned to 64, with one reference. */

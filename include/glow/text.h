@@ -27,7 +27,7 @@ GLOW_API glow_module *glow_parse(glow_context *ctx, const glow_source *source,
 typedef struct glow_print_options {
     bool elide_constants;  /* dumps: constants of over 16 elements show as
                              elided(hash) */
-    bool all_attrs;        /* also those that have their default */
+    bool all_attrs;        /* also those with their default */
     bool annotate_optypes; /* trailing comments: operand types */
     bool annotate_opnames; /* `Name: %x` */
     const char *only_func; /* this one alone, or NULL */
@@ -43,9 +43,10 @@ GLOW_API void glow_print_node(glow_buf *b, const glow_node *n,
 GLOW_API void glow_print_value(glow_buf *b, const glow_value *v);
 
 /*
- * Writes constants of over `least` bytes, and all that other weights files hold,
+ * Moves constants of over `least` bytes, and all contents of other weights files,
  * to a safetensors file at `path` and makes them external under `alias`.  Weights
- * files that nothing uses then are forgotten.  The file appears whole or not at all.
+ * files without uses are removed from the module.  The file appears whole or not
+ * at all.
  */
 GLOW_API bool glow_externalize(glow_module *m, const char *alias,
                                const char *path, int64_t least);
@@ -65,8 +66,8 @@ GLOW_API bool glow_reattach(glow_module *m, const char *alias,
 GLOW_API int glow_bind_placeholders(glow_module *m, const char *alias,
                                     const char *path);
 /*
- * Names weights files relative to `folder` (NULL: "."), where the text of `m`
- * goes.  Of one that does not lie in or below it W0601 warns.
+ * Names weights files relative to `folder` (NULL: "."), the folder of the text of
+ * `m`.  W0601 warns of a file outside of it.
  */
 GLOW_API void glow_rebase_weights(glow_module *m, const char *folder);
 

@@ -1,6 +1,6 @@
 /*
- * Where the elements of a value come from: a value seen through the nodes that
- * repeat elements, add or drop axes of one element, or permute axes.
+ * Traces: the origin of the elements of a value, through the nodes that repeat
+ * elements, add or drop axes of one element, or permute axes.
  *
  * Importers write x - mean(x) with the mean behind a Reshape and a Broadcast.
  * The trace of the second operand ends at the mean and knows which axes of x it
@@ -17,7 +17,7 @@ GLOW_BEGIN
 
 typedef struct glow_trace {
     glow_value *value; /* where the elements are */
-    glow_dims shape;   /* of what the trace began with */
+    glow_dims shape;   /* shape at the begin of the trace */
     glow_dims axis;    /* the axis of `value` that axis i of `shape` runs along;
                           -1: elements repeat along it, or it has one */
 } glow_trace;
@@ -32,7 +32,7 @@ GLOW_API glow_node *glow_trace_def(const glow_trace *t, const glow_op *op);
 
 /*
  * True if t->value has the axes of t->shape but `axes` (ascending), in order,
- * and is repeated along those: what a reduction over them gives.
+ * and is repeated along those, as the result of a reduction over them is.
  */
 GLOW_API bool glow_trace_is_reduced(const glow_trace *t, glow_dims axes);
 /*
@@ -40,7 +40,7 @@ GLOW_API bool glow_trace_is_reduced(const glow_trace *t, glow_dims axes);
  * these are in order.
  */
 GLOW_API bool glow_trace_is_inner(const glow_trace *t, int first);
-/* What glow_trace_is_inner holds for, with shape[first..]: built. */
+/* Builds the value for which glow_trace_is_inner holds, with shape[first..]. */
 GLOW_API glow_value *glow_trace_inner(glow_builder *b, const glow_trace *t,
                                       int first);
 /*

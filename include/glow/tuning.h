@@ -1,13 +1,13 @@
 /*
- * Tuning: how a backend is to do what it has several ways for, found by
- * measuring, kept in a file and read when code is made.
+ * Tuning: choices among the kernels of an instruction and their parameters, found
+ * by measurement, stored in a file and read by code generation.
  *
  *     glow-tuning 1
  *     # machine, instruction => kernel and its numbers
  *     x86_64/haswell/256 MatMul float<8x64> float<64x32>! > ... => matmul_direct rows=6
  *
- * A file may say things of many machines; what it does not say is as the backend
- * has it.  The same program, options and file give the same object.
+ * A file may have rows for many machines; the backend chooses for instructions
+ * without a row.  The same program, options and file give the same object.
  */
 
 #ifndef GLOW_TUNING_H
@@ -20,10 +20,10 @@ GLOW_BEGIN
 
 typedef struct glow_tuning glow_tuning;
 
-/* That says nothing; lives in `a`. */
+/* An empty tuning; lives in `a`. */
 GLOW_API glow_tuning *glow_tuning_new(glow_arena *a);
 /*
- * What a file says.  NULL after a report (E0827); lives in `a`, and needs the
+ * Reads a tuning file.  NULL after a report (E0827); lives in `a`, and needs the
  * source.
  */
 GLOW_API glow_tuning *glow_tuning_read(glow_context *ctx, glow_arena *a,
@@ -33,16 +33,17 @@ GLOW_API void glow_tuning_print(glow_buf *b, const glow_tuning *t);
 
 /* One that was tuned: all instructions of a program that are alike. */
 typedef struct glow_tuned {
-    const char *what;    /* the instruction: operator, attributes, types */
-    const char *choice;  /* "conv_direct rows=14 vectors=2" */
-    int count;           /* how often the program has it */
-    int measured;        /* ways, beside the default */
+    const char *what;     /* the instruction: operator, attributes, types */
+    const char *choice;   /* "conv_direct rows=14 vectors=2" */
+    int count;            /* how often the program has it */
+    int measured;         /* ways, beside the default */
     double before, after; /* seconds of all, by default and as chosen */
 } glow_tuned;
 
 typedef struct glow_tune_options {
-    glow_tuning *to; /* gets what is found; what it has is not tuned again */
-    int budget;      /* ways of each instruction that are measured, at most */
+    glow_tuning
+        *to;    /* receives the results; instructions that it has are skipped */
+    int budget; /* ways of each instruction that are measured, at most */
     void (*found)(const glow_tuned *what, void *user); /* or NULL */
     void *user;
 } glow_tune_options;

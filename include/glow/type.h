@@ -44,7 +44,7 @@ typedef enum glow_kind {
     GLOW_MOST_KINDS = 64
 } glow_kind;
 
-/* What can be said of a kind; see glow_kind_get. */
+/* Classes of kinds; see glow_kind_get. */
 typedef enum glow_kind_class {
     GLOW_CLASS_FLOAT = 1,
     GLOW_CLASS_INT = 2, /* plain integers, signed or not */
