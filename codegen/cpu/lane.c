@@ -256,11 +256,36 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
 
 /* Two operands. */
 
+/*
+ * llvm.maximum or llvm.minimum.  LLVM 19 aborts on both for floats that are
+ * computed in software, so targets of scalars get comparisons: equal operands are
+ * the same bits but for the sign of 0, and a NaN comes out of the sum.
+ */
+static cg_value
+float_extreme(cg *g, bool is_max, cg_value a, cg_value b)
+{
+    LLVMTypeRef t = LLVMTypeOf(a);
+    LLVMTypeRef bits =
+        glow_cpu_like(a, glow_cpu_scalar(t) == g->f64 ? g->i64 : g->i32);
+    cg_value both[2] = {a, b}, i, j, x;
+
+    if (g->target->vector_bytes > 4)
+        return glow_cpu_intrinsic(g, is_max ? "llvm.maximum" : "llvm.minimum",
+                                  both, 2);
+    i = cg_bitcast(g, a, bits);
+    j = cg_bitcast(g, b, bits);
+    i = is_max ? cg_and(g, i, j) : cg_or(g, i, j);
+    x = cg_select(g, cg_fcmp(g, is_max ? LLVMRealOGT : LLVMRealOLT, a, b), a,
+                  b);
+    x = cg_select(g, cg_fcmp(g, LLVMRealOEQ, a, b), cg_bitcast(g, i, t), x);
+    return cg_select(g, cg_fcmp(g, LLVMRealUNO, a, b), cg_fadd(g, a, b), x);
+}
+
 cg_value
 glow_cpu_max(cg *g, const glow_type *t, cg_value a, cg_value b)
 {
     if (glow_cpu_is_float(a))
-        return glow_cpu_intrinsic(g, "llvm.maximum", (cg_value[]){a, b}, 2);
+        return float_extreme(g, true, a, b);
     return cg_select(
         g, cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, a, b), a,
         b);
@@ -270,7 +295,7 @@ cg_value
 glow_cpu_min(cg *g, const glow_type *t, cg_value a, cg_value b)
 {
     if (glow_cpu_is_float(a))
-        return glow_cpu_intrinsic(g, "llvm.minimum", (cg_value[]){a, b}, 2);
+        return float_extreme(g, false, a, b);
     return cg_select(
         g, cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSLT : LLVMIntULT, a, b), a,
         b);
