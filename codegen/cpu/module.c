@@ -171,7 +171,11 @@ make_step(build *b, const cpu_step *s)
         b->debug);
 }
 
-/* The functions of the steps of `p`. */
+/*
+ * The functions of the steps of `p`: one for all equal steps, with the lines of the
+ * first.  The calls of it have the line of each, as callers of identical code that
+ * a linker folds do.
+ */
 static cpu_made **
 make_steps(build *b, const cpu_plan *p)
 {
@@ -179,8 +183,7 @@ make_steps(build *b, const cpu_plan *p)
     cpu_made **fns = GLOW_NEW_ARRAY(a, cpu_made *, p->n_steps + 1);
 
     for (int i = 0; i < p->n_steps; i++) {
-        /* Functions with lines belong to one step each. */
-        const char *key = b->debug ? NULL : glow_cpu_describe(a, &p->steps[i]);
+        const char *key = glow_cpu_describe(a, &p->steps[i]);
 
         fns[i] = key ? glow_map_get(b->known, key) : NULL;
         if (!fns[i]) {
