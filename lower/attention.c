@@ -106,7 +106,7 @@ lower(glow_builder *b, glow_node *n)
     s = glow_lower_reshape(b, s, n->out[1]->type->shape);
     s = stage[GLOW_SCORES_RAW] = glow_lower_times(b, s, (double)a->scale);
     if (a->soft_cap > 0) {
-        s = glow_lower_times(b, s, 1 / (double)a->soft_cap);
+        s = glow_lower_by(b, s, (double)a->soft_cap);
         s = GLOW_BUILD_PLAIN(b, tanh, GLOW_IN(s));
         s = glow_lower_times(b, s, (double)a->soft_cap);
     }

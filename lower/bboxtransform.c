@@ -98,9 +98,9 @@ move(const matrices *m, side *s, glow_value *shift, glow_value *growth, int i)
     const float *w = m->t->weights.at;
     glow_builder *b = m->b;
 
-    shift = glow_lower_times(b, shift, 1 / (double)w[i]);
+    shift = glow_lower_by(b, shift, (double)w[i]);
     s->middle = glow_lower_add(b, glow_lower_mul(b, shift, s->size), s->middle);
-    growth = glow_lower_times(b, growth, 1 / (double)w[2 + i]);
+    growth = glow_lower_by(b, growth, (double)w[2 + i]);
     growth = bound(b, &glow_op_min, growth, GLOW_BBOX_MOST_GROWTH);
     s->size =
         glow_lower_mul(b, GLOW_BUILD_PLAIN(b, exp, GLOW_IN(growth)), s->size);

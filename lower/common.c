@@ -139,6 +139,12 @@ glow_lower_times(glow_builder *b, glow_value *x, double y)
 }
 
 glow_value *
+glow_lower_by(glow_builder *b, glow_value *x, double y)
+{
+    return x ? glow_lower_div(b, x, glow_lower_splat(b, x->type, y)) : NULL;
+}
+
+glow_value *
 glow_lower_pow(glow_builder *b, glow_value *x, double y)
 {
     if (!x)

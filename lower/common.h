@@ -41,6 +41,8 @@ glow_value *glow_lower_times(glow_builder *b, glow_value *x, double y);
 glow_value *glow_lower_pow(glow_builder *b, glow_value *x, double y);
 /* Does a sum in this kind soon leave its range?  Of 16 bits: make it in float. */
 bool glow_lower_is_short(glow_kind kind);
+/* x / y: reduce-strength makes a product of it where that may be. */
+glow_value *glow_lower_by(glow_builder *b, glow_value *x, double y);
 /* The same with a number on the left. */
 glow_value *glow_lower_from(glow_builder *b, double x, glow_value *y);
 glow_value *glow_lower_over(glow_builder *b, double x, glow_value *y);

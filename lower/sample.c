@@ -90,8 +90,7 @@ reflect(glow_builder *b, glow_value *v, double low, double high)
     if (range <= 0)
         return splat(b, v, low);
     t = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(glow_lower_plus(b, v, -low)));
-    turns = GLOW_BUILD_PLAIN(b, floor,
-                             GLOW_IN(glow_lower_times(b, t, 1 / (2 * range))));
+    turns = GLOW_BUILD_PLAIN(b, floor, GLOW_IN(glow_lower_by(b, t, 2 * range)));
     t = glow_lower_sub(b, t, glow_lower_times(b, turns, 2 * range));
     t = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(glow_lower_plus(b, t, -range)));
     return glow_lower_sub(b, splat(b, t, low + range), t);

@@ -37,10 +37,10 @@ decode_axis(const detector *t, const glow_node *n, int d, double shift,
     glow_value *size = glow_lower_column(b, a, d + 2);
     glow_value *middle, *half;
 
-    middle = glow_lower_times(b, glow_lower_column(b, e, d), 1 / shift);
+    middle = glow_lower_by(b, glow_lower_column(b, e, d), shift);
     half = glow_lower_column(b, a, d);
     middle = glow_lower_add(b, glow_lower_mul(b, middle, size), half);
-    half = glow_lower_times(b, glow_lower_column(b, e, d + 2), 1 / grow);
+    half = glow_lower_by(b, glow_lower_column(b, e, d + 2), grow);
     half = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(half));
     half = glow_lower_mul(b, glow_lower_times(b, half, 0.5), size);
     ends[0] = glow_lower_sub(b, middle, half);
