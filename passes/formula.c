@@ -6,6 +6,7 @@
 #include "glow/formula.h"
 #include "glow/match.h"
 #include "glow/ops.h"
+#include "glow/reach.h"
 
 #define MAX_STEPS 8 /* nodes of a chain, or of a product */
 #define MAX_READ 24 /* nodes of a polynomial */
@@ -54,8 +55,10 @@ step_affine(glow_affine *a)
         a->shift += i == 0 ? -a->scale * number : a->scale * number;
         a->scale = i == 0 ? a->scale : -a->scale;
     } else {
-        a->scale =
-            n->op == &glow_op_mul ? a->scale * number : a->scale / number;
+        bool divides = n->op == &glow_op_div;
+
+        a->scale = divides ? a->scale / number : a->scale * number;
+        a->divides |= divides && !glow_is_exact_divisor(number);
     }
     a->x = n->in[i];
     return true;
@@ -64,7 +67,7 @@ step_affine(glow_affine *a)
 glow_affine
 glow_read_affine(glow_value *v)
 {
-    glow_affine a = {v, 1, 0};
+    glow_affine a = {.x = v, .scale = 1};
 
     for (int i = 0; i < MAX_STEPS; i++)
         if ((i > 0 && !glow_has_one_use(a.x)) || !step_affine(&a))
@@ -101,6 +104,8 @@ glow_read_factors(glow_node *n, glow_factors *p)
                 (def->op == &glow_op_div &&
                  glow_splat_value(def->in[1], &number))) {
                 p->scale /= def->op == &glow_op_neg ? -1 : number;
+                p->divides |=
+                    def->op == &glow_op_div && !glow_is_exact_divisor(number);
                 left[count++] = def->in[0];
                 continue;
             }

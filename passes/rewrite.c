@@ -238,6 +238,8 @@ visit(driver *d, glow_node *n)
         drop_built(d);
         return true;
     }
+    for (size_t i = d->n_built; i-- > 0;)
+        glow_run_reach_inherits(d->run, d->built[i], n);
     if (v == &kept) {
         for (int i = 0; i < n->n_out; i++)
             note_users(d, n->out[i]);

@@ -14,6 +14,7 @@
 
 #include "glow/match.h"
 #include "glow/ops.h"
+#include "glow/reach.h"
 #include "passes/rules.h"
 #include "passes/run.h"
 
@@ -255,8 +256,16 @@ features_of(const bucket *b, const glow_node *n)
     return has;
 }
 
+/* A quotient that a jump is behind is not rounded in another way. */
+static bool
+may_round(const rule *r, glow_pass_run *run, const glow_node *n)
+{
+    return !r->breaks_quotient || !glow_run_reaches_jump(run, n);
+}
+
 static const rule *
-find_rule(const rule_set *s, glow_node *n, const rule *after, glow_match *m)
+find_rule(const rule_set *s, glow_pass_run *run, glow_node *n,
+          const rule *after, glow_match *m)
 {
     const bucket *b = rules_for(s, n->op);
     uint32_t has;
@@ -265,7 +274,8 @@ find_rule(const rule_set *s, glow_node *n, const rule *after, glow_match *m)
         return NULL;
     has = features_of(b, n);
     for (const rule *r = after ? after->next : b->first; r; r = r->next)
-        if ((r->needs & ~has) == 0 && rule_matches(r, n, m))
+        if ((r->needs & ~has) == 0 && rule_matches(r, n, m) &&
+            may_round(r, run, n))
             return r;
     return NULL;
 }
@@ -362,11 +372,11 @@ rule_build(const rule *r, glow_builder *b, const glow_match *m)
 static glow_value *
 rewrite(glow_builder *b, glow_node *n)
 {
-    const glow_pass_run *run = glow_builder_run(b);
+    glow_pass_run *run = glow_builder_run(b);
     const rule_set *s = rules_of(run->ctx, run->pass);
     glow_match m;
 
-    for (const rule *r = NULL; (r = find_rule(s, n, r, &m));) {
+    for (const rule *r = NULL; (r = find_rule(s, run, n, r, &m));) {
         glow_value *v = rule_build(r, b, &m);
 
         if (v || glow_builder_failed(b))
@@ -384,7 +394,7 @@ glow_run_rules(glow_pass_run *run, glow_func *f)
     if (!s)
         return GLOW_FAILED;
     GLOW_FOR_EACH_NODE(n, f)
-        if (find_rule(s, n, NULL, &m))
+        if (find_rule(s, run, n, NULL, &m))
             return glow_rewrite(run, f, NULL, rewrite);
     return GLOW_UNCHANGED;
 }

@@ -56,7 +56,8 @@ struct rule {
     int size;        /* nodes to build that are not of constants alone */
     uint32_t varies; /* letters that may be no constant; see read_rule */
     uint32_t needs;
-    rule *next; /* of the same root, in the order of the table */
+    bool breaks_quotient; /* inexact, with a Div or Reciprocal on the left */
+    rule *next;           /* of the same root, in the order of the table */
 };
 
 /* The rules of one operator. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "glow/ops.h"
 #include "ir/base/context.h"
 #include "passes/rules.h"
 
@@ -480,6 +481,16 @@ values_of(const term *t)
     return letters;
 }
 
+static bool
+has_quotient(const term *t)
+{
+    bool has = t->op == &glow_op_div || t->op == &glow_op_reciprocal;
+
+    for (int i = 0; i < t->n_in && !has; i++)
+        has = has_quotient(t->in[i]);
+    return has;
+}
+
 /*
  * Nodes of constants alone count for nothing.  A rule that makes one would not
  * end if the others were such as well, so these must not be: what is constant
@@ -498,6 +509,7 @@ read_rule(glow_context *ctx, const glow_rule *from, rule *r)
     number_nodes(r, (term *)(uintptr_t)r->left);
     keep_nodes(r->left, (term *)(uintptr_t)r->right);
     r->size = size_of(r->right);
+    r->breaks_quotient = from->inexact && has_quotient(r->left);
     r->varies = makes_constants(r->right) ? values_of(r->left) : 0;
     return wrong_rule(r);
 }

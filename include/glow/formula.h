@@ -16,6 +16,7 @@ GLOW_BEGIN
 typedef struct glow_affine {
     glow_value *x;
     double scale, shift;
+    bool divides; /* by a number whose reciprocal rounds */
 } glow_affine;
 
 /* Reads `v`; an inner node is part of the formula only if it has no other use. */
@@ -26,6 +27,7 @@ GLOW_API glow_affine glow_read_affine(glow_value *v);
 /* scale * factor[0] * ..., by Mul, Div by numbers and Neg. */
 typedef struct glow_factors {
     double scale;
+    bool divides; /* as above */
     int count;
     glow_value *factor[GLOW_MAX_FACTORS];
 } glow_factors;

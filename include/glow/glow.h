@@ -18,6 +18,7 @@
 #include "glow/place.h"
 #include "glow/plugin.h"
 #include "glow/range.h"
+#include "glow/reach.h"
 #include "glow/rules.h"
 #include "glow/schedule.h"
 #include "glow/semantics.h"

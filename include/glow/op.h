@@ -60,6 +60,10 @@ typedef enum glow_trait {
     GLOW_UNKNOWN = 1 << 8, /* kept verbatim: never removed, merged or moved */
     GLOW_PROGRAM_ONLY = 1 << 9, /* has no node form */
     GLOW_GRAPH_ONLY = 1 << 10,  /* has no instruction form: irgen replaces it */
+    GLOW_DISCONTINUOUS = 1 << 11, /* a float result jumps where an operand that
+                                     is a float changes by a rounding (Floor);
+                                     results of other kinds need no trait: see
+                                     glow_is_discontinuous */
 } glow_trait;
 
 /*

@@ -30,6 +30,8 @@
  *   - no node of `from` has a predicate, and no value is quantized or strided;
  *   - the value of `x` is of `kinds`, and `when` holds;
  *   - the type stays the same;
+ *   - if it is inexact and `from` has a Div or a Reciprocal, no discontinuous
+ *     operator is behind the root: see reach.h;
  *   - it adds no work: nodes of `from` with other uses stay, and
  *     `to` has at most as many nodes as go; fewer, if the rule is inexact and
  *     does not say how it ends.  Nodes of constants alone count for nothing,

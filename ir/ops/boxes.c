@@ -246,7 +246,7 @@ const glow_op glow_op_bboxtransform = {
                                             .angle_bound_lo = -90,
                                             .angle_bound_hi = 90,
                                             .clip_angle_thresh = 1},
-    .traits = GLOW_PURE,
+    .traits = GLOW_PURE | GLOW_DISCONTINUOUS,
     .infer = transform_infer,
     .eval = transform_eval,
     .doc = "A box is divided by its image's scale; its middle moves by `d / w` "
@@ -363,7 +363,7 @@ const glow_op glow_op_collectrpnproposals = {
                          "the number of the first level"),
               GLOW_FIELD(glow_collectrpnproposals, rpn_post_nms_top_n,
                          GLOW_INT64, "how many boxes are wanted")},
-    .traits = GLOW_PURE,
+    .traits = GLOW_PURE | GLOW_DISCONTINUOUS,
     .infer = collect_infer,
     .eval = collect_eval,
     .doc = "In the order of their scores, of equal ones the first.  Rows that "

@@ -308,7 +308,7 @@ const glow_op glow_op_tflitedetectionpostprocess = {
          GLOW_FIELD_DEFAULT(glow_tflitedetectionpostprocess, regular_nms,
                             GLOW_FLAG, "boxes are dropped class by class")},
     .defaults = &(const glow_tflitedetectionpostprocess){.regular_nms = false},
-    .traits = GLOW_PURE,
+    .traits = GLOW_PURE | GLOW_DISCONTINUOUS,
     .infer = infer,
     .eval = eval,
     .doc =

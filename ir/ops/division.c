@@ -81,12 +81,12 @@ int_mod(int64_t x, int64_t y, bool is_signed)
 
 REST(
     fmod, "Fmod", "the rest of a division, with the sign of the dividend",
-    GLOW_PRIMITIVE, fmod, int_fmod,
+    GLOW_PRIMITIVE | GLOW_DISCONTINUOUS, fmod, int_fmod,
     "`z = x - y * trunc(x / y)`, exactly: it has the sign of `x`.  Of integers "
     "it is 0 where `y` is 0.",
     "Glow Fmod; ONNX Mod with fmod = 1; C11 fmod");
-REST(mod, "Mod", "the rest of a division, with the sign of the divisor", 0,
-     real_mod, int_mod,
+REST(mod, "Mod", "the rest of a division, with the sign of the divisor",
+     GLOW_DISCONTINUOUS, real_mod, int_mod,
      "`z = x - y * floor(x / y)`: it has the sign of `y`.  Of integers it is 0 "
      "where `y` is 0.",
      "ONNX Mod with fmod = 0; Python's %");
@@ -146,7 +146,7 @@ const glow_op glow_op_floordiv = {
     .attrs = {GLOW_FIELD_DEFAULT(glow_floordiv, truncate, GLOW_FLAG,
                                  "round toward zero instead of down")},
     .defaults = &(const glow_floordiv){.truncate = false},
-    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_DISCONTINUOUS,
     .infer = number_infer,
     .eval = floordiv_eval,
     .inplace = {{0, 0}, {0, 1}},

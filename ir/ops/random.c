@@ -234,7 +234,7 @@ const glow_op glow_op_bernoulli = {
     .in = {{"Input", GLOW_TENSOR, "p: floats"}},
     .out = {{"Result", GLOW_TENSOR, "y, of the kind stated: any plain one"}},
     .attrs = {SEED_FIELD(glow_bernoulli)},
-    .traits = GLOW_PURE | GLOW_STATED,
+    .traits = GLOW_PURE | GLOW_STATED | GLOW_DISCONTINUOUS,
     .infer = bernoulli_infer,
     .eval = bernoulli_eval,
     .doc = "`y = u < p`, u as RandomUniform has it." GENERATOR,

@@ -175,7 +175,7 @@ const glow_op glow_op_roialign = {
               GLOW_FIELD_DEFAULT(glow_roialign, rotated, GLOW_FLAG,
                                  "boxes have an angle")},
     .defaults = &(const glow_roialign){.spatial_scale = 1},
-    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION | GLOW_DISCONTINUOUS,
     .infer = align_infer,
     .eval = align_eval,
     .doc =
@@ -272,7 +272,7 @@ const glow_op glow_op_maxroipool = {
                                  "elements of Input for one of the boxes' "
                                  "units")},
     .defaults = &(const glow_maxroipool){.spatial_scale = 1},
-    .traits = GLOW_PURE | GLOW_PRIMITIVE,
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_DISCONTINUOUS,
     .infer = max_infer,
     .eval = max_eval,
     .doc = "The corners times SpatialScale are rounded, halves away from 0. "

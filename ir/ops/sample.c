@@ -222,7 +222,7 @@ const glow_op glow_op_gridsample = {
                                  "the ends are the middles of the first and "
                                  "last element, not their outer edges")},
     .defaults = &(const glow_gridsample){.mode = GLOW_RESIZE_LINEAR},
-    .traits = GLOW_PURE,
+    .traits = GLOW_PURE | GLOW_DISCONTINUOUS,
     .infer = gridsample_infer,
     .eval = gridsample_eval,
     .doc =

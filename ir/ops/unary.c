@@ -159,8 +159,8 @@ UNARY(atanh, "Atanh", "the inverse hyperbolic tangent", float, 0, atanh, NULL,
 UNARY(bitwisenot, "BitwiseNot", "the complement of each bit", int,
       GLOW_PRIMITIVE, NULL, int_complement, "`y = ~x`.",
       "Glow BitwiseNot; ONNX BitwiseNot");
-UNARY(ceil, "Ceil", "round up", float, GLOW_PRIMITIVE, ceil, NULL,
-      "`y` is the least integer that is not less than `x`.",
+UNARY(ceil, "Ceil", "round up", float, GLOW_PRIMITIVE | GLOW_DISCONTINUOUS,
+      ceil, NULL, "`y` is the least integer that is not less than `x`.",
       "Glow Ceil; ONNX Ceil");
 UNARY(cos, "Cos", "the cosine", float, GLOW_PRIMITIVE, cos, NULL,
       "`y = cos(x)`, x in radians.", "Glow Cos; ONNX Cos");
@@ -171,8 +171,8 @@ UNARY(erf, "Erf", "the error function", float, GLOW_PRIMITIVE, erf, NULL,
       "Glow Erf; ONNX Erf");
 UNARY(exp, "Exp", "the exponential function", float, GLOW_PRIMITIVE, exp, NULL,
       "`y = e^x`.", "Glow Exp; ONNX Exp");
-UNARY(floor, "Floor", "round down", float, GLOW_PRIMITIVE, floor, NULL,
-      "`y` is the greatest integer that is not greater than `x`.",
+UNARY(floor, "Floor", "round down", float, GLOW_PRIMITIVE | GLOW_DISCONTINUOUS,
+      floor, NULL, "`y` is the greatest integer that is not greater than `x`.",
       "Glow Floor; ONNX Floor");
 UNARY(log, "Log", "the natural logarithm", float, GLOW_PRIMITIVE, log, NULL,
       "`y = ln(x)`: NaN for negative `x`, -inf for 0.", "Glow Log; ONNX Log");
@@ -187,15 +187,16 @@ UNARY(relu, "Relu", "drop what is negative", number, GLOW_PRIMITIVE, real_relu,
       int_relu,
       "`y = 0` if `x < 0`, else `x`.  NaN stays NaN, and -0 stays -0.",
       "Glow Relu; ONNX Relu");
-UNARY(round, "Round", "round to the nearest integer", float, GLOW_PRIMITIVE,
-      rint, NULL, "`y` is the integer nearest to `x`, the even one of two.",
+UNARY(round, "Round", "round to the nearest integer", float,
+      GLOW_PRIMITIVE | GLOW_DISCONTINUOUS, rint, NULL,
+      "`y` is the integer nearest to `x`, the even one of two.",
       "Glow Round; ONNX Round");
 UNARY(rsqrt, "Rsqrt", "one divided by the square root", float, 0, real_rsqrt,
       NULL, "`y = 1 / sqrt(x)`: NaN for negative `x`.", "Glow Rsqrt");
 UNARY(sigmoid, "Sigmoid", "the logistic function", float, GLOW_PRIMITIVE,
       real_sigmoid, NULL, "`y = 1 / (1 + e^-x)`.",
       "Glow Sigmoid; ONNX Sigmoid");
-UNARY(sign, "Sign", "the sign", number, 0, real_sign, int_sign,
+UNARY(sign, "Sign", "the sign", number, GLOW_DISCONTINUOUS, real_sign, int_sign,
       "`y` is 1 if `x > 0`, -1 if `x < 0`, else `x` itself: 0 or NaN.",
       "Glow Sign; ONNX Sign");
 UNARY(sin, "Sin", "the sine", float, GLOW_PRIMITIVE, sin, NULL,
@@ -208,8 +209,9 @@ UNARY(tan, "Tan", "the tangent", float, 0, tan, NULL,
       "`y = tan(x)`, x in radians.", "ONNX Tan");
 UNARY(tanh, "Tanh", "the hyperbolic tangent", float, GLOW_PRIMITIVE, tanh, NULL,
       "`y = tanh(x)`.", "Glow Tanh; ONNX Tanh");
-UNARY(truncate, "Truncate", "round toward zero", float, GLOW_PRIMITIVE, trunc,
-      NULL, "`y` is `x` without its fraction.", "Glow Truncate");
+UNARY(truncate, "Truncate", "round toward zero", float,
+      GLOW_PRIMITIVE | GLOW_DISCONTINUOUS, trunc, NULL,
+      "`y` is `x` without its fraction.", "Glow Truncate");
 
 /* copy */
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "glow/match.h"
+#include "glow/reach.h"
 
 #define MOST_STEPS 8 /* from an operand to the constant behind it */
 
@@ -317,6 +318,17 @@ affine_then(affine *m, const glow_node *u, const glow_value *x, int axis)
 {
     return !u->pred && axis >= 0 && glow_is_float(x->type->elem) &&
            then(m, u, x, axis) && is_finite(m);
+}
+
+bool
+affine_must_divide(const affine *m, glow_pass_run *run, const glow_node *u)
+{
+    if (u->op != &glow_op_div)
+        return false;
+    for (int64_t c = 0; c < m->channels; c++)
+        if (!glow_is_exact_divisor(m->work[c]))
+            return glow_run_reaches_jump(run, u);
+    return false;
 }
 
 /* Is there no node but of constants behind `v`, as far as a glance tells? */

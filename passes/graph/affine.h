@@ -34,6 +34,13 @@ bool affine_numbers(const glow_value *v, int axis, int64_t channels,
  */
 bool affine_then(affine *m, const glow_node *u, const glow_value *x, int axis);
 
+/*
+ * True if `u`, which affine_then has just taken, divides by numbers whose
+ * reciprocals round, and a jump is behind it: it has to stay a quotient.
+ */
+bool affine_must_divide(const affine *m, glow_pass_run *run,
+                        const glow_node *u);
+
 /* The operand that `u` could take through such a map, or NULL. */
 glow_value *affine_operand(const glow_node *u);
 

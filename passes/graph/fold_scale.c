@@ -31,7 +31,8 @@
  * such arithmetic follows such an operator, and constants are no more than
  * before.
  *
- * Multiplying before summing changes the last bits.  Glow computes the scales
+ * A quotient whose divisor is no power of two stays where a jump is behind it
+ * (glow/reach.h).  Multiplying before summing changes the last bits.  Glow computes the scales
  * in float and folds into Convolution alone; it keeps a BatchNormalization
  * whose epsilon is all that parts it from doing nothing, and so does this.
  */
@@ -45,6 +46,7 @@
 /* What follows one. */
 
 typedef struct chain {
+    glow_pass_run *run;
     glow_node *n; /* with the weights */
     const linear *linear;
     affine map;      /* all that folds, from its result on */
@@ -73,7 +75,8 @@ static bool
 take(chain *c, glow_node *u, const glow_value *v, int axis)
 {
     affine_clear(&c->next);
-    if (!affine_then(&c->next, u, v, axis) || !reaches(c))
+    if (!affine_then(&c->next, u, v, axis) ||
+        affine_must_divide(&c->next, c->run, u) || !reaches(c))
         return false;
     affine_append(&c->map, &c->next);
     c->last = u;
@@ -189,7 +192,7 @@ find_and_build(glow_pass_run *run, glow_builder *b, chain *c)
 static glow_node *
 fold(glow_pass_run *run, glow_builder *b, glow_node *n)
 {
-    chain c = {.n = n, .linear = linear_of(n)};
+    chain c = {.run = run, .n = n, .linear = linear_of(n)};
     glow_value *v;
     const char *name;
 

@@ -18,7 +18,10 @@
  * input are not shifted along: a convolution with pads takes a scale, but no
  * shift, and neither does one that is transposed.
  *
- * Afterwards no such arithmetic is the input of a Convolution, ConvTranspose,
+ * A quotient whose divisor is no power of two stays where a jump is behind it:
+ * see glow/reach.h.
+ *
+ * Afterwards no other such arithmetic is the input of a Convolution, ConvTranspose,
  * FullyConnected, MatMul or Gemm with constant weights, and nowhere else is
  * anything more than before.
  */
@@ -28,6 +31,7 @@
 #define MOST_MOVED 8 /* nodes between the weights and what folds into them */
 
 typedef struct chain {
+    glow_pass_run *run;
     glow_node *n; /* with the weights */
     const linear *linear;
     affine map;    /* what folds: from `from` to the input, path aside */
@@ -56,7 +60,8 @@ take(chain *c, const glow_node *u, glow_value *x, int axis)
     affine now;
 
     affine_clear(&c->before);
-    if (!affine_then(&c->before, u, x, axis) || !reaches(c))
+    if (!affine_then(&c->before, u, x, axis) ||
+        affine_must_divide(&c->before, c->run, u) || !reaches(c))
         return false;
     affine_append(&c->before, &c->map);
     now = c->before;
@@ -191,7 +196,7 @@ run(glow_pass_run *pass, glow_func *f)
     glow_result result = GLOW_UNCHANGED;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        chain c = {.n = n, .linear = linear_of(n)};
+        chain c = {.run = pass, .n = n, .linear = linear_of(n)};
         glow_value *v = is_candidate(n, c.linear) ? fold(pass, b, &c) : NULL;
         const char *name = n->name;
 

@@ -11,7 +11,7 @@
  * GroupNormalization. Where Scale and Bias are omitted %t takes their place.
  * [%t] repeats along all axes but those of Scale, so that each of its elements
  * belongs to one of Scale; it may also be subtracted, and divide if it is
- * constant.
+ * constant and no jump is behind it (glow/reach.h).
  *
  *     LayerNormalization(%x, _, _) {Axis: 2} * [%t]       %t for each of axis 1
  *         =>  InstanceNormalization(%x, %t, 0) {ChannelIdx: 1}
@@ -30,6 +30,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "glow/reach.h"
 #include "glow/trace.h"
 
 enum { X, SCALE, BIAS };
@@ -134,7 +135,9 @@ merge_into(glow_builder *b, glow_node *n, int i)
     if (!k || !glow_has_one_use(n->in[i]) || (!is_scale && !k->has_bias))
         return NULL;
     t = part_of(b, n->in[1 - i], axis_of(y), k->is_inner);
-    if (!t || (n->op == &glow_op_div && !glow_is_constant_like(t)))
+    if (!t || (n->op == &glow_op_div &&
+               (!glow_is_constant_like(t) ||
+                glow_run_reaches_jump(glow_builder_run(b), n))))
         return NULL;
     scale = y->in[SCALE];
     bias = k->has_bias ? y->in[BIAS] : NULL;

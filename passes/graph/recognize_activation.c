@@ -25,7 +25,8 @@
  * The operator rounds once where the formula rounds at each step, and SoftPlus
  * does not overflow.  Numbers of the formula become attributes, which are
  * float: x / 6 of an integer may have been exact, and x times a sixth is not.
- * Inner nodes that others use stay: then there is nothing to gain, and nothing
+ * Quotients stay where a jump is behind them, unless the divisor is a power of two
+ * (glow/reach.h).  Inner nodes that others use stay: then there is nothing to gain, and nothing
  * is done.  PyTorch writes Gelu out before opset 20, and Swish, Mish before 18
  * and MobileNetV3's hard functions before 14.  Glow's optimizer has no such
  * pass.
@@ -37,6 +38,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "glow/reach.h"
 
 #define SQRT_HALF 0.70710678118654752440
 #define SQRT_2_BY_PI 0.79788456080286535588
@@ -148,9 +150,17 @@ find_clip(const glow_value *v, double *lo, double *hi)
     return NULL;
 }
 
+/* Must the quotient in a formula stay, since a jump is behind node `n`? */
+static bool
+must_divide(glow_builder *b, bool divides, const glow_node *n)
+{
+    return divides && glow_run_reaches_jump(glow_builder_run(b), n);
+}
+
 /* scale * v as a hard sigmoid of x: its slope and its value at 0. */
 static bool
-read_hard(glow_value *v, double scale, glow_value **x, double *a, double *c)
+read_hard(glow_builder *b, glow_value *v, double scale, glow_value **x,
+          double *a, double *c)
 {
     glow_affine u;
     double lo, hi;
@@ -168,8 +178,9 @@ read_hard(glow_value *v, double scale, glow_value **x, double *a, double *c)
     if (!*x || lo != 0 || !glow_is_near(scale * hi, 1, v->type->elem))
         return false;
     u = glow_read_affine(*x);
-    if (!glow_has_one_use(*x) || u.x == *x)
-        u = (glow_affine){*x, 1, 0};
+    if (!glow_has_one_use(*x) || u.x == *x ||
+        must_divide(b, u.divides, (*x)->def))
+        u = (glow_affine){.x = *x, .scale = 1};
     *x = u.x;
     *a = scale * u.scale;
     *c = scale * u.shift;
@@ -184,7 +195,7 @@ match_hard_swish(glow_builder *b, glow_value *x, double scale, glow_affine f)
     glow_kind kind = x->type->elem;
 
     if (f.shift != 0 || !glow_has_one_use(f.x) ||
-        !read_hard(f.x, scale * f.scale, &of, &slope, &middle) || of != x ||
+        !read_hard(b, f.x, scale * f.scale, &of, &slope, &middle) || of != x ||
         !glow_is_near(slope, 1.0 / 6, kind) || !glow_is_near(middle, 0.5, kind))
         return NULL;
     return GLOW_BUILD_PLAIN(b, hardswish, GLOW_IN(x));
@@ -236,7 +247,7 @@ match_scaled(glow_builder *b, glow_value *v, double scale)
                           .alpha = ((const glow_elu *)elu->attrs)->alpha,
                           .gamma = (float)scale);
     if (scale == 1 || !glow_has_one_use(v) ||
-        !read_hard(v, scale, &x, &slope, &middle))
+        !read_hard(b, v, scale, &x, &slope, &middle))
         return NULL;
     return build_hard_sigmoid(b, x, slope, middle);
 }
@@ -262,7 +273,8 @@ match_product(glow_builder *b, glow_node *n)
     glow_factors p;
     glow_value *y = NULL;
 
-    if (is_scaled_next(n) || !glow_read_factors(n, &p))
+    if (is_scaled_next(n) || !glow_read_factors(n, &p) ||
+        must_divide(b, p.divides, n))
         return NULL;
     if (p.count == 1 && p.factor[0] != n->out[0])
         return match_scaled(b, p.factor[0], p.scale);
@@ -271,7 +283,7 @@ match_product(glow_builder *b, glow_node *n)
         glow_affine f = glow_read_affine(p.factor[1 - i]);
 
         if (!f.x->def || f.x->def->pred || !glow_has_one_use(p.factor[1 - i]) ||
-            !glow_has_one_use(f.x))
+            !glow_has_one_use(f.x) || must_divide(b, f.divides, n))
             continue;
         y = match_gate(b, x, p.scale, f);
         if (!y)
@@ -351,7 +363,7 @@ recognize_clip(glow_builder *b, glow_node *n)
     double slope, middle;
     glow_value *x;
 
-    if (!read_hard(n->out[0], 1, &x, &slope, &middle) ||
+    if (!read_hard(b, n->out[0], 1, &x, &slope, &middle) ||
         (slope == 1 && middle == 0))
         return NULL;
     return build_hard_sigmoid(b, x, slope, middle);

@@ -47,6 +47,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "glow/reach.h"
 #include "glow/trace.h"
 #include "passes/graph/attention_mask.h"
 
@@ -197,12 +198,13 @@ before_mask(scores *s, const glow_value *v)
 
 /* x, if `v` is x times a number, which is multiplied to *scale; else `v`. */
 static glow_value *
-unscaled(glow_value *v, double *scale)
+unscaled(glow_builder *b, glow_value *v, double *scale)
 {
     glow_affine a = glow_read_affine(v);
 
     if (a.shift != 0 || !isfinite(a.scale) || a.scale == 0 ||
-        !glow_has_one_use(v))
+        !glow_has_one_use(v) ||
+        (a.divides && glow_run_reaches_jump(glow_builder_run(b), v->def)))
         return v;
     *scale *= a.scale;
     return a.x;
@@ -216,7 +218,7 @@ static glow_value *
 unscaled_chain(glow_builder *b, glow_value *v, double *scale, int left)
 {
     glow_node *n = v->def;
-    glow_value *x = unscaled(v, scale);
+    glow_value *x = unscaled(b, v, scale);
 
     if (x != v || !n || n->pred || left == 0 || !glow_has_one_use(v) ||
         (n->op != &glow_op_reshape && n->op != &glow_op_transpose))
@@ -242,7 +244,7 @@ through_reshape(scores *s, glow_value *v)
 
 /* From the operand of the softmax to the product, or NULL. */
 static const glow_node *
-find_scores(scores *s, glow_value *v)
+find_scores(glow_builder *b, scores *s, glow_value *v)
 {
     double scale = 1;
     bool may_mask = !s->is_turned;
@@ -259,7 +261,7 @@ find_scores(scores *s, glow_value *v)
         if (may_mask && x == v)
             x = before_mask(s, v);
         if (!x || x == v) {
-            x = unscaled(v, &scale);
+            x = unscaled(b, v, &scale);
             may_mask = may_mask && x == v;
         }
         tanh = glow_only_def(x, &glow_op_tanh);
@@ -401,7 +403,7 @@ recognize(glow_builder *b, glow_node *n)
     softmax = find_softmax(&s, n->in[0]);
     if (!softmax || p.at[2] < 1)
         return NULL;
-    product = find_scores(&s, softmax->in[0]);
+    product = find_scores(b, &s, softmax->in[0]);
     if (s.is_turned)
         p = GLOW_DIMS_OF(p.at[0], p.at[2], p.at[1]);
     if (!product || !glow_dims_equal(product->out[0]->type->shape, p)) {

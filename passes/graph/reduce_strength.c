@@ -9,19 +9,20 @@
  *
  * A power takes dozens of operations, a quotient some, a product one.  A
  * quotient by a power of two is the same product, bit for bit; by another
- * constant the product rounds once more.  Integers are not divided by shifting:
+ * constant the product rounds once more, so that the quotient stays where a jump
+ * is behind it: Floor(41 / 41) is 1, Floor(41 * (1 / 41)) 0.  Integers are not divided by shifting:
  * BitShift rounds down, and compilers find what is left.
  *
  * Importers take powers and quotients as models have them: variances are Pow(x,
  * 2), scaled scores a quotient by the root of a size.  Afterwards no Pow by 2,
- * 3, 1/2, -1/2, -1 or -2 is left, and no quotient of floats by a constant.
+ * 3, 1/2, -1/2, -1 or -2 is left, and no quotient of floats by a constant that
+ * no jump is behind.
  * Glow has nothing of this; XLA's algebraic simplifier does.
  */
 
-#include <math.h>
-
 #include "glow/match.h"
 #include "glow/ops.h"
+#include "glow/reach.h"
 #include "glow/rules.h"
 
 #define FLOATS GLOW_CLASS_FLOAT
@@ -32,10 +33,9 @@
 static bool
 is_power_of_two(glow_match *m)
 {
-    int exponent;
     double k = glow_match_number(m, 'k');
 
-    if (fabs(frexp(k, &exponent)) != 0.5 || exponent < -12 || exponent > 13)
+    if (!glow_is_exact_divisor(k))
         return false;
     glow_match_set(m, 'l', 1 / k);
     return true;

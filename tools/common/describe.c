@@ -62,6 +62,7 @@ static const trait_text traits[] = {
     {GLOW_STRUCTURAL, "structural"},
     {GLOW_PROGRAM_ONLY, "programs only"},
     {GLOW_GRAPH_ONLY, "graphs only"},
+    {GLOW_DISCONTINUOUS, "discontinuous"},
 };
 
 /* The value of a field as the text form has it; "" if there is no default. */
