@@ -188,6 +188,15 @@ glow_lower_below(glow_builder *b, glow_value *x, double y)
 }
 
 glow_value *
+glow_lower_gated(glow_builder *b, glow_value *x, double least)
+{
+    if (!x)
+        return NULL;
+    return GLOW_BUILD_PLAIN(b, max,
+                            GLOW_IN(x, glow_lower_splat(b, x->type, least)));
+}
+
+glow_value *
 glow_lower_signed(glow_builder *b, glow_value *x, glow_value *y)
 {
     glow_value *below = glow_lower_below(b, x, 0);

@@ -36,6 +36,11 @@ glow_value *glow_lower_select(glow_builder *b, glow_value *cond, glow_value *x,
 glow_value *glow_lower_signed(glow_builder *b, glow_value *x, glow_value *y);
 /* The same with a number on the right, and x < y; x is a dense value. */
 glow_value *glow_lower_below(glow_builder *b, glow_value *x, double y);
+/*
+ * max(x, least), for the product of `x` and a gate that is 0 below `least`: 0 times
+ * -inf would be NaN.
+ */
+glow_value *glow_lower_gated(glow_builder *b, glow_value *x, double least);
 glow_value *glow_lower_plus(glow_builder *b, glow_value *x, double y);
 glow_value *glow_lower_times(glow_builder *b, glow_value *x, double y);
 glow_value *glow_lower_pow(glow_builder *b, glow_value *x, double y);

@@ -6,13 +6,15 @@
  *     erf, x < -1:      y = x * Exp(-x^2 / 2) * p(3 / (3 - x))
  *
  * (1 + tanh(z)) / 2 is the sigmoid of 2 z.  Far below 0, where 1 + Erf cancels,
- * p is the Gaussian's tail by its density: GLOW_GELU_TAIL.  Each step rounds,
+ * p is the Gaussian's tail by its density: GLOW_GELU_TAIL.  There, and where x is a
+ * factor of the sigmoid, it is at least -40, so that -inf gives -0.  Each step rounds,
  * where Gelu rounds once.
  */
 
 #include "lower/common.h"
 
 #define SQRT_HALF 0.70710678118654752440
+#define ZERO_FROM (-40) /* or less: the gate is 0 in every kind */
 #define SQRT_2_BY_PI 0.79788456080286535588
 
 static glow_value *
@@ -22,7 +24,8 @@ by_sigmoid(glow_builder *b, glow_value *x)
     glow_value *sum = glow_lower_add(b, x, glow_lower_times(b, cube, 0.044715));
 
     sum = glow_lower_times(b, sum, 2 * SQRT_2_BY_PI);
-    return glow_lower_mul(b, x, GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(sum)));
+    sum = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(sum));
+    return glow_lower_mul(b, glow_lower_gated(b, x, ZERO_FROM), sum);
 }
 
 static glow_value *
@@ -41,7 +44,11 @@ by_tail(glow_builder *b, glow_value *x)
     bool wide = glow_kind_get(x->type->elem)->bytes > 4;
     const double *p = wide ? tail64 : tail;
     int k = (int)(wide ? sizeof tail64 : sizeof tail) / (int)sizeof *p - 1;
-    glow_value *t = glow_lower_over(b, 3, glow_lower_from(b, 3, x));
+    glow_value *t;
+
+    x = glow_lower_gated(b, x, ZERO_FROM);
+    t = glow_lower_over(b, 3, glow_lower_from(b, 3, x));
+
     glow_value *e = glow_lower_times(b, glow_lower_mul(b, x, x), -0.5);
     glow_value *y = glow_lower_splat(b, x->type, p[k]);
 

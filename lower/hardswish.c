@@ -1,9 +1,9 @@
 /*
  * lower-hardswish: the operand times its hard sigmoid.
  *
- *     %y = HardSwish(%x)   =>   %y = %x * Clip(%x / 6 + 0.5) {Min: 0.0, Max: 1.0}
+ *     %y = HardSwish(%x)   =>   %y = max(%x, -4) * Clip(%x / 6 + 0.5) {Min: 0.0, Max: 1.0}
  *
- * Dividing keeps the corners at -3 and 3 exactly; 1/6 is no binary fraction.
+ * The bound gives -0 for -inf.  Dividing keeps the corners at -3 and 3 exactly; 1/6 is no binary fraction.
  */
 
 #include "lower/common.h"
@@ -16,7 +16,7 @@ lower(glow_builder *b, glow_node *n)
     glow_value *gate = glow_lower_plus(b, glow_lower_div(b, x, six), 0.5);
 
     gate = GLOW_BUILD(b, clip, GLOW_IN(gate), .min = 0, .max = 1);
-    return glow_lower_mul(b, x, gate);
+    return glow_lower_mul(b, glow_lower_gated(b, x, -4), gate);
 }
 
 static glow_result

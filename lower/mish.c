@@ -1,12 +1,13 @@
 /*
  * lower-mish: a fraction of one exponential.
  *
- *     w = e^-|x|
- *     x < 0:   y = x * n / (n + 2),  n = w (w + 2)
+ *     v = e^(-|x| / 2),  w = v^2
+ *     x < 0:   y = max(x, -1000) v * v (w + 2) / (w (w + 2) + 2)
  *     else:    y = x * m / (m + 2 w^2),  m = 1 + 2 w
  *
  * tanh(log(1 + e^x)) is ((1 + e^x)^2 - 1) / ((1 + e^x)^2 + 1): nothing cancels
- * when that is written out, and e^-|x| cannot overflow.
+ * when that is written out, and v cannot overflow.  Where e^x is no normal number
+ * any more, v still is, and so x e^x keeps its digits; the bound gives -0 for -inf.
  */
 
 #include "lower/common.h"
@@ -14,18 +15,20 @@
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
-    glow_value *x = n->in[0], *num, *den;
-    glow_value *w = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x)), *below, *square;
+    glow_value *x = n->in[0], *below = glow_lower_below(b, x, 0);
+    glow_value *v, *w, *m, *far, *num, *den;
 
-    w = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(w));
-    w = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(w));
-    below = glow_lower_below(b, x, 0);
-    square = glow_lower_times(b, glow_lower_mul(b, w, w), 2);
-    num = glow_lower_plus(b, glow_lower_times(b, w, 2), 1);
-    den = glow_lower_add(b, num, square);
-    w = glow_lower_mul(b, w, glow_lower_plus(b, w, 2));
-    num = glow_lower_select(b, below, w, num);
-    den = glow_lower_select(b, below, glow_lower_plus(b, w, 2), den);
+    v = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
+    v = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(glow_lower_times(b, v, -0.5)));
+    w = glow_lower_mul(b, v, v);
+    m = glow_lower_plus(b, glow_lower_times(b, w, 2), 1);
+    far = glow_lower_plus(b, w, 2);
+    num = glow_lower_select(b, below, glow_lower_mul(b, v, far), m);
+    far = glow_lower_plus(b, glow_lower_mul(b, w, far), 2);
+    den = glow_lower_times(b, glow_lower_mul(b, w, w), 2);
+    den = glow_lower_select(b, below, far, glow_lower_add(b, m, den));
+    v = glow_lower_mul(b, glow_lower_gated(b, x, -1000), v);
+    x = glow_lower_select(b, below, v, x);
     return glow_lower_mul(b, x, glow_lower_div(b, num, den));
 }
 

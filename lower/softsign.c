@@ -1,7 +1,11 @@
 /*
  * lower-softsign: write the fraction out.
  *
- *     %y = Softsign(%x)   =>   %y = %x / (|%x| + 1)
+ *     %y = Softsign(%x)   =>   %z = Clip(%x) {Min: -M, Max: M}
+ *                              %y = %z / (|%z| + 1)
+ *
+ * M is a finite number of the kind to which adding 1 changes nothing, so that
+ * infinity gives 1.
  */
 
 #include "lower/common.h"
@@ -9,7 +13,9 @@
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
-    glow_value *x = n->in[0];
+    float most = n->in[0]->type->elem == GLOW_FLOAT16 ? 65504 : 0x1p100f;
+    glow_value *x =
+        GLOW_BUILD(b, clip, GLOW_IN(n->in[0]), .min = -most, .max = most);
     glow_value *d = GLOW_BUILD_PLAIN(b, abs, GLOW_IN(x));
 
     return glow_lower_div(b, x, glow_lower_plus(b, d, 1));

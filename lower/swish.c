@@ -1,7 +1,9 @@
 /*
  * lower-swish: the operand times its sigmoid.
  *
- *     %y = Swish(%x)   =>   %y = %x * Sigmoid(%x)
+ *     %y = Swish(%x)   =>   %y = max(%x, -1000) * Sigmoid(%x)
+ *
+ * The bound gives -0 for -inf; every kind's sigmoid of -1000 is 0.
  */
 
 #include "lower/common.h"
@@ -11,7 +13,9 @@ lower(glow_builder *b, glow_node *n)
 {
     glow_value *x = n->in[0];
 
-    return glow_lower_mul(b, x, GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(x)));
+    glow_value *gate = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(x));
+
+    return glow_lower_mul(b, glow_lower_gated(b, x, -1000), gate);
 }
 
 static glow_result

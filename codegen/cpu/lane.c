@@ -189,11 +189,23 @@ emit_hardsigmoid(cg *g, const glow_node *n, cg_value const *in)
     return hard_sigmoid(g, in[0], (double)h->alpha, (double)h->beta);
 }
 
+/* `x`, but `least` below: a gate is 0 there, and 0 times -inf would be NaN. */
+static cg_value
+at_least_gated(cg *g, cg_value x, double least)
+{
+    cg_value l = real_like(x, least);
+
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, l), l, x);
+}
+
 static cg_value
 emit_hardswish(cg *g, const glow_node *n, cg_value const *in)
 {
     (void)n;
-    return cg_fmul(g, in[0], hard_sigmoid(g, in[0], 1.0 / 6, 0.5));
+
+    cg_value gate = hard_sigmoid(g, in[0], 1.0 / 6, 0.5);
+
+    return cg_fmul(g, at_least_gated(g, in[0], -4), gate);
 }
 
 /* c[k] t^k + ... + c[0] */
@@ -222,7 +234,11 @@ static cg_value
 gelu64(cg *g, cg_value x)
 {
     static const double tail[] = GLOW_GELU_TAIL64;
-    cg_value half = cg_fmul(g, x, real_like(x, 0.5)), three = real_like(x, 3);
+    cg_value half, three = real_like(x, 3);
+
+    x = at_least_gated(g, x, -40); /* bell is 0 */
+    half = cg_fmul(g, x, real_like(x, 0.5));
+
     cg_value t = cg_fdiv(g, three, cg_fsub(g, three, x));
     cg_value y =
         glow_cpu_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
@@ -251,7 +267,8 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
     cube = cg_fmul(g, cg_fmul(g, x, x), x);
     y = glow_cpu_fma(g, cube, real_like(x, 0.044715), x);
     y = cg_fmul(g, y, real_like(x, 2 * 0.79788456080286536));
-    return cg_fmul(g, x, glow_cpu_sigmoid(g, y));
+    y = glow_cpu_sigmoid(g, y);
+    return cg_fmul(g, at_least_gated(g, x, -32), y);
 }
 
 /* Two operands. */

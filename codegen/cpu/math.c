@@ -81,60 +81,72 @@ clamp(cg *g, cg_value x, double lo, double hi)
     return at_most(g, at_least(g, x, lo), hi);
 }
 
-/* Our own fits of 2 e^r, |r| <= log(2) / 2, to 3.1e-9 of it; and of 2^(1 + r),
-   |r| <= 1/2, to 9.2e-8. */
-static const double exact_powers[] = {2.0,         2.0,         0.999999868,
-                                      0.333330412, 0.083336776, 0.01673743376,
-                                      0.0027629197};
-static const double close_powers[] = {2.0,
-                                      1.3862939552,
-                                      0.480444841693,
-                                      0.111014674871,
-                                      0.0193430253763,
-                                      0.00265294544947};
+/*
+ * Our own fits of e^r for r from -log(2) / 2 to log(2), to 3.7e-9 of it; and of 2^r,
+ * |r| <= 1/2, to 9.2e-8.  No coefficient is negative, so that infinity stays.
+ */
+static const double exact_powers[] = {1.0,
+                                      1.0,
+                                      0.4999999404,
+                                      0.16666699946,
+                                      0.041668068618,
+                                      0.0083267893642,
+                                      0.0013838661835,
+                                      0.00023251934908};
+static const double close_powers[] = {1.0,
+                                      0.6931469776,
+                                      0.2402224203465,
+                                      0.0555073374355,
+                                      0.00967151268815,
+                                      0.001326472724735};
 
 /*
- * The integer n next to `scale` x, and 2^(n - 1) in `power`, for n from -126 to 128.
- * Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits; 126 more
- * make them the exponent of 2^(n - 1), which is 0 for the least n.
+ * The integer n next to `scale` x, and 2^(n + bias - 127) in `power`, for n + bias from
+ * 0, where it is 0, to 254.  Greater n become the greatest if `bounded`.  Adding 1.5 *
+ * 2^23 rounds to an integer, which is then in the low bits; `bias` more make them the
+ * exponent.
  */
 static cg_value
-next_integer(cg *g, cg_value x, cg_value scale, cg_value *power)
+next_integer(cg *g, cg_value x, cg_value scale, int bias, bool bounded,
+             cg_value *power)
 {
     LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
-    cg_value magic = glow_cpu_real(t, 12582912.0 + 126);
+    cg_value magic = glow_cpu_real(t, 12582912.0 + bias);
     cg_value n = glow_cpu_fma(g, x, scale, magic);
 
+    if (bounded)
+        n = at_most(g, n, 12582912.0 + 254);
     *power =
         cg_bitcast(g, cg_shl(g, cg_bitcast(g, n, i), glow_cpu_int(i, 23)), t);
     return cg_fsub(g, n, magic);
 }
 
-/*
- * 2^n e^r with |r| <= log(2) / 2, for x from -87.68 to 89, and `more`, if any, in the
- * same rounding: 1.2 ulp, and 0 below -86.99, where the result would be less than
- * 1.7e-38.  The polynomial is twice e^r, so that what is too large becomes infinite.
- * The reduction in two parts is Cody's and Waite's.
- */
+/* e^r with r = x - n log(2), reduced in two parts after Cody and Waite. */
 static cg_value
-exp_within(cg *g, cg_value x, cg_value more)
+exp_reduced(cg *g, cg_value x, cg_value n)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value power, r, n;
+    cg_value r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), x);
 
-    n = next_integer(g, x, glow_cpu_real(t, 1.44269504088896341), &power);
-    r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), x);
     r = glow_cpu_fma(g, n, glow_cpu_real(t, 2.12194440e-4), r);
-    r = horner(g, r, exact_powers, 7);
-    return more ? glow_cpu_fma(g, r, power, more) : cg_fmul(g, r, power);
+    return horner(g, r, exact_powers, 8);
 }
 
+/*
+ * 2^n e^r: 1.2 ulp, of results from 2^-126 on; less may be 0.  For n = 128, of which
+ * there is no power, r is up to log(2) instead.
+ */
 cg_value
 glow_cpu_exp(cg *g, cg_value x)
 {
+    cg_value power, n;
+
     if (is_double(g, x))
         return glow_cpu_libm(g, "exp", &x, 1);
-    return exp_within(g, clamp(g, x, -87.68, 89.0), NULL);
+    x = at_least(g, x, -88.0);
+    n = next_integer(g, x, glow_cpu_real(LLVMTypeOf(x), 1.44269504088896341),
+                     127, true, &power);
+    return cg_fmul(g, exp_reduced(g, x, n), power);
 }
 
 /*
@@ -206,32 +218,54 @@ glow_cpu_log(cg *g, cg_value x)
                      glow_cpu_real(t, (double)NAN), p);
 }
 
-/* 2.6 ulp; 0 below -87, where it would be less than 1.7e-38.  An estimate is mended
-   twice, for those who subtract the result from 1. */
+/* a / b as glow_cpu_quotient says, but for any `a`: infinity too. */
+static cg_value
+quotient_of_any(cg *g, cg_value a, cg_value b)
+{
+    return estimates(g) ? cg_fmul(g, a,
+                                  glow_cpu_quotient(
+                                      g, glow_cpu_real(LLVMTypeOf(b), 1.0), b))
+                        : cg_fdiv(g, a, b);
+}
+
+/*
+ * 1/2 / (1/2 + e^-x / 2), whose denominator is at most 2^125: 2.6 ulp; 0 where the
+ * result would be less than 2^-126.  An estimate is mended twice, for those who
+ * subtract the result from 1.
+ */
 cg_value
 glow_cpu_sigmoid(cg *g, cg_value x)
 {
+    const double least = -87.33654; /* log(2^-126), rounded up */
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value one = glow_cpu_real(t, 1.0), low = glow_cpu_real(t, -87.0), y, q;
+    cg_value one = glow_cpu_real(t, 1.0), half = glow_cpu_real(t, 0.5);
+    cg_value y, n, power, q;
 
     if (is_double(g, x)) {
         y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
         return cg_fdiv(g, one, cg_fadd(g, one, y));
     }
-    y = LLVMBuildFNeg(g->builder, clamp(g, x, -87.0, 87.0), "");
-    y = exp_within(g, y, one);
-    q = glow_cpu_quotient(g, one, y);
-    if (estimates(g))
+    y = LLVMBuildFNeg(g->builder, clamp(g, x, least, 87.0), "");
+    n = next_integer(g, y, glow_cpu_real(t, 1.44269504088896341), 126, false,
+                     &power);
+    y = glow_cpu_fma(g, exp_reduced(g, y, n), power, half);
+    if (estimates(g)) {
+        q = glow_cpu_quotient(g, one, y);
         q = glow_cpu_fma(
             g, q, glow_cpu_fma(g, LLVMBuildFNeg(g->builder, y, ""), q, one), q);
-    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, low), LLVMConstNull(t), q);
+        q = cg_fmul(g, q, half);
+    } else {
+        q = cg_fdiv(g, half, y);
+    }
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, least)),
+                     LLVMConstNull(t), q);
 }
 
 /*
  * x / (1 + e^-x): 6 ulp from -5 on (4.5 where multiplying and adding are one), 60
- * below, where it is less by far; below -87, where it would be more than -1.5e-36,
- * what it is there.  The power is one of 2, so that what its exponent has beyond an
- * integer costs one step.
+ * below, where it is less by far; -0 below -87, where it would be more than -1.5e-36.
+ * The power is one of 2, so that what its exponent has beyond an integer costs one
+ * step.
  */
 cg_value
 glow_cpu_swish(cg *g, cg_value x)
@@ -241,21 +275,23 @@ glow_cpu_swish(cg *g, cg_value x)
     cg_value scale = glow_cpu_real(t, -1.44269504088896341);
 
     if (is_double(g, x)) {
+        x = at_least(g, x, -1000.0);
         y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
         return cg_fdiv(g, x, cg_fadd(g, one, y));
     }
-    x = at_least(g, x, -87.0);
-    y = at_most(g, x, 87.0);
-    n = next_integer(g, y, scale, &power);
+    y = clamp(g, x, -87.0, 87.0);
+    n = next_integer(g, y, scale, 127, false, &power);
     y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
     y = glow_cpu_fma(g, horner(g, y, close_powers, 6), power, one);
-    return glow_cpu_quotient(g, x, y);
+    y = quotient_of_any(g, x, y);
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, -87.0)),
+                     glow_cpu_real(t, -0.0), y);
 }
 
 /*
  * x P(x), where P is the normal distribution: for x < 0 its tail, which is the
  * density times a polynomial in 2.5 / (2.5 + |x|); above, 1 less that of -x.  The
- * fit, our own, is good to 9.2e-8 of the result down to -13.2, from where on it is 0;
+ * fit, our own, is good to 9.2e-8 of the result down to -13.26, from where on it is 0;
  * rounding x^2 adds x^2 / 2 ulp.  The density is a power of 2, as in swish.
  */
 cg_value
@@ -267,19 +303,24 @@ glow_cpu_gelu(cg *g, cg_value x)
         -0.37071263286554396,   0.19896425360629294,   -0.03922220995164144};
     LLVMTypeRef t = LLVMTypeOf(x);
     cg_value scale = glow_cpu_real(t, -0.72134752044448170), p, y, n, power;
-    cg_value size = at_most(g, glow_cpu_intrinsic(g, "llvm.fabs", &x, 1), 13.2);
+    cg_value size =
+        at_most(g, glow_cpu_intrinsic(g, "llvm.fabs", &x, 1), 13.26);
 
     p = glow_cpu_real(t, 2.5);
     p = horner(g, glow_cpu_quotient(g, p, cg_fadd(g, p, size)), tail, 9);
     y = cg_fmul(g, size, size);
-    n = next_integer(g, y, scale, &power);
+    n = next_integer(g, y, scale, 127, false, &power);
     y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
     y = cg_fmul(g, horner(g, y, close_powers, 6), power);
     p = LLVMBuildFNeg(g->builder, cg_fmul(g, size, p), "");
     return glow_cpu_fma(g, p, y, at_least(g, x, 0.0));
 }
 
-/* x p(x^2) / q(x^2), x within [-limit, limit]. */
+/*
+ * x p(x^2) / q(x^2) with x within [-limit, limit], of a function whose limits are -1
+ * and 1: the fraction is beyond them at `limit` by more than it is rounded by, and is
+ * cut there.
+ */
 static cg_value
 odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
              const double *q, int nq)
@@ -289,7 +330,8 @@ odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
     cg_value z = cg_fmul(g, x, x);
     cg_value above = cg_fmul(g, x, horner(g, z, p, np));
 
-    return glow_cpu_quotient(g, above, horner(g, z, q, nq));
+    x = glow_cpu_quotient(g, above, horner(g, z, q, nq));
+    return clamp(g, x, -1.0, 1.0);
 }
 
 /* 5.2 ulp, 3e-7 absolute; our own fit. */
@@ -303,7 +345,7 @@ glow_cpu_tanh(cg *g, cg_value x)
 
     if (is_double(g, x))
         return glow_cpu_libm(g, "tanh", &x, 1);
-    return odd_rational(g, x, 9.0, p, 5, q, 5);
+    return odd_rational(g, x, 9.6, p, 5, q, 5);
 }
 
 /* 5.9 ulp, 3.5e-7 absolute; our own fit. */
@@ -317,5 +359,5 @@ glow_cpu_erf(cg *g, cg_value x)
 
     if (is_double(g, x))
         return glow_cpu_libm(g, "erf", &x, 1);
-    return odd_rational(g, x, 3.95, p, 6, q, 6);
+    return odd_rational(g, x, 4.2, p, 6, q, 6);
 }

@@ -89,6 +89,8 @@ static double
 gelu_erf(double x, const void *user)
 {
     (void)user;
+    if (x == -(double)INFINITY)
+        return -0.0;
     return 0.5 * x * erfc(-x * 0.70710678118654752440);
 }
 
@@ -99,6 +101,8 @@ gelu_tanh(double x, const void *user)
     double z = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
 
     (void)user;
+    if (x == -(double)INFINITY)
+        return -0.0;
     return x / (1 + exp(-2 * z));
 }
 
@@ -129,7 +133,8 @@ const glow_op glow_op_gelu = {
     .inplace_count = 1,
     .doc =
         "erf: `y = x / 2 * (1 + erf(x / sqrt(2)))`.  tanh: `y = x / 2 * (1 + "
-        "tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.",
+        "tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.  -inf gives the limit, "
+        "-0.",
     .source = "Hendrycks, Gimpel, Gaussian Error Linear Units, "
               "arXiv:1606.08415; ONNX Gelu",
 };
@@ -176,6 +181,8 @@ static double
 real_hardswish(double x, const void *user)
 {
     (void)user;
+    if (x == -(double)INFINITY)
+        return -0.0;
     return x * glow_minimum(glow_maximum(x / 6 + 0.5, 0), 1);
 }
 
@@ -197,7 +204,8 @@ const glow_op glow_op_hardswish = {
     .eval = hardswish_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,
-    .doc = "`y = x * min(max(x / 6 + 1 / 2, 0), 1)`.",
+    .doc = "`y = x * min(max(x / 6 + 1 / 2, 0), 1)`.  -inf gives the limit, "
+           "-0.",
     .source = "Howard et al., Searching for MobileNetV3, arXiv:1905.02244; "
               "ONNX HardSwish",
 };

@@ -71,6 +71,8 @@ real_softplus(double x, const void *user)
 static double
 real_mish(double x, const void *user)
 {
+    if (x == -(double)INFINITY)
+        return -0.0;
     return x * tanh(real_softplus(x, user));
 }
 
@@ -78,13 +80,15 @@ static double
 real_softsign(double x, const void *user)
 {
     (void)user;
-    return x / (1 + fabs(x));
+    return isinf(x) ? copysign(1, x) : x / (1 + fabs(x));
 }
 
 static double
 real_swish(double x, const void *user)
 {
     (void)user;
+    if (x == -(double)INFINITY)
+        return -0.0;
     return x / (1 + exp(-x));
 }
 
@@ -115,11 +119,14 @@ real_celu(double x, const void *user)
 SMOOTH(softplus, "SoftPlus", "a smooth Relu", float, real_softplus,
        "`y = log(1 + e^x)`.", "Glow SoftPlus; ONNX Softplus", );
 SMOOTH(mish, "Mish", "the operand, gated by its SoftPlus", float, real_mish,
-       "`y = x * tanh(log(1 + e^x))`.", "Misra, arXiv:1908.08681; ONNX Mish", );
+       "`y = x * tanh(log(1 + e^x))`.  -inf gives the limit, -0.",
+       "Misra, arXiv:1908.08681; ONNX Mish", );
 SMOOTH(softsign, "Softsign", "a sigmoid made of a fraction", float,
-       real_softsign, "`y = x / (1 + |x|)`.", "ONNX Softsign", );
+       real_softsign,
+       "`y = x / (1 + |x|)`.  inf gives the limit, 1, and -inf -1.",
+       "ONNX Softsign", );
 SMOOTH(swish, "Swish", "the operand, gated by its Sigmoid", float, real_swish,
-       "`y = x / (1 + e^-x)`.",
+       "`y = x / (1 + e^-x)`.  -inf gives the limit, -0.",
        "Glow Swish; Ramachandran et al., arXiv:1710.05941", );
 SMOOTH(elu, "Elu", "the exponential linear unit", float, real_elu,
        "`y = Alpha * (e^x - 1)` if `x < 0`, else `x`.",

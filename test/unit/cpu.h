@@ -178,6 +178,7 @@ tolerance_of(glow_kind k, double of_float)
 /* What this machine may not have is left out, see `runs`. */
 static const glow_target_options targets[] = {
     {0},
+    {.cpu = "skylake-avx512"},
     {.cpu = "haswell"},
     {.cpu = "x86-64"},
 };
@@ -186,8 +187,16 @@ static inline bool
 runs(const glow_target_options *t)
 {
 #if defined(__x86_64__)
-    return !t->cpu || strcmp(t->cpu, "haswell") != 0 ||
-           (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    if (!t->cpu || strcmp(t->cpu, "x86-64") == 0)
+        return true;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return false;
+    return strcmp(t->cpu, "haswell") == 0 ||
+           (__builtin_cpu_supports("avx512f") &&
+            __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512cd") &&
+            __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl"));
 #else
     return !t->cpu;
 #endif
