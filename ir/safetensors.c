@@ -215,9 +215,9 @@ by_alignment(const void *a, const void *b)
     return m != n ? n - m : strcmp((*x)->name, (*y)->name);
 }
 
-/* What is external already goes along, however small. */
-static bool
-is_chosen(const glow_storage *s, int64_t least)
+/* External constants go along, however small. */
+bool
+glow_may_externalize(const glow_storage *s, int64_t least)
 {
     return s->is_constant && s->value.type->strides.rank == 0 &&
            (s->payload == GLOW_EXTERNAL ||
@@ -233,13 +233,11 @@ choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
 
     *count = 0;
     GLOW_FOR_EACH_STORAGE(s, m) {
-        if (!is_chosen(s, least))
+        if (!glow_may_externalize(s, least))
             continue;
         chosen = glow_arena_grow(a, chosen, *count, &cap, sizeof *chosen);
         chosen[(*count)++] = s;
     }
-    if (*count)
-        qsort(chosen, *count, sizeof *chosen, by_alignment);
     return chosen;
 }
 
@@ -311,17 +309,26 @@ glow_weights_declare(glow_module *m, const char *alias, const char *path)
     return w;
 }
 
+glow_weights *
+glow_weights_new(glow_module *m, const char *alias, const char *path)
+{
+    glow_weights *w = glow_weights_declare(m, alias, path);
+
+    glow_weights_add_file(m, w);
+    return w;
+}
+
 bool
-glow_externalize(glow_module *m, const char *alias, const char *path,
-                 int64_t least)
+glow_externalize_chosen(glow_module *m, const char *alias, const char *path,
+                        glow_storage **chosen, size_t count)
 {
     glow_arena *a = glow_arena_new();
-    size_t count;
-    glow_storage **chosen = choose(a, m, least, &count);
     const char **keys = GLOW_NEW_ARRAY(a, const char *, count + 1);
     glow_weights *w;
     bool ok = true;
 
+    if (count > 0)
+        qsort(chosen, count, sizeof *chosen, by_alignment);
     for (size_t i = 0; i < count; i++) {
         keys[i] = key_of(a, chosen[i], i);
         ok = ok && glow_constant_tensor(chosen[i]);
@@ -338,6 +345,19 @@ glow_externalize(glow_module *m, const char *alias, const char *path,
         glow_drop_unused_weights(m);
         glow_weights_add_file(m, w);
     }
+    glow_arena_free(a);
+    return ok;
+}
+
+bool
+glow_externalize(glow_module *m, const char *alias, const char *path,
+                 int64_t least)
+{
+    glow_arena *a = glow_arena_new();
+    size_t count;
+    glow_storage **chosen = choose(a, m, least, &count);
+    bool ok = glow_externalize_chosen(m, alias, path, chosen, count);
+
     glow_arena_free(a);
     return ok;
 }

@@ -138,7 +138,7 @@ glow_mix(uint64_t x)
 
 /*
  * Picks from `count` names the one that is near enough to `wrong` to be what
- * was meant (edit distance of at most a third of its length), or NULL.
+ * was meant (at most as many edits as a third of its length, and four), or NULL.
  */
 GLOW_API const char *glow_did_you_mean(const char *wrong,
                                        const char *const *names, size_t count);

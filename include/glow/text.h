@@ -30,7 +30,8 @@ typedef struct glow_print_options {
     bool all_attrs;        /* also those with their default */
     bool annotate_optypes; /* trailing comments: operand types */
     bool annotate_opnames; /* `Name: %x` */
-    const char *only_func; /* this one alone, or NULL */
+    const char *only_func; /* this one, with the functions that it calls and the
+                              storage that they use; NULL: the whole module */
 } glow_print_options;
 
 /* NULL options: all false. */
@@ -50,6 +51,21 @@ GLOW_API void glow_print_value(glow_buf *b, const glow_value *v);
  */
 GLOW_API bool glow_externalize(glow_module *m, const char *alias,
                                const char *path, int64_t least);
+/*
+ * The same for the constants `chosen` alone (which are sorted): those of which
+ * glow_may_externalize is true for some `least`. The weights files of others stay.
+ */
+GLOW_API bool glow_externalize_chosen(glow_module *m, const char *alias,
+                                      const char *path, glow_storage **chosen,
+                                      size_t count);
+/*
+ * True if a safetensors file can hold `s`, and `s` is external or has over `least`
+ * bytes of elements.
+ */
+GLOW_API bool glow_may_externalize(const glow_storage *s, int64_t least);
+/* The safetensors file at `path` as one more weights file of `m`. */
+GLOW_API glow_weights *glow_weights_new(glow_module *m, const char *alias,
+                                        const char *path);
 /*
  * Binds every elided constant to the tensor of the safetensors file `path` that
  * has its kind, its shape and its hash; they are then external under `alias`.

@@ -11,6 +11,84 @@
 #include "ir/base/context.h"
 #include "ir/text/print.h"
 
+/*
+ * The items that are printed: all of them, or (glow_print_options.only_func) those
+ * in reach of one function, so that its dump is a module that parses.
+ */
+typedef struct scope {
+    glow_map *funcs, *storage, *weights; /* by name; NULL: all */
+} scope;
+
+static bool
+prints_func(const scope *s, const glow_func *f)
+{
+    return !s->funcs || glow_map_get(s->funcs, f->name);
+}
+
+static bool
+prints_storage(const scope *s, const glow_storage *t)
+{
+    return !s->storage || glow_map_get(s->storage, t->name);
+}
+
+static bool
+prints_weights(const scope *s, const glow_weights *w)
+{
+    return !s->weights || glow_map_get(s->weights, w->alias);
+}
+
+static void
+reach_value(scope *s, const glow_value *v)
+{
+    const glow_storage *t = v ? v->storage : NULL;
+
+    if (!t)
+        return;
+    glow_map_set(s->storage, t->name, s);
+    if (t->payload == GLOW_EXTERNAL)
+        glow_map_set(s->weights, t->file->alias, s);
+}
+
+/* Adds `f`, the functions that it calls, and the storage of them all. */
+static void
+reach_func(scope *s, const glow_func *f)
+{
+    if (glow_map_get(s->funcs, f->name))
+        return;
+    glow_map_set(s->funcs, f->name, s);
+    for (int which = GLOW_INPUTS; which <= GLOW_OUTPUTS; which++)
+        for (int i = 0; i < glow_formal_count(f, (glow_formals)which); i++) {
+            glow_storage *t = glow_formal(f, (glow_formals)which, i);
+
+            if (t)
+                reach_value(s, &t->value);
+        }
+    GLOW_FOR_EACH_NODE(n, f) {
+        for (int i = 0; i < n->n_in; i++)
+            reach_value(s, n->in[i]);
+        for (int i = 0; i < n->n_out; i++)
+            reach_value(s, n->out[i]);
+        reach_value(s, n->pred);
+        for (int k = 0; k < glow_call_count(n); k++)
+            if (glow_called(n, k))
+                reach_func(s, glow_called(n, k));
+    }
+}
+
+static scope
+scope_of(glow_arena *a, const glow_module *m, const char *only)
+{
+    scope s = {0};
+
+    if (!only)
+        return s;
+    s = (scope){glow_map_new(a), glow_map_new(a), glow_map_new(a)};
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (strcmp(f->name, only) == 0)
+            reach_func(&s, f);
+    return s;
+}
+
 /* The header: the namespaces of all operators and kinds, by name. */
 
 /* As the plugin says, or else the text that was read; -1: neither. */
@@ -60,22 +138,32 @@ add_kind(glow_arena *a, const glow_module *m, const glow_value *v,
 }
 
 static void
-put_header(glow_buf *b, const glow_module *m)
+add_func(glow_arena *a, const glow_module *m, const glow_func *f,
+         glow_namespace **first)
+{
+    const glow_op *last = NULL;
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        if (n->op != last)
+            add_namespace(a, m, n->op->name, first);
+        last = n->op;
+        for (int i = 0; i < n->n_out; i++)
+            add_kind(a, m, n->out[i], first);
+    }
+}
+
+static void
+put_header(glow_buf *b, const glow_module *m, const scope *in)
 {
     glow_arena *a = glow_arena_new();
     glow_namespace *first = NULL;
-    const glow_op *last = NULL;
 
     GLOW_FOR_EACH_FUNC(f, m)
-        GLOW_FOR_EACH_NODE(n, f) {
-            if (n->op != last)
-                add_namespace(a, m, n->op->name, &first);
-            last = n->op;
-            for (int i = 0; i < n->n_out; i++)
-                add_kind(a, m, n->out[i], &first);
-        }
+        if (prints_func(in, f))
+            add_func(a, m, f, &first);
     GLOW_FOR_EACH_STORAGE(s, m)
-        add_kind(a, m, &s->value, &first);
+        if (prints_storage(in, s))
+            add_kind(a, m, &s->value, &first);
     glow_buf_puts(b, "gir 1");
     for (const glow_namespace *n = first; n; n = n->next) {
         glow_buf_putc(b, ' ');
@@ -89,9 +177,14 @@ put_header(glow_buf *b, const glow_module *m)
 /* Weights and storage. */
 
 static void
-put_weights(glow_buf *b, const glow_module *m)
+put_weights(glow_buf *b, const glow_module *m, const scope *in)
 {
+    bool any = false;
+
     for (const glow_weights *w = m->weights; w; w = w->next) {
+        if (!prints_weights(in, w))
+            continue;
+        any = true;
         glow_buf_puts(b, "weights ");
         glow_buf_quoted(b, w->alias, strlen(w->alias));
         glow_buf_printf(b, " = %s(", w->format);
@@ -100,7 +193,7 @@ put_weights(glow_buf *b, const glow_module *m)
             glow_buf_printf(b, ", sha256: \"%s\"", w->sha256);
         glow_buf_puts(b, ")\n");
     }
-    if (m->weights && m->storage)
+    if (any && m->storage)
         glow_buf_putc(b, '\n');
 }
 
@@ -206,12 +299,13 @@ put_func(glow_buf *b, const glow_func *f, const glow_print_options *o)
 /* What stands at the end. */
 
 static void
-put_data(glow_buf *b, const glow_module *m, const glow_print_options *o)
+put_data(glow_buf *b, const glow_module *m, const scope *in,
+         const glow_print_options *o)
 {
     bool any = false;
 
     GLOW_FOR_EACH_STORAGE(s, m) {
-        if (!text_is_blob(s, o))
+        if (!prints_storage(in, s) || !text_is_blob(s, o))
             continue;
         if (!any)
             glow_buf_puts(b, "\ndata {\n");
@@ -267,40 +361,21 @@ put_location(glow_buf *b, bool *any, const char *symbol, const char *value,
 }
 
 static void
-put_locations(glow_buf *b, const glow_module *m)
+put_locations(glow_buf *b, const glow_module *m, const scope *in)
 {
     bool any = false;
 
     for (int constants = 0; constants < 2; constants++)
         GLOW_FOR_EACH_STORAGE(s, m)
-            if (s->is_constant == (constants == 1))
+            if (s->is_constant == (constants == 1) && prints_storage(in, s))
                 put_location(b, &any, s->name, NULL, s->loc);
     for (int programs = 0; programs < 2; programs++)
         GLOW_FOR_EACH_FUNC(f, m)
-            if (f->is_program == (programs == 1))
+            if (f->is_program == (programs == 1) && prints_func(in, f))
                 GLOW_FOR_EACH_NODE(n, f)
                     put_location(b, &any, f->name, n->name, n->loc);
     if (any)
         glow_buf_puts(b, "}\n");
-}
-
-static void
-put_module(glow_buf *b, const glow_module *m, const glow_print_options *o)
-{
-    put_header(b, m);
-    put_weights(b, m);
-    for (int constants = 0; constants < 2; constants++)
-        GLOW_FOR_EACH_STORAGE(s, m)
-            if (s->is_constant == (constants == 1))
-                put_storage(b, s, o);
-    for (int programs = 0; programs < 2; programs++)
-        GLOW_FOR_EACH_FUNC(f, m)
-            if (f->is_program == (programs == 1)) {
-                glow_buf_putc(b, '\n');
-                put_func(b, f, o);
-            }
-    put_data(b, m, o);
-    put_locations(b, m);
 }
 
 void
@@ -308,12 +383,22 @@ glow_print(glow_buf *b, glow_module *m, const glow_print_options *options)
 {
     static const glow_print_options plain = {0};
     const glow_print_options *o = options ? options : &plain;
+    glow_arena *a = glow_arena_new();
+    scope in = scope_of(a, m, o->only_func);
 
-    if (!o->only_func) {
-        put_module(b, m, o);
-        return;
-    }
-    GLOW_FOR_EACH_FUNC(f, m)
-        if (strcmp(f->name, o->only_func) == 0)
-            put_func(b, f, o);
+    put_header(b, m, &in);
+    put_weights(b, m, &in);
+    for (int constants = 0; constants < 2; constants++)
+        GLOW_FOR_EACH_STORAGE(s, m)
+            if (s->is_constant == (constants == 1) && prints_storage(&in, s))
+                put_storage(b, s, o);
+    for (int programs = 0; programs < 2; programs++)
+        GLOW_FOR_EACH_FUNC(f, m)
+            if (f->is_program == (programs == 1) && prints_func(&in, f)) {
+                glow_buf_putc(b, '\n');
+                put_func(b, f, o);
+            }
+    put_data(b, m, &in, o);
+    put_locations(b, m, &in);
+    glow_arena_free(a);
 }

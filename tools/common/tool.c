@@ -166,12 +166,14 @@ load_plugins(tool *t)
         size_t n = strcspn(list, ":");
 
         if (n > 0)
-            ok &=
-                glow_plugin_load(t->ctx, glow_arena_strndup(t->arena, list, n));
+            tool_list_add(t, &t->plugins,
+                          glow_arena_strndup(t->arena, list, n));
         list += n + (list[n] == ':');
     }
     for (size_t i = 0; i < t->common.plugins.count; i++)
-        ok &= glow_plugin_load(t->ctx, t->common.plugins.items[i]);
+        tool_list_add(t, &t->plugins, t->common.plugins.items[i]);
+    for (size_t i = 0; i < t->plugins.count; i++)
+        ok &= glow_plugin_load(t->ctx, t->plugins.items[i]);
     return ok;
 }
 

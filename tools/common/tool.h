@@ -75,7 +75,8 @@ struct tool {
     glow_arena *arena;
     int argc;
     char **argv;
-    tool_list inputs; /* arguments that are no options; "-" among them */
+    tool_list plugins; /* loaded: of GLOW_PLUGINS, then of -plugin */
+    tool_list inputs;  /* arguments that are no options; "-" among them */
     bool bad_usage;
     int64_t errors_shown;
     /* Options that every tool has. */
@@ -165,6 +166,15 @@ int tool_read_tuning(tool *t, const tool_tuning *v, glow_tuning **out);
 int tool_tune(tool *t, const tool_tuning *v, const glow_backend *b,
               glow_func *f, const glow_target_options *options,
               glow_tuning *tuning);
+
+/*
+ * The values of -weights as glow_parse takes them; false after tool_usage of one
+ * without a path.
+ */
+bool tool_rebind(tool *t, const tool_list *l, const char *const (**out)[2]);
+/* False after tool_unknown of an alias that names no weights file of `m`. */
+bool tool_check_rebound(tool *t, const char *const (*pairs)[2],
+                        const glow_module *m);
 
 /* The sink: prints to standard error as the options say. */
 void tool_show(const glow_diag *d, void *t);

@@ -147,7 +147,7 @@ put_test(bisection *b, glow_buf *out)
     as.values.verify_each = true;
     as.pipeline = glow_source_from(as.tool.ctx, "<passes>", text, strlen(text));
     glow_buf_printf(out, "// Reduced by glow-opt -bisect=%s:\n// ",
-                    as.values.bisect);
+                    b->run.semantics ? "semantics" : "verify");
     put_failure(out, b->fault);
     glow_buf_putc(out, '\n');
     glow_buf_puts(out, opt_run_line(&as, b->m));
@@ -222,6 +222,10 @@ put_bisection(opt *o, glow_module *m, glow_buf *out)
 
     if (ok) {
         trial_do(b.fault, &b.run, NULL, NULL);
+        if (!b.fault->failed && !*o->values.bisect) {
+            b.run.semantics = true; /* -bisect alone: one, then the other */
+            trial_do(b.fault, &b.run, NULL, NULL);
+        }
         b.fault->valid = true;
         if (!b.fault->failed) {
             fprintf(stderr, "nothing fails: %d passes were run\n",

@@ -57,7 +57,7 @@ absolute(glow_arena *a, const char *path)
     return realpath(path, whole) ? glow_arena_strdup(a, whole) : path;
 }
 
-/* Plugins by path or name; those of GLOW_PLUGINS have to be there again. */
+/* By path or name; those of GLOW_PLUGINS too. */
 static void
 put_plugins(glow_buf *b, const tool_list *plugins)
 {
@@ -69,6 +69,16 @@ put_plugins(glow_buf *b, const tool_list *plugins)
     }
 }
 
+static bool
+has_weights(const glow_module *m, const char *pair)
+{
+    for (const glow_weights *w = m ? m->weights : NULL; w; w = w->next)
+        if (strncmp(pair, w->alias, strlen(w->alias)) == 0 &&
+            pair[strlen(w->alias)] == '=')
+            return true;
+    return !m;
+}
+
 /* What the module at hand reads: it may have been told where, or not. */
 static void
 put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
@@ -76,6 +86,8 @@ put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
     for (size_t i = 0; i < rebound->count; i++) {
         const char *path = strchr(rebound->items[i], '=') + 1;
 
+        if (!has_weights(m, rebound->items[i]))
+            continue; /* a reduced test may do without */
         put_option(b, "weights",
                    glow_arena_printf(
                        b->arena, "%.*s%s", (int)(path - rebound->items[i]),
@@ -125,7 +137,7 @@ opt_run_line(const opt *o, const glow_module *m)
     glow_buf b = {.arena = o->tool.arena};
 
     glow_buf_puts(&b, "// RUN: glow-opt");
-    put_plugins(&b, &o->tool.common.plugins);
+    put_plugins(&b, &o->tool.plugins);
     put_weights(&b, m, &v->weights);
     for (size_t i = 0; i < v->disable_pass.count; i++)
         put_option(&b, "disable-pass", v->disable_pass.items[i]);

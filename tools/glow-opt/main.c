@@ -69,8 +69,8 @@ static const tool_option options[] = {
      "where a crash leaves its input and command (glow-opt-crash.gir)"},
     {"bisect", TOOL_WORD, AT(bisect), "verify|semantics", bisect_words,
      "checks",
-     "find the pass and the rewrite that fail, and print a small test "
-     "of it instead of the module"},
+     "find the pass and the rewrite that fail (by verify, then semantics, if "
+     "neither is named), and print a small test instead of the module"},
 
     {"print-before", TOOL_NAMES, AT(print_before), "PASS,...", NULL, "looking",
      "dump what these passes get"},

@@ -65,12 +65,14 @@ typedef struct opt {
     const glow_target *machine; /* of -target-file */
     glow_target_options code;   /* what code is made for */
     opt_limit limit;
-    int64_t most_bytes;          /* of -limit */
-    const glow_source *pipeline; /* its text */
+    int64_t most_bytes;              /* of -limit */
+    const char *const (*rebound)[2]; /* of -weights */
+    const glow_source *pipeline;     /* its text */
     glow_semantics *semantics;
     bool differs;    /* something is not what it was: exit with TOOL_DIFFERS */
     int bisect_code; /* to exit with if -bisect found something */
     struct print_state *print;
+    struct ir_dir *ir_dir;
     struct time_state *time;
     struct remark_list *remarks;
     struct report_state *report;
@@ -108,8 +110,10 @@ void put_cost(glow_buf *b, glow_module *m, const glow_target *t);
 /* -explain-support; false after a report. */
 bool put_support(opt *o, glow_module *m, glow_buf *b);
 
-/* -print-ir-dir: the module as it was read. */
-bool print_ir_input(opt *o, glow_module *m);
+/* -print-ir-dir: the folder, with the module as it was read; then each step. */
+bool begin_ir_dir(opt *o, glow_module *m);
+void add_ir_dir(opt *o, instruments *list);
+void end_ir_dir(opt *o);
 
 /* The command, with a line end, whose weights are those of `m` (or NULL). */
 const char *opt_run_line(const opt *o, const glow_module *m);

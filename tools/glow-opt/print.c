@@ -1,14 +1,13 @@
 /*
- * Looking: -print-before, -print-after, -print-changed, -print-ir-dir.
+ * Dumps: -print-before, -print-after, -print-changed.
  *
- * Dumps go to standard error, and large constants in them are elided.
+ * They go to standard error. Each is a module that parses (the function, the
+ * functions that it calls, their storage), but large constants are elided.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tools/glow-opt/opt.h"
 #include "tools/glow-opt/shot.h"
@@ -105,39 +104,6 @@ dump_diff(opt *o, const glow_pass *p, glow_module *m, glow_func *f, int number)
     fwrite(b.text, 1, b.len, stderr);
 }
 
-/* A name of which a file can be made. */
-static void
-put_file_name(glow_buf *b, const char *name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-
-    for (const char *c = name; *c; c++)
-        glow_buf_putc(b, strchr(plain, *c) ? *c : '_');
-}
-
-static bool
-write_file(opt *o, const char *pass, glow_module *m, const glow_func *f,
-           int number)
-{
-    glow_buf path = {0};
-    glow_buf text = {0};
-
-    glow_buf_printf(&path, "%s/%02d-%s", o->values.print_ir_dir, number, pass);
-    if (f) {
-        glow_buf_putc(&path, '.');
-        put_file_name(&path, f->name);
-    }
-    glow_buf_puts(&path, ".gir");
-    put_dump(o, &text, m, NULL);
-
-    bool ok = glow_file_write(o->tool.ctx, path.text, text.text, text.len);
-
-    glow_buf_free(&text);
-    glow_buf_free(&path);
-    return ok;
-}
-
 static bool
 after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
       glow_result result, double seconds)
@@ -154,20 +120,7 @@ after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
         dump_diff(o, p, m, f, number);
     else if (v->print_changed)
         dump_changed(o, p, m, f, number);
-    return !v->print_ir_dir || write_file(o, p->name, m, f, number);
-}
-
-bool
-print_ir_input(opt *o, glow_module *m)
-{
-    const char *dir = o->values.print_ir_dir;
-
-    if (!dir)
-        return true;
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return glow_error(o->tool.ctx, "E0602", "%s: cannot be made: %s", dir,
-                          strerror(errno));
-    return write_file(o, "input", m, NULL, 0);
+    return true;
 }
 
 void
@@ -183,8 +136,7 @@ add_print(opt *o, instruments *list)
     const opt_values *v = &o->values;
 
     if (!v->print_before.count && !v->print_after.count &&
-        !v->print_before_all && !v->print_after_all && !v->print_changed &&
-        !v->print_ir_dir)
+        !v->print_before_all && !v->print_after_all && !v->print_changed)
         return;
     o->print = GLOW_NEW(o->tool.arena, struct print_state);
     o->print->before.arena = o->tool.arena;

@@ -62,16 +62,24 @@ check_annotations(opt *o)
     return true;
 }
 
+/* -remarks writes text, or JSON to a file that ends in .json. */
 static bool
-check_weights(opt *o)
+check_remarks(opt *o)
 {
-    const tool_list *l = &o->values.weights;
+    static const char *const others[] = {".yaml", ".yml", ".xml", ".html",
+                                         ".csv",  ".md",  ".gir"};
+    const char *path = o->values.remarks;
+    const char *end = path ? strrchr(path, '.') : NULL;
 
-    for (size_t i = 0; i < l->count; i++)
-        if (!strchr(l->items[i], '='))
-            return tool_usage(&o->tool, NULL,
-                              "-weights wants ALIAS=PATH, not '%s'",
-                              l->items[i]) == TOOL_DONE;
+    for (size_t i = 0; end && i < sizeof others / sizeof *others; i++)
+        if (strcmp(end, others[i]) == 0)
+            return tool_usage(&o->tool,
+                              strcmp(end, ".html") == 0
+                                  ? "-report=FILE.html shows remarks on a page"
+                                  : "name it .json, or .txt",
+                              "-remarks writes text, or JSON to a file whose "
+                              "name ends in .json: not %s",
+                              end) == TOOL_DONE;
     return true;
 }
 
@@ -142,9 +150,6 @@ check_bisect(opt *o)
 
     if (!v->bisect)
         return true;
-    if (!*v->bisect)
-        return tool_usage(&o->tool, NULL,
-                          "-bisect wants verify or semantics") == TOOL_DONE;
     return !clash || tool_usage(&o->tool, NULL, "-bisect does not go with -%s",
                                 clash) == TOOL_DONE;
 }
@@ -195,7 +200,8 @@ opt_check_usage(opt *o)
     ok &= check_limit(o);
     ok &= check_bytes(o);
     ok &= check_annotations(o);
-    ok &= check_weights(o);
+    ok &= tool_rebind(&o->tool, &v->weights, &o->rebound);
+    ok &= check_remarks(o);
     ok &= check_outputs(o);
     ok &= check_threads(o);
     ok &= check_tuning(o);

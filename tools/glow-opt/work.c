@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "glow/memory_map.h"
 #include "tools/glow-opt/opt.h"
@@ -31,22 +32,11 @@ folder_of(const opt *o, const char *path)
 glow_parse_options
 opt_parse_options(opt *o, const glow_source *source)
 {
-    const tool_list *l = &o->values.weights;
-    const char *(*pairs)[2] = (const char *(*)[2])GLOW_NEW_ARRAY(
-        o->tool.arena, const char *, 2 * (l->count + 1));
-
-    for (size_t i = 0; i < l->count; i++) {
-        const char *path = strchr(l->items[i], '=');
-
-        pairs[i][0] = glow_arena_strndup(o->tool.arena, l->items[i],
-                                         (size_t)(path - l->items[i]));
-        pairs[i][1] = path + 1;
-    }
     return (glow_parse_options){
         .allow_unknown_ops = o->values.allow_unknown_ops,
         .allow_elided = o->values.allow_elided || o->values.reattach,
         .folder = folder_of(o, source->name),
-        .rebind = (const char *const(*)[2])pairs,
+        .rebind = o->rebound,
     };
 }
 
@@ -76,6 +66,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
         add_progress(o, &list);
         add_notes(o, &list);
         add_print(o, &list);
+        add_ir_dir(o, &list);
         add_roundtrip(o, &list);
         add_time(o, &list);
         add_remarks(o, &list);
@@ -98,11 +89,13 @@ run_passes(opt *o, glow_module *m, bool quiet)
         .limit = o->limit.count,
     };
 
-    bool ok = (quiet || print_ir_input(o, m)) && glow_pipeline_run(p, m, &how);
+    bool ok = (quiet || begin_ir_dir(o, m)) && glow_pipeline_run(p, m, &how);
 
     end_progress();
-    if (!quiet)
+    if (!quiet) {
         end_print(o);
+        end_ir_dir(o);
+    }
     return ok;
 }
 
@@ -127,7 +120,12 @@ read_module(opt *o, glow_context *ctx, const glow_source *source)
     glow_module *m = glow_parse(ctx, source, &parse);
     const char *file = o->values.reattach;
 
-    if (!m || !file || glow_reattach(m, alias_of(o, file), file))
+    if (!m)
+        return NULL;
+    /* of several modules in a file each has its own weights */
+    if ((o->values.split_input_file ||
+         tool_check_rebound(&o->tool, o->rebound, m)) &&
+        (!file || glow_reattach(m, alias_of(o, file), file)))
         return m;
     glow_module_free(m);
     return NULL;
@@ -209,6 +207,15 @@ emit(opt *o, glow_module *m)
     return o->backend->emit(f, what, &o->code, v->output);
 }
 
+/* False of a device, such as /dev/null: no tool will read the module there. */
+static bool
+is_kept(const char *output)
+{
+    struct stat s;
+
+    return stat(output, &s) != 0 || S_ISREG(s.st_mode);
+}
+
 /* Lets the text name weights as it must where the output stands. */
 static bool
 place_weights(const opt *o, glow_module *m)
@@ -218,7 +225,8 @@ place_weights(const opt *o, glow_module *m)
 
     if (file && !glow_externalize(m, alias_of(o, file), file, INLINE_BYTES))
         return false;
-    if (output && strcmp(output, "-") != 0)
+    if (output && strcmp(output, "-") != 0 && is_kept(output) &&
+        !o->values.verify_diagnostics)
         glow_rebase_weights(m, folder_of(o, output));
     return true;
 }
@@ -454,6 +462,8 @@ opt_run(opt *o)
     ok &= write_remarks(o);
     if (o->differs && !o->values.verify_diagnostics)
         return TOOL_DIFFERS;
+    if (o->tool.bad_usage)
+        return TOOL_USAGE;
     if (ok && o->bisect_code)
         return o->bisect_code;
     return ok ? TOOL_DONE : TOOL_FAILED;

@@ -114,20 +114,10 @@ folder_of(run *r, const char *path)
 int
 read_module(run *r)
 {
-    const tool_list *l = &r->values.weights;
-    const char *(*pairs)[2] = (const char *(*)[2])GLOW_NEW_ARRAY(
-        r->tool.arena, const char *, 2 * (l->count + 1));
+    const char *const(*rebound)[2];
 
-    for (size_t i = 0; i < l->count; i++) {
-        const char *path = strchr(l->items[i], '=');
-
-        if (!path)
-            return tool_usage(&r->tool, "write -weights ALIAS=PATH",
-                              "-weights '%s' names no file", l->items[i]);
-        pairs[i][0] = glow_arena_strndup(r->tool.arena, l->items[i],
-                                         (size_t)(path - l->items[i]));
-        pairs[i][1] = path + 1;
-    }
+    if (!tool_rebind(&r->tool, &r->values.weights, &rebound))
+        return TOOL_USAGE;
     if (!r->source)
         r->source = tool_read(&r->tool);
     if (!r->source)
@@ -135,11 +125,14 @@ read_module(run *r)
 
     const glow_parse_options how = {
         .folder = folder_of(r, r->source->name),
-        .rebind = (const char *const(*)[2])pairs,
+        .rebind = rebound,
     };
 
     r->module = glow_parse(r->tool.ctx, r->source, &how);
-    return r->module ? TOOL_GO_ON : TOOL_FAILED;
+    if (!r->module)
+        return TOOL_FAILED;
+    return tool_check_rebound(&r->tool, rebound, r->module) ? TOOL_GO_ON
+                                                            : TOOL_USAGE;
 }
 
 /* The only function that is no body of another, or `main`. */
