@@ -327,10 +327,14 @@ run_pass(manager *m, const glow_item *item, const char *name)
     glow_result r = f ? p->run(&run, f) : p->run_module(&run, m->module);
     double seconds = now() - start;
 
+    bool reported = glow_error_count(m->ctx) != errors;
+
     glow_arena_reset(m->scratch);
-    if (r == GLOW_FAILED && glow_error_count(m->ctx) == errors)
+    if (r == GLOW_FAILED && !reported)
         glow_error(m->ctx, "E0407", "pass '%s' failed and did not say why",
                    p->name);
+    if (reported) /* some helpers have no other way to say so */
+        r = GLOW_FAILED;
     f = name ? glow_find_func(m->module, name) : NULL; /* it may be another */
     if (r == GLOW_CHANGED && f && f->placed && p->unplaces)
         glow_func_unplace(f);

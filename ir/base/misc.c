@@ -98,11 +98,17 @@ distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
+/* The edits by which a name of `length` bytes may be off: a third of it. */
+static int
+most_edits(int length)
+{
+    return least(length / 3, 4);
+}
+
 const char *
 glow_did_you_mean(const char *wrong, const char *const *names, size_t count)
 {
-    int limit = (int)strnlen(wrong, LONGEST_NAME) / 3;
-    int best = (limit > 0 ? limit : 1) + 1;
+    int best = most_edits((int)strnlen(wrong, LONGEST_NAME)) + 1;
     const char *near = NULL;
 
     for (size_t i = 0; i < count; i++) {
