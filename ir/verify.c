@@ -44,21 +44,17 @@ is_of_types(const char *id)
     return strcmp(id, "E0203") == 0 || strcmp(id, "E0214") == 0;
 }
 
-/* Reports at a node, with where it came from. */
-bool
-glow_node_error(const glow_node *n, const char *id, const char *hint,
-                const char *fmt, ...)
+/* Reports of a node, at `span`, with where it came from. */
+static bool
+report(const glow_node *n, glow_span span, const char *id, const char *hint,
+       const glow_diag *notes, const char *text)
 {
     glow_arena *scratch = glow_arena_new();
-    glow_diag d = {.severity = GLOW_ERROR, .id = id, .span = n->span};
-    va_list ap;
+    glow_diag d = {.severity = GLOW_ERROR, .id = id, .span = span};
 
-    va_start(ap, fmt);
-    d.message = glow_arena_printf(scratch, "%s: %s", n->op->name,
-                                  glow_arena_vprintf(scratch, fmt, ap));
-    va_end(ap);
+    d.message = glow_arena_printf(scratch, "%s: %s", n->op->name, text);
     d.hint = hint;
-    d.notes = is_of_types(id) ? operand_notes(scratch, n) : NULL;
+    d.notes = is_of_types(id) ? operand_notes(scratch, n) : notes;
 
     const glow_loc *l = n->loc;
 
@@ -70,6 +66,20 @@ glow_node_error(const glow_node *n, const char *id, const char *hint,
         d.message = glow_arena_printf(scratch, "%%%s of @%s: %s", n->name,
                                       n->func->name, d.message);
     glow_report(n->func->module->ctx, &d);
+    glow_arena_free(scratch);
+    return false;
+}
+
+bool
+glow_node_error(const glow_node *n, const char *id, const char *hint,
+                const char *fmt, ...)
+{
+    glow_arena *scratch = glow_arena_new();
+    va_list ap;
+
+    va_start(ap, fmt);
+    report(n, n->span, id, hint, NULL, glow_arena_vprintf(scratch, fmt, ap));
+    va_end(ap);
     glow_arena_free(scratch);
     return false;
 }
@@ -232,7 +242,7 @@ laid_out_densely(glow_arena *a, const glow_node *n)
 }
 
 static bool
-check_types(const glow_node *stated)
+check_types(const glow_node *stated, const glow_span *types, bool *wrong)
 {
     glow_arena *a = glow_arena_new();
     const glow_node *n = laid_out_densely(a, stated);
@@ -245,17 +255,19 @@ check_types(const glow_node *stated)
             const char *is = glow_type_text(a, n->out[i]->type);
             const char *must = glow_type_text(a, &out[i]);
 
-            ok = glow_node_error(n, "E0214",
-                                 glow_arena_printf(a, "state %s", must),
-                                 "result %s is stated as %s, but is %s",
-                                 result_name(n, i, name), is, must);
+            *wrong = true;
+            ok = report(
+                n, types ? types[i] : n->span, "E0214",
+                glow_arena_printf(a, "state %s", must), NULL,
+                glow_arena_printf(a, "result %s is stated as %s, but is %s",
+                                  result_name(n, i, name), is, must));
         }
     glow_arena_free(a);
     return ok;
 }
 
 bool
-glow_verify_node(const glow_node *n)
+glow_verify_stated(const glow_node *n, const glow_span *types, bool *wrong)
 {
     if (!check_level(n))
         return false;
@@ -264,7 +276,15 @@ glow_verify_node(const glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (!check_operand(n, i))
             return false;
-    return check_pred(n) && check_types(n);
+    return check_pred(n) && check_types(n, types, wrong);
+}
+
+bool
+glow_verify_node(const glow_node *n)
+{
+    bool wrong = false;
+
+    return glow_verify_stated(n, NULL, &wrong);
 }
 
 /* Graphs: order and cycles. */
@@ -297,6 +317,74 @@ check_schedule(const glow_func *f)
     return ok;
 }
 
+/* An operand of `n` on or behind a cycle, where Kahn's algorithm has ended. */
+static const glow_node *
+unready_operand(const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->def && n->in[i]->def->mark)
+            return n->in[i]->def;
+    return n->pred->def;
+}
+
+/*
+ * Reports the cycle that leads from `n` over its operands back to it: its path, and
+ * where its next nodes stand.
+ */
+static bool
+report_cycle(const glow_node *n)
+{
+    enum { MOST = 8 };
+    glow_arena *a = glow_arena_new();
+    const glow_diag *notes = NULL, **link = &notes;
+    const glow_node *at = n;
+    glow_buf b = {.arena = a};
+    int count = 0;
+
+    glow_buf_printf(&b, "it depends on its own result: %%%s", n->name);
+    do {
+        const glow_node *next = unready_operand(at);
+
+        if (++count <= MOST)
+            glow_buf_printf(&b, " reads %%%s", next->name);
+        if (next != n && count <= MOST_NOTES) {
+            glow_diag *d = GLOW_NEW(a, glow_diag);
+
+            *d = (glow_diag){.severity = GLOW_NOTE,
+                             .message = glow_arena_printf(
+                                 a, "%%%s is defined here", next->name),
+                             .span = next->span};
+            *link = d;
+            link = &d->next;
+        }
+        at = next;
+    } while (at != n);
+    if (count > MOST)
+        glow_buf_printf(&b, " and so on, over %d nodes", count);
+    report(n, n->span, "E0201", NULL, notes, b.text);
+    glow_arena_free(a);
+    return false;
+}
+
+/*
+ * The first node of a cycle: walking over operands from any unready node ends in
+ * one.
+ */
+static const glow_node *
+first_on_cycle(const glow_func *f, const glow_node *n)
+{
+    const glow_node *first;
+
+    for (int i = 0; i < f->count; i++)
+        n = unready_operand(n);
+    first = n;
+    for (const glow_node *i = unready_operand(n); i != n;
+         i = unready_operand(i))
+        if (i->id < first->id)
+            first = i;
+    return first;
+}
+
 /*
  * Kahn's algorithm ("Topological sorting of large networks", 1962): what can
  * never be taken lies on a cycle or behind one.
@@ -327,8 +415,7 @@ check_cycles(const glow_func *f)
     if (tail < f->count)
         GLOW_FOR_EACH_NODE(n, f)
             if (n->mark && ok)
-                ok = glow_node_error(n, "E0201", NULL,
-                                     "it depends on its own result");
+                ok = report_cycle(first_on_cycle(f, n));
     glow_arena_free(scratch);
     return ok;
 }
@@ -347,8 +434,12 @@ verify_nodes(glow_func *f)
 bool
 glow_verify_func(glow_func *f)
 {
-    bool ok = verify_nodes(f);
+    return glow_verify_order(f, verify_nodes(f));
+}
 
+bool
+glow_verify_order(glow_func *f, bool ok)
+{
     if (!glow_verify_calls(f))
         return false;
     if (f->is_program)

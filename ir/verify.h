@@ -12,6 +12,15 @@
 bool glow_node_error(const glow_node *n, const char *id, const char *hint,
                      const char *fmt, ...) GLOW_PRINTF(4, 5);
 
+/*
+ * glow_verify_node, for text: `types` has the spans of the types stated for the
+ * results, or is NULL. *wrong is set if one of them is not the type of its result.
+ */
+bool glow_verify_stated(const glow_node *n, const glow_span *types,
+                        bool *wrong);
+/* The rest of glow_verify_func, once its nodes were verified: to `ok`. */
+bool glow_verify_order(glow_func *f, bool ok);
+
 /* Calls: that they end.  Bodies: their formals, and no other placeholders. */
 bool glow_verify_calls(glow_func *f);
 bool glow_verify_body(glow_func *f);

@@ -81,6 +81,7 @@ struct text_call {
 typedef enum text_operand_kind {
     TEXT_VALUE,
     TEXT_SYMBOL,
+    TEXT_BARE, /* a name without `@` or `%`: an error */
     TEXT_OMITTED,
     TEXT_GROUP,
 } text_operand_kind;
@@ -108,6 +109,7 @@ struct text_operand {
 typedef struct text_result {
     text_name name;        /* NULL text: `: type` alone */
     const glow_type *type; /* NULL: reported as wrong */
+    text_span span;        /* of the type */
     struct text_result *next;
 } text_result;
 typedef TEXT_LIST(text_result) text_results;
@@ -144,6 +146,7 @@ typedef struct text_node {
     /* While names are resolved: */
     glow_node *node; /* NULL: reported as wrong; what uses it is not */
     bool complete;   /* and all that it uses was found */
+    bool wrong_type; /* a type that was stated is not that of its result */
 } text_node;
 typedef TEXT_LIST(text_node) text_nodes;
 

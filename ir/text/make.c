@@ -174,6 +174,82 @@ text_shape_int(text_parser *p, text_shape *s, text_number n)
         s->dims.at[s->dims.rank++] = size;
 }
 
+/* Element kinds as other text forms call them. */
+static const struct {
+    const char *theirs, *ours;
+} foreign_kinds[] = {
+    {"f16", "float16"},   {"f32", "float"},       {"f64", "float64"},
+    {"float32", "float"}, {"half", "float16"},    {"double", "float64"},
+    {"bf16", "bfloat16"}, {"i1", "bool"},         {"pred", "bool"},
+    {"si8", "int8"},      {"si16", "int16"},      {"si32", "index32"},
+    {"si64", "index64"},  {"s8", "int8"},         {"s16", "int16"},
+    {"s32", "index32"},   {"s64", "index64"},     {"int32", "index32"},
+    {"int64", "index64"}, {"index", "index64"},   {"u8", "uindex8"},
+    {"uint8", "uindex8"}, {"ui16", "uint16"},     {"ui32", "uint32"},
+    {"ui64", "uint64"},   {"u16", "uint16"},      {"u32", "uint32"},
+    {"u64", "uint64"},    {"FLOAT", "float"},     {"INT64", "index64"},
+    {"INT32", "index32"}, {"FLOAT16", "float16"},
+};
+
+/* Kinds of the same name whose numbers are quantized here; see `quantize`. */
+static const struct {
+    const char *quantized, *plain;
+} plain_kinds[] = {
+    {"i8", "int8"},     {"ui8", "uindex8"}, {"i16", "int16"},
+    {"i32", "index32"}, {"i64", "index64"},
+};
+
+/* Types of other text forms, of which the kind stands behind the shape. */
+static const char *const foreign_types[] = {"tensor", "memref", "vector"};
+
+static const char *
+ours(const char *kind)
+{
+    for (size_t i = 0; i < sizeof foreign_kinds / sizeof *foreign_kinds; i++)
+        if (strcmp(foreign_kinds[i].theirs, kind) == 0)
+            return foreign_kinds[i].ours;
+    return NULL;
+}
+
+static const char *
+plain_kind(const char *kind)
+{
+    for (size_t i = 0; i < sizeof plain_kinds / sizeof *plain_kinds; i++)
+        if (strcmp(plain_kinds[i].quantized, kind) == 0)
+            return plain_kinds[i].plain;
+    return NULL;
+}
+
+static bool
+is_foreign_type(const char *word)
+{
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++)
+        if (strcmp(foreign_types[i], word) == 0)
+            return true;
+    return false;
+}
+
+bool
+text_is_type_word(const char *word)
+{
+    return glow_kind_named(word) != GLOW_NO_KIND || ours(word) ||
+           is_foreign_type(word);
+}
+
+/* `xf32`, or `f32` alone: the end of a shape in MLIR. */
+static bool
+take_element(text_shape *s, text_name word, const char *c)
+{
+    const char *kind = *c == 'x' && s->dims.rank > 0 ? c + 1 : c;
+
+    if (s->element.text || (*c != 'x' && s->dims.rank > 0 && !s->after_x) ||
+        (!ours(kind) && glow_kind_named(kind) == GLOW_NO_KIND))
+        return false;
+    s->element = (text_name){kind, word.span};
+    s->after_x = false;
+    return true;
+}
+
 /* `x`, or what stands without blanks: `x28x3`. */
 void
 text_shape_word(text_parser *p, text_shape *s, text_name word)
@@ -183,6 +259,8 @@ text_shape_word(text_parser *p, text_shape *s, text_name word)
     while (*c && !s->bad) {
         size_t n = strspn(c + 1, "0123456789");
 
+        if (n == 0 && take_element(s, word, c))
+            return;
         if (*c != 'x' || s->after_x || s->dims.rank == 0) {
             bad_shape(p, s, word.span, word.text);
             return;
@@ -209,9 +287,17 @@ quantize(text_parser *p, text_name kind, text_quant q, glow_type *t)
         return q.scale.text == NULL;
     }
     if (!q.scale.text) {
-        text_error_hint(p, kind.span, "E0131", "write `[S:1.0 O:0]` after it",
-                        "`%s` is quantized, but has no scale and offset",
-                        kind.text);
+        const char *plain = plain_kind(kind.text);
+
+        text_error_hint(
+            p, kind.span, "E0131",
+            plain
+                ? glow_arena_printf(p->arena,
+                                    "write `[S:1.0 O:0]` after it, or `%s` for "
+                                    "numbers that are not quantized",
+                                    plain)
+                : "write `[S:1.0 O:0]` after it",
+            "`%s` is quantized, but has no scale and offset", kind.text);
         return false;
     }
     if (!text_float(p, q.scale, &t->scale) || !text_int(p, q.offset, &offset))
@@ -248,12 +334,40 @@ set_strides(text_parser *p, text_span at, const text_values *strides,
     return true;
 }
 
+/* `tensor<2x3xf32>`: what it is here. */
+static void
+foreign_type(text_parser *p, text_span at, text_name name,
+             const text_shape *shape)
+{
+    const char *element = shape->element.text;
+    const char *kind = !element              ? "float"
+                       : ours(element)       ? ours(element)
+                       : plain_kind(element) ? plain_kind(element)
+                                             : element;
+    glow_buf b = {.arena = p->arena};
+
+    glow_buf_printf(&b, "write `%s<", kind);
+    for (int i = 0; i < shape->dims.rank; i++)
+        glow_buf_printf(&b, "%s%" PRId64, i ? " x " : "", shape->dims.at[i]);
+    glow_buf_puts(&b, ">`");
+    text_error_hint(p, at, "E0130", b.text,
+                    "a type begins with its element kind, not with `%s`",
+                    name.text);
+}
+
 static void
 unknown_kind(text_parser *p, text_name kind)
 {
     const char *names[GLOW_MOST_KINDS];
+    const char *known = ours(kind.text);
     size_t count = 0;
 
+    if (known) {
+        text_error_hint(p, kind.span, "E0130",
+                        glow_arena_printf(p->arena, "here it is `%s`", known),
+                        "no element kind is called `%s`", kind.text);
+        return;
+    }
     for (int k = GLOW_NO_KIND + 1; k < (int)glow_kind_end(); k++)
         names[count++] = glow_kind_get((glow_kind)k)->name;
     text_error_hint(p, kind.span, "E0130",
@@ -269,9 +383,14 @@ text_type_of(text_parser *p, text_span at, text_name kind, text_quant q,
     const char *wrong;
 
     if (t.elem == GLOW_NO_KIND) {
-        unknown_kind(p, kind);
+        if (is_foreign_type(kind.text))
+            foreign_type(p, at, kind, &shape);
+        else
+            unknown_kind(p, kind);
         return NULL;
     }
+    if (shape.element.text)
+        bad_shape(p, &shape, shape.element.span, shape.element.text);
     if (shape.after_x)
         bad_shape(p, &shape, at, "x>");
     if (shape.bad || !quantize(p, kind, q, &t) ||

@@ -195,6 +195,27 @@ select_result(text_scope *s, const text_operand *o, const glow_node *n,
     return false;
 }
 
+/* `x` for `@x` or `%x`. */
+static bool
+bare_name(text_scope *s, const text_operand *o)
+{
+    const char *name = o->name.text;
+    bool is_value = glow_map_get(s->item->nodes_by_name, name);
+    bool is_symbol = !s->f->is_program && glow_map_get(s->r->storage, name);
+    const char *hint =
+        is_value || is_symbol
+            ? glow_arena_printf(s->r->p->arena, "did you mean `%c%s`?",
+                                is_value ? '%' : '@', name)
+        : s->f->is_program
+            ? "buffers are written `%name`"
+            : "values are written `%name`, placeholders and constants `@name`";
+
+    text_error_hint(s->r->p, o->span, "E0110", hint,
+                    "an operand is a value or a symbol, but `%s` is a word",
+                    name);
+    return false;
+}
+
 /* In programs a definition may follow, but too late. */
 static bool
 undefined(text_scope *s, const text_operand *o)
@@ -223,6 +244,8 @@ text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out)
     text_node *def;
 
     *out = NULL;
+    if (o->kind == TEXT_BARE)
+        return bare_name(s, o);
     if (o->kind == TEXT_SYMBOL)
         return resolve_symbol(s, o, out);
     def = glow_map_get(s->item->nodes_by_name, o->name.text);

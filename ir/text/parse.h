@@ -76,8 +76,9 @@ typedef struct text_string {
 /* A shape as its words come: `8 x 28`, `8x28`. */
 typedef struct text_shape {
     glow_dims dims;
-    bool after_x; /* a number must follow */
-    bool bad;     /* reported */
+    bool after_x;      /* a number must follow */
+    bool bad;          /* reported */
+    text_name element; /* the kind at the end of MLIR's `2x3xf32` */
 } text_shape;
 
 /* `[S:0.5 O:3]`; scale.text is NULL where there is none. */
@@ -87,6 +88,8 @@ typedef struct text_quant {
 
 text_name text_name_of(text_parser *p, text_string s);
 void text_shape_int(text_parser *p, text_shape *s, text_number n);
+/* True if a type can begin with `word`, here or in other text forms. */
+bool text_is_type_word(const char *word);
 void text_shape_word(text_parser *p, text_shape *s, text_name word);
 /* NULL after a report. */
 const glow_type *text_type_of(text_parser *p, text_span at, text_name kind,

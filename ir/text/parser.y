@@ -338,7 +338,7 @@ number
     ;
 
 shape
-    : %empty { $$ = (text_shape){{0}, false, false}; }
+    : %empty { $$ = (text_shape){.bad = false}; }
     | shape INTEGER { $$ = $1; text_shape_int(p, &$$, $2); }
     | shape WORD { $$ = $1; text_shape_word(p, &$$, $2); }
     | shape '?'
@@ -546,6 +546,7 @@ bare_operand
 
 ref
     : SYMBOL { $$ = operand_new(p, TEXT_SYMBOL, $1, @$); }
+    | WORD { $$ = operand_new(p, TEXT_BARE, $1, @$); }
     | VALUE { $$ = operand_new(p, TEXT_VALUE, $1, @$); }
     | VALUE SELECT
         {
@@ -566,6 +567,7 @@ opt_results
             text_result *r = NEW(text_result);
 
             r->type = $2;
+            r->span = @2;
             $$ = (text_results){0};
             TEXT_APPEND($$, r);
         }
@@ -583,6 +585,7 @@ result
             $$ = NEW(text_result);
             $$->name = $1;
             $$->type = $3;
+            $$->span = @3;
         }
     ;
 
@@ -769,6 +772,21 @@ location
 
 %%
 
+/* Does a type begin here, where only `:` is missing before it? */
+static bool
+misses_colon(text_parser *p, const yysymbol_kind_t *expected, int count,
+             yysymbol_kind_t found, const text_span *at)
+{
+    bool colon = false;
+
+    for (int i = 0; i < count; i++)
+        colon |= strcmp(yysymbol_name(expected[i]), "':'") == 0;
+    return colon && found == YYSYMBOL_WORD &&
+           text_is_type_word(
+               glow_arena_strndup(p->arena, p->source->text + at->begin,
+                                  at->end - at->begin));
+}
+
 /* "expected `,` or `)`, found a word" */
 static int
 yyreport_syntax_error(const yypcontext_t *ctx, text_parser *p)
@@ -783,6 +801,11 @@ yyreport_syntax_error(const yypcontext_t *ctx, text_parser *p)
     if (p->reported == p->statements)
         return 0;
     p->reported = p->statements;
+    if (misses_colon(p, expected, count, found, at)) {
+        text_error_hint(p, *at, "E0104", "write `:` before it",
+                        "a type stands after a `:`, which is missing here");
+        return 0;
+    }
     /* More than MOST: bison counts none of them. */
     if (count > 0)
         glow_buf_puts(&b, "expected ");

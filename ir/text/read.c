@@ -12,6 +12,7 @@
 #include "ir/base/context.h"
 #include "ir/text/order.h"
 #include "ir/text/resolve.h"
+#include "ir/verify.h"
 
 /* `gir 1 "acme" 3` */
 static void
@@ -124,22 +125,82 @@ resolve(text_resolver *r)
     resolve_items(r, TEXT_LOCATIONS, text_resolve_locations);
 }
 
-/* Among nodes that are whole there may be further errors. */
-static void
-verify_whole_nodes(text_resolver *r, int errors)
+/* True if an operand's type was stated wrong: what follows from it is no news. */
+static bool
+reads_wrong_type(const text_item *i, const glow_node *n)
 {
+    for (int k = 0; k < n->n_in; k++) {
+        const glow_node *def = n->in[k] ? n->in[k]->def : NULL;
+        const text_node *t =
+            def ? glow_map_get(i->nodes_by_name, def->name) : NULL;
+
+        if (t && t->wrong_type)
+            return true;
+    }
+    return false;
+}
+
+static glow_span *
+type_spans(text_resolver *r, const text_node *n)
+{
+    glow_span *spans;
+    int count = 0;
+
+    if (n->kind != TEXT_NODE || !n->results)
+        return NULL;
+    spans = GLOW_NEW_ARRAY(r->p->arena, glow_span, n->node->n_out + 1);
+    for (const text_result *t = n->results; t && count < n->node->n_out;
+         t = t->next)
+        spans[count++] = text_at(r->p, t->span);
+    return spans;
+}
+
+static bool
+verify_nodes(text_resolver *r, const text_item *i, text_node *first, int errors)
+{
+    bool ok = true;
+
+    for (text_node *n = first; n; n = n->next)
+        if (n->complete &&
+            glow_error_count(r->ctx) - errors < TEXT_MAX_ERRORS &&
+            !reads_wrong_type(i, n->node))
+            ok &= glow_verify_stated(n->node, type_spans(r, n), &n->wrong_type);
+    return ok;
+}
+
+/*
+ * The verifier once more, to report where in the text; after errors, of the nodes
+ * alone that are whole.
+ */
+static void
+report_wrong(text_resolver *r, int errors)
+{
+    bool whole = glow_error_count(r->ctx) == errors, all = true;
+
     for (text_item *i = r->p->file.items.first; i; i = i->next) {
         if (!i->func)
             continue;
-        for (text_node *n = i->weights.first; n; n = n->next)
-            if (n->complete &&
-                glow_error_count(r->ctx) - errors < TEXT_MAX_ERRORS)
-                glow_verify_node(n->node);
-        for (text_node *n = i->nodes.first; n; n = n->next)
-            if (n->complete &&
-                glow_error_count(r->ctx) - errors < TEXT_MAX_ERRORS)
-                glow_verify_node(n->node);
+
+        bool ok = verify_nodes(r, i, i->weights.first, errors);
+
+        ok &= verify_nodes(r, i, i->nodes.first, errors);
+        if (whole)
+            all &= glow_verify_order(i->func, ok);
     }
+    if (whole && all)
+        glow_verify_memory(r->m);
+}
+
+static bool
+verify_quietly(glow_module *m)
+{
+    glow_quiet q;
+    bool ok;
+
+    glow_quiet_begin(m->ctx, &q);
+    ok = glow_verify(m);
+    glow_quiet_end(m->ctx, &q);
+    return ok;
 }
 
 static glow_module *
@@ -157,10 +218,11 @@ read_module(text_parser *p)
     r.aliases = glow_map_new(p->arena);
     r.blobs = glow_map_new(p->arena);
     resolve(&r);
-    if (glow_error_count(p->ctx) != errors)
-        verify_whole_nodes(&r, errors);
-    else if (glow_verify(r.m))
+    if (glow_error_count(p->ctx) == errors && verify_quietly(r.m))
         return r.m;
+    report_wrong(&r, errors);
+    if (glow_error_count(p->ctx) == errors)
+        glow_verify(r.m);
     glow_module_free(r.m);
     return NULL;
 }

@@ -30,6 +30,7 @@ tool_show(const glow_diag *d, void *user)
     tool *t = user;
     glow_buf b = {0};
 
+    tool_progress_wipe();
     if (d->severity == GLOW_ERROR &&
         t->errors_shown++ >= t->common.max_errors) {
         if (t->errors_shown == t->common.max_errors + 1)
@@ -236,6 +237,7 @@ tool_begin(tool *t, const tool_spec *spec, void *values, int argc, char **argv)
 int
 tool_end(tool *t, int code)
 {
+    tool_progress_end();
     if (fflush(stdout) != 0 && code == TOOL_DONE) {
         fprintf(stderr, "%s: error: the output could not be written\n",
                 t->spec->name);
@@ -244,6 +246,57 @@ tool_end(tool *t, int code)
     glow_context_free(t->ctx);
     glow_arena_free(t->arena);
     return code;
+}
+
+static bool
+ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Which tool reads `s`, which is binary, or NULL. */
+static const char *
+reader_of(tool *t, const glow_source *s)
+{
+    static const struct {
+        const char *end, *hint;
+    } kinds[] = {
+        {".onnx", "glow-translate -import-onnx %s -o model.gir"},
+        {".pb", "glow-translate -import-caffe2 %s -init init_net.pb -o "
+                "model.gir"},
+        {".safetensors", "weights: a module names them, weights \"w\" = "
+                         "safetensors(\"%s\")"},
+        {".npy", "glow-run takes it: -input NAME=%s"},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ends_in(s->name, kinds[i].end)) {
+            const char *at = strstr(kinds[i].hint, "%s");
+
+            return glow_arena_printf(t->arena, "%.*s%s%s",
+                                     (int)(at - kinds[i].hint), kinds[i].hint,
+                                     s->name, at + 2);
+        }
+    return s->size > 2 && s->text[0] == 8 && (unsigned char)s->text[1] < 64
+               ? "it may be an ONNX model: glow-translate -import-onnx"
+               : NULL;
+}
+
+/* Bytes that no text has, near the beginning. */
+static bool
+is_binary(const glow_source *s)
+{
+    for (size_t i = 0; i < s->size && i < 512; i++) {
+        unsigned char c = (unsigned char)s->text[i];
+
+        if (c < 0x20 && !strchr("\t\n\v\f\r\x1b", c))
+            return true;
+        if (c == '\0')
+            return true;
+    }
+    return false;
 }
 
 const glow_source *
@@ -255,6 +308,11 @@ tool_read(tool *t)
 
     if (s && strspn(s->text, " \t\r\n") == s->size) {
         glow_error(t->ctx, "E0601", "%s is empty", s->name);
+        return NULL;
+    }
+    if (s && is_binary(s)) {
+        glow_error_hint(t->ctx, (glow_span){0}, "E0601", reader_of(t, s),
+                        "%s is binary, not text", s->name);
         return NULL;
     }
     return s;
