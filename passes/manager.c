@@ -39,6 +39,7 @@ typedef struct manager {
                                    from `first` on; outer ones before */
     size_t n_restless, cap_restless, first_restless;
     int depth;       /* of the fixpoints at work */
+    bool stopped;    /* options->stop_after passes have run */
     int64_t changes; /* of the module, by passes so far */
     rest *rests;
     size_t n_rests, cap_rests;
@@ -198,6 +199,17 @@ glow_run_remark(glow_pass_run *run, const glow_node *n, bool done,
     }
 }
 
+void
+glow_run_tell_rewrite(const glow_pass_run *run, const glow_rewritten *r)
+{
+    for (int i = 0; run->pipeline && i < run->pipeline->n_instruments; i++) {
+        const glow_instrument *in = &run->pipeline->instruments[i];
+
+        if (in->rewrite)
+            in->rewrite(in->user, r);
+    }
+}
+
 bool
 glow_run_is_spent(const glow_pass_run *run)
 {
@@ -318,6 +330,10 @@ run_pass(manager *m, const glow_item *item, const char *name)
         .left = limited && strcmp(limited, p->name) == 0 ? &m->left : NULL,
     };
 
+    m->stopped |=
+        m->options->stop_after > 0 && m->number == m->options->stop_after;
+    if (m->stopped)
+        return GLOW_UNCHANGED;
     m->number++;
     if (!ask_before(m, p, f))
         return GLOW_UNCHANGED;
@@ -399,7 +415,7 @@ func_names(manager *m, const glow_item *item, int *count)
 static bool
 check_input(manager *m, const glow_item *item)
 {
-    if (item->needed_by || item->may_be_past)
+    if (item->needed_by || item->may_be_past || m->stopped)
         return true;
     GLOW_FOR_EACH_FUNC(f, m->module)
         if (glow_in_scope(m->module, m->only, f) &&
@@ -507,7 +523,7 @@ run_rounds(manager *m, const glow_item *item)
 
         if (r == GLOW_FAILED)
             return r;
-        if (r == GLOW_UNCHANGED)
+        if (r == GLOW_UNCHANGED || m->stopped)
             return all;
         all = GLOW_CHANGED;
     }
@@ -533,23 +549,36 @@ run_fixpoint(manager *m, const glow_item *item)
     return r;
 }
 
+/* An item with items in it. */
+static glow_result
+run_body(manager *m, const glow_item *i)
+{
+    glow_pipeline *p = m->pipeline;
+    bool fits = p->depth < GLOW_PIPELINE_DEPTH;
+    glow_result r;
+
+    if (fits)
+        p->within[p->depth++] = i;
+    if (i->kind == GLOW_ITEM_FIXPOINT) {
+        r = run_fixpoint(m, i);
+    } else {
+        m->only = i->func;
+        r = run_items(m, i->body);
+        m->only = NULL;
+    }
+    p->depth -= fits;
+    return r;
+}
+
 static glow_result
 run_items(manager *m, const glow_item *first)
 {
     glow_result all = GLOW_UNCHANGED;
 
-    for (const glow_item *i = first; i; i = i->next) {
-        glow_result r;
+    for (const glow_item *i = first; i && !m->stopped; i = i->next) {
+        glow_result r =
+            i->kind == GLOW_ITEM_PASS ? run_item(m, i) : run_body(m, i);
 
-        if (i->kind == GLOW_ITEM_PASS) {
-            r = run_item(m, i);
-        } else if (i->kind == GLOW_ITEM_FIXPOINT) {
-            r = run_fixpoint(m, i);
-        } else {
-            m->only = i->func;
-            r = run_items(m, i->body);
-            m->only = NULL;
-        }
         if (r == GLOW_FAILED)
             return r;
         if (r == GLOW_CHANGED)
@@ -579,6 +608,7 @@ glow_pipeline_run(glow_pipeline *p, glow_module *module,
 
     ok = ok && run_items(&m, items) != GLOW_FAILED;
     p->at_work = NULL;
+    p->depth = 0;
     glow_arena_free(m.scratch);
     glow_arena_free(m.arena);
     return ok;

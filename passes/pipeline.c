@@ -84,6 +84,7 @@ new_item(pipeline_parser *p, glow_item_kind kind, uint32_t begin)
 
     i->kind = kind;
     i->span = p->named ? p->use : pipeline_span(p, begin);
+    i->origin = p->origin;
     return i;
 }
 
@@ -195,7 +196,9 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
 {
     glow_item *first = NULL;
     glow_item **tail = &first;
+    glow_origin *origin = GLOW_NEW(p->arena, glow_origin);
 
+    *origin = (glow_origin){named, p->origin};
     if (p->depth >= PIPELINE_DEPTH) {
         *ok = glow_error_at(p->ctx, pipeline_span(p, begin), "E0402",
                             "pipelines nest deeper than %d", PIPELINE_DEPTH);
@@ -211,6 +214,7 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
         inner.depth++;
         inner.use = p->named ? p->use : pipeline_span(p, begin);
         inner.named = named;
+        inner.origin = origin;
         inner.resumes = p->resumes || named->resumes;
         *tail = parse_items(&inner, ok);
         if (*ok && pipeline_peek(&inner) != '\0')

@@ -5,13 +5,20 @@
 
 #include "glow/pipeline.h"
 
-#define GLOW_FIXPOINT_MAX 16 /* rounds, unless the text says otherwise */
+#define GLOW_PIPELINE_DEPTH 64 /* of items in items */
+#define GLOW_FIXPOINT_MAX 16   /* rounds, unless the text says otherwise */
 
 typedef enum glow_item_kind {
     GLOW_ITEM_PASS,
     GLOW_ITEM_FIXPOINT, /* body, until nothing changes */
     GLOW_ITEM_ONLY,     /* body, on one function */
 } glow_item_kind;
+
+/* The named pipelines whose text an item stood in, the innermost first. */
+typedef struct glow_origin {
+    const glow_named_pipeline *named;
+    const struct glow_origin *outer;
+} glow_origin;
 
 typedef struct glow_item glow_item;
 struct glow_item {
@@ -24,6 +31,7 @@ struct glow_item {
     const char *func; /* ONLY */
     glow_item *body;  /* FIXPOINT, ONLY */
     glow_span span;   /* in the text that the user wrote */
+    const glow_origin *origin;
     glow_item *next;
 };
 
@@ -32,7 +40,9 @@ struct glow_pipeline {
     glow_arena *arena;
     const glow_source *source;
     glow_item *items;
-    const glow_item *at_work; /* while it runs */
+    const glow_item *at_work;                     /* while it runs */
+    const glow_item *within[GLOW_PIPELINE_DEPTH]; /* what at_work stands in */
+    int depth;
 };
 
 /* What `f` is. */

@@ -19,6 +19,7 @@ typedef struct pipeline_parser {
     bool in_func;                     /* within @name(...) */
     bool resumes;                     /* within a pipeline that does */
     const glow_named_pipeline *named; /* whose text this is, or NULL */
+    const glow_origin *origin;        /* the same with those around it */
     glow_span use;                    /* of its name, in what the user wrote */
 } pipeline_parser;
 

@@ -97,6 +97,39 @@ glow_pipeline_print(glow_buf *b, const glow_pipeline *p)
     print_items(b, p->items);
 }
 
+/* Adds the origins of an item that those of the item around it lack. */
+static int
+add_origins(const glow_origin *of, const glow_origin *around,
+            const char **names, int count, int most)
+{
+    if (!of || of == around)
+        return count;
+    count = add_origins(of->outer, around, names, count, most);
+    if (count < most)
+        names[count++] = of->named->name;
+    return count;
+}
+
+int
+glow_pipeline_path(const glow_pipeline *p, const char **names, int most)
+{
+    const glow_origin *around = NULL;
+    int count = 0;
+
+    for (int i = 0; i < p->depth; i++) {
+        const glow_item *item = p->within[i];
+
+        count = add_origins(item->origin, around, names, count, most);
+        if (count < most)
+            names[count++] =
+                item->kind == GLOW_ITEM_FIXPOINT ? "fixpoint" : item->func;
+        around = item->origin;
+    }
+    if (p->at_work)
+        count = add_origins(p->at_work->origin, around, names, count, most);
+    return count;
+}
+
 void
 glow_pipeline_print_step(glow_buf *b, const glow_pipeline *p, const char *func)
 {

@@ -222,6 +222,18 @@ replace(driver *d, glow_node *n, glow_value *v, uint32_t first_id)
     return true;
 }
 
+/* `v` as the callback gave it. */
+static void
+tell(const driver *d, const glow_node *n, const glow_value *v)
+{
+    glow_run_tell_rewrite(d->run,
+                          &(glow_rewritten){.pass = d->run->pass,
+                                            .node = n,
+                                            .with = v == &kept ? NULL : v,
+                                            .built = d->built,
+                                            .n_built = d->n_built});
+}
+
 static bool
 visit(driver *d, glow_node *n)
 {
@@ -240,6 +252,7 @@ visit(driver *d, glow_node *n)
     }
     for (size_t i = d->n_built; i-- > 0;)
         glow_run_reach_inherits(d->run, d->built[i], n);
+    tell(d, n, v);
     if (v == &kept) {
         for (int i = 0; i < n->n_out; i++)
             note_users(d, n->out[i]);

@@ -22,5 +22,7 @@ void glow_run_reach_inherits(glow_pass_run *run, const glow_node *n,
                              const glow_node *from);
 /* True if no rewrite may be done any more. */
 bool glow_run_is_spent(const glow_pass_run *run);
+/* Tells the instruments. */
+void glow_run_tell_rewrite(const glow_pass_run *run, const glow_rewritten *r);
 
 #endif

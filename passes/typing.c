@@ -106,6 +106,7 @@ new_step(typing *t, const glow_item *for_item, const glow_pass *step)
     i->options = step->defaults;
     i->needed_by = for_item->pass ? for_item->pass : step;
     i->span = for_item->span;
+    i->origin = for_item->origin;
     return i;
 }
 

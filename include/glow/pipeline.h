@@ -55,6 +55,24 @@ typedef struct glow_remark {
 GLOW_API void glow_pipeline_print_step(glow_buf *b, const glow_pipeline *p,
                                        const char *func);
 
+/*
+ * For instruments: where the pass at work stands, the outermost first: the named
+ * pipelines, `fixpoint` and `@main`, without the pass itself. At most `most` names;
+ * returns how many. They live as long as `p`.
+ */
+GLOW_API int glow_pipeline_path(const glow_pipeline *p, const char **names,
+                                int most);
+
+/* A rewrite of the driver: `node` still stands, with its operands. */
+typedef struct glow_rewritten {
+    const glow_pass *pass;
+    const glow_node *node;
+    const glow_value *with;  /* what takes the place of its result; NULL: `node`
+                               was changed, or each result replaced, in place */
+    glow_node *const *built; /* new nodes, the last first */
+    size_t n_built;
+} glow_rewritten;
+
 /* Called around each pass; any may be NULL. */
 typedef struct glow_instrument {
     void *user;
@@ -70,6 +88,8 @@ typedef struct glow_instrument {
     void (*step)(void *user, const glow_pass *p, const glow_pass *needed_by);
     /* A remark of glow_run_remark. */
     void (*remark)(void *user, const glow_remark *r);
+    /* A rewrite of glow_rewrite; passes that do without it are not heard. */
+    void (*rewrite)(void *user, const glow_rewritten *r);
 } glow_instrument;
 
 typedef struct glow_pipeline_options {
@@ -85,6 +105,7 @@ typedef struct glow_pipeline_options {
     int n_instruments;
     const char *limit_pass; /* -rewrite-limit=PASS:N; NULL: none */
     int64_t limit;
+    int stop_after; /* -stop-after=N: run the first N passes; 0: all */
 } glow_pipeline_options;
 
 /*

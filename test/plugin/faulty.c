@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "glow/ops.h"
 #include "glow/plugin.h"
@@ -316,6 +317,26 @@ static const glow_pass pass_forget = {
     .summary = "write no results",
     .level = GLOW_GRAPH,
     .run = forget,
+};
+
+/* faulty.sleep */
+
+static glow_result
+sleep_long(glow_pass_run *run, glow_func *f)
+{
+    struct timespec left = {.tv_sec = 2, .tv_nsec = 400000000};
+
+    (void)run, (void)f;
+    while (nanosleep(&left, &left) != 0)
+        continue;
+    return GLOW_UNCHANGED;
+}
+
+static const glow_pass pass_sleep = {
+    .name = "faulty.sleep",
+    .summary = "take more than two seconds",
+    .preserves = GLOW_EXACT,
+    .run = sleep_long,
 };
 
 /* faulty.options */

@@ -28,5 +28,6 @@ int list_passes(tool *t, const char *format);
 int list_ops(tool *t, const char *format);
 int list_errors(tool *t, const char *format);
 int list_targets(tool *t, const char *format);
+int list_plugins(tool *t, const char *format);
 
 #endif

@@ -168,3 +168,60 @@ list_targets(tool *t, const char *format)
             glow_buf_printf(&b, "%-28s %s\n", all[i]->name, all[i]->summary);
     return json ? print_json(json) : print_buf(&b);
 }
+
+/* "3 operators, 1 pass" */
+static void
+put_count(glow_buf *b, size_t n, const char *one, const char *many)
+{
+    if (n > 0)
+        glow_buf_printf(b, "%s %zu %s", b->len > 0 ? "," : "", n,
+                        n == 1 ? one : many);
+}
+
+static size_t
+count_list(const void *list)
+{
+    const void *const *at = list;
+    size_t n = 0;
+
+    while (at && at[n])
+        n++;
+    return n;
+}
+
+static void
+put_plugin(glow_buf *b, const glow_plugin *p)
+{
+    glow_buf what = {0};
+
+    put_count(&what, count_list(p->ops), "operator", "operators");
+    put_count(&what, count_list(p->passes), "pass", "passes");
+    put_count(&what, count_list(p->backends), "backend", "backends");
+    put_count(&what, count_list(p->kinds), "element kind", "element kinds");
+    glow_buf_printf(b, "%-28s %s (%s):%s\n", p->name,
+                    p->version ? p->version : "?",
+                    p->licence ? p->licence : "no licence stated",
+                    what.text ? what.text : " nothing");
+    glow_buf_free(&what);
+}
+
+int
+list_plugins(tool *t, const char *format)
+{
+    json_t *json = is(format, "json") ? json_array() : NULL;
+    glow_buf b = {0};
+    const glow_plugin *p;
+
+    for (size_t i = 0; (p = glow_plugin_at(t->ctx, i)); i++)
+        if (json)
+            json_array_append_new(
+                json, json_pack("{s:s, s:s?, s:s?, s:i, s:i, s:i, s:i}", "name",
+                                p->name, "version", p->version, "licence",
+                                p->licence, "ops", (int)count_list(p->ops),
+                                "passes", (int)count_list(p->passes),
+                                "backends", (int)count_list(p->backends),
+                                "kinds", (int)count_list(p->kinds)));
+        else
+            put_plugin(&b, p);
+    return json ? print_json(json) : print_buf(&b);
+}

@@ -233,11 +233,26 @@ tool_parse(tool *t, tool_list *pending)
     }
 }
 
+static const tool_habit *
+find_habit(const tool *t, const char *name)
+{
+    for (const tool_habit *h = t->spec->habits; h && h->name; h++)
+        if (strcmp(h->name, name) == 0)
+            return h;
+    return NULL;
+}
+
 static void
 unknown_option(tool *t, const char *name)
 {
+    const tool_habit *h = find_habit(t, name);
     tool_list names = {0};
 
+    if (h) {
+        tool_usage(t, glow_arena_printf(t->arena, "here it is %s", h->ours),
+                   "there is no option '-%s'", name);
+        return;
+    }
     for (const tool_option *o = t->spec->options; o->name; o++)
         tool_list_add(t, &names, o->name);
     for (const tool_option *o = tool_common_options; o->name; o++)

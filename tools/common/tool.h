@@ -55,6 +55,12 @@ typedef struct tool_option {
     const char *help;
 } tool_option;
 
+/* An option of other tools, and ours for the same; a NULL name ends a table. */
+typedef struct tool_habit {
+    const char *name;
+    const char *ours;
+} tool_habit;
+
 typedef struct tool tool;
 
 typedef struct tool_spec {
@@ -66,6 +72,7 @@ typedef struct tool_spec {
     bool (*other)(tool *t, const char *name, const char *value);
     /* More names that options may have, for suggestions.  May be NULL. */
     void (*names)(tool *t, tool_list *names);
+    const tool_habit *habits; /* or NULL */
 } tool_spec;
 
 struct tool {
@@ -175,6 +182,16 @@ bool tool_rebind(tool *t, const tool_list *l, const char *const (**out)[2]);
 /* False after tool_unknown of an alias that names no weights file of `m`. */
 bool tool_check_rebound(tool *t, const char *const (*pairs)[2],
                         const glow_module *m);
+
+/*
+ * A line that says what is at work: on standard error, if that is a terminal and -v
+ * is not given, from two seconds after tool_progress_begin on. `wipe` takes it away
+ * before something else is printed, `end` for good.
+ */
+void tool_progress_begin(tool *t);
+void tool_progress(const char *fmt, ...) GLOW_PRINTF(1, 2);
+void tool_progress_wipe(void);
+void tool_progress_end(void);
 
 /* The sink: prints to standard error as the options say. */
 void tool_show(const glow_diag *d, void *t);

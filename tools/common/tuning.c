@@ -64,6 +64,7 @@ say_found(const glow_tuned *found, void *user)
     r->after += found->after;
     r->kinds++;
     r->measured += found->measured;
+    tool_progress_wipe();
     fprintf(stderr, "tune: %s (x%d)\n    ", found->what, found->count);
     if (found->measured)
         fprintf(stderr, "%.1f us, by default %.1f: %.1f %%, of %d: ",
@@ -89,17 +90,21 @@ tool_tune(tool *t, const tool_tuning *v, const glow_backend *b, glow_func *f,
           const glow_target_options *options, glow_tuning *tuning)
 {
     report r = {0};
-    const glow_tune_options how = {.to = tuning,
-                                   .budget = (int)v->budget,
-                                   .found = say_found,
-                                   .user = &r};
+    const glow_tune_options how = {
+        .to = tuning, .budget = (int)v->budget, .found = say_found, .user = &r};
 
     if (!v->tune)
         return TOOL_GO_ON;
     if (!b->tune)
         return tool_usage(t, "leave -tune out", "%s has nothing to tune",
                           b->name);
-    if (!b->tune(f, options, &how))
+    tool_progress_begin(t);
+    tool_progress("tune: measuring the kernels of @%s", f->name);
+
+    bool ok = b->tune(f, options, &how);
+
+    tool_progress_end();
+    if (!ok)
         return TOOL_FAILED;
     if (r.kinds)
         fprintf(stderr,

@@ -230,11 +230,15 @@ place(job *j)
     rows *r = &j->rows;
     glow_arena *a = j->tool.arena;
     double begin = now_ms();
+    tool_progress_begin(&j->tool);
+    tool_progress("placing %zu buffers (%s)", r->count, j->values.strategy);
+
     bool ok =
         j->values.check
             ? glow_place_check(a, r->buffers, r->count, &j->space, &j->found)
             : glow_place_buffers(a, r->buffers, r->count, &j->how, &j->found);
 
+    tool_progress_end();
     if (!ok)
         return say_fault(j);
     j->ms = now_ms() - begin;

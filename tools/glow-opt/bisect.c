@@ -44,6 +44,7 @@ put_pass(const bisection *b, int count)
 {
     const trial *t = b->fault;
 
+    tool_progress_wipe();
     fprintf(stderr, "pass %d", t->number);
     if (count > 0)
         fprintf(stderr, " of %d", count);
@@ -143,6 +144,7 @@ put_test(bisection *b, glow_buf *out)
     const char *text = plain_step(b);
 
     as.values.disable_pass = (tool_list){0};
+    as.values.stop_after = 0;
     as.values.verify_semantics = b->run.semantics;
     as.values.verify_each = true;
     as.pipeline = glow_source_from(as.tool.ctx, "<passes>", text, strlen(text));
@@ -173,6 +175,7 @@ make_test(bisection *b, glow_buf *out)
     reduce(&r, names);
     trial_do(b->last, &r.run, NULL, NULL);
     *b->fault = *b->last;
+    tool_progress_wipe();
     fprintf(stderr, "reduced from %d nodes to %d in %d runs\n", before,
             count_nodes(b->m), r.trials);
     put_test(b, out);
@@ -220,6 +223,7 @@ put_bisection(opt *o, glow_module *m, glow_buf *out)
     bisection b;
     bool ok = begin(&b, o, m);
 
+    tool_progress_begin(&o->tool);
     if (ok) {
         trial_do(b.fault, &b.run, NULL, NULL);
         if (!b.fault->failed && !*o->values.bisect) {
@@ -241,6 +245,7 @@ put_bisection(opt *o, glow_module *m, glow_buf *out)
             ok = make_test(&b, out);
         }
     }
+    tool_progress_end();
     trial_free(b.last);
     trial_free(b.fault);
     return ok;

@@ -142,6 +142,9 @@ opt_run_line(const opt *o, const glow_module *m)
     for (size_t i = 0; i < v->disable_pass.count; i++)
         put_option(&b, "disable-pass", v->disable_pass.items[i]);
     put_option(&b, "rewrite-limit", v->rewrite_limit);
+    if (v->stop_after > 0)
+        put_option(&b, "stop-after",
+                   glow_arena_printf(b.arena, "%d", (int)v->stop_after));
     put_option(&b, "limit", v->limit);
     put_option(&b, "backend", v->backend);
     put_flag(&b, "allow-unknown-ops", v->allow_unknown_ops);

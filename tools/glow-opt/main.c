@@ -13,6 +13,7 @@
 
 static const char *const lists[] = {"json", "md", NULL};
 static const char *const json_word[] = {"json", NULL};
+static const char *const time_words[] = {"tree", "trace", "json", NULL};
 static const char *const diff_word[] = {"diff", NULL};
 static const char *const bisect_words[] = {"verify", "semantics", NULL};
 static const char *const view_words[] = {"svg", "dot", NULL};
@@ -48,6 +49,8 @@ static const tool_option options[] = {
      "print the pipeline, named ones expanded, and stop"},
     {"disable-pass", TOOL_NAMES, AT(disable_pass), "PASS,...", NULL, "pipeline",
      "leave these out"},
+    {"stop-after", TOOL_INT, AT(stop_after), "N", NULL, "pipeline",
+     "run the first N passes, as dumps number them, and no more"},
     {"rewrite-limit", TOOL_TEXT, AT(rewrite_limit), "PASS:N", NULL, "pipeline",
      "let PASS do its first N rewrites and no more"},
     {"limit", TOOL_TEXT, AT(limit), "BYTES", NULL, "pipeline",
@@ -67,6 +70,8 @@ static const tool_option options[] = {
      "checks", "do everything twice and compare the bytes"},
     {"reproducer", TOOL_TEXT, AT(reproducer), "FILE", NULL, "checks",
      "where a crash leaves its input and command (glow-opt-crash.gir)"},
+    {"run-reproducer", TOOL_TEXT, AT(run_reproducer), "FILE", NULL, "checks",
+     "run the command that stands in FILE, with the other options given"},
     {"bisect", TOOL_WORD, AT(bisect), "verify|semantics", bisect_words,
      "checks",
      "find the pass and the rewrite that fail (by verify, then semantics, if "
@@ -84,8 +89,10 @@ static const tool_option options[] = {
      "looking", "dump after passes that changed something, or what changed"},
     {"print-ir-dir", TOOL_TEXT, AT(print_ir_dir), "DIR", NULL, "looking",
      "write a file after every pass: 03-cse.main.gir"},
-    {"time", TOOL_WORD, AT(time), "json", json_word, "looking",
-     "time and nodes of each pass"},
+    {"debug", TOOL_NAMES, AT(debug), "PASS,...", NULL, "looking",
+     "print the remarks and rewrites of these passes as they happen"},
+    {"time", TOOL_WORD, AT(time), "tree|trace|json", time_words, "looking",
+     "time and nodes of each pass, the slowest first; trace: for Chrome"},
     {"stats", TOOL_WORD, AT(stats), "json", json_word, "looking",
      "what the passes counted"},
     {"cost", TOOL_FLAG, AT(cost), NULL, NULL, "looking",
@@ -134,6 +141,8 @@ static const tool_option options[] = {
      "all operators"},
     {"list-errors", TOOL_WORD, AT(list_errors), "json|md", lists, "lists",
      "all errors and warnings"},
+    {"list-plugins", TOOL_WORD, AT(list_plugins), "json", json_word, "lists",
+     "the plugins that are loaded"},
     {"list-targets", TOOL_WORD, AT(list_targets), "json", json_word, "lists",
      "all backends"},
     {0},
@@ -224,6 +233,7 @@ static const tool_spec spec = {
     .options = options,
     .other = other,
     .names = names,
+    .habits = opt_habits,
 };
 
 /* -list-...: the first that is asked for; TOOL_GO_ON if none is. */
@@ -238,6 +248,8 @@ print_lists(opt *o)
         return list_ops(&o->tool, v->list_ops);
     if (v->list_errors)
         return list_errors(&o->tool, v->list_errors);
+    if (v->list_plugins)
+        return list_plugins(&o->tool, v->list_plugins);
     if (v->list_targets)
         return list_targets(&o->tool, v->list_targets);
     return TOOL_GO_ON;
@@ -275,6 +287,8 @@ main(int argc, char **argv)
 
     if (code == TOOL_GO_ON)
         code = print_lists(&o);
+    if (code == TOOL_GO_ON && o.values.run_reproducer)
+        code = run_reproducer(&o);
     if (code == TOOL_GO_ON && (!opt_check_usage(&o) || !make_pipeline(&o)))
         code = TOOL_USAGE;
     if (code == TOOL_GO_ON)

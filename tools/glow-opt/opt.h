@@ -23,19 +23,21 @@ typedef struct opt_values {
     bool print_pipeline;
     tool_list disable_pass;
     const char *rewrite_limit;
+    int64_t stop_after;
     const char *limit;
     const char *backend;
     const char *target_file;
     /* checks */
     bool verify_each, verify_semantics, verify_roundtrip_each;
     bool verify_determinism;
-    const char *reproducer;
+    const char *reproducer, *run_reproducer;
     const char *bisect;
     /* looking */
     tool_list print_before, print_after;
     bool print_before_all, print_after_all;
     const char *print_changed;
     const char *print_ir_dir;
+    tool_list debug;
     const char *time, *stats;
     const char *memory_map;
     bool why_peak;
@@ -50,6 +52,7 @@ typedef struct opt_values {
     tool_tuning tuning;
     /* lists */
     const char *list_passes, *list_ops, *list_errors, *list_targets;
+    const char *list_plugins;
 } opt_values;
 
 /* A pass named in -rewrite-limit=PASS:N. */
@@ -73,6 +76,7 @@ typedef struct opt {
     int bisect_code; /* to exit with if -bisect found something */
     struct print_state *print;
     struct ir_dir *ir_dir;
+    struct debug_state *debug;
     struct time_state *time;
     struct remark_list *remarks;
     struct report_state *report;
@@ -88,14 +92,14 @@ void add_disable(opt *o, instruments *list);
 void add_crash(opt *o, instruments *list);
 void add_print(opt *o, instruments *list);
 void add_roundtrip(opt *o, instruments *list);
-void add_time(opt *o, instruments *list);
+void add_time(opt *o, const glow_pipeline *p, instruments *list);
+void add_debug(opt *o, instruments *list);
+void end_debug(opt *o);
 void add_notes(opt *o, instruments *list);
 void add_remarks(opt *o, instruments *list);
 void add_report(opt *o, glow_pipeline *p, instruments *list);
 void add_progress(opt *o, instruments *list);
 void end_print(opt *o);
-/* Wipes what add_progress has shown. */
-void end_progress(void);
 
 /* -remarks and -report: their files; false after a report. */
 bool write_remarks(opt *o);
@@ -129,6 +133,12 @@ void crash_install(opt *o);
 void crash_input(const glow_source *source);
 /* The module that was read: its weights are named in the command. */
 void crash_module(const opt *o, const glow_module *m);
+
+/* -run-reproducer: does not return, but for the code to end with. */
+int run_reproducer(opt *o);
+
+/* Options of other tools. */
+extern const tool_habit opt_habits[];
 
 /* True if the command line makes sense; else after tool_usage. */
 bool opt_check_usage(opt *o);

@@ -1,44 +1,33 @@
-/* Which pass is at work, on a terminal, once it takes a while. */
-
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
+/* What is at work, for the line of tool_progress. */
 
 #include "tools/glow-opt/opt.h"
-
-#define PATIENCE 1 /* seconds */
-
-static bool shown;
 
 static bool
 before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
 {
-    const time_t *start = user;
-
-    (void)m;
-    if (time(NULL) - *start > PATIENCE) {
-        fprintf(stderr, "\r\x1b[K%d: %s%s%s", number, p->name, f ? " @" : "",
-                f ? f->name : "");
-        shown = true;
-    }
+    (void)user, (void)m;
+    tool_progress("%d: %s%s%s", number, p->name, f ? " @" : "",
+                  f ? f->name : "");
     return true;
 }
 
-void
-end_progress(void)
+static bool
+after(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number,
+      glow_result result, double seconds)
 {
-    if (shown)
-        fprintf(stderr, "\r\x1b[K");
-    shown = false;
+    const opt *o = user;
+
+    (void)m, (void)result, (void)seconds;
+    if (o->semantics)
+        tool_progress("%d: running @%s, as %s has left it", number,
+                      f ? f->name : "", p->name);
+    return true;
 }
 
 void
 add_progress(opt *o, instruments *list)
 {
-    time_t *start = GLOW_NEW(o->tool.arena, time_t);
-
-    *start = time(NULL);
-    if (isatty(STDERR_FILENO) && !o->tool.common.verbose)
-        list->at[list->count++] =
-            (glow_instrument){.user = start, .before = before};
+    tool_progress_begin(&o->tool);
+    list->at[list->count++] =
+        (glow_instrument){.user = o, .before = before, .after = after};
 }

@@ -121,6 +121,7 @@ run_here(const trial_run *r, trial *t)
                                  .n_instruments = list.count,
                                  .limit_pass = r->limit_pass,
                                  .limit = r->limit,
+                                 .stop_after = (int)o->values.stop_after,
                              });
 }
 
@@ -168,13 +169,17 @@ begin(trial *t, const trial_run *r)
     return pid;
 }
 
+static int runs; /* for the line of progress */
+
 void
 trial_do(trial *t, const trial_run *r, trial_edit edit, void *user)
 {
     pid_t pid = begin(t, r);
 
-    if (pid > 0)
+    if (pid > 0) {
+        tool_progress("bisect: run %d, of %s", ++runs, r->passes);
         end_child(t, pid);
+    }
     if (pid != 0)
         return;
     if (!edit || (edit(r->m, user) && glow_verify(r->m))) {

@@ -181,6 +181,21 @@ check_backend(opt *o)
     return !name || o->backend;
 }
 
+/* Whole files are made of what the whole pipeline leaves. */
+static bool
+check_stop(opt *o)
+{
+    int64_t n = o->values.stop_after;
+
+    if (n < 0 || n > INT32_MAX)
+        return tool_usage(&o->tool, NULL,
+                          "-stop-after takes a number of passes, not %" PRId64,
+                          n) == TOOL_DONE;
+    return n == 0 || !opt_emits(&o->values) ||
+           tool_usage(&o->tool, NULL,
+                      "-stop-after does not go with -emit-...") == TOOL_DONE;
+}
+
 bool
 opt_check_usage(opt *o)
 {
@@ -196,6 +211,8 @@ opt_check_usage(opt *o)
 
     ok &= check_passes(o, &v->print_after);
     ok &= check_passes(o, &v->disable_pass);
+    ok &= check_passes(o, &v->debug);
+    ok &= check_stop(o);
     ok &= check_passes(o, &v->remarks_filter);
     ok &= check_limit(o);
     ok &= check_bytes(o);

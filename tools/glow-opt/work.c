@@ -68,7 +68,8 @@ run_passes(opt *o, glow_module *m, bool quiet)
         add_print(o, &list);
         add_ir_dir(o, &list);
         add_roundtrip(o, &list);
-        add_time(o, &list);
+        add_debug(o, &list);
+        add_time(o, p, &list);
         add_remarks(o, &list);
         add_report(o, p, &list);
         if (o->semantics)
@@ -87,14 +88,16 @@ run_passes(opt *o, glow_module *m, bool quiet)
         .n_instruments = list.count,
         .limit_pass = o->limit.pass,
         .limit = o->limit.count,
+        .stop_after = (int)o->values.stop_after,
     };
 
     bool ok = (quiet || begin_ir_dir(o, m)) && glow_pipeline_run(p, m, &how);
 
-    end_progress();
+    tool_progress_end();
     if (!quiet) {
         end_print(o);
         end_ir_dir(o);
+        end_debug(o);
     }
     return ok;
 }
