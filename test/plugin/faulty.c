@@ -401,8 +401,8 @@ static const glow_plugin plugin = {
         (const glow_pass *const[]){
             &pass_aim, &pass_break, &pass_crash, &pass_flip, &pass_forget,
             &pass_lazy, &pass_moody, &pass_options, &pass_restless,
-            &pass_retype, &pass_silent, &pass_spill, &pass_swap, &pass_talk,
-            &pass_trip, &pass_wrong, NULL},
+            &pass_retype, &pass_silent, &pass_sleep, &pass_spill, &pass_swap,
+            &pass_talk, &pass_trip, &pass_wrong, NULL},
 };
 
 GLOW_API const glow_plugin *
