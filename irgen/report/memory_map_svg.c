@@ -11,10 +11,48 @@
 #include <string.h>
 
 #include "irgen/report/memory_map_svg.h"
+#include "glow/svg.h"
 #include "irgen/report/svg.h"
 
+/* Of light paper; `style` says more to those who read it. */
+static const glow_svg_colors colors[] = {
+    {"else", "#9fdcdd", "#dff4f4", "#15888d"},
+    {"sum", "#a9ccf4", "#e4effc", "#3b7cc4"},
+    {"map", "#a9dcbb", "#e3f4e9", "#2f9e5f"},
+    {"move", "#f2cf8c", "#fcf1da", "#b97f17"},
+    {"call", "#cfbaf1", "#f0e9fb", "#9061d6"},
+    {"io", "#cbd2d9", "#eceff2", "#7d8894"},
+    {"odd", "#f2b0ae", "#fce6e5", "#d4504e"},
+    {"const", "#ded5c2", "#f3efe7", "#9a8a6a"},
+    {0},
+};
+
+static const glow_svg_rule rules[] = {
+    {"text", "title", "font-size=\"20\" font-weight=\"600\""},
+    {"text", "head", "font-size=\"14\" font-weight=\"600\""},
+    {"text", "soft", "fill=\"#56616d\""},
+    {"text", "peak", "fill=\"#c02a4b\""},
+    {"text", "bound", "fill=\"#14713f\""},
+    {"text", "room", "fill=\"#2458b8\""},
+    {"text", "end", "text-anchor=\"end\""},
+    {"text", "mid", "text-anchor=\"middle\""},
+    {"rect", "panel", "fill=\"#f7f8fa\" stroke=\"#e1e6eb\""},
+    {"rect", "now", "fill=\"#c02a4b\" opacity=\".13\""},
+    {"rect", "life", "fill=\"$w\""},
+    {"rect", "busy", "fill=\"$f\""},
+    {"rect", "key", "fill=\"$f\" stroke=\"$c\" stroke-width=\".6\""},
+    {"rect", "edge", "fill=\"none\" stroke=\"$c\" stroke-width=\".6\""},
+    {"line", "peak", "stroke=\"#c02a4b\" stroke-dasharray=\"6 3\""},
+    {"line", "bound", "stroke=\"#14713f\" stroke-dasharray=\"6 3\""},
+    {"line", "room", "stroke=\"#2458b8\" stroke-dasharray=\"6 3\""},
+    {"line", "", "stroke=\"#e1e6eb\""},
+    {"path", "", "fill=\"#e1e6eb\" stroke=\"#56616d\""},
+    {0},
+};
+
+/* Dark schemes and the pointer; a renderer without variables skips all of it. */
 static const char style[] =
-    ".memory-map{--bg:#fff;--ink:#1c2127;--soft:#56616d;--rule:#e1e6eb;"
+    "@supports(fill:var(--f)){.memory-map{--bg:#fff;--ink:#1c2127;--soft:#56616d;--rule:#e1e6eb;"
     "--panel:#f7f8fa;--peak:#c02a4b;--bound:#14713f;--room:#2458b8}"
     ".memory-map .sum{--f:#a9ccf4;--w:#e4effc;--c:#3b7cc4}"
     ".memory-map .map{--f:#a9dcbb;--w:#e3f4e9;--c:#2f9e5f}"
@@ -35,7 +73,7 @@ static const char style[] =
     ".memory-map .odd{--f:#863231;--w:#412020}"
     ".memory-map .else{--f:#11666a;--w:#123638}"
     ".memory-map .const{--f:#564d3b;--w:#2e2b25}}"
-    ".memory-map{background:var(--bg)}"
+    ".memory-map,.memory-map .ground{background:var(--bg);fill:var(--bg)}"
     ".memory-map text{font:11px system-ui,'DejaVu Sans',sans-serif;"
     "fill:var(--ink)}.memory-map .soft{fill:var(--soft)}"
     ".memory-map .title{font-size:20px;font-weight:600}"
@@ -55,7 +93,7 @@ static const char style[] =
     "stroke-width:.6}.memory-map .alive rect.edge{stroke-width:1.8}"
     ".memory-map .b:hover rect.edge{stroke:var(--ink);stroke-width:1.8}"
     ".memory-map .b text{pointer-events:none}"
-    ".memory-map path{fill:var(--rule);stroke:var(--soft)}";
+    ".memory-map path{fill:var(--rule);stroke:var(--soft)}}";
 
 /* The legend of the families of operators. */
 static const struct {
@@ -143,15 +181,17 @@ glow_map_svg(glow_buf *b, const glow_timeline *t)
     put_legend(&p);
     glow_buf_printf(b,
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                    "class=\"memory-map\" viewBox=\"0 0 %d %d\">\n"
+                    "class=\"memory-map\" viewBox=\"0 0 %d %d\" "
+                    "font-family=\"system-ui,'DejaVu Sans',sans-serif\" "
+                    "font-size=\"11\" fill=\"#1c2127\">\n"
                     "<title>memory of @",
                     (int)GLOW_MAP_PAGE, (int)p.y + 24);
     glow_svg_escaped(b, t->f->name);
     glow_buf_printf(b,
                     "</title>\n<style>%s</style>\n"
-                    "<rect width=\"100%%\" height=\"100%%\" "
-                    "fill=\"var(--bg)\"/>\n",
+                    "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
+                    "fill=\"#fff\"/>\n",
                     style);
-    glow_buf_add(b, body.text, body.len);
+    glow_svg_paint(b, body.text, colors, rules);
     glow_buf_puts(b, "</svg>\n");
 }

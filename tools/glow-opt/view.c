@@ -10,14 +10,42 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "glow/svg.h"
 #include "glow/text.h"
 
+/* Of light paper; `style` says more to those who read it. */
+static const glow_svg_colors colors[] = {
+    {"", NULL, NULL, "#98a2ad"},       {"sum", NULL, NULL, "#3b82d6"},
+    {"map", NULL, NULL, "#2f9e5f"},    {"move", NULL, NULL, "#c98a1b"},
+    {"call", NULL, NULL, "#9061d6"},   {"io", NULL, NULL, "#7d8894"},
+    {"odd", NULL, NULL, "#d4504e"},    {"else", NULL, NULL, "#15a3a8"},
+    {0},
+};
+
+static const glow_svg_rule rules[] = {
+    {"text", "o", "font-weight=\"bold\""},
+    {"text", "s", "fill=\"#5d6874\""},
+    {"text", "h", "font-size=\"15\" font-weight=\"bold\""},
+    {"text", "m", "text-anchor=\"middle\""},
+    {"text", "e", "text-anchor=\"end\""},
+    {"rect", "b", "fill=\"$c\""},
+    {"rect", "dot", "fill=\"$c\""},
+    {"rect", "life", "fill=\"$c\" opacity=\".3\""},
+    {"rect", "", "fill=\"#f7f8fa\" stroke=\"$c\""},
+    {"circle", "dot", "fill=\"$c\""},
+    {"circle", "ring", "fill=\"#fff\" stroke=\"$c\" stroke-width=\"2\""},
+    {"path", "rule", "fill=\"none\" stroke=\"#e4e8ec\""},
+    {"path", "", "fill=\"none\" stroke=\"#98a2ad\""},
+    {0},
+};
+
+/* Dark schemes and the pointer; a renderer without variables skips all of it. */
 static const char style[] =
-    ":root{--bg:#fff;--ink:#1c2127;--soft:#5d6874;--line:#98a2ad;"
+    "@supports(fill:var(--c)){:root{--bg:#fff;--ink:#1c2127;--soft:#5d6874;--line:#98a2ad;"
     "--box:#f7f8fa;--rule:#e4e8ec}"
     "@media(prefers-color-scheme:dark){:root{--bg:#15191e;--ink:#e5e9ee;"
     "--soft:#98a4b1;--line:#69747f;--box:#20262d;--rule:#2c333b}}"
-    "svg{background:var(--bg)}"
+    "svg{background:var(--bg)}.ground{fill:var(--bg)}"
     "text{font:11px 'DejaVu Sans Mono',Menlo,Consolas,monospace;"
     "fill:var(--ink)}"
     ".o{font-weight:bold}.s{fill:var(--soft)}"
@@ -31,7 +59,7 @@ static const char style[] =
     ".call{--c:#9061d6}.io{--c:#7d8894}.odd{--c:#d4504e}.else{--c:#15a3a8}"
     ".life{fill:var(--c);opacity:.3}.life:hover{opacity:.6}"
     ".rule{stroke:var(--rule)}.dot{fill:var(--c)}"
-    ".ring{fill:var(--bg);stroke:var(--c);stroke-width:2}";
+    ".ring{fill:var(--bg);stroke:var(--c);stroke-width:2}}";
 
 /* Text. */
 
@@ -175,10 +203,14 @@ put_svg(glow_buf *b, glow_arena *a, glow_module *m)
     }
     glow_buf_printf(b,
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-                    "height=\"%d\" viewBox=\"0 0 %d %d\">\n<style>%s</style>\n",
+                    "height=\"%d\" viewBox=\"0 0 %d %d\" "
+                    "font-family=\"'DejaVu Sans Mono',Menlo,Consolas,"
+                    "monospace\" font-size=\"11\" fill=\"#1c2127\">\n<style>%s</style>\n"
+                    "<rect class=\"ground\" width=\"100%%\" height=\"100%%\" "
+                    "fill=\"#fff\"/>\n",
                     (int)size.width, (int)size.height, (int)size.width,
                     (int)size.height, style);
     if (all.text)
-        glow_buf_add(b, all.text, all.len);
+        glow_svg_paint(b, all.text, colors, rules);
     glow_buf_puts(b, "</svg>\n");
 }

@@ -286,7 +286,7 @@ compile(run *r)
     return TOOL_GO_ON;
 }
 
-/* -target-file, or what passes go by without it. */
+/* -target-file: without it there is no roofline, since no rates were measured. */
 static int
 read_machine(run *r)
 {
@@ -294,10 +294,9 @@ read_machine(run *r)
     const glow_source *source =
         path ? glow_source_read(r->tool.ctx, path) : NULL;
 
-    r->machine = source ? glow_target_read(r->tool.ctx, r->tool.arena, source)
-                 : path ? NULL
-                        : &glow_target_default;
-    return r->machine ? TOOL_GO_ON : TOOL_FAILED;
+    r->machine =
+        source ? glow_target_read(r->tool.ctx, r->tool.arena, source) : NULL;
+    return r->machine || !path ? TOOL_GO_ON : TOOL_FAILED;
 }
 
 /* The whole. */

@@ -4,9 +4,9 @@
  * A step is a node and those that are computed in one loop with it; its time is
  * the least of several runs.  Its bytes are the operands that come from outside
  * of the step and the results that none of its later nodes reads: the others
- * stay in registers.  How near it comes to the machine is the time that the
- * roofline gives it over its own (Williams, Waterman, Patterson, Roofline, CACM
- * 52(4), 2009).
+ * stay in registers.  How near it comes to the machine of -target-file is the time
+ * that the roofline gives it over its own (Williams, Waterman, Patterson, Roofline,
+ * CACM 52(4), 2009).
  */
 
 #include <inttypes.h>
@@ -37,6 +37,7 @@ typedef struct steps {
     bool is_first; /* run */
     double begin;  /* of this run */
     double all_ms;
+    bool has_roof; /* a machine is known to compare with */
 } steps;
 
 /* What a run tells. */
@@ -145,7 +146,7 @@ describe(steps *all, step *s, const glow_target *machine)
     s->type = last->n_out ? glow_type_text(all->arena, last->out[0]->type) : "";
     s->flops = (double)c.flops;
     s->bytes = (double)c.read + (double)c.written;
-    s->roofline = glow_cost_time(machine, c, 0);
+    s->roofline = machine ? glow_cost_time(machine, c, 0) : 0;
 }
 
 /* Telling. */
@@ -166,16 +167,17 @@ static void
 print_row(const steps *all, double ms, double flops, double bytes,
           double roofline)
 {
-    printf("%10.4f %6.2f %8.2f %8.2f %6.1f", ms, percent(all, ms),
-           per_ms(flops, ms) * 1e-6, per_ms(bytes, ms) * 1e-6,
-           100 * per_ms(roofline * 1e3, ms));
+    printf("%10.4f %6.2f %8.2f %8.2f", ms, percent(all, ms),
+           per_ms(flops, ms) * 1e-6, per_ms(bytes, ms) * 1e-6);
+    if (all->has_roof)
+        printf(" %6.1f", 100 * per_ms(roofline * 1e3, ms));
 }
 
 static void
-print_head(const char *rest)
+print_head(const steps *all, const char *rest)
 {
-    printf("%10s %6s %8s %8s %6s  %s\n", "ms", "%", "GFLOP/s", "GB/s", "roof%",
-           rest);
+    printf("%10s %6s %8s %8s%s  %s\n", "ms", "%", "GFLOP/s", "GB/s",
+           all->has_roof ? "  roof%" : "", rest);
 }
 
 static int
@@ -219,7 +221,7 @@ print_text(const steps *all)
     size_t count = sum_by_op(all, sums);
     step total = {0};
 
-    print_head("operator node");
+    print_head(all, "operator node");
     for (size_t i = 0; i < all->count; i++) {
         const step *s = &all->items[i];
 
@@ -229,7 +231,7 @@ print_text(const steps *all)
         total.bytes += s->bytes;
         total.roofline += s->roofline;
     }
-    print_head("operator steps");
+    print_head(all, "operator steps");
     for (size_t i = 0; i < count; i++) {
         print_row(all, sums[i].ms, sums[i].flops, sums[i].bytes,
                   sums[i].roofline);
@@ -248,11 +250,11 @@ step_object(const steps *all, const step *s)
         json_array_append_new(nodes, json_string(s->nodes[k]->name));
         json_array_append_new(ops, json_string(s->nodes[k]->op->name));
     }
-    return json_pack("{s:I, s:o, s:o, s:s, s:f, s:f, s:f, s:f, s:f}", "step",
+    return json_pack("{s:I, s:o, s:o, s:s, s:f, s:f, s:f, s:f, s:o*}", "step",
                      (json_int_t)s->number, "ops", ops, "nodes", nodes, "type",
                      s->type, "ms", s->ms, "percent", percent(all, s->ms),
                      "flops", s->flops, "bytes", s->bytes, "roofline_ms",
-                     s->roofline * 1e3);
+                     all->has_roof ? json_real(s->roofline * 1e3) : NULL);
 }
 
 static void
@@ -331,6 +333,7 @@ profile(run *r)
                           r->backend->name);
     if (!run_steps(r, &all, times))
         return TOOL_FAILED;
+    all.has_roof = r->machine != NULL;
     for (size_t i = 0; i < all.count; i++) {
         describe(&all, &all.items[i], r->machine);
         all.all_ms += all.items[i].ms;

@@ -56,7 +56,7 @@ typedef struct run {
     run_port *ports;
     size_t n_ports;
     glow_binding *bindings;     /* one for each port */
-    const glow_target *machine; /* that -profile compares with */
+    const glow_target *machine; /* that -profile compares with, or NULL */
     double compile_ms, processor_compile_ms;
     int64_t cache_bytes; /* 0: not said */
 } run;
