@@ -6,6 +6,11 @@
  * crash or a full disk leaves instead does not have its digest, and is removed
  * when it is met.  So nothing has to be flushed.
  *
+ * Entries are code that is run, so folder and entries must belong to the user or
+ * to root, and others must not write them.  Each call opens the folder, checks
+ * what it has opened, and names entries relative to it.  A folder that is used
+ * carries a tag, and where it does not, nothing is removed.
+ *
  * What is found gets the present time, and what has the oldest goes first.
  */
 
@@ -14,6 +19,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +37,147 @@
 #define UNFINISHED ".new"
 #define ABANDONED 3600 /* seconds after which an unfinished file is nobody's */
 
+/* As bford.info/cachedir has it: backups leave such a folder out. */
+#define TAG "CACHEDIR.TAG"
+static const char tag_text[] =
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# Compiled networks of glow; all of it may be removed.\n";
+
+/* The folder. */
+
+/* Why what `st` says must not be used; NULL: nothing. */
 static const char *
-path_of(const glow_cache *c, glow_arena *a, const char *name,
-        const char *suffix)
+mistrust(glow_arena *a, const struct stat *st)
 {
-    return glow_arena_printf(a, "%s/%s%s", c->folder, name, suffix);
+    if (st->st_uid != geteuid() && st->st_uid != 0)
+        return glow_arena_printf(a, "it belongs to user %ju, not %ju",
+                                 (uintmax_t)st->st_uid, (uintmax_t)geteuid());
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return glow_arena_printf(a, "others may write it, its mode is %04o",
+                                 (unsigned)st->st_mode & 07777);
+    return NULL;
+}
+
+/* Opens the folder, or returns -1 and in *why the reason, NULL if it is absent. */
+static int
+open_folder(const glow_cache *c, glow_arena *a, const char **why)
+{
+    int fd =
+        c->folder ? open(c->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    struct stat st;
+
+    *why = NULL;
+    if (fd < 0) {
+        if (c->folder && errno != ENOENT)
+            *why = glow_arena_strdup(a, strerror(errno));
+        return -1;
+    }
+    *why =
+        fstat(fd, &st) ? "it cannot be asked for its owner" : mistrust(a, &st);
+    if (!*why)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool
+is_marked(int folder)
+{
+    char text[sizeof tag_text];
+    int fd =
+        openat(folder, TAG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+
+    if (fd >= 0)
+        close(fd);
+    /* A part of it is just being written. */
+    return n >= 0 && (size_t)n < sizeof text &&
+           memcmp(text, tag_text, (size_t)n) == 0;
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* KEY.obj, or KEY.PROCESS.NUMBER.new. */
+static bool
+is_ours(const char *name)
+{
+    size_t key = strspn(name, "0123456789abcdef");
+    const char *end = name + key, *suffix;
+
+    if (key != HEX)
+        return false;
+    if (strcmp(end, SUFFIX) == 0)
+        return true;
+    suffix = end + strspn(end, ".0123456789");
+    return suffix > end && suffix[-1] == '.' &&
+           strcmp(suffix - 1, UNFINISHED) == 0;
+}
+
+/* Calls `visit` for each name of the folder, or until it returns false. */
+static bool
+each_name(int folder, bool (*visit)(int folder, const char *name, void *user),
+          void *user)
+{
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = again < 0 ? NULL : fdopendir(again);
+    bool ok = true;
+
+    if (!d) {
+        if (again >= 0)
+            close(again);
+        return false;
+    }
+    for (struct dirent *e; ok && (e = readdir(d));)
+        ok = visit(folder, e->d_name, user);
+    closedir(d);
+    return ok;
+}
+
+static bool
+may_lie_there(int folder, const char *name, void *user)
+{
+    (void)folder;
+    (void)user;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_ours(name);
+}
+
+void
+glow_cache_open(glow_cache *c, glow_context *ctx, const char *folder,
+                int64_t most)
+{
+    glow_arena *a = glow_arena_new();
+    const char *why = NULL;
+    glow_diag d = {.severity = GLOW_WARNING, .id = "W0602"};
+    int fd;
+
+    *c = (glow_cache){.folder = folder, .most = most};
+    fd = open_folder(c, a, &why);
+    d.hint = "`chmod go-w` mends a mode, -cache-dir=DIR names another folder";
+    if (fd >= 0 && !is_marked(fd) && !each_name(fd, may_lie_there, NULL)) {
+        why = "it holds other files, and no " TAG " of glow";
+        d.hint = "an empty folder, or one that does not exist yet, will do";
+    }
+    if (fd >= 0)
+        close(fd);
+    if (why) {
+        c->folder = NULL;
+        d.message =
+            glow_arena_printf(a, "the cache `%s` is not used: %s", folder, why);
+        glow_report(ctx, &d);
+    }
+    glow_arena_free(a);
+}
+
+static const char *
+name_of(glow_arena *a, const char *key)
+{
+    return glow_arena_printf(a, "%s%s", key, SUFFIX);
 }
 
 /* Finding. */
@@ -69,52 +211,65 @@ is_whole(const char *file, size_t size)
     return memcmp(trailer, hex, HEX) == 0 && trailer[HEX] == '\n';
 }
 
-/* Opens an entry of `*size` bytes with its trailer, or returns -1. */
-static int
-open_entry(const glow_cache *c, const char *path, size_t *size)
-{
-    struct stat st;
-    int fd = c->folder ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+/* An open entry of `size` bytes with its trailer. */
+typedef struct opened {
+    int folder, fd;
+    const char *name;
+    size_t size;
+} opened;
 
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < TRAILER) {
-        close(fd);
-        unlink(path);
-        return -1;
-    }
-    *size = (size_t)st.st_size;
-    return fd;
-}
-
-/* Closes an entry: `is_good` has the present time, others go. */
+/* Gives the present time to an entry that `is_good`, and removes others. */
 static bool
-close_entry(glow_cache *c, const char *path, int fd, bool is_good)
+close_entry(glow_cache *c, const opened *e, bool is_good)
 {
     if (is_good)
-        futimens(fd, NULL);
+        futimens(e->fd, NULL);
     else
-        unlink(path);
-    close(fd);
+        unlinkat(e->folder, e->name, 0);
+    if (e->fd >= 0)
+        close(e->fd);
+    close(e->folder);
     if (is_good)
         atomic_fetch_add(&c->hits, 1);
     return is_good;
 }
 
+/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+static bool
+open_entry(glow_cache *c, glow_arena *a, const char *key, opened *e)
+{
+    const char *why;
+    struct stat st;
+
+    *e = (opened){.folder = open_folder(c, a, &why), .name = name_of(a, key)};
+    if (e->folder < 0)
+        return false;
+    e->fd = openat(e->folder, e->name,
+                   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (e->fd < 0 && errno == ENOENT) {
+        close(e->folder);
+        return false;
+    }
+    if (e->fd < 0 || fstat(e->fd, &st) || !S_ISREG(st.st_mode) ||
+        mistrust(a, &st) || st.st_size < TRAILER)
+        return close_entry(c, e, false);
+    e->size = (size_t)st.st_size;
+    return true;
+}
+
 void *
 glow_cache_find(glow_cache *c, glow_arena *a, const char *key, size_t *size)
 {
-    const char *path = path_of(c, a, key, SUFFIX);
-    int fd = open_entry(c, path, size);
+    opened e;
     char *file;
 
-    if (fd < 0)
+    if (!open_entry(c, a, key, &e))
         return NULL;
-    file = glow_arena_alloc(a, *size);
-    if (!close_entry(c, path, fd,
-                     read_all(fd, file, *size) && is_whole(file, *size)))
+    file = glow_arena_alloc(a, e.size);
+    if (!close_entry(c, &e,
+                     read_all(e.fd, file, e.size) && is_whole(file, e.size)))
         return NULL;
-    *size -= TRAILER;
+    *size = e.size - TRAILER;
     return file;
 }
 
@@ -127,21 +282,17 @@ release(void *file)
 glow_data *
 glow_cache_map(glow_cache *c, glow_arena *a, const char *key)
 {
-    const char *path = path_of(c, a, key, SUFFIX);
-    size_t size;
-    int fd = open_entry(c, path, &size);
-    glow_data *file = fd < 0 ? NULL : glow_file_map_open(fd, size);
+    glow_data *file;
+    opened e;
 
-    if (fd < 0)
+    if (!open_entry(c, a, key, &e))
         return NULL;
-    if (!file) {
-        close(fd);
-        return NULL;
-    }
-    if (close_entry(c, path, fd, is_whole(glow_data_bytes(file), size)))
-        return glow_data_wrap(glow_data_bytes(file), size - TRAILER, release,
+    file = glow_file_map_open(e.fd, e.size, c->folder);
+    if (close_entry(c, &e, file && is_whole(glow_data_bytes(file), e.size)))
+        return glow_data_wrap(glow_data_bytes(file), e.size - TRAILER, release,
                               file);
-    glow_data_unref(file);
+    if (file)
+        glow_data_unref(file);
     return NULL;
 }
 
@@ -172,23 +323,33 @@ make_folder(glow_arena *a, const char *folder)
     for (char *p = path + 1; *p; p++)
         if (*p == '/') {
             *p = '\0';
-            mkdir(path, 0777);
+            mkdir(path, 0700);
             *p = '/';
         }
     mkdir(path, 0700);
 }
 
-/* A file that nobody else writes, or -1. */
-static int
-create(const glow_cache *c, glow_arena *a, const char *path)
-{
-    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    int fd = open(path, flags, 0666);
+enum { CREATE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
 
-    if (fd >= 0 || errno != ENOENT)
-        return fd;
-    make_folder(a, c->folder);
-    return open(path, flags, 0666);
+/* Opens the folder, which it makes and marks if that is to do; -1: it cannot. */
+static int
+ready_folder(const glow_cache *c, glow_arena *a)
+{
+    const char *why;
+    int folder = open_folder(c, a, &why), tag;
+
+    if (folder < 0 && !why && c->folder) {
+        make_folder(a, c->folder);
+        folder = open_folder(c, a, &why);
+    }
+    if (folder < 0)
+        return -1;
+    tag = openat(folder, TAG, CREATE, 0600);
+    if (tag >= 0) {
+        write_all(tag, tag_text, sizeof tag_text - 1);
+        close(tag);
+    }
+    return folder;
 }
 
 static bool
@@ -233,30 +394,33 @@ glow_cache_keep(glow_cache *c, glow_arena *a, const char *key,
                 const glow_cache_part *parts, int count)
 {
     static atomic_uint number;
-    const char *name, *path;
+    const char *name;
     bool ok;
-    int fd;
+    int folder, fd;
 
     if (!c->folder || !has_room(c, parts, count))
         return;
-    name = glow_arena_printf(a, "%s.%ld.%u", key, (long)getpid(),
-                             atomic_fetch_add(&number, 1));
-    path = path_of(c, a, name, UNFINISHED);
-    fd = create(c, a, path);
-    if (fd < 0)
+    folder = ready_folder(c, a);
+    if (folder < 0)
         return;
-    ok = write_parts(fd, parts, count);
-    ok = close(fd) == 0 && ok;
-    if (ok && rename(path, path_of(c, a, key, SUFFIX)) == 0)
-        atomic_fetch_add(&c->kept, 1);
-    else
-        unlink(path);
+    name = glow_arena_printf(a, "%s.%ld.%u%s", key, (long)getpid(),
+                             atomic_fetch_add(&number, 1), UNFINISHED);
+    fd = openat(folder, name, CREATE, 0600);
+    if (fd >= 0) {
+        ok = write_parts(fd, parts, count);
+        ok = close(fd) == 0 && ok;
+        if (ok && renameat(folder, name, folder, name_of(a, key)) == 0)
+            atomic_fetch_add(&c->kept, 1);
+        else
+            unlinkat(folder, name, 0);
+    }
+    close(folder);
 }
 
 /* Trimming. */
 
 typedef struct entry {
-    const char *path;
+    const char *name;
     int64_t size;
     struct timespec used;
 } entry;
@@ -277,15 +441,7 @@ oldest_first(const void *a, const void *b)
         return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
     if (x->used.tv_nsec != y->used.tv_nsec)
         return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
-    return strcmp(x->path, y->path);
-}
-
-static bool
-ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n > m && strcmp(text + n - m, end) == 0;
+    return strcmp(x->name, y->name);
 }
 
 static bool
@@ -297,44 +453,45 @@ is_abandoned(const struct stat *st)
     return now.tv_sec - st->st_mtim.tv_sec > ABANDONED;
 }
 
-static void
-add_entry(const glow_cache *c, entries *e, const char *name)
+static bool
+add_entry(int folder, const char *name, void *user)
 {
-    const char *path = path_of(c, e->arena, name, "");
+    entries *e = user;
     struct stat st;
 
-    if (lstat(path, &st) || !S_ISREG(st.st_mode))
-        return;
+    if (!is_ours(name) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) ||
+        !S_ISREG(st.st_mode))
+        return true;
     if (ends_with(name, UNFINISHED)) {
         if (is_abandoned(&st))
-            unlink(path);
-        return;
+            unlinkat(folder, name, 0);
+        return true;
     }
     e->at = glow_arena_grow(e->arena, e->at, e->count, &e->cap, sizeof *e->at);
-    e->at[e->count++] = (entry){path, st.st_size, st.st_mtim};
+    e->at[e->count++] =
+        (entry){glow_arena_strdup(e->arena, name), st.st_size, st.st_mtim};
     e->bytes += st.st_size;
+    return true;
 }
 
 void
 glow_cache_trim(glow_cache *c)
 {
     int64_t most = bound(c);
-    entries e = {0};
-    DIR *folder = c->folder ? opendir(c->folder) : NULL;
+    entries e = {.arena = glow_arena_new()};
+    const char *why;
+    int folder = open_folder(c, e.arena, &why);
 
-    if (!folder)
-        return;
-    e.arena = glow_arena_new();
-    for (struct dirent *d; (d = readdir(folder));)
-        if (ends_with(d->d_name, SUFFIX) || ends_with(d->d_name, UNFINISHED))
-            add_entry(c, &e, d->d_name);
-    closedir(folder);
+    if (folder >= 0 && is_marked(folder))
+        each_name(folder, add_entry, &e);
     if (e.bytes > most) {
         qsort(e.at, e.count, sizeof *e.at, oldest_first);
         for (size_t i = 0; i < e.count && e.bytes > most; i++) {
-            unlink(e.at[i].path);
+            unlinkat(folder, e.at[i].name, 0);
             e.bytes -= e.at[i].size;
         }
     }
+    if (folder >= 0)
+        close(folder);
     glow_arena_free(e.arena);
 }

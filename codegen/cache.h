@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "glow/diag.h"
 #include "glow/tensor.h"
 
 #define GLOW_CACHE_BYTES (INT64_C(4) << 30)
@@ -21,8 +22,18 @@ typedef struct glow_cache {
 } glow_cache;
 
 /*
- * The bytes that were kept under `key`, hexadecimal digits, in `a`; NULL if
- * there are none, or not those that were kept.
+ * A cache in `folder`, which need not exist yet; `most` as above.  W0602, and
+ * none, if the folder must not be used: if it belongs to neither the user nor
+ * root, if others may write it, or if it holds files that are not ours.  Nothing
+ * has to be closed.
+ */
+void glow_cache_open(glow_cache *c, glow_context *ctx, const char *folder,
+                     int64_t most);
+
+/*
+ * The bytes that were kept under `key`, 64 hexadecimal digits, in `a`; NULL if
+ * there are none, or not those that were kept.  An entry of someone else, or
+ * that others may write, counts as damaged and is removed.
  */
 void *glow_cache_find(glow_cache *c, glow_arena *a, const char *key,
                       size_t *size);

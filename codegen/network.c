@@ -1,7 +1,7 @@
 /*
  * Networks on disk.
  *
- * The key of a network is the digest of its text, in which digests stand for the
+ * The key of a network is the hash of its text, in which a hash stands for the
  * elements of constants, of where its nodes stand in their source, of the passes,
  * and of what the backend says of itself.  So an entry is never stale, and no
  * name or date of a file matters.
@@ -21,11 +21,11 @@
 #include <string.h>
 
 #include "codegen/cache.h"
+#include "codegen/hash.h"
 #include "glow/file.h"
 #include "glow/pipeline.h"
 #include "glow/plugin.h"
 #include "glow/text.h"
-#include "ir/base/digest.h"
 #include "ir/registry.h"
 
 enum { IN_TEXT = 1024 }; /* bytes of a constant that need not be elided */
@@ -72,37 +72,47 @@ elided(const glow_module *m, int64_t least)
     return copy;
 }
 
-static void
-put_digest(glow_buf *b, const void *bytes, size_t size)
-{
-    glow_digest d;
-    char hex[65];
+/* The elements of a list of constants. */
+typedef struct elements {
+    glow_arena *arena;
+    glow_hash_part *at;
+    size_t count, cap;
+} elements;
 
-    glow_digest_begin(&d);
-    glow_digest_add(&d, bytes, size);
-    glow_digest_hex(&d, hex);
-    glow_buf_printf(b, "%s\n", hex);
+static bool
+add_elements(elements *e, glow_module *m)
+{
+    GLOW_FOR_EACH_STORAGE(s, m) {
+        const glow_tensor *t;
+
+        if (!s->is_constant || s->payload == GLOW_SPLAT)
+            continue;
+        t = s->payload == GLOW_ELIDED ? NULL : glow_constant_tensor(s);
+        if (!t)
+            return false;
+        e->at =
+            glow_arena_grow(e->arena, e->at, e->count, &e->cap, sizeof *e->at);
+        e->at[e->count++] =
+            (glow_hash_part){t->data, (size_t)glow_type_bytes(t->type)};
+    }
+    return true;
 }
 
 /*
- * Digests of all elements; false if some cannot be had.  They are read by way of
+ * The hash of all elements; false if some cannot be had.  They are read by way of
  * a copy of the module, so that files which it alone has open are closed again.
  */
 static bool
-put_constants(glow_buf *b, const glow_module *m)
+put_constants(glow_buf *b, const loading *l, const glow_module *m)
 {
     glow_module *copy = glow_module_clone(m);
-    bool ok = true;
+    elements all = {.arena = l->arena};
+    bool ok = add_elements(&all, copy);
+    char hex[GLOW_HASH_HEX];
 
-    GLOW_FOR_EACH_STORAGE(s, copy) {
-        const glow_tensor *t;
-
-        if (!ok || !s->is_constant || s->payload == GLOW_SPLAT)
-            continue;
-        t = s->payload == GLOW_ELIDED ? NULL : glow_constant_tensor(s);
-        ok = t != NULL;
-        if (ok)
-            put_digest(b, t->data, (size_t)glow_type_bytes(t->type));
+    if (ok) {
+        glow_hash_hex(all.at, all.count, l->how->code->threads, hex);
+        glow_buf_printf(b, "%s\n", hex);
     }
     glow_module_free(copy);
     return ok;
@@ -158,21 +168,18 @@ key_of(loading *l)
             : NULL;
     glow_buf b = {.arena = l->arena};
     glow_module *bare;
-    glow_digest d;
-    char hex[65];
+    char hex[GLOW_HASH_HEX];
 
     if (!identity)
         return NULL;
     glow_buf_printf(&b, "network\n%s\n%s\n%s\n%s\n", identity, backend->name,
                     l->f->name, l->how->passes ? l->how->passes : "");
-    if (!put_places(&b, l) || !put_constants(&b, m))
+    if (!put_places(&b, l) || !put_constants(&b, l, m))
         return NULL;
     bare = elided(m, -1);
     glow_print(&b, bare, NULL);
     glow_module_free(bare);
-    glow_digest_begin(&d);
-    glow_digest_add(&d, b.text, b.len);
-    glow_digest_hex(&d, hex);
+    glow_hash_hex(&(glow_hash_part){b.text, b.len}, 1, 1, hex);
     return glow_arena_strdup(l->arena, hex);
 }
 
@@ -351,16 +358,17 @@ bool
 glow_network_load(glow_network *n, glow_func *f,
                   const glow_network_options *options)
 {
-    static const glow_target_options here;
+    glow_target_options code = {.triple = NULL};
     glow_network_options how = *options;
     loading l = {.n = n, .how = &how, .f = f, .arena = glow_arena_new()};
     bool ok;
 
     *n = (glow_network){.backend = options->backend};
-    if (!how.code)
-        how.code = &here;
-    l.cache.folder = how.code->cache;
-    l.cache.most = how.code->cache_bytes;
+    if (how.code)
+        code = *how.code;
+    glow_cache_open(&l.cache, f->module->ctx, code.cache, code.cache_bytes);
+    code.cache = l.cache.folder;
+    how.code = &code;
     l.key = key_of(&l);
     ok = (l.key && find(&l)) || make(&l);
     glow_arena_free(l.arena);

@@ -102,8 +102,9 @@ static bool
 compile(glow_executable *x, const char *name, const glow_target_options *t,
         cpu_objects *out)
 {
-    glow_cache cache = {.folder = t->cache, .most = t->cache_bytes};
+    glow_cache cache;
 
+    glow_cache_open(&cache, x->plan->func->module->ctx, t->cache, t->cache_bytes);
     return t->debug
                ? compile_whole(x, name, out)
                : glow_cpu_make_objects(x->plan, name, &x->pool, &cache, out);

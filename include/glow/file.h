@@ -56,6 +56,12 @@ GLOW_API bool glow_file_write(glow_context *ctx, const char *path,
 /* Removes temporary files of unfinished outputs; async-signal-safe, for handlers. */
 GLOW_API void glow_output_cleanup(void);
 
+/*
+ * The path of the file that is mapped at `address`, or NULL: for handlers of
+ * SIGBUS, which comes of a file that became shorter.  Async-signal-safe.
+ */
+GLOW_API const char *glow_file_mapped_at(const void *address);
+
 GLOW_END
 
 #endif

@@ -1009,6 +1009,16 @@ static const glow_diag_info table[] = {
 
     /* E07xx: models. */
 
+    {"W0602", "a cache is not used",
+     "Entries of a cache are code that is run, so its folder must belong to\n"
+     "the user or to root, nobody else may write it, and it holds nothing but\n"
+     "entries.  The run goes on without it.\n"
+     "\n"
+     "    chmod 777 cache; glow-run net.gir -cache-dir=cache\n"
+     "\n"
+     "Take the right from the others by chmod go-w, or name a folder that is\n"
+     "empty or does not exist yet.\n"},
+
     {"E0701", "a model's bytes are no protocol buffer",
      "The file is cut off, damaged, or something else than its name says.  "
      "The\n"

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,15 +101,68 @@ glow_source_read(glow_context *ctx, const char *path)
 typedef struct mapping {
     void *bytes;
     size_t size;
+    int slot; /* in `mapped`, or -1 */
+    char path[];
 } mapping;
+
+/* What glow_file_mapped_at searches. */
+enum { MOST_MAPPED = 256 };
+static _Atomic(mapping *) mapped[MOST_MAPPED];
+
+static int
+remember_mapping(mapping *m)
+{
+    for (int i = 0; i < MOST_MAPPED; i++) {
+        mapping *none = NULL;
+
+        if (atomic_compare_exchange_strong(&mapped[i], &none, m))
+            return i;
+    }
+    return -1;
+}
+
+const char *
+glow_file_mapped_at(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+
+    for (int i = 0; i < MOST_MAPPED; i++) {
+        const mapping *m = atomic_load(&mapped[i]);
+
+        if (m && at >= (uintptr_t)m->bytes &&
+            at - (uintptr_t)m->bytes < m->size)
+            return m->path;
+    }
+    return NULL;
+}
 
 static void
 unmap(void *user)
 {
     mapping *m = user;
 
+    if (m->slot >= 0)
+        atomic_store(&mapped[m->slot], NULL);
     munmap(m->bytes, m->size);
     free(m);
+}
+
+/* Takes what mmap gave, which is unmapped if there is no memory; or NULL. */
+static glow_data *
+wrap_mapping(void *bytes, size_t size, const char *path)
+{
+    size_t length = strlen(path) + 1;
+    mapping *m = bytes == MAP_FAILED ? NULL : malloc(sizeof *m + length);
+
+    if (!m) {
+        if (bytes != MAP_FAILED)
+            munmap(bytes, size);
+        return NULL;
+    }
+    *m = (mapping){.bytes = bytes, .size = size};
+    memcpy(m->path, path, length);
+    m->slot = remember_mapping(m);
+    return glow_data_wrap(bytes, size, unmap, m);
 }
 
 /* A private mapping: later changes of the file by us stay in memory. */
@@ -116,8 +170,8 @@ static glow_data *
 map(glow_context *ctx, glow_span at, int fd, const struct stat *st,
     const char *path)
 {
-    mapping *m;
     void *bytes;
+    glow_data *d;
 
     if (st->st_size == 0)
         return glow_data_new(0);
@@ -128,15 +182,10 @@ map(glow_context *ctx, glow_span at, int fd, const struct stat *st,
     }
     bytes = mmap(NULL, (size_t)st->st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
                  fd, 0);
-    m = bytes == MAP_FAILED ? NULL : malloc(sizeof *m);
-    if (!m) {
+    d = wrap_mapping(bytes, (size_t)st->st_size, path);
+    if (!d)
         cannot_at(ctx, at, "E0601", "map", path);
-        if (bytes != MAP_FAILED)
-            munmap(bytes, (size_t)st->st_size);
-        return NULL;
-    }
-    *m = (mapping){bytes, (size_t)st->st_size};
-    return glow_data_wrap(bytes, m->size, unmap, m);
+    return d;
 }
 
 #ifdef MAP_POPULATE
@@ -146,18 +195,10 @@ map(glow_context *ctx, glow_span at, int fd, const struct stat *st,
 #endif
 
 glow_data *
-glow_file_map_open(int fd, size_t size)
+glow_file_map_open(int fd, size_t size, const char *path)
 {
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_SOON, fd, 0);
-    mapping *m = bytes == MAP_FAILED ? NULL : malloc(sizeof *m);
-
-    if (m) {
-        *m = (mapping){bytes, size};
-        return glow_data_wrap(bytes, size, unmap, m);
-    }
-    if (bytes != MAP_FAILED)
-        munmap(bytes, size);
-    return NULL;
+    return wrap_mapping(mmap(NULL, size, PROT_READ, MAP_SOON, fd, 0), size,
+                        path);
 }
 
 /* O_NONBLOCK: opening a FIFO must not wait for a writer. */

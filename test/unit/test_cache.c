@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "codegen/cache.h"
+#include "codegen/hash.h"
 #include "ir/base/digest.h"
 
 typedef struct folder {
@@ -27,7 +28,18 @@ open_folder(folder *f)
     f->cache.folder = f->path;
 }
 
-/* Calls `visit` for each file; returns how many there are. */
+/* A whole key that begins with `text`. */
+static const char *
+key(const char *text)
+{
+    static char room[65];
+
+    memset(room, '0', 64);
+    memcpy(room, text, strlen(text));
+    return room;
+}
+
+/* Calls `visit` for each file but the tag; returns how many there are. */
 static int
 each_file(const folder *f, void (*visit)(const char *path))
 {
@@ -38,7 +50,7 @@ each_file(const folder *f, void (*visit)(const char *path))
     for (struct dirent *e; (e = readdir(d));) {
         char path[512];
 
-        if (e->d_name[0] == '.')
+        if (e->d_name[0] == '.' || strcmp(e->d_name, "CACHEDIR.TAG") == 0)
             continue;
         snprintf(path, sizeof path, "%s/%s", f->path, e->d_name);
         if (visit)
@@ -58,27 +70,31 @@ remove_file(const char *path)
 static void
 close_folder(folder *f)
 {
+    char tag[128];
+
     chmod(f->path, 0700);
     each_file(f, remove_file);
+    snprintf(tag, sizeof tag, "%s/CACHEDIR.TAG", f->path);
+    unlink(tag);
     assert_int_equal(rmdir(f->path), 0);
     glow_arena_free(f->arena);
 }
 
 static bool
-finds(folder *f, const char *key, const char *text)
+finds(folder *f, const char *begin, const char *text)
 {
     size_t size = 0;
-    const char *bytes = glow_cache_find(&f->cache, f->arena, key, &size);
+    const char *bytes = glow_cache_find(&f->cache, f->arena, key(begin), &size);
 
     return bytes && size == strlen(text) && memcmp(bytes, text, size) == 0;
 }
 
 static void
-keep(folder *f, const char *key, const char *text)
+keep(folder *f, const char *begin, const char *text)
 {
     glow_cache_part part = {text, strlen(text)};
 
-    glow_cache_keep(&f->cache, f->arena, key, &part, 1);
+    glow_cache_keep(&f->cache, f->arena, key(begin), &part, 1);
 }
 
 static void
@@ -111,10 +127,10 @@ parts_are_kept_in_a_row(void **state)
 
     (void)state;
     open_folder(&f);
-    assert_null(glow_cache_map(&f.cache, f.arena, "aa"));
-    glow_cache_keep(&f.cache, f.arena, "aa", parts, 3);
+    assert_null(glow_cache_map(&f.cache, f.arena, key("aa")));
+    glow_cache_keep(&f.cache, f.arena, key("aa"), parts, 3);
     assert_true(finds(&f, "aa", "onetwo"));
-    d = glow_cache_map(&f.cache, f.arena, "aa");
+    d = glow_cache_map(&f.cache, f.arena, key("aa"));
     assert_non_null(d);
     assert_int_equal(glow_data_size(d), 6);
     assert_memory_equal(glow_data_bytes(d), "onetwo", 6);
@@ -128,7 +144,8 @@ static void
 the_folder_is_made(void **state)
 {
     folder f;
-    char deep[128], *end;
+    char deep[256], *end;
+    struct stat st;
 
     (void)state;
     open_folder(&f);
@@ -136,8 +153,15 @@ the_folder_is_made(void **state)
     f.cache.folder = deep;
     keep(&f, "aa", "one");
     assert_true(finds(&f, "aa", "one"));
-    strcat(deep, "/aa.obj");
+    assert_int_equal(stat(deep, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    end = deep + strlen(deep);
+    sprintf(end, "/%s.obj", key("aa"));
+    assert_int_equal(stat(deep, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
     unlink(deep);
+    strcpy(end, "/CACHEDIR.TAG");
+    assert_int_equal(unlink(deep), 0);
     for (int i = 0; i < 3 && (end = strrchr(deep, '/')); i++) {
         *end = '\0';
         rmdir(deep);
@@ -193,7 +217,7 @@ damaged_entries_are_not_found(void **state)
         assert_int_equal(each_file(&f, NULL), 0);
         keep(&f, "aa", "some bytes that mean something");
         each_file(&f, damage[i]);
-        assert_null(glow_cache_map(&f.cache, f.arena, "aa"));
+        assert_null(glow_cache_map(&f.cache, f.arena, key("aa")));
         assert_int_equal(each_file(&f, NULL), 0); /* and are removed */
         keep(&f, "aa", "again");
         assert_true(finds(&f, "aa", "again"));
@@ -229,13 +253,13 @@ a_folder_that_cannot_be_written_is_none(void **state)
 /* The bound. */
 
 static void
-set_age(const folder *f, const char *key, int seconds)
+set_age(const folder *f, const char *name, int seconds)
 {
     struct timespec t[2] = {{.tv_sec = time(NULL) - seconds}};
-    char path[128];
+    char path[256];
 
     t[1] = t[0];
-    snprintf(path, sizeof path, "%s/%s", f->path, key);
+    snprintf(path, sizeof path, "%s/%s", f->path, name);
     assert_int_equal(utimensat(AT_FDCWD, path, t, 0), 0);
 }
 
@@ -248,10 +272,10 @@ what_was_used_longest_ago_goes(void **state)
     (void)state;
     open_folder(&f);
     for (int i = 0; i < 4; i++) {
-        char name[16];
+        char name[80];
 
         keep(&f, keys[i], "0123456789");
-        snprintf(name, sizeof name, "%s.obj", keys[i]);
+        snprintf(name, sizeof name, "%s.obj", key(keys[i]));
         set_age(&f, name, 1000 - i);
     }
     glow_cache_trim(&f.cache); /* there is room */
@@ -282,21 +306,187 @@ more_than_all_is_not_kept(void **state)
 }
 
 static void
+touch(const folder *f, const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", f->path, name);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    set_age(f, name, 100000);
+}
+
+static void
 what_was_not_finished_goes_in_time(void **state)
 {
+    char name[2][80];
     folder f;
-    char path[128];
 
     (void)state;
     open_folder(&f);
+    keep(&f, "aa", "one");
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%d.new", f.path, i);
-        close(open(path, O_CREAT | O_WRONLY, 0600));
+        snprintf(name[i], sizeof name[i], "%s.17.%d.new", key("aa"), i);
+        touch(&f, name[i]);
     }
-    set_age(&f, "1.new", 100000);
+    set_age(&f, name[0], 10);
     glow_cache_trim(&f.cache);
-    assert_int_equal(each_file(&f, NULL), 1);
+    assert_int_equal(each_file(&f, NULL), 2);
     close_folder(&f);
+}
+
+/* Other names, and folders without the tag, are no business of trimming. */
+static void
+only_entries_are_removed(void **state)
+{
+    static const char *const others[] = {"a.obj", "b.new", "c.1.2.new"};
+    char name[80], tag[128];
+    folder f;
+
+    (void)state;
+    open_folder(&f);
+    keep(&f, "aa", "one");
+    for (size_t i = 0; i < COUNT(others); i++)
+        touch(&f, others[i]);
+    snprintf(name, sizeof name, "%s.17.0.new", key("bb"));
+    touch(&f, name);
+    snprintf(tag, sizeof tag, "%s/CACHEDIR.TAG", f.path);
+    assert_int_equal(unlink(tag), 0);
+    f.cache.most = 1;
+    glow_cache_trim(&f.cache);
+    assert_int_equal(each_file(&f, NULL), 5);
+    f.cache.most = 100;
+    keep(&f, "cc", "one"); /* which marks the folder */
+    f.cache.most = 1;
+    glow_cache_trim(&f.cache);
+    assert_int_equal(each_file(&f, NULL), 3);
+    close_folder(&f);
+}
+
+/* Who may write entries. */
+
+static const char *last_warning;
+static char last_text[512];
+
+static void
+remember(const glow_diag *d, void *user)
+{
+    (void)user;
+    last_warning = d->id;
+    snprintf(last_text, sizeof last_text, "%s", d->message);
+}
+
+/* Does a cache in the folder come with a warning that has this text? */
+static bool
+is_refused(glow_context *ctx, const folder *f, const char *why)
+{
+    glow_cache c;
+
+    last_warning = NULL;
+    glow_cache_open(&c, ctx, f->path, 0);
+    if (!c.folder)
+        assert_string_equal(last_warning, "W0602");
+    return !c.folder && strstr(last_text, why);
+}
+
+static void
+a_folder_that_others_may_write_is_refused(void **state)
+{
+    glow_context *ctx = glow_context_new();
+    folder f;
+
+    (void)state;
+    open_folder(&f);
+    glow_context_set_sink(ctx, remember, NULL);
+    assert_false(is_refused(ctx, &f, ""));
+    keep(&f, "aa", "one");
+    assert_false(is_refused(ctx, &f, ""));
+    for (int mode = 0702; mode <= 0720; mode += 016) {
+        chmod(f.path, (mode_t)mode);
+        assert_true(is_refused(ctx, &f, "others may write it, its mode is 07"));
+        assert_false(finds(&f, "aa", "one"));
+        keep(&f, "bb", "two");
+        assert_int_equal(each_file(&f, NULL), 1);
+    }
+    chmod(f.path, 0755);
+    assert_true(finds(&f, "aa", "one"));
+    if (geteuid() == 0) {
+        assert_int_equal(chown(f.path, 12345, (gid_t)-1), 0);
+        assert_true(is_refused(ctx, &f, "it belongs to user 12345, not 0"));
+        assert_false(finds(&f, "aa", "one"));
+        assert_int_equal(chown(f.path, 0, (gid_t)-1), 0);
+    }
+    touch(&f, "other");
+    assert_false(is_refused(ctx, &f, "")); /* it is marked */
+    close_folder(&f);
+    glow_context_free(ctx);
+}
+
+static void
+a_folder_of_other_files_is_refused(void **state)
+{
+    glow_context *ctx = glow_context_new();
+    folder f;
+
+    (void)state;
+    open_folder(&f);
+    glow_context_set_sink(ctx, remember, NULL);
+    touch(&f, "notes.obj");
+    assert_true(is_refused(ctx, &f, "it holds other files"));
+    each_file(&f, remove_file);
+    touch(&f, "CACHEDIR.TAG"); /* being written */
+    assert_false(is_refused(ctx, &f, ""));
+    close_folder(&f);
+    glow_context_free(ctx);
+}
+
+static void
+open_mode(const char *path)
+{
+    assert_int_equal(chmod(path, 0620), 0);
+}
+
+static void
+give_away(const char *path)
+{
+    assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
+}
+
+static void
+replace_by_link(const char *path)
+{
+    char other[512];
+
+    snprintf(other, sizeof other, "%s.real", path);
+    assert_int_equal(rename(path, other), 0);
+    assert_int_equal(symlink(other, path), 0);
+}
+
+/* Opening it would wait for a writer. */
+static void
+replace_by_fifo(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void
+entries_of_others_are_not_found(void **state)
+{
+    void (*const harm[])(const char *) = {open_mode, replace_by_link,
+                                          replace_by_fifo, give_away};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(harm) - (geteuid() != 0); i++) {
+        folder f;
+
+        open_folder(&f);
+        keep(&f, "aa", "one");
+        each_file(&f, harm[i]);
+        assert_false(finds(&f, "aa", "one"));
+        keep(&f, "aa", "one");
+        assert_true(finds(&f, "aa", "one"));
+        close_folder(&f);
+    }
 }
 
 /* Several processes keep, find and trim in one folder. */
@@ -315,16 +505,16 @@ processes_share(void **state)
         if (child[p])
             continue;
         for (int i = 0; i < ROUNDS; i++) {
-            char key[16], text[64];
+            char begin[16], text[64];
             size_t size;
             const char *bytes;
 
-            snprintf(key, sizeof key, "%d", i % 13);
-            snprintf(text, sizeof text, "the bytes of key %s", key);
-            bytes = glow_cache_find(&f.cache, f.arena, key, &size);
+            snprintf(begin, sizeof begin, "%02d", i % 13);
+            snprintf(text, sizeof text, "the bytes of key %s", begin);
+            bytes = glow_cache_find(&f.cache, f.arena, key(begin), &size);
             if (bytes && (size != strlen(text) || memcmp(bytes, text, size)))
                 _exit(1);
-            keep(&f, key, text);
+            keep(&f, begin, text);
             if (i % 7 == 0)
                 glow_cache_trim(&f.cache);
         }
@@ -486,16 +676,47 @@ digests_tell_contents_apart(void **state)
     }
 }
 
+static void
+hashes_are_of_lists_and_not_of_threads(void **state)
+{
+    enum { SIZE = 9 << 20 };
+    unsigned char *bytes = test_calloc(SIZE, 1);
+    const glow_hash_part lists[][2] = {{{"ab", 2}, {"c", 1}},
+                                       {{"a", 1}, {"bc", 2}},
+                                       {{"abc", 3}, {NULL, 0}},
+                                       {{bytes, SIZE}, {bytes, 1}},
+                                       {{bytes, SIZE - 1}, {bytes, 2}}};
+    char hex[COUNT(lists)][GLOW_HASH_HEX], again[GLOW_HASH_HEX];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        glow_hash_hex(lists[i], 2, 0, hex[i]);
+        glow_hash_hex(lists[i], 2, 3, again);
+        assert_string_equal(hex[i], again);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(hex[k], hex[i]);
+    }
+    bytes[SIZE - 1] = 1;
+    glow_hash_hex(lists[3], 2, 2, again);
+    assert_string_not_equal(hex[3], again);
+    test_free(bytes);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_of_other_files_is_refused),
         cmocka_unit_test(a_folder_that_cannot_be_written_is_none),
+        cmocka_unit_test(a_folder_that_others_may_write_is_refused),
         cmocka_unit_test(constants_are_taken_in_their_layout),
         cmocka_unit_test(damaged_entries_are_not_found),
         cmocka_unit_test(digests_tell_contents_apart),
+        cmocka_unit_test(entries_of_others_are_not_found),
+        cmocka_unit_test(hashes_are_of_lists_and_not_of_threads),
         cmocka_unit_test(more_than_all_is_not_kept),
         cmocka_unit_test(networks_are_loaded_from_it),
+        cmocka_unit_test(only_entries_are_removed),
         cmocka_unit_test(parts_are_kept_in_a_row),
         cmocka_unit_test(processes_share),
         cmocka_unit_test(the_folder_is_made),

@@ -1,0 +1,25 @@
+/*
+ * BLAKE3 hashes: names of contents for which nobody finds a second content, so
+ * that what is cached under one is of these contents alone.
+ */
+
+#ifndef CODEGEN_HASH_H
+#define CODEGEN_HASH_H
+
+#include <stddef.h>
+
+#define GLOW_HASH_HEX 65 /* digits and a NUL */
+
+typedef struct glow_hash_part {
+    const void *bytes;
+    size_t size;
+} glow_hash_part;
+
+/*
+ * The hash of a list of contents: of their sizes, and of the hashes of their
+ * slices, which are shared out among `threads` threads.
+ */
+void glow_hash_hex(const glow_hash_part *parts, size_t count, int threads,
+                   char hex[GLOW_HASH_HEX]);
+
+#endif
