@@ -11,6 +11,7 @@
 
 #include "codegen/cpu/gen.h"
 #include "codegen/cpu/matrix.h"
+#include "codegen/cpu/memory.h"
 #include "codegen/cpu/narrow.h"
 #include "codegen/cpu/tuning.h"
 
@@ -199,6 +200,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
 static void
 initialize(void)
 {
+    glow_cpu_memory_begin();
     LLVMInitializeAllTargetInfos();
     LLVMInitializeAllTargets();
     LLVMInitializeAllTargetMCs();

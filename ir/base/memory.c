@@ -23,6 +23,12 @@ glow_on_out_of_memory(glow_oom_fn fn, void *user)
     handler_user = user;
 }
 
+bool
+glow_memory_is_handled(void)
+{
+    return handler != NULL;
+}
+
 void *
 glow_no_memory(size_t size)
 {

@@ -8,6 +8,9 @@
 /* Calls the handler of glow_on_out_of_memory; does not return. */
 void *glow_no_memory(size_t size);
 
+/* True if glow_on_out_of_memory was given a handler. */
+bool glow_memory_is_handled(void);
+
 /*
  * Zeroed bytes, on a line of the cache.  What fills huge pages is asked for in
  * these, since the few addresses of small pages that a processor keeps are soon

@@ -2,6 +2,7 @@
 
 #include "tools/common/tool.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,13 +181,59 @@ load_plugins(tool *t)
 
 /* Beginning and end. */
 
+/* _exit: threads may be at work, and have no memory either. */
 static void
 out_of_memory(size_t size, void *user)
 {
     (void)user;
-    fprintf(stderr, "error: out of memory, asked for %zu bytes\n", size);
+    if (size > 0)
+        fprintf(stderr, "error: out of memory, asked for %zu bytes\n", size);
+    else
+        fprintf(stderr, "error: out of memory\n");
     glow_output_cleanup();
-    exit(TOOL_FAILED);
+    _exit(TOOL_FAILED);
+}
+
+/* In a handler. */
+static void
+put(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        _exit(TOOL_FAILED);
+}
+
+void
+tool_end_if_shorter(const void *address)
+{
+    const char *path = glow_file_mapped_at(address);
+
+    if (!path)
+        return;
+    put("error: `");
+    put(path);
+    put("` became shorter while it was in use\n"
+        "help: write another file, and give it this name when it is whole\n");
+    glow_output_cleanup();
+    _exit(TOOL_FAILED);
+}
+
+static void
+bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    tool_end_if_shorter(info->si_addr);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void
+install_handlers(void)
+{
+    struct sigaction a = {.sa_sigaction = bus_error, .sa_flags = SA_SIGINFO};
+
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGBUS, &a, NULL);
+    glow_on_out_of_memory(out_of_memory, NULL);
 }
 
 static int
@@ -205,6 +252,7 @@ print_version(tool *t)
 int
 tool_begin(tool *t, const tool_spec *spec, void *values, int argc, char **argv)
 {
+    install_handlers();
     *t = (tool){.spec = spec,
                 .values = values,
                 .ctx = glow_context_new(),
@@ -212,7 +260,6 @@ tool_begin(tool *t, const tool_spec *spec, void *values, int argc, char **argv)
                 .argc = argc,
                 .argv = argv,
                 .common = {.max_errors = 20}};
-    glow_on_out_of_memory(out_of_memory, NULL);
     glow_context_set_sink(t->ctx, tool_show, t);
 
     tool_list pending = {0};
@@ -238,7 +285,7 @@ int
 tool_end(tool *t, int code)
 {
     tool_progress_end();
-    if (fflush(stdout) != 0 && code == TOOL_DONE) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == TOOL_DONE) {
         fprintf(stderr, "%s: error: the output could not be written\n",
                 t->spec->name);
         code = TOOL_FAILED;

@@ -108,6 +108,12 @@ int tool_begin(tool *t, const tool_spec *spec, void *values, int argc,
 /* Gives everything back; returns `code`, or TOOL_FAILED if output is lost. */
 int tool_end(tool *t, int code);
 
+/*
+ * For handlers of SIGBUS: a message and TOOL_FAILED if `address` is of a mapped file
+ * that became shorter; else it returns.
+ */
+void tool_end_if_shorter(const void *address);
+
 /* Reports a mistake in the command line; returns TOOL_USAGE. */
 int tool_usage(tool *t, const char *hint, const char *fmt, ...)
     GLOW_PRINTF(3, 4);

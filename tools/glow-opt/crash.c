@@ -94,8 +94,11 @@ write_reproducer(void)
 }
 
 static void
-handle(int signal_number)
+handle(int signal_number, siginfo_t *info, void *context)
 {
+    (void)context;
+    if (signal_number == SIGBUS)
+        tool_end_if_shorter(info->si_addr);
     if (!state.handling) {
         state.handling = 1;
         puts_to(STDERR_FILENO, "glow-opt: crashed");
@@ -128,7 +131,8 @@ crash_install(opt *o)
 {
     static const int fatal[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     static const int gentle[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction a = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+    struct sigaction a = {.sa_sigaction = handle,
+                          .sa_flags = SA_ONSTACK | SA_SIGINFO};
     struct sigaction g = {.sa_handler = interrupted};
 
     state.command = opt_run_line(o, NULL);
