@@ -357,6 +357,7 @@ typedef struct glow_cumsum {
     bool exclusive; /* default false */
     bool reverse;   /* default false */
 } glow_cumsum;
+typedef glow_cumsum glow_cumprod;
 
 typedef struct glow_flip {
     int axis;
@@ -383,6 +384,7 @@ typedef struct glow_trilu {
 extern GLOW_API const glow_op glow_op_batchonehot; /* Data, Lengths, Values */
 extern GLOW_API const glow_op glow_op_bucketize;
 extern GLOW_API const glow_op glow_op_channelshuffle;
+extern GLOW_API const glow_op glow_op_cumprod;
 extern GLOW_API const glow_op glow_op_cumsum;
 extern GLOW_API const glow_op glow_op_flip;
 extern GLOW_API const glow_op glow_op_onehot;          /* Indices, Values */

@@ -1,5 +1,5 @@
 /*
- * Running sums along an axis.
+ * Running sums and products along an axis.
  */
 
 #include "ir/ops/common.h"
@@ -14,22 +14,23 @@ cumsum_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* The sums of `size` elements from `at` on, `step` apart. */
+/* The sums, or products, of `size` elements from `at` on, `step` apart. */
 static void
-sum_row(const glow_cumsum *c, const glow_tensor *x, const glow_tensor *y,
-        int64_t at, int64_t step, int64_t size)
+run_row(const glow_cumsum *c, bool multiplies, const glow_tensor *x,
+        const glow_tensor *y, int64_t at, int64_t step, int64_t size)
 {
     bool real = glow_tensor_is_float(x);
-    double sum = 0;
-    uint64_t total = 0;
+    double sum = multiplies;
+    uint64_t total = multiplies;
 
     for (int64_t k = 0; k < size; k++) {
         int64_t i = at + (c->reverse ? size - 1 - k : k) * step;
-        double before = sum;
+        double before = sum, v = real ? glow_get_double(x, i) : 0;
         uint64_t total_before = total;
+        uint64_t w = real ? 0 : (uint64_t)glow_get_int(x, i);
 
-        sum += real ? glow_get_double(x, i) : 0;
-        total += real ? 0 : (uint64_t)glow_get_int(x, i);
+        sum = multiplies ? sum * v : sum + v;
+        total = multiplies ? total * w : total + w;
         if (real)
             glow_set_double(y, i, c->exclusive ? before : sum);
         else
@@ -50,7 +51,8 @@ cumsum_eval(const glow_node *n, glow_tensor *const in[],
     (void)scratch;
     for (int64_t at = 0; at < count; at += size * step)
         for (int64_t i = 0; i < step; i++)
-            sum_row(c, in[0], out[0], at + i, step, size);
+            run_row(c, n->op == &glow_op_cumprod, in[0], out[0], at + i, step,
+                    size);
     return true;
 }
 
@@ -73,4 +75,27 @@ const glow_op glow_op_cumsum = {
     .doc = "`y[j] = x[0] + .. + x[j]` along Dim; Exclusive: `x[0] + .. + "
            "x[j - 1]`; Reverse: `x[j] + .. + x[d - 1]`.  Integers wrap around.",
     .source = "Glow CumSum; ONNX CumSum",
+};
+
+const glow_op glow_op_cumprod = {
+    .name = "CumProd",
+    .summary = "running products along an axis",
+    .in = {{"Input", GLOW_TENSOR, "x: floats or integers"}},
+    .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},
+    .attrs = {GLOW_FIELD(glow_cumprod, dim, GLOW_INT, "the axis"),
+              GLOW_FIELD_DEFAULT(glow_cumprod, exclusive, GLOW_FLAG,
+                                 "a product leaves out the element itself"),
+              GLOW_FIELD_DEFAULT(glow_cumprod, reverse, GLOW_FLAG,
+                                 "from the last element to the first")},
+    .defaults = &(const glow_cumprod){.exclusive = false, .reverse = false},
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
+    .infer = cumsum_infer,
+    .eval = cumsum_eval,
+    .inplace = {{0, 0}},
+    .inplace_count = 1,
+    .doc = "`y[j] = x[0] * .. * x[j]` along Dim; Exclusive: `x[0] * .. * "
+           "x[j - 1]`, and 1 for the first; Reverse: `x[j] * .. * x[d - 1]`.  "
+           "Floats are multiplied in float64 and rounded once; integers wrap "
+           "around.",
+    .source = "ONNX CumProd",
 };

@@ -158,6 +158,7 @@ static const axis_rule rules[] = {
     {&glow_op_batchmatmul, NULL, fits_product, true},
     {&glow_op_channelshuffle, move_channelshuffle, NULL, false},
     {&glow_op_concat, move_concat, NULL, true},
+    {&glow_op_cumprod, move_cumsum, NULL, false},
     {&glow_op_cumsum, move_cumsum, NULL, false},
     {&glow_op_flip, move_flip, NULL, false},
     {&glow_op_gather, move_gather, fits_gather, false},

@@ -131,6 +131,7 @@ static const struct rule {
 } rules[] = {
     {&glow_op_batchnormalization, move_batchnormalization},
     {&glow_op_channelshuffle, move_channelshuffle},
+    {&glow_op_cumprod, move_cumsum},
     {&glow_op_cumsum, move_cumsum},
     {&glow_op_flip, move_flip},
     {&glow_op_hardmax, move_softmax},

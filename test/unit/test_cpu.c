@@ -351,9 +351,12 @@ running_sums_agree(void **state)
         glow_value *x = input(&t, numbers[k], GLOW_DIMS_OF(3, 5, 37));
 
         for (int axis = 0; axis < 3; axis++)
-            for (int how = 0; how < 4; how++)
+            for (int how = 0; how < 4; how++) {
                 save(&t, GLOW_BUILD(t.b, cumsum, GLOW_IN(x), .dim = axis,
                                     .exclusive = how & 1, .reverse = how & 2));
+                save(&t, GLOW_BUILD(t.b, cumprod, GLOW_IN(x), .dim = axis,
+                                    .exclusive = how & 1, .reverse = how & 2));
+            }
         agree(&t, label(&t, &glow_op_cumsum, numbers[k], 37));
     }
 }

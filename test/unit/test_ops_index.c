@@ -249,6 +249,16 @@ test_cumsum(void **state)
               OUT("float 0 3:")),
         REFUSES(cumsum, ATTRS(cumsum, 1, false, false), IN("float 2: 1"),
                 OUT("float 2"), "Dim is 1, but the rank of Input is 1"),
+        GIVES(cumprod, ATTRS(cumprod, 1, false, false),
+              IN("float 2 3: 1 2 3 4 5 0"), OUT("float 2 3: 1 2 6 4 20 0")),
+        GIVES(cumprod, ATTRS(cumprod, 0, true, false),
+              IN("float 2 3: 1 2 3 4 5 6"), OUT("float 2 3: 1 1 1 1 2 3")),
+        GIVES(cumprod, ATTRS(cumprod, 1, false, true), IN("int8 1 3: 100 2 1"),
+              OUT("int8 1 3: -56 2 1")),
+        GIVES(cumprod, ATTRS(cumprod, 0, true, true), IN("uint16 3: 1 2 3"),
+              OUT("uint16 3: 6 3 1")),
+        REFUSES(cumprod, ATTRS(cumprod, 1, false, false), IN("float 2: 1"),
+                OUT("float 2"), "Dim is 1, but the rank of Input is 1"),
     };
 
     (void)state;

@@ -17,12 +17,19 @@ emit_cumsum(cpu_job *j)
     glow_cpu_arg_int(&c, glow_dims_product(x, a->dim + 1, x.rank));
     glow_cpu_arg_int(&c, a->exclusive);
     glow_cpu_arg_int(&c, a->reverse);
+    glow_cpu_arg_int(&c, j->n->op == &glow_op_cumprod);
     glow_cpu_call_end(&c);
 }
 
 const cpu_kernel glow_cpu_cumsum = {
     .name = "cumsum",
     .op = &glow_op_cumsum,
+    .emit = emit_cumsum,
+};
+
+const cpu_kernel glow_cpu_cumprod = {
+    .name = "cumprod",
+    .op = &glow_op_cumprod,
     .emit = emit_cumsum,
 };
 

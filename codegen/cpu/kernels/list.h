@@ -22,6 +22,7 @@
     K(convolution)                \
     K(convtranspose_direct)       \
     K(convtranspose)              \
+    K(cumprod)                    \
     K(cumsum)                     \
     K(fullyconnected_matrix)      \
     K(fullyconnected_direct)      \

@@ -128,6 +128,24 @@ clip(import_node *n)
                                 .min = min < max ? min : max, .max = max));
 }
 
+/* x * sigmoid(alpha * x) */
+static bool
+swish(import_node *n)
+{
+    float alpha = import_float(n, "alpha", 1);
+    glow_value *x = import_in(n, 0);
+
+    if (!import_operands(n, 1, 1))
+        return false;
+    if (alpha == 1)
+        return import_done(n, BUILD_PLAIN(n, swish, GLOW_IN(x)));
+    return import_done(
+        n, import_binary(n, &glow_op_mul, x,
+                         BUILD_PLAIN(n, sigmoid,
+                                     GLOW_IN(import_binary_number(
+                                         n, &glow_op_mul, x, (double)alpha)))));
+}
+
 /* The slope is broadcast to the operand, but not the other way round. */
 static bool
 prelu(import_node *n)
@@ -157,7 +175,8 @@ const import_row import_activation_rows[] = {
     {"Clip", 1, 0, clip, &glow_op_clip,
      "numbers; bounds are operands since opset 11, and may be computed"},
     {"Elu", 1, 0, with_alpha, &glow_op_elu, "floats"},
-    {"Gelu", 20, 0, gelu, &glow_op_gelu, "floats"},
+    {"Gelu", 1, 0, gelu, &glow_op_gelu,
+     "floats; before opset 20 as ONNX Runtime takes it"},
     {"HardSigmoid", 1, 0, hard_sigmoid, &glow_op_hardsigmoid, "floats"},
     {"HardSwish", 14, 0, import_unary, &glow_op_hardswish, "floats"},
     {"LeakyRelu", 1, 0, with_alpha, &glow_op_leakyrelu, "floats"},
@@ -171,7 +190,9 @@ const import_row import_activation_rows[] = {
     {"Sigmoid", 1, 0, import_unary, &glow_op_sigmoid, "floats"},
     {"Softplus", 1, 0, import_unary, &glow_op_softplus, "floats"},
     {"Softsign", 1, 0, import_unary, &glow_op_softsign, "floats"},
+    {"Swish", 24, 0, swish, &glow_op_swish,
+     "floats; where alpha is not 1, a Mul by a Sigmoid"},
     {"Tanh", 1, 0, import_unary, &glow_op_tanh, "floats"},
-    {"ThresholdedRelu", 10, 0, with_alpha, &glow_op_thresholdedrelu, "floats"},
+    {"ThresholdedRelu", 1, 0, with_alpha, &glow_op_thresholdedrelu, "floats"},
     {NULL, 0, 0, NULL, NULL, NULL},
 };

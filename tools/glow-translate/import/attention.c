@@ -1,5 +1,6 @@
 /*
- * Attention and rotary embedding, of opset 23.  Operands of rank 3 have their
+ * Attention and rotary embedding, of opset 23; attention over a padded cache and
+ * the scatter that fills one, of opset 24.  Operands of rank 3 have their
  * heads side by side in rows; Glow has them as an axis of their own.
  */
 
@@ -8,7 +9,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-enum { Q, K, V, MASK, PAST_K, PAST_V };
+enum { Q, K, V, MASK, PAST_K, PAST_V, LENGTHS };
 
 /* [B, S, H D] as [B, H, S, D]. */
 static glow_value *
@@ -74,6 +75,10 @@ read_mask(import_node *n, int64_t count)
     for (int i = 0; i < s.rank; i++)
         to.at[4 - s.rank + i] = s.at[i];
     m = import_reshape(n, m, to);
+    if (!n->failed && m->type->elem != GLOW_BOOL)
+        m = import_convert(n, m, import_in(n, Q)->type->elem);
+    if (n->failed)
+        return NULL;
     if (to.at[3] != 1 && to.at[3] < count) {
         bool is_bool = m->type->elem == GLOW_BOOL;
         glow_dims more = to;
@@ -85,6 +90,85 @@ read_mask(import_node *n, int64_t count)
                   .dim = 3);
     }
     return m;
+}
+
+/*
+ * The mask [B, 1, S or 1, T] of keys that exist, lengths L of them:
+ *
+ *     j < L[b]                  causal: j - i + S - 1 < L[b]
+ *
+ * The causal form aligns the last row of Q with the last key, so that row i is
+ * key i + L[b] - S; it implies the other form because i is at most S - 1.
+ */
+static glow_value *
+exists(import_node *n, glow_value *lengths, int64_t rows, int64_t count,
+       bool causal)
+{
+    int64_t lines = causal ? rows : 1, total;
+    int64_t *at;
+    glow_value *keys;
+
+    if (n->failed || glow_mul_overflow(lines, count, &total) ||
+        total > INT64_C(1) << 27) {
+        import_refuse(n, "E0711",
+                      "a mask of %" PRId64 " x %" PRId64 " is too large", lines,
+                      count);
+        return NULL;
+    }
+    at = GLOW_NEW_ARRAY(import_arena(n), int64_t, total + 1);
+    for (int64_t i = 0; i < total; i++)
+        at[i] = causal ? i % count - i / count + rows - 1 : i;
+    keys = import_constant_ints(n, GLOW_DIMS_OF(1, 1, lines, count), at);
+    return import_binary(n, &glow_op_cmplt, keys,
+                         import_convert(n, lengths, GLOW_INDEX64));
+}
+
+/* The mask where `seen` is true; what is not seen elsewhere. */
+static glow_value *
+limit_mask(import_node *n, glow_value *mask, glow_value *seen)
+{
+    glow_dims shape;
+    glow_value *hidden;
+
+    if (n->failed || !mask)
+        return seen;
+    if (mask->type->elem == GLOW_BOOL)
+        return import_binary(n, &glow_op_and, mask, seen);
+    shape = import_broadcast_shape(n, import_shape(mask), import_shape(seen));
+    hidden = import_splat(n, mask->type->elem, shape, -INFINITY);
+    mask = import_broadcast(n, mask, shape);
+    seen = import_broadcast(n, seen, shape);
+    return n->failed ? NULL
+                     : BUILD_PLAIN(n, select, GLOW_IN(seen, mask, hidden));
+}
+
+/* nonpad_kv_seqlen: how many keys of each sample exist; the rest is padding. */
+static glow_value *
+mask_padding(import_node *n, glow_attention *a, glow_value *mask, glow_dims q,
+             glow_dims k)
+{
+    glow_value *lengths = import_in(n, LENGTHS);
+    glow_dims s = import_shape(lengths);
+
+    if (n->failed || !lengths)
+        return mask;
+    if (import_in(n, PAST_K) || import_in(n, PAST_V)) {
+        import_refuse(n, "E0711",
+                      "nonpad_kv_seqlen and a past exclude each "
+                      "other");
+        return NULL;
+    }
+    if (s.rank != 1 || s.at[0] != q.at[0]) {
+        import_refuse(n, "E0711",
+                      "nonpad_kv_seqlen must be a list of %" PRId64
+                      " lengths, one for each sample",
+                      q.at[0]);
+        return NULL;
+    }
+    lengths = import_reshape(n, lengths, GLOW_DIMS_OF(s.at[0], 1, 1, 1));
+    mask = limit_mask(n, mask, exists(n, lengths, q.at[2], k.at[2], a->causal));
+    a->causal = false;
+    return mask;
 }
 
 /* K and V with what came before, which may be asked for. */
@@ -107,10 +191,10 @@ attention(import_node *n)
     int64_t kv_heads = import_int(n, "kv_num_heads", 0, 0, INT32_MAX);
     float scale = import_float(n, "scale", 0);
     bool scaled = import_has(n, "scale"), joined;
-    glow_value *q, *k, *v, *mask, *y;
+    glow_value *q, *k, *v, *seen, *mask, *y;
 
     import_ignore(n, "softmax_precision"); /* ours is never less */
-    if (!import_operands(n, 3, 6))
+    if (!import_operands(n, 3, n->opset < 24 ? 6 : 7))
         return false;
     joined = import_shape(import_in(n, Q)).rank == 3;
     q = split_heads(n, import_in(n, Q), "q_num_heads", heads);
@@ -128,8 +212,11 @@ attention(import_node *n)
                              "both 3 or both 4",
                              import_shape(q).rank, import_shape(k).rank);
     a.scale = scaled ? scale : (float)(1 / sqrt((double)import_shape(q).at[3]));
-    mask = read_mask(n, import_shape(k).at[2]);
-    y = import_build(n, &glow_op_attention, NULL, GLOW_IN(q, k, v, mask), &a);
+    mask = mask_padding(n, &a, read_mask(n, import_shape(k).at[2]),
+                        import_shape(q), import_shape(k));
+    seen = import_convert(n, v, q->type->elem);
+    y = import_build(n, &glow_op_attention, NULL, GLOW_IN(q, k, seen, mask),
+                     &a);
     if (!y)
         return false;
     give_present(n, 1, k);
@@ -183,11 +270,125 @@ rotary_embedding(import_node *n)
     return import_done(n, joined && x ? join_heads(n, x) : x);
 }
 
+/*
+ * TensorScatter: rows of an update go into a cache from a position on that each
+ * sample has for itself, as slices of a ScatterData at
+ *
+ *     [b, .., (first[b] + s) mod T]   for each row s of the update
+ *
+ * mod only where the mode is circular.
+ */
+
+#define MAX_SLICES (INT64_C(1) << 24)
+
+/* The positions `first` + s along the axis, as `each`, which is [B, .., S, 1]. */
+static glow_value *
+row_positions(import_node *n, glow_dims each, int64_t size, bool circular)
+{
+    int64_t rows = each.at[each.rank - 2];
+    int64_t *at = GLOW_NEW_ARRAY(import_arena(n), int64_t, rows + 1);
+    glow_dims batch = each;
+    glow_value *row, *first = import_in(n, 2);
+
+    for (int64_t i = 0; i < rows; i++)
+        at[i] = i;
+    row = import_constant_ints(n, GLOW_DIMS_OF(rows, 1), at);
+    for (int i = 1; i < batch.rank; i++)
+        batch.at[i] = 1;
+    if (first &&
+        !glow_dims_equal(import_shape(first), GLOW_DIMS_OF(each.at[0]))) {
+        import_refuse(n, "E0711",
+                      "write_indices must be a list of %" PRId64
+                      " positions, one for each sample",
+                      each.at[0]);
+        return NULL;
+    }
+    if (first)
+        row = import_binary(
+            n, &glow_op_add,
+            import_reshape(n, import_convert(n, first, GLOW_INDEX64), batch),
+            row);
+    if (circular)
+        row = import_binary(
+            n, &glow_op_mod, row,
+            import_constant_splat(n, GLOW_INDEX64, (glow_dims){0}, 0, size));
+    return import_broadcast(n, row, each);
+}
+
+/* The indices of all axes but the last one of `each`, which is [B, .., S, 1]. */
+static glow_value *
+row_prefixes(import_node *n, glow_dims each)
+{
+    int axes = each.rank - 2;
+    glow_dims shape = each, rows = each;
+    int64_t *at = GLOW_NEW_ARRAY(import_arena(n), int64_t,
+                                 glow_dims_count(each) * axes + 1);
+    int64_t k = 0;
+
+    rows.rank--;
+    shape.at[shape.rank - 1] = axes;
+    GLOW_FOR_EACH_INDEX(i, rows)
+        for (int d = 0; d < axes; d++)
+            at[k++] = i.at[d];
+    return import_constant_ints(n, shape, at);
+}
+
+/* True if `update` may go into `cache` along `axis`. */
+static bool
+check_update(import_node *n, glow_dims cache, glow_dims update, int axis)
+{
+    if (axis == 0)
+        return import_refuse(n, "E0711", "axis 0 is the batch's");
+    if (update.rank != cache.rank)
+        return import_refuse(n, "E0711",
+                             "the ranks of cache and update are %d and %d",
+                             cache.rank, update.rank);
+    for (int i = 0; i < cache.rank; i++)
+        if (i == axis ? update.at[i] > cache.at[i]
+                      : update.at[i] != cache.at[i])
+            return import_refuse(n, "E0711",
+                                 "axis %d of the update has %" PRId64
+                                 " elements, that of the cache %" PRId64,
+                                 i, update.at[i], cache.at[i]);
+    if (glow_dims_product(update, 0, axis + 1) > MAX_SLICES)
+        return import_refuse(
+            n, "E0711", "the update has over %" PRId64 " slices", MAX_SLICES);
+    return true;
+}
+
+static bool
+tensor_scatter(import_node *n)
+{
+    static const char *const modes[] = {"linear", "circular", NULL};
+    bool circular = import_word(n, "mode", "linear", modes) == 1;
+    glow_dims cache, update, each;
+    glow_value *at;
+    int axis;
+
+    if (!import_operands(n, 2, 3))
+        return false;
+    cache = import_shape(import_in(n, 0));
+    update = import_shape(import_in(n, 1));
+    axis = import_axis_attr(n, -2, cache.rank);
+    if (n->failed || !check_update(n, cache, update, axis))
+        return false;
+    each = update;
+    each.rank = axis + 2;
+    each.at[axis + 1] = 1;
+    at = row_positions(n, each, cache.at[axis], circular);
+    at = BUILD(n, concat, GLOW_IN(row_prefixes(n, each), at), .dim = axis + 1);
+    return !n->failed &&
+           import_done(n, BUILD(n, scatterdata,
+                                GLOW_IN(import_in(n, 0), at, import_in(n, 1))));
+}
+
 const import_row import_attention_rows[] = {
     {"Attention", 23, 0, attention, &glow_op_attention,
-     "floats; ranks 3 and 4; the mask is of bool or the kind of Q; "
-     "softmax_precision is ignored"},
+     "floats; ranks 3 and 4; softmax_precision is ignored; nonpad_kv_seqlen "
+     "since opset 24, with which the last row is causal to the last key"},
     {"RotaryEmbedding", 23, 0, rotary_embedding, &glow_op_rotaryembedding,
      "floats; ranks 3 and 4"},
+    {"TensorScatter", 24, 0, tensor_scatter, &glow_op_scatterdata,
+     "any; a position that does not fit the cache fails at run time"},
     {NULL, 0, 0, NULL, NULL, NULL},
 };

@@ -198,6 +198,7 @@ static const import_row *const tables[] = {
     import_dropout_rows,
     import_dynamic_rows,
     import_elementwise_rows,
+    import_experimental_rows,
     import_gather_rows,
     import_index_rows,
     import_integer_rows,

@@ -50,6 +50,7 @@ extern const import_row import_convolution_rows[];
 extern const import_row import_dropout_rows[];
 extern const import_row import_dynamic_rows[];
 extern const import_row import_elementwise_rows[];
+extern const import_row import_experimental_rows[];
 extern const import_row import_gather_rows[];
 extern const import_row import_index_rows[];
 extern const import_row import_integer_rows[];

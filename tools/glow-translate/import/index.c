@@ -131,8 +131,11 @@ cum_sum(import_node *n)
     int dim = import_axis(n, axis.at[0], x->type->shape.rank);
 
     return !n->failed &&
-           import_done(n, BUILD(n, cumsum, GLOW_IN(x), .dim = dim,
-                                .exclusive = exclusive, .reverse = reverse));
+           import_done(n,
+                       import_build(n, n->row->op, NULL, GLOW_IN(x),
+                                    &(const glow_cumsum){.dim = dim,
+                                                         .exclusive = exclusive,
+                                                         .reverse = reverse}));
 }
 
 static bool
@@ -467,6 +470,8 @@ const import_row import_index_rows[] = {
     {"Col2Im", 18, 0, col2im, &glow_op_scatterdata,
      "numbers; values are added up; sizes of image and block must be known; up "
      "to 4 spatial axes"},
+    {"CumProd", 26, 0, cum_sum, &glow_op_cumprod,
+     "numbers; the axis must be known"},
     {"CumSum", 11, 0, cum_sum, &glow_op_cumsum,
      "numbers; the axis must be known"},
     {"EyeLike", 9, 0, eye_like, NULL, "any; a constant"},

@@ -312,11 +312,18 @@ typedef struct slice_lists {
     glow_ints starts, ends, axes, steps;
 } slice_lists;
 
+/* Slice had attributes before opset 10; DynamicSlice never had any. */
+static bool
+has_slice_attrs(const import_node *n)
+{
+    return n->opset < 10 && strcmp(n->row->name, "Slice") == 0;
+}
+
 static void
 read_slice(import_node *n, slice_lists *l)
 {
     *l = (slice_lists){{0}, {0}, {0}, {0}};
-    if (n->opset < 10) {
+    if (has_slice_attrs(n)) {
         l->starts = import_ints(n, "starts");
         l->ends = import_ints(n, "ends");
         l->axes = import_ints(n, "axes");
@@ -334,7 +341,7 @@ static bool
 slice(import_node *n)
 {
     slice_lists l;
-    bool attr = n->opset < 10;
+    bool attr = has_slice_attrs(n);
     bool stepped = false;
     int64_t named[GLOW_MAX_RANK] = {0}; /* by which entry, from 1 on */
 
@@ -516,6 +523,37 @@ tile(import_node *n)
     return import_done(n, x);
 }
 
+/* Up to opset 5: one axis, how often and which. */
+static bool
+tile_axis(import_node *n)
+{
+    if (!import_operands(n, 3, 3))
+        return false;
+
+    glow_value *x = import_in(n, 0);
+    glow_dims shape = x->type->shape;
+    double times = import_known_number(n, 1);
+    double axis_read = import_known_number(n, 2);
+    int axis;
+
+    if (!n->failed &&
+        !(times >= 0 && times <= INT32_MAX && axis_read >= -GLOW_MAX_RANK &&
+          axis_read <= GLOW_MAX_RANK))
+        return import_refuse(n, "E0711", "axis %g is repeated %g times",
+                             axis_read, times);
+    axis = n->failed ? 0 : import_axis(n, (int64_t)axis_read, shape.rank);
+    if (n->failed ||
+        glow_mul_overflow(shape.at[axis], (int64_t)times, &shape.at[axis]))
+        return import_refuse(n, "E0711", "the result is too large");
+    import_type(n, x->type->elem, shape);
+    if (n->failed)
+        return false;
+    return import_done(n, times > 0
+                              ? BUILD(n, tile, GLOW_IN(x),
+                                      .count = (int64_t)times, .axis = axis)
+                              : import_cut(n, x, axis, 0, 0));
+}
+
 static bool
 expand(import_node *n)
 {
@@ -595,6 +633,8 @@ space_to_depth(import_node *n)
 
 const import_row import_layout_rows[] = {
     {"Concat", 1, 0, concat, &glow_op_concat, "any"},
+    {"DynamicSlice", 1, 0, slice, &glow_op_slice,
+     "any; starts, ends and axes must be known; experimental up to opset 9"},
     {"DepthToSpace", 1, 0, depth_to_space, NULL,
      "any; rank 4; Reshape and Transpose"},
     {"Expand", 8, 0, expand, &glow_op_broadcast,
@@ -609,9 +649,11 @@ const import_row import_layout_rows[] = {
      "any; starts, ends, axes and steps must be known"},
     {"SpaceToDepth", 1, 0, space_to_depth, NULL,
      "any; rank 4; Reshape and Transpose"},
-    {"Split", 2, 0, split, &glow_op_slice,
+    {"Split", 1, 0, split, &glow_op_slice,
      "any; sizes must be known; a Slice for each part"},
     {"Squeeze", 1, 0, squeeze, &glow_op_reshape, "any; axes must be known"},
+    {"Tile", 1, 5, tile_axis, &glow_op_tile,
+     "any; number and axis must be known"},
     {"Tile", 6, 0, tile, &glow_op_tile,
      "any; repeats must be known; a Tile for each axis"},
     {"Transpose", 1, 0, transpose, &glow_op_transpose, "any"},

@@ -211,12 +211,28 @@ axes_from(int axis, int rank)
     return axes;
 }
 
-/* (x - mean) / (sqrt(variance) + 1e-9) */
+/* (x - mean) / (sqrt(variance) + 1e-9), or only x - mean */
+static glow_value *
+standardized(import_node *n, glow_value *x, glow_dims axes, bool divides)
+{
+    glow_value *d = import_binary(n, &glow_op_sub, x, mean_along(n, x, axes));
+    glow_value *var;
+
+    if (!divides)
+        return d;
+    var = mean_along(n, import_binary(n, &glow_op_mul, d, d), axes);
+    if (n->failed)
+        return NULL;
+    var = BUILD_PLAIN(n, sqrt, GLOW_IN(var));
+    var = import_binary_number(n, &glow_op_add, var, 1e-9);
+    return import_binary(n, &glow_op_div, d, var);
+}
+
 static bool
 mean_variance_normalization(import_node *n)
 {
     bool given;
-    glow_value *x = import_in(n, 0), *d, *var;
+    glow_value *x = import_in(n, 0);
 
     if (!import_operands(n, 1, 1))
         return false;
@@ -231,13 +247,25 @@ mean_variance_normalization(import_node *n)
                              x->type->shape.rank);
     if (!given)
         axes = GLOW_DIMS_OF(0, 2, 3);
-    d = import_binary(n, &glow_op_sub, x, mean_along(n, x, axes));
-    var = import_binary(n, &glow_op_mul, d, d);
-    if (n->failed)
+    return import_done(n, standardized(n, x, axes, true));
+}
+
+/* Up to opset 8: of each image, or of each of its channels. */
+static bool
+old_mean_variance_normalization(import_node *n)
+{
+    bool across = import_flag(n, "across_channels", false);
+    bool divides = import_flag(n, "normalize_variance", true);
+    glow_value *x = import_in(n, 0);
+
+    if (!import_operands(n, 1, 1))
         return false;
-    var = BUILD_PLAIN(n, sqrt, GLOW_IN(mean_along(n, var, axes)));
-    var = import_binary_number(n, &glow_op_add, var, 1e-9);
-    return import_done(n, import_binary(n, &glow_op_div, d, var));
+    if (x->type->shape.rank != 4)
+        return import_refuse(n, "E0711", "the rank is %d, but must be 4",
+                             x->type->shape.rank);
+    return import_done(
+        n, standardized(n, x, across ? axes_from(1, 4) : axes_from(2, 4),
+                        divides));
 }
 
 /* The mean and 1 / sqrt(variance + epsilon), for whoever names them. */
@@ -349,10 +377,13 @@ const import_row import_norm_rows[] = {
      &glow_op_instancenormalization, "floats; rank 3 and up"},
     {"LRN", 1, 0, lrn, &glow_op_localresponsenormalization,
      "floats; rank 2 and up; even sizes are an AvgPool of squares"},
-    {"LayerNormalization", 17, 0, layer_normalization,
-     &glow_op_layernormalization, "floats; stash_type 1"},
+    {"LayerNormalization", 1, 0, layer_normalization,
+     &glow_op_layernormalization,
+     "floats; stash_type 1; before opset 17 as ONNX Runtime takes it"},
     {"LogSoftmax", 1, 0, softmax, &glow_op_logsoftmax,
      "floats; before opset 13 of the operand as a matrix"},
+    {"MeanVarianceNormalization", 1, 8, old_mean_variance_normalization, NULL,
+     "floats; rank 4"},
     {"MeanVarianceNormalization", 9, 0, mean_variance_normalization, NULL,
      "floats; rank 4 without axes"},
     {"RMSNormalization", 23, 0, rms_normalization, &glow_op_rmsnormalization,
