@@ -105,7 +105,7 @@ glow_tensor_fill(const glow_tensor *t, glow_fill how, uint64_t seed)
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = draw(seed, i);
 
-        if (klass == GLOW_CLASS_FLOAT)
+        if (glow_is_real(t->type->elem))
             glow_set_double(t, i, float_at(how, bits, i, n));
         else if (klass == GLOW_CLASS_QUANTIZED)
             glow_set_int(t, i, quantized_at(how, bits, i));

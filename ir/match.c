@@ -38,7 +38,7 @@ as_element(const glow_type *type, double x, double *out)
     const glow_type one = glow_type_of(type->elem, (glow_dims){0});
     const glow_tensor t = {.type = &one, .data = room.bytes};
 
-    if (glow_is_quantized(type->elem) ||
+    if (glow_is_quantized(type->elem) || glow_is_low(type->elem) ||
         glow_kind_get(type->elem)->bytes > (int)sizeof room)
         return false;
     glow_set_double(&t, 0, x);
@@ -68,7 +68,7 @@ constant_number(glow_storage *s, double *out)
     const glow_type *type = s->value.type;
 
     if (glow_kind_get(type->elem)->klass &
-        (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED))
+        (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED | GLOW_CLASS_LOW))
         return false;
     if (s->payload == GLOW_SPLAT && glow_is_int(type->elem)) {
         double bits = (double)s->splat_int; /* below 0: of a large uint64 */

@@ -112,7 +112,7 @@ glow_constant_splat(glow_module *m, const char *name, const glow_type *type,
     glow_tensor t = {.type = &one, .data = &bytes};
 
     glow_set_double(&t, 0, v);
-    if (!glow_is_float(type->elem))
+    if (!glow_is_real(type->elem))
         s->splat_int = glow_get_int(&t, 0);
     return s;
 }
@@ -126,7 +126,7 @@ fill_splat(glow_storage *s)
     size_t size = (size_t)glow_kind_get(one.elem)->bytes;
     size_t whole = (size_t)glow_type_bytes(s->value.type);
 
-    if (glow_is_float(one.elem))
+    if (glow_is_real(one.elem))
         glow_set_double(&t, 0, s->splat);
     else
         glow_set_int(&t, 0, s->splat_int);

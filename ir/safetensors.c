@@ -23,10 +23,10 @@ static const struct {
     const char *name;
     int bytes;
 } dtypes[] = {
-    {"F64", 8},  {"F32", 4},     {"F16", 2},     {"BF16", 2},
-    {"I64", 8},  {"I32", 4},     {"I16", 2},     {"I8", 1},
-    {"U64", 8},  {"U32", 4},     {"U16", 2},     {"U8", 1},
-    {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"C64", 8},
+    {"F64", 8}, {"F32", 4},     {"F16", 2},  {"BF16", 2},    {"I64", 8},
+    {"I32", 4}, {"I16", 2},     {"I8", 1},   {"U64", 8},     {"U32", 4},
+    {"U16", 2}, {"U8", 1},      {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1},
+    {"C64", 8}, {"F8_E8M0", 1},
 };
 
 static const char *const dtype_of[GLOW_KIND_COUNT] = {
@@ -41,7 +41,12 @@ static const char *const dtype_of[GLOW_KIND_COUNT] = {
     [GLOW_UINT32] = "U32",        [GLOW_UINT64] = "U64",
     [GLOW_BOOL] = "BOOL",         [GLOW_UINT8FUSED] = "U8",
     [GLOW_UINT8FUSEDFP16] = "U8", [GLOW_UINT4FUSED] = "U8",
-    [GLOW_UINT4FUSEDFP16] = "U8",
+    [GLOW_UINT4FUSEDFP16] = "U8", [GLOW_FLOAT8E4M3FN] = "F8_E4M3",
+    [GLOW_FLOAT8E4M3FNUZ] = "U8", [GLOW_FLOAT8E5M2] = "F8_E5M2",
+    [GLOW_FLOAT8E5M2FNUZ] = "U8", [GLOW_FLOAT8E8M0] = "F8_E8M0",
+    [GLOW_FLOAT4E2M1] = "U8",     [GLOW_INT4] = "I8",
+    [GLOW_UINT4] = "U8",          [GLOW_INT2] = "I8",
+    [GLOW_UINT2] = "U8",
 };
 
 const char *

@@ -220,6 +220,8 @@ glow_get_double(const glow_tensor *t, int64_t i)
     case GLOW_UINT64:
         LOAD(uint64_t);
     default:
+        if (glow_kind_get(t->type->elem)->format)
+            return glow_low_to_double(t->type->elem, *(const uint8_t *)p);
         if (glow_kind_get(t->type->elem)->get)
             return glow_kind_get(t->type->elem)->get(p);
         return (double)glow_get_int(t, i);
@@ -233,7 +235,7 @@ glow_get_int(const glow_tensor *t, int64_t i)
     const glow_kind_info *k = glow_kind_get(t->type->elem);
     const void *p = element(t, i);
 
-    if (k->klass == GLOW_CLASS_FLOAT) {
+    if (glow_is_real(t->type->elem)) {
         glow_tensor whole = {.type = &(const glow_type){.elem = GLOW_INDEX64},
                              .data = &(int64_t){0}};
 
@@ -282,6 +284,15 @@ saturate(double v, const glow_kind_info *k)
     return (int64_t)past - 1;
 }
 
+/* The low bits of `v` as an integer of fewer bits than its byte. */
+static int64_t
+low_bits(int64_t v, const glow_kind_info *k)
+{
+    int64_t span = (int64_t)1 << k->bits, bits = v & (span - 1);
+
+    return k->is_signed && bits >= span / 2 ? bits - span : bits;
+}
+
 void
 glow_set_double(const glow_tensor *t, int64_t i, double v)
 {
@@ -305,6 +316,13 @@ glow_set_double(const glow_tensor *t, int64_t i, double v)
         STORE(uint8_t, v != 0);
         return;
     default:
+        if (k->format) {
+            STORE(uint8_t,
+                  glow_double_to_low(t->type->elem, v, true, GLOW_ROUND_UP));
+            return;
+        }
+        if (k->klass == GLOW_CLASS_LOW)
+            v = nearbyint(v);
         if (k->set) {
             k->set(p, v);
             return;
@@ -319,10 +337,12 @@ glow_set_int(const glow_tensor *t, int64_t i, int64_t v)
     const glow_kind_info *k = glow_kind_get(t->type->elem);
     void *p = element(t, i);
 
-    if (k->klass == GLOW_CLASS_FLOAT) {
+    if (glow_is_real(t->type->elem)) {
         glow_set_double(t, i, (double)v);
         return;
     }
+    if (k->klass == GLOW_CLASS_LOW)
+        v = low_bits(v, k);
     if (k->klass == GLOW_CLASS_BOOL)
         v = v != 0;
     switch (k->bytes) {

@@ -13,11 +13,22 @@
 #define B GLOW_CLASS_BOOL
 #define Q GLOW_CLASS_QUANTIZED
 #define U GLOW_CLASS_FUSED
+#define L GLOW_CLASS_LOW
 
 /* A kind of the library, which needs no functions to be read and written. */
-#define KIND(name, bytes, bits, is_signed, klass, epsilon, doc)       \
-    {                                                                 \
-        name, bytes, bits, is_signed, klass, doc, epsilon, NULL, NULL \
+#define KIND(name, bytes, bits, is_signed, klass, epsilon, doc)             \
+    {                                                                       \
+        name, bytes, bits, is_signed, klass, doc, epsilon, NULL, NULL, NULL \
+    }
+
+/* A float of low precision, whose format reads and writes it. */
+#define LOW_FLOAT(name, bits, is_signed, epsilon, doc, ...)    \
+    {                                                          \
+        name, 1, bits, is_signed, L, doc, epsilon, NULL, NULL, \
+            &(const glow_float_format)                         \
+        {                                                      \
+            __VA_ARGS__                                        \
+        }                                                      \
     }
 
 static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
@@ -53,6 +64,28 @@ static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
                              "rows of half bytes, then float scale and offset"),
     [GLOW_UINT4FUSEDFP16] = KIND("ui4fusedfp16", 1, 4, false, U, 0,
                                  "rows of half bytes, then float16 pair"),
+    [GLOW_FLOAT8E4M3FN] =
+        LOW_FLOAT("float8e4m3fn", 8, true, 0x1p-3, "8 bits, no infinities", 4,
+                  3, 7, 0x7e, -1, 0x7f),
+    [GLOW_FLOAT8E4M3FNUZ] =
+        LOW_FLOAT("float8e4m3fnuz", 8, true, 0x1p-3,
+                  "8 bits, no infinities, one zero", 4, 3, 8, 0x7f, -1, 0x80),
+    [GLOW_FLOAT8E5M2] =
+        LOW_FLOAT("float8e5m2", 8, true, 0x1p-2, "the upper half of binary16",
+                  5, 2, 15, 0x7b, 0x7c, 0x7f),
+    [GLOW_FLOAT8E5M2FNUZ] =
+        LOW_FLOAT("float8e5m2fnuz", 8, true, 0x1p-2,
+                  "8 bits, no infinities, one zero", 5, 2, 16, 0x7f, -1, 0x80),
+    [GLOW_FLOAT8E8M0] =
+        LOW_FLOAT("float8e8m0", 8, false, 1, "a power of two, 2^-127 to 2^127",
+                  8, 0, 127, 0xfe, -1, 0xff),
+    [GLOW_FLOAT4E2M1] = LOW_FLOAT(
+        "float4e2m1", 4, true, 0x1p-1,
+        "4 bits in the low half of a byte, all finite", 2, 1, 1, 7, -1, -1),
+    [GLOW_INT4] = KIND("int4", 1, 4, true, L, 0, "-8 to 7 in a byte"),
+    [GLOW_UINT4] = KIND("uint4", 1, 4, false, L, 0, "0 to 15 in a byte"),
+    [GLOW_INT2] = KIND("int2", 1, 2, true, L, 0, "-2 to 1 in a byte"),
+    [GLOW_UINT2] = KIND("uint2", 1, 2, false, L, 0, "0 to 3 in a byte"),
 };
 
 /* Kinds of plugins, in the order in which the process met them. */
@@ -138,6 +171,18 @@ bool
 glow_is_int(glow_kind k)
 {
     return glow_kind_get(k)->klass == I;
+}
+
+bool
+glow_is_low(glow_kind k)
+{
+    return glow_kind_get(k)->klass == L;
+}
+
+bool
+glow_is_real(glow_kind k)
+{
+    return glow_is_float(k) || glow_kind_get(k)->format != NULL;
 }
 
 bool

@@ -261,7 +261,7 @@ range_of(asker *a, const glow_value *v)
     double x;
 
     if (a->left <= 0 || a->depth >= MOST_DEPTH ||
-        (klass & (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED)))
+        (klass & (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED | GLOW_CLASS_LOW)))
         return unknown;
     a->left--;
     if (glow_splat_value(v, &x))

@@ -5,6 +5,7 @@
  */
 
 #include "codegen/cpu/lane.h"
+#include "codegen/cpu/low.h"
 #include "codegen/cpu/math.h"
 #include "glow/ops.h"
 
@@ -104,7 +105,20 @@ LANE_UNARY(truncate, intrinsic1(g, "llvm.trunc", x))
 static cg_value
 emit_convertto(cg *g, const glow_node *n, cg_value const *in)
 {
-    return glow_cpu_convert(g, kind_of(n), n->out[0]->type, in[0]);
+    const glow_type *from = kind_of(n), *to = n->out[0]->type;
+
+    if (glow_is_low(from->elem) || glow_is_low(to->elem))
+        return glow_cpu_convert_low(g, from, to, in[0], true, GLOW_ROUND_UP);
+    return glow_cpu_convert(g, from, to, in[0]);
+}
+
+static cg_value
+emit_converttofloat8(cg *g, const glow_node *n, cg_value const *in)
+{
+    const glow_converttofloat8 *c = n->attrs;
+
+    return glow_cpu_convert_low(g, kind_of(n), n->out[0]->type, in[0],
+                                c->saturate, c->round);
 }
 
 /* Activations. */
@@ -522,6 +536,7 @@ static const struct {
     {&glow_op_cmplte, emit_cmplte},
     {&glow_op_cmpneq, emit_cmpneq},
     {&glow_op_convertto, emit_convertto},
+    {&glow_op_converttofloat8, emit_converttofloat8},
     {&glow_op_cos, emit_cos},
     {&glow_op_cosh, emit_cosh},
     {&glow_op_div, emit_div},

@@ -53,6 +53,12 @@ extern GLOW_API const glow_op glow_op_copy;
 /* The element kind of the stated result; ir/ops/convert.c. */
 extern GLOW_API const glow_op glow_op_convertto;
 
+typedef struct glow_converttofloat8 {
+    bool saturate; /* default true */
+    int round;     /* GLOW_ROUND_..., default up */
+} glow_converttofloat8;
+extern GLOW_API const glow_op glow_op_converttofloat8;
+
 /* Activations that can be said in simpler ones: ir/ops/activation.c. */
 
 typedef struct glow_clip {

@@ -46,9 +46,10 @@ GLOW_API double glow_get_double(const glow_tensor *t, int64_t i);
 GLOW_API int64_t glow_get_int(const glow_tensor *t, int64_t i);
 
 /*
- * Sets an element.  Floats round to nearest even.  To integers, doubles are
- * rounded toward zero and saturate, NaN gives 0; glow_set_int keeps the low
- * bits.  bool: not 0.
+ * Sets an element.  Floats round to nearest even; those of low precision
+ * saturate, float8e8m0 rounds up.  To integers, doubles are rounded toward zero
+ * (int4, uint4, int2 and uint2: to nearest even) and saturate, NaN gives 0;
+ * glow_set_int keeps the low bits.  bool: not 0.
  */
 GLOW_API void glow_set_double(const glow_tensor *t, int64_t i, double v);
 GLOW_API void glow_set_int(const glow_tensor *t, int64_t i, int64_t v);
@@ -65,6 +66,23 @@ GLOW_API void glow_tensor_copy_element(const glow_tensor *to, glow_dims to_at,
 
 /* Copies all elements of a tensor of the same kind and element count. */
 GLOW_API void glow_tensor_copy(const glow_tensor *to, const glow_tensor *from);
+
+/*
+ * One float of low precision (OCP 8-bit Floating Point Specification 1.0 and
+ * Microscaling Formats 1.0; the tables of ONNX's Cast).  What is out of range
+ * becomes the largest number if it `saturates`, else infinity or NaN; a NaN has
+ * no sign.  `round` is of float8e8m0 alone, for which what is below its least
+ * number is out of range too, and below 0 is NaN.  All others round to nearest
+ * even.
+ */
+enum {
+    GLOW_ROUND_UP, /* away from 0 */
+    GLOW_ROUND_DOWN,
+    GLOW_ROUND_NEAREST, /* the upper one of two */
+};
+GLOW_API double glow_low_to_double(glow_kind kind, uint8_t bits);
+GLOW_API uint8_t glow_double_to_low(glow_kind kind, double v, bool saturates,
+                                    int round);
 
 /* Conversions of one value, bit patterns of binary16 and bfloat16. */
 GLOW_API float glow_half_to_float(uint16_t h);

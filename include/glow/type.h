@@ -40,6 +40,16 @@ typedef enum glow_kind {
     GLOW_UINT8FUSEDFP16,
     GLOW_UINT4FUSED,
     GLOW_UINT4FUSEDFP16,
+    GLOW_FLOAT8E4M3FN, /* low precision: stored, moved and converted */
+    GLOW_FLOAT8E4M3FNUZ,
+    GLOW_FLOAT8E5M2,
+    GLOW_FLOAT8E5M2FNUZ,
+    GLOW_FLOAT8E8M0,
+    GLOW_FLOAT4E2M1,
+    GLOW_INT4,
+    GLOW_UINT4,
+    GLOW_INT2,
+    GLOW_UINT2,
     GLOW_KIND_COUNT, /* of the library; those of plugins count on from here */
     GLOW_MOST_KINDS = 64
 } glow_kind;
@@ -51,7 +61,22 @@ typedef enum glow_kind_class {
     GLOW_CLASS_BOOL = 4,
     GLOW_CLASS_QUANTIZED = 8,
     GLOW_CLASS_FUSED = 16,
+    GLOW_CLASS_LOW = 32, /* floats and integers that nothing computes with */
 } glow_kind_class;
+
+/*
+ * A float of 8 bits or fewer: sign (unless the kind is unsigned), exponent,
+ * fraction, from the high bits to the low ones.
+ */
+typedef struct glow_float_format {
+    int exponent; /* bits */
+    int fraction; /* bits */
+    int bias;
+    int largest;  /* bits of the largest finite number */
+    int infinity; /* its bits; -1: there is none */
+    int nan;      /* bits of a NaN; -1: there is none.  The sign bit alone: then
+                     zero has no sign, and infinities become NaN. */
+} glow_float_format;
 
 typedef struct glow_kind_info {
     const char *name; /* as in the text form: "float", "i8", "index64" */
@@ -65,6 +90,7 @@ typedef struct glow_kind_info {
     double (*get)(const void *element);
     /* Rounds to the nearest, ties to even, as the kind says of what is far. */
     void (*set)(void *element, double v);
+    const glow_float_format *format; /* of low-precision floats, else NULL */
 } glow_kind_info;
 
 /* The row of `kind` in the one table of kinds. */
@@ -84,6 +110,8 @@ GLOW_API bool glow_register_kind(glow_context *ctx, const glow_kind_info *k);
 
 GLOW_API bool glow_is_float(glow_kind k);     /* float, 16, b16, 64, plugins' */
 GLOW_API bool glow_is_int(glow_kind k);       /* plain integers */
+GLOW_API bool glow_is_low(glow_kind k);       /* of low precision */
+GLOW_API bool glow_is_real(glow_kind k);      /* float, of low precision too */
 GLOW_API bool glow_is_quantized(glow_kind k); /* with scale and offset */
 
 /* A shape, permutation, kernel, stride: a short list of integers, by value. */

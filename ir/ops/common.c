@@ -26,6 +26,7 @@ class_words(int classes)
         {GLOW_ANY_BOOL, "bool"},
         {GLOW_ANY_NUMBER, "float and integer"},
         {GLOW_ANY_PLAIN, "float, integer and bool"},
+        {GLOW_ANY_NUMERIC, "float, integer, bool and low-precision"},
         {GLOW_ANY_UNFUSED, "element-wise (not fused)"},
     };
 

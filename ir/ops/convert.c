@@ -1,5 +1,6 @@
 /*
- * ConvertTo: the same numbers as another element kind.
+ * ConvertTo: the same numbers as another element kind.  ConvertToFloat8: the same
+ * to low precision, with a choice of what becomes of numbers out of range.
  */
 
 #include "ir/ops/common.h"
@@ -7,12 +8,12 @@
 static bool
 convertto_infer(const glow_node *n, glow_type out[])
 {
-    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_PLAIN))
+    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_NUMERIC))
         return false;
 
     const glow_kind_info *to = glow_kind_get(out[0].elem);
 
-    if (!((int)to->klass & GLOW_ANY_PLAIN))
+    if (!((int)to->klass & GLOW_ANY_NUMERIC))
         return glow_reject(n,
                            "the elements of Result are %s, but only float, "
                            "integer and bool kinds are made from %s",
@@ -60,7 +61,8 @@ convert_int(const glow_tensor *in, const glow_tensor *out)
         if (out->type->elem == GLOW_FLOAT)
             glow_set_double(out, i, float_of_int(v, is_signed));
         else if (out->type->elem == GLOW_FLOAT16 ||
-                 out->type->elem == GLOW_BFLOAT16)
+                 out->type->elem == GLOW_BFLOAT16 ||
+                 glow_kind_get(out->type->elem)->format)
             glow_set_double(out, i, sticky_of_int(v, is_signed));
         else if (glow_tensor_is_float(out))
             glow_set_double(out, i, double_of_int(v, is_signed));
@@ -76,7 +78,7 @@ convertto_eval(const glow_node *n, glow_tensor *const in[],
     int64_t count = glow_tensor_count(out[0]);
 
     (void)n, (void)scratch;
-    if (!glow_tensor_is_float(in[0]))
+    if (!glow_is_real(in[0]->type->elem))
         convert_int(in[0], out[0]);
     else
         for (int64_t i = 0; i < count; i++)
@@ -96,6 +98,69 @@ const glow_op glow_op_convertto = {
     .doc = "To a float kind: the nearest value, the even one of two.  From a "
            "float kind to an integer one: toward zero, held to the range; NaN "
            "gives 0.  Between integer kinds: the low bits.  To bool: whether "
-           "it is not 0.  From bool: 0 or 1.",
+           "it is not 0.  From bool: 0 or 1.  To int4, uint4, int2 and uint2 "
+           "from floats: the nearest, held to the range.  To floats of low "
+           "precision: held to the range, and float8e8m0 upwards.",
     .source = "Glow ConvertTo; ONNX Cast",
+};
+
+/* converttofloat8 */
+
+static bool
+converttofloat8_infer(const glow_node *n, glow_type out[])
+{
+    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_NUMERIC))
+        return false;
+    if (!glow_kind_get(out[0].elem)->format)
+        return glow_reject(n,
+                           "the elements of Result are %s, but must be floats "
+                           "of low precision",
+                           glow_kind_get(out[0].elem)->name);
+    return glow_give(n, glow_rekinded(n->in[0]->type, out[0].elem), &out[0]);
+}
+
+static bool
+converttofloat8_eval(const glow_node *n, glow_tensor *const in[],
+                     glow_tensor *const out[], glow_arena *scratch)
+{
+    const glow_converttofloat8 *c = n->attrs;
+    int64_t count = glow_tensor_count(out[0]);
+    bool is_real = glow_is_real(in[0]->type->elem);
+    bool is_signed = glow_tensor_is_signed(in[0]);
+    uint8_t *y = out[0]->data;
+
+    (void)scratch;
+    for (int64_t i = 0; i < count; i++)
+        y[i] = glow_double_to_low(
+            out[0]->type->elem,
+            is_real ? glow_get_double(in[0], i)
+                    : sticky_of_int(glow_get_int(in[0], i), is_signed),
+            c->saturate, c->round);
+    return true;
+}
+
+static const char *const rounds[] = {"up", "down", "nearest", NULL};
+
+const glow_op glow_op_converttofloat8 = {
+    .name = "ConvertToFloat8",
+    .summary = "give the elements a float kind of low precision",
+    .in = {{"Input", GLOW_TENSOR,
+            "float, integer, bool or low-precision elements"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "the shape of Input and the stated element kind"}},
+    .attrs = {GLOW_FIELD_DEFAULT(glow_converttofloat8, saturate, GLOW_FLAG,
+                                 "numbers out of range become the largest "
+                                 "one, not infinity or NaN"),
+              GLOW_FIELD_ENUM(glow_converttofloat8, round, rounds,
+                              "of float8e8m0 alone; all others round to "
+                              "nearest even")},
+    .defaults =
+        &(const glow_converttofloat8){.saturate = true, .round = GLOW_ROUND_UP},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE | GLOW_STATED,
+    .infer = converttofloat8_infer,
+    .eval = converttofloat8_eval,
+    .doc = "As ConvertTo, which is the same with Saturate and Round up.  For "
+           "float8e8m0 what is below its least number is out of range too, "
+           "and what is below 0 becomes NaN.",
+    .source = "ONNX Cast with saturate and round_mode",
 };

@@ -81,7 +81,7 @@ fill_int(text_resolver *r, const text_value *v, const glow_tensor *to,
          int64_t at)
 {
     const glow_kind_info *k = glow_kind_get(to->type->elem);
-    int bits = k->bytes * 8;
+    int bits = k->klass == GLOW_CLASS_LOW ? k->bits : k->bytes * 8;
     int64_t i, least, most;
 
     if (v->kind != GLOW_V_INT)
@@ -112,7 +112,7 @@ text_fill_element(text_resolver *r, const text_value *v, const glow_tensor *to,
 {
     if (to->type->elem == GLOW_BOOL)
         return fill_bool(r, v, to, at);
-    if (glow_is_float(to->type->elem))
+    if (glow_is_real(to->type->elem))
         return fill_float(r, v, to, at);
     return fill_int(r, v, to, at);
 }

@@ -8,12 +8,33 @@
 
 enum { MOST_IN_LINE = 16, HASH_DIGITS = 16 };
 
+/* Is each element of low precision what its number becomes? */
+static bool
+is_canonical(const glow_tensor *t)
+{
+    const uint8_t *bits = t->data;
+    uint8_t back;
+    const glow_tensor one = {.type = t->type, .data = &back};
+
+    for (int64_t i = 0; i < glow_type_count(t->type); i++) {
+        if (glow_is_real(t->type->elem))
+            glow_set_double(&one, 0, glow_get_double(t, i));
+        else
+            glow_set_int(&one, 0, glow_get_int(t, i));
+        if (back != bits[i])
+            return false;
+    }
+    return true;
+}
+
 /* Would the decimal of each element be read back as the same bits? */
 static bool
 is_readable(const glow_tensor *t)
 {
     int64_t count = glow_type_count(t->type);
 
+    if (glow_is_low(t->type->elem))
+        return is_canonical(t);
     if (t->type->elem != GLOW_FLOAT16 && t->type->elem != GLOW_BFLOAT16)
         return true;
     for (int64_t i = 0; i < count; i++) {
@@ -60,7 +81,7 @@ put_element(glow_buf *b, const glow_tensor *t, int64_t i)
     } else if (t->type->elem == GLOW_FLOAT) {
         memcpy(&f, (const char *)t->data + 4 * i, sizeof f);
         glow_buf_float(b, f);
-    } else if (glow_is_float(t->type->elem)) {
+    } else if (glow_is_real(t->type->elem)) {
         glow_buf_float(b, (float)glow_get_double(t, i));
     } else if (k->bytes == 8 && !k->is_signed) {
         glow_buf_printf(b, "%" PRIu64, (uint64_t)glow_get_int(t, i));
@@ -76,7 +97,7 @@ put_splat(glow_buf *b, const glow_storage *s)
     int64_t bytes = 0;
     glow_tensor t = {.type = &one, .data = &bytes};
 
-    if (glow_is_float(one.elem))
+    if (glow_is_real(one.elem))
         glow_set_double(&t, 0, s->splat);
     else
         glow_set_int(&t, 0, s->splat_int);

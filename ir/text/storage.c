@@ -135,7 +135,7 @@ fill_splat(text_resolver *r, text_item *i, glow_storage **out)
         return false;
     *out = glow_constant_splat(r->m, i->name.text, i->type,
                                glow_get_double(&t, 0));
-    if (!glow_is_float(one.elem))
+    if (!glow_is_real(one.elem))
         (*out)->splat_int = glow_get_int(&t, 0);
     return true;
 }

@@ -76,7 +76,8 @@ is_needless(glow_kind a, glow_kind b, glow_kind c)
 
     if (glow_is_int(a) && glow_is_int(b) && glow_is_int(c))
         return is_wide || glow_kind_get(c)->bits <= glow_kind_get(b)->bits;
-    if (glow_is_int(a) && glow_is_float(b) && glow_is_int(c))
+    if (glow_is_int(a) && glow_is_float(b) &&
+        (glow_is_int(c) || (glow_is_low(c) && !glow_is_real(c))))
         return is_wide && holds(a, c);
     return is_wide;
 }

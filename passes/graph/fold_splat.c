@@ -28,8 +28,9 @@
 static bool
 is_plain(const glow_type *t)
 {
-    return t->strides.rank == 0 && !((int)glow_kind_get(t->elem)->klass &
-                                     (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED));
+    return t->strides.rank == 0 &&
+           !((int)glow_kind_get(t->elem)->klass &
+             (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED | GLOW_CLASS_LOW));
 }
 
 /* One element of the kind of `t`, which holds `v`. */

@@ -20,6 +20,11 @@ static const glow_kind floats[] = {GLOW_FLOAT, GLOW_FLOAT16, GLOW_BFLOAT16,
 static const glow_kind ints[] = {GLOW_UINDEX8, GLOW_INDEX32, GLOW_INDEX64,
                                  GLOW_INT8,    GLOW_INT16,   GLOW_UINT16,
                                  GLOW_UINT32,  GLOW_UINT64,  GLOW_BOOL};
+static const glow_kind low[] = {GLOW_FLOAT8E4M3FN, GLOW_FLOAT8E4M3FNUZ,
+                                GLOW_FLOAT8E5M2,   GLOW_FLOAT8E5M2FNUZ,
+                                GLOW_FLOAT8E8M0,   GLOW_FLOAT4E2M1,
+                                GLOW_INT4,         GLOW_UINT4,
+                                GLOW_INT2,         GLOW_UINT2};
 static const int64_t sizes[] = {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 17};
 
 static int64_t
@@ -39,6 +44,8 @@ change_kind(specimen *s, uint64_t *r)
                        : ints[sweep_draw(r, 9)];
     bool one = sweep_draw(r, 6) == 0;
 
+    if (sweep_draw(r, 8) == 0)
+        to = low[sweep_draw(r, (int64_t)(sizeof low / sizeof *low))];
     for (int k = 0; k < s->n_in + s->n_out; k++) {
         glow_type *t = k < s->n_in ? &s->in[k] : &s->out[k - s->n_in];
 

@@ -113,7 +113,7 @@ read_elements(const char *text, const glow_tensor *t)
             v_int = strtoll(text, NULL, 10);
             text = end;
         }
-        if (glow_is_float(t->type->elem))
+        if (glow_is_real(t->type->elem))
             glow_set_double(t, i, v);
         else
             glow_set_int(t, i, v_int);
@@ -161,9 +161,10 @@ compare(const op_case *c, int i, const glow_tensor *got,
 
     for (int64_t k = 0; k < glow_type_count(want->type); k++) {
         double g = glow_get_double(got, k), w = glow_get_double(want, k);
-        bool same = most > 0 ? (isnan(g) && isnan(w)) || g == w ||
-                                   fabs(g - w) <= most * (1 + fabs(w))
-                             : glow_get_int(got, k) == glow_get_int(want, k);
+        bool same = glow_is_real(got->type->elem)
+                        ? (isnan(g) && isnan(w)) || g == w ||
+                              fabs(g - w) <= most * (1 + fabs(w))
+                        : glow_get_int(got, k) == glow_get_int(want, k);
 
         if (!same || (g == 0 && w == 0 && signbit(g) != signbit(w)))
             fail_msg("%s, %s: result %d[%lld] is %.9g, but should be %.9g",

@@ -108,8 +108,48 @@ conversions_agree(void **state)
     static const glow_kind kinds[] = {
         GLOW_FLOAT,   GLOW_FLOAT16, GLOW_BFLOAT16, GLOW_FLOAT64, GLOW_UINDEX8,
         GLOW_INDEX32, GLOW_INDEX64, GLOW_INT8,     GLOW_UINT32,  GLOW_BOOL};
+    static const glow_kind low[] = {GLOW_FLOAT8E4M3FN, GLOW_FLOAT8E4M3FNUZ,
+                                    GLOW_FLOAT8E5M2,   GLOW_FLOAT8E5M2FNUZ,
+                                    GLOW_FLOAT8E8M0,   GLOW_FLOAT4E2M1,
+                                    GLOW_INT4,         GLOW_UINT4,
+                                    GLOW_INT2,         GLOW_UINT2};
 
     (void)state;
+    for (size_t i = 0; i < COUNT(low); i++) {
+        glow_dims shape = GLOW_DIMS_OF(67);
+        fixture t = {0};
+
+        begin(&t);
+        for (size_t k = 0; k < COUNT(kinds); k++) {
+            glow_value *x = input(&t, kinds[k], shape);
+
+            x = GLOW_BUILD_STATED_PLAIN(t.b, convertto,
+                                        type_of(&t, low[i], shape), GLOW_IN(x));
+            save(&t, x);
+            save(&t, GLOW_BUILD_STATED_PLAIN(t.b, convertto,
+                                             type_of(&t, kinds[k], shape),
+                                             GLOW_IN(x)));
+        }
+        agree_on(&t, label(&t, &glow_op_convertto, low[i], 67),
+                 GLOW_FILL_SPECIAL, 0);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        glow_dims shape = GLOW_DIMS_OF(67);
+        fixture t = {0};
+
+        begin(&t);
+        for (size_t k = 0; k < 4; k++) {
+            glow_value *x = input(&t, kinds[k], shape);
+
+            for (int how = 0; how < 6; how++)
+                save(&t,
+                     GLOW_BUILD_STATED(t.b, converttofloat8,
+                                       type_of(&t, low[i], shape), GLOW_IN(x),
+                                       .saturate = how & 1, .round = how / 2));
+        }
+        agree_on(&t, label(&t, &glow_op_converttofloat8, low[i], 67),
+                 GLOW_FILL_SPECIAL, 0);
+    }
     for (size_t i = 0; i < COUNT(kinds); i++) {
         fixture t = {0};
 

@@ -154,6 +154,58 @@ test_convert(void **state)
     CHECK_CASES(cases);
 }
 
+/* Low precision: rounded, held to the range, or infinity and NaN. */
+static void
+test_convert_low(void **state)
+{
+    const op_case cases[] = {
+        GIVES(convertto, NULL, IN("float64 6: 1.5 2.5 -0.4 300 nan -300"),
+              OUT("int4 6: 2 2 0 7 0 -8")),
+        GIVES(convertto, NULL, IN("index32 4: 9 -9 17 -1"),
+              OUT("int4 4: -7 7 1 -1")),
+        GIVES(convertto, NULL, IN("index32 4: 9 -9 17 -1"),
+              OUT("uint4 4: 9 7 1 15")),
+        GIVES(convertto, NULL, IN("float64 4: -1 1.4 2.6 9"),
+              OUT("uint2 4: 0 1 3 3")),
+        GIVES(convertto, NULL, IN("int8 3: 2 -3 1"), OUT("int2 3: -2 1 1")),
+        GIVES(convertto, NULL, IN("int4 3: -8 7 0"), OUT("float 3: -8 7 0")),
+        GIVES(convertto, NULL, IN("float64 6: 1 464 465 17 19 inf"),
+              OUT("float8e4m3fn 6: 1 448 448 16 20 448")),
+        GIVES(convertto, NULL, IN("float64 4: 61440 inf 0.0000075 1.125"),
+              OUT("float8e5m2 4: 57344 57344 0 1")),
+        GIVES(convertto, NULL, IN("float64 3: 250 -0.001953125 inf"),
+              OUT("float8e4m3fnuz 3: 240 -0.001953125 nan")),
+        GIVES(convertto, NULL, IN("float64 5: 1 1.1 3 0 -1"),
+              OUT("float8e8m0 5: 1 2 4 5.8774717541114375e-39 nan")),
+        GIVES(convertto, NULL, IN("float64 5: 0.25 0.75 5 -9 nan"),
+              OUT("float4e2m1 5: 0 1 4 -6 6")),
+        GIVES(converttofloat8, ATTRS(converttofloat8, false, GLOW_ROUND_UP),
+              IN("float64 4: 464 465 -465 inf"),
+              OUT("float8e4m3fn 4: 448 nan nan nan")),
+        GIVES(converttofloat8, ATTRS(converttofloat8, false, GLOW_ROUND_UP),
+              IN("float64 2: 61439 nan"), OUT("float8e5m2 2: 57344 nan")),
+        GIVES(converttofloat8, ATTRS(converttofloat8, true, GLOW_ROUND_DOWN),
+              IN("float64 3: 1.9 3 0.3"), OUT("float8e8m0 3: 1 2 0.25")),
+        GIVES(converttofloat8, ATTRS(converttofloat8, true, GLOW_ROUND_NEAREST),
+              IN("float64 3: 1.4 1.5 3"), OUT("float8e8m0 3: 1 2 4")),
+        GIVES(converttofloat8, ATTRS(converttofloat8, false, GLOW_ROUND_UP),
+              IN("float64 2: 0 -1"), OUT("float8e8m0 2: nan nan")),
+        REFUSES(converttofloat8, ATTRS(converttofloat8, true, GLOW_ROUND_UP),
+                IN("float64 1: 1"), OUT("int4 1: 1"),
+                "the elements of Result are int4, but must be floats of low "
+                "precision"),
+        REFUSES(converttofloat8, ATTRS(converttofloat8, true, GLOW_ROUND_UP),
+                IN("float64 1: 1"), OUT(NULL),
+                "the type of Result must be stated"),
+        REFUSES(relu, NULL, IN("int4 1: 1"), OUT("int4 1: 1"),
+                "the elements of Input are int4, but only float and integer "
+                "kinds are taken"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 /* The float next to 2^53 + 2^29 + 1 is above it; a way by double is not. */
 static void
 test_convert_once(void **state)
@@ -217,11 +269,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_relu),       cmocka_unit_test(test_long),
-        cmocka_unit_test(test_logic),      cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_convert),    cmocka_unit_test(test_convert_once),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_arithmetic),   cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_relu),         cmocka_unit_test(test_long),
+        cmocka_unit_test(test_logic),        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_convert),      cmocka_unit_test(test_convert_low),
+        cmocka_unit_test(test_convert_once), cmocka_unit_test(test_refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

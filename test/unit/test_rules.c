@@ -336,7 +336,8 @@ check_rule(glow_context *ctx, const glow_pass *p, const rule *r)
     for (glow_kind k = GLOW_FLOAT; k < GLOW_KIND_COUNT; k++) {
         const glow_kind_info *info = glow_kind_get(k);
 
-        if (!(info->klass & (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED)) &&
+        if (!(info->klass &
+              (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED | GLOW_CLASS_LOW)) &&
             fires_on(ctx, p, r, left, k))
             classes |= (int)info->klass;
     }

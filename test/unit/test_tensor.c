@@ -40,6 +40,42 @@ types_are_interned(void **state)
     assert_int_equal(glow_type_bytes(glow_type_get(ctx, t)), 7 * 4);
 }
 
+/* Every code of a float of low precision is what its number becomes. */
+static void
+low_floats_are_their_codes(void **state)
+{
+    static const struct {
+        glow_kind kind;
+        int codes, others; /* whose number has another code: NaNs */
+        uint8_t bits;      /* of `number` */
+        double number;
+    } formats[] = {
+        {GLOW_FLOAT8E4M3FN, 256, 1, 0x7e, 448},
+        {GLOW_FLOAT8E4M3FN, 256, 1, 0x81, -0x1p-9},
+        {GLOW_FLOAT8E4M3FNUZ, 256, 0, 0x7f, 240},
+        {GLOW_FLOAT8E4M3FNUZ, 256, 0, 0x01, 0x1p-10},
+        {GLOW_FLOAT8E5M2, 256, 5, 0x7b, 57344},
+        {GLOW_FLOAT8E5M2, 256, 5, 0xfc, -(double)INFINITY},
+        {GLOW_FLOAT8E5M2FNUZ, 256, 0, 0x7f, 57344},
+        {GLOW_FLOAT8E8M0, 256, 0, 0xfe, 0x1p127},
+        {GLOW_FLOAT8E8M0, 256, 0, 0x00, 0x1p-127},
+        {GLOW_FLOAT4E2M1, 16, 0, 0x0d, -3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        glow_kind k = formats[i].kind;
+        int others = 0;
+
+        for (int c = 0; c < formats[i].codes; c++)
+            others += glow_double_to_low(k, glow_low_to_double(k, (uint8_t)c),
+                                         false, GLOW_ROUND_UP) != c;
+        assert_int_equal(others, formats[i].others);
+        assert_true(glow_low_to_double(k, formats[i].bits) ==
+                    formats[i].number);
+    }
+}
+
 static void
 types_print_as_text(void **state)
 {
@@ -290,6 +326,7 @@ main(void)
         cmocka_unit_test(doubles_round_once),
         cmocka_unit_test(doubles_saturate_into_integers),
         cmocka_unit_test(quantized_reals_use_scale_and_offset),
+        cmocka_unit_test(low_floats_are_their_codes),
         cmocka_unit_test(kinds_of_plugins_are_kinds),
         cmocka_unit_test(indices_run_in_row_major_order),
         cmocka_unit_test(bytes_live_as_long_as_a_reference),

@@ -252,7 +252,8 @@ kind_code(glow_kind k, char out[3])
 
     if (glow_is_float(k) && k != GLOW_BFLOAT16)
         letter = 'f';
-    else if (k == GLOW_BFLOAT16 || info->klass == GLOW_CLASS_FUSED)
+    else if (k == GLOW_BFLOAT16 || info->klass == GLOW_CLASS_FUSED ||
+             info->format)
         letter = 'u';
     else if (k == GLOW_BOOL)
         letter = 'b';
@@ -270,7 +271,8 @@ check_type(const reader *r, const npy *a, const glow_type *want)
     kind_code(want->elem, code);
     if (glow_dims_equal(a->shape, want->shape) &&
         (strcmp(a->code, code) == 0 ||
-         (want->elem == GLOW_BFLOAT16 && strcmp(a->code, "V2") == 0)))
+         (want->elem == GLOW_BFLOAT16 && strcmp(a->code, "V2") == 0) ||
+         (glow_is_low(want->elem) && strcmp(a->code, "V1") == 0)))
         return true;
 
     glow_buf_printf(&b, "%s: it holds %s<", r->path, a->code);
@@ -342,6 +344,14 @@ settle_bool(const glow_tensor *t)
         v[i] = v[i] != 0;
 }
 
+/* Integers of fewer bits than a byte: their low bits, extended. */
+static void
+settle_low(const glow_tensor *t)
+{
+    for (int64_t i = 0; i < glow_type_count(t->type); i++)
+        glow_set_int(t, i, glow_get_int(t, i));
+}
+
 bool
 npy_read(glow_context *ctx, const char *path, const glow_type *want,
          glow_tensor *out)
@@ -360,6 +370,8 @@ npy_read(glow_context *ctx, const char *path, const glow_type *want,
         copy_elements(&a, out);
         if (want->elem == GLOW_BOOL)
             settle_bool(out);
+        if (glow_is_low(want->elem) && !glow_is_real(want->elem))
+            settle_low(out);
     }
     glow_data_unref(file);
     return ok;

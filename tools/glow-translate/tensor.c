@@ -27,14 +27,16 @@ static const tensor_elem elems[] = {
     {14, "COMPLEX64", GLOW_NO_KIND, TENSOR_NO_FIELD},
     {15, "COMPLEX128", GLOW_NO_KIND, TENSOR_NO_FIELD},
     {16, "BFLOAT16", GLOW_BFLOAT16, TENSOR_INTS32},
-    {17, "FLOAT8E4M3FN", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {18, "FLOAT8E4M3FNUZ", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {19, "FLOAT8E5M2", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {20, "FLOAT8E5M2FNUZ", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {21, "UINT4", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {22, "INT4", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {23, "FLOAT4E2M1", GLOW_NO_KIND, TENSOR_NO_FIELD},
-    {24, "FLOAT8E8M0", GLOW_NO_KIND, TENSOR_NO_FIELD},
+    {17, "FLOAT8E4M3FN", GLOW_FLOAT8E4M3FN, TENSOR_INTS32},
+    {18, "FLOAT8E4M3FNUZ", GLOW_FLOAT8E4M3FNUZ, TENSOR_INTS32},
+    {19, "FLOAT8E5M2", GLOW_FLOAT8E5M2, TENSOR_INTS32},
+    {20, "FLOAT8E5M2FNUZ", GLOW_FLOAT8E5M2FNUZ, TENSOR_INTS32},
+    {21, "UINT4", GLOW_UINT4, TENSOR_INTS32},
+    {22, "INT4", GLOW_INT4, TENSOR_INTS32},
+    {23, "FLOAT4E2M1", GLOW_FLOAT4E2M1, TENSOR_INTS32},
+    {24, "FLOAT8E8M0", GLOW_FLOAT8E8M0, TENSOR_INTS32},
+    {25, "UINT2", GLOW_UINT2, TENSOR_INTS32},
+    {26, "INT2", GLOW_INT2, TENSOR_INTS32},
 };
 
 const tensor_elem *
@@ -243,6 +245,69 @@ places(const Onnx__TensorProto *t)
     return n + (t->n_string_data > 0);
 }
 
+/* How many elements of a kind ONNX packs in a byte; 1 where it does not. */
+static int
+per_byte(glow_kind kind)
+{
+    return glow_is_low(kind) ? 8 / glow_kind_get(kind)->bits : 1;
+}
+
+size_t
+tensor_packed_bytes(const glow_type *type)
+{
+    int64_t per = per_byte(type->elem);
+
+    return per > 1 ? (size_t)((glow_type_count(type) + per - 1) / per)
+                   : (size_t)glow_type_bytes(type);
+}
+
+/* Elements of a byte each from packed ones, the first in the low bits. */
+static void
+unpack(const uint8_t *from, const glow_tensor *out)
+{
+    const glow_kind_info *k = glow_kind_get(out->type->elem);
+    int per = per_byte(out->type->elem);
+    uint8_t *to = out->data;
+
+    for (int64_t i = 0; i < glow_type_count(out->type); i++) {
+        int bits = from[i / per] >> (i % per * k->bits) & ((1 << k->bits) - 1);
+
+        if (k->format)
+            to[i] = (uint8_t)bits;
+        else
+            glow_set_int(out, i, bits);
+    }
+}
+
+void
+tensor_pack(const glow_tensor *t, uint8_t *to)
+{
+    const glow_kind_info *k = glow_kind_get(t->type->elem);
+    const uint8_t *from = t->data;
+    int per = per_byte(t->type->elem);
+
+    memset(to, 0, tensor_packed_bytes(t->type));
+    for (int64_t i = 0; i < glow_type_count(t->type); i++)
+        to[i / per] |=
+            (uint8_t)((from[i] & ((1 << k->bits) - 1)) << (i % per * k->bits));
+}
+
+/* Packed bytes of low-precision elements, one in each int32. */
+static bool
+low(tensor_file *f, const Onnx__TensorProto *t, const char *what,
+    const glow_tensor *out)
+{
+    uint8_t *bytes = GLOW_NEW_ARRAY(f->arena, uint8_t, t->n_int32_data + 1);
+
+    for (size_t i = 0; i < t->n_int32_data; i++) {
+        bytes[i] = (uint8_t)t->int32_data[i];
+        if (t->int32_data[i] < 0 || t->int32_data[i] > UINT8_MAX)
+            return refuse(f, what, "an element has over 8 bits");
+    }
+    unpack(bytes, out);
+    return true;
+}
+
 /* Bits of 16-bit floats and small integers, one in each int32. */
 static bool
 narrow(tensor_file *f, const Onnx__TensorProto *t, const char *what,
@@ -276,6 +341,8 @@ typed(tensor_file *f, const Onnx__TensorProto *t, const char *what,
 {
     size_t bytes = (size_t)glow_type_bytes(out->type);
 
+    if (glow_is_low(out->type->elem))
+        return low(f, t, what, out);
     if (field == TENSOR_INTS32)
         return narrow(f, t, what, out);
     if (field == TENSOR_UINTS64) {
@@ -301,6 +368,11 @@ share(const glow_type *type, const void *data, glow_data *owner,
     size_t bytes = (size_t)glow_type_bytes(type);
     uintptr_t align = (uintptr_t)glow_kind_get(type->elem)->bytes;
 
+    if (per_byte(type->elem) > 1) {
+        *out = glow_tensor_new(type);
+        unpack(data, out);
+        return;
+    }
     if (owner && bytes && (uintptr_t)data % align == 0) {
         *out =
             (glow_tensor){type, (void *)(uintptr_t)data, glow_data_ref(owner)};
@@ -349,7 +421,7 @@ tensor_read(tensor_file *f, const Onnx__TensorProto *t, const char *what,
         return refuse(f, what, "tensors in segments are not known");
 
     const glow_type *interned = glow_type_get(f->ctx, type);
-    size_t bytes = (size_t)glow_type_bytes(interned);
+    size_t bytes = tensor_packed_bytes(interned);
     bool is_external =
         t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
     bool is_raw = t->has_raw_data && t->raw_data.len > 0;
@@ -370,14 +442,15 @@ tensor_read(tensor_file *f, const Onnx__TensorProto *t, const char *what,
         share(interned, raw, owner, out);
     } else {
         size_t count = list_count(t, e->field);
+        size_t due =
+            per_byte(e->kind) > 1 ? bytes : (size_t)glow_type_count(interned);
 
-        if (count != (size_t)glow_type_count(interned))
+        if (count != due)
             return glow_error(f->ctx, "E0707",
                               "%s: %s: %zu elements are given, but %s takes "
-                              "%" PRId64,
+                              "%zu",
                               f->path, what, count,
-                              glow_type_text(f->arena, interned),
-                              glow_type_count(interned));
+                              glow_type_text(f->arena, interned), due);
         *out = glow_tensor_new(interned);
         if (!typed(f, t, what, e->field, out)) {
             glow_tensor_end(out);

@@ -55,6 +55,14 @@ bool tensor_read(tensor_file *file, const Onnx__TensorProto *t,
 bool tensor_read_sparse(tensor_file *file, const Onnx__SparseTensorProto *p,
                         const char *what, glow_tensor *out);
 
+/*
+ * ONNX packs elements of 4 and of 2 bits, the first of a byte in its low bits,
+ * where ours have a byte each.  How many bytes the elements of a type are in
+ * ONNX, and the elements of `t` so.
+ */
+size_t tensor_packed_bytes(const glow_type *type);
+void tensor_pack(const glow_tensor *t, uint8_t *to);
+
 /* Gives back the mapped files. */
 void tensor_file_end(tensor_file *file);
 

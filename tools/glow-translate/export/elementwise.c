@@ -117,11 +117,26 @@ convert(exporter *e, const glow_node *n)
     const glow_kind_info *to = glow_kind_get(n->out[0]->type->elem);
     const char *x = export_in(e, n, 0);
 
-    if (glow_is_float(kind_of(n)) && to->klass == GLOW_CLASS_INT &&
-        to->bits <= 16)
+    if (glow_is_float(kind_of(n)) && to->bits <= 16 &&
+        (to->klass == GLOW_CLASS_INT ||
+         (glow_is_low(n->out[0]->type->elem) && !to->format)))
         x = saturated(e, n, x);
     export_last(e, n, "Cast", NAMES(x));
     export_int(e, "to", tensor_elem_for(n->out[0]->type->elem)->type);
+    return true;
+}
+
+static bool
+convert_to_float8(exporter *e, const glow_node *n)
+{
+    static const char *const rounds[] = {"up", "down", "nearest"};
+    const glow_converttofloat8 *c = n->attrs;
+
+    export_last(e, n, "Cast", NAMES(export_in(e, n, 0)));
+    export_int(e, "to", tensor_elem_for(n->out[0]->type->elem)->type);
+    export_int(e, "saturate", c->saturate);
+    if (c->round != GLOW_ROUND_UP)
+        export_string(e, "round_mode", rounds[c->round]);
     return true;
 }
 
@@ -246,6 +261,7 @@ const export_row export_elementwise_rows[] = {
     {&glow_op_cmplte, plain, "LessOrEqual"},
     {&glow_op_cmpneq, not_equal, NULL},
     {&glow_op_convertto, convert, NULL},
+    {&glow_op_converttofloat8, convert_to_float8, NULL},
     {&glow_op_copy, plain, "Identity"},
     {&glow_op_cos, plain, "Cos"},
     {&glow_op_cosh, plain, "Cosh"},

@@ -33,6 +33,7 @@ struct exporter {
     size_t attribute_cap; /* of last */
     Onnx__ModelProto *model;
     size_t opset_cap, info_cap;
+    int opset;
 };
 
 /* clang-format off */
@@ -68,6 +69,12 @@ const export_row *
 export_this(const exporter *e)
 {
     return e->row;
+}
+
+int
+export_opset(const exporter *e)
+{
+    return e->opset;
 }
 
 glow_arena *
@@ -385,8 +392,15 @@ new_tensor(exporter *e, const char *name, const glow_type *type,
     t->dims =
         glow_arena_copy(e->arena, type->shape.at, t->n_dims * sizeof *t->dims);
     t->has_raw_data = 1;
-    t->raw_data.len = (size_t)glow_type_bytes(type);
+    t->raw_data.len = tensor_packed_bytes(type);
     t->raw_data.data = (uint8_t *)(uintptr_t)bytes;
+    if (t->raw_data.len < (size_t)glow_type_bytes(type)) {
+        const glow_tensor own = {.type = type, .data = t->raw_data.data};
+        uint8_t *packed = GLOW_NEW_ARRAY(e->arena, uint8_t, t->raw_data.len);
+
+        tensor_pack(&own, packed);
+        t->raw_data.data = packed;
+    }
     return t;
 }
 
@@ -810,6 +824,63 @@ export_body(exporter *e, const char *attribute, glow_func *f,
     return ok;
 }
 
+/*
+ * The opset is the oldest that has all operators and element kinds, because older
+ * runtimes take older opsets alone.
+ */
+
+static int
+opset_of_kind(glow_kind kind)
+{
+    static const struct {
+        glow_kind kind;
+        int opset;
+    } first[] = {
+        {GLOW_FLOAT8E4M3FN, 19}, {GLOW_FLOAT8E4M3FNUZ, 19},
+        {GLOW_FLOAT8E5M2, 19},   {GLOW_FLOAT8E5M2FNUZ, 19},
+        {GLOW_INT4, 21},         {GLOW_UINT4, 21},
+        {GLOW_FLOAT4E2M1, 23},   {GLOW_FLOAT8E8M0, 24},
+        {GLOW_INT2, 25},         {GLOW_UINT2, 25},
+    };
+
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        if (first[i].kind == kind)
+            return first[i].opset;
+    return EXPORT_OPSET;
+}
+
+static void
+need(exporter *e, int opset)
+{
+    if (opset > e->opset)
+        e->opset = opset;
+}
+
+static void
+find_opset(exporter *e)
+{
+    e->opset = EXPORT_OPSET;
+    GLOW_FOR_EACH_STORAGE(s, e->module)
+        need(e, opset_of_kind(s->value.type->elem));
+    for (const glow_func *f = e->module->funcs; f; f = f->next)
+        GLOW_FOR_EACH_NODE(n, f) {
+            need(e, n->op == &glow_op_cumprod ? 26 : EXPORT_OPSET);
+            for (int i = 0; i < n->n_out; i++)
+                need(e, opset_of_kind(n->out[i]->type->elem));
+        }
+}
+
+/* The IR version that came with an opset. */
+static int
+ir_of(int opset)
+{
+    return opset < 19   ? 8
+           : opset < 21 ? 9
+           : opset < 23 ? 10
+           : opset < 25 ? opset - 12
+                        : 13;
+}
+
 /* The function to export, or NULL after a report. */
 static glow_func *
 pick(glow_module *m, const char *name)
@@ -916,11 +987,14 @@ export_model(glow_module *m, const char *function, const char *path)
 
     import_opset(&e, "", EXPORT_OPSET);
     model.has_ir_version = 1;
-    model.ir_version = EXPORT_IR;
     model.producer_name = (char[]){"glow"};
     model.graph = &graph;
     graph.name = ok ? glow_arena_strdup(a, e.func->name) : NULL;
-    ok = ok && lower(&e) && export_graph(&e) && write(&e, &model);
+    ok = ok && lower(&e);
+    find_opset(&e);
+    model.opset_import[0]->version = e.opset;
+    model.ir_version = ir_of(e.opset);
+    ok = ok && export_graph(&e) && write(&e, &model);
     glow_arena_free(a);
     return ok;
 }

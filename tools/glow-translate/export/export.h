@@ -12,8 +12,8 @@
 
 #include "glow/ops.h"
 
+/* Of models without an operator or an element kind that is younger. */
 #define EXPORT_OPSET 17
-#define EXPORT_IR 8
 
 typedef struct exporter exporter;
 
@@ -50,6 +50,9 @@ bool export_refuse(exporter *e, const glow_node *n, const char *fmt, ...)
     GLOW_PRINTF(3, 4);
 /* The row at work. */
 const export_row *export_this(const exporter *e);
+
+/* The opset of the model. */
+int export_opset(const exporter *e);
 
 /* The name of operand i in the model, "" where it is omitted. */
 const char *export_in(exporter *e, const glow_node *n, int i);

@@ -144,21 +144,22 @@ scatter_elements(exporter *e, const glow_node *n)
     return reduction(e, n, s->reduction);
 }
 
-/* ONNX sums integers of 32 bits or more; the low bits of those are ours. */
+/* ONNX takes integers of 32 bits or more; the low bits of those are ours. */
 static bool
 cum_sum(exporter *e, const glow_node *n)
 {
     const glow_cumsum *c = n->attrs;
     const glow_kind_info *kind = glow_kind_get(n->in[0]->type->elem);
     bool small = kind->klass == GLOW_CLASS_INT && kind->bytes < 4;
+    const char *op = n->op->name;
     const char *x = export_in(e, n, 0);
     const char *axis = export_number(e, n, GLOW_INDEX64, c->dim);
 
     if (small)
-        x = export_step(e, n, "CumSum",
+        x = export_step(e, n, op,
                         NAMES(export_cast(e, n, x, GLOW_INDEX64), axis));
     else
-        export_last(e, n, "CumSum", NAMES(x, axis));
+        export_last(e, n, op, NAMES(x, axis));
     export_int(e, "exclusive", c->exclusive);
     export_int(e, "reverse", c->reverse);
     if (small) {
@@ -223,6 +224,7 @@ reverse_sequence(exporter *e, const glow_node *n)
 }
 
 const export_row export_index_rows[] = {
+    {&glow_op_cumprod, cum_sum, NULL},
     {&glow_op_cumsum, cum_sum, NULL},
     {&glow_op_gather, gather, NULL},
     {&glow_op_gatherelements, gather_elements, NULL},

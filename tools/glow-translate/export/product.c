@@ -79,16 +79,23 @@ reduce(exporter *e, const glow_node *n)
 {
     const glow_reduce *r = n->attrs;
     glow_dims axes = r->axes, shape = n->in[0]->type->shape;
-    const char *x = export_in(e, n, 0);
+    const char *x = export_in(e, n, 0), *in[2] = {x};
+    bool is_operand = export_opset(e) >= 18; /* the axes */
+    int n_in = 1 + is_operand;
 
-    if (axes.rank > 0) {
-        export_last(e, n, export_this(e)->name, NAMES(x));
-    } else {
+    if (axes.rank == 0) {
         axes = GLOW_DIMS_OF(1);
-        x = export_reshape(e, n, x, GLOW_DIMS_OF(glow_dims_count(shape), 1));
-        x = export_step(e, n, export_this(e)->name, NAMES(x));
+        in[0] =
+            export_reshape(e, n, x, GLOW_DIMS_OF(glow_dims_count(shape), 1));
     }
-    export_dims(e, "axes", axes);
+    if (is_operand)
+        in[1] = export_dims_list(e, n, axes);
+    if (r->axes.rank > 0)
+        export_last(e, n, export_this(e)->name, in, n_in);
+    else
+        x = export_step(e, n, export_this(e)->name, in, n_in);
+    if (!is_operand)
+        export_dims(e, "axes", axes);
     export_int(e, "keepdims", 0);
     if (r->axes.rank > 0)
         return true;

@@ -5,7 +5,8 @@
 static bool
 grid_sample(exporter *e, const glow_node *n)
 {
-    static const char *const modes[] = {"nearest", "bilinear", "bicubic"};
+    static const char *const old[] = {"nearest", "bilinear", "bicubic"};
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
     static const char *const paddings[] = {"zeros", "border", "reflection"};
     const glow_gridsample *g = n->attrs;
     int rank = n->in[0]->type->shape.rank;
@@ -13,7 +14,7 @@ grid_sample(exporter *e, const glow_node *n)
         export_transpose(e, n, export_in(e, n, 0), export_to_nchw(rank));
 
     x = export_step(e, n, "GridSample", NAMES(x, export_in(e, n, 1)));
-    export_string(e, "mode", modes[g->mode]);
+    export_string(e, "mode", (export_opset(e) < 20 ? old : modes)[g->mode]);
     export_string(e, "padding_mode", paddings[g->padding]);
     export_int(e, "align_corners", g->align_corners);
     export_last(e, n, "Transpose", NAMES(x));

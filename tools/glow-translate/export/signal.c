@@ -22,9 +22,15 @@ dft(exporter *e, const glow_node *n)
         return export_refuse(e, n,
                              "opset %d has no inverse DFT that is one-sided",
                              EXPORT_OPSET);
-    export_last(e, n, "DFT",
-                NAMES(export_in(e, n, 0), number(e, n, a->length)));
-    export_int(e, "axis", a->axis);
+    if (export_opset(e) < 20) {
+        export_last(e, n, "DFT",
+                    NAMES(export_in(e, n, 0), number(e, n, a->length)));
+        export_int(e, "axis", a->axis);
+    } else {
+        export_last(e, n, "DFT",
+                    NAMES(export_in(e, n, 0), number(e, n, a->length),
+                          number(e, n, a->axis)));
+    }
     export_int(e, "inverse", a->inverse);
     export_int(e, "onesided", a->onesided);
     return true;

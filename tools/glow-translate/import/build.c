@@ -339,7 +339,7 @@ import_constant_splat(import_node *n, glow_kind kind, glow_dims shape, double v,
 
     s->loc = glow_loc_model(n->im->module, n->im->dialect->loc, n->im->file,
                             n->name);
-    if (glow_is_int(kind))
+    if (glow_is_int(kind) || (glow_is_low(kind) && !glow_is_real(kind)))
         s->splat_int = exact;
     return &s->value;
 }

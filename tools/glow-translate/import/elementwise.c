@@ -236,6 +236,22 @@ mean(import_node *n)
 
 /* Element kinds. */
 
+glow_value *
+import_cast(import_node *n, glow_value *v, glow_kind kind)
+{
+    static const char *const rounds[] = {"up", "down", "nearest", NULL};
+    bool saturate = import_flag(n, "saturate", true);
+    int round = import_word(n, "round_mode", "up", rounds);
+    glow_kind from = v && !n->failed ? v->type->elem : kind;
+
+    if (from == kind || !glow_kind_get(kind)->format ||
+        (saturate && round == GLOW_ROUND_UP))
+        return import_convert(n, v, kind);
+    return BUILD_STATED(n, converttofloat8,
+                        import_type(n, kind, v->type->shape), GLOW_IN(v),
+                        .saturate = saturate, .round = round);
+}
+
 static bool
 cast(import_node *n)
 {
@@ -243,22 +259,20 @@ cast(import_node *n)
                                ? tensor_elem_named(import_string(n, "to", ""))
                                : tensor_elem_of(import_int(n, "to", 0, 0, 100));
 
-    import_ignore(n, "saturate");
     if (!import_operands(n, 1, 1))
         return false;
     if (!e || !e->kind)
         return import_refuse(n, "E0705", "to %s is not supported",
                              e ? e->name : "a type that is not known");
-    return import_done(n, import_convert(n, import_in(n, 0), e->kind));
+    return import_done(n, import_cast(n, import_in(n, 0), e->kind));
 }
 
 static bool
 cast_like(import_node *n)
 {
-    import_ignore(n, "saturate");
     return import_operands(n, 2, 2) &&
-           import_done(n, import_convert(n, import_in(n, 0),
-                                         import_in(n, 1)->type->elem));
+           import_done(
+               n, import_cast(n, import_in(n, 0), import_in(n, 1)->type->elem));
 }
 
 const import_row import_elementwise_rows[] = {
@@ -279,10 +293,9 @@ const import_row import_elementwise_rows[] = {
     {"BitwiseOr", 18, 0, binary, &glow_op_bitwiseor, "integers"},
     {"BitwiseXor", 18, 0, binary, &glow_op_bitwisexor, "integers"},
     {"Cast", 1, 0, cast, &glow_op_convertto,
-     "any; to strings, complex, 8-bit floats and 4-bit kinds is refused; "
-     "saturate is ignored"},
-    {"CastLike", 15, 0, cast_like, &glow_op_convertto,
-     "any; saturate is ignored"},
+     "any and low; to strings and complex is refused; where saturate or "
+     "round_mode are no defaults, ConvertToFloat8"},
+    {"CastLike", 15, 0, cast_like, &glow_op_convertto, "any and low; as Cast"},
     {"Ceil", 1, 0, import_unary, &glow_op_ceil, "floats"},
     {"Cos", 7, 0, import_unary, &glow_op_cos, "floats"},
     {"Cosh", 9, 0, import_unary, &glow_op_cosh, "floats"},

@@ -240,6 +240,8 @@ glow_value *import_transpose(import_node *n, glow_value *v, glow_dims shuffle);
 glow_value *import_reshape(import_node *n, glow_value *v, glow_dims shape);
 glow_value *import_broadcast(import_node *n, glow_value *v, glow_dims shape);
 glow_value *import_convert(import_node *n, glow_value *v, glow_kind kind);
+/* The same, as the attributes saturate and round_mode say. */
+glow_value *import_cast(import_node *n, glow_value *v, glow_kind kind);
 /* Elements [start, start + size) of one axis. */
 glow_value *import_cut(import_node *n, glow_value *v, int axis, int64_t start,
                        int64_t size);

@@ -296,22 +296,41 @@ result_kind(import_node *n)
     return GLOW_NO_KIND;
 }
 
+/* The float kind that an attribute since opset 23 names. */
+static glow_kind
+float_kind(import_node *n, const char *name, glow_kind otherwise)
+{
+    int64_t code = n->opset >= 23 ? import_int(n, name, 0, 0, 100) : 0;
+    const tensor_elem *e = code ? tensor_elem_of(code) : NULL;
+
+    if (!code)
+        return otherwise;
+    if (e && e->kind && glow_is_float(e->kind))
+        return e->kind;
+    import_refuse(n, "E0710", "%s is %" PRId64 ", which is no float", name,
+                  code);
+    return otherwise;
+}
+
 static bool
 quantize_linear(import_node *n)
 {
-    import_ignore(n, "saturate"); /* of the 8-bit floats */
     if (!import_operands(n, 2, 3))
         return false;
 
     glow_value *x = import_in(n, 0), *scale = per_axis(n, import_in(n, 1));
     glow_value *zero = per_axis(n, import_in(n, 2));
     glow_kind kind = result_kind(n);
+    glow_kind wide =
+        float_kind(n, "precision",
+                   glow_is_float(x->type->elem) ? x->type->elem : GLOW_FLOAT);
 
-    if (glow_is_int(x->type->elem))
-        x = import_convert(n, x, GLOW_FLOAT);
-    scale = import_convert(n, scale, x ? x->type->elem : GLOW_FLOAT);
-    return import_done(
-        n, quantized(n, import_binary(n, &glow_op_div, x, scale), zero, kind));
+    x = import_binary(n, &glow_op_div, import_convert(n, x, wide),
+                      import_convert(n, scale, wide));
+    if (glow_kind_get(kind)->format)
+        return import_done(n, import_cast(n, x, kind));
+    import_ignore(n, "saturate"); /* of floats */
+    return import_done(n, quantized(n, x, zero, kind));
 }
 
 static bool
@@ -322,9 +341,14 @@ dequantize_linear(import_node *n)
 
     glow_value *scale = per_axis(n, import_in(n, 1));
     glow_value *zero = per_axis(n, import_in(n, 2));
-    glow_kind kind = import_in(n, 1)->type->elem;
-    glow_value *y = centred(n, import_in(n, 0), zero, GLOW_INDEX32);
+    glow_kind given = import_in(n, 1)->type->elem;
+    glow_kind kind = float_kind(n, "output_dtype",
+                                glow_is_float(given) ? given : GLOW_FLOAT);
+    glow_value *y = import_in(n, 0);
 
+    /* The zero point of floats is 0. */
+    y = glow_is_real(y->type->elem) ? import_convert(n, y, GLOW_FLOAT)
+                                    : centred(n, y, zero, GLOW_INDEX32);
     scale = import_convert(n, scale, GLOW_FLOAT);
     y = import_binary(n, &glow_op_mul, import_convert(n, y, GLOW_FLOAT), scale);
     return import_done(n, import_convert(n, y, kind));
@@ -373,7 +397,7 @@ const import_row import_integer_rows[] = {
      "8-bit integers; 1 to 3 spatial axes; a Convolution in float or float64, "
      "which is exact"},
     {"DequantizeLinear", 10, 0, dequantize_linear, NULL,
-     "integers; per axis since opset 13, blocks since 21"},
+     "integers and low; per axis since opset 13, blocks since 21"},
     {"DynamicQuantizeLinear", 11, 0, dynamic_quantize_linear, NULL,
      "floats, to uint8"},
     {"MatMulInteger", 10, 0, matmul_integer, NULL,
@@ -384,6 +408,7 @@ const import_row import_integer_rows[] = {
     {"QLinearMatMul", 10, 0, qlinear_matmul, NULL,
      "8-bit integers; as MatMulInteger, then scaled in float64"},
     {"QuantizeLinear", 10, 0, quantize_linear, NULL,
-     "numbers, to integers; per axis since opset 13, blocks since 21"},
+     "numbers, to integers and low; per axis since opset 13, blocks since 21; "
+     "the zero point of floats is 0, and not read"},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
