@@ -208,6 +208,9 @@ static const import_row *const tables[] = {
     import_lp_rows,
     import_matmul_rows,
     import_norm_rows,
+    import_ort_activation_rows,
+    import_ort_norm_rows,
+    import_ort_product_rows,
     import_pool_rows,
     import_random_rows,
     import_recurrent_rows,
@@ -242,6 +245,30 @@ import_find_row(const char *name, int opset, const import_row **any)
                 return r;
         }
     return NULL;
+}
+
+glow_value *
+import_as(import_node *n, const char *name, int opset, glow_value *const *in,
+          int n_in)
+{
+    import_node as = *n;
+    glow_value *y = NULL;
+
+    if (n->failed)
+        return NULL;
+    as.opset = opset;
+    as.row = import_find_row(name, opset, &(const import_row *){NULL});
+    as.in = GLOW_NEW_ARRAY(n->im->arena, glow_value *, n_in);
+    as.in_list = GLOW_NEW_ARRAY(n->im->arena, const import_list *, n_in);
+    for (int i = 0; i < n_in; i++)
+        as.in[i] = in[i];
+    as.n_in = n_in;
+    as.out = &y;
+    as.n_out = 1;
+    as.row->run(&as);
+    n->read = as.read;
+    n->failed = as.failed;
+    return y;
 }
 
 /* The model around the graph. */
@@ -466,7 +493,7 @@ check_attributes(import_node *n)
             return import_refuse(
                 n, "E0710", "%s is no attribute of %s%s",
                 name ? name : "(no name)", import_op_name(n->proto),
-                n->im->dialect->has_opsets
+                n->im->dialect->has_opsets && n->opset
                     ? glow_arena_printf(n->im->arena, " in opset %d", n->opset)
                     : "");
     }
@@ -545,7 +572,8 @@ import_one(importer *im, size_t i)
         .row = import_resolve(im, p, &why),
         .proto = p,
         .index = i,
-        .opset = im->opset,
+        .opset = import_is_standard(p->domain) ? im->opset
+                                               : import_version(im, p->domain),
         .name = import_node_name(im, i),
         .text = import_node_text(im, i),
         .n_in = (int)p->n_input,

@@ -60,6 +60,9 @@ extern const import_row import_loss_rows[];
 extern const import_row import_lp_rows[];
 extern const import_row import_matmul_rows[];
 extern const import_row import_norm_rows[];
+extern const import_row import_ort_activation_rows[];
+extern const import_row import_ort_norm_rows[];
+extern const import_row import_ort_product_rows[];
 extern const import_row import_pool_rows[];
 extern const import_row import_random_rows[];
 extern const import_row import_recurrent_rows[];
@@ -136,6 +139,13 @@ bool import_wants(const import_node *n, int i);
 bool import_done(import_node *n, glow_value *v);
 /* The row's operator, of one operand and without attributes. */
 bool import_unary(import_node *n);
+/*
+ * The first result of what the node would be as `name` of ONNX's `opset`, with
+ * these operands and its own attributes; the caller has checked that they are
+ * tensors, and that there is such a row.
+ */
+glow_value *import_as(import_node *n, const char *name, int opset,
+                      glow_value *const *in, int n_in);
 glow_dims import_shape(const glow_value *v); /* of NULL: a scalar's */
 
 /* Attributes (E0710).  A node may not have any that are not read. */

@@ -43,26 +43,6 @@ centred(import_node *n, glow_value *x, glow_value *zero, glow_kind kind)
                 : x;
 }
 
-/* What the node would be under another name, with other operands. */
-static glow_value *
-as_node(import_node *n, const char *name, glow_value **in, int n_in)
-{
-    import_node as = *n;
-    glow_value *y = NULL;
-
-    if (n->failed)
-        return NULL;
-    as.row = import_find_row(name, n->opset, &(const import_row *){NULL});
-    as.in = in;
-    as.n_in = n_in;
-    as.out = &y;
-    as.n_out = 1;
-    as.row->run(&as);
-    n->read = as.read;
-    n->failed = as.failed;
-    return y;
-}
-
 /* Exact sums, wrapped to 32 bits. */
 static glow_value *
 to_int32(import_node *n, glow_value *v)
@@ -119,7 +99,7 @@ convolve(import_node *n, int w, glow_value *x_zero, glow_value *w_zero)
 
     x = centred(n, x, along(n, x_zero, 0, 1), kind);
     filter = centred(n, filter, along(n, w_zero, 0, shape.rank), kind);
-    return as_node(n, "Conv", (glow_value *[]){x, filter}, 2);
+    return import_as(n, "Conv", n->opset, (glow_value *[]){x, filter}, 2);
 }
 
 static glow_value *
@@ -136,7 +116,7 @@ multiply(import_node *n, int b, glow_value *a_zero, glow_value *b_zero)
     /* A list of zeros has one for each row of A, each column of B. */
     x = centred(n, x, along(n, a_zero, 0, rank > 1 ? 2 : 1), kind);
     y = centred(n, y, along(n, b_zero, 0, 1), kind);
-    return as_node(n, "MatMul", (glow_value *[]){x, y}, 2);
+    return import_as(n, "MatMul", n->opset, (glow_value *[]){x, y}, 2);
 }
 
 static bool

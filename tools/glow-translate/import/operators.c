@@ -64,16 +64,19 @@ why_never(const char *name)
     return NULL;
 }
 
-/* The opset of a domain; 0 if the model does not say. */
-static int
-opset_of(const importer *im, const char *domain)
+int
+import_version(const importer *im, const char *domain)
 {
-    for (size_t i = 0; i < im->model->n_opset_import; i++) {
-        const Onnx__OperatorSetIdProto *o = im->model->opset_import[i];
+    const Onnx__FunctionProto *f = im->call ? im->call->function : NULL;
+    Onnx__OperatorSetIdProto **list =
+        f ? f->opset_import : im->model->opset_import;
+    size_t count = f ? f->n_opset_import : im->model->n_opset_import;
 
-        if (o->domain && strcmp(o->domain, domain) == 0)
-            return o->version > 0 && o->version < INT_MAX ? (int)o->version : 0;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->domain && strcmp(list[i]->domain, domain) == 0)
+            return list[i]->version > 0 && list[i]->version < INT_MAX
+                       ? (int)list[i]->version
+                       : 0;
     return 0;
 }
 
@@ -95,11 +98,17 @@ import_resolve(importer *im, const Onnx__NodeProto *p, const char **why)
     if (import_find_function(im, p))
         return &call;
     if (!import_is_standard(p->domain)) {
+        int version = import_version(im, p->domain);
         const import_row *any,
-            *ours = import_find_row(full_name(im, p), opset_of(im, p->domain),
-                                    &any);
+            *ours = import_find_row(full_name(im, p), version, &any);
+        const import_row *row = ours ? ours : import_find_foreign(im, p, why);
 
-        return ours ? ours : import_find_foreign(im, p, why);
+        if (!row && any)
+            *why = version ? glow_arena_printf(
+                                 im->arena, "version %d of its domain", version)
+                           : "the model does not say which version of its "
+                             "domain it is of";
+        return row;
     }
 
     const char *name = import_op_name(p);

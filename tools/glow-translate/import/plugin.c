@@ -13,23 +13,6 @@
 #include "glow/plugin.h"
 #include "tools/glow-translate/import/state.h"
 
-/* The version of a domain, as the function or else the model says. */
-static int
-version_of(const importer *im, const char *domain)
-{
-    const Onnx__FunctionProto *f = im->call ? im->call->function : NULL;
-    Onnx__OperatorSetIdProto **list =
-        f ? f->opset_import : im->model->opset_import;
-    size_t count = f ? f->n_opset_import : im->model->n_opset_import;
-
-    for (size_t i = 0; i < count; i++)
-        if (list[i]->domain && strcmp(list[i]->domain, domain) == 0)
-            return list[i]->version > 0 && list[i]->version < INT32_MAX
-                       ? (int)list[i]->version
-                       : 0;
-    return 0;
-}
-
 static bool
 takes(const glow_importer *p, const char *domain, const char *op, int version)
 {
@@ -43,7 +26,7 @@ static const glow_importer *
 find_importer(const importer *im, const Onnx__NodeProto *p)
 {
     const char *domain = p->domain ? p->domain : "";
-    int version = version_of(im, domain);
+    int version = import_version(im, domain);
     const glow_plugin *plugin;
 
     for (size_t i = 0; (plugin = glow_plugin_at(im->ctx, i)); i++)
@@ -128,16 +111,17 @@ run_importer(import_node *n)
         .known = read_known,
         .refuse = refuse,
     };
-    plugin_node p = {.seen = {.domain = n->proto->domain,
-                              .op = import_op_name(n->proto),
-                              .version = version_of(n->im, n->proto->domain),
-                              .builder = n->im->builder,
-                              .in = n->in,
-                              .n_in = n->n_in,
-                              .out = n->out,
-                              .n_out = n->n_out,
-                              .reader = &reader},
-                     .n = n};
+    plugin_node p = {
+        .seen = {.domain = n->proto->domain,
+                 .op = import_op_name(n->proto),
+                 .version = import_version(n->im, n->proto->domain),
+                 .builder = n->im->builder,
+                 .in = n->in,
+                 .n_in = n->n_in,
+                 .out = n->out,
+                 .n_out = n->n_out,
+                 .reader = &reader},
+        .n = n};
 
     return import_operands(n, 0, INT32_MAX) &&
            find_importer(n->im, n->proto)->run(&p.seen);
@@ -351,8 +335,8 @@ why_foreign(const char *domain)
         return "an operator of ONNX Runtime's own: export the model again "
                "without its optimizations, or keep it by -allow-unknown";
     if (strcmp(domain, "ai.onnx.ml") == 0)
-        return "classical machine learning has no form here; -allow-unknown "
-               "keeps it";
+        return "it has no form here, as there are no maps and no strings; "
+               "-allow-unknown keeps it";
     if (strncmp(domain, "ai.onnx.preview", 15) == 0 ||
         strncmp(domain, "ai.onnx.training", 16) == 0)
         return "training has no form here";

@@ -120,6 +120,8 @@ const char *import_node_text(const importer *im, size_t i);
 
 /* True for the domain of ONNX's own operators. */
 bool import_is_standard(const char *domain);
+/* The version of a domain, as the function or else the model says; 0: not. */
+int import_version(const importer *im, const char *domain);
 /* What builds a node, or NULL and why there is nothing. */
 const import_row *import_resolve(importer *im, const Onnx__NodeProto *p,
                                  const char **why);
