@@ -209,6 +209,7 @@ static const import_row *const tables[] = {
     import_matmul_rows,
     import_norm_rows,
     import_ort_activation_rows,
+    import_ort_attention_rows,
     import_ort_norm_rows,
     import_ort_product_rows,
     import_pool_rows,

@@ -61,6 +61,7 @@ extern const import_row import_lp_rows[];
 extern const import_row import_matmul_rows[];
 extern const import_row import_norm_rows[];
 extern const import_row import_ort_activation_rows[];
+extern const import_row import_ort_attention_rows[];
 extern const import_row import_ort_norm_rows[];
 extern const import_row import_ort_product_rows[];
 extern const import_row import_pool_rows[];
