@@ -36,6 +36,8 @@ static const glow_pipeline_entry simplify[] = {
      "move the fewest bytes, most of them meet and cancel"},
     {"fold-pad,shrink-window",
      "windows have frames of their own, and do not see all that they could"},
+    {"exchange-axes",
+     "backends compute neighbors along the last spatial axis at once"},
     {"fold-dilated-convolution,merge-group-convolution",
      "images taken apart in phases, or channels in groups, and joined again"},
     {"fixpoint(sink-moves,sink-reshape,absorb-reshape,absorb-shuffle,"
