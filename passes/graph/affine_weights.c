@@ -73,6 +73,28 @@ channels_of(affine_layout l, int64_t elements)
     return elements / l.block * l.count;
 }
 
+/* Least normal float, and how great other weights must be for it to be nothing. */
+static const double least_normal = 0x1p-126, enough = 0x1p-80;
+
+/*
+ * Are all digits there of the greatest weights of the channels?  A dead channel,
+ * whose weights are less than any normal float, may lose some where other channels
+ * have weights that 2^22 such do not count beside.
+ */
+static bool
+are_held(glow_kind kind, const double *most, int64_t channels)
+{
+    double all = 0;
+
+    for (int64_t c = 0; c < channels; c++)
+        all = most[c] > all ? most[c] : all;
+    for (int64_t c = 0; c < channels; c++)
+        if (!is_held(kind, most[c]) &&
+            !(most[c] < least_normal && all >= enough))
+            return false;
+    return true;
+}
+
 /*
  * The greatest weight of each channel must come out with all digits: those that
  * are smaller lose no more of the sum than it does.
@@ -91,10 +113,7 @@ scale_all(const glow_tensor *from, const glow_tensor *to, affine_layout l,
 
                 most[channel] = row > most[channel] ? row : most[channel];
             }
-    for (int64_t c = 0; c < channels_of(l, count); c++)
-        if (!is_held(to->type->elem, most[c]))
-            return false;
-    return true;
+    return are_held(to->type->elem, most, channels_of(l, count));
 }
 
 glow_value *
