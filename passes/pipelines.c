@@ -95,6 +95,9 @@ static const glow_pipeline_entry reduce[] = {
     {"fixpoint<max=8>(fold-scale,fold-scale-forward,simplify,recognize)",
      "weights take the scales that no pattern is known to need; not after "
      "lowering, since a product that takes a bias is a composite operator"},
+    {"flush-subnormals,dce",
+     "weights are what they will be: some processors multiply the subnormal "
+     "ones a hundred times slower"},
     {0},
 };
 
