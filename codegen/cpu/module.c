@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "codegen/cpu/debug.h"
+#include "codegen/cpu/flush.h"
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/matrix.h"
 #include "codegen/cpu/split.h"
@@ -81,16 +82,26 @@ ask_for_registers(cg *g, const cpu_plan *p)
         refuse_if(g, is_other_length(g));
 }
 
+/* The entry returns `code`, in the mode that it was called in. */
+static void
+leave(cg *g, cg_value before, cg_value code)
+{
+    glow_cpu_flush_end(g, before);
+    LLVMBuildRet(g->builder, code);
+}
+
 static cg_value
 build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             bool debug)
 {
     cg_value entry = glow_cpu_function(
         g, name, glow_cpu_entry_params(g->target), p->root == p);
+    cg_value before;
 
     if (debug)
         glow_cpu_debug_entry(g, entry, p->func);
     ask_for_registers(g, p);
+    before = p->root == p ? glow_cpu_flush_begin(g) : NULL;
     for (int i = 0; i < p->n_steps; i++) {
         const cpu_step *s = &p->steps[i];
         cg_if failed;
@@ -103,10 +114,10 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             continue;
         glow_cpu_if(g, &failed,
                     cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
-        LLVMBuildRet(g->builder, failure(g, p, s, code));
+        leave(g, before, failure(g, p, s, code));
         LLVMPositionBuilderAtEnd(g->builder, failed.done);
     }
-    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+    leave(g, before, LLVMConstNull(g->i32));
     return entry;
 }
 
@@ -117,7 +128,7 @@ build_stepper(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns)
     int params = glow_cpu_entry_params(g->target);
     cg_value entry = glow_cpu_function(
         g, glow_arena_printf(g->arena, "%s.step", name), params + 1, true);
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->builder);
+    cg_value before = glow_cpu_flush_begin(g);
     LLVMBasicBlockRef done =
         LLVMAppendBasicBlockInContext(g->context, entry, "done");
     cg_value number = LLVMBuildPtrToInt(
@@ -125,18 +136,16 @@ build_stepper(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns)
     cg_value choice =
         LLVMBuildSwitch(g->builder, number, done, (unsigned)p->n_steps);
 
-    (void)here;
     for (int i = 0; i < p->n_steps; i++) {
         LLVMBasicBlockRef b =
             LLVMAppendBasicBlockInContext(g->context, entry, "step");
 
         LLVMAddCase(choice, cg_i64(g, i), b);
         LLVMPositionBuilderAtEnd(g->builder, b);
-        LLVMBuildRet(g->builder,
-                     glow_cpu_call_step(g, p, &p->steps[i], fns[i], entry));
+        leave(g, before, glow_cpu_call_step(g, p, &p->steps[i], fns[i], entry));
     }
     LLVMPositionBuilderAtEnd(g->builder, done);
-    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+    leave(g, before, LLVMConstNull(g->i32));
 }
 
 const char *

@@ -8,6 +8,7 @@
 
 #include "codegen/cpu/split.h"
 
+#include "codegen/cpu/flush.h"
 #include "codegen/cpu/stack.h"
 #include "glow/cost.h"
 
@@ -130,6 +131,7 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
     cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, count), code;
     cg_value work = LLVMGetParam(fn, 0);
     cg_value i = LLVMBuildPtrToInt(g->builder, LLVMGetParam(fn, 1), g->i64, "");
+    cg_value before = glow_cpu_flush_begin(g);
     int n = (int)count - 2;
 
     for (int k = 0; k < n; k++)
@@ -146,6 +148,7 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
                           count, "");
     if (s->root && s->kernel->fails)
         note_failure(g, code, glow_cpu_work_at(g, work, n));
+    glow_cpu_flush_end(g, before);
     LLVMBuildRetVoid(g->builder);
     return fn;
 }

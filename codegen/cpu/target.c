@@ -9,6 +9,7 @@
 
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "codegen/cpu/flush.h"
 #include "codegen/cpu/gen.h"
 #include "codegen/cpu/matrix.h"
 #include "codegen/cpu/memory.h"
@@ -286,6 +287,11 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
                           "target '%s': sve-vector-bits is 256 or 512, and of "
                           "aarch64",
                           t->triple);
+    if (t->flush && !glow_cpu_has_flush(t->triple))
+        return glow_error(ctx, "E0821",
+                          "target '%s': subnormal numbers can be flushed on "
+                          "x86_64 and aarch64",
+                          t->triple);
     t->machine = make_machine(llvm, t, said, sizeof(said));
     if (!t->machine)
         return glow_error(ctx, "E0821", "no code can be made for target '%s'",
@@ -304,6 +310,7 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->multiplies = 2;
     t->memory_bytes = 5;
     t->winograd = o ? o->winograd : GLOW_WINOGRAD_AUTO;
+    t->flush = o && o->flush_subnormals;
 }
 
 cpu_target
@@ -327,6 +334,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     name_target(t, a, o);
     t->threads = o->threads > 1 ? o->threads : 1;
     t->grain = o->grain > 0 ? o->grain : 2.5e-6;
+    set_rates(t, o);
     if (!set_machine(ctx, a, t))
         return NULL;
     t->layout = LLVMCreateTargetDataLayout(t->machine);
@@ -335,7 +343,6 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
     glow_cpu_probe_narrow(a, t);
-    set_rates(t, o);
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
                                 t->width_text, t->matrix ? "+amx" : "");
@@ -350,9 +357,9 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
     unsigned major, minor, patch;
 
     LLVMGetVersion(&major, &minor, &patch);
-    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d\n%u.%u.%u", t->triple,
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d\n%u.%u.%u", t->triple,
                              t->cpu, t->features, (int)t->winograd, t->matrix,
-                             t->sve_bytes, major, minor, patch);
+                             t->sve_bytes, t->flush, major, minor, patch);
 }
 
 const char *

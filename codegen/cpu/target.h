@@ -32,6 +32,7 @@ typedef struct cpu_target {
     bool has_amx;           /* the processor has */
     bool matrix;            /* and code may use it: see matrix.h */
     glow_winograd winograd;
+    bool flush; /* subnormal numbers are zeros: see flush.h */
     /* By glow_cpu_key, of instructions that are not done as kernels choose, or
        NULL; see choice.h. */
     const glow_map *tuned;

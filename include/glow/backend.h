@@ -58,6 +58,8 @@ typedef struct glow_target_options {
      */
     bool red_zones;
     glow_winograd winograd;
+    /* Subnormal operands and results are zeros.  False: as IEEE 754 has them. */
+    bool flush_subnormals;
     const glow_tuning *tuning; /* measurements of an earlier tuning, or NULL */
 } glow_target_options;
 

@@ -1262,7 +1262,8 @@ static const glow_diag_info table[] = {
      "Put the functions into modules of their own.\n"},
 
     {"E0821", "no code can be made for a target",
-     "LLVM does not know the triple, or was built without its target.\n"
+     "LLVM does not know the triple, or was built without its target; or\n"
+     "-subnormals=flush is asked of a processor without such a mode.\n"
      "\n"
      "    glow-opt -emit-object -target=x87-linux net.gir -o net.o\n"
      "\n"

@@ -144,6 +144,14 @@ tool_conversion(tool *t, const char *word, const char *except)
                              except ? except : "", except ? "\"" : "");
 }
 
+const char *const tool_subnormal_words[] = {"ieee", "flush", NULL};
+
+bool
+tool_flushes(const char *word)
+{
+    return word && strcmp(word, "flush") == 0;
+}
+
 /* In the order of glow_winograd. */
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
 

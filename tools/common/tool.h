@@ -133,6 +133,10 @@ const glow_backend *tool_find_backend(tool *t, const char *name);
 extern const char *const tool_winograd_words[];
 glow_winograd tool_winograd(const char *word);
 
+/* What -subnormals takes, then NULL; true if a word of it means to flush. */
+extern const char *const tool_subnormal_words[];
+bool tool_flushes(const char *word);
+
 /*
  * What -convert takes, then NULL; the passes that a word of it stands for, which
  * leave out the operators and nodes `except` (or NULL).

@@ -133,6 +133,9 @@ static const tool_option options[] = {
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "emitting",
      "3 x 3 convolutions by F(2) or F(4); off is -no-winograd (auto)"},
+    {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
+     tool_subnormal_words, "emitting",
+     "flush: numbers below the normal ones are zeros (ieee)"},
     TOOL_TUNING_OPTIONS(AT(tuning), "emitting"),
 
     {"list-passes", TOOL_WORD, AT(list_passes), "json|md", lists, "lists",

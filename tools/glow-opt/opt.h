@@ -47,7 +47,7 @@ typedef struct opt_values {
     bool cost, explain_support;
     /* emitting */
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
-    const char *target, *cpu, *features, *winograd;
+    const char *target, *cpu, *features, *winograd, *subnormals;
     int64_t threads;
     tool_tuning tuning;
     /* lists */

@@ -430,7 +430,9 @@ code_options(const opt_values *v)
                                  .features = v->features,
                                  .debug = true,
                                  .threads = (int)v->threads,
-                                 .winograd = tool_winograd(v->winograd)};
+                                 .winograd = tool_winograd(v->winograd),
+                                 .flush_subnormals =
+                                     tool_flushes(v->subnormals)};
 }
 
 static bool

@@ -52,6 +52,9 @@ static const tool_option options[] = {
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "running",
      "3 x 3 convolutions of cpu by F(2) or F(4); off is -no-winograd (auto)"},
+    {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
+     tool_subnormal_words, "running",
+     "flush: numbers below the normal ones are zeros to cpu (ieee)"},
     {"convert", TOOL_TEXT, AT(convert), "bf16|f16[,EXCEPT...]", NULL, "running",
      "compute in 16 bits, but the operators and nodes EXCEPT"},
     {"accuracy", TOOL_FLAG, AT(accuracy), NULL, NULL, "running",
@@ -255,6 +258,7 @@ compile(run *r)
         .cache_bytes = r->cache_bytes,
         .red_zones = r->values.red_zones,
         .winograd = tool_winograd(r->values.winograd),
+        .flush_subnormals = tool_flushes(r->values.subnormals),
     };
     glow_network_options how = {
         .backend = r->backend,

@@ -21,7 +21,7 @@ typedef struct run_values {
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     const char *cpu, *features;
-    const char *winograd;
+    const char *winograd, *subnormals;
     const char *convert; /* NULL: as it is */
     bool accuracy;
     tool_tuning tuning;

@@ -7,6 +7,7 @@
  * in one way whichever piece it falls in.
  */
 
+#include "codegen/cpu/flush.h"
 #include "codegen/cpu/kernels/recurrent.h"
 #include "codegen/cpu/split.h"
 
@@ -76,6 +77,7 @@ emit_part(const cpu_recurrence *r, int phase, cg_value fn)
     cg_value work = LLVMGetParam(fn, 0), step, time, begin;
     cg_value i = LLVMBuildPtrToInt(g->builder, LLVMGetParam(fn, 1), g->i64, "");
     cpu_job j;
+    cg_value before = glow_cpu_flush_begin(g);
     cpu_recurrence q = seen_by_part(r, &j, work);
 
     step = LLVMBuildPtrToInt(g->builder, load(g, work, STEP), g->i64, "");
@@ -83,6 +85,7 @@ emit_part(const cpu_recurrence *r, int phase, cg_value fn)
     begin = first_vector(g, r, i);
     glow_cpu_recurrent_phase(&q, phase, time, begin,
                              first_vector(g, r, cg_addc(g, i, 1)));
+    glow_cpu_flush_end(g, before);
     LLVMBuildRetVoid(g->builder);
 }
 
