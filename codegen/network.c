@@ -43,7 +43,8 @@ typedef struct footer {
 
 typedef struct loading {
     glow_network *n;
-    const glow_network_options *how;
+    glow_network_options *how;
+    glow_target_options code; /* `how->code`, with the machine */
     glow_func *f;
     glow_arena *arena;
     glow_cache cache;
@@ -340,10 +341,24 @@ keep(loading *l)
     glow_cache_trim(&l->cache);
 }
 
+/* Passes count the scratch of kernels for the machine that code is made for. */
+static bool
+find_machine(loading *l)
+{
+    const glow_backend *b = l->n->backend;
+
+    l->code = *l->how->code;
+    l->how->code = &l->code;
+    if (!b->machine || l->code.machine || !l->how->passes)
+        return true;
+    l->code.machine = b->machine(l->f->module->ctx, l->arena, &l->code);
+    return l->code.machine;
+}
+
 static bool
 make(loading *l)
 {
-    if (!run_passes(l))
+    if (!find_machine(l) || !run_passes(l))
         return false;
     l->n->func = l->f;
     l->n->executable = l->n->backend->load(l->f, l->how->code);

@@ -18,6 +18,7 @@
 #include "codegen/cpu/lane.h"
 #include "codegen/cpu/object.h"
 #include "codegen/cpu/pieces.h"
+#include "codegen/cpu/split.h"
 #include "codegen/cpu/stack.h"
 #include "codegen/cpu/zones.h"
 #include "glow/pass.h"
@@ -470,15 +471,35 @@ sizes(const glow_executable *x)
     };
 }
 
+static const void *
+machine(glow_context *ctx, glow_arena *a, const glow_target_options *o)
+{
+    cpu_target *t = glow_cpu_target(ctx, a, o);
+
+    if (t)
+        glow_cpu_target_end(t);
+    return t;
+}
+
+/* The target that scratch is counted for; its LLVM machine is gone. */
+static cpu_target
+known_target(const glow_target_options *o)
+{
+    return o && o->machine ? *(const cpu_target *)o->machine
+                           : glow_cpu_target_guess(o);
+}
+
 static int64_t
 scratch(const glow_node *n, const glow_target_options *o)
 {
-    cpu_target t = glow_cpu_target_guess(o);
+    cpu_target t = known_target(o);
     const cpu_kernel *k = glow_cpu_find_kernel(&t, n);
 
     if (k && k->calls)
         return glow_cpu_call_scratch(n);
-    return k && k->scratch_size ? k->scratch_size(&t, n) : 0;
+    return k && k->scratch_size
+               ? glow_cpu_split_scratch(&t, k, n, k->scratch_size(&t, n))
+               : 0;
 }
 
 /* Lines of the cache for what kernels work in: they choose its elements. */
@@ -496,7 +517,7 @@ align(const glow_node *buffer)
 static int64_t
 cache(const glow_target_options *o)
 {
-    return glow_cpu_target_guess(o).cache_bytes;
+    return known_target(o).cache_bytes;
 }
 
 static const char *
@@ -533,6 +554,7 @@ const glow_backend glow_backend_cpu = {
     .scratch = scratch,
     .align = align,
     .cache = cache,
+    .machine = machine,
     .identity = identity,
     .constants = constants,
     .tune = glow_cpu_tune,

@@ -276,6 +276,21 @@ write_form(cg *g, const cpu_plan *p, glow_emit what, const char *path)
     return false;
 }
 
+/* The activations that alloc placed, and scratch that it did not know of. */
+static bool
+check_limit(const cpu_plan *p, const glow_target_options *o)
+{
+    int64_t size = p->size[CPU_ACTIVATIONS];
+
+    return !o || !o->most_bytes || size <= o->most_bytes ||
+           glow_error_hint(
+               p->func->module->ctx, p->func->span, "E0829",
+               "fewer threads, or no tuning file, may need less scratch",
+               "@%s: the limit is %" PRId64 " bytes, but the code for %s "
+               "works in %" PRId64 " bytes of activations",
+               p->func->name, o->most_bytes, p->target->name, size);
+}
+
 bool
 glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *options,
               const char *path)
@@ -289,7 +304,7 @@ glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *options,
     cg g;
     bool ok = false;
 
-    if (p) {
+    if (p && check_limit(p, options)) {
         ok = glow_cpu_compile(&g, p, entry, false, debug) &&
              write_form(&g, p, what, path);
         glow_cpu_gen_end(&g);

@@ -53,34 +53,57 @@ crew_of(const cpu_target *t, const cpu_step *s)
     return worth < 2 ? 0 : worth < t->threads ? (int)worth : t->threads;
 }
 
+/*
+ * How many parts `units` of `seconds` become.  Each part works in memory of its
+ * own, so with scratch there are no more than threads.
+ */
+static int64_t
+count_parts(const cpu_target *t, int64_t units, double seconds,
+            bool has_scratch)
+{
+    int64_t parts = has_scratch ? t->threads : PARTS_OF_THREAD * t->threads;
+    double worth;
+
+    if (t->threads < 2 || units < 2)
+        return 1;
+    worth = seconds / t->grain;
+    if (worth < (double)parts)
+        parts = (int64_t)worth;
+    if (parts > units)
+        parts = units;
+    return parts < 2 ? 1 : parts;
+}
+
+int64_t
+glow_cpu_split_scratch(const cpu_target *t, const cpu_kernel *k,
+                       const glow_node *n, int64_t scratch)
+{
+    int64_t parts;
+
+    if (t->threads < 2 || scratch <= 0 || scratch == INT64_MAX || !k->units)
+        return scratch;
+    parts = count_parts(
+        t, k->units(t, n),
+        glow_cost_time(&glow_target_default, glow_node_cost(n), 0), true);
+    return parts < 2 ? scratch
+                     : glow_cpu_room(parts, glow_cpu_aligned(scratch));
+}
+
 void
 glow_cpu_split(cpu_step *s)
 {
     const cpu_target *t = s->target;
-    int64_t parts;
-    double worth;
 
     s->units = units_of(t, s);
     s->parts = 1;
-    if (t->threads == 1)
-        return;
-    if (s->units < 2) {
+    if (t->threads > 1 && s->units < 2)
         s->crew = crew_of(t, s);
+    if (t->threads < 2 || s->units < 2)
         return;
-    }
-    /* Each part works in memory of its own: no more than there are threads. */
-    parts = s->scratch ? t->threads : PARTS_OF_THREAD * t->threads;
-    worth = seconds_of(s) / t->grain;
-    if (worth < (double)parts)
-        parts = (int64_t)worth;
-    if (parts > s->units)
-        parts = s->units;
-    if (parts < 2)
-        return;
-    s->parts = (int)parts;
-    if (s->scratch) {
+    s->parts = (int)count_parts(t, s->units, seconds_of(s), s->scratch > 0);
+    if (s->parts > 1 && s->scratch) {
         s->part_scratch = glow_cpu_aligned(s->scratch);
-        s->scratch = glow_cpu_room(parts, s->part_scratch);
+        s->scratch = glow_cpu_room(s->parts, s->part_scratch);
         if (s->own_scratch >= 0 &&
             glow_type_bytes(s->root->scratch->type) < s->scratch)
             s->own_scratch = -1;

@@ -313,12 +313,20 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->flush = o && o->flush_subnormals;
 }
 
+static void
+set_threads(cpu_target *t, const glow_target_options *o)
+{
+    t->threads = o && o->threads > 1 ? o->threads : 1;
+    t->grain = o && o->grain > 0 ? o->grain : 2.5e-6;
+}
+
 cpu_target
 glow_cpu_target_guess(const glow_target_options *options)
 {
     cpu_target t = {.vector_bytes = 64, .registers = 32, .pairs = ""};
 
     set_rates(&t, options);
+    set_threads(&t, options);
     return t;
 }
 
@@ -332,8 +340,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
 
     initialize();
     name_target(t, a, o);
-    t->threads = o->threads > 1 ? o->threads : 1;
-    t->grain = o->grain > 0 ? o->grain : 2.5e-6;
+    set_threads(t, o);
     set_rates(t, o);
     if (!set_machine(ctx, a, t))
         return NULL;

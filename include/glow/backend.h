@@ -61,6 +61,12 @@ typedef struct glow_target_options {
     /* Subnormal operands and results are zeros.  False: as IEEE 754 has them. */
     bool flush_subnormals;
     const glow_tuning *tuning; /* measurements of an earlier tuning, or NULL */
+    /*
+     * The machine that these options name, from `machine` of the backend; NULL:
+     * `scratch` and `cache` are those of the widest vectors, on every machine.
+     */
+    const void *machine;
+    int64_t most_bytes; /* capacity for activations; 0: unlimited */
 } glow_target_options;
 
 typedef enum glow_emit {
@@ -117,6 +123,12 @@ struct glow_backend {
      * memory traffic.  NULL: irrelevant for the backend.
      */
     int64_t (*cache)(const glow_target_options *t);
+    /*
+     * The machine that `t` names, for `t->machine`; lives in `a`.  NULL after a
+     * report.  NULL as a member: scratch is the same on all machines.
+     */
+    const void *(*machine)(glow_context *ctx, glow_arena *a,
+                           const glow_target_options *t);
     /*
      * Identity of the code generator for the cache of code: the build of the
      * backend, the target, the options.  NULL, as member or result: code is not

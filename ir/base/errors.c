@@ -1324,6 +1324,16 @@ static const glow_diag_info table[] = {
      "\n"
      "Take the line out, or tune again: a file may be from another version.\n"},
 
+    {"E0829", "code needs more memory than the limit",
+     "-limit bounds the activations of what is emitted.  `schedule` counts the\n"
+     "buffers and the scratch of the target's kernels (E0333); code that a "
+     "tuning\n"
+     "file chooses, or that threads share out, may need more scratch.\n"
+     "\n"
+     "    glow-opt -O2 -emit-bundle -limit=16KiB -cpu=haswell net.gir -o net\n"
+     "\n"
+     "Raise the limit, or leave out -threads or the tuning file.\n"},
+
     /* E09xx: the command line. */
 
     {"E0900", "the command line is wrong",

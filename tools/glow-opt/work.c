@@ -435,6 +435,24 @@ code_options(const opt_values *v)
                                      tool_flushes(v->subnormals)};
 }
 
+/*
+ * Asks the backend for the machine where options name one, or code is emitted.
+ * Otherwise the output is the same on every machine.
+ */
+static bool
+find_machine(opt *o)
+{
+    const opt_values *v = &o->values;
+    const glow_backend *b = o->backend;
+    bool named = v->target || v->cpu || v->features || opt_emits(v);
+
+    o->code.most_bytes = o->most_bytes;
+    if (!b || !b->machine || !named)
+        return true;
+    o->code.machine = b->machine(o->tool.ctx, o->tool.arena, &o->code);
+    return o->code.machine;
+}
+
 static bool
 work(opt *o)
 {
@@ -447,7 +465,7 @@ work(opt *o)
     o->code = code_options(&o->values);
     crash_install(o);
 
-    bool ok = run_parts(o, source, &out);
+    bool ok = find_machine(o) && run_parts(o, source, &out);
 
     if (ok && !opt_emits(&o->values) && !o->values.verify_diagnostics &&
         (!o->values.bisect || out.len > 0))
