@@ -308,8 +308,10 @@ float_extreme(cg *g, bool is_max, cg_value a, cg_value b)
     i = is_max ? cg_and(g, i, j) : cg_or(g, i, j);
     x = cg_select(g, cg_fcmp(g, is_max ? LLVMRealOGT : LLVMRealOLT, a, b), a,
                   b);
-    x = cg_select(g, cg_fcmp(g, LLVMRealOEQ, a, b), cg_bitcast(g, i, t), x);
-    return cg_select(g, cg_fcmp(g, LLVMRealUNO, a, b), cg_fadd(g, a, b), x);
+    i = cg_bitcast(g, i, t);
+    x = cg_select(g, cg_fcmp(g, LLVMRealOEQ, a, b), i, x);
+    j = cg_fadd(g, a, b);
+    return cg_select(g, cg_fcmp(g, LLVMRealUNO, a, b), j, x);
 }
 
 cg_value
