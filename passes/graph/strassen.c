@@ -26,6 +26,8 @@
  * What it costs: weights become 7/4 of what they were with each level, which products
  * of few rows wait for, and sums of blocks go through a cache, at NEAR or FAR
  * operations of the target a byte.  It is done where LEAST of the time is left over.
+ * All products together may add `growth` percent to the constants of the module: a
+ * knapsack, filled greedily by operations saved for each byte added (Dantzig 1957).
  * Only constant weights are looked at, of which sums cost nothing.  Pipelines of
  * little memory (-Os) leave products alone, and so does this pass under a limit of
  * memory (-limit), since results of blocks live at once.
@@ -37,6 +39,7 @@
  */
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "glow/match.h"
 #include "glow/ops.h"
@@ -54,6 +57,7 @@
 typedef struct options {
     int64_t levels;
     int64_t cache;
+    int64_t growth; /* percent */
     bool all;
 } options;
 
@@ -399,22 +403,105 @@ replace(maker *m, glow_node *n, int64_t levels)
     return true;
 }
 
+/* A product that is worth a level. */
+typedef struct candidate {
+    glow_node *n;
+    int64_t levels;
+    int64_t added;      /* bytes of weights */
+    double time, plain; /* operations in the time that it takes, and took */
+    int order;
+} candidate;
+
+/* The bytes that `levels` add to the weights of `n`. */
+static int64_t
+added_bytes(const glow_node *n, int64_t levels)
+{
+    double bytes = (double)glow_type_bytes(n->in[1]->type), all = bytes;
+
+    while (levels-- > 0)
+        all *= 7.0 / 4;
+    all -= glow_has_one_use(n->in[1]) ? bytes : 0;
+    return all < 0x1p62 ? (int64_t)all : INT64_C(1) << 62;
+}
+
 static bool
-is_worth_it(maker *m, const glow_node *n, int64_t most, int64_t *levels)
+is_worth_it(const maker *m, glow_node *n, int64_t most, candidate *c)
 {
     int64_t bytes = glow_kind_get(n->out[0]->type->elem)->bytes;
     sizes s = sizes_of(n);
-    double time, plain = product_time(m, s, bytes);
 
-    *levels = levels_of(m, s, bytes, most, &time);
-    if (*levels == 0)
-        return false;
-    glow_run_remark(m->run, n, true,
+    *c = (candidate){.n = n, .plain = product_time(m, s, bytes)};
+    c->levels = levels_of(m, s, bytes, most, &c->time);
+    c->added = added_bytes(n, c->levels);
+    return c->levels > 0;
+}
+
+static void
+remark_done(const maker *m, const candidate *c)
+{
+    sizes s = sizes_of(c->n);
+
+    glow_run_remark(m->run, c->n, true,
                     "multiplies %" PRId64 " x %" PRId64 " by %" PRId64
                     " x %" PRId64 " at %" PRId64
-                    " levels, in the time of %.0f operations instead of %.0f",
-                    s.rows, s.depth, s.depth, s.columns, *levels, time, plain);
-    return true;
+                    " levels, in the time of %.0f operations instead of %.0f, "
+                    "with %" PRId64 " bytes more of weights",
+                    s.rows, s.depth, s.depth, s.columns, c->levels, c->time,
+                    c->plain, c->added);
+}
+
+/* Most operations saved for a byte first; equal ones as they stand. */
+static int
+by_gain(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+    double i = (a->plain - a->time) * (double)b->added;
+    double j = (b->plain - b->time) * (double)a->added;
+
+    return i != j ? (i < j) - (i > j)
+                  : (a->order > b->order) - (a->order < b->order);
+}
+
+static int
+by_order(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* `percent` of the bytes of all constants. */
+static int64_t
+budget_of(const glow_module *m, int64_t percent)
+{
+    int64_t bytes = 0;
+
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (s->is_constant)
+            bytes = glow_add_most(bytes, glow_type_bytes(s->value.type));
+    return (int64_t)((double)bytes / 100 * (double)percent);
+}
+
+/* Keeps the candidates that the budget is enough for, in the order of the nodes. */
+static size_t
+choose(const maker *m, candidate *at, size_t count, int64_t budget)
+{
+    size_t kept = 0;
+
+    qsort(at, count, sizeof *at, by_gain);
+    for (size_t i = 0; i < count; i++)
+        if (m->all || at[i].added <= budget) {
+            budget -= m->all ? 0 : at[i].added;
+            at[kept++] = at[i];
+        } else {
+            glow_run_remark(m->run, at[i].n, false,
+                            "Strassen's algorithm would add %" PRId64
+                            " bytes to the weights, of which %" PRId64
+                            " are left (-strassen=growth=PERCENT)",
+                            at[i].added, budget);
+        }
+    qsort(at, kept, sizeof *at, by_order);
+    return kept;
 }
 
 static glow_result
@@ -424,28 +511,31 @@ run(glow_pass_run *pass, glow_func *f)
     glow_arena *a = glow_run_scratch(pass);
     maker m = {.run = pass, .all = o->all};
     glow_result result = GLOW_UNCHANGED;
-    glow_node **products;
-    size_t count = 0, at = 0;
+    candidate *products = NULL;
+    size_t count = 0, cap = 0;
 
     m.cache = o->cache ? o->cache : glow_run_cache(pass);
     if (!m.all && (m.cache == 0 || glow_run_limit(pass) > 0))
         return GLOW_UNCHANGED;
-    GLOW_FOR_EACH_NODE(n, f)
-        count += is_product(n);
-    products = GLOW_NEW_ARRAY(a, glow_node *, count);
-    GLOW_FOR_EACH_NODE(n, f)
-        if (is_product(n))
-            products[at++] = n;
+    GLOW_FOR_EACH_NODE(n, f) {
+        candidate c;
+
+        if (!is_product(n) || !is_worth_it(&m, n, o->levels, &c))
+            continue;
+        c.order = (int)count;
+        products = glow_arena_grow(a, products, count, &cap, sizeof c);
+        products[count++] = c;
+    }
+    if (count == 0)
+        return GLOW_UNCHANGED;
+    count = choose(&m, products, count, budget_of(f->module, o->growth));
     m.b = glow_builder_new(a, f, glow_run_pass(pass)->name);
     for (size_t i = 0; i < count; i++) {
-        int64_t levels;
-
-        if (!is_worth_it(&m, products[i], o->levels, &levels))
-            continue;
         if (!glow_run_may_rewrite(pass))
             break;
-        find_chain(&m, products[i]);
-        if (!replace(&m, products[i], levels))
+        remark_done(&m, &products[i]);
+        find_chain(&m, products[i].n);
+        if (!replace(&m, products[i].n, products[i].levels))
             return GLOW_FAILED;
         glow_run_count(pass, "products", 1);
         result = GLOW_CHANGED;
@@ -463,9 +553,12 @@ const glow_pass glow_pass_strassen = {
                 GLOW_FIELD_DEFAULT(options, cache, GLOW_BYTES,
                                    "that holds what sums work on; 0: that of "
                                    "the backend's machine, if it has one"),
+                GLOW_FIELD_DEFAULT(options, growth, GLOW_INT64,
+                                   "percent that constants may grow by"),
                 GLOW_FIELD_DEFAULT(options, all, GLOW_FLAG,
-                                   "products of any size, whether it pays")},
-    .defaults = &(const options){.levels = 1},
+                                   "products of any size, whether it pays, "
+                                   "and whatever it adds")},
+    .defaults = &(const options){.levels = 1, .growth = 25},
     .run = run,
     .source = "Strassen, Gaussian elimination is not optimal, Numerische "
               "Mathematik 13, 1969; Winograd's form as in Douglas, Heroux, "
