@@ -51,11 +51,17 @@ struct glow_pass {
     glow_result (*run_module)(glow_pass_run *run, glow_module *m);
     const struct glow_rule
         *rules;         /* identities as data, or NULL: see rules.h */
-    const char *doc;    /* Markdown: before, after, why; may be NULL */
+    const char *doc;    /* Markdown: before, after, why (of plugins), or what is
+                           to be added to the card; may be NULL */
     const char *source; /* of the algorithm, or NULL */
 };
 
 GLOW_API glow_schema glow_pass_schema(const glow_pass *p);
+/*
+ * Before, after, condition and reason of a pass of the library, as Markdown: the
+ * comment at the head of its file. NULL for those of plugins, which have `doc`.
+ */
+GLOW_API const char *glow_pass_card(const glow_pass *p);
 
 /* Properties of the run. */
 

@@ -118,6 +118,16 @@ put_fields(glow_buf *b, glow_schema s, const char *what, bool text_names)
 
 /* Passes and pipelines. */
 
+/* The card and the doc, a paragraph apart, each after an empty line. */
+static void
+put_doc(glow_buf *b, const glow_pass *p)
+{
+    if (glow_pass_card(p))
+        glow_buf_printf(b, "\n%s", glow_pass_card(p));
+    if (p->doc)
+        glow_buf_printf(b, "\n%s\n", p->doc);
+}
+
 void
 describe_pass(glow_buf *b, const glow_pass *p)
 {
@@ -134,8 +144,7 @@ describe_pass(glow_buf *b, const glow_pass *p)
     if (p->lowers)
         glow_buf_printf(b, "- lowers: `%s`\n", p->lowers->name);
     put_fields(b, glow_pass_schema(p), "option", false);
-    if (p->doc)
-        glow_buf_printf(b, "\n%s\n", p->doc);
+    put_doc(b, p);
     if (p->rules) {
         glow_buf_puts(b, "\nRules:\n\n");
         glow_buf_rules(b, p->rules);
@@ -193,6 +202,12 @@ pass_json(const glow_pass *p)
                           "preserves", preserves[p->preserves], "options",
                           fields_json(glow_pass_schema(p), false));
 
+    glow_buf doc = {0};
+
+    put_doc(&doc, p);
+    if (doc.text)
+        json_object_set_new(j, "doc", json_string(doc.text + 1));
+    glow_buf_free(&doc);
     if (p->makes != GLOW_ANY)
         json_object_set_new(j, "makes", json_string(levels[p->makes]));
     if (p->lowers)

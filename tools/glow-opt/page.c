@@ -240,7 +240,12 @@ put_passes(glow_buf *b, const opt *o)
                      "changed</th><th class=\"r\">rewrites</th><th class=\"r\">"
                      "time</th><th class=\"bar\"></th></tr></thead><tbody>\n");
     for (size_t i = 0; i < count; i++) {
-        glow_buf_puts(b, "<tr><td class=\"c\">");
+        const glow_pass *p = glow_find_pass(o->tool.ctx, sums[i].pass);
+        const char *card = p ? glow_pass_card(p) : NULL;
+
+        glow_buf_puts(b, "<tr><td class=\"c\" title=\"");
+        put_escaped(b, card ? card : p ? p->summary : "");
+        glow_buf_puts(b, "\">");
         put_escaped(b, sums[i].pass);
         glow_buf_printf(b,
                         "</td><td class=\"r\">%d</td><td class=\"r\">%d</td>"

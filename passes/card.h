@@ -1,0 +1,15 @@
+/* What the heads of the files of passes say; written when the library is built. */
+
+#ifndef GLOW_PASSES_CARD_H
+#define GLOW_PASSES_CARD_H
+
+#include "glow/pass.h"
+
+typedef struct glow_pass_text {
+    const char *name, *text;
+} glow_pass_text;
+
+/* By name; ended by NULL. */
+extern const glow_pass_text glow_pass_texts[];
+
+#endif
