@@ -98,6 +98,13 @@ GLOW_API const glow_diag_info *glow_diag_find(const char *id);
 GLOW_API const glow_diag_info *glow_diag_all(void);
 
 /*
+ * Adds lines for people to see.  Names may hold anything, so control characters
+ * but newlines, and marks that turn the direction of writing, show as `\x1b`: a
+ * report that prints a name goes through here.
+ */
+GLOW_API void glow_buf_show(glow_buf *b, const char *text, size_t n);
+
+/*
  * Renders to text: position, message, the line with carets, notes, hint.
  * Control characters of the input show as escapes.
  */

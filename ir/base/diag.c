@@ -184,6 +184,20 @@ show(glow_buf *b, const char *text, size_t n)
     return width;
 }
 
+void
+glow_buf_show(glow_buf *b, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        const char *end = memchr(text + i, '\n', n - i);
+        size_t line = end ? (size_t)(end - text) - i : n - i;
+
+        show(b, text + i, line);
+        if (end)
+            glow_buf_putc(b, '\n');
+        i += line + 1;
+    }
+}
+
 static void
 show_text(glow_buf *b, const char *text)
 {

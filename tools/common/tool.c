@@ -48,6 +48,31 @@ tool_show(const glow_diag *d, void *user)
     glow_buf_free(&b);
 }
 
+void
+tool_put(FILE *to, const char *text, size_t n)
+{
+    glow_buf b = {0};
+
+    glow_buf_show(&b, text, n);
+    if (b.len > 0)
+        fwrite(b.text, 1, b.len, to);
+    glow_buf_free(&b);
+}
+
+void
+tool_print(FILE *to, const char *fmt, ...)
+{
+    glow_arena *a = glow_arena_new();
+    const char *text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = glow_arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    tool_put(to, text, strlen(text));
+    glow_arena_free(a);
+}
+
 int
 tool_usage(tool *t, const char *hint, const char *fmt, ...)
 {
@@ -64,9 +89,9 @@ tool_usage(tool *t, const char *hint, const char *fmt, ...)
                     &(glow_diag){.id = "E0900", .message = text, .hint = hint});
         return TOOL_USAGE;
     }
-    fprintf(stderr, "%s: error: %s\n", t->spec->name, text);
+    tool_print(stderr, "%s: error: %s\n", t->spec->name, text);
     if (hint)
-        fprintf(stderr, "help: %s\n", hint);
+        tool_print(stderr, "help: %s\n", hint);
     return TOOL_USAGE;
 }
 

@@ -18,6 +18,8 @@
 #ifndef GLOW_TOOLS_COMMON_TOOL_H
 #define GLOW_TOOLS_COMMON_TOOL_H
 
+#include <stdio.h>
+
 #include "glow/glow.h"
 
 enum {
@@ -113,6 +115,10 @@ int tool_end(tool *t, int code);
  * that became shorter; else it returns.
  */
 void tool_end_if_shorter(const void *address);
+
+/* Writes lines for people to see, by glow_buf_show. */
+void tool_put(FILE *to, const char *text, size_t n);
+void tool_print(FILE *to, const char *fmt, ...) GLOW_PRINTF(2, 3);
 
 /* Reports a mistake in the command line; returns TOOL_USAGE. */
 int tool_usage(tool *t, const char *hint, const char *fmt, ...)

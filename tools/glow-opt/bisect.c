@@ -109,7 +109,7 @@ blame_rewrite(bisection *b)
     b->run.limit_pass = b->fault->pass;
     b->run.limit = which;
     trial_diff(b->last, &b->run);
-    fputs(b->last->diff, stderr);
+    tool_print(stderr, "%s", b->last->diff);
 }
 
 /* The reduced test. */

@@ -47,7 +47,7 @@ dump(opt *o, const char *when, const glow_pass *p, glow_module *m, glow_func *f,
     glow_buf_printf(&b, "// %s %d: %s%s%s\n", when, number, p->name,
                     f ? " @" : "", f ? f->name : "");
     put_dump(o, &b, m, f);
-    fwrite(b.text, 1, b.len, stderr);
+    tool_put(stderr, b.text, b.len);
     glow_buf_free(&b);
 }
 
@@ -101,7 +101,7 @@ dump_diff(opt *o, const glow_pass *p, glow_module *m, glow_func *f, int number)
     put_change_counts(&b, &c);
     glow_buf_putc(&b, '\n');
     put_changes(&b, &c);
-    fwrite(b.text, 1, b.len, stderr);
+    tool_put(stderr, b.text, b.len);
 }
 
 static bool

@@ -289,12 +289,16 @@ put_view(opt *o, glow_module *m, glow_buf *out)
     return true;
 }
 
-/* Appends what goes to the output. */
 static bool
-put_result(opt *o, glow_module *m, glow_buf *out)
+wants_report(const opt_values *v)
 {
-    glow_print_options print = opt_print_options(o);
+    return v->memory_map || v->why_peak || v->view || v->explain_support ||
+           v->cost;
+}
 
+static bool
+put_report_text(opt *o, glow_module *m, glow_buf *out)
+{
     if (o->values.memory_map)
         return put_memory_map(o, m, out);
     if (o->values.why_peak)
@@ -303,12 +307,37 @@ put_result(opt *o, glow_module *m, glow_buf *out)
         return put_view(o, m, out);
     if (o->values.explain_support)
         return put_support(o, m, out);
-    if (o->values.cost)
-        put_cost(out, m, o->machine);
-    else if (place_weights(o, m))
-        glow_print(out, m, &print);
-    else
+    put_cost(out, m, o->machine);
+    return true;
+}
+
+/* JSON has escapes of its own. */
+static bool
+put_reported(opt *o, glow_module *m, glow_buf *out)
+{
+    const char *map = o->values.memory_map;
+    glow_buf text = {0};
+    bool ok;
+
+    if (map && strcmp(map, "json") == 0)
+        return put_memory_map(o, m, out);
+    ok = put_report_text(o, m, &text);
+    glow_buf_show(out, text.text ? text.text : "", text.len);
+    glow_buf_free(&text);
+    return ok;
+}
+
+/* Appends what goes to the output. */
+static bool
+put_result(opt *o, glow_module *m, glow_buf *out)
+{
+    glow_print_options print = opt_print_options(o);
+
+    if (wants_report(&o->values))
+        return put_reported(o, m, out);
+    if (!place_weights(o, m))
         return false;
+    glow_print(out, m, &print);
     return true;
 }
 
@@ -381,7 +410,7 @@ run_expecting(opt *o, const glow_source *source)
     bool ok = expectations_check(x, &wrong);
 
     if (wrong.text)
-        fwrite(wrong.text, 1, wrong.len, stderr);
+        tool_put(stderr, wrong.text, wrong.len);
     glow_buf_free(&wrong);
     glow_buf_free(&out);
     return ok;

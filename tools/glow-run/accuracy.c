@@ -145,9 +145,10 @@ print_words(const run_port *p, const loss *l)
 {
     int64_t same, rows = count_rows(p, &same);
 
-    printf("@%s: off by %.3g at most and %.3g in the mean, of numbers of "
-           "%.3g in the mean",
-           p->storage->name, l->most, mean(l, l->square), mean(l, l->of));
+    tool_print(stdout,
+               "@%s: off by %.3g at most and %.3g in the mean, of numbers of "
+               "%.3g in the mean",
+               p->storage->name, l->most, mean(l, l->square), mean(l, l->of));
     if (rows)
         printf(", the largest at the same place in %" PRId64 " of %" PRId64
                " rows",

@@ -226,7 +226,7 @@ print_text(const steps *all)
         const step *s = &all->items[i];
 
         print_row(all, s->ms, s->flops, s->bytes, s->roofline);
-        printf("  %s %%%s : %s\n", s->op, s->name, s->type);
+        tool_print(stdout, "  %s %%%s : %s\n", s->op, s->name, s->type);
         total.flops += s->flops;
         total.bytes += s->bytes;
         total.roofline += s->roofline;
