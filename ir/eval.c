@@ -7,6 +7,8 @@
  */
 
 #include <assert.h>
+#include <float.h>
+#include <math.h>
 #include <time.h>
 
 #include "ir/eval_run.h"
@@ -153,6 +155,25 @@ run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
     return glow_eval_node(n, from, out, r->work);
 }
 
+/* Are there no roundings within `n`, however it is lowered? */
+static bool
+rounds_once(const glow_node *n)
+{
+    int one = GLOW_ELEMENTWISE | GLOW_PRIMITIVE;
+
+    return (n->op->traits & GLOW_LAYOUT) || (n->op->traits & one) == one;
+}
+
+/* Does a kind of this epsilon hold `v`, so that there was nothing to round? */
+static bool
+is_exact(double v, double epsilon)
+{
+    int exponent;
+    double digits = frexp(v, &exponent) * 2 / epsilon;
+
+    return epsilon > DBL_EPSILON && digits == trunc(digits);
+}
+
 /*
  * What roundings might have made of the results: Monte Carlo arithmetic, after
  * Parker, Monte Carlo Arithmetic, UCLA CSD-970002, 1997.
@@ -166,9 +187,10 @@ perturb(glow_eval_run *r, const glow_node *n, glow_item out[])
 
         for (int64_t k = 0; k < count && glow_is_float(t->type->elem); k++) {
             double u = (double)(glow_mix(++r->drawn) >> 11) * 0x1p-52 - 1;
+            double v = glow_get_double(t, k);
 
-            glow_set_double(
-                t, k, glow_get_double(t, k) * (1 + r->options->noise * u));
+            if (!rounds_once(n) || !is_exact(v, r->options->noise))
+                glow_set_double(t, k, v * (1 + r->options->noise * u));
         }
     }
 }

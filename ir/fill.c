@@ -39,6 +39,64 @@ enum {
     SMALL_FLOAT = 4,
 };
 
+/* By how much they tell: four of them are all that a small tensor takes. */
+static const double ends[] = {
+    -0.0,         (double)NAN, -1.5,    INFINITY, 0.0,     -INFINITY,
+    FLT_TRUE_MIN, 1.0,         FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN,
+    0x1p-60,      -0x1p60,     0.5,     2.5,
+};
+
+/* The same of integers: a base, and how far above it. */
+enum { ZERO, LEAST, LARGEST, HALF_LEAST, HALF_LARGEST };
+static const struct {
+    int base, more;
+} int_ends[] = {
+    {LEAST, 0}, {ZERO, -1},  {LARGEST, 0}, {ZERO, 3},
+    {ZERO, 0},  {LEAST, 1},  {ZERO, 1},    {LARGEST, -1},
+    {ZERO, 2},  {ZERO, -2},  {ZERO, -7},   {HALF_LEAST, 0},
+    {ZERO, 10}, {ZERO, 100}, {ZERO, -10},  {HALF_LARGEST, 1},
+};
+
+enum { N_ENDS = 16 };
+
+/*
+ * The place of element `i` in the turn: from quarter `seed` % 4 on, in steps that
+ * depend on the rest of the seed, so that operands meet in many pairs.
+ */
+static int
+turn_at(uint64_t seed, int64_t i)
+{
+    uint64_t at = (uint64_t)i + N_ENDS / 4 * (seed % 4);
+    uint64_t step = (seed >> 2) * 2 + 1, from = (seed >> 8) + at / N_ENDS * 5;
+
+    return (int)((at % N_ENDS * step + from) % N_ENDS);
+}
+
+static double
+wide(uint64_t bits, int highest)
+{
+    int exponent = highest - (int)(bits % 12);
+    double v = ldexp((double)(bits >> 40 | 1 << 23), exponent - 24);
+
+    return bits >> 32 & 1 ? -v : v;
+}
+
+/* 1, a number, 2, a number, and so on. */
+static int64_t
+count_at(uint64_t bits, int64_t i)
+{
+    return i % 2 == 0 ? 1 + i / 2 % 64 : 1 + (int64_t)(bits >> 8) % 64;
+}
+
+static double
+counted(uint64_t bits, int64_t i)
+{
+    double v = (double)count_at(bits & UINT64_MAX >> 1, i);
+
+    v += i % 4 == 3 && bits >> 62 ? 0.5 : 0;
+    return i % 3 == 2 ? -v : v;
+}
+
 static double
 float_at(glow_fill how, uint64_t bits, int64_t i, int64_t n)
 {
@@ -53,8 +111,11 @@ float_at(glow_fill how, uint64_t bits, int64_t i, int64_t n)
         return (double)((int64_t)(bits % (2 * SMALL_FLOAT + 1)) - SMALL_FLOAT);
     case GLOW_FILL_SPECIAL:
         return bits & 1 ? specials[(bits >> 1) % N_SPECIALS] : uniform(bits);
+    case GLOW_FILL_COUNT:
+        return counted(bits, i);
+    default:
+        return 0;
     }
-    return 0;
 }
 
 /* glow_set_int keeps the low bits, which is the ramp modulo the range. */
@@ -65,6 +126,10 @@ int_at(glow_fill how, uint64_t bits, int64_t i)
         return 0;
     if (how == GLOW_FILL_RAMP)
         return i;
+    if (how == GLOW_FILL_WIDE)
+        return (int64_t)(bits >> (1 + bits % 63)) * (bits >> 6 & 1 ? -1 : 1);
+    if (how == GLOW_FILL_COUNT)
+        return (int64_t)(bits % 19) - 9;
     return (int64_t)(bits % SMALL_INTS);
 }
 
@@ -92,6 +157,30 @@ fill_bytes(const glow_tensor *t, glow_fill how, uint64_t seed)
         bytes[i] = (uint8_t)quantized_at(how, draw(seed, i), i);
 }
 
+static void
+fill_ends(const glow_tensor *t, uint64_t seed)
+{
+    const glow_kind_info *kind = glow_kind_get(t->type->elem);
+    int64_t largest = INT64_MAX >> (64 - 8 * kind->bytes);
+    const int64_t base[] = {
+        [LEAST] = -largest - 1,
+        [LARGEST] = largest,
+        [HALF_LEAST] = -(largest / 2) - 1,
+        [HALF_LARGEST] = largest / 2,
+    };
+
+    for (int64_t i = 0; i < glow_type_count(t->type); i++) {
+        int at = turn_at(seed, i);
+
+        if (kind->klass == GLOW_CLASS_FLOAT)
+            glow_set_double(t, i, ends[at]);
+        else if (kind->klass == GLOW_CLASS_BOOL)
+            glow_set_int(t, i, at & 1);
+        else
+            glow_set_int(t, i, base[int_ends[at].base] + int_ends[at].more);
+    }
+}
+
 void
 glow_tensor_fill(const glow_tensor *t, glow_fill how, uint64_t seed)
 {
@@ -102,11 +191,19 @@ glow_tensor_fill(const glow_tensor *t, glow_fill how, uint64_t seed)
         fill_bytes(t, how, seed);
         return;
     }
+    if (how == GLOW_FILL_ENDS) {
+        fill_ends(t, seed);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = draw(seed, i);
 
         if (glow_is_real(t->type->elem))
-            glow_set_double(t, i, float_at(how, bits, i, n));
+            glow_set_double(
+                t, i,
+                how == GLOW_FILL_WIDE
+                    ? wide(bits, glow_type_bytes(t->type) > 2 * n ? 3 : 0)
+                    : float_at(how, bits, i, n));
         else if (klass == GLOW_CLASS_QUANTIZED)
             glow_set_int(t, i, quantized_at(how, bits, i));
         else if (klass == GLOW_CLASS_BOOL)

@@ -2,18 +2,24 @@
 
 #include "passes/trial.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "glow/match.h"
+#include "glow/ops.h"
 #include "ir/base/context.h"
 
 const trial_set trial_sets[N_TRIALS] = {
-    {"a ramp", GLOW_FILL_RAMP, false},
-    {"random numbers", GLOW_FILL_RANDOM, true},
-    {"small integers", GLOW_FILL_SMALL, true},
-    {"special values", GLOW_FILL_SPECIAL, false},
+    {"a ramp", GLOW_FILL_RAMP, 0, 2e9},
+    {"random numbers", GLOW_FILL_RANDOM, 0, INFINITY},
+    {"small integers", GLOW_FILL_SMALL, 0, INFINITY},
+    {"special values", GLOW_FILL_ENDS, 0, 2e9},
+    {"numbers of all sizes", GLOW_FILL_WIDE, 0, 2e9},
+    {"multiples of constants", GLOW_FILL_COUNT, 0, 2e9},
+    {"special values from the fifth on", GLOW_FILL_ENDS, 1, 1e6},
+    {"special values from the ninth on", GLOW_FILL_ENDS, 2, 1e6},
+    {"special values from the thirteenth on", GLOW_FILL_ENDS, 3, 1e6},
 };
-
-static const double brief_flops = 2e9;
 
 void
 trial_end(trial_held *list)
@@ -80,20 +86,39 @@ trial_type(const trial *t, const glow_storage *s)
     return glow_type_get(t->ctx, type);
 }
 
+static glow_fill
+fill_for(const trial *t, glow_kind kind)
+{
+    if (t->ints == INTS_OF_SET || !glow_is_int(kind))
+        return trial_sets[t->set].fill;
+    return t->ints == INTS_SMALL ? GLOW_FILL_RANDOM : GLOW_FILL_ZERO;
+}
+
+static void
+scale_by_units(const trial_units *u, const glow_tensor *x)
+{
+    for (int64_t i = 0; u->count > 0 && i < glow_type_count(x->type); i++)
+        glow_set_double(x, i, glow_get_double(x, i) * u->at[i / 4 % u->count]);
+}
+
 /* What is drawn depends on the name of the placeholder and on no other. */
 static glow_tensor
 make_input(const trial *t, const glow_storage *s)
 {
     glow_type type = *s->value.type;
     uint64_t seed = glow_hash(s->name, strlen(s->name), t->seed);
-    bool is_zero = t->zero_ints && glow_is_int(type.elem);
+    glow_fill how = fill_for(t, type.elem);
 
     type.strides.rank = 0;
+    seed = how == GLOW_FILL_ENDS
+               ? seed * 4 + (uint64_t)trial_sets[t->set].quarter
+               : seed + (uint64_t)t->set;
 
     glow_tensor drawn = glow_tensor_new(glow_type_get(t->ctx, type));
 
-    glow_tensor_fill(&drawn, is_zero ? GLOW_FILL_ZERO : trial_sets[t->set].fill,
-                     seed + (uint64_t)t->set);
+    glow_tensor_fill(&drawn, how, seed);
+    if (how == GLOW_FILL_COUNT && glow_is_float(type.elem))
+        scale_by_units(&t->units, &drawn);
     if (drawn.type == trial_type(t, s))
         return drawn;
 
@@ -184,29 +209,59 @@ flops_of(const glow_func *f)
     return sum;
 }
 
+static void
+add_unit(trial_units *u, const glow_value *v)
+{
+    double x;
+
+    if (u->count == MOST_UNITS || !glow_splat_value(v, &x) ||
+        !(fabs(x) >= 1e-6 && fabs(x) <= 1e6))
+        return;
+    for (int i = 0; i < u->count; i++)
+        if (u->at[i] == x)
+            return;
+    u->at[u->count++] = x;
+}
+
+/* Divisors first: their multiples are where a quotient is exact. */
+static trial_units
+find_units(const glow_func *f)
+{
+    trial_units u = {.count = 0};
+
+    GLOW_FOR_EACH_NODE(n, f)
+        if (n->op == &glow_op_div)
+            add_unit(&u, n->in[1]);
+    GLOW_FOR_EACH_NODE(n, f)
+        for (int i = 0; n->op == &glow_op_mul && i < 2; i++)
+            add_unit(&u, n->in[i]);
+    return u;
+}
+
 trial_state *
 trial_state_new(trial t, const trial_state *like)
 {
     glow_arena *a = glow_arena_new();
     trial_state *st = GLOW_NEW(a, trial_state);
-    bool is_brief = flops_of(t.f) > brief_flops;
+    double flops = flops_of(t.f);
 
     st->arena = a;
     st->func = glow_arena_strdup(a, t.f->name);
     st->is_body = glow_is_body(t.f);
+    st->units = t.units = like ? like->units : find_units(t.f);
     for (t.set = 0; t.set < N_TRIALS; t.set++) {
         trial_outcome *o = &st->sets[t.set];
         const trial_set *set = &trial_sets[t.set];
 
-        if (like ? !like->sets[t.set].ran : is_brief && !set->is_brief)
+        if (like ? !like->sets[t.set].ran : flops > set->most)
             continue;
-        t.zero_ints = like && like->sets[t.set].zero_ints;
+        t.ints = like ? like->sets[t.set].ints : INTS_OF_SET;
         o->ran = trial_run(&t, a, &o->written, &st->refusal);
-        if (!o->ran && !like) {
-            t.zero_ints = true;
+        while (!o->ran && !like && t.ints < INTS_ZERO) {
+            t.ints++;
             o->ran = trial_run(&t, a, &o->written, NULL);
         }
-        o->zero_ints = t.zero_ints;
+        o->ints = t.ints;
         if (!o->ran && !like)
             glow_warning(t.ctx, t.f->span, "W0411", "@%s is not run on %s: %s",
                          t.f->name, set->name, st->refusal);

@@ -26,7 +26,9 @@ typedef struct glow_memo glow_memo;
 typedef struct glow_eval_options {
     bool shadow;     /* float kinds are computed and kept as float64 */
     double noise;    /* each float that a node of a graph gives is multiplied by
-                        1 + r, r drawn from -noise to noise; 0: exact */
+                        1 + r, r drawn from -noise to noise, unless a kind of this
+                        epsilon holds what an element-wise primitive gives;
+                        0: exact */
     glow_memo *memo; /* or NULL */
     /*
      * Called after each node with its results; NULL: none.  Seconds below 0: it
@@ -77,6 +79,13 @@ typedef enum glow_fill {
     GLOW_FILL_SMALL,   /* integers in [-4, 4]: float sums are exact */
     GLOW_FILL_SPECIAL, /* zeros of both signs, denormals, infinities, NaN, the
                           largest and smallest, among random ones */
+    GLOW_FILL_ENDS,    /* these in turn, of integers the least, the largest and
+                          what is near them: the last two bits of the seed say
+                          at which quarter of the turn to begin */
+    GLOW_FILL_WIDE,    /* floats of all exponents up to 8 (16 bits: 1), integers
+                          of every size and sign */
+    GLOW_FILL_COUNT,   /* 1, 2, 3 and numbers to 64 among them, of either sign,
+                          some of floats and a half; integers in [-9, 9] */
 } glow_fill;
 GLOW_API void glow_tensor_fill(const glow_tensor *t, glow_fill how,
                                uint64_t seed);

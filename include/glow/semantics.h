@@ -3,11 +3,15 @@
  * on the same inputs, and the contents of its placeholders are compared.
  *
  * Inputs come in sets: a ramp, random numbers, small integers (sums of which are
- * exact in every order), and special values (zeros of both signs, denormals,
- * infinities, NaN).  Functions of over 2e9 operations are run on random numbers
- * and small integers alone.  A set that the function refuses before the pass (an
- * index out of range) is tried again with all integers zero, then left out with
- * a warning (W0411); a function that refuses all of them is an error (E0413).
+ * exact in every order), numbers of all sizes and signs, multiples of what the
+ * function divides and multiplies by (exact quotients, ties), and special values,
+ * one after the other (zeros of both signs, denormals, infinities, NaN; the least
+ * and the largest integers).  Functions of over 2e9 operations are run on random
+ * numbers and small integers alone; those of under 1e6 on special values from
+ * four places on, so that tensors of four elements see all sixteen.  A set that
+ * the function refuses before the pass (an index out of range) is tried again with
+ * integers from 0 to 4, with all integers zero, then left out with a warning
+ * (W0411); a function that refuses all of them is an error (E0413).
  *
  * The pass declares the relation that must hold:
  *
@@ -21,13 +25,16 @@
  *                   constants in them that are no integers).  In float64 s says
  *                   nothing: 1024 eps m.
  *                   Integer kinds: equal; quantized kinds: a step apart.
- *                   Special values are not compared.
+ *                   Special values are not compared, nor tensors in which numbers
+ *                   of all sizes or multiples overflowed before.
  *                   Further apart only by what `after` rounds itself: its own
  *                   float64 run is within eps m of s, and it within 1024 eps m
  *                   of that run.  Or where roundings count for more than m says,
  *                   since large numbers cancel out: 16 times as far from each
  *                   other as s is from a float64 run, each node of which is off
- *                   by up to eps of its results, drawn at random.
+ *                   by up to eps of its results, drawn at random, but for
+ *                   those of element-wise primitives that the kind holds: behind
+ *                   exact results a jump is where it was.
  *   GLOW_PRECISION  the same, eps being that of the narrowest kind in either
  *   GLOW_CHANGES    nothing
  */
