@@ -10,17 +10,127 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/cpu/module.h"
 #include "codegen/cpu/object.h"
 #include "glow/file.h"
 
+/* Of C23 and C++23, in the order of strcmp; `_Bool` and its like are reserved. */
+static const char *const keywords[] = {
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "typeof",
+    "typeof_unqual",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+};
+
+static int
+compare_keyword(const void *name, const void *keyword)
+{
+    return strcmp(name, *(const char *const *)keyword);
+}
+
 const char *
 glow_cpu_c_name(glow_arena *a, const char *name)
 {
-    char *c = glow_arena_printf(
-        a, "%s%s", isdigit((unsigned char)name[0]) ? "_" : "", name);
+    bool is_keyword =
+        bsearch(name, keywords, sizeof keywords / sizeof *keywords,
+                sizeof *keywords, compare_keyword) != NULL;
+    char *c = glow_arena_printf(a, "%s%s%s",
+                                isdigit((unsigned char)name[0]) ? "_" : "",
+                                name, is_keyword ? "_" : "");
 
     for (char *p = c; *p; p++)
         if (!isalnum((unsigned char)*p))
@@ -69,15 +179,35 @@ upper(glow_arena *a, const char *name)
     return u;
 }
 
+/* The macro name of a placeholder; numbered where others have it already. */
+static const char *
+macro_name(glow_arena *a, glow_map *used, const char *name)
+{
+    const char *base = upper(a, glow_cpu_c_name(a, name)), *macro = base;
+
+    for (int n = 2; glow_map_get(used, macro); n++)
+        macro = glow_arena_printf(a, "%s_%d", base, n);
+    glow_map_set(used, macro, used);
+    return macro;
+}
+
 static void
 add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
 {
+    static const char *const regions[] = {"CONSTANTS", "PLACEHOLDERS",
+                                          "ACTIVATIONS"};
+    glow_map *used = glow_map_new(p->arena);
+
+    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
+        glow_map_set(used, regions[i], used);
     for (int i = 0; i < p->n_bindings; i++) {
         const cpu_binding *x = &p->bindings[i];
-        const char *name =
-            upper(p->arena, glow_cpu_c_name(p->arena, x->storage->name));
+        const char *c_name = glow_cpu_c_name(p->arena, x->storage->name);
+        const char *name = macro_name(p->arena, used, x->storage->name);
 
         glow_buf_printf(b, "\n/* ");
+        if (strcmp(name, upper(p->arena, c_name)) != 0)
+            glow_buf_printf(b, "%s: ", c_name); /* the macro is numbered */
         glow_buf_type(b, x->storage->value.type);
         glow_buf_printf(b, "%s */\n#define %s_%s_OFFSET %" PRId64 "\n",
                         x->base == CPU_ACTIVATIONS ? ", in the activations"

@@ -6,7 +6,10 @@
 #include "codegen/cpu/gen.h"
 #include "codegen/cpu/plan.h"
 
-/* A C identifier for a symbol: other characters become `_`. */
+/*
+ * An identifier of C and C++ for a symbol: other characters become `_`, and a
+ * keyword or a leading digit gets one.
+ */
 const char *glow_cpu_c_name(glow_arena *a, const char *name);
 
 /* Builds and optimizes; the caller ends `g`.  False after a report. */

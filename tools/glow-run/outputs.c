@@ -13,21 +13,31 @@ enum { SHOWN = 16 }; /* elements that are printed */
 
 /* -output and -output-dir */
 
-/* NAME.npy; slashes of names become underscores. */
+/*
+ * NAME.npy; slashes of names become underscores, and of several names that are
+ * one file then, all but the first get a number.
+ */
 static const char *
-path_in(run *r, const char *dir, const char *name)
+path_in(run *r, glow_map *used, const char *dir, const char *name)
 {
-    char *path = glow_arena_printf(r->tool.arena, "%s/%s.npy", dir, name);
+    glow_arena *a = r->tool.arena;
+    char *base = glow_arena_strdup(a, name);
+    const char *file;
 
-    for (char *c = path + strlen(dir) + 1; *c; c++)
+    for (char *c = base; *c; c++)
         if (*c == '/')
             *c = '_';
-    return path;
+    file = base;
+    for (int n = 2; glow_map_get(used, file); n++)
+        file = glow_arena_printf(a, "%s-%d", base, n);
+    glow_map_set(used, file, used);
+    return glow_arena_printf(a, "%s/%s.npy", dir, file);
 }
 
 static bool
 write_all(run *r, const char *dir)
 {
+    glow_map *used = glow_map_new(r->tool.arena);
     bool ok = true;
 
     mkdir(dir, 0777); /* where it cannot be made, writing says so */
@@ -35,7 +45,7 @@ write_all(run *r, const char *dir)
         const run_port *p = &r->ports[i];
 
         if (p->is_written)
-            ok = npy_write(r->tool.ctx, path_in(r, dir, p->storage->name),
+            ok = npy_write(r->tool.ctx, path_in(r, used, dir, p->storage->name),
                            &p->tensor) &&
                  ok;
     }
@@ -166,7 +176,8 @@ expect(run *r, const run_port *p, const char *path)
     put_worst(&b, p, &w);
     if (w.count == 0) {
         if (!r->values.json)
-            printf("@%s is as expected: %s\n", p->storage->name, b.text);
+            tool_print(stdout, "@%s is as expected: %s\n", p->storage->name,
+                       b.text);
         return TOOL_GO_ON;
     }
     glow_error(r->tool.ctx, "E0505",
@@ -223,7 +234,7 @@ print_output(const run_port *p)
         put_element(&b, &p->tensor, i);
     }
     glow_buf_puts(&b, n > SHOWN ? ", ...]\n" : "]\n");
-    fwrite(b.text, 1, b.len, stdout);
+    tool_put(stdout, b.text, b.len);
     glow_buf_free(&b);
 }
 
