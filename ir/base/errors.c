@@ -1038,7 +1038,7 @@ static const glow_diag_info table[] = {
 
     {"E0703", "a model is beyond a limit",
      "What a file may cost in memory and depth is bounded before it is read:\n"
-     "100 nested messages, 4 million messages, 1 GiB and 16 times the size of\n"
+     "100 nested messages, 4 million messages, 256 MiB and 16 times the size of\n"
      "the file in memory, names of 64 KiB, a million nodes.\n"
      "\n"
      "    model.onnx: byte 4711: messages are nested over 100 deep\n"

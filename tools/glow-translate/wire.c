@@ -36,7 +36,7 @@ typedef struct walk {
 size_t
 wire_memory_limit(size_t size)
 {
-    return ((size_t)1 << 30) + 16 * size;
+    return ((size_t)1 << 28) + 16 * size;
 }
 
 static bool

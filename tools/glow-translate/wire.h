@@ -18,7 +18,7 @@
 #define WIRE_MAX_NAME (64 << 10)
 #define WIRE_MAX_FILE ((size_t)0x7fffffff)
 
-/* What a message of `size` bytes may take in memory: 1 GiB + 16 times that. */
+/* What a message of `size` bytes may take in memory: 256 MiB + 16 times that. */
 size_t wire_memory_limit(size_t size);
 
 /*

@@ -24,8 +24,8 @@ def depth():
 
 
 def count():
-    """Nodes of two bytes each: more than the limit of messages."""
-    return field(7, b"\x0a\x00" * (4 << 20 | 1))
+    """Nodes with a text of ten bytes each: more than the limit of messages."""
+    return field(7, (b"\x0a\x0c\x32\x0a" + b"d" * 10) * (4 << 20 | 1))
 
 
 def name():
