@@ -13,7 +13,9 @@ config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 
 # The tools by their bare names: ours, then FileCheck, not, count, split-file.
-config.environment["PATH"] = config.path + ":" + os.environ["PATH"]
+# scripts/compare-builds puts wrappers before them.
+path = [lit_config.params.get("tools"), config.path, os.environ["PATH"]]
+config.environment["PATH"] = ":".join(p for p in path if p)
 
 # Tests must not depend on where or when they run.
 config.environment["LC_ALL"] = "C.UTF-8"
