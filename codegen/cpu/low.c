@@ -153,13 +153,13 @@ round_magnitude(cg *g, const glow_float_format *f, cg_value a)
         glow_cpu_int(t, (int64_t)(FLOAT_BIAS - f->bias) << f->fraction));
     cg_value ground = glow_cpu_real(
         real, ldexp(1, FLOAT_FRACTION + 1 - f->bias - f->fraction));
-    cg_value tiny = cg_isub(
-        g, cg_bitcast(g, cg_fadd(g, cg_bitcast(g, a, real), ground), t),
-        cg_bitcast(g, ground, t));
+    cg_value sum = cg_fadd(g, cg_bitcast(g, a, real), ground);
+    cg_value tiny = cg_bitcast(g, sum, t);
     cg_value is_tiny = cg_icmp(
         g, LLVMIntULT, a,
         glow_cpu_int(t, (int64_t)(FLOAT_BIAS + 1 - f->bias) << FLOAT_FRACTION));
 
+    tiny = cg_isub(g, tiny, cg_bitcast(g, ground, t));
     return cg_select(g, is_tiny, tiny, normal);
 }
 

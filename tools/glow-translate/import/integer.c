@@ -305,8 +305,9 @@ quantize_linear(import_node *n)
         float_kind(n, "precision",
                    glow_is_float(x->type->elem) ? x->type->elem : GLOW_FLOAT);
 
-    x = import_binary(n, &glow_op_div, import_convert(n, x, wide),
-                      import_convert(n, scale, wide));
+    x = import_convert(n, x, wide);
+    scale = import_convert(n, scale, wide);
+    x = import_binary(n, &glow_op_div, x, scale);
     if (glow_kind_get(kind)->format)
         return import_done(n, import_cast(n, x, kind));
     import_ignore(n, "saturate"); /* of floats */
