@@ -237,3 +237,24 @@ glow_cpu_convert_low(cg *g, const glow_type *from, const glow_type *to,
         return real_to_int(g, b, v);
     return low_bits(g, b, glow_cpu_convert(g, from, &byte, v));
 }
+
+cg_value
+glow_cpu_recast(cg *g, const glow_type *to, cg_value bits)
+{
+    const glow_kind_info *k = glow_kind_get(to->elem);
+    LLVMTypeRef t = glow_cpu_like(
+        bits, to->elem == GLOW_FLOAT     ? g->f32
+              : to->elem == GLOW_FLOAT64 ? g->f64
+                                         : LLVMIntTypeInContext(
+                                               g->context,
+                                               (unsigned)k->bytes * 8));
+
+    bits = cg_bitcast(g, bits, t);
+    if (to->elem == GLOW_BOOL)
+        return LLVMBuildZExt(
+            g->builder, cg_icmp(g, LLVMIntNE, bits, LLVMConstNull(t)), t, "");
+    if (k->klass != GLOW_CLASS_LOW)
+        return bits;
+    return k->format ? cg_and(g, bits, glow_cpu_int(t, (1 << k->bits) - 1))
+                     : low_bits(g, k, bits);
+}

@@ -84,6 +84,7 @@ static const struct {
     bool bits;
 } table[] = {
     {&glow_op_batchedadd, batchedadd, false},
+    {&glow_op_bitcast, plain, true},
     {&glow_op_broadcast, broadcast, true},
     {&glow_op_copy, plain, true},
     {&glow_op_reshape, reshape, true},

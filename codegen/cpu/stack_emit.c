@@ -9,6 +9,7 @@
 #include "codegen/cpu/debug.h"
 #include "codegen/cpu/kernel.h"
 #include "codegen/cpu/lane.h"
+#include "codegen/cpu/low.h"
 #include "codegen/cpu/move.h"
 #include "codegen/cpu/stack.h"
 #include "glow/ops.h"
@@ -168,6 +169,11 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
         h = operand(j, slots, item, i, x, lanes, &fresh[i]);
         if (!glow_cpu_moves_bits(n->op))
             in[i] = value_of(g, h, n->in[i]->type);
+    }
+    if (n->op == &glow_op_bitcast) {
+        slots[item->out.slot] =
+            (held){glow_cpu_recast(g, n->out[0]->type, h->bits), NULL};
+        return;
     }
     if (glow_cpu_moves_bits(n->op)) {
         slots[item->out.slot] = *h;

@@ -57,6 +57,7 @@ typedef struct glow_converttofloat8 {
     bool saturate; /* default true */
     int round;     /* GLOW_ROUND_..., default up */
 } glow_converttofloat8;
+extern GLOW_API const glow_op glow_op_bitcast;
 extern GLOW_API const glow_op glow_op_converttofloat8;
 
 /* Activations that can be said in simpler ones: ir/ops/activation.c. */

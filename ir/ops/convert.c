@@ -1,6 +1,7 @@
 /*
  * ConvertTo: the same numbers as another element kind.  ConvertToFloat8: the same
  * to low precision, with a choice of what becomes of numbers out of range.
+ * BitCast: the same bits.
  */
 
 #include "ir/ops/common.h"
@@ -163,4 +164,79 @@ const glow_op glow_op_converttofloat8 = {
            "float8e8m0 what is below its least number is out of range too, "
            "and what is below 0 becomes NaN.",
     .source = "ONNX Cast with saturate and round_mode",
+};
+
+/* bitcast */
+
+static bool
+bitcast_infer(const glow_node *n, glow_type out[])
+{
+    const glow_kind_info *from, *to;
+
+    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_NUMERIC))
+        return false;
+    from = glow_kind_get(n->in[0]->type->elem);
+    to = glow_kind_get(out[0].elem);
+    if (!((int)to->klass & GLOW_ANY_NUMERIC) || from->bits != to->bits)
+        return glow_reject(n,
+                           "the elements of Input are %s of %d bits, those of "
+                           "Result %s of %d",
+                           from->name, from->bits, to->name, to->bits);
+    return glow_give(n, glow_rekinded(n->in[0]->type, out[0].elem), &out[0]);
+}
+
+/* Makes an element of bool or of fewer bits than its byte one of those. */
+static void
+settle(const glow_tensor *t)
+{
+    glow_kind k = t->type->elem;
+
+    if (k == GLOW_BOOL || (glow_is_low(k) && !glow_is_real(k)))
+        glow_set_int(t, 0, glow_get_int(t, 0));
+    else if (glow_is_low(k))
+        *(uint8_t *)t->data &= (uint8_t)((1 << glow_kind_get(k)->bits) - 1);
+}
+
+/* By way of the kinds of the node: tensors may hold floats as float64. */
+static bool
+bitcast_eval(const glow_node *n, glow_tensor *const in[],
+             glow_tensor *const out[], glow_arena *scratch)
+{
+    const glow_type from = glow_type_of(n->in[0]->type->elem, (glow_dims){0});
+    const glow_type to = glow_type_of(n->out[0]->type->elem, (glow_dims){0});
+    uint64_t bits = 0;
+    const glow_tensor x = {.type = &from, .data = &bits};
+    const glow_tensor y = {.type = &to, .data = &bits};
+    int64_t count = glow_tensor_count(out[0]);
+
+    (void)scratch;
+    for (int64_t i = 0; i < count; i++) {
+        if (in[0]->type->elem == from.elem)
+            glow_copy_block(&x, 0, (glow_dims){0}, in[0], i, (glow_dims){0},
+                            (glow_dims){0});
+        else
+            glow_set_double(&x, 0, glow_get_double(in[0], i));
+        settle(&y);
+        if (out[0]->type->elem == to.elem)
+            glow_copy_block(out[0], i, (glow_dims){0}, &y, 0, (glow_dims){0},
+                            (glow_dims){0});
+        else
+            glow_set_double(out[0], i, glow_get_double(&y, 0));
+    }
+    return true;
+}
+
+const glow_op glow_op_bitcast = {
+    .name = "BitCast",
+    .summary = "read the bits of the elements as another kind",
+    .in = {{"Input", GLOW_TENSOR,
+            "float, integer, bool or low-precision elements"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "the shape of Input and the stated element kind, which has as "
+             "many bits"}},
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_STATED,
+    .infer = bitcast_infer,
+    .eval = bitcast_eval,
+    .doc = "`y = x` in bits.  To bool: whether any bit is set.",
+    .source = "ONNX BitCast",
 };

@@ -115,8 +115,38 @@ def products(draw):
                                  reverse=reverse)], dict(x=x), dict(y=y))
 
 
+def bits(draw):
+    """BitCast between kinds of one size."""
+    pairs = [(np.float32, np.int32), (np.float32, np.uint32), (np.int32, np.float32),
+             (np.float64, np.int64), (np.uint64, np.float64), (np.float16, np.uint16),
+             (np.int16, np.float16), (np.uint8, np.int8), (np.int64, np.uint64)]
+    for a, b in pairs:
+        # Without exponents of all ones: which NaN it is could change on the way.
+        x = draw.randint(0, 128, (3, 5, np.dtype(a).itemsize)).astype(np.uint8)
+        x[..., -1] &= 0x3F
+        x = x.view(a)[..., 0]
+        to = {np.int32: 6, np.uint32: 12, np.float32: 1, np.int64: 7, np.float64: 11,
+              np.uint16: 4, np.float16: 10, np.int8: 3, np.uint64: 13}[b]
+        yield (f"bitcast_{np.dtype(a).name}_{np.dtype(b).name}", 26,
+               node("BitCast", ["x"], ["y"], to=to), dict(x=x), dict(y=x.view(b)))
+    # Floats of 8 bits as bytes, and integers of 4 bits as others.
+    x = np.array([1, -1, 448, 0.5, -0.0, 2**-9], np.float32)
+    y = np.array([0x38, 0xB8, 0x7E, 0x30, 0x80, 0x01], np.uint8)
+    yield ("bitcast_float8", 26,
+           [node("Cast", ["x"], ["l"], to=17), node("BitCast", ["l"], ["y"], to=2)],
+           dict(x=x), dict(y=y))
+    x = np.array([-8, -1, 0, 7], np.int8)
+    yield ("bitcast_int4", 26,
+           [node("Cast", ["x"], ["l"], to=22), node("BitCast", ["l"], ["u"], to=21),
+            node("Cast", ["u"], ["y"], to=2), node("BitCast", ["l"], ["f"], to=23),
+            node("Cast", ["f"], ["z"], to=1)],
+           dict(x=x), dict(y=np.array([8, 15, 0, 7], np.uint8),
+                           z=np.array([-0.0, -6, 0, 6], np.float32)))
+
+
 def cases(draw):
     yield from swish(draw)
+    yield from bits(draw)
     yield from products(draw)
     yield from tensor_scatter(draw)
     yield from attention(draw)

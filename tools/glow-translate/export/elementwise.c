@@ -127,6 +127,14 @@ convert(exporter *e, const glow_node *n)
 }
 
 static bool
+bit_cast(exporter *e, const glow_node *n)
+{
+    export_last(e, n, "BitCast", NAMES(export_in(e, n, 0)));
+    export_int(e, "to", tensor_elem_for(n->out[0]->type->elem)->type);
+    return true;
+}
+
+static bool
 convert_to_float8(exporter *e, const glow_node *n)
 {
     static const char *const rounds[] = {"up", "down", "nearest"};
@@ -251,6 +259,7 @@ const export_row export_elementwise_rows[] = {
     {&glow_op_asinh, plain, "Asinh"},
     {&glow_op_atan, plain, "Atan"},
     {&glow_op_atanh, plain, "Atanh"},
+    {&glow_op_bitcast, bit_cast, NULL},
     {&glow_op_bitshift, bit_shift, NULL},
     {&glow_op_bitwisenot, complement, NULL},
     {&glow_op_ceil, plain, "Ceil"},

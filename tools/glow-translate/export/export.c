@@ -864,7 +864,9 @@ find_opset(exporter *e)
         need(e, opset_of_kind(s->value.type->elem));
     for (const glow_func *f = e->module->funcs; f; f = f->next)
         GLOW_FOR_EACH_NODE(n, f) {
-            need(e, n->op == &glow_op_cumprod ? 26 : EXPORT_OPSET);
+            need(e, n->op == &glow_op_cumprod || n->op == &glow_op_bitcast
+                        ? 26
+                        : EXPORT_OPSET);
             for (int i = 0; i < n->n_out; i++)
                 need(e, opset_of_kind(n->out[i]->type->elem));
         }

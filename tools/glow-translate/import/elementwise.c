@@ -268,6 +268,25 @@ cast(import_node *n)
 }
 
 static bool
+bit_cast(import_node *n)
+{
+    const tensor_elem *e = tensor_elem_of(import_int(n, "to", 0, 0, 100));
+    glow_value *x;
+
+    if (!import_operands(n, 1, 1))
+        return false;
+    if (!e || !e->kind)
+        return import_refuse(n, "E0705", "to %s is not supported",
+                             e ? e->name : "a type that is not known");
+    x = import_in(n, 0);
+    if (x->type->elem == e->kind)
+        return import_done(n, x);
+    return import_done(n, import_build(n, &glow_op_bitcast,
+                                       import_type(n, e->kind, x->type->shape),
+                                       GLOW_IN(x), NULL));
+}
+
+static bool
 cast_like(import_node *n)
 {
     return import_operands(n, 2, 2) &&
@@ -287,6 +306,8 @@ const import_row import_elementwise_rows[] = {
     {"Asinh", 9, 0, import_unary, &glow_op_asinh, "floats"},
     {"Atan", 7, 0, import_unary, &glow_op_atan, "floats"},
     {"Atanh", 9, 0, import_unary, &glow_op_atanh, "floats"},
+    {"BitCast", 26, 0, bit_cast, &glow_op_bitcast,
+     "any and low; to strings and complex is refused"},
     {"BitShift", 11, 0, bit_shift, &glow_op_bitshift, "integers"},
     {"BitwiseAnd", 18, 0, binary, &glow_op_bitwiseand, "integers"},
     {"BitwiseNot", 18, 0, import_unary, &glow_op_bitwisenot, "integers"},
