@@ -209,6 +209,7 @@ static const import_row *const tables[] = {
     import_matmul_rows,
     import_ml_feature_rows,
     import_ml_linear_rows,
+    import_ml_svm_rows,
     import_ml_tree_rows,
     import_norm_rows,
     import_ort_activation_rows,

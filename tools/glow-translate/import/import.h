@@ -61,6 +61,7 @@ extern const import_row import_lp_rows[];
 extern const import_row import_matmul_rows[];
 extern const import_row import_ml_feature_rows[];
 extern const import_row import_ml_linear_rows[];
+extern const import_row import_ml_svm_rows[];
 extern const import_row import_ml_tree_rows[];
 extern const import_row import_norm_rows[];
 extern const import_row import_ort_activation_rows[];
