@@ -69,6 +69,30 @@ normalizations_agree(void **state)
         }
 }
 
+/* Rows of which several stand in a vector: sizes, whole vectors and a rest. */
+static void
+short_rows_agree(void **state)
+{
+    static const int64_t lengths[] = {2, 3, 5, 8};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        int64_t size = lengths[i];
+        fixture t = {0};
+
+        begin(&t);
+        for (int64_t rows = 1; rows <= 11; rows += 5)
+            for (size_t k = 0; k < COUNT(floats); k += 3) {
+                glow_value *x = input(&t, floats[k], GLOW_DIMS_OF(rows, size));
+
+                save(&t, GLOW_BUILD(t.b, softmax, GLOW_IN(x), .axis = 1));
+                save(&t, GLOW_BUILD(t.b, logsoftmax, GLOW_IN(x), .axis = 1));
+            }
+        agree_on(&t, label(&t, &glow_op_softmax, GLOW_FLOAT, size),
+                 GLOW_FILL_RANDOM, 1e-4);
+    }
+}
+
 /* Products. */
 
 static void
@@ -336,6 +360,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_agree),
         cmocka_unit_test(normalizations_agree),
+        cmocka_unit_test(short_rows_agree),
         cmocka_unit_test(products_agree),
         cmocka_unit_test(convolutions_agree),
         cmocka_unit_test(other_ranks_agree),

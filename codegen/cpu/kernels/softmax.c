@@ -1,9 +1,10 @@
 /*
  * Softmax and its logarithm.
  *
- * The greatest element goes first.  Along the last axis a row that fits the
- * registers is read once and written once; a longer one is swept three times,
- * its exponentials standing in the result in between.  Along another axis
+ * The greatest element goes first.  Along the last axis rows of at most half a
+ * vector stand side by side in one; a row that fits the registers is read once and
+ * written once; a longer one is swept three times, its exponentials standing in the
+ * result in between.  Along another axis
  * vectors of neighbours are done, each lane its own softmax.
  *
  * NaN needs no care: the greatest element passes it over, the sum does not.
@@ -62,6 +63,147 @@ finish(cg *g, const soft *s, cg_value x, cg_value e)
     if (s->logarithm)
         return cg_fsub(g, x, sum);
     return cg_fmul(g, e ? e : glow_cpu_exp(g, x), sum);
+}
+
+/* Short rows. */
+
+/*
+ * Rows side by side in a vector of `lanes`: each has `width` lanes, the least power
+ * of two, of which the first `size` are its elements.
+ */
+typedef struct segments {
+    int lanes, width, size;
+} segments;
+
+/* How many rows; 1: no two fit. */
+static int
+rows_of(const segments *s)
+{
+    return s->lanes / s->width;
+}
+
+static segments
+cut_segments(const cpu_target *t, const glow_type *type, int64_t size)
+{
+    segments s = {.lanes = t->vector_bytes / 4, .size = 1};
+
+    s.width = s.lanes;
+    if (size < 2 || size > s.lanes / 2 || type->elem == GLOW_FLOAT64)
+        return s;
+    s.size = (int)size;
+    s.width = glow_cpu_lanes_over(size);
+    return s;
+}
+
+/* Lane `i` of the vector is lane from(s, i) of the result, or of `rest`. */
+static cg_value
+permute(cg *g, const segments *s, cg_value v, cg_value rest,
+        int (*from)(const segments *s, int i))
+{
+    cg_value order[64];
+
+    for (int i = 0; i < s->lanes; i++) {
+        int k = from(s, i);
+
+        order[i] =
+            LLVMConstInt(g->i32, (unsigned)(k < 0 ? s->lanes + i : k), false);
+    }
+    return LLVMBuildShuffleVector(
+        g->builder, v, rest, LLVMConstVector(order, (unsigned)s->lanes), "");
+}
+
+/* Where memory has the element of lane `i`; -1: none. */
+static int
+in_memory(const segments *s, int i)
+{
+    int row = i / s->width, k = i % s->width;
+
+    return k < s->size ? row * s->size + k : -1;
+}
+
+/* The lane of element `i` in memory; -1: none. */
+static int
+in_segment(const segments *s, int i)
+{
+    int row = i / s->size;
+
+    return row < rows_of(s) ? row * s->width + i % s->size : -1;
+}
+
+static int
+keep(const segments *s, int i)
+{
+    return i % s->width < s->size ? i : -1;
+}
+
+/* All lanes of each segment: combined in one order, so that they are equal. */
+static cg_value
+combine_segments(cg *g, const segments *s, const glow_type *t, cg_value v,
+                 cg_combine_fn fn)
+{
+    cg_value order[64];
+
+    for (int step = 1; step < s->width; step *= 2) {
+        for (int i = 0; i < s->lanes; i++)
+            order[i] = LLVMConstInt(g->i32, (unsigned)(i ^ step), false);
+        v = fn(g, t, v,
+               LLVMBuildShuffleVector(
+                   g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
+                   LLVMConstVector(order, (unsigned)s->lanes), ""));
+    }
+    return v;
+}
+
+/* `rows` rows from element `at` on. */
+static void
+soft_segments(cpu_job *j, const soft *s, const segments *c, cg_value at,
+              int rows)
+{
+    cg *g = j->g;
+    const glow_type *t = j->in[0].type;
+    int live = rows * c->size;
+    cg_value x, e, sum, y;
+
+    g->live = live < c->lanes ? live : 0;
+    x = glow_cpu_load(g, j->in[0], at, c->lanes);
+    g->live = 0;
+    x = permute(g, c, x, lowest_like(x), in_memory);
+    x = cg_fsub(g, x, combine_segments(g, c, t, x, greater));
+    e = glow_cpu_exp(g, x);
+    e = permute(g, c, e, LLVMConstNull(LLVMTypeOf(e)), keep);
+    sum = finish_sum(g, s, combine_segments(g, c, t, e, glow_cpu_sum));
+    y = s->logarithm ? cg_fsub(g, x, sum) : cg_fmul(g, e, sum);
+    y = permute(g, c, y, y, in_segment);
+    g->live = live < c->lanes ? live : 0;
+    glow_cpu_store(g, j->out[0], at, y);
+    g->live = 0;
+}
+
+/* Units are vectors of rows, of which the last may have fewer. */
+static void
+soft_short(cpu_job *j, const soft *s, const segments *c)
+{
+    cg *g = j->g;
+    int64_t rows = glow_type_count(j->in[0].type) / s->size;
+    int64_t whole = rows / rows_of(c);
+    int rest = (int)(rows % rows_of(c));
+    cg_loop l;
+    cg_value unit = glow_cpu_unit_for(j, &l);
+    cg_value at = cg_mulc(g, unit, rows_of(c) * s->size);
+    cg_if full, last;
+
+    if (!rest) {
+        soft_segments(j, s, c, at, rows_of(c));
+        glow_cpu_loop_end(g, &l, NULL);
+        return;
+    }
+    glow_cpu_if(g, &full, cg_icmp(g, LLVMIntSLT, unit, cg_i64(g, whole)));
+    soft_segments(j, s, c, at, rows_of(c));
+    glow_cpu_end_if(g, &full);
+    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, unit, cg_i64(g, whole)));
+    soft_segments(j, s, c, at, rest);
+    glow_cpu_end_if(g, &last);
+    glow_cpu_loop_end(g, &l, NULL);
 }
 
 /* Rows in registers. */
@@ -273,8 +415,13 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
     glow_dims x = j->in[0].type->shape;
     int64_t step = glow_dims_product(x, axis + 1, x.rank);
     soft s = {.size = x.at[axis], .logarithm = logarithm};
+    segments c = cut_segments(j->g->target, j->in[0].type, s.size);
     cg_loop l;
 
+    if (step == 1 && rows_of(&c) > 1) {
+        soft_short(j, &s, &c);
+        return;
+    }
     if (step == 1) {
         soft_rows(j, s);
         return;
@@ -284,14 +431,19 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
     glow_cpu_loop_end(j->g, &l, NULL);
 }
 
-/* What stands before the axis: rows, or each a block of columns. */
+/* What stands before the axis: rows, or vectors of them, or blocks of columns. */
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
     const glow_softmax *s = n->attrs;
+    const glow_type *type = n->in[0]->type;
+    glow_dims x = type->shape;
+    segments c = cut_segments(t, type, x.at[s->axis]);
+    int64_t before = glow_dims_product(x, 0, s->axis);
 
-    (void)t;
-    return glow_dims_product(n->in[0]->type->shape, 0, s->axis);
+    return glow_dims_product(x, s->axis + 1, x.rank) == 1
+               ? cg_ceil_div(before, rows_of(&c))
+               : before;
 }
 
 static void
