@@ -38,7 +38,9 @@ typedef struct maker {
     cg_value part;         /* of the depth, if that is cut */
     bool keeps;            /* it is not the last */
     bool by_channels;
-    cpu_within units; /* of this batch and group: lines, or channel groups */
+    /* Of this batch and group: lines, channel groups, or tiles of a line. */
+    cpu_within units;
+    bool by_tiles;
     cpu_tile tile;
 } maker;
 
@@ -301,14 +303,31 @@ make_rest(maker *m, cg_value line)
     glow_cpu_end_if(g, &s);
 }
 
-/* Begins a loop over the tiles of a run in a line. */
+/* Those of `count` units, of which the first is number `from`, that are made. */
 static void
-begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line)
+begin_some(maker *m, cg_loop *l, int64_t from, int64_t count)
+{
+    cg *g = m->j->g;
+    cg_value begin = cg_addc(g, m->units.begin, -from);
+    cg_value end = cg_addc(g, m->units.end, -from);
+
+    begin = glow_cpu_imax(g, begin, cg_i64(g, 0));
+    end = glow_cpu_imin(g, end, cg_i64(g, count));
+    glow_cpu_loop_guarded(g, l, begin, end, 1, NULL, 0);
+}
+
+/* Begins a loop over the tiles of a run in a line, `done` tiles behind its first. */
+static void
+begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line, int64_t done)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
     cg_value whole = cg_i64(g, r->count);
 
+    if (m->by_tiles && m->j->split) {
+        begin_some(m, l, done, r->count);
+        return;
+    }
     if (!d->rows || d->last_w / d->rows == r->count) {
         glow_cpu_for(g, l, r->count);
         return;
@@ -333,7 +352,7 @@ make_lines(maker *m, cg_value first, cg_value end)
     for (int i = 0; i < m->n_runs; i++) {
         const cpu_run *r = &m->runs[i];
 
-        begin_tiles(m, &tiles, r, lines.i);
+        begin_tiles(m, &tiles, r, lines.i, done);
         make_tile(m, r, lines.i,
                   cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first),
                   cg_addc(g, tiles.i, done));
@@ -351,18 +370,10 @@ make_lines(maker *m, cg_value first, cg_value end)
 static void
 begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)
 {
-    cg *g = m->j->g;
-    cg_value begin, end;
-
-    if (!m->by_channels || !m->j->split) {
-        glow_cpu_for(g, l, count);
-        return;
-    }
-    begin = cg_addc(g, m->units.begin, -from);
-    begin = glow_cpu_imax(g, begin, cg_i64(g, 0));
-    end = cg_addc(g, m->units.end, -from);
-    end = glow_cpu_imin(g, end, cg_i64(g, count));
-    glow_cpu_loop_guarded(g, l, begin, end, 1, NULL, 0);
+    if (m->by_channels && m->j->split)
+        begin_some(m, l, from, count);
+    else
+        glow_cpu_for(m->j->g, l, count);
 }
 
 /* `count` groups of `blocks` vectors of channels from vector `from` on. */
@@ -456,6 +467,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     direct *d = &m.d;
     cg_loop block;
     cg_value base, weights, outer, first = cg_i64(g, 0), end;
+    int64_t tiles;
 
     m.s = glow_cpu_direct_shape(g->target, d);
     m.s.lines = glow_cpu_lines_of(g->target, d, &m.s);
@@ -483,14 +495,18 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     base = d->turned   ? glow_cpu_turn_weights(j, d, &m.s)
            : d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
                        : j->in[1].at;
-    m.by_channels = glow_cpu_is_by_channels(g->target, d, &m.s);
-    outer = glow_cpu_units_within(j, &m.units, d->batch * d->groups,
-                                  m.by_channels ? glow_cpu_channel_groups(&m.s)
-                                                : d->out_h);
+    tiles = glow_cpu_line_tiles(g->target, d, &m.s);
+    m.by_tiles = tiles > 0;
+    m.by_channels = !m.by_tiles && glow_cpu_is_by_channels(g->target, d, &m.s);
+    outer =
+        glow_cpu_units_within(j, &m.units, d->batch * d->groups,
+                              m.by_tiles      ? tiles
+                              : m.by_channels ? glow_cpu_channel_groups(&m.s)
+                                              : d->out_h);
     m.batch = cg_over(g, outer, d->groups);
     m.group = cg_modulo(g, outer, d->groups);
     end = cg_i64(g, d->out_h);
-    if (!m.by_channels) {
+    if (!m.by_channels && !m.by_tiles) {
         first = m.units.begin;
         end = m.units.end;
     }

@@ -384,11 +384,34 @@ glow_cpu_is_by_channels(const cpu_target *t, const direct *d, const shape *s)
 }
 
 int64_t
+glow_cpu_line_tiles(const cpu_target *t, const direct *d, const shape *s)
+{
+    glow_arena *a;
+    cpu_run runs[CPU_MOST_RUNS];
+    int64_t tiles = 0;
+    int n;
+
+    if (d->out_h != 1 || d->rows || d->cut || d->widens ||
+        d->batch * d->groups >= ENOUGH_UNITS ||
+        glow_cpu_weight_bytes(d) / d->groups > t->cache_bytes / 2)
+        return 0;
+    a = glow_arena_new();
+    n = glow_cpu_cut_lines(a, d, s, runs);
+    for (int i = 0; i < n; i++)
+        tiles += runs[i].count;
+    glow_arena_free(a);
+    return tiles >= ENOUGH_UNITS ? tiles : 0;
+}
+
+int64_t
 glow_cpu_direct_units(const cpu_target *t, const direct *from)
 {
     direct d = glow_cpu_flattened(t, *from);
     shape s = glow_cpu_direct_shape(t, &d);
+    int64_t tiles = glow_cpu_line_tiles(t, &d, &s);
 
+    if (tiles)
+        return d.batch * d.groups * tiles;
     return d.batch * d.groups *
            (glow_cpu_is_by_channels(t, &d, &s) ? glow_cpu_channel_groups(&s)
                                                : d.out_h);

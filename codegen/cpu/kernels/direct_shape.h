@@ -52,6 +52,12 @@ int glow_cpu_cut_lines(glow_arena *a, const cpu_direct *d, const cpu_shape *s,
 bool glow_cpu_is_by_channels(const cpu_target *t, const cpu_direct *d,
                              const cpu_shape *s);
 int64_t glow_cpu_channel_groups(const cpu_shape *s);
+/*
+ * Tiles of the only line of each image, in units of these; 0: units are lines or
+ * groups of channels.
+ */
+int64_t glow_cpu_line_tiles(const cpu_target *t, const cpu_direct *d,
+                            const cpu_shape *s);
 
 /*
  * Bytes of all weights; of the packed ones of `blocks` vectors of channels, and
