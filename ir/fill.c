@@ -172,7 +172,7 @@ fill_ends(const glow_tensor *t, uint64_t seed)
     for (int64_t i = 0; i < glow_type_count(t->type); i++) {
         int at = turn_at(seed, i);
 
-        if (kind->klass == GLOW_CLASS_FLOAT)
+        if (glow_is_real(t->type->elem))
             glow_set_double(t, i, ends[at]);
         else if (kind->klass == GLOW_CLASS_BOOL)
             glow_set_int(t, i, at & 1);
