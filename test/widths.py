@@ -1,6 +1,7 @@
 """Processors of each vector width, and which of them this machine can run code for.
 
-    widths.py COMMAND...    runs the command with each `-cpu=NAME` appended
+    widths.py COMMAND...           runs the command with each `-cpu=NAME` appended
+    widths.py --draw COMMAND...    with `-draw N` appended, N changing with each commit
 
 The first failure ends the script with the exit code of that command.  A processor that
 this machine lacks is left out with a word; glow-run says so itself, by E0825.
@@ -86,6 +87,8 @@ class Widths:
 
 def main():
     command = sys.argv[1:]
+    if command[0] == "--draw":
+        sys.exit(subprocess.run([*command[1:], "-draw", str(seed_of_commit())]).returncode)
     for cpu in here(command[0]):
         print(f"-cpu={cpu}", flush=True)
         code = subprocess.run([*command, f"-cpu={cpu}"]).returncode

@@ -2,16 +2,21 @@
  * Every operator over many shapes, kinds and attributes, found by changing
  * those that the lit tests have:
  *
- *     sweep [-seed N] [-rounds N] [-op NAME] FOLDER-OF-LIT-TESTS...
+ *     sweep [-seed N] [-rounds N] [-op NAME] [-cpu NAME | -widths | -draw N]
+ *         FOLDER-OF-LIT-TESTS...
  *
  * A specimen is a node of such a test: operand types, constants, attributes.
- * Each round changes one in a few places; what infer refuses is left.  Of what
- * it takes, the evaluator's result is the measure for
+ * Every other round changes one in a few places, and all do once each has been run
+ * as it is; what infer refuses is left.  Of what it takes, the evaluator's result is
+ * the measure for
  *
  *   - the text form, which must read back as what was printed,
  *   - `lower`, under the promise that it declares (glow/semantics.h),
  *   - the CPU on the primitives that remain,
  *   - the CPU on the node as it is, where it takes it.
+ *
+ * The CPU is this machine's, that of -cpu, one of each vector width that this
+ * machine has (-widths), or one of those drawn for each mutant by seed N (-draw).
  *
  * A child does the work of each operator: a crash is a failure of that one.
  * Ends in `N passed, N failed`, counting operators; one without a specimen, or
@@ -37,6 +42,20 @@
 
 static specimen all[MAX_SPECIMENS];
 static int n_all;
+static sweep_widths widths = {.count = 1};
+
+/* Vectors of 16, 32 and 64 bytes, as test/widths.py has them. */
+static void
+take_all_widths(void)
+{
+#if defined(__x86_64__)
+    widths.at[0] = "x86-64";
+    widths.at[1] = "haswell";
+    widths.at[2] = "skylake-avx512";
+    widths.count = 3;
+    sweep_leave_out(&widths);
+#endif
+}
 
 /* Specimens. */
 
@@ -140,9 +159,9 @@ work(const glow_op *op, uint64_t seed, int rounds, sweep_tally *tally)
         glow_arena *a = glow_arena_new();
         specimen s = all[which[k % count]];
 
-        if (k >= count)
+        if (k >= count || k % 2)
             sweep_mutate(&s, &r, a);
-        sweep_check(&s, r, a, tally);
+        sweep_check(&s, r, &widths, a, tally);
         glow_arena_free(a);
         if (tally->failed == SHOWN)
             break;
@@ -210,9 +229,20 @@ main(int argc, char **argv)
             rounds = atoi(argv[++i]);
         else if (strcmp(argv[i], "-op") == 0 && i + 1 < argc)
             only = argv[++i];
-        else
+        else if (strcmp(argv[i], "-cpu") == 0 && i + 1 < argc)
+            widths.at[0] = argv[++i];
+        else if (strcmp(argv[i], "-widths") == 0)
+            take_all_widths();
+        else if (strcmp(argv[i], "-draw") == 0 && i + 1 < argc) {
+            widths.draws = true;
+            widths.seed = strtoull(argv[++i], NULL, 10);
+            take_all_widths();
+        } else
             read_folder(ctx, argv[i]);
     }
+    if (widths.draws)
+        printf("the processor of each mutant is drawn: -draw %" PRIu64 "\n",
+               widths.seed);
 
     const glow_op *const *ops = glow_all_ops(ctx, &count);
 

@@ -18,6 +18,14 @@ typedef struct specimen {
     glow_type out[SWEEP_OPERANDS];
 } specimen;
 
+/* Processors that code of mutants is made for, by `cpu` of glow_target_options. */
+typedef struct sweep_widths {
+    int count;
+    const char *at[4]; /* NULL: this machine */
+    bool draws;        /* one for each mutant, by `seed`; else all */
+    uint64_t seed;
+} sweep_widths;
+
 /* Shared with the parent. */
 typedef struct sweep_tally {
     int ran, refused, failed;
@@ -29,8 +37,10 @@ int64_t sweep_draw(uint64_t *state, int64_t n);
 /* Changes kinds, sizes and attributes of `s`, which may not be valid then. */
 void sweep_mutate(specimen *s, uint64_t *state, glow_arena *a);
 /* Holds everything to the evaluator; prints what is wrong. */
-void sweep_check(const specimen *s, uint64_t seed, glow_arena *a,
-                 sweep_tally *tally);
+void sweep_check(const specimen *s, uint64_t seed, const sweep_widths *widths,
+                 glow_arena *a, sweep_tally *tally);
+/* Keeps those of `w` whose code runs here; prints why others are left out. */
+void sweep_leave_out(sweep_widths *w);
 void sweep_quiet(const glow_diag *d, void *user);
 
 #endif

@@ -22,7 +22,8 @@ typedef struct trial {
     bool written[2 * SWEEP_OPERANDS];
     int count;
     uint64_t random;
-    char said[1024]; /* the last error */
+    sweep_widths widths; /* of this mutant: all are run */
+    char said[1024];     /* the last error */
     sweep_tally *tally;
 } trial;
 
@@ -235,20 +236,12 @@ run_passes(trial *t, glow_module *m, const char *text,
 }
 
 static void
-run_cpu(trial *t, glow_module *m, const char *what)
+run_loaded(trial *t, const glow_module *m, const glow_backend *cpu,
+           glow_executable *x, const char *what)
 {
-    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
     glow_tensor got[2 * SWEEP_OPERANDS];
     glow_binding b[2 * SWEEP_OPERANDS];
-    glow_executable *x = NULL;
 
-    if (run_passes(t, m, "schedule,irgen,alloc",
-                   (glow_pipeline_options){.backend = cpu}))
-        x = cpu->load(glow_find_func(m, "main"), NULL);
-    if (!x) {
-        fail(t, what);
-        return;
-    }
     for (int i = 0; i < t->count; i++) {
         got[i] = glow_tensor_new(t->in[i].type);
         if (!t->written[i])
@@ -260,9 +253,79 @@ run_cpu(trial *t, glow_module *m, const char *what)
         compare(t, got, what);
     else
         fail(t, what);
-    cpu->unload(x);
     for (int i = 0; i < t->count; i++)
         glow_tensor_end(&got[i]);
+}
+
+static void
+run_cpu(trial *t, glow_module *m, const char *what)
+{
+    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+
+    if (!run_passes(t, m, "schedule,irgen,alloc",
+                    (glow_pipeline_options){.backend = cpu})) {
+        fail(t, what);
+        return;
+    }
+    for (int i = 0; i < t->widths.count; i++) {
+        const char *name = t->widths.at[i];
+        const char *where =
+            name ? glow_arena_printf(t->a, "%s -cpu=%s", what, name) : what;
+        glow_executable *x =
+            cpu->load(glow_find_func(m, "main"),
+                      &(const glow_target_options){.cpu = name});
+
+        if (!x) {
+            fail(t, where);
+            continue;
+        }
+        run_loaded(t, m, cpu, x, where);
+        cpu->unload(x);
+    }
+}
+
+/* Leaves in t->said why the cpu backend cannot run code for `cpu` here, or "". */
+static void
+ask(const char *cpu, trial *t)
+{
+    static const char text[] = "placeholder @x : float<1>\n"
+                               "placeholder @y : float<1>\n"
+                               "function @main { %s = Save(@x, @y) }\n";
+    const glow_source source = {"probe", text, sizeof text - 1, 1};
+    const glow_backend *backend;
+    glow_executable *x = NULL;
+
+    *t = (trial){.ctx = glow_context_new(), .a = glow_arena_new()};
+    glow_context_set_sink(t->ctx, keep_message, t);
+    backend = glow_find_backend(t->ctx, "cpu");
+    t->m = glow_parse(t->ctx, &source, &(glow_parse_options){0});
+    if (t->m && run_passes(t, t->m, "schedule,irgen,alloc",
+                           (glow_pipeline_options){.backend = backend}))
+        x = backend->load(glow_find_func(t->m, "main"),
+                          &(const glow_target_options){.cpu = cpu});
+    if (x)
+        backend->unload(x);
+    if (t->m)
+        glow_module_free(t->m);
+    glow_context_free(t->ctx);
+    glow_arena_free(t->a);
+}
+
+void
+sweep_leave_out(sweep_widths *w)
+{
+    int kept = 0;
+
+    for (int i = 0; i < w->count; i++) {
+        trial t;
+
+        ask(w->at[i], &t);
+        if (t.said[0])
+            printf("left out -cpu=%s: %s\n", w->at[i], t.said);
+        else
+            w->at[kept++] = w->at[i];
+    }
+    w->count = kept;
 }
 
 /* What must hold. */
@@ -320,14 +383,22 @@ check_native(trial *t)
 }
 
 void
-sweep_check(const specimen *s, uint64_t seed, glow_arena *a, sweep_tally *tally)
+sweep_check(const specimen *s, uint64_t seed, const sweep_widths *widths,
+            glow_arena *a, sweep_tally *tally)
 {
     trial t = {.s = s,
                .ctx = glow_context_new(),
                .a = a,
                .random = seed,
+               .widths = *widths,
                .tally = tally};
+    uint64_t r = seed ^ widths->seed;
     int before = tally->failed;
+
+    if (widths->draws) {
+        t.widths.at[0] = widths->at[sweep_draw(&r, widths->count)];
+        t.widths.count = 1;
+    }
 
     glow_context_set_sink(t.ctx, keep_message, &t);
     t.m = glow_module_new(t.ctx);

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(1, str(pathlib.Path(__file__).parents[1]))
+import widths
 import wire
 
 SKIPPED = 77  # what Meson takes for a skipped test
@@ -48,6 +50,7 @@ class Case:
 
     round_trip = False  # export what was imported, and import that
     check = None  # called with the path of each exported model
+    cpus = None  # a widths.Widths: -cpu of the cpu backend; None: this machine's
 
     def __init__(self, tools, model, sets, options=(), rtol=1e-3, atol=1e-7):
         self.tools, self.model, self.sets = tools, model, sets
@@ -147,16 +150,23 @@ class Case:
         inputs, outputs = named(gir, inputs, outputs, bound)
         expect = [a for n, f in outputs for a in ("-expect", f"{n}={f}")]
         for backend, level in config:
-            self.run_once(gir, backend, level, inputs, expect)
+            for cpu in self.cpus_of(backend):
+                self.run_once(gir, backend, level, inputs, expect, cpu)
 
-    def run_once(self, gir, backend, level, inputs, what):
-        arguments = [gir, f"-backend={backend}", *([f"-{level}"] if level else [])]
+    def cpus_of(self, backend):
+        if not self.cpus or backend != "cpu":
+            return [None]
+        return self.cpus.of(self.model.parent.name)
+
+    def run_once(self, gir, backend, level, inputs, what, cpu=None):
+        arguments = [gir, f"-backend={backend}", *([f"-{level}"] if level else []),
+                     *([f"-cpu={cpu}"] if cpu else [])]
         for name, path in inputs:
             arguments += ["-input", f"{name}={path}"]
         arguments += [f"-rtol={self.rtol}", f"-atol={self.atol}", *what]
         code, text = self.tools.run("glow-run", *arguments)
         if code:
-            raise Failure(code, f"{backend} {level}: {text}")
+            raise Failure(code, f"{backend} {cpu or ''} {level}: {text}")
 
 
 def placeholders(gir):
@@ -229,11 +239,18 @@ def add_options(parser):
     parser.add_argument("-r", "--round-trip", action="store_true",
                         help="export what was imported, and import it again")
     parser.add_argument("-v", "--verbose", action="store_true")
+    widths.add_options(parser)
+
+
+def widths_of(options):
+    """Which vector widths the cpu backend is asked for, as the options say."""
+    return widths.Widths(pathlib.Path(options.build) / "tools/glow-run/glow-run", options)
 
 
 def prepare(options):
     """Sets up what the options ask of all cases."""
     Case.round_trip = options.round_trip
+    Case.cpus = widths_of(options)
     if not options.round_trip:
         return
     try:
