@@ -6,6 +6,10 @@ when only operators without rounding are above it: only such values go where a
 rounding could decide (comparisons, rounding, division).
 """
 
+import thresholds
+
+SIZES = thresholds.sizes(65)  # around what the cpu's kernels decide by
+
 FLOATS = ["float"] * 8 + ["float16", "bfloat16", "float64"]
 INTS = ["index64", "index32", "int8", "int16", "uint8", "uint16", "uint32", "uint64"]
 INTS = [k.replace("uint8", "uindex8") for k in INTS]
@@ -41,7 +45,16 @@ class Graph:
         rank = r.choice([0, 1, 2, 2, 3, 4, 4, 5, 8]) if rank is None else rank
         most = 3 if rank > 5 else 5
         odd = [0, 1, 17, 33] if rank in (1, 2) else [1]
-        return [r.choice([*range(1, most), *odd]) for _ in range(rank)]
+        shape = [r.choice([*range(1, most), *odd]) for _ in range(rank)]
+        if 0 < rank <= 5 and r.random() < 0.25:
+            shape[r.randrange(rank)] = r.choice(SIZES)
+        return shape
+
+    def line(self, rank):
+        """Lines of few channels: the axis before the last is long."""
+        r = self.r
+        few = [r.randrange(1, 3) for _ in range(rank - 2)]
+        return [*few, r.choice(SIZES), r.choice([1, 1, 1, 2, 3, r.choice(SIZES)])]
 
     def kind(self, kinds):
         return self.r.choice({"f": FLOATS, "i": INTS, "b": ["bool"],
@@ -339,11 +352,16 @@ def product(g):
 def window(g):
     """Convolutions and pooling."""
     r = g.r
-    v = g.take("f", rank=r.choice([4, 4, 4, 3, 5]))
+    rank = r.choice([4, 4, 4, 3, 5])
+    if r.random() < 0.3:
+        v = g.fresh(g.kind("f"), g.line(rank), False)
+        g.used.add(v.ref)
+    else:
+        v = g.take("f", rank=rank)
     if 0 in v.shape:
         return
     spatial = v.shape[1:-1]
-    k = [r.randrange(1, 4) for _ in spatial]
+    k = [min(r.randrange(1, 4), n) for n in spatial]
     s = [r.randrange(1, 3) for _ in spatial]
     d = [r.choice([1, 1, 2]) for _ in spatial]
     p = [r.randrange(0, kk) for kk in k] + [r.randrange(0, kk) for kk in k]
@@ -355,7 +373,7 @@ def window(g):
     op = r.choice(["Convolution", "Convolution", "Convolution", "ConvTranspose", "MaxPool", "AvgPool"])
     if op == "Convolution":
         group = r.choice([q for q in range(1, v.shape[-1] + 1) if v.shape[-1] % q == 0])
-        o = group * r.choice([1, 2, 3, 16])
+        o = group * r.choice([1, 2, 3, 16 if group < 9 else 1])
         f = g.same(v, shape=[o, *k, v.shape[-1] // group])
         b = g.same(v, shape=[o]) if r.randrange(2) else None
         c, = g.emit(op, [v, f, b], {**base, "Group": group, "Dilation": d}, (v.kind, [v.shape[0], *out, o]))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "test/fuzz/sweep.h"
+#include "thresholds.inc"
 
 /* splitmix64 (Steele, Lea, Flood, OOPSLA 2014) */
 int64_t
@@ -27,9 +28,19 @@ static const glow_kind low[] = {GLOW_FLOAT8E4M3FN, GLOW_FLOAT8E4M3FNUZ,
                                 GLOW_INT2,         GLOW_UINT2};
 static const int64_t sizes[] = {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 17};
 
+/* Next to a threshold of some kernel. */
+static int64_t
+draw_threshold(uint64_t *r)
+{
+    return threshold_sizes[sweep_draw(
+        r, (int64_t)(sizeof threshold_sizes / sizeof *threshold_sizes))];
+}
+
 static int64_t
 draw_size(uint64_t *r)
 {
+    if (sweep_draw(r, 5) == 0)
+        return draw_threshold(r);
     return sizes[sweep_draw(r, (int64_t)(sizeof sizes / sizeof *sizes))];
 }
 
@@ -132,6 +143,28 @@ change_axis(specimen *s, uint64_t *r)
     }
 }
 
+/*
+ * The first operand and all of its rank become lines: one axis, the last or the one
+ * before it, is long, and what lies behind has one element.
+ */
+static void
+change_line(specimen *s, uint64_t *r)
+{
+    int64_t to = draw_threshold(r);
+    int behind = (int)sweep_draw(r, 2),
+        rank = s->n_in ? s->in[0].shape.rank : 0;
+
+    for (int k = 0; k < s->n_in + s->n_out && rank > behind; k++) {
+        glow_dims *d =
+            k < s->n_in ? &s->in[k].shape : &s->out[k - s->n_in].shape;
+
+        if (d->rank != rank)
+            continue;
+        d->at[rank - 1] = 1;
+        d->at[rank - 1 - behind] = to;
+    }
+}
+
 /* A further axis in front of all. */
 static void
 change_rank(specimen *s, uint64_t *r)
@@ -192,7 +225,12 @@ change_field(const glow_field *f, void *at, uint64_t *r, glow_arena *a)
     case GLOW_DIMS: {
         glow_dims *d = at;
 
-        if (d->rank) {
+        if (sweep_draw(r, 3) == 0) {
+            int64_t all = sweep_draw(r, 3);
+
+            for (int i = 0; i < d->rank; i++)
+                d->at[i] = all;
+        } else if (d->rank) {
             int64_t *v = &d->at[sweep_draw(r, d->rank)];
 
             *v = change_number(*v, r);
@@ -239,7 +277,7 @@ void
 sweep_mutate(specimen *s, uint64_t *state, glow_arena *a)
 {
     for (int64_t i = 1 + sweep_draw(state, 3); i > 0; i--) {
-        switch (sweep_draw(state, 10)) {
+        switch (sweep_draw(state, 11)) {
         case 0:
         case 1:
         case 2:
@@ -255,6 +293,9 @@ sweep_mutate(specimen *s, uint64_t *state, glow_arena *a)
             break;
         case 7:
             change_rank(s, state);
+            break;
+        case 8:
+            change_line(s, state);
             break;
         default:
             change_attribute(s, state, a);

@@ -15,13 +15,14 @@
 
 #include "codegen/cpu/kernels/direct_shape.h"
 
-#define LATENCY 4.0 /* of a multiplication */
-#define LOADS 2.0   /* of vectors, in a cycle */
-#define BEGIN 10.0  /* of a tile */
-#define NEXT 1.5    /* of a chunk */
-#define CACHE 40.0  /* bytes that the core's cache gives in a cycle */
-#define FAR 10.0    /* bytes that what lies behind it gives */
-#define WAYS 8      /* rows at one place of a page that do not fight */
+#define LATENCY 4.0  /* of a multiplication */
+#define LOADS 2.0    /* of vectors, in a cycle */
+#define BEGIN 10.0   /* of a tile */
+#define NEXT 1.5     /* of a chunk */
+#define CACHE 40.0   /* bytes that the core's cache gives in a cycle */
+#define FAR 10.0     /* bytes that what lies behind it gives */
+#define MOST_UNIT 16 /* of the depth, written out: what tuning tries */
+#define WAYS 8       /* rows at one place of a page that do not fight */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -193,7 +194,7 @@ glow_cpu_direct_choices(const cpu_target *t, const direct *d,
     if (!c.kernel)
         return;
     vary(&l, c, CPU_KNOB_AHEAD, 0);
-    for (int64_t unit = 1; unit <= 16; unit *= 2)
+    for (int64_t unit = 1; unit <= MOST_UNIT; unit *= 2)
         vary(&l, c, CPU_KNOB_UNIT, unit);
     for (int64_t lines = 1; lines / 4 < d->out_h; lines *= 4)
         vary(&l, c, CPU_KNOB_LINES, lines);

@@ -10,9 +10,11 @@
 #include "codegen/cpu/stack.h"
 
 #define MOST_ROWS 30
-#define ENOUGH_UNITS 16 /* for threads to share */
-#define SHORT 160       /* multiplications of a sum */
-#define LEAST_CUT 256   /* of the depth: sums are kept and read once for each */
+#define MOST_WRITTEN 700 /* multiplications of a tile that are written out */
+#define WIDEST 64        /* kernel that is cut into runs of equal taps */
+#define ENOUGH_UNITS 16  /* for threads to share */
+#define SHORT 160        /* multiplications of a sum */
+#define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -158,9 +160,9 @@ unit_of(const cpu_target *t, const direct *d, const shape *s)
     int64_t tile = d->kernel_w * s->rows * s->blocks;
     int64_t unit = 4;
 
-    while (unit > 1 && (unit > d->channels || unit * tile > 700))
+    while (unit > 1 && (unit > d->channels || unit * tile > MOST_WRITTEN))
         unit /= 2;
-    if (d->channels <= 4 && d->channels * tile <= 700)
+    if (d->channels <= 4 && d->channels * tile <= MOST_WRITTEN)
         unit = d->channels;
     unit = glow_cpu_knob(t, CPU_KNOB_UNIT, unit);
     return (int)(unit > d->channels && d->channels > 0 ? d->channels : unit);
@@ -352,7 +354,7 @@ glow_cpu_direct_code(const cpu_target *t, const direct *from)
     direct d = glow_cpu_flattened(t, *from);
     shape s = glow_cpu_direct_shape(t, &d);
     cpu_run runs[CPU_MOST_RUNS];
-    int n = d.kernel_w > 64 || !glow_cpu_fits_tile(s.rows, s.blocks)
+    int n = d.kernel_w > WIDEST || !glow_cpu_fits_tile(s.rows, s.blocks)
                 ? 0
                 : glow_cpu_cut_lines(a, &d, &s, runs);
     int64_t code = 0;

@@ -12,6 +12,8 @@ typedef struct product {
     int64_t b_batch, b_depth, b_column;
 } product;
 
+#define FEW_ROWS 16 /* that threads cannot share */
+
 /* Units: rows, or elements where rows are few. */
 
 static int64_t
@@ -21,7 +23,7 @@ units_of(const cpu_target *t, const glow_node *n)
     int64_t rows = glow_dims_product(y, 0, y.rank - 1);
 
     (void)t;
-    return rows < 16 ? glow_dims_count(y) : rows;
+    return rows < FEW_ROWS ? glow_dims_count(y) : rows;
 }
 
 static void
@@ -34,7 +36,7 @@ emit_product(cpu_job *j, product p)
     cg_loop l;
 
     glow_cpu_unit_nest(j, &n, GLOW_DIMS_OF(p.batch, p.rows, p.columns),
-                       p.batch * p.rows < 16 ? 3 : 2);
+                       p.batch * p.rows < FEW_ROWS ? 3 : 2);
 
     cg_value sum = LLVMConstNull(c);
     cg_value a =

@@ -61,12 +61,14 @@ result_pixels(const cpu_window *w)
                         w->axis[2].out);
 }
 
+#define FEW_LINES 16 /* that threads cannot share */
+
 /* Units: lines of the result, or pixels where lines are few. */
 
 static int
 unit_axes(const cpu_window *w)
 {
-    return w->batch * w->axis[0].out * w->axis[1].out < 16 ? 4 : 3;
+    return w->batch * w->axis[0].out * w->axis[1].out < FEW_LINES ? 4 : 3;
 }
 
 static int64_t
@@ -76,7 +78,7 @@ units_of(const cpu_target *t, const glow_node *n)
     int64_t lines = glow_dims_product(y, 0, y.rank - 2);
 
     (void)t;
-    return lines < 16 ? lines * y.at[y.rank - 2] : lines;
+    return lines < FEW_LINES ? lines * y.at[y.rank - 2] : lines;
 }
 
 /* Pooling: a vector of channels at a time. */
