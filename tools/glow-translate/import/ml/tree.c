@@ -859,7 +859,8 @@ classifier(import_node *n)
     /* A class of which no leaf that was reached says anything is never chosen. */
     if (present && n_base == 0 && !n->failed) {
         glow_value *is = import_convert(n, present, GLOW_BOOL);
-        glow_value *never = import_splat(n, f.kind, y->type->shape, -INFINITY);
+        glow_value *never =
+            import_constant_splat(n, f.kind, y->type->shape, -INFINITY, 0);
 
         best = n->failed ? NULL : BUILD_PLAIN(n, select, GLOW_IN(is, y, never));
     }

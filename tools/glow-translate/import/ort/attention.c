@@ -72,7 +72,7 @@ penalty(import_node *n, glow_value *seen, glow_kind kind, double filter)
     if (n->failed || !seen)
         return NULL;
     none = import_splat(n, kind, seen->type->shape, 0);
-    much = import_splat(n, kind, seen->type->shape, filter);
+    much = import_constant_splat(n, kind, seen->type->shape, filter, 0);
     return BUILD_PLAIN(n, select, GLOW_IN(seen, none, much));
 }
 
@@ -679,6 +679,7 @@ group_query(import_node *n)
     glow_value *q, *k, *v, *mask, *y;
     glow_dims s;
     int64_t count;
+    double total;
 
     if (!check_group_query(n))
         return false;
@@ -710,7 +711,8 @@ group_query(import_node *n)
     }
     c.batch = s.at[0];
     c.queries = s.at[1];
-    c.total = (int64_t)import_known_number(n, TOTAL);
+    total = import_known_number(n, TOTAL);
+    c.total = total >= 1 && total <= INT32_MAX ? (int64_t)total : 0;
     if (import_in(n, PAST_K))
         c.rows = import_shape(import_in(n, PAST_K)).at[2];
     if (n->failed)
