@@ -259,7 +259,7 @@ text_shape_word(text_parser *p, text_shape *s, text_name word)
     while (*c && !s->bad) {
         size_t n = strspn(c + 1, "0123456789");
 
-        if (n == 0 && take_element(s, word, c))
+        if ((n == 0 || *c != 'x') && take_element(s, word, c))
             return;
         if (*c != 'x' || s->after_x || s->dims.rank == 0) {
             bad_shape(p, s, word.span, word.text);

@@ -29,7 +29,6 @@ const tool_habit opt_habits[] = {
     {"mlir-generate-reproducer", "-reproducer=FILE, which is always on"},
     {"crash-reproducer", "-reproducer=FILE, which is always on"},
     {"run-reproducers", "-run-reproducer=FILE"},
-    {"reduce", "-bisect: it reduces the input"},
     /* dumps */
     {"print-module-scope", "nothing: dumps are modules"},
     {"filter-print-funcs", "-passes='@NAME(...)' runs passes on a function"},
