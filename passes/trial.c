@@ -238,6 +238,16 @@ find_units(const glow_func *f)
     return u;
 }
 
+/* Trip counts are integers: of any size, a loop would run up to its limit. */
+static bool
+calls_functions(const glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_call_count(n) > 0)
+            return true;
+    return false;
+}
+
 trial_state *
 trial_state_new(trial t, const trial_state *like)
 {
@@ -255,7 +265,9 @@ trial_state_new(trial t, const trial_state *like)
 
         if (like ? !like->sets[t.set].ran : flops > set->most)
             continue;
-        t.ints = like ? like->sets[t.set].ints : INTS_OF_SET;
+        t.ints = like                   ? like->sets[t.set].ints
+                 : calls_functions(t.f) ? INTS_SMALL
+                                        : INTS_OF_SET;
         o->ran = trial_run(&t, a, &o->written, &st->refusal);
         while (!o->ran && !like && t.ints < INTS_ZERO) {
             t.ints++;
