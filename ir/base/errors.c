@@ -1038,7 +1038,8 @@ static const glow_diag_info table[] = {
 
     {"E0703", "a model is beyond a limit",
      "What a file may cost in memory and depth is bounded before it is read:\n"
-     "100 nested messages, 4 million messages, 256 MiB and 16 times the size of\n"
+     "100 nested messages, 4 million messages, 256 MiB and 16 times the size "
+     "of\n"
      "the file in memory, names of 64 KiB, a million nodes.\n"
      "\n"
      "    model.onnx: byte 4711: messages are nested over 100 deep\n"
@@ -1178,10 +1179,21 @@ static const glow_diag_info table[] = {
      "is known.  An operator that is new is refused by its name (E0705), an\n"
      "attribute or an element type that is new by E0710 or E0705.\n"
      "\n"
-     "    model.onnx: is of opset 99; 1 to 26 are known, and it is taken as 26\n"
+     "    model.onnx: is of opset 99; 1 to 26 are known, and it is taken as "
+     "26\n"
      "\n"
      "Compare some results with another runtime's, or convert the model with\n"
      "onnx.version_converter.\n"},
+
+    {"W0704", "a model declares another element type for an output than it has",
+     "The computed element type counts.\n"
+     "\n"
+     "    model.onnx: output 'y' is declared as element type 1, FLOAT, but "
+     "the\n"
+     "    graph computes 9, BOOL\n"
+     "\n"
+     "Declare the computed type in the model, or convert the output by a "
+     "Cast.\n"},
 
     /* E08xx: plugins and backends. */
 
@@ -1325,7 +1337,8 @@ static const glow_diag_info table[] = {
      "Take the line out, or tune again: a file may be from another version.\n"},
 
     {"E0829", "code needs more memory than the limit",
-     "-limit bounds the activations of what is emitted.  `schedule` counts the\n"
+     "-limit bounds the activations of what is emitted.  `schedule` counts "
+     "the\n"
      "buffers and the scratch of the target's kernels (E0333); code that a "
      "tuning\n"
      "file chooses, or that threads share out, may need more scratch.\n"

@@ -625,26 +625,22 @@ import_nodes(importer *im)
 
 /* Outputs. */
 
-/* E0706 if the model declares another element type; 0 declares none. */
-static bool
-check_elem(importer *im, const char *name, const Onnx__TypeProto *t,
-           const glow_value *value)
+/* The computed element type counts, as the computed shape does; 0 declares none. */
+static void
+warn_of_elem(importer *im, const char *name, const Onnx__TypeProto *t,
+             const glow_value *value)
 {
     int64_t stated = t && t->tensor_type ? t->tensor_type->elem_type : 0;
     const tensor_elem *e = tensor_elem_of(stated);
     const tensor_elem *found = tensor_elem_for(value->type->elem);
 
     if (stated == 0 || !found || (e && e->kind == found->kind))
-        return true;
-    return glow_error_hint(
-        im->ctx, (glow_span){0}, "E0706",
-        glow_arena_printf(im->arena,
-                          "declare it as %s, or convert it by a Cast",
-                          found->name),
-        "%s: output '%s' is declared as element type %" PRId64 "%s%s, but the "
-        "graph computes %d, %s",
-        im->path, name, stated, e ? ", " : "", e ? e->name : "", found->type,
-        found->name);
+        return;
+    glow_warning(im->ctx, (glow_span){0}, "W0704",
+                 "%s: output '%s' is declared as element type %" PRId64
+                 "%s%s, but the graph computes %d, %s",
+                 im->path, name, stated, e ? ", " : "", e ? e->name : "",
+                 found->type, found->name);
 }
 
 static void
@@ -730,23 +726,20 @@ save_item(importer *im, const char *name, import_item item)
     return ok;
 }
 
-/* Checks a tensor, or the elements of a sequence or an optional. */
-static bool
-check_item(importer *im, const char *name, const Onnx__TypeProto *t,
-           import_item item)
+/* Compares a tensor, or the elements of a sequence or an optional. */
+static void
+warn_of_elems(importer *im, const char *name, const Onnx__TypeProto *t,
+              import_item item)
 {
-    const Onnx__TypeProto *inner = t && t->sequence_type
-                                       ? t->sequence_type->elem_type
-                                   : t && t->optional_type
-                                       ? t->optional_type->elem_type
-                                       : NULL;
+    const Onnx__TypeProto *inner =
+        t && t->sequence_type   ? t->sequence_type->elem_type
+        : t && t->optional_type ? t->optional_type->elem_type
+                                : NULL;
 
     if (item.value)
-        return check_elem(im, name, t, item.value);
-    for (int i = 0; i < item.list->count; i++)
-        if (!check_item(im, name, inner, item.list->items[i]))
-            return false;
-    return true;
+        warn_of_elem(im, name, t, item.value);
+    for (int i = 0; !item.value && i < item.list->count; i++)
+        warn_of_elems(im, name, inner, item.list->items[i]);
 }
 
 static bool
@@ -761,7 +754,8 @@ import_output(importer *im, const Onnx__ValueInfoProto *v)
                           im->path, name);
     if (item.value)
         warn_of_shape(im, v, item.value);
-    return check_item(im, name, v->type, item) && save_item(im, name, item);
+    warn_of_elems(im, name, v->type, item);
+    return save_item(im, name, item);
 }
 
 static bool
