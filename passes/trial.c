@@ -89,7 +89,7 @@ trial_type(const trial *t, const glow_storage *s)
 static glow_fill
 fill_for(const trial *t, glow_kind kind)
 {
-    if (t->ints == INTS_OF_SET || !glow_is_int(kind))
+    if (t->ints == INTS_OF_SET || !(glow_is_int(kind) || kind == GLOW_BOOL))
         return trial_sets[t->set].fill;
     return t->ints == INTS_SMALL ? GLOW_FILL_RANDOM : GLOW_FILL_ZERO;
 }

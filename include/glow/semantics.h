@@ -25,6 +25,8 @@
  *                   constants in them that are no integers).  In float64 s says
  *                   nothing: 1024 eps m.
  *                   Integer kinds: equal; quantized kinds: a step apart.
+ *                   A NaN that s has too, as of inf * 0, may become a number: an
+ *                   activation has a limit where its formula has none.
  *                   Special values are not compared, nor tensors in which numbers
  *                   of all sizes or multiples overflowed before.
  *                   Further apart only by what `after` rounds itself: its own
