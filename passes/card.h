@@ -1,4 +1,4 @@
-/* What the heads of the files of passes say; written when the library is built. */
+/* Head comments of the files of passes; generated when the library is built. */
 
 #ifndef GLOW_PASSES_CARD_H
 #define GLOW_PASSES_CARD_H

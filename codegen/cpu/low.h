@@ -14,7 +14,7 @@
  */
 cg_value glow_cpu_convert_low(cg *g, const glow_type *from, const glow_type *to,
                               cg_value v, bool saturates, int round);
-/* What is stored of `to` for the bits of another kind that has as many. */
+/* Stored value of kind `to` with the bits of another kind of the same width. */
 cg_value glow_cpu_recast(cg *g, const glow_type *to, cg_value bits);
 
 #endif

@@ -1,4 +1,4 @@
-/* What LLVM does when memory ends. */
+/* The handlers of LLVM for exhausted memory. */
 
 #ifndef CODEGEN_CPU_MEMORY_H
 #define CODEGEN_CPU_MEMORY_H

@@ -54,8 +54,8 @@ crew_of(const cpu_target *t, const cpu_step *s)
 }
 
 /*
- * How many parts `units` of `seconds` become.  Each part works in memory of its
- * own, so with scratch there are no more than threads.
+ * Number of parts for `units` that take `seconds` in all.  Each part has scratch of
+ * its own, so with scratch there are no more parts than threads.
  */
 static int64_t
 count_parts(const cpu_target *t, int64_t units, double seconds,

@@ -15,7 +15,7 @@ typedef struct glow_svg_colors {
     const char *f, *w, *c;
 } glow_svg_colors;
 
-/* What elements `tag` of a class get; "": those of no class that has a rule. */
+/* Attributes of elements `tag` of a class; "": elements without another rule. */
 typedef struct glow_svg_rule {
     const char *tag, *name; /* of the class */
     const char *attributes; /* "fill=\"$f\" stroke=\"#e1e6eb\"" */

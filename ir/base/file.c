@@ -105,7 +105,7 @@ typedef struct mapping {
     char path[];
 } mapping;
 
-/* What glow_file_mapped_at searches. */
+/* The table that glow_file_mapped_at searches. */
 enum { MOST_MAPPED = 256 };
 static _Atomic(mapping *) mapped[MOST_MAPPED];
 

@@ -1,7 +1,6 @@
 /*
- * What memory a graph will take; see model.h.  Each part of the answer
- * has a file: dependences.c, outputs.c, share.c or program.c,
- * touches.c.
+ * Model of the memory of a graph; see model.h.  Its parts are in dependences.c,
+ * outputs.c, share.c or program.c, and touches.c.
  */
 
 #include "irgen/sharing/lower_bound.h"

@@ -1,5 +1,5 @@
 /*
- * Who runs before whom; see precedence.h.  In an order that is fixed, ranks
+ * Precedence of nodes; see precedence.h.  In an order that is fixed, ranks
  * are compared.  Otherwise a tree tells at once of most that do: one sweep goes
  * back from the last nodes, depth first, and what is below a node in its tree
  * runs before it (Agrawal, Borgida and Jagadish, SIGMOD 1989, number trees like

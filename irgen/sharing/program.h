@@ -1,5 +1,5 @@
 /*
- * What program.c and joins.c share.
+ * Declarations shared by program.c and joins.c.
  */
 
 #ifndef IRGEN_SHARING_PROGRAM_H

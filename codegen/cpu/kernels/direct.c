@@ -303,7 +303,7 @@ make_rest(maker *m, cg_value line)
     glow_cpu_end_if(g, &s);
 }
 
-/* Those of `count` units, of which the first is number `from`, that are made. */
+/* Begins a loop over the assigned units among `count`, from number `from` on. */
 static void
 begin_some(maker *m, cg_loop *l, int64_t from, int64_t count)
 {

@@ -75,7 +75,7 @@ typedef struct segments {
     int lanes, width, size;
 } segments;
 
-/* How many rows; 1: no two fit. */
+/* Number of rows in a vector; 1: no two fit. */
 static int
 rows_of(const segments *s)
 {
@@ -431,7 +431,7 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
     glow_cpu_loop_end(j->g, &l, NULL);
 }
 
-/* What stands before the axis: rows, or vectors of them, or blocks of columns. */
+/* Size of the iteration space: rows, vectors of rows, or blocks of columns. */
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
