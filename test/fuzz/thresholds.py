@@ -20,7 +20,7 @@ DEFINE = re.compile(r"^#define (\w+) \(?(\d+)\)?(?:\s+/\*(.*))?\s*$", re.MULTILI
 def named():
     """{file: NAME}: (value, comment) of every integer that is given a name."""
     return {
-        (path.name, name): (int(value), comment or "")
+        (path.relative_to(SOURCES).as_posix(), name): (int(value), comment or "")
         for path in sorted(SOURCES.rglob("*.[ch]"))
         for name, value, comment in DEFINE.findall(path.read_text(encoding="utf-8"))
     }

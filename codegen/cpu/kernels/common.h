@@ -3,9 +3,9 @@
 #ifndef CODEGEN_CPU_KERNELS_COMMON_H
 #define CODEGEN_CPU_KERNELS_COMMON_H
 
-#include "codegen/cpu/kernel.h"
-#include "codegen/cpu/lane.h"
-#include "codegen/cpu/math.h"
+#include "codegen/cpu/emit/lane.h"
+#include "codegen/cpu/emit/math.h"
+#include "codegen/cpu/kernels/kernel.h"
 #include "glow/ops.h"
 
 #define CPU_LINE 64              /* bytes of a line of the caches */

@@ -1,0 +1,16 @@
+/* Line tables: which line of the .gir file an instruction comes from. */
+
+#ifndef CODEGEN_CPU_EMIT_DEBUG_H
+#define CODEGEN_CPU_EMIT_DEBUG_H
+
+#include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/plan.h"
+
+void glow_cpu_debug_begin(cg *g, const glow_func *f);
+void glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s);
+void glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f);
+/* What is built next in `fn` belongs to the line of `n`. */
+void glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n);
+void glow_cpu_debug_end(cg *g);
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * Elementary functions.
+ *
+ * LLVM turns llvm.exp of a vector into a call of libm for each lane, more than
+ * ten times as slow as these.  Errors are over all floats of the range, against
+ * double arithmetic; NaN gives NaN everywhere.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "codegen/cpu/emit/math.h"
+
+static bool
+is_double(cg *g, cg_value x)
+{
+    return glow_cpu_scalar(LLVMTypeOf(x)) == g->f64;
+}
+
+cg_value
+glow_cpu_libm(cg *g, const char *name, cg_value *args, int n)
+{
+    LLVMTypeRef t = LLVMTypeOf(args[0]), s = glow_cpu_scalar(t);
+    LLVMTypeRef params[3] = {s, s, s};
+    LLVMTypeRef type = LLVMFunctionType(s, params, (unsigned)n, false);
+    const char *symbol =
+        is_double(g, args[0]) ? name : glow_arena_printf(g->arena, "%sf", name);
+    cg_value fn = LLVMGetNamedFunction(g->module, symbol);
+    cg_value all = LLVMConstNull(t), one[3];
+    int lanes = glow_cpu_lanes(t);
+
+    if (!fn)
+        fn = LLVMAddFunction(g->module, symbol, type);
+    if (s == t)
+        return LLVMBuildCall2(g->builder, type, fn, args, (unsigned)n, "");
+    for (int i = 0; i < (g->live ? g->live : lanes); i++) {
+        cg_value lane = LLVMConstInt(g->i32, (unsigned)i, false);
+
+        for (int k = 0; k < n; k++)
+            one[k] = LLVMBuildExtractElement(g->builder, args[k], lane, "");
+
+        cg_value y = LLVMBuildCall2(g->builder, type, fn, one, (unsigned)n, "");
+
+        all = LLVMBuildInsertElement(g->builder, all, y, lane, "");
+    }
+    return all;
+}
+
+/* c[0] + x (c[1] + x (c[2] + ...)) */
+static cg_value
+horner(cg *g, cg_value x, const double *c, int n)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value sum = glow_cpu_real(t, c[n - 1]);
+
+    for (int i = n - 2; i >= 0; i--)
+        sum = glow_cpu_fma(g, sum, x, glow_cpu_real(t, c[i]));
+    return sum;
+}
+
+/* NaN stays, here and in the two below. */
+static cg_value
+at_least(cg *g, cg_value x, double least)
+{
+    cg_value l = glow_cpu_real(LLVMTypeOf(x), least);
+
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, l), l, x);
+}
+
+static cg_value
+at_most(cg *g, cg_value x, double most)
+{
+    cg_value m = glow_cpu_real(LLVMTypeOf(x), most);
+
+    return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, m), m, x);
+}
+
+static cg_value
+clamp(cg *g, cg_value x, double lo, double hi)
+{
+    return at_most(g, at_least(g, x, lo), hi);
+}
+
+/*
+ * Our own fits of e^r for r from -log(2) / 2 to log(2), to 3.7e-9 of it; and of 2^r,
+ * |r| <= 1/2, to 9.2e-8.  No coefficient is negative, so that infinity stays.
+ */
+static const double exact_powers[] = {1.0,
+                                      1.0,
+                                      0.4999999404,
+                                      0.16666699946,
+                                      0.041668068618,
+                                      0.0083267893642,
+                                      0.0013838661835,
+                                      0.00023251934908};
+static const double close_powers[] = {1.0,
+                                      0.6931469776,
+                                      0.2402224203465,
+                                      0.0555073374355,
+                                      0.00967151268815,
+                                      0.001326472724735};
+
+/*
+ * The integer n next to `scale` x, and 2^(n + bias - 127) in `power`, for n + bias from
+ * 0, where it is 0, to 254.  Greater n become the greatest if `bounded`.  Adding 1.5 *
+ * 2^23 rounds to an integer, which is then in the low bits; `bias` more make them the
+ * exponent.
+ */
+static cg_value
+next_integer(cg *g, cg_value x, cg_value scale, int bias, bool bounded,
+             cg_value *power)
+{
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
+    cg_value magic = glow_cpu_real(t, 12582912.0 + bias);
+    cg_value n = glow_cpu_fma(g, x, scale, magic);
+
+    if (bounded)
+        n = at_most(g, n, 12582912.0 + 254);
+    *power =
+        cg_bitcast(g, cg_shl(g, cg_bitcast(g, n, i), glow_cpu_int(i, 23)), t);
+    return cg_fsub(g, n, magic);
+}
+
+/* e^r with r = x - n log(2), reduced in two parts after Cody and Waite. */
+static cg_value
+exp_reduced(cg *g, cg_value x, cg_value n)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), x);
+
+    r = glow_cpu_fma(g, n, glow_cpu_real(t, 2.12194440e-4), r);
+    return horner(g, r, exact_powers, 8);
+}
+
+/*
+ * 2^n e^r: 1.2 ulp, of results from 2^-126 on; less may be 0.  For n = 128, of which
+ * there is no power, r is up to log(2) instead.
+ */
+cg_value
+glow_cpu_exp(cg *g, cg_value x)
+{
+    cg_value power, n;
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "exp", &x, 1);
+    x = at_least(g, x, -88.0);
+    n = next_integer(g, x, glow_cpu_real(LLVMTypeOf(x), 1.44269504088896341),
+                     127, true, &power);
+    return cg_fmul(g, exp_reduced(g, x, n), power);
+}
+
+/*
+ * Whether an estimate that is mended once is faster than a division.  Vectors of 32
+ * bytes x86 divides in a unit of its own while others multiply; those of 64 take it
+ * for twice as long.
+ */
+static bool
+estimates(const cg *g)
+{
+    return g->target->vector_bytes != 32 ||
+           strncmp(g->target->triple, "x86_64", 6) != 0;
+}
+
+cg_value
+glow_cpu_quotient(cg *g, cg_value a, cg_value b)
+{
+    cg_value q = cg_fdiv(g, a, b);
+
+    if (estimates(g) && !is_double(g, b) && LLVMIsAInstruction(q))
+        LLVMSetFastMathFlags(q, LLVMFastMathAllowReciprocal |
+                                    LLVMFastMathNoInfs |
+                                    LLVMFastMathAllowContract);
+    return q;
+}
+
+/*
+ * e log(2) + log(m) with m in [sqrt(1/2), sqrt(2)): 1.5 ulp.  Denormals are
+ * scaled first.  The polynomial is that of Moshier's Cephes, logf.
+ */
+cg_value
+glow_cpu_log(cg *g, cg_value x)
+{
+    static const double c[] = {
+        3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
+        -1.6668057665e-1, 1.4249322787e-1,  -1.2420140846e-1,
+        1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "log", &x, 1);
+
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
+    cg_value zero = LLVMConstNull(t), one = glow_cpu_real(t, 1.0);
+    cg_value tiny = cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, 0x1p-126));
+    cg_value y = cg_select(g, tiny, cg_fmul(g, x, glow_cpu_real(t, 0x1p23)), x);
+    cg_value w = cg_isub(g, cg_bitcast(g, y, i), glow_cpu_int(i, 0x3f3504f3));
+    cg_value e = LLVMBuildAShr(g->builder, w, glow_cpu_int(i, 23), "");
+    cg_value m = cg_iadd(g, cg_and(g, w, glow_cpu_int(i, 0x7fffff)),
+                         glow_cpu_int(i, 0x3f3504f3));
+    cg_value n = LLVMBuildSIToFP(g->builder, e, t, "");
+
+    n = cg_select(g, tiny, cg_fsub(g, n, glow_cpu_real(t, 23.0)), n);
+    m = cg_fsub(g, cg_bitcast(g, m, t), one);
+
+    cg_value m2 = cg_fmul(g, m, m);
+    cg_value p = cg_fmul(g, cg_fmul(g, horner(g, m, c, 9), m2), m);
+
+    p = glow_cpu_fma(g, n, glow_cpu_real(t, -2.12194440e-4), p);
+    p = glow_cpu_fma(g, m2, glow_cpu_real(t, -0.5), p);
+    p = cg_fadd(g, p, m);
+    p = glow_cpu_fma(g, n, glow_cpu_real(t, 0.693359375), p);
+
+    cg_value inf = glow_cpu_real(t, (double)INFINITY);
+
+    p = cg_select(g, cg_fcmp(g, LLVMRealOEQ, x, zero),
+                  glow_cpu_real(t, -(double)INFINITY), p);
+    p = cg_select(g, cg_fcmp(g, LLVMRealOEQ, x, inf), inf, p);
+    return cg_select(g, cg_fcmp(g, LLVMRealULT, x, zero),
+                     glow_cpu_real(t, (double)NAN), p);
+}
+
+/* a / b as glow_cpu_quotient says, but for any `a`: infinity too. */
+static cg_value
+quotient_of_any(cg *g, cg_value a, cg_value b)
+{
+    return estimates(g) ? cg_fmul(g, a,
+                                  glow_cpu_quotient(
+                                      g, glow_cpu_real(LLVMTypeOf(b), 1.0), b))
+                        : cg_fdiv(g, a, b);
+}
+
+/*
+ * 1/2 / (1/2 + e^-x / 2), whose denominator is at most 2^125: 2.6 ulp; 0 where the
+ * result would be less than 2^-126.  An estimate is mended twice, for those who
+ * subtract the result from 1.
+ */
+cg_value
+glow_cpu_sigmoid(cg *g, cg_value x)
+{
+    const double least = -87.33654; /* log(2^-126), rounded up */
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value one = glow_cpu_real(t, 1.0), half = glow_cpu_real(t, 0.5);
+    cg_value y, n, power, q;
+
+    if (is_double(g, x)) {
+        y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+        return cg_fdiv(g, one, cg_fadd(g, one, y));
+    }
+    y = LLVMBuildFNeg(g->builder, clamp(g, x, least, 87.0), "");
+    n = next_integer(g, y, glow_cpu_real(t, 1.44269504088896341), 126, false,
+                     &power);
+    y = glow_cpu_fma(g, exp_reduced(g, y, n), power, half);
+    if (estimates(g)) {
+        q = glow_cpu_quotient(g, one, y);
+        q = glow_cpu_fma(
+            g, q, glow_cpu_fma(g, LLVMBuildFNeg(g->builder, y, ""), q, one), q);
+        q = cg_fmul(g, q, half);
+    } else {
+        q = cg_fdiv(g, half, y);
+    }
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, least)),
+                     LLVMConstNull(t), q);
+}
+
+/*
+ * x / (1 + e^-x): 6 ulp from -5 on (4.5 where multiplying and adding are one), 60
+ * below, where it is less by far; -0 below -87, where it would be more than -1.5e-36.
+ * The power is one of 2, so that what its exponent has beyond an integer costs one
+ * step.
+ */
+cg_value
+glow_cpu_swish(cg *g, cg_value x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value one = glow_cpu_real(t, 1.0), y, n, power;
+    cg_value scale = glow_cpu_real(t, -1.44269504088896341);
+
+    if (is_double(g, x)) {
+        x = at_least(g, x, -1000.0);
+        y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+        return cg_fdiv(g, x, cg_fadd(g, one, y));
+    }
+    y = clamp(g, x, -87.0, 87.0);
+    n = next_integer(g, y, scale, 127, false, &power);
+    y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
+    y = glow_cpu_fma(g, horner(g, y, close_powers, 6), power, one);
+    y = quotient_of_any(g, x, y);
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, -87.0)),
+                     glow_cpu_real(t, -0.0), y);
+}
+
+/*
+ * x P(x), where P is the normal distribution: for x < 0 its tail, which is the
+ * density times a polynomial in 2.5 / (2.5 + |x|); above, 1 less that of -x.  The
+ * fit, our own, is good to 9.2e-8 of the result down to -13.26, from where on it is 0;
+ * rounding x^2 adds x^2 / 2 ulp.  The density is a power of 2, as in swish.
+ */
+cg_value
+glow_cpu_gelu(cg *g, cg_value x)
+{
+    static const double tail[] = {
+        -1.128230358973803e-05, 0.15988918149781425,   0.15591820589025585,
+        0.15779454449619124,    -0.010648637675398323, 0.24802861539532764,
+        -0.37071263286554396,   0.19896425360629294,   -0.03922220995164144};
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value scale = glow_cpu_real(t, -0.72134752044448170), p, y, n, power;
+    cg_value size =
+        at_most(g, glow_cpu_intrinsic(g, "llvm.fabs", &x, 1), 13.26);
+
+    p = glow_cpu_real(t, 2.5);
+    p = horner(g, glow_cpu_quotient(g, p, cg_fadd(g, p, size)), tail, 9);
+    y = cg_fmul(g, size, size);
+    n = next_integer(g, y, scale, 127, false, &power);
+    y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
+    y = cg_fmul(g, horner(g, y, close_powers, 6), power);
+    p = LLVMBuildFNeg(g->builder, cg_fmul(g, size, p), "");
+    return glow_cpu_fma(g, p, y, at_least(g, x, 0.0));
+}
+
+/*
+ * x p(x^2) / q(x^2) with x within [-limit, limit], of a function whose limits are -1
+ * and 1: the fraction is beyond them at `limit` by more than it is rounded by, and is
+ * cut there.
+ */
+static cg_value
+odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
+             const double *q, int nq)
+{
+    x = clamp(g, x, -limit, limit);
+
+    cg_value z = cg_fmul(g, x, x);
+    cg_value above = cg_fmul(g, x, horner(g, z, p, np));
+
+    x = glow_cpu_quotient(g, above, horner(g, z, q, nq));
+    return clamp(g, x, -1.0, 1.0);
+}
+
+/* 5.2 ulp, 3e-7 absolute; our own fit. */
+cg_value
+glow_cpu_tanh(cg *g, cg_value x)
+{
+    static const double p[] = {0.999999979, 0.133810231, 0.00349558517,
+                               2.06090348e-05, 1.33545986e-08};
+    static const double q[] = {1.0, 0.467143387, 0.0258769709, 0.000328563003,
+                               7.7765319e-07};
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "tanh", &x, 1);
+    return odd_rational(g, x, 9.6, p, 5, q, 5);
+}
+
+/* 5.9 ulp, 3.5e-7 absolute; our own fit. */
+cg_value
+glow_cpu_erf(cg *g, cg_value x)
+{
+    static const double p[] = {1.12837914,   0.191550273,    0.0528754372,
+                               0.0038081591, 0.000284687571, 2.02590699e-06};
+    static const double q[] = {1.0,          0.503089685,   0.114559605,
+                               0.0150550844, 0.00117072499, 3.78317818e-05};
+
+    if (is_double(g, x))
+        return glow_cpu_libm(g, "erf", &x, 1);
+    return odd_rational(g, x, 4.2, p, 6, q, 6);
+}

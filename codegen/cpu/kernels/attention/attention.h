@@ -1,0 +1,136 @@
+/* Attention in one step, see attention.c: what its parts share. */
+
+#ifndef CODEGEN_CPU_KERNELS_ATTENTION_ATTENTION_H
+#define CODEGEN_CPU_KERNELS_ATTENTION_ATTENTION_H
+
+#include "codegen/cpu/kernels/common.h"
+
+/* Operands of FusedAttention. */
+enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_MASK };
+
+/* Where the rows of a tensor lie, in elements. */
+typedef struct cpu_attention_steps {
+    int64_t batch, head, row;
+} cpu_attention_steps;
+
+typedef struct cpu_attention_sizes {
+    int64_t batch, heads, group, rows, keys, depth, width;
+    int lanes, blocks, v_blocks; /* of a panel of keys, and of values */
+    int64_t panel, v_panel;      /* how many a panel has */
+    int64_t panels, v_panels;
+    int tile;           /* rows of a tile */
+    int64_t block_rows; /* a multiple of that, but for the last */
+    int64_t block;      /* panels of a block of keys */
+    bool matrix;        /* pairs of bfloat16 by registers of matrices */
+    cpu_attention_steps q, k, v, y;
+} cpu_attention_sizes;
+
+/* Scratch, in floats: where its parts begin. */
+typedef struct cpu_attention_places {
+    int64_t keys, values, scores, greatest, sum, down, sums, end;
+} cpu_attention_places;
+
+typedef struct cpu_attention {
+    cpu_job *j;
+    const glow_fusedattention *f;
+    cpu_attention_sizes s;
+    cpu_attention_places at;
+    cg_tensor work; /* the scratch, as floats */
+    cg_value batch, head;
+    cg_value row0;        /* the first row of the block at hand */
+    int64_t count;        /* of its rows */
+    cg_value first, last; /* panels of the block of keys at hand */
+} cpu_attention;
+
+static inline bool
+attention_is_streamed(const cpu_attention_sizes *s)
+{
+    return s->matrix || s->block < s->panels;
+}
+
+/* Rows of a panel of keys, and of values. */
+static inline int64_t
+attention_depth(const cpu_attention_sizes *s)
+{
+    return s->matrix ? s->depth / 2 : s->depth;
+}
+
+static inline int64_t
+attention_value_rows(const cpu_attention_sizes *s)
+{
+    return s->panels * s->panel / (s->matrix ? 2 : 1);
+}
+
+static inline cg_tensor
+attention_operand(cpu_attention *m, int i, cpu_attention_steps r, cg_value head)
+{
+    cg *g = m->j->g;
+    cg_tensor t = m->j->in[i];
+    cg_value at =
+        cg_add(g, cg_mulc(g, m->batch, r.batch), cg_mulc(g, head, r.head));
+
+    t.at = glow_cpu_at(g, t.at, cg_mulc(g, at, glow_cpu_bytes(t.type)));
+    return t;
+}
+
+static inline cg_value
+attention_work_at(cpu_attention *m, int64_t place, cg_value plus)
+{
+    cg *g = m->j->g;
+
+    return glow_cpu_at(g, m->work.at, cg_mulc(g, cg_addc(g, plus, place), 4));
+}
+
+/* Where the scores of a row of the block lie. */
+static inline cg_value
+attention_scores_at(cpu_attention *m, cg_value row)
+{
+    return cg_addc(m->j->g, cg_mulc(m->j->g, row, m->s.block * m->s.panel),
+                   m->at.scores);
+}
+
+/* Where sums of row `row`, of panel `panel` of values, lie meanwhile. */
+static inline cg_value
+attention_sums_at(cpu_attention *m, cg_value row, cg_value panel)
+{
+    cg *g = m->j->g;
+    const cpu_attention_sizes *s = &m->s;
+
+    row = cg_mulc(g, row, s->v_panels * s->v_panel);
+    return cg_addc(g, cg_add(g, row, cg_mulc(g, panel, s->v_panel)),
+                   m->at.sums);
+}
+
+static inline cg_value
+attention_row_number(cpu_attention *m, int64_t place, cg_value row)
+{
+    return glow_cpu_load(m->j->g, m->work, cg_addc(m->j->g, row, place), 1);
+}
+
+static inline void
+attention_set_row_number(cpu_attention *m, int64_t place, cg_value row,
+                         cg_value v)
+{
+    glow_cpu_store(m->j->g, m->work, cg_addc(m->j->g, row, place), v);
+}
+
+/* Turns the keys and copies the values of unit `unit`, unless they are there. */
+void glow_cpu_attention_pack(cpu_attention *m, cg_value unit);
+
+/* Of the rows and keys at hand: scores, and sums of values by weights. */
+void glow_cpu_attention_scores(cpu_attention *m);
+void glow_cpu_attention_sums(cpu_attention *m);
+/* The same, and how rows are cut up for it, by registers of matrices. */
+void glow_cpu_attention_matrix_scores(cpu_attention *m);
+void glow_cpu_attention_matrix_sums(cpu_attention *m);
+void glow_cpu_attention_by_matrix(cpu_attention_sizes *s);
+/* A vector of Y: columns from `column` on. */
+void glow_cpu_attention_store(cpu_attention *m, cg_value row, cg_value column,
+                              cg_value v);
+
+/* Makes weights of the scores of a row. */
+void glow_cpu_attention_weigh(cpu_attention *m, cg_value row);
+/* What sums are multiplied by in the end, by the sum of weights. */
+cg_value glow_cpu_attention_inverse(cpu_attention *m, cg_value sum);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * Attention: keys and values as the register tile reads weights, in panels of
+ * one or two vectors.
+ */
+
+#include "codegen/cpu/kernels/attention/attention.h"
+#include "codegen/cpu/kernels/direct/narrow.h"
+#include "codegen/cpu/kernels/move/shuffle.h"
+
+typedef cpu_attention maker;
+typedef cpu_attention_sizes sizes;
+
+/* A vector of the key at `row`, from depth `d` on: numbers, or pairs as they are. */
+static cg_value
+load_key(maker *m, cg_tensor from, cg_value row, cg_value d)
+{
+    cg *g = m->j->g;
+    int lanes = m->s.lanes;
+    cg_value v;
+
+    if (!m->s.matrix)
+        return glow_cpu_load(g, from, cg_add(g, row, d), lanes);
+    v = glow_cpu_load_raw(
+        g, glow_cpu_vector(g->i16, 2 * lanes),
+        glow_cpu_at(g, from.at,
+                    cg_add(g, cg_mulc(g, row, 2), cg_mulc(g, d, 4))));
+    return cg_bitcast(g, v, glow_cpu_vector(g->f32, lanes));
+}
+
+/* Keys from `key` on, `some` of a vector's lanes, at depths from `d` on. */
+static void
+turn_keys(maker *m, cg_tensor from, cg_value group, int some, cg_value d,
+          int depths)
+{
+    cg *g = m->j->g;
+    const sizes *s = &m->s;
+    cg_value v[256], key = cg_mulc(g, group, s->lanes);
+    cg_value panel = cg_over(g, group, s->blocks), at;
+
+    for (int i = 0; i < s->lanes; i++) {
+        at = cg_mulc(g, cg_addc(g, key, i), s->k.row);
+        g->live = s->matrix ? 0 : depths; /* pairs are whole vectors */
+        v[i] = i < some ? load_key(m, from, at, d)
+                        : LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+        g->live = 0;
+    }
+    glow_cpu_interleave(g, v, s->lanes);
+    at = cg_add(g, cg_mulc(g, panel, attention_depth(s)), d);
+    at = cg_mulc(g, at, s->panel);
+    at = cg_add(g, at, cg_mulc(g, cg_modulo(g, group, s->blocks), s->lanes));
+    for (int i = 0; i < depths; i++)
+        glow_cpu_store(g, m->work, cg_addc(g, at, m->at.keys + i * s->panel),
+                       v[i]);
+}
+
+static void
+turn_group(maker *m, cg_tensor from, cg_value group, int some)
+{
+    cg *g = m->j->g;
+    int64_t depth = attention_depth(&m->s);
+    int64_t rest = depth % m->s.lanes, whole = depth - rest;
+    cg_loop l;
+
+    if (whole) {
+        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), m->s.lanes, NULL,
+                      0);
+        turn_keys(m, from, group, some, l.i, m->s.lanes);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (rest)
+        turn_keys(m, from, group, some, cg_i64(g, whole), (int)rest);
+}
+
+static void
+pack_keys(maker *m, cg_value head)
+{
+    cg *g = m->j->g;
+    const sizes *s = &m->s;
+    cg_tensor from = attention_operand(m, ATTENTION_K, s->k, head);
+    int64_t whole = s->keys / s->lanes;
+    cg_loop l;
+
+    if (whole) {
+        glow_cpu_for(g, &l, whole);
+        turn_group(m, from, l.i, s->lanes);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    for (int64_t i = whole; i < s->panels * s->blocks; i++) {
+        int64_t left = s->keys - i * s->lanes;
+
+        turn_group(m, from, cg_i64(g, i), left > 0 ? (int)left : 0);
+    }
+}
+
+/*
+ * Vector `i` of the values of row `row`, which is that of a key or of a pair;
+ * `some` of its lanes, 0 beyond.
+ */
+static void
+copy_values(maker *m, cg_tensor from, cg_value row, cg_value i, int some,
+            int keys)
+{
+    cg *g = m->j->g;
+    const sizes *s = &m->s;
+    cg_value panel = cg_over(g, i, s->v_blocks), at, v;
+
+    at = cg_mulc(g, row, s->v.row * (s->matrix ? 2 : 1));
+    at = cg_add(g, at, cg_mulc(g, i, s->lanes));
+    g->live = some;
+    if (!some || !keys)
+        v = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+    else if (s->matrix)
+        v = glow_cpu_load_pairs(g, glow_cpu_at(g, from.at, cg_mulc(g, at, 2)),
+                                keys == 2 ? s->v.row * 2 : 0, s->lanes);
+    else
+        v = glow_cpu_load(g, from, at, s->lanes);
+    g->live = 0;
+    at = cg_add(g, cg_mulc(g, panel, attention_value_rows(s)), row);
+    at = cg_add(g, cg_mulc(g, at, s->v_panel),
+                cg_mulc(g, cg_modulo(g, i, s->v_blocks), s->lanes));
+    glow_cpu_store(g, m->work, cg_addc(g, at, m->at.values), v);
+}
+
+/* `count` rows of values from `first` on, each of `keys` keys. */
+static void
+copy_rows(maker *m, cg_tensor from, int64_t first, int64_t count, int keys)
+{
+    cg *g = m->j->g;
+    const sizes *s = &m->s;
+    int64_t whole = s->width / s->lanes, all = s->v_panels * s->v_blocks;
+    cg_loop rows, l;
+
+    if (count <= 0)
+        return;
+    glow_cpu_for(g, &rows, count);
+
+    cg_value row = cg_addc(g, rows.i, first);
+
+    if (whole) {
+        glow_cpu_for(g, &l, whole);
+        copy_values(m, from, row, l.i, s->lanes, keys);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    for (int64_t i = whole; i < all; i++) {
+        int64_t left = s->width - i * s->lanes;
+
+        copy_values(m, from, row, cg_i64(g, i), left > 0 ? (int)left : 0, keys);
+    }
+    glow_cpu_loop_end(g, &rows, NULL);
+}
+
+static void
+pack_values(maker *m, cg_value head)
+{
+    const sizes *s = &m->s;
+    cg_tensor from = attention_operand(m, ATTENTION_V, s->v, head);
+    int each = s->matrix ? 2 : 1;
+    int64_t whole = s->keys / each, half = s->keys % each;
+
+    copy_rows(m, from, 0, whole, each);
+    copy_rows(m, from, whole, half, 1);
+    copy_rows(m, from, whole + half, attention_value_rows(s) - whole - half, 0);
+}
+
+/* Heads that share them come one after the other. */
+void
+glow_cpu_attention_pack(maker *m, cg_value unit)
+{
+    cg *g = m->j->g;
+    int64_t group = m->s.group;
+    cg_value head = cg_over(g, m->head, group), is_first;
+    cg_if first;
+
+    if (group > 1) {
+        is_first =
+            cg_icmp(g, LLVMIntEQ, cg_modulo(g, unit, group), cg_i64(g, 0));
+        is_first = cg_or(g, is_first, cg_icmp(g, LLVMIntEQ, unit, m->j->begin));
+        glow_cpu_if(g, &first, is_first);
+    }
+    pack_keys(m, head);
+    pack_values(m, head);
+    if (group > 1)
+        glow_cpu_end_if(g, &first);
+}

@@ -1,0 +1,528 @@
+/*
+ * Convolutions and matrix products by register tiles, of float and of what is
+ * computed as float.
+ *
+ * Both are sums over taps and depth of rows of input times vectors of output
+ * channels: a matrix product is a convolution with one tap, whose pixels are
+ * the rows of A.  Nothing is padded: at the edges of the image, where other
+ * taps are valid, other tiles are made.
+ *
+ * Order of the loops: batch, group, a block of lines, a group of output
+ * channels, the lines of the block, tiles of a line.  So the weights of one
+ * group of channels are read from the cache for all tiles of the block, and the
+ * input of the block for all groups.
+ */
+
+#include "codegen/cpu/kernels/direct/narrow.h"
+#include "codegen/cpu/kernels/direct/shape.h"
+#include "codegen/cpu/kernels/direct/tile.h"
+
+#define STREAMS 8
+#define FEW_WEIGHTS 16 /* a part of the cache: they may still be there */
+#define MEMORY 600     /* cycles until it answers, asked for many lines */
+
+typedef cpu_direct direct;
+typedef cpu_shape shape;
+
+typedef struct maker {
+    cpu_job *j;
+    direct d;
+    shape s;
+    cpu_run runs[CPU_MOST_RUNS];
+    int n_runs;
+    cg_value batch, group; /* at hand */
+    cg_value channel;      /* the first output channel at hand, of all */
+    cg_value weights, in;
+    cg_value line0;        /* the first line of the block */
+    cg_value group_number; /* of these channels, from 0 */
+    cg_value part;         /* of the depth, if that is cut */
+    bool keeps;            /* it is not the last */
+    bool by_channels;
+    /* Of this batch and group: lines, channel groups, or tiles of a line. */
+    cpu_within units;
+    bool by_tiles;
+    cpu_tile tile;
+} maker;
+
+/* Is line `out` known to have taps, whatever it is? */
+static bool
+always_has_taps(const direct *d)
+{
+    return d->pad_h < d->dilation_h * (d->kernel_h - 1) + 1 &&
+           (d->out_h - 1) * d->stride_h - d->pad_h < d->in_h &&
+           d->dilation_h == 1;
+}
+
+static void
+start_sums(maker *m, int rows, cg_value *acc)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef t = glow_cpu_vector(g->f32, m->s.lanes);
+    int bias = m->keeps ? -1 : m->d.bias;
+
+    for (int b = 0; b < m->tile.blocks; b++) {
+        bool whole = b < m->tile.blocks - 1 || m->tile.last == m->s.lanes;
+        cg_value v = LLVMConstNull(t);
+
+        if (bias >= 0 && whole)
+            v = glow_cpu_load(g, m->j->in[bias],
+                              cg_addc(g, m->channel, b * m->s.lanes),
+                              m->s.lanes);
+        for (int r = 0; r < rows; r++)
+            acc[r * m->tile.blocks + b] = v;
+    }
+}
+
+static void
+finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
+{
+    int64_t apart = m->d.apart_w ? m->d.apart_w : 1;
+    cg *g = m->j->g;
+    int blocks = m->tile.blocks, last = m->tile.last;
+
+    for (int r = 0; r < rows; r++)
+        for (int b = 0; b < blocks; b++) {
+            cg_value v = acc[r * blocks + b];
+            cpu_place at = {pixel, m->channel, r * apart, b * m->s.lanes};
+
+            if (b == blocks - 1 && last < m->s.lanes) {
+                v = glow_cpu_first(g, v, last);
+                if (m->d.bias >= 0)
+                    v = cg_fadd(g, v,
+                                glow_cpu_load(
+                                    g, m->j->in[m->d.bias],
+                                    cg_addc(g, m->channel, at.col_plus), last));
+            }
+            glow_cpu_finish(m->j, at, v);
+        }
+}
+
+/* A tile of sums that wait for the rest of the depth. */
+typedef struct kept {
+    cg_value at;
+    int64_t vector; /* bytes */
+    int count;
+} kept;
+
+static void
+keep(cg *g, const kept *k, cg_value const *acc)
+{
+    for (int i = 0; i < k->count; i++)
+        glow_cpu_store_raw(g, acc[i], glow_cpu_atc(g, k->at, i * k->vector));
+}
+
+static void
+add_kept(cg *g, const kept *k, cg_value *acc)
+{
+    for (int i = 0; i < k->count; i++) {
+        cg_value at = glow_cpu_atc(g, k->at, i * k->vector);
+
+        acc[i] =
+            cg_fadd(g, acc[i], glow_cpu_load_raw(g, LLVMTypeOf(acc[i]), at));
+    }
+}
+
+/* Tiles of a line, but the last. */
+static int64_t
+line_tiles(const maker *m)
+{
+    int64_t tiles = 0;
+
+    for (int i = 0; i < m->n_runs; i++)
+        tiles += m->runs[i].count;
+    return tiles;
+}
+
+/* Keeps the sums of a part of the depth, with those of the parts before it. */
+static void
+keep_sums(maker *m, const kept *k, cg_value *acc)
+{
+    cg *g = m->j->g;
+    cg_value zero = cg_i64(g, 0);
+    cg_if s;
+
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, m->part, zero));
+    keep(g, k, acc);
+    glow_cpu_end_if(g, &s);
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntNE, m->part, zero));
+    add_kept(g, k, acc);
+    keep(g, k, acc);
+    glow_cpu_end_if(g, &s);
+}
+
+/* Where those of tile number `tile` of `line` are. */
+static kept
+kept_of(const maker *m, int rows, cg_value line, cg_value tile)
+{
+    cg *g = m->j->g;
+    int64_t vector = m->s.lanes * (int64_t)sizeof(float);
+    cg_value at = cg_add(g, cg_mulc(g, m->group_number, m->d.out_h), line);
+
+    at = cg_add(g, cg_mulc(g, at, line_tiles(m)), tile);
+    at = cg_mulc(g, at, m->s.rows * m->s.blocks * vector);
+    return (kept){glow_cpu_at(g, m->j->scratch, at), vector,
+                  rows * m->tile.blocks};
+}
+
+/* Weights that no cache has kept are read in several places at once by the only
+   tile, or prefetched by all, if there are some for each chunk. */
+static void
+plan_reading(maker *m, int64_t group)
+{
+    const direct *d = &m->d;
+    int64_t times = m->s.lines * line_tiles(m) * d->kernel_h;
+    int64_t chunks = times * glow_cpu_tile_chunks(&m->tile);
+    int64_t most;
+
+    m->tile.ahead = m->tile.streams = 0;
+    if (!d->packed ||
+        glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
+        return;
+    if (times == 1 && d->kernel_w == 1)
+        m->tile.streams = STREAMS;
+    else if (group >= CPU_LINE / 8 * chunks)
+        m->tile.ahead = glow_cpu_tile_ahead(&m->tile, group, times);
+    most = glow_cpu_knob(m->j->g->target, CPU_KNOB_AHEAD, m->tile.ahead);
+    if (m->tile.ahead > most)
+        m->tile.ahead = (int)most;
+}
+
+/* What tile number `tile` of `line` prefetches. */
+static cg_value
+ahead_of(const maker *m, cg_value line, cg_value tile)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t group = glow_cpu_group_bytes(d, &m->s, m->tile.blocks);
+    int64_t share =
+        m->tile.ahead * CPU_LINE * d->kernel_h * glow_cpu_tile_chunks(&m->tile);
+    cg_value number;
+
+    if (!m->tile.ahead)
+        return NULL;
+    number = cg_mulc(g, cg_sub(g, line, m->line0), line_tiles(m));
+    number = cg_add(g, number, tile);
+    return glow_cpu_at(g, m->weights,
+                       cg_addc(g, cg_mulc(g, number, share), group));
+}
+
+/* The number of a pixel of the result. */
+static cg_value
+pixel_of(const maker *m, cg_value line, cg_value x)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cg_value pixel;
+
+    if (!d->apart_w) {
+        pixel = cg_add(g, cg_mulc(g, m->batch, glow_cpu_pixels_out(d)),
+                       cg_mulc(g, line, d->out_w));
+        return cg_add(g, pixel, x);
+    }
+    pixel =
+        cg_add(g, cg_mulc(g, m->batch, d->image), cg_mulc(g, line, d->apart_h));
+    pixel = cg_add(g, pixel, cg_mulc(g, x, d->apart_w));
+    return cg_addc(g, pixel, d->first);
+}
+
+/*
+ * Has what the tile at hand ends with come from memory, or what the next does,
+ * where one takes less than memory.
+ */
+static void
+foresee(maker *m, const cpu_run *r, cg_value pixel)
+{
+    const direct *d = &m->d;
+    int64_t apart = d->apart_w ? d->apart_w : 1;
+    int64_t steps = d->kernel_h * d->kernel_w * m->tile.depth;
+    double cycles = (double)(steps * r->rows * m->tile.blocks) /
+                    m->j->g->target->multiplies;
+    cpu_place at = {.row = pixel, .col = m->channel};
+
+    if (cycles < MEMORY)
+        at.row_plus = r->rows * apart;
+    glow_cpu_foresee(m->j, at, r->rows, apart, m->tile.blocks * m->s.lanes);
+}
+
+/* One tile: `line` of the result, from pixel `x` of it on. */
+static void
+make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cpu_window_axis axis = {d->in_h,       d->out_h, d->kernel_h, d->stride_h,
+                            d->dilation_h, d->pad_h, d->pad_h};
+    cpu_taps taps = glow_cpu_taps(g, &axis, line, 0, d->in_h);
+    cg_value ix = cg_addc(g, cg_mulc(g, x, d->stride_w), -d->pad_w);
+    cg_value at = cg_add(g, cg_mulc(g, taps.base, d->in_w), ix);
+    cg_value acc[CG_MAX_CARRIED];
+
+    start_sums(m, r->rows, acc);
+    if (!m->keeps)
+        foresee(m, r, pixel_of(m, line, x));
+    if (d->kernel_h * d->kernel_w > 0) {
+        cg_value in = glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel));
+
+        glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid, in, m->weights,
+                           ahead_of(m, line, tile), taps.first, taps.last,
+                           !always_has_taps(d), acc);
+    }
+    if (d->cut) {
+        kept k = kept_of(m, r->rows, line, tile);
+
+        if (m->keeps) {
+            keep_sums(m, &k, acc);
+            return;
+        }
+        add_kept(g, &k, acc);
+    }
+    finish_sums(m, r->rows, pixel_of(m, line, x), acc);
+}
+
+/* The rows that are left of the last line behind whole tiles. */
+static void
+make_rest(maker *m, cg_value line)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int rest = d->rows ? (int)(d->last_w % d->rows) : 0;
+    int64_t taps = rest * d->kernel_w;
+    cpu_run run = {d->last_w - rest, 1, rest, NULL};
+    bool *valid;
+    cg_if s;
+
+    if (!rest)
+        return;
+    valid = GLOW_NEW_ARRAY(g->arena, bool, (size_t)taps);
+    for (int64_t i = 0; i < taps; i++)
+        valid[i] = true;
+    run.valid = valid;
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)));
+    make_tile(m, &run, line, cg_i64(g, run.first),
+              cg_i64(g, d->last_w / d->rows));
+    glow_cpu_end_if(g, &s);
+}
+
+/* Begins a loop over the assigned units among `count`, from number `from` on. */
+static void
+begin_some(maker *m, cg_loop *l, int64_t from, int64_t count)
+{
+    cg *g = m->j->g;
+    cg_value begin = cg_addc(g, m->units.begin, -from);
+    cg_value end = cg_addc(g, m->units.end, -from);
+
+    begin = glow_cpu_imax(g, begin, cg_i64(g, 0));
+    end = glow_cpu_imin(g, end, cg_i64(g, count));
+    glow_cpu_loop_guarded(g, l, begin, end, 1, NULL, 0);
+}
+
+/* Begins a loop over the tiles of a run in a line, `done` tiles behind its first. */
+static void
+begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line, int64_t done)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cg_value whole = cg_i64(g, r->count);
+
+    if (m->by_tiles && m->j->split) {
+        begin_some(m, l, done, r->count);
+        return;
+    }
+    if (!d->rows || d->last_w / d->rows == r->count) {
+        glow_cpu_for(g, l, r->count);
+        return;
+    }
+    glow_cpu_loop_guarded(
+        g, l, cg_i64(g, 0),
+        cg_select(g, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)),
+                  cg_i64(g, d->last_w / d->rows), whole),
+        1, NULL, 0);
+}
+
+/* All tiles of lines from `first` to `end`, for the channels at hand. */
+static void
+make_lines(maker *m, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    cg_loop lines, tiles;
+    int64_t done = 0;
+
+    m->line0 = first;
+    glow_cpu_loop(g, &lines, first, end, 1, NULL, 0);
+    for (int i = 0; i < m->n_runs; i++) {
+        const cpu_run *r = &m->runs[i];
+
+        begin_tiles(m, &tiles, r, lines.i, done);
+        make_tile(m, r, lines.i,
+                  cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first),
+                  cg_addc(g, tiles.i, done));
+        glow_cpu_loop_end(g, &tiles, NULL);
+        done += r->count;
+    }
+    make_rest(m, lines.i);
+    glow_cpu_loop_end(g, &lines, NULL);
+}
+
+/*
+ * Begins a loop over those of `count` groups of channels, of which the first is
+ * number `from` of all, that are to be made.
+ */
+static void
+begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)
+{
+    if (m->by_channels && m->j->split)
+        begin_some(m, l, from, count);
+    else
+        glow_cpu_for(m->j->g, l, count);
+}
+
+/* `count` groups of `blocks` vectors of channels from vector `from` on. */
+static void
+make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
+              cg_value weights, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t lanes = m->s.lanes;
+    cg_loop l;
+
+    if (!count)
+        return;
+    m->tile.blocks = blocks;
+    m->tile.last = last;
+    m->tile.w_depth =
+        (d->packed ? blocks * lanes : d->outputs) * glow_cpu_weight_size(d);
+    plan_reading(m,
+                 d->kernel_h * d->kernel_w * m->tile.depth * m->tile.w_depth);
+    begin_channels(m, &l, from / m->s.blocks, count);
+    m->group_number = cg_addc(g, l.i, from / m->s.blocks);
+    m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
+    m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
+    m->weights =
+        glow_cpu_at(g, weights,
+                    cg_mulc(g, l.i,
+                            d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
+                                      : blocks * m->tile.w_block));
+    if (d->cut)
+        m->weights = glow_cpu_at(g, m->weights,
+                                 cg_mulc(g, m->part, d->cut * m->tile.w_depth));
+    make_lines(m, first, end);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+static void
+make_block(maker *m, cg_value weights, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    const shape *s = &m->s;
+    int64_t done = s->full * (d->packed ? glow_cpu_group_bytes(d, s, s->blocks)
+                                        : s->blocks * m->tile.w_block);
+    bool ends = !s->rest && s->last < s->lanes;
+    int64_t whole = s->full - ends;
+
+    make_channels(m, 0, whole, s->blocks, s->lanes, weights, first, end);
+    if (ends)
+        make_channels(m, whole * s->blocks, 1, s->blocks, s->last,
+                      glow_cpu_atc(g, weights, done / s->full * whole), first,
+                      end);
+    if (s->rest)
+        make_channels(m, s->full * s->blocks, 1, s->rest, s->last,
+                      glow_cpu_atc(g, weights, done), first, end);
+}
+
+/* A block part by part of the depth, where that is cut. */
+static void
+make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    int64_t whole = d->cut ? (d->channels - 1) / d->cut : 0;
+    int64_t part = d->cut * glow_cpu_depth_size(d);
+    cg_value in = m->in;
+    cg_loop l;
+
+    if (d->cut) {
+        m->keeps = true;
+        m->tile.depth = d->cut;
+        glow_cpu_for(g, &l, whole);
+        m->part = l.i;
+        m->in = glow_cpu_at(g, in, cg_mulc(g, m->part, part));
+        make_block(m, weights, first, end);
+        glow_cpu_loop_end(g, &l, NULL);
+        m->keeps = false;
+        m->tile.depth = d->channels - whole * d->cut;
+        m->part = cg_i64(g, whole);
+        m->in = glow_cpu_atc(g, in, whole * part);
+    }
+    make_block(m, weights, first, end);
+    m->in = in;
+}
+
+void
+glow_cpu_emit_direct(cpu_job *j, const direct *from)
+{
+    cg *g = j->g;
+    maker m = {.j = j, .d = glow_cpu_flattened(g->target, *from)};
+    direct *d = &m.d;
+    cg_loop block;
+    cg_value base, weights, outer, first = cg_i64(g, 0), end;
+    int64_t tiles;
+
+    m.s = glow_cpu_direct_shape(g->target, d);
+    m.s.lines = glow_cpu_lines_of(g->target, d, &m.s);
+    m.n_runs = glow_cpu_cut_lines(g->arena, d, &m.s, m.runs);
+    m.tile = (cpu_tile){
+        .type = d->type,
+        .lanes = m.s.lanes,
+        .taps = (int)d->kernel_w,
+        .unit = m.s.unit,
+        .depth = d->channels,
+        .row_step = d->stride_w * d->pixel,
+        .tap_row = d->dilation_h * d->in_w * d->pixel,
+        .tap_step = d->dilation_w * d->pixel,
+        .w_block = m.s.lanes * (d->packed ? glow_cpu_weight_size(d)
+                                          : glow_cpu_bytes(d->type)),
+        .numbers = d->numbers,
+        .odd = d->odd,
+        .weights = d->type,
+        .pair_step = d->numbers == CPU_PAIRS && !d->packed
+                         ? d->outputs * glow_cpu_bytes(d->type)
+                         : 0,
+    };
+    if (d->widens)
+        m.tile.type = &glow_cpu_float;
+    base = d->turned   ? glow_cpu_turn_weights(j, d, &m.s)
+           : d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
+                       : j->in[1].at;
+    tiles = glow_cpu_line_tiles(g->target, d, &m.s);
+    m.by_tiles = tiles > 0;
+    m.by_channels = !m.by_tiles && glow_cpu_is_by_channels(g->target, d, &m.s);
+    outer =
+        glow_cpu_units_within(j, &m.units, d->batch * d->groups,
+                              m.by_tiles      ? tiles
+                              : m.by_channels ? glow_cpu_channel_groups(&m.s)
+                                              : d->out_h);
+    m.batch = cg_over(g, outer, d->groups);
+    m.group = cg_modulo(g, outer, d->groups);
+    end = cg_i64(g, d->out_h);
+    if (!m.by_channels && !m.by_tiles) {
+        first = m.units.begin;
+        end = m.units.end;
+    }
+    m.in = glow_cpu_at(g, j->in[0].at,
+                       cg_mulc(g, m.batch, glow_cpu_pixels_in(d) * d->pixel));
+    m.in = glow_cpu_at(
+        g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_depth_size(d)));
+    weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));
+    weights = glow_cpu_at(
+        g, weights,
+        cg_mulc(g, m.group, glow_cpu_packed_bytes(d, &m.s) / d->groups));
+    glow_cpu_loop(g, &block, first, end, m.s.lines, NULL, 0);
+    end = glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), end);
+    if (d->widens)
+        m.in = glow_cpu_widen_lines(j, d, m.batch, block.i, end);
+    make_parts(&m, weights, block.i, end);
+    glow_cpu_loop_end(g, &block, NULL);
+    glow_cpu_loop_end(g, &m.units.loop, NULL);
+}

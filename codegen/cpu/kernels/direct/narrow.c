@@ -1,0 +1,200 @@
+/* Products and convolutions of numbers of 16 bits: see narrow.h. */
+
+#include "codegen/cpu/kernels/direct/narrow.h"
+
+#include "codegen/cpu/kernels/direct/shape.h"
+
+const glow_type glow_cpu_float = {.elem = GLOW_FLOAT};
+
+/* What is summed up. */
+
+static cpu_direct
+in_pairs(cpu_direct d)
+{
+    d.numbers = CPU_PAIRS;
+    d.odd = d.channels % 2 == 1;
+    d.channels = (d.channels + 1) / 2;
+    d.widens = false;
+    return d;
+}
+
+/* Only dense input of one group becomes float. */
+static cpu_direct
+as_it_is(cpu_direct d)
+{
+    int64_t size = glow_cpu_bytes(d.type);
+
+    d.numbers = CPU_NARROW;
+    d.widens = d.widens && d.groups == 1 && d.pixel == d.channels * size;
+    if (d.widens)
+        d.pixel = d.channels * (int64_t)sizeof(float);
+    return d;
+}
+
+cpu_direct
+glow_cpu_with_numbers(const cpu_target *t, cpu_direct d)
+{
+    if (d.numbers != CPU_FLOATS)
+        return d;
+    if (!glow_cpu_is_narrow(d.type->elem)) {
+        d.widens = false;
+        return d;
+    }
+    if (d.type->elem == GLOW_BFLOAT16 && t->pairs &&
+        (d.groups == 1 || d.channels % 2 == 0))
+        return in_pairs(d);
+    return as_it_is(d);
+}
+
+int64_t
+glow_cpu_depth_size(const cpu_direct *d)
+{
+    return glow_cpu_bytes(d->type) * (d->numbers == CPU_PAIRS ? 2 : 1);
+}
+
+int64_t
+glow_cpu_weight_size(const cpu_direct *d)
+{
+    return d->numbers == CPU_NARROW ? 2 : 4;
+}
+
+/* Weights. */
+
+void *
+glow_cpu_pack_narrow(const cpu_direct *d, const cpu_filter *src, int64_t at,
+                     int64_t second, int64_t first, int64_t end, void *start)
+{
+    const uint16_t *from = (const uint16_t *)src->from->data + at;
+    uint16_t *to = start;
+
+    for (int64_t o = first; o < end; o++) {
+        bool is_there = o < d->outputs;
+
+        *to++ = is_there ? from[o * src->output] : 0;
+        if (d->numbers == CPU_PAIRS)
+            *to++ = is_there && second ? from[o * src->output + second] : 0;
+    }
+    return to;
+}
+
+/* Code. */
+
+cg_value
+glow_cpu_load_pair(cg *g, cg_value at, bool half)
+{
+    cg_value v = LLVMBuildLoad2(g->builder, half ? g->i16 : g->i32, at, "");
+
+    LLVMSetAlignment(v, 2);
+    if (half)
+        v = LLVMBuildZExt(g->builder, v, g->i32, "");
+    return cg_bitcast(g, v, g->f32);
+}
+
+static cg_value
+load_word(cg *g, cg_value at, int lanes)
+{
+    cg_value v = glow_cpu_load_raw(g, glow_cpu_vector(g->i16, lanes), at);
+
+    return LLVMBuildZExt(g->builder, v, glow_cpu_vector(g->i32, lanes), "");
+}
+
+cg_value
+glow_cpu_load_pairs(cg *g, cg_value at, int64_t step, int lanes)
+{
+    cg_value v = load_word(g, at, lanes);
+
+    if (step) {
+        cg_value w = load_word(g, glow_cpu_atc(g, at, step), lanes);
+
+        v = cg_or(g, v, cg_shl(g, w, glow_cpu_int(LLVMTypeOf(w), 16)));
+    }
+    return cg_bitcast(g, v, glow_cpu_vector(g->f32, lanes));
+}
+
+/* Input as float. */
+
+/* Lines of input that a block of `lines` lines reads, at most. */
+static int64_t
+lines_read(const cpu_direct *d, int64_t lines)
+{
+    int64_t read =
+        (lines - 1) * d->stride_h + (d->kernel_h - 1) * d->dilation_h + 1;
+
+    return read < d->in_h ? read : d->in_h;
+}
+
+int64_t
+glow_cpu_direct_room(const cpu_target *t, const cpu_direct *from)
+{
+    cpu_direct d = glow_cpu_flattened(t, *from);
+    cpu_shape s = glow_cpu_direct_shape(t, &d);
+
+    if (!d.widens)
+        return glow_cpu_kept_bytes(&d, &s);
+    return glow_cpu_room(lines_read(&d, glow_cpu_lines_of(t, &d, &s)),
+                         d.in_w * d.pixel);
+}
+
+/* A line that becomes float. */
+typedef struct widened {
+    cg_tensor from, to;
+} widened;
+
+static void
+widen_lanes(cpu_job *j, cg_value at, int lanes, void *user)
+{
+    const widened *w = user;
+
+    glow_cpu_store(j->g, w->to, at, glow_cpu_load(j->g, w->from, at, lanes));
+}
+
+/* What there is to make float. */
+typedef struct widening {
+    cpu_job *j;
+    const cpu_direct *d;
+    cg_value image, zero; /* line 0 of the input; of what is made */
+} widening;
+
+/* Lines `low` to `high`, of which each has so many pixels. */
+static void
+widen(const widening *m, cg_value low, cg_value high, int64_t pixels)
+{
+    const cpu_direct *d = m->d;
+    cg *g = m->j->g;
+    int64_t line = d->in_w * d->channels * glow_cpu_bytes(d->type);
+    cg_loop lines;
+
+    glow_cpu_loop_guarded(g, &lines, low, high, 1, NULL, 0);
+
+    cg_value from = glow_cpu_at(g, m->image, cg_mulc(g, lines.i, line));
+    cg_value to =
+        glow_cpu_at(g, m->zero, cg_mulc(g, lines.i, d->in_w * d->pixel));
+    widened w = {{from, d->type}, {to, &glow_cpu_float}};
+
+    glow_cpu_lanes_for(m->j, 0, pixels * d->channels, widen_lanes, &w);
+    glow_cpu_loop_end(g, &lines, NULL);
+}
+
+cg_value
+glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
+                     cg_value first, cg_value end)
+{
+    cg *g = j->g;
+    int64_t image =
+        glow_cpu_pixels_in(d) * d->channels * glow_cpu_bytes(d->type);
+    int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->pad_h;
+    int64_t whole = d->last_in ? d->in_h - 1 : d->in_h;
+    cg_value low = cg_addc(g, cg_mulc(g, first, d->stride_h), -d->pad_h);
+    cg_value high =
+        cg_addc(g, cg_mulc(g, cg_addc(g, end, -1), d->stride_h), reach);
+    widening m = {.j = j, .d = d};
+
+    low = glow_cpu_imax(g, low, cg_i64(g, 0));
+    high = glow_cpu_imin(g, high, cg_i64(g, d->in_h));
+    m.image = glow_cpu_at(g, j->in[0].at, cg_mulc(g, batch, image));
+    m.zero = glow_cpu_at(g, j->scratch, cg_mulc(g, low, -d->in_w * d->pixel));
+    widen(&m, low, glow_cpu_imin(g, high, cg_i64(g, whole)), d->in_w);
+    if (d->last_in)
+        widen(&m, glow_cpu_imax(g, low, cg_i64(g, whole)), high, d->last_in);
+    return m.zero;
+}

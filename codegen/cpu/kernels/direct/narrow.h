@@ -1,0 +1,50 @@
+/*
+ * Products and convolutions of numbers of 16 bits, by the tiles of float.
+ *
+ * bfloat16 goes in pairs along the depth where the target multiplies these: one
+ * pair is one word of input, broadcast, and one word of weights in each lane, so
+ * all but the multiplication is as with half as many floats.
+ *
+ * Otherwise weights stay as they are in memory, which is what products of few rows
+ * wait for, and become float as they are loaded, once for all rows of a tile.  The
+ * lines of input that a block needs are made float first, in scratch, since a
+ * conversion for each broadcast would take longer than its multiplications.
+ *
+ * Sums are of float either way, and rounded once, at the end.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_DIRECT_NARROW_H
+#define CODEGEN_CPU_KERNELS_DIRECT_NARROW_H
+
+#include "codegen/cpu/emit/narrow.h"
+#include "codegen/cpu/kernels/direct/direct.h"
+
+extern const glow_type glow_cpu_float; /* float, without a shape */
+
+/* `d` with what is summed up; the depth counted in pairs where it is pairs. */
+cpu_direct glow_cpu_with_numbers(const cpu_target *t, cpu_direct d);
+/* Bytes of an element of the depth in the input; of a weight. */
+int64_t glow_cpu_depth_size(const cpu_direct *d);
+int64_t glow_cpu_weight_size(const cpu_direct *d);
+
+/*
+ * Packs outputs `first` to `end` at one tap and element of the depth, which begins
+ * at `at`; the second number of a pair is `second` elements behind, 0: none.
+ */
+void *glow_cpu_pack_narrow(const cpu_direct *d, const cpu_filter *src,
+                           int64_t at, int64_t second, int64_t first,
+                           int64_t end, void *to);
+
+/* A pair at `at`, as the bits of a float; `half`: of its first number and 0. */
+cg_value glow_cpu_load_pair(cg *g, cg_value at, bool half);
+/* `lanes` pairs of a number at `at` and one `step` bytes further; 0: and 0. */
+cg_value glow_cpu_load_pairs(cg *g, cg_value at, int64_t step, int lanes);
+
+/*
+ * Makes the lines of input that the lines `first` to `end` of the result need
+ * float in scratch.  What is returned is where line 0 of the image would lie.
+ */
+cg_value glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
+                              cg_value first, cg_value end);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * Constant weights, packed when the code is made, in the order in which the
+ * tiles read them.
+ */
+
+#include "codegen/cpu/kernels/direct/narrow.h"
+#include "codegen/cpu/kernels/direct/shape.h"
+
+typedef cpu_direct direct;
+typedef cpu_shape shape;
+
+/* Outputs `first` to `end` of what lies `at`, and zeros behind the last. */
+static void *
+pack_floats(const direct *d, const cpu_filter *src, int64_t at, int64_t second,
+            int64_t first, int64_t end, void *start)
+{
+    float *to = start;
+    const glow_tensor *from = src->from;
+    int64_t last = end < d->outputs ? end : d->outputs;
+
+    (void)second;
+    if (from->type->elem == GLOW_FLOAT) {
+        const float *x = (const float *)from->data + at;
+
+        for (int64_t o = first; o < last; o++)
+            *to++ = x[o * src->output];
+    } else {
+        for (int64_t o = first; o < last; o++)
+            *to++ = (float)glow_get_double(from, at + o * src->output);
+    }
+    for (int64_t o = last; o < end; o++)
+        *to++ = 0.0f;
+    return to;
+}
+
+typedef void *(*pack_fn)(const direct *d, const cpu_filter *src, int64_t at,
+                         int64_t second, int64_t first, int64_t end, void *to);
+
+static void *
+pack_group(const direct *d, const shape *s, const cpu_filter *src,
+           int64_t group, int64_t vector, int blocks, void *to)
+{
+    pack_fn pack =
+        d->numbers == CPU_FLOATS ? pack_floats : glow_cpu_pack_narrow;
+    bool pairs = d->numbers == CPU_PAIRS;
+    int64_t depth = src->depth * (pairs ? 2 : 1);
+
+    for (int64_t i = 0; i < d->kernel_h; i++)
+        for (int64_t c = 0; c < d->channels; c += s->unit) {
+            int64_t left = d->channels - c;
+            int64_t count = left < s->unit ? left : s->unit;
+
+            for (int64_t j = 0; j < d->kernel_w; j++)
+                for (int64_t k = c; k < c + count; k++)
+                    to = pack(
+                        d, src,
+                        src->first + group * src->group + i * src->row +
+                            k * depth + j * src->tap,
+                        pairs && !(d->odd && k == d->channels - 1) ? src->depth
+                                                                   : 0,
+                        vector * s->lanes, (vector + blocks) * s->lanes, to);
+        }
+    return to;
+}
+
+void *
+glow_cpu_pack_direct(const cpu_target *t, const direct *from,
+                     const cpu_filter *src, void *to)
+{
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+
+    for (int64_t g = 0; g < d.groups; g++) {
+        for (int64_t k = 0; k < s.full; k++)
+            to = pack_group(&d, &s, src, g, k * s.blocks, s.blocks, to);
+        if (s.rest)
+            to = pack_group(&d, &s, src, g, s.full * s.blocks, s.rest, to);
+    }
+    return to;
+}

@@ -1,0 +1,429 @@
+/*
+ * How sums are cut up.  How many rows and vectors a tile has follows from the
+ * registers of the target and the width of the result, the order of the loops
+ * from what fits the cache.
+ */
+
+#include "codegen/cpu/kernels/direct/shape.h"
+#include "codegen/cpu/kernels/direct/narrow.h"
+#include "codegen/cpu/kernels/direct/tile.h"
+#include "codegen/cpu/plan/stack.h"
+
+#define MOST_ROWS 30
+#define MOST_WRITTEN 700 /* multiplications of a tile that are written out */
+#define WIDEST 64        /* kernel that is cut into runs of equal taps */
+#define ENOUGH_UNITS 16  /* for threads to share */
+#define SHORT 160        /* multiplications of a sum */
+#define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
+
+typedef cpu_direct direct;
+typedef cpu_shape shape;
+
+static bool
+is_flat(const direct *d)
+{
+    return d->kernel_h == 1 && d->kernel_w == 1 && d->stride_h == 1 &&
+           d->stride_w == 1 && !d->pad_h && !d->pad_w && d->in_h == d->out_h &&
+           d->in_w == d->out_w;
+}
+
+int64_t
+glow_cpu_row_bytes(const glow_node *n, int i, int64_t depth)
+{
+    const glow_type *t = n->in[i]->type;
+    int64_t bytes = glow_cpu_bytes(t);
+    glow_dims step;
+
+    for (int k = 0; k < n->n_in; k++)
+        if (k != i && n->in[k] && n->in[k]->type->strides.rank)
+            return 0;
+    if (!t->strides.rank)
+        return depth * bytes;
+    if (t->elem != GLOW_FLOAT || t->shape.at[t->shape.rank - 1] != depth ||
+        !glow_cpu_rows(t, &step) || (depth > 1 && step.at[1] != 1))
+        return 0;
+    if (glow_type_count(t) == depth)
+        return depth * bytes;
+    return step.at[0] * bytes;
+}
+
+/*
+ * Are the input and the weights of a group of channels, so many bytes, and of the
+ * next, more than the cache holds, but not far too much, and the weights too?
+ */
+static bool
+outgrows(const cpu_target *t, const direct *d, int64_t group)
+{
+    int64_t input = glow_cpu_pixels_in(d) * d->pixel;
+
+    return d->packed && d->numbers == CPU_FLOATS && d->groups == 1 &&
+           d->batch == 1 && input <= 4 * t->cache_bytes &&
+           input + 2 * group > 2 * t->cache_bytes &&
+           glow_cpu_weight_bytes(d) > t->cache_bytes / 2;
+}
+
+/*
+ * Four vectors instead of two, if there are registers for enough rows of them:
+ * where sums are so short that it counts to write results in longer pieces; and
+ * where rows begin at the same place of a page and fight for the same lines, so
+ * that few do, as long as a quarter of the cache holds the weights of four
+ * vectors, or the depth is cut.
+ */
+static bool
+is_wide(const cpu_target *t, const direct *d, int64_t vectors)
+{
+    int64_t depth = d->kernel_h * d->kernel_w * d->channels;
+    int64_t group = 4 * depth * t->vector_bytes;
+
+    if (vectors < 4 || t->registers < 30)
+        return false;
+    return depth <= SHORT ||
+           (is_flat(d) && d->pixel % 4096 == 0 &&
+            (group <= t->cache_bytes / 4 || outgrows(t, d, group)));
+}
+
+/* How many rows of `blocks` vectors there are registers for. */
+static int
+most_rows(const cpu_target *t, const direct *d, int blocks)
+{
+    /* What is broadcast, and one to spare unless weights are several. */
+    int room = t->registers - (blocks < 3 ? 2 : 1);
+    int most = (room - blocks) / blocks;
+
+    /* Rows that begin at the same place of a page fight for the same lines. */
+    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
+        most = 8;
+    return most < MOST_ROWS ? most : MOST_ROWS;
+}
+
+static int
+best_rows(const cpu_target *t, const direct *d, int blocks)
+{
+    return glow_cpu_best_rows(d->out_w, blocks, most_rows(t, d, blocks));
+}
+
+/* The cost of a line of all channels by the best tiles of `blocks` vectors. */
+static int64_t
+line_cost(const cpu_target *t, const direct *d, int64_t vectors, int blocks)
+{
+    int rows = best_rows(t, d, blocks);
+    int64_t rest = vectors % blocks;
+
+    return vectors / blocks * glow_cpu_line_cost(d->out_w, rows, blocks) +
+           (rest ? glow_cpu_line_cost(d->out_w, rows, (int)rest) : 0);
+}
+
+/*
+ * Three vectors instead of two, where registers are few and so rows are: what a
+ * line leaves behind whole tiles then has enough sums for the latency of a
+ * multiplication.  By AVX2, seven results of two vectors take 8 cycles in tiles of
+ * 4 and 3 rows, of three vectors 10.5, where 7 and 10.5 are the least.
+ */
+static bool
+is_three(const cpu_target *t, const direct *d, int64_t vectors)
+{
+    int64_t two = line_cost(t, d, vectors, 2);
+
+    return t->registers < 30 && most_rows(t, d, 3) > 1 && !d->rows &&
+           !is_flat(d) && two - line_cost(t, d, vectors, 3) > two / 16;
+}
+
+/* Rows and vectors of a tile, as the rule has them where nothing else is said. */
+static void
+set_tile(const cpu_target *t, const direct *d, shape *s)
+{
+    int64_t vectors = d->outputs > 0 ? cg_ceil_div(d->outputs, s->lanes) : 1;
+    /* Enough sums for the latency of a multiplication, even of few rows. */
+    if (!d->rows && d->out_w <= 3)
+        s->blocks = d->out_w == 1 ? 8 : 4;
+    else
+        s->blocks = is_wide(t, d, vectors) ? 4 : 2;
+    while (s->blocks > vectors)
+        s->blocks /= 2;
+    while (s->blocks > 1 && most_rows(t, d, s->blocks) < 1)
+        s->blocks /= 2;
+    if (s->blocks == 2 && is_three(t, d, vectors))
+        s->blocks = 3;
+    s->blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, s->blocks);
+    if (s->blocks > vectors)
+        s->blocks = (int)vectors;
+    s->rows = best_rows(t, d, s->blocks);
+    s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
+    if (d->rows)
+        s->rows = d->rows;
+}
+
+/* How much of the depth is written out: not too much code, nor too little. */
+static int
+unit_of(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t tile = d->kernel_w * s->rows * s->blocks;
+    int64_t unit = 4;
+
+    while (unit > 1 && (unit > d->channels || unit * tile > MOST_WRITTEN))
+        unit /= 2;
+    if (d->channels <= 4 && d->channels * tile <= MOST_WRITTEN)
+        unit = d->channels;
+    unit = glow_cpu_knob(t, CPU_KNOB_UNIT, unit);
+    return (int)(unit > d->channels && d->channels > 0 ? d->channels : unit);
+}
+
+shape
+glow_cpu_direct_shape(const cpu_target *t, const direct *d)
+{
+    shape s = {.lanes = t->vector_bytes / 4};
+    int64_t vectors = cg_ceil_div(d->outputs, s.lanes);
+
+    set_tile(t, d, &s);
+    s.unit = unit_of(t, d, &s);
+    s.full = vectors / s.blocks;
+    s.rest = (int)(vectors % s.blocks);
+    s.last = (int)(d->outputs - (vectors - 1) * s.lanes);
+    return s;
+}
+
+int64_t
+glow_cpu_weight_bytes(const direct *d)
+{
+    return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs *
+           glow_cpu_weight_size(d);
+}
+
+/* Bytes of the input of `lines` lines of the result. */
+static int64_t
+input_bytes(const direct *d, int64_t lines)
+{
+    return (lines * d->stride_h + d->kernel_h - 1) * d->in_w * d->pixel;
+}
+
+/* Half of as many lines, while their input is more than `bytes`. */
+static int64_t
+lines_within(const direct *d, int64_t bytes)
+{
+    int64_t lines = d->out_h;
+
+    while (lines > 1 && input_bytes(d, lines) > bytes)
+        lines = (lines + 1) / 2;
+    return lines;
+}
+
+int64_t
+glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t weights = glow_cpu_weight_bytes(d) / d->groups;
+    int64_t input = input_bytes(d, d->out_h);
+    int64_t lines = glow_cpu_knob(t, CPU_KNOB_LINES, 0);
+
+    if (lines)
+        return lines < d->out_h ? lines : d->out_h;
+    if (d->cut)
+        return d->out_h;
+    if (weights <= t->cache_bytes / 2)
+        return lines_within(d, CPU_NEAR_BYTES);
+    if (input <= t->cache_bytes)
+        return d->out_h;
+    lines = lines_within(d, t->cache_bytes / 2);
+    return (cg_ceil_div(d->out_h, lines) - 1) * weights <
+                   (glow_cpu_channel_groups(s) - 1) * input
+               ? lines
+               : d->out_h;
+}
+
+/*
+ * How much of the depth to go through for all results before going on, 0: all
+ * of it.  The cache is to hold the input of so much depth beside the weights of
+ * one group of channels and of the next, so that nothing but weights comes from
+ * memory, and these once.  Keeping sums costs about what a little too large an
+ * input does (196 x 1536 x 384: 2 % more).  What is far too large is left to lines.
+ */
+static int64_t
+cut_of(const cpu_target *t, const direct *d)
+{
+    shape s = glow_cpu_direct_shape(t, d);
+    int64_t pixels = glow_cpu_pixels_in(d);
+    int64_t group = glow_cpu_group_bytes(d, &s, s.blocks);
+    int64_t needed = pixels * d->pixel + 2 * group;
+    int64_t parts = cg_ceil_div(needed, t->cache_bytes / 2);
+    int64_t cut = cg_ceil_div(d->channels, parts * s.unit) * s.unit;
+
+    if (!outgrows(t, d, group) || pixels <= 2 * d->rows || cut < LEAST_CUT ||
+        glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+        return 0;
+    return cut;
+}
+
+/* One line of windows that do not overlap, so that lines may end behind any. */
+static bool
+is_row(const direct *d)
+{
+    int64_t reach = (d->kernel_w - 1) * d->dilation_w;
+
+    return d->batch == 1 && d->in_h == 1 && d->out_h == 1 && d->kernel_h == 1 &&
+           d->kernel_w > 0 && !d->pad_h && !d->pad_w && reach < d->stride_w &&
+           (d->out_w - 1) * d->stride_w + reach < d->in_w;
+}
+
+direct
+glow_cpu_flattened(const cpu_target *t, direct d)
+{
+    int64_t pixels, all, tiles, most;
+
+    d = glow_cpu_with_numbers(t, d);
+    if ((!is_flat(&d) && !is_row(&d)) || d.apart_w)
+        return d;
+    pixels = d.out_h * d.out_w * (d.w_batch ? 1 : d.batch);
+    all = is_row(&d) ? d.in_w : pixels;
+    d.batch = d.w_batch ? d.batch : 1;
+    d.out_w = pixels;
+    d.in_w = all;
+    d.out_h = d.in_h = d.stride_h = 1;
+    if (pixels <= 3)
+        return d;
+    d.rows = glow_cpu_direct_shape(t, &d).rows;
+    tiles = pixels / d.rows / ENOUGH_UNITS;
+    most = CPU_NEAR_BYTES / (d.rows * d.stride_w * d.pixel);
+    tiles = tiles < most ? tiles : most;
+    if (glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+        tiles = 1;
+    d.out_w = d.rows * (tiles > 1 ? tiles : 1);
+    d.in_w = d.out_w * d.stride_w;
+    d.in_h = d.out_h = cg_ceil_div(pixels, d.out_w);
+    d.last_w = pixels - (d.out_h - 1) * d.out_w;
+    d.last_in = all - (d.in_h - 1) * d.in_w;
+    d.cut = d.kernel_w == 1 && d.stride_w == 1 ? cut_of(t, &d) : 0;
+    return d;
+}
+
+/* Pixels of `lines` lines of `width`, of which the last has `last` if not 0. */
+static int64_t
+pixels_of(int64_t lines, int64_t width, int64_t last)
+{
+    return last ? (lines - 1) * width + last : lines * width;
+}
+
+int64_t
+glow_cpu_pixels_in(const direct *d)
+{
+    return pixels_of(d->in_h, d->in_w, d->last_in);
+}
+
+int64_t
+glow_cpu_pixels_out(const direct *d)
+{
+    return pixels_of(d->out_h, d->out_w, d->last_w);
+}
+
+int64_t
+glow_cpu_group_bytes(const direct *d, const shape *s, int blocks)
+{
+    return d->kernel_h * d->kernel_w * d->channels * blocks * s->lanes *
+           glow_cpu_weight_size(d);
+}
+
+int64_t
+glow_cpu_packed_bytes(const direct *d, const shape *s)
+{
+    return d->groups * (s->full * glow_cpu_group_bytes(d, s, s->blocks) +
+                        glow_cpu_group_bytes(d, s, s->rest));
+}
+
+int64_t
+glow_cpu_kept_bytes(const direct *d, const shape *s)
+{
+    int64_t tiles = d->cut ? d->out_h * (d->out_w / s->rows) : 0;
+    int64_t tile = s->rows * s->blocks * s->lanes * (int64_t)sizeof(float);
+
+    return glow_cpu_room(tiles * glow_cpu_channel_groups(s), tile);
+}
+
+int
+glow_cpu_cut_lines(glow_arena *a, const direct *d, const shape *s,
+                   cpu_run *runs)
+{
+    const cpu_window_axis x = {d->in_w,     d->out_w,      d->kernel_w,
+                               d->stride_w, d->dilation_w, d->pad_w,
+                               d->pad_w};
+
+    return glow_cpu_cut(a, &x, s->rows, runs);
+}
+
+int64_t
+glow_cpu_direct_code(const cpu_target *t, const direct *from)
+{
+    glow_arena *a = glow_arena_new();
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+    cpu_run runs[CPU_MOST_RUNS];
+    int n = d.kernel_w > WIDEST || !glow_cpu_fits_tile(s.rows, s.blocks)
+                ? 0
+                : glow_cpu_cut_lines(a, &d, &s, runs);
+    int64_t code = 0;
+
+    for (int i = 0; i < n; i++)
+        code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
+    if (d.rows)
+        code += d.last_w % d.rows * s.blocks * d.kernel_w * s.unit;
+    glow_arena_free(a);
+    return n ? code : INT64_MAX;
+}
+
+int64_t
+glow_cpu_channel_groups(const shape *s)
+{
+    return s->full + (s->rest > 0);
+}
+
+bool
+glow_cpu_is_by_channels(const cpu_target *t, const direct *d, const shape *s)
+{
+    int64_t outer = d->batch * d->groups, groups = glow_cpu_channel_groups(s);
+
+    if (outer >= ENOUGH_UNITS)
+        return false;
+    if (glow_cpu_weight_bytes(d) / d->groups > t->cache_bytes / 2)
+        return groups >= 4 || groups >= d->out_h;
+    return outer * d->out_h < ENOUGH_UNITS && groups > d->out_h;
+}
+
+int64_t
+glow_cpu_line_tiles(const cpu_target *t, const direct *d, const shape *s)
+{
+    glow_arena *a;
+    cpu_run runs[CPU_MOST_RUNS];
+    int64_t tiles = 0;
+    int n;
+
+    if (d->out_h != 1 || d->rows || d->cut || d->widens ||
+        d->batch * d->groups >= ENOUGH_UNITS ||
+        glow_cpu_weight_bytes(d) / d->groups > t->cache_bytes / 2)
+        return 0;
+    a = glow_arena_new();
+    n = glow_cpu_cut_lines(a, d, s, runs);
+    for (int i = 0; i < n; i++)
+        tiles += runs[i].count;
+    glow_arena_free(a);
+    return tiles >= ENOUGH_UNITS ? tiles : 0;
+}
+
+int64_t
+glow_cpu_direct_units(const cpu_target *t, const direct *from)
+{
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+    int64_t tiles = glow_cpu_line_tiles(t, &d, &s);
+
+    if (tiles)
+        return d.batch * d.groups * tiles;
+    return d.batch * d.groups *
+           (glow_cpu_is_by_channels(t, &d, &s) ? glow_cpu_channel_groups(&s)
+                                               : d.out_h);
+}
+
+int64_t
+glow_cpu_direct_size(const cpu_target *t, const direct *from)
+{
+    direct d = glow_cpu_flattened(t, *from);
+    shape s = glow_cpu_direct_shape(t, &d);
+
+    return glow_cpu_packed_bytes(&d, &s);
+}

@@ -1,0 +1,303 @@
+/*
+ * Transposed convolution with a constant filter, as several convolutions.
+ *
+ * A result at h takes the taps k for which h + start - k * dilation is a
+ * multiple of the stride.  So the results at h = first + q * stride, a phase,
+ * share their taps, which lie at q + (first + start - k * dilation) / stride of
+ * the input: a convolution over q with stride 1.  Each axis has as many phases
+ * as its stride, each pair of them is made by tiles, and no product with a zero
+ * between elements of input is.
+ */
+
+#include "codegen/cpu/kernels/direct/direct.h"
+
+/* Of one axis. */
+typedef struct phase {
+    int64_t first, out; /* the first result, and how many */
+    int64_t kernel, dilation, start;
+    int64_t tap, tap_step; /* the tap furthest to the left, and to the next */
+} phase;
+
+static int64_t
+common_divisor(int64_t a, int64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+static phase
+phase_of(const cpu_window_axis *a, int64_t first)
+{
+    int64_t common = common_divisor(a->stride, a->dilation);
+    phase p = {
+        .first = first,
+        .out = (a->out - first + a->stride - 1) / a->stride,
+        .dilation = a->dilation / common,
+        .tap_step = -a->stride / common,
+    };
+
+    for (int64_t k = 0; k < a->kernel; k++) {
+        int64_t at = first + a->start - k * a->dilation;
+
+        if (at % a->stride != 0)
+            continue;
+        p.kernel++;
+        p.tap = k;
+        p.start = -(at / a->stride);
+    }
+    return p;
+}
+
+typedef struct transposed {
+    cpu_window w;
+    cpu_direct d; /* what all pairs of phases have in common */
+} transposed;
+
+/* False if there are three spatial axes that matter. */
+static bool
+transposed_of(const glow_node *n, transposed *out)
+{
+    const glow_convtranspose *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                   a->strides, a->pads, a->dilation);
+    const cpu_window_axis *z = &w.axis[0], *v = &w.axis[1], *h = &w.axis[2];
+
+    *out = (transposed){
+        .w = w,
+        .d =
+            {
+                .batch = w.batch * z->in,
+                .groups = a->group,
+                .in_h = v->in,
+                .in_w = h->in,
+                .stride_h = 1,
+                .stride_w = 1,
+                .channels = w.channels / a->group,
+                .outputs = y.at[y.rank - 1] / a->group,
+                .pixel = w.channels * glow_cpu_bytes(n->in[0]->type),
+                .type = n->in[0]->type,
+                .packed = true,
+                .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
+                .image = v->out * h->out,
+                .apart_h = v->stride * h->out,
+                .apart_w = h->stride,
+            },
+    };
+    return z->kernel == 1 && z->stride == 1 && z->in == z->out;
+}
+
+static cpu_direct
+pair_of(const transposed *t, const phase *v, const phase *h)
+{
+    cpu_direct d = t->d;
+
+    d.out_h = v->out;
+    d.out_w = h->out;
+    d.kernel_h = v->kernel;
+    d.kernel_w = h->kernel;
+    d.dilation_h = v->dilation;
+    d.dilation_w = h->dilation;
+    d.pad_h = v->start;
+    d.pad_w = h->start;
+    d.first = v->first * t->w.axis[2].out + h->first;
+    return d;
+}
+
+/* Calls `visit` for each pair of phases that has results. */
+typedef bool (*visit_fn)(const cpu_direct *d, const phase *v, const phase *h,
+                         void *user);
+
+static bool
+for_each_pair(const transposed *t, visit_fn visit, void *user)
+{
+    const cpu_window_axis *y = &t->w.axis[1], *x = &t->w.axis[2];
+
+    for (int64_t i = 0; i < y->stride && i < y->out; i++)
+        for (int64_t j = 0; j < x->stride && j < x->out; j++) {
+            phase v = phase_of(y, i), h = phase_of(x, j);
+            cpu_direct d = pair_of(t, &v, &h);
+
+            if (!visit(&d, &v, &h, user))
+                return false;
+        }
+    return true;
+}
+
+/* What is known of the target, and added up. */
+typedef struct sum {
+    const cpu_target *target;
+    int64_t bytes;
+    int64_t code;
+    int64_t units;
+} sum;
+
+static bool
+add_code(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    sum *s = user;
+    int64_t code = glow_cpu_direct_code(s->target, d);
+
+    (void)v;
+    (void)h;
+    if (code > CPU_MOST_CODE - s->code)
+        return false;
+    s->code += code;
+    return true;
+}
+
+static bool
+takes_transposed(const cpu_target *t, const glow_node *n)
+{
+    sum s = {.target = t};
+    transposed x;
+
+    return t && glow_cpu_all_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+           transposed_of(n, &x) && for_each_pair(&x, add_code, &s);
+}
+
+static bool
+add_bytes(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    sum *s = user;
+
+    (void)v;
+    (void)h;
+    s->bytes += glow_cpu_direct_size(s->target, d);
+    return true;
+}
+
+static int64_t
+transposed_size(const cpu_target *t, const glow_node *n)
+{
+    sum s = {.target = t};
+    transposed x;
+
+    transposed_of(n, &x);
+    for_each_pair(&x, add_bytes, &s);
+    return s.bytes;
+}
+
+static bool
+add_units(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    sum *s = user;
+
+    (void)v;
+    (void)h;
+    s->units += glow_cpu_direct_units(s->target, d);
+    return true;
+}
+
+static int64_t
+transposed_units(const cpu_target *t, const glow_node *n)
+{
+    sum s = {.target = t};
+    transposed x;
+
+    transposed_of(n, &x);
+    for_each_pair(&x, add_units, &s);
+    return s.units;
+}
+
+typedef struct packing {
+    const cpu_target *target;
+    const cpu_window *w;
+    const glow_tensor *from;
+    void *to;
+} packing;
+
+/* Filter [channels, kernel_h, kernel_w, results of a group]. */
+static bool
+pack_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    packing *p = user;
+    int64_t tap = d->outputs, row = p->w->axis[2].kernel * tap;
+    int64_t depth = p->w->axis[1].kernel * row;
+    cpu_filter filter = {
+        .from = p->from,
+        .first = v->tap * row + h->tap * tap,
+        .group = d->channels * depth,
+        .output = 1,
+        .row = v->tap_step * row,
+        .depth = depth,
+        .tap = h->tap_step * tap,
+    };
+
+    p->to = glow_cpu_pack_direct(p->target, d, &filter, p->to);
+    return true;
+}
+
+static void
+pack_transposed(const cpu_target *t, const glow_node *n,
+                const glow_tensor *from, void *to)
+{
+    transposed x;
+    packing p = {.target = t, .w = &x.w, .from = from, .to = to};
+
+    transposed_of(n, &x);
+    for_each_pair(&x, pack_pair, &p);
+}
+
+typedef struct maker {
+    cpu_job *j;
+    int64_t packed; /* bytes of weights of the pairs before */
+    int64_t units;  /* and their units */
+} maker;
+
+/* What there is to make of a pair with `units` units. */
+static void
+make_units(maker *m, const cpu_direct *pair, int64_t units)
+{
+    cpu_job j = *m->j;
+    cg *g = j.g;
+    cg_if any;
+
+    if (!j.split) {
+        glow_cpu_emit_direct(&j, pair);
+        return;
+    }
+    j.begin = glow_cpu_imax(g, cg_addc(g, j.begin, -m->units), cg_i64(g, 0));
+    j.end = glow_cpu_imin(g, cg_addc(g, j.end, -m->units), cg_i64(g, units));
+    glow_cpu_if(g, &any, cg_icmp(g, LLVMIntSLT, j.begin, j.end));
+    glow_cpu_emit_direct(&j, pair);
+    glow_cpu_end_if(g, &any);
+}
+
+static bool
+make_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    maker *m = user;
+    const cpu_target *t = m->j->g->target;
+    cpu_direct pair = *d;
+    int64_t units = glow_cpu_direct_units(t, d);
+
+    (void)v;
+    (void)h;
+    pair.w_first = m->packed;
+    m->packed += glow_cpu_direct_size(t, d);
+    make_units(m, &pair, units);
+    m->units += units;
+    return true;
+}
+
+static void
+emit_transposed(cpu_job *j)
+{
+    maker m = {.j = j};
+    transposed x;
+
+    transposed_of(j->n, &x);
+    for_each_pair(&x, make_pair, &m);
+}
+
+const cpu_kernel glow_cpu_convtranspose_direct = {
+    .name = "convtranspose_direct",
+    .op = &glow_op_convtranspose,
+    .takes = takes_transposed,
+    .emit = emit_transposed,
+    .stacks = true,
+    .packs = 1,
+    .packed_size = transposed_size,
+    .pack = pack_transposed,
+    .units = transposed_units,
+};

@@ -1,0 +1,90 @@
+/*
+ * Asking for what a stack will touch behind a kernel.
+ *
+ * A kernel computes for long, then reads what is added to its results and writes
+ * these, all at once: lines that memory gives in the time of many
+ * multiplications, of which a core cannot go on with as many in the meantime.
+ * Asked for before the multiplications, they come beside them.
+ */
+
+#include "codegen/cpu/kernels/common.h"
+#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/plan/stack.h"
+
+/* A slot that the cache does not hold, and how the stack runs through it. */
+typedef struct far {
+    int slot;
+    int64_t at;
+    int64_t row; /* step, in elements */
+    int bytes;   /* of an element */
+} far;
+
+typedef struct fars {
+    far at[CPU_MOST_AHEAD];
+    int count;
+} fars;
+
+static void
+add(const cpu_job *j, const cpu_access *a, const glow_type *type, fars *to)
+{
+    const cpu_slot *slot = &j->step->slots[a->slot];
+
+    if (slot->dead || slot->held || a->step.rank != 2 || a->step.at[1] != 1 ||
+        slot->range.size <= j->g->target->cache_bytes)
+        return;
+    for (int i = 0; i < to->count; i++)
+        if (to->at[i].slot == a->slot)
+            return;
+    if (to->count < CPU_MOST_AHEAD)
+        to->at[to->count++] =
+            (far){a->slot, a->at, a->step.at[0], glow_cpu_bytes(type)};
+}
+
+static void
+find(const cpu_job *j, fars *to)
+{
+    const cpu_step *s = j->step;
+    cpu_access result = {.slot = s->out[0]};
+
+    glow_cpu_rows(j->out[0].type, &result.step);
+    add(j, &result, j->out[0].type, to);
+    for (int k = 0; k < s->n_items; k++) {
+        const cpu_item *item = &s->items[k];
+
+        add(j, &item->out, item->n->out[0]->type, to);
+        for (int i = 0; i < item->n_in; i++)
+            add(j, &item->in[i], item->n->in[i]->type, to);
+    }
+}
+
+void
+glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
+                 int64_t columns)
+{
+    cg *g = j->g;
+    fars f = {.count = 0};
+    int64_t lines = 0;
+
+    find(j, &f);
+    for (int i = 0; i < f.count; i++)
+        lines += rows * cg_ceil_div(columns * f.at[i].bytes, CPU_LINE);
+    if (lines > CPU_MOST_AHEAD)
+        return;
+    for (int i = 0; i < f.count; i++) {
+        const far *x = &f.at[i];
+        cg_value first = cg_add(g, cg_mulc(g, at.row, x->row), at.col);
+        int64_t bytes = columns * x->bytes;
+
+        for (int r = 0; r < rows; r++) {
+            int64_t plus =
+                x->at + (at.row_plus + r * apart) * x->row + at.col_plus;
+            cg_value row =
+                glow_cpu_at(g, j->slot[x->slot],
+                            cg_mulc(g, cg_addc(g, first, plus), x->bytes));
+
+            for (int64_t b = 0; b < bytes; b += CPU_LINE)
+                glow_cpu_prefetch(g, glow_cpu_atc(g, row, b),
+                                  j->step->slots[x->slot].written, 3);
+        }
+    }
+}

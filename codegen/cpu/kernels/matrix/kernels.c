@@ -1,0 +1,85 @@
+/* The kernels by registers of matrices: convolutions and products. */
+
+#include "codegen/cpu/kernels/matrix/matrix.h"
+
+/* Convolutions of constant filters; of products any right operand. */
+static bool
+conv_of(const glow_node *n, cpu_direct *d)
+{
+    return glow_cpu_all(n, GLOW_BFLOAT16) &&
+           glow_cpu_is_whole_constant(n->in[1]) && glow_cpu_conv_of(n, d);
+}
+
+static bool
+product_of(const glow_node *n, cpu_direct *d)
+{
+    *d = glow_cpu_product_of(n);
+    return glow_cpu_all(n, GLOW_BFLOAT16);
+}
+
+#define KERNEL(id, operator, of, filter_of)                                  \
+    extern const cpu_kernel glow_cpu_##id##_matrix;                          \
+    static bool id##_takes(const cpu_target *t, const glow_node *n)          \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        return t && t->matrix && of(n, &d) && glow_cpu_takes_matrix(t, &d);  \
+    }                                                                        \
+    static void id##_emit(cpu_job *j)                                        \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        of(j->n, &d);                                                        \
+        glow_cpu_emit_matrix(j, &d);                                         \
+    }                                                                        \
+    static int64_t id##_packed_size(const cpu_target *t, const glow_node *n) \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        of(n, &d);                                                           \
+        return d.packed ? glow_cpu_matrix_size(t, &d) : 0;                   \
+    }                                                                        \
+    static void id##_pack(const cpu_target *t, const glow_node *n,           \
+                          const glow_tensor *from, void *to)                 \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        cpu_filter f;                                                        \
+        of(n, &d);                                                           \
+        f = filter_of(&d, from);                                             \
+        glow_cpu_pack_matrix(t, &d, &f, to);                                 \
+    }                                                                        \
+    static int64_t id##_room(const cpu_target *t, const glow_node *n)        \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        of(n, &d);                                                           \
+        return glow_cpu_matrix_room(t, &d);                                  \
+    }                                                                        \
+    static int64_t id##_units(const cpu_target *t, const glow_node *n)       \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        of(n, &d);                                                           \
+        return glow_cpu_matrix_units(t, &d);                                 \
+    }                                                                        \
+    static void id##_choices(const cpu_target *t, const glow_node *n,        \
+                             cpu_choices *to)                                \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        if (of(n, &d))                                                       \
+            glow_cpu_matrix_choices(t, &d, &glow_cpu_##id##_matrix, to);     \
+    }                                                                        \
+    const cpu_kernel glow_cpu_##id##_matrix = {                              \
+        .name = #id "_matrix",                                               \
+        .op = &glow_op_##operator,                                           \
+        .takes = id##_takes,                                                 \
+        .emit = id##_emit,                                                   \
+        .stacks = true,                                                      \
+        .matrix = true,                                                      \
+        .packs = 1,                                                          \
+        .packed_size = id##_packed_size,                                     \
+        .pack = id##_pack,                                                   \
+        .scratch_size = id##_room,                                           \
+        .units = id##_units,                                                 \
+        .choices = id##_choices,                                             \
+    }
+
+KERNEL(batchmatmul, batchmatmul, product_of, glow_cpu_product_filter);
+KERNEL(conv, convolution, conv_of, glow_cpu_conv_filter);
+KERNEL(fullyconnected, fullyconnected, product_of, glow_cpu_product_filter);
+KERNEL(matmul, matmul, product_of, glow_cpu_product_filter);

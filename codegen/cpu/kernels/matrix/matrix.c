@@ -1,0 +1,396 @@
+/*
+ * The code of kernels by registers of matrices.
+ *
+ * Order of the loops: image, block of steps, group of 32 output channels, pairs
+ * of tiles, and for these rows of taps, taps and depth.  Two times two sums take
+ * four registers; what they add up is stored to a buffer on the stack, from which
+ * rows go on to what is stacked on the kernel.
+ *
+ * Weights that no cache keeps are prefetched a group ahead.
+ */
+
+#include "codegen/cpu/kernels/matrix/matrix.h"
+
+#define PITCH (CPU_MATRIX_COLUMNS * 4) /* bytes of a row of the buffer */
+#define MOST_AHEAD 12                  /* lines for each multiplication */
+
+typedef cpu_matrix matrix;
+
+typedef struct maker {
+    cpu_job *j;
+    matrix m;
+    cg_value batch, in; /* where line 0 of the image lies */
+    cg_value buffer;
+    cpu_within units;
+    /* The group at hand. */
+    cg_value channel, weights;
+    int beside, columns;
+    int64_t ahead; /* lines to prefetch for each multiplication */
+    cg_value bias[CPU_MATRIX_COLUMNS];
+} maker;
+
+/* A tile of a line: its first pixel, and how many of its rows are done. */
+typedef struct place {
+    cg_value line, x, skip;
+} place;
+
+static place
+place_of(const maker *k, cg_value tile)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    place p = {.line = cg_over(g, tile, m->tiles)};
+    cg_value x = cg_mulc(g, cg_modulo(g, tile, m->tiles), m->rows);
+
+    p.x = glow_cpu_imin(g, x, cg_i64(g, m->d.out_w - m->rows));
+    p.skip = cg_sub(g, x, p.x);
+    return p;
+}
+
+static cg_value
+input_of(const maker *k, const place *p)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    cg_value at = cg_mulc(g, p->line, m->d.stride_h * m->in_w);
+
+    at = cg_add(g, at, cg_mulc(g, p->x, m->d.stride_w));
+    return glow_cpu_at(g, k->in, cg_mulc(g, at, m->channels * 2));
+}
+
+/* What runs along the depth: one or two rows of input, weights, what is ahead. */
+typedef struct streams {
+    cg_value at[4];
+    int tiles;
+} streams;
+
+#define WEIGHTS 2
+#define AHEAD 3
+
+static void
+prefetch(const maker *k, streams *s)
+{
+    cg *g = k->j->g;
+
+    for (int64_t i = 0; i < k->ahead; i++)
+        glow_cpu_prefetch(g, glow_cpu_atc(g, s->at[AHEAD], i * CPU_LINE), false,
+                          2);
+    s->at[AHEAD] = glow_cpu_atc(g, s->at[AHEAD], k->ahead * CPU_LINE);
+}
+
+/* One multiplication of each sum; moves the weights on. */
+static void
+multiply(const maker *k, streams *s)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    int64_t size = m->unit * CPU_MATRIX_LANES * 2;
+
+    prefetch(k, s);
+    for (int n = 0; n < k->beside; n++)
+        glow_cpu_matrix_load(g, CPU_MATRIX_RIGHT + n,
+                             glow_cpu_atc(g, s->at[WEIGHTS], n * size),
+                             CPU_MATRIX_LANES * 4);
+    for (int a = 0; a < s->tiles; a++) {
+        glow_cpu_matrix_load(g, CPU_MATRIX_LEFT + a, s->at[a],
+                             m->d.stride_w * m->channels * 2);
+        for (int n = 0; n < k->beside; n++)
+            glow_cpu_matrix_multiply(g, 2 * a + n, CPU_MATRIX_LEFT + a,
+                                     CPU_MATRIX_RIGHT + n);
+    }
+    s->at[WEIGHTS] = glow_cpu_atc(g, s->at[WEIGHTS], k->beside * size);
+}
+
+static void
+move(const maker *k, streams *s, int64_t bytes)
+{
+    for (int a = 0; a < s->tiles; a++)
+        s->at[a] = glow_cpu_atc(k->j->g, s->at[a], bytes);
+}
+
+/* Begins a loop with the streams, unless it runs once. */
+static void
+begin_loop(const maker *k, cg_loop *l, int64_t count, streams *s)
+{
+    cg *g = k->j->g;
+
+    if (count == 1)
+        return;
+    glow_cpu_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, s->at, 4);
+    for (int i = 0; i < 4; i++)
+        s->at[i] = l->value[i];
+}
+
+/* Ends it; input moves by `bytes` from where it was at the start of the round. */
+static void
+end_loop(const maker *k, cg_loop *l, int64_t count, streams *s,
+         const streams *start, int64_t bytes)
+{
+    for (int a = 0; a < s->tiles; a++)
+        s->at[a] = start->at[a];
+    move(k, s, bytes);
+    if (count == 1)
+        return;
+    glow_cpu_loop_end(k->j->g, l, s->at);
+    for (int i = 0; i < 4; i++)
+        s->at[i] = l->value[i];
+}
+
+/* All that lies side by side. */
+static void
+run_depth(const maker *k, streams *s)
+{
+    const matrix *m = &k->m;
+    int64_t done, last = glow_cpu_matrix_last(m, &done);
+    int64_t units = m->depth / m->unit;
+    streams first = *s, start;
+    cg_loop l;
+
+    begin_loop(k, &l, units, s);
+    start = *s;
+    multiply(k, s);
+    end_loop(k, &l, units, s, &start, m->unit * 2);
+    if (!done)
+        return;
+    for (int a = 0; a < s->tiles; a++)
+        s->at[a] = first.at[a];
+    move(k, s, last * 2);
+    multiply(k, s);
+}
+
+static void
+run_taps(const maker *k, streams *s)
+{
+    const matrix *m = &k->m;
+    int64_t pixel = m->channels * 2;
+    streams row, tap;
+    cg_loop rows, taps;
+
+    begin_loop(k, &rows, m->d.kernel_h, s);
+    row = *s;
+    begin_loop(k, &taps, m->taps, s);
+    tap = *s;
+    run_depth(k, s);
+    end_loop(k, &taps, m->taps, s, &tap, m->d.dilation_w * pixel);
+    end_loop(k, &rows, m->d.kernel_h, s, &row,
+             m->d.dilation_h * m->in_w * pixel);
+}
+
+/* Row `row` of tile `a` of the buffer, from pixel `pixel` on. */
+static void
+finish_row(const maker *k, int a, cg_value row, cg_value pixel)
+{
+    cg *g = k->j->g;
+    int lanes = g->target->vector_bytes / 4;
+    cg_value at =
+        glow_cpu_at(g, glow_cpu_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH),
+                    cg_mulc(g, row, PITCH));
+
+    lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
+    for (int c = 0; c < k->columns; c += lanes) {
+        int live = k->columns - c < lanes ? k->columns - c : lanes;
+        cg_value v = glow_cpu_load_raw(g, glow_cpu_vector(g->f32, lanes),
+                                       glow_cpu_atc(g, at, c * 4));
+
+        v = glow_cpu_first(g, v, live);
+        if (k->m.d.bias >= 0)
+            v = cg_fadd(g, v, k->bias[c / lanes]);
+        glow_cpu_finish(
+            k->j, (cpu_place){cg_add(g, pixel, row), k->channel, 0, c}, v);
+    }
+}
+
+static void
+finish_tile(const maker *k, int a, const place *p)
+{
+    cg *g = k->j->g;
+    const cpu_direct *d = &k->m.d;
+    cg_value pixel = cg_mulc(g, k->batch, d->out_h * d->out_w);
+    cg_loop rows;
+
+    pixel = cg_add(g, pixel, cg_mulc(g, p->line, d->out_w));
+    pixel = cg_add(g, pixel, p->x);
+    glow_cpu_loop(g, &rows, p->skip, cg_i64(g, k->m.rows), 1, NULL, 0);
+    finish_row(k, a, rows.i, pixel);
+    glow_cpu_loop_end(g, &rows, NULL);
+}
+
+/* `count` tiles from number `first` of the image on; `number`: of the group. */
+static void
+make_tiles(const maker *k, cg_value first, int count, cg_value number)
+{
+    cg *g = k->j->g;
+    int64_t share = k->ahead * CPU_LINE * glow_cpu_matrix_chunks(&k->m);
+    streams s = {.tiles = count};
+    place p[2];
+
+    s.at[WEIGHTS] = s.at[AHEAD] = s.at[1] = k->weights;
+    if (k->ahead)
+        s.at[AHEAD] = glow_cpu_at(
+            g, glow_cpu_atc(g, k->weights, glow_cpu_matrix_bytes(&k->m, 0)),
+            cg_mulc(g, number, share));
+    for (int a = 0; a < count; a++) {
+        p[a] = place_of(k, cg_addc(g, first, a));
+        s.at[a] = input_of(k, &p[a]);
+        for (int n = 0; n < k->beside; n++)
+            glow_cpu_matrix_zero(g, 2 * a + n);
+    }
+    run_taps(k, &s);
+    for (int a = 0; a < count; a++)
+        for (int n = 0; n < k->beside; n++)
+            glow_cpu_matrix_store(g, 2 * a + n,
+                                  glow_cpu_atc(g, k->buffer,
+                                               a * CPU_MATRIX_ROWS * PITCH +
+                                                   n * CPU_MATRIX_LANES * 4),
+                                  PITCH);
+    for (int a = 0; a < count; a++)
+        finish_tile(k, a, &p[a]);
+}
+
+/* All tiles of steps from `first` to `end`, for the channels at hand. */
+static void
+make_steps(const maker *k, cg_value first, cg_value end)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    cg_value tile = cg_mulc(g, first, m->step);
+    cg_value count = cg_sub(g, cg_mulc(g, end, m->step), tile);
+    cg_value pairs = cg_over(g, count, 2);
+    cg_loop l;
+    cg_if odd;
+
+    if (m->steps * m->step > 1) {
+        glow_cpu_loop_guarded(g, &l, cg_i64(g, 0), pairs, 1, NULL, 0);
+        make_tiles(k, cg_add(g, tile, cg_mulc(g, l.i, 2)), 2, l.i);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    glow_cpu_if(g, &odd,
+                cg_icmp(g, LLVMIntNE, cg_modulo(g, count, 2), cg_i64(g, 0)));
+    make_tiles(k, cg_add(g, tile, cg_mulc(g, pairs, 2)), 1, pairs);
+    glow_cpu_end_if(g, &odd);
+}
+
+/* How many lines of the next group each multiplication prefetches. */
+static int64_t
+ahead_of(const maker *k)
+{
+    const matrix *m = &k->m;
+    int64_t group = glow_cpu_matrix_bytes(m, 0);
+    int64_t times =
+        cg_ceil_div(m->block * m->step, 2) * glow_cpu_matrix_chunks(m);
+    int64_t lines = cg_ceil_div(group, CPU_LINE * times);
+
+    if (!m->d.packed || group * m->groups <= k->j->g->target->cache_bytes / 2)
+        return 0;
+    return lines < MOST_AHEAD ? lines : MOST_AHEAD;
+}
+
+static void
+load_bias(maker *k)
+{
+    cg *g = k->j->g;
+    int lanes = g->target->vector_bytes / 4;
+
+    lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
+    for (int c = 0; c < k->columns && k->m.d.bias >= 0; c += lanes)
+        k->bias[c / lanes] =
+            glow_cpu_load(g, k->j->in[k->m.d.bias], cg_addc(g, k->channel, c),
+                          k->columns - c < lanes ? k->columns - c : lanes);
+}
+
+/* Group `group`, which has `columns` channels. */
+static void
+make_group(maker *k, cg_value weights, cg_value group, int columns,
+           cg_value first, cg_value end)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+
+    k->columns = columns;
+    k->beside = columns > CPU_MATRIX_LANES ? 2 : 1;
+    k->channel = cg_mulc(g, group, CPU_MATRIX_COLUMNS);
+    if (m->d.packed) {
+        k->weights = glow_cpu_at(
+            g, weights, cg_mulc(g, group, glow_cpu_matrix_bytes(m, 0)));
+    } else {
+        k->weights = k->j->scratch;
+        glow_cpu_matrix_pack_panel(
+            k->j, m, glow_cpu_at(g, weights, cg_mulc(g, k->channel, 2)),
+            columns, k->weights);
+    }
+    k->ahead = ahead_of(k);
+    load_bias(k);
+    make_steps(k, first, end);
+}
+
+/* The groups from `low` to `high`. */
+static void
+make_groups(maker *k, cg_value weights, cg_value low, cg_value high,
+            cg_value first, cg_value end)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    int rest = (int)(m->d.outputs % CPU_MATRIX_COLUMNS);
+    int64_t full = m->groups - (rest > 0);
+    cg_loop l;
+    cg_if last;
+
+    if (full) {
+        glow_cpu_loop_guarded(
+            g, &l, low, glow_cpu_imin(g, high, cg_i64(g, full)), 1, NULL, 0);
+        make_group(k, weights, l.i, CPU_MATRIX_COLUMNS, first, end);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (!rest)
+        return;
+    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGT, high, cg_i64(g, full)));
+    make_group(k, weights, cg_i64(g, full), rest, first, end);
+    glow_cpu_end_if(g, &last);
+}
+
+static cg_value
+new_buffer(cg *g)
+{
+    LLVMTypeRef t =
+        LLVMArrayType2(g->f32, 2 * CPU_MATRIX_ROWS * CPU_MATRIX_COLUMNS);
+    cg_value at = glow_cpu_local(g, LLVMGetUndef(t));
+
+    LLVMSetAlignment(at, CPU_LINE);
+    return at;
+}
+
+void
+glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
+{
+    cg *g = j->g;
+    maker k = {.j = j};
+    matrix *m = &k.m;
+    cg_value weights, image, first = cg_i64(g, 0), end;
+    cg_loop block;
+
+    glow_cpu_matrix_of(g->target, d, m);
+    k.buffer = new_buffer(g);
+    glow_cpu_matrix_begin(g, m->rows, m->unit);
+    k.batch = glow_cpu_units_within(j, &k.units, m->d.batch,
+                                    m->by_channels ? m->groups : m->steps);
+    image = glow_cpu_at(
+        g, j->in[0].at,
+        cg_mulc(g, k.batch, m->d.in_h * m->d.in_w * m->d.channels * 2));
+    weights = m->d.packed ? j->packed
+                          : glow_cpu_at(g, j->in[1].at,
+                                        cg_mulc(g, k.batch, m->d.w_batch));
+    end = cg_i64(g, m->steps);
+    if (!m->by_channels) {
+        first = k.units.begin;
+        end = k.units.end;
+    }
+    glow_cpu_loop(g, &block, first, end, m->block, NULL, 0);
+    end = glow_cpu_imin(g, cg_addc(g, block.i, m->block), end);
+    k.in = m->copies ? glow_cpu_matrix_copy(j, m, image, block.i, end) : image;
+    make_groups(&k, weights, m->by_channels ? k.units.begin : cg_i64(g, 0),
+                m->by_channels ? k.units.end : cg_i64(g, m->groups), block.i,
+                end);
+    glow_cpu_loop_end(g, &block, NULL);
+    glow_cpu_loop_end(g, &k.units.loop, NULL);
+    glow_cpu_matrix_end(g);
+}

@@ -1,0 +1,360 @@
+/*
+ * How sums are cut up for registers of matrices, what that costs, and their
+ * constant weights.
+ *
+ * A line of the result is cut into as few tiles as cover it, of even size.
+ * Weights lie in the order in which they are read: for each group of channels,
+ * row of taps, tap and unit of the depth one or two matrices, whose rows are a
+ * pair of the depth for each channel.
+ *
+ * Cycles are measured: a multiplication takes one for each row, but eight at
+ * least, and what it needs takes about as long to load (Sapphire Rapids).
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "codegen/cpu/kernels/matrix/matrix.h"
+
+#define FAR 10.0    /* bytes in a cycle from behind the core's cache */
+#define COPIED 12.0 /* bytes in a cycle of lines that are copied */
+#define VECTOR 4.0  /* cycles of a vector of results */
+#define BEGIN 80.0  /* of a pair of tiles */
+#define CALL 300.0  /* of the kernel */
+#define WORTH 0.9   /* of the time of vectors */
+
+typedef cpu_direct direct;
+typedef cpu_matrix matrix;
+
+/* Do all taps lie within an axis of the input? */
+static bool
+is_within(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+          int64_t dilation, int64_t pad)
+{
+    return pad == 0 && (out - 1) * stride + (kernel - 1) * dilation < in;
+}
+
+static bool
+is_flat(const direct *d)
+{
+    return d->kernel_h == 1 && d->kernel_w == 1 && d->stride_h == 1 &&
+           d->stride_w == 1 && d->in_h == d->out_h && d->in_w == d->out_w;
+}
+
+/* The depth, and how it is read. */
+static void
+set_depth(matrix *m, bool within)
+{
+    const direct *d = &m->d;
+    bool beside = d->kernel_w == 1 || d->dilation_w == 1;
+    int64_t row = (beside ? d->kernel_w : 1) * d->channels, chunks;
+    bool few = row % 2 && row < CPU_MATRIX_DEPTH;
+
+    m->copies = !within || few;
+    m->channels = d->channels + few;
+    m->taps = beside ? 1 : (int)d->kernel_w;
+    m->depth = (beside ? d->kernel_w : 1) * m->channels;
+    chunks = cg_ceil_div(m->depth, CPU_MATRIX_DEPTH);
+    m->unit = (int)(2 * cg_ceil_div(cg_ceil_div(m->depth, chunks), 2));
+    m->in_w = m->copies ? (d->out_w - 1) * d->stride_w +
+                              (d->kernel_w - 1) * d->dilation_w + 1
+                        : d->in_w;
+}
+
+/* The same sums over what is read, for the rules of direct_shape.h. */
+static direct
+as_direct(const matrix *m)
+{
+    direct d = m->d;
+
+    d.numbers = CPU_NARROW;
+    d.pixel = m->channels * 2;
+    d.in_w = m->in_w;
+    d.out_h = m->steps;
+    if (m->tiles > m->step) {
+        d.in_w = m->rows;
+        d.stride_h = 1;
+    }
+    return d;
+}
+
+static void
+set_blocks(const cpu_target *t, matrix *m)
+{
+    direct d = as_direct(m);
+    cpu_shape s = {.lanes = CPU_MATRIX_COLUMNS,
+                   .blocks = 1,
+                   .full = m->groups,
+                   .last = CPU_MATRIX_COLUMNS};
+    int64_t least = m->copies ? 8 * d.kernel_h : 2;
+
+    m->block = glow_cpu_lines_of(t, &d, &s);
+    if (m->block < least && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
+        m->block = least;
+    if (m->block > m->steps || !d.packed)
+        m->block = m->steps;
+    m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
+}
+
+bool
+glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
+{
+    const direct *d = from;
+    bool flat = is_flat(d) && !d->pad_h && !d->pad_w;
+    bool within = is_within(d->in_h, d->out_h, d->kernel_h, d->stride_h,
+                            d->dilation_h, d->pad_h) &&
+                  is_within(d->in_w, d->out_w, d->kernel_w, d->stride_w,
+                            d->dilation_w, d->pad_w);
+
+    if (!t->matrix || d->type->elem != GLOW_BFLOAT16 || d->groups != 1 ||
+        d->apart_w || d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 ||
+        d->outputs < 1 || d->batch * d->out_h * d->out_w < 1 ||
+        d->kernel_h * d->kernel_w < 1)
+        return false;
+    *m = (matrix){.d = *d};
+    if (flat) {
+        m->d.out_w = d->in_h * d->in_w * (d->w_batch ? 1 : d->batch);
+        m->d.in_w = m->d.out_w;
+        m->d.in_h = m->d.out_h = 1;
+        m->d.batch = d->w_batch ? d->batch : 1;
+    }
+    set_depth(m, within);
+    if (flat && m->copies)
+        return false;
+    m->tiles = cg_ceil_div(m->d.out_w, CPU_MATRIX_ROWS);
+    m->rows = (int)cg_ceil_div(m->d.out_w, m->tiles);
+    m->tiles = cg_ceil_div(m->d.out_w, m->rows);
+    m->step = flat ? 1 : m->tiles;
+    m->steps = flat ? m->tiles : m->d.out_h;
+    m->groups = cg_ceil_div(d->outputs, CPU_MATRIX_COLUMNS);
+    set_blocks(t, m);
+    return true;
+}
+
+int64_t
+glow_cpu_matrix_chunks(const matrix *m)
+{
+    return m->d.kernel_h * m->taps * cg_ceil_div(m->depth, m->unit);
+}
+
+int64_t
+glow_cpu_matrix_last(const matrix *m, int64_t *done)
+{
+    int64_t whole = m->depth / m->unit * m->unit;
+
+    *done = whole < m->depth ? whole - (m->depth - m->unit) : 0;
+    return m->depth - m->unit;
+}
+
+int
+glow_cpu_matrix_beside(const matrix *m, int64_t group)
+{
+    return m->d.outputs - group * CPU_MATRIX_COLUMNS > CPU_MATRIX_LANES ? 2 : 1;
+}
+
+int64_t
+glow_cpu_matrix_bytes(const matrix *m, int64_t group)
+{
+    return glow_cpu_matrix_chunks(m) * m->unit * CPU_MATRIX_LANES * 2 *
+           glow_cpu_matrix_beside(m, group);
+}
+
+static int64_t
+all_bytes(const matrix *m)
+{
+    return (m->groups - 1) * glow_cpu_matrix_bytes(m, 0) +
+           glow_cpu_matrix_bytes(m, m->groups - 1);
+}
+
+int64_t
+glow_cpu_matrix_size(const cpu_target *t, const direct *d)
+{
+    matrix m;
+
+    return glow_cpu_matrix_of(t, d, &m) ? all_bytes(&m) : 0;
+}
+
+/* Lines of a block that are copied, at most. */
+int64_t
+glow_cpu_matrix_copied(const matrix *m)
+{
+    return (m->block - 1) * m->d.stride_h +
+           (m->d.kernel_h - 1) * m->d.dilation_h + 1;
+}
+
+int64_t
+glow_cpu_matrix_room(const cpu_target *t, const direct *d)
+{
+    matrix m;
+
+    if (!glow_cpu_matrix_of(t, d, &m))
+        return 0;
+    if (!d->packed)
+        return glow_cpu_matrix_bytes(&m, 0);
+    return m.copies ? glow_cpu_room(glow_cpu_matrix_copied(&m),
+                                    m.in_w * m.channels * 2)
+                    : 0;
+}
+
+int64_t
+glow_cpu_matrix_units(const cpu_target *t, const direct *d)
+{
+    matrix m;
+
+    if (!glow_cpu_matrix_of(t, d, &m))
+        return 1;
+    return m.d.batch * (m.by_channels ? m.groups : m.steps);
+}
+
+/* Cycles. */
+
+/* One unit of the depth of a pair of tiles. */
+static double
+unit_cycles(const matrix *m, int beside)
+{
+    double rows = m->rows;
+
+    return beside == 2 ? 56 + rows : 36 + rows / 2;
+}
+
+/* Results of all tiles, of all channels. */
+static double
+result_cycles(const cpu_target *t, const matrix *m)
+{
+    double vectors = (double)cg_ceil_div(m->d.outputs, t->vector_bytes / 4);
+
+    return VECTOR * vectors * (double)(m->d.out_h * m->d.out_w);
+}
+
+double
+glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
+{
+    double pairs = (double)cg_ceil_div(m->steps * m->step, 2);
+    double chunks = (double)glow_cpu_matrix_chunks(m), cycles, reading;
+    double images = (double)m->d.batch, weights = (double)all_bytes(m);
+    double blocks =
+        (double)cg_ceil_div(m->steps, m->block) * (m->d.w_batch ? 1 : images);
+    int last = glow_cpu_matrix_beside(m, m->groups - 1);
+
+    cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(m, 2));
+    cycles += BEGIN + chunks * unit_cycles(m, last);
+    cycles = images * (cycles * pairs + result_cycles(t, m));
+    if (m->copies)
+        cycles += images *
+                  (double)(cg_ceil_div(m->steps, m->block) *
+                           glow_cpu_matrix_copied(m) * m->in_w * m->channels) *
+                  2 / COPIED;
+    if (!m->d.packed)
+        cycles += images * weights / COPIED;
+    reading =
+        images * (m->d.w_batch ? weights : weights / images) / t->memory_bytes;
+    if (weights > (double)t->cache_bytes / 2)
+        reading += weights * (blocks - 1) / FAR;
+    return CALL + (cycles > reading ? cycles : reading);
+}
+
+bool
+glow_cpu_takes_matrix(const cpu_target *t, const direct *d)
+{
+    matrix m;
+
+    if (!glow_cpu_matrix_of(t, d, &m))
+        return false;
+    return t->choice || glow_cpu_direct_code(t, d) > CPU_MOST_CODE ||
+           glow_cpu_matrix_cycles(t, &m) < WORTH * glow_cpu_direct_cycles(t, d);
+}
+
+void
+glow_cpu_matrix_choices(const cpu_target *t, const direct *d,
+                        const cpu_kernel *kernel, cpu_choices *to)
+{
+    cpu_choice c = glow_cpu_free_choice(kernel);
+    cpu_target u = *t;
+    matrix m;
+
+    u.choice = &c;
+    if (!glow_cpu_matrix_of(&u, d, &m))
+        return;
+    c.cycles = glow_cpu_matrix_cycles(&u, &m);
+    glow_cpu_add_choice(to, c);
+    for (int64_t lines = 1; lines / 4 < m.steps; lines *= 4) {
+        c.value[CPU_KNOB_LINES] = lines;
+        if (glow_cpu_matrix_of(&u, d, &m)) {
+            c.cycles = glow_cpu_matrix_cycles(&u, &m);
+            glow_cpu_add_choice(to, c);
+        }
+    }
+}
+
+/* Weights. */
+
+/* Where weights of a row of taps come from. */
+typedef struct row {
+    const matrix *m;
+    const cpu_filter *filter;
+    int64_t at; /* element of the filter, of output 0, at the first tap */
+} row;
+
+/* Element `e` of the depth, of output 0, where nothing is left out; else NULL. */
+static const uint16_t *
+weights_of(const row *r, int64_t e, int64_t first)
+{
+    const matrix *m = r->m;
+    int64_t tap = e / m->channels, channel = e % m->channels;
+
+    if (e < first || channel >= m->d.channels)
+        return NULL;
+    return (const uint16_t *)r->filter->from->data + r->at +
+           tap * r->filter->tap + channel * r->filter->depth;
+}
+
+/* Every second number: outputs from `o` on, and zeros behind the last. */
+static void
+pack_outputs(const row *r, const uint16_t *from, int64_t o, uint16_t *to)
+{
+    int64_t there = r->m->d.outputs - o, step = r->filter->output;
+
+    for (int c = 0; c < CPU_MATRIX_LANES; c++)
+        to[2 * c] = from && c < there ? from[(o + c) * step] : 0;
+}
+
+/* A unit of the depth from `e` on, but what is before `first`. */
+static uint16_t *
+pack_unit(const row *r, int64_t e, int64_t first, int64_t group, uint16_t *to)
+{
+    int64_t o = group * CPU_MATRIX_COLUMNS;
+
+    for (int n = 0; n < glow_cpu_matrix_beside(r->m, group); n++)
+        for (int64_t k = e; k < e + r->m->unit; k += 2) {
+            pack_outputs(r, weights_of(r, k, first), o + n * CPU_MATRIX_LANES,
+                         to);
+            pack_outputs(r, weights_of(r, k + 1, first),
+                         o + n * CPU_MATRIX_LANES, to + 1);
+            to += 2 * CPU_MATRIX_LANES;
+        }
+    return to;
+}
+
+void
+glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
+                     const cpu_filter *filter, void *start)
+{
+    uint16_t *to = start;
+    int64_t last, done;
+    matrix m;
+
+    if (!glow_cpu_matrix_of(t, d, &m))
+        return;
+    last = glow_cpu_matrix_last(&m, &done);
+    for (int64_t g = 0; g < m.groups; g++)
+        for (int64_t i = 0; i < d->kernel_h; i++)
+            for (int64_t j = 0; j < m.taps; j++) {
+                row r = {&m, filter,
+                         filter->first + i * filter->row + j * filter->tap};
+
+                for (int64_t e = 0; e + m.unit <= m.depth; e += m.unit)
+                    to = pack_unit(&r, e, 0, g, to);
+                if (done)
+                    to = pack_unit(&r, last, last + done, g, to);
+            }
+}

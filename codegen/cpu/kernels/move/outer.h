@@ -1,0 +1,22 @@
+/*
+ * Kernels that move elements, in parts: the first axes of the result are the
+ * units, as far as all operands go along them with it.  In one part they are
+ * loops like the others.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_MOVE_OUTER_H
+#define CODEGEN_CPU_KERNELS_MOVE_OUTER_H
+
+#include "codegen/cpu/kernels/common.h"
+
+/* How many of `axes` axes are looped over outside of all else. */
+int glow_cpu_outer_axes(const cpu_job *j, int axes);
+/* The loops over them; glow_cpu_nest_end ends them. */
+void glow_cpu_outer_begin(cpu_job *j, cg_nest *n, int axes);
+/* The part of `t` at these indices of its first axes. */
+cg_tensor glow_cpu_outer_part(cpu_job *j, cg_tensor t, cg_value const *at,
+                              int axes);
+/* `d` without its first axes. */
+glow_dims glow_cpu_behind(glow_dims d, int axes);
+
+#endif

@@ -1,0 +1,516 @@
+/*
+ * Code for stacked element-wise instructions: each element is loaded once,
+ * taken through all of them in a register, and stored once.
+ */
+
+#include <assert.h>
+#include <string.h>
+
+#include "codegen/cpu/emit/debug.h"
+#include "codegen/cpu/emit/lane.h"
+#include "codegen/cpu/emit/low.h"
+#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/move.h"
+#include "codegen/cpu/plan/stack.h"
+#include "glow/ops.h"
+
+/* What a slot holds at the elements at hand, in registers: both or neither. */
+typedef struct held {
+    cg_value bits;
+    cg_value value; /* NULL: not decoded yet */
+} held;
+
+/* Where the stack is: an index over its shape, each with a constant on top. */
+typedef struct index {
+    const cg_value *at;
+    const int64_t *plus;
+} index;
+
+static cg_value
+offset_of(cg *g, const cpu_access *a, const index *x)
+{
+    int64_t plus = a->at;
+    cg_value sum = cg_i64(g, 0);
+
+    for (int d = 0; d < a->step.rank; d++) {
+        if (!a->step.at[d])
+            continue;
+        sum = cg_add(g, sum, cg_mulc(g, x->at[d], a->step.at[d]));
+        plus += x->plus[d] * a->step.at[d];
+    }
+    return cg_addc(g, sum, plus);
+}
+
+static cg_tensor
+tensor_of(const cpu_job *j, int slot, const glow_type *t)
+{
+    return (cg_tensor){j->slot[slot], t};
+}
+
+/* Loads lane by lane, `step` elements apart. */
+static cg_value
+load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
+{
+    cg_value all = NULL;
+
+    for (int i = 0; i < (g->live ? g->live : lanes); i++) {
+        cg_value v = glow_cpu_load_bits(g, t, cg_addc(g, at, i * step), 1);
+
+        if (!all)
+            all = LLVMConstNull(glow_cpu_vector(LLVMTypeOf(v), lanes));
+        all = LLVMBuildInsertElement(
+            g->builder, all, v, LLVMConstInt(g->i32, (unsigned)i, false), "");
+    }
+    return all;
+}
+
+/*
+ * Stores lane by lane.  Each vector has an opaque base: LLVM 19 takes minutes to
+ * look for neighbours among the hundreds of stores of a register tile.
+ */
+static void
+store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
+{
+    int lanes = g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(bits));
+
+    t.at = glow_cpu_opaque(g, t.at);
+    for (int i = 0; i < lanes; i++)
+        glow_cpu_store_bits(g, t, cg_addc(g, at, i * step),
+                            LLVMBuildExtractElement(
+                                g->builder, bits,
+                                LLVMConstInt(g->i32, (unsigned)i, false), ""));
+}
+
+/* From lane to lane: of accesses of no axis and axes of one element, none. */
+static int64_t
+lane_step(const cpu_access *a)
+{
+    return a->step.rank ? a->step.at[a->step.rank - 1] : 0;
+}
+
+static cg_value
+load(cpu_job *j, const cpu_access *a, const glow_type *type, const index *x,
+     int lanes)
+{
+    cg *g = j->g;
+    cg_tensor t = tensor_of(j, a->slot, type);
+    cg_value at = offset_of(g, a, x);
+    int64_t step = lane_step(a);
+
+    if (lanes == 1 || step == 1)
+        return glow_cpu_load_bits(g, t, at, lanes);
+    if (step == 0)
+        return glow_cpu_splat(g, glow_cpu_load_bits(g, t, at, 1), lanes);
+    return load_apart(g, t, at, step, lanes);
+}
+
+/* The bits of a Splat's elements. */
+static cg_value
+splat_bits(cg *g, const glow_node *n, int lanes)
+{
+    const glow_splat *s = n->attrs;
+    glow_type one = *n->out[0]->type;
+    uint64_t word[1] = {0};
+    glow_tensor t = {.type = &one, .data = word};
+
+    one.shape = one.strides = (glow_dims){0};
+    glow_set_real(&t, 0, (double)s->value);
+    if (one.elem == GLOW_FLOAT)
+        return glow_cpu_real(glow_cpu_vector(g->f32, lanes),
+                             glow_get_double(&t, 0));
+    if (one.elem == GLOW_FLOAT64)
+        return glow_cpu_real(glow_cpu_vector(g->f64, lanes),
+                             glow_get_double(&t, 0));
+
+    LLVMTypeRef word_type = LLVMIntTypeInContext(
+        g->context, (unsigned)glow_kind_get(one.elem)->bytes * 8);
+
+    return glow_cpu_int(glow_cpu_vector(word_type, lanes), (int64_t)word[0]);
+}
+
+static held *
+operand(cpu_job *j, held *slots, const cpu_item *item, int i, const index *x,
+        int lanes, held *fresh)
+{
+    const cpu_access *a = &item->in[i];
+    held *h = &slots[a->slot];
+
+    if (j->step->slots[a->slot].linear && h->bits)
+        return h;
+    if (!j->step->slots[a->slot].linear)
+        h = fresh;
+    *h = (held){load(j, a, item->n->in[i]->type, x, lanes), NULL};
+    return h;
+}
+
+static cg_value
+value_of(cg *g, held *h, const glow_type *t)
+{
+    if (!h->value)
+        h->value = glow_cpu_decode(g, t, h->bits);
+    return h->value;
+}
+
+static void
+run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
+         int lanes)
+{
+    cg *g = j->g;
+    const glow_node *n = item->n;
+    cg_value in[3];
+    held fresh[3], *h = NULL;
+
+    glow_cpu_debug_line(g, g->fn, n);
+    if (n->op == &glow_op_splat) {
+        slots[item->out.slot] = (held){splat_bits(g, n, lanes), NULL};
+        return;
+    }
+    for (int i = 0; i < item->n_in; i++) {
+        h = operand(j, slots, item, i, x, lanes, &fresh[i]);
+        if (!glow_cpu_moves_bits(n->op))
+            in[i] = value_of(g, h, n->in[i]->type);
+    }
+    if (n->op == &glow_op_bitcast) {
+        slots[item->out.slot] =
+            (held){glow_cpu_recast(g, n->out[0]->type, h->bits), NULL};
+        return;
+    }
+    if (glow_cpu_moves_bits(n->op)) {
+        slots[item->out.slot] = *h;
+        return;
+    }
+
+    cg_value y = glow_cpu_lane(n->op)(g, n, in);
+    cg_value bits = n->op == &glow_op_convertto
+                        ? glow_cpu_encode_exactly(g, n->out[0]->type, y)
+                        : glow_cpu_encode(g, n->out[0]->type, y);
+
+    slots[item->out.slot] = (held){bits, bits == y ? y : NULL};
+}
+
+/* Stores what a slot holds, once, if it is read later. */
+static void
+store(cpu_job *j, held *slots, const cpu_access *a, const glow_type *t,
+      const index *x)
+{
+    held *h = &slots[a->slot];
+    cg_tensor to = tensor_of(j, a->slot, t);
+
+    if (h->bits && !j->step->slots[a->slot].dead) {
+        cg_value at = offset_of(j->g, a, x);
+
+        if (lane_step(a) > 1 && glow_cpu_lanes(LLVMTypeOf(h->bits)) > 1)
+            store_apart(j->g, to, at, lane_step(a), h->bits);
+        else
+            glow_cpu_store_bits(j->g, to, at, h->bits);
+    }
+    *h = (held){0};
+}
+
+/* Runs all items at `x`, and stores. */
+static void
+run(cpu_job *j, held *slots, const index *x, int lanes)
+{
+    const cpu_step *s = j->step;
+
+    for (int k = 0; k < s->n_items; k++)
+        run_item(j, slots, &s->items[k], x, lanes);
+    for (int k = 0; k < s->n_items; k++)
+        store(j, slots, &s->items[k].out, s->items[k].n->out[0]->type, x);
+    memset(slots, 0, (size_t)s->n_slots * sizeof(*slots));
+}
+
+/* Columns of the matrix that glow_cpu_finish sees `t` as. */
+static int64_t
+columns_of(const glow_type *t)
+{
+    return t->shape.rank ? t->shape.at[t->shape.rank - 1] : 1;
+}
+
+void
+glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
+{
+    cg *g = j->g;
+    const cpu_step *s = j->step;
+    const glow_type *type = j->out[0].type;
+    held *slots = GLOW_NEW_ARRAY(g->arena, held, s->n_slots);
+    cg_value over[2] = {at.row, at.col};
+    int64_t plus[2] = {at.row_plus, at.col_plus};
+    index x = {over, plus};
+    cpu_access result = {.slot = s->out[0]};
+    cg_value bits = glow_cpu_encode(g, type, v);
+
+    assert((g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(v))) <=
+           columns_of(type));
+    glow_cpu_rows(type, &result.step);
+    slots[s->out[0]] = (held){bits, bits == v ? v : NULL};
+    for (int k = 0; k < s->n_items; k++)
+        run_item(j, slots, &s->items[k], &x, glow_cpu_lanes(LLVMTypeOf(v)));
+    store(j, slots, &result, type, &x);
+    for (int k = 0; k < s->n_items; k++)
+        store(j, slots, &s->items[k].out, s->items[k].n->out[0]->type, &x);
+}
+
+/* The last axis from `from` to `to`, in vectors of `lanes` elements. */
+static void
+run_row(cpu_job *j, held *slots, cg_value *at, cg_value from, cg_value to,
+        int lanes)
+{
+    static const int64_t none[GLOW_MAX_RANK];
+    cg *g = j->g;
+    int last = j->step->shape.rank - 1;
+    cg_loop l;
+
+    glow_cpu_loop(g, &l, from, to, lanes, NULL, 0);
+    at[last] = l.i;
+    run(j, slots, &(index){at, none}, lanes);
+    glow_cpu_loop_end(g, &l, NULL);
+}
+
+/* The last `rest` elements of the last axis, fewer than a vector has. */
+static void
+run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
+{
+    static const int64_t none[GLOW_MAX_RANK];
+    int last = j->step->shape.rank - 1;
+
+    if (!rest)
+        return;
+    at[last] = cg_i64(j->g, j->step->shape.at[last] - rest);
+    j->g->live = (int)rest;
+    run(j, slots, &(index){at, none}, glow_cpu_lanes_over(rest));
+    j->g->live = 0;
+}
+
+/*
+ * A stack is a row of columns for each index of the other axes.  Its units are
+ * the rows, or as many together as the last of these axes have, where it is enough
+ * to number the first; or, where rows are few, stretches of columns in all of them,
+ * and what is left beyond whole vectors comes with the last stretch.
+ */
+
+#define FEW_ROWS 16
+#define ENOUGH_ROWS 64
+#define STRETCH 32 /* vectors */
+
+typedef struct rows {
+    glow_dims outer;
+    int axes;            /* of `outer`: their indices are the units */
+    int64_t size, whole; /* columns: all, and in whole vectors */
+    int lanes;
+    bool by_columns;
+} rows;
+
+static rows
+rows_of(const cpu_target *t, const cpu_step *s)
+{
+    rows r = {.outer = s->shape, .lanes = t->vector_bytes / 4};
+
+    r.outer.rank--;
+    r.size = s->shape.at[r.outer.rank];
+    r.whole = r.size - r.size % r.lanes;
+    r.by_columns = glow_dims_count(r.outer) < FEW_ROWS;
+    if (r.by_columns)
+        return r;
+    for (int64_t n = 1; r.axes < r.outer.rank && n < ENOUGH_ROWS; r.axes++)
+        n *= r.outer.at[r.axes];
+    return r;
+}
+
+int64_t
+glow_cpu_stack_units(const cpu_target *t, const cpu_step *s)
+{
+    rows r;
+
+    if (s->shape.rank == 0)
+        return 1;
+    r = rows_of(t, s);
+    r.outer.rank = r.axes;
+    if (!r.by_columns)
+        return glow_dims_count(r.outer);
+    return (r.whole / r.lanes + STRETCH - 1) / STRETCH;
+}
+
+/* The columns of this part's stretches. */
+static void
+run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
+{
+    cg *g = j->g;
+    int64_t stretch = (int64_t)STRETCH * r->lanes;
+    cg_value end = cg_mulc(g, j->end, stretch);
+    cg_value whole = cg_i64(g, r->whole);
+    cg_if last;
+
+    run_row(j, slots, at, cg_mulc(g, j->begin, stretch),
+            glow_cpu_imin(g, end, whole), r->lanes);
+    if (r->whole == r->size)
+        return;
+    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
+    run_rest(j, slots, at, r->size - r->whole);
+    glow_cpu_end_if(g, &last);
+}
+
+void
+glow_cpu_emit_stack(cpu_job *j)
+{
+    cg *g = j->g;
+    const cpu_step *s = j->step;
+    held *slots = GLOW_NEW_ARRAY(g->arena, held, s->n_slots);
+    cg_nest n;
+    rows r;
+
+    if (s->shape.rank == 0) {
+        run(j, slots, &(index){NULL, NULL}, 1);
+        return;
+    }
+    r = rows_of(g->target, s);
+    glow_cpu_unit_nest(j, &n, r.outer, r.axes);
+    if (j->split && r.by_columns) {
+        run_stretches(j, slots, &r, n.at);
+    } else {
+        if (r.whole)
+            run_row(j, slots, n.at, cg_i64(g, 0), cg_i64(g, r.whole), r.lanes);
+        run_rest(j, slots, n.at, r.size - r.whole);
+    }
+    glow_cpu_nest_end(g, &n);
+}
+
+/* Copies and fills: the same loops without a step. */
+
+typedef struct block {
+    glow_dims shape, to, from;
+} block;
+
+/* Leaves out axes of one element and joins those that lie end to end. */
+static block
+simplify(glow_dims shape, glow_dims to, glow_dims from)
+{
+    block b = {0};
+    int r = 0;
+
+    for (int d = 0; d < shape.rank; d++) {
+        if (shape.at[d] == 1)
+            continue;
+        if (r > 0 && b.to.at[r - 1] == shape.at[d] * to.at[d] &&
+            b.from.at[r - 1] == shape.at[d] * from.at[d])
+            b.shape.at[--r] *= shape.at[d];
+        else
+            b.shape.at[r] = shape.at[d];
+        b.to.at[r] = to.at[d];
+        b.from.at[r] = from.at[d];
+        r++;
+    }
+    b.shape.rank = b.to.rank = b.from.rank = r;
+    return b;
+}
+
+/* Rows of elements: where they begin and how far they lie apart. */
+typedef struct copied {
+    cg_tensor to, from;
+    cg_value to_at, from_at;
+    int64_t to_step, from_step;
+} copied;
+
+/* `lanes` elements from element `i` of the row on. */
+static void
+copy_vector(cg *g, const copied *c, cg_value i, int lanes)
+{
+    cg_value x = cg_add(g, c->from_at, cg_mulc(g, i, c->from_step));
+    cg_value y = cg_add(g, c->to_at, cg_mulc(g, i, c->to_step));
+
+    glow_cpu_store_bits(g, c->to, y, glow_cpu_load_bits(g, c->from, x, lanes));
+}
+
+/*
+ * The last elements of a row, fewer than a vector has.  Targets mask lanes of 4
+ * and 8 bytes well, if any.
+ */
+static void
+copy_rest(cg *g, const copied *c, int64_t from, int64_t rest)
+{
+    if (glow_cpu_bytes(c->to.type) >= 4) {
+        g->live = (int)rest;
+        copy_vector(g, c, cg_i64(g, from), glow_cpu_lanes_over(rest));
+        g->live = 0;
+        return;
+    }
+    while (rest) {
+        int lanes = glow_cpu_lanes_over(rest + 1) / 2;
+
+        copy_vector(g, c, cg_i64(g, from), lanes);
+        from += lanes;
+        rest -= lanes;
+    }
+}
+
+static void
+copy_row(cg *g, const copied *c, int64_t size)
+{
+    int bytes = glow_cpu_bytes(c->to.type), lanes = 1;
+    int64_t rest;
+    cg_loop l;
+
+    if (c->to_step == 1 && c->from_step == 1 && g->target->vector_bytes > bytes)
+        lanes = g->target->vector_bytes / bytes;
+    rest = size % lanes;
+    if (size > rest) {
+        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, size - rest), lanes, NULL,
+                      0);
+        copy_vector(g, c, l.i, lanes);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (rest)
+        copy_rest(g, c, size - rest, rest);
+}
+
+void
+glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
+              cg_tensor from, int64_t from_at, glow_dims from_step,
+              glow_dims shape)
+{
+    block b = simplify(shape, to_step, from_step);
+    cg_nest n;
+    int last = b.shape.rank - 1;
+
+    if (glow_dims_count(shape) == 0)
+        return;
+    if (last < 0) {
+        last = 0;
+        b.shape = b.to = b.from = GLOW_DIMS_OF(1);
+    }
+    glow_dims outer = b.shape;
+
+    outer.rank = last;
+    glow_cpu_nest(g, &n, outer);
+    b.to.rank = b.from.rank = last;
+
+    copied c = {.to = to,
+                .from = from,
+                .to_at = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at),
+                .from_at =
+                    cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at),
+                .to_step = b.to.at[last],
+                .from_step = b.from.at[last]};
+
+    copy_row(g, &c, b.shape.at[last]);
+    glow_cpu_nest_end(g, &n);
+}
+
+void
+glow_cpu_fill(cg *g, cg_tensor to, int64_t count, cg_value bits)
+{
+    int lanes = g->target->vector_bytes / glow_cpu_bytes(to.type);
+    int64_t whole = count - count % lanes;
+    cg_loop l;
+
+    for (int part = 0; part < 2; part++) {
+        int64_t from = part ? whole : 0, end = part ? count : whole;
+        int by = part ? 1 : lanes;
+
+        if (from == end)
+            continue;
+        glow_cpu_loop(g, &l, cg_i64(g, from), cg_i64(g, end), by, NULL, 0);
+        glow_cpu_store_bits(g, to, l.i, glow_cpu_splat(g, bits, by));
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+}

@@ -1,0 +1,103 @@
+/*
+ * The input of Winograd's convolution, transformed.
+ *
+ * Pixels beside the image are known where the code is made, and are not there;
+ * lines above and below are read from a line of zeros.
+ */
+
+#include "codegen/cpu/kernels/winograd/make.h"
+
+typedef cpu_winograd_maker maker;
+
+/* Where the pixels of a tile are: the first of each line, and which exist. */
+typedef struct pixels {
+    cg_value line[CPU_MOST_POINTS];
+    const bool *valid;
+} pixels;
+
+/* Is line `i` of tiles within the image, whichever tile it is? */
+static bool
+always_within(const cpu_winograd *w, int i)
+{
+    int64_t first = i * w->apart_h - w->pad_h;
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
+
+    return first >= 0 && last + first < w->in_h;
+}
+
+static pixels
+pixels_of(maker *m, const cpu_run *run)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    pixels p = {.valid = run->valid};
+    cg_value x = cg_addc(g, m->x, -w->pad_w);
+
+    for (int i = 0; i < w->n; i++) {
+        cg_value y = cg_addc(g, m->y, i * w->apart_h - w->pad_h);
+        cg_value at = cg_add(g, cg_mulc(g, m->image, w->in_h), y);
+        cg_value from;
+
+        at = cg_add(g, cg_mulc(g, at, w->in_w), x);
+        from = glow_cpu_at(g, m->in, cg_mulc(g, at, w->pixel));
+        if (!always_within(w, i)) {
+            cg_value low = cg_icmp(g, LLVMIntSGE, y, cg_i64(g, 0));
+            cg_value high = cg_icmp(g, LLVMIntSLT, y, cg_i64(g, w->in_h));
+
+            from = cg_select(g, cg_and(g, low, high), from, m->zeros);
+        }
+        p.line[i] = from;
+    }
+    return p;
+}
+
+/* All points of a tile for the channels from `channel` on. */
+static void
+transform(maker *m, cg_value channel, int lanes, const void *what)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    const pixels *p = what;
+    LLVMTypeRef t = glow_cpu_vector(g->f32, lanes);
+    cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_value at = cg_mulc(g, channel, 4);
+    cg_value to =
+        glow_cpu_at(g, m->v, cg_add(g, cg_mulc(g, m->tile, w->in_pitch), at));
+
+    for (int k = 0; k < w->n; k++) {
+        for (int i = 0; i < w->n; i++)
+            x[i] = p->valid[k]
+                       ? glow_cpu_load_raw(
+                             g, t,
+                             glow_cpu_atc(g, glow_cpu_at(g, p->line[i], at),
+                                          k * w->apart_w * w->pixel))
+                       : NULL;
+        glow_cpu_form_input(g, &m->form, x, y);
+        for (int i = 0; i < w->n; i++)
+            half[i][k] = y[i];
+    }
+    for (int i = 0; i < w->n; i++) {
+        glow_cpu_form_input(g, &m->form, half[i], y);
+        for (int k = 0; k < w->n; k++)
+            glow_cpu_store_raw(
+                g, y[k] ? y[k] : LLVMConstNull(t),
+                glow_cpu_atc(g, to, (i * w->n + k) * w->in_plane));
+    }
+}
+
+static void
+transform_tile(maker *m, const cpu_span *span)
+{
+    pixels p = pixels_of(m, &span->run);
+
+    glow_cpu_winograd_each_vector(m, cg_i64(m->j->g, 0),
+                                  cg_i64(m->j->g, m->w.channels), m->w.channels,
+                                  transform, &p);
+}
+
+void
+glow_cpu_winograd_input(maker *m, const cpu_spans *spans)
+{
+    glow_cpu_winograd_each(m, spans, transform_tile);
+}

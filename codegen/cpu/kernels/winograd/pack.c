@@ -1,0 +1,76 @@
+/*
+ * The weights of Winograd's convolution, transformed when the code is made, in
+ * the order in which the tiles read them.
+ */
+
+#include <string.h>
+
+#include "codegen/cpu/kernels/winograd/make.h"
+
+int64_t
+glow_cpu_winograd_size(const cpu_target *t, const glow_node *n)
+{
+    cpu_winograd w;
+    cpu_product p;
+
+    glow_cpu_winograd_choice(t, n, &w);
+    p = glow_cpu_winograd_product(t, &w);
+    return glow_cpu_winograd_weights(&p, &w);
+}
+
+/* Where the weights of a group of vectors of one point are. */
+typedef struct vectors {
+    int64_t first; /* output */
+    int64_t count; /* outputs, with those that there are not */
+    float *to;
+    int64_t point; /* elements from one point to the next */
+} vectors;
+
+/* Filter [O, 3, 3, C] of a group of channels. */
+static void
+pack_vectors(const cpu_winograd *w, const cpu_form *f, const float *from,
+             vectors v)
+{
+    double taps[9], points[CPU_MOST_POINTS * CPU_MOST_POINTS];
+
+    for (int64_t c = 0; c < w->channels; c++)
+        for (int64_t o = v.first; o < v.first + v.count; o++, v.to++) {
+            if (o >= w->outputs)
+                continue; /* they are zero */
+            for (int64_t i = 0; i < 9; i++)
+                taps[i] = (double)from[(o * 9 + i) * w->channels + c];
+            glow_cpu_form_weights(f, taps, points);
+            for (int64_t i = 0; i < w->n * w->n; i++)
+                v.to[i * v.point] = (float)points[i];
+        }
+}
+
+void
+glow_cpu_winograd_pack(const cpu_target *t, const glow_node *n,
+                       const glow_tensor *from, void *to)
+{
+    cpu_winograd w;
+    cpu_product p;
+    cpu_form f;
+    int64_t group, point;
+
+    glow_cpu_winograd_choice(t, n, &w);
+    p = glow_cpu_winograd_product(t, &w);
+    f = glow_cpu_form(w.m);
+    group = glow_cpu_winograd_weights(&p, &w) / w.groups / 4;
+    point = group / (w.n * w.n);
+    memset(to, 0, (size_t)(group * w.groups * 4));
+    for (int64_t g = 0; g < w.groups; g++)
+        for (int64_t k = 0; k < p.full + (p.rest > 0); k++) {
+            int64_t outputs = p.blocks * p.lanes;
+            vectors v = {.first = k * outputs,
+                         .count = k < p.full ? outputs : p.rest * p.lanes,
+                         .to =
+                             (float *)to + g * group + k * outputs * w.channels,
+                         .point = point};
+
+            pack_vectors(
+                &w, &f,
+                (const float *)from->data + g * w.outputs * 9 * w.channels, v);
+        }
+}

@@ -1,0 +1,370 @@
+/*
+ * When Winograd's convolution pays, and how it is cut up.
+ *
+ * Times are counted in cycles: multiplications of vectors, what is loaded and
+ * stored by the transforms, and weights, which a network reads from memory since
+ * it reads many others before it comes back to them.  F(4) has four times the
+ * weights and F(2) 16/9, so with few tiles direct convolution or F(2) wins.
+ */
+
+#include "codegen/cpu/kernels/runs.h"
+#include "codegen/cpu/kernels/winograd/winograd.h"
+
+#define DIRECT_ROWS 14  /* of the tiles of direct convolution */
+#define CACHED_BYTES 16 /* of weights that the core's cache gives in a cycle */
+#define MANY_TILES 56   /* over which weights that are no longer cached pay */
+#define LEAST_ROWS 2    /* of a register tile; fewer take as long */
+
+static int64_t
+lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Rows that begin at the same place of a page fight for the same lines. */
+static int64_t
+pitch_of(int64_t channels)
+{
+    int64_t bytes = cg_ceil_div(channels * 4, CPU_LINE) * CPU_LINE;
+
+    return bytes % 2048 == 0 ? bytes + CPU_LINE : bytes;
+}
+
+/* So do points: an odd number of lines. */
+static int64_t
+plane_of(int64_t tiles, int64_t pitch)
+{
+    int64_t lines = tiles * pitch / CPU_LINE;
+
+    return (lines | 1) * CPU_LINE;
+}
+
+static bool
+has_many_weights(const cpu_target *t, const cpu_winograd *w)
+{
+    return w->n * w->n * w->channels * w->outputs * 4 > t->cache_bytes;
+}
+
+/*
+ * As many tiles as leave half of the cache to weights; but if those are far
+ * more than the cache, enough to be worth reading them.
+ */
+static void
+set_block(const cpu_target *t, cpu_winograd *w)
+{
+    int64_t points = w->n * w->n;
+    int64_t tiles =
+        t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
+    int64_t all = glow_cpu_winograd_tiles(w);
+
+    if (has_many_weights(t, w) && tiles < MANY_TILES)
+        tiles = MANY_TILES;
+    tiles = glow_cpu_knob(t, CPU_KNOB_TILES, tiles);
+    if (tiles < 1)
+        tiles = 1;
+    w->block = all ? cg_ceil_div(all, cg_ceil_div(all, tiles)) : 1;
+    w->in_plane = plane_of(w->block, w->in_pitch);
+    w->out_plane = plane_of(w->block, w->out_pitch);
+}
+
+/* Is the axis one of F(m, 3), and does more than one tap count? */
+static bool
+is_three(const cpu_window_axis *a)
+{
+    return a->kernel == 3 && a->stride == 1 && a->out > 0 &&
+           a->dilation <= a->in;
+}
+
+bool
+glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
+                     cpu_winograd *out)
+{
+    const glow_convolution *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window win = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                     a->strides, a->pads, a->dilation);
+    const cpu_window_axis *z = &win.axis[0], *v = &win.axis[1],
+                          *h = &win.axis[2];
+
+    if (!glow_cpu_all(n, GLOW_FLOAT) || z->kernel != 1 || z->stride != 1 ||
+        z->start || z->end || !is_three(v) || !is_three(h) ||
+        !glow_cpu_is_whole_constant(n->in[1]))
+        return false;
+    *out = (cpu_winograd){
+        .m = m,
+        .n = m + 2,
+        .batch = win.batch * z->in,
+        .groups = a->group,
+        .in_h = v->in,
+        .in_w = h->in,
+        .out_h = v->out,
+        .out_w = h->out,
+        .pad_h = v->start,
+        .pad_w = h->start,
+        .channels = win.channels / a->group,
+        .outputs = y.at[y.rank - 1] / a->group,
+        .pixel = win.channels * 4,
+        .apart_h = v->dilation,
+        .apart_w = h->dilation,
+        .phases_h = lesser(v->dilation, v->out),
+        .phases_w = lesser(h->dilation, h->out),
+        .tiles_h = cg_ceil_div(v->out, v->dilation * m),
+        .tiles_w = cg_ceil_div(h->out, h->dilation * m),
+    };
+    out->in_pitch = pitch_of(out->channels);
+    out->out_pitch = pitch_of(out->outputs);
+    set_block(t, out);
+    return out->batch > 0 && out->channels > 0 && out->outputs > 0;
+}
+
+int64_t
+glow_cpu_winograd_zeros(const cpu_winograd *w)
+{
+    return ((w->n - 1) * w->apart_w + 1) * w->pixel;
+}
+
+/* The transformed input, the products, and a line of zeros. */
+int64_t
+glow_cpu_winograd_room(const cpu_winograd *w)
+{
+    return w->n * w->n * (w->in_plane + w->out_plane) +
+           glow_cpu_winograd_zeros(w);
+}
+
+cpu_product
+glow_cpu_winograd_product(const cpu_target *t, const cpu_winograd *w)
+{
+    cpu_product p = {.lanes = t->vector_bytes / 4, .blocks = 2};
+    int64_t vectors = cg_ceil_div(w->outputs, p.lanes);
+    int room = t->registers - 1;
+
+    if (vectors < 2 || room < 4)
+        p.blocks = 1;
+    p.blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, p.blocks);
+    if (p.blocks > vectors)
+        p.blocks = (int)vectors;
+    p.rows =
+        glow_cpu_best_rows(w->block, p.blocks, (room - p.blocks) / p.blocks);
+    p.rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, p.rows);
+    p.full = vectors / p.blocks;
+    p.rest = (int)(vectors % p.blocks);
+    return p;
+}
+
+int64_t
+glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w)
+{
+    return w->n * w->n * w->groups * w->channels *
+           (p->full * p->blocks + p->rest) * p->lanes * 4;
+}
+
+/* The rule. */
+
+/* The taps within the input, over all windows of an axis. */
+static int64_t
+valid_taps(int64_t in, int64_t out, int64_t pad, int64_t apart)
+{
+    int64_t taps = 0;
+
+    for (int64_t j = 0; j < 3 * apart; j += apart) {
+        int64_t first = pad > j ? pad - j : 0;
+        int64_t end = lesser(out, in + pad - j);
+
+        taps += end > first ? end - first : 0;
+    }
+    return taps;
+}
+
+/* Cycles of work that reads `weights` bytes of them `times` times. */
+static double
+with_weights(const cpu_target *t, double work, double weights, double times)
+{
+    double reading = weights * times / t->memory_bytes;
+
+    return reading > work ? reading : work;
+}
+
+static double
+direct_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    double lanes = t->vector_bytes / 4;
+    double vectors = (double)cg_ceil_div(w->outputs, t->vector_bytes / 4);
+    double taps = (double)valid_taps(w->in_h, w->out_h, w->pad_h, w->apart_h) *
+                  (double)valid_taps(w->in_w, w->out_w, w->pad_w, w->apart_w);
+    double depth = (double)(w->groups * w->channels);
+    double weights = 9 * depth * vectors * lanes * 4;
+    double tiles = (double)(w->out_h * cg_ceil_div(w->out_w, DIRECT_ROWS));
+    double work = taps * depth * vectors / t->multiplies;
+    double cached = weights * tiles / CACHED_BYTES;
+
+    if (9 * depth * 2 * lanes * 4 <= CPU_NEAR_BYTES)
+        cached = 0; /* the first cache keeps those of a group of vectors */
+    return with_weights(t, (double)w->batch * (work > cached ? work : cached),
+                        weights, 1);
+}
+
+/*
+ * A transform of one vector of channels of a tile: n^2 vectors are loaded, n^2
+ * stored, and nearly as many wait on the stack between the two directions.
+ */
+static double
+transform_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    double points = (double)(w->n * w->n);
+
+    return points * (w->m == 2 ? 2.0 : 4.0) / t->multiplies + 2 * points;
+}
+
+/* Rows that register tiles go through for so many, whole and rest. */
+static double
+rows_made(const cpu_target *t, const cpu_winograd *w, int64_t tiles)
+{
+    int64_t rows = glow_cpu_winograd_product(t, w).rows;
+    int64_t rest = tiles % rows;
+
+    if (rest > 0 && rest < LEAST_ROWS)
+        rest = LEAST_ROWS;
+    return (double)(tiles - tiles % rows + rest);
+}
+
+/* `tiles` of all groups, and of each `outputs` vectors of results. */
+static double
+part_cycles(const cpu_target *t, const cpu_winograd *w, int64_t tiles,
+            int64_t outputs)
+{
+    double lanes = t->vector_bytes / 4, points = (double)(w->n * w->n);
+    double depth = (double)(w->groups * w->channels);
+    double count = (double)tiles, vectors = (double)outputs;
+    double inputs = (double)cg_ceil_div(w->channels, t->vector_bytes / 4);
+    double blocks = (double)cg_ceil_div(tiles, w->block);
+    double weights = points * depth * vectors * lanes * 4;
+    double work =
+        points * rows_made(t, w, tiles) * depth * vectors / t->multiplies / 0.9;
+
+    return with_weights(t, work, weights,
+                        weights > (double)t->cache_bytes ? blocks : 1) +
+           count * (double)w->groups * (inputs + vectors) *
+               transform_cycles(t, w);
+}
+
+static double
+winograd_cycles(const cpu_target *t, const cpu_winograd *w)
+{
+    return part_cycles(t, w, glow_cpu_winograd_tiles(w),
+                       cg_ceil_div(w->outputs, t->vector_bytes / 4));
+}
+
+/*
+ * What a thread does: each transforms all of the input where it has a share of the
+ * outputs, and reads all weights where it has a share of the tiles.
+ */
+bool
+glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w)
+{
+    cpu_product p = glow_cpu_winograd_product(t, w);
+    int64_t tiles = glow_cpu_winograd_tiles(w);
+    int64_t vectors = p.full * p.blocks + p.rest;
+    int64_t share = cg_ceil_div(p.full + (p.rest > 0), t->threads) * p.blocks;
+
+    return part_cycles(t, w, tiles, lesser(share, vectors)) <
+           part_cycles(t, w, cg_ceil_div(tiles, t->threads), vectors);
+}
+
+int64_t
+glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
+                        const cpu_winograd *w)
+{
+    return glow_cpu_winograd_by_outputs(t, w) ? p->full + (p->rest > 0)
+                                              : glow_cpu_winograd_tiles(w);
+}
+
+/* The faster of both, if it is faster than without. */
+static bool
+choose(const cpu_target *t, const glow_node *n, cpu_winograd *out)
+{
+    cpu_winograd w;
+    double best;
+    bool any = false;
+
+    if (!glow_cpu_winograd_of(t, n, 2, &w))
+        return false;
+    best = direct_cycles(t, &w);
+    for (int m = 2; m <= 4; m += 2) {
+        double cycles;
+
+        glow_cpu_winograd_of(t, n, m, &w);
+        cycles = winograd_cycles(t, &w);
+        if (cycles >= best)
+            continue;
+        best = cycles;
+        *out = w;
+        any = true;
+    }
+    return any;
+}
+
+bool
+glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
+                         cpu_winograd *out)
+{
+    int form;
+
+    if (!t || t->winograd == GLOW_WINOGRAD_OFF)
+        return false;
+    form = (int)glow_cpu_knob(t, CPU_KNOB_FORM, 0);
+    if (form)
+        return form != 3 && glow_cpu_winograd_of(t, n, form, out);
+    if (t->winograd == GLOW_WINOGRAD_AUTO)
+        return choose(t, n, out);
+    return glow_cpu_winograd_of(t, n, t->winograd == GLOW_WINOGRAD_2 ? 2 : 4,
+                                out);
+}
+
+/* Choices. */
+
+/* Adds the choice if it can be made, with its cycles. */
+static void
+add_choice(const cpu_target *t, const glow_node *n, cpu_choice c,
+           cpu_choices *to)
+{
+    cpu_target u = *t;
+    cpu_winograd w;
+
+    u.choice = &c;
+    if (!glow_cpu_takes(c.kernel, &u, n) ||
+        !glow_cpu_winograd_choice(&u, n, &w))
+        return;
+    c.cycles = winograd_cycles(&u, &w);
+    glow_cpu_add_choice(to, c);
+}
+
+/* Blocks of half to four times as many tiles; other register tiles. */
+void
+glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
+                          const glow_node *n, cpu_choices *to)
+{
+    static const int rows[] = {6, 7, 8, 10, 12, 13, 14};
+    cpu_winograd w;
+
+    for (int m = 2; m <= 4; m += 2) {
+        cpu_choice c = glow_cpu_free_choice(kernel), tile;
+        int64_t tiles;
+
+        if (t->winograd == GLOW_WINOGRAD_OFF ||
+            !glow_cpu_winograd_of(t, n, m, &w))
+            return;
+        c.value[CPU_KNOB_FORM] = m;
+        add_choice(t, n, c, to);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            tile = c;
+            tile.value[CPU_KNOB_ROWS] = rows[i];
+            add_choice(t, n, tile, to);
+        }
+        tiles = w.block;
+        for (int64_t k = tiles / 4; k <= 4 * tiles; k = k < 1 ? 1 : 2 * k) {
+            c.value[CPU_KNOB_TILES] = k;
+            if (k > 0)
+                add_choice(t, n, c, to);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+/*
+ * The loops over the tiles of Winograd's convolution.
+ *
+ * Tiles of a phase stand side by side, phases behind each other, so that the
+ * number of a column of tiles is phase * tiles_w + column, and of a row
+ * (image * phases_h + phase) * tiles_h + row.  What is known of columns is known
+ * where the code is made: which of their pixels exist.
+ */
+
+#include <string.h>
+
+#include "codegen/cpu/kernels/winograd/make.h"
+
+/* Are phases cut up in the same way? */
+static bool
+same_runs(const cpu_span *a, const cpu_run *b, int n, int64_t pixels)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i].run.first != b[i].first || a[i].run.count != b[i].count ||
+            memcmp(a[i].run.valid, b[i].valid, (size_t)pixels) != 0)
+            return false;
+    return true;
+}
+
+/* Cuts all phases; `x` is the first, and the others each begin a pixel later. */
+static bool
+cut(glow_arena *a, const cpu_winograd *w, cpu_window_axis x, cpu_spans *s)
+{
+    cpu_run runs[CPU_MOST_RUNS];
+    int before = 0; /* spans of the phase before */
+
+    s->count = 0;
+    for (int64_t phase = 0; phase < w->phases_w; phase++, x.start--) {
+        int n = glow_cpu_cut(a, &x, 1, runs);
+        cpu_span *last = &s->at[s->count - before];
+
+        if (n > 0 && n == before && same_runs(last, runs, n, x.kernel)) {
+            for (int i = 0; i < n; i++)
+                last[i].phases++;
+            continue;
+        }
+        if (n == 0 || n > CPU_MOST_RUNS - s->count)
+            return false;
+        for (int i = 0; i < n; i++)
+            s->at[s->count++] = (cpu_span){phase, 1, runs[i]};
+        before = n;
+    }
+    return true;
+}
+
+bool
+glow_cpu_winograd_read(glow_arena *a, const cpu_winograd *w, cpu_spans *s)
+{
+    return cut(a, w,
+               (cpu_window_axis){.in = w->in_w,
+                                 .out = w->tiles_w,
+                                 .kernel = w->n,
+                                 .stride = w->m * w->apart_w,
+                                 .dilation = w->apart_w,
+                                 .start = w->pad_w},
+               s);
+}
+
+bool
+glow_cpu_winograd_written(glow_arena *a, const cpu_winograd *w, cpu_spans *s)
+{
+    return cut(a, w,
+               (cpu_window_axis){.in = w->out_w,
+                                 .out = w->tiles_w,
+                                 .kernel = w->m,
+                                 .stride = w->m * w->apart_w,
+                                 .dilation = w->apart_w},
+               s);
+}
+
+/* The tiles of a span in the row at hand. */
+static void
+each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    int64_t first = span->run.first;
+    cg_value row = cg_mulc(g, m->row, glow_cpu_winograd_columns(w));
+    cg_value begin = cg_sub(g, m->tile0, row), end = cg_sub(g, m->tile1, row);
+    cg_loop phases, columns;
+    cg_value from, first_tile, column;
+
+    glow_cpu_for(g, &phases, span->phases);
+
+    cg_value phase = cg_addc(g, phases.i, span->phase);
+
+    from = cg_mulc(g, phase, w->tiles_w);
+    first_tile = glow_cpu_imax(g, begin, cg_addc(g, from, first));
+    end = glow_cpu_imin(g, end, cg_addc(g, from, first + span->run.count));
+    glow_cpu_loop_guarded(g, &columns, first_tile, end, 1, NULL, 0);
+    column = cg_sub(g, columns.i, from);
+    m->x = cg_add(g, phase, cg_mulc(g, column, w->m * w->apart_w));
+    m->tile = cg_sub(g, columns.i, begin);
+    body(m, span);
+    glow_cpu_loop_end(g, &columns, NULL);
+    glow_cpu_loop_end(g, &phases, NULL);
+}
+
+void
+glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
+                       cpu_winograd_fn body)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    int64_t columns = glow_cpu_winograd_columns(w);
+    cg_value end = cg_addc(g, m->tile1, columns - 1);
+    cg_loop rows;
+    cg_value phase, row = cg_over(g, m->tile0, columns);
+
+    glow_cpu_loop(g, &rows, row, cg_over(g, end, columns), 1, NULL, 0);
+    m->row = rows.i;
+    phase = cg_over(g, rows.i, w->tiles_h);
+    row = cg_modulo(g, rows.i, w->tiles_h);
+    m->image = cg_over(g, phase, w->phases_h);
+    m->y = cg_add(g, cg_modulo(g, phase, w->phases_h),
+                  cg_mulc(g, row, w->m * w->apart_h));
+    for (int i = 0; i < spans->count; i++)
+        each_column(m, &spans->at[i], body);
+    glow_cpu_loop_end(g, &rows, NULL);
+}
+
+void
+glow_cpu_winograd_each_vector(cpu_winograd_maker *m, cg_value first,
+                              cg_value end, int64_t count,
+                              cpu_winograd_vector_fn body, const void *what)
+{
+    cg *g = m->j->g;
+    int lanes = m->p.lanes;
+    int64_t whole = count / lanes * lanes;
+    cg_value at = cg_i64(g, whole);
+    cg_loop l;
+    cg_if s;
+
+    if (whole) {
+        glow_cpu_loop_guarded(g, &l, first, glow_cpu_imin(g, end, at), lanes,
+                              NULL, 0);
+        body(m, l.i, lanes, what);
+        glow_cpu_loop_end(g, &l, NULL);
+    }
+    if (whole == count)
+        return;
+    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntSGT, end, at));
+    body(m, at, (int)(count - whole), what);
+    glow_cpu_end_if(g, &s);
+}

@@ -1,0 +1,126 @@
+/*
+ * Winograd's convolution F(m x m, 3 x 3): m x m results of a 3 x 3 convolution
+ * by (m + 2)^2 multiplications for each channel, where the taps take 9 m^2.
+ *
+ *     y = A' [(G w G') * (B' x B)] A        elementwise, summed over channels
+ *
+ * x is a tile of m + 2 pixels squared, tiles overlap by two.  G w G' is made
+ * when the code is; the products of all tiles at one of the (m + 2)^2 points
+ * are one matrix product.  Source: Lavin and Gray, "Fast Algorithms for
+ * Convolutional Neural Networks", arXiv 1509.09308; Toom and Cook's algorithm
+ * at the points 0, +-a, ... and infinity.
+ *
+ * The points of F(4) are 0, +-1/sqrt 2, +-sqrt 2: the usual 0, +-1, +-2 lose
+ * two to six times as much.  Of the range of the result the error is at most
+ *
+ *     rms 5e-6, max 1e-5
+ *
+ * where what is read and the weights have no outliers: it is that of the largest
+ * result around, not of each by itself.  One infinity or NaN in a tile becomes
+ * NaN in all m x m results of it, so up to m - 1 pixels beyond what it touches.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_WINOGRAD_WINOGRAD_H
+#define CODEGEN_CPU_KERNELS_WINOGRAD_WINOGRAD_H
+
+#include "codegen/cpu/kernels/common.h"
+
+#define CPU_MOST_POINTS 6 /* in one direction */
+
+/* One F(m, 3).  The points are 0, +-point[0], +-point[1], ..., infinity. */
+typedef struct cpu_form {
+    int m, n; /* results and pixels of a tile, in one direction: n = m + 2 */
+    int pairs;
+    double point[2];
+    double all[3];    /* coefficients of the product of all t - point^2, in t */
+    double but[2][2]; /* of all but one */
+    double g[CPU_MOST_POINTS][3];
+} cpu_form;
+
+/* For m = 2 and 4. */
+cpu_form glow_cpu_form(int m);
+
+/* y = B' x for n vectors, of which NULL are zeros. */
+void glow_cpu_form_input(cg *g, const cpu_form *f, cg_value const *x,
+                         cg_value *y);
+/* y = A' x: m vectors of n. */
+void glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x,
+                          cg_value *y);
+/* to[i * n + j] = (G w G')[i][j], w[3 * row + column]. */
+void glow_cpu_form_weights(const cpu_form *f, const double *w, double *to);
+
+/*
+ * A convolution, and how it is cut up: into blocks of tiles, row by row, so that
+ * what is transformed stays in the cache.  It is the same for all targets of one
+ * cache.
+ *
+ * A kernel that is dilated by d works on each d-th pixel, so it is d * d that are
+ * not, one for each pixel to begin at: their phases.
+ */
+typedef struct cpu_winograd {
+    int m, n;
+    int64_t batch, groups;
+    int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
+    int64_t channels, outputs;  /* of one group */
+    int64_t pixel;              /* bytes from one pixel of input to the next */
+    int64_t apart_h, apart_w;   /* pixels from one to the next of a tile */
+    int64_t phases_h, phases_w; /* pixels that tiles begin at */
+    int64_t tiles_h, tiles_w;   /* of one image and phase */
+    int64_t block;              /* tiles; of all phases and images */
+    int64_t in_pitch, in_plane; /* bytes of the transformed input: from a tile
+                                    to the next, from a point to the next */
+    int64_t out_pitch, out_plane; /* of the products */
+} cpu_winograd;
+
+/* False if `n` is no 3 x 3 convolution that can be done so; m is 2 or 4. */
+bool glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
+                          cpu_winograd *out);
+/* How `n` is to be done; false to leave it to other kernels. */
+bool glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
+                              cpu_winograd *out);
+/* See cpu_kernel: those of `kernel`, which is conv_winograd. */
+void glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
+                               const glow_node *n, cpu_choices *to);
+/* Of tiles, and tiles, in all. */
+static inline int64_t
+glow_cpu_winograd_rows(const cpu_winograd *w)
+{
+    return w->batch * w->phases_h * w->tiles_h;
+}
+
+static inline int64_t
+glow_cpu_winograd_columns(const cpu_winograd *w)
+{
+    return w->phases_w * w->tiles_w;
+}
+
+static inline int64_t
+glow_cpu_winograd_tiles(const cpu_winograd *w)
+{
+    return glow_cpu_winograd_rows(w) * glow_cpu_winograd_columns(w);
+}
+
+/* Bytes of the pixels that stand for those above and below the image. */
+int64_t glow_cpu_winograd_zeros(const cpu_winograd *w);
+/* Bytes to work in. */
+int64_t glow_cpu_winograd_room(const cpu_winograd *w);
+
+/* The register tile of the products: tiles times vectors of channels. */
+typedef struct cpu_product {
+    int lanes, rows, blocks;
+    int64_t full; /* groups of `blocks` vectors */
+    int rest;     /* vectors of one more, or 0 */
+} cpu_product;
+cpu_product glow_cpu_winograd_product(const cpu_target *t,
+                                      const cpu_winograd *w);
+/*
+ * The units of a group: tiles, or groups of vectors of outputs where that is
+ * faster.
+ */
+bool glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w);
+int64_t glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
+                                const cpu_winograd *w);
+/* Bytes of the transformed weights. */
+int64_t glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w);
+
+#endif

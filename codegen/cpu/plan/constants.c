@@ -1,0 +1,314 @@
+/*
+ * What of the constants is there when the program runs, and where.
+ *
+ * Constants that some step reads as they are keep their order; what lies between
+ * them goes.  Behind them come those that kernels read in an order of their own,
+ * each once, whoever reads it: the originals of these are gone unless somebody
+ * else reads them.  Takes n log n steps.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/cpu/kernels/choice.h"
+#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/run/steps.h"
+#include "glow/ops.h"
+#include "ir/base/digest.h"
+
+/* A stretch of what the program calls constants, read or not. */
+typedef struct stretch {
+    int64_t begin, end; /* before */
+    int64_t now;        /* of its first byte; -1: nobody reads it */
+} stretch;
+
+typedef struct layout {
+    cpu_plan *root;
+    stretch *at; /* in order, apart from each other */
+    int count;
+    int64_t size;
+} layout;
+
+static int
+plan_count(const layout *l)
+{
+    return l->root->n_bodies + 1;
+}
+
+static cpu_plan *
+plan_at(const layout *l, int i)
+{
+    return i ? l->root->bodies[i - 1] : l->root;
+}
+
+static int
+by_begin(const void *a, const void *b)
+{
+    const stretch *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* All constants of all plans, where those that overlap are one stretch. */
+static void
+find_stretches(layout *l)
+{
+    int most = 0, count = 0;
+
+    for (int i = 0; i < plan_count(l); i++)
+        most += plan_at(l, i)->n_constants;
+    l->at = GLOW_NEW_ARRAY(l->root->arena, stretch, most + 1);
+    for (int i = 0; i < plan_count(l); i++)
+        for (int k = 0; k < plan_at(l, i)->n_constants; k++) {
+            const cpu_constant *c = &plan_at(l, i)->constants[k];
+
+            if (!c->kernel && c->size > 0)
+                l->at[count++] = (stretch){c->offset, c->offset + c->size, -1};
+        }
+    qsort(l->at, (size_t)count, sizeof *l->at, by_begin);
+    for (int i = 0; i < count; i++) {
+        stretch *last = l->count ? &l->at[l->count - 1] : NULL;
+
+        if (last && l->at[i].begin < last->end)
+            last->end = l->at[i].end > last->end ? l->at[i].end : last->end;
+        else
+            l->at[l->count++] = l->at[i];
+    }
+}
+
+/* The stretch that byte `offset` lies in, or NULL. */
+static stretch *
+stretch_at(const layout *l, int64_t offset)
+{
+    int low = 0, high = l->count;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (l->at[middle].begin <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && offset < l->at[low - 1].end ? &l->at[low - 1] : NULL;
+}
+
+/* Calls `visit` for the stretch of each slot of constants. */
+static void
+each_read(layout *l, void (*visit)(stretch *s, cpu_range *r))
+{
+    for (int i = 0; i < plan_count(l); i++) {
+        cpu_plan *p = plan_at(l, i);
+
+        for (int k = 0; k < p->n_steps; k++)
+            for (int n = 0; n < p->steps[k].n_slots; n++) {
+                cpu_range *r = &p->steps[k].slots[n].range;
+                stretch *s =
+                    r->base == CPU_CONSTANTS ? stretch_at(l, r->offset) : NULL;
+
+                if (s)
+                    visit(s, r);
+            }
+    }
+}
+
+static void
+note(stretch *s, cpu_range *r)
+{
+    (void)r;
+    s->now = 0;
+}
+
+static void
+move(stretch *s, cpu_range *r)
+{
+    r->offset += s->now - s->begin;
+}
+
+/* They begin as far from the beginning of a line of the cache as before. */
+static void
+lay_stretches(layout *l)
+{
+    for (int i = 0; i < l->count; i++) {
+        stretch *s = &l->at[i];
+
+        if (s->now < 0)
+            continue;
+        s->now = l->size + s->begin % CPU_ALIGN;
+        l->size = glow_cpu_aligned(s->now + s->end - s->begin);
+    }
+}
+
+/* Constants that are read as they are; of each the first of all plans fills. */
+static void
+move_constants(layout *l)
+{
+    glow_map *filled = glow_map_new(l->root->arena);
+
+    for (int i = 0; i < plan_count(l); i++)
+        for (int k = 0; k < plan_at(l, i)->n_constants; k++) {
+            cpu_constant *c = &plan_at(l, i)->constants[k];
+            const stretch *s = c->kernel ? NULL : stretch_at(l, c->offset);
+            const char *name;
+
+            if (!s || s->now < 0 || c->size == 0)
+                continue;
+            c->offset += s->now - s->begin;
+            name = glow_arena_printf(l->root->arena, "%" PRId64 " %s",
+                                     c->offset, c->storage->name);
+            c->fills = !glow_map_get(filled, name);
+            glow_map_set(filled, name, c);
+        }
+}
+
+/* What the packed bytes follow from. */
+static const char *
+packed_name(glow_arena *a, const cpu_constant *c)
+{
+    glow_buf b = {.arena = a};
+
+    glow_buf_printf(&b, "%s\n%s\n", c->storage->name, c->kernel->name);
+    glow_cpu_describe_node(&b, c->user);
+    if (c->target->choice)
+        glow_buf_puts(&b, glow_cpu_choice_text(a, c->target->choice));
+    return b.text;
+}
+
+static void
+lay_packed(layout *l)
+{
+    glow_map *laid = glow_map_new(l->root->arena);
+
+    for (int i = 0; i < plan_count(l); i++)
+        for (int k = 0; k < plan_at(l, i)->n_constants; k++) {
+            cpu_constant *c = &plan_at(l, i)->constants[k];
+            const cpu_constant *same;
+            const char *name;
+
+            if (!c->kernel)
+                continue;
+            name = packed_name(l->root->arena, c);
+            same = glow_map_get(laid, name);
+            c->fills = !same;
+            if (same) {
+                c->offset = same->offset;
+                continue;
+            }
+            glow_map_set(laid, name, c);
+            c->offset = l->size;
+            l->size = glow_cpu_aligned(c->offset + c->size);
+        }
+}
+
+void
+glow_cpu_lay_constants(cpu_plan *root)
+{
+    layout l = {.root = root};
+
+    find_stretches(&l);
+    each_read(&l, note);
+    lay_stretches(&l);
+    each_read(&l, move);
+    move_constants(&l);
+    lay_packed(&l);
+    for (int i = 0; i < plan_count(&l); i++) {
+        cpu_plan *p = plan_at(&l, i);
+
+        for (int k = 0; k < p->n_steps; k++)
+            if (p->steps[k].packed >= 0)
+                p->steps[k].packed = p->constants[p->steps[k].packed].offset;
+        p->size[CPU_CONSTANTS] = l.size;
+    }
+}
+
+static void
+put_layout(glow_buf *b, const cpu_plan *p)
+{
+    for (int i = 0; i < p->n_constants; i++) {
+        const cpu_constant *c = &p->constants[i];
+
+        glow_buf_printf(b, "%" PRId64 " %" PRId64 " %s\n", c->offset, c->size,
+                        c->kernel ? packed_name(b->arena, c)
+                                  : c->storage->name);
+    }
+}
+
+void
+glow_cpu_constants_layout(const cpu_plan *root, char hex[65])
+{
+    glow_arena *a = glow_arena_new();
+    glow_buf b = {.arena = a};
+    glow_digest d;
+
+    put_layout(&b, root);
+    for (int i = 0; i < root->n_bodies; i++)
+        put_layout(&b, root->bodies[i]);
+    glow_digest_begin(&d);
+    glow_digest_add(&d, b.text, b.len);
+    glow_digest_hex(&d, hex);
+    glow_arena_free(a);
+}
+
+/* Filling. */
+
+typedef struct filling {
+    uint8_t *to;
+    const cpu_constant **at;
+    const glow_tensor **from;
+    int count;
+} filling;
+
+/* Fetching may read a file, and report; so it is not done on other threads. */
+static bool
+fetch(filling *f, const cpu_plan *p)
+{
+    for (int i = 0; i < p->n_constants; i++) {
+        const cpu_constant *c = &p->constants[i];
+
+        if (!c->fills)
+            continue;
+        f->at[f->count] = c;
+        f->from[f->count] = glow_constant_tensor(c->storage);
+        if (!f->from[f->count++])
+            return false;
+    }
+    return true;
+}
+
+static void
+fill_one(void *work, uintptr_t number)
+{
+    const filling *f = work;
+    const cpu_constant *c = f->at[number];
+    const glow_tensor *t = f->from[number];
+    uint8_t *to = f->to + c->offset;
+    glow_tensor from;
+
+    if (!c->kernel) {
+        memcpy(to, t->data, (size_t)c->size);
+        return;
+    }
+    from = (glow_tensor){.type = c->user->in[c->kernel->packs]->type,
+                         .data = t->data};
+    c->kernel->pack(c->target, c->user, &from, to);
+}
+
+bool
+glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to)
+{
+    filling f = {.to = to};
+    int most = p->n_constants;
+    bool ok;
+
+    for (int i = 0; i < p->n_bodies; i++)
+        most += p->bodies[i]->n_constants;
+    f.at = GLOW_NEW_ARRAY(p->arena, const cpu_constant *, most);
+    f.from = GLOW_NEW_ARRAY(p->arena, const glow_tensor *, most);
+    ok = fetch(&f, p);
+    for (int i = 0; i < p->n_bodies; i++)
+        ok = ok && fetch(&f, p->bodies[i]);
+    if (ok)
+        glow_cpu_pool_run(pool, fill_one, &f, (uintptr_t)f.count);
+    return ok;
+}

@@ -1,0 +1,634 @@
+/* From a placed program to steps. */
+
+#include <string.h>
+
+#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/move.h"
+#include "codegen/cpu/plan/split.h"
+#include "codegen/cpu/plan/stack.h"
+#include "codegen/cpu/pool.h"
+#include "glow/ops.h"
+
+int64_t
+glow_cpu_aligned(int64_t n)
+{
+    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
+/* Memory. */
+
+static int
+region_number(const cpu_plan *p, const glow_region *r)
+{
+    for (int i = 0; i < p->n_regions; i++)
+        if (p->regions[i].region == r)
+            return i;
+    return -1;
+}
+
+static bool
+is_weight(const glow_value *v)
+{
+    return v->def && v->def->op == &glow_op_weight;
+}
+
+static bool
+is_constant(const glow_value *v)
+{
+    return is_weight(v) && v->storage->is_constant;
+}
+
+/* Notes that the buffer `n` lies in its region; false after a report. */
+static bool
+claim_region(cpu_plan *p, const glow_node *n)
+{
+    int i = n->place ? region_number(p, n->place->region) : -1;
+
+    if (i < 0)
+        return glow_error_at(p->func->module->ctx, n->span, "E0822",
+                             "cpu: buffer '%s' has no place", n->name);
+    if (is_constant(n->out[0])) {
+        p->regions[i].keeps = true;
+        return true;
+    }
+    if (!p->regions[i].changes || !is_weight(n->out[0]))
+        p->regions[i].base =
+            is_weight(n->out[0]) ? CPU_PLACEHOLDERS : CPU_ACTIVATIONS;
+    p->regions[i].changes = true;
+    return true;
+}
+
+static bool
+is_same_memory(const glow_region *a, const glow_region *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->space, b->space) == 0;
+}
+
+/* Widens [*begin, *end) to the constants that `f` keeps in the memory of `r`. */
+static void
+widen(const glow_func *f, const glow_region *r, int64_t *begin, int64_t *end)
+{
+    GLOW_FOR_EACH_NODE(n, f) {
+        const glow_place *at = n->place;
+
+        if (n->op != &glow_op_weight)
+            break;
+        if (!is_constant(n->out[0]) || !at || !is_same_memory(at->region, r))
+            continue;
+        if (at->offset < *begin)
+            *begin = at->offset;
+        if (at->offset + at->size > *end)
+            *end = at->offset + at->size;
+    }
+}
+
+/*
+ * Where the constants of region `r` lie: in one memory for the whole plan, of
+ * which only that stretch is kept that its functions use.
+ */
+static int64_t
+lay_constants(cpu_plan *p, const glow_region *r)
+{
+    cpu_plan *root = p->root;
+    int64_t begin = INT64_MAX, end = 0, *size = &p->size[CPU_CONSTANTS];
+    cpu_memory *m;
+
+    for (int i = 0; i < root->n_memories; i++)
+        if (is_same_memory(root->memories[i].region, r))
+            return root->memories[i].offset;
+    root->memories =
+        glow_arena_grow(root->arena, root->memories, (size_t)root->n_memories,
+                        &root->cap_memories, sizeof *root->memories);
+    m = &root->memories[root->n_memories++];
+    GLOW_FOR_EACH_FUNC(f, root->func->module)
+        if (f == root->func || glow_calls(root->func, f))
+            widen(f, r, &begin, &end);
+    begin = begin / CPU_ALIGN * CPU_ALIGN;
+    *m = (cpu_memory){r, *size - begin};
+    *size = glow_cpu_aligned(*size + end - begin);
+    return m->offset;
+}
+
+/* Regions of one base lie one after the other. */
+static bool
+lay_regions(cpu_plan *p)
+{
+    int k = 0;
+
+    for (glow_region *r = p->func->regions; r; r = r->next)
+        p->n_regions++;
+    p->regions = glow_arena_alloc_array(p->arena, (size_t)p->n_regions,
+                                        sizeof(*p->regions));
+    for (glow_region *r = p->func->regions; r; r = r->next)
+        p->regions[k++].region = r;
+    GLOW_FOR_EACH_NODE(n, p->func)
+        if ((n->op == &glow_op_weight || n->op == &glow_op_alloc) &&
+            !claim_region(p, n))
+            return false;
+    for (int i = 0; i < p->n_regions; i++) {
+        int64_t *size = &p->size[p->regions[i].base];
+
+        if (p->regions[i].keeps)
+            p->regions[i].constants = lay_constants(p, p->regions[i].region);
+        if (!p->regions[i].changes)
+            continue;
+        p->regions[i].offset = *size;
+        *size = glow_cpu_aligned(*size + p->regions[i].region->size);
+    }
+    return true;
+}
+
+glow_dims
+glow_cpu_strides(const glow_type *t)
+{
+    return t->strides.rank ? t->strides : glow_dims_strides(t->shape);
+}
+
+/* Bytes from the base of a tensorview to its first element. */
+static int64_t
+view_offset(const glow_node *view)
+{
+    const glow_tensorview *a = view->attrs;
+    const glow_type *t = view->in[0]->type;
+    glow_dims strides = glow_cpu_strides(t);
+    int64_t at = 0;
+
+    for (int d = 0; d < a->offsets.rank && d < strides.rank; d++)
+        at += a->offsets.at[d] * strides.at[d];
+    return at * glow_kind_get(t->elem)->bytes;
+}
+
+cpu_range
+glow_cpu_range(const cpu_plan *p, const glow_value *v)
+{
+    cpu_range r = {.size = glow_type_bytes(v->type)};
+    const glow_value *b = v;
+
+    for (; b->def->op == &glow_op_tensorview; b = b->def->in[0])
+        r.offset += view_offset(b->def);
+
+    int region = region_number(p, b->def->place->region);
+
+    r.base = is_constant(b) ? CPU_CONSTANTS : p->regions[region].base;
+    r.offset +=
+        b->def->place->offset + (is_constant(b) ? p->regions[region].constants
+                                                : p->regions[region].offset);
+    return r;
+}
+
+/* Weights. */
+
+static void
+add_weight(cpu_plan *p, const glow_node *n)
+{
+    const glow_value *v = n->out[0];
+    cpu_range r = glow_cpu_range(p, v);
+
+    if (v->storage->is_constant) {
+        p->constants =
+            glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
+                            &p->cap_constants, sizeof(cpu_constant));
+        p->constants[p->n_constants++] = (cpu_constant){
+            .storage = v->storage, .offset = r.offset, .size = r.size};
+    } else {
+        p->bindings =
+            glow_arena_grow(p->arena, p->bindings, (size_t)p->n_bindings,
+                            &p->cap_bindings, sizeof(cpu_binding));
+        p->bindings[p->n_bindings++] =
+            (cpu_binding){v->storage,
+                          r.base,
+                          r.offset,
+                          r.size,
+                          p->lives[n->mark].begin == 0,
+                          glow_func_writes(p->func, v->storage)};
+    }
+}
+
+/*
+ * The constant that `v` is, of a program or a graph, whole and in its own order,
+ * or NULL.
+ */
+static glow_storage *
+whole_constant(const glow_value *v)
+{
+    const glow_value *b = v;
+
+    while (b->def && b->def->op == &glow_op_tensorview)
+        b = b->def->in[0];
+    if ((b->def && !is_weight(b)) || !b->storage || !b->storage->is_constant ||
+        v->type->strides.rank || b->type->strides.rank ||
+        glow_type_count(v->type) != glow_type_count(b->type))
+        return NULL;
+    return b->storage;
+}
+
+bool
+glow_cpu_is_whole_constant(const glow_value *v)
+{
+    return whole_constant(v) != NULL;
+}
+
+/* Steps. */
+
+static cpu_step *
+new_step(cpu_plan *p, const glow_node *n)
+{
+    p->steps = glow_arena_grow(p->arena, p->steps, (size_t)p->n_steps,
+                               &p->cap_steps, sizeof(cpu_step));
+
+    cpu_step *s = &p->steps[p->n_steps++];
+
+    *s = (cpu_step){.target = p->target, .packed = -1, .own_scratch = -1};
+    s->first = s->last = (int)n->mark;
+    return s;
+}
+
+/* The bytes of the operand of `n` that is packed, or 0. */
+static int64_t
+packed_size(const cpu_target *t, const cpu_kernel *k, const glow_node *n)
+{
+    if (!k->pack || !glow_cpu_is_whole_constant(n->in[k->packs]))
+        return 0;
+    return k->packed_size(t, n);
+}
+
+static void
+add_packed(cpu_plan *p, cpu_step *s, int64_t size)
+{
+    const glow_node *n = s->root;
+
+    p->constants =
+        glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
+                        &p->cap_constants, sizeof(cpu_constant));
+    p->constants[p->n_constants++] =
+        (cpu_constant){.storage = whole_constant(n->in[s->kernel->packs]),
+                       .offset = -1,
+                       .size = size,
+                       .kernel = s->kernel,
+                       .target = s->target,
+                       .user = n};
+    s->packed = p->n_constants - 1; /* until glow_cpu_lay_constants */
+}
+
+static void
+add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
+         const cpu_target *t)
+{
+    cpu_step *s = new_step(p, n);
+    int64_t packed = packed_size(t, k, n);
+    glow_dims shape = n->out[0]->type->shape, rows;
+    int64_t columns = shape.rank ? shape.at[shape.rank - 1] : 1;
+    bool by_rows = k->stacks && glow_cpu_rows(n->out[0]->type, &rows);
+
+    s->root = n;
+    s->kernel = k;
+    s->target = t;
+    s->in = GLOW_NEW_ARRAY(p->arena, int, n->n_in + 1);
+    if (packed)
+        add_packed(p, s, packed);
+    if (k->scratch_size)
+        s->scratch = k->scratch_size(t, n);
+    if (k->calls)
+        s->scratch = CPU_ALIGN; /* until plan_calls */
+    if (s->scratch && n->scratch &&
+        glow_type_bytes(n->scratch->type) >= s->scratch)
+        s->own_scratch = glow_cpu_add_slot(p, s, n->scratch, true, 0, NULL);
+    for (int i = 0; i < n->n_in; i++) {
+        if (!n->in[i] || (packed && i == k->packs))
+            s->in[i] = -1;
+        else
+            s->in[i] = glow_cpu_add_slot(p, s, n->in[i], false, 0, NULL);
+    }
+    s->out = GLOW_NEW_ARRAY(p->arena, int, n->n_out);
+    for (int i = 0; i < n->n_out; i++)
+        s->out[i] = glow_cpu_add_slot(p, s, n->out[i], true, 0,
+                                      by_rows && i == 0 ? &rows : NULL);
+    s->shape = columns ? GLOW_DIMS_OF(glow_dims_count(shape) / columns, columns)
+                       : GLOW_DIMS_OF(0, 0);
+}
+
+bool
+glow_cpu_has_elements(const glow_node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (glow_type_count(n->out[i]->type) > 0)
+            return true;
+    return false;
+}
+
+/*
+ * The kernel for `n`, or NULL, and the target with its choice.  -winograd goes
+ * before what a tuning file says, which else must be possible.
+ */
+static bool
+choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
+       const cpu_target **own)
+{
+    const cpu_choice *c = glow_cpu_tuned_choice(p->arena, p->target, n);
+    cpu_target *t;
+
+    *own = p->target;
+    *kernel = NULL;
+    if (c && !glow_cpu_can_choose(p->target, n, c)) {
+        if (p->target->winograd == GLOW_WINOGRAD_AUTO)
+            return glow_error_hint(
+                p->func->module->ctx, c->span, "E0828",
+                "take the line out, or have it made anew by -tune",
+                "cpu: %s %%%s cannot be done by %s", n->op->name, n->name,
+                glow_cpu_choice_text(p->arena, c));
+        c = NULL;
+    }
+    if (!c) {
+        *kernel = glow_cpu_find_kernel(p->target, n);
+        return true;
+    }
+    t = glow_arena_copy(p->arena, p->target, sizeof *t);
+    t->choice = c;
+    *own = t;
+    *kernel = c->kernel;
+    return true;
+}
+
+static bool
+add_instruction(cpu_plan *p, const glow_node *n)
+{
+    cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
+    const char *kind = glow_cpu_foreign_kind(n);
+
+    if (!glow_cpu_has_elements(n) || (last && (int)n->mark <= last->last))
+        return true;
+    if (kind)
+        return glow_error_at(p->func->module->ctx, n->span, "E0823",
+                             "cpu: no code for %s with elements of kind %s",
+                             n->op->name, kind);
+    if (last && glow_cpu_stack_on(p, last, n))
+        return true;
+
+    const cpu_target *t;
+    const cpu_kernel *k;
+
+    if (!choose(p, n, &k, &t))
+        return false;
+    if (k)
+        add_root(p, n, k, t);
+    else if (glow_cpu_can_stack(n))
+        glow_cpu_stack_first(p, new_step(p, n), n);
+    else
+        return glow_error_at(p->func->module->ctx, n->span, "E0823",
+                             "cpu: no kernel for %s of these types",
+                             n->op->name);
+    return true;
+}
+
+/* Dead stores: a buffer of the step's own, read by no later instruction. */
+
+int
+glow_cpu_last_use(const glow_value *v)
+{
+    int last = -1;
+
+    GLOW_FOR_EACH_USE(u, v) {
+        int at = (int)u->user->mark;
+
+        if (u->user->op == &glow_op_dealloc)
+            continue;
+        if (u->user->op == &glow_op_tensorview)
+            at = glow_cpu_last_use(u->user->out[0]);
+        if (at > last)
+            last = at;
+    }
+    return last;
+}
+
+/*
+ * Notes that what the step leaves in `v` is read later, if it is.  Other
+ * buffers of the step may lie at the same place and not be.
+ */
+static void
+mark_live(const cpu_plan *p, cpu_step *s, glow_value *v)
+{
+    const glow_value *b = glow_base_buffer(v);
+    cpu_range r = glow_cpu_range(p, v);
+
+    if (b->def->op == &glow_op_alloc && glow_cpu_last_use(b) <= s->last)
+        return;
+    for (int i = 0; i < s->n_slots; i++)
+        if (!s->slots[i].held && glow_cpu_same_range(s->slots[i].range, r))
+            s->slots[i].dead = false;
+}
+
+static void
+find_dead(const cpu_plan *p, cpu_step *s)
+{
+    if (s->n_items == 0 || (s->root && !s->kernel->stacks))
+        return;
+    for (int i = 0; i < s->n_slots; i++)
+        s->slots[i].dead = s->slots[i].written;
+    for (int i = 0; s->root && i < s->root->n_out; i++)
+        mark_live(p, s, s->root->out[i]);
+    for (int k = 0; k < s->n_items; k++)
+        mark_live(p, s, s->items[k].n->out[0]);
+}
+
+static void
+finish_steps(cpu_plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        find_dead(p, &p->steps[i]);
+        glow_cpu_finish_stack(&p->steps[i]);
+        glow_cpu_split(&p->steps[i]);
+    }
+}
+
+/* What steps work in that have no place for it comes behind all activations. */
+static bool
+lay_scratch(cpu_plan *p)
+{
+    int64_t *size = &p->size[CPU_ACTIVATIONS], most = 0;
+
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].own_scratch < 0 && p->steps[i].scratch > most)
+            most = p->steps[i].scratch;
+    if (!most)
+        return true;
+    p->scratch = glow_cpu_aligned(*size);
+    if (most < INT64_MAX - p->scratch) {
+        *size = p->scratch + most;
+        return true;
+    }
+    return glow_error_at(p->func->module->ctx, p->func->span, "E0823",
+                         "cpu: %" PRId64 " bytes of activations and %" PRId64
+                         " to work in are more than memory can have",
+                         *size, most);
+}
+
+/* Calls. */
+
+const cpu_binding *
+glow_cpu_binding(const cpu_plan *p, const glow_storage *s)
+{
+    for (int i = 0; i < p->n_bindings; i++)
+        if (p->bindings[i].storage == s)
+            return &p->bindings[i];
+    return NULL;
+}
+
+int64_t
+glow_cpu_body_activations(const cpu_plan *body)
+{
+    return glow_cpu_aligned(body->size[CPU_PLACEHOLDERS]);
+}
+
+static cpu_plan *make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t,
+                           glow_func *f);
+
+/* The plan of a body, which all its callers share. */
+static cpu_plan *
+plan_body(cpu_plan *root, glow_func *f)
+{
+    cpu_plan *body;
+
+    for (int i = 0; i < root->n_bodies; i++)
+        if (root->bodies[i]->func == f)
+            return root->bodies[i];
+    body = make_plan(root, root->arena, root->target, f);
+    if (!body)
+        return NULL;
+    root->bodies =
+        glow_arena_grow(root->arena, root->bodies, (size_t)root->n_bodies,
+                        &root->cap_bodies, sizeof *root->bodies);
+    root->bodies[root->n_bodies++] = body;
+    return body;
+}
+
+/* Plans what step `s` calls; it works in the memory of one of them. */
+static bool
+plan_calls(cpu_plan *p, cpu_step *s)
+{
+    int count = glow_call_count(s->root);
+
+    s->bodies = GLOW_NEW_ARRAY(p->arena, cpu_plan *, count);
+    s->scratch = CPU_ALIGN;
+    for (int k = 0; k < count; k++) {
+        cpu_plan *body = plan_body(p->root, glow_called(s->root, k));
+        int64_t size;
+
+        if (!body)
+            return false;
+        if (glow_add_overflow(glow_cpu_body_activations(body),
+                              glow_cpu_aligned(body->size[CPU_ACTIVATIONS]),
+                              &size))
+            size = INT64_MAX;
+        if (size > s->scratch)
+            s->scratch = size;
+        s->bodies[k] = body;
+    }
+    if (s->own_scratch >= 0 &&
+        glow_type_bytes(s->root->scratch->type) < s->scratch)
+        s->own_scratch = -1;
+    return true;
+}
+
+/* What changes of the memory of `f`, as lay_regions adds it up. */
+static int64_t
+body_bytes(const glow_func *f)
+{
+    int64_t bytes = 0;
+
+    for (const glow_region *r = f->regions; r; r = r->next)
+        GLOW_FOR_EACH_NODE(n, f)
+            if (n->place && n->place->region == r && !is_constant(n->out[0])) {
+                if (glow_add_overflow(bytes, glow_cpu_aligned(r->size), &bytes))
+                    return INT64_MAX;
+                break;
+            }
+    return bytes;
+}
+
+int64_t
+glow_cpu_call_scratch(const glow_node *n)
+{
+    int64_t most = CPU_ALIGN;
+
+    for (int k = 0; k < glow_call_count(n); k++) {
+        const glow_func *body = glow_called(n, k);
+        int64_t bytes;
+
+        if (!body || !body->placed)
+            return 0;
+        bytes = body_bytes(body);
+        if (bytes > most)
+            most = bytes;
+    }
+    return most;
+}
+
+const cpu_plan *
+glow_cpu_failed(const cpu_plan *p, int code)
+{
+    for (int i = 0; i < p->n_bodies; i++)
+        if (code > p->bodies[i]->first_code &&
+            code <= p->bodies[i]->first_code + p->bodies[i]->func->count)
+            return p->bodies[i];
+    return p;
+}
+
+/* The whole. */
+
+/* A place for each constant of `p`, behind those of the plans before it. */
+static cpu_plan *
+new_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
+{
+    cpu_plan *p = GLOW_NEW(a, cpu_plan);
+
+    p->func = f;
+    p->target = t;
+    p->arena = a;
+    p->root = root ? root : p;
+    p->first_code = p->root->n_codes;
+    p->root->n_codes += f->count;
+    p->size[CPU_CONSTANTS] = p->root->size[CPU_CONSTANTS];
+    return p;
+}
+
+static cpu_plan *
+make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
+{
+    cpu_plan *p = new_plan(root, a, t, f);
+    bool ok = true;
+
+    if (!f->placed) {
+        glow_error_at(f->module->ctx, f->span, "E0822",
+                      "cpu: @%s is no placed program", f->name);
+        return NULL;
+    }
+    if (!lay_regions(p))
+        return NULL;
+    p->lives = glow_program_lives(p->arena, f);
+    GLOW_FOR_EACH_NODE(n, f) {
+        if (n->op == &glow_op_weight)
+            add_weight(p, n);
+        else if (n->op != &glow_op_alloc && n->op != &glow_op_dealloc &&
+                 n->op != &glow_op_tensorview)
+            ok = add_instruction(p, n) && ok;
+    }
+    if (!ok)
+        return NULL;
+    finish_steps(p);
+    p->root->size[CPU_CONSTANTS] = p->size[CPU_CONSTANTS];
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].root && p->steps[i].kernel->calls &&
+            !plan_calls(p, &p->steps[i]))
+            return NULL;
+    return lay_scratch(p) ? p : NULL;
+}
+
+cpu_plan *
+glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
+{
+    cpu_plan *p = make_plan(NULL, a, t, f);
+
+    if (p)
+        glow_cpu_lay_constants(p);
+    return p;
+}

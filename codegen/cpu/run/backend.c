@@ -1,0 +1,561 @@
+/*
+ * cpu: native code by LLVM, in this process or as files.
+ *
+ * Loading makes the object that emitting writes, links it here, and fills the
+ * constants once, or takes them as an earlier load left them.  A run copies what is bound into the placeholders, calls, and
+ * copies back what was written.
+ */
+
+#include <string.h>
+#include <time.h>
+
+#include "codegen/cpu/emit/lane.h"
+#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/plan/split.h"
+#include "codegen/cpu/plan/stack.h"
+#include "codegen/cpu/run/emit.h"
+#include "codegen/cpu/run/executable.h"
+#include "codegen/cpu/run/host.h"
+#include "codegen/cpu/run/identity.h"
+#include "codegen/cpu/run/jit.h"
+#include "codegen/cpu/run/object.h"
+#include "codegen/cpu/run/pieces.h"
+#include "codegen/cpu/run/zones.h"
+#include "glow/pass.h"
+
+typedef void (*parallel_fn)(void *pool, cpu_part_fn part, void *work,
+                            uintptr_t parts);
+typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
+                        uint8_t *activations);
+typedef int (*step_fn)(const uint8_t *constants, uint8_t *placeholders,
+                       uint8_t *activations, uintptr_t number);
+/* The same for several threads. */
+typedef int (*threaded_entry_fn)(const uint8_t *constants,
+                                 uint8_t *placeholders, uint8_t *activations,
+                                 parallel_fn parallel, void *pool);
+typedef int (*threaded_step_fn)(const uint8_t *constants, uint8_t *placeholders,
+                                uint8_t *activations, parallel_fn parallel,
+                                void *pool, uintptr_t number);
+
+struct glow_executable {
+    glow_arena *arena;
+    glow_context *ctx;
+    cpu_target *target;
+    cpu_plan *plan;
+    cpu_jit *jit;
+    void *entry, *step;
+    cpu_pool pool;
+    glow_data *region[CPU_BASES];
+    uint8_t *base[CPU_BASES]; /* in there */
+    cpu_zones *zones;         /* or NULL */
+    int64_t code;
+};
+
+static glow_takes
+takes(const glow_node *n, glow_arena *a, const char **why)
+{
+    const char *kind = glow_cpu_foreign_kind(n);
+
+    if (kind) {
+        *why = glow_arena_printf(a, "cpu has no code for elements of kind %s",
+                                 kind);
+        return GLOW_TAKES_NOT;
+    }
+    if (n->op->traits & GLOW_STRUCTURAL || glow_cpu_lane(n->op) ||
+        glow_cpu_find_kernel(NULL, n))
+        return GLOW_TAKES;
+    if (glow_cpu_can_stack(n))
+        return GLOW_TAKES;
+    *why = glow_arena_printf(a, "cpu has no kernel for %s", n->op->name);
+    return n->op->traits & (GLOW_PRIMITIVE | GLOW_UNKNOWN) ? GLOW_TAKES_NOT
+                                                           : GLOW_TAKES_LOWERED;
+}
+
+static void
+unload(glow_executable *x)
+{
+    glow_cpu_pool_close(&x->pool);
+    if (x->jit)
+        glow_cpu_jit_end(x->jit);
+    for (int i = 0; i < CPU_BASES; i++)
+        glow_data_unref(x->region[i]);
+    if (x->target)
+        glow_cpu_target_end(x->target);
+    glow_arena_free(x->arena);
+}
+
+/* One object, whose lines are those of one file. */
+static bool
+compile_whole(glow_executable *x, const char *name, cpu_objects *out)
+{
+    cg g;
+    bool ok = glow_cpu_compile(&g, x->plan, name, true, true);
+
+    out->count = 1;
+    out->at = GLOW_NEW_ARRAY(x->arena, LLVMMemoryBufferRef, 1);
+    if (ok)
+        out->at[0] = glow_cpu_emit_machine_code(&g, x->ctx, LLVMObjectFile);
+    glow_cpu_gen_end(&g);
+    return out->at[0] != NULL;
+}
+
+static bool
+compile(glow_executable *x, const char *name, const glow_target_options *t,
+        cpu_objects *out)
+{
+    glow_cache cache;
+
+    glow_cache_open(&cache, x->plan->func->module->ctx, t->cache, t->cache_bytes);
+    return t->debug
+               ? compile_whole(x, name, out)
+               : glow_cpu_make_objects(x->plan, name, &x->pool, &cache, out);
+}
+
+static bool
+link_objects(glow_executable *x, const cpu_objects *o, const char *name,
+             bool debug)
+{
+    for (int i = 0; i < o->count; i++)
+        x->code += glow_cpu_code_size(o->at[i]);
+    x->jit = glow_cpu_jit(x->ctx, x->arena, o->at, o->count, debug);
+    if (!x->jit)
+        return false;
+    x->entry = glow_cpu_jit_find(x->jit, name);
+    x->step =
+        glow_cpu_jit_find(x->jit, glow_arena_printf(x->arena, "%s.step", name));
+    return x->entry && x->step;
+}
+
+/* Are these the constants, where red zones want no room around them? */
+static bool
+are_ready(const glow_executable *x, const glow_target_options *t)
+{
+    char layout[65];
+
+    if (!t->constants || !t->layout || t->red_zones)
+        return false;
+    glow_cpu_constants_layout(x->plan, layout);
+    return strcmp(layout, t->layout) == 0 &&
+           glow_data_size(t->constants) ==
+               (size_t)x->plan->size[CPU_CONSTANTS] &&
+           (uintptr_t)glow_data_bytes(t->constants) % CPU_ALIGN == 0;
+}
+
+static bool
+make_regions(glow_executable *x, const glow_target_options *t)
+{
+    size_t margin = t->red_zones ? CPU_ZONE_MARGIN : 0;
+    bool ready = are_ready(x, t);
+
+    if (t->constants && !t->red_zones && !ready)
+        return false;
+    for (int i = 0; i < CPU_BASES; i++) {
+        x->region[i] =
+            i == CPU_CONSTANTS && ready
+                ? glow_data_ref(t->constants)
+                : glow_data_new((size_t)x->plan->size[i] + 2 * margin);
+        x->base[i] = (uint8_t *)glow_data_bytes(x->region[i]) + margin;
+    }
+    if (t->red_zones)
+        x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
+    return ready ||
+           glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS]);
+}
+
+/* No more threads than there are processors for. */
+static int
+threads_of(const cpu_target *t)
+{
+    int most = glow_cpu_processors();
+
+    return t->threads < most ? t->threads : most;
+}
+
+static bool
+check_runs_here(glow_executable *x, const glow_target_options *t)
+{
+    const char *lacks;
+
+    if (!x->target->is_host)
+        return glow_error(x->ctx, "E0825",
+                          "cpu: code for target '%s' cannot be run here",
+                          x->target->triple);
+    lacks = t->cpu || t->features ? glow_cpu_lacks(x->arena, x->target) : NULL;
+    return !lacks ||
+           glow_error_hint(
+               x->ctx, (glow_span){0}, "E0825",
+               "take it away by -features, or emit an object and run it there",
+               "cpu: such code cannot be run here: this machine has no %s",
+               lacks);
+}
+
+static bool
+start(glow_executable *x, glow_func *f, const glow_target_options *t)
+{
+    const char *name = glow_cpu_c_name(x->arena, f->name);
+    static const glow_target_options here;
+    cpu_objects objects;
+
+    x->target = glow_cpu_target(x->ctx, x->arena, t);
+    if (!x->target)
+        return false;
+    t = t ? t : &here;
+    if (!check_runs_here(x, t))
+        return false;
+    glow_cpu_pool_open(&x->pool, threads_of(x->target));
+    x->plan = glow_cpu_plan(x->arena, x->target, f);
+    return x->plan && compile(x, name, t, &objects) &&
+           link_objects(x, &objects, name, t->debug) && make_regions(x, t);
+}
+
+static glow_executable *
+load(glow_func *f, const glow_target_options *t)
+{
+    glow_arena *a = glow_arena_new();
+    glow_executable *x = GLOW_NEW(a, glow_executable);
+
+    x->arena = a;
+    x->ctx = f->module->ctx;
+    if (start(x, f, t))
+        return x;
+    unload(x);
+    return NULL;
+}
+
+/* Running. */
+
+static const glow_tensor *
+bound_to(const glow_binding *bindings, int count, const glow_storage *s)
+{
+    for (int i = 0; i < count; i++)
+        if (bindings[i].storage == s)
+            return bindings[i].tensor;
+    return NULL;
+}
+
+/* Tensors at the door are dense, whatever the storage is. */
+static glow_type
+dense_type(const glow_storage *s)
+{
+    glow_type t = *s->value.type;
+
+    t.strides = (glow_dims){0};
+    return t;
+}
+
+static bool
+check_tensor(glow_executable *x, const glow_storage *s, const glow_tensor *t)
+{
+    glow_type want = dense_type(s);
+
+    if (!t)
+        return glow_error_at(x->ctx, s->span, "E0502",
+                             "placeholder @%s has no tensor to work on",
+                             s->name);
+    if (t->type && glow_type_equal(t->type, &want))
+        return true;
+    return glow_error_at(x->ctx, s->span, "E0502",
+                         "placeholder @%s needs a tensor of %s, but gets %s",
+                         s->name, glow_type_text(x->arena, &want),
+                         t->type ? glow_type_text(x->arena, t->type) : "none");
+}
+
+static void
+copy_tensor(const glow_tensor *to, const glow_tensor *from)
+{
+    if (!to->type->strides.rank && !from->type->strides.rank) {
+        memcpy(to->data, from->data, (size_t)glow_type_bytes(to->type));
+        return;
+    }
+    GLOW_FOR_EACH_INDEX(i, to->type->shape)
+        glow_tensor_copy_element(to, i, from, i);
+}
+
+/* Into the placeholders, or what was written out of them. */
+static bool
+copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
+              bool in)
+{
+    for (int i = 0; i < x->plan->n_bindings; i++) {
+        const cpu_binding *b = &x->plan->bindings[i];
+        const glow_tensor *t = bound_to(bindings, count, b->storage);
+
+        if (in && !check_tensor(x, b->storage, t))
+            return false;
+
+        const glow_tensor held = {.type = b->storage->value.type,
+                                  .data = x->base[b->base] + b->offset};
+
+        if (in && b->read)
+            copy_tensor(&held, t);
+        else if (!in && b->written)
+            copy_tensor(t, &held);
+    }
+    return true;
+}
+
+static bool
+report_failure(glow_executable *x, int code)
+{
+    const cpu_plan *p = glow_cpu_failed(x->plan, code);
+
+    for (int i = 0; i < p->n_steps; i++) {
+        const glow_node *n = p->steps[i].root;
+        const char *what = n ? p->steps[i].kernel->failure : NULL;
+
+        if (n && p->first_code + (int)n->mark + 1 == code)
+            return glow_error_at(
+                x->ctx, n->span, "E0510", "%s %%%s: %s", n->op->name, n->name,
+                what ? what : "an index is outside of its operand");
+    }
+    return false;
+}
+
+CPU_CALLS_CODE static int
+call_entry(glow_executable *x)
+{
+    const uint8_t *constants = x->base[CPU_CONSTANTS];
+    uint8_t *placeholders = x->base[CPU_PLACEHOLDERS];
+    uint8_t *activations = x->base[CPU_ACTIVATIONS];
+    uintptr_t at = (uintptr_t)x->entry;
+
+    if (x->target->threads == 1)
+        return ((entry_fn)at)(constants, placeholders, activations);
+    return ((threaded_entry_fn)at)(constants, placeholders, activations,
+                                   glow_cpu_pool_run, &x->pool);
+}
+
+CPU_CALLS_CODE static int
+call_step(glow_executable *x, uintptr_t number)
+{
+    const uint8_t *constants = x->base[CPU_CONSTANTS];
+    uint8_t *placeholders = x->base[CPU_PLACEHOLDERS];
+    uint8_t *activations = x->base[CPU_ACTIVATIONS];
+    uintptr_t at = (uintptr_t)x->step;
+
+    if (x->target->threads == 1)
+        return ((step_fn)at)(constants, placeholders, activations, number);
+    return ((threaded_step_fn)at)(constants, placeholders, activations,
+                                  glow_cpu_pool_run, &x->pool, number);
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A step's time is that of its first instruction. */
+static void
+trace_step(glow_executable *x, const cpu_step *s,
+           const glow_eval_options *options, double seconds)
+{
+    glow_arena *a = glow_arena_new();
+
+    for (int k = s->root ? -1 : 0; k < s->n_items; k++) {
+        const glow_node *n = k < 0 ? s->root : s->items[k].n;
+        glow_tensor *t = GLOW_NEW_ARRAY(a, glow_tensor, n->n_out);
+        glow_tensor **out = GLOW_NEW_ARRAY(a, glow_tensor *, n->n_out);
+
+        for (int i = 0; i < n->n_out; i++) {
+            cpu_range r = glow_cpu_range(x->plan, n->out[i]);
+
+            t[i] = (glow_tensor){.type = n->out[i]->type,
+                                 .data = x->base[r.base] + r.offset};
+            out[i] = &t[i];
+        }
+        options->trace(options->user, n, out, seconds);
+        seconds = -1;
+    }
+    glow_arena_free(a);
+}
+
+static bool
+run_step(glow_executable *x, int number, const glow_eval_options *options)
+{
+    const cpu_step *s = &x->plan->steps[number];
+    double begin = seconds_now();
+    int code = call_step(x, (uintptr_t)number);
+
+    if (code)
+        return report_failure(x, code > 1 ? code : s->first + 1);
+    if (options && options->trace)
+        trace_step(x, s, options, seconds_now() - begin);
+    return !x->zones || glow_cpu_zones_check(x->zones, s);
+}
+
+static bool
+profile(glow_executable *x, const glow_binding *bindings, int count,
+        const glow_eval_options *options)
+{
+    if (x->zones)
+        glow_cpu_zones_clear(x->zones);
+    if (!copy_bindings(x, bindings, count, true))
+        return false;
+    if (x->zones)
+        glow_cpu_zones_begin(x->zones);
+    for (int i = 0; i < x->plan->n_steps; i++)
+        if (!run_step(x, i, options))
+            return false;
+    return copy_bindings(x, bindings, count, false);
+}
+
+static bool
+run(glow_executable *x, const glow_binding *bindings, int count)
+{
+    int code;
+
+    if (x->zones)
+        return profile(x, bindings, count, NULL);
+    if (!copy_bindings(x, bindings, count, true))
+        return false;
+    code = call_entry(x);
+    if (code)
+        return report_failure(x, code);
+    return copy_bindings(x, bindings, count, false);
+}
+
+/* Tuning. */
+
+const cpu_plan *
+glow_cpu_plan_of(const glow_executable *x)
+{
+    return x->plan;
+}
+
+uint8_t *
+glow_cpu_memory_of(const glow_executable *x, cpu_base base)
+{
+    return x->base[base];
+}
+
+/* Of the processor, unless several work. */
+static double
+work_seconds(const glow_executable *x)
+{
+    struct timespec t = {0};
+
+    clock_gettime(
+        x->target->threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+bool
+glow_cpu_time_steps(glow_executable *x, double *least)
+{
+    for (int i = 0; i < x->plan->n_steps; i++) {
+        double begin = work_seconds(x), seconds;
+        int code = call_step(x, (uintptr_t)i);
+
+        seconds = work_seconds(x) - begin;
+        if (code)
+            return report_failure(x, code > 1 ? code
+                                              : x->plan->steps[i].first + 1);
+        if (seconds < least[i])
+            least[i] = seconds;
+    }
+    return true;
+}
+
+static glow_code_sizes
+sizes(const glow_executable *x)
+{
+    return (glow_code_sizes){
+        .constants = x->plan->size[CPU_CONSTANTS],
+        .placeholders = x->plan->size[CPU_PLACEHOLDERS],
+        .activations = x->plan->size[CPU_ACTIVATIONS],
+        .code = x->code,
+    };
+}
+
+static const void *
+machine(glow_context *ctx, glow_arena *a, const glow_target_options *o)
+{
+    cpu_target *t = glow_cpu_target(ctx, a, o);
+
+    if (t)
+        glow_cpu_target_end(t);
+    return t;
+}
+
+/* The target that scratch is counted for; its LLVM machine is gone. */
+static cpu_target
+known_target(const glow_target_options *o)
+{
+    return o && o->machine ? *(const cpu_target *)o->machine
+                           : glow_cpu_target_guess(o);
+}
+
+static int64_t
+scratch(const glow_node *n, const glow_target_options *o)
+{
+    cpu_target t = known_target(o);
+    const cpu_kernel *k = glow_cpu_find_kernel(&t, n);
+
+    if (k && k->calls)
+        return glow_cpu_call_scratch(n);
+    return k && k->scratch_size
+               ? glow_cpu_split_scratch(&t, k, n, k->scratch_size(&t, n))
+               : 0;
+}
+
+/* Lines of the cache for what kernels work in: they choose its elements. */
+static int64_t
+align(const glow_node *buffer)
+{
+    int64_t bytes = glow_kind_get(buffer->out[0]->type->elem)->bytes;
+
+    GLOW_FOR_EACH_USE(u, buffer->out[0])
+        if (u->user->scratch == buffer->out[0])
+            return 64;
+    return bytes;
+}
+
+static int64_t
+cache(const glow_target_options *o)
+{
+    return known_target(o).cache_bytes;
+}
+
+static const char *
+identity(glow_context *ctx, glow_arena *a, const glow_target_options *t)
+{
+    static const glow_target_options here;
+    const char *build = glow_cpu_identity(a);
+
+    (void)ctx;
+    t = t ? t : &here;
+    if (!build || t->debug || t->red_zones)
+        return NULL;
+    return glow_arena_printf(a, "%s\n%s", build, glow_cpu_options_words(a, t));
+}
+
+static const void *
+constants(const glow_executable *x, char layout[65])
+{
+    glow_cpu_constants_layout(x->plan, layout);
+    return x->base[CPU_CONSTANTS];
+}
+
+const glow_backend glow_backend_cpu = {
+    .name = "cpu",
+    .summary = "native code for this machine or another, by LLVM",
+    .takes = takes,
+    .level = GLOW_PLACED,
+    .load = load,
+    .run = run,
+    .profile = profile,
+    .sizes = sizes,
+    .unload = unload,
+    .emit = glow_cpu_emit,
+    .scratch = scratch,
+    .align = align,
+    .cache = cache,
+    .machine = machine,
+    .identity = identity,
+    .constants = constants,
+    .tune = glow_cpu_tune,
+};

@@ -1,0 +1,25 @@
+/* Files from a placed program. */
+
+#ifndef CODEGEN_CPU_RUN_EMIT_H
+#define CODEGEN_CPU_RUN_EMIT_H
+
+#include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/plan.h"
+
+/*
+ * An identifier of C and C++ for a symbol: other characters become `_`, and a
+ * keyword or a leading digit gets one.
+ */
+const char *glow_cpu_c_name(glow_arena *a, const char *name);
+
+/* Builds and optimizes; the caller ends `g`.  False after a report. */
+bool glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
+                      bool debug);
+/* An object or assembly; NULL after a report. */
+LLVMMemoryBufferRef glow_cpu_emit_machine_code(cg *g, glow_context *ctx,
+                                               LLVMCodeGenFileType what);
+
+bool glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *t,
+                   const char *path);
+
+#endif

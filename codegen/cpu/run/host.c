@@ -1,0 +1,152 @@
+/*
+ * Can this machine run code for a target?
+ *
+ * LLVM's C interface tells what this machine has, but not what a processor of some
+ * name has.  Its inliner knows: a function goes into another only if the target of
+ * that has all features of its own.  So a function for each feature that code may
+ * need is called from one for the target, and calls that are left are of features
+ * which the target does not have.  Features that are asked for by name are looked up.
+ */
+
+#include <string.h>
+#if defined(__linux__) && defined(__aarch64__)
+#include <sys/prctl.h>
+#endif
+
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/run/host.h"
+
+/* Registers of matrices are not among them: those are asked for, see matrix.h. */
+static const struct {
+    const char *arch, *feature;
+} features[] = {
+    {"x86_64", "sse3"},       {"x86_64", "ssse3"},
+    {"x86_64", "sse4.1"},     {"x86_64", "sse4.2"},
+    {"x86_64", "popcnt"},     {"x86_64", "avx"},
+    {"x86_64", "f16c"},       {"x86_64", "fma"},
+    {"x86_64", "avx2"},       {"x86_64", "bmi"},
+    {"x86_64", "bmi2"},       {"x86_64", "lzcnt"},
+    {"x86_64", "movbe"},      {"x86_64", "avx512f"},
+    {"x86_64", "avx512bw"},   {"x86_64", "avx512cd"},
+    {"x86_64", "avx512dq"},   {"x86_64", "avx512vl"},
+    {"x86_64", "avx512ifma"}, {"x86_64", "avx512vbmi"},
+    {"x86_64", "avx512vnni"}, {"x86_64", "avx512vbmi2"},
+    {"x86_64", "avx512bf16"}, {"x86_64", "avx512bitalg"},
+    {"x86_64", "avx512fp16"}, {"x86_64", "avx512vpopcntdq"},
+    {"x86_64", "avxvnni"},    {"x86_64", "gfni"},
+    {"x86_64", "fma4"},       {"x86_64", "xop"},
+    {"x86_64", "tbm"},        {"aarch64", "sve"},
+    {"aarch64", "sve2"},
+};
+
+static void
+call_function_with(cg *g, const char *feature)
+{
+    cg_value fn = LLVMAddFunction(
+        g->module, feature,
+        LLVMFunctionType(LLVMVoidTypeInContext(g->context), NULL, 0, false));
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->context);
+
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    glow_cpu_attribute(g, fn, "target-features",
+                       glow_arena_printf(g->arena, "+%s", feature));
+    LLVMPositionBuilderAtEnd(
+        b, LLVMAppendBasicBlockInContext(g->context, fn, "entry"));
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn), fn, NULL, 0, "");
+}
+
+static bool
+still_calls(cg *g, cg_value fn, const char *feature)
+{
+    cg_value callee = LLVMGetNamedFunction(g->module, feature);
+    LLVMBasicBlockRef body = LLVMGetEntryBasicBlock(fn);
+
+    for (cg_value v = LLVMGetFirstInstruction(body); v && callee;
+         v = LLVMGetNextInstruction(v))
+        if (LLVMGetInstructionOpcode(v) == LLVMCall &&
+            LLVMGetCalledValue(v) == callee)
+            return true;
+    return false;
+}
+
+/* Of what the processor of that name has. */
+static const char *
+lacks_of_name(glow_arena *a, const cpu_target *t, const char *here)
+{
+    enum { COUNT = sizeof(features) / sizeof(*features) };
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    const char *lacks = NULL;
+    bool asked[COUNT] = {false};
+    LLVMErrorRef e;
+    cg_value fn;
+    cg g;
+
+    glow_cpu_gen_begin(&g, a, "probe", t);
+    fn = glow_cpu_function(&g, "probe", 0, true);
+    for (int i = 0; i < COUNT; i++) {
+        const char *arch = features[i].arch;
+
+        asked[i] = strncmp(t->triple, arch, strlen(arch)) == 0 &&
+                   !glow_cpu_has_word(here, features[i].feature, false);
+        if (asked[i])
+            call_function_with(&g, features[i].feature);
+    }
+    LLVMBuildRet(g.builder, LLVMConstNull(g.i32));
+    e = LLVMRunPasses(g.module, "inline", t->machine, o);
+    if (e)
+        LLVMConsumeError(e);
+    for (int i = 0; i < COUNT && !e && !lacks; i++)
+        if (asked[i] && !still_calls(&g, fn, features[i].feature))
+            lacks = features[i].feature;
+    glow_cpu_gen_end(&g);
+    LLVMDisposePassBuilderOptions(o);
+    return lacks;
+}
+
+/* Of what is asked for by "+word". */
+static const char *
+lacks_of_words(glow_arena *a, const cpu_target *t, const char *here)
+{
+    for (const char *at = t->features; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        const char *word = glow_arena_strndup(a, at, size);
+
+        if (*word == '+' && strncmp(word, "+amx", 4) != 0 &&
+            glow_cpu_has_word(t->features, word + 1, false) &&
+            !glow_cpu_has_word(here, word + 1, true))
+            return word + 1;
+        at += size;
+    }
+    return NULL;
+}
+
+/* Bytes of its registers of SVE, or 0. */
+static int
+sve_bytes(void)
+{
+#if defined(__linux__) && defined(__aarch64__)
+    int got = prctl(PR_SVE_GET_VL);
+
+    return got < 0 ? 0 : got & PR_SVE_VL_LEN_MASK;
+#else
+    return 0;
+#endif
+}
+
+const char *
+glow_cpu_lacks(glow_arena *a, const cpu_target *t)
+{
+    char *here = LLVMGetHostCPUFeatures();
+    const char *lacks = lacks_of_words(a, t, here);
+
+    if (!lacks && t->sve_bytes && t->sve_bytes != sve_bytes())
+        lacks = glow_arena_printf(a, "SVE of %d bits", 8 * t->sve_bytes);
+    if (!lacks)
+        lacks = lacks_of_name(a, t, here);
+    LLVMDisposeMessage(here);
+    return lacks;
+}

@@ -1,0 +1,76 @@
+/*
+ * LLVM's handlers for the end of memory.
+ *
+ * LLVM allocates by operator new, and by malloc where that is known to be trivial.
+ * Both ask a handler, but neither is of a C interface: they are C++ functions with
+ * plain arguments, looked up by their names in the ABI of Itanium C++.  A library
+ * without one of them aborts as it did.
+ */
+
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+
+#include "codegen/cpu/run/memory.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "ir/base/memory.h"
+
+/* std::set_new_handler(void (*)()) */
+#define NEW_HANDLER "_ZSt15set_new_handlerPFvvE"
+/* llvm::install_bad_alloc_error_handler(
+       void (*)(void *, const char *, bool), void *) */
+#define BAD_ALLOC_HANDLER \
+    "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_"
+
+typedef void new_handler(void);
+typedef void bad_alloc_handler(void *user, const char *reason, bool crash);
+
+static void
+no_memory(void)
+{
+    glow_no_memory(0);
+}
+
+static void
+bad_alloc(void *user, const char *reason, bool crash)
+{
+    (void)user;
+    (void)reason;
+    (void)crash;
+    no_memory();
+}
+
+/* A function of all that is loaded, in `to`, a pointer to a pointer to it. */
+static bool
+find(const char *name, void *to)
+{
+    void *function = dlsym(RTLD_DEFAULT, name);
+
+    memcpy(to, &function, sizeof function);
+    return function != NULL;
+}
+
+static void
+install(void)
+{
+    new_handler *(*set_new)(new_handler *);
+    void (*set_bad_alloc)(bad_alloc_handler *, void *);
+
+    if (!glow_memory_is_handled())
+        return; /* a program that did not ask for it keeps its own way */
+    if (find(NEW_HANDLER, &set_new))
+        set_new(no_memory);
+    if (find(BAD_ALLOC_HANDLER, &set_bad_alloc))
+        set_bad_alloc(bad_alloc, NULL);
+}
+
+void
+glow_cpu_memory_begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, install);
+}

@@ -1,0 +1,233 @@
+/*
+ * From a plan to an LLVM module.
+ *
+ * The entry function calls the functions of the steps in order and leaves with
+ * the first error, which is the number of the instruction, from 1.
+ */
+
+#include "codegen/cpu/run/module.h"
+
+#include <string.h>
+
+#include "codegen/cpu/emit/debug.h"
+#include "codegen/cpu/emit/flush.h"
+#include "codegen/cpu/emit/matrix.h"
+#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/plan/split.h"
+#include "codegen/cpu/run/steps.h"
+#include "ir/base/sha256.h"
+
+/*
+ * What the function of `p` returns for the code of a step: the number of the
+ * instruction, unless one in a body failed, whose number it then is already.
+ */
+static cg_value
+failure(cg *g, const cpu_plan *p, const cpu_step *s, cg_value code)
+{
+    cg_value one = LLVMConstInt(g->i32, 1, false);
+    cg_value own = LLVMConstInt(
+        g->i32, (unsigned)p->first_code + s->root->mark + 1, false);
+
+    if (!s->bodies)
+        return own;
+    return cg_select(g, cg_icmp(g, LLVMIntEQ, code, one), own, code);
+}
+
+bool
+glow_cpu_uses_matrix(const cpu_plan *p)
+{
+    for (int i = 0; i < p->n_steps; i++)
+        if (p->steps[i].root && p->steps[i].kernel->matrix)
+            return true;
+    for (int i = 0; i < p->n_bodies; i++)
+        if (glow_cpu_uses_matrix(p->bodies[i]))
+            return true;
+    return false;
+}
+
+/* Are registers of SVE longer or shorter than those that code is made for? */
+static cg_value
+is_other_length(cg *g)
+{
+    static const char text[] = "rdvl $0, #1";
+    LLVMTypeRef t = LLVMFunctionType(g->i64, NULL, 0, false);
+    cg_value ask = LLVMGetInlineAsm(t, text, sizeof text - 1, "=r", 2, true,
+                                    false, LLVMInlineAsmDialectATT, false);
+
+    return cg_icmp(g, LLVMIntNE,
+                   LLVMBuildCall2(g->builder, t, ask, NULL, 0, ""),
+                   cg_i64(g, g->target->sve_bytes));
+}
+
+static void
+refuse_if(cg *g, cg_value bad)
+{
+    cg_if refused;
+
+    glow_cpu_if(g, &refused, bad);
+    LLVMBuildRet(g->builder,
+                 LLVMConstInt(g->i32, (unsigned long long)-1, true));
+    LLVMPositionBuilderAtEnd(g->builder, refused.done);
+}
+
+/* The entry of a program has the system give it what its steps use. */
+static void
+ask_for_registers(cg *g, const cpu_plan *p)
+{
+    if (p->root != p)
+        return;
+    if (glow_cpu_uses_matrix(p))
+        refuse_if(g, glow_cpu_matrix_refused(g));
+    if (g->target->sve_bytes)
+        refuse_if(g, is_other_length(g));
+}
+
+/* The entry returns `code`, in the mode that it was called in. */
+static void
+leave(cg *g, cg_value before, cg_value code)
+{
+    glow_cpu_flush_end(g, before);
+    LLVMBuildRet(g->builder, code);
+}
+
+static cg_value
+build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
+            bool debug)
+{
+    cg_value entry = glow_cpu_function(
+        g, name, glow_cpu_entry_params(g->target), p->root == p);
+    cg_value before;
+
+    if (debug)
+        glow_cpu_debug_entry(g, entry, p->func);
+    ask_for_registers(g, p);
+    before = p->root == p ? glow_cpu_flush_begin(g) : NULL;
+    for (int i = 0; i < p->n_steps; i++) {
+        const cpu_step *s = &p->steps[i];
+        cg_if failed;
+
+        glow_cpu_debug_line(g, entry, s->root ? s->root : s->items[0].n);
+
+        cg_value code = glow_cpu_call_step(g, p, s, fns[i], entry);
+
+        if (!s->root || !s->kernel->fails)
+            continue;
+        glow_cpu_if(g, &failed,
+                    cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
+        leave(g, before, failure(g, p, s, code));
+        LLVMPositionBuilderAtEnd(g->builder, failed.done);
+    }
+    leave(g, before, LLVMConstNull(g->i32));
+    return entry;
+}
+
+/* int NAME.step(...as the entry, number) */
+static void
+build_stepper(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns)
+{
+    int params = glow_cpu_entry_params(g->target);
+    cg_value entry = glow_cpu_function(
+        g, glow_arena_printf(g->arena, "%s.step", name), params + 1, true);
+    cg_value before = glow_cpu_flush_begin(g);
+    LLVMBasicBlockRef done =
+        LLVMAppendBasicBlockInContext(g->context, entry, "done");
+    cg_value number = LLVMBuildPtrToInt(
+        g->builder, LLVMGetParam(entry, (unsigned)params), g->i64, "");
+    cg_value choice =
+        LLVMBuildSwitch(g->builder, number, done, (unsigned)p->n_steps);
+
+    for (int i = 0; i < p->n_steps; i++) {
+        LLVMBasicBlockRef b =
+            LLVMAppendBasicBlockInContext(g->context, entry, "step");
+
+        LLVMAddCase(choice, cg_i64(g, i), b);
+        LLVMPositionBuilderAtEnd(g->builder, b);
+        leave(g, before, glow_cpu_call_step(g, p, &p->steps[i], fns[i], entry));
+    }
+    LLVMPositionBuilderAtEnd(g->builder, done);
+    leave(g, before, LLVMConstNull(g->i32));
+}
+
+const char *
+glow_cpu_piece_name(glow_arena *a, const cpu_step *s)
+{
+    const char *text = glow_cpu_describe(a, s);
+    char hex[65];
+
+    glow_sha256_hex(text, strlen(text), hex);
+    hex[16] = '\0';
+    return glow_cpu_step_name(a, s, hex);
+}
+
+/* What is being built. */
+typedef struct build {
+    cg *g;
+    bool debug, apart;
+    glow_map *known; /* functions that there are, by what they depend on */
+    int count;
+} build;
+
+static cpu_made *
+make_step(build *b, const cpu_step *s)
+{
+    glow_arena *a = b->g->arena;
+
+    if (b->apart && !s->bodies)
+        return glow_cpu_declare_step(b->g, s, glow_cpu_piece_name(a, s));
+    return glow_cpu_build_step(
+        b->g, s,
+        glow_cpu_step_name(a, s, glow_arena_printf(a, "%d", b->count++)),
+        b->debug);
+}
+
+/*
+ * The functions of the steps of `p`: one for all equal steps, with the lines of the
+ * first.  The calls of it have the line of each, as callers of identical code that
+ * a linker folds do.
+ */
+static cpu_made **
+make_steps(build *b, const cpu_plan *p)
+{
+    glow_arena *a = b->g->arena;
+    cpu_made **fns = GLOW_NEW_ARRAY(a, cpu_made *, p->n_steps + 1);
+
+    for (int i = 0; i < p->n_steps; i++) {
+        const char *key = glow_cpu_describe(a, &p->steps[i]);
+
+        fns[i] = key ? glow_map_get(b->known, key) : NULL;
+        if (!fns[i]) {
+            fns[i] = make_step(b, &p->steps[i]);
+            if (key)
+                glow_map_set(b->known, key, fns[i]);
+        }
+    }
+    return fns;
+}
+
+void
+glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
+               const cpu_build_options *o)
+{
+    build b = {.g = g,
+               .debug = o->debug,
+               .apart = o->apart,
+               .known = glow_map_new(g->arena)};
+    cpu_made **fns;
+
+    if (b.debug)
+        glow_cpu_debug_begin(g, p->func);
+    for (int i = 0; i < p->n_bodies; i++) {
+        cpu_plan *body = p->bodies[i];
+
+        fns = make_steps(&b, body);
+        body->fn = build_entry(
+            g, body, glow_arena_printf(g->arena, "%s.%d", body->func->name, i),
+            fns, b.debug);
+    }
+    fns = make_steps(&b, p);
+    build_entry(g, p, name, fns, b.debug);
+    if (o->steps)
+        build_stepper(g, p, name, fns);
+    if (b.debug)
+        glow_cpu_debug_end(g);
+}

@@ -1,0 +1,280 @@
+/*
+ * Functions of steps.
+ *
+ * Each is a function of pointers, and of the range of its units if it is split.
+ * Steps that are alike in operators, attributes, types and the sharing of
+ * buffers have one.
+ */
+
+#include "codegen/cpu/run/steps.h"
+
+#include "codegen/cpu/emit/debug.h"
+#include "codegen/cpu/kernels/choice.h"
+#include "codegen/cpu/plan/split.h"
+#include "glow/ops.h"
+
+/* Says all that the code of a step depends on. */
+
+void
+glow_cpu_describe_node(glow_buf *b, const glow_node *n)
+{
+    glow_buf_puts(b, n->op->name);
+    glow_buf_attrs(b, glow_op_schema(n->op), n->attrs, true);
+    for (int i = 0; i < n->n_in; i++) {
+        glow_buf_putc(b, ' ');
+        if (n->in[i])
+            glow_buf_type(b, n->in[i]->type);
+        else
+            glow_buf_putc(b, '_');
+    }
+    for (int i = 0; i < n->n_out; i++) {
+        glow_buf_puts(b, " > ");
+        glow_buf_type(b, n->out[i]->type);
+    }
+    glow_buf_putc(b, ';');
+}
+
+static void
+describe_access(glow_buf *b, const cpu_access *a)
+{
+    glow_buf_printf(b, " %d@%lld[", a->slot, (long long)a->at);
+    glow_buf_dims(b, a->step);
+    glow_buf_putc(b, ']');
+}
+
+const char *
+glow_cpu_describe(glow_arena *a, const cpu_step *s)
+{
+    glow_buf b = {.arena = a};
+
+    if (s->root) {
+        glow_cpu_describe_node(&b, s->root);
+        for (int i = 0; i < s->root->n_in; i++)
+            glow_buf_printf(&b, " %d", s->in[i]);
+        for (int i = 0; i < s->root->n_out; i++)
+            glow_buf_printf(&b, " >%d", s->out[i]);
+        glow_buf_printf(&b, " *%d%s;", s->own_scratch,
+                        s->packed >= 0 ? " packed" : "");
+    }
+    glow_buf_dims(&b, s->shape);
+    for (int k = 0; k < s->n_items; k++) {
+        glow_cpu_describe_node(&b, s->items[k].n);
+        for (int i = 0; i < s->items[k].n_in; i++)
+            describe_access(&b, &s->items[k].in[i]);
+        describe_access(&b, &s->items[k].out);
+    }
+    if (s->target->choice)
+        glow_buf_printf(&b, " =%s", glow_cpu_choice_text(a, s->target->choice));
+    glow_buf_printf(&b, " /%d+%lld^%d", s->parts, (long long)s->part_scratch,
+                    s->crew);
+    for (int i = 0; i < s->n_slots; i++)
+        glow_buf_printf(&b, " %d%d%d%d%d", s->slots[i].written,
+                        s->slots[i].dead, s->slots[i].linear,
+                        s->slots[i].shared, s->slots[i].held != NULL);
+    return b.text;
+}
+
+/* Functions of steps. */
+
+const char *
+glow_cpu_step_name(glow_arena *a, const cpu_step *s, const char *suffix)
+{
+    char op[64];
+    const glow_node *n = s->root ? s->root : s->items[s->n_items - 1].n;
+
+    if (s->root)
+        return glow_arena_printf(a, "%s.%s", s->kernel->name, suffix);
+    glow_op_instr_name(n->op, op, sizeof(op));
+    return glow_arena_printf(a, "%s.%s", op, suffix);
+}
+
+static void
+set_operands(cpu_job *j)
+{
+    const glow_node *n = j->n;
+
+    j->in = GLOW_NEW_ARRAY(j->g->arena, cg_tensor, n->n_in + 1);
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i])
+            j->in[i] =
+                (cg_tensor){j->step->in[i] < 0 ? NULL : j->slot[j->step->in[i]],
+                            n->in[i]->type};
+    j->out = GLOW_NEW_ARRAY(j->g->arena, cg_tensor, n->n_out + 1);
+    for (int i = 0; i < n->n_out; i++)
+        j->out[i] = (cg_tensor){j->slot[j->step->out[i]], n->out[i]->type};
+}
+
+/* Does it get what runs threads? */
+static bool
+takes_threads(const cpu_target *t, const cpu_step *s)
+{
+    return t->threads > 1 && (s->bodies || s->crew);
+}
+
+/*
+ * Pointers: the slots, what is packed, for calls all constants, what runs threads,
+ * what to work in.
+ */
+static int
+count_params(const cpu_target *t, const cpu_step *s)
+{
+    return s->n_slots + (s->packed >= 0) + (s->bodies != NULL) +
+           (takes_threads(t, s) ? CPU_THREADED - CPU_BASES : 0) +
+           (s->scratch > 0 && s->own_scratch < 0);
+}
+
+static const char *
+part_name(cg *g, const char *name)
+{
+    return glow_arena_printf(g->arena, "%s.part", name);
+}
+
+/* The types of its parameters; for a step that is split, with the range. */
+static LLVMTypeRef *
+param_types(cg *g, const cpu_step *s, int *count)
+{
+    int pointers = count_params(g->target, s);
+    LLVMTypeRef *t = GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, pointers + 2);
+
+    for (int i = 0; i < pointers; i++)
+        t[i] = g->ptr;
+    t[pointers] = t[pointers + 1] = g->i64;
+    *count = s->parts > 1 ? pointers + 2 : pointers;
+    return t;
+}
+
+static cg_value
+begin_step(cg *g, const cpu_step *s, const char *name)
+{
+    int count;
+    LLVMTypeRef *types = param_types(g, s, &count);
+    cg_value fn = glow_cpu_function_of(g, name, g->i32, types, count);
+
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            glow_cpu_enum(g, "noinline"));
+    for (int i = 0; i < count_params(g->target, s); i++)
+        if (i >= s->n_slots || !s->slots[i].shared)
+            glow_cpu_noalias(g, fn, i);
+    return fn;
+}
+
+static void
+set_units(cpu_job *j, int params)
+{
+    j->split = j->step->parts > 1;
+    j->begin = cg_i64(j->g, 0);
+    j->end = cg_i64(j->g, j->step->units);
+    if (j->split) {
+        j->begin = LLVMGetParam(j->fn, (unsigned)params);
+        j->end = LLVMGetParam(j->fn, (unsigned)params + 1);
+    }
+}
+
+static void
+set_params(cpu_job *j, int params)
+{
+    const cpu_step *s = j->step;
+    int i = s->n_slots;
+
+    j->slot = GLOW_NEW_ARRAY(j->g->arena, cg_value, params);
+    for (int k = 0; k < params; k++)
+        j->slot[k] = LLVMGetParam(j->fn, (unsigned)k);
+    if (s->packed >= 0)
+        j->packed = j->slot[i++];
+    if (s->bodies)
+        j->constants = j->slot[i++];
+    if (takes_threads(j->g->target, s)) {
+        j->parallel = j->slot[i++];
+        j->pool = j->slot[i++];
+    }
+    if (s->own_scratch >= 0)
+        j->scratch = j->slot[s->own_scratch];
+    else if (s->scratch)
+        j->scratch = j->slot[i];
+}
+
+cpu_made *
+glow_cpu_build_step(cg *g, const cpu_step *s, const char *name, bool debug)
+{
+    int params = count_params(g->target, s);
+    cpu_made *m = GLOW_NEW(g->arena, cpu_made);
+    const cpu_target *all = g->target;
+    cpu_target own = *all;
+    cpu_job j = {.g = g, .step = s, .n = s->root};
+
+    own.choice = s->target->choice;
+    g->target = &own;
+    m->step = j.fn = begin_step(g, s, name);
+    if (debug)
+        glow_cpu_debug_step(g, j.fn, s);
+    set_params(&j, params);
+    set_units(&j, params);
+    if (s->root) {
+        set_operands(&j);
+        s->kernel->emit(&j);
+    } else {
+        glow_cpu_emit_stack(&j);
+    }
+    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+    LLVMSetCurrentDebugLocation2(g->builder, NULL);
+    if (s->parts > 1)
+        m->part = glow_cpu_part_function(g, s, m->step, part_name(g, name));
+    g->target = all;
+    return m;
+}
+
+cpu_made *
+glow_cpu_declare_step(cg *g, const cpu_step *s, const char *name)
+{
+    LLVMTypeRef part[2] = {g->ptr, g->ptr}, *types;
+    LLVMTypeRef nothing = LLVMVoidTypeInContext(g->context);
+    cpu_made *m = GLOW_NEW(g->arena, cpu_made);
+    int count;
+
+    types = param_types(g, s, &count);
+    m->step = LLVMAddFunction(
+        g->module, name,
+        LLVMFunctionType(g->i32, types, (unsigned)count, false));
+    if (s->parts > 1)
+        m->part = LLVMAddFunction(g->module, part_name(g, name),
+                                  LLVMFunctionType(nothing, part, 2, false));
+    return m;
+}
+
+void
+glow_cpu_fail_if(cpu_job *j, cg_value bad)
+{
+    cg_if s;
+
+    glow_cpu_if(j->g, &s, bad);
+    LLVMBuildRet(j->g->builder, LLVMConstInt(j->g->i32, 1, false));
+    LLVMPositionBuilderAtEnd(j->g->builder, s.done);
+}
+
+cg_value
+glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
+                   const cpu_made *fn, cg_value entry)
+{
+    int params = count_params(g->target, s), n = 0;
+    cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, params);
+
+    for (; n < s->n_slots; n++)
+        args[n] = glow_cpu_atc(g, LLVMGetParam(entry, s->slots[n].range.base),
+                               s->slots[n].range.offset);
+    if (s->packed >= 0)
+        args[n++] =
+            glow_cpu_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
+    if (s->bodies)
+        args[n++] = LLVMGetParam(entry, CPU_CONSTANTS);
+    if (takes_threads(g->target, s)) {
+        args[n++] = LLVMGetParam(entry, CPU_PARALLEL);
+        args[n++] = LLVMGetParam(entry, CPU_POOL);
+    }
+    if (s->scratch && s->own_scratch < 0)
+        args[n++] =
+            glow_cpu_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
+    if (fn->part)
+        return glow_cpu_call_parts(g, s, fn->step, fn->part, entry, args, n);
+    return LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn->step),
+                          fn->step, args, (unsigned)n, "");
+}

@@ -1,0 +1,32 @@
+/* Functions of steps, and calls of them. */
+
+#ifndef CODEGEN_CPU_RUN_STEPS_H
+#define CODEGEN_CPU_RUN_STEPS_H
+
+#include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/plan.h"
+
+/* A step's function, and that of its parts if it is split. */
+typedef struct cpu_made {
+    cg_value step, part;
+} cpu_made;
+
+/* An instruction, its attributes and types. */
+void glow_cpu_describe_node(glow_buf *b, const glow_node *n);
+/* All that the code of a step depends on, as text. */
+const char *glow_cpu_describe(glow_arena *a, const cpu_step *s);
+/* "conv_direct.SUFFIX" */
+const char *glow_cpu_step_name(glow_arena *a, const cpu_step *s,
+                               const char *suffix);
+
+/* Builds it, internal to the module. */
+cpu_made *glow_cpu_build_step(cg *g, const cpu_step *s, const char *name,
+                              bool debug);
+/* As it is known to a module where it is not. */
+cpu_made *glow_cpu_declare_step(cg *g, const cpu_step *s, const char *name);
+
+/* Calls the step of `p` from `entry`, the function of the plan. */
+cg_value glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
+                            const cpu_made *fn, cg_value entry);
+
+#endif

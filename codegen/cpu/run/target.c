@@ -1,0 +1,392 @@
+/*
+ * The target.  What LLVM knows of a machine is asked of LLVM: its loop
+ * vectorizer says how wide vectors should be.  Only the number of registers is a
+ * table.
+ */
+
+#include <string.h>
+#include <unistd.h>
+
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "codegen/cpu/emit/flush.h"
+#include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/emit/matrix.h"
+#include "codegen/cpu/emit/narrow.h"
+#include "codegen/cpu/run/memory.h"
+#include "codegen/cpu/run/tuning.h"
+
+/* By the start of the triple and the width: the first that fits. */
+static const struct {
+    const char *arch;
+    int vector_bytes;
+    int registers;
+} register_files[] = {
+    {"x86_64", 64, 32},   {"x86_64", 4, 16}, {"i386", 4, 8},
+    {"i486", 4, 8},       {"i586", 4, 8},    {"i686", 4, 8},
+    {"aarch64", 4, 32},   {"arm64", 4, 32},  {"thumb", 4, 8},
+    {"arm", 4, 16},       {"riscv", 4, 32},  {"powerpc", 4, 32},
+    {"loongarch", 4, 32}, {"s390x", 4, 32},  {"mips", 4, 32},
+    {"wasm", 4, 16},
+};
+
+/* 0: not a machine that kernels are made for. */
+static int
+count_registers(const char *triple, int vector_bytes)
+{
+    for (size_t i = 0; i < sizeof(register_files) / sizeof(*register_files);
+         i++)
+        if (strncmp(triple, register_files[i].arch,
+                    strlen(register_files[i].arch)) == 0 &&
+            vector_bytes >= register_files[i].vector_bytes)
+            return register_files[i].registers;
+    return 0;
+}
+
+/* Leaves a loop over `y[i] = x[i] + x[i]` of floats in the module. */
+static cg_value
+build_loop(cg *g)
+{
+    cg_value fn = glow_cpu_function(g, "probe", 2, true);
+    cg_value i, p, x;
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
+    LLVMBasicBlockRef body =
+        LLVMAppendBasicBlockInContext(g->context, fn, "body");
+    LLVMBasicBlockRef done =
+        LLVMAppendBasicBlockInContext(g->context, fn, "done");
+    cg_value zero = cg_i64(g, 0);
+
+    glow_cpu_noalias(g, fn, 0);
+    glow_cpu_noalias(g, fn, 1);
+    LLVMBuildBr(g->builder, body);
+    LLVMPositionBuilderAtEnd(g->builder, body);
+    i = LLVMBuildPhi(g->builder, g->i64, "");
+    p = LLVMBuildInBoundsGEP2(g->builder, g->f32, LLVMGetParam(fn, 0), &i, 1,
+                              "");
+    x = glow_cpu_load_raw(g, g->f32, p);
+    p = LLVMBuildInBoundsGEP2(g->builder, g->f32, LLVMGetParam(fn, 1), &i, 1,
+                              "");
+    glow_cpu_store_raw(g, cg_fadd(g, x, x), p);
+
+    cg_value next = cg_addc(g, i, 1);
+
+    LLVMAddIncoming(i, &zero, &entry, 1);
+    LLVMAddIncoming(i, &next, &body, 1);
+    LLVMBuildCondBr(g->builder,
+                    cg_icmp(g, LLVMIntSLT, next, cg_i64(g, 1 << 16)), body,
+                    done);
+    LLVMPositionBuilderAtEnd(g->builder, done);
+    LLVMBuildRet(g->builder, LLVMConstNull(g->i32));
+    return fn;
+}
+
+/* The widest vector of floats that is loaded in `fn`, in bytes. */
+static int
+widest_load(cg_value fn)
+{
+    int widest = 4;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (cg_value v = LLVMGetFirstInstruction(b); v;
+             v = LLVMGetNextInstruction(v)) {
+            LLVMTypeRef t = LLVMTypeOf(v);
+            LLVMTypeKind kind = LLVMGetTypeKind(t);
+
+            if (LLVMGetInstructionOpcode(v) == LLVMLoad &&
+                (kind == LLVMVectorTypeKind ||
+                 kind == LLVMScalableVectorTypeKind) &&
+                (int)LLVMGetVectorSize(t) * 4 > widest)
+                widest = (int)LLVMGetVectorSize(t) * 4;
+        }
+    return widest < 64 ? widest : 64;
+}
+
+static int
+probe_vector_bytes(glow_arena *a, const cpu_target *t)
+{
+    cg g;
+    int bytes = 4;
+
+    glow_cpu_gen_begin(&g, a, "probe", t);
+
+    cg_value fn = build_loop(&g);
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(g.module, "loop-vectorize", t->machine, o);
+
+    if (e)
+        LLVMConsumeError(e);
+    else
+        bytes = widest_load(fn);
+    LLVMDisposePassBuilderOptions(o);
+    glow_cpu_gen_end(&g);
+    return bytes;
+}
+
+/* Copies LLVM's text into `a` and frees it. */
+static const char *
+take(glow_arena *a, char *text)
+{
+    const char *copy = glow_arena_strdup(a, text);
+
+    LLVMDisposeMessage(text);
+    return copy;
+}
+
+bool
+glow_cpu_has_word(const char *features, const char *name, bool has)
+{
+    size_t size = strlen(name);
+
+    for (const char *at = features; (at = strstr(at, name)); at += size)
+        if (at > features && (at[-1] == '+' || at[-1] == '-') &&
+            (at[size] == ',' || !at[size]))
+            has = at[-1] == '+';
+    return has;
+}
+
+/*
+ * Takes "sve-vector-bits=N", which is no word of LLVM's, out of the features.  How
+ * long registers of SVE are is up to the machine, and kernels are made for one
+ * length: where none is said, for that of NEON, which all machines have.
+ */
+static void
+take_sve_bits(cpu_target *t, glow_arena *a)
+{
+    static const char word[] = "sve-vector-bits=";
+    glow_buf rest = {.arena = a};
+
+    for (const char *at = t->features; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        const char *one = glow_arena_strndup(a, at, size);
+
+        if (strncmp(one, word, sizeof word - 1) != 0)
+            glow_buf_printf(&rest, "%s,", one);
+        else if (strcmp(one + sizeof word - 1, "256") == 0)
+            t->sve_bytes = 32;
+        else if (strcmp(one + sizeof word - 1, "512") == 0)
+            t->sve_bytes = 64;
+        else
+            t->sve_bytes = -1;
+        at += size;
+    }
+    if (t->sve_bytes)
+        t->features =
+            glow_arena_printf(a, "%s+sve", rest.text ? rest.text : "");
+}
+
+/* The words for this machine, or what the options say. */
+static void
+name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
+{
+    bool native = !o->cpu || strcmp(o->cpu, "native") == 0;
+
+    t->is_host = !o->triple;
+    t->triple = o->triple ? take(a, LLVMNormalizeTargetTriple(o->triple))
+                          : take(a, LLVMGetDefaultTargetTriple());
+    if (t->is_host && native) {
+        t->cpu = take(a, LLVMGetHostCPUName());
+        t->features = take(a, LLVMGetHostCPUFeatures());
+    } else {
+        t->cpu = native ? "" : o->cpu;
+        t->features = "";
+    }
+    if (o->features)
+        t->features = glow_arena_printf(a, "%s%s%s", t->features,
+                                        t->features[0] ? "," : "", o->features);
+    take_sve_bits(t, a);
+    glow_cpu_probe_matrix(t);
+}
+
+static void
+initialize(void)
+{
+    glow_cpu_memory_begin();
+    LLVMInitializeAllTargetInfos();
+    LLVMInitializeAllTargets();
+    LLVMInitializeAllTargetMCs();
+    LLVMInitializeAllAsmPrinters();
+    LLVMInitializeAllAsmParsers();
+}
+
+static LLVMTargetMachineRef
+new_machine(LLVMTargetRef llvm, const cpu_target *t)
+{
+    return LLVMCreateTargetMachine(llvm, t->triple, t->cpu, t->features,
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                   LLVMCodeModelDefault);
+}
+
+LLVMTargetMachineRef
+glow_cpu_same_machine(const cpu_target *t)
+{
+    return new_machine(LLVMGetTargetMachineTarget(t->machine), t);
+}
+
+/*
+ * Makes the machine.  LLVM tells of processors and features that it does not
+ * know on standard error alone, and may abort later: what it writes there comes
+ * back in `said`.
+ */
+static LLVMTargetMachineRef
+make_machine(LLVMTargetRef llvm, const cpu_target *t, char *said, size_t size)
+{
+    int ends[2] = {-1, -1}, saved = dup(STDERR_FILENO);
+    bool captures = saved >= 0 && pipe(ends) == 0;
+    LLVMTargetMachineRef machine;
+    ssize_t n = 0;
+
+    if (captures)
+        dup2(ends[1], STDERR_FILENO);
+    machine = new_machine(llvm, t);
+    if (captures) {
+        dup2(saved, STDERR_FILENO);
+        close(ends[1]);
+        n = read(ends[0], said, size - 1);
+        close(ends[0]);
+    }
+    if (saved >= 0)
+        close(saved);
+    said[n > 0 ? n : 0] = '\0';
+    return machine;
+}
+
+/* "'bogus' is not a recognized processor for this target" or "" */
+static bool
+check_words(glow_context *ctx, const cpu_target *t, char *said)
+{
+    char *end = strstr(said, " (ignoring");
+
+    if (!end)
+        return true;
+    *end = '\0';
+    return glow_error_hint(ctx, (glow_span){0}, "E0826",
+                           "`llc -mtriple=TRIPLE -mcpu=help` lists what there "
+                           "is",
+                           "target '%s': %s", t->triple, said);
+}
+
+static bool
+set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
+{
+    LLVMTargetRef llvm;
+    char *message = NULL, said[512];
+
+    if (LLVMGetTargetFromTriple(t->triple, &llvm, &message))
+        return glow_error(ctx, "E0821",
+                          "no code can be made for target '%s': %s", t->triple,
+                          take(a, message));
+    if (count_registers(t->triple, 64) == 0)
+        return glow_error(ctx, "E0821",
+                          "no code can be made for target '%s': it is not the "
+                          "kind of processor that kernels are made for",
+                          t->triple);
+    if (t->sve_bytes &&
+        (t->sve_bytes < 0 || strncmp(t->triple, "aarch64", 7) != 0))
+        return glow_error(ctx, "E0826",
+                          "target '%s': sve-vector-bits is 256 or 512, and of "
+                          "aarch64",
+                          t->triple);
+    if (t->flush && !glow_cpu_has_flush(t->triple))
+        return glow_error(ctx, "E0821",
+                          "target '%s': subnormal numbers can be flushed on "
+                          "x86_64 and aarch64",
+                          t->triple);
+    t->machine = make_machine(llvm, t, said, sizeof(said));
+    if (!t->machine)
+        return glow_error(ctx, "E0821", "no code can be made for target '%s'",
+                          t->triple);
+    if (check_words(ctx, t, said))
+        return true;
+    LLVMDisposeTargetMachine(t->machine);
+    return false;
+}
+
+/* The least of the servers of ten years. */
+static void
+set_rates(cpu_target *t, const glow_target_options *o)
+{
+    t->cache_bytes = 1 << 20;
+    t->multiplies = 2;
+    t->memory_bytes = 5;
+    t->winograd = o ? o->winograd : GLOW_WINOGRAD_AUTO;
+    t->flush = o && o->flush_subnormals;
+}
+
+static void
+set_threads(cpu_target *t, const glow_target_options *o)
+{
+    t->threads = o && o->threads > 1 ? o->threads : 1;
+    t->grain = o && o->grain > 0 ? o->grain : 2.5e-6;
+}
+
+cpu_target
+glow_cpu_target_guess(const glow_target_options *options)
+{
+    cpu_target t = {.vector_bytes = 64, .registers = 32, .pairs = ""};
+
+    set_rates(&t, options);
+    set_threads(&t, options);
+    return t;
+}
+
+cpu_target *
+glow_cpu_target(glow_context *ctx, glow_arena *a,
+                const glow_target_options *options)
+{
+    static const glow_target_options here;
+    const glow_target_options *o = options ? options : &here;
+    cpu_target *t = GLOW_NEW(a, cpu_target);
+
+    initialize();
+    name_target(t, a, o);
+    set_threads(t, o);
+    set_rates(t, o);
+    if (!set_machine(ctx, a, t))
+        return NULL;
+    t->layout = LLVMCreateTargetDataLayout(t->machine);
+    t->width_text = "512";
+    t->vector_bytes = t->sve_bytes ? t->sve_bytes : probe_vector_bytes(a, t);
+    t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
+    t->registers = count_registers(t->triple, t->vector_bytes);
+    glow_cpu_probe_narrow(a, t);
+    t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
+                                t->triple, *t->cpu ? t->cpu : "generic",
+                                t->width_text, t->matrix ? "+amx" : "");
+    if (o->tuning)
+        t->tuned = glow_cpu_tuned_for(a, o->tuning, t->name);
+    return t;
+}
+
+const char *
+glow_cpu_target_words(glow_arena *a, const cpu_target *t)
+{
+    unsigned major, minor, patch;
+
+    LLVMGetVersion(&major, &minor, &patch);
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d\n%u.%u.%u", t->triple,
+                             t->cpu, t->features, (int)t->winograd, t->matrix,
+                             t->sve_bytes, t->flush, major, minor, patch);
+}
+
+const char *
+glow_cpu_options_words(glow_arena *a, const glow_target_options *o)
+{
+    cpu_target t = {.threads = o->threads};
+    glow_buf tuning = {.arena = a};
+
+    name_target(&t, a, o);
+    set_rates(&t, o);
+    if (o->tuning)
+        glow_tuning_print(&tuning, o->tuning);
+    return glow_arena_printf(a, "%s\n%d %a\n%s", glow_cpu_target_words(a, &t),
+                             o->threads, o->grain,
+                             tuning.text ? tuning.text : "");
+}
+
+void
+glow_cpu_target_end(cpu_target *t)
+{
+    LLVMDisposeTargetData(t->layout);
+    LLVMDisposeTargetMachine(t->machine);
+}
