@@ -2,7 +2,7 @@
 
 #include "codegen/cpu/move.h"
 
-#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/layout.h"
 #include "glow/ops.h"
 
 typedef bool (*move_fn)(const glow_node *n, int i, cpu_move *m);

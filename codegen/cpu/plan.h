@@ -80,7 +80,7 @@ typedef struct cpu_step {
     int64_t packed;  /* offset in the constants, or -1 */
     int64_t scratch; /* bytes, or 0 */
     int own_scratch; /* slot of the instruction's scratch, or -1: behind all */
-    int64_t units;   /* of the work; see split.h */
+    int64_t units;   /* of the work; see cpu_kernel */
     int parts;       /* that they are split into, or 1 */
     int crew;        /* pieces that its kernel splits work into, or 0 */
     int64_t
@@ -155,55 +155,5 @@ typedef struct cpu_plan {
     } * regions;
     int n_regions;
 } cpu_plan;
-
-/*
- * NULL after a report.  Lives in `a`; marks the nodes of `f` and of the bodies
- * that it calls.
- */
-cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
-
-/* The plan whose instruction a failure of plan `p`, a root, comes from. */
-const cpu_plan *glow_cpu_failed(const cpu_plan *p, int code);
-
-/* Where placeholder `s` lies, of those that the plan touches, or NULL. */
-const cpu_binding *glow_cpu_binding(const cpu_plan *p, const glow_storage *s);
-
-/* Where the placeholders and then the activations of a body lie. */
-int64_t glow_cpu_body_activations(const cpu_plan *body);
-
-/*
- * The bytes that an instruction works in which calls functions: the memory of
- * one of them.  0 where they have no places yet.
- */
-int64_t glow_cpu_call_scratch(const glow_node *n);
-
-/* `n` bytes, up to where the next buffer may begin. */
-int64_t glow_cpu_aligned(int64_t n);
-
-/* Where the bytes of a buffer or view lie. */
-cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);
-
-/* Is there anything to compute? */
-bool glow_cpu_has_elements(const glow_node *n);
-
-/* The number of the last instruction that uses buffer `v`, or -1. */
-int glow_cpu_last_use(const glow_value *v);
-
-/* Is `v` a constant of the program, all of it and in its own order? */
-bool glow_cpu_is_whole_constant(const glow_value *v);
-
-/*
- * Gives what steps read of constants its place: constants.c.  Until then each
- * lies where the program has it, and a step knows what is packed for it by number.
- */
-void glow_cpu_lay_constants(cpu_plan *root);
-/* The digest of all that there is of constants then, and where, but its bytes. */
-void glow_cpu_constants_layout(const cpu_plan *root, char hex[65]);
-
-/*
- * Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes; on threads
- * of the pool, each constant on one.
- */
-bool glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "codegen/cpu/kernels/common.h"
 #include "codegen/cpu/kernels/kernel.h"
-#include "codegen/cpu/plan/stack.h"
 
 /* A slot that the cache does not hold, and how the stack runs through it. */
 typedef struct far {

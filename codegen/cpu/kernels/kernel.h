@@ -1,7 +1,7 @@
 /*
  * Kernels: code for one instruction, made for exactly its shapes.
  *
- * A kernel is a constant and stands in one table, kernels.c, in the order of
+ * A kernel is a constant and stands in one table, plan/kernels.c, in the order of
  * preference; the first that takes an instruction makes it.  So each can be
  * replaced by itself.
  */
@@ -11,6 +11,7 @@
 
 #include "codegen/cpu/emit/kind.h"
 #include "codegen/cpu/kernels/choice.h"
+#include "codegen/cpu/layout.h"
 #include "codegen/cpu/plan.h"
 
 /* A kernel at work. */
@@ -24,7 +25,7 @@ typedef struct cpu_job {
     cg_value packed;    /* the packed operand, or NULL */
     cg_value constants; /* the region, for kernels that call */
     cg_value scratch;   /* or NULL */
-    cg_value parallel;  /* for kernels that call: see split.h; or NULL */
+    cg_value parallel;  /* for kernels that call: see fork.h; or NULL */
     cg_value pool;
     cg_value *slot; /* pointers of the step */
     /*
@@ -93,16 +94,9 @@ typedef struct cpu_kernel {
     int64_t (*forks)(const cpu_target *t, const glow_node *n);
 } cpu_kernel;
 
-/* `count` times `bytes`, or INT64_MAX: a scratch_size. */
-int64_t glow_cpu_room(int64_t count, int64_t bytes);
-
-extern const cpu_kernel *const glow_cpu_kernels[]; /* ended by NULL */
-
 /* Can it do `n`, as t->choice says if there is one? */
 bool glow_cpu_takes(const cpu_kernel *k, const cpu_target *t,
                     const glow_node *n);
-/* The first kernel for `n`, or NULL. */
-const cpu_kernel *glow_cpu_find_kernel(const cpu_target *t, const glow_node *n);
 
 /*
  * The value of elements (row + row_plus, col + col_plus, ...) of result 0,
@@ -126,6 +120,8 @@ void glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
 
 /* Emits the stack of a step without a root: all of its loops. */
 void glow_cpu_emit_stack(cpu_job *j);
+/* Its units: see cpu_kernel. */
+int64_t glow_cpu_stack_units(const cpu_target *t, const cpu_step *s);
 
 /* A loop over the units, whose number is returned. */
 cg_value glow_cpu_unit_for(cpu_job *j, cg_loop *l);
@@ -157,7 +153,5 @@ void glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
                    glow_dims shape);
 /* Sets all elements of a dense tensor to `bits`. */
 void glow_cpu_fill(cg *g, cg_tensor to, int64_t count, cg_value bits);
-/* The strides of a type, dense or not. */
-glow_dims glow_cpu_strides(const glow_type *t);
 
 #endif

@@ -11,7 +11,6 @@
 #include "codegen/cpu/emit/low.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/move.h"
-#include "codegen/cpu/plan/stack.h"
 #include "glow/ops.h"
 
 /* What a slot holds at the elements at hand, in registers: both or neither. */

@@ -1,4 +1,4 @@
-/* Loops of kernels over their units; see split.h. */
+/* Loops of kernels over their units; see fork.h. */
 
 #include "codegen/cpu/kernels/kernel.h"
 

@@ -13,7 +13,8 @@
 
 #include "codegen/cpu/kernels/choice.h"
 #include "codegen/cpu/kernels/kernel.h"
-#include "codegen/cpu/run/steps.h"
+#include "codegen/cpu/plan/describe.h"
+#include "codegen/cpu/plan/plan.h"
 #include "glow/ops.h"
 #include "ir/base/digest.h"
 

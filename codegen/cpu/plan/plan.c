@@ -4,16 +4,13 @@
 
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/move.h"
+#include "codegen/cpu/plan/choose.h"
+#include "codegen/cpu/plan/kernels.h"
+#include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/plan/split.h"
 #include "codegen/cpu/plan/stack.h"
 #include "codegen/cpu/pool.h"
 #include "glow/ops.h"
-
-int64_t
-glow_cpu_aligned(int64_t n)
-{
-    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
-}
 
 /* Memory. */
 
@@ -138,12 +135,6 @@ lay_regions(cpu_plan *p)
     return true;
 }
 
-glow_dims
-glow_cpu_strides(const glow_type *t)
-{
-    return t->strides.rank ? t->strides : glow_dims_strides(t->shape);
-}
-
 /* Bytes from the base of a tensorview to its first element. */
 static int64_t
 view_offset(const glow_node *view)
@@ -204,30 +195,6 @@ add_weight(cpu_plan *p, const glow_node *n)
     }
 }
 
-/*
- * The constant that `v` is, of a program or a graph, whole and in its own order,
- * or NULL.
- */
-static glow_storage *
-whole_constant(const glow_value *v)
-{
-    const glow_value *b = v;
-
-    while (b->def && b->def->op == &glow_op_tensorview)
-        b = b->def->in[0];
-    if ((b->def && !is_weight(b)) || !b->storage || !b->storage->is_constant ||
-        v->type->strides.rank || b->type->strides.rank ||
-        glow_type_count(v->type) != glow_type_count(b->type))
-        return NULL;
-    return b->storage;
-}
-
-bool
-glow_cpu_is_whole_constant(const glow_value *v)
-{
-    return whole_constant(v) != NULL;
-}
-
 /* Steps. */
 
 static cpu_step *
@@ -260,13 +227,13 @@ add_packed(cpu_plan *p, cpu_step *s, int64_t size)
     p->constants =
         glow_arena_grow(p->arena, p->constants, (size_t)p->n_constants,
                         &p->cap_constants, sizeof(cpu_constant));
-    p->constants[p->n_constants++] =
-        (cpu_constant){.storage = whole_constant(n->in[s->kernel->packs]),
-                       .offset = -1,
-                       .size = size,
-                       .kernel = s->kernel,
-                       .target = s->target,
-                       .user = n};
+    p->constants[p->n_constants++] = (cpu_constant){
+        .storage = glow_cpu_whole_constant(n->in[s->kernel->packs]),
+        .offset = -1,
+        .size = size,
+        .kernel = s->kernel,
+        .target = s->target,
+        .user = n};
     s->packed = p->n_constants - 1; /* until glow_cpu_lay_constants */
 }
 
@@ -305,15 +272,6 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
                                       by_rows && i == 0 ? &rows : NULL);
     s->shape = columns ? GLOW_DIMS_OF(glow_dims_count(shape) / columns, columns)
                        : GLOW_DIMS_OF(0, 0);
-}
-
-bool
-glow_cpu_has_elements(const glow_node *n)
-{
-    for (int i = 0; i < n->n_out; i++)
-        if (glow_type_count(n->out[i]->type) > 0)
-            return true;
-    return false;
 }
 
 /*
@@ -382,24 +340,6 @@ add_instruction(cpu_plan *p, const glow_node *n)
 
 /* Dead stores: a buffer of the step's own, read by no later instruction. */
 
-int
-glow_cpu_last_use(const glow_value *v)
-{
-    int last = -1;
-
-    GLOW_FOR_EACH_USE(u, v) {
-        int at = (int)u->user->mark;
-
-        if (u->user->op == &glow_op_dealloc)
-            continue;
-        if (u->user->op == &glow_op_tensorview)
-            at = glow_cpu_last_use(u->user->out[0]);
-        if (at > last)
-            last = at;
-    }
-    return last;
-}
-
 /*
  * Notes that what the step leaves in `v` is read later, if it is.  Other
  * buffers of the step may lie at the same place and not be.
@@ -463,21 +403,6 @@ lay_scratch(cpu_plan *p)
 }
 
 /* Calls. */
-
-const cpu_binding *
-glow_cpu_binding(const cpu_plan *p, const glow_storage *s)
-{
-    for (int i = 0; i < p->n_bindings; i++)
-        if (p->bindings[i].storage == s)
-            return &p->bindings[i];
-    return NULL;
-}
-
-int64_t
-glow_cpu_body_activations(const cpu_plan *body)
-{
-    return glow_cpu_aligned(body->size[CPU_PLACEHOLDERS]);
-}
 
 static cpu_plan *make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t,
                            glow_func *f);

@@ -7,23 +7,11 @@
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/move.h"
+#include "codegen/cpu/plan/plan.h"
 #include "glow/ops.h"
 
 #define MAX_ITEMS 24
 #define MAX_SLOTS 16
-
-bool
-glow_cpu_same_range(cpu_range a, cpu_range b)
-{
-    return a.base == b.base && a.offset == b.offset && a.size == b.size;
-}
-
-bool
-glow_cpu_overlap(cpu_range a, cpu_range b)
-{
-    return a.base == b.base && a.offset < b.offset + b.size &&
-           b.offset < a.offset + a.size;
-}
 
 /* The slot of the buffer of `v` if the step holds it in registers, or NULL. */
 static const cpu_slot *
@@ -119,38 +107,6 @@ touches(const glow_node *n, touch out[4])
     return n->n_in + 1;
 }
 
-/*
- * Steps over `shape` turned into steps over [rows, columns], its last axis
- * being the columns; false if the other axes are not run through by one step.
- */
-static bool
-as_rows(glow_dims shape, const glow_dims *step, glow_dims *out)
-{
-    int last = shape.rank - 1;
-    int64_t row = 0, size = 1;
-
-    for (int d = last - 1; d >= 0; d--) {
-        if (shape.at[d] == 1)
-            continue;
-        if (size == 1)
-            row = step->at[d];
-        else if (step->at[d] != row * size)
-            return false;
-        size *= shape.at[d];
-    }
-    *out =
-        GLOW_DIMS_OF(row, last >= 0 && shape.at[last] > 1 ? step->at[last] : 0);
-    return true;
-}
-
-bool
-glow_cpu_rows(const glow_type *t, glow_dims *step)
-{
-    glow_dims steps = glow_cpu_strides(t);
-
-    return as_rows(t->shape, &steps, step);
-}
-
 /* Steps along axes of one element mean nothing. */
 static void
 forget_ones(glow_dims shape, glow_dims *step)
@@ -170,7 +126,7 @@ fit(const cpu_step *s, const glow_node *n, touch *t)
         t->step = glow_dims_strides(s->shape);
     else if (s->root && shape.rank > 0 &&
              shape.at[shape.rank - 1] == s->shape.at[1]) {
-        if (!as_rows(shape, &t->step, &t->step))
+        if (!glow_cpu_as_rows(shape, &t->step, &t->step))
             return false;
     } else if (!glow_dims_equal(shape, s->shape))
         return false;

@@ -5,9 +5,6 @@
 
 #include "codegen/cpu/plan.h"
 
-bool glow_cpu_same_range(cpu_range a, cpu_range b);
-bool glow_cpu_overlap(cpu_range a, cpu_range b);
-
 /*
  * The slot of a buffer, added if it is not there.  `step`: over the shape of the
  * stack, for each index touches the element there, from `at` on, and no other;
@@ -15,13 +12,6 @@ bool glow_cpu_overlap(cpu_range a, cpu_range b);
  */
 int glow_cpu_add_slot(cpu_plan *p, cpu_step *s, const glow_value *v,
                       bool written, int64_t at, const glow_dims *step);
-
-/*
- * The steps from row to row and from column to column of a tensor that is seen
- * as a matrix with its last axis as columns; false if rows lie at several steps.
- * An axis of one element has step 0.
- */
-bool glow_cpu_rows(const glow_type *t, glow_dims *step);
 
 /* Is `n` an element-wise instruction, or one that reads like one? */
 bool glow_cpu_can_stack(const glow_node *n);
@@ -34,8 +24,6 @@ void glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n);
  * Then they are added with it, up to instruction s->last.
  */
 bool glow_cpu_stack_on(cpu_plan *p, cpu_step *s, const glow_node *n);
-/* Units of a stack without a root: see kernel.h. */
-int64_t glow_cpu_stack_units(const cpu_target *t, const cpu_step *s);
 /* Joins axes that all accesses run through alike, and finds shared slots. */
 void glow_cpu_finish_stack(cpu_step *s);
 

@@ -11,6 +11,8 @@
 
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/plan/kernels.h"
+#include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/plan/split.h"
 #include "codegen/cpu/plan/stack.h"
 #include "codegen/cpu/run/emit.h"
@@ -20,6 +22,7 @@
 #include "codegen/cpu/run/jit.h"
 #include "codegen/cpu/run/object.h"
 #include "codegen/cpu/run/pieces.h"
+#include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/zones.h"
 #include "glow/pass.h"
 

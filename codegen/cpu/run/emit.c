@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/run/module.h"
 #include "codegen/cpu/run/object.h"
+#include "codegen/cpu/run/target.h"
 #include "glow/file.h"
 
 /* Of C23 and C++23, in the order of strcmp; `_Bool` and its like are reserved. */

@@ -12,8 +12,9 @@
 #include "codegen/cpu/emit/debug.h"
 #include "codegen/cpu/emit/flush.h"
 #include "codegen/cpu/emit/matrix.h"
+#include "codegen/cpu/kernels/fork.h"
 #include "codegen/cpu/kernels/kernel.h"
-#include "codegen/cpu/plan/split.h"
+#include "codegen/cpu/plan/describe.h"
 #include "codegen/cpu/run/steps.h"
 #include "ir/base/sha256.h"
 

@@ -10,71 +10,8 @@
 
 #include "codegen/cpu/emit/debug.h"
 #include "codegen/cpu/kernels/choice.h"
-#include "codegen/cpu/plan/split.h"
+#include "codegen/cpu/kernels/fork.h"
 #include "glow/ops.h"
-
-/* Says all that the code of a step depends on. */
-
-void
-glow_cpu_describe_node(glow_buf *b, const glow_node *n)
-{
-    glow_buf_puts(b, n->op->name);
-    glow_buf_attrs(b, glow_op_schema(n->op), n->attrs, true);
-    for (int i = 0; i < n->n_in; i++) {
-        glow_buf_putc(b, ' ');
-        if (n->in[i])
-            glow_buf_type(b, n->in[i]->type);
-        else
-            glow_buf_putc(b, '_');
-    }
-    for (int i = 0; i < n->n_out; i++) {
-        glow_buf_puts(b, " > ");
-        glow_buf_type(b, n->out[i]->type);
-    }
-    glow_buf_putc(b, ';');
-}
-
-static void
-describe_access(glow_buf *b, const cpu_access *a)
-{
-    glow_buf_printf(b, " %d@%lld[", a->slot, (long long)a->at);
-    glow_buf_dims(b, a->step);
-    glow_buf_putc(b, ']');
-}
-
-const char *
-glow_cpu_describe(glow_arena *a, const cpu_step *s)
-{
-    glow_buf b = {.arena = a};
-
-    if (s->root) {
-        glow_cpu_describe_node(&b, s->root);
-        for (int i = 0; i < s->root->n_in; i++)
-            glow_buf_printf(&b, " %d", s->in[i]);
-        for (int i = 0; i < s->root->n_out; i++)
-            glow_buf_printf(&b, " >%d", s->out[i]);
-        glow_buf_printf(&b, " *%d%s;", s->own_scratch,
-                        s->packed >= 0 ? " packed" : "");
-    }
-    glow_buf_dims(&b, s->shape);
-    for (int k = 0; k < s->n_items; k++) {
-        glow_cpu_describe_node(&b, s->items[k].n);
-        for (int i = 0; i < s->items[k].n_in; i++)
-            describe_access(&b, &s->items[k].in[i]);
-        describe_access(&b, &s->items[k].out);
-    }
-    if (s->target->choice)
-        glow_buf_printf(&b, " =%s", glow_cpu_choice_text(a, s->target->choice));
-    glow_buf_printf(&b, " /%d+%lld^%d", s->parts, (long long)s->part_scratch,
-                    s->crew);
-    for (int i = 0; i < s->n_slots; i++)
-        glow_buf_printf(&b, " %d%d%d%d%d", s->slots[i].written,
-                        s->slots[i].dead, s->slots[i].linear,
-                        s->slots[i].shared, s->slots[i].held != NULL);
-    return b.text;
-}
-
-/* Functions of steps. */
 
 const char *
 glow_cpu_step_name(glow_arena *a, const cpu_step *s, const char *suffix)
@@ -239,16 +176,6 @@ glow_cpu_declare_step(cg *g, const cpu_step *s, const char *name)
         m->part = LLVMAddFunction(g->module, part_name(g, name),
                                   LLVMFunctionType(nothing, part, 2, false));
     return m;
-}
-
-void
-glow_cpu_fail_if(cpu_job *j, cg_value bad)
-{
-    cg_if s;
-
-    glow_cpu_if(j->g, &s, bad);
-    LLVMBuildRet(j->g->builder, LLVMConstInt(j->g->i32, 1, false));
-    LLVMPositionBuilderAtEnd(j->g->builder, s.done);
 }
 
 cg_value

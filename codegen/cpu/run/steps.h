@@ -11,10 +11,6 @@ typedef struct cpu_made {
     cg_value step, part;
 } cpu_made;
 
-/* An instruction, its attributes and types. */
-void glow_cpu_describe_node(glow_buf *b, const glow_node *n);
-/* All that the code of a step depends on, as text. */
-const char *glow_cpu_describe(glow_arena *a, const cpu_step *s);
 /* "conv_direct.SUFFIX" */
 const char *glow_cpu_step_name(glow_arena *a, const cpu_step *s,
                                const char *suffix);

@@ -14,6 +14,7 @@
 #include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/run/memory.h"
+#include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/tuning.h"
 
 /* By the start of the triple and the width: the first that fits. */
@@ -131,18 +132,6 @@ take(glow_arena *a, char *text)
 
     LLVMDisposeMessage(text);
     return copy;
-}
-
-bool
-glow_cpu_has_word(const char *features, const char *name, bool has)
-{
-    size_t size = strlen(name);
-
-    for (const char *at = features; (at = strstr(at, name)); at += size)
-        if (at > features && (at[-1] == '+' || at[-1] == '-') &&
-            (at[size] == ',' || !at[size]))
-            has = at[-1] == '+';
-    return has;
 }
 
 /*

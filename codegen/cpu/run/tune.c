@@ -17,7 +17,10 @@
 #include <math.h>
 
 #include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/plan/choose.h"
+#include "codegen/cpu/plan/kernels.h"
 #include "codegen/cpu/run/executable.h"
+#include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/tuning.h"
 #include "glow/tensor.h"
 

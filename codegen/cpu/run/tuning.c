@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/plan/kernels.h"
 #include "glow/op.h"
 
 #define VERSION 1

@@ -8,6 +8,8 @@
 
 #include "codegen/cpu/run/zones.h"
 
+#include "codegen/cpu/plan/plan.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 
     ir/base <- ir <- {passes, lower, irgen, codegen} <- tools
     irgen <- {irgen/schedule -> irgen/sharing, irgen/place, irgen/report}
+    codegen/cpu <- emit <- kernels <- its families <- plan <- run
 
 Every folder may include the public headers; the four in the middle see each
 other only through these.  A pass and a lowering rule see nothing private at
@@ -19,8 +20,25 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MIDDLE = ("passes", "lower", "irgen", "codegen")
 
 # Rooms of a folder, and the rooms that each may see besides itself and the files
-# at the top of the folder.  Those files see no room.
+# at the top of the folder.  Those files see no room.  objects.py holds the symbols of
+# object files to the same arrows.
+CPU = "codegen/cpu/"
+KERNEL = (CPU + "emit", CPU + "kernels")
 ROOMS = {
+    CPU + "c": (),
+    CPU + "emit": (),
+    CPU + "kernels": (CPU + "emit",),
+    CPU + "kernels/attention": KERNEL + (CPU + "kernels/direct", CPU + "kernels/move"),
+    CPU + "kernels/call": KERNEL,
+    CPU + "kernels/direct": KERNEL + (CPU + "kernels/move",),
+    CPU + "kernels/matrix": KERNEL + (CPU + "kernels/direct",),
+    CPU + "kernels/move": KERNEL,
+    CPU + "kernels/recurrent": KERNEL,
+    CPU + "kernels/rows": KERNEL,
+    CPU + "kernels/window": KERNEL,
+    CPU + "kernels/winograd": KERNEL + (CPU + "kernels/direct",),
+    CPU + "plan": KERNEL,
+    CPU + "run": KERNEL + (CPU + "plan",),
     "irgen/place": (),
     "irgen/report": (),
     "irgen/schedule": ("irgen/sharing",),
@@ -51,8 +69,16 @@ def target_of(root, source, name):
 
 
 def room_of(path):
-    """Returns the room that `path` is in, or None."""
-    return next((room for room in ROOMS if under(path, room)), None)
+    """Returns the innermost room that `path` is in, or None."""
+    return max((room for room in ROOMS if under(path, room)), key=len, default=None)
+
+
+def room_complaint(source, target):
+    """Returns why nothing in `source` may know of `target`, or None: rooms alone."""
+    here, there = room_of(source), room_of(target)
+    if there and here != there and there not in ROOMS.get(here, ()):
+        return f"{here or source.rpartition('/')[0]} does not see into {there}"
+    return None
 
 
 def complaint(source, target):
@@ -68,9 +94,9 @@ def complaint(source, target):
         return None if under(target, "ir/base") else "ir/base knows only itself"
     if under(source, "ir"):
         return None if under(target, "ir") else "ir knows only itself"
-    here, there = room_of(source), room_of(target)
-    if there and here != there and there not in ROOMS.get(here, ()):
-        return f"{here or source.split('/')[0]} does not see into {there}"
+    why = room_complaint(source, target)
+    if why:
+        return why
     for folder in MIDDLE:
         if under(source, folder):
             ok = under(target, folder) or under(target, "ir")

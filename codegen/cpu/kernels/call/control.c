@@ -8,7 +8,7 @@
  */
 
 #include "codegen/cpu/kernels/common.h"
-#include "codegen/cpu/plan/split.h"
+#include "codegen/cpu/kernels/fork.h"
 
 /* The memory of formal `i`; `at` is NULL if the body does not touch it. */
 static cg_tensor

@@ -7,7 +7,6 @@
 #include "codegen/cpu/kernels/direct/shape.h"
 #include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/direct/tile.h"
-#include "codegen/cpu/plan/stack.h"
 
 #define MOST_ROWS 30
 #define MOST_WRITTEN 700 /* multiplications of a tile that are written out */

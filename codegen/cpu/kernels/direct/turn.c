@@ -1,6 +1,6 @@
 /*
  * Weights that are known only when the code runs, packed by it into scratch as
- * direct_pack.c packs constant ones: a vector of output channels at once, whose
+ * pack.c packs constant ones: a vector of output channels at once, whose
  * weights lie far apart, is turned with as many depths as it has lanes.
  *
  * That takes time in proportion to the weights, once for each thread; their

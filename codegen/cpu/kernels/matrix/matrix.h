@@ -1,6 +1,6 @@
 /*
  * Convolutions and products of bfloat16 by registers of matrices (codegen/cpu/
- * matrix.h), where the target has them.
+ * emit/matrix.h), where the target has them.
  *
  * The sums are those of direct.h.  A tile is up to 16 pixels of a line of the
  * result times 16 output channels; two by two of them share what is loaded.  The

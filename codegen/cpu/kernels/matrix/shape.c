@@ -61,7 +61,7 @@ set_depth(matrix *m, bool within)
                         : d->in_w;
 }
 
-/* The same sums over what is read, for the rules of direct_shape.h. */
+/* The same sums over what is read, for the rules of direct/shape.h. */
 static direct
 as_direct(const matrix *m)
 {

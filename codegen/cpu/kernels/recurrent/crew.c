@@ -8,8 +8,8 @@
  */
 
 #include "codegen/cpu/emit/flush.h"
+#include "codegen/cpu/kernels/fork.h"
 #include "codegen/cpu/kernels/recurrent/recurrent.h"
-#include "codegen/cpu/plan/split.h"
 
 /* Entries of `work`: what changes from step to step, then the rest. */
 enum {

@@ -14,7 +14,7 @@
  * At batch 1 each step reads all of R and does little else.  What is read last in
  * one step is read first in the next: of an R that is larger than the cache, as
  * much as fits is still there.  With one unit of work, threads share the vectors of
- * each phase instead, in the same stretches each time: see recurrent_crew.c.
+ * each phase instead, in the same stretches each time: see crew.c.
  */
 
 #include "codegen/cpu/kernels/recurrent/recurrent.h"

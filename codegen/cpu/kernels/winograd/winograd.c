@@ -1,6 +1,6 @@
 /*
- * Winograd's convolution: see winograd.h for what it is, winograd_rule.c for
- * when, winograd_make.h for how.
+ * Winograd's convolution: see winograd.h for what it is, rule.c for
+ * when, make.h for how.
  */
 
 #include "codegen/cpu/kernels/direct/tile.h"
