@@ -1,33 +1,24 @@
 /*
  * Softmax and its logarithm.
  *
- * The greatest element goes first.  Along the last axis rows of at most half a
- * vector stand side by side in one; a row that fits the registers is read once and
- * written once; a longer one is swept three times, its exponentials standing in the
- * result in between.  Along another axis
- * vectors of neighbours are done, each lane its own softmax.
+ * The greatest element goes first.  Along the last axis short rows are done several
+ * at once (softmax_short.c); a row that fits the registers is read once and written
+ * once; a longer one is swept three times, its exponentials standing in the result in
+ * between.  Along another axis vectors of neighbours are done, each lane its own
+ * softmax.
  *
  * NaN needs no care: the greatest element passes it over, the sum does not.
  */
 
-#include "codegen/cpu/kernels/common.h"
+#include "codegen/cpu/kernels/rows/softmax.h"
 
 #include <math.h>
 
 #define SWEEP 4 /* vectors that are swept side by side */
 #define MOST 16 /* vectors of a row in registers, at most */
 
-typedef struct soft {
-    int64_t size;
-    bool logarithm;
-    bool keeps;        /* the result holds exponentials as they are computed */
-    cg_value at;       /* the first element of the row */
-    cg_value max, sum; /* sum: what to multiply with, or subtract */
-} soft;
-
-/* x, or b where x is not greater: one instruction nearly everywhere. */
-static cg_value
-greater(cg *g, const glow_type *t, cg_value b, cg_value x)
+cg_value
+glow_cpu_soft_greater(cg *g, const glow_type *t, cg_value b, cg_value x)
 {
     (void)t;
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, b), x, b);
@@ -45,9 +36,8 @@ splat_like(cg *g, cg_value scalar, cg_value v)
     return glow_cpu_splat(g, scalar, glow_cpu_lanes(LLVMTypeOf(v)));
 }
 
-/* What the sum of a row becomes: its logarithm, or 1 divided by it. */
-static cg_value
-finish_sum(cg *g, const soft *s, cg_value sum)
+cg_value
+glow_cpu_soft_sum(cg *g, const cpu_soft *s, cg_value sum)
 {
     if (s->logarithm)
         return glow_cpu_log(g, sum);
@@ -56,154 +46,13 @@ finish_sum(cg *g, const soft *s, cg_value sum)
 
 /* Of x - max and its exponential, which is NULL if it is to be computed. */
 static cg_value
-finish(cg *g, const soft *s, cg_value x, cg_value e)
+finish(cg *g, const cpu_soft *s, cg_value x, cg_value e)
 {
     cg_value sum = splat_like(g, s->sum, s->logarithm || !e ? x : e);
 
     if (s->logarithm)
         return cg_fsub(g, x, sum);
     return cg_fmul(g, e ? e : glow_cpu_exp(g, x), sum);
-}
-
-/* Short rows. */
-
-/*
- * Rows side by side in a vector of `lanes`: each has `width` lanes, the least power
- * of two, of which the first `size` are its elements.
- */
-typedef struct segments {
-    int lanes, width, size;
-} segments;
-
-/* Number of rows in a vector; 1: no two fit. */
-static int
-rows_of(const segments *s)
-{
-    return s->lanes / s->width;
-}
-
-static segments
-cut_segments(const cpu_target *t, const glow_type *type, int64_t size)
-{
-    segments s = {.lanes = t->vector_bytes / 4, .size = 1};
-
-    s.width = s.lanes;
-    if (size < 2 || size > s.lanes / 2 || type->elem == GLOW_FLOAT64)
-        return s;
-    s.size = (int)size;
-    s.width = glow_cpu_lanes_over(size);
-    return s;
-}
-
-/* Lane `i` of the vector is lane from(s, i) of the result, or of `rest`. */
-static cg_value
-permute(cg *g, const segments *s, cg_value v, cg_value rest,
-        int (*from)(const segments *s, int i))
-{
-    cg_value order[64];
-
-    for (int i = 0; i < s->lanes; i++) {
-        int k = from(s, i);
-
-        order[i] =
-            LLVMConstInt(g->i32, (unsigned)(k < 0 ? s->lanes + i : k), false);
-    }
-    return LLVMBuildShuffleVector(
-        g->builder, v, rest, LLVMConstVector(order, (unsigned)s->lanes), "");
-}
-
-/* Where memory has the element of lane `i`; -1: none. */
-static int
-in_memory(const segments *s, int i)
-{
-    int row = i / s->width, k = i % s->width;
-
-    return k < s->size ? row * s->size + k : -1;
-}
-
-/* The lane of element `i` in memory; -1: none. */
-static int
-in_segment(const segments *s, int i)
-{
-    int row = i / s->size;
-
-    return row < rows_of(s) ? row * s->width + i % s->size : -1;
-}
-
-static int
-keep(const segments *s, int i)
-{
-    return i % s->width < s->size ? i : -1;
-}
-
-/* All lanes of each segment: combined in one order, so that they are equal. */
-static cg_value
-combine_segments(cg *g, const segments *s, const glow_type *t, cg_value v,
-                 cg_combine_fn fn)
-{
-    cg_value order[64];
-
-    for (int step = 1; step < s->width; step *= 2) {
-        for (int i = 0; i < s->lanes; i++)
-            order[i] = LLVMConstInt(g->i32, (unsigned)(i ^ step), false);
-        v = fn(g, t, v,
-               LLVMBuildShuffleVector(
-                   g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
-                   LLVMConstVector(order, (unsigned)s->lanes), ""));
-    }
-    return v;
-}
-
-/* `rows` rows from element `at` on. */
-static void
-soft_segments(cpu_job *j, const soft *s, const segments *c, cg_value at,
-              int rows)
-{
-    cg *g = j->g;
-    const glow_type *t = j->in[0].type;
-    int live = rows * c->size;
-    cg_value x, e, sum, y;
-
-    g->live = live < c->lanes ? live : 0;
-    x = glow_cpu_load(g, j->in[0], at, c->lanes);
-    g->live = 0;
-    x = permute(g, c, x, lowest_like(x), in_memory);
-    x = cg_fsub(g, x, combine_segments(g, c, t, x, greater));
-    e = glow_cpu_exp(g, x);
-    e = permute(g, c, e, LLVMConstNull(LLVMTypeOf(e)), keep);
-    sum = finish_sum(g, s, combine_segments(g, c, t, e, glow_cpu_sum));
-    y = s->logarithm ? cg_fsub(g, x, sum) : cg_fmul(g, e, sum);
-    y = permute(g, c, y, y, in_segment);
-    g->live = live < c->lanes ? live : 0;
-    glow_cpu_store(g, j->out[0], at, y);
-    g->live = 0;
-}
-
-/* Units are vectors of rows, of which the last may have fewer. */
-static void
-soft_short(cpu_job *j, const soft *s, const segments *c)
-{
-    cg *g = j->g;
-    int64_t rows = glow_type_count(j->in[0].type) / s->size;
-    int64_t whole = rows / rows_of(c);
-    int rest = (int)(rows % rows_of(c));
-    cg_loop l;
-    cg_value unit = glow_cpu_unit_for(j, &l);
-    cg_value at = cg_mulc(g, unit, rows_of(c) * s->size);
-    cg_if full, last;
-
-    if (!rest) {
-        soft_segments(j, s, c, at, rows_of(c));
-        glow_cpu_loop_end(g, &l, NULL);
-        return;
-    }
-    glow_cpu_if(g, &full, cg_icmp(g, LLVMIntSLT, unit, cg_i64(g, whole)));
-    soft_segments(j, s, c, at, rows_of(c));
-    glow_cpu_end_if(g, &full);
-    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, unit, cg_i64(g, whole)));
-    soft_segments(j, s, c, at, rest);
-    glow_cpu_end_if(g, &last);
-    glow_cpu_loop_end(g, &l, NULL);
 }
 
 /* Rows in registers. */
@@ -229,22 +78,30 @@ cut(const cg *g, int64_t size, part *parts, int most)
     return n;
 }
 
-/* Combines vectors of one width pair by pair, then lanes. */
+cg_value
+glow_cpu_soft_lanes(cg *g, const glow_type *t, cg_value *v, int n,
+                    cg_combine_fn fn)
+{
+    for (; n > 1; n = (n + 1) / 2)
+        for (int i = 0; i < n / 2; i++)
+            v[i] = fn(g, t, v[i], v[n - 1 - i]);
+    return v[0];
+}
+
+/* Combines vectors of one width lane by lane, then their lanes. */
 static cg_value
-combine_all(cg *g, const glow_type *t, cg_value *v, int n, cg_combine_fn fn)
+combine_all(cg *g, const glow_type *t, const cg_value *v, int n,
+            cg_combine_fn fn)
 {
     cg_value all[MOST];
 
     for (int i = 0; i < n; i++)
         all[i] = v[i];
-    for (; n > 1; n = (n + 1) / 2)
-        for (int i = 0; i < n / 2; i++)
-            all[i] = fn(g, t, all[i], all[n - 1 - i]);
-    return glow_cpu_across(g, t, all[0], fn);
+    return glow_cpu_across(g, t, glow_cpu_soft_lanes(g, t, all, n, fn), fn);
 }
 
 static void
-soft_in_registers(cpu_job *j, soft *s, const part *parts, int n)
+soft_in_registers(cpu_job *j, cpu_soft *s, const part *parts, int n)
 {
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
@@ -257,7 +114,7 @@ soft_in_registers(cpu_job *j, soft *s, const part *parts, int n)
         x[i] = glow_cpu_live(g, x[i], lowest_like(x[i]));
     }
     g->live = 0;
-    s->max = combine_all(g, t, x, n, greater);
+    s->max = combine_all(g, t, x, n, glow_cpu_soft_greater);
     for (int i = 0; i < n; i++) {
         x[i] = cg_fsub(g, x[i], splat_like(g, s->max, x[i]));
         e[i] = glow_cpu_exp(g, x[i]);
@@ -265,7 +122,7 @@ soft_in_registers(cpu_job *j, soft *s, const part *parts, int n)
         e[i] = glow_cpu_live(g, e[i], LLVMConstNull(LLVMTypeOf(e[i])));
         g->live = 0;
     }
-    s->sum = finish_sum(g, s, combine_all(g, t, e, n, glow_cpu_sum));
+    s->sum = glow_cpu_soft_sum(g, s, combine_all(g, t, e, n, glow_cpu_sum));
     for (int i = 0; i < n; i++) {
         g->live = parts[i].live;
         glow_cpu_store(g, j->out[0], cg_addc(g, s->at, parts[i].first),
@@ -278,7 +135,7 @@ soft_in_registers(cpu_job *j, soft *s, const part *parts, int n)
 
 /* One vector: exp(x - max) into the result, and into `sum`. */
 static cg_value
-exp_vector(cpu_job *j, const soft *s, cg_value i, cg_value sum)
+exp_vector(cpu_job *j, const cpu_soft *s, cg_value i, cg_value sum)
 {
     cg *g = j->g;
     int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
@@ -292,7 +149,7 @@ exp_vector(cpu_job *j, const soft *s, cg_value i, cg_value sum)
 }
 
 static cg_value
-exp_row(cpu_job *j, const soft *s)
+exp_row(cpu_job *j, const cpu_soft *s)
 {
     cg *g = j->g;
     int lanes = g->target->vector_bytes / 4;
@@ -326,7 +183,7 @@ exp_row(cpu_job *j, const soft *s)
 static void
 finish_lanes(cpu_job *j, cg_value i, int lanes, void *user)
 {
-    const soft *s = user;
+    const cpu_soft *s = user;
     cg *g = j->g;
     cg_value at = cg_add(g, s->at, i), x = NULL, e = NULL;
 
@@ -339,8 +196,8 @@ finish_lanes(cpu_job *j, cg_value i, int lanes, void *user)
     glow_cpu_store(g, j->out[0], at, finish(g, s, x, e));
 }
 
-static void
-soft_rows(cpu_job *j, soft s)
+void
+glow_cpu_soft_row(cpu_job *j, cpu_soft s)
 {
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
@@ -348,26 +205,24 @@ soft_rows(cpu_job *j, soft s)
     int most = g->target->registers / 2;
     bool wide = glow_cpu_computed(g, t) == g->f64; /* exp is a call */
     int n = wide ? 0 : cut(g, s.size, parts, most < MOST ? most : MOST);
-    cg_loop l;
 
     s.keeps = !s.logarithm && t->elem == GLOW_FLOAT &&
               j->out[0].type->elem == GLOW_FLOAT;
-    s.at = cg_mulc(g, glow_cpu_unit_for(j, &l), s.size);
     if (n) {
         soft_in_registers(j, &s, parts, n);
     } else {
         s.max = glow_cpu_reduce_row(g, j->in[0], s.at, s.size,
-                                    glow_cpu_lowest(g, t), greater, NULL, NULL);
-        s.sum = finish_sum(g, &s, exp_row(j, &s));
+                                    glow_cpu_lowest(g, t),
+                                    glow_cpu_soft_greater, NULL, NULL);
+        s.sum = glow_cpu_soft_sum(g, &s, exp_row(j, &s));
         glow_cpu_lanes_for(j, 0, s.size, finish_lanes, &s);
     }
-    glow_cpu_loop_end(g, &l, NULL);
 }
 
 /* Along another axis. */
 
 typedef struct soft_column {
-    soft s;
+    cpu_soft s;
     int64_t step;
 } soft_column;
 
@@ -383,7 +238,7 @@ static void
 soft_columns(cpu_job *j, cg_value column, int lanes, void *user)
 {
     const soft_column *c = user;
-    soft s = c->s;
+    cpu_soft s = c->s;
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
     cg_value at = cg_add(g, s.at, column), x, y;
@@ -394,13 +249,13 @@ soft_columns(cpu_job *j, cg_value column, int lanes, void *user)
 
     glow_cpu_loop(g, &l, zero, size, 1, &low, 1);
     x = load_column(j, c, at, l.i, lanes);
-    s.max = greater(g, t, l.value[0], x);
+    s.max = glow_cpu_soft_greater(g, t, l.value[0], x);
     glow_cpu_loop_end(g, &l, &s.max);
     glow_cpu_loop(g, &l, zero, size, 1, &none, 1);
     x = cg_fsub(g, load_column(j, c, at, l.i, lanes), s.max);
     s.sum = cg_fadd(g, l.value[0], glow_cpu_exp(g, x));
     glow_cpu_loop_end(g, &l, &s.sum);
-    s.sum = finish_sum(g, &s, s.sum);
+    s.sum = glow_cpu_soft_sum(g, &s, s.sum);
     glow_cpu_for(g, &l, s.size);
     x = cg_fsub(g, load_column(j, c, at, l.i, lanes), s.max);
     y = s.logarithm ? cg_fsub(g, x, s.sum)
@@ -414,35 +269,33 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
 {
     glow_dims x = j->in[0].type->shape;
     int64_t step = glow_dims_product(x, axis + 1, x.rank);
-    soft s = {.size = x.at[axis], .logarithm = logarithm};
-    segments c = cut_segments(j->g->target, j->in[0].type, s.size);
+    cpu_soft s = {.size = x.at[axis], .logarithm = logarithm};
     cg_loop l;
 
-    if (step == 1 && rows_of(&c) > 1) {
-        soft_short(j, &s, &c);
-        return;
-    }
-    if (step == 1) {
-        soft_rows(j, s);
+    if (step == 1 &&
+        glow_cpu_soft_rows(j->g->target, j->in[0].type, s.size) > 1) {
+        glow_cpu_soft_short(j, s);
         return;
     }
     s.at = cg_mulc(j->g, glow_cpu_unit_for(j, &l), s.size * step);
-    glow_cpu_lanes_for(j, 0, step, soft_columns, &(soft_column){s, step});
+    if (step == 1)
+        glow_cpu_soft_row(j, s);
+    else
+        glow_cpu_lanes_for(j, 0, step, soft_columns, &(soft_column){s, step});
     glow_cpu_loop_end(j->g, &l, NULL);
 }
 
-/* Size of the iteration space: rows, vectors of rows, or blocks of columns. */
+/* Size of the iteration space: rows, blocks of rows, or blocks of columns. */
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
     const glow_softmax *s = n->attrs;
     const glow_type *type = n->in[0]->type;
     glow_dims x = type->shape;
-    segments c = cut_segments(t, type, x.at[s->axis]);
     int64_t before = glow_dims_product(x, 0, s->axis);
 
     return glow_dims_product(x, s->axis + 1, x.rank) == 1
-               ? cg_ceil_div(before, rows_of(&c))
+               ? cg_ceil_div(before, glow_cpu_soft_rows(t, type, x.at[s->axis]))
                : before;
 }
 

@@ -1,0 +1,35 @@
+/* Softmax and its logarithm: parts that rows of all lengths share. */
+
+#ifndef CODEGEN_CPU_KERNELS_SOFTMAX_H
+#define CODEGEN_CPU_KERNELS_SOFTMAX_H
+
+#include "codegen/cpu/kernels/common.h"
+
+typedef struct cpu_soft {
+    int64_t size;
+    bool logarithm;
+    bool keeps;        /* the result holds exponentials as they are computed */
+    cg_value at;       /* the first element of the row */
+    cg_value max, sum; /* sum: what to multiply with, or subtract */
+} cpu_soft;
+
+/* x, or b where x is not greater: one instruction nearly everywhere. */
+cg_value glow_cpu_soft_greater(cg *g, const glow_type *t, cg_value b,
+                               cg_value x);
+/* The sum of a row becomes its logarithm, or 1 divided by it. */
+cg_value glow_cpu_soft_sum(cg *g, const cpu_soft *s, cg_value sum);
+/* The `n` vectors of one width combined lane by lane, pair by pair; `v` is lost. */
+cg_value glow_cpu_soft_lanes(cg *g, const glow_type *t, cg_value *v, int n,
+                             cg_combine_fn fn);
+/* One row from element s.at on, of any length. */
+void glow_cpu_soft_row(cpu_job *j, cpu_soft s);
+
+/*
+ * Short rows along the last axis (softmax_short.c): the number of them that are done
+ * at once, which is a unit; 1: rows of `size` elements of `type` are done one by one.
+ */
+int glow_cpu_soft_rows(const cpu_target *t, const glow_type *type,
+                       int64_t size);
+void glow_cpu_soft_short(cpu_job *j, cpu_soft s);
+
+#endif
