@@ -14,8 +14,6 @@
 #include "codegen/cpu/kernels/move/shuffle.h"
 #include "codegen/cpu/move.h"
 
-#define MOST 64 /* lanes */
-
 /* An axis of the result: steps in elements of the operand, in rows of it. */
 typedef struct axis {
     int64_t size, from, row;
@@ -85,7 +83,7 @@ takes_transpose(const cpu_target *target, const glow_node *n)
 static cg_value
 pick(cg *g, cg_value a, cg_value b, const int *order, int lanes)
 {
-    cg_value at[2 * MOST];
+    cg_value at[2 * CPU_MOST_LANES];
 
     for (int i = 0; i < lanes; i++)
         at[i] = LLVMConstInt(g->i32, (unsigned)order[i], false);
@@ -97,7 +95,7 @@ pick(cg *g, cg_value a, cg_value b, const int *order, int lanes)
 static cg_value
 cut_lanes(cg *g, cg_value v, int first, int lanes)
 {
-    int order[MOST];
+    int order[CPU_MOST_LANES];
 
     if (lanes == 1)
         return LLVMBuildExtractElement(
@@ -111,7 +109,7 @@ cut_lanes(cg *g, cg_value v, int first, int lanes)
 static cg_value
 zip(cg *g, cg_value a, cg_value b, bool upper)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), order[MOST];
+    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), order[CPU_MOST_LANES];
 
     for (int i = 0; i < lanes; i++)
         order[i] = i / 2 + (upper ? lanes / 2 : 0) + (i % 2 ? lanes : 0);
@@ -122,7 +120,7 @@ zip(cg *g, cg_value a, cg_value b, bool upper)
 static cg_value
 unzip(cg *g, cg_value a, cg_value b, bool odd)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), order[MOST];
+    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), order[CPU_MOST_LANES];
 
     for (int i = 0; i < lanes; i++)
         order[i] = 2 * i + odd;
@@ -133,7 +131,7 @@ unzip(cg *g, cg_value a, cg_value b, bool odd)
 void
 glow_cpu_interleave(cg *g, cg_value *v, int n)
 {
-    cg_value even[MOST], odd[MOST];
+    cg_value even[CPU_MOST_LANES], odd[CPU_MOST_LANES];
 
     if (n == 1)
         return;
@@ -153,7 +151,7 @@ glow_cpu_interleave(cg *g, cg_value *v, int n)
 static void
 take_apart(cg *g, cg_value *v, int n)
 {
-    cg_value even[MOST], odd[MOST];
+    cg_value even[CPU_MOST_LANES], odd[CPU_MOST_LANES];
 
     if (n == 1)
         return;
@@ -173,8 +171,8 @@ take_apart(cg *g, cg_value *v, int n)
 static cg_value
 append(cg *g, cg_value *v, int n)
 {
-    cg_value at[MOST];
-    int order[2 * MOST];
+    cg_value at[CPU_MOST_LANES];
+    int order[2 * CPU_MOST_LANES];
 
     for (int i = 0; i < n; i++)
         at[i] = v[i];
@@ -247,7 +245,7 @@ is_joined(const cpu_job *j, const tile *x)
 static cg_value
 weave(cg *g, cg_value const *v, int n, int i)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(v[0])), order[MOST];
+    int lanes = glow_cpu_lanes(LLVMTypeOf(v[0])), order[CPU_MOST_LANES];
     cg_value row = v[0];
 
     for (int k = 1; k < n; k++) {
@@ -272,7 +270,7 @@ static void
 turn_joined(cpu_job *j, const tile *x)
 {
     cg *g = j->g;
-    cg_value v[MOST];
+    cg_value v[CPU_MOST_LANES];
     cg_value at = cg_mulc(g, cg_add(g, x->row, x->u.at), x->l.some);
 
     for (int i = 0; i < x->l.some; i++)
@@ -290,7 +288,7 @@ static void
 turn_wide(cpu_job *j, const tile *x)
 {
     cg *g = j->g;
-    cg_value v[MOST];
+    cg_value v[CPU_MOST_LANES];
     int each = x->u.lanes / x->l.lanes; /* rows in a vector */
 
     if (is_joined(j, x) && x->l.some < x->l.lanes) {
@@ -319,7 +317,7 @@ static void
 turn_narrow(cpu_job *j, const tile *x)
 {
     cg *g = j->g;
-    cg_value v[MOST], one[MOST];
+    cg_value v[CPU_MOST_LANES], one[CPU_MOST_LANES];
     int each = x->l.lanes / x->u.lanes;
 
     for (int i = 0; i < x->u.lanes; i++) {

@@ -11,10 +11,9 @@
  * four.
  */
 
+#include "codegen/cpu/kernels/move/shuffle.h"
 #include "codegen/cpu/kernels/rows/softmax.h"
 
-#define CHUNK 4        /* elements that are transposed with as many rows */
-#define MOST_LANES 64  /* of a vector */
 #define MOST_TURNED 31 /* elements of a row that is transposed */
 
 static int
@@ -34,7 +33,7 @@ is_turned(const cpu_target *t, const glow_type *type, int64_t size)
 {
     int lanes = lanes_of(t);
 
-    return size >= 2 && size <= MOST_TURNED && lanes >= CHUNK &&
+    return size >= 2 && size <= MOST_TURNED && lanes >= CPU_CHUNK &&
            glow_type_count(type) / size >= lanes;
 }
 
@@ -48,30 +47,18 @@ glow_cpu_soft_rows(const cpu_target *t, const glow_type *type, int64_t size)
     return is_turned(t, type, size) ? lanes_of(t) : 1;
 }
 
-static cg_value
-shuffle(cg *g, cg_value a, cg_value b, const int *from, int lanes)
-{
-    cg_value order[MOST_LANES];
-
-    for (int i = 0; i < lanes; i++)
-        order[i] = LLVMConstInt(g->i32, (unsigned)from[i], false);
-    return LLVMBuildShuffleVector(g->builder, a, b,
-                                  LLVMConstVector(order, (unsigned)lanes), "");
-}
-
 /* Side by side. */
 
 /* All lanes of each row: combined in one order, so that they are equal. */
 static cg_value
 combine_rows(cg *g, const glow_type *t, cg_value v, int size, cg_combine_fn fn)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(v)), from[MOST_LANES];
+    int lanes = glow_cpu_lanes(LLVMTypeOf(v)), from[CPU_MOST_LANES];
 
     for (int step = 1; step < size; step *= 2) {
         for (int i = 0; i < lanes; i++)
             from[i] = i ^ step;
-        v = fn(g, t, v,
-               shuffle(g, v, LLVMGetPoison(LLVMTypeOf(v)), from, lanes));
+        v = fn(g, t, v, glow_cpu_shuffle(g, v, NULL, from, lanes));
     }
     return v;
 }
@@ -99,53 +86,31 @@ side_by_side(cpu_job *j, const cpu_soft *s, int rows)
 
 /* Transposed. */
 
-/* a[0] b[0] a[1] b[1] of the lower or upper half of each chunk. */
-static cg_value
-zip_chunks(cg *g, cg_value a, cg_value b, int upper)
-{
-    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), from[MOST_LANES];
-
-    for (int i = 0; i < lanes; i++)
-        from[i] =
-            i - i % CHUNK + upper * CHUNK / 2 + i % CHUNK / 2 + i % 2 * lanes;
-    return shuffle(g, a, b, from, lanes);
-}
-
 /* Transposes the 4 x 4 elements of each chunk of four vectors. */
 static void
 turn_chunks(cg *g, cg_value *v)
 {
-    cg_value a[CHUNK];
+    cg_value a[CPU_CHUNK];
 
-    for (int i = 0; i < CHUNK; i++)
-        a[i] = zip_chunks(g, v[i / 2], v[i / 2 + 2], i % 2);
-    for (int i = 0; i < CHUNK; i++)
-        v[i] = zip_chunks(g, a[i / 2], a[i / 2 + 2], i % 2);
+    for (int i = 0; i < CPU_CHUNK; i++)
+        a[i] = glow_cpu_zip_chunks(g, v[i / 2], v[i / 2 + 2], i % 2);
+    for (int i = 0; i < CPU_CHUNK; i++)
+        v[i] = glow_cpu_zip_chunks(g, a[i / 2], a[i / 2 + 2], i % 2);
 }
 
 /* One vector of `n` chunks; `chunk` is lost. */
 static cg_value
 join_chunks(cg *g, cg_value *chunk, int n)
 {
-    int from[MOST_LANES];
+    int from[CPU_MOST_LANES];
 
-    for (int i = 0; i < MOST_LANES; i++)
+    for (int i = 0; i < CPU_MOST_LANES; i++)
         from[i] = i;
-    for (int lanes = CHUNK; n > 1; n /= 2, lanes *= 2)
+    for (int lanes = CPU_CHUNK; n > 1; n /= 2, lanes *= 2)
         for (int i = 0; i < n / 2; i++)
-            chunk[i] =
-                shuffle(g, chunk[2 * i], chunk[2 * i + 1], from, 2 * lanes);
+            chunk[i] = glow_cpu_shuffle(g, chunk[2 * i], chunk[2 * i + 1], from,
+                                        2 * lanes);
     return chunk[0];
-}
-
-static cg_value
-chunk_of(cg *g, cg_value v, int chunk)
-{
-    int from[CHUNK];
-
-    for (int i = 0; i < CHUNK; i++)
-        from[i] = chunk * CHUNK + i;
-    return shuffle(g, v, LLVMGetPoison(LLVMTypeOf(v)), from, CHUNK);
 }
 
 /*
@@ -159,7 +124,7 @@ chunk_at(cg *g, const cpu_soft *s, int row, int first)
     int64_t in_block = row * s->size + first;
     int64_t rest = lanes_of(g->target) * s->size - in_block;
 
-    g->live = rest < CHUNK ? (int)rest : 0;
+    g->live = rest < CPU_CHUNK ? (int)rest : 0;
     return cg_addc(g, s->at, in_block);
 }
 
@@ -169,14 +134,14 @@ load_turned(cpu_job *j, const cpu_soft *s, cg_value *x)
 {
     cg *g = j->g;
     int lanes = lanes_of(g->target);
-    cg_value chunk[MOST_LANES / CHUNK];
+    cg_value chunk[CPU_MOST_LANES / CPU_CHUNK];
 
-    for (int first = 0; first < s->size; first += CHUNK) {
-        for (int i = 0; i < CHUNK; i++) {
-            for (int row = i; row < lanes; row += CHUNK)
-                chunk[row / CHUNK] = glow_cpu_load(
-                    g, j->in[0], chunk_at(g, s, row, first), CHUNK);
-            x[first + i] = join_chunks(g, chunk, lanes / CHUNK);
+    for (int first = 0; first < s->size; first += CPU_CHUNK) {
+        for (int i = 0; i < CPU_CHUNK; i++) {
+            for (int row = i; row < lanes; row += CPU_CHUNK)
+                chunk[row / CPU_CHUNK] = glow_cpu_load(
+                    g, j->in[0], chunk_at(g, s, row, first), CPU_CHUNK);
+            x[first + i] = join_chunks(g, chunk, lanes / CPU_CHUNK);
         }
         turn_chunks(g, x + first);
     }
@@ -189,17 +154,19 @@ store_turned(cpu_job *j, const cpu_soft *s, cg_value *x)
     cg *g = j->g;
     int lanes = lanes_of(g->target);
 
-    for (int first = 0; first < s->size; first += CHUNK) {
-        for (int i = (int)s->size; i < first + CHUNK; i++)
+    for (int first = 0; first < s->size; first += CPU_CHUNK) {
+        for (int i = (int)s->size; i < first + CPU_CHUNK; i++)
             x[i] = LLVMGetPoison(LLVMTypeOf(x[0]));
         turn_chunks(g, x + first);
     }
     for (int row = 0; row < lanes; row++)
-        for (int first = 0; first < s->size; first += CHUNK) {
+        for (int first = 0; first < s->size; first += CPU_CHUNK) {
             cg_value at = chunk_at(g, s, row, first);
 
             glow_cpu_store(g, j->out[0], at,
-                           chunk_of(g, x[first + row % CHUNK], row / CHUNK));
+                           glow_cpu_some_lanes(g, x[first + row % CPU_CHUNK],
+                                               row - row % CPU_CHUNK,
+                                               CPU_CHUNK));
         }
     g->live = 0;
 }
@@ -211,7 +178,7 @@ turned(cpu_job *j, const cpu_soft *s)
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
     int size = (int)s->size;
-    cg_value x[MOST_TURNED + CHUNK], e[MOST_TURNED], all[MOST_TURNED];
+    cg_value x[MOST_TURNED + CPU_CHUNK], e[MOST_TURNED], all[MOST_TURNED];
     cg_value max, sum;
 
     load_turned(j, s, x);
