@@ -55,6 +55,13 @@ draw_window(uint64_t *s)
         w.pad_w = w.end_w = 0;
         w.in = draw(s, 1, 3);
     }
+    if (draw(s, 0, 4) == 0) {
+        /* Dot products. */
+        w.groups = 1;
+        w.in = draw(s, 4, 70);
+        w.out = draw(s, 1, 5);
+        w.constants = true;
+    }
     return w;
 }
 
@@ -129,7 +136,7 @@ convolutions_agree(void **state)
     uint64_t seed = 1;
 
     (void)state;
-    for (int i = 0; i < 60;) {
+    for (int i = 0; i < 75;) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);
@@ -157,7 +164,7 @@ transposed_agree(void **state)
     uint64_t seed = 2;
 
     (void)state;
-    for (int i = 0; i < 60;) {
+    for (int i = 0; i < 75;) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         window w = draw_window(&seed);
@@ -211,13 +218,17 @@ products_agree(void **state)
     uint64_t seed = 3;
 
     (void)state;
-    for (int i = 0; i < 45; i++) {
+    for (int i = 0; i < 60; i++) {
         const glow_target_options *target =
             &targets[(size_t)i % COUNT(targets)];
         bool constants = draw(&seed, 0, 1);
         int64_t batch = draw(&seed, 1, 4), rows = draw(&seed, 1, 35);
         int64_t depth = draw(&seed, 1, 70), columns = draw(&seed, 1, 140);
 
+        if (i % 4 == 0) {
+            constants = true;
+            columns = draw(&seed, 1, 5);
+        }
         if (runs(target))
             check_product(target,
                           &(sizes){batch, rows, depth, columns, constants});

@@ -46,6 +46,7 @@ glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
         .pixel = glow_cpu_row_bytes(n, 0, w.channels),
         .type = n->in[0]->type,
         .packed = true,
+        .may_dot = glow_cpu_is_whole_constant(n->in[1]),
         .bias = n->in[2] ? 2 : -1,
         .widens = true,
     };

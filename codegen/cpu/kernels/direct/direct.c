@@ -13,6 +13,7 @@
  * input of the block for all groups.
  */
 
+#include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/direct/shape.h"
 #include "codegen/cpu/kernels/direct/tile.h"
@@ -58,7 +59,7 @@ start_sums(maker *m, int rows, cg_value *acc)
 {
     cg *g = m->j->g;
     LLVMTypeRef t = glow_cpu_vector(g->f32, m->s.lanes);
-    int bias = m->keeps ? -1 : m->d.bias;
+    int bias = m->keeps || m->d.dots ? -1 : m->d.bias;
 
     for (int b = 0; b < m->tile.blocks; b++) {
         bool whole = b < m->tile.blocks - 1 || m->tile.last == m->s.lanes;
@@ -80,6 +81,11 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
     cg *g = m->j->g;
     int blocks = m->tile.blocks, last = m->tile.last;
 
+    if (m->d.dots) {
+        glow_cpu_finish_dots(m->j, &m->d, (cpu_place){pixel, m->channel, 0, 0},
+                             rows, acc);
+        return;
+    }
     for (int r = 0; r < rows; r++)
         for (int b = 0; b < blocks; b++) {
             cg_value v = acc[r * blocks + b];
@@ -241,7 +247,8 @@ foresee(maker *m, const cpu_run *r, cg_value pixel)
 
     if (cycles < MEMORY)
         at.row_plus = r->rows * apart;
-    glow_cpu_foresee(m->j, at, r->rows, apart, m->tile.blocks * m->s.lanes);
+    glow_cpu_foresee(m->j, at, r->rows, apart,
+                     d->dots ? d->outputs : m->tile.blocks * m->s.lanes);
 }
 
 /* One tile: `line` of the result, from pixel `x` of it on. */
@@ -485,6 +492,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
                                           : glow_cpu_bytes(d->type)),
         .numbers = d->numbers,
         .odd = d->odd,
+        .tail = d->tail,
         .weights = d->type,
         .pair_step = d->numbers == CPU_PAIRS && !d->packed
                          ? d->outputs * glow_cpu_bytes(d->type)

@@ -9,12 +9,15 @@
 #include "codegen/cpu/kernels/common.h"
 
 /*
- * How numbers of 16 bits are summed up.  Pairs of bfloat16 are what the depth is
- * counted in: two of the input by two of the weights in each lane.  Else weights
- * are kept as they are, and become float where they are loaded.
+ * How numbers are summed up.  Of few outputs the sums are dot products: the depth is
+ * counted in vectors of the input, and the lanes of a sum are added up in the end
+ * (dots.h).  Of 16 bits, pairs of bfloat16 are what the depth is counted in: two of
+ * the input by two of the weights in each lane.  Else weights are kept as they are,
+ * and become float where they are loaded.
  */
 typedef enum cpu_numbers {
-    CPU_FLOATS, /* weights are float */
+    CPU_FLOATS, /* weights are float; lanes are outputs */
+    CPU_DOTS,
     CPU_PAIRS,
     CPU_NARROW,
 } cpu_numbers;
@@ -39,6 +42,7 @@ typedef struct cpu_direct {
     int64_t channels, outputs; /* of one group */
     int64_t pixel;             /* bytes from one pixel of input to the next */
     bool packed;
+    bool may_dot;             /* weights are constant */
     const cpu_filter *turned; /* of operand 1, which is float and has depths
                                  side by side: packed when it runs; or NULL */
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
@@ -55,7 +59,9 @@ typedef struct cpu_direct {
     int64_t last_w, last_in; /* pixels of the last line: results, input */
     int64_t cut; /* of the depth, summed up for all results at once; 0: all */
     cpu_numbers numbers; /* see narrow.h: glow_cpu_flattened says which */
-    bool odd;            /* the last pair is a single number */
+    bool odd;    /* the last pair is a single number, or vector not whole */
+    int dots;    /* lanes of the vectors that the depth is counted in, or 0 */
+    int tail;    /* of the last of them, where odd */
     bool widens; /* input of 16 bits becomes float in scratch, block by block */
 } cpu_direct;
 

@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/kernels/direct/narrow.h"
 
+#include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/direct/shape.h"
 
 const glow_type glow_cpu_float = {.elem = GLOW_FLOAT};
@@ -38,7 +39,7 @@ glow_cpu_with_numbers(const cpu_target *t, cpu_direct d)
         return d;
     if (!glow_cpu_is_narrow(d.type->elem)) {
         d.widens = false;
-        return d;
+        return glow_cpu_with_dots(t, d);
     }
     if (d.type->elem == GLOW_BFLOAT16 && t->pairs &&
         (d.groups == 1 || d.channels % 2 == 0))
@@ -49,7 +50,9 @@ glow_cpu_with_numbers(const cpu_target *t, cpu_direct d)
 int64_t
 glow_cpu_depth_size(const cpu_direct *d)
 {
-    return glow_cpu_bytes(d->type) * (d->numbers == CPU_PAIRS ? 2 : 1);
+    int64_t count = d->dots ? d->dots : d->numbers == CPU_PAIRS ? 2 : 1;
+
+    return glow_cpu_bytes(d->type) * count;
 }
 
 int64_t

@@ -3,6 +3,7 @@
  * tiles read them.
  */
 
+#include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/direct/shape.h"
 
@@ -36,14 +37,26 @@ pack_floats(const direct *d, const cpu_filter *src, int64_t at, int64_t second,
 typedef void *(*pack_fn)(const direct *d, const cpu_filter *src, int64_t at,
                          int64_t second, int64_t first, int64_t end, void *to);
 
+/* What `second` is at element `k` of the depth. */
+static int64_t
+second_of(const direct *d, const cpu_filter *src, int64_t k)
+{
+    bool whole = !(d->odd && k == d->channels - 1);
+
+    if (d->dots)
+        return whole ? d->dots : d->tail;
+    return d->numbers == CPU_PAIRS && whole ? src->depth : 0;
+}
+
 static void *
 pack_group(const direct *d, const shape *s, const cpu_filter *src,
            int64_t group, int64_t vector, int blocks, void *to)
 {
-    pack_fn pack =
-        d->numbers == CPU_FLOATS ? pack_floats : glow_cpu_pack_narrow;
+    pack_fn pack = d->numbers == CPU_FLOATS ? pack_floats
+                   : d->dots                ? glow_cpu_pack_dots
+                                            : glow_cpu_pack_narrow;
     bool pairs = d->numbers == CPU_PAIRS;
-    int64_t depth = src->depth * (pairs ? 2 : 1);
+    int64_t depth = src->depth * (d->dots ? d->dots : pairs ? 2 : 1);
 
     for (int64_t i = 0; i < d->kernel_h; i++)
         for (int64_t c = 0; c < d->channels; c += s->unit) {
@@ -52,13 +65,11 @@ pack_group(const direct *d, const shape *s, const cpu_filter *src,
 
             for (int64_t j = 0; j < d->kernel_w; j++)
                 for (int64_t k = c; k < c + count; k++)
-                    to = pack(
-                        d, src,
-                        src->first + group * src->group + i * src->row +
-                            k * depth + j * src->tap,
-                        pairs && !(d->odd && k == d->channels - 1) ? src->depth
-                                                                   : 0,
-                        vector * s->lanes, (vector + blocks) * s->lanes, to);
+                    to = pack(d, src,
+                              src->first + group * src->group + i * src->row +
+                                  k * depth + j * src->tap,
+                              second_of(d, src, k), vector * s->lanes,
+                              (vector + blocks) * s->lanes, to);
         }
     return to;
 }

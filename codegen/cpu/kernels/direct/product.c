@@ -27,6 +27,7 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
         .pixel = glow_cpu_row_bytes(n, 0, depth),
         .type = n->in[0]->type,
         .packed = packed,
+        .may_dot = packed,
         .w_batch =
             batch > 1 ? depth * columns * glow_cpu_bytes(n->in[1]->type) : 0,
         .bias = n->n_in > 2 && n->in[2] ? 2 : -1,

@@ -127,25 +127,32 @@ is_three(const cpu_target *t, const direct *d, int64_t vectors)
            !is_flat(d) && two - line_cost(t, d, vectors, 3) > two / 16;
 }
 
+/* Vectors of a tile, of the `vectors` of a row. */
+static int
+blocks_of(const cpu_target *t, const direct *d, int64_t vectors)
+{
+    int blocks = is_wide(t, d, vectors) ? 4 : 2;
+
+    /* Enough sums for the latency of a multiplication, even of few rows. */
+    if (!d->rows && d->out_w <= 3)
+        blocks = d->out_w == 1 ? 8 : 4;
+    while (blocks > vectors)
+        blocks /= 2;
+    while (blocks > 1 && most_rows(t, d, blocks) < 1)
+        blocks /= 2;
+    if (blocks == 2 && is_three(t, d, vectors))
+        blocks = 3;
+    blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, blocks);
+    return blocks > vectors ? (int)vectors : blocks;
+}
+
 /* Rows and vectors of a tile, as the rule has them where nothing else is said. */
 static void
 set_tile(const cpu_target *t, const direct *d, shape *s)
 {
     int64_t vectors = d->outputs > 0 ? cg_ceil_div(d->outputs, s->lanes) : 1;
-    /* Enough sums for the latency of a multiplication, even of few rows. */
-    if (!d->rows && d->out_w <= 3)
-        s->blocks = d->out_w == 1 ? 8 : 4;
-    else
-        s->blocks = is_wide(t, d, vectors) ? 4 : 2;
-    while (s->blocks > vectors)
-        s->blocks /= 2;
-    while (s->blocks > 1 && most_rows(t, d, s->blocks) < 1)
-        s->blocks /= 2;
-    if (s->blocks == 2 && is_three(t, d, vectors))
-        s->blocks = 3;
-    s->blocks = (int)glow_cpu_knob(t, CPU_KNOB_VECTORS, s->blocks);
-    if (s->blocks > vectors)
-        s->blocks = (int)vectors;
+
+    s->blocks = d->dots ? (int)d->outputs : blocks_of(t, d, vectors);
     s->rows = best_rows(t, d, s->blocks);
     s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
     if (d->rows)
@@ -171,13 +178,13 @@ shape
 glow_cpu_direct_shape(const cpu_target *t, const direct *d)
 {
     shape s = {.lanes = t->vector_bytes / 4};
-    int64_t vectors = cg_ceil_div(d->outputs, s.lanes);
+    int64_t vectors = d->dots ? d->outputs : cg_ceil_div(d->outputs, s.lanes);
 
     set_tile(t, d, &s);
     s.unit = unit_of(t, d, &s);
     s.full = vectors / s.blocks;
     s.rest = (int)(vectors % s.blocks);
-    s.last = (int)(d->outputs - (vectors - 1) * s.lanes);
+    s.last = d->dots ? s.lanes : (int)(d->outputs - (vectors - 1) * s.lanes);
     return s;
 }
 
@@ -185,7 +192,7 @@ int64_t
 glow_cpu_weight_bytes(const direct *d)
 {
     return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs *
-           glow_cpu_weight_size(d);
+           (d->dots ? d->dots : 1) * glow_cpu_weight_size(d);
 }
 
 /* Bytes of the input of `lines` lines of the result. */

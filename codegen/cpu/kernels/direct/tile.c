@@ -76,7 +76,28 @@ glow_cpu_tile_ahead(const cpu_tile *t, int64_t weights, int64_t times)
 static int64_t
 step_of(const cpu_tile *t)
 {
-    return glow_cpu_bytes(t->type) * (t->numbers == CPU_PAIRS ? 2 : 1);
+    int count = t->numbers == CPU_DOTS    ? t->lanes
+                : t->numbers == CPU_PAIRS ? 2
+                                          : 1;
+
+    return glow_cpu_bytes(t->type) * count;
+}
+
+/* An element of the depth at `from`, in all lanes; of dot products a vector of them. */
+static cg_value
+load_input(cg *g, const cpu_tile *t, cg_tensor from, bool half)
+{
+    cg_value x, zero = cg_i64(g, 0);
+
+    if (t->numbers == CPU_DOTS) {
+        g->live = half ? t->tail : 0;
+        x = glow_cpu_load(g, from, zero, t->lanes);
+        g->live = 0;
+        return x;
+    }
+    x = t->numbers == CPU_PAIRS ? glow_cpu_load_pair(g, from.at, half)
+                                : glow_cpu_load(g, from, zero, 1);
+    return glow_cpu_splat(g, x, t->lanes);
 }
 
 static void
@@ -89,9 +110,7 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
 
         if (!valid[r * t->taps + tap])
             continue;
-        x = t->numbers == CPU_PAIRS ? glow_cpu_load_pair(g, from.at, half)
-                                    : glow_cpu_load(g, from, cg_i64(g, 0), 1);
-        x = glow_cpu_splat(g, x, t->lanes);
+        x = load_input(g, t, from, half);
         for (int b = 0; b < t->blocks; b++) {
             cg_value *sum = &s->value[r * t->blocks + b];
 

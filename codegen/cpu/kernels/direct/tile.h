@@ -20,7 +20,9 @@
  * of the depth; in a chunk all j; then the depth within the chunk; then blocks
  * of `lanes` channels, one after the other (w_block apart).
  *
- * Where the numbers are pairs, d counts them, and so does what is in memory.
+ * Where the numbers are pairs, d counts them, and so does what is in memory.  Of dot
+ * products d counts vectors, and a block is one output, of which each lane sums up its
+ * part of the depth.
  */
 typedef struct cpu_tile {
     const glow_type *type; /* of the input: a kind that is computed as float */
@@ -36,7 +38,9 @@ typedef struct cpu_tile {
     int ahead;   /* lines to prefetch for each chunk */
     int streams; /* equal parts of the depth that are read side by side, or 0 */
     cpu_numbers numbers;
-    bool odd; /* of the last pair there is the first alone */
+    bool
+        odd; /* of the last pair there is the first alone, of a vector `tail` */
+    int tail; /* lanes */
     /* Bytes from the first weights of a pair to the second; 0: packed. */
     int64_t pair_step;
     const glow_type *weights; /* as they are, of CPU_NARROW */

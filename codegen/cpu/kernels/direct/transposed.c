@@ -77,6 +77,7 @@ transposed_of(const glow_node *n, transposed *out)
                 .pixel = w.channels * glow_cpu_bytes(n->in[0]->type),
                 .type = n->in[0]->type,
                 .packed = true,
+                .may_dot = true,
                 .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
                 .image = v->out * h->out,
                 .apart_h = v->stride * h->out,

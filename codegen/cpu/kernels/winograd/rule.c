@@ -7,6 +7,7 @@
  * weights and F(2) 16/9, so with few tiles direct convolution or F(2) wins.
  */
 
+#include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/runs.h"
 #include "codegen/cpu/kernels/winograd/winograd.h"
 
@@ -278,6 +279,17 @@ glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
                                               : glow_cpu_winograd_tiles(w);
 }
 
+/* Without it, by the kernel that would then be taken. */
+static double
+other_cycles(const cpu_target *t, const glow_node *n, const cpu_winograd *w)
+{
+    cpu_direct d;
+
+    glow_cpu_conv_of(n, &d);
+    d = glow_cpu_with_dots(t, d);
+    return d.dots ? glow_cpu_dot_cycles(t, &d) : direct_cycles(t, w);
+}
+
 /* The faster of both, if it is faster than without. */
 static bool
 choose(const cpu_target *t, const glow_node *n, cpu_winograd *out)
@@ -288,7 +300,7 @@ choose(const cpu_target *t, const glow_node *n, cpu_winograd *out)
 
     if (!glow_cpu_winograd_of(t, n, 2, &w))
         return false;
-    best = direct_cycles(t, &w);
+    best = other_cycles(t, n, &w);
     for (int m = 2; m <= 4; m += 2) {
         double cycles;
 
