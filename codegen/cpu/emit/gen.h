@@ -117,6 +117,15 @@ cg_mulc(cg *g, cg_value a, int64_t k)
     return k == 1 ? a : cg_mul(g, a, cg_i64(g, k));
 }
 
+/* The index a * ka + b * kb. */
+static inline cg_value
+cg_affine(cg *g, cg_value a, int64_t ka, cg_value b, int64_t kb)
+{
+    cg_value x = cg_mulc(g, a, ka);
+
+    return cg_add(g, x, cg_mulc(g, b, kb));
+}
+
 /* Of an index that is not negative, by a positive constant. */
 static inline cg_value
 cg_over(cg *g, cg_value a, int64_t k)

@@ -198,8 +198,9 @@ to_odd(cg *g, cg_value v)
                             glow_cpu_intrinsic(g, "llvm.fabs", &v, 1));
     cg_value cut = cg_select(g, over, cg_isub(g, bits, one), bits);
 
-    bits = cg_select(g, cg_fcmp(g, LLVMRealONE, back, v), cg_or(g, cut, one),
-                     bits);
+    cg_value differs = cg_fcmp(g, LLVMRealONE, back, v);
+
+    bits = cg_select(g, differs, cg_or(g, cut, one), bits);
     return cg_bitcast(g, bits, f);
 }
 

@@ -167,23 +167,25 @@ emit_leakyrelu(cg *g, const glow_node *n, cg_value const *in)
 {
     const glow_leakyrelu *l = n->attrs;
     cg_value x = in[0];
+    cg_value below = cg_fcmp(g, LLVMRealOLT, x, zero_like(x));
 
-    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero_like(x)),
-                     cg_fmul(g, x, real_like(x, (double)l->alpha)), x);
+    return cg_select(g, below, cg_fmul(g, x, real_like(x, (double)l->alpha)),
+                     x);
 }
 
 static cg_value
 emit_prelu(cg *g, const glow_node *n, cg_value const *in)
 {
-    cg_value x = in[0];
+    cg_value x = in[0], below;
 
-    if (glow_cpu_is_float(x))
-        return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero_like(x)),
-                         cg_fmul(g, x, in[1]), x);
+    if (glow_cpu_is_float(x)) {
+        below = cg_fcmp(g, LLVMRealOLT, x, zero_like(x));
+        return cg_select(g, below, cg_fmul(g, x, in[1]), x);
+    }
     if (!glow_cpu_is_signed(kind_of(n)))
         return x;
-    return cg_select(g, cg_icmp(g, LLVMIntSLT, x, zero_like(x)),
-                     cg_imul(g, x, in[1]), x);
+    below = cg_icmp(g, LLVMIntSLT, x, zero_like(x));
+    return cg_select(g, below, cg_imul(g, x, in[1]), x);
 }
 
 /* max(0, min(1, alpha x + beta)) */
@@ -417,9 +419,11 @@ int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
 
     cg_value power = l.value[0], square = l.value[1], left = l.value[2];
     cg_value odd = cg_icmp(g, LLVMIntNE, cg_and(g, left, one), zero);
-    cg_value next[3] = {cg_select(g, odd, cg_imul(g, power, square), power),
-                        cg_imul(g, square, square), cg_lshr(g, left, one)};
+    cg_value next[3];
 
+    next[0] = cg_select(g, odd, cg_imul(g, power, square), power);
+    next[1] = cg_imul(g, square, square);
+    next[2] = cg_lshr(g, left, one);
     glow_cpu_loop_end(g, &l, next);
     if (!is_signed)
         return l.value[0];

@@ -41,9 +41,8 @@ signed_to_float(cg *g, const glow_float_format *f, cg_value w)
     LLVMTypeRef t = LLVMTypeOf(w), real = glow_cpu_like(w, g->f32);
     int size = f->exponent + f->fraction;
     cg_value magnitude = cg_and(g, w, glow_cpu_int(t, (1 << size) - 1));
-    cg_value sign =
-        cg_shl(g, cg_and(g, w, glow_cpu_int(t, 1 << size)),
-               glow_cpu_int(t, 31 - size));
+    cg_value sign = cg_shl(g, cg_and(g, w, glow_cpu_int(t, 1 << size)),
+                           glow_cpu_int(t, 31 - size));
     cg_value normal = cg_iadd(
         g, cg_shl(g, magnitude, glow_cpu_int(t, FLOAT_FRACTION - f->fraction)),
         glow_cpu_int(t, (int64_t)(FLOAT_BIAS - f->bias) << FLOAT_FRACTION));
@@ -52,22 +51,25 @@ signed_to_float(cg *g, const glow_float_format *f, cg_value w)
         cg_fmul(g, LLVMBuildUIToFP(g->builder, magnitude, real, ""),
                 glow_cpu_real(real, ldexp(1, 1 - f->bias - f->fraction))),
         t);
-    cg_value is_tiny = cg_icmp(g, LLVMIntULT, magnitude,
-                               glow_cpu_int(t, 1 << f->fraction));
+    cg_value is_tiny =
+        cg_icmp(g, LLVMIntULT, magnitude, glow_cpu_int(t, 1 << f->fraction));
     cg_value all = cg_or(g, cg_select(g, is_tiny, tiny, normal), sign);
 
     if (f->nan == 1 << size)
         return instead(g, equals(g, w, f->nan), 0x7fc00000, all);
-    if (f->infinity >= 0)
-        all = cg_select(g, equals(g, magnitude, f->infinity),
-                        cg_or(g, sign, glow_cpu_int(t, 0x7f800000)), all);
+    if (f->infinity >= 0) {
+        cg_value is_infinite = equals(g, magnitude, f->infinity);
+        cg_value infinity = cg_or(g, sign, glow_cpu_int(t, 0x7f800000));
+
+        all = cg_select(g, is_infinite, infinity, all);
+    }
     if (f->nan < 0)
         return all;
-    return instead(g,
-                   cg_icmp(g, LLVMIntUGT, magnitude,
-                           glow_cpu_int(t, f->infinity >= 0 ? f->infinity
-                                                            : f->largest)),
-                   0x7fc00000, all);
+    return instead(
+        g,
+        cg_icmp(g, LLVMIntUGT, magnitude,
+                glow_cpu_int(t, f->infinity >= 0 ? f->infinity : f->largest)),
+        0x7fc00000, all);
 }
 
 /* The low `bits` of a byte, extended as the kind says. */
@@ -114,9 +116,8 @@ float_to_power(cg *g, const glow_float_format *f, cg_value v, bool saturates,
     /* Below the normal numbers the power is in the fraction: 2^-127. */
     cg_value least = glow_cpu_int(t, is_up ? 1 : 0x400000);
     cg_value least_tiny = glow_cpu_int(t, is_up ? 0x400001 : 0x600000);
-    cg_value more = cg_icmp(
-        g, LLVMIntUGE, fraction,
-        cg_select(g, equals(g, e, 0), least_tiny, least));
+    cg_value more = cg_icmp(g, LLVMIntUGE, fraction,
+                            cg_select(g, equals(g, e, 0), least_tiny, least));
     cg_value code = e, wrong, over;
 
     if (round != GLOW_ROUND_DOWN)
@@ -124,13 +125,11 @@ float_to_power(cg *g, const glow_float_format *f, cg_value v, bool saturates,
     over = cg_icmp(g, LLVMIntUGT, code, glow_cpu_int(t, f->largest));
     code = instead(g, over, saturates ? f->largest : f->nan, code);
     if (!saturates)
-        code = instead(
-            g, cg_icmp(g, LLVMIntULT, a, glow_cpu_int(t, 0x400000)), f->nan,
-            code);
+        code = instead(g, cg_icmp(g, LLVMIntULT, a, glow_cpu_int(t, 0x400000)),
+                       f->nan, code);
     wrong = cg_icmp(g, LLVMIntUGT, a, glow_cpu_int(t, 0x7f800000));
-    wrong = cg_or(
-        g, wrong,
-        cg_icmp(g, LLVMIntUGT, w, glow_cpu_int(t, 0x80000000LL)));
+    wrong = cg_or(g, wrong,
+                  cg_icmp(g, LLVMIntUGT, w, glow_cpu_int(t, 0x80000000LL)));
     return instead(g, wrong, f->nan, code);
 }
 
@@ -146,8 +145,8 @@ round_magnitude(cg *g, const glow_float_format *f, cg_value a)
     int shift = FLOAT_FRACTION - f->fraction;
     cg_value by = glow_cpu_int(t, shift), one = glow_cpu_int(t, 1);
     cg_value odd = cg_and(g, cg_lshr(g, a, by), one);
-    cg_value near = cg_iadd(
-        g, cg_iadd(g, a, glow_cpu_int(t, (1 << (shift - 1)) - 1)), odd);
+    cg_value near =
+        cg_iadd(g, cg_iadd(g, a, glow_cpu_int(t, (1 << (shift - 1)) - 1)), odd);
     cg_value normal = cg_isub(
         g, cg_lshr(g, near, by),
         glow_cpu_int(t, (int64_t)(FLOAT_BIAS - f->bias) << f->fraction));
@@ -171,8 +170,7 @@ float_to_signed(cg *g, const glow_float_format *f, cg_value v, bool saturates)
     cg_value w = cg_bitcast(g, v, t);
     cg_value a = cg_and(g, w, glow_cpu_int(t, 0x7fffffff));
     cg_value code = round_magnitude(g, f, a);
-    cg_value over =
-        cg_icmp(g, LLVMIntUGT, code, glow_cpu_int(t, f->largest));
+    cg_value over = cg_icmp(g, LLVMIntUGT, code, glow_cpu_int(t, f->largest));
     cg_value sign = cg_and(g, cg_lshr(g, w, glow_cpu_int(t, 31 - size)),
                            glow_cpu_int(t, 1 << size));
     bool stays = saturates || f->nan < 0, one_zero = f->nan == 1 << size;
@@ -186,8 +184,7 @@ float_to_signed(cg *g, const glow_float_format *f, cg_value v, bool saturates)
         all = instead(g, over, f->nan, all);
     if (one_zero)
         all = instead(g, equals(g, a, 0x7f800000), f->nan, all);
-    return instead(g,
-                   cg_icmp(g, LLVMIntUGT, a, glow_cpu_int(t, 0x7f800000)),
+    return instead(g, cg_icmp(g, LLVMIntUGT, a, glow_cpu_int(t, 0x7f800000)),
                    f->nan < 0 ? f->largest : f->nan, all);
 }
 
@@ -243,11 +240,10 @@ glow_cpu_recast(cg *g, const glow_type *to, cg_value bits)
 {
     const glow_kind_info *k = glow_kind_get(to->elem);
     LLVMTypeRef t = glow_cpu_like(
-        bits, to->elem == GLOW_FLOAT     ? g->f32
-              : to->elem == GLOW_FLOAT64 ? g->f64
-                                         : LLVMIntTypeInContext(
-                                               g->context,
-                                               (unsigned)k->bytes * 8));
+        bits, to->elem == GLOW_FLOAT ? g->f32
+              : to->elem == GLOW_FLOAT64
+                  ? g->f64
+                  : LLVMIntTypeInContext(g->context, (unsigned)k->bytes * 8));
 
     bits = cg_bitcast(g, bits, t);
     if (to->elem == GLOW_BOOL)

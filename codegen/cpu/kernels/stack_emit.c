@@ -73,11 +73,12 @@ store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
     int lanes = g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(bits));
 
     t.at = glow_cpu_opaque(g, t.at);
-    for (int i = 0; i < lanes; i++)
-        glow_cpu_store_bits(g, t, cg_addc(g, at, i * step),
-                            LLVMBuildExtractElement(
-                                g->builder, bits,
-                                LLVMConstInt(g->i32, (unsigned)i, false), ""));
+    for (int i = 0; i < lanes; i++) {
+        cg_value one = LLVMBuildExtractElement(
+            g->builder, bits, LLVMConstInt(g->i32, (unsigned)i, false), "");
+
+        glow_cpu_store_bits(g, t, cg_addc(g, at, i * step), one);
+    }
 }
 
 /* From lane to lane: of accesses of no axis and axes of one element, none. */
@@ -340,8 +341,9 @@ run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
     cg_value whole = cg_i64(g, r->whole);
     cg_if last;
 
-    run_row(j, slots, at, cg_mulc(g, j->begin, stretch),
-            glow_cpu_imin(g, end, whole), r->lanes);
+    cg_value begin = cg_mulc(g, j->begin, stretch);
+
+    run_row(j, slots, at, begin, glow_cpu_imin(g, end, whole), r->lanes);
     if (r->whole == r->size)
         return;
     glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
@@ -485,12 +487,11 @@ glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
 
     copied c = {.to = to,
                 .from = from,
-                .to_at = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at),
-                .from_at =
-                    cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at),
                 .to_step = b.to.at[last],
                 .from_step = b.from.at[last]};
 
+    c.to_at = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at);
+    c.from_at = cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at);
     copy_row(g, &c, b.shape.at[last]);
     glow_cpu_nest_end(g, &n);
 }

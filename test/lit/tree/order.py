@@ -3,8 +3,9 @@
     order.py TREE
 
 A function builds if it makes nodes, instructions of LLVM, or calls such a
-function, by name or by a pointer that is handed a builder.  C leaves the order of
-arguments to the compiler, and so the names and the order of what they build.
+function, by name or by a pointer that is handed a builder.  A function may be defined
+by a macro whose parameter is its name.  C leaves the order of arguments to the
+compiler, and so the names and the order of what they build.
 """
 
 import re
@@ -16,7 +17,8 @@ ROOT = re.compile(r"glow_build(_node|_splat|_constant)?|LLVMBuild\w+")
 WORD = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 BY_POINTER = re.compile(r"(?:->|\.)\s*([A-Za-z_]\w*)\s*\(\s*(?:b|g)\b")
 DEFINITION = re.compile(r"^([A-Za-z_]\w*)\(", re.MULTILINE)
-MACRO = re.compile(r"^#define\s+(\w+)\(((?:.*\\\n)*.*)$", re.MULTILINE)
+MACRO = re.compile(r"^#define\s+(\w+)\(([^)]*)\)((?:.*\\\n)*.*)$", re.MULTILINE)
+USE = re.compile(r"^(\w+)\(([^(){};]*)\)\s*(?=[A-Z#]|$)", re.MULTILINE)
 STATEMENTS = {"if", "while", "for", "switch", "sizeof"}
 PAIR = {")": "(", "]": "[", "}": "{"}
 
@@ -39,8 +41,24 @@ class Source:
         self.calls = {}
         for name, begin, end in self.bodies:
             self.calls.setdefault(name, set()).update(self.called(begin, end))
+        self.definers = {}  # macro: parameters, name of the function, its calls
         for m in MACRO.finditer(text):
-            self.calls.setdefault(m[1], set()).update(WORD.findall(m[2]))
+            calls = set(WORD.findall(m[3]))
+            parameters = [p.strip() for p in m[2].split(",")]
+            defined = re.search(r"\b(\w+)\s*\([^()]*\)[\s\\]*\{", m[3])
+            self.calls.setdefault(m[1], set()).update(calls)
+            if defined and defined[1] in parameters:
+                self.definers[m[1]] = parameters, defined[1], calls
+
+    def define(self, definers):
+        """Adds the functions that uses of macros of `definers` define here."""
+        for m in USE.finditer(self.text):
+            if m[1] not in definers:
+                continue
+            parameters, name, calls = definers[m[1]]
+            given = dict(zip(parameters, (a.strip() for a in m[2].split(","))))
+            called = self.calls.setdefault(given[name], set())
+            called.update(given.get(c, c) for c in calls if c != name)
 
     def _match(self):
         open_ = []
@@ -88,7 +106,13 @@ class Source:
 
 def read(root):
     files = [p for p in sources.files(root) if p.suffix in (".c", ".h")]
-    return {p: Source(sources.code(root / p)) for p in files}
+    tree = {p: Source(sources.code(root / p)) for p in files}
+    definers = {}
+    for source in tree.values():
+        definers.update(source.definers)
+    for source in tree.values():
+        source.define(definers)
+    return tree
 
 
 class Builders:

@@ -171,7 +171,7 @@ begin_rows(maker *m)
 {
     cg *g = m->j->g;
     const sizes *s = &m->s;
-    cg_value none = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+    cg_value none = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes)), at;
     cg_loop l, k;
 
     glow_cpu_for(g, &l, m->count);
@@ -179,10 +179,9 @@ begin_rows(maker *m)
                              glow_cpu_real(g->f32, -(double)INFINITY));
     attention_set_row_number(m, m->at.sum, l.i, LLVMConstNull(g->f32));
     glow_cpu_for(g, &k, s->v_panels * s->v_blocks);
-    glow_cpu_store(g, m->work,
-                   cg_add(g, attention_sums_at(m, l.i, cg_i64(g, 0)),
-                          cg_mulc(g, k.i, s->lanes)),
-                   none);
+    at = attention_sums_at(m, l.i, cg_i64(g, 0));
+    at = cg_add(g, at, cg_mulc(g, k.i, s->lanes));
+    glow_cpu_store(g, m->work, at, none);
     glow_cpu_loop_end(g, &k, NULL);
     glow_cpu_loop_end(g, &l, NULL);
 }

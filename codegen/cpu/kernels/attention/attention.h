@@ -66,8 +66,7 @@ attention_operand(cpu_attention *m, int i, cpu_attention_steps r, cg_value head)
 {
     cg *g = m->j->g;
     cg_tensor t = m->j->in[i];
-    cg_value at =
-        cg_add(g, cg_mulc(g, m->batch, r.batch), cg_mulc(g, head, r.head));
+    cg_value at = cg_affine(g, m->batch, r.batch, head, r.head);
 
     t.at = glow_cpu_at(g, t.at, cg_mulc(g, at, glow_cpu_bytes(t.type)));
     return t;

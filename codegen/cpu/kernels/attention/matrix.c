@@ -124,9 +124,9 @@ scale_down(maker *m)
 
     glow_cpu_for(g, &l, s->v_panels * s->v_blocks);
 
-    cg_value at = cg_add(g, attention_sums_at(m, rows.i, cg_i64(g, 0)),
-                         cg_mulc(g, l.i, s->lanes));
+    cg_value at = attention_sums_at(m, rows.i, cg_i64(g, 0));
 
+    at = cg_add(g, at, cg_mulc(g, l.i, s->lanes));
     glow_cpu_store(g, m->work, at,
                    cg_fmul(g, glow_cpu_load(g, m->work, at, s->lanes), down));
     glow_cpu_loop_end(g, &l, NULL);

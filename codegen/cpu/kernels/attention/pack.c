@@ -20,10 +20,8 @@ load_key(maker *m, cg_tensor from, cg_value row, cg_value d)
 
     if (!m->s.matrix)
         return glow_cpu_load(g, from, cg_add(g, row, d), lanes);
-    v = glow_cpu_load_raw(
-        g, glow_cpu_vector(g->i16, 2 * lanes),
-        glow_cpu_at(g, from.at,
-                    cg_add(g, cg_mulc(g, row, 2), cg_mulc(g, d, 4))));
+    v = glow_cpu_load_raw(g, glow_cpu_vector(g->i16, 2 * lanes),
+                          glow_cpu_at(g, from.at, cg_affine(g, row, 2, d, 4)));
     return cg_bitcast(g, v, glow_cpu_vector(g->f32, lanes));
 }
 
@@ -116,8 +114,7 @@ copy_values(maker *m, cg_tensor from, cg_value row, cg_value i, int some,
         v = glow_cpu_load(g, from, at, s->lanes);
     g->live = 0;
     at = cg_add(g, cg_mulc(g, panel, attention_value_rows(s)), row);
-    at = cg_add(g, cg_mulc(g, at, s->v_panel),
-                cg_mulc(g, cg_modulo(g, i, s->v_blocks), s->lanes));
+    at = cg_affine(g, at, s->v_panel, cg_modulo(g, i, s->v_blocks), s->lanes);
     glow_cpu_store(g, m->work, cg_addc(g, at, m->at.values), v);
 }
 

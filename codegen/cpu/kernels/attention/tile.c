@@ -88,8 +88,7 @@ glow_cpu_attention_store(maker *m, cg_value row, cg_value column, cg_value v)
     cg *g = m->j->g;
     cg_tensor y = m->j->out[0];
     const steps *r = &m->s.y;
-    cg_value at =
-        cg_add(g, cg_mulc(g, m->batch, r->batch), cg_mulc(g, m->head, r->head));
+    cg_value at = cg_affine(g, m->batch, r->batch, m->head, r->head);
 
     at = cg_add(g, at, cg_mulc(g, cg_add(g, m->row0, row), r->row));
     glow_cpu_store(g, y, cg_add(g, at, column), v);
@@ -163,8 +162,7 @@ sum_panel(maker *m, cg_value row, int rows, cg_value panel, bool is_last)
             acc[i] = cg_fmul(g, acc[i], number_of(m, m->at.down, row, r));
         }
     }
-    from = cg_add(g, cg_mulc(g, panel, s->panels * s->panel),
-                  cg_mulc(g, m->first, s->panel));
+    from = cg_affine(g, panel, s->panels * s->panel, m->first, s->panel);
 
     cg_value scores = attention_work_at(m, 0, attention_scores_at(m, row));
     cg_value values =

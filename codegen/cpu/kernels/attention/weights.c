@@ -166,7 +166,8 @@ sweep_row(maker *m, const sweep *w, sweep_fn of, cg_value start)
     if (rest) {
         glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGT, to, cg_i64(g, whole)));
         g->live = (int)rest;
-        now = of(m, w, cg_sub(g, cg_i64(g, whole), from), cg_get(g, carried));
+        now = cg_get(g, carried);
+        now = of(m, w, cg_sub(g, cg_i64(g, whole), from), now);
         g->live = 0;
         cg_set(g, carried, now);
         glow_cpu_end_if(g, &last);
@@ -207,8 +208,10 @@ glow_cpu_attention_inverse(maker *m, cg_value sum)
 
     if (m->f->nan_rows)
         return cg_fdiv(g, one, sum); /* 0 by 0: inf, by sums of 0 */
-    return cg_select(g, cg_fcmp(g, LLVMRealOEQ, sum, none), none,
-                     cg_fdiv(g, one, sum));
+
+    cg_value is_none = cg_fcmp(g, LLVMRealOEQ, sum, none);
+
+    return cg_select(g, is_none, none, cg_fdiv(g, one, sum));
 }
 
 void

@@ -221,12 +221,10 @@ pixel_of(const maker *m, cg_value line, cg_value x)
     cg_value pixel;
 
     if (!d->apart_w) {
-        pixel = cg_add(g, cg_mulc(g, m->batch, glow_cpu_pixels_out(d)),
-                       cg_mulc(g, line, d->out_w));
+        pixel = cg_affine(g, m->batch, glow_cpu_pixels_out(d), line, d->out_w);
         return cg_add(g, pixel, x);
     }
-    pixel =
-        cg_add(g, cg_mulc(g, m->batch, d->image), cg_mulc(g, line, d->apart_h));
+    pixel = cg_affine(g, m->batch, d->image, line, d->apart_h);
     pixel = cg_add(g, pixel, cg_mulc(g, x, d->apart_w));
     return cg_addc(g, pixel, d->first);
 }
@@ -360,9 +358,10 @@ make_lines(maker *m, cg_value first, cg_value end)
         const cpu_run *r = &m->runs[i];
 
         begin_tiles(m, &tiles, r, lines.i, done);
-        make_tile(m, r, lines.i,
-                  cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first),
-                  cg_addc(g, tiles.i, done));
+
+        cg_value x = cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first);
+
+        make_tile(m, r, lines.i, x, cg_addc(g, tiles.i, done));
         glow_cpu_loop_end(g, &tiles, NULL);
         done += r->count;
     }

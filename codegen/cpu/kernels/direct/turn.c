@@ -40,12 +40,12 @@ place(const turner *t, cg_value depth)
     unit = cg_mulc(g, cg_over(g, depth, s->unit), s->unit);
     in_unit = glow_cpu_imin(g, cg_i64(g, s->unit),
                             cg_sub(g, cg_i64(g, d->channels), unit));
-    at = cg_add(g, cg_mulc(g, t->row, line), cg_mulc(g, unit, taps));
+    at = cg_affine(g, t->row, line, unit, taps);
     at = cg_add(g, at, cg_mul(g, t->tap, in_unit));
     at = cg_add(g, at, cg_sub(g, depth, unit));
     at = cg_mul(g, at, width);
     at = cg_add(g, at, cg_modulo(g, t->vector, s->blocks));
-    at = cg_add(g, cg_mulc(g, at, s->lanes), cg_mulc(g, number, panel));
+    at = cg_affine(g, at, s->lanes, number, panel);
     return cg_add(g, at, cg_mulc(g, t->group, group));
 }
 

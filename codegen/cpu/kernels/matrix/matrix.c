@@ -182,10 +182,9 @@ finish_row(const maker *k, int a, cg_value row, cg_value pixel)
 {
     cg *g = k->j->g;
     int lanes = g->target->vector_bytes / 4;
-    cg_value at =
-        glow_cpu_at(g, glow_cpu_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH),
-                    cg_mulc(g, row, PITCH));
+    cg_value at = glow_cpu_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH);
 
+    at = glow_cpu_at(g, at, cg_mulc(g, row, PITCH));
     lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
     for (int c = 0; c < k->columns; c += lanes) {
         int live = k->columns - c < lanes ? k->columns - c : lanes;
@@ -225,10 +224,11 @@ make_tiles(const maker *k, cg_value first, int count, cg_value number)
     place p[2];
 
     s.at[WEIGHTS] = s.at[AHEAD] = s.at[1] = k->weights;
-    if (k->ahead)
-        s.at[AHEAD] = glow_cpu_at(
-            g, glow_cpu_atc(g, k->weights, glow_cpu_matrix_bytes(&k->m, 0)),
-            cg_mulc(g, number, share));
+    if (k->ahead) {
+        s.at[AHEAD] =
+            glow_cpu_atc(g, k->weights, glow_cpu_matrix_bytes(&k->m, 0));
+        s.at[AHEAD] = glow_cpu_at(g, s.at[AHEAD], cg_mulc(g, number, share));
+    }
     for (int a = 0; a < count; a++) {
         p[a] = place_of(k, cg_addc(g, first, a));
         s.at[a] = input_of(k, &p[a]);

@@ -169,9 +169,11 @@ checked_index(cpu_job *j, cg_value i, int64_t size)
     bool is_signed = glow_cpu_is_signed(t);
 
     x = LLVMBuildIntCast2(g->builder, x, g->i64, is_signed, "");
-    if (is_signed)
-        x = cg_select(g, cg_icmp(g, LLVMIntSLT, x, cg_i64(g, 0)),
-                      cg_iadd(g, x, cg_i64(g, size)), x);
+    if (is_signed) {
+        cg_value below = cg_icmp(g, LLVMIntSLT, x, cg_i64(g, 0));
+
+        x = cg_select(g, below, cg_iadd(g, x, cg_i64(g, size)), x);
+    }
     glow_cpu_fail_if(j, cg_icmp(g, LLVMIntUGE, x, cg_i64(g, size)));
     return x;
 }

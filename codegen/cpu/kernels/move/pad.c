@@ -160,9 +160,11 @@ emit_pad(cpu_job *j)
     for (int d = 0; d < y.rank; d++)
         at = cg_add(j->g, at,
                     glow_cpu_table_at(j->g, j->g->i64, tables[d], n.at[d]));
-    glow_cpu_store_bits(j->g, j->out[0],
-                        glow_cpu_offset(j->g, n.at, glow_dims_strides(y)),
-                        glow_cpu_load_bits(j->g, j->in[0], at, 1));
+
+    cg_value to = glow_cpu_offset(j->g, n.at, glow_dims_strides(y));
+    cg_value bits = glow_cpu_load_bits(j->g, j->in[0], at, 1);
+
+    glow_cpu_store_bits(j->g, j->out[0], to, bits);
     glow_cpu_nest_end(j->g, &n);
 }
 

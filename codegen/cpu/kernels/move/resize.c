@@ -91,10 +91,9 @@ sample(cpu_job *j, const resize *r, int d, cg_value from, int lanes)
     part = LLVMBuildFPCast(g->builder, part, glow_cpu_scalar(t), "");
     part = glow_cpu_splat(g, part, lanes);
 
-    cg_value mixed =
-        cg_fadd(g, cg_fmul(g, x, cg_fsub(g, glow_cpu_real(t, 1), part)),
-                cg_fmul(g, y, part));
+    cg_value mixed = cg_fmul(g, x, cg_fsub(g, glow_cpu_real(t, 1), part));
 
+    mixed = cg_fadd(g, mixed, cg_fmul(g, y, part));
     return cg_select(g, cg_fcmp(g, LLVMRealOEQ, part, LLVMConstNull(t)), x,
                      mixed);
 }

@@ -277,8 +277,10 @@ turn_joined(cpu_job *j, const tile *x)
         v[i] = load_u(j, x, i);
     for (int i = 0; i * x->u.lanes < x->u.some * x->l.some; i++) {
         g->live = x->u.some * x->l.some - i * x->u.lanes;
-        glow_cpu_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes),
-                       weave(g, v, x->l.some, i));
+
+        cg_value woven = weave(g, v, x->l.some, i);
+
+        glow_cpu_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes), woven);
         g->live = 0;
     }
 }

@@ -61,8 +61,9 @@ hard_sigmoid(cg *g, cg_value x, const glow_activation *f)
 static cg_value
 leaky_relu(cg *g, cg_value x, const glow_activation *f)
 {
-    return cg_select(g, below(g, x, number(x, 0)),
-                     cg_fmul(g, x, number(x, f->alpha)), x);
+    cg_value is_below = below(g, x, number(x, 0));
+
+    return cg_select(g, is_below, cg_fmul(g, x, number(x, f->alpha)), x);
 }
 
 static cg_value

@@ -215,7 +215,8 @@ glow_cpu_recurrent_phase(cpu_recurrence *r, int phase, cg_value back,
     for (int k = 0; k < phase; k++)
         weights = glow_cpu_atc(g, weights, glow_cpu_phase_bytes(s, k));
     glow_cpu_loop_guarded(g, &l, first, full, 1, NULL, 0);
-    i = cg_sub(g, cg_addc(g, full, -1), cg_sub(g, l.i, first));
+    i = cg_addc(g, full, -1);
+    i = cg_sub(g, i, cg_sub(g, l.i, first));
     make_vector(r, p, weights, cg_select(g, back, i, l.i), 0);
     glow_cpu_loop_end(g, &l, NULL);
     if (whole == s->vectors)
@@ -290,10 +291,11 @@ transfer_state(cpu_recurrence *r, cpu_state state, cg_tensor from, cg_tensor to)
     transfer t = {r, state, from, to, NULL};
     cg_loop l;
 
-    glow_cpu_loop(g, &l, cg_mulc(g, r->tiles.begin, s->rows),
-                  glow_cpu_imin(g, cg_mulc(g, r->tiles.end, s->rows),
-                                cg_i64(g, s->batch)),
-                  1, NULL, 0);
+    cg_value first = cg_mulc(g, r->tiles.begin, s->rows);
+    cg_value end = cg_mulc(g, r->tiles.end, s->rows);
+
+    end = glow_cpu_imin(g, end, cg_i64(g, s->batch));
+    glow_cpu_loop(g, &l, first, end, 1, NULL, 0);
     r->row = l.i;
     t.row = cg_add(g, cg_mulc(g, r->direction, s->batch), l.i);
     t.row = cg_mulc(g, t.row, s->hidden);

@@ -39,10 +39,8 @@ emit_product(cpu_job *j, product p)
                        p.batch * p.rows < FEW_ROWS ? 3 : 2);
 
     cg_value sum = LLVMConstNull(c);
-    cg_value a =
-        cg_add(g, cg_mulc(g, n.at[0], p.a_batch), cg_mulc(g, n.at[1], p.a_row));
-    cg_value b = cg_add(g, cg_mulc(g, n.at[0], p.b_batch),
-                        cg_mulc(g, n.at[2], p.b_column));
+    cg_value a = cg_affine(g, n.at[0], p.a_batch, n.at[1], p.a_row);
+    cg_value b = cg_affine(g, n.at[0], p.b_batch, n.at[2], p.b_column);
 
     if (j->n->n_in > 2 && j->in[2].at)
         sum = glow_cpu_load(g, j->in[2], n.at[2], 1);

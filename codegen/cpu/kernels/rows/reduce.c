@@ -107,8 +107,9 @@ reduce_inner(cpu_job *j, cg_value i, int lanes, void *user)
 {
     const inner *x = user;
 
-    reduce_at(j, x->a, x->r, cg_add(j->g, x->from, i), cg_add(j->g, x->to, i),
-              lanes);
+    cg_value from = cg_add(j->g, x->from, i);
+
+    reduce_at(j, x->a, x->r, from, cg_add(j->g, x->to, i), lanes);
 }
 
 /* Are results beside each other computed in one vector? */

@@ -55,7 +55,8 @@ square_lanes(cpu_job *j, cg_value c, int lanes, void *user)
     int live = g->live;
 
     g->live = 0; /* the other lanes are 0, and overwrite zeros */
-    glow_cpu_store(g, r->squares, cg_addc(g, c, r->half), cg_fmul(g, x, x));
+    x = cg_fmul(g, x, x);
+    glow_cpu_store(g, r->squares, cg_addc(g, c, r->half), x);
     g->live = live;
 }
 

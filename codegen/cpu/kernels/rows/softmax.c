@@ -125,8 +125,10 @@ soft_in_registers(cpu_job *j, cpu_soft *s, const part *parts, int n)
     s->sum = glow_cpu_soft_sum(g, s, combine_all(g, t, e, n, glow_cpu_sum));
     for (int i = 0; i < n; i++) {
         g->live = parts[i].live;
-        glow_cpu_store(g, j->out[0], cg_addc(g, s->at, parts[i].first),
-                       finish(g, s, x[i], e[i]));
+
+        cg_value y = finish(g, s, x[i], e[i]);
+
+        glow_cpu_store(g, j->out[0], cg_addc(g, s->at, parts[i].first), y);
     }
     g->live = 0;
 }

@@ -216,10 +216,8 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
 
     at = cg_add(g, cg_mulc(g, at, ay->in), iy);
     at = cg_add(g, cg_mulc(g, at, ax->in), ix);
-    at = cg_add(g, cg_mulc(g, at, pixel),
-                cg_mulc(g, v, k->together * k->in * size));
-    tap = cg_add(g, cg_mulc(g, tap, line_weights(k) * 4),
-                 cg_mulc(g, v, vector_weights(k) * 4));
+    at = cg_affine(g, at, pixel, v, k->together * k->in * size);
+    tap = cg_affine(g, tap, line_weights(k) * 4, v, vector_weights(k) * 4);
     for (int r = 0; r < run->rows; r++)
         acc[r] = over_y.value[r];
     /* Opaque, or LLVM keeps a pointer for each pixel, see tile.c. */

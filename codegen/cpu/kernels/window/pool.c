@@ -23,7 +23,7 @@ typedef struct pool {
     int64_t pixel;  /* elements from one pixel of Input to the next */
     int64_t pixels; /* of a line of the result */
     bool max, count_pads;
-    bool joined;        /* the pixels of a line are one pixel of more channels */
+    bool joined; /* the pixels of a line are one pixel of more channels */
     const cpu_run *run; /* the tiles at hand */
     cg_value const *at; /* batch, two axes */
     cg_value x;         /* first pixel of the tile */
@@ -245,10 +245,11 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     glow_cpu_loop_guarded(g, &k, depth.first, depth.last, 1, carried, n);
     glow_cpu_loop_guarded(g, &i, lines.first, lines.last, 1, k.value, n);
     split_carried(p, i.value, sums);
-    take_line(j, p,
-              line_at(g, p, cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation)),
-                      cg_add(g, lines.base, cg_mulc(g, i.i, y->dilation)), c),
-              lanes, sums);
+
+    cg_value iz = cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation));
+    cg_value iy = cg_add(g, lines.base, cg_mulc(g, i.i, y->dilation));
+
+    take_line(j, p, line_at(g, p, iz, iy, c), lanes, sums);
     join_carried(p, sums, carried);
     glow_cpu_loop_end(g, &i, carried);
     glow_cpu_loop_end(g, &k, i.value);

@@ -132,10 +132,10 @@ max_channels(cpu_job *j, cg_value channel, int lanes, void *user)
 
     cg_value row = result_pixel(g, &p->w, p->at);
 
-    if (with_arg)
-        glow_cpu_store(g, j->out[1],
-                       cg_add(g, cg_mulc(g, row, p->w.channels), channel),
-                       cg_get(g, arg));
+    if (with_arg) {
+        at = cg_add(g, cg_mulc(g, row, p->w.channels), channel);
+        glow_cpu_store(g, j->out[1], at, cg_get(g, arg));
+    }
     glow_cpu_finish(j, (cpu_place){row, channel, 0, 0}, cg_get(g, best));
 }
 
@@ -283,11 +283,14 @@ emit_convolution(cpu_job *j)
     cg_value f = cg_add(g, cg_mulc(g, o, kernel), s.tap);
 
     f = glow_cpu_load(g, j->in[1], cg_add(g, cg_mulc(g, f, channels), in.i), 1);
-    cg_set(g, sum, cg_fadd(g, cg_get(g, sum), cg_fmul(g, x, f)));
+    x = cg_fmul(g, x, f);
+    cg_set(g, sum, cg_fadd(g, cg_get(g, sum), x));
     glow_cpu_loop_end(g, &in, NULL);
     end_taps(g, &s);
-    glow_cpu_finish(j, (cpu_place){result_pixel(g, &w, n.at), o, 0, 0},
-                    cg_get(g, sum));
+
+    cg_value pixel = result_pixel(g, &w, n.at);
+
+    glow_cpu_finish(j, (cpu_place){pixel, o, 0, 0}, cg_get(g, sum));
     glow_cpu_loop_end(g, &out, NULL);
     glow_cpu_loop_end(g, &group, NULL);
     glow_cpu_nest_end(g, &n);
@@ -319,8 +322,8 @@ begin_spread(cg *g, const cpu_window *w, spread *s, cg_value const *at)
     for (int d = 0; d < 3; d++) {
         const cpu_window_axis *a = &w->axis[d];
         cg_value k = glow_cpu_for(g, &s->tap[d], a->kernel);
-        cg_value x = cg_sub(g, cg_addc(g, at[1 + d], a->start),
-                            cg_mulc(g, k, a->dilation));
+        cg_value from = cg_addc(g, at[1 + d], a->start);
+        cg_value x = cg_sub(g, from, cg_mulc(g, k, a->dilation));
         cg_value stride = cg_i64(g, a->stride), zero = cg_i64(g, 0);
         cg_value i = LLVMBuildSDiv(g->builder, x, stride, "");
         cg_value exact = cg_icmp(g, LLVMIntEQ, cg_mul(g, i, stride), x);
@@ -377,8 +380,10 @@ transposed_channels(cpu_job *j, cg_value out, int lanes, void *user)
     cg_set(g, sum, glow_cpu_fma(g, x, f, cg_get(g, sum)));
     glow_cpu_loop_end(g, &in, NULL);
     end_spread(g, &s);
-    glow_cpu_finish(j, (cpu_place){result_pixel(g, &t->w, t->at), o, 0, 0},
-                    cg_get(g, sum));
+
+    cg_value pixel = result_pixel(g, &t->w, t->at);
+
+    glow_cpu_finish(j, (cpu_place){pixel, o, 0, 0}, cg_get(g, sum));
 }
 
 static void

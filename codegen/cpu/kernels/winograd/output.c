@@ -48,8 +48,7 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
     cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS], bias = NULL;
     cg_value from = glow_cpu_at(
-        g, m->products,
-        cg_add(g, cg_mulc(g, m->tile, w->out_pitch), cg_mulc(g, channel, 4)));
+        g, m->products, cg_affine(g, m->tile, w->out_pitch, channel, 4));
 
     channel = cg_add(g, channel, cg_mulc(g, m->group, w->outputs));
     if (m->j->in[2].at)
@@ -74,9 +73,11 @@ finish_tile(maker *m, const cpu_span *span)
 
     if (!span->run.valid[0])
         return; /* a smaller phase has no such tile */
-    glow_cpu_winograd_each_vector(m, cg_mulc(g, m->output0, size),
-                                  cg_mulc(g, m->output1, size), m->w.outputs,
-                                  transform, span);
+
+    cg_value first = cg_mulc(g, m->output0, size);
+    cg_value end = cg_mulc(g, m->output1, size);
+
+    glow_cpu_winograd_each_vector(m, first, end, m->w.outputs, transform, span);
 }
 
 void

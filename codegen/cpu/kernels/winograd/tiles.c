@@ -117,8 +117,8 @@ glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
     phase = cg_over(g, rows.i, w->tiles_h);
     row = cg_modulo(g, rows.i, w->tiles_h);
     m->image = cg_over(g, phase, w->phases_h);
-    m->y = cg_add(g, cg_modulo(g, phase, w->phases_h),
-                  cg_mulc(g, row, w->m * w->apart_h));
+    m->y = cg_affine(g, cg_modulo(g, phase, w->phases_h), 1, row,
+                     w->m * w->apart_h);
     for (int i = 0; i < spans->count; i++)
         each_column(m, &spans->at[i], body);
     glow_cpu_loop_end(g, &rows, NULL);
