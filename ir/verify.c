@@ -222,45 +222,65 @@ dense_values(glow_arena *a, glow_context *ctx, glow_value *const *v, int count)
     return dense;
 }
 
+/* Is `n` an instruction that reads or writes a buffer with strides? */
+static bool
+uses_strides(const glow_node *n)
+{
+    return n->func->is_program && !(n->op->traits & GLOW_STRUCTURAL) &&
+           (any_strided(n->in, n->n_in) || any_strided(n->out, n->n_out));
+}
+
 /*
- * What an instruction computes does not depend on how its buffers lie, so
+ * The result of an instruction does not depend on the strides of its buffers, so
  * operators are asked as if all of them were dense.
  */
 static const glow_node *
 laid_out_densely(glow_arena *a, const glow_node *n)
 {
     glow_context *ctx = n->func->module->ctx;
-    glow_node *dense;
+    glow_node *dense = glow_arena_copy(a, n, sizeof *n);
 
-    if (!n->func->is_program || (n->op->traits & GLOW_STRUCTURAL) ||
-        !(any_strided(n->in, n->n_in) || any_strided(n->out, n->n_out)))
-        return n;
-    dense = glow_arena_copy(a, n, sizeof *n);
     dense->in = dense_values(a, ctx, n->in, n->n_in);
     dense->out = dense_values(a, ctx, n->out, n->n_out);
     return dense;
 }
 
+/* Reports that result `i` of `n` is stated as another type than `type`. */
+static bool
+report_stated(const glow_node *n, int i, const glow_type *type, glow_span span)
+{
+    glow_arena *a = glow_arena_new();
+    const char *is = glow_type_text(a, n->out[i]->type);
+    const char *must = glow_type_text(a, type);
+    char name[NAME_SIZE];
+
+    report(n, span, "E0214", glow_arena_printf(a, "state %s", must), NULL,
+           glow_arena_printf(a, "result %s is stated as %s, but is %s",
+                             result_name(n, i, name), is, must));
+    glow_arena_free(a);
+    return false;
+}
+
+/* Most nodes take no memory for this. */
 static bool
 check_types(const glow_node *stated, const glow_span *types, bool *wrong)
 {
-    glow_arena *a = glow_arena_new();
-    const glow_node *n = laid_out_densely(a, stated);
-    glow_type *out = GLOW_NEW_ARRAY(a, glow_type, n->n_out);
-    char name[NAME_SIZE];
-    bool ok = glow_infer(n, out);
+    enum { FEW = 4 };
+    glow_type few[FEW], *out = few;
+    const glow_node *n = stated;
+    glow_arena *a = NULL;
+    bool ok;
 
+    if (n->n_out > FEW || uses_strides(n)) {
+        a = glow_arena_new();
+        out = GLOW_NEW_ARRAY(a, glow_type, n->n_out);
+        n = uses_strides(n) ? laid_out_densely(a, n) : n;
+    }
+    ok = glow_infer(n, out);
     for (int i = 0; i < n->n_out && ok; i++)
         if (n->out[i] && !glow_type_equal(&out[i], n->out[i]->type)) {
-            const char *is = glow_type_text(a, n->out[i]->type);
-            const char *must = glow_type_text(a, &out[i]);
-
             *wrong = true;
-            ok = report(
-                n, types ? types[i] : n->span, "E0214",
-                glow_arena_printf(a, "state %s", must), NULL,
-                glow_arena_printf(a, "result %s is stated as %s, but is %s",
-                                  result_name(n, i, name), is, must));
+            ok = report_stated(n, i, &out[i], types ? types[i] : n->span);
         }
     glow_arena_free(a);
     return ok;

@@ -1,23 +1,26 @@
 /*
  * The places of one program: alignment, size, capacity, banks and forbidden
- * ranges of each, and that no two buffers that live at once share bytes.  What
- * lives is kept in order of where it lies, so that each question is a search.
+ * ranges of each, and that no two buffers that live at once share bytes.  All
+ * places are sorted once by region and offset, and a set of their ranks holds the
+ * buffers that are alive: these are disjoint, so that a new one can meet only its
+ * neighbours in that order.
  *
  * Rules: E0320 to E0327.  A placeholder has its place while it is needed
  * (glow/lifetime.h).
  */
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "glow/lifetime.h"
+#include "ir/base/ordered_set.h"
 #include "ir/verify.h"
 
-typedef struct live { /* a placed buffer that lives */
+typedef struct interval { /* of a buffer that has a place */
     int region;
     int64_t begin, end;
     const glow_node *node;
-} live;
+} interval;
 
 struct glow_places {
     const glow_func *f;
@@ -28,12 +31,58 @@ struct glow_places {
                           placeholder that begins with it */
     uint32_t *ends;          /* the same, that ends with it; */
     uint32_t *more;          /* by mark: the next one of that list */
-    live *live;              /* in order of region and begin */
-    size_t n_live, cap_live;
+    interval *sorted;        /* by region and begin */
+    size_t *rank;            /* by mark: where in `sorted` */
+    glow_ordered_set *alive; /* those that are alive now */
     bool *ok;
 };
 
 #define WRONG(c, ...) (*(c)->ok = glow_node_error(__VA_ARGS__))
+
+static int
+region_index(const glow_places *c, const glow_region *region)
+{
+    int i = 0;
+
+    for (const glow_region *r = c->f->regions; r; r = r->next, i++)
+        if (r == region)
+            return i;
+    return -1;
+}
+
+static int
+by_address(const void *x, const void *y)
+{
+    const interval *a = x, *b = y;
+
+    if (a->region != b->region)
+        return a->region < b->region ? -1 : 1;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->node->mark < b->node->mark ? -1 : a->node->mark > b->node->mark;
+}
+
+static void
+sort_places(glow_places *c)
+{
+    size_t count = 0;
+
+    c->sorted = GLOW_NEW_ARRAY(c->arena, interval, c->f->count);
+    c->rank = GLOW_NEW_ARRAY(c->arena, size_t, c->f->count);
+    GLOW_FOR_EACH_NODE(n, c->f) {
+        int64_t end;
+
+        if (n->place &&
+            !glow_add_overflow(n->place->offset, n->place->size, &end))
+            c->sorted[count++] = (interval){region_index(c, n->place->region),
+                                            n->place->offset, end, n};
+    }
+    if (count)
+        qsort(c->sorted, count, sizeof *c->sorted, by_address);
+    for (size_t i = 0; i < count; i++)
+        c->rank[c->sorted[i].node->mark] = i;
+    c->alive = glow_ordered_set_new(c->arena, count);
+}
 
 glow_places *
 glow_places_new(glow_arena *a, glow_func *f, bool *ok)
@@ -48,75 +97,56 @@ glow_places_new(glow_arena *a, glow_func *f, bool *ok)
     c->lives = glow_program_lives(a, f);
     GLOW_FOR_EACH_NODE(n, f)
         c->nodes[n->mark] = n;
+    sort_places(c);
     return c;
 }
 
-static int
-region_index(const glow_places *c, const glow_region *region)
+/* The first living buffer of which bytes are in `x`, or NULL. */
+static const interval *
+find_meeting(const glow_places *c, const interval *x)
 {
-    int i = 0;
+    size_t near[] = {glow_ordered_set_below(c->alive, (size_t)(x - c->sorted)),
+                     glow_ordered_set_from(c->alive, (size_t)(x - c->sorted))};
 
-    for (const glow_region *r = c->f->regions; r; r = r->next, i++)
-        if (r == region)
-            return i;
-    return -1;
-}
+    for (int i = 0; i < 2; i++) {
+        const interval *l = near[i] < SIZE_MAX ? &c->sorted[near[i]] : NULL;
 
-/* The first living buffer that is not wholly below `begin`. */
-static size_t
-live_at(const glow_places *c, int region, int64_t begin)
-{
-    size_t from = 0, to = c->n_live;
-
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        const live *l = &c->live[mid];
-
-        if (l->region < region || (l->region == region && l->end <= begin))
-            from = mid + 1;
-        else
-            to = mid;
+        if (l && l->region == x->region && l->begin < x->end &&
+            x->begin < l->end)
+            return l;
     }
-    return from;
+    return NULL;
 }
 
+/* Takes the place of `n`, which does not overflow and is in a region of the
+   function. */
 static void
-occupy(glow_places *c, const glow_node *n, int region)
+occupy(glow_places *c, const glow_node *n)
 {
-    int64_t begin = n->place->offset, end = begin + n->place->size;
-    size_t at = live_at(c, region, begin);
+    const interval *x = &c->sorted[c->rank[n->mark]], *l;
 
-    if (begin == end)
+    if (x->begin == x->end)
         return;
-    if (at < c->n_live && c->live[at].region == region &&
-        c->live[at].begin < end) {
-        const live *l = &c->live[at];
-
+    l = find_meeting(c, x);
+    if (!l)
+        glow_ordered_set_insert(c->alive, c->rank[n->mark]);
+    else
         WRONG(c, n, "E0324", NULL,
               "its bytes %" PRId64 " to %" PRId64
               " of $%s are also those of %%%s (%" PRId64 " to %" PRId64
               "), which is alive",
-              begin, end - 1, n->place->region->name, l->node->name, l->begin,
-              l->end - 1);
-        return;
-    }
-    c->live = glow_arena_grow(c->arena, c->live, c->n_live, &c->cap_live,
-                              sizeof(live));
-    memmove(&c->live[at + 1], &c->live[at], (c->n_live++ - at) * sizeof(live));
-    c->live[at] = (live){region, begin, end, n};
+              x->begin, x->end - 1, n->place->region->name, l->node->name,
+              l->begin, l->end - 1);
 }
 
+/* A place that overflows has no rank of its own, and was not taken. */
 void
 glow_places_vacate(glow_places *c, const glow_node *n)
 {
-    if (!n->place)
-        return;
-    size_t at = live_at(c, region_index(c, n->place->region), n->place->offset);
+    size_t rank = c->rank[n->mark];
 
-    if (at == c->n_live || c->live[at].node != n)
-        return;
-    c->n_live--;
-    memmove(&c->live[at], &c->live[at + 1], (c->n_live - at) * sizeof(live));
+    if (n->place && c->sorted[rank].node == n)
+        glow_ordered_set_erase(c->alive, rank);
 }
 
 /* Banks and forbidden ranges. */
@@ -198,7 +228,7 @@ glow_places_check(glow_places *c, const glow_node *n)
     if (n->op == &glow_op_weight && !n->out[0]->storage->is_constant)
         expect(c, n);
     else
-        occupy(c, n, region);
+        occupy(c, n);
 }
 
 static bool
@@ -232,11 +262,8 @@ glow_check_regions(const glow_func *f)
 void
 glow_places_begin(glow_places *c, const glow_node *n)
 {
-    for (uint32_t i = c->begins[n->mark]; i > 0; i = c->more[2 * (i - 1)]) {
-        const glow_node *w = c->nodes[i - 1];
-
-        occupy(c, w, region_index(c, w->place->region));
-    }
+    for (uint32_t i = c->begins[n->mark]; i > 0; i = c->more[2 * (i - 1)])
+        occupy(c, c->nodes[i - 1]);
 }
 
 void

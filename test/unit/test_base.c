@@ -4,6 +4,7 @@
 
 #include "glow/base.h"
 #include "glow/heights.h"
+#include "ir/base/ordered_set.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -248,6 +249,54 @@ heights_join_where_that_is_not_too_high(void **state)
     glow_arena_free(a);
 }
 
+/* The members that `has` marks, asked one by one. */
+static void
+expect_members(const glow_ordered_set *s, const bool *has, size_t count)
+{
+    size_t below = SIZE_MAX, from = SIZE_MAX;
+
+    for (size_t i = 0; i <= count; i++) {
+        assert_int_equal(glow_ordered_set_below(s, i), below);
+        if (i < count && has[i])
+            below = i;
+    }
+    for (size_t i = count + 1; i-- > 0;) {
+        if (i < count && has[i])
+            from = i;
+        assert_int_equal(glow_ordered_set_from(s, i), from);
+    }
+}
+
+static void
+ordered_sets_are_those_of_a_plain_array(void **state)
+{
+    static const size_t counts[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 9000};
+    glow_arena *a = glow_arena_new();
+    uint32_t draw = 1;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        size_t count = counts[k];
+        glow_ordered_set *s = glow_ordered_set_new(a, count);
+        bool *has = GLOW_NEW_ARRAY(a, bool, count + 1);
+
+        expect_members(s, has, count);
+        for (int round = 0; round < 200 && count > 0; round++) {
+            size_t i = (draw = draw * 1664525 + 1013904223) % count;
+
+            has[i] = round % 3 < 2;
+            (has[i] ? glow_ordered_set_insert : glow_ordered_set_erase)(s, i);
+            assert_int_equal(glow_ordered_set_has(s, i), has[i]);
+            if (round % 20 == 0)
+                expect_members(s, has, count);
+        }
+        for (size_t i = 0; i < count; i++)
+            glow_ordered_set_erase(s, i);
+        expect_members(s, memset(has, 0, count), count);
+    }
+    glow_arena_free(a);
+}
+
 int
 main(void)
 {
@@ -264,6 +313,7 @@ main(void)
         cmocka_unit_test(arithmetic_tells_overflow),
         cmocka_unit_test(heights_are_those_of_a_plain_array),
         cmocka_unit_test(heights_join_where_that_is_not_too_high),
+        cmocka_unit_test(ordered_sets_are_those_of_a_plain_array),
         cmocka_unit_test(interned_text_is_one),
     };
 
