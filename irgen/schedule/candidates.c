@@ -17,6 +17,7 @@
  */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "irgen/sharing/model.h"
 
@@ -29,14 +30,6 @@ const glow_schedule_options glow_schedule_defaults = {
    estimate of the search steps in that time, so that large graphs end. */
 enum { REPLAY = 512 };
 
-typedef struct scheduler {
-    glow_pass_run *run;
-    glow_func *f;
-    const glow_schedule_options *options;
-    const glow_values *values;
-    int64_t *left; /* steps for optional candidates */
-} scheduler;
-
 /* An order, and the memory of the program made of it. */
 typedef struct plan {
     const bool *apart; /* by operand: it is copied; NULL: none is */
@@ -44,6 +37,15 @@ typedef struct plan {
     const glow_memory_model *model;
     glow_order_use use;
 } plan;
+
+typedef struct scheduler {
+    glow_pass_run *run;
+    glow_func *f;
+    const glow_schedule_options *options;
+    const glow_values *values;
+    int64_t *left; /* steps for optional candidates */
+    plan *last;    /* the one measured last, of NULL for `apart` */
+} scheduler;
 
 static glow_memory_model *
 model(const scheduler *s, const bool *apart, const uint32_t *order)
@@ -54,15 +56,33 @@ model(const scheduler *s, const bool *apart, const uint32_t *order)
     return glow_memory_model_new(s->run, s->f, s->values, &o);
 }
 
+/* True if the plan measured last has the order of `p`, and no copies either. */
+static bool
+is_measured(const scheduler *s, const plan *p)
+{
+    return s->last->model && !p->apart &&
+           memcmp(s->last->order.tasks, p->order.tasks,
+                  s->values->n_nodes * sizeof *p->order.tasks) == 0;
+}
+
 /* Sets the memory of the plan from its order. */
 static bool
 measure(const scheduler *s, plan *p)
 {
-    p->model = model(s, p->apart, p->order.tasks);
     *s->left -= p->order.steps + REPLAY * (int64_t)s->values->n_nodes;
-    return p->model &&
-           glow_order_measure(glow_run_scratch(s->run), &p->model->problem,
-                              p->order.tasks, &p->use);
+    if (is_measured(s, p)) {
+        p->model = s->last->model;
+        p->use = s->last->use;
+        return true;
+    }
+    p->model = model(s, p->apart, p->order.tasks);
+    if (!p->model ||
+        !glow_order_measure(glow_run_scratch(s->run), &p->model->problem,
+                            p->order.tasks, &p->use))
+        return false;
+    if (!p->apart)
+        *s->last = *p;
+    return true;
 }
 
 /* Sets the plan to an order found for `m`, the model of p->apart. */
@@ -141,13 +161,20 @@ try_copies(const scheduler *s, const glow_memory_model *joined,
     return !some || !is_open(s, best) || try_apart(s, apart, strategy, best);
 }
 
+/* glow_func_may_have would count nodes that were erased since. */
 static bool
 has_parts(const scheduler *s)
 {
-    return s->options->sharing == GLOW_SHARING_ALL &&
-           (glow_func_may_have(s->f, &glow_op_concat) ||
-            glow_func_may_have(s->f, &glow_op_slice) ||
-            glow_func_may_have(s->f, &glow_op_inserttensor));
+    if (s->options->sharing != GLOW_SHARING_ALL)
+        return false;
+    for (uint32_t i = 0; i < s->values->n_nodes; i++) {
+        const glow_node *n = s->values->nodes[i];
+
+        if (glow_is(n, &glow_op_concat) || glow_is(n, &glow_op_slice) ||
+            glow_is(n, &glow_op_inserttensor))
+            return true;
+    }
+    return false;
 }
 
 /* Bounds all orders and choices of parts, and tries the order found for that
@@ -327,8 +354,9 @@ glow_schedule_find(glow_pass_run *run, glow_func *f,
                    const glow_schedule_options *options, glow_schedule *out)
 {
     int64_t left = options->budget;
-    scheduler s = {.run = run, .f = f, .options = options, .left = &left};
-    plan given = {0}, best = {0};
+    plan given = {0}, best = {0}, last = {0};
+    scheduler s = {
+        .run = run, .f = f, .options = options, .left = &left, .last = &last};
 
     s.values = glow_values_new(glow_run_scratch(run), f);
     if (!find_best(&s, &given, &best))
