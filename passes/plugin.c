@@ -2,8 +2,10 @@
  * Loading plugins.
  *
  * The order is that of trust: is there such a file, does it load, has it the
- * symbol, does it speak our ABI (major, then the layouts, then minor), and only
+ * symbol, does it speak our ABI (major, then minor, then the layouts), and only
  * then what it says of itself.  Nothing is registered unless all of it can be.
+ * Descriptors of an older minor version are shorter: they are copied, with zeros
+ * for the members that they lack.
  * A plugin stays loaded to the end of the process: its constants may be in use.
  */
 
@@ -81,6 +83,80 @@ find_query(void *handle)
     return query;
 }
 
+/* Members of glow_abi_sizes. */
+static const struct layout {
+    const char *what;
+    size_t at;
+    bool grows; /* a plugin of an older minor version may have less */
+} layouts[] = {
+#define LIMIT(member)                                    \
+    {                                                    \
+#member, offsetof(glow_abi_sizes, member), false \
+    }
+#define STRUCT(member)                                           \
+    {                                                            \
+        "glow_" #member, offsetof(glow_abi_sizes, member), false \
+    }
+#define GROWS(member)                                           \
+    {                                                           \
+        "glow_" #member, offsetof(glow_abi_sizes, member), true \
+    }
+    LIMIT(pointer),
+    LIMIT(rank),
+    LIMIT(operands),
+    LIMIT(results),
+    LIMIT(fields),
+    STRUCT(op),
+    {"glow_kind_info", offsetof(glow_abi_sizes, kind), false},
+    STRUCT(field),
+    STRUCT(type),
+    STRUCT(tensor),
+    STRUCT(binding),
+    STRUCT(attr_value),
+    STRUCT(eval_options),
+    STRUCT(pipeline_options),
+    STRUCT(instrument),
+    GROWS(pass),
+    GROWS(backend),
+    GROWS(importer),
+#undef LIMIT
+#undef STRUCT
+#undef GROWS
+};
+
+static uint32_t
+size_at(const glow_abi_sizes *s, size_t at)
+{
+    uint32_t size;
+
+    memcpy(&size, (const char *)s + at, sizeof size);
+    return size;
+}
+
+static bool
+check_sizes(const loader *l)
+{
+    static const glow_abi_sizes ours = GLOW_ABI_SIZES;
+    const glow_abi_sizes *s = &l->plugin->sizes;
+
+    if (s->size != sizeof *s)
+        return glow_error(l->ctx, "E0806",
+                          "%s states sizes in %u bytes, this glow in %zu",
+                          l->path, s->size, sizeof *s);
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        uint32_t has = size_at(s, layouts[i].at);
+        uint32_t is = size_at(&ours, layouts[i].at);
+
+        if (has > is || (has < is && !layouts[i].grows) || has == 0)
+            return glow_error_hint(
+                l->ctx, (glow_span){0}, "E0806",
+                "build the plugin against the headers of this glow",
+                "%s was built for %s of %u, this glow has %u", l->path,
+                layouts[i].what, has, is);
+    }
+    return true;
+}
+
 static bool
 check_abi(const loader *l)
 {
@@ -97,19 +173,12 @@ check_abi(const loader *l)
             l->ctx, "E0806",
             "%s has a descriptor of %u bytes, this glow needs %zu", l->path,
             p->size, offsetof(glow_plugin, gir_version));
-    if (p->signature != GLOW_ABI_SIGNATURE)
-        return glow_error_hint(
-            l->ctx, (glow_span){0}, "E0806",
-            "build the plugin against the headers of this glow",
-            "%s has the layout signature %016llx, this glow has %016llx",
-            l->path, (unsigned long long)p->signature,
-            (unsigned long long)GLOW_ABI_SIGNATURE);
     if (p->abi_minor > GLOW_ABI_MINOR)
         return glow_error_hint(
             l->ctx, (glow_span){0}, "E0805", "load it with a newer glow",
             "%s needs glow ABI %u.%u, this is ABI %u.%u", l->path, p->abi_major,
             p->abi_minor, (unsigned)GLOW_ABI_MAJOR, (unsigned)GLOW_ABI_MINOR);
-    return true;
+    return check_sizes(l);
 }
 
 static bool
@@ -140,7 +209,34 @@ open_plugin(loader *l)
 
 /* What it brings. */
 
-/* A descriptor as we know it: what an older plugin lacks is zero. */
+/*
+ * The list with a copy of each struct, as long as the host has it: `has` bytes of
+ * the plugin's, then zeros.  The same list if the plugin's are as long.
+ */
+static const void *
+whole_list(loader *l, const void *list, size_t has, size_t size)
+{
+    glow_arena *a = glow_context_arena(l->ctx);
+    const void *const *from = list;
+    const void **to;
+    size_t count = 0;
+
+    while (from && from[count])
+        count++;
+    if (has == size || count == 0)
+        return list;
+    to = GLOW_NEW_ARRAY(a, const void *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        void *copy = glow_arena_alloc(a, size);
+
+        memset(copy, 0, size);
+        memcpy(copy, from[i], has);
+        to[i] = copy;
+    }
+    return to;
+}
+
+/* The plugin's descriptor and its structs in the layout of this glow. */
 static const glow_plugin *
 whole_descriptor(loader *l)
 {
@@ -148,6 +244,13 @@ whole_descriptor(loader *l)
     size_t size = l->plugin->size;
 
     memcpy(p, l->plugin, size < sizeof *p ? size : sizeof *p);
+    p->passes = whole_list(l, p->passes, p->sizes.pass, sizeof(glow_pass));
+    p->backends =
+        whole_list(l, p->backends, p->sizes.backend, sizeof(glow_backend));
+    p->importers =
+        whole_list(l, p->importers, p->sizes.importer, sizeof(glow_importer));
+    p->sizes = (glow_abi_sizes)GLOW_ABI_SIZES;
+    p->size = sizeof *p;
     return p;
 }
 

@@ -7,8 +7,8 @@
 static const glow_plugin plugin = {
     .size = sizeof plugin,
     .abi_major = GLOW_ABI_MAJOR,
-    .abi_minor = 1, /* the first with importers */
-    .signature = GLOW_ABI_SIGNATURE,
+    .abi_minor = 0, /* the least that has all that this plugin uses */
+    .sizes = GLOW_ABI_SIZES,
     .name = "demo",
     .version = "1.0",
     .licence = "Apache-2.0",

@@ -105,6 +105,9 @@ struct glow_op {
     glow_flops_fn flops; /* NULL: one for each element of the results */
     const char *doc;     /* formulas and rules, Markdown; may be NULL */
     const char *source;  /* where the meaning is written */
+    /* For members of later minor versions: an operator is known by its address, so
+       a host cannot take a longer copy of an older one. */
+    const void *reserved[4];
 };
 
 /* The table of attributes. */

@@ -11,32 +11,58 @@
 
 #include "glow/backend.h"
 #include "glow/import.h"
-#include "glow/pass.h"
+#include "glow/pipeline.h"
 
 GLOW_BEGIN
 
-#define GLOW_ABI_MAJOR 1 /* raised when something here changes its layout */
-#define GLOW_ABI_MINOR 1 /* raised when something is added */
+#define GLOW_ABI_MAJOR 2 /* raised when something here changes its layout */
+#define GLOW_ABI_MINOR 0 /* raised when something is added */
 
-/* Dependences of layouts besides the ABI; both sides must agree: limits, and 24
-   bits of the sizes of all structs that a plugin fills in or reads. */
-#define GLOW_ABI_SIGNATURE                                                    \
-    (((uint64_t)GLOW_MAX_RANK << 0) | ((uint64_t)GLOW_MAX_OPERANDS << 8) |    \
-     ((uint64_t)GLOW_MAX_RESULTS << 16) | ((uint64_t)GLOW_MAX_FIELDS << 24) | \
-     ((uint64_t)sizeof(void *) << 32) | ((uint64_t)GLOW_ABI_SIZES << 40))
+/*
+ * Layouts besides the ABI: limits, and sizes of structs.  Structs that a plugin
+ * fills in, the last group, may be shorter in the plugin, which then was built for
+ * an older minor version: members are only added at their ends, and those that the
+ * plugin does not know are zero for the host.  All others must agree.
+ */
+typedef struct glow_abi_sizes {
+    uint32_t size; /* of this struct: first */
+    uint32_t pointer, rank, operands, results, fields;
+    uint32_t op, kind, field, type, tensor, binding, attr_value;
+    uint32_t eval_options, pipeline_options, instrument;
+    uint32_t pass, backend, importer;
+} glow_abi_sizes;
 
-#define GLOW_ABI_SIZES                                                        \
-    ((sizeof(glow_op) + 31 * sizeof(glow_pass) + 127 * sizeof(glow_backend) + \
-      509 * sizeof(glow_target_options) + 2039 * sizeof(glow_importer) +      \
-      8191 * sizeof(glow_kind_info)) &                                        \
-     0xffffff)
+/* clang-format off */
+#define GLOW_ABI_SIZES                                                   \
+    {                                                                    \
+        .size = (uint32_t)sizeof(glow_abi_sizes),                        \
+        .pointer = (uint32_t)sizeof(void *),                             \
+        .rank = GLOW_MAX_RANK,                                           \
+        .operands = GLOW_MAX_OPERANDS,                                   \
+        .results = GLOW_MAX_RESULTS,                                     \
+        .fields = GLOW_MAX_FIELDS,                                       \
+        .op = (uint32_t)sizeof(glow_op),                                 \
+        .field = (uint32_t)sizeof(glow_field),                           \
+        .type = (uint32_t)sizeof(glow_type),                             \
+        .tensor = (uint32_t)sizeof(glow_tensor),                         \
+        .binding = (uint32_t)sizeof(glow_binding),                       \
+        .attr_value = (uint32_t)sizeof(glow_attr_value),                 \
+        .eval_options = (uint32_t)sizeof(glow_eval_options),             \
+        .pipeline_options = (uint32_t)sizeof(glow_pipeline_options),     \
+        .instrument = (uint32_t)sizeof(glow_instrument),                 \
+        .pass = (uint32_t)sizeof(glow_pass),                             \
+        .backend = (uint32_t)sizeof(glow_backend),                       \
+        .kind = (uint32_t)sizeof(glow_kind_info),                        \
+        .importer = (uint32_t)sizeof(glow_importer),                     \
+    }
+/* clang-format on */
 
 typedef struct glow_plugin {
-    uint32_t size;      /* of this struct, as the plugin knows it: first */
-    uint32_t abi_major; /* GLOW_ABI_MAJOR of the headers it was built with */
-    uint32_t abi_minor; /* the least minor of a host that it can work with */
-    uint64_t signature; /* GLOW_ABI_SIGNATURE */
-    const char *name;   /* "acme": the prefix of all that it registers */
+    uint32_t size;        /* of this struct, as the plugin knows it: first */
+    uint32_t abi_major;   /* GLOW_ABI_MAJOR of the headers it was built with */
+    uint32_t abi_minor;   /* the least minor of a host that it can work with */
+    glow_abi_sizes sizes; /* GLOW_ABI_SIZES */
+    const char *name;     /* "acme": the prefix of all that it registers */
     const char *version;
     const char *licence;
     int gir_version; /* of its part of the text form: `gir 1 "acme" 3` */
@@ -44,7 +70,7 @@ typedef struct glow_plugin {
     const glow_pass *const *passes;
     const glow_backend *const *backends;
     const glow_kind_info *const *kinds;    /* element kinds: "acme.fp6" */
-    const glow_importer *const *importers; /* since 1.1: of ONNX models */
+    const glow_importer *const *importers; /* of ONNX models */
 } glow_plugin;
 
 /*

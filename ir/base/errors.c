@@ -1242,7 +1242,8 @@ static const glow_diag_info table[] = {
 
     {"E0806", "a plugin was built with other layouts",
      "The ABI is the same, but ranks, numbers of operands or sizes of\n"
-     "structures are not: the headers were changed.\n"
+     "structures are not: the headers were changed.  Passes, backends and\n"
+     "importers may be shorter than here: they are of an older minor version.\n"
      "\n"
      "    #define GLOW_MAX_RANK 6\n"
      "\n"
