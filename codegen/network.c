@@ -282,6 +282,7 @@ run_passes(loading *l)
         .verify_each = true,
         .backend = l->how->backend,
         .code = l->how->code,
+        .reach = (glow_level)l->how->backend->level,
     };
     glow_pipeline *p;
 
@@ -289,9 +290,10 @@ run_passes(loading *l)
         return true;
     if (m->funcs->next)
         text = glow_arena_printf(l->arena, "@%s(%s)", name, text);
-    p = glow_pipeline_parse(
+    p = glow_pipeline_parse_for(
         m->ctx, l->arena,
-        glow_source_from(m->ctx, "<passes>", text, strlen(text)));
+        glow_source_from(m->ctx, "<passes>", text, strlen(text)),
+        l->how->backend);
     if (!p || !glow_pipeline_run(p, m, &options))
         return false;
     l->f = glow_find_func(m, name);

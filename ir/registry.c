@@ -7,6 +7,7 @@
 #include "ir/registry.h"
 #include "glow/backend.h"
 #include "glow/pass.h"
+#include "glow/target.h"
 #include "ir/base/context.h"
 
 #include <stdio.h>
@@ -23,6 +24,25 @@ glow_schema
 glow_pass_schema(const glow_pass *p)
 {
     return (glow_schema){p->options, p->defaults};
+}
+
+glow_schema
+glow_backend_schema(const glow_backend *b)
+{
+    return (glow_schema){b->options, b->defaults};
+}
+
+const void *
+glow_backend_options(const glow_backend *b, const glow_target_options *t)
+{
+    return t && t->options ? t->options : b->defaults;
+}
+
+const glow_target *
+glow_backend_target(const glow_backend *b, glow_context *ctx, glow_arena *a,
+                    const glow_target_options *t)
+{
+    return b && b->target ? b->target(ctx, a, t) : &glow_target_default;
 }
 
 int
@@ -124,6 +144,15 @@ wrong_op(const glow_op *op)
 }
 
 static const char *
+wrong_options(glow_schema s)
+{
+    for (int i = 0; i < glow_schema_count(s); i++)
+        if (!s.fields[i].has_default)
+            return "an option without a default";
+    return wrong_fields(s);
+}
+
+static const char *
 wrong_pass(const glow_pass *p)
 {
     if (!p->name || !*p->name || !p->summary)
@@ -132,10 +161,19 @@ wrong_pass(const glow_pass *p)
         return "not exactly one of run and run_module";
     if (p->preserves == GLOW_CHANGES && !p->why)
         return "no reason why it changes the meaning";
-    for (int i = 0; i < glow_schema_count(glow_pass_schema(p)); i++)
-        if (!p->options[i].has_default)
-            return "an option without a default";
-    return wrong_fields(glow_pass_schema(p));
+    return wrong_options(glow_pass_schema(p));
+}
+
+static const char *
+wrong_backend(const glow_backend *b)
+{
+    if (!b->takes || !b->summary)
+        return "no summary or no takes";
+    if (!b->emit != !(b->artifacts && b->artifacts->name))
+        return "not both or neither of emit and artifacts";
+    if (b->run && (!b->load || !b->sizes || !b->unload))
+        return "run without load, sizes or unload";
+    return wrong_options(glow_backend_schema(b));
 }
 
 /* Registers `item`, keeping the list by name. */
@@ -222,8 +260,7 @@ glow_all_passes(const glow_context *ctx, size_t *count)
 bool
 glow_register_backend(glow_context *ctx, const glow_backend *b)
 {
-    return add(ctx, &ctx->backends, "backend", b->name, b,
-               b->takes && b->summary ? NULL : "no summary or no takes");
+    return add(ctx, &ctx->backends, "backend", b->name, b, wrong_backend(b));
 }
 
 const glow_backend *

@@ -11,11 +11,17 @@
  * the rounds go on; each takes one step along every such chain, and there are no
  * longer chains than there are rules.  Rules of plugins are found like ours.
  *
- * Afterwards every node is one that the backend takes, or has no rule.
+ * Afterwards the backend takes every node: those that it does not, and that no rule
+ * lowers, are an error (E0418) which lists all of them.  With `partial` they stay.
+ * Without a backend, operators outside of the primitive set without a rule stay.
  */
 
 #include "glow/backend.h"
 #include "lower/common.h"
+
+typedef struct lower_options {
+    bool partial;
+} lower_options;
 
 static bool
 is_wanted(const glow_pass_run *run, const glow_node *n)
@@ -67,6 +73,68 @@ lower_once(glow_pass_run *run, glow_func *f, const glow_pass *const *passes,
     return result;
 }
 
+/* The nodes that the backend refuses. */
+
+/* A note for `n`, in front of `next`, if the backend does not take it. */
+static const glow_diag *
+note_refused(const glow_pass_run *run, const glow_node *n,
+             const glow_diag *next)
+{
+    const glow_backend *backend = glow_run_backend(run);
+    glow_arena *a = glow_run_scratch(run);
+    const char *why = NULL;
+    glow_diag *d;
+
+    if (backend->takes(n, a, &why) == GLOW_TAKES)
+        return next;
+    d = GLOW_NEW(a, glow_diag);
+    *d = (glow_diag){
+        .severity = GLOW_NOTE,
+        .message = glow_arena_printf(a, "%s %%%s: %s", n->op->name, n->name,
+                                     why ? why : "it does not say why"),
+        .span = n->span,
+        .next = next,
+    };
+    return d;
+}
+
+/* False after a report of all nodes of `f` that the backend does not take. */
+static bool
+check_taken(const glow_pass_run *run, const glow_func *f)
+{
+    const glow_backend *backend = glow_run_backend(run);
+    const lower_options *options = glow_run_options(run);
+    const glow_diag *notes = NULL;
+    int count = 0;
+
+    if (!backend || !backend->takes || options->partial)
+        return true;
+    for (const glow_node *n = f->last; n; n = n->prev) {
+        const glow_diag *more = note_refused(run, n, notes);
+
+        count += more != notes;
+        notes = more;
+    }
+    if (count == 0)
+        return true;
+    glow_report(
+        glow_run_context(run),
+        &(glow_diag){
+            .severity = GLOW_ERROR,
+            .id = "E0418",
+            .message = glow_arena_printf(
+                glow_run_scratch(run),
+                "@%s: %s does not take %d node%s, and no rule lowers %s",
+                f->name, backend->name, count, count == 1 ? "" : "s",
+                count == 1 ? "it" : "them"),
+            .span = notes->span,
+            .hint = "lower<partial> leaves such nodes; -explain-support tells "
+                    "of each node",
+            .notes = notes,
+        });
+    return false;
+}
+
 static glow_result
 run(glow_pass_run *run, glow_func *f)
 {
@@ -78,8 +146,10 @@ run(glow_pass_run *run, glow_func *f)
     for (size_t round = 0; round <= count; round++) {
         glow_result r = lower_once(run, f, passes, count);
 
-        if (r != GLOW_CHANGED)
-            return r == GLOW_FAILED ? r : result;
+        if (r == GLOW_UNCHANGED)
+            return check_taken(run, f) ? result : GLOW_FAILED;
+        if (r == GLOW_FAILED)
+            return r;
         result = r;
     }
     glow_error_at(glow_run_context(run), f->span, "E0409",
@@ -95,6 +165,10 @@ const glow_pass glow_pass_lower = {
                "ones",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
+    .options = {GLOW_FIELD_DEFAULT(lower_options, partial, GLOW_FLAG,
+                                   "leave nodes that the backend does not take "
+                                   "and no rule lowers")},
+    .defaults = &(const lower_options){.partial = false},
     .run = run,
     .doc = "All passes `lower-...`, those of plugins included, until there is "
            "nothing left to do.  Without a backend every operator outside of "

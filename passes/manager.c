@@ -145,9 +145,7 @@ glow_run_cache(const glow_pass_run *run)
 const glow_target *
 glow_run_target(const glow_pass_run *run)
 {
-    const glow_target *t = run->pipeline->target;
-
-    return t ? t : &glow_target_default;
+    return run->pipeline->target;
 }
 
 int64_t
@@ -592,21 +590,25 @@ glow_pipeline_run(glow_pipeline *p, glow_module *module,
                   const glow_pipeline_options *options)
 {
     static const glow_pipeline_options plain = {.verify_each = true};
+    glow_pipeline_options how = options ? *options : plain;
     manager m = {
         .ctx = p->ctx,
         .pipeline = p,
         .module = module,
-        .options = options ? options : &plain,
+        .options = &how,
         .scratch = glow_arena_new(),
         .arena = glow_arena_new(),
+        .left = how.limit,
     };
     glow_item *items = NULL;
+    bool ok;
 
-    m.left = m.options->limit;
-
-    bool ok = glow_pipeline_type(p, module, m.options->reach, m.arena, &items);
-
-    ok = ok && run_items(&m, items) != GLOW_FAILED;
+    if (!how.target)
+        how.target =
+            glow_backend_target(how.backend, p->ctx, m.arena, how.code);
+    ok = how.target &&
+         glow_pipeline_type(p, module, how.reach, m.arena, &items) &&
+         run_items(&m, items) != GLOW_FAILED;
     p->at_work = NULL;
     p->depth = 0;
     glow_arena_free(m.scratch);

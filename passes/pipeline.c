@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "glow/backend.h"
 #include "glow/file.h"
 
 static glow_item *parse_items(pipeline_parser *p, bool *ok);
@@ -88,28 +89,49 @@ new_item(pipeline_parser *p, glow_item_kind kind, uint32_t begin)
     return i;
 }
 
-static glow_item *
-parse_pass(pipeline_parser *p, const glow_pass *pass, uint32_t begin)
+/* The options of `who`, from `<` on if it is there.  NULL after a report, or if
+   there are none: then `ok` is as it was. */
+static const void *
+parse_options(pipeline_parser *p, const char *who, glow_schema schema,
+              uint32_t begin, bool *ok)
 {
-    glow_item *item = new_item(p, GLOW_ITEM_PASS, begin);
-    glow_schema schema = glow_pass_schema(pass);
     glow_attr_list list = {0};
     glow_span at = pipeline_span(p, begin);
+    const void *options = NULL;
+
+    if (!pipeline_take(p, '<'))
+        return schema.defaults;
+    if (glow_schema_count(schema) == 0)
+        *ok = glow_error_at(p->ctx, at, "E0404", "'%s' has no options", who);
+    else if (pipeline_options(p, who, schema, &list))
+        options = glow_attrs_from_list(p->ctx, p->arena, schema, list, who, at);
+    *ok = *ok && options;
+    return options;
+}
+
+/*
+ * True if the pass works on, or makes, a higher level than the backend takes: the
+ * named pipelines that lead to a placed program end before it.
+ */
+static bool
+is_beyond(const pipeline_parser *p, const glow_pass *pass)
+{
+    int level = p->backend && p->resumes ? p->backend->level : GLOW_ANY;
+
+    return level != GLOW_ANY &&
+           ((int)pass->level > level || (int)pass->makes > level);
+}
+
+static glow_item *
+parse_pass(pipeline_parser *p, const glow_pass *pass, uint32_t begin, bool *ok)
+{
+    glow_item *item = new_item(p, GLOW_ITEM_PASS, begin);
 
     item->pass = pass;
-    item->options = pass->defaults;
-    item->may_be_past = p->resumes;
-    if (!pipeline_take(p, '<'))
-        return item;
-    if (glow_schema_count(schema) == 0) {
-        glow_error_at(p->ctx, at, "E0404", "'%s' has no options", pass->name);
-        return NULL;
-    }
-    if (!pipeline_options(p, pass->name, schema, &list))
-        return NULL;
     item->options =
-        glow_attrs_from_list(p->ctx, p->arena, schema, list, pass->name, at);
-    return item->options ? item : NULL;
+        parse_options(p, pass->name, glow_pass_schema(pass), begin, ok);
+    item->may_be_past = p->resumes;
+    return *ok && !is_beyond(p, pass) ? item : NULL;
 }
 
 static bool
@@ -189,6 +211,20 @@ parse_only(pipeline_parser *p)
     return ok ? item : NULL;
 }
 
+/* `before-lower` and `after-lower` are of the backend: `own` has room for both. */
+static const glow_pipeline_entry *
+entries_of(const pipeline_parser *p, const glow_named_pipeline *named,
+           glow_pipeline_entry own[2])
+{
+    const glow_backend *b = p->backend;
+    bool before = strcmp(named->name, "before-lower") == 0;
+
+    if (!before && strcmp(named->name, "after-lower") != 0)
+        return named->entries;
+    own[0].text = !b ? NULL : before ? b->before_lower : b->after_lower;
+    return own;
+}
+
 /* The items of a named pipeline: each entry is parsed as a text of its own. */
 static glow_item *
 parse_named(pipeline_parser *p, const glow_named_pipeline *named,
@@ -197,6 +233,8 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
     glow_item *first = NULL;
     glow_item **tail = &first;
     glow_origin *origin = GLOW_NEW(p->arena, glow_origin);
+    glow_pipeline_entry own[2] = {{0}};
+    const glow_pipeline_entry *e = entries_of(p, named, own);
 
     *origin = (glow_origin){named, p->origin};
     if (p->depth >= PIPELINE_DEPTH) {
@@ -204,7 +242,7 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
                             "pipelines nest deeper than %d", PIPELINE_DEPTH);
         return NULL;
     }
-    for (const glow_pipeline_entry *e = named->entries; e->text && *ok; e++) {
+    for (; e->text && *ok; e++) {
         pipeline_parser inner = *p;
 
         inner.source = glow_source_from(
@@ -244,7 +282,7 @@ parse_item(pipeline_parser *p, bool *ok)
     const glow_pass *pass = glow_find_pass(p->ctx, name);
 
     if (pass)
-        return parse_pass(p, pass, begin);
+        return parse_pass(p, pass, begin, ok);
 
     const glow_named_pipeline *named = glow_find_pipeline(name);
 
@@ -281,7 +319,15 @@ parse_items(pipeline_parser *p, bool *ok)
 glow_pipeline *
 glow_pipeline_parse(glow_context *ctx, glow_arena *a, const glow_source *source)
 {
-    pipeline_parser p = {.ctx = ctx, .arena = a, .source = source};
+    return glow_pipeline_parse_for(ctx, a, source, NULL);
+}
+
+glow_pipeline *
+glow_pipeline_parse_for(glow_context *ctx, glow_arena *a,
+                        const glow_source *source, const glow_backend *backend)
+{
+    pipeline_parser p = {
+        .ctx = ctx, .arena = a, .source = source, .backend = backend};
     glow_pipeline *out = GLOW_NEW(a, glow_pipeline);
     bool ok = true;
 
@@ -290,4 +336,44 @@ glow_pipeline_parse(glow_context *ctx, glow_arena *a, const glow_source *source)
     if (ok && pipeline_peek(&p) != '\0')
         ok = pipeline_expected(&p, "',' or the end");
     return ok ? out : NULL;
+}
+
+/* Backends. */
+
+static const glow_backend *
+unknown_backend(pipeline_parser *p, const char *name, glow_span at)
+{
+    size_t n;
+    const glow_backend *const *all = glow_all_backends(p->ctx, &n);
+    const char **names = GLOW_NEW_ARRAY(p->arena, const char *, n + 1);
+    const char *near;
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = all[i]->name;
+    near = glow_did_you_mean(name, names, n);
+    glow_error_hint(
+        p->ctx, at, "E0811",
+        near ? glow_arena_printf(p->arena, "did you mean '%s'?", near)
+             : "glow-opt -list-targets shows what there is",
+        "there is no backend '%s'", name);
+    return NULL;
+}
+
+const glow_backend *
+glow_backend_parse(glow_context *ctx, glow_arena *a, const glow_source *source,
+                   const void **options)
+{
+    pipeline_parser p = {.ctx = ctx, .arena = a, .source = source};
+    const char *name = pipeline_word(&p);
+    const glow_backend *b = name ? glow_find_backend(ctx, name) : NULL;
+    bool ok = true;
+
+    if (!name)
+        return pipeline_expected(&p, "the name of a backend") ? b : NULL;
+    if (!b)
+        return unknown_backend(&p, name, pipeline_span(&p, 0));
+    *options = parse_options(&p, name, glow_backend_schema(b), 0, &ok);
+    if (ok && pipeline_peek(&p) != '\0')
+        ok = pipeline_expected(&p, "'<' or the end");
+    return ok ? b : NULL;
 }

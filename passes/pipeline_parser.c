@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,9 +190,10 @@ parse_value(pipeline_parser *p, glow_attr_value *v)
     return true;
 }
 
-/* Strings need no quotes, and floats no dot, where the option wants them. */
+/* Strings need no quotes, floats no dot, and words no letters, where the option
+   wants them. */
 static void
-adapt(const glow_field *f, glow_attr_value *v)
+adapt(glow_arena *a, const glow_field *f, glow_attr_value *v)
 {
     if (f->kind == GLOW_STRING && v->kind == GLOW_V_WORD) {
         v->kind = GLOW_V_STRING;
@@ -199,6 +201,10 @@ adapt(const glow_field *f, glow_attr_value *v)
     }
     if (f->kind == GLOW_FLOAT32 && v->kind == GLOW_V_INT)
         v->kind = GLOW_V_FLOAT;
+    if (f->kind == GLOW_ENUM && v->kind == GLOW_V_INT) {
+        v->kind = GLOW_V_WORD;
+        v->text = glow_arena_printf(a, "%" PRId64, v->i);
+    }
 }
 
 static bool
@@ -250,7 +256,7 @@ pipeline_options(pipeline_parser *p, const char *who, glow_schema schema,
         a.name = name;
         if (!f)
             return unknown_option(p, who, schema, &a);
-        adapt(f, &a.value);
+        adapt(p->arena, f, &a.value);
         items =
             glow_arena_grow(p->arena, items, list->count, &cap, sizeof *items);
         items[list->count++] = a;

@@ -16,11 +16,12 @@ typedef struct pipeline_parser {
     const glow_source *source;
     uint32_t at;
     int depth;
-    bool in_func;                     /* within @name(...) */
-    bool resumes;                     /* within a pipeline that does */
-    const glow_named_pipeline *named; /* whose text this is, or NULL */
-    const glow_origin *origin;        /* the same with those around it */
-    glow_span use;                    /* of its name, in what the user wrote */
+    bool in_func;                       /* within @name(...) */
+    bool resumes;                       /* within a pipeline that does */
+    const struct glow_backend *backend; /* that it is for, or NULL */
+    const glow_named_pipeline *named;   /* whose text this is, or NULL */
+    const glow_origin *origin;          /* the same with those around it */
+    glow_span use; /* of its name, in what the user wrote */
 } pipeline_parser;
 
 glow_span pipeline_span(const pipeline_parser *p, uint32_t begin);

@@ -129,8 +129,13 @@ static const glow_pipeline_entry optimize_program[] = {
     {0},
 };
 
+/* Each backend has its own: see entries_of in pipeline.c. */
+static const glow_pipeline_entry of_backend[] = {{0}};
+
 static const glow_pipeline_entry O0[] = {
+    {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
+    {"after-lower", "kernels of the backend's own"},
     {"schedule<strategy=given,sharing=views>", "the model's own order"},
     {"irgen", "instructions over buffers"},
     {"alloc<strategy=given>", "a place for each buffer"},
@@ -140,8 +145,10 @@ static const glow_pipeline_entry O0[] = {
 static const glow_pipeline_entry O1[] = {
     {"dce,eliminate-identity,simplify-arithmetic,cse",
      "what costs least to find"},
+    {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
     {"fold-constants,cse,dce", "lowering leaves constants to compute"},
+    {"after-lower", "kernels of the backend's own"},
     {"schedule<sharing=views>,irgen,alloc",
      "a place for each buffer, in little memory"},
     {0},
@@ -149,10 +156,12 @@ static const glow_pipeline_entry O1[] = {
 
 static const glow_pipeline_entry O2[] = {
     {"optimize", "composite operators tell more than what they become"},
+    {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
     {"strassen", "products of large matrices, if the backend has a cache"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"after-lower", "kernels of the backend's own"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
@@ -171,9 +180,11 @@ static const glow_pipeline_entry O2[] = {
 static const glow_pipeline_entry Os[] = {
     {"reduce", "without combine-parallel, which holds several results at once"},
     {"fuse", "sums that are activated in place"},
+    {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"after-lower", "kernels of the backend's own"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
@@ -188,10 +199,12 @@ static const glow_pipeline_entry Os[] = {
 
 static const glow_pipeline_entry O3[] = {
     {"fixpoint<max=4>(optimize)", "once more while it helps"},
+    {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
     {"strassen", "products of large matrices, if the backend has a cache"},
     {"fixpoint<max=4>(simplify)",
      "the parts of one operator meet those of the next"},
+    {"after-lower", "kernels of the backend's own"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
     {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
@@ -214,7 +227,11 @@ static const glow_named_pipeline named[] = {
     {"Os", "to a placed program in the least memory, then fast", Os, true},
     {"default", "what a backend gets unless it is told otherwise",
      (const glow_pipeline_entry[]){{"O2", "worth its time"}, {0}}, true},
+    {"after-lower", "graphs: what the backend wants when all is lowered",
+     of_backend, false},
     {"algebra", "graphs: identities, from tables of rules", algebra, false},
+    {"before-lower", "graphs: what the backend wants before lowering",
+     of_backend, false},
     {"fuse", "graphs: several nodes in one", fuse, false},
     {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
      optimize, false},

@@ -7,7 +7,7 @@
 
 #include <llvm-c/TargetMachine.h>
 
-#include "glow/backend.h"
+#include "glow/cpu.h"
 
 struct cpu_choice;
 
@@ -31,8 +31,8 @@ typedef struct cpu_target {
     const char *pairs;      /* intrinsic of sums of two products; or NULL */
     bool has_amx;           /* the processor has */
     bool matrix;            /* and code may use it: see matrix.h */
-    glow_winograd winograd;
-    bool flush; /* subnormal numbers are zeros: see flush.h */
+    int winograd;           /* glow_winograd */
+    bool flush;             /* subnormal numbers are zeros: see flush.h */
     /* By glow_cpu_key, of instructions that are not done as kernels choose, or
        NULL; see choice.h. */
     const glow_map *tuned;

@@ -10,6 +10,7 @@
 
 GLOW_BEGIN
 
+struct glow_target;
 typedef struct glow_backend glow_backend;
 typedef struct glow_executable glow_executable;
 
@@ -20,17 +21,6 @@ typedef enum glow_takes {
     GLOW_TAKES_NOT,     /* `why` says why */
 } glow_takes;
 
-/*
- * Convolution of 3 x 3 by Winograd's transforms: fewer multiplications, more
- * weights, and an error that is relative to the largest results around.
- */
-typedef enum glow_winograd {
-    GLOW_WINOGRAD_AUTO, /* where it is expected to take less time */
-    GLOW_WINOGRAD_OFF,
-    GLOW_WINOGRAD_2, /* F(2 x 2, 3 x 3) wherever it can be done */
-    GLOW_WINOGRAD_4, /* F(4 x 4, 3 x 3) */
-} glow_winograd;
-
 /* Target and options of code generation; zero: this machine. */
 typedef struct glow_target_options {
     const char *triple;   /* "x86_64-linux-gnu"; NULL: the host's */
@@ -38,7 +28,8 @@ typedef struct glow_target_options {
     const char *features; /* "+avx2,-avx512f"; NULL: the CPU's */
     bool debug;           /* line tables that name the .gir file */
     int threads;          /* that work is split for, at most; 0: 1 */
-    double grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
+    const void *options;  /* of the backend, as its table has them; NULL: its
+                             defaults; see glow_backend_options */
     /*
      * A folder where `load` keeps objects, and glow_network_load networks, and
      * where they look for them; NULL: nowhere.
@@ -52,12 +43,6 @@ typedef struct glow_target_options {
      */
     struct glow_data *constants;
     const char *layout;
-    /*
-     * Run step by step, and fail where one changes bytes that are not its own;
-     * in `profile`, what the trace does counts as the step's.  Only of `load`.
-     */
-    bool red_zones;
-    glow_winograd winograd;
     /* Subnormal operands and results are zeros.  False: as IEEE 754 has them. */
     bool flush_subnormals;
     const glow_tuning *tuning; /* measurements of an earlier tuning, or NULL */
@@ -69,12 +54,11 @@ typedef struct glow_target_options {
     int64_t most_bytes; /* capacity for activations; 0: unlimited */
 } glow_target_options;
 
-typedef enum glow_emit {
-    GLOW_EMIT_OBJECT,
-    GLOW_EMIT_ASM,
-    GLOW_EMIT_LLVM,
-    GLOW_EMIT_BUNDLE, /* object, header, weights */
-} glow_emit;
+/* A form of output: `-emit=NAME`. */
+typedef struct glow_artifact {
+    const char *name; /* "object", "llvm"; NULL ends a list */
+    const char *summary;
+} glow_artifact;
 
 typedef struct glow_code_sizes {
     int64_t constants; /* bytes of each of the three regions */
@@ -104,9 +88,12 @@ struct glow_backend {
                     const glow_eval_options *options);
     glow_code_sizes (*sizes)(const glow_executable *x);
     void (*unload)(glow_executable *x);
-    /* Files from a placed program; NULL if the backend makes none. */
-    bool (*emit)(glow_func *f, glow_emit what, const glow_target_options *t,
-                 const char *path);
+    /*
+     * Writes the artifact of that name, one of `artifacts`, from a function at
+     * `level`; `path` is that of -o.  NULL if the backend writes no files.
+     */
+    bool (*emit)(glow_func *f, const char *artifact,
+                 const glow_target_options *t, const char *path);
     /*
      * Scratch bytes of the kernel of a node or instruction, besides operands and
      * results; their contents are undefined before and after it.  INT64_MAX: the
@@ -147,7 +134,48 @@ struct glow_backend {
      */
     bool (*tune)(glow_func *f, const glow_target_options *t,
                  const glow_tune_options *how);
+    const glow_artifact *artifacts; /* of `emit`; the first is the default */
+    /* Options of its own, all with defaults: `-backend='acme.npu<cores=2>'`. */
+    glow_field options[GLOW_MAX_FIELDS];
+    const void *defaults; /* a whole options struct */
+    /*
+     * Pipelines that -O0 to -O3 and -Os run before `lower`, on the operators of
+     * the model, and after it and the simplification of its results; NULL: none.
+     * The text may name passes and pipelines: "acme.fuse,fixpoint(simplify)".
+     */
+    const char *before_lower;
+    const char *after_lower;
+    /*
+     * The machine that passes count for, and its memory spaces, unless
+     * -target-file names another; `t` may be NULL.  Lives in `a` or for ever; NULL
+     * after a report.  NULL as a member: glow_target_default.
+     */
+    const struct glow_target *(*target)(glow_context *ctx, glow_arena *a,
+                                        const glow_target_options *t);
+    /*
+     * The memory space in which the kernel of instruction `n` needs the buffer of
+     * n->in[i], or of n->out[i] if `writes`; NULL: any.  `alloc` places the buffer
+     * there, or copies it.  NULL as a member: kernels reach all spaces.
+     */
+    const char *(*space)(const glow_node *n, int i, bool writes);
 };
+
+GLOW_API glow_schema glow_backend_schema(const glow_backend *b);
+/* The options of `b` in `t`, which may be NULL, or its defaults. */
+GLOW_API const void *glow_backend_options(const glow_backend *b,
+                                          const glow_target_options *t);
+/* Its target or, if it has none or is NULL, glow_target_default. */
+GLOW_API const struct glow_target *
+glow_backend_target(const glow_backend *b, glow_context *ctx, glow_arena *a,
+                    const glow_target_options *t);
+/*
+ * Reads a backend with options, `cpu<winograd=off>`, in the syntax of passes;
+ * *options is in `a`.  NULL after a report (E0402, E0404, E0811).
+ */
+GLOW_API const glow_backend *glow_backend_parse(glow_context *ctx,
+                                                glow_arena *a,
+                                                const glow_source *source,
+                                                const void **options);
 
 GLOW_API bool glow_register_backend(glow_context *ctx, const glow_backend *b);
 GLOW_API const glow_backend *glow_find_backend(const glow_context *ctx,

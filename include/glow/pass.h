@@ -100,7 +100,8 @@ GLOW_API int64_t glow_node_scratch(const glow_pass_run *run,
                                    const glow_node *n);
 /* The cache of a core of that backend's machine, in bytes; 0: none is known. */
 GLOW_API int64_t glow_run_cache(const glow_pass_run *run);
-/* The machine to count for (-target-file=), or glow_target_default. */
+/* The machine to count for: of -target-file=, else of the backend, else
+   glow_target_default. */
 struct glow_target;
 GLOW_API const struct glow_target *glow_run_target(const glow_pass_run *run);
 

@@ -38,6 +38,14 @@ typedef struct glow_pipeline glow_pipeline;
  */
 GLOW_API glow_pipeline *glow_pipeline_parse(glow_context *ctx, glow_arena *a,
                                             const glow_source *source);
+/*
+ * The same for a backend, or NULL: `before-lower` and `after-lower` are its own,
+ * and -O0 to -O3 and -Os end at its level.
+ */
+GLOW_API glow_pipeline *
+glow_pipeline_parse_for(glow_context *ctx, glow_arena *a,
+                        const glow_source *source,
+                        const struct glow_backend *backend);
 /* Canonical text, named pipelines expanded; parses to the same pipeline. */
 GLOW_API void glow_pipeline_print(glow_buf *b, const glow_pipeline *p);
 
@@ -99,7 +107,8 @@ typedef struct glow_pipeline_options {
     const struct glow_backend *backend;
     /* Target of code generation; NULL: this machine. */
     const struct glow_target_options *code;
-    const struct glow_target *target; /* NULL: glow_target_default */
+    const struct glow_target *target; /* NULL: that of the backend, or
+                                         glow_target_default */
     int64_t most_bytes; /* that activations may take at once; 0: any number */
     const glow_instrument *instruments;
     int n_instruments;

@@ -789,6 +789,16 @@ static const glow_diag_info table[] = {
      "Members of other names, and numbers that are not above zero, are\n"
      "refused.\n"},
 
+    {"E0418", "a backend does not take all nodes after lowering",
+     "After lower each node must be one that the backend takes.  The notes\n"
+     "list all others, with the reason that the backend gives: no rule lowers\n"
+     "them.\n"
+     "\n"
+     "    glow-opt -lower -backend=cpu net.gir   // with acme.Gather\n"
+     "\n"
+     "Load the plugin that lowers the operator, or write a rule for it.\n"
+     "-lower=partial leaves such nodes as they are.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"
@@ -1273,6 +1283,13 @@ static const glow_diag_info table[] = {
      "    function @b { ... }\n"
      "\n"
      "Put the functions into modules of their own.\n"},
+
+    {"E0811", "no backend has this name",
+     "glow-opt -list-targets lists the backends, those of plugins included.\n"
+     "\n"
+     "    glow_backend_parse(...)   // \"gpu\"\n"
+     "\n"
+     "Load the plugin that brings it: -plugin=NAME.\n"},
 
     {"E0821", "no code can be made for a target",
      "LLVM does not know the triple, or was built without its target; or\n"

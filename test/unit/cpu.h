@@ -9,8 +9,8 @@
 
 #include "unit.h"
 
-#include "glow/backend.h"
 #include "glow/build.h"
+#include "glow/cpu.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
 
@@ -234,9 +234,9 @@ agree_split(fixture *t, const char *what, glow_fill how,
         return;
     if (t->target)
         split = *t->target;
-    split.winograd = GLOW_WINOGRAD_OFF;
+    split.options = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_OFF,
+                                              .grain = 1e-15F};
     split.threads = 3;
-    split.grain = 1e-15;
     x = cpu->load(glow_find_func(t->m, "main"), &split);
     if (!x)
         fail_msg("%s: does not load for threads", what);
@@ -272,8 +272,9 @@ agree_on(fixture *t, const char *what, glow_fill how, double tolerance)
     assert_true(glow_eval(t->f, bindings, t->count, &none));
 
     run_pipeline(t, "schedule,irgen,alloc<gap=256>");
-    target.red_zones = true;
-    target.winograd = GLOW_WINOGRAD_OFF; /* of other bounds: test_winograd.c */
+    /* Winograd's convolution has other bounds: test_winograd.c */
+    target.options = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_OFF,
+                                               .red_zones = true};
     x = cpu->load(glow_find_func(t->m, "main"), &target);
     if (!x)
         fail_msg("%s: does not load", what);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "glow/cost.h"
+#include "glow/cpu.h"
 #include "glow/file.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
@@ -333,6 +334,87 @@ test_remarks(void **state)
     glow_module_free(m);
 }
 
+static const glow_backend *
+parse_backend(fixture *t, const char *text, const void **options)
+{
+    return glow_backend_parse(
+        t->ctx, t->arena,
+        glow_source_from(t->ctx, "<backend>", text, strlen(text)), options);
+}
+
+static void
+test_backends(void **state)
+{
+    fixture *t = *state;
+    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+    const glow_cpu_options *own;
+    const void *options = NULL;
+
+    assert_ptr_equal(parse_backend(t, "cpu", &options), cpu);
+    assert_ptr_equal(options, cpu->defaults);
+    assert_ptr_equal(parse_backend(t, " cpu<winograd=4> ", &options), cpu);
+    own = options;
+    assert_int_equal(own->winograd, GLOW_WINOGRAD_4);
+    assert_false(own->red_zones);
+    assert_ptr_equal(
+        glow_backend_options(cpu, &(const glow_target_options){.options = own}),
+        own);
+    assert_ptr_equal(glow_backend_options(cpu, NULL), cpu->defaults);
+    assert_null(parse_backend(t, "gpu", &options));
+    assert_string_equal(t->id, "E0811");
+    assert_null(parse_backend(t, "", &options));
+    assert_string_equal(t->id, "E0402");
+}
+
+/* Without a backend its pipelines are empty. */
+static void
+test_hooks(void **state)
+{
+    fixture *t = *state;
+    glow_backend b = *glow_find_backend(t->ctx, "interp");
+    const char *text = "before-lower,cse,after-lower";
+    const glow_source *source =
+        glow_source_from(t->ctx, "<passes>", text, strlen(text));
+    glow_buf one = {.arena = t->arena}, two = {.arena = t->arena};
+
+    b.before_lower = "fixpoint(dce)";
+    b.after_lower = "after-lower-nothing";
+    glow_pipeline_print(&one, parse(t, text));
+    assert_string_equal(one.text, "cse");
+    assert_null(glow_pipeline_parse_for(t->ctx, t->arena, source, &b));
+    assert_string_equal(t->id, "E0403");
+    b.after_lower = "after-lower"; /* of itself */
+    assert_null(glow_pipeline_parse_for(t->ctx, t->arena, source, &b));
+    assert_string_equal(t->id, "E0402");
+    b.after_lower = NULL;
+    glow_pipeline_print(&two,
+                        glow_pipeline_parse_for(t->ctx, t->arena, source, &b));
+    assert_string_equal(two.text, "fixpoint(dce),cse");
+}
+
+/* A definition that contradicts itself is refused. */
+static void
+test_refuses_backends(void **state)
+{
+    fixture *t = *state;
+    const glow_backend *interp = glow_find_backend(t->ctx, "interp");
+    glow_backend b = *interp;
+
+    b.name = "other";
+    b.artifacts = (const glow_artifact[]){{"x", "no emit"}, {0}};
+    assert_false(glow_register_backend(t->ctx, &b));
+    assert_string_equal(t->id, "E0801");
+    b.artifacts = NULL;
+    b.options[0] = (glow_field)GLOW_FIELD(glow_cpu_options, winograd, GLOW_INT,
+                                          "without a default");
+    assert_false(glow_register_backend(t->ctx, &b));
+    b.options[0] = (glow_field){0};
+    b.sizes = NULL;
+    assert_false(glow_register_backend(t->ctx, &b));
+    b.sizes = interp->sizes;
+    assert_true(glow_register_backend(t->ctx, &b));
+}
+
 int
 main(void)
 {
@@ -346,6 +428,9 @@ main(void)
         cmocka_unit_test_setup_teardown(test_rewrite, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gives_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remarks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_backends, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hooks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refuses_backends, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,14 +28,14 @@ add_convolution(fixture *t, uint64_t *s)
     int64_t out = group * draw(s, 1, group > 1 ? 3 : 70);
     int64_t h = draw(s, 5, 17), w = draw(s, 5, 33), pad = kernel / 2;
     glow_value *x = input(t, GLOW_FLOAT, GLOW_DIMS_OF(1, h, w, in));
-    glow_value *f = weights(t, GLOW_FLOAT,
-                            GLOW_DIMS_OF(out, kernel, kernel, in / group));
+    glow_value *f =
+        weights(t, GLOW_FLOAT, GLOW_DIMS_OF(out, kernel, kernel, in / group));
 
-    save(t, GLOW_BUILD(t->b, convolution, GLOW_IN(x, f, NULL),
-                       .kernels = GLOW_DIMS_OF(kernel, kernel),
-                       .strides = GLOW_DIMS_OF(stride, stride),
-                       .pads = GLOW_DIMS_OF(pad, pad, pad, pad),
-                       .group = group));
+    save(t,
+         GLOW_BUILD(t->b, convolution, GLOW_IN(x, f, NULL),
+                    .kernels = GLOW_DIMS_OF(kernel, kernel),
+                    .strides = GLOW_DIMS_OF(stride, stride),
+                    .pads = GLOW_DIMS_OF(pad, pad, pad, pad), .group = group));
 }
 
 static void
@@ -58,9 +58,8 @@ draw_choice(fixture *t, uint64_t *s, bool product)
         const char *name;
         int64_t least, most;
     } numbers[] = {
-        {"form", 2, 4},  {"rows", 1, 40},  {"vectors", 1, 8},
-        {"unit", 1, 8}, {"lines", 1, 30}, {"tiles", 1, 90},
-        {"ahead", 0, 9},
+        {"form", 2, 4},   {"rows", 1, 40},  {"vectors", 1, 8}, {"unit", 1, 8},
+        {"lines", 1, 30}, {"tiles", 1, 90}, {"ahead", 0, 9},
     };
     glow_buf b = {.arena = t->arena};
 
@@ -78,7 +77,8 @@ try_choice(fixture *t, const char *file, const glow_tensor *want)
 {
     const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
     const glow_source source = {"tuning", file, strlen(file), 1};
-    glow_target_options o = {.red_zones = true};
+    glow_target_options o = {.options =
+                                 &(const glow_cpu_options){.red_zones = true}};
     glow_tensor got[MAX_BOUND];
     glow_binding bindings[MAX_BOUND];
     glow_executable *x;
@@ -123,9 +123,8 @@ try_shape(uint64_t *s, int *refused)
     key = key_of(&t);
     glow_context_set_sink(t.ctx, note_error, NULL);
     for (int i = 0; i < DRAWS; i++) {
-        const char *file =
-            glow_arena_printf(t.arena, "glow-tuning 1\n%s%s\n", key,
-                              draw_choice(&t, s, product));
+        const char *file = glow_arena_printf(t.arena, "glow-tuning 1\n%s%s\n",
+                                             key, draw_choice(&t, s, product));
 
         if (try_choice(&t, file, want))
             done++;

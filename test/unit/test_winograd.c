@@ -6,8 +6,8 @@
 
 #include "unit.h"
 
-#include "glow/backend.h"
 #include "glow/build.h"
+#include "glow/cpu.h"
 #include "glow/ops.h"
 #include "glow/pipeline.h"
 
@@ -158,7 +158,8 @@ difference(const glow_tensor *want, const glow_tensor *got)
 static int64_t
 transformed_bytes(const conv *c, const glow_target_options *code)
 {
-    int64_t points = code->winograd == GLOW_WINOGRAD_2 ? 16 : 36;
+    const glow_cpu_options *own = code->options;
+    int64_t points = own->winograd == GLOW_WINOGRAD_2 ? 16 : 36;
 
     return points * c->channels / c->group * c->outputs * 4;
 }
@@ -184,11 +185,13 @@ check_threads(fixture *t, const conv *c, const glow_target_options *code,
               const glow_tensor *want)
 {
     glow_target_options split = *code;
+    glow_cpu_options own = *(const glow_cpu_options *)code->options;
     glow_tensor got[4];
     int last = t->count - 1;
 
+    own.grain = 1e-15F;
+    split.options = &own;
     split.threads = 3;
-    split.grain = 1e-15;
     run(t, c, &split, got);
     assert_memory_equal(want[last].data, got[last].data,
                         (size_t)glow_type_bytes(want[last].type));
@@ -203,6 +206,7 @@ error_of(const conv *c, const glow_target_options *code, bool threads)
     glow_binding bindings[4];
     glow_eval_options none = {0};
     glow_target_options zoned = *code;
+    glow_cpu_options own = *(const glow_cpu_options *)code->options;
     fixture t;
     error e;
 
@@ -210,7 +214,8 @@ error_of(const conv *c, const glow_target_options *code, bool threads)
     fill(&t, want, bindings);
     assert_true(glow_eval(t.m->funcs, bindings, t.count, &none));
     place(&t, code);
-    zoned.red_zones = true;
+    own.red_zones = true;
+    zoned.options = &own;
     run(&t, c, &zoned, got);
     e = difference(&want[t.count - 1], &got[t.count - 1]);
     if (threads)
@@ -238,9 +243,9 @@ static void
 check(const conv *c, int m, size_t width)
 {
     const char *what = features[width / 2 % COUNT(features)];
-    const glow_target_options code = {.features = what,
-                                      .winograd = m == 2 ? GLOW_WINOGRAD_2
-                                                         : GLOW_WINOGRAD_4};
+    const glow_cpu_options own = {.winograd = m == 2 ? GLOW_WINOGRAD_2
+                                                     : GLOW_WINOGRAD_4};
+    const glow_target_options code = {.features = what, .options = &own};
     error e = error_of(c, &code, width % 7 == 0);
 
     if (!(e.rms <= 5e-6 && e.max <= 1e-5))

@@ -44,7 +44,8 @@ write_past(void *user, const glow_node *n, glow_tensor *const out[],
 static bool
 run_with(fault *f)
 {
-    const glow_target_options how = {.red_zones = true};
+    const glow_target_options how = {
+        .options = &(const glow_cpu_options){.red_zones = true}};
     const glow_eval_options trace = {.trace = write_past, .user = f};
     glow_tensor tensors[MAX_BOUND];
     glow_binding bindings[MAX_BOUND];

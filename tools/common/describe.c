@@ -156,8 +156,9 @@ describe_pass(glow_buf *b, const glow_pass *p)
 void
 describe_pipeline(glow_buf *b, const glow_named_pipeline *p)
 {
-    glow_buf_printf(b, "## %s\n\n%s\n\n| | because |\n| --- | --- |\n", p->name,
-                    p->summary);
+    glow_buf_printf(b, "## %s\n\n%s\n", p->name, p->summary);
+    if (p->entries->text)
+        glow_buf_puts(b, "\n| | because |\n| --- | --- |\n");
     for (const glow_pipeline_entry *e = p->entries; e->text; e++)
         glow_buf_printf(b, "| `%s` | %s |\n", e->text, e->reason);
 }
@@ -308,6 +309,40 @@ op_json(const glow_op *op)
     if (op->source)
         json_object_set_new(j, "source", json_string(op->source));
     return j;
+}
+
+/* Backends. */
+
+void
+describe_backend(glow_buf *b, const glow_backend *p)
+{
+    glow_buf_printf(b, "## %s\n\n%s\n\n- takes: %s\n", p->name, p->summary,
+                    levels[p->level]);
+    if (p->before_lower)
+        glow_buf_printf(b, "- before lowering: `%s`\n", p->before_lower);
+    if (p->after_lower)
+        glow_buf_printf(b, "- after lowering: `%s`\n", p->after_lower);
+    put_fields(b, glow_backend_schema(p), "option", false);
+    if (p->artifacts)
+        glow_buf_puts(b, "\n| -emit | |\n| --- | --- |\n");
+    for (const glow_artifact *a = p->artifacts; a && a->name; a++)
+        glow_buf_printf(b, "| `%s` | %s |\n", a->name, a->summary);
+}
+
+json_t *
+backend_json(const glow_backend *p)
+{
+    json_t *artifacts = json_array();
+
+    for (const glow_artifact *a = p->artifacts; a && a->name; a++)
+        json_array_append_new(
+            artifacts,
+            json_pack("{s:s, s:s}", "name", a->name, "summary", a->summary));
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "name", p->name,
+                     "summary", p->summary, "takes", levels[p->level], "runs",
+                     p->run != NULL, "emits", p->emit != NULL, "artifacts",
+                     artifacts, "options",
+                     fields_json(glow_backend_schema(p), false));
 }
 
 /* Errors. */

@@ -15,9 +15,11 @@ void describe_pass(glow_buf *b, const glow_pass *p);
 void describe_op(glow_buf *b, glow_context *ctx, const glow_op *op);
 void describe_error(glow_buf *b, const glow_diag_info *d);
 void describe_pipeline(glow_buf *b, const glow_named_pipeline *p);
+void describe_backend(glow_buf *b, const glow_backend *p);
 
 json_t *pass_json(const glow_pass *p);
 json_t *op_json(const glow_op *op);
+json_t *backend_json(const glow_backend *p);
 
 /* -help and -help=NAME, -explain=ID. */
 int tool_help(tool *t, const char *name);

@@ -85,7 +85,8 @@ print_help(const tool *t)
     printf("usage: %s %s\n%s\n\n", s->name, s->usage, s->about);
     print_groups(s->options, whole);
     print_groups(tool_common_options, whole);
-    printf("-help=NAME explains a group, option, pass, operator or error.\n");
+    printf("-help=NAME explains a group, option, pass, operator, backend or "
+           "error.\n");
     return TOOL_DONE;
 }
 
@@ -119,13 +120,17 @@ help_item(tool *t, glow_buf *b, const char *name)
 
     if (!op)
         op = glow_find_instr(t->ctx, name);
-    if (p)
+    const glow_backend *backend = glow_find_backend(t->ctx, name);
+
+    if (backend)
+        describe_backend(b, backend);
+    else if (p)
         describe_pass(b, p);
     else if (op)
         describe_op(b, t->ctx, op);
     else if (d)
         describe_error(b, d);
-    return p || op || d || help_pipeline(b, name);
+    return backend || p || op || d || help_pipeline(b, name);
 }
 
 static int
@@ -163,10 +168,12 @@ tool_help(tool *t, const char *name)
         help_group(tool_common_options, name))
         return TOOL_DONE;
     o = tool_find_option(t, name);
-    if (o) {
+    if (o)
         print_option(o);
+    if (o && !glow_find_backend(t->ctx, name))
         return TOOL_DONE;
-    }
+    if (o)
+        putchar('\n');
     if (!help_item(t, &b, name))
         return unknown_topic(t, name);
     fwrite(b.text, 1, b.len, stdout);

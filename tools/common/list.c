@@ -159,11 +159,7 @@ list_targets(tool *t, const char *format)
 
     for (size_t i = 0; i < n; i++)
         if (json)
-            json_array_append_new(
-                json,
-                json_pack("{s:s, s:s, s:b, s:b}", "name", all[i]->name,
-                          "summary", all[i]->summary, "runs",
-                          all[i]->run != NULL, "emits", all[i]->emit != NULL));
+            json_array_append_new(json, backend_json(all[i]));
         else
             glow_buf_printf(&b, "%-28s %s\n", all[i]->name, all[i]->summary);
     return json ? print_json(json) : print_buf(&b);

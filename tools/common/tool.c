@@ -139,18 +139,77 @@ tool_find_pass(tool *t, const char *name)
     return p;
 }
 
-const glow_backend *
-tool_find_backend(tool *t, const char *name)
+static const glow_backend *
+unknown_backend(tool *t, const char *name)
 {
-    const glow_backend *b = glow_find_backend(t->ctx, name);
     tool_list names = {0};
     size_t n;
     const glow_backend *const *all = glow_all_backends(t->ctx, &n);
 
     for (size_t i = 0; i < n; i++)
         tool_list_add(t, &names, all[i]->name);
+    tool_unknown(t, "backend", name, &names);
+    return NULL;
+}
+
+/* True if the backend has each option of `own`; else after tool_usage. */
+static bool
+check_own(tool *t, const glow_backend *b, const tool_list *own)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        size_t n = strcspn(own->items[i], "=");
+        const char *name = glow_arena_strndup(t->arena, own->items[i], n);
+
+        if (!glow_schema_find(glow_backend_schema(b), name)) {
+            tool_usage(t, NULL, "the backend %s has no option '%s'", b->name,
+                       name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "cpu<threads=2>" with more options in its brackets. */
+static const char *
+add_own(tool *t, const char *text, const tool_list *own)
+{
+    size_t n = strlen(text);
+    bool has = n > 0 && text[n - 1] == '>';
+    glow_buf b = {.arena = t->arena};
+
+    if (own->count == 0)
+        return text;
+    glow_buf_printf(&b, "%.*s", (int)(n - has), text);
+    for (size_t i = 0; i < own->count; i++)
+        glow_buf_printf(&b, "%s%s", i == 0 && !has ? "<" : ",", own->items[i]);
+    glow_buf_putc(&b, '>');
+    return b.text;
+}
+
+void
+tool_own_option(tool *t, tool_list *own, const char *name, const char *value)
+{
+    if (value)
+        tool_list_add(t, own,
+                      glow_arena_printf(t->arena, "%s=%s", name, value));
+}
+
+const glow_backend *
+tool_find_backend(tool *t, const char *text, const tool_list *own,
+                  const void **options)
+{
+    const char *name = glow_arena_strndup(t->arena, text, strcspn(text, " <"));
+    const glow_backend *b = glow_find_backend(t->ctx, name);
+
     if (!b)
-        tool_unknown(t, "backend", name, &names);
+        return unknown_backend(t, name);
+    if (!check_own(t, b, own))
+        return NULL;
+    text = add_own(t, text, own);
+    b = glow_backend_parse(
+        t->ctx, t->arena,
+        glow_source_from(t->ctx, "<backend>", text, strlen(text)), options);
+    t->bad_usage |= !b;
     return b;
 }
 
@@ -177,17 +236,7 @@ tool_flushes(const char *word)
     return word && strcmp(word, "flush") == 0;
 }
 
-/* In the order of glow_winograd. */
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
-
-glow_winograd
-tool_winograd(const char *word)
-{
-    for (int i = 0; word && tool_winograd_words[i]; i++)
-        if (strcmp(tool_winograd_words[i], word) == 0)
-            return (glow_winograd)i;
-    return GLOW_WINOGRAD_AUTO;
-}
 
 /* Plugins. */
 

@@ -132,12 +132,19 @@ void tool_list_add(tool *t, tool_list *l, const char *item);
 tool_list tool_pass_names(tool *t);
 /* The pass, or NULL after tool_unknown. */
 const glow_pass *tool_find_pass(tool *t, const char *name);
-/* The backend, or NULL after tool_unknown. */
-const glow_backend *tool_find_backend(tool *t, const char *name);
+/*
+ * The backend of -backend=TEXT, "cpu<winograd=off>", and its options, with those
+ * of `own`, "winograd=2".  NULL after tool_unknown, tool_usage or a report.
+ */
+const glow_backend *tool_find_backend(tool *t, const char *text,
+                                      const tool_list *own,
+                                      const void **options);
+/* Adds NAME=VALUE to `own`, unless `value` is NULL. */
+void tool_own_option(tool *t, tool_list *own, const char *name,
+                     const char *value);
 
-/* What -winograd takes, then NULL; what a word of it means. */
+/* What -winograd takes, an option of cpu, then NULL. */
 extern const char *const tool_winograd_words[];
-glow_winograd tool_winograd(const char *word);
 
 /* What -subnormals takes, then NULL; true if a word of it means to flush. */
 extern const char *const tool_subnormal_words[];

@@ -115,10 +115,7 @@ put_emit(glow_buf *b, const opt_values *v)
 {
     if (!opt_emits(v))
         return;
-    put_flag(b, "emit-object", v->emit_object);
-    put_flag(b, "emit-asm", v->emit_asm);
-    put_flag(b, "emit-llvm", v->emit_llvm);
-    put_flag(b, "emit-bundle", v->emit_bundle);
+    put_option(b, "emit", opt_artifact(v));
     put_option(b, "target", v->target);
     put_option(b, "cpu", v->cpu);
     put_option(b, "features", v->features);
@@ -147,6 +144,8 @@ opt_run_line(const opt *o, const glow_module *m)
                    glow_arena_printf(b.arena, "%d", (int)v->stop_after));
     put_option(&b, "limit", v->limit);
     put_option(&b, "backend", v->backend);
+    if (v->target_file)
+        put_option(&b, "target-file", absolute(o->tool.arena, v->target_file));
     put_flag(&b, "allow-unknown-ops", v->allow_unknown_ops);
     put_flag(&b, "allow-elided", v->allow_elided);
     if (v->reattach)

@@ -113,6 +113,8 @@ static const tool_option options[] = {
     {"why-peak", TOOL_FLAG, AT(why_peak), NULL, NULL, "looking",
      "print what is in memory at the fullest moment, and why"},
 
+    {"emit", TOOL_TEXT, AT(emit), "NAME", NULL, "emitting",
+     "write an artifact of the backend: -help=BACKEND lists them"},
     {"emit-object", TOOL_FLAG, AT(emit_object), NULL, NULL, "emitting",
      "compile to an object file"},
     {"emit-asm", TOOL_FLAG, AT(emit_asm), NULL, NULL, "emitting",
@@ -132,7 +134,8 @@ static const tool_option options[] = {
      "that runs parts"},
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "emitting",
-     "3 x 3 convolutions by F(2) or F(4); off is -no-winograd (auto)"},
+     "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
+     "(auto)"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "emitting",
      "flush: numbers below the normal ones are zeros (ieee)"},
@@ -269,8 +272,8 @@ make_pipeline(opt *o)
 
     o->pipeline = glow_source_from(o->tool.ctx, "<passes>", text, strlen(text));
 
-    glow_pipeline *p =
-        glow_pipeline_parse(o->tool.ctx, o->tool.arena, o->pipeline);
+    glow_pipeline *p = glow_pipeline_parse_for(o->tool.ctx, o->tool.arena,
+                                               o->pipeline, o->backend);
 
     if (p && o->values.print_pipeline) {
         glow_pipeline_print(&b, p);

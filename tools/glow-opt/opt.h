@@ -46,6 +46,7 @@ typedef struct opt_values {
     tool_list remarks_filter;
     bool cost, explain_support;
     /* emitting */
+    const char *emit;
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
     const char *target, *cpu, *features, *winograd, *subnormals;
     int64_t threads;
@@ -65,7 +66,7 @@ typedef struct opt {
     tool tool;
     opt_values values;
     const glow_backend *backend;
-    const glow_target *machine; /* of -target-file */
+    const glow_target *machine; /* of -target-file, or the backend's */
     glow_target_options code;   /* what code is made for */
     opt_limit limit;
     int64_t most_bytes;              /* of -limit */
@@ -142,8 +143,10 @@ extern const tool_habit opt_habits[];
 
 /* True if the command line makes sense; else after tool_usage. */
 bool opt_check_usage(opt *o);
-/* True if an -emit-... option is given. */
+/* True if an -emit option is given. */
 bool opt_emits(const opt_values *v);
+/* The artifact that it names; NULL: none. */
+const char *opt_artifact(const opt_values *v);
 /* Does what the options say; the code to end with. */
 int opt_run(opt *o);
 

@@ -2,9 +2,10 @@
  * -explain-support: of each node, whether the backend takes it, what it is
  * lowered to, or what of that is not taken and why.
  *
- * A node that the backend leaves to -lower is put alone into a function of a
- * copy of the module, over placeholders of its operands' types and its own
- * constants, and lowered there.
+ * The nodes are those that the pipeline `before-lower` of the backend leaves.  One
+ * that the backend leaves to -lower is put alone into a function of a copy of the
+ * module, over placeholders of its operands' types and its own constants, and
+ * lowered there, with `after-lower` behind it.
  */
 
 #include <string.h>
@@ -15,6 +16,8 @@
 
 typedef struct support {
     const glow_backend *backend;
+    const glow_target_options *code;
+    const glow_target *target;
     glow_arena *arena;
     glow_arena *texts; /* of pipelines; as long as the context */
     glow_module *copy;
@@ -100,17 +103,24 @@ list_parts(const support *s, const glow_func *f, glow_buf *b)
 }
 
 static bool
+run_on(support *s, glow_module *m, const char *text)
+{
+    const glow_source *source =
+        glow_source_from(m->ctx, "-explain-support", text, strlen(text));
+    glow_pipeline *p =
+        glow_pipeline_parse_for(m->ctx, s->arena, source, s->backend);
+    const glow_pipeline_options how = {
+        .backend = s->backend, .code = s->code, .target = s->target};
+
+    return p && glow_pipeline_run(p, m, &how);
+}
+
+static bool
 run_lower(support *s, const glow_func *f)
 {
-    glow_context *ctx = s->copy->ctx;
-    const char *text = glow_arena_printf(s->texts, "@%s(lower)", f->name);
-    const glow_source *source =
-        glow_source_from(ctx, "-explain-support", text, strlen(text));
-    glow_pipeline *p = glow_pipeline_parse(ctx, s->arena, source);
-
-    return p &&
-           glow_pipeline_run(p, s->copy,
-                             &(glow_pipeline_options){.backend = s->backend});
+    return run_on(s, s->copy,
+                  glow_arena_printf(s->texts, "@%s(lower<partial>,after-lower)",
+                                    f->name));
 }
 
 static bool
@@ -170,16 +180,28 @@ put_func(support *s, glow_buf *b, const glow_func *f)
     return ok;
 }
 
+/* Programs are lowered: there is nothing to run before that. */
+static bool
+is_graph(const glow_module *m)
+{
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (f->is_program)
+            return false;
+    return true;
+}
+
 bool
 put_support(opt *o, glow_module *m, glow_buf *b)
 {
     glow_arena *a = glow_arena_new();
     support s = {.backend = o->backend,
+                 .code = &o->code,
+                 .target = o->machine,
                  .arena = a,
-                 .texts = o->tool.arena,
-                 .copy = glow_module_clone(m)};
-    bool ok = true;
+                 .texts = o->tool.arena};
+    bool ok = !is_graph(m) || run_on(&s, m, "before-lower");
 
+    s.copy = glow_module_clone(m);
     GLOW_FOR_EACH_FUNC(f, m)
         ok = ok && put_func(&s, b, f);
     glow_module_free(s.copy);

@@ -102,7 +102,8 @@ run_here(const trial_run *r, trial *t)
     opt *o = r->o;
     const glow_source *text =
         glow_source_from(o->tool.ctx, "<passes>", r->passes, strlen(r->passes));
-    glow_pipeline *p = glow_pipeline_parse(o->tool.ctx, o->tool.arena, text);
+    glow_pipeline *p =
+        glow_pipeline_parse_for(o->tool.ctx, o->tool.arena, text, o->backend);
     watcher w = {t, r, p};
     instruments list = {0};
 
@@ -117,6 +118,8 @@ run_here(const trial_run *r, trial *t)
                              &(glow_pipeline_options){
                                  .verify_each = t != NULL,
                                  .backend = o->backend,
+                                 .code = &o->code,
+                                 .target = o->machine,
                                  .instruments = list.at,
                                  .n_instruments = list.count,
                                  .limit_pass = r->limit_pass,

@@ -86,16 +86,28 @@ check_remarks(opt *o)
 bool
 opt_emits(const opt_values *v)
 {
-    return v->emit_object || v->emit_asm || v->emit_llvm || v->emit_bundle;
+    return opt_artifact(v) != NULL;
+}
+
+const char *
+opt_artifact(const opt_values *v)
+{
+    return v->emit          ? v->emit
+           : v->emit_object ? "object"
+           : v->emit_asm    ? "asm"
+           : v->emit_llvm   ? "llvm"
+           : v->emit_bundle ? "bundle"
+                            : NULL;
 }
 
 static bool
 check_outputs(opt *o)
 {
     const opt_values *v = &o->values;
-    int count = v->emit_object + v->emit_asm + v->emit_llvm + v->emit_bundle +
-                v->cost + v->explain_support + (v->memory_map != NULL) +
-                v->why_peak + (v->bisect != NULL) + (v->view != NULL);
+    int count = (v->emit != NULL) + v->emit_object + v->emit_asm +
+                v->emit_llvm + v->emit_bundle + v->cost + v->explain_support +
+                (v->memory_map != NULL) + v->why_peak + (v->bisect != NULL) +
+                (v->view != NULL);
 
     if (count > 1)
         return tool_usage(
@@ -166,19 +178,43 @@ check_tuning(opt *o)
     return tool_check_tuning(&o->tool, &v->tuning) == TOOL_GO_ON;
 }
 
+/* The artifact of -emit is one of the backend. */
+static bool
+check_artifact(opt *o)
+{
+    const glow_backend *b = o->backend;
+    const char *name = opt_artifact(&o->values);
+    tool_list names = {0};
+
+    if (!name)
+        return true;
+    if (!b->emit)
+        return tool_usage(&o->tool, NULL, "the backend %s emits no files",
+                          b->name) == TOOL_DONE;
+    for (const glow_artifact *a = b->artifacts; a->name; a++) {
+        if (strcmp(a->name, name) == 0)
+            return true;
+        tool_list_add(&o->tool, &names, a->name);
+    }
+    return tool_unknown(&o->tool,
+                        glow_arena_printf(o->tool.arena,
+                                          "artifact of %s called", b->name),
+                        name, &names) == TOOL_DONE;
+}
+
 static bool
 check_backend(opt *o)
 {
     const char *name = o->values.backend;
+    tool_list own = {0};
 
     if (!name && (opt_emits(&o->values) || o->values.explain_support))
         name = "cpu";
-    if (name)
-        o->backend = tool_find_backend(&o->tool, name);
-    if (o->backend && opt_emits(&o->values) && !o->backend->emit)
-        return tool_usage(&o->tool, NULL, "the backend %s emits no files",
-                          name) == TOOL_DONE;
-    return !name || o->backend;
+    if (!name)
+        return true;
+    tool_own_option(&o->tool, &own, "winograd", o->values.winograd);
+    o->backend = tool_find_backend(&o->tool, name, &own, &o->code.options);
+    return o->backend && check_artifact(o);
 }
 
 /* Whole files are made of what the whole pipeline leaves. */

@@ -52,10 +52,20 @@ opt_print_options(const opt *o)
 
 /* The work on one module. */
 
+/* The level that the output needs. */
+static glow_level
+reach_of(const opt *o)
+{
+    if (o->values.memory_map)
+        return GLOW_PLACED;
+    return opt_emits(&o->values) ? (glow_level)o->backend->level : GLOW_ANY;
+}
+
 static bool
 run_passes(opt *o, glow_module *m, bool quiet)
 {
-    glow_pipeline *p = glow_pipeline_parse(m->ctx, o->tool.arena, o->pipeline);
+    glow_pipeline *p =
+        glow_pipeline_parse_for(m->ctx, o->tool.arena, o->pipeline, o->backend);
     instruments list = {0};
 
     if (!p)
@@ -78,8 +88,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
 
     glow_pipeline_options how = {
         .verify_each = o->values.verify_each,
-        .reach = opt_emits(&o->values) || o->values.memory_map ? GLOW_PLACED
-                                                               : GLOW_ANY,
+        .reach = reach_of(o),
         .backend = o->backend,
         .code = &o->code,
         .target = o->machine,
@@ -191,11 +200,6 @@ static bool
 emit(opt *o, glow_module *m)
 {
     const opt_values *v = &o->values;
-    glow_emit what = v->emit_object ? GLOW_EMIT_OBJECT
-                     : v->emit_asm  ? GLOW_EMIT_ASM
-                     : v->emit_llvm ? GLOW_EMIT_LLVM
-                                    : GLOW_EMIT_BUNDLE;
-
     glow_tuning *tuning;
     glow_func *f;
 
@@ -207,7 +211,7 @@ emit(opt *o, glow_module *m)
             TOOL_GO_ON)
         return false;
     o->code.tuning = tuning;
-    return o->backend->emit(f, what, &o->code, v->output);
+    return o->backend->emit(f, opt_artifact(v), &o->code, v->output);
 }
 
 /* False of a device, such as /dev/null: no tool will read the module there. */
@@ -263,9 +267,9 @@ place_all(opt *o, glow_module *m)
     GLOW_FOR_EACH_FUNC(f, m)
         if (f->is_program)
             text = "";
-    p = glow_pipeline_parse(
+    p = glow_pipeline_parse_for(
         m->ctx, o->tool.arena,
-        glow_source_from(m->ctx, "<why-peak>", text, strlen(text)));
+        glow_source_from(m->ctx, "<why-peak>", text, strlen(text)), o->backend);
     return p && glow_pipeline_run(p, m, &how);
 }
 
@@ -437,7 +441,7 @@ run_parts(opt *o, const glow_source *source, glow_buf *out)
     return ok;
 }
 
-/* -target-file, or what passes go by without it. */
+/* -target-file, or the target of the backend. */
 static bool
 read_machine(opt *o)
 {
@@ -445,21 +449,25 @@ read_machine(opt *o)
     const char *path = o->values.target_file;
     const glow_source *source = path ? glow_source_read(ctx, path) : NULL;
 
-    o->machine = source ? glow_target_read(ctx, o->tool.arena, source)
-                 : path ? NULL
-                        : &glow_target_default;
+    if (source)
+        o->machine = glow_target_read(ctx, o->tool.arena, source);
+    else if (!path)
+        o->machine =
+            glow_backend_target(o->backend, ctx, o->tool.arena, &o->code);
     return o->machine;
 }
 
 static glow_target_options
-code_options(const opt_values *v)
+code_options(const opt *o)
 {
+    const opt_values *v = &o->values;
+
     return (glow_target_options){.triple = v->target,
                                  .cpu = v->cpu,
                                  .features = v->features,
                                  .debug = true,
                                  .threads = (int)v->threads,
-                                 .winograd = tool_winograd(v->winograd),
+                                 .options = o->code.options,
                                  .flush_subnormals =
                                      tool_flushes(v->subnormals)};
 }
@@ -485,13 +493,14 @@ find_machine(opt *o)
 static bool
 work(opt *o)
 {
-    const glow_source *source = read_machine(o) ? tool_read(&o->tool) : NULL;
     const char *output = o->values.output ? o->values.output : "-";
+    const glow_source *source;
     glow_buf out = {0};
 
+    o->code = code_options(o);
+    source = read_machine(o) ? tool_read(&o->tool) : NULL;
     if (!source)
         return false;
-    o->code = code_options(&o->values);
     crash_install(o);
 
     bool ok = find_machine(o) && run_parts(o, source, &out);

@@ -53,7 +53,9 @@ run_unconverted(run *r)
     other.values.red_zones = false;
     other.network = (glow_network){0};
     other.module = NULL;
-    code = read_module(&other);
+    code = find_backend(&other);
+    if (code == TOOL_GO_ON)
+        code = read_module(&other);
     if (code == TOOL_GO_ON) {
         other.func = glow_find_func(other.module, r->func->name);
         if (!copy_ports(r, &other))

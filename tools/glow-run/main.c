@@ -34,7 +34,9 @@ static const tool_option options[] = {
      "tensors", "the axes of an input that takes pictures (NCHW)"},
 
     {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "running",
-     "what runs it: cpu, interp (cpu)"},
+     "what runs it: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
+    {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
+     "run these, as glow-opt has them, instead of -O2"},
     {"function", TOOL_TEXT, AT(function), "NAME", NULL, "running",
      "which function (@main, or the only one)"},
     {"O0", TOOL_FLAG, AT(level[0]), NULL, NULL, "running", "do what must be"},
@@ -51,7 +53,8 @@ static const tool_option options[] = {
      "with these features and without those, as -avx2,-fma"},
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "running",
-     "3 x 3 convolutions of cpu by F(2) or F(4); off is -no-winograd (auto)"},
+     "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
+     "(auto)"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "running",
      "flush: numbers below the normal ones are zeros to cpu (ieee)"},
@@ -72,7 +75,7 @@ static const tool_option options[] = {
      "take the weights of ALIAS from PATH"},
 
     {"red-zones", TOOL_FLAG, AT(red_zones), NULL, NULL, "measuring",
-     "fail where a step changes memory that is not its own (cpu)"},
+     "option of cpu: fail where a step changes memory that is not its own"},
     {"bench", TOOL_FLAG, AT(bench), NULL, NULL, "measuring",
      "time it: minimum and median of many runs"},
     {"warmup", TOOL_INT, AT(warmup), "N", NULL, "measuring",
@@ -204,6 +207,18 @@ conversion(run *r)
                            all[n] ? all + n + 1 : NULL);
 }
 
+int
+find_backend(run *r)
+{
+    const run_values *v = &r->values;
+    tool_list own = {0};
+
+    tool_own_option(&r->tool, &own, "winograd", v->winograd);
+    tool_own_option(&r->tool, &own, "red_zones", v->red_zones ? "true" : NULL);
+    r->backend = tool_find_backend(&r->tool, v->backend, &own, &r->options);
+    return r->backend ? TOOL_GO_ON : TOOL_USAGE;
+}
+
 /* The passes from what the function is to what the backend takes, or NULL. */
 static const char *
 passes_for(run *r)
@@ -218,6 +233,8 @@ passes_for(run *r)
     for (int i = 0; i < RUN_LEVELS && !r->func->is_program; i++)
         if (r->values.level[i])
             passes = named[i];
+    if (r->values.passes)
+        passes = r->values.passes;
     if (passes && r->values.red_zones)
         passes =
             glow_arena_printf(r->tool.arena, "%s,alloc<gap=%d>", passes, GAP);
@@ -256,8 +273,7 @@ compile(run *r)
         .threads = (int)r->values.threads,
         .cache = cache_folder(r),
         .cache_bytes = r->cache_bytes,
-        .red_zones = r->values.red_zones,
-        .winograd = tool_winograd(r->values.winograd),
+        .options = r->options,
         .flush_subnormals = tool_flushes(r->values.subnormals),
     };
     glow_network_options how = {
@@ -271,9 +287,9 @@ compile(run *r)
 
     for (int i = 0; i < RUN_LEVELS; i++)
         levels += r->values.level[i];
-    if (levels > 1)
+    if (levels + (r->values.passes != NULL) > 1)
         return tool_usage(&r->tool, NULL,
-                          "more than one of -O0 to -O3 and -Os");
+                          "more than one of -O0 to -O3, -Os and -passes");
     result = tool_read_tuning(&r->tool, &r->values.tuning, &tuning);
     if (result == TOOL_GO_ON && r->values.tuning.tune) {
         result = tune(r, &code, tuning);
@@ -290,7 +306,7 @@ compile(run *r)
     return TOOL_GO_ON;
 }
 
-/* -target-file: without it there is no roofline, since no rates were measured. */
+/* -target-file, or the backend's target: without them there is no roofline. */
 static int
 read_machine(run *r)
 {
@@ -298,9 +314,17 @@ read_machine(run *r)
     const glow_source *source =
         path ? glow_source_read(r->tool.ctx, path) : NULL;
 
-    r->machine =
-        source ? glow_target_read(r->tool.ctx, r->tool.arena, source) : NULL;
-    return r->machine || !path ? TOOL_GO_ON : TOOL_FAILED;
+    const glow_target_options code = {.cpu = r->values.cpu,
+                                      .features = r->values.features,
+                                      .options = r->options};
+
+    if (!path && !r->backend->target)
+        return TOOL_GO_ON;
+    if (source)
+        r->machine = glow_target_read(r->tool.ctx, r->tool.arena, source);
+    else if (!path)
+        r->machine = r->backend->target(r->tool.ctx, r->tool.arena, &code);
+    return r->machine ? TOOL_GO_ON : TOOL_FAILED;
 }
 
 /* The whole. */
@@ -345,9 +369,6 @@ check_usage(run *r)
                           v->cache_bytes);
     if (tool_check_tuning(&r->tool, &v->tuning) != TOOL_GO_ON)
         return TOOL_USAGE;
-    if (v->red_zones && strcmp(v->backend, "cpu") != 0)
-        return tool_usage(&r->tool, "leave -backend out",
-                          "-red-zones is of the cpu backend");
     if (v->convert && !is_conversion(v->convert))
         return tool_usage(&r->tool, NULL,
                           "-convert takes bf16 or f16, and what to leave out "
@@ -366,8 +387,7 @@ work(run *r)
 {
     int code = check_usage(r);
 
-    r->backend = tool_find_backend(&r->tool, r->values.backend);
-    if (!r->backend)
+    if (find_backend(r) != TOOL_GO_ON)
         return TOOL_USAGE;
     if (code == TOOL_GO_ON)
         code = read_machine(r);

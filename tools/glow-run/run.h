@@ -20,6 +20,7 @@ typedef struct run_values {
     const char *backend;
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
+    const char *passes;     /* instead of these, or NULL */
     const char *cpu, *features;
     const char *winograd, *subnormals;
     const char *convert; /* NULL: as it is */
@@ -52,6 +53,7 @@ typedef struct run {
     glow_module *module;
     glow_func *func;
     const glow_backend *backend;
+    const void *options; /* of the backend */
     glow_network network;
     run_port *ports;
     size_t n_ports;
@@ -62,6 +64,9 @@ typedef struct run {
 } run;
 
 /* Each returns the code to end with, or TOOL_GO_ON. */
+
+/* Finds the backend, and its options. */
+int find_backend(run *r);
 
 /* Finds the placeholders, and gives each a tensor as -input says. */
 int open_ports(run *r);

@@ -108,7 +108,8 @@ compile(glow_executable *x, const char *name, const glow_target_options *t,
 {
     glow_cache cache;
 
-    glow_cache_open(&cache, x->plan->func->module->ctx, t->cache, t->cache_bytes);
+    glow_cache_open(&cache, x->plan->func->module->ctx, t->cache,
+                    t->cache_bytes);
     return t->debug
                ? compile_whole(x, name, out)
                : glow_cpu_make_objects(x->plan, name, &x->pool, &cache, out);
@@ -135,7 +136,7 @@ are_ready(const glow_executable *x, const glow_target_options *t)
 {
     char layout[65];
 
-    if (!t->constants || !t->layout || t->red_zones)
+    if (!t->constants || !t->layout || glow_cpu_options_of(t)->red_zones)
         return false;
     glow_cpu_constants_layout(x->plan, layout);
     return strcmp(layout, t->layout) == 0 &&
@@ -147,10 +148,11 @@ are_ready(const glow_executable *x, const glow_target_options *t)
 static bool
 make_regions(glow_executable *x, const glow_target_options *t)
 {
-    size_t margin = t->red_zones ? CPU_ZONE_MARGIN : 0;
+    bool zones = glow_cpu_options_of(t)->red_zones;
+    size_t margin = zones ? CPU_ZONE_MARGIN : 0;
     bool ready = are_ready(x, t);
 
-    if (t->constants && !t->red_zones && !ready)
+    if (t->constants && !zones && !ready)
         return false;
     for (int i = 0; i < CPU_BASES; i++) {
         x->region[i] =
@@ -159,7 +161,7 @@ make_regions(glow_executable *x, const glow_target_options *t)
                 : glow_data_new((size_t)x->plan->size[i] + 2 * margin);
         x->base[i] = (uint8_t *)glow_data_bytes(x->region[i]) + margin;
     }
-    if (t->red_zones)
+    if (zones)
         x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
     return ready ||
            glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS]);
@@ -531,7 +533,7 @@ identity(glow_context *ctx, glow_arena *a, const glow_target_options *t)
 
     (void)ctx;
     t = t ? t : &here;
-    if (!build || t->debug || t->red_zones)
+    if (!build || t->debug || glow_cpu_options_of(t)->red_zones)
         return NULL;
     return glow_arena_printf(a, "%s\n%s", build, glow_cpu_options_words(a, t));
 }
@@ -542,6 +544,8 @@ constants(const glow_executable *x, char layout[65])
     glow_cpu_constants_layout(x->plan, layout);
     return x->base[CPU_CONSTANTS];
 }
+
+static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
 
 const glow_backend glow_backend_cpu = {
     .name = "cpu",
@@ -561,4 +565,14 @@ const glow_backend glow_backend_cpu = {
     .identity = identity,
     .constants = constants,
     .tune = glow_cpu_tune,
+    .artifacts = glow_cpu_artifacts,
+    .options = {GLOW_FIELD_ENUM(glow_cpu_options, winograd, winograd_words,
+                                "3 x 3 convolutions by F(2) or F(4)"),
+                GLOW_FIELD_DEFAULT(glow_cpu_options, red_zones, GLOW_FLAG,
+                                   "fail where a step changes memory that is "
+                                   "not its own"),
+                GLOW_FIELD_DEFAULT(glow_cpu_options, grain, GLOW_FLOAT32,
+                                   "seconds of work worth a thread; 0: "
+                                   "2.5e-6")},
+    .defaults = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_AUTO},
 };

@@ -391,22 +391,32 @@ write_llvm(cg *g, glow_context *ctx, const char *path)
 }
 
 static bool
-write_form(cg *g, const cpu_plan *p, glow_emit what, const char *path)
+is(const char *artifact, const char *name)
+{
+    return strcmp(artifact, name) == 0;
+}
+
+static bool
+write_form(cg *g, const cpu_plan *p, const char *artifact, const char *path)
 {
     glow_context *ctx = p->func->module->ctx;
 
-    switch (what) {
-    case GLOW_EMIT_OBJECT:
+    if (is(artifact, "object"))
         return write_machine_code(g, ctx, LLVMObjectFile, path);
-    case GLOW_EMIT_ASM:
+    if (is(artifact, "asm"))
         return write_machine_code(g, ctx, LLVMAssemblyFile, path);
-    case GLOW_EMIT_LLVM:
+    if (is(artifact, "llvm"))
         return write_llvm(g, ctx, path);
-    case GLOW_EMIT_BUNDLE:
-        return write_bundle(g, p, path);
-    }
-    return false;
+    return write_bundle(g, p, path);
 }
+
+const glow_artifact glow_cpu_artifacts[] = {
+    {"object", "an object file"},
+    {"asm", "assembly"},
+    {"llvm", "LLVM's text form"},
+    {"bundle", "NAME.o, NAME.h and NAME.weights, for -o NAME"},
+    {0},
+};
 
 /* The activations that alloc placed, and scratch that it did not know of. */
 static bool
@@ -424,21 +434,20 @@ check_limit(const cpu_plan *p, const glow_target_options *o)
 }
 
 bool
-glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *options,
-              const char *path)
+glow_cpu_emit(glow_func *f, const char *artifact,
+              const glow_target_options *options, const char *path)
 {
     glow_arena *a = glow_arena_new();
     cpu_target *t = glow_cpu_target(f->module->ctx, a, options);
     bool debug = options && options->debug;
-    const char *entry =
-        what == GLOW_EMIT_BUNDLE ? bundle_name(a, path) : f->name;
+    const char *entry = is(artifact, "bundle") ? bundle_name(a, path) : f->name;
     cpu_plan *p = t ? glow_cpu_plan(a, t, f) : NULL;
     cg g;
     bool ok = false;
 
     if (p && check_limit(p, options)) {
         ok = glow_cpu_compile(&g, p, entry, false, debug) &&
-             write_form(&g, p, what, path);
+             write_form(&g, p, artifact, path);
         glow_cpu_gen_end(&g);
     }
     if (t)

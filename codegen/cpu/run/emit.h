@@ -19,7 +19,9 @@ bool glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
 LLVMMemoryBufferRef glow_cpu_emit_machine_code(cg *g, glow_context *ctx,
                                                LLVMCodeGenFileType what);
 
-bool glow_cpu_emit(glow_func *f, glow_emit what, const glow_target_options *t,
-                   const char *path);
+/* "object", "asm", "llvm", "bundle". */
+extern const glow_artifact glow_cpu_artifacts[];
+bool glow_cpu_emit(glow_func *f, const char *artifact,
+                   const glow_target_options *t, const char *path);
 
 #endif

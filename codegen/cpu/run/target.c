@@ -291,6 +291,14 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
     return false;
 }
 
+const glow_cpu_options *
+glow_cpu_options_of(const glow_target_options *t)
+{
+    static const glow_cpu_options defaults = {.winograd = GLOW_WINOGRAD_AUTO};
+
+    return t && t->options ? t->options : &defaults;
+}
+
 /* The least of the servers of ten years. */
 static void
 set_rates(cpu_target *t, const glow_target_options *o)
@@ -298,15 +306,17 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->cache_bytes = 1 << 20;
     t->multiplies = 2;
     t->memory_bytes = 5;
-    t->winograd = o ? o->winograd : GLOW_WINOGRAD_AUTO;
+    t->winograd = glow_cpu_options_of(o)->winograd;
     t->flush = o && o->flush_subnormals;
 }
 
 static void
 set_threads(cpu_target *t, const glow_target_options *o)
 {
+    float grain = glow_cpu_options_of(o)->grain;
+
     t->threads = o && o->threads > 1 ? o->threads : 1;
-    t->grain = o && o->grain > 0 ? o->grain : 2.5e-6;
+    t->grain = grain > 0 ? (double)grain : 2.5e-6;
 }
 
 cpu_target
@@ -369,7 +379,7 @@ glow_cpu_options_words(glow_arena *a, const glow_target_options *o)
     if (o->tuning)
         glow_tuning_print(&tuning, o->tuning);
     return glow_arena_printf(a, "%s\n%d %a\n%s", glow_cpu_target_words(a, &t),
-                             o->threads, o->grain,
+                             o->threads, (double)glow_cpu_options_of(o)->grain,
                              tuning.text ? tuning.text : "");
 }
 

@@ -16,6 +16,9 @@ cpu_target *glow_cpu_target(glow_context *ctx, glow_arena *a,
  */
 cpu_target glow_cpu_target_guess(const glow_target_options *options);
 
+/* The options of the backend in `t`, or its defaults. */
+const glow_cpu_options *glow_cpu_options_of(const glow_target_options *t);
+
 /*
  * All that code depends on besides the network and the build of this library;
  * and what follows from options, before there is a machine.

@@ -24,9 +24,9 @@
 #include "codegen/cpu/run/tuning.h"
 #include "glow/tensor.h"
 
-#define WORTH 0.97      /* of the time of the default: what a choice must reach */
+#define WORTH 0.97 /* of the time of the default: what a choice must reach */
 #define WORTH_AGAIN 0.985 /* at last */
-#define HOPELESS 1.7    /* cycles over those of the best, by the model */
+#define HOPELESS 1.7      /* cycles over those of the best, by the model */
 #define ROUND_SECONDS 0.4
 #define LEAST_RUNS 5
 #define MOST_RUNS 60
@@ -111,9 +111,8 @@ kind_of(tuner *t, const cpu_step *s)
     t->at = glow_arena_grow(t->arena, t->at, (size_t)t->count, &t->cap,
                             sizeof *t->at);
     k = &t->at[t->count];
-    *k = (kind){.what = what,
-                .standard = glow_cpu_free_choice(s->kernel),
-                .ratio = 1};
+    *k = (kind){
+        .what = what, .standard = glow_cpu_free_choice(s->kernel), .ratio = 1};
     k->best = k->standard;
     list_choices(t, s->root, k);
     glow_map_set(t->known, what,
@@ -143,10 +142,12 @@ static bool
 load(tuner *t, const glow_tuning *tuning, loaded *out)
 {
     glow_target_options o = *t->options;
+    glow_cpu_options own = *glow_cpu_options_of(&o);
     const cpu_plan *p;
 
+    own.red_zones = false;
     o.tuning = tuning;
-    o.red_zones = false;
+    o.options = &own;
     *out = (loaded){.x = glow_backend_cpu.load(t->func, &o)};
     if (!out->x)
         return false;
@@ -214,8 +215,8 @@ tuning_of_round(const tuner *t, glow_arena *a, int round)
 
         if (round >= k->choices.count)
             continue;
-        glow_cpu_tuning_add(to, t->target->name, k->what,
-                            &k->choices.at[round], NULL);
+        glow_cpu_tuning_add(to, t->target->name, k->what, &k->choices.at[round],
+                            NULL);
         any = true;
     }
     return any ? to : NULL;
@@ -242,8 +243,7 @@ static bool
 run_round(tuner *t, const glow_tuning *tuning, int round)
 {
     loaded l;
-    bool ok = load(t, tuning, &l) &&
-              run_both(&t->standard, &l, ROUND_SECONDS);
+    bool ok = load(t, tuning, &l) && run_both(&t->standard, &l, ROUND_SECONDS);
 
     if (ok)
         judge(t, &l, round);
@@ -280,8 +280,7 @@ confirm(tuner *t)
     for (int i = 0; i < t->count; i++)
         glow_cpu_tuning_add(tuning, t->target->name, t->at[i].what,
                             &t->at[i].best, NULL);
-    ok = load(t, tuning, &l) &&
-         run_both(&t->standard, &l, 3 * ROUND_SECONDS);
+    ok = load(t, tuning, &l) && run_both(&t->standard, &l, 3 * ROUND_SECONDS);
     for (int i = 0; ok && i < t->count; i++) {
         kind *k = &t->at[i];
 
@@ -342,10 +341,8 @@ bool
 glow_cpu_tune(glow_func *f, const glow_target_options *options,
               const glow_tune_options *how)
 {
-    tuner t = {.arena = glow_arena_new(),
-               .func = f,
-               .options = options,
-               .how = how};
+    tuner t = {
+        .arena = glow_arena_new(), .func = f, .options = options, .how = how};
     bool ok;
 
     t.known = glow_map_new(t.arena);

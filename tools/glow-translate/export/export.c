@@ -946,7 +946,7 @@ lower(exporter *e)
 
     glow_buf_printf(&text, "@");
     glow_buf_quoted(&text, e->func->name, strlen(e->func->name));
-    glow_buf_printf(&text, "(lower)");
+    glow_buf_printf(&text, "(lower<partial>)");
     p = glow_pipeline_parse(
         e->ctx, e->arena,
         glow_source_from(e->ctx, "<export>", text.text, text.len));

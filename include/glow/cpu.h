@@ -1,0 +1,36 @@
+/*
+ * Options of the backend `cpu`: `-backend='cpu<winograd=off>'`, or a
+ * glow_cpu_options in glow_target_options.options.
+ */
+
+#ifndef GLOW_CPU_H
+#define GLOW_CPU_H
+
+#include "glow/backend.h"
+
+GLOW_BEGIN
+
+/*
+ * Convolution of 3 x 3 by Winograd's transforms: fewer multiplications, more
+ * weights, and an error that is relative to the largest results around.
+ */
+typedef enum glow_winograd {
+    GLOW_WINOGRAD_AUTO, /* where it is expected to take less time */
+    GLOW_WINOGRAD_OFF,
+    GLOW_WINOGRAD_2, /* F(2 x 2, 3 x 3) wherever it can be done */
+    GLOW_WINOGRAD_4, /* F(4 x 4, 3 x 3) */
+} glow_winograd;
+
+typedef struct glow_cpu_options {
+    int winograd; /* glow_winograd */
+    /*
+     * Run step by step, and fail where one changes bytes that are not its own;
+     * in `profile`, writes of the trace count as the step's.  Only of `load`.
+     */
+    bool red_zones;
+    float grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
+} glow_cpu_options;
+
+GLOW_END
+
+#endif
