@@ -272,7 +272,8 @@ node_new(glow_func *f, const glow_op *op, const char *name, int n_in, int n_out,
     n->n_out = n_out;
     n->in = GLOW_NEW_ARRAY(a, glow_value *, n_in + n_out);
     n->out = n->in + n_in;
-    n->attrs = glow_attrs_copy(a, glow_op_schema(op), attrs);
+    n->attrs =
+        glow_attrs_copy(a, glow_op_schema(op), attrs ? attrs : op->defaults);
     n->id = f->next_id++;
     n->name = glow_derived_name(f, name, NULL);
     glow_map_set(f->names, n->name, n);
@@ -387,6 +388,47 @@ bool
 glow_is_fixed(const glow_node *n)
 {
     return n->place && n->place->is_fixed;
+}
+
+const char *
+glow_space_of(const glow_node *n)
+{
+    const glow_in_space *in = n->attrs;
+    bool is_buffer = n->op == &glow_op_alloc || n->op == &glow_op_weight;
+
+    return is_buffer && in && *in->space ? in->space : NULL;
+}
+
+glow_region *
+glow_find_region(const glow_func *f, const char *name)
+{
+    glow_region *r = f->regions;
+
+    while (r && strcmp(r->name, name) != 0)
+        r = r->next;
+    return r;
+}
+
+glow_region *
+glow_region_new(glow_func *f, const char *name, const char *space,
+                int64_t align, int64_t capacity)
+{
+    glow_arena *a = f->module->arena;
+    glow_region **end = &f->regions, *r;
+
+    assert(f->is_program && align > 0 && (align & (align - 1)) == 0 &&
+           capacity >= 0);
+    if (glow_find_region(f, name))
+        return NULL;
+    r = GLOW_NEW(a, glow_region);
+    *r = (glow_region){.name = glow_arena_strdup(a, name),
+                       .space = glow_arena_strdup(a, space),
+                       .align = align,
+                       .capacity = capacity};
+    while (*end)
+        end = &(*end)->next;
+    *end = r;
+    return r;
 }
 
 glow_place_space

@@ -172,6 +172,19 @@ check_within(glow_places *c, const glow_node *n)
               (begin / r->bank + 1) * r->bank);
 }
 
+/* The region is of the space that the buffer names. */
+static void
+check_space(glow_places *c, const glow_node *n)
+{
+    const char *space = glow_space_of(n);
+    const glow_region *r = n->place->region;
+
+    if (space && strcmp(space, r->space) != 0)
+        WRONG(c, n, "E0334", NULL,
+              "%%%s names the space '%s', but $%s is in '%s'", n->name, space,
+              r->name, r->space);
+}
+
 /* Notes when a placeholder comes and goes. */
 static void
 expect(glow_places *c, const glow_node *n)
@@ -225,6 +238,7 @@ glow_places_check(glow_places *c, const glow_node *n)
         return;
     }
     check_within(c, n);
+    check_space(c, n);
     if (n->op == &glow_op_weight && !n->out[0]->storage->is_constant)
         expect(c, n);
     else

@@ -300,6 +300,17 @@ GLOW_API bool glow_is_unused(const glow_value *v);
 GLOW_API bool glow_is_constant(const glow_value *v); /* constant storage */
 /* True for an alloc or weight with a fixed place. */
 GLOW_API bool glow_is_fixed(const glow_node *n);
+/* The memory space that an alloc or weight names; NULL: none. */
+GLOW_API const char *glow_space_of(const glow_node *n);
+/*
+ * Adds a region to a program: memory in the space `space`, whose offsets are
+ * multiples of `align`, a power of two, and which holds `capacity` bytes, 0: any
+ * number.  NULL if the program has a region of that name.
+ */
+GLOW_API glow_region *glow_region_new(glow_func *f, const char *name,
+                                      const char *space, int64_t align,
+                                      int64_t capacity);
+GLOW_API glow_region *glow_find_region(const glow_func *f, const char *name);
 /* The constraints of placement in a region. */
 GLOW_API glow_place_space glow_region_space(const glow_region *r);
 /* True if `n` is its own result's definition: nodes; weight, alloc, view. */
@@ -437,6 +448,11 @@ extern GLOW_API const glow_op glow_op_weight;
 extern GLOW_API const glow_op glow_op_alloc;
 extern GLOW_API const glow_op glow_op_dealloc;
 extern GLOW_API const glow_op glow_op_tensorview;
+
+/* The attributes of alloc and weight: the memory space that alloc places it in. */
+typedef struct glow_in_space {
+    const char *space; /* "": any that its class may be in */
+} glow_in_space;
 
 /* The attributes of tensorview: where in its base, per axis. */
 typedef struct glow_tensorview {

@@ -629,6 +629,18 @@ static const glow_diag_info table[] = {
      "schedule a larger budget if the bound is below the limit, or allow "
      "more.\n"},
 
+    {"E0334", "a buffer is not, or cannot be, in the space that it names",
+     "An alloc or weight may name the memory space that it is to be placed "
+     "in;\n"
+     "alloc does it where the backend needs operands in one.  The spaces are\n"
+     "those of the target and of the regions of the program.  Buffers of "
+     "bodies\n"
+     "are scratch of their caller, and name none.\n"
+     "\n"
+     "    %a = alloc float<4> {Space: \"tcm\"} at $dram + 0\n"
+     "\n"
+     "Name a space that there is, or add it to the target.\n"},
+
     /* E04xx: passes and pipelines. */
 
     {"E0401", "a rewrite gives a value of another type",

@@ -52,10 +52,21 @@ dealloc_infer(const glow_node *n, glow_type out[])
     return true;
 }
 
+static const glow_in_space in_any_space = {.space = ""};
+
+#define IN_SPACE                                                       \
+    {                                                                  \
+        GLOW_FIELD_DEFAULT(                                            \
+            glow_in_space, space, GLOW_STRING,                         \
+            "the memory space to place it in; \"\": any of its class") \
+    }
+
 const glow_op glow_op_weight = {
     .name = "Weight",
     .summary = "name the buffer of a placeholder or constant",
     .out = {{"Result", GLOW_TENSOR, "the buffer"}},
+    .attrs = IN_SPACE,
+    .defaults = &in_any_space,
     .traits = GLOW_STRUCTURAL | GLOW_PROGRAM_ONLY | GLOW_STATED,
     .infer = stated_infer,
     .source = "Glow",
@@ -65,6 +76,8 @@ const glow_op glow_op_alloc = {
     .name = "Alloc",
     .summary = "begin the life of a buffer",
     .out = {{"Result", GLOW_TENSOR, "the buffer, its bytes unset"}},
+    .attrs = IN_SPACE,
+    .defaults = &in_any_space,
     .traits = GLOW_STRUCTURAL | GLOW_PROGRAM_ONLY | GLOW_STATED,
     .infer = stated_infer,
     .source = "Glow AllocActivation",

@@ -638,7 +638,7 @@ weights
     ;
 
 weight
-    : define '=' WEIGHT type SYMBOL WORD opt_place
+    : define '=' WEIGHT type SYMBOL WORD opt_attrs opt_place
         {
             text_result *r = NEW(text_result);
 
@@ -647,7 +647,8 @@ weight
             $$->results = r;
             $$->operands = operand_new(p, TEXT_SYMBOL, $5, @5);
             $$->access = name_keep(p, $6);
-            $$->place = $7;
+            $$->attrs = $7.first;
+            $$->place = $8;
         }
     ;
 
@@ -658,14 +659,15 @@ instrs
     ;
 
 instr
-    : define '=' ALLOC type opt_place
+    : define '=' ALLOC type opt_attrs opt_place
         {
             text_result *r = NEW(text_result);
 
             r->type = $4;
             $$ = node_new(p, TEXT_ALLOC, $1, $3);
             $$->results = r;
-            $$->place = $5;
+            $$->attrs = $5.first;
+            $$->place = $6;
         }
     | define '=' op instr_operands opt_attrs opt_pred opt_scratch opt_results
         {

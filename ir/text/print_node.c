@@ -276,6 +276,7 @@ put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
             text_put_name(b, '@', s->name);
             glow_buf_puts(b, s->is_constant ? " constant" : " mutable");
         }
+        put_attrs(b, n, o);
         put_place(b, n);
         return;
     }

@@ -162,11 +162,16 @@ static void
 make_buffer(text_scope *s, text_node *n, const glow_op *op)
 {
     const glow_type *type = n->results->type;
+    const void *attrs;
 
     if (!type)
         return;
+    attrs = text_attr_struct(s->r, glow_op_schema(op), n->attrs, op->name,
+                             n->op.span);
+    if (!attrs)
+        return;
     text_dress_node(
-        s, n, glow_node_new(s->f, op, n->name.text, NULL, 0, &type, 1, NULL),
+        s, n, glow_node_new(s->f, op, n->name.text, NULL, 0, &type, 1, attrs),
         (text_attributes){0});
     n->complete = set_place(s, n);
 }
@@ -496,19 +501,18 @@ make_instr(text_scope *s, text_node *n)
     n->complete = text_set_pred(s, n) && text_set_scratch(s, n);
 }
 
-/* With regions, unless of the places there are all are fixed, and some lack. */
+/* With regions, unless some buffers have no place, and all others are fixed. */
 static bool
 is_placed(const text_scope *s)
 {
-    bool loose = false, fixed = false, lacks = false;
+    bool loose = false, lacks = false;
 
     GLOW_FOR_EACH_NODE(n, s->f) {
         loose |= n->place && !n->place->is_fixed;
-        fixed |= glow_is_fixed(n);
         lacks |=
             !n->place && (n->op == &glow_op_alloc || n->op == &glow_op_weight);
     }
-    return s->item->has_memory && (loose || !fixed || !lacks);
+    return s->item->has_memory && (loose || !lacks);
 }
 
 void

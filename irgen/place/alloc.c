@@ -8,6 +8,9 @@
  * Where the backend says that a kernel needs scratch, its instruction gets a
  * buffer for it first; see scratch.h.
  *
+ * Buffers whose kernels need them in a memory space are bound to it, and copied
+ * where kernels differ; see spaces.h.
+ *
  * Then each region is one placement problem: buffers share bytes only if their
  * live ranges are disjoint (glow/lifetime.h defines them).  Constants and
  * placeholders are live throughout, unless placeholders may lie `among` the
@@ -37,6 +40,7 @@
 #include "glow/backend.h"
 #include "irgen/options.h"
 #include "irgen/scratch.h"
+#include "irgen/spaces.h"
 
 #define WIDEST_GAP (INT64_C(1) << 40)
 
@@ -99,7 +103,8 @@ collect(allocator *a)
                             life.uses,
                             glow_type_bytes(n->out[0]->type),
                             align_of(a, n),
-                            0};
+                            0,
+                            NULL};
         if (glow_is_fixed(n) && n->place->size > b->size)
             b->size = n->place->size;
         /* with padding for any alignment */
@@ -300,10 +305,10 @@ place_program(glow_pass_run *run, glow_func *f, bool is_asked)
     bool changed;
 
     if (!place_bodies(run, f) || !glow_give_scratch(run, f, &changed) ||
-        !collect(&a))
+        !glow_give_spaces(run, f) || !collect(&a))
         return false;
     alloc_make_pools(&a);
-    if (!settle_all(&a))
+    if (!alloc_bind(&a) || !settle_all(&a))
         return false;
     set_places(&a);
     if (is_asked)

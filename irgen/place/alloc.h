@@ -18,17 +18,20 @@ typedef struct alloc_options {
     int64_t gap;
 } alloc_options;
 
+typedef struct alloc_pool alloc_pool;
+
 /* A buffer to be placed. */
 typedef struct alloc_buffer {
     glow_node *node;
     glow_buffer_class class;
     int64_t begin, end, uses;
     int64_t size, align;
-    size_t home; /* index of its space among those of its class */
+    size_t home;             /* index of its space among those of its class */
+    const alloc_pool *bound; /* of the space that it names, or NULL */
 } alloc_buffer;
 
 /* A region and its buffers. */
-typedef struct alloc_pool {
+struct alloc_pool {
     glow_region *region;
     glow_place_space space;
     int64_t align;
@@ -37,7 +40,7 @@ typedef struct alloc_pool {
     size_t count, cap, n_lives;
     bool is_stale; /* the set of its buffers has changed */
     glow_placement placement;
-} alloc_pool;
+};
 
 typedef struct allocator {
     glow_pass_run *run;
@@ -53,6 +56,8 @@ typedef struct allocator {
 
 /* alloc_pools.c: the regions. */
 void alloc_make_pools(allocator *a);
+/* Binds buffers to the spaces that they name; false after a report (E0334). */
+bool alloc_bind(allocator *a);
 /* Copies the regions of the pools to the function. */
 void alloc_set_regions(allocator *a);
 /* The pool of the region `name`, or NULL. */

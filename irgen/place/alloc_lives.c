@@ -18,6 +18,8 @@ is_in(const allocator *a, const alloc_buffer *b, const alloc_pool *p)
 {
     if (glow_is_fixed(b->node))
         return strcmp(b->node->place->region->name, p->region->name) == 0;
+    if (b->bound)
+        return b->bound == p;
     return &a->pools[a->homes[b->class].at[b->home]] == p;
 }
 

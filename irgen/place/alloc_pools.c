@@ -24,16 +24,6 @@ alloc_find_pool(const allocator *a, const char *name)
     return NULL;
 }
 
-static glow_region *
-find_region(const glow_func *f, const char *name)
-{
-    glow_region *r = f->regions;
-
-    while (r && strcmp(r->name, name) != 0)
-        r = r->next;
-    return r;
-}
-
 /* Adds a pool of that name with a capacity of `most` bytes. */
 static size_t
 add_pool(allocator *a, const glow_region *region, int64_t most)
@@ -70,7 +60,7 @@ static size_t
 add_usual(allocator *a, const char *name, int64_t most)
 {
     glow_region usual = {.name = name, .space = "dram"};
-    const glow_region *had = find_region(a->f, name);
+    const glow_region *had = glow_find_region(a->f, name);
 
     if (had) {
         usual = *had;
@@ -150,6 +140,86 @@ alloc_make_pools(allocator *a)
     GLOW_FOR_EACH_NODE(n, a->f)
         if (glow_is_fixed(n) && !alloc_find_pool(a, n->place->region->name))
             add_pool(a, n->place->region, INT64_MAX);
+}
+
+/* Spaces that buffers name. */
+
+/* A pool of the space among those of the class, or any; NULL: there is none. */
+static const alloc_pool *
+pool_of_space(const allocator *a, glow_buffer_class class, const char *space)
+{
+    for (size_t i = 0; i < a->homes[class].count; i++) {
+        const alloc_pool *p = &a->pools[a->homes[class].at[i]];
+
+        if (strcmp(p->region->space, space) == 0)
+            return p;
+    }
+    for (size_t i = 0; i < a->n_pools; i++)
+        if (strcmp(a->pools[i].region->space, space) == 0)
+            return &a->pools[i];
+    return NULL;
+}
+
+/* The same, made of a region of the program or a space of the target. */
+static const alloc_pool *
+find_space(allocator *a, glow_buffer_class class, const char *space)
+{
+    const alloc_pool *p = pool_of_space(a, class, space);
+    const glow_target *t = glow_run_target(a->run);
+
+    if (p)
+        return p;
+    for (const glow_region *r = a->f->regions; r; r = r->next)
+        if (strcmp(r->space, space) == 0)
+            return &a->pools[add_pool(a, r, INT64_MAX)];
+    for (size_t i = 0; i < t->n_spaces; i++)
+        if (strcmp(t->spaces[i].name, space) == 0)
+            return &a->pools[add_space(a, t, i)];
+    return NULL;
+}
+
+static const char *
+list_spaces(const allocator *a)
+{
+    glow_buf b = {.arena = a->arena};
+
+    for (size_t i = 0; i < a->n_pools; i++) {
+        bool seen = false;
+
+        for (size_t k = 0; k < i; k++)
+            seen |= strcmp(a->pools[k].region->space,
+                           a->pools[i].region->space) == 0;
+        if (!seen)
+            glow_buf_printf(&b, "%s%s", b.len ? ", " : "there are: ",
+                            a->pools[i].region->space);
+    }
+    return b.text;
+}
+
+bool
+alloc_bind(allocator *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        alloc_buffer *b = &a->buffers[i];
+        const char *space = glow_space_of(b->node);
+
+        if (!space || glow_is_fixed(b->node))
+            continue;
+        if (glow_is_body(a->f))
+            return glow_error_at(
+                a->f->module->ctx, b->node->span, "E0334",
+                "%%%s names the space '%s', but @%s is a "
+                "body, whose buffers are scratch of its caller",
+                b->node->name, space, a->f->name);
+        b->bound = find_space(a, b->class, space);
+        if (!b->bound)
+            return glow_error_hint(a->f->module->ctx, b->node->span, "E0334",
+                                   list_spaces(a),
+                                   "%%%s names the space '%s', which neither "
+                                   "the target nor @%s has",
+                                   b->node->name, space, a->f->name);
+    }
+    return true;
 }
 
 void

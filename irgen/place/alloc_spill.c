@@ -19,7 +19,8 @@
 bool
 alloc_can_move(const allocator *a, const alloc_buffer *b)
 {
-    return !glow_is_fixed(b->node) && b->home + 1 < a->homes[b->class].count;
+    return !glow_is_fixed(b->node) && !b->bound &&
+           b->home + 1 < a->homes[b->class].count;
 }
 
 /* True if `x`, with fewer uses per time, is spilled before `y`. */
@@ -127,7 +128,8 @@ drop_gone(const allocator *a, alloc_pool *p)
     for (size_t i = 0; i < p->count; i++) {
         alloc_buffer *b = p->buffers[i];
 
-        if (glow_is_fixed(b->node) || a->homes[b->class].at[b->home] == index)
+        if (glow_is_fixed(b->node) || b->bound ||
+            a->homes[b->class].at[b->home] == index)
             p->buffers[kept++] = b;
     }
     any = kept < p->count;

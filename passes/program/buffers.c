@@ -36,7 +36,7 @@ is_alloc(const glow_value *v)
 bool
 is_loose(const glow_value *v)
 {
-    return is_alloc(v) && !glow_is_fixed(v->def);
+    return is_alloc(v) && !glow_is_fixed(v->def) && !glow_space_of(v->def);
 }
 
 bool

@@ -300,6 +300,35 @@ lives_get_no_longer(void **state)
     glow_arena_free(a);
 }
 
+/* A region, and an alloc that names its space before it has an offset. */
+static void
+regions_are_made(void **state)
+{
+    fixture *t = *state;
+    glow_func *f = glow_program_new(t->m, "main");
+    glow_value *x = add_weight(t, f, "x");
+    glow_region *r = glow_region_new(f, "fast", "tcm", 128, 4096);
+    glow_source text = {"-passes", "alloc", 5, 1};
+    glow_arena *arena = glow_arena_new();
+    glow_value *a = add_alloc(t, f, "a");
+
+    assert_non_null(r);
+    assert_null(glow_region_new(f, "fast", "dram", 64, 0));
+    assert_ptr_equal(glow_find_region(f, "fast"), r);
+    assert_null(glow_find_region(f, "slow"));
+    assert_null(glow_space_of(a->def));
+    glow_node_set_attrs(a->def, &(const glow_in_space){.space = "tcm"});
+    assert_string_equal(glow_space_of(a->def), "tcm");
+    add_relu(f, a, x);
+    add_dealloc(f, a);
+    assert_true(glow_pipeline_run(glow_pipeline_parse(t->ctx, arena, &text),
+                                  t->m, NULL));
+    assert_string_equal(a->def->place->region->name, "fast");
+    assert_int_equal(a->def->place->region->align, 128);
+    assert_int_equal(a->def->place->region->capacity, 4096);
+    glow_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -312,6 +341,7 @@ main(void)
         cmocka_unit_test_setup_teardown(maps_are_of_placed_programs, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(lives_get_no_longer, setup, teardown),
+        cmocka_unit_test_setup_teardown(regions_are_made, setup, teardown),
         cmocka_unit_test_setup_teardown(irgen_refuses_what_has_no_instruction,
                                         setup, teardown),
     };
