@@ -37,7 +37,7 @@ const glow_pass glow_pass_lower_acosh = {
     .name = "lower-acosh",
     .summary = "express Acosh by Log and Sqrt",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_acosh,
     .run = run,
 };

@@ -38,7 +38,7 @@ const glow_pass glow_pass_lower_adagrad = {
     .name = "lower-adagrad",
     .summary = "express Adagrad by arithmetic",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_adagrad,
     .run = run,
 };

@@ -73,7 +73,7 @@ const glow_pass glow_pass_lower_adam = {
     .name = "lower-adam",
     .summary = "express Adam by arithmetic",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_adam,
     .run = run,
 };

@@ -112,7 +112,7 @@ const glow_pass glow_pass_lower_adaptiveavgpool = {
     .name = "lower-adaptiveavgpool",
     .summary = "express AdaptiveAvgPool by AvgPool or sums of windows",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_adaptiveavgpool,
     .run = run,
 };

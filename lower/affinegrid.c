@@ -57,7 +57,7 @@ const glow_pass glow_pass_lower_affinegrid = {
     .name = "lower-affinegrid",
     .summary = "express AffineGrid by BatchMatMul",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_affinegrid,
     .run = run,
 };

@@ -38,7 +38,7 @@ const glow_pass glow_pass_lower_asinh = {
     .name = "lower-asinh",
     .summary = "express Asinh by Log and Sqrt",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_asinh,
     .run = run,
 };

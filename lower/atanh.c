@@ -29,7 +29,7 @@ const glow_pass glow_pass_lower_atanh = {
     .name = "lower-atanh",
     .summary = "express Atanh by Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_atanh,
     .run = run,
 };

@@ -79,7 +79,7 @@ const glow_pass glow_pass_lower_audiospectrogram = {
     .name = "lower-audiospectrogram",
     .summary = "express AudioSpectrogram by Gather and MatMul",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_audiospectrogram,
     .run = run,
 };

@@ -41,7 +41,7 @@ const glow_pass glow_pass_lower_batchboxcox = {
     .name = "lower-batchboxcox",
     .summary = "express BatchBoxCox by Pow, Log and Select",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchboxcox,
     .run = run,
 };

@@ -52,7 +52,7 @@ const glow_pass glow_pass_lower_batchedpairwisedotproduct = {
     .name = "lower-batchedpairwisedotproduct",
     .summary = "express BatchedPairwiseDotProduct by BatchMatMul and Gather",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchedpairwisedotproduct,
     .run = run,
 };

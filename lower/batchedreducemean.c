@@ -40,7 +40,7 @@ const glow_pass glow_pass_lower_batchedreducemean = {
     .name = "lower-batchedreducemean",
     .summary = "express BatchedReduceMean by BatchedReduceAdd and Div",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchedreducemean,
     .run = run,
 };

@@ -32,7 +32,7 @@ const glow_pass glow_pass_lower_batchedreducesumsquare = {
     .name = "lower-batchedreducesumsquare",
     .summary = "express BatchedReduceSumSquare by Mul and BatchedReduceAdd",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchedreducesumsquare,
     .run = run,
 };

@@ -273,7 +273,7 @@ const glow_pass glow_pass_lower_bboxtransform = {
     .name = "lower-bboxtransform",
     .summary = "express BBoxTransform by arithmetic on columns",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_bboxtransform,
     .run = run,
 };

@@ -32,7 +32,7 @@ const glow_pass glow_pass_lower_bernoulli = {
     .name = "lower-bernoulli",
     .summary = "express Bernoulli by RandomUniform and CmpLT",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_bernoulli,
     .run = run,
 };

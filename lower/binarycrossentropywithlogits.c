@@ -62,7 +62,7 @@ const glow_pass glow_pass_lower_binarycrossentropywithlogits = {
     .name = "lower-binarycrossentropywithlogits",
     .summary = "express BinaryCrossEntropyWithLogits by arithmetic",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_binarycrossentropywithlogits,
     .run = run,
 };

@@ -27,7 +27,7 @@ const glow_pass glow_pass_lower_celu = {
     .name = "lower-celu",
     .summary = "express Celu by Tanh and Select",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_celu,
     .run = run,
 };

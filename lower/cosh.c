@@ -30,7 +30,7 @@ const glow_pass glow_pass_lower_cosh = {
     .name = "lower-cosh",
     .summary = "express Cosh by Exp",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_cosh,
     .run = run,
 };

@@ -36,7 +36,7 @@ const glow_pass glow_pass_lower_crossentropyloss = {
     .name = "lower-crossentropyloss",
     .summary = "express CrossEntropyLoss by Gather, Log and a sum",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_crossentropyloss,
     .run = run,
 };

@@ -176,7 +176,7 @@ const glow_pass glow_pass_lower_deformconv = {
     .name = "lower-deformconv",
     .summary = "express DeformConv by sampling and Convolution",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_deformconv,
     .run = run,
 };

@@ -263,7 +263,7 @@ const glow_pass glow_pass_lower_dft = {
     .name = "lower-dft",
     .summary = "express DFT by a product with a constant matrix",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_dft,
     .run = run,
 };

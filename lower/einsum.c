@@ -282,7 +282,7 @@ const glow_pass glow_pass_lower_einsum = {
     .name = "lower-einsum",
     .summary = "express Einsum by matrix products, sums and transposes",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_einsum,
     .run = run,
 };

@@ -27,7 +27,7 @@ const glow_pass glow_pass_lower_elu = {
     .name = "lower-elu",
     .summary = "express Elu by Tanh and Select",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_elu,
     .run = run,
 };

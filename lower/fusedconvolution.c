@@ -36,7 +36,7 @@ const glow_pass glow_pass_lower_fusedconvolution = {
     .summary =
         "express FusedConvolution by Convolution, Add and the activation",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_fusedconvolution,
     .run = run,
 };

@@ -46,7 +46,7 @@ const glow_pass glow_pass_lower_fusedfullyconnected = {
     .summary =
         "express FusedFullyConnected by FullyConnected, Add and the activation",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_fusedfullyconnected,
     .run = run,
 };

@@ -27,7 +27,7 @@ const glow_pass glow_pass_lower_gaussianfill = {
     .name = "lower-gaussianfill",
     .summary = "turn GaussianFill into a constant",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gaussianfill,
     .run = run,
 };

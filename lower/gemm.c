@@ -48,7 +48,7 @@ const glow_pass glow_pass_lower_gemm = {
     .name = "lower-gemm",
     .summary = "express Gemm by Transpose, MatMul, Mul and Add",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gemm,
     .run = run,
 };

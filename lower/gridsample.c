@@ -51,7 +51,7 @@ const glow_pass glow_pass_lower_gridsample = {
     .name = "lower-gridsample",
     .summary = "express GridSample by Gather and weighted sums",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gridsample,
     .run = run,
 };

@@ -65,7 +65,7 @@ const glow_pass glow_pass_lower_groupnormalization = {
     .name = "lower-groupnormalization",
     .summary = "express GroupNormalization by LayerNormalization of rows",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_groupnormalization,
     .run = run,
 };

@@ -54,7 +54,7 @@ const glow_pass glow_pass_lower_gru = {
     .name = "lower-gru",
     .summary = "express GRU by a product for X, then by gates, step by step",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gru,
     .run = run,
 };

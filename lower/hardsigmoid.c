@@ -28,7 +28,7 @@ const glow_pass glow_pass_lower_hardsigmoid = {
     .name = "lower-hardsigmoid",
     .summary = "express HardSigmoid by Mul, Add and Clip",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_hardsigmoid,
     .run = run,
 };

@@ -32,7 +32,7 @@ const glow_pass glow_pass_lower_instancenormalization = {
     .name = "lower-instancenormalization",
     .summary = "express InstanceNormalization by GroupNormalization",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_instancenormalization,
     .run = run,
 };

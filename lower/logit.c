@@ -38,7 +38,7 @@ const glow_pass glow_pass_lower_logit = {
     .name = "lower-logit",
     .summary = "express Logit by Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_logit,
     .run = run,
 };

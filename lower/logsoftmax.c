@@ -46,7 +46,7 @@ const glow_pass glow_pass_lower_logsoftmax = {
     .name = "lower-logsoftmax",
     .summary = "express LogSoftMax by exponentials, their sum and its Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_logsoftmax,
     .run = run,
 };

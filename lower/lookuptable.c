@@ -68,7 +68,7 @@ const glow_pass glow_pass_lower_lookuptable = {
     .name = "lower-lookuptable",
     .summary = "express LookupTable by CmpLTE and Gather",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_lookuptable,
     .run = run,
 };

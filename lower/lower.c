@@ -164,7 +164,7 @@ const glow_pass glow_pass_lower = {
     .summary = "express operators that the backend does not take in simpler "
                "ones",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .options = {GLOW_FIELD_DEFAULT(lower_options, partial, GLOW_FLAG,
                                    "leave nodes that the backend does not take "
                                    "and no rule lowers")},

@@ -60,7 +60,7 @@ const glow_pass glow_pass_lower_lstm = {
     .name = "lower-lstm",
     .summary = "express LSTM by a product for X, then by gates, step by step",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_lstm,
     .run = run,
 };

@@ -44,7 +44,7 @@ const glow_pass glow_pass_lower_lstmunit = {
     .name = "lower-lstmunit",
     .summary = "express LSTMUnit by Sigmoid, Tanh, Mul and Add",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_lstmunit,
     .run = run,
 };

@@ -51,7 +51,7 @@ const glow_pass glow_pass_lower_meanvarnormalization = {
     .name = "lower-meanvarnormalization",
     .summary = "express MeanVarNormalization by means and arithmetic",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_meanvarnormalization,
     .run = run,
 };

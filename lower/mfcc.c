@@ -64,7 +64,7 @@ const glow_pass glow_pass_lower_mfcc = {
     .name = "lower-mfcc",
     .summary = "express MFCC by MatMul and Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_mfcc,
     .run = run,
 };

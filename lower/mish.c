@@ -42,7 +42,7 @@ const glow_pass glow_pass_lower_mish = {
     .name = "lower-mish",
     .summary = "express Mish by Exp and Div",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_mish,
     .run = run,
 };

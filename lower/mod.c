@@ -31,7 +31,7 @@ const glow_pass glow_pass_lower_mod = {
     .name = "lower-mod",
     .summary = "express Mod by Fmod and Select",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_mod,
     .run = run,
 };

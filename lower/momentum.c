@@ -54,7 +54,7 @@ const glow_pass glow_pass_lower_momentum = {
     .name = "lower-momentum",
     .summary = "express Momentum by arithmetic",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_momentum,
     .run = run,
 };

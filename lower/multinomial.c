@@ -43,7 +43,7 @@ const glow_pass glow_pass_lower_multinomial = {
     .name = "lower-multinomial",
     .summary = "express Multinomial by random noise and ArgMax",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_multinomial,
     .run = run,
 };

@@ -27,7 +27,7 @@ const glow_pass glow_pass_lower_randomnormal = {
     .name = "lower-randomnormal",
     .summary = "turn RandomNormal into a constant",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_randomnormal,
     .run = run,
 };

@@ -27,7 +27,7 @@ const glow_pass glow_pass_lower_randomuniform = {
     .name = "lower-randomuniform",
     .summary = "turn RandomUniform into a constant",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_randomuniform,
     .run = run,
 };

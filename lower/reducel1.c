@@ -25,7 +25,7 @@ const glow_pass glow_pass_lower_reducel1 = {
     .name = "lower-reducel1",
     .summary = "express ReduceL1 by Abs and BatchedReduceAdd",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducel1,
     .run = run,
 };

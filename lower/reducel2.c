@@ -31,7 +31,7 @@ const glow_pass glow_pass_lower_reducel2 = {
     .name = "lower-reducel2",
     .summary = "express ReduceL2 by BatchedReduceSumSquare and Sqrt",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducel2,
     .run = run,
 };

@@ -32,7 +32,7 @@ const glow_pass glow_pass_lower_reducelogsum = {
     .name = "lower-reducelogsum",
     .summary = "express ReduceLogSum by BatchedReduceAdd and Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducelogsum,
     .run = run,
 };

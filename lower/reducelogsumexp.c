@@ -51,7 +51,7 @@ const glow_pass glow_pass_lower_reducelogsumexp = {
     .name = "lower-reducelogsumexp",
     .summary = "express ReduceLogSumExp by BatchedReduceMax, Exp and Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducelogsumexp,
     .run = run,
 };

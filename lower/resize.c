@@ -67,7 +67,7 @@ const glow_pass glow_pass_lower_resize = {
     .name = "lower-resize",
     .summary = "express Resize by Gather and weighted sums",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_resize,
     .run = run,
 };

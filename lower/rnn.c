@@ -32,7 +32,7 @@ const glow_pass glow_pass_lower_rnn = {
     .summary =
         "express RNN by a product for X, then by activations, step by step",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rnn,
     .run = run,
 };

@@ -82,7 +82,7 @@ const glow_pass glow_pass_lower_rotaryembedding = {
     .name = "lower-rotaryembedding",
     .summary = "express RotaryEmbedding by products, sums and Concat",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rotaryembedding,
     .run = run,
 };

@@ -22,7 +22,7 @@ const glow_pass glow_pass_lower_rsqrt = {
     .name = "lower-rsqrt",
     .summary = "express Rsqrt by Sqrt and Div",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rsqrt,
     .run = run,
 };

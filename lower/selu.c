@@ -25,7 +25,7 @@ const glow_pass glow_pass_lower_selu = {
     .name = "lower-selu",
     .summary = "express Selu by Elu and Mul",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_selu,
     .run = run,
 };

@@ -33,7 +33,7 @@ const glow_pass glow_pass_lower_sigmoidcrossentropywithlogits = {
     .summary = "express SigmoidCrossEntropyWithLogits by a loss for each "
                "element and a mean",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_sigmoidcrossentropywithlogits,
     .run = run,
 };

@@ -38,7 +38,7 @@ const glow_pass glow_pass_lower_sinh = {
     .name = "lower-sinh",
     .summary = "express Sinh by Exp and Tanh",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_sinh,
     .run = run,
 };

@@ -29,7 +29,7 @@ const glow_pass glow_pass_lower_softplus = {
     .name = "lower-softplus",
     .summary = "express SoftPlus by Relu, Exp and Log",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_softplus,
     .run = run,
 };

@@ -31,7 +31,7 @@ const glow_pass glow_pass_lower_softsign = {
     .name = "lower-softsign",
     .summary = "express Softsign by Abs and Div",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_softsign,
     .run = run,
 };

@@ -71,7 +71,7 @@ const glow_pass glow_pass_lower_sparselengthsweightedsum = {
     .name = "lower-sparselengthsweightedsum",
     .summary = "express SparseLengthsWeightedSum by Gather and ScatterData",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_sparselengthsweightedsum,
     .run = run,
 };

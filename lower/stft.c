@@ -48,7 +48,7 @@ const glow_pass glow_pass_lower_stft = {
     .name = "lower-stft",
     .summary = "express STFT by Gather, Mul and DFT",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_stft,
     .run = run,
 };

@@ -28,7 +28,7 @@ const glow_pass glow_pass_lower_swish = {
     .name = "lower-swish",
     .summary = "express Swish by Sigmoid and Mul",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_swish,
     .run = run,
 };

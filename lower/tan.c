@@ -25,7 +25,7 @@ const glow_pass glow_pass_lower_tan = {
     .name = "lower-tan",
     .summary = "express Tan by Sin and Cos",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_tan,
     .run = run,
 };

@@ -152,7 +152,7 @@ const glow_pass glow_pass_lower_tfidfvectorizer = {
     .name = "lower-tfidfvectorizer",
     .summary = "express TfIdfVectorizer by Gather, comparisons and sums",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_tfidfvectorizer,
     .run = run,
 };

@@ -269,7 +269,7 @@ const glow_pass glow_pass_lower_tflitedetectionpostprocess = {
     .name = "lower-tflitedetectionpostprocess",
     .summary = "express TFLiteDetectionPostProcess by NonMaxSuppression",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_tflitedetectionpostprocess,
     .run = run,
 };

@@ -42,7 +42,7 @@ const glow_pass glow_pass_lower_vectornorm = {
     .name = "lower-vectornorm",
     .summary = "express VectorNorm by Pow and BatchedReduceAdd",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_LOWERS,
     .lowers = &glow_op_vectornorm,
     .run = run,
 };

@@ -154,6 +154,12 @@ glow_run_limit(const glow_pass_run *run)
     return run->pipeline->most_bytes;
 }
 
+bool
+glow_run_is_exact(const glow_pass_run *run)
+{
+    return run->pipeline && run->pipeline->code && run->pipeline->code->exact;
+}
+
 void
 glow_run_count(glow_pass_run *run, const char *name, int64_t by)
 {
@@ -607,6 +613,7 @@ glow_pipeline_run(glow_pipeline *p, glow_module *module,
         how.target =
             glow_backend_target(how.backend, p->ctx, m.arena, how.code);
     ok = how.target &&
+         (!how.code || !how.code->exact || glow_pipeline_make_exact(p)) &&
          glow_pipeline_type(p, module, how.reach, m.arena, &items) &&
          run_items(&m, items) != GLOW_FAILED;
     p->at_work = NULL;

@@ -2,7 +2,8 @@
  * The named pipelines: data, with a reason at each entry.
  *
  * -O0 to -O3 and -Os lead from a graph to a program with a place for every
- * buffer, which every backend takes.
+ * buffer, which every backend takes.  Under -exact, passes that round differently
+ * are left out of each: see exact.c.
  */
 
 #include <string.h>

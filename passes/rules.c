@@ -256,10 +256,15 @@ features_of(const bucket *b, const glow_node *n)
     return has;
 }
 
-/* A quotient that a jump is behind is not rounded in another way. */
+/*
+ * Nothing is rounded in another way under -exact, nor a quotient that a jump is
+ * behind.
+ */
 static bool
 may_round(const rule *r, glow_pass_run *run, const glow_node *n)
 {
+    if (r->from->inexact && glow_run_is_exact(run))
+        return false;
     return !r->breaks_quotient || !glow_run_reaches_jump(run, n);
 }
 

@@ -127,7 +127,7 @@ glow_semantics_before(glow_semantics *s, const glow_pass *p, glow_module *m,
     s->module = m;
     s->func = f ? glow_intern(s->ctx, f->name) : NULL;
     forget_before(s);
-    if (p->preserves == GLOW_REASSOC || p->preserves == GLOW_PRECISION)
+    if (p->preserves != GLOW_EXACT && p->preserves != GLOW_CHANGES)
         s->before = glow_module_clone(m);
     if (p->preserves == GLOW_CHANGES)
         return;

@@ -169,7 +169,7 @@ compare_near(const verdict *c, const trial_held *y, const trial_held *now,
     const trial_held *wide = trial_find(shadow, y->name);
     double eps = glow_kind_get(y->tensor.type->elem)->epsilon;
     bool is_exact = trial_sets[c->set].fill == GLOW_FILL_SMALL &&
-                    c->pass->preserves == GLOW_REASSOC &&
+                    c->pass->preserves != GLOW_PRECISION &&
                     y->tensor.type->elem != GLOW_FLOAT64;
     glow_difference d = {0};
 
@@ -206,8 +206,7 @@ is_comparable(const verdict *c, const trial_held *y, const trial_held *now)
 static bool
 is_bound_needed(const verdict *c)
 {
-    return c->pass->preserves == GLOW_REASSOC ||
-           c->pass->preserves == GLOW_PRECISION;
+    return c->pass->preserves != GLOW_EXACT;
 }
 
 static bool

@@ -32,7 +32,8 @@ typedef struct cpu_target {
     bool has_amx;           /* the processor has */
     bool matrix;            /* and code may use it: see matrix.h */
     int winograd;           /* glow_winograd */
-    bool flush;             /* subnormal numbers are zeros: see flush.h */
+    bool exact; /* rounds as the interpreter: no FMA, no reciprocals */
+    bool flush; /* subnormal numbers are zeros: see flush.h */
     /* By glow_cpu_key, of instructions that are not done as kernels choose, or
        NULL; see choice.h. */
     const glow_map *tuned;

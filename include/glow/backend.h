@@ -52,6 +52,13 @@ typedef struct glow_target_options {
      */
     const void *machine;
     int64_t most_bytes; /* capacity for activations; 0: unlimited */
+    /*
+     * Round as the interpreter does: each product and each sum once, quotients as
+     * quotients, no Winograd and no Strassen.  Passes that round in another way
+     * are left out (glow_pipeline_make_exact).  Only the terms of one operator's
+     * sum may be added in another order.
+     */
+    bool exact;
 } glow_target_options;
 
 /* A form of output: `-emit=NAME`. */

@@ -23,10 +23,21 @@ typedef enum glow_level {
 
 /* Promises about the meaning of the function; -verify-semantics checks them. */
 typedef enum glow_preserves {
-    GLOW_EXACT,     /* every output, bit for bit */
-    GLOW_REASSOC,   /* up to the order of roundings: judged by a float64 run */
-    GLOW_PRECISION, /* up to the precision of a narrower element kind */
-    GLOW_CHANGES,   /* not kept: `why` says so */
+    GLOW_EXACT = 0, /* every output, bit for bit */
+    /*
+     * Up to the order in which an operator adds the terms of a sum, and terms of
+     * 0: bit for bit where all partial sums are exact.
+     */
+    GLOW_ORDER = 4,
+    /* Up to the roundings of the steps that replace one composite operator. */
+    GLOW_LOWERS = 5,
+    /*
+     * Up to the order of roundings: judged by a float64 run.  -exact leaves such
+     * passes out, and those of the next row.
+     */
+    GLOW_REASSOC = 1,
+    GLOW_PRECISION = 2, /* up to the precision of a narrower element kind */
+    GLOW_CHANGES = 3,   /* not kept: `why` says so */
 } glow_preserves;
 
 typedef enum glow_result {
@@ -116,6 +127,8 @@ GLOW_API glow_result glow_run_part(glow_pass_run *run, const glow_pass *p,
 
 /* Bytes that activations may take at once (-limit=); 0: any number. */
 GLOW_API int64_t glow_run_limit(const glow_pass_run *run);
+/* True under -exact: no value may be rounded in another way; see backend.h. */
+GLOW_API bool glow_run_is_exact(const glow_pass_run *run);
 
 /* The rewrite driver. */
 

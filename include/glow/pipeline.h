@@ -46,6 +46,14 @@ GLOW_API glow_pipeline *
 glow_pipeline_parse_for(glow_context *ctx, glow_arena *a,
                         const glow_source *source,
                         const struct glow_backend *backend);
+/*
+ * Leaves out the passes of named pipelines that keep values only up to roundings
+ * (GLOW_REASSOC, GLOW_PRECISION); of tables of rules, the exact rules stay, and
+ * lowering stays, since nothing runs without it.  False after a report of E0419,
+ * if such a pass was named by itself.  glow_pipeline_run does it where
+ * `options->code->exact` says so.
+ */
+GLOW_API bool glow_pipeline_make_exact(glow_pipeline *p);
 /* Canonical text, named pipelines expanded; parses to the same pipeline. */
 GLOW_API void glow_pipeline_print(glow_buf *b, const glow_pipeline *p);
 

@@ -30,6 +30,7 @@
  *   - no node of `from` has a predicate, and no value is quantized or strided;
  *   - the value of `x` is of `kinds`, and `when` holds;
  *   - the type stays the same;
+ *   - it is exact, or glow_run_is_exact does not hold;
  *   - if it is inexact and `from` has a Div or a Reciprocal, no discontinuous
  *     operator is behind the root: see reach.h;
  *   - it adds no work: nodes of `from` with other uses stay, and

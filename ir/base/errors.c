@@ -811,6 +811,17 @@ static const glow_diag_info table[] = {
      "Load the plugin that lowers the operator, or write a rule for it.\n"
      "-lower=partial leaves such nodes as they are.\n"},
 
+    {"E0419", "-exact does not take a pass",
+     "-exact leaves out every pass that rounds differently.  This one was "
+     "named\n"
+     "by itself, and keeps results only up to roundings, as its page says.\n"
+     "\n"
+     "    glow-opt -exact -strassen\n"
+     "\n"
+     "Leave out one of the two.  The pipelines -O0 to -O3 and -Os leave such\n"
+     "passes out by themselves; tables of rules keep their exact rules, and\n"
+     "lowering stays.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"

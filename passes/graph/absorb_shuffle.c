@@ -291,7 +291,7 @@ const glow_pass glow_pass_absorb_shuffle = {
     .name = "absorb-shuffle",
     .summary = "permute filters instead of the channels that they weigh",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Ma et al., ShuffleNet V2, arXiv:1807.11164",
 };

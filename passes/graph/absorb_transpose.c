@@ -246,7 +246,7 @@ const glow_pass glow_pass_absorb_transpose = {
     .name = "absorb-transpose",
     .summary = "permute weights instead of what is multiplied by them",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Glow MergeTransposeIntoMatMulOrFC",
 };

@@ -351,7 +351,7 @@ const glow_pass glow_pass_fold_dilated_convolution = {
     .name = "fold-dilated-convolution",
     .summary = "skip elements instead of taking an image apart",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Glow FoldDilatedConv; Chen et al., arXiv:1412.7062, section 3.1",
 };

@@ -193,7 +193,7 @@ const glow_pass glow_pass_fold_pad = {
     .name = "fold-pad",
     .summary = "let convolutions and pools make their own frames",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Glow MergePadIntoConvolution; ONNX Runtime PadFusion",
 };

@@ -141,7 +141,7 @@ const glow_pass glow_pass_merge_group_convolution = {
     .name = "merge-group-convolution",
     .summary = "one convolution of groups for one of each group",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Krizhevsky et al., ImageNet Classification with Deep "
               "Convolutional Neural Networks, 2012, section 3.5",

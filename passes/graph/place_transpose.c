@@ -297,7 +297,7 @@ const glow_pass glow_pass_place_transpose = {
     .name = "place-transpose",
     .summary = "transpose where it moves the fewest bytes",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "multiway cut, by joining along the heaviest edges: Dahlhaus et "
               "al., SIAM J. Comput. 23(4), 1994",

@@ -250,7 +250,7 @@ const glow_pass glow_pass_shrink_window = {
     .name = "shrink-window",
     .summary = "leave out taps of windows that never see the input",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Glow OptimizeSmallConv",
 };

@@ -173,7 +173,7 @@ const glow_pass glow_pass_simplify_pool = {
     .name = "simplify-pool",
     .summary = "say in a simpler operator what a pool does",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
     .source = "Glow OptimizeReduceMean, lower1x1AdaptiveAvgPool",
 };

@@ -213,6 +213,6 @@ const glow_pass glow_pass_sink_transpose = {
     .name = "sink-transpose",
     .summary = "do transposes after the operators that they stand before",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_REASSOC,
+    .preserves = GLOW_ORDER,
     .run = run,
 };

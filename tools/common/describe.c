@@ -17,14 +17,16 @@ static const char *const levels[] = {
 };
 
 static const char *const preserves[] = {
-    [GLOW_EXACT] = "exact",
-    [GLOW_REASSOC] = "reassoc",
-    [GLOW_PRECISION] = "precision",
-    [GLOW_CHANGES] = "changes",
+    [GLOW_EXACT] = "exact",         [GLOW_ORDER] = "order",
+    [GLOW_LOWERS] = "lowers",       [GLOW_REASSOC] = "reassoc",
+    [GLOW_PRECISION] = "precision", [GLOW_CHANGES] = "changes",
 };
 
 static const char *const preserves_text[] = {
     [GLOW_EXACT] = "every output, bit for bit",
+    [GLOW_ORDER] = "every output, up to the order of additions in a sum",
+    [GLOW_LOWERS] =
+        "every output, up to the roundings of the steps of one operator",
     [GLOW_REASSOC] = "every output, up to the order of roundings",
     [GLOW_PRECISION] = "every output, up to the precision of a narrower kind",
     [GLOW_CHANGES] = "not the meaning",

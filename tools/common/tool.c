@@ -238,6 +238,22 @@ tool_flushes(const char *word)
 
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
 
+int
+tool_check_exact(tool *t, bool exact, const char *winograd,
+                 const char *subnormals)
+{
+    bool forced =
+        winograd && (strcmp(winograd, "2") == 0 || strcmp(winograd, "4") == 0);
+
+    if (exact && (forced || tool_flushes(subnormals)))
+        return tool_usage(t, "leave out one of the two",
+                          "-exact does not go with -%s=%s, which rounds "
+                          "differently",
+                          forced ? "winograd" : "subnormals",
+                          forced ? winograd : subnormals);
+    return TOOL_GO_ON;
+}
+
 /* Plugins. */
 
 static bool

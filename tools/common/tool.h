@@ -145,6 +145,9 @@ void tool_own_option(tool *t, tool_list *own, const char *name,
 
 /* What -winograd takes, an option of cpu, then NULL. */
 extern const char *const tool_winograd_words[];
+/* TOOL_USAGE, after a report, if -exact goes with options that round otherwise. */
+int tool_check_exact(tool *t, bool exact, const char *winograd,
+                     const char *subnormals);
 
 /* What -subnormals takes, then NULL; true if a word of it means to flush. */
 extern const char *const tool_subnormal_words[];

@@ -136,6 +136,8 @@ static const tool_option options[] = {
      "emitting",
      "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
      "(auto)"},
+    {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "pipeline",
+     "round as interp does: no FMA, Winograd, Strassen, reciprocals"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "emitting",
      "flush: numbers below the normal ones are zeros (ieee)"},
@@ -275,6 +277,8 @@ make_pipeline(opt *o)
     glow_pipeline *p = glow_pipeline_parse_for(o->tool.ctx, o->tool.arena,
                                                o->pipeline, o->backend);
 
+    if (p && o->values.exact && !glow_pipeline_make_exact(p))
+        return false;
     if (p && o->values.print_pipeline) {
         glow_pipeline_print(&b, p);
         printf("%s\n", b.text ? b.text : "");

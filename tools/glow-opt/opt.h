@@ -49,6 +49,7 @@ typedef struct opt_values {
     const char *emit;
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
     const char *target, *cpu, *features, *winograd, *subnormals;
+    bool exact;
     int64_t threads;
     tool_tuning tuning;
     /* lists */

@@ -259,6 +259,8 @@ opt_check_usage(opt *o)
     ok &= check_threads(o);
     ok &= check_tuning(o);
     ok &= check_bisect(o);
+    ok &= tool_check_exact(&o->tool, v->exact, v->winograd, v->subnormals) ==
+          TOOL_GO_ON;
     ok &= check_backend(o);
     return ok;
 }

@@ -469,7 +469,8 @@ code_options(const opt *o)
                                  .threads = (int)v->threads,
                                  .options = o->code.options,
                                  .flush_subnormals =
-                                     tool_flushes(v->subnormals)};
+                                     tool_flushes(v->subnormals),
+                                 .exact = v->exact};
 }
 
 /*

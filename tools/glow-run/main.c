@@ -55,6 +55,8 @@ static const tool_option options[] = {
      "running",
      "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
      "(auto)"},
+    {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "running",
+     "round as interp does: no FMA, Winograd, Strassen, reciprocals"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "running",
      "flush: numbers below the normal ones are zeros to cpu (ieee)"},
@@ -275,6 +277,7 @@ compile(run *r)
         .cache_bytes = r->cache_bytes,
         .options = r->options,
         .flush_subnormals = tool_flushes(r->values.subnormals),
+        .exact = r->values.exact,
     };
     glow_network_options how = {
         .backend = r->backend,
@@ -367,7 +370,9 @@ check_usage(run *r)
                           "-cache-bytes wants bytes above 0, as 65536, 512KiB "
                           "or 4MiB, not '%s'",
                           v->cache_bytes);
-    if (tool_check_tuning(&r->tool, &v->tuning) != TOOL_GO_ON)
+    if (tool_check_tuning(&r->tool, &v->tuning) != TOOL_GO_ON ||
+        tool_check_exact(&r->tool, v->exact, v->winograd, v->subnormals) !=
+            TOOL_GO_ON)
         return TOOL_USAGE;
     if (v->convert && !is_conversion(v->convert))
         return tool_usage(&r->tool, NULL,

@@ -23,6 +23,7 @@ typedef struct run_values {
     const char *passes;     /* instead of these, or NULL */
     const char *cpu, *features;
     const char *winograd, *subnormals;
+    bool exact;
     const char *convert; /* NULL: as it is */
     bool accuracy;
     tool_tuning tuning;

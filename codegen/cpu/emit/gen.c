@@ -252,6 +252,8 @@ glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level)
 cg_value
 glow_cpu_fma(cg *g, cg_value a, cg_value b, cg_value c)
 {
+    if (g->target->exact)
+        return cg_fadd(g, cg_fmul(g, a, b), c);
     return glow_cpu_intrinsic(g, "llvm.fmuladd", (cg_value[]){a, b, c}, 3);
 }
 

@@ -157,8 +157,8 @@ glow_cpu_exp(cg *g, cg_value x)
 static bool
 estimates(const cg *g)
 {
-    return g->target->vector_bytes != 32 ||
-           strncmp(g->target->triple, "x86_64", 6) != 0;
+    return !g->target->exact && (g->target->vector_bytes != 32 ||
+                                 strncmp(g->target->triple, "x86_64", 6) != 0);
 }
 
 cg_value

@@ -91,7 +91,7 @@ probe_bfloat(glow_arena *a, cpu_target *t)
         return;
     if (says(text, machines[i].rounds) && !says(text, "{vex}")) {
         t->has_bfloat = true;
-        t->pairs = t->has_amx ? NULL : machines[i].pairs;
+        t->pairs = t->has_amx || t->exact ? NULL : machines[i].pairs;
     }
     LLVMDisposeMemoryBuffer(text);
 }

@@ -185,6 +185,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
                                         t->features[0] ? "," : "", o->features);
     take_sve_bits(t, a);
     glow_cpu_probe_matrix(t);
+    t->matrix &= !o->exact; /* subnormal operands are zeros to it */
 }
 
 static void
@@ -306,7 +307,9 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->cache_bytes = 1 << 20;
     t->multiplies = 2;
     t->memory_bytes = 5;
-    t->winograd = glow_cpu_options_of(o)->winograd;
+    t->exact = o && o->exact;
+    t->winograd =
+        t->exact ? GLOW_WINOGRAD_OFF : glow_cpu_options_of(o)->winograd;
     t->flush = o && o->flush_subnormals;
 }
 
@@ -363,9 +366,10 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
     unsigned major, minor, patch;
 
     LLVMGetVersion(&major, &minor, &patch);
-    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d\n%u.%u.%u", t->triple,
-                             t->cpu, t->features, (int)t->winograd, t->matrix,
-                             t->sve_bytes, t->flush, major, minor, patch);
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d %d\n%u.%u.%u",
+                             t->triple, t->cpu, t->features, t->winograd,
+                             t->matrix, t->sve_bytes, t->flush, t->exact, major,
+                             minor, patch);
 }
 
 const char *

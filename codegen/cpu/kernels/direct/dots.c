@@ -2,7 +2,7 @@
 
 #include "codegen/cpu/kernels/direct/dots.h"
 
-#include "codegen/cpu/kernels/direct_shape.h"
+#include "codegen/cpu/kernels/direct/shape.h"
 #include "codegen/cpu/kernels/move/shuffle.h"
 
 #define MOST_DOTS 4 /* outputs, as many as are added up at a time */

@@ -16,9 +16,19 @@ map_square(cg *g, cg_value v, const void *user)
     return cg_fmul(g, d, d);
 }
 
+/* `factor` is 1 / `deviation`. */
 typedef struct layer {
-    cg_value at, mean, factor;
+    cg_value at, mean, deviation, factor;
 } layer;
+
+/* x / deviation; by a product where quotients need not be rounded once. */
+static cg_value
+divide(cg *g, const layer *l, cg_value x, int lanes)
+{
+    if (g->target->exact)
+        return cg_fdiv(g, x, glow_cpu_splat(g, l->deviation, lanes));
+    return cg_fmul(g, x, glow_cpu_splat(g, l->factor, lanes));
+}
 
 static void
 layer_lanes(cpu_job *j, cg_value i, int lanes, void *user)
@@ -29,7 +39,7 @@ layer_lanes(cpu_job *j, cg_value i, int lanes, void *user)
     cg_value x = glow_cpu_load(g, j->in[0], at, lanes);
 
     x = cg_fsub(g, x, glow_cpu_splat(g, l->mean, lanes));
-    x = cg_fmul(g, x, glow_cpu_splat(g, l->factor, lanes));
+    x = divide(g, l, x, lanes);
     if (j->in[1].at)
         x = cg_fmul(g, x, glow_cpu_load(g, j->in[1], i, lanes));
     if (j->in[2].at)
@@ -61,8 +71,8 @@ emit_layernormalization(cpu_job *j)
 
     var = cg_fadd(g, cg_fdiv(g, var, count),
                   glow_cpu_real(c, (double)a->epsilon));
-    var = glow_cpu_intrinsic(g, "llvm.sqrt", &var, 1);
-    s.factor = cg_fdiv(g, glow_cpu_real(c, 1), var);
+    s.deviation = glow_cpu_intrinsic(g, "llvm.sqrt", &var, 1);
+    s.factor = cg_fdiv(g, glow_cpu_real(c, 1), s.deviation);
     glow_cpu_lanes_for(j, 0, size, layer_lanes, &s);
     glow_cpu_loop_end(g, &l, NULL);
 }

@@ -41,7 +41,15 @@ glow_cpu_soft_sum(cg *g, const cpu_soft *s, cg_value sum)
 {
     if (s->logarithm)
         return glow_cpu_log(g, sum);
+    if (g->target->exact)
+        return sum;
     return cg_fdiv(g, glow_cpu_real(LLVMTypeOf(sum), 1), sum);
+}
+
+cg_value
+glow_cpu_soft_weigh(cg *g, cg_value e, cg_value sum)
+{
+    return g->target->exact ? cg_fdiv(g, e, sum) : cg_fmul(g, e, sum);
 }
 
 /* Of x - max and its exponential, which is NULL if it is to be computed. */
@@ -52,7 +60,7 @@ finish(cg *g, const cpu_soft *s, cg_value x, cg_value e)
 
     if (s->logarithm)
         return cg_fsub(g, x, sum);
-    return cg_fmul(g, e ? e : glow_cpu_exp(g, x), sum);
+    return glow_cpu_soft_weigh(g, e ? e : glow_cpu_exp(g, x), sum);
 }
 
 /* Rows in registers. */
@@ -261,7 +269,7 @@ soft_columns(cpu_job *j, cg_value column, int lanes, void *user)
     glow_cpu_for(g, &l, s.size);
     x = cg_fsub(g, load_column(j, c, at, l.i, lanes), s.max);
     y = s.logarithm ? cg_fsub(g, x, s.sum)
-                    : cg_fmul(g, glow_cpu_exp(g, x), s.sum);
+                    : glow_cpu_soft_weigh(g, glow_cpu_exp(g, x), s.sum);
     glow_cpu_store(g, j->out[0], cg_add(g, at, cg_mulc(g, l.i, c->step)), y);
     glow_cpu_loop_end(g, &l, NULL);
 }

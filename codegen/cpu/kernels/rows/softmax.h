@@ -1,7 +1,7 @@
 /* Softmax and its logarithm: parts that rows of all lengths share. */
 
-#ifndef CODEGEN_CPU_KERNELS_SOFTMAX_H
-#define CODEGEN_CPU_KERNELS_SOFTMAX_H
+#ifndef CODEGEN_CPU_KERNELS_ROWS_SOFTMAX_H
+#define CODEGEN_CPU_KERNELS_ROWS_SOFTMAX_H
 
 #include "codegen/cpu/kernels/common.h"
 
@@ -16,8 +16,13 @@ typedef struct cpu_soft {
 /* x, or b where x is not greater: one instruction nearly everywhere. */
 cg_value glow_cpu_soft_greater(cg *g, const glow_type *t, cg_value b,
                                cg_value x);
-/* The sum of a row becomes its logarithm, or 1 divided by it. */
+/*
+ * The sum of a row becomes its logarithm, or 1 divided by it; it stays itself where
+ * quotients are to be rounded once.
+ */
 cg_value glow_cpu_soft_sum(cg *g, const cpu_soft *s, cg_value sum);
+/* The exponential `e` divided by the sum of its row, which glow_cpu_soft_sum gave. */
+cg_value glow_cpu_soft_weigh(cg *g, cg_value e, cg_value sum);
 /* The `n` vectors of one width combined lane by lane, pair by pair; `v` is lost. */
 cg_value glow_cpu_soft_lanes(cg *g, const glow_type *t, cg_value *v, int n,
                              cg_combine_fn fn);

@@ -78,7 +78,7 @@ side_by_side(cpu_job *j, const cpu_soft *s, int rows)
     x = cg_fsub(g, x, combine_rows(g, t, x, size, glow_cpu_soft_greater));
     e = glow_cpu_exp(g, x);
     sum = glow_cpu_soft_sum(g, s, combine_rows(g, t, e, size, glow_cpu_sum));
-    y = s->logarithm ? cg_fsub(g, x, sum) : cg_fmul(g, e, sum);
+    y = s->logarithm ? cg_fsub(g, x, sum) : glow_cpu_soft_weigh(g, e, sum);
     g->live = live < lanes ? live : 0;
     glow_cpu_store(g, j->out[0], s->at, y);
     g->live = 0;
@@ -192,7 +192,8 @@ turned(cpu_job *j, const cpu_soft *s)
     sum = glow_cpu_soft_sum(g, s,
                             glow_cpu_soft_lanes(g, t, all, size, glow_cpu_sum));
     for (int i = 0; i < size; i++)
-        x[i] = s->logarithm ? cg_fsub(g, x[i], sum) : cg_fmul(g, e[i], sum);
+        x[i] = s->logarithm ? cg_fsub(g, x[i], sum)
+                            : glow_cpu_soft_weigh(g, e[i], sum);
     store_turned(j, s, x);
 }
 
