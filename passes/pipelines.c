@@ -46,8 +46,8 @@ static const glow_pipeline_entry simplify[] = {
      "unwrap-transpose,fold-reshape,fold-transpose)",
      "reshapes meet on their way down, or what sees the shape by itself"},
     {"fixpoint(fold-reshape,fold-empty,fold-gather,fold-insert,fold-slice,"
-     "fold-concat,eliminate-identity,fold-constants,fold-if,unroll-loop,"
-     "merge-constants,cse,dce)",
+     "fold-concat,fold-update,eliminate-identity,fold-constants,fold-if,"
+     "unroll-loop,merge-constants,cse,dce)",
      "what was sunk and merged leaves constants to compute and nodes that "
      "nobody uses, and equal ones; constants may decide what runs"},
     {0},
@@ -114,13 +114,14 @@ static const glow_pipeline_entry optimize[] = {
 };
 
 static const glow_pipeline_entry optimize_program[] = {
-    {"fixpoint(fold-view,propagate-copy,view-slice<early>,share-buffers<early>,"
-     "join-parts,eliminate-dead-store,eliminate-dead-alloc)",
+    {"fixpoint(fold-view,propagate-copy,update-in-place,view-slice<early>,"
+     "share-buffers<early>,join-parts,eliminate-dead-store,"
+     "eliminate-dead-alloc)",
      "irgen gives every result a buffer of its own and every output a copy; "
      "parts of what lives anyway are read in place before others write there, "
      "and joined when it is known which buffers there are"},
-    {"fixpoint(fold-view,propagate-copy,view-slice,share-buffers,join-parts,"
-     "eliminate-dead-store,eliminate-dead-alloc)",
+    {"fixpoint(fold-view,propagate-copy,update-in-place,view-slice,"
+     "share-buffers,join-parts,eliminate-dead-store,eliminate-dead-alloc)",
      "what is no part after all is worked on in place; now it is known what "
      "a longer life costs"},
     {"hoist-update",

@@ -1,6 +1,6 @@
 /*
- * What propagate-copy does to a graph's program, and what view-slice asks of a
- * slice, in whatever order it runs.
+ * Buffers that propagate-copy and update-in-place spare a graph's program, and the
+ * conditions of view-slice for a slice, in whatever order it runs.
  */
 
 #include "irgen/sharing/share.h"
@@ -49,6 +49,39 @@ glow_target_of(const glow_sharer *s, const glow_storage *storage)
     return glow_map_get(s->targets, storage->name);
 }
 
+/* Does update-in-place let `n` overwrite the placeholder that it reads? */
+static bool
+updates(const glow_node *n, const glow_storage *storage)
+{
+    glow_inplace_at at = {0};
+    int reads = 0, pairs = 0;
+
+    for (int k = 0; k < n->n_in; k++)
+        reads += n->in[k] && n->in[k]->storage == storage;
+    while (glow_next_inplace(n, &at))
+        pairs += at.out == 0 && n->in[at.in] &&
+                 n->in[at.in]->storage == storage &&
+                 n->in[at.in]->type == n->out[0]->type;
+    return reads > 0 && reads == pairs && !n->pred;
+}
+
+/* Do all readers of the placeholder but one that updates it precede node `def`? */
+static bool
+is_read_before(const glow_sharer *s, const glow_target *to, uint32_t def,
+               const glow_storage *storage)
+{
+    uint32_t count = to->n_readers;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (to->readers[i] == def && updates(node_of(s, def), storage)) {
+            to->readers[i] =
+                to->readers[--count]; /* their order is no matter */
+            to->readers[count] = def;
+            break;
+        }
+    return glow_ranks_precede(s->m->ranks, to->readers, count, def);
+}
+
 /* Computes what is saved in the placeholder. */
 static void
 claim_output(glow_sharer *s, const glow_node *n)
@@ -59,8 +92,7 @@ claim_output(glow_sharer *s, const glow_node *n)
 
     if (!n->in[0]->def || !glow_classes_find(s->c, n->in[0], &at) ||
         !glow_lying_is_all(s->c, &at) || to->taken ||
-        !glow_ranks_precede(s->m->ranks, to->readers, to->n_readers,
-                            s->c->v->def[at.class]))
+        !is_read_before(s, to, s->c->v->def[at.class], storage))
         return;
     to->taken = true;
     s->c->storage[at.class] = storage;
