@@ -29,7 +29,10 @@ missing(glow_builder *b, float base, glow_value *t)
     return glow_lower_sub(b, glow_lower_splat(b, t->type, 1), power);
 }
 
-/* The rate, larger while the means are young. */
+/*
+ * The rate of this step, corrected for the bias of the two moments (Kingma and
+ * Ba, 2015).
+ */
 static glow_value *
 corrected(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
 {

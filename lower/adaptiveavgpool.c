@@ -1,13 +1,14 @@
 /*
- * lower-adaptiveavgpool: windows that are alike are those of an AvgPool.
+ * lower-adaptiveavgpool: an AvgPool, where all windows have the same size.
  *
  *     %y = AdaptiveAvgPool(%x : [N, 6, 4, C]) : [N, 3, 2, C]
  *         =>
  *     %y = AvgPool(%x) {Kernels: [2, 2], Strides: [2, 2], ..}
  *
- * Where a size does not divide the other, windows differ: axis by axis a gather
- * of their elements and a sum, then one quotient by the sizes of the windows,
- * which is exact where AdaptiveAvgPool is.
+ * Where an output size does not divide the input size, windows differ in size.
+ * Each such axis takes a Gather of the elements of its windows and a sum; one
+ * division by the sizes of the windows follows, and is exact where
+ * AdaptiveAvgPool is.
  */
 
 #include "lower/sample.h"

@@ -17,7 +17,10 @@
 
 enum { Q, K, V, MASK };
 
-/* Bool [S, T]: what each row sees. */
+/*
+ * Bool constant [S, T]: true where query i may attend to key j, j - i <=
+ * `past`.
+ */
 static glow_value *
 causal_mask(glow_builder *b, const glow_attention *a, int64_t rows,
             int64_t count)
@@ -61,7 +64,10 @@ masked(glow_builder *b, const glow_node *n, glow_value *s)
     return s;
 }
 
-/* SoftMax, but 0 where nothing is seen. */
+/*
+ * SoftMax of the scores `s`; rows that are masked throughout give 0, unless
+ * NanRows.
+ */
 static glow_value *
 weights(glow_builder *b, const glow_node *n, glow_value *s)
 {

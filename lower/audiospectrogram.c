@@ -33,7 +33,7 @@ frames(glow_builder *b, const glow_node *n, int64_t windows)
     return GLOW_BUILD(b, gather, GLOW_IN(x, from), .axis = 0);
 }
 
-/* Cosines, or from a quarter of a turn earlier sines, of all frequencies. */
+/* Cosines of all frequencies; sines with a `shift` of a quarter of a turn. */
 static glow_value *
 waves(glow_builder *b, int64_t window, int64_t frequencies, glow_kind kind,
       double shift)

@@ -9,7 +9,7 @@
 
 #include "lower/common.h"
 
-/* Where the pairs stand in a matrix of n x n. */
+/* Offsets of the pairs i < j in a matrix of n x n, as a constant. */
 static glow_value *
 positions(glow_builder *b, int64_t n)
 {

@@ -1,13 +1,13 @@
 /*
- * lower-batchedreducemean: the sum, divided by how many there are.
+ * lower-batchedreducemean: the sum divided by the number of elements.
  *
  *     %y = BatchedReduceMean(%x) {Axes: a}
  *         =>
  *     %s = BatchedReduceAdd(%x) {Axes: a}
  *     %y = %s / count
  *
- * The sum of 16-bit floats soon leaves their range, so it is made in float:
- * between a ConvertTo before and one behind.
+ * The sum of 16-bit floats soon leaves their range, so it is computed in float,
+ * between two ConvertTo.
  */
 
 #include "lower/common.h"

@@ -3,11 +3,11 @@
  *
  *     %y = BatchOneHot(%x : [B, D], %l, %v : [V])
  *         =>
- *     %e = CumSum(%l)                                where columns end
+ *     %e = CumSum(%l)                                ends of the columns
  *     %c = BatchedReduceAdd(CmpLTE([%e], [0 .. V])) {Axes: [0]}   : [V]
  *     %y = ConvertTo(CmpEQ(Gather(%x, %c) {Axis: 1}, [%v]))
  *
- * A value behind the end of the last column has the column D, which Gather
+ * A value behind the end of the last column gets the column D, which Gather
  * refuses; [..]: Broadcast.
  */
 

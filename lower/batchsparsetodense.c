@@ -4,7 +4,7 @@
  *     %r = the row of each entry                    see glow_lower_runs
  *     ScatterData(splat DefaultValue, [%r, %columns], %values)
  *
- * One row more is there for entries after the last row; their columns are 0.
+ * Entries after the last row are written to one additional row, with column 0.
  */
 
 #include "lower/sparse.h"

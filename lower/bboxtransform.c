@@ -12,7 +12,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Everything of shape [boxes, classes]. */
+/* Context of the rule; all its matrices have the shape [boxes, classes]. */
 typedef struct matrices {
     glow_builder *b;
     const glow_bboxtransform *t;
@@ -45,7 +45,7 @@ images(glow_builder *b, const glow_node *n, int size)
                : NULL;
 }
 
-/* How many boxes each image has. */
+/* The number of boxes of each image: result 1 of node `n`. */
 static glow_value *
 splits(glow_builder *b, const glow_node *n, glow_value *image)
 {
@@ -87,7 +87,7 @@ read_info(matrices *m, const glow_node *n, glow_value *image)
     }
 }
 
-/* One axis of a box: middle, size, and the ends that come of them. */
+/* One axis of a box: middle and size, and the two ends computed from them. */
 typedef struct side {
     glow_value *middle, *size, *low, *high;
 } side;
@@ -106,7 +106,10 @@ move(const matrices *m, side *s, glow_value *shift, glow_value *growth, int i)
         glow_lower_mul(b, GLOW_BUILD_PLAIN(b, exp, GLOW_IN(growth)), s->size);
 }
 
-/* The ends held within the image, and of a rotated box what they make. */
+/*
+ * Sets the ends of side `s` on axis `i`, from middle and size, clamped to the
+ * image.
+ */
 static void
 clip(const matrices *m, side *s, int i)
 {
@@ -138,7 +141,9 @@ less(glow_builder *b, glow_value *x, double y)
     return bound(b, &glow_op_cmplt, x, y);
 }
 
-/* Brought between the bounds by one turn between them. */
+/*
+ * The angle plus `delta`, wrapped once into the bounds of the node, in degrees.
+ */
 static glow_value *
 turn(const matrices *m, glow_value *angle, glow_value *delta)
 {
@@ -158,7 +163,10 @@ turn(const matrices *m, glow_value *angle, glow_value *delta)
     return select(b, below, glow_lower_plus(b, v, high - low), above);
 }
 
-/* What a rotated box is: clipped if it is hardly turned. */
+/*
+ * Middle and size, `to`, of a rotated box: from the clamped ends where the
+ * angle is at most ClipAngleThresh.
+ */
 static void
 choose(const matrices *m, const side *s, glow_value *angle, glow_value *to[2])
 {
@@ -176,7 +184,7 @@ choose(const matrices *m, const side *s, glow_value *angle, glow_value *to[2])
                    s->size);
 }
 
-/* The columns of `count` results, put together. */
+/* The `count` matrices `v`, concatenated column by column. */
 static glow_value *
 joined(const matrices *m, glow_value *const v[], int count, glow_dims shape)
 {

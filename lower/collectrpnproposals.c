@@ -4,7 +4,7 @@
  *     %s, %i = TopK(Concat(scores)) {K: RpnPostNmsTopN}
  *     %y = Gather(Concat(boxes), %i)
  *
- * and where there are fewer boxes than are wanted, zeros after them.
+ * Where there are fewer boxes than RpnPostNmsTopN, zeros follow them.
  */
 
 #include "lower/common.h"

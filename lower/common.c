@@ -12,7 +12,10 @@ dense(glow_builder *b, const glow_type *type)
     return glow_type_get(glow_builder_context(b), t);
 }
 
-/* Splat holds a float; what that cannot hold is one constant, repeated. */
+/*
+ * Splat holds a float; a value that a float cannot hold is a constant of one
+ * element, repeated.
+ */
 glow_value *
 glow_lower_splat(glow_builder *b, const glow_type *type, double v)
 {
@@ -205,9 +208,9 @@ glow_lower_signed(glow_builder *b, glow_value *x, glow_value *y)
 }
 
 /*
- * Kahan's: log(u) is that of u = 1 + x as it was rounded, so the error of
- * rounding is the same in log(u) / (u - 1), which hardly moves with u.  Where x
- * is not small, the plain formula, which holds for infinity too.
+ * Kahan's formula: log(u) is the logarithm of u = 1 + x as it was rounded, so
+ * the rounding error of log(u) / (u - 1), which hardly changes with u, is
+ * small.  For larger x, and for infinity, the plain formula.
  */
 glow_value *
 glow_lower_log1p(glow_builder *b, glow_value *x)

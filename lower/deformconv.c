@@ -5,13 +5,13 @@
  *     %y = Convolution(%s as [N, results, taps, C] * Mask, Filter, Bias)
  *              {Kernels: [1, taps]}
  *
- * The groups of offsets are batches of the sample, those of channels stay the
- * convolution's.
+ * The groups of offsets become batches of the sample; the groups of channels
+ * stay groups of the convolution.
  */
 
 #include "lower/sample.h"
 
-/* Sizes that everything here is made of. */
+/* Sizes shared by the functions of this file. */
 typedef struct shape {
     int axes;
     int64_t batch, results, taps, groups, channels; /* groups of offsets */
@@ -36,14 +36,14 @@ shape_of(const glow_node *n)
     return s;
 }
 
-/* Positions are not left to short floats. */
+/* Positions are computed in float or wider: 16-bit floats would round them. */
 static glow_kind
 position_kind(const glow_node *n)
 {
     return n->in[0]->type->elem == GLOW_FLOAT64 ? GLOW_FLOAT64 : GLOW_FLOAT;
 }
 
-/* Where the taps are on axis `a` before they are moved: [results, taps]. */
+/* Positions of the taps on axis `a`, without their offsets: [results, taps]. */
 static glow_value *
 places(glow_builder *b, const glow_node *n, const shape *s, int a)
 {
@@ -92,7 +92,7 @@ groups_in(glow_builder *b, glow_value *v, const shape *s, int64_t rest,
         b, v, GLOW_DIMS_OF(s->batch, s->results, s->taps, s->channels));
 }
 
-/* Input at all taps: [N, results, taps, C]. */
+/* Input sampled at all taps: [N, results, taps, C]. */
 static glow_value *
 read_taps(glow_builder *b, const glow_node *n, const shape *s)
 {

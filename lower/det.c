@@ -1,5 +1,6 @@
 /*
- * lower-det: eliminate one column after the other, of all matrices at once.
+ * lower-det: Gaussian elimination with partial pivoting, of all matrices at
+ * once.
  *
  *     %p = ArgMax(Abs(first column))                 the pivot's row     [B]
  *     %r = Gather(%x, %p) {BatchDims: 1}             that row            [B, 1, M]
@@ -7,9 +8,10 @@
  *     %x' = %y - MatMul(column of %y / pivot, %r), without the column
  *     %det = %det * pivot, negative if rows changed places
  *
- * All in float64, as the evaluator does it: what is left of a matrix that is
- * nearly singular is rounding.  M steps, each of as many nodes, whatever the batch.  A column of zeros has
- * the pivot 0, by which nothing is divided: 1 is put in its place.
+ * All in float64, as the evaluator computes it, because the last pivots of a
+ * nearly singular matrix are mostly rounding errors.  M steps, each of a fixed
+ * number of nodes, whatever the batch.  A column of zeros has the pivot 0; the
+ * division takes 1 in its place.
  */
 
 #include "lower/common.h"
@@ -43,7 +45,7 @@ row_numbers(const matrices *m)
     return v;
 }
 
-/* The rows but the pivot's, [B, M - 1, M]; `at` says where that is, [B]. */
+/* The rows without the pivot's, [B, M - 1, M]; `at` is the pivot's row, [B]. */
 static glow_value *
 other_rows(const matrices *m, glow_value *at)
 {
@@ -61,7 +63,7 @@ other_rows(const matrices *m, glow_value *at)
     return glow_lower_cut(b, y, 1, 1, m->size - 1);
 }
 
-/* Takes a step; returns what it gives to the product, [B]. */
+/* Eliminates one column; returns the factor of the determinant, [B]. */
 static glow_value *
 eliminate(matrices *m)
 {
@@ -89,13 +91,13 @@ eliminate(matrices *m)
     safe = glow_lower_spread(b, safe, 0, GLOW_DIMS_OF(m->batch, rest, 1));
     column = glow_lower_div(b, glow_lower_cut(b, y, 2, 0, 1), safe);
 
-    /* What is left of the matrices. */
+    /* The remaining matrices, one row and column smaller. */
     row = glow_lower_cut(b, row, 2, 1, rest);
     column = GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(column, row));
     y = glow_lower_cut(b, y, 2, 1, rest);
     m->x = glow_lower_sub(b, y, column);
 
-    /* The sign. */
+    /* The factor: the pivot, negated if rows were exchanged. */
     zero = glow_lower_splat(b, at ? at->type : NULL, 0);
     moved = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(at, zero));
     y = GLOW_BUILD_PLAIN(b, neg, GLOW_IN(pivot));

@@ -6,23 +6,24 @@
  *     %t = the axis and the parts moved to the end, as one        [rows, m p]
  *     %y = MatMul(%t, constant [m p, k q]), and back
  *
- * What Length cuts off, or adds as zeros, has no rows in the matrix.  A long
- * one, n = r c, is one of length r over columns, turned, and one of length c
- * over rows, which are lowered in their turn:
+ * Elements that Length cuts off, or adds as zeros, have no rows in the matrix.
+ * A long transform of length n = r c is split as by Cooley and Tukey, into
+ * transforms of length r over columns, twiddle factors, and transforms of
+ * length c over rows, which are lowered in turn:
  *
  *     %u = DFT(%x as [rows, r, c, 2]) {Axis: 1, Length: r}
  *     %v = %u * e^(-2 pi i j k / n), for row k and column j
  *     %y = Transpose(DFT(%v) {Axis: 2, Length: c}) {Shuffle: [0, 2, 1, 3]}
  *
- * Left alone if n has no factor that makes the matrix small enough to have.
+ * Left alone if n has no factor for which the matrix is small enough.
  */
 
 #include "lower/common.h"
 
-#define SHORT (INT64_C(1) << 22) /* elements of a matrix that is fine */
-#define MOST (INT64_C(1) << 26)  /* of one that can be had */
+#define SHORT (INT64_C(1) << 22) /* elements of a matrix that is always taken */
+#define MOST (INT64_C(1) << 26)  /* elements of the largest matrix */
 
-/* `axis` moved to before the last one; and back. */
+/* A permutation that moves `axis` before the last axis, and its inverse. */
 static glow_dims
 to_end(int rank, int axis)
 {
@@ -167,7 +168,10 @@ whole_spectrum(glow_builder *b, glow_value *x, int64_t n)
              : NULL;
 }
 
-/* x [rows, r, c, 2] times e^(-2 pi i j k / n); inverse: without the minus. */
+/*
+ * x [rows, r, c, 2] times the twiddle factors e^(-2 pi i j k / n); inverse:
+ * without the minus.
+ */
 static glow_value *
 turned(glow_builder *b, glow_value *x, const glow_dft *a, int64_t r, int64_t c)
 {

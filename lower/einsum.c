@@ -10,7 +10,7 @@
  *         BatchMatMul; MatMul without a batch; Mul where all is batch
  *     the last: its axes in the order of the result (Transpose)
  *
- * Left alone where a step between has more axes than a tensor can.
+ * Left alone where an intermediate result has more axes than a tensor can have.
  */
 
 #include "lower/common.h"
@@ -39,7 +39,7 @@ add(labels *l, int label)
     l->at[l->count++] = label;
 }
 
-/* Is `label` one of the result, or of an operand from `first` on? */
+/* True if `label` occurs in the result, or in an operand from `first` on. */
 static bool
 is_needed(const glow_einsum_plan *p, int label, int first)
 {
@@ -53,7 +53,7 @@ is_needed(const glow_einsum_plan *p, int label, int first)
     return false;
 }
 
-/* Puts axes into another order: those of `order`, by their position. */
+/* Permutes the axes of `t`: axis i becomes axis order[i] of before. */
 static void
 permute(glow_builder *b, term *t, const int *order)
 {
@@ -70,7 +70,10 @@ permute(glow_builder *b, term *t, const int *order)
         t->v = GLOW_BUILD(b, transpose, GLOW_IN(t->v), .shuffle = shuffle);
 }
 
-/* The same, of labels that are all different. */
+/*
+ * Permutes the axes of `t` to the order of the labels `l`, which are all
+ * different.
+ */
 static void
 arrange(glow_builder *b, term *t, const labels *l)
 {
@@ -83,7 +86,9 @@ arrange(glow_builder *b, term *t, const labels *l)
     permute(b, t, order);
 }
 
-/* Drops axes of one element whose label has more elsewhere. */
+/*
+ * Drops axes of one element whose label has a larger size in another operand.
+ */
 static void
 drop_repeated(glow_builder *b, const glow_einsum_plan *p, term *t)
 {
@@ -113,7 +118,10 @@ diagonal_positions(glow_builder *b, int64_t n)
     return v;
 }
 
-/* Axes i and k, which are one, become the last one: its diagonal. */
+/*
+ * Replaces axes i and k, which share a label, by their diagonal, as the last
+ * axis.
+ */
 static void
 take_diagonal(glow_builder *b, term *t, int i, int k)
 {
@@ -150,7 +158,7 @@ take_diagonals(glow_builder *b, term *t)
             }
 }
 
-/* Operand i, as it goes into its product. */
+/* Operand i, ready for its product: repeated axes dropped, diagonals taken. */
 static term
 operand(glow_builder *b, const glow_node *n, const glow_einsum_plan *p, int i)
 {
@@ -163,7 +171,10 @@ operand(glow_builder *b, const glow_node *n, const glow_einsum_plan *p, int i)
     return t;
 }
 
-/* Sums over axes that neither `with` nor anything after it has. */
+/*
+ * Sums over axes whose label neither `with`, an operand from `later` on, nor
+ * the result has.
+ */
 static void
 sum_others(glow_builder *b, const glow_einsum_plan *p, term *t,
            const term *with, int later)
@@ -182,7 +193,7 @@ sum_others(glow_builder *b, const glow_einsum_plan *p, term *t,
         t->v = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(t->v), .axes = axes);
 }
 
-/* The product of the sizes of labels, and those labels at the end of `to`. */
+/* Appends the labels of `from` to `to`; returns the product of their sizes. */
 static int64_t
 append(const glow_einsum_plan *p, const labels *from, labels *to)
 {
@@ -195,7 +206,10 @@ append(const glow_einsum_plan *p, const labels *from, labels *to)
     return size;
 }
 
-/* x and y times each other; `later` is the first operand that is still due. */
+/*
+ * The product of x and y; `later` is the first operand that is not multiplied
+ * yet.
+ */
 static term
 product(glow_builder *b, const glow_einsum_plan *p, term x, term y, int later)
 {

@@ -1,5 +1,5 @@
 /*
- * lower-embedding: take rows, and zeros for the one that pads.
+ * lower-embedding: gather the rows, with zeros at the padding index.
  *
  *     %y = Embedding(%w, %i) {PadIdx: p}
  *         =>

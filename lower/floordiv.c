@@ -2,9 +2,9 @@
  * lower-floordiv: divide, and round.
  *
  *     floats:     %z = Floor(%x / %y), or Truncate
- *     integers:   %z = %x / %y, less 1 where the rest is on the other side of 0
+ *     integers:   %z = %x / %y, less 1 where remainder and %y differ in sign
  *
- * Div of integers goes toward zero.
+ * Div of integers rounds toward zero.
  */
 
 #include "lower/common.h"

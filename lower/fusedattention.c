@@ -1,5 +1,6 @@
 /*
- * lower-fusedattention: transpose what FusedAttention reads and makes.
+ * lower-fusedattention: transpose the operands and the result of
+ * FusedAttention.
  *
  *     %y = FusedAttention(%q, %k, %v, %m) {Scale: c, QRows: true, YRows: true}
  *         =>

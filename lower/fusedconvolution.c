@@ -1,5 +1,5 @@
 /*
- * lower-fusedconvolution: take the parts of a fused operator apart again.
+ * lower-fusedconvolution: split a fused operator into its parts.
  *
  *     %y = FusedConvolution(%x, %f, %b, %a) {Activation: Relu}
  *         =>
@@ -7,7 +7,7 @@
  *     %s = Add(%c, %a)
  *     %y = Relu(%s)
  *
- * A backend that stacks element-wise work on its convolutions loses nothing by it.
+ * A backend that fuses element-wise operators as epilogues loses nothing by it.
  * The sum is rounded before the addend is added, and after.
  */
 

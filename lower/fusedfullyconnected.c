@@ -1,5 +1,5 @@
 /*
- * lower-fusedfullyconnected: take the parts of a fused operator apart again.
+ * lower-fusedfullyconnected: split a fused operator into its parts.
  *
  *     %y = FusedFullyConnected(%x, %w, %b, %a) {Axis: 1, Activation: Relu}
  *         =>

@@ -8,7 +8,8 @@
  *     %g = Gather(%a, %b) {Axis: 2, BatchDims: 2}     : [5, 2, 3]
  *     %y = Transpose(%g)                              : [5, 3, 2]
  *
- * Slice takes off what Indices does not reach along the other axes.
+ * Along the other axes, Slice cuts off the elements beyond the sizes of
+ * Indices.
  */
 
 #include "lower/index.h"

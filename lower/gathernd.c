@@ -1,6 +1,6 @@
 /*
- * lower-gathernd: the indices for several axes become one, of those axes taken
- * together.
+ * lower-gathernd: the indices of several axes become one index of these axes,
+ * flattened.
  *
  *     %y = GatherND(%x : [5, 6, 7], %i : [3, 2])
  *         =>
@@ -9,13 +9,16 @@
  *     %k = BatchedReduceAdd(%p * [6, 1]) {Axes: [1]}
  *     %y = Gather(%f, %k) {Axis: 0}             : [3, 7]
  *
- * A position outside of its axis counts as 30, so that Gather finds the sum
- * outside too.
+ * A position out of range on its axis counts as 30, so that the sum is out of
+ * range of Gather too.
  */
 
 #include "lower/index.h"
 
-/* `at` times the steps of the axes, or `far` where it is outside of its axis. */
+/*
+ * Indices `at` times the strides of their axes, or `far` where one is out of
+ * range.
+ */
 static glow_value *
 offsets(glow_builder *b, glow_value *at, const int64_t *size, int64_t count,
         int64_t far)

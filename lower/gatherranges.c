@@ -7,8 +7,8 @@
  *     Output = Select(sum of %m = 1, Gather(Data, %s), 0)
  *     Lengths = BatchedReduceAdd(lengths) {Axes: [1]}
  *
- * What is wrong with Ranges makes all of %s a number outside of Data, so that
- * Gather refuses it; [..]: Broadcast.
+ * If any range is invalid, all of %s is an index outside of Data, which Gather
+ * refuses; [..]: Broadcast.
  */
 
 #include "lower/index.h"
@@ -32,7 +32,7 @@ column(const ranges *r, glow_value *pairs, int64_t k)
     return glow_lower_reshape(r->b, v, r->row);
 }
 
-/* `x` less than `y`, or not greater. */
+/* Bool: x < y. */
 static glow_value *
 less(const ranges *r, glow_value *x, glow_value *y)
 {
@@ -45,7 +45,7 @@ either(const ranges *r, glow_value *x, glow_value *y)
     return GLOW_BUILD_PLAIN(r->b, or, GLOW_IN(x, y));
 }
 
-/* 1 for each range that is none: [R]. */
+/* 1 for each range that exceeds Data or Output, or is negative: [R]. */
 static glow_value *
 wrong(const ranges *r)
 {
@@ -67,7 +67,7 @@ sum(const ranges *r, glow_value *v, int axis)
                       .axes = GLOW_DIMS_OF(axis));
 }
 
-/* Output: Data where a range says so, else 0. */
+/* Output: elements of Data where a range covers the position, else 0. */
 static glow_value *
 output(const ranges *r, glow_value *data)
 {

@@ -23,7 +23,9 @@ lower(glow_builder *b, glow_node *n)
         return glow_lower_splat(b, n->out[0]->type, 0);
     for (int i = 1; i <= axes; i++)
         points *= y.at[i];
-    /* Positions are not left to short floats. */
+    /*
+     * Positions are computed in float or wider: 16-bit floats would round them.
+     */
     grid = glow_lower_convert(b, grid,
                               x->type->elem == GLOW_FLOAT64 ||
                                       grid->type->elem == GLOW_FLOAT64

@@ -7,7 +7,7 @@
  *     %n = Reshape(LayerNormalization(%r, _, _) {Axis: 2}) to %x
  *     %y = %n * [%s] + [%b]                        [..]: Broadcast to %x
  *
- * Channels that are not second stand there in between.
+ * A channel axis that is not the second one is transposed there and back.
  */
 
 #include "lower/common.h"

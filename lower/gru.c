@@ -1,6 +1,6 @@
 /*
- * lower-gru: one product for X, and, unless the backend takes what is left, the
- * steps one after the other.
+ * lower-gru: one product for X, and, where the backend has no kernel for the
+ * recurrence, its steps unrolled.
  *
  *     %z, %r = f(%x.zr + MatMul(%h before, Transpose(R.zr)))
  *     %v = g(%x.v + MatMul(%r * %h before, Transpose(R.v)))

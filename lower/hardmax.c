@@ -1,5 +1,5 @@
 /*
- * lower-hardmax: compare places with that of the greatest.
+ * lower-hardmax: compare positions with ArgMax.
  *
  *     %m = ArgMax(%x) {Axis: a, KeepDims: true}
  *     %y = ConvertTo(CmpEQ([%m], [0, 1, 2, ...]))       [..]: Broadcast to %x

@@ -1,5 +1,5 @@
 /*
- * lower-isnan: NaN alone differs from itself.
+ * lower-isnan: only NaN differs from itself.
  *
  *     %y = IsNaN(%x)   =>   %y = CmpNEQ(%x, %x)
  */

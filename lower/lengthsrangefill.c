@@ -1,7 +1,7 @@
 /*
- * lower-lengthsrangefill: positions, less where their run begins.
+ * lower-lengthsrangefill: positions, minus the begin of their run.
  *
- *     %e = Concat([0], CumSum(%l))                  where runs begin and end
+ *     %e = Concat([0], CumSum(%l))                  begins and ends of runs
  *     %r = the run of each position                 see glow_lower_runs
  *     y  = Select(%r < runs, [0, 1, ..] - Gather(%e, %r), 0)
  */

@@ -1,5 +1,5 @@
 /*
- * lower-lengthssum: name every row.
+ * lower-lengthssum: take every row, with weight 1.
  *
  *     LengthsSum(%x, %l) => SparseLengthsWeightedSum(%x, 1, [0, 1, ..], %l)
  */

@@ -6,12 +6,12 @@
  *     %d = %x - [BatchedReduceMax(%x) {Axes: [a]}]      [..]: Broadcast to %x
  *     %y = %d - [Log(BatchedReduceAdd(Exp(%d)) {Axes: [a]})]
  *
- * The greatest element goes first, so that no exponential overflows.
+ * The maximum is subtracted first, so that no exponential overflows.
  */
 
 #include "lower/common.h"
 
-/* A reduced value, with `axis` again, repeated along it. */
+/* A reduced value `v`, broadcast along `axis` to `shape`. */
 static glow_value *
 spread(glow_builder *b, glow_value *v, int axis, glow_dims shape)
 {

@@ -6,12 +6,14 @@
  *     %a = Gather(TableIdx, %i)       %b = Gather(TableIdx, %i + 1)
  *     %y = Gather(Table, %i) + (%c - %a) / (%b - %a) * ...
  *
- * The comparison takes n - 2 bytes for each element for a while.
+ * The comparison has a temporary of n - 2 bytes for each element.
  */
 
 #include "lower/common.h"
 
-/* How many of the points `at` each element of `x` has passed. */
+/*
+ * The number of points `at` that are at most each element of `x`: its segment.
+ */
 static glow_value *
 segments(glow_builder *b, glow_value *x, glow_value *at)
 {

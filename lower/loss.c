@@ -17,7 +17,7 @@ glow_lower_sum(glow_builder *b, glow_value *v)
              : NULL;
 }
 
-/* Sums of short floats are made of long ones, lest they overflow. */
+/* Sums of 16-bit floats are computed in float, so that they do not overflow. */
 glow_value *
 glow_lower_loss(glow_builder *b, glow_value *v, glow_value *weights,
                 int reduction)

@@ -1,4 +1,4 @@
-/* What the rules of the losses share. */
+/* Helpers of the lowering rules of losses. */
 
 #ifndef LOWER_LOSS_H
 #define LOWER_LOSS_H
@@ -9,7 +9,7 @@
 glow_value *glow_lower_sum(glow_builder *b, glow_value *v);
 /*
  * The losses `v` after a GLOW_LOSS_... reduction; the mean is their sum divided
- * by that of `weights`, or by their number if that is NULL.
+ * by the sum of `weights`, or by their number if `weights` is NULL.
  */
 glow_value *glow_lower_loss(glow_builder *b, glow_value *v, glow_value *weights,
                             int reduction);

@@ -1,15 +1,17 @@
 /*
- * lower: express what the backend does not take in what it does.
+ * lower: express operators that the backend does not take in operators that it
+ * takes.
  *
  *     rules = all passes that name an operator which they lower
  *     do for each rule whose operator occurs: rewrite the nodes that the backend
- *                                             leaves to us
+ *                                             does not take
  *     while something changed
  *
- * Without a backend that is every operator outside of the primitive set, which
- * all backends have.  A rule may build operators that others lower in turn, so
- * the rounds go on; each takes one step along every such chain, and there are no
- * longer chains than there are rules.  Rules of plugins are found like ours.
+ * Without a backend, every operator outside of the primitive set is lowered;
+ * all backends take the primitive set.  A rule may build operators that other
+ * rules lower in turn, so the rounds go on; each takes one step along every
+ * chain of rules, and no chain is longer than the number of rules.  Rules of
+ * plugins are found like ours.
  *
  * Afterwards the backend takes every node: those that it does not, and that no rule
  * lowers, are an error (E0418) which lists all of them.  With `partial` they stay.
@@ -51,7 +53,7 @@ ops_to_lower(const glow_pass_run *run, const glow_func *f)
     return ops;
 }
 
-/* All rules that have something to do, once. */
+/* Runs once each rule whose operator occurs. */
 static glow_result
 lower_once(glow_pass_run *run, glow_func *f, const glow_pass *const *passes,
            size_t count)

@@ -1,6 +1,6 @@
 /*
- * lower-lstm: one product for X, and, unless the backend takes what is left, the
- * steps one after the other.
+ * lower-lstm: one product for X, and, where the backend has no kernel for the
+ * recurrence, its steps unrolled.
  *
  *     %u = %x.t + MatMul(%h before, Transpose(R))
  *     %i = s(%u.i + Pi * %c before);  %f = s(%u.f + Pf * %c before)

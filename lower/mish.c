@@ -6,8 +6,8 @@
  *     else:    y = x * m / (m + 2 w^2),  m = 1 + 2 w
  *
  * tanh(log(1 + e^x)) is ((1 + e^x)^2 - 1) / ((1 + e^x)^2 + 1): nothing cancels
- * when that is written out, and v cannot overflow.  Where e^x is no normal number
- * any more, v still is, and so x e^x keeps its digits; the bound gives -0 for -inf.
+ * when that is written out, and v cannot overflow.  If e^x is subnormal, v is
+ * still normal, so x e^x keeps its digits; the bound gives -0 for -inf.
  */
 
 #include "lower/common.h"

@@ -1,10 +1,10 @@
 /*
- * lower-mod: move the rest of Fmod to the side of the divisor.
+ * lower-mod: give the remainder of Fmod the sign of the divisor.
  *
  *     %r = Fmod(%x, %y)
  *     %z = Select(%r != 0 and (%r < 0) != (%y < 0), %r + %y, %r)
  *
- * Of unsigned integers the rest is there already.
+ * For unsigned integers, Fmod is Mod.
  */
 
 #include "lower/common.h"

@@ -10,7 +10,7 @@
 
 #include "lower/train.h"
 
-/* What the gradient counts: all in the first step. */
+/* Weight of the gradient in the velocity: 1 in the first step, else `beta`. */
 static glow_value *
 share(glow_builder *b, const glow_lower_train *s, float beta)
 {

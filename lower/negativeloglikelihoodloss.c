@@ -1,5 +1,6 @@
 /*
- * lower-negativeloglikelihoodloss: gather what stands for the right classes.
+ * lower-negativeloglikelihoodloss: gather the log-likelihoods of the target
+ * classes.
  *
  *     %y = NegativeLogLikelihoodLoss(%x, %t, %w) {Reduction: mean,
  *                                                 IgnoreIndex: i}
@@ -11,7 +12,8 @@
  *     %l = Select(%ok, Neg(%p) * %v, 0)
  *     %y = sum of %l / sum of %v
  *
- * Without IgnoreIndex there is no Select, without Weight %v is made from %ok.
+ * Without IgnoreIndex there is no Select; without Weight %v is computed from
+ * %ok.
  */
 
 #include "lower/loss.h"
@@ -22,7 +24,7 @@ splat(glow_builder *b, const glow_value *like, double v)
     return glow_lower_splat(b, like->type, v);
 }
 
-/* An integer everywhere, exactly. */
+/* A tensor of `type` whose elements are all `v`, exactly. */
 static glow_value *
 integer(glow_builder *b, const glow_type *type, int64_t v)
 {
@@ -53,7 +55,7 @@ can_be(glow_kind kind, int64_t v)
     return k->is_signed ? v >= -half && v < half : v >= 0 && v < 2 * half;
 }
 
-/* Whether each target counts; NULL if all do. */
+/* Bool: true for each target that is not `ignored`; NULL if none can be. */
 static glow_value *
 counting(glow_builder *b, glow_value *target, int64_t ignored)
 {
@@ -65,7 +67,7 @@ counting(glow_builder *b, glow_value *target, int64_t ignored)
     return GLOW_BUILD_PLAIN(b, cmpneq, GLOW_IN(target, x));
 }
 
-/* `v`, or 0 where it does not count. */
+/* `v`, or 0 where `ok` is false; `ok` may be NULL: true everywhere. */
 static glow_value *
 held(glow_builder *b, glow_value *ok, glow_value *v)
 {

@@ -1,13 +1,13 @@
 /*
- * lower-pad: build the frame.
+ * lower-pad: insert Input into the padding, or concatenate padding around it.
  *
- * A constant frame is a tensor of the constant, with what is not cropped put
- * into it:
+ * Constant padding is a splat, into which the uncropped part of Input is
+ * inserted:
  *
  *     %y = Pad(%x) {Pads: [1, 2]}   =>   %s = Splat {Value: v} : the whole
  *                                        %y = InsertTensor(%s, %x) {Start: [1]}
  *
- * A frame that repeats Input is made axis by axis from three pieces:
+ * Padding that repeats Input is concatenated axis by axis from three pieces:
  *
  *     %y = Pad(%x : [4]) {Mode: reflect, Pads: [2, 1]}
  *         =>
@@ -16,13 +16,14 @@
  *     %y = Concat([%l, %x, %h]) {Dim: 0}       : [7]
  *
  * and with mode edge, %l and %h are the first and the last element, repeated.
- * With mode wrap an axis is taken by a list of numbers:
+ * With mode wrap an axis is gathered by a constant list of indices:
  *
  *     %y = Pad(%x : [3]) {Mode: wrap, Pads: [2, 1]}
  *         =>
  *     %y = Gather(%x, [1, 2, 0, 1, 2, 0]) {Axis: 0} : [6]
  *
- * The corners come right, since an axis repeats what the ones before it made.
+ * The corners come out right, because each axis repeats the padding of the axes
+ * before it.
  */
 
 #include "lower/index.h"
@@ -97,7 +98,10 @@ border(glow_builder *b, glow_value *v, int axis, int mode, bool before,
     return count == 1 ? v : glow_lower_spread(b, v, 0, shape);
 }
 
-/* The numbers of the elements of `axis`, and of those around it. */
+/*
+ * Gathers `axis` with `low` elements before and `high` after it, modulo its
+ * size.
+ */
 static glow_value *
 wrap_axis(glow_builder *b, glow_value *v, int axis, int64_t low, int64_t high)
 {

@@ -1,7 +1,7 @@
 /*
- * lower-permutepooledembeddings: find the column that each one comes from.
+ * lower-permutepooledembeddings: find the source column of each column.
  *
- *     %j = the place of each column of the result   see glow_lower_runs
+ *     %j = the embedding of each column of the result   see glow_lower_runs
  *     %c = [0, 1, ..] - Gather(%inv_offsets, %j)
  *              + Gather(%offsets, Gather(%permute, %j))
  *     y  = Gather(%x, %c) {Axis: 1}

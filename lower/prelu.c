@@ -1,11 +1,11 @@
 /*
- * lower-prelu: scale everything, and take that where the operand is negative.
+ * lower-prelu: select the product where the operand is negative.
  *
  *     %y = PRelu(%x, %s)   =>   %c = CmpLT(%x, 0)
  *                               %m = Mul(%x, %s)
  *                               %y = Select(%c, %m, %x)
  *
- * NaN is not less than 0, and stays what it is.
+ * NaN is not less than 0, and stays NaN.
  */
 
 #include "lower/common.h"

@@ -1,12 +1,12 @@
 /*
- * lower-randomnormal: draw the numbers now.
+ * lower-randomnormal: draw the numbers at compile time.
  *
  *     %y = RandomNormal(..) {.., Seed: s}
  *         =>
- *     constant @y.random = what the generator gives
+ *     constant @y.random = numbers of the generator
  *
- * The seed decides everything, so every run would draw the same ones; and so no
- * backend needs a generator.
+ * The seed determines the numbers, so every run would draw the same ones; and
+ * no backend needs a generator.
  */
 
 #include "lower/random.h"

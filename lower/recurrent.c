@@ -1,19 +1,21 @@
 /*
- * The sequence around a recurrent cell.
+ * Lowering of recurrent networks, parametrized by their cell.
  *
  *     %x = MatMul(X as [T B, I], Transpose(W))                  [T, B, D G H]
  *     %Y, %Yh, %Yc = the same network of %x, without W
  *
- * and if the backend does not take that either, for each direction
+ * and if the backend does not take the network without W either, for each
+ * direction
  *
  *     %x = Slice(%x as [T B, D G H]) + biases                     [T B, G H]
  *     for each step t, in the order of the direction:
  *         %h.t, %c.t = cell(rows t B, ... of %x, %h before, %c before)
  *     %Y = Concat(%h.0, ..., %h.T-1);  %Yh, %Yc = the last ones
  *
- * X takes one product for all steps and directions, so that only the state is multiplied step
- * by step.  Where SequenceLens is given, Select keeps the state of what is over
- * (`t < length` does not hold) and puts 0 into Y, in both directions.
+ * X takes one product for all steps and directions, so that only the state is
+ * multiplied step by step.  With SequenceLens, Select keeps the state of
+ * sequences that have ended (`t < length` does not hold) and puts 0 into Y, in
+ * both directions.
  */
 
 #include "lower/recurrent.h"
@@ -37,7 +39,7 @@ affine(glow_builder *b, glow_value *x, const glow_activation *f)
                            (double)f->beta);
 }
 
-/* e^x of what is not positive, so that no infinity arises that is not used. */
+/* e^min(x, 0), so that no infinity arises where its result is not selected. */
 static glow_value *
 elu(glow_builder *b, glow_value *x, const glow_activation *f)
 {
@@ -163,9 +165,9 @@ recurrent_apply_gate(const recurrent *r, int f, glow_value *x)
     return recurrent_apply(r, f, x);
 }
 
-/* Parts of operands. */
+/* Slices of operands. */
 
-/* The part of an operand for direction `d`, without its first axis. */
+/* The slice of operand `i` for direction `d`, without its first axis. */
 static glow_value *
 part(const recurrent *r, int i, int d)
 {
@@ -205,7 +207,11 @@ recurrent_product(const recurrent *r, glow_value *h, int first, int count)
         GLOW_IN(y, glow_lower_cut(r->b, r->rb, 0, from, size)));
 }
 
-/* What X gives to the gates of all steps, [T B, G H]; sets what is left. */
+/*
+ * The contribution of X and its bias to the gates of all steps, [T B, G H].
+ * Sets r->r and, with `split`, r->rb, the bias of R; else the bias of R is
+ * added here too.
+ */
 static glow_value *
 gates_of(recurrent *r, int d, bool split)
 {
@@ -255,7 +261,9 @@ initial(const recurrent *r, int i, int d)
 
 /* Steps. */
 
-/* Which of the batch are not over at step t, as a bool [B, H]; or NULL. */
+/*
+ * Bool [B, H]: true for sequences longer than `t`; NULL without SequenceLens.
+ */
 static glow_value *
 is_running(const recurrent *r, int64_t t)
 {
@@ -308,7 +316,7 @@ run_direction(recurrent *r, int d, glow_value *x, recurrent_step_fn step,
     return s;
 }
 
-/* The results of both directions, side by side along an axis that is new. */
+/* The results of the directions, stacked along the new axis `axis`. */
 static glow_value *
 joined(glow_builder *b, glow_value *const v[2], int count, int axis,
        glow_dims shape)
@@ -323,7 +331,7 @@ joined(glow_builder *b, glow_value *const v[2], int count, int axis,
                                    &(const glow_concat){.dim = axis});
 }
 
-/* One product for the X of all steps; the network keeps the rest. */
+/* One product for the X of all steps, and the network without W. */
 static glow_value *
 project(glow_builder *b, glow_node *n)
 {

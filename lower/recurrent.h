@@ -1,6 +1,4 @@
-/*
- * What the rules of RNN, GRU and LSTM share: all but the cell.
- */
+/* Lowering of RNN, GRU and LSTM, parametrized by their cell. */
 
 #ifndef LOWER_RECURRENT_H
 #define LOWER_RECURRENT_H
@@ -23,21 +21,23 @@ typedef struct recurrent_state {
     glow_value *h, *c; /* [B, H]; c is NULL where there is none */
 } recurrent_state;
 
-/* The state after a step; `x` [B, G H] is what X gives, with its Bias. */
+/*
+ * The state after a step; `x` [B, G H] is the contribution of X, with its Bias.
+ */
 typedef recurrent_state (*recurrent_step_fn)(const recurrent *r, glow_value *x,
                                              recurrent_state before);
 
 /*
- * Lowers a network: first one product for the X of all steps, then, of one that
- * has no W, `step` for each.
- * With `split` the Bias of R is in r->rb, else in `x`.
+ * Lowers a network: a network with W to one product for the X of all steps and
+ * the network without W; a network without W to one `step` for each step of the
+ * sequence.  With `split` the Bias of R is in r->rb, else in `x`.
  */
 glow_value *lower_recurrent(glow_builder *b, glow_node *n, int activations,
                             bool split, recurrent_step_fn step);
 
 /* The [B, H] of gate `gate` out of [B, G H]. */
 glow_value *recurrent_gate(const recurrent *r, glow_value *all, int gate);
-/* The state times rows first, ... of R, and their Bias. */
+/* The product of the state and rows first, ... of R, plus their Bias. */
 glow_value *recurrent_product(const recurrent *r, glow_value *h, int first,
                               int count);
 /* Activation `f` of x; of a gate, whose x is clipped first. */

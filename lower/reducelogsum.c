@@ -3,8 +3,8 @@
  *
  *     %y = Log(BatchedReduceAdd(%x) {Axes: a})
  *
- * 16-bit floats are added in float, so that near 1 the logarithm is that of the
- * sum and not of how it was rounded.
+ * 16-bit floats are added in float, because near 1 the rounding of the sum
+ * would dominate its logarithm.
  */
 
 #include "lower/common.h"

@@ -1,12 +1,13 @@
 /*
- * lower-reducelogsumexp: let the greatest go first.
+ * lower-reducelogsumexp: subtract the maximum first.
  *
  *     %m = BatchedReduceMax(%x) {Axes: a}, or 0 where that is infinite
  *     %e = Exp(%x - [%m])                                [..]: Broadcast to %x
  *     %y = Log(BatchedReduceAdd(%e) {Axes: a}) + %m
  *
- * No exponential exceeds 1, and one of them is 1.  Infinite ones have no
- * difference: left alone, they give what they should.
+ * No exponential exceeds 1, and one of them is 1.  An infinite maximum is not
+ * subtracted, because inf - inf is NaN; the formula without it gives the
+ * result.
  */
 
 #include "lower/common.h"

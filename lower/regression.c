@@ -1,5 +1,5 @@
 /*
- * lower-regression: a mark for training is nothing else.
+ * lower-regression: a mark for training, without effect in inference.
  *
  *     %y = Regression(%x, %expected)  =>  %x
  */

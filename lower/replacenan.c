@@ -1,5 +1,5 @@
 /*
- * lower-replacenan: select what is a number.
+ * lower-replacenan: select the value in place of NaN.
  *
  *     %y = ReplaceNaN(%x) {Value: v}   =>   %y = Select(IsNaN(%x), v, %x)
  */

@@ -8,8 +8,8 @@
  *     %y = BatchedReduceAdd(%w) {Axes: [1]}
  *
  * for each axis that changes; `from` and `weights` are constants.  The nearest
- * element is one tap of weight 1: that is the Gather alone.  What lies outside
- * of a cropped Input is put right at the end:
+ * element is one tap of weight 1: the Gather suffices.  Elements outside of a
+ * cropped Input are replaced at the end:
  *
  *     %y = Select(Broadcast(outside), Splat(extrapolation), %v)
  */

@@ -1,5 +1,5 @@
 /*
- * lower-reversesequence: compute where each element comes from.
+ * lower-reversesequence: compute the source position of each element.
  *
  *     %y = ReverseSequence(%x : [2, 5, 3], %l) {BatchAxis: 0, TimeAxis: 1}
  *         =>
@@ -8,7 +8,7 @@
  *     %y = Gather(%x, %i) {Axis: 1, BatchDims: 1}
  *
  * with transposes around it where batch and time are not the first axes.  A
- * length over the number of elements makes the first position one outside.
+ * length above the number of elements makes the first position out of range.
  */
 
 #include "lower/index.h"

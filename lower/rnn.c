@@ -1,6 +1,6 @@
 /*
- * lower-rnn: one product for X, and, unless the backend takes what is left, the
- * steps one after the other.
+ * lower-rnn: one product for X, and, where the backend has no kernel for the
+ * recurrence, its steps unrolled.
  *
  *     %h.t = f(%x.t + MatMul(%h before, Transpose(R)))
  */

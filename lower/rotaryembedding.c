@@ -1,5 +1,6 @@
 /*
- * lower-rotaryembedding: turn halves, or every second element.
+ * lower-rotaryembedding: rotate pairs of elements, of the two halves or
+ * neighbours.
  *
  *     %a, %b = the two elements of all pairs                  [B, H, S, R] each
  *     %u = [Cos] * %a - [Sin] * %b;  %v = [Sin] * %a + [Cos] * %b
@@ -21,7 +22,7 @@ part(glow_builder *b, glow_value *x, int64_t start, int64_t step, int64_t size)
                              .steps = GLOW_DIMS_OF(1, 1, 1, step));
 }
 
-/* An angle's value for all heads. */
+/* The sine or cosine `v` of an angle, broadcast over the heads. */
 static glow_value *
 spread(glow_builder *b, glow_value *v, glow_dims shape)
 {

@@ -1,12 +1,13 @@
 /*
- * Sampling by gather and sum.  Each axis gives a table of elements and one of
- * weights, [N, taps, P]; those of all axes are combined to [N, taps.., P], and
+ * Interpolation by gather and weighted sum.  Each axis gives a table of
+ * elements and one of weights, [N, taps, P]; the tables of all axes are
+ * combined to [N, taps.., P]:
  *
  *     %g = Gather(x as [N, pixels, C], elements) {Axis: 1, BatchDims: 1}
  *     %y = BatchedReduceAdd(%g * weights) {Axes: [1]}
  *
- * The weights of a tap are a polynomial of the part `t` that a position is
- * beyond an element, so that one table of coefficients says them all.
+ * The weight of a tap is a polynomial in the fraction `t` of a position, so
+ * that one table of coefficients holds all interpolation modes.
  */
 
 #include "lower/sample.h"
@@ -15,7 +16,10 @@
 #define MOST_TAPS 4
 #define MOST_TERMS 4
 
-/* The taps of a mode: where they begin, and their coefficients of 1, t, .. */
+/*
+ * The taps of a mode: their number, the offset of the first, and the
+ * coefficients of their weights at 1, t, ...
+ */
 typedef struct kernel {
     int taps, first, terms;
     double coefficient[MOST_TERMS][MOST_TAPS];
@@ -72,7 +76,7 @@ splat(glow_builder *b, glow_value *like, double v)
     return like ? glow_lower_splat(b, like->type, v) : NULL;
 }
 
-/* `v` held between low and high. */
+/* `v` clamped to [low, high]. */
 static glow_value *
 clip(glow_builder *b, glow_value *v, double low, double high)
 {
@@ -96,7 +100,9 @@ reflect(glow_builder *b, glow_value *v, double low, double high)
     return glow_lower_sub(b, splat(b, t, low + range), t);
 }
 
-/* Where positions beyond the ends are looked for. */
+/*
+ * Positions `v` on an axis of `in` elements, moved into it as the padding says.
+ */
 static glow_value *
 pad_position(glow_builder *b, const glow_lower_reading *how, glow_value *v,
              int64_t in)
@@ -120,7 +126,7 @@ pad_position(glow_builder *b, const glow_lower_reading *how, glow_value *v,
         GLOW_IN(GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(v, within)), v, held));
 }
 
-/* What is read on one axis: [N, taps, P] each; weight or mask may be NULL. */
+/* The taps of one axis, [N, taps, P] each; weight or mask may be NULL. */
 typedef struct taps {
     glow_value *element, *weight, *mask;
 } taps;
@@ -225,7 +231,7 @@ both(glow_builder *b, const glow_op *op, glow_value *x, glow_value *y)
     return x ? glow_build(b, op, NULL, GLOW_IN(x, y), NULL) : y;
 }
 
-/* `v` times a whole number, which a Splat may not hold. */
+/* `v` times an integer, which the float of a Splat may not hold. */
 static glow_value *
 times_size(glow_builder *b, glow_value *v, int64_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * Sampling one axis at places that are known: a gather of the taps, of shape
- * [before, taps * count, rest], and the sum of what they are weighted to.
+ * Interpolation of one axis at constant positions: a Gather of the taps, of
+ * shape [before, taps * count, rest], and their weighted sum.
  */
 
 #include "lower/sample.h"

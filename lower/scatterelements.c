@@ -1,19 +1,24 @@
 /*
- * lower-scatterelements: say all coordinates of each element.
+ * lower-scatterelements: complete the index of each element to all its
+ * coordinates.
  *
  *     %y = ScatterElements(%x : [2, 3, 4, 5], %i : [2, 3, 6, 5], %u) {Dim: 2}
  *         =>
- *     %a = constant [6]: where each leading index of %i is in the first axes
- *     %c = constant [5]: where each trailing one is in the last axes
+ *     %a = constant [6]: offset of each leading index of %i in the first axes
+ *     %c = constant [5]: offset of each trailing one in the last axes
  *     %p = Concat([[%a], %i, [%c]]) {Dim: 3}       : [6, 6, 5, 3]
  *     %y = ScatterData(%x : [6, 4, 5], %p, %u : [6, 6, 5])
  *
- * with the axes before Dim seen as one, and those after it; [..]: Broadcast.
+ * with the axes before Dim flattened to one, and those after it; [..]:
+ * Broadcast.
  */
 
 #include "lower/index.h"
 
-/* Where the indices of axes first, ..., last - 1 of `part` are in `whole`. */
+/*
+ * Offsets in axes [first, last) of shape `whole` of all indices of the smaller
+ * `part`.
+ */
 static glow_value *
 places(glow_builder *b, glow_dims part, glow_dims whole, int first, int last)
 {

@@ -1,5 +1,5 @@
 /*
- * lower-selu: Elu, scaled.
+ * lower-selu: scale Elu.
  *
  *     %y = Selu(%x) {Alpha: a, Gamma: c}   =>   %y = c * Elu(%x) {Alpha: a}
  */

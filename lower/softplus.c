@@ -1,5 +1,5 @@
 /*
- * lower-softplus: Relu, and what is missing near 0.
+ * lower-softplus: Relu, plus the difference near 0.
  *
  *     %y = Relu(%x) + log1p(Exp(-|%x|))
  *

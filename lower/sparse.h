@@ -1,4 +1,4 @@
-/* What the rules share that work on lists of runs. */
+/* Helpers of lowering rules on lists of runs. */
 
 #ifndef LOWER_SPARSE_H
 #define LOWER_SPARSE_H
@@ -12,11 +12,14 @@ glow_value *glow_lower_rows(glow_builder *b, glow_value *v, int64_t from,
                             int64_t count);
 /* Two tensors, one after the other along the first axis. */
 glow_value *glow_lower_append(glow_builder *b, glow_value *x, glow_value *y);
-/* The numbers x and `v` of index64, which is a list: each v[i + 1] - v[i]. */
+/*
+ * Differences of neighbours in the list of x, followed by `v`, all index64: v[i
+ * + 1] - v[i].
+ */
 glow_value *glow_lower_steps(glow_builder *b, glow_value *v);
 /*
- * Of each of `count` entries, to which run it belongs: index64, the number of
- * runs for entries after the last.  `lengths` is index64.
+ * The number of the run of each of `count` entries, as index64; entries after
+ * the last run get the number of runs.  `lengths` is index64.
  *
  *     CumSum(zeros, 1 added at the end of each run)
  */

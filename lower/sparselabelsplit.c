@@ -12,7 +12,7 @@
 
 #include "lower/sparse.h"
 
-/* The constant i / each, or i % each, for i below `count`. */
+/* The constant i / each, or i % each with `rest`, for i < `count`. */
 static glow_value *
 pattern(glow_builder *b, int64_t count, int64_t each, bool rest)
 {

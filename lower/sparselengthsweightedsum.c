@@ -5,8 +5,8 @@
  *     %g = Gather(%x, %indices) * [%w]
  *     y  = ScatterData(zeros, %r, %g) {Reduction: add}
  *
- * One row more of the zeros is for entries after the last segment, whose
- * indices are 0.  Floats of 16 bits are added up in 32.
+ * Entries after the last segment, whose indices are 0, go to one additional row
+ * of the zeros.  Floats of 16 bits are added up in 32.
  */
 
 #include "lower/sparse.h"
@@ -17,7 +17,7 @@ sum_kind(glow_kind kind)
     return kind == GLOW_FLOAT16 || kind == GLOW_BFLOAT16 ? GLOW_FLOAT : kind;
 }
 
-/* Weighted rows, of `kind`: 0 and not looked at where `in` is false. */
+/* Weighted rows, of `kind`: 0, and not read, where `in` is false. */
 static glow_value *
 rows_of(glow_builder *b, const glow_node *n, glow_value *in, glow_kind kind)
 {
@@ -41,7 +41,7 @@ lower(glow_builder *b, glow_node *n)
     glow_type more = glow_type_of(sum_kind(type->elem), type->shape);
     glow_value *of, *in, *rows, *y;
 
-    /* There is nothing to pick from, or to pick. */
+    /* Data or Indices are empty. */
     if (n->in[0]->type->shape.at[0] == 0 || list.at[0] == 0)
         return glow_lower_splat(b, type, 0);
     more.shape.at[0]++;

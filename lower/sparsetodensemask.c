@@ -1,13 +1,14 @@
 /*
- * lower-sparsetodensemask: find the place of each entry by comparing.
+ * lower-sparsetodensemask: find the column of each entry by comparing.
  *
  *     %e = CmpEQ([%indices], [Mask])                 entries x numbers
  *     %m = sum over numbers of Select(%e, [0, 1, ..], 0)
  *     %p = Select(any of %e, %m, numbers)
  *     y  = ScatterData([DefaultValue], [%r, %p], %values)
  *
- * with %r the example of each entry.  One place more in each example, and one
- * example more, are for entries that belong nowhere; they are cut off.
+ * with %r the example of each entry.  Entries without a number in Mask go to an
+ * additional column, entries without an example to an additional example; both
+ * are cut off.
  */
 
 #include "lower/sparse.h"
@@ -18,7 +19,7 @@ sum(glow_builder *b, glow_value *v)
     return GLOW_BUILD(b, batchedreduceadd, GLOW_IN(v), .axes = GLOW_DIMS_OF(1));
 }
 
-/* The place in Mask of each of a list of numbers. */
+/* The index in `mask` of each of `numbers`. */
 static glow_value *
 places(glow_builder *b, glow_value *numbers, glow_ints mask)
 {

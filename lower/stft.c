@@ -1,5 +1,5 @@
 /*
- * lower-stft: gather the frames, weigh them, transform them together.
+ * lower-stft: gather the frames, multiply by the window, transform all of them.
  *
  *     %y = STFT(%s, %w) {FrameStep: s, FrameLength: f}
  *         =>

@@ -8,7 +8,7 @@
  *         %y = %y + MatMul(%c, constant [G, M]: its weight, or 0)
  *
  * [..]: Broadcast to N x P x G x n.  For idf a count is cut to 1 first.  Left
- * alone where there is too much to compare.
+ * alone where the comparison has more than 2^30 elements.
  */
 
 #include "lower/common.h"
@@ -24,7 +24,10 @@ constant_of(glow_builder *b, glow_kind kind, glow_dims shape,
         glow_type_get(glow_builder_context(b), glow_type_of(kind, shape)));
 }
 
-/* How many windows of n items a row of `size` has, over all distances. */
+/*
+ * Number of windows of n items in a row of `size`, over all distances up to
+ * `skips` + 1.
+ */
 static int64_t
 count_windows(int64_t n, int64_t skips, int64_t size)
 {
@@ -35,7 +38,9 @@ count_windows(int64_t n, int64_t skips, int64_t size)
     return count;
 }
 
-/* Can all windows be compared with all n-grams at once? */
+/*
+ * True if comparing all windows with all n-grams takes at most MOST elements.
+ */
 static bool
 is_possible(int64_t rows, int64_t places, glow_tfidf_grams g)
 {
@@ -91,7 +96,7 @@ counts(glow_builder *b, const glow_tfidfvectorizer *a, glow_tfidf_grams g,
     return GLOW_BUILD(b, batchedreduceadd, GLOW_IN(w), .axes = GLOW_DIMS_OF(1));
 }
 
-/* From n-grams first, ... to columns of the result: weights. */
+/* Weights [count, width] from n-grams first, ... to columns of the result. */
 static glow_value *
 weights(glow_builder *b, const glow_tfidfvectorizer *a, int64_t first,
         int64_t count, int64_t width)

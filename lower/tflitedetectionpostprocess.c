@@ -7,7 +7,7 @@
  *
  * and the same for classes and scores, which TopK has sorted for each box.
  * With RegularNms each class is suppressed by itself, and TopK takes the best
- * of what is left, where places that hold nothing score -inf.
+ * detections of all classes, where unused entries score -inf.
  */
 
 #include <math.h>
@@ -21,7 +21,7 @@ typedef struct detector {
     glow_value *boxes, *scores; /* [N, 4] and [N, NumClasses] */
 } detector;
 
-/* What is found: one row for each detection, `count` of which count. */
+/* Detections, one a row, of which the first `count` are valid. */
 typedef struct found {
     glow_value *boxes, *classes, *scores, *count;
 } found;
@@ -186,7 +186,7 @@ find_classes(const detector *t, found *f)
     return f->count != NULL;
 }
 
-/* `v` with zeros where nothing was found, in a tensor of the shape `to`. */
+/* `v` padded to the shape `to`, with zeros behind the first `count` rows. */
 static glow_value *
 placed(const detector *t, glow_value *v, glow_value *count, glow_dims to)
 {

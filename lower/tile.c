@@ -3,7 +3,7 @@
  *
  *     %y = Tile(%x : [2, 3, 4]) {Count: 5, Axis: 1} : [2, 15, 4]
  *         =>
- *     %a = Reshape(%x)   : [2, 1, 12]      what is before; one; the rest
+ *     %a = Reshape(%x)   : [2, 1, 12]      axes before; one; Axis and the rest
  *     %b = Broadcast(%a) : [2, 5, 12]
  *     %y = Reshape(%b)   : [2, 15, 4]
  *

@@ -1,6 +1,6 @@
 #include "lower/train.h"
 
-/* `v`, whose kind is made long if it is short. */
+/* `v`, converted to float if it is float16 or bfloat16. */
 static glow_value *
 wide(glow_builder *b, glow_value *v)
 {

@@ -5,7 +5,7 @@
  *     P 2:    %y = ReduceL2(%x) {Axes: [a]}
  *     else:   %y = Pow(BatchedReduceAdd(Pow(|%x|, P)) {Axes: [a]}, 1 / P)
  *
- * Powers of 16-bit floats are made in float, whose range is wider.
+ * Powers of 16-bit floats are computed in float, whose range is wider.
  */
 
 #include "lower/common.h"

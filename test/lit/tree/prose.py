@@ -21,6 +21,7 @@ FOLDERS = (
     "irgen/place",
     "irgen/report",
     "irgen/schedule",
+    "lower",
 )
 
 MOST_WHAT = 3  # in 1,000 words
