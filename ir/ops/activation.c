@@ -1,5 +1,5 @@
 /*
- * Activations that can be said in simpler operators.
+ * Activations by element: Clip, Gelu, HardSigmoid, HardSwish, LeakyRelu, PRelu.
  */
 
 #include <math.h>

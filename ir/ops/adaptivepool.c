@@ -1,5 +1,6 @@
 /*
- * Adaptive pooling: the windows follow from the size of the result.
+ * Adaptive pooling: the sizes of the windows follow from the size of the
+ * result.
  */
 
 #include "ir/ops/window.h"

@@ -9,7 +9,7 @@ glow_apply_infer(const glow_node *n, glow_type out[], int classes)
     return glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* How many of `left` elements are taken at a time. */
+/* The size of the next chunk of `left` elements. */
 static int64_t
 chunk(int64_t left)
 {

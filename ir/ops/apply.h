@@ -28,8 +28,8 @@ bool glow_apply_with(const glow_tensor *in, const glow_tensor *out,
                      const void *user);
 
 /*
- * The infer of such operators: operand 0 is of one of `classes`, the others
- * have its type, and so has the result.
+ * The infer of element-wise operators: the element kind of operand 0 is in
+ * `classes`, and the other operands and the result have its type.
  */
 bool glow_apply_infer(const glow_node *n, glow_type out[], int classes);
 

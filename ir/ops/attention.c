@@ -10,7 +10,7 @@ enum { Q, K, V, MASK };
 
 /* attention */
 
-/* Each axis of Mask is that of the scores, or 1. */
+/* Checks that each axis of Mask has the size of the scores' axis, or 1. */
 static bool
 check_mask(const glow_node *n, glow_dims scores)
 {
@@ -32,7 +32,7 @@ check_mask(const glow_node *n, glow_dims scores)
     return true;
 }
 
-/* Attention of either spelling. */
+/* The attributes of Attention and FusedAttention in one form. */
 typedef struct form {
     glow_attention attention;
     bool q_rows, k_rows, v_rows, y_rows;
@@ -62,7 +62,7 @@ fused_form(const glow_node *n)
     };
 }
 
-/* [B, H, S, D] and [B, S, H, D]: one from the other where `by_rows`. */
+/* [B, H, S, D] as [B, S, H, D], and back, if `by_rows`; else `d`. */
 static glow_dims
 turned(glow_dims d, bool by_rows)
 {
@@ -115,7 +115,7 @@ check_attention(const glow_node *n, const form *f, glow_dims *scores)
            check_mask(n, *scores);
 }
 
-/* The type of Y, of rows as long as those of V. */
+/* Sets `*out` to the type of Y, `y` with rows of the length of V's. */
 static bool
 give_sums(const glow_node *n, const form *f, glow_dims y, glow_type *out)
 {
@@ -144,7 +144,7 @@ fusedattention_infer(const glow_node *n, glow_type out[])
     return check_attention(n, &fused, &y) && give_sums(n, &fused, y, &out[0]);
 }
 
-/* What is added to score [b, h, i, j]. */
+/* The mask's addend to score [b, h, i, j] = `at`: -inf where it is masked. */
 static double
 bias_of(const glow_attention *a, const glow_tensor *mask, const int64_t at[4])
 {
@@ -162,7 +162,7 @@ bias_of(const glow_attention *a, const glow_tensor *mask, const int64_t at[4])
     return glow_get_double(mask, pos);
 }
 
-/* The exponentials of scores, by their sum; all `none` if nothing may be seen. */
+/* Softmax of `s` in place; `none` everywhere if all scores are -inf. */
 static void
 normalize(double *s, int64_t count, double none)
 {
@@ -176,7 +176,10 @@ normalize(double *s, int64_t count, double none)
         s[j] = sum == 0 ? none : s[j] / sum;
 }
 
-/* One row of Q, q; its scores go to s and, at the stage asked for, to `kept`. */
+/*
+ * Scores of row `q` of Q, in `s`; copied to `kept` at the stage that the
+ * attributes ask for.
+ */
 static void
 score_row(const glow_attention *a, const double *q, const double *k,
           int64_t depth, const glow_tensor *mask, int64_t at[4], double *s,
@@ -204,7 +207,10 @@ score_row(const glow_attention *a, const double *q, const double *k,
         kept[j] = s[j];
 }
 
-/* Rows of one head: `first` of a tensor, `step` apart, of `size` elements. */
+/*
+ * Rows of one head, of `size` elements each, from position `first` on, `step`
+ * apart.
+ */
 typedef struct rows {
     int64_t first, step, size;
 } rows;
@@ -227,7 +233,7 @@ load_rows(const glow_tensor *t, rows r, int64_t count, double *to)
         glow_load(t, r.first + i * r.step, r.size, to + i * r.size);
 }
 
-/* Scores go to `out` too, unless that is NULL. */
+/* Evaluates Attention; writes the scores to `out` too, unless `out` is NULL. */
 static bool
 eval_attention(const form *f, glow_tensor *const in[], glow_tensor *y,
                glow_tensor *out, glow_arena *scratch)
@@ -406,7 +412,7 @@ rotaryembedding_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* Turns `pairs` pairs of a row in place; the rest stays. */
+/* Rotates `pairs` pairs of a row in place; the remaining elements stay. */
 static void
 turn(double *x, int64_t pairs, bool interleaved, const double *c,
      const double *s)

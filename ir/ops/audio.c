@@ -68,7 +68,10 @@ spectrogram_infer(const glow_node *n, glow_type out[])
         &out[0]);
 }
 
-/* The energy of frequency `k` of a windowed frame; `turn` is one cosine. */
+/*
+ * The energy of frequency `k` of a windowed frame; `turn` is one period of a
+ * cosine.
+ */
 static double
 energy(const double *frame, int64_t size, int64_t k, int64_t length,
        const double *turn)
@@ -92,7 +95,9 @@ spectrogram_eval(const glow_node *n, glow_tensor *const in[],
     glow_dims y = out[0]->type->shape;
     int64_t size = s->window_size, length = glow_spectrogram_length(size);
     double *frame = GLOW_NEW_ARRAY(scratch, double, size);
-    /* Four to a turn at least, so that the sine is a cosine. */
+    /*
+     * At least four samples of a period, so that the sine is a shifted cosine.
+     */
     int64_t step = length < 4 ? 4 / length : 1;
     double *turn = GLOW_NEW_ARRAY(scratch, double, length *step);
 
@@ -188,8 +193,8 @@ mfcc_infer(const glow_node *n, glow_type out[])
 }
 
 /*
- * Frequency `f` lies between the middles of two triangles: part of it goes to
- * the one below, the rest to the one above.
+ * Triangular mel filters.  Frequency `f`, between the centers of two
+ * neighbouring triangles, has weight in both; the two weights add up to 1.
  */
 const double *
 glow_mfcc_filters(const glow_mfcc *m, int64_t frequencies, glow_arena *a)

@@ -189,7 +189,7 @@ int_lt(int64_t x, int64_t y, bool is_signed)
     return glow_int_less(x, y, is_signed);
 }
 
-/* What each of the infer functions above admits. */
+/* Words for the element kinds that each infer function above accepts. */
 #define number_words "floats or integers"
 #define order_words "floats or integers"
 #define equality_words "floats, integers or bools"

@@ -31,7 +31,7 @@ int_xor(int64_t x, int64_t y, bool is_signed)
     return x ^ y;
 }
 
-/* Defines glow_op_ID, which `fn` computes. */
+/* Defines the operator glow_op_ID, computed by `fn`. */
 #define BITWISE(id, text, line, fn, formula, from)                            \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \
                           glow_tensor *const out[], glow_arena *scratch)      \
@@ -66,7 +66,10 @@ BITWISE(bitwisexor, "BitwiseXor", "exclusive or of each bit", int_xor,
 
 static const char *const directions[] = {"left", "right", NULL};
 
-/* Shifts by more than there are bits would be undefined in C. */
+/*
+ * Shifts by a negative count, or by `bits` and more, which are undefined in C,
+ * give 0, or -1 for a negative number shifted right.
+ */
 static int64_t
 shifted(int64_t x, int64_t by, int bits, bool is_signed, int direction)
 {

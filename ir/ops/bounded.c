@@ -1,6 +1,6 @@
 /*
- * Results of which only the beginning counts: NonZero gives one, and Bound
- * keeps what lies behind the end of one zero.
+ * Results of bounded size: NonZero returns their length beside them, and Bound
+ * zeroes the elements behind a length.
  */
 
 #include "ir/ops/common.h"

@@ -11,7 +11,9 @@
 
 /* bboxtransform */
 
-/* x1 y1 x2 y2, or with Rotated x y width height and degrees. */
+/*
+ * Numbers of a box: x1 y1 x2 y2, or with Rotated x y width height and degrees.
+ */
 static int
 box_size(const glow_bboxtransform *t)
 {
@@ -80,7 +82,7 @@ transform_infer(const glow_node *n, glow_type out[])
                      &out[1]);
 }
 
-/* Middle and sizes of a box, moved. */
+/* Center, sizes and angle of a box after its deltas. */
 typedef struct box {
     double x, y, width, height, angle;
 } box;
@@ -116,7 +118,7 @@ held(double v, double most)
     return fmax(fmin(v, most), 0);
 }
 
-/* The corners within the image, `one` less than its size. */
+/* Clamps the corners to the image; `one` is 1 with LegacyPlusOne, else 0. */
 static void
 clip(double *low, double *high, double size, double one)
 {
@@ -124,7 +126,7 @@ clip(double *low, double *high, double size, double one)
     *high = held(*high, size - one);
 }
 
-/* Moves one box and writes it, in the units asked for. */
+/* Applies the deltas to one box and writes it in the form of the attributes. */
 static void
 transform(const glow_bboxtransform *t, const double roi[], const double delta[],
           const double info[], double to[])

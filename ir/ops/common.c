@@ -331,7 +331,10 @@ typedef struct block {
     glow_dims shape, to_step, from_step;
 } block;
 
-/* Leaves out axes of one element and joins those that lie end to end. */
+/*
+ * Drops axes of one element, and merges neighbouring axes that are contiguous
+ * in both tensors.
+ */
 static block
 simplify(glow_dims shape, glow_dims to_step, glow_dims from_step)
 {
@@ -385,13 +388,15 @@ copy_row(const glow_tensor *to, int64_t to_at, int64_t to_step,
         COPY_ROW(uint8_t);
 }
 
-/* Elements of one size that lie side by side in rows of the result, and in
-   columns of the operand. */
+/*
+ * A 2-D transpose: rows of the result are contiguous, and so are columns of the
+ * operand.
+ */
 typedef struct plane {
     int64_t rows, to_row, columns, from_column;
 } plane;
 
-/* By squares whose lines stay in the cache until they are used up. */
+/* Tiled transpose: squares of SQUARE x SQUARE elements stay in the cache. */
 #define COPY_PLANE(type)                                                      \
     do {                                                                      \
         type *y = (type *)to->data + to_at;                                   \
@@ -420,7 +425,7 @@ copy_plane(const glow_tensor *to, int64_t to_at, const glow_tensor *from,
         COPY_PLANE(uint8_t);
 }
 
-/* The axis along which the operand is in order where the result is not, or -1. */
+/* The axis that is contiguous in the operand and not in the result, or -1. */
 static int
 turned_axis(const block *b)
 {

@@ -9,7 +9,7 @@
 
 /* Formals. */
 
-/* The body that attribute `name`, the k-th that names one, names. */
+/* The function that attribute `name`, the k-th of kind GLOW_FUNC, refers to. */
 static glow_func *
 find_body(const glow_node *n, int k, const char *name)
 {
@@ -51,7 +51,7 @@ check_count(const glow_node *n, const glow_func *f, glow_formals which,
                        due);
 }
 
-/* Formal `i` has type `due`, which comes from `why`. */
+/* Checks that formal `i` has type `due`, which `why` explains. */
 static bool
 check_formal(const glow_node *n, const glow_func *f, glow_formals which, int i,
              const glow_type *due, const char *why)
@@ -65,7 +65,10 @@ check_formal(const glow_node *n, const glow_func *f, glow_formals which, int i,
                        glow_type_text(a, &is), why, glow_type_text(a, &want));
 }
 
-/* Operands from in[first] on are the Inputs of `f` from `formal` on. */
+/*
+ * Checks that operands from in[first] on have the types of the Inputs of `f`
+ * from `formal` on.
+ */
 static bool
 check_inputs(const glow_node *n, const glow_func *f, int first, int formal)
 {
@@ -78,7 +81,7 @@ check_inputs(const glow_node *n, const glow_func *f, int first, int formal)
     return true;
 }
 
-/* Operand `i` is one element of `kind`. */
+/* Checks that operand `i` is one element of `kind`. */
 static bool
 check_scalar(const glow_node *n, int i, glow_kind kind)
 {
@@ -144,7 +147,7 @@ if_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
                           in + 1, out);
 }
 
-/* Of the branch that has more. */
+/* The flops of the more expensive branch. */
 static int64_t
 if_flops(const glow_node *n)
 {
@@ -195,7 +198,9 @@ check_loop_counts(const glow_node *n, const glow_func *f)
                        "the number of results");
 }
 
-/* The iteration's number and the condition, in and out. */
+/*
+ * Checks the first formals: the iteration number and the condition, in and out.
+ */
 static bool
 check_control(const glow_node *n, const glow_func *f)
 {
@@ -211,7 +216,7 @@ check_control(const glow_node *n, const glow_func *f)
            check_formal(n, f, GLOW_OUTPUTS, 0, &condition, "a condition");
 }
 
-/* MaxTrips rows of Output `i` of the body. */
+/* Sets `*out` to the type of MaxTrips rows of Output `i` of the body. */
 static bool
 give_rows(const glow_node *n, const glow_func *f, int i, glow_type *out)
 {
@@ -250,7 +255,7 @@ loop_infer(const glow_node *n, glow_type out[])
     return true;
 }
 
-/* A loop under way. */
+/* The state of a loop during its evaluation. */
 typedef struct looper {
     const glow_node *n;
     glow_func *body;
@@ -354,7 +359,7 @@ loop_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
     return ok;
 }
 
-/* Of all iterations, if their number is known, else of one. */
+/* The flops of all iterations if their number is known, else of one. */
 static int64_t
 loop_flops(const glow_node *n)
 {
@@ -407,7 +412,10 @@ const glow_op glow_op_loop = {
     .source = "ONNX",
 };
 
-/* The number that a constant of one element is; false if `v` is none. */
+/*
+ * Sets `*out` to the value of a constant of one element; false if `v` is not
+ * one.
+ */
 static bool
 is_known(const glow_value *v, int64_t *out)
 {
@@ -420,7 +428,10 @@ is_known(const glow_value *v, int64_t *out)
     return t;
 }
 
-/* Does the condition that `body` gives hold if that which it takes does? */
+/*
+ * True if the condition that `body` returns holds whenever the condition passed
+ * to it does.
+ */
 static bool
 always_goes_on(const glow_func *body)
 {

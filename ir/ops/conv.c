@@ -1,9 +1,9 @@
 /*
  * Convolution and its transpose, over one to three spatial axes.
  *
- * Either is evaluated as a matrix product for each group: a row of A holds what
- * one result reads of Input, zeros where it reads beyond, and a column of B one
- * filter.
+ * Both are evaluated as a matrix product for each group (im2col): a row of A is
+ * the window of one result in Input, with zeros outside of Input, and a column
+ * of B is one filter.
  */
 
 #include "ir/ops/conv.h"
@@ -13,11 +13,11 @@
 #include "ir/ops/product.h"
 #include "ir/ops/window.h"
 
-/* What the product of one group knows. */
+/* Context of the product of one group. */
 typedef struct lines {
     glow_window w;
     const glow_tensor *in, *bias, *out;
-    int64_t group;    /* which one */
+    int64_t group;    /* number of the group */
     int64_t channels; /* of Input, in a group */
     int64_t results;  /* channels of Result, in a group */
     int64_t outputs;  /* channels of Result, in all */
@@ -47,8 +47,8 @@ take_row(const void *user, int64_t row, int64_t first, int64_t count, double *c)
 }
 
 /*
- * Multiplies group by group; `by_columns` says that the numbers of one column of
- * B lie side by side in Filter.
+ * Multiplies group by group; `by_columns`: the numbers of one column of B are
+ * contiguous in Filter.
  */
 static void
 multiply_groups(lines *l, const glow_tensor *filter, int64_t groups,
@@ -148,7 +148,7 @@ convolution_infer(const glow_node *n, glow_type out[])
     return glow_convolution_infer(n, n->attrs, out);
 }
 
-/* Row by row: tap by tap, the channels of the group. */
+/* Rows of A: tap by tap, the channels of the group. */
 static void
 give_windows(const void *user, int64_t first, int64_t count, double *a)
 {
@@ -323,8 +323,8 @@ convtranspose_infer(const glow_node *n, glow_type out[])
 }
 
 /*
- * The element of Input that reaches result `out` through tap `tap`, or -1: that
- * `i` for which i * stride - start + tap * dilation is `out`.
+ * The element `i` of Input that contributes to result `out` through tap `tap`:
+ * i * stride - start + tap * dilation = out. -1 if there is none.
  */
 static int64_t
 source_of(const glow_window_axis *a, int64_t out, int64_t tap)
@@ -335,7 +335,7 @@ source_of(const glow_window_axis *a, int64_t out, int64_t tap)
                                                                  : -1;
 }
 
-/* Row by row: channel by channel of the group, all taps. */
+/* Rows of A: channel by channel of the group, all taps. */
 static void
 give_sources(const void *user, int64_t first, int64_t count, double *a)
 {

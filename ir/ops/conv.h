@@ -1,6 +1,6 @@
 /*
- * What Convolution and FullyConnected share with their fused forms: the checks
- * of operands 0 to 2, and the sums.
+ * Checks of operands 0 to 2 and the sums, shared by Convolution and
+ * FullyConnected with their fused forms.
  */
 
 #ifndef IR_OPS_CONV_H

@@ -1,7 +1,7 @@
 /*
- * ConvertTo: the same numbers as another element kind.  ConvertToFloat8: the same
- * to low precision, with a choice of what becomes of numbers out of range.
- * BitCast: the same bits.
+ * ConvertTo: the same numbers in another element kind.  ConvertToFloat8: the
+ * same for float8, saturating out-of-range numbers or not.  BitCast: the same
+ * bits.
  */
 
 #include "ir/ops/common.h"
@@ -22,7 +22,9 @@ convertto_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_rekinded(n->in[0]->type, out[0].elem), &out[0]);
 }
 
-/* The float nearest to an integer, which a way through double might miss. */
+/*
+ * The float nearest to an integer; rounding to double first could round twice.
+ */
 static double
 float_of_int(int64_t v, bool is_signed)
 {
@@ -30,8 +32,9 @@ float_of_int(int64_t v, bool is_signed)
 }
 
 /*
- * The same for 16 bits: a double may not hold all of it, but keeps in mind, in a
- * bit that these do not reach, that there was more.
+ * An integer as a double for conversion to 16-bit floats: bits that the double
+ * cannot hold are kept as a sticky bit below the 16-bit precision, which avoids
+ * double rounding.
  */
 static double
 sticky_of_int(int64_t v, bool is_signed)
@@ -185,7 +188,10 @@ bitcast_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_rekinded(n->in[0]->type, out[0].elem), &out[0]);
 }
 
-/* Makes an element of bool or of fewer bits than its byte one of those. */
+/*
+ * Normalizes an element after the bits were copied: a bool to 0 or 1, and a
+ * kind of fewer bits than a byte to zeros in the unused bits.
+ */
 static void
 settle(const glow_tensor *t)
 {
@@ -197,7 +203,9 @@ settle(const glow_tensor *t)
         *(uint8_t *)t->data &= (uint8_t)((1 << glow_kind_get(k)->bits) - 1);
 }
 
-/* By way of the kinds of the node: tensors may hold floats as float64. */
+/*
+ * Converts to the kinds of the node first: tensors may hold floats as float64.
+ */
 static bool
 bitcast_eval(const glow_node *n, glow_tensor *const in[],
              glow_tensor *const out[], glow_arena *scratch)

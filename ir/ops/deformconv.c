@@ -1,6 +1,6 @@
 /*
- * Deformable convolution: each tap of a filter reads where an offset, a value,
- * moves it to.
+ * Deformable convolution: each tap of a filter is displaced by an offset, which
+ * is a value of the graph.
  */
 
 #include "ir/ops/sample.h"
@@ -16,7 +16,7 @@ check_group(const glow_node *n, const char *name, int64_t group, int64_t count,
     return true;
 }
 
-/* Operand `i` has a number for each result and each of `each` taps. */
+/* Checks that operand `i` has `each` numbers for each result. */
 static bool
 check_moves(const glow_node *n, int i, const glow_window *w, int64_t each)
 {
@@ -83,7 +83,7 @@ infer(const glow_node *n, glow_type out[])
                &out[0]);
 }
 
-/* What the taps of one result read: column[tap * channels + c]. */
+/* The taps of one result: column[tap * channels + c]. */
 typedef struct reader {
     const glow_deformconv *c;
     glow_window w;

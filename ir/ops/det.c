@@ -1,6 +1,4 @@
-/*
- * Determinants.
- */
+/* Determinants, by Gaussian elimination with partial pivoting. */
 
 #include <math.h>
 
@@ -23,7 +21,9 @@ det_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_reshaped(n->in[0]->type, x), &out[0]);
 }
 
-/* The row from `first` on whose element in that column is the largest. */
+/*
+ * The row >= `first` whose element in column `first` has the largest magnitude.
+ */
 static int64_t
 find_pivot(const double *a, int64_t size, int64_t first)
 {
@@ -35,7 +35,7 @@ find_pivot(const double *a, int64_t size, int64_t first)
     return best;
 }
 
-/* By elimination, which destroys the matrix. */
+/* Gaussian elimination in place; destroys the matrix. */
 static double
 determinant(double *a, int64_t size)
 {

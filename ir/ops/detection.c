@@ -1,6 +1,6 @@
 /*
- * What ends TensorFlow Lite's detectors: boxes decoded against anchors, the
- * best of them kept.
+ * Post-processing of TensorFlow Lite's SSD detectors: boxes decoded against
+ * anchors, and non-maximum suppression.
  */
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "ir/ops/common.h"
 
-/* [N, columns], perhaps after an axis of 1. */
+/* Checks for [N, columns], or [1, N, columns]. */
 static bool
 check_rows(const glow_node *n, int i, glow_dims *rows)
 {
@@ -90,11 +90,11 @@ infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_type_of(GLOW_INDEX32, GLOW_DIMS_OF(1)), &out[3]);
 }
 
-/* A detection at work. */
+/* Context of one evaluation. */
 typedef struct detector {
     const glow_tflitedetectionpostprocess *t;
     int64_t count;       /* of boxes */
-    int64_t columns;     /* of scores; what precedes the classes is ignored */
+    int64_t columns;     /* of scores; columns before the classes are ignored */
     const double *boxes; /* decoded: y0, x0, y1, x1 */
     const double *scores;
     bool *gone;
@@ -122,7 +122,7 @@ decode(const glow_tflitedetectionpostprocess *t, glow_tensor *const in[],
     return boxes;
 }
 
-/* The share of the part that both cover in what one covers. */
+/* Intersection over union of two boxes. */
 static double
 overlap(const double *a, const double *b)
 {
@@ -139,7 +139,10 @@ overlap(const double *a, const double *b)
     return x > 0 && y > 0 ? both / (x + y - both) : 0;
 }
 
-/* The next box to keep by `score`, `step` apart; what it overlaps is gone. */
+/*
+ * Takes the box with the best score, `step` apart, and drops it and the boxes
+ * that overlap it; -1: none is left.
+ */
 static int64_t
 keep(const detector *d, const double *score, int64_t step)
 {
@@ -165,7 +168,9 @@ put(const detector *d, glow_tensor *const out[], int64_t to, int64_t box,
     glow_set_double(out[2], to, d->scores[box * d->columns + klass]);
 }
 
-/* One suppression by the best score of each box; then its best classes. */
+/*
+ * One suppression by the best score of each box; then the best classes of each.
+ */
 static int64_t
 detect_boxes(const detector *d, glow_tensor *const out[], glow_arena *scratch)
 {
@@ -201,10 +206,10 @@ detect_boxes(const detector *d, glow_tensor *const out[], glow_arena *scratch)
 }
 
 typedef struct hit {
-    int64_t box, klass; /* box -1: given already */
+    int64_t box, klass; /* box -1: already returned */
 } hit;
 
-/* A suppression for each class; then the best of all of them. */
+/* A suppression for each class; then the best detections of all classes. */
 static int64_t
 detect_classes(const detector *d, glow_tensor *const out[], glow_arena *scratch)
 {

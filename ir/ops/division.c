@@ -1,6 +1,4 @@
-/*
- * Division that leaves a whole quotient and a rest.
- */
+/* Integral quotients and remainders: Fmod, Mod, FloorDiv, Modulo. */
 
 #include <math.h>
 
@@ -12,7 +10,10 @@ number_infer(const glow_node *n, glow_type out[])
     return glow_apply_infer(n, out, GLOW_ANY_NUMBER);
 }
 
-/* x / y toward zero: 0 for y = 0; -1 as y would overflow in C. */
+/*
+ * x / y, rounded toward zero; 0 for y = 0. y = -1 is separate, because
+ * INT64_MIN / -1 overflows in C.
+ */
 static int64_t
 quotient(int64_t x, int64_t y, bool is_signed)
 {
@@ -33,7 +34,9 @@ int_fmod(int64_t x, int64_t y, bool is_signed)
     return y == -1 ? 0 : x % y;
 }
 
-/* Is the rest `r` of a division by `y` on the other side of 0? */
+/*
+ * True if the remainder `r` of a division by `y` has the opposite sign of `y`.
+ */
 static bool
 int_strays(int64_t r, int64_t y, bool is_signed)
 {
@@ -56,7 +59,10 @@ int_mod(int64_t x, int64_t y, bool is_signed)
     return int_strays(r, y, is_signed) ? r + y : r;
 }
 
-/* Defines glow_op_ID, of which `real` and `integer` are the meaning. */
+/*
+ * Defines the operator glow_op_ID, computed by `real` for floats and `integer`
+ * for integers.
+ */
 #define REST(id, text, line, more, real, integer, formula, from)         \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],   \
                           glow_tensor *const out[], glow_arena *scratch) \

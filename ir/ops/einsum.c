@@ -1,6 +1,4 @@
-/*
- * Einsum: sums of products, as an equation says.
- */
+/* Einsum: sums of products over labelled axes (Einstein summation). */
 
 #include <string.h>
 
@@ -17,19 +15,19 @@ label_of(char c)
     return c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
 }
 
-/* Reading the equation. */
+/* The parser of equations. */
 
 typedef struct reader {
     const glow_node *n;
     glow_einsum_plan *p;
     const char *at;
     int dots; /* the most axes that an ellipsis stands for */
-    int count[GLOW_EINSUM_LABELS]; /* how often each occurs in operands */
+    int count[GLOW_EINSUM_LABELS]; /* occurrences in operands */
 } reader;
 
 /*
- * One term, up to `,`, `-` or the end: its labels, with -1 for an ellipsis.
- * Returns how many, or -1 after a report.
+ * Reads one term, up to `,`, `-` or the end: its labels, with -1 for an
+ * ellipsis.  Returns their number, or -1 after a report.
  */
 static int
 read_term(reader *r, int out[GLOW_MAX_RANK + 1])
@@ -60,7 +58,7 @@ read_term(reader *r, int out[GLOW_MAX_RANK + 1])
     return count;
 }
 
-/* Gives a label its size; an axis of one element is repeated. */
+/* Sets the size of a label; an axis of one element is broadcast. */
 static bool
 take_size(reader *r, int label, int64_t size)
 {
@@ -78,8 +76,8 @@ take_size(reader *r, int label, int64_t size)
 }
 
 /*
- * The labels of operand i.  Those of an ellipsis are numbered from the last of
- * them back, so that terms with fewer are aligned at the right.
+ * Reads the labels of operand i.  Labels of an ellipsis are numbered from its
+ * last axis back, so that shorter ellipses are aligned at the right.
  */
 static bool
 read_operand(reader *r, int i)
@@ -143,7 +141,10 @@ add_dots(reader *r)
     return true;
 }
 
-/* Without an arrow: what occurs once, in the order of the alphabet. */
+/*
+ * Reads the labels of the result; without an arrow, the labels that occur once,
+ * in alphabetical order.
+ */
 static bool
 read_result(reader *r)
 {
@@ -244,7 +245,7 @@ start(sums *s)
     }
 }
 
-/* The next index of labels first, ..., last - 1; false after the last. */
+/* Advances the index of labels first, ..., last - 1; false after the last. */
 static bool
 next(sums *s, int first, int last)
 {

@@ -1,6 +1,6 @@
 /*
- * Operators that put elements into another order: Flip, ReverseSequence,
- * ChannelShuffle, SpaceToDepth.
+ * Permutations of elements: Flip, ReverseSequence, ChannelShuffle,
+ * SpaceToDepth.
  */
 
 #include "ir/ops/common.h"

@@ -1,17 +1,19 @@
 /*
- * Convolution and FullyConnected with what follows them: one rounding, one node.
+ * Convolution and FullyConnected with fused epilogue: bias, addend and
+ * activation.
  *
  *     y = Activation(sum + Bias + Addend)
  *
- * The sums are those of the operators without; an activation is the element-wise
- * operator of that name, so nothing here knows a formula.
+ * The result is rounded once.  The sums are the sums of the unfused operators,
+ * and an activation is the element-wise operator of that name, so its formula
+ * is not repeated here.
  */
 
 #include <string.h>
 
 #include "ir/ops/conv.h"
 
-/* The activations: words of the attribute, and what they mean. */
+/* The activations: words of the attribute, and operators. */
 #define FOR_EACH_ACTIVATION(X)    \
     X("Celu", celu)               \
     X("Clip", clip)               \
@@ -51,7 +53,10 @@ glow_fused_activation_of(const glow_node *n)
     return GLOW_FUSED_NONE;
 }
 
-/* Arguments and attributes: numbers, an enum's being that of its word. */
+/*
+ * Conversion between the arguments and the attributes of an activation; an enum
+ * is passed as its number.
+ */
 
 static void *
 field_at(const void *attrs, const glow_field *f)
@@ -92,7 +97,7 @@ glow_fused_attrs(glow_arena *a, int activation, glow_floats args)
     return attrs;
 }
 
-/* Is each argument that an enum takes the number of a word? */
+/* True if each argument for an enum is the number of one of its words. */
 static bool
 check_words(const glow_node *n, glow_schema s, glow_floats args)
 {
@@ -115,7 +120,10 @@ check_words(const glow_node *n, glow_schema s, glow_floats args)
     return true;
 }
 
-/* Checks the activation by the infer of its operator, as if of Input. */
+/*
+ * Checks the activation by the infer of its operator, with Input as its
+ * operand.
+ */
 static bool
 check_activation(const glow_node *n, int activation, glow_floats args)
 {
@@ -162,7 +170,7 @@ check_addend(const glow_node *n, const glow_type *type)
                        count, want);
 }
 
-/* Evaluation: the sums as double, and then what follows, a chunk at a time. */
+/* Evaluation: the sums as doubles, then the epilogue, a chunk at a time. */
 
 static void
 add(const glow_tensor *sum, const glow_tensor *addend)
@@ -194,7 +202,7 @@ activate(const glow_node *n, int activation, glow_floats args, glow_tensor *sum,
     return act.op->eval(&act, &sum, &out, scratch);
 }
 
-/* A tensor of double of the shape of `out`; `type` is its own. */
+/* A tensor of doubles of the shape of `out`; its type is stored in `type`. */
 static glow_tensor
 sums_for(const glow_tensor *out, glow_type *type)
 {

@@ -1,6 +1,4 @@
-/*
- * Gather: slices of a tensor, picked by number.
- */
+/* Gather: slices of a tensor, selected by index. */
 
 #include "ir/ops/index.h"
 

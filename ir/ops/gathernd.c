@@ -1,6 +1,4 @@
-/*
- * Picking elements, not slices, by number: GatherElements, GatherND.
- */
+/* Elements selected by index: GatherElements, GatherND. */
 
 #include "ir/ops/index.h"
 

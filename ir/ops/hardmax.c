@@ -1,6 +1,4 @@
-/*
- * Hardmax: where the greatest element stands.
- */
+/* Hardmax: 1 at the first maximum along an axis, 0 elsewhere. */
 
 #include "ir/ops/common.h"
 
@@ -14,7 +12,7 @@ hardmax_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* The first of the greatest of `size` elements, `step` apart. */
+/* The position of the first maximum of `size` elements, `step` apart. */
 static int64_t
 greatest(const glow_tensor *t, int64_t at, int64_t step, int64_t size)
 {

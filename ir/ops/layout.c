@@ -1,6 +1,6 @@
 /*
  * Layout operators.  They move elements and compute nothing, so each keeps the
- * element type of its operand, scale and offset included.
+ * element type of its operand, including scale and offset.
  */
 
 #include "ir/ops/common.h"

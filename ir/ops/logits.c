@@ -1,6 +1,6 @@
 /*
- * Losses of yes-or-no questions, by logits: a question's probability is
- * sigmoid(x).  Both are written so that nothing overflows.
+ * Binary cross-entropy losses from logits: the probability is sigmoid(x).  Both
+ * are in a form that does not overflow.
  */
 
 #include <math.h>
@@ -70,7 +70,10 @@ const glow_op glow_op_sigmoidcrossentropywithlogits = {
 
 /* binarycrossentropywithlogits */
 
-/* Operand `i` is left out, or repeated to the shape of Input. */
+/*
+ * Checks that operand `i` is omitted, or can be broadcast to the shape of
+ * Input.
+ */
 static bool
 check_weight(const glow_node *n, int i)
 {
@@ -111,7 +114,7 @@ binarycrossentropywithlogits_infer(const glow_node *n, glow_type out[])
     return glow_give(n, y, &out[0]);
 }
 
-/* The element of `t` that is repeated to index `i`; 1 if it is left out. */
+/* The element of `t` that is broadcast to index `i`; 1 if `t` is omitted. */
 static double
 weight_at(const glow_tensor *t, glow_dims i)
 {

@@ -1,6 +1,4 @@
-/*
- * LookupTable: a function given by some of its points.
- */
+/* LookupTable: a piecewise linear function given by its points. */
 
 #include "ir/ops/common.h"
 
@@ -25,7 +23,10 @@ lookuptable_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* The number of the segment that `x` lies in, of those between `n` points. */
+/*
+ * The number of the segment that contains `x`, among the segments between `n`
+ * points.
+ */
 static int64_t
 segment_of(double x, const double *at, int64_t n)
 {

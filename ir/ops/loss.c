@@ -1,6 +1,4 @@
-/*
- * Losses by the number of the right class, and of regression.
- */
+/* Losses of classification by class index, and the mark of regression. */
 
 #include <math.h>
 
@@ -8,7 +6,7 @@
 
 static const char *const reductions[] = {"none", "mean", "sum", NULL};
 
-/* The shape of a loss per element, or that of one number. */
+/* Sets `*out`: the shape `each` without a reduction, else a scalar. */
 static bool
 give_loss(const glow_node *n, int reduction, glow_dims each, glow_type *out)
 {
@@ -17,7 +15,7 @@ give_loss(const glow_node *n, int reduction, glow_dims each, glow_type *out)
     return glow_give(n, glow_reshaped(n->in[0]->type, each), out);
 }
 
-/* Element `i` of `labels`, one of `classes`; -1 after a report. */
+/* Element `i` of `labels`, below `classes`; -1 after a report. */
 static int64_t
 label_at(const glow_node *n, const glow_tensor *labels, int64_t i,
          int64_t classes)

@@ -1,6 +1,4 @@
-/*
- * LSTMUnit: one step of a long short-term memory, its gates given.
- */
+/* LSTMUnit: one step of an LSTM whose gates are given. */
 
 #include <math.h>
 

@@ -1,11 +1,9 @@
-/*
- * Matrix products and what goes with them.
- */
+/* Matrix products: MatMul, BatchMatMul, FullyConnected, Gemm; BatchedAdd. */
 
 #include "ir/ops/conv.h"
 #include "ir/ops/product.h"
 
-/* One product with rows of A, and of C, that lie in tensors. */
+/* One product whose rows of A and of C are slices of tensors. */
 typedef struct matrices {
     const glow_tensor *a, *c;
     int64_t a_at, a_row, a_depth; /* A[i][k] is at a_at + i a_row + k a_depth */
@@ -64,7 +62,7 @@ product_of(const matrices *m, int64_t rows, const glow_tensor *b, int64_t b_at)
     };
 }
 
-/* The same of integers, which wrap: no double comes between. */
+/* The product of integers, which wrap; not computed as doubles. */
 static void
 multiply_ints(const matrices *m, const glow_product *p)
 {
@@ -97,7 +95,7 @@ multiply(const matrices *m, const glow_product *p)
         multiply_ints(m, p);
 }
 
-/* Checks that two counts along the axis that is summed over agree. */
+/* Checks that the sizes of the axis that is summed over agree. */
 static bool
 check_depth(const glow_node *n, int64_t left, int64_t right)
 {
@@ -107,7 +105,7 @@ check_depth(const glow_node *n, int64_t left, int64_t right)
                n->op->in[0].name, left, n->op->in[1].name, right);
 }
 
-/* Both operands are matrices (of any number of leading axes) of one kind. */
+/* Checks that both operands are matrices of one kind, of `rank` axes. */
 static bool
 check_numbers(const glow_node *n, int rank)
 {

@@ -1,6 +1,4 @@
-/*
- * Boxes that are left when those that overlap better ones are gone.
- */
+/* Non-maximum suppression of boxes. */
 
 #include "ir/ops/common.h"
 
@@ -57,7 +55,7 @@ nms_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_type_of(GLOW_INDEX64, (glow_dims){0}), &out[1]);
 }
 
-/* A box by its least and greatest corner. */
+/* A box by its lower and upper corner. */
 typedef struct box {
     double low[2], high[2];
 } box;
@@ -86,7 +84,7 @@ area(box b)
     return (b.high[0] - b.low[0]) * (b.high[1] - b.low[1]);
 }
 
-/* Does the part that both cover exceed its share of what one covers? */
+/* True if intersection over union of the boxes exceeds `share`. */
 static bool
 overlap(box a, box b, double share)
 {
@@ -110,7 +108,7 @@ typedef struct suppression {
     int64_t found;
 } suppression;
 
-/* The best box of a class that is not taken, by its score; -1: none. */
+/* The remaining box with the best score of a class; -1: none. */
 static int64_t
 best(const suppression *s, int64_t row, const bool *gone)
 {

@@ -1,5 +1,6 @@
 /*
- * Normalization: elements made comparable by the mean and spread of others.
+ * Normalization by mean and variance: of a batch, of layers, of local
+ * responses.
  */
 
 #include <math.h>

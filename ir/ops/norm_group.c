@@ -1,6 +1,6 @@
 /*
- * Normalization of the images of a batch, each by itself and for groups of its
- * channels: InstanceNormalization has a group for each channel.
+ * Normalization of each image of a batch by groups of its channels;
+ * InstanceNormalization has a group for each channel.
  */
 
 #include <math.h>
@@ -30,10 +30,10 @@ group_infer(const glow_node *n, glow_type out[], int channel_idx, float epsilon)
     return glow_give(n, glow_dense(x), &out[0]);
 }
 
-/* Where the elements of a tensor belong. */
+/* Layout of channels and groups in a tensor. */
 typedef struct groups {
     int64_t each;     /* elements of an image */
-    int64_t step;     /* of a channel's elements in a row */
+    int64_t step;     /* from one channel to the next */
     int64_t channels; /* of an image */
     int64_t size;     /* channels of a group */
     int64_t count;    /* of all images */

@@ -1,6 +1,4 @@
-/*
- * Numbers as positions: OneHot, BatchOneHot, Bucketize.
- */
+/* Encodings of numbers as positions: OneHot, BatchOneHot, Bucketize. */
 
 #include "ir/ops/common.h"
 

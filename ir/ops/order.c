@@ -1,11 +1,9 @@
-/*
- * Which elements come first: ArgMax, ArgMin, TopK.
- */
+/* Selection of extremes: ArgMax, ArgMin, TopK. */
 
 #include "ir/ops/common.h"
 #include "ir/ops/sort.h"
 
-/* True if element `i` of `t` goes before element `j` by its value. */
+/* True if element `i` of `t` comes before element `j` by its value. */
 static bool
 goes_before(const glow_tensor *t, int64_t i, int64_t j, bool smallest)
 {
@@ -46,7 +44,7 @@ arg_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_type_of(GLOW_INDEX64, y), &out[0]);
 }
 
-/* The one of `size` elements, `step` apart, that goes before the others. */
+/* The position of the first in that order of `size` elements, `step` apart. */
 static int64_t
 first_of(const glow_tensor *t, int64_t at, int64_t step, int64_t size,
          bool smallest, bool last)

@@ -1,4 +1,4 @@
-/* What a frame around a tensor is made of. */
+/* Sources of the elements of a padded axis. */
 
 #ifndef IR_OPS_PAD_H
 #define IR_OPS_PAD_H
@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Where element `i` of an axis comes from that has `low` more, or fewer, than its
- * `dim` before them; -1: it is Value.  `mode` is that of glow_pad.
+ * The source of element `i` of an axis of `dim` elements padded with `low`
+ * elements before them (cropped if negative); -1: Value.  `mode` as in
+ * glow_pad.
  */
 int64_t glow_pad_source(int mode, int64_t i, int64_t low, int64_t dim);
 

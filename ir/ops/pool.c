@@ -1,12 +1,10 @@
-/*
- * Pooling: one number for each window of each channel.
- */
+/* Pooling: a reduction of each window of each channel. */
 
 #include <math.h>
 
 #include "ir/ops/window.h"
 
-/* What is called with each window: its taps, and where its result goes. */
+/* Called for each window with its taps, and the position `to` of its result. */
 typedef void (*window_fn)(const glow_window *w, const glow_taps t[],
                           int64_t batch, int64_t channel, int64_t to,
                           void *user);
@@ -78,7 +76,7 @@ typedef struct max_pool {
     const glow_tensor *in, *out, *argmax;
 } max_pool;
 
-/* The position of the greatest element of a window, or -1. */
+/* The position of the maximum of a window, or -1. */
 static int64_t
 find_max(const glow_window *w, const glow_taps t[], int64_t batch,
          int64_t channel, const glow_tensor *in)
@@ -209,7 +207,10 @@ typedef struct avg_pool {
     bool count_pads;
 } avg_pool;
 
-/* How many taps of the window lie within Input, or within it and its pads. */
+/*
+ * The number of taps of the window within Input, or with `pads` within Input
+ * and its pads.
+ */
 static double
 count_taps(const glow_window *w, const glow_taps t[], bool pads)
 {

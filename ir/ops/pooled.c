@@ -1,6 +1,4 @@
-/*
- * Embeddings of many tables at once.
- */
+/* Embeddings of several tables at once. */
 
 #include "ir/ops/common.h"
 
@@ -10,7 +8,9 @@ check_list(const glow_node *n, int i)
     return glow_admit(n, i, GLOW_ANY_INT) && glow_check_rank(n, i, 1);
 }
 
-/* Operand `i` has an element more than there are features; how many those are. */
+/*
+ * The number of features: operand `i` has one element more. -1 after a report.
+ */
 static int64_t
 features_of(const glow_node *n, int i)
 {
@@ -23,7 +23,10 @@ features_of(const glow_node *n, int i)
     return -1;
 }
 
-/* Element `at` of list `i`, which must lie within; false after a report. */
+/*
+ * Sets `*out` to element `at` of list `i`, which must be in [least, most];
+ * false after a report.
+ */
 static bool
 within(const glow_node *n, int i, const glow_tensor *list, int64_t at,
        int64_t least, int64_t most, int64_t *out)

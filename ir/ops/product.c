@@ -1,18 +1,18 @@
 /*
- * B is packed into panels of eight columns, as many at a time as fit GROUP_BYTES
- * in double; A comes in blocks of rows that a cache holds.  The kernel keeps a
- * tile of 4 x 8 sums in registers, or of 8 x 8 where these are wide enough.  No
- * sum is split and none is contracted, so the result is that of the plain triple
- * loop, whatever the machine.
+ * Matrix product after Goto and van de Geijn, Anatomy of High-Performance
+ * Matrix Multiplication, ACM TOMS 34(3), 2008.
  *
- * After Goto and van de Geijn, Anatomy of High-Performance Matrix
- * Multiplication, ACM TOMS 34(3), 2008.
+ * B is packed into panels of eight columns, as many at a time as fit
+ * GROUP_BYTES in double; A comes in blocks of rows that a cache holds.  The
+ * kernel keeps a tile of 4 x 8 sums in registers, or of 8 x 8 where registers
+ * are wide enough.  No sum is split and none is contracted, so the result is
+ * that of the plain triple loop, whatever the machine.
  */
 
 #include "ir/ops/product.h"
 
 #define HEIGHT 4                        /* rows of a tile */
-#define TALL 8                          /* rows of the tallest one */
+#define TALL 8                          /* rows of the tallest tile */
 #define WIDTH 8                         /* columns of a tile, and of a panel */
 #define GROUP_BYTES (INT64_C(32) << 20) /* of packed columns of B */
 #define BLOCK_BYTES (INT64_C(1) << 18)  /* of rows of A */
@@ -23,8 +23,8 @@ typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double octet __attribute__((vector_size(64), aligned(8), may_alias));
 
 /*
- * c[i * WIDTH + j] = sum over k of a[i * depth + k] * b[k * WIDTH + j], for all
- * of a tile.
+ * c[i * WIDTH + j] = sum over k of a[i * depth + k] * b[k * WIDTH + j], for a
+ * whole tile.
  */
 typedef void (*tile_fn)(int64_t depth, const double *a, const double *b,
                         double *c);
@@ -67,7 +67,10 @@ multiply_tile(int64_t depth, const double *a, const double *b, double *c)
 
 #if defined(__x86_64__)
 
-/* The same by registers of four; AVX2 has no multiply-add that rounds once. */
+/*
+ * A tile by registers of four doubles; AVX2 has no multiply-add that rounds
+ * once.
+ */
 __attribute__((target("avx2"))) static void
 multiply_tile_avx2(int64_t depth, const double *a, const double *b, double *c)
 {
@@ -93,7 +96,7 @@ multiply_tile_avx2(int64_t depth, const double *a, const double *b, double *c)
     *(quad *)(c + 3 * WIDTH) = s30, *(quad *)(c + 3 * WIDTH + 4) = s31;
 }
 
-/* And by registers of eight, of twice as many rows. */
+/* A tile of twice the rows by registers of eight doubles. */
 __attribute__((target("avx512f"))) static void
 multiply_tile_avx512(int64_t depth, const double *a, const double *b, double *c)
 {
@@ -216,8 +219,8 @@ clamp(int64_t v, int64_t low, int64_t high)
 }
 
 /*
- * So few rows that packing B for later would cost more than it saves.  Where
- * rows of B lie side by side: row by row.
+ * Products of few rows, for which packing B costs more than it saves; here rows
+ * of B are contiguous: row by row.
  */
 static void
 multiply_few_by_rows(const glow_product *p, const double *a)
@@ -241,7 +244,10 @@ multiply_few_by_rows(const glow_product *p, const double *a)
     }
 }
 
-/* Where columns do: a piece of a panel at a time. */
+/*
+ * Products of few rows, where columns of B are contiguous: a part of a panel at
+ * a time.
+ */
 static void
 multiply_few_by_columns(const glow_product *p, const double *a)
 {

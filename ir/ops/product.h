@@ -1,6 +1,6 @@
 /*
- * The matrix product that convolution and all its kin are evaluated with: plain
- * sums in double, k ascending, but fast enough to run whole networks.
+ * The matrix product behind the evaluators of convolutions and matrix products:
+ * plain sums in double, k ascending, but fast enough to run whole networks.
  */
 
 #ifndef IR_OPS_PRODUCT_H
@@ -11,7 +11,7 @@
 /* C[i][j] = sum over k of A[i][k] * B[k][j]; A is rows x depth. */
 typedef struct glow_product {
     int64_t rows, columns, depth;
-    /* Element B[k][j] is that at b_at + k * b_depth + j * b_column of b. */
+    /* Element B[k][j] is element b_at + k * b_depth + j * b_column of b. */
     const glow_tensor *b;
     int64_t b_at, b_depth, b_column;
     /* Writes `count` rows of A, one after another, from row `first` on. */
@@ -22,7 +22,9 @@ typedef struct glow_product {
     const void *user;
 } glow_product;
 
-/* C = A B, in memory of its own: an eval may call it again and again. */
+/*
+ * C = A B.  Allocates and frees its memory, so an eval may call it repeatedly.
+ */
 void glow_multiply(const glow_product *p);
 
 #endif

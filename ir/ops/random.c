@@ -2,9 +2,9 @@
  * Random numbers: RandomUniform and RandomNormal, which have no operands, and
  * Bernoulli, Multinomial and GaussianFill, which do.
  *
- * A node's seed is an attribute and nothing else decides, so that these
- * operators are as pure as any: two runs give the same, and a node may be
- * computed when the program is made.
+ * The numbers are determined by the attribute Seed, so these operators are
+ * pure: two runs give the same numbers, and a node may be evaluated at compile
+ * time.
  */
 
 #include "ir/ops/random.h"
@@ -268,7 +268,9 @@ multinomial_infer(const glow_node *n, glow_type out[])
         n, glow_type_of(kind, GLOW_DIMS_OF(x.at[0], a->sample_size)), &out[0]);
 }
 
-/* The class of greatest x + g; of equal ones the first, NaN before all. */
+/*
+ * The class with the greatest x + g; the first of equal ones, NaN before all.
+ */
 static int64_t
 draw_class(glow_random *r, const double *x, int64_t classes)
 {

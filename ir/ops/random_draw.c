@@ -1,4 +1,4 @@
-/* Numbers, one after the other: see random.h. */
+/* MT19937 and the numbers drawn from it; see random.h. */
 
 #include <math.h>
 
@@ -17,7 +17,7 @@ glow_random_seed(glow_random *r, uint32_t seed)
     r->has_spare = false;
 }
 
-/* The words that follow all those that were drawn. */
+/* Computes the next block of words. */
 static void
 refill(glow_random *r)
 {
@@ -74,7 +74,7 @@ logarithm(double x)
     return e * 0.69314718055994531 + 2 * s * sum;
 }
 
-/* A point in the unit circle gives two (Marsaglia's polar method). */
+/* Marsaglia's polar method: a point in the unit circle gives two numbers. */
 double
 glow_random_normal(glow_random *r)
 {

@@ -1,6 +1,4 @@
-/*
- * Lists of runs, given by how long each is.
- */
+/* Lists of runs, given by the length of each. */
 
 #include "ir/ops/common.h"
 

@@ -1,8 +1,8 @@
 /*
  * Recurrent networks over whole sequences: RNN, GRU, LSTM.
  *
- * The three share all but the cell: the function that turns the state before a
- * step, and what the input of the step gives, into the state after it.
+ * The three share all but the cell: the function from the state before a step,
+ * and the input's contribution to the gates, to the state after it.
  */
 
 #include <math.h>
@@ -19,7 +19,7 @@ directions_of(const glow_recurrent *a)
 
 /* infer */
 
-/* What the attributes ask for. */
+/* Checks the attributes. */
 static bool
 check_attributes(const glow_node *n, int activations)
 {
@@ -31,7 +31,9 @@ check_attributes(const glow_node *n, int activations)
     return glow_check_activations(n, activations, directions_of(a));
 }
 
-/* Operand `i`, if it is there, has X's element kind and this shape. */
+/*
+ * Checks that operand `i`, if present, has X's element kind and shape `shape`.
+ */
 static bool
 check_part(const glow_node *n, int i, glow_dims shape, const char *why)
 {
@@ -111,8 +113,8 @@ struct layer { /* one direction */
     const double *p;       /* 3 x hidden, or NULL */
     glow_activation f[GLOW_MOST_ACTIVATIONS];
     double *from_x, *from_h; /* one for each row: scratch */
-    double *reset;           /* GRU: the state that is left of h */
-    /* Takes the state of one of the batch a step on. */
+    double *reset;           /* GRU: h after the reset gate */
+    /* Advances the state of one element of the batch by one step. */
     void (*step)(const layer *l, double *h, double *c);
 };
 
@@ -201,7 +203,7 @@ lstm_step(const layer *l, double *h, double *c)
     }
 }
 
-/* The part of operand `i` for direction `d`; NULL if it is omitted. */
+/* The slice of operand `i` for direction `d`; NULL if it is omitted. */
 static const double *
 part(const glow_node *n, glow_tensor *const in[], int i, int d,
      glow_arena *scratch)
@@ -255,7 +257,10 @@ initial(const glow_node *n, glow_tensor *const in[], int i, int d,
     return v;
 }
 
-/* What row `row` of X gives to the gates of direction `d`. */
+/*
+ * Sets l->from_x to the contribution of row `row` of X to the gates of
+ * direction `d`.
+ */
 static void
 project(const layer *l, const glow_tensor *from, int64_t row, int64_t d,
         double *x)

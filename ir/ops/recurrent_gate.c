@@ -1,6 +1,6 @@
 /*
- * The functions that gates and states of recurrent networks go through: a table
- * of names and formulas, and the attributes that choose among them.
+ * Activation functions of gates and states of recurrent networks: a table of
+ * names and formulas, and the attributes that choose among them.
  */
 
 #include <math.h>
@@ -127,7 +127,7 @@ glow_activate(const glow_activation *f, double x)
     return table[row].f(x, (double)f->alpha, (double)f->beta);
 }
 
-/* The next word of `*at`, which moves behind it; length 0 at the end. */
+/* The next word of `*at`, which is advanced; length 0 at the end. */
 static const char *
 next_word(const char **at, size_t *length)
 {

@@ -1,6 +1,4 @@
-/*
- * Reductions: all elements along some axes become one.
- */
+/* Reductions of tensors along axes. */
 
 #include <math.h>
 
@@ -47,7 +45,7 @@ number_infer(const glow_node *n, glow_type out[])
     return glow_reduce_infer(n, out, r->axes, GLOW_ANY_NUMBER);
 }
 
-/* How far the result moves with each axis of the operand: 0 if reduced. */
+/* Strides of the result for the axes of the operand: 0 for reduced axes. */
 static glow_dims
 result_steps(glow_dims x, glow_dims axes)
 {
@@ -184,7 +182,7 @@ int_mul(int64_t product, int64_t x, bool is_signed)
     return (int64_t)((uint64_t)product * (uint64_t)x);
 }
 
-/* What each of the infer functions above admits. */
+/* Words for the element kinds that each infer function above accepts. */
 #define float_words "floats"
 #define number_words "floats or integers"
 

@@ -1,22 +1,20 @@
-/*
- * What reductions share: all elements along some axes become one.
- */
+/* Reductions of tensors along axes, parametrized by a reducer. */
 
 #ifndef IR_OPS_REDUCE_H
 #define IR_OPS_REDUCE_H
 
 #include "ir/ops/apply.h"
 
-/* Where a reduction starts, how it goes on, and how it ends. */
+/* A reducer: initial value, combining function, final function. */
 typedef struct glow_reducer {
     double start;
-    glow_real2 real; /* of what there is so far, and an element */
+    glow_real2 real; /* of the partial result and an element */
     glow_int2 integer;
-    /* Of floats: what becomes of the last one; NULL: nothing. */
+    /* Floats only: the result from the last partial result; NULL: the same. */
     double (*finish)(double sum, double count);
 } glow_reducer;
 
-/* Checks operand 0 and `axes`, and gives the shape without them. */
+/* Checks operand 0 and `axes`, and sets out[0], the type without these axes. */
 bool glow_reduce_infer(const glow_node *n, glow_type out[], glow_dims axes,
                        int classes);
 /* Computes `out`; returns true. */
@@ -25,9 +23,10 @@ bool glow_reduce_by(const glow_reducer *r, const glow_tensor *in,
                     glow_arena *scratch);
 
 /*
- * Defines glow_op_ID with attributes glow_reduce, whose `eval` is a reducer made
- * of the last arguments.  `takes` is float or number, and there must be
- * float_infer and float_words, or those of number.
+ * Defines the operator glow_op_ID with attributes glow_reduce, whose `eval` is
+ * a reducer with the last arguments as its fields.  `takes` is float or number;
+ * float_infer and float_words, or number_infer and number_words, must be
+ * defined.
  */
 #define GLOW_REDUCE(id, text, line, takes, more, formula, from, ...)          \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \

@@ -1,6 +1,6 @@
 /*
- * Resize: resizing with all that ONNX has, axis by axis, each element of an
- * axis a weighted sum of some of Input's.
+ * Resize with all attributes of ONNX, axis by axis: each element of the result
+ * is a weighted sum of elements of Input.
  */
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "ir/ops/common.h"
 #include "ir/ops/resize.h"
 
-/* Antialias reaches 1 / Scale elements far: no further than this. */
+/* The least scale: with Antialias a kernel covers 1 / Scale elements. */
 #define LEAST_SCALE 0x1p-20
 
 static bool
@@ -35,7 +35,7 @@ check_roi(const glow_node *n, int rank)
     return true;
 }
 
-/* Scales that agree with the sizes keep the number of taps in bounds. */
+/* Checks that scales agree with the sizes, which bounds the number of taps. */
 static bool
 check_antialias(const glow_node *n, glow_dims x, glow_dims y)
 {
@@ -78,12 +78,13 @@ infer(const glow_node *n, glow_type out[])
                         (double)r->cubic_coeff));
 }
 
-/* One axis: what is known of it. */
+/* Parameters of one axis. */
 typedef struct axis {
     const glow_resize *r;
     int64_t in, out;
     double scale, start, end; /* the region, in parts of in - 1 */
-    double squeeze;           /* of the kernel: less than 1 reaches further */
+    double squeeze;           /* scale of the kernel's argument: below 1 for
+                               * downsampling with Antialias */
     double reach;             /* of the kernel, to either side */
 } axis;
 
@@ -109,7 +110,7 @@ stays(const axis *a)
     return a->in == a->out && a->scale == 1 && a->start == 0 && a->end == 1;
 }
 
-/* Where element `i` of the result lies. */
+/* The position of element `i` of the result, in elements of Input. */
 static double
 place(const axis *a, int64_t i)
 {
@@ -123,7 +124,7 @@ place(const axis *a, int64_t i)
            (double)i * (a->end - a->start) * last / (double)(a->out - 1);
 }
 
-/* Keys' cubic for `c` = A, and the triangle, at distance `d`. */
+/* The kernel at distance `d`: Keys' cubic with A = `c`, or the triangle. */
 static double
 kernel(const axis *a, double d)
 {
@@ -143,7 +144,7 @@ held(double x, int64_t in)
     return x < 0 ? 0 : x > (double)(in - 1) ? in - 1 : (int64_t)x;
 }
 
-/* The elements that one result is a sum of: first, ..., first + count - 1. */
+/* The taps of one result: elements first, ..., first + count - 1. */
 typedef struct run {
     int64_t first, count;
 } run;
@@ -163,8 +164,8 @@ run_of(const axis *a, int64_t i)
 }
 
 /*
- * The weights of a run, `step` apart.  What lies beyond Input counts for its
- * edge, or with ExcludeOutside not at all.
+ * Weights of the taps, `step` apart.  A tap outside of Input reads the element
+ * at the edge, or with ExcludeOutside has weight 0.
  */
 static void
 weigh(const axis *a, int64_t i, run s, double *w, int64_t step)
@@ -293,7 +294,10 @@ pick_eval(const glow_samples s[], glow_tensor *const in[],
     return true;
 }
 
-/* Puts the value in place of what lies outside of Input on any axis. */
+/*
+ * Writes `value` to the elements of the result whose position is outside of
+ * Input on any axis.
+ */
 static void
 extrapolate(const glow_samples s[], double value, const glow_tensor *out)
 {

@@ -1,6 +1,4 @@
-/*
- * Resizing: a tensor sampled on another grid.
- */
+/* Resizing to another grid: ResizeNearest and ResizeBilinear. */
 
 #include <math.h>
 
@@ -135,7 +133,7 @@ resizenearest_infer(const glow_node *n, glow_type out[])
     return resize_infer(n, out, GLOW_ANY_UNFUSED);
 }
 
-/* For each element of an axis of Result, the element of Input it is. */
+/* The nearest element of Input for each element of an axis of Result. */
 static int64_t *
 nearest(const glow_grid *r, int axis, glow_dims x, glow_dims y,
         glow_arena *scratch)
@@ -218,10 +216,12 @@ resizebilinear_infer(const glow_node *n, glow_type out[])
            glow_reject(n, "%d axes change, but at most 2 may", resized);
 }
 
-/* An element of an axis of Result lies between two of Input. */
+/*
+ * Linear interpolation on one axis: the two neighbours in Input, and a weight.
+ */
 typedef struct between {
-    int64_t low, high; /* in elements of the whole of Input */
-    double part;       /* of `high` */
+    int64_t low, high; /* offsets in Input, in elements */
+    double part;       /* weight of `high` */
 } between;
 
 static between *
@@ -243,7 +243,7 @@ neighbours(const glow_grid *r, int axis, glow_dims x, glow_dims y,
     return b;
 }
 
-/* The value between the corners of axes a, ..., rank - 1, from `at` on. */
+/* The interpolated value over axes a, ..., rank - 1, from offset `at` on. */
 static double
 sample(const glow_tensor *in, between *const b[], glow_dims i, int a,
        int64_t at)

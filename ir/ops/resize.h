@@ -1,6 +1,6 @@
 /*
- * Where the elements of a resized axis come from: said once, for `eval` and for
- * the backends that put it into tables.
+ * Source positions of the elements of a resized axis, for `eval` and for the
+ * backends that put them into tables.
  */
 
 #ifndef IR_OPS_RESIZE_H
@@ -8,7 +8,10 @@
 
 #include "glow/ops.h"
 
-/* The words of Coordinates, all and those of the fast operators; of Rounding. */
+/*
+ * The words of Coordinates (all; those of ResizeNearest and ResizeBilinear),
+ * and of Rounding.
+ */
 extern const char *const glow_coordinate_words[];
 extern const char *const glow_grid_coordinate_words[];
 extern const char *const glow_rounding_words[];
@@ -20,18 +23,26 @@ extern const char *const glow_rounding_words[];
 bool glow_resize_check(const glow_node *n, glow_floats scale, int classes,
                        glow_type *out);
 
-/* Where element `i` of an axis lies, by any rule but tf_crop_and_resize. */
+/*
+ * The source position of element `i` of an axis, by any rule but
+ * tf_crop_and_resize.
+ */
 double glow_grid_at(int coordinates, double scale, int64_t i, int64_t in,
                     int64_t out);
 double glow_grid_round(double x, int rounding);
 
-/* True if axis `axis` of shape x, resized to y, is not what it was. */
+/*
+ * True if the elements of axis `axis` of shape x change when it is resized to
+ * y.
+ */
 bool glow_is_resized(const glow_grid *r, glow_dims x, glow_dims y, int axis);
 
-/* Where element `i` of that axis of y lies in x, held within it. */
+/*
+ * The source position in x, clamped to it, of element `i` of axis `axis` of y.
+ */
 double glow_resize_at(const glow_grid *r, glow_dims x, glow_dims y, int axis,
                       int64_t i);
-/* The element of x nearest to that. */
+/* The element of x nearest to this position. */
 int64_t glow_resize_nearest(const glow_grid *r, glow_dims x, glow_dims y,
                             int axis, int64_t i);
 

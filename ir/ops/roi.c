@@ -1,6 +1,4 @@
-/*
- * Regions of interest: each becomes a map of the same size.
- */
+/* Pooling of regions of interest to maps of one size: RoiAlign, MaxRoiPool. */
 
 #include "ir/ops/roi.h"
 #include "ir/ops/common.h"
@@ -36,7 +34,7 @@ check_size(const glow_node *n, const char *name, int64_t size)
                        INT32_MAX);
 }
 
-/* Element `i` of the list of images, if the map has it; -1 after a report. */
+/* The image of box `box`, below `images`; -1 after a report. */
 static int64_t
 image_of(const glow_node *n, double image, int64_t box, int64_t images)
 {
@@ -69,7 +67,10 @@ align_infer(const glow_node *n, glow_type out[])
     return give_maps(n, r->output_height, r->output_width, &out[0]);
 }
 
-/* One sample of a channel, by the mode: interpolated, or its largest part. */
+/*
+ * One sample of a channel, by the mode: bilinear, or the largest weighted
+ * element.
+ */
 static double
 sample(const glow_roialign *r, const glow_tensor *in, const glow_roi_taps *t,
        int64_t from, int64_t channels)
@@ -88,7 +89,7 @@ sample(const glow_roialign *r, const glow_tensor *in, const glow_roi_taps *t,
     return v;
 }
 
-/* A bin of a channel of the map that begins at element `from`. */
+/* The value of a bin of one channel, whose map begins at element `from`. */
 static double
 pool(const glow_roialign *r, const glow_tensor *in, const glow_roi *roi,
      int64_t p, int64_t q, int64_t from)
@@ -207,7 +208,7 @@ max_infer(const glow_node *n, glow_type out[])
            give_maps(n, r->pooled_shape.at[0], r->pooled_shape.at[1], &out[0]);
 }
 
-/* The greatest element of a bin: rows `y`, columns `x`; 0 if it has none. */
+/* The maximum of a bin, rows `y`, columns `x`; 0 if the bin is empty. */
 static double
 greatest(const glow_tensor *in, int64_t image, const int64_t y[2],
          const int64_t x[2], int64_t c)

@@ -1,6 +1,6 @@
 /*
- * Where the samples of a region lie: plain arithmetic, said once for `eval` and
- * for the kernels in C, which have no library to call.
+ * Samples of regions of interest: plain arithmetic, shared by `eval` and the
+ * kernels in C, which have no library to call.
  */
 
 #ifndef IR_OPS_ROI_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* No region is sampled more finely than this along an axis of a bin. */
+/* Limit for the number of samples along an axis of a bin. */
 #define GLOW_ROI_MOST_SAMPLES (1 << 20)
 
 /* Sine of `x` degrees; 90 - x gives the cosine. */
@@ -37,15 +37,15 @@ glow_roi_sine(double x)
     return sign * sum;
 }
 
-/* A region: the middle, half its sizes, and how far a sample is apart. */
+/* A region: center, sizes, angle, and the number of samples of a bin. */
 typedef struct glow_roi {
-    double y, x; /* the middle, in elements of the map */
+    double y, x; /* the center, in elements of the map */
     double height, width;
     double sine, cosine;   /* of its angle */
     int64_t rows, columns; /* samples of a bin */
 } glow_roi;
 
-/* ceil(v) of a size; -1 where that is no number of samples. */
+/* ceil(v); -1 if this is not a number of samples. */
 static inline int64_t
 glow_roi_samples(double v)
 {
@@ -95,7 +95,7 @@ typedef struct glow_roi_taps {
     double weight[4];
 } glow_roi_taps;
 
-/* One coordinate between two elements; false outside. */
+/* The two neighbours of one coordinate; false outside of the map. */
 static inline bool
 glow_roi_between(double v, int64_t size, int64_t *low, int64_t *high,
                  double *part)
@@ -144,7 +144,7 @@ glow_roi_sample(const glow_roi *r, int64_t p, int64_t i, int64_t h, int64_t q,
     return t;
 }
 
-/* Halves away from 0; what is far outside is held to 2^30. */
+/* Rounds half away from 0, saturated at 2^30. */
 static inline int64_t
 glow_roi_round(double v)
 {

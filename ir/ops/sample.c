@@ -1,5 +1,6 @@
 /*
- * Sampling an image where a grid says, and the grid of an affine map.
+ * Interpolation of an image at the positions of a grid, and grids of affine
+ * maps.
  */
 
 #include <math.h>
@@ -20,7 +21,7 @@ reflected(double x, double low, double high)
     return low + (t > range ? 2 * range - t : t);
 }
 
-/* Where a position, or an element, beyond the ends is looked for. */
+/* Position `x`, moved into an axis of `in` elements as the padding says. */
 static double
 padded(const glow_sampling *s, double x, int64_t in)
 {
@@ -140,7 +141,10 @@ gridsample_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
 }
 
-/* The position of a number from -1 to 1. */
+/*
+ * The position in an axis of `in` elements of a normalized coordinate in [-1,
+ * 1].
+ */
 static double
 unnormalized(double v, int64_t in, bool align_corners)
 {

@@ -1,6 +1,6 @@
 /*
- * One position on one axis, as the elements that are read there and their
- * weights: what GridSample and DeformConv are evaluated with.
+ * Interpolation of one position on one axis: the elements read and their
+ * weights, for GridSample and DeformConv.
  */
 
 #ifndef IR_OPS_SAMPLE_H
@@ -16,7 +16,7 @@ typedef struct glow_spot {
     double weight[GLOW_MOST_TAPS];
 } glow_spot;
 
-/* How an axis of `in` elements is read. */
+/* Interpolation and padding of an axis. */
 typedef struct glow_sampling {
     int mode;           /* GLOW_RESIZE_... */
     int padding;        /* GLOW_SAMPLE_... */

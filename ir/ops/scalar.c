@@ -1,6 +1,4 @@
-/*
- * Operators of a tensor and numbers that are attributes.
- */
+/* Operators of a tensor and scalar attributes. */
 
 #include <math.h>
 
@@ -18,7 +16,7 @@ number_infer(const glow_node *n, glow_type out[])
     return glow_apply_infer(n, out, GLOW_ANY_NUMBER);
 }
 
-/* A number as the kind of the operand holds it. */
+/* A scalar attribute, converted to the element kind of the operand. */
 typedef struct number {
     double real;
     int64_t integer;

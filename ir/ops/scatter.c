@@ -1,7 +1,7 @@
 /*
- * Writing elements by number: ScatterData, and in terms of it ScatterElements
- * and IndexAdd.  Updates are applied in row-major order, so that of several
- * ones of an element the last one stays, or their sum has one value.
+ * Scatters: ScatterData, and in terms of it ScatterElements and IndexAdd.
+ * Updates are applied in row-major order, so that of several updates of an
+ * element the last one stays, and their sum is determined.
  */
 
 #include "ir/ops/index.h"
@@ -60,7 +60,9 @@ scatterdata_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* The number of the slice that row `i` of Indices names; -1 after a report. */
+/*
+ * The index of the slice that row `i` of Indices refers to; -1 after a report.
+ */
 static int64_t
 slice_at(const glow_node *n, const glow_tensor *indices, int64_t i, int depth,
          glow_dims data)

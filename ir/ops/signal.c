@@ -1,8 +1,9 @@
 /*
- * Signals: the discrete Fourier transform, and that of short frames.
+ * Signals: the discrete Fourier transform, and the short-time Fourier
+ * transform.
  *
- * The last axis holds the parts of a number: one is a real, two are real and
- * imaginary part.
+ * The last axis has one element for a real number, and two, real and imaginary
+ * part, for a complex one.
  */
 
 #include <math.h>
@@ -11,14 +12,14 @@
 
 /* dft */
 
-/* How many elements of its axis a transform can use. */
+/* The number of elements of its axis that a transform uses at most. */
 static int64_t
 most_used(const glow_dft *a)
 {
     return a->inverse && a->onesided ? a->length / 2 + 1 : a->length;
 }
 
-/* cos and sin of part / whole of a turn; those of quarters are exact. */
+/* cos and sin of 2 pi part / whole; exact for multiples of a quarter turn. */
 static double
 cos_of_turn(int64_t part, int64_t whole)
 {
@@ -39,7 +40,7 @@ sin_of_turn(int64_t part, int64_t whole)
     return sin(2 * 3.14159265358979323846 * (double)part / (double)whole);
 }
 
-/* m k modulo n: small angles lose no bits. */
+/* m k modulo n, so that angles stay small and keep their precision. */
 static int64_t
 turn_of(int64_t m, int64_t k, int64_t n)
 {
@@ -99,7 +100,7 @@ dft_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_reshaped(n->in[0]->type, x), &out[0]);
 }
 
-/* The factors of one angle each, so that they are computed once. */
+/* The table of twiddle factors, one for each angle. */
 static double *
 factors(const glow_dft *a, glow_arena *scratch)
 {

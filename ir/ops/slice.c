@@ -1,6 +1,4 @@
-/*
- * Parts of tensors: taken out (Slice), put in (InsertTensor), framed (Pad).
- */
+/* Slices and padding: Slice, InsertTensor, Pad. */
 
 #include "ir/ops/common.h"
 #include "ir/ops/pad.h"
@@ -13,7 +11,10 @@ slice_step(const glow_slice *s, int axis)
     return s->steps.rank ? s->steps.at[axis] : 1;
 }
 
-/* Checks `size` elements from `start` on, by `step`, of an axis of `dim`. */
+/*
+ * Checks a slice of an axis of `dim` elements: `size` elements from `start` on,
+ * by `step`.
+ */
 static bool
 check_range(const glow_node *n, int axis, int64_t start, int64_t step,
             int64_t size, int64_t dim)
@@ -81,7 +82,7 @@ slice_eval(const glow_node *n, glow_tensor *const in[],
         return true;
     for (int i = 0; i < shape.rank; i++) {
         at += s->start.at[i] * from.at[i];
-        /* A step is only taken where there are two elements. */
+        /* An axis of one element has no step. */
         from.at[i] = shape.at[i] > 1 ? from.at[i] * slice_step(s, i) : 0;
     }
     glow_copy_block(out[0], 0, glow_dims_strides(shape), in[0], at, from,
@@ -201,7 +202,10 @@ const glow_op glow_op_inserttensor = {
 static const char *const pad_modes[] = {"constant", "reflect", "edge", "wrap",
                                         NULL};
 
-/* The size of an axis of `dim` elements with `low` and `high` around it. */
+/*
+ * Sets the size of an axis of `dim` elements padded by `low` and `high`; false
+ * after a report.
+ */
 static bool
 padded_size(const glow_node *n, int axis, int64_t dim, int64_t low,
             int64_t high, int64_t *out)
@@ -273,7 +277,7 @@ glow_pad_source(int mode, int64_t i, int64_t low, int64_t dim)
     return x < 0 ? -x : 2 * (dim - 1) - x;
 }
 
-/* Per axis and element of Result: its source, in elements of Input, or -1. */
+/* For each axis and element of Result, its source: elements of Input, or -1. */
 static void
 pad_sources(const glow_pad *p, glow_dims x, glow_dims y, int64_t *from[],
             glow_arena *scratch)

@@ -1,6 +1,4 @@
-/*
- * Activations that are made of exponentials.
- */
+/* Activations with exponentials. */
 
 #include <math.h>
 
@@ -12,7 +10,7 @@ float_infer(const glow_node *n, glow_type out[])
     return glow_apply_infer(n, out, GLOW_ANY_FLOAT);
 }
 
-/* Some attributes have no meaning. */
+/* Checks attributes, for which some values are not defined. */
 
 static bool
 celu_infer(const glow_node *n, glow_type out[])
@@ -37,8 +35,8 @@ logit_infer(const glow_node *n, glow_type out[])
 }
 
 /*
- * Defines glow_op_ID, which `fn(x, attributes)` computes; the last arguments
- * are fields of the definition.
+ * Defines the operator glow_op_ID, computed by `fn(x, attributes)`; the last
+ * arguments are fields of the definition.
  */
 #define SMOOTH(id, text, line, checks, fn, formula, from, ...)           \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],   \

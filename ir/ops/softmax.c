@@ -16,7 +16,7 @@ softmax_infer(const glow_node *n, glow_type out[])
            glow_give(n, glow_dense(n->in[0]->type), &out[0]);
 }
 
-/* The greatest element goes first, so that no exponential is too large. */
+/* The maximum is subtracted first, so that no exponential overflows. */
 static void
 softmax(double *v, int64_t size, bool logarithm)
 {

@@ -1,4 +1,4 @@
-/* Putting numbers of things in order. */
+/* Bottom-up merge sort of numbers. */
 
 #include "ir/ops/sort.h"
 

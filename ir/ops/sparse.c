@@ -1,16 +1,16 @@
 /*
- * Sums over segments of a list: segment s of `lengths` is the run of
- * lengths[s] entries after those of the segments before it.
+ * Sums over segments of a list: segment s of `lengths` is the run of lengths[s]
+ * entries after the preceding segments.
  *
- * SparseLengthsWeightedSum is what the others are lowered to.  What stands in
- * the list after the last segment is not looked at.
+ * The other operators are lowered to SparseLengthsWeightedSum.  Entries after
+ * the last segment are not read.
  */
 
 #include "ir/ops/common.h"
 
 static const char *const mode_words[] = {"variable", "all_one", NULL};
 
-/* Length `s` of operand `i`, of which `left` entries are left; -1: a report. */
+/* Length `s` of operand `i`, at most `left`; -1 after a report. */
 static int64_t
 length_at(const glow_node *n, int i, const glow_tensor *lengths, int64_t s,
           int64_t left)
@@ -26,7 +26,7 @@ length_at(const glow_node *n, int i, const glow_tensor *lengths, int64_t s,
     return -1;
 }
 
-/* Row `at` of Data, named by element `i` of Indices; -1 after a report. */
+/* The row of Data for element `i` of Indices; -1 after a report. */
 static int64_t
 row_at(const glow_node *n, const glow_tensor *indices, int64_t i, int64_t rows)
 {
@@ -127,7 +127,9 @@ sum_lengths(const entries *e, int i, const glow_tensor *lengths, int64_t count,
     return true;
 }
 
-/* A row of Data, which is operand `data`, for each of `count` segments. */
+/*
+ * Sets `*out` to a row of Data, operand `data`, for each of `count` segments.
+ */
 static bool
 give_rows(const glow_node *n, int data, int64_t count, glow_type *out)
 {
@@ -137,7 +139,7 @@ give_rows(const glow_node *n, int data, int64_t count, glow_type *out)
     return glow_give(n, y, out);
 }
 
-/* Operand `i` is a list of integers. */
+/* Checks that operand `i` is a list of integers. */
 static bool
 check_list(const glow_node *n, int i)
 {
@@ -320,7 +322,7 @@ bag_infer(const glow_node *n, glow_type out[])
     return give_rows(n, 0, offsets - e->has_end_offset, &out[0]);
 }
 
-/* Offset `i`, from `least` to `most`; -1 after a report. */
+/* Offset `i`, in [least, most]; -1 after a report. */
 static int64_t
 offset_at(const glow_node *n, const glow_tensor *offsets, int64_t i,
           int64_t least, int64_t most)

@@ -1,17 +1,17 @@
-/*
- * Lists of entries, of which each example has a run, put where they belong.
- */
+/* Sparse lists to dense tensors: each example has a run of entries. */
 
 #include "ir/ops/common.h"
 
-/* A list of integers. */
+/* Checks that operand `i` is a list of integers. */
 static bool
 check_list(const glow_node *n, int i)
 {
     return glow_admit(n, i, GLOW_ANY_INT) && glow_check_rank(n, i, 1);
 }
 
-/* The end of run `s`, which begins at `at`, in `count` entries; -1: report. */
+/*
+ * The end of run `s`, which begins at `at`, at most `count`; -1 after a report.
+ */
 static int64_t
 end_of(const glow_node *n, const glow_tensor *lengths, int64_t s, int64_t at,
        int64_t count)
@@ -35,7 +35,7 @@ size_from(const glow_tensor *t, int axis)
     return glow_dims_product(shape, axis, shape.rank);
 }
 
-/* Elements [at, at + size) of `to` become those of `from` from `from_at` on. */
+/* Copies `size` elements of `from` at `from_at` to position `at` of `to`. */
 static void
 move_run(const glow_tensor *to, int64_t at, const glow_tensor *from,
          int64_t from_at, int64_t size)

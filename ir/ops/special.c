@@ -1,6 +1,4 @@
-/*
- * Infinities and NaN.
- */
+/* Operators on infinities and NaN. */
 
 #include <math.h>
 

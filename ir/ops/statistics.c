@@ -1,7 +1,4 @@
-/*
- * What normalization has to learn first, and a transformation towards the
- * normal distribution.
- */
+/* Moments for a normalization, and the Box-Cox transformation. */
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /*
- * The operators of the IR itself: how results leave a graph, and how buffers
- * come to be and end in a program.  irgen and the verifier know them by their
- * definitions; no other operator is known by name anywhere.
+ * Structural operators of the IR: Save, by which results leave a graph, and the
+ * definition and end of buffers in programs. irgen and the verifier refer to
+ * their definitions; no other operator is special to them.
  */
 
 #include "glow/graph.h"
@@ -35,7 +35,7 @@ const glow_op glow_op_save = {
     .source = "Glow",
 };
 
-/* What defines a buffer keeps the type that is stated. */
+/* infer of definitions of buffers: the stated type. */
 static bool
 stated_infer(const glow_node *n, glow_type out[])
 {
@@ -93,8 +93,8 @@ const glow_op glow_op_dealloc = {
 };
 
 /*
- * A dense view is a run of its base's bytes; a view with strides is a box in a
- * dense base.  Either lies inside the base.
+ * A dense view is a range of bytes of its base; a view with strides is a box in
+ * a dense base.  Both are within the base.
  */
 static bool
 tensorview_infer(const glow_node *n, glow_type out[])

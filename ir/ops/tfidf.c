@@ -1,11 +1,8 @@
-/*
- * TfIdfVectorizer: how often each of a list of n-grams occurs in rows of
- * integers.
- */
+/* TfIdfVectorizer: counts of n-grams in rows of integers. */
 
 #include "ir/ops/common.h"
 
-/* The n-grams of n in the pool: glow_tfidf_grams. */
+/* The n-grams of length `n` in the pool. */
 glow_tfidf_grams
 glow_tfidf_read(const glow_tfidfvectorizer *a, int64_t n)
 {
@@ -105,7 +102,7 @@ tfidfvectorizer_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_type_of(out[0].elem, y), &out[0]);
 }
 
-/* How often n-gram `gram` occurs in a row, each item `step` after the last. */
+/* The occurrences of n-gram `gram` in a row, with items `step` apart. */
 static int64_t
 occurrences(const glow_tensor *x, int64_t row, int64_t size,
             const int64_t *gram, int64_t n, int64_t step)

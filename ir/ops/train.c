@@ -1,15 +1,17 @@
 /*
- * A step of training: a tensor of weights, its gradient and what was kept of
- * earlier steps become new weights and what to keep.  Operands R (how far to
- * go), T (the steps taken so far), X (the weights), G (the gradient), and the
- * tensors that are kept; results X and those.
+ * Training steps: Adagrad, Adam, Momentum.  Operands R (learning rate), T
+ * (number of steps before), X (weights), G (gradient), and the state of earlier
+ * steps; results X and the state.
  */
 
 #include <math.h>
 
 #include "ir/ops/common.h"
 
-/* R and T are scalars, all others have the type of X, as do all results. */
+/*
+ * infer: R and T are scalars, all other operands and the results have the type
+ * of X.
+ */
 static bool
 step_infer(const glow_node *n, glow_type out[])
 {
@@ -34,7 +36,7 @@ check_epsilon(const glow_node *n, float epsilon)
                        (double)epsilon);
 }
 
-/* G, with a pull toward 0 added: the gradient of norm / 2 * X^2. */
+/* The gradient with weight decay: G plus the gradient of norm / 2 * X^2. */
 static double
 pulled(glow_tensor *const in[], int64_t i, float norm)
 {

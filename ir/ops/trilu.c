@@ -1,6 +1,4 @@
-/*
- * The triangles of matrices.
- */
+/* Trilu: triangles of matrices. */
 
 #include "ir/ops/common.h"
 

@@ -1,6 +1,4 @@
-/*
- * Operators of one operand, element by element.
- */
+/* Element-wise operators of one operand. */
 
 #include <math.h>
 
@@ -105,7 +103,7 @@ int_complement(int64_t x, bool is_signed)
     return ~x;
 }
 
-/* What each of the infer functions above admits. */
+/* Words for the element kinds that each infer function above accepts. */
 #define float_words "floats"
 #define number_words "floats or integers"
 #define int_words "integers"

@@ -1,6 +1,4 @@
-/*
- * Which slices of a tensor differ.
- */
+/* Unique: the distinct slices of a tensor. */
 
 #include "ir/ops/common.h"
 #include "ir/ops/sort.h"
@@ -19,7 +17,7 @@ unique_infer(const glow_node *n, glow_type out[])
     return glow_give(n, glow_type_of(GLOW_INDEX64, (glow_dims){0}), &out[3]);
 }
 
-/* -1, 0, 1: element i stands before, with, after j.  NaN stands last. */
+/* -1, 0, 1: element i comes before, equals, comes after j.  NaN comes last. */
 static int
 order(const glow_tensor *t, int64_t i, int64_t j)
 {
@@ -61,8 +59,8 @@ stands_before(const void *user, int64_t i, int64_t j)
 }
 
 /*
- * The first slice of each group of equal ones, in order: `group` of each slice
- * comes in as its first slice.
+ * Lists the first slice of each group of equal slices, in order; `group` of
+ * each slice is initially its first slice.
  */
 static int64_t
 list_firsts(const int64_t *sorted, const int64_t *group, int64_t count,

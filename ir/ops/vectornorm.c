@@ -1,6 +1,4 @@
-/*
- * Reductions that can be said in others: norms and logarithms of sums.
- */
+/* Reductions that are lowered to others: norms and logarithms of sums. */
 
 #include <math.h>
 
@@ -40,7 +38,7 @@ real_add_square(double sum, double x)
     return sum + x * x;
 }
 
-/* log(e^sum + e^x), of which no exponential overflows. */
+/* log(e^sum + e^x), without overflow of an exponential. */
 static double
 real_add_exp(double sum, double x)
 {
@@ -80,7 +78,7 @@ logarithm(double sum, double count)
     return log(sum);
 }
 
-/* What each of the infer functions above admits. */
+/* Words for the element kinds that each infer function above accepts. */
 #define float_words "floats"
 #define number_words "floats or integers"
 
@@ -120,7 +118,7 @@ vectornorm_infer(const glow_node *n, glow_type out[])
     return glow_reduce_infer(n, out, GLOW_DIMS_OF(v->axis), GLOW_ANY_FLOAT);
 }
 
-/* |x|^p of all elements, in scratch. */
+/* |x|^p of all elements, allocated in `scratch`. */
 static glow_tensor
 powers(const glow_tensor *in, int p, glow_arena *scratch)
 {

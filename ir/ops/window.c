@@ -1,6 +1,6 @@
 #include "ir/ops/window.h"
 
-/* Which of three axes is spatial axis `i` of `axes`. */
+/* The index in glow_window.at of spatial axis `i` of `axes`. */
 static int
 slot(int axes, int i)
 {
@@ -31,7 +31,7 @@ glow_window_of(glow_dims in, glow_dims out, glow_dims kernels,
     return w;
 }
 
-/* A list of `count` numbers, none of them less than `least`. */
+/* Checks a list of `count` numbers, each at least `least`. */
 static bool
 check_list(const glow_node *n, const char *name, glow_dims list, int count,
            int64_t least)
@@ -50,7 +50,7 @@ check_list(const glow_node *n, const char *name, glow_dims list, int count,
     return true;
 }
 
-/* Spans that 64 bits cannot hold. */
+/* Checks that the span of a window fits 64 bits. */
 static bool
 check_span(const glow_node *n, int axis, int64_t kernel, int64_t dilation)
 {

@@ -17,6 +17,7 @@ import sources
 
 FOLDERS = (
     "include/glow",
+    "ir/ops",
     "irgen",
     "irgen/place",
     "irgen/report",
