@@ -1,6 +1,6 @@
 /*
- * Attribute structs by their tables: names, equality, hashing, copies, and the
- * way in from a dictionary.  The way out is in ir/text.
+ * Attribute structs described by tables of fields: names, equality, hashing,
+ * copies, and reading from a dictionary. ir/text prints them.
  */
 
 #include "glow/attr.h"
@@ -12,12 +12,12 @@
 #include <stdalign.h>
 #include <string.h>
 
-/* Fields: what each kind needs to be known. */
+/* Size, alignment and name of each kind of field. */
 
 static const struct {
     size_t size;
     size_t align;
-    const char *what; /* as messages call it */
+    const char *what; /* name in messages */
 } field_kinds[] = {
     [GLOW_INT] = {sizeof(int), alignof(int), "an integer"},
     [GLOW_INT64] = {sizeof(int64_t), alignof(int64_t), "an integer"},
@@ -97,7 +97,7 @@ member(const glow_field *f, const void *attrs)
     return (const char *)attrs + f->at;
 }
 
-/* The bytes that a value consists of, so that comparing is comparing bytes. */
+/* The bytes of a value; two values are equal if their bytes are. */
 static const void *
 value_bytes(const glow_field *f, const void *attrs, size_t *size)
 {
@@ -215,7 +215,7 @@ typedef struct reader {
     glow_context *ctx;
     glow_arena *arena;
     const char *who;
-    char name[64]; /* of the attribute at hand */
+    char name[64]; /* of the current attribute */
 } reader;
 
 static const char *const value_kinds[] = {

@@ -1,6 +1,6 @@
 /*
- * Placeholders whose elements become known: constants, external in the weights
- * file that has a tensor of their name.
+ * Replaces placeholders whose elements are known by constants, which are
+ * external in the weights file that has a tensor of their name.
  */
 
 #include <string.h>
@@ -18,7 +18,10 @@ is_written(const glow_module *m, const glow_storage *s)
     return false;
 }
 
-/* `alias`, or with a number behind it one that no weights file of `m` has. */
+/*
+ * `alias`, or `alias`.N with the first N that no weights file of `m` has as its
+ * alias.
+ */
 static const char *
 free_alias(const glow_module *m, const char *alias)
 {

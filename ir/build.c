@@ -12,7 +12,7 @@ struct glow_builder {
     const char *pass;
     glow_node *at; /* insert before; NULL: append */
     const char *name;
-    const glow_loc *loc; /* what new nodes come from */
+    const glow_loc *loc; /* provenance of new nodes */
     const glow_loc *fused[MOST_FUSED];
     int n_fused;
     struct glow_pass_run *run;
@@ -56,7 +56,7 @@ glow_builder_fuses(glow_builder *b, const glow_node *n)
         b->fused[b->n_fused++] = n->loc;
 }
 
-/* Where a new node comes from, with the pass that made it. */
+/* The provenance of a new node, with the pass that builds it. */
 static const glow_loc *
 provenance(const glow_builder *b)
 {
@@ -86,7 +86,7 @@ name_for(const glow_builder *b, const glow_op *op)
     return glow_derived_name(b->func, b->name, dot ? dot + 1 : own);
 }
 
-/* True if every operand that must be given is. */
+/* True if no required operand is NULL. */
 static bool
 operands_given(const glow_op *op, glow_value *const *in, int n_in)
 {
@@ -98,7 +98,7 @@ operands_given(const glow_op *op, glow_value *const *in, int n_in)
     return true;
 }
 
-/* Infers on a node that does not exist yet. */
+/* Infers result types of a node that is not built yet. */
 static bool
 infer(glow_builder *b, const glow_op *op, const glow_type *const *types,
       int n_types, glow_value *const *in, int n_in, const void *attrs,

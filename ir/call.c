@@ -48,7 +48,7 @@ glow_formal(const glow_func *f, glow_formals which, int i)
     return s && !s->is_constant ? s : NULL;
 }
 
-/* Setting them. */
+/* Setting formals. */
 
 static glow_attr
 list_of(glow_module *m, glow_formals which, glow_storage *const *at, int count)
@@ -86,7 +86,7 @@ glow_func_set_formals(glow_func *f, glow_storage *const *in, int n_in,
 
 /* Calls. */
 
-/* The k-th field that names a function, or NULL. */
+/* The k-th field of kind GLOW_FUNC, or NULL. */
 static const glow_field *
 call_field(const glow_op *op, int k)
 {
@@ -165,7 +165,7 @@ glow_module_entry(const glow_module *m)
     return entry;
 }
 
-/* Erasing what nothing calls. */
+/* Erasing functions that nothing calls. */
 
 static bool
 is_called(const glow_func *g)

@@ -7,7 +7,7 @@
 
 typedef struct cloner {
     glow_module *to;
-    glow_node **nodes; /* copies of the function at hand, by id */
+    glow_node **nodes; /* copies of nodes of the current function, by id */
 } cloner;
 
 static const glow_loc *
@@ -164,7 +164,10 @@ find_region(const glow_func *f, const char *name)
     return r;
 }
 
-/* The node without its operands, which may come later in the function. */
+/*
+ * Clones a node without its operands, whose definitions may come later in the
+ * function.
+ */
 static void
 clone_node(cloner *c, glow_func *f, const glow_node *from)
 {

@@ -1,4 +1,4 @@
-/* What nodes cost. */
+/* Cost of nodes: flops, and bytes read and written. */
 
 #include "glow/cost.h"
 

@@ -1,9 +1,9 @@
 /*
- * The evaluator: a function on tensors, node by node.
+ * The evaluator: a reference interpreter of functions, node by node.
  *
- * What graphs (eval_graph.c) and programs (eval_program.c) share stands here:
- * bindings, storage as dense tensors of the kind that the run computes in, and
- * the computation of one node with memo and trace.
+ * Shared by graphs (eval_graph.c) and programs (eval_program.c): bindings,
+ * storage as dense tensors of the element kind that the run computes in, and
+ * the evaluation of one node with memo and trace.
  */
 
 #include <assert.h>
@@ -33,7 +33,7 @@ glow_item_end(glow_item *item)
 
 /* Storage. */
 
-/* A dense copy of `from` in the kind of `type`. */
+/* A dense copy of `from` in the element kind of `type`. */
 static glow_tensor
 convert(const glow_type *type, const glow_tensor *from)
 {
@@ -155,7 +155,7 @@ run_node(glow_eval_run *r, const glow_node *n, glow_item *const in[],
     return glow_eval_node(n, from, out, r->work);
 }
 
-/* Are there no roundings within `n`, however it is lowered? */
+/* True if nothing is rounded within `n`, however it is lowered. */
 static bool
 rounds_once(const glow_node *n)
 {
@@ -164,7 +164,10 @@ rounds_once(const glow_node *n)
     return (n->op->traits & GLOW_LAYOUT) || (n->op->traits & one) == one;
 }
 
-/* Does a kind of this epsilon hold `v`, so that there was nothing to round? */
+/*
+ * True if `v` is representable in a float kind of this epsilon: nothing was
+ * rounded.
+ */
 static bool
 is_exact(double v, double epsilon)
 {
@@ -175,8 +178,9 @@ is_exact(double v, double epsilon)
 }
 
 /*
- * What roundings might have made of the results: Monte Carlo arithmetic, after
- * Parker, Monte Carlo Arithmetic, UCLA CSD-970002, 1997.
+ * Perturbs the results by random relative errors of the size of roundings:
+ * Monte Carlo arithmetic, after Parker, Monte Carlo Arithmetic, UCLA
+ * CSD-970002, 1997.
  */
 static void
 perturb(glow_eval_run *r, const glow_node *n, glow_item out[])

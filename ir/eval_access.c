@@ -1,4 +1,4 @@
-/* Which placeholders a function reads and writes. */
+/* Placeholders that a function reads and writes. */
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ graph_uses(const glow_func *f, const glow_storage *s, bool writes)
     return false;
 }
 
-/* What the walk over a program knows of the elements of `s`. */
+/* The elements of `s` that the program has written so far. */
 typedef struct access {
     const glow_storage *s;
     uint8_t *written; /* one for each element of the buffer */

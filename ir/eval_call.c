@@ -1,8 +1,11 @@
-/* Running a body on the tensors of a call. */
+/* Evaluates a body on the tensors of a call. */
 
 #include "glow/eval.h"
 
-/* Binds formals; true in *is_shadow if a tensor is of another kind. */
+/*
+ * Binds formals to tensors; sets *is_shadow if a tensor has another element
+ * kind.
+ */
 static void
 bind(const glow_func *body, glow_formals which, glow_tensor *const at[],
      glow_binding *to, bool *is_shadow)

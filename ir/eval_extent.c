@@ -1,6 +1,6 @@
 /*
- * Where the elements of a program's values lie: tensorviews looked through,
- * strides turned into runs of neighbours.
+ * Extents: the elements of a program's values in their base buffers.  Views are
+ * composed, and strides become runs of contiguous elements.
  */
 
 #include "ir/eval_run.h"

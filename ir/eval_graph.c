@@ -1,16 +1,16 @@
 /*
- * Running a graph.
+ * Evaluation of a graph.
  *
- * What is saved is run, and what that needs, in whatever order the nodes stand.
- * A graph is a set of equations: a node that reads a placeholder sees what it
- * held before the run, and what Save writes is seen after it.  A tensor ends
- * with its last user.
+ * Evaluates the Saves and their transitive operands, whatever the order of the
+ * nodes.  A graph is a set of equations: a node that reads a placeholder sees
+ * its value before the run, and a Save takes effect after it.  A tensor is
+ * freed after its last use.
  *
- * With a memo it goes over the nodes three times: forwards to find of which the
- * memo knows what they give, as long as it knows that of their operands;
- * backwards to find which tensors are asked for, where the memo does not have
- * them; forwards to compute these.  So of a function that has run before only
- * what changed is computed, and what that reads.
+ * With a memo it takes three passes over the nodes: forwards to find the nodes
+ * whose results have a key in the memo, as long as their operands have one;
+ * backwards to find the tensors that are needed and that the memo does not
+ * hold; forwards to compute these.  So of a function that has run before only
+ * the changed nodes and the operands they read are computed.
  */
 
 #include "ir/eval_run.h"
@@ -18,7 +18,7 @@
 typedef struct graph_run {
     glow_eval_run *run;
     glow_item **items; /* by the id of the node: its results */
-    uint64_t *keys; /* by the id of the node: in the memo; 0: none is known */
+    uint64_t *keys; /* by the id of the node: its key in the memo; 0: unknown */
     bool *is_computed; /* by the id of the node */
     glow_node **order;
     int64_t count;
@@ -35,7 +35,10 @@ glow_operand_is_written(const glow_node *n, int i)
     return n->op->in[glow_operand_of(n, i)].kind == GLOW_WRITTEN;
 }
 
-/* The order: depth first from each node that has an effect, as they stand. */
+/*
+ * The order: depth-first from each node with an effect, in the order of the
+ * function.
+ */
 
 enum { NEW, OPEN, DONE };
 
@@ -44,7 +47,7 @@ typedef struct visit {
     int next; /* operand */
 } visit;
 
-/* The node whose result operand `i` is and that has not run, or NULL. */
+/* The definition of operand `i` if it has not been ordered yet, else NULL. */
 static glow_node *
 pending(const glow_node *n, int i, const uint8_t *state)
 {
@@ -61,7 +64,10 @@ cycle(const glow_eval_run *r, const glow_node *n)
                          n->op->name, n->name);
 }
 
-/* Appends what `root` needs and has not run, and `root`. */
+/*
+ * Appends the definitions that `root` depends on and that are not ordered yet,
+ * then `root`.
+ */
 static bool
 order_from(graph_run *g, glow_node *root, uint8_t *state, visit *stack)
 {
@@ -108,7 +114,7 @@ order(graph_run *g)
     return ok;
 }
 
-/* What the memo knows. */
+/* Keys and hashes of the memo. */
 
 static glow_item *
 item_of(graph_run *g, const glow_value *v)
@@ -118,7 +124,7 @@ item_of(graph_run *g, const glow_value *v)
     return glow_eval_item(g->run, v->storage);
 }
 
-/* The operands of `n`; false after a report. */
+/* Sets `in` to the items of the operands of `n`; false after a report. */
 static bool
 operands(graph_run *g, const glow_node *n, glow_item *in[])
 {
@@ -128,7 +134,10 @@ operands(graph_run *g, const glow_node *n, glow_item *in[])
     return true;
 }
 
-/* Finds the key of `n` and the hashes of what it gives, where all are known. */
+/*
+ * Computes the key of `n`, and finds the hashes of its results, if all its
+ * operands have hashes.
+ */
 static bool
 recall(graph_run *g, const glow_node *n)
 {
@@ -152,7 +161,7 @@ recall(graph_run *g, const glow_node *n)
     return true;
 }
 
-/* Whose tensors are asked for. */
+/* True if a result of `n` is used, or `n` has an effect. */
 
 static bool
 is_asked(const graph_run *g, const glow_node *n)
@@ -174,7 +183,7 @@ ask(graph_run *g, const glow_node *n)
         return;
     g->is_computed[n->id] = true;
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i]) /* what is written is never released */
+        if (n->in[i]) /* a placeholder that is written is never released */
             item_of(g, n->in[i])->uses++;
 }
 
@@ -188,8 +197,8 @@ release(glow_item *item)
 }
 
 /*
- * Keeps a Save for the end.  The bytes of a placeholder may change until then,
- * so they are copied.
+ * Defers a Save to the end of the run.  The bytes of a placeholder may change
+ * until then, so they are copied.
  */
 static void
 save(graph_run *g, const glow_node *n, glow_item *const in[])

@@ -1,34 +1,36 @@
 /*
- * Results of nodes by content.
+ * Memo of node results, by content.
  *
  * The key of a result is a hash of its operator, its attributes, its type and
  * the types and contents of the operands, so that a node is found again in
- * another function, under another name, as an instruction.  Where there is no
- * room for more, results that are moved rather than computed go first, then those
- * used least recently.  Their hashes stay: what depends on them is found by these.
+ * another function, under another name, as an instruction.  When the memo is
+ * full, results of layout operators are evicted first, then the least recently
+ * used (LRU).  Their hashes stay, because keys of their users are computed from
+ * these.
  *
- * Constants may be large and are hashed once: by where they lie, which stays
- * theirs since the memo keeps a reference to them.
+ * Constants may be large and are hashed once.  Their key is their address,
+ * which stays valid because the memo keeps a reference to them.
  */
 
 #include <assert.h>
 
 #include "ir/eval_run.h"
 
-/* Tensors; those of constants stay. */
+/* Tensors of an entry; tensors of constants are never evicted. */
 typedef struct held {
     struct entry *of;
     int count;
     glow_tensor tensors[GLOW_MAX_RESULTS];
     size_t size;
     bool is_cheap;
-    struct held *newer, *older; /* as cheap as this; older: the next free one */
+    struct held *newer, *older; /* LRU list of entries of the same cost; older:
+                                 * next in the free list */
 } held;
 
 typedef struct entry {
     uint64_t key;
     uint64_t hashes[GLOW_MAX_RESULTS];
-    held *held;          /* NULL: had to go */
+    held *held;          /* NULL: evicted */
     struct entry *chain; /* of the same bucket */
 } entry;
 
@@ -41,7 +43,7 @@ struct glow_memo {
     size_t limit, size; /* bytes of results */
     entry **buckets;    /* 2^n of them */
     size_t n_buckets, count;
-    queue queues[2]; /* what costs something, what is cheap */
+    queue queues[2]; /* expensive results, cheap results */
     held *free;
 };
 
@@ -109,7 +111,7 @@ grow(glow_memo *m)
         }
 }
 
-/* The entry of `key`, which may be new. */
+/* The entry of `key`, created if there is none. */
 static entry *
 entry_of(glow_memo *m, uint64_t key)
 {
@@ -140,7 +142,7 @@ hold(glow_memo *m, entry *e)
     return h;
 }
 
-/* The order of use. */
+/* LRU lists. */
 
 static void
 unlink_held(glow_memo *m, held *h)
@@ -196,7 +198,7 @@ hash_tensor(const glow_tensor *t)
     return glow_hash(t->data, (size_t)glow_type_bytes(t->type), seed);
 }
 
-/* Of what stays where it is. */
+/* The hash of a constant, by its address and type. */
 static uint64_t
 hash_lasting(glow_memo *m, const glow_tensor *t)
 {
@@ -285,7 +287,7 @@ glow_memo_find(glow_memo *m, uint64_t key, glow_item out[])
     return true;
 }
 
-/* Computed again about as fast as read. */
+/* True if computing `n` takes about as long as reading its result. */
 static bool
 is_cheap(const glow_node *n)
 {

@@ -1,17 +1,18 @@
 /*
- * Running a program: instructions in order, over bytes.
+ * Evaluation of a program: instructions in order, over bytes.
  *
- * A buffer without a place has bytes of its own; buffers with one share those of
- * their region, so that what overlaps by mistake is overwritten here as it
- * would be in compiled code.  Each byte knows whether it was written: alloc,
- * dealloc and being the target of an instruction (unless that works in place)
- * or its scratch make bytes unwritten, and reading such a byte is an error.  A placeholder
- * starts written if the program reads it before it writes it.
+ * A buffer without a place has bytes of its own; placed buffers share the bytes
+ * of their region, so that buffers that overlap by mistake overwrite each other
+ * here as in compiled code.  A shadow byte records whether each byte was
+ * written.  Alloc and dealloc, and being the result of an instruction (unless
+ * it works in place) or its scratch, make bytes unwritten; reading an unwritten
+ * byte is an error.  A placeholder is initially written if the program reads it
+ * before it writes it.
  *
- * Regions that hold constants alone are not made; the constants are read where
- * they are.  In a shadow run elements have other sizes than their places were
- * made for, so each buffer has bytes of its own.  Predicates are hints that say
- * which results do not matter; everything is computed.
+ * Regions of constants alone are not allocated; the constants are read where
+ * they are.  In a shadow run elements have other sizes than in their places, so
+ * each buffer has bytes of its own.  Predicates are hints about results that do
+ * not matter; everything is computed.
  */
 
 #include <assert.h>
@@ -21,18 +22,18 @@
 
 typedef struct memory {
     uint8_t *bytes;
-    uint8_t *written;        /* 1 for each byte that was; NULL: all were */
-    glow_data *data, *marks; /* what holds the two; NULL: something else does */
+    uint8_t *written;        /* 1 for each written byte; NULL: all are */
+    glow_data *data, *marks; /* owners of the two; NULL: owned elsewhere */
 } memory;
 
 typedef struct region {
     const glow_region *region;
-    memory memory; /* of regions that hold more than constants */
+    memory memory; /* of regions with other buffers than constants */
     struct region *next;
 } region;
 
 typedef struct buffer {
-    memory memory;   /* bytes NULL: not allocated, or no more */
+    memory memory;   /* bytes NULL: before alloc or after dealloc */
     glow_item *item; /* of a weight */
     size_t elem;     /* bytes of an element */
     bool is_changed;
@@ -81,7 +82,7 @@ mark(const program_run *p, glow_extent w, bool written)
                written, (size_t)runs.length * b->elem);
 }
 
-/* Finds the first byte of the base that `w` reads and nobody wrote, or -1. */
+/* The first byte of the base that `w` covers and that is unwritten, or -1. */
 static int64_t
 find_unwritten(const program_run *p, glow_extent w)
 {
@@ -100,8 +101,8 @@ find_unwritten(const program_run *p, glow_extent w)
 }
 
 /*
- * The elements of `v` for `n` (NULL: for who called the program): in place if
- * they lie side by side, else copied into the arena of the node.
+ * Loads the elements of `v` for `n` (NULL: for the caller of the program): in
+ * place if they are contiguous, else copied into the arena of the node.
  */
 static bool
 load(const program_run *p, const glow_node *n, const glow_value *v,
@@ -272,7 +273,7 @@ open_weight(program_run *p, const glow_node *n)
     return true;
 }
 
-/* What the program wrote to placeholders goes back to the tensors. */
+/* Copies the placeholders that the program wrote back to their tensors. */
 static bool
 close_weights(program_run *p)
 {
@@ -295,7 +296,10 @@ close_weights(program_run *p)
 
 /* Instructions. */
 
-/* True if result `i` of `n` is one of its operands, as the operator allows. */
+/*
+ * True if result `i` of `n` shares the buffer of an operand, as the operator
+ * allows.
+ */
 static bool
 is_in_place(const glow_node *n, int i)
 {
@@ -342,8 +346,10 @@ run_instr(program_run *p, const glow_node *n)
     return ok;
 }
 
-/* What holds nothing yet may lie where another is read until then: it is opened
-   first. */
+/*
+ * True if `weight` holds a value before the program runs.  Weights that do not
+ * are opened first, because they may be placed over weights that do.
+ */
 static bool
 holds_something(const glow_func *f, const glow_node *weight)
 {

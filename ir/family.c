@@ -1,6 +1,4 @@
-/*
- * Families of operators.
- */
+/* Families of operators, by their traits. */
 
 #include "glow/family.h"
 

@@ -1,8 +1,8 @@
 /*
- * Inputs of tests.
+ * Generated inputs of tests.
  *
  * Element i of a seeded fill depends on the seed and i alone, so that it is the
- * same on every machine and does not change with what was drawn before.
+ * same on every machine, whatever was drawn before.
  */
 
 #include <float.h>
@@ -39,14 +39,17 @@ enum {
     SMALL_FLOAT = 4,
 };
 
-/* By how much they tell: four of them are all that a small tensor takes. */
+/*
+ * Extreme values, the most revealing first, since a small tensor takes only
+ * four of them.
+ */
 static const double ends[] = {
     -0.0,         (double)NAN, -1.5,    INFINITY, 0.0,     -INFINITY,
     FLT_TRUE_MIN, 1.0,         FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN,
     0x1p-60,      -0x1p60,     0.5,     2.5,
 };
 
-/* The same of integers: a base, and how far above it. */
+/* Extreme integers: a base, and an offset from it. */
 enum { ZERO, LEAST, LARGEST, HALF_LEAST, HALF_LARGEST };
 static const struct {
     int base, more;
@@ -60,8 +63,9 @@ static const struct {
 enum { N_ENDS = 16 };
 
 /*
- * The place of element `i` in the turn: from quarter `seed` % 4 on, in steps that
- * depend on the rest of the seed, so that operands meet in many pairs.
+ * The index of element `i` in the table of extremes: from quarter `seed` % 4
+ * on, in steps that depend on the rest of the seed, so that operands combine in
+ * many pairs.
  */
 static int
 turn_at(uint64_t seed, int64_t i)
@@ -118,7 +122,7 @@ float_at(glow_fill how, uint64_t bits, int64_t i, int64_t n)
     }
 }
 
-/* glow_set_int keeps the low bits, which is the ramp modulo the range. */
+/* glow_set_int keeps the low bits: the ramp modulo the range. */
 static int64_t
 int_at(glow_fill how, uint64_t bits, int64_t i)
 {

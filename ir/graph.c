@@ -1,6 +1,6 @@
 /*
- * Functions and nodes: making, finding, changing.  Use lists, names and order
- * are kept here and nowhere else.
+ * Functions and nodes: construction, search, mutation.  Maintains use lists,
+ * names and the order of nodes.
  */
 
 #include "glow/graph.h"
@@ -160,7 +160,10 @@ glow_node_move_after(glow_node *n, glow_node *where)
 
 /* Names. */
 
-/* `base`.`suffix`, a million times over: no format is read for it. */
+/*
+ * `base`.`suffix`, without parsing a format, since it is called for every new
+ * name.
+ */
 static const char *
 dotted(glow_arena *a, const char *base, const char *suffix)
 {
@@ -208,15 +211,15 @@ glow_find_node(const glow_func *f, const char *name)
     return glow_map_get(f->names, name);
 }
 
-/* Making and erasing. */
+/* Construction and erasure. */
 
-/* Nodes that there is room for at once. */
+/* Capacities of a block of nodes. */
 enum { LEAST_ROOM = 4, MOST_ROOM = 512 };
 
 /*
- * Nodes stand side by side in the order of their making, apart from what they
- * point to: a walk over a function then reads memory in order, and of each node
- * one line.
+ * Nodes are allocated contiguously in the order of their creation, apart from
+ * their arrays: a walk over a function then reads memory in order, and one
+ * cache line of each node.
  */
 static glow_node *
 room_for_node(glow_func *f)
@@ -236,7 +239,10 @@ room_for_node(glow_func *f)
     return (glow_node *)(void *)at;
 }
 
-/* A bit of func->ops; whichever, since it only saves time. */
+/*
+ * A bit of func->ops, by a hash of the operator: a Bloom filter, which only
+ * saves time.
+ */
 static unsigned
 op_bit(const glow_op *op)
 {
@@ -252,7 +258,7 @@ glow_func_may_have(const glow_func *f, const glow_op *op)
     return f->ops[bit / 64] >> bit % 64 & 1;
 }
 
-/* Room for a node and its arrays, appended to `f`. */
+/* Allocates a node and its arrays, and appends it to `f`. */
 static glow_node *
 node_new(glow_func *f, const glow_op *op, const char *name, int n_in, int n_out,
          const void *attrs)
@@ -282,7 +288,10 @@ node_new(glow_func *f, const glow_op *op, const char *name, int n_in, int n_out,
     return n;
 }
 
-/* `written`: results that are buffers of others, or -1 if `n` defines its own. */
+/*
+ * `written`: number of results that are buffers of others; -1 if `n` defines
+ * its own.
+ */
 static void
 init_uses(glow_node *n, int written)
 {
@@ -382,7 +391,7 @@ glow_func_unplace(glow_func *f)
     f->placed = false;
 }
 
-/* Questions. */
+/* Queries. */
 
 bool
 glow_is_fixed(const glow_node *n)

@@ -1,4 +1,4 @@
-/* Putting the nodes of a body where it is called. */
+/* Inlining of a body at its call. */
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct inliner {
     glow_arena *scratch;
 } inliner;
 
-/* What `v` of the body is at the call. */
+/* The value at the call that corresponds to `v` of the body. */
 static glow_value *
 value_of(const inliner *x, glow_value *v)
 {
@@ -26,7 +26,10 @@ value_of(const inliner *x, glow_value *v)
     return NULL;
 }
 
-/* The node without its operands, which may come later in the body. */
+/*
+ * Copies a node without its operands, whose definitions may come later in the
+ * body.
+ */
 static void
 copy_node(const inliner *x, const glow_node *n)
 {

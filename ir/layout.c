@@ -1,19 +1,19 @@
 /*
- * Layouts of parts; see glow/layout.h.
+ * Composition of layouts; see glow/layout.h.
  *
- * Where a tensor becomes a part of another, views of it have to be found again
- * there.  An element of the tensor has a number, in row-major order.  Its digits,
- * which say how far along each axis it lies, times the steps of the part, say
- * where it lies now.  A view can be kept if each of its axes steps through one
- * digit and never carries into the next.
+ * When a tensor becomes a part of another, its views have to be expressed as
+ * views of the other.  An element of the tensor has a row-major number in mixed
+ * radix.  Its digits, the indices along the axes, times the strides of the
+ * part, are its offset in the other tensor.  A view can be expressed if each of
+ * its axes steps through one digit and never carries into the next.
  */
 
 #include "glow/layout.h"
 
 typedef struct digit {
-    int64_t size; /* so many values */
-    int64_t unit; /* what one more adds to the number */
-    int64_t step; /* and to the place */
+    int64_t size; /* radix */
+    int64_t unit; /* weight of the digit in the number */
+    int64_t step; /* weight of the digit in the offset */
     int64_t most; /* the greatest value that a view reaches */
 } digit;
 
@@ -28,7 +28,10 @@ glow_type_steps(const glow_type *t)
     return t->strides.rank ? t->strides : glow_dims_strides(t->shape);
 }
 
-/* The digits of numbers of elements of `t`; axes that follow on are one. */
+/*
+ * The digits of element numbers of `t`; contiguous axes are merged to one
+ * digit.
+ */
 static digits
 digits_of(const glow_type *t)
 {
@@ -50,7 +53,10 @@ digits_of(const glow_type *t)
     return d;
 }
 
-/* The digit that grows by adding `n` to a number, or NULL if several may. */
+/*
+ * The digit that is incremented by adding `n` to a number; NULL if several may
+ * be.
+ */
 static digit *
 digit_for(digits *d, int64_t n)
 {
@@ -60,7 +66,10 @@ digit_for(digits *d, int64_t n)
     return NULL;
 }
 
-/* Axes of one element have no step of their own: the least that is right. */
+/*
+ * Sets the strides of axes of one element, which are arbitrary, to the least
+ * valid ones.
+ */
 static void
 settle(glow_type *t)
 {
@@ -73,7 +82,7 @@ settle(glow_type *t)
     }
 }
 
-/* Strides that are those of a dense type are none. */
+/* Removes strides that are the strides of a dense type. */
 static glow_type
 canonical(glow_type t)
 {
@@ -83,7 +92,10 @@ canonical(glow_type t)
     return t;
 }
 
-/* The place of element number `n`, whose digits are noted as reached. */
+/*
+ * The offset of element number `n`; sets `most` of each digit to the value that
+ * it has.
+ */
 static int64_t
 place_of(digits *d, int64_t n)
 {

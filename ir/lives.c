@@ -1,12 +1,12 @@
-/* When buffers are needed: one walk over a program. */
+/* Live ranges of buffers, by one walk over a program. */
 
 #include "glow/lifetime.h"
 
 typedef struct walker {
     glow_life *lives;
     bool *seen;    /* by mark: an instruction has used it */
-    bool *written; /* one has written to it */
-    int64_t *last; /* the last that used it */
+    bool *written; /* an instruction has written to it */
+    int64_t *last; /* the last instruction that used it */
     int64_t now;
 } walker;
 
@@ -43,7 +43,7 @@ note_uses(walker *w, const glow_node *n)
     note_use(w, n->scratch, true, true);
 }
 
-/* Of a placeholder, at the end of the walk. */
+/* Sets the live range of a placeholder, at the end of the walk. */
 static void
 end_life(walker *w, const glow_node *n)
 {

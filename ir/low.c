@@ -1,5 +1,5 @@
 /*
- * Floats of 8 bits and fewer, read and written as their format says.
+ * Conversion of floats of 8 bits and fewer, by the description of their format.
  */
 
 #include <math.h>
@@ -29,7 +29,7 @@ glow_low_to_double(glow_kind kind, uint8_t bits)
     return is_negative ? -v : v;
 }
 
-/* The exponent of the power of two that `v`, which is above 0, becomes. */
+/* The exponent of the power of two that `v` > 0 is rounded to. */
 static int
 power_of(double v, int round)
 {

@@ -1,4 +1,4 @@
-/* What passes ask of values. */
+/* Predicates of passes on values: constants, splats, equal elements. */
 
 #include "glow/match.h"
 
@@ -11,7 +11,10 @@
 #define MOST_BETWEEN 16 /* nodes between a splat and its user */
 #define MOST_WHOLE 9e15 /* all integers up to this are doubles */
 
-/* Operators whose result has the elements of its operand, and no others. */
+/*
+ * True for operators whose result has the elements of the operand, and no
+ * others.
+ */
 static bool
 spreads(const glow_op *op)
 {
@@ -27,7 +30,7 @@ is_whole(const glow_type *type, double x)
     return !glow_is_int(type->elem) || fabs(x) < MOST_WHOLE;
 }
 
-/* The number that is left of `x` in an element of `type`. */
+/* Sets `*out` to `x` converted to an element of `type`; false if unknown. */
 static bool
 as_element(const glow_type *type, double x, double *out)
 {
@@ -46,7 +49,10 @@ as_element(const glow_type *type, double x, double *out)
     return is_whole(type, *out);
 }
 
-/* The element of a constant, all of which are the same bytes. */
+/*
+ * Sets `*out` to the element of a constant whose elements are all the same
+ * bytes.
+ */
 static bool
 equal_elements(const glow_tensor *t, double *out)
 {
@@ -169,7 +175,7 @@ glow_get_ints(const glow_value *v, glow_dims *out)
 glow_value *
 glow_build_like(glow_builder *b, const glow_value *v, double x)
 {
-    if ((double)(float)x != x) /* more than Splat has room for */
+    if ((double)(float)x != x) /* not representable in the float of a Splat */
         return glow_build_splat(b, "splat", v->type, x);
     return glow_build(b, &glow_op_splat, v->type, NULL, 0,
                       &(const glow_splat){.value = (float)x});

@@ -105,8 +105,9 @@ glow_constant_splat(glow_module *m, const char *name, const glow_type *type,
     s->payload = GLOW_SPLAT;
     s->splat = v;
 
-    /* What the element kind makes of it, for kinds that doubles are too
-       narrow for. */
+    /*
+     * The converted value, for element kinds that doubles are too narrow for.
+     */
     glow_type one = glow_type_of(type->elem, (glow_dims){.rank = 0});
     int64_t bytes = 0;
     glow_tensor t = {.type = &one, .data = &bytes};
@@ -327,7 +328,9 @@ add_part(const glow_loc **parts, int n, const glow_loc *l)
     return n + 1;
 }
 
-/* More parts than this say nothing to a reader, and cost in every rewrite. */
+/*
+ * Limit of parts: more say nothing to a reader, and cost time in every rewrite.
+ */
 enum { MOST_PARTS = 16 };
 
 const glow_loc *

@@ -33,7 +33,7 @@ static const struct {
     {"<u4", "U32"}, {"<u2", "U16"}, {"|u1", "U8"},  {"|b1", "BOOL"},
 };
 
-/* After `'name':` in the header, or NULL. */
+/* The text after `'name':` in the header, or NULL. */
 static const char *
 after(const char *header, const char *name)
 {
@@ -117,7 +117,7 @@ enum {
     MOST_COMMENT = 65535,
 };
 
-/* Where the end record is, searched from the back; 0: nowhere. */
+/* The offset of the end record, searched from the back; 0: not found. */
 static size_t
 find_end(const unsigned char *p, size_t size)
 {
@@ -135,7 +135,7 @@ key_of(glow_arena *a, const unsigned char *name, size_t length)
     return glow_arena_strndup(a, (const char *)name, length);
 }
 
-/* One entry of the central directory; *at moves past it. */
+/* Reads one entry of the central directory and advances *at. */
 static bool
 read_entry(glow_weights_reader *r, size_t *at, size_t end)
 {

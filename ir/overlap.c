@@ -1,12 +1,12 @@
 /*
- * Do two values of a program lie on common elements?
+ * Overlap test of two strided values of a program.
  *
- * A layout is a nest of steps.  Seen modulo a step p, the axes inside of it are
- * a stretch of columns, if no row of them runs over the end of p, and those
- * outside of it are multiples of p.  Two that lie in different columns have
- * nothing in common.  For boxes of the same tensor this finds every case: if
- * they are apart on an axis, they are in other columns modulo the step of the
- * axis before it.
+ * A layout is a nest of strides.  Modulo a stride p, the axes with smaller
+ * strides cover an interval of residues, if it does not wrap around p, and the
+ * strides of the other axes are multiples of p.  Two layouts with disjoint
+ * intervals of residues have no common element.  For boxes of the same tensor
+ * the test is exact: if two boxes are disjoint on an axis, their residues
+ * modulo the stride of the axis before it are.
  */
 
 #include "glow/graph.h"
@@ -33,7 +33,10 @@ axes_of(const glow_type *t)
     return a;
 }
 
-/* Elements from the first to past the last, of the axes that step by less. */
+/*
+ * The extent, from the first element to behind the last, of the axes with
+ * strides below p.
+ */
 static int64_t
 reach(const axes *a, int64_t p)
 {
@@ -45,7 +48,9 @@ reach(const axes *a, int64_t p)
     return last + 1;
 }
 
-/* Finds the columns modulo p; false if there are none. */
+/*
+ * Sets the interval of residues modulo p; false if they are not one interval.
+ */
 static bool
 columns(const axes *a, int64_t first, int64_t p, int64_t *begin, int64_t *end)
 {
@@ -57,7 +62,7 @@ columns(const axes *a, int64_t first, int64_t p, int64_t *begin, int64_t *end)
     return *end <= p;
 }
 
-/* Do the steps of `x` tell the two apart? */
+/* True if `a` and `b` have disjoint residues modulo a stride of `x`. */
 static bool
 apart(const axes *x, const axes *a, int64_t a_first, const axes *b,
       int64_t b_first)

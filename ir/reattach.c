@@ -1,7 +1,7 @@
 /*
- * Gives elided constants their elements back: a tensor of a weights file is the
- * one that was elided if its kind, its shape and the hash of its bytes are.
- * The constant is then external, and the text says where its elements lie.
+ * Restores the elements of elided constants from a weights file: a tensor
+ * matches if its element kind, its shape and the hash of its bytes do.  The
+ * constant is then external, and the text refers to the file.
  */
 
 #include <string.h>
@@ -16,7 +16,7 @@
 typedef struct candidates {
     glow_arena *arena;
     const glow_weights_reader *file;
-    char (*hashes)[65]; /* by number of the key; "" until asked for */
+    char (*hashes)[65]; /* by number of the key; "" until computed */
 } candidates;
 
 static const char *
@@ -28,7 +28,10 @@ hash_of(const candidates *c, size_t i, const glow_weights_entry *e)
     return c->hashes[i];
 }
 
-/* The key of the tensor whose elements `s` had, or NULL. */
+/*
+ * The key of the tensor in the file that matches the elided constant `s`, or
+ * NULL.
+ */
 static const char *
 find_elided(const candidates *c, const glow_storage *s)
 {

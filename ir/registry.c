@@ -1,7 +1,7 @@
 /*
  * The registries of operators, passes and backends, and the context that holds
- * them.  The library's own come from tables that Meson writes from the lists of
- * names in each folder; plugins add theirs through the same calls.
+ * them.  Built-in descriptors come from tables that Meson generates from the
+ * lists of names in each folder; plugins add descriptors by the same functions.
  */
 
 #include "ir/registry.h"
@@ -89,7 +89,7 @@ glow_op_variadic(const glow_op *op)
     return -1;
 }
 
-/* Lower case in ASCII whatever the locale. */
+/* Converts to lower case in ASCII, whatever the locale. */
 void
 glow_op_instr_name(const glow_op *op, char *out, size_t size)
 {
@@ -100,7 +100,7 @@ glow_op_instr_name(const glow_op *op, char *out, size_t size)
     out[n] = 0;
 }
 
-/* What is wrong with a definition, or NULL. */
+/* The error in a definition, or NULL. */
 
 static const char *
 wrong_fields(glow_schema s)
@@ -176,7 +176,7 @@ wrong_backend(const glow_backend *b)
     return wrong_options(glow_backend_schema(b));
 }
 
-/* Registers `item`, keeping the list by name. */
+/* Registers `item` in the list and by name. */
 static bool
 add(glow_context *ctx, glow_registry *r, const char *what, const char *name,
     const void *item, const char *wrong)

@@ -1,6 +1,6 @@
 /*
- * The library's own operators, passes and backends: each list ends with NULL.
- * Meson writes them from the names in the meson.build files.
+ * Lists of the built-in operators, passes and backends, each ending with NULL.
+ * Meson generates them from the names in the meson.build files.
  */
 
 #ifndef GLOW_IR_REGISTRY_H

@@ -1,9 +1,9 @@
 /*
  * safetensors: eight bytes of length, a header in JSON, the bytes of all
- * tensors in a row.  https://huggingface.co/docs/safetensors
+ * tensors in a row. https://huggingface.co/docs/safetensors
  *
- * The header must account for every byte: no holes, no overlaps, nothing at
- * the end, so that one file has one meaning.
+ * The header must account for every byte: no gaps, no overlaps, nothing at the
+ * end, so that a file has one meaning.
  */
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "ir/weights.h"
 
 #define MOST_HEADER ((uint64_t)100000000) /* the format's own limit */
-enum { ALIGN = 64 };                      /* where the tensors begin */
+enum { ALIGN = 64 };                      /* alignment of the first tensor */
 
 static const struct {
     const char *name;
@@ -70,7 +70,10 @@ glow_safetensors_bytes(const char *dtype)
 
 /* Reading. */
 
-/* An array of integers >= 0; false if it is none, or has more than `most`. */
+/*
+ * Reads an array of integers >= 0; false if it is not one, or has more than
+ * `most`.
+ */
 static bool
 read_sizes(const json_t *j, int64_t out[], size_t most, size_t *count)
 {
@@ -133,7 +136,7 @@ by_begin(const void *a, const void *b)
     return (*x)->end < (*y)->end ? -1 : (*x)->end > (*y)->end;
 }
 
-/* Every byte belongs to one tensor. */
+/* Checks that every byte belongs to exactly one tensor. */
 static bool
 check_cover(glow_weights_reader *r, size_t start)
 {
@@ -220,7 +223,10 @@ by_alignment(const void *a, const void *b)
     return m != n ? n - m : strcmp((*x)->name, (*y)->name);
 }
 
-/* External constants go along, however small. */
+/*
+ * True if `s` is a dense constant that is external, or has more than `least`
+ * bytes.
+ */
 bool
 glow_may_externalize(const glow_storage *s, int64_t least)
 {
@@ -246,7 +252,7 @@ choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
     return chosen;
 }
 
-/* Names that JSON cannot hold as they are become numbers. */
+/* The key of `s`: its name, or `number` for a name that JSON cannot hold. */
 static const char *
 key_of(glow_arena *a, const glow_storage *s, size_t number)
 {

@@ -1,4 +1,4 @@
-/* Targets as data: reads a target file. */
+/* Reader of target descriptions (JSON). */
 
 #include "ir/target.h"
 
@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * 32 multiply-adds of float in each cycle of 2 GHz; a core's share of memory;
- * a call, its loop's ends and the loads that nothing hides.
+ * A core: 32 multiply-adds of float in each cycle at 2 GHz; a share of the
+ * memory bandwidth; a call, the overhead of its loop and the latency of its
+ * first loads.
  */
 const glow_target glow_target_default = {
     .name = "a core",
@@ -78,7 +79,7 @@ read_member(const target_reader *r, const char *name, const json_t *value,
     if (strcmp(name, "spaces") == 0)
         return glow_target_spaces(r, value, t);
     if (is_of_spaces(name))
-        return true; /* once all spaces are known */
+        return true; /* read after all spaces */
     return glow_target_wrong(r,
                              "there are: name, bytes_per_second, "
                              "flops_per_second, seconds_per_node, spaces, "
@@ -86,7 +87,7 @@ read_member(const target_reader *r, const char *name, const json_t *value,
                              "a target has no '%s'", name);
 }
 
-/* Says where the text ends to be an object in JSON. */
+/* Reports the position at which the text stops being an object in JSON. */
 static void
 refuse_text(const target_reader *r, const json_t *j, const json_error_t *wrong)
 {

@@ -1,4 +1,4 @@
-/* The parts of a target file. */
+/* Readers of the parts of a target description. */
 
 #ifndef GLOW_IR_TARGET_H
 #define GLOW_IR_TARGET_H
@@ -17,13 +17,13 @@ typedef struct target_reader {
 bool glow_target_wrong(const target_reader *r, const char *hint,
                        const char *fmt, ...) GLOW_PRINTF(3, 4);
 
-/* The list `spaces`.  False after a report. */
+/* Reads the list `spaces`.  False after a report. */
 bool glow_target_spaces(const target_reader *r, const json_t *list,
                         glow_target *t);
 
 /*
- * Where each class lies: the members that `all`, the file, has for them, else
- * all spaces in their order.  False after a report.
+ * Reads the memory spaces of each class of buffers: the members of `all`, the
+ * file, else all spaces in their order.  False after a report.
  */
 bool glow_target_homes(const target_reader *r, const json_t *all,
                        glow_target *t);

@@ -1,5 +1,6 @@
 /*
- * The memories of a target: what each is like, and what may lie where.
+ * Memory spaces of a target, and the classes of buffers that may be placed in
+ * them.
  */
 
 #include "ir/target.h"
@@ -29,7 +30,7 @@ by_begin(const void *x, const void *y)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* [begin, end] within the space. */
+/* Reads [begin, end] within space `s`. */
 static bool
 read_range(const target_reader *r, const json_t *pair, const glow_space *s,
            glow_place_range *out)
@@ -92,7 +93,7 @@ read_forbidden(const target_reader *r, const json_t *list, glow_space *s)
 
 /* Spaces. */
 
-/* An integer from 1 on, if it is there. */
+/* Reads an integer above 0, if the member is present. */
 static bool
 read_size(const target_reader *r, const json_t *space, const char *member,
           const char *name, int64_t *out)

@@ -89,7 +89,7 @@ glow_tensor_end(glow_tensor *t)
     *t = (glow_tensor){.type = t->type};
 }
 
-/* Half precision (IEEE 754-2019, 3.6) and its cousin by bit patterns. */
+/* Half precision (IEEE 754-2019, 3.6) and bfloat16, by bit patterns. */
 
 static uint32_t
 float_bits(float f)
@@ -125,7 +125,7 @@ glow_half_to_float(uint16_t h)
     return sign ? -tiny : tiny;
 }
 
-/* Rounds `f` (already rounded once, if it was a double) to nearest even. */
+/* Rounds `f` to nearest even; a double was rounded to odd before. */
 uint16_t
 glow_float_to_half(float f)
 {
@@ -266,7 +266,10 @@ glow_get_int(const glow_tensor *t, int64_t i)
         memcpy(p, &x, sizeof x); \
     } while (0)
 
-/* Toward zero into [-2^(bits-1), ...) or [0, 2^bits); NaN gives 0. */
+/*
+ * Rounds toward zero and saturates to [-2^(bits-1), 2^(bits-1)) or [0, 2^bits);
+ * NaN gives 0.
+ */
 static int64_t
 saturate(double v, const glow_kind_info *k)
 {

@@ -1,20 +1,20 @@
 /*
- * Lays a graph out anew in memory: node after node in the order of the function,
- * each with its arrays, results and uses.
+ * Compaction of a graph in memory: node after node in the order of the
+ * function, each with its arrays, results and uses.
  *
- * What passes make stands in memory in the order of its making, and so behind
- * all that was there, while a walk goes through the function.  After a few
- * passes a walk over a large graph waits for memory at each node; read in order,
- * memory comes by itself.
+ * Passes allocate new nodes behind all older ones, whatever their position in
+ * the function.  After a few passes a walk over a large graph misses the cache
+ * at each node; after compaction the hardware prefetches the nodes in order.
  *
- * Every node is copied, then every pointer to one is led to the copy; the old
- * ones stay in the arena of the module, unused.  Ids, names and the order of
- * uses stay.  Linear in the nodes and in the uses of the module's storage.
+ * Every node is copied, then every pointer to a node is redirected to its copy;
+ * the old nodes stay in the arena of the module, unused.  Ids, names and the
+ * order of uses stay.  Linear in the nodes and in the uses of the module's
+ * storage.
  */
 
 #include "glow/graph.h"
 
-/* Graphs of less are in the caches in any order. */
+/* Smaller graphs fit the caches in any order. */
 enum { LEAST = 512 };
 
 typedef struct tidier {
@@ -23,7 +23,9 @@ typedef struct tidier {
     glow_node **copies; /* by id */
 } tidier;
 
-/* What a node of a graph has: one use for each operand and its predicate. */
+/*
+ * The number of use records of a node: one for each operand and its predicate.
+ */
 static size_t
 use_count(const glow_node *n)
 {
@@ -60,7 +62,10 @@ moved_value(const tidier *t, glow_value *v)
     return v && v->def ? t->copies[v->def->id]->out[v->index] : v;
 }
 
-/* Uses by other functions, of storage, stay where they are. */
+/*
+ * The new record of use `u`; uses of storage by other functions stay where they
+ * are.
+ */
 static glow_use *
 moved_use(const tidier *t, glow_use *u)
 {
@@ -69,7 +74,7 @@ moved_use(const tidier *t, glow_use *u)
                : u;
 }
 
-/* The list of the uses of `v`, which still leads to the old ones. */
+/* Redirects the use list of `v` from the old records to the new ones. */
 static void
 lead_uses(const tidier *t, glow_value *v)
 {
@@ -93,7 +98,10 @@ lead_node(const tidier *t, const glow_node *n)
         lead_uses(t, to->out[i]);
 }
 
-/* The users last: until then, uses tell by them where they have gone. */
+/*
+ * Redirects the users last, because moved_use finds the copy of a use by its
+ * old user.
+ */
 static void
 lead_users(glow_node *n)
 {

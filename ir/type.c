@@ -15,13 +15,13 @@
 #define U GLOW_CLASS_FUSED
 #define L GLOW_CLASS_LOW
 
-/* A kind of the library, which needs no functions to be read and written. */
+/* A built-in element kind, read and written without functions. */
 #define KIND(name, bytes, bits, is_signed, klass, epsilon, doc)             \
     {                                                                       \
         name, bytes, bits, is_signed, klass, doc, epsilon, NULL, NULL, NULL \
     }
 
-/* A float of low precision, whose format reads and writes it. */
+/* A float of low precision, read and written by its format. */
 #define LOW_FLOAT(name, bits, is_signed, epsilon, doc, ...)    \
     {                                                          \
         name, 1, bits, is_signed, L, doc, epsilon, NULL, NULL, \
@@ -88,7 +88,9 @@ static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
     [GLOW_UINT2] = KIND("uint2", 1, 2, false, L, 0, "0 to 3 in a byte"),
 };
 
-/* Kinds of plugins, in the order in which the process met them. */
+/*
+ * Element kinds of plugins, in the order of their registration in the process.
+ */
 static const glow_kind_info *added[GLOW_MOST_KINDS - GLOW_KIND_COUNT];
 static atomic_int added_count;
 static atomic_flag adding = ATOMIC_FLAG_INIT;
@@ -129,7 +131,7 @@ wrong_kind(const glow_kind_info *k)
     return NULL;
 }
 
-/* Appends `k`; what is wrong, or NULL. */
+/* Appends `k`; returns the error, or NULL. */
 static const char *
 add_kind(const glow_kind_info *k)
 {
@@ -355,11 +357,14 @@ too_big(int64_t elements, int bytes)
                                                              << MOST_BYTES_LOG;
 }
 
-/* Strides must step over all that lies within them, from the last axis out. */
+/*
+ * Checks, from the last axis out, that each stride is at least the extent of
+ * the axes within.
+ */
 static const char *
 check_strides(const glow_type *t, glow_arena *a)
 {
-    int64_t inner = 1; /* elements from first to past the last, further in */
+    int64_t inner = 1; /* extent of the inner axes */
 
     if (t->strides.rank != t->shape.rank)
         return glow_arena_printf(a,

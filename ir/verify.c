@@ -1,7 +1,7 @@
 /*
- * The verifier: of nodes, of graphs, of modules.  Programs have further rules,
- * in verify_program.c.  What an operator wants of its operands stands in its
- * definition; here is only what holds for all of them.
+ * The verifier of nodes, graphs and modules.  Programs have further rules, in
+ * verify_program.c.  Rules of one operator are its `infer`; this file has the
+ * rules common to all.
  */
 
 #include "ir/verify.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_NOTES = 4, NAME_SIZE = 80 };
 
-/* What the node's operands are, and where: "Input is float<2 x 3>". */
+/* Notes on the types of the node's operands: "Input is float<2 x 3>". */
 static const glow_diag *
 operand_notes(glow_arena *a, const glow_node *n)
 {
@@ -37,14 +37,14 @@ operand_notes(glow_arena *a, const glow_node *n)
     return first;
 }
 
-/* Errors that come of the types of operands. */
+/* True for errors about the types of operands. */
 static bool
 is_of_types(const char *id)
 {
     return strcmp(id, "E0203") == 0 || strcmp(id, "E0214") == 0;
 }
 
-/* Reports of a node, at `span`, with where it came from. */
+/* Reports an error of a node, at `span`, with its provenance. */
 static bool
 report(const glow_node *n, glow_span span, const char *id, const char *hint,
        const glow_diag *notes, const char *text)
@@ -62,7 +62,7 @@ report(const glow_node *n, glow_span span, const char *id, const char *hint,
         l = l->parts[0];
     if (l && l->node)
         d.origin = glow_arena_printf(scratch, "%s in %s", l->node, l->text);
-    if (!n->span.source) /* no position: then the name tells where */
+    if (!n->span.source) /* no position: the name identifies the node */
         d.message = glow_arena_printf(scratch, "%%%s of @%s: %s", n->name,
                                       n->func->name, d.message);
     glow_report(n->func->module->ctx, &d);
@@ -195,7 +195,7 @@ check_pred(const glow_node *n)
         glow_type_text(n->func->module->arena, n->pred->type));
 }
 
-/* Is there a buffer with strides among these? */
+/* True if one of the values has strides. */
 static bool
 any_strided(glow_value *const *v, int count)
 {
@@ -231,8 +231,8 @@ uses_strides(const glow_node *n)
 }
 
 /*
- * The result of an instruction does not depend on the strides of its buffers, so
- * operators are asked as if all of them were dense.
+ * A copy of `n` with dense types.  The result of an instruction does not depend
+ * on the strides of its buffers, so `infer` is called on dense types.
  */
 static const glow_node *
 laid_out_densely(glow_arena *a, const glow_node *n)
@@ -337,7 +337,10 @@ check_schedule(const glow_func *f)
     return ok;
 }
 
-/* An operand of `n` on or behind a cycle, where Kahn's algorithm has ended. */
+/*
+ * A definition that Kahn's algorithm has not ordered, among the operands of
+ * `n`: it is on a cycle or depends on one.
+ */
 static const glow_node *
 unready_operand(const glow_node *n)
 {
@@ -348,8 +351,8 @@ unready_operand(const glow_node *n)
 }
 
 /*
- * Reports the cycle that leads from `n` over its operands back to it: its path, and
- * where its next nodes stand.
+ * Reports the cycle from `n` through its operands back to it: its path, and the
+ * positions of its next nodes.
  */
 static bool
 report_cycle(const glow_node *n)
@@ -387,8 +390,8 @@ report_cycle(const glow_node *n)
 }
 
 /*
- * The first node of a cycle: walking over operands from any unready node ends in
- * one.
+ * A node on a cycle: walking from any unordered node to unordered operands ends
+ * in one.
  */
 static const glow_node *
 first_on_cycle(const glow_func *f, const glow_node *n)
@@ -406,8 +409,8 @@ first_on_cycle(const glow_func *f, const glow_node *n)
 }
 
 /*
- * Kahn's algorithm ("Topological sorting of large networks", 1962): what can
- * never be taken lies on a cycle or behind one.
+ * Kahn's algorithm ("Topological sorting of large networks", 1962): nodes that
+ * are never ready are on a cycle or depend on one.
  */
 static bool
 check_cycles(const glow_func *f)

@@ -1,4 +1,4 @@
-/* The parts of the verifier, and how they report. */
+/* Parts of the verifier, and its reports. */
 
 #ifndef GLOW_IR_VERIFY_H
 #define GLOW_IR_VERIFY_H
@@ -6,45 +6,57 @@
 #include "glow/graph.h"
 
 /*
- * Reports at node `n`, its operator's name before the message; `hint` may be
- * NULL.  Returns false.
+ * Reports an error at node `n`, with its operator's name before the message;
+ * `hint` may be NULL.  Returns false.
  */
 bool glow_node_error(const glow_node *n, const char *id, const char *hint,
                      const char *fmt, ...) GLOW_PRINTF(4, 5);
 
 /*
  * glow_verify_node, for text: `types` has the spans of the types stated for the
- * results, or is NULL. *wrong is set if one of them is not the type of its result.
+ * results, or is NULL.  Sets *wrong if a stated type is not the type of its
+ * result.
  */
 bool glow_verify_stated(const glow_node *n, const glow_span *types,
                         bool *wrong);
-/* The rest of glow_verify_func, once its nodes were verified: to `ok`. */
+/*
+ * The checks of glow_verify_func after its nodes were verified, with result
+ * `ok`.
+ */
 bool glow_verify_order(glow_func *f, bool ok);
 
-/* Calls: that they end.  Bodies: their formals, and no other placeholders. */
+/*
+ * Calls: recursion and depth.  Bodies: their formals, and no other
+ * placeholders.
+ */
 bool glow_verify_calls(glow_func *f);
 bool glow_verify_body(glow_func *f);
 
-/* What only programs can do wrong: writes, lifetimes, views, places. */
+/* Rules of programs: writes, lifetimes, views, places. */
 bool glow_verify_program(glow_func *f);
 
 /*
- * Places, asked as a walk over the program comes to its nodes; clears *ok with
- * each report.  Lives in `a`.
+ * Checker of places during a walk over the program; clears *ok with each
+ * report.  Allocated in `a`.
  */
 typedef struct glow_places glow_places;
 glow_places *glow_places_new(glow_arena *a, glow_func *f, bool *ok);
 /* False, after a report, if places in a region of `f` cannot be judged. */
 bool glow_check_regions(const glow_func *f);
-/* At an alloc or weight: whether its place is right, and free. */
+/* Checks the place of an alloc or weight, and that its bytes are free. */
 void glow_places_check(glow_places *c, const glow_node *n);
-/* The buffer of `n` ends. */
+/* Ends the live range of the buffer of `n`. */
 void glow_places_vacate(glow_places *c, const glow_node *n);
-/* Before `n` (a weight: behind it) and behind it: placeholders come and go. */
+/*
+ * Begins the live ranges of placeholders before `n` (a weight: after it), and
+ * ends live ranges after it.
+ */
 void glow_places_begin(glow_places *c, const glow_node *n);
 void glow_places_end(glow_places *c, const glow_node *n);
 
-/* The places of all programs together; each by itself is right. */
+/*
+ * Checks the places of all programs together, each of which is valid by itself.
+ */
 bool glow_verify_memory(glow_module *m);
 
 #endif

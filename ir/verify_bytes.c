@@ -1,4 +1,4 @@
-/* Sets of bytes, as the verifier of programs keeps what is written. */
+/* Interval sets of bytes, for the verifier of programs. */
 
 #include "ir/verify_bytes.h"
 
@@ -48,7 +48,7 @@ bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more)
 
     while (s->cap < to)
         s->at = glow_arena_grow(a, s->at, s->cap, &s->cap, sizeof(bytes_run));
-    while (k > 0) /* from the end, so that nothing is overwritten unread */
+    while (k > 0) /* merge from the end, in place */
         s->at[--to] = i > 0 && s->at[i - 1].begin > more->at[k - 1].begin
                           ? s->at[--i]
                           : more->at[--k];

@@ -1,4 +1,4 @@
-/* Sets of bytes: runs in order that do not touch. */
+/* Interval sets of bytes: sorted runs that neither overlap nor touch. */
 
 #ifndef GLOW_IR_VERIFY_BYTES_H
 #define GLOW_IR_VERIFY_BYTES_H
@@ -14,15 +14,15 @@ typedef struct bytes_set {
     size_t count, cap;
 } bytes_set;
 
-/* In the time of the runs behind `r`. */
+/* Linear in the number of runs behind `r`. */
 void bytes_add(glow_arena *a, bytes_set *s, bytes_run r);
 void bytes_remove(glow_arena *a, bytes_set *s, bytes_run r);
-/* Adds all of `more`, in the time of one walk over both. */
+/* Adds all of `more`; linear in the sizes of both sets. */
 void bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more);
 
 /* The first byte of `r` that is not in the set, or -1. */
 int64_t bytes_first_missing(const bytes_set *s, bytes_run r);
-/* Is a byte of `r` in the set? */
+/* True if a byte of `r` is in the set. */
 bool bytes_meet(const bytes_set *s, bytes_run r);
 
 #endif

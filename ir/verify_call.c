@@ -1,9 +1,9 @@
 /*
  * The verifier of calls and bodies.
  *
- * Calls end: no function calls itself, if through others, and they are at most
- * MOST_DEEP deep, since each takes some of the stack of whoever runs them.  A
- * body works on its formals alone, so that a call is all that happens to them.
+ * Calls terminate: there is no recursion, direct or indirect, and they are at
+ * most MOST_DEEP deep, because each takes stack of its caller.  A body accesses
+ * its formals alone, so that a call has no other effects.
  */
 
 #include "ir/eval_run.h"
@@ -21,7 +21,7 @@ typedef struct calls {
 
 static int call_height(calls *c, glow_func *f);
 
-/* Of what `n` calls; -1 after a report. */
+/* The greatest height of the functions that `n` calls; -1 after a report. */
 static int
 height_of(calls *c, const glow_node *n)
 {
@@ -98,7 +98,7 @@ wrong_body(const glow_func *f, const char *what, const char *name)
                          f->name, what, name ? " @" : "", name ? name : "");
 }
 
-/* Puts the formals into `seen`; each is a placeholder, and listed once. */
+/* Adds the formals to `seen`; each must be a placeholder, and listed once. */
 static bool
 check_formals(const glow_func *f, glow_formals which, const char *list,
               glow_map *seen, const glow_map *others)

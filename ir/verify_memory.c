@@ -1,6 +1,6 @@
 /*
  * The memory of all programs of a module: regions of one name and space are the
- * same bytes for all, of which those of constants keep what they hold.
+ * same bytes in all programs, and constants in them are never overwritten.
  */
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "ir/verify.h"
 
-/* Where a program keeps a constant. */
+/* Orders weights by region, offset and storage. */
 static int
 by_memory(const void *x, const void *y)
 {
@@ -46,7 +46,10 @@ is_same(const glow_node *a, const glow_node *b)
            a->place->offset == b->place->offset;
 }
 
-/* `last` is what of all before `n` ends last. */
+/*
+ * Checks that `n` does not overlap `last`, the buffer before it with the
+ * greatest end.
+ */
 static bool
 check_apart(const glow_node *last, const glow_node *n)
 {

@@ -5,8 +5,8 @@
  * buffers that are alive: these are disjoint, so that a new one can meet only its
  * neighbours in that order.
  *
- * Rules: E0320 to E0327.  A placeholder has its place while it is needed
- * (glow/lifetime.h).
+ * Rules: E0320 to E0327.  A placeholder occupies its place during its live
+ * range (glow/lifetime.h).
  */
 
 #include <inttypes.h>

@@ -1,15 +1,16 @@
 /*
- * The verifier of programs: what holds between instructions, since what holds
- * for one by itself is infer's business.
+ * The verifier of programs: rules between instructions.  Rules of one
+ * instruction are its operator's `infer`.
  *
- * One walk in order keeps, for every buffer, whether it lives and which of its
- * bytes were written.  A view is a part of its base's bytes, in runs: one if it
- * is dense, else one for each row, so that a buffer that is written piece by
- * piece counts as written once all of it is.  An instruction with a predicate
- * counts as if it ran; nothing is known of the bytes of its scratch after it.
+ * A forward dataflow walk keeps, for every buffer, whether it is live and which
+ * of its bytes were written.  A view is a set of byte runs of its base: one if
+ * it is dense, else one for each row, so that a buffer that is written slice by
+ * slice counts as written once all of it is.  An instruction with a predicate
+ * counts as executed; the bytes of its scratch are undefined after it.
  *
- * Rules: E0302 to E0315; those of places are in verify_place.c.  What is reported
- * once is taken as mended, so that one mistake gives one error.
+ * Rules: E0302 to E0315; the rules of places are in verify_place.c.  After a
+ * report the state is set as if it were correct, so that one mistake gives one
+ * error.
  */
 
 #include <inttypes.h>
@@ -17,16 +18,18 @@
 #include "ir/verify.h"
 #include "ir/verify_bytes.h"
 
-/* Of one view.  With more of them, it counts as all bytes from the first of it
-   to the last: nothing that is right is refused for that. */
+/*
+ * Runs of one view.  A view with more counts as all bytes from its first to its
+ * last, which refuses no valid program.
+ */
 #define MOST_RUNS (1 << 20)
 
-/* What is known of a node: of the buffer or view that it defines. */
+/* State of the buffer or view that a node defines. */
 
 typedef struct state {
     bool seen;              /* the walk has passed it */
     bool freed;             /* of an alloc */
-    bool blamed;            /* for its lifetime: once is enough */
+    bool blamed;            /* a lifetime error was reported, once is enough */
     const glow_value *base; /* of a view: the alloc or weight; NULL: itself */
     int64_t from;           /* of a view: its first byte in the base */
     bytes_set written;
@@ -37,7 +40,7 @@ typedef struct checker {
     glow_arena *scratch;
     state *states; /* by mark */
     glow_places *places;
-    bytes_set runs; /* of what is written at the moment */
+    bytes_set runs; /* written by the current instruction */
     bool in_code;
     bool ok;
 } checker;
@@ -50,7 +53,7 @@ state_of(const checker *c, const glow_value *v)
     return &c->states[v->def->mark];
 }
 
-/* What `v`, which the walk has passed, lies in. */
+/* The base buffer of `v`, which the walk has passed. */
 static const glow_value *
 base_of(const checker *c, const glow_value *v)
 {
@@ -149,7 +152,7 @@ find_meeting(void *user, bytes_run r)
     return !f->met;
 }
 
-/* Have `a` and `b` a byte in common? */
+/* True if `a` and `b` have a byte in common. */
 static bool
 overlap(checker *c, const glow_value *a, const glow_value *b)
 {
@@ -165,7 +168,7 @@ overlap(checker *c, const glow_value *a, const glow_value *b)
 
 /* One operand, result or predicate. */
 
-/* Is there a living buffer at `v`?  `who` names the operand. */
+/* True if the buffer of `v` is live; `who` names the operand in reports. */
 static bool
 check_alive(checker *c, const glow_node *n, const char *who,
             const glow_value *v)
@@ -257,7 +260,7 @@ forget(void *user, bytes_run r)
     return true;
 }
 
-/* Nobody knows what the scratch holds afterwards. */
+/* The bytes of scratch are undefined afterwards. */
 static void
 mark_unwritten(checker *c, const glow_value *v)
 {
@@ -265,7 +268,7 @@ mark_unwritten(checker *c, const glow_value *v)
              &(collector){c->scratch, &state_of(c, base_of(c, v))->written});
 }
 
-/* Where operands and results share bytes. */
+/* Operands and results that share bytes. */
 
 static const char *
 result_name(const checker *c, const glow_node *n, int i)
@@ -305,7 +308,7 @@ check_shared(checker *c, const glow_node *n, int i)
                   result_name(c, n, k), name, base_of(c, out)->def->name);
 }
 
-/* Scratch has its bytes for itself. */
+/* Checks that scratch overlaps no operand and no result. */
 static void
 check_scratch(checker *c, const glow_node *n)
 {
@@ -432,7 +435,7 @@ check_node(checker *c, const glow_node *n)
     c->states[n->mark].seen = true;
 }
 
-/* Each storage has one buffer: two would be the same bytes by two names. */
+/* Checks that each storage has one weight, because two would alias. */
 static void
 check_weights_differ(checker *c)
 {

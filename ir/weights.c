@@ -145,7 +145,7 @@ glow_drop_unused_weights(glow_module *m)
             link = &w->next;
             continue;
         }
-        glow_weights_close(w); /* tensors keep what it mapped */
+        glow_weights_close(w); /* tensors keep a reference to the mapping */
         *link = w->next;
         dropped = true;
     }
@@ -227,7 +227,9 @@ check_type(glow_storage *s, glow_weights_reader *r, const glow_weights_entry *e)
         shape.text ? shape.text : "");
 }
 
-/* What is no bool is not taken for one: any other byte is undefined in C. */
+/*
+ * Rejects bytes other than 0 and 1 in a bool tensor, which are undefined in C.
+ */
 static bool
 check_bools(glow_storage *s, const unsigned char *bytes)
 {
@@ -242,7 +244,7 @@ check_bools(glow_storage *s, const unsigned char *bytes)
     return true;
 }
 
-/* Points into the file, or copies what is not aligned for its kind there. */
+/* Points into the mapping, or copies elements that are not aligned there. */
 static void
 take_bytes(glow_storage *s, glow_weights_reader *r, char *bytes)
 {

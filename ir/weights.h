@@ -1,4 +1,4 @@
-/* Weights files: where external constants come from. */
+/* Weights files, the source of external constants. */
 
 #ifndef GLOW_IR_WEIGHTS_H
 #define GLOW_IR_WEIGHTS_H
@@ -10,21 +10,21 @@
  * report (also for elided ones, which have none).
  */
 bool glow_weights_load(glow_storage *s);
-/* Closes what loading opened. */
+/* Closes the file that loading opened. */
 void glow_weights_close(glow_weights *w);
-/* Lets `to`, a copy of `from`, share what is open. */
+/* Shares the open file of `from` with its copy `to`. */
 void glow_weights_share(glow_weights *to, const glow_weights *from);
 
 /* Adds `w` behind the other files of `m`. */
 void glow_weights_add_file(glow_module *m, glow_weights *w);
-/* A safetensors file at `path`, not in m->weights yet. */
+/* Declares a safetensors file at `path` that is not in m->weights yet. */
 glow_weights *glow_weights_declare(glow_module *m, const char *alias,
                                    const char *path);
-/* Opens it; r->bad after a report. */
+/* Opens the file; r->bad after a report. */
 struct glow_weights_reader *glow_weights_open(glow_context *ctx,
                                               glow_weights *w);
 
-/* For the formats. */
+/* Interface of the file formats. */
 
 /* A tensor in a file. */
 typedef struct glow_weights_entry {
@@ -36,13 +36,13 @@ typedef struct glow_weights_entry {
 
 typedef struct glow_weights_reader {
     int refs;
-    bool bad; /* reported; every use fails quietly */
+    bool bad; /* reported; every use fails without a report */
     glow_arena *arena;
     glow_data *file;
     glow_map *entries; /* by key */
     const char **keys; /* of all, for suggestions */
     size_t count, cap;
-    const char *wrong; /* set by a format: what is wrong with the file */
+    const char *wrong; /* set by a format: the error in the file */
 } glow_weights_reader;
 
 /* Adds an entry; false if the key is taken, with r->wrong set. */

@@ -1,9 +1,9 @@
 /*
- * Where weights files are, seen from the text that names them.
+ * Paths of weights files, as written in a text.
  *
- * A text names them relative to its own folder and without `..` (a model may
- * not reach out of its folder), so that a text can stand beside its weights or
- * above them, and nowhere else.
+ * A text refers to them relative to its own folder and without `..` (a model
+ * must not access files outside of its folder), so weights are in the folder of
+ * the text or below it.
  */
 
 #define _XOPEN_SOURCE 700 /* realpath */
@@ -13,7 +13,10 @@
 
 #include "glow/text.h"
 
-/* A folder without links, dots or a slash at its end; NULL if there is none. */
+/*
+ * The canonical path of a folder, without links and dots; NULL if it does not
+ * exist.
+ */
 static const char *
 real_folder(glow_arena *a, const char *folder)
 {
@@ -26,7 +29,9 @@ real_folder(glow_arena *a, const char *folder)
     return kept;
 }
 
-/* The way from `folder` down to the weights; NULL if there is none. */
+/*
+ * The path of the weights relative to `folder`; NULL if they are not below it.
+ */
 static const char *
 way_down(glow_arena *a, const char *folder, const glow_weights *w)
 {

@@ -1,6 +1,6 @@
 /*
- * Arenas: blocks in a list, each twice the last up to a bound; what is large
- * gets a block of its own.  Memory comes zeroed.
+ * Arenas (bump allocation): blocks in a list, each twice the size of the last
+ * up to a bound; a large request gets a block of its own.  Memory comes zeroed.
  */
 
 #include "ir/base/memory.h"
@@ -57,7 +57,7 @@ free_blocks(block *b)
     }
 }
 
-/* One block stays, for passes, which need as much again and again. */
+/* Keeps one block, because passes need as much again and again. */
 void
 glow_arena_reset(glow_arena *a)
 {
@@ -83,7 +83,7 @@ glow_arena_free(glow_arena *a)
     free(a);
 }
 
-/* A block of its own, behind the one being filled. */
+/* Allocates a separate block, behind the one being filled. */
 static void *
 alloc_big(glow_arena *a, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Growing text. */
+/* Growing text buffers. */
 
 #include "ir/base/memory.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `more` bytes and a NUL. */
+/* Grows the buffer for `more` bytes and a NUL. */
 static void
 reserve(glow_buf *b, size_t more)
 {

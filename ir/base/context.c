@@ -28,7 +28,9 @@ glow_registry_add(glow_context *ctx, glow_registry *r, const char *name,
         r->by_name = glow_map_new(ctx->arena);
     if (glow_map_get(r->by_name, name))
         return false;
-    /* A map holds plain pointers; readers get this one back as const. */
+    /*
+     * A map holds non-const pointers; its readers cast the item back to const.
+     */
     glow_map_set(r->by_name, name, (void *)(uintptr_t)item);
     r->items = glow_arena_grow(ctx->arena, r->items, r->count, &r->cap,
                                sizeof *r->items);

@@ -1,4 +1,4 @@
-/* The context as the library sees it. */
+/* The private definition of the context. */
 
 #ifndef GLOW_IR_BASE_CONTEXT_H
 #define GLOW_IR_BASE_CONTEXT_H

@@ -141,9 +141,11 @@ glow_span_line(glow_span s, int *line, int *column)
         line_of(s.source, s.begin, line, column);
 }
 
-/* Showing text that may hold anything. */
+/* Escaping of untrusted text. */
 
-/* Controls, C1 controls, and marks that reverse the direction of writing. */
+/*
+ * True for C0 and C1 controls, and marks that reverse the direction of writing.
+ */
 static bool
 is_hidden(const char *text, size_t length)
 {
@@ -158,7 +160,7 @@ is_hidden(const char *text, size_t length)
             (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
 }
 
-/* Adds `n` bytes of text for people to see; returns the columns it takes. */
+/* Appends `n` bytes of text, escaped; returns their width in columns. */
 static size_t
 show(glow_buf *b, const char *text, size_t n)
 {
@@ -231,7 +233,7 @@ plain(glow_buf *b, style s)
     paint(b, s, "\x1b[0m");
 }
 
-/* The stretch of the line that is shown: long ones are cut at both sides. */
+/* Columns of a line that are shown; longer lines are cut at both sides. */
 enum { WINDOW = 160 };
 
 static void

@@ -1,14 +1,14 @@
 /*
- * Eight lanes of 64 bits, each of which takes every eighth word:
+ * A digest of eight lanes of 64 bits, each of which takes every eighth word:
  *
  *     lane = rotate(lane ^ word, 29) * odd
  *
- * Each step can be undone, so contents that differ in one word never meet, and
- * others do with a chance of 2^-64 for a lane.  SHA-256 of the lanes and the
- * size is the digest.  The multiplications of the lanes do not wait for each
- * other: a core takes some 8 bytes in a cycle.
+ * Each step is a bijection of the lane, so contents that differ in one word
+ * never collide, and others collide with probability 2^-64 in a lane.  SHA-256
+ * of the lanes and the size is the digest.  The multiplications of different
+ * lanes are independent: a core takes some 8 bytes in a cycle.
  *
- * Words are as the machine has them, so digests do not leave it.
+ * Words are in the machine's byte order, so digests are not portable.
  */
 
 #include "ir/base/digest.h"
@@ -19,8 +19,7 @@
 
 enum {
     BLOCK = 8 * GLOW_DIGEST_LANES,
-    AHEAD =
-        4096, /* bytes: what processors fetch by themselves ends with a page */
+    AHEAD = 4096, /* bytes: hardware prefetchers stop at a page's end */
 };
 
 /* Odd numbers with about as many ones as zeros: fractions of square roots. */

@@ -1,6 +1,6 @@
 /*
  * Digests of large contents at the speed of memory, to tell versions of them
- * apart: against accident, not against malice.
+ * apart: they detect accidental changes, not malicious ones.
  */
 
 #ifndef GLOW_IR_BASE_DIGEST_H
@@ -13,7 +13,7 @@
 typedef struct glow_digest {
     uint64_t lane[GLOW_DIGEST_LANES];
     uint64_t size;          /* bytes so far */
-    unsigned char rest[64]; /* of them, those that fill no block yet */
+    unsigned char rest[64]; /* bytes that do not fill a block yet */
 } glow_digest;
 
 void glow_digest_begin(glow_digest *d);

@@ -1,9 +1,9 @@
 /*
- * The one table of diagnostic ids.
+ * The table of diagnostic ids.
  *
- * An id is for ever: its number is never given to another meaning.  To take a
- * new one, add an entry to the block of its area, in order of the numbers, and
- * a test whose text has the id in brackets, as in
+ * The number of an id is never reused.  To take a new one, add an entry to the
+ * block of its area, in order of the numbers, and a test whose text has the id
+ * in brackets, as in
  *
  *     // expected-error@+1 [E0203] {{names axis 7}}
  *
@@ -17,7 +17,7 @@
  *                                 E09xx  the command line
  *
  * An explanation says the cause, shows a small wrong input, indented by four,
- * and says how to mend it.  The summary is a line, lower case, no full stop.
+ * and says how to correct it.  The summary is a line, lower case, no full stop.
  */
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /*
- * Files.
+ * Files: mapped inputs and atomic outputs.
  *
  * Inputs are mapped where they are regular files; only sources, which are text
  * and need a NUL after their end, are copied.
  *
  * An output is written beside its final place as `.glow-XXXXXX` and renamed
  * when all of it is on the disk, so that a reader sees the old file or the new
- * one, whole.  The names of unfinished ones are kept in a table that a signal
+ * one, whole.  The names of unfinished files are kept in a table that a signal
  * handler can walk.
  */
 
@@ -60,7 +60,7 @@ glow_source_from(glow_context *ctx, const char *name, const char *text,
     return s;
 }
 
-/* Reads until the end, whatever kind of file it is. */
+/* Reads until the end of any kind of file. */
 static bool
 read_all(int fd, glow_buf *b)
 {
@@ -147,7 +147,9 @@ unmap(void *user)
     free(m);
 }
 
-/* Takes what mmap gave, which is unmapped if there is no memory; or NULL. */
+/*
+ * Wraps the result of mmap; unmaps it and returns NULL if there is no memory.
+ */
 static glow_data *
 wrap_mapping(void *bytes, size_t size, const char *path)
 {
@@ -230,7 +232,10 @@ glow_file_map(glow_context *ctx, const char *path)
 
 /* Names that come from a model. */
 
-/* Why `name` cannot be a file below a folder, by its spelling; or NULL. */
+/*
+ * The reason why `name` cannot be the name of a file below a folder; NULL if it
+ * can.
+ */
 static const char *
 wrong_name(const char *name)
 {
@@ -247,7 +252,10 @@ wrong_name(const char *name)
     return NULL;
 }
 
-/* Part by part, following no link: what openat2 does at once. */
+/*
+ * Opens `name` below `folder`, component by component, without following links:
+ * a substitute for openat2.
+ */
 static int
 open_by_parts(int folder, const char *name)
 {
@@ -357,14 +365,17 @@ glow_file_map_beneath(glow_context *ctx, const char *folder, const char *name)
 struct glow_output {
     glow_context *ctx;
     glow_arena *arena;
-    const char *path; /* where it will be */
+    const char *path; /* final path */
     const char *temporary;
     int fd;
     int error; /* the first errno */
     int slot;  /* in `unfinished`, or -1 */
 };
 
-/* What glow_output_cleanup removes.  Slots are taken and given back whole. */
+/*
+ * Temporary files that glow_output_cleanup removes.  A slot is a single
+ * pointer, so a signal handler sees it set or unset.
+ */
 enum { MOST_UNFINISHED = 64 };
 static const char *volatile unfinished[MOST_UNFINISHED];
 
@@ -387,7 +398,7 @@ glow_output_cleanup(void)
             unlink(unfinished[i]);
 }
 
-/* Links are followed, so that the file behind them is what is replaced. */
+/* Resolves links, so that the file behind them is replaced. */
 static const char *
 final_path(glow_arena *a, const char *path)
 {
@@ -398,7 +409,10 @@ final_path(glow_arena *a, const char *path)
     return kept;
 }
 
-/* The permissions that a file made by open would get, or those it has. */
+/*
+ * The permissions of the existing file, or those that open would give a new
+ * one.
+ */
 static mode_t
 final_mode(const char *path)
 {
@@ -431,7 +445,7 @@ glow_output_begin(glow_context *ctx, const char *path)
     o->arena = a;
     o->path = final_path(a, path);
     if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        /* /dev/null, a pipe: nothing to be replaced. */
+        /* /dev/null or a pipe: written directly. */
         o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
         o->slot = -1;
     } else {

@@ -4,8 +4,8 @@
 #define GLOW_IR_BASE_FLOAT_H
 
 /*
- * As casts, but NaNs keep their bits, signalling ones too: processors quiet
- * these when they convert.
+ * Casts that keep the bits of NaNs, signalling ones too; processors quiet
+ * signalling NaNs when they convert.
  */
 double glow_widen(float f);
 float glow_narrow(double d);

@@ -1,6 +1,7 @@
 /*
- * Heights; see glow/heights.h.  A tree over the places: each inner node knows the
- * most of those below it, and what was added to all of them at once.
+ * Heights; see glow/heights.h.  A segment tree with lazy addition: each inner
+ * node has the maximum of its leaves, and a number that was added to all of
+ * them.
  */
 
 #include "glow/heights.h"
@@ -8,7 +9,7 @@
 struct glow_heights {
     size_t leaves;  /* a power of two */
     int64_t *most;  /* by node of the tree; 1 is its root, i has 2i, 2i+1 */
-    int64_t *added; /* to all below */
+    int64_t *added; /* to all leaves below */
 };
 
 static int64_t
@@ -34,7 +35,7 @@ glow_heights_new(glow_arena *a, size_t count, const int64_t *start)
     return h;
 }
 
-/* Adds to leaves [from, to) of the part [begin, end) below node `i`. */
+/* Adds to the leaves [from, to); node `i` covers the leaves [begin, end). */
 static void
 add(glow_heights *h, size_t i, size_t begin, size_t end, size_t from, size_t to,
     int64_t by)
@@ -60,7 +61,7 @@ glow_heights_add(glow_heights *h, size_t first, size_t last, int64_t by)
         add(h, 1, 0, h->leaves, first, last + 1, by);
 }
 
-/* Of leaves [from, to), of which some are below the node. */
+/* The maximum of leaves [from, to), some of which are below the node. */
 static int64_t
 most(const glow_heights *h, size_t i, size_t begin, size_t end, size_t from,
      size_t to)

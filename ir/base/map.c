@@ -1,9 +1,9 @@
 /*
- * A hash map from strings to pointers: the entries in the order of their making,
- * and a table that says where a key's is, by open addressing with linear probing,
- * at most two thirds full.  A slot is a third of an entry and has most of the
- * hash, so that other keys' entries are seldom read; the names of a large
- * function are more than caches hold.  A removed entry keeps its key with a NULL
+ * A hash map from strings to pointers: the entries in the order of their
+ * insertion, and a table of their numbers, by open addressing with linear
+ * probing, at most two thirds full.  A slot is a third of an entry and has most
+ * of the hash, so that other keys' entries are seldom read; the names of a
+ * large function exceed the caches.  A removed entry keeps its key with a NULL
  * value until the table grows.
  */
 
@@ -19,7 +19,7 @@ typedef struct entry {
 
 typedef struct slot {
     uint32_t tag;    /* the upper half of the hash */
-    uint32_t number; /* 1 + that of the entry; 0: never used */
+    uint32_t number; /* 1 + number of the entry; 0: never used */
 } slot;
 
 struct glow_map {
@@ -39,7 +39,7 @@ glow_map_new(glow_arena *a)
     return m;
 }
 
-/* The slot of `key`, or the free one where it belongs. */
+/* The slot of `key`, or the free slot for it. */
 static slot *
 find(const glow_map *m, const char *key, uint64_t hash)
 {
@@ -64,7 +64,7 @@ glow_map_get(const glow_map *m, const char *key)
     return s->number ? m->entries[s->number - 1].value : NULL;
 }
 
-/* Forgets removed entries, and makes the table large enough for one more. */
+/* Drops removed entries, and makes the table large enough for one more. */
 static void
 grow(glow_map *m)
 {

@@ -1,6 +1,6 @@
 /*
- * Large blocks of memory, and what happens when it ends: the handler, which must
- * not return.
+ * Large blocks of memory, and exhaustion of memory: the handler, which must not
+ * return.
  */
 
 #define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */

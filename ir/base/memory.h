@@ -1,4 +1,4 @@
-/* Memory from the system, and what happens when it ends. */
+/* Memory from the system, and the handler of its exhaustion. */
 
 #ifndef GLOW_IR_BASE_MEMORY_H
 #define GLOW_IR_BASE_MEMORY_H
@@ -12,13 +12,13 @@ void *glow_no_memory(size_t size);
 bool glow_memory_is_handled(void);
 
 /*
- * Zeroed bytes, on a line of the cache.  What fills huge pages is asked for in
- * these, since the few addresses of small pages that a processor keeps are soon
- * used up; the system has zeroed them already.
+ * Zeroed bytes, aligned to a cache line.  Requests that fill huge pages get
+ * huge pages, since the TLB covers little memory by small ones; the system has
+ * zeroed them already.
  */
 void *glow_memory_new(size_t size);
 
-/* Gives back what glow_memory_new(size) gave. */
+/* Frees memory of glow_memory_new(size). */
 void glow_memory_free(void *p, size_t size);
 
 #endif

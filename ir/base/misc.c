@@ -1,4 +1,4 @@
-/* Checked arithmetic, hashing and near names. */
+/* Checked arithmetic, hashing and spelling suggestions. */
 
 #include "glow/base.h"
 
@@ -68,7 +68,9 @@ least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Edit distance with transposition of neighbours; case costs nothing. */
+/*
+ * Damerau-Levenshtein distance (optimal string alignment); case costs nothing.
+ */
 static int
 distance(const char *a, const char *b)
 {
@@ -98,7 +100,10 @@ distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
-/* The edits by which a name of `length` bytes may be off: a third of it. */
+/*
+ * The greatest distance of a suggestion from a name of `length` bytes: a third
+ * of it.
+ */
 static int
 most_edits(int length)
 {

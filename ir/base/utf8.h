@@ -1,4 +1,4 @@
-/* UTF-8, as far as showing text needs it. */
+/* Decoding of UTF-8, for text in messages. */
 
 #ifndef GLOW_IR_BASE_UTF8_H
 #define GLOW_IR_BASE_UTF8_H

@@ -1,7 +1,7 @@
 /*
- * The syntax tree: what the text says, before anything is looked up.
+ * The syntax tree of the text form, before names are resolved.
  *
- * The grammar makes it, and nothing else is done while parsing: in a file any
+ * The grammar builds it, and nothing else is done while parsing: in a file any
  * item may refer to any other, so names are resolved afterwards (see
  * resolve.h).  Lists are singly linked, in source order, in one arena.
  */
@@ -11,7 +11,7 @@
 
 #include "glow/graph.h"
 
-/* A stretch of the one source at hand. */
+/* A range of bytes of the current source. */
 typedef struct text_span {
     uint32_t begin, end;
 } text_span;
@@ -21,7 +21,7 @@ typedef struct text_name {
     text_span span;
 } text_name;
 
-/* A number as written: what it is depends on the kind that it is given to. */
+/* A number as written; its use determines the element kind. */
 typedef struct text_number {
     const char *text; /* "-12", "1.5e3", "nan(0x7fc00001)" */
     bool is_float;    /* has a point, an exponent, or is inf or nan */
@@ -31,7 +31,7 @@ typedef struct text_number {
 typedef struct text_value text_value;
 typedef struct text_attr text_attr;
 
-/* A list with its end at hand, so that appending is cheap. */
+/* A list with a pointer to its end, for appending in constant time. */
 #define TEXT_LIST(type)                \
     struct {                           \
         type *first;                   \
@@ -143,10 +143,10 @@ typedef struct text_node {
     text_place *place;
     struct text_node *next;
 
-    /* While names are resolved: */
-    glow_node *node; /* NULL: reported as wrong; what uses it is not */
-    bool complete;   /* and all that it uses was found */
-    bool wrong_type; /* a type that was stated is not that of its result */
+    /* Set while names are resolved: */
+    glow_node *node; /* NULL: reported as wrong; its users are not reported */
+    bool complete;   /* and all operands were found */
+    bool wrong_type; /* a stated type is not the type of its result */
 } text_node;
 typedef TEXT_LIST(text_node) text_nodes;
 
@@ -203,7 +203,7 @@ typedef struct text_item {
     text_locations locations;
     struct text_item *next;
 
-    /* While names are resolved; NULL: reported as wrong. */
+    /* Set while names are resolved; NULL: reported as wrong. */
     glow_weights *file;
     glow_storage *made;
     glow_func *func;

@@ -1,6 +1,7 @@
 /*
- * Graph functions.  A graph is a set of nodes, so one may use what stands
- * below it: first all nodes are made, without operands, then these are set.
+ * Resolution of graph functions.  A node may use nodes that are defined below
+ * it, so all nodes are built first, without operands, then the operands are
+ * set.
  */
 
 #include <inttypes.h>
@@ -112,7 +113,9 @@ check_operand(text_scope *s, const glow_op *op, const glow_operand *want,
     return !wrong;
 }
 
-/* False after a report; counts the operands with the group spread out. */
+/*
+ * Checks the operands and counts them, groups expanded; false after a report.
+ */
 static bool
 check_operands(text_scope *s, const text_node *n, const glow_op *op, int *count)
 {
@@ -149,7 +152,7 @@ check_operands(text_scope *s, const text_node *n, const glow_op *op, int *count)
     return true;
 }
 
-/* The signature of an operator that nobody registered. */
+/* The signature of an operator that is not registered. */
 static const glow_op *
 keep_unknown(text_scope *s, const text_node *n)
 {
@@ -186,7 +189,7 @@ keep_unknown(text_scope *s, const text_node *n)
     return glow_unknown_op(s->r->m, n->op.text, in, n_in, out, n_out);
 }
 
-/* First pass: the node and its results. */
+/* First pass: builds the node and its results. */
 static void
 make_node(text_scope *s, text_node *n)
 {
@@ -203,7 +206,7 @@ make_node(text_scope *s, text_node *n)
         op = keep_unknown(s, n);
     if (!op)
         return;
-    /* Each of these reports for itself. */
+    /* All three report errors, so all are called. */
     bool ok = check_operands(s, n, op, &count);
     ok &= check_results(s, n, op);
     ok &= text_node_attrs(s, n, op, &attrs);
@@ -220,7 +223,7 @@ make_node(text_scope *s, text_node *n)
                     attrs);
 }
 
-/* Second pass: its operands.  False if it is not worth checking. */
+/* Second pass: sets operand `i`.  False if the node is not worth checking. */
 static bool
 set_operand(text_scope *s, glow_node *n, int i, const text_operand *o)
 {

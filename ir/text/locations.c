@@ -1,4 +1,4 @@
-/* The `locations` section: where things came from. */
+/* The `locations` section: provenance. */
 
 #include <string.h>
 
@@ -129,7 +129,7 @@ make(text_resolver *r, const text_call *c)
     return NULL;
 }
 
-/* Where the location of a symbol or node is kept; NULL if nowhere. */
+/* The `loc` field of the symbol or node `t`; NULL if there is none. */
 static const glow_loc **
 target(text_resolver *r, const text_location *t, bool *is_known)
 {

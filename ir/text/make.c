@@ -1,4 +1,4 @@
-/* Parts of the syntax tree: names, numbers and types. */
+/* Construction of parts of the syntax tree: names, numbers and types. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "ir/text/parse.h"
 
-/* Names end at a NUL, so none may be within. */
+/* Names are NUL-terminated, so they may not contain a NUL. */
 text_name
 text_name_of(text_parser *p, text_string s)
 {
@@ -174,7 +174,7 @@ text_shape_int(text_parser *p, text_shape *s, text_number n)
         s->dims.at[s->dims.rank++] = size;
 }
 
-/* Element kinds as other text forms call them. */
+/* Names of element kinds in other text forms. */
 static const struct {
     const char *theirs, *ours;
 } foreign_kinds[] = {
@@ -191,7 +191,10 @@ static const struct {
     {"INT32", "index32"}, {"FLOAT16", "float16"},
 };
 
-/* Kinds of the same name whose numbers are quantized here; see `quantize`. */
+/*
+ * Names of element kinds in other text forms whose namesakes are quantized
+ * here; see `quantize`.
+ */
 static const struct {
     const char *quantized, *plain;
 } plain_kinds[] = {
@@ -199,7 +202,7 @@ static const struct {
     {"i32", "index32"}, {"i64", "index64"},
 };
 
-/* Types of other text forms, of which the kind stands behind the shape. */
+/* Types of other text forms, in which the element kind follows the shape. */
 static const char *const foreign_types[] = {"tensor", "memref", "vector"};
 
 static const char *
@@ -250,7 +253,7 @@ take_element(text_shape *s, text_name word, const char *c)
     return true;
 }
 
-/* `x`, or what stands without blanks: `x28x3`. */
+/* Reads `x`, or a word of a shape without blanks: `x28x3`. */
 void
 text_shape_word(text_parser *p, text_shape *s, text_name word)
 {
@@ -334,7 +337,7 @@ set_strides(text_parser *p, text_span at, const text_values *strides,
     return true;
 }
 
-/* `tensor<2x3xf32>`: what it is here. */
+/* Reports a type like `tensor<2x3xf32>`, with its form here as hint. */
 static void
 foreign_type(text_parser *p, text_span at, text_name name,
              const text_shape *shape)

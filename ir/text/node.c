@@ -1,4 +1,7 @@
-/* What the nodes of graphs and the instructions of programs have in common. */
+/*
+ * Resolution of names, operators and attributes, for nodes of graphs and
+ * instructions of programs.
+ */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +21,9 @@ text_define_node(text_scope *s, text_node *n)
 
 /* Operators. */
 
-/* Names are suggested up to this many: it takes time for each. */
+/*
+ * Names are suggested up to this number of candidates, since each takes time.
+ */
 enum { MOST_NAMES = 8192 };
 
 static const char *
@@ -195,7 +200,7 @@ select_result(text_scope *s, const text_operand *o, const glow_node *n,
     return false;
 }
 
-/* `x` for `@x` or `%x`. */
+/* Reports `x` in place of `@x` or `%x`. */
 static bool
 bare_name(text_scope *s, const text_operand *o)
 {
@@ -216,14 +221,14 @@ bare_name(text_scope *s, const text_operand *o)
     return false;
 }
 
-/* In programs a definition may follow, but too late. */
+/* Reports an undefined name; in programs its definition may follow. */
 static bool
 undefined(text_scope *s, const text_operand *o)
 {
     const text_node *n = s->f->is_program ? s->item->nodes.first : NULL;
 
     if (s->r->p->errors >= TEXT_MAX_ERRORS)
-        return false; /* what follows takes time for each */
+        return false; /* the search below takes time for each error */
     if (glow_map_get(s->r->p->broken, o->name.text))
         return true;
     while (n && strcmp(n->name.text, o->name.text) != 0)

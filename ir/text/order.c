@@ -1,6 +1,6 @@
 /*
- * Errors are found by stages: syntax, then names, then types.  A reader goes
- * through the text from its beginning, so they are shown in that order.
+ * Sorts reports by position.  Errors are found by stages: syntax, then names,
+ * then types; a reader goes through the text from its beginning.
  */
 
 #include "ir/text/order.h"
@@ -10,7 +10,7 @@
 struct text_order {
     glow_context *ctx;
     glow_arena *arena;
-    glow_sink_fn sink; /* what ctx had */
+    glow_sink_fn sink; /* sink of ctx before */
     void *user;
     const glow_diag **held;
     size_t count, cap;

@@ -6,8 +6,8 @@
 #include "glow/diag.h"
 
 /*
- * Holds back what is reported from now on, until text_order_end gives it to
- * the sink that `ctx` had: by position, and what has none last.  Lives in `a`.
+ * Holds back reports until text_order_end passes them to the former sink of
+ * `ctx`: sorted by position, reports without one last.  Allocated in `a`.
  */
 typedef struct text_order text_order;
 text_order *text_order_begin(glow_context *ctx, glow_arena *a);

@@ -1,7 +1,7 @@
 /*
- * What the stages of reading share: the lexer (lexer.l), the layer above it
- * that knows brackets and keywords (tokens.c), the grammar (parser.y) and what
- * it builds with (make.c).  Names are resolved afterwards: resolve.h.
+ * Interfaces of the stages of reading: the lexer (lexer.l), the layer above it
+ * that knows brackets and keywords (tokens.c), the grammar (parser.y), and the
+ * construction of the tree (make.c).  Names are resolved afterwards: resolve.h.
  */
 
 #ifndef GLOW_IR_TEXT_PARSE_H
@@ -33,19 +33,21 @@ typedef struct text_parser {
     text_span open_at[TEXT_MAX_NESTING];
     int depth;
     int previous; /* the token before */
-    int item;     /* the keyword of the item at hand */
+    int item;     /* the keyword of the current item */
     bool holding; /* a token waits while open sections are closed */
     int held;
     text_span held_at;
     bool ended;          /* nothing more is read */
     uint32_t statements; /* begun so far, and 1 */
-    uint32_t reported;   /* the one that was last reported as wrong */
-    uint32_t last_stray; /* past the last byte of no word */
+    uint32_t reported;   /* number of the statement that was last reported as
+                          * wrong */
+    uint32_t last_stray; /* behind the last byte of no word */
 
     /* Names whose definition is broken: their uses are not reported. */
-    text_name defining[2]; /* statements read last; NULL text: complete */
+    text_name defining[2]; /* names of the last statements; NULL text:
+                            * complete */
     glow_map *broken;      /* values */
-    glow_map *symbols;     /* all symbols that an item is to define */
+    glow_map *symbols;     /* all symbols that items define */
 } text_parser;
 
 /* The span in the source, for reports. */
@@ -73,7 +75,7 @@ typedef struct text_string {
     text_span span; /* quotes included */
 } text_string;
 
-/* A shape as its words come: `8 x 28`, `8x28`. */
+/* A shape while its words are read: `8 x 28`, `8x28`. */
 typedef struct text_shape {
     glow_dims dims;
     bool after_x;      /* a number must follow */

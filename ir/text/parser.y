@@ -1,10 +1,10 @@
 /*
  * The grammar of the text form.
  *
- * It only builds the tree of ast.h.  After an error it goes on at the next
- * statement, section or item, whose beginnings tokens.c makes out: a `%name`
+ * It only builds the tree of ast.h.  After an error it resumes at the next
+ * statement, section or item, whose beginnings tokens.c recognizes: a `%name`
  * before `=` is DEFINE, and the braces of sections are not those of attributes.
- * Of each statement one error is reported.
+ * One error is reported for each statement.
  */
 
 %define api.pure full
@@ -88,7 +88,7 @@ name_keep(text_parser *p, text_name name)
     return glow_arena_copy(p->arena, &name, sizeof name);
 }
 
-/* What a program holds so far. */
+/* Checks that section `name` of a program is new and in order. */
 static void
 check_section(text_parser *p, bool *seen, bool is_late, text_span at,
               const char *name)
@@ -303,7 +303,7 @@ opt_function_attrs
     | ATTRIBUTES attrs { $$ = $2; }
     ;
 
-/* Where something begins, errors are reported again. */
+/* The beginning of an item or statement ends error recovery. */
 
 begin_weights : WEIGHTS { yyerrok; } ;
 begin_placeholder : PLACEHOLDER { yyerrok; } ;
@@ -401,7 +401,7 @@ value
         }
     ;
 
-/* What cannot be taken for the beginning of a call. */
+/* Values that cannot be mistaken for the beginning of a call. */
 atom
     : INTEGER
         {
@@ -774,7 +774,7 @@ location
 
 %%
 
-/* Does a type begin here, where only `:` is missing before it? */
+/* True if a type begins here, and only `:` is missing before it. */
 static bool
 misses_colon(text_parser *p, const yysymbol_kind_t *expected, int count,
              yysymbol_kind_t found, const text_span *at)
@@ -808,7 +808,7 @@ yyreport_syntax_error(const yypcontext_t *ctx, text_parser *p)
                         "a type stands after a `:`, which is missing here");
         return 0;
     }
-    /* More than MOST: bison counts none of them. */
+    /* count is 0 if more than MOST tokens are expected. */
     if (count > 0)
         glow_buf_puts(&b, "expected ");
     for (int i = 0; i < count; i++) {

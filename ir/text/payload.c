@@ -117,7 +117,10 @@ text_fill_element(text_resolver *r, const text_value *v, const glow_tensor *to,
     return fill_int(r, v, to, at);
 }
 
-/* Padding makes storage large that a short list cannot justify. */
+/*
+ * Limit for lists: the padding of strided types makes large storage of a short
+ * list.
+ */
 #define MOST_BYTES_OF_LIST ((int64_t)1 << 28)
 
 bool
@@ -166,7 +169,10 @@ sextet(char c)
                                   : -1;
 }
 
-/* Writes `size` bytes from text of that length; false if it is no base64. */
+/*
+ * Decodes base64 text to `size` bytes; false if it is malformed or has another
+ * length.
+ */
 static bool
 decode(const char *text, size_t length, unsigned char *out, size_t size)
 {

@@ -1,7 +1,7 @@
 /*
  * Printing modules in their canonical form: items in the order of docs/gir.md,
- * each node on a line of its own, and nothing that depends on anything but the
- * module.  What is printed here, the parser reads back to the same module.
+ * each node on a line of its own; the text is a function of the module alone,
+ * and the parser reads it back to the same module.
  */
 
 #include <inttypes.h>
@@ -12,8 +12,9 @@
 #include "ir/text/print.h"
 
 /*
- * The items that are printed: all of them, or (glow_print_options.only_func) those
- * in reach of one function, so that its dump is a module that parses.
+ * The items that are printed: all of them, or (glow_print_options.only_func)
+ * the items reachable from one function, so that its dump is a module that
+ * parses.
  */
 typedef struct scope {
     glow_map *funcs, *storage, *weights; /* by name; NULL: all */
@@ -49,7 +50,7 @@ reach_value(scope *s, const glow_value *v)
         glow_map_set(s->weights, t->file->alias, s);
 }
 
-/* Adds `f`, the functions that it calls, and the storage of them all. */
+/* Adds `f`, the functions that it calls, and their storage. */
 static void
 reach_func(scope *s, const glow_func *f)
 {
@@ -91,7 +92,10 @@ scope_of(glow_arena *a, const glow_module *m, const char *only)
 
 /* The header: the namespaces of all operators and kinds, by name. */
 
-/* As the plugin says, or else the text that was read; -1: neither. */
+/*
+ * The version of namespace `name`: of the plugin, else of the text that was
+ * read; -1: unknown.
+ */
 static int64_t
 version_of(const glow_module *m, const char *name)
 {
@@ -296,7 +300,7 @@ put_func(glow_buf *b, const glow_func *f, const glow_print_options *o)
     glow_buf_puts(b, "}\n");
 }
 
-/* What stands at the end. */
+/* The sections at the end: data and locations. */
 
 static void
 put_data(glow_buf *b, const glow_module *m, const scope *in,

@@ -1,4 +1,4 @@
-/* The parts of the printer.  See docs/gir.md for the canonical form. */
+/* Functions of the printer.  See docs/gir.md for the canonical form. */
 
 #ifndef GLOW_IR_TEXT_PRINT_H
 #define GLOW_IR_TEXT_PRINT_H

@@ -8,7 +8,10 @@
 
 enum { MOST_IN_LINE = 16, HASH_DIGITS = 16 };
 
-/* Is each element of low precision what its number becomes? */
+/*
+ * True if each element of low precision has the bits that its number is
+ * converted to.
+ */
 static bool
 is_canonical(const glow_tensor *t)
 {
@@ -27,7 +30,7 @@ is_canonical(const glow_tensor *t)
     return true;
 }
 
-/* Would the decimal of each element be read back as the same bits? */
+/* True if the decimal of each element is read back to the same bits. */
 static bool
 is_readable(const glow_tensor *t)
 {

@@ -134,7 +134,7 @@ put_graph_node(glow_buf *b, const glow_node *n, const glow_print_options *o)
 
 /* Instructions. */
 
-/* The operand that result `r` shares its buffer with in place, or -1. */
+/* The operand whose buffer result `r` updates in place, or -1. */
 static int
 shared_operand(const glow_node *n, int r, const int result_of[])
 {
@@ -154,7 +154,10 @@ shared_operand(const glow_node *n, int r, const int result_of[])
     return -1;
 }
 
-/* The result that the reader gives an @inout at operand `i`; see program.c. */
+/*
+ * The result that the parser pairs with an @inout at operand `i`; see
+ * program.c.
+ */
 static int
 read_back(const glow_node *n, int i, const bool taken[])
 {
@@ -167,8 +170,9 @@ read_back(const glow_node *n, int i, const bool taken[])
 }
 
 /*
- * Finds which operands stand for a result too.  Where the text would be read
- * as another pairing (two results, both in place, crossed), none does.
+ * Finds the operands that are printed as @inout, for a result too.  If the
+ * parser would pair them otherwise (two results, both in place, crossed), there
+ * are none.
  */
 static void
 pair_operands(const glow_node *n, int result_of[], bool shared[])
@@ -254,7 +258,7 @@ put_place(glow_buf *b, const glow_node *n)
         glow_buf_puts(b, " fixed");
 }
 
-/* As glow_op_instr_name, for names of any length: unknown ones have that. */
+/* As glow_op_instr_name, for names of any length, as unknown operators have. */
 static void
 put_instr_name(glow_buf *b, const glow_op *op)
 {

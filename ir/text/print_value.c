@@ -27,7 +27,7 @@ is_one_of(const char *s, const char *const *words)
     return *words != NULL;
 }
 
-/* Can `name` stand after `sign` without quotes? */
+/* True if `name` can be printed after `sign` without quotes. */
 static bool
 is_bare(char sign, const char *name)
 {
@@ -53,8 +53,8 @@ text_put_name(glow_buf *b, char sign, const char *name)
 }
 
 /*
- * FileCheck takes `[[` and `{{` for its own, so the second of such a pair is
- * written as an escape.
+ * The second character of `[[` and `{{`, which FileCheck would interpret, is
+ * printed as an escape.
  */
 void
 glow_buf_quoted(glow_buf *b, const char *text, size_t size)

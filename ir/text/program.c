@@ -1,11 +1,11 @@
 /*
- * Programs: regions, weights, instructions in order.
+ * Resolution of programs: regions, weights, instructions in order.
  *
- * An instruction marks what it reads and writes.  Results that share no buffer
- * with an operand come first, as @out; then come the operands, of which one
- * that shares the buffer of result i, where (i, j) is an in-place pair of the
- * operator, is @inout and stands for both.  See print_instr.c, which writes
- * what is read here.
+ * An instruction marks its operands as read or written.  Results that share no
+ * buffer with an operand come first, as @out; then come the operands.  An
+ * operand that shares the buffer of result i, where (i, j) is an in-place pair
+ * of the operator, is @inout and is both operand and result.  See print_node.c,
+ * which prints this form.
  */
 
 #include <inttypes.h>
@@ -156,7 +156,7 @@ set_place(text_scope *s, text_node *n)
     return true;
 }
 
-/* What defines a buffer. */
+/* Builds the definition of a buffer. */
 
 static void
 make_buffer(text_scope *s, text_node *n, const glow_op *op)
@@ -246,7 +246,7 @@ wrong_marks(text_scope *s, const text_operand *o, const glow_op *op,
     return false;
 }
 
-/* Sorts operands into written and read; @out stands before all others. */
+/* Separates written and read operands; @out comes before all others. */
 static bool
 sort_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
 {
@@ -274,7 +274,7 @@ sort_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
     return true;
 }
 
-/* The schema operand of in[i]; as glow_operand_of, before there is a node. */
+/* The schema operand of in[i]; as glow_operand_of, before the node exists. */
 static int
 schema_operand(const glow_op *op, int i, int n_in)
 {
@@ -286,7 +286,7 @@ schema_operand(const glow_op *op, int i, int n_in)
     return i < variadic + group ? variadic : i - group + 1;
 }
 
-/* The result that operand `i`, marked @inout, is written as; -1: none. */
+/* The result of the in-place pair of operand `i`, marked @inout; -1: none. */
 static int
 paired_result(const glow_op *op, int i, int n_in, const bool taken[])
 {
@@ -304,7 +304,9 @@ paired_result(const glow_op *op, int i, int n_in, const bool taken[])
     return -1;
 }
 
-/* Gives each result its operand: @inout to their pairs, @out to the rest. */
+/*
+ * Assigns an operand to each result: @inout to their pairs, @out to the rest.
+ */
 static bool
 pair_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
 {
@@ -355,7 +357,7 @@ pair_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
     return true;
 }
 
-/* Counts the operands; those left out at the end are omitted. */
+/* Counts the operands; missing ones at the end are omitted. */
 static bool
 count_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
 {
@@ -501,7 +503,10 @@ make_instr(text_scope *s, text_node *n)
     n->complete = text_set_pred(s, n) && text_set_scratch(s, n);
 }
 
-/* With regions, unless some buffers have no place, and all others are fixed. */
+/*
+ * True if the program has regions, unless some buffers have no place and all
+ * places are fixed.
+ */
 static bool
 is_placed(const text_scope *s)
 {

@@ -1,7 +1,7 @@
 /*
  * Reading: text to tree (parser.y), tree to module (the rest of this folder),
- * and the verifier over what came out.  Each stage goes on after an error as
- * far as what it finds is sure to be another one.
+ * and the verifier on the result.  Each stage continues after an error as long
+ * as further errors are independent of it.
  */
 
 #include <inttypes.h>
@@ -125,7 +125,10 @@ resolve(text_resolver *r)
     resolve_items(r, TEXT_LOCATIONS, text_resolve_locations);
 }
 
-/* True if an operand's type was stated wrong: what follows from it is no news. */
+/*
+ * True if the stated type of an operand is wrong, so that errors of `n` follow
+ * from it.
+ */
 static bool
 reads_wrong_type(const text_item *i, const glow_node *n)
 {
@@ -169,8 +172,8 @@ verify_nodes(text_resolver *r, const text_item *i, text_node *first, int errors)
 }
 
 /*
- * The verifier once more, to report where in the text; after errors, of the nodes
- * alone that are whole.
+ * Runs the verifier again, to report positions in the text; after errors, only
+ * on nodes that are complete.
  */
 static void
 report_wrong(text_resolver *r, int errors)
@@ -236,7 +239,7 @@ glow_parse(glow_context *ctx, const glow_source *source,
     glow_arena *a = glow_arena_new();
     text_order *order;
     glow_module *m;
-    /* strtod reads the numbers of the C locale alone. */
+    /* strtod depends on the locale; the text form uses the C locale. */
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = uselocale(c);
 

@@ -1,8 +1,8 @@
 /*
- * From the tree to a module: names are looked up, and what they name is made.
+ * Name resolution: from the syntax tree to a module.
  *
- * What was reported as wrong stays known by name without being made, so that
- * its uses are not reported once more.
+ * Definitions that were reported as wrong stay known by name without being
+ * built, so that their uses are not reported again.
  */
 
 #ifndef GLOW_IR_TEXT_RESOLVE_H
@@ -14,7 +14,7 @@ typedef struct text_resolver {
     text_parser *p;
     glow_context *ctx;
     glow_module *m;
-    glow_map *storage; /* text_item by name, the wrong ones too */
+    glow_map *storage; /* text_item by name, wrong ones included */
     glow_map *funcs;   /* the same */
     glow_map *aliases; /* text_item of weights */
     glow_map *blobs;   /* text_blob by key */
@@ -27,7 +27,7 @@ bool text_define(text_resolver *r, glow_map *map, const char *what,
 /* values.c: dictionaries.  False after a report. */
 bool text_attr_list(text_resolver *r, glow_arena *a, const text_attr *attrs,
                     glow_attr_list *out);
-/* The struct of a schema; NULL after a report. */
+/* The attribute struct of a schema; NULL after a report. */
 const void *text_attr_struct(text_resolver *r, glow_schema s,
                              const text_attr *attrs, const char *who,
                              text_span at);
@@ -37,8 +37,8 @@ void text_resolve_weights(text_resolver *r, text_item *i);
 void text_resolve_storage(text_resolver *r, text_item *i);
 
 /*
- * payload.c: the elements of a constant.  The first two of a list and of a blob
- * report what does not fit before memory is asked for.
+ * payload.c: the elements of a constant.  The `_fits` functions of lists and
+ * blobs report errors of size before memory is allocated.
  */
 bool text_list_fits(text_resolver *r, const text_values *list, text_span at,
                     const glow_type *type);
@@ -63,16 +63,16 @@ typedef struct text_scope {
 void text_resolve_graph(text_scope *s);
 void text_resolve_program(text_scope *s);
 
-/* node.c: what both need. */
+/* node.c: shared by graphs and programs. */
 
-/* Adds `n` to the names of its function; false if it was there. */
+/* Adds `n` to the names of its function; false if the name is taken. */
 bool text_define_node(text_scope *s, text_node *n);
 const char *text_suggest_storage(text_resolver *r, const char *wrong);
 /* A known operator; else NULL, after a report unless unknown ones are kept. */
 const glow_op *text_known_op(text_scope *s, const text_node *n);
 /*
- * The value that `o` names.  False after a report; NULL in *out if it names
- * what was reported as wrong.
+ * Sets *out to the value that `o` refers to, or to NULL if its definition was
+ * reported as wrong.  False after a report.
  */
 bool text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out);
 /* The struct of attributes, or the dictionary of an unknown operator. */
@@ -82,7 +82,7 @@ typedef struct text_attributes {
 } text_attributes;
 bool text_node_attrs(text_scope *s, const text_node *n, const glow_op *op,
                      text_attributes *out);
-/* Notes that `n` is now `made`. */
+/* Records `made` as the node built for `n`, and sets its attributes. */
 void text_dress_node(text_scope *s, text_node *n, glow_node *made,
                      text_attributes attrs);
 bool text_set_pred(text_scope *s, text_node *n);

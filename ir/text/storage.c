@@ -1,4 +1,4 @@
-/* Weights files, placeholders and constants. */
+/* Resolution of weights files, placeholders and constants. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +32,7 @@ argument(const text_call *c, size_t n, glow_value_kind kind)
                                                                     : NULL;
 }
 
-/* A file that exists only in memory, as tests use, knows no folder. */
+/* The folder of the source; "." if it has none, as sources in memory. */
 static const char *
 base_folder(const text_resolver *r)
 {
@@ -176,7 +176,7 @@ suggest_alias(text_resolver *r, const char *wrong)
     return text_suggest(r->p, wrong, names, n);
 }
 
-/* A constant whose elements are elsewhere. */
+/* A constant whose elements are in a file or in `data`. */
 static glow_storage *
 constant_without_data(text_resolver *r, text_item *i, glow_payload payload,
                       const char *key)
@@ -235,7 +235,10 @@ set_elided(text_resolver *r, text_item *i, glow_storage **out)
 static bool
 fill_inline(text_resolver *r, text_item *i, glow_storage **out)
 {
-    /* Checked first, so that the size of the text bounds what it takes. */
+    /*
+     * Checked before allocation, so that memory is bounded by the size of the
+     * text.
+     */
     if (!text_list_fits(r, &i->list->items, i->list->span, i->type))
         return false;
     *out = glow_constant_new(r->m, i->name.text, i->type);

@@ -1,13 +1,13 @@
 /*
  * The layer between lexer and grammar, which knows the context of a word.
  *
- * Three things are decided here, so that the grammar needs no tricks and can
- * find its feet again after an error:
+ * Three decisions are made here, so that the grammar needs no context and can
+ * resynchronize after an error:
  *
  * - which words are keywords: those of items outside of all brackets, those of
- *   statements between statements.  Everywhere else they are plain words.
- * - which braces enclose a section, and which enclose attributes.
- * - where a statement begins: `%name` before `=`, which stands nowhere else.
+ *   statements between statements. Everywhere else they are plain words.
+ * - which braces enclose a section, and which enclose attributes. - where a
+ * statement begins: `%name` before `=`, which stands nowhere else.
  *   Brackets that are open there were left open by mistake.
  *
  * A section that is still open where an item begins is reported and closed.
@@ -92,7 +92,7 @@ text_suggest(text_parser *p, const char *wrong, const char *const *names,
                 : NULL;
 }
 
-/* What lexer.l makes of its matches. */
+/* Actions of lexer.l. */
 
 void
 text_lex_error(text_parser *p, text_span at, const char *id,
@@ -102,7 +102,7 @@ text_lex_error(text_parser *p, text_span at, const char *id,
     p->reported = p->statements;
 }
 
-/* Bytes in a row are one mistake. */
+/* Consecutive stray bytes are one error. */
 void
 text_lex_stray(text_parser *p, text_span at, unsigned char c)
 {
@@ -128,7 +128,7 @@ hex_digit(char c)
                                   : -1;
 }
 
-/* `text` with its quotes on; the escapes are \" \\ \n \xHH. */
+/* Unescapes `text`, in quotes; the escapes are \" \\ \n \xHH. */
 text_string
 text_lex_string(text_parser *p, text_span at, const char *text, size_t size)
 {
@@ -235,7 +235,7 @@ is_section(char open)
     return open == 'S' || open == 'P';
 }
 
-/* What comes next, blanks and comments left out; '\0' at the end. */
+/* The next byte behind blanks and comments; '\0' at the end. */
 static char
 peek(const text_parser *p)
 {
@@ -267,7 +267,7 @@ push(text_parser *p, char open, text_span at)
     return true;
 }
 
-/* Forgets brackets that were left open within the section at hand. */
+/* Pops brackets that were left open within the current section. */
 static void
 pop_to_section(text_parser *p)
 {
@@ -339,7 +339,7 @@ keyword(text_parser *p, text_name name)
         return WORD;
     is_item = begins_item(token);
     if (token < 0) {
-        /* Within brackets these are plain words, but before a symbol. */
+        /* Within brackets these are plain words, except before a symbol. */
         token = -token;
         next = peek(p);
         is_item = next == '@' && token != WEIGHTS;
@@ -361,7 +361,7 @@ close_section(text_parser *p)
     return false;
 }
 
-/* At the beginning of an item or the end: what should have been closed? */
+/* Reports a section that is open at the beginning of an item or at the end. */
 static void
 report_open(text_parser *p, text_span at, int token)
 {
@@ -370,7 +370,7 @@ report_open(text_parser *p, text_span at, int token)
     while (d > 0 && !is_section(p->open[d - 1]))
         d--;
     if (d == 0)
-        return; /* a list, say: the grammar will find it */
+        return; /* for instance a list: the grammar will report it */
     text_error_note(p, at, "E0107", p->open_at[d - 1], "opened here",
                     "`{` is not closed before the %s",
                     token == END ? "end of the text" : "next item");
@@ -381,7 +381,7 @@ report_open(text_parser *p, text_span at, int token)
 
 /*
  * A statement is known to be complete one definition later, when the grammar
- * has seen where it ends; if it is not by the second, it never will be.
+ * has seen its end; if it is not complete by the second, it never is.
  */
 static void
 begin_definition(text_parser *p, text_name name)

@@ -1,4 +1,6 @@
-/* Attribute values: from the tree to what dictionaries and schemas take. */
+/*
+ * Attribute values: from the syntax tree to dictionaries and attribute structs.
+ */
 
 #include <string.h>
 

@@ -17,7 +17,10 @@ import sources
 
 FOLDERS = (
     "include/glow",
+    "ir",
+    "ir/base",
     "ir/ops",
+    "ir/text",
     "irgen",
     "irgen/place",
     "irgen/report",
