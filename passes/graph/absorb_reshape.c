@@ -1,5 +1,6 @@
 /*
- * absorb-reshape: let an operator see the shape that a reshape makes or undoes.
+ * absorb-reshape: merge a Reshape into the operator that reads or defines its
+ * operand.
  *
  *     FullyConnected(Reshape(%x)) {Axis: 1}  =>  FullyConnected(%x) {Axis: a}
  *         where the axes of %x before a are the rows
@@ -12,15 +13,15 @@
  *         whole or not at all
  *
  *     Reshape(ArgMax(%x)), ArgMin            =>  ArgMax(%x) {KeepDims: ..}
- *         where it adds or drops the axis that was searched
+ *         where it adds or drops the reduced axis
  *
- * Nothing is computed or moved in another way.  The third rule makes no node
- * less, but its reshape is of fewer elements, often of a constant, and does not
- * stand between the broadcast and what may take it apart.
+ * Computation and data movement stay the same.  The third rule keeps the number
+ * of nodes, but its reshape has fewer elements, is often of a constant, and no
+ * longer hides the broadcast from its users.
  *
  * Reshapes between global pooling and a classifier, or around the weights of a
- * squeeze-and-excite block, end here.  A reshape that others use stays for
- * them.
+ * squeeze-and-excite block, are merged here.  A reshape with other users stays
+ * for them.
  */
 
 #include "glow/match.h"
@@ -59,7 +60,10 @@ absorb_flatten(glow_builder *b, glow_node *n)
 
 /* Broadcast */
 
-/* The axis of the target where `x` can stand so that axis i is at[i]; or -1. */
+/*
+ * The Axis of a Broadcast to `target` that maps axis i of `x` to axis at[i]; -1
+ * if there is none.
+ */
 static int
 place_of(glow_dims x, const int at[], glow_dims target)
 {
@@ -102,7 +106,10 @@ absorb_units(glow_builder *b, glow_node *n)
 
 /* Reshape */
 
-/* The shape of a broadcast's operand for `out`, whose groups are `g`. */
+/*
+ * Sets `*x` to the shape of a broadcast's operand for result `out`, with axis
+ * groups `g`; false if a group is repeated in part.
+ */
 static bool
 shape_before(const axis_groups *g, glow_dims aligned, glow_dims target,
              glow_dims out, glow_dims *x)

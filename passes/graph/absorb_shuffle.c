@@ -1,13 +1,15 @@
 /*
- * absorb-shuffle: permute filters instead of the channels that they weigh.
+ * absorb-shuffle: permute the filters of a convolution instead of its input
+ * channels.
  *
  *     %s = ChannelShuffle(%x : [N, H, W, C]) {Group: G, Kernel: 3}
  *     %y = Convolution(%s, %f, %b) {Kernels: [1, 1]}
  *         =>
  *     %y = Convolution(%x, %f', %b) {Kernels: [1, 1]}
  *
- * A part of the shuffled channels are as many of each group.  With q of each and
- * pixels taken as rows of q channels, those of one pixel are G taps at equal steps:
+ * A slice of the shuffled channels has equally many channels of each group.
+ * With q of each and pixels taken as rows of q channels, the rows of one pixel
+ * are G taps at equal steps:
  *
  *     %p = Slice(%s) {Start: [0, 0, 0, G q]}        : [N, H, W, G q]
  *     %y = Convolution(%p, %f, %b) {Kernels: [1, 1]}
@@ -18,18 +20,18 @@
  *                                    Dilation: [1, C / G / q]}
  *     %y = Reshape(%c)
  *
- * where q divides C / G and what the part begins with in each group.  The slice that
- * is left is one stretch of memory, which nobody need copy.
+ * where q divides C / G and the first channel of the slice within each group.
+ * The remaining slice is contiguous, so no copy is needed.
  *
- * A depthwise convolution is shuffled as its channels are, so that the shuffle goes
- * below it, if one that absorbs it comes next:
+ * A depthwise convolution commutes with the shuffle of its channels, so the
+ * shuffle sinks below it if the next convolution absorbs it:
  *
  *     %d = Convolution(%s, %f, %b) {Group: C}
  *         =>
  *     %e = Convolution(%x, %f', %b') {Group: C}
  *     %d = ChannelShuffle(%e) {Group: G, Kernel: 3}
  *
- * What is left of a shuffle goes below a slice that alone reads it:
+ * A remaining shuffle sinks below a slice that is its only user:
  *
  *     %p = Slice(%s) {Start: [0, 0, 0, 0]}          : [N, H, W, G q]
  *         =>
@@ -38,13 +40,13 @@
  *     %a = Reshape(%q)                              : [N, H, W, G q]
  *     %p = ChannelShuffle(%a) {Group: G, Kernel: 3}
  *
- * The products that are summed are the same, in another order.  Filters must be
- * constants that nothing else uses; nodes that permute them are left to
- * fold-constants.  Slices and depthwise convolutions must be used once.
+ * The same products are summed, in another order.  Filters must be constants
+ * without other users; fold-constants evaluates the nodes that permute them.
+ * Slices and depthwise convolutions must be used once.
  *
- * ShuffleNet V2 shuffles channels between blocks: half of them pass the next one by,
- * its convolutions read the other half, or at the end of a stage all.  Afterwards
- * no such convolution reads a shuffle.
+ * ShuffleNet V2 shuffles channels between blocks: half of them bypass the next
+ * block, its convolutions read the other half, or at the end of a stage all.
+ * Afterwards no such convolution reads a shuffle.
  */
 
 #include "glow/match.h"
@@ -66,7 +68,10 @@ is_own_constant(const glow_value *w)
            w->storage->payload != GLOW_ELIDED;
 }
 
-/* A convolution without predicate whose filter may be permuted; or NULL. */
+/*
+ * The attributes of `n` if it is a convolution without predicate whose filter
+ * may be permuted, else NULL.
+ */
 static const glow_convolution *
 free_convolution(const glow_node *n)
 {
@@ -98,7 +103,10 @@ is_depthwise(const glow_node *n)
            (!n->in[2] || is_own_constant(n->in[2]));
 }
 
-/* Cuts channels, all else being whole. */
+/*
+ * Sets `s` to the channels of a slice that keeps all other axes whole; false if
+ * it does not.
+ */
 static bool
 find_cut(const glow_node *slice, shuffled *s)
 {
@@ -114,7 +122,10 @@ find_cut(const glow_node *slice, shuffled *s)
     return p.step.at[last] == 1;
 }
 
-/* What `v` has of the shuffle that it is, or is a part of. */
+/*
+ * Sets `s` to the shuffled channels that `v`, a shuffle or a slice of one,
+ * consists of; false if it is neither.
+ */
 static bool
 find_shuffle(glow_builder *b, const glow_value *v, shuffled *s)
 {
@@ -137,7 +148,7 @@ find_shuffle(glow_builder *b, const glow_value *v, shuffled *s)
     return true;
 }
 
-/* `w` with what stands along `axis` for shuffled channels as they were before. */
+/* `w` with the inverse shuffle of its channels along `axis`. */
 static glow_value *
 unshuffled(glow_builder *b, glow_value *w, int axis, int64_t groups)
 {
@@ -147,7 +158,10 @@ unshuffled(glow_builder *b, glow_value *w, int axis, int64_t groups)
              : NULL;
 }
 
-/* The part of all channels, which are its own `filter`'s, group by group. */
+/*
+ * Builds the convolution `n` of the slice `s` as taps at equal steps, with
+ * `filter`.
+ */
 static glow_value *
 read_taps(glow_builder *b, const glow_node *n, const shuffled *s,
           glow_value *filter)
@@ -174,7 +188,10 @@ read_taps(glow_builder *b, const glow_node *n, const shuffled *s,
     return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = n->out[0]->type->shape);
 }
 
-/* Is the part as many channels of each group, at places that divide a pixel? */
+/*
+ * True if the slice has equally many channels of each group, at offsets that
+ * divide a pixel.
+ */
 static bool
 is_regular(const shuffled *s)
 {
@@ -200,7 +217,7 @@ absorb_pointwise(glow_builder *b, const glow_node *n, const shuffled *s)
                       n->attrs);
 }
 
-/* Is a convolution that absorbs a shuffle all that reads `v`? */
+/* True if the only user of `v` is a convolution that absorbs a shuffle. */
 static bool
 is_absorbed(const glow_value *v)
 {
@@ -232,7 +249,7 @@ inserted(glow_dims d, int axis, int64_t number)
     return d;
 }
 
-/* The same channels of each group. */
+/* Sinks a shuffle below a slice that takes the same channels of each group. */
 static glow_value *
 sink_below_slice(glow_builder *b, glow_node *n)
 {

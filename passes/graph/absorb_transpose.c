@@ -1,5 +1,6 @@
 /*
- * absorb-transpose: permute the weights instead of what is multiplied by them.
+ * absorb-transpose: permute constant weights instead of the other operand of
+ * the product.
  *
  *     %t = Transpose(%x : [N, H, W, C]) {Shuffle: [0, 3, 1, 2]}
  *     %f = Reshape(%t)            : [N, C H W]
@@ -8,33 +9,36 @@
  *     %f = Reshape(%x)            : [N, H W C]
  *     %y = MatMul(%f, @w')        : [N, K], the rows of @w in another order
  *
- * The products that are summed are the same, in another order.  That holds for
- * MatMul, FullyConnected (which flattens by itself, so that it needs no
- * reshape) and Gemm, if the transpose leaves alone the axes that become rows.
- * The weights must be a constant that nothing else uses; nodes that permute
- * them are left to fold-constants.
+ * The same products are summed, in another order.  This holds for MatMul,
+ * FullyConnected (which flattens by itself, so that it needs no reshape) and
+ * Gemm, if the transpose leaves alone the axes that become rows.  The weights
+ * must be a constant without other users; fold-constants evaluates the nodes
+ * that permute it.
  *
  * Classifiers end like this: a convolution that an importer made channels-last,
  * and a matrix that was trained with channels first (AlexNet, VGG, LeNet).
  * Glow's MergeTransposeIntoMatMulOrFC does it for 4-D transposes between NHWC
  * and NCHW.
  *
- * A reduction takes other axes, and a search another one:
+ * A reduction, ArgMax or ArgMin takes the axes of the operand:
  *
  *     BatchedReduceMean(Transpose(%x)) {Axes: [2, 3]}  =>
  *     BatchedReduceMean(%x) {Axes: [1, 2]}
  *
- * If the axes that are left are in another order then, a transpose of the
- * result follows, which has fewer elements, unless the first one stays for
- * others.  Afterwards no transpose of one user is flattened for constant
- * weights or reduced.
+ * If the remaining axes are then in another order, a transpose of the result
+ * follows, which has fewer elements, unless the first transpose has other
+ * users.  Afterwards no transpose of one user is flattened for constant weights
+ * or reduced.
  */
 
 #include "glow/match.h"
 #include "glow/pass.h"
 #include "passes/graph/axes.h"
 
-/* True if the first `count` axes of the result are those of the operand. */
+/*
+ * True if the first `count` axes of the result are the first `count` of the
+ * operand.
+ */
 static bool
 keeps_first(glow_dims perm, int count)
 {
@@ -45,8 +49,8 @@ keeps_first(glow_dims perm, int count)
 }
 
 /*
- * How many axes of `shape`, transposed by `perm`, are the rows of a matrix of
- * `rows`, and stay where they are; -1 if there is no such number.
+ * The number of leading axes of `shape`, transposed by `perm`, that form the
+ * `rows` rows of a matrix and keep their position; -1 if there is none.
  */
 static int
 row_axes(glow_dims shape, glow_dims perm, int64_t rows)
@@ -70,7 +74,10 @@ row_axes(glow_dims shape, glow_dims perm, int64_t rows)
     return -1;
 }
 
-/* `w` with the axes of axis `depth` (0 or 1), split as `x` is, as x has them. */
+/*
+ * `w` with its axis `depth` (0 or 1), split into axes as x is, permuted to the
+ * order of x.
+ */
 static glow_value *
 permute_weights(glow_builder *b, glow_value *w, int depth, glow_dims x,
                 glow_dims perm, int first)
@@ -93,7 +100,10 @@ permute_weights(glow_builder *b, glow_value *w, int depth, glow_dims x,
     return GLOW_BUILD(b, reshape, GLOW_IN(w), .dims = shape);
 }
 
-/* Which axis of operand 1 the elements of a row of operand 0 go with; or -1. */
+/*
+ * The axis of operand 1 that is summed over with the rows of operand 0; -1 if
+ * there is none.
+ */
 static int
 depth_axis(const glow_node *n)
 {
@@ -106,7 +116,10 @@ depth_axis(const glow_node *n)
                : -1;
 }
 
-/* The transpose before `n`, and how many axes the rows of `n` are. */
+/*
+ * The transpose before `n`; sets `*first` to the number of axes that form the
+ * rows of `n`.
+ */
 static const glow_node *
 find_transpose(const glow_node *n, int *first)
 {
@@ -123,7 +136,7 @@ find_transpose(const glow_node *n, int *first)
                                                                        : NULL;
 }
 
-/* True if `w` is a constant that may change without anyone noticing. */
+/* True if `w` is a constant without other users. */
 static bool
 is_own_constant(const glow_value *w)
 {
@@ -155,7 +168,7 @@ absorb_flattened(glow_builder *b, glow_node *n)
     return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
 }
 
-/* Reductions and searches. */
+/* Reductions, ArgMax and ArgMin. */
 
 static bool
 is_reduction(const glow_node *n)
@@ -181,7 +194,10 @@ is_search(const glow_node *n)
            !((const glow_argmax *)n->attrs)->keep_dims;
 }
 
-/* The axes before a transpose by `perm`, ascending. */
+/*
+ * The axes of the operand of a transpose by `perm` that become `axes`,
+ * ascending.
+ */
 static glow_dims
 axes_before(glow_dims axes, glow_dims perm)
 {

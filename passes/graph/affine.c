@@ -1,4 +1,4 @@
-/* Which nodes are maps by known numbers. */
+/* Recognition of nodes that are affine maps by constants. */
 
 #include "passes/graph/affine.h"
 
@@ -7,7 +7,7 @@
 #include "glow/match.h"
 #include "glow/reach.h"
 
-#define MOST_STEPS 8 /* from an operand to the constant behind it */
+#define MOST_STEPS 8 /* from an operand back to its constant */
 
 #define MOST_NUMBERS 4 /* a batch normalization's, for each channel */
 
@@ -75,7 +75,10 @@ affine_is_known(const glow_value *v)
            v->type->strides.rank == 0 && v->storage->payload != GLOW_ELIDED;
 }
 
-/* The axis of `to` that runs through elements as axis `axis` of `from` does. */
+/*
+ * The axis of `to` with the size and stride of axis `axis` of `from`; -1 if
+ * there is none.
+ */
 static int
 same_axis(glow_dims from, glow_dims to, int axis)
 {
@@ -88,7 +91,9 @@ same_axis(glow_dims from, glow_dims to, int axis)
     return -1;
 }
 
-/* The axis of the operand of a broadcast; -1: that one does not vary along it.
+/*
+ * The axis of the operand of a broadcast for `axis` of its result; -1: it does
+ * not vary along it.
  */
 static int
 broadcast_axis(const glow_node *n, int axis)
@@ -101,8 +106,8 @@ broadcast_axis(const glow_node *n, int axis)
 }
 
 /*
- * One step from `v` to what it is made of; *axis follows, -1 standing for a
- * tensor that is one number.
+ * One step from `v` back to the operand whose elements it repeats or moves;
+ * *axis follows, and is -1 for a tensor of one value.
  */
 static const glow_value *
 step_back(const glow_value *v, int *axis)
@@ -129,7 +134,10 @@ step_back(const glow_value *v, int *axis)
     return n->in[0];
 }
 
-/* The numbers in a constant, each of which stands in it again and again. */
+/*
+ * Reads one number for each channel from a constant that repeats it along all
+ * other axes.
+ */
 static bool
 read_constant(const glow_value *v, int axis, int64_t channels, double *out)
 {
@@ -208,11 +216,11 @@ divide(double *scale, double *shift, double c)
     *shift /= c;
 }
 
-/* Two operands: what the number does that stands on the other side. */
+/* Binary operators: the map by a number on the right, or on the left. */
 static const struct pair {
     const glow_op *op;
-    step_fn right, left; /* of x; NULL: that is no such map */
-    int lost;            /* axes of x that the right operand lacks in front */
+    step_fn right, left; /* of x; NULL: not an affine map */
+    int lost;            /* leading axes of x that the right operand lacks */
 } pairs[] = {
     {&glow_op_add, add, add, 0},
     {&glow_op_batchedadd, add, NULL, 1},
@@ -222,7 +230,7 @@ static const struct pair {
     {&glow_op_sub, subtract, subtract_from, 0},
 };
 
-/* One operand, and a number in the attributes. */
+/* Unary operators, with a number in their attributes. */
 static double
 minus_one(const glow_node *n)
 {
@@ -331,7 +339,9 @@ affine_must_divide(const affine *m, glow_pass_run *run, const glow_node *u)
     return false;
 }
 
-/* Is there no node but of constants behind `v`, as far as a glance tells? */
+/*
+ * A cheap test whether `v` can be a number: a constant, or a node of constants.
+ */
 static bool
 is_number_like(const glow_value *v)
 {

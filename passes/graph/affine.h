@@ -1,6 +1,6 @@
 /*
- * Maps y = scale x + shift, channel by channel along one axis, that are known
- * numbers: what the passes share that fold them into weights.
+ * Affine maps y = scale x + shift by constants, per channel of one axis, which
+ * passes fold into weights.
  */
 
 #ifndef PASSES_GRAPH_AFFINE_H
@@ -16,32 +16,33 @@ typedef struct affine {
 } affine;
 
 affine affine_new(glow_arena *a, int64_t channels);
-/* y = x, which a new one is not yet. */
+/* Sets `m` to the identity, y = x; needed after affine_new. */
 void affine_clear(affine *m);
-/* Lets `m` be what it was, followed by `next`. */
+/* Composes: `m` becomes `m`, followed by `next`. */
 void affine_append(affine *m, const affine *next);
 
 /*
- * The numbers of `v` along `axis`, if all along its other axes are the same:
+ * The numbers of `v` along `axis`, if it does not vary along its other axes:
  * constants and Splats, also behind Broadcast, Reshape and Transpose.
  */
 bool affine_numbers(const glow_value *v, int axis, int64_t channels,
                     double *out);
 
 /*
- * If node `u` takes its operand `x` through such a map along `axis`: lets `m`
- * be what it was, followed by that.  Else false, and `m` may be anything.
+ * If node `u` is an affine map of its operand `x` along `axis`, composes: `m`
+ * becomes `m`, followed by this map.  Else false, and `m` is undefined.
  */
 bool affine_then(affine *m, const glow_node *u, const glow_value *x, int axis);
 
 /*
- * True if `u`, which affine_then has just taken, divides by numbers whose
- * reciprocals round, and a jump is behind it: it has to stay a quotient.
+ * True if `u`, just composed by affine_then, divides by numbers whose
+ * reciprocals are inexact, and a discontinuous operator follows: it has to stay
+ * a division.
  */
 bool affine_must_divide(const affine *m, glow_pass_run *run,
                         const glow_node *u);
 
-/* The operand that `u` could take through such a map, or NULL. */
+/* The operand of which `u` may be an affine map, or NULL. */
 glow_value *affine_operand(const glow_node *u);
 
 bool affine_is_scale(const affine *m);    /* no shift */
@@ -49,9 +50,9 @@ bool affine_is_shift(const affine *m);    /* scale 1 */
 bool affine_is_positive(const affine *m); /* scale above 0 */
 
 /*
- * Operators that such a map can be done before instead of after: which maps,
- * and along which axis of operand 0 if it was along `axis` of the result.  (To
- * go the other way: affine_axis_after.)
+ * Operators that commute with affine maps: affine_moves, with this map;
+ * affine_may_move, with some. affine_axis_before is the axis of operand 0 for
+ * `axis` of the result, and affine_axis_after the reverse.
  */
 bool affine_moves(const affine *m, const glow_node *n);
 bool affine_may_move(const glow_node *n);
@@ -59,8 +60,8 @@ int affine_axis_before(const glow_node *n, int axis); /* -1: none */
 int affine_axis_after(const glow_node *n, int axis);
 
 /*
- * Which channel an element of a tensor of weights belongs to: element i has
- * i / block * count + i % block / inner % count.
+ * The channel of an element of a tensor of weights: element i has channel i /
+ * block * count + i % block / inner % count.
  */
 typedef struct affine_layout {
     int64_t block, inner, count;
@@ -69,17 +70,19 @@ typedef struct affine_layout {
 int64_t affine_channel(affine_layout layout, int64_t i);
 
 /*
- * Constants of the type of `w`, each element scaled as its channel: computed in
- * double and rounded once.  NULL if there are none without overflow or the loss
- * of digits, or after a report.
+ * A constant of the type of `w`, each element times the scale of its channel:
+ * computed in double and rounded once.  NULL if it would overflow or lose
+ * digits, or after a report.
  */
 glow_value *affine_scaled(glow_builder *b, const glow_value *w,
                           affine_layout layout, const double *scale);
-/* Constants <count>; NULL if the kind cannot hold one of the numbers. */
+/*
+ * A constant of `count` elements; NULL if a number is out of range of the kind.
+ */
 glow_value *affine_constant(glow_builder *b, const char *suffix, glow_kind kind,
                             const double *x, int64_t count);
 
-/* Constants of a dense float kind that can be read. */
+/* True for a dense constant of a float kind whose elements are available. */
 bool affine_is_known(const glow_value *v);
 
 #endif

@@ -1,4 +1,4 @@
-/* Operators that a map of channels can be done before instead of after. */
+/* Operators that commute with affine maps of channels. */
 
 #include "passes/graph/affine.h"
 
@@ -14,7 +14,7 @@ result_shape(const glow_node *n)
     return n->out[0]->type->shape;
 }
 
-/* Axes: that of the result which runs on as `axis` of the operand, or -1. */
+/* Axes of results that correspond to `axis` of the operand, or -1. */
 
 static int
 own_axis(const glow_node *n, int axis)
@@ -118,7 +118,7 @@ only_scale(const affine *m, const glow_node *n)
     return affine_is_scale(m);
 }
 
-/* What is greatest stays so. */
+/* A map with positive scale keeps the order, and so the maximum. */
 static bool
 only_positive(const affine *m, const glow_node *n)
 {
@@ -126,7 +126,7 @@ only_positive(const affine *m, const glow_node *n)
     return affine_is_positive(m);
 }
 
-/* What is below 0 stays so. */
+/* A positive scale without shift keeps signs. */
 static bool
 only_positive_scale(const affine *m, const glow_node *n)
 {
@@ -143,7 +143,7 @@ is_padded(glow_dims pads)
     return false;
 }
 
-/* A mean shifts along, but not the zeros around it. */
+/* A mean commutes with a shift, except where it includes padding zeros. */
 static bool
 of_average(const affine *m, const glow_node *n)
 {
@@ -152,7 +152,7 @@ of_average(const affine *m, const glow_node *n)
     return affine_is_scale(m) || !p->count_include_pads || !is_padded(p->pads);
 }
 
-/* Zeros that are added stay zeros. */
+/* Padding zeros stay zeros under a scale without shift. */
 static bool
 of_pad(const affine *m, const glow_node *n)
 {

@@ -1,4 +1,4 @@
-/* Weights that take over a map. */
+/* Folding of affine maps into constant weights. */
 
 #include "passes/graph/affine.h"
 
@@ -10,7 +10,7 @@ affine_channel(affine_layout l, int64_t i)
     return i / l.block * l.count + i % l.block / l.inner % l.count;
 }
 
-/* What an element of `kind` keeps of `x`. */
+/* `x` rounded to `kind`. */
 static double
 held_by(glow_kind kind, double x)
 {
@@ -22,15 +22,17 @@ held_by(glow_kind kind, double x)
     return glow_get_double(&t, 0);
 }
 
-/* Is that all of its digits? */
+/*
+ * True if rounding `x` to `kind` keeps its precision: no overflow, and no
+ * digits lost as a subnormal.
+ */
 static bool
 is_held(glow_kind kind, double x)
 {
     return fabs(held_by(kind, x) - x) <= fabs(x) * glow_kind_get(kind)->epsilon;
 }
 
-/* `count` elements from `i` on, scaled; returns the greatest, without its sign.
- */
+/* Scales `count` elements from `i` on; returns the greatest magnitude. */
 static double
 scale_row(const glow_tensor *from, const glow_tensor *to, int64_t i,
           int64_t count, double s)
@@ -73,13 +75,13 @@ channels_of(affine_layout l, int64_t elements)
     return elements / l.block * l.count;
 }
 
-/* Least normal float, and how great other weights must be for it to be nothing. */
+/* The least normal float, and a weight beside which it is negligible. */
 static const double least_normal = 0x1p-126, enough = 0x1p-80;
 
 /*
- * Are all digits there of the greatest weights of the channels?  A dead channel,
- * whose weights are less than any normal float, may lose some where other channels
- * have weights that 2^22 such do not count beside.
+ * True if the greatest weight of each channel, `most`, has all its digits in
+ * `kind`.  A dead channel, whose weights are subnormal, may lose digits if
+ * another channel has weights beside which 2^22 subnormals are negligible.
  */
 static bool
 are_held(glow_kind kind, const double *most, int64_t channels)
@@ -96,8 +98,8 @@ are_held(glow_kind kind, const double *most, int64_t channels)
 }
 
 /*
- * The greatest weight of each channel must come out with all digits: those that
- * are smaller lose no more of the sum than it does.
+ * Scales all channels.  The greatest weight of each channel must keep all
+ * digits: smaller weights then lose no more of the sum than its rounding.
  */
 static bool
 scale_all(const glow_tensor *from, const glow_tensor *to, affine_layout l,

@@ -1,18 +1,18 @@
-/* What constant masks of attention hide. */
+/* Analysis of constant masks of attention. */
 
 #include "passes/graph/attention_mask.h"
 
 #include "glow/match.h"
 #include "glow/trace.h"
 
-#define MAX_MASK (INT64_C(1) << 24) /* elements that are looked at */
+#define MAX_MASK (INT64_C(1) << 24) /* elements of a mask that is analysed */
 
-/* A mask whose elements are at hand. */
+/* A mask whose elements are constant. */
 typedef struct known {
     const glow_tensor *data;
     glow_trace trace;
     bool is_flipped;
-    bool is_plain; /* so far, of 0 and what hides */
+    bool is_plain; /* so far, of 0 and numbers up to ATTENTION_HIDDEN */
 } known;
 
 static known
@@ -23,7 +23,7 @@ known_mask(glow_value *v, bool is_flipped)
     return (known){glow_constant_data(t.value, MAX_MASK), t, is_flipped, true};
 }
 
-/* Does element `i` of the constant let a score through? */
+/* True if element `i` of the constant does not mask its score. */
 static bool
 lets_through(known *m, int64_t i)
 {
@@ -38,7 +38,7 @@ lets_through(known *m, int64_t i)
     return v == 0;
 }
 
-/* How far apart elements along axis `i` are in the constant; 0: they repeat. */
+/* The stride in the constant of axis `i`; 0: the elements repeat. */
 static int64_t
 stride_of(const known *m, int i)
 {

@@ -1,6 +1,4 @@
-/*
- * Orders of axes; see axes.h.
- */
+/* Permutations of axes; see axes.h. */
 
 #include "passes/graph/axes.h"
 

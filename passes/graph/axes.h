@@ -1,5 +1,6 @@
 /*
- * Orders of axes: what the passes that move transposes and reshapes ask.
+ * Permutations and groups of axes, for passes that move transposes and
+ * reshapes.
  *
  * A permutation lists old axes in their new order, as Transpose's Shuffle does:
  * axis i of the result is axis at[i] of the operand.
@@ -10,7 +11,7 @@
 
 #include "glow/ops.h"
 
-/* The permutation that does `first` and then `second`. */
+/* The composition: `first`, then `second`. */
 glow_dims axes_compose(glow_dims first, glow_dims second);
 glow_dims axes_inverse(glow_dims perm);
 glow_dims axes_identity(int rank);
@@ -19,12 +20,12 @@ bool axes_is_identity(glow_dims perm);
 /* `list`, of one entry for each axis, after a transpose by `perm`. */
 glow_dims axes_permute(glow_dims list, glow_dims perm);
 
-/* What a list was before: axes_permute(result, perm) is `list`. */
+/* The inverse: axes_permute(result, perm) is `list`. */
 glow_dims axes_restore(glow_dims list, glow_dims perm);
 
 /*
- * True if a tensor of `shape` looks the same in memory after a transpose by
- * `perm`: only axes of one element change places with others.
+ * True if a transpose by `perm` of a tensor of `shape` keeps the order of
+ * elements in memory: only axes of one element are moved.
  */
 bool axes_keep_order(glow_dims shape, glow_dims perm);
 
@@ -45,17 +46,18 @@ bool axes_find_groups(glow_dims in, glow_dims out, axis_groups *g);
 /* The shape of a Broadcast's operand, with 1 for the axes that it lacks. */
 glow_dims axes_aligned(const glow_node *broadcast);
 
-/* What is left of `perm` when the axes of `gone` are, of the result. */
+/* The permutation `perm` without the axes `gone` of the result. */
 glow_dims axes_left_over(glow_dims perm, glow_dims gone);
 
 /*
- * What a transpose moves: blocks of axes that stay together, without axes of
- * one element.
+ * The blocks of axes that a transpose moves as a whole, without axes of one
+ * element.
  */
 typedef struct axis_blocks {
     int count;
     int64_t size[GLOW_MAX_RANK]; /* as the operand has them */
-    int order[GLOW_MAX_RANK];    /* which of them the result has, in order */
+    int order[GLOW_MAX_RANK];    /* blocks of the operand, in the order of the
+                                  * result */
 } axis_blocks;
 
 axis_blocks axes_find_blocks(glow_dims shape, glow_dims perm);

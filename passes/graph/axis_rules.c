@@ -1,12 +1,10 @@
-/*
- * How operators change with the order of axes; see axis_rules.h.
- */
+/* Rules for operators under a permutation of axes; see axis_rules.h. */
 
 #include "passes/graph/axis_rules.h"
 
 /* Attributes. */
 
-/* Of operators with one axis: the member is found by its offset. */
+/* Permutes the attribute `member` of operators with one axis. */
 #define MOVE_AXIS(name, type, member)                                \
     static void move_##name(void *to, glow_dims perm, glow_arena *a) \
     {                                                                \
@@ -86,9 +84,9 @@ move_slice(void *to, glow_dims perm, glow_arena *a)
     s->steps = axes_restore(s->steps, perm);
 }
 
-/* What is asked of the order. */
+/* Conditions on the permutation. */
 
-/* Indices are one axis, which stands where the gathered one did. */
+/* Indices must have one axis, which takes the place of the gathered axis. */
 static bool
 fits_gather(const glow_node *n, glow_dims perm)
 {
@@ -105,7 +103,7 @@ fits_gatherelements(const glow_node *n, glow_dims perm)
     return n->in[1]->type->shape.rank == n->out[0]->type->shape.rank;
 }
 
-/* The normalized axes stay the last ones, and keep their order. */
+/* The normalized axes must stay the last ones, in their order. */
 static bool
 fits_layernormalization(const glow_node *n, glow_dims perm)
 {
@@ -124,7 +122,7 @@ fits_batch(const glow_node *n, glow_dims perm)
     return perm.at[0] == 0;
 }
 
-/* A product is the transpose of that of the transposes, the other way round. */
+/* (A B)^T = B^T A^T. */
 static bool
 fits_product(const glow_node *n, glow_dims perm)
 {

@@ -1,6 +1,4 @@
-/*
- * Chains in bands: what each needs, takes and becomes; see bands.h.
- */
+/* Row bands of chains: needed slabs, memory and construction; see bands.h. */
 
 #include "passes/graph/bands.h"
 
@@ -8,7 +6,7 @@
 #include "glow/ops.h"
 
 enum {
-    UNUSED = -2,  /* the axis of a slab that nobody needs */
+    UNUSED = -2,  /* the axis of a slab without users */
     LONGEST = 512 /* nodes of a chain */
 };
 
@@ -16,15 +14,16 @@ typedef struct row { /* a node of the order */
     glow_node *node;
     uint32_t last;  /* the last node that uses its result */
     bool can_cut;   /* by a rule */
-    bool whole;     /* of the chain at hand: computed once */
-    slab need;      /* of its result, by the band at hand */
-    slab *in;       /* of its operands, for that */
+    bool whole;     /* of the current chain: computed once */
+    slab need;      /* of its result, in the current band */
+    slab *in;       /* of its operands, for `need` */
     void *attrs;    /* of the part */
-    uint32_t owner; /* the node in whose buffer the part lies */
-    uint32_t death; /* of an owner: the last node that uses the buffer */
-    int64_t bytes;  /* of an owner: what the buffer takes */
+    uint32_t owner; /* the node that owns the slab's buffer */
+    uint32_t death; /* of an owner: the last user of the buffer */
+    int64_t bytes;  /* of an owner: the size of the buffer */
     glow_value *part;
-    slab cut; /* what the band has cut out of it last, and that; or NULL */
+    slab cut; /* the last slab that the band has cut out of it, and its value;
+               * or NULL */
     glow_value *cutting;
 } row;
 
@@ -71,7 +70,7 @@ is_view(const glow_node *n)
     return n->op == &glow_op_reshape && n->in[0]->type->strides.rank == 0;
 }
 
-/* May it stand in a chain? */
+/* True if `n` can be part of a chain. */
 static bool
 can_stand(const glow_node *n)
 {
@@ -93,7 +92,7 @@ bands_begin(const bands *b, uint32_t end)
     return first;
 }
 
-/* The first axis of more than one element: slabs are one stretch of memory. */
+/* The first axis of more than one element: slabs along it are contiguous. */
 static int
 outer_axis(const glow_type *t)
 {
@@ -122,7 +121,7 @@ band_at(const bands *b, chain c, int64_t start, int64_t size)
     return (slab){axis, start, rest < size ? rest : size};
 }
 
-/* What each needs. */
+/* Needed slabs. */
 
 /* The row of the node that computes `v`, or NULL. */
 static row *
@@ -133,7 +132,7 @@ row_of(const bands *b, const glow_value *v)
     return at < b->count && b->rows[at].node == v->def ? &b->rows[at] : NULL;
 }
 
-/* ... if that is in the chain. */
+/* The row of the node that computes `v` if it is in the chain, else NULL. */
 static row *
 inside(const bands *b, chain c, const glow_value *v)
 {
@@ -159,7 +158,10 @@ hull(slab a, slab b)
     return a;
 }
 
-/* Finds what a band needs; true if more is whole than was known before. */
+/*
+ * Backward pass: finds the slabs that a band needs; true if more results are
+ * needed whole than before.
+ */
 static bool
 find_needs(bands *b, chain c, slab band)
 {
@@ -191,9 +193,9 @@ find_needs(bands *b, chain c, slab band)
     return grew;
 }
 
-/* What a band takes. */
+/* Memory of a band. */
 
-/* The row in whose buffer operand `i` lies, if it is a part. */
+/* The row that owns the buffer of operand `i`, if it is a slab, else NULL. */
 static row *
 owner_of(bands *b, chain c, const row *r, int i)
 {
@@ -202,7 +204,10 @@ owner_of(bands *b, chain c, const row *r, int i)
     return def && !def->whole ? &b->rows[def->owner] : NULL;
 }
 
-/* Is operand `i` all of its part, of the result's size, and used last here? */
+/*
+ * True if the result may overwrite operand `i`: it is a whole slab of the
+ * result's size, and this is its last use.
+ */
 static bool
 is_free(bands *b, chain c, const row *r, int i)
 {
@@ -214,7 +219,10 @@ is_free(bands *b, chain c, const row *r, int i)
            def->need.start == r->in[i].start && def->need.size == r->in[i].size;
 }
 
-/* In whose buffer the result lies: under a view, or if that works in place. */
+/*
+ * The row whose buffer the result shares, as a view or updated in place; NULL
+ * if it has its own.
+ */
 static row *
 shares_with(bands *b, chain c, const row *r)
 {
@@ -232,7 +240,7 @@ shares_with(bands *b, chain c, const row *r)
     return NULL;
 }
 
-/* Bytes of slabs that are copied, since they are no stretch of memory. */
+/* Bytes of slabs that are copied, because they are not contiguous. */
 static int64_t
 copied(const row *r)
 {
@@ -260,7 +268,10 @@ release(bands *b, chain c, const row *r)
     return bytes;
 }
 
-/* The most bytes of parts at once; the last lies where the bands are joined. */
+/*
+ * The peak of live bytes of slabs; the last slab is in the buffer of the joined
+ * result.
+ */
 static int64_t
 bytes_of_band(bands *b, chain c)
 {
@@ -291,7 +302,10 @@ bytes_of_band(bands *b, chain c)
     return most;
 }
 
-/* The last result and what is computed as a whole, while bands are. */
+/*
+ * Bytes live during all bands: the last result and the results that are
+ * computed whole.
+ */
 static int64_t
 bytes_around(const bands *b, chain c)
 {
@@ -303,7 +317,7 @@ bytes_around(const bands *b, chain c)
     return bytes;
 }
 
-/* Operations of the parts, or of what they are parts of. */
+/* Flops of the slabs, or of the whole results. */
 static double
 flops(const bands *b, chain c, bool of_parts)
 {
@@ -324,8 +338,9 @@ flops(const bands *b, chain c, bool of_parts)
 }
 
 /*
- * One pass over the bands, or as many as `looks`; true if it has to be done
- * again.  The first and the last band are always looked at, and count once.
+ * One pass over the bands, or over a sample of `looks` bands; true if it must
+ * be repeated.  The first and the last band are always in the sample, with
+ * weight 1.
  */
 static bool
 measure_bands(bands *b, chain c, int64_t size, const band_limits *l,
@@ -399,7 +414,7 @@ bands_cut_channels(const bands *b, chain c)
 
 /* Building. */
 
-/* Cuts operand `i` of the part of a node out of what there is. */
+/* Builds the slab of operand `i` that a slab of node `r` reads. */
 static glow_value *
 take(bands *b, chain c, const row *r, int i, glow_builder *builder)
 {
@@ -421,7 +436,10 @@ take(bands *b, chain c, const row *r, int i, glow_builder *builder)
     return def->cutting;
 }
 
-/* What is cut out is shared within a band, so that it lives no longer. */
+/*
+ * Forgets slices at the end of a band: they are shared only within it, so that
+ * live ranges stay short.
+ */
 static void
 forget_cuts(bands *b, chain c)
 {
@@ -437,7 +455,7 @@ forget_cuts(bands *b, chain c)
     }
 }
 
-/* Moves what was built in front of `r` in front of the chain's last node. */
+/* Moves the nodes built before `r` to before the chain's last node. */
 static void
 move_down(const row *r, const glow_node *before, glow_node *last)
 {
@@ -478,7 +496,7 @@ build_band(bands *b, chain c, slab band, glow_builder *builder)
     return true;
 }
 
-/* The nodes that bands took the place of go, users first. */
+/* Erases the nodes that the bands replace, users first. */
 static void
 erase_chain(bands *b, chain c)
 {

@@ -1,18 +1,19 @@
 /*
- * bind-placeholders: make constants of placeholders that are known.
+ * bind-placeholders: replace placeholders by constants of a weights file.
  *
  *     placeholder @w : float<4 x 3>
  *  =>
  *     weights "bound" = safetensors("w.safetensors")
  *     constant @w : float<4 x 3> = external("bound", "w")
  *
- * with the option file=w.safetensors, for each placeholder that the file has a
- * tensor of the name and type of, and that no function writes.  What has
- * another type is an error; what is not in the file stays an input.
+ * with the option file=w.safetensors, for each placeholder that no function
+ * writes and for which the file has a tensor of the same name and type.
+ * Another type is an error; a placeholder that is not in the file stays an
+ * input.
  *
- * A model that was trained has its weights as placeholders, and what compiles
- * it knows them; so does who serves one model with one mask, or one size.
- * Afterwards fold-constants computes what follows from them.
+ * Trained models have their weights as placeholders, which are known at compile
+ * time; so are masks and sizes of a deployment.  Afterwards fold-constants
+ * evaluates nodes that depend on them alone.
  *
  * Glow's convertPlaceholdersToConstants takes them from the bindings of a
  * running program.  Importers do the same by -bind, where sizes depend on it.

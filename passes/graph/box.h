@@ -1,18 +1,19 @@
-/*
- * Boxes of tensors: what a Slice takes.
- */
+/* Boxes of tensors: the elements that a Slice reads. */
 
 #ifndef PASSES_GRAPH_BOX_H
 #define PASSES_GRAPH_BOX_H
 
 #include "glow/build.h"
 
-/* Of each axis `size` elements from `start` on, by `step`, which may be < 0. */
+/*
+ * On each axis, `size` elements from `start` on, by `step`, which may be
+ * negative.
+ */
 typedef struct box {
     glow_dims start, step, size;
 } box;
 
-/* Of the box's elements along an axis, the least and the last place. */
+/* The least and the greatest index of the box on an axis. */
 int64_t box_least(const box *p, int axis);
 int64_t box_last(const box *p, int axis);
 
@@ -25,18 +26,18 @@ bool box_is_all(const box *p, glow_dims shape);
 /* The box of a Slice that is not empty; an axis of one element has step 1. */
 box box_of(const glow_node *slice);
 
-/* The part `p` of `v`: itself, or a Slice. */
+/* The box `p` of `v`: `v`, or a Slice. */
 glow_value *box_take(glow_builder *b, glow_value *v, const box *p);
 
-/* What a box is to the place of something in a tensor, on all axes. */
+/* Relation of a box to another box in the same tensor, on all axes. */
 typedef struct box_relation {
     bool inside, outside, by_one; /* by_one: all steps are 1 */
 } box_relation;
 
-/* `p` to what is from `at` on of shape `shape`. */
+/* The relation of `p` to the box of `shape` from `at` on. */
 box_relation box_relate(const box *p, glow_dims at, glow_dims shape);
 
-/* The box in a tensor that begins at `at`. */
+/* The box `p`, relative to a tensor that begins at `at`. */
 box box_moved(box p, glow_dims at);
 
 #endif

@@ -5,22 +5,21 @@
  *     %k = MatMul(%x, @wk)       =>   %p = MatMul(%x, %c)
  *                                     %q = Slice(%p), %k = Slice(%p)
  *
- * Products and convolutions, by a table (parallel_rules.c).  It is done where
- * it pays, by the cost model (parallel_cost.c), which is for the weights of an
- * unrolled recurrent network (Glow's MergeMatMulOnLHS) and for many small heads
- * of a large tensor.
+ * Products and convolutions, by a table (parallel_rules.c).  The cost model
+ * (parallel_cost.c) decides; it favours the weights of an unrolled recurrent
+ * network (Glow's MergeMatMulOnLHS) and many small heads of a large tensor.
  *
- * Nodes may only be combined if none depends on another.  Nodes that differ in
- * constants alone never do.  Of others, those of one rank do not
- * (parallel_ranks.c).  Ranks take a walk over the graph, so only the largest
- * groups that would pay are walked for by themselves, and all the rest at once,
- * where the ranks count nodes of any of these groups.  (Glow searches the graph
- * for each pair, to a depth of 6, and merges all or nothing; a product that
- * depends on another is skipped here, and the rest merged.)
+ * Nodes may only be combined if none depends on another.  Nodes that differ
+ * only in constants are independent.  Other nodes are independent if they have
+ * the same rank (parallel_ranks.c).  Ranks take a walk over the graph, so only
+ * the largest profitable groups get a walk each; the others share one walk, in
+ * which ranks count nodes of all these groups. (Glow searches the graph for
+ * each pair, to a depth of 6, and merges all or nothing; here a product that
+ * depends on another is skipped, and the others are merged.)
  *
  * Afterwards there are constants to compute and slices to fold.
  *
- * A scheduled graph is left alone: what is combined would have to move.
+ * A scheduled graph is left alone, because combined nodes would have to move.
  */
 
 #include <stdlib.h>
@@ -28,7 +27,7 @@
 #include "glow/match.h"
 #include "passes/graph/parallel.h"
 
-/* Groups that are walked for by themselves. */
+/* Groups that get a walk of their own. */
 enum { MOST_WALKS = 32 };
 
 typedef struct combiner {
@@ -36,13 +35,13 @@ typedef struct combiner {
     glow_func *func;
     glow_builder *builder;
     parallel_ranks *ranks;
-    parallel_member *members; /* groups lie together */
+    parallel_member *members; /* members of a group are contiguous */
     size_t count, cap;
     bool *is_gone;          /* by the id of the node: it was combined */
     parallel_member *group; /* scratch, for `count` of them */
 } combiner;
 
-/* Members that may be one node. */
+/* Members that may be combined to one node. */
 typedef struct group {
     parallel_member *at;
     size_t count;
@@ -62,7 +61,7 @@ add_members(combiner *c, glow_node *n, int64_t place)
     }
 }
 
-/* By key, then rank, then place: whole numbers, so that the order is total. */
+/* Orders by key, then rank, then position; integers, so the order is total. */
 static int
 by_group(const void *x, const void *y)
 {
@@ -79,8 +78,8 @@ by_group(const void *x, const void *y)
 typedef struct bucket {
     uint64_t key;
     size_t count; /* 0: free */
-    size_t next;  /* where the next of them goes, once one is there */
-    bool is_open; /* one is */
+    size_t next;  /* index for its next member, once it has one */
+    bool is_open; /* it has a member */
 } bucket;
 
 static bucket *
@@ -94,8 +93,11 @@ find_bucket(bucket *buckets, size_t size, uint64_t key)
     return &buckets[i];
 }
 
-/* Lays the members of each key side by side, keys and members in the order of
-   the text, and drops those whose key no other has; in linear time. */
+/*
+ * Bucket sort: makes the members of each key contiguous, keys and members in
+ * the order of the function, and drops members whose key is unique.  Linear
+ * time.
+ */
 static void
 gather(combiner *c)
 {
@@ -139,7 +141,10 @@ group_at(const combiner *c, parallel_member *m)
     return g;
 }
 
-/* Keeps of `g` what is still there and like its first. */
+/*
+ * The members of `g` that were not combined yet and are compatible with the
+ * first of them.
+ */
 static group
 still_alike(const combiner *c, group g)
 {
@@ -169,7 +174,7 @@ combine_equal(combiner *c, const parallel_member *m, size_t count)
     return parallel_join(c->builder, m, count) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
-/* Combines ranked members, those of each rank by themselves. */
+/* Combines the members of each rank. */
 static glow_result
 combine_ranked(combiner *c, group g)
 {
@@ -189,7 +194,7 @@ combine_ranked(combiner *c, group g)
     return result;
 }
 
-/* Do the operands that are joined have no nodes? */
+/* True if the joined operands are constants or placeholders. */
 static bool
 is_independent(const group *g)
 {
@@ -203,7 +208,7 @@ is_independent(const group *g)
     return true;
 }
 
-/* The largest first, then in the order of the text. */
+/* Orders by decreasing size, then by position. */
 static int
 by_size(const void *x, const void *y)
 {
@@ -216,7 +221,10 @@ by_size(const void *x, const void *y)
     return a->at->rule < b->at->rule ? -1 : a->at->rule > b->at->rule;
 }
 
-/* All groups of two and more that would pay if they may be combined. */
+/*
+ * All groups of two and more that are profitable if their members are
+ * independent.
+ */
 static group *
 find_groups(combiner *c, size_t *count)
 {
@@ -239,7 +247,7 @@ find_groups(combiner *c, size_t *count)
     return groups;
 }
 
-/* One walk for all that is left of the groups. */
+/* One walk for all remaining groups. */
 static glow_result
 combine_rest(combiner *c, const group *groups, size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * convert-convolution-to-fullyconnected: a convolution of single pixels is a
- * product of rows.
+ * convert-convolution-to-fullyconnected: a 1 x 1 convolution is a matrix
+ * product.
  *
  *     %y = Convolution(%x, %f, %b) {Kernels: [1, ..], Strides: [1, ..]}
  *         =>
@@ -11,8 +11,8 @@
  * without pads and groups.  Whatever the dilation, a window has one pixel.  An
  * omitted bias is 0.
  *
- * For backends that have no convolution, or a slower one: no pipeline does it.
- * The way back is convert-fullyconnected-to-convolution.
+ * For backends that have no convolution, or a slower one; not in any pipeline.
+ * convert-fullyconnected-to-convolution is the inverse.
  */
 
 #include "glow/ops.h"

@@ -1,5 +1,6 @@
 /*
- * convert-fullyconnected-to-convolution: rows are pictures of one pixel.
+ * convert-fullyconnected-to-convolution: a matrix product is a 1 x 1
+ * convolution.
  *
  *     %y = FullyConnected(%x, %w, %b)           [M, K] x [K, N]
  *         =>
@@ -8,8 +9,8 @@
  *     %c = Convolution(%p, %f, %b)              [M, 1, 1, N]
  *     %y = Reshape(%c)
  *
- * For backends whose convolution is the faster one: no pipeline does it, and
- * convert-convolution-to-fullyconnected is the way back.  Constant weights are
+ * For backends whose convolution is faster; not in any pipeline.
+ * convert-convolution-to-fullyconnected is the inverse.  Constant weights are
  * transposed by fold-constants.
  */
 

@@ -3,10 +3,10 @@
  *
  *     %y = MatMul(%x, @w)   =>   %y = FullyConnected(%x, @w, 0) {Axis: 1}
  *
- * For backends that have weights in a memory of their own and the one operator
- * for them: no pipeline does it, and recognize-fullyconnected leaves products
- * without a bias as they are.  @w must be a constant.  A sum with 0 makes 0 of
- * -0, and nothing else.
+ * For backends that have weights in a separate memory and FullyConnected as
+ * their only operator for it; not in any pipeline. recognize-fullyconnected
+ * leaves products without a bias as they are.  @w must be a constant.  Adding 0
+ * changes -0 to 0, and no other number.
  */
 
 #include "glow/match.h"

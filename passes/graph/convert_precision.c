@@ -1,30 +1,31 @@
 /*
- * convert-precision: compute in half the bits.
+ * convert-precision: compute in float16 or bfloat16.
  *
  *     %y = Relu(%x) : float    =>    %a = ConvertTo(%x) : float16
  *                                    %b = Relu(%a) : float16
  *                                    %y = ConvertTo(%b) : float
  *
  * Operators of float become operators of the kind `to`, with conversions around
- * them; where two such meet, the one takes what the other converts from, so that
- * conversions are left at the borders alone, and those of constants are computed
- * by fold-constants.  Storage keeps its kinds: fold-convert-io changes those of
- * placeholders, on demand.  What only moves elements is taken along where it moves
- * such numbers, and is no reason to convert.
+ * them; where two conversions meet, they cancel, so that conversions remain
+ * only at borders, and fold-constants evaluates those of constants.  Storage
+ * keeps its kinds: fold-convert-io changes those of placeholders, on demand.
+ * Layout operators are converted where their operand is, and are no reason to
+ * convert.
  *
- * Which operators are converted is data: those that work element by element, move
- * elements, multiply, convolve, pool or normalize, all of which sum up in float and
- * round once; `only` names others instead, `except` leaves some out: operators, or
- * nodes by their names.  What lowering takes apart into sums, other norms, stays in
- * float, and so do steps of training and what counts or sorts.  Constants that
- * have numbers beyond the kind are reported (-remarks), since these become infinite
- * unless clipped.  With `clip` numbers that the kind does not hold become its largest,
- * where glow_range_of does not know them to be small: behind Tanh, Sigmoid and
- * SoftMax there is nothing to clip.
+ * A table lists the converted operators: element-wise and layout operators,
+ * products, convolutions, pooling and normalizations, all of which accumulate
+ * in float and round once; `only` names others instead, `except` leaves some
+ * out: operators, or nodes by their names.  Operators that are lowered to
+ * several sums, such as other norms, stay in float, and so do training steps,
+ * counting and sorting.  Constants with numbers out of range of the kind are
+ * reported (-remarks), since these become infinite unless clipped.  With
+ * `clip`, numbers out of range become the largest of the kind; operands that
+ * glow_range_of knows to be in range are not clipped, for instance results of
+ * Tanh, Sigmoid and SoftMax.
  *
- * No pipeline has it.  It is Glow's convertFunctionToFloat16 with its lists and
- * clips, without the choice to leave the bias of FullyConnected in float, which
- * its definition does not have.
+ * Not in any pipeline.  It is Glow's convertFunctionToFloat16 with its lists
+ * and clips, without the choice to leave the bias of FullyConnected in float,
+ * which its definition does not have.
  */
 
 #include <inttypes.h>
@@ -50,7 +51,7 @@ static const struct {
     float largest;
 } kinds[] = {{GLOW_FLOAT16, 65504.0f}, {GLOW_BFLOAT16, 3.38953139e38f}};
 
-/* Beside what works element by element, and what moves elements. */
+/* Converted operators, besides element-wise and layout operators. */
 static const glow_op *const converted[] = {
     &glow_op_attention,         &glow_op_avgpool,
     &glow_op_batchedreduceadd,  &glow_op_batchedreducemax,
@@ -62,7 +63,7 @@ static const glow_op *const converted[] = {
     &glow_op_maxpool,           &glow_op_softmax,
 };
 
-/* Is `name` one of the words between commas? */
+/* True if `name` is one of the words between commas. */
 static bool
 lists(const char *words, const char *name)
 {
@@ -114,7 +115,10 @@ is_wide(const glow_value *v)
     return v && v->type->elem == GLOW_FLOAT;
 }
 
-/* A bound that this pass put there, or one as far out. */
+/*
+ * True for a Clip to the range of the kind, as this pass builds, or a wider
+ * one.
+ */
 static bool
 is_guard(const glow_node *n, float largest)
 {
@@ -152,7 +156,9 @@ retyped(const glow_value *v, glow_kind to)
         v->storage ? v->storage->module->ctx : v->def->func->module->ctx, t);
 }
 
-/* Says how many numbers of a constant the kind does not hold. */
+/*
+ * Remarks the count of numbers of a constant that are out of range of the kind.
+ */
 static void
 check_constant(glow_builder *b, const glow_node *n, const glow_value *v,
                float largest)
@@ -232,7 +238,7 @@ convert(glow_builder *b, glow_node *n)
     return glow_keep_rewritten(n);
 }
 
-/* Conversions that are left between float and the kind. */
+/* The number of remaining conversions between float and the kind. */
 static int64_t
 count_borders(const glow_func *f, glow_kind to)
 {

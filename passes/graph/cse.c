@@ -1,35 +1,36 @@
 /*
- * cse: compute equal things once.
+ * cse: merge equal nodes (global value numbering).
  *
  *     %a = Relu(%x)
  *     %b = Relu(%x)     users of %b   =>   %a = Relu(%x)     users of %a
  *
  * Two nodes are equal if operator, attributes, operands, predicate and result
- * types are, and the operator is pure.  The first two operands of a commutative
- * operator may stand in either order.  Nodes are visited behind their operands,
- * wherever they stand in the text, so that equal expressions of any depth merge
- * in one run.  Afterwards no two pure nodes are equal.
+ * types are equal, and the operator is pure.  The first two operands of a
+ * commutative operator may stand in either order.  Nodes are visited after
+ * their operands, whatever their position in the text, so that equal
+ * expressions of any depth merge in one run.  Afterwards no two pure nodes are
+ * equal.
  *
- * The first node stays.  It then stands for the model's nodes of both.
+ * The first node stays, and its provenance includes that of the second.
  *
- * A scheduled function is left alone: how often something is computed, and
- * when, is a matter of memory that the schedule has decided (rematerialize).
+ * A scheduled function is left alone: recomputation is a choice of the
+ * schedule, to save memory (rematerialize).
  *
- * The table is open addressing over hashes of the contents, as in J. Cocke,
+ * The table is open addressing over hashes of the contents, as in J.  Cocke,
  * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970.
- * Operands are hashed by their addresses: those decide where in the table a
- * node is found, but not which one, since of equal nodes only the first is in
- * it.
+ * Operands are hashed by their addresses: these determine the slot of a node,
+ * but not which node is kept, since the table has only the first of equal
+ * nodes.
  */
 
 #include "glow/pass.h"
 
 typedef struct entry {
     uint32_t number; /* of a node in the order, from 1 on; 0: free */
-    uint32_t hash;   /* the other half of it */
+    uint32_t hash;   /* upper half of the hash */
 } entry;
 
-/* A node that others merged into. */
+/* A node into which others were merged. */
 typedef struct merged {
     glow_node *node;
     const glow_loc **locs; /* of all of them */
@@ -39,7 +40,7 @@ typedef struct merged {
 typedef struct table {
     glow_arena *arena;
     glow_node **order;
-    entry *entries; /* small: they are looked up all over the place */
+    entry *entries; /* small, because lookups are random accesses */
     size_t size;    /* a power of two, at least twice the nodes */
     merged *merged;
     size_t n_merged, cap_merged;
@@ -49,7 +50,7 @@ typedef struct table {
 
 typedef struct frame {
     glow_node *node;
-    int next; /* operand to look at */
+    int next; /* next operand to visit */
 } frame;
 
 enum { NEW, OPEN, DONE, MERGED /* and the number in table.merged */ };
@@ -69,7 +70,7 @@ unseen_operand(frame *top)
     return NULL;
 }
 
-/* The nodes of `f`, each behind what it uses; f->count of them. */
+/* The f->count nodes of `f` in topological order. */
 static glow_node **
 in_order(glow_arena *a, glow_func *f)
 {
@@ -103,7 +104,7 @@ in_order(glow_arena *a, glow_func *f)
 
 /* Equality. */
 
-/* Of where it lies, so that neither it nor what makes it is read. */
+/* Hashes the pointer: reads neither the value nor its defining node. */
 static uint64_t
 value_hash(const glow_value *v, uint64_t seed)
 {
@@ -157,7 +158,7 @@ is_equal(const glow_node *a, const glow_node *b)
     return glow_attrs_equal(glow_op_schema(a->op), a->attrs, b->attrs);
 }
 
-/* The entry of a node equal to `n`, or the free one where it belongs. */
+/* The entry of a node equal to `n`, or the free entry for it. */
 static entry *
 find(const table *t, const glow_node *n, uint64_t hash)
 {
@@ -180,7 +181,7 @@ note_loc(table *t, merged *m, const glow_loc *loc)
     m->locs[m->count++] = loc;
 }
 
-/* What merged into `stays`; at first its own location. */
+/* The provenance merged into `stays`, created with its own location. */
 static merged *
 merged_into(table *t, glow_node *stays)
 {

@@ -1,19 +1,18 @@
 /*
- * dce: remove what no output depends on.
+ * dce: remove nodes, storage and functions that no output depends on.
  *
  *     %y = Relu(%x)          nobody uses %y          =>   (nothing)
  *     constant @w            nobody uses @w          =>   (nothing)
  *     weights "net" = ...    no constant is in it    =>   (nothing)
  *     function @body         no node calls it        =>   (nothing)
  *
- * A node whose operator is pure does nothing but make its results, so nobody
- * misses it when nobody reads them.  What only it used goes with it, however
- * long the chain.  Nodes that do something (Save, unknown operators) stay, and
- * so do placeholders, used or not: they are the interface of the module.  The
- * formals of a body go with it.
+ * A pure node without uses of its results has no effect and is removed, and its
+ * operands transitively.  Nodes with effects (Save, unknown operators) stay,
+ * and so do placeholders, used or not: they are the interface of the module.
+ * The formals of a body are removed with it.
  *
  * Dead nodes come from models (branches that only training uses) and from every
- * pass that computes a value another way.
+ * pass that replaces uses.
  */
 
 #include "glow/pass.h"

@@ -1,6 +1,6 @@
 /*
- * drop-unused-results: take the operator that makes fewer results where one of
- * several is used.
+ * drop-unused-results: take an operator with fewer results where one of several
+ * is used.
  *
  *     %y, %at = MaxPoolWithArgmax(%x)       nobody uses %at
  *         =>
@@ -11,19 +11,18 @@
  *     %at = ArgMax(%x), along the last axis, which is kept
  *
  * A result that nobody uses is still computed, and needs a buffer: positions
- * are 8 bytes each, more than the elements that they are of.  With Smallest the
- * second is an ArgMin.  Both sides order elements alike: NaN goes before all,
- * and of equal elements the first counts.
+ * take 8 bytes each, more than an element.  With Smallest the second is an
+ * ArgMin.  Both sides order elements alike: NaN goes before all, and of equal
+ * elements the first counts.
  *
- * What stays: the Values of a TopK of one, since BatchedReduceMax drops the
- * axis and may take another of two zeros or NaNs; the states of a recurrent
- * network, the boxes of a detector and whatever else has no operator that makes
- * less.
+ * Left alone are the Values of a TopK of one, since BatchedReduceMax drops the
+ * axis and may take another of two zeros or NaNs, and operators that have no
+ * variant with fewer results, such as recurrent networks and detectors.
  *
- * Exporters write the indices of every pool that an unpooling might have asked
- * for, and torch.max(x, dim) as a TopK; dce takes the users of gradients away.
+ * Exporters write the indices of pools for a possible unpooling, and
+ * torch.max(x, dim) as a TopK; dce removes users of gradients.
  *
- * Afterwards each such node has users of the result that is its own.
+ * Afterwards each such node has uses of the result that the variant lacks.
  */
 
 #include "glow/ops.h"

@@ -7,8 +7,8 @@
  * convert-precision puts such bounds in front of float16.  A machine whose
  * conversions saturate does not need them; others give infinity where the bound
  * would have given 65504, which is why no pipeline has this pass.  Glow's
- * EliminateClipsOutsideFP16Range also takes off the one bound of a Clip whose
- * other one counts; here Clip stays as it is then, since it costs the same.
+ * EliminateClipsOutsideFP16Range also removes one bound of a Clip whose other
+ * bound is effective; here such a Clip stays, since it costs the same.
  */
 
 #include "glow/ops.h"

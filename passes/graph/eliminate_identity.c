@@ -1,5 +1,5 @@
 /*
- * eliminate-identity: drop nodes that give back an operand as it is.
+ * eliminate-identity: drop nodes whose result equals an operand.
  *
  *     Transpose that moves nothing            Slice of everything
  *     Reshape, ConvertTo, Copy, Broadcast     Pad by nothing
@@ -8,12 +8,11 @@
  *     MaxPool of one element
  *
  * Each of them is exact, bit for bit, for every element kind.  AvgPool of one
- * element stays: it sums, and 0.0 + -0.0 is 0.0.  Identities of arithmetic are
- * simplify-arithmetic's.
+ * element stays: it sums, and 0.0 + -0.0 is 0.0. simplify-arithmetic has the
+ * identities of arithmetic.
  *
- * Importers leave Dropout and Identity as copies and convert for good measure;
- * other passes move what was between two nodes and leave a Concat or a Slice
- * with nothing to do.
+ * Importers leave Dropout and Identity as copies, and conversions to the same
+ * kind; other passes move nodes and leave a Concat or a Slice without effect.
  */
 
 #include "glow/ops.h"
@@ -25,11 +24,11 @@ has_type_of(const glow_node *n, const glow_value *x)
     return x->type == n->out[0]->type;
 }
 
-/* True if all of `d` is `v`; an empty list is. */
-/* For each operator, the operand that its node only passes on, or NULL. */
+/* True if all of `d` are `v`; an empty list is. */
+/* For each operator, the operand that equals the result, or NULL. */
 typedef glow_value *(*same_fn)(const glow_node *n);
 
-/* For operators that do nothing if the type stays. */
+/* For operators that are the identity if the type stays. */
 static glow_value *
 same_type(const glow_node *n)
 {
@@ -69,7 +68,7 @@ same_pad(const glow_node *n)
     return n->in[0];
 }
 
-/* The one operand that is not empty, if it is all of the result. */
+/* The only operand that is not empty, if it has the type of the result. */
 static glow_value *
 same_concat(const glow_node *n)
 {

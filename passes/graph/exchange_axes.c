@@ -10,26 +10,30 @@
  *              {Kernels: [1, 3], Strides: [1, 2], Pads: [0, 1, 0, 1]}
  *     %y = Reshape(%b) {Dims: [1, 200, 1, 16]}
  *
- * An axis along which the input, the window and the result have one element may
- * stand anywhere: the elements keep their order, and each is summed as before.
+ * An axis along which the input, the window and the result have one element can
+ * be moved anywhere: the elements keep their order, and the sums are the same.
  *
- * Networks on sound and text are written in two axes of which the second is 1,
- * and backends compute neighbors along the last axis at once.  The reshapes move
- * no byte; those between two windows cancel (fold-reshape), and element-wise
- * operators let them pass (sink-reshape).  Afterwards no such axis of a
- * convolution, a transposed one or a pool is the last, unless all are such.
+ * Networks on sound and text have two spatial axes of which the second is 1,
+ * and backends vectorize along the last axis.  The reshapes move no data;
+ * between two windows they cancel (fold-reshape), and they sink below
+ * element-wise operators (sink-reshape).  Afterwards no axis of one element is
+ * the last spatial axis of a convolution, a transposed convolution or a pool,
+ * unless all are of one element.
  */
 
 #include "glow/build.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* The attributes that have a number for each spatial axis, or two. */
+/*
+ * Pointers to the attributes that have one or two numbers for each spatial
+ * axis.
+ */
 typedef struct window {
     glow_dims *kernels, *strides, *pads, *dilation, *output_padding;
 } window;
 
-/* Spatial axis `i` afterwards is axis at[i] of now. */
+/* A permutation: the new spatial axis `i` is the present axis at[i]. */
 typedef struct order {
     int at[GLOW_MAX_RANK];
     int count;
@@ -48,7 +52,7 @@ is_single(const glow_node *n, const window *w, int i)
             w->output_padding->at[i] == 0);
 }
 
-/* Finds the order; false if the last axis is to stay the last. */
+/* Finds the permutation; false if the last axis stays the last. */
 static bool
 find_order(const glow_node *n, const window *w, order *o)
 {
@@ -64,7 +68,7 @@ find_order(const glow_node *n, const window *w, order *o)
     return !is_single(n, w, o->at[axes - 1]);
 }
 
-/* `d` in the order, from its axis `first` on. */
+/* `d` with the permutation applied from its axis `first` on. */
 static glow_dims
 reorder(glow_dims d, int first, const order *o)
 {
@@ -81,7 +85,10 @@ reshape(glow_builder *b, glow_value *v, glow_dims shape)
     return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = shape);
 }
 
-/* `attrs` is a copy of those of `n`, into which `w` points. */
+/*
+ * Builds the rewritten `n`; `attrs` is a copy of its attributes, and `w` points
+ * into it.
+ */
 static glow_value *
 exchange(glow_builder *b, glow_node *n, void *attrs, const window *w)
 {
@@ -104,7 +111,7 @@ exchange(glow_builder *b, glow_node *n, void *attrs, const window *w)
     return reshape(b, y, n->out[0]->type->shape);
 }
 
-/* The operators: each says where its attributes are. */
+/* The operators, with pointers to their attributes. */
 
 static glow_value *
 exchange_convolution(glow_builder *b, glow_node *n)

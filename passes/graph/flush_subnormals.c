@@ -1,21 +1,23 @@
 /*
- * flush-subnormals: set to zero the weights of sums that are subnormal.
+ * flush-subnormals: set subnormal weights of sums to zero.
  *
  *     constant @w : float<2 x 3> = [0.5, 1e-40, 0.25, -3e-41, 1e-42, 0.0]
  *     %y = MatMul(@x, @w)                    =>   [0.5, 0.0, 0.25, -0.0, 0.0, 0.0]
  *
- * Processors multiply a subnormal number by an assist of their microcode: on many,
- * one takes as long as a hundred products of normal ones.  Training with decay, or
- * pruning, leaves filters full of them.
+ * Processors multiply subnormal numbers with a microcode assist, which on many
+ * takes as long as a hundred products of normal numbers.  Training with weight
+ * decay, or pruning, leaves many subnormal weights.
  *
- * The greatest weight must be at least 2^-80.  Those that go are less than 2^-126,
- * so that 2^22 of them change a sum by less than 2^-24 of what the greatest weight
- * times the greatest input adds to one: by a rounding.  Weights that are all
- * smaller stay, since they may be scaled up later.  Float and bfloat16 have such
- * numbers; the subnormal halves are as large as 6e-5, and normal as floats.
+ * The greatest weight must be at least 2^-80.  Flushed weights are less than
+ * 2^-126, so that 2^22 of them change a sum by less than 2^-24 of the product
+ * of the greatest weight and the greatest input: by a rounding.  If all weights
+ * are smaller they stay, since they may be scaled up later.  This applies to
+ * float and bfloat16; subnormal float16 numbers are as large as 6e-5, and are
+ * normal as floats.
  *
- * Other users of the constant keep it as it is.  Afterwards no weights of
- * convolutions, products and recurrent networks are subnormal, unless all are tiny.
+ * Other users of the constant keep the original.  Afterwards no weights of
+ * convolutions, products and recurrent networks are subnormal, unless all are
+ * tiny.
  */
 
 #include <math.h>
@@ -25,7 +27,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* Bits of numbers whose sign is left out: least normal one, and that of 2^-80. */
+/* Bit patterns without sign: of the least normal number, and of 2^-80. */
 typedef struct format {
     uint32_t normal, enough;
 } format;
@@ -33,7 +35,7 @@ typedef struct format {
 static const format floats = {0x00800000, 0x17800000};
 static const format bfloats = {0x0080, 0x1780};
 
-/* Elements at a time: a known number of them is vectorized. */
+/* Elements per block: loops of constant length are vectorized. */
 enum { BLOCK = 512 };
 
 typedef struct census {
@@ -41,7 +43,7 @@ typedef struct census {
     int64_t subnormal;
 } census;
 
-/* The operators that sum products, and which operands are weights. */
+/* Operators that sum products, and their weight operands. */
 static const struct row {
     const glow_op *op;
     unsigned operands; /* bit i: operand i */
@@ -140,7 +142,7 @@ weight_use(const glow_storage *s, const glow_func *f)
     return NULL;
 }
 
-/* The numbers of a constant that may have to be flushed, or NULL. */
+/* The elements of constant `s` if they may have to be flushed, else NULL. */
 static const glow_tensor *
 weights_of(glow_storage *s, const glow_func *f)
 {

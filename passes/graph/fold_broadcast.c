@@ -1,23 +1,22 @@
 /*
- * fold-broadcast: repeat once what is repeated twice.
+ * fold-broadcast: merge chains of Broadcast and Tile.
  *
  *     Broadcast(Broadcast(%x))                  =>  Broadcast(%x)
  *     Tile(Tile(%x) {Count: 2}) {Count: 3}      =>  Tile(%x) {Count: 6}
  *         along the same axis
  *     Tile(%x), along an axis of one element    =>  Broadcast(%x)
  *     Tile(Broadcast(%x)), along an axis        =>  Broadcast(%x)
- *         that %x has not, or one element of
+ *         that %x lacks, or has one element of
  *
- * Elements are only moved, so each is exact, and each reads an operand that is
- * not larger, whoever else uses what stood between.  A Broadcast is one
- * primitive operator, a Tile becomes three, and passes that look for what
- * repeats along an axis look for a Broadcast: it is the form to have where both
- * will do.  Copies of more than one element one after another are no Broadcast;
- * these stay.
+ * Elements are only moved, so each rewrite is exact, and the new node reads an
+ * operand that is not larger, even if the intermediate result has other uses.
+ * Broadcast is the canonical form where both are possible: it is one primitive
+ * operator, while a Tile is lowered to three, and other passes match Broadcast.
+ * A Tile of more than one element along its axis is not a Broadcast and stays.
  *
- * ONNX's Tile, one Tile for each axis, and its Expand meet in what exporters
- * make of repeat() and expand(); lowered arithmetic broadcasts again what was a
- * Broadcast.
+ * Exporters write repeat() and expand() as chains of ONNX's Tile, which becomes
+ * one Tile for each axis, and Expand; lowered arithmetic broadcasts the result
+ * of a Broadcast.
  *
  * Afterwards no Broadcast reads a Broadcast, and no Tile a Tile of its axis.
  */
@@ -39,7 +38,7 @@ fold_broadcast(glow_builder *b, glow_node *n)
     return glow_build(b, n->op, NULL, GLOW_IN(inner->in[0]), &a);
 }
 
-/* Does the Broadcast `n` repeat one element along `axis` of its result? */
+/* True if the Broadcast `n` repeats one element along `axis` of its result. */
 static bool
 repeats(const glow_node *n, int axis)
 {
@@ -78,7 +77,7 @@ fold_tile(glow_builder *b, glow_node *n)
     const glow_node *broadcast = glow_def(n->in[0], &glow_op_broadcast);
     const glow_node *tile = glow_def(n->in[0], n->op);
 
-    if (t->count == 1) /* eliminate-identity's */
+    if (t->count == 1) /* left to eliminate-identity */
         return NULL;
     if (broadcast && repeats(broadcast, t->axis))
         return tile_of_broadcast(b, n, broadcast);

@@ -1,5 +1,6 @@
 /*
- * fold-channel-shuffle: say in one node that the groups of an axis take turns.
+ * fold-channel-shuffle: recognize a channel shuffle in reshapes and a
+ * transpose.
  *
  *     %a = Reshape(%x : [N, H, W, C])       : [N, H, W, G, C / G]
  *     %b = Transpose(%a) {[0, 1, 2, 4, 3]}  : [N, H, W, C / G, G]
@@ -7,27 +8,28 @@
  *         =>
  *     %y = ChannelShuffle(%x) {Group: G, Kernel: 3}
  *
- * and of two shuffles that undo each other, nothing.
+ * Two shuffles that are inverse to each other are removed.
  *
- * What counts is the order of the elements: a transpose is a shuffle if two
- * blocks of axes, next to each other and of g and d elements, change places,
- * and axis k of %x is g d long with as many elements before it as there are
- * before the blocks.  Axes of one element do not count, and neither does how
- * the axes around the blocks are written: this finds NCHW and NHWC, axes that
- * were squeezed away, and a %y of another shape, which keeps its reshape.
- * Glow's FoldChannelShuffle wants the three nodes written in one way.
+ * The match is by the order of elements: a transpose is a shuffle if two
+ * adjacent blocks of axes, of g and d elements, are exchanged, and axis k of %x
+ * has g d elements and as many elements before it as are before the blocks.
+ * Axes of one element are ignored, and so is the grouping of the axes around
+ * the blocks: this matches NCHW and NHWC, squeezed axes, and a %y of another
+ * shape, which keeps its reshape.  Glow's FoldChannelShuffle matches one form
+ * of the three nodes.
  *
- * A transpose that others read as well stays: the elements would be moved
- * twice.  ShuffleNet's exporters write it out.  Afterwards the middle one of a
- * chain of reshape, transpose and reshape takes apart more than one axis.  For
- * high-level graphs only: lower-channelshuffle does the opposite.
+ * A transpose with other users stays: the elements would be moved twice.
+ * Exporters of ShuffleNet write the three nodes.  For high-level graphs only:
+ * lower-channelshuffle is the inverse.
  */
 
 #include "glow/match.h"
 #include "glow/pass.h"
 #include "passes/graph/axes.h"
 
-/* True if block *at and the next one change places, and no others. */
+/*
+ * True if the permutation exchanges block *at and the next one, and no others.
+ */
 static bool
 find_swap(const axis_blocks *b, int *at)
 {
@@ -43,7 +45,7 @@ find_swap(const axis_blocks *b, int *at)
     return *at >= 0;
 }
 
-/* The axis of `size` elements with `before` before it, or -1. */
+/* The axis of `size` elements with `before` elements before it, or -1. */
 static int
 find_axis(glow_dims shape, int64_t before, int64_t size)
 {
@@ -57,7 +59,7 @@ find_axis(glow_dims shape, int64_t before, int64_t size)
     return -1;
 }
 
-/* What a transpose does between reshapes, as a shuffle of `x`; or NULL. */
+/* The transpose between reshapes as a shuffle of `x`; NULL if it is not one. */
 static glow_value *
 as_shuffle(glow_builder *b, const glow_node *transpose, glow_value *x)
 {

@@ -1,5 +1,5 @@
 /*
- * fold-concat: put together less.
+ * fold-concat: merge and simplify concatenations.
  *
  *     Concat([a, Concat([b, c])])           =>  Concat([a, b, c])
  *     Concat([a, empty, b])                 =>  Concat([a, b])
@@ -9,24 +9,23 @@
  *     Concat([x, x]) along an axis of one   =>  Broadcast(x)
  *     Concat([Reshape(a), Reshape(b)])      =>  Reshape(Concat([a, b]))
  *
- * All along one axis.  An inner Concat is taken over only if it has no other
- * user: networks that hand on all they have (DenseNet) would otherwise copy
- * each part again and again.  A chain of them is taken over at its end, in one
- * go.
+ * All along one axis.  An inner Concat is merged only if it has no other user:
+ * networks that concatenate all previous results (DenseNet) would otherwise
+ * copy each operand repeatedly.  A chain of Concats is merged at its end, at
+ * once.
  *
- * Slices that follow each other, by whatever step, are one slice: what was
- * split comes together again.  They are merged where that leaves no more nodes:
- * those of a Concat of other things, too, only if nothing else uses them.  What
- * only looks like a split is left alone: slices out of order, with gaps, that
- * overlap or that come from two values (Glow's bug 4468 is about this
- * simplification).
+ * Adjacent slices of one value, by any equal step, are merged to one slice,
+ * which undoes a split.  They are merged only if the number of nodes does not
+ * grow: in a Concat with other operands only if the slices have no other users.
+ * Slices out of order, with gaps, that overlap or that come from two values are
+ * left alone (Glow's bug 4468 is about this simplification).
  *
- * Reshapes go behind, in row-major order, if an axis of the operands can be
- * found that has as many elements before it as Dim has, and outside of which
- * they all agree; afterwards slices under them may meet.
+ * Reshapes sink below the Concat if the operands have an axis with as many
+ * elements before it as Dim has, and agree in all other axes; afterwards slices
+ * below them may be merged.
  *
- * The pass ends: each rewrite leaves fewer nodes or operands, or a cheaper
- * node.  A Concat of one operand is eliminate-identity's.
+ * The pass terminates: each rewrite leaves fewer nodes or operands, or a
+ * cheaper node.  A Concat of one operand is left to eliminate-identity.
  */
 
 #include <string.h>
@@ -46,7 +45,7 @@ size_at(const glow_value *v, int axis)
     return v->type->shape.at[axis];
 }
 
-/* The Concat that takes over `n`, or NULL. */
+/* The Concat into which `n` is merged, or NULL. */
 static const glow_node *
 outer_of(const glow_node *n)
 {
@@ -60,7 +59,10 @@ outer_of(const glow_node *n)
                : NULL;
 }
 
-/* What is put together: the operands, those of inner Concats in their place. */
+/*
+ * The concatenated values: the operands, with inner Concats replaced by their
+ * operands.
+ */
 typedef struct parts {
     glow_arena *arena;
     glow_value **at;
@@ -74,7 +76,9 @@ add(parts *p, glow_value *v)
     p->at[p->count++] = v;
 }
 
-/* All operands that have elements, without recursion: chains are long. */
+/*
+ * Collects the operands that are not empty; iterative, because chains are long.
+ */
 static parts
 collect(glow_builder *b, const glow_node *n)
 {
@@ -97,11 +101,11 @@ collect(glow_builder *b, const glow_node *n)
     return done;
 }
 
-/* Neighbours that are one value together. */
+/* Adjacent operands that can be merged to one value. */
 typedef struct group {
-    glow_value *first; /* the one of them, or what tells what they are */
+    glow_value *first; /* the only operand, or the first of the group */
     size_t count;
-    bool alone;         /* none has another user */
+    bool alone;         /* no operand has another user */
     glow_dims start;    /* of slices, with the step at Dim below */
     glow_dims steps;    /* rank 0: all 1 */
     int64_t step, size; /* at Dim; of one element the step is 0: any */
@@ -124,7 +128,10 @@ group_of(glow_value *v, int dim)
     return g;
 }
 
-/* The same box of the same value, but for where it lies along `dim`. */
+/*
+ * True if the slices are of the same value and differ only in their range along
+ * `dim`.
+ */
 static bool
 is_beside(const group *g, const group *next, int dim)
 {
@@ -143,7 +150,10 @@ is_beside(const group *g, const group *next, int dim)
     return true;
 }
 
-/* Adds `next` to `g` if its elements go on where those of `g` end. */
+/*
+ * Appends `next` to `g` if its elements follow the last of `g` at the same
+ * step.
+ */
 static bool
 join_slices(group *g, const group *next, int dim)
 {
@@ -191,7 +201,7 @@ type_of(glow_builder *b, const group *g, int dim)
     return glow_type_get(glow_builder_context(b), t);
 }
 
-/* The slice that those of `g` are together. */
+/* The attributes of the slice that merges `g`. */
 static glow_slice
 slice_of(const group *g, int dim)
 {
@@ -207,7 +217,7 @@ slice_of(const group *g, int dim)
     return s;
 }
 
-/* All of the value that the slices of `g` are of. */
+/* True if the slices of `g` together are their whole operand. */
 static bool
 is_source(const group *g, const glow_type *type)
 {
@@ -269,7 +279,7 @@ merge_groups(glow_builder *b, const parts *p, int dim)
     return out;
 }
 
-/* The same value again and again, one element at a time. */
+/* True if all operands are the same value, of one element along `dim`. */
 static bool
 is_repeated(const parts *p, int dim)
 {
@@ -279,7 +289,7 @@ is_repeated(const parts *p, int dim)
     return p->count > 1 && size_at(p->at[0], dim) == 1;
 }
 
-/* Reshapes behind the Concat. */
+/* Sinking reshapes below the Concat. */
 
 /* The product of the dimensions before `axis`. */
 static int64_t
@@ -289,7 +299,7 @@ count_before(glow_dims d, int axis)
     return glow_dims_count(d);
 }
 
-/* Do the operands of all reshapes agree but for `axis`? */
+/* True if the operands of all reshapes agree in all axes but `axis`. */
 static bool
 agree_outside(const parts *p, int axis)
 {
@@ -317,7 +327,7 @@ are_apart(const parts *p, int axis)
            s->start.at[axis] != t->start.at[axis];
 }
 
-/* The axis to put the operands of the reshapes together along, or -1. */
+/* The axis along which to concatenate the operands of the reshapes, or -1. */
 static int
 find_axis(const parts *p, int64_t before)
 {

@@ -1,40 +1,39 @@
 /*
- * fold-constants: compute now what depends on constants alone.
+ * fold-constants: evaluate nodes that depend on constants alone.
  *
  *     %y = Transpose(@w) {...}              =>  @z, with the elements of %z
  *     %z = Mul(%y, %s), %s = Splat()
  *
  * A node is known if it is pure and all of its operands are constants, splats
- * or known, and not all of them splats: Splat nodes by themselves say in a line
- * what would be a tensor.  Known nodes form subgraphs, and of these only the
- * results that somebody else reads become constants; what is between is
- * computed, in the order of operands, and given back with its last reader.  So
- * a large step on the way to a small result does no harm.  What only moves the
- * elements of a constant that is one value throughout gives such a constant, of
- * any size.  Afterwards no known node is left, but for those whose results
- * would make the file grow:
+ * or known, and not all of them splats: a Splat node is smaller than the
+ * tensor.  Known nodes form subgraphs, of which only the results with users
+ * outside become constants; intermediate results are computed in topological
+ * order and freed after their last use, so that a large intermediate does no
+ * harm.  A layout operator on a constant of one repeated value gives such a
+ * constant, of any size.  Afterwards no known node is left, except where
+ * results would make the file grow:
  *
  *     a result may be as large as the constants that it comes from, or 64 KiB
- *     (2 KiB where its node only repeats elements: a Broadcast says in a line what
- *     it repeats, and along what, which others want to know).
- *     What comes through a node counts as no more than its results: what was
- *     summed up and spread out again is small;
+ *     (2 KiB where its node only repeats elements: a Broadcast says which
+ *     elements are repeated along which axis, which other passes match).
+ *     A node counts as no more bytes than its results: a sum that was
+ *     broadcast again is small;
  *     all results of one run may have 10 times the bytes that the constants had
  *     before, and 64 MiB more;
  *     a node may have operands and results of 512 MiB and take 1e9 operations,
  *     and all nodes together 4e9.
  *
- * A node that is left for its size has its operands folded as far as they can
- * be.
+ * A node that is left because of its size has its operands folded as far as
+ * possible.
  *
- * Importers leave what models compute from shapes and weights; lowering leaves
+ * Importers leave computations on shapes and weights; lowering leaves
  * transposed and reshaped weights.
  *
  * Glow compiles such subgraphs for its interpreter and can keep them, so that a
  * loader may do the same once more (ConstantFoldingRecordMap).  Here the text
  * before the pass is that record, and the location of a constant names the
- * node.  Nor are there names of operators to fold while a model is read: the
- * importers compute what decides about shapes, and the rest is a pass away.
+ * node.  Importers evaluate only nodes that shapes depend on; this pass
+ * evaluates the others.
  */
 
 #include "glow/eval.h"
@@ -52,7 +51,7 @@ static const int64_t growth_base = 64 << 20;
 enum { FEW = 8 };
 
 typedef enum state {
-    INSIDE, /* read by roots and what leads to them alone, or by nobody */
+    INSIDE, /* used only by roots and their operands, or not at all */
     ROOT,   /* becomes a constant */
     LEFT,   /* would make the file grow */
 } state;
@@ -60,11 +59,11 @@ typedef enum state {
 /* A known node. */
 typedef struct item {
     glow_node *node;
-    int64_t bytes; /* that it tells: at most those of its results */
+    int64_t bytes; /* of information: at most those of its results */
     state state;
-    const glow_storage *splat; /* whose one value its elements have, or NULL */
-    size_t readers;            /* operands, still to be computed, that it is */
-    glow_storage *made[GLOW_MAX_RESULTS]; /* of a root: NULL if nobody reads */
+    const glow_storage *splat; /* whose one value it repeats, or NULL */
+    size_t readers;            /* uses that are not computed yet */
+    glow_storage *made[GLOW_MAX_RESULTS]; /* of a root: NULL without uses */
     glow_tensor step[GLOW_MAX_RESULTS];   /* other results, while needed */
 } item;
 
@@ -72,8 +71,8 @@ typedef struct folder {
     glow_pass_run *run;
     item *items; /* operands first */
     size_t count, cap;
-    int64_t budget;      /* bytes of results that may still be made */
-    int64_t operations;  /* that may still be done */
+    int64_t budget;      /* remaining bytes of results */
+    int64_t operations;  /* remaining */
     glow_arena *scratch; /* for the node that is computed */
 } folder;
 
@@ -90,7 +89,9 @@ result_bytes(const glow_node *n)
     return sum;
 }
 
-/* The item of the node that makes `v`, once marks hold numbers of items. */
+/*
+ * The item of the definition of `v`, or NULL; marks must hold numbers of items.
+ */
 static item *
 item_of(const folder *f, const glow_value *v)
 {
@@ -105,7 +106,10 @@ told_bytes(const folder *f, const glow_value *v)
     return it ? it->bytes : glow_is_constant(v) ? glow_type_bytes(v->type) : 0;
 }
 
-/* Is n->in[i] also an operand before that?  `seen` helps where there are many. */
+/*
+ * True if n->in[i] is also an operand before i; `seen` is used if there are
+ * many.
+ */
 static bool
 is_repeated(const glow_node *n, int i, glow_map *seen)
 {
@@ -125,7 +129,7 @@ is_repeated(const glow_node *n, int i, glow_map *seen)
     return last == v;
 }
 
-/* The bytes that the operands of `n` tell, each counted once. */
+/* The bytes of information in the operands of `n`, each counted once. */
 static int64_t
 operand_bytes(const folder *f, const glow_node *n)
 {
@@ -142,7 +146,7 @@ operand_bytes(const folder *f, const glow_node *n)
     return sum;
 }
 
-/* What is known: at first, how many operands of a node are not. */
+/* Known nodes, by the number of operands that are not known yet. */
 
 static bool
 is_at_hand(const glow_value *v)
@@ -183,7 +187,10 @@ count_unknown(const glow_node *n)
     return splats == (uint32_t)n->n_in ? NEVER : unknown;
 }
 
-/* The constant of one value whose elements `n` moves, or NULL. */
+/*
+ * The constant of one repeated value that the layout operator `n` moves, or
+ * NULL.
+ */
 static const glow_storage *
 moved_splat(const folder *f, const glow_node *n)
 {
@@ -200,7 +207,7 @@ moved_splat(const folder *f, const glow_node *n)
     return v->storage && v->storage->payload == GLOW_SPLAT ? v->storage : NULL;
 }
 
-/* Too large to be computed? */
+/* True if operands and results of `n` are too large to evaluate. */
 static bool
 is_too_large(const glow_node *n)
 {
@@ -210,7 +217,7 @@ is_too_large(const glow_node *n)
     return result_bytes(n) > largest_tensors;
 }
 
-/* Takes `n` in, all of whose operands are known; false if it costs too much. */
+/* Adds `n`, all of whose operands are known; false if it is too expensive. */
 static bool
 add(folder *f, glow_node *n)
 {
@@ -239,7 +246,7 @@ push(folder *f, glow_node ***list, size_t *count, size_t *cap, glow_node *n)
     (*list)[(*count)++] = n;
 }
 
-/* Finds the known nodes, each behind its operands. */
+/* Finds the known nodes, in topological order. */
 static void
 find_known(folder *f, glow_func *func)
 {
@@ -267,7 +274,7 @@ find_known(folder *f, glow_func *func)
     }
 }
 
-/* What becomes a constant. */
+/* Choice of roots. */
 
 static bool
 is_read_outside(const folder *f, const glow_value *v)
@@ -278,7 +285,7 @@ is_read_outside(const folder *f, const glow_value *v)
     return false;
 }
 
-/* More of the elements of its operands, and nothing else? */
+/* True if `n` only repeats elements of its operands. */
 static bool
 repeats(const glow_node *n)
 {
@@ -300,7 +307,9 @@ is_affordable(const folder *f, const item *it)
            (bytes <= (told > small ? told : small) && bytes <= f->budget);
 }
 
-/* Readers first, so that what they are is known. */
+/*
+ * Chooses roots, users first, because their states determine those of operands.
+ */
 static void
 choose_roots(folder *f)
 {
@@ -321,14 +330,17 @@ choose_roots(folder *f)
     }
 }
 
-/* What is left may be a step on the way to a root, too. */
+/*
+ * True if the node is evaluated; nodes that are LEFT may be intermediates of
+ * roots, too.
+ */
 static bool
 is_computed(const item *it)
 {
     return it->state == ROOT ? !it->splat : it->readers > 0;
 }
 
-/* Counts for each item how many operands of computed nodes it is. */
+/* Counts the uses of each item by evaluated nodes. */
 static void
 count_readers(folder *f)
 {
@@ -344,9 +356,9 @@ count_readers(folder *f)
     }
 }
 
-/* Computing. */
+/* Evaluation. */
 
-/* Makes the constants of a root, in the order of the function's nodes. */
+/* Creates the constants of a root, in the order of the function's nodes. */
 static void
 make(item *it, const char *pass)
 {
@@ -374,7 +386,7 @@ result(item *it, int k)
     return it->made[k] ? &it->made[k]->tensor : &it->step[k];
 }
 
-/* The elements of an operand; `own` is for those that are made here. */
+/* The elements of an operand; a Splat node is evaluated into `own`. */
 static const glow_tensor *
 open_operand(const folder *f, const glow_value *v, glow_tensor *own,
              glow_arena *scratch)
@@ -391,7 +403,7 @@ open_operand(const folder *f, const glow_value *v, glow_tensor *own,
     return glow_eval_node(v->def, NULL, &own, scratch) ? own : NULL;
 }
 
-/* One reader less: gives back what nobody reads any more. */
+/* Releases one use; frees the results after the last. */
 static void
 close_operand(item *it)
 {

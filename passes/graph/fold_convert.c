@@ -1,27 +1,30 @@
 /*
- * fold-convert: convert once.
+ * fold-convert: merge chains of conversions.
  *
  *     %y = ConvertTo(%x) : B
  *     %z = ConvertTo(%y) : C            =>  %z = ConvertTo(%x) : C
  *
- * B may be left out if it holds every number of A, the kind of %x: then %y is
- * %x.  float16 within float is, int32 within float is not.  If C is A nothing
- * is left.  Between integers the low bits count: B may also be left out if C
- * has no more of them.  Only one way through floats saturates where the direct
- * one wraps: from integers to integers that do not hold them.
+ * B may be skipped if every number of A, the kind of %x, is representable in B:
+ * then %y equals %x. float16 is a subset of float, int32 is not.  If C is A, no
+ * conversion remains.  Conversions between integers keep the low bits: B may
+ * also be skipped if C has no more bits.  Conversion from integers to narrower
+ * integers saturates through floats and wraps directly, and stays.
  *
- * So no conversion that rounds is lost: float to float16 and back stays.
+ * No conversion that rounds is skipped: float to float16 and back stays.
  * Exact, for all kinds.  Such chains come from exporters, which cast around
  * each operator, and from convert-precision, whose pairs cancel here.  Glow
- * drops the middle where it is the wider one in bytes, which int32 to float and
- * back is not safe by.
+ * skips the middle kind if it has more bytes, which is not safe for int32 to
+ * float and back.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* Bits of an integer, or of what a float holds exactly, sign apart. */
+/*
+ * Bits of an integer kind, or of the integers that a float kind represents
+ * exactly, without sign.
+ */
 static int
 exact_bits(glow_kind k)
 {
@@ -43,7 +46,7 @@ exact_bits(glow_kind k)
     }
 }
 
-/* Does every float of `a` have its like in `b`? */
+/* True if every number of float kind `a` is representable in float kind `b`. */
 static bool
 float_holds(glow_kind a, glow_kind b)
 {
@@ -51,7 +54,10 @@ float_holds(glow_kind a, glow_kind b)
            (b == GLOW_FLOAT && (a == GLOW_FLOAT16 || a == GLOW_BFLOAT16));
 }
 
-/* Does `b` hold every number of `a`?  False for kinds of plugins. */
+/*
+ * True if every number of `a` is representable in `b`.  False for kinds of
+ * plugins.
+ */
 static bool
 holds(glow_kind a, glow_kind b)
 {
@@ -68,7 +74,7 @@ holds(glow_kind a, glow_kind b)
             glow_kind_get(b)->is_signed);
 }
 
-/* May `b` be left out on the way from `a` to `c`? */
+/* True if `b` may be skipped in a conversion from `a` to `c`. */
 static bool
 is_needless(glow_kind a, glow_kind b, glow_kind c)
 {

@@ -1,5 +1,6 @@
 /*
- * fold-convert-io: let placeholders have the kind that the network computes in.
+ * fold-convert-io: give placeholders the element kind that the network computes
+ * in.
  *
  *     placeholder @x : float                 placeholder @x : float16
  *     %a = ConvertTo(@x) : float16     =>    ... @x ...
@@ -7,9 +8,9 @@
  *     %y = ConvertTo(%b) : float             placeholder @out : float16
  *     Save(%y, @out)                   =>    Save(%b, @out)
  *
- * A placeholder changes only if all that reads it converts it to one kind, and
- * one that is written only if nothing else uses it.  Who calls the network has
- * to know: no pipeline has this pass.  Formals of bodies stay as they are.
+ * An input changes only if all its users convert it to one kind, and an output
+ * only if its Save is its only user.  The caller of the network must use the
+ * new kind, so the pass is not in any pipeline.  Formals of bodies stay.
  * Glow's FoldElemKindConversionIntoInputs and -Outputs do the same.
  */
 
@@ -39,7 +40,7 @@ read_as(const glow_storage *s, const glow_func *f)
     return type;
 }
 
-/* The only node that uses `s`, a Save to it of what was converted, or NULL. */
+/* The Save of a conversion to `s`, if it is the only user of `s`, else NULL. */
 static glow_node *
 written_by(const glow_storage *s, const glow_func *f)
 {
@@ -52,7 +53,7 @@ written_by(const glow_storage *s, const glow_func *f)
     return u->user;
 }
 
-/* Puts storage of another type and the same name in the place of `s`. */
+/* Replaces `s` by storage of another type and the same name. */
 static void
 retype(glow_storage *s, const glow_type *type)
 {

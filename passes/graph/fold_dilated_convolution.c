@@ -1,6 +1,6 @@
 /*
- * fold-dilated-convolution: let a convolution skip elements instead of taking
- * the image apart.
+ * fold-dilated-convolution: turn a space-to-batch convolution into a dilated
+ * convolution.
  *
  *     %a = Reshape(%x : [N, 8, 8, C]) : [N, 4, 2, 4, 2, C]
  *     %b = Transpose(%a)              : [2, 2, N, 4, 4, C]
@@ -13,22 +13,21 @@
  *     %y = Convolution(%x, %f, %p) {Pads: [2, 2, 2, 2], Dilation: [2, 2]}
  *
  * The phases of the image, every second element of each axis, are convolved as
- * batches of their own.  Taps that are neighbours in a phase are two elements
- * apart in the image, so this is a convolution of the image with all distances
- * times the block: dilation and pads.  It must not step itself.
+ * separate batches.  Adjacent taps in a phase are two elements apart in the
+ * image, so this is a convolution of the image with dilation and pads
+ * multiplied by the block.  Its strides must be 1.
  *
- * Shapes are followed digit by digit: an axis of 8 taken apart in 4 by 2 has a
- * digit of 4, worth 2, and one of 2, worth 1.  Whatever reshapes, transposes
- * and SpaceToDepth stand before the convolution, its spatial axes must be the
- * high digits of those of %x and its channels the channels; whatever stands
- * after it must put the digits together again.  Any number of axes, blocks,
- * batches and groups will do.
+ * Axes are tracked as mixed-radix digits: an axis of 8 that is split to 4 by 2
+ * has a digit of 4, of weight 2, and one of 2, of weight 1.  After any
+ * reshapes, transposes and SpaceToDepth before the convolution, its spatial
+ * axes must be the high digits of those of %x and its channels the channels;
+ * the nodes after it must restore the order of digits.  Any number of axes,
+ * blocks, batches and groups is matched.
  *
  * TensorFlow writes dilation as SpaceToBatchND and BatchToSpaceND, and
- * exporters write those in the operators that they have; the frame that it puts
- * around is a Pad then, and fold-pad's.  Glow knows one spelling, with
- * Transposes around SpaceToDepth.  Nobody else may use what is on the way.
- * Afterwards no such frame is around a convolution.
+ * exporters write these as reshapes and transposes; their padding is a Pad,
+ * which fold-pad merges.  Glow matches one form, with Transposes around
+ * SpaceToDepth.  Intermediate results must have no other users.
  */
 
 #include "glow/match.h"
@@ -43,7 +42,9 @@ typedef struct digit {
     int64_t size, worth;
 } digit;
 
-/* The digits of a value's axes: axis i has those from begin[i] on. */
+/*
+ * The digits of a value's axes: axis i has digits begin[i] to begin[i + 1] - 1.
+ */
 typedef struct digits {
     digit at[MOST_DIGITS];
     int begin[GLOW_MAX_RANK + 1];
@@ -73,7 +74,10 @@ end_axis(digits *d)
     d->begin[d->rank] = d->count;
 }
 
-/* The same digits on the axes of `shape`, taken apart where need be. */
+/*
+ * Regroups the digits to the axes of `shape`, splitting digits where needed;
+ * false if impossible.
+ */
 static bool
 regroup(digits *d, glow_dims shape)
 {
@@ -126,7 +130,9 @@ permute(digits *d, glow_dims perm)
     return true;
 }
 
-/* Blocks of the two spatial axes go before the channels. */
+/*
+ * SpaceToDepth: moves the blocks of the two spatial axes before the channels.
+ */
 static bool
 move_blocks(digits *d, glow_dims x, glow_dims y, int64_t block)
 {
@@ -135,7 +141,10 @@ move_blocks(digits *d, glow_dims x, glow_dims y, int64_t block)
            permute(d, GLOW_DIMS_OF(0, 1, 3, 2, 4, 5)) && regroup(d, y);
 }
 
-/* What node `n` does to the digits of its operand; false: something else. */
+/*
+ * Applies a layout node `n` to the digits of its operand; false for other
+ * operators.
+ */
 static bool
 apply(digits *d, const glow_node *n)
 {
@@ -150,7 +159,10 @@ apply(digits *d, const glow_node *n)
     return glow_is(n, &glow_op_reshape) && regroup(d, n->out[0]->type->shape);
 }
 
-/* Is `axis` the part of axis `of` of the image that has `size` of `worth`? */
+/*
+ * True if `axis` is the digit of axis `of` of the image with `size` and weight
+ * `worth`.
+ */
 static bool
 is_part(const digits *d, int axis, int of, int64_t size, int64_t worth)
 {
@@ -164,7 +176,7 @@ is_part(const digits *d, int axis, int of, int64_t size, int64_t worth)
     return size == 1 || next == worth;
 }
 
-/* Is each axis that of the image, whose shape this is? */
+/* True if the digits are those of the image with this shape, in order. */
 static bool
 is_whole(const digits *d, glow_dims shape)
 {
@@ -195,7 +207,10 @@ digits_of(glow_dims shape)
     return d;
 }
 
-/* Are the axes of the convolution's operand the high digits of the image's? */
+/*
+ * True if the axes of the convolution's operand are the high digits of the
+ * image's axes.
+ */
 static bool
 is_phased(frame *f)
 {
@@ -219,7 +234,7 @@ is_phased(frame *f)
     return blocks;
 }
 
-/* Finds what takes the image apart, going up from the convolution. */
+/* Finds the image whose phases are convolved, from the convolution up. */
 static bool
 find_image(frame *f)
 {
@@ -244,7 +259,10 @@ find_image(frame *f)
     return false;
 }
 
-/* The digits of what the convolution makes, and the shape of the image then. */
+/*
+ * Sets f->d to the digits of the convolution's result, and `*image` to the
+ * shape of the result image.
+ */
 static bool
 convolved(frame *f, glow_dims *image)
 {
@@ -273,7 +291,7 @@ convolved(frame *f, glow_dims *image)
     return ok;
 }
 
-/* The node that has put the image together again, or NULL. */
+/* The node after which the result image is complete, or NULL. */
 static glow_node *
 find_end(frame *f)
 {
@@ -294,7 +312,7 @@ find_end(frame *f)
     return NULL;
 }
 
-/* The attributes with all distances times the block; false: too far. */
+/* Multiplies dilation and pads by the block; false on overflow. */
 static bool
 scale(glow_convolution *c, glow_dims block)
 {
@@ -328,7 +346,7 @@ fold(glow_builder *b, glow_node *n)
     if (n->pred || !find_image(&f) || !scale(&c, f.block))
         return NULL;
     end = find_end(&f);
-    if (!end || glow_is_unused(end->out[0])) /* unused: done before */
+    if (!end || glow_is_unused(end->out[0])) /* unused: rewritten before */
         return NULL;
     y = glow_build(b, n->op, NULL, GLOW_IN(f.image, n->in[1], n->in[2]), &c);
     if (!y || y->type != end->out[0]->type)

@@ -1,20 +1,20 @@
 /*
- * fold-empty: do nothing for nothing.
+ * fold-empty: replace values without elements by constants.
  *
  *     %e = Slice(%x) : float<0 x 4>         @e = a constant of no elements
  *     %y = Relu(%e)  : float<0 x 4>     =>
  *     %z = BatchedReduceAdd(%y)             %z = BatchedReduceAdd(@e)
  *
- * A value of no elements is a constant, whatever it comes from.  Every use of
- * one becomes a use of such a constant, one for each type, and what made it is
- * removed.  What is computed from nothing, such as the neutral value of a
- * reduction or a product over no columns, then depends on constants alone and
- * is fold-constants' to find; that a Concat leaves such operands out,
- * fold-concat's, and that nothing is inserted, fold-insert's.  So there is no
- * table of neutral values here.
+ * A value without elements is a constant, whatever its definition.  Every use
+ * of one becomes a use of such a constant, one for each type, and its
+ * definition is removed.  Results computed from empty values, such as the
+ * neutral value of a reduction or a product over no columns, then depend on
+ * constants alone and are evaluated by fold-constants; fold-concat drops empty
+ * operands of a Concat, and fold-insert empty insertions.  So there is no table
+ * of neutral values here.
  *
- * Exporters leave caches of length 0, splits into a part that has nothing, and
- * slices x[:, n:] where n is the size.
+ * Exporters leave caches of length 0, splits with an empty part, and slices
+ * x[:, n:] where n is the size.
  */
 
 #include "glow/ops.h"
@@ -26,7 +26,10 @@ typedef struct folder {
     glow_map *made; /* constants by the text of their type */
 } folder;
 
-/* No elements, of a kind that a constant can be of, and no constant. */
+/*
+ * True if `v` has no elements, is no constant, and a constant can have its
+ * kind.
+ */
 static bool
 is_empty(const glow_value *v)
 {
@@ -62,7 +65,10 @@ fold(folder *f, glow_node *n)
     return changed;
 }
 
-/* Is there something to do for `n`?  Asked of each node, so in no time. */
+/*
+ * True if an operand of `n` is empty; called for each node, so it must be
+ * cheap.
+ */
 static bool
 reads_nothing(const glow_node *n)
 {

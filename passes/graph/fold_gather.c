@@ -1,48 +1,47 @@
 /*
- * fold-gather: read and write by numbers that are known without looking them
- * up.
+ * fold-gather: replace gathers and scatters by constant indices of a box.
  *
  *     Gather(x, [3, 4, 5])              =>  Slice(x) {Start: [3, 0]}
  *     Gather(x, 3)                      =>  Reshape(Slice(x) {Start: [3, 0]})
  *     Gather(x, [6, 4, 2])              =>  Slice(x) {Start: [6], Steps: [-2]}
- *     GatherND(x, numbers of a box)     =>  Reshape(Slice(x))
+ *     GatherND(x, indices of a box)     =>  Reshape(Slice(x))
  *     GatherElements(x, rows of one
- *                       number each)    =>  Slice(x)
- *     ScatterData(x, numbers of a box, y)
+ *                       index each)     =>  Slice(x)
+ *     ScatterData(x, indices of a box, y)
  *                                       =>  InsertTensor(x, Reshape(y))
  *     ScatterElements(x, .., y)         =>  InsertTensor(x, y)
  *
- * Constant indices are read once, here: if they name the elements of a box in
- * its row-major order, by any step, the box is what is read or written.  (A
- * step of InsertTensor is 1.)  A box that is all of x is x itself, and what is
- * written over all of x is the result.  Negative numbers count from the end;
- * one that is out of range makes the pass leave the node, and the error, alone.
+ * Constant indices that enumerate a box in row-major order, with any steps,
+ * become a slice or an insertion. (The step of InsertTensor is 1.) A box that
+ * is all of x is x, and an insertion over all of x is the inserted value.
+ * Negative indices count from the end; a node with an index out of range is
+ * left alone, and so is its error.
  *
- * That is how exporters say x[:, 3], x[..., ::2], and x[:, 1:3] = y, for which
- * PyTorch writes a ScatterND with the whole grid of numbers.  Glow's
- * GatherToSlice takes a single index.
+ * Exporters write x[:, 3], x[..., ::2], and x[:, 1:3] = y so, for which PyTorch
+ * writes a ScatterND with the whole grid of indices.  Glow's GatherToSlice
+ * takes a single index.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* What is looked at to find a box: more is a table, not a box. */
+/* Most indices that are compared with a box; more are likely a table. */
 enum { MOST_NUMBERS = 1 << 20 };
 
 typedef struct box {
     glow_dims start, step, size;
 } box;
 
-/* Constant indices: `count` tuples of `depth` numbers, of axes of x. */
+/* Constant indices: `count` tuples of `depth` indices into axes of x. */
 typedef struct numbers {
     const glow_tensor *data;
     int64_t count;
-    int depth, axis; /* number d is of axis `axis` + d */
+    int depth, axis; /* index d is of axis `axis` + d */
     glow_dims shape; /* of x */
 } numbers;
 
-/* Number `d` of tuple `i`, from the beginning; -1 if it is out of range. */
+/* Index `d` of tuple `i`, counted from the front; -1 if it is out of range. */
 static int64_t
 number_at(const numbers *t, int64_t i, int d)
 {
@@ -55,8 +54,8 @@ number_at(const numbers *t, int64_t i, int d)
 }
 
 /*
- * How many of the tuples 0, hop, 2 hop, ... have a number `d` that goes up by
- * one step; *step is set if there are several.
+ * The number of leading tuples among 0, hop, 2 hop, ... whose index `d` is an
+ * arithmetic progression; sets *step.
  */
 static int64_t
 count_steps(const numbers *t, int64_t hop, int d, int64_t *step)
@@ -75,7 +74,7 @@ count_steps(const numbers *t, int64_t hop, int d, int64_t *step)
     return n;
 }
 
-/* Do all tuples name what they would in this box? */
+/* True if the tuples enumerate the box `p`. */
 static bool
 name_all(const numbers *t, const box *p)
 {
@@ -99,7 +98,10 @@ name_all(const numbers *t, const box *p)
     return true;
 }
 
-/* The box whose elements the tuples name, in order; other axes are whole. */
+/*
+ * Sets `p` to the box that the tuples enumerate; other axes are whole.  False
+ * if there is none.
+ */
 static bool
 find_box(const numbers *t, box *p)
 {
@@ -120,7 +122,7 @@ find_box(const numbers *t, box *p)
     return name_all(t, p);
 }
 
-/* Constant indices of a node whose result has elements. */
+/* The constant indices of a node whose result is not empty, or NULL. */
 static const glow_tensor *
 read_indices(const glow_node *n)
 {
@@ -188,7 +190,7 @@ write_box(glow_builder *b, glow_value *x, glow_value *y, const box *p)
                       .count = 1);
 }
 
-/* Does each batch have the numbers of the first? */
+/* True if all batches have the indices of the first. */
 static bool
 batches_agree(const glow_tensor *t, int64_t batches)
 {
@@ -207,7 +209,7 @@ leading(glow_dims shape, int axes)
     return glow_dims_count(shape);
 }
 
-/* For each operator: what to use instead of `n`, or NULL. */
+/* For each operator: the replacement of `n`, or NULL. */
 
 static glow_value *
 fold_gather(glow_builder *b, glow_node *n, const glow_tensor *data)
@@ -265,7 +267,10 @@ fold_scatterdata(glow_builder *b, glow_node *n, const glow_tensor *data)
                : NULL;
 }
 
-/* Indices of the rank of x, of `dim` alone: the box that they name. */
+/*
+ * Sets `p` to the box of indices of the rank of x that vary along `dim` alone;
+ * false if there is none.
+ */
 static bool
 find_rows(const glow_node *n, const glow_tensor *data, int dim, box *p)
 {

@@ -1,20 +1,20 @@
 /*
- * fold-if: put the branch that is known to run where it is called.
+ * fold-if: inline the branch of an If whose condition is constant.
  *
  *     %r = If(@true, [%x]) {Then: @f, Else: @g}   =>   the nodes of @f, of %x
  *
- * That is all that the node does: the other function does not run.  Afterwards
- * no graph has an If whose condition is a constant or a Splat, but for those
- * whose branch is no graph any more, or is not scheduled where they are.
+ * The other function never runs.  Afterwards no graph has an If whose condition
+ * is a constant or a Splat, except where the branch is a program, or is
+ * unscheduled in a scheduled function.
  *
- * Such conditions come of inputs that were bound to values, and of loops that
- * were unrolled.
+ * Such conditions come from inputs that were bound to values, and from unrolled
+ * loops.
  */
 
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* Whether the condition is known, and what it is. */
+/* True if the condition is constant; sets `*out` to its value. */
 static bool
 condition(const glow_value *v, bool *out)
 {
@@ -30,7 +30,7 @@ condition(const glow_value *v, bool *out)
     return true;
 }
 
-/* May the nodes of `body` stand among those of `f`? */
+/* True if `body` can be inlined into `f`. */
 static bool
 is_alike(const glow_func *f, const glow_func *body)
 {
@@ -73,7 +73,7 @@ run(glow_pass_run *pass, glow_func *f)
 {
     glow_result result = GLOW_UNCHANGED;
 
-    while (fold_all(pass, f)) /* a branch may hold another If */
+    while (fold_all(pass, f)) /* a branch may contain another If */
         result = GLOW_CHANGED;
     return result;
 }

@@ -1,24 +1,24 @@
 /*
- * fold-insert: put together what is written part by part.
+ * fold-insert: turn a chain of insertions into a concatenation.
  *
  *     %a = InsertTensor(%big, %x) {Start: [0, 0]}
  *     %b = InsertTensor(%a, %y) {Start: [2, 0]}     =>  Concat([%x, %y])
  *
  *     InsertTensor(%big, %x), all of %big           =>  %x
  *     InsertTensor(%big, nothing)                   =>  %big
- *     InsertTensor(%big, Slice(%big), where it was) =>  %big
+ *     InsertTensor(%big, Slice(%big), same offset)  =>  %big
  *     InsertTensor(InsertTensor(%big, %x), %y),
  *         %y over all of %x                         =>  InsertTensor(%big, %y)
  *
- * A chain of inserts that nothing else reads, of parts that are side by side
- * along one axis and cover all of it, does not need what it writes into.  Where
- * a Splat is written into, gaps may be left: they are Splats of the Concat, if
- * that is fewer nodes than the chain.  Of what is inserted several times each
- * copy is a part.  A chain is looked at once, from its end.
+ * A chain of inserts without other users, whose parts are adjacent along one
+ * axis and cover all of it, does not depend on its base.  If the base is a
+ * Splat, gaps are allowed: they become Splats in the Concat, if the number of
+ * nodes decreases.  A value that is inserted several times is several parts.  A
+ * chain is visited once, from its end.
  *
- * Networks are split into such chains, gradients of slices are, and so is
- * padding that was lowered.  Glow's OptimizeInsert replaces the Splat by memory
- * that is left as it is (Touch), which is of no use to a Concat.
+ * Such chains come from split networks, gradients of slices and lowered
+ * padding.  Glow's OptimizeInsert replaces the Splat by uninitialized memory
+ * (Touch), which a Concat does not need.
  */
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@
 
 enum { MOST_COPIES = 64 };
 
-/* What is written: `size` elements of the axis from `start` on. */
+/* A written part: `size` elements of the axis from `start` on. */
 typedef struct part {
     glow_value *value; /* NULL: a gap */
     int64_t start, size;
@@ -37,14 +37,14 @@ typedef struct part {
 
 typedef struct chain {
     glow_arena *arena;
-    glow_value *base; /* what is written into */
+    glow_value *base; /* the first operand of the chain */
     part *parts;
     size_t count, cap;
     int inserts;
-    int axis; /* the only one along which parts are not whole; -1: none yet */
+    int axis; /* the only axis along which parts are not whole; -1: none yet */
 } chain;
 
-/* The insert that writes into what `n` makes, alone. */
+/* True if the only user of `n` is an insert into its result. */
 static bool
 has_outer(const glow_node *n)
 {
@@ -54,7 +54,10 @@ has_outer(const glow_node *n)
            glow_is(u->user, n->op) && !u->user->pred;
 }
 
-/* The only axis along which the parts of `n` are not all; -1: none; -2: more. */
+/*
+ * The only axis along which `n` does not write all elements; -1: none; -2:
+ * several.
+ */
 static int
 cut_axis(const glow_node *n)
 {
@@ -105,7 +108,7 @@ by_start(const void *x, const void *y)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Adds the gaps; false if parts overlap. */
+/* Adds parts for gaps; false if parts overlap. */
 static bool
 add_gaps(chain *c, int64_t dim)
 {
@@ -127,7 +130,7 @@ add_gaps(chain *c, int64_t dim)
     return true;
 }
 
-/* A chain that may become a Concat. */
+/* Reads the chain that ends with `n`; false if it cannot become a Concat. */
 static bool
 read_chain(chain *c, const glow_node *n)
 {
@@ -181,7 +184,7 @@ fold_chain(glow_builder *b, const glow_node *n)
                       &(const glow_concat){.dim = c.axis});
 }
 
-/* What `n` writes: from Start on, all copies together. */
+/* The shape of the box that `n` writes from Start on, all copies together. */
 static glow_dims
 written(const glow_node *n)
 {
@@ -193,7 +196,7 @@ written(const glow_node *n)
     return d;
 }
 
-/* Does `outer` write over all that `inner` wrote? */
+/* True if `outer` overwrites all elements that `inner` wrote. */
 static bool
 covers(const glow_node *outer, const glow_node *inner)
 {
@@ -207,7 +210,7 @@ covers(const glow_node *outer, const glow_node *inner)
     return true;
 }
 
-/* Is what `n` writes a slice of what it writes into, at the same place? */
+/* True if `n` inserts a slice of its base at the offset of the slice. */
 static bool
 writes_back(const glow_node *n)
 {

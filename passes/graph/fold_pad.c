@@ -1,26 +1,25 @@
 /*
- * fold-pad: let a window reach over the edge instead of making the edge.
+ * fold-pad: merge padding into the windows of convolution and pooling.
  *
  *     %p = Pad(%x) {Pads: [0, 1, 1, 0, 0, 1, 1, 0]}
  *     %y = Convolution(%p, %f, %b) {Pads: [0, 0, 0, 0]}
  *         =>
  *     %y = Convolution(%x, %f, %b) {Pads: [1, 1, 1, 1]}
  *
- * Convolution and pooling have pads of their own, which are never stored.  What
- * these are decides what the frame may hold:
+ * Convolution and pooling have implicit pads, which are never stored.  Their
+ * value must equal the value of the Pad:
  *
  *     Convolution   zeros
  *     AvgPool       zeros that count: CountIncludePads, or no pads so far
- *     MaxPool       what never wins: -inf, the least integer; and zeros around
- *                   what is not negative, if each window sees some of it
+ *     MaxPool       the neutral value: -inf, the least integer; zeros around
+ *                   a non-negative Input, if each window overlaps it
  *
- * A frame that crops, or lies around batches or channels, stays, and so does
- * one that has other users or a predicate.  Networks from TensorFlow and Keras
- * pad before convolutions and pools with strides, since its padding is not
- * even.  Afterwards none of these windows moves over a frame that it could make
- * itself.
+ * A Pad that crops, or pads batches or channels, stays, and so does one with
+ * other users or a predicate.  Networks from TensorFlow and Keras pad before
+ * convolutions and pools with strides, since its padding is asymmetric.
+ * Afterwards none of these windows reads a Pad that its own pads can express.
  *
- * Glow folds frames into Convolution alone.
+ * Glow folds Pad into Convolution alone.
  */
 
 #include <math.h>
@@ -29,14 +28,18 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* A frame, its pads those of the spatial axes: all starts, then all ends. */
+/*
+ * A constant Pad, with the pads of the spatial axes: all starts, then all ends.
+ */
 typedef struct frame {
     glow_value *x;
     double value;
     glow_dims pads;
 } frame;
 
-/* The constant frame that only `v` has, if it is one around spatial axes. */
+/*
+ * Sets `f` if `v` is a constant Pad of spatial axes with one user; else false.
+ */
 static bool
 find_frame(glow_builder *b, const glow_value *v, frame *f)
 {
@@ -60,7 +63,7 @@ find_frame(glow_builder *b, const glow_value *v, frame *f)
     return true;
 }
 
-/* Pads one after the other; false if they are more than 64 bits hold. */
+/* Adds pads; false on overflow. */
 static bool
 add_pads(glow_dims *to, glow_dims pads)
 {
@@ -80,7 +83,9 @@ is_one_of(const glow_node *n, const glow_op *const *ops)
 
 #define MOST_STEPS 4
 
-/* Is no element of `v` below 0, as far as the nodes next to it tell? */
+/*
+ * True if no element of `v` is negative, by a short walk over its definitions.
+ */
 static bool
 is_never_negative(const glow_value *v)
 {
@@ -108,7 +113,7 @@ is_never_negative(const glow_value *v)
     return false;
 }
 
-/* Does each window see something of Input, whose pads these are? */
+/* True if each window overlaps Input, padded by `pads`. */
 static bool
 always_sees(const glow_maxpool *p, glow_dims pads)
 {
@@ -122,7 +127,7 @@ always_sees(const glow_maxpool *p, glow_dims pads)
     return true;
 }
 
-/* The value of `type` that is greater than none. */
+/* The least value of `kind`. */
 static double
 least_of(glow_kind kind)
 {

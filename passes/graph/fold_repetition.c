@@ -1,5 +1,5 @@
 /*
- * fold-repetition: let operators that repeat an operand by themselves do so.
+ * fold-repetition: use operators that broadcast an operand implicitly.
  *
  *     %b = Broadcast(%m), of a matrix for each of the batch
  *     %y = BatchMatMul(%x, %b)                  [B, M, K] x [B, K, N]
@@ -13,9 +13,10 @@
  *
  * A product of each matrix of a batch by the same one is the product of all
  * rows by it: the matrix is read once, and the product can take a bias.  The
- * repetition may have had several axes, which a reshape made one.  A batch of
- * one is rewritten where the matrix is constant; else the reshapes are all
- * there is to it.  The last row needs constants, so that their sum is one.
+ * repetition may be along several axes that were reshaped to one.  A batch of
+ * one is rewritten only if the matrix is constant; otherwise nothing but
+ * reshapes would be gained.  The last rule needs constants, so that their sum
+ * is a constant.
  *
  * Importers repeat operands as numpy does.  These are Glow's tests
  * convertBroadcastedBatchMatMulToMatMul,
@@ -29,7 +30,7 @@
 #include "glow/pass.h"
 #include "glow/trace.h"
 
-/* `v` with this shape: itself if it has it. */
+/* `v` reshaped to `to`; returns `v` if it has this shape. */
 static glow_value *
 reshaped(glow_builder *b, glow_value *v, glow_dims to)
 {
@@ -39,8 +40,8 @@ reshaped(glow_builder *b, glow_value *v, glow_dims to)
 }
 
 /*
- * The matrix that `v`, of [B, K, N], repeats; *is_repeated is false if B is 1
- * and nothing else says that it does.  NULL: there is none.
+ * The matrix that `v`, of [B, K, N], repeats; NULL if there is none.
+ * *is_repeated is false if B is 1 without a repetition.
  */
 static glow_value *
 find_matrix(glow_builder *b, glow_value *v, bool *is_repeated)

@@ -1,5 +1,5 @@
 /*
- * fold-reshape: let one reshape do the work of a chain of them.
+ * fold-reshape: merge chains of reshapes.
  *
  *     %y = Reshape(%x)
  *     %z = Reshape(%y) {Dims: d}            =>  %z = Reshape(%x) {Dims: d}
@@ -10,11 +10,11 @@
  *     %z = Transpose(%x), which only moves
  *          axes of size 1                   =>  %z = Reshape(%x)
  *
- * A reshape keeps the elements in row-major order, so that only the last shape
- * of a chain counts.  That order is also kept by a transpose that leaves the
- * axes of other sizes than 1 in their order.  A reshape to the shape that its
- * operand has is dropped.  Afterwards no reshape reads from a reshape or a
- * splat, and every transpose moves something.
+ * A reshape keeps the elements in row-major order, so only the last shape of a
+ * chain matters.  A transpose that keeps the order of the axes of more than one
+ * element keeps this order too.  A reshape to the shape of its operand is
+ * dropped.  Afterwards no reshape reads from a reshape or a splat, and every
+ * transpose moves elements.
  *
  * Such transposes are left behind global pooling, where an importer goes from
  * [N, 1, 1, C] back to [N, C, 1, 1].  As transposes they can still cancel

@@ -1,14 +1,13 @@
 /*
- * fold-scale: let weights do the arithmetic that follows them.
+ * fold-scale: fold affine maps behind a linear operator into its weights.
  *
  *     %c = Convolution(%x, @w, @b)
  *     %m = Mul(%c, @s)                   =>  %y = Convolution(%x, @w', @b')
  *     %y = Add(%m, @t)
  *
- * where @s and @t are numbers that differ along the channels of the result at
- * most: w' is w, the filters scaled by s, and b' is s b + t, since the sum is
- * linear in w and channel o of the result depends on filter o alone.  What
- * folds so is
+ * where @s and @t vary at most along the channels of the result: w' is w, the
+ * filters scaled by s, and b' is s b + t, since the sum is linear in w and
+ * channel o of the result depends on filter o alone.  The operators are
  *
  *     into     Convolution, ConvTranspose, FullyConnected, MatMul, Gemm, and
  *              BatchNormalization, whose scale and bias are such weights
@@ -16,48 +15,52 @@
  *              BatchedMul by constants, Broadcast, reshaped or transposed as
  *              they may be, and BatchNormalization
  *
- * as a chain of any length and mix, computed in double and rounded once.  The
- * scale goes through what stands in between where that changes nothing: shapes
- * always, Relu, LeakyRelu and MaxPool if it is positive, means and padding by
- * zeros if nothing but a scale (affine_move.c has the list).
+ * in a chain of any length and mix, computed in double and rounded once.  The
+ * map may commute with operators in between: layout operators always, Relu,
+ * LeakyRelu and MaxPool if the scale is positive, means and padding by zeros if
+ * there is no shift (affine_move.c has the list).
  *
  * Frameworks write normalization, its scale and the bias as separate layers;
- * importers wrap them into transposes, which layout passes take out first.
+ * importers wrap them into transposes, which layout passes remove first.
  *
- * Weights must be constants, though not for what only shifts; results in
- * between must have no other user; no node may have a predicate.  Weights are
- * left alone whose kind cannot hold them scaled (halves that overflow or lose
- * digits).  Constants that others use stay as they are for them.  Afterwards no
- * such arithmetic follows such an operator, and constants are no more than
+ * Weights must be constants, except for shifts alone; results in between must
+ * have no other user; no node may have a predicate.  Weights whose kind cannot
+ * represent the scaled values are left alone (float16 that overflows or loses
+ * digits).  Other users of a constant keep the original.  Afterwards no such
+ * arithmetic follows such an operator, and there are no more constants than
  * before.
  *
- * A quotient whose divisor is no power of two stays where a jump is behind it
- * (glow/reach.h).  Multiplying before summing changes the last bits.  Glow computes the scales
- * in float and folds into Convolution alone; it keeps a BatchNormalization
- * whose epsilon is all that parts it from doing nothing, and so does this.
+ * A division by other numbers than powers of two stays if a discontinuous
+ * operator follows (glow/reach.h).  Multiplying before summing changes the last
+ * bits.  Glow computes the scales in float and folds into Convolution alone.  A
+ * BatchNormalization that is the identity except for its epsilon stays, as in
+ * Glow.
  */
 
 #include "passes/graph/linear.h"
 
 #include <math.h>
 
-#define MOST_MOVED 8 /* nodes between the weights and what folds into them */
+#define MOST_MOVED 8 /* nodes between the linear operator and a folded node */
 
-/* What follows one. */
+/* The chain of nodes after a linear operator. */
 
 typedef struct chain {
     glow_pass_run *run;
-    glow_node *n; /* with the weights */
+    glow_node *n; /* the linear operator */
     const linear *linear;
-    affine map;      /* all that folds, from its result on */
-    affine next;     /* what may fold next */
-    glow_node *last; /* the last node that does; NULL: none */
-    int moved;       /* nodes of `path` before that one */
+    affine map;      /* composition of the folded nodes, from its result on */
+    affine next;     /* the map of the next node */
+    glow_node *last; /* the last folded node; NULL: none */
+    int moved;       /* nodes of `path` before `last` */
     glow_node *path[MOST_MOVED];
     int n_path;
 } chain;
 
-/* Can what comes next be done before all of the path? */
+/*
+ * True if c->next commutes with all nodes of the path, and the weights are
+ * known where it scales.
+ */
 static bool
 reaches(const chain *c)
 {
@@ -70,7 +73,10 @@ reaches(const chain *c)
     return true;
 }
 
-/* Adds `u`, a user of `v` whose channels are `axis`, to what folds. */
+/*
+ * Adds `u`, a user of `v` with channels along `axis`, to the folded nodes;
+ * false if it cannot be.
+ */
 static bool
 take(chain *c, glow_node *u, const glow_value *v, int axis)
 {
@@ -105,7 +111,9 @@ follow(chain *c)
 
 /* Rebuilding. */
 
-/* The bias after the map; NULL if none is needed, or, not *ok, none can be had.
+/*
+ * The bias after the map; NULL if none is needed, or, with *ok false, if it
+ * cannot be built.
  */
 static glow_value *
 new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
@@ -128,7 +136,9 @@ new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
     return bias;
 }
 
-/* The weights after the map, the operator, and what stood in between. */
+/*
+ * Builds the operator with mapped weights, and the nodes of the path after it.
+ */
 static glow_value *
 rebuild(glow_arena *a, glow_builder *b, const chain *c)
 {
@@ -150,7 +160,7 @@ rebuild(glow_arena *a, glow_builder *b, const chain *c)
     return v;
 }
 
-/* Erases `n`, and upwards what only it used, as far as `top`. */
+/* Erases `n` and its operands upwards, to `top`. */
 static void
 erase_up_to(glow_node *n, const glow_node *top)
 {
@@ -164,7 +174,10 @@ erase_up_to(glow_node *n, const glow_node *top)
     }
 }
 
-/* Finds what folds into `c->n` and builds the result; NULL: nothing does. */
+/*
+ * Finds the chain that folds into `c->n` and builds the result; NULL if it is
+ * empty.
+ */
 static glow_value *
 find_and_build(glow_pass_run *run, glow_builder *b, chain *c)
 {
@@ -188,7 +201,7 @@ find_and_build(glow_pass_run *run, glow_builder *b, chain *c)
     return v;
 }
 
-/* Folds what can be into `n`; returns the node to go on from. */
+/* Folds the chain after `n` into it; returns the node to continue from. */
 static glow_node *
 fold(glow_pass_run *run, glow_builder *b, glow_node *n)
 {
@@ -209,7 +222,7 @@ fold(glow_pass_run *run, glow_builder *b, glow_node *n)
     return v->def;
 }
 
-/* A batch normalization that does nothing, as far as the kind can tell. */
+/* True for a batch normalization that is the identity up to a rounding. */
 static bool
 is_idle(const glow_node *n)
 {

@@ -1,43 +1,44 @@
 /*
- * fold-scale-forward: let weights do the arithmetic in front of them.
+ * fold-scale-forward: fold affine maps in front of a linear operator into its
+ * weights.
  *
  *     %m = Mul(%x, @s)
  *     %a = Add(%m, @t)                     =>  %y = Convolution(%x, @w', @b')
  *     %y = Convolution(%a, @w, @b)
  *
- * where @s and @t are numbers that differ along the channels of %x at most.  w'
- * is w, what each channel of the input is multiplied with scaled by s, and b'
- * is b and the sum over all weights of w t, each in double and rounded once.
- * This is what stands before activations, such as the normalization of pictures
- * and of networks that normalize first.  What follows a convolution is folded
- * into that one: fold-scale, which comes before this pass.
+ * where @s and @t vary at most along the channels of %x. w' is w with the
+ * weights of each input channel scaled by s, and b' is b plus the sum over all
+ * weights of w t, each in double and rounded once.  Such maps are the
+ * normalization of input images, and of networks that normalize before a layer.
+ * Maps after a convolution are folded into it by fold-scale, which runs before
+ * this pass.
  *
- * As there, the arithmetic is any chain that ends in the input, batch
- * normalization included, with rectifiers, pools and shapes in between that let
- * it through, and nobody else may want what is on the way.  Zeros around the
- * input are not shifted along: a convolution with pads takes a scale, but no
- * shift, and neither does one that is transposed.
+ * As there, the chain may have any length, include batch normalization, and
+ * commute with rectifiers, pools and layout operators in between; intermediate
+ * results must have no other users.  Padding zeros are not shifted: a
+ * convolution with pads takes a scale, but no shift, and neither does a
+ * transposed convolution.
  *
- * A quotient whose divisor is no power of two stays where a jump is behind it:
- * see glow/reach.h.
+ * A division by other numbers than powers of two stays if a discontinuous
+ * operator follows: see glow/reach.h.
  *
- * Afterwards no other such arithmetic is the input of a Convolution, ConvTranspose,
- * FullyConnected, MatMul or Gemm with constant weights, and nowhere else is
- * anything more than before.
+ * Afterwards no other such arithmetic is the input of a Convolution,
+ * ConvTranspose, FullyConnected, MatMul or Gemm with constant weights.
  */
 
 #include "passes/graph/linear.h"
 
-#define MOST_MOVED 8 /* nodes between the weights and what folds into them */
+#define MOST_MOVED 8 /* nodes between the linear operator and a folded node */
 
 typedef struct chain {
     glow_pass_run *run;
     glow_node *n; /* with the weights */
     const linear *linear;
-    affine map;    /* what folds: from `from` to the input, path aside */
-    affine before; /* what may fold next */
+    affine map;    /* composition of the folded nodes, from `from` to the input,
+                    * without the path */
+    affine before; /* the map of the next node */
     glow_value *from;
-    int moved; /* nodes of `path` that then read from `from` */
+    int moved; /* nodes of `path` that are rebuilt on `from` */
     glow_node *path[MOST_MOVED]; /* the nearest to `n` first */
     int n_path;
 } chain;
@@ -53,7 +54,10 @@ reaches(const chain *c)
     return true;
 }
 
-/* Adds `u`, which takes `x` along `axis`, to what folds. */
+/*
+ * Adds `u`, a map of `x` along `axis`, to the folded nodes; false if it cannot
+ * be.
+ */
 static bool
 take(chain *c, const glow_node *u, glow_value *x, int axis)
 {
@@ -113,7 +117,7 @@ add_shifts(const chain *c, const glow_tensor *w, double *bias)
             alpha * glow_get_double(w, i) * c->map.shift[affine_channel(in, i)];
 }
 
-/* NULL and *ok if none is needed. */
+/* The bias after the map; NULL with *ok true if none is needed. */
 static glow_value *
 new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
 {

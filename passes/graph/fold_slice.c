@@ -1,5 +1,5 @@
 /*
- * fold-slice: take a slice where its elements come from.
+ * fold-slice: move a Slice above the operator that defines its operand.
  *
  *     slice of a Slice          one slice
  *     slice of a Concat         of the operand that has it; a smaller Concat
@@ -7,35 +7,35 @@
  *     slice of a Splat          a smaller Splat
  *     slice of a Broadcast      a smaller one, of a slice where axes are cut
  *     slice of a Tile           of the copy that has it, or fewer copies
- *     slice of a Pad            of what is framed; the value of the frame; a
+ *     slice of a Pad            of the padded value; a splat of the padding; a
  *                               Pad of other pads
  *     slice of an InsertTensor  of Big or of Small, whichever has it
  *     slice of a Gather         gather only those indices
  *     slice of a BatchNormalization, or of f(x), element by element, that
- *     nothing else uses         the same of the slice
+ *     nothing else uses         the same operator on the slice
  *
- * A slice that is all of something is that, and no node.  What is sliced before
- * it is worked on needs less work and fewer bytes.  Where the producer has
- * other users, and so stays, only those rewrites are done that leave no more
- * nodes than there were; of f with several operands all but one must be splats
- * or constants, whose slices cost nothing.
+ * A slice of all elements is its operand.  Slicing first saves work and memory.
+ * If the producer has other users, and so stays, only rewrites that do not
+ * increase the number of nodes are applied; if f has several operands, all but
+ * one must be splats or constants, whose slices cost nothing.
  *
- * The pass ends: each rewrite puts a slice nearer to where its elements come
- * from, or drops it.  Slices above a transpose are sink-transpose's, and slices
- * that are put together again fold-concat's.  A slice of a constant is one for
- * fold-constants.
+ * The pass terminates: each rewrite moves a slice towards the definitions, or
+ * drops it.  Slices above a transpose are left to sink-transpose, slices that
+ * are concatenated to fold-concat, and slices of constants to fold-constants.
  *
- * They come from Split in all of its forms, from exporters that pad and crop,
- * and from models that work on whole sequences for the sake of one element.
- * Glow's EliminateConcatSlice takes only a slice that is exactly one operand,
- * and its OptimizeSplat slices only Splat.
+ * Slices come from Split in all of its forms, from exporters that pad and crop,
+ * and from models that compute whole sequences and use one element.  Glow's
+ * EliminateConcatSlice takes only a slice that is exactly one operand, and its
+ * OptimizeSplat slices only Splat.
  */
 
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "passes/graph/box.h"
 
-/* For each producer: the part `p` of the result of `x`, or NULL. */
+/*
+ * For each producer: builds the box `p` of the result of `x`, or returns NULL.
+ */
 typedef glow_value *(*part_fn)(glow_builder *b, const glow_node *x, box p);
 
 static glow_value *
@@ -51,16 +51,16 @@ part_of_slice(glow_builder *b, const glow_node *x, box p)
     return box_take(b, x->in[0], &p);
 }
 
-/* Operands first, ..., end - 1 of a Concat, of which the box is a part. */
+/* Operands first, ..., end - 1 of a Concat, which contain the box. */
 typedef struct span {
     int first, end;
-    int64_t at; /* where the first of them begins */
+    int64_t at; /* offset of the first of them */
     int64_t size;
 } span;
 
 /*
- * Where the operands of each Concat begin, and where the last one ends, so that
- * many slices of many operands need no more than a few steps each.
+ * Prefix sums of the sizes of the operands of each Concat, for a binary search
+ * of the operand of a slice.
  */
 typedef struct offsets {
     const int64_t **of; /* by the id of the Concat */
@@ -83,7 +83,7 @@ offsets_of(glow_builder *b, const glow_node *x, int axis)
     return at;
 }
 
-/* The operand that element `i` lies in. */
+/* The operand that contains element `i`, by binary search. */
 static int
 find_operand(const int64_t *at, int count, int64_t i)
 {
@@ -110,7 +110,7 @@ find_span(glow_builder *b, const glow_node *x, int axis, int64_t from,
     return (span){first, end, at[first], at[end] - at[first]};
 }
 
-enum { MOST_SPANNED = 8 }; /* operands, where the larger Concat stays */
+enum { MOST_SPANNED = 8 }; /* operands, if the larger Concat stays */
 
 static glow_value *
 part_of_concat(glow_builder *b, const glow_node *x, box p)
@@ -261,7 +261,9 @@ part_of_inserttensor(glow_builder *b, const glow_node *x, box p)
     return box_take(b, x->in[1], &p);
 }
 
-/* Of Data[.., Indices, ..] only axes of Indices may be cut: Data is large. */
+/*
+ * Only axes of Indices are cut, since slices of Data would copy large tensors.
+ */
 static glow_value *
 part_of_gather(glow_builder *b, const glow_node *x, box p)
 {
@@ -288,14 +290,17 @@ part_of_gather(glow_builder *b, const glow_node *x, box p)
     return v ? glow_build(b, x->op, NULL, GLOW_IN(x->in[0], v), g) : NULL;
 }
 
-/* Is its slice one without a node, once constants are folded? */
+/* True if a slice of `v` is a constant after fold-constants. */
 static bool
 is_constant_like(const glow_value *v)
 {
     return glow_is_constant(v) || (v->def && v->def->op == &glow_op_splat);
 }
 
-/* Of Scale, Bias, Mean and Var only constants are cut: a node less for each. */
+/*
+ * Scale, Bias, Mean and Var are cut only if they are constants, so that no
+ * nodes are added.
+ */
 static glow_value *
 part_of_batchnormalization(glow_builder *b, const glow_node *x, box p)
 {
@@ -330,7 +335,7 @@ static const struct {
     {&glow_op_tile, part_of_tile},
 };
 
-/* f(.., x, ..) element by element, of which only fewer elements are used. */
+/* f(.., x, ..), element by element, of which only the slice is used. */
 static glow_value *
 part_of_elementwise(glow_builder *b, const glow_node *x, box p)
 {

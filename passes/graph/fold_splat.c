@@ -1,19 +1,18 @@
 /*
- * fold-splat: what is made of one number alone is one number.
+ * fold-splat: fold operations on splats to a splat.
  *
  *     Add(Splat 1, Splat 2)                    =>  Splat 3
  *     Slice(Splat 1), Concat(Splat 1, Splat 1) =>  Splat 1
  *     Pad(Splat 0) with 0, ReduceMax(Splat 1)  =>  Splat of that number
  *
- * An operator that works element by element is run on one element, by its eval,
- * so that the number is what all of them would have been.  One that moves
- * elements has no others to move.  A constant whose elements are equal is such
- * a number, also behind Broadcast.  Afterwards a Splat says in a line what
- * would have been a tensor: fold-constants leaves such nodes alone, or makes
- * the tensor.
+ * An element-wise operator is evaluated on one element, by its eval, so the
+ * number is exactly that of all elements.  A layout operator on equal elements
+ * is a splat of the same number.  A constant whose elements are equal counts as
+ * a splat, also behind Broadcast.  A Splat takes a line of text in place of a
+ * tensor; fold-constants leaves Splat nodes alone unless the tensor is needed.
  *
- * Shape computations and masks that are always true end like this.  Glow's
- * OptimizeSplat and OptimizeReshape know Slice, Clip and Reshape.
+ * Shape computations and masks that are always true become splats.  Glow's
+ * OptimizeSplat and OptimizeReshape handle Slice, Clip and Reshape.
  */
 
 #include <math.h>
@@ -33,7 +32,7 @@ is_plain(const glow_type *t)
              (GLOW_CLASS_QUANTIZED | GLOW_CLASS_FUSED | GLOW_CLASS_LOW));
 }
 
-/* One element of the kind of `t`, which holds `v`. */
+/* A tensor of one element `v` of the kind of `t`. */
 static glow_tensor
 one_element(glow_context *ctx, const glow_type *t, double v)
 {
@@ -44,7 +43,7 @@ one_element(glow_context *ctx, const glow_type *t, double v)
     return one;
 }
 
-/* Runs an element-wise node on one element of each operand. */
+/* Evaluates an element-wise node on one element of each operand. */
 static bool
 run_once(glow_builder *b, const glow_node *n, const double x[], double *out)
 {
@@ -69,7 +68,10 @@ run_once(glow_builder *b, const glow_node *n, const double x[], double *out)
            (glow_is_float(n->out[0]->type->elem) || fabs(*out) < 9e15);
 }
 
-/* All operands are one number each; of layouts, all of them the same. */
+/*
+ * Reads the number of each operand; false if one is not a splat, or if those of
+ * a layout operator differ.
+ */
 static bool
 read_operands(const glow_node *n, double x[])
 {
@@ -87,7 +89,7 @@ read_operands(const glow_node *n, double x[])
     return n->n_in > 0;
 }
 
-/* Pad by what is there already; a border of copies is. */
+/* True if `n` pads with `v`, or with copies of elements. */
 static bool
 pads_with(const glow_node *n, double v)
 {

@@ -1,5 +1,5 @@
 /*
- * fuse-attention: let attention split and merge heads by itself.
+ * fuse-attention: fuse the transposes of heads into Attention.
  *
  *     %q = Transpose(%x) {Shuffle: [0, 2, 1, 3]}
  *     %a = Attention(%q, %k, %v, %m)                 nobody uses %a#Scores
@@ -7,26 +7,27 @@
  *         =>
  *     %y = FusedAttention(%x, %k, %v, %m) {QRows: true, YRows: true}
  *
- * and so with each operand that is transposed, and without any.  A projection
- * makes the rows of all heads side by side, and the next one reads them so: what
- * is between is no pass over memory of its own if the kernel looks where they
- * lie.  Nor are scores kept, which are more than all else in long sequences.  A
- * backend that has no such kernel lowers the node to what it was.
+ * The same for each transposed operand, and without any.  A projection writes
+ * the rows of all heads interleaved, and the next one reads them so: a kernel
+ * that reads and writes this layout saves the passes over memory for the
+ * transposes.  The scores, which are larger than all other tensors of long
+ * sequences, are not stored.  A backend without such a kernel lowers the node
+ * back.
  *
- * A Transpose that others use as well stays for them.  Y is turned only if all
- * of it is; as other passes leave it, Reshapes that keep the order of elements
- * stand behind the Transpose.
+ * A Transpose with other users stays for them.  The transpose of Y is fused
+ * only if it is the only user of Y; Reshapes are behind it, as other passes
+ * leave them.
  *
- * Afterwards no Attention is left of which nobody uses the scores, and no such
- * Transpose stands right before or after what came of it.  ONNX Runtime has its
- * MultiHeadAttention for the same, with one order of axes.
+ * Afterwards every Attention has uses of its scores, and no such Transpose is
+ * next to a FusedAttention.  ONNX Runtime's MultiHeadAttention is the same with
+ * one order of axes.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* What `v` is the heads of, rows being side by side there; or NULL. */
+/* The operand of `v` if it is the transpose of heads, else NULL. */
 static glow_value *
 rows_of(const glow_value *v)
 {
@@ -38,7 +39,9 @@ rows_of(const glow_value *v)
     return v->def->in[0];
 }
 
-/* Takes an operand from before its Transpose; was there one? */
+/*
+ * Replaces an operand by the operand of its Transpose; false if there is none.
+ */
 static bool
 take_rows(glow_value **in)
 {

@@ -1,42 +1,43 @@
 /*
- * fuse-epilogue: let convolutions and products add and activate by themselves.
+ * fuse-epilogue: fuse addition and activation into convolutions and products.
  *
  *     %c = Convolution(%x, %f, %b)
  *     %s = Add(%c, %r)              =>  %y = FusedConvolution(%x, %f, %b, %r)
  *     %y = Relu(%s)                                       {Activation: Relu}
  *
- * and the same with FullyConnected or MatMul, and FusedFullyConnected.  The sum
- * may have either part alone.  What comes back is the same up to the roundings
- * in between, of which there is one instead of three.
+ * and the same with FullyConnected or MatMul, and FusedFullyConnected.  Addend
+ * and activation are each optional.  The result is rounded once instead of
+ * three times.
  *
- * A backend can do both parts while the sum is in registers: they cost no pass
- * over memory of their own.  One that cannot, or that finds such rows by
- * itself, lowers the fused node to what it was.
+ * A backend can compute the epilogue while the sum is in registers, without
+ * further passes over memory.  A backend that cannot, or that fuses by itself,
+ * lowers the fused node back.
  *
- * A Reshape in between moves behind: an addend counts its elements alone.
+ * A Reshape in between sinks below the fused node, whose addend is matched by
+ * element.
  *
- * Only nodes of which nobody else wants the result are fused, and none with a
- * predicate.  Of two operands of an Add that could take it, the first does; the
- * other is its addend.  What every pass before this one has to say about
- * convolutions has been said then: this is the last step before lowering.
- * Afterwards no activation of the list in ir/ops/fused.c, and no Add of floats,
- * is the only user of a convolution or product that could still take it.
+ * Only nodes without other users of their results are fused, and none with a
+ * predicate.  If both operands of an Add could take it, the first does; the
+ * other is its addend.  Other passes do not match fused nodes, so this is the
+ * last pass before lowering.  Afterwards no activation of the list in
+ * ir/ops/fused.c, and no Add of floats, is the only user of a convolution or
+ * product that could still take it.
  *
- * Glow has the activations alone, five of them, and asks the backend first, so
- * that the graph no longer says what it would be elsewhere.
+ * Glow fuses five activations, and no addend, depending on the backend, so that
+ * its graphs are not portable afterwards.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* A fused operator in the making, of either kind. */
+/* A fused operator under construction, of either kind. */
 typedef struct fused {
-    const glow_node *sum; /* what makes it */
+    const glow_node *sum; /* the operator that computes the sum */
     glow_value *in[4];
     glow_fusedconvolution conv;
     glow_fusedfullyconnected full;
-    const glow_type *type; /* of what comes out: it may be reshaped */
+    const glow_type *type; /* of the result, which may be reshaped */
     bool is_conv;
     int *activation;
     glow_floats *args;
@@ -68,7 +69,7 @@ begin_product(const glow_node *n, fused *f)
                  glow_is_float(n->out[0]->type->elem));
 }
 
-/* Another part for what has the first one already. */
+/* Begins with a node that is already fused and has no activation yet. */
 static bool
 begin_fused(const glow_node *n, fused *f)
 {
@@ -83,7 +84,10 @@ begin_fused(const glow_node *n, fused *f)
     return f->full.activation == GLOW_FUSED_NONE;
 }
 
-/* Can `v` be made by a fused node that goes on after it? */
+/*
+ * Begins a fused operator with the definition of `v`; false if it cannot take
+ * an epilogue.
+ */
 static bool
 begin(const glow_value *v, fused *f)
 {

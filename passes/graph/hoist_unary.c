@@ -1,6 +1,5 @@
 /*
- * hoist-unary: work on the whole before it is split, and on few elements before
- * they are repeated.
+ * hoist-unary: hoist element-wise operators above slices and repetitions.
  *
  *     %a = Slice(%x) {first half}           %t = Tanh(%x)
  *     %b = Slice(%x) {second half}          %s = Slice(%t) {first half}
@@ -10,21 +9,21 @@
  *     Clip(Tile(%x))                    =>  Tile(Clip(%x))
  *     Max(Broadcast(%x), 0)             =>  Broadcast(Max(%x, 0))
  *
- * What works element by element gives the same on either side, bit for bit.
+ * Element-wise operators commute with layout operators, bit for bit.
  *
- * Above slices an operator of one operand goes if it is the only user of each
- * of two slices or more, alike for all of them, and if these are all of what
- * they are cut from: then nothing is computed that nobody asks for.  It is one
- * node then, which what makes %x may take in (fuse-epilogue).  A conversion to
- * a wider kind stays below: slices would move more bytes.
+ * An operator of one operand is hoisted above slices if it is the same and the
+ * only user of each of two or more slices that together cover their operand, so
+ * that nothing is computed in vain.  The single node may then be fused with the
+ * definition of %x (fuse-epilogue).  A conversion to a wider kind stays below,
+ * because slices would move more bytes.
  *
- * Above Broadcast, Tile and ResizeNearest, where nobody else uses what they
- * make and it is more than what they take, an operator of several operands goes
- * too, if the others are one number: fewer elements are worked on.
+ * An operator is hoisted above Broadcast, Tile and ResizeNearest if it is their
+ * only user and their result is larger than their operand; it may have several
+ * operands if the others are splats.  It then computes fewer elements.
  *
- * Exporters split what one product makes for several heads or gates, and
- * activate each; they repeat masks, and compute on what comes out.  fold-slice
- * does the opposite where only a part is used, so that the two do not meet.
+ * Exporters split a product to several heads or gates and activate each, and
+ * compute on repeated masks. fold-slice does the opposite if only a part is
+ * used, so the two passes do not conflict.
  *
  * Glow's HoistCode does this for Tanh above slices, and its
  * RaiseClipsAboveShapeNodes for Clip above Tile.
@@ -43,7 +42,10 @@ is_elementwise(const glow_node *n)
            n->n_out == 1 && n->n_in <= GLOW_MAX_OPERANDS;
 }
 
-/* What `n` gives of operands of this shape; NULL where it tells by itself. */
+/*
+ * The stated type of `n` for operands of this shape; NULL if its type is
+ * inferred.
+ */
 static const glow_type *
 stated(glow_builder *b, const glow_node *n, glow_dims shape)
 {
@@ -56,7 +58,7 @@ stated(glow_builder *b, const glow_node *n, glow_dims shape)
     return glow_type_get(glow_builder_context(b), t);
 }
 
-/* Above what repeats. */
+/* Hoisting above repetition. */
 
 static const glow_op *const repeaters[] = {
     &glow_op_broadcast,
@@ -74,7 +76,7 @@ repeats(const glow_node *n)
     return false;
 }
 
-/* The operand that is repeated, if all others are one number; or -1. */
+/* The operand that is repeated, if all others are splats; or -1. */
 static int
 find_repeated(const glow_node *n)
 {
@@ -95,7 +97,7 @@ find_repeated(const glow_node *n)
     return found;
 }
 
-/* One number of the type of `v`, in another shape. */
+/* The splat `v` in another shape. */
 static glow_value *
 reshaped_number(glow_builder *b, const glow_value *v, glow_dims shape)
 {
@@ -132,12 +134,12 @@ hoist_above_repeater(glow_builder *b, glow_node *n)
                       GLOW_IN(y), r->attrs);
 }
 
-/* Above slices. */
+/* Hoisting above slices. */
 
-#define MOST_PARTS 64 /* users of what is cut that are looked at */
+#define MOST_PARTS 64 /* users of the sliced value that are visited */
 #define MOST_ROUNDS 8 /* slices of slices */
 
-/* The operator of one operand that alone uses the slice `s`, or NULL. */
+/* The unary operator that is the only user of the slice `s`, or NULL. */
 static glow_node *
 only_unary(const glow_node *s)
 {
@@ -181,7 +183,7 @@ overlap(const glow_node *s, const glow_node *t)
     return true;
 }
 
-/* Do the slices that a group reads have no element in common? */
+/* True if the slices that a group reads are disjoint. */
 static bool
 are_apart(glow_node *const group[], int count)
 {
@@ -192,7 +194,10 @@ are_apart(glow_node *const group[], int count)
     return true;
 }
 
-/* Those that do to slices of `v` what `n` does; 0 where they are not all of it. */
+/*
+ * Collects the nodes equal to `n` on slices of `v`; 0 if these do not cover
+ * `v`.
+ */
 static int
 find_group(const glow_value *v, const glow_node *n, glow_node *group[])
 {
@@ -215,7 +220,7 @@ find_group(const glow_value *v, const glow_node *n, glow_node *group[])
     return count;
 }
 
-/* `n` of all of `v`, before all that uses it. */
+/* Builds `n` of `v`, right after the definition of `v`. */
 static glow_value *
 build_whole(glow_builder *b, glow_node *n, glow_value *v)
 {

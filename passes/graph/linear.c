@@ -1,4 +1,4 @@
-/* The table of operators that are linear in weights. */
+/* Table of operators that are linear in their weights. */
 
 #include "passes/graph/linear.h"
 
@@ -108,7 +108,7 @@ gemm_input(const glow_node *n)
     return g->transpose_a ? -1 : 1;
 }
 
-/* The operator again. */
+/* Builders of the operator with other weights. */
 
 static glow_value *
 same_again(glow_builder *b, const glow_node *n, glow_value *x, glow_value *w,
@@ -144,7 +144,7 @@ gemm_again(glow_builder *b, const glow_node *n, glow_value *x, glow_value *w,
     return glow_build(b, n->op, NULL, GLOW_IN(x, w, bias), &g);
 }
 
-/* What lies around. */
+/* Padding. */
 
 static bool
 always(const glow_node *n)
@@ -153,7 +153,7 @@ always(const glow_node *n)
     return true;
 }
 
-/* Zeros around Input are not shifted along. */
+/* Padding zeros are not shifted. */
 static bool
 is_unpadded(const glow_node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * Operators that are linear in weights, as data: what the passes share that
- * fold arithmetic before or behind them into the weights.
+ * Operators that are linear in their weights, as data, for passes that fold
+ * affine maps before or behind them into the weights.
  */
 
 #ifndef PASSES_GRAPH_LINEAR_H
@@ -13,34 +13,36 @@ typedef struct linear {
     affine_layout (*results)(const glow_node *n); /* weights by channel of the
                                                      result */
     affine_layout (*inputs)(
-        const glow_node *n);               /* by that of Input; NULL: these
-                                                    do not fold */
+        const glow_node *n);               /* by channel of Input; NULL: maps of
+                                            * Input do not fold */
     int (*axis)(const glow_node *n);       /* of the channels of the result */
-    int (*input_axis)(const glow_node *n); /* of Input; -1: none */
-    /* The operator with other weights, and a bias unless that is NULL. */
+    int (*input_axis)(const glow_node *n); /* of Input's channels; -1: none */
+    /* Builds the operator with other weights, and a bias unless NULL. */
     glow_value *(*again)(glow_builder *b, const glow_node *n, glow_value *x,
                          glow_value *w, glow_value *bias);
-    bool any_weights; /* may be unknown if they are not scaled */
-    /* Is the weight of what lies around Input no other than within? */
+    bool any_weights; /* weights may be unknown if they are not scaled */
+    /* True if all results sum the same weights: no padding. */
     bool (*shifts)(const glow_node *n);
 } linear;
 
 /* The row of n's operator, or NULL. */
 const linear *linear_of(const glow_node *n);
 
-/* Elements of floats, some of them, dense. */
+/* True if the result is a dense, non-empty float tensor. */
 bool linear_has_channels(const glow_node *n);
 
-/* The numbers of the bias, as it is added; zeros if there is none. */
+/* Reads the bias, as it is added; zeros if there is none. */
 bool linear_bias(const glow_node *n, int64_t channels, double *out);
 
-/* The one node that uses `v`, if it has one result and no predicate. */
+/* The only user of `v`, if it has one result and no predicate, else NULL. */
 glow_node *linear_only_user(const glow_value *v);
 
-/* Remarks that `n` stays, since its kind does not hold the weights scaled. */
+/*
+ * Remarks that `n` stays, since its kind cannot represent the scaled weights.
+ */
 void linear_refuse(glow_pass_run *run, const glow_node *n);
 
-/* Does the same as `n`, of one operand, to `v`. */
+/* Builds a copy of `n`, of one operand, on `v`. */
 glow_value *linear_copy(glow_builder *b, const glow_node *n, glow_value *v);
 
 #endif

@@ -1,24 +1,24 @@
 /*
- * merge-constants: keep equal constants once.
+ * merge-constants: merge equal constants.
  *
  *     constant @a : float<4> = [1, 2, 3, 4]
  *     constant @b : float<4> = [1, 2, 3, 4]
  *     %y = Add(@x, @b)                        =>   %y = Add(@x, @a)
  *
- * Two constants are equal if types and bytes are: NaNs of the same bits are,
- * which a comparison of numbers would miss, and zeros of unlike sign are not.
- * Splats are compared as splats.  What lies in a weights file is known by its
- * name there, and read only under `read`.  The first of the module stays, and
- * stands for the model's constants of both.  Afterwards the constants that the
- * function uses differ, cse finds the nodes that use them equal, and dce drops
- * what nobody uses.
+ * Two constants are equal if their types and bytes are: NaNs of the same bits
+ * are equal, which a comparison of numbers would miss, and zeros of different
+ * sign are not.  Splats are compared as splats.  External constants are
+ * compared by file and key, and read only with the option `read`.  The first of
+ * the module stays, with the provenance of both.  Afterwards all constants that
+ * the function uses are different, cse can merge the nodes that use them, and
+ * dce drops unused ones.
  *
  * Exporters write a constant for each use of a number, an axis or a shape, and
  * tied weights twice.
  *
- * A table holds them by hashes of their bytes: all of a small constant, the
- * ends of a large one, which is hashed whole only if another has the same ends.
- * Glow's CSE of Constants compares pair by pair.
+ * A hash table over their bytes: all of a small constant, both ends of a large
+ * one, which is hashed whole only if another has the same ends.  Glow's CSE of
+ * Constants compares pairs.
  */
 
 #include <string.h>
@@ -31,7 +31,10 @@ typedef struct merge_options {
 
 static const merge_options defaults = {false};
 
-/* Bytes: hashed whole; else so many at each end. */
+/*
+ * Sizes in bytes: constants up to SMALL are hashed whole, others END bytes at
+ * each end.
+ */
 enum { SMALL = 64 << 10, END = 256 };
 
 /* A constant that stays. */
@@ -129,7 +132,7 @@ is_equal(entry *a, entry *b)
     return s->file == t->file && strcmp(s->key, t->key) == 0;
 }
 
-/* The entry of an equal constant; `e` is entered if there is none. */
+/* The entry of an equal constant; inserts and returns `e` if there is none. */
 static entry *
 find(table *t, entry *e)
 {

@@ -1,5 +1,6 @@
 /*
- * merge-group-convolution: one convolution of groups for one of each group.
+ * merge-group-convolution: merge parallel convolutions to a grouped
+ * convolution.
  *
  *     %a = Slice(%x) {Start: [0, 0, 0, 0]} : [N, H, W, 48]
  *     %b = Slice(%x) {Start: [0, 0, 0, 48]} : [N, H, W, 48]
@@ -10,24 +11,28 @@
  *     %y = Convolution(%x, Concat([@f, @g]), Concat([@p, @q])) {Group: 2}
  *
  * Group i of a convolution reads the i-th part of the channels and writes the
- * i-th part of the result, which is what the slices and the concatenation say.
- * The parts must be all channels of %x in their order, of one size, and so must
- * the results; the convolutions must have the same attributes, and each at
- * least one group, whose number then adds up.  Nobody else may use them.
+ * i-th part of the result, which the slices and the concatenation express.  The
+ * slices must cover all channels of %x in order, with one size, and so must the
+ * results; the convolutions must have the same attributes; their numbers of
+ * groups add up.  They must have no other users.
  *
- * Filters and biases are constants, which fold-constants puts together.  With a
- * channel for each slice this is a depthwise convolution, for which the CPU has
- * a kernel of its own.  Caffe's two-GPU networks and frameworks without groups
- * write it so.  Afterwards no concatenation joins such convolutions.
+ * Filters and biases are constants, which fold-constants concatenates.  With
+ * one channel for each slice this is a depthwise convolution, for which the CPU
+ * backend has a special kernel.  Caffe's two-GPU networks and frameworks
+ * without groups write it so.  Afterwards no concatenation joins such
+ * convolutions.
  *
- * Glow has no such pass: it lowers groups into this form instead.
+ * Glow has no such pass: it lowers groups to this form.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* The convolution behind a part, with a known filter, or NULL. */
+/*
+ * The convolution that defines a concatenated part, with constant filter, or
+ * NULL.
+ */
 static const glow_node *
 part_of(const glow_value *v)
 {
@@ -40,7 +45,10 @@ part_of(const glow_value *v)
     return n;
 }
 
-/* Does `v` hold channels [at, at + count) of all else of `x`? */
+/*
+ * True if `v` is the slice of channels [at, at + count) of `x`, with all other
+ * axes whole.
+ */
 static bool
 is_slice_of(const glow_value *v, const glow_value *x, int64_t at, int64_t count)
 {
@@ -59,7 +67,7 @@ is_slice_of(const glow_value *v, const glow_value *x, int64_t at, int64_t count)
     return glow_dims_equal(v->type->shape, shape);
 }
 
-/* Do `a` and `b` differ in what they read alone? */
+/* True if `a` and `b` differ only in their operands. */
 static bool
 is_alike(const glow_node *a, const glow_node *b)
 {
@@ -67,7 +75,7 @@ is_alike(const glow_node *a, const glow_node *b)
            a->in[1]->type == b->in[1]->type && !a->in[2] == !b->in[2];
 }
 
-/* What the parts are slices of, or NULL. */
+/* The value that the parts are slices of, or NULL. */
 static glow_value *
 common_operand(const glow_node *concat)
 {
@@ -92,7 +100,7 @@ common_operand(const glow_node *concat)
     return x;
 }
 
-/* Operand `k` of all parts, one after the other. */
+/* The concatenation of operand `k` of all parts. */
 static glow_value *
 joined(glow_builder *b, const glow_node *concat, int k)
 {

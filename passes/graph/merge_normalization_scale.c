@@ -1,5 +1,5 @@
 /*
- * merge-normalization-scale: let a normalization scale and shift by itself.
+ * merge-normalization-scale: merge scale and shift into a normalization.
  *
  *     LayerNormalization(%x, %s, %b) * [%t]
  *         =>  LayerNormalization(%x, %s * %t, %b * %t)
@@ -8,10 +8,10 @@
  *
  * and the same of RMSNormalization, which has no bias, and, with a [%t] for
  * each channel, of BatchNormalization, InstanceNormalization and
- * GroupNormalization. Where Scale and Bias are omitted %t takes their place.
- * [%t] repeats along all axes but those of Scale, so that each of its elements
- * belongs to one of Scale; it may also be subtracted, and divide if it is
- * constant and no jump is behind it (glow/reach.h).
+ * GroupNormalization.  If Scale and Bias are omitted, %t takes their place.
+ * [%t] is constant along all axes but those of Scale, so that each of its
+ * elements corresponds to one of Scale; it may also be subtracted, and divide
+ * if it is constant and no discontinuous operator follows (glow/reach.h).
  *
  *     LayerNormalization(%x, _, _) {Axis: 2} * [%t]       %t for each of axis 1
  *         =>  InstanceNormalization(%x, %t, 0) {ChannelIdx: 1}
@@ -20,11 +20,11 @@
  *
  * where the inner reshape splits the channels into g groups and may flatten
  * what follows them.  PyTorch writes GroupNorm like that, and
- * recognize-normalization makes the first of the formula.
+ * recognize-normalization builds the LayerNormalization from the formula.
  *
- * Nothing else may use the result.  Sums and products of constants are folded
- * later.  Glow's foldLayerNormArithmetic wants Scale and Bias to be there, of
- * the same shape as %t; its tests foldMulAddIntoLayerNorm are cases of ours.
+ * The result must have no other users.  Sums and products of constants are
+ * folded later.  Glow's foldLayerNormArithmetic requires Scale and Bias of the
+ * shape of %t; its tests foldMulAddIntoLayerNorm are special cases.
  */
 
 #include "glow/match.h"
@@ -35,11 +35,12 @@
 
 enum { X, SCALE, BIAS };
 
-/* What has a scale, and where: along which axes it has elements. */
+/* Normalizations with a scale, and the axes of it. */
 typedef struct norm {
     const glow_op *op;
     bool has_bias;
-    bool is_inner; /* all from Axis on; else the channels alone */
+    bool is_inner; /* the scale has all axes from Axis on; else the channels
+                    * alone */
 } norm;
 
 static const norm norms[] = {
@@ -59,7 +60,7 @@ find_norm(const glow_node *n)
     return NULL;
 }
 
-/* The first axis of the scale; one it is alone, unless it is inner. */
+/* The first axis of the scale; its only axis, unless it is inner. */
 static int
 axis_of(const glow_node *n)
 {
@@ -74,7 +75,10 @@ axis_of(const glow_node *n)
                 : ln->axis;
 }
 
-/* The elements of `v` along axis `axis` alone, or from it on; NULL: others. */
+/*
+ * `v` reduced to axis `axis`, or the axes from it on; NULL if it varies along
+ * others.
+ */
 static glow_value *
 part_of(glow_builder *b, glow_value *v, int axis, bool is_inner)
 {
@@ -100,7 +104,7 @@ part_of(glow_builder *b, glow_value *v, int axis, bool is_inner)
     return glow_trace_inner(b, &t, axis);
 }
 
-/* `v` by `op` with `t`; `t` itself where there is no `v`. */
+/* op(v, t); `t` if `v` is NULL. */
 static glow_value *
 combine(glow_builder *b, const glow_op *op, glow_value *v, glow_value *t)
 {
@@ -123,7 +127,7 @@ rebuild(glow_builder *b, const glow_node *n, const norm *k, glow_value *scale,
     return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
 }
 
-/* n->in[i] is a normalization; the other operand goes into it. */
+/* Merges the other operand into the normalization n->in[i]. */
 static glow_value *
 merge_into(glow_builder *b, glow_node *n, int i)
 {
@@ -156,7 +160,7 @@ merge_into(glow_builder *b, glow_node *n, int i)
     return rebuild(b, y, k, scale, bias);
 }
 
-/* True if operands `from` and on are nothing but 1 and 0, or omitted. */
+/* True if Scale and Bias are omitted, or splats of 1 and 0. */
 static bool
 is_bare(const glow_node *n)
 {
@@ -165,9 +169,9 @@ is_bare(const glow_node *n)
 }
 
 /*
- * Behind `v`, normalization of axes 2 and on of a tensor, without a scale: of
- * the tensor itself or of one with the axis 1 split.  Sets *x, *groups and
- * *epsilon.
+ * The definition of `v` if it is a normalization, without a scale, of the axes
+ * from 2 on of a tensor, or of a tensor whose axis 1 was split.  Sets *x,
+ * *groups and *epsilon.
  */
 static const glow_node *
 find_groups(glow_value *v, glow_value **x, int64_t *groups, float *epsilon)

@@ -1,18 +1,18 @@
 /*
- * narrow-operator: do not widen what is narrowed again.
+ * narrow-operator: compute in the narrow kind between two conversions.
  *
  *     %a = ConvertTo(%x) : float                 %y = Relu(%x) : float16
  *     %b = Relu(%a) : float               =>
  *     %y = ConvertTo(%b) : float16
  *
- * An operator that works element by element, or moves elements, between
- * conversions from a narrow float kind and back to it, is done in the narrow
- * one; constants are converted.  What moves elements is exact; arithmetic
- * rounds once instead of twice.  It must be used for nothing else.
+ * An element-wise or layout operator between conversions from a narrow float
+ * kind and back is computed in the narrow kind; constants are converted.
+ * Layout operators stay exact; arithmetic rounds once instead of twice.  The
+ * operator must have no other users.
  *
- * Arithmetic in the wide kind is often what was meant, where the backend has
- * only storage in the narrow one: no pipeline has this pass.  Glow's
- * OptimizeOutIntermediateConversions asks the backend as well.
+ * Arithmetic in the wide kind is often intended, with storage in the narrow
+ * kind: the pass is not in any pipeline.  Glow's
+ * OptimizeOutIntermediateConversions also depends on the backend.
  */
 
 #include "glow/match.h"
@@ -26,7 +26,7 @@ is_narrower(glow_kind a, glow_kind b)
            glow_kind_get(a)->bytes < glow_kind_get(b)->bytes;
 }
 
-/* `v` in the kind `to`, without a conversion that rounds; NULL: there is none. */
+/* `v` in the kind `to` without rounding; NULL if there is no such value. */
 static glow_value *
 as_narrow(const glow_value *v, glow_kind to)
 {

@@ -1,25 +1,26 @@
 /*
- * nest-concat: take over what is put together already.
+ * nest-concat: reuse a Concat as the prefix or suffix of a longer one.
  *
  *     %y = Concat([@a, @b])              %y = Concat([@a, @b])
  *     %z = Concat([@a, @b, @c])      =>  %z = Concat([%y, @c])
  *     %w = Concat([@a, @b, @c, @d])      %w = Concat([%z, @d])
  *
- * Exporters write a network that hands on all it has (DenseNet) with every part as
- * an operand of every Concat behind it.  A part has one place, so all but one of
- * them would copy it.  Nested, each is the beginning of the next, the chain ends in
- * one buffer, and parts are computed there (join-parts).  Where that cannot be, as
- * many bytes are copied as before.
+ * Exporters write networks that concatenate all previous results (DenseNet)
+ * with every part as an operand of every later Concat.  A part can be computed
+ * in one buffer, so all but one of them would copy it.  Nested, each Concat is
+ * a prefix of the next, the chain shares one buffer, and parts are computed in
+ * it (join-parts).  Otherwise as many bytes are copied as before.
  *
- * The same for what another one ends with: Concat([@c, @a, @b]).  The longest is
- * taken.  It stands before, so operands are still there; equal ones are cse's.
+ * The same for suffixes: Concat([@c, @a, @b]).  The longest one is reused.  It
+ * must be defined before; equal Concats are left to cse.
  *
- * Each rewrite leaves fewer operands.  fold-concat takes an inner Concat over only if
- * nothing else uses it, and this pass takes over only what has a user, so neither
- * undoes the other.
+ * Each rewrite leaves fewer operands. fold-concat merges an inner Concat only
+ * if it has no other user, and this pass reuses only a Concat that has a user,
+ * so neither undoes the other.
  *
- * Time: for each operand, a look at its users, at most LOOKS for a Concat; they are
- * visited from the last to the first, so that the others have all their operands.
+ * Time: the users of each operand are visited, at most LOOKS for a Concat;
+ * Concats are visited from the last to the first, so that the earlier ones
+ * still have all their operands.
  */
 
 #include "glow/ops.h"
@@ -41,7 +42,9 @@ dim_of(const glow_node *n)
     return c->dim;
 }
 
-/* Are these just the operands of `inner`, which stands before? */
+/*
+ * True if these are exactly the operands of `inner`, which is defined before.
+ */
 static bool
 is_same(const stretch *s, const glow_node *inner)
 {
@@ -55,8 +58,10 @@ is_same(const stretch *s, const glow_node *inner)
     return true;
 }
 
-/* The Concat of this stretch, looked for at the operand that fewest begin or end
-   with; or NULL. */
+/*
+ * The Concat with exactly these operands, searched among the users of the
+ * operand at the inner end; or NULL.
+ */
 static glow_node *
 find(const stretch *s, int *looks)
 {
@@ -70,7 +75,7 @@ find(const stretch *s, int *looks)
     return NULL;
 }
 
-/* The longest that n's operands begin or end with. */
+/* The longest Concat whose operands are a prefix or suffix of n's; sets `s`. */
 static glow_node *
 find_longest(glow_node *n, stretch *s)
 {

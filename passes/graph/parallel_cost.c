@@ -1,10 +1,11 @@
 /*
- * parallel: does one node instead of several pay?
+ * parallel: profit of one node in place of several.
  *
  * By the cost model: a shared operand is read once instead of once for each
- * member.  Slices and concatenations are to be paid for, but for those that are
- * contiguous or meet a Concat that puts the parts together again.  Constants
- * are put together once and for all; that of one which others use too is not.
+ * member.  Slices and concatenations cost time, except slices that are
+ * contiguous or read by a Concat of all results.  Constants are concatenated at
+ * compile time; a constant with other users is not free, because it is kept as
+ * well.
  */
 
 #include "glow/cost.h"
@@ -12,7 +13,7 @@
 #include "glow/ops.h"
 #include "passes/graph/parallel.h"
 
-/* A constant that is put together may have at most so many bytes. */
+/* Limit of the size of a concatenated constant. */
 static const int64_t most_bytes = INT64_C(512) << 20;
 
 static int64_t
@@ -21,7 +22,7 @@ bytes_of(const glow_value *v)
     return v ? glow_type_bytes(v->type) : 0;
 }
 
-/* Are parts along `axis` one after another in memory? */
+/* True if slices along `axis` are contiguous. */
 static bool
 is_outermost(glow_dims shape, int axis)
 {
@@ -31,7 +32,7 @@ is_outermost(glow_dims shape, int axis)
     return true;
 }
 
-/* Does one Concat put all results together again, in this order? */
+/* True if one Concat reads all results in this order. */
 static bool
 meet_again(const parallel_member *m, size_t count, int axis)
 {
@@ -52,7 +53,7 @@ meet_again(const parallel_member *m, size_t count, int axis)
     return true;
 }
 
-/* Time to put together operand `k`; negative if it may not be. */
+/* Time of concatenating operand `k`; negative if this is not permitted. */
 static double
 time_to_join(glow_pass_run *run, const parallel_member *m, size_t count, int k)
 {

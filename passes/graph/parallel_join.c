@@ -5,8 +5,8 @@
  *     %k = MatMul(%x, @wk)       =>   %p = MatMul(%x, %c)
  *                                     %q = Slice(%p), %k = Slice(%p)
  *
- * Operands are put together behind each other in the order of the members, and
- * so are the parts of the result.  Every element is computed as before.
+ * Operands are concatenated in the order of the members, and so are the parts
+ * of the result.  Every element is computed as before.
  */
 
 #include "glow/ops.h"

@@ -1,23 +1,23 @@
 /*
- * parallel: which members depend on others.
+ * parallel: ranks of members, for their dependences.
  *
  * The rank of a node is the largest number of members on a path to it.  Members
- * of one rank do not depend on each other, and no cycle comes about when they
- * are combined, not even when several groups are.
+ * of one rank are independent, and combining them creates no cycle, even if
+ * several groups are combined.
  *
- * A question walks over what the members depend on, and nothing else: what was
- * seen is told by the number of the walk, so that nothing is to be cleared.
+ * A query is a depth-first search from the members over their operands; visited
+ * nodes are marked with the number of the walk, so marks need not be cleared.
  */
 
 #include "passes/graph/parallel.h"
 
 struct parallel_ranks {
-    bool *counts; /* is it a member?  By id, as what follows */
+    bool *counts; /* true for members; by id, as the next two */
     int64_t *ranks;
-    uint32_t *seen; /* the last walk that came by */
+    uint32_t *seen; /* number of the last walk that visited the node */
     uint32_t walk;
     glow_node **stack;
-    int *next; /* the operand to look at, for each on the stack */
+    int *next; /* next operand to visit, for each entry of the stack */
 };
 
 parallel_ranks *
@@ -52,7 +52,9 @@ rank_one(parallel_ranks *r, const glow_node *n)
     r->ranks[n->id] = rank;
 }
 
-/* Ranks `n` and all that it depends on, without recursion: networks are deep. */
+/*
+ * Ranks `n` and its transitive operands; iterative, because networks are deep.
+ */
 static void
 rank_from(parallel_ranks *r, glow_node *n)
 {

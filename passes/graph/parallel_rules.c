@@ -1,12 +1,12 @@
 /*
- * parallel: which nodes could be one, by what they have in common.
+ * parallel: table of operators that can be combined.
  *
  * The columns of a product depend on the columns of its right operand alone,
- * and its rows on the rows of the left one.  So do the channels of a
- * convolution on the filters, if there is one group, and its batches on those
- * of Input.  The table says for each operator which operands are shared and
- * along which axis the others are put together.  Attributes, shared operands,
- * and the types of the others but for that axis have to be equal.
+ * and its rows on the rows of the left one.  In the same way the channels of a
+ * convolution with one group depend on the filters, and its batches on those of
+ * Input.  The table has for each operator the shared operands and the axis
+ * along which the others are concatenated.  Attributes, shared operands, and
+ * the types of the others except for that axis must be equal.
  */
 
 #include <string.h>
@@ -86,7 +86,7 @@ parallel_axis(const parallel_rule *r, const glow_node *n)
     return r->out == LAST ? n->out[0]->type->shape.rank - 1 : r->out;
 }
 
-/* A number for a value that does not depend on where it lies in memory. */
+/* A hash of a value that does not depend on addresses. */
 static uint64_t
 number_of(const glow_value *v)
 {
@@ -95,7 +95,7 @@ number_of(const glow_value *v)
     return glow_hash(v->storage->name, strlen(v->storage->name), 1);
 }
 
-/* `t` without what may differ along `axis`. */
+/* `t` without its size along `axis`. */
 static glow_type
 common(const glow_type *t, int axis)
 {

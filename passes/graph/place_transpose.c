@@ -1,5 +1,5 @@
 /*
- * place-transpose: transpose where it moves the fewest bytes.
+ * place-transpose: place transposes where they move the fewest bytes.
  *
  *     %t = Transpose(%x) {NCHW}     %r = Relu(%x)
  *     %r = Relu(%t)              => %y = Convolution(%r, ..)
@@ -12,28 +12,26 @@
  *     %p = Pad(%x)                  %t = Transpose(%x)
  *     %y = Transpose(%p)         => %y = Pad(%t)
  *
- * Element-wise operators, and those that name axes in attributes, work in any
- * order of axes (axis_rules.h).  They form regions, which transposes bound and
- * cut: the operands of convolutions and pooling, reshapes, inputs and outputs
- * have the order they have.  For each region the pass chooses an order for each
- * node such that fewer bytes go through transposes (regions.h); nothing changes
- * unless it is less.  At equal bytes a transpose stands as far down as it can:
- * what follows a convolution is then right behind it.  Sinking and hoisting,
- * over values of any number of users and nodes of any number of operands, are
- * both this, and so a residual network is seen as a whole.
+ * Element-wise operators, and operators with axes as attributes, work in any
+ * order of axes (axis_rules.h).  They form regions, which are bounded by values
+ * with a fixed order: operands of convolutions and pooling, reshapes, inputs
+ * and outputs.  For each region the pass chooses an order for each node such
+ * that fewer bytes go through transposes (regions.h); nothing changes unless
+ * the bytes decrease.  At equal bytes a transpose is placed as far down as
+ * possible: the nodes after a convolution then follow it directly.  This
+ * includes sinking and hoisting over values with several users and nodes with
+ * several operands, so a residual network is optimized as a whole.
  *
  * Constants and Splats have any order; fold-constants transposes the former.  A
- * Broadcast has the order that its users like, and costs what its operand does.
- * Reductions count by the smaller of operand and result: absorb-transpose lets
- * them reduce other axes.
+ * Broadcast takes the order of its users, at the cost of its operand.
+ * Reductions count with the smaller of operand and result, since
+ * absorb-transpose lets them reduce other axes.
  *
- * A product of matrices works in two orders: the transpose of a product is that
- * of the transposes, the other way round.
+ * A matrix product works in two orders: (A B)^T = B^T A^T.
  *
- * Operators that sum over several axes may do so in another order (GroupNorm-
- * alization), which rounds differently.  Afterwards no choice that this pass
- * knows of moves fewer bytes.  Glow's SinkCode and HoistCode move transposes
- * one node at a time, down or up, whatever it costs.
+ * Operators that sum over several axes may do so in another order
+ * (GroupNormalization), which rounds differently.  Glow's SinkCode and
+ * HoistCode move transposes one node at a time, down or up, whatever it costs.
  */
 
 #include "glow/pass.h"
@@ -72,7 +70,7 @@ works_in_any_order(const glow_node *n)
     return rank > 1;
 }
 
-/* Numbers the sites by their marks; false if there is nothing to place. */
+/* Numbers the sites by marks; false if there is nothing to place. */
 static bool
 find_sites(placer *p)
 {
@@ -96,7 +94,7 @@ find_sites(placer *p)
 
 /* Finding edges. */
 
-/* True if fold-constants will compute what is made of `v`. */
+/* True if fold-constants evaluates a transpose of `v`. */
 static bool
 is_known(const glow_value *v)
 {
@@ -121,14 +119,14 @@ add_edge(placer *p, region_edge e)
     p->edges[p->n_edges++] = e;
 }
 
-/* A number for what no other edge reads. */
+/* A root number for an edge that shares its value with no other edge. */
 static int
 own_root(const placer *p)
 {
     return -1 - (int)p->n_edges;
 }
 
-/* Site `to` reads `v` in its own order. */
+/* Adds an edge for `v`, which site `to` reads in the site's order. */
 static void
 read_in_order(placer *p, int to, glow_value *v)
 {
@@ -139,11 +137,11 @@ read_in_order(placer *p, int to, glow_value *v)
         return;
     e.from = placer_site(root);
     e.root = e.from >= 0 ? e.from : p->n_sites + placer_fixed_root(p, root);
-    e.weight = weight_of(root) + 1; /* rather further down: see above */
+    e.weight = weight_of(root) + 1; /* + 1: prefers placement further down */
     add_edge(p, e);
 }
 
-/* What a transpose of operand `v` of `n` costs at most. */
+/* The cost of a transpose of operand `v` of `n`, at most. */
 static int64_t
 fixed_weight(const glow_node *n, const glow_value *v)
 {
@@ -153,7 +151,9 @@ fixed_weight(const glow_node *n, const glow_value *v)
                                                                       : in;
 }
 
-/* Operand `index` of `n` is read in the order that it has. */
+/*
+ * Adds an edge for operand `index` of `n`, which is read in its original order.
+ */
 static void
 read_fixed(placer *p, glow_node *n, int index)
 {
@@ -180,7 +180,10 @@ read_fixed(placer *p, glow_node *n, int index)
                            .weight = weight});
 }
 
-/* The operand of a broadcast to another rank: its axes are put apart first. */
+/*
+ * Adds an edge for the operand of a broadcast to another rank, whose axes are
+ * aligned first.
+ */
 static void
 read_apart(placer *p, int to, glow_node *n)
 {
@@ -231,9 +234,9 @@ fits(const void *user, int i, axis_order o)
            s->rule->fits(s->node, order_dims(order_inverse(o), rank));
 }
 
-/* Making it so. */
+/* Rewriting. */
 
-/* Takes the plan back where it saves nothing or may not be. */
+/* Resets the plan of regions where it saves nothing or is not permitted. */
 static bool
 choose(placer *p)
 {
@@ -282,7 +285,7 @@ place(glow_pass_run *pass, glow_func *f)
     return placer_apply(&p) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
-/* What was placed makes other regions: until none of them saves anything. */
+/* Placement creates new regions: iterates until no region saves bytes. */
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {

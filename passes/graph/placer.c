@@ -1,13 +1,13 @@
 /*
- * Placing transposes: nodes in the order of axes that was chosen for them, and
- * transposes between them and what has another.
+ * Rewrite by a plan of axis orders: builds each node in its chosen order, and
+ * transposes on the edges between different orders.
  */
 
 #include "passes/graph/placer.h"
 
 #include "glow/match.h"
 
-#define MOST_TRANSPOSES 8 /* one behind the other that are looked through */
+#define MOST_TRANSPOSES 8 /* in a chain that is looked through */
 
 int
 placer_site(const glow_value *v)
@@ -63,7 +63,7 @@ placer_fixed_root(placer *p, glow_value *v)
     return *number;
 }
 
-/* `v`, which went through `has`, as it would be after `want`. */
+/* `v`, in order `has`, transposed to order `want`. */
 static glow_value *
 transposed(placer *p, glow_value *v, axis_order has, axis_order want,
            placed_transpose **list)
@@ -97,7 +97,7 @@ transposed(placer *p, glow_value *v, axis_order has, axis_order want,
     return m->value;
 }
 
-/* `v` after a transpose by `order`, in the graph that is being made. */
+/* The value of the new graph for `v` in `order`. */
 static glow_value *
 in_order(placer *p, glow_value *v, axis_order order)
 {
@@ -172,7 +172,7 @@ make_node(placer *p, const site *s, axis_order order)
     return axis_rule_build(p->builder, s->rule, n, in, perm);
 }
 
-/* The first operand of `n` that has to be made before it, or -1. */
+/* The site of the first operand of `n` that is not built yet, or -1. */
 static int
 missing_operand(const placer *p, const glow_node *n)
 {
@@ -187,7 +187,7 @@ missing_operand(const placer *p, const glow_node *n)
     return -1;
 }
 
-/* Makes site `i`, and before it what it reads. */
+/* Builds site `i`, after the sites that it depends on; `stack` is scratch. */
 static bool
 make(placer *p, int i, int *stack)
 {
@@ -212,7 +212,7 @@ make(placer *p, int i, int *stack)
     return true;
 }
 
-/* Lets operand `index` of a node that stays read what was made. */
+/* Redirects operand `index` of a node that stays to the new graph. */
 static bool
 reread(placer *p, glow_node *n, int index)
 {
@@ -226,7 +226,7 @@ reread(placer *p, glow_node *n, int index)
     return v;
 }
 
-/* The same for all operands of sites that keep their order. */
+/* Redirects all operands of sites that keep their order. */
 static bool
 reread_sites(placer *p)
 {

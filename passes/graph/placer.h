@@ -1,6 +1,4 @@
-/*
- * Placing transposes: what place-transpose decides about, and making it so.
- */
+/* Sites and edges of place-transpose, and its rewrite. */
 
 #ifndef PASSES_GRAPH_PLACER_H
 #define PASSES_GRAPH_PLACER_H
@@ -9,7 +7,7 @@
 #include "passes/graph/axis_rules.h"
 #include "passes/graph/regions.h"
 
-/* A transpose that was made of a value. */
+/* A transpose that was built of a value. */
 typedef struct placed_transpose {
     axis_order order;
     glow_value *value;
@@ -17,20 +15,20 @@ typedef struct placed_transpose {
 } placed_transpose;
 
 typedef struct site {
-    glow_node *node;       /* as it was */
+    glow_node *node;       /* the original node */
     const axis_rule *rule; /* NULL: a Broadcast */
-    glow_value *value;     /* its result in its order; NULL: not made yet */
+    glow_value *value;     /* its result in its order; NULL: not built yet */
     placed_transpose *transposes; /* of `value` */
 } site;
 
-/* A use by a node that is no site. */
+/* A use of a site's result by a node that is not a site. */
 typedef struct fixed_use {
     glow_node *user;
     int index; /* of the operand; -1: predicate */
-    int site;  /* that makes it */
+    int site;  /* the definition */
 } fixed_use;
 
-/* A value that no site makes. */
+/* A value that is not defined by a site. */
 typedef struct fixed_root {
     glow_value *value;
     placed_transpose *transposes;
@@ -56,16 +54,16 @@ typedef struct placer {
 /* The mark of a node: 0, 1 + its site, or this and its first fixed root. */
 #define PLACER_FIXED ((uint32_t)1 << 31)
 
-/* The site that makes `v`, or -1. */
+/* The site that defines `v`, or -1. */
 int placer_site(const glow_value *v);
 
-/* The value behind transposes, and what they do together. */
+/* The value behind a chain of transposes; `*step` is their composition. */
 glow_value *placer_root_of(glow_value *v, axis_order *step);
 
-/* The number of a value that no site makes, from 0 on. */
+/* The number of a value that is not defined by a site, from 0 on. */
 int placer_fixed_root(placer *p, glow_value *v);
 
-/* Gives sites the orders of the plan; false after a report. */
+/* Rewrites the function by the orders of the plan; false after a report. */
 bool placer_apply(placer *p);
 
 #endif

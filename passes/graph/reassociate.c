@@ -7,17 +7,17 @@
  *     x * y + x * z        =>  x * (y + z)
  *     x + 0                =>  x
  *
- * c and d are constants, and what is made of them alone is computed at once, as
- * fold-constants does: each rule leaves one node less.  The order of roundings
- * changes, and with it the last bits, the sign of a zero, and where a sum or a
- * product overflows on its way; numbers that would have stayed NaN or infinite
- * for another reason stay so.  Integers wrap, so that for them all of it is
- * exact but division, which is left alone.
+ * c and d are constants, and expressions of them alone are evaluated at once,
+ * as by fold-constants: each rule leaves one node less.  The order of roundings
+ * changes, and with it the last bits, the sign of a zero, and and the overflow
+ * of intermediate sums and products; NaN and infinities for other reasons stay.
+ * Integers wrap, so for them all rules are exact except division, which is left
+ * alone.
  *
- * Such chains come from normalization that models do in steps, (x / 255 - mean)
- * / deviation, from scales before and after attention, and from lowering.  Glow
- * knows chains only next to convolution and batch normalization; LLVM and XLA
- * have the same rules for scalars and tensors.
+ * Such chains come from normalization in steps, (x / 255 - mean) / deviation,
+ * from scales before and after attention, and from lowering.  Glow merges
+ * chains only next to convolution and batch normalization; LLVM and XLA have
+ * the same rules for scalars and tensors.
  */
 
 #include "glow/match.h"
@@ -58,7 +58,10 @@ static const glow_rule rules[] = {
               .inexact = ORDER),
     GLOW_RULE("(Sub (Add x c) (Add y d))", "(Add (Sub x y) (Sub c d))",
               .inexact = ORDER),
-    /* Products.  Of constants alone, quotients would turn for ever. */
+    /*
+     * Products. x must not be constant: rewriting quotients of constants would
+     * not terminate.
+     */
     GLOW_RULE("(Mul (Mul x c) d)", "(Mul x (Mul c d))", .inexact = ORDER),
     GLOW_RULE("(Mul (Mul x c) (Mul y d))", "(Mul (Mul x y) (Mul c d))",
               .inexact = ORDER),
@@ -78,7 +81,7 @@ static const glow_rule rules[] = {
               X_VARIES, .inexact = ORDER),
     GLOW_RULE("(Div c (Div d x))", "(Mul x (Div c d))", .kinds = FLOATS,
               X_VARIES, .inexact = ORDER),
-    /* A factor that terms share. */
+    /* Common factors. */
     GLOW_RULE("(Add (Mul x y) (Mul x z))", "(Mul x (Add y z))",
               .inexact = ORDER),
     GLOW_RULE("(Sub (Mul x y) (Mul x z))", "(Mul x (Sub y z))",
@@ -94,9 +97,9 @@ static const glow_rule rules[] = {
 };
 
 /*
- * A chain of n constants takes log n rounds: each brings pairs together.  What
- * depends on constants alone is computed first, since two of them in the place
- * of x and c could change places for ever.
+ * A chain of n constants takes log n rounds: each combines pairs.  Expressions
+ * of constants are evaluated first, since two constants matched as x and c
+ * could be exchanged forever.
  */
 static glow_result
 run(glow_pass_run *pass, glow_func *f)

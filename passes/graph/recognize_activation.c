@@ -1,6 +1,5 @@
 /*
- * recognize-activation: find activation functions in the arithmetic that
- * exporters write them as.
+ * recognize-activation: recognize activation functions in arithmetic.
  *
  *     k x (a Erf(u) + b),  k a = k b = 1/2, u = x / sqrt(2)       => Gelu(x)
  *     k x (a Tanh(u) + b), k a = k b = 1/2,
@@ -15,21 +14,21 @@
  *     x / (1 + Exp(-x)), x / (1 + Abs(x))             => Swish(x), Softsign(x)
  *     k Elu(x), k > 0                                             => Selu(x)
  *
- * What is compared is the formula: a product is a number and a set of factors,
- * a factor is a number times a function plus a number, and the argument u is a
- * polynomial of x by its coefficients, however each of them is written.  So all
- * orders of operands are one case, as are x / 1.4142 and x * 0.7071, x^3 by Pow
- * and by products, 0.5 before and after.  A coefficient may be a few roundings
- * of its element kind off, as what an exporter computes is.
+ * The match is by a normal form of the formula: a product is a number and a set
+ * of factors, a factor is a number times a function plus a number, and the
+ * argument u is a polynomial of x given by its coefficients.  So all orders of
+ * operands are one case, as are x / 1.4142 and x * 0.7071, x^3 by Pow and by
+ * products, 0.5 before and after.  A coefficient may differ by a few roundings
+ * of its element kind, since exporters compute it.
  *
  * The operator rounds once where the formula rounds at each step, and SoftPlus
  * does not overflow.  Numbers of the formula become attributes, which are
  * float: x / 6 of an integer may have been exact, and x times a sixth is not.
- * Quotients stay where a jump is behind them, unless the divisor is a power of two
- * (glow/reach.h).  Inner nodes that others use stay: then there is nothing to gain, and nothing
- * is done.  PyTorch writes Gelu out before opset 20, and Swish, Mish before 18
- * and MobileNetV3's hard functions before 14.  Glow's optimizer has no such
- * pass.
+ * Quotients stay if a discontinuous operator follows, unless the divisor is a
+ * power of two (glow/reach.h).  If inner nodes have other users, nothing is
+ * rewritten, since they would stay.  PyTorch writes Gelu out before opset 20,
+ * and Swish, Mish before 18 and MobileNetV3's hard functions before 14.  Glow's
+ * optimizer has no such pass.
  */
 
 #include <math.h>
@@ -48,8 +47,8 @@
 typedef struct gate {
     const glow_op *f;
     double a, b, c1, c3;
-    const glow_op *op; /* what it is */
-    int approximate;   /* of Gelu */
+    const glow_op *op; /* the activation */
+    int approximate;   /* attribute of Gelu */
 } gate;
 
 static const gate gates[] = {
@@ -62,7 +61,7 @@ static const gate gates[] = {
     {&glow_op_tanh, 0.5, 0.5, 0.5, 0, &glow_op_swish, 0},
 };
 
-/* Is a f(u) + b the gate `g`, but for a factor, which is *scale? */
+/* True if a f(u) + b is the gate `g` times a factor, *scale. */
 static bool
 fits(const gate *g, double a, double b, const glow_polynomial *u, glow_kind k,
      double *scale)
@@ -150,14 +149,14 @@ find_clip(const glow_value *v, double *lo, double *hi)
     return NULL;
 }
 
-/* Must the quotient in a formula stay, since a jump is behind node `n`? */
+/* True if the formula divides and a discontinuous operator follows node `n`. */
 static bool
 must_divide(glow_builder *b, bool divides, const glow_node *n)
 {
     return divides && glow_run_reaches_jump(glow_builder_run(b), n);
 }
 
-/* scale * v as a hard sigmoid of x: its slope and its value at 0. */
+/* Reads scale * v as a hard sigmoid of x: sets its slope and its value at 0. */
 static bool
 read_hard(glow_builder *b, glow_value *v, double scale, glow_value **x,
           double *a, double *c)
@@ -201,7 +200,10 @@ match_hard_swish(glow_builder *b, glow_value *x, double scale, glow_affine f)
     return GLOW_BUILD_PLAIN(b, hardswish, GLOW_IN(x));
 }
 
-/* An attribute holds a float; float64 may ask for more. */
+/*
+ * True if `v` is representable as an attribute, a float; float64 may need more
+ * digits.
+ */
 static bool
 is_attribute(double v, glow_kind kind)
 {
@@ -210,8 +212,8 @@ is_attribute(double v, glow_kind kind)
 }
 
 /*
- * Where the formula is 0 and 1 for the first time, slope x + middle must be
- * clipped too, although the attributes round: else what was exact is off.
+ * True if slope x + middle, with attributes rounded to float, is clipped at the
+ * points where the formula reaches 0 and 1, so that exact results stay exact.
  */
 static bool
 keeps_corners(double slope, double middle)
@@ -234,7 +236,7 @@ build_hard_sigmoid(glow_builder *b, glow_value *x, double slope, double middle)
                       .beta = (float)middle);
 }
 
-/* A product by a number alone: of a clip, or of an Elu. */
+/* Matches a product by a number: of a Clip, or of an Elu. */
 static glow_value *
 match_scaled(glow_builder *b, glow_value *v, double scale)
 {
@@ -252,7 +254,10 @@ match_scaled(glow_builder *b, glow_value *v, double scale)
     return build_hard_sigmoid(b, x, slope, middle);
 }
 
-/* Is its only use a product by a number?  Then that is looked at, with this. */
+/*
+ * True if the only use of `n` is a product by a number, which is then matched
+ * together with `n`.
+ */
 static bool
 is_scaled_next(const glow_node *n)
 {
@@ -294,7 +299,7 @@ match_product(glow_builder *b, glow_node *n)
     return y;
 }
 
-/* x, if `v` is 1 + f(x) and nothing else uses that. */
+/* x, if `v` is 1 + f(x) without other users, else NULL. */
 static glow_value *
 find_one_plus(glow_value *v, const glow_op *f)
 {
@@ -309,7 +314,7 @@ find_one_plus(glow_value *v, const glow_op *f)
     return NULL;
 }
 
-/* x, if `v` is -x. */
+/* x, if `v` is -x, else NULL. */
 static glow_value *
 find_negated(glow_value *v)
 {
@@ -318,7 +323,7 @@ find_negated(glow_value *v)
     return a.scale == -1 && a.shift == 0 ? a.x : NULL;
 }
 
-/* top / (1 + Exp(-x)), top / (1 + Abs(x)); NULL for 1. */
+/* Matches top / (1 + Exp(-x)) and top / (1 + Abs(x)); `top` is NULL for 1. */
 static glow_value *
 match_quotient(glow_builder *b, glow_value *top, glow_value *bottom)
 {
@@ -356,7 +361,7 @@ recognize_log(glow_builder *b, glow_node *n)
     return x ? GLOW_BUILD_PLAIN(b, softplus, GLOW_IN(x)) : NULL;
 }
 
-/* A clip to [0, 1] of more than x. */
+/* Matches a Clip to [0, 1] of an affine function of x. */
 static glow_value *
 recognize_clip(glow_builder *b, glow_node *n)
 {

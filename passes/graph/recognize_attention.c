@@ -1,6 +1,5 @@
 /*
- * recognize-attention: find attention between two products of batches of
- * matrices.
+ * recognize-attention: recognize attention between two batched matrix products.
  *
  *     %s = BatchMatMul(%q, %k)          [N, S, D] x [N, D, T]
  *     %s = %s * c + mask                the mask in one of several forms, below
@@ -9,36 +8,36 @@
  *         =>
  *     %y = Attention(%q, Transpose(%k), %v, mask) {Scale: c}
  *
- * with a Reshape between any two of them that keeps the last axis, since an
- * importer makes batches of [B, H, S, T] one axis.  B and H are those of the
- * first tensor of four axes on the way, or right in front of it; without one
- * there is one batch, since then a Transpose that splits rows into heads is the
- * one that fuse-attention takes.  Of the rest:
+ * with a Reshape between any two of them that keeps the last axis, since
+ * importers flatten the batches of [B, H, S, T] to one axis.  B and H are the
+ * axes of the first four-dimensional tensor on the path, or right before it;
+ * without one there is one batch, so that fuse-attention can fuse a Transpose
+ * that splits rows into heads.  The other parts:
  *
  *     c         the product of the numbers that the scores, the queries and
  *               the keys are multiplied or divided by, the latter two also in
  *               front of their own reshapes and transposes
  *     SoftCap   c2 * Tanh(%s / c2)
  *     + %m      a mask: any tensor that repeats along axes of the scores
- *     Select(%b, %s, -inf)                bool: what is seen
- *     Select(%b, %s, f), f <= -10000      the same, if %b is constant and shows
- *                                         each row something
+ *     Select(%b, %s, -inf)                a mask of bool
+ *     Select(%b, %s, f), f <= -10000      the same, if %b is constant and keeps
+ *                                         a score of each row
  *     the last three, lower triangular    Causal, and Past
  *
- * TensorFlow has the product of keys and queries the other way round, and the
- * softmax along the axis before the last: where the last two axes change places
- * between softmax and second product, the operands of the first one do as well.
- * Such scores may be scaled, not masked.
+ * TensorFlow exchanges keys and queries, with the softmax along the axis before
+ * the last: if the last two axes are transposed between softmax and second
+ * product, the operands of the first product are exchanged.  Such scores may be
+ * scaled, not masked.
  *
- * A row of which nothing is seen is NaN in the first of these as it is in the
- * formula (NanRows).  A number f in its place makes the row a mean, which
- * Attention cannot say: such rows must be ruled out.  Elsewhere e^f adds 0,
- * unless all scores of a row are near f themselves.
+ * A row that is masked throughout by -inf is NaN, as in the formula (NanRows).
+ * With a finite f the row would be a mean, which Attention cannot express: such
+ * rows must be excluded.  Elsewhere e^f adds 0, unless all scores of a row are
+ * near f.
  *
- * Transposed keys are transposed back, which cancels where they were keys
- * first. Nodes that others use stay, and then nothing is done.  ONNX Runtime
- * wants one spelling for each exporter; ours wants the two products and what
- * may be between them.  Glow has no such pass.
+ * Transposed keys are transposed back, which cancels the exporter's transpose.
+ * If inner nodes have other users, nothing is rewritten.  ONNX Runtime matches
+ * one form for each exporter; this pass matches any combination of the above.
+ * Glow has no such pass.
  */
 
 #include <math.h>
@@ -51,20 +50,20 @@
 #include "glow/trace.h"
 #include "passes/graph/attention_mask.h"
 
-#define MAX_STEPS 12 /* between softmax and product, or of a chain of moves */
+#define MAX_STEPS 12 /* between softmax and product, or of layout operators */
 
-/* What is read on the way from the softmax down to the first product. */
+/* State of the match from the softmax back to the first product. */
 typedef struct scores {
     glow_builder *b;
     glow_dims heads;     /* [B, H]; rank 0: not known yet */
     int64_t rows, count; /* S and T */
-    glow_value *mask;    /* of the scores' shape: bool, or what is added */
-    bool is_flipped;     /* the mask is Not, or Neg, of that */
-    bool is_turned;      /* the scores are those of keys by queries */
+    glow_value *mask;    /* of the scores' shape: bool, or an addend */
+    bool is_flipped;     /* the mask is Not, or Neg, of `mask` */
+    bool is_turned;      /* the scores are keys times queries */
     glow_attention attrs;
 } scores;
 
-/* Is the last axis of both the same, so that rows stay rows? */
+/* True if both have the same last axis, so that a reshape keeps rows. */
 static bool
 keeps_rows(const glow_value *a, const glow_value *b)
 {
@@ -73,7 +72,7 @@ keeps_rows(const glow_value *a, const glow_value *b)
     return x.rank > 1 && y.rank > 1 && x.at[x.rank - 1] == y.at[y.rank - 1];
 }
 
-/* Takes B and H from a tensor of scores, if it shows them. */
+/* Sets B and H from scores of four axes. */
 static void
 note_heads(scores *s, const glow_value *v)
 {
@@ -84,7 +83,7 @@ note_heads(scores *s, const glow_value *v)
         s->heads = GLOW_DIMS_OF(shape.at[0], shape.at[1]);
 }
 
-/* The same from [B, H, A, C] behind a batch of matrices. */
+/* Sets B and H from [B, H, A, C] behind a batch of matrices. */
 static void
 note_batch(scores *s, const glow_value *v)
 {
@@ -99,8 +98,8 @@ note_batch(scores *s, const glow_value *v)
 /* Masks. */
 
 /*
- * Takes `v`, of the shape of the scores; false if there is one already, or it
- * may hide a row and must not.
+ * Sets the mask to `v`, of the shape of the scores; false if there is one
+ * already, or if it may mask a whole row and must not.
  */
 static bool
 take_mask(scores *s, glow_value *v, bool is_flipped, bool may_hide_rows)
@@ -121,7 +120,7 @@ take_mask(scores *s, glow_value *v, bool is_flipped, bool may_hide_rows)
     return true;
 }
 
-/* Select(seen, %s, f), or Select(hidden, f, %s) */
+/* The scores of Select(kept, %s, f) or Select(masked, f, %s), or NULL. */
 static glow_value *
 through_select(scores *s, const glow_node *n)
 {
@@ -134,7 +133,7 @@ through_select(scores *s, const glow_node *n)
     return NULL;
 }
 
-/* True if `v` is scores: a product, scaled and masked. */
+/* True if `v` are scores: a product, scaled and masked. */
 static bool
 leads_to_product(const glow_value *v)
 {
@@ -196,7 +195,7 @@ before_mask(scores *s, const glow_value *v)
 
 /* Scales. */
 
-/* x, if `v` is x times a number, which is multiplied to *scale; else `v`. */
+/* x, if `v` is x times a number, by which *scale is multiplied; else `v`. */
 static glow_value *
 unscaled(glow_builder *b, glow_value *v, double *scale)
 {
@@ -211,8 +210,8 @@ unscaled(glow_builder *b, glow_value *v, double *scale)
 }
 
 /*
- * `v` without the number that it is multiplied by in front of a chain of
- * reshapes and transposes; the chain is built again.
+ * `v` without a scale before a chain of reshapes and transposes; *scale is
+ * multiplied by it, and the chain is rebuilt.
  */
 static glow_value *
 unscaled_chain(glow_builder *b, glow_value *v, double *scale, int left)
@@ -227,9 +226,9 @@ unscaled_chain(glow_builder *b, glow_value *v, double *scale, int left)
     return x == n->in[0] ? v : glow_build(b, n->op, NULL, GLOW_IN(x), n->attrs);
 }
 
-/* The way down. */
+/* The path from softmax to product. */
 
-/* One reshape that keeps rows. */
+/* The operand of a reshape that keeps rows; else `v`. */
 static glow_value *
 through_reshape(scores *s, glow_value *v)
 {
@@ -302,8 +301,8 @@ with_heads(const scores *s, glow_value *v)
 }
 
 /*
- * The mask with four axes, those that it repeats along of one element; NULL
- * after a report.
+ * The mask with four axes, with one element along axes on which it is constant;
+ * NULL after a report.
  */
 static glow_value *
 build_mask(const scores *s)
@@ -355,7 +354,7 @@ build(scores *s, const glow_node *first, const glow_node *second)
     return y ? reshaped(s->b, y, second->out[0]->type->shape) : NULL;
 }
 
-/* The softmax that `v` is with its last two axes exchanged, or NULL. */
+/* The softmax whose transpose of the last two axes is `v`, or NULL. */
 static const glow_node *
 find_turned_softmax(scores *s, glow_value *v)
 {
@@ -377,7 +376,9 @@ find_turned_softmax(scores *s, glow_value *v)
     return n;
 }
 
-/* The softmax along the last axis that `v` is, if reshaped; or NULL. */
+/*
+ * The softmax along the last axis that defines `v`, possibly reshaped; or NULL.
+ */
 static const glow_node *
 find_softmax(scores *s, glow_value *v)
 {

@@ -1,8 +1,8 @@
 /*
- * recognize-fullyconnected: let a matrix product add its bias.
+ * recognize-fullyconnected: merge a bias into a matrix product.
  *
  *     %m = MatMul(%x, %w)           : [M, N]
- *     %r = Reshape(%m)              : [.., N], or not there
+ *     %r = Reshape(%m)              : [.., N], optional
  *     %y = %r + [%b]                %b repeated along all axes but the last
  *         =>
  *     %f = FullyConnected(%x, %w, %b) {Axis: 1}
@@ -15,16 +15,16 @@
  *     FullyConnected(Reshape(%x), ..) {Axis: a}
  *                                  =>  FullyConnected(%x, ..) {Axis: a'}
  *
- * The last row holds where some axis of %x parts its elements into the same
- * rows. Of Gemm, TransposeA is not taken, and TransposeB, Alpha and Beta only
- * of constants, which fold-constants then transposes and scales.  Products and
- * sums that others use as well stay.
+ * The last rule needs an axis of %x that splits its elements to the same rows.
+ * A Gemm with TransposeA is not matched, and TransposeB, Alpha and Beta only on
+ * constants, which fold-constants then transposes and scales.  Products and
+ * sums with other users stay.
  *
  * Importers write a linear layer of a batch of sequences as Reshape, MatMul,
- * Reshape and Add, since a product of more than two axes by one matrix has more
- * rows and no more axes.  Glow's FoldMatMulAddIntoFullyConnected takes
- * constants of [1, N] alone, and a batch only where each of its slices adds the
- * same constant; ours asks what the addend depends on, and it may be computed.
+ * Reshape and Add.  Glow's FoldMatMulAddIntoFullyConnected takes constants of
+ * [1, N] alone, and a batch only where each of its slices adds the same
+ * constant; this pass takes any addend that varies along the last axis alone,
+ * also computed ones.
  */
 
 #include <math.h>
@@ -36,7 +36,10 @@
 
 enum { X, WEIGHTS, BIAS };
 
-/* One of what repeats along all axes but the last, of size `n`; or NULL. */
+/*
+ * The vector of size `n` that `v` repeats along all axes but the last; NULL if
+ * it varies along others.
+ */
 static glow_value *
 last_axis_of(glow_builder *b, glow_value *v, int64_t n)
 {
@@ -53,7 +56,10 @@ last_axis_of(glow_builder *b, glow_value *v, int64_t n)
     return glow_trace_is_inner(&t, last) ? glow_trace_inner(b, &t, last) : NULL;
 }
 
-/* The product behind `v`, which nothing else uses, and is of rows of `v`. */
+/*
+ * The product that defines `v`, possibly reshaped with the same rows, without
+ * other users; or NULL.
+ */
 static const glow_node *
 find_product(glow_value *v, const glow_op *op)
 {

@@ -1,5 +1,5 @@
 /*
- * recognize-lstm: find a step of a long short-term memory in its arithmetic.
+ * recognize-lstm: recognize a step of an LSTM in arithmetic.
  *
  *     %i, %f, %g, %o = Slices of %x, a quarter of its columns each, in this order
  *     %c = Sigmoid(%f) * %before + Sigmoid(%i) * Tanh(%g)
@@ -7,18 +7,16 @@
  *         =>
  *     %h, %c = LSTMUnit(%x, %before)
  *
- * with the operands of sums and products in any order.  Thirteen nodes and as
- * many passes over memory become one; LSTMUnit rounds its results alone.
+ * with the operands of sums and products in any order.  Thirteen nodes and
+ * passes over memory become one; LSTMUnit rounds only its results.
  *
- * The cells may be used by anyone, and the slices; what is between them only
- * here, so that nothing is computed twice.  Gates in another order than i, f, g
- * and o stay: the columns of weights and bias would have to change places,
- * which is not for this pass to do, and neither stays less than it was if
- * copies do.  So do steps with a number added to the forget gate.  Afterwards
- * every step that fits is an LSTMUnit.
+ * Cells and slices may have other users, intermediate results may not, so that
+ * nothing is computed twice.  Gates in another order than i, f, g and o are not
+ * matched, because the columns of weights and bias would have to be permuted.
+ * Neither are steps with a number added to the forget gate.
  *
  * PyTorch and Keras export unrolled cells like this.  Glow has the node for
- * models that name it, and recognizes none.
+ * models that contain it, and recognizes none.
  */
 
 #include "glow/match.h"
@@ -28,15 +26,15 @@
 enum { IN, FORGET, NEW, OUT, GATES }; /* in the order of the columns */
 
 typedef struct cell {
-    glow_value *gates;  /* all four, side by side */
-    glow_value *before; /* the cells before the step */
-    glow_node *sum;     /* the cells after it */
-    glow_node *tanh;    /* of them */
+    glow_value *gates;  /* all four, concatenated */
+    glow_value *before; /* cells before the step */
+    glow_node *sum;     /* cells after the step */
+    glow_node *tanh;    /* of `sum` */
 } cell;
 
 /*
- * The gate that is under the only use of its activation `v`: `which` of those
- * that c->gates has, which is set by the first.
+ * True if `v`, with one use, is `activation` of gate `which` of c->gates, which
+ * the first call sets.
  */
 static bool
 find_gate(cell *c, const glow_value *v, const glow_op *activation, int which)
@@ -62,7 +60,7 @@ find_gate(cell *c, const glow_value *v, const glow_op *activation, int which)
     return c->gates == cut->in[0];
 }
 
-/* `v` as Sigmoid(f) * before. */
+/* Matches `v` as Sigmoid(f) * before. */
 static bool
 find_kept(cell *c, const glow_value *v)
 {
@@ -76,7 +74,7 @@ find_kept(cell *c, const glow_value *v)
     return false;
 }
 
-/* `v` as Sigmoid(i) * Tanh(g). */
+/* Matches `v` as Sigmoid(i) * Tanh(g). */
 static bool
 find_new(cell *c, const glow_value *v)
 {
@@ -88,7 +86,7 @@ find_new(cell *c, const glow_value *v)
     return false;
 }
 
-/* `v` as Tanh of the sum of both. */
+/* Matches `v` as Tanh of the sum of both. */
 static bool
 find_cells(cell *c, const glow_value *v)
 {
@@ -109,7 +107,7 @@ recognize(glow_builder *b, glow_node *n)
         if (!find_gate(&c, n->in[i], &glow_op_sigmoid, OUT) ||
             !find_cells(&c, n->in[1 - i]))
             continue;
-        /* in a schedule others may want the cells before they want n */
+        /* in a schedule, users of the cells may come before n */
         glow_builder_at(b, c.sum);
         glow_builder_fuses(b, n);
 
@@ -119,7 +117,7 @@ recognize(glow_builder *b, glow_node *n)
         if (!h)
             return NULL;
         glow_builder_replace(b, c.sum, 0, h->def->out[1]);
-        /* which goes with n, and the sum with it */
+        /* so that tanh dies with n, and the sum with it */
         glow_set_operand(c.tanh, 0, c.sum->out[0]);
         return h;
     }

@@ -1,14 +1,14 @@
 /*
- * recognize-normalization: find layer and RMS normalization in the arithmetic
- * that exporters write them as.
+ * recognize-normalization: recognize layer, RMS and instance normalization in
+ * arithmetic.
  *
- *     %m = [BatchedReduceMean(%x) {Axes: a, ..}]   [..]: repeated to its shape
+ *     %m = [BatchedReduceMean(%x) {Axes: a, ..}]   [..]: broadcast to %x
  *     %d = %x - %m
  *     %v = BatchedReduceMean(%d * %d) {Axes: a, ..}
  *     %y = %d / [Sqrt(%v + e)]     =>  %y = LayerNormalization(%x) {Axis: a}
  *
- * and the same without %m, where %d is %x: RMSNormalization.  What is matched
- * is the formula, not its spelling:
+ * and the same without %m, where %d is %x: RMSNormalization.  Each part is
+ * matched in several forms:
  *
  *     %d * %d        or Pow by 2, or BatchedReduceSumSquare
  *     a mean         or a sum, divided by the count or times its reciprocal
@@ -20,13 +20,12 @@
  * with operands in any order, e left out, and repetition and axes of one
  * element anywhere between.  The axes must be the last ones, or all but the
  * batch and one for the channels (InstanceNormalization); both means must be
- * over the same ones, and e not negative.  Scale and bias come after:
- * merge-normalization-scale.
+ * over the same axes, and e not negative. merge-normalization-scale adds scale
+ * and bias.
  *
  * The composite operator rounds once where the formula rounds at each step.
- * PyTorch writes the formula before opset 17, TensorFlow always.  Glow
- * recognizes none of it: its loaders make LayerNormalization of operators of
- * that name.
+ * PyTorch writes the formula before opset 17, TensorFlow always.  Glow has no
+ * such pass: its loaders build LayerNormalization from operators of that name.
  */
 
 #include <math.h>
@@ -47,8 +46,9 @@ typedef struct norm {
 } norm;
 
 /*
- * t->value = u^*power for a u that is no root or reciprocal, where it was taken
- * to the power that *power came in with.
+ * Peels roots and reciprocals off: on return t->value^*power equals the former
+ * value raised to the former *power, and t->value is neither a root nor a
+ * reciprocal.
  */
 static void
 find_power(glow_trace *t, double *power)
@@ -78,7 +78,7 @@ find_power(glow_trace *t, double *power)
     }
 }
 
-/* Peels + e off, for a number e; 0 if there is none. */
+/* Peels an added number e off `t` and returns it; 0 if there is none. */
 static double
 find_epsilon(glow_trace *t)
 {
@@ -93,7 +93,7 @@ find_epsilon(glow_trace *t)
     return 0;
 }
 
-/* How many elements become one. */
+/* The number of elements that are reduced to one. */
 static double
 count_of(const glow_node *reduce)
 {
@@ -105,7 +105,10 @@ count_of(const glow_node *reduce)
     return count;
 }
 
-/* The sum behind sum / c or sum * (1 / c), for a number c; *factor is 1 / c. */
+/*
+ * Moves `t` from sum / c or sum * (1 / c), for a number c, to the sum; *factor
+ * is 1 / c.
+ */
 static bool
 find_scaled(glow_trace *t, double *factor)
 {
@@ -127,8 +130,8 @@ find_scaled(glow_trace *t, double *factor)
 }
 
 /*
- * The reduction that makes the mean `t`: BatchedReduceMean, or the sum `sum` of
- * what is then divided by its count; or NULL.
+ * The reduction of the mean `t`: BatchedReduceMean, or the reduction `sum`
+ * whose result is divided by the count; or NULL.
  */
 static const glow_node *
 find_mean(glow_trace t, const glow_op *sum)
@@ -155,7 +158,7 @@ find_mean(glow_trace t, const glow_op *sum)
     return n;
 }
 
-/* d, if `v` is d * d. */
+/* d, if `v` is d * d, else NULL. */
 static glow_value *
 find_square(const glow_value *v)
 {
@@ -169,7 +172,7 @@ find_square(const glow_value *v)
     return NULL;
 }
 
-/* d and the axes, if `t` is the mean of d * d. */
+/* d, if `t` is the mean of d * d, else NULL; sets `*axes`. */
 static glow_value *
 find_mean_square(const glow_trace *t, glow_dims *axes)
 {
@@ -234,7 +237,10 @@ find_root(glow_value *v, double power, norm *out, glow_value **d)
     return *d && out->epsilon >= 0;
 }
 
-/* `v`, or r of a product r * s of which only this is made; s is *scale. */
+/*
+ * Matches find_root on `v`, or on r of a product v = r * s without other users;
+ * then s is the scale.
+ */
 static bool
 find_scaled_root(glow_value *v, norm *out, glow_value **d)
 {
@@ -250,7 +256,7 @@ find_scaled_root(glow_value *v, norm *out, glow_value **d)
     return false;
 }
 
-/* y = d / root, d * (1 / root), d * (1 / root * s). */
+/* Matches y = d / root, d * (1 / root), d * (1 / root * s). */
 static bool
 match_quotient(const glow_node *n, norm *out)
 {
@@ -284,7 +290,9 @@ is_mean_times(const glow_value *v, const glow_value *i, const norm *o)
     return false;
 }
 
-/* y = x * i + (b - m * i), where i is 1 / root, or that times a scale. */
+/*
+ * Matches y = x * i + (b - m * i), where i is 1 / root, possibly times a scale.
+ */
 static bool
 match_sum(const glow_node *n, norm *out)
 {
@@ -329,7 +337,9 @@ is_trailing(glow_dims axes, int rank)
     return axes.rank > 0;
 }
 
-/* The axis of the channels if `axes` are all but that and the first; or -1. */
+/*
+ * The axis of the channels if `axes` are all axes but it and the first; or -1.
+ */
 static int
 channel_axis(glow_dims axes, int rank)
 {

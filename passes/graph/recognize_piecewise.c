@@ -1,5 +1,5 @@
 /*
- * recognize-piecewise: find functions of two or three straight pieces.
+ * recognize-piecewise: recognize piecewise linear functions.
  *
  *     Min(Max(x, k), l)                  =>  Clip(x, k, l)
  *     Max(x, x * k), 0 < k < 1           =>  LeakyRelu(x, k)
@@ -7,15 +7,14 @@
  *     Relu(x) - k * Relu(-x)             =>  LeakyRelu(x, k)
  *     1 / Sqrt(x)                        =>  Rsqrt(x)
  *
- * One operator is what fusion and backends look for, and what other rules bound
- * and sink; lowering gives the parts again, so this is of use before it alone.
- * LeakyRelu multiplies as the product did and is the same bit for bit; where
- * Relu stands for Max(x, 0) a zero may change its sign.
+ * Fusion, backends and other rules match the single operator; lowering expands
+ * it again, so the pass is for high-level graphs.  LeakyRelu is exact; where
+ * Relu replaces Max(x, 0) a zero may change its sign.
  *
  * PyTorch writes Hardtanh as Min and Max, TensorFlow LeakyRelu as Max, Keras
- * PRelu as a difference of two Relus.  Glow's FoldMinMaxToClip wants Min
- * outside alone, and its FoldLeakyRelu takes a slope of 0, which makes NaN of
- * an infinite x in one and 0 in the other.
+ * PRelu as a difference of two Relus.  Glow's FoldMinMaxToClip matches only Min
+ * of Max, and its FoldLeakyRelu takes a slope of 0, where an infinite x gives
+ * NaN before and 0 after.
  */
 
 #include "glow/match.h"
@@ -25,7 +24,7 @@
 #define FLOATS GLOW_CLASS_FLOAT
 #define ZERO "a zero may have another sign"
 
-/* Attributes are of float. */
+/* True if `v` is representable as an attribute, a float. */
 static bool
 is_float(double v)
 {

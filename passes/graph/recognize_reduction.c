@@ -1,6 +1,5 @@
 /*
- * recognize-reduction: let one reduction do what is done to each element before
- * it, or to its result.
+ * recognize-reduction: recognize norms, means and logarithms of sums.
  *
  *     BatchedReduceAdd(x * x), of Pow(x, 2)   =>  BatchedReduceSumSquare(x)
  *     BatchedReduceAdd(Abs(x))                =>  ReduceL1(x)
@@ -10,15 +9,15 @@
  *     m + ReduceLogSumExp(x - [m])            =>  ReduceLogSumExp(x)
  *     BatchedReduceAdd(x) / count             =>  BatchedReduceMean(x)
  *
- * [m] is repeated along the axes that are reduced, and m is of the shape of the
- * result, with axes of one element anywhere between; models subtract the
- * greatest element so that nothing overflows, which ReduceLogSumExp does by
- * itself.  The last row also takes a product by the reciprocal.  What others
- * use stays, and then nothing is done.
+ * [m] is m broadcast along the reduced axes, and m has the shape of the result,
+ * up to axes of one element; models subtract the maximum so that nothing
+ * overflows, which ReduceLogSumExp does itself.  The last rule also matches a
+ * product by the reciprocal.  If inner nodes have other users, nothing is
+ * rewritten.
  *
- * Exporters of frameworks with fewer reductions than ONNX write these; norms
- * and logarithms of sums are what losses and normalizations are made of.
- * Lowering writes them out again.  A composite operator rounds once.
+ * Exporters of frameworks with fewer reductions than ONNX write these, in
+ * losses and normalizations.  Lowering expands them again.  A composite
+ * operator rounds once.
  */
 
 #include "glow/formula.h"
@@ -61,7 +60,7 @@ fold_sqrt(glow_builder *b, glow_node *n)
     return s ? reduce(b, &glow_op_reducel2, s, s->in[0]) : NULL;
 }
 
-/* Log of a sum, and ReduceLogSum: `sum` is what reduces. */
+/* Matches Log of a sum, and ReduceLogSum; `sum` is the reduction. */
 static glow_value *
 fold_log_sum(glow_builder *b, const glow_node *sum)
 {
@@ -82,7 +81,7 @@ fold_reduce_log_sum(glow_builder *b, glow_node *n)
     return fold_log_sum(b, n);
 }
 
-/* True if `wide` is `v` repeated along the axes that are reduced. */
+/* True if `wide` is `v` broadcast along the reduced axes. */
 static bool
 is_repeated(glow_value *wide, glow_value *v, glow_dims axes)
 {

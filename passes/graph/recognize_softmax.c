@@ -1,5 +1,5 @@
 /*
- * recognize-softmax: find SoftMax and LogSoftMax in exponentials and sums.
+ * recognize-softmax: recognize SoftMax and LogSoftMax in exponentials and sums.
  *
  *     %e = Exp(%x)
  *     %y = %e / [BatchedReduceAdd(%e) {Axes: [a]}]    [..]: repeated along a
@@ -9,16 +9,16 @@
  *     SoftMax(%x - [%m]), LogSoftMax(%x - [%m])
  *                                             =>  SoftMax(%x), LogSoftMax(%x)
  *
- * where the quotient may be a product by the reciprocal.  An %m that repeats
- * along the axis divides both parts of the quotient by e^m and changes nothing;
- * models subtract the greatest element so that nothing overflows, which SoftMax
- * does by itself.
+ * where the quotient may be a product by the reciprocal.  An %m that is
+ * constant along the axis divides numerator and denominator by e^m and cancels;
+ * models subtract the maximum so that nothing overflows, which SoftMax does
+ * itself.
  *
- * Glow folds the first one as well (FoldExpSumDivIntoSoftmax).  Where %x is
- * large the exponentials overflow and the quotient is NaN; SoftMax gives what
- * was meant.  The last two keep %x - [%m] where others use it, and need not
- * look at what %m is; Glow wants no subtraction at all.  ReduceLogSumExp is
- * found by recognize-reduction.
+ * Glow folds the first one as well (FoldExpSumDivIntoSoftmax).  For large %x
+ * the exponentials overflow and the quotient is NaN; SoftMax gives the intended
+ * result.  The last two rules keep %x - [%m] if it has other users, and match
+ * any %m; Glow matches no subtraction. recognize-reduction recognizes
+ * ReduceLogSumExp.
  */
 
 #include <math.h>
@@ -28,7 +28,7 @@
 #include "glow/pass.h"
 #include "glow/trace.h"
 
-/* The axis that `t` is the reduction `op` of `x` along, or -1. */
+/* The axis if `t` is the reduction `op` of `x` along one axis, else -1. */
 static int
 reduced_axis(const glow_trace *t, const glow_op *op, const glow_value *x)
 {
@@ -41,7 +41,10 @@ reduced_axis(const glow_trace *t, const glow_op *op, const glow_value *x)
                : -1;
 }
 
-/* The axis along which `v` is the sum of `e`, or with `over` 1 by it; or -1. */
+/*
+ * The axis if `v` is the sum of `e` along one axis, or with `over` its
+ * reciprocal; else -1.
+ */
 static int
 sum_axis(glow_value *v, const glow_value *e, bool over)
 {
@@ -112,7 +115,7 @@ fold_difference(glow_builder *b, glow_node *n)
                : GLOW_BUILD(b, logsoftmax, GLOW_IN(n->in[0]), .axis = axis);
 }
 
-/* Drops what repeats along the axis from a sum or a difference. */
+/* Drops an addend that is constant along the axis. */
 static glow_value *
 drop_shift(glow_builder *b, glow_node *n)
 {

@@ -1,5 +1,5 @@
 /*
- * reduce-strength: say the same in operators that cost less.
+ * reduce-strength: replace operators by cheaper ones.
  *
  *     Pow(x, 2)          =>  x * x
  *     Pow(x, 1 / 2)      =>  Sqrt(x)
@@ -9,15 +9,16 @@
  *
  * A power takes dozens of operations, a quotient some, a product one.  A
  * quotient by a power of two is the same product, bit for bit; by another
- * constant the product rounds once more, so that the quotient stays where a jump
- * is behind it: Floor(41 / 41) is 1, Floor(41 * (1 / 41)) 0.  Integers are not divided by shifting:
- * BitShift rounds down, and compilers find what is left.
+ * constant the product rounds once more, so the quotient stays if a
+ * discontinuous operator follows: Floor(41 / 41) is 1, Floor(41 * (1 / 41)) 0.
+ * Integers are not divided by shifts, since BitShift rounds down; the compiler
+ * of the backend optimizes their division.
  *
- * Importers take powers and quotients as models have them: variances are Pow(x,
- * 2), scaled scores a quotient by the root of a size.  Afterwards no Pow by 2,
- * 3, 1/2, -1/2, -1 or -2 is left, and no quotient of floats by a constant that
- * no jump is behind.
- * Glow has nothing of this; XLA's algebraic simplifier does.
+ * Models contain powers and quotients: variances are Pow(x, 2), scaled scores a
+ * quotient by the root of a size.  Afterwards no Pow by 2, 3, 1/2, -1/2, -1 or
+ * -2 is left, and no quotient of floats by a constant without a discontinuous
+ * operator behind it.  Glow has no such pass; XLA's algebraic simplifier does
+ * this.
  */
 
 #include "glow/match.h"
@@ -29,7 +30,7 @@
 #define ONCE_MORE "rounds once more"
 #define POWER "Pow rounds otherwise"
 
-/* l = 1 / k, if that is exact for float16 too. */
+/* Sets l = 1 / k if this is exact, in float16 too. */
 static bool
 is_power_of_two(glow_match *m)
 {

@@ -1,13 +1,11 @@
-/*
- * Which order of axes to compute in; see regions.h.
- */
+/* Choice of axis orders by union-find and local search; see regions.h. */
 
 #include <stdlib.h>
 
 #include "passes/graph/regions.h"
 
 #define ROUNDS 4
-#define CANDIDATES 4 /* orders that a group considers */
+#define CANDIDATES 4 /* orders considered for a group */
 
 axis_order
 order_of(glow_dims perm)
@@ -58,12 +56,13 @@ order_inverse(axis_order o)
 }
 
 /*
- * Sites that agree: order(site) = shift, then order(the group's first one).
+ * Union-find of sites whose orders depend on each other: order(site) = shift,
+ * then order(root).
  */
 typedef struct groups {
     int *parent;
     axis_order *shift;
-    bool *is_fixed; /* of first ones: `order` is that of a fixed end */
+    bool *is_fixed; /* of roots: `order` is the order of a fixed end */
     axis_order *order;
     int count;
 } groups;
@@ -84,7 +83,10 @@ make_groups(int count, glow_arena *a)
     return g;
 }
 
-/* The first one of the group of `i`, which afterwards is its parent. */
+/*
+ * Find with path compression: the root of the group of `i`, which becomes its
+ * parent.
+ */
 static int
 first_of(groups *g, int i)
 {
@@ -107,7 +109,7 @@ first_of(groups *g, int i)
     return root;
 }
 
-/* The shift of `i`; its group has been looked up. */
+/* The shift of `i`, whose parent must be the root. */
 static axis_order
 shift_of(const groups *g, int i)
 {
@@ -122,7 +124,7 @@ site_order(groups *g, int i)
     return order_then(shift_of(g, i), g->order[root]);
 }
 
-/* The order of the first one of the group of site `i` for which i has `o`. */
+/* The order of the root for which site `i` has order `o`. */
 static axis_order
 order_for(groups *g, int i, axis_order o)
 {
@@ -130,7 +132,10 @@ order_for(groups *g, int i, axis_order o)
     return order_then(order_inverse(shift_of(g, i)), o);
 }
 
-/* The order that an edge asks of its end `site`, if the other has its own. */
+/*
+ * The order of the root of one end for which edge `e` costs nothing, given the
+ * order of the other end.
+ */
 static axis_order
 asked_of(groups *g, const region_edge *e, bool of_from)
 {
@@ -175,7 +180,7 @@ anchor(groups *g, const region_edge *e)
     g->order[root] = order_for(g, site, asked_of(g, e, e->from >= 0));
 }
 
-/* Orders that a group may take, and what each of them saves. */
+/* Candidate orders of a group, and the cost that each saves. */
 typedef struct ballot {
     int count;
     axis_order order[CANDIDATES];
@@ -198,7 +203,10 @@ vote(ballot *b, axis_order o, int64_t weight)
     b->saves[i] += weight;
 }
 
-/* Lets each group take the order that saves most, given the others'. */
+/*
+ * Local search: each group takes the order that saves most, given the orders of
+ * the others.
+ */
 static void
 settle(groups *g, const region_problem *p, ballot ballots[])
 {
@@ -293,7 +301,10 @@ end_order(const axis_order order[], int site)
     return site >= 0 ? order[site] : AXES_AS_THEY_ARE;
 }
 
-/* Adds what the edges list[0] to list[n - 1], of one root, cost in a region. */
+/*
+ * The cost in region `r` of the edges list[0] to list[n - 1], which have one
+ * root.
+ */
 static int64_t
 root_cost(const region_edge *const list[], int n, int r, const int region[],
           const axis_order order[])
@@ -324,7 +335,7 @@ root_cost(const region_edge *const list[], int n, int r, const int region[],
     return cost;
 }
 
-/* What each region costs. */
+/* The cost of each region. */
 static int64_t *
 measure(const region_problem *p, const sorted *s, const region_plan *plan,
         const axis_order order[], glow_arena *a)
@@ -336,7 +347,7 @@ measure(const region_problem *p, const sorted *s, const region_plan *plan,
         for (next = i;
              next < p->count && s->by_root[next]->root == s->by_root[i]->root;)
             next++;
-        /* Edges of a region come together but for those of a fixed root. */
+        /* Edges of a region are adjacent, except those of a fixed root. */
         for (int k = i; k < next; k++) {
             int r = region_of(s->by_root[k], plan->region);
             int end = k + 1;
@@ -351,7 +362,10 @@ measure(const region_problem *p, const sorted *s, const region_plan *plan,
     return cost;
 }
 
-/* The orders that groups come to; identity for regions where one does not fit. */
+/*
+ * The orders found for the groups; identity for regions in which one does not
+ * fit.
+ */
 static axis_order *
 try_groups(const region_problem *p, const sorted *s, const region_plan *plan,
            bool keep_fixed, ballot ballots[], glow_arena *a)

@@ -1,27 +1,29 @@
 /*
- * Which order of axes to compute in: the problem without the graph.
+ * Choice of axis orders as a combinatorial problem, independent of the graph.
  *
- * A site is a node that works in any order.  Its order is the transpose that
- * its result has gone through, compared with now; at first that is the identity
- * everywhere.  An edge says that `to` reads what `from` gives through a
- * transpose `step`.  It costs nothing if
+ * A site is a node that works in any order of axes.  Its order is the transpose
+ * of its result relative to the original; initially the identity.  An edge
+ * means that `to` reads the result of `from` through a transpose `step`.  It
+ * costs nothing if
  *
  *     order(from) = step, then order(to)
  *
- * where an end that is no site keeps its order, and otherwise a transpose of
- * `weight`.  Edges of one `root` that need the same order share it.
+ * where an end that is not a site keeps its order; otherwise it costs a
+ * transpose of `weight`.  Edges of one `root` that need the same order share
+ * it.
  *
- * Finding the least cost is a multiway cut and hard.  Here two ways are tried
- * for each region (sites that edges connect), and the better is taken if it is
- * less than what there is, so that doing it again changes nothing:
+ * The least cost is a multiway cut, which is NP-hard (Dahlhaus et al., SIAM J.
+ * Computing 23(4), 1994).  Two heuristics are tried for each region (a
+ * connected component of sites), and the better is taken if it costs less than
+ * the present orders, so that a second run changes nothing:
  *
- *   - along edges from the heaviest on, sites join and agree with each other and
- *     with the first fixed end that they meet, so that what stays apart is
+ *   - greedy contraction: in order of decreasing weight, edges join their sites
+ *     to groups, each with at most one fixed end, so that the cut edges are
  *     light, as in a minimum cut of a chain;
- *   - all sites of a region agree.
+ *   - all sites of a region form one group.
  *
- * Each group of sites that agree then takes the order that saves most, a few
- * times round.  The time is that of sorting the edges.
+ * Each group then takes the order that saves most, in a few rounds.  The time
+ * is that of sorting the edges.
  */
 
 #ifndef PASSES_GRAPH_REGIONS_H
@@ -41,7 +43,8 @@ axis_order order_inverse(axis_order o);
 
 typedef struct region_edge {
     int from, to; /* sites, or -1: fixed; not both */
-    int root;     /* numbers what is read: edges of one share transposes */
+    int root;     /* number of the value that is read: edges of one root share
+                   * transposes */
     axis_order step;
     int64_t weight;
 } region_edge;
@@ -58,7 +61,7 @@ typedef struct region_problem {
 typedef struct region_plan {
     axis_order *order; /* of each site */
     int *region;       /* of each site, from 0 on */
-    int64_t *saved;    /* of each region; 0: its sites are as they were */
+    int64_t *saved;    /* of each region; 0: its sites keep their orders */
     int regions;
 } region_plan;
 

@@ -1,25 +1,26 @@
 /*
- * rematerialize: compute again what is too large to keep.
+ * rematerialize: recompute large results instead of keeping them live.
  *
  *     %t = Tile(@x) ..                      %t = Tile(@x) ..
  *     %a = MatMul(%t, @w)                   %a = MatMul(%t, @w)
- *     .. the peak, while %t waits ..   =>   .. the peak, without %t ..
+ *     .. the peak, while %t is live .. =>   .. the peak, without %t ..
  *     %b = Add(%c, %t)                      %t.1 = Tile(@x) ..
  *                                           %b = Add(%c, %t.1)
  *
  * Nothing is done unless the schedule needs more bytes than the limit.  Then,
- * at the node that needs most, of all results that were computed before and are
- * used after it, but not by it, that one is given up whose bytes by the
- * distance to its next use cost least to have again: its node is cloned before
- * that use, and with it those whose results would have to wait too.  A clone is
- * kept if the new schedule has a lower peak, or the same one in fewer places;
- * otherwise the next best is tried.  So each step strictly lessens something,
- * and the pass comes to rest when the limit is met, nothing helps, or the
- * operations that may be added are spent.
+ * at the peak node, the candidates are the results that are live across it:
+ * defined before and used after it, but not by it.  The candidate with the
+ * greatest product of bytes and distance to its next use, per flop of
+ * recomputation, is chosen: its node is cloned before that use, with the
+ * definitions of operands that would otherwise have to stay live.  A clone is
+ * kept if the new schedule has a lower peak, or the same peak at fewer
+ * positions; otherwise the next candidate is tried.  Each step strictly
+ * decreases this, so the pass terminates: when the limit is met, no candidate
+ * helps, or the budget of flops is spent.
  *
- * Only pure operators are computed twice.  The function is scheduled then: when
- * something is computed, and how often, is what a schedule says, and cse leaves
- * scheduled functions as they are.
+ * Only pure operators are computed twice.  The function is scheduled
+ * afterwards, so that cse, which leaves scheduled functions alone, does not
+ * undo the clones.
  *
  * Time: a schedule for each trial, of which there are at most TRIALS for a
  * clone.
@@ -42,14 +43,14 @@ enum {
     MOST_NODES = 8 /* that are cloned for one result */
 };
 
-/* What could be computed again. */
+/* A value that could be recomputed. */
 typedef struct candidate {
     glow_value *value;
     glow_node *user;              /* the first after the peak */
     glow_node *nodes[MOST_NODES]; /* to clone, in order */
     int count;
     int64_t flops;
-    double worth; /* the more, the sooner it is tried */
+    double worth; /* priority */
 } candidate;
 
 typedef struct remat {
@@ -57,10 +58,10 @@ typedef struct remat {
     glow_func *f;
     glow_builder *builder;
     glow_schedule schedule;
-    int64_t left; /* operations that may still be added */
+    int64_t left; /* remaining budget of flops */
 } remat;
 
-/* The peak, and in how many places it is reached. */
+/* The peak, and the number of positions where it is reached. */
 typedef struct height {
     int64_t peak;
     uint32_t places;
@@ -101,7 +102,7 @@ can_clone(const glow_node *n)
            glow_call_count(n) == 0;
 }
 
-/* The first node after place `at` that uses `v`, or NULL. */
+/* The first user of `v` after position `at`, or NULL. */
 static glow_node *
 next_user(const glow_value *v, uint32_t at)
 {
@@ -139,7 +140,10 @@ by_place(const void *x, const void *y)
     return (a->mark > b->mark) - (a->mark < b->mark);
 }
 
-/* Collects the nodes to clone: what they read must be there after place `at`. */
+/*
+ * Collects the nodes to clone, so that all their other operands are live after
+ * position `at`.
+ */
 static bool
 collect(candidate *c, uint32_t at)
 {
@@ -163,7 +167,10 @@ collect(candidate *c, uint32_t at)
     return true;
 }
 
-/* Fills in what it takes and brings; false if it cannot or may not be. */
+/*
+ * Sets cost and priority of a candidate; false if it cannot be cloned or
+ * exceeds the budget.
+ */
 static bool
 weigh(const remat *r, candidate *c)
 {
@@ -218,7 +225,7 @@ list_candidates(const remat *r, size_t *count)
 
 /* Trying. */
 
-/* Lets the nodes stand in the order of the schedule. */
+/* Moves the nodes to the order of the schedule. */
 static void
 put_in_order(glow_func *f, glow_node *const *nodes, uint32_t count)
 {
@@ -227,7 +234,7 @@ put_in_order(glow_func *f, glow_node *const *nodes, uint32_t count)
             glow_node_move_after(nodes[k], f->last);
 }
 
-/* The clone of what makes `v`, if it was made. */
+/* The value of the clone for `v`; `v` if its definition was not cloned. */
 static glow_value *
 again(const candidate *c, glow_node *const *clones, int made, glow_value *v)
 {
@@ -261,7 +268,7 @@ clone(remat *r, const candidate *c, glow_node *clones[])
     return true;
 }
 
-/* Lets what runs after place `at` use `to` instead of `from`. */
+/* Replaces uses of `from` after position `at` by `to`. */
 static void
 hand_over(glow_value *from, glow_value *to, uint32_t at)
 {
@@ -288,7 +295,7 @@ undo(remat *r, const candidate *c, glow_node *const *clones,
         had->nodes[k]->mark = k;
 }
 
-/* Clones, and looks whether that helps; undoes it if not. */
+/* Clones, and reschedules; undoes the clone if it does not help. */
 static bool
 try_clone(remat *r, const candidate *c, bool *failed)
 {

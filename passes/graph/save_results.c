@@ -1,5 +1,5 @@
 /*
- * save-results: write what is between to placeholders, to look at it.
+ * save-results: write intermediate results to placeholders, for debugging.
  *
  *     %r = Relu(%x)
  *  =>
@@ -7,17 +7,17 @@
  *     %r.save = Save(%r, @r)
  *
  * for the nodes of one operator (op=Relu), for one node (node=conv_3), or for
- * all of them (all).  What is an output already is left alone, as are what has
- * a predicate, and may be anything, and functions that others call.
+ * all of them (all).  Results that are saved already are left alone, as are
+ * nodes with a predicate, whose results may be undefined, and functions that
+ * are called.
  *
  * The values then come out of any backend: glow-run -output-dir writes each as
- * a file, on an interpreter and on a target, to find where the two part.
- * Behind -lower -schedule there is a node for each instruction.  Passes keep
- * outputs, so what runs behind this one sees a network that has to compute them
- * all.
+ * a file, on an interpreter and on a target, to find the first difference.
+ * After -lower -schedule there is a node for each instruction.  Later passes
+ * keep all these outputs, which prevents some of their rewrites.
  *
  * Glow's DebugInstrument and IRInstrument put instructions in the program that
- * print or call back, which each of its backends has to know.
+ * print or call back, which each of its backends must implement.
  */
 
 #include <string.h>
@@ -48,7 +48,10 @@ is_saved(const glow_value *v)
     return false;
 }
 
-/* That of its node, and what the operator calls the result if it has more. */
+/*
+ * The name of result `i`: its node's, followed by the result's name if there
+ * are several.
+ */
 static const char *
 name_of(glow_arena *a, const glow_node *n, int i)
 {

@@ -1,5 +1,5 @@
 /*
- * shrink-window: leave out the taps of a window that never see the input.
+ * shrink-window: drop the taps of a window that only read padding.
  *
  *     %y = Convolution(%x : [1, 1, 1, 8], @f : [4, 3, 3, 8])
  *              {Kernels: [3, 3], Strides: [2, 2], Pads: [1, 1, 1, 1]}
@@ -8,39 +8,39 @@
  *     %y = Convolution(%x, %g)
  *              {Kernels: [1, 1], Strides: [1, 1], Pads: [0, 0, 0, 0]}
  *
- * Tap t of window o lies at o s - p + t d.  If for no o that is an element of
- * the input, the tap adds nothing; such taps at either end of the kernel go,
- * and the pads with them, as long as the windows stay the same.  Filters must
- * be constants, which fold-constants then cuts; means whose pads count keep
- * theirs.
+ * Tap t of window o is at o s - p + t d.  If this is outside of the input for
+ * every o, the tap adds nothing; such taps at either end of the kernel are
+ * dropped, and the pads with them, as long as the number of windows stays the
+ * same.  Filters must be constants, which fold-constants then slices; averages
+ * that count their pads keep them.
  *
- * What says nothing is said in one way: an axis with one window steps as little
- * as it can, and one tap has no dilation.
+ * Irrelevant attributes are canonicalized: an axis with one window has the
+ * least stride, and one tap has no dilation.
  *
- * Networks that shrink an image below their kernels end so, and dilated ones
- * that look far beyond it.  Afterwards the first and the last tap of each axis
- * are used, unless the pads cannot express that.  A shape is all that Glow's
- * pass goes by: its outputs of one pixel, with square filters of two axes.
+ * Such windows are in networks whose last images are smaller than their
+ * kernels, and in strongly dilated ones.  Afterwards the first and the last tap
+ * of each axis are used, unless pads cannot express the rest.  Glow's pass
+ * handles outputs of one pixel, with square filters of two axes.
  */
 
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-#define MOST_TAPS 4096 /* of one axis, to look at */
+#define MOST_TAPS 4096 /* of one axis, to analyse */
 
-/* The attributes that describe a window; each operator has them in its own. */
+/* The attributes that describe a window, in one form for all operators. */
 typedef struct window {
     glow_dims kernels, strides, pads, dilation;
 } window;
 
-/* One axis of it. */
+/* One axis of a window. */
 typedef struct axis {
     int64_t in, out, kernel, stride, dilation, start, end;
     int64_t first; /* of the old taps */
 } axis;
 
-/* Is tap `t` ever an element of the input? */
+/* True if tap `t` of some window is an element of the input. */
 static bool
 is_used(const axis *a, int64_t t)
 {
@@ -50,7 +50,7 @@ is_used(const axis *a, int64_t t)
     return o < a->out && at + o * a->stride < a->in;
 }
 
-/* Numbers that later sums can be made of. */
+/* True if all numbers are below 2^30, so that sums of them do not overflow. */
 static bool
 is_small(const axis *a)
 {
@@ -61,7 +61,10 @@ is_small(const axis *a)
            a->end < most && a->kernel <= MOST_TAPS;
 }
 
-/* Gives `a` the pad at its end that makes as many windows; false: none does. */
+/*
+ * Sets the end pad of `a` that keeps the number of windows; false if there is
+ * none.
+ */
 static bool
 set_end(axis *a)
 {
@@ -75,7 +78,10 @@ set_end(axis *a)
     return (room + a->end) / a->stride + 1 == a->out;
 }
 
-/* Cuts the kernel to taps [first, last); leaves `a` alone if that cannot be. */
+/*
+ * Cuts the kernel to taps [first, last); leaves `a` alone if this is
+ * impossible.
+ */
 static void
 cut(axis *a, int64_t first, int64_t last)
 {
@@ -116,7 +122,10 @@ shrink(axis *a, bool may_cut)
     }
 }
 
-/* Shrinks all axes of `w`; true if something changed.  `first`: of the taps. */
+/*
+ * Shrinks all axes of `w`; true if something changed.  Sets `first` to the
+ * first remaining tap of each axis.
+ */
 static bool
 shrink_all(window *w, glow_dims in, glow_dims out, bool may_cut,
            glow_dims *first)
@@ -159,7 +168,7 @@ is_padded(glow_dims pads)
     return false;
 }
 
-/* The filter with the taps that are left. */
+/* The filter with the remaining taps. */
 static glow_value *
 cut_filter(glow_builder *b, glow_value *f, const window *w, glow_dims first)
 {
@@ -177,7 +186,7 @@ cut_filter(glow_builder *b, glow_value *f, const window *w, glow_dims first)
                       &s);
 }
 
-/* The operators: each takes its window out, and puts it back. */
+/* The operators: each copies its window out of its attributes, and back. */
 
 static glow_value *
 shrink_convolution(glow_builder *b, glow_node *n)

@@ -6,17 +6,17 @@
  *     x + -y                             =>  x - y
  *     (x + y) - y, for integers          =>  x
  *
- * Each rule below is exact for the kinds that it names: for floats x + 0 stays,
- * which makes 0 of -0, and so do x * 0 and x - x, which are NaN for an infinite
- * x; simplify-finite takes those, and reassociate what rounds otherwise.
- * Integers wrap, so that sums may be taken apart as they stand; quotients may
- * not, since the least integer has no negative of its own.
+ * Each rule below is exact for the kinds that it names.  For floats, x + 0
+ * stays, because -0 + 0 is 0, and so do x * 0 and x - x, which are NaN for an
+ * infinite x; simplify-finite rewrites these, and reassociate has rules that
+ * round differently.  Integers wrap, so sums may be rearranged freely;
+ * quotients may not, since the least integer has no negative.
  *
- * Such nodes come from importers, which write out scales and offsets that
- * happen to be 1 and 0, from lowering composite operators whose attributes are,
- * and from other passes that merge constants.  Glow's OptimizeArithmeticNodes
- * drops x * 0 and 0 / x of floats whatever x may be, and knows no negatives; it
- * moves constants to the right, which is not needed here, as both orders match.
+ * Such nodes come from importers, which write scales of 1 and offsets of 0,
+ * from lowering composite operators with such attributes, and from other passes
+ * that merge constants.  Glow's OptimizeArithmeticNodes drops x * 0 and 0 / x
+ * of floats for any x, and has no rules for negatives; it moves constants to
+ * the right, which is not needed here, as both orders match.
  */
 
 #include "glow/ops.h"
@@ -34,7 +34,7 @@ static const glow_rule rules[] = {
     GLOW_RULE("(Div x 1)", "x"),
     GLOW_RULE("(Pow x 1)", "x"),
     GLOW_RULE("(MulConst{Lhs 1} x)", "x"),
-    /* What is the same whatever the operand. */
+    /* Constant results. */
     GLOW_RULE("(Mul x 0)", "0", .kinds = INTS),
     GLOW_RULE("(Div 0 x)", "0", .kinds = INTS),
     GLOW_RULE("(Div x 0)", "0", .kinds = INTS),
@@ -61,7 +61,7 @@ static const glow_rule rules[] = {
     GLOW_RULE("(Abs (Neg x))", "(Abs x)", .kinds = FLOATS),
     GLOW_RULE("(Cos (Neg x))", "(Cos x)"),
     GLOW_RULE("(Cosh (Neg x))", "(Cosh x)"),
-    /* What is added is taken away again. */
+    /* Sums and differences that cancel. */
     GLOW_RULE("(Sub (Add x y) y)", "x", .kinds = INTS),
     GLOW_RULE("(Add (Sub x y) y)", "x", .kinds = INTS),
     GLOW_RULE("(Sub x (Sub x y))", "y", .kinds = INTS),
@@ -71,7 +71,7 @@ static const glow_rule rules[] = {
     GLOW_RULE("(Mul (Abs x) (Abs x))", "(Mul x x)"),
     GLOW_RULE("(Mul (Abs x) (Abs y))", "(Abs (Mul x y))", .kinds = FLOATS),
     GLOW_RULE("(Div (Abs x) (Abs y))", "(Abs (Div x y))", .kinds = FLOATS),
-    /* Done once, it is done: of several roundings the first decides. */
+    /* Idempotent operators; the first of several roundings decides. */
     GLOW_RULE("(Abs (Abs x))", "(Abs x)"),
     GLOW_RULE("(Sign (Sign x))", "(Sign x)"),
     GLOW_RULE("(Ceil (Ceil x))", "(Ceil x)"),

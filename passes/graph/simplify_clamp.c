@@ -1,6 +1,5 @@
 /*
- * simplify-clamp: one bound where there were several, none where it holds
- * anyway.
+ * simplify-clamp: intersect bounds, and drop redundant ones.
  *
  *     Clip(Clip(x, k, l), a, b)       =>  Clip(x, ...)
  *     Clip(Relu(x), -1, 6)            =>  Clip(x, 0, 6)
@@ -8,16 +7,16 @@
  *     Max(Max(x, c), d)               =>  Max(x, Max(c, d))
  *     Relu(Sigmoid(x))                =>  Sigmoid(x)
  *
- * Bounds are intersected: where they leave nothing, the outer one decides, as
- * in the original.  What numbers a value can have is asked of glow_range_of,
- * which looks through layouts.  NaN goes through every one of these operators
- * and stays NaN.  Max(x, 0) is 0 for -0 where Relu keeps it: rules that mix the
- * two may change the sign of a zero, and say so.
+ * Bounds are intersected; if the intersection is empty, the outer bound
+ * decides, as before. glow_range_of gives the range of a value, also through
+ * layout operators.  NaN goes through every one of these operators and stays
+ * NaN.  Max(x, 0) is 0 for -0 where Relu keeps it: rules that mix the two may
+ * change the sign of a zero, and say so.
  *
  * Mobile networks write Relu6 in each of these ways, and quantizers and
  * precision conversion leave bounds behind.  Glow's OptimizeClips and ClipRelu
- * do the first two, though not Relu of Clip, and RemoveIdentityRelu and
- * RemoveIdentityClip know ranges of quantized types alone.
+ * do the first two, but not Relu of Clip, and RemoveIdentityRelu and
+ * RemoveIdentityClip use the ranges of quantized types alone.
  */
 
 #include <math.h>
@@ -38,7 +37,10 @@ clip(double v, double lo, double hi)
     return fmin(fmax(v, lo), hi);
 }
 
-/* Gives a Clip its bounds; they are attributes of float, and no -0. */
+/*
+ * Sets the bounds of a Clip; false if they are not representable as float, or
+ * -0.
+ */
 static bool
 set_bounds(glow_match *m, double lo, double hi)
 {
@@ -166,7 +168,7 @@ x_is_within(glow_match *m)
 #define BOUNDS .sets = "mn", .inexact = ZERO
 
 static const glow_rule rules[] = {
-    /* Of equals and of infinities. */
+    /* Equal operands and infinite bounds. */
     GLOW_RULE("(Max x x)", "x"),
     GLOW_RULE("(Min x x)", "x"),
     GLOW_RULE("(Max x -inf)", "x", .kinds = FLOATS),
@@ -174,7 +176,7 @@ static const glow_rule rules[] = {
     GLOW_RULE("(Clip{Min -inf, Max inf} x)", "x"),
     GLOW_RULE("(LeakyRelu{Alpha 1} x)", "x"),
     GLOW_RULE("(PRelu x 1)", "x"),
-    /* What its range makes needless. */
+    /* Operators that are redundant by the range of their operand. */
     GLOW_RULE("(Relu x)", "x", NONNEGATIVE, .example = "(Relu (Exp x))"),
     GLOW_RULE("(Abs x)", "x", NONNEGATIVE, .kinds = FLOATS, .inexact = ZERO,
               .example = "(Abs (Sigmoid x))"),

@@ -5,11 +5,11 @@
  *     x - x          =>  0
  *     (x + y) - y    =>  x
  *
- * An infinite or NaN x makes NaN of the first two, and an x that y swallows is
- * not there again in the third.  Networks whose numbers are finite do not see
- * the difference, but a NaN that would have shown a mistake is gone: no
- * pipeline has this pass, it is asked for by name.  For integers all of this is
- * exact, and simplify-arithmetic does it.
+ * The first two are NaN for an infinite or NaN x, and in the third an x that is
+ * small beside y is lost by rounding.  Networks with finite numbers do not see
+ * the difference, but a NaN that would have revealed a mistake is gone, so the
+ * pass is not in any pipeline.  For integers all of these are exact, and
+ * simplify-arithmetic has them.
  *
  * Glow does the first always (OptimizeArithmeticNodes), and 0 / x, which is NaN
  * where x is 0 even among finite numbers and is therefore not done here.

@@ -1,6 +1,5 @@
 /*
- * simplify-logic: the identities of truth values, comparisons, choices and
- * bits.
+ * simplify-logic: identities of truth values, comparisons, selections and bits.
  *
  *     not not p               =>  p
  *     not (x < y), integers   =>  y <= x
@@ -8,13 +7,13 @@
  *     select (x < 0) (0, x)   =>  Relu(x)
  *     x & -1                  =>  x
  *
- * All of them are exact.  With floats not (x < y) is not y <= x, since either
- * is false for NaN; the rules for floats are those that NaN keeps.  Select of
- * Min's and Max's operands is them for integers alone: Max gives 0 of -0 and 0.
+ * All of them are exact.  For floats not (x < y) is not y <= x, since both are
+ * false for NaN; the rules for floats hold for NaN too.  A Select that computes
+ * Min or Max is rewritten for integers alone: Max of -0 and 0 is 0.
  *
  * Masks of attention, padding and loops are made of such nodes; importers write
- * GreaterOrEqual and its like as Not and CmpLT.  Glow's EliminateNoop knows a
- * Select by a constant, and nothing else.
+ * GreaterOrEqual and similar operators as Not and CmpLT.  Glow's EliminateNoop
+ * handles a Select by a constant, and nothing else.
  */
 
 #include "glow/ops.h"
@@ -72,7 +71,7 @@ static const glow_rule rules[] = {
     GLOW_RULE("(CmpLTE (Neg x) (Neg y))", "(CmpLTE y x)", .kinds = FLOATS),
     GLOW_RULE("(CmpEQ (Add x c) d)", "(CmpEQ x (Sub d c))", .kinds = INTS),
     GLOW_RULE("(CmpNEQ (Add x c) d)", "(CmpNEQ x (Sub d c))", .kinds = INTS),
-    /* Choices. */
+    /* Selections. */
     GLOW_RULE("(Select p x x)", "x"),
     GLOW_RULE("(Select 1 x y)", "x"),
     GLOW_RULE("(Select 0 x y)", "y"),

@@ -1,26 +1,26 @@
 /*
- * simplify-pool: say in a simpler operator what a pool does.
+ * simplify-pool: replace pools by simpler operators.
  *
  *     one tap, no pads      AvgPool, MaxPool {Kernels: [1, 1]}  =>  Slice by the
- *                           strides, or nothing at all if these are 1
- *     windows alike         AdaptiveAvgPool : [N, 3, 3, C] of [N, 6, 6, C]
+ *                           strides, or the operand if these are 1
+ *     equal windows         AdaptiveAvgPool : [N, 3, 3, C] of [N, 6, 6, C]
  *                           =>  AvgPool {Kernels: [2, 2], Strides: [2, 2]}
- *     a window of all, and  Reshape(AvgPool {Kernels: [7, 7]}(%x : [N, 7, 7, C]))
- *     its axes dropped      =>  BatchedReduceMean(%x) {Axes: [1, 2]} : [N, C]
+ *     a global window, its  Reshape(AvgPool {Kernels: [7, 7]}(%x : [N, 7, 7, C]))
+ *     axes dropped          =>  BatchedReduceMean(%x) {Axes: [1, 2]} : [N, C]
  *     its axes kept         Reshape(BatchedReduceMean(%x)) : [N, 1, 1, C]
  *                           =>  AvgPool {Kernels: [7, 7]}(%x)
  *
- * The last two are the heads of most classifiers, and their gates.  Glow makes
- * an AvgPool of every such mean, between transposes, since its backends have a
- * kernel for that; on ours both run at the same speed, and with channels last
- * no transposes come with either, so the form with one node wins.  Only a
- * Reshape that nobody shares the mean with takes it over.
+ * The last two are the heads of most classifiers, and their gates.  Glow
+ * rewrites every such mean to an AvgPool between transposes, since its backends
+ * have a kernel for that; in our backends both run at the same speed, and with
+ * channels last neither needs transposes, so the form with one node is
+ * preferred.  A mean with other users than the Reshape is left alone.
  *
- * Exporters write pools of one tap where a model was made for larger images.
- * The strides of a convolution with one tap stay where they are: to slice first
- * would move what the convolution reads once anyway.
+ * Exporters write pools of one tap for models that were designed for larger
+ * images.  The strides of a convolution with one tap stay: slicing first would
+ * copy data that the convolution reads only once.
  *
- * Afterwards a pool has a window of more than one tap, or a frame.
+ * Afterwards a pool has a window of more than one tap, or pads.
  */
 
 #include "glow/match.h"
@@ -82,7 +82,7 @@ of_adaptiveavgpool(glow_builder *b, glow_node *n)
     return glow_build(b, &glow_op_avgpool, NULL, GLOW_IN(n->in[0]), &p);
 }
 
-/* Is the pool `n` a mean over all of its spatial axes? */
+/* True if the pool `n` is a mean over all its spatial axes. */
 static bool
 is_global(const glow_node *n)
 {
@@ -97,7 +97,7 @@ is_global(const glow_node *n)
            !glow_dims_are(p->kernels, 1);
 }
 
-/* All between the first and the last. */
+/* All axes between the first and the last. */
 static glow_dims
 spatial_axes(glow_dims x)
 {
@@ -157,7 +157,7 @@ of_reshape(glow_builder *b, glow_node *n)
 
 static const glow_rewrite_row rows[] = {
     {&glow_op_adaptiveavgpool, of_adaptiveavgpool},
-    {&glow_op_reshape, of_reshape}, /* of what that one made */
+    {&glow_op_reshape, of_reshape}, /* of the result of of_adaptiveavgpool */
     {&glow_op_avgpool, of_avgpool}, /* the same */
     {&glow_op_maxpool, of_maxpool},
     {0},

@@ -1,27 +1,27 @@
 /*
- * simplify-resize: repeat what is resized from one element, and leave alone
- * what keeps its size.
+ * simplify-resize: replace resizing from one element by Broadcast, and to the
+ * same size by the operand.
  *
  *     %y = ResizeBilinear(%x : [1, 1, 1, 8]) {Scale: [1.0, 7.0, 7.0, 1.0]}
  *         =>
  *     %y = Broadcast(%x) {Axis: 0, TargetDim: [1, 7, 7, 8]}
  *
- * Wherever an element of the result lies, it is held within the input; of an
- * axis of one element it is that one, by any mode, since weights sum to 1.  An
- * axis of Scale 1 whose size stays is what it was.  If all axes are of these
- * two kinds, no sampling is left; Broadcast, of which users of the result can
- * often make use, remains, or nothing at all.
+ * Source positions are clamped to the input; on an axis of one element all
+ * modes read this element, since weights sum to 1.  An axis of Scale 1 whose
+ * size stays is unchanged.  If all axes are of these two kinds, no
+ * interpolation remains, but a Broadcast, which other passes can match, or the
+ * operand.
  *
- * Regions that are cropped (tf_crop_and_resize) may lie beyond the input and
- * are left alone.  Segmentation networks resize what global pooling made;
- * exporters write resizing by 1 where a model was made for another size.  Glow
- * makes Tiles, and looks at axes of images only.
+ * Cropped regions (tf_crop_and_resize) may extend beyond the input and are left
+ * alone.  Segmentation networks resize the result of global pooling; exporters
+ * write resizing by 1 for models that were designed for another size.  Glow
+ * builds Tiles, and only for the axes of images.
  */
 
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* Does every axis keep its size, or have one element to begin with? */
+/* True if every axis keeps its size, or has one element in the operand. */
 static bool
 is_repeated(const glow_node *n, glow_floats scale)
 {

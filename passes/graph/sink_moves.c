@@ -1,25 +1,26 @@
 /*
- * sink-moves: let what moves elements wait for what works on each of them.
+ * sink-moves: sink alternating transposes and reshapes below element-wise
+ * operators.
  *
  *     %a = Transpose(%x)                 %b = Relu(%x)
  *     %b = Relu(%a)                      %y = Tanh(%b)
  *     %c = Reshape(%b)            =>     %a = Transpose(%y)
  *     %y = Tanh(%c)                      %c = Reshape(%a)
  *
- * in a chain of values that nothing else uses, of any length: operators of one
- * operand that work element by element come first, transposes and reshapes
- * after them, both in the order that they had.  Elements keep their sizes, so
- * that as many bytes are moved as before.
+ * in a chain of values without other users, of any length: element-wise
+ * operators of one operand come first, transposes and reshapes after them, both
+ * in their original order.  Elements keep their sizes, so the same number of
+ * bytes is moved.
  *
- * It is done where transposes and reshapes alternate.  One kind alone is for
- * place-transpose or sink-reshape, which know of more operators; but of the two
- * each stops at what the other sinks, and they would take turns for as long as
- * the chain is.  What has met here is merged by fold-reshape, fold-transpose
- * and unwrap-transpose.
+ * The pass applies if transposes and reshapes alternate.  Chains of one kind
+ * are left to place-transpose or sink-reshape, which handle more operators; but
+ * each of these stops at the nodes that the other sinks, so together they would
+ * take as many rounds as the chain is long. fold-reshape, fold-transpose and
+ * unwrap-transpose merge the adjacent nodes.
  *
- * Nodes stay what they are, but for the shapes of what is worked on.
- * Afterwards no such chain has an element-wise operator below a transpose and a
- * reshape.  Time: linear, since each node is in one chain.
+ * Nodes are moved, not rebuilt; the types of the element-wise ones change their
+ * shape.  Afterwards no such chain has an element-wise operator below a
+ * transpose and a reshape.  Linear time, since each node is in one chain.
  */
 
 #include "glow/match.h"
@@ -29,7 +30,7 @@
 typedef struct chain {
     glow_node **at; /* from the top on; scratch for all nodes */
     int count;
-    bool transposes, reshapes; /* above a node that works on elements */
+    bool transposes, reshapes; /* above an element-wise node */
 } chain;
 
 static bool
@@ -39,7 +40,9 @@ is_move(const glow_node *n)
            !n->pred;
 }
 
-/* Works on each element by itself, and leaves it its size. */
+/*
+ * True for an element-wise node of one operand that keeps the size of elements.
+ */
 static bool
 is_work(const glow_node *n)
 {
@@ -54,7 +57,7 @@ is_plain(const glow_value *v)
     return v->type->strides.rank == 0;
 }
 
-/* May `n` stand elsewhere in a chain? */
+/* True if `n` can be moved within a chain. */
 static bool
 is_link(const glow_node *n)
 {
@@ -62,7 +65,7 @@ is_link(const glow_node *n)
            is_plain(n->out[0]);
 }
 
-/* The link that alone uses the result of `n`, or NULL. */
+/* The only user of `n` if it is a link of a chain, else NULL. */
 static glow_node *
 link_below(const glow_node *n)
 {
@@ -72,7 +75,7 @@ link_below(const glow_node *n)
     return user && is_link(user) && user->in[0] == v ? user : NULL;
 }
 
-/* Does `n` begin a chain? */
+/* True if `n` begins a chain. */
 static bool
 is_top(const glow_node *n)
 {
@@ -81,7 +84,7 @@ is_top(const glow_node *n)
     return is_link(n) && (!above || !is_link(above) || link_below(above) != n);
 }
 
-/* The chain from `top` to the last node in it that works on elements. */
+/* Sets `c` to the chain from `top` to its last element-wise node. */
 static void
 follow(chain *c, glow_node *top)
 {
@@ -101,7 +104,7 @@ follow(chain *c, glow_node *top)
     }
 }
 
-/* Puts `n` below `v`; what comes below it. */
+/* Makes `v` the operand of `n`, and returns the result of `n`. */
 static glow_value *
 attach(glow_context *ctx, glow_node *n, glow_value *v)
 {
@@ -117,7 +120,8 @@ attach(glow_context *ctx, glow_node *n, glow_value *v)
 static void
 sort(glow_context *ctx, const chain *c)
 {
-    glow_node *first = NULL, *last = NULL; /* that move */
+    glow_node *first = NULL, *last = NULL; /* first and last transpose or
+                                            * reshape */
     glow_value *v = c->at[0]->in[0];
 
     for (int i = 0; i < c->count; i++) {

@@ -1,42 +1,45 @@
 /*
- * sink-reshape: give a tensor another shape after an operator, not before.
+ * sink-reshape: move a Reshape below the operator that reads it.
  *
  *     %a = Reshape(%x) {Dims: d}            %b = Relu(%x)
  *     %y = Relu(%a)                    =>   %y = Reshape(%b) {Dims: d}
  *
- * An element-wise operator sees no axes.  All operands have to be had in the
- * shape of %x:
+ * An element-wise operator is independent of axes.  All operands must be
+ * available in the shape of %x:
  *
  *     a Reshape of that shape
- *     what is one value everywhere: a Splat of the other shape
- *     any other constant: a Reshape, for fold-constants to compute
+ *     a value with equal elements: a Splat of the other shape
+ *     any other constant: a Reshape, for fold-constants to evaluate
  *     a Broadcast along whole groups of the axes that are joined or split
  *
- * and at least one is the first of these, of no constant.  An operator that
- * names axes goes if each of them is an axis of %x too, or a group of them
- * where it takes several: the table says for each how its attributes change.
- * Elements keep their order, so that everything is summed in the order it was.
+ * and at least one is the first of these, not of a constant.  An operator with
+ * axes as attributes can be moved if each of them is an axis of %x too, or a
+ * group of axes where it takes several; a table has the change of attributes
+ * for each operator.  Elements keep their order, so sums are in the same order.
  *
  * Importers write products of tensors as products of matrices between reshapes,
- * and squeeze before a SoftMax.  Sunk, the reshapes meet others, or operators
- * that take them in (absorb-reshape), and a bias stands next to its product.  A
- * reshape that has other users stays where it is: it would be made twice.
- * Afterwards a reshape feeds what cares about the shape, or the end of the
- * graph.  Glow sinks below BatchNormalization, Quantize, ConvertTo and
- * operators of one operand.
+ * and squeeze before a SoftMax.  Sunk reshapes meet other reshapes, or
+ * operators that absorb them (absorb-reshape), and a bias becomes adjacent to
+ * its product.  A reshape with other users stays, since it would be built
+ * twice.  Afterwards a reshape is read only by operators that depend on the
+ * shape, or at the end of the graph.  Glow sinks below BatchNormalization,
+ * Quantize, ConvertTo and operators of one operand.
  */
 
 #include "glow/match.h"
 #include "glow/pass.h"
 #include "passes/graph/axes.h"
 
-/* The two sides of the reshape: `out` is what the operator sees now. */
+/* Operand and result shape of the reshape. */
 typedef struct shapes {
     glow_dims in, out;
     axis_groups groups;
 } shapes;
 
-/* The axes of a side of group `k` that have more than one element. */
+/*
+ * The number of axes in [begin, end) of more than one element; sets `*axis` to
+ * the last of them.
+ */
 static int
 count_long(glow_dims shape, int begin, int end, int *axis)
 {
@@ -51,7 +54,10 @@ count_long(glow_dims shape, int begin, int end, int *axis)
     return count;
 }
 
-/* The axis of the operand that is axis `out` of the result, or -1. */
+/*
+ * The axis of the reshape's operand that corresponds to axis `out` of its
+ * result, or -1.
+ */
 static int
 same_axis(const shapes *s, int out)
 {
@@ -68,7 +74,7 @@ same_axis(const shapes *s, int out)
     return in;
 }
 
-/* How attributes change; false if they cannot.  `to` is the pass's own copy. */
+/* Changes a copy `to` of the attributes; false if it is impossible. */
 typedef bool (*move_fn)(void *to, const shapes *s);
 
 static bool
@@ -108,7 +114,10 @@ move_softmax(void *to, const shapes *s)
     return move_axis(&((glow_softmax *)to)->axis, s);
 }
 
-/* Normalized axes are the last ones, and keep their shape: so do parameters. */
+/*
+ * The normalized axes, the last ones, must keep their shape, and so the
+ * parameters.
+ */
 static bool
 move_layernormalization(void *to, const shapes *s)
 {
@@ -150,9 +159,12 @@ rule_for(const glow_op *op)
     return NULL;
 }
 
-/* Operands in the shape before. */
+/* Operands in the original shape. */
 
-/* The shape of the operand of a Broadcast to `s->in`; false if there is none. */
+/*
+ * Sets `*x` to the shape of the operand of a Broadcast to `s->in`; false if
+ * there is none.
+ */
 static bool
 shape_before(const shapes *s, glow_dims aligned, glow_dims *x)
 {
@@ -174,7 +186,7 @@ shape_before(const shapes *s, glow_dims aligned, glow_dims *x)
     return true;
 }
 
-/* A reshape from the shape before that would be gone afterwards. */
+/* The reshape of operand `i` if `n` is its only user, else NULL. */
 static const glow_node *
 own_reshape(const glow_node *n, int i)
 {
@@ -188,7 +200,9 @@ own_reshape(const glow_node *n, int i)
     return r;
 }
 
-/* True if operand `i` can be had in the shape before without a new reshape. */
+/*
+ * True if operand `i` is available in the original shape without a new reshape.
+ */
 static bool
 is_at_hand(const glow_node *n, int i, const shapes *s)
 {
@@ -229,7 +243,7 @@ operand_before(glow_builder *b, glow_value *v, const shapes *s)
     return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = s->in);
 }
 
-/* The reshape to move, or NULL. */
+/* The reshape to sink, or NULL; sets `s`. */
 static const glow_node *
 find_reshape(const glow_node *n, int count, shapes *s)
 {

@@ -1,32 +1,33 @@
 /*
- * sink-transpose: do a transpose after an operator instead of before it.
+ * sink-transpose: move a Transpose below the operator that reads it.
  *
  *     %a = Transpose(%x) {Shuffle: p}       %b = Add(%x, %y)
  *     %c = Transpose(%y) {Shuffle: p}   =>  %z = Transpose(%b) {Shuffle: p}
  *     %z = Add(%a, %c)
  *
- * Axis i of %a is axis p[i] of %x.  An operator that treats all axes alike does
- * not see the difference; of one that names axes in its attributes, axis i
- * becomes axis p[i] (axis_rules.c says how, for each).  All operands of the
- * shape of the result have to be had in the old order of axes: those are
+ * Axis i of %a is axis p[i] of %x.  An element-wise operator commutes with it;
+ * for an operator with axes as attributes, axis i becomes axis p[i]
+ * (axis_rules.c has the rules).  All operands of the shape of the result must
+ * be available in the old order of axes:
  *
  *     the operand of a transpose by p itself
- *     a Splat, or a constant that is one value: the same of another shape
- *     any other constant: transposed back, for fold-constants to compute
- *     a Broadcast of what can be had so
- *     what has only one axis that is not 1, and the like: a Reshape
+ *     a Splat, or a constant of equal elements: the same of another shape
+ *     any other constant: transposed back, for fold-constants to evaluate
+ *     a Broadcast of an operand that is available so
+ *     a value whose order of elements stays the same: a Reshape
  *
- * and at least one is the first of these, and not of a constant.  A reduction
- * leaves its axes out, and the transpose with them if the others stay in order;
- * it goes only where the reduced axes stay in order as well, so that sums are
- * formed in the same order and nothing is rounded differently.
+ * and at least one is the first of these, not of a constant.  The transpose
+ * below a reduction is without the reduced axes, and omitted if the others stay
+ * in order; the rule applies only if the reduced axes stay in order as well, so
+ * that sums have the same order and rounding.
  *
- * Importers wrap convolution and pooling, which want channels last, into pairs
- * of transposes.  Sunk through what stands between two of them, they meet, and
- * fold-transpose cancels them.  Afterwards a transpose feeds only operators
- * that want it, or the end of the graph.  One that has several users is sunk
- * through each by itself, which can leave more of them than before where they
- * meet no other: place-transpose weighs that, and is what pipelines use.
+ * Importers wrap convolution and pooling, which have channels last here, into
+ * pairs of transposes.  Sunk through the nodes between, two of them meet, and
+ * fold-transpose cancels them.  Afterwards a transpose is read only by
+ * operators that depend on the order of axes, or at the end of the graph.  A
+ * transpose with several users is sunk through each of them, which can increase
+ * the number of transposes: place-transpose accounts for that, and is used by
+ * the pipelines.
  */
 
 #include "glow/pass.h"
@@ -42,7 +43,7 @@ is_same_perm(const glow_node *n, glow_dims perm)
     return t && !n->pred && glow_dims_equal(t->shuffle, perm);
 }
 
-/* True if old_operand has `v` without one more transpose at run time. */
+/* True if old_operand can build `v` without another transpose at run time. */
 static bool
 is_at_hand(const glow_value *v, glow_dims perm)
 {
@@ -86,7 +87,7 @@ old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
                       .target_dim = target);
 }
 
-/* What a transpose by `perm` makes `v` of, for those that are at hand. */
+/* The value whose transpose by `perm` is `v`; is_at_hand must hold. */
 static glow_value *
 old_operand(glow_builder *b, glow_value *v, glow_dims perm)
 {
@@ -105,7 +106,9 @@ old_operand(glow_builder *b, glow_value *v, glow_dims perm)
     return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = axes_inverse(perm));
 }
 
-/* The permutation that all operands come from, or rank 0. */
+/*
+ * The permutation of the transposes of all operands; rank 0 if there is none.
+ */
 static glow_dims
 common_perm(const glow_node *n, int count)
 {
@@ -161,7 +164,10 @@ is_reduction(const glow_node *n)
     return false;
 }
 
-/* The axes of `list` in the old order; false if they change places. */
+/*
+ * Sets `*out` to the axes of `list` in the old order; false if they are not
+ * ascending.
+ */
 static bool
 old_axes(glow_dims list, glow_dims perm, glow_dims *out)
 {

@@ -1,18 +1,17 @@
 /*
- * sink-unary: convert after joining, not before.
+ * sink-unary: move element-wise operators below a Concat.
  *
  *     Concat([ConvertTo(%x), ConvertTo(%y)])  =>  ConvertTo(Concat([%x, %y]))
  *
- * An operator of one operand that works element by element gives the same
- * whether its operands are joined before or after, bit for bit, if it is the
- * same for all: kinds and attributes alike.  None of the results may have
- * another user, so that of n such nodes n - 1 go.
+ * An element-wise operator of one operand commutes with Concat, bit for bit, if
+ * operator, kinds and attributes are equal for all operands.  None of the
+ * results may have another user, so that n - 1 of n nodes are saved.
  *
- * ConvertTo is always sunk: it meets the conversion behind the Concat.  Others
- * are with `all`, which no pipeline sets: a Relu belongs to the convolution
- * that feeds it, where fuse-epilogue has it for nothing.  Glow's
- * SinkConversions and SinkCode do this for ConvertTo, for Tanh on demand, and
- * for Relu always.
+ * ConvertTo is always sunk, because it may cancel with a conversion behind the
+ * Concat.  Others are sunk with the option `all`, which no pipeline sets:
+ * fuse-epilogue fuses a Relu with the convolution before it, at no cost.
+ * Glow's SinkConversions and SinkCode do this for ConvertTo, for Tanh on
+ * demand, and for Relu always.
  */
 
 #include "glow/match.h"
@@ -32,7 +31,10 @@ is_unary(const glow_op *op, bool all)
             glow_op_variadic(op) < 0);
 }
 
-/* Does operand `i` do what the first one does, for nobody else? */
+/*
+ * True if operand `i` has the operator, kinds and attributes of operand 0, and
+ * no other user.
+ */
 static bool
 is_alike(const glow_node *n, int i)
 {

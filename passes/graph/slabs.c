@@ -1,5 +1,5 @@
 /*
- * The rules of slabs.h: one for each operator, or family of operators.
+ * Rules for slabs, one for each operator or family of operators; see slabs.h.
  */
 
 #include "passes/graph/slabs.h"
@@ -9,8 +9,9 @@
 #include "glow/ops.h"
 
 /*
- * Sets what slab of each operand `r` of the result needs, where that is not
- * all, and changes `attrs` to what the part has.  False: not along this axis.
+ * Sets the slab of each operand, unless whole, that slab `r` of the result
+ * needs, and changes `attrs` for it.  False if it cannot be cut along this
+ * axis.
  */
 typedef bool (*need_fn)(const glow_node *n, slab r, slab in[], void *attrs);
 
@@ -27,7 +28,7 @@ need_nothing(const glow_node *n, slab r, slab in[], void *attrs)
     return true;
 }
 
-/* The same of all operands. */
+/* The same slab of all operands. */
 static bool
 need_each(const glow_node *n, slab r, slab in[], void *attrs)
 {
@@ -44,7 +45,7 @@ need_concat(const glow_node *n, slab r, slab in[], void *attrs)
            need_each(n, r, in, attrs);
 }
 
-/* The same of the first operand, but not along the axis that is worked on. */
+/* The same slab of the first operand, except along the axis of the softmax. */
 static bool
 need_softmax(const glow_node *n, slab r, slab in[], void *attrs)
 {
@@ -53,7 +54,7 @@ need_softmax(const glow_node *n, slab r, slab in[], void *attrs)
     return r.axis != ((const glow_softmax *)n->attrs)->axis;
 }
 
-/* .. nor those from Axis on, of which Scale and Bias are. */
+/* The same slab of the first operand, except along the normalized axes. */
 static bool
 need_layernorm(const glow_node *n, slab r, slab in[], void *attrs)
 {
@@ -90,7 +91,7 @@ need_transpose(const glow_node *n, slab r, slab in[], void *attrs)
     return true;
 }
 
-/* How many elements stand before and after axis `axis`. */
+/* The number of elements before axis `axis`, and after it. */
 static int64_t
 count_before(glow_dims d, int axis)
 {
@@ -109,9 +110,9 @@ count_after(glow_dims d, int axis)
 }
 
 /*
- * An axis of the operand with as many elements before it.  Where it is of
- * another size, one of both is made of several: its slabs are whole rows of the
- * other.
+ * The axis of the operand with as many elements before it.  If the sizes
+ * differ, one of the two axes is a merger of several, and a slab must consist
+ * of whole rows.
  */
 static bool
 need_reshape(const glow_node *n, slab r, slab in[], void *attrs)
@@ -202,7 +203,7 @@ need_batched(const glow_node *n, slab r, slab in[], void *attrs)
     return true;
 }
 
-/* The axes that are left keep their order. */
+/* The remaining axes keep their order. */
 static bool
 need_reduce(const glow_node *n, slab r, slab in[], void *attrs)
 {
@@ -277,7 +278,10 @@ attr(const glow_op *op, void *attrs, const char *name)
     return f ? (char *)attrs + f->at : NULL;
 }
 
-/* What of spatial axis r.axis - 1 a slab needs, and how it is padded. */
+/*
+ * Sets the slab of the input with its halo along spatial axis r.axis - 1, and
+ * the pads.
+ */
 static bool
 need_window(const glow_node *n, slab r, slab *in, void *attrs)
 {
@@ -293,7 +297,7 @@ need_window(const glow_node *n, slab r, slab *in, void *attrs)
     int64_t high = (r.start + r.size - 1) * strides->at[s] - pads->at[s] +
                    (kernels->at[s] - 1) * tap;
 
-    /* Beyond the padding nothing counts, which only a whole window knows. */
+    /* A window beyond the padding or without input needs the whole axis. */
     if (high >= dim + pads->at[end] || low >= dim || high < 0)
         return false;
     pads->at[s] = low < 0 ? -low : 0;
@@ -343,7 +347,10 @@ need_convolution(const glow_node *n, slab r, slab in[], void *attrs)
     return r.axis == 0 || need_window(n, r, &in[0], attrs);
 }
 
-/* Batch and channels of [N, spatial.., C], whatever is done in between. */
+/*
+ * Slabs along batch and channels of [N, spatial.., C], for any operator on
+ * spatial axes.
+ */
 static bool
 need_image(const glow_node *n, slab r, slab in[], void *attrs)
 {

@@ -1,12 +1,12 @@
 /*
- * Doing a node for a part of its result.
+ * Computing a node for a slab of its result.
  *
- * A slab is a range of a tensor along one axis.  A rule says for an operator
- * which slabs of its operands a slab of the result needs: the same rows, or
- * columns, of one or of each operand, most often.  A window needs what it
- * reaches over, its halo, and of the padding only what is at that end: slabs in
- * the middle have none.  A convolution in groups is cut between groups.  What
- * no rule says stays whole, as do nodes with several results or a predicate.
+ * A slab is a range of a tensor along one axis.  A rule for an operator gives
+ * the slabs of its operands that a slab of the result needs: most often the
+ * same rows, or columns, of one or of each operand.  A window needs a halo, and
+ * padding only at the ends of the axis: slabs in the middle have none.  A
+ * grouped convolution is cut between groups.  Nodes without a rule, with
+ * several results or with a predicate are not cut.
  */
 
 #ifndef PASSES_GRAPH_SLABS_H
@@ -22,19 +22,19 @@ typedef struct slab {
 
 enum {
     WHOLE = -1,
-    SLAB_ROOM = 4 /* rules may set so many operands that are not there */
+    SLAB_ROOM = 4 /* rules may set entries of so many missing operands */
 };
 
-/* Is there a rule for this node? */
+/* True if there is a rule for this node. */
 bool slab_can_cut(const glow_node *n);
 
-/* Room for the attributes of a part of `n`; NULL if it has none. */
+/* Allocates the attributes of a slab of `n`; NULL if it has none. */
 void *slab_attrs(glow_arena *a, const glow_node *n);
 
 /*
- * Sets which slab of each operand slab `r` of the only result needs; there is
- * room for SLAB_ROOM more.  `attrs`, of slab_attrs, become those of the part.
- * False if it cannot be had by itself.
+ * Sets in[i] to the slab of operand `i` that slab `r` of the only result needs;
+ * `in` must have SLAB_ROOM additional entries.  Sets `attrs`, of slab_attrs.
+ * False if the slab cannot be computed separately.
  */
 bool slab_needs(const glow_node *n, slab r, slab in[], void *attrs);
 
@@ -42,10 +42,10 @@ bool slab_needs(const glow_node *n, slab r, slab in[], void *attrs);
 const glow_type *slab_type(glow_context *ctx, const glow_type *t, slab r);
 int64_t slab_bytes(const glow_type *t, slab r);
 
-/* Cuts a slab out of a value; the value itself where that is all of it. */
+/* A slice for slab `r` of `v`; returns `v` if it is all of it. */
 glow_value *slab_take(glow_builder *b, glow_value *v, slab r);
 
-/* Computes slab `r` of the result of `n` from parts of its operands. */
+/* Builds slab `r` of the result of `n` from the slabs of its operands. */
 glow_value *slab_build(glow_builder *b, const glow_node *n, slab r,
                        glow_value *const *in, const void *attrs);
 

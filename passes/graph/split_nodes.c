@@ -1,5 +1,5 @@
 /*
- * split-nodes: do a node in parts.
+ * split-nodes: split a node into slabs of its result.
  *
  *     %y = MatMul(%x, %w) : float<140 x 8>
  *  =>
@@ -8,20 +8,20 @@
  *     ..
  *     %y  = Concat([%y0, %y1, %y2]) {Dim: 0}
  *
- * with the options chunks=3, axis=0.  Parts are for devices with little memory
- * of their own (most_bytes), and for several workers (chunks), of which some
- * may be faster (weights=[2, 1, 1]) or take what they have room for
- * (sizes=[100, 40]: what they do not add up to is not split).  They belong to a
- * target, so no pipeline has this pass.
+ * with the options chunks=3, axis=0.  Parts are for devices with little local
+ * memory (most_bytes), and for several workers (chunks), with given speeds
+ * (weights=[2, 1, 1]) or capacities (sizes=[100, 40]: axes of another size are
+ * not split).  The options belong to a target, so the pass is not in any
+ * pipeline.
  *
- * slabs.h says which nodes, along which axes.
+ * slabs.h has the nodes and axes that can be split.
  *
  * Glow's splitNode and parallelizeOps in one: its data parallelism is axis=0,
  * its model parallelism the axis of the features, executeVerticalFCWeightsSplit
  * op=FullyConnected, axis=1.  As there, parts are of the same size, rounded up,
  * and the last one has the rest: 866 by 8 are seven of 109 and one of 103.
- * Glow writes parts into a tensor that it inserts into again and again; a
- * Concat needs no order.
+ * Glow writes parts by a chain of InsertTensor; a Concat has no order between
+ * parts.
  */
 
 #include "glow/ops.h"
@@ -38,7 +38,7 @@ typedef struct options {
     glow_ints weights;
 } options;
 
-/* A node that is to be split, and how. */
+/* A node that is to be split, and the sizes of its parts. */
 typedef struct splitter {
     glow_pass_run *run;
     glow_builder *builder;
@@ -47,9 +47,9 @@ typedef struct splitter {
     int axis;
     int64_t dim;         /* of the axis */
     int64_t count, size; /* of parts, and of each but the last */
-    int64_t *ends;       /* of parts that are not alike; else NULL */
+    int64_t *ends;       /* of parts of different sizes; else NULL */
     slab *in;            /* scratch: one for each operand */
-    void *attrs;         /* scratch: those of a part */
+    void *attrs;         /* scratch: attributes of a part */
 } splitter;
 
 static slab
@@ -64,14 +64,17 @@ part_of(const splitter *s, int64_t i)
     return (slab){s->axis, start, rest < s->size ? rest : s->size};
 }
 
-/* Finds what part `r` needs; false if it cannot be had by itself. */
+/*
+ * Finds the slabs that part `r` needs; false if it cannot be computed
+ * separately.
+ */
 static bool
 find_needs(const splitter *s, slab r)
 {
     return slab_needs(s->node, r, s->in, s->attrs);
 }
 
-/* Can all parts be had? */
+/* True if all parts can be computed separately. */
 static bool
 is_possible(const splitter *s)
 {
@@ -127,8 +130,8 @@ sum_of(glow_ints list)
 }
 
 /*
- * Parts of sizes, or by weights: up to where the weights so far are of all of
- * them, in multiples of `align`.  False if they are not the axis, or one is
+ * Parts of the given sizes, or in proportion to weights, with ends rounded to
+ * multiples of `align`.  False if sizes do not add up to the axis, or a part is
  * empty.
  */
 static bool
@@ -177,7 +180,7 @@ choose_sizes(splitter *s)
                is_possible(s);
     }
     cut_evenly(s, round_up((s->dim - 1) / chunks + 1, align));
-    /* By halves, so that few sizes are looked at. */
+    /* By halving, so that few sizes are tried. */
     while (o->most_bytes > 0 && bytes_of_part(s) > o->most_bytes) {
         int64_t less = round_up((s->size + 1) / 2, align);
 

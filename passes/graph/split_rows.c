@@ -1,5 +1,5 @@
 /*
- * split-rows: do chains of nodes in bands of rows, where memory is short.
+ * split-rows: tile chains of nodes by bands of rows, to meet a limit of memory.
  *
  *     %c = Convolution(@x, @f) {3 x 3}  : float<1 x 64 x 64 x 32>
  *     %p = MaxPool(%c) {2 x 2}          : float<1 x 32 x 32 x 32>
@@ -11,28 +11,28 @@
  *     ..
  *     %p  = Concat([%p0, %p1]) {Dim: 1}
  *
- * The large results between have one band at a time, and what windows of two
- * bands share, their halo, is computed twice.  Nothing is done unless the
+ * Of the large intermediate results one band is live at a time; the halo, which
+ * windows of two bands share, is computed twice.  Nothing is done unless the
  * schedule needs more bytes than the limit.
  *
- * Which chains, and how many bands: the schedule is cut into single nodes,
- * which must fit the limit as they are, and chains in bands, which must fit
- * with all that is alive around them.  Of all such cuts that one is taken which
- * adds the fewest operations, then the fewest nodes, by dynamic programming
- * over the places of the schedule; a chain has as few bands as fit.  The cut is
- * tried on a copy of the module, whose schedule says what it really takes.  If
- * the limit cannot be met, the least one that can is found by bisection.  All
- * that is done again, while it helps: bands of images hold chains of rows.
+ * Chains and bands: the schedule is partitioned into single nodes, which must
+ * fit the limit, and chains in bands, which must fit together with the values
+ * live across them.  Dynamic programming over the positions of the schedule
+ * finds the partition with the fewest added flops, then the fewest added nodes;
+ * a chain has as few bands as fit.  The partition is tried on a copy of the
+ * module, whose schedule gives the actual peak.  If the limit cannot be met,
+ * bisection finds the least limit that can be.  This is repeated while the peak
+ * decreases: bands of images contain chains of rows.
  *
- * Rows are the first axis of more than one element, so that slabs are pieces of
- * memory that programs read and write in place: images of a batch, rows of an
- * image, or of a matrix, as in the two products of a transformer's feed forward
- * part, which have no halo.  bands.h says what a chain is.
+ * Rows are the first axis of more than one element, so that slabs are
+ * contiguous and programs read and write them in place: images of a batch, rows
+ * of an image, or of a matrix, as in the two products of a transformer's feed
+ * forward part, which have no halo. bands.h defines chains.
  *
- * Time: each of n places looks back as far as a chain reaches, and measures it
- * a few times, in proportion to its nodes by bands; `budget` bounds the sum of
- * that and of the schedules, which take the more the more nodes there would be:
- * a plan whose schedule it does not suffice for is not tried.
+ * Time: for each of n positions, all chains that end there are measured a few
+ * times, each in time proportional to nodes times bands; `budget` bounds the
+ * sum of this and of the time of schedules, which grows with the number of
+ * nodes: a plan whose schedule would exceed it is not tried.
  */
 
 #include <inttypes.h>
@@ -47,19 +47,22 @@ typedef struct options {
     int64_t budget;
 } options;
 
-/* How the nodes before a place are best done. */
+/*
+ * Entry of the dynamic program: the best partition of the nodes before a
+ * position.
+ */
 typedef struct best {
     bool is_possible;
-    double flops;  /* more than as they are */
-    int64_t added; /* nodes, about */
-    uint32_t from; /* what ends here begins there */
-    int64_t size;  /* in bands of so many rows; 0: as it is */
+    double flops;  /* added */
+    int64_t added; /* added nodes, estimated */
+    uint32_t from; /* begin of the last part */
+    int64_t size;  /* rows of a band of the last part; 0: a single node */
 } best;
 
 enum {
-    LOOKS = 8,      /* at bands of a chain, while planning */
-    SEARCH = 20000, /* steps for each schedule, of which there are several */
-    PER_NODE = 32   /* and what it takes besides, for each node */
+    LOOKS = 8,      /* sampled bands of a chain, while planning */
+    SEARCH = 20000, /* steps of the budget for each schedule */
+    PER_NODE = 32   /* additional steps of a schedule for each node */
 };
 
 typedef struct splitter {
@@ -67,8 +70,8 @@ typedef struct splitter {
     glow_func *f; /* the function, or a copy of it */
     glow_schedule schedule;
     bands *bands;
-    int64_t steps; /* left of the budget */
-    best *best;    /* by place */
+    int64_t steps; /* remaining budget */
+    best *best;    /* by position */
 } splitter;
 
 static bool
@@ -88,7 +91,7 @@ begin(splitter *s, glow_func *f)
 
 /* Planning. */
 
-/* The bytes that the results in a chain may take. */
+/* The bytes available for the results of a chain. */
 static int64_t
 room(const splitter *s, chain c, int64_t limit)
 {
@@ -100,7 +103,10 @@ room(const splitter *s, chain c, int64_t limit)
     return limit;
 }
 
-/* Does `c` in bands of `size` rows fit into `limit`, with all around it? */
+/*
+ * True if `c` in bands of `size` rows fits `limit`, with the values live across
+ * it.
+ */
 static bool
 fits(splitter *s, chain c, int64_t size, int64_t limit, band_cost *cost)
 {
@@ -111,7 +117,10 @@ fits(splitter *s, chain c, int64_t size, int64_t limit, band_cost *cost)
     return ok;
 }
 
-/* The most rows that fit, by halves and then between: 0 if none do. */
+/*
+ * The most rows of a band that fit, by halving and then bisection; 0 if none
+ * fit.
+ */
 static int64_t
 most_rows(splitter *s, chain c, int64_t limit, band_cost *cost)
 {
@@ -146,7 +155,7 @@ is_better(const best *a, const best *b)
     return a->added < b->added;
 }
 
-/* Offers chains that end before place `end`. */
+/* Transitions of the dynamic program: chains that end before position `end`. */
 static void
 look_back(splitter *s, uint32_t end, int64_t limit)
 {
@@ -177,7 +186,7 @@ look_back(splitter *s, uint32_t end, int64_t limit)
     }
 }
 
-/* Fills s->best for a limit; true if that can be met. */
+/* Solves the dynamic program for a limit; true if it can be met. */
 static bool
 plan(splitter *s, int64_t limit)
 {
@@ -198,7 +207,7 @@ plan(splitter *s, int64_t limit)
     return s->best[m->count].is_possible;
 }
 
-/* The same for the least limit that can be met, if it is below the peak. */
+/* Solves it for the least limit that can be met, if this is below the peak. */
 static bool
 plan_least(splitter *s, int64_t limit)
 {
@@ -215,9 +224,9 @@ plan_least(splitter *s, int64_t limit)
     return high < peak && plan(s, high);
 }
 
-/* Doing. */
+/* Rewriting. */
 
-/* Lets the nodes stand in the order of the schedule. */
+/* Moves the nodes to the order of the schedule. */
 static void
 put_in_order(splitter *s)
 {
@@ -239,7 +248,7 @@ explain(splitter *s, chain c, int64_t size, const band_cost *cost)
         cost->flops);
 }
 
-/* Does what s->best says. */
+/* Rewrites the chains of s->best in bands. */
 static glow_result
 apply(splitter *s, bool is_trial)
 {
@@ -271,7 +280,10 @@ apply(splitter *s, bool is_trial)
     return result;
 }
 
-/* What the schedule of a copy takes after the plan was done there; -1: fails. */
+/*
+ * The peak of a copy of the module after the plan was applied to it; -1 on
+ * failure.
+ */
 static int64_t
 try(splitter *s)
 {
@@ -295,7 +307,7 @@ try(splitter *s)
     return peak;
 }
 
-/* Does the budget suffice for the schedule of what is planned? */
+/* True if the budget suffices for the schedule after the plan. */
 static bool
 can_try(const splitter *s)
 {
@@ -305,8 +317,8 @@ can_try(const splitter *s)
 }
 
 /*
- * Plans for `limit`, or what comes closest; where a schedule takes more than
- * its plan says, for less.  False if nothing helps.
+ * Plans for `limit`, or the closest limit that can be met; if the schedule
+ * exceeds the estimate of a plan, plans for less.  False if nothing helps.
  */
 static bool
 find_plan(splitter *s, int64_t limit)
@@ -332,7 +344,7 @@ find_plan(splitter *s, int64_t limit)
     return kept != NULL;
 }
 
-/* Would the plan add more operations than it may? */
+/* True if the plan adds no more flops than permitted. */
 static bool
 is_affordable(const splitter *s, int64_t flops_at_first)
 {

@@ -1,6 +1,5 @@
 /*
- * spread-splats: fill a tensor with a number where it is read, not once for
- * all.
+ * spread-splats: clone a Splat for each of its users.
  *
  *     %c = Splat() {Value: 0.5}            %c = Splat() {Value: 0.5}
  *     %a = Mul(%x, %c)                     %a = Mul(%x, %c)
@@ -8,33 +7,33 @@
  *     %b = Mul(%y, %c)                     %c.1 = Splat() {Value: 0.5}
  *                                          %b = Mul(%y, %c.1)
  *
- * cse leaves one Splat of a number for all that read it, which then has to be
- * kept from the first of them to the last.  Where each of them has its own,
- * that is there for one node only, and its bytes can be worked in.  All nodes
- * without operands are taken so, since they cost a pass over their own bytes.
+ * cse leaves one Splat of a number for all users, whose live range then extends
+ * from the first to the last of them.  A Splat for each user is live for one
+ * node only, and can be updated in place.  The same is done for all nodes
+ * without operands, since they only cost writing their result.
  *
- * It is done if the schedule needs less memory afterwards, and not tried where
- * what is shared is less than a part of what some node has at hand in any
- * order.  Lowered transformers gain most: their activations are arithmetic with
- * numbers.
+ * Clones are kept if the schedule then needs less memory.  They are not tried
+ * if all shared splats together are less than 1 / LEAST_PART of the operands
+ * and results of some node.  Lowered transformers gain most: their activations
+ * are arithmetic with numbers.
  *
- * The function is scheduled then: when something is computed, and how often, is
- * what a schedule says, and cse leaves scheduled functions as they are.
+ * The function is scheduled afterwards, so that cse, which leaves scheduled
+ * functions alone, does not undo the clones.
  *
- * Time: two schedules; else linear in the operands.
+ * Time: two schedules, otherwise linear in the operands.
  */
 
 #include "glow/schedule.h"
 
-enum { LEAST_PART = 16 }; /* of the bytes of one node that are worth it */
+enum { LEAST_PART = 16 }; /* least part of the bytes of one node */
 
 typedef struct spreader {
     glow_pass_run *run;
     glow_func *func;
     glow_builder *builder;
-    const glow_node **owner; /* by id: who keeps the node itself */
-    uint32_t ids;            /* of nodes that are no clones */
-    glow_value **from, **to; /* what was cloned, and the clones */
+    const glow_node **owner; /* by id: the user that keeps the original */
+    uint32_t ids;            /* of original nodes */
+    glow_value **from, **to; /* originals and clones */
     size_t count, cap_from, cap_to;
 } spreader;
 
@@ -58,7 +57,7 @@ is_shared(const glow_value *v)
     return false;
 }
 
-/* Is enough shared that a schedule could be told from another? */
+/* True if the shared bytes are large enough to affect the peak. */
 static bool
 is_worth_trying(glow_func *f)
 {
@@ -79,7 +78,7 @@ is_worth_trying(glow_func *f)
     return shared > 0 && shared >= most / LEAST_PART;
 }
 
-/* A clone of what makes `v`, before `user`. */
+/* A clone of the definition of `v`, before `user`. */
 static glow_value *
 clone(spreader *s, glow_value *v, glow_node *user)
 {
@@ -103,7 +102,7 @@ clone(spreader *s, glow_value *v, glow_node *user)
     return c;
 }
 
-/* Gives each node but the first its own; false after a report. */
+/* Builds a clone for each user but the first; false after a report. */
 static bool
 spread(spreader *s)
 {

@@ -1,10 +1,11 @@
 /*
- * strassen: products of large matrices with fewer multiplications.
+ * strassen: Strassen's algorithm for products of large matrices.
  *
  *     %y = FullyConnected(%x, @w, @b) : float<128 x 3072>
  *
- * Halves of the rows, the depth and the columns make four blocks of each matrix.
- * Seven products of blocks do for eight, by Winograd's form of Strassen's algorithm:
+ * Halves of the rows, the depth and the columns make four blocks of each
+ * matrix.  Seven products of blocks do for eight, by Winograd's form of
+ * Strassen's algorithm:
  *
  *     S1 = X21 + X22     T1 = W12 - W11     P = X11 W11
  *     S2 = S1 - X11      T2 = W22 - T1      U = P + S2 T2
@@ -14,28 +15,29 @@
  *     Y11 = P + X12 W21          Y12 = V + S4 W22
  *     Y21 = U + Q + X22 T4       Y22 = V + Q
  *
- * Sums that stand behind a product are its epilogue, which is all but one, and
- * fold-constants makes those of the weights.  Where that pays too, the seven are done in the same way again.
- * Of an odd number of rows the one in the middle is in both halves; what the upper
- * one says of it is left out.  Of an odd number of columns the last is a product of
- * its own.
+ * All but one of the sums of results are epilogues of products, and
+ * fold-constants evaluates the sums of weights.  The seven products are split
+ * recursively where this is profitable too.  With an odd number of rows the
+ * middle one is in both halves, and the upper half's result of it is dropped.
+ * With an odd number of columns the last one is a separate product.
  *
- * Element-wise nodes that follow, and nobody else wants what they work on, are done
- * block by block, where the blocks are made.
+ * A chain of element-wise nodes behind the product, without other users, is
+ * computed block by block.
  *
- * What it costs: weights become 7/4 of what they were with each level, which products
- * of few rows wait for, and sums of blocks go through a cache, at NEAR or FAR
- * operations of the target a byte.  It is done where LEAST of the time is left over.
- * All products together may add `growth` percent to the constants of the module: a
- * knapsack, filled greedily by operations saved for each byte added (Dantzig 1957).
- * Only constant weights are looked at, of which sums cost nothing.  Pipelines of
- * little memory (-Os) leave products alone, and so does this pass under a limit of
- * memory (-limit), since results of blocks live at once.
+ * Costs: weights grow by 7/4 with each level, and reading them bounds products
+ * of few rows; sums of blocks take the time of NEAR or FAR flops of the target
+ * for each byte, in the cache or not.  The rewrite must save at least LEAST of
+ * the time.  All products together may add `growth` percent to the constants of
+ * the module: a knapsack, filled greedily by flops saved for each byte added
+ * (Dantzig 1957).  Only products by constant weights are rewritten, whose sums
+ * cost nothing at run time.  Pipelines for little memory (-Os) leave products
+ * alone, and so does this pass under a limit of memory (-limit), since the
+ * results of blocks are live at the same time.
  *
- * Results are rounded otherwise, and not element by element: the error of each is
- * within a factor of about 4.5 a level of what the same depth gives at most, of the
- * largest numbers of X and W instead of those of its own row and column (Higham,
- * Accuracy and Stability of Numerical Algorithms, chapter 23).
+ * The rounding error is bounded by norm instead of by element: the bound is
+ * about 4.5 times that of the plain product for each level, and relative to the
+ * largest numbers of X and W instead of those of an element's row and column
+ * (Higham, Accuracy and Stability of Numerical Algorithms, chapter 23).
  */
 
 #include <inttypes.h>
@@ -46,13 +48,13 @@
 #include "glow/pass.h"
 #include "glow/target.h"
 
-#define NEAR 2.0   /* operations in the time of a byte, blocks in the cache */
-#define FAR 4.0    /* ... and other blocks */
-#define LEAST 0.05 /* of the time, to be worth a level */
+#define NEAR 2.0   /* flops in the time of a byte, for blocks in the cache */
+#define FAR 4.0    /* flops in the time of a byte, for other blocks */
+#define LEAST 0.05 /* least part of the time that a level must save */
 #define SUMS 12    /* blocks moved for sums of X, and as many of results */
-#define NODES 15   /* more than the one */
+#define NODES 15   /* additional nodes of a level */
 #define MOST_CHAIN 8
-#define MOST_WEIGHTS (INT64_C(256) << 20) /* bytes: fold-constants has an end */
+#define MOST_WEIGHTS (INT64_C(256) << 20) /* bytes: limit of fold-constants */
 
 typedef struct options {
     int64_t levels;
@@ -66,7 +68,7 @@ typedef struct sizes {
     int64_t rows, depth, columns;
 } sizes;
 
-/* A product, and what stands behind it. */
+/* A product with its operands and bias. */
 typedef struct product {
     glow_value *x, *w, *bias;
     sizes s;
@@ -77,22 +79,22 @@ typedef struct maker {
     glow_builder *b;
     int64_t cache;
     bool all;
-    /* At hand: what it makes, of so many columns, and the nodes behind it. */
+    /* The current product: its result, columns, and the chain behind it. */
     glow_value *whole;
     int64_t columns;
     glow_node *chain[MOST_CHAIN];
     int n_chain;
 } maker;
 
-/* What happens to a result, and that it is a block of another one. */
+/* The epilogue of a block, and its position in an enclosing result. */
 typedef struct tail {
     const struct tail *outer;
     int64_t row, column; /* in `outer` */
     glow_value *add[2];  /* of the same sizes, or NULL */
-    bool follows;        /* the chain does */
+    bool follows;        /* the chain of element-wise nodes follows */
 } tail;
 
-/* How deep. */
+/* Number of levels. */
 
 static sizes
 halves(sizes s)
@@ -100,7 +102,7 @@ halves(sizes s)
     return (sizes){(s.rows + 1) / 2, s.depth / 2, s.columns / 2};
 }
 
-/* Operations in the time that sums of blocks take. */
+/* The time of the sums of blocks, in flops of the target. */
 static double
 sums(const maker *m, sizes s, int64_t bytes)
 {
@@ -112,7 +114,10 @@ sums(const maker *m, sizes s, int64_t bytes)
     return SUMS * (x * (x < most ? NEAR : FAR) + y * (y < most ? NEAR : FAR));
 }
 
-/* ... and that a product takes: as long as its weights take from memory, at least. */
+/*
+ * The time of a product, in flops of the target: at least that of reading its
+ * weights.
+ */
 static double
 product_time(const maker *m, sizes s, int64_t bytes)
 {
@@ -125,7 +130,9 @@ product_time(const maker *m, sizes s, int64_t bytes)
     return compute > read ? compute : read;
 }
 
-/* The levels that are worth most, and the operations in the time they take. */
+/*
+ * The most profitable number of levels; sets `*time`, in flops of the target.
+ */
 static int64_t
 levels_of(const maker *m, sizes s, int64_t bytes, int64_t most, double *time)
 {
@@ -196,7 +203,7 @@ as_matrix(maker *m, glow_value *v, int64_t columns)
         .dims = GLOW_DIMS_OF(glow_type_count(v->type) / columns, columns));
 }
 
-/* The chain, for the block of the product at `row` and `column`. */
+/* Builds the chain for the block of the product at `row` and `column`. */
 static glow_value *
 follow(maker *m, glow_value *v, int64_t row, int64_t column)
 {
@@ -219,7 +226,7 @@ follow(maker *m, glow_value *v, int64_t row, int64_t column)
     return v;
 }
 
-/* Does to the block at `row` and `column` of a result what `t` says of it. */
+/* Applies the epilogues `t` to the block at `row` and `column` of a result. */
 static glow_value *
 finish(maker *m, glow_value *v, const tail *t, int64_t row, int64_t column)
 {
@@ -238,7 +245,7 @@ finish(maker *m, glow_value *v, const tail *t, int64_t row, int64_t column)
     return v;
 }
 
-/* Doing. */
+/* Rewriting. */
 
 static glow_value *
 multiply(maker *m, product p, int64_t levels, const tail *t)
@@ -297,7 +304,7 @@ multiply(maker *m, product p, int64_t levels, const tail *t)
     return beside(m, 0, y11, y21);
 }
 
-/* Which. */
+/* Choice of products. */
 
 static bool
 is_product(const glow_node *n)
@@ -319,7 +326,7 @@ sizes_of(const glow_node *n)
     return (sizes){w.at[1] ? count / w.at[1] : 0, w.at[0], w.at[1] / 2 * 2};
 }
 
-/* Can `n` work on blocks of its only chained operand? */
+/* True if `n` can be computed on blocks of its operand `of`. */
 static bool
 can_follow(const glow_node *n, const glow_value *of)
 {
@@ -337,7 +344,7 @@ can_follow(const glow_node *n, const glow_value *of)
     return true;
 }
 
-/* The nodes that nobody else keeps from working block by block. */
+/* Finds the chain of element-wise nodes without other users behind `n`. */
 static void
 find_chain(maker *m, const glow_node *n)
 {
@@ -357,7 +364,7 @@ find_chain(maker *m, const glow_node *n)
     m->n_chain = useful;
 }
 
-/* The product of `n` for some of its columns. */
+/* The product `n` for the columns of `s` from `first` on. */
 static product
 columns_of(maker *m, const glow_node *n, glow_value *x, int64_t first, sizes s)
 {
@@ -403,16 +410,16 @@ replace(maker *m, glow_node *n, int64_t levels)
     return true;
 }
 
-/* A product that is worth a level. */
+/* A profitable product. */
 typedef struct candidate {
     glow_node *n;
     int64_t levels;
     int64_t added;      /* bytes of weights */
-    double time, plain; /* operations in the time that it takes, and took */
+    double time, plain; /* in flops of the target, with and without levels */
     int order;
 } candidate;
 
-/* The bytes that `levels` add to the weights of `n`. */
+/* The bytes by which `levels` increase the weights of `n`. */
 static int64_t
 added_bytes(const glow_node *n, int64_t levels)
 {
@@ -450,7 +457,7 @@ remark_done(const maker *m, const candidate *c)
                     c->plain, c->added);
 }
 
-/* Most operations saved for a byte first; equal ones as they stand. */
+/* Orders by decreasing flops saved for each byte; equal ones by position. */
 static int
 by_gain(const void *x, const void *y)
 {
@@ -482,7 +489,10 @@ budget_of(const glow_module *m, int64_t percent)
     return (int64_t)((double)bytes / 100 * (double)percent);
 }
 
-/* Keeps the candidates that the budget is enough for, in the order of the nodes. */
+/*
+ * Keeps the candidates that fit the budget, greedily, in the order of the
+ * nodes.
+ */
 static size_t
 choose(const maker *m, candidate *at, size_t count, int64_t budget)
 {

@@ -1,5 +1,5 @@
 /*
- * tile-rows: do chains of nodes in bands of rows that stay in the cache.
+ * tile-rows: tile chains of nodes by bands of rows that stay in the cache.
  *
  *     %c = Convolution(@x, @f) {1 x 1}    : float<1 x 112 x 112 x 96>
  *     %d = Convolution(%c, @g) {3 x 3}    : float<1 x 112 x 112 x 96>
@@ -10,29 +10,30 @@
  *     ..
  *     %d = Concat([%d0, %d1, ..]) {Dim: 1}
  *
- * %c of 4.8 MB was written to memory and read again.  Its bands are read where they
- * were written, in the cache of a core.  The slices and the Concat are rows side by
- * side, so they cost nothing once programs work in place.  bands.h says what a
- * chain and its bands are; split-rows does the same to meet a limit.
+ * %c of 4.8 MB was written to memory and read again.  Its bands are read where
+ * they were written, in the cache of a core.  The slices and the Concat are of
+ * contiguous rows, so they cost nothing once programs work in place. bands.h
+ * defines chains and bands; split-rows does the same to meet a limit.
  *
- * What it is worth, in seconds: results of the chain that are larger than the cache
- * are neither written to memory nor read from there, each user counted.  What it
- * costs: rows in the halo of windows are computed twice; each band begins all nodes
- * anew; and where constants and bands do not fit into the cache together, each
- * band reads the constants again.  Short loops take longer than the rates say, so
- * the one must be MARGIN times the other.  What element-wise nodes alone read is not
- * counted: backends compute it in registers (stacks).  Bands of the channels of a
- * Convolution or a product are none: each would read all of its input, for sums of
- * fewer lanes than a vector has.
+ * Gain, in seconds: results of the chain that are larger than the cache are
+ * neither written to memory nor read from it, by each user.  Cost: rows in the
+ * halo of windows are computed twice; each band has the overhead of all nodes;
+ * and if constants and bands do not fit the cache together, each band reads the
+ * constants again.  Short loops are slower than the rates of the target, so the
+ * gain must be MARGIN times the cost.  Results that only element-wise nodes
+ * read are not counted, because backends fuse these.  Bands of the channels of
+ * a Convolution or a product are not used: each would read the whole input, and
+ * have fewer channels than a vector has lanes.
  *
- * The bands are the largest that fit.  Which chains: of all cuts of the schedule
- * into single nodes and chains that one which is worth most, by dynamic programming
- * over its places.  Chains begin and end at results that are larger than the cache,
- * so nothing is looked at where there are none.  What comes out of a Concat of rows
- * is in bands already and begins no chain.
+ * The bands are the largest that fit.  Dynamic programming over the positions
+ * of the schedule finds the partition into single nodes and chains with the
+ * greatest gain.  Chains begin and end at results that are larger than the
+ * cache; without such results there is nothing to do.  A Concat of rows is in
+ * bands already and begins no chain.
  *
- * Time: for each large result, chains that begin at large ones before it, each
- * measured a few times, in proportion to its nodes; `budget` bounds the sum.
+ * Time: for each large result, all chains that begin at a large result before
+ * it are measured a few times, in time proportional to their nodes; `budget`
+ * bounds the sum.
  */
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@
 #include "passes/graph/bands.h"
 #include "passes/graph/tiles.h"
 
-#define MARGIN 2.0 /* what is saved must be so many times the cost */
+#define MARGIN 2.0 /* least ratio of gain to cost */
 
 typedef struct options {
     int64_t cache;
@@ -51,31 +52,37 @@ typedef struct options {
 } options;
 
 enum {
-    LOOKS = 4,     /* at bands of a chain */
+    LOOKS = 4,     /* sampled bands of a chain */
     BACK = 64,     /* nodes of a chain, at most */
-    SEARCH = 20000 /* steps for the schedule */
+    SEARCH = 20000 /* steps of the budget for the schedule */
 };
 
-/* How the nodes before a place are best done. */
+/*
+ * Entry of the dynamic program: the best partition of the nodes before a
+ * position.
+ */
 typedef struct best {
     double gain;   /* seconds */
-    uint32_t from; /* what ends here begins there */
-    int64_t size;  /* in bands of so many rows; 0: as it is */
+    uint32_t from; /* begin of the last part */
+    int64_t size;  /* rows of a band of the last part; 0: a single node */
 } best;
 
 typedef struct tiler {
     glow_pass_run *run;
     glow_func *f;
     int64_t cache;
-    int64_t steps; /* left of the budget */
+    int64_t steps; /* remaining budget */
     glow_schedule schedule;
     bands *bands;
-    bool *is_far;     /* by place: its result goes to memory and comes back */
-    int64_t *weights; /* by place: bytes of constants that it reads */
+    bool *is_far;     /* by position: its result exceeds the cache */
+    int64_t *weights; /* by position: bytes of constants that it reads */
     best *best;       /* by place */
 } tiler;
 
-/* Does a node read what is far, other than to save it? */
+/*
+ * True if a node, other than a Save, reads a result that is larger than the
+ * cache.
+ */
 static bool
 has_far(const tiler *t)
 {
@@ -110,7 +117,7 @@ begin(tiler *t)
     return true;
 }
 
-/* What a chain is worth. */
+/* Gain and cost of a chain. */
 
 /* Bytes to and from memory that bands save. */
 static double
@@ -141,7 +148,7 @@ weights_of(const tiler *t, chain c)
     return bytes;
 }
 
-/* Nodes that take time to begin. */
+/* The number of nodes of a chain with overhead. */
 static int64_t
 count_steps(const tiler *t, chain c)
 {
@@ -152,7 +159,7 @@ count_steps(const tiler *t, chain c)
     return count;
 }
 
-/* Seconds that bands save, or 0 if that is not well above what they cost. */
+/* The gain of bands minus their cost in seconds, or 0 if it is below MARGIN. */
 static double
 gain_of(const tiler *t, chain c, const band_cost *cost)
 {
@@ -180,7 +187,7 @@ measure(tiler *t, chain c, int64_t size, band_cost *cost)
     return ok;
 }
 
-/* Do bands of `size` rows leave the constants some room? */
+/* True if bands of `size` rows fit the cache. */
 static bool
 fits(tiler *t, chain c, int64_t size)
 {
@@ -192,9 +199,10 @@ fits(tiler *t, chain c, int64_t size)
 }
 
 /*
- * Of bands that fit, as few as can be, and then of about equal rows, by fours where
- * that is possible: windows, and kernels that make several rows at once, come out
- * even.  0: not even two bands fit, or one row does not.
+ * The rows of a band: as few bands as fit, of about equal size, in multiples of
+ * four if possible, since strided windows and kernels that compute several rows
+ * at once then have no remainder. 0 if there are not two bands, or one row does
+ * not fit.
  */
 static int64_t
 best_size(tiler *t, chain c)
@@ -220,7 +228,10 @@ best_size(tiler *t, chain c)
 
 /* Planning. */
 
-/* Does the node at `k` read what is far from within the chain? */
+/*
+ * True if the node at `k` reads a result of the chain that is larger than the
+ * cache.
+ */
 static bool
 reads_far(const tiler *t, chain c, uint32_t k)
 {
@@ -237,9 +248,9 @@ reads_far(const tiler *t, chain c, uint32_t k)
 }
 
 /*
- * A chain with the node at `k` begins here or before: not behind what the node is
- * stacked on, nor behind numbers that it is done with, which are filled in where they
- * are read, nor behind parts of a Concat, which are computed in their places.
+ * The last position at which a chain with the node at `k` may begin: before the
+ * node that it is fused with, before splats that it reads, which backends fill
+ * in, and before the operands of a Concat, which are computed in its buffer.
  */
 static uint32_t
 begins_with(const tiler *t, uint32_t k)
@@ -261,7 +272,7 @@ begins_with(const tiler *t, uint32_t k)
     return first;
 }
 
-/* Could a chain end behind the node at `k`? */
+/* True if a chain may end with the node at `k`. */
 static bool
 may_end(const tiler *t, uint32_t k)
 {
@@ -270,7 +281,7 @@ may_end(const tiler *t, uint32_t k)
     return n->n_out == 1 && !tile_is_stacked_on(n) && !tile_is_free(n);
 }
 
-/* Offers chains that end before place `end`. */
+/* Transitions of the dynamic program: chains that end before position `end`. */
 static void
 look_back(tiler *t, uint32_t end)
 {
@@ -296,7 +307,7 @@ look_back(tiler *t, uint32_t end)
         int64_t size = best_size(t, c);
 
         if (size == 0 || !measure(t, c, size, &cost))
-            return; /* longer ones take more */
+            return; /* longer chains need more */
 
         double gain = gain_of(t, c, &cost);
 
@@ -318,9 +329,9 @@ plan(tiler *t)
     }
 }
 
-/* Doing. */
+/* Rewriting. */
 
-/* Lets the nodes stand in the order of the schedule. */
+/* Moves the nodes to the order of the schedule. */
 static void
 put_in_order(tiler *t)
 {
@@ -343,7 +354,7 @@ explain(tiler *t, chain c, int64_t size, const band_cost *cost)
                     cost->flops, gain_of(t, c, cost) * 1e6);
 }
 
-/* Does what t->best says. */
+/* Rewrites the chains of t->best in bands. */
 static glow_result
 apply(tiler *t)
 {

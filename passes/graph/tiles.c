@@ -1,6 +1,4 @@
-/*
- * What tiles have to know of nodes; see tiles.h.
- */
+/* Properties of nodes for tiling; see tiles.h. */
 
 #include "passes/graph/tiles.h"
 
@@ -24,7 +22,7 @@ tile_is_stacked_on(const glow_node *n)
     return n->out[0]->uses;
 }
 
-/* Does anything but a Concat read it? */
+/* True if `n` has a user other than a Concat. */
 static bool
 is_read(const glow_node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * What a pass that cuts nodes in tiles has to know of them: which results come back
- * from memory, and what takes none.
+ * Properties of nodes for tiling: results that are read back from memory, and
+ * results without a buffer.
  */
 
 #ifndef PASSES_GRAPH_TILES_H
@@ -8,21 +8,24 @@
 
 #include "glow/graph.h"
 
-/* A view, or numbers that backends fill in where they are read. */
+/* True for a view, and for a splat, which backends fill in where it is read. */
 bool tile_is_free(const glow_node *n);
 
-/* Do all users work on each element by itself?  Backends compute what they read in
-   registers. */
+/*
+ * True if all users are element-wise, so that backends fuse the node with them.
+ */
 bool tile_is_stacked_on(const glow_node *n);
 
-/* Is its result larger than the cache, and of use to others than stacks, and the
-   Concat that it is computed in? */
+/*
+ * True if the result is larger than the cache, and has users other than fused
+ * element-wise nodes and the Concat in whose buffer it is computed.
+ */
 bool tile_is_far(const glow_node *n, int64_t cache);
 
-/* Is it a Concat of rows?  Bands are put together by one. */
+/* True for a Concat of rows, as bands are joined by. */
 bool tile_joins_rows(const glow_node *n);
 
-/* Bytes of the constants that it reads. */
+/* Bytes of the constants that `n` reads. */
 int64_t tile_constants(const glow_node *n);
 
 #endif

@@ -1,17 +1,17 @@
 /*
- * unroll-loop: put the iterations of a loop one after the other.
+ * unroll-loop: unroll a loop with a constant trip count.
  *
  *     %r = Loop(@3, _, [%x]) {Body: @f, Carried: 1}   =>   f(f(f(%x)))
  *
  * The number of iterations must be known: TripCount is a constant, and the
- * condition always holds, since the body hands on what it is given, or true.
- * What is kept of each iteration becomes a Concat.
+ * condition always holds, since the body returns the condition that it is
+ * given, or true.  Scan outputs, the results kept of each iteration, become a
+ * Concat.
  *
- * Straight code is optimized across iterations and needs no copies between
- * them, but each iteration is there by itself.  A loop is unrolled if all of
- * its iterations together have no more nodes than `limit`, each counted as
- * often as it runs.  Loops that would fail, of more than MaxTrips iterations,
- * stay.
+ * Unrolled code is optimized across iterations and needs no copies between
+ * them, but is larger.  A loop is unrolled if all its iterations together have
+ * at most `limit` nodes, each counted as often as it runs.  Loops of more than
+ * MaxTrips iterations, which fail at run time, stay.
  */
 
 #include <inttypes.h>
@@ -27,7 +27,10 @@ static const unroll_options defaults = {.limit = 128};
 
 enum { FIRST = 2 }; /* operand and Input of the first carried value */
 
-/* Is `n` a loop of a known number of iterations, and worth it? */
+/*
+ * True if `n` is a loop with a known number of iterations, `*trips`, within the
+ * limit.
+ */
 static bool
 is_wanted(const glow_pass_run *pass, const glow_node *n, int64_t *trips)
 {
@@ -88,7 +91,7 @@ iterate(unroller *u, int64_t trip)
             u->rows[i][trip] = as_row(u->b, u->out[i + 1]);
 }
 
-/* All rows of kept result `i`; those that did not come to be are zero. */
+/* All rows of scan output `i`; rows of iterations that did not run are zero. */
 static glow_value *
 stack(unroller *u, int i, int64_t trips)
 {

@@ -1,5 +1,5 @@
 /*
- * unwrap-transpose: transpose without the reshapes around it.
+ * unwrap-transpose: remove reshapes around a transpose.
  *
  *     %a = Reshape(%x : [4, 36])              : [1, 1, 4, 3, 12]
  *     %b = Transpose(%a) {[0, 3, 4, 1, 2]}    : [1, 3, 12, 1, 4]
@@ -8,15 +8,15 @@
  *     %a = Reshape(%x)                        : [4, 3, 12]
  *     %y = Transpose(%a) {[1, 2, 0]}          : [3, 12, 4]
  *
- * What a transpose does is to move blocks of axes that stay together; axes of
- * one element do not count.  If the axes of %x are parts of the blocks, it can
- * be done to %x itself, and the reshape follows; if those of %y are, the
- * reshape comes first; if both are, and block by block the same, there is none.
- * What a FullyConnected flattens has any shape.  It is done where a node less
- * is left, so that this ends.  A reshape that others use counts as staying.
+ * A transpose moves blocks of axes that stay together; axes of one element are
+ * ignored.  If each axis of %x is within one block, %x can be transposed
+ * directly, and the reshape follows; if each axis of %y is, the reshape comes
+ * first; if both hold, with the same axes in each block, there is no reshape.
+ * An operand that FullyConnected flattens may have any shape.  The rewrite must
+ * save a node, so it terminates.  A reshape with other users counts as staying.
  *
  * Exporters of attention split heads, transpose, and merge again with axes of
- * one element in between; fold-channel-shuffle takes what moves within one
+ * one element in between; fold-channel-shuffle matches permutations within one
  * axis.
  */
 
@@ -24,7 +24,7 @@
 #include "glow/pass.h"
 #include "passes/graph/axes.h"
 
-/* Which axes make the blocks of a transpose, in one of the two orders. */
+/* The axes that form the blocks of a transpose, in one of the two orders. */
 typedef struct parts {
     int begin[GLOW_MAX_RANK + 1]; /* block k: list[begin[k]] and on */
     int list[GLOW_MAX_RANK];      /* axes of more than one element */
@@ -32,7 +32,10 @@ typedef struct parts {
     int n_ones;
 } parts;
 
-/* Parts `shape` into blocks of these sizes; false if an axis is in two. */
+/*
+ * Groups the axes of `shape` to blocks of these sizes; false if an axis spans
+ * two.
+ */
 static bool
 part(glow_dims shape, const int64_t size[], int count, parts *p)
 {
@@ -63,8 +66,8 @@ part(glow_dims shape, const int64_t size[], int count, parts *p)
 /* A transpose between shapes. */
 typedef struct moved {
     axis_blocks blocks;
-    int64_t sizes[GLOW_MAX_RANK]; /* of the blocks as the result has them */
-    int back[GLOW_MAX_RANK];      /* where the result has each block */
+    int64_t sizes[GLOW_MAX_RANK]; /* of the blocks, in the result's order */
+    int back[GLOW_MAX_RANK];      /* position of each block in the result */
 } moved;
 
 static moved
@@ -80,7 +83,10 @@ find_move(const glow_node *n)
     return m;
 }
 
-/* The permutation that takes `x` to `y` without reshapes; false: there is none. */
+/*
+ * Sets `*perm` to the permutation from `x` to `y` without reshapes; false if
+ * there is none.
+ */
 static bool
 find_direct(const moved *m, glow_dims x, glow_dims y, glow_dims *perm)
 {
@@ -106,7 +112,10 @@ find_direct(const moved *m, glow_dims x, glow_dims y, glow_dims *perm)
     return true;
 }
 
-/* The same of the axes of `x`, whose result is then reshaped. */
+/*
+ * Sets `*perm` to the permutation of `x` before a reshape; false if there is
+ * none.
+ */
 static bool
 find_first(const moved *m, glow_dims x, glow_dims *perm)
 {
@@ -124,7 +133,10 @@ find_first(const moved *m, glow_dims x, glow_dims *perm)
     return true;
 }
 
-/* The shape that %x is given so that a transpose by *perm makes `y` of it. */
+/*
+ * Sets `*shape` and `*perm` so that %x reshaped to `*shape` and transposed is
+ * `y`; false if there are none.
+ */
 static bool
 find_last(const moved *m, glow_dims y, glow_dims *shape, glow_dims *perm)
 {
@@ -147,7 +159,10 @@ find_last(const moved *m, glow_dims y, glow_dims *shape, glow_dims *perm)
     return true;
 }
 
-/* `x` as the transpose `n` and a reshape to `y` make it, with a node less. */
+/*
+ * Builds the transpose `n` of `x`, reshaped to `y`, with a node less; NULL if
+ * this is impossible.
+ */
 static glow_value *
 unwrap(glow_builder *b, const glow_node *n, glow_value *x, glow_dims y,
        int reshapes)
@@ -190,7 +205,7 @@ unwrap_reshape(glow_builder *b, glow_node *n)
     return unwrap(b, t, x, n->out[0]->type->shape, reshapes);
 }
 
-/* Transpose(Reshape(x)) whose result is used as it is. */
+/* Transpose(Reshape(x)) without a reshape behind it. */
 static glow_value *
 unwrap_transpose(glow_builder *b, glow_node *n)
 {

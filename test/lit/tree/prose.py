@@ -26,6 +26,7 @@ FOLDERS = (
     "irgen/report",
     "irgen/schedule",
     "lower",
+    "passes/graph",
 )
 
 MOST_WHAT = 3  # in 1,000 words
