@@ -9,7 +9,7 @@ typedef struct glow_pass_text {
     const char *name, *text;
 } glow_pass_text;
 
-/* By name; ended by NULL. */
+/* Sorted by name; ends with NULL. */
 extern const glow_pass_text glow_pass_texts[];
 
 #endif

@@ -1,4 +1,4 @@
-/* How far apart two results are, and how far they may be. */
+/* Distances of two results, and bounds on them. */
 
 #include <float.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define ROUNDINGS 16
 #define MOST_ROUNDINGS 1024
-#define COARSE 16 /* multiples of 1 / 16 are left of integers */
+#define COARSE 16 /* coarse numbers are multiples of 1 / COARSE */
 
 /* Numbers of float kinds: equal bits, or both NaN. */
 static bool
@@ -19,7 +19,7 @@ is_same(double a, double b)
     return a == b && !signbit(a) == !signbit(b);
 }
 
-/* Keeps the pair in `out` if it is further apart than all before. */
+/* Records the pair in `out` if its distance exceeds all before. */
 static void
 note(int64_t i, double a, double b, double bound, double *worst,
      glow_difference *out)
@@ -57,7 +57,7 @@ glow_compare_bits(const glow_tensor *before, const glow_tensor *after,
     return worst < 0;
 }
 
-/* What a float64 run says of the errors of a tensor. */
+/* Errors of a tensor, measured by a float64 run. */
 typedef struct errors {
     double error;   /* the largest */
     double size;    /* of the largest number */
@@ -101,7 +101,10 @@ bound_for(const glow_tensor *before, const glow_tensor *shadow, double eps,
     return 8 * e.error + roundings * eps * e.size;
 }
 
-/* True for a NaN that float64 gives too, as inf * 0: a pass may take a limit. */
+/*
+ * True for a NaN that the float64 run has too, as of inf * 0: a pass may
+ * replace it by a limit.
+ */
 static bool
 is_indeterminate(const glow_tensor *before, const glow_tensor *shadow,
                  int64_t i)

@@ -1,4 +1,7 @@
-/* Reading formulas; see glow/formula.h. */
+/*
+ * Normal forms of formulas: affine chains, factors, polynomials; see
+ * glow/formula.h.
+ */
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +22,10 @@ glow_is_near(double a, double b, glow_kind kind)
            fabs(a - b) <= ROUNDINGS * glow_kind_get(kind)->epsilon * fabs(b);
 }
 
-/* The number among two operands: the index of the other one, or -1. */
+/*
+ * The index of the operand beside a splat, whose value is set in `*number`; -1
+ * if none is a splat.
+ */
 static int
 beside_number(const glow_node *n, double *number)
 {
@@ -28,7 +34,10 @@ beside_number(const glow_node *n, double *number)
     return glow_splat_value(n->in[0], number) ? 1 : -1;
 }
 
-/* One step of a chain: a's x is replaced by what it is made of. */
+/*
+ * One step of a chain: replaces a->x by the operand of its definition, and
+ * composes the maps.
+ */
 static bool
 step_affine(glow_affine *a)
 {
@@ -75,7 +84,7 @@ glow_read_affine(glow_value *v)
     return a;
 }
 
-/* A tree of products, one node after another. */
+/* Reads the factors of a tree of products, iteratively. */
 bool
 glow_read_factors(glow_node *n, glow_factors *p)
 {

@@ -1,11 +1,12 @@
 /*
- * The pass manager: runs what typing.c has planned.
+ * The pass manager: runs a typed pipeline (typing.c).
  *
- * Around each pass on each function stand the instruments; behind it the
- * verifier, and the check that the pass left the level that it says it makes.
+ * Instruments are called around each pass on each function; after it, the
+ * verifier runs and the level of the function is checked against the level that
+ * the pass declares.
  *
- * A pass is a function of the module.  So within a fixpoint, one that changed
- * nothing is not run again until another one has changed something.
+ * A pass is a function of the module, so within a fixpoint a pass that changed
+ * nothing is not run again until another pass has changed something.
  */
 
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "passes/pipeline.h"
 #include "passes/run.h"
 
-/* A pass that had nothing to do, and when that was. */
+/* A pass that changed nothing, and the state of the module then. */
 typedef struct rest {
     const glow_pass *pass;
     const void *options;
@@ -33,12 +34,13 @@ typedef struct manager {
     glow_arena *scratch;        /* of the pass */
     glow_arena *arena;          /* of the run */
     const char *only;           /* within @name(...); or NULL */
-    int number;                 /* of the pass at work, from 1 */
+    int number;                 /* of the current pass, from 1 */
     int64_t left;               /* rewrites, for options->limit_pass */
-    const glow_pass **restless; /* who changed in this round of a fixpoint,
-                                   from `first` on; outer ones before */
+    const glow_pass **restless; /* passes that changed something in this round
+                                 * of a fixpoint, from `first` on; outer
+                                 * fixpoints before */
     size_t n_restless, cap_restless, first_restless;
-    int depth;       /* of the fixpoints at work */
+    int depth;       /* of nested fixpoints */
     bool stopped;    /* options->stop_after passes have run */
     int64_t changes; /* of the module, by passes so far */
     rest *rests;
@@ -94,7 +96,7 @@ glow_each_stat(glow_context *ctx, glow_stat_fn fn, void *user)
         fn(s->items[i]->pass, s->items[i]->name, s->items[i]->value, user);
 }
 
-/* What a run knows. */
+/* Accessors of a run. */
 
 glow_context *
 glow_run_context(const glow_pass_run *run)
@@ -294,7 +296,9 @@ note_restless(manager *m, const glow_pass *p)
     m->restless[m->n_restless++] = p;
 }
 
-/* Holds pass `p` to what it promises of `f` (NULL: of the module). */
+/*
+ * Checks the level of `f` after pass `p`, and verifies it (NULL: the module).
+ */
 static bool
 check(manager *m, const glow_pass *p, glow_func *f, const char *name)
 {
@@ -353,9 +357,10 @@ run_pass(manager *m, const glow_item *item, const char *name)
     if (r == GLOW_FAILED && !reported)
         glow_error(m->ctx, "E0407", "pass '%s' failed and did not say why",
                    p->name);
-    if (reported) /* some helpers have no other way to say so */
+    if (reported) /* some helpers can only report */
         r = GLOW_FAILED;
-    f = name ? glow_find_func(m->module, name) : NULL; /* it may be another */
+    f = name ? glow_find_func(m->module, name) : NULL; /* it may have been
+                                                        * replaced */
     if (r == GLOW_CHANGED && f && f->placed && p->unplaces)
         glow_func_unplace(f);
     if (r != GLOW_FAILED && !check(m, p, f, name))
@@ -371,7 +376,10 @@ run_pass(manager *m, const glow_item *item, const char *name)
     return r;
 }
 
-/* Does this item run on `f`?  Steps only raise what stands too low. */
+/*
+ * True if this item runs on `f`.  Steps run only on functions below their
+ * level.
+ */
 static bool
 is_for(const manager *m, const glow_item *item, const glow_func *f)
 {
@@ -395,7 +403,7 @@ tell_step(const manager *m, const glow_item *item)
     }
 }
 
-/* Names, since a pass may replace the functions themselves. */
+/* The names of functions, since a pass may replace the functions. */
 static const char **
 func_names(manager *m, const glow_item *item, int *count)
 {
@@ -414,7 +422,8 @@ func_names(manager *m, const glow_item *item, int *count)
 }
 
 /*
- * What was typed may still be missing: a pass before this one was disabled.
+ * Checks the level of the functions at run time, since a pass before this one
+ * may be disabled.
  */
 static bool
 check_input(manager *m, const glow_item *item)
@@ -431,7 +440,7 @@ check_input(manager *m, const glow_item *item)
     return true;
 }
 
-/* When the pass of `item` last had nothing to do: there are few passes. */
+/* The record of the last time that `item` changed nothing, by linear search. */
 static rest *
 find_rest(manager *m, const glow_item *item)
 {
@@ -464,7 +473,7 @@ run_on_all(manager *m, const glow_item *item)
     if (count == 0 && !check_input(m, item))
         return GLOW_FAILED;
     for (int i = 0; i < count; i++) {
-        /* a body may have gone with its last call */
+        /* a body may have been erased with its last call */
         if (!glow_find_func(m->module, names[i]))
             continue;
 
@@ -514,7 +523,10 @@ warn_restless(manager *m, const glow_item *item)
                  item->max, b.text);
 }
 
-/* Those who changed in each round stand one after the other. */
+/*
+ * Runs the rounds of a fixpoint; the passes that changed something are listed
+ * round by round.
+ */
 static glow_result
 run_rounds(manager *m, const glow_item *item)
 {
@@ -553,7 +565,7 @@ run_fixpoint(manager *m, const glow_item *item)
     return r;
 }
 
-/* An item with items in it. */
+/* Runs an item with a body. */
 static glow_result
 run_body(manager *m, const glow_item *i)
 {

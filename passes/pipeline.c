@@ -1,5 +1,5 @@
 /*
- * The text of pipelines.
+ * Parser of the text of pipelines, by recursive descent.
  *
  *     pipeline = [ item { "," item } ]
  *     item     = NAME [ options ]
@@ -9,8 +9,8 @@
  *     option   = NAME [ "=" value ]
  *     value    = NUMBER | NAME | STRING | "[" [ value { "," value } ] "]"
  *
- * NAME is a pass or a named pipeline, which is put in its place.  An option
- * without a value is a flag that is set.
+ * NAME is a pass or a named pipeline, which is expanded.  An option without a
+ * value is a flag that is set.
  */
 
 #include "passes/pipeline_parser.h"
@@ -225,7 +225,7 @@ entries_of(const pipeline_parser *p, const glow_named_pipeline *named,
     return own;
 }
 
-/* The items of a named pipeline: each entry is parsed as a text of its own. */
+/* The items of a named pipeline; each entry is parsed as a separate text. */
 static glow_item *
 parse_named(pipeline_parser *p, const glow_named_pipeline *named,
             uint32_t begin, bool *ok)
@@ -292,7 +292,9 @@ parse_item(pipeline_parser *p, bool *ok)
     return NULL;
 }
 
-/* Sets *ok to false after a report; an empty pipeline is none. */
+/*
+ * Parses items.  Sets *ok to false after a report; an empty pipeline is NULL.
+ */
 static glow_item *
 parse_items(pipeline_parser *p, bool *ok)
 {

@@ -1,4 +1,4 @@
-/* The text of pipelines: characters, words, and the options of passes. */
+/* Lexer of pipelines: characters, words, and the options of passes. */
 
 #include "passes/pipeline_parser.h"
 
@@ -121,7 +121,7 @@ parse_number(pipeline_parser *p, glow_attr_value *v)
     }
     if (*end != '\0' && isdigit((unsigned char)text[0]) &&
         isalpha((unsigned char)*digits)) {
-        v->kind = GLOW_V_WORD; /* 512KiB, or what is meant to be a size */
+        v->kind = GLOW_V_WORD; /* 512KiB, or a misspelled size */
         v->text = text;
         return true;
     }
@@ -190,8 +190,9 @@ parse_value(pipeline_parser *p, glow_attr_value *v)
     return true;
 }
 
-/* Strings need no quotes, floats no dot, and words no letters, where the option
-   wants them. */
+/*
+ * Converts words to strings and integers to floats, as the field `f` requires.
+ */
 static void
 adapt(glow_arena *a, const glow_field *f, glow_attr_value *v)
 {

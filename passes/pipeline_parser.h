@@ -1,6 +1,6 @@
 /*
- * Reading the text of pipelines: what its parts are made of.  All report what
- * is wrong, and then return false or NULL.
+ * Lexer of the text of pipelines.  All functions report errors, and then return
+ * false or NULL.
  */
 
 #ifndef GLOW_PASSES_PIPELINE_PARSER_H
@@ -8,7 +8,7 @@
 
 #include "passes/pipeline.h"
 
-#define PIPELINE_DEPTH 32 /* of lists and of items, each in another */
+#define PIPELINE_DEPTH 32 /* of nested lists and items */
 
 typedef struct pipeline_parser {
     glow_context *ctx;
@@ -17,30 +17,33 @@ typedef struct pipeline_parser {
     uint32_t at;
     int depth;
     bool in_func;                       /* within @name(...) */
-    bool resumes;                       /* within a pipeline that does */
-    const struct glow_backend *backend; /* that it is for, or NULL */
-    const glow_named_pipeline *named;   /* whose text this is, or NULL */
-    const glow_origin *origin;          /* the same with those around it */
-    glow_span use; /* of its name, in what the user wrote */
+    bool resumes;                       /* within a pipeline that resumes */
+    const struct glow_backend *backend; /* target of the pipeline, or NULL */
+    const glow_named_pipeline *named; /* named pipeline of this text, or NULL */
+    const glow_origin *origin;        /* `named` and the pipelines around it */
+    glow_span use;                    /* of its name, in the text of the user */
 } pipeline_parser;
 
 glow_span pipeline_span(const pipeline_parser *p, uint32_t begin);
 
-/* The next character but space, '\0' at the end; and past it if it is `c`. */
+/*
+ * The next character other than space, '\0' at the end; pipeline_take consumes
+ * it if it is `c`.
+ */
 char pipeline_peek(pipeline_parser *p);
 bool pipeline_take(pipeline_parser *p, char c);
 
-/* Reports what stands at hand, where `wanted` should. */
+/* Reports the next token, in place of `wanted`. */
 bool pipeline_expected(pipeline_parser *p, const char *wanted);
 
 /* A letter, a digit, `-`, `_` or `.` */
 bool pipeline_is_name_char(char c);
-/* A word of these; NULL if there is none. */
+/* A word of such characters; NULL if there is none. */
 const char *pipeline_word(pipeline_parser *p);
-/* "text" with \" and \\; the opening quote stands at hand. */
+/* "text" with \" and \\; the next character is the opening quote. */
 const char *pipeline_string(pipeline_parser *p, size_t *size);
 
-/* `<rows=32,fast>`; the bracket is taken already. */
+/* Options `<rows=32,fast>`, after the bracket. */
 bool pipeline_options(pipeline_parser *p, const char *who, glow_schema schema,
                       glow_attr_list *list);
 

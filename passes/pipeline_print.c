@@ -1,10 +1,10 @@
-/* Pipelines as text, which reads back as what they are. */
+/* Printing of pipelines; the text is parsed back to the same pipeline. */
 
 #include "passes/pipeline_parser.h"
 
 #include <string.h>
 
-/* The value as the text form has it: what stands in ` {Rows: 32}`. */
+/* Prints the value in the syntax of attributes, as in ` {Rows: 32}`. */
 static void
 print_value(glow_buf *b, const glow_field *f, const void *options)
 {
@@ -97,7 +97,7 @@ glow_pipeline_print(glow_buf *b, const glow_pipeline *p)
     print_items(b, p->items);
 }
 
-/* Adds the origins of an item that those of the item around it lack. */
+/* Appends the names of the origins of an item that the item around it lacks. */
 static int
 add_origins(const glow_origin *of, const glow_origin *around,
             const char **names, int count, int most)

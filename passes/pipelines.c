@@ -1,9 +1,9 @@
 /*
- * The named pipelines: data, with a reason at each entry.
+ * The named pipelines, as tables with a reason for each entry.
  *
- * -O0 to -O3 and -Os lead from a graph to a program with a place for every
- * buffer, which every backend takes.  Under -exact, passes that round differently
- * are left out of each: see exact.c.
+ * -O0 to -O3 and -Os compile a graph to a program with a place for every
+ * buffer, which every backend takes.  Under -exact, passes that round
+ * differently are left out of each: see exact.c.
  */
 
 #include <string.h>
@@ -22,7 +22,7 @@ static const glow_pipeline_entry algebra[] = {
     {0},
 };
 
-/* Right before and after lowering: nothing in it makes composite operators. */
+/* Valid before and after lowering: no entry builds composite operators. */
 static const glow_pipeline_entry simplify[] = {
     {"dce", "branches that only training used: nobody should look at them"},
     {"fixpoint(algebra,fold-constants,cse)",
@@ -53,7 +53,7 @@ static const glow_pipeline_entry simplify[] = {
     {0},
 };
 
-/* Not after lowering, which would be undone. */
+/* Not after lowering, which it would undo. */
 static const glow_pipeline_entry recognize[] = {
     {"recognize-normalization,merge-normalization-scale",
      "exporters write layer normalization as arithmetic, its scale after it"},
@@ -71,14 +71,14 @@ static const glow_pipeline_entry recognize[] = {
     {0},
 };
 
-/* At the end: other passes do not look into what these make. */
+/* At the end: other passes do not match fused operators. */
 static const glow_pipeline_entry fuse[] = {
     {"fuse-attention", "heads are split and merged where they are read"},
     {"fuse-epilogue", "a pass over memory less for each addend or activation"},
     {0},
 };
 
-/* What no target and no memory is too small for. */
+/* Passes that never trade memory for time. */
 static const glow_pipeline_entry reduce[] = {
     {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
      "fold-transpose,cse,dce)",
@@ -178,7 +178,7 @@ static const glow_pipeline_entry O2[] = {
     {0},
 };
 
-/* Results that combined nodes would make at once come one after the other. */
+/* Without combine-parallel, so that results are not live at once. */
 static const glow_pipeline_entry Os[] = {
     {"reduce", "without combine-parallel, which holds several results at once"},
     {"fuse", "sums that are activated in place"},

@@ -1,12 +1,12 @@
 /*
  * Loading plugins.
  *
- * The order is that of trust: is there such a file, does it load, has it the
- * symbol, does it speak our ABI (major, then minor, then the layouts), and only
- * then what it says of itself.  Nothing is registered unless all of it can be.
- * Descriptors of an older minor version are shorter: they are copied, with zeros
- * for the members that they lack.
- * A plugin stays loaded to the end of the process: its constants may be in use.
+ * Checks are in order of trust: the file exists, loads, has the symbol, and has
+ * a compatible ABI (major version, minor version, layouts); only then its
+ * descriptor is read.  Descriptors of an older minor version are shorter: they are
+ * copied, with zeros for the members that they lack.  Nothing is registered unless
+ * everything can be.  A plugin stays loaded to the end of the process, because its
+ * constants may be in use.
  */
 
 #include "glow/plugin.h"
@@ -27,7 +27,10 @@ typedef struct loader {
 
 /* Finding the file. */
 
-/* DIR/NAME.so or DIR/libNAME.so of the first `n` bytes of `dir`; or NULL. */
+/*
+ * DIR/NAME.so or DIR/libNAME.so, with the first `n` bytes of `dir` as DIR; or
+ * NULL.
+ */
 static const char *
 find_in(loader *l, const char *dir, size_t n, const char *name, glow_buf *tried)
 {
@@ -70,7 +73,7 @@ find_file(loader *l, const char *name)
     return found;
 }
 
-/* The handshake. */
+/* The ABI check. */
 
 static glow_plugin_query_fn
 find_query(void *handle)
@@ -207,7 +210,7 @@ open_plugin(loader *l)
     return check_abi(l);
 }
 
-/* What it brings. */
+/* Registration. */
 
 /*
  * The list with a copy of each struct, as long as the host has it: `has` bytes of
@@ -274,7 +277,7 @@ check_name(const loader *l, const char *what, const char *name,
     return true;
 }
 
-/* Importers are for the operators of others, but not for ONNX's own. */
+/* Checks that an importer is not for an operator of ONNX's own domain. */
 static bool
 check_importer(const loader *l, const glow_importer *p)
 {

@@ -1,9 +1,9 @@
 /*
- * Ranges of values, from a table of what each operator gives.
+ * Interval analysis of values, by a table of transfer functions of operators.
  *
- * A bound is that of the rounded result in the element kind at hand.  Rounding
- * is monotone, so bounds that every kind holds exactly, such as 0 and 1, are
- * kept by it; other bounds count only where the kind holds them.
+ * Bounds are of the rounded result in its element kind.  Rounding is monotone,
+ * so it keeps bounds that every kind represents exactly, such as 0 and 1; other
+ * bounds are used only if the kind represents them.
  */
 
 #include "glow/range.h"
@@ -13,11 +13,11 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 
-#define MOST_NODES 24 /* that one question looks at */
+#define MOST_NODES 24 /* visited for one query */
 #define MOST_DEPTH 8
 
 typedef struct asker {
-    int left; /* nodes that may still be looked at */
+    int left; /* nodes that may still be visited */
     int depth;
 } asker;
 
@@ -31,7 +31,7 @@ is_float(const glow_node *n)
     return glow_is_float(n->out[0]->type->elem);
 }
 
-/* Does the kind of `n` hold `v`? */
+/* True if `v` is representable in the kind of `n`. */
 static bool
 holds(const glow_node *n, double v)
 {
@@ -49,7 +49,7 @@ holds(const glow_node *n, double v)
     }
 }
 
-/* The operator of a row gives this range whatever its operands. */
+/* The transfer function of an operator. */
 
 typedef glow_range (*range_fn)(asker *a, const glow_node *n);
 
@@ -115,7 +115,7 @@ of_min(asker *a, const glow_node *n)
     return (glow_range){fmin(x.lo, y.lo), fmin(x.hi, y.hi)};
 }
 
-/* The signs alone: sums and products round. */
+/* The signs alone, because sums and products round. */
 static glow_range
 of_add(asker *a, const glow_node *n)
 {
@@ -143,7 +143,7 @@ of_mul(asker *a, const glow_node *n)
     return x.lo >= 0 && y.lo >= 0 ? (glow_range){0, INFINITY} : unknown;
 }
 
-/* x / y of x, y >= 0; y may be -0, so that its sign says nothing. */
+/* x / y of x, y >= 0; y may be -0, so the sign is unknown. */
 static glow_range
 of_exp_quotient(asker *a, const glow_node *n)
 {
@@ -156,7 +156,7 @@ of_exp_quotient(asker *a, const glow_node *n)
     return x.lo >= 0 && y.lo > 0 ? (glow_range){0, INFINITY} : unknown;
 }
 
-/* The elements of the first operand, and no others. */
+/* The range of the first operand, for operators that only move elements. */
 static glow_range
 same(asker *a, const glow_node *n)
 {

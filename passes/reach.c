@@ -12,7 +12,8 @@ struct glow_reach {
     const glow_func *func;
     bool *reaches;
     size_t count, cap;
-    glow_node **list; /* reach, and their operands are not looked at yet */
+    glow_node **list; /* worklist: nodes that reach, whose operands are not
+                       * visited yet */
     size_t n_list, cap_list;
 };
 
@@ -25,7 +26,9 @@ glow_is_exact_divisor(double y)
            exponent <= 13;
 }
 
-/* Does the function read the placeholder that `n` saves to, or its caller? */
+/*
+ * True if the function or its caller reads the placeholder that `n` saves to.
+ */
 static bool
 is_read_again(const glow_node *n)
 {
@@ -70,7 +73,7 @@ mark_operands(struct glow_reach *r, glow_arena *a, const glow_node *n)
     }
 }
 
-/* Each node comes into the list once, and each of its operands is seen once. */
+/* Each node enters the worklist once, and each operand is visited once. */
 static struct glow_reach *
 analyze(glow_arena *a, glow_func *f)
 {
@@ -103,7 +106,7 @@ glow_run_reach_inherits(glow_pass_run *run, const glow_node *n,
 
     if (!r || r->func != n->func)
         return;
-    /* Ids between are of nodes that came in another way: taken to reach. */
+    /* Unknown ids between are of nodes created otherwise: assumed to reach. */
     for (; r->count <= n->id; r->count++) {
         r->reaches = glow_arena_grow(run->scratch, r->reaches, r->count,
                                      &r->cap, sizeof(bool));

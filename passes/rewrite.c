@@ -1,12 +1,12 @@
 /*
  * The rewrite driver: a worklist of nodes, offered to a callback one by one.
  *
- *     take n;  v = fn(n);  users of n use v;  erase what nobody uses any more;
- *     offer again: what was built, and the users of what changed
+ *     take n; v = fn(n); users of n use v; erase unused nodes;
+ *     offer again: built nodes, and the users of changed values
  *
- * A node stands in the list at most once at a time (its mark says so), so the
- * work is linear in the nodes and in the rewrites done.  A callback that never
- * comes to rest is stopped by a bound on the rewrites for each node.
+ * A node is in the worklist at most once at a time (by its mark), so the work
+ * is linear in the nodes and in the rewrites.  A limit on the rewrites for each
+ * node stops a callback that does not terminate.
  */
 
 #include "passes/run.h"
@@ -23,13 +23,13 @@ typedef struct driver {
     const glow_rewrite_row *rows; /* instead of both; or NULL */
     bool (*takes)(const glow_node *n);
     glow_builder *builder;
-    glow_node **queue; /* from `head`; a ring would only save memory */
+    glow_node **queue; /* worklist, from `head` on; FIFO */
     size_t head, count, cap;
-    glow_node **users; /* scratch: who used what is being replaced */
+    glow_node **users; /* scratch: users of the value being replaced */
     size_t n_users, cap_users;
-    glow_node **built; /* scratch: what the callback made, last first */
+    glow_node **built; /* scratch: nodes built by the callback, last first */
     size_t n_built, cap_built;
-    glow_node **unused; /* scratch: what may have lost its last user */
+    glow_node **unused; /* scratch: nodes that may have lost their last user */
     size_t n_unused, cap_unused;
     int64_t rewrites, limit;
 } driver;
@@ -63,7 +63,7 @@ callback_for(const driver *d, const glow_node *n)
     return NULL;
 }
 
-/* Is there anything to offer?  Most passes look for what is not there. */
+/* True if the function may have a node to offer; most passes have none. */
 static bool
 may_have_any(const driver *d)
 {
@@ -91,7 +91,7 @@ offer_users(driver *d, const glow_value *v)
         offer(d, u->user);
 }
 
-/* Remembers who uses `v`, before it is replaced. */
+/* Records the users of `v`, before it is replaced. */
 static void
 note_users(driver *d, const glow_value *v)
 {
@@ -111,8 +111,8 @@ may_erase(const glow_node *n)
 }
 
 /*
- * Erases `n` if nobody uses it, then what only it used.  What is left with one
- * user is offered again, and so is that user: it may now take it over.
+ * Erases `n` if it is unused, then its operands transitively.  A node left with
+ * one user is offered again, and so is this user, since it may now be merged.
  */
 static void
 erase_unused(driver *d, glow_node *n)
@@ -142,7 +142,10 @@ erase_unused(driver *d, glow_node *n)
     }
 }
 
-/* The nodes that the callback built: just before `n`, with new ids. */
+/*
+ * Collects the nodes that the callback built: just before `n`, with ids from
+ * `first_id` on.
+ */
 static void
 note_built(driver *d, const glow_node *n, uint32_t first_id)
 {
@@ -153,7 +156,7 @@ note_built(driver *d, const glow_node *n, uint32_t first_id)
         push(d->run->scratch, &d->built, &d->n_built, &d->cap_built, m);
 }
 
-/* Erases what was built for nothing, and offers the rest, in order. */
+/* Erases unused built nodes, and offers the others, in order. */
 static void
 settle_built(driver *d)
 {
@@ -165,8 +168,8 @@ settle_built(driver *d)
 }
 
 /*
- * The same where the callback gave up.  The graph is what it was, so that
- * nothing else is offered again: that would never end.
+ * Erases the nodes built by a callback that returned NULL.  The graph is
+ * unchanged, so no users are offered again, which would not terminate.
  */
 static void
 drop_built(driver *d)
@@ -197,7 +200,7 @@ check_type(glow_context *ctx, const glow_pass *pass, const glow_node *n, int i,
     return false;
 }
 
-/* Puts `v` in the place of n's only result. */
+/* Replaces n's only result by `v`. */
 static bool
 replace(driver *d, glow_node *n, glow_value *v, uint32_t first_id)
 {
@@ -222,7 +225,7 @@ replace(driver *d, glow_node *n, glow_value *v, uint32_t first_id)
     return true;
 }
 
-/* `v` as the callback gave it. */
+/* Reports a rewrite to the instruments; `v` is the callback's result. */
 static void
 tell(const driver *d, const glow_node *n, const glow_value *v)
 {

@@ -1,12 +1,12 @@
 /*
- * Rules at work: matching, building, running.
+ * Application of rewrite rules: matching, building, running.
  *
- * A node costs a look at its operator and, where that has rules, at what its
- * operands are (a number, a constant, the result of an operator that some rule
- * asks for): only rules that need no more than that are tried.  Commutative
- * operators are tried in each order, one bit of a counter for each, so that a
- * match that fails has nothing to take back.  A function without a match is
- * only looked over; the rewrite driver starts at the first one.
+ * For each node with rules, a bit set of features of its operands is computed
+ * (splat, constant, result of an operator that some rule needs): only rules
+ * whose needs are in the set are tried.  Commutative operators are tried in
+ * both orders, by the bits of a counter, so that a failed match needs no
+ * backtracking.  A function is scanned without changes up to its first match,
+ * where the rewrite driver starts.
  */
 
 #include <math.h>
@@ -54,12 +54,12 @@ glow_match_kind(const glow_match *m)
 typedef struct matcher {
     glow_match *m;
     unsigned order; /* a bit for each commutative operator: swapped */
-    int gone;       /* nodes that nobody uses if the rule fires */
+    int gone;       /* nodes that become unused if the rule fires */
 } matcher;
 
 static bool match(matcher *w, const term *t, glow_value *v, bool goes);
 
-/* The same number, sign of zero included. */
+/* True if both are the same number, sign of zero included. */
 static bool
 is_same(double a, double b)
 {
@@ -132,7 +132,7 @@ match_attrs(matcher *w, const term *t, const glow_node *n)
     return true;
 }
 
-/* `goes`: nobody uses `n` any more if the rule fires. */
+/* Matches `n` with `t`; `goes`: `n` becomes unused if the rule fires. */
 static bool
 match_node(matcher *w, const term *t, glow_node *n, bool goes)
 {
@@ -153,7 +153,7 @@ match_node(matcher *w, const term *t, glow_node *n, bool goes)
     return true;
 }
 
-/* Kinds of numbers, in a row: what rules are about. */
+/* True for dense tensors of the element kinds that rules apply to. */
 static bool
 is_plain(const glow_type *t)
 {
@@ -190,7 +190,7 @@ is_of_kinds(const glow_rule *r, const glow_match *m)
            ((int)glow_kind_get(glow_match_kind(m))->klass & r->kinds);
 }
 
-/* None of the letters of `set` stands for a constant. */
+/* True if no letter of `set` is bound to a constant. */
 static bool
 vary(uint32_t set, const glow_match *m)
 {
@@ -201,9 +201,9 @@ vary(uint32_t set, const glow_match *m)
 }
 
 /*
- * Inexact rules have to pay, by a node less: what looks like a detour, (x + c)
- * - c with a sum that others use, may be what keeps the bits of a careful
- * formula.
+ * Inexact rules must decrease the number of nodes: an apparent detour, such as
+ * (x + c) - c with a sum that has other users, may be deliberate, to keep bits in
+ * a careful formula.
  */
 static bool
 is_worth_it(const rule *r, int gone)
@@ -233,7 +233,7 @@ rule_matches(const rule *r, glow_node *n, glow_match *m)
     return false;
 }
 
-/* What the operands of `n` are, as far as the rules of its operator ask. */
+/* The features of the operands of `n` that the rules of its operator need. */
 static uint32_t
 features_of(const bucket *b, const glow_node *n)
 {
@@ -257,8 +257,8 @@ features_of(const bucket *b, const glow_node *n)
 }
 
 /*
- * Nothing is rounded in another way under -exact, nor a quotient that a jump is
- * behind.
+ * False if the rule changes a rounding under -exact, or the rounding of a quotient
+ * and a discontinuous operator follows.
  */
 static bool
 may_round(const rule *r, glow_pass_run *run, const glow_node *n)
@@ -309,7 +309,10 @@ is_number(const term *t)
     return t->kind == TERM_NUMBER || t->kind == TERM_SCALAR;
 }
 
-/* Numbers take the type of the last operand that is none. */
+/*
+ * Builds `t`; numbers take the type of the last operand that is not a number,
+ * else `like`.
+ */
 static glow_value *
 build_node(const maker *k, const term *t, const glow_type *like)
 {
@@ -404,7 +407,7 @@ glow_run_rules(glow_pass_run *run, glow_func *f)
     return GLOW_UNCHANGED;
 }
 
-/* Documents. */
+/* Documentation. */
 
 static void
 put_kinds(glow_buf *b, int kinds)

@@ -1,4 +1,4 @@
-/* Tables of rules as they are used: read, checked and sorted by operator. */
+/* Tables of rewrite rules, parsed, checked and indexed by operator. */
 
 #ifndef GLOW_PASSES_RULES_H
 #define GLOW_PASSES_RULES_H
@@ -11,8 +11,8 @@
 
 typedef enum term_kind {
     TERM_NUMBER,
-    TERM_SCALAR,   /* a letter that is a number */
-    TERM_CONSTANT, /* a letter that is a constant */
+    TERM_SCALAR,   /* a letter for a number */
+    TERM_CONSTANT, /* a letter for a constant */
     TERM_VALUE,    /* any other letter */
     TERM_NODE,
 } term_kind;
@@ -33,13 +33,13 @@ struct term {
     int n_in;
     term_attr attrs[RULE_ATTRS];
     int n_attrs;
-    int swap;         /* which of the commutative ones; -1: none */
-    int position;     /* of a node on the left: its place in glow_match.node */
-    bool is_kept;     /* a node on the left that the right side has too */
-    const term *same; /* a node on the right: the one that is kept, or NULL */
+    int swap;         /* number among commutative operators; -1: none */
+    int position;     /* of a node on the left: its index in glow_match.node */
+    bool is_kept;     /* a node on the left that the right side reuses */
+    const term *same; /* a node on the right: the reused node, or NULL */
 };
 
-/* What an operand of the root has; see rules.c. */
+/* Features of the operands of the root; see rules.c. */
 enum {
     HAS_SPLAT = 1,
     HAS_CONSTANT = 2,
@@ -53,8 +53,8 @@ struct rule {
     const term *left, *right;
     int swaps;       /* commutative operators on the left */
     int nodes;       /* operators on the left */
-    int size;        /* nodes to build that are not of constants alone */
-    uint32_t varies; /* letters that may be no constant; see read_rule */
+    int size;        /* nodes to build, without those of constants alone */
+    uint32_t varies; /* letters that must not be constants; see read_rule */
     uint32_t needs;
     bool breaks_quotient; /* inexact, with a Div or Reciprocal on the left */
     rule *next;           /* of the same root, in the order of the table */
@@ -64,7 +64,8 @@ struct rule {
 typedef struct bucket {
     const glow_op *op;
     rule *first;
-    const glow_op *inner[28]; /* HAS_OP << i: what defines operands */
+    const glow_op *inner[28]; /* HAS_OP << i: an operand is defined by this
+                               * operator */
     int n_inner;
     uint32_t needs; /* of all rules */
 } bucket;
@@ -72,7 +73,7 @@ typedef struct bucket {
 typedef struct rule_set {
     const rule *rules; /* all of them, as in the table */
     int count;
-    bucket *buckets; /* a hash table by address: looked up, never listed */
+    bucket *buckets; /* a hash table by address: never iterated */
     size_t size;     /* a power of two */
 } rule_set;
 
@@ -81,15 +82,15 @@ const rule_set *rules_of(glow_context *ctx, const glow_pass *p);
 /* The bucket of `op`, or NULL. */
 const bucket *rules_for(const rule_set *s, const glow_op *op);
 
-/* Reads one term; NULL and *wrong set if it is none. */
+/* Parses one term; NULL, with *wrong set, on an error. */
 const term *rule_read(glow_context *ctx, const char *text, const char **wrong);
 
-/* Fills *m if the rule fires at `n`. */
+/* Sets *m if the rule matches at `n`. */
 bool rule_matches(const rule *r, glow_node *n, glow_match *m);
-/* What to use instead; NULL if that has another type. */
+/* Builds the replacement; NULL if it has another type. */
 glow_value *rule_build(const rule *r, glow_builder *b, const glow_match *m);
 
-/* True if all that `t` is made of is constant. */
+/* True if all letters of `t` are bound to constants. */
 bool term_is_constant(const term *t);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Reading tables of rules: a parser by descent, the checks that need no tensor,
- * and the sorting by operator.
+ * Parser of rewrite rules, by recursive descent; static checks; index by
+ * operator.
  */
 
 #include <math.h>
@@ -13,7 +13,7 @@
 typedef struct reader {
     glow_context *ctx;
     const char *at;
-    const char *wrong; /* the first thing that is, or NULL */
+    const char *wrong; /* the first error, or NULL */
 } reader;
 
 static const term *read_term(reader *r);
@@ -117,7 +117,7 @@ is_lone_letter(const char *at)
     return is_letter(at[0]) && !is_name(at[1]);
 }
 
-/* Kinds of attributes that are numbers. */
+/* True for attributes that are numbers. */
 static bool
 is_numeric(const glow_field *f)
 {
@@ -152,7 +152,10 @@ read_attrs(reader *r, term *t)
         fail(r, "`}` was expected");
 }
 
-/* Without variadic operands their number is that of the definition. */
+/*
+ * True if the number of operands is that of the definition, or an operand is
+ * variadic.
+ */
 static bool
 has_arity(const term *t)
 {
@@ -216,7 +219,7 @@ rule_read(glow_context *ctx, const char *text, const char **wrong)
     return r.wrong ? NULL : t;
 }
 
-/* Checks, and what is known of a rule before it is tried. */
+/* Static checks and properties of rules. */
 
 bool
 term_is_constant(const term *t)
@@ -229,7 +232,7 @@ term_is_constant(const term *t)
     return true;
 }
 
-/* Nodes that are left when constants are folded, without those at hand. */
+/* The number of nodes to build, without nodes of constants and reused nodes. */
 static int
 size_of(const term *t)
 {
@@ -240,7 +243,7 @@ size_of(const term *t)
     return t->same ? 0 : size;
 }
 
-/* All of them. */
+/* The number of all nodes of `t`. */
 static int
 full_size(const term *t)
 {
@@ -266,7 +269,7 @@ letters_of(const term *t)
     return letters;
 }
 
-/* Attributes without default that `t` does not give. */
+/* True if `t` lacks an attribute that has no default. */
 static bool
 lacks_attrs(const term *t)
 {
@@ -323,8 +326,8 @@ wrong_rule(const rule *r)
 }
 
 /*
- * Numbers the operators of the left side, and the commutative ones: the inner
- * ones first, so that they are swapped before the outer ones.
+ * Numbers the operators of the left side, and the commutative ones among them:
+ * inner operators first, so that they are swapped before outer ones.
  */
 static void
 number_nodes(rule *r, term *t)
@@ -360,7 +363,7 @@ same_term(const term *a, const term *b)
     return same;
 }
 
-/* The operator within `t` that is written as `wanted`, or NULL. */
+/* The subterm of `t` that equals `wanted`, or NULL. */
 static term *
 find_term(const term *t, const term *wanted)
 {
@@ -375,7 +378,7 @@ find_term(const term *t, const term *wanted)
     return found;
 }
 
-/* Finds what the right side has of the left one. */
+/* Finds the subterms of the right side that reuse nodes of the left side. */
 static void
 keep_nodes(const term *left, term *t)
 {
@@ -396,7 +399,7 @@ inner_bit(bucket *b, const glow_op *op)
     while (i < b->n_inner && b->inner[i] != op)
         i++;
     if (i == (int)(sizeof b->inner / sizeof b->inner[0]))
-        return 0; /* that many operators: this one is not looked for */
+        return 0; /* too many operators: not part of the features */
     if (i == b->n_inner)
         b->inner[b->n_inner++] = op;
     return (uint32_t)HAS_OP << i;
@@ -423,7 +426,7 @@ needs_of(bucket *b, const term *t)
     return needs;
 }
 
-/* The place of `op` in the hash table. */
+/* The slot of `op` in the hash table. */
 static bucket *
 place_of(const rule_set *s, const glow_op *op)
 {
@@ -456,7 +459,7 @@ sort_rule(rule_set *s, rule *r)
     b->needs |= r->needs;
 }
 
-/* Does `t` have nodes to build that are of constants alone? */
+/* True if `t` builds nodes of constants alone. */
 static bool
 makes_constants(const term *t)
 {
@@ -492,9 +495,9 @@ has_quotient(const term *t)
 }
 
 /*
- * Nodes of constants alone count for nothing.  A rule that makes one would not
- * end if the others were such as well, so these must not be: what is constant
- * throughout is fold-constants' and fold-splat's.
+ * Nodes of constants alone count as 0.  A rule that builds one would not
+ * terminate if its other letters were constants as well, so these must not be:
+ * fold-constants and fold-splat evaluate constant terms.
  */
 static const char *
 read_rule(glow_context *ctx, const glow_rule *from, rule *r)

@@ -1,9 +1,10 @@
 /*
- * Running functions before and after each pass; what is compared and how is
- * said in glow/semantics.h.
+ * Differential testing of passes: runs functions before and after each pass;
+ * glow/semantics.h defines the comparison.
  *
- * The results after one pass are those before the next, and a memo keeps the
- * results of nodes, so that a whole pipeline costs little more than one run.
+ * The results after one pass are reused as those before the next, and a memo
+ * keeps the results of nodes, so a whole pipeline costs little more than one
+ * run.
  */
 
 #include "glow/semantics.h"
@@ -18,9 +19,9 @@ struct glow_semantics {
     glow_arena *arena;
     uint64_t seed;
     glow_memo *memo;
-    glow_module *module; /* that the states are of */
+    glow_module *module; /* module of the states */
     trial_state *states;
-    const char *func;    /* that the pass at hand works on; NULL: all */
+    const char *func;    /* function of the current pass; NULL: all */
     glow_module *before; /* a copy, for a float64 run */
     bool failed;
 };
@@ -113,7 +114,7 @@ has_calls(const glow_func *f)
 static void
 take_down(glow_semantics *s, glow_func *f)
 {
-    /* What was found of a caller is of what its bodies were. */
+    /* The results of a caller depend on its bodies, so they are recomputed. */
     if (!*state_at(s, f->name) || has_calls(f))
         set_state(s, trial_state_new(trial_of(s, f), NULL));
 }
@@ -136,14 +137,14 @@ glow_semantics_before(glow_semantics *s, const glow_pass *p, glow_module *m,
             take_down(s, g);
 }
 
-/* Compares `f`; what it computes now is what the next pass starts from. */
+/* Compares `f`; its results now are the reference for the next pass. */
 static bool
 check_func(glow_semantics *s, const glow_pass *p, glow_func *f)
 {
     trial_state **at = state_at(s, f->name);
 
     if (!*at)
-        return true; /* a function that the pass has made */
+        return true; /* a function created by the pass */
 
     trial_state *now = trial_state_new(trial_of(s, f), *at);
     verdict v = {.pass = p,
@@ -159,8 +160,8 @@ check_func(glow_semantics *s, const glow_pass *p, glow_func *f)
 }
 
 /*
- * Functions that are there no more cannot have kept their meaning, but for
- * bodies: if that of their callers is kept, nobody misses them.
+ * Reports functions that were removed, except bodies, whose callers are
+ * compared.
  */
 static bool
 check_gone(glow_semantics *s, const glow_pass *p, const glow_module *m)

@@ -1,11 +1,11 @@
-/* Values seen through repetition and axes of one element. */
+/* Tracing of values through repetition and axes of one element. */
 
 #include "glow/trace.h"
 #include "glow/ops.h"
 
 #define MAX_STEPS 16
 
-/* Replaces each axis of `t` by what `to` says of it. */
+/* Maps each axis of `t` by `to`. */
 static void
 map_axes(glow_trace *t, const glow_dims *to)
 {
@@ -29,7 +29,7 @@ through_broadcast(const glow_node *n)
     return map;
 }
 
-/* False where the reshape does more than add and drop axes of one element. */
+/* False if the reshape does more than add and drop axes of one element. */
 static bool
 through_reshape(const glow_node *n, glow_dims *map)
 {
@@ -157,7 +157,10 @@ glow_trace_is_inner(const glow_trace *t, int first)
     return is_ordered(t);
 }
 
-/* t->value with the axes of t->shape from `first` on, 1 where it repeats. */
+/*
+ * t->value reshaped to the axes of t->shape from `first` on, 1 for repeated
+ * axes.
+ */
 static glow_value *
 reshaped(glow_builder *b, const glow_trace *t, int first)
 {

@@ -1,4 +1,4 @@
-/* What a function computes on sets of inputs. */
+/* Results of a function on sets of test inputs. */
 
 #include "passes/trial.h"
 
@@ -36,7 +36,10 @@ trial_find(const trial_held *list, const char *name)
     return list;
 }
 
-/* Errors while a function runs say that it does not take the inputs. */
+/*
+ * A sink for errors during a run, which mean that the function does not accept
+ * the inputs.
+ */
 
 typedef struct quiet {
     glow_sink_fn sink;
@@ -101,7 +104,7 @@ scale_by_units(const trial_units *u, const glow_tensor *x)
         glow_set_double(x, i, glow_get_double(x, i) * u->at[i / 4 % u->count]);
 }
 
-/* What is drawn depends on the name of the placeholder and on no other. */
+/* Draws the elements of a placeholder, by its name and the seed alone. */
 static glow_tensor
 make_input(const trial *t, const glow_storage *s)
 {
@@ -139,7 +142,10 @@ is_used(const glow_storage *s, const glow_func *f)
     return f->is_program && (glow_func_reads(f, s) || glow_func_writes(f, s));
 }
 
-/* Returns what `f` holds of the placeholders that it writes. */
+/*
+ * Runs `f`; sets `*written` to the placeholders that it writes.  False if the
+ * run fails.
+ */
 static bool
 run(const trial *t, glow_arena *a, trial_held **written)
 {
@@ -223,7 +229,10 @@ add_unit(trial_units *u, const glow_value *v)
     u->at[u->count++] = x;
 }
 
-/* Divisors first: their multiples are where a quotient is exact. */
+/*
+ * Collects constants of `f`, divisors first, because quotients of their
+ * multiples are exact.
+ */
 static trial_units
 find_units(const glow_func *f)
 {
@@ -238,7 +247,10 @@ find_units(const glow_func *f)
     return u;
 }
 
-/* Trip counts are integers: of any size, a loop would run up to its limit. */
+/*
+ * True if `f` calls functions; trip counts are then small, since large ones run
+ * to the limit.
+ */
 static bool
 calls_functions(const glow_func *f)
 {

@@ -1,6 +1,6 @@
 /*
- * What a function computes: its results on sets of inputs, for semantics.c to
- * compare those before a pass with those after it.
+ * Results of a function on sets of test inputs, for the comparison before and
+ * after a pass.
  */
 
 #ifndef GLOW_PASSES_TRIAL_H
@@ -15,20 +15,20 @@ enum { N_TRIALS = 9, MOST_UNITS = 8 };
 typedef struct trial_set {
     const char *name;
     glow_fill fill;
-    int quarter; /* of GLOW_FILL_ENDS: where to begin */
-    double most; /* operations of the functions that are run on it */
+    int quarter; /* of GLOW_FILL_ENDS: first quarter of the table */
+    double most; /* flops of functions that are run on it, at most */
 } trial_set;
 
 extern const trial_set trial_sets[N_TRIALS];
 
-/* What one placeholder holds after a run. */
+/* The contents of one placeholder after a run. */
 typedef struct trial_held {
     const char *name;
     glow_tensor tensor;
     struct trial_held *next;
 } trial_held;
 
-/* NULL if there is none of that name. */
+/* The entry of this name, or NULL. */
 const trial_held *trial_find(const trial_held *list, const char *name);
 void trial_end(trial_held *list);
 
@@ -38,10 +38,13 @@ typedef struct trial_units {
     int count;
 } trial_units;
 
-/* The integers of a set, where a function refuses those before. */
+/*
+ * Kinds of integers in inputs, tried in this order until the function accepts
+ * them.
+ */
 typedef enum trial_ints {
     INTS_OF_SET,
-    INTS_SMALL, /* as indices they are likely to be in range */
+    INTS_SMALL, /* likely to be in range as indices */
     INTS_ZERO,
 } trial_ints;
 
@@ -53,23 +56,23 @@ typedef struct trial {
     glow_func *f;
     int set;
     trial_ints ints;
-    trial_units units; /* that GLOW_FILL_COUNT counts in */
+    trial_units units; /* units of GLOW_FILL_COUNT */
     bool shadow;       /* in float64 */
     double noise;      /* see glow_eval_options */
 } trial;
 
 /*
- * Runs; *written are the placeholders that the function writes, in `a`.  False
- * where it does not take the inputs; then *why, unless it is set or NULL, is
- * the first error, and nothing is reported.
+ * Runs; sets *written to the placeholders that the function writes, allocated
+ * in `a`.  False if it does not accept the inputs; then *why, unless it is set
+ * or NULL, is the first error, and nothing is reported.
  */
 bool trial_run(const trial *t, glow_arena *a, trial_held **written,
                const char **why);
 
-/* What a function gave of each set. */
+/* The outcome of a run on one set. */
 typedef struct trial_outcome {
     bool ran;
-    trial_ints ints; /* that it took */
+    trial_ints ints; /* that it accepted */
     trial_held *written;
 } trial_outcome;
 
@@ -84,8 +87,8 @@ typedef struct trial_state {
 } trial_state;
 
 /*
- * Runs the function of `t` on each set, or on those that ran in `like`, with
- * the integers and units that these took.
+ * Runs the function of `t` on each set, or on the sets that ran in `like`, with
+ * the same integers and units.
  */
 trial_state *trial_state_new(trial t, const trial_state *like);
 void trial_state_end(trial_state *st);

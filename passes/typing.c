@@ -1,16 +1,17 @@
 /*
- * The types of pipelines: what each function is before and after each pass.
+ * Type checking of pipelines: the level of each function before and after each
+ * pass.
  *
- * A pass states the level that it takes and the one that it leaves, so that a
- * pipeline can be followed for every function before anything runs.  Where a
- * function stands too low, the steps up to the pass are added:
+ * A pass declares the level that it takes and the level that it leaves, so a
+ * pipeline is type-checked for every function before anything runs.  If a
+ * function is below the level of a pass, the missing steps are inserted:
  *
  *     schedule,alloc   =>   schedule,irgen,alloc
  *
- * A step is any pass of the library that makes a higher level; nothing here
- * knows their names.  It is taken if it is the only one that can be, and a
- * plugin's is never taken unasked.  Nothing leads back down: a pass over graphs
- * leaves programs alone, and if there is no graph for it, that is an error.
+ * A step is any pass of the library that raises the level.  It is inserted if
+ * it is the only candidate; passes of plugins are never inserted.  Levels never
+ * decrease: a pass over graphs leaves programs alone, and it is an error if
+ * there is no graph for it.
  */
 
 #include <string.h>
@@ -110,7 +111,10 @@ new_step(typing *t, const glow_item *for_item, const glow_pass *step)
     return i;
 }
 
-/* The one pass of the library that leads from `from` up, but not past `to`. */
+/*
+ * The only pass of the library that raises the level of function `s`, but not
+ * above `to`; NULL if there is none, or, after a report, if there are several.
+ */
 static const glow_pass *
 find_step(typing *t, const glow_item *item, const char *who, const state *s,
           glow_level to)
@@ -144,7 +148,7 @@ find_step(typing *t, const glow_item *item, const char *who, const state *s,
     return found;
 }
 
-/* Adds to *tail the steps that bring all functions at hand up to `level`. */
+/* Appends to *tail the steps that raise all functions in scope to `level`. */
 static bool
 raise_to(typing *t, const glow_item *item, const char *who, glow_level level,
          glow_item ***tail)
@@ -172,7 +176,7 @@ raise_to(typing *t, const glow_item *item, const char *who, glow_level level,
     }
 }
 
-/* Refuses a pass that takes none of the functions. */
+/* Reports a pass that takes none of the functions. */
 static bool
 refuse(typing *t, const glow_item *item, const state *s)
 {
@@ -217,7 +221,7 @@ type_pass(typing *t, const glow_item *item, glow_item ***tail)
 
 static bool type_items(typing *t, const glow_item *first, glow_item ***tail);
 
-/* The pass within `first` that takes the highest level, in *found. */
+/* Sets *found to the pass within `first` that takes the highest level. */
 static void
 most_demanding(const glow_item *first, const glow_pass **found)
 {
@@ -230,7 +234,7 @@ most_demanding(const glow_item *first, const glow_pass **found)
 
 /*
  * The body of a fixpoint must leave every function at the level it found, but
- * may drop the places of programs, which later rounds then do not have either.
+ * may drop the places of programs, which are then missing in later rounds, too.
  */
 static bool
 type_fixpoint(typing *t, const glow_item *item, glow_item *copy,

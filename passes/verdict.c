@@ -1,8 +1,7 @@
 /*
- * Whether a pass kept what it promises, by what its function gave before and
- * gives now.
+ * Judgement of a pass by the results of its function before and after it.
  *
- * The float64 run that GLOW_REASSOC is judged by is made only if bits differ.
+ * The float64 run for GLOW_REASSOC is done only if bits differ.
  */
 
 #include "passes/verdict.h"
@@ -26,7 +25,10 @@ fail(const verdict *c, const char *id, const char *message, const char *hint)
     return false;
 }
 
-/* What nothing was compared of is not verified, and must not seem so. */
+/*
+ * Reports a function that could not be compared, so that it does not count as
+ * verified.
+ */
 static bool
 fail_unverified(const verdict *c, const char *how, const char *why)
 {
@@ -74,7 +76,7 @@ narrowest(const glow_func *f, double eps)
     return eps;
 }
 
-/* A float64 run on the set at hand. */
+/* A float64 run on the current set. */
 static trial
 shadow_of(const verdict *c)
 {
@@ -88,9 +90,9 @@ shadow_of(const verdict *c)
 }
 
 /*
- * True if what differs is no more than the roundings of `now`, as a float64 run
- * of the function as it is tells: a chain of operators may lose digits that one
- * operator, which rounds once, did not.
+ * True if the difference is within the roundings of `now`, measured by a
+ * float64 run of the new function: a chain of operators may lose digits that
+ * one operator, which rounds once, kept.
  */
 static bool
 differs_by_rounding(const verdict *c, const trial_held *now,
@@ -100,7 +102,7 @@ differs_by_rounding(const verdict *c, const trial_held *now,
     trial_held *shadow = NULL;
     bool ok = false;
 
-    if (now->tensor.type == wide->tensor.type) /* no wider kind to judge by */
+    if (now->tensor.type == wide->tensor.type) /* no wider kind */
         return false;
     if (trial_run(&t, c->after->arena, &shadow, NULL)) {
         const trial_held *wide_now = trial_find(shadow, now->name);
@@ -113,8 +115,8 @@ differs_by_rounding(const verdict *c, const trial_held *now,
 }
 
 /*
- * True if roundings alone may move what differs so far: where large numbers
- * cancel out, what is left says nothing of how far they were rounded.
+ * True if roundings alone may cause the difference: where large numbers cancel,
+ * the size of the result is no measure of their roundings.
  */
 static bool
 differs_by_noise(const verdict *c, const trial_held *y, const trial_held *now,
@@ -144,7 +146,10 @@ is_all_zero(const glow_tensor *t)
     return true;
 }
 
-/* Are the numbers of the set large enough for sums and products to overflow? */
+/*
+ * True if the numbers of the set are large enough for sums and products to
+ * overflow.
+ */
 static bool
 may_overflow(int set)
 {
@@ -161,7 +166,7 @@ is_finite(const glow_tensor *t)
     return true;
 }
 
-/* Compares by a float64 run of the function as it was. */
+/* Compares by a float64 run of the function before the pass. */
 static bool
 compare_near(const verdict *c, const trial_held *y, const trial_held *now,
              const trial_held *shadow)

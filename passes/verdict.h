@@ -1,6 +1,4 @@
-/*
- * Whether a pass kept what it promises; how is said in glow/semantics.h.
- */
+/* Judgement of a pass by its declared guarantee; see glow/semantics.h. */
 
 #ifndef GLOW_PASSES_VERDICT_H
 #define GLOW_PASSES_VERDICT_H
@@ -9,10 +7,10 @@
 
 typedef struct verdict {
     const glow_pass *pass;
-    trial trial;                /* of the function as it is now */
-    glow_module *module_before; /* where a float64 run may be needed */
+    trial trial;                /* of the function after the pass */
+    glow_module *module_before; /* for a float64 run, if needed */
     const trial_state *before, *after;
-    int set; /* at hand */
+    int set; /* current set */
 } verdict;
 
 /* False after a report. */

@@ -26,6 +26,7 @@ FOLDERS = (
     "irgen/report",
     "irgen/schedule",
     "lower",
+    "passes",
     "passes/graph",
 )
 
