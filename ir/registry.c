@@ -157,8 +157,12 @@ wrong_pass(const glow_pass *p)
 {
     if (!p->name || !*p->name || !p->summary)
         return "no name or no summary";
-    if (!p->run == !p->run_module)
-        return "not exactly one of run and run_module";
+    if (!!p->run + !!p->run_module + !!p->rewrite != 1)
+        return "not exactly one of run, run_module and rewrite";
+    if (p->lowers && p->run_module)
+        return "an operator lowered by a run over whole modules";
+    if (p->rewrite && !p->lowers)
+        return "a rewrite without the operator that it lowers";
     if (p->preserves == GLOW_CHANGES && !p->why)
         return "no reason why it changes the meaning";
     return wrong_options(glow_pass_schema(p));

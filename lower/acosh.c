@@ -27,17 +27,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, glow_lower_below(b, x, 2), near, far);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_acosh, lower);
-}
-
 const glow_pass glow_pass_lower_acosh = {
     .name = "lower-acosh",
     .summary = "express Acosh by Log and Sqrt",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_acosh,
-    .run = run,
+    .rewrite = lower,
 };

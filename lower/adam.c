@@ -66,17 +66,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_keep_rewritten(n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_adam, lower);
-}
-
 const glow_pass glow_pass_lower_adam = {
     .name = "lower-adam",
     .summary = "express Adam by arithmetic",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_adam,
-    .run = run,
+    .rewrite = lower,
 };

@@ -103,17 +103,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, v, kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_adaptiveavgpool, lower);
-}
-
 const glow_pass glow_pass_lower_adaptiveavgpool = {
     .name = "lower-adaptiveavgpool",
     .summary = "express AdaptiveAvgPool by AvgPool or sums of windows",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_adaptiveavgpool,
-    .run = run,
+    .rewrite = lower,
 };

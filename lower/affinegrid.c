@@ -47,17 +47,11 @@ lower(glow_builder *b, glow_node *n)
         b, GLOW_BUILD_PLAIN(b, batchmatmul, GLOW_IN(p, theta)), y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_affinegrid, lower);
-}
-
 const glow_pass glow_pass_lower_affinegrid = {
     .name = "lower-affinegrid",
     .summary = "express AffineGrid by BatchMatMul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_affinegrid,
-    .run = run,
+    .rewrite = lower,
 };

@@ -28,17 +28,11 @@ lower(glow_builder *b, glow_node *n)
         b, x, glow_lower_select(b, glow_lower_below(b, a, 1), near, far));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_asinh, lower);
-}
-
 const glow_pass glow_pass_lower_asinh = {
     .name = "lower-asinh",
     .summary = "express Asinh by Log and Sqrt",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_asinh,
-    .run = run,
+    .rewrite = lower,
 };

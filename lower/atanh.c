@@ -19,17 +19,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_signed(b, x, glow_lower_times(b, y, 0.5));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_atanh, lower);
-}
-
 const glow_pass glow_pass_lower_atanh = {
     .name = "lower-atanh",
     .summary = "express Atanh by Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_atanh,
-    .run = run,
+    .rewrite = lower,
 };

@@ -130,18 +130,12 @@ lower(glow_builder *b, glow_node *n)
     return glow_keep_rewritten(n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_attention, lower);
-}
-
 const glow_pass glow_pass_lower_attention = {
     .name = "lower-attention",
     .summary = "express Attention by BatchMatMul and SoftMax",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_attention,
-    .run = run,
+    .rewrite = lower,
     .source = "Vaswani et al., arXiv:1706.03762, section 3.2.1",
 };

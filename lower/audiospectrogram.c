@@ -69,17 +69,11 @@ lower(glow_builder *b, glow_node *n)
     return s->magnitude_squared ? f : GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(f));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_audiospectrogram, lower);
-}
-
 const glow_pass glow_pass_lower_audiospectrogram = {
     .name = "lower-audiospectrogram",
     .summary = "express AudioSpectrogram by Gather and MatMul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_audiospectrogram,
-    .run = run,
+    .rewrite = lower,
 };

@@ -31,17 +31,11 @@ lower(glow_builder *b, glow_node *n)
         b, select, GLOW_IN(glow_lower_spread(b, is_log, 1, shape), u, y));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchboxcox, lower);
-}
-
 const glow_pass glow_pass_lower_batchboxcox = {
     .name = "lower-batchboxcox",
     .summary = "express BatchBoxCox by Pow, Log and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchboxcox,
-    .run = run,
+    .rewrite = lower,
 };

@@ -15,17 +15,11 @@ lower(glow_builder *b, glow_node *n)
         b, n->in[0], glow_lower_spread(b, n->in[1], 1, n->in[0]->type->shape));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchedmul, lower);
-}
-
 const glow_pass glow_pass_lower_batchedmul = {
     .name = "lower-batchedmul",
     .summary = "express BatchedMul by Broadcast and Mul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_batchedmul,
-    .run = run,
+    .rewrite = lower,
 };

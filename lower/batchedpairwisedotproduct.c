@@ -42,17 +42,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD(b, gather, GLOW_IN(x, positions(b, count)), .axis = 1);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchedpairwisedotproduct, lower);
-}
-
 const glow_pass glow_pass_lower_batchedpairwisedotproduct = {
     .name = "lower-batchedpairwisedotproduct",
     .summary = "express BatchedPairwiseDotProduct by BatchMatMul and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchedpairwisedotproduct,
-    .run = run,
+    .rewrite = lower,
 };

@@ -30,17 +30,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, x, kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchedreducemean, lower);
-}
-
 const glow_pass glow_pass_lower_batchedreducemean = {
     .name = "lower-batchedreducemean",
     .summary = "express BatchedReduceMean by BatchedReduceAdd and Div",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchedreducemean,
-    .run = run,
+    .rewrite = lower,
 };

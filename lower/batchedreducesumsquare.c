@@ -22,17 +22,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, x, kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchedreducesumsquare, lower);
-}
-
 const glow_pass glow_pass_lower_batchedreducesumsquare = {
     .name = "lower-batchedreducesumsquare",
     .summary = "express BatchedReduceSumSquare by Mul and BatchedReduceAdd",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchedreducesumsquare,
-    .run = run,
+    .rewrite = lower,
 };

@@ -54,17 +54,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_transpose(b, s, GLOW_DIMS_OF(2, 1, 0));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchedunaryembeddingsbags, lower);
-}
-
 const glow_pass glow_pass_lower_batchedunaryembeddingsbags = {
     .name = "lower-batchedunaryembeddingsbags",
     .summary = "express BatchedUnaryEmbeddingsBags by one weighted sum",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_batchedunaryembeddingsbags,
-    .run = run,
+    .rewrite = lower,
 };

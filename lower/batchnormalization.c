@@ -31,18 +31,12 @@ lower(glow_builder *b, glow_node *n)
         b, y, glow_lower_spread(b, n->in[2], a->channel_idx, shape));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchnormalization, lower);
-}
-
 const glow_pass glow_pass_lower_batchnormalization = {
     .name = "lower-batchnormalization",
     .summary = "express BatchNormalization by arithmetic",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_batchnormalization,
-    .run = run,
+    .rewrite = lower,
     .source = "Ioffe, Szegedy, arXiv:1502.03167, algorithm 2",
 };

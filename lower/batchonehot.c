@@ -38,17 +38,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, v, n->out[0]->type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchonehot, lower);
-}
-
 const glow_pass glow_pass_lower_batchonehot = {
     .name = "lower-batchonehot",
     .summary = "express BatchOneHot by Gather and a comparison",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_batchonehot,
-    .run = run,
+    .rewrite = lower,
 };

@@ -48,17 +48,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_rows(b, y, 0, type->shape.at[0]);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_batchsparsetodense, lower);
-}
-
 const glow_pass glow_pass_lower_batchsparsetodense = {
     .name = "lower-batchsparsetodense",
     .summary = "express BatchSparseToDense by ScatterData",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_batchsparsetodense,
-    .run = run,
+    .rewrite = lower,
 };

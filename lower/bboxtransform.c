@@ -271,17 +271,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_keep_rewritten(n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_bboxtransform, lower);
-}
-
 const glow_pass glow_pass_lower_bboxtransform = {
     .name = "lower-bboxtransform",
     .summary = "express BBoxTransform by arithmetic on columns",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_bboxtransform,
-    .run = run,
+    .rewrite = lower,
 };

@@ -22,17 +22,11 @@ lower(glow_builder *b, glow_node *n)
                               n->out[0]->type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_bernoulli, lower);
-}
-
 const glow_pass glow_pass_lower_bernoulli = {
     .name = "lower-bernoulli",
     .summary = "express Bernoulli by RandomUniform and CmpLT",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_bernoulli,
-    .run = run,
+    .rewrite = lower,
 };

@@ -52,17 +52,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_loss(b, y, NULL, l->reduction);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_binarycrossentropywithlogits, lower);
-}
-
 const glow_pass glow_pass_lower_binarycrossentropywithlogits = {
     .name = "lower-binarycrossentropywithlogits",
     .summary = "express BinaryCrossEntropyWithLogits by arithmetic",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_binarycrossentropywithlogits,
-    .run = run,
+    .rewrite = lower,
 };

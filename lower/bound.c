@@ -29,17 +29,11 @@ lower(glow_builder *b, glow_node *n)
                              glow_lower_splat(b, n->out[0]->type, 0));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_bound, lower);
-}
-
 const glow_pass glow_pass_lower_bound = {
     .name = "lower-bound",
     .summary = "express Bound by a comparison",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_bound,
-    .run = run,
+    .rewrite = lower,
 };

@@ -40,17 +40,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, v, n->out[0]->type->shape);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_bucketize, lower);
-}
-
 const glow_pass glow_pass_lower_bucketize = {
     .name = "lower-bucketize",
     .summary = "express Bucketize by comparisons and a sum",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_bucketize,
-    .run = run,
+    .rewrite = lower,
 };

@@ -24,18 +24,12 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, v, x);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_channelshuffle, lower);
-}
-
 const glow_pass glow_pass_lower_channelshuffle = {
     .name = "lower-channelshuffle",
     .summary = "express ChannelShuffle by Transpose",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_channelshuffle,
-    .run = run,
+    .rewrite = lower,
     .source = "Rotem et al., Glow, ChannelShuffle",
 };

@@ -32,17 +32,11 @@ lower(glow_builder *b, glow_node *n)
     return y;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_clip, lower);
-}
-
 const glow_pass glow_pass_lower_clip = {
     .name = "lower-clip",
     .summary = "express Clip by Max and Min",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_clip,
-    .run = run,
+    .rewrite = lower,
 };

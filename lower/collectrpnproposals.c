@@ -43,17 +43,11 @@ lower(glow_builder *b, glow_node *n)
                       .start = GLOW_DIMS_OF(0, 0), .count = 1);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_collectrpnproposals, lower);
-}
-
 const glow_pass glow_pass_lower_collectrpnproposals = {
     .name = "lower-collectrpnproposals",
     .summary = "express CollectRpnProposals by TopK and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_collectrpnproposals,
-    .run = run,
+    .rewrite = lower,
 };

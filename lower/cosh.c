@@ -20,17 +20,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_add(b, p, q);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_cosh, lower);
-}
-
 const glow_pass glow_pass_lower_cosh = {
     .name = "lower-cosh",
     .summary = "express Cosh by Exp",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_cosh,
-    .run = run,
+    .rewrite = lower,
 };

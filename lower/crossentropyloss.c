@@ -26,17 +26,11 @@ lower(glow_builder *b, glow_node *n)
                               GLOW_DIMS_OF(1));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_crossentropyloss, lower);
-}
-
 const glow_pass glow_pass_lower_crossentropyloss = {
     .name = "lower-crossentropyloss",
     .summary = "express CrossEntropyLoss by Gather, Log and a sum",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_crossentropyloss,
-    .run = run,
+    .rewrite = lower,
 };

@@ -166,17 +166,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, v, y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_deformconv, lower);
-}
-
 const glow_pass glow_pass_lower_deformconv = {
     .name = "lower-deformconv",
     .summary = "express DeformConv by sampling and Convolution",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_deformconv,
-    .run = run,
+    .rewrite = lower,
 };

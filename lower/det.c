@@ -127,18 +127,12 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, product, n->in[0]->type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_det, lower);
-}
-
 const glow_pass glow_pass_lower_det = {
     .name = "lower-det",
     .summary = "express Det by steps of elimination",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_det,
-    .run = run,
+    .rewrite = lower,
     .source = "Golub, Van Loan, Matrix Computations, section 3.4",
 };

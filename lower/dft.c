@@ -257,17 +257,11 @@ lower(glow_builder *b, glow_node *n)
     return elements > MOST ? NULL : short_transform(b, n, count);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_dft, lower);
-}
-
 const glow_pass glow_pass_lower_dft = {
     .name = "lower-dft",
     .summary = "express DFT by a product with a constant matrix",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_dft,
-    .run = run,
+    .rewrite = lower,
 };

@@ -286,17 +286,11 @@ lower(glow_builder *b, glow_node *n)
     return t.v;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_einsum, lower);
-}
-
 const glow_pass glow_pass_lower_einsum = {
     .name = "lower-einsum",
     .summary = "express Einsum by matrix products, sums and transposes",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_einsum,
-    .run = run,
+    .rewrite = lower,
 };

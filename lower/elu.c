@@ -17,17 +17,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, below, y, x);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_elu, lower);
-}
-
 const glow_pass glow_pass_lower_elu = {
     .name = "lower-elu",
     .summary = "express Elu by Tanh and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_elu,
-    .run = run,
+    .rewrite = lower,
 };

@@ -29,17 +29,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, i, glow_lower_splat(b, n->out[0]->type, 0), v);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_embedding, lower);
-}
-
 const glow_pass glow_pass_lower_embedding = {
     .name = "lower-embedding",
     .summary = "express Embedding by Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_embedding,
-    .run = run,
+    .rewrite = lower,
 };

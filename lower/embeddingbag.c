@@ -25,17 +25,11 @@ lower(glow_builder *b, glow_node *n)
         .lengths_mode = a->lengths_mode, .avg_length = a->avg_length);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_embeddingbag, lower);
-}
-
 const glow_pass glow_pass_lower_embeddingbag = {
     .name = "lower-embeddingbag",
     .summary = "express EmbeddingBag by SparseLengthsWeightedSum",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_embeddingbag,
-    .run = run,
+    .rewrite = lower,
 };

@@ -29,17 +29,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, i, y, zero);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_fillexampleswithindicator, lower);
-}
-
 const glow_pass glow_pass_lower_fillexampleswithindicator = {
     .name = "lower-fillexampleswithindicator",
     .summary = "express FillExamplesWithIndicator by CumSum and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_fillexampleswithindicator,
-    .run = run,
+    .rewrite = lower,
 };

@@ -22,17 +22,11 @@ lower(glow_builder *b, glow_node *n)
                       &s);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_flip, lower);
-}
-
 const glow_pass glow_pass_lower_flip = {
     .name = "lower-flip",
     .summary = "express Flip by Slice",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_flip,
-    .run = run,
+    .rewrite = lower,
 };

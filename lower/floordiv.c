@@ -27,17 +27,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_sub(b, q, r);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_floordiv, lower);
-}
-
 const glow_pass glow_pass_lower_floordiv = {
     .name = "lower-floordiv",
     .summary = "express FloorDiv by Div",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_floordiv,
-    .run = run,
+    .rewrite = lower,
 };

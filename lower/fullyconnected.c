@@ -23,18 +23,12 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, batchedadd, GLOW_IN(x, n->in[2]));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_fullyconnected, lower);
-}
-
 const glow_pass glow_pass_lower_fullyconnected = {
     .name = "lower-fullyconnected",
     .summary = "express FullyConnected by MatMul and BatchedAdd",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_fullyconnected,
-    .run = run,
+    .rewrite = lower,
     .source = "Rotem et al., Glow, arXiv:1805.00907, section 4",
 };

@@ -34,17 +34,11 @@ lower(glow_builder *b, glow_node *n)
     return turned(b, y, f->y_rows);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_fusedattention, lower);
-}
-
 const glow_pass glow_pass_lower_fusedattention = {
     .name = "lower-fusedattention",
     .summary = "express FusedAttention by Attention and Transpose",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_fusedattention,
-    .run = run,
+    .rewrite = lower,
 };

@@ -25,12 +25,6 @@ lower(glow_builder *b, glow_node *n)
                                f->activation_args);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_fusedconvolution, lower);
-}
-
 const glow_pass glow_pass_lower_fusedconvolution = {
     .name = "lower-fusedconvolution",
     .summary =
@@ -38,5 +32,5 @@ const glow_pass glow_pass_lower_fusedconvolution = {
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_fusedconvolution,
-    .run = run,
+    .rewrite = lower,
 };

@@ -35,12 +35,6 @@ lower(glow_builder *b, glow_node *n)
                                f->activation, f->activation_args);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_fusedfullyconnected, lower);
-}
-
 const glow_pass glow_pass_lower_fusedfullyconnected = {
     .name = "lower-fusedfullyconnected",
     .summary =
@@ -48,5 +42,5 @@ const glow_pass glow_pass_lower_fusedfullyconnected = {
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_fusedfullyconnected,
-    .run = run,
+    .rewrite = lower,
 };

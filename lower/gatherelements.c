@@ -33,17 +33,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_transpose(b, v, glow_lower_unmove(x.rank, dim, last));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gatherelements, lower);
-}
-
 const glow_pass glow_pass_lower_gatherelements = {
     .name = "lower-gatherelements",
     .summary = "express GatherElements by Gather with batches",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_gatherelements,
-    .run = run,
+    .rewrite = lower,
 };

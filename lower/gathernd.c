@@ -78,17 +78,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, v, n->out[0]->type->shape);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gathernd, lower);
-}
-
 const glow_pass glow_pass_lower_gathernd = {
     .name = "lower-gathernd",
     .summary = "express GatherND by arithmetic on indices and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_gathernd,
-    .run = run,
+    .rewrite = lower,
 };

@@ -17,17 +17,11 @@ lower(glow_builder *b, glow_node *n)
     return lower_random_constant(b, n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gaussianfill, lower);
-}
-
 const glow_pass glow_pass_lower_gaussianfill = {
     .name = "lower-gaussianfill",
     .summary = "turn GaussianFill into a constant",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gaussianfill,
-    .run = run,
+    .rewrite = lower,
 };

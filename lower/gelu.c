@@ -74,18 +74,12 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, glow_lower_below(b, x, -1), tail, y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gelu, lower);
-}
-
 const glow_pass glow_pass_lower_gelu = {
     .name = "lower-gelu",
     .summary = "express Gelu by Erf and Exp, or by Sigmoid",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gelu,
-    .run = run,
+    .rewrite = lower,
     .source = "Hendrycks, Gimpel, arXiv:1606.08415",
 };

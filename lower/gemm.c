@@ -38,17 +38,11 @@ lower(glow_builder *b, glow_node *n)
     return n->in[2] ? glow_lower_add(b, y, scaled(b, n->in[2], g->beta)) : y;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gemm, lower);
-}
-
 const glow_pass glow_pass_lower_gemm = {
     .name = "lower-gemm",
     .summary = "express Gemm by Transpose, MatMul, Mul and Add",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gemm,
-    .run = run,
+    .rewrite = lower,
 };

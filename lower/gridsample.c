@@ -43,17 +43,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, glow_lower_sample(b, &how, x, at), y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gridsample, lower);
-}
-
 const glow_pass glow_pass_lower_gridsample = {
     .name = "lower-gridsample",
     .summary = "express GridSample by Gather and weighted sums",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gridsample,
-    .run = run,
+    .rewrite = lower,
 };

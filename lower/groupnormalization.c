@@ -55,17 +55,11 @@ lower(glow_builder *b, glow_node *n)
     return moved(b, y, g->channel_idx, true);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_groupnormalization, lower);
-}
-
 const glow_pass glow_pass_lower_groupnormalization = {
     .name = "lower-groupnormalization",
     .summary = "express GroupNormalization by LayerNormalization of rows",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_groupnormalization,
-    .run = run,
+    .rewrite = lower,
 };

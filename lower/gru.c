@@ -44,17 +44,11 @@ lower(glow_builder *b, glow_node *n)
     return lower_recurrent(b, n, 2, a->linear_before_reset, step);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_gru, lower);
-}
-
 const glow_pass glow_pass_lower_gru = {
     .name = "lower-gru",
     .summary = "express GRU by a product for X, then by gates, step by step",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_gru,
-    .run = run,
+    .rewrite = lower,
 };

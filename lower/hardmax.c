@@ -31,17 +31,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, m, x->type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_hardmax, lower);
-}
-
 const glow_pass glow_pass_lower_hardmax = {
     .name = "lower-hardmax",
     .summary = "express Hardmax by ArgMax and CmpEQ",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_hardmax,
-    .run = run,
+    .rewrite = lower,
 };

@@ -18,17 +18,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD(b, clip, GLOW_IN(x), .min = 0, .max = 1);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_hardsigmoid, lower);
-}
-
 const glow_pass glow_pass_lower_hardsigmoid = {
     .name = "lower-hardsigmoid",
     .summary = "express HardSigmoid by Mul, Add and Clip",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_hardsigmoid,
-    .run = run,
+    .rewrite = lower,
 };

@@ -19,18 +19,12 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_mul(b, glow_lower_gated(b, x, -4), gate);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_hardswish, lower);
-}
-
 const glow_pass glow_pass_lower_hardswish = {
     .name = "lower-hardswish",
     .summary = "express HardSwish by Div, Add, Clip and Mul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_hardswish,
-    .run = run,
+    .rewrite = lower,
     .source = "Howard et al., arXiv:1905.02244, section 5.2",
 };

@@ -32,17 +32,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_transpose(b, v, glow_lower_unmove(rank, a->dim, 0));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_indexadd, lower);
-}
-
 const glow_pass glow_pass_lower_indexadd = {
     .name = "lower-indexadd",
     .summary = "express IndexAdd by ScatterData",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_indexadd,
-    .run = run,
+    .rewrite = lower,
 };

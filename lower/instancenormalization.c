@@ -22,17 +22,11 @@ lower(glow_builder *b, glow_node *n)
                       .epsilon = i->epsilon);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_instancenormalization, lower);
-}
-
 const glow_pass glow_pass_lower_instancenormalization = {
     .name = "lower-instancenormalization",
     .summary = "express InstanceNormalization by GroupNormalization",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_instancenormalization,
-    .run = run,
+    .rewrite = lower,
 };

@@ -25,17 +25,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(x, limit));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_isinf, lower);
-}
-
 const glow_pass glow_pass_lower_isinf = {
     .name = "lower-isinf",
     .summary = "express IsInf by Abs and CmpEQ",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_isinf,
-    .run = run,
+    .rewrite = lower,
 };

@@ -12,17 +12,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, cmpneq, GLOW_IN(n->in[0], n->in[0]));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_isnan, lower);
-}
-
 const glow_pass glow_pass_lower_isnan = {
     .name = "lower-isnan",
     .summary = "express IsNaN by CmpNEQ",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_isnan,
-    .run = run,
+    .rewrite = lower,
 };

@@ -43,18 +43,12 @@ lower(glow_builder *b, glow_node *n)
     return y;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_layernormalization, lower);
-}
-
 const glow_pass glow_pass_lower_layernormalization = {
     .name = "lower-layernormalization",
     .summary = "express LayerNormalization by means and arithmetic",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_layernormalization,
-    .run = run,
+    .rewrite = lower,
     .source = "Ba, Kiros, Hinton, arXiv:1607.06450, section 3",
 };

@@ -16,17 +16,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, prelu, GLOW_IN(n->in[0], slope));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_leakyrelu, lower);
-}
-
 const glow_pass glow_pass_lower_leakyrelu = {
     .name = "lower-leakyrelu",
     .summary = "express LeakyRelu by PRelu",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_leakyrelu,
-    .run = run,
+    .rewrite = lower,
 };

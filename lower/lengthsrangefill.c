@@ -34,17 +34,11 @@ lower(glow_builder *b, glow_node *n)
                               type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_lengthsrangefill, lower);
-}
-
 const glow_pass glow_pass_lower_lengthsrangefill = {
     .name = "lower-lengthsrangefill",
     .summary = "express LengthsRangeFill by CumSum, ScatterData and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_lengthsrangefill,
-    .run = run,
+    .rewrite = lower,
 };

@@ -20,17 +20,11 @@ lower(glow_builder *b, glow_node *n)
         .lengths_mode = 0);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_lengthssum, lower);
-}
-
 const glow_pass glow_pass_lower_lengthssum = {
     .name = "lower-lengthssum",
     .summary = "express LengthsSum by SparseLengthsWeightedSum",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_lengthssum,
-    .run = run,
+    .rewrite = lower,
 };

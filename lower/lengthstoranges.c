@@ -18,17 +18,11 @@ lower(glow_builder *b, glow_node *n)
     return at && l ? GLOW_BUILD(b, concat, GLOW_IN(at, l), .dim = 1) : NULL;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_lengthstoranges, lower);
-}
-
 const glow_pass glow_pass_lower_lengthstoranges = {
     .name = "lower-lengthstoranges",
     .summary = "express LengthsToRanges by CumSum and Concat",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_lengthstoranges,
-    .run = run,
+    .rewrite = lower,
 };

@@ -28,17 +28,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, glow_lower_below(b, d, 0.5), near, far);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_logit, lower);
-}
-
 const glow_pass glow_pass_lower_logit = {
     .name = "lower-logit",
     .summary = "express Logit by Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_logit,
-    .run = run,
+    .rewrite = lower,
 };

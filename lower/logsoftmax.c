@@ -36,17 +36,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_sub(b, d, spread(b, sum, s->axis, shape));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_logsoftmax, lower);
-}
-
 const glow_pass glow_pass_lower_logsoftmax = {
     .name = "lower-logsoftmax",
     .summary = "express LogSoftMax by exponentials, their sum and its Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_logsoftmax,
-    .run = run,
+    .rewrite = lower,
 };

@@ -60,17 +60,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, y, shape);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_lookuptable, lower);
-}
-
 const glow_pass glow_pass_lower_lookuptable = {
     .name = "lower-lookuptable",
     .summary = "express LookupTable by CmpLTE and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_lookuptable,
-    .run = run,
+    .rewrite = lower,
 };

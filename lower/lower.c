@@ -65,7 +65,7 @@ lower_once(glow_pass_run *run, glow_func *f, const glow_pass *const *passes,
         glow_result r = GLOW_UNCHANGED;
         const glow_op *lowers = passes[i]->lowers;
 
-        if (lowers && passes[i]->run && glow_map_get(ops, lowers->name))
+        if (lowers && glow_map_get(ops, lowers->name))
             r = glow_run_part(run, passes[i], f, is_wanted);
         if (r == GLOW_FAILED)
             return r;

@@ -50,17 +50,11 @@ lower(glow_builder *b, glow_node *n)
     return lower_recurrent(b, n, 3, false, step);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_lstm, lower);
-}
-
 const glow_pass glow_pass_lower_lstm = {
     .name = "lower-lstm",
     .summary = "express LSTM by a product for X, then by gates, step by step",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_lstm,
-    .run = run,
+    .rewrite = lower,
 };

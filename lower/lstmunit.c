@@ -34,17 +34,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_keep_rewritten(n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_lstmunit, lower);
-}
-
 const glow_pass glow_pass_lower_lstmunit = {
     .name = "lower-lstmunit",
     .summary = "express LSTMUnit by Sigmoid, Tanh, Mul and Add",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_lstmunit,
-    .run = run,
+    .rewrite = lower,
 };

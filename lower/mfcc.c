@@ -54,17 +54,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, v, kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_mfcc, lower);
-}
-
 const glow_pass glow_pass_lower_mfcc = {
     .name = "lower-mfcc",
     .summary = "express MFCC by MatMul and Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_mfcc,
-    .run = run,
+    .rewrite = lower,
 };

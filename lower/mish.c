@@ -32,17 +32,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_mul(b, x, glow_lower_div(b, num, den));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_mish, lower);
-}
-
 const glow_pass glow_pass_lower_mish = {
     .name = "lower-mish",
     .summary = "express Mish by Exp and Div",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_mish,
-    .run = run,
+    .rewrite = lower,
 };

@@ -21,17 +21,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, strays, glow_lower_add(b, r, y), r);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_mod, lower);
-}
-
 const glow_pass glow_pass_lower_mod = {
     .name = "lower-mod",
     .summary = "express Mod by Fmod and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_mod,
-    .run = run,
+    .rewrite = lower,
 };

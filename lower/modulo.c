@@ -17,17 +17,11 @@ lower(glow_builder *b, glow_node *n)
                : GLOW_BUILD_PLAIN(b, fmod, GLOW_IN(n->in[0], d));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_modulo, lower);
-}
-
 const glow_pass glow_pass_lower_modulo = {
     .name = "lower-modulo",
     .summary = "express Modulo by Fmod or Mod",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_modulo,
-    .run = run,
+    .rewrite = lower,
 };

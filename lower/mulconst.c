@@ -14,17 +14,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_times(b, n->in[0], (double)m->lhs);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_mulconst, lower);
-}
-
 const glow_pass glow_pass_lower_mulconst = {
     .name = "lower-mulconst",
     .summary = "express MulConst by Mul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_mulconst,
-    .run = run,
+    .rewrite = lower,
 };

@@ -33,17 +33,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, y, n->out[0]->type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_multinomial, lower);
-}
-
 const glow_pass glow_pass_lower_multinomial = {
     .name = "lower-multinomial",
     .summary = "express Multinomial by random noise and ArgMax",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_multinomial,
-    .run = run,
+    .rewrite = lower,
 };

@@ -110,18 +110,12 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_loss(b, held(b, ok, loss), w, l->reduction);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_negativeloglikelihoodloss, lower);
-}
-
 const glow_pass glow_pass_lower_negativeloglikelihoodloss = {
     .name = "lower-negativeloglikelihoodloss",
     .summary = "express NegativeLogLikelihoodLoss by Gather and sums",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_negativeloglikelihoodloss,
-    .run = run,
+    .rewrite = lower,
     .source = "the function body of ONNX NegativeLogLikelihoodLoss",
 };

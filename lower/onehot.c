@@ -48,17 +48,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, is_on, value_at(b, n, 1), off);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_onehot, lower);
-}
-
 const glow_pass glow_pass_lower_onehot = {
     .name = "lower-onehot",
     .summary = "express OneHot by a comparison",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_onehot,
-    .run = run,
+    .rewrite = lower,
 };

@@ -154,17 +154,11 @@ lower(glow_builder *b, glow_node *n)
     return v;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_pad, lower);
-}
-
 const glow_pass glow_pass_lower_pad = {
     .name = "lower-pad",
     .summary = "express Pad by Slice, InsertTensor, Concat or Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_pad,
-    .run = run,
+    .rewrite = lower,
 };

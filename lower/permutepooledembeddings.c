@@ -32,17 +32,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD(b, gather, GLOW_IN(n->in[0], c), .axis = 1);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_permutepooledembeddings, lower);
-}
-
 const glow_pass glow_pass_lower_permutepooledembeddings = {
     .name = "lower-permutepooledembeddings",
     .summary = "express PermutePooledEmbeddings by Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_permutepooledembeddings,
-    .run = run,
+    .rewrite = lower,
 };

@@ -21,17 +21,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, select, GLOW_IN(is_negative, scaled, x));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_prelu, lower);
-}
-
 const glow_pass glow_pass_lower_prelu = {
     .name = "lower-prelu",
     .summary = "express PRelu by CmpLT, Mul and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_prelu,
-    .run = run,
+    .rewrite = lower,
 };

@@ -17,17 +17,11 @@ lower(glow_builder *b, glow_node *n)
     return lower_random_constant(b, n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_randomuniform, lower);
-}
-
 const glow_pass glow_pass_lower_randomuniform = {
     .name = "lower-randomuniform",
     .summary = "turn RandomUniform into a constant",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_randomuniform,
-    .run = run,
+    .rewrite = lower,
 };

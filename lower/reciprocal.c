@@ -12,17 +12,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_over(b, 1, n->in[0]);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_reciprocal, lower);
-}
-
 const glow_pass glow_pass_lower_reciprocal = {
     .name = "lower-reciprocal",
     .summary = "express Reciprocal by Div",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_reciprocal,
-    .run = run,
+    .rewrite = lower,
 };

@@ -15,17 +15,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD(b, batchedreduceadd, GLOW_IN(x), .axes = r->axes);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_reducel1, lower);
-}
-
 const glow_pass glow_pass_lower_reducel1 = {
     .name = "lower-reducel1",
     .summary = "express ReduceL1 by Abs and BatchedReduceAdd",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducel1,
-    .run = run,
+    .rewrite = lower,
 };

@@ -21,17 +21,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, glow_lower_sqrt(b, x), kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_reducel2, lower);
-}
-
 const glow_pass glow_pass_lower_reducel2 = {
     .name = "lower-reducel2",
     .summary = "express ReduceL2 by BatchedReduceSumSquare and Sqrt",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducel2,
-    .run = run,
+    .rewrite = lower,
 };

@@ -22,17 +22,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, glow_lower_log(b, x), kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_reducelogsum, lower);
-}
-
 const glow_pass glow_pass_lower_reducelogsum = {
     .name = "lower-reducelogsum",
     .summary = "express ReduceLogSum by BatchedReduceAdd and Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducelogsum,
-    .run = run,
+    .rewrite = lower,
 };

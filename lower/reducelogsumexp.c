@@ -42,17 +42,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, x, kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_reducelogsumexp, lower);
-}
-
 const glow_pass glow_pass_lower_reducelogsumexp = {
     .name = "lower-reducelogsumexp",
     .summary = "express ReduceLogSumExp by BatchedReduceMax, Exp and Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_reducelogsumexp,
-    .run = run,
+    .rewrite = lower,
 };

@@ -19,17 +19,11 @@ lower(glow_builder *b, glow_node *n)
         GLOW_IN(n->in[0]));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_regression, lower);
-}
-
 const glow_pass glow_pass_lower_regression = {
     .name = "lower-regression",
     .summary = "replace Regression by its operand",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_regression,
-    .run = run,
+    .rewrite = lower,
 };

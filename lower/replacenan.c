@@ -17,17 +17,11 @@ lower(glow_builder *b, glow_node *n)
                              glow_lower_splat(b, x->type, (double)r->value), x);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_replacenan, lower);
-}
-
 const glow_pass glow_pass_lower_replacenan = {
     .name = "lower-replacenan",
     .summary = "express ReplaceNaN by IsNaN and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_replacenan,
-    .run = run,
+    .rewrite = lower,
 };

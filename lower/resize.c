@@ -57,17 +57,11 @@ lower(glow_builder *b, glow_node *n)
     return v;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_resize, lower);
-}
-
 const glow_pass glow_pass_lower_resize = {
     .name = "lower-resize",
     .summary = "express Resize by Gather and weighted sums",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_resize,
-    .run = run,
+    .rewrite = lower,
 };

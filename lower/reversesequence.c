@@ -57,17 +57,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_transpose(b, v, inverse(to));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_reversesequence, lower);
-}
-
 const glow_pass glow_pass_lower_reversesequence = {
     .name = "lower-reversesequence",
     .summary = "express ReverseSequence by Gather with batches",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_reversesequence,
-    .run = run,
+    .rewrite = lower,
 };

@@ -33,18 +33,12 @@ lower(glow_builder *b, glow_node *n)
     return y;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_rmsnormalization, lower);
-}
-
 const glow_pass glow_pass_lower_rmsnormalization = {
     .name = "lower-rmsnormalization",
     .summary = "express RMSNormalization by a mean and arithmetic",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rmsnormalization,
-    .run = run,
+    .rewrite = lower,
     .source = "Zhang, Sennrich, arXiv:1910.07467",
 };

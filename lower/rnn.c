@@ -21,12 +21,6 @@ lower(glow_builder *b, glow_node *n)
     return lower_recurrent(b, n, 1, false, step);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_rnn, lower);
-}
-
 const glow_pass glow_pass_lower_rnn = {
     .name = "lower-rnn",
     .summary =
@@ -34,5 +28,5 @@ const glow_pass glow_pass_lower_rnn = {
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rnn,
-    .run = run,
+    .rewrite = lower,
 };

@@ -73,17 +73,11 @@ lower(glow_builder *b, glow_node *n)
                       &(const glow_concat){.dim = 3});
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_rotaryembedding, lower);
-}
-
 const glow_pass glow_pass_lower_rotaryembedding = {
     .name = "lower-rotaryembedding",
     .summary = "express RotaryEmbedding by products, sums and Concat",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rotaryembedding,
-    .run = run,
+    .rewrite = lower,
 };

@@ -12,17 +12,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_over(b, 1, glow_lower_sqrt(b, n->in[0]));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_rsqrt, lower);
-}
-
 const glow_pass glow_pass_lower_rsqrt = {
     .name = "lower-rsqrt",
     .summary = "express Rsqrt by Sqrt and Div",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_rsqrt,
-    .run = run,
+    .rewrite = lower,
 };

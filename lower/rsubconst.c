@@ -14,17 +14,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_from(b, (double)r->lhs, n->in[0]);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_rsubconst, lower);
-}
-
 const glow_pass glow_pass_lower_rsubconst = {
     .name = "lower-rsubconst",
     .summary = "express RsubConst by Sub",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_rsubconst,
-    .run = run,
+    .rewrite = lower,
 };

@@ -64,17 +64,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, v, x);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_scatterelements, lower);
-}
-
 const glow_pass glow_pass_lower_scatterelements = {
     .name = "lower-scatterelements",
     .summary = "express ScatterElements by ScatterData",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_scatterelements,
-    .run = run,
+    .rewrite = lower,
 };

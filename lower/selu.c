@@ -15,17 +15,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_times(b, y, (double)s->gamma);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_selu, lower);
-}
-
 const glow_pass glow_pass_lower_selu = {
     .name = "lower-selu",
     .summary = "express Selu by Elu and Mul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_selu,
-    .run = run,
+    .rewrite = lower,
 };

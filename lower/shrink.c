@@ -25,17 +25,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, below, glow_lower_plus(b, x, bias), y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_shrink, lower);
-}
-
 const glow_pass glow_pass_lower_shrink = {
     .name = "lower-shrink",
     .summary = "express Shrink by CmpLT and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_shrink,
-    .run = run,
+    .rewrite = lower,
 };

@@ -22,12 +22,6 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD(b, batchedreducemean, GLOW_IN(loss), .axes = last);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sigmoidcrossentropywithlogits, lower);
-}
-
 const glow_pass glow_pass_lower_sigmoidcrossentropywithlogits = {
     .name = "lower-sigmoidcrossentropywithlogits",
     .summary = "express SigmoidCrossEntropyWithLogits by a loss for each "
@@ -35,5 +29,5 @@ const glow_pass glow_pass_lower_sigmoidcrossentropywithlogits = {
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_sigmoidcrossentropywithlogits,
-    .run = run,
+    .rewrite = lower,
 };

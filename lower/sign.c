@@ -20,17 +20,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, above, glow_lower_splat(b, x->type, 1), y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sign, lower);
-}
-
 const glow_pass glow_pass_lower_sign = {
     .name = "lower-sign",
     .summary = "express Sign by CmpLT and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_sign,
-    .run = run,
+    .rewrite = lower,
 };

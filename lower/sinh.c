@@ -28,17 +28,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, glow_lower_below(b, x, 1), near, far);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sinh, lower);
-}
-
 const glow_pass glow_pass_lower_sinh = {
     .name = "lower-sinh",
     .summary = "express Sinh by Exp and Tanh",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_sinh,
-    .run = run,
+    .rewrite = lower,
 };

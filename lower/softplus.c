@@ -19,17 +19,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_add(b, e, GLOW_BUILD_PLAIN(b, relu, GLOW_IN(x)));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_softplus, lower);
-}
-
 const glow_pass glow_pass_lower_softplus = {
     .name = "lower-softplus",
     .summary = "express SoftPlus by Relu, Exp and Log",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_softplus,
-    .run = run,
+    .rewrite = lower,
 };

@@ -21,17 +21,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_div(b, x, glow_lower_plus(b, d, 1));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_softsign, lower);
-}
-
 const glow_pass glow_pass_lower_softsign = {
     .name = "lower-softsign",
     .summary = "express Softsign by Abs and Div",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_softsign,
-    .run = run,
+    .rewrite = lower,
 };

@@ -23,17 +23,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, v, y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_spacetodepth, lower);
-}
-
 const glow_pass glow_pass_lower_spacetodepth = {
     .name = "lower-spacetodepth",
     .summary = "express SpaceToDepth by Transpose",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_spacetodepth,
-    .run = run,
+    .rewrite = lower,
 };

@@ -84,17 +84,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_keep_rewritten(n);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sparselabelsplit, lower);
-}
-
 const glow_pass glow_pass_lower_sparselabelsplit = {
     .name = "lower-sparselabelsplit",
     .summary = "express SparseLabelSplit by TopK and Gather",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_sparselabelsplit,
-    .run = run,
+    .rewrite = lower,
 };

@@ -20,17 +20,11 @@ lower(glow_builder *b, glow_node *n)
         .lengths_mode = a->lengths_mode, .avg_length = a->avg_length);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sparselengthssum, lower);
-}
-
 const glow_pass glow_pass_lower_sparselengthssum = {
     .name = "lower-sparselengthssum",
     .summary = "express SparseLengthsSum by SparseLengthsWeightedSum",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_sparselengthssum,
-    .run = run,
+    .rewrite = lower,
 };

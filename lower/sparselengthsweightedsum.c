@@ -61,17 +61,11 @@ lower(glow_builder *b, glow_node *n)
     return y ? glow_lower_convert(b, y, type->elem) : NULL;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sparselengthsweightedsum, lower);
-}
-
 const glow_pass glow_pass_lower_sparselengthsweightedsum = {
     .name = "lower-sparselengthsweightedsum",
     .summary = "express SparseLengthsWeightedSum by Gather and ScatterData",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_sparselengthsweightedsum,
-    .run = run,
+    .rewrite = lower,
 };

@@ -87,17 +87,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_reshape(b, glow_lower_head(b, y, head), type->shape);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_sparsetodensemask, lower);
-}
-
 const glow_pass glow_pass_lower_sparsetodensemask = {
     .name = "lower-sparsetodensemask",
     .summary = "express SparseToDenseMask by comparison and ScatterData",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_sparsetodensemask,
-    .run = run,
+    .rewrite = lower,
 };

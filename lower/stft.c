@@ -38,17 +38,11 @@ lower(glow_builder *b, glow_node *n)
                       .onesided = a->onesided);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_stft, lower);
-}
-
 const glow_pass glow_pass_lower_stft = {
     .name = "lower-stft",
     .summary = "express STFT by Gather, Mul and DFT",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_stft,
-    .run = run,
+    .rewrite = lower,
 };

@@ -18,17 +18,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_mul(b, glow_lower_gated(b, x, -1000), gate);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_swish, lower);
-}
-
 const glow_pass glow_pass_lower_swish = {
     .name = "lower-swish",
     .summary = "express Swish by Sigmoid and Mul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_swish,
-    .run = run,
+    .rewrite = lower,
 };

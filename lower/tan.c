@@ -15,17 +15,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_div(b, s, c);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_tan, lower);
-}
-
 const glow_pass glow_pass_lower_tan = {
     .name = "lower-tan",
     .summary = "express Tan by Sin and Cos",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_tan,
-    .run = run,
+    .rewrite = lower,
 };

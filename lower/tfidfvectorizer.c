@@ -147,17 +147,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, sum, n->out[0]->type->elem);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_tfidfvectorizer, lower);
-}
-
 const glow_pass glow_pass_lower_tfidfvectorizer = {
     .name = "lower-tfidfvectorizer",
     .summary = "express TfIdfVectorizer by Gather, comparisons and sums",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_tfidfvectorizer,
-    .run = run,
+    .rewrite = lower,
 };

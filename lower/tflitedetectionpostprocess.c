@@ -259,17 +259,11 @@ lower(glow_builder *b, glow_node *n)
     return give(&t, n, &f) ? glow_keep_rewritten(n) : NULL;
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_tflitedetectionpostprocess, lower);
-}
-
 const glow_pass glow_pass_lower_tflitedetectionpostprocess = {
     .name = "lower-tflitedetectionpostprocess",
     .summary = "express TFLiteDetectionPostProcess by NonMaxSuppression",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_tflitedetectionpostprocess,
-    .run = run,
+    .rewrite = lower,
 };

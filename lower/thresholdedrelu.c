@@ -19,17 +19,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_select(b, low, glow_lower_splat(b, x->type, 0), x);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_thresholdedrelu, lower);
-}
-
 const glow_pass glow_pass_lower_thresholdedrelu = {
     .name = "lower-thresholdedrelu",
     .summary = "express ThresholdedRelu by CmpLTE and Select",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_thresholdedrelu,
-    .run = run,
+    .rewrite = lower,
 };

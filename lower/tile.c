@@ -26,17 +26,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = y);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_tile, lower);
-}
-
 const glow_pass glow_pass_lower_tile = {
     .name = "lower-tile",
     .summary = "express Tile by Reshape and Broadcast",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_tile,
-    .run = run,
+    .rewrite = lower,
 };

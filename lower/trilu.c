@@ -32,17 +32,11 @@ lower(glow_builder *b, glow_node *n)
                              glow_lower_splat(b, n->out[0]->type, 0));
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_trilu, lower);
-}
-
 const glow_pass glow_pass_lower_trilu = {
     .name = "lower-trilu",
     .summary = "express Trilu by a comparison",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_trilu,
-    .run = run,
+    .rewrite = lower,
 };

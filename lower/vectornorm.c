@@ -32,17 +32,11 @@ lower(glow_builder *b, glow_node *n)
     return glow_lower_convert(b, glow_lower_pow(b, x, 1.0 / v->p), kind);
 }
 
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    return glow_rewrite(pass, f, &glow_op_vectornorm, lower);
-}
-
 const glow_pass glow_pass_lower_vectornorm = {
     .name = "lower-vectornorm",
     .summary = "express VectorNorm by Pow and BatchedReduceAdd",
     .level = GLOW_GRAPH,
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_vectornorm,
-    .run = run,
+    .rewrite = lower,
 };

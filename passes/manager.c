@@ -233,6 +233,15 @@ glow_run_may_rewrite(glow_pass_run *run)
     return true;
 }
 
+static glow_result
+run_on(glow_pass_run *run, glow_func *f)
+{
+    const glow_pass *p = run->pass;
+
+    return p->rewrite ? glow_rewrite(run, f, p->lowers, p->rewrite)
+                      : p->run(run, f);
+}
+
 glow_result
 glow_run_part(glow_pass_run *run, const glow_pass *p, glow_func *f,
               glow_wanted_fn wanted)
@@ -242,7 +251,7 @@ glow_run_part(glow_pass_run *run, const glow_pass *p, glow_func *f,
     part.pass = p;
     part.options = p->defaults;
     part.wanted = wanted;
-    return p->run(&part, f);
+    return run_on(&part, f);
 }
 
 /* Running. */
@@ -348,7 +357,7 @@ run_pass(manager *m, const glow_item *item, const char *name)
 
     int errors = glow_error_count(m->ctx);
     double start = now();
-    glow_result r = f ? p->run(&run, f) : p->run_module(&run, m->module);
+    glow_result r = f ? run_on(&run, f) : p->run_module(&run, m->module);
     double seconds = now() - start;
 
     bool reported = glow_error_count(m->ctx) != errors;

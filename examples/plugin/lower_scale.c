@@ -22,17 +22,11 @@ lower(glow_builder *b, glow_node *n)
     return GLOW_BUILD_PLAIN(b, mul, GLOW_IN(n->in[0], factor));
 }
 
-static glow_result
-run(glow_pass_run *run, glow_func *f)
-{
-    return glow_rewrite(run, f, &demo_op_scale, lower);
-}
-
 const glow_pass demo_pass_lower_scale = {
     .name = "demo.lower-scale",
     .summary = "lower demo.Scale to Mul",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .lowers = &demo_op_scale,
-    .run = run,
+    .rewrite = lower,
 };

@@ -46,6 +46,14 @@ typedef enum glow_result {
     GLOW_FAILED, /* after a report */
 } glow_result;
 
+/*
+ * Returns the value to use instead of node `n`'s only result; or, after
+ * building its replacement, glow_keep_rewritten(n) where `n` itself was
+ * changed in place or its results were replaced by the callback; or NULL to
+ * leave `n` alone.
+ */
+typedef glow_value *(*glow_rewrite_fn)(glow_builder *b, glow_node *n);
+
 struct glow_pass {
     const char *name;    /* "fold-transpose", "acme.fuse" */
     const char *summary; /* a line */
@@ -65,6 +73,8 @@ struct glow_pass {
     const char *doc;    /* Markdown: before, after, why (of plugins), or what is
                            to be added to the card; may be NULL */
     const char *source; /* of the algorithm, or NULL */
+    /* Instead of run: glow_rewrite offers it each node of operator `lowers`. */
+    glow_rewrite_fn rewrite;
 };
 
 GLOW_API glow_schema glow_pass_schema(const glow_pass *p);
@@ -131,14 +141,6 @@ GLOW_API int64_t glow_run_limit(const glow_pass_run *run);
 GLOW_API bool glow_run_is_exact(const glow_pass_run *run);
 
 /* The rewrite driver. */
-
-/*
- * Returns the value to use instead of node `n`'s only result; or, after
- * building its replacement, glow_keep_rewritten(n) where `n` itself was
- * changed in place or its results were replaced by the callback; or NULL to
- * leave `n` alone.
- */
-typedef glow_value *(*glow_rewrite_fn)(glow_builder *b, glow_node *n);
 
 /*
  * Offers each node whose operator is `op` (NULL: any) to `fn`, in order, the
