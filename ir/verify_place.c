@@ -34,6 +34,7 @@ struct glow_places {
     interval *sorted;        /* by region and begin */
     size_t *rank;            /* by mark: where in `sorted` */
     glow_ordered_set *alive; /* those that are alive now */
+    bool any; /* a node has a place; else there is nothing above */
     bool *ok;
 };
 
@@ -84,12 +85,23 @@ sort_places(glow_places *c)
     c->alive = glow_ordered_set_new(c->arena, count);
 }
 
+static bool
+any_place(const glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (n->place)
+            return true;
+    return false;
+}
+
 glow_places *
 glow_places_new(glow_arena *a, glow_func *f, bool *ok)
 {
     glow_places *c = GLOW_NEW(a, glow_places);
 
-    *c = (glow_places){.f = f, .arena = a, .ok = ok};
+    *c = (glow_places){.f = f, .arena = a, .ok = ok, .any = any_place(f)};
+    if (!c->any)
+        return c;
     c->nodes = GLOW_NEW_ARRAY(a, const glow_node *, f->count);
     c->begins = GLOW_NEW_ARRAY(a, uint32_t, f->count);
     c->ends = GLOW_NEW_ARRAY(a, uint32_t, f->count);
@@ -143,10 +155,8 @@ occupy(glow_places *c, const glow_node *n)
 void
 glow_places_vacate(glow_places *c, const glow_node *n)
 {
-    size_t rank = c->rank[n->mark];
-
-    if (n->place && c->sorted[rank].node == n)
-        glow_ordered_set_erase(c->alive, rank);
+    if (n->place && c->sorted[c->rank[n->mark]].node == n)
+        glow_ordered_set_erase(c->alive, c->rank[n->mark]);
 }
 
 /* Banks and forbidden ranges. */
@@ -276,13 +286,15 @@ glow_check_regions(const glow_func *f)
 void
 glow_places_begin(glow_places *c, const glow_node *n)
 {
-    for (uint32_t i = c->begins[n->mark]; i > 0; i = c->more[2 * (i - 1)])
+    for (uint32_t i = c->any ? c->begins[n->mark] : 0; i > 0;
+         i = c->more[2 * (i - 1)])
         occupy(c, c->nodes[i - 1]);
 }
 
 void
 glow_places_end(glow_places *c, const glow_node *n)
 {
-    for (uint32_t i = c->ends[n->mark]; i > 0; i = c->more[2 * (i - 1) + 1])
+    for (uint32_t i = c->any ? c->ends[n->mark] : 0; i > 0;
+         i = c->more[2 * (i - 1) + 1])
         glow_places_vacate(c, c->nodes[i - 1]);
 }

@@ -467,7 +467,10 @@ bool
 glow_verify_program(glow_func *f)
 {
     checker c = {.f = f, .scratch = glow_arena_new(), .ok = true};
+    uint32_t count = 0;
 
+    GLOW_FOR_EACH_NODE(n, f)
+        n->mark = count++;
     c.states = GLOW_NEW_ARRAY(c.scratch, state, f->count);
     c.places = glow_places_new(c.scratch, f, &c.ok);
     c.ok = glow_check_regions(f);

@@ -42,6 +42,7 @@ typedef struct manager {
     size_t n_restless, cap_restless, first_restless;
     int depth;       /* of nested fixpoints */
     bool stopped;    /* options->stop_after passes have run */
+    bool unverified; /* a pass said that it changed nothing, and was believed */
     int64_t changes; /* of the module, by passes so far */
     rest *rests;
     size_t n_rests, cap_rests;
@@ -306,10 +307,36 @@ note_restless(manager *m, const glow_pass *p)
 }
 
 /*
- * Checks the level of `f` after pass `p`, and verifies it (NULL: the module).
+ * Verifies `f` (NULL: the module), if something has changed there: most passes of a
+ * fixpoint change nothing.  A pass that says so wrongly is found at the end of the pipeline.
  */
 static bool
-check(manager *m, const glow_pass *p, glow_func *f, const char *name)
+verify(manager *m, glow_func *f, glow_result r)
+{
+    if (r == GLOW_UNCHANGED) {
+        m->unverified = true;
+        return true;
+    }
+    if (!f || f == m->module->funcs)
+        m->unverified &= f && f->next;
+    return f ? glow_verify_func(f) : glow_verify(m->module);
+}
+
+static bool
+verify_all(manager *m)
+{
+    return !m->options->verify_each || !m->unverified ||
+           glow_verify(m->module) ||
+           glow_error_hint(m->ctx, (glow_span){0}, "E0408",
+                           "-print-changed shows each of them",
+                           "a pass said that it changed nothing, and left a "
+                           "module that breaks the rules above");
+}
+
+/* Checks the level of `f` after pass `p`, and verifies it (NULL: the module). */
+static bool
+check(manager *m, const glow_pass *p, glow_func *f, const char *name,
+      glow_result r)
 {
     if (!f && name)
         return glow_error(m->ctx, "E0407",
@@ -322,7 +349,7 @@ check(manager *m, const glow_pass *p, glow_func *f, const char *name)
                           glow_level_text(glow_level_of(f)));
     if (!m->options->verify_each)
         return true;
-    if (f ? glow_verify_func(f) : glow_verify(m->module))
+    if (verify(m, f, r))
         return true;
     return glow_error_hint(m->ctx, (glow_span){0}, "E0408",
                            "this is a mistake in the pass, not in the input",
@@ -372,7 +399,7 @@ run_pass(manager *m, const glow_item *item, const char *name)
                                                         * replaced */
     if (r == GLOW_CHANGED && f && f->placed && p->unplaces)
         glow_func_unplace(f);
-    if (r != GLOW_FAILED && !check(m, p, f, name))
+    if (r != GLOW_FAILED && !check(m, p, f, name, r))
         r = GLOW_FAILED;
     if (!tell_after(m, p, f, r, seconds))
         r = GLOW_FAILED;
@@ -636,7 +663,7 @@ glow_pipeline_run(glow_pipeline *p, glow_module *module,
     ok = how.target &&
          (!how.code || !how.code->exact || glow_pipeline_make_exact(p)) &&
          glow_pipeline_type(p, module, how.reach, m.arena, &items) &&
-         run_items(&m, items) != GLOW_FAILED;
+         run_items(&m, items) != GLOW_FAILED && verify_all(&m);
     p->at_work = NULL;
     p->depth = 0;
     glow_arena_free(m.scratch);

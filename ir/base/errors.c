@@ -705,8 +705,10 @@ static const glow_diag_info table[] = {
      "Mend the pass, or leave it out: -disable-pass=NAME.\n"},
 
     {"E0408", "a pass left something that breaks the rules of the IR",
-     "What each pass leaves is verified; the errors before this one say what\n"
-     "is wrong.  This is a mistake in the pass, not in the input.\n"
+     "Each function that a pass has changed is verified; the errors before\n"
+     "this one say what is wrong.  A pass that changes a function and returns\n"
+     "GLOW_UNCHANGED is found at the end of the pipeline.  This is a mistake\n"
+     "in the pass, not in the input.\n"
      "\n"
      "    n->out[0]->type = wrong;\n"
      "\n"

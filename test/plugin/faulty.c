@@ -48,6 +48,22 @@ static const glow_pass pass_break = {
     .run = break_type,
 };
 
+/* faulty.lie */
+
+static glow_result
+lie(glow_pass_run *run, glow_func *f)
+{
+    break_type(run, f);
+    return GLOW_UNCHANGED;
+}
+
+static const glow_pass pass_lie = {
+    .name = "faulty.lie",
+    .summary = "give results another type, and say that nothing has changed",
+    .level = GLOW_GRAPH,
+    .run = lie,
+};
+
 /* faulty.retype */
 
 static glow_value *
@@ -399,10 +415,10 @@ static const glow_plugin plugin = {
     .licence = "Apache-2.0",
     .passes =
         (const glow_pass *const[]){
-            &pass_aim, &pass_break, &pass_crash, &pass_flip, &pass_forget,
-            &pass_lazy, &pass_moody, &pass_options, &pass_restless,
-            &pass_retype, &pass_silent, &pass_sleep, &pass_spill, &pass_swap,
-            &pass_talk, &pass_trip, &pass_wrong, NULL},
+            &pass_aim, &pass_break, &pass_lie, &pass_crash, &pass_flip,
+            &pass_forget, &pass_lazy, &pass_moody, &pass_options,
+            &pass_restless, &pass_retype, &pass_silent, &pass_sleep,
+            &pass_spill, &pass_swap, &pass_talk, &pass_trip, &pass_wrong, NULL},
 };
 
 GLOW_API const glow_plugin *
