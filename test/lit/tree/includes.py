@@ -34,7 +34,7 @@ ROOMS = {
     CPU + "kernels/matrix": KERNEL + (CPU + "kernels/direct",),
     CPU + "kernels/move": KERNEL,
     CPU + "kernels/recurrent": KERNEL,
-    CPU + "kernels/rows": KERNEL,
+    CPU + "kernels/rows": KERNEL + (CPU + "kernels/move",),
     CPU + "kernels/window": KERNEL,
     CPU + "kernels/winograd": KERNEL + (CPU + "kernels/direct",),
     CPU + "plan": KERNEL,
