@@ -15,9 +15,11 @@ import sources
 def main(root, compiler):
     bad = 0
     listed = (root / "include" / "glow" / "meson.build").read_text(encoding="utf-8")
-    for path in sorted((root / "include" / "glow").glob("*.h")):
-        name = f"glow/{path.name}"
-        if f"'{path.name}'" not in listed:
+    folder = root / "include" / "glow"
+    for path in sorted(folder.rglob("*.h")):
+        within = path.relative_to(folder).as_posix()
+        name = f"glow/{within}"
+        if f"'{within}'" not in listed:
             print(f"include/{name}: error: is not in the list of meson.build")
             bad += 1
         text = f'#include "{name}"\n#include "{name}"\n'
