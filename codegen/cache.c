@@ -485,7 +485,7 @@ glow_cache_trim(glow_cache *c)
     if (folder >= 0 && is_marked(folder))
         each_name(folder, add_entry, &e);
     if (e.bytes > most) {
-        qsort(e.at, e.count, sizeof *e.at, oldest_first);
+        glow_sort(e.at, e.count, sizeof *e.at, oldest_first);
         for (size_t i = 0; i < e.count && e.bytes > most; i++) {
             unlinkat(folder, e.at[i].name, 0);
             e.bytes -= e.at[i].size;

@@ -207,7 +207,7 @@ static const void *
 sorted(const glow_registry *r, size_t *count)
 {
     if (r->count)
-        qsort(r->items, r->count, sizeof *r->items, by_name);
+        glow_sort(r->items, r->count, sizeof *r->items, by_name);
     *count = r->count;
     return r->items;
 }

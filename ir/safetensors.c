@@ -147,7 +147,7 @@ check_cover(glow_weights_reader *r, size_t start)
     for (size_t i = 0; i < r->count; i++)
         sorted[i] = glow_map_get(r->entries, r->keys[i]);
     if (r->count)
-        qsort(sorted, r->count, sizeof *sorted, by_begin);
+        glow_sort(sorted, r->count, sizeof *sorted, by_begin);
     for (size_t i = 0; i < r->count; i++) {
         if (sorted[i]->begin != at)
             return glow_weights_refuse(
@@ -339,7 +339,7 @@ glow_externalize_chosen(glow_module *m, const char *alias, const char *path,
     bool ok = true;
 
     if (count > 0)
-        qsort(chosen, count, sizeof *chosen, by_alignment);
+        glow_sort(chosen, count, sizeof *chosen, by_alignment);
     for (size_t i = 0; i < count; i++) {
         keys[i] = key_of(a, chosen[i], i);
         ok = ok && glow_constant_tensor(chosen[i]);

@@ -77,7 +77,7 @@ read_forbidden(const target_reader *r, const json_t *list, glow_space *s)
         if (!read_range(r, json_array_get(list, i), s, &ranges[i]))
             return false;
     if (count)
-        qsort(ranges, count, sizeof *ranges, by_begin);
+        glow_sort(ranges, count, sizeof *ranges, by_begin);
     for (size_t i = 1; i < count; i++)
         if (ranges[i].begin < ranges[i - 1].end)
             return glow_target_wrong(

@@ -71,7 +71,7 @@ check_all(glow_node **kept, size_t count)
     const glow_node *last = NULL;
     bool ok = true;
 
-    qsort(kept, count, sizeof *kept, by_memory);
+    glow_sort(kept, count, sizeof *kept, by_memory);
     for (size_t i = 0; i < count; i++) {
         const glow_node *n = kept[i];
 

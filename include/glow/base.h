@@ -91,6 +91,14 @@ glow_add_most(int64_t a, int64_t b)
     return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
+/*
+ * Merge sort of `count` elements of `size` bytes.  It is stable: elements that
+ * compare equal keep their order, as qsort of C need not, so that results depend on
+ * no library.  Takes n log n comparisons, n of a sorted array; memory: half the array.
+ */
+GLOW_API void glow_sort(void *at, size_t count, size_t size,
+                        int (*compare)(const void *a, const void *b));
+
 /* Growing text. */
 
 typedef struct glow_buf {

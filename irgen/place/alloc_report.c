@@ -57,7 +57,7 @@ find_alive(const allocator *a, const alloc_pool *p, size_t *count)
             p->buffers[i]->size > 0)
             alive[(*count)++] = p->buffers[i];
     if (*count)
-        qsort(alive, *count, sizeof *alive, by_size);
+        glow_sort(alive, *count, sizeof *alive, by_size);
     return alive;
 }
 

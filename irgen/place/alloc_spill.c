@@ -149,8 +149,8 @@ alloc_spill_load(allocator *a, alloc_pool *p)
 
     if (p->count == 0 || p->space.capacity == INT64_MAX)
         return false;
-    qsort(begins, p->count, sizeof *begins, by_begin);
-    qsort(ends, p->count, sizeof *ends, by_end);
+    glow_sort(begins, p->count, sizeof *begins, by_begin);
+    glow_sort(ends, p->count, sizeof *ends, by_end);
     while (done < p->count) {
         alloc_buffer *b = begins[done++];
 

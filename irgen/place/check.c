@@ -59,7 +59,7 @@ sort_by(ranked *r, const glow_place_problem *p, bool by_end)
 {
     for (uint32_t i = 0; i < p->count; i++)
         r[i] = (ranked){by_end ? p->items[i].end : p->items[i].offset, i};
-    qsort(r, p->count, sizeof(*r), by_key);
+    glow_sort(r, p->count, sizeof(*r), by_key);
 }
 
 /* True if `x`, which becomes live, overlaps a live item. */

@@ -78,7 +78,7 @@ glow_heuristic_rank(glow_place_state *s, int heuristic)
         s->keys = keys = GLOW_NEW_ARRAY(s->arena, glow_rank_key, s->n_blocks);
     for (int i = 0; i < s->n_blocks; i++)
         keys[i] = key_of(s, i, heuristic / RULES);
-    qsort(keys, (size_t)s->n_blocks, sizeof(*keys), by_key);
+    glow_sort(keys, (size_t)s->n_blocks, sizeof(*keys), by_key);
     for (int i = 0; i < s->n_blocks; i++)
         s->blocks[keys[i].block].rank = i;
 }

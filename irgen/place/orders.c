@@ -121,7 +121,7 @@ near_by_tree(placer *s, const item *x)
             (taken){y->offset, y->offset + y->size, node - s->leaves};
     }
     if (s->n_near > 0)
-        qsort(s->near, s->n_near, sizeof(taken), by_offset);
+        glow_sort(s->near, s->n_near, sizeof(taken), by_offset);
 }
 
 static void
@@ -253,7 +253,7 @@ glow_place_in_order(glow_place_problem *p, glow_place_strategy order)
         keys[i] = key_of(&p->items[i], order);
         keys[i].item = i;
     }
-    qsort(keys, p->count, sizeof(*keys), by_key);
+    glow_sort(keys, p->count, sizeof(*keys), by_key);
     for (uint32_t i = 0; i < p->count; i++)
         s.order[i] = keys[i].item;
     return place(&s);
@@ -304,7 +304,7 @@ glow_place_repair(glow_place_problem *p, int64_t work)
         now[i] = (taken){p->items[i].offset, top, i};
         least = top > least ? top : least;
     }
-    qsort(now, p->count, sizeof(*now), by_offset);
+    glow_sort(now, p->count, sizeof(*now), by_offset);
     for (uint32_t i = 0; i < p->count; i++)
         s.order[i] = now[i].item;
     save(&s, offsets);

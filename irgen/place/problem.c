@@ -149,7 +149,7 @@ glow_place_merge(glow_place_range *r, size_t count)
     size_t n = 0;
 
     if (count > 0)
-        qsort(r, count, sizeof(*r), by_range);
+        glow_sort(r, count, sizeof(*r), by_range);
     for (size_t i = 0; i < count; i++)
         if (n == 0 || r[i].begin > r[n - 1].end)
             r[n++] = r[i];
@@ -205,7 +205,7 @@ sort_items(glow_place_problem *p)
     while (i < p->count && by_begin(&p->items[i - 1], &p->items[i]) < 0)
         i++;
     if (i < p->count)
-        qsort(p->items, p->count, sizeof(*p->items), by_begin);
+        glow_sort(p->items, p->count, sizeof(*p->items), by_begin);
 }
 
 /*
@@ -278,7 +278,7 @@ list_fixed(glow_place_problem *p)
         if (p->items[i].is_fixed)
             r[n++] = (glow_place_range){p->items[i].offset, i};
     if (n > 0)
-        qsort(r, n, sizeof(*r), by_range);
+        glow_sort(r, n, sizeof(*r), by_range);
     p->fixed = GLOW_NEW_ARRAY(p->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++)
         p->fixed[i] = (uint32_t)r[i].end;
@@ -309,7 +309,7 @@ list_ends(glow_place_problem *p)
     for (uint32_t i = 0; i < p->count; i++)
         ends[i] = (ending){p->items[i].end, i};
     if (p->count > 0)
-        qsort(ends, p->count, sizeof(*ends), by_end);
+        glow_sort(ends, p->count, sizeof(*ends), by_end);
     p->ends = GLOW_NEW_ARRAY(p->arena, uint32_t, p->count);
     for (uint32_t i = 0; i < p->count; i++)
         p->ends[i] = ends[i].item;

@@ -48,7 +48,7 @@ cut_time(glow_place_state *s, const glow_place_item *items, uint32_t n_items,
         at[2 * i] = (instant){.time = items[i].begin, .begins = true};
         at[2 * i + 1] = (instant){.time = items[i].end, .ends = true};
     }
-    qsort(at, 2 * (size_t)n_items, sizeof(*at), by_time);
+    glow_sort(at, 2 * (size_t)n_items, sizeof(*at), by_time);
     for (uint32_t i = 0; i < 2 * n_items; i++) {
         if (n == 0 || at[n - 1].time != at[i].time)
             at[n++] = at[i];

@@ -242,7 +242,7 @@ fill_space(builder *b, uint32_t space)
         s->buffers[s->n_buffers++] = b->buffers[i];
     }
     s->bound = glow_place_bound(b->scratch, lives, s->n_buffers);
-    qsort(s->buffers, s->n_buffers, sizeof *s->buffers, by_offset);
+    glow_sort(s->buffers, s->n_buffers, sizeof *s->buffers, by_offset);
     measure(b->t, s);
 }
 

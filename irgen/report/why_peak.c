@@ -96,7 +96,7 @@ find_alive(answer *a)
     for (uint32_t i = 0; i < a->s->n_buffers; i++)
         if (glow_timeline_alive(&a->s->buffers[i], a->step))
             a->alive[a->n_alive++] = &a->s->buffers[i];
-    qsort(a->alive, a->n_alive, sizeof *a->alive, by_size);
+    glow_sort(a->alive, a->n_alive, sizeof *a->alive, by_size);
 }
 
 /* "made by step 3, MaxPool (pool1), needed by step 9, Add (add_2), to ..." */

@@ -144,12 +144,12 @@ keep(search *s)
 {
     uint32_t n = 0;
 
-    qsort(s->next, s->n_next, sizeof(state), by_worth);
+    glow_sort(s->next, s->n_next, sizeof(state), by_worth);
     memset(s->table, 0, s->slots * sizeof(*s->table));
     for (size_t k = 0; k < s->n_next && n < s->beam->width; k++)
         if (is_new(s, &s->next[k], n))
             s->next[n++] = s->next[k];
-    qsort(s->next, n, sizeof(state), by_parent);
+    glow_sort(s->next, n, sizeof(state), by_parent);
     for (uint32_t k = 0; k < n; k++) {
         s->kept = glow_arena_grow(s->a, s->kept, s->n_kept, &s->cap_kept,
                                   sizeof(state));

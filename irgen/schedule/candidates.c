@@ -311,7 +311,7 @@ list_live(glow_arena *a, const plan *p, glow_schedule *out)
         out->live[i] = (glow_schedule_buffer){
             p->model->called[b], p->model->problem.buffers[b].bytes};
     }
-    qsort(out->live, out->n_live, sizeof *out->live, by_bytes);
+    glow_sort(out->live, out->n_live, sizeof *out->live, by_bytes);
 }
 
 static bool

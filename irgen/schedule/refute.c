@@ -178,7 +178,7 @@ find_places(glow_order_refuter *r, uint32_t length, uint32_t step)
         if (end == r->n)
             break;
     }
-    qsort(r->places, count, sizeof *r->places, by_need);
+    glow_sort(r->places, count, sizeof *r->places, by_need);
     return count;
 }
 
@@ -214,7 +214,7 @@ rank(glow_order_refuter *r, int64_t end)
 
         r->places[count] = (place){(double)bytes, task, task + 1};
     }
-    qsort(r->places, count, sizeof *r->places, by_need);
+    glow_sort(r->places, count, sizeof *r->places, by_need);
     for (uint32_t k = 0; k < count; k++)
         r->by_need[k] = r->places[k].first;
     r->ranked = true;

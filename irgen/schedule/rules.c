@@ -89,8 +89,8 @@ push_children(visitor *v, uint32_t task, bool all)
         v->n_children++;
     }
     if (v->need && v->n_children - first > 1)
-        qsort(&v->children[first], v->n_children - first, sizeof(child),
-              by_rank);
+        glow_sort(&v->children[first], v->n_children - first, sizeof(child),
+                  by_rank);
 }
 
 static void

@@ -107,7 +107,7 @@ keep_affordable(glow_program_sharer *p, const glow_lying *base, pieces *all)
 {
     const glow_ranked_life was = *glow_life_of(p->lives, base);
 
-    qsort(all->at, (size_t)all->count, sizeof *all->at, by_first);
+    glow_sort(all->at, (size_t)all->count, sizeof *all->at, by_first);
     for (int i = 0; i < all->count; i++)
         glow_lives_add(p->lives, &all->at[i].at, all->at[i].first,
                        all->at[i].last, -1);

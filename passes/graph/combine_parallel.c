@@ -180,7 +180,7 @@ combine_ranked(combiner *c, group g)
 {
     glow_result result = GLOW_UNCHANGED;
 
-    qsort(g.at, g.count, sizeof *g.at, by_group);
+    glow_sort(g.at, g.count, sizeof *g.at, by_group);
     for (size_t i = 0, end; i < g.count; i = end) {
         for (end = i + 1; end < g.count && g.at[end].rank == g.at[i].rank;)
             end++;
@@ -243,7 +243,7 @@ find_groups(combiner *c, size_t *count)
         groups[(*count)++] = g;
     }
     if (*count > 0)
-        qsort(groups, *count, sizeof *groups, by_size);
+        glow_sort(groups, *count, sizeof *groups, by_size);
     return groups;
 }
 
@@ -263,7 +263,7 @@ combine_rest(combiner *c, const group *groups, size_t count)
             all[n++] = g.at[k];
     }
     parallel_rank(c->ranks, all, n);
-    qsort(all, n, sizeof *all, by_group);
+    glow_sort(all, n, sizeof *all, by_group);
     for (size_t i = 0, end; i < n && result != GLOW_FAILED; i = end) {
         size_t kept = 0;
 

@@ -115,7 +115,7 @@ add_gaps(chain *c, int64_t dim)
     size_t n = c->count;
     int64_t end = 0;
 
-    qsort(c->parts, n, sizeof *c->parts, by_start);
+    glow_sort(c->parts, n, sizeof *c->parts, by_start);
     for (size_t i = 0; i < n; i++) {
         part p = c->parts[i];
 
@@ -173,7 +173,7 @@ fold_chain(glow_builder *b, const glow_node *n)
 
     if (has_outer(n) || !read_chain(&c, n))
         return NULL;
-    qsort(c.parts, c.count, sizeof *c.parts, by_start);
+    glow_sort(c.parts, c.count, sizeof *c.parts, by_start);
 
     glow_value **in = GLOW_NEW_ARRAY(c.arena, glow_value *, c.count);
 

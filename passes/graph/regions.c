@@ -284,8 +284,8 @@ sort_edges(const region_problem *p, glow_arena *a)
     s.by_weight = GLOW_NEW_ARRAY(a, const region_edge *, p->count);
     for (int i = 0; i < p->count; i++)
         s.by_root[i] = s.by_weight[i] = &p->edges[i];
-    qsort(s.by_root, count, sizeof s.by_root[0], compare_root);
-    qsort(s.by_weight, count, sizeof s.by_weight[0], compare_weight);
+    glow_sort(s.by_root, count, sizeof s.by_root[0], compare_root);
+    glow_sort(s.by_weight, count, sizeof s.by_weight[0], compare_weight);
     return s;
 }
 

@@ -163,7 +163,7 @@ collect(candidate *c, uint32_t at)
             c->nodes[c->count++] = v->def;
         }
     }
-    qsort(c->nodes, (size_t)c->count, sizeof *c->nodes, by_place);
+    glow_sort(c->nodes, (size_t)c->count, sizeof *c->nodes, by_place);
     return true;
 }
 
@@ -219,7 +219,7 @@ list_candidates(const remat *r, size_t *count)
         all[(*count)++] = c;
     }
     if (*count > 1)
-        qsort(all, *count, sizeof *all, by_worth);
+        glow_sort(all, *count, sizeof *all, by_worth);
     return all;
 }
 

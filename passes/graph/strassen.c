@@ -498,7 +498,7 @@ choose(const maker *m, candidate *at, size_t count, int64_t budget)
 {
     size_t kept = 0;
 
-    qsort(at, count, sizeof *at, by_gain);
+    glow_sort(at, count, sizeof *at, by_gain);
     for (size_t i = 0; i < count; i++)
         if (m->all || at[i].added <= budget) {
             budget -= m->all ? 0 : at[i].added;
@@ -510,7 +510,7 @@ choose(const maker *m, candidate *at, size_t count, int64_t budget)
                             " are left (-strassen=growth=PERCENT)",
                             at[i].added, budget);
         }
-    qsort(at, kept, sizeof *at, by_order);
+    glow_sort(at, kept, sizeof *at, by_order);
     return kept;
 }
 

@@ -197,7 +197,7 @@ keep_affordable(joiner *j, const glow_node *n, const glow_value *base,
 
     if (!j->lives)
         j->lives = lives_measure(glow_run_scratch(j->run), j->func, j->infos);
-    qsort(p->at, (size_t)p->count, sizeof *p->at, by_first);
+    glow_sort(p->at, (size_t)p->count, sizeof *p->at, by_first);
     for (int i = 0; i < p->count; i++)
         lives_add(j->lives, p->at[i].buffer, p->at[i].first, p->at[i].last, -1);
     for (; p->count > 0; p->at++, p->count--) {

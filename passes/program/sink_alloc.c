@@ -95,7 +95,7 @@ run(glow_pass_run *pass, glow_func *f)
         if (!is_use(n))
             continue;
         find_all(&s, n);
-        qsort(s.found, (size_t)s.count, sizeof *s.found, by_mark);
+        glow_sort(s.found, (size_t)s.count, sizeof *s.found, by_mark);
         if (are_there(&s, n) || !glow_run_may_rewrite(pass))
             continue;
         for (int i = 0; i < s.count; i++)

@@ -10,6 +10,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An element with more bytes than its key, of which some are equal. */
+typedef struct numbered {
+    int key, number;
+    char more[20];
+} numbered;
+
+static size_t compared;
+
+static int
+by_key(const void *a, const void *b)
+{
+    const numbered *x = a, *y = b;
+
+    compared++;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static void
+sorting_keeps_the_order_of_equal_elements(void **state)
+{
+    static numbered at[700];
+    uint64_t seed = 1;
+
+    (void)state;
+    glow_sort(NULL, 0, sizeof *at, by_key);
+    for (size_t n = 1; n <= 700; n += n < 100 ? 1 : 97) {
+        for (size_t i = 0; i < n; i++) {
+            seed = glow_mix(seed + 1);
+            at[i] = (numbered){(int)(seed % 11), (int)i, {(char)i}};
+        }
+        glow_sort(at, n, sizeof *at, by_key);
+        for (size_t i = 0; i + 1 < n; i++) {
+            assert_true(at[i].key <= at[i + 1].key);
+            if (at[i].key == at[i + 1].key)
+                assert_true(at[i].number < at[i + 1].number);
+            assert_int_equal(at[i].more[0], (char)at[i].number);
+        }
+        compared = 0;
+        glow_sort(at, n, sizeof *at, by_key);
+        assert_int_equal(compared, n - 1);
+    }
+}
+
 /* The first block of an arena is small, for those that hold next to nothing. */
 static void
 arena_takes_at_once_what_its_first_block_does_not_hold(void **state)
@@ -315,6 +358,7 @@ main(void)
         cmocka_unit_test(heights_join_where_that_is_not_too_high),
         cmocka_unit_test(ordered_sets_are_those_of_a_plain_array),
         cmocka_unit_test(interned_text_is_one),
+        cmocka_unit_test(sorting_keeps_the_order_of_equal_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

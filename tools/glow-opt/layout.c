@@ -191,7 +191,7 @@ make_cells(drawing *d)
 
 /* Order. */
 
-static const drawing *sorting; /* qsort has no argument for it */
+static const drawing *sorting; /* glow_sort has no argument for it */
 
 static int
 by_key(const void *x, const void *y)
@@ -216,7 +216,7 @@ order_row(drawing *d, int l, int side)
         c->key = c->count[side] ? sum / c->count[side] : c->place;
     }
     sorting = d;
-    qsort(d->rows[l], (size_t)d->row_count[l], sizeof(int), by_key);
+    glow_sort(d->rows[l], (size_t)d->row_count[l], sizeof(int), by_key);
     for (int i = 0; i < d->row_count[l]; i++)
         d->cells[d->rows[l][i]].place = i;
 }

@@ -234,7 +234,7 @@ put_passes(glow_buf *b, const opt *o)
         x->runs++;
         x->changed += s->result == GLOW_CHANGED;
     }
-    qsort(sums, count, sizeof *sums, by_time);
+    glow_sort(sums, count, sizeof *sums, by_time);
     glow_buf_puts(b, "<h2>Passes</h2>\n<div class=\"scroll\"><table><thead><tr>"
                      "<th>pass</th><th class=\"r\">runs</th><th class=\"r\">"
                      "changed</th><th class=\"r\">rewrites</th><th class=\"r\">"

@@ -273,7 +273,7 @@ sort(glow_arena *a, sum *of)
     for (sum *s = of->first; s; s = s->next)
         all[count++] = s;
     if (count > 0)
-        qsort(all, count, sizeof *all, slower);
+        glow_sort(all, count, sizeof *all, slower);
     for (size_t i = 0; i < count; i++) {
         *link = all[i];
         link = &all[i]->next;

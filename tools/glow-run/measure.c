@@ -127,8 +127,8 @@ bench(run *r)
         n++;
     } while ((int64_t)n < r->values.iterations ||
              now_ms() - begin < 1e3 * r->values.seconds);
-    qsort(ms, n, sizeof *ms, by_size);
-    qsort(processor, n, sizeof *processor, by_size);
+    glow_sort(ms, n, sizeof *ms, by_size);
+    glow_sort(processor, n, sizeof *processor, by_size);
     getrusage(RUSAGE_SELF, &usage);
     f = (figures){.runs = (int64_t)n,
                   .min_ms = ms[0],

@@ -210,7 +210,7 @@ sum_by_op(const steps *all, step *sums)
         sums[k].bytes += s->bytes;
         sums[k].roofline += s->roofline;
     }
-    qsort(sums, count, sizeof *sums, slowest_first);
+    glow_sort(sums, count, sizeof *sums, slowest_first);
     return count;
 }
 
@@ -345,7 +345,7 @@ profile(run *r)
     if (r->values.json) {
         print_json(&all);
     } else {
-        qsort(all.items, all.count, sizeof *all.items, slowest_first);
+        glow_sort(all.items, all.count, sizeof *all.items, slowest_first);
         print_text(&all);
     }
     return TOOL_GO_ON;

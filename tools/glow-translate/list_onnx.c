@@ -73,7 +73,7 @@ sorted_rows(glow_arena *a)
     for (size_t t = 0; t < n_tables; t++)
         for (const import_row *r = tables[t]; r->name; r++)
             l.at[l.count++] = r;
-    qsort(l.at, l.count, sizeof *l.at, compare);
+    glow_sort(l.at, l.count, sizeof *l.at, compare);
     return l;
 }
 

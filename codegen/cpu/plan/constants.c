@@ -67,7 +67,7 @@ find_stretches(layout *l)
             if (!c->kernel && c->size > 0)
                 l->at[count++] = (stretch){c->offset, c->offset + c->size, -1};
         }
-    qsort(l->at, (size_t)count, sizeof *l->at, by_begin);
+    glow_sort(l->at, (size_t)count, sizeof *l->at, by_begin);
     for (int i = 0; i < count; i++) {
         stretch *last = l->count ? &l->at[l->count - 1] : NULL;
 

@@ -143,7 +143,7 @@ glow_tuning_print(glow_buf *b, const glow_tuning *t)
 
     for (int i = 0; i < t->count; i++)
         sorted[i] = t->at[i];
-    qsort(sorted, (size_t)t->count, sizeof *sorted, compare);
+    glow_sort(sorted, (size_t)t->count, sizeof *sorted, compare);
     glow_buf_printf(b, "%sglow-tuning %d\n", t->before, VERSION);
     for (int i = 0; i < t->count; i++) {
         const record *r = sorted[i];

@@ -296,7 +296,7 @@ sorted(import_node *n, const glow_tensor *keys, int64_t *count, int64_t *nan)
         else
             e[kept++] = one;
     }
-    qsort(e, (size_t)kept, sizeof *e, compare);
+    glow_sort(e, (size_t)kept, sizeof *e, compare);
     for (int64_t i = 0; i < kept; i++) {
         bool again = out > 0 && (is_float ? e[out - 1].key == e[i].key
                                           : e[out - 1].exact == e[i].exact);

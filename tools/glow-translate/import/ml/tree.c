@@ -459,7 +459,7 @@ read_keys(forest *f, const int64_t *trees, const int64_t *ids)
 
     for (int64_t i = 0; i < f->count; i++)
         k[i] = (key){trees[i], ids[i], i};
-    qsort(k, (size_t)f->count, sizeof *k, compare);
+    glow_sort(k, (size_t)f->count, sizeof *k, compare);
     for (int64_t i = 1; i < f->count; i++)
         if (compare(&k[i - 1], &k[i]) == 0) {
             import_refuse(f->n, "E0711",
