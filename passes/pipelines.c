@@ -134,6 +134,34 @@ static const glow_pipeline_entry optimize_program[] = {
 /* Each backend has its own: see entries_of in pipeline.c. */
 static const glow_pipeline_entry of_backend[] = {{0}};
 
+/* The common end of -O2, -O3 and -Os. */
+static const glow_pipeline_entry arrange[] = {
+    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
+                                 "the schedule cannot meet it"},
+    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
+    {"schedule", "the order that needs little memory at once"},
+    {"irgen", "instructions over buffers"},
+    {"optimize-program", "buffers that need not be"},
+    {"alloc", "a place for each buffer, in little memory"},
+    {0},
+};
+
+/* The common end of -O2 and -O3. */
+static const glow_pipeline_entry generate[] = {
+    {"before-lower", "composite operators of the backend's own"},
+    {"lower", "backends have the primitive operators"},
+    {"strassen", "products of large matrices, if the backend has a cache"},
+    {"fixpoint<max=4>(simplify)",
+     "the parts of one operator meet those of the next"},
+    {"after-lower", "kernels of the backend's own"},
+    {"spread-splats", "a number that cse shares may be kept as a tensor from "
+                      "one end of a network to the other"},
+    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
+    {"place-transpose", "bands of a transposed image are transposed each"},
+    {"arrange", "an order, buffers, places"},
+    {0},
+};
+
 static const glow_pipeline_entry O0[] = {
     {"before-lower", "composite operators of the backend's own"},
     {"lower", "backends have the primitive operators"},
@@ -158,23 +186,7 @@ static const glow_pipeline_entry O1[] = {
 
 static const glow_pipeline_entry O2[] = {
     {"optimize", "composite operators tell more than what they become"},
-    {"before-lower", "composite operators of the backend's own"},
-    {"lower", "backends have the primitive operators"},
-    {"strassen", "products of large matrices, if the backend has a cache"},
-    {"fixpoint<max=4>(simplify)",
-     "the parts of one operator meet those of the next"},
-    {"after-lower", "kernels of the backend's own"},
-    {"spread-splats", "a number that cse shares may be kept as a tensor from "
-                      "one end of a network to the other"},
-    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
-    {"place-transpose", "bands of a transposed image are transposed each"},
-    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
-                                 "the schedule cannot meet it"},
-    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
-    {"schedule", "the order that needs little memory at once"},
-    {"irgen", "instructions over buffers"},
-    {"optimize-program", "buffers that need not be"},
-    {"alloc", "a place for each buffer, in little memory"},
+    {"generate", "primitive operators, then instructions"},
     {0},
 };
 
@@ -189,35 +201,14 @@ static const glow_pipeline_entry Os[] = {
     {"after-lower", "kernels of the backend's own"},
     {"spread-splats", "a number that cse shares may be kept as a tensor from "
                       "one end of a network to the other"},
-    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
-                                 "the schedule cannot meet it"},
-    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
-    {"schedule", "the order that needs little memory at once"},
-    {"irgen", "instructions over buffers"},
-    {"optimize-program", "buffers that need not be"},
-    {"alloc", "a place for each buffer, in little memory"},
+    {"arrange", "an order, buffers, places; without strassen and tile-rows, "
+                "which trade memory for time"},
     {0},
 };
 
 static const glow_pipeline_entry O3[] = {
     {"fixpoint<max=4>(optimize)", "once more while it helps"},
-    {"before-lower", "composite operators of the backend's own"},
-    {"lower", "backends have the primitive operators"},
-    {"strassen", "products of large matrices, if the backend has a cache"},
-    {"fixpoint<max=4>(simplify)",
-     "the parts of one operator meet those of the next"},
-    {"after-lower", "kernels of the backend's own"},
-    {"spread-splats", "a number that cse shares may be kept as a tensor from "
-                      "one end of a network to the other"},
-    {"tile-rows", "what leaves a cache and comes back, if the backend has one"},
-    {"place-transpose", "bands of a transposed image are transposed each"},
-    {"split-rows,rematerialize", "what a limit of memory (-limit) asks for, if "
-                                 "the schedule cannot meet it"},
-    {"fold-constants,dce", "of bands of channels, the parts of the weights"},
-    {"schedule", "the order that needs little memory at once"},
-    {"irgen", "instructions over buffers"},
-    {"optimize-program", "buffers that need not be"},
-    {"alloc", "a place for each buffer, in little memory"},
+    {"generate", "primitive operators, then instructions"},
     {0},
 };
 
@@ -232,9 +223,12 @@ static const glow_named_pipeline named[] = {
     {"after-lower", "graphs: what the backend wants when all is lowered",
      of_backend, false},
     {"algebra", "graphs: identities, from tables of rules", algebra, false},
+    {"arrange", "lowered graphs: to a placed program, in little memory",
+     arrange, true},
     {"before-lower", "graphs: what the backend wants before lowering",
      of_backend, false},
     {"fuse", "graphs: several nodes in one", fuse, false},
+    {"generate", "graphs: lowered for speed, then arranged", generate, true},
     {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
      optimize, false},
     {"optimize-program", "programs: fewer buffers and copies", optimize_program,
