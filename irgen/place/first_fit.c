@@ -78,17 +78,7 @@ chunk_of(const heap *h, int64_t address)
 static uint32_t
 gap_of(const chunk *c, int64_t address)
 {
-    uint32_t from = 0, to = c->count;
-
-    while (from < to) {
-        uint32_t mid = from + (to - from) / 2;
-
-        if (c->gaps[mid].end <= address)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
+    return (uint32_t)glow_place_range_after(c->gaps, c->count, address);
 }
 
 static void

@@ -47,16 +47,15 @@ glow_tree_max(const int64_t *tree, uint32_t leaves, uint32_t from, uint32_t to)
 
 /* Feasible offsets. */
 
-/* The first forbidden range that ends after `offset`, or their number. */
-static size_t
-range_after(const glow_place_problem *p, int64_t offset)
+size_t
+glow_place_range_after(const glow_place_range *r, size_t count, int64_t address)
 {
-    size_t from = 0, to = p->n_forbidden;
+    size_t from = 0, to = count;
 
     while (from < to) {
         size_t mid = from + (to - from) / 2;
 
-        if (p->forbidden[mid].end <= offset)
+        if (r[mid].end <= address)
             from = mid + 1;
         else
             to = mid;
@@ -85,7 +84,8 @@ glow_place_fit(const glow_place_problem *p, const glow_place_item *x,
                int64_t offset)
 {
     offset = glow_place_aligned(p, x, offset);
-    for (size_t i = p->n_forbidden ? range_after(p, offset) : 0;
+    for (size_t i =
+             glow_place_range_after(p->forbidden, p->n_forbidden, offset);
          i < p->n_forbidden && p->forbidden[i].begin - offset < x->size; i++)
         if (p->forbidden[i].end > offset)
             offset = glow_place_aligned(p, x, p->forbidden[i].end);

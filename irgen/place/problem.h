@@ -45,6 +45,11 @@ int64_t glow_place_clear(const glow_place_problem *p, const glow_place_item *x,
 int64_t glow_place_aligned(const glow_place_problem *p,
                            const glow_place_item *x, int64_t offset);
 
+/* The first of `count` disjoint ascending ranges that ends beyond `address`, or
+   `count`. */
+size_t glow_place_range_after(const glow_place_range *r, size_t count,
+                              int64_t address);
+
 /* Sorts ranges and merges those that touch; returns their number. */
 size_t glow_place_merge(glow_place_range *r, size_t count);
 
