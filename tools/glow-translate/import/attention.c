@@ -11,9 +11,9 @@
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, LENGTHS };
 
-/* [B, S, H D] as [B, H, S, D]. */
-static glow_value *
-split_heads(import_node *n, glow_value *v, const char *name, int64_t heads)
+glow_value *
+import_split_heads(import_node *n, glow_value *v, int64_t heads,
+                   const char *what)
 {
     glow_dims s = import_shape(v);
 
@@ -21,19 +21,17 @@ split_heads(import_node *n, glow_value *v, const char *name, int64_t heads)
         return v;
     if (s.rank != 3 || heads < 1 || s.at[2] % heads != 0) {
         import_refuse(n, "E0711",
-                      "an operand of rank %d cannot be split into %" PRId64
-                      " heads (%s)",
-                      s.rank, heads, name);
-        return v;
+                      "%s of rank %d cannot be split into %" PRId64 " heads",
+                      what, s.rank, heads);
+        return NULL;
     }
     v = import_reshape(n, v,
                        GLOW_DIMS_OF(s.at[0], s.at[1], heads, s.at[2] / heads));
     return import_transpose(n, v, GLOW_DIMS_OF(0, 2, 1, 3));
 }
 
-/* And back. */
-static glow_value *
-join_heads(import_node *n, glow_value *v)
+glow_value *
+import_join_heads(import_node *n, glow_value *v)
 {
     glow_dims s = import_shape(v);
 
@@ -42,20 +40,33 @@ join_heads(import_node *n, glow_value *v)
                           GLOW_DIMS_OF(s.at[0], s.at[2], s.at[1] * s.at[3]));
 }
 
-/* What came before, then what is new, along the rows. */
+glow_value *
+import_after_past(import_node *n, glow_value *past, glow_value *v)
+{
+    if (n->failed || !past || past->type->shape.at[2] == 0)
+        return v;
+    return BUILD(n, concat, GLOW_IN(past, v), .dim = 2);
+}
+
+void
+import_give(import_node *n, int result, glow_value *v)
+{
+    if (result < n->n_out)
+        n->out[result] = v;
+}
+
+/* Operand `past` of rank 4, then what is new, along the rows. */
 static glow_value *
 after_past(import_node *n, int past, glow_value *v)
 {
     glow_value *p = import_in(n, past);
 
-    if (n->failed || !p)
-        return v;
-    if (p->type->shape.rank != 4) {
+    if (!n->failed && p && p->type->shape.rank != 4) {
         import_refuse(n, "E0711", "the rank of operand %d is %d, but must be 4",
                       past, p->type->shape.rank);
         return v;
     }
-    return BUILD(n, concat, GLOW_IN(p, v), .dim = 2);
+    return import_after_past(n, p, v);
 }
 
 /* The mask with four axes; a narrow one hides what it does not reach. */
@@ -171,14 +182,6 @@ mask_padding(import_node *n, glow_attention *a, glow_value *mask, glow_dims q,
     return mask;
 }
 
-/* K and V with what came before, which may be asked for. */
-static void
-give_present(import_node *n, int result, glow_value *v)
-{
-    if (result < n->n_out)
-        n->out[result] = v;
-}
-
 static bool
 attention(import_node *n)
 {
@@ -197,9 +200,9 @@ attention(import_node *n)
     if (!import_operands(n, 3, n->opset < 24 ? 6 : 7))
         return false;
     joined = import_shape(import_in(n, Q)).rank == 3;
-    q = split_heads(n, import_in(n, Q), "q_num_heads", heads);
-    k = split_heads(n, import_in(n, K), "kv_num_heads", kv_heads);
-    v = split_heads(n, import_in(n, V), "kv_num_heads", kv_heads);
+    q = import_split_heads(n, import_in(n, Q), heads, "Q (q_num_heads)");
+    k = import_split_heads(n, import_in(n, K), kv_heads, "K (kv_num_heads)");
+    v = import_split_heads(n, import_in(n, V), kv_heads, "V (kv_num_heads)");
     if (n->failed)
         return false;
     if (import_in(n, PAST_K) && import_shape(import_in(n, PAST_K)).rank == 4)
@@ -219,10 +222,10 @@ attention(import_node *n)
                      &a);
     if (!y)
         return false;
-    give_present(n, 1, k);
-    give_present(n, 2, v);
-    give_present(n, 3, y->def->out[1]);
-    return import_done(n, joined ? join_heads(n, y) : y);
+    import_give(n, 1, k);
+    import_give(n, 2, v);
+    import_give(n, 3, y->def->out[1]);
+    return import_done(n, joined ? import_join_heads(n, y) : y);
 }
 
 /* Cos or sin for each row: chosen by position, where these are given. */
@@ -257,7 +260,8 @@ rotary_embedding(import_node *n)
     if (!import_operands(n, 3, 4))
         return false;
     joined = import_shape(import_in(n, 0)).rank == 3;
-    x = split_heads(n, import_in(n, 0), "num_heads", heads);
+    x = import_split_heads(n, import_in(n, 0), heads,
+                           "the operand (num_heads)");
     if (n->failed || import_shape(x).rank != 4)
         return import_refuse(n, "E0711",
                              "the rank of the operand is %d, but must be 3 or "
@@ -267,7 +271,7 @@ rotary_embedding(import_node *n)
     c = angles(n, 1, size / 2);
     s = angles(n, 2, size / 2);
     x = BUILD(n, rotaryembedding, GLOW_IN(x, c, s), .interleaved = interleaved);
-    return import_done(n, joined && x ? join_heads(n, x) : x);
+    return import_done(n, joined && x ? import_join_heads(n, x) : x);
 }
 
 /*

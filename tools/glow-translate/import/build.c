@@ -438,3 +438,9 @@ import_binary_number(import_node *n, const glow_op *op, glow_value *a, double b)
     return import_binary(n, op, a,
                          import_splat(n, a->type->elem, a->type->shape, b));
 }
+
+glow_value *
+import_scale(import_node *n, glow_value *v, float by)
+{
+    return by == 1 ? v : import_binary_number(n, &glow_op_mul, v, (double)by);
+}

@@ -9,12 +9,6 @@
 
 /* Affine: alpha x + beta.  Scale: scale x. */
 
-static glow_value *
-scaled(import_node *n, glow_value *x, float factor)
-{
-    return import_binary_number(n, &glow_op_mul, x, (double)factor);
-}
-
 static bool
 affine(import_node *n)
 {
@@ -22,9 +16,10 @@ affine(import_node *n)
     float beta = import_float(n, "beta", 0);
 
     return import_operands(n, 1, 1) &&
-           import_done(n, import_binary_number(
-                              n, &glow_op_add,
-                              scaled(n, import_in(n, 0), alpha), (double)beta));
+           import_done(
+               n, import_binary_number(n, &glow_op_add,
+                                       import_scale(n, import_in(n, 0), alpha),
+                                       (double)beta));
 }
 
 static bool
@@ -33,7 +28,7 @@ scale(import_node *n)
     float factor = import_float(n, "scale", 1);
 
     return import_operands(n, 1, 1) &&
-           import_done(n, scaled(n, import_in(n, 0), factor));
+           import_done(n, import_scale(n, import_in(n, 0), factor));
 }
 
 /* alpha f(beta x): ParametricSoftplus and ScaledTanh. */
@@ -46,9 +41,9 @@ scaled_activation(import_node *n)
 
     if (!import_operands(n, 1, 1))
         return false;
-    x = scaled(n, import_in(n, 0), beta);
+    x = import_scale(n, import_in(n, 0), beta);
     x = import_build(n, n->row->op, NULL, GLOW_IN(x), NULL);
-    return import_done(n, scaled(n, x, alpha));
+    return import_done(n, import_scale(n, x, alpha));
 }
 
 /* ImageScaler: scale x + bias of the channel. */
@@ -78,7 +73,8 @@ image_scaler(import_node *n)
     t = glow_tensor_new(import_type(n, x->type->elem, each));
     for (int64_t i = 0; i < bias.count; i++)
         glow_set_double(&t, i, (double)bias.at[i]);
-    return import_done(n, import_binary(n, &glow_op_add, scaled(n, x, factor),
+    return import_done(n, import_binary(n, &glow_op_add,
+                                        import_scale(n, x, factor),
                                         import_constant_of(n, &t)));
 }
 

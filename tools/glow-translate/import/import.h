@@ -282,6 +282,20 @@ glow_value *import_binary(import_node *n, const glow_op *op, glow_value *a,
 /* With a number as the second. */
 glow_value *import_binary_number(import_node *n, const glow_op *op,
                                  glow_value *a, double b);
+/* v * by; `v` itself if that is 1. */
+glow_value *import_scale(import_node *n, glow_value *v, float by);
+
+/*
+ * Attention: [B, S, H D] as [B, H, S, D], which rank 4 is already; NULL after E0711,
+ * which calls it `what`.  And back.
+ */
+glow_value *import_split_heads(import_node *n, glow_value *v, int64_t heads,
+                               const char *what);
+glow_value *import_join_heads(import_node *n, glow_value *v);
+/* The rows of `past` [B, H, P, D], which may be NULL, then those of `v`. */
+glow_value *import_after_past(import_node *n, glow_value *past, glow_value *v);
+/* Sets a result beyond the first, if the node has it. */
+void import_give(import_node *n, int result, glow_value *v);
 
 /* NCHW to NHWC of any rank, and back. */
 glow_value *import_to_nhwc(import_node *n, glow_value *v);

@@ -12,35 +12,6 @@
 
 #include "tools/glow-translate/import/ort/ort.h"
 
-/* [B, S, H D] as [B, H, S, D]; rank 4 is that already. */
-static glow_value *
-split(import_node *n, glow_value *v, int64_t heads, const char *what)
-{
-    glow_dims s = import_shape(v);
-
-    if (n->failed || !v || s.rank == 4)
-        return v;
-    if (s.rank != 3 || s.at[2] % heads != 0) {
-        import_refuse(n, "E0711",
-                      "%s of rank %d cannot be split into %" PRId64 " heads",
-                      what, s.rank, heads);
-        return NULL;
-    }
-    v = import_reshape(n, v,
-                       GLOW_DIMS_OF(s.at[0], s.at[1], heads, s.at[2] / heads));
-    return import_transpose(n, v, GLOW_DIMS_OF(0, 2, 1, 3));
-}
-
-static glow_value *
-joined(import_node *n, glow_value *v)
-{
-    glow_dims s = import_shape(v);
-
-    v = import_transpose(n, v, GLOW_DIMS_OF(0, 2, 1, 3));
-    return import_reshape(n, v,
-                          GLOW_DIMS_OF(s.at[0], s.at[2], s.at[1] * s.at[3]));
-}
-
 /* 0, 1 ... along the last of `rank` axes. */
 static glow_value *
 numbers(import_node *n, int64_t count, int rank)
@@ -132,22 +103,6 @@ both(import_node *n, glow_value *mask, int bias)
     if (!b || !ort_check_rank(n, bias, 4))
         return mask;
     return mask ? import_binary(n, &glow_op_add, mask, b) : b;
-}
-
-/* What came before, then what is new. */
-static glow_value *
-after(import_node *n, glow_value *past, glow_value *v)
-{
-    if (n->failed || !past || past->type->shape.at[2] == 0)
-        return v;
-    return BUILD(n, concat, GLOW_IN(past, v), .dim = 2);
-}
-
-static void
-give(import_node *n, int result, glow_value *v)
-{
-    if (result < n->n_out)
-        n->out[result] = v;
 }
 
 /* Attributes that both have. */
@@ -243,10 +198,13 @@ attention(import_node *n)
         return false;
     x = import_as(n, "MatMul", ORT_OPSET, n->in, 2);
     x = ort_add(n, x, import_in(n, BIAS));
-    q = split(n, import_cut(n, x, 2, 0, sizes[0]), f.heads, "a query");
-    k = split(n, import_cut(n, x, 2, sizes[0], sizes[1]), f.heads, "a key");
-    v = split(n, import_cut(n, x, 2, sizes[0] + sizes[1], sizes[2]), f.heads,
-              "a value");
+    q = import_split_heads(n, import_cut(n, x, 2, 0, sizes[0]), f.heads,
+                           "a query");
+    k = import_split_heads(n, import_cut(n, x, 2, sizes[0], sizes[1]), f.heads,
+                           "a key");
+    v = import_split_heads(n,
+                           import_cut(n, x, 2, sizes[0] + sizes[1], sizes[2]),
+                           f.heads, "a value");
     if (import_in(n, PAST) && !n->failed) {
         glow_dims s = import_shape(import_in(n, PAST)),
                   each = GLOW_DIMS_OF(s.at[1], s.at[2], s.at[3], s.at[4]);
@@ -261,8 +219,8 @@ attention(import_node *n)
         past_v =
             import_reshape(n, import_cut(n, import_in(n, PAST), 0, 1, 1), each);
     }
-    k = after(n, past_k, k);
-    v = after(n, past_v, v);
+    k = import_after_past(n, past_k, k);
+    v = import_after_past(n, past_v, v);
     y = attend(n, &f, q, k, v, MASK, ADDED, past);
     if (!y)
         return false;
@@ -272,9 +230,9 @@ attention(import_node *n)
 
         k = import_reshape(n, k, one);
         v = import_reshape(n, v, one);
-        give(n, 1, BUILD(n, concat, GLOW_IN(k, v), .dim = 0));
+        import_give(n, 1, BUILD(n, concat, GLOW_IN(k, v), .dim = 0));
     }
-    return import_done(n, joined(n, y->out[0]));
+    return import_done(n, import_join_heads(n, y->out[0]));
 }
 
 /* Part i of what is packed on the axis before the last, by heads. */
@@ -338,11 +296,11 @@ multi_head(import_node *n)
             return false;
         v = packed(n, k, 1);
         k = packed(n, k, 0);
-        q = split(n, q, f.heads, "a query");
+        q = import_split_heads(n, q, f.heads, "a query");
     } else if (k && v && s.rank == 3) {
-        q = split(n, q, f.heads, "a query");
-        k = split(n, k, f.heads, "a key");
-        v = split(n, v, f.heads, "a value");
+        q = import_split_heads(n, q, f.heads, "a query");
+        k = import_split_heads(n, k, f.heads, "a key");
+        v = import_split_heads(n, v, f.heads, "a value");
     } else {
         return import_refuse(n, "E0705",
                              "a query of rank %d %s key and %s value is not "
@@ -357,15 +315,15 @@ multi_head(import_node *n)
     }
     if (import_in(n, PAST_K))
         past = import_shape(import_in(n, PAST_K)).at[2];
-    k = after(n, import_in(n, PAST_K), k);
-    v = after(n, import_in(n, PAST_V), v);
+    k = import_after_past(n, import_in(n, PAST_K), k);
+    v = import_after_past(n, import_in(n, PAST_V), v);
     y = attend(n, &f, q, k, v, MASK, ADDED, past);
     if (!y)
         return false;
-    give(n, 1, k);
-    give(n, 2, v);
-    give(n, 3, y->out[1]);
-    return import_done(n, joined(n, y->out[0]));
+    import_give(n, 1, k);
+    import_give(n, 2, v);
+    import_give(n, 3, y->out[1]);
+    return import_done(n, import_join_heads(n, y->out[0]));
 }
 
 /* Rotary embedding. */
@@ -424,7 +382,7 @@ rotary(import_node *n)
                              "rotary_embedding_dim is %" PRId64
                              ", but the cache has %" PRId64 " angles",
                              size, s.at[1]);
-    x = split(n, x, heads, "the operand");
+    x = import_split_heads(n, x, heads, "the operand");
     if (n->failed || x->type->shape.rank != 4)
         return import_refuse(n, "E0711",
                              "the rank of the operand is %d, but must be 3 or "
@@ -442,7 +400,7 @@ rotary(import_node *n)
                              "rank 2 are due",
                              s.rank);
     x = rotated(n, x, 2, at, interleaved);
-    return import_done(n, is_joined && x ? joined(n, x) : x);
+    return import_done(n, is_joined && x ? import_join_heads(n, x) : x);
 }
 
 /* GroupQueryAttention. */
@@ -521,12 +479,14 @@ filled(import_node *n, const cache *c, int past, glow_value *v)
         return NULL;
     if (c->known >= 0) {
         glow_value *y =
-            c->known ? after(n, import_cut(n, p, 2, 0, c->known), v) : v;
+            c->known ? import_after_past(n, import_cut(n, p, 2, 0, c->known), v)
+                     : v;
 
-        return c->rows <= end_of_new ? y
-                                     : after(n, y,
-                                             import_cut(n, p, 2, end_of_new,
-                                                        c->rows - end_of_new));
+        return c->rows <= end_of_new
+                   ? y
+                   : import_after_past(
+                         n, y,
+                         import_cut(n, p, 2, end_of_new, c->rows - end_of_new));
     }
     /* Row i is i of what was before, i - before of the new, or again i. */
     size = c->rows > c->total ? c->rows : c->total;
@@ -544,8 +504,8 @@ filled(import_node *n, const cache *c, int past, glow_value *v)
     from = BUILD_PLAIN(
         n, select,
         GLOW_IN(import_binary(n, &glow_op_cmplt, at, row), at, from));
-    return BUILD(n, gather, GLOW_IN(after(n, p, v), from), .axis = 2,
-                 .batch_dims = 1);
+    return BUILD(n, gather, GLOW_IN(import_after_past(n, p, v), from),
+                 .axis = 2, .batch_dims = 1);
 }
 
 /* Which of `count` keys each query sees; NULL: all that are not later. */
@@ -722,9 +682,9 @@ group_query(import_node *n)
                              "total_sequence_length is %" PRId64
                              ", but %" PRId64 " keys are new",
                              c.total, c.queries);
-    q = split(n, q, c.heads, "a query");
-    k = split(n, k, c.groups, "a key");
-    v = split(n, v, c.groups, "a value");
+    q = import_split_heads(n, q, c.heads, "a query");
+    k = import_split_heads(n, k, c.groups, "a key");
+    v = import_split_heads(n, v, c.groups, "a value");
     q = head_normed(n, q, Q_NORM, epsilon);
     k = head_normed(n, k, K_NORM, epsilon);
     read_before(n, &c);
@@ -738,8 +698,8 @@ group_query(import_node *n)
     v = filled(n, &c, PAST_V, v);
     if (n->failed)
         return false;
-    give(n, 1, k);
-    give(n, 2, v);
+    import_give(n, 1, k);
+    import_give(n, 2, v);
     count = c.total;
     k = import_cut(n, k, 2, 0, count);
     v = import_cut(n, v, 2, 0, count);
@@ -755,7 +715,7 @@ group_query(import_node *n)
     if (a.scale == 0)
         a.scale = (float)(1 / sqrt((double)import_shape(q).at[3]));
     y = import_build(n, &glow_op_attention, NULL, GLOW_IN(q, k, v, mask), &a);
-    return y && import_done(n, joined(n, y));
+    return y && import_done(n, import_join_heads(n, y));
 }
 
 const import_row import_ort_attention_rows[] = {

@@ -36,12 +36,6 @@ oriented(import_node *n, glow_value *v, bool batch, bool swap)
     return import_transpose(n, v, p);
 }
 
-static glow_value *
-scaled(import_node *n, glow_value *v, float by)
-{
-    return by == 1 ? v : import_binary_number(n, &glow_op_mul, v, (double)by);
-}
-
 /* The parameters of an activation that are attributes of their own. */
 static glow_value *
 activated(import_node *n, glow_value *y)
@@ -72,7 +66,7 @@ matmul(import_node *n)
     a = oriented(n, import_in(n, 0), ba, ta);
     b = oriented(n, import_in(n, 1), bb, tb);
     y = import_as(n, "MatMul", ORT_OPSET, GLOW_IN(a, b));
-    return import_done(n, activated(n, scaled(n, y, alpha)));
+    return import_done(n, activated(n, import_scale(n, y, alpha)));
 }
 
 static bool
