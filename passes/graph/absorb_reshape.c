@@ -26,7 +26,7 @@
 
 #include "glow/match.h"
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /* FullyConnected */
 

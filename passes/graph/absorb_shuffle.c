@@ -52,7 +52,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/graph/box.h"
+#include "passes/graph/common/box.h"
 
 /* `count` shuffled channels of `x` from `start` on, of the last axis. */
 typedef struct shuffled {

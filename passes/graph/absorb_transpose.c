@@ -33,7 +33,7 @@
 
 #include "glow/match.h"
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /*
  * True if the first `count` axes of the result are the first `count` of the

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 
 #include "glow/match.h"
-#include "passes/graph/parallel.h"
+#include "passes/graph/common/parallel.h"
 
 /* Groups that get a walk of their own. */
 enum { MOST_WALKS = 32 };

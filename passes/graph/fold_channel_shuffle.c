@@ -25,7 +25,7 @@
 
 #include "glow/match.h"
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /*
  * True if the permutation exchanges block *at and the next one, and no others.

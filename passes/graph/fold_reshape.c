@@ -22,7 +22,7 @@
  */
 
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /* True if `n` keeps the elements of its operand in row-major order. */
 static bool

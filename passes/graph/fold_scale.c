@@ -37,7 +37,7 @@
  * Glow.
  */
 
-#include "passes/graph/linear.h"
+#include "passes/graph/common/linear.h"
 
 #include <math.h>
 

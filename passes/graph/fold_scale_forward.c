@@ -26,7 +26,7 @@
  * ConvTranspose, FullyConnected, MatMul or Gemm with constant weights.
  */
 
-#include "passes/graph/linear.h"
+#include "passes/graph/common/linear.h"
 
 #define MOST_MOVED 8 /* nodes between the linear operator and a folded node */
 

@@ -31,7 +31,7 @@
 
 #include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/graph/box.h"
+#include "passes/graph/common/box.h"
 
 /*
  * For each producer: builds the box `p` of the result of `x`, or returns NULL.

@@ -35,7 +35,7 @@
  */
 
 #include "glow/pass.h"
-#include "passes/graph/placer.h"
+#include "passes/graph/common/placer.h"
 
 #define MOST_ROUNDS 16
 #define MOST_BYTES (INT64_C(1) << 36)

@@ -48,7 +48,7 @@
 #include "glow/pass.h"
 #include "glow/reach.h"
 #include "glow/trace.h"
-#include "passes/graph/attention_mask.h"
+#include "passes/graph/common/attention_mask.h"
 
 #define MAX_STEPS 12 /* between softmax and product, or of layout operators */
 

@@ -28,7 +28,7 @@
 
 #include "glow/match.h"
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /* Operand and result shape of the reshape. */
 typedef struct shapes {

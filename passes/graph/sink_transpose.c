@@ -31,7 +31,7 @@
  */
 
 #include "glow/pass.h"
-#include "passes/graph/axis_rules.h"
+#include "passes/graph/common/axis_rules.h"
 
 /* Operands in the old order of axes. */
 

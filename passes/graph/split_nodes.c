@@ -26,7 +26,7 @@
 
 #include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/graph/slabs.h"
+#include "passes/graph/common/slabs.h"
 
 typedef struct options {
     int64_t chunks;

@@ -39,7 +39,7 @@
 
 #include "glow/cost.h"
 #include "glow/schedule.h"
-#include "passes/graph/bands.h"
+#include "passes/graph/common/bands.h"
 
 typedef struct options {
     int64_t limit;

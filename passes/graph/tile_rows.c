@@ -41,8 +41,8 @@
 #include "glow/cost.h"
 #include "glow/ops.h"
 #include "glow/schedule.h"
-#include "passes/graph/bands.h"
-#include "passes/graph/tiles.h"
+#include "passes/graph/common/bands.h"
+#include "passes/graph/common/tiles.h"
 
 #define MARGIN 2.0 /* least ratio of gain to cost */
 

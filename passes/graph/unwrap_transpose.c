@@ -22,7 +22,7 @@
 
 #include "glow/match.h"
 #include "glow/pass.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /* The axes that form the blocks of a transpose, in one of the two orders. */
 typedef struct parts {

@@ -11,7 +11,7 @@
 #include "glow/cost.h"
 #include "glow/match.h"
 #include "glow/ops.h"
-#include "passes/graph/parallel.h"
+#include "passes/graph/common/parallel.h"
 
 /* Limit of the size of a concatenated constant. */
 static const int64_t most_bytes = INT64_C(512) << 20;

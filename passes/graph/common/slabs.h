@@ -9,8 +9,8 @@
  * several results or with a predicate are not cut.
  */
 
-#ifndef PASSES_GRAPH_SLABS_H
-#define PASSES_GRAPH_SLABS_H
+#ifndef PASSES_GRAPH_COMMON_SLABS_H
+#define PASSES_GRAPH_COMMON_SLABS_H
 
 #include "glow/build.h"
 

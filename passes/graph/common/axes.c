@@ -1,6 +1,6 @@
 /* Permutations of axes; see axes.h. */
 
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 glow_dims
 axes_compose(glow_dims first, glow_dims second)

@@ -6,8 +6,8 @@
  * Each predicate is false if the elements of the mask are not constant.
  */
 
-#ifndef PASSES_GRAPH_ATTENTION_MASK_H
-#define PASSES_GRAPH_ATTENTION_MASK_H
+#ifndef PASSES_GRAPH_COMMON_ATTENTION_MASK_H
+#define PASSES_GRAPH_COMMON_ATTENTION_MASK_H
 
 #include "glow/graph.h"
 

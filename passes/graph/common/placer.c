@@ -3,7 +3,7 @@
  * transposes on the edges between different orders.
  */
 
-#include "passes/graph/placer.h"
+#include "passes/graph/common/placer.h"
 
 #include "glow/match.h"
 

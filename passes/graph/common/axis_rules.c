@@ -1,6 +1,6 @@
 /* Rules for operators under a permutation of axes; see axis_rules.h. */
 
-#include "passes/graph/axis_rules.h"
+#include "passes/graph/common/axis_rules.h"
 
 /* Attributes. */
 

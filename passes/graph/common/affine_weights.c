@@ -1,6 +1,6 @@
 /* Folding of affine maps into constant weights. */
 
-#include "passes/graph/affine.h"
+#include "passes/graph/common/affine.h"
 
 #include <math.h>
 

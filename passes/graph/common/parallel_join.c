@@ -10,7 +10,7 @@
  */
 
 #include "glow/ops.h"
-#include "passes/graph/parallel.h"
+#include "passes/graph/common/parallel.h"
 
 static glow_value *
 join_operand(glow_builder *b, const parallel_member *m, size_t count, int k)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "glow/ops.h"
-#include "passes/graph/parallel.h"
+#include "passes/graph/common/parallel.h"
 
 enum { SHARED = PARALLEL_SHARED, LAST = PARALLEL_LAST };
 

@@ -1,6 +1,6 @@
 /* Operators that commute with affine maps of channels. */
 
-#include "passes/graph/affine.h"
+#include "passes/graph/common/affine.h"
 
 static glow_dims
 operand_shape(const glow_node *n)

@@ -1,6 +1,6 @@
 /* Recognition of nodes that are affine maps by constants. */
 
-#include "passes/graph/affine.h"
+#include "passes/graph/common/affine.h"
 
 #include <math.h>
 

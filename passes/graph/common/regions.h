@@ -26,10 +26,10 @@
  * is that of sorting the edges.
  */
 
-#ifndef PASSES_GRAPH_REGIONS_H
-#define PASSES_GRAPH_REGIONS_H
+#ifndef PASSES_GRAPH_COMMON_REGIONS_H
+#define PASSES_GRAPH_COMMON_REGIONS_H
 
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 /* A permutation, four bits for each axis; those past the rank stay. */
 typedef uint32_t axis_order;

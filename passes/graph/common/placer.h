@@ -1,11 +1,11 @@
 /* Sites and edges of place-transpose, and its rewrite. */
 
-#ifndef PASSES_GRAPH_PLACER_H
-#define PASSES_GRAPH_PLACER_H
+#ifndef PASSES_GRAPH_COMMON_PLACER_H
+#define PASSES_GRAPH_COMMON_PLACER_H
 
 #include "glow/pass.h"
-#include "passes/graph/axis_rules.h"
-#include "passes/graph/regions.h"
+#include "passes/graph/common/axis_rules.h"
+#include "passes/graph/common/regions.h"
 
 /* A transpose that was built of a value. */
 typedef struct placed_transpose {

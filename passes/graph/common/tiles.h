@@ -3,8 +3,8 @@
  * results without a buffer.
  */
 
-#ifndef PASSES_GRAPH_TILES_H
-#define PASSES_GRAPH_TILES_H
+#ifndef PASSES_GRAPH_COMMON_TILES_H
+#define PASSES_GRAPH_COMMON_TILES_H
 
 #include "glow/graph.h"
 

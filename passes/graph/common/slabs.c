@@ -2,7 +2,7 @@
  * Rules for slabs, one for each operator or family of operators; see slabs.h.
  */
 
-#include "passes/graph/slabs.h"
+#include "passes/graph/common/slabs.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Properties of nodes for tiling; see tiles.h. */
 
-#include "passes/graph/tiles.h"
+#include "passes/graph/common/tiles.h"
 
 #include "glow/ops.h"
 

@@ -1,6 +1,6 @@
 /* Table of operators that are linear in their weights. */
 
-#include "passes/graph/linear.h"
+#include "passes/graph/common/linear.h"
 
 /* Weights by channel of the result. */
 

@@ -5,11 +5,11 @@
  * axis i becomes axis perm[i].
  */
 
-#ifndef PASSES_GRAPH_AXIS_RULES_H
-#define PASSES_GRAPH_AXIS_RULES_H
+#ifndef PASSES_GRAPH_COMMON_AXIS_RULES_H
+#define PASSES_GRAPH_COMMON_AXIS_RULES_H
 
 #include "glow/build.h"
-#include "passes/graph/axes.h"
+#include "passes/graph/common/axes.h"
 
 typedef struct axis_rule {
     const glow_op *op; /* NULL: any element-wise operator */

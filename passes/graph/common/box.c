@@ -1,4 +1,4 @@
-#include "passes/graph/box.h"
+#include "passes/graph/common/box.h"
 #include "glow/ops.h"
 
 int64_t

@@ -7,8 +7,8 @@
  * combined node.
  */
 
-#ifndef PASSES_GRAPH_PARALLEL_H
-#define PASSES_GRAPH_PARALLEL_H
+#ifndef PASSES_GRAPH_COMMON_PARALLEL_H
+#define PASSES_GRAPH_COMMON_PARALLEL_H
 
 #include "glow/build.h"
 #include "glow/pass.h"

@@ -3,8 +3,8 @@
  * passes fold into weights.
  */
 
-#ifndef PASSES_GRAPH_AFFINE_H
-#define PASSES_GRAPH_AFFINE_H
+#ifndef PASSES_GRAPH_COMMON_AFFINE_H
+#define PASSES_GRAPH_COMMON_AFFINE_H
 
 #include "glow/ops.h"
 #include "glow/pass.h"

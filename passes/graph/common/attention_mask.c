@@ -1,6 +1,6 @@
 /* Analysis of constant masks of attention. */
 
-#include "passes/graph/attention_mask.h"
+#include "passes/graph/common/attention_mask.h"
 
 #include "glow/match.h"
 #include "glow/trace.h"

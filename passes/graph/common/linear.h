@@ -3,10 +3,10 @@
  * affine maps before or behind them into the weights.
  */
 
-#ifndef PASSES_GRAPH_LINEAR_H
-#define PASSES_GRAPH_LINEAR_H
+#ifndef PASSES_GRAPH_COMMON_LINEAR_H
+#define PASSES_GRAPH_COMMON_LINEAR_H
 
-#include "passes/graph/affine.h"
+#include "passes/graph/common/affine.h"
 
 typedef struct linear {
     const glow_op *op; /* operands: Input, weights, and a bias if any */

@@ -14,10 +14,10 @@
  * All functions take time proportional to nodes times bands.
  */
 
-#ifndef PASSES_GRAPH_BANDS_H
-#define PASSES_GRAPH_BANDS_H
+#ifndef PASSES_GRAPH_COMMON_BANDS_H
+#define PASSES_GRAPH_COMMON_BANDS_H
 
-#include "passes/graph/slabs.h"
+#include "passes/graph/common/slabs.h"
 
 /* nodes[first] to nodes[end - 1] */
 typedef struct chain {

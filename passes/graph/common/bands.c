@@ -1,6 +1,6 @@
 /* Row bands of chains: needed slabs, memory and construction; see bands.h. */
 
-#include "passes/graph/bands.h"
+#include "passes/graph/common/bands.h"
 
 #include "glow/cost.h"
 #include "glow/ops.h"

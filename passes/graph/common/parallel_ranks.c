@@ -9,7 +9,7 @@
  * nodes are marked with the number of the walk, so marks need not be cleared.
  */
 
-#include "passes/graph/parallel.h"
+#include "passes/graph/common/parallel.h"
 
 struct parallel_ranks {
     bool *counts; /* true for members; by id, as the next two */

@@ -1,7 +1,7 @@
 /* Boxes of tensors: the elements that a Slice reads. */
 
-#ifndef PASSES_GRAPH_BOX_H
-#define PASSES_GRAPH_BOX_H
+#ifndef PASSES_GRAPH_COMMON_BOX_H
+#define PASSES_GRAPH_COMMON_BOX_H
 
 #include "glow/build.h"
 

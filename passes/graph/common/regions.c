@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "passes/graph/regions.h"
+#include "passes/graph/common/regions.h"
 
 #define ROUNDS 4
 #define CANDIDATES 4 /* orders considered for a group */

@@ -6,8 +6,8 @@
  * axis i of the result is axis at[i] of the operand.
  */
 
-#ifndef PASSES_GRAPH_AXES_H
-#define PASSES_GRAPH_AXES_H
+#ifndef PASSES_GRAPH_COMMON_AXES_H
+#define PASSES_GRAPH_COMMON_AXES_H
 
 #include "glow/ops.h"
 
