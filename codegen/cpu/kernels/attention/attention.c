@@ -2,12 +2,17 @@
  * Attention without writing the scores to memory.
  *
  * For each head its keys are turned and its values copied into panels, as the
- * register tile reads weights; heads that share them do so once.  Then for each
- * block of rows of Q, and for each block of keys that may be seen from there:
+ * register tile reads weights; heads that share them do so once.  Loops, from the
+ * outermost in:
  *
- *     scores   Q K^T, tiles of rows times a panel of keys
- *     weights  scale, cap, mask; exponentials, against the greatest so far
- *     sums     what was there, scaled down to that, and weights V
+ *     for each batch and head                  units; keys and values into panels
+ *       for each mc = block of rows of Q       about 48
+ *         for each nc = block of keys          512, or all; up to the last one seen
+ *           scores   for each mr x panel:      Q K^T, the depth of a head inside
+ *           weights  for each row:             scale, cap, mask; exponentials,
+ *                                              against the greatest so far
+ *           sums     for each mr x panel:      the sums before, scaled down to
+ *                                              that, and weights V
  *
  * A block of scores stays in the cache.  Where all keys are one block there is
  * nothing to scale down, and the sums go to Y from registers; else they stand in

@@ -7,10 +7,21 @@
  * the rows of A.  Nothing is padded: at the edges of the image, where other
  * taps are valid, other tiles are made.
  *
- * Order of the loops: batch, group, a block of lines, a group of output
- * channels, the lines of the block, tiles of a line.  So the weights of one
- * group of channels are read from the cache for all tiles of the block, and the
- * input of the block for all groups.
+ * Loops, from the outermost in (README.md has the words of blocking):
+ *
+ *     for each image and group of channels
+ *       for each block of lines                   mc: input that stays in the cache
+ *         for each kc of the depth                only where that is cut (d.cut)
+ *           for each nr = vectors * lanes         a panel of weights, kc x nr
+ *             for each line of the block
+ *               for each mr = rows of the line    runs of equal taps; tails shorter
+ *                 for lines of taps, unit of kc, taps, depth of the unit
+ *                   mr x vectors sums += input[mr], broadcast, * weights[vectors]
+ *
+ * So a panel of weights is read from the cache for all tiles of the block, and
+ * the input of the block for all panels.  Units of work are lines; or panels, or
+ * tiles of the one line, where these are more.  The last panel and its last
+ * vector are tails: fewer vectors, then fewer live lanes.
  */
 
 #include "codegen/cpu/kernels/direct/dots.h"

@@ -1,10 +1,18 @@
 /*
  * The code of kernels by registers of matrices.
  *
- * Order of the loops: image, block of steps, group of 32 output channels, pairs
- * of tiles, and for these rows of taps, taps and depth.  Two times two sums take
- * four registers; what they add up is stored to a buffer on the stack, from which
- * rows go on to what is stacked on the kernel.
+ * Loops, from the outermost in:
+ *
+ *     for each image
+ *       for each block of steps                mc: lines that stay in the cache
+ *         for each nr = 32 output channels     two registers beside each other
+ *           for each mr = 2 x 16 results       two registers one below the other
+ *             for lines of taps, taps, 32 of the depth
+ *               4 sums += 2 tiles of input * 2 tiles of weights
+ *
+ * The four sums are stored to a buffer on the stack, from which rows go on to the
+ * stack of the step.  Tails are one tile instead of two, and tiles of fewer rows
+ * or columns.
  *
  * Weights that no cache keeps are prefetched a group ahead.
  */

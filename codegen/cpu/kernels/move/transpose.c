@@ -8,6 +8,10 @@
  * the shorter side has bits: interleaving the vectors where there are fewer of
  * them than lanes, else taking their even and odd lanes apart.  Where the rows of
  * a tile lie side by side its vectors are read or written as they are.
+ *
+ *     for each outer index and vector of u         units
+ *       for each vector of l                       the last shorter: a tail
+ *         lanes x lanes elements through registers
  */
 
 #include "codegen/cpu/kernels/common.h"

@@ -2,10 +2,13 @@
  * RNN, GRU and LSTM whose X has been multiplied by W: the walk over the steps,
  * in code that does not grow with their number.
  *
- *     for each direction and step:
- *         for each phase of the cell, vector of units and tile of the batch:
- *             products of R's rows for the gates of these units with the state
- *             all that the cell makes of them, while they are in registers
+ *     for each direction and mr rows of the batch     units of work
+ *       for each step
+ *         for each phase of the cell
+ *           for each nr = vector of hidden units      a panel of R: its gates
+ *             for each element of the state           kc: all of it
+ *               mr x gates sums += state[mr], broadcast, * R[gates]
+ *             the cell makes the next state of the sums, in registers
  *
  * R is packed in the order in which it is read.  A state has two buffers, since
  * all of it is read until the last units are done.  Units of work are tiles of

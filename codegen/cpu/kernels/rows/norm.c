@@ -1,4 +1,9 @@
-/* Layer normalization: a few sweeps over each row. */
+/*
+ * Layer normalization: a few sweeps over each row.
+ *
+ *     for each row                                 units
+ *       sum; sum of squared distances from the mean; results: a sweep each, in vectors
+ */
 
 #include "codegen/cpu/kernels/common.h"
 

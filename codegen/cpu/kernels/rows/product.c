@@ -1,6 +1,9 @@
 /*
  * Matrix products of any kind and stride, one element at a time: for what the
  * tiled kernels do not take.
+ *
+ *     for each batch, row and column               units: batches and rows, or all
+ *       for each element of the depth              one sum
  */
 
 #include "codegen/cpu/kernels/common.h"

@@ -2,6 +2,9 @@
  * Reductions.  Axes that lie side by side are one, so that most reductions are
  * over [outer, axis, inner]: a vector of the inner elements at a time, or where
  * there are none, a vector along the axis.
+ *
+ *     for each kept index                          units; the last axis in vectors
+ *       for each reduced index                     sums in registers
  */
 
 #include "codegen/cpu/kernels/common.h"

@@ -8,6 +8,11 @@
  * softmax.
  *
  * NaN needs no care: the greatest element passes it over, the sum does not.
+ *
+ *     for each row, or vector of neighbours        units
+ *       greatest element      a sweep
+ *       exponentials, sum     a sweep, which writes them
+ *       quotients             a sweep
  */
 
 #include "codegen/cpu/kernels/rows/softmax.h"

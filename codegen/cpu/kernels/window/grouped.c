@@ -12,6 +12,13 @@
  * cache while the kernel goes down the image.
  *
  * The filter is packed as [vector, line of the kernel, tap, channel, lane].
+ *
+ *     for each chunk of vectors                    their lines stay in the first cache
+ *       for each image, slice and line             units; or vectors, if these are more
+ *         for each mr = rows of the line           runs of equal taps; tails shorter
+ *           for each vector of the chunk           several groups side by side
+ *             for slices, lines and taps of the kernel, channels of a group
+ *               mr sums += input[mr], spread by a permutation, * weights
  */
 
 #include "codegen/cpu/kernels/runs.h"

@@ -9,6 +9,12 @@
  *
  * NaN is the greatest of all: whether there was one is kept beside the greatest
  * number, so that both take one instruction for a tap.
+ *
+ *     for each image, slice and line               units
+ *       for each tile of pixels of the line        runs of equal taps; tails shorter
+ *         for each vector of channels              the last has live lanes
+ *           for slices and lines of the kernel     loops
+ *             for its taps                         written out
  */
 
 #include <math.h>

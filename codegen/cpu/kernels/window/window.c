@@ -1,6 +1,11 @@
 /*
  * Pooling, and convolutions one element at a time for what the tiled kernels
  * do not take.
+ *
+ *     for each result pixel                        units: its outer axes
+ *       for each group, output channel (pooling: vector of channels)
+ *         for each tap that lies inside of the input, input channel
+ *           one sum, or greatest element
  */
 
 #include "codegen/cpu/kernels/common.h"

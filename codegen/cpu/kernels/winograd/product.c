@@ -1,6 +1,11 @@
 /*
  * The products of Winograd's convolution: at each point transformed tiles times
  * transformed weights, by register tiles.
+ *
+ *     for each point of the (m + 2)^2
+ *       for each nr = vectors * lanes of output channels     a panel of weights
+ *         for each mr tiles of the block                     tails: fewer, in powers
+ *           mr x vectors sums over the input channels        of two if not known
  */
 
 #include <string.h>

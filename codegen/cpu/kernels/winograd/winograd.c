@@ -1,6 +1,17 @@
 /*
  * Winograd's convolution: see winograd.h for what it is, rule.c for
  * when, make.h for how.
+ *
+ * Loops, from the outermost in:
+ *
+ *     for each group of channels                   units: tiles, or output channels
+ *       for each block of tiles                    of which the cache holds all points
+ *         input     for each tile and vector of channels:  B^T d B
+ *         products  for each of the (m + 2)^2 points:
+ *                     for each nr = vectors * lanes of output channels
+ *                       for each mr tiles          the register tile of direct/,
+ *                                                  kc: all input channels
+ *         output    for each tile and vector of output channels:  A^T p A, finished
  */
 
 #include "codegen/cpu/kernels/direct/tile.h"
