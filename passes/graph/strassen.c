@@ -25,13 +25,15 @@
  * computed block by block.
  *
  * Costs: weights grow by 7/4 with each level, and reading them bounds products
- * of few rows; sums of blocks take the time of NEAR or FAR flops of the target
- * for each byte, in the cache or not.  The rewrite must save at least LEAST of
- * the time.  All products together may add `growth` percent to the constants of
- * the module: a knapsack, filled greedily by flops saved for each byte added
- * (Dantzig 1957).  Only products by constant weights are rewritten, whose sums
- * cost nothing at run time.  Pipelines for little memory (-Os) leave products
- * alone, and so does this pass under a limit of memory (-limit), since the
+ * of few rows; sums read and write blocks at the rate of memory, or NEAR times that
+ * rate where the cache holds the BLOCKS of a matrix that are live at once.  So the
+ * gain falls where multiplication is faster, as with wider vectors, and where
+ * the results of a row of blocks exceed the cache.  The rewrite must save at
+ * least LEAST of the time.  All products together may add `growth` percent to the
+ * constants of the module: a knapsack, filled greedily by flops saved for each
+ * byte added (Dantzig 1957).  Only products by constant weights are rewritten,
+ * whose sums cost nothing at run time.  Pipelines for little memory (-Os) leave
+ * products alone, and so does this pass under a limit of memory (-limit), since the
  * results of blocks are live at the same time.
  *
  * The rounding error is bounded by norm instead of by element: the bound is
@@ -48,8 +50,8 @@
 #include "glow/pass.h"
 #include "glow/target.h"
 
-#define NEAR 2.0   /* flops in the time of a byte, for blocks in the cache */
-#define FAR 4.0    /* flops in the time of a byte, for other blocks */
+#define NEAR 4.0   /* times the rate of memory: sums of blocks in the cache */
+#define BLOCKS 4   /* of each matrix, that the cache has to hold for that */
 #define LEAST 0.05 /* least part of the time that a level must save */
 #define SUMS 12    /* blocks moved for sums of X, and as many of results */
 #define NODES 15   /* additional nodes of a level */
@@ -102,6 +104,17 @@ halves(sizes s)
     return (sizes){(s.rows + 1) / 2, s.depth / 2, s.columns / 2};
 }
 
+/* The time of reading or writing a block of `bytes`, in flops of the target. */
+static double
+block_time(const maker *m, double bytes)
+{
+    const glow_target *t = glow_run_target(m->run);
+    bool is_near = BLOCKS * bytes <= (double)m->cache;
+
+    return bytes * t->flops_per_second / t->bytes_per_second /
+           (is_near ? NEAR : 1);
+}
+
 /* The time of the sums of blocks, in flops of the target. */
 static double
 sums(const maker *m, sizes s, int64_t bytes)
@@ -109,9 +122,8 @@ sums(const maker *m, sizes s, int64_t bytes)
     sizes h = halves(s);
     double x = (double)h.rows * (double)h.depth * (double)bytes;
     double y = (double)h.rows * (double)h.columns * (double)bytes;
-    double most = (double)m->cache;
 
-    return SUMS * (x * (x < most ? NEAR : FAR) + y * (y < most ? NEAR : FAR));
+    return SUMS * (block_time(m, x) + block_time(m, y));
 }
 
 /*
