@@ -2,8 +2,8 @@
  * Every operator over many shapes, kinds and attributes, found by changing
  * those that the lit tests have:
  *
- *     sweep [-seed N] [-rounds N] [-op NAME] [-cpu NAME | -widths | -draw N]
- *         FOLDER-OF-LIT-TESTS...
+ *     sweep [-seed N] [-rounds N] [-near N] [-quotients N] [-op NAME]
+ *         [-cpu NAME | -widths | -draw N] [-backend FOLDER] FOLDER-OF-LIT-TESTS...
  *
  * A specimen is a node of such a test: operand types, constants, attributes.
  * Every other round changes one in a few places, and all do once each has been run
@@ -17,6 +17,15 @@
  *
  * The CPU is this machine's, that of -cpu, one of each vector width that this
  * machine has (-widths), or one of those drawn for each mutant by seed N (-draw).
+ *
+ * Further mutants are drawn by that seed, for errors that few of the above can show:
+ *
+ *   -near N, of operators in the tests of -backend FOLDER, of the others a quarter:
+ *     sizes next to thresholds of kernels, in lines and of one channel, on the
+ *     CPU alone, whose kernel writes to the output as at -O2;
+ *   -quotients N, of operators that take floats: the node between x / 41 and Floor, or
+ *     none, through `optimize`.  Each x is 41 times an integer, so a quotient that
+ *     a pass has made a product by 1 / 41 is seen as a result that jumps.
  *
  * A child does the work of each operator: a crash is a failure of that one.
  * Ends in `N passed, N failed`, counting operators; one without a specimen, or
@@ -39,10 +48,15 @@
 #define MAX_SPECIMENS 20000
 #define SECONDS 300 /* for one operator */
 #define SHOWN 3     /* failures of an operator that are printed */
+#define TRIES 6     /* for each further mutant, as infer refuses most */
 
 static specimen all[MAX_SPECIMENS];
 static int n_all;
 static sweep_widths widths = {.count = 1};
+static uint64_t seed = 1, drawn = 1; /* drawn: of the further mutants */
+static int rounds = 12, near = 5, quotients = 1;
+static const char *only; /* name of an operator, or NULL */
+static bool is_backend;  /* tests that are being read are of the backend */
 
 /* Vectors of 16, 32 and 64 bytes, as test/widths.py has them. */
 static void
@@ -69,8 +83,11 @@ add(const glow_node *n)
         n->n_in > SWEEP_OPERANDS || n->n_out > SWEEP_OPERANDS ||
         n_all == MAX_SPECIMENS)
         return;
-    *s = (specimen){
-        .op = n->op, .attrs = n->attrs, .n_in = n->n_in, .n_out = n->n_out};
+    *s = (specimen){.op = n->op,
+                    .attrs = n->attrs,
+                    .n_in = n->n_in,
+                    .n_out = n->n_out,
+                    .is_of_backend = is_backend};
     for (int i = 0; i < n->n_in; i++) {
         const glow_value *v = n->in[i];
 
@@ -101,6 +118,15 @@ read_part(glow_context *ctx, const char *text, size_t size)
                 add(n);
 }
 
+/* Where -split-input-file or split-file part the text, or NULL. */
+static char *
+next_part(char *text)
+{
+    char *one = strstr(text, "// -----"), *other = strstr(text, "//--- ");
+
+    return one && (!other || one < other) ? one : other;
+}
+
 static void
 read_file(glow_context *ctx, const char *path)
 {
@@ -111,7 +137,7 @@ read_file(glow_context *ctx, const char *path)
         exit(2);
     fclose(f);
     while (text) {
-        char *next = strstr(text, "// -----");
+        char *next = next_part(text);
         size_t size = next ? (size_t)(next - text) : strlen(text);
 
         read_part(ctx, text, size);
@@ -138,21 +164,83 @@ read_folder(glow_context *ctx, const char *folder)
         char path[4096];
 
         snprintf(path, sizeof path, "%s/%s", folder, name);
-        if (dot && strcmp(dot, ".gir") == 0)
+        if (dot && (strcmp(dot, ".gir") == 0 || strcmp(dot, ".test") == 0))
             read_file(ctx, path);
     }
 }
 
 /* The rounds of one operator, in a child. */
 
-static void
-work(const glow_op *op, uint64_t seed, int rounds, sweep_tally *tally)
+/* Indices of those of `op`, in `which`; those of the backend's tests or not. */
+static int
+find_specimens(const glow_op *op, bool with_backend, int *which)
 {
-    int count = 0, which[MAX_SPECIMENS];
+    int count = 0;
 
     for (int i = 0; i < n_all; i++)
-        if (all[i].op == op)
+        if (all[i].op == op && (with_backend || !all[i].is_of_backend))
             which[count++] = i;
+    return count;
+}
+
+/* Differs from operator to operator (FNV-1a; Fowler, Noll, Vo). */
+static uint64_t
+hash_name(const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *name; name++)
+        h = (h ^ (uint64_t)(unsigned char)*name) * 0x100000001b3u;
+    return h;
+}
+
+/* Mutants of drawn specimens until `goal` of them have run, or TRIES times as many. */
+static void
+draw_more(const glow_op *op, sweep_form form, int goal, sweep_tally *tally)
+{
+    int which[MAX_SPECIMENS], count = find_specimens(op, true, which);
+
+    goal += tally->ran;
+    for (int k = TRIES * (goal - tally->ran);
+         count && k > 0 && tally->ran < goal && tally->failed < SHOWN; k--) {
+        uint64_t r = hash_name(op->name) + drawn * 1000003 + (uint64_t)k * 8 +
+                     (uint64_t)form;
+        glow_arena *a = glow_arena_new();
+        specimen s = all[which[sweep_draw(&r, count)]];
+
+        if (form == SWEEP_CPU)
+            sweep_mutate_near(&s, &r, a);
+        else if (sweep_draw(&r, 2))
+            sweep_mutate(&s, &r, a);
+        sweep_check(&s, form, r, &widths, a, tally);
+        glow_arena_free(a);
+    }
+}
+
+static bool
+has_backend_tests(const glow_op *op)
+{
+    for (int i = 0; i < n_all; i++)
+        if (all[i].op == op && all[i].is_of_backend)
+            return true;
+    return false;
+}
+
+static bool
+takes_floats(const glow_op *op)
+{
+    for (int i = 0; i < n_all; i++)
+        for (int k = 0; all[i].op == op && k < all[i].n_in; k++)
+            if (all[i].is_given[k] && glow_is_float(all[i].in[k].elem))
+                return true;
+    return false;
+}
+
+static void
+work(const glow_op *op, sweep_tally *tally)
+{
+    int which[MAX_SPECIMENS], count = find_specimens(op, false, which);
+
     for (int k = 0; count && (k < rounds || (!tally->ran && k < 50 * rounds));
          k++) {
         uint64_t r = seed * 1000003 + (uint64_t)k;
@@ -161,15 +249,18 @@ work(const glow_op *op, uint64_t seed, int rounds, sweep_tally *tally)
 
         if (k >= count || k % 2)
             sweep_mutate(&s, &r, a);
-        sweep_check(&s, r, &widths, a, tally);
+        sweep_check(&s, SWEEP_ALL, r, &widths, a, tally);
         glow_arena_free(a);
         if (tally->failed == SHOWN)
-            break;
+            return;
     }
+    draw_more(op, SWEEP_CPU, has_backend_tests(op) ? near : near / 4, tally);
+    if (takes_floats(op))
+        draw_more(op, SWEEP_QUOTIENTS, quotients, tally);
 }
 
 static bool
-run(const glow_op *op, uint64_t seed, int rounds, sweep_tally *tally)
+run(const glow_op *op, sweep_tally *tally)
 {
     int status = 0;
 
@@ -180,9 +271,9 @@ run(const glow_op *op, uint64_t seed, int rounds, sweep_tally *tally)
 
     if (child == 0) {
         alarm(SECONDS);
-        work(op, seed, rounds, tally);
+        work(op, tally);
         fflush(stdout);
-        _exit(0);
+        exit(0);
     }
     waitpid(child, &status, 0);
 
@@ -193,9 +284,11 @@ run(const glow_op *op, uint64_t seed, int rounds, sweep_tally *tally)
                WIFSIGNALED(status) ? "signal" : "exit code",
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
                tally->text);
-    if (!died && tally->ran == 0)
+    bool is_idle = tally->ran == 0 && rounds > 0;
+
+    if (!died && is_idle)
         printf("FAIL: %s: nothing of it runs: no specimen?\n", op->name);
-    return !died && tally->failed == 0 && tally->ran > 0;
+    return !died && tally->failed == 0 && !is_idle;
 }
 
 /* What runs functions of the module cannot stand alone: see control.gir. */
@@ -210,38 +303,58 @@ stands_alone(const glow_op *op)
     return !(op->traits & (GLOW_STRUCTURAL | GLOW_PROGRAM_ONLY));
 }
 
+static void
+read_arguments(int argc, char **argv, glow_context *ctx)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+        if (strcmp(name, "-widths") == 0) {
+            take_all_widths();
+            continue;
+        }
+        if (name[0] != '-' || !value) {
+            read_folder(ctx, name);
+            continue;
+        }
+        i++;
+        if (strcmp(name, "-seed") == 0) {
+            seed = strtoull(value, NULL, 10);
+        } else if (strcmp(name, "-rounds") == 0) {
+            rounds = atoi(value);
+        } else if (strcmp(name, "-near") == 0) {
+            near = atoi(value);
+        } else if (strcmp(name, "-quotients") == 0) {
+            quotients = atoi(value);
+        } else if (strcmp(name, "-op") == 0) {
+            only = value;
+        } else if (strcmp(name, "-cpu") == 0) {
+            widths.at[0] = value;
+        } else if (strcmp(name, "-draw") == 0) {
+            widths.draws = true;
+            drawn = widths.seed = strtoull(value, NULL, 10);
+            take_all_widths();
+        } else if (strcmp(name, "-backend") == 0) {
+            is_backend = true;
+            read_folder(ctx, value);
+            is_backend = false;
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     glow_context *ctx = glow_context_new();
     sweep_tally *tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    uint64_t seed = 1;
-    int rounds = 12, passed = 0, failed = 0, ran = 0, refused = 0;
-    const char *only = NULL;
+    int passed = 0, failed = 0, ran = 0, refused = 0;
     size_t count;
 
     glow_context_set_sink(ctx, sweep_quiet, NULL);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "-rounds") == 0 && i + 1 < argc)
-            rounds = atoi(argv[++i]);
-        else if (strcmp(argv[i], "-op") == 0 && i + 1 < argc)
-            only = argv[++i];
-        else if (strcmp(argv[i], "-cpu") == 0 && i + 1 < argc)
-            widths.at[0] = argv[++i];
-        else if (strcmp(argv[i], "-widths") == 0)
-            take_all_widths();
-        else if (strcmp(argv[i], "-draw") == 0 && i + 1 < argc) {
-            widths.draws = true;
-            widths.seed = strtoull(argv[++i], NULL, 10);
-            take_all_widths();
-        } else
-            read_folder(ctx, argv[i]);
-    }
+    read_arguments(argc, argv, ctx);
     if (widths.draws)
-        printf("the processor of each mutant is drawn: -draw %" PRIu64 "\n",
+        printf("processors and further mutants are drawn: -draw %" PRIu64 "\n",
                widths.seed);
 
     const glow_op *const *ops = glow_all_ops(ctx, &count);
@@ -249,7 +362,7 @@ main(int argc, char **argv)
     for (size_t i = 0; i < count; i++) {
         if (!stands_alone(ops[i]) || (only && strcmp(only, ops[i]->name) != 0))
             continue;
-        if (run(ops[i], seed, rounds, tally))
+        if (run(ops[i], tally))
             passed++;
         else
             failed++;

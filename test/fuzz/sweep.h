@@ -6,12 +6,14 @@
 #include "glow/glow.h"
 
 #define SWEEP_OPERANDS 16
+#define SWEEP_STORAGES (3 * SWEEP_OPERANDS)
 
 /* A node by itself. */
 typedef struct specimen {
     const glow_op *op;
     const void *attrs;
     int n_in, n_out;
+    bool is_of_backend;            /* out of a test of the CPU's kernels */
     bool is_given[SWEEP_OPERANDS]; /* else omitted */
     glow_type in[SWEEP_OPERANDS];
     glow_storage *constant[SWEEP_OPERANDS]; /* or NULL */
@@ -36,9 +38,20 @@ typedef struct sweep_tally {
 int64_t sweep_draw(uint64_t *state, int64_t n);
 /* Changes kinds, sizes and attributes of `s`, which may not be valid then. */
 void sweep_mutate(specimen *s, uint64_t *state, glow_arena *a);
-/* Holds everything to the evaluator; prints what is wrong. */
-void sweep_check(const specimen *s, uint64_t seed, const sweep_widths *widths,
-                 glow_arena *a, sweep_tally *tally);
+/* The same for the kernels of the CPU: most sizes are next to their thresholds. */
+void sweep_mutate_near(specimen *s, uint64_t *state, glow_arena *a);
+
+/* The parts of a check. */
+typedef enum sweep_form {
+    SWEEP_ALL,       /* text, lowering, the CPU on primitives and on the node */
+    SWEEP_CPU,       /* the CPU on the node as it is */
+    SWEEP_QUOTIENTS, /* the CPU after `optimize`, on the node between x / 41 and
+                        Floor or none, of whole quotients */
+} sweep_form;
+
+/* Holds it to the evaluator; prints differences. */
+void sweep_check(const specimen *s, sweep_form form, uint64_t seed,
+                 const sweep_widths *widths, glow_arena *a, sweep_tally *tally);
 /* Keeps those of `w` whose code runs here; prints why others are left out. */
 void sweep_leave_out(sweep_widths *w);
 void sweep_quiet(const glow_diag *d, void *user);

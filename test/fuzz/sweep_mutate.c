@@ -104,13 +104,13 @@ follow(specimen *s, glow_arena *a, int64_t from, int64_t to)
     s->attrs = attrs;
 }
 
-/* A size becomes another wherever it stands. */
+/* A size becomes `to` wherever it stands. */
 static void
-change_size(specimen *s, uint64_t *r, glow_arena *a)
+change_size(specimen *s, uint64_t *r, glow_arena *a, int64_t to)
 {
     int i = (int)sweep_draw(r, s->n_in + s->n_out);
     glow_dims d = i < s->n_in ? s->in[i].shape : s->out[i - s->n_in].shape;
-    int64_t to = draw_size(r), from;
+    int64_t from;
 
     if (!d.rank)
         return;
@@ -180,6 +180,26 @@ change_rank(specimen *s, uint64_t *r)
         memmove(d->at + 1, d->at, (size_t)d->rank * sizeof *d->at);
         d->at[0] = size;
         d->rank++;
+    }
+}
+
+/* An axis of the first operand alone, before the last one; this with one element. */
+static void
+change_width(specimen *s, uint64_t *r)
+{
+    int rank = s->n_in ? s->in[0].shape.rank : 0;
+    int64_t to = draw_threshold(r);
+    bool one = sweep_draw(r, 2);
+
+    for (int k = 0; k < s->n_in + s->n_out && rank > 1; k++) {
+        glow_dims *d =
+            k < s->n_in ? &s->in[k].shape : &s->out[k - s->n_in].shape;
+
+        if ((k > 0 && k < s->n_in) || d->rank != rank)
+            continue;
+        d->at[rank - 2] = to;
+        if (one)
+            d->at[rank - 1] = 1;
     }
 }
 
@@ -286,7 +306,7 @@ sweep_mutate(specimen *s, uint64_t *state, glow_arena *a)
         case 3:
         case 4:
         case 5:
-            change_size(s, state, a);
+            change_size(s, state, a, draw_size(state));
             break;
         case 6:
             change_axis(s, state);
@@ -301,4 +321,23 @@ sweep_mutate(specimen *s, uint64_t *state, glow_arena *a)
             change_attribute(s, state, a);
         }
     }
+}
+
+void
+sweep_mutate_near(specimen *s, uint64_t *state, glow_arena *a)
+{
+    switch (sweep_draw(state, 4)) {
+    case 0:
+        change_line(s, state);
+        break;
+    case 1:
+        change_size(s, state, a, draw_threshold(state));
+        break;
+    default:
+        change_width(s, state);
+    }
+    if (sweep_draw(state, 4) == 0)
+        change_kind(s, state);
+    if (sweep_draw(state, 3) == 0)
+        change_attribute(s, state, a);
 }
