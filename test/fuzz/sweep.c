@@ -3,7 +3,8 @@
  * those that the lit tests have:
  *
  *     sweep [-seed N] [-rounds N] [-near N] [-quotients N] [-op NAME]
- *         [-cpu NAME | -widths | -draw N] [-backend FOLDER] FOLDER-OF-LIT-TESTS...
+ *         [-cpu NAME | -widths | -draw N] [-plugin FILE] [-backend NAME]
+ *         [-may-refuse] [-kernels FOLDER] FOLDER-OF-LIT-TESTS...
  *
  * A specimen is a node of such a test: operand types, constants, attributes.
  * Every other round changes one in a few places, and all do once each has been run
@@ -12,15 +13,19 @@
  *
  *   - the text form, which must read back as what was printed,
  *   - `lower`, under the promise that it declares (glow/semantics.h),
- *   - the CPU on the primitives that remain,
- *   - the CPU on the node as it is, where it takes it.
+ *   - the backend (cpu) on the primitives that remain,
+ *   - the backend on the node as it is, where it takes it,
+ *   - load, which is to refuse a node that `takes` refuses.
+ *
+ * With -may-refuse a backend need not take every node, nor every primitive one: how
+ * often it did not is counted.
  *
  * The CPU is this machine's, that of -cpu, one of each vector width that this
  * machine has (-widths), or one of those drawn for each mutant by seed N (-draw).
  *
  * Further mutants are drawn by that seed, for errors that few of the above can show:
  *
- *   -near N, of operators in the tests of -backend FOLDER, of the others a quarter:
+ *   -near N, of operators in the tests of -kernels FOLDER, of the others a quarter:
  *     sizes next to thresholds of kernels, in lines and of one channel, on the
  *     CPU alone, whose kernel writes to the output as at -O2;
  *   -quotients N, of operators that take floats: the node between x / 41 and Floor, or
@@ -52,11 +57,11 @@
 
 static specimen all[MAX_SPECIMENS];
 static int n_all;
-static sweep_widths widths = {.count = 1};
+static sweep_widths widths = {.backend = "cpu", .count = 1};
 static uint64_t seed = 1, drawn = 1; /* drawn: of the further mutants */
 static int rounds = 12, near = 5, quotients = 1;
 static const char *only; /* name of an operator, or NULL */
-static bool is_backend;  /* tests that are being read are of the backend */
+static bool is_backend;  /* tests that are being read are of kernels */
 
 /* Vectors of 16, 32 and 64 bytes, as test/widths.py has them. */
 static void
@@ -304,6 +309,16 @@ stands_alone(const glow_op *op)
 }
 
 static void
+load_plugin(glow_context *ctx, const char *path)
+{
+    widths.plugin = path;
+    if (!glow_plugin_load(ctx, path)) {
+        printf("FAIL: %s does not load\n0 passed, 1 failed\n", path);
+        exit(1);
+    }
+}
+
+static void
 read_arguments(int argc, char **argv, glow_context *ctx)
 {
     for (int i = 1; i < argc; i++) {
@@ -311,6 +326,10 @@ read_arguments(int argc, char **argv, glow_context *ctx)
 
         if (strcmp(name, "-widths") == 0) {
             take_all_widths();
+            continue;
+        }
+        if (strcmp(name, "-may-refuse") == 0) {
+            widths.may_refuse = true;
             continue;
         }
         if (name[0] != '-' || !value) {
@@ -334,7 +353,11 @@ read_arguments(int argc, char **argv, glow_context *ctx)
             widths.draws = true;
             drawn = widths.seed = strtoull(value, NULL, 10);
             take_all_widths();
+        } else if (strcmp(name, "-plugin") == 0) {
+            load_plugin(ctx, value); /* before the folders are read */
         } else if (strcmp(name, "-backend") == 0) {
+            widths.backend = value;
+        } else if (strcmp(name, "-kernels") == 0) {
             is_backend = true;
             read_folder(ctx, value);
             is_backend = false;
@@ -348,7 +371,7 @@ main(int argc, char **argv)
     glow_context *ctx = glow_context_new();
     sweep_tally *tally = mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int passed = 0, failed = 0, ran = 0, refused = 0;
+    int passed = 0, failed = 0, ran = 0, refused = 0, left = 0;
     size_t count;
 
     glow_context_set_sink(ctx, sweep_quiet, NULL);
@@ -356,6 +379,12 @@ main(int argc, char **argv)
     if (widths.draws)
         printf("processors and further mutants are drawn: -draw %" PRIu64 "\n",
                widths.seed);
+
+    if (!glow_find_backend(ctx, widths.backend)) {
+        printf("FAIL: there is no backend %s\n0 passed, 1 failed\n",
+               widths.backend);
+        return 1;
+    }
 
     const glow_op *const *ops = glow_all_ops(ctx, &count);
 
@@ -368,9 +397,11 @@ main(int argc, char **argv)
             failed++;
         ran += tally->ran;
         refused += tally->refused;
+        left += tally->left;
     }
-    printf("%d specimens, %d mutants ran, %d were refused\n", n_all, ran,
-           refused);
+    printf(
+        "%d specimens, %d mutants ran, %d were refused; %s did not take %d\n",
+        n_all, ran, refused, widths.backend, left);
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

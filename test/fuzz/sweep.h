@@ -20,8 +20,14 @@ typedef struct specimen {
     glow_type out[SWEEP_OPERANDS];
 } specimen;
 
-/* Processors that code of mutants is made for, by `cpu` of glow_target_options. */
+/*
+ * The backend at trial, and processors that its code of mutants is made for, by
+ * `cpu` of glow_target_options.
+ */
 typedef struct sweep_widths {
+    const char *backend;
+    const char *plugin; /* that brings it, or NULL */
+    bool may_refuse;    /* it need not take all that is left of mutants */
     int count;
     const char *at[4]; /* NULL: this machine */
     bool draws;        /* one for each mutant, by `seed`; else all */
@@ -31,6 +37,7 @@ typedef struct sweep_widths {
 /* Shared with the parent. */
 typedef struct sweep_tally {
     int ran, refused, failed;
+    int left;        /* nodes that the backend refused after lowering */
     char text[8192]; /* the module at work */
 } sweep_tally;
 

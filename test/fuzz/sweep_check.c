@@ -30,7 +30,8 @@ typedef struct trial {
     bool jumped;
     uint64_t random;
     sweep_widths widths; /* of this mutant: all are run */
-    char said[1024];     /* the last error */
+    const glow_backend *backend;
+    char said[1024]; /* the last error */
     sweep_tally *tally;
 } trial;
 
@@ -367,8 +368,7 @@ run_passes(trial *t, glow_module *m, const char *text,
 }
 
 static void
-run_loaded(trial *t, const glow_module *m, const glow_backend *cpu,
-           glow_executable *x, const char *what)
+run_loaded(trial *t, const glow_module *m, glow_executable *x, const char *what)
 {
     glow_tensor got[SWEEP_STORAGES];
     glow_binding b[SWEEP_STORAGES];
@@ -380,7 +380,7 @@ run_loaded(trial *t, const glow_module *m, const glow_backend *cpu,
                    (size_t)glow_type_bytes(got[i].type));
     }
     bind(t, m, got, b);
-    if (!cpu->run(x, b, t->count))
+    if (!t->backend->run(x, b, t->count))
         fail(t, what);
     else if (t->form == SWEEP_QUOTIENTS)
         compare_exact(t, got, what);
@@ -390,18 +390,29 @@ run_loaded(trial *t, const glow_module *m, const glow_backend *cpu,
         glow_tensor_end(&got[i]);
 }
 
-static void
-run_cpu(trial *t, glow_module *m, const char *what)
+/* The steps up to the level of the backend. */
+static bool
+reach_level(trial *t, glow_module *m)
 {
-    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+    bool placed = t->backend->level == GLOW_PLACED;
 
     /* Without optimizing programs a Save is a copy, which is stacked on the node;
        with it, as at -O2, nothing is behind the node. */
-    if (!run_passes(t, m,
-                    t->form == SWEEP_ALL
-                        ? "schedule,irgen,alloc"
-                        : "schedule,irgen,optimize-program,alloc",
-                    (glow_pipeline_options){.backend = cpu})) {
+    const char *steps = t->form == SWEEP_ALL
+                            ? "schedule,irgen,alloc"
+                            : "schedule,irgen,optimize-program,alloc";
+
+    return run_passes(
+        t, m, placed ? steps : "",
+        (glow_pipeline_options){.backend = t->backend,
+                                .reach = (glow_level)t->backend->level});
+}
+
+/* Runs what the backend takes. */
+static void
+run_taken(trial *t, glow_module *m, const char *what)
+{
+    if (!reach_level(t, m)) {
         fail(t, what);
         return;
     }
@@ -410,16 +421,52 @@ run_cpu(trial *t, glow_module *m, const char *what)
         const char *where =
             name ? glow_arena_printf(t->a, "%s -cpu=%s", what, name) : what;
         glow_executable *x =
-            cpu->load(glow_find_func(m, "main"),
-                      &(const glow_target_options){.cpu = name});
+            t->backend->load(glow_find_func(m, "main"),
+                             &(const glow_target_options){.cpu = name});
 
         if (!x) {
             fail(t, where);
             continue;
         }
-        run_loaded(t, m, cpu, x, where);
-        cpu->unload(x);
+        run_loaded(t, m, x, where);
+        t->backend->unload(x);
     }
+}
+
+/* True if the backend takes every node of `m`. */
+static bool
+takes_all(trial *t, const glow_module *m)
+{
+    const char *why = NULL;
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f)
+            if (t->backend->takes(n, t->a, &why) != GLOW_TAKES)
+                return false;
+    return true;
+}
+
+/* A backend that does not take a node does not load it, and says so. */
+static void
+check_refused(trial *t, glow_module *m)
+{
+    glow_executable *x;
+
+    t->tally->left++;
+    if (!t->widths.may_refuse) {
+        fail(t, "not taken");
+        return;
+    }
+    if (!reach_level(t, m))
+        return;
+    t->said[0] = '\0';
+    x = t->backend->load(glow_find_func(m, "main"),
+                         &(const glow_target_options){0});
+    if (x)
+        t->backend->unload(x);
+    if (x || !t->said[0])
+        fail(t, x ? "loads a node that it does not take"
+                  : "does not load, and does not say why");
 }
 
 /* Leaves in t->said why the cpu backend cannot run code for `cpu` here, or "". */
@@ -492,7 +539,7 @@ check_text(trial *t)
         glow_module_free(m);
 }
 
-/* Lowered to primitives, then these on the CPU. */
+/* Lowered to primitives, then these on the backend, if it has them. */
 static void
 check_lowering(trial *t)
 {
@@ -505,8 +552,10 @@ check_lowering(trial *t)
 
     if (!ok || (glow_semantics_failed(s) && !strstr(t->said, "E0413")))
         fail(t, "lower");
+    else if (takes_all(t, m))
+        run_taken(t, m, "after lower");
     else
-        run_cpu(t, m, "cpu after lower");
+        check_refused(t, m);
     glow_semantics_free(s);
     glow_module_free(m);
 }
@@ -515,12 +564,14 @@ static void
 check_native(trial *t, const char *passes, const char *what)
 {
     glow_module *m = glow_module_clone(t->m);
-    const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
+    const glow_pipeline_options how = {.backend = t->backend};
 
-    if (run_passes(t, m, passes, (glow_pipeline_options){.backend = cpu}))
-        run_cpu(t, m, what);
-    else
+    if (!run_passes(t, m, passes, how))
         fail(t, passes);
+    else if (takes_all(t, m))
+        run_taken(t, m, what);
+    else
+        check_refused(t, m);
     glow_module_free(m);
 }
 
@@ -532,13 +583,13 @@ static void
 check_quotients(trial *t)
 {
     t->mode = LOOK;
-    check_native(t, "optimize,lower", "cpu after optimize");
+    check_native(t, "optimize,lower<partial>", "after optimize");
     if (!t->jumped)
         return;
     t->mode = LEARN;
-    check_native(t, "lower", "cpu");
+    check_native(t, "lower<partial>", t->backend->name);
     t->mode = REPORT;
-    check_native(t, "optimize,lower", "cpu after optimize");
+    check_native(t, "optimize,lower<partial>", "after optimize");
 }
 
 void
@@ -561,6 +612,9 @@ sweep_check(const specimen *s, sweep_form form, uint64_t seed,
     }
 
     glow_context_set_sink(t.ctx, keep_message, &t);
+    if (widths->plugin)
+        glow_plugin_load(t.ctx, widths->plugin);
+    t.backend = glow_find_backend(t.ctx, widths->backend);
     t.m = glow_module_new(t.ctx);
     if (build(&t) && glow_verify(t.m) && run_right(&t)) {
         tally->ran++;
@@ -570,7 +624,7 @@ sweep_check(const specimen *s, sweep_form form, uint64_t seed,
         if (form == SWEEP_QUOTIENTS)
             check_quotients(&t);
         else if (tally->failed == before)
-            check_native(&t, "lower", "cpu");
+            check_native(&t, "lower<partial>", t.backend->name);
     } else {
         tally->refused++;
     }

@@ -209,6 +209,10 @@ class Failure(Exception):
         first = self.text.split("\n")[0]
         return [re.sub(r"^.*?\.onnx: (?:node \d+, )?", "", first)]
 
+    def refused(self):
+        """True if the backend does not take a node that is left after lowering."""
+        return self.code == 1 and "error[E0418]" in self.text
+
     def line(self):
         """The part that says most."""
         lines = [l for l in self.text.split("\n") if l.strip()]
