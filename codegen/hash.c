@@ -6,14 +6,13 @@
 
 #include "codegen/hash.h"
 
-#include <llvm-c/blake3.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "codegen/llvm/llvm.h"
 #include "glow/base.h"
 
 enum { SLICE = 1 << 22, MOST_THREADS = 16 };
@@ -91,16 +90,19 @@ cut(glow_arena *a, const glow_hash_part *parts, size_t count, size_t *slices)
     return all;
 }
 
-void
+bool
 glow_hash_hex(const glow_hash_part *parts, size_t count, int threads,
               char hex[GLOW_HASH_HEX])
 {
     static const char digits[] = "0123456789abcdef";
-    glow_arena *a = glow_arena_new();
     uint8_t whole[LLVM_BLAKE3_OUT_LEN];
     llvm_blake3_hasher h;
     work w = {.at = NULL};
+    glow_arena *a;
 
+    if (glow_llvm_load())
+        return false;
+    a = glow_arena_new();
     w.at = cut(a, parts, count, &w.count);
     share_out(&w, threads);
     llvm_blake3_hasher_init(&h);
@@ -116,4 +118,5 @@ glow_hash_hex(const glow_hash_part *parts, size_t count, int threads,
     }
     hex[2 * sizeof whole] = '\0';
     glow_arena_free(a);
+    return true;
 }

@@ -6,6 +6,7 @@
 #ifndef CODEGEN_HASH_H
 #define CODEGEN_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define GLOW_HASH_HEX 65 /* digits and a NUL */
@@ -17,9 +18,10 @@ typedef struct glow_hash_part {
 
 /*
  * The hash of a list of contents: of their sizes, and of the hashes of their
- * slices, which are shared out among `threads` threads.
+ * slices, which are shared out among `threads` threads.  False if LLVM, whose BLAKE3
+ * this is, cannot be loaded.
  */
-void glow_hash_hex(const glow_hash_part *parts, size_t count, int threads,
+bool glow_hash_hex(const glow_hash_part *parts, size_t count, int threads,
                    char hex[GLOW_HASH_HEX]);
 
 #endif

@@ -108,13 +108,12 @@ put_constants(glow_buf *b, const loading *l, const glow_module *m)
 {
     glow_module *copy = glow_module_clone(m);
     elements all = {.arena = l->arena};
-    bool ok = add_elements(&all, copy);
     char hex[GLOW_HASH_HEX];
+    bool ok = add_elements(&all, copy) &&
+              glow_hash_hex(all.at, all.count, l->how->code->threads, hex);
 
-    if (ok) {
-        glow_hash_hex(all.at, all.count, l->how->code->threads, hex);
+    if (ok)
         glow_buf_printf(b, "%s\n", hex);
-    }
     glow_module_free(copy);
     return ok;
 }
@@ -180,8 +179,9 @@ key_of(loading *l)
     bare = elided(m, -1);
     glow_print(&b, bare, NULL);
     glow_module_free(bare);
-    glow_hash_hex(&(glow_hash_part){b.text, b.len}, 1, 1, hex);
-    return glow_arena_strdup(l->arena, hex);
+    return glow_hash_hex(&(glow_hash_part){b.text, b.len}, 1, 1, hex)
+               ? glow_arena_strdup(l->arena, hex)
+               : NULL;
 }
 
 /* Finding. */

@@ -5,8 +5,7 @@
 #ifndef CODEGEN_CPU_TARGET_H
 #define CODEGEN_CPU_TARGET_H
 
-#include <llvm-c/TargetMachine.h>
-
+#include "codegen/llvm/llvm.h"
 #include "glow/cpu.h"
 
 struct cpu_choice;

@@ -1390,6 +1390,15 @@ static const glow_diag_info table[] = {
      "\n"
      "Raise the limit, or leave out -threads or the tuning file.\n"},
 
+    {"E0830", "LLVM cannot be loaded",
+     "The cpu backend loads LLVM's shared library when it makes or loads "
+     "code.\n"
+     "The message is the loader's.\n"
+     "\n"
+     "    LD_LIBRARY_PATH=/opt/llvm/lib glow-run net.gir\n"
+     "\n"
+     "Install the version that -version names, or say where it is.\n"},
+
     /* E09xx: the command line. */
 
     {"E0900", "the command line is wrong",

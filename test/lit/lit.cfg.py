@@ -53,4 +53,5 @@ config.substitutions += [
     ("%{cc}", config.cc),
     ("%{cxx}", config.cxx),
     ("%{libglow}", config.libglow),
+    ("%{libllvm}", config.libllvm),
 ]

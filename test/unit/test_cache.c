@@ -690,14 +690,14 @@ hashes_are_of_lists_and_not_of_threads(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(lists); i++) {
-        glow_hash_hex(lists[i], 2, 0, hex[i]);
-        glow_hash_hex(lists[i], 2, 3, again);
+        assert_true(glow_hash_hex(lists[i], 2, 0, hex[i]));
+        assert_true(glow_hash_hex(lists[i], 2, 3, again));
         assert_string_equal(hex[i], again);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(hex[k], hex[i]);
     }
     bytes[SIZE - 1] = 1;
-    glow_hash_hex(lists[3], 2, 2, again);
+    assert_true(glow_hash_hex(lists[3], 2, 2, again));
     assert_string_not_equal(hex[3], again);
     test_free(bytes);
 }

@@ -7,10 +7,9 @@
  */
 
 #include "codegen/cpu/emit/debug.h"
+#include "codegen/llvm/llvm.h"
 
 #include <string.h>
-
-#include <llvm-c/DebugInfo.h>
 
 static unsigned
 line_of(const glow_node *n, unsigned *column)

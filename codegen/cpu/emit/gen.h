@@ -9,10 +9,8 @@
 #ifndef CODEGEN_CPU_EMIT_GEN_H
 #define CODEGEN_CPU_EMIT_GEN_H
 
-#include <llvm-c/Core.h>
-#include <llvm-c/DebugInfo.h>
-
 #include "codegen/cpu/target.h"
+#include "codegen/llvm/llvm.h"
 #include "glow/graph.h"
 
 typedef LLVMValueRef cg_value;

@@ -533,7 +533,8 @@ identity(glow_context *ctx, glow_arena *a, const glow_target_options *t)
 
     (void)ctx;
     t = t ? t : &here;
-    if (!build || t->debug || glow_cpu_options_of(t)->red_zones)
+    if (!build || t->debug || glow_cpu_options_of(t)->red_zones ||
+        glow_llvm_load())
         return NULL;
     return glow_arena_printf(a, "%s\n%s", build, glow_cpu_options_words(a, t));
 }

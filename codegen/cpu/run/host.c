@@ -13,10 +13,9 @@
 #include <sys/prctl.h>
 #endif
 
-#include <llvm-c/Transforms/PassBuilder.h>
-
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/run/host.h"
+#include "codegen/llvm/llvm.h"
 
 /* Registers of matrices are not among them: those are asked for, see matrix.h. */
 static const struct {

@@ -11,10 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <llvm-c/LLJIT.h>
-#include <llvm-c/LLJITUtils.h>
-#include <llvm-c/Orc.h>
-
+#include "codegen/llvm/llvm.h"
 #include "glow/diag.h"
 
 struct cpu_jit {

@@ -3,8 +3,7 @@
 #ifndef CODEGEN_CPU_RUN_JIT_H
 #define CODEGEN_CPU_RUN_JIT_H
 
-#include <llvm-c/Core.h>
-
+#include "codegen/llvm/llvm.h"
 #include "glow/base.h"
 
 typedef struct cpu_jit cpu_jit;

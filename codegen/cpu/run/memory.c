@@ -7,15 +7,13 @@
  * without one of them aborts as it did.
  */
 
-#define _GNU_SOURCE /* RTLD_DEFAULT */
-
 #include "codegen/cpu/run/memory.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "codegen/llvm/llvm.h"
 #include "ir/base/memory.h"
 
 /* std::set_new_handler(void (*)()) */
@@ -43,11 +41,11 @@ bad_alloc(void *user, const char *reason, bool crash)
     no_memory();
 }
 
-/* A function of all that is loaded, in `to`, a pointer to a pointer to it. */
+/* A function of LLVM or of the C++ library, in `to`, a pointer to a pointer to it. */
 static bool
 find(const char *name, void *to)
 {
-    void *function = dlsym(RTLD_DEFAULT, name);
+    void *function = glow_llvm_find(name);
 
     memcpy(to, &function, sizeof function);
     return function != NULL;

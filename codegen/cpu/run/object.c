@@ -1,12 +1,9 @@
 /* From an LLVM module to an object. */
 
 #include "codegen/cpu/run/object.h"
+#include "codegen/llvm/llvm.h"
 
 #include <string.h>
-
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Object.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 
 static const char *
 take(cg *g, char *message)

@@ -16,14 +16,13 @@
 
 #include <string.h>
 
-#include <llvm-c/BitWriter.h>
-
 #include "codegen/cpu/plan/describe.h"
 #include "codegen/cpu/run/identity.h"
 #include "codegen/cpu/run/module.h"
 #include "codegen/cpu/run/object.h"
 #include "codegen/cpu/run/steps.h"
 #include "codegen/cpu/run/target.h"
+#include "codegen/llvm/llvm.h"
 #include "ir/base/sha256.h"
 
 typedef struct piece {

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <llvm-c/Transforms/PassBuilder.h>
-
 #include "codegen/cpu/emit/flush.h"
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/emit/matrix.h"
@@ -16,6 +14,7 @@
 #include "codegen/cpu/run/memory.h"
 #include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/tuning.h"
+#include "codegen/llvm/llvm.h"
 
 /* By the start of the triple and the width: the first that fits. */
 static const struct {
@@ -188,15 +187,19 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
     t->matrix &= !o->exact; /* subnormal operands are zeros to it */
 }
 
-static void
-initialize(void)
+static bool
+initialize(glow_context *ctx)
 {
+    const char *why = glow_llvm_load();
+
+    if (why)
+        return glow_error_hint(ctx, (glow_span){0}, "E0830",
+                               "the loader looks where LD_LIBRARY_PATH says, "
+                               "too",
+                               "cpu: LLVM cannot be loaded: %s", why);
     glow_cpu_memory_begin();
-    LLVMInitializeAllTargetInfos();
-    LLVMInitializeAllTargets();
-    LLVMInitializeAllTargetMCs();
-    LLVMInitializeAllAsmPrinters();
-    LLVMInitializeAllAsmParsers();
+    glow_llvm_initialize();
+    return true;
 }
 
 static LLVMTargetMachineRef
@@ -340,7 +343,8 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     const glow_target_options *o = options ? options : &here;
     cpu_target *t = GLOW_NEW(a, cpu_target);
 
-    initialize();
+    if (!initialize(ctx))
+        return NULL;
     name_target(t, a, o);
     set_threads(t, o);
     set_rates(t, o);

@@ -48,8 +48,7 @@ PLUGIN_LIKE = ("passes/graph", "passes/program", "lower")
 
 # What a foreign header is called, and the one place that may know it.
 FOREIGN = (
-    (re.compile(r"llvm-c/blake3\.h"), "codegen/hash.c"),
-    (re.compile(r"llvm-c?/(?!blake3)"), "codegen/cpu"),
+    (re.compile(r"llvm-c?/"), "codegen/llvm"),
     (re.compile(r"protobuf-c/|google/protobuf|.*\.pb-c\.h$"), "tools/glow-translate"),
     (re.compile(r"cmocka\.h"), "test/unit"),
 )

@@ -5,10 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include <llvm-c/BitReader.h>
-#include <llvm-c/Linker.h>
-
 #include "codegen/cpu/kernels/common.h"
+#include "codegen/llvm/llvm.h"
 
 /* What Clang says of its own default target. */
 static const char *const foreign[] = {

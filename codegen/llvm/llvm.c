@@ -1,0 +1,113 @@
+/* Loads LLVM by dlopen and dlsym; see llvm.h. */
+
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+
+#include "codegen/llvm/llvm.h"
+
+#include <dlfcn.h>
+
+#ifdef GLOW_LLVM_LINKED
+
+const char *
+glow_llvm_load(void)
+{
+    return NULL;
+}
+
+void *
+glow_llvm_find(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+void
+glow_llvm_initialize(void)
+{
+    LLVMInitializeAllTargetInfos();
+    LLVMInitializeAllTargets();
+    LLVMInitializeAllTargetMCs();
+    LLVMInitializeAllAsmPrinters();
+    LLVMInitializeAllAsmParsers();
+}
+
+#else
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct glow_llvm_calls glow_llvm;
+
+static const char *const names[] = {
+#define NAME(name) #name,
+    GLOW_LLVM_CALLS(NAME)
+#undef NAME
+};
+
+static void *library;
+static char failure[512];
+
+/* It is never unloaded: threads and destructors of LLVM may outlive any caller. */
+static void
+load(void)
+{
+    void *calls[sizeof names / sizeof *names];
+
+    library = dlopen(GLOW_LLVM_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+    if (!library) {
+        snprintf(failure, sizeof failure, "%s", dlerror());
+        return;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        calls[i] = dlsym(library, names[i]);
+        if (!calls[i]) {
+            snprintf(failure, sizeof failure, "%s has no %s", GLOW_LLVM_LIBRARY,
+                     names[i]);
+            return;
+        }
+    }
+    _Static_assert(sizeof calls == sizeof glow_llvm, "pointers and no more");
+    memcpy(&glow_llvm, calls, sizeof calls);
+}
+
+const char *
+glow_llvm_load(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load);
+    return failure[0] ? failure : NULL;
+}
+
+void *
+glow_llvm_find(const char *name)
+{
+    return dlsym(library, name);
+}
+
+static void
+call(const char *name)
+{
+    void (*function)(void);
+    void *found = glow_llvm_find(name);
+
+    memcpy(&function, &found, sizeof found);
+    if (function)
+        function();
+}
+
+void
+glow_llvm_initialize(void)
+{
+#define LLVM_TARGET(name)                      \
+    call("LLVMInitialize" #name "TargetInfo"); \
+    call("LLVMInitialize" #name "Target");     \
+    call("LLVMInitialize" #name "TargetMC");
+#include <llvm/Config/Targets.def>
+#define LLVM_ASM_PRINTER(name) call("LLVMInitialize" #name "AsmPrinter");
+#include <llvm/Config/AsmPrinters.def>
+#define LLVM_ASM_PARSER(name) call("LLVMInitialize" #name "AsmParser");
+#include <llvm/Config/AsmParsers.def>
+}
+
+#endif
