@@ -1,5 +1,6 @@
 /*
- * -list-onnx: what the importer takes of ONNX, from the rows that it works by.
+ * -list-onnx: the operators of ONNX that the importer supports, from its table
+ * of rows.
  */
 
 #ifndef GLOW_TRANSLATE_LIST_ONNX_H

@@ -107,7 +107,7 @@ beside(tool *t, const char *output, const char **stem)
     return glow_arena_printf(t->arena, "%s.safetensors", without);
 }
 
-/* The folder that stands in `path`. */
+/* The folder part of `path`. */
 static const char *
 folder_of(tool *t, const char *path)
 {

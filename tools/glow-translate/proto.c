@@ -1,6 +1,6 @@
 /*
- * Messages are unpacked into an arena that counts: what the check of the wire
- * format estimated is also what cannot be exceeded.
+ * Unpacking of messages into an arena with a budget: the memory estimated by
+ * the check of the wire format cannot be exceeded.
  */
 
 #include <string.h>
@@ -24,7 +24,7 @@ budget_alloc(void *user, size_t size)
     return glow_arena_alloc(b->arena, size);
 }
 
-/* The arena ends as a whole. */
+/* Does nothing: the arena is freed as a whole. */
 static void
 budget_free(void *user, void *p)
 {

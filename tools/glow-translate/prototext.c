@@ -73,7 +73,10 @@ is_word(char c)
            (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A stretch of the characters of names and numbers; length 0 if there is none. */
+/*
+ * Reads a run of characters of names and numbers, and of `more`; length 0 if
+ * there is none.
+ */
 static size_t
 read_word(reader *r, const char **word, const char *more)
 {
@@ -110,7 +113,7 @@ read_digits(reader *r, int base, int most)
     return v;
 }
 
-/* What follows a backslash. */
+/* Reads an escape sequence after its backslash. */
 static bool
 read_escape(reader *r, glow_buf *b)
 {
@@ -283,7 +286,7 @@ read_message(reader *r, const ProtobufCMessageDescriptor *d,
         return refuse(r, "a message in { } is wanted");
     if (r->depth >= WIRE_MAX_DEPTH)
         return refuse(r, "messages are nested over 100 deep");
-    /* A message given twice is one message. */
+    /* A repeated singular message is merged. */
     if (!*out) {
         *out = glow_arena_alloc(r->arena, d->sizeof_message);
         protobuf_c_message_init(d, *out);
@@ -355,7 +358,7 @@ read_value(reader *r, const ProtobufCFieldDescriptor *f, void *out)
     }
 }
 
-/* Where the next element of a repeated field goes; it is counted. */
+/* Appends an element to a repeated field and returns its address. */
 static void *
 next_element(reader *r, ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
@@ -401,7 +404,7 @@ read_optional(reader *r, ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
     return read_value(r, f, out);
 }
 
-/* Reports a name that is no field of `d`. */
+/* Reports a name that is not a field of `d`. */
 static bool
 unknown_field(reader *r, const char *word, size_t n,
               const ProtobufCMessageDescriptor *d)

@@ -1,5 +1,6 @@
 /*
- * Sparse tensors: written out, as nothing here computes on them otherwise.
+ * Sparse tensors (COO), converted to dense ones, since no operator computes on
+ * them.
  *
  *     values:  [NNZ]          zero everywhere but at `indices`, which count
  *     indices: [NNZ] or       through the whole tensor, or give a coordinate
@@ -19,7 +20,7 @@ typedef struct sparse {
     glow_tensor values, indices, out;
 } sparse;
 
-/* The type of the whole: the kind of the values in the shape that is given. */
+/* Sets the dense type: the kind of the values, with the declared shape. */
 static bool
 make_dense(sparse *s, const Onnx__SparseTensorProto *p)
 {
@@ -67,7 +68,7 @@ check_shapes(const sparse *s)
                       glow_type_text(s->file->arena, s->indices.type), rank);
 }
 
-/* Where value k goes, or -1 if that is outside. */
+/* The offset of value k, or -1 if it is out of range. */
 static int64_t
 place(const sparse *s, int64_t k)
 {

@@ -1,7 +1,7 @@
 /*
- * The elements of a tensor stand in one of seven places: raw_data, five typed
- * lists, or a file beside the model.  Whichever it is, what is there must be
- * exactly what the shape asks for, and that is known before a byte is read.
+ * Elements of a TensorProto: in raw_data, in one of five typed lists, or in a
+ * file beside the model.  Their number is checked against the shape before a
+ * byte is read.
  */
 
 #include <inttypes.h>
@@ -234,7 +234,7 @@ list_count(const Onnx__TensorProto *t, tensor_field field)
     return counts[field];
 }
 
-/* How many of the places that may hold elements do. */
+/* The number of fields that hold elements. */
 static int
 places(const Onnx__TensorProto *t)
 {
@@ -245,7 +245,10 @@ places(const Onnx__TensorProto *t)
     return n + (t->n_string_data > 0);
 }
 
-/* How many elements of a kind ONNX packs in a byte; 1 where it does not. */
+/*
+ * The number of elements of a kind that ONNX packs into a byte; 1 for other
+ * kinds.
+ */
 static int
 per_byte(glow_kind kind)
 {
@@ -261,7 +264,7 @@ tensor_packed_bytes(const glow_type *type)
                    : (size_t)glow_type_bytes(type);
 }
 
-/* Elements of a byte each from packed ones, the first in the low bits. */
+/* Unpacks elements to a byte each; the first is in the low bits. */
 static void
 unpack(const uint8_t *from, const glow_tensor *out)
 {
@@ -383,7 +386,7 @@ share(const glow_type *type, const void *data, glow_data *owner,
         memcpy(out->data, data, bytes);
 }
 
-/* ONNX's booleans are bytes of 0 and 1; others are made so. */
+/* Normalizes booleans to bytes of 0 and 1. */
 static void
 clean_bools(glow_tensor *t)
 {

@@ -1,6 +1,4 @@
-/*
- * TensorProto: element kinds and elements, both ways.
- */
+/* Conversion of TensorProto: element kinds and elements, in both directions. */
 
 #ifndef GLOW_TRANSLATE_TENSOR_H
 #define GLOW_TRANSLATE_TENSOR_H
@@ -8,7 +6,7 @@
 #include "glow/file.h"
 #include "onnx.pb-c.h"
 
-/* ONNX's element types by our kinds: a row of the one table. */
+/* A row of the table of ONNX's element types. */
 typedef enum tensor_field {
     TENSOR_NO_FIELD,
     TENSOR_FLOATS, /* float_data, and so on */
@@ -21,8 +19,8 @@ typedef enum tensor_field {
 typedef struct tensor_elem {
     int type; /* TensorProto.DataType */
     const char *name;
-    glow_kind kind;     /* GLOW_NO_KIND: there is none here */
-    tensor_field field; /* where elements stand that are not raw */
+    glow_kind kind;     /* GLOW_NO_KIND: unsupported */
+    tensor_field field; /* the field of elements that are not raw */
 } tensor_elem;
 
 /* NULL if ONNX has no such type. */
@@ -32,12 +30,12 @@ const tensor_elem *tensor_elem_named(const char *name);
 /* NULL if ONNX has no such kind. */
 const tensor_elem *tensor_elem_for(glow_kind kind);
 
-/* Where a tensor comes from. */
+/* The model of a tensor. */
 typedef struct tensor_file {
     glow_context *ctx;
-    glow_arena *arena;  /* of what is kept here */
+    glow_arena *arena;  /* for the data of this struct */
     const char *path;   /* the model, for messages */
-    const char *folder; /* that external data must lie in */
+    const char *folder; /* that must contain external data */
     glow_data *owner;   /* keeps the message, or NULL: bytes are copied */
     struct tensor_mapping *mapped; /* external files */
 } tensor_file;
@@ -51,19 +49,19 @@ typedef struct tensor_file {
 bool tensor_read(tensor_file *file, const Onnx__TensorProto *t,
                  const char *what, glow_tensor *out);
 
-/* The same for a sparse tensor, which is written out. */
+/* The same for a sparse tensor, which is converted to a dense one. */
 bool tensor_read_sparse(tensor_file *file, const Onnx__SparseTensorProto *p,
                         const char *what, glow_tensor *out);
 
 /*
- * ONNX packs elements of 4 and of 2 bits, the first of a byte in its low bits,
- * where ours have a byte each.  How many bytes the elements of a type are in
- * ONNX, and the elements of `t` so.
+ * ONNX packs elements of 4 and of 2 bits, the first in the low bits of a byte;
+ * in tensors each has a byte.  The packed size of a type, and the packed
+ * elements of `t`.
  */
 size_t tensor_packed_bytes(const glow_type *type);
 void tensor_pack(const glow_tensor *t, uint8_t *to);
 
-/* Gives back the mapped files. */
+/* Releases the mapped files. */
 void tensor_file_end(tensor_file *file);
 
 #endif

@@ -18,14 +18,15 @@
 #define WIRE_MAX_NAME (64 << 10)
 #define WIRE_MAX_FILE ((size_t)0x7fffffff)
 
-/* What a message of `size` bytes may take in memory: 256 MiB + 16 times that. */
+/* The limit of memory for a message of `size` bytes: 256 MiB + 16 `size`. */
 size_t wire_memory_limit(size_t size);
 
 /*
  * True if `bytes` are a message of type `d` that is safe to unpack: nested at
  * most WIRE_MAX_DEPTH deep, of at most WIRE_MAX_MESSAGES messages, every length
- * inside what holds it, every field of its declared wire type, and small enough
- * in memory.  Else false after E0701 or E0703, which name `file` and the byte.
+ * within the enclosing message, every field of its declared wire type, and
+ * small enough in memory.  Else false after E0701 or E0703, which name `file`
+ * and the byte.
  */
 bool wire_check(glow_context *ctx, const char *file, const uint8_t *bytes,
                 size_t size, const ProtobufCMessageDescriptor *d);

@@ -28,6 +28,12 @@ FOLDERS = (
     "lower",
     "passes",
     "passes/graph",
+    "tools/glow-translate",
+    "tools/glow-translate/caffe2",
+    "tools/glow-translate/export",
+    "tools/glow-translate/import",
+    "tools/glow-translate/import/ml",
+    "tools/glow-translate/import/ort",
 )
 
 MOST_WHAT = 3  # in 1,000 words

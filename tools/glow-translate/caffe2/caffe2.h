@@ -1,9 +1,9 @@
 /*
- * Importing Caffe2: what the files of this folder share.
+ * Import of Caffe2 nets.
  *
- * A net becomes the graph of the importer for ONNX, with Caffe2's operators in
- * it.  Their rows are of the same kind and use the same helpers; those that
- * mean what an operator of ONNX does are the rows of that operator.
+ * A net becomes a graph of the ONNX importer, with Caffe2's operators.  Their
+ * rows have the same type and use the same helpers; operators that are equal to
+ * one of ONNX use its row.
  */
 
 #ifndef GLOW_TRANSLATE_CAFFE2_H
@@ -13,7 +13,7 @@
 
 extern const import_dialect caffe2_dialect;
 
-/* Each file's rows, ended by one without a name. */
+/* The rows of each file, ending with one without a name. */
 extern const import_row caffe2_elementwise_rows[];
 extern const import_row caffe2_fill_rows[];
 extern const import_row caffe2_layout_rows[];
@@ -21,7 +21,7 @@ extern const import_row caffe2_norm_rows[];
 extern const import_row caffe2_product_rows[];
 extern const import_row caffe2_window_rows[];
 
-/* The kind of Caffe2's data type `type`; GLOW_NO_KIND if there is none here. */
+/* The kind of Caffe2's data type `type`; GLOW_NO_KIND if unsupported. */
 glow_kind caffe2_kind(int64_t type);
 /* True if `order` is NHWC; NCHW, the default, is the only other. */
 bool caffe2_channels_last(import_node *n);

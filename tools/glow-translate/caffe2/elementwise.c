@@ -1,6 +1,4 @@
-/*
- * Operators that work element by element.
- */
+/* Import of element-wise operators. */
 
 #include <float.h>
 #include <inttypes.h>
@@ -280,7 +278,7 @@ modulo(import_node *n)
     if (!follow)
         return import_done(n, r);
 
-    /* Where the sign is the other one, one more divisor. */
+    /* If the sign differs, the divisor is added. */
     glow_value *zero = import_constant_splat(n, kind, shape, 0, 0);
     glow_value *wrong = divisor > 0 ? import_binary(n, &glow_op_cmplt, r, zero)
                                     : import_binary(n, &glow_op_cmplt, zero, r);
@@ -350,7 +348,7 @@ float_to_half(import_node *n)
            import_done(n, import_convert(n, n->in[0], GLOW_FLOAT16));
 }
 
-/* In inference the operand passes; the mask, if wanted, is all true. */
+/* Dropout in inference is the identity; the mask, if wanted, is all true. */
 static bool
 dropout(import_node *n)
 {
@@ -374,7 +372,7 @@ copy(import_node *n)
     return import_done(n, n->in[0]);
 }
 
-/* Memory is nothing to the graph: each result is its operand. */
+/* Operators that release memory: each result is its operand. */
 static bool
 release(import_node *n)
 {

@@ -1,6 +1,4 @@
-/*
- * Fills: how weights are written down in Caffe2, and constants in a net.
- */
+/* Import of fills, which are Caffe2's weights and constants. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +6,7 @@
 
 #include "tools/glow-translate/caffe2/caffe2.h"
 
-/* An argument by name, for those that may be of one type or another. */
+/* An argument by name, of any type. */
 static const Onnx__AttributeProto *
 argument(import_node *n, const char *name)
 {
@@ -35,7 +33,7 @@ shape_of(import_node *n, glow_ints list)
     return shape;
 }
 
-/* Values that are given. */
+/* Given values. */
 
 /* The type of the result, which must take `count` elements. */
 static const glow_type *
@@ -160,11 +158,11 @@ given_bytes(import_node *n)
     return import_done(n, import_constant_of(n, &t));
 }
 
-/* Values that are made. */
+/* Generated values. */
 
 /*
- * The shape of what is filled: that of argument `shape`, of the operand, or the
- * operand's values; the last two may get more axes by `extra_shape`.
+ * The shape of a filled tensor: argument `shape`, the shape of the operand, or
+ * the operand's values; `extra_shape` appends axes to the last two.
  */
 static glow_dims
 filled_shape(import_node *n)
@@ -210,7 +208,9 @@ constant_fill(import_node *n)
     return import_done(n, import_splat(n, kind, shape, v));
 }
 
-/* Random values.  Uniform ones are within -scale and scale, by some rule. */
+/*
+ * Random values.  Uniform ones are in [-scale, scale], with a scale by the fan.
+ */
 
 static bool
 uniform(import_node *n, glow_dims shape, float low, float high)
@@ -251,7 +251,7 @@ gaussian_fill(import_node *n)
                   import_float(n, "std", 1));
 }
 
-/* How many weights an element of axis `axis` has. */
+/* The fan: the number of weights for each element of axis `axis`. */
 static double
 fan(import_node *n, glow_dims shape, int axis)
 {

@@ -1,12 +1,10 @@
-/*
- * Operators that move elements and compute nothing.
- */
+/* Import of layout operators. */
 
 #include <inttypes.h>
 
 #include "tools/glow-translate/caffe2/caffe2.h"
 
-/* Lists of numbers as constants: what shapes are told in. */
+/* A constant list of int32, the form of shapes. */
 static glow_value *
 int32_list(import_node *n, const int64_t *at, int count)
 {
@@ -177,9 +175,9 @@ channel_shuffle(import_node *n)
     return import_done(n, import_reshape(n, x, shape));
 }
 
-/* Joining and cutting. */
+/* Concatenation and slices. */
 
-/* How long each operand was along the axis: 1 if the axis is new. */
+/* The size of each operand along the axis: 1 if the axis is new. */
 static glow_value *
 split_info(import_node *n, int axis, bool is_new)
 {
@@ -225,7 +223,7 @@ concat(import_node *n)
                                        &(const glow_concat){axis}));
 }
 
-/* Parts as long as argument or operand says, or all of one length. */
+/* Split: sizes of an argument or operand, or equal sizes. */
 static bool
 split(import_node *n)
 {
@@ -294,7 +292,7 @@ slice(import_node *n)
     return import_done(n, x);
 }
 
-/* Once more along the axis; both numbers may be operands. */
+/* Tile along an axis; count and axis may be operands. */
 static bool
 tile(import_node *n)
 {
@@ -317,7 +315,7 @@ tile(import_node *n)
         n, BUILD(n, tile, GLOW_IN(x), .count = tiles, .axis = (int)axis));
 }
 
-/* Choosing. */
+/* Selection. */
 
 static bool
 gather_along(import_node *n, int64_t axis)

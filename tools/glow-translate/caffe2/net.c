@@ -1,14 +1,15 @@
 /*
- * Nets as the graph of the importer.
+ * Conversion of nets to a graph of the importer, in SSA form.
  *
- * A net is a list of operators that write names, also names that were written
- * before: `Relu` often works in place.  In the graph each value has a name of
- * its own.  The last value of a name keeps it, because outputs are called by
- * it; an input keeps its name too, since it is named on the command line.
+ * A net is a list of operators that assign names, also repeatedly: `Relu` often
+ * works in place.  In the graph each value has a unique name.  The last value
+ * of a name keeps it, because it is the name of outputs; an input keeps its
+ * name too, since the command line refers to it.
  *
- * The operators of the net that fills the weights stand after the others, so
- * that those keep their numbers in messages; the importer orders by operands.
- * What is read before it is written is an input, if the nets say so or not.
+ * The operators of the init net are appended to those of the predict net, so
+ * that the latter keep their numbers in messages; the importer sorts
+ * topologically.  A name that is read before it is written is an input,
+ * declared or not.
  */
 
 #include <string.h>
@@ -23,7 +24,8 @@ typedef Caffe2__OperatorDef operator_def;
 /* A name of the nets, as far as they were read. */
 typedef struct blob {
     const char *name;
-    const char *value; /* its value's name in the graph; NULL: none yet */
+    const char
+        *value; /* name of its current value in the graph; NULL: none yet */
     int written, writes;
     bool is_read, is_input;
 } blob;
@@ -34,7 +36,7 @@ typedef struct builder {
     const caffe2_options *options;
     const net *predict, *init; /* init may be NULL */
     glow_map *blobs;           /* blob by name */
-    bool *typed;               /* -type that named an input */
+    bool *typed;               /* options -type that were used */
 
     Onnx__GraphProto *graph;
     size_t n_input, n_node;
@@ -65,7 +67,7 @@ value_of(const char *const (*list)[2], size_t n, const char *name, bool *used)
     return NULL;
 }
 
-/* True if the command line says that `name` is an input. */
+/* True if the command line declares `name` as an input. */
 static bool
 is_given(const builder *b, const char *name)
 {
@@ -77,7 +79,7 @@ is_given(const builder *b, const char *name)
 
 /* Inputs. */
 
-/* The element kind that -type gives an input: float by default. */
+/* The element kind of an input by -type; float by default. */
 static bool
 read_kind(builder *b, const char *name, int *type)
 {
@@ -117,7 +119,7 @@ add_input(builder *b, blob *of)
 
 /* Operators. */
 
-/* An argument: what it holds says of which kind it is. */
+/* Converts an argument; its kind follows from its filled field. */
 static Onnx__AttributeProto *
 attribute_of(builder *b, const Caffe2__Argument *from)
 {
@@ -145,14 +147,14 @@ attribute_of(builder *b, const Caffe2__Argument *from)
               : from->n_strings ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS
               : from->n || from->n_nets
                   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPHS
-                  /* A list without elements shows no kind. */
+                  /* The kind of an empty list is unknown. */
                   : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
     return a;
 }
 
 /*
- * Says how to run on one machine or another, and not what to compute.  What an
- * operator does not know otherwise is refused.
+ * True for arguments about execution, without effect on results.  Other unknown
+ * arguments are refused.
  */
 static bool
 changes_nothing(const char *name)
@@ -219,7 +221,7 @@ add_operator(builder *b, const operator_def *op, Onnx__NodeProto *n)
     return true;
 }
 
-/* A fill of what is an input all the same has nothing to do. */
+/* True for a fill whose results are all inputs, which is dropped. */
 static bool
 is_overridden(const builder *b, const operator_def *op)
 {
@@ -246,7 +248,7 @@ add_operators(builder *b, const net *from, bool is_init,
     return true;
 }
 
-/* What is done to each name, and how many operands there are. */
+/* Counts reads and writes of each name; returns the number of operands. */
 static size_t
 count_blobs(builder *b, const net *from, bool is_init)
 {
@@ -266,7 +268,7 @@ count_blobs(builder *b, const net *from, bool is_init)
     return operands;
 }
 
-/* The whole. */
+/* The conversion. */
 
 static bool
 add_outputs(builder *b)
@@ -280,7 +282,7 @@ add_outputs(builder *b)
         blob *of = blob_of(b, from->external_output[i]);
         Onnx__ValueInfoProto *v = GLOW_NEW(b->arena, Onnx__ValueInfoProto);
 
-        /* Nobody makes it: it is an input, if its shape is given. */
+        /* A name without definition is an input, if its shape is given. */
         if (!of->value && is_given(b, of->name) && !add_input(b, of))
             return false;
         onnx__value_info_proto__init(v);
@@ -337,7 +339,7 @@ add_nets(builder *b)
     return add_outputs(b) && check_types(b);
 }
 
-/* Names that have no text would be no names. */
+/* Checks that names are not empty. */
 static bool
 check_names(builder *b, const net *from, const char *path)
 {

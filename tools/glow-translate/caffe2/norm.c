@@ -91,8 +91,8 @@ lrn(import_node *n)
 }
 
 /*
- * The axes from `axis` on are one layer.  The other two results are its mean
- * and its standard deviation, with the axes before.
+ * LayerNorm over the axes from `axis` on.  The other two results are mean and
+ * standard deviation, of the axes before.
  */
 static bool
 layer_norm(import_node *n)

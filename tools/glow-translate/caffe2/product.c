@@ -24,9 +24,9 @@ transposed(import_node *n, glow_value *v)
 }
 
 /*
- * FC: the axes of X from `axis` on are its columns, those of W from `axis_w` on
- * the columns of W, which has a row for each result (a column, if the operator
- * is FCTransposed).  The axes of X before `axis` stay.
+ * FC: the axes of X from `axis` on are its columns, and the axes of W from
+ * `axis_w` on the columns of W, which has a row for each result (a column, if
+ * the operator is FCTransposed).  The axes of X before `axis` stay.
  */
 static bool
 connected(import_node *n, bool by_column)
@@ -76,7 +76,7 @@ fc_transposed(import_node *n)
     return connected(n, true);
 }
 
-/* Matrices: what stands before axis_a and axis_b makes the rows. */
+/* MatMul: the axes before axis_a and axis_b are flattened to rows. */
 static bool
 matmul(import_node *n)
 {
@@ -116,8 +116,8 @@ swap_last(import_node *n, glow_value *v)
 
 /*
  * The product by ONNX's rules, which are numpy's and Caffe2's.  Without
- * `broadcast` Caffe2 asks for equal axes before the last two; those that are
- * not would not have run.
+ * `broadcast` Caffe2 requires equal axes before the last two; other nets would
+ * not have run.
  */
 static bool
 batch_matmul(import_node *n)
@@ -136,7 +136,7 @@ batch_matmul(import_node *n)
     return !n->failed && row->run(n);
 }
 
-/* The inner product of each row with its partner. */
+/* DotProduct: the inner product of corresponding rows. */
 static bool
 dot_product(import_node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * Which operators of Caffe2 there are: rows of this folder, rows of ONNX under
- * another name, and those that are refused for a reason.
+ * Lookup of Caffe2's operators: rows of this folder, rows of ONNX under another
+ * name, and refused operators with reasons.
  */
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const import_row *const tables[] = {
     import_sparse_rows,
 };
 
-/* What an operator of ONNX means in an opset, Caffe2's means too. */
+/* Operators of Caffe2 that equal an operator of ONNX in an opset. */
 typedef struct same {
     const char *name, *onnx;
     int opset;
@@ -83,7 +83,7 @@ find_same(const char *name)
     return NULL;
 }
 
-/* Runs the row of ONNX's operator, in the opset that is meant. */
+/* Runs the row of ONNX's operator, in its opset. */
 static bool
 as_onnx(import_node *n)
 {
@@ -92,14 +92,14 @@ as_onnx(import_node *n)
 
     n->opset = s->opset;
     n->row = import_find_row(s->onnx, s->opset, &any);
-    /* How far a gradient is scaled is nothing to inference. */
+    /* The scale of gradients has no effect in inference. */
     import_ignore(n, "scale");
     return n->row->run(n);
 }
 
 static const import_row as_onnx_row = {"", 1, 0, as_onnx, NULL, NULL};
 
-/* Refused, with the reason; a name that ends in * is a beginning. */
+/* Refused operators, with the reason; a name that ends in * is a prefix. */
 static const struct {
     const char *name, *why;
 } refused[] = {

@@ -66,8 +66,8 @@ pads(import_node *n, int rank)
 }
 
 /*
- * Before pads were explicit, there were modes: none, as many as give a result
- * for each stride begun, and Caffe's, which rounds the size of the result up.
+ * Sets pads by legacy_pad: VALID (none), SAME (ceil(size / stride) results),
+ * and Caffe's, which rounds the size of the result up.
  */
 static void
 legacy_pad(import_node *n, windows *x)
@@ -103,7 +103,7 @@ legacy_pad(import_node *n, windows *x)
     }
 }
 
-/* True if the axes of a filter from `at` on are those of the kernel. */
+/* True if the axes of a filter from `at` on have the sizes of the kernel. */
 static bool
 fits(const import_window *w, glow_dims filter, int at)
 {
@@ -114,8 +114,9 @@ fits(const import_window *w, glow_dims filter, int at)
 }
 
 /*
- * Filters of nets with channels last ought to have theirs last.  Some writers
- * leave them as they were; the kernel's size tells, where it can.
+ * True if the filter's channels are last.  Nets with channels last should have
+ * such filters, but some writers leave them in NCHW; the size of the kernel
+ * decides, if it can.
  */
 static bool
 filter_is_last(const windows *x, glow_dims filter)
@@ -123,7 +124,7 @@ filter_is_last(const windows *x, glow_dims filter)
     return x->last && (fits(&x->w, filter, 1) || !fits(&x->w, filter, 2));
 }
 
-/* The window over `x`; that of the weights, if there are any. */
+/* Reads the window over `x`; `filter`, if present, gives the kernel. */
 static bool
 read_window(import_node *n, const glow_value *x, const glow_value *filter,
             windows *out)
@@ -157,7 +158,7 @@ read_window(import_node *n, const glow_value *x, const glow_value *filter,
         w->kernels.at[i] = known;
     }
     legacy_pad(n, out);
-    /* All 1 is the default, which is written as nothing. */
+    /* Dilations of 1 are the default. */
     w->dilation.rank = 0;
     for (int i = 0; i < rank; i++)
         if (w->dilation.at[i] != 1)
@@ -183,7 +184,7 @@ from_last(import_node *n, const windows *x, glow_value *v)
     return x->last ? v : import_to_nchw(n, v);
 }
 
-/* Operand and filter, of the same rank. */
+/* True if operand and filter have the same rank. */
 static bool
 has_filter(import_node *n)
 {
@@ -276,7 +277,7 @@ average_pool(import_node *n)
                            .count_include_pads = counted)));
 }
 
-/* Height and width by nearest neighbours. */
+/* ResizeNearest of height and width. */
 static bool
 resize_nearest(import_node *n)
 {

@@ -1,8 +1,8 @@
 /*
- * Tensors of which only a part counts, which in ONNX have that size and no
- * other.  NonZero and its like become those of ONNX; their counts, which are
- * sizes there, are left out; and what follows such a tensor must be an operator
- * that is written without the size, or nothing at all.
+ * Bounded values: tensors of which only a part is valid, which in ONNX have
+ * exactly this dynamic size.  NonZero and similar operators become those of
+ * ONNX; their counts, which are sizes there, are omitted; users of such a
+ * tensor must be operators that can be written without the size.
  */
 
 #include <math.h>
@@ -37,8 +37,8 @@ export_is_count(const glow_module *m, const glow_storage *s)
 }
 
 /*
- * Rules: along which axis the result is bounded if operand i is along `axis`;
- * -1: it cannot be.
+ * Rules: the axis along which the result is bounded if operand i is along
+ * `axis`; -1: not supported.
  */
 
 static int
@@ -115,7 +115,7 @@ follow_gathernd(const glow_node *n, int i, int axis)
 
 static const struct {
     const glow_op *op;
-    int operands; /* as bits: those that may be bounded, one at a time */
+    int operands; /* bits of operands that may be bounded, one at a time */
     int (*follow)(const glow_node *n, int i, int axis);
 } rules[] = {
     {&glow_op_bound, 1, follow_same},
@@ -127,10 +127,10 @@ static const struct {
     {&glow_op_transpose, 1, follow_transpose},
 };
 
-/* The results that are bounded, and the one that says how much counts. */
+/* Operators with bounded results, and the result that is their count. */
 static const struct {
     const glow_op *op;
-    int axis[GLOW_MAX_RESULTS]; /* -1: all of it counts */
+    int axis[GLOW_MAX_RESULTS]; /* -1: not bounded */
     int count;
 } sources[] = {
     {&glow_op_nonmaxsuppression, {0, -1}, 1},
@@ -138,7 +138,10 @@ static const struct {
     {&glow_op_unique, {0, -1, 0, -1}, 3},
 };
 
-/* A count is said by what it counts: nothing else may read it. */
+/*
+ * Checks that a count is only used by Bound and by the Save of a count, since
+ * ONNX has no such result.
+ */
 static bool
 check_count(exporter *e, const glow_node *n, const glow_value *count)
 {
@@ -170,7 +173,7 @@ start(exporter *e, const glow_node *n)
     return true;
 }
 
-/* What is saved must say so. */
+/* Checks that a bounded value is saved to a placeholder with a count. */
 static bool
 check_save(exporter *e, const glow_node *n, const export_bound *b)
 {
@@ -248,7 +251,7 @@ unique(exporter *e, const glow_node *n)
     return true;
 }
 
-/* ONNX has boxes of float alone, which holds those of 16 bits. */
+/* Operand i as float, the only kind of boxes in ONNX. */
 static const char *
 as_float(exporter *e, const glow_node *n, int i)
 {

@@ -1,8 +1,8 @@
 /*
  * Exporting calls: bodies become subgraphs.
  *
- * What a body is given and does not carry, a subgraph names as it stands around
- * it, so that only what a loop carries is among its inputs.
+ * Inputs of a body that are not carried become free variables of the subgraph,
+ * so that only carried values of a loop are among its inputs.
  */
 
 #include "tools/glow-translate/export/export.h"
@@ -29,7 +29,10 @@ export_if(exporter *e, const glow_node *n)
            export_body(e, "else_branch", glow_called(n, 1), given);
 }
 
-/* ONNX keeps as many rows as there were iterations: all, or it is another. */
+/*
+ * True if scan outputs have a row for each iteration, as in ONNX: MaxTrips is
+ * the trip count.
+ */
 static bool
 keeps_all_rows(const glow_node *n)
 {

@@ -22,7 +22,7 @@ plain(exporter *e, const glow_node *n)
     return export_last(e, n, export_this(e)->name, in, n->n_in);
 }
 
-/* ONNX has no order to round toward zero: the sign goes, and comes back. */
+/* ONNX has no operator to round toward zero: sign(x) floor(|x|). */
 static bool
 truncate(exporter *e, const glow_node *n)
 {
@@ -42,7 +42,7 @@ rsqrt(exporter *e, const glow_node *n)
     return export_last(e, n, "Reciprocal", NAMES(x));
 }
 
-/* BitwiseNot is younger than the opset written here: all ones, less x. */
+/* BitwiseNot is newer than the exported opset: all ones minus x. */
 static bool
 complement(exporter *e, const glow_node *n)
 {
@@ -90,9 +90,9 @@ clip(exporter *e, const glow_node *n)
 }
 
 /*
- * To integers of up to 16 bits ours saturates.  ONNX's Cast does not say what it
- * does with numbers that do not fit: they are clipped before, as float, which
- * holds the bounds.
+ * ConvertTo saturates to integers of up to 16 bits.  ONNX's Cast leaves numbers
+ * out of range undefined, so they are clipped before, in float, which
+ * represents the bounds.
  */
 static const char *
 saturated(exporter *e, const glow_node *n, const char *x)
@@ -150,7 +150,7 @@ convert_to_float8(exporter *e, const glow_node *n)
 
 /*
  * x / 2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3))
- * for erf: Gelu itself is younger than the opset written here.
+ * for erf: Gelu is newer than the exported opset.
  */
 static bool
 gelu(exporter *e, const glow_node *n)
@@ -193,7 +193,7 @@ hard_sigmoid(exporter *e, const glow_node *n)
     return true;
 }
 
-/* One number, alpha, stands alone in the attributes of all of these. */
+/* Operators whose only attribute is alpha. */
 static bool
 with_alpha(exporter *e, const glow_node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * The export of a graph: names, inputs, outputs, initializers, and for each
- * node the row of its operator.
+ * Export of a graph: names, inputs, outputs, initializers, and nodes by the
+ * rows of their operators.
  */
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ struct exporter {
     glow_map *taken;  /* names in the model */
     glow_map *names;  /* of values, by "@storage" and "%node#result" */
     glow_map *bounds; /* export_bound of values, by the same */
-    glow_map *shared; /* the same of the model's graph, for constants */
+    glow_map *shared; /* names in the model's graph, for constants */
     const export_row *row;
     Onnx__NodeProto *last;
     size_t attribute_cap; /* of last */
@@ -120,7 +120,7 @@ text(exporter *e, const char *s)
 
 /* Names. */
 
-/* `base`, or with a number after it where that is taken. */
+/* `base`, followed by a number if it is taken. */
 static const char *
 unique(exporter *e, const char *base)
 {
@@ -456,7 +456,7 @@ export_number(exporter *e, const glow_node *n, glow_kind kind, double v)
     return constant_list(e, n, kind, (glow_dims){0}, bytes);
 }
 
-/* Steps that many need. */
+/* Common steps. */
 
 const char *
 export_transpose(exporter *e, const glow_node *n, const char *x, glow_dims perm)
@@ -585,7 +585,7 @@ export_placeholder(exporter *e, const glow_storage *s)
     bool reads = glow_func_reads(e->func, s);
     bool writes = glow_func_writes(e->func, s);
 
-    /* An input that nothing uses stays one, unless it is another function's. */
+    /* An unused input is exported, unless it is another function's. */
     if (!reads && !writes &&
         (!glow_module_entry(e->module) || glow_is_formal(s)))
         return true;
@@ -605,7 +605,7 @@ export_placeholder(exporter *e, const glow_storage *s)
     return true;
 }
 
-/* A large constant of one value: a node makes it. */
+/* A large constant of one value, as ConstantOfShape. */
 static void
 export_splat_constant(exporter *e, const glow_storage *s)
 {
@@ -702,7 +702,7 @@ export_one(exporter *e, const glow_node *n)
     return e->row->run(e, n);
 }
 
-/* ONNX wants operands before their users: depth first, without recursion. */
+/* Topological order by iterative depth-first search, as ONNX requires. */
 static glow_node **
 sorted(exporter *e)
 {
@@ -766,7 +766,7 @@ export_graph(exporter *e)
 
 /* Bodies. */
 
-/* Names the formals of e->func; those that no name is given are inputs. */
+/* Names the formals of e->func; formals without a given name become inputs. */
 static bool
 export_formals(exporter *e, const char *const *in)
 {
@@ -825,8 +825,8 @@ export_body(exporter *e, const char *attribute, glow_func *f,
 }
 
 /*
- * The opset is the oldest that has all operators and element kinds, because older
- * runtimes take older opsets alone.
+ * The opset: the oldest with all operators and element kinds, because older
+ * runtimes support older opsets only.
  */
 
 static int
@@ -907,8 +907,8 @@ pick(glow_module *m, const char *name)
 }
 
 /*
- * Operators that ONNX does not have are lowered until it does: to the passes,
- * ONNX is a backend that takes what there is a row for.
+ * ONNX as a backend that takes the operators with a row, so that the pass
+ * `lower` lowers all others.
  */
 static bool
 within_limits(const glow_node *n)

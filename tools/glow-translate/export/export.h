@@ -1,10 +1,10 @@
 /*
- * Exporting to ONNX: what the exporter gives to the functions of the operators.
+ * Interface of the ONNX exporter for the functions of operators.
  *
- * One row of a table stands for one Glow operator.  Its function writes the
- * ONNX nodes that mean the same: any number of steps, each with a result of its
- * own, and a last one whose results are those of the Glow node.  Attributes go
- * to the node that was written last.
+ * A row of a table is one Glow operator.  Its function writes equivalent ONNX
+ * nodes: any number of steps, each with a new result, and a last node whose
+ * results are those of the Glow node.  Attributes go to the node that was
+ * written last.
  */
 
 #ifndef GLOW_TRANSLATE_EXPORT_H
@@ -12,7 +12,7 @@
 
 #include "glow/ops.h"
 
-/* Of models without an operator or an element kind that is younger. */
+/* The opset of models without newer operators or element kinds. */
 #define EXPORT_OPSET 17
 
 typedef struct exporter exporter;
@@ -23,7 +23,7 @@ typedef struct export_row {
     const char *name; /* of the ONNX operator, for functions of many rows */
 } export_row;
 
-/* Each file's rows, ended by one without an operator. */
+/* The rows of each file, ending with one without an operator. */
 extern const export_row export_bounded_rows[];
 extern const export_row export_control_rows[];
 extern const export_row export_elementwise_rows[];
@@ -37,7 +37,10 @@ extern const export_row export_resize_rows[];
 extern const export_row export_sample_rows[];
 extern const export_row export_window_rows[];
 
-/* Nodes of operators with a row that opset 17 still cannot say: lowered. */
+/*
+ * Conditions on nodes of operators with a row; other nodes cannot be expressed
+ * in opset 17 and are lowered.
+ */
 typedef struct export_limit {
     const glow_op *op;
     bool (*can)(const glow_node *n);
@@ -48,7 +51,7 @@ extern const export_limit export_sample_limits[];
 /* Reports E0720 at the node; returns false. */
 bool export_refuse(exporter *e, const glow_node *n, const char *fmt, ...)
     GLOW_PRINTF(3, 4);
-/* The row at work. */
+/* The current row. */
 const export_row *export_this(const exporter *e);
 
 /* The opset of the model. */
@@ -67,13 +70,13 @@ const char *export_step(exporter *e, const glow_node *n, const char *type,
 /* The same with several results, whose names go to `out`. */
 void export_steps(exporter *e, const glow_node *n, const char *type,
                   const char *const *in, int n_in, const char **out, int n_out);
-/* Writes the last one; returns true. */
+/* Writes the last node, with the results of `n`; returns true. */
 bool export_last(exporter *e, const glow_node *n, const char *type,
                  const char *const *in, int n_in);
-/* `x` by a node before: of another kind. */
+/* Writes a Cast of `x`; returns its result. */
 const char *export_cast(exporter *e, const glow_node *n, const char *x,
                         glow_kind kind);
-/* Lets result i be `x`; returns true. */
+/* Makes `x` result i; returns true. */
 bool export_identity(exporter *e, const glow_node *n, int i, const char *x);
 
 /* Attributes of the ONNX node written last. */
@@ -120,7 +123,7 @@ glow_arena *export_arena(exporter *e);
 glow_module *export_module(exporter *e);
 glow_context *export_context(exporter *e);
 
-/* Steps that many operators need; the name itself where nothing is to do. */
+/* Common steps; they return `x` if there is nothing to do. */
 const char *export_transpose(exporter *e, const glow_node *n, const char *x,
                              glow_dims perm);
 const char *export_reshape(exporter *e, const glow_node *n, const char *x,
@@ -129,21 +132,24 @@ const char *export_reshape(exporter *e, const glow_node *n, const char *x,
 glow_dims export_to_nchw(int rank);
 glow_dims export_to_nhwc(int rank);
 
-/* Values of which only a part counts: see bounded.c. */
+/* Bounded values: see bounded.c. */
 
 typedef struct export_bound {
     int axis;
-    const glow_value *count; /* how much of it */
+    const glow_value *count; /* number of valid elements */
 } export_bound;
 
-/* What was set for a value, or NULL: all of it counts. */
+/* The bound that was set for a value, or NULL. */
 const export_bound *export_bound_of(exporter *e, const glow_value *v);
 void export_set_bound(exporter *e, const glow_value *v, export_bound b);
-/* Before a node is written: what becomes of its operands' bounds. */
+/* Propagates the bounds of operands to results, before a node is written. */
 bool export_follow_bounds(exporter *e, const glow_node *n);
-/* The axis of a placeholder that is bounded, and the name of its count; -1. */
+/*
+ * The bounded axis of a placeholder, and the name of its count; -1 if not
+ * bounded.
+ */
 int export_placeholder_axis(const glow_storage *s, const char **count);
-/* True if a placeholder says how much of another counts. */
+/* True if a placeholder is the count of another. */
 bool export_is_count(const glow_module *m, const glow_storage *s);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Operators that were kept from another domain: DOMAIN.OPERATOR goes back to
- * its domain as it came, with the types of its results.
+ * Operators kept from other domains: DOMAIN.OPERATOR is exported unchanged to
+ * its domain, with the types of its results.
  */
 
 #include <string.h>

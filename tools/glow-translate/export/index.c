@@ -1,6 +1,4 @@
-/*
- * Operators that pick, write or compare elements by number.
- */
+/* Export of gathers, scatters and other operators on indices. */
 
 #include "tools/glow-translate/export/export.h"
 #include "tools/glow-translate/tensor.h"
@@ -144,7 +142,10 @@ scatter_elements(exporter *e, const glow_node *n)
     return reduction(e, n, s->reduction);
 }
 
-/* ONNX takes integers of 32 bits or more; the low bits of those are ours. */
+/*
+ * CumSum; ONNX takes integers of 32 bits or more, whose low bits are the result
+ * for narrower ones.
+ */
 static bool
 cum_sum(exporter *e, const glow_node *n)
 {

@@ -1,6 +1,4 @@
-/*
- * Operators that move elements.
- */
+/* Export of layout operators. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +15,7 @@ transpose(exporter *e, const glow_node *n)
     return true;
 }
 
-/* The last node of many: a reshape to the shape of the result. */
+/* Writes the last node: a reshape to the shape of the result. */
 static bool
 last_reshape(exporter *e, const glow_node *n, const char *x)
 {
@@ -25,7 +23,7 @@ last_reshape(exporter *e, const glow_node *n, const char *x)
     glow_dims to = n->out[0]->type->shape;
 
     if (b)
-        to.at[b->axis] = -1; /* what is left */
+        to.at[b->axis] = -1; /* inferred */
     export_last(e, n, "Reshape", NAMES(x, export_dims_list(e, n, to)));
     export_int(e, "allowzero", 1);
     return true;
@@ -50,7 +48,7 @@ concat(exporter *e, const glow_node *n)
     return true;
 }
 
-/* The end of each axis lies one step past its last element. */
+/* Slice; the end of each axis is one step behind its last element. */
 static bool
 slice(exporter *e, const glow_node *n)
 {
@@ -77,7 +75,7 @@ slice(exporter *e, const glow_node *n)
         NAMES(export_in(e, n, 0), list[0], list[1], list[2], list[3]));
 }
 
-/* Where copies of Small land in Big: true there. */
+/* A constant mask of Big, true where copies of Small are inserted. */
 static const char *
 landing(exporter *e, const glow_node *n)
 {
@@ -101,7 +99,7 @@ landing(exporter *e, const glow_node *n)
     return export_constant(e, n, type, mask);
 }
 
-/* The copies, padded to the size of Big, chosen where they land. */
+/* InsertTensor: the copies, padded to the size of Big, selected by the mask. */
 static bool
 insert_tensor(exporter *e, const glow_node *n)
 {
@@ -183,7 +181,10 @@ tile(exporter *e, const glow_node *n)
         NAMES(export_in(e, n, 0), export_dims_list(e, n, repeats)));
 }
 
-/* Axes after those of the operand are made before ONNX can expand them. */
+/*
+ * Broadcast; axes after those of the operand are added by a reshape before
+ * Expand.
+ */
 static bool
 broadcast(exporter *e, const glow_node *n)
 {

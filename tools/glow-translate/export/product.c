@@ -1,6 +1,4 @@
-/*
- * Matrix products, reductions, normalization, and what sorts.
- */
+/* Export of matrix products, reductions, normalization, and TopK. */
 
 #include <inttypes.h>
 
@@ -44,7 +42,7 @@ fully_connected(exporter *e, const glow_node *n)
                        NAMES(x, export_in(e, n, 1), export_in(e, n, 2)));
 }
 
-/* Slice is added to each of Batch: numpy's rule for a lower rank. */
+/* BatchedAdd is Add, by numpy's broadcasting of a lower rank. */
 static bool
 batched_add(exporter *e, const glow_node *n)
 {
@@ -73,7 +71,7 @@ det(exporter *e, const glow_node *n)
 
 /* Reductions. */
 
-/* No axes would mean all of them: then along a new one. */
+/* Reductions; without axes ONNX would reduce all, so a new axis is reduced. */
 static bool
 reduce(exporter *e, const glow_node *n)
 {
@@ -175,7 +173,7 @@ batch_normalization(exporter *e, const glow_node *n)
     return true;
 }
 
-/* Its scale is no option in ONNX. */
+/* LayerNormalization; in ONNX the scale is required. */
 static bool
 layer_normalization(exporter *e, const glow_node *n)
 {

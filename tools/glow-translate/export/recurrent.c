@@ -10,7 +10,7 @@
 
 static const char *const directions[] = {"forward", "reverse", "bidirectional"};
 
-/* The functions of all directions; returns how many. */
+/* Collects the functions of all directions; returns their number. */
 static int
 functions(const glow_recurrent *a, int each, glow_activation *out)
 {
@@ -44,7 +44,7 @@ activations(exporter *e, const glow_recurrent *a, int each)
         export_float_list(e, "activation_beta", beta, betas);
 }
 
-/* The W that leaves X as it is, part by part: ONNX cannot do without. */
+/* An identity matrix as W, which ONNX requires. */
 static const char *
 identity(exporter *e, const glow_node *n)
 {

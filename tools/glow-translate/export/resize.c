@@ -12,7 +12,7 @@ write_roi(exporter *e, const glow_node *n, const glow_resize *r)
                         : "";
 }
 
-/* Scales are written where they give the size, else the size. */
+/* Writes the scales if they determine the size, else the size. */
 static bool
 write_resize(exporter *e, const glow_node *n, const glow_resize *r)
 {
@@ -64,7 +64,7 @@ resize(exporter *e, const glow_node *n)
     return write_resize(e, n, n->attrs);
 }
 
-/* The operators with kernels of their own. */
+/* ResizeNearest and ResizeBilinear. */
 static bool
 resize_grid(exporter *e, const glow_node *n)
 {

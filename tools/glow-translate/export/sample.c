@@ -1,4 +1,6 @@
-/* Sampling: opset 17 has it for images; what it has not is lowered. */
+/*
+ * Export of interpolation: opset 17 has it for images; other nodes are lowered.
+ */
 
 #include "tools/glow-translate/export/export.h"
 

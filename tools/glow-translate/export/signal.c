@@ -1,6 +1,4 @@
-/*
- * Transforms of signals, and random classes and coins.
- */
+/* Export of signal transforms, Multinomial and Bernoulli. */
 
 #include <string.h>
 

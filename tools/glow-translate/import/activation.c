@@ -1,12 +1,13 @@
-/*
- * Activations: operators of one tensor, with numbers that are attributes.
- */
+/* Import of activations: operators of one tensor, with scalar attributes. */
 
 #include <float.h>
 
 #include "tools/glow-translate/import/import.h"
 
-/* One number, alpha, which was 1 for these, and 0.01 for LeakyRelu. */
+/*
+ * Activations with the attribute alpha; the default is 0.01 for LeakyRelu, else
+ * 1.
+ */
 static bool
 with_alpha(import_node *n)
 {
@@ -58,7 +59,9 @@ selu(import_node *n)
                                 .alpha = alpha, .gamma = gamma));
 }
 
-/* Integers are compared with numbers that may have a fraction. */
+/*
+ * Integers are converted to float, because the thresholds may have a fraction.
+ */
 static bool
 shrink(import_node *n)
 {
@@ -87,7 +90,9 @@ bound(import_node *n, glow_value *x, int i, const glow_op *op)
     return limit ? import_binary(n, op, x, limit) : x;
 }
 
-/* Bounds that are given as attributes, of other kinds than float. */
+/*
+ * Clips to bounds that are attributes, for operands of other kinds than float.
+ */
 static bool
 clip_to_numbers(import_node *n, glow_value *x, float min, float max)
 {
@@ -123,7 +128,7 @@ clip(import_node *n)
         max = (float)import_known_number(n, 2);
     if (n->failed || (!attrs && n->n_in == 1))
         return import_done(n, x);
-    /* ONNX lets the upper bound win; Clip wants them in order. */
+    /* In ONNX the upper bound decides; Clip requires min <= max. */
     return import_done(n, BUILD(n, clip, GLOW_IN(x),
                                 .min = min < max ? min : max, .max = max));
 }

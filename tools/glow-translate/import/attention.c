@@ -1,7 +1,7 @@
 /*
- * Attention and rotary embedding, of opset 23; attention over a padded cache and
- * the scatter that fills one, of opset 24.  Operands of rank 3 have their
- * heads side by side in rows; Glow has them as an axis of their own.
+ * Attention and rotary embedding, of opset 23; attention over a padded cache
+ * and the scatter that fills one, of opset 24.  Operands of rank 3 have the
+ * heads concatenated in rows; Glow has a separate axis of heads.
  */
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ after_past(import_node *n, int past, glow_value *v)
     return import_after_past(n, p, v);
 }
 
-/* The mask with four axes; a narrow one hides what it does not reach. */
+/* The mask with four axes; a narrow mask masks the keys beyond its width. */
 static glow_value *
 read_mask(import_node *n, int64_t count)
 {
@@ -134,7 +134,7 @@ exists(import_node *n, glow_value *lengths, int64_t rows, int64_t count,
                          import_convert(n, lengths, GLOW_INDEX64));
 }
 
-/* The mask where `seen` is true; what is not seen elsewhere. */
+/* The mask where `seen` is true, and masked elsewhere. */
 static glow_value *
 limit_mask(import_node *n, glow_value *mask, glow_value *seen)
 {
@@ -153,7 +153,7 @@ limit_mask(import_node *n, glow_value *mask, glow_value *seen)
                      : BUILD_PLAIN(n, select, GLOW_IN(seen, mask, hidden));
 }
 
-/* nonpad_kv_seqlen: how many keys of each sample exist; the rest is padding. */
+/* nonpad_kv_seqlen: masks the padding behind the keys of each sample. */
 static glow_value *
 mask_padding(import_node *n, glow_attention *a, glow_value *mask, glow_dims q,
              glow_dims k)
@@ -196,7 +196,7 @@ attention(import_node *n)
     bool scaled = import_has(n, "scale"), joined;
     glow_value *q, *k, *v, *seen, *mask, *y;
 
-    import_ignore(n, "softmax_precision"); /* ours is never less */
+    import_ignore(n, "softmax_precision"); /* never less here */
     if (!import_operands(n, 3, n->opset < 24 ? 6 : 7))
         return false;
     joined = import_shape(import_in(n, Q)).rank == 3;
@@ -228,7 +228,7 @@ attention(import_node *n)
     return import_done(n, joined ? import_join_heads(n, y) : y);
 }
 
-/* Cos or sin for each row: chosen by position, where these are given. */
+/* Cos or sin for each row, gathered by position ids if these are given. */
 static glow_value *
 angles(import_node *n, int i, int64_t pairs)
 {
@@ -275,8 +275,8 @@ rotary_embedding(import_node *n)
 }
 
 /*
- * TensorScatter: rows of an update go into a cache from a position on that each
- * sample has for itself, as slices of a ScatterData at
+ * TensorScatter: rows of an update are written to a cache, from a position of
+ * each sample on, as slices of a ScatterData at
  *
  *     [b, .., (first[b] + s) mod T]   for each row s of the update
  *
@@ -337,7 +337,7 @@ row_prefixes(import_node *n, glow_dims each)
     return import_constant_ints(n, shape, at);
 }
 
-/* True if `update` may go into `cache` along `axis`. */
+/* True if `update` fits `cache` along `axis`. */
 static bool
 check_update(import_node *n, glow_dims cache, glow_dims update, int axis)
 {

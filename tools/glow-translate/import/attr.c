@@ -2,8 +2,8 @@
  * Attributes, and operands whose values must be known at import.
  *
  * Every integer is checked against its range as int64 before it is narrowed.
- * What a function reads is ticked off; what is left over is an attribute that
- * the operator does not have, and would otherwise be lost without a word.
+ * Attributes that a function reads are marked; a remaining one is an attribute
+ * that the operator does not have, and is reported.
  */
 
 #include <inttypes.h>
@@ -46,7 +46,10 @@ import_ignore(import_node *n, const char *name)
         n->read |= (uint64_t)1 << i;
 }
 
-/* The kind that the filled member shows, for models that name none. */
+/*
+ * The kind of an attribute by its filled member, for models that do not declare
+ * it.
+ */
 static int
 kind_of(const attribute *a)
 {
@@ -63,7 +66,10 @@ kind_of(const attribute *a)
                               : KIND(UNDEFINED);
 }
 
-/* The attribute, if it is there and of that kind; else NULL, perhaps failed. */
+/*
+ * The attribute `name` of `kind`; NULL if it is absent, or, with n failed, of
+ * another kind.
+ */
 static const attribute *
 get(import_node *n, const char *name, int kind, const char *kind_name)
 {
@@ -277,7 +283,7 @@ import_known(import_node *n, int i)
     return t;
 }
 
-/* Known elements: not so many that a list of them hurts. */
+/* The elements of constant operand `i`, up to a limit of their number. */
 static const glow_tensor *
 known_list(import_node *n, int i, int64_t *count)
 {
@@ -352,8 +358,8 @@ import_check_lengths(import_node *n, int i, int64_t steps, bool *whole)
         if (length < 0 || length > steps)
             return import_refuse_hint(
                 n, "E0711",
-                glow_arena_printf(import_arena(n),
-                                  "a length is 0 to %" PRId64, steps),
+                glow_arena_printf(import_arena(n), "a length is 0 to %" PRId64,
+                                  steps),
                 "sequence_lens[%" PRId64 "] is %" PRId64
                 ", but the sequences have %" PRId64 " steps",
                 k, length, steps);

@@ -1,4 +1,4 @@
-/* Audio features: Glow's own names in models. */
+/* Import of audio features, by Glow's names. */
 
 #include "tools/glow-translate/import/import.h"
 

@@ -1,9 +1,9 @@
 /*
- * Functions for nodes to call.
+ * Bodies: functions that nodes call, built from subgraphs.
  *
- * A subgraph that becomes a function may name values of the functions around
- * it.  Each of those is one more formal, and one more operand of the call;
- * constants belong to the module and are named as they are.
+ * A subgraph that becomes a function may use values of the functions around it
+ * (free variables).  Each becomes an additional formal and operand of the call
+ * (closure conversion); constants belong to the module and are used directly.
  */
 
 #include <string.h>
@@ -95,7 +95,7 @@ import_body_returns(import_node *n, import_body *b, glow_value *const *out,
 
 /* Values of other functions. */
 
-/* What `v` of the function around `b` is in it. */
+/* The formal of `b` for `v` of the function around it. */
 static glow_value *
 take(importer *im, import_body *b, glow_value *v)
 {
@@ -120,7 +120,9 @@ import_body_takes(importer *im, import_body *b, glow_value *v)
     take(im, b, v);
 }
 
-/* `v` of body `from` as it is in `to`, through all between them. */
+/*
+ * The formal in `to` for `v` of body `from`, through all bodies between them.
+ */
 static glow_value *
 bring(importer *im, glow_value *v, const import_body *from, import_body *to)
 {
@@ -147,7 +149,7 @@ import_bring(importer *im, import_item item, const import_body *from)
     return item;
 }
 
-/* Erases the formals of `f`, which is no more. */
+/* Erases the formals of `f`, which is erased. */
 static void
 forget_formals(importer *im, const glow_func *f)
 {

@@ -1,11 +1,11 @@
 /*
- * Values of which only a part counts: how much is known when the network runs.
+ * Values with a static upper bound of their size and a dynamic count.
  *
- * NonZero and its like give a tensor as large as it may become, with zeros
- * behind what counts, and a count.  What follows such a value is built as if
- * all of it counted, which is right for few operators: the rules below.  All
- * others are refused by name.  Where the operands of such an operator are
- * known, so is the size, and nothing of this is needed.
+ * NonZero and similar operators give a tensor of the largest possible size,
+ * with zeros behind the valid elements, and a count.  Users of such a value are
+ * built as if all elements were valid, which is correct for a few operators, by
+ * the rules below.  All others are refused by name.  If the operands of such an
+ * operator are constant, so is the size, and none of this is needed.
  */
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ import_bound_of(const importer *im, const glow_value *v)
     return NULL;
 }
 
-/* Says of `v` that `count` elements of `axis` count. */
+/* Records that the first `count` elements of `v` along `axis` are valid. */
 static glow_value *
 mark(import_node *n, glow_value *v, int axis, glow_value *count)
 {
@@ -58,7 +58,7 @@ import_bounded(import_node *n, glow_value *v, int axis, glow_value *count)
     return NULL;
 }
 
-/* Zeros behind the end, where a rule does not keep them by itself. */
+/* Writes zeros behind the valid elements, where a rule does not keep them. */
 static glow_value *
 bound(import_node *n, glow_value *v, int axis, glow_value *count)
 {
@@ -66,8 +66,8 @@ bound(import_node *n, glow_value *v, int axis, glow_value *count)
 }
 
 /*
- * Rules.  Each says along which axis the first result is bounded, of which
- * operand `i` is as `b` says; -1: it cannot be.
+ * Rules.  Each returns the axis along which the first result is bounded if
+ * operand `i` is bounded by `b`; -1: not supported.
  */
 
 static int
@@ -92,7 +92,7 @@ follow_transpose(import_node *n, int i, const import_bound *b)
     return -1;
 }
 
-/* Axes of one element go or come: those before the bounded one shift it. */
+/* Dropped or added axes of one element before the bounded axis shift it. */
 static int
 follow_squeeze(import_node *n, int i, const import_bound *b)
 {
@@ -123,7 +123,10 @@ follow_unsqueeze(import_node *n, int i, const import_bound *b)
     return at;
 }
 
-/* What is left for -1 is the bounded axis, if it stays between the same. */
+/*
+ * The dimension -1 may be the bounded axis, if the products of dimensions
+ * before and after it stay.
+ */
 static int
 follow_reshape(import_node *n, int i, const import_bound *b)
 {
@@ -159,7 +162,7 @@ follow_slice(import_node *n, int i, const import_bound *b)
     return b->axis;
 }
 
-/* Indices behind the end are 0, so that they name something, for nothing. */
+/* Indices behind the count are 0, which is in range. */
 static int
 follow_gather(import_node *n, int i, const import_bound *b)
 {
@@ -186,7 +189,7 @@ follow_gather_nd(import_node *n, int i, const import_bound *b)
 
 static const struct {
     const char *name;
-    int operands; /* as bits: those that may be bounded, one at a time */
+    int operands; /* bits of operands that may be bounded, one at a time */
     int (*follow)(import_node *n, int i, const import_bound *b);
 } rules[] = {
     {"Cast", 1, follow_same},           {"Gather", 3, follow_gather},
@@ -208,7 +211,7 @@ refuse(import_node *n, int i)
     return false;
 }
 
-/* A count of NULL: the function at hand does not have it. */
+/* In a body the count is NULL, because it is not available there. */
 void
 import_bring_bound(importer *im, const glow_value *formal, const glow_value *v)
 {

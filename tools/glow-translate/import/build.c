@@ -1,11 +1,11 @@
 /*
  * Building Glow nodes for an ONNX node.
  *
- * A node all of whose operands are constants is evaluated as soon as it stands,
- * if that is cheap: the chains of Shape, Gather and Concat that exporters
- * leave decide shapes, so they must be numbers before the next node is made,
- * and transposed weights are better transposed once.  Cheap is bounded: by the
- * size of a result, by the sum of them, and by the operations.
+ * A node of constants is evaluated as soon as it is built, if this is cheap:
+ * shapes depend on the chains of Shape, Gather and Concat that exporters leave,
+ * so these must be constants before the next node is built, and weights are
+ * transposed once.  Cheap is limited by the size of a result, the sum of sizes,
+ * and the flops.
  */
 
 #include <inttypes.h>
@@ -41,7 +41,7 @@ is_cheap(const importer *im, const glow_node *node)
     if (out > MAX_FOLDED_BYTES || in > MAX_FOLDED_BYTES ||
         im->folded + out + in > im->fold_limit)
         return false;
-    /* What only repeats elements costs less as a node. */
+    /* A repetition of elements is smaller as a node. */
     if (node->op->traits & GLOW_LAYOUT ? out > in && out > MAX_GROWN_BYTES
                                        : out > MAX_COMPUTED_BYTES)
         return false;
@@ -49,7 +49,7 @@ is_cheap(const importer *im, const glow_node *node)
            im->fold_work + flops + out <= MAX_FOLDED_WORK;
 }
 
-/* A constant, or one number everywhere that is kept as a node. */
+/* True for a constant or a splat. */
 static bool
 is_known(const glow_value *v)
 {
@@ -66,7 +66,7 @@ over_constants(const glow_node *node)
            node->op->eval && !glow_op_calls(node->op);
 }
 
-/* A constant over a tensor, whose reference it takes. */
+/* A constant for a tensor; takes over its reference. */
 static glow_storage *
 constant_named(import_node *n, const char *name, const glow_loc *loc,
                glow_tensor *t)
@@ -80,7 +80,10 @@ constant_named(import_node *n, const char *name, const glow_loc *loc,
     return s;
 }
 
-/* What was only moved keeps its name and where it comes from. */
+/*
+ * The constant for `t`; if `node` only moves elements of a constant, it keeps
+ * that name and provenance.
+ */
 static glow_value *
 constant_from(import_node *n, const glow_node *node, glow_tensor *t)
 {
@@ -150,7 +153,7 @@ evaluate_all(import_node *n, const glow_node *node, glow_tensor *out)
     return false;
 }
 
-/* The value of a node over constants, as a constant; NULL: it has none. */
+/* The value of a node of constants, as a constant; NULL on failure. */
 static glow_value *
 evaluate(import_node *n, const glow_node *node)
 {
@@ -399,7 +402,7 @@ import_broadcast(import_node *n, glow_value *v, glow_dims shape)
                       from.rank, shape.rank);
         return NULL;
     }
-    /* One number everywhere needs no memory. */
+    /* A splat needs no memory. */
     if (glow_dims_count(from) == 1 && glow_is_constant(v) &&
         glow_is_float(v->type->elem)) {
         const glow_tensor *t = glow_constant_tensor(v->storage);

@@ -2,7 +2,7 @@
  * Control flow: If.
  *
  * An If whose condition is known is the branch that it takes, built in place.
- * Any other becomes a node, if both branches give tensors of the same types.
+ * Any other becomes a node, if both branches have the same result types.
  */
 
 #include "tools/glow-translate/import/control.h"
@@ -42,7 +42,7 @@ build_branch(import_node *n, branch *b, const char *name,
     return ok;
 }
 
-/* The condition must be known where the branches do not agree. */
+/* The condition must be constant if the types of the branches differ. */
 static bool
 check_types(import_node *n, const branch *yes, const branch *no)
 {
@@ -57,7 +57,10 @@ check_types(import_node *n, const branch *yes, const branch *no)
     return true;
 }
 
-/* Both take what either does, in the order of `yes`. */
+/*
+ * Makes the union of both branches' free variables operands of both, in the
+ * order of `yes`.
+ */
 static void
 share_operands(import_node *n, branch *yes, branch *no)
 {
@@ -121,8 +124,8 @@ import_call_node(import_node *n, const glow_op *op, glow_value *const *in,
 }
 
 /*
- * A branch that cannot be built may be one that never runs: then the condition
- * must be known.  Where nobody can tell it, the branch says what is wrong.
+ * A branch that cannot be built may never run, if the condition is constant.
+ * If it is not, the error of the branch is reported.
  */
 static bool
 try_if(import_node *n, const Onnx__GraphProto *then_branch,

@@ -1,4 +1,4 @@
-/* Control flow: what its files share. */
+/* Import of control flow. */
 
 #ifndef GLOW_TRANSLATE_IMPORT_CONTROL_H
 #define GLOW_TRANSLATE_IMPORT_CONTROL_H

@@ -1,20 +1,20 @@
 /*
  * Convolution.  In Glow both images and filters have their channels last, so
- * the operand, the filter and the result each go through a transpose; those of
- * constants are done at once, and of the others passes cancel the pairs.
+ * the operand, the filter and the result are transposed; transposes of
+ * constants are evaluated at once, and passes cancel pairs of the others.
  */
 
 #include <inttypes.h>
 
 #include "tools/glow-translate/import/import.h"
 
-/* Windows: what convolution and pooling share. */
+/* Windows of convolution and pooling. */
 
 static const char *const auto_pads[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER",
                                         "VALID", NULL};
 enum { NOTSET, SAME_UPPER, SAME_LOWER, VALID };
 
-/* Pads of one axis so that there is one result for each stride begun. */
+/* Sets the pads of one axis for SAME: ceil(size / stride) results. */
 static void
 pad_same(const glow_dims *x, import_window *w, int i, bool upper)
 {
@@ -64,7 +64,7 @@ import_read_window(import_node *n, const glow_value *x, const glow_dims *kernel,
     for (int i = 0; i < spatial && (how == SAME_UPPER || how == SAME_LOWER);
          i++)
         pad_same(&shape, w, i, how == SAME_UPPER);
-    /* All 1 is the default, which is written as nothing. */
+    /* Dilations of 1 are the default. */
     w->dilation.rank = 0;
     for (int i = 0; i < spatial; i++)
         if (w->dilation.at[i] != 1)
@@ -110,8 +110,8 @@ convolution(import_node *n)
 /* Transposed convolution. */
 
 /*
- * Pads that give the stated size, and where that is larger than anything they
- * could give, more rows at the end.
+ * Sets the pads for the stated output size; if it is larger than possible
+ * without pads, adds rows at the end.
  */
 static void
 fit_output(const glow_dims *x, import_window *w, glow_dims *more, int i,
@@ -156,8 +156,10 @@ fit_outputs(import_node *n, const glow_dims *x, import_window *w,
     }
 }
 
-/* Models made for Glow have one for either end of an axis, which means nothing
-   where output_shape settles the size. */
+/*
+ * Reads output_padding; models for Glow have one for both ends of an axis,
+ * which has no meaning if output_shape is given.
+ */
 static glow_dims
 read_output_padding(import_node *n, int spatial)
 {

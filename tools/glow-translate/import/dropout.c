@@ -1,6 +1,7 @@
 /*
- * Dropout: nothing in inference; in training, since opset 12, elements go where
- * a random number in [0, 1) is below the ratio, and the others grow in turn.
+ * Dropout: the identity in inference; in training, since opset 12, elements are
+ * zero where a random number in [0, 1) is below the ratio, and the others are
+ * scaled by 1 / (1 - ratio).
  */
 
 #include "tools/glow-translate/import/import.h"
@@ -11,7 +12,7 @@ is_known_as(import_node *n, int i, double v)
     return import_is_known(n, i) && import_known_number(n, i) == v;
 }
 
-/* Operand i, one number, everywhere. */
+/* Operand i, one number, broadcast to `shape`. */
 static glow_value *
 everywhere(import_node *n, int i, glow_dims shape)
 {
@@ -41,7 +42,7 @@ seed_of(import_node *n)
     return import_int(n, "seed", 0, INT64_MIN, INT64_MAX) & UINT32_MAX;
 }
 
-/* The operand in training; *mask says what stays. */
+/* The result in training; *mask is true where an element is kept. */
 static glow_value *
 trained(import_node *n, glow_value *x, glow_value **mask)
 {
@@ -65,7 +66,7 @@ trained(import_node *n, glow_value *x, glow_value **mask)
     return BUILD_PLAIN(n, select, GLOW_IN(*mask, x, zero));
 }
 
-/* With a training_mode that only the run knows: one or the other. */
+/* Selects between `x` and `y` by a training_mode that is not constant. */
 static glow_value *
 chosen(import_node *n, glow_value *x, glow_value *y, glow_value **mask)
 {

@@ -1,6 +1,5 @@
 /*
- * Operators of which the elements say how large the results are: see
- * bounded.c.
+ * Operators whose result sizes depend on elements of operands; see bounded.c.
  */
 
 #include <inttypes.h>
@@ -25,7 +24,7 @@ flat(import_node *n, glow_value *v)
     return import_reshape(n, v, GLOW_DIMS_OF(glow_dims_count(import_shape(v))));
 }
 
-/* Slices `at` along `axis` of x, of which `count` count. */
+/* Slices `at` along `axis` of x, the first `count` of which are valid. */
 static glow_value *
 gather_bounded(import_node *n, glow_value *x, glow_value *at, int axis,
                glow_value *count)
@@ -42,7 +41,7 @@ gather_bounded(import_node *n, glow_value *x, glow_value *at, int axis,
     return BUILD(n, bound, GLOW_IN(v, count), .axis = axis);
 }
 
-/* Compress: the slices whose condition is not zero. */
+/* Compress: the slices for which the condition is not zero. */
 static bool
 compress(import_node *n)
 {
@@ -74,7 +73,7 @@ compress(import_node *n)
     return import_done(n, v);
 }
 
-/* `axis` first, or where it was. */
+/* Moves `axis` to the front, or `back`. */
 static glow_value *
 move_axis(import_node *n, glow_value *v, int axis, bool back)
 {

@@ -1,6 +1,4 @@
-/*
- * Operators that work element by element, and what is made of them.
- */
+/* Import of element-wise operators, and compositions of them. */
 
 #include "tools/glow-translate/import/import.h"
 
@@ -16,7 +14,7 @@ import_unary(import_node *n)
         n, import_build(n, n->row->op, NULL, GLOW_IN(import_in(n, 0)), NULL));
 }
 
-/* Of any numbers, though it makes little sense of integers. */
+/* Erf, of any kind; integers are converted to float. */
 static bool
 error_function(import_node *n)
 {
@@ -114,7 +112,7 @@ bit_shift(import_node *n)
         n, BUILD(n, bitshift, GLOW_IN(x, by), .direction = direction));
 }
 
-/* With fmod the rest has the sign of the dividend, else of the divisor. */
+/* With fmod the remainder has the sign of the dividend, else of the divisor. */
 static bool
 modulo(import_node *n)
 {
@@ -127,8 +125,8 @@ modulo(import_node *n)
 }
 
 /*
- * The kind in which to raise `x` to `e`, of another kind than x: one that holds
- * both, where there is one.
+ * The kind in which to compute x^e, for different kinds of x and e: one that
+ * can represent both, if there is one.
  */
 static glow_kind
 power_kind(glow_kind x, glow_kind e)
@@ -142,7 +140,7 @@ power_kind(glow_kind x, glow_kind e)
     return GLOW_FLOAT;
 }
 
-/* Does `kind` hold all elements of `e`, as far as is known? */
+/* True if all elements of the constant `e` are representable in `kind`. */
 static bool
 holds(glow_kind kind, const glow_value *e)
 {

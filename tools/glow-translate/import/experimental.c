@@ -117,8 +117,8 @@ crop(import_node *n)
 }
 
 /*
- * The shape of a filled tensor: that of the operand, or what the operand says,
- * or an attribute; then more axes of another attribute.
+ * The shape of a filled tensor: the shape of the operand, its elements, or an
+ * attribute, followed by the axes of extra_shape.
  */
 static glow_dims
 filled_shape(import_node *n)

@@ -4,9 +4,9 @@
  *     f(a, b) {alpha: 2}     the body of f, with a and b for its inputs, and
  *                      =>    2 wherever an attribute refers to `alpha`
  *
- * A body is a graph of its own: it names nothing of the caller's, its operators
- * are of the opset that the function imports, and its nodes are called
- * CALLER.NODE here.  A function may call others, but not itself.
+ * A body has no free variables, its operators have the opset that the function
+ * imports, and its nodes are named CALLER.NODE.  A function may call others,
+ * but not itself.
  */
 
 #include <string.h>
@@ -57,7 +57,7 @@ import_attribute(const import_node *n, size_t i)
     return NULL;
 }
 
-/* What the caller gives for an attribute, which is read by this. */
+/* The caller's attribute `name`, which is marked as read, or NULL. */
 static const Onnx__AttributeProto *
 given(import_node *n, const char *name)
 {
@@ -69,7 +69,9 @@ given(import_node *n, const char *name)
     return NULL;
 }
 
-/* The attributes of a call: given, or else as the function says. */
+/*
+ * Binds the attributes of a call: the caller's, else the function's defaults.
+ */
 static bool
 bind_attributes(import_node *n, import_call *call)
 {

@@ -1,6 +1,4 @@
-/*
- * Operators that pick elements by value: gather and top-k.
- */
+/* Import of gather and top-k. */
 
 #include <inttypes.h>
 

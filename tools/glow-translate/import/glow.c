@@ -1,11 +1,11 @@
 /*
- * Glow's own names in models: what Glow wrote, and what its loader takes beside
- * ONNX's operators.
+ * Glow's own names in models: nodes written by Glow's exporter, and operators
+ * that its loader takes beside ONNX's.
  *
- * `Glow_X` is the node X as it is: operands in the order of its definition,
- * attributes by their names there, and o0_elemKind, o0_shape for the type of
- * its first result, which must agree or, where the type is stated, say it.
- * Names that Glow's loader shares with Caffe2 mean what they mean there.
+ * `Glow_X` is the node X: operands in the order of its definition, attributes
+ * by their names there, and o0_elemKind, o0_shape for the type of its first
+ * result, which must agree with the inferred one, or is the stated one.  Names
+ * that Glow's loader shares with Caffe2 have their meaning there.
  */
 
 #include <ctype.h>
@@ -16,7 +16,10 @@
 
 #define PREFIX "Glow_"
 
-/* Attributes that say how Glow ran a node, and nothing of what it means. */
+/*
+ * True for attributes about Glow's execution of a node, without effect on its
+ * results.
+ */
 static bool
 is_note(const char *name)
 {
@@ -40,7 +43,10 @@ import_ignore_notes(import_node *n)
     }
 }
 
-/* `i0_shape`, `o1_elemKind`: of operand or result `index`, without the rest. */
+/*
+ * True for `i0_shape`, `o1_elemKind` and the like: types of operands and
+ * results.
+ */
 static bool
 is_type_note(const char *name)
 {
@@ -48,7 +54,7 @@ is_type_note(const char *name)
            isdigit((unsigned char)name[1]) && strchr(name, '_');
 }
 
-/* Attributes by the names of a definition: case and underscores do not count. */
+/* Attributes by the names of a definition, ignoring case and underscores. */
 
 static bool
 same_word(const char *a, const char *b)
@@ -149,7 +155,7 @@ attributes(import_node *n, const glow_op *op)
         const glow_field *f = p && p->name ? find_field(schema, p->name) : NULL;
 
         if (!f)
-            continue; /* reported as left over, if it means something */
+            continue; /* reported as unread, unless ignored */
         if (!value_of(n, p, f, &items[l.count].value))
             return NULL;
         glow_field_text_name(f, name, sizeof name);
@@ -212,7 +218,7 @@ check_type(import_node *n, const glow_type *stated, const glow_value *v)
                          glow_type_text(n->im->arena, stated));
 }
 
-/* Any node, as its definition has it. */
+/* Imports any node by its definition. */
 static bool
 node_by_definition(import_node *n, const glow_op *op)
 {
@@ -242,7 +248,7 @@ private_node(import_node *n)
     return node_by_definition(n, glow_find_op(n->im->ctx, name));
 }
 
-/* Operators with a form of their own. */
+/* Operators with special forms. */
 
 static bool
 compare(import_node *n)
@@ -278,7 +284,7 @@ flip(import_node *n)
     return import_done(n, BUILD(n, flip, GLOW_IN(x), .axis = axis));
 }
 
-/* Glow keeps the bias in float where the rest is of half precision. */
+/* The bias is float even if the other operands are float16; it is converted. */
 static bool
 fully_connected(import_node *n)
 {
@@ -299,7 +305,7 @@ static const import_row rows[] = {
     {"FullyConnected", 1, 0, fully_connected, NULL, NULL},
 };
 
-/* What Glow's loaders for ONNX and Caffe2 have in common beyond ONNX. */
+/* Operators that Glow's loaders for ONNX and Caffe2 share, beyond ONNX. */
 static const char *const common[] = {
     "Alias",
     "BatchBoxCox",
@@ -323,7 +329,7 @@ static const char *const common[] = {
     "Sqr",
 };
 
-/* Names that are those of the nodes, attributes too. */
+/* Names that are those of Glow's nodes, with the same attributes. */
 static const char *const plain[] = {
     "AudioSpectrogram", "BatchedAdd",  "InsertTensor", "IntLookupTable", "MFCC",
     "Regression",       "ScatterData", "Splat"};
@@ -350,7 +356,7 @@ import_find_private(importer *im, const char *name)
     for (size_t i = 0; i < COUNT(rows); i++)
         if (strcmp(rows[i].name, name) == 0)
             return &rows[i];
-    /* Glow takes it in models that are older than it. */
+    /* Glow takes CumSum in models of older opsets. */
     if (strcmp(name, "CumSum") == 0)
         return import_find_row(name, 11, &any);
     if (is_in(common, COUNT(common), name))

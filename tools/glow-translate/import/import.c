@@ -1,6 +1,6 @@
 /*
- * The import of a model: checks what stands around the nodes, puts them into
- * an order, lets the rows of the operators build, and writes the outputs.
+ * Driver of the import: checks versions, orders the nodes, calls the operators'
+ * rows, and saves the outputs.
  */
 
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 #include "tools/glow-translate/proto.h"
 
 #define MAX_NODES ((size_t)1000 * 1000)
-#define MAX_PREFIX 1024 /* of names in functions: they grow with each call */
+#define MAX_PREFIX 1024 /* of names in functions, which grow with each call */
 
 /* The model around the graph. */
 
 /*
- * Old versions are refused.  New ones are not, because most of a new opset is
- * as it was in the last; operators that are not known are refused by name.
+ * Old versions are refused.  Newer ones are not, because most of a new opset is
+ * unchanged; unknown operators are refused by name.
  */
 static bool
 check_version(importer *im, const char *who, const char *what, int64_t version,
@@ -138,7 +138,7 @@ import_define(importer *im, const char *name, import_item item,
     return true;
 }
 
-/* A constant over a tensor, whose reference it takes. */
+/* Defines a constant for a tensor; takes over its reference. */
 static bool
 define_constant(importer *im, const char *name, glow_tensor *t)
 {
@@ -192,7 +192,7 @@ import_op_name(const Onnx__NodeProto *p)
     return p->op_type ? p->op_type : "";
 }
 
-/* What a node is called: by itself, or else by its first result. */
+/* The name of a node: its own, or else that of its first result. */
 const char *
 import_node_name(const importer *im, size_t i)
 {
@@ -252,15 +252,15 @@ define_results(import_node *n)
 
         if (!*name)
             continue;
-        /* A result that is not made is missed by whoever uses it. */
+        /* Uses of a result that is not set are reported at the user. */
         if (n->out[i] || n->out_list[i])
             import_set(n->im, name, (import_item){n->out[i], n->out_list[i]});
     }
 }
 
 /*
- * The node that computes the first result takes the name of the ONNX node:
- * the last of those made for it, but for the layout operators after it.
+ * Gives the name of the ONNX node to the node that computes its first result,
+ * before layout operators.
  */
 static void
 name_result(const import_node *n, uint32_t first_id)
@@ -277,7 +277,7 @@ name_result(const import_node *n, uint32_t first_id)
         glow_node_rename(d, n->name);
 }
 
-/* Operands by name; those at the end that are omitted do not count. */
+/* Finds the operands by name; omitted ones at the end are dropped. */
 static bool
 find_operands(import_node *n)
 {
@@ -363,7 +363,10 @@ import_nodes(importer *im)
 
 /* Outputs. */
 
-/* The computed element type counts, as the computed shape does; 0 declares none. */
+/*
+ * Warns if the declared element type differs from the computed one, which is
+ * used; 0: none declared.
+ */
 static void
 warn_of_elem(importer *im, const char *name, const Onnx__TypeProto *t,
              const glow_value *value)
@@ -418,7 +421,7 @@ new_output(importer *im, const char *name, glow_value *from)
                : NULL;
 }
 
-/* An output, and where only a part of it counts another one that says so. */
+/* Saves an output and, if it is bounded, its count as another output. */
 static bool
 save_output(importer *im, const char *name, glow_value *from)
 {
@@ -510,7 +513,7 @@ import_outputs(importer *im)
     return true;
 }
 
-/* Constants that only nodes used which are gone. */
+/* Erases constants whose users were erased. */
 static void
 erase_unused_constants(glow_module *m)
 {
@@ -519,7 +522,7 @@ erase_unused_constants(glow_module *m)
             glow_storage_erase(s);
 }
 
-/* The whole. */
+/* The import. */
 
 static bool
 import_graph(importer *im)

@@ -1,11 +1,10 @@
 /*
- * Importing ONNX: what the importer gives to the functions of the operators.
+ * Interface of the importer for the functions of operators.
  *
- * One row of a table stands for one ONNX operator in a range of opsets.  Its
- * function reads attributes and operands of the node at hand, builds Glow nodes
- * and sets the results.  The helpers keep quiet once something has failed and
- * return values that are safe to go on with, so that a function needs one check
- * at its end.
+ * A row of a table is one ONNX operator in a range of opsets.  Its function
+ * reads attributes and operands of the current node, builds Glow nodes and sets
+ * the results.  After a failure the helpers report nothing more and return
+ * values that are safe to use, so that a function needs one check at its end.
  *
  * Axes are ONNX's throughout: channels come second.  Functions of operators
  * that are NHWC in Glow wrap them in transposes.
@@ -19,7 +18,7 @@
 #include "tools/glow-translate/tensor.h"
 
 #define IMPORT_MIN_OPSET 1
-/* Newer versions are taken as the last that is known, with a warning. */
+/* Newer versions are read as the last known one, with a warning. */
 #define IMPORT_MAX_OPSET 26
 #define IMPORT_MIN_IR 3
 #define IMPORT_MAX_IR 13
@@ -33,15 +32,16 @@ typedef struct import_row {
     int since, until; /* opsets; until 0: to the last */
     bool (*run)(import_node *n);
     const glow_op
-        *op; /* what it becomes, if that is one; rows may share `run` */
+        *op; /* the operator that it becomes, if it is a single one; rows may
+              * share `run` */
     /*
-     * For docs/onnx.md: the element kinds, then what else there is to know:
-     * "floats; 1 to 3 spatial axes; ...".  NULL: this is none of ONNX.
+     * For docs/onnx.md: the element kinds, then notes: "floats; 1 to 3 spatial
+     * axes; ...".  NULL: not an operator of ONNX.
      */
     const char *notes;
 } import_row;
 
-/* Each file's rows, ended by one without a name. */
+/* The rows of each file, ending with one without a name. */
 extern const import_row import_activation_rows[];
 extern const import_row import_attention_rows[];
 extern const import_row import_audio_rows[];
@@ -83,15 +83,18 @@ extern const import_row import_train_rows[];
 /* All of these tables. */
 const import_row *const *import_all_rows(size_t *count);
 
-/* The row for an operator, or NULL; *any says whether another opset has it. */
+/*
+ * The row for an operator, or NULL; then *any is a row of another opset, or
+ * NULL.
+ */
 const import_row *import_find_row(const char *name, int opset,
                                   const import_row **any);
 
-/* Whose operators the nodes of a graph are. */
+/* The dialect of a graph: ONNX or Caffe2. */
 typedef struct import_dialect {
     glow_loc_kind loc;
-    bool has_opsets; /* which messages name */
-    /* The row for an operator, or NULL and in *why the reason. */
+    bool has_opsets; /* shown in messages */
+    /* The row for an operator, or NULL, with the reason in *why. */
     const import_row *(*find)(glow_arena *a, const char *name, int opset,
                               const char **why);
 } import_dialect;
@@ -109,11 +112,11 @@ struct import_node {
     glow_value **in;             /* NULL: omitted, or a list */
     const import_list **in_list; /* sequences and optionals: see list.h */
     int n_in;
-    glow_value **out; /* to be set; those that nobody names may stay NULL */
+    glow_value **out; /* to be set; results without a name may stay NULL */
     const import_list **out_list;
     int n_out;
     uint64_t read; /* attributes that were read, by index */
-    bool inlined;  /* nodes of a subgraph stand for it: they keep their names */
+    bool inlined;  /* replaced by nodes of a subgraph, which keep their names */
     bool failed;
 };
 
@@ -122,10 +125,12 @@ bool import_refuse(import_node *n, const char *id, const char *fmt, ...)
     GLOW_PRINTF(3, 4);
 bool import_refuse_hint(import_node *n, const char *id, const char *hint,
                         const char *fmt, ...) GLOW_PRINTF(4, 5);
-/* E0712: operand i, `v`, must be known; names the inputs that it depends on. */
+/*
+ * E0712: operand i, `v`, must be constant; names an input that it depends on.
+ */
 void import_refuse_unknown(import_node *n, int i, const glow_value *v);
 
-/* What belongs to the import as a whole. */
+/* Context and arena of the import. */
 glow_context *import_context(const import_node *n);
 glow_arena *import_arena(const import_node *n);
 
@@ -145,15 +150,15 @@ bool import_done(import_node *n, glow_value *v);
 /* The row's operator, of one operand and without attributes. */
 bool import_unary(import_node *n);
 /*
- * The first result of what the node would be as `name` of ONNX's `opset`, with
- * these operands and its own attributes; the caller has checked that they are
- * tensors, and that there is such a row.
+ * The first result of the node imported as operator `name` of ONNX's `opset`,
+ * with operands `in` and its own attributes; the caller has checked that they
+ * are tensors and that there is such a row.
  */
 glow_value *import_as(import_node *n, const char *name, int opset,
                       glow_value *const *in, int n_in);
 glow_dims import_shape(const glow_value *v); /* of NULL: a scalar's */
 
-/* Attributes (E0710).  A node may not have any that are not read. */
+/* Attributes (E0710).  Attributes that are not read are an error. */
 
 int64_t import_int(import_node *n, const char *name, int64_t otherwise,
                    int64_t least, int64_t most);
@@ -164,7 +169,7 @@ const char *import_string(import_node *n, const char *name,
 /* The index of a string in a list ended by NULL; fails for others. */
 int import_word(import_node *n, const char *name, const char *otherwise,
                 const char *const *words);
-/* True if there is such an attribute. */
+/* True if the node has the attribute. */
 bool import_has(const import_node *n, const char *name);
 /* A list of integers; empty if there is none. */
 glow_ints import_ints(import_node *n, const char *name);
@@ -178,7 +183,7 @@ const Onnx__TensorProto *import_tensor(import_node *n, const char *name);
 const Onnx__SparseTensorProto *import_sparse(import_node *n, const char *name);
 /* A subgraph, which must be there; NULL after a report. */
 const Onnx__GraphProto *import_graph_attr(import_node *n, const char *name);
-/* Reads an attribute that changes nothing here. */
+/* Marks an attribute without effect as read. */
 void import_ignore(import_node *n, const char *name);
 
 /* The seed of a random operator, 0 to 2^32 - 1; without one, a number of the node. */
@@ -191,15 +196,15 @@ int import_axis_attr(import_node *n, int64_t otherwise, int rank);
 /* Subgraphs. */
 
 /*
- * Builds the nodes of a subgraph in place, where those of `n` go: its inputs
- * are `in`, its outputs become `out`; it may also name the values around it.
- * May be called many times for one subgraph.  False after a report.
+ * Builds the nodes of a subgraph in place: its inputs are `in`, its outputs
+ * become `out`; it may also use the values around it.  May be called many times
+ * for one subgraph.  False after a report.
  */
 bool import_subgraph(import_node *n, const Onnx__GraphProto *g,
                      glow_value *const *in, int n_in, glow_value **out,
                      int n_out);
 
-/* Operands that must be known now (E0712). */
+/* Operands that must be constant (E0712). */
 
 /* The elements of operand i; NULL after a report. */
 const glow_tensor *import_known(import_node *n, int i);
@@ -212,8 +217,8 @@ double import_known_number(import_node *n, int i);
 bool import_is_known(const import_node *n, int i);
 
 /*
- * E0711 if operand i, the lengths of sequences, is known and has one that is not
- * 0 to `steps`; *whole: it is known, and all are `steps`.
+ * E0711 if operand i, the lengths of sequences, is constant and an element is
+ * not in [0, steps]; *whole: it is constant, and all are `steps`.
  */
 bool import_check_lengths(import_node *n, int i, int64_t steps, bool *whole);
 
@@ -241,8 +246,8 @@ bool import_build_all(import_node *n, const glow_op *op, glow_value *const *in,
                  &(const glow_##opname){__VA_ARGS__})
 
 /*
- * `v`, of which only the first `count` along `axis` count: cut to them if the
- * count is a constant; else as it is, or E0714 without -allow-bounded.
+ * `v`, of which only the first `count` elements along `axis` are valid: sliced
+ * if the count is constant; else bounded, or E0714 without -allow-bounded.
  */
 glow_value *import_bounded(import_node *n, glow_value *v, int axis,
                            glow_value *count);
@@ -250,31 +255,34 @@ glow_value *import_bounded(import_node *n, glow_value *v, int axis,
 /* Interned types. */
 const glow_type *import_type(import_node *n, glow_kind kind, glow_dims shape);
 
-/* `v` itself where there is nothing to do. */
+/* Return `v` if there is nothing to do. */
 glow_value *import_transpose(import_node *n, glow_value *v, glow_dims shuffle);
 glow_value *import_reshape(import_node *n, glow_value *v, glow_dims shape);
 glow_value *import_broadcast(import_node *n, glow_value *v, glow_dims shape);
 glow_value *import_convert(import_node *n, glow_value *v, glow_kind kind);
-/* The same, as the attributes saturate and round_mode say. */
+/* The same, with the attributes saturate and round_mode. */
 glow_value *import_cast(import_node *n, glow_value *v, glow_kind kind);
 /* Elements [start, start + size) of one axis. */
 glow_value *import_cut(import_node *n, glow_value *v, int axis, int64_t start,
                        int64_t size);
-/* Results that are the parts of `v` along one axis, of these sizes. */
+/* Sets the results to slices of `v` along one axis, of the given sizes. */
 bool import_parts(import_node *n, glow_value *v, int axis,
                   const int64_t *sizes);
 
-/* One value everywhere, as a node, and as a constant. */
+/* A splat, as a node, and as a constant. */
 glow_value *import_splat(import_node *n, glow_kind kind, glow_dims shape,
                          double v);
 glow_value *import_constant_splat(import_node *n, glow_kind kind,
                                   glow_dims shape, double v, int64_t exact);
-/* A constant over a tensor, whose reference it takes. */
+/* A constant for a tensor; takes over its reference. */
 glow_value *import_constant_of(import_node *n, glow_tensor *t);
 glow_value *import_constant_ints(import_node *n, glow_dims shape,
                                  const int64_t *at);
 
-/* The shape that numpy's rules give two, E0711 if they do not fit. */
+/*
+ * The shape of numpy's broadcasting of two shapes; E0711 if they are
+ * incompatible.
+ */
 glow_dims import_broadcast_shape(import_node *n, glow_dims a, glow_dims b);
 /* An operator of two operands, broadcast to each other. */
 glow_value *import_binary(import_node *n, const glow_op *op, glow_value *a,
@@ -301,17 +309,20 @@ void import_give(import_node *n, int result, glow_value *v);
 glow_value *import_to_nhwc(import_node *n, glow_value *v);
 glow_value *import_to_nchw(import_node *n, glow_value *v);
 
-/* Spatial attributes that convolution and pooling share. */
+/* Spatial attributes of convolution and pooling. */
 typedef struct import_window {
     glow_dims kernels, strides, dilation;
     glow_dims pads; /* all starts, then all ends */
     int spatial;    /* axes */
 } import_window;
-/* Of input `x` in NCHW; the kernel's shape as `weights` tells, if it does. */
+/*
+ * Reads the window of input `x` in NCHW; `kernel` is the shape of the weights'
+ * kernel, or NULL.
+ */
 bool import_read_window(import_node *n, const glow_value *x,
                         const glow_dims *kernel, import_window *out);
 
-/* The whole. */
+/* The import. */
 
 typedef struct import_options {
     const char *path;
@@ -332,8 +343,8 @@ typedef struct import_options {
 } import_options;
 
 /*
- * The module of a model that has been read, or was made from another format,
- * whose bytes `owner` keeps.  Verified, or NULL after reports.
+ * The module of a parsed model, or of one converted from another format, whose
+ * bytes `owner` keeps.  Verified; NULL after reports.
  */
 glow_module *import_proto(glow_context *ctx, const import_options *options,
                           const import_dialect *dialect,

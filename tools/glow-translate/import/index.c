@@ -1,6 +1,4 @@
-/*
- * Operators that pick, write or compare elements by number.
- */
+/* Import of gathers, scatters and one-hot encodings. */
 
 #include <inttypes.h>
 
@@ -76,7 +74,7 @@ scatter_nd(import_node *n)
                                 .reduction = how));
 }
 
-/* Numbers below 0 become `depth`, which is no position. */
+/* Negative indices become `depth`, which is out of range. */
 static glow_value *
 hide_negative(import_node *n, glow_value *v, int64_t depth)
 {
@@ -171,7 +169,7 @@ reverse_sequence(import_node *n)
                              .batch_axis = (int)batch, .time_axis = (int)time));
 }
 
-/* Numbers that are computed at import are held in memory. */
+/* Limit for tables that are computed at import. */
 #define MAX_TABLE (INT64_C(1) << 27)
 
 /* `count` consecutive numbers as a constant list. */
@@ -191,7 +189,7 @@ iota(import_node *n, int64_t from, int64_t count)
     return import_constant_ints(n, GLOW_DIMS_OF(count), at);
 }
 
-/* Ones where the numbers of row and column differ by k. */
+/* EyeLike: ones where column - row = k. */
 static bool
 eye_like(import_node *n)
 {
@@ -219,7 +217,7 @@ eye_like(import_node *n)
     return import_done(n, import_convert(n, eye, type ? e->kind : x->elem));
 }
 
-/* What a tensor of one value is scattered into: `shape`, all zeros. */
+/* A constant of zeros, the base of a scatter. */
 static glow_value *
 zeros(import_node *n, glow_kind kind, glow_dims shape)
 {
@@ -228,8 +226,8 @@ zeros(import_node *n, glow_kind kind, glow_dims shape)
 }
 
 /*
- * MaxUnpool: the indices are those of the elements of the whole result, of the
- * size that kernel, strides and pads give; output_shape only adds zeros to it.
+ * MaxUnpool: indices refer to the result of the size given by kernel, strides
+ * and pads; output_shape only adds zeros to it.
  */
 
 static bool
@@ -314,9 +312,9 @@ max_unpool(import_node *n)
 }
 
 /*
- * Col2Im: columns of blocks are added up where they lie in the image.  Rows of
- * the scatter are places of the image, and one more that takes what lies in
- * the pads; its columns are batch and channels.
+ * Col2Im: columns of blocks are added up at their positions in the image.  Rows
+ * of the scatter are positions of the image, and one more for elements in the
+ * pads; its columns are batch and channels.
  */
 
 typedef struct col2im_axis {
@@ -355,7 +353,7 @@ read_col2im(import_node *n, glow_dims image, glow_dims block, col2im_axis *axis)
     return !n->failed;
 }
 
-/* For each place of each block: the row of the scatter that it goes to. */
+/* For each position of each block: its row in the scatter. */
 static glow_value *
 col2im_rows(import_node *n, const col2im_axis *axis, int rank, int64_t taps,
             int64_t blocks, int64_t outside)

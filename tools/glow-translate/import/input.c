@@ -1,6 +1,5 @@
 /*
- * The inputs of the graph, and what the command line says of them: -dim,
- * -shape, -bind and -length.
+ * Inputs of the graph, with the options -dim, -shape, -bind and -length.
  *
  * An input becomes a placeholder of its name.  A sequence becomes one for each
  * element: NAME.0, NAME.1 and so on; an optional one of its name, or none.
@@ -32,7 +31,7 @@ pairs_of(const import_options *o, option_list k)
     return all[k];
 }
 
-/* What an option says of `name`, or NULL; it has been used then. */
+/* The value of an option for `name`, which is marked as used, or NULL. */
 static const char *
 option(importer *im, option_list k, const char *name)
 {
@@ -152,7 +151,7 @@ read_input_shape(importer *im, const char *name,
     return ok;
 }
 
-/* E0705 if there is no such element type here. */
+/* The element kind of `type`; E0705 if it is unsupported. */
 static const tensor_elem *
 read_elem(importer *im, const char *name, int type)
 {
@@ -227,7 +226,7 @@ static bool read_input(importer *im, const char *name,
                        const Onnx__TypeProto *type, int depth,
                        import_item *out);
 
-/* The element kind of a sequence's tensors, where its type says one. */
+/* The declared element kind of a sequence's tensors. */
 static glow_kind
 declared_kind(const Onnx__TypeProto *t)
 {
@@ -280,7 +279,7 @@ read_sequence_input(importer *im, const char *name,
     return true;
 }
 
-/* An optional is there unless `-length NAME=none`. */
+/* An optional has a value unless `-length NAME=none`. */
 static bool
 read_optional_input(importer *im, const char *name,
                     const Onnx__TypeProto *element, int depth, import_item *out)
@@ -317,7 +316,7 @@ import_input(importer *im, const Onnx__ValueInfoProto *v)
     const char *name = v->name ? v->name : "";
     import_item item = import_lookup(im, name);
 
-    /* An initializer of the same name is its default, and stays its value. */
+    /* An initializer of the same name is the default, and is used. */
     if (item.value && glow_is_constant(item.value) && !option(im, BINDS, name))
         return true;
     if (!*name)
@@ -328,7 +327,7 @@ import_input(importer *im, const Onnx__ValueInfoProto *v)
            import_define(im, name, item, "input");
 }
 
-/* Every option must have named something. */
+/* Reports options that were not used. */
 static bool
 check_options(importer *im)
 {

@@ -2,15 +2,18 @@
  * Operators on 8- and 16-bit integers with scales and zero points.
  *
  * The elements stay plain integers, and the arithmetic is written out.  Sums of
- * products are left to the float operators: in a float kind that holds every
- * sum exactly there is no rounding, whatever the order.
+ * products use the float operators, in a float kind that represents every sum
+ * exactly, so that nothing is rounded, whatever the order.
  */
 
 #include <inttypes.h>
 
 #include "tools/glow-translate/import/import.h"
 
-/* A product of two differences of bytes is below 2^16: so many fit in 2^24. */
+/*
+ * A product of two differences of bytes is below 2^16: the number of terms
+ * below 2^24.
+ */
 #define MAX_FLOAT_TERMS 258
 
 static glow_kind
@@ -50,7 +53,7 @@ to_int32(import_node *n, glow_value *v)
     return import_convert(n, import_convert(n, v, GLOW_INDEX64), GLOW_INDEX32);
 }
 
-/* round(x) + zero, held to the range of `kind`. */
+/* round(x) + zero, saturated to the range of `kind`. */
 static glow_value *
 quantized(import_node *n, glow_value *x, glow_value *zero, glow_kind kind)
 {
@@ -135,14 +138,17 @@ matmul_integer(import_node *n)
                                                import_in(n, 3))));
 }
 
-/* Operand i as it is multiplied with: exactly, in float64. */
+/* Operand i, a factor, exactly, in float64. */
 static glow_value *
 exact(import_node *n, int i)
 {
     return import_convert(n, import_in(n, i), GLOW_FLOAT64);
 }
 
-/* Sums `y` of two operands with `scale`, of operands 6 and 7's type. */
+/*
+ * Requantizes sums `y` by `scale`, to the result scale and zero point, operands
+ * 6 and 7.
+ */
 static bool
 requantized(import_node *n, glow_value *y, glow_value *scale)
 {
@@ -224,7 +230,7 @@ blocked(import_node *n, glow_value *v, int axis, int64_t block, glow_dims shape)
     return import_cut(n, v, axis, 0, shape.at[axis]);
 }
 
-/* Scale or zero point as something that is broadcast to the operand. */
+/* Scale or zero point `v`, broadcast to the operand. */
 static glow_value *
 per_axis(import_node *n, glow_value *v)
 {
@@ -276,7 +282,7 @@ result_kind(import_node *n)
     return GLOW_NO_KIND;
 }
 
-/* The float kind that an attribute since opset 23 names. */
+/* The float kind of an attribute since opset 23. */
 static glow_kind
 float_kind(import_node *n, const char *name, glow_kind otherwise)
 {
@@ -335,7 +341,7 @@ dequantize_linear(import_node *n)
     return import_done(n, import_convert(n, y, kind));
 }
 
-/* The least or greatest element, or 0 if that is further out. */
+/* The minimum or maximum of all elements and 0. */
 static glow_value *
 extreme(import_node *n, glow_value *x, const glow_op *reduce, const glow_op *op)
 {

@@ -1,6 +1,4 @@
-/*
- * Operators that move elements: reshaping, slicing, joining.
- */
+/* Import of layout operators: reshapes, slices, concatenation. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -90,8 +88,9 @@ flatten(import_node *n)
 }
 
 /*
- * An empty list of axes removes none by the standard, numpy and shape inference,
- * and all of size 1 in ONNX Runtime: an error where that makes a difference.
+ * An empty list of axes removes no axes by the standard, numpy and shape
+ * inference, and all of size 1 in ONNX Runtime: an error if there is a
+ * difference.
  */
 static void
 check_no_axes(import_node *n, glow_dims shape)
@@ -285,7 +284,9 @@ clamp(int64_t v, int64_t least, int64_t most)
     return v < least ? least : v > most ? most : v;
 }
 
-/* One axis: where it starts and how many elements are left. */
+/*
+ * Normalizes the start of a slice of one axis; returns the number of elements.
+ */
 static int64_t
 slice_axis(int64_t size, int64_t *start, int64_t end, int64_t step)
 {
@@ -343,7 +344,8 @@ slice(import_node *n)
     slice_lists l;
     bool attr = has_slice_attrs(n);
     bool stepped = false;
-    int64_t named[GLOW_MAX_RANK] = {0}; /* by which entry, from 1 on */
+    int64_t named[GLOW_MAX_RANK] = {0}; /* number of the entry that names the
+                                         * axis, from 1 on */
 
     if (!import_operands(n, attr ? 1 : 3, attr ? 1 : 5))
         return false;
@@ -423,7 +425,10 @@ pad_sizes(import_node *n, int rank)
     return (glow_ints){2 * rank, all};
 }
 
-/* A frame of a value that is not known, or no float32: x is put into it. */
+/*
+ * Pads with a value that is not constant, or not float32: x is inserted into a
+ * splat.
+ */
 static glow_value *
 pad_with(import_node *n, glow_value *x, glow_ints pads, glow_value *value)
 {
@@ -453,7 +458,7 @@ pad_with(import_node *n, glow_value *x, glow_ints pads, glow_value *value)
                  .count = 1);
 }
 
-/* The value of a frame as a number of 32 bits; false: it is none. */
+/* Sets `*out` to the padding value if it is a constant float32; else false. */
 static bool
 float_value(import_node *n, glow_value *value, float *out)
 {
@@ -575,7 +580,7 @@ expand(import_node *n)
     return !n->failed && import_done(n, import_broadcast(n, x, to));
 }
 
-/* Blocks of space become channels, and back: a transpose between reshapes. */
+/* SpaceToDepth and DepthToSpace: a transpose between reshapes. */
 
 static bool
 depth_to_space(import_node *n)

@@ -1,9 +1,9 @@
 /*
  * Sequences and optionals.
  *
- * Both are resolved while the model is read: how many elements there are is
- * known then, so a sequence is a list of values, and an optional one of none or
- * one.  Nothing of them is left in the graph.
+ * Both are resolved at import: the number of elements is known, so a sequence
+ * is a list of values, and an optional a list of none or one.  The graph
+ * contains neither.
  */
 
 #include <inttypes.h>
@@ -70,7 +70,7 @@ import_tensor_in(import_node *n, int i)
     return item.value;
 }
 
-/* The element kind that a sequence's tensors share; GLOW_NO_KIND: not known. */
+/* The common element kind of a sequence's tensors; GLOW_NO_KIND: unknown. */
 static glow_kind
 kind_of(const import_list *l)
 {
@@ -115,7 +115,7 @@ list_done(import_node *n, const import_list *l)
     return import_item_done(n, 0, (import_item){.list = l});
 }
 
-/* Making sequences. */
+/* Construction of sequences. */
 
 static bool
 sequence_empty(import_node *n)
@@ -132,7 +132,7 @@ sequence_empty(import_node *n)
     return list_done(n, import_new_list(n, false, e->kind, 0));
 }
 
-/* E0711 unless `item` may stand in a sequence of `kind`. */
+/* E0711 unless `item` can be in a sequence of `kind`. */
 static bool
 fits(import_node *n, glow_kind kind, import_item item)
 {
@@ -162,7 +162,7 @@ sequence_construct(import_node *n)
     return list_done(n, l);
 }
 
-/* The position that operand i names, of `count`; `otherwise` if omitted. */
+/* The position in operand i, below `count`; `otherwise` if omitted. */
 static int
 position(import_node *n, int i, int count, int otherwise)
 {
@@ -226,7 +226,7 @@ sequence_erase(import_node *n)
     return list_done(n, l);
 }
 
-/* Asking them. */
+/* Queries. */
 
 static bool
 sequence_at(import_node *n)
@@ -253,7 +253,7 @@ sequence_length(import_node *n)
 
 /* Tensors to sequences and back. */
 
-/* The parts that an axis of `whole` is split into. */
+/* The sizes of the parts of an axis of size `whole`. */
 static glow_ints
 part_sizes(import_node *n, int64_t whole)
 {
@@ -404,7 +404,7 @@ optional(import_node *n)
     return list_done(n, l);
 }
 
-/* What is no optional counts as one that is there. */
+/* True if an optional has a value; other items count as having one. */
 static bool
 holds_element(import_item item)
 {
@@ -440,7 +440,7 @@ optional_get_element(import_node *n)
     return import_item_done(n, 0, item);
 }
 
-/* Nothing is done: the result is the operand, whatever it is. */
+/* The result is the operand, a tensor or a list. */
 static bool
 identity(import_node *n)
 {

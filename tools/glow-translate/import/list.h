@@ -7,7 +7,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-/* What a name of the model may stand for: a tensor or a list; or nothing. */
+/* The meaning of a name of the model: a tensor or a list; or nothing. */
 typedef struct import_item {
     glow_value *value;
     const import_list *list;
@@ -24,7 +24,7 @@ struct import_list {
 const char *import_list_noun(const import_list *l);
 bool import_is_given(import_item item);
 
-/* Operand i, whatever it is. */
+/* Operand i, a tensor or a list. */
 import_item import_item_in(const import_node *n, int i);
 /* As import_operands, for operators that take lists. */
 bool import_items(import_node *n, int least, int most);
@@ -39,7 +39,7 @@ import_list *import_new_list(import_node *n, bool is_optional, glow_kind kind,
 /* Sets result i; true unless the node failed. */
 bool import_item_done(import_node *n, int i, import_item item);
 
-/* Concat; `adds`: along an axis of size 1 that each part is given first. */
+/* Concat; `adds`: along a new axis of size 1 of each part. */
 glow_value *import_join(import_node *n, glow_value *const *parts, int count,
                         int axis, bool adds);
 

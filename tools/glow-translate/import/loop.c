@@ -1,26 +1,25 @@
 /*
  * Control flow: Loop.
  *
- * A Loop becomes a node whose body is a function, if what it carries keeps its
- * types.  Values that are collected need a trip count that is known and a
- * condition that always holds, since their number is that of the iterations.
- * Whatever does not become a node is unrolled, which needs to know the trip count
- * and each condition.
+ * A Loop becomes a node whose body is a function, if its carried values keep
+ * their types.  Scan outputs need a constant trip count and a condition that
+ * always holds, since they have a row for each iteration.  Other loops are
+ * unrolled, which needs a constant trip count and constant conditions.
  */
 
 #include "tools/glow-translate/import/control.h"
 
-/* Iterations of a loop that does not say how many. */
+/* Limit of iterations of a loop without a trip count. */
 #define DEFAULT_TRIPS ((int64_t)1 << 20)
 
 typedef struct loop {
     import_node *n;
     const Onnx__GraphProto *graph;
     int n_state, n_out; /* n_out: of the body, its condition included */
-    bool counts, known; /* is there a trip count, and is it known? */
-    int64_t trips;      /* if it is known */
+    bool counts, known; /* the loop has a trip count; it is constant */
+    int64_t trips;      /* if `known` */
     bool holds;         /* the condition before the first iteration is true */
-    bool fails;         /* it is false: there is none */
+    bool fails;         /* it is false: there are no iterations */
     bool always;        /* it is true, and so are all others */
     import_body body;
     glow_value **out; /* of the body */
@@ -62,7 +61,10 @@ begin(loop *l)
     return !n->failed;
 }
 
-/* The number of the iteration and the condition, as the graph declares them. */
+/*
+ * The formal of the iteration number or condition, in the kind that the graph
+ * declares.
+ */
 static glow_value *
 as_declared(loop *l, int i)
 {
@@ -107,7 +109,7 @@ build_body(loop *l)
     return ok && !n->failed;
 }
 
-/* Can it be a node? */
+/* True if the loop can be a node. */
 static bool
 fits(const loop *l)
 {
@@ -120,7 +122,7 @@ fits(const loop *l)
     return l->n_out == l->n_state + 1 || (l->known && l->always) || l->fails;
 }
 
-/* The most iterations that the node allows. */
+/* MaxTrips of the node. */
 static int64_t
 max_trips(const loop *l)
 {
@@ -156,7 +158,7 @@ make_node(loop *l)
                                                .max_trips = max_trips(l)});
 }
 
-/* What to do with a loop that makes no node. */
+/* Unrolls a loop that cannot be a node, or reports the trip count. */
 static bool
 unroll(loop *l)
 {

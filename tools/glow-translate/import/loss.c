@@ -4,7 +4,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-/* Of logarithms `x`. */
+/* The negative log-likelihood loss of logarithms `x`. */
 static glow_value *
 likelihood_loss(import_node *n, glow_value *x)
 {

@@ -1,6 +1,4 @@
-/*
- * What is measured by the p-th root of a sum of p-th powers.
- */
+/* Import of operators on p-norms. */
 
 #include <inttypes.h>
 
@@ -40,7 +38,7 @@ root(import_node *n, glow_value *x, double p)
     return import_binary_number(n, &glow_op_pow, x, 1 / p);
 }
 
-/* The norms along axes, which stay with length 1. */
+/* The p-norms along `axes`, which are kept with size 1. */
 static glow_value *
 norms(import_node *n, glow_value *x, glow_dims axes, double p)
 {
@@ -55,7 +53,7 @@ norms(import_node *n, glow_value *x, glow_dims axes, double p)
     return import_reshape(n, root(n, x, p), shape);
 }
 
-/* What has no length stays as it is: 0 divided by 1. */
+/* LpNormalization; slices of norm 0 are divided by 1. */
 static bool
 lp_normalization(import_node *n)
 {
@@ -98,7 +96,7 @@ global_lp_pool(import_node *n)
 }
 
 /*
- * Zeros around the image, as many as the windows reach: they add nothing to a
+ * Pads the image with zeros, as far as the windows reach: they add nothing to a
  * sum of powers.  `x` has the channels last.
  */
 static glow_value *
@@ -116,7 +114,8 @@ padded(import_node *n, glow_value *x, const import_window *w, bool ceil_mode)
         int64_t wide = w->dilation.rank ? w->dilation.at[i] : 1;
         int64_t reach = (w->kernels.at[i] - 1) * wide + 1;
         int64_t left = size + before + after - reach;
-        int64_t last = (left / stride + 1) * stride; /* of one window more */
+        int64_t last =
+            (left / stride + 1) * stride; /* of an additional window */
 
         if (ceil_mode && left >= 0 && left % stride && last < size + before)
             after = last + reach - size - before;

@@ -4,7 +4,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-/* C is broadcast to the result; without it there is none to add. */
+/* Gemm; C, if present, is broadcast to the result. */
 static bool
 gemm(import_node *n)
 {
@@ -43,7 +43,10 @@ batch_of(glow_dims s)
     return n;
 }
 
-/* Batches of both, broadcast to each other; then one axis for all of them. */
+/*
+ * Broadcasts the batches of both operands to each other and flattens them to
+ * one axis.
+ */
 static glow_value *
 batched(import_node *n, glow_value *a, glow_value *b)
 {
@@ -71,7 +74,7 @@ batched(import_node *n, glow_value *a, glow_value *b)
     return import_reshape(n, BUILD_PLAIN(n, batchmatmul, GLOW_IN(a, b)), ab);
 }
 
-/* A batch of matrices times one matrix: the batch is just more rows. */
+/* A batch of matrices times one matrix, as one product with more rows. */
 static glow_value *
 times_matrix(import_node *n, glow_value *a, glow_value *b)
 {

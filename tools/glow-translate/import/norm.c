@@ -8,8 +8,8 @@
 #include "tools/glow-translate/import/import.h"
 
 /*
- * Whether the statistics are those of the batch: training_mode says so since
- * opset 14, before that the results that only training has.
+ * True if statistics of the batch are used: by training_mode since opset 14,
+ * before by the presence of training's additional results.
  */
 static bool
 is_training(import_node *n)
@@ -104,7 +104,7 @@ instance_normalization(import_node *n)
                  .channel_idx = 1, .epsilon = epsilon));
 }
 
-/* What opset 18 gave for each group, for each channel. */
+/* Expands parameters for groups, as opset 18 has them, to channels. */
 static glow_value *
 per_channel(import_node *n, glow_value *v, int64_t groups, int64_t channels)
 {
@@ -189,7 +189,7 @@ lrn(import_node *n)
     return import_done(n, import_to_nchw(n, x));
 }
 
-/* The mean along axes, which stay with length 1. */
+/* The mean along `axes`, which are kept with size 1. */
 static glow_value *
 mean_along(import_node *n, glow_value *x, glow_dims axes)
 {
@@ -268,7 +268,7 @@ old_mean_variance_normalization(import_node *n)
                         divides));
 }
 
-/* The mean and 1 / sqrt(variance + epsilon), for whoever names them. */
+/* Sets the results mean and 1 / sqrt(variance + epsilon), if wanted. */
 static void
 layer_statistics(import_node *n, glow_value *x, glow_dims axes, float epsilon)
 {
@@ -339,8 +339,8 @@ rms_normalization(import_node *n)
 }
 
 /*
- * Softmax: since opset 13 along one axis.  Before, the operand is seen as a
- * matrix, with the axes from `axis` on as its rows.
+ * Softmax: since opset 13 along one axis.  Before, the operand is flattened to
+ * a matrix, with the axes from `axis` on as its rows.
  */
 static bool
 softmax(import_node *n)

@@ -1,7 +1,4 @@
-/*
- * Which operator each node of a graph is, and a report of all that are not
- * supported.
- */
+/* Lookup of operators, and a report of all unsupported ones. */
 
 #include <limits.h>
 #include <string.h>
@@ -44,7 +41,7 @@ import_is_standard(const char *domain)
     return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
 }
 
-/* Operators of ONNX that will have no row, and why. */
+/* The reason for operators of ONNX that are not supported, or NULL. */
 static const char *
 why_never(const char *name)
 {

@@ -1,11 +1,11 @@
 /*
- * The order in which the nodes of a graph are built: operands first.  Models
- * must be in such an order, and not all are.
+ * Topological order of the nodes of a graph.  Models must be in such an order,
+ * but some are not.
  */
 
 #include "tools/glow-translate/import/state.h"
 
-/* Which node makes each value: its index + 1. */
+/* The index of the node that defines each value, by its name. */
 static glow_map *
 find_producers(importer *im)
 {
@@ -40,12 +40,12 @@ typedef struct sorter {
     glow_map *producers;
     char *state;   /* by node */
     size_t *stack; /* nodes that are open */
-    size_t *next;  /* by depth: the operand to look at */
+    size_t *next;  /* by depth: the next operand to visit */
     size_t depth;
     size_t *order, n_order;
 } sorter;
 
-/* Looks at one operand of the node on top; opens what makes it. */
+/* Visits one operand of the node on top of the stack; pushes its definition. */
 static bool
 visit_operand(sorter *s, size_t i, const char *name)
 {
@@ -73,8 +73,8 @@ visit_operand(sorter *s, size_t i, const char *name)
 }
 
 /*
- * An order in which operands come before their users, the model's own where
- * that is one.  By depth first, without recursion: chains can be long.
+ * A topological order, the model's own if it is one, by depth-first search;
+ * iterative, because chains can be long.
  */
 static bool
 sort_nodes(sorter *s)

@@ -1,10 +1,9 @@
 /*
- * Nodes of other domains: those that a plugin knows, and those that nobody does
- * and -allow-unknown keeps.
+ * Nodes of other domains: imported by a plugin, or kept by -allow-unknown.
  *
  * A node is kept as DOMAIN.OPERATOR with its attributes, so that a pass of the
- * user's, or the exporter, can make something of it.  The types of its results
- * cannot be inferred: the model must state them.
+ * user, or the exporter, can process it.  The types of its results cannot be
+ * inferred: the model must state them.
  */
 
 #include <inttypes.h>
@@ -36,7 +35,7 @@ find_importer(const importer *im, const Onnx__NodeProto *p)
     return NULL;
 }
 
-/* What the plugin sees: the node, and behind it ours. */
+/* The node as the plugin sees it, followed by private data. */
 typedef struct plugin_node {
     glow_import seen; /* first */
     import_node *n;
@@ -138,7 +137,7 @@ find_info(Onnx__ValueInfoProto **list, size_t count, const char *name)
     return NULL;
 }
 
-/* The type that the graph states for a value, or NULL after a report. */
+/* The declared type of a value, or NULL after a report. */
 static const glow_type *
 declared_type(import_node *n, const char *name)
 {
@@ -232,7 +231,7 @@ attribute_value(glow_arena *a, const Onnx__AttributeProto *p,
     return true;
 }
 
-/* A name as the text form has them. */
+/* True if `s` is a name of the text form. */
 static bool
 is_word(const char *s)
 {
@@ -248,7 +247,7 @@ is_word(const char *s)
 static bool
 keep_attributes(import_node *n, glow_attr_list *out)
 {
-    glow_arena *a = n->im->module->arena; /* they live as long as the node */
+    glow_arena *a = n->im->module->arena; /* live as long as the node */
     glow_attr *items = GLOW_NEW_ARRAY(a, glow_attr, n->proto->n_attribute);
 
     out->items = items;
@@ -327,7 +326,7 @@ keep_unknown(import_node *n)
     return true;
 }
 
-/* Domains whose operators have a way around. */
+/* A hint for domains with a workaround. */
 static const char *
 why_foreign(const char *domain)
 {

@@ -27,12 +27,12 @@ average_pool(import_node *n)
 }
 
 /*
- * Where each maximum was.  Glow counts positions in N H W C, ONNX in N C H W:
+ * Positions of maxima.  Glow counts positions in N H W C, ONNX in N C H W:
  *
  *     glow = n HWC + hw C + c        onnx = n CHW + c HW + hw
  *
- * n and c are those of the result, so onnx = (glow - a) / C + b with
- * a = n HWC + c and b = n CHW + c HW, constants of shape N 1 1 C.
+ * n and c are those of the result, so onnx = (glow - a) / C + b with a = n HWC
+ * + c and b = n CHW + c HW, constants of shape N 1 1 C.
  */
 static glow_value *
 times(import_node *n, const glow_op *op, glow_value *v, int64_t by)
@@ -42,7 +42,7 @@ times(import_node *n, const glow_op *op, glow_value *v, int64_t by)
         import_constant_splat(n, GLOW_INDEX64, v->type->shape, (double)by, by));
 }
 
-/* A position in a plane, counted by rows, counted by columns. */
+/* Converts a position in a plane from row-major to column-major order. */
 static glow_value *
 by_columns(import_node *n, glow_value *at, glow_dims x)
 {

@@ -1,6 +1,6 @@
 /*
- * Random numbers.  The seed is part of the node: what has none gets the number
- * of the node in its graph, so that nodes differ and runs repeat.
+ * Import of random operators.  The seed is part of the node: a node without one
+ * gets its number in the graph, so that nodes differ and runs repeat.
  */
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-/* ONNX's seed is a float: a whole number counts as such, else its bits do. */
+/* ONNX's seed is a float: an integer is used as the seed, else its bits. */
 int64_t
 import_seed(import_node *n)
 {
@@ -23,7 +23,7 @@ import_seed(import_node *n)
     return bits;
 }
 
-/* The element kind that an attribute names. */
+/* The element kind of an attribute. */
 static glow_kind
 read_kind(import_node *n, glow_kind otherwise)
 {
@@ -39,7 +39,7 @@ read_kind(import_node *n, glow_kind otherwise)
     return otherwise;
 }
 
-/* The shape and kind of the result: those of the operand .. */
+/* The type of a result with the shape and kind of the operand. */
 static const glow_type *
 read_like(import_node *n)
 {
@@ -51,7 +51,7 @@ read_like(import_node *n)
     return import_type(n, read_kind(n, like->elem), like->shape);
 }
 
-/* .. or attributes. */
+/* The type of a result given by attributes. */
 static const glow_type *
 read_result(import_node *n)
 {

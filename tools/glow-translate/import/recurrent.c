@@ -1,6 +1,6 @@
 /*
- * Recurrent networks.  With layout 1 the batch comes first in ONNX; in Glow
- * steps always do, so that transposes go around it.
+ * Recurrent networks.  With layout 1 the batch comes first in ONNX; in Glow the
+ * steps always do, so the node is wrapped in transposes.
  */
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@ static const char *const directions[] = {"forward", "reverse", "bidirectional",
                                          NULL};
 
 /*
- * The functions, and their parameters: ONNX lists one only for those that have
- * such a parameter, in their order, and none past the last that is given.
+ * Reads the functions and their parameters: ONNX lists parameters only for
+ * functions that have one, in order, and omits the last ones.
  */
 static void
 read_activations(import_node *n, glow_recurrent *a, int each)
@@ -27,7 +27,7 @@ read_activations(import_node *n, glow_recurrent *a, int each)
     float *at = GLOW_NEW_ARRAY(import_arena(n), float, 2 * most);
     glow_buf text = {.arena = import_arena(n)};
 
-    /* RNN had two by default, whatever its direction. */
+    /* RNN has two by default, for any direction. */
     if (a->direction != GLOW_BIDIRECTIONAL && count == 2 * each)
         count = each;
     if (count == 0) {
@@ -75,7 +75,7 @@ check_hidden(import_node *n)
                       size, r.at[2]);
 }
 
-/* Swaps the first two axes of operand `i`, if that is there and asked for. */
+/* Swaps the first two axes of `v`, if it is present and `swap`. */
 static glow_value *
 swapped(import_node *n, glow_value *v, bool swap)
 {
@@ -108,7 +108,7 @@ build(import_node *n, glow_recurrent *a, int operands, int activations)
         !import_check_lengths(n, LENGTHS, import_shape(in[X]).at[0], &whole))
         return false;
     if (whole)
-        in[LENGTHS] = NULL; /* says nothing */
+        in[LENGTHS] = NULL; /* redundant */
     y = import_build(n, n->row->op, NULL, in, operands, a);
     for (int i = 0; y && i < n->n_out && i < glow_op_results(n->row->op); i++)
         n->out[i] = swapped(n, y->def->out[i], batch_first);

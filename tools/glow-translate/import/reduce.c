@@ -1,6 +1,6 @@
 /*
- * Reductions.  Glow's drop the axes that they reduce; where ONNX keeps them
- * with length 1, a reshape puts them back.
+ * Import of reductions.  Glow's drop the reduced axes; if ONNX keeps them with
+ * size 1, a reshape restores them.
  */
 
 #include "tools/glow-translate/import/import.h"
@@ -44,7 +44,7 @@ read_reduction(import_node *n, int until, reduction *r)
     return !n->failed;
 }
 
-/* Of one element, these give that element. */
+/* True for reductions that return a single element unchanged. */
 static bool
 keeps_single(const glow_op *op)
 {
@@ -65,9 +65,9 @@ reduce_by(import_node *n, const glow_op *op, glow_value *x, const reduction *r)
 }
 
 /*
- * Of a kind that the operator does not take: Or and And of bools are the
- * greatest and the least of 0 and 1, the mean of integers is their sum divided,
- * and logarithms and roots of integers are cut to integers.
+ * Reduces a kind that the operator does not take: Or and And of bools are
+ * maximum and minimum of 0 and 1, the mean of integers is their sum divided,
+ * and logarithms and roots of integers are truncated to integers.
  */
 static glow_value *
 reduce_kind(import_node *n, glow_value *x, const reduction *r)

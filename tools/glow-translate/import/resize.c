@@ -109,7 +109,7 @@ read_roi(import_node *n, plan *p, glow_dims axes)
     return true;
 }
 
-/* Attribute axes: the order is that of scales, sizes and roi. */
+/* Attribute axes, in the order of scales, sizes and roi. */
 static glow_dims
 read_axes(import_node *n, int rank)
 {
@@ -130,7 +130,7 @@ read_axes(import_node *n, int rank)
     return axes;
 }
 
-/* Which operands hold what has changed: opset 10 knew scales alone. */
+/* Reads scales, sizes and roi; opset 10 has scales alone. */
 static bool
 read_plan(import_node *n, glow_dims from, plan *p)
 {
@@ -164,7 +164,10 @@ is_image(const plan *p, glow_dims from)
     return from.rank == 4 && p->scale[0] == 1 && p->scale[1] == 1;
 }
 
-/* The operators of Glow, of which there are kernels; NULL: it takes Resize. */
+/*
+ * ResizeNearest or ResizeBilinear, which have kernels, if the plan permits;
+ * NULL: Resize.
+ */
 static const glow_op *
 simple_op(const plan *p, glow_dims from)
 {
@@ -191,7 +194,7 @@ build_simple(import_node *n, const plan *p, glow_value *x, const glow_op *op)
     float scale[GLOW_MAX_RANK];
     bool image = is_image(p, x->type->shape);
 
-    /* Images go through NHWC, as around convolutions. */
+    /* Images are transposed to NHWC, as for convolutions. */
     memcpy(scale, p->scale, sizeof scale);
     if (image) {
         to = GLOW_DIMS_OF(p->to.at[0], p->to.at[2], p->to.at[3], p->to.at[1]);
@@ -212,7 +215,7 @@ build_simple(import_node *n, const plan *p, glow_value *x, const glow_op *op)
     return image ? import_to_nchw(n, x) : x;
 }
 
-/* Integers are resized as floats and cut off. */
+/* Integers are resized as floats and truncated. */
 static glow_value *
 resized(import_node *n, plan *p, glow_value *x)
 {
@@ -236,10 +239,9 @@ build(import_node *n, plan *p)
 }
 
 /*
- * Opset 10 takes the next element up on axes that shrink and the one below on
- * those that grow: ONNX Runtime, nearest_mode "simple", and the numbers of ONNX's
- * test resize_downsample_nearest.  Where both are there, it is one after the
- * other.
+ * Opset 10 rounds positions up on axes that shrink and down on axes that grow:
+ * ONNX Runtime, nearest_mode "simple", and the numbers of ONNX's test
+ * resize_downsample_nearest.  With both, one resize follows the other.
  */
 static bool
 build_shrinking(import_node *n, const plan *p)
@@ -292,7 +294,7 @@ read_how(import_node *n, glow_resize *how)
 static bool
 resize(import_node *n)
 {
-    /* The last is Upsample's first name, which some models keep. */
+    /* "bilinear" is the name in the first Upsample, which some models keep. */
     static const char *const modes[] = {"nearest", "linear", "cubic",
                                         "bilinear", NULL};
     int mode = import_word(n, "mode", "nearest", modes);
@@ -304,7 +306,7 @@ resize(import_node *n)
         read_how(n, &p.how);
     if (!import_operands(n, 1, n->opset < 11 ? 2 : 4))
         return false;
-    /* An empty list stands for an operand that is left out. */
+    /* An empty list is an omitted operand. */
     if (n->opset >= 11 && n->opset < 13 && import_in(n, 3) &&
         glow_type_count(import_in(n, 3)->type) == 0)
         n->in[3] = NULL;

@@ -1,5 +1,6 @@
 /*
- * Sampling at positions that are values, and cropping to a size.
+ * Import of interpolation at positions that are values, and of cropping to a
+ * size.
  */
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 static bool
 grid_sample(import_node *n)
 {
-    /* Opset 20 took the number of axes out of the names. */
+    /* Since opset 20 the names do not contain the number of axes. */
     static const char *const old_modes[] = {"nearest", "bilinear", "bicubic",
                                             NULL};
     static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
@@ -107,7 +108,7 @@ deform_conv(import_node *n)
     return import_done(n, import_to_nchw(n, x));
 }
 
-/* The middle of each axis: a Slice where it is too long, then a Pad. */
+/* CenterCropPad: a Slice of the middle of long axes, then a Pad. */
 static bool
 center_crop_pad(import_node *n)
 {
@@ -145,7 +146,7 @@ center_crop_pad(import_node *n)
     return import_done(n, x);
 }
 
-/* Regions.  ONNX's own evaluation of max takes the greatest weighted element. */
+/* RoiAlign.  ONNX's reference for max takes the greatest weighted element. */
 static bool
 roi_align(import_node *n)
 {

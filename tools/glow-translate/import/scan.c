@@ -4,8 +4,9 @@
  *     Scan(s, x) {body: f}  =>  Loop(size of x, _, [s, x]) {Body: g}
  *     g(i, s, x) = f(s, x[i])
  *
- * The inputs are not carried, so they are only read.  What is collected lies in
- * the order of the iterations along axis 0; other orders and axes follow.
+ * The inputs are not carried, so they are only read.  Scan outputs are in the
+ * order of the iterations along axis 0; other orders and axes are produced by
+ * operators after the loop.
  */
 
 #include <inttypes.h>
@@ -15,8 +16,9 @@
 typedef struct scan {
     import_node *n;
     const Onnx__GraphProto *graph;
-    int n_state, n_scan, n_kept; /* state, inputs and outputs of scanning */
-    int first;                   /* operand that is the first state */
+    int n_state, n_scan, n_kept; /* numbers of states, scan inputs and scan
+                                  * outputs */
+    int first;                   /* operand of the first state */
     glow_dims in_axes;           /* by input */
     glow_ints in_backward, out_axes, out_backward;
     int64_t trips;
@@ -29,7 +31,7 @@ entry(glow_ints l, int i)
     return i < l.count ? l.at[i] : 0;
 }
 
-/* A list with an entry for each, or none. */
+/* Reads a list with `due` entries, or an absent one. */
 static glow_ints
 read_list(scan *s, const char *name, int due)
 {
@@ -67,7 +69,9 @@ read_sizes(scan *s, glow_ints axes, int batches)
     return true;
 }
 
-/* What operands and attributes say; `batches`: leading axes of operands. */
+/*
+ * Reads operands and attributes; `batches`: number of leading axes of operands.
+ */
 static bool
 begin(scan *s, int batches)
 {
@@ -186,7 +190,7 @@ build_call(scan *s, glow_value *const *operands)
     return made;
 }
 
-/* Rows from the last to the first. */
+/* The rows of `v` in reverse order. */
 static glow_value *
 turn_round(scan *s, glow_value *v)
 {
@@ -201,7 +205,7 @@ turn_round(scan *s, glow_value *v)
         .axis = 0);
 }
 
-/* Kept output `i`, as it is ordered and along the axis that is asked for. */
+/* Scan output `i` in the order and along the axis of the attributes. */
 static glow_value *
 arrange(scan *s, int i, glow_value *v)
 {

@@ -1,6 +1,6 @@
 /*
- * Constants, and shapes as values.  Shapes are known here, so whatever asks for
- * one gets a constant.
+ * Import of constants, and of shapes as values.  Shapes are static, so results
+ * of Shape and Size are constants.
  */
 
 #include <inttypes.h>
@@ -143,7 +143,9 @@ constant_of_shape(import_node *n)
            import_done(n, import_constant_splat(n, kind, to, v, exact));
 }
 
-/* Range: known bounds alone, so that the number of elements is. */
+/*
+ * Range: bounds must be constant, since they determine the number of elements.
+ */
 
 #define MAX_RANGE 1e7
 

@@ -1,8 +1,8 @@
 /*
  * Transforms of signals, and the windows and matrices that go with them.
  *
- * The latter are made of a few numbers, which decide their shapes and so must
- * be known: they become constants.
+ * Windows and matrices are given by a few numbers, which determine their shapes
+ * and so must be constant: they become constants.
  */
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #define PI 3.14159265358979323846
 #define MOST_ELEMENTS (INT64_C(1) << 26)
 
-/* The kind that output_datatype names. */
+/* The element kind of output_datatype. */
 static glow_kind
 read_kind(import_node *n)
 {
@@ -200,7 +200,7 @@ dft(import_node *n)
                                 .onesided = onesided));
 }
 
-/* Reals may also come without an axis for their only part. */
+/* STFT; a real signal may omit the axis of the part. */
 static bool
 stft(import_node *n)
 {

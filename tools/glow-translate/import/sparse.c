@@ -7,7 +7,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-/* Operands as they are, no attributes. */
+/* Imports operands unchanged, without attributes. */
 static bool
 plain(import_node *n)
 {
@@ -18,7 +18,7 @@ plain(import_node *n)
                        import_build(n, n->row->op, NULL, n->in, n->n_in, NULL));
 }
 
-/* Hints about lengths change nothing. */
+/* Ignores hints about lengths. */
 static void
 ignore_hints(import_node *n)
 {
@@ -62,7 +62,7 @@ embedding_bag(import_node *n)
                                 .lengths_mode = GLOW_LENGTHS_VARIABLE));
 }
 
-/* Results as long as the values say: an argument says how long at most. */
+/* Results whose length depends on values; an argument gives the maximum. */
 
 static bool
 read_most(import_node *n, int64_t known, int64_t *out)
@@ -126,7 +126,7 @@ embedding(import_node *n)
 {
     int64_t pad = import_int(n, "padIdx", -1, -1, INT64_MAX);
 
-    /* How gradients are scaled is nothing to inference. */
+    /* The scale of gradients has no effect in inference. */
     import_ignore(n, "scale");
     import_ignore(n, "sparse");
     return import_operands(n, 2, 2) &&
@@ -150,7 +150,7 @@ scatter_assign(import_node *n)
 
 /* Dense from sparse. */
 
-/* Values added up at Indices; the third operand tells how many rows. */
+/* Adds values at indices; the third operand determines the number of rows. */
 static bool
 sparse_to_dense(import_node *n)
 {
@@ -226,7 +226,10 @@ row_of(import_node *n, glow_value *v, int64_t i)
     return import_reshape(n, v, GLOW_DIMS_OF(shape.at[1]));
 }
 
-/* Values of each label, then examples of each, then, if asked, the offsets. */
+/*
+ * Results: values of each label, then examples of each, then, if wanted, the
+ * offsets.
+ */
 static bool
 sparse_label_split(import_node *n)
 {

@@ -10,16 +10,16 @@
 /* A function that is being built for a node to call. */
 typedef struct import_body {
     glow_func *func;
-    struct import_body *outer; /* around it; NULL: the model's graph */
-    glow_storage **in;         /* formals for what is handed in */
+    struct import_body *outer; /* enclosing body; NULL: the model's graph */
+    glow_storage **in;         /* formals of the inputs */
     int n_in;
-    glow_value **given; /* values of the function around it that it reads, */
-    glow_storage **as;  /* and the formals that they are then */
+    glow_value **given; /* free variables: values of the enclosing function, */
+    glow_storage **as;  /* and their formals */
     int n_given;
     size_t cap_given, cap_as;
 } import_body;
 
-/* A placeholder that was made for a body. */
+/* A placeholder that is a formal of a body. */
 typedef struct import_formal {
     glow_storage *storage;
     const glow_func *func;
@@ -29,11 +29,14 @@ typedef struct import_formal {
 /* The values around a subgraph. */
 typedef struct import_scope {
     glow_map *values;
-    import_body *body; /* whose values they are */
+    import_body *body; /* the body of the values */
     const struct import_scope *outer;
 } import_scope;
 
-/* What the initializers of a subgraph became, which may be built many times. */
+/*
+ * The constants for the initializers of a subgraph, which may be built many
+ * times.
+ */
 typedef struct import_constants {
     const Onnx__GraphProto *graph;
     import_item *items; /* by initializer */
@@ -43,7 +46,7 @@ typedef struct import_constants {
 /* A call of a function that is being expanded. */
 typedef struct import_call {
     const Onnx__FunctionProto *function;
-    const char *name; /* of the node that calls */
+    const char *name; /* of the calling node */
     /* By attribute of the function: NULL if there is none. */
     const char *const *names;
     const Onnx__AttributeProto *const *values;
@@ -51,7 +54,10 @@ typedef struct import_call {
     const struct import_call *outer;
 } import_call;
 
-/* A value of which only the first `count` along an axis count: bounded.c. */
+/*
+ * A value of which only the first `count` elements along an axis are valid; see
+ * bounded.c.
+ */
 typedef struct import_bound {
     const glow_value *value;
     glow_value *count;
@@ -68,39 +74,40 @@ struct importer {
     const char *path;
     const char *file; /* the last part of it, for locations */
     const Onnx__ModelProto *model;
-    const Onnx__GraphProto *graph; /* at hand: the model's, or a subgraph */
-    const char *where;       /* the nodes that it is in, for messages; "" */
+    const Onnx__GraphProto *graph; /* the current graph: the model's, or a
+                                    * subgraph */
+    const char *where;       /* the nodes around it, for messages; or "" */
     int depth;               /* of subgraphs and calls */
-    const import_call *call; /* the function that `graph` is of, or NULL */
+    const import_call *call; /* the function of `graph`, or NULL */
     int opset;
     tensor_file tensors;
 
     glow_module *module;
     glow_func *entry; /* of the model's graph */
-    glow_func *func;  /* at hand: that, or a body */
+    glow_func *func;  /* the current function: `entry` or a body */
     glow_builder *builder;
     import_formal *formals;    /* the last first */
-    import_body *body;         /* that `func` is; NULL: the model's graph */
+    import_body *body;         /* the body of `func`; NULL: the model's graph */
     glow_map *values;          /* import_item by the model's name */
-    import_body *home;         /* whose values they are */
-    const import_scope *outer; /* what else `graph` may name */
+    import_body *home;         /* the body of `values` */
+    const import_scope *outer; /* the enclosing scope of `graph` */
     import_constants *constants;
-    glow_map *outputs; /* names of outputs: constants may not take them */
+    glow_map *outputs; /* names of outputs, reserved */
 
     const import_bound *bounds;
 
     int64_t folded, fold_limit; /* bytes of constants made by evaluation */
     int64_t fold_work;          /* operations spent on them */
-    size_t built;               /* nodes of the model, each time again */
+    size_t built;               /* nodes built, repeated ones counted again */
     int calls;                  /* of functions */
     bool *bound; /* options that were used: dims, shapes, binds, lengths */
 };
 
-/* What a name stands for in this graph or one around it. */
+/* The item of a name in this graph or an enclosing one. */
 import_item import_lookup(importer *im, const char *name);
-/* The same; *named: it stands for something, if only an omitted operand. */
+/* The same; *named: the name is defined, possibly as an omitted operand. */
 import_item import_find(importer *im, const char *name, bool *named);
-/* Defines a name in this graph, whatever it stood for. */
+/* Defines or redefines a name in this graph. */
 void import_set(importer *im, const char *name, import_item item);
 /* The same for a new name; false after E0706. */
 bool import_define(importer *im, const char *name, import_item item,
@@ -113,42 +120,50 @@ bool import_nodes(importer *im);
 /* The indices of im->graph's nodes, operands first; NULL after a report. */
 const size_t *import_order(importer *im);
 
-/* Of nodes: "Conv"; by its name or its first result; for messages. */
+/*
+ * Of a node: its operator, "Conv"; its name, or its first result's; its text
+ * for messages.
+ */
 const char *import_op_name(const Onnx__NodeProto *p);
 const char *import_node_name(const importer *im, size_t i);
 const char *import_node_text(const importer *im, size_t i);
 
 /* True for the domain of ONNX's own operators. */
 bool import_is_standard(const char *domain);
-/* The version of a domain, as the function or else the model says; 0: not. */
+/*
+ * The version of a domain, of the function or else the model; 0: not imported.
+ */
 int import_version(const importer *im, const char *domain);
-/* What builds a node, or NULL and why there is nothing. */
+/* The row that builds a node, or NULL with the reason in *why. */
 const import_row *import_resolve(importer *im, const Onnx__NodeProto *p,
                                  const char **why);
 
 /* Nodes of other domains: see plugin.c. */
 const import_row *import_find_foreign(importer *im, const Onnx__NodeProto *p,
                                       const char **why);
-/* Glow's own names: see glow.c.  NULL if `name` is none. */
+/* Glow's own names: see glow.c.  NULL if `name` is not one. */
 const import_row *import_find_private(importer *im, const char *name);
-/* Ignores attributes that say how Glow ran a node. */
+/* Ignores attributes about Glow's execution of a node. */
 void import_ignore_notes(import_node *n);
 
 /* Functions of the model: see function.c. */
 const Onnx__FunctionProto *import_find_function(const importer *im,
                                                 const Onnx__NodeProto *p);
 bool import_call_function(import_node *n);
-/* Attribute i of a node, or what it refers to; NULL: there is none. */
+/*
+ * Attribute i of a node, or the function's attribute that it refers to; NULL if
+ * there is none.
+ */
 const Onnx__AttributeProto *import_attribute(const import_node *n, size_t i);
-/* The opset that a list of them names for ONNX's own operators; 0: none. */
+/* The opset of ONNX's own operators in a list of imports; 0: none. */
 bool import_opset(importer *im, const char *who,
                   Onnx__OperatorSetIdProto **list, size_t count, int *out);
 /* E0704 if the nodes are of ONNX's own operators and im->opset is not known. */
 bool import_needs_opset(importer *im, const char *who, Onnx__NodeProto **nodes,
                         size_t count);
-/* The graph's inputs, and what the command line says of them. */
+/* Defines the graph's inputs, with the options of the command line. */
 bool import_inputs(importer *im);
-/* False of an open dimension: exporters write -1 where there is no value. */
+/* False for an open dimension: no value, or -1. */
 bool import_has_size(const Onnx__TensorShapeProto__Dimension *d);
 
 /*
@@ -161,29 +176,31 @@ void import_body_end(import_node *n, const import_body *b);
 /* Saves results and lists the formals; after the end. */
 bool import_body_returns(import_node *n, import_body *b, glow_value *const *out,
                          int n_out);
-/* What `item` of body `from` is within the one that is being built. */
+/* The item in the current body for `item` of body `from`. */
 import_item import_bring(importer *im, import_item item,
                          const import_body *from);
-/* Makes `v` one of those that `b` is given. */
+/* Makes `v` a free variable of `b`. */
 void import_body_takes(importer *im, import_body *b, glow_value *v);
-/* Erases the functions after `last` and their formals: they did not work out. */
+/* Erases the functions after `last` and their formals, after a failure. */
 void import_forget_bodies(importer *im, glow_func *last);
-/* What is known of `v`, or NULL if all of it counts. */
+/* The bound of `v`, or NULL if all of it is valid. */
 const import_bound *import_bound_of(const importer *im, const glow_value *v);
-/* Within a body, `formal` is `v`: where that is bounded, nothing may use it. */
+/*
+ * Records that `formal` of a body is `v`: if this is bounded, uses are refused.
+ */
 void import_bring_bound(importer *im, const glow_value *formal,
                         const glow_value *v);
-/* False after E0714 if only a part of result i of a body counts. */
+/* False after E0714 if result i of a body is bounded. */
 bool import_returns_whole(import_node *n, int i, const glow_value *v);
 /*
- * Before a node is built: E0714 if it has an operand of which only a part
- * counts, and no rule for that; else its number (-1: there is none) and the
- * rule.  Afterwards: what the rule says of the result.
+ * import_check_bounds, before a node is built: E0714 if it has a bounded
+ * operand without a rule; else sets the number of this operand (-1: none) and
+ * the rule. import_follow_bounds, after: applies the rule to the result.
  */
 bool import_check_bounds(import_node *n, int *operand, size_t *rule);
 bool import_follow_bounds(import_node *n, int operand, size_t rule);
 
-/* A name for a constant: `name` unless that is kept for an output. */
+/* A name for a constant: `name` unless it is reserved for an output. */
 const char *import_storage_name(importer *im, const char *name);
 
 #endif

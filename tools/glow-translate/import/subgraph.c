@@ -1,9 +1,8 @@
 /*
- * Subgraphs: the bodies of If, Loop and the like, built in place.
+ * Subgraphs: bodies of If, Loop and similar operators, built in place.
  *
- * A subgraph is a graph whose names are its own, and which may name the values
- * of the graphs around it.  While it is built it takes the place of the graph
- * at hand.
+ * A subgraph has its own scope of names and may use values of the enclosing
+ * graphs.  While it is built it is the current graph.
  */
 
 #include <string.h>
@@ -19,7 +18,10 @@ name_of(const Onnx__ValueInfoProto *v)
     return v->name ? v->name : "";
 }
 
-/* What the initializers of im->graph were made into before, or NULL. */
+/*
+ * The constants of the initializers of im->graph if they were built before, or
+ * NULL.
+ */
 static import_constants *
 find_constants(const importer *im)
 {
@@ -42,7 +44,7 @@ initializer_name(const Onnx__GraphProto *g, size_t i)
     return name ? name : "";
 }
 
-/* Defines the initializers; those that are known are not made again. */
+/* Defines the initializers; constants that were built before are reused. */
 static bool
 define_initializers(importer *im)
 {
@@ -66,7 +68,7 @@ define_initializers(importer *im)
     return true;
 }
 
-/* True if every input of `g` is a name that stands for something already. */
+/* True if the name of every input of `g` is defined outside. */
 static bool
 names_outside(importer *im, const Onnx__GraphProto *g)
 {
@@ -82,7 +84,7 @@ define_inputs(import_node *n, const import_item *in, int n_in)
     importer *im = n->im;
     const Onnx__GraphProto *g = im->graph;
 
-    /* Branches that list what they name of the graph around them. */
+    /* Branches that list their free variables as inputs. */
     if (n_in == 0 && names_outside(im, g))
         return true;
     if (g->n_input != (size_t)n_in)

@@ -6,7 +6,7 @@
 
 static const char *const modes[] = {"TF", "IDF", "TFIDF", NULL};
 
-/* One column more than the greatest that is named. */
+/* The result type: one column more than the greatest index. */
 static const glow_type *
 result_type(import_node *n, const glow_tfidfvectorizer *a)
 {

@@ -7,7 +7,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-#define MAX_KINDS 4 /* of tensors: X, G, and two that are kept */
+#define MAX_KINDS 4 /* of tensors: X, G, and two of state */
 
 /* A learning rate or step count, which may be a list of one. */
 static glow_value *

@@ -14,7 +14,7 @@
 
 #define MAX_TRIPS 4096
 
-/* Results of a SequenceMap: sequences of `length`. */
+/* Allocates the results of a SequenceMap: sequences of `length`. */
 static import_list **
 new_results(import_node *n, int length)
 {
@@ -66,7 +66,7 @@ import_sequence_map(import_node *n)
 
 /* Loop. */
 
-/* True if a node of `g`, however deep, names a list that stands around it. */
+/* True if a node of `g`, at any depth, uses a list defined outside of it. */
 static bool
 names_list(importer *im, const Onnx__GraphProto *g)
 {
@@ -95,15 +95,17 @@ import_has_lists(import_node *n, const Onnx__GraphProto *body)
 typedef struct unroller {
     import_node *n;
     const Onnx__GraphProto *body;
-    int64_t trips;      /* INT64_MAX: as long as the condition says */
-    int n_state;        /* values that go from one iteration to the next */
-    int n_scan;         /* values that are collected */
+    int64_t trips;      /* INT64_MAX: until the condition is false */
+    int n_state;        /* carried values */
+    int n_scan;         /* scan outputs */
     import_item *in;    /* of the body: iteration, condition, state */
     import_item *out;   /* of the body: condition, state, collected */
     glow_value ***scan; /* by result and iteration */
 } unroller;
 
-/* Whether there is one more iteration, which must be known now. */
+/*
+ * Sets `*out` to the condition of the next iteration, which must be constant.
+ */
 static bool
 condition(unroller *u, bool *out)
 {
@@ -171,7 +173,7 @@ iterate_all(unroller *u, int *trips)
     return true;
 }
 
-/* State goes on as it is; what was collected is stacked along a new axis. */
+/* Sets the results: the state, and scan outputs stacked along a new axis. */
 static bool
 finish(unroller *u, int trips)
 {

@@ -1,6 +1,6 @@
 /*
- * Features of ai.onnx.ml: rows of numbers are chosen, scaled, filled, and tables
- * of keys are looked up by binary search.
+ * Feature operators of ai.onnx.ml: extraction, scaling, imputation, one-hot
+ * encoding, and LabelEncoder by binary search.
  */
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "tools/glow-translate/import/ml/ml.h"
 
-/* Columns of the last axis; a list counts as one row. */
+/* ArrayFeatureExtractor: columns of the last axis; a list is one row. */
 static bool
 array_feature_extractor(import_node *n)
 {
@@ -44,7 +44,10 @@ binarizer(import_node *n)
     return import_done(n, import_convert(n, y, x->type->elem));
 }
 
-/* A list of one number, or of one for each element of the last axis. */
+/*
+ * A list attribute of one number, or of one for each element of the last axis,
+ * broadcast to `shape`.
+ */
 static glow_value *
 each(import_node *n, const char *name, double otherwise, glow_dims shape)
 {
@@ -73,7 +76,7 @@ scaler(import_node *n)
     return import_done(n, import_binary(n, &glow_op_mul, x, scale));
 }
 
-/* Rows by their greatest element, the sum of absolutes, or their length. */
+/* Normalizer: rows divided by their maximum, L1 norm or L2 norm. */
 static bool
 normalizer(import_node *n)
 {
@@ -108,7 +111,7 @@ normalizer(import_node *n)
     return import_done(n, import_reshape(n, x, import_shape(import_in(n, 0))));
 }
 
-/* One value replaced by another, or by one for each column. */
+/* Imputer: one value replaced by another, or by one for each column. */
 static bool
 imputer(import_node *n)
 {
@@ -154,7 +157,7 @@ imputer(import_node *n)
         n, n->failed ? NULL : BUILD_PLAIN(n, select, GLOW_IN(hit, to, x)));
 }
 
-/* Matrices side by side, in float. */
+/* FeatureVectorizer: matrices concatenated, in float. */
 static bool
 feature_vectorizer(import_node *n)
 {
@@ -192,8 +195,9 @@ feature_vectorizer(import_node *n)
 }
 
 /*
- * One element more: 1 where x, as an integer, is the category.  A category that
- * is not listed gives zeros, whatever `zeros` says: nothing fails at run time.
+ * OneHotEncoder: a new axis with 1 where x, as an integer, is the category.  An
+ * unlisted category gives zeros, whatever `zeros` is, since nothing can fail at
+ * run time.
  */
 static bool
 one_hot_encoder(import_node *n)
@@ -238,7 +242,10 @@ compare(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* A side of the table: a list of floats or integers, or a tensor; or NULL. */
+/*
+ * The keys or values of the table: a list of floats or integers, or a tensor;
+ * or NULL.
+ */
 static const glow_tensor *
 side(import_node *n, const char *what)
 {
@@ -274,7 +281,9 @@ side(import_node *n, const char *what)
     return t;
 }
 
-/* Sorted keys without repetition; the key of NaN stands apart. */
+/*
+ * Sorted keys without duplicates; the position of the key NaN is set in `*nan`.
+ */
 static entry *
 sorted(import_node *n, const glow_tensor *keys, int64_t *count, int64_t *nan)
 {
@@ -310,7 +319,10 @@ sorted(import_node *n, const glow_tensor *keys, int64_t *count, int64_t *nan)
     return e;
 }
 
-/* Where the last of `count` sorted keys that is not above x stands. */
+/*
+ * Branchless binary search: the position of the last of `count` sorted keys
+ * that is at most x.
+ */
 static glow_value *
 search(import_node *n, glow_value *x, glow_value *keys, int64_t count)
 {
@@ -359,7 +371,7 @@ default_value(import_node *n, const glow_tensor *values)
                                  t && !is_float ? glow_get_int(t, 0) : i);
 }
 
-/* Element `at` of the values, everywhere. */
+/* Element `at` of the values, broadcast. */
 static glow_value *
 value_at(import_node *n, const glow_tensor *values, int64_t at)
 {
@@ -437,7 +449,7 @@ label_encoder(import_node *n)
     return import_done(n, encoded(n, x, keys, values));
 }
 
-/* Of maps only the values are left: a column for each key. */
+/* ZipMap: the values of the maps, a column for each key. */
 static bool
 zip_map(import_node *n)
 {

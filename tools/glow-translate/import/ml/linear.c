@@ -6,7 +6,9 @@
 
 #include "tools/glow-translate/import/ml/ml.h"
 
-/* X C^T + intercepts, [N, rows]; `rows` < 0: as many as there are coefficients. */
+/*
+ * X C^T + intercepts, [N, rows]; `rows` < 0: from the number of coefficients.
+ */
 static glow_value *
 product(import_node *n, int64_t rows)
 {

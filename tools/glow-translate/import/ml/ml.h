@@ -1,7 +1,7 @@
 /*
- * What the files of this folder share: operators of ai.onnx.ml, classical machine
- * learning.  All become compositions of existing operators.  Where the standard
- * leaves a choice, ONNX Runtime's is taken.
+ * Import of ai.onnx.ml, classical machine learning.  All operators become
+ * compositions of existing ones.  Choices that the standard leaves open are
+ * made as in ONNX Runtime.
  */
 
 #ifndef GLOW_TRANSLATE_IMPORT_ML_H
@@ -30,7 +30,10 @@ bool ml_check_count(import_node *n, const char *name, int64_t count,
 /* True unless a list of strings is given by that name, which is refused. */
 bool ml_no_strings(import_node *n, const char *name);
 
-/* Classes, by number; strings can be computed with as long as nobody reads them. */
+/*
+ * Classes, by number; labels that are strings are permitted as long as no node
+ * reads them.
+ */
 typedef struct ml_labels {
     int64_t count;
     const int64_t *at; /* NULL: they are strings */
@@ -38,7 +41,7 @@ typedef struct ml_labels {
 ml_labels ml_read_labels(import_node *n, const char *ints, const char *strings);
 /* Sets result 0 to the labels of classes `at`, [N] of index64. */
 bool ml_give_labels(import_node *n, ml_labels labels, glow_value *at);
-/* The first greatest of each row of [N, E]. */
+/* ArgMax of each row of [N, E], the first of equal ones. */
 glow_value *ml_greatest(import_node *n, glow_value *scores);
 /* 1 where condition `v`, [N, 1] of bool, holds, as a list of index64. */
 glow_value *ml_as_class(import_node *n, glow_value *v);
@@ -52,12 +55,12 @@ typedef enum ml_transform {
     ML_PROBIT,
 } ml_transform;
 ml_transform ml_read_transform(import_node *n);
-/* Of one score only PROBIT is taken, as ONNX Runtime does. */
+/* Applies a transform; to a single score only PROBIT, as ONNX Runtime does. */
 glow_value *ml_transformed(import_node *n, glow_value *scores,
                            ml_transform how);
 /*
- * Scores of two classes from the one, s, of the second: [-s, s], of probabilities
- * [1 - s, s].
+ * Scores of two classes from the score s of the second: [-s, s], or for
+ * probabilities [1 - s, s].
  */
 glow_value *ml_two_classes(import_node *n, glow_value *score, ml_transform how,
                            bool probabilities);

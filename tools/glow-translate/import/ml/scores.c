@@ -1,6 +1,4 @@
-/*
- * Scores of ai.onnx.ml: attributes, classes and the transforms behind them.
- */
+/* Scores of ai.onnx.ml: attributes, class labels, and transforms of scores. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -192,8 +190,8 @@ by(import_node *n, const glow_op *op, glow_value *v, double number)
 }
 
 /*
- * The inverse of the normal distribution's sum, by Winitzki's approximation of
- * that of erf: with l = log(1 - x^2), a = 0.147 and v = 2 / (pi a) + l / 2,
+ * The probit function, by Winitzki's approximation of the inverse of erf: with
+ * l = log(1 - x^2), a = 0.147 and v = 2 / (pi a) + l / 2,
  *
  *     erf^-1(x) = sign(x) sqrt(sqrt(v^2 - l / a) - v)
  */
@@ -232,7 +230,7 @@ probit(import_node *n, glow_value *p)
     return BUILD_PLAIN(n, select, GLOW_IN(sign, zero, root));
 }
 
-/* SOFTMAX of what is not 0; that stays 0. */
+/* SOFTMAX_ZERO: the softmax of nonzero scores; scores of 0 stay 0. */
 static glow_value *
 softmax_zero(import_node *n, glow_value *x)
 {

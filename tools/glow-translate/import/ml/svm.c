@@ -1,8 +1,8 @@
 /*
  * Support vector machines of ai.onnx.ml, in float64: kernels by a product with
- * all support vectors, classifiers of pairs of classes by one with their
- * coefficients, probabilities by pairwise coupling (the second method of Wu, Lin
- * and Weng, JMLR 5, 2004, as libsvm iterates it).
+ * all support vectors, one-against-one classifiers by a product with their
+ * coefficients, probabilities by pairwise coupling (the second method of Wu,
+ * Lin and Weng, JMLR 5, 2004, as libsvm iterates it).
  */
 
 #include <inttypes.h>
@@ -59,7 +59,7 @@ times(import_node *n, glow_value *x, glow_value *y)
     return n->failed ? NULL : BUILD_PLAIN(n, matmul, GLOW_IN(x, y));
 }
 
-/* The sum along axis 1, which stays. */
+/* The sum along axis 1, which is kept with size 1. */
 static glow_value *
 row_sums(import_node *n, glow_value *v)
 {
@@ -73,7 +73,7 @@ row_sums(import_node *n, glow_value *v)
                           s);
 }
 
-/* Rows of x by those of a constant [count, width], as the kernel has it. */
+/* The kernel function of rows of x and rows of a constant [count, width]. */
 static glow_value *
 applied(import_node *n, const kernel *k, glow_value *x, const double *vectors,
         int64_t count)
@@ -167,7 +167,7 @@ regressor(import_node *n)
         n, ml_transformed(n, import_convert(n, y, GLOW_FLOAT), how));
 }
 
-/* Classes by pairs: (0, 1), (0, 2) ... (1, 2) ... */
+/* One-against-one classification: pairs (0, 1), (0, 2) ... (1, 2) ... */
 
 typedef struct machine {
     import_node *n;
@@ -246,7 +246,7 @@ pair_probabilities(machine *m, glow_value *scores)
     r = import_binary(n, &glow_op_add, r, constant(n, each, m->b));
     if (n->failed)
         return NULL;
-    /* 1 - logistic(z) is that of -z. */
+    /* 1 - logistic(z) = logistic(-z). */
     r = BUILD_PLAIN(n, neg, GLOW_IN(r));
     r = BUILD_PLAIN(n, sigmoid, GLOW_IN(r));
     r = by(n, &glow_op_max, r, 1e-7);
@@ -259,8 +259,8 @@ pair_probabilities(machine *m, glow_value *scores)
 }
 
 /*
- * Q of the quadratic form that the probabilities p make least:
- * Q[i, j] = -r[j, i] r[i, j], and Q[i, i] the sum of r[j, i]^2.
+ * Q of the quadratic form p Q p that the probabilities p minimize: Q[i, j] =
+ * -r[j, i] r[i, j], and Q[i, i] the sum of r[j, i]^2.
  */
 static glow_value *
 quadratic(machine *m, glow_value *r)
@@ -283,7 +283,7 @@ quadratic(machine *m, glow_value *r)
     return import_binary(n, &glow_op_add, q, d);
 }
 
-/* One round over all classes: what p becomes. */
+/* One round over all classes; returns the new p. */
 static glow_value *
 round_of(import_node *n, glow_value *q, glow_value *p, glow_value *qp,
          glow_value *pqp)
@@ -321,7 +321,10 @@ round_of(import_node *n, glow_value *q, glow_value *p, glow_value *qp,
     return p;
 }
 
-/* The body of the loop: p and where it is done; the condition first. */
+/*
+ * The body of the loop; results: the condition, p, and the rows that have
+ * converged.
+ */
 static void
 coupling_step(import_node *n, glow_value *q, glow_value *p, glow_value *done,
               glow_value **out)
@@ -390,7 +393,7 @@ coupled(machine *m, glow_value *q)
     import_body_end(n, &body);
     if (n->failed || !import_body_returns(n, &body, out, 3))
         return NULL;
-    /* The one value around it that the body reads, unless that is a constant. */
+    /* The only free variable of the body, unless it is constant. */
     for (int i = 0; i < body.n_given; i++)
         in[4 + i] = body.given[i];
     loop = glow_build_node(

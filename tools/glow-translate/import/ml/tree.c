@@ -49,8 +49,8 @@ typedef struct forest {
 /* Order and shape. */
 
 /*
- * Levels below each node, children first (Kahn's algorithm on the edges turned
- * round); fails at a cycle.
+ * The height of each node, children first (Kahn's algorithm on reversed edges);
+ * fails at a cycle.
  */
 static bool
 measure(forest *f)
@@ -95,7 +95,7 @@ measure(forest *f)
                          f->levels, MAX_LEVELS);
 }
 
-/* Puts leaves last: everything that names a node follows. */
+/* Moves leaves to the end and renumbers all references to nodes. */
 static void
 sort_leaves(forest *f)
 {
@@ -165,7 +165,7 @@ check_forest(forest *f)
 
 /* Building. */
 
-/* A number of each node that is no leaf, and 0 for those. */
+/* A constant of a number for each node; 0 for leaves. */
 static glow_value *
 indices(forest *f, int64_t (*of)(const branch *b))
 {
@@ -217,7 +217,7 @@ take(import_node *n, glow_value *from, glow_value *at)
     return n->failed ? NULL : BUILD(n, gather, GLOW_IN(from, at), .axis = 0);
 }
 
-/* The comparison that a mode makes. */
+/* The comparison of a mode. */
 static glow_value *
 compared(import_node *n, int mode, glow_value *x, glow_value *v)
 {
@@ -237,7 +237,7 @@ compared(import_node *n, int mode, glow_value *x, glow_value *v)
     }
 }
 
-/* What the nodes at `at` say of x, whose thresholds are v. */
+/* The outcome of the comparisons of nodes `at`, of x with thresholds v. */
 static glow_value *
 verdict(forest *f, glow_value *x, glow_value *v, glow_value *at,
         glow_value *modes)
@@ -319,11 +319,14 @@ walked(forest *f, glow_value *x)
     return at;
 }
 
-/* Sums, least or greatest of what the leaves say. */
+/* Aggregation of leaves: sums, minima or maxima. */
 
 enum { AVERAGE, SUM, MIN, MAX };
 
-/* Weights [leaves, E]; where a leaf has none, `otherwise`. */
+/*
+ * Weights [leaves, E], `otherwise` where a leaf has none; *has is true where it
+ * has.
+ */
 static double *
 weights(const forest *f, int how, double otherwise, bool **has)
 {
@@ -363,7 +366,7 @@ reduced(forest *f, const glow_op *op, glow_kind kind, const double *table,
                                     &(const glow_reduce){GLOW_DIMS_OF(1)});
 }
 
-/* [N, E] of 1 where a leaf that was reached says something of a target, else 0. */
+/* [N, E] of 1 where a reached leaf has a weight for a target, else 0. */
 static glow_value *
 presence(forest *f, const bool *has, glow_value *leaf)
 {
@@ -380,8 +383,8 @@ presence(forest *f, const bool *has, glow_value *leaf)
 }
 
 /*
- * The aggregate of all trees, [N, E].  *present: what `presence` gives, unless
- * all is there.
+ * The aggregate of all trees, [N, E].  Sets *present to `presence`; NULL if all
+ * leaves have all weights.
  */
 static glow_value *
 aggregated(forest *f, int how, glow_value **present)
@@ -419,7 +422,7 @@ aggregated(forest *f, int how, glow_value **present)
     return y;
 }
 
-/* TreeEnsembleRegressor and -Classifier: nodes by pairs of numbers. */
+/* TreeEnsembleRegressor and -Classifier: nodes by pairs of tree and node id. */
 
 typedef struct key {
     int64_t tree, node, at;
@@ -470,7 +473,7 @@ read_keys(forest *f, const int64_t *trees, const int64_t *ids)
     return k;
 }
 
-/* Each tree's one node that no other leads to. */
+/* Finds the root of each tree: its only node without a parent. */
 static bool
 find_roots(forest *f, const key *keys)
 {
@@ -563,7 +566,7 @@ read_pairs(forest *f)
     return !n->failed && measure(f) && find_roots(f, keys);
 }
 
-/* Votes of the leaves, by pairs of numbers. */
+/* Reads the votes of the leaves, by pairs of tree and node id. */
 static bool
 read_votes(forest *f, const char *what, const char *ids)
 {
@@ -601,9 +604,9 @@ read_votes(forest *f, const char *what, const char *ids)
     return !n->failed;
 }
 
-/* TreeEnsemble: branches and leaves apart, by their positions. */
+/* TreeEnsemble: branches and leaves in separate lists, by position. */
 
-/* Numbers of a tensor attribute that must be there. */
+/* A tensor attribute that is required. */
 static const glow_tensor *
 tensor_of(forest *f, const char *name)
 {
@@ -626,8 +629,8 @@ set_size(const glow_tensor *members, int64_t from)
 }
 
 /*
- * Node `at` of a set becomes a chain of comparisons, each but the first behind
- * `*more`, which is moved on.
+ * Expands node `at`, a set membership, to a chain of comparisons; new nodes are
+ * at `*more`, which is advanced.
  */
 static void
 expand_set(forest *f, int64_t at, const glow_tensor *members, int64_t from,
@@ -647,7 +650,10 @@ expand_set(forest *f, int64_t at, const glow_tensor *members, int64_t from,
     }
 }
 
-/* Where child `id` of node i is: a branch, or a leaf behind `branches`. */
+/*
+ * The position of child `id` of node i: a branch, or a leaf, which follow all
+ * `branches`.
+ */
 static int64_t
 child(forest *f, int64_t i, int64_t id, int64_t is_leaf, int64_t branches,
       int64_t leaves)
@@ -758,7 +764,7 @@ ensemble(import_node *n)
     return import_done(n, import_convert(n, y, x->type->elem));
 }
 
-/* float, unless X or a tensor of the attributes is of more. */
+/* float, or float64 if X or a tensor attribute is. */
 static glow_kind
 kind_of(import_node *n)
 {
@@ -804,7 +810,7 @@ regressor(import_node *n)
     return import_done(n, ml_transformed(n, y, transform));
 }
 
-/* Two classes of which one alone has votes. */
+/* Binary classification in which only one class has votes. */
 static bool
 one_sided(forest *f, ml_labels labels, glow_value *y, ml_transform how,
           const double *base, int64_t n_base)
@@ -856,7 +862,7 @@ classifier(import_node *n)
         return one_sided(&f, labels, y, how, base, n_base);
     y = based(&f, y, base, n_base);
     best = y;
-    /* A class of which no leaf that was reached says anything is never chosen. */
+    /* A class without votes from reached leaves is never chosen. */
     if (present && n_base == 0 && !n->failed) {
         glow_value *is = import_convert(n, present, GLOW_BOOL);
         glow_value *never =

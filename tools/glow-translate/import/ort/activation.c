@@ -1,5 +1,6 @@
 /*
- * Activations of ONNX Runtime, alone and behind a product or a convolution.
+ * Activations of ONNX Runtime, separate and fused with a product or a
+ * convolution.
  */
 
 #include <float.h>
@@ -143,7 +144,7 @@ ort_activate(import_node *n, glow_value *x, const float *given, int count)
                         &(const glow_hardsigmoid){.alpha = p[0], .beta = p[1]});
 }
 
-/* Operators of their own. */
+/* Separate operators. */
 
 static bool
 gelu_of(import_node *n, int most, int how)
@@ -192,7 +193,7 @@ bias_add(import_node *n)
                                import_in(n, 2)));
 }
 
-/* The first half of the last axis, times Gelu of the second. */
+/* BiasSplitGelu: the first half of the last axis, times Gelu of the second. */
 static bool
 bias_split_gelu(import_node *n)
 {

@@ -3,8 +3,8 @@
  * three (MultiHeadAttention), and over groups of heads with a cache
  * (GroupQueryAttention); and its rotary embedding.
  *
- * All become the operator Attention of heads [B, H, S, D].  What a mask hides
- * gets `mask_filter_value` added to its score; what lies in the future, -inf.
+ * All become the operator Attention of heads [B, H, S, D].  Masked scores get
+ * `mask_filter_value` added; future ones, -inf.
  */
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ penalty(import_node *n, glow_value *seen, glow_kind kind, double filter)
     return BUILD_PLAIN(n, select, GLOW_IN(seen, none, much));
 }
 
-/* `mask` over `count` keys as what is seen, of four axes. */
+/* Mask operand i as bool of four axes, true where a key is seen. */
 static glow_value *
 seen_by(import_node *n, int i, glow_dims scores)
 {
@@ -94,7 +94,10 @@ seen_by(import_node *n, int i, glow_dims scores)
                          import_constant_splat(n, m->type->elem, to, 0, 0), m);
 }
 
-/* What both hide, or one of them; a bias of four axes. */
+/*
+ * The sum of a mask and the bias operand of four axes, or the present one of
+ * them.
+ */
 static glow_value *
 both(import_node *n, glow_value *mask, int bias)
 {
@@ -235,7 +238,7 @@ attention(import_node *n)
     return import_done(n, import_join_heads(n, y->out[0]));
 }
 
-/* Part i of what is packed on the axis before the last, by heads. */
+/* Part i of a packed operand [B, S, H, parts, D], as [B, H, S, D]. */
 static glow_value *
 packed(import_node *n, glow_value *v, int64_t i)
 {
@@ -308,7 +311,7 @@ multi_head(import_node *n)
                              s.rank, k ? "with a" : "without", v ? "a" : "no");
     }
     q = biased(n, q, &from);
-    /* Keys and values that come as a cache have theirs already. */
+    /* Keys and values of rank 4, from a cache, include their bias. */
     if (import_shape(import_in(n, K)).rank != 4) {
         k = biased(n, k, &from);
         v = biased(n, v, &from);
@@ -328,7 +331,10 @@ multi_head(import_node *n)
 
 /* Rotary embedding. */
 
-/* Rows of a cache of angles for positions [B, S]; or the first S from `from`. */
+/*
+ * Rows of a cache of angles for positions [B, S]; or its S rows from a given
+ * one on.
+ */
 static glow_value *
 angles(import_node *n, int cache, glow_value *positions, glow_dims x)
 {
@@ -426,16 +432,16 @@ enum {
 
 typedef struct cache {
     int64_t batch, heads, groups, queries;
-    int64_t total;      /* keys at most, new ones included */
-    int64_t rows;       /* of the cache before */
-    int64_t known;      /* keys before, the same for all of the batch; or -1 */
-    glow_value *before; /* keys before, [B]: if that is not known */
+    int64_t total; /* upper bound of keys, new ones included */
+    int64_t rows;  /* of the past cache */
+    int64_t known; /* past keys, if constant and equal for the batch; or -1 */
+    glow_value *before; /* past keys, [B], if not constant */
     int64_t window;     /* keys that a query sees; 0: all */
     bool causal;
-    bool sinks; /* there is one key more, which all see */
+    bool sinks; /* there is an additional key that all queries see */
 } cache;
 
-/* How many keys came before, for each of the batch. */
+/* Reads the number of past keys for each of the batch. */
 static void
 read_before(import_node *n, cache *c)
 {
@@ -461,13 +467,13 @@ read_before(import_node *n, cache *c)
                       c->total, c->rows, c->queries);
     if (c->known >= 0 && (c->causal || c->batch == 1))
         return;
-    /* Without a causal mask the keys of the padding must be hidden. */
+    /* Without a causal mask, padding keys must be masked. */
     lengths = import_convert(
         n, import_reshape(n, lengths, GLOW_DIMS_OF(c->batch)), GLOW_INDEX64);
     c->before = add_number(n, lengths, 1 - c->queries);
 }
 
-/* The cache with the new rows in it: those before, the new ones, the rest. */
+/* The cache with the new rows inserted behind the past ones. */
 static glow_value *
 filled(import_node *n, const cache *c, int past, glow_value *v)
 {
@@ -488,7 +494,7 @@ filled(import_node *n, const cache *c, int past, glow_value *v)
                          n, y,
                          import_cut(n, p, 2, end_of_new, c->rows - end_of_new));
     }
-    /* Row i is i of what was before, i - before of the new, or again i. */
+    /* Row i is past row i, new row i - before, or past row i again. */
     size = c->rows > c->total ? c->rows : c->total;
     wide = GLOW_DIMS_OF(c->batch, size);
     at = import_broadcast(n, numbers(n, size, 2), wide);
@@ -508,7 +514,9 @@ filled(import_node *n, const cache *c, int past, glow_value *v)
                  .axis = 2, .batch_dims = 1);
 }
 
-/* Which of `count` keys each query sees; NULL: all that are not later. */
+/*
+ * The mask of `count` keys that each query sees; NULL: all that are not later.
+ */
 static glow_value *
 in_sight(import_node *n, const cache *c, int64_t count)
 {
@@ -538,7 +546,7 @@ in_sight(import_node *n, const cache *c, int64_t count)
                          import_binary(n, &glow_op_cmplt, first, key));
 }
 
-/* A key of zeros behind the last, whose score is `sink` by its bias alone. */
+/* Appends a key of zeros, whose score is `sink` by its bias. */
 static glow_value *
 one_more(import_node *n, glow_value *v)
 {

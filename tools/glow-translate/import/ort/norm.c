@@ -1,13 +1,16 @@
 /*
- * Normalization of rows as ONNX Runtime fuses it: with what is added before,
- * with embeddings, and by the root of the mean square alone.
+ * Normalization of rows as fused by ONNX Runtime: with an addition before, with
+ * embeddings, and by the root mean square.
  */
 
 #include <inttypes.h>
 
 #include "tools/glow-translate/import/ort/ort.h"
 
-/* The mean of the squares along the axes from `axis` on, which stay. */
+/*
+ * The mean of the squares along the axes from `axis` on, which are kept with
+ * size 1.
+ */
 static glow_value *
 mean_square(import_node *n, glow_value *x, int axis)
 {
@@ -41,7 +44,7 @@ inverse_root(import_node *n, glow_value *x, int axis, float epsilon)
                          import_splat(n, GLOW_FLOAT, import_shape(y), 1), y);
 }
 
-/* The axis, and the shape of what is normalized, to which `scale` is broadcast. */
+/* The shape of the normalized axes, to which `scale` is broadcast. */
 static glow_dims
 normalized_shape(import_node *n, const glow_value *x, int axis)
 {
@@ -64,7 +67,10 @@ by_root(import_node *n, glow_value *x, glow_value *scale, int axis,
                  .epsilon = epsilon);
 }
 
-/* Of any axis, as the exporters of PyTorch's RMSNorm are optimized. */
+/*
+ * SimplifiedLayerNormalization, of any axis, as PyTorch's RMSNorm is optimized
+ * to.
+ */
 static bool
 simplified(import_node *n)
 {
@@ -167,7 +173,7 @@ skip_layer(import_node *n)
                        layer(n, x, import_in(n, 2), import_in(n, 3), epsilon));
 }
 
-/* Rows of a table, by numbers. */
+/* Rows of a table, gathered by `ids`. */
 static glow_value *
 rows(import_node *n, int table, glow_value *ids)
 {
@@ -176,7 +182,9 @@ rows(import_node *n, int table, glow_value *ids)
     return BUILD(n, gather, GLOW_IN(import_in(n, table), ids), .axis = 0);
 }
 
-/* The first rows of the positions' table, or those that operand 8 names. */
+/*
+ * The first rows of the position table, or the rows of position_ids, operand 8.
+ */
 static glow_value *
 positions(import_node *n, int table, glow_dims ids)
 {
@@ -198,7 +206,7 @@ positions(import_node *n, int table, glow_dims ids)
     return import_cut(n, t, 0, 0, ids.at[1]);
 }
 
-/* How many elements of each row of the mask are 1; 0 without a mask. */
+/* The number of ones in each row of the mask; 0 without a mask. */
 static glow_value *
 mask_index(import_node *n, glow_value *mask, int64_t batch)
 {

@@ -1,7 +1,7 @@
 /*
- * What the files of this folder share: operators of ONNX Runtime, which it names
- * itself when it optimizes a model (its docs/ContribOperators.md defines them).
- * All become compositions of existing operators.
+ * Import of ONNX Runtime's contrib operators, which it writes when it optimizes
+ * a model (its docs/ContribOperators.md defines them).  All become compositions
+ * of existing operators.
  */
 
 #ifndef GLOW_TRANSLATE_IMPORT_ORT_H
@@ -9,7 +9,7 @@
 
 #include "tools/glow-translate/import/import.h"
 
-/* The opset of ONNX whose rows stand for operators of the same name here. */
+/* The opset of ONNX whose rows are used for operators of the same name. */
 #define ORT_OPSET 17
 
 /* x + y where y is broadcast to the shape of x; x itself if y is NULL. */
@@ -17,8 +17,8 @@ glow_value *ort_add(import_node *n, glow_value *x, glow_value *y);
 /* x / (1 + exp(-alpha x)) */
 glow_value *ort_gate(import_node *n, glow_value *x, float alpha);
 /*
- * The activation that attribute `activation` names, with `count` parameters of
- * `given`; x itself without that attribute.
+ * The activation of attribute `activation`, with `count` parameters of `given`;
+ * x without that attribute.
  */
 glow_value *ort_activate(import_node *n, glow_value *x, const float *given,
                          int count);

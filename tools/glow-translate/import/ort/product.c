@@ -1,6 +1,6 @@
 /*
- * Products and convolutions of ONNX Runtime: ONNX's, with transposes before
- * them, and a sum, a factor and an activation behind.
+ * Products and convolutions of ONNX Runtime: ONNX's, with fused transposes of
+ * operands, addition, factor and activation.
  */
 
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include "tools/glow-translate/import/ort/ort.h"
 
 /*
- * The operand as numpy's matmul takes it.  `batch`: the first axis stands for
- * the rows, and the ones between it and the last for the batch; `swap`: the last
- * two change places, after that.
+ * The operand as numpy's matmul takes it.  `batch`: the first axis has the
+ * rows, and the axes between it and the last the batch; `swap`: the last two
+ * axes are then exchanged.
  */
 static glow_value *
 oriented(import_node *n, glow_value *v, bool batch, bool swap)
@@ -91,7 +91,9 @@ gemm_fast_gelu(import_node *n)
         n, BUILD(n, gelu, GLOW_IN(y), .approximate = GLOW_GELU_TANH));
 }
 
-/* Images by rows, channels last, as ONNX has them; and back. */
+/*
+ * Transposes images with channels last (`by_rows`) to ONNX's order, and back.
+ */
 static glow_value *
 convolved(import_node *n, int n_in, bool by_rows)
 {
