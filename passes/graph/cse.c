@@ -16,7 +16,7 @@
  * A scheduled function is left alone: recomputation is a choice of the
  * schedule, to save memory (rematerialize).
  *
- * The table is open addressing over hashes of the contents, as in J.  Cocke,
+ * The table is open addressing over hashes of the contents, as in J. Cocke,
  * Global Common Subexpression Elimination, SIGPLAN Notices 5 (7), 1970.
  * Operands are hashed by their addresses: these determine the slot of a node,
  * but not which node is kept, since the table has only the first of equal

@@ -1,4 +1,4 @@
-/* Describing one pass, operator, pipeline or error. */
+/* Descriptions of one pass, operator, pipeline or error. */
 
 #include "tools/common/describe.h"
 
@@ -67,7 +67,7 @@ static const trait_text traits[] = {
     {GLOW_DISCONTINUOUS, "discontinuous"},
 };
 
-/* The value of a field as the text form has it; "" if there is no default. */
+/* The default of a field in the text form; "" if there is none. */
 static void
 put_default(glow_buf *b, glow_schema s, const glow_field *f)
 {
@@ -249,7 +249,7 @@ put_traits(glow_buf *b, int set)
         glow_buf_putc(b, '\n');
 }
 
-/* Which pass expands it, if it is no primitive. */
+/* The passes that lower the operator. */
 static void
 put_lowering(glow_buf *b, glow_context *ctx, const glow_op *op)
 {

@@ -1,6 +1,6 @@
 /*
- * What the constants say of themselves: passes, operators, errors, pipelines,
- * backends; as text for people, Markdown for docs/, and JSON for programs.
+ * Descriptions of passes, operators, errors, pipelines and backends, from their
+ * constants; as text, Markdown for docs/, and JSON.
  */
 
 #ifndef GLOW_TOOLS_COMMON_DESCRIBE_H
@@ -10,7 +10,7 @@
 
 #include "tools/common/tool.h"
 
-/* One, in Markdown that also reads well as it is. */
+/* Describes one item, in Markdown. */
 void describe_pass(glow_buf *b, const glow_pass *p);
 void describe_op(glow_buf *b, glow_context *ctx, const glow_op *op);
 void describe_error(glow_buf *b, const glow_diag_info *d);
@@ -25,7 +25,7 @@ json_t *backend_json(const glow_backend *p);
 int tool_help(tool *t, const char *name);
 int tool_explain(tool *t, const char *id);
 
-/* Lists of everything: format "" (a line each), "md" or "json". */
+/* Lists of all items: format "" (a line each), "md" or "json". */
 int list_passes(tool *t, const char *format);
 int list_ops(tool *t, const char *format);
 int list_errors(tool *t, const char *format);

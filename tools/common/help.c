@@ -6,7 +6,7 @@
 #include "tools/common/describe.h"
 #include "tools/common/options.h"
 
-#define FITS 24 /* options that can be shown a line each */
+#define FITS 24 /* options of a group that are shown one on a line */
 #define WIDTH 78
 
 static void

@@ -27,7 +27,7 @@ pixel(image_mode mode, uint8_t v)
     return 0;
 }
 
-/* A tensor of pictures, and how to find an element. */
+/* A tensor of pictures, and the strides of its axes. */
 typedef struct frame {
     int64_t n, c, h, w;
     image_layout layout;

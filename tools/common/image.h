@@ -5,7 +5,7 @@
 
 #include "glow/tensor.h"
 
-typedef enum image_mode { /* what 0 to 255 become */
+typedef enum image_mode { /* the range that 0 to 255 are mapped to */
                           IMAGE_0TO1,
                           IMAGE_0TO255,
                           IMAGE_NEG1TO1,

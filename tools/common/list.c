@@ -1,4 +1,4 @@
-/* The lists: -list-passes and its like. */
+/* The options -list-passes, -list-ops and others. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ put_title(glow_buf *b, const char *title, const char *how)
                     how);
 }
 
-/* Documents show what the library has; lists show plugins too. */
+/* True for built-in items: documents omit plugins, lists show them. */
 static bool
 is_ours(const char *name)
 {
@@ -81,7 +81,7 @@ list_passes(tool *t, const char *format)
     return print_buf(&b);
 }
 
-/* What a new backend has to have: the rest is lowered to it. */
+/* Appends the primitive operators, which every backend must implement. */
 static void
 put_primitives(glow_buf *b, const glow_op *const *ops, size_t n)
 {

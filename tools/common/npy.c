@@ -1,6 +1,6 @@
 /*
- * The format: six bytes of magic, two of version, the length of the header (two
- * bytes, four from version 2 on), a header that is a Python dictionary,
+ * The npy format: six bytes of magic, two of version, the length of the header
+ * (two bytes, four from version 2 on), a header that is a Python dictionary,
  *
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
  *
@@ -243,7 +243,7 @@ open_npy(reader *r, const uint8_t *bytes, size_t size, npy *out)
 
 /* Element kinds. */
 
-/* How numpy calls the elements of a kind, without the byte order. */
+/* Numpy's type code of a kind, without the byte order. */
 static void
 kind_code(glow_kind k, char out[3])
 {
@@ -334,7 +334,7 @@ copy_elements(const npy *a, const glow_tensor *t)
     }
 }
 
-/* Bytes of bool other than 0 and 1 would be numbers that no operator expects. */
+/* Normalizes bytes of bool to 0 and 1. */
 static void
 settle_bool(const glow_tensor *t)
 {
@@ -344,7 +344,7 @@ settle_bool(const glow_tensor *t)
         v[i] = v[i] != 0;
 }
 
-/* Integers of fewer bits than a byte: their low bits, extended. */
+/* Normalizes integers of fewer bits than a byte: their low bits, extended. */
 static void
 settle_low(const glow_tensor *t)
 {

@@ -1,6 +1,6 @@
 /*
- * Tensors as NumPy keeps them: `.npy`, versions 1 to 3.  Everything that a file
- * says is checked against what it holds.
+ * Tensors in NumPy's format `.npy`, versions 1 to 3.  The header of a file is
+ * checked against its contents.
  */
 
 #ifndef GLOW_TOOLS_COMMON_NPY_H
@@ -11,8 +11,8 @@
 /*
  * Reads `path` into a dense tensor of type `want`, whose shape and element kind
  * it must have: float is <f4, quantized kinds are their integers, bfloat16 is
- * its bits as <u2 (or <V2).  Either byte order and either order of elements will
- * do.  False after a report.
+ * its bits as <u2 (or <V2).  Both byte orders and both orders of elements are
+ * accepted.  False after a report.
  */
 bool npy_read(glow_context *ctx, const char *path, const glow_type *want,
               glow_tensor *out);

@@ -1,9 +1,9 @@
 /*
- * Command lines.
+ * Parser of command lines.
  *
  * `-name`, `-name=value`, and `-name value` where the option wants one; two
- * dashes are as good as one, and `--` alone ends the options.  What no table has
- * waits for the plugins: it may be the name of one of their passes.
+ * dashes are the same as one, and `--` ends the options.  Unknown options are
+ * kept until plugins are loaded, since they may be passes of plugins.
  */
 
 #include "tools/common/options.h"
@@ -36,7 +36,7 @@ const tool_option tool_common_options[] = {
     {0},
 };
 
-/* Where the value of `o` goes. */
+/* The address of the value of `o`. */
 static void *
 slot(tool *t, const tool_option *o)
 {
@@ -162,8 +162,8 @@ has_word(const tool_option *o, const char *word)
 }
 
 /*
- * `-no-verify-each`, `-no-winograd`: true if `name` unsets a flag or sets what
- * may be "off".
+ * `-no-verify-each`, `-no-winograd`: true if `name` unsets a flag, or sets an
+ * option with the word "off" to it.
  */
 static bool
 unset(tool *t, const char *name)

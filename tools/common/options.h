@@ -8,9 +8,9 @@
 /* The options of every tool, at offsets in `tool`. */
 extern const tool_option tool_common_options[];
 
-/* Parses t->argv; what is in no table goes to `pending`. */
+/* Parses t->argv; options in no table are appended to `pending`. */
 void tool_parse(tool *t, tool_list *pending);
-/* Offers what is pending to the tool, once the plugins are there. */
+/* Passes pending options to the tool, after plugins are loaded. */
 void tool_parse_pending(tool *t, const tool_list *pending);
 
 /* The option of that name, without its dash; NULL if there is none. */

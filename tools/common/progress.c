@@ -1,9 +1,9 @@
 /*
- * A line on a terminal that says what is at work, once it takes a while.
+ * A line on a terminal with the current step, for long runs.
  *
- * An interval timer draws it, so that a single long step shows its seconds as well
- * as many short ones. The handler calls nothing but write; the text it draws is one
- * of two, which are filled in turn.
+ * An interval timer draws it, so that a single long step shows its seconds as
+ * well as many short ones.  The handler calls nothing but write; the text is
+ * double-buffered.
  */
 
 #define _XOPEN_SOURCE 700 /* setitimer */

@@ -1,4 +1,4 @@
-/* The life of a tool: context, diagnostics, plugins, input. */
+/* Common parts of tools: context, diagnostics, plugins, input. */
 
 #include "tools/common/tool.h"
 
@@ -215,7 +215,10 @@ tool_find_backend(tool *t, const char *text, const tool_list *own,
 
 const char *const tool_convert_words[] = {"bf16", "f16", NULL};
 
-/* Scales go into weights before these are rounded, and constants right after. */
+/*
+ * The passes of -convert: scales are folded into weights before these are
+ * rounded, and constants are folded right after.
+ */
 const char *
 tool_conversion(tool *t, const char *word, const char *except)
 {
@@ -279,7 +282,7 @@ load_plugins(tool *t)
 
 /* Beginning and end. */
 
-/* _exit: threads may be at work, and have no memory either. */
+/* _exit, because other threads may be running, without memory either. */
 static void
 out_of_memory(size_t size, void *user)
 {
@@ -401,7 +404,7 @@ ends_in(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* Which tool reads `s`, which is binary, or NULL. */
+/* The command that reads the binary file `s`, or NULL. */
 static const char *
 reader_of(tool *t, const glow_source *s)
 {
@@ -429,7 +432,7 @@ reader_of(tool *t, const glow_source *s)
                : NULL;
 }
 
-/* Bytes that no text has, near the beginning. */
+/* True if `s` has bytes near its beginning that no text has. */
 static bool
 is_binary(const glow_source *s)
 {

@@ -1,6 +1,6 @@
 /*
- * What the tools have in common: options as tables, diagnostics on standard
- * error, plugins, help.
+ * Common parts of the tools: tables of options, diagnostics on standard error,
+ * plugins, help.
  *
  *     static const tool_option options[] = {
  *         {"o", TOOL_TEXT, offsetof(values, output), "FILE", NULL,
@@ -27,7 +27,7 @@ enum {
     TOOL_DONE = 0,
     TOOL_FAILED = 1,  /* the input is wrong, or a pass failed */
     TOOL_USAGE = 2,   /* the command line is wrong */
-    TOOL_DIFFERS = 3, /* results are not what they should be */
+    TOOL_DIFFERS = 3, /* results differ from the expected ones */
 };
 
 enum { TOOL_MOST_THREADS = 256 };
@@ -51,13 +51,15 @@ typedef struct tool_option {
     const char *name; /* NULL ends a table */
     tool_kind kind;
     size_t at;                /* offset in the tool's struct of values */
-    const char *arg;          /* what help shows for the value */
+    const char *arg;          /* the value in the help */
     const char *const *words; /* of TOOL_WORD, ended by NULL; NULL: any */
-    const char *group;        /* of one group together */
+    const char *group;        /* options of a group are adjacent */
     const char *help;
 } tool_option;
 
-/* An option of other tools, and ours for the same; a NULL name ends a table. */
+/*
+ * An option of other tools, and its equivalent here; a NULL name ends a table.
+ */
 typedef struct tool_habit {
     const char *name;
     const char *ours;
@@ -102,12 +104,12 @@ struct tool {
 };
 
 /*
- * Makes the context, parses the command line, loads the plugins and serves
- * -help, -version and -explain.  TOOL_GO_ON, or the code to end with.
+ * Creates the context, parses the command line, loads the plugins and handles
+ * -help, -version and -explain.  Returns TOOL_GO_ON, or the exit code.
  */
 int tool_begin(tool *t, const tool_spec *spec, void *values, int argc,
                char **argv);
-/* Gives everything back; returns `code`, or TOOL_FAILED if output is lost. */
+/* Frees everything; returns `code`, or TOOL_FAILED if output is lost. */
 int tool_end(tool *t, int code);
 
 /*
@@ -116,7 +118,7 @@ int tool_end(tool *t, int code);
  */
 void tool_end_if_shorter(const void *address);
 
-/* Writes lines for people to see, by glow_buf_show. */
+/* Writes lines, escaped by glow_buf_show. */
 void tool_put(FILE *to, const char *text, size_t n);
 void tool_print(FILE *to, const char *fmt, ...) GLOW_PRINTF(2, 3);
 
@@ -149,13 +151,13 @@ extern const char *const tool_winograd_words[];
 int tool_check_exact(tool *t, bool exact, const char *winograd,
                      const char *subnormals);
 
-/* What -subnormals takes, then NULL; true if a word of it means to flush. */
+/* The words of -subnormals, ending with NULL; true if a word means to flush. */
 extern const char *const tool_subnormal_words[];
 bool tool_flushes(const char *word);
 
 /*
- * What -convert takes, then NULL; the passes that a word of it stands for, which
- * leave out the operators and nodes `except` (or NULL).
+ * The words of -convert, ending with NULL, and the passes for a word, without
+ * the operators and nodes `except` (or NULL).
  */
 extern const char *const tool_convert_words[];
 const char *tool_conversion(tool *t, const char *word, const char *except);
@@ -170,7 +172,7 @@ typedef struct tool_tuning {
 #define TOOL_MOST_BUDGET 1000
 #define TOOL_BUDGET 16
 
-/* The options, with where their values are. */
+/* Rows of a table of options, at `offset`. */
 #define TOOL_TUNING_OPTIONS(offset, group)                                   \
     {"tune-file",                                                            \
      TOOL_TEXT,                                                              \
@@ -191,11 +193,11 @@ typedef struct tool_tuning {
             "N", NULL, group, "ways of each kernel to measure, at most (16)" \
     }
 
-/* Do they make sense?  TOOL_GO_ON or a code. */
+/* Checks that the options are consistent.  TOOL_GO_ON or an exit code. */
 int tool_check_tuning(tool *t, const tool_tuning *v);
-/* What the file says; NULL in *out without one.  TOOL_GO_ON or a code. */
+/* Reads the file; *out is NULL without one.  TOOL_GO_ON or an exit code. */
 int tool_read_tuning(tool *t, const tool_tuning *v, glow_tuning **out);
-/* Tunes `f` if that is asked for, tells what it found, and writes the file. */
+/* With -tune, tunes `f`, reports the results, and writes the file. */
 int tool_tune(tool *t, const tool_tuning *v, const glow_backend *b,
               glow_func *f, const glow_target_options *options,
               glow_tuning *tuning);
@@ -210,9 +212,9 @@ bool tool_check_rebound(tool *t, const char *const (*pairs)[2],
                         const glow_module *m);
 
 /*
- * A line that says what is at work: on standard error, if that is a terminal and -v
- * is not given, from two seconds after tool_progress_begin on. `wipe` takes it away
- * before something else is printed, `end` for good.
+ * A line with the current step: on standard error, if that is a terminal and -v
+ * is not given, from two seconds after tool_progress_begin on.  `wipe` erases
+ * it before other output, `end` ends it.
  */
 void tool_progress_begin(tool *t);
 void tool_progress(const char *fmt, ...) GLOW_PRINTF(1, 2);

@@ -1,4 +1,4 @@
-/* -tune-file, -tune and -tune-budget, which two tools have. */
+/* -tune-file, -tune and -tune-budget, of two tools. */
 
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ tool_read_tuning(tool *t, const tool_tuning *v, glow_tuning **out)
     return *out ? TOOL_GO_ON : TOOL_FAILED;
 }
 
-/* What is said of all. */
+/* The summary of all kernels. */
 typedef struct report {
     double before, after;
     int kinds, measured;

@@ -1,4 +1,4 @@
-/* -weights=ALIAS=PATH: where a module finds its weights files. */
+/* -weights=ALIAS=PATH: the paths of a module's weights files. */
 
 #include <string.h>
 

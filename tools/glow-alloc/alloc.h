@@ -1,4 +1,4 @@
-/* What the parts of glow-alloc share. */
+/* The internals of glow-alloc: options and tables of buffers. */
 
 #ifndef GLOW_TOOLS_GLOW_ALLOC_ALLOC_H
 #define GLOW_TOOLS_GLOW_ALLOC_ALLOC_H

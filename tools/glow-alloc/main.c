@@ -1,5 +1,5 @@
 /*
- * glow-alloc: offsets for buffers whose lifetimes are known, by themselves.
+ * glow-alloc: static placement of buffers with known live ranges.
  *
  * Reads a table of buffers, places them (glow/place.h), and writes the table
  * with their offsets.
@@ -124,7 +124,7 @@ take_options(job *j)
     return TOOL_GO_ON;
 }
 
-/* What is wrong with a problem or a placement. */
+/* Reports an error in a problem or a placement. */
 
 static int
 say_fault(job *j)
@@ -158,7 +158,7 @@ say_fault(job *j)
     return TOOL_FAILED;
 }
 
-/* Does it fit?  If not, says why. */
+/* Checks the capacity; reports an excess. */
 static int
 check_capacity(job *j)
 {
@@ -246,7 +246,7 @@ place(job *j)
     return check_capacity(j);
 }
 
-/* With -check, each row must say where it lies. */
+/* With -check, each row must have an offset. */
 static bool
 has_offsets(job *j)
 {

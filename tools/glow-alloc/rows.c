@@ -21,7 +21,7 @@ typedef struct reader {
     tool *t;
     const glow_source *source;
     const char *at;
-    glow_span cells[MOST_CELLS]; /* of the line at hand, without blanks */
+    glow_span cells[MOST_CELLS]; /* of the current line, without blanks */
     int n_cells;
     glow_span line;
     int column[COLUMNS]; /* which cell it is; -1: none */
@@ -127,7 +127,9 @@ read_head(reader *r)
     return r->ok;
 }
 
-/* The cell of a column; an empty span at its end where there is none. */
+/*
+ * The cell of a column; an empty span at the end of the line if it is missing.
+ */
 static glow_span
 cell_of(const reader *r, int column)
 {
@@ -181,7 +183,7 @@ read_number(reader *r, int column, int64_t least, int64_t *out)
     return true;
 }
 
-/* Reads the id, which no row before may have. */
+/* Reads the id, which must be unique. */
 static bool
 read_id(reader *r, const char **out)
 {

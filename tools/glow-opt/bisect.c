@@ -1,10 +1,10 @@
 /*
- * -bisect: which pass, which rewrite of it, on how little.
+ * -bisect: finds the failing pass and rewrite, then reduces the input.
  *
- * The first pass run whose result fails is found by running all, checked; then
- * the first of its rewrites with which it fails, by halving; then what it ran
- * on is made small.  Each run is a process of its own (trial.c), so that passes
- * that crash are found as well.
+ * The first failing pass is found by running the pipeline with checks; then its
+ * first failing rewrite, by bisection; then its input is reduced by delta
+ * debugging.  Each run is a child process (trial.c), so that crashing passes
+ * are found as well.
  */
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct bisection {
     glow_module *m;
     trial *fault; /* how the pipeline failed */
     trial *last;
-    trial_run run; /* of the pass at fault alone */
+    trial_run run; /* of the failing pass alone */
 } bisection;
 
 static bool
@@ -28,7 +28,10 @@ has_failed(const bisection *b)
 
 /* Passes. */
 
-/* The passes that the pipeline would run; 0: unknown, it does not end. */
+/*
+ * The number of passes that the pipeline runs; 0: unknown, it does not
+ * terminate.
+ */
 static int
 count_passes(bisection *b)
 {
@@ -62,7 +65,10 @@ fails_with(bisection *b, int64_t limit)
     return has_failed(b);
 }
 
-/* The least number of rewrites that it fails with; 0: with none, too. */
+/*
+ * The least number of rewrites with which the pass fails; 0: it fails without
+ * any.
+ */
 static int64_t
 find_rewrite(bisection *b, int64_t count)
 {
@@ -87,7 +93,7 @@ find_rewrite(bisection *b, int64_t count)
     return bad;
 }
 
-/* Says which rewrite it is, and leaves in b->last what it touched. */
+/* Reports the failing rewrite; leaves the nodes that it touched in b->last. */
 static void
 blame_rewrite(bisection *b)
 {
@@ -124,7 +130,9 @@ count_nodes(const glow_module *m)
     return count;
 }
 
-/* A pass alone on a module of one function needs no name of it. */
+/*
+ * The text of a single pass; without @NAME(...) if the module has one function.
+ */
 static const char *
 plain_step(const bisection *b)
 {
@@ -182,7 +190,7 @@ make_test(bisection *b, glow_buf *out)
     return true;
 }
 
-/* The whole. */
+/* The bisection. */
 
 static bool
 begin(bisection *b, opt *o, glow_module *m)
@@ -200,7 +208,7 @@ begin(bisection *b, opt *o, glow_module *m)
     return b->last != NULL;
 }
 
-/* Says what failed, and where; the module is then what the pass was given. */
+/* Reports the failure; the module is then the input of the failing pass. */
 static void
 blame_pass(bisection *b)
 {
@@ -227,7 +235,8 @@ put_bisection(opt *o, glow_module *m, glow_buf *out)
     if (ok) {
         trial_do(b.fault, &b.run, NULL, NULL);
         if (!b.fault->failed && !*o->values.bisect) {
-            b.run.semantics = true; /* -bisect alone: one, then the other */
+            b.run.semantics = true; /* -bisect alone: verifier first, then
+                                     * semantics */
             trial_do(b.fault, &b.run, NULL, NULL);
         }
         b.fault->valid = true;

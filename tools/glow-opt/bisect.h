@@ -1,17 +1,17 @@
-/* -bisect from within: trials, and the reduction of what they fail on. */
+/* -bisect: trials in child processes, and delta debugging of their input. */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_BISECT_H
 #define GLOW_TOOLS_GLOW_OPT_BISECT_H
 
 #include "tools/glow-opt/opt.h"
 
-/* What a run in a process of its own has come to. */
+/* The outcome of a run in a child process. */
 typedef struct trial {
-    bool valid; /* what was to be run passed the verifier */
-    bool ended; /* the run came to its end, for good or ill */
+    bool valid; /* the input passed the verifier */
+    bool ended; /* the run ended, with or without a failure */
     bool failed;
-    int signal;       /* that it died of; 0 */
-    int number;       /* of the pass at work when it failed, from 1 */
+    int signal;       /* that killed it; 0: none */
+    int number;       /* of the failing pass, from 1 */
     char pass[128];   /* its name */
     char func[256];   /* and its function; "": the module */
     char step[1024];  /* and its text */
@@ -22,7 +22,7 @@ typedef struct trial {
     char names[65536];
 } trial;
 
-/* How a pipeline is run in a trial. */
+/* Parameters of a trial run of a pipeline. */
 typedef struct trial_run {
     opt *o;
     glow_module *m;
@@ -34,26 +34,26 @@ typedef struct trial_run {
     int until; /* passes from this number on are left out; 0: none */
 } trial_run;
 
-/* Changes the module to be tried; false: it does not apply. */
+/* Edits the module to be tried; false: not applicable. */
 typedef bool (*trial_edit)(glow_module *m, void *user);
 
-/* Room for results that another process can write. */
+/* Allocates shared memory for the outcome of a child. */
 trial *trial_new(opt *o);
 void trial_free(trial *t);
 /*
- * Runs in a child, after `edit` (or NULL), so that crashes end it alone and
- * nothing here changes.
+ * Runs in a child, after `edit` (or NULL), so that crashes and changes stay in
+ * the child.
  */
 void trial_do(trial *t, const trial_run *r, trial_edit edit, void *user);
-/* Runs here, without checks or reports: the module is then as `until` has it. */
+/* Runs in this process, without checks or reports, up to pass `until`. */
 void trial_advance(const trial_run *r);
 /*
- * In a child: what the pass does with r->limit rewrites that it does not with
- * one less, as text in t->diff, and the names of the nodes in t->names, each
- * with a line end.
+ * In a child: the difference between the results with r->limit rewrites and
+ * with one less, as text in t->diff, and the names of the nodes in t->names,
+ * each followed by a newline.
  */
 void trial_diff(trial *t, const trial_run *r);
-/* Do they fail alike? */
+/* True if both fail in the same way. */
 bool trial_same(const trial *x, const trial *y);
 /* "a crash by signal 11", "[E0411] ..." */
 void put_failure(glow_buf *b, const trial *t);
@@ -61,23 +61,24 @@ void put_failure(glow_buf *b, const trial *t);
 /* Reduction: `module` is edited as long as it still fails as `wanted` does. */
 typedef struct reducer {
     trial_run run;
-    const char *func; /* what the pass works on; NULL: the module */
+    const char *func; /* the function of the pass; NULL: the module */
     const trial *wanted;
     trial *last;
     int trials;
 } reducer;
 
-/* Tries an edit; if the module then still fails so, does it for good. */
+/* Tries an edit; applies it if the module still fails in the same way. */
 bool reduce_try(reducer *r, trial_edit edit, void *user);
-/* True once enough was tried. */
+/* True if the limit of trials is reached. */
 bool reduce_is_spent(const reducer *r);
 /*
- * Delta debugging of a set: drops runs of `kept`, halving their length, as long
- * as `edit`, given `user`, holds; `kept` is what *user refers to.
+ * Delta debugging of a set (Zeller and Hildebrandt, IEEE TSE 28(2), 2002):
+ * drops runs of `kept`, halving their length, as long as the failure persists
+ * with `edit`; *user refers to `kept`.
  */
 void reduce_set(reducer *r, bool *kept, int count, trial_edit edit, void *user);
 
-/* Reduces all; `names` are those of nodes where to look first. */
+/* Reduces the module; `names` are nodes to begin with. */
 void reduce(reducer *r, const char *names);
 void reduce_graph(reducer *r, glow_func *f, const char *names);
 void reduce_program(reducer *r, glow_func *f, const char *names);

@@ -1,4 +1,4 @@
-/* -disable-pass, -verify-roundtrip-each, and what -v says. */
+/* -disable-pass, -verify-roundtrip-each, and the lines of -v. */
 
 #include <stdio.h>
 #include <string.h>

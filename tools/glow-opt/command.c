@@ -48,7 +48,7 @@ put_flag(glow_buf *b, const char *name, bool given)
         glow_buf_printf(b, " -%s", name);
 }
 
-/* Paths from anywhere, since the reproducer may be run anywhere. */
+/* The absolute path, since the reproducer may be run in any folder. */
 static const char *
 absolute(glow_arena *a, const char *path)
 {
@@ -79,7 +79,7 @@ has_weights(const glow_module *m, const char *pair)
     return !m;
 }
 
-/* What the module at hand reads: it may have been told where, or not. */
+/* The weights of module `m`, with -weights or without. */
 static void
 put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
 {
@@ -87,7 +87,7 @@ put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
         const char *path = strchr(rebound->items[i], '=') + 1;
 
         if (!has_weights(m, rebound->items[i]))
-            continue; /* a reduced test may do without */
+            continue; /* unused by a reduced test */
         put_option(b, "weights",
                    glow_arena_printf(
                        b->arena, "%.*s%s", (int)(path - rebound->items[i]),
@@ -95,7 +95,7 @@ put_weights(glow_buf *b, const glow_module *m, const tool_list *rebound)
     }
     for (const glow_weights *w = m ? m->weights : NULL; w; w = w->next) {
         const char *alias = glow_arena_printf(b->arena, "%s=", w->alias);
-        bool known = !w->span.source; /* -reattach says where */
+        bool known = !w->span.source; /* from -reattach */
 
         for (size_t i = 0; i < rebound->count; i++)
             known |= strncmp(rebound->items[i], alias, strlen(alias)) == 0;

@@ -1,10 +1,9 @@
 /*
  * The crash reproducer, always on.
  *
- * Passes are deterministic, so what leads to a crash is the input and the
- * command.  Both are at hand all the time and cost nothing to keep: the handler
- * writes them as one `.gir` with the command in its RUN line, with calls that
- * are safe in a handler, and raises the signal again.
+ * Passes are deterministic, so input and command reproduce a crash.  The signal
+ * handler writes both to a `.gir` with the command in its RUN line, with
+ * async-signal-safe calls, and raises the signal again.
  */
 
 #define _XOPEN_SOURCE 700 /* sigaltstack */
@@ -24,7 +23,7 @@ static struct {
     const char *path;
     const char *text; /* the input */
     size_t size;
-    const char *volatile pass; /* at work, or NULL */
+    const char *volatile pass; /* current pass, or NULL */
     volatile sig_atomic_t handling;
 } state;
 
@@ -115,7 +114,7 @@ handle(int signal_number, siginfo_t *info, void *context)
     raise(signal_number);
 }
 
-/* Ctrl-C is no crash: it only leaves nothing behind. */
+/* Ctrl-C is not a crash; removes temporary files. */
 static void
 interrupted(int signal_number)
 {

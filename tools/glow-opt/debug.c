@@ -1,15 +1,14 @@
 /*
- * -debug=PASS: the remarks and rewrites of some passes, on standard error as they
- * happen.
+ * -debug=PASS: the remarks and rewrites of some passes, on standard error as
+ * they happen.
  *
  *     debug 12 fold-transpose @main
  *     - %b = Transpose(%a) {Shuffle: [1, 0]} : float<2 x 3>
  *     + %b.1 = ...
  *     = %x
  *
- * `-` is the node that is rewritten, `+` are the new nodes, `=` is the value that
- * takes its place. A pass that does without the rewrite driver shows what its run
- * has changed in all.
+ * `-` is the rewritten node, `+` are the new nodes, `=` is the replacement.  A
+ * pass that does not use the rewrite driver shows the diff of its whole run.
  */
 
 #include <stdio.h>
@@ -18,8 +17,8 @@
 #include "tools/glow-opt/shot.h"
 
 struct debug_state {
-    glow_arena *arena; /* of the run at work */
-    shot *shot;        /* what it was given */
+    glow_arena *arena; /* of the current pass */
+    shot *shot;        /* its input */
     int64_t shown;     /* rewrites of it */
 };
 

@@ -1,13 +1,13 @@
 /*
- * A diff by nodes, not by lines.
+ * A diff of graphs by nodes.
  *
- * Names are unique and kept by passes, so a node of before and one of now are
- * the same if they have the same name, or are one and the same in memory and
- * the name is new.  What then differs is told operand by operand.  What is left
- * over has gone or come; provenance says into what, or from where.
+ * Names are unique and kept by passes, so an old and a new node match if they
+ * have the same name, or the same id and a new name.  Differences of matched
+ * nodes are shown operand by operand.  Unmatched nodes were removed or added;
+ * provenance tells their replacement or origin.
  *
- * Where the order means something, the longest run of nodes that kept theirs
- * stays (patience sorting: n log n), and the rest has moved.
+ * If order matters, the longest increasing subsequence of matches stays in
+ * place (patience sorting, n log n), and other matched nodes were moved.
  */
 
 #include <string.h>
@@ -23,12 +23,12 @@ typedef struct differ {
     const shot_func *old, *now;
     size_t *match;   /* of each node now: its index before, or NONE */
     size_t *back;    /* of each node before: its index now, or NONE */
-    bool *stays;     /* of each node now: it kept its place in the order */
-    glow_map *heirs; /* who has the location that a node had: names */
+    bool *stays;     /* of each new node: it kept its position */
+    glow_map *heirs; /* new nodes by provenance: names */
     glow_map *origins;
 } differ;
 
-/* Making changes. */
+/* Construction of changes. */
 
 static change *
 add(differ *d, char sign, const char *name, const char *text)
@@ -77,7 +77,7 @@ pair(differ *d, size_t old, size_t now)
     d->back[old] = now;
 }
 
-/* By name; then, of the rest, by what is the same node under a new name. */
+/* Matches nodes by name; then the others by id. */
 static void
 match(differ *d)
 {
@@ -106,7 +106,7 @@ match(differ *d)
     }
 }
 
-/* Marks the longest run of matches that kept its order: patience sorting. */
+/* Marks the longest increasing subsequence of matches, by patience sorting. */
 static void
 settle(differ *d)
 {
@@ -150,7 +150,7 @@ compare_nodes(differ *d, const glow_node *x, const glow_node *y, bool moved)
 
 /* Provenance. */
 
-/* Calls `fn` for the places in models that `l` is made of, as text. */
+/* Calls `fn` for the leaves of location `l`, as text. */
 static void
 each_leaf(differ *d, const glow_loc *l,
           void (*fn)(differ *d, const char *leaf, void *user), void *user)
@@ -181,7 +181,7 @@ learn(differ *d, const char *leaf, void *user)
         glow_map_set(n->map, leaf, (void *)(uintptr_t)n->name);
 }
 
-/* The first that `map` knows of, into *user. */
+/* Sets *user to the entry of the first leaf in `map`. */
 static void
 look_up(differ *d, const char *leaf, void *user)
 {
@@ -277,7 +277,9 @@ put_gone(differ *d, int i)
             origin(d, n, d->heirs, "now in");
 }
 
-/* What has gone stands where it stood: before the next node that stays. */
+/*
+ * Compares functions; a removed node is listed before the next node that stays.
+ */
 static void
 compare_funcs(differ *d)
 {
@@ -289,7 +291,7 @@ compare_funcs(differ *d)
     d->stays = GLOW_NEW_ARRAY(d->arena, bool, d->now->count + 1);
     compare_heads(d);
     if (d->old->func.is_program != d->now->func.is_program)
-        return; /* nothing in it is what it was */
+        return; /* nothing matches */
     match(d);
     settle(d);
     learn_origins(d);
@@ -310,7 +312,7 @@ compare_funcs(differ *d)
         put_gone(d, (int)next++);
 }
 
-/* The whole. */
+/* The diff. */
 
 static const char *
 storage_text(differ *d, const glow_storage *s)
@@ -400,7 +402,7 @@ shot_diff(glow_arena *a, const shot *old, const shot *now)
     return c;
 }
 
-/* As text. */
+/* Text output. */
 
 void
 put_change_counts(glow_buf *b, const changes *c)

@@ -1,4 +1,4 @@
-/* What tells one node from another: operand by operand, field by field. */
+/* Differences of two nodes, operand by operand and field by field. */
 
 #include <string.h>
 

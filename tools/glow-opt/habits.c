@@ -1,4 +1,4 @@
-/* Options of opt, mlir-opt and iree-opt, with what they are called here. */
+/* Options of opt, mlir-opt and iree-opt, with their equivalents here. */
 
 #include "tools/glow-opt/opt.h"
 
@@ -12,7 +12,7 @@ const tool_habit opt_habits[] = {
     {"mlir-pass-statistics", "-stats"},
     {"stats-json", "-stats=json"},
     {"info-output-file", "-time=json and -stats=json go to standard error"},
-    /* finding fault */
+    /* debugging */
     {"opt-bisect-limit", "-stop-after=N, or -rewrite-limit=PASS:N; -bisect "
                          "does the search by itself"},
     {"print-pass-numbers", "-print-changed=diff: every dump has the number"},

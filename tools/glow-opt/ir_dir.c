@@ -1,13 +1,13 @@
 /*
- * -print-ir-dir: a folder of modules, one after each pass, that runs by itself.
+ * -print-ir-dir: a self-contained folder of modules, one after each pass.
  *
  *     00-input.gir  00-input.safetensors  01-cse.main.gir  ...
  *
- * The text of a module does not hold its large constants, and may not name files
- * outside of its folder. So each step writes the constants that no step before it
- * had to a safetensors file of its own; constants are told apart by the address of
- * their elements, which stay referenced until the end. The size of the folder is
- * then that of the texts and of all constants once.
+ * The text of a module does not contain its large constants, and may not refer
+ * to files outside of its folder.  So each step writes the constants that are
+ * new in it to a separate safetensors file; constants are identified by the
+ * address of their elements, which stay referenced until the end.  The folder
+ * then has each constant once.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "glow/text.h"
 #include "tools/glow-opt/opt.h"
 
-#define LEAST_BYTES 1024 /* of constants that are not written in the text */
+#define LEAST_BYTES 1024 /* of constants that are external */
 
 /* A constant that is in a file of the folder. */
 typedef struct written {
@@ -88,7 +88,7 @@ file_of(glow_module *m, const char *dir, const char *stem)
         m, stem, glow_arena_printf(m->arena, "%s/%s.safetensors", dir, stem));
 }
 
-/* Makes the large constants of `m`, a copy, external in the folder. */
+/* Makes the large constants of `m`, a copy, external to files of the folder. */
 static bool
 place_constants(opt *o, glow_module *m, const char *stem)
 {

@@ -1,13 +1,13 @@
 /*
- * Layered drawing, in four steps:
+ * Layered graph drawing after Sugiyama et al., in four steps:
  *
  *     layers     by the longest path from above; sources sink to their users
  *     bends      an edge has a cell in each layer that it goes through
  *     order      in each layer by the mean position of neighbours, in sweeps
  *     positions  as near to its neighbours as order and widths allow
  *
- * A library that does this would be larger than what it draws is worth here
- * (Graphviz brings its own program, readers and fonts); a page of code will do.
+ * No library, because those available are large (Graphviz has its own program,
+ * parsers and fonts).
  */
 
 #include "tools/glow-opt/layout_cells.h"
@@ -22,7 +22,7 @@
 
 /* Layers. */
 
-/* The nodes, each after those that it has edges from. */
+/* The nodes in topological order. */
 static int *
 sort_nodes(glow_arena *a, const layout *g, int **first, int **out)
 {
@@ -88,7 +88,7 @@ span(const drawing *d, const layout_edge *e)
     return d->layer[e->to] - d->layer[e->from];
 }
 
-/* Edges are far from the length on at which their bends would be too many. */
+/* Marks long edges as far, so that the number of bends is limited. */
 static int
 mark_far(drawing *d)
 {
@@ -113,7 +113,7 @@ mark_far(drawing *d)
     return bends;
 }
 
-/* Counts, or else sets, that `upper` and `lower` are neighbours. */
+/* Counts, or records, `upper` and `lower` as neighbours. */
 static void
 connect(drawing *d, int upper, int lower, bool counting)
 {

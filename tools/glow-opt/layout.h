@@ -1,4 +1,4 @@
-/* Where the nodes of an acyclic graph are drawn, in layers from top to bottom. */
+/* Layered drawing of acyclic graphs, from top to bottom. */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_LAYOUT_H
 #define GLOW_TOOLS_GLOW_OPT_LAYOUT_H
@@ -6,15 +6,15 @@
 #include "glow/base.h"
 
 typedef struct layout_node {
-    double width, height; /* given */
-    double x, y;          /* its middle, and its top: found */
+    double width, height; /* input */
+    double x, y;          /* output: its middle, and its top */
 } layout_node;
 
 typedef struct layout_edge {
-    int from, to; /* given */
-    bool far;     /* found: too long to be drawn, it would cross everything */
-    int n_bends;  /* found: one in each layer between the two */
-    double *x, *top, *bottom; /* where it goes down through that layer */
+    int from, to;             /* input */
+    bool far;                 /* output: too long to be drawn */
+    int n_bends;              /* output: one in each layer in between */
+    double *x, *top, *bottom; /* position of each bend */
 } layout_edge;
 
 typedef struct layout {
@@ -27,8 +27,8 @@ typedef struct layout {
 
 /*
  * Sugiyama, Tagawa, Toda, Methods for Visual Understanding of Hierarchical
- * System Structures, IEEE Trans. SMC 11(2), 1981.  In time proportional to the
- * nodes and edges, but for the sorting of layers.
+ * System Structures, IEEE Trans. SMC 11(2), 1981.  Time proportional to nodes
+ * and edges, except for sorting the layers.
  */
 void layout_run(glow_arena *a, layout *g);
 

@@ -1,4 +1,7 @@
-/* A drawing in the making: layout.c has the cells, layout_place.c their places. */
+/*
+ * A drawing under construction: layout.c builds the cells, layout_place.c
+ * positions them.
+ */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_LAYOUT_CELLS_H
 #define GLOW_TOOLS_GLOW_OPT_LAYOUT_CELLS_H

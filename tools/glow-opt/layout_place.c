@@ -1,8 +1,8 @@
 /*
- * Positions within the layers, the order being given: each is moved, in sweeps,
- * as near to its neighbours as order and widths allow.  That is a least-squares
- * problem with an order to keep, which pooling adjacent violators solves in one
- * pass.  At last chains are set upright where there is room.
+ * Positions within layers of given order: in sweeps, each layer is moved as
+ * near to its neighbours as order and widths allow.  This is isotonic
+ * regression, solved in one pass by pool adjacent violators (PAVA).  Finally
+ * chains are straightened where there is space.
  */
 
 #include "tools/glow-opt/layout_cells.h"
@@ -14,7 +14,7 @@ typedef struct block { /* cells that touch, and move as one */
     int count;
 } block;
 
-/* Lines are kept straight before boxes, and chains before what branches. */
+/* Weight of an edge: straight lines before boxes, chains before branches. */
 static double
 pull(const cell *x, const cell *y, int side)
 {
@@ -68,7 +68,9 @@ place_row(drawing *d, int l, int side)
         }
 }
 
-/* Are the cell and its first neighbour at `side` alone with each other? */
+/*
+ * True if the cell and its neighbour at `side` have no other neighbours there.
+ */
 static bool
 is_linked(const drawing *d, const cell *c, int side)
 {
@@ -76,7 +78,7 @@ is_linked(const drawing *d, const cell *c, int side)
            d->cells[c->near[side][0]].count[1 - side] == 1;
 }
 
-/* Narrows [*low, *high] to where `c` may be between the cells beside it. */
+/* Narrows [*low, *high] to the positions of `c` between the cells beside it. */
 static void
 narrow(const drawing *d, int l, const cell *c, double *low, double *high)
 {
@@ -96,7 +98,9 @@ narrow(const drawing *d, int l, const cell *c, double *low, double *high)
     }
 }
 
-/* The chain that begins at `first`, in layer `l`, upright if there is room. */
+/*
+ * Straightens the chain that begins at `first` in layer `l`, if there is space.
+ */
 static void
 straighten(drawing *d, int l, cell *first)
 {
@@ -142,5 +146,5 @@ layout_place(drawing *d)
         for (int k = 0; k < d->n_layers; k++)
             place_row(d, i % 2 ? k : d->n_layers - 1 - k, 2);
     straighten_all(d);
-    straighten_all(d); /* there may be room now */
+    straighten_all(d); /* there may be space now */
 }

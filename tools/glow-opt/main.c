@@ -1,8 +1,8 @@
 /*
  * glow-opt: text in, passes, text out.
  *
- * The command line becomes one pipeline text; everything else that options ask
- * for either looks on while it runs (instruments) or is done with the result.
+ * The command line becomes one pipeline text; all other options are instruments
+ * of its run, or actions on the result.
  */
 
 #include <stdio.h>
@@ -181,7 +181,7 @@ add_flag(opt *o, const char *name, const char *value)
     glow_buf_putc(b, '>');
 }
 
-/* -convert=KIND[,EXCEPT...], which stands for several passes. */
+/* -convert=KIND[,EXCEPT...], an abbreviation of several passes. */
 static bool
 add_conversion(opt *o, const char *value)
 {
@@ -244,7 +244,7 @@ static const tool_spec spec = {
     .habits = opt_habits,
 };
 
-/* -list-...: the first that is asked for; TOOL_GO_ON if none is. */
+/* The first -list-... option; TOOL_GO_ON if there is none. */
 static int
 print_lists(opt *o)
 {

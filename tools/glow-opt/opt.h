@@ -1,4 +1,4 @@
-/* glow-opt from within: its options, and what looks on while passes run. */
+/* The internals of glow-opt: options, instruments and actions. */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_OPT_H
 #define GLOW_TOOLS_GLOW_OPT_OPT_H
@@ -32,7 +32,7 @@ typedef struct opt_values {
     bool verify_determinism;
     const char *reproducer, *run_reproducer;
     const char *bisect;
-    /* looking */
+    /* inspection */
     tool_list print_before, print_after;
     bool print_before_all, print_after_all;
     const char *print_changed;
@@ -74,7 +74,7 @@ typedef struct opt {
     const char *const (*rebound)[2]; /* of -weights */
     const glow_source *pipeline;     /* its text */
     glow_semantics *semantics;
-    bool differs;    /* something is not what it was: exit with TOOL_DIFFERS */
+    bool differs;    /* a comparison failed: exit with TOOL_DIFFERS */
     int bisect_code; /* to exit with if -bisect found something */
     struct print_state *print;
     struct ir_dir *ir_dir;
@@ -84,7 +84,7 @@ typedef struct opt {
     struct report_state *report;
 } opt;
 
-/* Instruments; each is left out if no option asks for it. */
+/* Instruments; each is added if an option needs it. */
 typedef struct instruments {
     glow_instrument at[16];
     int count;
@@ -110,39 +110,39 @@ bool write_report(opt *o, const glow_source *source, glow_module *m);
 /* Reports of -time, -stats and -cost. */
 void print_time(opt *o);
 void print_stats(opt *o);
-/* Rewrites that all passes have done in this context. */
+/* The number of rewrites of all passes in this context. */
 int64_t count_rewrites(glow_context *ctx);
 void put_cost(glow_buf *b, glow_module *m, const glow_target *t);
 /* -explain-support; false after a report. */
 bool put_support(opt *o, glow_module *m, glow_buf *b);
 
-/* -print-ir-dir: the folder, with the module as it was read; then each step. */
+/* -print-ir-dir: creates the folder with the input; then adds each step. */
 bool begin_ir_dir(opt *o, glow_module *m);
 void add_ir_dir(opt *o, instruments *list);
 void end_ir_dir(opt *o);
 
-/* The command, with a line end, whose weights are those of `m` (or NULL). */
+/* The RUN line of the command, with the weights of `m` (or NULL). */
 const char *opt_run_line(const opt *o, const glow_module *m);
 
 /*
- * -bisect: says what is at fault, and puts a reduced test.  False after a
- * report.
+ * -bisect: reports the failing pass and rewrite, and appends a reduced test.
+ * False after a report.
  */
 bool put_bisection(opt *o, glow_module *m, glow_buf *out);
 
-/* Catches crashes and writes a reproducer; `source` is what is at work. */
+/* Installs the crash handler, which writes a reproducer of `source`. */
 void crash_install(opt *o);
 void crash_input(const glow_source *source);
-/* The module that was read: its weights are named in the command. */
+/* Sets the input module, whose weights are in the command. */
 void crash_module(const opt *o, const glow_module *m);
 
-/* -run-reproducer: does not return, but for the code to end with. */
+/* -run-reproducer: returns only on failure, with the exit code. */
 int run_reproducer(opt *o);
 
 /* Options of other tools. */
 extern const tool_habit opt_habits[];
 
-/* True if the command line makes sense; else after tool_usage. */
+/* True if the options are consistent; else false after tool_usage. */
 bool opt_check_usage(opt *o);
 /* True if an -emit option is given. */
 bool opt_emits(const opt_values *v);
@@ -151,7 +151,7 @@ const char *opt_artifact(const opt_values *v);
 /* Does what the options say; the code to end with. */
 int opt_run(opt *o);
 
-/* A name that is in a list of options. */
+/* True if `name` is in the list. */
 bool list_has(const tool_list *l, const char *name);
 
 glow_parse_options opt_parse_options(opt *o, const glow_source *source);

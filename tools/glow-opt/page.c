@@ -1,7 +1,6 @@
 /*
- * The page of -report: one file that needs nothing else, for both color
- * schemes, keyboards and narrow windows.  Without scripts everything but the
- * search works.
+ * The HTML page of -report: one self-contained file, for light and dark color
+ * schemes, keyboards and narrow windows.  Only the search needs scripts.
  */
 
 #include <inttypes.h>
@@ -78,7 +77,7 @@ moved(glow_cost c)
                                                       : c.read + c.written;
 }
 
-/* Nodes as long as there are only graphs: instructions are more in number. */
+/* The last number of nodes while all functions are graphs. */
 static int64_t
 last_nodes(const report_state *r)
 {
@@ -139,7 +138,7 @@ time_at(const report_state *r, size_t i)
     return i == 0 ? 0 : r->steps[i - 1].seconds;
 }
 
-/* In a box of 1000 x 100: where the value `v` is. */
+/* The y coordinate of value `v` in a box of 1000 x 100. */
 static int
 height_of(double v, double most)
 {

@@ -1,4 +1,4 @@
-/* How the page of -report looks, and what little it does by itself. */
+/* The CSS and the script of the page of -report. */
 
 #include "tools/glow-opt/report.h"
 

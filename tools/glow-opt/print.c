@@ -1,8 +1,9 @@
 /*
  * Dumps: -print-before, -print-after, -print-changed.
  *
- * They go to standard error. Each is a module that parses (the function, the
- * functions that it calls, their storage), but large constants are elided.
+ * They are written to standard error.  Each is a module that parses (the
+ * function, the functions that it calls, their storage), with large constants
+ * elided.
  */
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "tools/glow-opt/shot.h"
 
 struct print_state {
-    /* what there was before the pass at work, for -print-changed */
+    /* the state before the current pass, for -print-changed */
     glow_buf before;
     glow_arena *arena;
     shot *shot;

@@ -1,4 +1,4 @@
-/* What is at work, for the line of tool_progress. */
+/* The current pass, for the line of tool_progress. */
 
 #include "tools/glow-opt/opt.h"
 

@@ -1,9 +1,10 @@
 /*
- * Making an input that fails small, as long as it fails in the same way.
+ * Delta debugging: reduces a failing input, as long as it fails in the same
+ * way.
  *
- * Functions that have no part in it go first; then graphs and programs have
- * their own ways; then what is left is made plain: constants become splats,
- * locations are forgotten.
+ * First irrelevant functions are dropped; then graphs and programs are reduced
+ * (reduce_graph.c, reduce_program.c); then the rest is simplified: constants
+ * become splats, locations are dropped.
  */
 
 #include <string.h>
@@ -28,7 +29,7 @@ reduce_try(reducer *r, trial_edit edit, void *user)
     return trial_same(r->last, r->wanted) && edit(r->run.m, user);
 }
 
-/* Drops kept[from, end) if it may be. */
+/* Drops kept[from, end) if the failure persists. */
 static void
 try_run(reducer *r, bool *kept, int from, int end, bool *was, trial_edit edit,
         void *user)
@@ -57,7 +58,7 @@ reduce_set(reducer *r, bool *kept, int count, trial_edit edit, void *user)
 
 /* Functions. */
 
-/* `f` alone, with what it calls; no body any more. */
+/* Keeps the function and its callees; it is no longer a body. */
 static bool
 isolate(glow_module *m, void *user)
 {
@@ -120,7 +121,7 @@ make_splat(glow_module *m, void *user)
     return true;
 }
 
-/* Bytes from elsewhere, if few, go into the text. */
+/* Makes small external constants inline. */
 static bool
 make_inline(glow_module *m, void *user)
 {

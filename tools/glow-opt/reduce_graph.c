@@ -1,12 +1,12 @@
 /*
- * Reducing a graph.
+ * Delta debugging of a graph.
  *
- * Any set of its nodes makes a graph: what they take from others becomes a
- * placeholder, and what others took from them is saved.  So a value has as many
- * users as before, as far as passes ask.  Of these graphs the least is sought
- * that still fails: first around the nodes that the wrong rewrite touched, in
- * growing circles, then by dropping runs of nodes, ever shorter.  What is left
- * is made plainer node by node.
+ * Any set of nodes makes a graph: operands from other nodes become
+ * placeholders, and results used by other nodes are saved, so that a value
+ * keeps more than one user if it had.  The reducer searches for a small failing
+ * set: first neighbourhoods of growing radius around the nodes of the failing
+ * rewrite, then by dropping shorter and shorter runs of nodes.  The remaining
+ * nodes are simplified one by one.
  */
 
 #include <string.h>
@@ -16,7 +16,7 @@
 typedef struct subset {
     glow_func *func;
     bool *kept;     /* of each node, by its id */
-    uint32_t limit; /* nodes from this id on came later, and stay */
+    uint32_t limit; /* nodes from this id on are new, and stay */
 } subset;
 
 static subset
@@ -31,7 +31,7 @@ subset_of(glow_arena *a, glow_func *f, bool all)
 
 /* Keeping a set of nodes. */
 
-/* A Save goes with what it saves. */
+/* True if `n` is in the set; a Save is in the set with its operand. */
 static bool
 is_kept(const subset *s, const glow_node *n)
 {
@@ -40,7 +40,7 @@ is_kept(const subset *s, const glow_node *n)
     return n->id >= s->limit || s->kept[n->id];
 }
 
-/* The users of `v` in the set take a placeholder instead. */
+/* Replaces `v` by a placeholder for its users in the set. */
 static void
 cut_before(const subset *s, glow_value *v)
 {
@@ -59,7 +59,7 @@ cut_before(const subset *s, glow_value *v)
     }
 }
 
-/* Others used `v`, too: save it instead. */
+/* Saves `v` in place of its users outside of the set. */
 static void
 cut_after(const subset *s, glow_value *v)
 {
@@ -128,7 +128,7 @@ keep(glow_module *m, void *user)
     return true;
 }
 
-/* Circles around what the rewrite touched. */
+/* Neighbourhoods of the rewrite's nodes. */
 
 static void
 add_definition(bool *next, const glow_value *v)
@@ -137,7 +137,7 @@ add_definition(bool *next, const glow_value *v)
         next[v->def->id] = true;
 }
 
-/* One step along operands and users. */
+/* Grows the set by operands and users. */
 static void
 grow(glow_arena *a, subset *s)
 {
@@ -157,7 +157,7 @@ grow(glow_arena *a, subset *s)
     s->kept = next;
 }
 
-/* Takes what `names` lists; false if nothing of it is there. */
+/* Sets the set to the nodes in `names`; false if there are none. */
 static bool
 begin_at(glow_arena *a, subset *s, const char *names)
 {
@@ -225,7 +225,7 @@ drop_pred(glow_module *m, void *user)
     return true;
 }
 
-/* The node's result becomes one of its operands. */
+/* Replaces the node's result by one of its operands. */
 static bool
 bypass(glow_module *m, void *user)
 {
@@ -253,7 +253,7 @@ drop_save(glow_module *m, void *user)
     return true;
 }
 
-/* True if something became plainer: the node may be gone then. */
+/* Simplifies `n`; true on a change, after which the node may be erased. */
 static bool
 simplify(reducer *r, glow_node *n)
 {

@@ -1,7 +1,8 @@
 /*
- * Reducing a program: buffers become placeholders, which hold something before
- * and are looked at afterwards; then any set of instructions is a program.  As
- * of graphs, the first to be tried are those around what the rewrite touched.
+ * Delta debugging of a program: buffers become placeholders, which have values
+ * before and are compared afterwards; then any set of instructions is a
+ * program.  As for graphs, neighbourhoods of the failing rewrite are tried
+ * first.
  */
 
 #include <string.h>
@@ -14,7 +15,7 @@ typedef struct subset {
     uint32_t limit;
 } subset;
 
-/* Places are given up: passes that need them then fail another way. */
+/* Drops the places; passes that need them then fail differently. */
 static bool
 unplace(glow_module *m, void *user)
 {
@@ -37,7 +38,7 @@ is_frame(const glow_node *n)
            n->op == &glow_op_weight || n->op == &glow_op_tensorview;
 }
 
-/* Is the buffer only freed, if that? */
+/* True if the buffer has no use other than its dealloc. */
 static bool
 is_idle(const glow_node *n)
 {
@@ -57,7 +58,7 @@ erase_dealloc(const glow_node *buffer)
     }
 }
 
-/* Erases buffers and views that no instruction takes any more. */
+/* Erases unused buffers and views. */
 static void
 sweep(glow_func *f)
 {
@@ -124,7 +125,7 @@ make_placeholders(glow_module *m, void *user)
          n = next) {
         next = n->next;
         while (next && next->op == &glow_op_dealloc)
-            next = next->next; /* it may go, too */
+            next = next->next; /* it may be erased, too */
         if (n->op != &glow_op_alloc ||
             (b->name && strcmp(b->name, n->name) != 0))
             continue;
@@ -134,9 +135,9 @@ make_placeholders(glow_module *m, void *user)
     return any;
 }
 
-/* Circles around what the rewrite touched. */
+/* Neighbourhoods of the rewrite's instructions. */
 
-/* Adds instructions that share a buffer with those that are kept. */
+/* Grows the set by instructions that share a buffer with it. */
 static void
 grow(glow_arena *a, subset *s)
 {

@@ -1,10 +1,10 @@
 /*
- * -remarks=FILE: why passes did something, or did not although they nearly did.
+ * -remarks=FILE: reasons of passes for rewrites, done or missed.
  *
  *     missed  7 fold-scale @main %mul (Mul): the product has 2 users [Mul_3 in n.onnx]
  *
- * or, in a file that ends in .json, an array with an object on each line.  What
- * a pass says again in another round of a fixpoint is kept once.
+ * or, in a file that ends in .json, an array with an object on each line.  A
+ * remark that is repeated in another round of a fixpoint is kept once.
  */
 
 #include <jansson.h>
@@ -125,7 +125,7 @@ put_json(glow_buf *b, const remark *r)
     char *text = json_dumps(j, JSON_COMPACT);
 
     glow_buf_puts(b, b->len > 1 ? ",\n" : "\n");
-    glow_buf_puts(b, text ? text : "null"); /* a name that is no UTF-8 */
+    glow_buf_puts(b, text ? text : "null"); /* a name that is not UTF-8 */
     free(text);
     json_decref(j);
 }

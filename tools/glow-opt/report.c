@@ -1,4 +1,7 @@
-/* -report=FILE.html: looking on while the passes run; the page is page.c's. */
+/*
+ * -report=FILE.html: the instrument that collects its data; page.c writes the
+ * page.
+ */
 
 #include <string.h>
 
@@ -53,7 +56,7 @@ before(void *user, const glow_pass *p, glow_module *m, glow_func *f, int number)
     return true;
 }
 
-/* Compares, and keeps what fits the page. */
+/* Computes the diff of a step, and keeps the part that fits the page. */
 static void
 compare(opt *o, step *s, glow_module *m, const glow_func *f)
 {
@@ -72,7 +75,7 @@ compare(opt *o, step *s, glow_module *m, const glow_func *f)
     r->size += lines.len;
     s->lines = lines.text;
     s->diff.items = NULL;
-    s->diff.cap = s->diff.count - shown.count; /* that are not shown */
+    s->diff.cap = s->diff.count - shown.count; /* changes that are not shown */
 }
 
 static bool

@@ -1,4 +1,4 @@
-/* What -remarks and -report keep while passes run. */
+/* Data that -remarks and -report collect while passes run. */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_REPORT_H
 #define GLOW_TOOLS_GLOW_OPT_REPORT_H
@@ -20,7 +20,7 @@ typedef struct remark_list remark_list;
 struct remark_list {
     remark *items;
     size_t count, cap;
-    int number; /* of the pass at work */
+    int number; /* of the current pass */
     glow_map *seen;
 };
 
@@ -33,10 +33,10 @@ typedef struct step {
     glow_result result;
     double seconds;
     int64_t nodes_before, nodes; /* of all functions, before and after */
-    bool is_graph;               /* every function is one, after */
+    bool is_graph;               /* after the pass all functions are graphs */
     int64_t rewrites;
     glow_cost cost;    /* of all functions, after */
-    changes diff;      /* items only as far as they are shown */
+    changes diff;      /* only the items that are shown */
     const char *lines; /* the diff as HTML */
     const char *note;  /* of glow_run_note, or NULL */
 } step;
@@ -48,7 +48,7 @@ struct report_state {
     int64_t nodes; /* of the input */
     glow_cost cost;
     glow_pipeline *pipeline;
-    glow_arena *scratch; /* emptied behind each pass */
+    glow_arena *scratch; /* reset after each pass */
     shot *before;
     int64_t rewrites; /* so far */
     size_t size;      /* of all lines */
@@ -56,9 +56,11 @@ struct report_state {
     double seconds;
 };
 
-/* What a change says, as lines of a list. */
+/* Appends changes as a list in HTML. */
 void put_changes_html(glow_buf *b, const changes *c);
-/* The whole page; `m` is what the passes left, NULL if they failed. */
+/*
+ * Appends the whole page; `m` is the result of the passes, NULL if they failed.
+ */
 void put_report(glow_buf *b, const opt *o, const glow_source *source,
                 glow_module *m);
 

@@ -1,9 +1,9 @@
 /*
- * -run-reproducer=FILE: runs the command that stands in FILE.
+ * -run-reproducer=FILE: runs the command in FILE.
  *
- * The RUN line of a reproducer, or of a test of -bisect, is split into words as a
- * shell would; `%s` becomes FILE, `%t` FILE.out. This process then becomes that command, with the
- * other options of the command line behind it.
+ * The RUN line of a reproducer, or of a test of -bisect, is split into words as
+ * a shell would; `%s` becomes FILE, `%t` FILE.out.  This process then becomes
+ * that command, with the other options of the command line behind it.
  */
 
 #define _XOPEN_SOURCE 700
@@ -85,7 +85,7 @@ is_of_shell(const char *word)
     return strpbrk(word, "|<>;&") != NULL && strchr(word, '=') == NULL;
 }
 
-/* Arguments of this process, but for -run-reproducer itself. */
+/* Appends the arguments of this process, except -run-reproducer. */
 static void
 add_others(opt *o, tool_list *words)
 {

@@ -1,9 +1,9 @@
 /*
- * Taking down what functions are.
+ * Snapshots of functions.
  *
- * The copies are nodes as any, so that glow_print_node prints them, but stand
- * alone: their operands are copies too, and stay what they were when the pass
- * at work renames, retypes or erases the originals.
+ * The copies are ordinary nodes, so that glow_print_node prints them, but
+ * independent: their operands are copies too, and do not change when passes
+ * rename, retype or erase the originals.
  */
 
 #include "tools/glow-opt/shot.h"
@@ -14,7 +14,7 @@ typedef struct taker {
     glow_value **outs; /* the results of each copy, by its index */
 } taker;
 
-/* The copy that stands for `v`: its definition's mark says where. */
+/* The copy of `v`, by the mark of its definition. */
 static glow_value *
 copy_of(const taker *t, glow_value *v)
 {

@@ -1,6 +1,5 @@
 /*
- * What functions were at a moment, and what has become of them since: the diff
- * of -print-changed=diff and of -report.
+ * Snapshots of functions and their diffs, for -print-changed=diff and -report.
  */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_SHOT_H
@@ -10,7 +9,7 @@
 
 typedef struct shot_func shot_func;
 struct shot_func {
-    glow_func func;   /* a copy, for what is said of the whole */
+    glow_func func;   /* a copy without its nodes */
     glow_node *nodes; /* copies in order, whose operands are copies as well */
     int count;
     glow_map *by_name;
@@ -24,7 +23,10 @@ typedef struct shot {
     glow_map *by_name; /* of the storage */
 } shot;
 
-/* Takes down `only` (NULL: each function) and the storage of `m`, into `a`. */
+/*
+ * Takes a snapshot of `only` (NULL: all functions) and the storage of `m`,
+ * allocated in `a`.
+ */
 shot *shot_take(glow_arena *a, glow_module *m, const glow_func *only);
 
 /* "Shuffle: [0, 2, 3, 1] -> [0, 3, 1, 2]" */
@@ -36,9 +38,9 @@ struct change_detail {
 };
 
 typedef struct change {
-    char sign; /* '-' gone, '+' come, '~' another, '>' elsewhere in the order */
+    char sign;        /* '-' removed, '+' added, '~' changed, '>' moved */
     const char *func; /* NULL: of the module */
-    const char *name; /* of the node, as it was if it was; or NULL */
+    const char *name; /* of the node, the old name if it has one; or NULL */
     const char *text; /* the line, as it is or was */
     change_detail *details;
     const char *note; /* "from %fc", "now in %conv", or NULL */
@@ -50,13 +52,13 @@ typedef struct changes {
     int gone, come, other, moved; /* how many of each sign */
 } changes;
 
-/* Adds to the end of `list`; NULL `after`: a plain fact. */
+/* Appends to `list`; `after` NULL: no change of value. */
 void change_note(glow_arena *a, change_detail **list, const char *what,
                  const char *before, const char *after);
-/* What tells `y` from `x`, two nodes of shots; NULL: nothing. */
+/* The differences of `x` and `y`, nodes of snapshots; NULL: none. */
 change_detail *shot_compare_nodes(glow_arena *a, const glow_node *x,
                                   const glow_node *y);
-/* What tells `now` from `old`, in the order of the functions as they are. */
+/* The changes from `old` to `now`, in the order of the current functions. */
 changes shot_diff(glow_arena *a, const shot *old, const shot *now);
 
 /* "2 removed, 1 added"; nothing if there are none. */

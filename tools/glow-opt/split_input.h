@@ -1,4 +1,6 @@
-/* -split-input-file: several inputs in one, apart by lines of `// -----`. */
+/*
+ * -split-input-file: several inputs in one file, separated by lines `// -----`.
+ */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_SPLIT_INPUT_H
 #define GLOW_TOOLS_GLOW_OPT_SPLIT_INPUT_H

@@ -1,6 +1,6 @@
 /*
- * -explain-support: of each node, whether the backend takes it, what it is
- * lowered to, or what of that is not taken and why.
+ * -explain-support: for each node, support by the backend, or the nodes it is
+ * lowered to, with the reasons for unsupported ones.
  *
  * The nodes are those that the pipeline `before-lower` of the backend leaves.  One
  * that the backend leaves to -lower is put alone into a function of a copy of the
@@ -24,7 +24,7 @@ typedef struct support {
     int taken, lowered, refused;
 } support;
 
-/* NULL if the backend takes `n`, else why it does not. */
+/* NULL if the backend takes `n`, else the reason. */
 static const char *
 why_not(const support *s, const glow_node *n)
 {
@@ -40,7 +40,7 @@ why_not(const support *s, const glow_node *n)
                              n->op->name);
 }
 
-/* A function of the copy that has `n` alone.  NULL after a report. */
+/* A function of the copy with `n` as its only node.  NULL after a report. */
 static glow_func *
 isolate(support *s, const glow_node *n)
 {
@@ -73,7 +73,7 @@ isolate(support *s, const glow_node *n)
     return one ? f : NULL;
 }
 
-/* " Mul x2, Sub", and the first reason why one is not taken. */
+/* Appends " Mul x2, Sub"; returns the first reason of an unsupported one. */
 static const char *
 list_parts(const support *s, const glow_func *f, glow_buf *b)
 {

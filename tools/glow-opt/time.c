@@ -18,7 +18,7 @@ enum { MOST_LEVELS = 32 };
 typedef struct sample {
     const char *pass;
     const char *func;  /* NULL: the module */
-    const char **path; /* what the pass stands in, the outermost first */
+    const char **path; /* the pipelines around the pass, the outermost first */
     int depth;
     int number;
     double start; /* seconds from the first sample's */
@@ -31,7 +31,7 @@ struct time_state {
     sample *samples;
     size_t count, cap;
     double first;  /* when the first pass began */
-    double start;  /* when the pass at work began */
+    double start;  /* start of the current pass */
     int64_t nodes; /* before it */
 };
 

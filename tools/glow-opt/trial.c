@@ -1,10 +1,9 @@
 /*
  * Trials: a pipeline run in a child process.
  *
- * A child has all that its parent has at hand, and takes it with it: whatever
- * the passes do to the module, to the context or to themselves is gone when it
- * ends, and a crash is a result like any other.  It answers through memory that
- * both share.
+ * A forked child has a copy of its parent's memory: changes by passes to the
+ * module and the context end with it, and a crash is an ordinary result.  It
+ * returns its outcome in shared memory.
  */
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
@@ -42,7 +41,7 @@ trial_free(trial *t)
         munmap(t, sizeof *t);
 }
 
-/* In the child. */
+/* Functions of the child. */
 
 typedef struct watcher {
     trial *t;

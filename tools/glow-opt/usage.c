@@ -1,4 +1,4 @@
-/* What a command line may not say: found before the input is read. */
+/* Checks of the command line, before the input is read. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -146,7 +146,10 @@ check_threads(opt *o)
                       TOOL_MOST_THREADS, threads) == TOOL_DONE;
 }
 
-/* -bisect runs the pipeline as often as it likes, and prints a test. */
+/*
+ * -bisect runs the pipeline repeatedly and prints a test, so other outputs are
+ * refused.
+ */
 static bool
 check_bisect(opt *o)
 {
@@ -217,7 +220,10 @@ check_backend(opt *o)
     return o->backend && check_artifact(o);
 }
 
-/* Whole files are made of what the whole pipeline leaves. */
+/*
+ * -stop-after cannot be combined with -emit options, which need the whole
+ * pipeline.
+ */
 static bool
 check_stop(opt *o)
 {

@@ -21,7 +21,7 @@ struct expectations {
     glow_arena *arena;
     const glow_source *source;
     expectation *first, **last;
-    glow_buf problems; /* what was not understood or not expected */
+    glow_buf problems; /* malformed expectations and unexpected reports */
 };
 
 /* Reading. */
@@ -144,7 +144,7 @@ expectations_read(glow_arena *a, const glow_source *source)
     return x;
 }
 
-/* Meeting. */
+/* Matching. */
 
 static int
 line_of(const expectations *x, const glow_diag *d)

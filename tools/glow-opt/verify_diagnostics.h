@@ -1,5 +1,6 @@
 /*
- * -verify-diagnostics: what the input says will be reported, and whether it is.
+ * -verify-diagnostics: compares reports with expectations in comments of the
+ * input.
  *
  *     // expected-error@+1 [E0203] {{names axis 7}}
  *     %y = Transpose(@x) {Shuffle: [0, 7]} : float<2 x 3>
@@ -20,15 +21,15 @@
 
 typedef struct expectations expectations;
 
-/* Reads the comments of `source`; lives in `a`. */
+/* Reads the expectations of `source`; allocated in `a`. */
 expectations *expectations_read(glow_arena *a, const glow_source *source);
 
 /* A sink for glow_context_set_sink; `user` is the expectations. */
 void expectations_sink(const glow_diag *d, void *user);
 
 /*
- * Appends a line to `out` for each expectation that was not met or not
- * understood and for each report that was not expected; true if there is none.
+ * Appends a line to `out` for each expectation that was not met or is
+ * malformed, and for each unexpected report; true if there are none.
  */
 bool expectations_check(const expectations *x, glow_buf *out);
 

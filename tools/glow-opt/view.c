@@ -1,8 +1,8 @@
 /*
  * -view=svg: functions as pictures, one below the other.
  *
- * Colors are those of the traits of operators, so that operators of plugins
- * have theirs, too; they follow the reader's light or dark scheme.
+ * Colors are by the traits of operators, so that operators of plugins are
+ * colored, too; they follow the reader's light or dark scheme.
  */
 
 #include "tools/glow-opt/view.h"
@@ -13,7 +13,7 @@
 #include "glow/svg.h"
 #include "glow/text.h"
 
-/* Of light paper; `style` says more to those who read it. */
+/* Colors of the light scheme, for renderers without CSS. */
 static const glow_svg_colors colors[] = {
     {"", NULL, NULL, "#98a2ad"},       {"sum", NULL, NULL, "#3b82d6"},
     {"map", NULL, NULL, "#2f9e5f"},    {"move", NULL, NULL, "#c98a1b"},
@@ -39,7 +39,10 @@ static const glow_svg_rule rules[] = {
     {0},
 };
 
-/* Dark schemes and the pointer; a renderer without variables skips all of it. */
+/*
+ * CSS for the dark scheme and hovering; a renderer without CSS variables
+ * ignores it.
+ */
 static const char style[] =
     "@supports(fill:var(--c)){:root{--bg:#fff;--ink:#1c2127;--soft:#5d6874;--line:#98a2ad;"
     "--box:#f7f8fa;--rule:#e4e8ec}"
@@ -174,7 +177,7 @@ put_words(glow_buf *b, const char *class, double x, double y, const char *words)
     glow_buf_puts(b, "</text>\n");
 }
 
-/* The whole. */
+/* The picture. */
 
 void
 put_svg(glow_buf *b, glow_arena *a, glow_module *m)

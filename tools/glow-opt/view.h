@@ -1,4 +1,4 @@
-/* -view from within: pictures of functions. */
+/* -view: pictures of functions. */
 
 #ifndef GLOW_TOOLS_GLOW_OPT_VIEW_H
 #define GLOW_TOOLS_GLOW_OPT_VIEW_H
@@ -6,19 +6,19 @@
 #include "glow/family.h"
 #include "glow/graph.h"
 
-/* How large a part of the picture a function is. */
+/* The size of the picture of a function. */
 typedef struct view_size {
     double width, height;
 } view_size;
 
 /* "1x3x224x224 float" */
 const char *view_type(glow_arena *a, const glow_type *t);
-/* At most `most` characters of `text`, the middle left out if need be. */
+/* At most `most` characters of `text`, with the middle omitted. */
 const char *view_short(glow_arena *a, const char *text, size_t most);
-/* The node's line and where it comes from, for people who point at it. */
+/* The node's line and provenance, for tooltips. */
 void put_full_text(glow_buf *b, glow_arena *a, const glow_node *n);
 
-/* Text as XML and HTML have it; ` name="12.5"`, in any locale with a point. */
+/* Escapes text for XML and HTML; ` name="12.5"`, with a point in any locale. */
 void put_escaped(glow_buf *b, const char *text);
 void put_number(glow_buf *b, const char *name, double v);
 /* `<text class="..." x="..." y="...">words</text>` */

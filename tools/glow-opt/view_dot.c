@@ -1,4 +1,4 @@
-/* -view=dot: the same for Graphviz and what reads its language. */
+/* -view=dot: graphs in Graphviz's language. */
 
 #include <string.h>
 

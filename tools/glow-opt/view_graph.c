@@ -1,6 +1,6 @@
 /*
- * A graph as a picture.  Constants stand within the boxes of their users; so do
- * the names of operands that are too far away for a line.
+ * A graph as SVG.  Constants are within the boxes of their users; so are the
+ * names of operands that are too far away for an edge.
  */
 
 #include <string.h>
@@ -92,7 +92,7 @@ add_constant(picture *p, box *b, const glow_node *n, int i)
                                n->in[i]->storage->name));
 }
 
-/* The attributes that there is room for. */
+/* The part of the attributes that fits. */
 static const char *
 begin_of(picture *p, const char *text, size_t size)
 {
@@ -174,7 +174,7 @@ measure(picture *p)
     }
 }
 
-/* Lines that would be too long become words. */
+/* Edges that are too long become text. */
 static bool
 add_far(picture *p)
 {
@@ -280,7 +280,7 @@ put_graph_svg(glow_buf *b, glow_arena *a, glow_func *f)
     make_boxes(&p);
     measure(&p);
     layout_run(a, &p.g);
-    if (add_far(&p)) { /* which leaves the layers as they are */
+    if (add_far(&p)) { /* layers stay the same */
         measure(&p);
         layout_run(a, &p.g);
     }

@@ -1,7 +1,7 @@
 /*
- * A program as a picture: time runs downwards, an instruction a line; a buffer
- * is a bar for as long as it lives, with a dot where it is written and a ring
- * where it is read.  Buffers that never live at once share a column.
+ * A program as SVG: time runs downwards, an instruction in each row; a buffer
+ * is a bar over its live range, with a dot where it is written and a ring where
+ * it is read.  Buffers with disjoint live ranges share a column.
  */
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ is_buffer(const glow_node *n)
            (n->op == &glow_op_weight && !n->out[0]->storage->is_constant);
 }
 
-/* Instructions that work; the others only say what there is. */
+/* True for instructions that compute; declarations have no row. */
 static bool
 is_row(const glow_node *n)
 {
@@ -82,7 +82,10 @@ collect(picture *p)
     }
 }
 
-/* The leftmost column that is free again; they are sorted by `from`. */
+/*
+ * Assigns columns by linear scan: the leftmost free one; live ranges are sorted
+ * by `from`.
+ */
 static void
 give_columns(picture *p)
 {

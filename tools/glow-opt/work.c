@@ -1,4 +1,4 @@
-/* The work: read, run the passes, write. */
+/* Actions of glow-opt: reads, runs the passes, writes. */
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define MEMO_BYTES ((size_t)1 << 30) /* of -verify-semantics */
 #define SEED 1
-#define INLINE_BYTES 1024 /* of constants that -externalize leaves */
+#define INLINE_BYTES 1024 /* of constants that -externalize leaves inline */
 
 /* Reading. */
 
@@ -50,7 +50,7 @@ opt_print_options(const opt *o)
     };
 }
 
-/* The work on one module. */
+/* Actions on one module. */
 
 /* The level that the output needs. */
 static glow_level
@@ -111,7 +111,7 @@ run_passes(opt *o, glow_module *m, bool quiet)
     return ok;
 }
 
-/* A name for weights: that of their file, without its ending. */
+/* An alias for weights: the name of their file, without its extension. */
 static const char *
 alias_of(const opt *o, const char *path)
 {
@@ -124,7 +124,7 @@ alias_of(const opt *o, const char *path)
                : name;
 }
 
-/* Reads a module, its elided constants bound again if -reattach says so. */
+/* Reads a module, and restores elided constants with -reattach. */
 static glow_module *
 read_module(opt *o, glow_context *ctx, const glow_source *source)
 {
@@ -134,7 +134,7 @@ read_module(opt *o, glow_context *ctx, const glow_source *source)
 
     if (!m)
         return NULL;
-    /* of several modules in a file each has its own weights */
+    /* each module of a file has its own weights */
     if ((o->values.split_input_file ||
          tool_check_rebound(&o->tool, o->rebound, m)) &&
         (!file || glow_reattach(m, alias_of(o, file), file)))
@@ -149,7 +149,10 @@ quiet_sink(const glow_diag *d, void *user)
     (void)d, (void)user;
 }
 
-/* Everything again in another context, elsewhere in memory: the same bytes? */
+/*
+ * -verify-determinism: runs again in another context, at other addresses, and
+ * compares the bytes.
+ */
 static bool
 check_determinism(opt *o, const glow_source *source, glow_module *done)
 {
@@ -214,7 +217,7 @@ emit(opt *o, glow_module *m)
     return o->backend->emit(f, opt_artifact(v), &o->code, v->output);
 }
 
-/* False of a device, such as /dev/null: no tool will read the module there. */
+/* False for a device, such as /dev/null, whose module no tool reads. */
 static bool
 is_kept(const char *output)
 {
@@ -223,7 +226,7 @@ is_kept(const char *output)
     return stat(output, &s) != 0 || S_ISREG(s.st_mode);
 }
 
-/* Lets the text name weights as it must where the output stands. */
+/* Sets the paths of weights relative to the folder of the output. */
 static bool
 place_weights(const opt *o, glow_module *m)
 {
@@ -252,7 +255,7 @@ put_memory_map(opt *o, glow_module *m, glow_buf *out)
     return ok;
 }
 
-/* Gives the buffers their places; those of a graph are shared on the way. */
+/* Runs the passes up to placement, for -memory reports of graphs. */
 static bool
 place_all(opt *o, glow_module *m)
 {
@@ -315,7 +318,7 @@ put_report_text(opt *o, glow_module *m, glow_buf *out)
     return true;
 }
 
-/* JSON has escapes of its own. */
+/* Appends reports; JSON is appended unescaped. */
 static bool
 put_reported(opt *o, glow_module *m, glow_buf *out)
 {
@@ -331,7 +334,7 @@ put_reported(opt *o, glow_module *m, glow_buf *out)
     return ok;
 }
 
-/* Appends what goes to the output. */
+/* Appends the output of a module. */
 static bool
 put_result(opt *o, glow_module *m, glow_buf *out)
 {
@@ -345,7 +348,7 @@ put_result(opt *o, glow_module *m, glow_buf *out)
     return true;
 }
 
-/* The results of one module say nothing of the next. */
+/* Ends -verify-semantics of one module. */
 static void
 end_semantics(opt *o)
 {
@@ -354,7 +357,7 @@ end_semantics(opt *o)
     o->semantics = NULL;
 }
 
-/* The test names weights as it must where it stands. */
+/* Runs -bisect; the test refers to weights relative to its folder. */
 static bool
 bisect(opt *o, glow_module *m, glow_buf *out)
 {
@@ -397,9 +400,9 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
     return ok;
 }
 
-/* The whole: one module, or several in one file. */
+/* Runs of one module, or of several in one file. */
 
-/* True if what is reported of `source` is what its comments expect. */
+/* True if the reports of `source` match the expectations in its comments. */
 static bool
 run_expecting(opt *o, const glow_source *source)
 {
@@ -420,7 +423,7 @@ run_expecting(opt *o, const glow_source *source)
     return ok;
 }
 
-/* Every part is run, whatever became of those before it. */
+/* Runs every part, also after failures. */
 static bool
 run_parts(opt *o, const glow_source *source, glow_buf *out)
 {
@@ -474,8 +477,8 @@ code_options(const opt *o)
 }
 
 /*
- * Asks the backend for the machine where options name one, or code is emitted.
- * Otherwise the output is the same on every machine.
+ * Asks the backend for the machine if an option needs it or code is emitted;
+ * otherwise the output is independent of the machine.
  */
 static bool
 find_machine(opt *o)

@@ -1,8 +1,8 @@
 /*
- * -accuracy: what -convert loses.  The function runs once as it is, on the same
- * inputs, and each output is held against that: the largest difference, the root
- * of the mean square of all, that of the numbers themselves, and for rows of scores
- * how often the largest is at the same place.
+ * -accuracy: the errors of -convert.  The unconverted function runs once on the
+ * same inputs, and each output is compared: the largest difference, the root
+ * mean square of the differences and of the numbers, and for rows of scores the
+ * fraction with the same ArgMax (top-1 agreement).
  */
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #include "tools/glow-run/run.h"
 
-/* Running as it is. */
+/* The unconverted run. */
 
 static void
 keep(run *r, run *as_it_is)
@@ -117,8 +117,8 @@ place_of_largest(const glow_tensor *t, int64_t first, int64_t count)
 }
 
 /*
- * Rows of scores, an axis of batches and one of two classes or more: how many
- * there are, and in how many the largest is at the same place.
+ * The number of rows of scores, with an axis of batches and one of two classes
+ * or more; sets *same to the number of rows with the same ArgMax.
  */
 static int64_t
 count_rows(const run_port *p, int64_t *same)
@@ -135,7 +135,7 @@ count_rows(const run_port *p, int64_t *same)
     return shape.at[0];
 }
 
-/* The root of the mean of squares whose sum this is. */
+/* The root mean square from a sum of squares. */
 static double
 mean(const loss *l, double sum)
 {
@@ -161,7 +161,7 @@ print_words(const run_port *p, const loss *l)
     putchar('\n');
 }
 
-/* Sums of squares may be more than a number, which JSON has no word for. */
+/* A number in JSON, which has no infinity: sums of squares may overflow. */
 static json_t *
 real(double x)
 {

@@ -1,10 +1,10 @@
 /*
- * Outputs of which only a part counts.  Their placeholders say where it is
- * written how much that is,
+ * Bounded outputs, of which only a part is valid.  Their placeholders refer to
+ * the count:
  *
  *     placeholder @y : index64<2 x 9> {Count: @y.count, Axis: 1}
  *
- * and from the run on nothing else is left of them.
+ * After the run, the outputs are cut to the valid part.
  */
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #include "tools/glow-run/run.h"
 
-/* The port that `p` names as its Count, or NULL. */
+/* The port of the Count of `p`, or NULL. */
 static const run_port *
 count_port(const run *r, const run_port *p)
 {

@@ -1,8 +1,8 @@
 /*
- * glow-run: a function of a .gir file on tensors.
+ * glow-run: runs a function of a .gir file on tensors.
  *
- * Graphs go through the pipeline that leads to what the backend takes; programs
- * are run as they stand, but that a missing place is given to their buffers.
+ * Graphs are compiled to the level that the backend takes; programs are run
+ * unchanged, except that unplaced buffers are placed.
  */
 
 #include <stdlib.h>
@@ -143,7 +143,7 @@ read_module(run *r)
                                                             : TOOL_USAGE;
 }
 
-/* The only function that is no body of another, or `main`. */
+/* The only function that is not a body, or `main`. */
 static const char *
 entry_name(const glow_module *m)
 {
@@ -175,7 +175,7 @@ find_function(run *r)
 
 /* Compiling. */
 
-/* Where objects are kept, or NULL. */
+/* The folder of the cache of objects, or NULL. */
 static const char *
 cache_folder(const run *r)
 {
@@ -245,7 +245,7 @@ passes_for(run *r)
     return glow_arena_printf(r->tool.arena, "%s,%s", first, passes);
 }
 
-/* Measures the program that the passes make, which takes the function's place. */
+/* Tunes the program that the passes build, which replaces the function. */
 static int
 tune(run *r, const glow_target_options *code, glow_tuning *tuning)
 {
@@ -257,7 +257,7 @@ tune(run *r, const glow_target_options *code, glow_tuning *tuning)
     };
     glow_network n = {0};
 
-    alone.cache = NULL; /* what is found there is of another module */
+    alone.cache = NULL; /* its entries are of another module */
     if (!glow_network_load(&n, r->func, &how))
         return TOOL_FAILED;
     r->func = n.func;
@@ -296,7 +296,7 @@ compile(run *r)
     result = tool_read_tuning(&r->tool, &r->values.tuning, &tuning);
     if (result == TOOL_GO_ON && r->values.tuning.tune) {
         result = tune(r, &code, tuning);
-        how.passes = NULL; /* they are done */
+        how.passes = NULL; /* done already */
     }
     if (result != TOOL_GO_ON)
         return result;
@@ -330,7 +330,7 @@ read_machine(run *r)
     return r->machine ? TOOL_GO_ON : TOOL_FAILED;
 }
 
-/* The whole. */
+/* The run. */
 
 static bool
 is_conversion(const char *text)

@@ -1,4 +1,4 @@
-/* -bench, and how often a function runs. */
+/* -bench, and the number of runs. */
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -104,7 +104,7 @@ time_once(run *r, double *ms, double *processor)
     return ok;
 }
 
-/* At least -iterations, until -seconds are over. */
+/* Runs at least -iterations times, and for -seconds. */
 static int
 bench(run *r)
 {

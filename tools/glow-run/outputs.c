@@ -1,4 +1,4 @@
-/* What becomes of the results: files, comparisons, or a few numbers as text. */
+/* Outputs of results: files, comparisons, or a few numbers as text. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +40,7 @@ write_all(run *r, const char *dir)
     glow_map *used = glow_map_new(r->tool.arena);
     bool ok = true;
 
-    mkdir(dir, 0777); /* where it cannot be made, writing says so */
+    mkdir(dir, 0777); /* on failure, writing reports it */
     for (size_t i = 0; i < r->n_ports; i++) {
         const run_port *p = &r->ports[i];
 
@@ -52,7 +52,7 @@ write_all(run *r, const char *dir)
     return ok;
 }
 
-/* A port that is written, or NULL after a report. */
+/* The output port of an option, or NULL after a report. */
 static run_port *
 find_output(run *r, const char *option, const char *text, const char **path)
 {
@@ -90,9 +90,9 @@ write_outputs(run *r)
 typedef struct worst {
     int64_t index;
     double got, want;
-    double excess; /* distance less what is allowed; of the worst */
+    double excess; /* distance minus the tolerance; of the worst */
     double distance;
-    int64_t count; /* of those too far off */
+    int64_t count; /* of elements beyond the tolerance */
 } worst;
 
 static double
@@ -132,7 +132,7 @@ compare(const run *r, const glow_tensor *got, const glow_tensor *want)
     return w;
 }
 
-/* `[0, 2, 1]`: where element `i` of `shape` is. */
+/* Appends the index of element `i` of `shape`: `[0, 2, 1]`. */
 static void
 put_index(glow_buf *b, glow_dims shape, int64_t i)
 {

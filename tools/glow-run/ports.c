@@ -1,4 +1,4 @@
-/* Placeholders and what they are filled with. */
+/* Placeholders and their inputs. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -161,7 +161,7 @@ fill_port(run *r, run_port *p)
     return ok ? TOOL_GO_ON : TOOL_FAILED;
 }
 
-/* Nothing is bound to what the function does not use, whoever named it. */
+/* Drops ports that the function does not use. */
 static void
 drop_idle(run *r)
 {

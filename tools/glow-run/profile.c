@@ -1,12 +1,12 @@
 /*
- * -profile and -trace: where the time goes.
+ * -profile and -trace: time of each kernel call, and roofline.
  *
- * A step is a node and those that are computed in one loop with it; its time is
- * the least of several runs.  Its bytes are the operands that come from outside
- * of the step and the results that none of its later nodes reads: the others
- * stay in registers.  How near it comes to the machine of -target-file is the time
- * that the roofline gives it over its own (Williams, Waterman, Patterson, Roofline,
- * CACM 52(4), 2009).
+ * A step is a kernel call: a node and the nodes fused with it; its time is the
+ * minimum of several runs.  Its bytes are the operands from outside of the step
+ * and the results that none of its later nodes reads: the others stay in
+ * registers.  Its efficiency on the machine of -target-file is the time of the
+ * roofline over the measured one (Williams, Waterman, Patterson, Roofline, CACM
+ * 52(4), 2009).
  */
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ typedef struct step {
     size_t number;            /* in the order of running */
     double begin_ms, last_ms; /* of the last run */
     double ms;                /* of the fastest */
-    /* What is told. */
+    /* Reported values. */
     const char *op, *name, *type;
     double flops, bytes, roofline; /* roofline: seconds */
 } step;
@@ -33,14 +33,14 @@ typedef struct steps {
     glow_arena *arena;
     step *items;
     size_t count, cap;
-    size_t next;   /* of this run: each makes the same steps */
+    size_t next;   /* of this run: all runs have the same steps */
     bool is_first; /* run */
     double begin;  /* of this run */
     double all_ms;
-    bool has_roof; /* a machine is known to compare with */
+    bool has_roof; /* there is a target file */
 } steps;
 
-/* What a run tells. */
+/* Records a node of a run, as the backend reports it. */
 
 static void
 note(void *user, const glow_node *n, glow_tensor *const out[], double seconds)
@@ -72,7 +72,7 @@ note(void *user, const glow_node *n, glow_tensor *const out[], double seconds)
         to->ms = ms;
 }
 
-/* What a step costs. */
+/* The cost of a step. */
 
 static bool
 touches(glow_value *const *values, int count, const glow_value *v)
@@ -83,7 +83,7 @@ touches(glow_value *const *values, int count, const glow_value *v)
     return false;
 }
 
-/* Is `v` written by a node of the step before node `end`? */
+/* True if `v` is written by a node of the step before node `end`. */
 static bool
 is_made(const step *s, size_t end, const glow_value *v)
 {
@@ -93,7 +93,7 @@ is_made(const step *s, size_t end, const glow_value *v)
     return false;
 }
 
-/* Is `v` read or written by a node of the step after node `from`? */
+/* True if `v` is read or written by a node of the step after node `from`. */
 static bool
 is_used_on(const step *s, size_t from, const glow_value *v)
 {
@@ -149,7 +149,7 @@ describe(steps *all, step *s, const glow_target *machine)
     s->roofline = machine ? glow_cost_time(machine, c, 0) : 0;
 }
 
-/* Telling. */
+/* Reports. */
 
 static double
 per_ms(double amount, double ms)
@@ -190,7 +190,7 @@ slowest_first(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* The same for all steps of the same operators, in place of the steps. */
+/* Sums over all steps with the same operators. */
 static size_t
 sum_by_op(const steps *all, step *sums)
 {
@@ -302,7 +302,7 @@ write_trace(run *r, const steps *all)
     return ok;
 }
 
-/* The whole. */
+/* The profile. */
 
 static bool
 run_steps(run *r, steps *all, int64_t times)

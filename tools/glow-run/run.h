@@ -1,4 +1,4 @@
-/* glow-run from within: its options and the parts of its work. */
+/* The internals of glow-run: options and actions. */
 
 #ifndef GLOW_TOOLS_GLOW_RUN_RUN_H
 #define GLOW_TOOLS_GLOW_RUN_RUN_H
@@ -41,9 +41,9 @@ typedef struct run_values {
 typedef struct run_port {
     const glow_storage *storage;
     const glow_type *type; /* dense */
-    const char *input;     /* what to fill it with, or NULL */
+    const char *input;     /* its -input, or NULL */
     glow_tensor tensor;
-    glow_tensor wide; /* what it is without -convert, for -accuracy */
+    glow_tensor wide; /* its value without -convert, for -accuracy */
     bool is_read, is_written;
 } run_port;
 
@@ -59,12 +59,12 @@ typedef struct run {
     run_port *ports;
     size_t n_ports;
     glow_binding *bindings;     /* one for each port */
-    const glow_target *machine; /* that -profile compares with, or NULL */
+    const glow_target *machine; /* for -profile, or NULL */
     double compile_ms, processor_compile_ms;
     int64_t cache_bytes; /* 0: not said */
 } run;
 
-/* Each returns the code to end with, or TOOL_GO_ON. */
+/* Each returns an exit code, or TOOL_GO_ON. */
 
 /* Finds the backend, and its options. */
 int find_backend(run *r);
@@ -72,7 +72,7 @@ int find_backend(run *r);
 /* Finds the placeholders, and gives each a tensor as -input says. */
 int open_ports(run *r);
 void close_ports(run *r);
-/* The port of a `NAME=...` in option -`option`; *rest is what follows. */
+/* The port of a `NAME=...` in option -`option`; *rest is the text after it. */
 run_port *find_port(run *r, const char *option, const char *text,
                     const char **rest);
 
@@ -82,11 +82,13 @@ const char *conversion(run *r);
 int read_module(run *r);
 int compile(run *r);
 
-/* -accuracy: runs the function as it is; says how far the outputs are off. */
+/*
+ * -accuracy: runs the unconverted function; prints the errors of the outputs.
+ */
 int run_unconverted(run *r);
 void print_accuracy(run *r);
 
-/* Cuts outputs of which only a part counts to that part. */
+/* Cuts bounded outputs to their valid part. */
 void cut_outputs(run *r);
 
 /* Writes, compares and prints what the run has written. */
@@ -95,7 +97,7 @@ int finish_outputs(run *r);
 /* Runs once, or as often as -bench says. */
 int run_or_bench(run *r);
 
-/* Runs as often as -profile says, and tells the time of each step. */
+/* Runs as often as -profile says, and prints the time of each step. */
 int profile(run *r);
 
 /* Milliseconds, from any start. */
