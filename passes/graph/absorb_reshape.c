@@ -197,7 +197,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_absorb_reshape = {
     .name = "absorb-reshape",
-    .summary = "let operators see the shapes that reshapes make",
+    .summary = "merge a Reshape into the operator that reads or defines it",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

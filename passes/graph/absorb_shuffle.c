@@ -306,7 +306,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_absorb_shuffle = {
     .name = "absorb-shuffle",
-    .summary = "permute filters instead of the channels that they weigh",
+    .summary = "permute filters instead of input channels",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

@@ -260,7 +260,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_absorb_transpose = {
     .name = "absorb-transpose",
-    .summary = "permute weights instead of what is multiplied by them",
+    .summary = "permute constant weights instead of the other operand",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

@@ -44,7 +44,7 @@ run(glow_pass_run *pass, glow_module *m)
 
 const glow_pass glow_pass_bind_placeholders = {
     .name = "bind-placeholders",
-    .summary = "make constants of placeholders that a file has",
+    .summary = "replace placeholders by constants of a weights file",
     .level = GLOW_GRAPH,
     .preserves = GLOW_CHANGES,
     .why = "what was an input is a number now",

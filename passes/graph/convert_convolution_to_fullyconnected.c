@@ -52,7 +52,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_convert_convolution_to_fullyconnected = {
     .name = "convert-convolution-to-fullyconnected",
-    .summary = "make convolutions of pixels products (opt-in)",
+    .summary = "1 x 1 convolutions to matrix products (opt-in)",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

@@ -45,7 +45,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_convert_fullyconnected_to_convolution = {
     .name = "convert-fullyconnected-to-convolution",
-    .summary = "make FullyConnected a convolution of pixels (opt-in)",
+    .summary = "matrix products to 1 x 1 convolutions (opt-in)",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

@@ -36,7 +36,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_convert_matmul_to_fullyconnected = {
     .name = "convert-matmul-to-fullyconnected",
-    .summary = "make products by constants FullyConnected (opt-in)",
+    .summary = "products by constants to FullyConnected (opt-in)",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

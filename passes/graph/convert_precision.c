@@ -267,7 +267,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_convert_precision = {
     .name = "convert-precision",
-    .summary = "compute in float16 or bfloat16 what is of float",
+    .summary = "compute in float16 or bfloat16",
     .level = GLOW_GRAPH,
     .preserves = GLOW_PRECISION,
     .options = {GLOW_FIELD_ENUM(convert_options, to, kind_names, "the kind"),

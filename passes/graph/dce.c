@@ -1,5 +1,5 @@
 /*
- * dce: remove nodes, storage and functions that no output depends on.
+ * dce: remove nodes, constants and bodies that no output depends on.
  *
  *     %y = Relu(%x)          nobody uses %y          =>   (nothing)
  *     constant @w            nobody uses @w          =>   (nothing)

@@ -92,7 +92,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_drop_unused_results = {
     .name = "drop-unused-results",
-    .summary = "take operators that make no results that nobody uses",
+    .summary = "use operators with fewer results where one is unused",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -117,7 +117,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_eliminate_identity = {
     .name = "eliminate-identity",
-    .summary = "drop nodes that give back their operand as it is",
+    .summary = "drop nodes whose result equals an operand",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -101,7 +101,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_broadcast = {
     .name = "fold-broadcast",
-    .summary = "repeat once what is repeated twice",
+    .summary = "merge chains of Broadcast and Tile",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -127,7 +127,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_channel_shuffle = {
     .name = "fold-channel-shuffle",
-    .summary = "find shuffles of channels in reshapes and transposes",
+    .summary = "recognize channel shuffles in reshapes and transposes",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -422,7 +422,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_concat = {
     .name = "fold-concat",
-    .summary = "merge what is put together, and what was split before",
+    .summary = "merge and simplify concatenations",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

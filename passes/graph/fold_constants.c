@@ -521,7 +521,7 @@ run(glow_pass_run *pass, glow_func *func)
 
 const glow_pass glow_pass_fold_constants = {
     .name = "fold-constants",
-    .summary = "compute now what depends on constants alone",
+    .summary = "evaluate nodes that depend on constants alone",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -127,7 +127,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_convert_io = {
     .name = "fold-convert-io",
-    .summary = "give placeholders the kind that they are converted to",
+    .summary = "give placeholders the element kind of the computation",
     .level = GLOW_GRAPH,
     .preserves = GLOW_CHANGES,
     .why = "placeholders have other types",

@@ -367,7 +367,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_dilated_convolution = {
     .name = "fold-dilated-convolution",
-    .summary = "skip elements instead of taking an image apart",
+    .summary = "space-to-batch convolutions to dilated convolutions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

@@ -100,7 +100,7 @@ run(glow_pass_run *pass, glow_func *func)
 
 const glow_pass glow_pass_fold_empty = {
     .name = "fold-empty",
-    .summary = "take values of no elements for constants",
+    .summary = "replace values without elements by constants",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

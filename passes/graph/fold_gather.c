@@ -354,7 +354,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_gather = {
     .name = "fold-gather",
-    .summary = "read and write boxes instead of by known numbers",
+    .summary = "replace gathers and scatters of a box by slices and insertions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

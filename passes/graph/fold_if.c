@@ -80,7 +80,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_if = {
     .name = "fold-if",
-    .summary = "replace an If by the branch that is known to run",
+    .summary = "inline the branch of an If whose condition is constant",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

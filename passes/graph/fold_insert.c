@@ -256,7 +256,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_insert = {
     .name = "fold-insert",
-    .summary = "put together what is written part by part",
+    .summary = "turn chains of insertions into concatenations",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

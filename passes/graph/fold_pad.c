@@ -196,7 +196,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_pad = {
     .name = "fold-pad",
-    .summary = "let convolutions and pools make their own frames",
+    .summary = "merge padding into the windows of convolution and pooling",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

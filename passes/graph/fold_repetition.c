@@ -158,7 +158,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_repetition = {
     .name = "fold-repetition",
-    .summary = "let operators repeat an operand by themselves",
+    .summary = "use operators that broadcast an operand implicitly",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

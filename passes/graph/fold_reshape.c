@@ -63,7 +63,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_reshape = {
     .name = "fold-reshape",
-    .summary = "merge chains of reshapes and drop those that change nothing",
+    .summary = "merge chains of reshapes",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

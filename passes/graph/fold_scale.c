@@ -270,7 +270,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_scale = {
     .name = "fold-scale",
-    .summary = "scale weights instead of results",
+    .summary = "fold affine maps behind linear operators into their weights",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

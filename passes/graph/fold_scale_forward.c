@@ -220,7 +220,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_scale_forward = {
     .name = "fold-scale-forward",
-    .summary = "scale weights instead of what they are multiplied with",
+    .summary = "fold affine maps in front of linear operators into weights",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

@@ -391,7 +391,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_slice = {
     .name = "fold-slice",
-    .summary = "take slices where their elements come from",
+    .summary = "move a Slice above the operator that defines its operand",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -140,7 +140,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fold_splat = {
     .name = "fold-splat",
-    .summary = "make one number of what is made of one number",
+    .summary = "fold operations on splats to a splat",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

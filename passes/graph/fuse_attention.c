@@ -111,7 +111,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fuse_attention = {
     .name = "fuse-attention",
-    .summary = "attend to heads where they lie",
+    .summary = "fuse the transposes of heads into Attention",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

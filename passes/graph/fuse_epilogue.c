@@ -162,7 +162,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_fuse_epilogue = {
     .name = "fuse-epilogue",
-    .summary = "convolve, add and activate in one node",
+    .summary = "fuse addition and activation into convolutions and products",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

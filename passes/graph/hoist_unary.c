@@ -283,7 +283,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_hoist_unary = {
     .name = "hoist-unary",
-    .summary = "work on few elements before they are repeated or split",
+    .summary = "hoist element-wise operators above slices and repetitions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

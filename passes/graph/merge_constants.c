@@ -208,7 +208,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_merge_constants = {
     .name = "merge-constants",
-    .summary = "keep equal constants once",
+    .summary = "merge equal constants",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(merge_options, read, GLOW_FLAG,

@@ -147,7 +147,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_merge_group_convolution = {
     .name = "merge-group-convolution",
-    .summary = "one convolution of groups for one of each group",
+    .summary = "merge parallel convolutions to a grouped convolution",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

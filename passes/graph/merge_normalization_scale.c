@@ -262,7 +262,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_merge_normalization_scale = {
     .name = "merge-normalization-scale",
-    .summary = "let normalizations scale and shift by themselves",
+    .summary = "merge scale and shift into normalizations",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

@@ -92,7 +92,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_narrow_operator = {
     .name = "narrow-operator",
-    .summary = "do not widen what is narrowed again",
+    .summary = "compute in the narrow kind between two conversions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_PRECISION,
     .run = run,

@@ -153,7 +153,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_nest_concat = {
     .name = "nest-concat",
-    .summary = "take over what is put together already",
+    .summary = "reuse a Concat as the prefix or suffix of a longer one",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

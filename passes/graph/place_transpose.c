@@ -298,7 +298,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_place_transpose = {
     .name = "place-transpose",
-    .summary = "transpose where it moves the fewest bytes",
+    .summary = "place transposes where they move the fewest bytes",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

@@ -399,7 +399,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_activation = {
     .name = "recognize-activation",
-    .summary = "find Gelu, Swish, Mish, HardSwish and others in arithmetic",
+    .summary = "recognize Gelu, Swish, Mish, HardSwish and others",
     .level = GLOW_GRAPH,
     .preserves = GLOW_PRECISION,
     .run = run,

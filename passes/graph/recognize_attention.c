@@ -431,7 +431,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_attention = {
     .name = "recognize-attention",
-    .summary = "find attention between two matrix products",
+    .summary = "recognize attention between two matrix products",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

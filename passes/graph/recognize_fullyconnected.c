@@ -214,7 +214,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_fullyconnected = {
     .name = "recognize-fullyconnected",
-    .summary = "let matrix products add their bias",
+    .summary = "merge a bias into a matrix product",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

@@ -132,7 +132,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_lstm = {
     .name = "recognize-lstm",
-    .summary = "find steps of a long short-term memory in arithmetic",
+    .summary = "recognize steps of an LSTM in arithmetic",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

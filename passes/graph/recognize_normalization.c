@@ -423,7 +423,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_normalization = {
     .name = "recognize-normalization",
-    .summary = "find layer, RMS and instance normalization in arithmetic",
+    .summary = "recognize layer, RMS and instance normalization",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

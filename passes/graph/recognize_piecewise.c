@@ -100,7 +100,7 @@ static const glow_rule rules[] = {
 
 const glow_pass glow_pass_recognize_piecewise = {
     .name = "recognize-piecewise",
-    .summary = "find Clip, LeakyRelu, PRelu and Rsqrt in their parts",
+    .summary = "recognize Clip, LeakyRelu, PRelu and other piecewise functions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .rules = rules,

@@ -155,7 +155,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_reduction = {
     .name = "recognize-reduction",
-    .summary = "find norms, means and logarithms of sums",
+    .summary = "recognize norms, means and logarithms of sums",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

@@ -164,7 +164,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_recognize_softmax = {
     .name = "recognize-softmax",
-    .summary = "find SoftMax and LogSoftMax in exponentials and sums",
+    .summary = "recognize SoftMax and LogSoftMax",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

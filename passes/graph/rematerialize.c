@@ -386,7 +386,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_rematerialize = {
     .name = "rematerialize",
-    .summary = "compute again what is too large to keep, where memory is short",
+    .summary = "recompute large results instead of keeping them live",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(options, limit, GLOW_BYTES,

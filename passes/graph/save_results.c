@@ -107,7 +107,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_save_results = {
     .name = "save-results",
-    .summary = "write what is between to placeholders, to look at it",
+    .summary = "write intermediate results to placeholders, for debugging",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(save_options, all, GLOW_FLAG,

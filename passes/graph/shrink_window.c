@@ -257,7 +257,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_shrink_window = {
     .name = "shrink-window",
-    .summary = "leave out taps of windows that never see the input",
+    .summary = "drop taps of windows that only read padding",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

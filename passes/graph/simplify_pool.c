@@ -171,7 +171,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_simplify_pool = {
     .name = "simplify-pool",
-    .summary = "say in a simpler operator what a pool does",
+    .summary = "replace pools by simpler operators",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

@@ -74,7 +74,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_simplify_resize = {
     .name = "simplify-resize",
-    .summary = "repeat what is resized from one element",
+    .summary = "replace resizing from one element by Broadcast",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .run = run,

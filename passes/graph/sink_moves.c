@@ -171,8 +171,8 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_sink_moves = {
     .name = "sink-moves",
-    .summary = "transposes and reshapes that alternate, behind what works on "
-               "each element",
+    .summary =
+        "sink alternating transposes and reshapes below element-wise operators",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

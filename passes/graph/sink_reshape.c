@@ -303,7 +303,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_sink_reshape = {
     .name = "sink-reshape",
-    .summary = "reshape after the operators that see no axes",
+    .summary = "sink a Reshape below the operator that reads it",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

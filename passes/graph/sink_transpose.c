@@ -217,7 +217,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_sink_transpose = {
     .name = "sink-transpose",
-    .summary = "do transposes after the operators that they stand before",
+    .summary = "sink a Transpose below the operator that reads it",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
     .run = run,

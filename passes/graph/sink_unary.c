@@ -79,7 +79,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_sink_unary = {
     .name = "sink-unary",
-    .summary = "convert after joining, not before",
+    .summary = "sink element-wise operators below a Concat",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(sink_options, all, GLOW_FLAG,

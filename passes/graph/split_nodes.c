@@ -281,7 +281,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_split_nodes = {
     .name = "split-nodes",
-    .summary = "do nodes in parts, for little memory or several workers",
+    .summary = "split nodes into slabs of their results",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(options, chunks, GLOW_INT64,

@@ -387,7 +387,8 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_split_rows = {
     .name = "split-rows",
-    .summary = "do chains of nodes in bands of rows, where memory is short",
+    .summary =
+        "tile chains of nodes by bands of rows, to meet a limit of memory",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(options, limit, GLOW_BYTES,

@@ -170,8 +170,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_spread_splats = {
     .name = "spread-splats",
-    .summary = "fill tensors with numbers where they are read, if that takes "
-               "less memory",
+    .summary = "clone a Splat for each of its users, if that takes less memory",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -567,7 +567,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_strassen = {
     .name = "strassen",
-    .summary = "do products of large matrices with fewer multiplications",
+    .summary = "Strassen's algorithm for products of large matrices",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
     .options = {GLOW_FIELD_DEFAULT(options, levels, GLOW_INT64,

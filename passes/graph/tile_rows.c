@@ -403,7 +403,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_tile_rows = {
     .name = "tile-rows",
-    .summary = "do chains of nodes in bands of rows that stay in the cache",
+    .summary = "tile chains of nodes by bands of rows that stay in the cache",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(options, cache, GLOW_BYTES,

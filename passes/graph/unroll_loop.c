@@ -151,7 +151,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_unroll_loop = {
     .name = "unroll-loop",
-    .summary = "replace a short loop by its iterations",
+    .summary = "unroll loops with a constant trip count",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .options = {GLOW_FIELD_DEFAULT(unroll_options, limit, GLOW_INT,

@@ -263,7 +263,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_unwrap_transpose = {
     .name = "unwrap-transpose",
-    .summary = "transpose without the reshapes around it",
+    .summary = "remove reshapes around a transpose",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
     .run = run,
