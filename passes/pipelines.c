@@ -12,39 +12,40 @@
 
 /* The tables of rules. */
 static const glow_pipeline_entry algebra[] = {
-    {"simplify-arithmetic", "factors of 1 and negatives hide what is behind"},
-    {"simplify-logic", "masks that are always or never so"},
-    {"simplify-clamp", "bounds that meet are one, and some hold anyway"},
-    {"reduce-strength", "quotients become products, which go together"},
-    {"reassociate", "constants that meet are one"},
-    {"fold-splat", "numbers that meet are one, without a tensor of them"},
-    {"sink-unary,fold-convert", "conversions that meet are one"},
+    {"simplify-arithmetic",
+     "factors of 1 and double negations hide other patterns"},
+    {"simplify-logic", "masks that are constant"},
+    {"simplify-clamp", "nested bounds are intersected, redundant ones dropped"},
+    {"reduce-strength", "quotients become products, which merge with others"},
+    {"reassociate", "constants of one sum or product are merged"},
+    {"fold-splat", "operations on splats are computed at compile time"},
+    {"sink-unary,fold-convert", "conversions that become adjacent are merged"},
     {0},
 };
 
 /* Valid before and after lowering: no entry builds composite operators. */
 static const glow_pipeline_entry simplify[] = {
-    {"dce", "branches that only training used: nobody should look at them"},
+    {"dce", "branches that only training uses need no analysis"},
     {"fixpoint(algebra,fold-constants,cse)",
-     "identities make constants and equal nodes, and those identities"},
-    {"drop-unused-results", "positions of maxima that nobody asks for"},
+     "identities give constants and equal nodes, and these more identities"},
+    {"drop-unused-results", "positions of maxima without users"},
     {"fold-broadcast,hoist-unary",
-     "before passes look for what repeats along an axis, or what feeds an "
+     "before passes match repetition along an axis, or the operand of an "
      "activation"},
-    {"fold-gather", "transposes go below slices"},
+    {"fold-gather", "transposes sink below slices"},
     {"fixpoint(eliminate-identity,fold-transpose,cse,place-transpose)",
-     "importers wrap convolution and pooling into transposes: done where they "
-     "move the fewest bytes, most of them meet and cancel"},
+     "importers wrap convolution and pooling in transposes: placed where they "
+     "move the fewest bytes, most of them cancel"},
     {"fold-pad,shrink-window",
-     "windows have frames of their own, and do not see all that they could"},
+     "windows have padding of their own, and some taps read only padding"},
     {"exchange-axes",
-     "backends compute neighbors along the last spatial axis at once"},
+     "backends compute adjacent elements of the last spatial axis together"},
     {"fold-dilated-convolution,merge-group-convolution",
-     "images taken apart in phases, or channels in groups, and joined again"},
+     "images split into phases, or channels into groups, and joined again"},
     {"fixpoint(sink-moves,sink-reshape,absorb-reshape,absorb-shuffle,"
      "absorb-transpose,"
      "unwrap-transpose,fold-reshape,fold-transpose)",
-     "reshapes meet on their way down, or what sees the shape by itself"},
+     "sinking reshapes meet others, or operators that can absorb them"},
     {"fixpoint(fold-reshape,fold-empty,fold-gather,fold-insert,fold-slice,"
      "fold-concat,fold-update,eliminate-identity,fold-constants,fold-if,"
      "unroll-loop,merge-constants,cse,dce)",
@@ -56,25 +57,29 @@ static const glow_pipeline_entry simplify[] = {
 /* Not after lowering, which it would undo. */
 static const glow_pipeline_entry recognize[] = {
     {"recognize-normalization,merge-normalization-scale",
-     "exporters write layer normalization as arithmetic, its scale after it"},
-    {"recognize-activation", "and Gelu, Swish and others"},
-    {"recognize-piecewise", "Clip and LeakyRelu, which others are made of"},
+     "exporters write layer normalization as arithmetic, then its scale"},
+    {"recognize-activation",
+     "exporters write Gelu, Swish and others as arithmetic"},
+    {"recognize-piecewise",
+     "Clip and LeakyRelu, which are parts of other patterns"},
     {"recognize-reduction,recognize-softmax",
      "exponentials and their sums, after the means of normalizations"},
     {"fold-repetition,recognize-attention,recognize-fullyconnected",
-     "products of batches by one matrix; two with a softmax between them; a "
-     "product and its bias"},
-    {"recognize-lstm", "unrolled cells"},
+     "batched products by one matrix; two products with a SoftMax in between; "
+     "a product and its bias"},
+    {"recognize-lstm", "cells of unrolled loops"},
     {"simplify-resize,simplify-pool",
-     "what a resize or a pool comes to is often a composite operator"},
-    {"fold-channel-shuffle", "reshapes and a transpose, as exporters write it"},
+     "resizing and pooling often reduce to composite operators"},
+    {"fold-channel-shuffle", "exporters write it as reshapes and a transpose"},
     {0},
 };
 
 /* At the end: other passes do not match fused operators. */
 static const glow_pipeline_entry fuse[] = {
-    {"fuse-attention", "heads are split and merged where they are read"},
-    {"fuse-epilogue", "a pass over memory less for each addend or activation"},
+    {"fuse-attention",
+     "heads are read and written in place, without transposes"},
+    {"fuse-epilogue",
+     "one pass over memory less for each addend or activation"},
     {0},
 };
 
@@ -82,34 +87,35 @@ static const glow_pipeline_entry fuse[] = {
 static const glow_pipeline_entry reduce[] = {
     {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
      "fold-transpose,cse,dce)",
-     "constants, and what importers leave between the parts of a formula"},
+     "constants, and nodes that importers insert into formulas"},
     {"recognize",
-     "before scales are folded into weights and transposes move: formulas are "
-     "easiest to know as they were written"},
+     "before scales are folded into weights and transposes move: patterns "
+     "match formulas as exporters write them"},
     {"fixpoint(eliminate-identity,place-transpose,fold-transpose),"
      "fold-constants,fold-scale",
-     "normalizations go into weights, before equal weights become one and "
-     "what they make has two users"},
+     "normalizations are folded into weights, before equal convolutions are "
+     "merged: a result with two users is not scaled"},
     {"fixpoint<max=8>(simplify,recognize)",
-     "composite operators tell more than their parts, and are found once the "
-     "rest is out of the way"},
+     "composite operators allow more rewrites than their parts, and match "
+     "after other nodes are simplified"},
     {"fixpoint<max=8>(fold-scale,fold-scale-forward,simplify,recognize)",
-     "weights take the scales that no pattern is known to need; not after "
-     "lowering, since a product that takes a bias is a composite operator"},
+     "weights absorb the scales that no pattern needs; not after lowering, "
+     "since a product with a bias is a composite operator"},
     {"flush-subnormals,dce",
-     "weights are what they will be: some processors multiply the subnormal "
-     "ones a hundred times slower"},
+     "weights are final; some processors multiply subnormal numbers a hundred "
+     "times slower"},
     {0},
 };
 
 static const glow_pipeline_entry optimize[] = {
     {"reduce", "fewer nodes and fewer bytes"},
     {"fixpoint<max=4>(combine-parallel,simplify)",
-     "what shares an operand reads it once, where slices cost less"},
-    {"nest-concat", "a part has one place: the beginning of the next Concat"},
+     "a shared operand is read once, if the slices cost less"},
+    {"nest-concat",
+     "an operand is computed in place in one Concat only, or in nested ones"},
     {"fixpoint<max=4>(fuse,simplify)",
-     "several nodes in one, for backends that have it; shapes that stood "
-     "between them move on"},
+     "fused operators, for backends that have them; reshapes between their "
+     "parts then sink further"},
     {0},
 };
 
@@ -233,11 +239,10 @@ static const glow_named_pipeline named[] = {
      optimize, false},
     {"optimize-program", "programs: fewer buffers and copies", optimize_program,
      false},
-    {"recognize", "graphs: composite operators found in their parts", recognize,
-     false},
+    {"recognize", "graphs: recognize composite operators", recognize, false},
     {"reduce", "graphs: fewer nodes and bytes, no memory traded for time",
      reduce, false},
-    {"simplify", "graphs: what can go without making composite operators",
+    {"simplify", "graphs: simplification without new composite operators",
      simplify, false},
     {0},
 };
