@@ -110,9 +110,9 @@ int_complement(int64_t x, bool is_signed)
 #define bool_words "bools"
 
 /*
- * Defines glow_op_ID with an `eval` of its own: `real` is what it means for the
- * kinds of float, `integer` for the others; `more` is GLOW_PRIMITIVE, or 0 of
- * one that is said in others.
+ * Defines glow_op_ID with an `eval` of its own: `real` is its value for kinds of
+ * float, `integer` for the others; `more` is GLOW_PRIMITIVE, or 0 for a
+ * composite operator.
  */
 #define UNARY(id, text, line, takes, more, real, integer, formula, from) \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],   \

@@ -180,7 +180,7 @@ choose_sizes(splitter *s)
                is_possible(s);
     }
     cut_evenly(s, round_up((s->dim - 1) / chunks + 1, align));
-    /* By halving, so that few sizes are tried. */
+    /* Halves the parts until they fit, so that few sizes are tried. */
     while (o->most_bytes > 0 && bytes_of_part(s) > o->most_bytes) {
         int64_t less = round_up((s->size + 1) / 2, align);
 

@@ -49,7 +49,7 @@ by_size(const void *a, const void *b)
 typedef struct figures {
     int64_t runs;
     double min_ms, median_ms;
-    /* Of the processor, all threads together. */
+    /* Processor time, summed over threads. */
     double processor_min_ms, processor_median_ms;
     glow_code_sizes sizes;
     int64_t peak_rss;

@@ -61,7 +61,7 @@ typedef struct run {
     glow_binding *bindings;     /* one for each port */
     const glow_target *machine; /* for -profile, or NULL */
     double compile_ms, processor_compile_ms;
-    int64_t cache_bytes; /* 0: not said */
+    int64_t cache_bytes; /* 0: not set */
 } run;
 
 /* Each returns an exit code, or TOOL_GO_ON. */
@@ -102,7 +102,7 @@ int profile(run *r);
 
 /* Milliseconds, from any start. */
 double now_ms(void);
-/* Of all threads of the process. */
+/* Processor time of all threads of the process. */
 double processor_ms(void);
 
 #endif

@@ -121,8 +121,8 @@ bool import_nodes(importer *im);
 const size_t *import_order(importer *im);
 
 /*
- * Of a node: its operator, "Conv"; its name, or its first result's; its text
- * for messages.
+ * The operator of a node, "Conv"; its name, or else that of its first result;
+ * its text for messages.
  */
 const char *import_op_name(const Onnx__NodeProto *p);
 const char *import_node_name(const importer *im, size_t i);
