@@ -79,7 +79,7 @@ sort_places(glow_places *c)
                                             n->place->offset, end, n};
     }
     if (count)
-        qsort(c->sorted, count, sizeof *c->sorted, by_address);
+        glow_sort(c->sorted, count, sizeof *c->sorted, by_address);
     for (size_t i = 0; i < count; i++)
         c->rank[c->sorted[i].node->mark] = i;
     c->alive = glow_ordered_set_new(c->arena, count);

@@ -9,8 +9,8 @@
  * the budget lasts, with those parts copied that the best program so far copies,
  * and by each rule.
  *
- * The peak is that of the program: irgen/sharing/program.c replays the passes over
- * programs for the order that was found.  The bound holds for all orders and all
+ * The peak is that of the program: the passes that share buffers run on the order
+ * that was found (irgen/sharing/replay.h).  The bound holds for all orders and all
  * choices of parts (irgen/sharing/lower_bound.c).  Without parts it is that of
  * the model; an in-place update may take less in one order than the problem
  * assumed, in which case nothing is proved.

@@ -1,9 +1,10 @@
 /*
  * Model of the memory of a graph; see model.h.  Its parts are in dependences.c,
- * outputs.c, share.c or program.c, and touches.c.
+ * outputs.c, share.c and touches.c; replay.c takes their place in a given order.
  */
 
 #include "irgen/sharing/lower_bound.h"
+#include "irgen/sharing/replay.h"
 
 static void
 number_operands(glow_memory_model *m, glow_arena *a)
@@ -22,10 +23,7 @@ share(glow_memory_model *m, const glow_memory_options *options)
     glow_sharer s = {.m = m, .c = m->classes, .options = options};
 
     glow_share_outputs(&s);
-    if (options->order)
-        glow_share_in_order(&s);
-    else
-        glow_share_always(&s);
+    glow_share_always(&s);
 }
 
 /* With each result in a buffer of its own, but for views; NULL: no order. */
@@ -52,6 +50,8 @@ glow_memory_model_new(glow_pass_run *run, glow_func *f, const glow_values *v,
 
     if (!m)
         return NULL;
+    if (options->sharing == GLOW_SHARING_ALL && options->order)
+        return glow_memory_replay(m, options) ? m : NULL;
     if (options->sharing == GLOW_SHARING_ALL)
         share(m, options);
     return glow_memory_touches(m, options) ? m : NULL;

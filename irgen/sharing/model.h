@@ -17,7 +17,7 @@
  * Backends are asked where elements then do not lie side by side.  If the order
  * is open, what holds in every order is put into one buffer, and where it
  * depends on the order who works in place, that decides (aliases).  In an order
- * that is given, the passes are followed one by one.  Sizes are multiples of what
+ * that is given, the passes themselves decide (replay.h).  Sizes are multiples of what
  * alloc rounds to.
  */
 
@@ -66,6 +66,9 @@ bool glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
 void glow_memory_waits(glow_memory_model *m);
 /* Who touches what; false if a size overflows. */
 bool glow_memory_touches(glow_memory_model *m, const glow_memory_options *o);
+
+/* `bytes` up to the next multiple of `align`; false if that overflows. */
+bool glow_memory_round(int64_t bytes, int64_t align, int64_t *out);
 
 /* `order`, in which what only names bytes runs right before who needs it first. */
 uint32_t *glow_memory_sink(const glow_memory_model *m, const uint32_t *order);

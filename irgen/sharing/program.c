@@ -1,287 +1,378 @@
 /*
- * What of a graph will be in one buffer, in the order that it will run in.
- *
- * The passes of optimize-program, one after the other, on classes in the place of
- * buffers and ranks in the place of marks: so that what they decide by bytes is
- * decided here as there.
- *
- *   view-slice       early, where the source lives as long anyway; then where
- *                    that costs no memory
- *   share-buffers    early, of nothing that a concat reads; then of all
- *   join-parts       what is put together, or inserted, where that costs none
- *   propagate-copy   the same for each copy that join-parts leaves
+ * The access table of a program, and the mechanical rewrite of its buffers; see
+ * program.h.
  */
 
 #include "irgen/sharing/program.h"
 
-/* As often as a fixpoint in a pipeline. */
-enum { MOST_ROUNDS = 8 };
+#include <string.h>
 
-static glow_node *
-node_of(const glow_program_sharer *p, uint32_t i)
+struct glow_program_edit {
+    uint32_t *value;    /* by mark: that of an alloc, a weight or a view */
+    uint32_t *position; /* by mark; those in one position are neighbours */
+    size_t n_marks, cap_values, cap_positions;
+};
+
+typedef struct glow_program_edit edit;
+
+/* Filling. */
+
+static void
+mark(glow_accesses *x, glow_node *n, uint32_t position)
 {
-    return p->c->v->nodes[i];
+    edit *e = x->edit;
+
+    e->value = glow_arena_grow(x->arena, e->value, e->n_marks, &e->cap_values,
+                               sizeof *e->value);
+    e->position = glow_arena_grow(x->arena, e->position, e->n_marks,
+                                  &e->cap_positions, sizeof *e->position);
+    e->value[e->n_marks] = GLOW_NONE;
+    e->position[e->n_marks] = position;
+    n->mark = (uint32_t)e->n_marks++;
 }
 
-/* Windows. */
-
-/* Does node `i` write the value, or read it, within the window? */
-static bool
-is_within(const glow_program_sharer *p, const glow_window *w, uint32_t i,
-          bool writes)
+static uint32_t
+value_of(const glow_accesses *x, const glow_value *v)
 {
-    uint32_t rank = p->m->ranks->rank[i];
-
-    return rank >= w->first && rank <= w->last && (writes || !w->writes) &&
-           !p->c->gone[i];
+    return v ? x->edit->value[v->def->mark] : GLOW_NONE;
 }
 
-static bool
-may_meet(const glow_program_sharer *p, const glow_window *w, uint32_t value)
+static void
+add_buffer(glow_accesses *x, glow_node *n)
 {
-    glow_extent part = {NULL, &w->part->type, w->part->first};
-    glow_extent here = {NULL, p->c->lies[value], p->c->first[value]};
+    const glow_value *v = n->out[0];
+    uint32_t b = glow_add_buffer(x, v->type, v->storage);
 
-    return glow_extents_meet(part, here);
+    x->buffers[b].alloc = n;
+    x->buffers[b].is_fixed = glow_is_fixed(n);
+    x->edit->value[n->mark] = glow_add_value(x, b, 0, v->type);
 }
 
-static bool
-is_value_outside(const glow_program_sharer *p, const glow_window *w,
-                 uint32_t value, int *left)
+static void
+add_view(glow_accesses *x, const glow_node *n)
 {
-    const glow_classes *c = p->c;
+    glow_extent e = glow_extent_of(n->out[0]);
+    uint32_t base = x->edit->value[e.base->mark];
 
-    if (is_within(p, w, c->v->def[value], true) && may_meet(p, w, value))
-        return false;
-    for (uint32_t k = c->starts[value]; k < c->starts[value + 1]; k++) {
-        if ((*left)-- == 0)
-            return false;
-        if (c->users[k] != GLOW_NO_VALUE &&
-            is_within(p, w, c->users[k], false) && may_meet(p, w, value))
-            return false;
+    x->edit->value[n->mark] =
+        glow_add_value(x, x->values[base].buffer, e.first, n->out[0]->type);
+}
+
+static void
+add_step(glow_accesses *x, glow_node *n)
+{
+    uint32_t i = glow_add_step(x, n, n->op, n->n_in, n->n_out);
+    glow_step *s = &x->steps[i];
+
+    for (int k = 0; k < n->n_in; k++)
+        s->in[k] = value_of(x, n->in[k]);
+    for (int k = 0; k < n->n_out; k++)
+        s->out[k] = value_of(x, n->out[k]);
+    s->pred = value_of(x, n->pred);
+    s->scratch = value_of(x, n->scratch);
+    glow_add_accesses(x, i);
+}
+
+glow_accesses *
+glow_accesses_of_program(glow_pass_run *run, glow_func *f)
+{
+    glow_accesses *x = glow_accesses_new(run);
+    uint32_t count = 0;
+
+    x->edit = GLOW_NEW(x->arena, edit);
+    GLOW_FOR_EACH_NODE(n, f) {
+        mark(x, n, count++);
+        if (n->op == &glow_op_alloc || n->op == &glow_op_weight)
+            add_buffer(x, n);
+        else if (n->op == &glow_op_tensorview)
+            add_view(x, n);
+        else if (n->op == &glow_op_dealloc)
+            x->buffers[x->values[value_of(x, n->out[0])].buffer].dealloc = n;
+        else
+            add_step(x, n);
     }
-    return true;
+    glow_accesses_measure(x);
+    return x;
+}
+
+/* Positions. */
+
+static uint32_t
+position_of(const glow_accesses *x, const glow_node *n)
+{
+    return x->edit->position[n->mark];
+}
+
+static void
+move_before(glow_accesses *x, glow_node *n, glow_node *where)
+{
+    glow_node_move_before(n, where);
+    x->edit->position[n->mark] = position_of(x, where);
+}
+
+static void
+move_after(glow_accesses *x, glow_node *n, glow_node *where)
+{
+    glow_node_move_after(n, where);
+    x->edit->position[n->mark] = position_of(x, where);
 }
 
 bool
-glow_is_untouched(const glow_program_sharer *p, const glow_window *w)
+glow_views_follow(const glow_accesses *x, uint32_t buffer, const glow_step *s)
 {
-    const glow_storage *storage = w->part->storage;
-    const glow_target *t = storage ? glow_target_of(p->s, storage) : NULL;
-    uint32_t class = w->part->class, v = class;
-    int left = GLOW_MOST_USERS;
-
-    for (uint32_t k = 0; t && k < t->n_readers; k++)
-        if (is_within(p, w, t->readers[k], false))
+    if (!x->edit)
+        return true;
+    GLOW_FOR_EACH_USE(u, x->buffers[buffer].alloc->out[0])
+        if (u->user->op == &glow_op_tensorview &&
+            position_of(x, u->user) <= position_of(x, s->node))
             return false;
-    do {
-        if (!is_value_outside(p, w, v, &left))
-            return false;
-        v = p->c->next[v];
-    } while (v != class);
     return true;
 }
 
-/* view-slice. */
-
-static bool
-is_slice(const glow_node *n)
+/* Lets an alloc live until behind `last`. */
+static void
+keep_alive(glow_accesses *x, uint32_t buffer, glow_node *last)
 {
-    return n->op == &glow_op_slice && !n->pred;
+    glow_node *end = x->buffers[buffer].dealloc;
+
+    if (end && position_of(x, end) < position_of(x, last))
+        move_after(x, end, last);
 }
 
-static void
-view_slice(glow_program_sharer *p, uint32_t i, bool early)
+/* Views. */
+
+/* The index of an element by its number. */
+static glow_dims
+index_of(glow_dims shape, int64_t number)
 {
-    uint32_t rank = p->m->ranks->rank[i];
-    glow_lying at, to;
+    glow_dims at = {.rank = shape.rank};
 
-    if (!glow_may_view(p->s, i, &at, &to))
-        return;
-    const glow_ranked_life *a = glow_life_of(p->lives, &at);
-    const glow_ranked_life *b = glow_life_of(p->lives, &to);
-
-    if (a->first != rank || a->last_write != rank ||
-        (b->last_write != GLOW_NO_RANK && b->last_write > rank) ||
-        (early ? a->last > b->last : !glow_lives_join(p->lives, &at, &to)))
-        return;
-    glow_share_lie(p->s, i, &to);
-    p->m->shares[p->m->operand[i]] = true;
-    p->changed = true;
-}
-
-static void
-view_slices(glow_program_sharer *p, bool early)
-{
-    p->lives = NULL;
-    for (uint32_t r = 0; r < p->c->v->n_nodes; r++) {
-        uint32_t i = p->m->ranks->node[r];
-
-        if (!is_slice(node_of(p, i)) || p->c->gone[i])
-            continue;
-        if (!p->lives)
-            p->lives = glow_memory_lives_new(p->m);
-        view_slice(p, i, early);
+    for (int i = shape.rank - 1; i >= 0; i--) {
+        at.at[i] = number % shape.at[i];
+        number /= shape.at[i];
     }
+    return at;
 }
 
-/* share-buffers. */
-
-static void
-find_parts(glow_program_sharer *p, bool early)
+/* A view of `base`, right before `where`. */
+static glow_value *
+add_view_of(glow_accesses *x, glow_value *base, int64_t first,
+            const glow_type *type, const char *name, glow_node *where)
 {
-    glow_lying at;
+    glow_func *f = where->func;
+    glow_tensorview at = {index_of(base->type->shape, first)};
+    glow_node *n = glow_node_new(f, &glow_op_tensorview,
+                                 glow_derived_name(f, name, "view"), &base, 1,
+                                 &type, 1, &at);
 
-    for (uint32_t v = 0; v < p->c->v->n_values; v++)
-        p->is_part[v] = false;
-    for (uint32_t i = 0; early && i < p->c->v->n_nodes; i++) {
-        const glow_node *n = node_of(p, i);
-
-        if (n->op != &glow_op_concat || n->pred || p->is_copied[i] ||
-            p->is_joined[i])
-            continue;
-        for (int k = 0; k < n->n_in; k++)
-            if (n->in[k]->def && glow_classes_find(p->c, n->in[k], &at) &&
-                glow_lying_is_all(p->c, &at))
-                p->is_part[at.class] = true;
-    }
+    mark(x, n, position_of(x, where));
+    glow_node_move_before(n, where);
+    return n->out[0];
 }
 
-typedef struct span {
-    const glow_program_sharer *p;
-    uint32_t first, last; /* ranks */
-} span;
-
-static bool
-note_rank(void *user, uint32_t node)
+static glow_value *
+view_part(glow_accesses *x, const glow_part *p, const char *name,
+          glow_node *where)
 {
-    span *s = user;
-    uint32_t rank = s->p->m->ranks->rank[node];
-
-    if (rank < s->first)
-        s->first = rank;
-    if (rank > s->last)
-        s->last = rank;
-    return true;
+    return add_view_of(x, x->buffers[p->buffer].alloc->out[0], p->first,
+                       glow_type_get(glow_run_context(x->run), p->type), name,
+                       where);
 }
 
-/* The life of a class now; false if too many touch it. */
-static bool
-find_span(const glow_program_sharer *p, uint32_t class, span *s)
+/* The views of a value, and of those, each behind its operand; how many. */
+static size_t
+find_views(glow_arena *a, const glow_value *v, glow_node ***out)
 {
-    *s = (span){p, GLOW_NO_RANK, 0};
-    return glow_class_each(p->c, class, note_rank, s);
-}
+    glow_node **views = NULL;
+    size_t count = 0, cap = 0, done = 0;
 
-/* What uses the result takes the buffer of the operand. */
-static bool
-take_operand(glow_program_sharer *p, uint32_t rank, const glow_lying *made,
-             const glow_lying *over)
-{
-    span s;
-
-    if (!glow_lying_is_all(p->c, made) || !find_span(p, made->class, &s) ||
-        s.first != rank)
-        return false;
-    p->is_part[over->class] |= p->is_part[made->class];
-    glow_class_lie(p->c, made->class, over);
-    return true;
-}
-
-/* Does the node read from where the result is? */
-static bool
-reads_there(const glow_program_sharer *p, const glow_node *n,
-            const glow_lying *made)
-{
-    glow_lying at;
-
-    for (int k = 0; k < n->n_in; k++)
-        if (n->in[k] && n->in[k]->def &&
-            (!glow_classes_find(p->c, n->in[k], &at) ||
-             at.class == made->class))
-            return true;
-    return false;
-}
-
-/* What was computed in the operand's buffer is computed where the result is. */
-static bool
-go_to_result(glow_program_sharer *p, const glow_node *n, uint32_t first,
-             const glow_lying *made, const glow_lying *over)
-{
-    uint32_t rank = p->m->ranks->rank[n->mark];
-    glow_window w = {made, first, rank - 1, false};
-
-    if (made->type.strides.rank || reads_there(p, n, made) ||
-        (first < rank && !glow_is_untouched(p, &w)))
-        return false;
-    glow_class_lie(p->c, over->class, made);
-    return true;
-}
-
-static bool
-share(glow_program_sharer *p, uint32_t i, int out, int k)
-{
-    const glow_node *n = node_of(p, i);
-    uint32_t rank = p->m->ranks->rank[i];
-    glow_lying made, over;
-    span s;
-
-    if (!glow_memory_in_place(p->m, n, out, k, &made, &over) ||
-        p->is_part[over.class] || !find_span(p, over.class, &s) ||
-        s.last != rank)
-        return false;
-    return take_operand(p, rank, &made, &over) ||
-           go_to_result(p, n, s.first, &made, &over);
-}
-
-static void
-share_buffers(glow_program_sharer *p, bool early)
-{
-    find_parts(p, early);
-    for (uint32_t r = 0; r < p->c->v->n_nodes; r++) {
-        uint32_t i = p->m->ranks->node[r];
-        glow_inplace_at at = {0};
-
-        while (!p->c->gone[i] && glow_next_inplace(node_of(p, i), &at))
-            if (share(p, i, at.out, at.in)) {
-                p->changed = true;
-                break;
+    for (;;) {
+        GLOW_FOR_EACH_USE(u, v)
+            if (u->user->op == &glow_op_tensorview) {
+                views = glow_arena_grow(a, views, count, &cap, sizeof *views);
+                views[count++] = u->user;
             }
+        if (done == count)
+            break;
+        v = views[done++]->out[0];
+    }
+    *out = views;
+    return count;
+}
+
+/* Views of the alloc `from` become views of the part's buffer. */
+static void
+move_views(glow_accesses *x, const glow_value *from, const glow_part *to)
+{
+    glow_node **views;
+
+    for (size_t i = find_views(x->arena, from, &views); i-- > 0;) {
+        glow_node *view = views[i], *as = NULL;
+        const char *name = view->name;
+        glow_extent e = glow_extent_of(view->out[0]);
+        glow_shared_value v = {.first = e.first, .type = e.layout};
+        glow_part p;
+
+        if (!glow_is_unused(view->out[0]) && glow_value_moved(&v, to, &p)) {
+            as = view_part(x, &p, name, view)->def;
+            glow_replace_uses(view->out[0], as->out[0]);
+        }
+        glow_node_erase(view);
+        if (as)
+            glow_node_rename(as, name);
     }
 }
 
-/* The pipeline. */
+/* Moving buffers. */
+
+/* Lets the buffer of the part live before and behind the one that moves there. */
+static void
+stretch(glow_accesses *x, uint32_t into, uint32_t buffer)
+{
+    glow_shared_buffer *b = &x->buffers[into], *from = &x->buffers[buffer];
+
+    if (b->storage)
+        return;
+    if (position_of(x, b->alloc) > position_of(x, from->alloc))
+        move_before(x, b->alloc, from->alloc);
+    if (from->dealloc)
+        keep_alive(x, into, from->dealloc);
+}
 
 static void
-optimize(glow_program_sharer *p, bool early)
+rewrite_to_part(glow_accesses *x, uint32_t buffer, const glow_part *to)
 {
-    p->changed = true;
-    for (int i = 0; i < MOST_ROUNDS && p->changed; i++) {
-        p->changed = false;
-        glow_join_copies(p);
-        view_slices(p, early);
-        share_buffers(p, early);
-        glow_join_parts(p);
-    }
+    glow_shared_buffer *b = &x->buffers[buffer];
+    glow_value *from = b->alloc->out[0];
+    glow_shared_value all = {.type = from->type};
+    glow_part p;
+
+    stretch(x, to->buffer, buffer);
+    move_views(x, from, to);
+    glow_value_moved(&all, to, &p);
+    if (b->dealloc)
+        glow_node_erase(b->dealloc);
+    glow_replace_uses(from, view_part(x, &p, b->alloc->name, b->alloc));
+    glow_node_erase(b->alloc);
 }
 
 void
-glow_share_in_order(glow_sharer *s)
+glow_move_to_part(glow_accesses *x, uint32_t buffer, const glow_part *to)
 {
-    glow_arena *a = s->c->arena;
-    const glow_values *v = s->c->v;
-    glow_program_sharer p = {
-        .s = s,
-        .m = s->m,
-        .c = s->c,
-        .is_part = GLOW_NEW_ARRAY(a, bool, v->n_values),
-        .is_copied = GLOW_NEW_ARRAY(a, bool, v->n_nodes),
-        .is_joined = GLOW_NEW_ARRAY(a, bool, v->n_nodes),
-        .taken = GLOW_NEW_ARRAY(a, uint32_t, v->n_values),
-    };
+    if (x->edit)
+        rewrite_to_part(x, buffer, to);
+    glow_move_values(x, buffer, to);
+}
 
-    optimize(&p, true);
-    optimize(&p, false);
-    for (uint32_t i = 0; i < v->n_nodes; i++)
-        s->c->gone[i] &= !p.is_joined[i];
+/* Moves what defines `v`, down from its alloc, to before `where`. */
+static void
+define_before(glow_accesses *x, glow_value *v, glow_node *where)
+{
+    while (position_of(x, v->def) > position_of(x, where)) {
+        glow_node *n = v->def;
+
+        move_before(x, n, where);
+        if (n->op != &glow_op_tensorview)
+            return;
+        where = n;
+        v = n->in[0];
+    }
+}
+
+static void
+rewrite_to_value(glow_accesses *x, uint32_t buffer, uint32_t into,
+                 glow_value *to, const glow_step *last, bool early)
+{
+    glow_shared_buffer *b = &x->buffers[buffer];
+    glow_value *from = b->alloc->out[0];
+
+    if (early)
+        define_before(x, to, b->alloc);
+    if (last)
+        keep_alive(x, into, last->node);
+    else if (b->dealloc)
+        keep_alive(x, into, b->dealloc);
+    if (from->type != to->type)
+        to = add_view_of(x, to, 0, from->type, to->def->name, b->alloc);
+    if (b->dealloc)
+        glow_node_erase(b->dealloc);
+    if (!glow_is_unused(from))
+        glow_replace_uses(from, to);
+    glow_node_erase(b->alloc);
+}
+
+void
+glow_move_to_value(glow_accesses *x, uint32_t buffer, uint32_t to,
+                   glow_value *name, const glow_step *last, bool early)
+{
+    const glow_shared_value *v = &x->values[to];
+    glow_part p = {v->buffer, v->first, *v->type};
+
+    if (x->edit)
+        rewrite_to_value(x, buffer, v->buffer, name, last, early);
+    glow_move_values(x, buffer, &p);
+}
+
+void
+glow_name_in_place(glow_accesses *x, const glow_step *s, uint32_t operand,
+                   glow_value *name)
+{
+    for (int k = 0; x->edit && k < s->n_in; k++)
+        if (s->in[k] != GLOW_NONE && s->node->in[k] != name &&
+            glow_same_place(x, s->in[k], operand))
+            glow_set_operand(s->node, k, name);
+}
+
+void
+glow_begin_at(glow_accesses *x, uint32_t buffer, const glow_step *s)
+{
+    if (x->edit)
+        move_before(x, x->buffers[buffer].alloc, s->node);
+}
+
+/* Steps. */
+
+void
+glow_drop_step(glow_accesses *x, uint32_t step)
+{
+    x->steps[step].gone = true;
+    x->changed = true;
+    if (x->edit)
+        glow_node_erase(x->steps[step].node);
+}
+
+static glow_node *
+add_copy(glow_accesses *x, glow_node *concat, int k, const glow_part *to)
+{
+    glow_func *f = concat->func;
+    glow_value *out = view_part(x, to, concat->name, concat);
+    glow_node *copy = glow_instr_new(f, &glow_op_copy,
+                                     glow_derived_name(f, concat->name, "part"),
+                                     &out, 1, &concat->in[k], 1, NULL);
+
+    copy->loc = concat->loc;
+    mark(x, copy, position_of(x, concat));
+    glow_node_move_before(copy, concat);
+    return copy;
+}
+
+void
+glow_copy_part(glow_accesses *x, uint32_t step, int k, const glow_part *to)
+{
+    glow_node *concat = x->steps[step].node;
+    uint32_t out =
+        glow_add_value(x, to->buffer, to->first,
+                       glow_type_get(glow_run_context(x->run), to->type));
+    uint32_t i = glow_add_step(x, concat, &glow_op_copy, 1, 1);
+    glow_step *s = &x->steps[i];
+
+    s->in[0] = x->steps[step].in[k];
+    s->out[0] = out;
+    s->rank = x->steps[step].rank;
+    s->part = k;
+    if (x->edit) {
+        s->node = add_copy(x, concat, k, to);
+        s->part = -1;
+    }
+    glow_add_accesses(x, i);
 }

@@ -40,8 +40,6 @@ glow_lying glow_part_at(const glow_node *n, const glow_lying *whole, int k,
 /* Lets the only result of node `i` be where `to` says. */
 void glow_share_lie(glow_sharer *s, uint32_t i, const glow_lying *to);
 
-/* The two ways. */
 void glow_share_always(glow_sharer *s);
-void glow_share_in_order(glow_sharer *s);
 
 #endif

@@ -20,9 +20,8 @@ typedef struct toucher {
     size_t n_aliases, cap_aliases;
 } toucher;
 
-/* `bytes` up to the next multiple of what alloc rounds to; false if it overflows. */
-static bool
-round_up(int64_t bytes, int64_t align, int64_t *out)
+bool
+glow_memory_round(int64_t bytes, int64_t align, int64_t *out)
 {
     if (glow_add_overflow(bytes, align - 1, out))
         return false;
@@ -46,7 +45,7 @@ make_buffers(glow_memory_model *m, int64_t align)
 
         if (m->values->base[v] != v || c->parent[v] != v || c->storage[v])
             continue;
-        if (!round_up(glow_type_bytes(c->whole[v]), align, &bytes))
+        if (!glow_memory_round(glow_type_bytes(c->whole[v]), align, &bytes))
             return false;
         if (bytes == 0)
             continue;
@@ -126,8 +125,8 @@ add_task(toucher *t, uint32_t i)
     }
     task->n_touches = (uint32_t)t->count - task->n_touches;
     task->n_aliases = (uint32_t)t->n_aliases - task->n_aliases;
-    return round_up(glow_node_scratch(t->m->classes->run, n), t->options->align,
-                    &task->extra);
+    return glow_memory_round(glow_node_scratch(t->m->classes->run, n),
+                             t->options->align, &task->extra);
 }
 
 bool

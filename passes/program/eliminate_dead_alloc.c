@@ -14,8 +14,8 @@
  * right: the rest of the buffers lie where they lay.
  */
 
+#include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/program/buffers.h"
 
 static bool
 is_dead(const glow_node *n)
@@ -30,6 +30,15 @@ is_dead(const glow_node *n)
     return true;
 }
 
+/* Erases an alloc that only its dealloc uses, and that. */
+static void
+erase_alloc(glow_node *alloc)
+{
+    if (alloc->out[0]->uses)
+        glow_node_erase(alloc->out[0]->uses->user);
+    glow_node_erase(alloc);
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -42,7 +51,7 @@ run(glow_pass_run *pass, glow_func *f)
         glow_run_count(pass, "erased", 1);
         result = GLOW_CHANGED;
         if (n->op == &glow_op_alloc)
-            erase_buffer(n->out[0]);
+            erase_alloc(n);
         else
             glow_node_erase(n);
     }

@@ -15,30 +15,47 @@
  * Only a view of a buffer that is not dense is left as it is.
  */
 
-#include "passes/program/parts.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
 
-/* Is it all of its base, by the base's type? */
-static bool
-is_all(const glow_node *view, const part *p)
+/* The index of an element by its number. */
+static glow_dims
+index_of(glow_dims shape, int64_t number)
 {
-    return p->first == 0 && view->out[0]->type == p->base->type;
+    glow_dims at = {.rank = shape.rank};
+
+    for (int i = shape.rank - 1; i >= 0; i--) {
+        at.at[i] = number % shape.at[i];
+        number /= shape.at[i];
+    }
+    return at;
+}
+
+/* True for a view of all of its base, by the base's type. */
+static bool
+is_all(const glow_extent *e, const glow_value *base)
+{
+    return e->first == 0 && e->layout == base->type;
 }
 
 static bool
 fold(glow_pass_run *pass, glow_node *n)
 {
-    glow_value *v = n->out[0];
-    part p;
+    glow_value *v = n->out[0], *base = glow_base_buffer(v);
+    glow_extent e = glow_extent_of(v);
 
-    if (!part_of(v, &p) || glow_type_count(v->type) == 0 ||
-        (n->in[0] == p.base && !is_all(n, &p)) || !glow_run_may_rewrite(pass))
+    if (base->type->strides.rank || glow_type_count(v->type) == 0 ||
+        (n->in[0] == base && !is_all(&e, base)) || !glow_run_may_rewrite(pass))
         return false;
-    if (is_all(n, &p)) {
+    if (is_all(&e, base)) {
         if (!glow_is_unused(v))
-            glow_replace_uses(v, p.base);
+            glow_replace_uses(v, base);
         glow_node_erase(n);
     } else {
-        set_view(n, &p);
+        glow_tensorview at = {index_of(base->type->shape, e.first)};
+
+        glow_set_operand(n, 0, base);
+        glow_node_set_attrs(n, &at);
     }
     return true;
 }

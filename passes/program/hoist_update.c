@@ -76,7 +76,7 @@ find_writer(const hoister *h, glow_value *v)
     const access *a = h->last[glow_base_buffer(v)->def->mark];
 
     for (int i = 0; a && i < MOST_LOOKS; i++, a = a->before)
-        if (may_overlap(a->v, v))
+        if (glow_extents_meet(glow_extent_of(a->v), glow_extent_of(v)))
             return a->writes && a->v == v && a->n->n_out == 1 && !a->n->pred
                        ? a->n
                        : NULL;

@@ -1,0 +1,214 @@
+/*
+ * Access table of buffers: the instructions in order, and the bytes that each
+ * reads and writes.
+ *
+ * A value is a name that instructions use; it lies in a buffer, at an offset and
+ * in a layout.  At first each buffer is an alloc, a placeholder or a constant.
+ * The passes that share memory (propagate-copy, view-slice, share-buffers,
+ * join-parts) decide by this table alone, and change it by moving all values of
+ * one buffer into another.
+ *
+ * The table is filled from a program (program.h), which is then rewritten with
+ * each change, or from a graph and an order of its nodes (replay.h), of which the
+ * memory is wanted before there is a program.  Compare One-Shot Bufferize of MLIR:
+ * one analysis, and a mechanical rewrite.
+ *
+ * Instructions are called steps here; their rank is their position.  Offsets are in
+ * elements.
+ */
+
+#ifndef IRGEN_SHARING_ACCESSES_H
+#define IRGEN_SHARING_ACCESSES_H
+
+#include "glow/heights.h"
+#include "glow/layout.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+/* No value, no step, no rank. */
+#define GLOW_NONE UINT32_MAX
+
+/* No rule asks for the accesses of a buffer with more of them, so that asking for
+   each does not take a time that grows with the square of their number. */
+#define GLOW_MOST_ACCESSES 1000
+
+/* Ranks of accesses; GLOW_NONE: there is none. */
+typedef struct glow_live_range {
+    uint32_t first, last, last_write;
+} glow_live_range;
+
+typedef struct glow_shared_buffer {
+    const glow_type *type;
+    const glow_storage *storage; /* NULL: an alloc */
+    bool is_fixed;               /* an alloc whose place is given */
+    bool is_moved;               /* its values are in another buffer */
+    bool is_part;                /* a Concat reads all of it */
+    uint32_t values;             /* the first of its list */
+    uint32_t own;                /* the last of it, which was the first added */
+    uint32_t n_accesses;
+    glow_live_range life;
+    glow_node *alloc, *dealloc; /* of a program */
+} glow_shared_buffer;
+
+typedef struct glow_shared_value {
+    uint32_t buffer;
+    int64_t first;
+    const glow_type *type; /* with its layout; NULL: not expressible any more */
+    uint32_t next;         /* of the same buffer */
+    uint32_t accesses;     /* the last one added */
+    uint32_t was; /* the buffer of which it was all at glow_accesses_measure,
+                     or GLOW_NONE */
+} glow_shared_value;
+
+typedef struct glow_step {
+    glow_node *node;
+    const glow_op *op; /* Copy for a Save, and for a part of a Concat */
+    uint32_t *in, *out;
+    int n_in, n_out;
+    uint32_t pred, scratch;
+    uint32_t rank;
+    int part; /* operand of the Concat that is copied to its part; -1: no part */
+    bool gone; /* it is no instruction (any more) */
+} glow_step;
+
+typedef struct glow_access {
+    uint32_t step, next;
+    bool writes;
+} glow_access;
+
+/* A layout within a buffer. */
+typedef struct glow_part {
+    uint32_t buffer;
+    int64_t first;
+    glow_type type;
+} glow_part;
+
+struct glow_program_edit;
+
+typedef struct glow_accesses {
+    glow_pass_run *run;
+    glow_arena *arena;
+    struct glow_program_edit *edit; /* NULL: there is no program to rewrite */
+    glow_shared_buffer *buffers;
+    glow_shared_value *values;
+    glow_step *steps;
+    uint32_t *order; /* of steps by rank; those that are gone are left out by
+                        glow_accesses_measure */
+    glow_access *accesses;
+    glow_heights *bytes; /* live bytes by rank; NULL until asked for */
+    int64_t peak;        /* as they were first asked for */
+    size_t n_buffers, n_values, n_steps, n_order, n_accesses;
+    size_t cap_buffers, cap_values, cap_steps, cap_order, cap_accesses;
+    bool changed;
+} glow_accesses;
+
+/* Filling. */
+
+glow_accesses *glow_accesses_new(glow_pass_run *run);
+uint32_t glow_add_buffer(glow_accesses *x, const glow_type *type,
+                         const glow_storage *storage);
+uint32_t glow_add_value(glow_accesses *x, uint32_t buffer, int64_t first,
+                        const glow_type *type);
+/* A step with room for its operands and results, which are GLOW_NONE. */
+uint32_t glow_add_step(glow_accesses *x, glow_node *node, const glow_op *op,
+                       int n_in, int n_out);
+/* Adds the accesses of a step that is complete. */
+void glow_add_accesses(glow_accesses *x, uint32_t step);
+
+/* Ranks the steps that are left, and finds the lives of buffers. */
+void glow_accesses_measure(glow_accesses *x);
+
+/* Asking. */
+
+/* The values' place; false if it is not expressible, or there is no value. */
+bool glow_part_of(const glow_accesses *x, uint32_t value, glow_part *out);
+/* The elements start, start + steps, ...; see glow_type_box. */
+glow_part glow_part_box(const glow_part *p, glow_dims start, glow_dims steps,
+                        glow_dims shape);
+/* True if both values have the same bytes in the same layout. */
+bool glow_same_place(const glow_accesses *x, uint32_t a, uint32_t b);
+/* True for all bytes of an alloc whose place is not fixed. */
+bool glow_is_loose(const glow_accesses *x, uint32_t buffer);
+bool glow_is_whole(const glow_accesses *x, uint32_t value); /* in its type */
+bool glow_covers(const glow_accesses *x, uint32_t value); /* in any dense one */
+
+/*
+ * Calls `fn` for each access of the buffer until it returns false; returns whether
+ * none did.  False too if there are more than GLOW_MOST_ACCESSES.
+ */
+typedef bool (*glow_access_fn)(void *user, const glow_step *s,
+                               const glow_shared_value *v, bool writes);
+bool glow_each_access(const glow_accesses *x, uint32_t buffer,
+                      glow_access_fn fn, void *user);
+
+/* True if no step of rank `first` to `last` accesses (or, if `writes`, writes) a
+   byte of `part`.  False too where there are too many to look at. */
+bool glow_is_untouched(const glow_accesses *x, const glow_part *part,
+                       uint32_t first, uint32_t last, bool writes);
+
+/* True if the value has a byte of the part. */
+bool glow_may_meet(const glow_shared_value *v, const glow_part *part);
+
+/*
+ * True if all steps that access `buffer` could work on `to`, which has as many
+ * elements.  The backend decides about elements that do not lie side by side;
+ * without one no step can.  Step `but` is not asked.  Else *why says why not.
+ */
+bool glow_can_use(glow_accesses *x, uint32_t buffer, const glow_part *to,
+                  const glow_step *but, const char **why);
+
+/*
+ * True if `buffer` could be computed in `to`, given that step `at` reads all of it
+ * and leaves its content, or its result, there.  `reads_on`: the content stays, so
+ * that it may be read later as long as `to` is not written.  Sets *last to the last
+ * step that accesses `buffer`.
+ */
+bool glow_can_live_in(const glow_accesses *x, uint32_t buffer,
+                      const glow_part *to, const glow_step *at, bool reads_on,
+                      const glow_step **last);
+
+/* Fills *as with the instruction of the step, in the layouts of the table. */
+void glow_step_as_node(const glow_accesses *x, const glow_step *s,
+                       glow_node *as);
+
+/* Lives. */
+
+/* The buffer lives from `first` to `last` instead. */
+void glow_set_life(glow_accesses *x, uint32_t buffer, uint32_t first,
+                   uint32_t last);
+/* Adds (sign 1) or removes (-1) the bytes of an alloc. */
+void glow_add_life(glow_accesses *x, uint32_t buffer, uint32_t first,
+                   uint32_t last, int sign);
+/* True if no more bytes live between two ranks than at the peak. */
+bool glow_lives_fit(glow_accesses *x, uint32_t first, uint32_t last);
+/* Extends the life of `to` over that of `from`, which ends; false, and nothing
+   changed, if the peak would rise. */
+bool glow_join_lives(glow_accesses *x, uint32_t from, uint32_t to);
+
+/* The place of a value if its buffer is moved; false if it is not expressible. */
+bool glow_value_moved(const glow_shared_value *v, const glow_part *to,
+                      glow_part *out);
+
+/* Changing: the table alone. */
+
+/* Moves all values of the buffer. */
+void glow_move_values(glow_accesses *x, uint32_t buffer, const glow_part *to);
+
+/* Counts a rewrite of a program; false if no more are allowed. */
+bool glow_may_change(const glow_accesses *x);
+/* Counts for -stats, where there is a program. */
+void glow_count_change(glow_accesses *x, const char *counter, int by);
+/* A remark why the step stays, where there is a program; false. */
+#define GLOW_REFUSE(x, s, ...)                                            \
+    ((x)->edit ? glow_run_remark((x)->run, (s)->node, false, __VA_ARGS__) \
+               : (void)0,                                                 \
+     false)
+
+/* The passes, on the table. */
+
+void glow_propagate_copies(glow_accesses *x);
+void glow_view_slices(glow_accesses *x, bool early);
+void glow_share_buffers(glow_accesses *x, bool early);
+void glow_join_parts(glow_accesses *x);
+
+#endif
