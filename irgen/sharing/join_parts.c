@@ -95,6 +95,21 @@ changes(const glow_accesses *x, const glow_step *s, uint32_t buffer,
              !glow_is_untouched(x, to, s->rank + 1, until, true)));
 }
 
+/*
+ * True if a step accesses the part before the buffer that would be there is handed
+ * over.  The result of a Concat is used by no step before, unless it has become a
+ * part of another buffer.
+ */
+static bool
+is_used_before(const glow_accesses *x, const glow_step *s, uint32_t buffer,
+               const glow_part *to)
+{
+    return (s->op == &glow_op_inserttensor ||
+            x->values[s->out[0]].was != to->buffer) &&
+           !glow_is_untouched(x, to, x->buffers[buffer].life.first, s->rank - 1,
+                              false);
+}
+
 /* True if the buffer of operand `k` could become that part of the result. */
 static bool
 can_join(const joiner *j, const glow_step *s, int k, const glow_part *to)
@@ -117,6 +132,8 @@ can_join(const joiner *j, const glow_step *s, int k, const glow_part *to)
         return refuse(j, s, k, "it is written afterwards");
     if (changes(x, s, b, to))
         return refuse(j, s, k, "it is read after the result changes");
+    if (is_used_before(x, s, b, to))
+        return refuse(j, s, k, "its part is used before");
     if (!glow_can_use(x, b, to, s, &why))
         return refuse(j, s, k, why);
     return true;
@@ -278,10 +295,6 @@ join_insert(joiner *j, uint32_t step)
     if (!can_join(j, s, 1, &to))
         return;
     add_piece(j, s, &p, 1, &to);
-    if (!glow_is_untouched(x, &to, room.first, s->rank - 1, false)) {
-        refuse(j, s, 1, "its part is used before");
-        return;
-    }
     keep_affordable(j, s, whole.buffer, &p);
     if (p.count == 0 || !glow_may_change(x))
         return;
