@@ -62,6 +62,13 @@ GLOW_API void glow_output_cleanup(void);
  */
 GLOW_API const char *glow_file_mapped_at(const void *address);
 
+/*
+ * Gives back the memory of those pages of a mapped file that lie within `size`
+ * bytes at `address`: who reads them later finds them in the file again, without
+ * anything that was written there since.  Bytes that are not of a mapped file stay.
+ */
+GLOW_API void glow_file_forget(const void *address, size_t size);
+
 GLOW_END
 
 #endif

@@ -121,19 +121,41 @@ remember_mapping(mapping *m)
     return -1;
 }
 
-const char *
-glow_file_mapped_at(const void *address)
+static const mapping *
+mapping_at(uintptr_t at)
 {
-    uintptr_t at = (uintptr_t)address;
-
     for (int i = 0; i < MOST_MAPPED; i++) {
         const mapping *m = atomic_load(&mapped[i]);
 
         if (m && at >= (uintptr_t)m->bytes &&
             at - (uintptr_t)m->bytes < m->size)
-            return m->path;
+            return m;
     }
     return NULL;
+}
+
+const char *
+glow_file_mapped_at(const void *address)
+{
+    const mapping *m = mapping_at((uintptr_t)address);
+
+    return m ? m->path : NULL;
+}
+
+void
+glow_file_forget(const void *address, size_t size)
+{
+    const mapping *m = mapping_at((uintptr_t)address);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), at, end;
+
+    if (!m)
+        return;
+    at = (size_t)((uintptr_t)address - (uintptr_t)m->bytes);
+    end = m->size - at < size ? m->size : at + size;
+    at = (at + page - 1) / page * page;
+    end = end / page * page;
+    if (at < end)
+        madvise((char *)m->bytes + at, end - at, MADV_DONTNEED);
 }
 
 static void

@@ -37,6 +37,7 @@
  */
 
 #include "glow/eval.h"
+#include "glow/file.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
@@ -413,6 +414,33 @@ close_operand(item *it)
         glow_tensor_end(&it->step[i]);
 }
 
+/* A Reshape has the elements of its operand, which are not copied. */
+static void
+refer(item *it, const glow_tensor *t)
+{
+    glow_tensor *out = result(it, 0);
+    glow_data *owner = glow_data_ref(t->owner);
+
+    glow_tensor_end(out);
+    *out = (glow_tensor){
+        .type = it->node->out[0]->type, .data = t->data, .owner = owner};
+}
+
+static bool
+evaluate(item *it, glow_tensor **in, glow_arena *a)
+{
+    const glow_node *n = it->node;
+    glow_tensor *out[GLOW_MAX_RESULTS];
+
+    for (int i = 0; i < n->n_out; i++) {
+        if (!it->made[i])
+            it->step[i] = glow_tensor_new(n->out[i]->type);
+        out[i] = result(it, i);
+    }
+    return glow_eval_node(n, in, out, a);
+}
+
+/* Weights that are mapped give their memory back once they were read. */
 static bool
 compute(folder *f, item *it)
 {
@@ -421,12 +449,11 @@ compute(folder *f, item *it)
     glow_tensor *in = GLOW_NEW_ARRAY(a, glow_tensor, n->n_in);
     glow_tensor *own = GLOW_NEW_ARRAY(a, glow_tensor, n->n_in);
     glow_tensor **at = GLOW_NEW_ARRAY(a, glow_tensor *, n->n_in);
-    glow_tensor *out[GLOW_MAX_RESULTS];
+    const glow_tensor *t = NULL;
     bool ok = true;
 
     for (int i = 0; i < n->n_in && ok; i++) {
-        const glow_tensor *t =
-            n->in[i] ? open_operand(f, n->in[i], &own[i], a) : NULL;
+        t = n->in[i] ? open_operand(f, n->in[i], &own[i], a) : NULL;
 
         ok = t || !n->in[i];
         if (!t)
@@ -434,15 +461,15 @@ compute(folder *f, item *it)
         in[i] = (glow_tensor){.type = t->type, .data = t->data};
         at[i] = &in[i];
     }
-    for (int i = 0; i < n->n_out; i++) {
-        if (!it->made[i])
-            it->step[i] = glow_tensor_new(n->out[i]->type);
-        out[i] = result(it, i);
-    }
-    ok = ok && glow_eval_node(n, at, out, a);
+    if (ok && glow_is(n, &glow_op_reshape) && t->owner)
+        refer(it, t);
+    else
+        ok = ok && evaluate(it, at, a);
     for (int i = 0; i < n->n_in; i++) {
         item *operand = item_of(f, n->in[i]);
 
+        if (at[i] && !operand)
+            glow_file_forget(at[i]->data, (size_t)glow_type_bytes(at[i]->type));
         glow_tensor_end(&own[i]);
         if (operand)
             close_operand(operand);

@@ -15,6 +15,7 @@
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/plan/describe.h"
 #include "codegen/cpu/plan/plan.h"
+#include "glow/file.h"
 #include "glow/ops.h"
 #include "ir/base/digest.h"
 
@@ -286,13 +287,14 @@ fill_one(void *work, uintptr_t number)
     uint8_t *to = f->to + c->offset;
     glow_tensor from;
 
-    if (!c->kernel) {
+    if (c->kernel) {
+        from = (glow_tensor){.type = c->user->in[c->kernel->packs]->type,
+                             .data = t->data};
+        c->kernel->pack(c->target, c->user, &from, to);
+    } else {
         memcpy(to, t->data, (size_t)c->size);
-        return;
     }
-    from = (glow_tensor){.type = c->user->in[c->kernel->packs]->type,
-                         .data = t->data};
-    c->kernel->pack(c->target, c->user, &from, to);
+    glow_file_forget(t->data, (size_t)glow_type_bytes(t->type));
 }
 
 bool
