@@ -10,7 +10,7 @@
 
 #define MOST_ROWS 30
 #define MOST_WRITTEN 700 /* multiplications of a tile that are written out */
-#define WIDEST 64        /* kernel that is cut into runs of equal taps */
+#define WIDEST 128       /* kernel that is cut into runs of equal taps */
 #define ENOUGH_UNITS 16  /* for threads to share */
 #define SHORT 160        /* multiplications of a sum */
 #define LEAST_CUT 256 /* of the depth: sums are kept and read once for each */
