@@ -9,6 +9,7 @@
 #include "codegen/cpu/kernels/direct/tile.h"
 
 #define MOST_ROWS 30
+#define TWO_PLACES 14    /* rows that begin at one of two places of a page */
 #define MOST_WRITTEN 700 /* multiplications of a tile that are written out */
 #define WIDEST 128       /* kernel that is cut into runs of equal taps */
 #define ENOUGH_UNITS 16  /* for threads to share */
@@ -88,10 +89,13 @@ most_rows(const cpu_target *t, const direct *d, int blocks)
     /* What is broadcast, and one to spare unless weights are several. */
     int room = t->registers - (blocks < 3 ? 2 : 1);
     int most = (room - blocks) / blocks;
+    int64_t step = d->pixel * d->stride_w;
 
     /* Rows that begin at the same place of a page fight for the same lines. */
-    if (d->pixel * d->stride_w % 4096 == 0 && most > 8)
+    if (step % 4096 == 0 && most > 8)
         most = 8;
+    else if (step % 2048 == 0 && most > TWO_PLACES)
+        most = TWO_PLACES;
     return most < MOST_ROWS ? most : MOST_ROWS;
 }
 
