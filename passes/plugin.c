@@ -92,9 +92,9 @@ static const struct layout {
     size_t at;
     bool grows; /* a plugin of an older minor version may have less */
 } layouts[] = {
-#define LIMIT(member)                                    \
-    {                                                    \
-#member, offsetof(glow_abi_sizes, member), false \
+#define LIMIT(member, name)                           \
+    {                                                 \
+        name, offsetof(glow_abi_sizes, member), false \
     }
 #define STRUCT(member)                                           \
     {                                                            \
@@ -104,11 +104,11 @@ static const struct layout {
     {                                                           \
         "glow_" #member, offsetof(glow_abi_sizes, member), true \
     }
-    LIMIT(pointer),
-    LIMIT(rank),
-    LIMIT(operands),
-    LIMIT(results),
-    LIMIT(fields),
+    LIMIT(pointer, "void *"),
+    LIMIT(rank, "GLOW_MAX_RANK"),
+    LIMIT(operands, "GLOW_MAX_OPERANDS"),
+    LIMIT(results, "GLOW_MAX_RESULTS"),
+    LIMIT(fields, "GLOW_MAX_FIELDS"),
     STRUCT(op),
     {"glow_kind_info", offsetof(glow_abi_sizes, kind), false},
     STRUCT(field),

@@ -30,6 +30,7 @@ typedef struct glow_abi_sizes {
     uint32_t op, kind, field, type, tensor, binding, attr_value;
     uint32_t eval_options, pipeline_options, instrument;
     uint32_t pass, backend, importer;
+    uint32_t reserved[13]; /* of structs of later minor versions; 0 */
 } glow_abi_sizes;
 
 /* clang-format off */

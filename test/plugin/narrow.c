@@ -55,6 +55,13 @@ run(glow_executable *x, const glow_binding *bindings, int count)
     return glow_eval(x->func, bindings, count, NULL);
 }
 
+static bool
+profile(glow_executable *x, const glow_binding *bindings, int count,
+        const glow_eval_options *options)
+{
+    return glow_eval(x->func, bindings, count, options);
+}
+
 static glow_code_sizes
 sizes(const glow_executable *x)
 {
@@ -144,6 +151,7 @@ static const glow_backend backend = {
     .level = GLOW_GRAPH,
     .load = load,
     .run = run,
+    .profile = profile,
     .sizes = sizes,
     .unload = unload,
     .options = {GLOW_FIELD_DEFAULT(narrow, sram, GLOW_BYTES, "bytes of sram"),
