@@ -428,6 +428,17 @@ range_of(const glow_accesses *x, uint32_t buffer)
                                counts ? bytes_of(x, buffer) : 0};
 }
 
+void
+glow_cover_life(glow_accesses *x, uint32_t buffer, uint32_t moved)
+{
+    glow_live_range l = x->buffers[buffer].life, m = x->buffers[moved].life;
+
+    if (x->bytes)
+        glow_add_life(x, moved, m.first, m.last, -1);
+    glow_set_life(x, buffer, m.first < l.first ? m.first : l.first,
+                  l.last == GLOW_NONE || m.last > l.last ? m.last : l.last);
+}
+
 bool
 glow_join_lives(glow_accesses *x, uint32_t from, uint32_t to)
 {

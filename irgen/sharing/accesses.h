@@ -4,8 +4,8 @@
  *
  * A value is a name that instructions use; it lies in a buffer, at an offset and
  * in a layout.  At first each buffer is an alloc, a placeholder or a constant.
- * The passes that share memory (propagate-copy, view-slice, share-buffers,
- * join-parts) decide by this table alone, and change it by moving all values of
+ * The passes that share memory (propagate-copy, update-in-place, view-slice,
+ * share-buffers, join-parts) decide by this table alone, and change it by moving all values of
  * one buffer into another.
  *
  * The table is filled from a program (program.h), which is then rewritten with
@@ -185,6 +185,9 @@ bool glow_lives_fit(glow_accesses *x, uint32_t first, uint32_t last);
    changed, if the peak would rise. */
 bool glow_join_lives(glow_accesses *x, uint32_t from, uint32_t to);
 
+/* Extends the life of a buffer over that of `moved`, which moves into it. */
+void glow_cover_life(glow_accesses *x, uint32_t buffer, uint32_t moved);
+
 /* The place of a value if its buffer is moved; false if it is not expressible. */
 bool glow_value_moved(const glow_shared_value *v, const glow_part *to,
                       glow_part *out);
@@ -207,6 +210,7 @@ void glow_count_change(glow_accesses *x, const char *counter, int by);
 /* The passes, on the table. */
 
 void glow_propagate_copies(glow_accesses *x);
+void glow_update_in_place(glow_accesses *x);
 void glow_view_slices(glow_accesses *x, bool early);
 void glow_share_buffers(glow_accesses *x, bool early);
 void glow_join_parts(glow_accesses *x);

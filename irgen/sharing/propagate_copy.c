@@ -67,18 +67,6 @@ keeps_original(void *user, const glow_step *s, const glow_shared_value *v,
            !glow_may_meet(v, f->from);
 }
 
-/* Extends the life of a buffer over that of one which moves into it. */
-static void
-cover_life(glow_accesses *x, uint32_t buffer, uint32_t moved)
-{
-    glow_live_range l = x->buffers[buffer].life, m = x->buffers[moved].life;
-
-    if (x->bytes)
-        glow_add_life(x, moved, m.first, m.last, -1);
-    glow_set_life(x, buffer, m.first < l.first ? m.first : l.first,
-                  l.last == GLOW_NONE || m.last > l.last ? m.last : l.last);
-}
-
 /* Lets the readers of the copy read the original; false if they may not. */
 static bool
 go_forward(glow_accesses *x, uint32_t step)
@@ -98,7 +86,7 @@ go_forward(glow_accesses *x, uint32_t step)
         !glow_each_access(x, from.buffer, keeps_original, &f) ||
         !glow_may_change(x))
         return false;
-    cover_life(x, from.buffer, to);
+    glow_cover_life(x, from.buffer, to);
     glow_move_to_value(x, to, in, s->node->in[0], f.last ? f.last : s, false);
     glow_drop_step(x, step);
     return true;
@@ -123,7 +111,7 @@ go_backward(glow_accesses *x, uint32_t step, bool *is_long)
     if (*is_long || !glow_may_change(x))
         return false;
     if (x->buffers[base].storage)
-        cover_life(x, base, from);
+        glow_cover_life(x, base, from);
     glow_move_to_value(x, from, out, x->edit ? s->node->out[0] : NULL, last,
                        true);
     glow_drop_step(x, step);

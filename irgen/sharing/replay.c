@@ -101,6 +101,8 @@ optimize(glow_accesses *x, bool early)
         glow_accesses_measure(x);
         glow_propagate_copies(x);
         glow_accesses_measure(x);
+        glow_update_in_place(x);
+        glow_accesses_measure(x);
         glow_view_slices(x, early);
         glow_accesses_measure(x);
         glow_share_buffers(x, early);
