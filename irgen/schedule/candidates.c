@@ -10,7 +10,7 @@
  * and by each rule.
  *
  * The peak is that of the program: the passes that share buffers run on the order
- * that was found (irgen/sharing/replay.h).  The bound holds for all orders and all
+ * that was found (irgen/sharing/replay.c).  The bound holds for all orders and all
  * choices of parts (irgen/sharing/lower_bound.c).  Without parts it is that of
  * the model; an in-place update may take less in one order than the problem
  * assumed, in which case nothing is proved.

@@ -9,13 +9,22 @@
 /* Filling. */
 
 glow_accesses *
-glow_accesses_new(glow_pass_run *run)
+glow_accesses_new(glow_pass_run *run, const glow_table_sizes *room)
 {
     glow_arena *a = glow_run_scratch(run);
     glow_accesses *x = GLOW_NEW(a, glow_accesses);
 
     x->run = run;
     x->arena = a;
+    x->cap_buffers = room->buffers;
+    x->cap_values = room->values;
+    x->cap_steps = x->cap_order = room->steps;
+    x->cap_accesses = room->accesses;
+    x->buffers = GLOW_NEW_ARRAY(a, glow_shared_buffer, room->buffers);
+    x->values = GLOW_NEW_ARRAY(a, glow_shared_value, room->values);
+    x->steps = GLOW_NEW_ARRAY(a, glow_step, room->steps);
+    x->order = GLOW_NEW_ARRAY(a, uint32_t, room->steps);
+    x->accesses = GLOW_NEW_ARRAY(a, glow_access, room->accesses);
     return x;
 }
 
@@ -133,10 +142,21 @@ note_step(glow_accesses *x, const glow_step *s)
     note(x, s->scratch, s->rank, true);
 }
 
+static bool
+is_sorted(const glow_accesses *x)
+{
+    for (size_t i = 1; i < x->n_order; i++)
+        if (x->steps[x->order[i]].rank < x->steps[x->order[i - 1]].rank)
+            return false;
+    return true;
+}
+
 /* Sorts the steps by rank; a step that was added later has that of its neighbour. */
 static void
 sort_steps(glow_accesses *x)
 {
+    if (is_sorted(x))
+        return;
     uint32_t *starts = GLOW_NEW_ARRAY(x->arena, uint32_t, x->n_order + 1);
     uint32_t *sorted = GLOW_NEW_ARRAY(x->arena, uint32_t, x->n_order);
 
@@ -146,8 +166,7 @@ sort_steps(glow_accesses *x)
         starts[i + 1] += starts[i];
     for (size_t i = 0; i < x->n_order; i++)
         sorted[starts[x->steps[x->order[i]].rank]++] = x->order[i];
-    if (x->n_order > 0)
-        memcpy(x->order, sorted, x->n_order * sizeof *sorted);
+    memcpy(x->order, sorted, x->n_order * sizeof *sorted);
 }
 
 void
@@ -242,6 +261,22 @@ glow_covers(const glow_accesses *x, uint32_t value)
 /* Accesses. */
 
 bool
+glow_each_access_of(const glow_accesses *x, uint32_t value, glow_access_fn fn,
+                    void *user)
+{
+    const glow_shared_value *v = &x->values[value];
+    uint32_t i = v->accesses;
+
+    for (; i != GLOW_NONE; i = x->accesses[i].next) {
+        const glow_step *s = &x->steps[x->accesses[i].step];
+
+        if (!s->gone && !fn(user, s, v, x->accesses[i].writes))
+            return false;
+    }
+    return true;
+}
+
+bool
 glow_each_access(const glow_accesses *x, uint32_t buffer, glow_access_fn fn,
                  void *user)
 {
@@ -249,16 +284,9 @@ glow_each_access(const glow_accesses *x, uint32_t buffer, glow_access_fn fn,
 
     if (b->n_accesses > GLOW_MOST_ACCESSES)
         return false;
-    for (uint32_t v = b->values; v != GLOW_NONE; v = x->values[v].next) {
-        uint32_t i = x->values[v].accesses;
-
-        for (; i != GLOW_NONE; i = x->accesses[i].next) {
-            const glow_step *s = &x->steps[x->accesses[i].step];
-
-            if (!s->gone && !fn(user, s, &x->values[v], x->accesses[i].writes))
-                return false;
-        }
-    }
+    for (uint32_t v = b->values; v != GLOW_NONE; v = x->values[v].next)
+        if (!glow_each_access_of(x, v, fn, user))
+            return false;
     return true;
 }
 

@@ -9,7 +9,7 @@
  * one buffer into another.
  *
  * The table is filled from a program (program.h), which is then rewritten with
- * each change, or from a graph and an order of its nodes (replay.h), of which the
+ * each change, or from a graph and an order of its nodes (graph.h), of which the
  * memory is wanted before there is a program.  Compare One-Shot Bufferize of MLIR:
  * one analysis, and a mechanical rewrite.
  *
@@ -104,7 +104,13 @@ typedef struct glow_accesses {
 
 /* Filling. */
 
-glow_accesses *glow_accesses_new(glow_pass_run *run);
+/* The numbers that a table has room for at first. */
+typedef struct glow_table_sizes {
+    size_t buffers, values, steps, accesses;
+} glow_table_sizes;
+
+glow_accesses *glow_accesses_new(glow_pass_run *run,
+                                 const glow_table_sizes *room);
 uint32_t glow_add_buffer(glow_accesses *x, const glow_type *type,
                          const glow_storage *storage);
 uint32_t glow_add_value(glow_accesses *x, uint32_t buffer, int64_t first,
@@ -141,6 +147,10 @@ typedef bool (*glow_access_fn)(void *user, const glow_step *s,
 bool glow_each_access(const glow_accesses *x, uint32_t buffer,
                       glow_access_fn fn, void *user);
 
+/* The same for one value. */
+bool glow_each_access_of(const glow_accesses *x, uint32_t value,
+                         glow_access_fn fn, void *user);
+
 /* True if no step of rank `first` to `last` accesses (or, if `writes`, writes) a
    byte of `part`.  False too where there are too many to look at. */
 bool glow_is_untouched(const glow_accesses *x, const glow_part *part,
@@ -156,6 +166,8 @@ bool glow_may_meet(const glow_shared_value *v, const glow_part *part);
  */
 bool glow_can_use(glow_accesses *x, uint32_t buffer, const glow_part *to,
                   const glow_step *but, const char **why);
+/* The same, but steps that only move elements are not asked. */
+bool glow_could_use(glow_accesses *x, uint32_t buffer, const glow_part *to);
 
 /*
  * True if `buffer` could be computed in `to`, given that step `at` reads all of it

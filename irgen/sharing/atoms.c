@@ -1,44 +1,35 @@
 /*
- * Atoms of classes; see lower_bound.c for what they are.
+ * Atoms of buffers; see lower_bound.c for what they are.
  */
 
 #include "irgen/sharing/lower_bound.h"
 
 enum {
-    MOST_ATOMS = 256, /* of a class: others count nothing */
+    MOST_ATOMS = 256, /* of a buffer: others count nothing */
     MOST_CUTS = 256,  /* that are compared with one more */
 };
 
 static const glow_node *
 node_of(const glow_ground *g, uint32_t i)
 {
-    return g->c->v->nodes[i];
-}
-
-/* The class of a value; GLOW_NO_VALUE: it lies in storage anyway. */
-static uint32_t
-class_of(const glow_ground *g, const glow_value *v)
-{
-    uint32_t base = v ? glow_value_base(g->c->v, v) : GLOW_NO_VALUE;
-
-    if (base == GLOW_NO_VALUE)
-        return base;
-    base = glow_class_of(g->c, base);
-    return g->c->storage[base] ? GLOW_NO_VALUE : base;
+    return g->t->v->nodes[i];
 }
 
 glow_made *
 glow_made_of(const glow_ground *g, const glow_value *v)
 {
-    uint32_t class = class_of(g, v);
+    uint32_t base = glow_table_base(g->t, v);
+    const glow_accesses *x = g->t->x;
 
-    return class == GLOW_NO_VALUE ? NULL : &g->of[class];
+    return base == GLOW_NONE || x->buffers[x->values[base].buffer].storage
+               ? NULL
+               : &g->of[x->values[base].buffer];
 }
 
 static uint32_t
 add_atom(glow_ground *g, int64_t bytes)
 {
-    glow_arena *a = g->c->arena;
+    glow_arena *a = g->t->x->arena;
 
     g->atoms = glow_arena_grow(a, g->atoms, g->n_atoms, &g->cap_atoms,
                                sizeof *g->atoms);
@@ -87,7 +78,7 @@ count_common(const glow_node *n, const glow_node *other)
     return count;
 }
 
-/* What the slice cuts out of a class that is whole. */
+/* What the slice cuts out of a buffer that is whole. */
 static void
 cut(glow_ground *g, uint32_t i, glow_made *out)
 {
@@ -147,7 +138,7 @@ put_together(glow_ground *g, uint32_t i, glow_made *out)
             for (uint32_t c = x->cuts; c != GLOW_NO_VALUE; c = g->next[c])
                 room++;
         }
-    out->more = GLOW_NEW_ARRAY(g->c->arena, uint32_t,
+    out->more = GLOW_NEW_ARRAY(g->t->x->arena, uint32_t,
                                room < MOST_ATOMS ? room : MOST_ATOMS);
     for (int k = 0; k < n->n_in; k++)
         if (may_be[k])
@@ -184,7 +175,8 @@ make_atoms(glow_ground *g, uint32_t i, int round)
     const glow_node *n = node_of(g, i);
     int of = glow_has_parts(g, i) ? 2 : g->is_view[i] ? 1 : 0;
 
-    for (int k = 0; k < n->n_out && of == round && !g->c->gone[i]; k++) {
+    for (int k = 0; k < n->n_out && of == round && !glow_table_is_gone(g->t, i);
+         k++) {
         glow_made *out = glow_made_of(g, n->out[k]);
 
         if (!out || out->is_free)
@@ -202,7 +194,7 @@ make_atoms(glow_ground *g, uint32_t i, int round)
 static bool
 round_atoms(glow_ground *g)
 {
-    for (uint32_t v = 0; v < g->c->v->n_values; v++) {
+    for (uint32_t v = 0; v < g->t->x->n_buffers; v++) {
         const glow_made *x = &g->of[v];
         int64_t *bytes;
 
@@ -222,7 +214,7 @@ glow_make_atoms(glow_ground *g)
     const uint32_t *node = g->m->ranks->node;
 
     for (int round = 0; round < 3; round++)
-        for (uint32_t r = 0; r < g->c->v->n_nodes; r++)
+        for (uint32_t r = 0; r < g->t->v->n_nodes; r++)
             make_atoms(g, node[r], round);
     return round_atoms(g);
 }

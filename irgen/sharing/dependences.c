@@ -123,9 +123,9 @@ find_rings(waits *w)
 }
 
 void
-glow_memory_waits(glow_memory_model *m)
+glow_memory_waits(glow_memory_model *m, glow_arena *a)
 {
-    waits w = {.v = m->values, .arena = m->classes->arena};
+    waits w = {.v = m->values, .arena = a};
 
     w.tasks = GLOW_NEW_ARRAY(w.arena, glow_order_task, w.v->n_nodes);
     find_waits(&w);

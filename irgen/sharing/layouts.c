@@ -73,8 +73,16 @@ typedef struct question {
     uint32_t buffer;
     const glow_part *to;
     const glow_step *but;
+    bool but_movers; /* nor is a step that only moves elements asked */
     const char *why;
 } question;
+
+static bool
+only_moves(const glow_step *s)
+{
+    return s->op == &glow_op_slice || s->op == &glow_op_concat ||
+           s->op == &glow_op_inserttensor || s->op == &glow_op_copy;
+}
 
 /* The values as they will be; *strided if one of them gets strides. */
 static bool
@@ -122,7 +130,7 @@ can_use(void *user, const glow_step *s, const glow_shared_value *v, bool writes)
     glow_part p;
 
     (void)writes;
-    if (s == q->but ||
+    if (s == q->but || (q->but_movers && only_moves(s)) ||
         (glow_value_moved(v, q->to, &p) && p.type.strides.rank == 0))
         return true;
     if (s->n_in <= MOST_OPERANDS) {
@@ -144,7 +152,11 @@ glow_can_use(glow_accesses *x, uint32_t buffer, const glow_part *to,
              const glow_step *but, const char **why)
 {
     const glow_type *type = x->buffers[buffer].type;
-    question q = {x, buffer, to, but, "it is used in too many places"};
+    question q = {.x = x,
+                  .buffer = buffer,
+                  .to = to,
+                  .but = but,
+                  .why = "it is used in too many places"};
 
     if (type->strides.rank ||
         glow_type_count(type) != glow_type_count(&to->type)) {
@@ -155,4 +167,14 @@ glow_can_use(glow_accesses *x, uint32_t buffer, const glow_part *to,
         return true;
     *why = q.why;
     return false;
+}
+
+bool
+glow_could_use(glow_accesses *x, uint32_t buffer, const glow_part *to)
+{
+    question q = {.x = x, .buffer = buffer, .to = to, .but_movers = true};
+
+    return glow_type_count(x->buffers[buffer].type) ==
+               glow_type_count(&to->type) &&
+           glow_each_access(x, buffer, can_use, &q);
 }

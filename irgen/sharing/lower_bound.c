@@ -30,7 +30,7 @@
 static const glow_node *
 node_of(const glow_ground *g, uint32_t i)
 {
-    return g->c->v->nodes[i];
+    return g->t->v->nodes[i];
 }
 
 /* Does it lie in a placeholder in some order? */
@@ -45,13 +45,13 @@ is_free(const glow_ground *g, const glow_value *v)
 /* What may lie elsewhere. */
 
 static bool
-may_lie(const glow_ground *g, const glow_value *v, const glow_lying *to)
+may_lie(const glow_ground *g, const glow_value *v, const glow_part *to)
 {
-    glow_lying a;
+    glow_part a;
 
     return glow_made_of(g, v) && glow_type_count(v->type) > 0 &&
-           glow_classes_find(g->c, v, &a) && glow_lying_is_all(g->c, &a) &&
-           glow_class_could_lie(g->c, a.class, to);
+           glow_table_find(g->t, v, &a) && glow_table_is_all(g->t, &a) &&
+           glow_table_could_lie(g->t, a.buffer, to);
 }
 
 static void
@@ -60,12 +60,12 @@ find_parts(glow_ground *g, uint32_t i)
     const glow_node *n = node_of(g, i);
     bool *may_be = &g->may_be[g->m->operand[i]];
     glow_dims at = {.rank = n->n_out ? n->out[0]->type->shape.rank : 0};
-    glow_lying whole, to;
+    glow_part whole, to;
 
     if (n->op == &glow_op_slice && !n->pred)
         g->is_view[i] = glow_may_view(g->s, i, &whole, &to);
     if ((!glow_is_concat(n) && !glow_is_insert(n)) ||
-        !glow_classes_find(g->c, n->out[0], &whole))
+        !glow_table_find(g->t, n->out[0], &whole))
         return;
     if (glow_is_insert(n)) {
         const glow_inserttensor *t = n->attrs;
@@ -119,7 +119,7 @@ touch_atom(glow_ground *g, uint32_t i, uint32_t x)
     if (x == GLOW_NO_VALUE || g->stamp[x] == i + 1)
         return;
     g->stamp[x] = i + 1;
-    g->list = glow_arena_grow(g->c->arena, g->list, g->count, &g->cap,
+    g->list = glow_arena_grow(g->t->x->arena, g->list, g->count, &g->cap,
                               sizeof *g->list);
     g->list[g->count++] = x;
 }
@@ -142,11 +142,11 @@ touch(glow_ground *g, uint32_t i, const glow_value *v)
 static bool
 is_pair(const glow_ground *g, const glow_node *n, const glow_inplace_at *at)
 {
-    glow_lying to, over;
+    glow_part to, over;
 
     return !is_free(g, n->out[at->out]) && !is_free(g, n->in[at->in]) &&
            glow_memory_in_place(g->m, n, at->out, at->in, &to, &over) &&
-           to.class != over.class;
+           to.buffer != over.buffer;
 }
 
 /* Does an alias say all there is to it? */
@@ -183,7 +183,7 @@ add_aliases(glow_ground *g, const glow_node *n)
 
         if (!is_pair(g, n, &at) || r->is_late || is_nothing(a))
             continue;
-        g->aliases = glow_arena_grow(g->c->arena, g->aliases, g->n_aliases,
+        g->aliases = glow_arena_grow(g->t->x->arena, g->aliases, g->n_aliases,
                                      &g->cap_aliases, sizeof *g->aliases);
         g->aliases[g->n_aliases++] = (glow_order_alias){r->own, a->own};
     }
@@ -195,7 +195,7 @@ add_task(glow_ground *g, uint32_t i, glow_order_task *task)
     const glow_node *n = node_of(g, i);
     size_t count = g->count, aliases = g->n_aliases;
 
-    if (g->c->gone[i])
+    if (glow_table_is_gone(g->t, i))
         return true;
     if (!g->is_view[i] && !glow_is_concat(n))
         add_aliases(g, n);
@@ -209,7 +209,7 @@ add_task(glow_ground *g, uint32_t i, glow_order_task *task)
     task->n_aliases = (uint32_t)(g->n_aliases - aliases);
     if (g->is_view[i] || glow_has_parts(g, i))
         return true;
-    task->extra = glow_node_scratch(g->c->run, n);
+    task->extra = glow_node_scratch(g->t->x->run, n);
     if (glow_add_overflow(task->extra, g->align - 1, &task->extra))
         return false;
     task->extra = task->extra / g->align * g->align;
@@ -219,11 +219,11 @@ add_task(glow_ground *g, uint32_t i, glow_order_task *task)
 static bool
 add_tasks(glow_ground *g, glow_order_problem *out)
 {
-    uint32_t n = g->c->v->n_nodes;
-    glow_order_task *tasks = GLOW_NEW_ARRAY(g->c->arena, glow_order_task, n);
+    uint32_t n = g->t->v->n_nodes;
+    glow_order_task *tasks = GLOW_NEW_ARRAY(g->t->x->arena, glow_order_task, n);
     size_t at = 0, alias = 0;
 
-    g->stamp = GLOW_NEW_ARRAY(g->c->arena, uint32_t, g->n_atoms);
+    g->stamp = GLOW_NEW_ARRAY(g->t->x->arena, uint32_t, g->n_atoms);
     for (uint32_t i = 0; i < n; i++) {
         tasks[i].before = g->m->problem.tasks[i].before;
         tasks[i].n_before = g->m->problem.tasks[i].n_before;
@@ -245,14 +245,14 @@ glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
                   glow_order_problem *out)
 {
     const glow_values *v = m->values;
-    glow_arena *a = m->classes->arena;
+    glow_arena *a = m->table->x->arena;
     const uint32_t *node = m->ranks->node;
-    glow_ground g = {.m = m, .c = m->classes, .s = s, .align = align};
+    glow_ground g = {.m = m, .t = m->table, .s = s, .align = align};
 
-    g.of = GLOW_NEW_ARRAY(a, glow_made, v->n_values);
+    g.of = GLOW_NEW_ARRAY(a, glow_made, m->table->x->n_buffers);
     g.is_view = GLOW_NEW_ARRAY(a, bool, v->n_nodes);
     g.may_be = GLOW_NEW_ARRAY(a, bool, m->n_operands);
-    for (uint32_t i = 0; i < v->n_values; i++)
+    for (size_t i = 0; i < m->table->x->n_buffers; i++)
         g.of[i].own = g.of[i].cuts = GLOW_NO_VALUE;
     for (uint32_t i = 0; i < v->n_nodes; i++)
         find_parts(&g, i);

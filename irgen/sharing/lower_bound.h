@@ -7,7 +7,7 @@
 
 #include "irgen/sharing/share.h"
 
-/* What is known of a class. */
+/* What is known of a buffer. */
 typedef struct glow_made {
     uint32_t own;   /* its own atom, or GLOW_NO_VALUE */
     uint32_t cuts;  /* the first atom cut out of it, or GLOW_NO_VALUE */
@@ -20,14 +20,14 @@ typedef struct glow_made {
 
 typedef struct glow_ground {
     glow_memory_model *m; /* without parts: outputs and copies */
-    glow_classes *c;
+    glow_graph_table *t;
     glow_sharer *s;
     int64_t align;
-    glow_made *of; /* by class */
+    glow_made *of; /* by buffer */
     bool *is_view; /* by node: a slice that may be no instruction */
     bool *may_be;  /* by operand: it may be computed in the result */
     glow_order_buffer *atoms;
-    uint32_t *next;           /* by atom: the next cut out of the same class */
+    uint32_t *next;           /* by atom: the next cut out of the same buffer */
     const glow_node **cutter; /* by atom that is cut out: the slice */
     size_t n_atoms, cap_atoms, cap_next, cap_cutter;
     uint32_t *list; /* what tasks touch, one after the other */
@@ -37,7 +37,7 @@ typedef struct glow_ground {
     uint32_t *stamp; /* by atom: 1 + the last node that touches it */
 } glow_ground;
 
-/* What is known of the class of a value; NULL: it lies in storage anyway. */
+/* What is known of the buffer of a value; NULL: it lies in storage anyway. */
 glow_made *glow_made_of(const glow_ground *g, const glow_value *v);
 
 /* May result 0 of node `i` have parts? */
@@ -48,7 +48,7 @@ bool glow_has_parts(const glow_ground *g, uint32_t i);
 bool glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
                        glow_order_problem *out);
 
-/* The atoms of all classes; false if a size overflows. */
+/* The atoms of all buffers; false if a size overflows. */
 bool glow_make_atoms(glow_ground *g);
 
 #endif

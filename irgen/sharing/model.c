@@ -1,10 +1,8 @@
 /*
- * Model of the memory of a graph; see model.h.  Its parts are in dependences.c,
- * outputs.c, share.c and touches.c; replay.c takes their place in a given order.
+ * Model of the memory of a graph; see model.h.
  */
 
 #include "irgen/sharing/lower_bound.h"
-#include "irgen/sharing/replay.h"
 
 static void
 number_operands(glow_memory_model *m, glow_arena *a)
@@ -17,15 +15,6 @@ number_operands(glow_memory_model *m, glow_arena *a)
     m->shares = GLOW_NEW_ARRAY(a, bool, m->n_operands);
 }
 
-static void
-share(glow_memory_model *m, const glow_memory_options *options)
-{
-    glow_sharer s = {.m = m, .c = m->classes, .options = options};
-
-    glow_share_outputs(&s);
-    glow_share_always(&s);
-}
-
 /* With each result in a buffer of its own, but for views; NULL: no order. */
 static glow_memory_model *
 begin(glow_pass_run *run, glow_func *f, const glow_values *v,
@@ -35,11 +24,26 @@ begin(glow_pass_run *run, glow_func *f, const glow_values *v,
     glow_memory_model *m = GLOW_NEW(a, glow_memory_model);
 
     m->values = v;
-    m->classes = glow_classes_new(run, f, v);
     number_operands(m, a);
-    glow_memory_waits(m);
-    m->ranks = glow_ranks_new(a, &m->problem, order);
-    return m->ranks ? m : NULL;
+    glow_memory_waits(m, a);
+    if (!order) {
+        m->ranks = glow_ranks_new(a, &m->problem);
+        if (!m->ranks)
+            return NULL;
+        order = m->ranks->node;
+    }
+    m->table = glow_table_of_graph(run, f, v, order);
+    return m;
+}
+
+/* Shares all that can be shared in every order. */
+static void
+share(glow_memory_model *m, const glow_memory_options *options)
+{
+    glow_sharer s = {.m = m, .t = m->table, .options = options};
+
+    glow_share_outputs(&s);
+    glow_share_always(&s);
 }
 
 glow_memory_model *
@@ -51,10 +55,10 @@ glow_memory_model_new(glow_pass_run *run, glow_func *f, const glow_values *v,
     if (!m)
         return NULL;
     if (options->sharing == GLOW_SHARING_ALL && options->order)
-        return glow_memory_replay(m, options) ? m : NULL;
-    if (options->sharing == GLOW_SHARING_ALL)
+        glow_memory_replay(m);
+    else if (options->sharing == GLOW_SHARING_ALL)
         share(m, options);
-    return glow_memory_touches(m, options) ? m : NULL;
+    return glow_memory_problem(m, options) ? m : NULL;
 }
 
 bool
@@ -66,7 +70,7 @@ glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
 
     if (!m)
         return false;
-    s.c = m->classes;
+    s.t = m->table;
     glow_share_outputs(&s);
     return glow_memory_floor(m, &s, align, out);
 }

@@ -17,7 +17,7 @@
  * Backends are asked where elements then do not lie side by side.  If the order
  * is open, what holds in every order is put into one buffer, and where it
  * depends on the order who works in place, that decides (aliases).  In an order
- * that is given, the passes themselves decide (replay.h).  Sizes are multiples of what
+ * that is given, the passes themselves decide (replay.c).  Sizes are multiples of what
  * alloc rounds to.
  */
 
@@ -25,7 +25,7 @@
 #define IRGEN_SHARING_MODEL_H
 
 #include "glow/schedule.h"
-#include "irgen/sharing/classes.h"
+#include "irgen/sharing/graph.h"
 #include "irgen/sharing/precedence.h"
 
 typedef struct glow_memory_options {
@@ -37,8 +37,8 @@ typedef struct glow_memory_options {
 
 typedef struct glow_memory_model {
     const glow_values *values;
-    glow_classes *classes;
-    glow_ranks *ranks;
+    glow_graph_table *table;
+    glow_ranks *ranks;          /* NULL: the order is given */
     glow_order_problem problem; /* task i is values->nodes[i] */
     uint32_t *buffer; /* by value: that of the problem, or GLOW_NO_VALUE */
     const glow_value **called; /* by buffer: the result to name it by */
@@ -63,9 +63,11 @@ bool glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
 /* The files of the model. */
 
 /* The tasks, and what they wait for. */
-void glow_memory_waits(glow_memory_model *m);
-/* Who touches what; false if a size overflows. */
-bool glow_memory_touches(glow_memory_model *m, const glow_memory_options *o);
+void glow_memory_waits(glow_memory_model *m, glow_arena *a);
+/* Runs the passes that share buffers on the table, whose order is given. */
+void glow_memory_replay(glow_memory_model *m);
+/* Sets buffers and tasks from the table; false if a size overflows. */
+bool glow_memory_problem(glow_memory_model *m, const glow_memory_options *o);
 
 /* `bytes` up to the next multiple of `align`; false if that overflows. */
 bool glow_memory_round(int64_t bytes, int64_t align, int64_t *out);
@@ -78,6 +80,6 @@ uint32_t *glow_memory_sink(const glow_memory_model *m, const uint32_t *order);
  * that?  Sets where both lie.
  */
 bool glow_memory_in_place(const glow_memory_model *m, const glow_node *n,
-                          int out, int k, glow_lying *made, glow_lying *over);
+                          int out, int k, glow_part *made, glow_part *over);
 
 #endif

@@ -8,7 +8,7 @@
 static glow_node *
 node_of(const glow_sharer *s, uint32_t i)
 {
-    return s->c->v->nodes[i];
+    return s->t->v->nodes[i];
 }
 
 /* Outputs. */
@@ -24,8 +24,8 @@ is_save(const glow_node *n)
 static void
 find_targets(glow_sharer *s)
 {
-    s->targets = glow_map_new(s->c->arena);
-    for (uint32_t i = 0; i < s->c->v->n_nodes; i++) {
+    s->targets = glow_map_new(s->t->x->arena);
+    for (uint32_t i = 0; i < s->t->v->n_nodes; i++) {
         const glow_node *n = node_of(s, i);
         const glow_order_task *t = &s->m->problem.tasks[i];
         glow_target *to;
@@ -35,8 +35,8 @@ find_targets(glow_sharer *s)
         uint32_t own =
             (n->in[0]->def ? 1u : 0u) + (n->pred && n->pred->def ? 1u : 0u);
 
-        to = GLOW_NEW(s->c->arena, glow_target);
-        to->readers = GLOW_NEW_ARRAY(s->c->arena, uint32_t, t->n_before);
+        to = GLOW_NEW(s->t->x->arena, glow_target);
+        to->readers = GLOW_NEW_ARRAY(s->t->x->arena, uint32_t, t->n_before);
         for (uint32_t k = own; k < t->n_before; k++)
             to->readers[to->n_readers++] = t->before[k];
         glow_map_set(s->targets, n->in[1]->storage->name, to);
@@ -88,46 +88,50 @@ claim_output(glow_sharer *s, const glow_node *n)
 {
     glow_storage *storage = n->in[1]->storage;
     glow_target *to = glow_target_of(s, storage);
-    glow_lying at;
+    glow_part at;
 
-    if (!n->in[0]->def || !glow_classes_find(s->c, n->in[0], &at) ||
-        !glow_lying_is_all(s->c, &at) || to->taken ||
-        !is_read_before(s, to, s->c->v->def[at.class], storage))
+    if (!n->in[0]->def || !glow_table_find(s->t, n->in[0], &at) ||
+        !glow_table_is_all(s->t, &at) || to->taken ||
+        !is_read_before(s, to, s->t->v->def[glow_value_base(s->t->v, n->in[0])],
+                        storage))
         return;
     to->taken = true;
-    s->c->storage[at.class] = storage;
+    s->t->x->buffers[at.buffer].storage = storage;
 }
 
 /* Copies and slices. */
 
 /* May it be read for as long as anybody likes? */
 static bool
-stays(const glow_sharer *s, const glow_lying *at)
+stays(const glow_sharer *s, const glow_part *at)
 {
-    return at->class != GLOW_NO_VALUE || !glow_target_of(s, at->storage);
+    return at->buffer >= s->t->n_stored ||
+           !glow_target_of(s, glow_table_storage(s->t, at));
 }
 
 void
-glow_share_lie(glow_sharer *s, uint32_t i, const glow_lying *to)
+glow_share_lie(glow_sharer *s, uint32_t i, const glow_part *to)
 {
-    glow_class_lie(s->c, s->c->v->first[i], to);
-    s->c->gone[i] = true;
+    const glow_graph_table *t = s->t;
+
+    glow_table_lie(t, t->x->values[t->value[t->v->first[i]]].buffer, to);
+    glow_table_drop(t, i);
 }
 
 static void
 drop_copy(glow_sharer *s, uint32_t i)
 {
     const glow_node *n = node_of(s, i);
-    glow_lying from, to;
+    glow_part from, to;
 
-    if (!glow_classes_find(s->c, n->in[0], &from) ||
-        !glow_classes_find(s->c, n->out[0], &to) || !stays(s, &from) ||
+    if (!glow_table_find(s->t, n->in[0], &from) ||
+        !glow_table_find(s->t, n->out[0], &to) || !stays(s, &from) ||
         from.type.strides.rank)
         return;
-    if (to.storage && glow_lying_is_all(s->c, &from)) {
-        glow_class_lie(s->c, from.class, &to);
-        s->c->gone[i] = true;
-    } else if (!to.storage) {
+    if (glow_table_storage(s->t, &to) && glow_table_is_all(s->t, &from)) {
+        glow_table_lie(s->t, from.buffer, &to);
+        glow_table_drop(s->t, i);
+    } else if (!glow_table_storage(s->t, &to)) {
         glow_share_lie(s, i, &from);
     }
 }
@@ -136,7 +140,7 @@ void
 glow_share_outputs(glow_sharer *s)
 {
     const uint32_t *node = s->m->ranks->node;
-    uint32_t count = s->c->v->n_nodes;
+    uint32_t count = s->t->v->n_nodes;
 
     find_targets(s);
     for (uint32_t i = 0; i < count; i++)
@@ -149,29 +153,28 @@ glow_share_outputs(glow_sharer *s)
 }
 
 bool
-glow_may_view(glow_sharer *s, uint32_t i, glow_lying *at, glow_lying *to)
+glow_may_view(glow_sharer *s, uint32_t i, glow_part *at, glow_part *to)
 {
     const glow_node *n = node_of(s, i);
     const glow_slice *slice = n->attrs;
 
     if ((n->in[0]->storage && n->in[0]->storage->is_constant) ||
-        !glow_classes_find(s->c, n->out[0], at) ||
-        !glow_lying_is_all(s->c, at) ||
-        !glow_classes_find(s->c, n->in[0], to) || !stays(s, to) ||
+        !glow_table_find(s->t, n->out[0], at) || !glow_table_is_all(s->t, at) ||
+        !glow_table_find(s->t, n->in[0], to) || !stays(s, to) ||
         !glow_steps_forward(slice->steps) ||
         glow_type_count(n->out[0]->type) == 0)
         return false;
     to->type = glow_type_box(&to->type, slice->start, slice->steps,
                              n->out[0]->type->shape, &to->first);
-    return glow_class_can_lie(s->c, at->class, to, n);
+    return glow_table_can_lie(s->t, at->buffer, to, i);
 }
 
-glow_lying
-glow_part_at(const glow_node *n, const glow_lying *whole, int k, glow_dims *at)
+glow_part
+glow_part_at(const glow_node *n, const glow_part *whole, int k, glow_dims *at)
 {
     const glow_concat *concat = n->attrs;
     glow_dims shape = n->in[k]->type->shape;
-    glow_lying to = *whole;
+    glow_part to = *whole;
 
     to.type =
         glow_type_box(&whole->type, *at, (glow_dims){0}, shape, &to.first);

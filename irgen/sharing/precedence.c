@@ -1,11 +1,9 @@
 /*
- * Precedence of nodes; see precedence.h.  In an order that is fixed, ranks
- * are compared.  Otherwise a tree tells at once of most that do: one sweep goes
- * back from the last nodes, depth first, and what is below a node in its tree
- * runs before it (Agrawal, Borgida and Jagadish, SIGMOD 1989, number trees like
- * that).  Of what is left a search goes back from the later node, through those
- * of a rank that could still lead to what is sought; it gives up after
- * MOST_STEPS.
+ * Precedence of nodes; see precedence.h.  A spanning tree answers most questions at
+ * once: one depth-first sweep goes back from the last nodes, and the nodes below one
+ * in its tree run before it (Agrawal, Borgida and Jagadish, SIGMOD 1989, number trees
+ * like that).  For the others a search goes back from the later node, through nodes
+ * of a rank that could still lead to those sought; it gives up after MOST_STEPS.
  */
 
 #include "irgen/sharing/precedence.h"
@@ -53,8 +51,7 @@ is_below(const glow_ranks *r, uint32_t node, uint32_t n)
 }
 
 glow_ranks *
-glow_ranks_new(glow_arena *a, const glow_order_problem *p,
-               const uint32_t *order)
+glow_ranks_new(glow_arena *a, const glow_order_problem *p)
 {
     glow_ranks *r = GLOW_NEW(a, glow_ranks);
     glow_order_problem bare = {p->tasks, p->n_tasks, NULL, 0};
@@ -62,20 +59,15 @@ glow_ranks_new(glow_arena *a, const glow_order_problem *p,
 
     r->tasks = p->tasks;
     r->count = p->n_tasks;
-    r->fixed = order;
-    r->node = order;
-    if (!order) {
-        if (!glow_order_find(a, &bare, GLOW_ORDER_GIVEN, 0, &given))
-            return NULL;
-        r->node = given.tasks;
-    }
+    if (!glow_order_find(a, &bare, GLOW_ORDER_GIVEN, 0, &given))
+        return NULL;
+    r->node = given.tasks;
     r->rank = GLOW_NEW_ARRAY(a, uint32_t, r->count);
     r->stamp = GLOW_NEW_ARRAY(a, uint32_t, r->count);
     r->stack = GLOW_NEW_ARRAY(a, uint32_t, MOST_STEPS);
     for (uint32_t i = 0; i < r->count; i++)
         r->rank[r->node[i]] = i;
-    if (!order)
-        grow_tree(a, r);
+    grow_tree(a, r);
     return r;
 }
 
@@ -115,7 +107,7 @@ glow_ranks_precede(glow_ranks *r, const uint32_t *set, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         if (r->rank[set[i]] >= r->rank[n])
             return false;
-        if (r->fixed || is_below(r, set[i], n))
+        if (is_below(r, set[i], n))
             continue;
         if (r->rank[set[i]] < least)
             least = r->rank[set[i]];
@@ -128,7 +120,6 @@ glow_ranks_precede(glow_ranks *r, const uint32_t *set, uint32_t count,
 typedef struct others {
     uint32_t nodes[MOST_SOUGHT];
     uint32_t count, but;
-    const glow_ranks *r;
 } others;
 
 static bool
@@ -138,8 +129,6 @@ note_other(void *user, uint32_t node)
 
     if (node == o->but)
         return true;
-    if (o->r->fixed)
-        return o->r->rank[node] < o->r->rank[o->but];
     if (o->count == MOST_SOUGHT)
         return false;
     o->nodes[o->count++] = node;
@@ -147,11 +136,11 @@ note_other(void *user, uint32_t node)
 }
 
 bool
-glow_ranks_is_last(glow_ranks *r, const glow_classes *c, uint32_t class,
+glow_ranks_is_last(glow_ranks *r, const glow_graph_table *t, uint32_t buffer,
                    uint32_t n)
 {
-    others o = {.count = 0, .but = n, .r = r};
+    others o = {.count = 0, .but = n};
 
-    return glow_class_each_late(c, class, note_other, &o) &&
+    return glow_table_each_late(t, buffer, note_other, &o) &&
            glow_ranks_precede(r, o.nodes, o.count, n);
 }

@@ -73,13 +73,34 @@ add_step(glow_accesses *x, glow_node *n)
     glow_add_accesses(x, i);
 }
 
+static glow_table_sizes
+sizes_of(const glow_func *f)
+{
+    glow_table_sizes room = {0};
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        bool is_buffer = n->op == &glow_op_alloc || n->op == &glow_op_weight;
+        bool is_value = is_buffer || n->op == &glow_op_tensorview;
+
+        room.buffers += is_buffer;
+        room.values += is_value;
+        room.steps += !is_value && n->op != &glow_op_dealloc;
+        room.accesses += (size_t)n->n_in + (size_t)n->n_out + 2;
+    }
+    return room;
+}
+
 glow_accesses *
 glow_accesses_of_program(glow_pass_run *run, glow_func *f)
 {
-    glow_accesses *x = glow_accesses_new(run);
+    glow_table_sizes room = sizes_of(f);
+    glow_accesses *x = glow_accesses_new(run, &room);
     uint32_t count = 0;
 
     x->edit = GLOW_NEW(x->arena, edit);
+    x->edit->cap_values = x->edit->cap_positions = (size_t)f->count;
+    x->edit->value = GLOW_NEW_ARRAY(x->arena, uint32_t, f->count);
+    x->edit->position = GLOW_NEW_ARRAY(x->arena, uint32_t, f->count);
     GLOW_FOR_EACH_NODE(n, f) {
         mark(x, n, count++);
         if (n->op == &glow_op_alloc || n->op == &glow_op_weight)

@@ -18,7 +18,7 @@
 typedef struct always {
     glow_sharer *s;
     glow_memory_model *m;
-    glow_classes *c;
+    glow_graph_table *t;
     bool *is_part;    /* by value: a concat will read it */
     bool *is_changed; /* by value: somebody works in place on it, or on what
                          it has become a part of */
@@ -28,7 +28,7 @@ typedef struct always {
 static glow_node *
 node_of(const always *s, uint32_t i)
 {
-    return s->c->v->nodes[i];
+    return s->t->v->nodes[i];
 }
 
 /* Is operand `k` of the node kept where it is? */
@@ -45,7 +45,7 @@ is_apart(const always *s, uint32_t i, int k)
 static void
 view_slice(always *s, uint32_t i)
 {
-    glow_lying at, to;
+    glow_part at, to;
 
     if (is_apart(s, i, 0) || !glow_may_view(s->s, i, &at, &to))
         return;
@@ -57,59 +57,57 @@ view_slice(always *s, uint32_t i)
 
 bool
 glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
-                     int k, glow_lying *made, glow_lying *over)
+                     int k, glow_part *made, glow_part *over)
 {
     const glow_value *a = n->in[k], *r = n->out[out];
-    glow_lying other;
+    glow_part other;
 
     if (n->pred || (n->op->traits & GLOW_UNKNOWN) || !a || !a->def ||
-        a->type != r->type || !glow_classes_find(m->classes, a, over) ||
-        !glow_lying_is_all(m->classes, over) ||
-        !glow_classes_find(m->classes, r, made))
+        a->type != r->type || !glow_table_find(m->table, a, over) ||
+        !glow_table_is_all(m->table, over) ||
+        !glow_table_find(m->table, r, made))
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i] && n->in[i]->def &&
             (n->in[i] != a || !glow_may_be_inplace(n, out, i)) &&
-            (!glow_classes_find(m->classes, n->in[i], &other) ||
-             other.class == over->class))
+            (!glow_table_find(m->table, n->in[i], &other) ||
+             other.buffer == over->buffer))
             return false;
     for (int i = 0; i < n->n_out; i++)
-        if (!glow_classes_find(m->classes, n->out[i], &other) ||
-            other.class == over->class)
+        if (!glow_table_find(m->table, n->out[i], &other) ||
+            other.buffer == over->buffer)
             return false;
     return true;
 }
 
 /* Is it a whole buffer, and if that is a placeholder, does nobody read it? */
 static bool
-is_free(const always *s, const glow_lying *made)
+is_free(const always *s, const glow_part *made)
 {
-    const glow_target *t =
-        made->storage ? glow_target_of(s->s, made->storage) : NULL;
+    const glow_storage *storage = glow_table_storage(s->t, made);
+    const glow_target *to = storage ? glow_target_of(s->s, storage) : NULL;
 
-    return made->storage ? t && t->n_readers == 0
-                         : glow_lying_is_all(s->c, made);
+    return storage ? to && to->n_readers == 0 : glow_table_is_all(s->t, made);
 }
 
 static bool
 share(always *s, uint32_t i, int out, int k)
 {
     const glow_node *n = node_of(s, i);
-    glow_lying made, over;
-    uint32_t a = n->in[k] ? glow_value_base(s->c->v, n->in[k]) : GLOW_NO_VALUE;
-    uint32_t r = s->c->v->first[i] + (uint32_t)out;
+    const glow_graph_table *t = s->t;
+    uint32_t a = glow_table_base(t, n->in[k]);
+    uint32_t r = t->value[t->v->first[i] + (uint32_t)out];
+    glow_part made, over;
 
-    if (a == GLOW_NO_VALUE || s->is_part[a] || s->is_over[r] ||
+    if (a == GLOW_NONE || s->is_part[a] || s->is_over[r] ||
         !glow_memory_in_place(s->m, n, out, k, &made, &over) ||
         !is_free(s, &made) ||
-        !glow_ranks_is_last(s->m->ranks, s->c, over.class, i))
+        !glow_ranks_is_last(s->m->ranks, t, over.buffer, i))
         return false;
-    bool alone = s->c->next[made.class] == made.class;
-
-    s->c->storage[over.class] = made.storage;
-    glow_class_lie(s->c, made.class, &over);
-    if (alone)
-        s->c->latest[over.class] = r;
+    t->x->buffers[over.buffer].storage = glow_table_storage(t, &made);
+    glow_table_lie(t, made.buffer, &over);
+    if (!t->is_mixed[made.buffer])
+        t->latest[over.buffer] = t->x->buffers[made.buffer].own;
     s->is_changed[a] = s->is_over[r] = true;
     return true;
 }
@@ -131,48 +129,47 @@ share_one(always *s, uint32_t i)
 static void
 find_parts(always *s)
 {
-    for (uint32_t i = 0; i < s->c->v->n_nodes; i++) {
+    for (uint32_t i = 0; i < s->t->v->n_nodes; i++) {
         const glow_node *n = node_of(s, i);
 
         for (int k = 0; glow_is_concat(n) && k < n->n_in; k++) {
-            uint32_t v = glow_value_base(s->c->v, n->in[k]);
+            uint32_t v = glow_table_base(s->t, n->in[k]);
 
-            if (v != GLOW_NO_VALUE && !is_apart(s, i, k))
+            if (v != GLOW_NONE && !is_apart(s, i, k))
                 s->is_part[v] = true;
         }
     }
 }
 
-/* What is written to `whole` later is written to all of the class. */
+/* A later write of `whole` is one of all values of the buffer. */
 static void
-pass_change(always *s, uint32_t class, uint32_t whole)
+pass_change(always *s, uint32_t buffer, uint32_t whole)
 {
-    uint32_t v = class;
+    const glow_accesses *x = s->t->x;
+    uint32_t v = x->buffers[buffer].values;
 
-    do {
+    for (; v != GLOW_NONE; v = x->values[v].next)
         s->is_changed[v] |= s->is_changed[whole];
-        v = s->c->next[v];
-    } while (v != class);
 }
 
 /* Joins operand `k` to what lies at `to`. */
 static void
-join(always *s, uint32_t i, int k, const glow_lying *to)
+join(always *s, uint32_t i, int k, const glow_part *to)
 {
     const glow_node *n = node_of(s, i);
-    uint32_t whole = s->c->v->first[i];
-    glow_lying a;
+    uint32_t whole = s->t->value[s->t->v->first[i]];
+    glow_part a;
 
     if (is_apart(s, i, k) || glow_type_count(n->in[k]->type) == 0 ||
-        !n->in[k]->def || !glow_classes_find(s->c, n->in[k], &a) ||
-        !glow_lying_is_all(s->c, &a) || a.class == to->class ||
+        !n->in[k]->def || !glow_table_find(s->t, n->in[k], &a) ||
+        !glow_table_is_all(s->t, &a) || a.buffer == to->buffer ||
         (s->is_changed[whole] &&
-         !glow_ranks_is_last(s->m->ranks, s->c, a.class, i)) ||
-        !glow_class_can_lie(s->c, a.class, to, n))
+         !glow_ranks_is_last(s->m->ranks, s->t, a.buffer, i)) ||
+        !glow_table_can_lie(s->t, a.buffer, to, i))
         return;
     s->m->shares[s->m->operand[i] + (uint32_t)k] = true;
-    pass_change(s, a.class, whole);
-    glow_class_lie(s->c, a.class, to);
+    pass_change(s, a.buffer, whole);
+    glow_table_lie(s->t, a.buffer, to);
 }
 
 static void
@@ -180,12 +177,12 @@ join_parts(always *s, uint32_t i)
 {
     const glow_node *n = node_of(s, i);
     glow_dims at = {.rank = n->out[0]->type->shape.rank};
-    glow_lying whole;
+    glow_part whole;
 
-    if (!glow_classes_find(s->c, n->out[0], &whole))
+    if (!glow_table_find(s->t, n->out[0], &whole))
         return;
     for (int k = 0; k < n->n_in; k++) {
-        glow_lying to = glow_part_at(n, &whole, k, &at);
+        glow_part to = glow_part_at(n, &whole, k, &at);
 
         join(s, i, k, &to);
     }
@@ -194,14 +191,14 @@ join_parts(always *s, uint32_t i)
 void
 glow_share_always(glow_sharer *sharer)
 {
-    glow_classes *c = sharer->c;
-    always s = {.s = sharer, .m = sharer->m, .c = c};
+    glow_graph_table *t = sharer->t;
+    always s = {.s = sharer, .m = sharer->m, .t = t};
     const uint32_t *node = s.m->ranks->node;
-    uint32_t count = c->v->n_nodes;
+    uint32_t count = t->v->n_nodes;
 
-    s.is_part = GLOW_NEW_ARRAY(c->arena, bool, c->v->n_values);
-    s.is_over = GLOW_NEW_ARRAY(c->arena, bool, c->v->n_values);
-    s.is_changed = GLOW_NEW_ARRAY(c->arena, bool, c->v->n_values);
+    s.is_part = GLOW_NEW_ARRAY(t->x->arena, bool, t->x->n_values);
+    s.is_over = GLOW_NEW_ARRAY(t->x->arena, bool, t->x->n_values);
+    s.is_changed = GLOW_NEW_ARRAY(t->x->arena, bool, t->x->n_values);
     for (uint32_t i = 0; i < count; i++)
         if (node_of(&s, node[i])->op == &glow_op_slice &&
             !node_of(&s, node[i])->pred)
@@ -212,7 +209,7 @@ glow_share_always(glow_sharer *sharer)
     for (uint32_t i = count; i-- > 0;)
         if (glow_is_concat(node_of(&s, node[i])))
             join_parts(&s, node[i]);
-    for (uint32_t i = 0; i < c->v->n_values; i++)
+    for (uint32_t i = 0; i < t->x->n_values; i++)
         s.is_part[i] = false;
     for (uint32_t i = 0; i < count; i++)
         share_one(&s, node[i]);

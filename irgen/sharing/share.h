@@ -1,5 +1,5 @@
 /*
- * What tells who shares a buffer: in every order, or in one.
+ * Sharing of buffers that holds in every order of a graph.
  */
 
 #ifndef IRGEN_SHARING_SHARE_H
@@ -16,7 +16,7 @@ typedef struct glow_target {
 
 typedef struct glow_sharer {
     glow_memory_model *m;
-    glow_classes *c;
+    glow_graph_table *t;
     const glow_memory_options *options;
     glow_map *targets; /* by name */
 } glow_sharer;
@@ -31,14 +31,14 @@ bool glow_is_concat(const glow_node *n);
 bool glow_is_insert(const glow_node *n);
 
 /* Could the slice `i` be read where it is cut out?  Sets both places. */
-bool glow_may_view(glow_sharer *s, uint32_t i, glow_lying *at, glow_lying *to);
+bool glow_may_view(glow_sharer *s, uint32_t i, glow_part *at, glow_part *to);
 
 /* Where operand `k` of a Concat belongs; *at is where the one before it ended. */
-glow_lying glow_part_at(const glow_node *n, const glow_lying *whole, int k,
-                        glow_dims *at);
+glow_part glow_part_at(const glow_node *n, const glow_part *whole, int k,
+                       glow_dims *at);
 
 /* Lets the only result of node `i` be where `to` says. */
-void glow_share_lie(glow_sharer *s, uint32_t i, const glow_lying *to);
+void glow_share_lie(glow_sharer *s, uint32_t i, const glow_part *to);
 
 void glow_share_always(glow_sharer *s);
 

@@ -15,7 +15,7 @@
 static uint32_t *
 find_keys(const glow_memory_model *m, const uint32_t *order)
 {
-    glow_arena *a = m->classes->arena;
+    glow_arena *a = m->table->x->arena;
     uint32_t n = m->problem.n_tasks;
     uint32_t *first = GLOW_NEW_ARRAY(a, uint32_t, n); /* by node */
     uint32_t *keys = GLOW_NEW_ARRAY(a, uint32_t, n);
@@ -25,7 +25,8 @@ find_keys(const glow_memory_model *m, const uint32_t *order)
         uint32_t i = order[k];
         const glow_order_task *t = &m->problem.tasks[i];
 
-        keys[k] = m->classes->gone[i] && first[i] < n ? first[i] : k;
+        keys[k] =
+            glow_table_is_gone(m->table, i) && first[i] < n ? first[i] : k;
         for (uint32_t b = 0; b < t->n_before; b++)
             if (keys[k] < first[t->before[b]])
                 first[t->before[b]] = keys[k];
@@ -36,7 +37,7 @@ find_keys(const glow_memory_model *m, const uint32_t *order)
 uint32_t *
 glow_memory_sink(const glow_memory_model *m, const uint32_t *order)
 {
-    glow_arena *a = m->classes->arena;
+    glow_arena *a = m->table->x->arena;
     uint32_t n = m->problem.n_tasks;
     uint32_t *keys = find_keys(m, order);
     uint32_t *next = GLOW_NEW_ARRAY(a, uint32_t, (size_t)n + 1);
