@@ -164,19 +164,33 @@ is_nothing(const glow_made *a)
     return a->own == GLOW_NO_VALUE && a->n_more == 0;
 }
 
+/*
+ * Lets a result count from its first user on, if no alias says all there is to its
+ * in-place update; also where the operand does so, which would otherwise begin at the
+ * update that ends it.
+ */
 static void
-add_aliases(glow_ground *g, const glow_node *n)
+find_late(const glow_ground *g, uint32_t i)
 {
+    const glow_node *n = node_of(g, i);
     glow_inplace_at at = {0};
 
+    if (glow_table_is_gone(g->t, i) || g->is_view[i] || glow_is_concat(n))
+        return;
     while (glow_next_inplace(n, &at))
         if (is_pair(g, n, &at)) {
             glow_made *r = glow_made_of(g, n->out[at.out]);
             const glow_made *a = glow_made_of(g, n->in[at.in]);
 
-            r->is_late |= !is_nothing(a) && !is_plain(g, r, a);
+            r->is_late |= !is_nothing(a) && (!is_plain(g, r, a) || a->is_late);
         }
-    at = (glow_inplace_at){0};
+}
+
+static void
+add_aliases(glow_ground *g, const glow_node *n)
+{
+    glow_inplace_at at = {0};
+
     while (glow_next_inplace(n, &at)) {
         const glow_made *r = glow_made_of(g, n->out[at.out]);
         const glow_made *a = glow_made_of(g, n->in[at.in]);
@@ -260,5 +274,9 @@ glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
         free_operands(&g, node[r]);
     for (uint32_t r = 0; r < v->n_nodes; r++)
         free_view(&g, node[r]);
-    return glow_make_atoms(&g) && add_tasks(&g, out);
+    if (!glow_make_atoms(&g))
+        return false;
+    for (uint32_t r = 0; r < v->n_nodes; r++)
+        find_late(&g, node[r]);
+    return add_tasks(&g, out);
 }
