@@ -57,9 +57,9 @@ may_be_in(const spaces *s, const glow_node *buffer, const char *space)
 
 /* True if the buffer of `v` is in the space, or was free to be. */
 static bool
-bind(const spaces *s, const glow_value *v, const char *space)
+bind(const spaces *s, glow_value *v, const char *space)
 {
-    glow_node *buffer = glow_base_buffer((glow_value *)v)->def;
+    glow_node *buffer = glow_base_buffer(v)->def;
     const char *has = space_of(buffer);
     glow_in_space in = {.space = space};
 
