@@ -59,6 +59,12 @@ typedef struct glow_target_options {
      * sum may be added in another order.
      */
     bool exact;
+    /*
+     * Only of `load`: nobody reads the constants of the module afterwards, so that
+     * each large one may be given back once code has its elements in its own
+     * order; it is GLOW_ELIDED then.
+     */
+    bool consumes;
 } glow_target_options;
 
 /* A form of output: `-emit=NAME`. */

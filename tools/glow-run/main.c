@@ -301,6 +301,7 @@ compile(run *r)
     if (result != TOOL_GO_ON)
         return result;
     code.tuning = tuning;
+    code.consumes = !r->values.accuracy;
     if (!glow_network_load(&r->network, r->func, &how))
         return TOOL_FAILED;
     r->func = r->network.func;

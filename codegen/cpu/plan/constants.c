@@ -8,6 +8,7 @@
  */
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,8 +259,26 @@ typedef struct filling {
     uint8_t *to;
     const cpu_constant **at;
     const glow_tensor **from;
+    int **readers; /* of its storage that are left; NULL: all stay */
     int count;
+    pthread_mutex_t mutex; /* for *readers, and counts of references */
 } filling;
+
+enum { LEAST_CONSUMED = 1 << 16 }; /* bytes; smaller ones stay in the text */
+
+/* One reader less of a constant that is at hand, and goes with its last. */
+static void
+consume(filling *f, glow_storage *s, int *readers)
+{
+    pthread_mutex_lock(&f->mutex);
+    if (--*readers == 0 && s->payload == GLOW_DATA &&
+        glow_type_bytes(s->value.type) >= LEAST_CONSUMED) {
+        glow_tensor_end(&s->tensor);
+        s->payload = GLOW_ELIDED;
+        s->key = "";
+    }
+    pthread_mutex_unlock(&f->mutex);
+}
 
 /* Fetching may read a file, and report; so it is not done on other threads. */
 static bool
@@ -281,7 +300,7 @@ fetch(filling *f, const cpu_plan *p)
 static void
 fill_one(void *work, uintptr_t number)
 {
-    const filling *f = work;
+    filling *f = work;
     const cpu_constant *c = f->at[number];
     const glow_tensor *t = f->from[number];
     uint8_t *to = f->to + c->offset;
@@ -295,12 +314,35 @@ fill_one(void *work, uintptr_t number)
         memcpy(to, t->data, (size_t)c->size);
     }
     glow_file_forget(t->data, (size_t)glow_type_bytes(t->type));
+    if (f->readers)
+        consume(f, c->storage, f->readers[number]);
+}
+
+/* Counts of what reads each storage. */
+static void
+count_readers(filling *f, glow_arena *a)
+{
+    glow_map *counts = glow_map_new(a);
+
+    f->readers = GLOW_NEW_ARRAY(a, int *, f->count);
+    for (int i = 0; i < f->count; i++) {
+        const char *name = f->at[i]->storage->name;
+        int *count = glow_map_get(counts, name);
+
+        if (!count) {
+            count = GLOW_NEW(a, int);
+            glow_map_set(counts, name, count);
+        }
+        f->readers[i] = count;
+        ++*count;
+    }
 }
 
 bool
-glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to)
+glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to,
+                        bool consumes)
 {
-    filling f = {.to = to};
+    filling f = {.to = to, .mutex = PTHREAD_MUTEX_INITIALIZER};
     int most = p->n_constants;
     bool ok;
 
@@ -311,6 +353,8 @@ glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to)
     ok = fetch(&f, p);
     for (int i = 0; i < p->n_bodies; i++)
         ok = ok && fetch(&f, p->bodies[i]);
+    if (ok && consumes)
+        count_readers(&f, p->arena);
     if (ok)
         glow_cpu_pool_run(pool, fill_one, &f, (uintptr_t)f.count);
     return ok;

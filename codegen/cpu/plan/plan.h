@@ -36,6 +36,7 @@ void glow_cpu_constants_layout(const cpu_plan *root, char hex[65]);
  * Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes; on threads
  * of the pool, each constant on one.
  */
-bool glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to);
+bool glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to,
+                             bool consumes);
 
 #endif

@@ -164,7 +164,8 @@ make_regions(glow_executable *x, const glow_target_options *t)
     if (zones)
         x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
     return ready ||
-           glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS]);
+           glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS],
+                                   t->consumes);
 }
 
 /* No more threads than there are processors for. */

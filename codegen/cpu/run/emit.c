@@ -338,8 +338,9 @@ write_weights(glow_context *ctx, const char *path, const cpu_plan *p)
     size_t size = (size_t)p->size[CPU_CONSTANTS];
     glow_data *region = glow_data_new(size);
     cpu_pool alone = {1};
-    bool ok = glow_cpu_fill_constants(p, &alone, glow_data_bytes(region)) &&
-              glow_file_write(ctx, path, glow_data_bytes(region), size);
+    bool ok =
+        glow_cpu_fill_constants(p, &alone, glow_data_bytes(region), false) &&
+        glow_file_write(ctx, path, glow_data_bytes(region), size);
 
     glow_data_unref(region);
     return ok;
