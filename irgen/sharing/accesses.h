@@ -40,7 +40,7 @@ typedef struct glow_live_range {
 typedef struct glow_shared_buffer {
     const glow_type *type;
     const glow_storage *storage; /* NULL: an alloc */
-    bool is_fixed;               /* an alloc whose place is given */
+    bool is_fixed;               /* an alloc whose place or space is given */
     bool is_moved;               /* its values are in another buffer */
     bool is_part;                /* a Concat reads all of it */
     uint32_t values;             /* the first of its list */

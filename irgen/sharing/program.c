@@ -44,7 +44,7 @@ add_buffer(glow_accesses *x, glow_node *n)
     uint32_t b = glow_add_buffer(x, v->type, v->storage);
 
     x->buffers[b].alloc = n;
-    x->buffers[b].is_fixed = glow_is_fixed(n);
+    x->buffers[b].is_fixed = glow_is_fixed(n) || glow_space_of(n);
     x->edit->value[n->mark] = glow_add_value(x, b, 0, v->type);
 }
 

@@ -221,7 +221,7 @@ find_backend(run *r)
     return r->backend ? TOOL_GO_ON : TOOL_USAGE;
 }
 
-/* The passes from what the function is to what the backend takes, or NULL. */
+/* The passes from the level of the function to that of the backend, or NULL. */
 static const char *
 passes_for(run *r)
 {
@@ -310,7 +310,7 @@ compile(run *r)
     return TOOL_GO_ON;
 }
 
-/* -target-file, or the backend's target: without them there is no roofline. */
+/* Reads -target-file, else asks the backend; without either there is no roofline. */
 static int
 read_machine(run *r)
 {

@@ -91,7 +91,7 @@ void print_accuracy(run *r);
 /* Cuts bounded outputs to their valid part. */
 void cut_outputs(run *r);
 
-/* Writes, compares and prints what the run has written. */
+/* Writes, compares and prints the outputs of the run. */
 int finish_outputs(run *r);
 
 /* Runs once, or as often as -bench says. */
