@@ -5,8 +5,8 @@
  * A value is a name that instructions use; it lies in a buffer, at an offset and
  * in a layout.  At first each buffer is an alloc, a placeholder or a constant.
  * The passes that share memory (propagate-copy, update-in-place, view-slice,
- * share-buffers, join-parts) decide by this table alone, and change it by moving all values of
- * one buffer into another.
+ * share-buffers, join-parts, eliminate-dead-store) decide by this table alone, and
+ * change it by moving all values of one buffer into another.
  *
  * The table is filled from a program (program.h), which is then rewritten with
  * each change, or from a graph and an order of its nodes (graph.h), of which the
@@ -226,5 +226,6 @@ void glow_update_in_place(glow_accesses *x);
 void glow_view_slices(glow_accesses *x, bool early);
 void glow_share_buffers(glow_accesses *x, bool early);
 void glow_join_parts(glow_accesses *x);
+void glow_eliminate_dead_stores(glow_accesses *x);
 
 #endif

@@ -24,6 +24,8 @@ optimize(glow_accesses *x, bool early)
         glow_share_buffers(x, early);
         glow_accesses_measure(x);
         glow_join_parts(x);
+        glow_accesses_measure(x);
+        glow_eliminate_dead_stores(x);
     }
     glow_accesses_measure(x);
 }

@@ -22,13 +22,3 @@ is_loose(const glow_value *v)
 {
     return is_alloc(v) && !glow_is_fixed(v->def) && !glow_space_of(v->def);
 }
-
-bool
-covers(const glow_value *v)
-{
-    const glow_value *base = glow_extent_of(v).base->out[0];
-
-    return v == base ||
-           (v->type->strides.rank == 0 &&
-            glow_type_bytes(v->type) == glow_type_bytes(base->type));
-}

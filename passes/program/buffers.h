@@ -19,7 +19,4 @@ bool is_alloc(const glow_value *v);
 /* True if it is that of an alloc whose place is not fixed. */
 bool is_loose(const glow_value *v);
 
-/* True if writing `v` writes every byte of its base that can be read. */
-bool covers(const glow_value *v);
-
 #endif
