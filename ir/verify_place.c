@@ -10,7 +10,7 @@
  */
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "glow/lifetime.h"
 #include "ir/base/ordered_set.h"
