@@ -16,6 +16,9 @@ import sys
 import sources
 
 FOLDERS = (
+    "codegen/cpu/kernels/call",
+    "codegen/cpu/kernels/move",
+    "codegen/cpu/kernels/rows",
     "include/glow",
     "ir",
     "ir/base",

@@ -8,7 +8,7 @@
 #include "codegen/cpu/kernels/common.h"
 #include "codegen/llvm/llvm.h"
 
-/* What Clang says of its own default target. */
+/* Attributes that Clang sets for its own default target. */
 static const char *const foreign[] = {
     "target-cpu",       "target-features",
     "tune-cpu",         "min-legal-vector-width",
@@ -28,7 +28,7 @@ adopt(cg *g, cg_value fn)
     glow_cpu_for_target(g, fn);
 }
 
-/* Adds all kernels in C to the module; what is not called goes later. */
+/* Links all C kernels into the module; unused ones are removed later. */
 static void
 link_all(cg *g)
 {

@@ -2,9 +2,9 @@
  * Calls of bodies: If and Loop.
  *
  * A body is a function of the constants of all functions and of its own
- * placeholders and activations, which lie in what the step works in.  Formals
- * are copied into these placeholders and out of them; a formal that the body
- * does not touch has no place there.
+ * placeholders and activations, both in the scratch of the calling step.
+ * Formals are copied into these placeholders and out of them; a formal that the
+ * body does not touch has no place there.
  */
 
 #include "codegen/cpu/kernels/common.h"
@@ -120,7 +120,10 @@ operand_or(cpu_job *j, int i, cg_value otherwise)
                        : otherwise;
 }
 
-/* What is carried lies in the results; what is kept begins as zero. */
+/*
+ * Loop-carried values are copied into their results; scan outputs begin as
+ * zero.
+ */
 static void
 begin(looper *l)
 {

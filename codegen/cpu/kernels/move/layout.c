@@ -1,4 +1,6 @@
-/* Moving elements: what does not read at regular steps. */
+/*
+ * Concat, InsertTensor, Tile and Gather: copies of slices at computed offsets.
+ */
 
 #include "codegen/cpu/kernels/move/outer.h"
 
@@ -108,7 +110,7 @@ const cpu_kernel glow_cpu_inserttensor = {
     .units = insert_units,
 };
 
-/* What is before the axis, the copies, and what is copied at once. */
+/* Elements before the axis, number of copies, elements of one copy. */
 static glow_dims
 tile_shape(const glow_node *n)
 {
@@ -159,7 +161,10 @@ const cpu_kernel glow_cpu_tile = {
     .units = tile_units,
 };
 
-/* Indices below 0 count from the end; those outside are an error. */
+/*
+ * Loads index `i`; negative indices count from the end.  An index out of range
+ * is a run-time error.
+ */
 static cg_value
 checked_index(cpu_job *j, cg_value i, int64_t size)
 {

@@ -9,7 +9,10 @@
 
 #include "codegen/cpu/kernels/common.h"
 
-/* How many of `axes` axes are looped over outside of all else. */
+/*
+ * Returns the number of axes, `axes` or 0, that are the units of `j`: 0 unless
+ * it is split.
+ */
 int glow_cpu_outer_axes(const cpu_job *j, int axes);
 /* The loops over them; glow_cpu_nest_end ends them. */
 void glow_cpu_outer_begin(cpu_job *j, cg_nest *n, int axes);

@@ -1,6 +1,7 @@
 /*
- * Resizing.  Where each element of an axis comes from is known when the code is
- * made: it stands in a table for each axis.
+ * Resize by nearest neighbour and by linear interpolation.  Shapes are static,
+ * so the source element of each index of an axis is computed at compile time
+ * and read from a table for each axis.
  */
 
 #include "codegen/cpu/kernels/common.h"
@@ -61,7 +62,10 @@ typedef struct resize {
     bool linear;
 } resize;
 
-/* The value from axis `d` on, `from` being what the axes before add up to. */
+/*
+ * Interpolates along axes `d` to the last; `from` is the offset of the sample
+ * along the axes before `d`.
+ */
 static cg_value
 sample(cpu_job *j, const resize *r, int d, cg_value from, int lanes)
 {

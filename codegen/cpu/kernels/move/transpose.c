@@ -1,13 +1,12 @@
 /*
- * Transposes that bring an axis last which does not lie last: tiles go through
- * registers.
+ * Tiled transpose through registers, for permutations that move the last axis.
  *
- * Let `l` run along the last axis of the result and `u` along the axis that lies
- * last in the operand.  A tile is some of both.  It is read as vectors along u
- * and written as vectors along l; in between stand as many rounds of shuffles as
- * the shorter side has bits: interleaving the vectors where there are fewer of
- * them than lanes, else taking their even and odd lanes apart.  Where the rows of
- * a tile lie side by side its vectors are read or written as they are.
+ * Let `l` run along the last axis of the result and `u` along the last axis of
+ * the operand.  A tile is a range of each.  It is read as vectors along u and
+ * written as vectors along l; between the two are log2 of the shorter side
+ * rounds of shuffles: interleaving (zip) where there are fewer vectors than
+ * lanes, else unzipping even and odd lanes.  Tiles whose rows are contiguous
+ * are read or written as whole vectors.
  *
  *     for each outer index and vector of u         units
  *       for each vector of l                       the last shorter: a tail
@@ -171,7 +170,7 @@ take_apart(cg *g, cg_value *v, int n)
     }
 }
 
-/* One vector of those of `v`, one behind the other. */
+/* Concatenates the `n` vectors of `v` into one. */
 static cg_value
 append(cg *g, cg_value *v, int n)
 {
@@ -267,8 +266,8 @@ weave(cg *g, cg_value const *v, int n, int i)
 }
 
 /*
- * A row that is joined of rows that are no vectors, such as those of images of three
- * channels: stores of a few lanes each cost more than the shuffles.
+ * A row joined from rows shorter than a vector, such as the pixels of images of
+ * three channels: stores of a few lanes each cost more than the shuffles.
  */
 static void
 turn_joined(cpu_job *j, const tile *x)
@@ -345,7 +344,7 @@ turn_tile(cpu_job *j, const tile *x)
         turn_narrow(j, x);
 }
 
-/* All of l, for a stretch of u. */
+/* All tiles along l for one vector of u. */
 static void
 turn_line(cpu_job *j, tile *x)
 {

@@ -1,6 +1,6 @@
 /*
- * Matrix products of any kind and stride, one element at a time: for what the
- * tiled kernels do not take.
+ * Naive matrix product of any element kind and strides, one element at a time:
+ * the fallback where the tiled kernels do not take the node.
  *
  *     for each batch, row and column               units: batches and rows, or all
  *       for each element of the depth              one sum
@@ -64,7 +64,10 @@ emit_product(cpu_job *j, product p)
     glow_cpu_nest_end(g, &n);
 }
 
-/* Operands that lie apart are better copied for the other kernels. */
+/*
+ * Refuses strided operands while `t` is NULL: a dense copy lets the tiled
+ * kernels take the product.
+ */
 static bool
 takes(const cpu_target *t, const glow_node *n)
 {

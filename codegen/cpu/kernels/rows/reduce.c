@@ -1,7 +1,8 @@
 /*
- * Reductions.  Axes that lie side by side are one, so that most reductions are
- * over [outer, axis, inner]: a vector of the inner elements at a time, or where
- * there are none, a vector along the axis.
+ * Reductions over any set of axes.  Adjacent axes that are both kept or both
+ * reduced are merged, so that most reductions are over [outer, axis, inner]: a
+ * vector of the inner elements at a time, or, if there are none, a vector along
+ * the axis.
  *
  *     for each kept index                          units; the last axis in vectors
  *       for each reduced index                     sums in registers
@@ -124,7 +125,7 @@ is_vector(const axes *a)
     return last >= 0 && a->kept_step.at[last] == 1;
 }
 
-/* What is kept, but for the last axis where it is a vector's. */
+/* Units: the kept axes, without the last one if it is vectorized. */
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {

@@ -27,7 +27,7 @@ channels_of(const glow_node *n)
     return x.at[x.rank - 1];
 }
 
-/* How far a window reaches, no further than there are channels. */
+/* Half of the window, in channels, at most the number of channels. */
 static int64_t
 half_of(const glow_node *n)
 {

@@ -10,7 +10,7 @@ typedef struct cpu_soft {
     bool logarithm;
     bool keeps;        /* the result holds exponentials as they are computed */
     cg_value at;       /* the first element of the row */
-    cg_value max, sum; /* sum: what to multiply with, or subtract */
+    cg_value max, sum; /* sum: factor, or subtrahend */
 } cpu_soft;
 
 /* x, or b where x is not greater: one instruction nearly everywhere. */

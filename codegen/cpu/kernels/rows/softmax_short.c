@@ -1,14 +1,14 @@
 /*
- * Softmax of short rows: several at once, none of which goes to a scalar and back.
+ * Softmax of short rows, several at once: no row is reduced to a scalar.
  *
- * Where a power of two of elements is at most half a vector, rows stand in it side by
- * side, and each is reduced by exchanges of lanes within it.
+ * Rows whose length is a power of two, of at most half a vector, are packed
+ * into one vector side by side, and each is reduced by shuffles within it.
  *
- * Rows of other lengths are transposed in blocks of as many as a vector has lanes, so
- * that a lane has a row, and all but the exchange itself is done lane by lane: no lane
- * is idle.  A block is transposed four elements at a time, 4 x 4 within each 128 bits of
- * a vector, which takes two shuffles for each vector where one across all lanes takes
- * four.
+ * Rows of other lengths are transposed in blocks of as many rows as a vector
+ * has lanes, so that each lane holds one row, and all but the transpose is done
+ * lane by lane: no lane is idle.  A block is transposed four elements at a
+ * time, 4 x 4 within each 128 bits of a vector, which takes two shuffles for
+ * each vector; a transpose across all lanes takes four.
  */
 
 #include "codegen/cpu/kernels/move/shuffle.h"
@@ -114,9 +114,10 @@ join_chunks(cg *g, cg_value *chunk, int n)
 }
 
 /*
- * Where the chunk of row `row` at element `first` is, and in g->live how much of it.
- * The end of a row may be followed by the beginning of the next, which is stored later;
- * behind the last row of a block nothing may be touched.
+ * Returns the index of the chunk of row `row` that begins at element `first`,
+ * and sets g->live to its elements within the block (0: all).  A chunk may
+ * reach into the next row, which is stored later, but not behind the last row
+ * of the block.
  */
 static cg_value
 chunk_at(cg *g, const cpu_soft *s, int row, int first)
