@@ -1,4 +1,4 @@
-/* How instructions are to be done. */
+/* Choice of kernel and tuning parameters of an instruction. */
 
 #include "codegen/cpu/kernels/choice.h"
 

@@ -1,11 +1,11 @@
 /*
- * How an instruction is to be done: by which kernel, and by which of the numbers
- * that this one goes by.
+ * Choice of an instruction: its kernel, and the values of the kernel's tuning
+ * parameters (knobs).
  *
- * A number that a choice leaves free is what the kernel's cost model says, so
- * the choice without any is the default.  A target has the choice of the
- * instruction at hand: all that a kernel asks of it, packing, memory to work in,
- * units, code, is asked with the same target.
+ * The kernel's cost model sets each knob that a choice leaves free, so a choice
+ * without any is the default.  `t->choice` of a target is the choice of the
+ * instruction at hand: packing, scratch size, units and code of a kernel are
+ * all computed with the same target.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_CHOICE_H
@@ -32,20 +32,23 @@ typedef enum cpu_knob {
 typedef struct cpu_choice {
     const struct cpu_kernel *kernel;
     int64_t value[CPU_KNOBS]; /* or CPU_KNOB_FREE */
-    double cycles;            /* by the cost model; not part of what it says */
+    double cycles;            /* by the cost model; not compared or printed */
     glow_span span;           /* in the file that it comes from, if any */
 } cpu_choice;
 
-/* What a number is called, and what it may be at all. */
+/* Name and range of a knob. */
 typedef struct cpu_knob_def {
     const char *name;
     int64_t least, most;
 } cpu_knob_def;
 extern const cpu_knob_def glow_cpu_knob_defs[CPU_KNOBS];
 
-/* `kernel` with all numbers free. */
+/* `kernel` with all knobs free. */
 cpu_choice glow_cpu_free_choice(const struct cpu_kernel *kernel);
-/* What the choice of the target has, or `otherwise`. */
+/*
+ * Value of knob `k` in t->choice, or `otherwise` if it is free or there is no
+ * choice.
+ */
 int64_t glow_cpu_knob(const cpu_target *t, cpu_knob k, int64_t otherwise);
 /* "conv_direct rows=14 vectors=2" */
 const char *glow_cpu_choice_text(glow_arena *a, const cpu_choice *c);

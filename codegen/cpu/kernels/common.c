@@ -1,4 +1,6 @@
-/* What kernels share. */
+/*
+ * Helpers that several kernels use: reductions, vector loops, tables, windows.
+ */
 
 #include "codegen/cpu/kernels/common.h"
 
@@ -117,7 +119,10 @@ reduce_vectors(cg *g, const row *r, int64_t first, int64_t end, int width,
     glow_cpu_loop_end(g, &l, sums);
 }
 
-/* `sum` and the vector of what is left; its other lanes stay as they are. */
+/*
+ * Combines `sum` with the last `rest` elements from `first` on; lanes beyond
+ * `rest` keep their values.
+ */
 static cg_value
 reduce_rest(cg *g, const row *r, int64_t first, int64_t rest, cg_value sum)
 {

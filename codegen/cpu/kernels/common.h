@@ -1,4 +1,6 @@
-/* What kernels share. */
+/*
+ * Helpers that several kernels use: reductions, vector loops, tables, windows.
+ */
 
 #ifndef CODEGEN_CPU_KERNELS_COMMON_H
 #define CODEGEN_CPU_KERNELS_COMMON_H
@@ -8,9 +10,9 @@
 #include "codegen/cpu/kernels/kernel.h"
 #include "glow/ops.h"
 
-#define CPU_LINE 64              /* bytes of a line of the caches */
-#define CPU_MOST_AHEAD 12        /* more lines are not on their way at once */
-#define CPU_NEAR_BYTES (1 << 15) /* of a first cache, of what is read again */
+#define CPU_LINE 64              /* bytes of a cache line */
+#define CPU_MOST_AHEAD 12        /* prefetches in flight at once */
+#define CPU_NEAR_BYTES (1 << 15) /* of the L1 cache, for data that is reused */
 
 static inline int64_t
 cg_ceil_div(int64_t a, int64_t b)
@@ -18,7 +20,7 @@ cg_ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Local variables: what glow_cpu_local made. */
+/* Value of a local variable from glow_cpu_local, and an assignment to it. */
 static inline cg_value
 cg_get(cg *g, cg_value local)
 {
@@ -38,7 +40,7 @@ bool glow_cpu_all(const glow_node *n, glow_kind kind);
 /* They are all of one kind that is computed as float. */
 bool glow_cpu_all_float(const glow_node *n);
 
-/* How two partial results become one. */
+/* Combines two partial results into one. */
 typedef cg_value (*cg_combine_fn)(cg *g, const glow_type *t, cg_value a,
                                   cg_value b);
 cg_value glow_cpu_sum(cg *g, const glow_type *t, cg_value a, cg_value b);
@@ -47,7 +49,9 @@ cg_value glow_cpu_times(cg *g, const glow_type *t, cg_value a, cg_value b);
 cg_value glow_cpu_across(cg *g, const glow_type *t, cg_value v,
                          cg_combine_fn combine);
 
-/* What a row's element becomes before it is combined; `user` as given. */
+/*
+ * Maps an element before it is combined; `user` is the argument of the caller.
+ */
 typedef cg_value (*cg_map_fn)(cg *g, cg_value v, const void *user);
 
 /*
@@ -94,7 +98,7 @@ cpu_window glow_cpu_window(glow_dims in, glow_dims out, glow_dims kernels,
 
 /* The taps of window `out` within [low, high) of Input: first, past last. */
 typedef struct cpu_taps {
-    cg_value base; /* where tap 0 lies; may be outside */
+    cg_value base; /* index of tap 0 in Input; may be out of range */
     cg_value first, last;
 } cpu_taps;
 cpu_taps glow_cpu_taps(cg *g, const cpu_window_axis *a, cg_value out,

@@ -1,16 +1,19 @@
 /*
- * Asking for what a stack will touch behind a kernel.
+ * Software prefetch of the operands and results of an epilogue.
  *
- * A kernel computes for long, then reads what is added to its results and writes
- * these, all at once: lines that memory gives in the time of many
- * multiplications, of which a core cannot go on with as many in the meantime.
- * Asked for before the multiplications, they come beside them.
+ * A kernel computes for long, then its fused element-wise chain reads operands
+ * and writes results all at once.  A cache miss takes the time of many
+ * multiplications, and a core overlaps only few of these with it.  A prefetch
+ * before the multiplications overlaps the two.
  */
 
 #include "codegen/cpu/kernels/common.h"
 #include "codegen/cpu/kernels/kernel.h"
 
-/* A slot that the cache does not hold, and how the stack runs through it. */
+/*
+ * A slot larger than the cache, and the strides with which the epilogue
+ * accesses it.
+ */
 typedef struct far {
     int slot;
     int64_t at;

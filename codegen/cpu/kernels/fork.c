@@ -1,4 +1,4 @@
-/* Calling parts of steps, on threads. */
+/* Fork and join: runs the parts of a step on threads. */
 
 #include "codegen/cpu/kernels/fork.h"
 
@@ -26,7 +26,10 @@ first_unit(cg *g, const cpu_step *s, cg_value i)
                          cg_i64(g, s->parts), "");
 }
 
-/* What a part fails with goes where the entry looks: any of the codes. */
+/*
+ * Stores the error code of a part, if it failed, at `at`, where the entry
+ * checks it; with several failures any of their codes remains.
+ */
 static void
 note_failure(cg *g, cg_value code, cg_value at)
 {

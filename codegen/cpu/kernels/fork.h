@@ -1,16 +1,16 @@
 /*
- * Work for several threads, cut up when code is made.
+ * Fork and join of a step's units over threads, partitioned at compile time.
  *
- * The function of a step that is split takes a range of its kernel's units
- * besides.  The entry hands a `part` function to what runs the threads,
+ * The function of a split step takes a range of its kernel's units as well.
+ * The entry hands a `part` function to the thread pool,
  *
  *     parallel(pool, part, work, parts)
  *
  * which calls part(work, i) once for each i less than `parts`, in any order and
  * on any threads, and returns when all have returned; where `parallel` is NULL
- * the entry makes all units itself.  `work` is an array of the step's arguments.
- * A unit is made in the same way whichever part it falls in, so the results are
- * the same bits for every number of threads and parts.
+ * the entry computes all units itself.  `work` is an array of the step's
+ * arguments. The code of a unit does not depend on the part that it falls in,
+ * so results are bit-identical for every number of threads and parts.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_FORK_H
@@ -18,10 +18,10 @@
 
 #include "codegen/cpu/kernels/kernel.h"
 
-/* What entries take for several threads, after the bases. */
+/* Parameters of a threaded entry, after the base pointers. */
 enum { CPU_PARALLEL = CPU_BASES, CPU_POOL, CPU_THREADED };
 
-/* How many pointers entry functions and those of bodies take. */
+/* Number of pointer parameters of entry functions and of those of bodies. */
 int glow_cpu_entry_params(const cpu_target *t);
 
 /*

@@ -1,4 +1,4 @@
-/* What holds of every kernel. */
+/* Checks that apply to every kernel: does it take an instruction? */
 
 #include "codegen/cpu/kernels/kernel.h"
 
@@ -13,7 +13,7 @@ all_dense(glow_value *const *v, int count)
     return true;
 }
 
-/* Does all of `n` lie in a way that the kernel can work on? */
+/* True if kernel `k` accepts the strides of all operands and results of `n`. */
 static bool
 lies_well(const cpu_kernel *k, const glow_node *n)
 {

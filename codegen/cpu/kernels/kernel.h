@@ -1,9 +1,9 @@
 /*
- * Kernels: code for one instruction, made for exactly its shapes.
+ * Kernels: code generators for one instruction, specialized to its shapes.
  *
- * A kernel is a constant and stands in one table, plan/kernels.c, in the order of
- * preference; the first that takes an instruction makes it.  So each can be
- * replaced by itself.
+ * A kernel is a constant, listed in the table of plan/kernels.c in order of
+ * preference; the first kernel that takes an instruction generates its code.
+ * So each kernel can be replaced by itself.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_KERNEL_H
@@ -55,17 +55,17 @@ typedef struct cpu_kernel {
      */
     bool stacks;
     /*
-     * What need not be dense.  Without it, only result 0 of a kernel that stacks
-     * need not be, if its rows lie at one step.
+     * Operands and results that may be strided.  In addition, result 0 of a
+     * kernel that stacks may be, if its rows are at one stride.
      */
     int strides;         /* cpu_strides */
-    bool matrix;         /* uses what matrix.h is about */
+    bool matrix;         /* uses matrix registers, see matrix/matrix.h */
     bool fails;          /* may return a run-time error */
-    const char *failure; /* what it then says; NULL: an index is outside */
+    const char *failure; /* its message; NULL: index out of range */
     bool calls; /* the functions that the instruction names, as step->bodies */
     /*
-     * An operand that is read in an order of its own, if it is constant: its
-     * bytes in that order, 0 to leave it as it is, and the making of them.
+     * The operand that is packed if it is constant: bytes of the packed form
+     * (0: not packed), and the function that packs it.
      */
     int packs; /* index into n->in */
     int64_t (*packed_size)(const cpu_target *t, const glow_node *n);
@@ -75,21 +75,21 @@ typedef struct cpu_kernel {
        more than can be counted. */
     int64_t (*scratch_size)(const cpu_target *t, const glow_node *n);
     /*
-     * Of how many units, which need nothing of each other, the work consists:
-     * several threads then make some each, in scratch of their own.  `emit` makes
-     * those of j->begin to j->end, each in the same way whatever the others are.
-     * NULL: it is not split.
+     * Number of independent units of the iteration space; several threads then
+     * compute some each, with scratch of their own.  `emit` generates code for
+     * units j->begin to j->end, the same for each unit, whatever the range is.
+     * NULL: the kernel is not split.
      */
     int64_t (*units)(const cpu_target *t, const glow_node *n);
     /*
-     * Adds the ways to do `n` that may be worth measuring, each with its cycles
-     * by the cost model; `t` has no choice.  NULL: there is one way.
+     * Adds the choices for `n` that may be worth measuring, each with its
+     * cycles by the cost model; `t` has no choice.  NULL: there is one.
      */
     void (*choices)(const cpu_target *t, const glow_node *n, cpu_choices *to);
     /*
-     * Where there is one unit: how often `emit` could split what it does, one
-     * after the other, into any number of pieces.  If that pays, it does so by
-     * glow_cpu_fork, into step->crew.  NULL: it cannot.
+     * For kernels with one unit: the number of parallel regions, run one after
+     * the other, that `emit` can split among any number of threads.  It does so
+     * by glow_cpu_fork into step->crew parts, if that pays.  NULL: it cannot.
      */
     int64_t (*forks)(const cpu_target *t, const glow_node *n);
 } cpu_kernel;
@@ -99,9 +99,10 @@ bool glow_cpu_takes(const cpu_kernel *k, const cpu_target *t,
                     const glow_node *n);
 
 /*
- * The value of elements (row + row_plus, col + col_plus, ...) of result 0,
- * seen as a matrix with the last axis as columns: as many columns as `v` has
- * lanes, all of one row.  Computes what is stacked on them and stores.
+ * `v` is the value of elements (row + row_plus, col + col_plus, ...) of result
+ * 0, seen as a matrix with the last axis as columns: as many columns as `v` has
+ * lanes, all in one row.  glow_cpu_finish applies the fused element-wise chain
+ * to `v` and stores the result.
  */
 typedef struct cpu_place {
     cg_value row, col;
@@ -110,10 +111,10 @@ typedef struct cpu_place {
 void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 
 /*
- * Asks for the lines that glow_cpu_finish will touch in `columns` columns from
- * `at` on, of `rows` rows that lie `apart` rows from each other: of tensors that
- * the cache does not hold, unless these are more lines than can be on their way.
- * To be called as long before as they take.
+ * Prefetches the cache lines that glow_cpu_finish will access in `columns`
+ * columns from `at` on, of `rows` rows with a distance of `apart` rows: of
+ * tensors larger than the cache, unless there are more than CPU_MOST_AHEAD
+ * lines.  The call should precede the access by the latency of memory.
  */
 void glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
                       int64_t columns);

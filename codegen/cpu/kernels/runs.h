@@ -11,16 +11,16 @@
 typedef struct cpu_run {
     int64_t first, count; /* the first result; how many tiles */
     int rows;             /* results of one tile */
-    bool *valid;          /* [row * kernel + tap]: lies within the input */
+    bool *valid;          /* [row * kernel + tap]: is within the input */
 } cpu_run;
 
 /*
- * What a line of `width` results costs by tiles of rows times blocks, counted in
- * multiplications: each tile has its own, but no less than their latency takes,
- * and a little to begin.
+ * Cost of a line of `width` results by register tiles of rows x blocks, counted
+ * in multiplications: the multiplications of each tile, at least 9 because of
+ * their latency, plus 3 for its start.
  */
 int64_t glow_cpu_line_cost(int64_t width, int rows, int blocks);
-/* Which number of rows, of at most `most`, is the least of these. */
+/* The number of rows, at most `most`, whose glow_cpu_line_cost is least. */
 int glow_cpu_best_rows(int64_t width, int blocks, int most);
 
 /* Cuts a line into runs; 0 if that takes more than CPU_MOST_RUNS. */

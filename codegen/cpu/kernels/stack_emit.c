@@ -13,13 +13,16 @@
 #include "codegen/cpu/move.h"
 #include "glow/ops.h"
 
-/* What a slot holds at the elements at hand, in registers: both or neither. */
+/*
+ * Value of a slot at the current elements, in registers: `value` is decoded
+ * from `bits` on its first use.  NULL bits: not loaded.
+ */
 typedef struct held {
     cg_value bits;
     cg_value value; /* NULL: not decoded yet */
 } held;
 
-/* Where the stack is: an index over its shape, each with a constant on top. */
+/* Index into the shape of the chain: at[d] + plus[d] for each axis d. */
 typedef struct index {
     const cg_value *at;
     const int64_t *plus;
@@ -188,7 +191,7 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     slots[item->out.slot] = (held){bits, bits == y ? y : NULL};
 }
 
-/* Stores what a slot holds, once, if it is read later. */
+/* Stores the value that slot a->slot holds, once, unless the slot is dead. */
 static void
 store(cpu_job *j, held *slots, const cpu_access *a, const glow_type *t,
       const index *x)
@@ -283,10 +286,11 @@ run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
 }
 
 /*
- * A stack is a row of columns for each index of the other axes.  Its units are
- * the rows, or as many together as the last of these axes have, where it is enough
- * to number the first; or, where rows are few, stretches of columns in all of them,
- * and what is left beyond whole vectors comes with the last stretch.
+ * Iteration space of a fused element-wise chain: a row of columns for each
+ * index of the other axes.  Units are rows, or blocks of rows if the first axes
+ * alone give ENOUGH_ROWS units.  With fewer than FEW_ROWS rows, units are
+ * chunks of STRETCH vectors of columns in all rows, and the last chunk includes
+ * the tail of less than a vector.
  */
 
 #define FEW_ROWS 16
@@ -331,7 +335,7 @@ glow_cpu_stack_units(const cpu_target *t, const cpu_step *s)
     return (r.whole / r.lanes + STRETCH - 1) / STRETCH;
 }
 
-/* The columns of this part's stretches. */
+/* The columns of the chunks j->begin to j->end. */
 static void
 run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
 {
@@ -382,7 +386,10 @@ typedef struct block {
     glow_dims shape, to, from;
 } block;
 
-/* Leaves out axes of one element and joins those that lie end to end. */
+/*
+ * Removes axes of one element and merges axes that are contiguous in both
+ * tensors.
+ */
 static block
 simplify(glow_dims shape, glow_dims to, glow_dims from)
 {
@@ -405,7 +412,7 @@ simplify(glow_dims shape, glow_dims to, glow_dims from)
     return b;
 }
 
-/* Rows of elements: where they begin and how far they lie apart. */
+/* Rows to copy: the first element and the stride of each. */
 typedef struct copied {
     cg_tensor to, from;
     cg_value to_at, from_at;

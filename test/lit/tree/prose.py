@@ -16,9 +16,12 @@ import sys
 import sources
 
 FOLDERS = (
+    "codegen/cpu/kernels",
+    "codegen/cpu/kernels/attention",
     "codegen/cpu/kernels/call",
     "codegen/cpu/kernels/move",
     "codegen/cpu/kernels/rows",
+    "codegen/cpu/kernels/window",
     "include/glow",
     "ir",
     "ir/base",

@@ -1,23 +1,24 @@
 /*
- * Attention without writing the scores to memory.
+ * Fused attention with online softmax, as FlashAttention: the scores are never
+ * written to memory as a whole.
  *
- * For each head its keys are turned and its values copied into panels, as the
- * register tile reads weights; heads that share them do so once.  Loops, from the
- * outermost in:
+ * For each head its keys are transposed and its values copied into panels, the
+ * layout in which the register tile reads weights; heads that share them do so
+ * once.  Loops, from the outermost in:
  *
  *     for each batch and head                  units; keys and values into panels
  *       for each mc = block of rows of Q       about 48
- *         for each nc = block of keys          512, or all; up to the last one seen
+ *         for each nc = block of keys          512, or all; up to the last visible
  *           scores   for each mr x panel:      Q K^T, the depth of a head inside
  *           weights  for each row:             scale, cap, mask; exponentials,
- *                                              against the greatest so far
- *           sums     for each mr x panel:      the sums before, scaled down to
- *                                              that, and weights V
+ *                                              against the running maximum
+ *           sums     for each mr x panel:      the sums before, rescaled to that
+ *                                              maximum, and weights V
  *
- * A block of scores stays in the cache.  Where all keys are one block there is
- * nothing to scale down, and the sums go to Y from registers; else they stand in
- * scratch meanwhile, with the greatest score and the sum of weights of each row.
- * Milakov and Gimelshein, Online normalizer calculation for softmax,
+ * A block of scores stays in the cache.  If all keys are one block nothing is
+ * rescaled, and the sums are stored from registers to Y; else they are kept in
+ * scratch between blocks, with the running maximum and the sum of weights of
+ * each row.  Milakov and Gimelshein, Online normalizer calculation for softmax,
  * arXiv:1805.02867; Dao et al., FlashAttention, arXiv:2205.14135.
  */
 
@@ -29,7 +30,7 @@
 #include "codegen/cpu/kernels/direct/shape.h"
 #include "codegen/cpu/kernels/runs.h"
 
-#define FEW_ROWS 4    /* for which turning the keys does not pay */
+#define FEW_ROWS 4    /* for which transposing the keys does not pay */
 #define BLOCK_ROWS 48 /* of Q, about */
 #define BLOCK_KEYS 512
 
@@ -58,7 +59,7 @@ count_of(const glow_type *t, bool by_rows)
     return t->shape.at[by_rows ? 1 : 2];
 }
 
-/* Do registers of matrices divide panels and the depth? */
+/* True if the shapes are multiples of matrix registers (AMX tiles). */
 static bool
 fits_matrix(const cpu_target *t, const glow_node *n, const sizes *s)
 {
@@ -221,7 +222,10 @@ end_rows(maker *m)
     glow_cpu_loop_end(g, &l, NULL);
 }
 
-/* How many panels of keys the block of rows sees. */
+/*
+ * Number of panels of keys that any row of the block may see: all, unless the
+ * attention is causal.
+ */
 static cg_value
 seen_panels(maker *m)
 {

@@ -1,4 +1,7 @@
-/* Attention in one step, see attention.c: what its parts share. */
+/*
+ * Fused attention: sizes, scratch layout and functions that attention.c,
+ * tile.c, matrix.c, weights.c and pack.c share.
+ */
 
 #ifndef CODEGEN_CPU_KERNELS_ATTENTION_ATTENTION_H
 #define CODEGEN_CPU_KERNELS_ATTENTION_ATTENTION_H
@@ -8,7 +11,7 @@
 /* Operands of FusedAttention. */
 enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_MASK };
 
-/* Where the rows of a tensor lie, in elements. */
+/* Strides of a tensor, in elements. */
 typedef struct cpu_attention_steps {
     int64_t batch, head, row;
 } cpu_attention_steps;
@@ -16,16 +19,16 @@ typedef struct cpu_attention_steps {
 typedef struct cpu_attention_sizes {
     int64_t batch, heads, group, rows, keys, depth, width;
     int lanes, blocks, v_blocks; /* of a panel of keys, and of values */
-    int64_t panel, v_panel;      /* how many a panel has */
+    int64_t panel, v_panel;      /* keys, and columns of values, in a panel */
     int64_t panels, v_panels;
     int tile;           /* rows of a tile */
-    int64_t block_rows; /* a multiple of that, but for the last */
+    int64_t block_rows; /* a multiple of `tile`, but for the last */
     int64_t block;      /* panels of a block of keys */
-    bool matrix;        /* pairs of bfloat16 by registers of matrices */
+    bool matrix;        /* pairs of bfloat16 in matrix registers */
     cpu_attention_steps q, k, v, y;
 } cpu_attention_sizes;
 
-/* Scratch, in floats: where its parts begin. */
+/* Layout of the scratch: offsets of its arrays, in floats. */
 typedef struct cpu_attention_places {
     int64_t keys, values, scores, greatest, sum, down, sums, end;
 } cpu_attention_places;
@@ -80,7 +83,7 @@ attention_work_at(cpu_attention *m, int64_t place, cg_value plus)
     return glow_cpu_at(g, m->work.at, cg_mulc(g, cg_addc(g, plus, place), 4));
 }
 
-/* Where the scores of a row of the block lie. */
+/* Index of the scores of row `row` of the block in the scratch. */
 static inline cg_value
 attention_scores_at(cpu_attention *m, cg_value row)
 {
@@ -88,7 +91,10 @@ attention_scores_at(cpu_attention *m, cg_value row)
                    m->at.scores);
 }
 
-/* Where sums of row `row`, of panel `panel` of values, lie meanwhile. */
+/*
+ * Index in the scratch of the sums of row `row` and panel `panel` of values,
+ * kept between blocks of keys.
+ */
 static inline cg_value
 attention_sums_at(cpu_attention *m, cg_value row, cg_value panel)
 {
@@ -113,13 +119,22 @@ attention_set_row_number(cpu_attention *m, int64_t place, cg_value row,
     glow_cpu_store(m->j->g, m->work, cg_addc(m->j->g, row, place), v);
 }
 
-/* Turns the keys and copies the values of unit `unit`, unless they are there. */
+/*
+ * Transposes the keys and copies the values of unit `unit` into panels, unless
+ * they are there.
+ */
 void glow_cpu_attention_pack(cpu_attention *m, cg_value unit);
 
-/* Of the rows and keys at hand: scores, and sums of values by weights. */
+/*
+ * For the current block of rows and of keys: scores Q K^T, and sums of weights
+ * times V.
+ */
 void glow_cpu_attention_scores(cpu_attention *m);
 void glow_cpu_attention_sums(cpu_attention *m);
-/* The same, and how rows are cut up for it, by registers of matrices. */
+/*
+ * The same by matrix registers, and the choice of `tile` and `block_rows` for
+ * them.
+ */
 void glow_cpu_attention_matrix_scores(cpu_attention *m);
 void glow_cpu_attention_matrix_sums(cpu_attention *m);
 void glow_cpu_attention_by_matrix(cpu_attention_sizes *s);
@@ -127,9 +142,15 @@ void glow_cpu_attention_by_matrix(cpu_attention_sizes *s);
 void glow_cpu_attention_store(cpu_attention *m, cg_value row, cg_value column,
                               cg_value v);
 
-/* Makes weights of the scores of a row. */
+/*
+ * Softmax of a row of the block: masks its scores and replaces them by weights,
+ * the exponentials; updates the maximum and the sum of weights.
+ */
 void glow_cpu_attention_weigh(cpu_attention *m, cg_value row);
-/* What sums are multiplied by in the end, by the sum of weights. */
+/*
+ * The factor that normalizes a row: 1 / `sum`, of the sum of its weights.  For
+ * a row without visible keys: 0, or infinity if nan_rows is set.
+ */
 cg_value glow_cpu_attention_inverse(cpu_attention *m, cg_value sum);
 
 #endif

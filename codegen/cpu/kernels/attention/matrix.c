@@ -1,24 +1,26 @@
 /*
- * Attention: the products by registers of matrices.
+ * Attention: both matrix products by matrix registers (AMX tiles), of bfloat16.
  *
- * Keys are turned pair by pair, and values interleaved two by two, so panels have
- * half as many rows as of floats.  Scores go to where the vectors have them; their
- * weights lie in bfloat16 at the beginning of the same rows.  Sums stand in scratch
- * between blocks of keys, also if there is one.
+ * Keys are transposed in pairs, and values interleaved two by two, so panels
+ * have half as many rows as of floats.  Scores are float and have the same
+ * layout as in tile.c; their weights are bfloat16 and overwrite the first half
+ * of the same rows.  Sums are kept in scratch between blocks of keys, even if
+ * there is one block.
  */
 
 #include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/kernels/attention/attention.h"
 
 #define MOST_TILES 3 /* of a block of rows */
-#define TILE 3       /* what a tile costs, in rows */
+#define TILE 3       /* overhead of a tile, in rows */
 
 typedef cpu_attention maker;
 typedef cpu_attention_sizes sizes;
 
 /*
- * Rows of a tile, and how many tiles of a block: all rows are blocks of so many, of
- * which the last begins earlier; that should be few.
+ * Chooses the rows of a tile and the tiles of a block.  Blocks have equal
+ * sizes, and the last overlaps the one before it; the cost counts the rows that
+ * are computed, plus TILE for each tile.
  */
 void
 glow_cpu_attention_by_matrix(sizes *s)
@@ -109,7 +111,7 @@ glow_cpu_attention_matrix_scores(maker *m)
     glow_cpu_loop_end(g, &tiles, NULL);
 }
 
-/* What was summed up so far, scaled down to the greatest score. */
+/* Rescales the sums of the blocks of keys so far to the new maximum. */
 static void
 scale_down(maker *m)
 {

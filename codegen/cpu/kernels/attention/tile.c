@@ -7,7 +7,7 @@ typedef cpu_attention maker;
 typedef cpu_attention_sizes sizes;
 typedef cpu_attention_steps steps;
 
-/* What one of `rows` rows is made of, from row `row` of the block on. */
+/* Computes a register tile: `rows` rows from row `row` of the block on. */
 typedef void (*tile_fn)(maker *m, cg_value row, int rows);
 
 static void
@@ -71,7 +71,10 @@ score_tile(maker *m, cg_value row, int rows)
     glow_cpu_loop_end(g, &l, NULL);
 }
 
-/* The number that goes with row `r` behind `row`, in all lanes. */
+/*
+ * The scalar of row `row` + `r` in the array `place` of the scratch, in all
+ * lanes.
+ */
 static cg_value
 number_of(maker *m, int64_t place, cg_value row, int r)
 {
@@ -103,8 +106,8 @@ finish_vector(maker *m, cg_value row, int r, cg_value column, cg_value v)
 }
 
 /*
- * Sums of panel `panel` in registers, to Y.  Of the last, what lies beyond Y is
- * left out: `panel` is a constant then.
+ * Normalizes the sums of panel `panel`, in registers, and stores them to Y.
+ * Columns of the last panel beyond Y are skipped: `panel` is a constant then.
  */
 static void
 finish_panel(maker *m, cg_value row, int rows, cg_value panel, bool is_last,

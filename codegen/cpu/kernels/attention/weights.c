@@ -1,4 +1,4 @@
-/* Attention: from scores to weights, row by row. */
+/* Attention: softmax of the scores, row by row. */
 
 #include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/attention/attention.h"
@@ -8,7 +8,10 @@
 typedef cpu_attention maker;
 typedef cpu_attention_sizes sizes;
 
-/* What is added to scores of `row` for keys from `key` on, or is seen there. */
+/*
+ * Mask of `row` for a vector of keys from `key` on: numbers to add to scores,
+ * or booleans, true for visible keys.
+ */
 static cg_value
 load_mask(maker *m, cg_value row, cg_value key)
 {
@@ -32,7 +35,10 @@ hidden(maker *m)
                          -(double)INFINITY);
 }
 
-/* Which keys from `key` on are none after what `row` may see. */
+/*
+ * Causal mask: true for each key of the vector from `key` on with key <= row +
+ * past.
+ */
 static cg_value
 not_later(maker *m, cg_value row, cg_value key)
 {
@@ -51,7 +57,7 @@ not_later(maker *m, cg_value row, cg_value key)
                    glow_cpu_splat(g, ahead, m->s.lanes));
 }
 
-/* A vector of scores of a row, with all that happens before the exponential. */
+/* A vector of scores of a row, scaled, capped and masked. */
 static cg_value
 masked_score(maker *m, cg_value row, cg_value key, cg_value x)
 {
@@ -76,10 +82,13 @@ masked_score(maker *m, cg_value row, cg_value key, cg_value x)
     return x;
 }
 
-/* A pass over the scores of a row: `of` makes a vector, and what is carried. */
+/*
+ * A pass over the scores of a row: `of` processes a vector and returns the new
+ * value of the accumulator `carried`.
+ */
 typedef struct sweep {
     cg_value row;    /* of the block */
-    cg_value scores; /* where they lie */
+    cg_value scores; /* index of the first in the scratch */
     cg_value max;
 } sweep;
 
@@ -87,8 +96,8 @@ typedef cg_value (*sweep_fn)(maker *m, const sweep *w, cg_value at,
                              cg_value carried);
 
 /*
- * Weights take the place of scores; of 16 bits, where matrices are multiplied,
- * that of the first half of them, which are read by then.
+ * Stores weights over the scores.  For matrix registers they are of 16 bits,
+ * and overwrite the first half of the scores, which has been read by then.
  */
 static void
 store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
@@ -105,7 +114,9 @@ store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
                        glow_cpu_at(g, attention_work_at(m, 0, w->scores), at));
 }
 
-/* Masks a vector, stores it, and takes the greater. */
+/*
+ * Masks a vector of scores, stores it, and returns the maximum with `carried`.
+ */
 static cg_value
 sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
 {
@@ -142,8 +153,9 @@ sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
 }
 
 /*
- * Vectors of keys of the block.  That which holds the last key, of which a part
- * is live, comes by itself, and is there where the block has the last panel.
+ * Folds `of` over the vectors of keys of the block, beginning with `start`.
+ * The vector with the last key, if only a part of it is live, is processed by
+ * itself, if the block includes the last panel.
  */
 static cg_value
 sweep_row(maker *m, const sweep *w, sweep_fn of, cg_value start)

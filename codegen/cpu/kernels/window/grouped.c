@@ -1,19 +1,19 @@
 /*
- * Convolution in many small groups, down to depthwise: of what is computed as
- * float, with constant filters.
+ * Grouped convolution for many small groups, down to depthwise, of kinds that
+ * are computed as float, with constant filters.
  *
- * A vector of results holds several groups.  Channel c of each group is spread
- * over the lanes of its group by one permutation of a vector of input, which
- * all taps of a line share; where a group has one channel and one result, there
- * is none to do.  Then a tap is one multiplication by a vector of weights.
+ * A vector of results holds several groups.  Channel c of each group is
+ * broadcast to the lanes of its group by one permutation of a vector of input,
+ * which all taps of a line share; groups of one channel and one result need
+ * none.  Then a tap is one multiplication by a vector of weights.
  *
- * Tiles are pixels of a line; taps outside of the input are left out, as in
- * direct.c.  Vectors are taken in chunks whose lines of input stay in the first
- * cache while the kernel goes down the image.
+ * Register tiles are pixels of a line; taps outside of the input are skipped,
+ * as in direct.c.  Vectors are processed in chunks whose lines of input stay in
+ * the L1 cache while the kernel goes down the image.
  *
  * The filter is packed as [vector, line of the kernel, tap, channel, lane].
  *
- *     for each chunk of vectors                    their lines stay in the first cache
+ *     for each chunk of vectors                    its lines stay in the L1 cache
  *       for each image, slice and line             units; or vectors, if these are more
  *         for each mr = rows of the line           runs of equal taps; tails shorter
  *           for each vector of the chunk           several groups side by side
@@ -262,8 +262,9 @@ make_line(maker *m, cg_value first, cg_value end)
 }
 
 /*
- * Vectors of a chunk.  Memory likes whole pixels; so only what the second cache
- * holds is taken in parts that the first does.
+ * Vectors of a chunk.  Whole pixels make the best use of memory bandwidth, so
+ * only an image that fits the cache is cut into chunks that fit the L1 cache;
+ * else a chunk takes half of the cache.
  */
 static int64_t
 chunk_of(const maker *m, int64_t count)
@@ -279,9 +280,9 @@ chunk_of(const maker *m, int64_t count)
 }
 
 /*
- * Units: lines of the results, as the convolution before has them, so that a thread
- * reads what it wrote; or vectors of channels where there are too few lines to share
- * out evenly, and more vectors.
+ * Units: lines of the results, as in the convolution before, so that a thread
+ * reads its own results; or vectors of channels if there are fewer than
+ * LINES_OF_THREAD lines for each thread, and more vectors than lines.
  */
 
 static int64_t

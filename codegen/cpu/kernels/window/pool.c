@@ -1,14 +1,14 @@
 /*
- * Pooling of what is computed as float, line by line: a vector of channels of
- * some pixels at a time.
+ * Max and average pooling, line by line, of kinds that are computed as float: a
+ * vector of channels of some pixels at a time.
  *
  * As in direct.c a line of results is cut into tiles whose pixels have the same
- * taps inside of the input; those taps are unrolled, the lines of the kernel are
- * a loop.  Kernels that are wide, as those of a global pooling, take window.c's
- * way.
+ * taps inside of the input; the taps of a line are unrolled, the lines of the
+ * kernel are a loop.  Wide kernels, such as of a global pooling, are left to
+ * window.c.
  *
- * NaN is the greatest of all: whether there was one is kept beside the greatest
- * number, so that both take one instruction for a tap.
+ * Max pooling propagates NaN: a mask of the lanes that met a NaN is kept beside
+ * the maximum, so that both take one instruction for a tap.
  *
  *     for each image, slice and line               units
  *       for each tile of pixels of the line        runs of equal taps; tails shorter
@@ -79,7 +79,7 @@ takes(const glow_node *n, const pool *p)
     return count > 0;
 }
 
-/* What is carried for a pixel: the greatest and whether there was NaN, or a sum. */
+/* Partial result of a pixel: the maximum and the mask of NaN, or the sum. */
 typedef struct partial {
     cg_value best, nan; /* nan: all bits of the lane, or none */
 } partial;
@@ -156,7 +156,10 @@ how_many(cg *g, const cpu_taps *t)
     return glow_cpu_imax(g, cg_sub(g, t->last, t->first), cg_i64(g, 0));
 }
 
-/* How many taps of pixel `r` count, of those lines. */
+/*
+ * Number of taps of pixel `r` that an average divides by, over slices `z` and
+ * lines `y`.
+ */
 static cg_value
 count_taps(cg *g, const pool *p, int r, const cpu_taps *z, const cpu_taps *y)
 {

@@ -1,8 +1,9 @@
 /*
- * The average of all of an image, of what is computed as float: so many channels
- * that their sums fill registers, pixel by pixel as these lie in memory.  Of fewer
- * channels several pixels are taken side by side, so that no sum waits for itself:
- * as many for all channels, so that equal ones have equal averages.
+ * Global average pooling of kinds that are computed as float.  The sums of
+ * several vectors of channels are kept in registers while the pixels are read
+ * in order of memory.  With few channels, several pixels are summed up side by
+ * side, to hide the latency of an addition: the same number for all channels,
+ * so that equal channels have equal averages.
  */
 
 #include "codegen/cpu/kernels/common.h"

@@ -1,10 +1,10 @@
 /*
- * Pooling, and convolutions one element at a time for what the tiled kernels
- * do not take.
+ * Pooling, and direct convolution one element at a time: the fallback where the
+ * tiled kernels do not take the node.
  *
  *     for each result pixel                        units: its outer axes
  *       for each group, output channel (pooling: vector of channels)
- *         for each tap that lies inside of the input, input channel
+ *         for each tap inside of the input, input channel
  *           one sum, or greatest element
  */
 
