@@ -1,6 +1,6 @@
 /*
- * What registers of matrices read, as they want it: lines of input within zeros,
- * and weights that are known only when the code runs.
+ * Operands in the layout that matrix registers read: lines of input with zero
+ * padding, and weights that are packed at run time.
  */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
@@ -157,7 +157,10 @@ in_turn(cg *g, cg_value a, cg_value b, int n)
         g->builder, a, b, LLVMConstVector(order, CPU_MATRIX_COLUMNS), "");
 }
 
-/* Two rows that lie one behind the other; one of them may count as zeros. */
+/*
+ * Interleaves two rows, `from` and the next, into pairs; if `zeros`, the first
+ * counts as zeros.
+ */
 static void
 pack_pair(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
           cg_value to, bool zeros)
@@ -190,7 +193,10 @@ pack_pairs(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
     glow_cpu_loop_end(g, &l, NULL);
 }
 
-/* The last unit, which begins with zeros for what the one before it has. */
+/*
+ * The last unit, which overlaps the one before it: the elements that both have
+ * get zero weights here.
+ */
 static void
 pack_last(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
           cg_value to)

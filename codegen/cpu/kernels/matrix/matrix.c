@@ -1,5 +1,5 @@
 /*
- * The code of kernels by registers of matrices.
+ * Convolution and matrix product by matrix registers (AMX tiles).
  *
  * Loops, from the outermost in:
  *
@@ -10,9 +10,9 @@
  *             for lines of taps, taps, 32 of the depth
  *               4 sums += 2 tiles of input * 2 tiles of weights
  *
- * The four sums are stored to a buffer on the stack, from which rows go on to the
- * stack of the step.  Tails are one tile instead of two, and tiles of fewer rows
- * or columns.
+ * The four sums are stored to a buffer on the stack, from which rows are loaded
+ * for the fused element-wise chain.  Tails are one tile instead of two, and
+ * tiles of fewer rows or columns.
  *
  * Weights that no cache keeps are prefetched a group ahead.
  */
@@ -27,7 +27,7 @@ typedef cpu_matrix matrix;
 typedef struct maker {
     cpu_job *j;
     matrix m;
-    cg_value batch, in; /* where line 0 of the image lies */
+    cg_value batch, in; /* address of line 0 of the image */
     cg_value buffer;
     cpu_within units;
     /* The group at hand. */
@@ -66,7 +66,10 @@ input_of(const maker *k, const place *p)
     return glow_cpu_at(g, k->in, cg_mulc(g, at, m->channels * 2));
 }
 
-/* What runs along the depth: one or two rows of input, weights, what is ahead. */
+/*
+ * Pointers that advance along the depth: one or two rows of input, the weights,
+ * and the lines to prefetch.
+ */
 typedef struct streams {
     cg_value at[4];
     int tiles;
@@ -144,7 +147,7 @@ end_loop(const maker *k, cg_loop *l, int64_t count, streams *s,
         s->at[i] = l->value[i];
 }
 
-/* All that lies side by side. */
+/* The contiguous depth of one tap: `unit` elements for each multiplication. */
 static void
 run_depth(const maker *k, streams *s)
 {
@@ -278,7 +281,10 @@ make_steps(const maker *k, cg_value first, cg_value end)
     glow_cpu_end_if(g, &odd);
 }
 
-/* How many lines of the next group each multiplication prefetches. */
+/*
+ * Cache lines of the next group's weights that each multiplication prefetches;
+ * 0 if half of the cache holds all weights.
+ */
 static int64_t
 ahead_of(const maker *k)
 {

@@ -1,14 +1,14 @@
 /*
- * How sums are cut up for registers of matrices, what that costs, and their
- * constant weights.
+ * Blocking for matrix registers, its cost model, and the packing of constant
+ * weights.
  *
- * A line of the result is cut into as few tiles as cover it, of even size.
- * Weights lie in the order in which they are read: for each group of channels,
- * row of taps, tap and unit of the depth one or two matrices, whose rows are a
- * pair of the depth for each channel.
+ * A line of the result is cut into as few tiles as cover it, of equal size.
+ * Weights are packed in the order in which they are read: for each group of
+ * channels, row of taps, tap and unit of the depth one or two matrices, whose
+ * rows are a pair of the depth for each channel.
  *
  * Cycles are measured: a multiplication takes one for each row, but eight at
- * least, and what it needs takes about as long to load (Sapphire Rapids).
+ * least, and its operands take about as long to load (Sapphire Rapids).
  */
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
-#define FAR 10.0    /* bytes in a cycle from behind the core's cache */
+#define FAR 10.0    /* bytes in a cycle from beyond the core's cache */
 #define COPIED 12.0 /* bytes in a cycle of lines that are copied */
 #define VECTOR 4.0  /* cycles of a vector of results */
 #define BEGIN 80.0  /* of a pair of tiles */
@@ -26,7 +26,7 @@
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
 
-/* Do all taps lie within an axis of the input? */
+/* True if all taps are within an axis of the input. */
 static bool
 is_within(int64_t in, int64_t out, int64_t kernel, int64_t stride,
           int64_t dilation, int64_t pad)
@@ -61,7 +61,10 @@ set_depth(matrix *m, bool within)
                         : d->in_w;
 }
 
-/* The same sums over what is read, for the rules of direct/shape.h. */
+/*
+ * The same convolution over the lines as they are read, for glow_cpu_lines_of
+ * and glow_cpu_is_by_channels.
+ */
 static direct
 as_direct(const matrix *m)
 {
@@ -288,14 +291,17 @@ glow_cpu_matrix_choices(const cpu_target *t, const direct *d,
 
 /* Weights. */
 
-/* Where weights of a row of taps come from. */
+/* A row of taps in the filter. */
 typedef struct row {
     const matrix *m;
     const cpu_filter *filter;
     int64_t at; /* element of the filter, of output 0, at the first tap */
 } row;
 
-/* Element `e` of the depth, of output 0, where nothing is left out; else NULL. */
+/*
+ * Pointer to the weight of element `e` of the depth for output 0; NULL for
+ * elements before `first` and for channels of padding, whose weights are zero.
+ */
 static const uint16_t *
 weights_of(const row *r, int64_t e, int64_t first)
 {
@@ -308,7 +314,10 @@ weights_of(const row *r, int64_t e, int64_t first)
            tap * r->filter->tap + channel * r->filter->depth;
 }
 
-/* Every second number: outputs from `o` on, and zeros behind the last. */
+/*
+ * Packs one half of each pair, every second element of `to`: outputs from `o`
+ * on, and zeros beyond the last.
+ */
 static void
 pack_outputs(const row *r, const uint16_t *from, int64_t o, uint16_t *to)
 {
@@ -318,7 +327,10 @@ pack_outputs(const row *r, const uint16_t *from, int64_t o, uint16_t *to)
         to[2 * c] = from && c < there ? from[(o + c) * step] : 0;
 }
 
-/* A unit of the depth from `e` on, but what is before `first`. */
+/*
+ * Packs the unit of the depth that begins at `e`, with zeros for elements
+ * before `first`; returns the end.
+ */
 static uint16_t *
 pack_unit(const row *r, int64_t e, int64_t first, int64_t group, uint16_t *to)
 {

@@ -1,12 +1,15 @@
 /*
- * The cells of recurrent networks: what a step makes of the products of R, for a
- * vector of units while they are in registers.  The formulas are those of
+ * Cells of recurrent networks: gates and next state from the products with R,
+ * for a vector of hidden units in registers.  The formulas are in
  * ir/ops/recurrent.c.
  */
 
 #include "codegen/cpu/kernels/recurrent/recurrent.h"
 
-/* What goes into gate `i`: what comes from X, from the state and its Bias. */
+/*
+ * Pre-activation of gate `i`: its input from X, its `product` with R, and the
+ * bias of R.
+ */
 static cg_value
 sum_of(cpu_recurrence *r, int i, cg_value product)
 {
@@ -42,7 +45,10 @@ finish_gru(cpu_recurrence *r, cg_value z, cg_value v)
     glow_cpu_end_cell(r, h, NULL);
 }
 
-/* LinearBeforeReset: all products are of the state as it is. */
+/*
+ * linear_before_reset: all products are with the state H, before the reset
+ * gate.
+ */
 static void
 finish_gru_linear(cpu_recurrence *r, cg_value const *product)
 {
@@ -57,7 +63,10 @@ finish_gru_linear(cpu_recurrence *r, cg_value const *product)
     finish_gru(r, z, glow_cpu_activate_gate(r, 1, v));
 }
 
-/* Otherwise the gates come first, and then the product of what they leave. */
+/*
+ * The other form, phase 0: the update and reset gates.  Phase 1 multiplies R by
+ * the state times the reset gate.
+ */
 static void
 finish_gru_gates(cpu_recurrence *r, cg_value const *product)
 {

@@ -1,17 +1,20 @@
 /*
- * Threads that share one phase of a step at a time.
+ * A thread team that shares each phase of a step.
  *
- * A phase becomes a function of an array of pointers, `work`, and the number of a
- * piece: as many vectors of units as every other.  A thread mostly has the same
- * piece in every step, whose part of R stays in its own cache.  A vector is made
- * in one way whichever piece it falls in.
+ * A phase is compiled to a function of `work`, an array of pointers, and the
+ * number of a chunk of the vectors of hidden units; chunks are of equal size.
+ * A thread mostly gets the same chunk in every step, so its part of R stays in
+ * its own cache.  Results do not depend on the number of chunks.
  */
 
 #include "codegen/cpu/emit/flush.h"
 #include "codegen/cpu/kernels/fork.h"
 #include "codegen/cpu/kernels/recurrent/recurrent.h"
 
-/* Entries of `work`: what changes from step to step, then the rest. */
+/*
+ * Entries of `work`: the number of the step and the states change between
+ * steps, the others do not.
+ */
 enum {
     STEP, /* its number */
     STATES,
@@ -38,7 +41,10 @@ store(cg *g, cg_value work, int i, cg_value v)
     LLVMBuildStore(g->builder, v, glow_cpu_work_at(g, work, i));
 }
 
-/* `r` as a part sees it, of a job that is `j`. */
+/*
+ * `r` with all pointers reloaded from `work`, for a function of its own; sets
+ * `j` to its job.
+ */
 static cpu_recurrence
 seen_by_part(const cpu_recurrence *r, cpu_job *j, cg_value work)
 {
@@ -62,7 +68,10 @@ seen_by_part(const cpu_recurrence *r, cpu_job *j, cg_value work)
     return q;
 }
 
-/* The first vector of piece `i`; of as many as there are, the end of all. */
+/*
+ * The first vector of chunk `i`; the number of vectors if `i` is the number of
+ * chunks.
+ */
 static cg_value
 first_vector(cg *g, const cpu_recurrence *r, cg_value i)
 {
@@ -89,7 +98,10 @@ emit_part(const cpu_recurrence *r, int phase, cg_value fn)
     LLVMBuildRetVoid(g->builder);
 }
 
-/* The function of a phase; what is being built goes on where it was. */
+/*
+ * Emits the function of a phase; the insertion point and debug location are
+ * restored.
+ */
 static cg_value
 make_part(const cpu_recurrence *r, int phase)
 {

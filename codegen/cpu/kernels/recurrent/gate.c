@@ -1,27 +1,27 @@
 /*
- * The functions that gates and states of recurrent networks go through; their
- * formulas are those of ir/ops/recurrent_gate.c.
+ * Activation functions of the gates and states of recurrent networks; the
+ * formulas are in ir/ops/recurrent_gate.c.
  */
 
 #include "codegen/cpu/kernels/recurrent/recurrent.h"
 
 #include <string.h>
 
-/* `a` of the kind, as a vector like `x`. */
+/* `v` in all lanes of a vector of the type of `x`. */
 static cg_value
 number(cg_value x, float v)
 {
     return glow_cpu_real(LLVMTypeOf(x), (double)v);
 }
 
-/* Where `x` is below `bound`; NaN is not. */
+/* x < bound, false for NaN. */
 static cg_value
 below(cg *g, cg_value x, cg_value bound)
 {
     return cg_fcmp(g, LLVMRealOLT, x, bound);
 }
 
-/* NaN stays. */
+/* min(max(x, lo), hi); NaN stays. */
 static cg_value
 clamped(cg *g, cg_value x, cg_value lo, cg_value hi)
 {
@@ -41,7 +41,10 @@ affine(cg *g, cg_value x, const glow_activation *f)
     return glow_cpu_fma(g, x, number(x, f->alpha), number(x, f->beta));
 }
 
-/* e^x of what is not positive, so that no infinity arises that is not used. */
+/*
+ * alpha * (e^x - 1) for negative `x`, else `x`.  The exponential is of min(x,
+ * 0), so that lanes that do not use it cannot overflow.
+ */
 static cg_value
 elu(cg *g, cg_value x, const glow_activation *f)
 {

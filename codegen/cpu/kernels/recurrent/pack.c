@@ -1,10 +1,10 @@
 /*
- * How recurrent networks are cut up for a target, and R in the order in which
- * they read it:
+ * Blocking of recurrent networks for a target, and the packing of R in the
+ * order in which it is read:
  *
  *     [direction][phase][vector of units][element of the state][gate][lane]
  *
- * with zeros for the lanes behind the last unit.
+ * with zeros for the lanes beyond the last hidden unit.
  */
 
 #include "codegen/cpu/kernels/recurrent/recurrent.h"

@@ -1,7 +1,7 @@
 /*
- * The products of a tile: every sum stays in a register while the state runs by.
- * Where there are too few sums for the latency of a multiplication, elements of
- * the state are added up in several parts side by side.
+ * Register tile of the product of the state and R: all sums stay in registers
+ * over the whole depth.  If there are too few sums to hide the latency of a
+ * multiplication, the depth is split over several partial sums.
  */
 
 #include "codegen/cpu/kernels/recurrent/product.h"
@@ -11,7 +11,7 @@
 
 typedef struct sums {
     cg_value at[CG_MAX_CARRIED]; /* [part][row][gate], then both pointers */
-    int each, parts;             /* sums of a part */
+    int each, parts;             /* sums of a part, and parts of the depth */
 } sums;
 
 static int

@@ -1,6 +1,6 @@
 /*
- * RNN, GRU and LSTM whose X has been multiplied by W: the walk over the steps,
- * in code that does not grow with their number.
+ * RNN, GRU and LSTM: a loop over the steps, whose code does not grow with their
+ * number.  The product of X and W is an operand.
  *
  *     for each direction and mr rows of the batch     units of work
  *       for each step
@@ -8,22 +8,22 @@
  *           for each nr = vector of hidden units      a panel of R: its gates
  *             for each element of the state           kc: all of it
  *               mr x gates sums += state[mr], broadcast, * R[gates]
- *             the cell makes the next state of the sums, in registers
+ *             the cell computes the next state from the sums, in registers
  *
- * R is packed in the order in which it is read.  A state has two buffers, since
- * all of it is read until the last units are done.  Units of work are tiles of
- * the batch in each direction.
+ * R is packed in the order in which it is read.  A state has two buffers,
+ * because all of the old one is read until the last hidden units are done.
+ * Units of work are tiles of the batch in each direction.
  *
- * At batch 1 each step reads all of R and does little else.  What is read last in
- * one step is read first in the next: of an R that is larger than the cache, as
- * much as fits is still there.  With one unit of work, threads share the vectors of
- * each phase instead, in the same stretches each time: see crew.c.
+ * At batch 1 the time of a step is that of reading R.  Steps go through R
+ * forward and backward in turn, so that as much of it as fits the cache is
+ * reused from the step before.  With one unit of work, threads share the
+ * vectors of each phase instead, in the same chunks in each step: see crew.c.
  */
 
 #include "codegen/cpu/kernels/recurrent/recurrent.h"
 #include "codegen/cpu/kernels/recurrent/product.h"
 
-/* What cells ask for. */
+/* Operands and states at the current row and hidden units. */
 
 static cg_value
 load(cpu_recurrence *r, int operand, cg_value index)
@@ -34,7 +34,10 @@ load(cpu_recurrence *r, int operand, cg_value index)
                          r->s.lanes);
 }
 
-/* Bias `i`: those of W, then those of R. */
+/*
+ * Bias `i` of the direction: first the biases of W, then of R; NULL if there is
+ * none.
+ */
 static cg_value
 bias(cpu_recurrence *r, int i)
 {
@@ -418,7 +421,10 @@ units(const cpu_target *t, const glow_node *n)
     return s.directions * s.tiles;
 }
 
-/* What is one unit may have several vectors of units of the network. */
+/*
+ * Parallel regions, one for each phase of each step: threads share its vectors
+ * of hidden units.
+ */
 static int64_t
 forks(const cpu_target *t, const glow_node *n)
 {

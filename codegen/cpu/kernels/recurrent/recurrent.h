@@ -1,6 +1,6 @@
 /*
- * Recurrent networks in generated code: what the walk over the steps and the
- * cells, which say what a step does, know of each other.
+ * Recurrent networks: the interface between the loop over the steps
+ * (recurrent.c) and the cells (cell.c).
  */
 
 #ifndef CODEGEN_CPU_KERNELS_RECURRENT_RECURRENT_H
@@ -20,25 +20,25 @@ enum {
     CPU_PEEPHOLES
 };
 
-/* What is kept from step to step, or within one: [B, H] each. */
+/* States of [B, H] elements, kept between steps or within one. */
 typedef enum cpu_state {
     CPU_H,     /* the state before the step */
-    CPU_NEXT,  /* and after it; they change places */
+    CPU_NEXT,  /* the state after the step; swapped with CPU_H */
     CPU_C,     /* LSTM: the cells; GRU: the update gate */
-    CPU_RESET, /* GRU: what the reset gate leaves of the state */
+    CPU_RESET, /* GRU: the state times the reset gate */
     CPU_STATES
 } cpu_state;
 
 typedef struct cpu_recurrence cpu_recurrence;
 
 /*
- * A part of a step: gates that are products with the same state, and what
- * becomes of them.  `finish` is called for each row of the batch and vector of
- * the state, with the products of its gates.
+ * A phase of a step: the gates that are products with the same state, and the
+ * function that uses them.  `finish` is called for each row of the batch and
+ * vector of hidden units, with the products of its gates.
  */
 typedef struct cpu_phase {
     int first, count; /* gates */
-    cpu_state from;   /* what R is multiplied by */
+    cpu_state from;   /* operand of the product with R */
     void (*finish)(cpu_recurrence *r, cg_value const *product);
 } cpu_phase;
 
@@ -46,19 +46,19 @@ typedef struct cpu_cell {
     const glow_op *op;
     int gates;
     int activations;
-    int states; /* which of cpu_state there are: those before this */
+    int states; /* number of states, the first of cpu_state */
     cpu_phase phase[2];
     int phases;
 } cpu_cell;
 
-/* How a network is cut up. */
+/* Blocking of a network. */
 typedef struct cpu_recurrent_shape {
     const cpu_cell *cell;
     int64_t steps, batch, directions, hidden;
     int lanes;
-    int64_t vectors; /* that the units are, the last perhaps not full */
+    int64_t vectors; /* of hidden units, the last perhaps partial */
     int rows;        /* of the batch in a tile */
-    int64_t tiles;   /* of the batch, the last perhaps not full */
+    int64_t tiles;   /* of the batch, the last perhaps partial */
 } cpu_recurrent_shape;
 
 cpu_recurrent_shape glow_cpu_recurrent_shape(const cpu_target *t,
@@ -75,7 +75,7 @@ void glow_cpu_emit_pack_recurrent(cg *g, const cpu_recurrent_shape *s,
                                   cg_tensor from, cg_value direction,
                                   cg_value to);
 
-/* A network at work. */
+/* State of the emitter. */
 struct cpu_recurrence {
     cpu_job *j;
     cpu_recurrent_shape s;
@@ -86,8 +86,8 @@ struct cpu_recurrence {
     cg_value weights;            /* of the direction, packed */
     cg_value state[CPU_STATES];  /* of the step at hand */
     cg_value time;               /* of X and Y */
-    const struct cpu_crew *crew; /* that shares each phase, or NULL */
-    /* Where `finish` is: a row of the batch, the first of some units. */
+    const struct cpu_crew *crew; /* thread team, or NULL */
+    /* Position of `finish`: row of the batch, first hidden unit. */
     cg_value row, unit;
 };
 
@@ -95,8 +95,8 @@ struct cpu_recurrence {
 const cpu_cell *glow_cpu_cell(const glow_node *n);
 
 /*
- * One phase of a step, for the vectors of units from `first` to `end` (i64), the
- * last of them first where `back` holds.
+ * Emits one phase of a step for vectors `first` to `end` (i64) of hidden units,
+ * in reverse order if `back` is true.
  */
 void glow_cpu_recurrent_phase(cpu_recurrence *r, int phase, cg_value back,
                               cg_value first, cg_value end);
@@ -104,8 +104,9 @@ void glow_cpu_recurrent_phase(cpu_recurrence *r, int phase, cg_value back,
 cg_value glow_cpu_recurrent_time(cpu_recurrence *r, cg_value step);
 
 /*
- * Threads that share the vectors of units of each phase, where there is one unit
- * of work: a crew, made before the first step; what it does for a phase.
+ * A thread team that shares the vectors of hidden units of each phase, for
+ * kernels with one unit of work.  glow_cpu_recurrent_crew creates it before the
+ * first step; glow_cpu_crew_makes runs a phase on it.
  */
 typedef struct cpu_crew cpu_crew;
 const cpu_crew *glow_cpu_recurrent_crew(cpu_recurrence *r);
@@ -113,7 +114,7 @@ void glow_cpu_crew_makes(cpu_recurrence *r, int phase, cg_value step);
 
 /* For cells, at the row and units at hand: */
 
-/* What gate `i` gets from X, with its Bias. */
+/* Input of gate `i`: X times W, with the bias of W. */
 cg_value glow_cpu_gate_input(cpu_recurrence *r, int i);
 /* The Bias of R for gate `i`, or NULL. */
 cg_value glow_cpu_gate_bias(cpu_recurrence *r, int i);
