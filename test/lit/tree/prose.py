@@ -24,6 +24,7 @@ FOLDERS = (
     "codegen/cpu/kernels/recurrent",
     "codegen/cpu/kernels/rows",
     "codegen/cpu/kernels/window",
+    "codegen/cpu/kernels/winograd",
     "include/glow",
     "ir",
     "ir/base",

@@ -1,10 +1,10 @@
 /*
- * The transforms of Winograd's convolution.
+ * The transforms of Winograd's convolution, by Toom and Cook's interpolation.
  *
- * Those of the input and of the result take opposite points together: what is
- * even in the point is the same for both, what is odd differs in its sign.  So
- * F(4) takes 12 multiplications and additions in one for n = 6 vectors, where
- * the matrix has 20 places that are not zero.
+ * The transforms of the input and of the result compute opposite points +p and
+ * -p together: the even part of the polynomial is the same for both, and the
+ * odd part differs in its sign.  So F(4) takes 12 multiplications and fused
+ * multiply-adds for n = 6 vectors, where the matrix has 20 nonzeros.
  */
 
 #include "codegen/cpu/kernels/winograd/winograd.h"

@@ -1,21 +1,24 @@
 /*
- * The input of Winograd's convolution, transformed.
+ * The input transform of Winograd's convolution, B' x B.
  *
- * Pixels beside the image are known where the code is made, and are not there;
- * lines above and below are read from a line of zeros.
+ * Columns of pixels outside of the image are known at compile time, and
+ * skipped; lines above and below it are read from a line of zeros.
  */
 
 #include "codegen/cpu/kernels/winograd/make.h"
 
 typedef cpu_winograd_maker maker;
 
-/* Where the pixels of a tile are: the first of each line, and which exist. */
+/*
+ * Pixels of a tile: the address of each line, and which columns are inside of
+ * the image.
+ */
 typedef struct pixels {
     cg_value line[CPU_MOST_POINTS];
     const bool *valid;
 } pixels;
 
-/* Is line `i` of tiles within the image, whichever tile it is? */
+/* True if line `i` of every tile is within the image. */
 static bool
 always_within(const cpu_winograd *w, int i)
 {

@@ -1,15 +1,15 @@
 /*
- * Winograd's convolution at work: what its three stages share, and the loops
- * over the tiles of a block.
+ * Emitter of Winograd's convolution: state and stages, and the loops over the
+ * tiles of a block.
  *
- * Tiles are numbered row by row.  For each block of tiles: the input is transformed, all points of a tile at
- * once and so many channels as a vector has; for each point the transformed
- * tiles are multiplied by the transformed weights, by register tiles; and the
- * products are transformed into results, which go on in registers into what is
- * stacked on them.
+ * Tiles are numbered row by row.  For each block of tiles: the input is
+ * transformed, all points of a tile at once and a vector of channels at a time;
+ * for each point the transformed tiles are multiplied by the transformed
+ * weights, by register tiles; and the products are transformed into results,
+ * which stay in registers for the fused element-wise chain.
  *
  *     input      [point][tile][channel]
- *     weights    [group][point][vectors][channel][lane], made with the code
+ *     weights    [group][point][vectors][channel][lane], at compile time
  *     products   [point][tile][output]
  */
 
@@ -30,7 +30,10 @@ typedef struct cpu_spans {
     cpu_span at[CPU_MOST_RUNS];
 } cpu_spans;
 
-/* Those of the input and of the results; false if there are too many. */
+/*
+ * Spans of the columns of the input, and of the results; false if there are
+ * more than CPU_MOST_RUNS.
+ */
 bool glow_cpu_winograd_read(glow_arena *a, const cpu_winograd *w, cpu_spans *s);
 bool glow_cpu_winograd_written(glow_arena *a, const cpu_winograd *w,
                                cpu_spans *s);
@@ -53,12 +56,12 @@ typedef void (*cpu_winograd_fn)(cpu_winograd_maker *m, const cpu_span *span);
 typedef void (*cpu_winograd_vector_fn)(cpu_winograd_maker *m, cg_value channel,
                                        int lanes, const void *what);
 
-/* Calls `body` for each tile of the block, with the span that it is of. */
+/* Calls `body` for each tile of the block, with the span of its column. */
 void glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
                             cpu_winograd_fn body);
 /*
- * Calls `body` for vectors of the channels from `first` to less than `end`, but
- * of `count` at most, then for what is left of those.
+ * Calls `body` for vectors of the channels from `first` to less than `end`, at
+ * most `count`, and for their tail of less than a vector.
  */
 void glow_cpu_winograd_each_vector(cpu_winograd_maker *m, cg_value first,
                                    cg_value end, int64_t count,

@@ -1,13 +1,16 @@
 /*
- * The products of Winograd's convolution, transformed into results, which go on
- * into what is stacked on them.
+ * The output transform of Winograd's convolution, A' p A.  The results are
+ * passed in registers to glow_cpu_finish.
  */
 
 #include "codegen/cpu/kernels/winograd/make.h"
 
 typedef cpu_winograd_maker maker;
 
-/* Line `i` of a tile, from what is transformed in the other direction. */
+/*
+ * Stores line `i` of a tile; `half` is the line after the transform along
+ * columns.
+ */
 static void
 finish_line(maker *m, int i, const bool *exists, cg_value const *half,
             cg_value bias, cg_value channel, int lanes)

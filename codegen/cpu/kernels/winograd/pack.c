@@ -18,10 +18,10 @@ glow_cpu_winograd_size(const cpu_target *t, const glow_node *n)
     return glow_cpu_winograd_weights(&p, &w);
 }
 
-/* Where the weights of a group of vectors of one point are. */
+/* Packed weights of a group of vectors of outputs, at point 0. */
 typedef struct vectors {
     int64_t first; /* output */
-    int64_t count; /* outputs, with those that there are not */
+    int64_t count; /* outputs, including padding */
     float *to;
     int64_t point; /* elements from one point to the next */
 } vectors;

@@ -15,7 +15,7 @@
 
 typedef cpu_winograd_maker maker;
 
-/* Those of one point. */
+/* The matrix product at one point. */
 typedef struct product {
     cg_value in, weights, out; /* of the point; weights also of the group */
     cg_value tiles;            /* of the block */
@@ -61,7 +61,10 @@ make_rows(maker *m, const product *x, int rows, cg_value first)
                 glow_cpu_atc(g, out, r * w->out_pitch + b * t->lanes * 4));
 }
 
-/* How many tiles blocks have: up to two numbers, the most first. */
+/*
+ * Sets `sizes` to the numbers of tiles that blocks have, the greatest first;
+ * returns how many there are, 1 or 2.
+ */
 static int
 block_sizes(const cpu_winograd *w, int64_t sizes[2])
 {
@@ -70,7 +73,10 @@ block_sizes(const cpu_winograd *w, int64_t sizes[2])
     return sizes[1] ? 2 : 1;
 }
 
-/* Any number of tiles that is less than a tile of registers has. */
+/*
+ * A tail of `left` tiles, known at run time: a register tile for each bit set
+ * in `left`.
+ */
 static void
 make_any_rest(maker *m, const product *x, cg_value first, cg_value left)
 {
@@ -90,14 +96,14 @@ make_any_rest(maker *m, const product *x, cg_value first, cg_value left)
     }
 }
 
-/* Are the tiles of a block only known when it is made? */
+/* True if the number of tiles of a block is known only at run time. */
 static bool
 any_size(const maker *m)
 {
     return m->j->split && !glow_cpu_winograd_by_outputs(m->j->g->target, &m->w);
 }
 
-/* What is left of a block after whole tiles of registers. */
+/* The tail of a block after `whole` full register tiles. */
 static void
 make_rests(maker *m, const product *x, cg_value whole)
 {

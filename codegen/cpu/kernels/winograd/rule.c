@@ -1,10 +1,10 @@
 /*
- * When Winograd's convolution pays, and how it is cut up.
+ * Cost model and blocking of Winograd's convolution.
  *
- * Times are counted in cycles: multiplications of vectors, what is loaded and
- * stored by the transforms, and weights, which a network reads from memory since
- * it reads many others before it comes back to them.  F(4) has four times the
- * weights and F(2) 16/9, so with few tiles direct convolution or F(2) wins.
+ * Costs are cycles: multiplications of vectors, loads and stores of the
+ * transforms, and weights.  Weights come from memory, because a network reads
+ * many others before it uses them again.  F(4) has four times the weights and
+ * F(2) 16/9, so with few tiles direct convolution or F(2) wins.
  */
 
 #include "codegen/cpu/kernels/direct/dots.h"
@@ -12,8 +12,8 @@
 #include "codegen/cpu/kernels/winograd/winograd.h"
 
 #define DIRECT_ROWS 14  /* of the tiles of direct convolution */
-#define CACHED_BYTES 16 /* of weights that the core's cache gives in a cycle */
-#define MANY_TILES 56   /* over which weights that are no longer cached pay */
+#define CACHED_BYTES 16 /* of weights in a cycle, from the core's cache */
+#define MANY_TILES 56   /* at which reading weights from memory pays */
 #define LEAST_ROWS 2    /* of a register tile; fewer take as long */
 
 static int64_t
@@ -22,7 +22,10 @@ lesser(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Rows that begin at the same place of a page fight for the same lines. */
+/*
+ * Bytes of a row, padded: rows whose distance is a multiple of 2048 bytes
+ * conflict in the sets of the L1 cache.
+ */
 static int64_t
 pitch_of(int64_t channels)
 {
@@ -31,7 +34,9 @@ pitch_of(int64_t channels)
     return bytes % 2048 == 0 ? bytes + CPU_LINE : bytes;
 }
 
-/* So do points: an odd number of lines. */
+/*
+ * Bytes of a plane: an odd number of lines, because points conflict likewise.
+ */
 static int64_t
 plane_of(int64_t tiles, int64_t pitch)
 {
@@ -47,8 +52,9 @@ has_many_weights(const cpu_target *t, const cpu_winograd *w)
 }
 
 /*
- * As many tiles as leave half of the cache to weights; but if those are far
- * more than the cache, enough to be worth reading them.
+ * Chooses the tiles of a block: as many as use half of the cache; at least
+ * MANY_TILES if the weights are larger than the cache, because each block reads
+ * them anew.
  */
 static void
 set_block(const cpu_target *t, cpu_winograd *w)
@@ -68,7 +74,9 @@ set_block(const cpu_target *t, cpu_winograd *w)
     w->out_plane = plane_of(w->block, w->out_pitch);
 }
 
-/* Is the axis one of F(m, 3), and does more than one tap count? */
+/*
+ * True for an axis of three taps, of which more than one counts, and stride 1.
+ */
 static bool
 is_three(const cpu_window_axis *a)
 {
@@ -199,14 +207,14 @@ direct_cycles(const cpu_target *t, const cpu_winograd *w)
     double cached = weights * tiles / CACHED_BYTES;
 
     if (9 * depth * 2 * lanes * 4 <= CPU_NEAR_BYTES)
-        cached = 0; /* the first cache keeps those of a group of vectors */
+        cached = 0; /* L1 holds the weights of a group */
     return with_weights(t, (double)w->batch * (work > cached ? work : cached),
                         weights, 1);
 }
 
 /*
  * A transform of one vector of channels of a tile: n^2 vectors are loaded, n^2
- * stored, and nearly as many wait on the stack between the two directions.
+ * stored, and nearly as many spilled between the two directions.
  */
 static double
 transform_cycles(const cpu_target *t, const cpu_winograd *w)
@@ -256,8 +264,8 @@ winograd_cycles(const cpu_target *t, const cpu_winograd *w)
 }
 
 /*
- * What a thread does: each transforms all of the input where it has a share of the
- * outputs, and reads all weights where it has a share of the tiles.
+ * Compares the cycles of a thread: with a share of the outputs it transforms
+ * all of the input, with a share of the tiles it reads all weights.
  */
 bool
 glow_cpu_winograd_by_outputs(const cpu_target *t, const cpu_winograd *w)
@@ -279,7 +287,10 @@ glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
                                               : glow_cpu_winograd_tiles(w);
 }
 
-/* Without it, by the kernel that would then be taken. */
+/*
+ * Cycles of the kernel that takes `n` otherwise: dot products or direct
+ * convolution.
+ */
 static double
 other_cycles(const cpu_target *t, const glow_node *n, const cpu_winograd *w)
 {

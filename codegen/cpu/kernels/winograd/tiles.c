@@ -1,17 +1,17 @@
 /*
  * The loops over the tiles of Winograd's convolution.
  *
- * Tiles of a phase stand side by side, phases behind each other, so that the
- * number of a column of tiles is phase * tiles_w + column, and of a row
- * (image * phases_h + phase) * tiles_h + row.  What is known of columns is known
- * where the code is made: which of their pixels exist.
+ * Tiles of a phase are adjacent, and phases follow each other: a column of
+ * tiles has the number phase * tiles_w + column, and a row (image * phases_h +
+ * phase) * tiles_h + row.  Columns are known at compile time, so spans group
+ * the columns of tiles whose valid pixels are the same.
  */
 
 #include <string.h>
 
 #include "codegen/cpu/kernels/winograd/make.h"
 
-/* Are phases cut up in the same way? */
+/* True if two phases have the same runs. */
 static bool
 same_runs(const cpu_span *a, const cpu_run *b, int n, int64_t pixels)
 {

@@ -1,11 +1,11 @@
 /*
- * Winograd's convolution: see winograd.h for what it is, rule.c for
- * when, make.h for how.
+ * Winograd's convolution, F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3): the kernel.
+ * winograd.h has the algorithm, rule.c the cost model, make.h the stages.
  *
  * Loops, from the outermost in:
  *
  *     for each group of channels                   units: tiles, or output channels
- *       for each block of tiles                    of which the cache holds all points
+ *       for each block of tiles                    the cache holds all its points
  *         input     for each tile and vector of channels:  B^T d B
  *         products  for each of the (m + 2)^2 points:
  *                     for each nr = vectors * lanes of output channels
@@ -45,7 +45,10 @@ make_blocks(maker *m, const cpu_spans *read, const cpu_spans *written)
     glow_cpu_loop_end(g, &l, NULL);
 }
 
-/* What is to be made of a group. */
+/*
+ * Sets the ranges of tiles and of groups of outputs to compute of a group of
+ * channels.
+ */
 static void
 set_units(maker *m, const cpu_within *units)
 {

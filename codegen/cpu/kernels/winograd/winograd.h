@@ -4,9 +4,9 @@
  *
  *     y = A' [(G w G') * (B' x B)] A        elementwise, summed over channels
  *
- * x is a tile of m + 2 pixels squared, tiles overlap by two.  G w G' is made
- * when the code is; the products of all tiles at one of the (m + 2)^2 points
- * are one matrix product.  Source: Lavin and Gray, "Fast Algorithms for
+ * x is a tile of m + 2 pixels squared, tiles overlap by two.  G w G' is
+ * computed at compile time; the products of all tiles at one of the (m + 2)^2
+ * points are one matrix product.  Source: Lavin and Gray, "Fast Algorithms for
  * Convolutional Neural Networks", arXiv 1509.09308; Toom and Cook's algorithm
  * at the points 0, +-a, ... and infinity.
  *
@@ -15,9 +15,10 @@
  *
  *     rms 5e-6, max 1e-5
  *
- * where what is read and the weights have no outliers: it is that of the largest
- * result around, not of each by itself.  One infinity or NaN in a tile becomes
- * NaN in all m x m results of it, so up to m - 1 pixels beyond what it touches.
+ * if the input and the weights have no outliers: it is relative to the largest
+ * result nearby, not to each result.  One infinity or NaN in a tile becomes NaN
+ * in all m x m results of it, so up to m - 1 pixels beyond the results that
+ * depend on it.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_WINOGRAD_WINOGRAD_H
@@ -50,12 +51,12 @@ void glow_cpu_form_output(cg *g, const cpu_form *f, cg_value const *x,
 void glow_cpu_form_weights(const cpu_form *f, const double *w, double *to);
 
 /*
- * A convolution, and how it is cut up: into blocks of tiles, row by row, so that
- * what is transformed stays in the cache.  It is the same for all targets of one
- * cache.
+ * A convolution and its blocking: blocks of tiles, row by row, whose
+ * transformed input and products stay in the cache.  The blocking depends on
+ * the target only by its cache.
  *
- * A kernel that is dilated by d works on each d-th pixel, so it is d * d that are
- * not, one for each pixel to begin at: their phases.
+ * A kernel with dilation d reads each d-th pixel, so the convolution is d * d
+ * convolutions without dilation, one for each first pixel: its phases.
  */
 typedef struct cpu_winograd {
     int m, n;
@@ -64,7 +65,7 @@ typedef struct cpu_winograd {
     int64_t channels, outputs;  /* of one group */
     int64_t pixel;              /* bytes from one pixel of input to the next */
     int64_t apart_h, apart_w;   /* pixels from one to the next of a tile */
-    int64_t phases_h, phases_w; /* pixels that tiles begin at */
+    int64_t phases_h, phases_w; /* first pixels: phases of an axis */
     int64_t tiles_h, tiles_w;   /* of one image and phase */
     int64_t block;              /* tiles; of all phases and images */
     int64_t in_pitch, in_plane; /* bytes of the transformed input: from a tile
@@ -72,16 +73,19 @@ typedef struct cpu_winograd {
     int64_t out_pitch, out_plane; /* of the products */
 } cpu_winograd;
 
-/* False if `n` is no 3 x 3 convolution that can be done so; m is 2 or 4. */
+/*
+ * False if `n` is not a 3 x 3 convolution of stride 1 with a constant filter; m
+ * is 2 or 4.
+ */
 bool glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
                           cpu_winograd *out);
-/* How `n` is to be done; false to leave it to other kernels. */
+/* The form and blocking of `n`; false to leave `n` to other kernels. */
 bool glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
                               cpu_winograd *out);
-/* See cpu_kernel: those of `kernel`, which is conv_winograd. */
+/* Adds the choices of `n` by `kernel`, conv_winograd: see cpu_kernel. */
 void glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
                                const glow_node *n, cpu_choices *to);
-/* Of tiles, and tiles, in all. */
+/* Rows of tiles, columns of tiles, and tiles in all. */
 static inline int64_t
 glow_cpu_winograd_rows(const cpu_winograd *w)
 {
@@ -100,9 +104,9 @@ glow_cpu_winograd_tiles(const cpu_winograd *w)
     return glow_cpu_winograd_rows(w) * glow_cpu_winograd_columns(w);
 }
 
-/* Bytes of the pixels that stand for those above and below the image. */
+/* Bytes of the line of zeros that is read above and below the image. */
 int64_t glow_cpu_winograd_zeros(const cpu_winograd *w);
-/* Bytes to work in. */
+/* Scratch bytes. */
 int64_t glow_cpu_winograd_room(const cpu_winograd *w);
 
 /* The register tile of the products: tiles times vectors of channels. */
