@@ -19,6 +19,7 @@ FOLDERS = (
     "codegen/cpu/kernels",
     "codegen/cpu/kernels/attention",
     "codegen/cpu/kernels/call",
+    "codegen/cpu/kernels/direct",
     "codegen/cpu/kernels/matrix",
     "codegen/cpu/kernels/move",
     "codegen/cpu/kernels/recurrent",

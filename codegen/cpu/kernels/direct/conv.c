@@ -1,9 +1,9 @@
 /*
- * Convolutions by register tiles. Filters that are not constant are packed anew
- * each time.
+ * Direct convolution by register tiles.  Filters that are not constant are
+ * packed anew each time.
  *
- * Where all taps of a row lie within the input, what they read is one stretch of
- * memory: then these taps are depth, however many there are.
+ * If all taps of a row are within the input and contiguous in memory, they are
+ * treated as depth: the kernel has one tap in each row, whatever its width.
  */
 
 #include "codegen/cpu/kernels/direct/direct.h"

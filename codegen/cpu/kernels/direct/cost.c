@@ -1,14 +1,14 @@
 /*
- * What sums over taps and depth cost, by the way they are cut up, and which ways
- * there are.
+ * Cost model of the register tiles for each blocking, and the choices of
+ * blocking for tuning.
  *
- * Counted in cycles.  A tile multiplies all its rows by all its vectors at each
- * step of the depth, but no faster than it can load both and than a sum can be
- * added to; beginning it and storing its sums comes besides.  Weights are read
- * from the cache again for each block of lines, and from memory once: beside the
- * multiplications if they are asked for ahead, else before them.  What is read
- * of the input comes from the cache for every group of channels, if a block of
- * it fits.
+ * Costs are cycles.  A tile multiplies all its rows by all its vectors at each
+ * step of the depth; the time of a step is at least that of its loads, and the
+ * latency of an addition to a sum.  The start of a tile and the stores of its
+ * sums are added.  Weights are read from the cache again for each block of
+ * lines, and from memory once: while multiplying if they are prefetched, else
+ * before.  Input is read from the cache for every group of channels, if a block
+ * of it fits.
  */
 
 #include <math.h>
@@ -19,10 +19,10 @@
 #define LOADS 2.0    /* of vectors, in a cycle */
 #define BEGIN 10.0   /* of a tile */
 #define NEXT 1.5     /* of a chunk */
-#define CACHE 40.0   /* bytes that the core's cache gives in a cycle */
-#define FAR 10.0     /* bytes that what lies behind it gives */
-#define MOST_UNIT 16 /* of the depth, written out: what tuning tries */
-#define WAYS 8       /* rows at one place of a page that do not fight */
+#define CACHE 40.0   /* bytes in a cycle from the core's cache */
+#define FAR 10.0     /* bytes in a cycle from beyond it */
+#define MOST_UNIT 16 /* greatest unrolled depth that tuning tries */
+#define WAYS 8       /* ways of the L1 cache: rows at one page offset */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -33,7 +33,7 @@ larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* The part of the taps of an axis that lie within the input. */
+/* Share of taps, over all results of an axis, that are within the input. */
 static double
 valid_part(int64_t in, int64_t out, int64_t kernel, int64_t stride,
            int64_t dilation, int64_t pad)
@@ -86,7 +86,10 @@ line_cycles(const cpu_target *t, const direct *d, const shape *s, int blocks,
     return cycles;
 }
 
-/* Reading the weights, beyond the first cache, and the input. */
+/*
+ * Cycles with the reads of weights, from beyond the L1 cache, and of input;
+ * `multiplying` are the cycles without.
+ */
 static double
 memory_cycles(const cpu_target *t, const direct *d, const shape *s,
               double multiplying)
@@ -154,7 +157,7 @@ add(lister *l, cpu_choice c)
     glow_cpu_add_choice(l->to, c);
 }
 
-/* `c` with another number. */
+/* Adds `c` with `knob` set to `value`. */
 static void
 vary(lister *l, cpu_choice c, cpu_knob knob, int64_t value)
 {
@@ -162,7 +165,7 @@ vary(lister *l, cpu_choice c, cpu_knob knob, int64_t value)
     add(l, c);
 }
 
-/* Tiles that the registers hold. */
+/* Adds tiles whose sums fit the registers. */
 static void
 add_tiles(lister *l, const cpu_choice *free)
 {
@@ -180,7 +183,10 @@ add_tiles(lister *l, const cpu_choice *free)
         }
 }
 
-/* Other tiles as they come; of the best, other loops. */
+/*
+ * Varies the tile with all other knobs free; then, for the best tile, one other
+ * knob at a time.
+ */
 void
 glow_cpu_direct_choices(const cpu_target *t, const direct *d,
                         const cpu_kernel *kernel, cpu_choices *to)

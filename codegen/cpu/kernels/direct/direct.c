@@ -1,17 +1,17 @@
 /*
- * Convolutions and matrix products by register tiles, of float and of what is
- * computed as float.
+ * Direct convolution and matrix products by register tiles, of float and of
+ * kinds that are computed as float.
  *
  * Both are sums over taps and depth of rows of input times vectors of output
  * channels: a matrix product is a convolution with one tap, whose pixels are
- * the rows of A.  Nothing is padded: at the edges of the image, where other
- * taps are valid, other tiles are made.
+ * the rows of A.  Input is not padded: at the edges of the image, where other
+ * taps are valid, other tiles are emitted.
  *
  * Loops, from the outermost in (README.md has the words of blocking):
  *
  *     for each image and group of channels
  *       for each block of lines                   mc: input that stays in the cache
- *         for each kc of the depth                only where that is cut (d.cut)
+ *         for each kc of the depth                only if the depth is cut (d.cut)
  *           for each nr = vectors * lanes         a panel of weights, kc x nr
  *             for each line of the block
  *               for each mr = rows of the line    runs of equal taps; tails shorter
@@ -19,9 +19,9 @@
  *                   mr x vectors sums += input[mr], broadcast, * weights[vectors]
  *
  * So a panel of weights is read from the cache for all tiles of the block, and
- * the input of the block for all panels.  Units of work are lines; or panels, or
- * tiles of the one line, where these are more.  The last panel and its last
- * vector are tails: fewer vectors, then fewer live lanes.
+ * the input of the block for all panels.  Units of work are lines; or panels,
+ * or tiles of the one line, if there are more of these.  The last panel and its
+ * last vector are tails: fewer vectors, then fewer live lanes.
  */
 
 #include "codegen/cpu/kernels/direct/dots.h"
@@ -30,8 +30,8 @@
 #include "codegen/cpu/kernels/direct/tile.h"
 
 #define STREAMS 8
-#define FEW_WEIGHTS 16 /* a part of the cache: they may still be there */
-#define MEMORY 600     /* cycles until it answers, asked for many lines */
+#define FEW_WEIGHTS 16 /* of the cache: smaller weights may be cached */
+#define MEMORY 600     /* latency of memory, in cycles, under load */
 
 typedef cpu_direct direct;
 typedef cpu_shape shape;
@@ -114,7 +114,7 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
         }
 }
 
-/* A tile of sums that wait for the rest of the depth. */
+/* The partial sums of a tile, in scratch, if the depth is cut. */
 typedef struct kept {
     cg_value at;
     int64_t vector; /* bytes */
@@ -150,7 +150,10 @@ line_tiles(const maker *m)
     return tiles;
 }
 
-/* Keeps the sums of a part of the depth, with those of the parts before it. */
+/*
+ * Stores the partial sums `acc` of a part of the depth to scratch, added to the
+ * sums of the parts before.
+ */
 static void
 keep_sums(maker *m, const kept *k, cg_value *acc)
 {
@@ -167,7 +170,7 @@ keep_sums(maker *m, const kept *k, cg_value *acc)
     glow_cpu_end_if(g, &s);
 }
 
-/* Where those of tile number `tile` of `line` are. */
+/* Location of the partial sums of tile `tile` of `line`. */
 static kept
 kept_of(const maker *m, int rows, cg_value line, cg_value tile)
 {
@@ -181,8 +184,11 @@ kept_of(const maker *m, int rows, cg_value line, cg_value tile)
                   rows * m->tile.blocks};
 }
 
-/* Weights that no cache has kept are read in several places at once by the only
-   tile, or prefetched by all, if there are some for each chunk. */
+/*
+ * Chooses how weights that are not cached are read: in STREAMS places at once
+ * if there is one tile, else by prefetches in all tiles, if each chunk has
+ * enough to prefetch.
+ */
 static void
 plan_reading(maker *m, int64_t group)
 {
@@ -204,7 +210,10 @@ plan_reading(maker *m, int64_t group)
         m->tile.ahead = (int)most;
 }
 
-/* What tile number `tile` of `line` prefetches. */
+/*
+ * Address of the weights of the next group that tile `tile` of `line`
+ * prefetches.
+ */
 static cg_value
 ahead_of(const maker *m, cg_value line, cg_value tile)
 {
@@ -241,8 +250,8 @@ pixel_of(const maker *m, cg_value line, cg_value x)
 }
 
 /*
- * Has what the tile at hand ends with come from memory, or what the next does,
- * where one takes less than memory.
+ * Prefetches the operands and results of the epilogue of this tile, or of the
+ * next tile if this one takes less than the latency of memory.
  */
 static void
 foresee(maker *m, const cpu_run *r, cg_value pixel)
@@ -295,7 +304,7 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     finish_sums(m, r->rows, pixel_of(m, line, x), acc);
 }
 
-/* The rows that are left of the last line behind whole tiles. */
+/* The tail of the last line, after whole tiles. */
 static void
 make_rest(maker *m, cg_value line)
 {
@@ -381,8 +390,8 @@ make_lines(maker *m, cg_value first, cg_value end)
 }
 
 /*
- * Begins a loop over those of `count` groups of channels, of which the first is
- * number `from` of all, that are to be made.
+ * Begins a loop over the assigned ones of `count` groups of channels, which
+ * have the numbers from `from` on; over all unless threads share channels.
  */
 static void
 begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)

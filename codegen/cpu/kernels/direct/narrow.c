@@ -7,7 +7,7 @@
 
 const glow_type glow_cpu_float = {.elem = GLOW_FLOAT};
 
-/* What is summed up. */
+/* Form of the sums. */
 
 static cpu_direct
 in_pairs(cpu_direct d)
@@ -19,7 +19,10 @@ in_pairs(cpu_direct d)
     return d;
 }
 
-/* Only dense input of one group becomes float. */
+/*
+ * Sums of 16-bit weights as they are; input is converted to float in scratch
+ * only if it is dense and has one group.
+ */
 static cpu_direct
 as_it_is(cpu_direct d)
 {
@@ -138,7 +141,7 @@ glow_cpu_direct_room(const cpu_target *t, const cpu_direct *from)
                          d.in_w * d.pixel);
 }
 
-/* A line that becomes float. */
+/* A line that is converted to float. */
 typedef struct widened {
     cg_tensor from, to;
 } widened;
@@ -151,14 +154,14 @@ widen_lanes(cpu_job *j, cg_value at, int lanes, void *user)
     glow_cpu_store(j->g, w->to, at, glow_cpu_load(j->g, w->from, at, lanes));
 }
 
-/* What there is to make float. */
+/* An image that is converted to float, line by line. */
 typedef struct widening {
     cpu_job *j;
     const cpu_direct *d;
-    cg_value image, zero; /* line 0 of the input; of what is made */
+    cg_value image, zero; /* line 0 of the input, and of the result */
 } widening;
 
-/* Lines `low` to `high`, of which each has so many pixels. */
+/* Converts lines `low` to `high`, `pixels` pixels of each. */
 static void
 widen(const widening *m, cg_value low, cg_value high, int64_t pixels)
 {

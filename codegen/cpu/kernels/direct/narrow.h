@@ -1,16 +1,17 @@
 /*
- * Products and convolutions of numbers of 16 bits, by the tiles of float.
+ * Products and convolutions of 16-bit kinds, by the register tiles of float.
  *
- * bfloat16 goes in pairs along the depth where the target multiplies these: one
- * pair is one word of input, broadcast, and one word of weights in each lane, so
- * all but the multiplication is as with half as many floats.
+ * bfloat16 is multiplied in pairs along the depth on targets that can: a pair
+ * of input is one word, broadcast, and a pair of weights is one word in each
+ * lane, so all but the multiplication is as with half as many floats.
  *
- * Otherwise weights stay as they are in memory, which is what products of few rows
- * wait for, and become float as they are loaded, once for all rows of a tile.  The
- * lines of input that a block needs are made float first, in scratch, since a
- * conversion for each broadcast would take longer than its multiplications.
+ * Otherwise weights stay 16 bits in memory, because products of few rows are
+ * bound by its bandwidth, and are converted to float as they are loaded, once
+ * for all rows of a tile.  The lines of input of a block are converted to float
+ * first, in scratch, because a conversion for each broadcast would take longer
+ * than its multiplications.
  *
- * Sums are of float either way, and rounded once, at the end.
+ * Sums are float either way, and rounded once, at the end.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_DIRECT_NARROW_H
@@ -21,7 +22,10 @@
 
 extern const glow_type glow_cpu_float; /* float, without a shape */
 
-/* `d` with what is summed up; the depth counted in pairs where it is pairs. */
+/*
+ * Returns `d` with the form of its sums chosen; the depth is counted in pairs
+ * for CPU_PAIRS.
+ */
 cpu_direct glow_cpu_with_numbers(const cpu_target *t, cpu_direct d);
 /* Bytes of an element of the depth in the input; of a weight. */
 int64_t glow_cpu_depth_size(const cpu_direct *d);
@@ -41,8 +45,8 @@ cg_value glow_cpu_load_pair(cg *g, cg_value at, bool half);
 cg_value glow_cpu_load_pairs(cg *g, cg_value at, int64_t step, int lanes);
 
 /*
- * Makes the lines of input that the lines `first` to `end` of the result need
- * float in scratch.  What is returned is where line 0 of the image would lie.
+ * Converts the lines of input of lines `first` to `end` of the result to float,
+ * in scratch.  Returns the address that line 0 of the image would have there.
  */
 cg_value glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
                               cg_value first, cg_value end);

@@ -1,6 +1,6 @@
 /*
- * Constant weights, packed when the code is made, in the order in which the
- * tiles read them.
+ * Packs constant weights at compile time, in the order in which the tiles read
+ * them.
  */
 
 #include "codegen/cpu/kernels/direct/dots.h"
@@ -10,7 +10,10 @@
 typedef cpu_direct direct;
 typedef cpu_shape shape;
 
-/* Outputs `first` to `end` of what lies `at`, and zeros behind the last. */
+/*
+ * Packs outputs `first` to `end` of the weights at element `at`, with zeros
+ * beyond the last output.
+ */
 static void *
 pack_floats(const direct *d, const cpu_filter *src, int64_t at, int64_t second,
             int64_t first, int64_t end, void *start)
@@ -37,7 +40,11 @@ pack_floats(const direct *d, const cpu_filter *src, int64_t at, int64_t second,
 typedef void *(*pack_fn)(const direct *d, const cpu_filter *src, int64_t at,
                          int64_t second, int64_t first, int64_t end, void *to);
 
-/* What `second` is at element `k` of the depth. */
+/*
+ * Argument `second` of the packing function at element `k` of the depth: live
+ * lanes for dot products, the distance to the second number of a pair (0: none)
+ * for pairs.
+ */
 static int64_t
 second_of(const direct *d, const cpu_filter *src, int64_t k)
 {

@@ -1,7 +1,7 @@
 /*
- * How sums are cut up.  How many rows and vectors a tile has follows from the
- * registers of the target and the width of the result, the order of the loops
- * from what fits the cache.
+ * Blocking of the sums.  Rows and vectors of a tile follow from the registers
+ * of the target and the width of the result, the order of the loops from the
+ * sizes of the caches.
  */
 
 #include "codegen/cpu/kernels/direct/shape.h"
@@ -9,8 +9,8 @@
 #include "codegen/cpu/kernels/direct/tile.h"
 
 #define MOST_ROWS 30
-#define TWO_PLACES 14    /* rows that begin at one of two places of a page */
-#define MOST_WRITTEN 700 /* multiplications of a tile that are written out */
+#define TWO_PLACES 14    /* rows at one of two page offsets */
+#define MOST_WRITTEN 700 /* unrolled multiplications of a tile */
 #define WIDEST 128       /* kernel that is cut into runs of equal taps */
 #define ENOUGH_UNITS 16  /* for threads to share */
 #define SHORT 160        /* multiplications of a sum */
@@ -48,8 +48,9 @@ glow_cpu_row_bytes(const glow_node *n, int i, int64_t depth)
 }
 
 /*
- * Are the input and the weights of a group of channels, so many bytes, and of the
- * next, more than the cache holds, but not far too much, and the weights too?
+ * True if the input, and the weights of this and the next group of channels
+ * (`group` bytes each), outgrow the cache, but not by far, and the weights do
+ * too.
  */
 static bool
 outgrows(const cpu_target *t, const direct *d, int64_t group)
@@ -63,11 +64,11 @@ outgrows(const cpu_target *t, const direct *d, int64_t group)
 }
 
 /*
- * Four vectors instead of two, if there are registers for enough rows of them:
- * where sums are so short that it counts to write results in longer pieces; and
- * where rows begin at the same place of a page and fight for the same lines, so
- * that few do, as long as a quarter of the cache holds the weights of four
- * vectors, or the depth is cut.
+ * True if a tile should have four vectors instead of two, and there are
+ * registers for enough rows of them: if sums are so short that the length of
+ * stores counts; or if rows conflict in the sets of the cache, so that a tile
+ * has few rows, and a quarter of the cache holds the weights of four vectors,
+ * or the depth is cut.
  */
 static bool
 is_wide(const cpu_target *t, const direct *d, int64_t vectors)
@@ -82,16 +83,19 @@ is_wide(const cpu_target *t, const direct *d, int64_t vectors)
             (group <= t->cache_bytes / 4 || outgrows(t, d, group)));
 }
 
-/* How many rows of `blocks` vectors there are registers for. */
+/* The greatest number of rows of `blocks` vectors that fits the registers. */
 static int
 most_rows(const cpu_target *t, const direct *d, int blocks)
 {
-    /* What is broadcast, and one to spare unless weights are several. */
+    /*
+     * A register for the broadcast, and a spare one if there are less than 3
+     * vectors.
+     */
     int room = t->registers - (blocks < 3 ? 2 : 1);
     int most = (room - blocks) / blocks;
     int64_t step = d->pixel * d->stride_w;
 
-    /* Rows that begin at the same place of a page fight for the same lines. */
+    /* Rows at the same page offset conflict in the sets of the L1 cache. */
     if (step % 4096 == 0 && most > 8)
         most = 8;
     else if (step % 2048 == 0 && most > TWO_PLACES)
@@ -117,10 +121,11 @@ line_cost(const cpu_target *t, const direct *d, int64_t vectors, int blocks)
 }
 
 /*
- * Three vectors instead of two, where registers are few and so rows are: what a
- * line leaves behind whole tiles then has enough sums for the latency of a
- * multiplication.  By AVX2, seven results of two vectors take 8 cycles in tiles of
- * 4 and 3 rows, of three vectors 10.5, where 7 and 10.5 are the least.
+ * True if a tile should have three vectors instead of two, on targets with few
+ * registers: the tail of a line then has enough sums to hide the latency of a
+ * multiplication.  On AVX2, seven results of two vectors take 8 cycles, in
+ * tiles of 4 and 3 rows, and of three vectors 10.5, where 7 and 10.5 are the
+ * least.
  */
 static bool
 is_three(const cpu_target *t, const direct *d, int64_t vectors)
@@ -150,7 +155,10 @@ blocks_of(const cpu_target *t, const direct *d, int64_t vectors)
     return blocks > vectors ? (int)vectors : blocks;
 }
 
-/* Rows and vectors of a tile, as the rule has them where nothing else is said. */
+/*
+ * Sets rows and vectors of a tile: by the choice of the target, else by the
+ * rules above.
+ */
 static void
 set_tile(const cpu_target *t, const direct *d, shape *s)
 {
@@ -163,7 +171,7 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
         s->rows = d->rows;
 }
 
-/* How much of the depth is written out: not too much code, nor too little. */
+/* Unrolled depth: at most MOST_WRITTEN multiplications of a tile. */
 static int
 unit_of(const cpu_target *t, const direct *d, const shape *s)
 {
@@ -221,7 +229,7 @@ input_bytes(const direct *d, int64_t lines)
     return (lines * d->stride_h + d->kernel_h - 1) * d->in_w * d->pixel;
 }
 
-/* Half of as many lines, while their input is more than `bytes`. */
+/* Lines of the result, halved until their input is at most `bytes`. */
 static int64_t
 lines_within(const direct *d, int64_t bytes)
 {
@@ -255,11 +263,12 @@ glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
 }
 
 /*
- * How much of the depth to go through for all results before going on, 0: all
- * of it.  The cache is to hold the input of so much depth beside the weights of
- * one group of channels and of the next, so that nothing but weights comes from
- * memory, and these once.  Keeping sums costs about what a little too large an
- * input does (196 x 1536 x 384: 2 % more).  What is far too large is left to lines.
+ * Part of the depth that is summed up for all results at once, 0: all of it.
+ * The cache holds the input of this part beside the weights of one group of
+ * channels and of the next, so that only weights are read from memory, and
+ * once.  Keeping partial sums costs about as much as an input a little larger
+ * than the cache (196 x 1536 x 384: 2 % more).  A much larger input is left to
+ * blocks of lines.
  */
 static int64_t
 cut_of(const cpu_target *t, const direct *d)
@@ -277,7 +286,10 @@ cut_of(const cpu_target *t, const direct *d)
     return cut;
 }
 
-/* One line of windows that do not overlap, so that lines may end behind any. */
+/*
+ * True for one line of windows that do not overlap, so that it can be cut after
+ * any.
+ */
 static bool
 is_row(const direct *d)
 {

@@ -1,5 +1,5 @@
 /*
- * How sums over taps and depth are cut up for a target: rows and vectors of a
+ * Blocking of sums over taps and depth for a target: rows and vectors of a
  * tile, lines of a block, units for threads.
  */
 
@@ -9,7 +9,7 @@
 #include "codegen/cpu/kernels/direct/direct.h"
 #include "codegen/cpu/kernels/runs.h"
 
-/* How it is cut up. */
+/* Blocking. */
 typedef struct cpu_shape {
     int lanes, rows, blocks, unit;
     int64_t full;  /* groups of `blocks` vectors of output channels */
@@ -21,9 +21,10 @@ typedef struct cpu_shape {
 cpu_shape glow_cpu_direct_shape(const cpu_target *t, const cpu_direct *d);
 
 /*
- * Pixels without neighbours are cut into lines of whole tiles, for threads and
- * glow_cpu_lines_of to choose from; of one, if the choice says how many lines a
- * block has.  The last line has what is left.
+ * Chooses the form of the sums, and cuts pixels of windows that do not overlap,
+ * such as of 1 x 1 kernels, into lines of whole tiles, for threads and
+ * glow_cpu_lines_of to choose from; into lines of one tile if the choice sets
+ * the lines of a block.  The last line is shorter.
  */
 cpu_direct glow_cpu_flattened(const cpu_target *t, cpu_direct d);
 
@@ -32,11 +33,11 @@ int64_t glow_cpu_pixels_in(const cpu_direct *d);
 int64_t glow_cpu_pixels_out(const cpu_direct *d);
 
 /*
- * How many lines to take for all groups of channels before going on.  If the
- * cache holds all weights, as many as the first cache holds the input of: then
- * results are written, and what is added to them is read, nearly one behind the
- * other.  Else weights are read again for each block of lines, or the input for
- * each group of channels: what is less.
+ * Lines of a block: all groups of channels are computed for these first.  If
+ * the cache holds all weights, the L1 cache holds the input of the lines: then
+ * the stores of results and the loads of the epilogue are nearly sequential.
+ * Else either weights are read again for each block of lines, or the input for
+ * each group of channels: the smaller of the two.
  */
 int64_t glow_cpu_lines_of(const cpu_target *t, const cpu_direct *d,
                           const cpu_shape *s);
@@ -46,8 +47,9 @@ int glow_cpu_cut_lines(glow_arena *a, const cpu_direct *d, const cpu_shape *s,
                        cpu_run *runs);
 
 /*
- * Units: lines of the result, so that their input is shared; or groups of
- * channels, so that weights are, where these are many or lines are few.
+ * True if units are groups of channels, so that threads share weights, for many
+ * weights or few lines; else units are lines of the result, so that they share
+ * input.
  */
 bool glow_cpu_is_by_channels(const cpu_target *t, const cpu_direct *d,
                              const cpu_shape *s);
@@ -68,11 +70,14 @@ int64_t glow_cpu_group_bytes(const cpu_direct *d, const cpu_shape *s,
                              int blocks);
 int64_t glow_cpu_packed_bytes(const cpu_direct *d, const cpu_shape *s);
 
-/* Packs operand 1 as d->turned says; returns where that lies. */
+/*
+ * Emits code that packs operand 1, whose filter is d->turned; returns its
+ * address.
+ */
 cg_value glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d,
                                const cpu_shape *s);
 
-/* Bytes of the sums that wait for the rest of the depth, if it is cut. */
+/* Bytes of the partial sums, if the depth is cut. */
 int64_t glow_cpu_kept_bytes(const cpu_direct *d, const cpu_shape *s);
 
 #endif

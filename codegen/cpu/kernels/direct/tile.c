@@ -1,21 +1,22 @@
 /*
- * The register tile.
+ * The register tile: the micro-kernel of convolutions and matrix products.
  *
- * All sums of the tile stay in registers while the depth runs by.  Each vector
- * of weights is used for all rows, each element of input, broadcast, for all
- * blocks.  Taps outside of the input are not there at all.
+ * All sums of the tile stay in registers over the whole depth.  Each vector of
+ * weights is used for all rows, each element of input, broadcast, for all
+ * blocks.  Taps outside of the input are not emitted.
  *
  * The same element of input is read by several taps.  Merging these loads would
  * keep their results alive and spill the sums (measured: 64 % of the speed), so
- * the address goes through something opaque at each tap.  It does so at the head of
- * the tile too: with loops around it that begin where only a thread knows, LLVM
- * made a pointer of its own for each element read, on the stack (a stem of three
- * channels took 1.2 times as long on two threads as on one).
+ * the address is made opaque at each tap.  It is made opaque at the head of the
+ * tile too: inside of loops whose bounds are known only to a thread, LLVM kept
+ * a pointer for each element read, on the stack (a stem of three channels took
+ * 1.2 times as long on two threads as on one).
  *
- * What is read once, from memory, comes at the rate at which lines can be asked
- * for, and a core asks for more of them when they lie in several places, since
- * the hardware looks ahead in each by itself.  Hence `streams` (measured on a Xeon
- * of the Sapphire Rapids family: of one 9.2 GB/s, two 11.5, four 14, eight 15.5).
+ * Data read once, from memory, arrives at the rate of cache misses in flight,
+ * and a core has more of them when several address streams are read, because
+ * the hardware prefetches in each by itself.  Hence `streams` (measured on a
+ * Xeon of the Sapphire Rapids family: of one 9.2 GB/s, two 11.5, four 14, eight
+ * 15.5).
  */
 
 #include "codegen/cpu/kernels/direct/tile.h"
@@ -121,7 +122,10 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
     }
 }
 
-/* A vector of weights; of the last block only what there is. */
+/*
+ * Loads a vector of weights; of the last block, if weights are not packed, only
+ * `last` lanes, and zeros in the others.
+ */
 static cg_value
 load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
 {

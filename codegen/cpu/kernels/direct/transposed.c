@@ -1,17 +1,18 @@
 /*
- * Transposed convolution with a constant filter, as several convolutions.
+ * Transposed convolution with a constant filter, as a convolution for each
+ * phase of the stride.
  *
  * A result at h takes the taps k for which h + start - k * dilation is a
  * multiple of the stride.  So the results at h = first + q * stride, a phase,
- * share their taps, which lie at q + (first + start - k * dilation) / stride of
- * the input: a convolution over q with stride 1.  Each axis has as many phases
- * as its stride, each pair of them is made by tiles, and no product with a zero
- * between elements of input is.
+ * share their taps, which read the input at q + (first + start - k * dilation)
+ * / stride: a convolution over q with stride 1.  Each axis has as many phases
+ * as its stride, and each pair of phases is computed by register tiles, without
+ * any product with the zeros between elements of the input.
  */
 
 #include "codegen/cpu/kernels/direct/direct.h"
 
-/* Of one axis. */
+/* A phase of one axis. */
 typedef struct phase {
     int64_t first, out; /* the first result, and how many */
     int64_t kernel, dilation, start;
@@ -49,7 +50,7 @@ phase_of(const cpu_window_axis *a, int64_t first)
 
 typedef struct transposed {
     cpu_window w;
-    cpu_direct d; /* what all pairs of phases have in common */
+    cpu_direct d; /* common fields of all pairs of phases */
 } transposed;
 
 /* False if there are three spatial axes that matter. */
@@ -124,7 +125,7 @@ for_each_pair(const transposed *t, visit_fn visit, void *user)
     return true;
 }
 
-/* What is known of the target, and added up. */
+/* Totals over all pairs of phases, for `target`. */
 typedef struct sum {
     const cpu_target *target;
     int64_t bytes;
@@ -245,7 +246,7 @@ typedef struct maker {
     int64_t units;  /* and their units */
 } maker;
 
-/* What there is to make of a pair with `units` units. */
+/* Emits the assigned units of a pair of phases that has `units` units. */
 static void
 make_units(maker *m, const cpu_direct *pair, int64_t units)
 {

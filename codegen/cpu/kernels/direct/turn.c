@@ -1,10 +1,10 @@
 /*
- * Weights that are known only when the code runs, packed by it into scratch as
- * pack.c packs constant ones: a vector of output channels at once, whose
- * weights lie far apart, is turned with as many depths as it has lanes.
+ * Packs weights that are not constant at run time, into scratch, in the layout
+ * of pack.c: the weights of a vector of output channels, which are strided, are
+ * transposed in blocks of as many depths as it has lanes.
  *
- * That takes time in proportion to the weights, once for each thread; their
- * sums take as much for each pixel.
+ * The time is proportional to the size of the weights, once for each thread;
+ * the sums take as much for each pixel.
  */
 
 #include "codegen/cpu/kernels/direct/narrow.h"
@@ -22,7 +22,10 @@ typedef struct turner {
     int some;        /* of its lanes; there are zeros in the others */
 } turner;
 
-/* Where the weights of a vector at a depth are packed: in elements. */
+/*
+ * Index at which the weights of the vector t->vector at `depth` are packed, in
+ * elements.
+ */
 static cg_value
 place(const turner *t, cg_value depth)
 {
@@ -49,7 +52,7 @@ place(const turner *t, cg_value depth)
     return cg_add(g, at, cg_mulc(g, t->group, group));
 }
 
-/* The weights of the vector at `depths` depths from `depth` on. */
+/* Transposes the weights of the vector at `depths` depths from `depth` on. */
 static void
 turn(const turner *t, cg_value depth, int depths)
 {
@@ -96,7 +99,9 @@ turn_vector(turner *t, cg_value vector, int some)
     glow_cpu_loop_end(g, &row, NULL);
 }
 
-/* Behind what the sums need of the scratch. */
+/*
+ * Offset of the packed weights in the scratch, after the scratch of the sums.
+ */
 static int64_t
 first_byte(const cpu_target *t, const cpu_direct *d)
 {
