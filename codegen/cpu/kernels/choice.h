@@ -20,7 +20,7 @@ typedef enum cpu_knob {
     CPU_KNOB_FORM,    /* Winograd's: results of a tile in one direction */
     CPU_KNOB_ROWS,    /* of a register tile */
     CPU_KNOB_VECTORS, /* of a register tile */
-    CPU_KNOB_UNIT,    /* of the depth, written out at a time */
+    CPU_KNOB_UNIT,    /* depth that is unrolled */
     CPU_KNOB_LINES,   /* of a block; where lines are one, tiles */
     CPU_KNOB_TILES,   /* of a block, of Winograd's */
     CPU_KNOB_AHEAD, /* cache lines of weights that a unit prefetches, at most */
@@ -54,7 +54,7 @@ int64_t glow_cpu_knob(const cpu_target *t, cpu_knob k, int64_t otherwise);
 const char *glow_cpu_choice_text(glow_arena *a, const cpu_choice *c);
 bool glow_cpu_same_choice(const cpu_choice *a, const cpu_choice *b);
 
-/* Of several choices the best: in order of their cycles, at most `most`. */
+/* The best of several choices, sorted by cycles, at most `most`. */
 typedef struct cpu_choices {
     cpu_choice *at; /* of `most` */
     int count, most;

@@ -100,8 +100,8 @@ reduce_vector(cg *g, const row *r, cg_value i, cg_value sum)
 }
 
 /*
- * Vectors [first, end), `width` at a time: as many sums, so that none waits for
- * another.
+ * Vectors [first, end), `width` at a time in as many partial sums, to hide the
+ * latency of `combine`.
  */
 static void
 reduce_vectors(cg *g, const row *r, int64_t first, int64_t end, int width,

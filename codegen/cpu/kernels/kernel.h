@@ -14,11 +14,11 @@
 #include "codegen/cpu/layout.h"
 #include "codegen/cpu/plan.h"
 
-/* A kernel at work. */
+/* Code generation of one kernel call. */
 typedef struct cpu_job {
     cg *g;
     const cpu_step *step;
-    const glow_node *n; /* the instruction; NULL: only the stack */
+    const glow_node *n; /* the instruction; NULL: only the chain */
     cg_value fn;
     cg_tensor *in; /* operands of `n`; at is NULL where one is omitted */
     cg_tensor *out;
@@ -29,8 +29,9 @@ typedef struct cpu_job {
     cg_value pool;
     cg_value *slot; /* pointers of the step */
     /*
-     * The units to make, of kernels that have some: i64, from `begin` to less
-     * than `end`, never none.  They are constants, and all, unless `split`.
+     * Units to compute, for kernels that have units: i64, from `begin` to less
+     * than `end`, never empty.  They are constants, and all units, unless
+     * `split`.
      */
     cg_value begin, end;
     bool split;
@@ -71,8 +72,10 @@ typedef struct cpu_kernel {
     int64_t (*packed_size)(const cpu_target *t, const glow_node *n);
     void (*pack)(const cpu_target *t, const glow_node *n,
                  const glow_tensor *from, void *to);
-    /* Bytes to work in, or NULL; they mean nothing before and after.  INT64_MAX:
-       more than can be counted. */
+    /*
+     * Scratch bytes, or NULL; their contents are undefined before and dead
+     * after.  INT64_MAX: the size overflows.
+     */
     int64_t (*scratch_size)(const cpu_target *t, const glow_node *n);
     /*
      * Number of independent units of the iteration space; several threads then
@@ -94,7 +97,9 @@ typedef struct cpu_kernel {
     int64_t (*forks)(const cpu_target *t, const glow_node *n);
 } cpu_kernel;
 
-/* Can it do `n`, as t->choice says if there is one? */
+/*
+ * True if kernel `k` takes `n`, with the choice of the target if there is one.
+ */
 bool glow_cpu_takes(const cpu_kernel *k, const cpu_target *t,
                     const glow_node *n);
 
@@ -119,7 +124,7 @@ void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 void glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
                       int64_t columns);
 
-/* Emits the stack of a step without a root: all of its loops. */
+/* Emits a step without a root: the loops of its fused element-wise chain. */
 void glow_cpu_emit_stack(cpu_job *j);
 /* Its units: see cpu_kernel. */
 int64_t glow_cpu_stack_units(const cpu_target *t, const cpu_step *s);

@@ -1,4 +1,4 @@
-/* Cutting a line of results into tiles. */
+/* Cuts a line of results into runs of register tiles with equal taps. */
 
 #ifndef CODEGEN_CPU_KERNELS_RUNS_H
 #define CODEGEN_CPU_KERNELS_RUNS_H

@@ -1,6 +1,6 @@
 /*
- * Code for stacked element-wise instructions: each element is loaded once,
- * taken through all of them in a register, and stored once.
+ * Fused element-wise chains (`stacks`): each element is loaded once, goes
+ * through all operations in a register, and is stored once.
  */
 
 #include <assert.h>
@@ -84,7 +84,10 @@ store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
     }
 }
 
-/* From lane to lane: of accesses of no axis and axes of one element, none. */
+/*
+ * Stride between lanes, along the last axis; 0 for accesses of no axis and axes
+ * of one element.
+ */
 static int64_t
 lane_step(const cpu_access *a)
 {

@@ -100,7 +100,7 @@ sizes_of(const cpu_target *t, const glow_node *n, bool matrix)
     s.panels = cg_ceil_div(s.keys, s.panel);
     s.v_panels = cg_ceil_div(s.width, s.v_panel);
     most = (t->registers - 4) / 2;
-    /* Rows that begin at the same place of a page fight for the same lines. */
+    /* Rows at the same page offset conflict in the sets of the L1 cache. */
     if (s.q.row * glow_cpu_bytes(q) % 4096 == 0 && most > 8)
         most = 8;
     s.tile = glow_cpu_best_rows(s.rows, 2, most);
@@ -266,7 +266,10 @@ attend_rows(maker *m, cg_value row0, int64_t count)
     end_rows(m);
 }
 
-/* All blocks of rows; by matrices of one size, of which the last begins earlier. */
+/*
+ * All blocks of rows.  With matrix registers all blocks have one size, and the
+ * last overlaps the one before it.
+ */
 static void
 attend(maker *m)
 {

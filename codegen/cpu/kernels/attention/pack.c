@@ -25,7 +25,10 @@ load_key(maker *m, cg_tensor from, cg_value row, cg_value d)
     return cg_bitcast(g, v, glow_cpu_vector(g->f32, lanes));
 }
 
-/* Keys from `key` on, `some` of a vector's lanes, at depths from `d` on. */
+/*
+ * Transposes group `group` of keys, `some` of a vector's lanes, at `depths`
+ * depths from `d` on.
+ */
 static void
 turn_keys(maker *m, cg_tensor from, cg_value group, int some, cg_value d,
           int depths)
@@ -159,7 +162,7 @@ pack_values(maker *m, cg_value head)
     copy_rows(m, from, whole + half, attention_value_rows(s) - whole - half, 0);
 }
 
-/* Heads that share them come one after the other. */
+/* Heads that share keys are consecutive units: the first packs for all. */
 void
 glow_cpu_attention_pack(maker *m, cg_value unit)
 {

@@ -136,7 +136,7 @@ sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, carried), x, carried);
 }
 
-/* The exponential of a vector, which takes its place, is added up. */
+/* Replaces a vector of scores by exponentials, and adds them to `carried`. */
 static cg_value
 sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
 {
@@ -239,7 +239,7 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
     if (attention_is_streamed(&m->s))
         max =
             greater(g, NULL, max, attention_row_number(m, m->at.greatest, row));
-    /* Of a row that sees nothing every weight is 0. */
+    /* All weights of a row without visible keys are 0. */
     w.max = cg_select(g, cg_fcmp(g, LLVMRealOEQ, max, low), zero, max);
     sum = sweep_row(m, &w, sweep_weights,
                     LLVMConstNull(glow_cpu_vector(g->f32, m->s.lanes)));

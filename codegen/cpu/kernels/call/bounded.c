@@ -1,4 +1,7 @@
-/* Operators of which the elements say how much they give. */
+/*
+ * NonZero, Unique and NonMaxSuppression: results whose sizes depend on values,
+ * as calls of C kernels.
+ */
 
 #include "codegen/cpu/kernels/call/call.h"
 #include "codegen/cpu/kernels/common.h"

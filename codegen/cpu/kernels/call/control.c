@@ -181,7 +181,10 @@ dense(cg *g, const glow_type *t)
     return d;
 }
 
-/* The results of an iteration, to where the next one and the caller look. */
+/*
+ * Copies the results of an iteration to the inputs of the next and to the
+ * results of the loop.
+ */
 static void
 hand_on(looper *l, cg_value number)
 {
@@ -215,7 +218,7 @@ emit_loop(cpu_job *j)
     number = test(&l, trips);
     set(g, formal(j, l.body, GLOW_INPUTS, 0), number);
     set(g, formal(j, l.body, GLOW_INPUTS, 1),
-        LLVMConstInt(g->i1, 1, false)); /* or it would not have come here */
+        LLVMConstInt(g->i1, 1, false)); /* the condition held */
     call(j, l.body);
     hand_on(&l, number);
     next = cg_addc(g, number, 1);

@@ -1,4 +1,4 @@
-/* Operators whose work depends on the values of indices; and running sums. */
+/* CumSum, CumProd and ScatterData, as calls of C kernels. */
 
 #include "codegen/cpu/kernels/call/call.h"
 #include "codegen/cpu/kernels/common.h"
@@ -33,7 +33,7 @@ const cpu_kernel glow_cpu_cumprod = {
     .emit = emit_cumsum,
 };
 
-/* Data, unless it is the result's buffer already, and the slices on top. */
+/* Copies Data unless the result is updated in place, then writes the slices. */
 static void
 emit_scatterdata(cpu_job *j)
 {

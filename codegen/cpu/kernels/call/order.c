@@ -1,9 +1,9 @@
-/* Looking for the greatest and the least. */
+/* ArgMax, ArgMin and TopK. */
 
 #include "codegen/cpu/kernels/call/call.h"
 #include "codegen/cpu/kernels/common.h"
 
-/* Does x go before y?  NaN goes before all. */
+/* True if x precedes y in the order of the search; NaN precedes all numbers. */
 static cg_value
 goes_before(cg *g, const glow_type *t, cg_value x, cg_value y, bool smallest)
 {

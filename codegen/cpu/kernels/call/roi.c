@@ -1,4 +1,4 @@
-/* Regions of interest, in C. */
+/* RoiAlign and MaxRoiPool, as calls of C kernels. */
 
 #include "codegen/cpu/kernels/call/call.h"
 #include "codegen/cpu/kernels/common.h"

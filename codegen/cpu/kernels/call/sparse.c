@@ -1,4 +1,4 @@
-/* Sums over lists of entries. */
+/* SparseLengthsWeightedSum, as a call of a C kernel. */
 
 #include "codegen/cpu/kernels/call/call.h"
 #include "codegen/cpu/kernels/common.h"

@@ -63,7 +63,10 @@ is_constant(const glow_node *n)
     return glow_cpu_is_whole_constant(n->in[1]);
 }
 
-/* Weights to pack as it runs; if there are none, there is no scratch for them. */
+/*
+ * True if weights can be packed at run time: input and filter are float, and
+ * the filter is not empty.
+ */
 static bool
 may_turn(const glow_node *n)
 {

@@ -56,7 +56,7 @@ typedef struct maker {
     cpu_tile tile;
 } maker;
 
-/* Is line `out` known to have taps, whatever it is? */
+/* True if every line of the result is known to have taps within the input. */
 static bool
 always_has_taps(const direct *d)
 {
@@ -364,7 +364,9 @@ begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line, int64_t done)
         1, NULL, 0);
 }
 
-/* All tiles of lines from `first` to `end`, for the channels at hand. */
+/*
+ * All tiles of lines from `first` to `end`, for the current group of channels.
+ */
 static void
 make_lines(maker *m, cg_value first, cg_value end)
 {
@@ -457,7 +459,7 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
                       glow_cpu_atc(g, weights, done), first, end);
 }
 
-/* A block part by part of the depth, where that is cut. */
+/* Computes a block in passes over parts of the depth, if it is cut. */
 static void
 make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
 {

@@ -60,7 +60,10 @@ glow_cpu_pack_dots(const cpu_direct *d, const cpu_filter *src, int64_t at,
     return to;
 }
 
-/* In each chunk the lower half of `a` and of `b` plus the upper, woven: a b a b. */
+/*
+ * In each chunk of 128 bits: the lower plus the upper halves of `a` and of `b`,
+ * interleaved.
+ */
 static cg_value
 add_halves(cg *g, cg_value a, cg_value b)
 {
@@ -70,7 +73,7 @@ add_halves(cg *g, cg_value a, cg_value b)
     return cg_fadd(g, low, high);
 }
 
-/* The lanes of each of four vectors added up, one behind the other. */
+/* The sums of the lanes of four vectors, in four lanes. */
 static cg_value
 add_lanes(cg *g, cg_value const *v)
 {

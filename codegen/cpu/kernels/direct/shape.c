@@ -187,9 +187,9 @@ unit_of(const cpu_target *t, const direct *d, const shape *s)
 }
 
 /*
- * Half vectors of 64 bytes where they hold all outputs: nowhere are they slower, and
- * a core that multiplies halves of such a vector one after the other takes half the
- * time.
+ * Half vectors on targets with vectors of 64 bytes, if they hold all outputs:
+ * they are never slower, and a core that executes such a vector in halves takes
+ * half the time.
  */
 static int
 lanes_of(const cpu_target *t, const direct *d)

@@ -207,7 +207,7 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
     *w_of(s) = glow_cpu_atc(g, w, (int64_t)t->taps * count * t->w_depth);
 }
 
-/* A chunk as far from the one at hand as `apart` elements of the depth. */
+/* A chunk `apart` elements of the depth beyond the current one. */
 static void
 chunk_at(cg *g, const cpu_tile *t, int rows, const bool *valid, int64_t apart,
          state *s)
@@ -228,7 +228,7 @@ move_on(cg *g, const cpu_tile *t, int64_t count, state *s)
     *w_of(s) = glow_cpu_atc(g, *w_of(s), count * t->taps * t->w_depth);
 }
 
-/* `chunks` of each of `streams` parts of the depth, side by side. */
+/* `chunks` chunks of each of `streams` parts of the depth, interleaved. */
 static void
 sweep_parts(cg *g, const cpu_tile *t, int rows, const bool *valid, int streams,
             int64_t chunks, state *s)

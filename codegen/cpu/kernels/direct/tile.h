@@ -1,6 +1,6 @@
 /*
- * The register tile that convolutions and matrix products of float are made of:
- * rows of input times blocks of output channels, one vector each.
+ * The register tile of convolutions and matrix products of float: rows of input
+ * times blocks of output channels, one vector each.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_DIRECT_TILE_H
@@ -11,18 +11,9 @@
 #define CPU_MOST_BLOCKS 8
 
 /*
- * The register tile.  For each row r and channel o it sums up over the taps (i,
- * j) and the depth d:
- *
- *     in[r * row_step + i * tap_row + j * tap_step + d] * w[i][d][j][o]
- *
- * Weights are read in the order of their layout: for each i, chunks of `unit`
- * of the depth; in a chunk all j; then the depth within the chunk; then blocks
- * of `lanes` channels, w_block bytes apart.
- *
- * For CPU_PAIRS d counts pairs, in memory too.  For dot
- * products d counts vectors, and a block is one output, each lane of which sums
- * up its part of the depth.
+ * For CPU_PAIRS d counts pairs, of input and of weights.  For dot products d
+ * counts vectors, and a block is one output, each lane of which sums up its
+ * part of the depth.
  */
 typedef struct cpu_tile {
     const glow_type *type; /* of the input: a kind that is computed as float */

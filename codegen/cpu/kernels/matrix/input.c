@@ -5,7 +5,7 @@
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
-/* Lines of input within zeros. */
+/* Lines of input with zero padding. */
 
 typedef struct copied {
     cpu_job *j;
@@ -142,7 +142,7 @@ load_row(cg *g, cg_value at, int columns)
     return v;
 }
 
-/* The lanes of two rows in turn, of half `n`. */
+/* Interleaves half `n` of two rows. */
 static cg_value
 in_turn(cg *g, cg_value a, cg_value b, int n)
 {

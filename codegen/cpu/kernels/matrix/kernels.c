@@ -1,4 +1,4 @@
-/* The kernels by registers of matrices: convolutions and products. */
+/* Kernels that use matrix registers: convolutions and matrix products. */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 

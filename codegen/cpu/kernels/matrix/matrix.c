@@ -30,7 +30,7 @@ typedef struct maker {
     cg_value batch, in; /* address of line 0 of the image */
     cg_value buffer;
     cpu_within units;
-    /* The group at hand. */
+    /* The current group of channels. */
     cg_value channel, weights;
     int beside, columns;
     int64_t ahead; /* lines to prefetch for each multiplication */
@@ -258,7 +258,9 @@ make_tiles(const maker *k, cg_value first, int count, cg_value number)
         finish_tile(k, a, &p[a]);
 }
 
-/* All tiles of steps from `first` to `end`, for the channels at hand. */
+/*
+ * All tiles of steps from `first` to `end`, for the current group of channels.
+ */
 static void
 make_steps(const maker *k, cg_value first, cg_value end)
 {

@@ -1,7 +1,7 @@
 /*
- * Kernels that move elements, in parts: the first axes of the result are the
- * units, as far as all operands go along them with it.  In one part they are
- * loops like the others.
+ * Kernels that move elements, split over threads: the units are the first axes
+ * of the result, as far as all operands are indexed by them too.  Without a
+ * split these axes are loops like the others.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_MOVE_OUTER_H
@@ -14,9 +14,12 @@
  * it is split.
  */
 int glow_cpu_outer_axes(const cpu_job *j, int axes);
-/* The loops over them; glow_cpu_nest_end ends them. */
+/*
+ * Begins loops over the first `axes` axes of the result; glow_cpu_nest_end ends
+ * them.
+ */
 void glow_cpu_outer_begin(cpu_job *j, cg_nest *n, int axes);
-/* The part of `t` at these indices of its first axes. */
+/* The slice of `t` at indices `at` of its first axes. */
 cg_tensor glow_cpu_outer_part(cpu_job *j, cg_tensor t, cg_value const *at,
                               int axes);
 /* `d` without its first axes. */

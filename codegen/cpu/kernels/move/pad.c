@@ -1,4 +1,4 @@
-/* Frames around a tensor. */
+/* Pad, with constant, edge, reflected or wrapped elements. */
 
 #include <string.h>
 
@@ -57,7 +57,10 @@ pad_axes(const glow_node *n)
     return axes;
 }
 
-/* The middle of a constant frame: where it begins, and its shape. */
+/*
+ * The operand inside of a constant frame: its first element in the result and
+ * in the operand, and its shape.
+ */
 typedef struct middle {
     glow_dims to, from, shape;
 } middle;
@@ -91,7 +94,10 @@ static_offset(glow_dims at, glow_dims step)
     return sum;
 }
 
-/* Is the index of the first axes, moved to the operand's, in the middle? */
+/*
+ * True if the index of the first axes is inside of the operand; sets `at` to
+ * the index in the operand.
+ */
 static cg_value
 is_inside(cpu_job *j, const middle *m, cg_value *at, int axes)
 {
@@ -108,7 +114,9 @@ is_inside(cpu_job *j, const middle *m, cg_value *at, int axes)
     return all;
 }
 
-/* Constant frames: Value everywhere, then the middle over it. */
+/*
+ * Constant mode: fills the result with Value, then copies the operand over it.
+ */
 static void
 pad_constant(cpu_job *j)
 {

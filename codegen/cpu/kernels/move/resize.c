@@ -8,7 +8,7 @@
 
 #include "ir/ops/resize.h"
 
-/* An axis as it is resized; tables are NULL where nothing changes. */
+/* Tables of a resized axis; NULL for an axis that keeps its size. */
 typedef struct grid {
     cg_value low, high, part; /* elements of Input, elements, double */
 } grid;

@@ -10,8 +10,8 @@
     4 /* lanes of 128 bits, which shuffle at once on all targets */
 
 /*
- * `n` vectors become one row: lane 0 of all, lane 1 of all, ...  As many as have
- * lanes, up to CPU_MOST_LANES, are turned.
+ * Interleaves `n` vectors: lane 0 of all, lane 1 of all, ...  If they have `n`
+ * lanes, up to CPU_MOST_LANES, this is a transpose.
  */
 void glow_cpu_interleave(cg *g, cg_value *v, int n);
 

@@ -28,7 +28,10 @@ typedef struct turn {
     int n_outer;
 } turn;
 
-/* Axes before the last that both sides run through alike are one. */
+/*
+ * Appends an axis; merges it with the axis before if the operand's strides
+ * allow it.
+ */
 static void
 add_axis(turn *t, axis a)
 {
@@ -130,7 +133,7 @@ unzip(cg *g, cg_value a, cg_value b, bool odd)
     return pick(g, a, b, order, lanes);
 }
 
-/* Vectors v[0], v[step], ... become one row: lane 0 of all, lane 1 of all, ... */
+/* Interleaves vectors: lane 0 of all, lane 1 of all, ... */
 void
 glow_cpu_interleave(cg *g, cg_value *v, int n)
 {
@@ -150,7 +153,7 @@ glow_cpu_interleave(cg *g, cg_value *v, int n)
     }
 }
 
-/* The other way round. */
+/* Deinterleaves `n` vectors: the inverse of glow_cpu_interleave. */
 static void
 take_apart(cg *g, cg_value *v, int n)
 {
@@ -192,7 +195,10 @@ append(cg *g, cg_value *v, int n)
 
 /* Tiles. */
 
-/* `some` of an axis from `at` on, in `lanes` lanes. */
+/*
+ * A range of an axis: `some` elements from `at` on, in vectors of `lanes`
+ * lanes.
+ */
 typedef struct stretch {
     cg_value at;
     int some, lanes;
@@ -204,7 +210,10 @@ typedef struct tile {
     stretch u, l;
 } tile;
 
-/* Vector `i` along u, for l of that number; 0 beyond. */
+/*
+ * Loads vector `i` along u, at index `i` of the tile along l; zeros beyond the
+ * tile.
+ */
 static cg_value
 load_u(cpu_job *j, const tile *x, int i)
 {
@@ -222,7 +231,7 @@ load_u(cpu_job *j, const tile *x, int i)
     return v;
 }
 
-/* Row `r` along l. */
+/* Stores vector `v`, row `r` along l. */
 static void
 put_l(cpu_job *j, const tile *x, int r, cg_value v)
 {
@@ -236,7 +245,10 @@ put_l(cpu_job *j, const tile *x, int r, cg_value v)
     g->live = 0;
 }
 
-/* Are the rows of the tile one row in memory, and nothing stacked on them? */
+/*
+ * True if the rows of the tile are contiguous in the result, and no
+ * element-wise operation is fused.
+ */
 static bool
 is_joined(const cpu_job *j, const tile *x)
 {
@@ -244,7 +256,9 @@ is_joined(const cpu_job *j, const tile *x)
            x->t->u.row == 1 && x->l.some == x->t->l.size;
 }
 
-/* Vector `i` of the row that `n` vectors make: lane 0 of all, lane 1 of all, ... */
+/*
+ * Vector `i` of the interleaved `n` vectors: lane 0 of all, lane 1 of all, ...
+ */
 static cg_value
 weave(cg *g, cg_value const *v, int n, int i)
 {
@@ -288,7 +302,7 @@ turn_joined(cpu_job *j, const tile *x)
     }
 }
 
-/* At least as many lanes along u as l has vectors. */
+/* Tiles with at least as many lanes along u as along l. */
 static void
 turn_wide(cpu_job *j, const tile *x)
 {
@@ -366,7 +380,7 @@ turn_line(cpu_job *j, tile *x)
     turn_tile(j, x);
 }
 
-/* The outer axes, and stretches of u. */
+/* Units: the outer axes, and vectors along u. */
 static glow_dims
 units_of(const cpu_target *target, const turn *t)
 {

@@ -1,4 +1,7 @@
-/* The products of a tile: rows of a state times R for a vector of units. */
+/*
+ * Register tile of recurrent networks: rows of a state times R for a vector of
+ * hidden units.
+ */
 
 #ifndef CODEGEN_CPU_KERNELS_RECURRENT_PRODUCT_H
 #define CODEGEN_CPU_KERNELS_RECURRENT_PRODUCT_H

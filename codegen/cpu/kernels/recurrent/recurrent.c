@@ -113,7 +113,7 @@ glow_cpu_set_state(cpu_recurrence *r, cpu_state s, cg_value v)
     glow_cpu_store_raw(r->j->g, v, place_of(r, s, r->unit));
 }
 
-/* Is the row at hand not over yet?  NULL: none ever is. */
+/* r->time < length of the current row; NULL without lengths. */
 static cg_value
 is_running(cpu_recurrence *r)
 {
@@ -151,7 +151,10 @@ glow_cpu_end_cell(cpu_recurrence *r, cg_value h, cg_value c)
 
 /* A step. */
 
-/* `rows` of the batch from `row` on, for the units at hand, `live` or all. */
+/*
+ * `rows` rows of the batch from `row` on, for the current vector of hidden
+ * units, of which `live` lanes are live (0: all).
+ */
 static void
 make_tile(cpu_recurrence *r, const cpu_phase *p, cg_value weights, cg_value row,
           int rows, int live)
@@ -178,7 +181,10 @@ make_tile(cpu_recurrence *r, const cpu_phase *p, cg_value weights, cg_value row,
     g->live = 0;
 }
 
-/* Vector `vector` of units, of which `live` are: all tiles of the batch. */
+/*
+ * Vector `vector` of hidden units, with `live` live lanes (0: all), for all
+ * assigned tiles of the batch.
+ */
 static void
 make_vector(cpu_recurrence *r, const cpu_phase *p, cg_value weights,
             cg_value vector, int live)
@@ -288,7 +294,10 @@ transfer_lanes(cpu_job *j, cg_value unit, int lanes, void *user)
                            place);
 }
 
-/* A state of the rows at hand, with a tensor [D, B, H]. */
+/*
+ * Copies a state of the assigned rows from `from` or to `to`, tensors [D, B,
+ * H].
+ */
 static void
 transfer_state(cpu_recurrence *r, cpu_state state, cg_tensor from, cg_tensor to)
 {
@@ -317,7 +326,7 @@ has_cells(const glow_node *n)
     return n->op == &glow_op_lstm;
 }
 
-/* Lays the states, then R if it is not a constant, into the scratch. */
+/* Lays out the scratch: the states, then R unless it is constant. */
 static void
 lay(cpu_recurrence *r)
 {

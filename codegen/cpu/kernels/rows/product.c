@@ -17,7 +17,7 @@ typedef struct product {
 
 #define FEW_ROWS 16 /* that threads cannot share */
 
-/* Units: rows, or elements where rows are few. */
+/* Units: rows, or elements if there are fewer than FEW_ROWS rows. */
 
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)

@@ -116,7 +116,7 @@ reduce_inner(cpu_job *j, cg_value i, int lanes, void *user)
     reduce_at(j, x->a, x->r, from, cg_add(j->g, x->to, i), lanes);
 }
 
-/* Are results beside each other computed in one vector? */
+/* True if adjacent results are computed in one vector. */
 static bool
 is_vector(const axes *a)
 {

@@ -57,7 +57,10 @@ glow_cpu_soft_weigh(cg *g, cg_value e, cg_value sum)
     return g->target->exact ? cg_fdiv(g, e, sum) : cg_fmul(g, e, sum);
 }
 
-/* Of x - max and its exponential, which is NULL if it is to be computed. */
+/*
+ * Result of an element from x - max and its exponential `e`, NULL if it is
+ * still to be computed.
+ */
 static cg_value
 finish(cg *g, const cpu_soft *s, cg_value x, cg_value e)
 {
@@ -148,7 +151,7 @@ soft_in_registers(cpu_job *j, cpu_soft *s, const part *parts, int n)
 
 /* Long rows. */
 
-/* One vector: exp(x - max) into the result, and into `sum`. */
+/* One vector: stores exp(x - max), and adds it to `sum`. */
 static cg_value
 exp_vector(cpu_job *j, const cpu_soft *s, cg_value i, cg_value sum)
 {

@@ -1,4 +1,4 @@
-/* Softmax and its logarithm: parts that rows of all lengths share. */
+/* Softmax and LogSoftmax: functions that rows of all lengths share. */
 
 #ifndef CODEGEN_CPU_KERNELS_ROWS_SOFTMAX_H
 #define CODEGEN_CPU_KERNELS_ROWS_SOFTMAX_H
@@ -10,20 +10,23 @@ typedef struct cpu_soft {
     bool logarithm;
     bool keeps;        /* the result holds exponentials as they are computed */
     cg_value at;       /* the first element of the row */
-    cg_value max, sum; /* sum: factor, or subtrahend */
+    cg_value max, sum; /* sum: from glow_cpu_soft_sum */
 } cpu_soft;
 
 /* x, or b where x is not greater: one instruction nearly everywhere. */
 cg_value glow_cpu_soft_greater(cg *g, const glow_type *t, cg_value b,
                                cg_value x);
 /*
- * The sum of a row becomes its logarithm, or 1 divided by it; it stays itself where
- * quotients are to be rounded once.
+ * Prepares the sum of a row for glow_cpu_soft_weigh: its logarithm, or 1 / sum,
+ * or the sum itself if quotients must be rounded once.
  */
 cg_value glow_cpu_soft_sum(cg *g, const cpu_soft *s, cg_value sum);
-/* The exponential `e` divided by the sum of its row, which glow_cpu_soft_sum gave. */
+/*
+ * The exponential `e` divided by the sum of its row; `sum` is from
+ * glow_cpu_soft_sum.
+ */
 cg_value glow_cpu_soft_weigh(cg *g, cg_value e, cg_value sum);
-/* The `n` vectors of one width combined lane by lane, pair by pair; `v` is lost. */
+/* Combines `n` vectors of one width lane by lane, as a tree; overwrites `v`. */
 cg_value glow_cpu_soft_lanes(cg *g, const glow_type *t, cg_value *v, int n,
                              cg_combine_fn fn);
 /* One row from element s.at on, of any length. */

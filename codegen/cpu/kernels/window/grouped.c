@@ -23,7 +23,7 @@
 
 #include "codegen/cpu/kernels/runs.h"
 
-#define LINES_BYTES 24576 /* of a chunk's input: half of a first cache */
+#define LINES_BYTES 24576 /* of a chunk's input: half of an L1 cache */
 #define LATENCY 4.0       /* of a multiplication, in cycles */
 #define MOST_TAPS 64      /* of a line, each with all channels of a group */
 #define LINES_OF_THREAD 4 /* at least, or threads share the channels */

@@ -92,7 +92,7 @@ is_nan(cg *g, cg_value x, cg_value y)
     return LLVMBuildSExt(g->builder, is, glow_cpu_like(x, g->i32), "");
 }
 
-/* Two taps are looked at for NaN at once. */
+/* Maximum of `count` taps; one comparison checks two taps for NaN. */
 static void
 take_greatest(cg *g, cg_value const *x, int count, partial *to)
 {
@@ -104,7 +104,10 @@ take_greatest(cg *g, cg_value const *x, int count, partial *to)
             cg_or(g, to->nan, is_nan(g, x[i], x[i + 1 < count ? i + 1 : i]));
 }
 
-/* They make a sum of their own first: lines then do not wait for each other. */
+/*
+ * Adds the sum of `count` taps: it is computed first, so that lines do not wait
+ * for each other.
+ */
 static void
 take_sum(cg *g, cg_value const *x, int count, partial *to)
 {

@@ -94,7 +94,10 @@ typedef struct pool {
     bool count_pads;
 } pool;
 
-/* NaN is greater than all; of equal ones the first counts. */
+/*
+ * True if x replaces y as the maximum: NaN is greater than all numbers; of
+ * equal elements the first stays.
+ */
 static cg_value
 beats(cg *g, const glow_type *t, cg_value x, cg_value best)
 {

@@ -1,6 +1,6 @@
 /*
- * The weights of Winograd's convolution, transformed when the code is made, in
- * the order in which the tiles read them.
+ * Transforms constant filters at compile time, G w G', and packs them in the
+ * order in which the tiles read them.
  */
 
 #include <string.h>

@@ -167,7 +167,7 @@ glow_cpu_winograd_weights(const cpu_product *p, const cpu_winograd *w)
            (p->full * p->blocks + p->rest) * p->lanes * 4;
 }
 
-/* The rule. */
+/* Cost model. */
 
 /* The taps within the input, over all windows of an axis. */
 static int64_t
@@ -224,7 +224,7 @@ transform_cycles(const cpu_target *t, const cpu_winograd *w)
     return points * (w->m == 2 ? 2.0 : 4.0) / t->multiplies + 2 * points;
 }
 
-/* Rows that register tiles go through for so many, whole and rest. */
+/* Rows that register tiles compute for `tiles` tiles, whole and tail. */
 static double
 rows_made(const cpu_target *t, const cpu_winograd *w, int64_t tiles)
 {
@@ -301,7 +301,7 @@ other_cycles(const cpu_target *t, const glow_node *n, const cpu_winograd *w)
     return d.dots ? glow_cpu_dot_cycles(t, &d) : direct_cycles(t, w);
 }
 
-/* The faster of both, if it is faster than without. */
+/* Chooses the faster of F(2) and F(4), if it is faster than other kernels. */
 static bool
 choose(const cpu_target *t, const glow_node *n, cpu_winograd *out)
 {
@@ -345,7 +345,7 @@ glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
 
 /* Choices. */
 
-/* Adds the choice if it can be made, with its cycles. */
+/* Adds the choice, with its cycles, if its form fits `n`. */
 static void
 add_choice(const cpu_target *t, const glow_node *n, cpu_choice c,
            cpu_choices *to)

@@ -73,7 +73,7 @@ glow_cpu_winograd_written(glow_arena *a, const cpu_winograd *w, cpu_spans *s)
                s);
 }
 
-/* The tiles of a span in the row at hand. */
+/* The tiles of a span in the current row. */
 static void
 each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
 {
