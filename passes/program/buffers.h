@@ -1,9 +1,10 @@
 /*
  * Queries about the buffers of a program.
  *
- * An access is an operand, a result, the predicate or the scratch of an
- * instruction that computes; scratch counts as written.  An instruction that only
- * names bytes (tensorview) or bounds their life (alloc, weight, dealloc) is none.
+ * An access is an operand, a result, the predicate or the scratch buffer of an
+ * instruction that computes; a scratch buffer counts as written.  A tensorview,
+ * which only names bytes, and an alloc, a weight or a dealloc, which bound a
+ * live range, access nothing.
  */
 
 #ifndef PASSES_PROGRAM_BUFFERS_H
@@ -11,12 +12,15 @@
 
 #include "glow/ops.h"
 
-/* True unless the instruction only names bytes or bounds their life. */
+/* True unless `n` is a tensorview, an alloc, a weight or a dealloc. */
 bool computes(const glow_node *n);
 
-/* True if `v` is an alloc's own result. */
+/* True if `v` is the result of an alloc, rather than a view of it. */
 bool is_alloc(const glow_value *v);
-/* True if it is that of an alloc whose place is not fixed. */
+/*
+ * True if it is the result of an alloc in the default space whose place is not
+ * fixed.
+ */
 bool is_loose(const glow_value *v);
 
 #endif

@@ -5,13 +5,13 @@
  *     %v = tensorview @in %a {Offsets: [0]} : float<2>   =>   nothing
  *     %a.free = dealloc @out %a
  *
- * A view that nobody names goes, then an alloc that only its dealloc names, and
- * a weight that nobody names: its placeholder or constant stays in the module,
+ * A view without uses is removed, then an alloc whose only use is its dealloc,
+ * and a weight without uses: its placeholder or constant stays in the module,
  * but takes no place in the memory of this program.  Reads and writes are never
- * removed here; where all of them are in vain, eliminate-dead-store does it.
+ * removed here; eliminate-dead-store removes the dead ones.
  *
- * One walk from the end, so that a chain of views goes at once.  Places stay
- * right: the rest of the buffers lie where they lay.
+ * One backward walk, so that a chain of views is removed at once.  The other
+ * buffers keep their places, so a placed program stays placed.
  */
 
 #include "glow/ops.h"
@@ -30,7 +30,7 @@ is_dead(const glow_node *n)
     return true;
 }
 
-/* Erases an alloc that only its dealloc uses, and that. */
+/* Erases `alloc` and the dealloc that is its only use, if there is one. */
 static void
 erase_alloc(glow_node *alloc)
 {

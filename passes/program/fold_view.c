@@ -6,19 +6,20 @@
  *     %c = tensorview @in %x {Offsets: [0, 0]}       relu @out %y, @in %x
  *     relu @out %y, @in %c
  *
- * A view of a view is one of the buffer itself, at the sum of both; one of all
- * of a buffer by the buffer's own type is the buffer.  They come from reshapes
- * of reshapes, and from what other passes leave.  Afterwards views are one
- * deep, so that whoever asks what lies under one need not go far, and what is
- * the same has fewer names: instructions work in place only on what has one.
+ * A view of a view becomes a view of the base buffer, at the sum of both
+ * offsets; a view of a whole buffer by the buffer's own type becomes the
+ * buffer.  Such views come from chains of reshapes and from other passes.
+ * Afterwards the operand of a view is its base buffer, and equal ranges have
+ * fewer names: an instruction works in place only if its operand and its result
+ * are the same value.
  *
- * Only a view of a buffer that is not dense is left as it is.
+ * A view of a buffer whose type has strides stays as it is.
  */
 
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-/* The index of an element by its number. */
+/* The index in `shape` of the element with row-major number `number`. */
 static glow_dims
 index_of(glow_dims shape, int64_t number)
 {
@@ -31,7 +32,7 @@ index_of(glow_dims shape, int64_t number)
     return at;
 }
 
-/* True for a view of all of its base, by the base's type. */
+/* True if extent `e` is all of `base`, by the type of `base`. */
 static bool
 is_all(const glow_extent *e, const glow_value *base)
 {

@@ -5,25 +5,25 @@
  *     tanh @out %c, @in %b      =>   %a.free = dealloc @out %a
  *     %a.free = dealloc @out %a      tanh @out %c, @in %b
  *
- * A use is an instruction that names the buffer, or a view of it, or a view of
- * a view: freeing behind the last direct use alone would be wrong.
+ * A use is an instruction that names the buffer, or a view of it at any depth:
+ * freeing behind the last direct use alone would be wrong.
  *
- * There is nothing to judge by bytes: an alloc lives from where it stands to
- * its dealloc, and no dealloc goes down, for none stands above a use.  So what
- * lives at an instruction lived there before, no instruction has more bytes
- * alive, no two buffers meet that did not, and each placement of the program
- * before is one of that after.  What a later alloc needs at least can only fall.
+ * The rewrite needs no cost model: an alloc stays where it is and no dealloc
+ * moves down, because none stands above a use.  So live ranges only shrink: no
+ * instruction has more live bytes, no new pair of buffers interferes, and each
+ * placement of the program before is one of the program after.  The least size
+ * that a later alloc needs can only fall.
  */
 
 #include "glow/pass.h"
 #include "passes/program/buffers.h"
 
 typedef struct hoister {
-    glow_node **deallocs; /* in order */
+    glow_node **deallocs; /* in the order of the program */
     int count;
-    glow_node **last;   /* by mark of an alloc: who names it last */
-    glow_node **behind; /* by mark of a dealloc: what stands before it and the
-                           other deallocs there */
+    glow_node **last; /* by mark of an alloc: its last use */
+    glow_node *
+        *behind; /* by mark of a dealloc: the last other instruction before */
 } hoister;
 
 static void
@@ -59,7 +59,7 @@ find_uses(hoister *h, glow_arena *scratch, glow_func *f)
     }
 }
 
-/* From the end, so that those that meet behind one use keep their order. */
+/* Backward, so that deallocs that move behind the same use keep their order. */
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {

@@ -6,15 +6,16 @@
  *     relu @inout %a.view                     convolution @out %b.view, @in %x
  *     relu @inout %b.view                     relu @inout %b.view
  *
- * A backend can then do both in one loop, and else finds in the cache what was
- * written.  It is done for element-wise instructions that read nothing but what
- * they replace, if what wrote that, and nothing else, is the last to touch any byte
- * of it.
+ * A backend can then fuse both into one loop, or at least finds the written
+ * bytes in the cache.  The pass moves an element-wise instruction whose only
+ * operand is its own result, if the last access of any byte of that buffer
+ * range is an unpredicated write of exactly that value, by an instruction with
+ * one result.
  *
- * Schedules leave it open: nothing lives longer or shorter, whatever the order.
- * Afterwards such an instruction stands right behind that writer.
+ * Schedules do not decide this order: live ranges of buffers are the same
+ * either way.  Afterwards the update stands right behind its writer.
  *
- * Time: for each instruction the accesses of one buffer, MOST_LOOKS at most.
+ * Time: for each update at most MOST_LOOKS earlier accesses of its buffer.
  */
 
 #include "glow/pass.h"
@@ -22,7 +23,7 @@
 
 #define MOST_LOOKS 64
 
-/* An access, and the one of the same buffer before it. */
+/* An access; `before` is the previous access of the same base buffer. */
 typedef struct access {
     glow_node *n;
     glow_value *v;
@@ -69,7 +70,10 @@ is_update(const glow_node *n)
            n->in[0] == n->out[0] && !n->pred && !n->scratch;
 }
 
-/* What wrote all of `v`, and nobody touched a byte of it since; or NULL. */
+/*
+ * The instruction that wrote exactly `v`, if no byte of `v` has been accessed
+ * since; else, or after MOST_LOOKS accesses, NULL.
+ */
 static glow_node *
 find_writer(const hoister *h, glow_value *v)
 {
@@ -83,7 +87,7 @@ find_writer(const hoister *h, glow_value *v)
     return NULL;
 }
 
-/* Is there nothing to run between `writer` and `n`? */
+/* True if no instruction between `writer` and `n` computes. */
 static bool
 is_next(const glow_node *writer, const glow_node *n)
 {

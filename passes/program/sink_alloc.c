@@ -5,11 +5,12 @@
  *     relu @out %a, @in %x      =>   %b = alloc float<4>
  *     tanh @out %b, @in %a           tanh @out %b, @in %a
  *
- * Views sink with what they view, so that a view that is made early does not
- * hold its alloc back; one that nobody uses counts as a use.
+ * Views sink together with the buffer that they view, so that an early view
+ * does not keep its alloc from sinking; a view without uses counts as a use
+ * itself.
  *
- * There is nothing to judge by bytes: no alloc goes up, for none stands below a
- * use, so each life ends up within what it was, as with hoist-dealloc.
+ * The rewrite needs no cost model: no alloc moves up, because none stands below
+ * a use, so each live range shrinks or stays as it was, as in hoist-dealloc.
  */
 
 #include <stdlib.h>
@@ -18,12 +19,15 @@
 #include "passes/program/buffers.h"
 
 typedef struct sinker {
-    bool *settled;     /* by mark: its place is found */
-    glow_node **found; /* what must be settled before the instruction at hand */
+    bool *settled;     /* by mark: the alloc or view has its final place */
+    glow_node **found; /* allocs and views to move before this instruction */
     int count;
 } sinker;
 
-/* Finds what defines `v` and has no place yet: views, down to the alloc. */
+/*
+ * Adds to `found` the views that define `v`, down to the alloc, that have no
+ * final place yet.
+ */
 static void
 find(sinker *s, const glow_value *v)
 {
@@ -34,7 +38,7 @@ find(sinker *s, const glow_value *v)
     }
 }
 
-/* Finds all that `n` is the first to use. */
+/* Finds the allocs and views that `n` is the first to use. */
 static void
 find_all(sinker *s, const glow_node *n)
 {
@@ -57,8 +61,9 @@ by_mark(const void *x, const void *y)
 }
 
 /*
- * Are those that were found right before `n`?  They have not moved yet, so the
- * marks are their order, which is kept: a view stays behind what it views.
+ * True if the instructions of `s->found` stand right before `n` already.  They
+ * have not moved yet, so their marks are their order, which is kept: a view
+ * stays behind its operand.
  */
 static bool
 are_there(const sinker *s, const glow_node *n)
@@ -71,7 +76,7 @@ are_there(const sinker *s, const glow_node *n)
     return true;
 }
 
-/* Is this a use, rather than a name for a later one? */
+/* True if `n` is a use, rather than a view that a later instruction uses. */
 static bool
 is_use(const glow_node *n)
 {

@@ -10,17 +10,18 @@
  *                                    neg @out %w, @in %a.1
  *                                    %a.1.free = dealloc @out %a.1
  *
- * Where an instruction writes all of a buffer and reads nothing of it, what was
- * there before is dead since its last use.  Two buffers with short lives leave
- * the bytes between them to others; one buffer keeps them.  Programs that irgen
- * makes write each buffer once; those of other frontends, which have a few
- * buffers for all that they compute, do not.
+ * Live range splitting.  If an instruction writes all of a buffer and reads
+ * nothing of it, the earlier content is dead since its last use.  Two buffers
+ * with short live ranges leave the bytes between them to other buffers; one
+ * buffer with a long live range keeps them.  Programs of irgen write each
+ * buffer once; programs of other frontends may reuse a few buffers for all
+ * intermediate results.
  *
- * A buffer stays whole at a write under a predicate, which may leave what was
- * there; at a write of a part; while a view that was made before is used
- * afterwards; and where its place is fixed.
+ * A buffer is not split at a predicated write, which may keep earlier content;
+ * at a write of a part; while an earlier view of it has later uses; or if its
+ * place is fixed.
  *
- * Two walks, in time linear in the instructions and their operands.
+ * Two walks; time linear in the instructions and their operands.
  */
 
 #include "glow/pass.h"
@@ -28,12 +29,12 @@
 
 typedef struct splitter {
     glow_pass_run *pass;
-    glow_node **allocs;  /* by mark: that of the text */
-    glow_value **now;    /* by mark of an alloc: what its users use from here */
-    glow_node **frees;   /* and what frees that */
-    bool *touched;       /* and if somebody wrote there */
-    uint32_t *last;      /* by mark of what defines bytes: their last access */
-    uint32_t *last_view; /* by mark of an alloc: that of its views so far */
+    glow_node **allocs; /* by mark: the alloc before any split */
+    glow_value **now;   /* by mark of an alloc: its replacement from here on */
+    glow_node **frees;  /* by mark of an alloc: the dealloc of that buffer */
+    bool *touched;      /* by mark of an alloc: true after its first write */
+    uint32_t *last; /* by mark of an alloc, weight or view: its last access */
+    uint32_t *last_view; /* by mark of an alloc: of its views so far */
 } splitter;
 
 static uint32_t
@@ -49,7 +50,7 @@ note_access(splitter *s, const glow_value *v, uint32_t mark)
         s->last[v->def->mark] = mark;
 }
 
-/* From the end, so that views are known before what they are views of. */
+/* Backward, so that the accesses of a view are known before its base. */
 static void
 find_last(splitter *s, const glow_func *f)
 {
@@ -69,7 +70,7 @@ find_last(splitter *s, const glow_func *f)
     }
 }
 
-/* Does `n` use the buffer in any other way than as result `out`? */
+/* True if `n` accesses `buffer` in any other way than as result `out`. */
 static bool
 needs(const glow_node *n, int out, uint32_t buffer)
 {
@@ -82,7 +83,10 @@ needs(const glow_node *n, int out, uint32_t buffer)
     return n->scratch && mark_of(n->scratch) == buffer;
 }
 
-/* Does `n` write a buffer anew of which something was used before? */
+/*
+ * True if result `out` of `n` overwrites a whole alloc that was written before,
+ * and its earlier content is dead.
+ */
 static bool
 begins_anew(const splitter *s, const glow_node *n, int out)
 {
@@ -94,7 +98,7 @@ begins_anew(const splitter *s, const glow_node *n, int out)
            s->last_view[buffer] < n->mark && !needs(n, out, buffer);
 }
 
-/* A new buffer from `n` on. */
+/* Replaces `buffer` by a new alloc from `n` on. */
 static void
 split(splitter *s, glow_node *n, uint32_t buffer)
 {
@@ -117,7 +121,7 @@ split(splitter *s, glow_node *n, uint32_t buffer)
     glow_run_count(s->pass, "split", 1);
 }
 
-/* What is to be used in the place of `v`. */
+/* The buffer that replaces `v` at this instruction. */
 static glow_value *
 now(const splitter *s, glow_value *v)
 {
@@ -139,7 +143,7 @@ use_now(splitter *s, glow_node *n)
         glow_set_scratch(n, now(s, n->scratch));
 }
 
-/* Goes from before `n` to behind it. */
+/* Renames the operands and results of `n`, and records its writes. */
 static void
 step_over(splitter *s, glow_node *n)
 {

@@ -16,6 +16,7 @@ import sys
 import sources
 
 FOLDERS = (
+    "codegen",
     "codegen/cpu/kernels",
     "codegen/cpu/kernels/attention",
     "codegen/cpu/kernels/call",
@@ -26,6 +27,8 @@ FOLDERS = (
     "codegen/cpu/kernels/rows",
     "codegen/cpu/kernels/window",
     "codegen/cpu/kernels/winograd",
+    "codegen/interp",
+    "codegen/llvm",
     "include/glow",
     "ir",
     "ir/base",
@@ -38,6 +41,7 @@ FOLDERS = (
     "lower",
     "passes",
     "passes/graph",
+    "passes/program",
     "tools/common",
     "tools/glow-alloc",
     "tools/glow-opt",
