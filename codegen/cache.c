@@ -1,17 +1,20 @@
 /*
- * Entries on disk.
+ * Cache on disk with least-recently-used eviction, keyed by hashes of inputs.
  *
  * An entry is KEY.obj: the bytes, then a line with their digest.  It is written
- * under a name of its own and renamed, so that nobody sees half of it; whatever a
- * crash or a full disk leaves instead does not have its digest, and is removed
- * when it is met.  So nothing has to be flushed.
+ * under a temporary name and renamed, so that no reader sees an incomplete
+ * entry.  An entry that a crash or a full disk cut short does not have its
+ * digest, and the first lookup that finds it removes it.  So no write has to be
+ * flushed.
  *
- * Entries are code that is run, so folder and entries must belong to the user or
- * to root, and others must not write them.  Each call opens the folder, checks
- * what it has opened, and names entries relative to it.  A folder that is used
- * carries a tag, and where it does not, nothing is removed.
+ * Entries are code that is run, so folder and entries must belong to the user
+ * or to root, and others must not have write permission.  Each call opens the
+ * folder, checks the open descriptor, and names entries relative to it.  A
+ * folder in use carries CACHEDIR.TAG; in a folder without it, no file is
+ * removed.
  *
- * What is found gets the present time, and what has the oldest goes first.
+ * A hit sets the modification time of its entry to the present; eviction
+ * removes the entry with the oldest time first.
  */
 
 #include "codegen/cache.h"
@@ -35,9 +38,9 @@
 #define TRAILER (HEX + 1) /* the digest and a newline */
 #define SUFFIX ".obj"
 #define UNFINISHED ".new"
-#define ABANDONED 3600 /* seconds after which an unfinished file is nobody's */
+#define ABANDONED 3600 /* seconds until an unfinished file is abandoned */
 
-/* As bford.info/cachedir has it: backups leave such a folder out. */
+/* As specified at bford.info/cachedir: backups leave out such a folder. */
 #define TAG "CACHEDIR.TAG"
 static const char tag_text[] =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -45,7 +48,7 @@ static const char tag_text[] =
 
 /* The folder. */
 
-/* Why what `st` says must not be used; NULL: nothing. */
+/* The reason why a file with status `st` must not be used, or NULL. */
 static const char *
 mistrust(glow_arena *a, const struct stat *st)
 {
@@ -90,7 +93,7 @@ is_marked(int folder)
 
     if (fd >= 0)
         close(fd);
-    /* A part of it is just being written. */
+    /* Another process may be writing it: a prefix will do. */
     return n >= 0 && (size_t)n < sizeof text &&
            memcmp(text, tag_text, (size_t)n) == 0;
 }
@@ -103,7 +106,7 @@ ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* KEY.obj, or KEY.PROCESS.NUMBER.new. */
+/* True for KEY.obj and for KEY.PROCESS.NUMBER.new. */
 static bool
 is_ours(const char *name)
 {
@@ -119,7 +122,7 @@ is_ours(const char *name)
            strcmp(suffix - 1, UNFINISHED) == 0;
 }
 
-/* Calls `visit` for each name of the folder, or until it returns false. */
+/* Calls `visit` for each name in the folder until it returns false. */
 static bool
 each_name(int folder, bool (*visit)(int folder, const char *name, void *user),
           void *user)
@@ -218,7 +221,7 @@ typedef struct opened {
     size_t size;
 } opened;
 
-/* Gives the present time to an entry that `is_good`, and removes others. */
+/* Closes `e`: sets its time to the present if it `is_good`, else removes it. */
 static bool
 close_entry(glow_cache *c, const opened *e, bool is_good)
 {
@@ -234,7 +237,7 @@ close_entry(glow_cache *c, const opened *e, bool is_good)
     return is_good;
 }
 
-/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+/* O_NONBLOCK: the opening of a FIFO must not wait for a writer. */
 static bool
 open_entry(glow_cache *c, glow_arena *a, const char *key, opened *e)
 {
@@ -314,7 +317,7 @@ write_all(int fd, const char *from, size_t size)
     return true;
 }
 
-/* Makes the folder and those that it lies in. */
+/* Creates the folder and its parents. */
 static void
 make_folder(glow_arena *a, const char *folder)
 {
@@ -331,7 +334,9 @@ make_folder(glow_arena *a, const char *folder)
 
 enum { CREATE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
 
-/* Opens the folder, which it makes and marks if that is to do; -1: it cannot. */
+/*
+ * Opens the folder, after creating and tagging it where needed; -1: it cannot.
+ */
 static int
 ready_folder(const glow_cache *c, glow_arena *a)
 {
@@ -375,7 +380,7 @@ bound(const glow_cache *c)
     return c->most ? c->most : GLOW_CACHE_BYTES;
 }
 
-/* May an entry of these parts be kept at all? */
+/* True if an entry of these parts fits into the size limit of the cache. */
 static bool
 has_room(const glow_cache *c, const glow_cache_part *parts, int count)
 {

@@ -1,8 +1,9 @@
 /*
- * What was compiled, on disk, by the hash of what it is made from.
+ * On-disk cache of compiled code, by the hash of its inputs.
  *
- * A folder of files, which any number of processes may share.  Nothing here
- * fails: what cannot be read is not there, and what cannot be kept is not.
+ * A cache is a folder of files, which any number of processes may share.
+ * Lookups and stores do not fail: an unreadable entry counts as a miss, and an
+ * entry that cannot be written is not kept.
  */
 
 #ifndef CODEGEN_CACHE_H
@@ -16,28 +17,28 @@
 #define GLOW_CACHE_BYTES (INT64_C(4) << 30)
 
 typedef struct glow_cache {
-    const char *folder; /* NULL: there is none */
-    int64_t most;       /* bytes that it may hold; 0: GLOW_CACHE_BYTES */
+    const char *folder; /* NULL: no cache */
+    int64_t most;       /* limit in bytes; 0: GLOW_CACHE_BYTES */
     atomic_int hits, kept;
 } glow_cache;
 
 /*
- * A cache in `folder`, which need not exist yet; `most` as above.  W0602, and
- * none, if the folder must not be used: if it belongs to neither the user nor
- * root, if others may write it, or if it holds files that are not ours.  Nothing
- * has to be closed.
+ * Opens a cache in `folder`, which need not exist yet; `most` as above.  If the
+ * folder must not be used, reports W0602 and opens no cache: if it belongs to
+ * neither the user nor root, if others have write permission, or if it holds
+ * other files.  There is no call that closes a cache.
  */
 void glow_cache_open(glow_cache *c, glow_context *ctx, const char *folder,
                      int64_t most);
 
 /*
- * The bytes that were kept under `key`, 64 hexadecimal digits, in `a`; NULL if
- * there are none, or not those that were kept.  An entry of someone else, or
- * that others may write, counts as damaged and is removed.
+ * The bytes of the entry under `key`, 64 hexadecimal digits, in `a`; NULL if
+ * there is no entry or its digest does not match.  An entry that belongs to
+ * another user, or that others may write, counts as damaged and is removed.
  */
 void *glow_cache_find(glow_cache *c, glow_arena *a, const char *key,
                       size_t *size);
-/* The same mapped for reading, from the beginning of a page. */
+/* The same, mapped for reading; the bytes begin at a page boundary. */
 glow_data *glow_cache_map(glow_cache *c, glow_arena *a, const char *key);
 
 typedef struct glow_cache_part {
@@ -46,12 +47,12 @@ typedef struct glow_cache_part {
 } glow_cache_part;
 
 /*
- * Keeps the parts in a row, unless they are more than all that may be held.
- * Several threads may do so at once.
+ * Stores the concatenation of the parts under `key`, unless it exceeds the
+ * limit of the cache.  Several threads may do so at once.
  */
 void glow_cache_keep(glow_cache *c, glow_arena *a, const char *key,
                      const glow_cache_part *parts, int count);
-/* Removes what was used longest ago, while there is too much. */
+/* Evicts least-recently-used entries until the limit holds. */
 void glow_cache_trim(glow_cache *c);
 
 #endif

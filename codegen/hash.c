@@ -1,7 +1,8 @@
 /*
  * BLAKE3 (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: BLAKE3, one function, fast
- * everywhere, 2020) as LLVM brings it, over slices of 4 MiB: one thread hashes 4
- * GB/s of AVX-512, and weights are hundreds of megabytes.
+ * everywhere, 2020) in LLVM's implementation, over slices of 4 MiB on several
+ * threads, because one thread with AVX-512 hashes 4 GB/s and weights are
+ * hundreds of megabytes.
  */
 
 #include "codegen/hash.h"

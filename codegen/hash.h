@@ -1,6 +1,6 @@
 /*
- * BLAKE3 hashes: names of contents for which nobody finds a second content, so
- * that what is cached under one is of these contents alone.
+ * BLAKE3 hashes, as keys of caches: collision-resistant, so that an entry under
+ * a key belongs to exactly the hashed contents.
  */
 
 #ifndef CODEGEN_HASH_H
@@ -18,8 +18,8 @@ typedef struct glow_hash_part {
 
 /*
  * The hash of a list of contents: of their sizes, and of the hashes of their
- * slices, which are shared out among `threads` threads.  False if LLVM, whose BLAKE3
- * this is, cannot be loaded.
+ * slices, which `threads` threads compute.  False if LLVM, which implements
+ * BLAKE3, cannot be loaded.
  */
 bool glow_hash_hex(const glow_hash_part *parts, size_t count, int threads,
                    char hex[GLOW_HASH_HEX]);

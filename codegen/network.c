@@ -1,18 +1,20 @@
 /*
- * Networks on disk.
+ * Loads a network: from the cache of compiled networks, or by running the
+ * passes and the backend.
  *
  * The key of a network is the hash of its text, in which a hash stands for the
- * elements of constants, of where its nodes stand in their source, of the passes,
- * and of what the backend says of itself.  So an entry is never stale, and no
- * name or date of a file matters.
+ * elements of the constants; of the source locations of its nodes; of the
+ * passes; and of the identity of the backend.  So an entry is never stale, and
+ * no name or date of a file matters.
  *
- * An entry has the constants as the code reads them, then the text of the
- * program, whose larger constants are elided, and then where its instructions
- * stand in the source, for messages.  It is mapped, so processes share it, and
- * what was read to make the key is let go before.
+ * An entry holds the constants in the layout of the code, then the text of the
+ * program, whose larger constants are elided, and then the source locations of
+ * its instructions, for messages.  It is mapped, so processes share it, and the
+ * constants that were read to compute the key are released before.
  *
- * Whoever adds passes or operators of their own to a context gets no networks
- * from disk: what those do is not known here.
+ * A context with passes or operators of its own, from plugins or from the
+ * caller, gets no networks from the cache, because the key does not cover their
+ * code.
  */
 
 #include "glow/network.h"
@@ -28,17 +30,17 @@
 #include "glow/text.h"
 #include "ir/registry.h"
 
-enum { IN_TEXT = 1024 }; /* bytes of a constant that need not be elided */
+enum { IN_TEXT = 1024 }; /* bytes; larger constants are elided */
 
-/* Where an instruction stands in the source of the module. */
+/* Source location of an instruction, in bytes of the module's source. */
 typedef struct place {
     uint32_t begin, end;
 } place;
 
-/* At the end of an entry: bytes of its parts. */
+/* At the end of an entry: the sizes of its sections, in bytes. */
 typedef struct footer {
     uint64_t constants, text, places;
-    char layout[72]; /* of the constants, as the backend says */
+    char layout[72]; /* of the constants: digest by the backend */
 } footer;
 
 typedef struct loading {
@@ -49,12 +51,12 @@ typedef struct loading {
     glow_arena *arena;
     glow_cache cache;
     const glow_source *source; /* of all nodes, or NULL */
-    const char *key;           /* NULL: it is not kept */
+    const char *key;           /* NULL: not cached */
 } loading;
 
 /* Keys. */
 
-/* A copy of the module whose constants of over `least` bytes have no elements. */
+/* A copy of `m` in which constants of over `least` bytes are elided. */
 static glow_module *
 elided(const glow_module *m, int64_t least)
 {
@@ -100,8 +102,9 @@ add_elements(elements *e, glow_module *m)
 }
 
 /*
- * The hash of all elements; false if some cannot be had.  They are read by way of
- * a copy of the module, so that files which it alone has open are closed again.
+ * Appends the hash of the elements of all constants; false if some cannot be
+ * read.  They are read through a copy of the module, so that files which only
+ * the copy has open are closed again.
  */
 static bool
 put_constants(glow_buf *b, const loading *l, const glow_module *m)
@@ -118,7 +121,10 @@ put_constants(glow_buf *b, const loading *l, const glow_module *m)
     return ok;
 }
 
-/* Where the nodes stand; false if that is in several sources. */
+/*
+ * Appends the source locations of the nodes; false if they have several
+ * sources.
+ */
 static bool
 put_places(glow_buf *b, loading *l)
 {
@@ -144,7 +150,7 @@ length(const void *const *list)
     return n;
 }
 
-/* Does the context hold nothing but what the library brought? */
+/* True if the context holds only the library's operators and passes. */
 static bool
 is_ours(const glow_context *ctx)
 {
@@ -186,7 +192,9 @@ key_of(loading *l)
 
 /* Finding. */
 
-/* The program works on the placeholders that the caller knows. */
+/*
+ * Replaces placeholders of `f` by the caller's placeholders of the same names.
+ */
 static void
 bind(const loading *l, glow_func *f)
 {
@@ -240,7 +248,7 @@ release(void *entry)
     glow_data_unref(entry);
 }
 
-/* Loads what was kept; false if nothing was. */
+/* Loads the network from its entry; false if there is none. */
 static bool
 find(loading *l)
 {
@@ -334,7 +342,7 @@ keep(loading *l)
 
     const glow_cache_part parts[] = {
         {constants, sizes.constants},
-        {text.text, sizes.text + 1}, /* its NUL as well */
+        {text.text, sizes.text + 1}, /* with its NUL */
         {at, sizes.places},
         {&sizes, sizeof sizes},
     };
@@ -343,7 +351,10 @@ keep(loading *l)
     glow_cache_trim(&l->cache);
 }
 
-/* Passes count the scratch of kernels for the machine that code is made for. */
+/*
+ * Sets the description of the target machine, by which passes count the scratch
+ * bytes of kernels.
+ */
 static bool
 find_machine(loading *l)
 {

@@ -1,6 +1,7 @@
 /*
- * interp: runs any function by the `eval` of its operators.  Slow, and the
- * meaning that other backends are held against.
+ * interp: reference interpreter; runs any function by the `eval` of its
+ * operators.  It is slow, and defines the results that other backends are
+ * tested against.
  */
 
 #include "glow/backend.h"
@@ -51,7 +52,7 @@ run(glow_executable *x, const glow_binding *bindings, int count)
     return profile(x, bindings, count, NULL);
 }
 
-/* The largest sum of the buffers that live at once; 0 for graphs. */
+/* The largest sum of the bytes of simultaneously live buffers; 0 for graphs. */
 static int64_t
 peak_bytes(const glow_func *f)
 {

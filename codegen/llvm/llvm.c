@@ -47,7 +47,10 @@ static const char *const names[] = {
 static void *library;
 static char failure[512];
 
-/* It is never unloaded: threads and destructors of LLVM may outlive any caller. */
+/*
+ * The library is never unloaded: threads and destructors of LLVM may outlive
+ * any caller.
+ */
 static void
 load(void)
 {

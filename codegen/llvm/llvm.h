@@ -1,10 +1,10 @@
 /*
- * LLVM's C interface, loaded on first use: relocating and constructing libLLVM takes
- * 10 ms, which only the generation of code is to pay.
+ * LLVM's C interface, loaded by dlopen on first use, because relocating and
+ * constructing libLLVM takes 10 ms, which only code generation should pay.
  *
- * Each function that the backend names is a member of `glow_llvm`, which
- * calls.py writes, and a macro of its name that calls it.  With GLOW_LLVM_LINKED
- * (option -Dllvm=link) the names are the functions themselves.
+ * Each LLVM function that the backend names is a member of `glow_llvm`, which
+ * calls.py writes, and a macro of its name that calls it.  With
+ * GLOW_LLVM_LINKED (option -Dllvm=link) the names are the functions themselves.
  */
 
 #ifndef CODEGEN_LLVM_LLVM_H
@@ -29,12 +29,15 @@
 #endif
 
 /*
- * Loads LLVM, once in a process; all that is above may be called afterwards.  NULL,
- * or why it cannot be loaded.
+ * Loads LLVM, once in a process; afterwards the functions declared above may be
+ * called.  Returns NULL, or the reason why LLVM cannot be loaded.
  */
 const char *glow_llvm_load(void);
 
-/* A function of LLVM or of a library that it needs, or NULL; LLVM is loaded. */
+/*
+ * The function `name` of LLVM or of a library that it needs, or NULL.  LLVM
+ * must be loaded.
+ */
 void *glow_llvm_find(const char *name);
 
 /* Initializes the code generators of all of LLVM's targets. */
