@@ -1,4 +1,4 @@
-/* Places of values in memory: strides, ranges of bytes, uses. */
+/* Strides of types, byte ranges of buffers, and last uses. */
 
 #include "codegen/cpu/layout.h"
 

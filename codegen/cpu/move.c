@@ -1,4 +1,4 @@
-/* Operators that read elements at regular steps. */
+/* Affine access functions of operands; see move.h. */
 
 #include "codegen/cpu/move.h"
 
@@ -64,7 +64,7 @@ broadcast(const glow_node *n, int i, cpu_move *m)
     return true;
 }
 
-/* Slice lacks the first axis of Batch. */
+/* Operand Slice lacks the first axis of Batch. */
 static bool
 batchedadd(const glow_node *n, int i, cpu_move *m)
 {

@@ -1,6 +1,6 @@
 /*
- * Operators that read elements at regular steps: what they read for the element
- * of the result at index i is operand[at + sum of i * step].
+ * Affine access functions of operands: element i of the result is computed from
+ * operand[at + sum of i[d] * step[d]].
  */
 
 #ifndef CODEGEN_CPU_MOVE_H
@@ -10,12 +10,12 @@
 
 typedef struct cpu_move {
     int64_t at;     /* elements */
-    glow_dims step; /* over the shape of the result */
+    glow_dims step; /* elements; by axis of the result */
 } cpu_move;
 
-/* Fills in how `n` reads operand `i`; false if it is not regular. */
+/* The access function of operand `i` of `n`; false if it is not affine. */
 bool glow_cpu_move(const glow_node *n, int i, cpu_move *out);
-/* Does it move bits only? */
+/* True if the operator copies elements without arithmetic. */
 bool glow_cpu_moves_bits(const glow_op *op);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * What a placed program becomes: a row of steps, each a call of one kernel.
+ * The plan of a placed program: a list of steps, each a call of one kernel.
  *
- * A step is an instruction, the element-wise instructions that are stacked on
- * it, or both.  Stacked instructions share one loop: each element of the
- * result is taken through all of them while it is in a register.  That is right
- * because the places of all buffers are known: two instructions stand in one
- * loop only if what either writes is, for the other, the same elements in the
- * same order, or not touched at all.
+ * A step is an instruction with a kernel of its own, its root; or a fused
+ * element-wise chain, the stack; or a root with a stack as its epilogue.  The
+ * instructions of a stack share one loop: each element of the result passes
+ * through all of them in a register.  Fusion is legal because the places of all
+ * buffers are known: two instructions share a loop only if each range that one
+ * of them writes is, for the other, accessed by the same elements in the same
+ * order, or not at all.
  */
 
 #ifndef CODEGEN_CPU_PLAN_H
@@ -28,28 +29,29 @@ typedef enum cpu_base {
     CPU_BASES
 } cpu_base;
 
-/* A stretch of memory. */
+/* A range of bytes in one base. */
 typedef struct cpu_range {
     cpu_base base;
     int64_t offset; /* bytes */
     int64_t size;
 } cpu_range;
 
-/* A stretch that a step touches: a parameter of its function. */
+/* A range that a step accesses: a parameter of its function. */
 typedef struct cpu_slot {
     cpu_range range;
     glow_kind kind; /* of the elements */
     bool read, written;
-    bool dead;   /* what a stack writes there is read by nobody later */
-    bool linear; /* all touch it alike: the element at `at` and `step` */
+    bool dead;   /* a stack's stores to it have no later reader */
+    bool linear; /* all accesses are affine with this `at` and `step` */
     int64_t at;
-    glow_dims step; /* over the stack's shape, as it is planned */
+    glow_dims step; /* over the stack's shape, before axes are joined */
     bool shared;    /* overlaps another slot of the step */
-    /* The buffer of the slot, if the step has it in registers only. */
+    /* The buffer whose value the step keeps in registers, never stored; or
+       NULL. */
     const glow_value *held;
 } cpu_slot;
 
-/* Which elements a stacked instruction reads: `at` plus index times step. */
+/* The access function of an item: element `at` + index * `step`. */
 typedef struct cpu_access {
     int slot;
     int64_t at;
@@ -66,10 +68,10 @@ typedef struct cpu_item {
 typedef struct cpu_step {
     const glow_node *root;           /* or NULL */
     const struct cpu_kernel *kernel; /* of the root */
-    const cpu_target *target;        /* with the choice of the root, if any */
+    const cpu_target *target;        /* with the root's choice, if any */
     int *in;                  /* of the root: slot, or -1 where omitted */
     int *out;                 /* of the root: slots */
-    struct cpu_plan **bodies; /* that the root calls, or NULL */
+    struct cpu_plan **bodies; /* of the root's callees, or NULL */
     cpu_slot *slots;
     int n_slots;
     size_t cap_slots;
@@ -77,64 +79,64 @@ typedef struct cpu_step {
     cpu_item *items;
     int n_items;
     size_t cap_items;
-    int64_t packed;  /* offset in the constants, or -1 */
-    int64_t scratch; /* bytes, or 0 */
-    int own_scratch; /* slot of the instruction's scratch, or -1: behind all */
-    int64_t units;   /* of the work; see cpu_kernel */
-    int parts;       /* that they are split into, or 1 */
-    int crew;        /* pieces that its kernel splits work into, or 0 */
-    int64_t
-        part_scratch; /* bytes of `scratch` for each part, or 0: not split */
-    int first, last;  /* numbers of the first and last instruction */
+    int64_t packed;       /* offset in the constants, or -1 */
+    int64_t scratch;      /* bytes, or 0 */
+    int own_scratch;      /* slot of its scratch buffer, or -1: shared */
+    int64_t units;        /* iteration space; see cpu_kernel */
+    int parts;            /* chunks of the iteration space; 1: not split */
+    int crew;             /* chunks of each fork inside its kernel, or 0 */
+    int64_t part_scratch; /* bytes of `scratch` for each part; 0: not split */
+    int first, last;      /* numbers of the first and last instruction */
 } cpu_step;
 
-/* A constant in its region, as it lies there or packed for a kernel. */
+/*
+ * A constant in the constants region, as in the module or packed for a kernel.
+ */
 typedef struct cpu_constant {
     glow_storage *storage;
     int64_t offset;
     int64_t size;
     const struct cpu_kernel *kernel; /* that packs it, or NULL */
-    const cpu_target *target;        /* that it is packed for */
+    const cpu_target *target;        /* for which it is packed */
     const glow_node *user;           /* whose operand is packed */
-    bool fills;                      /* is the one that fills its place */
+    bool fills; /* the first at its offset, which is written */
 } cpu_constant;
 
 typedef struct cpu_binding {
     const glow_storage *storage;
-    cpu_base base; /* placeholders, or activations if it lies among those */
+    cpu_base base; /* placeholders, or activations if alloc placed it there */
     int64_t offset, size;
-    bool read; /* what it held before, at least in part */
+    bool read; /* its content at entry, at least in part */
     bool written;
 } cpu_binding;
 
-/* Regions of one name and space, in all functions: one memory of constants. */
+/* Constants of all regions with the same name and space, in all functions. */
 typedef struct cpu_memory {
     const glow_region *region;
-    int64_t offset; /* of its first byte, in the constants */
+    int64_t offset; /* of byte 0 of the region, in the constants */
 } cpu_memory;
 
 typedef struct cpu_plan {
     glow_func *func;
     /*
-     * The plan that this one is part of, itself if none.  Plans of bodies have
-     * their constants in its region, and their other memory in what the steps
-     * that call them work in.
+     * The plan of the entry function; the plan itself if it is that.  Plans of
+     * bodies have their constants in the root's region, and their placeholders
+     * and activations in the scratch of the steps that call them.
      */
     struct cpu_plan *root;
-    struct cpu_plan **bodies; /* of a root: all, callees before callers */
+    struct cpu_plan **bodies; /* of a root: callees before callers */
     int n_bodies;
     size_t cap_bodies;
-    int first_code;  /* failing instruction i of `func` gives this + i + 1 */
+    int first_code;  /* instruction i of `func` fails with this + i + 1 */
     int n_codes;     /* of a root */
-    LLVMValueRef fn; /* of a body, once it is built */
+    LLVMValueRef fn; /* function of a body, once it is built */
     const cpu_target *target;
     glow_arena *arena;
     cpu_step *steps;
     int n_steps;
     size_t cap_steps;
     int64_t size[CPU_BASES];
-    int64_t
-        scratch; /* offset in the activations, for steps without their own */
+    int64_t scratch; /* offset of the shared scratch in the activations */
     cpu_constant *constants;
     int n_constants;
     size_t cap_constants;
@@ -145,7 +147,8 @@ typedef struct cpu_plan {
     cpu_memory *memories;   /* of a root */
     int n_memories;
     size_t cap_memories;
-    /* Where what changes of each region lies, and what is constant. */
+    /* By region of `func`: base and offset of its placeholders and
+       activations, and the offset of its constants. */
     struct {
         const glow_region *region;
         cpu_base base;

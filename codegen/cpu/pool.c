@@ -1,16 +1,17 @@
 /*
- * A pool of threads for jobs of microseconds.
+ * A thread pool for parallel loops of microseconds, with one job at a time.
  *
- * A word holds the number of the job and how many workers are at it.  Workers
- * watch it: first they spin, then they give way, then they sleep.  Who sees a new
- * job enters it by counting itself in, takes parts until none is left, and counts
- * itself out.  The caller takes parts too; when none is left it closes the job,
- * so that nobody enters any more, and waits for those who are within.  So a worker
- * that sleeps, or that the system does not let run, holds nobody up.
+ * One atomic word holds the number of the job, whether it is open, and the
+ * number of workers inside.  An idle worker polls the word: it first spins,
+ * then yields, then sleeps.  A worker that finds a new open job enters it by a
+ * compare-and-swap that counts it in, runs parts until none is left, and counts
+ * itself out.  The caller runs parts too; when none is left it closes the job,
+ * so that no worker can enter any more, and waits for the workers inside.  So a
+ * worker that sleeps, or that the system has descheduled, delays no job.
  *
- * Each thread has a stretch of the parts, the same ones of each job, since what
- * it needs may still lie in its cache from the job before.  When its own are
- * done it takes those of others.
+ * Each thread has a static chunk of the parts, the same in each job, because
+ * its data may still be in its cache from the job before.  A thread that has
+ * finished its chunk steals parts from the chunks of others.
  */
 
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -26,32 +27,32 @@
 
 #define MOST_THREADS 256
 #define SPINS 4000
-#define AWAKE 1000000 /* nanoseconds without work */
+#define AWAKE 1000000 /* nanoseconds of yielding before a worker sleeps */
 
-/* The word: a job's number, whether it may be entered, and who is within. */
+/* The word: number of the job, open flag, count of the workers inside. */
 #define WITHIN UINT64_C(0xffff)
 #define OPEN (WITHIN + 1)
 #define JOB (OPEN << 1)
 
-/* Parts of one thread, on a line of the cache of their own. */
+/* The chunk [next, end) of one thread, on a cache line of its own. */
 typedef struct stretch {
     _Alignas(128) atomic_uintptr_t next;
     uintptr_t end;
 } stretch;
 
 static struct crew {
-    pthread_mutex_t staff; /* guards the three below */
+    pthread_mutex_t staff; /* guards the next three members */
     int users, workers;
     pthread_t thread[MOST_THREADS];
 
-    pthread_mutex_t lock; /* of those who sleep */
+    pthread_mutex_t lock; /* for sleeping workers */
     pthread_cond_t wake;
     atomic_bool ends;
     atomic_int asleep;
 
-    atomic_bool taken; /* a job is under way */
+    atomic_bool taken; /* a job is running */
     _Alignas(128) _Atomic uint64_t word;
-    cpu_part_fn part; /* of the job, as what follows */
+    cpu_part_fn part; /* of the job, like the members below */
     void *work;
     int threads;
     stretch stretch[MOST_THREADS];
@@ -61,7 +62,7 @@ static struct crew {
     .wake = PTHREAD_COND_INITIALIZER,
 };
 
-/* How long a worker has had nothing to do. */
+/* Spins of an idle worker, then the time since when it yields. */
 typedef struct idleness {
     int spins;
     int64_t since;
@@ -91,7 +92,7 @@ glow_cpu_processors(void)
     return n > 0 ? (int)n : 1;
 }
 
-/* Takes parts, those of thread `self` first, until none is left. */
+/* Runs parts, first of the chunk of thread `self`, until none is left. */
 CPU_CALLS_CODE static void
 take_parts(struct crew *p, int self)
 {
@@ -111,7 +112,7 @@ take_parts(struct crew *p, int self)
 
 /* Workers. */
 
-/* Enters a job that is open; returns whether one was. */
+/* Enters the job of `word` if it is open and new; true if it did. */
 static bool
 enter(struct crew *p, uint64_t word, uint64_t *last)
 {
@@ -155,7 +156,10 @@ nanoseconds(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Waits a little; false when the pool ends.  `idle` is zero at first. */
+/*
+ * Spins, yields or sleeps once; false when the pool ends.  `idle` is zero at
+ * first.
+ */
 static bool
 idle_on(struct crew *p, idleness *idle, uint64_t last)
 {
@@ -272,7 +276,7 @@ glow_cpu_pool_open(cpu_pool *pool, int threads)
         void *self = (void *)(intptr_t)(p->workers + 1);
 
         if (pthread_create(&p->thread[p->workers], NULL, worker, self))
-            break; /* the others do its parts */
+            break; /* the other threads run its parts */
         p->workers++;
     }
     pthread_mutex_unlock(&p->staff);

@@ -1,9 +1,9 @@
 /*
- * Threads that share work with whoever brings it.
+ * A thread pool for parallel loops.
  *
  * There is one pool in a process, so that several networks do not take more
- * threads than there are processors.  It does one job at a time: who comes while
- * another is under way does all parts of its own alone.
+ * threads than there are processors.  It runs one job at a time: a caller that
+ * comes while another job is running runs all its parts on its own thread.
  */
 
 #ifndef CODEGEN_CPU_POOL_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * Goes before a function that calls generated code.  Clang's check of function types
- * reads what lies before the code that is called, where there may be no memory.
+ * An attribute of functions that call generated code.  Clang's check of
+ * function types reads the bytes before the called code, which may be unmapped.
  */
 #ifdef __clang__
 #define CPU_CALLS_CODE __attribute__((no_sanitize("function")))
@@ -21,16 +21,17 @@
 #define CPU_CALLS_CODE
 #endif
 
-/* What one network takes of it. */
+/* The share of one network in the pool. */
 typedef struct cpu_pool {
-    int threads; /* for each of its jobs, the caller's among them; at least 1 */
+    int threads; /* per job, the caller's included; at least 1 */
 } cpu_pool;
 
 typedef void (*cpu_part_fn)(void *work, uintptr_t part);
 
 /*
- * Starts what is missing for jobs of `threads` threads, as far as there are any
- * to be had.  The threads end when all who have opened have closed.
+ * Starts the threads that jobs of `threads` threads lack, as far as the system
+ * allows.  The threads end when every glow_cpu_pool_open has had its
+ * glow_cpu_pool_close.
  */
 void glow_cpu_pool_open(cpu_pool *p, int threads);
 void glow_cpu_pool_close(cpu_pool *p);
@@ -42,7 +43,7 @@ void glow_cpu_pool_close(cpu_pool *p);
 void glow_cpu_pool_run(void *pool, cpu_part_fn part, void *work,
                        uintptr_t parts);
 
-/* How many processors this process may use. */
+/* The number of processors that this process may use. */
 int glow_cpu_processors(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words of targets. */
+/* Feature strings of LLVM targets. */
 
 #include "codegen/cpu/target.h"
 

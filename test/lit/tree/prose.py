@@ -17,6 +17,7 @@ import sources
 
 FOLDERS = (
     "codegen",
+    "codegen/cpu",
     "codegen/cpu/kernels",
     "codegen/cpu/kernels/attention",
     "codegen/cpu/kernels/call",
