@@ -1,4 +1,7 @@
-/* All kernels in C: one unit, so that one bitcode file holds them. */
+/*
+ * All kernels in C as one translation unit, so that one bitcode file holds
+ * them.
+ */
 
 #include "codegen/cpu/c/cumsum.c"
 #include "codegen/cpu/c/nms.c"

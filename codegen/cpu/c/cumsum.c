@@ -1,6 +1,6 @@
 /*
- * Running sums or products along an axis, for a few columns at a time: those lie side by
- * side in memory.
+ * Prefix sums or products along an axis, for several columns at a time, because
+ * adjacent columns are adjacent in memory.
  */
 
 #include "codegen/cpu/c/element.h"

@@ -1,8 +1,8 @@
 /*
- * Elements of any kind, for kernels in C.
+ * Loads and stores of elements of any kind, for kernels in C.
  *
- * `kind` is a glow_kind, constant where the call is inlined, so that each of
- * these switches becomes one of its cases.
+ * `kind` is a glow_kind, and constant after inlining, so that each of these
+ * switches folds to one of its cases.
  */
 
 #ifndef CODEGEN_CPU_C_ELEMENT_H
@@ -29,7 +29,7 @@ is_unsigned(int64_t kind)
            kind == GLOW_UINT64 || kind == GLOW_BOOL || kind == GLOW_UINT8Q;
 }
 
-/* Of one element. */
+/* Bytes of one element. */
 INLINE int64_t
 bytes_of(int64_t kind)
 {
@@ -55,7 +55,10 @@ bytes_of(int64_t kind)
     }
 }
 
-/* Element `to` of one tensor becomes element `from` of another. */
+/*
+ * Copies element `from` of `in` to element `to` of `out`, each of `bytes`
+ * bytes.
+ */
 INLINE void
 move(void *out, int64_t to, const void *in, int64_t from, int64_t bytes)
 {
@@ -75,8 +78,8 @@ move(void *out, int64_t to, const void *in, int64_t from, int64_t bytes)
 }
 
 /*
- * Binary floating point of 16 bits with `m` bits of fraction (IEEE 754-2019,
- * 3.4): 10 is binary16, 7 is bfloat16.
+ * Converts a 16-bit float with `m` bits of fraction (IEEE 754-2019, 3.4) to
+ * double: 10 is binary16, 7 is bfloat16.
  */
 INLINE double
 widen(uint16_t h, int m)
@@ -89,7 +92,7 @@ widen(uint16_t h, int m)
         double v;
     } u;
 
-    if (e == 0) { /* a multiple of the least number */
+    if (e == 0) { /* subnormal: a multiple of the least number */
         u.bits = (uint64_t)(1023 + 1 - most / 2 - m) << 52;
         u.v *= (double)fraction;
         u.bits |= sign;
@@ -100,7 +103,7 @@ widen(uint16_t h, int m)
     return u.v;
 }
 
-/* To nearest, ties to even. */
+/* Converts to the nearest 16-bit float, ties to even. */
 INLINE uint16_t
 narrow(double v, int m)
 {
@@ -120,7 +123,7 @@ narrow(double v, int m)
         return (uint16_t)(sign | most << m);
     if (e > 0) {
         fraction |= (uint64_t)e << 52;
-    } else { /* below the normal numbers */
+    } else { /* subnormal */
         shift += 1 - e;
         if (shift > 60)
             return (uint16_t)sign;
@@ -166,7 +169,7 @@ set_real(void *p, int64_t kind, int64_t i, double v)
     }
 }
 
-/* A uint64 as the int64 of the same bits. */
+/* Loads an integer; a uint64 as the int64 of the same bits. */
 INLINE int64_t
 get_int(const void *p, int64_t kind, int64_t i)
 {
@@ -185,7 +188,7 @@ get_int(const void *p, int64_t kind, int64_t i)
     }
 }
 
-/* The low bits of `v`; a bool becomes 0 or 1. */
+/* Stores the low bits of `v`; a bool becomes 0 or 1. */
 INLINE void
 set_int(void *p, int64_t kind, int64_t i, int64_t v)
 {
@@ -205,8 +208,9 @@ set_int(void *p, int64_t kind, int64_t i, int64_t v)
 }
 
 /*
- * Does element i stand before element j of the same tensor, from the greatest
- * down (`smallest`: from the least up)?  NaN is before all.
+ * True if element `i` orders before element `j` of the same tensor, from the
+ * greatest down (`smallest`: from the least up).  NaN orders before all
+ * numbers.
  */
 INLINE bool
 is_before(const void *p, int64_t kind, int64_t i, int64_t j, bool smallest)

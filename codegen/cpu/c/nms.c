@@ -1,6 +1,7 @@
 /*
- * Boxes by falling scores; each is kept if it overlaps none that was kept
- * before.  Those kept of the class at hand stand side by side in the scratch, as
+ * Greedy non-maximum suppression: boxes in order of falling scores, each of
+ * which is selected if it overlaps no box selected before.  The scratch holds
+ * the selected boxes of the current class contiguously, in the form in which
  * they are compared.
  */
 
@@ -50,7 +51,7 @@ nms_before(const rows *r, int64_t i, int64_t j)
     return is_before(r->data, r->kind, r->first + i, r->first + j, false);
 }
 
-/* Numbers of the boxes above the threshold, by falling scores. */
+/* Sorts the numbers of the boxes above the threshold by falling scores. */
 INLINE int64_t *
 nms_sort(const void *scores, int64_t kind, int64_t row, int64_t count,
          double threshold, int64_t *from, int64_t *to, int64_t *sorted)
@@ -66,8 +67,8 @@ nms_sort(const void *scores, int64_t kind, int64_t row, int64_t count,
 }
 
 /*
- * `scratch`: twice `count` numbers, then a box for each that is kept of one
- * class, at most `count`.
+ * `scratch`: 2 * `count` numbers, then the selected boxes of one class, at most
+ * `count`.
  */
 int64_t
 glow_c_nms(int64_t *out, int64_t *selected, const void *boxes,

@@ -1,4 +1,4 @@
-/* Where elements are not zero: a column for each, in row-major order. */
+/* Indices of the nonzero elements: a column for each, in row-major order. */
 
 #include "codegen/cpu/c/element.h"
 

@@ -1,6 +1,6 @@
 /*
- * Regions of interest.  Channels are taken some at a time, so that where a
- * sample lies is found once for many of them.
+ * Pooling of regions of interest: RoiAlign and MaxRoiPool.  RoiAlign computes
+ * the position and weights of a sample once for a block of channels.
  */
 
 #include "ir/ops/roi.h"
@@ -17,7 +17,7 @@ typedef struct maps {
     bool corners;          /* a sample is its greatest weighted element */
 } maps;
 
-/* Takes a sample of the channels from `from` on into `best`. */
+/* Accumulates a sample of `count` channels from `from` on into `best`. */
 INLINE void
 take_sample(const maps *m, const glow_roi_taps *t, int64_t from, int64_t count,
             bool first, double best[])

@@ -1,6 +1,7 @@
 /*
- * Slices written to where Indices says, in order, over Data that the result
- * holds already.  What is outside of Data is an error.
+ * Scatter: writes or accumulates slices at the positions in Indices, in order,
+ * into the result, which already holds Data.  A position outside of Data is an
+ * error.
  */
 
 #include "codegen/cpu/c/element.h"

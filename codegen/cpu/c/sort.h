@@ -1,11 +1,11 @@
-/* Putting numbers of things in order, as ir/ops/sort.h, inlined. */
+/* Bottom-up merge sort of row numbers, as ir/ops/sort.h, inlined. */
 
 #ifndef CODEGEN_CPU_C_SORT_H
 #define CODEGEN_CPU_C_SORT_H
 
 #include "codegen/cpu/c/element.h"
 
-/* What is put in order: rows of elements of a tensor. */
+/* The rows of elements of a tensor that are sorted. */
 typedef struct rows {
     const void *data;
     int64_t kind;
@@ -16,9 +16,9 @@ typedef struct rows {
 typedef bool (*row_before_fn)(const rows *r, int64_t i, int64_t j);
 
 /*
- * Sorts the `count` numbers in `from` by merging runs of twice the length each
- * time: equal ones keep their order.  `to` has as much room.  Returns the sorted
- * ones, in one of the two.
+ * Sorts the `count` row numbers in `from` by bottom-up merge sort, which is
+ * stable.  `to` has room for `count` numbers too.  Returns the sorted numbers,
+ * in `from` or in `to`.
  */
 INLINE int64_t *
 sort_rows(const rows *r, row_before_fn before, int64_t *from, int64_t *to,

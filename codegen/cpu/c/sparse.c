@@ -1,7 +1,8 @@
 /*
- * Weighted sums of rows that are picked by number, segment by segment.  Columns
- * are done some at a time, so that their sums stay in registers; those of floats
- * as vectors, which it takes no compiler's insight to see.
+ * Weighted sums of gathered rows, segment by segment
+ * (SparseLengthsWeightedSum).  Columns are processed in blocks, so that their
+ * sums stay in registers; blocks of floats use explicit vector types, because
+ * compilers do not vectorize the loop.
  */
 
 #include "codegen/cpu/c/element.h"
@@ -83,7 +84,10 @@ sparse_vectors(float *out, const sparse_list *l, int64_t from, int64_t end,
     return true;
 }
 
-/* The vectors of row `s` of the result; how many columns those were, or -1. */
+/*
+ * Computes the columns of a row in whole vectors; returns their number, or -1
+ * for a bad index.
+ */
 INLINE int64_t
 sparse_row_of_floats(float *out, const sparse_list *l, int64_t from,
                      int64_t end)

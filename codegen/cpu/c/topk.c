@@ -1,8 +1,8 @@
 /*
- * The first k of each row, in order: a heap of the k best so far stands in
- * Indices, the one to go next on top (Williams, Algorithm 232, CACM 1964), and
- * is taken down from there.  Comparisons: n log k.  Of equal elements the least
- * index goes first.
+ * Top-k of each row by a bounded heap (Williams, Algorithm 232, CACM 1964):
+ * Indices holds a heap of the k best elements so far, with the worst of them on
+ * top, and is then sorted in place as in heapsort.  Comparisons: O(n log k).
+ * Of equal elements the least index comes first.
  */
 
 #include "codegen/cpu/c/element.h"
@@ -13,7 +13,7 @@ typedef struct row {
     bool smallest;
 } row;
 
-/* Does element i of the row stand behind element j? */
+/* True if element `i` of the row comes after element `j`. */
 INLINE bool
 is_behind(const row *r, int64_t i, int64_t j)
 {
@@ -23,7 +23,7 @@ is_behind(const row *r, int64_t i, int64_t j)
            i > j;
 }
 
-/* Puts `x` where the top was and lets it sink. */
+/* Sift-down: inserts `x` at `at` and restores the heap below. */
 INLINE void
 sink(const row *r, int64_t *heap, int64_t at, int64_t count, int64_t x)
 {

@@ -1,11 +1,13 @@
 /*
- * Which slices differ: their numbers are sorted by merging runs of twice the
- * length each time, so that equal ones stand side by side, the first one first.
+ * Unique slices by sorting: a stable merge sort of slice numbers makes equal
+ * slices adjacent, the first occurrence first.
  */
 
 #include "codegen/cpu/c/sort.h"
 
-/* Less, equal or greater than 0, as slice i stands before, with or after j. */
+/*
+ * Negative, 0 or positive, as slice `i` orders before, equal to or after `j`.
+ */
 INLINE int
 compare_slices(const void *in, int64_t kind, int64_t size, int64_t i, int64_t j)
 {
@@ -36,7 +38,7 @@ slice_before(const rows *r, int64_t i, int64_t j)
     return compare_slices(r->data, r->kind, r->size, i, j) < 0;
 }
 
-/* `scratch`: three times `count` numbers. */
+/* `scratch`: 3 * `count` numbers. */
 int64_t
 glow_c_unique(int64_t *first, int64_t *inverse, int64_t *sum, int64_t *groups,
               const void *in, int64_t kind, int64_t count, int64_t size,

@@ -1,4 +1,4 @@
-/* Which of its choices an instruction gets. */
+/* Lookup and listing of an instruction's choices: kernels with parameters. */
 
 #include "codegen/cpu/plan/choose.h"
 

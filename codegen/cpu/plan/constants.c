@@ -1,10 +1,12 @@
 /*
- * What of the constants is there when the program runs, and where.
+ * Layout of the constants region: only the constants that the program reads,
+ * and packed constants.
  *
- * Constants that some step reads as they are keep their order; what lies between
- * them goes.  Behind them come those that kernels read in an order of their own,
- * each once, whoever reads it: the originals of these are gone unless somebody
- * else reads them.  Takes n log n steps.
+ * Constants that some step reads in the layout of the module keep their order
+ * and their distance within a range; unread ranges between them are dropped.
+ * Behind them come the constants that kernels read packed, each once for all
+ * its readers: the original is dropped unless another step reads it unpacked.
+ * Time: O(n log n).
  */
 
 #include <inttypes.h>
@@ -20,15 +22,15 @@
 #include "glow/ops.h"
 #include "ir/base/digest.h"
 
-/* A stretch of what the program calls constants, read or not. */
+/* A maximal range of overlapping constants, read or not. */
 typedef struct stretch {
-    int64_t begin, end; /* before */
-    int64_t now;        /* of its first byte; -1: nobody reads it */
+    int64_t begin, end; /* offsets before the layout */
+    int64_t now;        /* new offset of its first byte; -1: not read */
 } stretch;
 
 typedef struct layout {
     cpu_plan *root;
-    stretch *at; /* in order, apart from each other */
+    stretch *at; /* sorted and disjoint */
     int count;
     int64_t size;
 } layout;
@@ -53,7 +55,7 @@ by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* All constants of all plans, where those that overlap are one stretch. */
+/* Merges overlapping constants of all plans into disjoint ranges. */
 static void
 find_stretches(layout *l)
 {
@@ -80,7 +82,7 @@ find_stretches(layout *l)
     }
 }
 
-/* The stretch that byte `offset` lies in, or NULL. */
+/* The range that contains byte `offset`, or NULL. */
 static stretch *
 stretch_at(const layout *l, int64_t offset)
 {
@@ -97,7 +99,7 @@ stretch_at(const layout *l, int64_t offset)
     return low && offset < l->at[low - 1].end ? &l->at[low - 1] : NULL;
 }
 
-/* Calls `visit` for the stretch of each slot of constants. */
+/* Calls `visit` for each slot in the constants, with its range. */
 static void
 each_read(layout *l, void (*visit)(stretch *s, cpu_range *r))
 {
@@ -129,7 +131,9 @@ move(stretch *s, cpu_range *r)
     r->offset += s->now - s->begin;
 }
 
-/* They begin as far from the beginning of a line of the cache as before. */
+/*
+ * New offsets of the ranges that are read: equal to the old modulo CPU_ALIGN.
+ */
 static void
 lay_stretches(layout *l)
 {
@@ -143,7 +147,7 @@ lay_stretches(layout *l)
     }
 }
 
-/* Constants that are read as they are; of each the first of all plans fills. */
+/* New offsets of unpacked constants; of equal ones the first is written. */
 static void
 move_constants(layout *l)
 {
@@ -165,7 +169,7 @@ move_constants(layout *l)
         }
 }
 
-/* What the packed bytes follow from. */
+/* The key of packed bytes: constant, kernel, instruction and choice. */
 static const char *
 packed_name(glow_arena *a, const cpu_constant *c)
 {
@@ -259,14 +263,14 @@ typedef struct filling {
     uint8_t *to;
     const cpu_constant **at;
     const glow_tensor **from;
-    int **readers; /* of its storage that are left; NULL: all stay */
+    int **readers; /* readers left of its storage; NULL: none is freed */
     int count;
-    pthread_mutex_t mutex; /* for *readers, and counts of references */
+    pthread_mutex_t mutex; /* guards *readers, and reference counts */
 } filling;
 
-enum { LEAST_CONSUMED = 1 << 16 }; /* bytes; smaller ones stay in the text */
+enum { LEAST_CONSUMED = 1 << 16 }; /* bytes; less stays in the text */
 
-/* One reader less of a constant that is at hand, and goes with its last. */
+/* Counts down the readers of `s`, and frees its elements after the last. */
 static void
 consume(filling *f, glow_storage *s, int *readers)
 {
@@ -280,7 +284,7 @@ consume(filling *f, glow_storage *s, int *readers)
     pthread_mutex_unlock(&f->mutex);
 }
 
-/* Fetching may read a file, and report; so it is not done on other threads. */
+/* Fetching may read a file and report errors, so it happens on one thread. */
 static bool
 fetch(filling *f, const cpu_plan *p)
 {
@@ -318,7 +322,7 @@ fill_one(void *work, uintptr_t number)
         consume(f, c->storage, f->readers[number]);
 }
 
-/* Counts of what reads each storage. */
+/* Counts the readers of each storage. */
 static void
 count_readers(filling *f, glow_arena *a)
 {

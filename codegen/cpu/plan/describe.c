@@ -1,4 +1,4 @@
-/* All that the code of a step depends on, as text. */
+/* Text of a step: the key by which equal steps share code. */
 
 #include "codegen/cpu/plan/describe.h"
 

@@ -1,4 +1,7 @@
-/* From a placed program to steps. */
+/*
+ * Builds the plan of a placed program: offsets of regions, then greedy fusion
+ * into steps.
+ */
 
 #include <string.h>
 
@@ -35,7 +38,7 @@ is_constant(const glow_value *v)
     return is_weight(v) && v->storage->is_constant;
 }
 
-/* Notes that the buffer `n` lies in its region; false after a report. */
+/* Records that buffer `n` is in its region; false after a report. */
 static bool
 claim_region(cpu_plan *p, const glow_node *n)
 {
@@ -61,7 +64,7 @@ is_same_memory(const glow_region *a, const glow_region *b)
     return strcmp(a->name, b->name) == 0 && strcmp(a->space, b->space) == 0;
 }
 
-/* Widens [*begin, *end) to the constants that `f` keeps in the memory of `r`. */
+/* Widens [*begin, *end) to the constants of `f` in the memory of `r`. */
 static void
 widen(const glow_func *f, const glow_region *r, int64_t *begin, int64_t *end)
 {
@@ -80,8 +83,9 @@ widen(const glow_func *f, const glow_region *r, int64_t *begin, int64_t *end)
 }
 
 /*
- * Where the constants of region `r` lie: in one memory for the whole plan, of
- * which only that stretch is kept that its functions use.
+ * The offset of the constants of region `r`: regions with one name and space
+ * share one memory in the whole plan, of which only the range that its
+ * functions use is kept.
  */
 static int64_t
 lay_constants(cpu_plan *p, const glow_region *r)
@@ -106,7 +110,7 @@ lay_constants(cpu_plan *p, const glow_region *r)
     return m->offset;
 }
 
-/* Regions of one base lie one after the other. */
+/* Lays out the regions of each base one after the other. */
 static bool
 lay_regions(cpu_plan *p)
 {
@@ -210,7 +214,7 @@ new_step(cpu_plan *p, const glow_node *n)
     return s;
 }
 
-/* The bytes of the operand of `n` that is packed, or 0. */
+/* Bytes of the packed operand of `n`, or 0 if kernel `k` packs none. */
 static int64_t
 packed_size(const cpu_target *t, const cpu_kernel *k, const glow_node *n)
 {
@@ -275,8 +279,9 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
 }
 
 /*
- * The kernel for `n`, or NULL, and the target with its choice.  -winograd goes
- * before what a tuning file says, which else must be possible.
+ * Finds the kernel for `n`, or NULL, and the target with its choice. -winograd
+ * overrides the tuning file; otherwise a choice of the file that its kernel
+ * does not accept is an error.
  */
 static bool
 choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
@@ -338,11 +343,11 @@ add_instruction(cpu_plan *p, const glow_node *n)
     return true;
 }
 
-/* Dead stores: a buffer of the step's own, read by no later instruction. */
+/* Dead stores: to a buffer that only this step accesses from here on. */
 
 /*
- * Notes that what the step leaves in `v` is read later, if it is.  Other
- * buffers of the step may lie at the same place and not be.
+ * Clears `dead` of the slots of `v` if an instruction after the step reads it.
+ * Another buffer at the same place may be dead, so liveness is by buffer.
  */
 static void
 mark_live(const cpu_plan *p, cpu_step *s, glow_value *v)
@@ -380,7 +385,9 @@ finish_steps(cpu_plan *p)
     }
 }
 
-/* What steps work in that have no place for it comes behind all activations. */
+/*
+ * Places the scratch of steps without a scratch buffer behind the activations.
+ */
 static bool
 lay_scratch(cpu_plan *p)
 {
@@ -407,7 +414,7 @@ lay_scratch(cpu_plan *p)
 static cpu_plan *make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t,
                            glow_func *f);
 
-/* The plan of a body, which all its callers share. */
+/* The plan of body `f`, shared by all its callers. */
 static cpu_plan *
 plan_body(cpu_plan *root, glow_func *f)
 {
@@ -426,7 +433,10 @@ plan_body(cpu_plan *root, glow_func *f)
     return body;
 }
 
-/* Plans what step `s` calls; it works in the memory of one of them. */
+/*
+ * Plans the callees of step `s`.  Its scratch is the largest memory of a
+ * callee, because only one of them runs at a time.
+ */
 static bool
 plan_calls(cpu_plan *p, cpu_step *s)
 {
@@ -454,7 +464,7 @@ plan_calls(cpu_plan *p, cpu_step *s)
     return true;
 }
 
-/* What changes of the memory of `f`, as lay_regions adds it up. */
+/* Bytes of placeholders and activations of `f`, as lay_regions adds them up. */
 static int64_t
 body_bytes(const glow_func *f)
 {
@@ -498,9 +508,9 @@ glow_cpu_failed(const cpu_plan *p, int code)
     return p;
 }
 
-/* The whole. */
+/* Entry points. */
 
-/* A place for each constant of `p`, behind those of the plans before it. */
+/* A new plan, whose constants come behind those of the plans before it. */
 static cpu_plan *
 new_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
 {

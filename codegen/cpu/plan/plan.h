@@ -1,4 +1,4 @@
-/* Making the plan of a placed program, and what is asked of a whole one. */
+/* Builds the plan of a placed program, and queries of a finished plan. */
 
 #ifndef CODEGEN_CPU_PLAN_PLAN_H
 #define CODEGEN_CPU_PLAN_PLAN_H
@@ -6,35 +6,42 @@
 #include "codegen/cpu/plan.h"
 
 /*
- * NULL after a report.  Lives in `a`; marks the nodes of `f` and of the bodies
- * that it calls.
+ * The plan of `f`, allocated in `a`; NULL after a report.  Overwrites the marks
+ * of the nodes of `f` and of its callees.
  */
 cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
 
-/* The plan whose instruction a failure of plan `p`, a root, comes from. */
+/*
+ * The plan, `p` (a root) or one of its bodies, whose instruction failed with
+ * `code`.
+ */
 const cpu_plan *glow_cpu_failed(const cpu_plan *p, int code);
 
 /*
- * The bytes that an instruction works in which calls functions: the memory of
- * one of them.  0 where they have no places yet.
+ * Scratch bytes of instruction `n`, which calls functions: the largest memory
+ * of a callee. 0 while a callee is not placed.
  */
 int64_t glow_cpu_call_scratch(const glow_node *n);
 
-/* Where the bytes of a buffer or view lie. */
+/* The range of bytes of a buffer or view. */
 cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);
 
 /*
- * Gives what steps read of constants its place: constants.c.  Until then each
- * lies where the program has it, and a step knows what is packed for it by number.
+ * Lays out the constants: see constants.c.  Before, each is at its offset in
+ * the program, and `packed` of a step is an index into the plan's constants.
  */
 void glow_cpu_lay_constants(cpu_plan *root);
 
-/* The digest of all that there is of constants then, and where, but its bytes. */
+/*
+ * SHA-256 of the layout after that: offsets, sizes and keys of all constants,
+ * not their bytes.
+ */
 void glow_cpu_constants_layout(const cpu_plan *root, char hex[65]);
 
 /*
- * Fills the constants region, of p->size[CPU_CONSTANTS] zeroed bytes; on threads
- * of the pool, each constant on one.
+ * Fills the constants region of p->size[CPU_CONSTANTS] zeroed bytes, on threads
+ * of the pool, one constant per part.  `consumes`: frees the elements of large
+ * constants after their last use.  False after a report.
  */
 bool glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to,
                              bool consumes);

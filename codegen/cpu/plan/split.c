@@ -1,9 +1,9 @@
 /*
- * Cutting steps into parts.
+ * Splits the iteration spaces of steps into chunks for threads.
  *
- * A step is split by what the cost model says of it: one that takes hardly
- * longer than waking a thread stays whole.  There are a few parts for each
- * thread, so that one that is held up has less to do than the others.
+ * The cost model decides: a step that takes hardly longer than the waking of a
+ * thread is not split.  There are PARTS_OF_THREAD parts for each thread, so
+ * that a delayed thread has less work left than the others (load balancing).
  */
 
 #include "codegen/cpu/plan/split.h"
@@ -32,7 +32,9 @@ units_of(const cpu_target *t, const cpu_step *s)
     return s->kernel->units ? s->kernel->units(t, s->root) : 1;
 }
 
-/* Pieces of one fork of its kernel, none of less than a grain. */
+/*
+ * Chunks of each fork inside the kernel of `s`, none under a grain; 0: no fork.
+ */
 static int
 crew_of(const cpu_target *t, const cpu_step *s)
 {
@@ -44,8 +46,8 @@ crew_of(const cpu_target *t, const cpu_step *s)
 }
 
 /*
- * Number of parts for `units` that take `seconds` in all.  Each part has scratch of
- * its own, so with scratch there are no more parts than threads.
+ * Number of parts for `units` that take `seconds` in all.  Each part has its
+ * own scratch, so with scratch there are no more parts than threads.
  */
 static int64_t
 count_parts(const cpu_target *t, int64_t units, double seconds,

@@ -1,4 +1,7 @@
-/* Stacking element-wise instructions. */
+/*
+ * Greedy fusion of element-wise instructions into steps, with a dependence test
+ * on byte ranges.
+ */
 
 #include "codegen/cpu/plan/stack.h"
 
@@ -13,7 +16,10 @@
 #define MAX_ITEMS 24
 #define MAX_SLOTS 16
 
-/* The slot of the buffer of `v` if the step holds it in registers, or NULL. */
+/*
+ * The slot of the base buffer of `v` if the step keeps it in registers, or
+ * NULL.
+ */
 static const cpu_slot *
 holder(const cpu_step *s, const glow_value *v)
 {
@@ -72,7 +78,10 @@ glow_cpu_can_stack(const glow_node *n)
     return glow_kind_get(n->out[0]->type->elem)->klass != GLOW_CLASS_FUSED;
 }
 
-/* How `n` touches a value, over the shape of its result. */
+/*
+ * The access function of an instruction for `value`, over the shape of its
+ * result.
+ */
 typedef struct touch {
     const glow_value *value;
     int64_t at;
@@ -107,7 +116,7 @@ touches(const glow_node *n, touch out[4])
     return n->n_in + 1;
 }
 
-/* Steps along axes of one element mean nothing. */
+/* Sets the strides of axes of one element, which have no effect, to 0. */
 static void
 forget_ones(glow_dims shape, glow_dims *step)
 {
@@ -116,7 +125,7 @@ forget_ones(glow_dims shape, glow_dims *step)
             step->at[d] = 0;
 }
 
-/* Brings steps over the result of `n` to the shape of the step. */
+/* Converts strides over the result of `n` to the shape of the step. */
 static bool
 fit(const cpu_step *s, const glow_node *n, touch *t)
 {
@@ -134,7 +143,11 @@ fit(const cpu_step *s, const glow_node *n, touch *t)
     return true;
 }
 
-/* May what is touched so stand in one loop with what the step touches? */
+/*
+ * Dependence test: true if access `t` may share a loop with the accesses of the
+ * step.  Overlapping ranges, of which one is written, must be the same range
+ * with the same access function.
+ */
 static bool
 agrees(const cpu_plan *p, const cpu_step *s, const touch *t, bool writes)
 {
@@ -156,8 +169,8 @@ agrees(const cpu_plan *p, const cpu_step *s, const touch *t, bool writes)
 }
 
 /*
- * May the result of `n` stay in registers?  Who reads it must then stand in the
- * step too.
+ * True if the result of `n` may stay in registers.  All its readers must then
+ * be in the step too.
  */
 static bool
 can_hold(const cpu_plan *p, const cpu_step *s, const glow_node *n,
@@ -221,7 +234,10 @@ glow_cpu_stack_first(cpu_plan *p, cpu_step *s, const glow_node *n)
     add_item(p, s, n, t);
 }
 
-/* Adds `n` if that is right; `held`: with its result in registers only. */
+/*
+ * Adds `n` to the step if that is legal; `held`: with its result in registers
+ * only.
+ */
 static bool
 stack_one(cpu_plan *p, cpu_step *s, const glow_node *n, bool held)
 {
@@ -249,7 +265,7 @@ stack_one(cpu_plan *p, cpu_step *s, const glow_node *n, bool held)
     return true;
 }
 
-/* Is there nothing to do at `n`? */
+/* True if instruction `n` computes nothing. */
 static bool
 is_still(const glow_node *n)
 {
@@ -257,7 +273,10 @@ is_still(const glow_node *n)
            n->op == &glow_op_tensorview || !glow_cpu_has_elements(n);
 }
 
-/* Adds `n`, whose result is held, and all up to the last that reads it. */
+/*
+ * Adds `n` with its result in registers, and all instructions up to the last
+ * reader of the result; on failure restores the step.
+ */
 static bool
 stack_held(cpu_plan *p, cpu_step *s, const glow_node *n)
 {
@@ -302,7 +321,7 @@ find_shared(cpu_step *s)
                 s->slots[i].shared = true;
 }
 
-/* Access `i` of all of the step's items, or NULL. */
+/* Access `i`, counted over all items of the step, or NULL. */
 static cpu_access *
 access_at(cpu_step *s, int i)
 {
@@ -316,7 +335,7 @@ access_at(cpu_step *s, int i)
     return NULL;
 }
 
-/* Do all accesses run through axes d - 1 and d as through one? */
+/* True if axes d - 1 and d collapse into one axis for all accesses. */
 static bool
 joins(cpu_step *s, int d)
 {

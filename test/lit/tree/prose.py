@@ -18,6 +18,7 @@ import sources
 FOLDERS = (
     "codegen",
     "codegen/cpu",
+    "codegen/cpu/c",
     "codegen/cpu/kernels",
     "codegen/cpu/kernels/attention",
     "codegen/cpu/kernels/call",
@@ -28,6 +29,7 @@ FOLDERS = (
     "codegen/cpu/kernels/rows",
     "codegen/cpu/kernels/window",
     "codegen/cpu/kernels/winograd",
+    "codegen/cpu/plan",
     "codegen/interp",
     "codegen/llvm",
     "include/glow",
