@@ -1,9 +1,9 @@
 /*
- * Line tables.
+ * DWARF line tables.
  *
- * Each step has a function of its own with the line of its first instruction;
- * instructions stacked on it have theirs.  Nodes that come from no text have
- * line 0, which debuggers know as code without a source.
+ * The function of each step has the line of the step's first instruction; the
+ * instructions of its stack have their own lines.  Nodes without a source
+ * location have line 0, which debuggers treat as code without a source.
  */
 
 #include "codegen/cpu/emit/debug.h"
@@ -22,7 +22,10 @@ line_of(const glow_node *n, unsigned *column)
     return (unsigned)line;
 }
 
-/* The file that the function was read from, or what stands for it. */
+/*
+ * The source file of `f`, or of its first node with a source; else the name of
+ * `f`.
+ */
 static const char *
 file_of(const glow_func *f)
 {

@@ -1,4 +1,4 @@
-/* Line tables: which line of the .gir file an instruction comes from. */
+/* DWARF line tables: from code to the lines of the .gir file. */
 
 #ifndef CODEGEN_CPU_EMIT_DEBUG_H
 #define CODEGEN_CPU_EMIT_DEBUG_H
@@ -9,7 +9,7 @@
 void glow_cpu_debug_begin(cg *g, const glow_func *f);
 void glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s);
 void glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f);
-/* What is built next in `fn` belongs to the line of `n`. */
+/* Gives the line of `n` to the instructions built next in `fn`. */
 void glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n);
 void glow_cpu_debug_end(cg *g);
 

@@ -1,10 +1,10 @@
 /*
- * Flush-to-zero and denormals-are-zero: bits of a register that belongs to the
- * thread, so every function that a thread begins with sets and restores them.
+ * Flush-to-zero and denormals-are-zero: bits of a per-thread control register,
+ * so each function that a thread starts in sets and restores them.
  *
- * x86-64 has them in MXCSR (Intel, Software Developer's Manual 1, 10.2.3), AArch64
- * one bit for both in FPCR (Arm, Architecture Reference Manual, FPCR.FZ), which
- * leaves halves alone.
+ * On x86-64 both are in MXCSR (Intel, Software Developer's Manual 1, 10.2.3);
+ * on AArch64 one bit in FPCR is for both (Arm, Architecture Reference Manual,
+ * FPCR.FZ), and does not affect halves.
  */
 
 #include "codegen/cpu/emit/flush.h"
@@ -35,7 +35,7 @@ glow_cpu_has_flush(const char *triple)
     return is_x86(triple) || is_arm(triple);
 }
 
-/* llvm.x86.sse.stmxcsr or ldmxcsr, of the 32 bits at `at`. */
+/* Calls llvm.x86.sse.stmxcsr or ldmxcsr on the 32 bits at `at`. */
 static void
 move_mxcsr(cg *g, const char *name, cg_value at)
 {

@@ -1,5 +1,5 @@
 /*
- * The mode in which a processor takes subnormal numbers for zeros.
+ * Flush-to-zero mode: the processor treats subnormal numbers as zeros.
  */
 
 #ifndef CODEGEN_CPU_EMIT_FLUSH_H
@@ -11,11 +11,11 @@
 bool glow_cpu_has_flush(const char *triple);
 
 /*
- * Sets the mode if the target says so (`flush`); returns what glow_cpu_flush_end
- * restores, or NULL.
+ * Sets the mode if the target asks for it (`flush`); returns the earlier state
+ * for glow_cpu_flush_end, or NULL.
  */
 cg_value glow_cpu_flush_begin(cg *g);
-/* Restores the mode that there was before; nothing if `before` is NULL. */
+/* Restores the state `before`; does nothing if it is NULL. */
 void glow_cpu_flush_end(cg *g, cg_value before);
 
 #endif

@@ -1,4 +1,4 @@
-/* Building LLVM IR. */
+/* Helpers to build LLVM IR; see gen.h. */
 
 #include <assert.h>
 #include <string.h>
@@ -56,13 +56,13 @@ glow_cpu_attribute(cg *g, cg_value fn, const char *key, const char *value)
                             a);
 }
 
-/* Vectors are as long as registers of SVE: LLVM then puts them there. */
+/* Fixes vscale, so that LLVM keeps fixed-length vectors in SVE registers. */
 static void
 set_sve_length(cg *g, cg_value fn, int bytes)
 {
     static const char name[] = "vscale_range";
     unsigned id = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
-    uint64_t parts = (uint64_t)bytes / 16; /* of which there are least, most */
+    uint64_t parts = (uint64_t)bytes / 16; /* vscale: least and most */
 
     LLVMAddAttributeAtIndex(
         fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -248,7 +248,10 @@ glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level)
 
 /* Arithmetic. */
 
-/* llvm.fma would be a call of libm, lane by lane, where the target has none. */
+/*
+ * llvm.fmuladd, because without FMA instructions llvm.fma is a libm call per
+ * lane.
+ */
 cg_value
 glow_cpu_fma(cg *g, cg_value a, cg_value b, cg_value c)
 {
@@ -289,7 +292,7 @@ alignment(cg *g, LLVMTypeRef t)
     return LLVMABIAlignmentOfType(g->target->layout, glow_cpu_scalar(t));
 }
 
-/* Vectors of which a part is live. */
+/* Vectors with live and dead lanes. */
 
 int
 glow_cpu_lanes_over(int64_t count)
@@ -307,7 +310,7 @@ is_partial(const cg *g, LLVMTypeRef t)
     return g->live && glow_cpu_lanes(t) > g->live;
 }
 
-/* Which of `lanes` lanes are live: a constant. */
+/* A constant mask: the first g->live of `lanes` lanes. */
 static cg_value
 live_lanes(cg *g, int lanes)
 {
@@ -330,8 +333,9 @@ glow_cpu_live(cg *g, cg_value v, cg_value rest)
 }
 
 /*
- * A masked load (or store of `v`), for vectors of type `t`.  Its alignment is an
- * operand up to LLVM 21, then an attribute of the pointer.
+ * A masked load, or a masked store of `v` if it is not NULL, for vectors of
+ * type `t`.  Its alignment is an operand up to LLVM 21, then an attribute of
+ * the pointer.
  */
 static cg_value
 masked(cg *g, LLVMTypeRef t, cg_value v, cg_value p)
@@ -389,7 +393,7 @@ glow_cpu_store_raw(cg *g, cg_value v, cg_value p)
     LLVMSetAlignment(s, alignment(g, t));
 }
 
-/* Stands in the entry block, where sroa finds it. */
+/* The alloca is in the entry block, where SROA finds it. */
 cg_value
 glow_cpu_local(cg *g, cg_value init)
 {
@@ -463,7 +467,9 @@ glow_cpu_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
     l->guarded = false;
 }
 
-/* Tested at the head: the phis are then the last values at the exit too. */
+/*
+ * The test is at the loop head, so at the exit the phis have the last values.
+ */
 void
 glow_cpu_loop_guarded(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
                       cg_value const *init, int n)
@@ -488,7 +494,7 @@ text_node(cg *g, const char *text, LLVMMetadataRef with)
     return LLVMMDNodeInContext2(g->context, parts, with ? 2 : 1);
 }
 
-/* The loops have the shape that they shall keep. */
+/* Disables LLVM's unrolling and vectorization of the loop. */
 static void
 keep_shape(cg *g, cg_value branch)
 {

@@ -43,7 +43,7 @@ int_of(cg *g, int bytes)
     return LLVMIntTypeInContext(g->context, (unsigned)bytes * 8);
 }
 
-/* What lies in memory. */
+/* The type of an element in memory. */
 static LLVMTypeRef
 stored(cg *g, const glow_type *t)
 {
@@ -182,9 +182,10 @@ int_to_real(cg *g, const glow_type *from, cg_value v, LLVMTypeRef to)
 }
 
 /*
- * A double as a float whose last bit says that there was more.  Rounding that to
- * 16 bits is as rounding the double, where by way of the nearest float a tie
- * could appear that there was not.
+ * Rounds a double to float by round-to-odd: the last bit is set if the result
+ * is inexact.  Rounding that to 16 bits equals rounding the double directly;
+ * rounding the nearest float could meet a tie that the double is not (double
+ * rounding).
  */
 static cg_value
 to_odd(cg *g, cg_value v)
@@ -204,7 +205,7 @@ to_odd(cg *g, cg_value v)
     return cg_bitcast(g, bits, f);
 }
 
-/* The same of an integer, of which double holds 53 bits. */
+/* The same for an integer, because double holds only 53 bits of it. */
 static cg_value
 int_to_odd(cg *g, const glow_type *from, cg_value v)
 {

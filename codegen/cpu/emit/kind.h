@@ -1,10 +1,9 @@
 /*
- * Element kinds in generated code: how an element lies in memory, and as what
- * it is computed with.
+ * Element kinds in generated code: the type of an element in memory, and the
+ * type for its arithmetic.
  *
- * float, float16 and bfloat16 are computed as float; float64 and, as the real
- * values that they stand for, the quantized kinds as double; integers as
- * themselves; bool as i1.
+ * float, float16 and bfloat16 are computed as float; float64 and, as their real
+ * values, the quantized kinds as double; integers as themselves; bool as i1.
  */
 
 #ifndef CODEGEN_CPU_EMIT_KIND_H
@@ -12,43 +11,53 @@
 
 #include "codegen/cpu/emit/gen.h"
 
-/* Elements in memory. */
+/* A tensor in memory. */
 typedef struct cg_tensor {
     cg_value at;
     const glow_type *type;
 } cg_tensor;
 
 int glow_cpu_bytes(const glow_type *t); /* of one element */
-/* As what one element is computed with. */
+/* The type for arithmetic on one element. */
 LLVMTypeRef glow_cpu_computed(cg *g, const glow_type *t);
-/* Are the kind's integers signed? */
-/* The kind of a plugin that `n` reads or writes, for which there is no code. */
+/*
+ * The name of a plugin's kind that `n` reads or writes, for which there is no
+ * code; or NULL.
+ */
 const char *glow_cpu_foreign_kind(const glow_node *n);
+/* True if the integers of the kind are signed. */
 bool glow_cpu_is_signed(const glow_type *t);
 
-/* `lanes` elements from number `index` in memory on, to compute with. */
+/*
+ * Loads `lanes` elements from element `index` on, and converts them for
+ * arithmetic.
+ */
 cg_value glow_cpu_load(cg *g, cg_tensor t, cg_value index, int lanes);
 void glow_cpu_store(cg *g, cg_tensor t, cg_value index, cg_value v);
 
 /*
- * What is stored, without a meaning: integers of the element's size, or float
+ * The stored bits without conversion: integers of the element's size, or float
  * and double themselves.
  */
 cg_value glow_cpu_load_bits(cg *g, cg_tensor t, cg_value index, int lanes);
 void glow_cpu_store_bits(cg *g, cg_tensor t, cg_value index, cg_value v);
 
 /*
- * Between the two: what storing and loading again would give.  Results of
- * arithmetic that are not normal may become 0 in kinds of 16 bits.
+ * Conversion between both forms, as by a store and a load. glow_cpu_encode may
+ * flush subnormal results of arithmetic to 0 in 16-bit kinds;
+ * glow_cpu_encode_exactly does not.
  */
 cg_value glow_cpu_encode(cg *g, const glow_type *t, cg_value v);
 cg_value glow_cpu_encode_exactly(cg *g, const glow_type *t, cg_value v);
 cg_value glow_cpu_decode(cg *g, const glow_type *t, cg_value bits);
 
-/* From what `from` is computed with to what `to` is. */
+/* Converts `v` from the arithmetic type of `from` to that of `to`. */
 cg_value glow_cpu_convert(cg *g, const glow_type *from, const glow_type *to,
                           cg_value v);
-/* To an integer: toward zero, saturating, 0 for NaN. */
+/*
+ * Converts to an integer: truncates toward zero, saturates, and gives 0 for
+ * NaN.
+ */
 cg_value glow_cpu_to_int(cg *g, cg_value v, LLVMTypeRef scalar, bool is_signed);
 
 #endif

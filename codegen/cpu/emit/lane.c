@@ -1,7 +1,7 @@
 /*
- * Element-wise operators: one line each in the table at the end.
+ * Code of element-wise operators: one line each in the table at the end.
  *
- * They mean what `eval` of the operator says, for floats up to rounding.
+ * The results are those of the operator's `eval`, for floats up to rounding.
  */
 
 #include "codegen/cpu/emit/lane.h"
@@ -123,7 +123,7 @@ emit_converttofloat8(cg *g, const glow_node *n, cg_value const *in)
 
 /* Activations. */
 
-/* NaN stays. */
+/* Clamps `x` to [lo, hi]; NaN stays. */
 static cg_value
 clip(cg *g, cg_value x, double lo, double hi)
 {
@@ -133,7 +133,7 @@ clip(cg *g, cg_value x, double lo, double hi)
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, h), h, x);
 }
 
-/* A bound of Clip as an element of the kind of `t`. */
+/* A bound of Clip, converted to the kind of `t`. */
 static int64_t
 int_bound(const glow_type *t, float bound)
 {
@@ -205,7 +205,7 @@ emit_hardsigmoid(cg *g, const glow_node *n, cg_value const *in)
     return hard_sigmoid(g, in[0], (double)h->alpha, (double)h->beta);
 }
 
-/* `x`, but `least` below: a gate is 0 there, and 0 times -inf would be NaN. */
+/* max(x, least): the gate is 0 below `least`, and 0 * -inf would be NaN. */
 static cg_value
 at_least_gated(cg *g, cg_value x, double least)
 {
@@ -243,8 +243,8 @@ bell(cg *g, cg_value x)
 }
 
 /*
- * x / 2 (1 + erf(x / sqrt(2))); far below 0, where 1 + erf cancels, x exp(-x^2 /
- * 2) p(u): see GLOW_GELU_TAIL64.
+ * x / 2 (1 + erf(x / sqrt(2))); for large negative x, where 1 + erf cancels, x
+ * exp(-x^2 / 2) p(u): see GLOW_GELU_TAIL64.
  */
 static cg_value
 gelu64(cg *g, cg_value x)
@@ -268,8 +268,8 @@ gelu64(cg *g, cg_value x)
 }
 
 /*
- * After Hendrycks and Gimpel.  With tanh(z) in place of erf, (1 + tanh(z)) / 2 is
- * the sigmoid of 2 z.
+ * GELU of Hendrycks and Gimpel.  With tanh(z) instead of erf, (1 + tanh(z)) / 2
+ * is the sigmoid of 2 z.
  */
 static cg_value
 emit_gelu(cg *g, const glow_node *n, cg_value const *in)
@@ -290,9 +290,9 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
 /* Two operands. */
 
 /*
- * llvm.maximum or llvm.minimum.  LLVM 19 aborts on both for floats that are
- * computed in software, so targets of scalars get comparisons: equal operands are
- * the same bits but for the sign of 0, and a NaN comes out of the sum.
+ * llvm.maximum or llvm.minimum.  LLVM 19 aborts on both for soft floats, so
+ * scalar targets get comparisons: equal operands have the same bits except for
+ * the sign of 0, and a NaN comes out of the sum.
  */
 static cg_value
 float_extreme(cg *g, bool is_max, cg_value a, cg_value b)
@@ -360,7 +360,7 @@ LANE_BINARY(add, cg_fadd, cg_iadd)
 LANE_BINARY(sub, cg_fsub, cg_isub)
 LANE_BINARY(mul, cg_fmul, cg_imul)
 
-/* Of integers: x / 0 is 0, and the least one divided by -1 is itself. */
+/* Integers: x / 0 is 0, and the least integer divided by -1 is itself. */
 static cg_value
 emit_div(cg *g, const glow_node *n, cg_value const *in)
 {
@@ -385,7 +385,7 @@ emit_div(cg *g, const glow_node *n, cg_value const *in)
     return cg_select(g, is_zero, zero, q);
 }
 
-/* Of integers: 0 for y = 0, and for y = -1, where the quotient may overflow. */
+/* Integers: 0 for y = 0, and for y = -1, where the quotient may overflow. */
 static cg_value
 emit_fmod(cg *g, const glow_node *n, cg_value const *in)
 {
@@ -405,7 +405,9 @@ emit_fmod(cg *g, const glow_node *n, cg_value const *in)
                      : LLVMBuildURem(g->builder, x, y, "");
 }
 
-/* By squaring, in as many rounds as an exponent has bits. */
+/*
+ * Exponentiation by squaring, in as many iterations as the exponent has bits.
+ */
 static cg_value
 int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
 {
@@ -468,7 +470,9 @@ emit_xor(cg *g, const glow_node *n, cg_value const *in)
     return cg_xor(g, in[0], in[1]);
 }
 
-/* Shifts by more than there are bits are poison to LLVM. */
+/*
+ * LLVM's shifts by at least the bit width are poison: a select gives 0 instead.
+ */
 static cg_value
 emit_bitshift(cg *g, const glow_node *n, cg_value const *in)
 {
@@ -487,7 +491,7 @@ emit_bitshift(cg *g, const glow_node *n, cg_value const *in)
                      zero_like(x));
 }
 
-/* Comparisons: of floats, of signed and of other integers. */
+/* A comparison, by a predicate for floats, signed or unsigned integers. */
 static cg_value
 compare(cg *g, const glow_node *n, cg_value const *in, LLVMRealPredicate real,
         LLVMIntPredicate is_signed, LLVMIntPredicate is_unsigned)

@@ -1,6 +1,6 @@
 /*
- * Floats of 8 bits and fewer by integer arithmetic on those of 32, and integers
- * of fewer bits than a byte.
+ * Conversion of floats of at most 8 bits by integer arithmetic on the bits of
+ * float, and of integers of fewer bits than a byte.
  */
 
 #include "codegen/cpu/emit/low.h"
@@ -18,14 +18,14 @@ equals(cg *g, cg_value v, int64_t bits)
     return cg_icmp(g, LLVMIntEQ, v, glow_cpu_int(LLVMTypeOf(v), bits));
 }
 
-/* `bits`, 32 of them, where `condition` holds, else `v`. */
+/* The constant `bits` where `condition` holds, else `v`. */
 static cg_value
 instead(cg *g, cg_value condition, int64_t bits, cg_value v)
 {
     return cg_select(g, condition, glow_cpu_int(LLVMTypeOf(v), bits), v);
 }
 
-/* 2^(w - 127), of which the lowest is below the normal numbers. */
+/* 2^(w - 127) as a float; w = 0 is subnormal. */
 static cg_value
 power_to_float(cg *g, const glow_float_format *f, cg_value w)
 {
@@ -72,7 +72,7 @@ signed_to_float(cg *g, const glow_float_format *f, cg_value w)
         0x7fc00000, all);
 }
 
-/* The low `bits` of a byte, extended as the kind says. */
+/* The low k->bits of a byte, sign- or zero-extended by the kind. */
 static cg_value
 low_bits(cg *g, const glow_kind_info *k, cg_value v)
 {
@@ -84,7 +84,7 @@ low_bits(cg *g, const glow_kind_info *k, cg_value v)
     return LLVMBuildAShr(g->builder, cg_shl(g, v, by), by, "");
 }
 
-/* To nearest even, held to the range; 0 for NaN. */
+/* Rounds to nearest even and clamps to the range of the kind; 0 for NaN. */
 static cg_value
 real_to_int(cg *g, const glow_kind_info *k, cg_value v)
 {
@@ -102,7 +102,9 @@ real_to_int(cg *g, const glow_kind_info *k, cg_value v)
         -most - 1, v);
 }
 
-/* float8e8m0: the exponent, after rounding the fraction away. */
+/*
+ * Conversion to float8e8m0: the exponent, after the fraction is rounded away.
+ */
 static cg_value
 float_to_power(cg *g, const glow_float_format *f, cg_value v, bool saturates,
                int round)
@@ -113,7 +115,7 @@ float_to_power(cg *g, const glow_float_format *f, cg_value v, bool saturates,
     cg_value e = cg_lshr(g, a, glow_cpu_int(t, FLOAT_FRACTION));
     cg_value fraction = cg_and(g, a, glow_cpu_int(t, 0x7fffff));
     bool is_up = round == GLOW_ROUND_UP;
-    /* Below the normal numbers the power is in the fraction: 2^-127. */
+    /* The exponent of a subnormal is in the fraction: 2^-127. */
     cg_value least = glow_cpu_int(t, is_up ? 1 : 0x400000);
     cg_value least_tiny = glow_cpu_int(t, is_up ? 0x400001 : 0x600000);
     cg_value more = cg_icmp(g, LLVMIntUGE, fraction,
@@ -134,9 +136,10 @@ float_to_power(cg *g, const glow_float_format *f, cg_value v, bool saturates,
 }
 
 /*
- * The magnitude of a float in the bits of the format, rounded to nearest even;
- * there may be too many of them.  Below its normal numbers the sum with the
- * number whose last bit is the least one does the rounding.
+ * Rounds the magnitude `a` of a float to the bits of the format, to nearest
+ * even; the result may exceed the largest number.  Subnormal results are
+ * rounded by the addition of the number whose last bit has the weight of the
+ * least subnormal.
  */
 static cg_value
 round_magnitude(cg *g, const glow_float_format *f, cg_value a)
@@ -189,8 +192,8 @@ float_to_signed(cg *g, const glow_float_format *f, cg_value v, bool saturates)
 }
 
 /*
- * As a float that rounds to low precision as `v` does: glow_cpu_convert keeps in
- * mind for bfloat16 what a float does not hold.
+ * Converts `v` to a float that rounds to low precision as `v` does:
+ * glow_cpu_convert to bfloat16 rounds to odd.
  */
 static cg_value
 to_float(cg *g, const glow_type *from, cg_value v)
@@ -201,7 +204,8 @@ to_float(cg *g, const glow_type *from, cg_value v)
 
     if (glow_cpu_computed(g, from) != g->f64)
         return f;
-    /* An odd float is finite, but these are too large for float8e8m0. */
+    /* Round-to-odd gives finite floats, but these are too large for
+       float8e8m0. */
     large = cg_fcmp(g, LLVMRealOGE, v, glow_cpu_real(t, 0x1p128));
     return cg_select(g, large, glow_cpu_real(LLVMTypeOf(f), INFINITY), f);
 }

@@ -1,9 +1,10 @@
 /*
- * Elementary functions.
+ * Vectorized elementary functions, by range reduction and minimax polynomials
+ * or rational functions.
  *
- * LLVM turns llvm.exp of a vector into a call of libm for each lane, more than
- * ten times as slow as these.  Errors are over all floats of the range, against
- * double arithmetic; NaN gives NaN everywhere.
+ * LLVM turns llvm.exp of a vector into a libm call for each lane, more than ten
+ * times as slow as these.  Errors are maxima over all floats of the range,
+ * against double arithmetic; NaN gives NaN everywhere.
  */
 
 #include <math.h>
@@ -46,7 +47,7 @@ glow_cpu_libm(cg *g, const char *name, cg_value *args, int n)
     return all;
 }
 
-/* c[0] + x (c[1] + x (c[2] + ...)) */
+/* Horner's method: c[0] + x (c[1] + x (c[2] + ...)). */
 static cg_value
 horner(cg *g, cg_value x, const double *c, int n)
 {
@@ -58,7 +59,7 @@ horner(cg *g, cg_value x, const double *c, int n)
     return sum;
 }
 
-/* NaN stays, here and in the two below. */
+/* max(x, least); NaN stays, here and in the next two functions. */
 static cg_value
 at_least(cg *g, cg_value x, double least)
 {
@@ -82,8 +83,9 @@ clamp(cg *g, cg_value x, double lo, double hi)
 }
 
 /*
- * Our own fits of e^r for r from -log(2) / 2 to log(2), to 3.7e-9 of it; and of 2^r,
- * |r| <= 1/2, to 9.2e-8.  No coefficient is negative, so that infinity stays.
+ * Our own fits of e^r for r in [-log(2) / 2, log(2)], relative error 3.7e-9;
+ * and of 2^r, |r| <= 1/2, 9.2e-8.  No coefficient is negative, so infinity
+ * gives infinity.
  */
 static const double exact_powers[] = {1.0,
                                       1.0,
@@ -101,10 +103,10 @@ static const double close_powers[] = {1.0,
                                       0.001326472724735};
 
 /*
- * The integer n next to `scale` x, and 2^(n + bias - 127) in `power`, for n + bias from
- * 0, where it is 0, to 254.  Greater n become the greatest if `bounded`.  Adding 1.5 *
- * 2^23 rounds to an integer, which is then in the low bits; `bias` more make them the
- * exponent.
+ * The nearest integer n to `scale` * x, and 2^(n + bias - 127) in `power`, for
+ * n + bias in [0, 254]; for n + bias = 0 the power is 0.  `bounded`: greater n
+ * are clamped.  Adding 1.5 * 2^23 rounds to an integer in the low bits of the
+ * fraction; adding `bias` too makes these bits the exponent of the power.
  */
 static cg_value
 next_integer(cg *g, cg_value x, cg_value scale, int bias, bool bounded,
@@ -121,7 +123,7 @@ next_integer(cg *g, cg_value x, cg_value scale, int bias, bool bounded,
     return cg_fsub(g, n, magic);
 }
 
-/* e^r with r = x - n log(2), reduced in two parts after Cody and Waite. */
+/* e^r with r = x - n log(2): two-part reduction after Cody and Waite. */
 static cg_value
 exp_reduced(cg *g, cg_value x, cg_value n)
 {
@@ -133,8 +135,8 @@ exp_reduced(cg *g, cg_value x, cg_value n)
 }
 
 /*
- * 2^n e^r: 1.2 ulp, of results from 2^-126 on; less may be 0.  For n = 128, of which
- * there is no power, r is up to log(2) instead.
+ * e^x = 2^n e^r: 1.2 ulp for results of at least 2^-126; smaller results may be
+ * 0.  The power 2^128 overflows, so for n = 128 n is 127 and r is up to log(2).
  */
 cg_value
 glow_cpu_exp(cg *g, cg_value x)
@@ -150,9 +152,9 @@ glow_cpu_exp(cg *g, cg_value x)
 }
 
 /*
- * Whether an estimate that is mended once is faster than a division.  Vectors of 32
- * bytes x86 divides in a unit of its own while others multiply; those of 64 take it
- * for twice as long.
+ * True if a reciprocal estimate with a Newton-Raphson step is faster than a
+ * division. x86 divides vectors of 32 bytes in a unit of its own beside the
+ * multiplications; vectors of 64 bytes occupy it twice as long.
  */
 static bool
 estimates(const cg *g)
@@ -174,8 +176,9 @@ glow_cpu_quotient(cg *g, cg_value a, cg_value b)
 }
 
 /*
- * e log(2) + log(m) with m in [sqrt(1/2), sqrt(2)): 1.5 ulp.  Denormals are
- * scaled first.  The polynomial is that of Moshier's Cephes, logf.
+ * log(x) = e log(2) + log(m) with m in [sqrt(1/2), sqrt(2)): 1.5 ulp.
+ * Subnormals are scaled first.  The polynomial is that of Moshier's Cephes,
+ * logf.
  */
 cg_value
 glow_cpu_log(cg *g, cg_value x)
@@ -218,7 +221,7 @@ glow_cpu_log(cg *g, cg_value x)
                      glow_cpu_real(t, (double)NAN), p);
 }
 
-/* a / b as glow_cpu_quotient says, but for any `a`: infinity too. */
+/* a / b by the method of glow_cpu_quotient, but for any `a`, even infinity. */
 static cg_value
 quotient_of_any(cg *g, cg_value a, cg_value b)
 {
@@ -229,9 +232,9 @@ quotient_of_any(cg *g, cg_value a, cg_value b)
 }
 
 /*
- * 1/2 / (1/2 + e^-x / 2), whose denominator is at most 2^125: 2.6 ulp; 0 where the
- * result would be less than 2^-126.  An estimate is mended twice, for those who
- * subtract the result from 1.
+ * sigmoid(x) = 1/2 / (1/2 + e^-x / 2), whose denominator is at most 2^125: 2.6
+ * ulp; 0 for results below 2^-126.  A reciprocal estimate gets a second
+ * Newton-Raphson step, for callers that subtract the result from 1.
  */
 cg_value
 glow_cpu_sigmoid(cg *g, cg_value x)
@@ -262,10 +265,10 @@ glow_cpu_sigmoid(cg *g, cg_value x)
 }
 
 /*
- * x / (1 + e^-x): 6 ulp from -5 on (4.5 where multiplying and adding are one), 60
- * below, where it is less by far; -0 below -87, where it would be more than -1.5e-36.
- * The power is one of 2, so that what its exponent has beyond an integer costs one
- * step.
+ * swish(x) = x / (1 + e^-x): 6 ulp for x >= -5 (4.5 with FMA), 60 ulp below,
+ * where the result is much smaller; -0 below -87, where the exact result is
+ * above -1.5e-36.  The exponential is a power of 2, so that its reduction to
+ * the fraction costs one operation.
  */
 cg_value
 glow_cpu_swish(cg *g, cg_value x)
@@ -289,10 +292,11 @@ glow_cpu_swish(cg *g, cg_value x)
 }
 
 /*
- * x P(x), where P is the normal distribution: for x < 0 its tail, which is the
- * density times a polynomial in 2.5 / (2.5 + |x|); above, 1 less that of -x.  The
- * fit, our own, is good to 9.2e-8 of the result down to -13.26, from where on it is 0;
- * rounding x^2 adds x^2 / 2 ulp.  The density is a power of 2, as in swish.
+ * gelu(x) = x P(x), where P is the normal distribution function: for x < 0 its
+ * tail, the density times a polynomial in 2.5 / (2.5 + |x|); for x > 0, 1 -
+ * P(-x).  Our own fit has relative error 9.2e-8 down to -13.26, below which it
+ * is 0; the rounding of x^2 adds x^2 / 2 ulp.  The density is a power of 2, as
+ * in swish.
  */
 cg_value
 glow_cpu_gelu(cg *g, cg_value x)
@@ -317,9 +321,9 @@ glow_cpu_gelu(cg *g, cg_value x)
 }
 
 /*
- * x p(x^2) / q(x^2) with x within [-limit, limit], of a function whose limits are -1
- * and 1: the fraction is beyond them at `limit` by more than it is rounded by, and is
- * cut there.
+ * Odd rational function x p(x^2) / q(x^2) on [-limit, limit], for a function
+ * with the limits -1 and 1: at `limit` the quotient exceeds them by more than
+ * its rounding error, and is clamped.
  */
 static cg_value
 odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
@@ -334,7 +338,7 @@ odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
     return clamp(g, x, -1.0, 1.0);
 }
 
-/* 5.2 ulp, 3e-7 absolute; our own fit. */
+/* tanh: 5.2 ulp, absolute error 3e-7; our own fit. */
 cg_value
 glow_cpu_tanh(cg *g, cg_value x)
 {
@@ -348,7 +352,7 @@ glow_cpu_tanh(cg *g, cg_value x)
     return odd_rational(g, x, 9.6, p, 5, q, 5);
 }
 
-/* 5.9 ulp, 3.5e-7 absolute; our own fit. */
+/* erf: 5.9 ulp, absolute error 3.5e-7; our own fit. */
 cg_value
 glow_cpu_erf(cg *g, cg_value x)
 {

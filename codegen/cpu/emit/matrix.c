@@ -1,13 +1,14 @@
 /*
- * Registers of matrices.
+ * AMX tile registers: probing and instructions.
  *
- * Which targets have them is read from their words: LLVM cannot be asked, and
- * aborts where an instruction is missing.  Linux hands them to a process that
- * asks, if it knows of them; so does this one, before it makes code for itself.
- * Other systems are not asked.  Valgrind hides them from cpuid.
+ * CPU names and feature strings tell which targets have AMX: LLVM has no query
+ * for it, and aborts on a missing instruction.  Linux enables the tile
+ * registers for a process that requests them, if it supports them; this process
+ * requests them before it generates code for its own machine.  No request is
+ * made on other systems.  Valgrind hides AMX from cpuid.
  *
- * .source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
- * chapter 18; Linux, Documentation/arch/x86/xstate.rst
+ * .source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+ * 1, chapter 18; Linux, Documentation/arch/x86/xstate.rst
  */
 
 #define _DEFAULT_SOURCE /* syscall */
@@ -49,7 +50,10 @@ is_granted(void)
 
 #endif
 
-/* Processors that have them; of this machine LLVM says all features instead. */
+/*
+ * True for processors with AMX by name; for the host, LLVM lists all features
+ * instead.
+ */
 static bool
 is_named(const cpu_target *t)
 {
@@ -111,7 +115,10 @@ glow_cpu_matrix_refused(cg *g)
     return cg_icmp(g, LLVMIntNE, answer, cg_i64(g, 0));
 }
 
-/* Byte 0: the palette; 16 to 47: bytes of a row of each; 48 to 63: rows. */
+/*
+ * Tile configuration: byte 0 is the palette, 16 to 47 the bytes per row, 48 to
+ * 63 the rows.
+ */
 void
 glow_cpu_matrix_begin(cg *g, int rows, int depth)
 {

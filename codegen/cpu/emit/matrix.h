@@ -1,10 +1,11 @@
 /*
- * Registers that hold matrices, and one instruction that multiplies two of them
- * and adds the product to a third: AMX of x86, for bfloat16.
+ * AMX of x86, for bfloat16: tile registers, and an instruction that multiplies
+ * two tiles and adds the product to a third.
  *
- * There are eight.  Those before CPU_MATRIX_LEFT are sums of float, two have rows of
- * the left operand, two the right one, whose rows are pairs of the depth.  How many
- * rows they have, and how deep they are, is set once for a kernel.
+ * There are eight tile registers: CPU_MATRIX_LEFT accumulators of float, then
+ * two with rows of the left operand, then two of the right operand, whose rows
+ * hold pairs along the depth.  The number of rows and the depth are configured
+ * once for a kernel.
  */
 
 #ifndef CODEGEN_CPU_EMIT_MATRIX_H
@@ -13,26 +14,26 @@
 #include "codegen/cpu/emit/gen.h"
 
 #define CPU_MATRIX_ROWS 16  /* at most */
-#define CPU_MATRIX_DEPTH 32 /* numbers of bfloat16, at most */
-#define CPU_MATRIX_LANES 16 /* columns of one */
+#define CPU_MATRIX_DEPTH 32 /* bfloat16 elements, at most */
+#define CPU_MATRIX_LANES 16 /* columns of an accumulator */
 #define CPU_MATRIX_LEFT 4   /* the first of two */
 #define CPU_MATRIX_RIGHT 6  /* the first of two */
 
-/* Sets t->has_amx and t->matrix, by the words for the target. */
+/* Sets t->has_amx and t->matrix, by the CPU and features of the target. */
 void glow_cpu_probe_matrix(cpu_target *t);
 
 /*
- * Has the system give them to this process: a call in generated code, whose
- * result, an i1, says that it refuses.
+ * Builds a system call that requests the tile registers for this process; the
+ * result, an i1, is true if the system refuses.
  */
 cg_value glow_cpu_matrix_refused(cg *g);
 
-/* Around all that uses them. */
+/* Tile configuration and release, around all uses of tiles. */
 void glow_cpu_matrix_begin(cg *g, int rows, int depth);
 void glow_cpu_matrix_end(cg *g);
 
 void glow_cpu_matrix_zero(cg *g, int r);
-/* Rows that lie `step` bytes apart. */
+/* Loads or stores rows at a distance of `step` bytes. */
 void glow_cpu_matrix_load(cg *g, int r, cg_value at, int64_t step);
 void glow_cpu_matrix_store(cg *g, int r, cg_value at, int64_t step);
 /* sum += left * right */

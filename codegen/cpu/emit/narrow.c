@@ -1,23 +1,23 @@
 /*
- * Numbers of 16 bits.
+ * 16-bit floats: probing of the target, and conversions.
  *
- * What the target has is read from the assembly that LLVM makes of conversions:
- * a call of a library says that it has nothing, and the instruction that rounds
- * to bfloat16 comes with the one that multiplies pairs of them.  Of x86 that is
- * AVX512_BF16; AVX-NE-CONVERT has the first alone, and another encoding.  To it
- * numbers below 2^-126 are 0, which results of arithmetic may be, but not what is
- * only converted.
+ * LLVM's assembly of conversions tells which instructions the target has: a
+ * library call means none, and a target with an instruction that rounds to
+ * bfloat16 also has the dot product of pairs.  On x86 that is AVX512_BF16;
+ * AVX-NE-CONVERT has only the rounding, in another encoding.  The instruction
+ * flushes numbers below 2^-126 to 0, which is allowed for results of
+ * arithmetic, but not for pure conversions.
  *
- * Processors with AMX multiply pairs outside of its registers at half the rate of
- * floats (measured on one of the Sapphire Rapids family: 75 and 150 GFLOP/s), so
- * there pairs are not worth it.
+ * Processors with AMX compute the dot products outside of the tiles at half the
+ * rate of floats (measured on one of the Sapphire Rapids family: 75 and 150
+ * GFLOP/s), so pairs are not used there.
  */
 
 #include "codegen/cpu/emit/narrow.h"
 
 #include <string.h>
 
-/* The assembly of conversions of vectors from and to `narrow`. */
+/* Assembly of vector conversions between float and binary16 or bfloat16. */
 static LLVMMemoryBufferRef
 assembly(glow_arena *a, const cpu_target *t, bool is_half)
 {
@@ -54,7 +54,10 @@ says(LLVMMemoryBufferRef text, const char *what)
     return strstr(LLVMGetBufferStart(text), what) != NULL;
 }
 
-/* Instructions that round to bfloat16, and what such machines have for pairs. */
+/*
+ * Instructions that round to bfloat16, and dot-product intrinsics of their
+ * targets.
+ */
 static const struct {
     const char *arch, *rounds;
     int vector_bytes;
@@ -74,9 +77,9 @@ is_row_of(const cpu_target *t, size_t i)
 }
 
 /*
- * LLVM 19 aborts where it selects instructions for bfloat16 on a target that has
- * none (ARM, WebAssembly, PowerPC, s390x, MIPS, vectors of SVE).  So only rows of
- * the table are asked: a target outside of it converts by integers.
+ * LLVM 19 aborts on bfloat16 in instruction selection for targets without it
+ * (ARM, WebAssembly, PowerPC, s390x, MIPS, vectors of SVE).  So only targets of
+ * the table are probed; others convert by integer arithmetic.
  */
 static void
 probe_bfloat(glow_arena *a, cpu_target *t)
@@ -111,7 +114,7 @@ glow_cpu_probe_narrow(glow_arena *a, cpu_target *t)
     probe_bfloat(a, t);
 }
 
-/* binary16 in integers: for targets without an instruction for it. */
+/* binary16 by integer arithmetic, for targets without an instruction. */
 
 static cg_value
 half_to_float(cg *g, cg_value bits)
@@ -140,7 +143,7 @@ half_to_float(cg *g, cg_value bits)
     return cg_bitcast(g, cg_or(g, all, sign), f);
 }
 
-/* Rounds to nearest even.  Below 2^-14 the sum with 0.5 does the rounding. */
+/* Rounds to nearest even; subnormals by adding 0.5. */
 static cg_value
 float_to_half(cg *g, cg_value v)
 {

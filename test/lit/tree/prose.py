@@ -19,6 +19,7 @@ FOLDERS = (
     "codegen",
     "codegen/cpu",
     "codegen/cpu/c",
+    "codegen/cpu/emit",
     "codegen/cpu/kernels",
     "codegen/cpu/kernels/attention",
     "codegen/cpu/kernels/call",
