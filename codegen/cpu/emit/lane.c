@@ -471,7 +471,8 @@ emit_xor(cg *g, const glow_node *n, cg_value const *in)
 }
 
 /*
- * LLVM's shifts by at least the bit width are poison: a select gives 0 instead.
+ * LLVM's shifts by the bit width or more are poison: the amount is clamped, and
+ * logical shifts select 0.
  */
 static cg_value
 emit_bitshift(cg *g, const glow_node *n, cg_value const *in)

@@ -1,9 +1,10 @@
 /*
- * cpu: native code by LLVM, in this process or as files.
+ * cpu: native code by LLVM, run in this process or written to files.
  *
- * Loading makes the object that emitting writes, links it here, and fills the
- * constants once, or takes them as an earlier load left them.  A run copies what is bound into the placeholders, calls, and
- * copies back what was written.
+ * Loading generates the same object code as emission, links it in this process,
+ * and fills the constants once, or maps the constants of an earlier load from
+ * the cache.  A run copies the bound inputs into the placeholders, calls the
+ * entry function, and copies the written placeholders back.
  */
 
 #include <string.h>
@@ -32,7 +33,7 @@ typedef int (*entry_fn)(const uint8_t *constants, uint8_t *placeholders,
                         uint8_t *activations);
 typedef int (*step_fn)(const uint8_t *constants, uint8_t *placeholders,
                        uint8_t *activations, uintptr_t number);
-/* The same for several threads. */
+/* The same for a target of several threads. */
 typedef int (*threaded_entry_fn)(const uint8_t *constants,
                                  uint8_t *placeholders, uint8_t *activations,
                                  parallel_fn parallel, void *pool);
@@ -49,7 +50,7 @@ struct glow_executable {
     void *entry, *step;
     cpu_pool pool;
     glow_data *region[CPU_BASES];
-    uint8_t *base[CPU_BASES]; /* in there */
+    uint8_t *base[CPU_BASES]; /* aligned start, in `region` */
     cpu_zones *zones;         /* or NULL */
     int64_t code;
 };
@@ -87,7 +88,7 @@ unload(glow_executable *x)
     glow_arena_free(x->arena);
 }
 
-/* One object, whose lines are those of one file. */
+/* Compiles one object with debug information. */
 static bool
 compile_whole(glow_executable *x, const char *name, cpu_objects *out)
 {
@@ -130,7 +131,10 @@ link_objects(glow_executable *x, const cpu_objects *o, const char *name,
     return x->entry && x->step;
 }
 
-/* Are these the constants, where red zones want no room around them? */
+/*
+ * True if `t` brings constants in the layout of the plan, and there are no red
+ * zones, which need margins.
+ */
 static bool
 are_ready(const glow_executable *x, const glow_target_options *t)
 {
@@ -163,12 +167,11 @@ make_regions(glow_executable *x, const glow_target_options *t)
     }
     if (zones)
         x->zones = glow_cpu_zones(x->arena, x->plan, x->base);
-    return ready ||
-           glow_cpu_fill_constants(x->plan, &x->pool, x->base[CPU_CONSTANTS],
-                                   t->consumes);
+    return ready || glow_cpu_fill_constants(
+                        x->plan, &x->pool, x->base[CPU_CONSTANTS], t->consumes);
 }
 
-/* No more threads than there are processors for. */
+/* The threads of the target, at most one for each processor. */
 static int
 threads_of(const cpu_target *t)
 {
@@ -239,7 +242,10 @@ bound_to(const glow_binding *bindings, int count, const glow_storage *s)
     return NULL;
 }
 
-/* Tensors at the door are dense, whatever the storage is. */
+/*
+ * The dense type of the caller's tensor for `s`, whose own type may have
+ * strides.
+ */
 static glow_type
 dense_type(const glow_storage *s)
 {
@@ -277,7 +283,10 @@ copy_tensor(const glow_tensor *to, const glow_tensor *from)
         glow_tensor_copy_element(to, i, from, i);
 }
 
-/* Into the placeholders, or what was written out of them. */
+/*
+ * Copies bound tensors into the placeholders (`in`), or written placeholders
+ * out.
+ */
 static bool
 copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
               bool in)
@@ -354,7 +363,7 @@ seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A step's time is that of its first instruction. */
+/* Reports the time of a step as the time of its first instruction. */
 static void
 trace_step(glow_executable *x, const cpu_step *s,
            const glow_eval_options *options, double seconds)
@@ -438,7 +447,7 @@ glow_cpu_memory_of(const glow_executable *x, cpu_base base)
     return x->base[base];
 }
 
-/* Of the processor, unless several work. */
+/* CPU time of this thread, or elapsed time with several threads. */
 static double
 work_seconds(const glow_executable *x)
 {
@@ -487,7 +496,7 @@ machine(glow_context *ctx, glow_arena *a, const glow_target_options *o)
     return t;
 }
 
-/* The target that scratch is counted for; its LLVM machine is gone. */
+/* The target for which scratch is counted, without its LLVM target machine. */
 static cpu_target
 known_target(const glow_target_options *o)
 {
@@ -508,7 +517,10 @@ scratch(const glow_node *n, const glow_target_options *o)
                : 0;
 }
 
-/* Lines of the cache for what kernels work in: they choose its elements. */
+/*
+ * The alignment of a buffer: a cache line for scratch, of which kernels choose
+ * the elements; else one element.
+ */
 static int64_t
 align(const glow_node *buffer)
 {

@@ -1,9 +1,9 @@
 /*
- * Files from a placed program.
+ * Writes a placed program to files: object, assembly, LLVM IR, or a bundle.
  *
- * A bundle is NAME.o, NAME.h and NAME.weights beside it, and its function is
- * NAME: that of the graph is often `main`.  The object is put in place last:
- * where it is new, the others are.
+ * A bundle is NAME.o, with NAME.h and NAME.weights beside it, and its function
+ * is NAME, because the function of the graph is often `main`.  The object is
+ * renamed into place last: if it is new, the other files are new too.
  */
 
 #include "codegen/cpu/run/emit.h"
@@ -19,7 +19,10 @@
 #include "codegen/cpu/run/target.h"
 #include "glow/file.h"
 
-/* Of C23 and C++23, in the order of strcmp; `_Bool` and its like are reserved. */
+/*
+ * Keywords of C23 and C++23 in the order of strcmp; identifiers such as `_Bool`
+ * are reserved.
+ */
 static const char *const keywords[] = {
     "alignas",
     "alignof",
@@ -140,7 +143,7 @@ glow_cpu_c_name(glow_arena *a, const char *name)
     return c[0] ? c : "_";
 }
 
-/* Reports what LLVM says, unless that is NULL. */
+/* Reports the refusal of LLVM; true if it is NULL. */
 static bool
 check(glow_context *ctx, const char *refusal)
 {
@@ -181,7 +184,7 @@ upper(glow_arena *a, const char *name)
     return u;
 }
 
-/* The macro name of a placeholder; numbered where others have it already. */
+/* The macro name of a placeholder; a number makes it unique. */
 static const char *
 macro_name(glow_arena *a, glow_map *used, const char *name)
 {
@@ -220,7 +223,7 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
     }
 }
 
-/* What runs the parts of a step on threads: the caller's own. */
+/* Declares the caller's function that runs the parts of a step on threads. */
 static void
 add_parallel(glow_buf *b, const cpu_target *t, const char *name)
 {
@@ -299,7 +302,7 @@ add_header(glow_buf *b, const cpu_plan *p, const char *name,
     glow_buf_puts(b, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
-/* `path` without the suffix `.o`, and with another instead. */
+/* `path` without its suffix `.o`, plus `suffix`. */
 static const char *
 beside(glow_arena *a, const char *path, const char *suffix)
 {
@@ -318,7 +321,7 @@ file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* What a bundle's function and macros are called: as its files. */
+/* The name of a bundle's function and macros: from its file name. */
 static const char *
 bundle_name(glow_arena *a, const char *path)
 {
@@ -419,7 +422,10 @@ const glow_artifact glow_cpu_artifacts[] = {
     {0},
 };
 
-/* The activations that alloc placed, and scratch that it did not know of. */
+/*
+ * Checks the limit on activations, which include scratch that alloc did not
+ * place.
+ */
 static bool
 check_limit(const cpu_plan *p, const glow_target_options *o)
 {

@@ -1,4 +1,4 @@
-/* Files from a placed program. */
+/* Writes a placed program to files. */
 
 #ifndef CODEGEN_CPU_RUN_EMIT_H
 #define CODEGEN_CPU_RUN_EMIT_H
@@ -7,15 +7,18 @@
 #include "codegen/cpu/plan.h"
 
 /*
- * An identifier of C and C++ for a symbol: other characters become `_`, and a
- * keyword or a leading digit gets one.
+ * `name` as an identifier of C and C++: other characters become `_`, and a
+ * keyword or a leading digit gets a `_`.
  */
 const char *glow_cpu_c_name(glow_arena *a, const char *name);
 
-/* Builds and optimizes; the caller ends `g`.  False after a report. */
+/*
+ * Builds and optimizes the module of `p` in `g`, which the caller ends.  False
+ * after a report.
+ */
 bool glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
                       bool debug);
-/* An object or assembly; NULL after a report. */
+/* Generates an object or assembly from `g`; NULL after a report. */
 LLVMMemoryBufferRef glow_cpu_emit_machine_code(cg *g, glow_context *ctx,
                                                LLVMCodeGenFileType what);
 

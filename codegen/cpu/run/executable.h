@@ -1,4 +1,4 @@
-/* What is loaded, from within. */
+/* Access to a loaded network, for tuning. */
 
 #ifndef CODEGEN_CPU_RUN_EXECUTABLE_H
 #define CODEGEN_CPU_RUN_EXECUTABLE_H
@@ -6,11 +6,13 @@
 #include "codegen/cpu/plan.h"
 
 const cpu_plan *glow_cpu_plan_of(const glow_executable *x);
-/* The placeholders or activations, where bindings lie. */
+/*
+ * The memory of the placeholders or activations, in which bindings are placed.
+ */
 uint8_t *glow_cpu_memory_of(const glow_executable *x, cpu_base base);
 /*
- * Runs all steps, one by one, on what the placeholders hold; least[i] becomes
- * the seconds of step i if these are fewer.  False after a report.
+ * Runs all steps one by one on the present placeholders; least[i] becomes the
+ * minimum of itself and the seconds of step i.  False after a report.
  */
 bool glow_cpu_time_steps(glow_executable *x, double *least);
 

@@ -1,11 +1,12 @@
 /*
- * Can this machine run code for a target?
+ * Checks whether this machine can run code for a target.
  *
- * LLVM's C interface tells what this machine has, but not what a processor of some
- * name has.  Its inliner knows: a function goes into another only if the target of
- * that has all features of its own.  So a function for each feature that code may
- * need is called from one for the target, and calls that are left are of features
- * which the target does not have.  Features that are asked for by name are looked up.
+ * LLVM's C interface lists the features of the host, but not of a named
+ * processor.  Its inliner knows them: a function is inlined into another only
+ * if the target of the caller has all features of the callee.  So a function
+ * for each feature is called from a function for the target, and after inlining
+ * the remaining calls are of features that the target lacks.  Features that are
+ * requested by name are looked up.
  */
 
 #include <string.h>
@@ -17,7 +18,9 @@
 #include "codegen/cpu/run/host.h"
 #include "codegen/llvm/llvm.h"
 
-/* Registers of matrices are not among them: those are asked for, see matrix.h. */
+/*
+ * AMX is not in the table, because it is requested at run time: see matrix.h.
+ */
 static const struct {
     const char *arch, *feature;
 } features[] = {
@@ -72,7 +75,7 @@ still_calls(cg *g, cg_value fn, const char *feature)
     return false;
 }
 
-/* Of what the processor of that name has. */
+/* A feature of the target's named processor that is not in `here`, or NULL. */
 static const char *
 lacks_of_name(glow_arena *a, const cpu_target *t, const char *here)
 {
@@ -106,7 +109,7 @@ lacks_of_name(glow_arena *a, const cpu_target *t, const char *here)
     return lacks;
 }
 
-/* Of what is asked for by "+word". */
+/* A feature requested by "+word" that is not in `here`, or NULL. */
 static const char *
 lacks_of_words(glow_arena *a, const cpu_target *t, const char *here)
 {
@@ -123,7 +126,7 @@ lacks_of_words(glow_arena *a, const cpu_target *t, const char *here)
     return NULL;
 }
 
-/* Bytes of its registers of SVE, or 0. */
+/* Bytes of the SVE registers of this machine, or 0. */
 static int
 sve_bytes(void)
 {

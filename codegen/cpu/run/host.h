@@ -1,5 +1,5 @@
 /*
- * This machine, and code for a processor of another name.
+ * Features of this machine compared with those of a target.
  */
 
 #ifndef CODEGEN_CPU_RUN_HOST_H

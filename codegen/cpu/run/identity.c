@@ -1,6 +1,6 @@
 /*
- * Which build of the code generator this is: the note GNU build-id of the ELF
- * object that holds this function.
+ * Identity of this build of the code generator: the GNU build-id note of the
+ * ELF object that contains this function.
  */
 
 #define _GNU_SOURCE /* dl_iterate_phdr */

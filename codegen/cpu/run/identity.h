@@ -1,4 +1,4 @@
-/* Which build of the code generator this is. */
+/* Identity of this build of the code generator, for cache keys. */
 
 #ifndef CODEGEN_CPU_RUN_IDENTITY_H
 #define CODEGEN_CPU_RUN_IDENTITY_H
@@ -6,8 +6,8 @@
 #include "glow/base.h"
 
 /*
- * The number that the linker made of the contents of this library, or of the
- * program that it is part of, as hexadecimal digits; NULL if there is none.
+ * The linker's hash of the contents (build-id) of this library, or of the
+ * program that contains it, as hexadecimal digits; NULL if there is none.
  */
 const char *glow_cpu_identity(glow_arena *a);
 

@@ -1,9 +1,9 @@
 /*
- * Running an object in this process.
+ * Links objects into this process by LLVM ORC.
  *
- * The object is the one that would be written to a file; ORC only links it.
- * What it may call stands in one table, so that it does not depend on what the
- * process happens to have loaded.
+ * The object is the same as in a file; ORC only links it.  One table holds all
+ * functions that it may call, so that linking does not depend on the libraries
+ * that the process has loaded.
  */
 
 #include "codegen/cpu/run/jit.h"
@@ -75,12 +75,12 @@ start(cpu_jit *j, bool debug)
     if (debug) {
         e = LLVMOrcLLJITEnableDebugSupport(j->lljit);
         if (e)
-            LLVMConsumeError(e); /* no debugger will know: no reason to stop */
+            LLVMConsumeError(e); /* debugging is optional */
     }
     return define_symbols(j);
 }
 
-/* Each object goes to ORC, or with an error before it. */
+/* Passes each object to ORC, or disposes of it after an error. */
 static LLVMErrorRef
 add_objects(cpu_jit *j, LLVMMemoryBufferRef *objects, int count, LLVMErrorRef e)
 {

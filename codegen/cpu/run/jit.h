@@ -1,4 +1,4 @@
-/* Running an object in this process, through ORC. */
+/* Links objects into this process by LLVM ORC. */
 
 #ifndef CODEGEN_CPU_RUN_JIT_H
 #define CODEGEN_CPU_RUN_JIT_H
@@ -9,12 +9,12 @@
 typedef struct cpu_jit cpu_jit;
 
 /*
- * Links `count` objects, which are taken over.  `debug` announces them to
- * debuggers.  NULL after a report.
+ * Links `count` objects and takes ownership of them.  `debug` registers them
+ * with debuggers.  NULL after a report.
  */
 cpu_jit *glow_cpu_jit(glow_context *ctx, glow_arena *a,
                       LLVMMemoryBufferRef *objects, int count, bool debug);
-/* The address of a function, or NULL after a report. */
+/* The address of function `name`, or NULL after a report. */
 void *glow_cpu_jit_find(cpu_jit *j, const char *name);
 void glow_cpu_jit_end(cpu_jit *j);
 

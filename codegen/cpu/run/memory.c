@@ -1,10 +1,10 @@
 /*
- * LLVM's handlers for the end of memory.
+ * Installs handlers for exhausted memory in LLVM.
  *
- * LLVM allocates by operator new, and by malloc where that is known to be trivial.
- * Both ask a handler, but neither is of a C interface: they are C++ functions with
- * plain arguments, looked up by their names in the ABI of Itanium C++.  A library
- * without one of them aborts as it did.
+ * LLVM allocates by operator new, and by malloc for trivial types.  Both call a
+ * handler, but the C interface sets neither: the setters are C++ functions with
+ * plain arguments, which are looked up by their mangled names (Itanium C++
+ * ABI).  If a library lacks one, LLVM aborts as before.
  */
 
 #include "codegen/cpu/run/memory.h"
@@ -41,7 +41,10 @@ bad_alloc(void *user, const char *reason, bool crash)
     no_memory();
 }
 
-/* A function of LLVM or of the C++ library, in `to`, a pointer to a pointer to it. */
+/*
+ * Stores in `to`, a pointer to a function pointer, a function of LLVM or of the
+ * C++ library; false if there is none.
+ */
 static bool
 find(const char *name, void *to)
 {
@@ -58,7 +61,7 @@ install(void)
     void (*set_bad_alloc)(bad_alloc_handler *, void *);
 
     if (!glow_memory_is_handled())
-        return; /* a program that did not ask for it keeps its own way */
+        return; /* a program without a handler keeps LLVM's behavior */
     if (find(NEW_HANDLER, &set_new))
         set_new(no_memory);
     if (find(BAD_ALLOC_HANDLER, &set_bad_alloc))

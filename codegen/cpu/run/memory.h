@@ -4,8 +4,8 @@
 #define CODEGEN_CPU_RUN_MEMORY_H
 
 /*
- * From now on LLVM calls the handler of glow_on_out_of_memory, if one was set,
- * where it would print and abort.  May be called again, by any thread.
+ * Makes LLVM call the handler of glow_on_out_of_memory, if one was set, instead
+ * of printing and aborting.  May be called again, by any thread.
  */
 void glow_cpu_memory_begin(void);
 

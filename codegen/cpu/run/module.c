@@ -1,8 +1,8 @@
 /*
- * From a plan to an LLVM module.
+ * Builds the LLVM module of a plan.
  *
- * The entry function calls the functions of the steps in order and leaves with
- * the first error, which is the number of the instruction, from 1.
+ * The entry function calls the functions of the steps in order and returns at
+ * the first error with the number of the instruction, from 1.
  */
 
 #include "codegen/cpu/run/module.h"
@@ -19,8 +19,9 @@
 #include "ir/base/sha256.h"
 
 /*
- * What the function of `p` returns for the code of a step: the number of the
- * instruction, unless one in a body failed, whose number it then is already.
+ * The result of the function of `p` after step `s` has failed with `code`: the
+ * number of the instruction; for an instruction of a body `code` is that number
+ * already.
  */
 static cg_value
 failure(cg *g, const cpu_plan *p, const cpu_step *s, cg_value code)
@@ -46,7 +47,7 @@ glow_cpu_uses_matrix(const cpu_plan *p)
     return false;
 }
 
-/* Are registers of SVE longer or shorter than those that code is made for? */
+/* True (an i1) if the SVE registers have another length than the target's. */
 static cg_value
 is_other_length(cg *g)
 {
@@ -71,7 +72,10 @@ refuse_if(cg *g, cg_value bad)
     LLVMPositionBuilderAtEnd(g->builder, refused.done);
 }
 
-/* The entry of a program has the system give it what its steps use. */
+/*
+ * Code of the root's entry function that requests AMX and checks the SVE
+ * length.
+ */
 static void
 ask_for_registers(cg *g, const cpu_plan *p)
 {
@@ -83,7 +87,7 @@ ask_for_registers(cg *g, const cpu_plan *p)
         refuse_if(g, is_other_length(g));
 }
 
-/* The entry returns `code`, in the mode that it was called in. */
+/* Returns `code` and restores the floating-point mode of the caller. */
 static void
 leave(cg *g, cg_value before, cg_value code)
 {
@@ -122,7 +126,9 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
     return entry;
 }
 
-/* int NAME.step(...as the entry, number) */
+/*
+ * Builds int NAME.step(parameters of the entry, number), which runs one step.
+ */
 static void
 build_stepper(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns)
 {
@@ -160,11 +166,11 @@ glow_cpu_piece_name(glow_arena *a, const cpu_step *s)
     return glow_cpu_step_name(a, s, hex);
 }
 
-/* What is being built. */
+/* State of building the functions of a module. */
 typedef struct build {
     cg *g;
     bool debug, apart;
-    glow_map *known; /* functions that there are, by what they depend on */
+    glow_map *known; /* functions built so far, by step description */
     int count;
 } build;
 
@@ -182,9 +188,9 @@ make_step(build *b, const cpu_step *s)
 }
 
 /*
- * The functions of the steps of `p`: one for all equal steps, with the lines of the
- * first.  The calls of it have the line of each, as callers of identical code that
- * a linker folds do.
+ * The functions of the steps of `p`: one for all equal steps, with the source
+ * lines of the first.  Each call has the lines of its own step, as with
+ * identical code folding in a linker.
  */
 static cpu_made **
 make_steps(build *b, const cpu_plan *p)

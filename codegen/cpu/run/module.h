@@ -1,4 +1,4 @@
-/* From a plan to an LLVM module. */
+/* Builds the LLVM module of a plan. */
 
 #ifndef CODEGEN_CPU_RUN_MODULE_H
 #define CODEGEN_CPU_RUN_MODULE_H
@@ -7,11 +7,11 @@
 #include "codegen/cpu/plan.h"
 
 typedef struct cpu_build_options {
-    /* Also `name.step`, which takes the number of one step besides, and makes
-       that one alone. */
+    /* Also builds `name.step`, with the number of a step as an additional
+       parameter, which runs only this step. */
     bool steps;
     bool debug;
-    /* Functions of steps that call no other are in modules of their own. */
+    /* Functions of steps without calls are in modules of their own. */
     bool apart;
 } cpu_build_options;
 
@@ -19,10 +19,13 @@ typedef struct cpu_build_options {
 void glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
                     const cpu_build_options *o);
 
-/* Do its steps use registers of matrices (matrix.h)?  The entry then asks for them. */
+/*
+ * True if a step of `p` uses AMX tiles (matrix.h): the entry function then
+ * requests them.
+ */
 bool glow_cpu_uses_matrix(const cpu_plan *p);
 
-/* What the function of a step is called that has a module of its own. */
+/* The name of the function of a step that has its own module. */
 const char *glow_cpu_piece_name(glow_arena *a, const cpu_step *s);
 
 #endif

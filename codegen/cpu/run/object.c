@@ -1,4 +1,4 @@
-/* From an LLVM module to an object. */
+/* Optimizes an LLVM module and generates an object. */
 
 #include "codegen/cpu/run/object.h"
 #include "codegen/llvm/llvm.h"
@@ -25,10 +25,10 @@ glow_cpu_verify(cg *g)
 }
 
 /*
- * The kernels have their shape already: what is left is to keep locals in
- * registers, to share addresses, and to move them out of loops.  Those in C
- * have it once they are inlined and what depends on their constant arguments is
- * folded.
+ * The kernels are built in their final loop structure, so the passes only
+ * promote locals to registers, share addresses, and hoist them out of loops.
+ * Kernels in C reach that form after inlining, when code that depends on
+ * constant arguments is folded.
  */
 const char *
 glow_cpu_passes(const cg *g)

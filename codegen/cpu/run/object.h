@@ -1,15 +1,15 @@
-/* From an LLVM module to an object. */
+/* Optimizes an LLVM module and generates an object. */
 
 #ifndef CODEGEN_CPU_RUN_OBJECT_H
 #define CODEGEN_CPU_RUN_OBJECT_H
 
 #include "codegen/cpu/emit/gen.h"
 
-/* Each returns NULL, or what LLVM says against it. */
+/* Each returns NULL, or the error message of LLVM. */
 
 const char *glow_cpu_verify(cg *g);
 const char *glow_cpu_optimize(cg *g);
-/* An object or assembly. */
+/* Generates an object or assembly. */
 const char *glow_cpu_machine_code(cg *g, LLVMCodeGenFileType what,
                                   LLVMMemoryBufferRef *out);
 

@@ -1,15 +1,15 @@
 /*
- * A network as several objects.
+ * Parallel and incremental compilation: a network as several objects.
  *
- * Each piece has an LLVM context and a machine of its own, which is all that
- * LLVM asks of threads.  The functions of steps are named by what they depend on,
- * so that a step has the same object in every network.
+ * Each object has an LLVM context and a target machine of its own, which makes
+ * LLVM safe on several threads.  The functions of steps are named by hashes of
+ * their descriptions, so that equal steps have the same object in all networks.
  *
- * The key of an object in the cache is the hash of what it is made from, and of
- * all that is done to it.  For the function of a step that is its description
- * and the build of this library, whose kernels write the code; so what is found
- * costs no more than to read it.  Where the build is not known, and for the
- * rest, it is the module before it is optimized.
+ * The cache key of an object is the hash of its source and of its compilation
+ * options.  For the function of a step the source is its description and the
+ * build of this library, whose kernels write the code; so a hit costs only a
+ * read.  If the build is unknown, and for the object of all other functions,
+ * the source is the module before optimization.
  */
 
 #include "codegen/cpu/run/pieces.h"
@@ -26,7 +26,7 @@
 #include "ir/base/sha256.h"
 
 typedef struct piece {
-    const cpu_step *step; /* NULL: the rest */
+    const cpu_step *step; /* NULL: all other functions */
     const char *name;
     LLVMMemoryBufferRef object;
     glow_arena *arena;
@@ -43,7 +43,7 @@ typedef struct pieces {
     size_t cap;
 } pieces;
 
-/* Which pieces there are. */
+/* The list of objects. */
 
 static void
 add_piece(pieces *p, const cpu_step *s, const char *name)
@@ -70,7 +70,7 @@ add_steps(pieces *p, const cpu_plan *plan, glow_map *known)
     }
 }
 
-/* Making one. */
+/* Compilation of one object. */
 
 static void
 build(cg *g, const pieces *p, const piece *x)
@@ -88,7 +88,10 @@ build(cg *g, const pieces *p, const piece *x)
         LLVMSetLinkage(m->part, LLVMExternalLinkage);
 }
 
-/* The hash of `what`, and of what is done to it for the target. */
+/*
+ * The hash of `what` and of everything that compilation for the target depends
+ * on.
+ */
 static void
 hash(const cg *g, const char *what, char key[65])
 {
@@ -119,7 +122,7 @@ key_of_module(cg *g, char key[65])
          key);
 }
 
-/* Optimizes the module and makes the object of it. */
+/* Optimizes the module and generates its object. */
 static const char *
 translate(cg *g, LLVMMemoryBufferRef *out)
 {
@@ -162,7 +165,9 @@ keep(const pieces *p, const piece *x, const char *key)
     glow_cache_keep(p->cache, x->arena, key, &object, 1);
 }
 
-/* Builds the module of a piece, and from it the object unless that is known. */
+/*
+ * Finds the object of `x` in the cache, or builds its module and compiles it.
+ */
 static void
 make_object(cg *g, const pieces *p, piece *x)
 {
@@ -197,7 +202,9 @@ make(void *work, uintptr_t number)
     glow_cpu_gen_end(&g);
 }
 
-/* Hands the objects over, or reports the first refusal and drops them. */
+/*
+ * Moves the objects to `out`, or reports the first error and disposes of them.
+ */
 static bool
 collect(pieces *p, cpu_objects *out)
 {

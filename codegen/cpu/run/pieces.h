@@ -1,7 +1,7 @@
 /*
- * A network as several objects, for this process: one for each function of a
- * step, and one for the rest.  They are made on several threads, and those that
- * the cache knows are not made at all.
+ * A network as several objects, for this process: one for the function of each
+ * distinct step, and one for all other functions.  They are compiled on several
+ * threads, except those in the cache.
  */
 
 #ifndef CODEGEN_CPU_RUN_PIECES_H
@@ -18,8 +18,8 @@ typedef struct cpu_objects {
 } cpu_objects;
 
 /*
- * Compiles all of `p`, with `entry` and `entry.step`.  The same objects come out
- * on any number of threads.  False after a report.
+ * Compiles all of `p`, with the functions `entry` and `entry.step`.  The
+ * objects do not depend on the number of threads.  False after a report.
  */
 bool glow_cpu_make_objects(const cpu_plan *p, const char *entry, cpu_pool *pool,
                            glow_cache *cache, cpu_objects *out);

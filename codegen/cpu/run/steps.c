@@ -1,9 +1,9 @@
 /*
- * Functions of steps.
+ * Builds the functions of steps.
  *
- * Each is a function of pointers, and of the range of its units if it is split.
- * Steps that are alike in operators, attributes, types and the sharing of
- * buffers have one.
+ * Each has pointers as parameters, and a range of units if the step is split.
+ * Steps with equal operators, attributes, types and aliasing of buffers share
+ * one function.
  */
 
 #include "codegen/cpu/run/steps.h"
@@ -41,7 +41,7 @@ set_operands(cpu_job *j)
         j->out[i] = (cg_tensor){j->slot[j->step->out[i]], n->out[i]->type};
 }
 
-/* Does it get what runs threads? */
+/* True if the function of `s` gets the thread pool and its function. */
 static bool
 takes_threads(const cpu_target *t, const cpu_step *s)
 {
@@ -49,8 +49,8 @@ takes_threads(const cpu_target *t, const cpu_step *s)
 }
 
 /*
- * Pointers: the slots, what is packed, for calls all constants, what runs threads,
- * what to work in.
+ * Pointers: slots, packed constant, all constants (for calls), thread pool,
+ * scratch.
  */
 static int
 count_params(const cpu_target *t, const cpu_step *s)
@@ -66,7 +66,10 @@ part_name(cg *g, const char *name)
     return glow_arena_printf(g->arena, "%s.part", name);
 }
 
-/* The types of its parameters; for a step that is split, with the range. */
+/*
+ * The parameter types of a step's function; a split step also has a range of
+ * units.
+ */
 static LLVMTypeRef *
 param_types(cg *g, const cpu_step *s, int *count)
 {

@@ -1,7 +1,6 @@
 /*
- * The target.  What LLVM knows of a machine is asked of LLVM: its loop
- * vectorizer says how wide vectors should be.  Only the number of registers is a
- * table.
+ * Derives the parameters of a target from LLVM: its loop vectorizer tells the
+ * widest worthwhile vectors.  Only the number of registers comes from a table.
  */
 
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "codegen/cpu/run/tuning.h"
 #include "codegen/llvm/llvm.h"
 
-/* By the start of the triple and the width: the first that fits. */
+/* By prefix of the triple and least width: the first match. */
 static const struct {
     const char *arch;
     int vector_bytes;
@@ -30,7 +29,7 @@ static const struct {
     {"wasm", 4, 16},
 };
 
-/* 0: not a machine that kernels are made for. */
+/* The number of vector registers; 0: the kernels do not support the target. */
 static int
 count_registers(const char *triple, int vector_bytes)
 {
@@ -43,7 +42,7 @@ count_registers(const char *triple, int vector_bytes)
     return 0;
 }
 
-/* Leaves a loop over `y[i] = x[i] + x[i]` of floats in the module. */
+/* Builds a function with a loop over `y[i] = x[i] + x[i]` of floats. */
 static cg_value
 build_loop(cg *g)
 {
@@ -80,7 +79,7 @@ build_loop(cg *g)
     return fn;
 }
 
-/* The widest vector of floats that is loaded in `fn`, in bytes. */
+/* The widest vector of floats that `fn` loads, in bytes. */
 static int
 widest_load(cg_value fn)
 {
@@ -134,9 +133,10 @@ take(glow_arena *a, char *text)
 }
 
 /*
- * Takes "sve-vector-bits=N", which is no word of LLVM's, out of the features.  How
- * long registers of SVE are is up to the machine, and kernels are made for one
- * length: where none is said, for that of NEON, which all machines have.
+ * Removes "sve-vector-bits=N", which LLVM does not know, from the features and
+ * sets sve_bytes.  The length of SVE registers depends on the machine, and
+ * kernels are generated for one length: by default for NEON's, which all
+ * machines have.
  */
 static void
 take_sve_bits(cpu_target *t, glow_arena *a)
@@ -163,7 +163,7 @@ take_sve_bits(cpu_target *t, glow_arena *a)
             glow_arena_printf(a, "%s+sve", rest.text ? rest.text : "");
 }
 
-/* The words for this machine, or what the options say. */
+/* Sets triple, CPU and features: of this machine, or from the options. */
 static void
 name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
 {
@@ -184,7 +184,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
                                         t->features[0] ? "," : "", o->features);
     take_sve_bits(t, a);
     glow_cpu_probe_matrix(t);
-    t->matrix &= !o->exact; /* subnormal operands are zeros to it */
+    t->matrix &= !o->exact; /* AMX flushes subnormal operands */
 }
 
 static bool
@@ -217,9 +217,9 @@ glow_cpu_same_machine(const cpu_target *t)
 }
 
 /*
- * Makes the machine.  LLVM tells of processors and features that it does not
- * know on standard error alone, and may abort later: what it writes there comes
- * back in `said`.
+ * Creates the target machine.  LLVM reports unknown processors and features
+ * only on standard error, and may abort later: its output is captured in
+ * `said`.
  */
 static LLVMTargetMachineRef
 make_machine(LLVMTargetRef llvm, const cpu_target *t, char *said, size_t size)
@@ -244,7 +244,10 @@ make_machine(LLVMTargetRef llvm, const cpu_target *t, char *said, size_t size)
     return machine;
 }
 
-/* "'bogus' is not a recognized processor for this target" or "" */
+/*
+ * Reports `said` if it has "'bogus' is not a recognized processor for this
+ * target (ignoring".
+ */
 static bool
 check_words(glow_context *ctx, const cpu_target *t, char *said)
 {
@@ -303,7 +306,7 @@ glow_cpu_options_of(const glow_target_options *t)
     return t && t->options ? t->options : &defaults;
 }
 
-/* The least of the servers of ten years. */
+/* Lower bounds over server processors of the last ten years. */
 static void
 set_rates(cpu_target *t, const glow_target_options *o)
 {

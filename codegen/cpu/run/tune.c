@@ -1,17 +1,18 @@
 /*
- * Tuning: which choices make the instructions of a program fast, by measuring.
+ * Autotuning: selects the fastest choice for each kind of instruction by
+ * measurement.
  *
- * Choices are measured where they will work: in the program, whose other steps
- * leave the caches as they do.  So all kinds of instructions are measured at
- * once.  There are rounds; in each the program is loaded with one more choice
- * for every kind, in the order that the cost model gives, and run step by step in
- * turn with the program as it is by default.  What counts is the least time of
- * each step over that of the default in the same round, so that it does not
- * matter how fast the machine is at the time.  At last all winners are loaded
- * together, and those that do not win again are let go.
+ * Choices are measured inside the program, because its other steps determine
+ * the state of the caches.  So all kinds of instructions are measured at once.
+ * Each round loads the program with the next choice of every kind, in the order
+ * of the cost model, and alternates runs of it with runs of the default
+ * program, step by step.  The measure is the least time of each step relative
+ * to that of the default in the same round, which cancels changes of clock
+ * frequency.  Finally all winners are loaded together, and winners that do not
+ * win again are dropped.
  *
- * Time: rounds times loading and some runs, the rounds being at most the budget.
- * Memory: the program twice.
+ * Time: rounds times loading and some runs; the rounds are at most the budget.
+ * Memory: twice the program.
  */
 
 #include <math.h>
@@ -24,29 +25,29 @@
 #include "codegen/cpu/run/tuning.h"
 #include "glow/tensor.h"
 
-#define WORTH 0.97 /* of the time of the default: what a choice must reach */
-#define WORTH_AGAIN 0.985 /* at last */
-#define HOPELESS 1.7      /* cycles over those of the best, by the model */
+#define WORTH 0.97        /* most time of a winner over the default's */
+#define WORTH_AGAIN 0.985 /* the same in the confirmation */
+#define HOPELESS 1.7      /* predicted cycles over those of the best */
 #define ROUND_SECONDS 0.4
 #define LEAST_RUNS 5
 #define MOST_RUNS 60
 
 extern const glow_backend glow_backend_cpu;
 
-/* Instructions that are alike. */
+/* Instructions with the same glow_cpu_key. */
 typedef struct kind {
     const char *what;
     cpu_choice standard, best;
     cpu_choices choices;
-    double ratio; /* of the best; 1: the default */
+    double ratio; /* time of `best` over the default's */
     double before, after;
     int count, measured;
 } kind;
 
-/* The program as it was loaded in one way. */
+/* The program, loaded with one tuning. */
 typedef struct loaded {
     glow_executable *x;
-    int *kind_of; /* steps, or -1 */
+    int *kind_of; /* by step: index of its kind, or -1 */
     double *least;
 } loaded;
 
@@ -56,7 +57,7 @@ typedef struct tuner {
     const glow_target_options *options;
     const glow_tune_options *how;
     cpu_target *target;
-    glow_map *known; /* numbers of kinds, by what they are */
+    glow_map *known; /* indices of kinds, by glow_cpu_key */
     kind *at;
     int count;
     size_t cap;
@@ -74,7 +75,10 @@ has_choices(const glow_node *n)
     return false;
 }
 
-/* Leaves out what is the default, and what the model has no hope for. */
+/*
+ * Lists the choices of `k` without the default and without choices that the
+ * cost model rules out.
+ */
 static void
 list_choices(tuner *t, const glow_node *n, kind *k)
 {
@@ -122,7 +126,7 @@ kind_of(tuner *t, const cpu_step *s)
 
 /* Loading. */
 
-/* Numbers from 0 to 1; indices stay 0. */
+/* Fills floating-point inputs with numbers from 0 to 1; indices stay 0. */
 static void
 draw_inputs(const glow_executable *x)
 {
@@ -169,7 +173,7 @@ forget(loaded *l)
         l->least[i] = INFINITY;
 }
 
-/* The seconds of all instructions of kind `k`, or of all steps. */
+/* The seconds of all steps of kind `k`, or of all steps if `k` < 0. */
 static double
 seconds_of(const loaded *l, int k)
 {
@@ -181,7 +185,10 @@ seconds_of(const loaded *l, int k)
     return sum;
 }
 
-/* Both in turn, often enough to be worth believing. */
+/*
+ * Alternates runs of both until `seconds` have passed, with bounds on their
+ * number.
+ */
 static bool
 run_both(loaded *a, loaded *b, double seconds)
 {
@@ -203,7 +210,7 @@ run_both(loaded *a, loaded *b, double seconds)
     return true;
 }
 
-/* Choice `round` of every kind; NULL if there is none. */
+/* A tuning with choice `round` of every kind; NULL if no kind has so many. */
 static glow_tuning *
 tuning_of_round(const tuner *t, glow_arena *a, int round)
 {
@@ -268,7 +275,10 @@ run_rounds(tuner *t)
     return ok;
 }
 
-/* All winners together; the others are as by default again. */
+/*
+ * Measures all winners together; a kind that does not win again gets its
+ * default back.
+ */
 static bool
 confirm(tuner *t)
 {
@@ -297,7 +307,7 @@ confirm(tuner *t)
     return ok;
 }
 
-/* What was found. */
+/* Results. */
 
 static void
 tell(tuner *t)

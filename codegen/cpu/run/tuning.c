@@ -5,11 +5,11 @@
  *     record  = MACHINE INSTRUCTION "=>" KERNEL { NAME "=" NUMBER } [ comment ]
  *     comment = "#" ... to the end of the line
  *
- * One record a line.  MACHINE is what cpu_target calls itself, INSTRUCTION is
- * what glow_cpu_key says, in which a stretch of blanks is as good as one.
- * Printing sorts by both, and keeps comments with the record that they stand
- * before or behind.  What a record asks of a kernel is not believed here: whether
- * it can be done is seen when the instruction is at hand.
+ * One record per line.  MACHINE is the name of a cpu_target, INSTRUCTION the
+ * key by glow_cpu_key, in which consecutive blanks count as one.  Printing
+ * sorts records by both, and keeps comments with the record before or behind
+ * which they stand.  Records are not validated against kernels here, but when
+ * an instruction matches.
  */
 
 #include "codegen/cpu/run/tuning.h"
@@ -27,7 +27,7 @@
 typedef struct record {
     const char *machine, *what;
     cpu_choice choice;
-    const char *before; /* lines of comments, each with its end */
+    const char *before; /* lines of comments, each with its newline */
     const char *behind; /* a comment from '#' on, or "" */
 } record;
 
@@ -37,7 +37,8 @@ struct glow_tuning {
     record **at;
     int count;
     size_t cap;
-    const char *before; /* comments before the version, and behind all */
+    const char
+        *before; /* comments before the version line, and after all records */
     const char *last;
 };
 
@@ -158,7 +159,7 @@ glow_tuning_print(glow_buf *b, const glow_tuning *t)
 
 /* Reading. */
 
-/* A stretch of the text. */
+/* A token or a range of the text. */
 typedef struct piece {
     const char *at, *end;
 } piece;
@@ -168,7 +169,7 @@ typedef struct reader {
     glow_tuning *tuning;
     const glow_source *source;
     glow_buf comments; /* since the last record */
-    bool begun;        /* the version is read */
+    bool begun;        /* the version line has been read */
 } reader;
 
 static glow_span
@@ -194,7 +195,7 @@ trim(piece p)
     return p;
 }
 
-/* Takes the first word of `*p` off it. */
+/* Removes the first word from `*p` and returns it. */
 static piece
 take_word(piece *p)
 {
@@ -212,7 +213,7 @@ text_of(const reader *r, piece p)
     return glow_arena_strndup(r->tuning->arena, p.at, (size_t)(p.end - p.at));
 }
 
-/* With one blank for each stretch of them. */
+/* The text of `p` with consecutive blanks replaced by one. */
 static const char *
 even_text(const reader *r, piece p)
 {
@@ -229,7 +230,7 @@ even_text(const reader *r, piece p)
     return b.text;
 }
 
-/* The place of `what` in `p`, or its end. */
+/* The first occurrence of `what` in `p`, or the end of `p`. */
 static const char *
 find(piece p, const char *what)
 {
@@ -244,9 +245,9 @@ find(piece p, const char *what)
 static const char *
 hint_of(const reader *r, const char *near)
 {
-    return near ? glow_arena_printf(r->tuning->arena, "did you mean '%s'?",
-                                    near)
-                : NULL;
+    return near
+               ? glow_arena_printf(r->tuning->arena, "did you mean '%s'?", near)
+               : NULL;
 }
 
 static bool
@@ -255,21 +256,21 @@ read_version(reader *r, piece line)
     piece word = take_word(&line), number = trim(line);
 
     if (strcmp(text_of(r, word), "glow-tuning") != 0)
-        return glow_error_hint(
-            r->ctx, span_of(r, word), ID, "the first line is `glow-tuning 1`",
-            "'%s' is no tuning file", r->source->name);
+        return glow_error_hint(r->ctx, span_of(r, word), ID,
+                               "the first line is `glow-tuning 1`",
+                               "'%s' is no tuning file", r->source->name);
     if (strcmp(text_of(r, number), "1") != 0)
-        return glow_error_hint(
-            r->ctx, span_of(r, number), ID, "write the file anew with -tune",
-            "version '%s' of tuning files, where %d is read",
-            text_of(r, number), VERSION);
+        return glow_error_hint(r->ctx, span_of(r, number), ID,
+                               "write the file anew with -tune",
+                               "version '%s' of tuning files, where %d is read",
+                               text_of(r, number), VERSION);
     r->begun = true;
     r->tuning->before = r->comments.text ? r->comments.text : "";
     r->comments = (glow_buf){.arena = r->tuning->arena};
     return true;
 }
 
-/* Several kernels may share a name: the one of operator `op`. */
+/* The kernel `name` of operator `op`; several kernels may share a name. */
 static const cpu_kernel *
 find_kernel(const char *name, const char *op)
 {
@@ -345,7 +346,7 @@ read_number(reader *r, piece p, const cpu_knob_def *def, int64_t *out)
     return true;
 }
 
-/* NAME=NUMBER */
+/* Parses NAME=NUMBER into a parameter of `c`. */
 static bool
 read_value(reader *r, piece word, cpu_choice *c)
 {
@@ -387,7 +388,7 @@ read_choice(reader *r, piece p, const char *what, cpu_choice *c)
     return true;
 }
 
-/* A line that is said already. */
+/* Reports a second record for the same machine and instruction. */
 static bool
 refuse_second(reader *r, piece p, const record *first)
 {

@@ -1,9 +1,9 @@
 /*
  * Red zones: see zones.h.
  *
- * A step is given the bytes of its slots that it writes, each as the stretch from
- * the first element to the last, and what it works in.  Where buffers have
- * strides, the bytes between their rows count as theirs.
+ * A step may change the bytes of the slots that it writes, each as the range
+ * from its first element to its last, and its scratch.  In buffers with
+ * strides, the bytes between rows count as part of the range.
  */
 
 #include "codegen/cpu/run/zones.h"
@@ -42,7 +42,7 @@ glow_cpu_zones(glow_arena *a, const cpu_plan *p, uint8_t *const base[CPU_BASES])
 void
 glow_cpu_zones_clear(cpu_zones *z)
 {
-    /* As floats these bytes are no number, and as integers -1. */
+    /* The bytes 0xff are a NaN as floats, and -1 as integers. */
     memset(z->base[CPU_ACTIVATIONS], 0xff,
            (size_t)z->plan->size[CPU_ACTIVATIONS]);
 }
@@ -59,7 +59,7 @@ glow_cpu_zones_begin(cpu_zones *z)
     }
 }
 
-/* Flags the bytes that the step may change; false if there are none. */
+/* Flags the bytes that step `s` may change; false if there are none. */
 static bool
 flag_own(cpu_zones *z, const cpu_step *s, int base)
 {
@@ -88,7 +88,7 @@ node_of(const cpu_step *s)
     return s->root ? s->root : s->items[0].n;
 }
 
-/* Where byte `at` of a base lies: in a buffer that is alive, or behind one. */
+/* Describes byte `at` of a base: in a live buffer, or behind one. */
 static const char *
 place_of(const cpu_zones *z, const cpu_step *s, int base, int64_t at)
 {
@@ -135,7 +135,7 @@ report(const cpu_zones *z, const cpu_step *s, int base, int64_t at)
         place_of(z, s, base, at));
 }
 
-/* The first byte of a base that has changed and is not the step's, or -1. */
+/* The first changed byte of a base outside of the step's own bytes, or -1. */
 static int64_t
 first_changed(const cpu_zones *z, int base, bool owns)
 {

@@ -1,11 +1,11 @@
 /*
- * Red zones: a run step by step, in which no step may change a byte that is not
- * its own.
+ * Red zones: a run step by step that checks that no step changes a byte outside
+ * of its own buffers.
  *
- * The memory of the activations begins with no number in it, and each base has a
- * margin before and behind; `alloc<gap=...>` leaves more between the buffers.
- * Behind each step all bytes are compared with what they were before, but for
- * those of the buffers that it writes or works in.
+ * The activations are first filled with NaN, and each base has a margin before
+ * and behind; `alloc<gap=...>` leaves gaps between the buffers.  After each
+ * step all bytes are compared with their earlier values, except the buffers
+ * that the step writes and its scratch.
  *
  * Takes as much memory again as the network, and a pass over it for each step.
  */
@@ -21,21 +21,21 @@
 typedef struct cpu_zones {
     const cpu_plan *plan;
     uint8_t *base[CPU_BASES]; /* behind their margins */
-    uint8_t *kept[CPU_BASES]; /* what they and their margins hold */
+    uint8_t *kept[CPU_BASES]; /* expected contents, with margins */
     uint8_t *own;             /* flags of the bytes of one base */
 } cpu_zones;
 
-/* Memory comes from `a`, for as long as that lives. */
+/* Allocates the state in `a`. */
 cpu_zones *glow_cpu_zones(glow_arena *a, const cpu_plan *p,
                           uint8_t *const base[CPU_BASES]);
 
-/* Leaves no number in the activations; then inputs are to be written. */
+/* Fills the activations with NaN; the inputs must be written afterwards. */
 void glow_cpu_zones_clear(cpu_zones *z);
 
-/* Takes what is written up to here as right. */
+/* Accepts the present contents of memory as expected. */
 void glow_cpu_zones_begin(cpu_zones *z);
 
-/* What has changed since then is within step `s`, or false after a report. */
+/* Checks that all changes since are within step `s`; false after a report. */
 bool glow_cpu_zones_check(cpu_zones *z, const cpu_step *s);
 
 #endif

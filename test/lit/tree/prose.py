@@ -31,6 +31,7 @@ FOLDERS = (
     "codegen/cpu/kernels/window",
     "codegen/cpu/kernels/winograd",
     "codegen/cpu/plan",
+    "codegen/cpu/run",
     "codegen/interp",
     "codegen/llvm",
     "include/glow",
