@@ -1,5 +1,5 @@
 /*
- * hoist-update: work in place right behind what wrote there.
+ * hoist-update: move an in-place update right behind the writer of its buffer.
  *
  *     convolution @out %a.view, @in %x        convolution @out %a.view, @in %x
  *     convolution @out %b.view, @in %x   =>   relu @inout %a.view
@@ -123,7 +123,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_hoist_update = {
     .name = "hoist-update",
-    .summary = "work in place right behind what wrote there",
+    .summary = "move an in-place update right behind the writer of its buffer",
     .level = GLOW_PROGRAM,
     .preserves = GLOW_EXACT,
     .run = run,

@@ -1,5 +1,5 @@
 /*
- * split-alloc: give what is written anew a buffer of its own.
+ * split-alloc: split the live range of a buffer where it is overwritten.
  *
  *     relu @out %a, @in %x           relu @out %a, @in %x
  *     exp @out %y, @in %a            exp @out %y, @in %a
@@ -192,7 +192,7 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_split_alloc = {
     .name = "split-alloc",
-    .summary = "give what is written anew a buffer of its own",
+    .summary = "split the live range of a buffer where it is overwritten",
     .level = GLOW_PROGRAM,
     .unplaces = true,
     .preserves = GLOW_EXACT,
