@@ -245,8 +245,8 @@ make_machine(LLVMTargetRef llvm, const cpu_target *t, char *said, size_t size)
 }
 
 /*
- * Reports `said` if it has "'bogus' is not a recognized processor for this
- * target (ignoring".
+ * Reports the text of `said` before "(ignoring", if it has that: "'bogus' is
+ * not a recognized processor for this target".
  */
 static bool
 check_words(glow_context *ctx, const cpu_target *t, char *said)

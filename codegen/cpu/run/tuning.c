@@ -270,7 +270,10 @@ read_version(reader *r, piece line)
     return true;
 }
 
-/* The kernel `name` of operator `op`; several kernels may share a name. */
+/*
+ * The kernel `name` of operator `op`, else another kernel of that name, or
+ * NULL.
+ */
 static const cpu_kernel *
 find_kernel(const char *name, const char *op)
 {

@@ -15,7 +15,8 @@ const cpu_choice *glow_cpu_tuning_find(const glow_tuning *t,
 /* A copy of `t`, allocated in `a`, which shares texts with `t`. */
 glow_tuning *glow_cpu_tuning_copy(glow_arena *a, const glow_tuning *t);
 /*
- * Adds or replaces a record; `note` is a comment, or NULL.  Texts are copied.
+ * Adds a record, or replaces its choice; `note` is a comment, or NULL.  Texts
+ * are copied.
  */
 void glow_cpu_tuning_add(glow_tuning *t, const char *machine, const char *what,
                          const cpu_choice *c, const char *note);
