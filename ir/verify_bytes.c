@@ -22,7 +22,7 @@ run_after(const bytes_set *s, int64_t begin)
 }
 
 void
-bytes_add(glow_arena *a, bytes_set *s, bytes_run r)
+glow_bytes_add(glow_arena *a, bytes_set *s, bytes_run r)
 {
     size_t from = run_after(s, r.begin - 1), to = from;
 
@@ -42,7 +42,7 @@ bytes_add(glow_arena *a, bytes_set *s, bytes_run r)
 }
 
 void
-bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more)
+glow_bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more)
 {
     size_t i = s->count, k = more->count, to = i + k, count = 0;
 
@@ -63,7 +63,7 @@ bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more)
 }
 
 void
-bytes_remove(glow_arena *a, bytes_set *s, bytes_run r)
+glow_bytes_remove(glow_arena *a, bytes_set *s, bytes_run r)
 {
     size_t from = run_after(s, r.begin), to = from, kept = 0;
     bytes_run rest[2]; /* of the runs that are cut */
@@ -85,7 +85,7 @@ bytes_remove(glow_arena *a, bytes_set *s, bytes_run r)
 }
 
 int64_t
-bytes_first_missing(const bytes_set *s, bytes_run r)
+glow_bytes_first_missing(const bytes_set *s, bytes_run r)
 {
     size_t i = run_after(s, r.begin);
 
@@ -95,7 +95,7 @@ bytes_first_missing(const bytes_set *s, bytes_run r)
 }
 
 bool
-bytes_meet(const bytes_set *s, bytes_run r)
+glow_bytes_meet(const bytes_set *s, bytes_run r)
 {
     size_t i = run_after(s, r.begin);
 

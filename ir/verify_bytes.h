@@ -15,14 +15,14 @@ typedef struct bytes_set {
 } bytes_set;
 
 /* Linear in the number of runs behind `r`. */
-void bytes_add(glow_arena *a, bytes_set *s, bytes_run r);
-void bytes_remove(glow_arena *a, bytes_set *s, bytes_run r);
+void glow_bytes_add(glow_arena *a, bytes_set *s, bytes_run r);
+void glow_bytes_remove(glow_arena *a, bytes_set *s, bytes_run r);
 /* Adds all of `more`; linear in the sizes of both sets. */
-void bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more);
+void glow_bytes_add_all(glow_arena *a, bytes_set *s, const bytes_set *more);
 
 /* The first byte of `r` that is not in the set, or -1. */
-int64_t bytes_first_missing(const bytes_set *s, bytes_run r);
+int64_t glow_bytes_first_missing(const bytes_set *s, bytes_run r);
 /* True if a byte of `r` is in the set. */
-bool bytes_meet(const bytes_set *s, bytes_run r);
+bool glow_bytes_meet(const bytes_set *s, bytes_run r);
 
 #endif

@@ -124,7 +124,7 @@ collect(void *user, bytes_run r)
 {
     collector *to = user;
 
-    bytes_add(to->arena, to->set, r);
+    glow_bytes_add(to->arena, to->set, r);
     return true;
 }
 
@@ -139,7 +139,7 @@ find_missing(void *user, bytes_run r)
 {
     finder *f = user;
 
-    f->missing = bytes_first_missing(f->set, r);
+    f->missing = glow_bytes_first_missing(f->set, r);
     return f->missing < 0;
 }
 
@@ -148,7 +148,7 @@ find_meeting(void *user, bytes_run r)
 {
     finder *f = user;
 
-    f->met = bytes_meet(f->set, r);
+    f->met = glow_bytes_meet(f->set, r);
     return !f->met;
 }
 
@@ -207,9 +207,9 @@ mark_written(checker *c, const glow_value *v)
     c->runs.count = 0;
     each_run(c, v, collect, &(collector){c->scratch, &c->runs});
     if (c->runs.count == 1)
-        bytes_add(c->scratch, written, c->runs.at[0]);
+        glow_bytes_add(c->scratch, written, c->runs.at[0]);
     else
-        bytes_add_all(c->scratch, written, &c->runs);
+        glow_bytes_add_all(c->scratch, written, &c->runs);
 }
 
 static void
@@ -234,7 +234,7 @@ check_read(checker *c, const glow_node *n, const char *who, const glow_value *v)
               " of %%%s has not been written",
               who, v->def->name, f.missing, glow_type_bytes(base->type),
               base->def->name);
-    bytes_add(c->scratch, &state_of(c, base)->written, extent(c, v));
+    glow_bytes_add(c->scratch, &state_of(c, base)->written, extent(c, v));
 }
 
 static void
@@ -256,7 +256,7 @@ forget(void *user, bytes_run r)
 {
     collector *from = user;
 
-    bytes_remove(from->arena, from->set, r);
+    glow_bytes_remove(from->arena, from->set, r);
     return true;
 }
 
@@ -345,8 +345,8 @@ check_weight(checker *c, const glow_node *n)
         WRONG(c, n, "E0305", NULL, "%%%s is %s, but @%s is %s", n->name,
               glow_type_text(c->scratch, n->out[0]->type), s->name,
               glow_type_text(c->scratch, s->value.type));
-    bytes_add(c->scratch, &own->written,
-              (bytes_run){0, glow_type_bytes(n->out[0]->type)});
+    glow_bytes_add(c->scratch, &own->written,
+                   (bytes_run){0, glow_type_bytes(n->out[0]->type)});
     glow_places_check(c->places, n);
 }
 

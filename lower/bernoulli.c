@@ -16,7 +16,8 @@ lower(glow_builder *b, glow_node *n)
 {
     const glow_bernoulli *a = n->attrs;
     glow_value *p = glow_lower_convert(b, n->in[0], GLOW_FLOAT64);
-    glow_value *u = lower_random_uniform(b, n->in[0]->type->shape, a->seed);
+    glow_value *u =
+        glow_lower_random_uniform(b, n->in[0]->type->shape, a->seed);
 
     return glow_lower_convert(b, GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(u, p)),
                               n->out[0]->type->elem);

@@ -14,7 +14,7 @@
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
-    return lower_random_constant(b, n);
+    return glow_lower_random_constant(b, n);
 }
 
 const glow_pass glow_pass_lower_gaussianfill = {

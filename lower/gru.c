@@ -17,19 +17,21 @@ step(const recurrent *r, glow_value *x, recurrent_state s)
 {
     bool before = r->attrs->linear_before_reset;
     glow_builder *b = r->b;
-    glow_value *u = recurrent_product(r, s.h, 0, before ? 3 : 2), *gate[2], *v;
+    glow_value *u = glow_lower_recurrent_product(r, s.h, 0, before ? 3 : 2),
+               *gate[2], *v;
 
     for (int i = 0; i < 2; i++) {
-        v = recurrent_gate(r, x, i);
-        v = glow_lower_add(b, v, recurrent_gate(r, u, i));
-        gate[i] = recurrent_apply_gate(r, 0, v);
+        v = glow_lower_recurrent_gate(r, x, i);
+        v = glow_lower_add(b, v, glow_lower_recurrent_gate(r, u, i));
+        gate[i] = glow_lower_recurrent_apply_gate(r, 0, v);
     }
     if (before)
-        v = glow_lower_mul(b, gate[1], recurrent_gate(r, u, 2));
+        v = glow_lower_mul(b, gate[1], glow_lower_recurrent_gate(r, u, 2));
     else
-        v = recurrent_product(r, glow_lower_mul(b, gate[1], s.h), 2, 1);
-    v = glow_lower_add(b, recurrent_gate(r, x, 2), v);
-    v = recurrent_apply_gate(r, 1, v);
+        v = glow_lower_recurrent_product(r, glow_lower_mul(b, gate[1], s.h), 2,
+                                         1);
+    v = glow_lower_add(b, glow_lower_recurrent_gate(r, x, 2), v);
+    v = glow_lower_recurrent_apply_gate(r, 1, v);
     u = glow_lower_plus(b, GLOW_BUILD_PLAIN(b, neg, GLOW_IN(gate[0])), 1);
     u = glow_lower_mul(b, u, v);
     v = glow_lower_mul(b, gate[0], s.h);
@@ -41,7 +43,7 @@ lower(glow_builder *b, glow_node *n)
 {
     const glow_gru *a = n->attrs;
 
-    return lower_recurrent(b, n, 2, a->linear_before_reset, step);
+    return glow_lower_recurrent(b, n, 2, a->linear_before_reset, step);
 }
 
 const glow_pass glow_pass_lower_gru = {

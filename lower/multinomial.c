@@ -23,7 +23,7 @@ lower(glow_builder *b, glow_node *n)
     const glow_multinomial *a = n->attrs;
     glow_dims x = n->in[0]->type->shape;
     glow_dims all = GLOW_DIMS_OF(x.at[0], a->sample_size, x.at[1]);
-    glow_value *noise = lower_random_uniform(b, all, a->seed), *y;
+    glow_value *noise = glow_lower_random_uniform(b, all, a->seed), *y;
 
     noise = negated_log(b, negated_log(b, noise));
     noise = glow_lower_convert(b, noise, n->in[0]->type->elem);

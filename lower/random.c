@@ -3,7 +3,7 @@
 #include "glow/eval.h"
 
 glow_value *
-lower_random_constant(glow_builder *b, const glow_node *n)
+glow_lower_random_constant(glow_builder *b, const glow_node *n)
 {
     glow_value *v = glow_build_constant(b, "random", n->out[0]->type);
     glow_tensor *out[1];
@@ -15,7 +15,7 @@ lower_random_constant(glow_builder *b, const glow_node *n)
 }
 
 glow_value *
-lower_random_uniform(glow_builder *b, glow_dims shape, int64_t seed)
+glow_lower_random_uniform(glow_builder *b, glow_dims shape, int64_t seed)
 {
     const glow_type *type = glow_type_get(glow_builder_context(b),
                                           glow_type_of(GLOW_FLOAT64, shape));

@@ -145,7 +145,7 @@ static const struct {
 };
 
 glow_value *
-recurrent_apply(const recurrent *r, int f, glow_value *x)
+glow_lower_recurrent_apply(const recurrent *r, int f, glow_value *x)
 {
     const glow_activation *a = &r->f[f];
 
@@ -156,13 +156,13 @@ recurrent_apply(const recurrent *r, int f, glow_value *x)
 }
 
 glow_value *
-recurrent_apply_gate(const recurrent *r, int f, glow_value *x)
+glow_lower_recurrent_apply_gate(const recurrent *r, int f, glow_value *x)
 {
     float clip = r->attrs->clip;
 
     if (clip > 0)
         x = GLOW_BUILD(r->b, clip, GLOW_IN(x), .min = -clip, .max = clip);
-    return recurrent_apply(r, f, x);
+    return glow_lower_recurrent_apply(r, f, x);
 }
 
 /* Slices of operands. */
@@ -188,13 +188,14 @@ transposed(glow_builder *b, glow_value *v)
 }
 
 glow_value *
-recurrent_gate(const recurrent *r, glow_value *all, int gate)
+glow_lower_recurrent_gate(const recurrent *r, glow_value *all, int gate)
 {
     return glow_lower_cut(r->b, all, 1, gate * r->hidden, r->hidden);
 }
 
 glow_value *
-recurrent_product(const recurrent *r, glow_value *h, int first, int count)
+glow_lower_recurrent_product(const recurrent *r, glow_value *h, int first,
+                             int count)
 {
     int64_t from = first * r->hidden, size = count * r->hidden;
     glow_value *m = glow_lower_cut(r->b, r->r, 1, from, size);
@@ -352,8 +353,8 @@ project(glow_builder *b, glow_node *n)
 }
 
 glow_value *
-lower_recurrent(glow_builder *b, glow_node *n, int activations, bool split,
-                recurrent_step_fn step)
+glow_lower_recurrent(glow_builder *b, glow_node *n, int activations, bool split,
+                     recurrent_step_fn step)
 {
     if (n->in[W])
         return project(b, n);

@@ -32,16 +32,19 @@ typedef recurrent_state (*recurrent_step_fn)(const recurrent *r, glow_value *x,
  * the network without W; a network without W to one `step` for each step of the
  * sequence.  With `split` the Bias of R is in r->rb, else in `x`.
  */
-glow_value *lower_recurrent(glow_builder *b, glow_node *n, int activations,
-                            bool split, recurrent_step_fn step);
+glow_value *glow_lower_recurrent(glow_builder *b, glow_node *n, int activations,
+                                 bool split, recurrent_step_fn step);
 
 /* The [B, H] of gate `gate` out of [B, G H]. */
-glow_value *recurrent_gate(const recurrent *r, glow_value *all, int gate);
+glow_value *glow_lower_recurrent_gate(const recurrent *r, glow_value *all,
+                                      int gate);
 /* The product of the state and rows first, ... of R, plus their Bias. */
-glow_value *recurrent_product(const recurrent *r, glow_value *h, int first,
-                              int count);
+glow_value *glow_lower_recurrent_product(const recurrent *r, glow_value *h,
+                                         int first, int count);
 /* Activation `f` of x; of a gate, whose x is clipped first. */
-glow_value *recurrent_apply(const recurrent *r, int f, glow_value *x);
-glow_value *recurrent_apply_gate(const recurrent *r, int f, glow_value *x);
+glow_value *glow_lower_recurrent_apply(const recurrent *r, int f,
+                                       glow_value *x);
+glow_value *glow_lower_recurrent_apply_gate(const recurrent *r, int f,
+                                            glow_value *x);
 
 #endif

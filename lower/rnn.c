@@ -10,15 +10,16 @@
 static recurrent_state
 step(const recurrent *r, glow_value *x, recurrent_state s)
 {
-    glow_value *u = glow_lower_add(r->b, x, recurrent_product(r, s.h, 0, 1));
+    glow_value *u =
+        glow_lower_add(r->b, x, glow_lower_recurrent_product(r, s.h, 0, 1));
 
-    return (recurrent_state){recurrent_apply_gate(r, 0, u), NULL};
+    return (recurrent_state){glow_lower_recurrent_apply_gate(r, 0, u), NULL};
 }
 
 static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
-    return lower_recurrent(b, n, 1, false, step);
+    return glow_lower_recurrent(b, n, 1, false, step);
 }
 
 const glow_pass glow_pass_lower_rnn = {

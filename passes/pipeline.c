@@ -28,13 +28,13 @@ parse_symbol(pipeline_parser *p)
 {
     size_t size;
 
-    if (pipeline_peek(p) == '"')
-        return pipeline_string(p, &size);
+    if (glow_pipeline_peek(p) == '"')
+        return glow_pipeline_string(p, &size);
 
-    const char *word = pipeline_word(p);
+    const char *word = glow_pipeline_word(p);
 
     if (!word)
-        pipeline_expected(p, "the name of a function");
+        glow_pipeline_expected(p, "the name of a function");
     return word;
 }
 
@@ -84,7 +84,7 @@ new_item(pipeline_parser *p, glow_item_kind kind, uint32_t begin)
     glow_item *i = GLOW_NEW(p->arena, glow_item);
 
     i->kind = kind;
-    i->span = p->named ? p->use : pipeline_span(p, begin);
+    i->span = p->named ? p->use : glow_pipeline_span(p, begin);
     i->origin = p->origin;
     return i;
 }
@@ -96,14 +96,14 @@ parse_options(pipeline_parser *p, const char *who, glow_schema schema,
               uint32_t begin, bool *ok)
 {
     glow_attr_list list = {0};
-    glow_span at = pipeline_span(p, begin);
+    glow_span at = glow_pipeline_span(p, begin);
     const void *options = NULL;
 
-    if (!pipeline_take(p, '<'))
+    if (!glow_pipeline_take(p, '<'))
         return schema.defaults;
     if (glow_schema_count(schema) == 0)
         *ok = glow_error_at(p->ctx, at, "E0404", "'%s' has no options", who);
-    else if (pipeline_options(p, who, schema, &list))
+    else if (glow_pipeline_read_options(p, who, schema, &list))
         options = glow_attrs_from_list(p->ctx, p->arena, schema, list, who, at);
     *ok = *ok && options;
     return options;
@@ -139,14 +139,15 @@ parse_body(pipeline_parser *p, glow_item *item)
 {
     bool ok = true;
 
-    if (!pipeline_take(p, '('))
-        return pipeline_expected(p, "'('");
+    if (!glow_pipeline_take(p, '('))
+        return glow_pipeline_expected(p, "'('");
     if (++p->depth > PIPELINE_DEPTH)
         return glow_error_at(p->ctx, item->span, "E0402",
                              "pipelines nest deeper than %d", PIPELINE_DEPTH);
     item->body = parse_items(p, &ok);
     p->depth--;
-    return ok && (pipeline_take(p, ')') || pipeline_expected(p, "',' or ')'"));
+    return ok && (glow_pipeline_take(p, ')') ||
+                  glow_pipeline_expected(p, "',' or ')'"));
 }
 
 typedef struct fixpoint {
@@ -167,8 +168,8 @@ parse_fixpoint(pipeline_parser *p, uint32_t begin)
     glow_attr_list list = {0};
 
     item->max = GLOW_FIXPOINT_MAX;
-    if (pipeline_take(p, '<')) {
-        if (!pipeline_options(p, "fixpoint", fixpoint_schema, &list))
+    if (glow_pipeline_take(p, '<')) {
+        if (!glow_pipeline_read_options(p, "fixpoint", fixpoint_schema, &list))
             return NULL;
 
         const fixpoint *f = glow_attrs_from_list(
@@ -238,7 +239,7 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
 
     *origin = (glow_origin){named, p->origin};
     if (p->depth >= PIPELINE_DEPTH) {
-        *ok = glow_error_at(p->ctx, pipeline_span(p, begin), "E0402",
+        *ok = glow_error_at(p->ctx, glow_pipeline_span(p, begin), "E0402",
                             "pipelines nest deeper than %d", PIPELINE_DEPTH);
         return NULL;
     }
@@ -250,13 +251,13 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
             e->text, strlen(e->text));
         inner.at = 0;
         inner.depth++;
-        inner.use = p->named ? p->use : pipeline_span(p, begin);
+        inner.use = p->named ? p->use : glow_pipeline_span(p, begin);
         inner.named = named;
         inner.origin = origin;
         inner.resumes = p->resumes || named->resumes;
         *tail = parse_items(&inner, ok);
-        if (*ok && pipeline_peek(&inner) != '\0')
-            *ok = pipeline_expected(&inner, "',' or the end");
+        if (*ok && glow_pipeline_peek(&inner) != '\0')
+            *ok = glow_pipeline_expected(&inner, "',' or the end");
         while (*tail)
             tail = &(*tail)->next;
     }
@@ -266,14 +267,14 @@ parse_named(pipeline_parser *p, const glow_named_pipeline *named,
 static glow_item *
 parse_item(pipeline_parser *p, bool *ok)
 {
-    if (pipeline_peek(p) == '@')
+    if (glow_pipeline_peek(p) == '@')
         return parse_only(p);
 
     uint32_t begin = p->at;
-    const char *name = pipeline_word(p);
+    const char *name = glow_pipeline_word(p);
 
     if (!name) {
-        pipeline_expected(p, "the name of a pass");
+        glow_pipeline_expected(p, "the name of a pass");
         return NULL;
     }
     if (strcmp(name, "fixpoint") == 0)
@@ -288,7 +289,7 @@ parse_item(pipeline_parser *p, bool *ok)
 
     if (named)
         return parse_named(p, named, begin, ok);
-    unknown_item(p, name, pipeline_span(p, begin));
+    unknown_item(p, name, glow_pipeline_span(p, begin));
     return NULL;
 }
 
@@ -300,7 +301,7 @@ parse_items(pipeline_parser *p, bool *ok)
 {
     glow_item *first = NULL;
     glow_item **tail = &first;
-    char c = pipeline_peek(p);
+    char c = glow_pipeline_peek(p);
 
     if (c == '\0' || c == ')')
         return NULL;
@@ -314,7 +315,7 @@ parse_items(pipeline_parser *p, bool *ok)
         }
         while (*tail)
             tail = &(*tail)->next;
-    } while (pipeline_take(p, ','));
+    } while (glow_pipeline_take(p, ','));
     return first;
 }
 
@@ -335,8 +336,8 @@ glow_pipeline_parse_for(glow_context *ctx, glow_arena *a,
 
     *out = (glow_pipeline){.ctx = ctx, .arena = a, .source = source};
     out->items = parse_items(&p, &ok);
-    if (ok && pipeline_peek(&p) != '\0')
-        ok = pipeline_expected(&p, "',' or the end");
+    if (ok && glow_pipeline_peek(&p) != '\0')
+        ok = glow_pipeline_expected(&p, "',' or the end");
     return ok ? out : NULL;
 }
 
@@ -366,16 +367,16 @@ glow_backend_parse(glow_context *ctx, glow_arena *a, const glow_source *source,
                    const void **options)
 {
     pipeline_parser p = {.ctx = ctx, .arena = a, .source = source};
-    const char *name = pipeline_word(&p);
+    const char *name = glow_pipeline_word(&p);
     const glow_backend *b = name ? glow_find_backend(ctx, name) : NULL;
     bool ok = true;
 
     if (!name)
-        return pipeline_expected(&p, "the name of a backend") ? b : NULL;
+        return glow_pipeline_expected(&p, "the name of a backend") ? b : NULL;
     if (!b)
-        return unknown_backend(&p, name, pipeline_span(&p, 0));
+        return unknown_backend(&p, name, glow_pipeline_span(&p, 0));
     *options = parse_options(&p, name, glow_backend_schema(b), 0, &ok);
-    if (ok && pipeline_peek(&p) != '\0')
-        ok = pipeline_expected(&p, "'<' or the end");
+    if (ok && glow_pipeline_peek(&p) != '\0')
+        ok = glow_pipeline_expected(&p, "'<' or the end");
     return ok ? b : NULL;
 }

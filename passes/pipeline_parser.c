@@ -9,13 +9,13 @@
 #include <string.h>
 
 glow_span
-pipeline_span(const pipeline_parser *p, uint32_t begin)
+glow_pipeline_span(const pipeline_parser *p, uint32_t begin)
 {
     return (glow_span){p->source, begin, p->at};
 }
 
 char
-pipeline_peek(pipeline_parser *p)
+glow_pipeline_peek(pipeline_parser *p)
 {
     while (p->at < p->source->size &&
            isspace((unsigned char)p->source->text[p->at]))
@@ -24,18 +24,18 @@ pipeline_peek(pipeline_parser *p)
 }
 
 bool
-pipeline_take(pipeline_parser *p, char c)
+glow_pipeline_take(pipeline_parser *p, char c)
 {
-    if (pipeline_peek(p) != c || c == '\0')
+    if (glow_pipeline_peek(p) != c || c == '\0')
         return false;
     p->at++;
     return true;
 }
 
 bool
-pipeline_expected(pipeline_parser *p, const char *wanted)
+glow_pipeline_expected(pipeline_parser *p, const char *wanted)
 {
-    char c = pipeline_peek(p);
+    char c = glow_pipeline_peek(p);
     glow_span here = {p->source, p->at, p->at + (c != '\0')};
 
     if (c == '\0')
@@ -46,20 +46,20 @@ pipeline_expected(pipeline_parser *p, const char *wanted)
 }
 
 bool
-pipeline_is_name_char(char c)
+glow_pipeline_is_name_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
 const char *
-pipeline_word(pipeline_parser *p)
+glow_pipeline_word(pipeline_parser *p)
 {
-    pipeline_peek(p);
+    glow_pipeline_peek(p);
 
     uint32_t begin = p->at;
 
     while (p->at < p->source->size &&
-           pipeline_is_name_char(p->source->text[p->at]))
+           glow_pipeline_is_name_char(p->source->text[p->at]))
         p->at++;
     if (p->at == begin)
         return NULL;
@@ -67,7 +67,7 @@ pipeline_word(pipeline_parser *p)
 }
 
 const char *
-pipeline_string(pipeline_parser *p, size_t *size)
+glow_pipeline_string(pipeline_parser *p, size_t *size)
 {
     glow_buf b = {.arena = p->arena};
     const char *text = p->source->text;
@@ -80,7 +80,7 @@ pipeline_string(pipeline_parser *p, size_t *size)
         glow_buf_putc(&b, text[p->at++]);
     }
     if (p->at >= p->source->size) {
-        glow_error_at(p->ctx, pipeline_span(p, begin), "E0402",
+        glow_error_at(p->ctx, glow_pipeline_span(p, begin), "E0402",
                       "the string is not closed");
         return NULL;
     }
@@ -98,7 +98,7 @@ parse_number(pipeline_parser *p, glow_attr_value *v)
     char *end;
 
     while (p->at < p->source->size &&
-           (pipeline_is_name_char(p->source->text[p->at]) ||
+           (glow_pipeline_is_name_char(p->source->text[p->at]) ||
             p->source->text[p->at] == '+'))
         p->at++;
 
@@ -107,7 +107,7 @@ parse_number(pipeline_parser *p, glow_attr_value *v)
 
     const char *digits = text + strspn(text, "-+0123456789");
 
-    v->span = pipeline_span(p, begin);
+    v->span = glow_pipeline_span(p, begin);
     v->kind = GLOW_V_INT;
     errno = 0;
     if (*digits == '\0') {
@@ -145,11 +145,11 @@ parse_list(pipeline_parser *p, glow_attr_value *v)
 
     v->kind = GLOW_V_LIST;
     if (++p->depth > PIPELINE_DEPTH)
-        return glow_error_at(p->ctx, pipeline_span(p, begin), "E0402",
+        return glow_error_at(p->ctx, glow_pipeline_span(p, begin), "E0402",
                              "brackets nest deeper than %d", PIPELINE_DEPTH);
-    while (!pipeline_take(p, ']')) {
-        if (v->count > 0 && !pipeline_take(p, ','))
-            return pipeline_expected(p, "',' or ']'");
+    while (!glow_pipeline_take(p, ']')) {
+        if (v->count > 0 && !glow_pipeline_take(p, ','))
+            return glow_pipeline_expected(p, "',' or ']'");
         items = glow_arena_grow(p->arena, items, v->count, &cap, sizeof *items);
         items[v->count] = (glow_attr_value){0};
         if (!parse_value(p, &items[v->count]))
@@ -158,14 +158,14 @@ parse_list(pipeline_parser *p, glow_attr_value *v)
     }
     p->depth--;
     v->items = items;
-    v->span = pipeline_span(p, begin);
+    v->span = glow_pipeline_span(p, begin);
     return true;
 }
 
 static bool
 parse_value(pipeline_parser *p, glow_attr_value *v)
 {
-    char c = pipeline_peek(p);
+    char c = glow_pipeline_peek(p);
     uint32_t begin = p->at;
 
     if (c == '[')
@@ -174,15 +174,15 @@ parse_value(pipeline_parser *p, glow_attr_value *v)
         return parse_number(p, v);
     if (c == '"') {
         v->kind = GLOW_V_STRING;
-        v->text = pipeline_string(p, &v->size);
-        v->span = pipeline_span(p, begin);
+        v->text = glow_pipeline_string(p, &v->size);
+        v->span = glow_pipeline_span(p, begin);
         return v->text != NULL;
     }
     v->kind = GLOW_V_WORD;
-    v->text = pipeline_word(p);
-    v->span = pipeline_span(p, begin);
+    v->text = glow_pipeline_word(p);
+    v->span = glow_pipeline_span(p, begin);
     if (!v->text)
-        return pipeline_expected(p, "a value");
+        return glow_pipeline_expected(p, "a value");
     if (strcmp(v->text, "true") == 0 || strcmp(v->text, "false") == 0) {
         v->kind = GLOW_V_BOOL;
         v->i = v->text[0] == 't';
@@ -231,8 +231,8 @@ unknown_option(pipeline_parser *p, const char *who, glow_schema schema,
 }
 
 bool
-pipeline_options(pipeline_parser *p, const char *who, glow_schema schema,
-                 glow_attr_list *list)
+glow_pipeline_read_options(pipeline_parser *p, const char *who,
+                           glow_schema schema, glow_attr_list *list)
 {
     glow_attr *items = NULL;
     size_t cap = 0;
@@ -240,16 +240,16 @@ pipeline_options(pipeline_parser *p, const char *who, glow_schema schema,
     do {
         glow_attr a = {.value = {.kind = GLOW_V_BOOL, .i = 1}};
 
-        pipeline_peek(p);
+        glow_pipeline_peek(p);
 
         uint32_t begin = p->at;
-        const char *name = pipeline_word(p);
+        const char *name = glow_pipeline_word(p);
 
         if (!name)
-            return pipeline_expected(p, "the name of an option");
-        a.span = pipeline_span(p, begin);
+            return glow_pipeline_expected(p, "the name of an option");
+        a.span = glow_pipeline_span(p, begin);
         a.value.span = a.span;
-        if (pipeline_take(p, '=') && !parse_value(p, &a.value))
+        if (glow_pipeline_take(p, '=') && !parse_value(p, &a.value))
             return false;
 
         const glow_field *f = glow_schema_find(schema, name);
@@ -261,7 +261,8 @@ pipeline_options(pipeline_parser *p, const char *who, glow_schema schema,
         items =
             glow_arena_grow(p->arena, items, list->count, &cap, sizeof *items);
         items[list->count++] = a;
-    } while (pipeline_take(p, ','));
+    } while (glow_pipeline_take(p, ','));
     list->items = items;
-    return pipeline_take(p, '>') || pipeline_expected(p, "',' or '>'");
+    return glow_pipeline_take(p, '>') ||
+           glow_pipeline_expected(p, "',' or '>'");
 }

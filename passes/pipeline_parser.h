@@ -24,27 +24,27 @@ typedef struct pipeline_parser {
     glow_span use;                    /* of its name, in the text of the user */
 } pipeline_parser;
 
-glow_span pipeline_span(const pipeline_parser *p, uint32_t begin);
+glow_span glow_pipeline_span(const pipeline_parser *p, uint32_t begin);
 
 /*
- * The next character other than space, '\0' at the end; pipeline_take consumes
+ * The next character other than space, '\0' at the end; glow_pipeline_take consumes
  * it if it is `c`.
  */
-char pipeline_peek(pipeline_parser *p);
-bool pipeline_take(pipeline_parser *p, char c);
+char glow_pipeline_peek(pipeline_parser *p);
+bool glow_pipeline_take(pipeline_parser *p, char c);
 
 /* Reports the next token, in place of `wanted`. */
-bool pipeline_expected(pipeline_parser *p, const char *wanted);
+bool glow_pipeline_expected(pipeline_parser *p, const char *wanted);
 
 /* A letter, a digit, `-`, `_` or `.` */
-bool pipeline_is_name_char(char c);
+bool glow_pipeline_is_name_char(char c);
 /* A word of such characters; NULL if there is none. */
-const char *pipeline_word(pipeline_parser *p);
+const char *glow_pipeline_word(pipeline_parser *p);
 /* "text" with \" and \\; the next character is the opening quote. */
-const char *pipeline_string(pipeline_parser *p, size_t *size);
+const char *glow_pipeline_string(pipeline_parser *p, size_t *size);
 
 /* Options `<rows=32,fast>`, after the bracket. */
-bool pipeline_options(pipeline_parser *p, const char *who, glow_schema schema,
-                      glow_attr_list *list);
+bool glow_pipeline_read_options(pipeline_parser *p, const char *who,
+                                glow_schema schema, glow_attr_list *list);
 
 #endif

@@ -45,7 +45,7 @@ is_plain_name(const char *name)
 {
     size_t n = 0;
 
-    while (pipeline_is_name_char(name[n]))
+    while (glow_pipeline_is_name_char(name[n]))
         n++;
     return n > 0 && name[n] == '\0';
 }

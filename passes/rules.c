@@ -214,7 +214,7 @@ is_worth_it(const rule *r, int gone)
 }
 
 bool
-rule_matches(const rule *r, glow_node *n, glow_match *m)
+glow_rule_matches(const rule *r, glow_node *n, glow_match *m)
 {
     const glow_rule *from = r->from;
 
@@ -272,14 +272,14 @@ static const rule *
 find_rule(const rule_set *s, glow_pass_run *run, glow_node *n,
           const rule *after, glow_match *m)
 {
-    const bucket *b = rules_for(s, n->op);
+    const bucket *b = glow_rules_for(s, n->op);
     uint32_t has;
 
     if (!b || n->pred || n->n_out != 1 || n->n_in == 0)
         return NULL;
     has = features_of(b, n);
     for (const rule *r = after ? after->next : b->first; r; r = r->next)
-        if ((r->needs & ~has) == 0 && rule_matches(r, n, m) &&
+        if ((r->needs & ~has) == 0 && glow_rule_matches(r, n, m) &&
             may_round(r, run, n))
             return r;
     return NULL;
@@ -366,7 +366,7 @@ build(const maker *k, const term *t, const glow_type *like)
 }
 
 glow_value *
-rule_build(const rule *r, glow_builder *b, const glow_match *m)
+glow_rule_build(const rule *r, glow_builder *b, const glow_match *m)
 {
     const glow_type *type = m->root->out[0]->type;
     maker k = {b, m};
@@ -381,11 +381,11 @@ static glow_value *
 rewrite(glow_builder *b, glow_node *n)
 {
     glow_pass_run *run = glow_builder_run(b);
-    const rule_set *s = rules_of(run->ctx, run->pass);
+    const rule_set *s = glow_rules_of(run->ctx, run->pass);
     glow_match m;
 
     for (const rule *r = NULL; (r = find_rule(s, run, n, r, &m));) {
-        glow_value *v = rule_build(r, b, &m);
+        glow_value *v = glow_rule_build(r, b, &m);
 
         if (v || glow_builder_failed(b))
             return v;
@@ -396,7 +396,7 @@ rewrite(glow_builder *b, glow_node *n)
 glow_result
 glow_run_rules(glow_pass_run *run, glow_func *f)
 {
-    const rule_set *s = rules_of(run->ctx, run->pass);
+    const rule_set *s = glow_rules_of(run->ctx, run->pass);
     glow_match m;
 
     if (!s)

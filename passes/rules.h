@@ -78,19 +78,21 @@ typedef struct rule_set {
 } rule_set;
 
 /* Reads a table, once for each context.  NULL after a report. */
-const rule_set *rules_of(glow_context *ctx, const glow_pass *p);
+const rule_set *glow_rules_of(glow_context *ctx, const glow_pass *p);
 /* The bucket of `op`, or NULL. */
-const bucket *rules_for(const rule_set *s, const glow_op *op);
+const bucket *glow_rules_for(const rule_set *s, const glow_op *op);
 
 /* Parses one term; NULL, with *wrong set, on an error. */
-const term *rule_read(glow_context *ctx, const char *text, const char **wrong);
+const term *glow_rule_read(glow_context *ctx, const char *text,
+                           const char **wrong);
 
 /* Sets *m if the rule matches at `n`. */
-bool rule_matches(const rule *r, glow_node *n, glow_match *m);
+bool glow_rule_matches(const rule *r, glow_node *n, glow_match *m);
 /* Builds the replacement; NULL if it has another type. */
-glow_value *rule_build(const rule *r, glow_builder *b, const glow_match *m);
+glow_value *glow_rule_build(const rule *r, glow_builder *b,
+                            const glow_match *m);
 
 /* True if all letters of `t` are bound to constants. */
-bool term_is_constant(const term *t);
+bool glow_term_is_constant(const term *t);
 
 #endif

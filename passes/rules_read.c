@@ -206,7 +206,7 @@ read_term(reader *r)
 }
 
 const term *
-rule_read(glow_context *ctx, const char *text, const char **wrong)
+glow_rule_read(glow_context *ctx, const char *text, const char **wrong)
 {
     reader r = {.ctx = ctx, .at = text};
     const term *t = read_term(&r);
@@ -222,12 +222,12 @@ rule_read(glow_context *ctx, const char *text, const char **wrong)
 /* Static checks and properties of rules. */
 
 bool
-term_is_constant(const term *t)
+glow_term_is_constant(const term *t)
 {
     if (t->kind != TERM_NODE)
         return t->kind != TERM_VALUE;
     for (int i = 0; i < t->n_in; i++)
-        if (!term_is_constant(t->in[i]))
+        if (!glow_term_is_constant(t->in[i]))
             return false;
     return true;
 }
@@ -236,7 +236,7 @@ term_is_constant(const term *t)
 static int
 size_of(const term *t)
 {
-    int size = t->kind == TERM_NODE && !term_is_constant(t);
+    int size = t->kind == TERM_NODE && !glow_term_is_constant(t);
 
     for (int i = 0; i < t->n_in && !t->same; i++)
         size += size_of(t->in[i]);
@@ -247,7 +247,7 @@ size_of(const term *t)
 static int
 full_size(const term *t)
 {
-    int size = t->kind == TERM_NODE && !term_is_constant(t);
+    int size = t->kind == TERM_NODE && !glow_term_is_constant(t);
 
     for (int i = 0; i < t->n_in; i++)
         size += full_size(t->in[i]);
@@ -438,7 +438,7 @@ place_of(const rule_set *s, const glow_op *op)
 }
 
 const bucket *
-rules_for(const rule_set *s, const glow_op *op)
+glow_rules_for(const rule_set *s, const glow_op *op)
 {
     const bucket *b = place_of(s, op);
 
@@ -465,7 +465,7 @@ makes_constants(const term *t)
 {
     if (t->kind != TERM_NODE || t->same)
         return false;
-    if (term_is_constant(t))
+    if (glow_term_is_constant(t))
         return true;
     for (int i = 0; i < t->n_in; i++)
         if (makes_constants(t->in[i]))
@@ -505,8 +505,8 @@ read_rule(glow_context *ctx, const glow_rule *from, rule *r)
     const char *wrong = NULL;
 
     *r = (rule){.from = from};
-    r->left = rule_read(ctx, from->from, &wrong);
-    r->right = wrong ? NULL : rule_read(ctx, from->to, &wrong);
+    r->left = glow_rule_read(ctx, from->from, &wrong);
+    r->right = wrong ? NULL : glow_rule_read(ctx, from->to, &wrong);
     if (wrong)
         return wrong;
     number_nodes(r, (term *)(uintptr_t)r->left);
@@ -543,7 +543,7 @@ read_table(glow_context *ctx, const glow_pass *p)
 }
 
 const rule_set *
-rules_of(glow_context *ctx, const glow_pass *p)
+glow_rules_of(glow_context *ctx, const glow_pass *p)
 {
     const rule_set *s;
 

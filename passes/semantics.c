@@ -44,7 +44,7 @@ forget_all(glow_semantics *s)
 {
     for (trial_state *st = s->states, *next = NULL; st; st = next) {
         next = st->next;
-        trial_state_end(st);
+        glow_trial_state_end(st);
     }
     s->states = NULL;
 }
@@ -91,7 +91,7 @@ set_state(glow_semantics *s, trial_state *st)
 
     if (*at) {
         st->next = (*at)->next;
-        trial_state_end(*at);
+        glow_trial_state_end(*at);
     }
     *at = st;
 }
@@ -116,7 +116,7 @@ take_down(glow_semantics *s, glow_func *f)
 {
     /* The results of a caller depend on its bodies, so they are recomputed. */
     if (!*state_at(s, f->name) || has_calls(f))
-        set_state(s, trial_state_new(trial_of(s, f), NULL));
+        set_state(s, glow_trial_state_new(trial_of(s, f), NULL));
 }
 
 void
@@ -146,13 +146,13 @@ check_func(glow_semantics *s, const glow_pass *p, glow_func *f)
     if (!*at)
         return true; /* a function created by the pass */
 
-    trial_state *now = trial_state_new(trial_of(s, f), *at);
+    trial_state *now = glow_trial_state_new(trial_of(s, f), *at);
     verdict v = {.pass = p,
                  .trial = trial_of(s, f),
                  .module_before = s->before,
                  .before = *at,
                  .after = now};
-    bool ok = verdict_is_same(&v);
+    bool ok = glow_verdict_is_same(&v);
 
     s->failed = s->failed || !ok;
     set_state(s, now);
@@ -171,7 +171,7 @@ check_gone(glow_semantics *s, const glow_pass *p, const glow_module *m)
     for (trial_state **at = &s->states, *st = *at; st; st = *at) {
         if (!glow_find_func(m, st->func) && st->is_body) {
             *at = st->next;
-            trial_state_end(st);
+            glow_trial_state_end(st);
             continue;
         }
         at = &st->next;

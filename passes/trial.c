@@ -9,7 +9,7 @@
 #include "glow/ops.h"
 #include "ir/base/context.h"
 
-const trial_set trial_sets[N_TRIALS] = {
+const trial_set glow_trial_sets[N_TRIALS] = {
     {"a ramp", GLOW_FILL_RAMP, 0, 2e9},
     {"random numbers", GLOW_FILL_RANDOM, 0, INFINITY},
     {"small integers", GLOW_FILL_SMALL, 0, INFINITY},
@@ -22,14 +22,14 @@ const trial_set trial_sets[N_TRIALS] = {
 };
 
 void
-trial_end(trial_held *list)
+glow_trial_end(trial_held *list)
 {
     for (trial_held *h = list; h; h = h->next)
         glow_tensor_end(&h->tensor);
 }
 
 const trial_held *
-trial_find(const trial_held *list, const char *name)
+glow_trial_find(const trial_held *list, const char *name)
 {
     while (list && strcmp(list->name, name) != 0)
         list = list->next;
@@ -93,7 +93,7 @@ static glow_fill
 fill_for(const trial *t, glow_kind kind)
 {
     if (t->ints == INTS_OF_SET || !(glow_is_int(kind) || kind == GLOW_BOOL))
-        return trial_sets[t->set].fill;
+        return glow_trial_sets[t->set].fill;
     return t->ints == INTS_SMALL ? GLOW_FILL_RANDOM : GLOW_FILL_ZERO;
 }
 
@@ -114,7 +114,7 @@ make_input(const trial *t, const glow_storage *s)
 
     type.strides.rank = 0;
     seed = how == GLOW_FILL_ENDS
-               ? seed * 4 + (uint64_t)trial_sets[t->set].quarter
+               ? seed * 4 + (uint64_t)glow_trial_sets[t->set].quarter
                : seed + (uint64_t)t->set;
 
     glow_tensor drawn = glow_tensor_new(glow_type_get(t->ctx, type));
@@ -186,7 +186,8 @@ run(const trial *t, glow_arena *a, trial_held **written)
 }
 
 bool
-trial_run(const trial *t, glow_arena *a, trial_held **written, const char **why)
+glow_trial_run(const trial *t, glow_arena *a, trial_held **written,
+               const char **why)
 {
     quiet q = {.arena = a};
     bool ok;
@@ -261,7 +262,7 @@ calls_functions(const glow_func *f)
 }
 
 trial_state *
-trial_state_new(trial t, const trial_state *like)
+glow_trial_state_new(trial t, const trial_state *like)
 {
     glow_arena *a = glow_arena_new();
     trial_state *st = GLOW_NEW(a, trial_state);
@@ -273,17 +274,17 @@ trial_state_new(trial t, const trial_state *like)
     st->units = t.units = like ? like->units : find_units(t.f);
     for (t.set = 0; t.set < N_TRIALS; t.set++) {
         trial_outcome *o = &st->sets[t.set];
-        const trial_set *set = &trial_sets[t.set];
+        const trial_set *set = &glow_trial_sets[t.set];
 
         if (like ? !like->sets[t.set].ran : flops > set->most)
             continue;
         t.ints = like                   ? like->sets[t.set].ints
                  : calls_functions(t.f) ? INTS_SMALL
                                         : INTS_OF_SET;
-        o->ran = trial_run(&t, a, &o->written, &st->refusal);
+        o->ran = glow_trial_run(&t, a, &o->written, &st->refusal);
         while (!o->ran && !like && t.ints < INTS_ZERO) {
             t.ints++;
-            o->ran = trial_run(&t, a, &o->written, NULL);
+            o->ran = glow_trial_run(&t, a, &o->written, NULL);
         }
         o->ints = t.ints;
         if (!o->ran && !like)
@@ -294,9 +295,9 @@ trial_state_new(trial t, const trial_state *like)
 }
 
 void
-trial_state_end(trial_state *st)
+glow_trial_state_end(trial_state *st)
 {
     for (int i = 0; i < N_TRIALS; i++)
-        trial_end(st->sets[i].written);
+        glow_trial_end(st->sets[i].written);
     glow_arena_free(st->arena);
 }

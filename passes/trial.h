@@ -19,7 +19,7 @@ typedef struct trial_set {
     double most; /* flops of functions that are run on it, at most */
 } trial_set;
 
-extern const trial_set trial_sets[N_TRIALS];
+extern const trial_set glow_trial_sets[N_TRIALS];
 
 /* The contents of one placeholder after a run. */
 typedef struct trial_held {
@@ -29,8 +29,8 @@ typedef struct trial_held {
 } trial_held;
 
 /* The entry of this name, or NULL. */
-const trial_held *trial_find(const trial_held *list, const char *name);
-void trial_end(trial_held *list);
+const trial_held *glow_trial_find(const trial_held *list, const char *name);
+void glow_trial_end(trial_held *list);
 
 /* Numbers that a function divides and multiplies by. */
 typedef struct trial_units {
@@ -66,8 +66,8 @@ typedef struct trial {
  * in `a`.  False if it does not accept the inputs; then *why, unless it is set
  * or NULL, is the first error, and nothing is reported.
  */
-bool trial_run(const trial *t, glow_arena *a, trial_held **written,
-               const char **why);
+bool glow_trial_run(const trial *t, glow_arena *a, trial_held **written,
+                    const char **why);
 
 /* The outcome of a run on one set. */
 typedef struct trial_outcome {
@@ -90,7 +90,7 @@ typedef struct trial_state {
  * Runs the function of `t` on each set, or on the sets that ran in `like`, with
  * the same integers and units.
  */
-trial_state *trial_state_new(trial t, const trial_state *like);
-void trial_state_end(trial_state *st);
+trial_state *glow_trial_state_new(trial t, const trial_state *like);
+void glow_trial_state_end(trial_state *st);
 
 #endif

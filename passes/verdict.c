@@ -51,7 +51,7 @@ report(const verdict *c, const trial_held *y, const glow_difference *d)
                     "%s changes what @%s writes to @%s: on %s, element %lld "
                     "was ",
                     c->pass->name, c->trial.f->name, y->name,
-                    trial_sets[c->set].name, (long long)d->index);
+                    glow_trial_sets[c->set].name, (long long)d->index);
     glow_buf_double(&b, d->before);
     glow_buf_puts(&b, " and is ");
     glow_buf_double(&b, d->after);
@@ -104,13 +104,13 @@ differs_by_rounding(const verdict *c, const trial_held *now,
 
     if (now->tensor.type == wide->tensor.type) /* no wider kind */
         return false;
-    if (trial_run(&t, c->after->arena, &shadow, NULL)) {
-        const trial_held *wide_now = trial_find(shadow, now->name);
+    if (glow_trial_run(&t, c->after->arena, &shadow, NULL)) {
+        const trial_held *wide_now = glow_trial_find(shadow, now->name);
 
         ok = wide_now && glow_compare_roundings(&now->tensor, &wide->tensor,
                                                 &wide_now->tensor, eps);
     }
-    trial_end(shadow);
+    glow_trial_end(shadow);
     return ok;
 }
 
@@ -130,10 +130,10 @@ differs_by_noise(const verdict *c, const trial_held *y, const trial_held *now,
         return false;
     t.f = glow_find_func(c->module_before, c->trial.f->name);
     t.noise = eps;
-    if (trial_run(&t, c->after->arena, &shadow, NULL))
+    if (glow_trial_run(&t, c->after->arena, &shadow, NULL))
         ok = glow_compare_noise(&y->tensor, &now->tensor, &wide->tensor,
-                                &trial_find(shadow, y->name)->tensor);
-    trial_end(shadow);
+                                &glow_trial_find(shadow, y->name)->tensor);
+    glow_trial_end(shadow);
     return ok;
 }
 
@@ -153,8 +153,8 @@ is_all_zero(const glow_tensor *t)
 static bool
 may_overflow(int set)
 {
-    return trial_sets[set].fill == GLOW_FILL_WIDE ||
-           trial_sets[set].fill == GLOW_FILL_COUNT;
+    return glow_trial_sets[set].fill == GLOW_FILL_WIDE ||
+           glow_trial_sets[set].fill == GLOW_FILL_COUNT;
 }
 
 static bool
@@ -171,9 +171,9 @@ static bool
 compare_near(const verdict *c, const trial_held *y, const trial_held *now,
              const trial_held *shadow)
 {
-    const trial_held *wide = trial_find(shadow, y->name);
+    const trial_held *wide = glow_trial_find(shadow, y->name);
     double eps = glow_kind_get(y->tensor.type->elem)->epsilon;
-    bool is_exact = trial_sets[c->set].fill == GLOW_FILL_SMALL &&
+    bool is_exact = glow_trial_sets[c->set].fill == GLOW_FILL_SMALL &&
                     c->pass->preserves != GLOW_PRECISION &&
                     y->tensor.type->elem != GLOW_FLOAT64;
     glow_difference d = {0};
@@ -224,10 +224,10 @@ compare_set(const verdict *c)
     const char *why = NULL;
     bool ok = true;
 
-    if (is_bound_needed(c) && trial_sets[c->set].fill == GLOW_FILL_ENDS)
+    if (is_bound_needed(c) && glow_trial_sets[c->set].fill == GLOW_FILL_ENDS)
         return true;
     for (const trial_held *y = before->written; y && ok; y = y->next) {
-        const trial_held *now = trial_find(after->written, y->name);
+        const trial_held *now = glow_trial_find(after->written, y->name);
         glow_difference d = {0};
 
         if (!is_comparable(c, y, now)) {
@@ -238,17 +238,17 @@ compare_set(const verdict *c)
             ok = report(c, y, &d);
         } else {
             t.f = glow_find_func(c->module_before, c->trial.f->name);
-            ok = shadow || trial_run(&t, c->after->arena, &shadow, &why)
+            ok = shadow || glow_trial_run(&t, c->after->arena, &shadow, &why)
                      ? compare_near(c, y, now, shadow)
                      : fail_unverified(c, "in float64", why);
         }
     }
-    trial_end(shadow);
+    glow_trial_end(shadow);
     return ok;
 }
 
 bool
-verdict_is_same(verdict *c)
+glow_verdict_is_same(verdict *c)
 {
     int compared = 0;
 
@@ -261,7 +261,7 @@ verdict_is_same(verdict *c)
                                           "after %s, @%s does not run on %s: "
                                           "%s",
                                           c->pass->name, c->trial.f->name,
-                                          trial_sets[c->set].name,
+                                          glow_trial_sets[c->set].name,
                                           c->after->refusal),
                         NULL);
         if (!compare_set(c))

@@ -14,6 +14,6 @@ typedef struct verdict {
 } verdict;
 
 /* False after a report. */
-bool verdict_is_same(verdict *v);
+bool glow_verdict_is_same(verdict *v);
 
 #endif

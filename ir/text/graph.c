@@ -52,10 +52,10 @@ check_results(text_scope *s, const text_node *n, const glow_op *op)
     if (glow_op_any_results(op) && got < INT16_MAX)
         want = got;
     if (want != got) {
-        text_error_hint(s->r->p, n->op.span, "E0115", result_form(s, op),
-                        "%s has %d result%s, but %d type%s stated", op->name,
-                        want, want == 1 ? "" : "s", got,
-                        got == 1 ? " is" : "s are");
+        glow_text_error_hint(s->r->p, n->op.span, "E0115", result_form(s, op),
+                             "%s has %d result%s, but %d type%s stated",
+                             op->name, want, want == 1 ? "" : "s", got,
+                             got == 1 ? " is" : "s are");
         return false;
     }
     for (const text_result *r = n->results; r; r = r->next, i++) {
@@ -63,9 +63,10 @@ check_results(text_scope *s, const text_node *n, const glow_op *op)
             return false;
         glow_op_result_name(op, i, name, sizeof name);
         if (r->name.text && strcmp(r->name.text, name) != 0) {
-            text_error_hint(s->r->p, r->name.span, "E0115", result_form(s, op),
-                            "result %d of %s is called %s, not %s", i, op->name,
-                            name, r->name.text);
+            glow_text_error_hint(s->r->p, r->name.span, "E0115",
+                                 result_form(s, op),
+                                 "result %d of %s is called %s, not %s", i,
+                                 op->name, name, r->name.text);
             return false;
         }
     }
@@ -107,9 +108,10 @@ check_operand(text_scope *s, const glow_op *op, const glow_operand *want,
     else if (want->kind != GLOW_OPTIONAL && o->kind == TEXT_OMITTED)
         wrong = "not optional";
     if (wrong)
-        text_error_hint(s->r->p, o->label ? o->label->span : o->span, "E0114",
-                        operand_form(s, op), "operand %s of %s is %s",
-                        want->name, op->name, wrong);
+        glow_text_error_hint(s->r->p, o->label ? o->label->span : o->span,
+                             "E0114", operand_form(s, op),
+                             "operand %s of %s is %s", want->name, op->name,
+                             wrong);
     return !wrong;
 }
 
@@ -124,9 +126,9 @@ check_operands(text_scope *s, const text_node *n, const glow_op *op, int *count)
     *count = 0;
     for (const text_operand *o = n->operands; o; o = o->next, i++) {
         if (i == want) {
-            text_error_hint(s->r->p, o->span, "E0114", operand_form(s, op),
-                            "%s takes %d operand%s, but more are given",
-                            op->name, want, want == 1 ? "" : "s");
+            glow_text_error_hint(s->r->p, o->span, "E0114", operand_form(s, op),
+                                 "%s takes %d operand%s, but more are given",
+                                 op->name, want, want == 1 ? "" : "s");
             return false;
         }
         if (!check_operand(s, op, &op->in[i], o))
@@ -134,8 +136,8 @@ check_operands(text_scope *s, const text_node *n, const glow_op *op, int *count)
         if (o->kind == TEXT_GROUP) {
             for (const text_operand *g = o->group; g; g = g->next, ++*count)
                 if (g->kind == TEXT_GROUP || g->kind == TEXT_OMITTED) {
-                    text_error(s->r->p, g->span, "E0114",
-                               "a group holds values alone");
+                    glow_text_error(s->r->p, g->span, "E0114",
+                                    "a group holds values alone");
                     return false;
                 }
         } else {
@@ -144,9 +146,9 @@ check_operands(text_scope *s, const text_node *n, const glow_op *op, int *count)
     }
     for (; i < want; i++, ++*count)
         if (op->in[i].kind != GLOW_OPTIONAL) {
-            text_error_hint(s->r->p, n->op.span, "E0114", operand_form(s, op),
-                            "%s misses its operand %s", op->name,
-                            op->in[i].name);
+            glow_text_error_hint(
+                s->r->p, n->op.span, "E0114", operand_form(s, op),
+                "%s misses its operand %s", op->name, op->in[i].name);
             return false;
         }
     return true;
@@ -179,11 +181,12 @@ keep_unknown(text_scope *s, const text_node *n)
         n_out++;
     }
     if (n_in > GLOW_MAX_OPERANDS || n_out > GLOW_MAX_RESULTS || groups > 1) {
-        text_error(s->r->p, n->op.span, "E0114",
-                   "%s has %d operands, %d groups and %d results, but at most "
-                   "%d, 1 and %d can be kept",
-                   n->op.text, n_in, groups, n_out, GLOW_MAX_OPERANDS,
-                   GLOW_MAX_RESULTS);
+        glow_text_error(
+            s->r->p, n->op.span, "E0114",
+            "%s has %d operands, %d groups and %d results, but at most "
+            "%d, 1 and %d can be kept",
+            n->op.text, n_in, groups, n_out, GLOW_MAX_OPERANDS,
+            GLOW_MAX_RESULTS);
         return NULL;
     }
     return glow_unknown_op(s->r->m, n->op.text, in, n_in, out, n_out);
@@ -199,9 +202,9 @@ make_node(text_scope *s, text_node *n)
     glow_value **none;
     int count, n_out = 0;
 
-    if (!text_define_node(s, n))
+    if (!glow_text_define_node(s, n))
         return;
-    op = text_known_op(s, n);
+    op = glow_text_known_op(s, n);
     if (!op && s->r->p->options->allow_unknown_ops)
         op = keep_unknown(s, n);
     if (!op)
@@ -209,7 +212,7 @@ make_node(text_scope *s, text_node *n)
     /* All three report errors, so all are called. */
     bool ok = check_operands(s, n, op, &count);
     ok &= check_results(s, n, op);
-    ok &= text_node_attrs(s, n, op, &attrs);
+    ok &= glow_text_node_attrs(s, n, op, &attrs);
     if (!ok)
         return;
     types =
@@ -217,10 +220,10 @@ make_node(text_scope *s, text_node *n)
     for (const text_result *r = n->results; r; r = r->next)
         types[n_out++] = r->type;
     none = GLOW_NEW_ARRAY(s->r->p->arena, glow_value *, count + 1);
-    text_dress_node(s, n,
-                    glow_node_new(s->f, op, n->name.text, none, count, types,
-                                  n_out, attrs.known),
-                    attrs);
+    glow_text_dress_node(s, n,
+                         glow_node_new(s->f, op, n->name.text, none, count,
+                                       types, n_out, attrs.known),
+                         attrs);
 }
 
 /* Second pass: sets operand `i`.  False if the node is not worth checking. */
@@ -231,7 +234,7 @@ set_operand(text_scope *s, glow_node *n, int i, const text_operand *o)
 
     if (o->kind == TEXT_OMITTED)
         return true;
-    if (!text_resolve_ref(s, o, &v) || !v)
+    if (!glow_text_resolve_ref(s, o, &v) || !v)
         return false;
     glow_set_operand(n, i, v);
     return true;
@@ -250,11 +253,11 @@ set_operands(text_scope *s, text_node *n)
             for (const text_operand *g = o->group; g; g = g->next)
                 ok &= set_operand(s, n->node, i++, g);
     }
-    return text_set_pred(s, n) && ok;
+    return glow_text_set_pred(s, n) && ok;
 }
 
 void
-text_resolve_graph(text_scope *s)
+glow_text_resolve_graph(text_scope *s)
 {
     s->f->scheduled = s->item->scheduled;
     for (text_node *n = s->item->nodes.first; n; n = n->next)

@@ -11,7 +11,7 @@ static const glow_loc *make(text_resolver *r, const text_call *c);
 static const glow_loc *
 wrong(text_resolver *r, const text_call *c, const char *form)
 {
-    text_error(r->p, c->span, "E0135", "write %s", form);
+    glow_text_error(r->p, c->span, "E0135", "write %s", form);
     return NULL;
 }
 
@@ -40,8 +40,8 @@ make_file(text_resolver *r, const text_call *c, glow_loc *l)
         line->value->kind != GLOW_V_INT || column->kind != TEXT_ARG_VALUE ||
         column->value->kind != GLOW_V_INT)
         return wrong(r, c, "file(\"name\", line, column)");
-    if (!text_size(r->p, line->value->number, &at[0]) ||
-        !text_size(r->p, column->value->number, &at[1]))
+    if (!glow_text_size(r->p, line->value->number, &at[0]) ||
+        !glow_text_size(r->p, column->value->number, &at[1]))
         return NULL;
     if (at[0] > INT32_MAX || at[1] > INT32_MAX)
         return wrong(r, c, "a line and a column of at most 31 bits");
@@ -122,10 +122,10 @@ make(text_resolver *r, const text_call *c)
             return forms[i].make(r, c, l);
         }
     }
-    text_error_hint(
-        r->p, c->word.span, "E0135",
-        text_suggest(r->p, c->word.text, words, sizeof forms / sizeof *forms),
-        "no location is called `%s`", c->word.text);
+    glow_text_error_hint(r->p, c->word.span, "E0135",
+                         glow_text_suggest(r->p, c->word.text, words,
+                                           sizeof forms / sizeof *forms),
+                         "no location is called `%s`", c->word.text);
     return NULL;
 }
 
@@ -146,7 +146,7 @@ target(text_resolver *r, const text_location *t, bool *is_known)
 }
 
 void
-text_resolve_locations(text_resolver *r, text_item *i)
+glow_text_resolve_locations(text_resolver *r, text_item *i)
 {
     for (const text_location *t = i->locations.first; t; t = t->next) {
         const glow_loc *l = make(r, t->call);
@@ -154,14 +154,14 @@ text_resolve_locations(text_resolver *r, text_item *i)
         const glow_loc **where = target(r, t, &is_known);
 
         if (where && *where)
-            text_error(r->p, t->symbol.span, "E0109",
-                       "the location of this is given twice");
+            glow_text_error(r->p, t->symbol.span, "E0109",
+                            "the location of this is given twice");
         else if (where && l)
             *where = l;
         else if (!is_known)
-            text_error(r->p, t->value.text ? t->value.span : t->symbol.span,
-                       "E0110", "nothing is called @%s%s%s", t->symbol.text,
-                       t->value.text ? " %" : "",
-                       t->value.text ? t->value.text : "");
+            glow_text_error(
+                r->p, t->value.text ? t->value.span : t->symbol.span, "E0110",
+                "nothing is called @%s%s%s", t->symbol.text,
+                t->value.text ? " %" : "", t->value.text ? t->value.text : "");
     }
 }

@@ -10,15 +10,15 @@
 
 /* Names are NUL-terminated, so they may not contain a NUL. */
 text_name
-text_name_of(text_parser *p, text_string s)
+glow_text_name_of(text_parser *p, text_string s)
 {
     if (memchr(s.text, '\0', s.size))
-        text_error(p, s.span, "E0102", "a name cannot hold the byte 0");
+        glow_text_error(p, s.span, "E0102", "a name cannot hold the byte 0");
     return (text_name){s.text, s.span};
 }
 
 text_value *
-text_value_new(text_parser *p, glow_value_kind kind, text_span at)
+glow_text_value_new(text_parser *p, glow_value_kind kind, text_span at)
 {
     text_value *v = GLOW_NEW(p->arena, text_value);
 
@@ -28,7 +28,7 @@ text_value_new(text_parser *p, glow_value_kind kind, text_span at)
 }
 
 text_arg *
-text_arg_new(text_parser *p, text_value *v)
+glow_text_arg_new(text_parser *p, text_value *v)
 {
     text_arg *a = GLOW_NEW(p->arena, text_arg);
 
@@ -38,29 +38,29 @@ text_arg_new(text_parser *p, text_value *v)
 }
 
 void
-text_expect_word(text_parser *p, text_name got, const char *want)
+glow_text_expect_word(text_parser *p, text_name got, const char *want)
 {
     if (strcmp(got.text, want) != 0)
-        text_error(p, got.span, "E0104", "expected `%s`, found `%s`", want,
-                   got.text);
+        glow_text_error(p, got.span, "E0104", "expected `%s`, found `%s`", want,
+                        got.text);
 }
 
 /* Numbers. */
 
 bool
-text_int(text_parser *p, text_number n, int64_t *out)
+glow_text_int(text_parser *p, text_number n, int64_t *out)
 {
     long long v;
 
     if (n.is_float) {
-        text_error(p, n.span, "E0103", "%s is not an integer", n.text);
+        glow_text_error(p, n.span, "E0103", "%s is not an integer", n.text);
         return false;
     }
     errno = 0;
     v = strtoll(n.text, NULL, 10);
     if (errno == ERANGE) {
-        text_error(p, n.span, "E0103", "%s does not fit a 64-bit integer",
-                   n.text);
+        glow_text_error(p, n.span, "E0103", "%s does not fit a 64-bit integer",
+                        n.text);
         return false;
     }
     *out = v;
@@ -68,14 +68,15 @@ text_int(text_parser *p, text_number n, int64_t *out)
 }
 
 bool
-text_size(text_parser *p, text_number n, int64_t *out)
+glow_text_size(text_parser *p, text_number n, int64_t *out)
 {
     int64_t v;
 
-    if (!text_int(p, n, &v))
+    if (!glow_text_int(p, n, &v))
         return false;
     if (v < 0) {
-        text_error(p, n.span, "E0103", "the size %" PRId64 " is negative", v);
+        glow_text_error(p, n.span, "E0103", "the size %" PRId64 " is negative",
+                        v);
         return false;
     }
     *out = v;
@@ -95,7 +96,7 @@ nan_bits(const char *text, uint64_t plain, uint64_t *out)
 static bool
 bad_float(text_parser *p, text_number n, const char *kind)
 {
-    text_error(p, n.span, "E0103", "%s is no %s", n.text, kind);
+    glow_text_error(p, n.span, "E0103", "%s is no %s", n.text, kind);
     return false;
 }
 
@@ -106,7 +107,7 @@ is_infinite(const char *text)
 }
 
 bool
-text_float(text_parser *p, text_number n, float *out)
+glow_text_float(text_parser *p, text_number n, float *out)
 {
     uint64_t bits;
 
@@ -126,7 +127,7 @@ text_float(text_parser *p, text_number n, float *out)
 }
 
 bool
-text_double(text_parser *p, text_number n, double *out)
+glow_text_double(text_parser *p, text_number n, double *out)
 {
     uint64_t bits;
 
@@ -149,13 +150,14 @@ static void
 bad_shape(text_parser *p, text_shape *s, text_span at, const char *text)
 {
     if (!s->bad)
-        text_error(p, at, "E0104",
-                   "a shape is written `2 x 3`, but `%s` stands in it", text);
+        glow_text_error(p, at, "E0104",
+                        "a shape is written `2 x 3`, but `%s` stands in it",
+                        text);
     s->bad = true;
 }
 
 void
-text_shape_int(text_parser *p, text_shape *s, text_number n)
+glow_text_shape_int(text_parser *p, text_shape *s, text_number n)
 {
     int64_t size = 0;
 
@@ -163,10 +165,10 @@ text_shape_int(text_parser *p, text_shape *s, text_number n)
         bad_shape(p, s, n.span, n.text);
     } else if (s->dims.rank == GLOW_MAX_RANK) {
         if (!s->bad)
-            text_error(p, n.span, "E0131", "a shape has at most %d dimensions",
-                       GLOW_MAX_RANK);
+            glow_text_error(p, n.span, "E0131",
+                            "a shape has at most %d dimensions", GLOW_MAX_RANK);
         s->bad = true;
-    } else if (!text_size(p, n, &size)) {
+    } else if (!glow_text_size(p, n, &size)) {
         s->bad = true;
     }
     s->after_x = false;
@@ -233,7 +235,7 @@ is_foreign_type(const char *word)
 }
 
 bool
-text_is_type_word(const char *word)
+glow_text_is_type_word(const char *word)
 {
     return glow_kind_named(word) != GLOW_NO_KIND || ours(word) ||
            is_foreign_type(word);
@@ -255,7 +257,7 @@ take_element(text_shape *s, text_name word, const char *c)
 
 /* Reads `x`, or a word of a shape without blanks: `x28x3`. */
 void
-text_shape_word(text_parser *p, text_shape *s, text_name word)
+glow_text_shape_word(text_parser *p, text_shape *s, text_name word)
 {
     const char *c = word.text;
 
@@ -270,9 +272,10 @@ text_shape_word(text_parser *p, text_shape *s, text_name word)
         }
         s->after_x = true;
         if (n > 0)
-            text_shape_int(p, s,
-                           (text_number){glow_arena_strndup(p->arena, c + 1, n),
-                                         false, word.span});
+            glow_text_shape_int(
+                p, s,
+                (text_number){glow_arena_strndup(p->arena, c + 1, n), false,
+                              word.span});
         c += 1 + n;
     }
 }
@@ -284,15 +287,15 @@ quantize(text_parser *p, text_name kind, text_quant q, glow_type *t)
 
     if (!glow_is_quantized(t->elem)) {
         if (q.scale.text)
-            text_error(p, q.scale.span, "E0131",
-                       "`%s` is not quantized: it has no scale and offset",
-                       kind.text);
+            glow_text_error(p, q.scale.span, "E0131",
+                            "`%s` is not quantized: it has no scale and offset",
+                            kind.text);
         return q.scale.text == NULL;
     }
     if (!q.scale.text) {
         const char *plain = plain_kind(kind.text);
 
-        text_error_hint(
+        glow_text_error_hint(
             p, kind.span, "E0131",
             plain
                 ? glow_arena_printf(p->arena,
@@ -303,11 +306,12 @@ quantize(text_parser *p, text_name kind, text_quant q, glow_type *t)
             "`%s` is quantized, but has no scale and offset", kind.text);
         return false;
     }
-    if (!text_float(p, q.scale, &t->scale) || !text_int(p, q.offset, &offset))
+    if (!glow_text_float(p, q.scale, &t->scale) ||
+        !glow_text_int(p, q.offset, &offset))
         return false;
     if (offset < INT32_MIN || offset > INT32_MAX) {
-        text_error(p, q.offset.span, "E0103", "%s does not fit a 32-bit offset",
-                   q.offset.text);
+        glow_text_error(p, q.offset.span, "E0103",
+                        "%s does not fit a 32-bit offset", q.offset.text);
         return false;
     }
     t->offset = (int32_t)offset;
@@ -321,17 +325,17 @@ set_strides(text_parser *p, text_span at, const text_values *strides,
     t->strides.rank = 0;
     for (const text_value *v = strides->first; v; v = v->next) {
         if (v->kind != GLOW_V_INT || t->strides.rank == t->shape.rank) {
-            text_error(p, v->span, "E0131",
-                       "strides are %d integers, one for each dimension",
-                       t->shape.rank);
+            glow_text_error(p, v->span, "E0131",
+                            "strides are %d integers, one for each dimension",
+                            t->shape.rank);
             return false;
         }
-        if (!text_size(p, v->number, &t->strides.at[t->strides.rank++]))
+        if (!glow_text_size(p, v->number, &t->strides.at[t->strides.rank++]))
             return false;
     }
     if (strides->count > 0 && t->strides.rank != t->shape.rank) {
-        text_error(p, at, "E0131", "the type has %d strides, but rank %d",
-                   t->strides.rank, t->shape.rank);
+        glow_text_error(p, at, "E0131", "the type has %d strides, but rank %d",
+                        t->strides.rank, t->shape.rank);
         return false;
     }
     return true;
@@ -353,9 +357,9 @@ foreign_type(text_parser *p, text_span at, text_name name,
     for (int i = 0; i < shape->dims.rank; i++)
         glow_buf_printf(&b, "%s%" PRId64, i ? " x " : "", shape->dims.at[i]);
     glow_buf_puts(&b, ">`");
-    text_error_hint(p, at, "E0130", b.text,
-                    "a type begins with its element kind, not with `%s`",
-                    name.text);
+    glow_text_error_hint(p, at, "E0130", b.text,
+                         "a type begins with its element kind, not with `%s`",
+                         name.text);
 }
 
 static void
@@ -366,21 +370,22 @@ unknown_kind(text_parser *p, text_name kind)
     size_t count = 0;
 
     if (known) {
-        text_error_hint(p, kind.span, "E0130",
-                        glow_arena_printf(p->arena, "here it is `%s`", known),
-                        "no element kind is called `%s`", kind.text);
+        glow_text_error_hint(
+            p, kind.span, "E0130",
+            glow_arena_printf(p->arena, "here it is `%s`", known),
+            "no element kind is called `%s`", kind.text);
         return;
     }
     for (int k = GLOW_NO_KIND + 1; k < (int)glow_kind_end(); k++)
         names[count++] = glow_kind_get((glow_kind)k)->name;
-    text_error_hint(p, kind.span, "E0130",
-                    text_suggest(p, kind.text, names, count),
-                    "no element kind is called `%s`", kind.text);
+    glow_text_error_hint(p, kind.span, "E0130",
+                         glow_text_suggest(p, kind.text, names, count),
+                         "no element kind is called `%s`", kind.text);
 }
 
 const glow_type *
-text_type_of(text_parser *p, text_span at, text_name kind, text_quant q,
-             text_shape shape, const text_values *strides)
+glow_text_type_of(text_parser *p, text_span at, text_name kind, text_quant q,
+                  text_shape shape, const text_values *strides)
 {
     glow_type t = glow_type_of(glow_kind_named(kind.text), shape.dims);
     const char *wrong;
@@ -401,7 +406,7 @@ text_type_of(text_parser *p, text_span at, text_name kind, text_quant q,
         return NULL;
     wrong = glow_type_check(&t, p->arena);
     if (wrong) {
-        text_error(p, at, "E0131", "%s", wrong);
+        glow_text_error(p, at, "E0131", "%s", wrong);
         return NULL;
     }
     return glow_type_get(p->ctx, t);

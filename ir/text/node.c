@@ -11,12 +11,12 @@
 #include "ir/text/resolve.h"
 
 bool
-text_define_node(text_scope *s, text_node *n)
+glow_text_define_node(text_scope *s, text_node *n)
 {
     text_node *before = glow_map_get(s->item->nodes_by_name, n->name.text);
 
-    return text_define(s->r, s->item->nodes_by_name, "the name", n->name, n,
-                       before ? &before->name : NULL);
+    return glow_text_define(s->r, s->item->nodes_by_name, "the name", n->name,
+                            n, before ? &before->name : NULL);
 }
 
 /* Operators. */
@@ -41,7 +41,7 @@ suggest_op(text_scope *s, const char *wrong)
         names[n++] =
             s->f->is_program ? glow_arena_strdup(a, instr) : ops[i]->name;
     }
-    return text_suggest(s->r->p, wrong, names, n);
+    return glow_text_suggest(s->r->p, wrong, names, n);
 }
 
 static void
@@ -55,25 +55,26 @@ unknown_op(text_scope *s, const text_node *n)
         const char *plugin = glow_arena_strndup(a, name, (size_t)(dot - name));
 
         if (!glow_registry_find(&s->r->ctx->plugins, plugin)) {
-            text_error_hint(s->r->p, n->op.span, "E0108",
-                            glow_arena_printf(a,
-                                              "load it: -plugin=%s; or keep "
-                                              "its nodes as they are: "
-                                              "-allow-unknown-ops",
-                                              plugin),
-                            "`%s` belongs to the plugin `%s`, which is not "
-                            "loaded",
-                            name, plugin);
+            glow_text_error_hint(
+                s->r->p, n->op.span, "E0108",
+                glow_arena_printf(a,
+                                  "load it: -plugin=%s; or keep "
+                                  "its nodes as they are: "
+                                  "-allow-unknown-ops",
+                                  plugin),
+                "`%s` belongs to the plugin `%s`, which is not "
+                "loaded",
+                name, plugin);
             return;
         }
     }
-    text_error_hint(s->r->p, n->op.span, "E0112", suggest_op(s, name),
-                    "no %s is called `%s`",
-                    s->f->is_program ? "instruction" : "operator", name);
+    glow_text_error_hint(s->r->p, n->op.span, "E0112", suggest_op(s, name),
+                         "no %s is called `%s`",
+                         s->f->is_program ? "instruction" : "operator", name);
 }
 
 const glow_op *
-text_known_op(text_scope *s, const text_node *n)
+glow_text_known_op(text_scope *s, const text_node *n)
 {
     const glow_op *op = s->f->is_program
                             ? glow_find_instr(s->r->ctx, n->op.text)
@@ -100,11 +101,11 @@ suggest_value(text_scope *s, const char *wrong)
         names[n++] = i->name.text;
     for (const text_node *i = s->item->nodes.first; i; i = i->next)
         names[n++] = i->name.text;
-    return text_suggest(s->r->p, wrong, names, n);
+    return glow_text_suggest(s->r->p, wrong, names, n);
 }
 
 const char *
-text_suggest_storage(text_resolver *r, const char *wrong)
+glow_text_suggest_storage(text_resolver *r, const char *wrong)
 {
     const char **names = GLOW_NEW_ARRAY(r->p->arena, const char *, MOST_NAMES);
     size_t n = 0;
@@ -115,7 +116,7 @@ text_suggest_storage(text_resolver *r, const char *wrong)
                 return NULL;
             names[n++] = i->name.text;
         }
-    return text_suggest(r->p, wrong, names, n);
+    return glow_text_suggest(r->p, wrong, names, n);
 }
 
 static bool
@@ -124,19 +125,20 @@ resolve_symbol(text_scope *s, const text_operand *o, glow_value **out)
     text_item *i = glow_map_get(s->r->storage, o->name.text);
 
     if (s->f->is_program) {
-        text_error_hint(s->r->p, o->span, "E0110",
-                        "declare a buffer for it, `%name = weight ...`, and "
-                        "use that",
-                        "instructions take buffers, not the symbol @%s",
-                        o->name.text);
+        glow_text_error_hint(
+            s->r->p, o->span, "E0110",
+            "declare a buffer for it, `%name = weight ...`, and "
+            "use that",
+            "instructions take buffers, not the symbol @%s", o->name.text);
         return false;
     }
     if (!i && glow_map_get(s->r->p->symbols, o->name.text))
         return true;
     if (!i) {
-        text_error_hint(
-            s->r->p, o->span, "E0110", text_suggest_storage(s->r, o->name.text),
-            "no placeholder or constant is called @%s", o->name.text);
+        glow_text_error_hint(s->r->p, o->span, "E0110",
+                             glow_text_suggest_storage(s->r, o->name.text),
+                             "no placeholder or constant is called @%s",
+                             o->name.text);
         return false;
     }
     *out = i->made ? &i->made->value : NULL;
@@ -172,7 +174,7 @@ select_result(text_scope *s, const text_operand *o, const glow_node *n,
     const char *want = o->select ? o->select->text : NULL;
 
     if (n->n_out == 0 || (!want && n->n_out > 1)) {
-        text_error_hint(
+        glow_text_error_hint(
             s->r->p, o->span, "E0113",
             n->n_out ? glow_arena_printf(s->r->p->arena, "select one: %%%s#%s",
                                          n->name, result_name(s, n->op, 0))
@@ -193,10 +195,11 @@ select_result(text_scope *s, const text_operand *o, const glow_node *n,
         if (strcmp(want, names[i]) == 0 || strcmp(want, number) == 0)
             return true;
     }
-    text_error_hint(s->r->p, o->select->span, "E0113",
-                    text_suggest(s->r->p, want, names, (size_t)n->n_out),
-                    "%%%s has no result `%s`, but %s", n->name, want,
-                    result_names(s, n->op, n->n_out));
+    glow_text_error_hint(
+        s->r->p, o->select->span, "E0113",
+        glow_text_suggest(s->r->p, want, names, (size_t)n->n_out),
+        "%%%s has no result `%s`, but %s", n->name, want,
+        result_names(s, n->op, n->n_out));
     return false;
 }
 
@@ -215,9 +218,9 @@ bare_name(text_scope *s, const text_operand *o)
             ? "buffers are written `%name`"
             : "values are written `%name`, placeholders and constants `@name`";
 
-    text_error_hint(s->r->p, o->span, "E0110", hint,
-                    "an operand is a value or a symbol, but `%s` is a word",
-                    name);
+    glow_text_error_hint(
+        s->r->p, o->span, "E0110", hint,
+        "an operand is a value or a symbol, but `%s` is a word", name);
     return false;
 }
 
@@ -234,17 +237,18 @@ undefined(text_scope *s, const text_operand *o)
     while (n && strcmp(n->name.text, o->name.text) != 0)
         n = n->next;
     if (n)
-        text_error_note(s->r->p, o->span, "E0111", n->name.span, "defined here",
-                        "%%%s is used before its definition", o->name.text);
+        glow_text_error_note(
+            s->r->p, o->span, "E0111", n->name.span, "defined here",
+            "%%%s is used before its definition", o->name.text);
     else
-        text_error_hint(s->r->p, o->span, "E0110",
-                        suggest_value(s, o->name.text),
-                        "no value is called %%%s", o->name.text);
+        glow_text_error_hint(s->r->p, o->span, "E0110",
+                             suggest_value(s, o->name.text),
+                             "no value is called %%%s", o->name.text);
     return false;
 }
 
 bool
-text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out)
+glow_text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out)
 {
     text_node *def;
 
@@ -259,8 +263,9 @@ text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out)
     if (!def->node)
         return true;
     if (s->f->is_program && !glow_defines(def->node)) {
-        text_error(s->r->p, o->span, "E0110",
-                   "%%%s is an instruction: it names no buffer", o->name.text);
+        glow_text_error(s->r->p, o->span, "E0110",
+                        "%%%s is an instruction: it names no buffer",
+                        o->name.text);
         return false;
     }
     return select_result(s, o, def->node, out);
@@ -269,47 +274,48 @@ text_resolve_ref(text_scope *s, const text_operand *o, glow_value **out)
 /* Attributes and the rest. */
 
 bool
-text_node_attrs(text_scope *s, const text_node *n, const glow_op *op,
-                text_attributes *out)
+glow_text_node_attrs(text_scope *s, const text_node *n, const glow_op *op,
+                     text_attributes *out)
 {
     *out = (text_attributes){0};
     if (op->traits & GLOW_UNKNOWN)
-        return text_attr_list(s->r, s->r->m->arena, n->attrs, &out->unknown);
-    out->known = text_attr_struct(s->r, glow_op_schema(op), n->attrs, op->name,
-                                  n->op.span);
+        return glow_text_attr_list(s->r, s->r->m->arena, n->attrs,
+                                   &out->unknown);
+    out->known = glow_text_attr_struct(s->r, glow_op_schema(op), n->attrs,
+                                       op->name, n->op.span);
     return out->known != NULL;
 }
 
 void
-text_dress_node(text_scope *s, text_node *n, glow_node *made,
-                text_attributes attrs)
+glow_text_dress_node(text_scope *s, text_node *n, glow_node *made,
+                     text_attributes attrs)
 {
     n->node = made;
-    made->span = text_at(s->r->p, n->op.span);
+    made->span = glow_text_at(s->r->p, n->op.span);
     made->unknown_attrs = attrs.unknown;
 }
 
 bool
-text_set_pred(text_scope *s, text_node *n)
+glow_text_set_pred(text_scope *s, text_node *n)
 {
     glow_value *pred;
 
     if (!n->pred)
         return true;
-    if (!text_resolve_ref(s, n->pred, &pred) || !pred)
+    if (!glow_text_resolve_ref(s, n->pred, &pred) || !pred)
         return false;
     glow_set_pred(n->node, pred);
     return true;
 }
 
 bool
-text_set_scratch(text_scope *s, text_node *n)
+glow_text_set_scratch(text_scope *s, text_node *n)
 {
     glow_value *scratch;
 
     if (!n->scratch)
         return true;
-    if (!text_resolve_ref(s, n->scratch, &scratch) || !scratch)
+    if (!glow_text_resolve_ref(s, n->scratch, &scratch) || !scratch)
         return false;
     glow_set_scratch(n->node, scratch);
     return true;

@@ -55,7 +55,7 @@ hold(const glow_diag *d, void *user)
 }
 
 text_order *
-text_order_begin(glow_context *ctx, glow_arena *a)
+glow_text_order_begin(glow_context *ctx, glow_arena *a)
 {
     text_order *o = GLOW_NEW(a, text_order);
 
@@ -94,7 +94,7 @@ sort(const glow_diag **at, size_t count, const glow_diag **room)
 }
 
 void
-text_order_end(text_order *o)
+glow_text_order_end(text_order *o)
 {
     const glow_diag **room =
         GLOW_NEW_ARRAY(o->arena, const glow_diag *, o->count + 1);

@@ -51,21 +51,22 @@ typedef struct text_parser {
 } text_parser;
 
 /* The span in the source, for reports. */
-glow_span text_at(const text_parser *p, text_span s);
+glow_span glow_text_at(const text_parser *p, text_span s);
 
 /* Reports, and counts; nothing once TEXT_MAX_ERRORS were reported. */
-void text_error(text_parser *p, text_span at, const char *id, const char *fmt,
-                ...) GLOW_PRINTF(4, 5);
-void text_error_hint(text_parser *p, text_span at, const char *id,
-                     const char *hint, const char *fmt, ...) GLOW_PRINTF(5, 6);
+void glow_text_error(text_parser *p, text_span at, const char *id,
+                     const char *fmt, ...) GLOW_PRINTF(4, 5);
+void glow_text_error_hint(text_parser *p, text_span at, const char *id,
+                          const char *hint, const char *fmt, ...)
+    GLOW_PRINTF(5, 6);
 /* With a note at `before`: "first defined here". */
-void text_error_note(text_parser *p, text_span at, const char *id,
-                     text_span before, const char *note, const char *fmt, ...)
-    GLOW_PRINTF(6, 7);
+void glow_text_error_note(text_parser *p, text_span at, const char *id,
+                          text_span before, const char *note, const char *fmt,
+                          ...) GLOW_PRINTF(6, 7);
 
 /* "did you mean `x`?" in the arena, or NULL. */
-const char *text_suggest(text_parser *p, const char *wrong,
-                         const char *const *names, size_t count);
+const char *glow_text_suggest(text_parser *p, const char *wrong,
+                              const char *const *names, size_t count);
 
 /* make.c: parts of the tree. */
 
@@ -88,29 +89,30 @@ typedef struct text_quant {
     text_number scale, offset;
 } text_quant;
 
-text_name text_name_of(text_parser *p, text_string s);
-void text_shape_int(text_parser *p, text_shape *s, text_number n);
+text_name glow_text_name_of(text_parser *p, text_string s);
+void glow_text_shape_int(text_parser *p, text_shape *s, text_number n);
 /* True if a type can begin with `word`, here or in other text forms. */
-bool text_is_type_word(const char *word);
-void text_shape_word(text_parser *p, text_shape *s, text_name word);
+bool glow_text_is_type_word(const char *word);
+void glow_text_shape_word(text_parser *p, text_shape *s, text_name word);
 /* NULL after a report. */
-const glow_type *text_type_of(text_parser *p, text_span at, text_name kind,
-                              text_quant q, text_shape shape,
-                              const text_values *strides);
-text_value *text_value_new(text_parser *p, glow_value_kind kind, text_span at);
-text_arg *text_arg_new(text_parser *p, text_value *v);
-void text_expect_word(text_parser *p, text_name got, const char *want);
+const glow_type *glow_text_type_of(text_parser *p, text_span at, text_name kind,
+                                   text_quant q, text_shape shape,
+                                   const text_values *strides);
+text_value *glow_text_value_new(text_parser *p, glow_value_kind kind,
+                                text_span at);
+text_arg *glow_text_arg_new(text_parser *p, text_value *v);
+void glow_text_expect_word(text_parser *p, text_name got, const char *want);
 
 /* The value of a number; false after a report. */
-bool text_int(text_parser *p, text_number n, int64_t *out);
-bool text_size(text_parser *p, text_number n, int64_t *out); /* >= 0 */
-bool text_float(text_parser *p, text_number n, float *out);
-bool text_double(text_parser *p, text_number n, double *out);
+bool glow_text_int(text_parser *p, text_number n, int64_t *out);
+bool glow_text_size(text_parser *p, text_number n, int64_t *out); /* >= 0 */
+bool glow_text_float(text_parser *p, text_number n, float *out);
+bool glow_text_double(text_parser *p, text_number n, double *out);
 
 /* tokens.c: the statement that defines `name` is complete. */
-void text_defined(text_parser *p, text_name name);
+void glow_text_defined(text_parser *p, text_name name);
 
 /* parser.y: fills p->file. */
-void text_parse(text_parser *p);
+void glow_text_parse(text_parser *p);
 
 #endif

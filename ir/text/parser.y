@@ -8,7 +8,7 @@
  */
 
 %define api.pure full
-%define api.prefix {text_yy}
+%define api.prefix {glow_text_yy}
 %define api.location.type {text_span}
 %define parse.error custom
 %define parse.lac full
@@ -43,9 +43,9 @@
 #define NEW(type) GLOW_NEW(p->arena, type)
 
 static void
-text_yyerror(const text_span *at, text_parser *p, const char *message)
+glow_text_yyerror(const text_span *at, text_parser *p, const char *message)
 {
-    text_error(p, *at, "E0104", "%s", message);
+    glow_text_error(p, *at, "E0104", "%s", message);
 }
 
 static text_item *
@@ -66,7 +66,7 @@ node_new(text_parser *p, text_node_kind kind, text_name name, text_name op)
     n->kind = kind;
     n->name = name;
     n->op = op;
-    text_defined(p, name);
+    glow_text_defined(p, name);
     return n;
 }
 
@@ -94,9 +94,9 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
               const char *name)
 {
     if (*seen)
-        text_error(p, at, "E0109", "the program has two `%s` sections", name);
+        glow_text_error(p, at, "E0109", "the program has two `%s` sections", name);
     else if (is_late)
-        text_error(p, at, "E0104",
+        glow_text_error(p, at, "E0104",
                    "the sections of a program are, in this order, `memory`, "
                    "`declare` and `code`");
     *seen = true;
@@ -212,7 +212,7 @@ plugins
         {
             text_plugin *g = NEW(text_plugin);
 
-            g->name = text_name_of(p, $2);
+            g->name = glow_text_name_of(p, $2);
             g->version = $3;
             TEXT_APPEND(p->file.plugins, g);
         }
@@ -229,12 +229,12 @@ header
     : GIR INTEGER plugins
         {
             if (strcmp($2.text, "1") != 0)
-                text_error(p, $2.span, "E0106",
+                glow_text_error(p, $2.span, "E0106",
                            "the file has version %s of the text form, but "
                            "this tool reads version 1",
                            $2.text);
             if (p->file.items.first || p->file.has_header)
-                text_error(p, @1, "E0104",
+                glow_text_error(p, @1, "E0104",
                            "`gir` stands at the beginning of the text, once");
             p->file.has_header = true;
         }
@@ -243,7 +243,7 @@ header
 item
     : begin_weights STRING '=' call
         {
-            $$ = item_new(p, TEXT_WEIGHTS, text_name_of(p, $2));
+            $$ = item_new(p, TEXT_WEIGHTS, glow_text_name_of(p, $2));
             $$->call = $4;
         }
     | begin_placeholder SYMBOL ':' type opt_attrs
@@ -264,7 +264,7 @@ item
             $$ = item_new(p, TEXT_CONSTANT, $2);
             $$->type = $4;
             $$->attrs = $5.first;
-            $$->list = text_value_new(p, GLOW_V_LIST, @7);
+            $$->list = glow_text_value_new(p, GLOW_V_LIST, @7);
             $$->list->items = $7;
         }
     | begin_function SYMBOL opt_scheduled opt_function_attrs
@@ -319,15 +319,15 @@ region_define : REGION_DEFINE { $$ = $1; yyerrok; } ;
 
 type
     : WORD opt_quant '<' shape opt_strides '>'
-        { $$ = text_type_of(p, @$, $1, $2, $4, &$5); }
+        { $$ = glow_text_type_of(p, @$, $1, $2, $4, &$5); }
     ;
 
 opt_quant
     : %empty { $$ = (text_quant){{0}, {0}}; }
     | '[' WORD ':' number WORD ':' INTEGER ']'
         {
-            text_expect_word(p, $2, "S");
-            text_expect_word(p, $5, "O");
+            glow_text_expect_word(p, $2, "S");
+            glow_text_expect_word(p, $5, "O");
             $$ = (text_quant){$4, $7};
         }
     ;
@@ -339,13 +339,13 @@ number
 
 shape
     : %empty { $$ = (text_shape){.bad = false}; }
-    | shape INTEGER { $$ = $1; text_shape_int(p, &$$, $2); }
-    | shape WORD { $$ = $1; text_shape_word(p, &$$, $2); }
+    | shape INTEGER { $$ = $1; glow_text_shape_int(p, &$$, $2); }
+    | shape WORD { $$ = $1; glow_text_shape_word(p, &$$, $2); }
     | shape '?'
         {
             $$ = $1;
             if (!$$.bad)
-                text_error(p, @2, "E0131",
+                glow_text_error(p, @2, "E0131",
                            "`?` is reserved: sizes are known numbers");
             $$.bad = true;
         }
@@ -353,7 +353,7 @@ shape
 
 opt_strides
     : %empty { $$ = (text_values){0}; }
-    | ',' WORD ':' list { text_expect_word(p, $2, "strides"); $$ = $4; }
+    | ',' WORD ':' list { glow_text_expect_word(p, $2, "strides"); $$ = $4; }
     ;
 
 /* Attributes and their values. */
@@ -384,7 +384,7 @@ attr
 
 key
     : WORD
-    | STRING { $$ = text_name_of(p, $1); }
+    | STRING { $$ = glow_text_name_of(p, $1); }
     | INTEGER { $$ = (text_name){$1.text, $1.span}; }
     ;
 
@@ -395,7 +395,7 @@ value
             bool is_true = strcmp($1.text, "true") == 0;
             bool is_bool = is_true || strcmp($1.text, "false") == 0;
 
-            $$ = text_value_new(p, is_bool ? GLOW_V_BOOL : GLOW_V_WORD, @$);
+            $$ = glow_text_value_new(p, is_bool ? GLOW_V_BOOL : GLOW_V_WORD, @$);
             $$->name = $1;
             $$->is_true = is_true;
         }
@@ -405,39 +405,39 @@ value
 atom
     : INTEGER
         {
-            $$ = text_value_new(p, GLOW_V_INT, @$);
+            $$ = glow_text_value_new(p, GLOW_V_INT, @$);
             $$->number = $1;
         }
     | FLOAT
         {
-            $$ = text_value_new(p, GLOW_V_FLOAT, @$);
+            $$ = glow_text_value_new(p, GLOW_V_FLOAT, @$);
             $$->number = $1;
         }
     | number ':' type
         {
-            $$ = text_value_new(p, GLOW_V_TYPED, @$);
+            $$ = glow_text_value_new(p, GLOW_V_TYPED, @$);
             $$->number = $1;
             $$->type = $3;
         }
     | STRING
         {
-            $$ = text_value_new(p, GLOW_V_STRING, @$);
+            $$ = glow_text_value_new(p, GLOW_V_STRING, @$);
             $$->name = (text_name){$1.text, $1.span};
             $$->size = $1.size;
         }
     | SYMBOL
         {
-            $$ = text_value_new(p, GLOW_V_SYMBOL, @$);
+            $$ = glow_text_value_new(p, GLOW_V_SYMBOL, @$);
             $$->name = $1;
         }
     | type
         {
-            $$ = text_value_new(p, GLOW_V_TYPE, @$);
+            $$ = glow_text_value_new(p, GLOW_V_TYPE, @$);
             $$->type = $1;
         }
     | list
         {
-            $$ = text_value_new(p, GLOW_V_LIST, @$);
+            $$ = glow_text_value_new(p, GLOW_V_LIST, @$);
             $$->items = $1;
         }
     ;
@@ -476,10 +476,10 @@ args
     ;
 
 arg
-    : value { $$ = text_arg_new(p, $1); }
+    : value { $$ = glow_text_arg_new(p, $1); }
     | WORD ':' value
         {
-            $$ = text_arg_new(p, $3);
+            $$ = glow_text_arg_new(p, $3);
             $$->kind = TEXT_ARG_KEYED;
             $$->key = $1;
         }
@@ -624,7 +624,7 @@ regions
 region
     : region_define '=' WORD attrs
         {
-            text_expect_word(p, $3, "region");
+            glow_text_expect_word(p, $3, "region");
             $$ = NEW(text_region);
             $$->name = $1;
             $$->attrs = $4.first;
@@ -784,7 +784,7 @@ misses_colon(text_parser *p, const yysymbol_kind_t *expected, int count,
     for (int i = 0; i < count; i++)
         colon |= strcmp(yysymbol_name(expected[i]), "':'") == 0;
     return colon && found == YYSYMBOL_WORD &&
-           text_is_type_word(
+           glow_text_is_type_word(
                glow_arena_strndup(p->arena, p->source->text + at->begin,
                                   at->end - at->begin));
 }
@@ -804,7 +804,7 @@ yyreport_syntax_error(const yypcontext_t *ctx, text_parser *p)
         return 0;
     p->reported = p->statements;
     if (misses_colon(p, expected, count, found, at)) {
-        text_error_hint(p, *at, "E0104", "write `:` before it",
+        glow_text_error_hint(p, *at, "E0104", "write `:` before it",
                         "a type stands after a `:`, which is missing here");
         return 0;
     }
@@ -829,13 +829,13 @@ yyreport_syntax_error(const yypcontext_t *ctx, text_parser *p)
                         (int)(at->end - at->begin < 40 ? at->end - at->begin
                                                        : 40),
                         p->source->text + at->begin);
-    text_error(p, *at, "E0104", "%s", b.text);
+    glow_text_error(p, *at, "E0104", "%s", b.text);
     return 0;
 }
 
 void
-text_parse(text_parser *p)
+glow_text_parse(text_parser *p)
 {
-    if (text_lex_begin(p))
-        text_yyparse(p);
+    if (glow_text_lex_begin(p))
+        glow_text_yyparse(p);
 }

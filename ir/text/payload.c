@@ -12,7 +12,7 @@
 static bool
 wrong_element(text_resolver *r, const text_value *v, const char *wanted)
 {
-    text_error(r->p, v->span, "E0132", "an element is %s", wanted);
+    glow_text_error(r->p, v->span, "E0132", "an element is %s", wanted);
     return false;
 }
 
@@ -42,17 +42,17 @@ fill_float(text_resolver *r, const text_value *v, const glow_tensor *to,
         return wrong_element(r, v, "a number");
     switch (to->type->elem) {
     case GLOW_FLOAT64:
-        if (!text_double(r->p, v->number, &d))
+        if (!glow_text_double(r->p, v->number, &d))
             return false;
         memcpy((char *)to->data + at * 8, &d, sizeof d);
         return true;
     case GLOW_FLOAT: /* as bits: a double would quiet a signalling NaN */
-        if (!text_float(r->p, v->number, &f))
+        if (!glow_text_float(r->p, v->number, &f))
             return false;
         memcpy((char *)to->data + at * 4, &f, sizeof f);
         return true;
     default:
-        if (!text_float(r->p, v->number, &f))
+        if (!glow_text_float(r->p, v->number, &f))
             return false;
         glow_set_double(to, at, (double)f);
         return true;
@@ -68,8 +68,8 @@ fill_uint64(text_resolver *r, const text_value *v, const glow_tensor *to,
     errno = 0;
     u = strtoull(v->number.text, NULL, 10);
     if (errno == ERANGE || v->number.text[0] == '-') {
-        text_error(r->p, v->span, "E0103", "%s does not fit uint64",
-                   v->number.text);
+        glow_text_error(r->p, v->span, "E0103", "%s does not fit uint64",
+                        v->number.text);
         return false;
     }
     glow_set_int(to, at, (int64_t)u);
@@ -88,7 +88,7 @@ fill_int(text_resolver *r, const text_value *v, const glow_tensor *to,
         return wrong_element(r, v, "an integer");
     if (bits == 64 && !k->is_signed)
         return fill_uint64(r, v, to, at);
-    if (!text_int(r->p, v->number, &i))
+    if (!glow_text_int(r->p, v->number, &i))
         return false;
     most = INT64_MAX >> (64 - bits);
     least = -most - 1;
@@ -97,9 +97,10 @@ fill_int(text_resolver *r, const text_value *v, const glow_tensor *to,
         most = most * 2 + 1;
     }
     if (i < least || i > most) {
-        text_error(r->p, v->span, "E0103",
-                   "%" PRId64 " does not fit %s: [%" PRId64 ", %" PRId64 "]", i,
-                   k->name, least, most);
+        glow_text_error(r->p, v->span, "E0103",
+                        "%" PRId64 " does not fit %s: [%" PRId64 ", %" PRId64
+                        "]",
+                        i, k->name, least, most);
         return false;
     }
     glow_set_int(to, at, i);
@@ -107,8 +108,8 @@ fill_int(text_resolver *r, const text_value *v, const glow_tensor *to,
 }
 
 bool
-text_fill_element(text_resolver *r, const text_value *v, const glow_tensor *to,
-                  int64_t at)
+glow_text_fill_element(text_resolver *r, const text_value *v,
+                       const glow_tensor *to, int64_t at)
 {
     if (to->type->elem == GLOW_BOOL)
         return fill_bool(r, v, to, at);
@@ -124,33 +125,34 @@ text_fill_element(text_resolver *r, const text_value *v, const glow_tensor *to,
 #define MOST_BYTES_OF_LIST ((int64_t)1 << 28)
 
 bool
-text_list_fits(text_resolver *r, const text_values *list, text_span at,
-               const glow_type *type)
+glow_text_list_fits(text_resolver *r, const text_values *list, text_span at,
+                    const glow_type *type)
 {
     int64_t count = glow_type_count(type), bytes = glow_type_bytes(type);
 
     if ((int64_t)list->count != count)
-        text_error(r->p, at, "E0132",
-                   "the list has %zu elements, but the type has %" PRId64,
-                   list->count, count);
+        glow_text_error(r->p, at, "E0132",
+                        "the list has %zu elements, but the type has %" PRId64,
+                        list->count, count);
     else if (bytes > MOST_BYTES_OF_LIST)
-        text_error(r->p, at, "E0132",
-                   "with its strides the list takes %" PRId64
-                   " bytes, but at most %" PRId64 " are given to one",
-                   bytes, MOST_BYTES_OF_LIST);
+        glow_text_error(r->p, at, "E0132",
+                        "with its strides the list takes %" PRId64
+                        " bytes, but at most %" PRId64 " are given to one",
+                        bytes, MOST_BYTES_OF_LIST);
     else
         return true;
     return false;
 }
 
 bool
-text_fill_list(text_resolver *r, const text_values *list, const glow_tensor *to)
+glow_text_fill_list(text_resolver *r, const text_values *list,
+                    const glow_tensor *to)
 {
     const text_value *v = list->first;
     bool ok = true;
 
     GLOW_FOR_EACH_INDEX(i, to->type->shape) {
-        ok &= text_fill_element(r, v, to, glow_type_index(to->type, i));
+        ok &= glow_text_fill_element(r, v, to, glow_type_index(to->type, i));
         v = v->next;
     }
     return ok;
@@ -198,46 +200,48 @@ decode(const char *text, size_t length, unsigned char *out, size_t size)
 }
 
 bool
-text_blob_fits(text_resolver *r, const text_blob *b, const glow_type *type)
+glow_text_blob_fits(text_resolver *r, const text_blob *b, const glow_type *type)
 {
     int64_t want = glow_type_bytes(type), stated;
 
     if (strcmp(b->encoding.text, "base64") != 0)
-        text_error(r->p, b->encoding.span, "E0133",
-                   "blobs are written in base64, not `%s`", b->encoding.text);
-    else if (!text_size(r->p, b->size, &stated))
+        glow_text_error(r->p, b->encoding.span, "E0133",
+                        "blobs are written in base64, not `%s`",
+                        b->encoding.text);
+    else if (!glow_text_size(r->p, b->size, &stated))
         return false;
     else if (stated != want)
-        text_error(r->p, b->size.span, "E0133",
-                   "the blob has %" PRId64
-                   " bytes, but its constant has %" PRId64,
-                   stated, want);
+        glow_text_error(r->p, b->size.span, "E0133",
+                        "the blob has %" PRId64
+                        " bytes, but its constant has %" PRId64,
+                        stated, want);
     else if (b->length % 4 != 0 || (want + 2) / 3 != (int64_t)b->length / 4)
-        text_error(r->p, b->span, "E0133",
-                   "the base64 of %" PRId64 " bytes has %" PRId64
-                   " characters, but this has %zu",
-                   want, (want + 2) / 3 * 4, b->length);
+        glow_text_error(r->p, b->span, "E0133",
+                        "the base64 of %" PRId64 " bytes has %" PRId64
+                        " characters, but this has %zu",
+                        want, (want + 2) / 3 * 4, b->length);
     else
         return true;
     return false;
 }
 
 bool
-text_fill_blob(text_resolver *r, const text_blob *b, const glow_tensor *to)
+glow_text_fill_blob(text_resolver *r, const text_blob *b, const glow_tensor *to)
 {
     int64_t size = glow_type_bytes(to->type);
     const unsigned char *bytes = to->data;
 
     if (!decode(b->text, b->length, to->data, (size_t)size)) {
-        text_error(r->p, b->span, "E0133", "the text is not base64");
+        glow_text_error(r->p, b->span, "E0133", "the text is not base64");
         return false;
     }
     for (int64_t i = 0; to->type->elem == GLOW_BOOL && i < size; i++)
         if (bytes[i] > 1) {
-            text_error(r->p, b->span, "E0133",
-                       "byte %" PRId64 " of a bool constant is %d, neither 0 "
-                       "nor 1",
-                       i, bytes[i]);
+            glow_text_error(r->p, b->span, "E0133",
+                            "byte %" PRId64
+                            " of a bool constant is %d, neither 0 "
+                            "nor 1",
+                            i, bytes[i]);
             return false;
         }
     return true;

@@ -205,13 +205,13 @@ static void
 put_storage(glow_buf *b, const glow_storage *s, const glow_print_options *o)
 {
     glow_buf_puts(b, s->is_constant ? "constant " : "placeholder ");
-    text_put_name(b, '@', s->name);
+    glow_text_put_name(b, '@', s->name);
     glow_buf_puts(b, " : ");
     glow_buf_type(b, s->value.type);
     glow_buf_attr_list(b, s->attrs);
     if (s->is_constant) {
         glow_buf_puts(b, " = ");
-        text_put_payload(b, s, o);
+        glow_text_put_payload(b, s, o);
     }
     glow_buf_putc(b, '\n');
 }
@@ -260,7 +260,7 @@ put_regions(glow_buf *b, const glow_func *f)
     glow_buf_puts(b, "  memory {\n");
     for (const glow_region *g = f->regions; g; g = g->next) {
         glow_buf_puts(b, "    ");
-        text_put_name(b, '$', g->name);
+        glow_text_put_name(b, '$', g->name);
         glow_buf_puts(b, " = region {Space: ");
         glow_buf_quoted(b, g->space, strlen(g->space));
         glow_buf_printf(b, ", Align: %" PRId64 ", Size: %" PRId64, g->align,
@@ -279,7 +279,7 @@ static void
 put_func(glow_buf *b, const glow_func *f, const glow_print_options *o)
 {
     glow_buf_puts(b, f->is_program ? "program " : "function ");
-    text_put_name(b, '@', f->name);
+    glow_text_put_name(b, '@', f->name);
     if (f->scheduled && !f->is_program)
         glow_buf_puts(b, " scheduled");
     if (f->attrs.count > 0)
@@ -309,12 +309,12 @@ put_data(glow_buf *b, const glow_module *m, const scope *in,
     bool any = false;
 
     GLOW_FOR_EACH_STORAGE(s, m) {
-        if (!prints_storage(in, s) || !text_is_blob(s, o))
+        if (!prints_storage(in, s) || !glow_text_is_blob(s, o))
             continue;
         if (!any)
             glow_buf_puts(b, "\ndata {\n");
         any = true;
-        text_put_blob(b, s);
+        glow_text_put_blob(b, s);
     }
     if (any)
         glow_buf_puts(b, "}\n");
@@ -354,10 +354,10 @@ put_location(glow_buf *b, bool *any, const char *symbol, const char *value,
         glow_buf_puts(b, "\nlocations {\n");
     *any = true;
     glow_buf_puts(b, "  ");
-    text_put_name(b, '@', symbol);
+    glow_text_put_name(b, '@', symbol);
     if (value) {
         glow_buf_putc(b, ' ');
-        text_put_name(b, '%', value);
+        glow_text_put_name(b, '%', value);
     }
     glow_buf_puts(b, ": ");
     put_loc(b, l);

@@ -6,12 +6,12 @@
 #include "glow/text.h"
 
 /* print_value.c: names.  `sign` is '@', '%', '$', '#', or 0 for bare words. */
-void text_put_name(glow_buf *b, char sign, const char *name);
+void glow_text_put_name(glow_buf *b, char sign, const char *name);
 
 /* print_data.c: after the `=` of a constant, and its line of `data`. */
-bool text_is_blob(const glow_storage *s, const glow_print_options *o);
-void text_put_payload(glow_buf *b, const glow_storage *s,
-                      const glow_print_options *o);
-void text_put_blob(glow_buf *b, const glow_storage *s);
+bool glow_text_is_blob(const glow_storage *s, const glow_print_options *o);
+void glow_text_put_payload(glow_buf *b, const glow_storage *s,
+                           const glow_print_options *o);
+void glow_text_put_blob(glow_buf *b, const glow_storage *s);
 
 #endif

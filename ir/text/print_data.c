@@ -61,7 +61,7 @@ is_elided(const glow_storage *s, const glow_print_options *o)
 }
 
 bool
-text_is_blob(const glow_storage *s, const glow_print_options *o)
+glow_text_is_blob(const glow_storage *s, const glow_print_options *o)
 {
     const glow_type *t = s->value.type;
 
@@ -132,8 +132,8 @@ put_list(glow_buf *b, const glow_tensor *t)
 }
 
 void
-text_put_payload(glow_buf *b, const glow_storage *s,
-                 const glow_print_options *o)
+glow_text_put_payload(glow_buf *b, const glow_storage *s,
+                      const glow_print_options *o)
 {
     switch (s->payload) {
     case GLOW_SPLAT:
@@ -154,9 +154,9 @@ text_put_payload(glow_buf *b, const glow_storage *s,
     default:
         if (is_elided(s, o)) {
             put_elided(b, s);
-        } else if (text_is_blob(s, o)) {
+        } else if (glow_text_is_blob(s, o)) {
             glow_buf_puts(b, "blob(");
-            text_put_name(b, '\0', s->name);
+            glow_text_put_name(b, '\0', s->name);
             glow_buf_putc(b, ')');
         } else {
             put_list(b, &s->tensor);
@@ -187,12 +187,12 @@ put_base64(glow_buf *b, const unsigned char *data, size_t size)
 }
 
 void
-text_put_blob(glow_buf *b, const glow_storage *s)
+glow_text_put_blob(glow_buf *b, const glow_storage *s)
 {
     int64_t size = glow_type_bytes(s->value.type);
 
     glow_buf_puts(b, "  ");
-    text_put_name(b, '\0', s->name);
+    glow_text_put_name(b, '\0', s->name);
     glow_buf_printf(b, ": base64<%" PRId64 "> \"", size);
     put_base64(b, s->tensor.data, (size_t)size);
     glow_buf_puts(b, "\"\n");

@@ -13,7 +13,7 @@ put_result_name(glow_buf *b, char sign, const glow_op *op, int i)
     char name[80];
 
     glow_op_result_name(op, i, name, sizeof name);
-    text_put_name(b, sign, name);
+    glow_text_put_name(b, sign, name);
 }
 
 void
@@ -22,9 +22,9 @@ glow_print_value(glow_buf *b, const glow_value *v)
     if (!v) {
         glow_buf_putc(b, '_');
     } else if (!v->def) {
-        text_put_name(b, '@', v->storage->name);
+        glow_text_put_name(b, '@', v->storage->name);
     } else {
-        text_put_name(b, '%', v->def->name);
+        glow_text_put_name(b, '%', v->def->name);
         if (v->def->n_out > 1)
             put_result_name(b, '#', v->def->op, v->index);
     }
@@ -250,7 +250,7 @@ put_place(glow_buf *b, const glow_node *n)
     if (!p)
         return;
     glow_buf_puts(b, " at ");
-    text_put_name(b, '$', p->region->name);
+    glow_text_put_name(b, '$', p->region->name);
     glow_buf_printf(b, " + %" PRId64, p->offset);
     if (p->size != glow_type_bytes(n->out[0]->type))
         glow_buf_printf(b, " size %" PRId64, p->size);
@@ -277,7 +277,7 @@ put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
         glow_buf_type(b, n->out[0]->type);
         if (s) {
             glow_buf_putc(b, ' ');
-            text_put_name(b, '@', s->name);
+            glow_text_put_name(b, '@', s->name);
             glow_buf_puts(b, s->is_constant ? " constant" : " mutable");
         }
         put_attrs(b, n, o);
@@ -303,7 +303,7 @@ glow_print_node(glow_buf *b, const glow_node *n, const glow_print_options *o)
     static const glow_print_options plain = {0};
 
     o = o ? o : &plain;
-    text_put_name(b, '%', n->name);
+    glow_text_put_name(b, '%', n->name);
     glow_buf_puts(b, " = ");
     if (n->func->is_program)
         put_instr(b, n, o);

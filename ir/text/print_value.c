@@ -42,7 +42,7 @@ is_bare(char sign, const char *name)
 }
 
 void
-text_put_name(glow_buf *b, char sign, const char *name)
+glow_text_put_name(glow_buf *b, char sign, const char *name)
 {
     if (sign)
         glow_buf_putc(b, sign);
@@ -123,7 +123,7 @@ glow_buf_attr_value(glow_buf *b, const glow_attr_value *v)
         glow_buf_puts(b, v->text);
         break;
     case GLOW_V_SYMBOL:
-        text_put_name(b, '@', v->text);
+        glow_text_put_name(b, '@', v->text);
         break;
     case GLOW_V_TYPE:
         glow_buf_type(b, v->type);
@@ -147,7 +147,7 @@ glow_buf_attr_list(glow_buf *b, glow_attr_list l)
     for (size_t i = 0; i < l.count; i++) {
         if (i > 0)
             glow_buf_puts(b, ", ");
-        text_put_name(b, '\0', l.items[i].name);
+        glow_text_put_name(b, '\0', l.items[i].name);
         glow_buf_puts(b, ": ");
         glow_buf_attr_value(b, &l.items[i].value);
     }
@@ -237,7 +237,7 @@ put_field(glow_buf *b, const glow_field *f, const void *attrs)
         glow_buf_puts(b, glow_kind_get(*(const glow_kind *)m)->name);
         break;
     case GLOW_FUNC:
-        text_put_name(b, '@', *(const char *const *)m);
+        glow_text_put_name(b, '@', *(const char *const *)m);
         break;
     case GLOW_NO_FIELD:
         break;

@@ -94,20 +94,20 @@ make_region(text_scope *s, const text_region *t, glow_region ***end)
     glow_region *g;
 
     if (glow_map_get(s->regions, t->name.text)) {
-        text_error(s->r->p, t->name.span, "E0109",
-                   "the region $%s is defined twice", t->name.text);
+        glow_text_error(s->r->p, t->name.span, "E0109",
+                        "the region $%s is defined twice", t->name.text);
         return;
     }
     g = GLOW_NEW(a, glow_region);
     g->name = glow_arena_strdup(a, t->name.text);
     glow_map_set(s->regions, g->name, g);
-    attrs = text_attr_struct(s->r, (glow_schema){region_fields, &defaults},
-                             t->attrs, "the region", t->name.span);
+    attrs = glow_text_attr_struct(s->r, (glow_schema){region_fields, &defaults},
+                                  t->attrs, "the region", t->name.span);
     if (!attrs)
         return;
     if (wrong_region(attrs)) {
-        text_error(s->r->p, t->name.span, "E0140", "the region $%s: %s",
-                   t->name.text, wrong_region(attrs));
+        glow_text_error(s->r->p, t->name.span, "E0140", "the region $%s: %s",
+                        t->name.text, wrong_region(attrs));
         return;
     }
     g->space = glow_arena_strdup(a, attrs->space);
@@ -128,7 +128,7 @@ suggest_region(text_scope *s, const char *wrong)
 
     for (const glow_region *g = s->f->regions; g && n < 64; g = g->next)
         names[n++] = g->name;
-    return text_suggest(s->r->p, wrong, names, n);
+    return glow_text_suggest(s->r->p, wrong, names, n);
 }
 
 /* ` at $region + 64 size 32` */
@@ -142,14 +142,14 @@ set_place(text_scope *s, text_node *n)
         return true;
     place.region = glow_map_get(s->regions, t->region.text);
     if (!place.region) {
-        text_error_hint(s->r->p, t->region.span, "E0110",
-                        suggest_region(s, t->region.text),
-                        "no region is called $%s", t->region.text);
+        glow_text_error_hint(s->r->p, t->region.span, "E0110",
+                             suggest_region(s, t->region.text),
+                             "no region is called $%s", t->region.text);
         return false;
     }
     place.size = glow_type_bytes(n->node->out[0]->type);
-    if (!text_size(s->r->p, t->offset, &place.offset) ||
-        (t->has_size && !text_size(s->r->p, t->size, &place.size)))
+    if (!glow_text_size(s->r->p, t->offset, &place.offset) ||
+        (t->has_size && !glow_text_size(s->r->p, t->size, &place.size)))
         return false;
     place.is_fixed = t->is_fixed;
     glow_node_set_place(n->node, place);
@@ -166,11 +166,11 @@ make_buffer(text_scope *s, text_node *n, const glow_op *op)
 
     if (!type)
         return;
-    attrs = text_attr_struct(s->r, glow_op_schema(op), n->attrs, op->name,
-                             n->op.span);
+    attrs = glow_text_attr_struct(s->r, glow_op_schema(op), n->attrs, op->name,
+                                  n->op.span);
     if (!attrs)
         return;
-    text_dress_node(
+    glow_text_dress_node(
         s, n, glow_node_new(s->f, op, n->name.text, NULL, 0, &type, 1, attrs),
         (text_attributes){0});
     n->complete = set_place(s, n);
@@ -184,25 +184,26 @@ make_weight(text_scope *s, text_node *n)
     const char *access = n->access->text;
     text_item *i;
 
-    if (!text_define_node(s, n))
+    if (!glow_text_define_node(s, n))
         return;
     i = glow_map_get(s->r->storage, o->name.text);
     if (!i && glow_map_get(s->r->p->symbols, o->name.text))
         return;
     if (!i) {
-        text_error_hint(
-            s->r->p, o->span, "E0110", text_suggest_storage(s->r, o->name.text),
-            "no placeholder or constant is called @%s", o->name.text);
+        glow_text_error_hint(s->r->p, o->span, "E0110",
+                             glow_text_suggest_storage(s->r, o->name.text),
+                             "no placeholder or constant is called @%s",
+                             o->name.text);
         return;
     }
     if (!i->made)
         return;
     if (strcmp(access, i->made->is_constant ? "constant" : "mutable") != 0) {
-        text_error_note(s->r->p, n->access->span, "E0136", i->name.span,
-                        "defined here", "@%s is a %s, so it is `%s`",
-                        o->name.text,
-                        i->made->is_constant ? "constant" : "placeholder",
-                        i->made->is_constant ? "constant" : "mutable");
+        glow_text_error_note(s->r->p, n->access->span, "E0136", i->name.span,
+                             "defined here", "@%s is a %s, so it is `%s`",
+                             o->name.text,
+                             i->made->is_constant ? "constant" : "placeholder",
+                             i->made->is_constant ? "constant" : "mutable");
         return;
     }
     make_buffer(s, n, &glow_op_weight);
@@ -242,7 +243,8 @@ static bool
 wrong_marks(text_scope *s, const text_operand *o, const glow_op *op,
             const char *why)
 {
-    text_error_hint(s->r->p, o->span, "E0136", instr_form(s, op), "%s", why);
+    glow_text_error_hint(s->r->p, o->span, "E0136", instr_form(s, op), "%s",
+                         why);
     return false;
 }
 
@@ -342,11 +344,11 @@ pair_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
     }
     m->n_out += m->given_out;
     if (m->n_out != glow_op_results(op)) {
-        text_error_hint(s->r->p, n->op.span, "E0114", instr_form(s, op),
-                        "%s writes %d buffer%s, but %d %s given", op->name,
-                        glow_op_results(op),
-                        glow_op_results(op) == 1 ? "" : "s", m->n_out,
-                        m->n_out == 1 ? "is" : "are");
+        glow_text_error_hint(s->r->p, n->op.span, "E0114", instr_form(s, op),
+                             "%s writes %d buffer%s, but %d %s given", op->name,
+                             glow_op_results(op),
+                             glow_op_results(op) == 1 ? "" : "s", m->n_out,
+                             m->n_out == 1 ? "is" : "are");
         return false;
     }
     if (op->traits & GLOW_UNKNOWN)
@@ -370,12 +372,12 @@ count_marks(text_scope *s, const text_node *n, const glow_op *op, marks *m)
             m->n_in++;
     if (variadic ? m->n_in >= want - 1 : m->n_in == want)
         return true;
-    text_error_hint(s->r->p, n->op.span, "E0114", instr_form(s, op),
-                    "%s reads %d operand%s%s, but %d %s given", op->name,
-                    variadic ? want - 1 : want,
-                    (variadic ? want - 1 : want) == 1 ? "" : "s",
-                    variadic ? " or more" : "", m->given_in,
-                    m->given_in == 1 ? "is" : "are");
+    glow_text_error_hint(s->r->p, n->op.span, "E0114", instr_form(s, op),
+                         "%s reads %d operand%s%s, but %d %s given", op->name,
+                         variadic ? want - 1 : want,
+                         (variadic ? want - 1 : want) == 1 ? "" : "s",
+                         variadic ? " or more" : "", m->given_in,
+                         m->given_in == 1 ? "is" : "are");
     return false;
 }
 
@@ -409,10 +411,11 @@ keep_unknown(text_scope *s, const text_node *n)
     }
     if (fits)
         return glow_unknown_op(s->r->m, n->op.text, in, n_in, out, n_out);
-    text_error(s->r->p, n->op.span, "E0114",
-               "%s has more operands than can be kept: at most %d read and %d "
-               "written",
-               n->op.text, GLOW_MAX_OPERANDS, GLOW_MAX_RESULTS);
+    glow_text_error(
+        s->r->p, n->op.span, "E0114",
+        "%s has more operands than can be kept: at most %d read and %d "
+        "written",
+        n->op.text, GLOW_MAX_OPERANDS, GLOW_MAX_RESULTS);
     return NULL;
 }
 
@@ -424,7 +427,7 @@ resolve_marks(text_scope *s, const text_operand *const *marked, int count,
 
     for (int i = 0; i < count; i++)
         if (marked[i] && marked[i]->kind != TEXT_OMITTED)
-            ok &= text_resolve_ref(s, marked[i], &out[i]) && out[i];
+            ok &= glow_text_resolve_ref(s, marked[i], &out[i]) && out[i];
     return ok;
 }
 
@@ -435,8 +438,8 @@ make_view(text_scope *s, text_node *n, const glow_op *op, const marks *m,
     const glow_type *type = n->results ? n->results->type : NULL;
 
     if (!n->results || n->results->next) {
-        text_error(s->r->p, n->op.span, "E0115",
-                   "%s has one result: write `: type`", op->name);
+        glow_text_error(s->r->p, n->op.span, "E0115",
+                        "%s has one result: write `: type`", op->name);
         return;
     }
     for (const text_operand *o = n->operands; o; o = o->next)
@@ -449,11 +452,11 @@ make_view(text_scope *s, text_node *n, const glow_op *op, const marks *m,
         return;
     }
     if (type)
-        text_dress_node(s, n,
-                        glow_node_new(s->f, op, n->name.text, in, m->n_in,
-                                      &type, 1, attrs.known),
-                        attrs);
-    n->complete = n->node && text_set_pred(s, n);
+        glow_text_dress_node(s, n,
+                             glow_node_new(s->f, op, n->name.text, in, m->n_in,
+                                           &type, 1, attrs.known),
+                             attrs);
+    n->complete = n->node && glow_text_set_pred(s, n);
 }
 
 static void
@@ -462,7 +465,7 @@ make_instr(text_scope *s, text_node *n)
     glow_value **in, **out;
     text_attributes attrs;
     marks m = {.n_in = 0};
-    const glow_op *op = text_known_op(s, n);
+    const glow_op *op = glow_text_known_op(s, n);
     bool is_view = op == &glow_op_tensorview;
 
     if (!op && s->r->p->options->allow_unknown_ops)
@@ -470,14 +473,15 @@ make_instr(text_scope *s, text_node *n)
     if (!op)
         return;
     if (op == &glow_op_weight || op == &glow_op_alloc) {
-        text_error(s->r->p, n->op.span, "E0136",
-                   "write `%%name = weight type @symbol mutable` in `declare`, "
-                   "`%%name = alloc type` in `code`");
+        glow_text_error(
+            s->r->p, n->op.span, "E0136",
+            "write `%%name = weight type @symbol mutable` in `declare`, "
+            "`%%name = alloc type` in `code`");
         return;
     }
     bool ok = sort_marks(s, n, op, &m) && count_marks(s, n, op, &m) &&
               (is_view || pair_marks(s, n, op, &m));
-    ok &= text_node_attrs(s, n, op, &attrs);
+    ok &= glow_text_node_attrs(s, n, op, &attrs);
     in = GLOW_NEW_ARRAY(s->r->p->arena, glow_value *, m.n_in + 1);
     out = GLOW_NEW_ARRAY(s->r->p->arena, glow_value *, m.n_out + 1);
     if (ok) {
@@ -485,9 +489,9 @@ make_instr(text_scope *s, text_node *n)
         ok &= resolve_marks(s, m.out, m.n_out, out);
     }
     if (n->results && !is_view) {
-        text_error(s->r->p, n->op.span, "E0115",
-                   "an instruction writes its @out operands: it states no "
-                   "type");
+        glow_text_error(s->r->p, n->op.span, "E0115",
+                        "an instruction writes its @out operands: it states no "
+                        "type");
         return;
     }
     if (!ok)
@@ -496,11 +500,11 @@ make_instr(text_scope *s, text_node *n)
         make_view(s, n, op, &m, in, attrs);
         return;
     }
-    text_dress_node(s, n,
-                    glow_instr_new(s->f, op, n->name.text, out, m.n_out, in,
-                                   m.n_in, attrs.known),
-                    attrs);
-    n->complete = text_set_pred(s, n) && text_set_scratch(s, n);
+    glow_text_dress_node(s, n,
+                         glow_instr_new(s->f, op, n->name.text, out, m.n_out,
+                                        in, m.n_in, attrs.known),
+                         attrs);
+    n->complete = glow_text_set_pred(s, n) && glow_text_set_scratch(s, n);
 }
 
 /*
@@ -521,7 +525,7 @@ is_placed(const text_scope *s)
 }
 
 void
-text_resolve_program(text_scope *s)
+glow_text_resolve_program(text_scope *s)
 {
     glow_region **end = &s->f->regions;
 
@@ -530,7 +534,7 @@ text_resolve_program(text_scope *s)
     for (text_node *n = s->item->weights.first; n; n = n->next)
         make_weight(s, n);
     for (text_node *n = s->item->nodes.first; n; n = n->next) {
-        if (!text_define_node(s, n))
+        if (!glow_text_define_node(s, n))
             continue;
         if (n->kind == TEXT_ALLOC)
             make_buffer(s, n, &glow_op_alloc);

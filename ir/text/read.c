@@ -27,23 +27,24 @@ check_plugins(text_resolver *r)
         glow_namespace *n = GLOW_NEW(r->m->arena, glow_namespace);
         int64_t version;
 
-        if (!text_size(p, t->version, &version))
+        if (!glow_text_size(p, t->version, &version))
             continue;
         if (!g && !p->options->allow_unknown_ops)
-            text_error_hint(p, t->name.span, "E0108",
-                            glow_arena_printf(p->arena,
-                                              "load it: -plugin=%s; or keep "
-                                              "its nodes as they are: "
-                                              "-allow-unknown-ops",
-                                              t->name.text),
-                            "the file needs the plugin `%s`, which is not "
-                            "loaded",
-                            t->name.text);
+            glow_text_error_hint(
+                p, t->name.span, "E0108",
+                glow_arena_printf(p->arena,
+                                  "load it: -plugin=%s; or keep "
+                                  "its nodes as they are: "
+                                  "-allow-unknown-ops",
+                                  t->name.text),
+                "the file needs the plugin `%s`, which is not "
+                "loaded",
+                t->name.text);
         else if (g && g->gir_version < version)
-            text_error(p, t->version.span, "E0106",
-                       "the file has version %" PRId64
-                       " of `%s`, but the plugin reads %d",
-                       version, t->name.text, g->gir_version);
+            glow_text_error(p, t->version.span, "E0106",
+                            "the file has version %" PRId64
+                            " of `%s`, but the plugin reads %d",
+                            version, t->name.text, g->gir_version);
         n->name = glow_arena_strdup(r->m->arena, t->name.text);
         n->version = version;
         *end = n;
@@ -61,19 +62,19 @@ resolve_func(text_resolver *r, text_item *i)
     text_scope s = {.r = r, .item = i};
 
     i->nodes_by_name = glow_map_new(r->p->arena);
-    if (!text_define(r, r->funcs, "the function", i->name, i,
-                     before ? &before->name : NULL))
+    if (!glow_text_define(r, r->funcs, "the function", i->name, i,
+                          before ? &before->name : NULL))
         return;
     s.f = is_program ? glow_program_new(r->m, i->name.text)
                      : glow_func_new(r->m, i->name.text);
-    s.f->span = text_at(r->p, i->name.span);
+    s.f->span = glow_text_at(r->p, i->name.span);
     s.regions = glow_map_new(r->p->arena);
-    text_attr_list(r, r->m->arena, i->attrs, &s.f->attrs);
+    glow_text_attr_list(r, r->m->arena, i->attrs, &s.f->attrs);
     i->func = s.f;
     if (is_program)
-        text_resolve_program(&s);
+        glow_text_resolve_program(&s);
     else
-        text_resolve_graph(&s);
+        glow_text_resolve_graph(&s);
 }
 
 static void
@@ -93,8 +94,8 @@ define_blobs(text_resolver *r, text_item *i)
     for (text_blob *b = i->blobs.first; b; b = b->next) {
         text_blob *before = glow_map_get(r->blobs, b->key.text);
 
-        b->used = !text_define(r, r->blobs, "the blob", b->key, b,
-                               before ? &before->key : NULL);
+        b->used = !glow_text_define(r, r->blobs, "the blob", b->key, b,
+                                    before ? &before->key : NULL);
         if (before)
             before->used = true;
     }
@@ -105,24 +106,24 @@ check_blobs_used(text_resolver *r, text_item *i)
 {
     for (const text_blob *b = i->blobs.first; b; b = b->next)
         if (!b->used)
-            text_error(r->p, b->key.span, "E0133",
-                       "no constant takes the blob `%s`", b->key.text);
+            glow_text_error(r->p, b->key.span, "E0133",
+                            "no constant takes the blob `%s`", b->key.text);
 }
 
 static void
 resolve(text_resolver *r)
 {
     check_plugins(r);
-    resolve_items(r, TEXT_WEIGHTS, text_resolve_weights);
+    resolve_items(r, TEXT_WEIGHTS, glow_text_resolve_weights);
     resolve_items(r, TEXT_DATA, define_blobs);
     for (text_item *i = r->p->file.items.first; i; i = i->next)
         if (i->kind == TEXT_PLACEHOLDER || i->kind == TEXT_CONSTANT)
-            text_resolve_storage(r, i);
+            glow_text_resolve_storage(r, i);
     resolve_items(r, TEXT_DATA, check_blobs_used);
     for (text_item *i = r->p->file.items.first; i; i = i->next)
         if (i->kind == TEXT_FUNCTION || i->kind == TEXT_PROGRAM)
             resolve_func(r, i);
-    resolve_items(r, TEXT_LOCATIONS, text_resolve_locations);
+    resolve_items(r, TEXT_LOCATIONS, glow_text_resolve_locations);
 }
 
 /*
@@ -154,7 +155,7 @@ type_spans(text_resolver *r, const text_node *n)
     spans = GLOW_NEW_ARRAY(r->p->arena, glow_span, n->node->n_out + 1);
     for (const text_result *t = n->results; t && count < n->node->n_out;
          t = t->next)
-        spans[count++] = text_at(r->p, t->span);
+        spans[count++] = glow_text_at(r->p, t->span);
     return spans;
 }
 
@@ -214,7 +215,7 @@ read_module(text_parser *p)
 
     p->broken = glow_map_new(p->arena);
     p->symbols = glow_map_new(p->arena);
-    text_parse(p);
+    glow_text_parse(p);
     r.m = glow_module_new(p->ctx);
     r.storage = glow_map_new(p->arena);
     r.funcs = glow_map_new(p->arena);
@@ -249,9 +250,9 @@ glow_parse(glow_context *ctx, const glow_source *source,
     p->options = options ? options : &plain;
     p->arena = a;
     p->statements = 1;
-    order = text_order_begin(ctx, a);
+    order = glow_text_order_begin(ctx, a);
     m = read_module(p);
-    text_order_end(order);
+    glow_text_order_end(order);
     uselocale(before);
     freelocale(c);
     glow_arena_free(a);

@@ -6,13 +6,13 @@
 #include "ir/text/resolve.h"
 
 bool
-text_define(text_resolver *r, glow_map *map, const char *what, text_name name,
-            void *item, const text_name *before)
+glow_text_define(text_resolver *r, glow_map *map, const char *what,
+                 text_name name, void *item, const text_name *before)
 {
     if (before) {
-        text_error_note(r->p, name.span, "E0109", before->span,
-                        "first defined here", "%s `%s` is defined twice", what,
-                        name.text);
+        glow_text_error_note(r->p, name.span, "E0109", before->span,
+                             "first defined here", "%s `%s` is defined twice",
+                             what, name.text);
         return false;
     }
     glow_map_set(map, name.text, item);
@@ -60,7 +60,7 @@ is_hex(const char *text)
 
 /* `safetensors("path", sha256: "9f2c51d0")` */
 void
-text_resolve_weights(text_resolver *r, text_item *i)
+glow_text_resolve_weights(text_resolver *r, text_item *i)
 {
     static const char *const formats[] = {"safetensors", "npz", "raw"};
     const char *const format = i->call->word.text;
@@ -69,15 +69,15 @@ text_resolve_weights(text_resolver *r, text_item *i)
     text_item *before = glow_map_get(r->aliases, i->name.text);
     glow_weights *w;
 
-    if (!text_define(r, r->aliases, "the weights alias", i->name, i,
-                     before ? &before->name : NULL))
+    if (!glow_text_define(r, r->aliases, "the weights alias", i->name, i,
+                          before ? &before->name : NULL))
         return;
     if (strcmp(format, "safetensors") != 0 && strcmp(format, "npz") != 0 &&
         strcmp(format, "raw") != 0) {
-        text_error_hint(r->p, i->call->word.span, "E0139",
-                        text_suggest(r->p, format, formats, 3),
-                        "weights are safetensors, npz or raw, not `%s`",
-                        format);
+        glow_text_error_hint(r->p, i->call->word.span, "E0139",
+                             glow_text_suggest(r->p, format, formats, 3),
+                             "weights are safetensors, npz or raw, not `%s`",
+                             format);
         return;
     }
     if (!path || strlen(path->name.text) != path->size ||
@@ -86,9 +86,10 @@ text_resolve_weights(text_resolver *r, text_item *i)
           strcmp(hash->key.text, "sha256") != 0 ||
           hash->value->kind != GLOW_V_STRING || hash->value->size > 64 ||
           hash->value->size == 0 || !is_hex(hash->value->name.text)))) {
-        text_error(r->p, i->call->span, "E0139",
-                   "write %s(\"path\") or %s(\"path\", sha256: \"hex digits\")",
-                   format, format);
+        glow_text_error(
+            r->p, i->call->span, "E0139",
+            "write %s(\"path\") or %s(\"path\", sha256: \"hex digits\")",
+            format, format);
         return;
     }
     w = GLOW_NEW(r->m->arena, glow_weights);
@@ -98,7 +99,7 @@ text_resolve_weights(text_resolver *r, text_item *i)
     w->base = glow_arena_strdup(r->m->arena, base_folder(r));
     w->sha256 =
         hash ? glow_arena_strdup(r->m->arena, hash->value->name.text) : NULL;
-    w->span = text_at(r->p, i->call->span);
+    w->span = glow_text_at(r->p, i->call->span);
     w->given = rebound(r, w->alias);
     w->given = w->given ? glow_arena_strdup(r->m->arena, w->given) : NULL;
 
@@ -115,9 +116,9 @@ text_resolve_weights(text_resolver *r, text_item *i)
 static bool
 wrong_payload(text_resolver *r, text_item *i)
 {
-    text_error(r->p, i->call->span, "E0132",
-               "a constant is [...], splat(value), blob(key), "
-               "external(\"alias\", \"key\") or elided(\"hash\")");
+    glow_text_error(r->p, i->call->span, "E0132",
+                    "a constant is [...], splat(value), blob(key), "
+                    "external(\"alias\", \"key\") or elided(\"hash\")");
     return false;
 }
 
@@ -131,7 +132,7 @@ fill_splat(text_resolver *r, text_item *i, glow_storage **out)
 
     if (!a || a->next || a->kind != TEXT_ARG_VALUE)
         return wrong_payload(r, i);
-    if (!text_fill_element(r, a->value, &t, 0))
+    if (!glow_text_fill_element(r, a->value, &t, 0))
         return false;
     *out = glow_constant_splat(r->m, i->name.text, i->type,
                                glow_get_double(&t, 0));
@@ -154,15 +155,15 @@ fill_blob(text_resolver *r, text_item *i, glow_storage **out)
         return wrong_payload(r, i);
     b = glow_map_get(r->blobs, key);
     if (!b) {
-        text_error(r->p, a->value->span, "E0110",
-                   "no blob `%s` stands in the `data` section", key);
+        glow_text_error(r->p, a->value->span, "E0110",
+                        "no blob `%s` stands in the `data` section", key);
         return false;
     }
     b->used = true;
-    if (!text_blob_fits(r, b, i->type))
+    if (!glow_text_blob_fits(r, b, i->type))
         return false;
     *out = glow_constant_new(r->m, i->name.text, i->type);
-    return text_fill_blob(r, b, &(*out)->tensor);
+    return glow_text_fill_blob(r, b, &(*out)->tensor);
 }
 
 static const char *
@@ -173,7 +174,7 @@ suggest_alias(text_resolver *r, const char *wrong)
 
     for (const glow_weights *w = r->m->weights; w && n < 64; w = w->next)
         names[n++] = w->alias;
-    return text_suggest(r->p, wrong, names, n);
+    return glow_text_suggest(r->p, wrong, names, n);
 }
 
 /* A constant whose elements are in a file or in `data`. */
@@ -201,9 +202,9 @@ set_external(text_resolver *r, text_item *i, glow_storage **out)
         return wrong_payload(r, i);
     file = glow_map_get(r->aliases, alias->name.text);
     if (!file) {
-        text_error_hint(r->p, alias->span, "E0110",
-                        suggest_alias(r, alias->name.text),
-                        "no weights are called \"%s\"", alias->name.text);
+        glow_text_error_hint(r->p, alias->span, "E0110",
+                             suggest_alias(r, alias->name.text),
+                             "no weights are called \"%s\"", alias->name.text);
         return false;
     }
     if (!file->file)
@@ -222,10 +223,11 @@ set_elided(text_resolver *r, text_item *i, glow_storage **out)
         strlen(hash->name.text) != hash->size)
         return wrong_payload(r, i);
     if (!r->p->options->allow_elided) {
-        text_error_hint(r->p, i->call->span, "E0134",
-                        "print it without elision, or give -allow-elided",
-                        "the value of @%s was left out when this was printed",
-                        i->name.text);
+        glow_text_error_hint(
+            r->p, i->call->span, "E0134",
+            "print it without elision, or give -allow-elided",
+            "the value of @%s was left out when this was printed",
+            i->name.text);
         return false;
     }
     *out = constant_without_data(r, i, GLOW_ELIDED, hash->name.text);
@@ -239,10 +241,10 @@ fill_inline(text_resolver *r, text_item *i, glow_storage **out)
      * Checked before allocation, so that memory is bounded by the size of the
      * text.
      */
-    if (!text_list_fits(r, &i->list->items, i->list->span, i->type))
+    if (!glow_text_list_fits(r, &i->list->items, i->list->span, i->type))
         return false;
     *out = glow_constant_new(r->m, i->name.text, i->type);
-    return text_fill_list(r, &i->list->items, &(*out)->tensor);
+    return glow_text_fill_list(r, &i->list->items, &(*out)->tensor);
 }
 
 static const struct {
@@ -267,22 +269,22 @@ make_constant(text_resolver *r, text_item *i, glow_storage **out)
 }
 
 void
-text_resolve_storage(text_resolver *r, text_item *i)
+glow_text_resolve_storage(text_resolver *r, text_item *i)
 {
     text_item *before = glow_map_get(r->storage, i->name.text);
     glow_storage *s = NULL;
     glow_attr_list attrs;
 
-    if (!text_define(r, r->storage, "the symbol", i->name, i,
-                     before ? &before->name : NULL))
+    if (!glow_text_define(r, r->storage, "the symbol", i->name, i,
+                          before ? &before->name : NULL))
         return;
-    if (!text_attr_list(r, r->m->arena, i->attrs, &attrs) || !i->type)
+    if (!glow_text_attr_list(r, r->m->arena, i->attrs, &attrs) || !i->type)
         return;
     if (i->kind == TEXT_PLACEHOLDER)
         s = glow_placeholder_new(r->m, i->name.text, i->type);
     else if (!make_constant(r, i, &s))
         return;
     s->attrs = attrs;
-    s->span = text_at(r->p, i->name.span);
+    s->span = glow_text_at(r->p, i->name.span);
     i->made = s;
 }

@@ -21,7 +21,7 @@
 /* Reports. */
 
 glow_span
-text_at(const text_parser *p, text_span s)
+glow_text_at(const text_parser *p, text_span s)
 {
     return (glow_span){p->source, s.begin, s.end};
 }
@@ -41,50 +41,52 @@ report(text_parser *p, const glow_diag *d)
 }
 
 void
-text_error(text_parser *p, text_span at, const char *id, const char *fmt, ...)
+glow_text_error(text_parser *p, text_span at, const char *id, const char *fmt,
+                ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     report(p, &(glow_diag){.id = id,
                            .message = glow_arena_vprintf(p->arena, fmt, ap),
-                           .span = text_at(p, at)});
+                           .span = glow_text_at(p, at)});
     va_end(ap);
 }
 
 void
-text_error_hint(text_parser *p, text_span at, const char *id, const char *hint,
-                const char *fmt, ...)
+glow_text_error_hint(text_parser *p, text_span at, const char *id,
+                     const char *hint, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     report(p, &(glow_diag){.id = id,
                            .message = glow_arena_vprintf(p->arena, fmt, ap),
-                           .span = text_at(p, at),
+                           .span = glow_text_at(p, at),
                            .hint = hint});
     va_end(ap);
 }
 
 void
-text_error_note(text_parser *p, text_span at, const char *id, text_span before,
-                const char *note, const char *fmt, ...)
+glow_text_error_note(text_parser *p, text_span at, const char *id,
+                     text_span before, const char *note, const char *fmt, ...)
 {
-    glow_diag n = {
-        .severity = GLOW_NOTE, .message = note, .span = text_at(p, before)};
+    glow_diag n = {.severity = GLOW_NOTE,
+                   .message = note,
+                   .span = glow_text_at(p, before)};
     va_list ap;
 
     va_start(ap, fmt);
     report(p, &(glow_diag){.id = id,
                            .message = glow_arena_vprintf(p->arena, fmt, ap),
-                           .span = text_at(p, at),
+                           .span = glow_text_at(p, at),
                            .notes = &n});
     va_end(ap);
 }
 
 const char *
-text_suggest(text_parser *p, const char *wrong, const char *const *names,
-             size_t count)
+glow_text_suggest(text_parser *p, const char *wrong, const char *const *names,
+                  size_t count)
 {
     const char *near = glow_did_you_mean(wrong, names, count);
 
@@ -95,16 +97,16 @@ text_suggest(text_parser *p, const char *wrong, const char *const *names,
 /* Actions of lexer.l. */
 
 void
-text_lex_error(text_parser *p, text_span at, const char *id,
-               const char *message)
+glow_text_lex_error(text_parser *p, text_span at, const char *id,
+                    const char *message)
 {
-    text_error(p, at, id, "%s", message);
+    glow_text_error(p, at, id, "%s", message);
     p->reported = p->statements;
 }
 
 /* Consecutive stray bytes are one error. */
 void
-text_lex_stray(text_parser *p, text_span at, unsigned char c)
+glow_text_lex_stray(text_parser *p, text_span at, unsigned char c)
 {
     bool goes_on = p->last_stray == at.begin && at.begin > 0;
 
@@ -113,10 +115,11 @@ text_lex_stray(text_parser *p, text_span at, unsigned char c)
     if (goes_on)
         return;
     if (c > 0x20 && c < 0x7f)
-        text_error(p, at, "E0101", "`%c` begins no word of the language", c);
+        glow_text_error(p, at, "E0101", "`%c` begins no word of the language",
+                        c);
     else
-        text_error(p, at, "E0101",
-                   "the byte 0x%02x begins no word of the language", c);
+        glow_text_error(p, at, "E0101",
+                        "the byte 0x%02x begins no word of the language", c);
 }
 
 static int
@@ -130,7 +133,8 @@ hex_digit(char c)
 
 /* Unescapes `text`, in quotes; the escapes are \" \\ \n \xHH. */
 text_string
-text_lex_string(text_parser *p, text_span at, const char *text, size_t size)
+glow_text_lex_string(text_parser *p, text_span at, const char *text,
+                     size_t size)
 {
     char *out = glow_arena_alloc(p->arena, size);
     size_t n = 0;
@@ -155,9 +159,9 @@ text_lex_string(text_parser *p, text_span at, const char *text, size_t size)
         } else {
             uint32_t begin = at.begin + (uint32_t)i - 1;
 
-            text_lex_error(p, (text_span){begin, begin + 2}, "E0102",
-                           "strings know the escapes \\\" \\\\ \\n \\xHH "
-                           "alone");
+            glow_text_lex_error(p, (text_span){begin, begin + 2}, "E0102",
+                                "strings know the escapes \\\" \\\\ \\n \\xHH "
+                                "alone");
         }
     }
     out[n] = '\0';
@@ -165,22 +169,22 @@ text_lex_string(text_parser *p, text_span at, const char *text, size_t size)
 }
 
 text_name
-text_lex_name(text_parser *p, text_span at, const char *text, size_t size,
-              size_t skip)
+glow_text_lex_name(text_parser *p, text_span at, const char *text, size_t size,
+                   size_t skip)
 {
     if (size > skip && text[skip] == '"') {
-        text_string s = text_lex_string(p, at, text + skip, size - skip);
+        text_string s = glow_text_lex_string(p, at, text + skip, size - skip);
 
         s.span = at;
-        return text_name_of(p, s);
+        return glow_text_name_of(p, s);
     }
     return (text_name){glow_arena_strndup(p->arena, text + skip, size - skip),
                        at};
 }
 
 text_number
-text_lex_number(text_parser *p, text_span at, const char *text, size_t size,
-                bool is_float)
+glow_text_lex_number(text_parser *p, text_span at, const char *text,
+                     size_t size, bool is_float)
 {
     return (text_number){glow_arena_strndup(p->arena, text, size), is_float,
                          at};
@@ -258,7 +262,7 @@ static bool
 push(text_parser *p, char open, text_span at)
 {
     if (p->depth == TEXT_MAX_NESTING) {
-        text_lex_error(p, at, "E0105", "brackets nest more than 256 deep");
+        glow_text_lex_error(p, at, "E0105", "brackets nest more than 256 deep");
         p->ended = true;
         return false;
     }
@@ -371,9 +375,9 @@ report_open(text_parser *p, text_span at, int token)
         d--;
     if (d == 0)
         return; /* for instance a list: the grammar will report it */
-    text_error_note(p, at, "E0107", p->open_at[d - 1], "opened here",
-                    "`{` is not closed before the %s",
-                    token == END ? "end of the text" : "next item");
+    glow_text_error_note(p, at, "E0107", p->open_at[d - 1], "opened here",
+                         "`{` is not closed before the %s",
+                         token == END ? "end of the text" : "next item");
     p->reported = p->statements;
 }
 
@@ -393,7 +397,7 @@ begin_definition(text_parser *p, text_name name)
 }
 
 void
-text_defined(text_parser *p, text_name name)
+glow_text_defined(text_parser *p, text_name name)
 {
     for (int i = 0; i < 2; i++)
         if (p->defining[i].text == name.text)
@@ -411,7 +415,7 @@ note_symbol(text_parser *p, text_name name)
 }
 
 static int
-classify(text_parser *p, int token, TEXT_YYSTYPE *value, text_span at)
+classify(text_parser *p, int token, GLOW_TEXT_YYSTYPE *value, text_span at)
 {
     switch (token) {
     case WORD:
@@ -448,14 +452,14 @@ classify(text_parser *p, int token, TEXT_YYSTYPE *value, text_span at)
 }
 
 int
-text_yylex(TEXT_YYSTYPE *value, text_span *at, text_parser *p)
+glow_text_yylex(GLOW_TEXT_YYSTYPE *value, text_span *at, text_parser *p)
 {
     int token;
 
     if (p->ended)
         return END;
     if (!p->holding) {
-        token = text_raw_lex(value, at, p->scanner);
+        token = glow_text_raw_lex(value, at, p->scanner);
         if (token == END)
             at->begin = at->end = (uint32_t)p->source->size;
         else

@@ -33,12 +33,13 @@ convert(text_resolver *r, glow_arena *a, const text_value *v,
     float f = 0;
     bool ok = true;
 
-    *out = (glow_attr_value){.kind = v->kind, .span = text_at(r->p, v->span)};
+    *out =
+        (glow_attr_value){.kind = v->kind, .span = glow_text_at(r->p, v->span)};
     switch (v->kind) {
     case GLOW_V_INT:
-        return text_int(r->p, v->number, &out->i);
+        return glow_text_int(r->p, v->number, &out->i);
     case GLOW_V_FLOAT:
-        ok = text_float(r->p, v->number, &f);
+        ok = glow_text_float(r->p, v->number, &f);
         out->f = glow_widen(f);
         return ok;
     case GLOW_V_BOOL:
@@ -72,8 +73,8 @@ convert(text_resolver *r, glow_arena *a, const text_value *v,
 }
 
 bool
-text_attr_list(text_resolver *r, glow_arena *a, const text_attr *attrs,
-               glow_attr_list *out)
+glow_text_attr_list(text_resolver *r, glow_arena *a, const text_attr *attrs,
+                    glow_attr_list *out)
 {
     size_t count = 0, n = 0;
     bool ok = true;
@@ -84,7 +85,7 @@ text_attr_list(text_resolver *r, glow_arena *a, const text_attr *attrs,
 
     for (const text_attr *i = attrs; i; i = i->next) {
         items[n].name = glow_arena_strdup(a, i->name.text);
-        items[n].span = text_at(r->p, i->name.span);
+        items[n].span = glow_text_at(r->p, i->name.span);
         ok &= convert(r, a, i->value, &items[n++].value);
     }
     *out = (glow_attr_list){items, n};
@@ -92,13 +93,13 @@ text_attr_list(text_resolver *r, glow_arena *a, const text_attr *attrs,
 }
 
 const void *
-text_attr_struct(text_resolver *r, glow_schema s, const text_attr *attrs,
-                 const char *who, text_span at)
+glow_text_attr_struct(text_resolver *r, glow_schema s, const text_attr *attrs,
+                      const char *who, text_span at)
 {
     glow_attr_list l;
 
-    if (!text_attr_list(r, r->p->arena, attrs, &l))
+    if (!glow_text_attr_list(r, r->p->arena, attrs, &l))
         return NULL;
     return glow_attrs_from_list(r->ctx, r->p->arena, s, l, who,
-                                text_at(r->p, at));
+                                glow_text_at(r->p, at));
 }

@@ -161,26 +161,26 @@ place(const allocator *a, alloc_pool *p)
     }
     return glow_place_buffers(a->arena, p->lives, p->n_lives, &how,
                               &p->placement) ||
-           alloc_faulty(a, p);
+           glow_alloc_faulty(a, p);
 }
 
 /* Places the buffers that fit and spills the others; false after a report. */
 static bool
 settle(allocator *a, alloc_pool *p, bool *moved)
 {
-    alloc_fill(a, p);
-    alloc_make_lives(a, p);
-    if (alloc_spill_load(a, p)) {
+    glow_alloc_fill(a, p);
+    glow_alloc_make_lives(a, p);
+    if (glow_alloc_spill_load(a, p)) {
         *moved = true;
-        alloc_make_lives(a, p);
+        glow_alloc_make_lives(a, p);
     }
     while (place(a, p)) {
         if (p->placement.height <= p->space.capacity)
             return true;
-        if (!alloc_spill_top(a, p))
-            return alloc_too_large(a, p);
+        if (!glow_alloc_spill_top(a, p))
+            return glow_alloc_too_large(a, p);
         *moved = true;
-        alloc_make_lives(a, p);
+        glow_alloc_make_lives(a, p);
     }
     return false;
 }
@@ -212,7 +212,7 @@ set_places(allocator *a)
             const glow_lifetime *l = &p->lives[k];
             glow_node *n = p->buffers[k]->node;
             int64_t end = l->offset + l->size;
-            int64_t size = l->size - alloc_gap_behind(a, p, p->buffers[k]);
+            int64_t size = l->size - glow_alloc_gap_behind(a, p, p->buffers[k]);
             glow_place at = {p->region, l->offset, size, glow_is_fixed(n)};
 
             if (l->size > 0 && end > p->region->size)
@@ -220,7 +220,7 @@ set_places(allocator *a)
             glow_node_set_place(n, at);
         }
     }
-    alloc_set_regions(a);
+    glow_alloc_set_regions(a);
     a->f->placed = true;
 }
 
@@ -307,8 +307,8 @@ place_program(glow_pass_run *run, glow_func *f, bool is_asked)
     if (!place_bodies(run, f) || !glow_give_scratch(run, f, &changed) ||
         !glow_give_spaces(run, f) || !collect(&a))
         return false;
-    alloc_make_pools(&a);
-    if (!alloc_bind(&a) || !settle_all(&a))
+    glow_alloc_make_pools(&a);
+    if (!glow_alloc_bind(&a) || !settle_all(&a))
         return false;
     set_places(&a);
     if (is_asked)

@@ -55,38 +55,38 @@ typedef struct allocator {
 } allocator;
 
 /* alloc_pools.c: the regions. */
-void alloc_make_pools(allocator *a);
+void glow_alloc_make_pools(allocator *a);
 /* Binds buffers to the spaces that they name; false after a report (E0334). */
-bool alloc_bind(allocator *a);
+bool glow_alloc_bind(allocator *a);
 /* Copies the regions of the pools to the function. */
-void alloc_set_regions(allocator *a);
+void glow_alloc_set_regions(allocator *a);
 /* The pool of the region `name`, or NULL. */
-alloc_pool *alloc_find_pool(const allocator *a, const char *name);
+alloc_pool *glow_alloc_find_pool(const allocator *a, const char *name);
 
 /* alloc_lives.c: live ranges. */
 
 /* Finds the buffers of the program whose home is the pool. */
-void alloc_fill(allocator *a, alloc_pool *p);
+void glow_alloc_fill(allocator *a, alloc_pool *p);
 /* Sets their live ranges, and those of constants that other programs keep there. */
-void alloc_make_lives(allocator *a, alloc_pool *p);
+void glow_alloc_make_lives(allocator *a, alloc_pool *p);
 /* Padding bytes after the buffer. */
-int64_t alloc_gap_behind(const allocator *a, const alloc_pool *p,
-                         const alloc_buffer *b);
+int64_t glow_alloc_gap_behind(const allocator *a, const alloc_pool *p,
+                              const alloc_buffer *b);
 
 /* alloc_spill.c: buffers that leave a full pool. */
 
 /* True if the buffer may go to a further space. */
-bool alloc_can_move(const allocator *a, const alloc_buffer *b);
+bool glow_alloc_can_move(const allocator *a, const alloc_buffer *b);
 /*
  * Spills the buffers of least worth until the load is within the capacity or no
  * buffer can leave; true if one did.
  */
-bool alloc_spill_load(allocator *a, alloc_pool *p);
+bool glow_alloc_spill_load(allocator *a, alloc_pool *p);
 /* Spills the buffers that were placed beyond the capacity. */
-bool alloc_spill_top(allocator *a, alloc_pool *p);
+bool glow_alloc_spill_top(allocator *a, alloc_pool *p);
 
 /* alloc_report.c: errors. */
-bool alloc_too_large(const allocator *a, const alloc_pool *p);
-bool alloc_faulty(const allocator *a, const alloc_pool *p);
+bool glow_alloc_too_large(const allocator *a, const alloc_pool *p);
+bool glow_alloc_faulty(const allocator *a, const alloc_pool *p);
 
 #endif

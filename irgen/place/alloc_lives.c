@@ -24,7 +24,8 @@ is_in(const allocator *a, const alloc_buffer *b, const alloc_pool *p)
 }
 
 int64_t
-alloc_gap_behind(const allocator *a, const alloc_pool *p, const alloc_buffer *b)
+glow_alloc_gap_behind(const allocator *a, const alloc_pool *p,
+                      const alloc_buffer *b)
 {
     return b->class == GLOW_CONSTANTS || glow_is_fixed(b->node)
                ? 0
@@ -39,8 +40,9 @@ lifetime_of(const allocator *a, const alloc_pool *p, const alloc_buffer *b)
     return (glow_lifetime){
         .begin = b->begin,
         .end = b->end,
-        .size = fixed ? b->size
-                      : rounded(b->size, p->align) + alloc_gap_behind(a, p, b),
+        .size =
+            fixed ? b->size
+                  : rounded(b->size, p->align) + glow_alloc_gap_behind(a, p, b),
         .offset = fixed ? b->node->place->offset : 0,
         .align = b->align > p->align ? b->align : p->align,
         .is_fixed = fixed,
@@ -121,7 +123,7 @@ keep_constants(allocator *a, alloc_pool *p)
 }
 
 void
-alloc_fill(allocator *a, alloc_pool *p)
+glow_alloc_fill(allocator *a, alloc_pool *p)
 {
     p->buffers = GLOW_NEW_ARRAY(a->arena, alloc_buffer *, a->count);
     p->count = 0;
@@ -131,7 +133,7 @@ alloc_fill(allocator *a, alloc_pool *p)
 }
 
 void
-alloc_make_lives(allocator *a, alloc_pool *p)
+glow_alloc_make_lives(allocator *a, alloc_pool *p)
 {
     p->lives = NULL;
     p->n_lives = p->cap = 0;

@@ -16,7 +16,7 @@
 #define USUAL_ALIGN 64
 
 alloc_pool *
-alloc_find_pool(const allocator *a, const char *name)
+glow_alloc_find_pool(const allocator *a, const char *name)
 {
     for (size_t i = 0; i < a->n_pools; i++)
         if (strcmp(a->pools[i].region->name, name) == 0)
@@ -86,7 +86,7 @@ static size_t
 add_space(allocator *a, const glow_target *t, size_t i)
 {
     const glow_space *s = &t->spaces[i];
-    alloc_pool *p = alloc_find_pool(a, s->name);
+    alloc_pool *p = glow_alloc_find_pool(a, s->name);
     const glow_place_space *place = &s->place;
     bool first = t->homes[GLOW_ACTIVATIONS].at[0] == i;
     glow_arena *arena = a->f->module->arena;
@@ -119,7 +119,7 @@ add_spaces(allocator *a, const glow_target *t, int k)
 }
 
 void
-alloc_make_pools(allocator *a)
+glow_alloc_make_pools(allocator *a)
 {
     const glow_target *t = glow_run_target(a->run);
     size_t most = t->n_spaces + 3;
@@ -138,7 +138,8 @@ alloc_make_pools(allocator *a)
     if (!t->n_spaces || is_body)
         add_usual_memory(a);
     GLOW_FOR_EACH_NODE(n, a->f)
-        if (glow_is_fixed(n) && !alloc_find_pool(a, n->place->region->name))
+        if (glow_is_fixed(n) &&
+            !glow_alloc_find_pool(a, n->place->region->name))
             add_pool(a, n->place->region, INT64_MAX);
 }
 
@@ -197,7 +198,7 @@ list_spaces(const allocator *a)
 }
 
 bool
-alloc_bind(allocator *a)
+glow_alloc_bind(allocator *a)
 {
     for (size_t i = 0; i < a->count; i++) {
         alloc_buffer *b = &a->buffers[i];
@@ -223,7 +224,7 @@ alloc_bind(allocator *a)
 }
 
 void
-alloc_set_regions(allocator *a)
+glow_alloc_set_regions(allocator *a)
 {
     glow_region **link = &a->f->regions;
 

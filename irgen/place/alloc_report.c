@@ -96,7 +96,7 @@ list_alive(const allocator *a, const alloc_pool *p)
 }
 
 bool
-alloc_too_large(const allocator *a, const alloc_pool *p)
+glow_alloc_too_large(const allocator *a, const alloc_pool *p)
 {
     const glow_placement *at = &p->placement;
     bool never = at->bound > p->space.capacity;
@@ -133,7 +133,7 @@ say_fixed(const allocator *a, const alloc_pool *p, size_t i)
 }
 
 bool
-alloc_faulty(const allocator *a, const alloc_pool *p)
+glow_alloc_faulty(const allocator *a, const alloc_pool *p)
 {
     static const struct {
         const char *id, *text;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 bool
-alloc_can_move(const allocator *a, const alloc_buffer *b)
+glow_alloc_can_move(const allocator *a, const alloc_buffer *b)
 {
     return !glow_is_fixed(b->node) && !b->bound &&
            b->home + 1 < a->homes[b->class].count;
@@ -138,7 +138,7 @@ drop_gone(const allocator *a, alloc_pool *p)
 }
 
 bool
-alloc_spill_load(allocator *a, alloc_pool *p)
+glow_alloc_spill_load(allocator *a, alloc_pool *p)
 {
     size_t size = p->count * sizeof *p->buffers, done = 0, ended = 0;
     alloc_buffer **begins = glow_arena_copy(a->arena, p->buffers, size);
@@ -158,7 +158,7 @@ alloc_spill_load(allocator *a, alloc_pool *p)
             if (!gone[ends[ended] - a->buffers])
                 load -= ends[ended]->size;
         load += b->size;
-        if (alloc_can_move(a, b)) {
+        if (glow_alloc_can_move(a, b)) {
             h.at[h.count++] = b;
             sift_up(&h, h.count - 1);
         }
@@ -176,19 +176,19 @@ alloc_spill_load(allocator *a, alloc_pool *p)
 }
 
 bool
-alloc_spill_top(allocator *a, alloc_pool *p)
+glow_alloc_spill_top(allocator *a, alloc_pool *p)
 {
     alloc_buffer *worst = NULL;
 
     for (size_t i = 0; i < p->count; i++)
         if (p->lives[i].offset + p->lives[i].size > p->space.capacity &&
-            alloc_can_move(a, p->buffers[i]))
+            glow_alloc_can_move(a, p->buffers[i]))
             leave(p->buffers[i]);
     if (drop_gone(a, p))
         return true;
     /* Buffers in conflict with a fixed one are worth less than nothing. */
     for (size_t i = 0; i < p->count; i++)
-        if (alloc_can_move(a, p->buffers[i]) &&
+        if (glow_alloc_can_move(a, p->buffers[i]) &&
             (!worst || leaves_before(a, p->buffers[i], worst)))
             worst = p->buffers[i];
     if (worst)

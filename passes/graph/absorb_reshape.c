@@ -138,8 +138,8 @@ absorb_broadcast(glow_builder *b, glow_node *n)
     glow_dims out = n->out[0]->type->shape, x;
     axis_groups g;
 
-    if (!c || !axes_find_groups(c->target_dim, out, &g) ||
-        !shape_before(&g, axes_aligned(broadcast), c->target_dim, out, &x))
+    if (!c || !glow_axes_find_groups(c->target_dim, out, &g) ||
+        !shape_before(&g, glow_axes_aligned(broadcast), c->target_dim, out, &x))
         return NULL;
     glow_builder_fuses(b, broadcast);
     return GLOW_BUILD(

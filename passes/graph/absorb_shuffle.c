@@ -111,13 +111,13 @@ static bool
 find_cut(const glow_node *slice, shuffled *s)
 {
     glow_dims all = slice->in[0]->type->shape;
-    box p = box_of(slice);
+    box p = glow_box_of(slice);
     int last = all.rank - 1;
 
     s->start = p.start.at[last];
     s->count = p.size.at[last];
     for (int i = 0; i < last; i++)
-        if (!box_is_whole(&p, i, all.at[i]))
+        if (!glow_box_is_whole(&p, i, all.at[i]))
             return false;
     return p.step.at[last] == 1;
 }
@@ -176,7 +176,7 @@ read_taps(glow_builder *b, const glow_node *n, const shuffled *s,
     glow_value *v = GLOW_BUILD(b, reshape, GLOW_IN(s->x),
                                .dims = GLOW_DIMS_OF(1, 1, rows, each));
 
-    v = box_take(b, v, &part);
+    v = glow_box_take(b, v, &part);
     filter = GLOW_BUILD(
         b, reshape, GLOW_IN(filter),
         .dims = GLOW_DIMS_OF(filter->type->shape.at[0], 1, s->groups, each));
@@ -263,7 +263,7 @@ sink_below_slice(glow_builder *b, glow_node *n)
     if (!x || n->pred || shape.rank == GLOW_MAX_RANK ||
         glow_dims_count(size) == 0 || is_absorbed(n->out[0]))
         return NULL;
-    p = box_of(n);
+    p = glow_box_of(n);
     if (p.step.at[axis] != 1 || p.start.at[axis] % a->group != 0 ||
         size.at[axis] % a->group != 0)
         return NULL;
@@ -275,7 +275,7 @@ sink_below_slice(glow_builder *b, glow_node *n)
               inserted(p.size, axis, a->group)};
     v = GLOW_BUILD(b, reshape, GLOW_IN(x->in[0]),
                    .dims = inserted(shape, axis, a->group));
-    v = box_take(b, v, &p);
+    v = glow_box_take(b, v, &p);
     v = GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = size);
     return glow_build(b, x->op, NULL, GLOW_IN(v), a);
 }

@@ -83,7 +83,7 @@ permute_weights(glow_builder *b, glow_value *w, int depth, glow_dims x,
                 glow_dims perm, int first)
 {
     glow_dims shape = w->type->shape, split = {0}, shuffle = {0};
-    glow_dims back = axes_inverse(perm);
+    glow_dims back = glow_axes_inverse(perm);
     int n = perm.rank - first;
 
     if (depth == 1)
@@ -92,7 +92,7 @@ permute_weights(glow_builder *b, glow_value *w, int depth, glow_dims x,
         split.at[split.rank++] = x.at[perm.at[first + i]];
     if (depth == 0)
         split.at[split.rank++] = shape.at[1];
-    shuffle = axes_identity(split.rank);
+    shuffle = glow_axes_identity(split.rank);
     for (int i = 0; i < n; i++)
         shuffle.at[depth + i] = back.at[first + i] - first + depth;
     w = GLOW_BUILD(b, reshape, GLOW_IN(w), .dims = split);
@@ -223,11 +223,11 @@ absorb_reduced(glow_builder *b, glow_node *n)
     glow_dims gone = reduces
                          ? ((const glow_reduce *)n->attrs)->axes
                          : GLOW_DIMS_OF(((const glow_argmax *)n->attrs)->axis);
-    glow_dims left = axes_left_over(perm, gone);
+    glow_dims left = glow_axes_left_over(perm, gone);
     glow_reduce reduce = {.axes = axes_before(gone, perm)};
     glow_argmax search = {0};
 
-    if (!axes_is_identity(left) && !glow_has_one_use(n->in[0]))
+    if (!glow_axes_is_identity(left) && !glow_has_one_use(n->in[0]))
         return NULL;
     if (!reduces) {
         search = *(const glow_argmax *)n->attrs;
@@ -239,7 +239,7 @@ absorb_reduced(glow_builder *b, glow_node *n)
         glow_build(b, n->op, NULL, GLOW_IN(t->in[0]),
                    reduces ? (const void *)&reduce : (const void *)&search);
 
-    return axes_is_identity(left)
+    return glow_axes_is_identity(left)
                ? y
                : GLOW_BUILD(b, transpose, GLOW_IN(y), .shuffle = left);
 }

@@ -52,12 +52,12 @@ typedef struct group {
 static void
 add_members(combiner *c, glow_node *n, int64_t place)
 {
-    for (const parallel_rule *r = parallel_next_rule(NULL, n); r;
-         r = parallel_next_rule(r, n)) {
+    for (const parallel_rule *r = glow_parallel_next_rule(NULL, n); r;
+         r = glow_parallel_next_rule(r, n)) {
         c->members = glow_arena_grow(glow_run_scratch(c->run), c->members,
                                      c->count, &c->cap, sizeof *c->members);
         c->members[c->count++] =
-            (parallel_member){n, r, parallel_key(r, n), place, 0};
+            (parallel_member){n, r, glow_parallel_key(r, n), place, 0};
     }
 }
 
@@ -153,7 +153,7 @@ still_alike(const combiner *c, group g)
     for (size_t i = 0; i < g.count; i++)
         if (!c->is_gone[g.at[i].node->id] &&
             (kept.count == 0 ||
-             parallel_alike(g.at->rule, kept.at->node, g.at[i].node)))
+             glow_parallel_alike(g.at->rule, kept.at->node, g.at[i].node)))
             kept.at[kept.count++] = g.at[i];
     return kept;
 }
@@ -163,7 +163,7 @@ still_alike(const combiner *c, group g)
 static glow_result
 combine_equal(combiner *c, const parallel_member *m, size_t count)
 {
-    if (count < 2 || !parallel_pays(c->run, m, count) ||
+    if (count < 2 || !glow_parallel_pays(c->run, m, count) ||
         !glow_run_may_rewrite(c->run))
         return GLOW_UNCHANGED;
     glow_run_remark(c->run, m->node, true,
@@ -171,7 +171,8 @@ combine_equal(combiner *c, const parallel_member *m, size_t count)
                     m->node->op->name);
     for (size_t i = 0; i < count; i++)
         c->is_gone[m[i].node->id] = true;
-    return parallel_join(c->builder, m, count) ? GLOW_CHANGED : GLOW_FAILED;
+    return glow_parallel_join(c->builder, m, count) ? GLOW_CHANGED
+                                                    : GLOW_FAILED;
 }
 
 /* Combines the members of each rank. */
@@ -237,7 +238,8 @@ find_groups(combiner *c, size_t *count)
         group g = group_at(c, c->members + i), alike = still_alike(c, g);
 
         i += g.count;
-        if (alike.count < 2 || !parallel_pays(c->run, alike.at, alike.count))
+        if (alike.count < 2 ||
+            !glow_parallel_pays(c->run, alike.at, alike.count))
             continue;
         groups = glow_arena_grow(scratch, groups, *count, &cap, sizeof *groups);
         groups[(*count)++] = g;
@@ -262,7 +264,7 @@ combine_rest(combiner *c, const group *groups, size_t count)
         for (size_t k = 0; k < g.count; k++)
             all[n++] = g.at[k];
     }
-    parallel_rank(c->ranks, all, n);
+    glow_parallel_rank(c->ranks, all, n);
     glow_sort(all, n, sizeof *all, by_group);
     for (size_t i = 0, end; i < n && result != GLOW_FAILED; i = end) {
         size_t kept = 0;
@@ -285,8 +287,8 @@ combine_all(combiner *c, const group *groups, size_t count)
     glow_result result = GLOW_UNCHANGED;
     size_t walks = 0, i = 0;
 
-    c->ranks = parallel_ranks_new(scratch, c->func,
-                                  (PARALLEL_OPERANDS + 2) * c->count);
+    c->ranks = glow_parallel_ranks_new(scratch, c->func,
+                                       (PARALLEL_OPERANDS + 2) * c->count);
     c->builder =
         glow_builder_new(scratch, c->func, glow_run_pass(c->run)->name);
     for (; i < count && walks < MOST_WALKS; i++) {
@@ -294,7 +296,7 @@ combine_all(combiner *c, const group *groups, size_t count)
 
         if (!is_independent(&g)) {
             walks++;
-            parallel_rank(c->ranks, g.at, g.count);
+            glow_parallel_rank(c->ranks, g.at, g.count);
         }
 
         glow_result one = combine_ranked(c, g);

@@ -65,7 +65,7 @@ as_shuffle(glow_builder *b, const glow_node *transpose, glow_value *x)
 {
     const glow_transpose *t = transpose->attrs;
     glow_dims shape = transpose->in[0]->type->shape;
-    axis_blocks parts = axes_find_blocks(shape, t->shuffle);
+    axis_blocks parts = glow_axes_find_blocks(shape, t->shuffle);
     int64_t before = 1;
     int at, axis;
 

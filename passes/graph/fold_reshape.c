@@ -31,7 +31,7 @@ is_reshape(const glow_node *n)
     const glow_transpose *t = GLOW_AS(transpose, n);
 
     if (t)
-        return axes_keep_order(n->in[0]->type->shape, t->shuffle);
+        return glow_axes_keep_order(n->in[0]->type->shape, t->shuffle);
     return glow_is(n, &glow_op_reshape);
 }
 

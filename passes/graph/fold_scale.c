@@ -64,11 +64,11 @@ typedef struct chain {
 static bool
 reaches(const chain *c)
 {
-    if (!(c->linear->any_weights && affine_is_shift(&c->next)) &&
-        !affine_is_known(c->n->in[1]))
+    if (!(c->linear->any_weights && glow_affine_is_shift(&c->next)) &&
+        !glow_affine_is_known(c->n->in[1]))
         return false;
     for (int i = 0; i < c->n_path; i++)
-        if (!affine_moves(&c->next, c->path[i]))
+        if (!glow_affine_moves(&c->next, c->path[i]))
             return false;
     return true;
 }
@@ -80,11 +80,11 @@ reaches(const chain *c)
 static bool
 take(chain *c, glow_node *u, const glow_value *v, int axis)
 {
-    affine_clear(&c->next);
-    if (!affine_then(&c->next, u, v, axis) ||
-        affine_must_divide(&c->next, c->run, u) || !reaches(c))
+    glow_affine_clear(&c->next);
+    if (!glow_affine_then(&c->next, u, v, axis) ||
+        glow_affine_must_divide(&c->next, c->run, u) || !reaches(c))
         return false;
-    affine_append(&c->map, &c->next);
+    glow_affine_append(&c->map, &c->next);
     c->last = u;
     c->moved = c->n_path;
     return true;
@@ -96,12 +96,13 @@ follow(chain *c)
     glow_value *v = c->n->out[0];
     int axis = c->linear->axis(c->n);
 
-    for (glow_node *u; axis >= 0 && (u = linear_only_user(v)); v = u->out[0]) {
-        if (affine_operand(u) == v) {
+    for (glow_node *u; axis >= 0 && (u = glow_linear_only_user(v));
+         v = u->out[0]) {
+        if (glow_affine_operand(u) == v) {
             if (!take(c, u, v, axis))
                 return;
-        } else if (affine_may_move(u) && c->n_path < MOST_MOVED) {
-            axis = affine_axis_after(u, axis);
+        } else if (glow_affine_may_move(u) && c->n_path < MOST_MOVED) {
+            axis = glow_affine_axis_after(u, axis);
             c->path[c->n_path++] = u;
         } else {
             return;
@@ -123,15 +124,15 @@ new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
     glow_value *bias;
 
     *ok = true;
-    if ((n->n_in < 3 || !n->in[2]) && affine_is_scale(&c->map))
+    if ((n->n_in < 3 || !n->in[2]) && glow_affine_is_scale(&c->map))
         return NULL;
-    *ok = linear_bias(n, c->map.channels, x);
+    *ok = glow_linear_bias(n, c->map.channels, x);
     if (!*ok)
         return NULL;
     for (int64_t i = 0; i < c->map.channels; i++)
         x[i] = x[i] * c->map.scale[i] + c->map.shift[i];
-    bias =
-        affine_constant(b, "bias", n->out[0]->type->elem, x, c->map.channels);
+    bias = glow_affine_constant(b, "bias", n->out[0]->type->elem, x,
+                                c->map.channels);
     *ok = bias;
     return bias;
 }
@@ -147,8 +148,8 @@ rebuild(glow_arena *a, glow_builder *b, const chain *c)
     bool ok;
     glow_value *bias = new_bias(a, b, c, &ok), *v;
 
-    if (ok && !affine_is_shift(&c->map))
-        w = affine_scaled(b, w, c->linear->results(n), c->map.scale);
+    if (ok && !glow_affine_is_shift(&c->map))
+        w = glow_affine_scaled(b, w, c->linear->results(n), c->map.scale);
     if (!ok || !w) {
         if (bias)
             glow_storage_erase(bias->storage);
@@ -156,7 +157,7 @@ rebuild(glow_arena *a, glow_builder *b, const chain *c)
     }
     v = c->linear->again(b, n, n->in[0], w, bias);
     for (int i = 0; i < c->moved; i++)
-        v = linear_copy(b, c->path[i], v);
+        v = glow_linear_copy(b, c->path[i], v);
     return v;
 }
 
@@ -165,7 +166,7 @@ static void
 erase_up_to(glow_node *n, const glow_node *top)
 {
     while (n) {
-        glow_value *v = n == top ? NULL : affine_operand(n);
+        glow_value *v = n == top ? NULL : glow_affine_operand(n);
 
         if (!v && n != top)
             v = n->in[0];
@@ -186,16 +187,16 @@ find_and_build(glow_pass_run *run, glow_builder *b, chain *c)
     int64_t channels = c->n->out[0]->type->shape.at[axis];
     glow_value *v = NULL;
 
-    c->map = affine_new(a, channels);
-    c->next = affine_new(a, channels);
-    affine_clear(&c->map);
+    c->map = glow_affine_new(a, channels);
+    c->next = glow_affine_new(a, channels);
+    glow_affine_clear(&c->map);
     follow(c);
     if (c->last && glow_run_may_rewrite(run)) {
         glow_builder_at(b, c->n);
         glow_builder_fuses(b, c->last);
         v = rebuild(a, b, c);
         if (!v)
-            linear_refuse(run, c->n);
+            glow_linear_refuse(run, c->n);
     }
     glow_arena_free(a);
     return v;
@@ -205,12 +206,12 @@ find_and_build(glow_pass_run *run, glow_builder *b, chain *c)
 static glow_node *
 fold(glow_pass_run *run, glow_builder *b, glow_node *n)
 {
-    chain c = {.run = run, .n = n, .linear = linear_of(n)};
+    chain c = {.run = run, .n = n, .linear = glow_linear_of(n)};
     glow_value *v;
     const char *name;
 
-    if (!c.linear || n->pred || !linear_has_channels(n) ||
-        !linear_only_user(n->out[0]))
+    if (!c.linear || n->pred || !glow_linear_has_channels(n) ||
+        !glow_linear_only_user(n->out[0]))
         return n;
     v = find_and_build(run, b, &c);
     if (!v)
@@ -235,10 +236,11 @@ is_idle(const glow_node *n)
     t = n->in[0]->type;
 
     glow_arena *a = glow_arena_new();
-    affine m = affine_new(a, t->shape.at[bn->channel_idx]);
+    affine m = glow_affine_new(a, t->shape.at[bn->channel_idx]);
 
-    affine_clear(&m);
-    idle = affine_then(&m, n, n->in[0], bn->channel_idx) && affine_is_scale(&m);
+    glow_affine_clear(&m);
+    idle = glow_affine_then(&m, n, n->in[0], bn->channel_idx) &&
+           glow_affine_is_scale(&m);
     for (int64_t c = 0; idle && c < m.channels; c++)
         idle = fabs(m.scale[c] - 1) <= glow_kind_get(t->elem)->epsilon / 4;
     glow_arena_free(a);

@@ -46,10 +46,10 @@ typedef struct chain {
 static bool
 reaches(const chain *c)
 {
-    if (!affine_is_scale(&c->before) && !c->linear->shifts(c->n))
+    if (!glow_affine_is_scale(&c->before) && !c->linear->shifts(c->n))
         return false;
     for (int i = 0; i < c->n_path; i++)
-        if (!affine_moves(&c->before, c->path[i]))
+        if (!glow_affine_moves(&c->before, c->path[i]))
             return false;
     return true;
 }
@@ -63,11 +63,11 @@ take(chain *c, const glow_node *u, glow_value *x, int axis)
 {
     affine now;
 
-    affine_clear(&c->before);
-    if (!affine_then(&c->before, u, x, axis) ||
-        affine_must_divide(&c->before, c->run, u) || !reaches(c))
+    glow_affine_clear(&c->before);
+    if (!glow_affine_then(&c->before, u, x, axis) ||
+        glow_affine_must_divide(&c->before, c->run, u) || !reaches(c))
         return false;
-    affine_append(&c->before, &c->map);
+    glow_affine_append(&c->before, &c->map);
     now = c->before;
     c->before = c->map;
     c->map = now;
@@ -84,7 +84,7 @@ follow(chain *c)
 
     while (axis >= 0 && v->def && glow_has_one_use(v)) {
         glow_node *u = v->def;
-        glow_value *x = affine_operand(u);
+        glow_value *x = glow_affine_operand(u);
 
         if (u->pred || u->n_out != 1)
             return;
@@ -92,8 +92,8 @@ follow(chain *c)
             if (x->type != v->type || !take(c, u, x, axis))
                 return;
             v = x;
-        } else if (affine_may_move(u) && c->n_path < MOST_MOVED) {
-            axis = affine_axis_before(u, axis);
+        } else if (glow_affine_may_move(u) && c->n_path < MOST_MOVED) {
+            axis = glow_affine_axis_before(u, axis);
             c->path[c->n_path++] = u;
             v = u->in[0];
         } else {
@@ -113,8 +113,9 @@ add_shifts(const chain *c, const glow_tensor *w, double *bias)
     int64_t count = glow_type_count(w->type);
 
     for (int64_t i = 0; i < count; i++)
-        bias[affine_channel(out, i)] +=
-            alpha * glow_get_double(w, i) * c->map.shift[affine_channel(in, i)];
+        bias[glow_affine_channel(out, i)] +=
+            alpha * glow_get_double(w, i) *
+            c->map.shift[glow_affine_channel(in, i)];
 }
 
 /* The bias after the map; NULL with *ok true if none is needed. */
@@ -127,11 +128,12 @@ new_bias(glow_arena *a, glow_builder *b, const chain *c, bool *ok)
     double *x = GLOW_NEW_ARRAY(a, double, channels + 1);
     glow_value *bias;
 
-    *ok = w && linear_bias(c->n, channels, x);
+    *ok = w && glow_linear_bias(c->n, channels, x);
     if (!*ok)
         return NULL;
     add_shifts(c, w, x);
-    bias = affine_constant(b, "bias", c->n->out[0]->type->elem, x, channels);
+    bias =
+        glow_affine_constant(b, "bias", c->n->out[0]->type->elem, x, channels);
     *ok = bias;
     return bias;
 }
@@ -144,17 +146,17 @@ rebuild(glow_arena *a, glow_builder *b, const chain *c)
     glow_value *old = n->n_in > 2 ? n->in[2] : NULL, *bias = old;
     bool ok = true;
 
-    if (!affine_is_scale(&c->map))
+    if (!glow_affine_is_scale(&c->map))
         bias = new_bias(a, b, c, &ok);
-    if (ok && !affine_is_shift(&c->map))
-        w = affine_scaled(b, w, c->linear->inputs(n), c->map.scale);
+    if (ok && !glow_affine_is_shift(&c->map))
+        w = glow_affine_scaled(b, w, c->linear->inputs(n), c->map.scale);
     if (!ok || !w) {
         if (bias && bias != old)
             glow_storage_erase(bias->storage);
         return NULL;
     }
     for (int i = c->moved; i-- > 0;)
-        x = linear_copy(b, c->path[i], x);
+        x = glow_linear_copy(b, c->path[i], x);
     if (bias == old)
         return glow_build(b, n->op, NULL,
                           n->n_in > 2 ? (glow_value *[]){x, w, bias}
@@ -171,15 +173,15 @@ fold(glow_pass_run *run, glow_builder *b, chain *c)
     int64_t channels = x.at[c->linear->input_axis(c->n)];
     glow_value *v = NULL;
 
-    c->map = affine_new(a, channels);
-    c->before = affine_new(a, channels);
-    affine_clear(&c->map);
+    c->map = glow_affine_new(a, channels);
+    c->before = glow_affine_new(a, channels);
+    glow_affine_clear(&c->map);
     follow(c);
     if (c->from && glow_run_may_rewrite(run)) {
         glow_builder_at(b, c->n);
         v = rebuild(a, b, c);
         if (!v)
-            linear_refuse(run, c->n);
+            glow_linear_refuse(run, c->n);
     }
     glow_arena_free(a);
     return v;
@@ -188,8 +190,9 @@ fold(glow_pass_run *run, glow_builder *b, chain *c)
 static bool
 is_candidate(const glow_node *n, const linear *l)
 {
-    return l && l->inputs && !n->pred && linear_has_channels(n) &&
-           affine_is_known(n->in[1]) && l->input_axis(n) >= 0 && n->in[0]->def;
+    return l && l->inputs && !n->pred && glow_linear_has_channels(n) &&
+           glow_affine_is_known(n->in[1]) && l->input_axis(n) >= 0 &&
+           n->in[0]->def;
 }
 
 static glow_result
@@ -200,7 +203,7 @@ run(glow_pass_run *pass, glow_func *f)
     glow_result result = GLOW_UNCHANGED;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        chain c = {.run = pass, .n = n, .linear = linear_of(n)};
+        chain c = {.run = pass, .n = n, .linear = glow_linear_of(n)};
         glow_value *v = is_candidate(n, c.linear) ? fold(pass, b, &c) : NULL;
         const char *name = n->name;
 

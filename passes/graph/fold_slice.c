@@ -41,14 +41,14 @@ typedef glow_value *(*part_fn)(glow_builder *b, const glow_node *x, box p);
 static glow_value *
 part_of_slice(glow_builder *b, const glow_node *x, box p)
 {
-    box first = box_of(x);
+    box first = glow_box_of(x);
 
     for (int i = 0; i < p.size.rank; i++) {
         p.start.at[i] = first.start.at[i] + p.start.at[i] * first.step.at[i];
         if (p.size.at[i] > 1)
             p.step.at[i] *= first.step.at[i];
     }
-    return box_take(b, x->in[0], &p);
+    return glow_box_take(b, x->in[0], &p);
 }
 
 /* Operands first, ..., end - 1 of a Concat, which contain the box. */
@@ -116,25 +116,25 @@ static glow_value *
 part_of_concat(glow_builder *b, const glow_node *x, box p)
 {
     const glow_concat *c = x->attrs;
-    span s =
-        find_span(b, x, c->dim, box_least(&p, c->dim), box_last(&p, c->dim));
+    span s = find_span(b, x, c->dim, glow_box_least(&p, c->dim),
+                       glow_box_last(&p, c->dim));
     glow_dims shape = x->out[0]->type->shape;
     int count = s.end - s.first;
 
     p.start.at[c->dim] -= s.at;
     if (count == 1)
-        return box_take(b, x->in[s.first], &p);
+        return glow_box_take(b, x->in[s.first], &p);
     shape.at[c->dim] = s.size;
     if (count == x->n_in)
         return NULL;
     if (!glow_has_one_use(x->out[0]) &&
-        (count > MOST_SPANNED || !box_is_all(&p, shape)))
+        (count > MOST_SPANNED || !glow_box_is_all(&p, shape)))
         return NULL;
 
     glow_value *v =
         glow_build(b, x->op, NULL, x->in + s.first, count, x->attrs);
 
-    return v ? box_take(b, v, &p) : NULL;
+    return v ? glow_box_take(b, v, &p) : NULL;
 }
 
 static glow_value *
@@ -164,10 +164,10 @@ part_of_broadcast(glow_builder *b, const glow_node *x, box p)
         q.step.at[i] = repeats ? 1 : p.step.at[axis];
         q.size.at[i] = repeats ? 1 : p.size.at[axis];
     }
-    if (!box_is_all(&q, in) && !glow_has_one_use(x->out[0]))
+    if (!glow_box_is_all(&q, in) && !glow_has_one_use(x->out[0]))
         return NULL;
 
-    glow_value *v = box_take(b, x->in[0], &q);
+    glow_value *v = glow_box_take(b, x->in[0], &q);
 
     return v ? glow_build(b, x->op, NULL, GLOW_IN(v), &new) : NULL;
 }
@@ -179,19 +179,21 @@ part_of_tile(glow_builder *b, const glow_node *x, box p)
     glow_tile fewer = *t;
     int64_t dim = x->in[0]->type->shape.at[t->axis];
     int64_t *start = &p.start.at[t->axis], *size = &p.size.at[t->axis];
-    bool one = box_least(&p, t->axis) / dim == box_last(&p, t->axis) / dim;
+    bool one =
+        glow_box_least(&p, t->axis) / dim == glow_box_last(&p, t->axis) / dim;
 
     *start %= dim;
     if (one)
-        return box_take(b, x->in[0], &p);
+        return glow_box_take(b, x->in[0], &p);
     if (*start != 0 || *size % dim != 0 || p.step.at[t->axis] != 1)
         return NULL;
     fewer.count = *size / dim;
     *size = dim;
-    if (!box_is_all(&p, x->in[0]->type->shape) && !glow_has_one_use(x->out[0]))
+    if (!glow_box_is_all(&p, x->in[0]->type->shape) &&
+        !glow_has_one_use(x->out[0]))
         return NULL;
 
-    glow_value *v = box_take(b, x->in[0], &p);
+    glow_value *v = glow_box_take(b, x->in[0], &p);
 
     return v ? glow_build(b, x->op, NULL, GLOW_IN(v), &fewer) : NULL;
 }
@@ -219,11 +221,11 @@ part_of_pad(glow_builder *b, const glow_node *x, box p)
     for (int i = 0; i < in.rank; i++)
         at.at[i] = pad->pads.at[i];
 
-    box_relation r = box_relate(&p, at, in);
+    box_relation r = glow_box_relate(&p, at, in);
 
-    p = box_moved(p, at);
+    p = glow_box_moved(p, at);
     if (r.inside)
-        return box_take(b, x->in[0], &p);
+        return glow_box_take(b, x->in[0], &p);
     if (r.outside && pad->mode == GLOW_PAD_CONSTANT)
         return build_frame(b, x, &p);
     if (!r.by_one)
@@ -246,19 +248,20 @@ part_of_inserttensor(glow_builder *b, const glow_node *x, box p)
 
     if (t->count > 1)
         all.at[t->axis] *= t->count;
-    if (box_relate(&p, t->start, all).outside)
-        return box_take(b, x->in[0], &p);
-    if (!box_relate(&p, t->start, all).inside)
+    if (glow_box_relate(&p, t->start, all).outside)
+        return glow_box_take(b, x->in[0], &p);
+    if (!glow_box_relate(&p, t->start, all).inside)
         return NULL;
-    p = box_moved(p, t->start);
+    p = glow_box_moved(p, t->start);
     if (t->count > 1) {
         int64_t dim = small.at[t->axis];
 
-        if (box_least(&p, t->axis) / dim != box_last(&p, t->axis) / dim)
+        if (glow_box_least(&p, t->axis) / dim !=
+            glow_box_last(&p, t->axis) / dim)
             return NULL;
         p.start.at[t->axis] %= dim;
     }
-    return box_take(b, x->in[1], &p);
+    return glow_box_take(b, x->in[1], &p);
 }
 
 /*
@@ -280,12 +283,13 @@ part_of_gather(glow_builder *b, const glow_node *x, box p)
             q.start.at[j] = p.start.at[i];
             q.step.at[j] = p.step.at[i];
             q.size.at[j] = p.size.at[i];
-        } else if (!box_is_whole(&p, i, data.at[j < 0 ? i : i - at.rank + 1])) {
+        } else if (!glow_box_is_whole(&p, i,
+                                      data.at[j < 0 ? i : i - at.rank + 1])) {
             return NULL;
         }
     }
 
-    glow_value *v = box_take(b, x->in[1], &q);
+    glow_value *v = glow_box_take(b, x->in[1], &q);
 
     return v ? glow_build(b, x->op, NULL, GLOW_IN(x->in[0], v), g) : NULL;
 }
@@ -306,7 +310,7 @@ part_of_batchnormalization(glow_builder *b, const glow_node *x, box p)
 {
     int c = ((const glow_batchnormalization *)x->attrs)->channel_idx;
     box q = {{1, {p.start.at[c]}}, {1, {p.step.at[c]}}, {1, {p.size.at[c]}}};
-    bool is_cut = !box_is_whole(&p, c, x->in[0]->type->shape.at[c]);
+    bool is_cut = !glow_box_is_whole(&p, c, x->in[0]->type->shape.at[c]);
     glow_value *in[GLOW_MAX_OPERANDS];
 
     if (!glow_has_one_use(x->out[0]))
@@ -314,9 +318,9 @@ part_of_batchnormalization(glow_builder *b, const glow_node *x, box p)
     for (int i = 1; i < x->n_in; i++)
         if (is_cut && !is_constant_like(x->in[i]))
             return NULL;
-    in[0] = box_take(b, x->in[0], &p);
+    in[0] = glow_box_take(b, x->in[0], &p);
     for (int i = 1; i < x->n_in; i++)
-        in[i] = box_take(b, x->in[i], &q);
+        in[i] = glow_box_take(b, x->in[i], &q);
     return glow_build(b, x->op, NULL, in, x->n_in, x->attrs);
 }
 
@@ -354,7 +358,7 @@ part_of_elementwise(glow_builder *b, const glow_node *x, box p)
     if (varying != 1)
         return NULL;
     for (int i = 0; i < x->n_in; i++)
-        in[i] = x->in[i] ? box_take(b, x->in[i], &p) : NULL;
+        in[i] = x->in[i] ? glow_box_take(b, x->in[i], &p) : NULL;
     t.shape = p.size;
     return glow_build(b, x->op,
                       stated ? glow_type_get(glow_builder_context(b), t) : NULL,
@@ -365,7 +369,7 @@ static glow_value *
 fold(glow_builder *b, glow_node *n)
 {
     const glow_node *x = n->in[0]->def;
-    box p = box_of(n);
+    box p = glow_box_of(n);
 
     if (!x || n->pred || x->pred || glow_dims_count(p.size) == 0)
         return NULL;

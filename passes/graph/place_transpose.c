@@ -57,14 +57,14 @@ is_broadcast(const glow_node *n)
 static bool
 works_in_any_order(const glow_node *n)
 {
-    const axis_rule *rule = axis_rule_for(n);
+    const axis_rule *rule = glow_axis_rule_for(n);
     int rank = n->n_out == 1 ? n->out[0]->type->shape.rank : 0;
 
     if (is_broadcast(n))
         return true;
-    if (!rule || (rule->fits && !rule->fits(n, axes_identity(rank))))
+    if (!rule || (rule->fits && !rule->fits(n, glow_axes_identity(rank))))
         return false;
-    for (int i = 0; i < axis_rule_operands(rule, n); i++)
+    for (int i = 0; i < glow_axis_rule_operands(rule, n); i++)
         if (!n->in[i] || n->in[i]->type->shape.rank != rank)
             return false;
     return rank > 1;
@@ -86,7 +86,7 @@ find_sites(placer *p)
     GLOW_FOR_EACH_NODE(n, p->func) {
         if (!works_in_any_order(n))
             continue;
-        p->sites[p->n_sites] = (site){.node = n, .rule = axis_rule_for(n)};
+        p->sites[p->n_sites] = (site){.node = n, .rule = glow_axis_rule_for(n)};
         n->mark = (uint32_t)++p->n_sites;
     }
     return p->n_sites > 0;
@@ -100,7 +100,7 @@ is_known(const glow_value *v)
 {
     if (glow_is(v->def, &glow_op_reshape))
         v = v->def->in[0];
-    return axis_rule_is_free(v);
+    return glow_axis_rule_is_free(v);
 }
 
 static int64_t
@@ -131,12 +131,13 @@ static void
 read_in_order(placer *p, int to, glow_value *v)
 {
     region_edge e = {.to = to};
-    glow_value *root = placer_root_of(v, &e.step);
+    glow_value *root = glow_placer_root_of(v, &e.step);
 
     if (is_known(root))
         return;
-    e.from = placer_site(root);
-    e.root = e.from >= 0 ? e.from : p->n_sites + placer_fixed_root(p, root);
+    e.from = glow_placer_site(root);
+    e.root =
+        e.from >= 0 ? e.from : p->n_sites + glow_placer_fixed_root(p, root);
     e.weight = weight_of(root) + 1; /* + 1: prefers placement further down */
     add_edge(p, e);
 }
@@ -163,7 +164,7 @@ read_fixed(placer *p, glow_node *n, int index)
 
     if (!v)
         return;
-    u.site = placer_site(placer_root_of(v, &step));
+    u.site = glow_placer_site(glow_placer_root_of(v, &step));
     if (u.site < 0)
         return;
     p->uses = glow_arena_grow(p->arena, p->uses, p->n_uses, &p->cap_uses,
@@ -187,7 +188,7 @@ read_fixed(placer *p, glow_node *n, int index)
 static void
 read_apart(placer *p, int to, glow_node *n)
 {
-    glow_dims x = axes_aligned(n);
+    glow_dims x = glow_axes_aligned(n);
     int count = 0;
 
     for (int i = 0; i < x.rank; i++)
@@ -210,7 +211,7 @@ read_operands(placer *p, glow_node *n)
     if (is_transpose(n))
         return;
     if (rule) {
-        for (; i < axis_rule_operands(rule, n); i++)
+        for (; i < glow_axis_rule_operands(rule, n); i++)
             read_in_order(p, here, n->in[i]);
     } else if (here >= 0) {
         if (n->in[0]->type->shape.rank == n->out[0]->type->shape.rank)
@@ -231,7 +232,8 @@ fits(const void *user, int i, axis_order o)
     int rank = s->node->out[0]->type->shape.rank;
 
     return !s->rule || !s->rule->fits ||
-           s->rule->fits(s->node, order_dims(order_inverse(o), rank));
+           s->rule->fits(s->node, glow_regions_order_dims(
+                                      glow_regions_order_inverse(o), rank));
 }
 
 /* Rewriting. */
@@ -278,11 +280,11 @@ place(glow_pass_run *pass, glow_func *f)
     problem.sites = p.n_sites;
     problem.edges = p.edges;
     problem.count = (int)p.n_edges;
-    p.plan = regions_solve(&problem, a);
+    p.plan = glow_regions_solve(&problem, a);
     if (!choose(&p))
         return GLOW_UNCHANGED;
     p.builder = glow_builder_new(a, f, glow_run_pass(pass)->name);
-    return placer_apply(&p) ? GLOW_CHANGED : GLOW_FAILED;
+    return glow_placer_apply(&p) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
 /* Placement creates new regions: iterates until no region saves bytes. */

@@ -106,14 +106,14 @@ take_mask(scores *s, glow_value *v, bool is_flipped, bool may_hide_rows)
 {
     int64_t past;
 
-    if (!s->attrs.causal &&
-        attention_mask_is_causal(v, is_flipped, s->rows, s->count, &past)) {
+    if (!s->attrs.causal && glow_attention_mask_is_causal(
+                                v, is_flipped, s->rows, s->count, &past)) {
         s->attrs.causal = true;
         s->attrs.past = past;
         return true;
     }
     if (s->mask ||
-        (!may_hide_rows && !attention_mask_shows_rows(v, is_flipped)))
+        (!may_hide_rows && !glow_attention_mask_shows_rows(v, is_flipped)))
         return false;
     s->mask = v;
     s->is_flipped = is_flipped;

@@ -215,7 +215,7 @@ is_at_hand(const glow_node *n, int i, const shapes *s)
            glow_splat_value(n->in[i], &value) ||
            (glow_is_constant(n->in[i]) &&
             n->in[i]->storage->payload != GLOW_ELIDED) ||
-           (c && shape_before(s, axes_aligned(c), &x));
+           (c && shape_before(s, glow_axes_aligned(c), &x));
 }
 
 static glow_value *
@@ -235,7 +235,7 @@ operand_before(glow_builder *b, glow_value *v, const shapes *s)
         return glow_build(b, &glow_op_splat,
                           glow_type_get(glow_builder_context(b), type), NULL, 0,
                           &(const glow_splat){.value = (float)value});
-    if (c && shape_before(s, axes_aligned(c), &x)) {
+    if (c && shape_before(s, glow_axes_aligned(c), &x)) {
         v = GLOW_BUILD(b, reshape, GLOW_IN(c->in[0]), .dims = x);
         return GLOW_BUILD(b, broadcast, GLOW_IN(v), .axis = 0,
                           .target_dim = s->in);
@@ -255,7 +255,7 @@ find_reshape(const glow_node *n, int count, shapes *s)
         return NULL;
     s->in = found->in[0]->type->shape;
     s->out = found->out[0]->type->shape;
-    if (!axes_find_groups(s->in, s->out, &s->groups))
+    if (!glow_axes_find_groups(s->in, s->out, &s->groups))
         return NULL;
     for (int i = 0; i < count; i++)
         if (!n->in[i] || !is_at_hand(n, i, s))

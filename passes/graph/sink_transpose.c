@@ -52,13 +52,14 @@ is_at_hand(const glow_value *v, glow_dims perm)
     if (glow_is(n, &glow_op_broadcast)) {
         const glow_value *x = n->in[0];
 
-        return axes_keep_order(axes_aligned(n), axes_inverse(perm)) ||
+        return glow_axes_keep_order(glow_axes_aligned(n),
+                                    glow_axes_inverse(perm)) ||
                glow_is_constant(x) ||
                (x->type->shape.rank == perm.rank && is_at_hand(x, perm));
     }
     return is_same_perm(n, perm) || glow_is(n, &glow_op_splat) ||
            (glow_is_constant(v) && v->storage->payload != GLOW_ELIDED) ||
-           axes_keep_order(v->type->shape, axes_inverse(perm));
+           glow_axes_keep_order(v->type->shape, glow_axes_inverse(perm));
 }
 
 static glow_value *old_operand(glow_builder *b, glow_value *v, glow_dims perm);
@@ -68,21 +69,21 @@ old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
 {
     const glow_broadcast *c = n->attrs;
     glow_value *x = n->in[0];
-    glow_dims target = axes_restore(c->target_dim, perm);
+    glow_dims target = glow_axes_restore(c->target_dim, perm);
 
     if (x->type->shape.rank == 1)
         return GLOW_BUILD(b, broadcast, GLOW_IN(x),
                           .axis = (int)perm.at[c->axis], .target_dim = target);
-    if (axes_keep_order(axes_aligned(n), axes_inverse(perm)))
+    if (glow_axes_keep_order(glow_axes_aligned(n), glow_axes_inverse(perm)))
         x = GLOW_BUILD(b, reshape, GLOW_IN(x),
-                       .dims = axes_restore(axes_aligned(n), perm));
+                       .dims = glow_axes_restore(glow_axes_aligned(n), perm));
     else if (x->type->shape.rank == perm.rank)
         x = old_operand(b, x, perm);
     else
         x = GLOW_BUILD(b, transpose,
                        GLOW_IN(GLOW_BUILD(b, reshape, GLOW_IN(x),
-                                          .dims = axes_aligned(n))),
-                       .shuffle = axes_inverse(perm));
+                                          .dims = glow_axes_aligned(n))),
+                       .shuffle = glow_axes_inverse(perm));
     return GLOW_BUILD(b, broadcast, GLOW_IN(x), .axis = 0,
                       .target_dim = target);
 }
@@ -91,7 +92,7 @@ old_broadcast(glow_builder *b, const glow_node *n, glow_dims perm)
 static glow_value *
 old_operand(glow_builder *b, glow_value *v, glow_dims perm)
 {
-    const glow_type *type = axis_rule_type(b, v->type, perm);
+    const glow_type *type = glow_axis_rule_type(b, v->type, perm);
 
     if (is_same_perm(v->def, perm))
         return v->def->in[0];
@@ -99,11 +100,12 @@ old_operand(glow_builder *b, glow_value *v, glow_dims perm)
         return old_broadcast(b, v->def, perm);
     if (glow_is(v->def, &glow_op_splat))
         return glow_build(b, &glow_op_splat, type, NULL, 0, v->def->attrs);
-    if (axes_keep_order(v->type->shape, axes_inverse(perm)))
+    if (glow_axes_keep_order(v->type->shape, glow_axes_inverse(perm)))
         return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = type->shape);
     if (v->storage->payload == GLOW_SPLAT && glow_is_float(type->elem))
         return glow_build_splat(b, "splat", type, v->storage->splat);
-    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = axes_inverse(perm));
+    return GLOW_BUILD(b, transpose, GLOW_IN(v),
+                      .shuffle = glow_axes_inverse(perm));
 }
 
 /*
@@ -133,7 +135,7 @@ common_perm(const glow_node *n, int count)
 static glow_value *
 sink(glow_builder *b, glow_node *n, const axis_rule *rule)
 {
-    int count = axis_rule_operands(rule, n);
+    int count = glow_axis_rule_operands(rule, n);
     glow_dims perm = common_perm(n, count);
     glow_value **in =
         GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
@@ -143,7 +145,7 @@ sink(glow_builder *b, glow_node *n, const axis_rule *rule)
     for (int i = 0; i < n->n_in; i++)
         in[i] = i < count ? old_operand(b, n->in[i], perm) : n->in[i];
     return GLOW_BUILD(b, transpose,
-                      GLOW_IN(axis_rule_build(b, rule, n, in, perm)),
+                      GLOW_IN(glow_axis_rule_build(b, rule, n, in, perm)),
                       .shuffle = perm);
 }
 
@@ -194,13 +196,13 @@ sink_reduction(glow_builder *b, glow_node *n)
         glow_build(b, n->op, NULL, GLOW_IN(n->in[0]->def->in[0]), &old);
 
     return GLOW_BUILD(b, transpose, GLOW_IN(y),
-                      .shuffle = axes_left_over(t->shuffle, r->axes));
+                      .shuffle = glow_axes_left_over(t->shuffle, r->axes));
 }
 
 static glow_value *
 visit(glow_builder *b, glow_node *n)
 {
-    const axis_rule *rule = axis_rule_for(n);
+    const axis_rule *rule = glow_axis_rule_for(n);
 
     if (n->n_out != 1 || n->n_in == 0 || n->pred)
         return NULL;

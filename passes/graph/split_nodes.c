@@ -71,7 +71,7 @@ part_of(const splitter *s, int64_t i)
 static bool
 find_needs(const splitter *s, slab r)
 {
-    return slab_needs(s->node, r, s->in, s->attrs);
+    return glow_slab_needs(s->node, r, s->in, s->attrs);
 }
 
 /* True if all parts can be computed separately. */
@@ -92,13 +92,13 @@ bytes_of_part(const splitter *s)
 
     for (int64_t i = 0; i < s->count; i++) {
         slab r = part_of(s, i);
-        int64_t sum = slab_bytes(s->node->out[0]->type, r);
+        int64_t sum = glow_slab_bytes(s->node->out[0]->type, r);
 
         if (!find_needs(s, r))
             return -1;
         for (int k = 0; k < s->node->n_in; k++)
             if (s->node->in[k])
-                sum += slab_bytes(s->node->in[k]->type, s->in[k]);
+                sum += glow_slab_bytes(s->node->in[k]->type, s->in[k]);
         most = sum > most ? sum : most;
     }
     return most;
@@ -215,8 +215,8 @@ build_part(const splitter *s, slab r)
 
     find_needs(s, r);
     for (int i = 0; i < n->n_in; i++)
-        in[i] = slab_take(s->builder, n->in[i], s->in[i]);
-    return slab_build(s->builder, n, r, in, s->attrs);
+        in[i] = glow_slab_take(s->builder, n->in[i], s->in[i]);
+    return glow_slab_build(s->builder, n, r, in, s->attrs);
 }
 
 static bool
@@ -264,10 +264,10 @@ run(glow_pass_run *pass, glow_func *f)
     s.builder = glow_builder_new(scratch, f, glow_run_pass(pass)->name);
     GLOW_FOR_EACH_NODE(n, f) {
         s.node = n;
-        if (n->n_in == 0 || !slab_can_cut(n) || !is_wanted(&s, n))
+        if (n->n_in == 0 || !glow_slab_can_cut(n) || !is_wanted(&s, n))
             continue;
         s.in = GLOW_NEW_ARRAY(scratch, slab, n->n_in + SLAB_ROOM);
-        s.attrs = slab_attrs(scratch, n);
+        s.attrs = glow_slab_attrs(scratch, n);
         if (!choose(&s))
             continue;
         if (!glow_run_may_rewrite(pass))

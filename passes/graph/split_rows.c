@@ -84,8 +84,8 @@ begin(splitter *s, glow_func *f)
     if (!glow_schedule_find(s->run, f, &how, &s->schedule))
         return false;
     s->steps -= s->schedule.steps + (int64_t)PER_NODE * s->schedule.count;
-    s->bands = bands_new(glow_run_scratch(s->run), s->schedule.nodes,
-                         s->schedule.count);
+    s->bands = glow_bands_new(glow_run_scratch(s->run), s->schedule.nodes,
+                              s->schedule.count);
     return true;
 }
 
@@ -111,7 +111,7 @@ static bool
 fits(splitter *s, chain c, int64_t size, int64_t limit, band_cost *cost)
 {
     band_limits l = {room(s, c, limit), LOOKS};
-    bool ok = bands_measure(s->bands, c, size, l, cost);
+    bool ok = glow_bands_measure(s->bands, c, size, l, cost);
 
     s->steps -= cost->steps;
     return ok;
@@ -125,7 +125,7 @@ static int64_t
 most_rows(splitter *s, chain c, int64_t limit, band_cost *cost)
 {
     int axis;
-    int64_t high = bands_rows(s->bands, c, &axis), low = (high + 1) / 2;
+    int64_t high = glow_bands_rows(s->bands, c, &axis), low = (high + 1) / 2;
 
     while (high > 1 && !fits(s, c, low, limit, cost)) {
         if (low == 1)
@@ -160,7 +160,7 @@ static void
 look_back(splitter *s, uint32_t end, int64_t limit)
 {
     const glow_schedule *m = &s->schedule;
-    uint32_t first = bands_begin(s->bands, end);
+    uint32_t first = glow_bands_begin(s->bands, end);
     best *had = &s->best[end];
     bool needed = false;
 
@@ -267,13 +267,13 @@ apply(splitter *s, bool is_trial)
             continue;
         if (!is_trial && !glow_run_may_rewrite(s->run))
             break;
-        bands_measure(s->bands, c, size, all, &cost);
+        glow_bands_measure(s->bands, c, size, all, &cost);
         if (!is_trial) {
             explain(s, c, size, &cost);
             glow_run_count(s->run, "chains", 1);
             glow_run_count(s->run, "bands", cost.count);
         }
-        if (!bands_build(s->bands, c, size, b))
+        if (!glow_bands_build(s->bands, c, size, b))
             return GLOW_FAILED;
         result = GLOW_CHANGED;
     }
@@ -298,8 +298,8 @@ try(splitter *s)
     for (glow_node *n = s->f->first, *c = t.f->first; n;
          n = n->next, c = c->next)
         t.schedule.nodes[n->mark] = c;
-    t.bands =
-        bands_new(glow_run_scratch(s->run), t.schedule.nodes, t.schedule.count);
+    t.bands = glow_bands_new(glow_run_scratch(s->run), t.schedule.nodes,
+                             t.schedule.count);
     if (apply(&t, true) != GLOW_FAILED && begin(&t, t.f))
         peak = t.schedule.peak;
     s->steps = t.steps;

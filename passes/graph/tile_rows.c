@@ -87,7 +87,7 @@ static bool
 has_far(const tiler *t)
 {
     GLOW_FOR_EACH_NODE(n, t->f) {
-        if (!tile_is_far(n, t->cache))
+        if (!glow_tile_is_far(n, t->cache))
             continue;
         GLOW_FOR_EACH_USE(u, n->out[0])
             if (!(u->user->op->traits & GLOW_STRUCTURAL))
@@ -106,13 +106,13 @@ begin(tiler *t)
     how.budget = SEARCH;
     if (!glow_schedule_find(t->run, t->f, &how, &t->schedule))
         return false;
-    t->bands = bands_new(a, m->nodes, m->count);
+    t->bands = glow_bands_new(a, m->nodes, m->count);
     t->is_far = GLOW_NEW_ARRAY(a, bool, m->count);
     t->weights = GLOW_NEW_ARRAY(a, int64_t, m->count);
     t->best = GLOW_NEW_ARRAY(a, best, m->count + 1);
     for (uint32_t k = 0; k < m->count; k++) {
-        t->is_far[k] = tile_is_far(m->nodes[k], t->cache);
-        t->weights[k] = tile_constants(m->nodes[k]);
+        t->is_far[k] = glow_tile_is_far(m->nodes[k], t->cache);
+        t->weights[k] = glow_tile_constants(m->nodes[k]);
     }
     return true;
 }
@@ -128,7 +128,7 @@ saved(const tiler *t, chain c)
     for (uint32_t k = c.first; k + 1 < c.end; k++) {
         const glow_value *v = t->schedule.nodes[k]->out[0];
 
-        if (!t->is_far[k] || !bands_has_parts(t->bands, k))
+        if (!t->is_far[k] || !glow_bands_has_parts(t->bands, k))
             continue;
         bytes += (double)glow_type_bytes(v->type);
         GLOW_FOR_EACH_USE(u, v)
@@ -155,7 +155,7 @@ count_steps(const tiler *t, chain c)
     int64_t count = 0;
 
     for (uint32_t k = c.first; k < c.end; k++)
-        count += !tile_is_free(t->schedule.nodes[k]);
+        count += !glow_tile_is_free(t->schedule.nodes[k]);
     return count;
 }
 
@@ -170,7 +170,7 @@ gain_of(const tiler *t, chain c, const band_cost *cost)
     double more = cost->flops / m->flops_per_second +
                   again * (double)count_steps(t, c) * m->seconds_per_node;
 
-    if (bands_cut_channels(t->bands, c))
+    if (glow_bands_cut_channels(t->bands, c))
         return 0;
     if (cost->parts > t->cache - weights)
         more += again * (double)weights / m->bytes_per_second;
@@ -181,7 +181,7 @@ static bool
 measure(tiler *t, chain c, int64_t size, band_cost *cost)
 {
     const band_limits l = {INT64_MAX, LOOKS};
-    bool ok = bands_measure(t->bands, c, size, l, cost);
+    bool ok = glow_bands_measure(t->bands, c, size, l, cost);
 
     t->steps -= cost->steps;
     return ok;
@@ -208,7 +208,7 @@ static int64_t
 best_size(tiler *t, chain c)
 {
     int axis;
-    int64_t rows = bands_rows(t->bands, c, &axis), low = 0, high = rows;
+    int64_t rows = glow_bands_rows(t->bands, c, &axis), low = 0, high = rows;
 
     while (low + 1 < high) {
         int64_t middle = low + (high - low) / 2;
@@ -265,8 +265,8 @@ begins_with(const tiler *t, uint32_t k)
         if (!is_known && glow_is(n, &glow_op_concat))
             return 0;
         if (is_known && def->mark < first &&
-            (tile_is_free(def) || glow_is(n, &glow_op_concat) ||
-             (def->n_out == 1 && tile_is_stacked_on(def))))
+            (glow_tile_is_free(def) || glow_is(n, &glow_op_concat) ||
+             (def->n_out == 1 && glow_tile_is_stacked_on(def))))
             first = def->mark;
     }
     return first;
@@ -278,14 +278,15 @@ may_end(const tiler *t, uint32_t k)
 {
     const glow_node *n = t->schedule.nodes[k];
 
-    return n->n_out == 1 && !tile_is_stacked_on(n) && !tile_is_free(n);
+    return n->n_out == 1 && !glow_tile_is_stacked_on(n) &&
+           !glow_tile_is_free(n);
 }
 
 /* Transitions of the dynamic program: chains that end before position `end`. */
 static void
 look_back(tiler *t, uint32_t end)
 {
-    uint32_t first = bands_begin(t->bands, end);
+    uint32_t first = glow_bands_begin(t->bands, end);
     best *had = &t->best[end];
     bool reads = false;
     uint32_t begin = end;
@@ -296,7 +297,7 @@ look_back(tiler *t, uint32_t end)
         chain c = {i, end};
         band_cost cost;
 
-        if (tile_joins_rows(t->schedule.nodes[i]))
+        if (glow_tile_joins_rows(t->schedule.nodes[i]))
             return;
         reads |= i + 1 < end && t->is_far[i];
         if (begins_with(t, i) < begin)
@@ -375,11 +376,11 @@ apply(tiler *t)
             continue;
         if (!glow_run_may_rewrite(t->run))
             break;
-        bands_measure(t->bands, c, size, all, &cost);
+        glow_bands_measure(t->bands, c, size, all, &cost);
         explain(t, c, size, &cost);
         glow_run_count(t->run, "chains", 1);
         glow_run_count(t->run, "bands", cost.count);
-        if (!bands_build(t->bands, c, size, b))
+        if (!glow_bands_build(t->bands, c, size, b))
             return GLOW_FAILED;
         result = GLOW_CHANGED;
     }

@@ -74,7 +74,8 @@ static moved
 find_move(const glow_node *n)
 {
     const glow_transpose *t = n->attrs;
-    moved m = {.blocks = axes_find_blocks(n->in[0]->type->shape, t->shuffle)};
+    moved m = {.blocks =
+                   glow_axes_find_blocks(n->in[0]->type->shape, t->shuffle)};
 
     for (int i = 0; i < m.blocks.count; i++) {
         m.sizes[i] = m.blocks.size[m.blocks.order[i]];

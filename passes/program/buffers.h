@@ -13,14 +13,14 @@
 #include "glow/ops.h"
 
 /* True unless `n` is a tensorview, an alloc, a weight or a dealloc. */
-bool computes(const glow_node *n);
+bool glow_buffer_is_accessed_by(const glow_node *n);
 
 /* True if `v` is the result of an alloc, rather than a view of it. */
-bool is_alloc(const glow_value *v);
+bool glow_buffer_is_alloc(const glow_value *v);
 /*
  * True if it is the result of an alloc in the default space whose place is not
  * fixed.
  */
-bool is_loose(const glow_value *v);
+bool glow_buffer_is_loose(const glow_value *v);
 
 #endif

@@ -82,7 +82,7 @@ is_use(const glow_node *n)
 {
     return n->op == &glow_op_tensorview
                ? glow_is_unused(n->out[0])
-               : computes(n) || n->op == &glow_op_dealloc;
+               : glow_buffer_is_accessed_by(n) || n->op == &glow_op_dealloc;
 }
 
 static glow_result

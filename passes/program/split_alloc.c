@@ -59,7 +59,7 @@ find_last(splitter *s, const glow_func *f)
             note_access(s, n->in[0], s->last[n->mark]);
         if (n->op == &glow_op_dealloc)
             s->frees[n->out[0]->def->mark] = (glow_node *)n;
-        if (!computes(n))
+        if (!glow_buffer_is_accessed_by(n))
             continue;
         for (int i = 0; i < n->n_in; i++)
             note_access(s, n->in[i], n->mark);
@@ -93,9 +93,10 @@ begins_anew(const splitter *s, const glow_node *n, int out)
     glow_value *v = n->out[out];
     uint32_t buffer = mark_of(v);
 
-    return is_loose(v) && !n->pred && !(n->op->traits & GLOW_UNKNOWN) &&
-           s->touched[buffer] && s->frees[buffer] &&
-           s->last_view[buffer] < n->mark && !needs(n, out, buffer);
+    return glow_buffer_is_loose(v) && !n->pred &&
+           !(n->op->traits & GLOW_UNKNOWN) && s->touched[buffer] &&
+           s->frees[buffer] && s->last_view[buffer] < n->mark &&
+           !needs(n, out, buffer);
 }
 
 /* Replaces `buffer` by a new alloc from `n` on. */
@@ -125,7 +126,7 @@ split(splitter *s, glow_node *n, uint32_t buffer)
 static glow_value *
 now(const splitter *s, glow_value *v)
 {
-    return v && is_alloc(v) ? s->now[v->def->mark] : v;
+    return v && glow_buffer_is_alloc(v) ? s->now[v->def->mark] : v;
 }
 
 static void
@@ -154,7 +155,7 @@ step_over(splitter *s, glow_node *n)
         if (s->last_view[buffer] < s->last[n->mark])
             s->last_view[buffer] = s->last[n->mark];
     }
-    for (int i = 0; i < n->n_out && computes(n); i++)
+    for (int i = 0; i < n->n_out && glow_buffer_is_accessed_by(n); i++)
         s->touched[mark_of(n->out[i])] = true;
 }
 
@@ -180,7 +181,7 @@ run(glow_pass_run *pass, glow_func *f)
     }
     find_last(&s, f);
     GLOW_FOR_EACH_NODE(n, f) {
-        for (int i = 0; i < n->n_out && computes(n); i++)
+        for (int i = 0; i < n->n_out && glow_buffer_is_accessed_by(n); i++)
             if (begins_anew(&s, n, i) && glow_run_may_rewrite(pass)) {
                 split(&s, n, mark_of(n->out[i]));
                 result = GLOW_CHANGED;

@@ -251,9 +251,9 @@ try_rule(trial *t, const glow_pass *p, const rule *r, const term *left)
 
     if (!before || glow_builder_failed(t->b))
         return NOT_BUILT;
-    if (!before->def || !rule_matches(r, before->def, &m))
+    if (!before->def || !glow_rule_matches(r, before->def, &m))
         return NOT_FIRED;
-    after = rule_build(r, t->b, &m);
+    after = glow_rule_build(r, t->b, &m);
     if (glow_builder_failed(t->b))
         fail_msg("'%s' to '%s' builds what is refused for %s", r->from->from,
                  r->from->to, glow_kind_get(t->kind)->name);
@@ -327,7 +327,7 @@ check_rule(glow_context *ctx, const glow_pass *p, const rule *r)
 {
     const glow_rule *from = r->from;
     const term *left =
-        from->example ? rule_read(ctx, from->example, NULL) : r->left;
+        from->example ? glow_rule_read(ctx, from->example, NULL) : r->left;
     int classes = 0;
 
     assert_non_null(left);
@@ -370,7 +370,7 @@ test_all(void **state)
 
         if (!passes[i]->rules)
             continue;
-        s = rules_of(ctx, passes[i]);
+        s = glow_rules_of(ctx, passes[i]);
         if (!s)
             fail_msg("%s", said);
         for (int k = 0; k < s->count; k++, rules++)
@@ -422,7 +422,7 @@ test_wrong(void **state)
         const glow_rule rules[2] = {wrong[i].rule};
         const glow_pass pass = {.name = "faulty", .rules = rules};
 
-        assert_null(rules_of(ctx, &pass));
+        assert_null(glow_rules_of(ctx, &pass));
         if (strncmp(said, "E0410", 5) != 0 || !strstr(said, wrong[i].says))
             fail_msg("says '%s', but should say '%s'", said, wrong[i].says);
     }

@@ -38,7 +38,7 @@ file_of(const glow_func *f)
 }
 
 void
-glow_cpu_debug_begin(cg *g, const glow_func *f)
+glow_cg_debug_begin(cg *g, const glow_func *f)
 {
     const char *name = file_of(f), *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
@@ -86,7 +86,7 @@ add_function(cg *g, cg_value fn, unsigned line, unsigned column)
 }
 
 void
-glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s)
+glow_cg_debug_step(cg *g, cg_value fn, const cpu_step *s)
 {
     unsigned column, line = line_of(s->root ? s->root : s->items[0].n, &column);
 
@@ -94,7 +94,7 @@ glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s)
 }
 
 void
-glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f)
+glow_cg_debug_entry(cg *g, cg_value fn, const glow_func *f)
 {
     int line = 0, column = 0;
 
@@ -104,7 +104,7 @@ glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f)
 }
 
 void
-glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n)
+glow_cg_debug_line(cg *g, cg_value fn, const glow_node *n)
 {
     unsigned column, line;
 
@@ -115,7 +115,7 @@ glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n)
 }
 
 void
-glow_cpu_debug_end(cg *g)
+glow_cg_debug_end(cg *g)
 {
     LLVMDIBuilderFinalize(g->debug);
     LLVMDisposeDIBuilder(g->debug);

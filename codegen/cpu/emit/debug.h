@@ -6,11 +6,11 @@
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/plan.h"
 
-void glow_cpu_debug_begin(cg *g, const glow_func *f);
-void glow_cpu_debug_step(cg *g, cg_value fn, const cpu_step *s);
-void glow_cpu_debug_entry(cg *g, cg_value fn, const glow_func *f);
+void glow_cg_debug_begin(cg *g, const glow_func *f);
+void glow_cg_debug_step(cg *g, cg_value fn, const cpu_step *s);
+void glow_cg_debug_entry(cg *g, cg_value fn, const glow_func *f);
 /* Gives the line of `n` to the instructions built next in `fn`. */
-void glow_cpu_debug_line(cg *g, cg_value fn, const glow_node *n);
-void glow_cpu_debug_end(cg *g);
+void glow_cg_debug_line(cg *g, cg_value fn, const glow_node *n);
+void glow_cg_debug_end(cg *g);
 
 #endif

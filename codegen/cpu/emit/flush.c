@@ -30,7 +30,7 @@ is_arm(const char *triple)
 }
 
 bool
-glow_cpu_has_flush(const char *triple)
+glow_cg_has_flush(const char *triple)
 {
     return is_x86(triple) || is_arm(triple);
 }
@@ -71,7 +71,7 @@ write_fpcr(cg *g, cg_value v)
 }
 
 cg_value
-glow_cpu_flush_begin(cg *g)
+glow_cg_flush_begin(cg *g)
 {
     cg_value before, now;
 
@@ -82,8 +82,8 @@ glow_cpu_flush_begin(cg *g)
         write_fpcr(g, LLVMBuildOr(g->builder, before, cg_i64(g, FPCR_FZ), ""));
         return before;
     }
-    before = glow_cpu_local(g, LLVMConstNull(g->i32));
-    now = glow_cpu_local(g, LLVMConstNull(g->i32));
+    before = glow_cg_local(g, LLVMConstNull(g->i32));
+    now = glow_cg_local(g, LLVMConstNull(g->i32));
     move_mxcsr(g, "llvm.x86.sse.stmxcsr", before);
     LLVMBuildStore(
         g->builder,
@@ -95,7 +95,7 @@ glow_cpu_flush_begin(cg *g)
 }
 
 void
-glow_cpu_flush_end(cg *g, cg_value before)
+glow_cg_flush_end(cg *g, cg_value before)
 {
     if (!before)
         return;

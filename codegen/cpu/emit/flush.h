@@ -8,14 +8,14 @@
 #include "codegen/cpu/emit/gen.h"
 
 /* True if processors of this triple have the mode. */
-bool glow_cpu_has_flush(const char *triple);
+bool glow_cg_has_flush(const char *triple);
 
 /*
  * Sets the mode if the target asks for it (`flush`); returns the earlier state
- * for glow_cpu_flush_end, or NULL.
+ * for glow_cg_flush_end, or NULL.
  */
-cg_value glow_cpu_flush_begin(cg *g);
+cg_value glow_cg_flush_begin(cg *g);
 /* Restores the state `before`; does nothing if it is NULL. */
-void glow_cpu_flush_end(cg *g, cg_value before);
+void glow_cg_flush_end(cg *g, cg_value before);
 
 #endif

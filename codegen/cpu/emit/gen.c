@@ -6,7 +6,7 @@
 #include "codegen/cpu/emit/gen.h"
 
 void
-glow_cpu_gen_begin(cg *g, glow_arena *a, const char *name, const cpu_target *t)
+glow_cg_gen_begin(cg *g, glow_arena *a, const char *name, const cpu_target *t)
 {
     LLVMContextRef c = LLVMContextCreate();
 
@@ -31,7 +31,7 @@ glow_cpu_gen_begin(cg *g, glow_arena *a, const char *name, const cpu_target *t)
 }
 
 void
-glow_cpu_gen_end(cg *g)
+glow_cg_gen_end(cg *g)
 {
     LLVMDisposeBuilder(g->builder);
     LLVMDisposeModule(g->module);
@@ -39,7 +39,7 @@ glow_cpu_gen_end(cg *g)
 }
 
 LLVMAttributeRef
-glow_cpu_enum(cg *g, const char *name)
+glow_cg_enum(cg *g, const char *name)
 {
     unsigned id = LLVMGetEnumAttributeKindForName(name, strlen(name));
 
@@ -47,7 +47,7 @@ glow_cpu_enum(cg *g, const char *name)
 }
 
 void
-glow_cpu_attribute(cg *g, cg_value fn, const char *key, const char *value)
+glow_cg_attribute(cg *g, cg_value fn, const char *key, const char *value)
 {
     LLVMAttributeRef a = LLVMCreateStringAttribute(
         g->context, key, (unsigned)strlen(key), value, (unsigned)strlen(value));
@@ -70,23 +70,23 @@ set_sve_length(cg *g, cg_value fn, int bytes)
 }
 
 void
-glow_cpu_for_target(cg *g, cg_value fn)
+glow_cg_for_target(cg *g, cg_value fn)
 {
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            glow_cpu_enum(g, "nounwind"));
-    glow_cpu_attribute(g, fn, "target-cpu", g->target->cpu);
-    glow_cpu_attribute(g, fn, "target-features", g->target->features);
-    glow_cpu_attribute(g, fn, "prefer-vector-width", g->target->width_text);
-    glow_cpu_attribute(g, fn, "reciprocal-estimates", "vec-divf");
+                            glow_cg_enum(g, "nounwind"));
+    glow_cg_attribute(g, fn, "target-cpu", g->target->cpu);
+    glow_cg_attribute(g, fn, "target-features", g->target->features);
+    glow_cg_attribute(g, fn, "prefer-vector-width", g->target->width_text);
+    glow_cg_attribute(g, fn, "reciprocal-estimates", "vec-divf");
     if (g->target->sve_bytes)
         set_sve_length(g, fn, g->target->sve_bytes);
 }
 
 void
-glow_cpu_noalias(cg *g, cg_value fn, int i)
+glow_cg_noalias(cg *g, cg_value fn, int i)
 {
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)(i + 1),
-                            glow_cpu_enum(g, "noalias"));
+                            glow_cg_enum(g, "noalias"));
 }
 
 static cg_value
@@ -97,7 +97,7 @@ add_function(cg *g, const char *name, LLVMTypeRef result, LLVMTypeRef *params,
     cg_value fn = LLVMAddFunction(g->module, name, type);
 
     LLVMSetLinkage(fn, linkage);
-    glow_cpu_for_target(g, fn);
+    glow_cg_for_target(g, fn);
     g->fn = fn;
     LLVMPositionBuilderAtEnd(
         g->builder, LLVMAppendBasicBlockInContext(g->context, fn, "entry"));
@@ -105,14 +105,14 @@ add_function(cg *g, const char *name, LLVMTypeRef result, LLVMTypeRef *params,
 }
 
 cg_value
-glow_cpu_function_of(cg *g, const char *name, LLVMTypeRef result,
-                     LLVMTypeRef *params, int n)
+glow_cg_function_of(cg *g, const char *name, LLVMTypeRef result,
+                    LLVMTypeRef *params, int n)
 {
     return add_function(g, name, result, params, n, LLVMInternalLinkage);
 }
 
 cg_value
-glow_cpu_function(cg *g, const char *name, int n, bool is_entry)
+glow_cg_function(cg *g, const char *name, int n, bool is_entry)
 {
     LLVMTypeRef *params = GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, n);
     cg_value fn;
@@ -124,41 +124,41 @@ glow_cpu_function(cg *g, const char *name, int n, bool is_entry)
     if (!is_entry)
         LLVMAddAttributeAtIndex(fn,
                                 (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                glow_cpu_enum(g, "noinline"));
+                                glow_cg_enum(g, "noinline"));
     return fn;
 }
 
 /* Types. */
 
 LLVMTypeRef
-glow_cpu_scalar(LLVMTypeRef t)
+glow_cg_scalar(LLVMTypeRef t)
 {
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
 int
-glow_cpu_lanes(LLVMTypeRef t)
+glow_cg_lanes(LLVMTypeRef t)
 {
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? (int)LLVMGetVectorSize(t)
                                                     : 1;
 }
 
 LLVMTypeRef
-glow_cpu_vector(LLVMTypeRef scalar, int lanes)
+glow_cg_vector(LLVMTypeRef scalar, int lanes)
 {
     return lanes == 1 ? scalar : LLVMVectorType(scalar, (unsigned)lanes);
 }
 
 LLVMTypeRef
-glow_cpu_like(cg_value v, LLVMTypeRef scalar)
+glow_cg_like(cg_value v, LLVMTypeRef scalar)
 {
-    return glow_cpu_vector(scalar, glow_cpu_lanes(LLVMTypeOf(v)));
+    return glow_cg_vector(scalar, glow_cg_lanes(LLVMTypeOf(v)));
 }
 
 bool
-glow_cpu_is_float(cg_value v)
+glow_cg_is_float(cg_value v)
 {
-    return LLVMGetTypeKind(glow_cpu_scalar(LLVMTypeOf(v))) !=
+    return LLVMGetTypeKind(glow_cg_scalar(LLVMTypeOf(v))) !=
            LLVMIntegerTypeKind;
 }
 
@@ -168,7 +168,7 @@ static cg_value
 splat_constant(LLVMTypeRef t, cg_value v)
 {
     cg_value lanes[256];
-    int n = glow_cpu_lanes(t);
+    int n = glow_cg_lanes(t);
 
     if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
         return v;
@@ -179,20 +179,20 @@ splat_constant(LLVMTypeRef t, cg_value v)
 }
 
 cg_value
-glow_cpu_real(LLVMTypeRef t, double v)
+glow_cg_real(LLVMTypeRef t, double v)
 {
-    return splat_constant(t, LLVMConstReal(glow_cpu_scalar(t), v));
+    return splat_constant(t, LLVMConstReal(glow_cg_scalar(t), v));
 }
 
 cg_value
-glow_cpu_int(LLVMTypeRef t, int64_t v)
+glow_cg_int(LLVMTypeRef t, int64_t v)
 {
     return splat_constant(t,
-                          LLVMConstInt(glow_cpu_scalar(t), (uint64_t)v, true));
+                          LLVMConstInt(glow_cg_scalar(t), (uint64_t)v, true));
 }
 
 cg_value
-glow_cpu_splat(cg *g, cg_value v, int lanes)
+glow_cg_splat(cg *g, cg_value v, int lanes)
 {
     if (lanes == 1)
         return v;
@@ -207,12 +207,12 @@ glow_cpu_splat(cg *g, cg_value v, int lanes)
 }
 
 cg_value
-glow_cpu_first(cg *g, cg_value v, int lanes)
+glow_cg_first(cg *g, cg_value v, int lanes)
 {
     cg_value order[256];
     LLVMTypeRef t = LLVMTypeOf(v);
 
-    if (lanes == glow_cpu_lanes(t))
+    if (lanes == glow_cg_lanes(t))
         return v;
     if (lanes == 1)
         return LLVMBuildExtractElement(g->builder, v, LLVMConstNull(g->i32),
@@ -224,7 +224,7 @@ glow_cpu_first(cg *g, cg_value v, int lanes)
 }
 
 cg_value
-glow_cpu_intrinsic(cg *g, const char *name, cg_value *args, int n)
+glow_cg_intrinsic(cg *g, const char *name, cg_value *args, int n)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMTypeRef t = LLVMTypeOf(args[0]);
@@ -236,14 +236,13 @@ glow_cpu_intrinsic(cg *g, const char *name, cg_value *args, int n)
 }
 
 void
-glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level)
+glow_cg_prefetch(cg *g, cg_value at, bool writes, unsigned level)
 {
     cg_value how = LLVMConstInt(g->i32, writes, false);
     cg_value near = LLVMConstInt(g->i32, level, false);
     cg_value data = LLVMConstInt(g->i32, 1, false);
 
-    glow_cpu_intrinsic(g, "llvm.prefetch", (cg_value[]){at, how, near, data},
-                       4);
+    glow_cg_intrinsic(g, "llvm.prefetch", (cg_value[]){at, how, near, data}, 4);
 }
 
 /* Arithmetic. */
@@ -253,21 +252,21 @@ glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level)
  * lane.
  */
 cg_value
-glow_cpu_fma(cg *g, cg_value a, cg_value b, cg_value c)
+glow_cg_fma(cg *g, cg_value a, cg_value b, cg_value c)
 {
     if (g->target->exact)
         return cg_fadd(g, cg_fmul(g, a, b), c);
-    return glow_cpu_intrinsic(g, "llvm.fmuladd", (cg_value[]){a, b, c}, 3);
+    return glow_cg_intrinsic(g, "llvm.fmuladd", (cg_value[]){a, b, c}, 3);
 }
 
 cg_value
-glow_cpu_imin(cg *g, cg_value a, cg_value b)
+glow_cg_imin(cg *g, cg_value a, cg_value b)
 {
     return cg_select(g, cg_icmp(g, LLVMIntSLT, a, b), a, b);
 }
 
 cg_value
-glow_cpu_imax(cg *g, cg_value a, cg_value b)
+glow_cg_imax(cg *g, cg_value a, cg_value b)
 {
     return cg_select(g, cg_icmp(g, LLVMIntSGT, a, b), a, b);
 }
@@ -275,27 +274,27 @@ glow_cpu_imax(cg *g, cg_value a, cg_value b)
 /* Memory. */
 
 cg_value
-glow_cpu_at(cg *g, cg_value p, cg_value bytes)
+glow_cg_at(cg *g, cg_value p, cg_value bytes)
 {
     return LLVMBuildInBoundsGEP2(g->builder, g->i8, p, &bytes, 1, "");
 }
 
 cg_value
-glow_cpu_atc(cg *g, cg_value p, int64_t bytes)
+glow_cg_atc(cg *g, cg_value p, int64_t bytes)
 {
-    return bytes ? glow_cpu_at(g, p, cg_i64(g, bytes)) : p;
+    return bytes ? glow_cg_at(g, p, cg_i64(g, bytes)) : p;
 }
 
 static unsigned
 alignment(cg *g, LLVMTypeRef t)
 {
-    return LLVMABIAlignmentOfType(g->target->layout, glow_cpu_scalar(t));
+    return LLVMABIAlignmentOfType(g->target->layout, glow_cg_scalar(t));
 }
 
 /* Vectors with live and dead lanes. */
 
 int
-glow_cpu_lanes_over(int64_t count)
+glow_cg_lanes_over(int64_t count)
 {
     int lanes = 1;
 
@@ -307,7 +306,7 @@ glow_cpu_lanes_over(int64_t count)
 static bool
 is_partial(const cg *g, LLVMTypeRef t)
 {
-    return g->live && glow_cpu_lanes(t) > g->live;
+    return g->live && glow_cg_lanes(t) > g->live;
 }
 
 /* A constant mask: the first g->live of `lanes` lanes. */
@@ -323,12 +322,12 @@ live_lanes(cg *g, int lanes)
 }
 
 cg_value
-glow_cpu_live(cg *g, cg_value v, cg_value rest)
+glow_cg_live(cg *g, cg_value v, cg_value rest)
 {
     LLVMTypeRef t = LLVMTypeOf(v);
 
     return is_partial(g, t)
-               ? cg_select(g, live_lanes(g, glow_cpu_lanes(t)), v, rest)
+               ? cg_select(g, live_lanes(g, glow_cg_lanes(t)), v, rest)
                : v;
 }
 
@@ -354,7 +353,7 @@ masked(cg *g, LLVMTypeRef t, cg_value v, cg_value p)
     args[n++] = p;
     if (is_operand)
         args[n++] = LLVMConstInt(g->i32, align, false);
-    args[n++] = live_lanes(g, glow_cpu_lanes(t));
+    args[n++] = live_lanes(g, glow_cg_lanes(t));
     if (!v)
         args[n++] = LLVMConstNull(t);
     call = LLVMBuildCall2(g->builder, type, fn, args, n, "");
@@ -368,7 +367,7 @@ masked(cg *g, LLVMTypeRef t, cg_value v, cg_value p)
 }
 
 cg_value
-glow_cpu_load_raw(cg *g, LLVMTypeRef t, cg_value p)
+glow_cg_load_raw(cg *g, LLVMTypeRef t, cg_value p)
 {
     cg_value v;
 
@@ -380,7 +379,7 @@ glow_cpu_load_raw(cg *g, LLVMTypeRef t, cg_value p)
 }
 
 void
-glow_cpu_store_raw(cg *g, cg_value v, cg_value p)
+glow_cg_store_raw(cg *g, cg_value v, cg_value p)
 {
     LLVMTypeRef t = LLVMTypeOf(v);
     cg_value s;
@@ -395,7 +394,7 @@ glow_cpu_store_raw(cg *g, cg_value v, cg_value p)
 
 /* The alloca is in the entry block, where SROA finds it. */
 cg_value
-glow_cpu_local(cg *g, cg_value init)
+glow_cg_local(cg *g, cg_value init)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->builder);
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(g->fn);
@@ -414,7 +413,7 @@ glow_cpu_local(cg *g, cg_value init)
 }
 
 cg_value
-glow_cpu_opaque(cg *g, cg_value p)
+glow_cg_opaque(cg *g, cg_value p)
 {
     LLVMTypeRef t = LLVMFunctionType(g->ptr, &g->ptr, 1, false);
     cg_value same = LLVMGetInlineAsm(t, "", 0, "=r,0", 4, false, false,
@@ -460,8 +459,8 @@ begin(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
 }
 
 void
-glow_cpu_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
-              cg_value const *init, int n)
+glow_cg_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
+             cg_value const *init, int n)
 {
     begin(g, l, lo, hi, step, init, n);
     l->guarded = false;
@@ -471,8 +470,8 @@ glow_cpu_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
  * The test is at the loop head, so at the exit the phis have the last values.
  */
 void
-glow_cpu_loop_guarded(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
-                      cg_value const *init, int n)
+glow_cg_loop_guarded(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
+                     cg_value const *init, int n)
 {
     begin(g, l, lo, hi, step, init, n);
     l->guarded = true;
@@ -512,7 +511,7 @@ keep_shape(cg *g, cg_value branch)
 }
 
 void
-glow_cpu_loop_end(cg *g, cg_loop *l, cg_value const *next)
+glow_cg_loop_end(cg *g, cg_loop *l, cg_value const *next)
 {
     LLVMBasicBlockRef last = LLVMGetInsertBlock(g->builder);
     cg_value i = cg_addc(g, l->i, l->step);
@@ -537,14 +536,14 @@ glow_cpu_loop_end(cg *g, cg_loop *l, cg_value const *next)
 }
 
 cg_value
-glow_cpu_for(cg *g, cg_loop *l, int64_t count)
+glow_cg_for(cg *g, cg_loop *l, int64_t count)
 {
-    glow_cpu_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, NULL, 0);
+    glow_cg_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, NULL, 0);
     return l->i;
 }
 
 void
-glow_cpu_if(cg *g, cg_if *s, cg_value c)
+glow_cg_if(cg *g, cg_if *s, cg_value c)
 {
     s->then = block(g, "then");
     s->done = block(g, "done");
@@ -553,29 +552,29 @@ glow_cpu_if(cg *g, cg_if *s, cg_value c)
 }
 
 void
-glow_cpu_end_if(cg *g, cg_if *s)
+glow_cg_end_if(cg *g, cg_if *s)
 {
     LLVMBuildBr(g->builder, s->done);
     LLVMPositionBuilderAtEnd(g->builder, s->done);
 }
 
 void
-glow_cpu_nest(cg *g, cg_nest *n, glow_dims shape)
+glow_cg_nest(cg *g, cg_nest *n, glow_dims shape)
 {
     n->rank = shape.rank;
     for (int d = 0; d < shape.rank; d++)
-        n->at[d] = glow_cpu_for(g, &n->loop[d], shape.at[d]);
+        n->at[d] = glow_cg_for(g, &n->loop[d], shape.at[d]);
 }
 
 void
-glow_cpu_nest_end(cg *g, cg_nest *n)
+glow_cg_nest_end(cg *g, cg_nest *n)
 {
     for (int d = n->rank - 1; d >= 0; d--)
-        glow_cpu_loop_end(g, &n->loop[d], NULL);
+        glow_cg_loop_end(g, &n->loop[d], NULL);
 }
 
 cg_value
-glow_cpu_offset(cg *g, cg_value const *at, glow_dims strides)
+glow_cg_offset(cg *g, cg_value const *at, glow_dims strides)
 {
     cg_value sum = cg_i64(g, 0);
 

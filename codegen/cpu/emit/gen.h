@@ -29,39 +29,39 @@ typedef struct cg {
     LLVMTypeRef f32, f64, f16, i1, i8, i16, i32, i64, ptr;
 } cg;
 
-void glow_cpu_gen_begin(cg *g, glow_arena *a, const char *name,
-                        const cpu_target *t);
-void glow_cpu_gen_end(cg *g);
+void glow_cg_gen_begin(cg *g, glow_arena *a, const char *name,
+                       const cpu_target *t);
+void glow_cg_gen_end(cg *g);
 
 /*
  * Begins an internal function of `n` pointers that returns an i32: 0, or the
  * code of a run-time error.
  */
-cg_value glow_cpu_function(cg *g, const char *name, int n, bool is_entry);
+cg_value glow_cg_function(cg *g, const char *name, int n, bool is_entry);
 /* An internal function that may be inlined. */
-cg_value glow_cpu_function_of(cg *g, const char *name, LLVMTypeRef result,
-                              LLVMTypeRef *params, int n);
+cg_value glow_cg_function_of(cg *g, const char *name, LLVMTypeRef result,
+                             LLVMTypeRef *params, int n);
 /* Marks parameter `i` noalias: no other written parameter overlaps it. */
-void glow_cpu_noalias(cg *g, cg_value fn, int i);
-void glow_cpu_attribute(cg *g, cg_value fn, const char *key, const char *value);
-LLVMAttributeRef glow_cpu_enum(cg *g, const char *name);
+void glow_cg_noalias(cg *g, cg_value fn, int i);
+void glow_cg_attribute(cg *g, cg_value fn, const char *key, const char *value);
+LLVMAttributeRef glow_cg_enum(cg *g, const char *name);
 /* Sets the target's CPU and features on `fn`, and nounwind. */
-void glow_cpu_for_target(cg *g, cg_value fn);
+void glow_cg_for_target(cg *g, cg_value fn);
 
 /* Types. */
 
-LLVMTypeRef glow_cpu_scalar(LLVMTypeRef t);
-int glow_cpu_lanes(LLVMTypeRef t); /* 1 for scalars */
+LLVMTypeRef glow_cg_scalar(LLVMTypeRef t);
+int glow_cg_lanes(LLVMTypeRef t); /* 1 for scalars */
 /* The vector type of `lanes` lanes; `scalar` itself for one lane. */
-LLVMTypeRef glow_cpu_vector(LLVMTypeRef scalar, int lanes);
+LLVMTypeRef glow_cg_vector(LLVMTypeRef scalar, int lanes);
 /* The type of `v` with element type `scalar`. */
-LLVMTypeRef glow_cpu_like(cg_value v, LLVMTypeRef scalar);
-bool glow_cpu_is_float(cg_value v);
+LLVMTypeRef glow_cg_like(cg_value v, LLVMTypeRef scalar);
+bool glow_cg_is_float(cg_value v);
 
 /* Constants of type `t`; a splat if it is a vector. */
 
-cg_value glow_cpu_real(LLVMTypeRef t, double v);
-cg_value glow_cpu_int(LLVMTypeRef t, int64_t v);
+cg_value glow_cg_real(LLVMTypeRef t, double v);
+cg_value glow_cg_int(LLVMTypeRef t, int64_t v);
 static inline cg_value
 cg_i64(cg *g, int64_t v)
 {
@@ -69,16 +69,16 @@ cg_i64(cg *g, int64_t v)
 }
 
 /* A vector with `v` in all lanes. */
-cg_value glow_cpu_splat(cg *g, cg_value v, int lanes);
+cg_value glow_cg_splat(cg *g, cg_value v, int lanes);
 /* The first `lanes` lanes of `v`. */
-cg_value glow_cpu_first(cg *g, cg_value v, int lanes);
+cg_value glow_cg_first(cg *g, cg_value v, int lanes);
 
 /* A call of an LLVM intrinsic that is overloaded on the type of args[0]. */
-cg_value glow_cpu_intrinsic(cg *g, const char *name, cg_value *args, int n);
+cg_value glow_cg_intrinsic(cg *g, const char *name, cg_value *args, int n);
 /*
  * Prefetches the cache line at `at`, for a read or a write; `level` 3: into L1.
  */
-void glow_cpu_prefetch(cg *g, cg_value at, bool writes, unsigned level);
+void glow_cg_prefetch(cg *g, cg_value at, bool writes, unsigned level);
 
 /* Arithmetic. */
 
@@ -165,35 +165,35 @@ cg_bitcast(cg *g, cg_value v, LLVMTypeRef t)
 }
 
 /* a * b + c, fused where the target has FMA and need not be exact. */
-cg_value glow_cpu_fma(cg *g, cg_value a, cg_value b, cg_value c);
+cg_value glow_cg_fma(cg *g, cg_value a, cg_value b, cg_value c);
 /* Minimum and maximum of two indices. */
-cg_value glow_cpu_imin(cg *g, cg_value a, cg_value b);
-cg_value glow_cpu_imax(cg *g, cg_value a, cg_value b);
+cg_value glow_cg_imin(cg *g, cg_value a, cg_value b);
+cg_value glow_cg_imax(cg *g, cg_value a, cg_value b);
 
 /* Memory. */
 
 /* `p` plus a number of bytes. */
-cg_value glow_cpu_at(cg *g, cg_value p, cg_value bytes);
-cg_value glow_cpu_atc(cg *g, cg_value p, int64_t bytes);
+cg_value glow_cg_at(cg *g, cg_value p, cg_value bytes);
+cg_value glow_cg_atc(cg *g, cg_value p, int64_t bytes);
 /*
  * Loads and stores of any type, with the alignment of its scalar.  With g->live
  * other than 0, vectors of more lanes load and store only the first g->live,
  * and load 0 in the others.
  */
-cg_value glow_cpu_load_raw(cg *g, LLVMTypeRef t, cg_value p);
-void glow_cpu_store_raw(cg *g, cg_value v, cg_value p);
+cg_value glow_cg_load_raw(cg *g, LLVMTypeRef t, cg_value p);
+void glow_cg_store_raw(cg *g, cg_value v, cg_value p);
 /* Lanes of a vector for `count` elements: the next power of two. */
-int glow_cpu_lanes_over(int64_t count);
+int glow_cg_lanes_over(int64_t count);
 /* `v`, with `rest` in the lanes that are not live. */
-cg_value glow_cpu_live(cg *g, cg_value v, cg_value rest);
+cg_value glow_cg_live(cg *g, cg_value v, cg_value rest);
 /* A local variable that holds `init`. */
-cg_value glow_cpu_local(cg *g, cg_value init);
+cg_value glow_cg_local(cg *g, cg_value init);
 /*
  * `p`, opaque to the optimizer: it costs no instruction, and prevents loads
  * from being merged, their results from being kept in registers, and addresses
  * at constant distances from becoming separate pointers.
  */
-cg_value glow_cpu_opaque(cg *g, cg_value p);
+cg_value glow_cg_opaque(cg *g, cg_value p);
 
 /* Counted loops: from `lo` while less than `hi`, by a constant step. */
 
@@ -212,20 +212,20 @@ typedef struct cg_loop {
  * Begins a loop with `n` loop-carried values (phis), which runs at least once;
  * guarded: it may run zero times.
  */
-void glow_cpu_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
-                   cg_value const *init, int n);
-void glow_cpu_loop_guarded(cg *g, cg_loop *l, cg_value lo, cg_value hi,
-                           int64_t step, cg_value const *init, int n);
-void glow_cpu_loop_end(cg *g, cg_loop *l, cg_value const *next);
+void glow_cg_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
+                  cg_value const *init, int n);
+void glow_cg_loop_guarded(cg *g, cg_loop *l, cg_value lo, cg_value hi,
+                          int64_t step, cg_value const *init, int n);
+void glow_cg_loop_end(cg *g, cg_loop *l, cg_value const *next);
 /* A loop from 0 to a constant count of at least 1, without carried values. */
-cg_value glow_cpu_for(cg *g, cg_loop *l, int64_t count);
+cg_value glow_cg_for(cg *g, cg_loop *l, int64_t count);
 
 /* `if (c) { ... }` */
 typedef struct cg_if {
     LLVMBasicBlockRef then, done;
 } cg_if;
-void glow_cpu_if(cg *g, cg_if *s, cg_value c);
-void glow_cpu_end_if(cg *g, cg_if *s);
+void glow_cg_if(cg *g, cg_if *s, cg_value c);
+void glow_cg_end_if(cg *g, cg_if *s);
 
 /* A loop nest over all indices of a shape without zeros. */
 typedef struct cg_nest {
@@ -233,9 +233,9 @@ typedef struct cg_nest {
     cg_loop loop[GLOW_MAX_RANK];
     cg_value at[GLOW_MAX_RANK];
 } cg_nest;
-void glow_cpu_nest(cg *g, cg_nest *n, glow_dims shape);
-void glow_cpu_nest_end(cg *g, cg_nest *n);
+void glow_cg_nest(cg *g, cg_nest *n, glow_dims shape);
+void glow_cg_nest_end(cg *g, cg_nest *n);
 /* The sum of at[d] * strides.at[d]. */
-cg_value glow_cpu_offset(cg *g, cg_value const *at, glow_dims strides);
+cg_value glow_cg_offset(cg *g, cg_value const *at, glow_dims strides);
 
 #endif

@@ -6,7 +6,7 @@
 #include "codegen/cpu/emit/narrow.h"
 
 int
-glow_cpu_bytes(const glow_type *t)
+glow_cg_bytes(const glow_type *t)
 {
     return glow_kind_get(t->elem)->bytes;
 }
@@ -20,7 +20,7 @@ foreign(const glow_value *v)
 }
 
 const char *
-glow_cpu_foreign_kind(const glow_node *n)
+glow_cg_foreign_kind(const glow_node *n)
 {
     const char *name = NULL;
 
@@ -32,7 +32,7 @@ glow_cpu_foreign_kind(const glow_node *n)
 }
 
 bool
-glow_cpu_is_signed(const glow_type *t)
+glow_cg_is_signed(const glow_type *t)
 {
     return glow_kind_get(t->elem)->is_signed;
 }
@@ -51,11 +51,11 @@ stored(cg *g, const glow_type *t)
         return g->f32;
     if (t->elem == GLOW_FLOAT64)
         return g->f64;
-    return int_of(g, glow_cpu_bytes(t));
+    return int_of(g, glow_cg_bytes(t));
 }
 
 LLVMTypeRef
-glow_cpu_computed(cg *g, const glow_type *t)
+glow_cg_computed(cg *g, const glow_type *t)
 {
     if (t->elem == GLOW_FLOAT64 || glow_is_quantized(t->elem))
         return g->f64;
@@ -71,33 +71,33 @@ glow_cpu_computed(cg *g, const glow_type *t)
 static cg_value
 dequantize(cg *g, const glow_type *t, cg_value bits)
 {
-    LLVMTypeRef f = glow_cpu_like(bits, g->f64);
-    cg_value q = glow_cpu_is_signed(t)
+    LLVMTypeRef f = glow_cg_like(bits, g->f64);
+    cg_value q = glow_cg_is_signed(t)
                      ? LLVMBuildSIToFP(g->builder, bits, f, "")
                      : LLVMBuildUIToFP(g->builder, bits, f, "");
 
-    return cg_fmul(g, cg_fsub(g, q, glow_cpu_real(f, t->offset)),
-                   glow_cpu_real(f, (double)t->scale));
+    return cg_fmul(g, cg_fsub(g, q, glow_cg_real(f, t->offset)),
+                   glow_cg_real(f, (double)t->scale));
 }
 
 static cg_value
 quantize(cg *g, const glow_type *t, cg_value v)
 {
     LLVMTypeRef f = LLVMTypeOf(v);
-    cg_value q = cg_fdiv(g, v, glow_cpu_real(f, (double)t->scale));
+    cg_value q = cg_fdiv(g, v, glow_cg_real(f, (double)t->scale));
 
-    q = glow_cpu_intrinsic(g, "llvm.rint", &q, 1);
-    q = cg_fadd(g, q, glow_cpu_real(f, t->offset));
-    return glow_cpu_to_int(g, q, int_of(g, glow_cpu_bytes(t)),
-                           glow_cpu_is_signed(t));
+    q = glow_cg_intrinsic(g, "llvm.rint", &q, 1);
+    q = cg_fadd(g, q, glow_cg_real(f, t->offset));
+    return glow_cg_to_int(g, q, int_of(g, glow_cg_bytes(t)),
+                          glow_cg_is_signed(t));
 }
 
 cg_value
-glow_cpu_to_int(cg *g, cg_value v, LLVMTypeRef scalar, bool is_signed)
+glow_cg_to_int(cg *g, cg_value v, LLVMTypeRef scalar, bool is_signed)
 {
     const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMTypeRef types[2] = {glow_cpu_like(v, scalar), LLVMTypeOf(v)};
+    LLVMTypeRef types[2] = {glow_cg_like(v, scalar), LLVMTypeOf(v)};
     cg_value fn = LLVMGetIntrinsicDeclaration(g->module, id, types, 2);
 
     return LLVMBuildCall2(g->builder,
@@ -106,14 +106,14 @@ glow_cpu_to_int(cg *g, cg_value v, LLVMTypeRef scalar, bool is_signed)
 }
 
 cg_value
-glow_cpu_decode(cg *g, const glow_type *t, cg_value bits)
+glow_cg_decode(cg *g, const glow_type *t, cg_value bits)
 {
     if (glow_is_quantized(t->elem))
         return dequantize(g, t, bits);
     if (t->elem == GLOW_BOOL)
         return cg_icmp(g, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)));
-    if (glow_cpu_is_narrow(t->elem))
-        return glow_cpu_widen(g, t->elem, bits);
+    if (glow_cg_is_narrow(t->elem))
+        return glow_cg_widen(g, t->elem, bits);
     return bits;
 }
 
@@ -123,60 +123,58 @@ encode(cg *g, const glow_type *t, cg_value v, bool exactly)
     if (glow_is_quantized(t->elem))
         return quantize(g, t, v);
     if (t->elem == GLOW_BOOL)
-        return LLVMBuildZExt(g->builder, v, glow_cpu_like(v, g->i8), "");
-    if (glow_cpu_is_narrow(t->elem))
-        return glow_cpu_narrow(g, t->elem, v, exactly);
+        return LLVMBuildZExt(g->builder, v, glow_cg_like(v, g->i8), "");
+    if (glow_cg_is_narrow(t->elem))
+        return glow_cg_narrow(g, t->elem, v, exactly);
     return v;
 }
 
 cg_value
-glow_cpu_encode(cg *g, const glow_type *t, cg_value v)
+glow_cg_encode(cg *g, const glow_type *t, cg_value v)
 {
     return encode(g, t, v, false);
 }
 
 cg_value
-glow_cpu_encode_exactly(cg *g, const glow_type *t, cg_value v)
+glow_cg_encode_exactly(cg *g, const glow_type *t, cg_value v)
 {
     return encode(g, t, v, true);
 }
 
 cg_value
-glow_cpu_load_bits(cg *g, cg_tensor t, cg_value index, int lanes)
+glow_cg_load_bits(cg *g, cg_tensor t, cg_value index, int lanes)
 {
-    LLVMTypeRef type = glow_cpu_vector(stored(g, t.type), lanes);
-    cg_value p =
-        glow_cpu_at(g, t.at, cg_mulc(g, index, glow_cpu_bytes(t.type)));
+    LLVMTypeRef type = glow_cg_vector(stored(g, t.type), lanes);
+    cg_value p = glow_cg_at(g, t.at, cg_mulc(g, index, glow_cg_bytes(t.type)));
 
-    return glow_cpu_load_raw(g, type, p);
+    return glow_cg_load_raw(g, type, p);
 }
 
 void
-glow_cpu_store_bits(cg *g, cg_tensor t, cg_value index, cg_value v)
+glow_cg_store_bits(cg *g, cg_tensor t, cg_value index, cg_value v)
 {
-    cg_value p =
-        glow_cpu_at(g, t.at, cg_mulc(g, index, glow_cpu_bytes(t.type)));
+    cg_value p = glow_cg_at(g, t.at, cg_mulc(g, index, glow_cg_bytes(t.type)));
 
-    glow_cpu_store_raw(g, v, p);
+    glow_cg_store_raw(g, v, p);
 }
 
 cg_value
-glow_cpu_load(cg *g, cg_tensor t, cg_value index, int lanes)
+glow_cg_load(cg *g, cg_tensor t, cg_value index, int lanes)
 {
-    return glow_cpu_decode(g, t.type, glow_cpu_load_bits(g, t, index, lanes));
+    return glow_cg_decode(g, t.type, glow_cg_load_bits(g, t, index, lanes));
 }
 
 void
-glow_cpu_store(cg *g, cg_tensor t, cg_value index, cg_value v)
+glow_cg_store(cg *g, cg_tensor t, cg_value index, cg_value v)
 {
-    glow_cpu_store_bits(g, t, index, glow_cpu_encode(g, t.type, v));
+    glow_cg_store_bits(g, t, index, glow_cg_encode(g, t.type, v));
 }
 
 static cg_value
 int_to_real(cg *g, const glow_type *from, cg_value v, LLVMTypeRef to)
 {
-    to = glow_cpu_like(v, to);
-    if (from->elem != GLOW_BOOL && glow_cpu_is_signed(from))
+    to = glow_cg_like(v, to);
+    if (from->elem != GLOW_BOOL && glow_cg_is_signed(from))
         return LLVMBuildSIToFP(g->builder, v, to, "");
     return LLVMBuildUIToFP(g->builder, v, to, "");
 }
@@ -190,13 +188,13 @@ int_to_real(cg *g, const glow_type *from, cg_value v, LLVMTypeRef to)
 static cg_value
 to_odd(cg *g, cg_value v)
 {
-    LLVMTypeRef f = glow_cpu_like(v, g->f32), t = glow_cpu_like(v, g->i32);
+    LLVMTypeRef f = glow_cg_like(v, g->f32), t = glow_cg_like(v, g->i32);
     cg_value near = LLVMBuildFPTrunc(g->builder, v, f, "");
     cg_value back = LLVMBuildFPExt(g->builder, near, LLVMTypeOf(v), "");
-    cg_value bits = cg_bitcast(g, near, t), one = glow_cpu_int(t, 1);
-    cg_value size = glow_cpu_intrinsic(g, "llvm.fabs", &back, 1);
-    cg_value over = cg_fcmp(g, LLVMRealOGT, size,
-                            glow_cpu_intrinsic(g, "llvm.fabs", &v, 1));
+    cg_value bits = cg_bitcast(g, near, t), one = glow_cg_int(t, 1);
+    cg_value size = glow_cg_intrinsic(g, "llvm.fabs", &back, 1);
+    cg_value over =
+        cg_fcmp(g, LLVMRealOGT, size, glow_cg_intrinsic(g, "llvm.fabs", &v, 1));
     cg_value cut = cg_select(g, over, cg_isub(g, bits, one), bits);
 
     cg_value differs = cg_fcmp(g, LLVMRealONE, back, v);
@@ -211,24 +209,24 @@ int_to_odd(cg *g, const glow_type *from, cg_value v)
 {
     LLVMTypeRef t = LLVMTypeOf(v);
 
-    if (glow_cpu_bytes(from) == 8) {
+    if (glow_cg_bytes(from) == 8) {
         cg_value small = cg_icmp(
-            g, LLVMIntULE, cg_iadd(g, v, glow_cpu_int(t, INT64_C(1) << 53)),
-            glow_cpu_int(t, INT64_C(1) << 54));
-        cg_value low = cg_and(g, v, glow_cpu_int(t, 0xfff));
+            g, LLVMIntULE, cg_iadd(g, v, glow_cg_int(t, INT64_C(1) << 53)),
+            glow_cg_int(t, INT64_C(1) << 54));
+        cg_value low = cg_and(g, v, glow_cg_int(t, 0xfff));
         cg_value more = cg_icmp(g, LLVMIntNE, low, LLVMConstNull(t));
         cg_value cut = cg_isub(g, v, low);
 
-        cut = cg_select(g, more, cg_or(g, cut, glow_cpu_int(t, 0x800)), cut);
+        cut = cg_select(g, more, cg_or(g, cut, glow_cg_int(t, 0x800)), cut);
         v = cg_select(g, small, v, cut);
     }
     return to_odd(g, int_to_real(g, from, v, g->f64));
 }
 
 cg_value
-glow_cpu_convert(cg *g, const glow_type *from, const glow_type *to, cg_value v)
+glow_cg_convert(cg *g, const glow_type *from, const glow_type *to, cg_value v)
 {
-    LLVMTypeRef s = glow_cpu_computed(g, from), d = glow_cpu_computed(g, to);
+    LLVMTypeRef s = glow_cg_computed(g, from), d = glow_cg_computed(g, to);
     bool from_real = LLVMGetTypeKind(s) != LLVMIntegerTypeKind;
     bool to_real = LLVMGetTypeKind(d) != LLVMIntegerTypeKind;
 
@@ -238,19 +236,19 @@ glow_cpu_convert(cg *g, const glow_type *from, const glow_type *to, cg_value v)
         return from_real
                    ? cg_fcmp(g, LLVMRealUNE, v, LLVMConstNull(LLVMTypeOf(v)))
                    : cg_icmp(g, LLVMIntNE, v, LLVMConstNull(LLVMTypeOf(v)));
-    if (glow_cpu_is_narrow(to->elem)) {
+    if (glow_cg_is_narrow(to->elem)) {
         if (from_real && s == g->f64)
             return to_odd(g, v);
-        if (!from_real && s != g->i1 && glow_cpu_bytes(from) >= 4)
+        if (!from_real && s != g->i1 && glow_cg_bytes(from) >= 4)
             return int_to_odd(g, from, v);
     }
     if (from_real && to_real)
-        return LLVMBuildFPCast(g->builder, v, glow_cpu_like(v, d), "");
+        return LLVMBuildFPCast(g->builder, v, glow_cg_like(v, d), "");
     if (from_real)
-        return glow_cpu_to_int(g, v, d, glow_cpu_is_signed(to));
+        return glow_cg_to_int(g, v, d, glow_cg_is_signed(to));
     if (to_real)
         return int_to_real(g, from, v, d);
-    return LLVMBuildIntCast2(
-        g->builder, v, glow_cpu_like(v, d),
-        from->elem != GLOW_BOOL && glow_cpu_is_signed(from), "");
+    return LLVMBuildIntCast2(g->builder, v, glow_cg_like(v, d),
+                             from->elem != GLOW_BOOL && glow_cg_is_signed(from),
+                             "");
 }

@@ -24,7 +24,7 @@ zero_like(cg_value v)
 static cg_value
 real_like(cg_value v, double x)
 {
-    return glow_cpu_real(LLVMTypeOf(v), x);
+    return glow_cg_real(LLVMTypeOf(v), x);
 }
 
 /* One operand. */
@@ -32,15 +32,15 @@ real_like(cg_value v, double x)
 static cg_value
 intrinsic1(cg *g, const char *name, cg_value x)
 {
-    return glow_cpu_intrinsic(g, name, &x, 1);
+    return glow_cg_intrinsic(g, name, &x, 1);
 }
 
 static cg_value
 emit_neg(cg *g, const glow_node *n, cg_value const *in)
 {
     (void)n;
-    return glow_cpu_is_float(in[0]) ? LLVMBuildFNeg(g->builder, in[0], "")
-                                    : LLVMBuildNeg(g->builder, in[0], "");
+    return glow_cg_is_float(in[0]) ? LLVMBuildFNeg(g->builder, in[0], "")
+                                   : LLVMBuildNeg(g->builder, in[0], "");
 }
 
 static cg_value
@@ -48,9 +48,9 @@ emit_abs(cg *g, const glow_node *n, cg_value const *in)
 {
     cg_value x = in[0];
 
-    if (glow_cpu_is_float(x))
+    if (glow_cg_is_float(x))
         return intrinsic1(g, "llvm.fabs", x);
-    if (!glow_cpu_is_signed(kind_of(n)))
+    if (!glow_cg_is_signed(kind_of(n)))
         return x;
 
     cg_value below = cg_icmp(g, LLVMIntSLT, x, zero_like(x));
@@ -63,9 +63,9 @@ emit_relu(cg *g, const glow_node *n, cg_value const *in)
 {
     cg_value x = in[0], zero = zero_like(x);
 
-    if (glow_cpu_is_float(x))
+    if (glow_cg_is_float(x))
         return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, zero), zero, x);
-    if (!glow_cpu_is_signed(kind_of(n)))
+    if (!glow_cg_is_signed(kind_of(n)))
         return x;
     return cg_select(g, cg_icmp(g, LLVMIntSLT, x, zero), zero, x);
 }
@@ -78,28 +78,28 @@ emit_relu(cg *g, const glow_node *n, cg_value const *in)
         return expression;                                                   \
     }
 
-LANE_UNARY(acos, glow_cpu_libm(g, "acos", &x, 1))
-LANE_UNARY(acosh, glow_cpu_libm(g, "acosh", &x, 1))
-LANE_UNARY(asin, glow_cpu_libm(g, "asin", &x, 1))
-LANE_UNARY(asinh, glow_cpu_libm(g, "asinh", &x, 1))
-LANE_UNARY(atan, glow_cpu_libm(g, "atan", &x, 1))
-LANE_UNARY(atanh, glow_cpu_libm(g, "atanh", &x, 1))
+LANE_UNARY(acos, glow_cg_libm(g, "acos", &x, 1))
+LANE_UNARY(acosh, glow_cg_libm(g, "acosh", &x, 1))
+LANE_UNARY(asin, glow_cg_libm(g, "asin", &x, 1))
+LANE_UNARY(asinh, glow_cg_libm(g, "asinh", &x, 1))
+LANE_UNARY(atan, glow_cg_libm(g, "atan", &x, 1))
+LANE_UNARY(atanh, glow_cg_libm(g, "atanh", &x, 1))
 LANE_UNARY(ceil, intrinsic1(g, "llvm.ceil", x))
-LANE_UNARY(cos, glow_cpu_libm(g, "cos", &x, 1))
-LANE_UNARY(cosh, glow_cpu_libm(g, "cosh", &x, 1))
-LANE_UNARY(erf, glow_cpu_erf(g, x))
-LANE_UNARY(exp, glow_cpu_exp(g, x))
+LANE_UNARY(cos, glow_cg_libm(g, "cos", &x, 1))
+LANE_UNARY(cosh, glow_cg_libm(g, "cosh", &x, 1))
+LANE_UNARY(erf, glow_cg_erf(g, x))
+LANE_UNARY(exp, glow_cg_exp(g, x))
 LANE_UNARY(floor, intrinsic1(g, "llvm.floor", x))
-LANE_UNARY(log, glow_cpu_log(g, x))
+LANE_UNARY(log, glow_cg_log(g, x))
 LANE_UNARY(not, LLVMBuildNot(g->builder, x, ""))
 LANE_UNARY(round, intrinsic1(g, "llvm.rint", x))
-LANE_UNARY(sigmoid, glow_cpu_sigmoid(g, x))
-LANE_UNARY(sin, glow_cpu_libm(g, "sin", &x, 1))
-LANE_UNARY(sinh, glow_cpu_libm(g, "sinh", &x, 1))
+LANE_UNARY(sigmoid, glow_cg_sigmoid(g, x))
+LANE_UNARY(sin, glow_cg_libm(g, "sin", &x, 1))
+LANE_UNARY(sinh, glow_cg_libm(g, "sinh", &x, 1))
 LANE_UNARY(sqrt, intrinsic1(g, "llvm.sqrt", x))
-LANE_UNARY(swish, glow_cpu_swish(g, x))
-LANE_UNARY(tan, glow_cpu_libm(g, "tan", &x, 1))
-LANE_UNARY(tanh, glow_cpu_tanh(g, x))
+LANE_UNARY(swish, glow_cg_swish(g, x))
+LANE_UNARY(tan, glow_cg_libm(g, "tan", &x, 1))
+LANE_UNARY(tanh, glow_cg_tanh(g, x))
 LANE_UNARY(truncate, intrinsic1(g, "llvm.trunc", x))
 
 static cg_value
@@ -108,8 +108,8 @@ emit_convertto(cg *g, const glow_node *n, cg_value const *in)
     const glow_type *from = kind_of(n), *to = n->out[0]->type;
 
     if (glow_is_low(from->elem) || glow_is_low(to->elem))
-        return glow_cpu_convert_low(g, from, to, in[0], true, GLOW_ROUND_UP);
-    return glow_cpu_convert(g, from, to, in[0]);
+        return glow_cg_convert_low(g, from, to, in[0], true, GLOW_ROUND_UP);
+    return glow_cg_convert(g, from, to, in[0]);
 }
 
 static cg_value
@@ -117,8 +117,8 @@ emit_converttofloat8(cg *g, const glow_node *n, cg_value const *in)
 {
     const glow_converttofloat8 *c = n->attrs;
 
-    return glow_cpu_convert_low(g, kind_of(n), n->out[0]->type, in[0],
-                                c->saturate, c->round);
+    return glow_cg_convert_low(g, kind_of(n), n->out[0]->type, in[0],
+                               c->saturate, c->round);
 }
 
 /* Activations. */
@@ -153,13 +153,13 @@ emit_clip(cg *g, const glow_node *n, cg_value const *in)
     const glow_type *t = kind_of(n);
     LLVMTypeRef type = LLVMTypeOf(in[0]);
 
-    if (glow_cpu_is_float(in[0]))
+    if (glow_cg_is_float(in[0]))
         return clip(g, in[0], (double)c->min, (double)c->max);
 
     cg_value x =
-        glow_cpu_max(g, t, in[0], glow_cpu_int(type, int_bound(t, c->min)));
+        glow_cg_max(g, t, in[0], glow_cg_int(type, int_bound(t, c->min)));
 
-    return glow_cpu_min(g, t, x, glow_cpu_int(type, int_bound(t, c->max)));
+    return glow_cg_min(g, t, x, glow_cg_int(type, int_bound(t, c->max)));
 }
 
 static cg_value
@@ -178,11 +178,11 @@ emit_prelu(cg *g, const glow_node *n, cg_value const *in)
 {
     cg_value x = in[0], below;
 
-    if (glow_cpu_is_float(x)) {
+    if (glow_cg_is_float(x)) {
         below = cg_fcmp(g, LLVMRealOLT, x, zero_like(x));
         return cg_select(g, below, cg_fmul(g, x, in[1]), x);
     }
-    if (!glow_cpu_is_signed(kind_of(n)))
+    if (!glow_cg_is_signed(kind_of(n)))
         return x;
     below = cg_icmp(g, LLVMIntSLT, x, zero_like(x));
     return cg_select(g, below, cg_imul(g, x, in[1]), x);
@@ -192,7 +192,7 @@ emit_prelu(cg *g, const glow_node *n, cg_value const *in)
 static cg_value
 hard_sigmoid(cg *g, cg_value x, double alpha, double beta)
 {
-    cg_value y = glow_cpu_fma(g, x, real_like(x, alpha), real_like(x, beta));
+    cg_value y = glow_cg_fma(g, x, real_like(x, alpha), real_like(x, beta));
 
     return clip(g, y, 0, 1);
 }
@@ -231,7 +231,7 @@ polynomial(cg *g, cg_value t, const double *c, int k)
     cg_value y = real_like(t, c[k]);
 
     while (k-- > 0)
-        y = glow_cpu_fma(g, y, t, real_like(t, c[k]));
+        y = glow_cg_fma(g, y, t, real_like(t, c[k]));
     return y;
 }
 
@@ -239,7 +239,7 @@ polynomial(cg *g, cg_value t, const double *c, int k)
 static cg_value
 bell(cg *g, cg_value x)
 {
-    return glow_cpu_exp(g, cg_fmul(g, cg_fmul(g, x, x), real_like(x, -0.5)));
+    return glow_cg_exp(g, cg_fmul(g, cg_fmul(g, x, x), real_like(x, -0.5)));
 }
 
 /*
@@ -257,13 +257,13 @@ gelu64(cg *g, cg_value x)
 
     cg_value t = cg_fdiv(g, three, cg_fsub(g, three, x));
     cg_value y =
-        glow_cpu_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
+        glow_cg_erf(g, cg_fmul(g, x, real_like(x, 0.70710678118654752)));
 
-    t = glow_cpu_fma(g, t, real_like(x, GLOW_GELU_TAIL64_SCALE),
-                     real_like(x, GLOW_GELU_TAIL64_SHIFT));
+    t = glow_cg_fma(g, t, real_like(x, GLOW_GELU_TAIL64_SCALE),
+                    real_like(x, GLOW_GELU_TAIL64_SHIFT));
     t = polynomial(g, t, tail, (int)(sizeof tail / sizeof *tail) - 1);
     t = cg_fmul(g, cg_fmul(g, x, bell(g, x)), t);
-    y = glow_cpu_fma(g, half, y, half);
+    y = glow_cg_fma(g, half, y, half);
     return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, real_like(x, -1)), t, y);
 }
 
@@ -278,12 +278,12 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
     cg_value x = in[0], cube, y;
 
     if (a->approximate != GLOW_GELU_TANH)
-        return glow_cpu_scalar(LLVMTypeOf(x)) == g->f64 ? gelu64(g, x)
-                                                        : glow_cpu_gelu(g, x);
+        return glow_cg_scalar(LLVMTypeOf(x)) == g->f64 ? gelu64(g, x)
+                                                       : glow_cg_gelu(g, x);
     cube = cg_fmul(g, cg_fmul(g, x, x), x);
-    y = glow_cpu_fma(g, cube, real_like(x, 0.044715), x);
+    y = glow_cg_fma(g, cube, real_like(x, 0.044715), x);
     y = cg_fmul(g, y, real_like(x, 2 * 0.79788456080286536));
-    y = glow_cpu_sigmoid(g, y);
+    y = glow_cg_sigmoid(g, y);
     return cg_fmul(g, at_least_gated(g, x, -32), y);
 }
 
@@ -299,12 +299,12 @@ float_extreme(cg *g, bool is_max, cg_value a, cg_value b)
 {
     LLVMTypeRef t = LLVMTypeOf(a);
     LLVMTypeRef bits =
-        glow_cpu_like(a, glow_cpu_scalar(t) == g->f64 ? g->i64 : g->i32);
+        glow_cg_like(a, glow_cg_scalar(t) == g->f64 ? g->i64 : g->i32);
     cg_value both[2] = {a, b}, i, j, x;
 
     if (g->target->vector_bytes > 4)
-        return glow_cpu_intrinsic(g, is_max ? "llvm.maximum" : "llvm.minimum",
-                                  both, 2);
+        return glow_cg_intrinsic(g, is_max ? "llvm.maximum" : "llvm.minimum",
+                                 both, 2);
     i = cg_bitcast(g, a, bits);
     j = cg_bitcast(g, b, bits);
     i = is_max ? cg_and(g, i, j) : cg_or(g, i, j);
@@ -317,43 +317,43 @@ float_extreme(cg *g, bool is_max, cg_value a, cg_value b)
 }
 
 cg_value
-glow_cpu_max(cg *g, const glow_type *t, cg_value a, cg_value b)
+glow_cg_max(cg *g, const glow_type *t, cg_value a, cg_value b)
 {
-    if (glow_cpu_is_float(a))
+    if (glow_cg_is_float(a))
         return float_extreme(g, true, a, b);
     return cg_select(
-        g, cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, a, b), a,
+        g, cg_icmp(g, glow_cg_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, a, b), a,
         b);
 }
 
 cg_value
-glow_cpu_min(cg *g, const glow_type *t, cg_value a, cg_value b)
+glow_cg_min(cg *g, const glow_type *t, cg_value a, cg_value b)
 {
-    if (glow_cpu_is_float(a))
+    if (glow_cg_is_float(a))
         return float_extreme(g, false, a, b);
     return cg_select(
-        g, cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSLT : LLVMIntULT, a, b), a,
+        g, cg_icmp(g, glow_cg_is_signed(t) ? LLVMIntSLT : LLVMIntULT, a, b), a,
         b);
 }
 
 static cg_value
 emit_max(cg *g, const glow_node *n, cg_value const *in)
 {
-    return glow_cpu_max(g, kind_of(n), in[0], in[1]);
+    return glow_cg_max(g, kind_of(n), in[0], in[1]);
 }
 
 static cg_value
 emit_min(cg *g, const glow_node *n, cg_value const *in)
 {
-    return glow_cpu_min(g, kind_of(n), in[0], in[1]);
+    return glow_cg_min(g, kind_of(n), in[0], in[1]);
 }
 
 #define LANE_BINARY(id, real, integer)                                       \
     static cg_value emit_##id(cg *g, const glow_node *n, cg_value const *in) \
     {                                                                        \
         (void)n;                                                             \
-        return glow_cpu_is_float(in[0]) ? real(g, in[0], in[1])              \
-                                        : integer(g, in[0], in[1]);          \
+        return glow_cg_is_float(in[0]) ? real(g, in[0], in[1])               \
+                                       : integer(g, in[0], in[1]);           \
     }
 
 LANE_BINARY(add, cg_fadd, cg_iadd)
@@ -366,15 +366,15 @@ emit_div(cg *g, const glow_node *n, cg_value const *in)
 {
     cg_value x = in[0], y = in[1];
 
-    if (glow_cpu_is_float(x))
+    if (glow_cg_is_float(x))
         return cg_fdiv(g, x, y);
 
     LLVMTypeRef t = LLVMTypeOf(y);
-    cg_value one = glow_cpu_int(t, 1), zero = zero_like(y);
+    cg_value one = glow_cg_int(t, 1), zero = zero_like(y);
     cg_value is_zero = cg_icmp(g, LLVMIntEQ, y, zero), q;
 
-    if (glow_cpu_is_signed(kind_of(n))) {
-        cg_value flips = cg_icmp(g, LLVMIntEQ, y, glow_cpu_int(t, -1));
+    if (glow_cg_is_signed(kind_of(n))) {
+        cg_value flips = cg_icmp(g, LLVMIntEQ, y, glow_cg_int(t, -1));
         cg_value safe = cg_select(g, cg_or(g, is_zero, flips), one, y);
 
         q = LLVMBuildSDiv(g->builder, x, safe, "");
@@ -391,16 +391,16 @@ emit_fmod(cg *g, const glow_node *n, cg_value const *in)
 {
     cg_value x = in[0], y = in[1], none;
 
-    if (glow_cpu_is_float(x))
-        return glow_cpu_libm(g, "fmod", (cg_value[]){x, y}, 2);
+    if (glow_cg_is_float(x))
+        return glow_cg_libm(g, "fmod", (cg_value[]){x, y}, 2);
 
     LLVMTypeRef t = LLVMTypeOf(y);
-    bool is_signed = glow_cpu_is_signed(kind_of(n));
+    bool is_signed = glow_cg_is_signed(kind_of(n));
 
     none = cg_icmp(g, LLVMIntEQ, y, zero_like(y));
     if (is_signed)
-        none = cg_or(g, none, cg_icmp(g, LLVMIntEQ, y, glow_cpu_int(t, -1)));
-    y = cg_select(g, none, glow_cpu_int(t, 1), y);
+        none = cg_or(g, none, cg_icmp(g, LLVMIntEQ, y, glow_cg_int(t, -1)));
+    y = cg_select(g, none, glow_cg_int(t, 1), y);
     return is_signed ? LLVMBuildSRem(g->builder, x, y, "")
                      : LLVMBuildURem(g->builder, x, y, "");
 }
@@ -412,12 +412,12 @@ static cg_value
 int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value one = glow_cpu_int(t, 1), zero = zero_like(x);
+    cg_value one = glow_cg_int(t, 1), zero = zero_like(x);
     cg_value start[3] = {one, x, y};
-    unsigned bits = LLVMGetIntTypeWidth(glow_cpu_scalar(t));
+    unsigned bits = LLVMGetIntTypeWidth(glow_cg_scalar(t));
     cg_loop l;
 
-    glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, bits), 1, start, 3);
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, bits), 1, start, 3);
 
     cg_value power = l.value[0], square = l.value[1], left = l.value[2];
     cg_value odd = cg_icmp(g, LLVMIntNE, cg_and(g, left, one), zero);
@@ -426,12 +426,12 @@ int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
     next[0] = cg_select(g, odd, cg_imul(g, power, square), power);
     next[1] = cg_imul(g, square, square);
     next[2] = cg_lshr(g, left, one);
-    glow_cpu_loop_end(g, &l, next);
+    glow_cg_loop_end(g, &l, next);
     if (!is_signed)
         return l.value[0];
 
     /* 1 / x^-y is 0 unless x is 1 or -1. */
-    cg_value minus = glow_cpu_int(t, -1);
+    cg_value minus = glow_cg_int(t, -1);
     cg_value y_odd = cg_icmp(g, LLVMIntNE, cg_and(g, y, one), zero);
     cg_value inverse = cg_select(g, y_odd, minus, one);
 
@@ -444,9 +444,9 @@ int_pow(cg *g, cg_value x, cg_value y, bool is_signed)
 static cg_value
 emit_pow(cg *g, const glow_node *n, cg_value const *in)
 {
-    if (glow_cpu_is_float(in[0]))
-        return glow_cpu_libm(g, "pow", (cg_value[]){in[0], in[1]}, 2);
-    return int_pow(g, in[0], in[1], glow_cpu_is_signed(kind_of(n)));
+    if (glow_cg_is_float(in[0]))
+        return glow_cg_libm(g, "pow", (cg_value[]){in[0], in[1]}, 2);
+    return int_pow(g, in[0], in[1], glow_cg_is_signed(kind_of(n)));
 }
 
 static cg_value
@@ -480,11 +480,11 @@ emit_bitshift(cg *g, const glow_node *n, cg_value const *in)
     const glow_bitshift *s = n->attrs;
     cg_value x = in[0], y = in[1];
     LLVMTypeRef t = LLVMTypeOf(x);
-    unsigned bits = LLVMGetIntTypeWidth(glow_cpu_scalar(t));
-    cg_value some = cg_icmp(g, LLVMIntULT, y, glow_cpu_int(t, bits));
-    cg_value last = glow_cpu_int(t, bits - 1), by = cg_select(g, some, y, last);
+    unsigned bits = LLVMGetIntTypeWidth(glow_cg_scalar(t));
+    cg_value some = cg_icmp(g, LLVMIntULT, y, glow_cg_int(t, bits));
+    cg_value last = glow_cg_int(t, bits - 1), by = cg_select(g, some, y, last);
 
-    if (s->direction == GLOW_SHIFT_RIGHT && glow_cpu_is_signed(kind_of(n)))
+    if (s->direction == GLOW_SHIFT_RIGHT && glow_cg_is_signed(kind_of(n)))
         return LLVMBuildAShr(g->builder, x, by, "");
     return cg_select(g, some,
                      s->direction == GLOW_SHIFT_LEFT ? cg_shl(g, x, by)
@@ -497,9 +497,9 @@ static cg_value
 compare(cg *g, const glow_node *n, cg_value const *in, LLVMRealPredicate real,
         LLVMIntPredicate is_signed, LLVMIntPredicate is_unsigned)
 {
-    if (glow_cpu_is_float(in[0]))
+    if (glow_cg_is_float(in[0]))
         return cg_fcmp(g, real, in[0], in[1]);
-    return cg_icmp(g, glow_cpu_is_signed(kind_of(n)) ? is_signed : is_unsigned,
+    return cg_icmp(g, glow_cg_is_signed(kind_of(n)) ? is_signed : is_unsigned,
                    in[0], in[1]);
 }
 
@@ -584,7 +584,7 @@ static const struct {
 };
 
 cg_lane_fn
-glow_cpu_lane(const glow_op *op)
+glow_cg_lane(const glow_op *op)
 {
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (table[i].op == op)

@@ -12,10 +12,10 @@
 typedef cg_value (*cg_lane_fn)(cg *g, const glow_node *n, cg_value const *in);
 
 /* The code of `op`; NULL if it is not element-wise. */
-cg_lane_fn glow_cpu_lane(const glow_op *op);
+cg_lane_fn glow_cg_lane(const glow_op *op);
 
 /* Maximum and minimum of IEEE 754-2019, and of integers. */
-cg_value glow_cpu_max(cg *g, const glow_type *t, cg_value a, cg_value b);
-cg_value glow_cpu_min(cg *g, const glow_type *t, cg_value a, cg_value b);
+cg_value glow_cg_max(cg *g, const glow_type *t, cg_value a, cg_value b);
+cg_value glow_cg_min(cg *g, const glow_type *t, cg_value a, cg_value b);
 
 #endif

@@ -15,20 +15,20 @@
 static bool
 is_double(cg *g, cg_value x)
 {
-    return glow_cpu_scalar(LLVMTypeOf(x)) == g->f64;
+    return glow_cg_scalar(LLVMTypeOf(x)) == g->f64;
 }
 
 cg_value
-glow_cpu_libm(cg *g, const char *name, cg_value *args, int n)
+glow_cg_libm(cg *g, const char *name, cg_value *args, int n)
 {
-    LLVMTypeRef t = LLVMTypeOf(args[0]), s = glow_cpu_scalar(t);
+    LLVMTypeRef t = LLVMTypeOf(args[0]), s = glow_cg_scalar(t);
     LLVMTypeRef params[3] = {s, s, s};
     LLVMTypeRef type = LLVMFunctionType(s, params, (unsigned)n, false);
     const char *symbol =
         is_double(g, args[0]) ? name : glow_arena_printf(g->arena, "%sf", name);
     cg_value fn = LLVMGetNamedFunction(g->module, symbol);
     cg_value all = LLVMConstNull(t), one[3];
-    int lanes = glow_cpu_lanes(t);
+    int lanes = glow_cg_lanes(t);
 
     if (!fn)
         fn = LLVMAddFunction(g->module, symbol, type);
@@ -52,10 +52,10 @@ static cg_value
 horner(cg *g, cg_value x, const double *c, int n)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value sum = glow_cpu_real(t, c[n - 1]);
+    cg_value sum = glow_cg_real(t, c[n - 1]);
 
     for (int i = n - 2; i >= 0; i--)
-        sum = glow_cpu_fma(g, sum, x, glow_cpu_real(t, c[i]));
+        sum = glow_cg_fma(g, sum, x, glow_cg_real(t, c[i]));
     return sum;
 }
 
@@ -63,7 +63,7 @@ horner(cg *g, cg_value x, const double *c, int n)
 static cg_value
 at_least(cg *g, cg_value x, double least)
 {
-    cg_value l = glow_cpu_real(LLVMTypeOf(x), least);
+    cg_value l = glow_cg_real(LLVMTypeOf(x), least);
 
     return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, l), l, x);
 }
@@ -71,7 +71,7 @@ at_least(cg *g, cg_value x, double least)
 static cg_value
 at_most(cg *g, cg_value x, double most)
 {
-    cg_value m = glow_cpu_real(LLVMTypeOf(x), most);
+    cg_value m = glow_cg_real(LLVMTypeOf(x), most);
 
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, m), m, x);
 }
@@ -112,14 +112,14 @@ static cg_value
 next_integer(cg *g, cg_value x, cg_value scale, int bias, bool bounded,
              cg_value *power)
 {
-    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
-    cg_value magic = glow_cpu_real(t, 12582912.0 + bias);
-    cg_value n = glow_cpu_fma(g, x, scale, magic);
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cg_like(x, g->i32);
+    cg_value magic = glow_cg_real(t, 12582912.0 + bias);
+    cg_value n = glow_cg_fma(g, x, scale, magic);
 
     if (bounded)
         n = at_most(g, n, 12582912.0 + 254);
     *power =
-        cg_bitcast(g, cg_shl(g, cg_bitcast(g, n, i), glow_cpu_int(i, 23)), t);
+        cg_bitcast(g, cg_shl(g, cg_bitcast(g, n, i), glow_cg_int(i, 23)), t);
     return cg_fsub(g, n, magic);
 }
 
@@ -128,9 +128,9 @@ static cg_value
 exp_reduced(cg *g, cg_value x, cg_value n)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value r = glow_cpu_fma(g, n, glow_cpu_real(t, -0.693359375), x);
+    cg_value r = glow_cg_fma(g, n, glow_cg_real(t, -0.693359375), x);
 
-    r = glow_cpu_fma(g, n, glow_cpu_real(t, 2.12194440e-4), r);
+    r = glow_cg_fma(g, n, glow_cg_real(t, 2.12194440e-4), r);
     return horner(g, r, exact_powers, 8);
 }
 
@@ -139,14 +139,14 @@ exp_reduced(cg *g, cg_value x, cg_value n)
  * 0.  The power 2^128 overflows, so for n = 128 n is 127 and r is up to log(2).
  */
 cg_value
-glow_cpu_exp(cg *g, cg_value x)
+glow_cg_exp(cg *g, cg_value x)
 {
     cg_value power, n;
 
     if (is_double(g, x))
-        return glow_cpu_libm(g, "exp", &x, 1);
+        return glow_cg_libm(g, "exp", &x, 1);
     x = at_least(g, x, -88.0);
-    n = next_integer(g, x, glow_cpu_real(LLVMTypeOf(x), 1.44269504088896341),
+    n = next_integer(g, x, glow_cg_real(LLVMTypeOf(x), 1.44269504088896341),
                      127, true, &power);
     return cg_fmul(g, exp_reduced(g, x, n), power);
 }
@@ -164,7 +164,7 @@ estimates(const cg *g)
 }
 
 cg_value
-glow_cpu_quotient(cg *g, cg_value a, cg_value b)
+glow_cg_quotient(cg *g, cg_value a, cg_value b)
 {
     cg_value q = cg_fdiv(g, a, b);
 
@@ -181,7 +181,7 @@ glow_cpu_quotient(cg *g, cg_value a, cg_value b)
  * logf.
  */
 cg_value
-glow_cpu_log(cg *g, cg_value x)
+glow_cg_log(cg *g, cg_value x)
 {
     static const double c[] = {
         3.3333331174e-1,  -2.4999993993e-1, 2.0000714765e-1,
@@ -189,45 +189,45 @@ glow_cpu_log(cg *g, cg_value x)
         1.1676998740e-1,  -1.1514610310e-1, 7.0376836292e-2};
 
     if (is_double(g, x))
-        return glow_cpu_libm(g, "log", &x, 1);
+        return glow_cg_libm(g, "log", &x, 1);
 
-    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cpu_like(x, g->i32);
-    cg_value zero = LLVMConstNull(t), one = glow_cpu_real(t, 1.0);
-    cg_value tiny = cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, 0x1p-126));
-    cg_value y = cg_select(g, tiny, cg_fmul(g, x, glow_cpu_real(t, 0x1p23)), x);
-    cg_value w = cg_isub(g, cg_bitcast(g, y, i), glow_cpu_int(i, 0x3f3504f3));
-    cg_value e = LLVMBuildAShr(g->builder, w, glow_cpu_int(i, 23), "");
-    cg_value m = cg_iadd(g, cg_and(g, w, glow_cpu_int(i, 0x7fffff)),
-                         glow_cpu_int(i, 0x3f3504f3));
+    LLVMTypeRef t = LLVMTypeOf(x), i = glow_cg_like(x, g->i32);
+    cg_value zero = LLVMConstNull(t), one = glow_cg_real(t, 1.0);
+    cg_value tiny = cg_fcmp(g, LLVMRealOLT, x, glow_cg_real(t, 0x1p-126));
+    cg_value y = cg_select(g, tiny, cg_fmul(g, x, glow_cg_real(t, 0x1p23)), x);
+    cg_value w = cg_isub(g, cg_bitcast(g, y, i), glow_cg_int(i, 0x3f3504f3));
+    cg_value e = LLVMBuildAShr(g->builder, w, glow_cg_int(i, 23), "");
+    cg_value m = cg_iadd(g, cg_and(g, w, glow_cg_int(i, 0x7fffff)),
+                         glow_cg_int(i, 0x3f3504f3));
     cg_value n = LLVMBuildSIToFP(g->builder, e, t, "");
 
-    n = cg_select(g, tiny, cg_fsub(g, n, glow_cpu_real(t, 23.0)), n);
+    n = cg_select(g, tiny, cg_fsub(g, n, glow_cg_real(t, 23.0)), n);
     m = cg_fsub(g, cg_bitcast(g, m, t), one);
 
     cg_value m2 = cg_fmul(g, m, m);
     cg_value p = cg_fmul(g, cg_fmul(g, horner(g, m, c, 9), m2), m);
 
-    p = glow_cpu_fma(g, n, glow_cpu_real(t, -2.12194440e-4), p);
-    p = glow_cpu_fma(g, m2, glow_cpu_real(t, -0.5), p);
+    p = glow_cg_fma(g, n, glow_cg_real(t, -2.12194440e-4), p);
+    p = glow_cg_fma(g, m2, glow_cg_real(t, -0.5), p);
     p = cg_fadd(g, p, m);
-    p = glow_cpu_fma(g, n, glow_cpu_real(t, 0.693359375), p);
+    p = glow_cg_fma(g, n, glow_cg_real(t, 0.693359375), p);
 
-    cg_value inf = glow_cpu_real(t, (double)INFINITY);
+    cg_value inf = glow_cg_real(t, (double)INFINITY);
 
     p = cg_select(g, cg_fcmp(g, LLVMRealOEQ, x, zero),
-                  glow_cpu_real(t, -(double)INFINITY), p);
+                  glow_cg_real(t, -(double)INFINITY), p);
     p = cg_select(g, cg_fcmp(g, LLVMRealOEQ, x, inf), inf, p);
     return cg_select(g, cg_fcmp(g, LLVMRealULT, x, zero),
-                     glow_cpu_real(t, (double)NAN), p);
+                     glow_cg_real(t, (double)NAN), p);
 }
 
-/* a / b by the method of glow_cpu_quotient, but for any `a`, even infinity. */
+/* a / b by the method of glow_cg_quotient, but for any `a`, even infinity. */
 static cg_value
 quotient_of_any(cg *g, cg_value a, cg_value b)
 {
     return estimates(g) ? cg_fmul(g, a,
-                                  glow_cpu_quotient(
-                                      g, glow_cpu_real(LLVMTypeOf(b), 1.0), b))
+                                  glow_cg_quotient(
+                                      g, glow_cg_real(LLVMTypeOf(b), 1.0), b))
                         : cg_fdiv(g, a, b);
 }
 
@@ -237,30 +237,30 @@ quotient_of_any(cg *g, cg_value a, cg_value b)
  * Newton-Raphson step, for callers that subtract the result from 1.
  */
 cg_value
-glow_cpu_sigmoid(cg *g, cg_value x)
+glow_cg_sigmoid(cg *g, cg_value x)
 {
     const double least = -87.33654; /* log(2^-126), rounded up */
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value one = glow_cpu_real(t, 1.0), half = glow_cpu_real(t, 0.5);
+    cg_value one = glow_cg_real(t, 1.0), half = glow_cg_real(t, 0.5);
     cg_value y, n, power, q;
 
     if (is_double(g, x)) {
-        y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+        y = glow_cg_exp(g, LLVMBuildFNeg(g->builder, x, ""));
         return cg_fdiv(g, one, cg_fadd(g, one, y));
     }
     y = LLVMBuildFNeg(g->builder, clamp(g, x, least, 87.0), "");
-    n = next_integer(g, y, glow_cpu_real(t, 1.44269504088896341), 126, false,
+    n = next_integer(g, y, glow_cg_real(t, 1.44269504088896341), 126, false,
                      &power);
-    y = glow_cpu_fma(g, exp_reduced(g, y, n), power, half);
+    y = glow_cg_fma(g, exp_reduced(g, y, n), power, half);
     if (estimates(g)) {
-        q = glow_cpu_quotient(g, one, y);
-        q = glow_cpu_fma(
-            g, q, glow_cpu_fma(g, LLVMBuildFNeg(g->builder, y, ""), q, one), q);
+        q = glow_cg_quotient(g, one, y);
+        q = glow_cg_fma(
+            g, q, glow_cg_fma(g, LLVMBuildFNeg(g->builder, y, ""), q, one), q);
         q = cg_fmul(g, q, half);
     } else {
         q = cg_fdiv(g, half, y);
     }
-    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, least)),
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cg_real(t, least)),
                      LLVMConstNull(t), q);
 }
 
@@ -271,24 +271,24 @@ glow_cpu_sigmoid(cg *g, cg_value x)
  * the fraction costs one operation.
  */
 cg_value
-glow_cpu_swish(cg *g, cg_value x)
+glow_cg_swish(cg *g, cg_value x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value one = glow_cpu_real(t, 1.0), y, n, power;
-    cg_value scale = glow_cpu_real(t, -1.44269504088896341);
+    cg_value one = glow_cg_real(t, 1.0), y, n, power;
+    cg_value scale = glow_cg_real(t, -1.44269504088896341);
 
     if (is_double(g, x)) {
         x = at_least(g, x, -1000.0);
-        y = glow_cpu_exp(g, LLVMBuildFNeg(g->builder, x, ""));
+        y = glow_cg_exp(g, LLVMBuildFNeg(g->builder, x, ""));
         return cg_fdiv(g, x, cg_fadd(g, one, y));
     }
     y = clamp(g, x, -87.0, 87.0);
     n = next_integer(g, y, scale, 127, false, &power);
-    y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
-    y = glow_cpu_fma(g, horner(g, y, close_powers, 6), power, one);
+    y = glow_cg_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
+    y = glow_cg_fma(g, horner(g, y, close_powers, 6), power, one);
     y = quotient_of_any(g, x, y);
-    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cpu_real(t, -87.0)),
-                     glow_cpu_real(t, -0.0), y);
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, glow_cg_real(t, -87.0)),
+                     glow_cg_real(t, -0.0), y);
 }
 
 /*
@@ -299,25 +299,24 @@ glow_cpu_swish(cg *g, cg_value x)
  * in swish.
  */
 cg_value
-glow_cpu_gelu(cg *g, cg_value x)
+glow_cg_gelu(cg *g, cg_value x)
 {
     static const double tail[] = {
         -1.128230358973803e-05, 0.15988918149781425,   0.15591820589025585,
         0.15779454449619124,    -0.010648637675398323, 0.24802861539532764,
         -0.37071263286554396,   0.19896425360629294,   -0.03922220995164144};
     LLVMTypeRef t = LLVMTypeOf(x);
-    cg_value scale = glow_cpu_real(t, -0.72134752044448170), p, y, n, power;
-    cg_value size =
-        at_most(g, glow_cpu_intrinsic(g, "llvm.fabs", &x, 1), 13.26);
+    cg_value scale = glow_cg_real(t, -0.72134752044448170), p, y, n, power;
+    cg_value size = at_most(g, glow_cg_intrinsic(g, "llvm.fabs", &x, 1), 13.26);
 
-    p = glow_cpu_real(t, 2.5);
-    p = horner(g, glow_cpu_quotient(g, p, cg_fadd(g, p, size)), tail, 9);
+    p = glow_cg_real(t, 2.5);
+    p = horner(g, glow_cg_quotient(g, p, cg_fadd(g, p, size)), tail, 9);
     y = cg_fmul(g, size, size);
     n = next_integer(g, y, scale, 127, false, &power);
-    y = glow_cpu_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
+    y = glow_cg_fma(g, y, scale, LLVMBuildFNeg(g->builder, n, ""));
     y = cg_fmul(g, horner(g, y, close_powers, 6), power);
     p = LLVMBuildFNeg(g->builder, cg_fmul(g, size, p), "");
-    return glow_cpu_fma(g, p, y, at_least(g, x, 0.0));
+    return glow_cg_fma(g, p, y, at_least(g, x, 0.0));
 }
 
 /*
@@ -334,13 +333,13 @@ odd_rational(cg *g, cg_value x, double limit, const double *p, int np,
     cg_value z = cg_fmul(g, x, x);
     cg_value above = cg_fmul(g, x, horner(g, z, p, np));
 
-    x = glow_cpu_quotient(g, above, horner(g, z, q, nq));
+    x = glow_cg_quotient(g, above, horner(g, z, q, nq));
     return clamp(g, x, -1.0, 1.0);
 }
 
 /* tanh: 5.2 ulp, absolute error 3e-7; our own fit. */
 cg_value
-glow_cpu_tanh(cg *g, cg_value x)
+glow_cg_tanh(cg *g, cg_value x)
 {
     static const double p[] = {0.999999979, 0.133810231, 0.00349558517,
                                2.06090348e-05, 1.33545986e-08};
@@ -348,13 +347,13 @@ glow_cpu_tanh(cg *g, cg_value x)
                                7.7765319e-07};
 
     if (is_double(g, x))
-        return glow_cpu_libm(g, "tanh", &x, 1);
+        return glow_cg_libm(g, "tanh", &x, 1);
     return odd_rational(g, x, 9.6, p, 5, q, 5);
 }
 
 /* erf: 5.9 ulp, absolute error 3.5e-7; our own fit. */
 cg_value
-glow_cpu_erf(cg *g, cg_value x)
+glow_cg_erf(cg *g, cg_value x)
 {
     static const double p[] = {1.12837914,   0.191550273,    0.0528754372,
                                0.0038081591, 0.000284687571, 2.02590699e-06};
@@ -362,6 +361,6 @@ glow_cpu_erf(cg *g, cg_value x)
                                0.0150550844, 0.00117072499, 3.78317818e-05};
 
     if (is_double(g, x))
-        return glow_cpu_libm(g, "erf", &x, 1);
+        return glow_cg_libm(g, "erf", &x, 1);
     return odd_rational(g, x, 4.2, p, 6, q, 6);
 }

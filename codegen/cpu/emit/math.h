@@ -9,19 +9,19 @@
  * Functions of float, by polynomials with the error bounds of math.c; functions
  * of double, by a libm call per lane.
  */
-cg_value glow_cpu_exp(cg *g, cg_value x);
-cg_value glow_cpu_log(cg *g, cg_value x);
-cg_value glow_cpu_sigmoid(cg *g, cg_value x);
-cg_value glow_cpu_swish(cg *g, cg_value x);
-cg_value glow_cpu_gelu(cg *g, cg_value x); /* exact GELU (erf); float only */
-cg_value glow_cpu_tanh(cg *g, cg_value x);
-cg_value glow_cpu_erf(cg *g, cg_value x);
+cg_value glow_cg_exp(cg *g, cg_value x);
+cg_value glow_cg_log(cg *g, cg_value x);
+cg_value glow_cg_sigmoid(cg *g, cg_value x);
+cg_value glow_cg_swish(cg *g, cg_value x);
+cg_value glow_cg_gelu(cg *g, cg_value x); /* exact GELU (erf); float only */
+cg_value glow_cg_tanh(cg *g, cg_value x);
+cg_value glow_cg_erf(cg *g, cg_value x);
 /*
  * a / b to 2 ulp; for float by a reciprocal estimate where the target has one,
  * with |b| in [2^-126, 2^126] or NaN.
  */
-cg_value glow_cpu_quotient(cg *g, cg_value a, cg_value b);
+cg_value glow_cg_quotient(cg *g, cg_value a, cg_value b);
 /* A libm call for float or double; `name` is the double function. */
-cg_value glow_cpu_libm(cg *g, const char *name, cg_value *args, int n);
+cg_value glow_cg_libm(cg *g, const char *name, cg_value *args, int n);
 
 #endif

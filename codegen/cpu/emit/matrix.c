@@ -68,7 +68,7 @@ is_named(const cpu_target *t)
 }
 
 void
-glow_cpu_probe_matrix(cpu_target *t)
+glow_cg_probe_matrix(cpu_target *t)
 {
     bool named = is_named(t);
 
@@ -98,7 +98,7 @@ number(cg *g, int r)
 }
 
 cg_value
-glow_cpu_matrix_refused(cg *g)
+glow_cg_matrix_refused(cg *g)
 {
     LLVMTypeRef params[3] = {g->i64, g->i64, g->i64};
     LLVMTypeRef t = LLVMFunctionType(g->i64, params, 3, false);
@@ -120,7 +120,7 @@ glow_cpu_matrix_refused(cg *g)
  * 63 the rows.
  */
 void
-glow_cpu_matrix_begin(cg *g, int rows, int depth)
+glow_cg_matrix_begin(cg *g, int rows, int depth)
 {
     cg_value bytes[64], at;
 
@@ -133,38 +133,38 @@ glow_cpu_matrix_begin(cg *g, int rows, int depth)
         bytes[16 + 2 * r] = number(g, left ? 2 * depth : 4 * CPU_MATRIX_LANES);
         bytes[48 + r] = number(g, r < CPU_MATRIX_RIGHT ? rows : depth / 2);
     }
-    at = glow_cpu_local(g, LLVMConstVector(bytes, 64));
+    at = glow_cg_local(g, LLVMConstVector(bytes, 64));
     call(g, "llvm.x86.ldtilecfg", &at, 1);
 }
 
 void
-glow_cpu_matrix_end(cg *g)
+glow_cg_matrix_end(cg *g)
 {
     call(g, "llvm.x86.tilerelease", NULL, 0);
 }
 
 void
-glow_cpu_matrix_zero(cg *g, int r)
+glow_cg_matrix_zero(cg *g, int r)
 {
     call(g, "llvm.x86.tilezero", (cg_value[]){number(g, r)}, 1);
 }
 
 void
-glow_cpu_matrix_load(cg *g, int r, cg_value at, int64_t step)
+glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step)
 {
     call(g, "llvm.x86.tileloadd64",
          (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
 }
 
 void
-glow_cpu_matrix_store(cg *g, int r, cg_value at, int64_t step)
+glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step)
 {
     call(g, "llvm.x86.tilestored64",
          (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
 }
 
 void
-glow_cpu_matrix_multiply(cg *g, int sum, int left, int right)
+glow_cg_matrix_multiply(cg *g, int sum, int left, int right)
 {
     call(g, "llvm.x86.tdpbf16ps",
          (cg_value[]){number(g, sum), number(g, left), number(g, right)}, 3);

@@ -20,23 +20,23 @@
 #define CPU_MATRIX_RIGHT 6  /* the first of two */
 
 /* Sets t->has_amx and t->matrix, by the CPU and features of the target. */
-void glow_cpu_probe_matrix(cpu_target *t);
+void glow_cg_probe_matrix(cpu_target *t);
 
 /*
  * Builds a system call that requests the tile registers for this process; the
  * result, an i1, is true if the system refuses.
  */
-cg_value glow_cpu_matrix_refused(cg *g);
+cg_value glow_cg_matrix_refused(cg *g);
 
 /* Tile configuration and release, around all uses of tiles. */
-void glow_cpu_matrix_begin(cg *g, int rows, int depth);
-void glow_cpu_matrix_end(cg *g);
+void glow_cg_matrix_begin(cg *g, int rows, int depth);
+void glow_cg_matrix_end(cg *g);
 
-void glow_cpu_matrix_zero(cg *g, int r);
+void glow_cg_matrix_zero(cg *g, int r);
 /* Loads or stores rows at a distance of `step` bytes. */
-void glow_cpu_matrix_load(cg *g, int r, cg_value at, int64_t step);
-void glow_cpu_matrix_store(cg *g, int r, cg_value at, int64_t step);
+void glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step);
+void glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step);
 /* sum += left * right */
-void glow_cpu_matrix_multiply(cg *g, int sum, int left, int right);
+void glow_cg_matrix_multiply(cg *g, int sum, int left, int right);
 
 #endif

@@ -25,26 +25,26 @@ assembly(glow_arena *a, const cpu_target *t, bool is_half)
     LLVMMemoryBufferRef text = NULL;
     char *message = NULL;
 
-    glow_cpu_gen_begin(&g, a, "probe", t);
+    glow_cg_gen_begin(&g, a, "probe", t);
 
-    cg_value fn = glow_cpu_function(&g, "probe", 2, true);
+    cg_value fn = glow_cg_function(&g, "probe", 2, true);
     int lanes = t->vector_bytes / 4;
     LLVMTypeRef scalar = is_half ? g.f16 : LLVMBFloatTypeInContext(g.context);
-    LLVMTypeRef wide = glow_cpu_vector(g.f32, lanes);
-    LLVMTypeRef narrow = glow_cpu_vector(scalar, lanes);
+    LLVMTypeRef wide = glow_cg_vector(g.f32, lanes);
+    LLVMTypeRef narrow = glow_cg_vector(scalar, lanes);
     cg_value p = LLVMGetParam(fn, 0), q = LLVMGetParam(fn, 1);
-    cg_value x = glow_cpu_load_raw(&g, wide, p);
+    cg_value x = glow_cg_load_raw(&g, wide, p);
 
-    glow_cpu_store_raw(&g, LLVMBuildFPTrunc(g.builder, x, narrow, ""), q);
-    x = glow_cpu_load_raw(&g, narrow, p);
-    glow_cpu_store_raw(&g, LLVMBuildFPExt(g.builder, x, wide, ""), q);
+    glow_cg_store_raw(&g, LLVMBuildFPTrunc(g.builder, x, narrow, ""), q);
+    x = glow_cg_load_raw(&g, narrow, p);
+    glow_cg_store_raw(&g, LLVMBuildFPExt(g.builder, x, wide, ""), q);
     LLVMBuildRet(g.builder, LLVMConstNull(g.i32));
     if (LLVMTargetMachineEmitToMemoryBuffer(
             t->machine, g.module, LLVMAssemblyFile, &message, &text)) {
         LLVMDisposeMessage(message);
         text = NULL;
     }
-    glow_cpu_gen_end(&g);
+    glow_cg_gen_end(&g);
     return text;
 }
 
@@ -100,7 +100,7 @@ probe_bfloat(glow_arena *a, cpu_target *t)
 }
 
 void
-glow_cpu_probe_narrow(glow_arena *a, cpu_target *t)
+glow_cg_probe_narrow(glow_arena *a, cpu_target *t)
 {
     /* LLVM 19 aborts on any use of binary16 on s390x. */
     bool aborts = strncmp(t->triple, "s390x", 5) == 0;
@@ -119,24 +119,24 @@ glow_cpu_probe_narrow(glow_arena *a, cpu_target *t)
 static cg_value
 half_to_float(cg *g, cg_value bits)
 {
-    LLVMTypeRef t = glow_cpu_like(bits, g->i32);
-    LLVMTypeRef f = glow_cpu_like(bits, g->f32);
+    LLVMTypeRef t = glow_cg_like(bits, g->i32);
+    LLVMTypeRef f = glow_cg_like(bits, g->f32);
     cg_value w = LLVMBuildZExt(g->builder, bits, t, "");
-    cg_value magnitude = cg_and(g, w, glow_cpu_int(t, 0x7fff));
+    cg_value magnitude = cg_and(g, w, glow_cg_int(t, 0x7fff));
     cg_value sign =
-        cg_shl(g, cg_and(g, w, glow_cpu_int(t, 0x8000)), glow_cpu_int(t, 16));
-    cg_value body = cg_shl(g, magnitude, glow_cpu_int(t, 13));
-    cg_value normal = cg_iadd(g, body, glow_cpu_int(t, 112LL << 23));
-    cg_value special = cg_iadd(g, body, glow_cpu_int(t, 224LL << 23));
+        cg_shl(g, cg_and(g, w, glow_cg_int(t, 0x8000)), glow_cg_int(t, 16));
+    cg_value body = cg_shl(g, magnitude, glow_cg_int(t, 13));
+    cg_value normal = cg_iadd(g, body, glow_cg_int(t, 112LL << 23));
+    cg_value special = cg_iadd(g, body, glow_cg_int(t, 224LL << 23));
     cg_value tiny =
         cg_bitcast(g,
                    cg_fmul(g, LLVMBuildUIToFP(g->builder, magnitude, f, ""),
-                           glow_cpu_real(f, 0x1p-24)),
+                           glow_cg_real(f, 0x1p-24)),
                    t);
     cg_value is_special =
-        cg_icmp(g, LLVMIntUGE, magnitude, glow_cpu_int(t, 0x7c00));
+        cg_icmp(g, LLVMIntUGE, magnitude, glow_cg_int(t, 0x7c00));
     cg_value is_tiny =
-        cg_icmp(g, LLVMIntULT, magnitude, glow_cpu_int(t, 0x0400));
+        cg_icmp(g, LLVMIntULT, magnitude, glow_cg_int(t, 0x0400));
     cg_value all =
         cg_select(g, is_special, special, cg_select(g, is_tiny, tiny, normal));
 
@@ -147,95 +147,93 @@ half_to_float(cg *g, cg_value bits)
 static cg_value
 float_to_half(cg *g, cg_value v)
 {
-    LLVMTypeRef t = glow_cpu_like(v, g->i32);
+    LLVMTypeRef t = glow_cg_like(v, g->i32);
     LLVMTypeRef f = LLVMTypeOf(v);
     cg_value w = cg_bitcast(g, v, t);
-    cg_value a = cg_and(g, w, glow_cpu_int(t, 0x7fffffff));
+    cg_value a = cg_and(g, w, glow_cg_int(t, 0x7fffffff));
     cg_value sign =
-        cg_and(g, cg_lshr(g, w, glow_cpu_int(t, 16)), glow_cpu_int(t, 0x8000));
+        cg_and(g, cg_lshr(g, w, glow_cg_int(t, 16)), glow_cg_int(t, 0x8000));
     cg_value tiny = cg_isub(
         g,
-        cg_bitcast(g, cg_fadd(g, cg_bitcast(g, a, f), glow_cpu_real(f, 0.5)),
-                   t),
-        glow_cpu_int(t, 0x3f000000));
+        cg_bitcast(g, cg_fadd(g, cg_bitcast(g, a, f), glow_cg_real(f, 0.5)), t),
+        glow_cg_int(t, 0x3f000000));
     cg_value odd =
-        cg_and(g, cg_lshr(g, a, glow_cpu_int(t, 13)), glow_cpu_int(t, 1));
+        cg_and(g, cg_lshr(g, a, glow_cg_int(t, 13)), glow_cg_int(t, 1));
     cg_value normal = cg_lshr(
         g,
-        cg_iadd(g, cg_isub(g, a, glow_cpu_int(t, (112LL << 23) - 0xfff)), odd),
-        glow_cpu_int(t, 13));
-    cg_value is_nan = cg_icmp(g, LLVMIntUGT, a, glow_cpu_int(t, 0x7f800000));
+        cg_iadd(g, cg_isub(g, a, glow_cg_int(t, (112LL << 23) - 0xfff)), odd),
+        glow_cg_int(t, 13));
+    cg_value is_nan = cg_icmp(g, LLVMIntUGT, a, glow_cg_int(t, 0x7f800000));
     cg_value special =
-        cg_select(g, is_nan, glow_cpu_int(t, 0x7e00), glow_cpu_int(t, 0x7c00));
-    cg_value is_special =
-        cg_icmp(g, LLVMIntUGE, a, glow_cpu_int(t, 0x47800000));
-    cg_value is_tiny = cg_icmp(g, LLVMIntULT, a, glow_cpu_int(t, 0x38800000));
+        cg_select(g, is_nan, glow_cg_int(t, 0x7e00), glow_cg_int(t, 0x7c00));
+    cg_value is_special = cg_icmp(g, LLVMIntUGE, a, glow_cg_int(t, 0x47800000));
+    cg_value is_tiny = cg_icmp(g, LLVMIntULT, a, glow_cg_int(t, 0x38800000));
     cg_value all =
         cg_select(g, is_special, special, cg_select(g, is_tiny, tiny, normal));
 
     return LLVMBuildTrunc(g->builder, cg_or(g, all, sign),
-                          glow_cpu_like(v, g->i16), "");
+                          glow_cg_like(v, g->i16), "");
 }
 
 static cg_value
 bfloat_to_float(cg *g, cg_value bits)
 {
-    LLVMTypeRef t = glow_cpu_like(bits, g->i32);
+    LLVMTypeRef t = glow_cg_like(bits, g->i32);
     cg_value w = LLVMBuildZExt(g->builder, bits, t, "");
 
-    return cg_bitcast(g, cg_shl(g, w, glow_cpu_int(t, 16)),
-                      glow_cpu_like(bits, g->f32));
+    return cg_bitcast(g, cg_shl(g, w, glow_cg_int(t, 16)),
+                      glow_cg_like(bits, g->f32));
 }
 
 static cg_value
 float_to_bfloat(cg *g, cg_value v)
 {
-    LLVMTypeRef t = glow_cpu_like(v, g->i32);
-    cg_value w = cg_bitcast(g, v, t), sixteen = glow_cpu_int(t, 16);
-    cg_value odd = cg_and(g, cg_lshr(g, w, sixteen), glow_cpu_int(t, 1));
-    cg_value near = cg_iadd(g, cg_iadd(g, w, glow_cpu_int(t, 0x7fff)), odd);
-    cg_value nan = cg_or(g, w, glow_cpu_int(t, 0x400000));
+    LLVMTypeRef t = glow_cg_like(v, g->i32);
+    cg_value w = cg_bitcast(g, v, t), sixteen = glow_cg_int(t, 16);
+    cg_value odd = cg_and(g, cg_lshr(g, w, sixteen), glow_cg_int(t, 1));
+    cg_value near = cg_iadd(g, cg_iadd(g, w, glow_cg_int(t, 0x7fff)), odd);
+    cg_value nan = cg_or(g, w, glow_cg_int(t, 0x400000));
     cg_value all = cg_lshr(
         g, cg_select(g, cg_fcmp(g, LLVMRealUNO, v, v), nan, near), sixteen);
 
-    return LLVMBuildTrunc(g->builder, all, glow_cpu_like(v, g->i16), "");
+    return LLVMBuildTrunc(g->builder, all, glow_cg_like(v, g->i16), "");
 }
 
 bool
-glow_cpu_is_narrow(glow_kind kind)
+glow_cg_is_narrow(glow_kind kind)
 {
     return kind == GLOW_FLOAT16 || kind == GLOW_BFLOAT16;
 }
 
 cg_value
-glow_cpu_widen(cg *g, glow_kind kind, cg_value bits)
+glow_cg_widen(cg *g, glow_kind kind, cg_value bits)
 {
     if (kind == GLOW_BFLOAT16)
         return bfloat_to_float(g, bits);
     if (!g->target->has_half)
         return half_to_float(g, bits);
-    bits = cg_bitcast(g, bits, glow_cpu_like(bits, g->f16));
-    return LLVMBuildFPExt(g->builder, bits, glow_cpu_like(bits, g->f32), "");
+    bits = cg_bitcast(g, bits, glow_cg_like(bits, g->f16));
+    return LLVMBuildFPExt(g->builder, bits, glow_cg_like(bits, g->f32), "");
 }
 
 cg_value
-glow_cpu_narrow(cg *g, glow_kind kind, cg_value v, bool exactly)
+glow_cg_narrow(cg *g, glow_kind kind, cg_value v, bool exactly)
 {
     bool is_half = kind == GLOW_FLOAT16;
     LLVMTypeRef scalar = is_half ? g->f16 : LLVMBFloatTypeInContext(g->context);
 
     if (!(is_half ? g->target->has_half : g->target->has_bfloat && !exactly))
         return is_half ? float_to_half(g, v) : float_to_bfloat(g, v);
-    v = LLVMBuildFPTrunc(g->builder, v, glow_cpu_like(v, scalar), "");
-    return cg_bitcast(g, v, glow_cpu_like(v, g->i16));
+    v = LLVMBuildFPTrunc(g->builder, v, glow_cg_like(v, scalar), "");
+    return cg_bitcast(g, v, glow_cg_like(v, g->i16));
 }
 
 cg_value
-glow_cpu_add_pairs(cg *g, cg_value a, cg_value b, cg_value sum)
+glow_cg_add_pairs(cg *g, cg_value a, cg_value b, cg_value sum)
 {
     const char *name = g->target->pairs;
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
+    int lanes = glow_cg_lanes(LLVMTypeOf(sum));
     LLVMTypeRef pairs = LLVMVectorType(LLVMBFloatTypeInContext(g->context),
                                        2 * (unsigned)lanes);
     LLVMTypeRef types[2] = {LLVMTypeOf(sum), pairs};

@@ -42,14 +42,14 @@ cg_value
 glow_cpu_sum(cg *g, const glow_type *t, cg_value a, cg_value b)
 {
     (void)t;
-    return glow_cpu_is_float(a) ? cg_fadd(g, a, b) : cg_iadd(g, a, b);
+    return glow_cg_is_float(a) ? cg_fadd(g, a, b) : cg_iadd(g, a, b);
 }
 
 cg_value
 glow_cpu_times(cg *g, const glow_type *t, cg_value a, cg_value b)
 {
     (void)t;
-    return glow_cpu_is_float(a) ? cg_fmul(g, a, b) : cg_imul(g, a, b);
+    return glow_cg_is_float(a) ? cg_fmul(g, a, b) : cg_imul(g, a, b);
 }
 
 static cg_value
@@ -66,8 +66,8 @@ upper_half(cg *g, cg_value v, int half)
 cg_value
 glow_cpu_across(cg *g, const glow_type *t, cg_value v, cg_combine_fn combine)
 {
-    for (int n = glow_cpu_lanes(LLVMTypeOf(v)); n > 1; n /= 2) {
-        cg_value low = glow_cpu_first(g, v, n / 2);
+    for (int n = glow_cg_lanes(LLVMTypeOf(v)); n > 1; n /= 2) {
+        cg_value low = glow_cg_first(g, v, n / 2);
         cg_value high = upper_half(g, v, n / 2);
 
         if (n == 2)
@@ -91,8 +91,8 @@ typedef struct row {
 static cg_value
 reduce_vector(cg *g, const row *r, cg_value i, cg_value sum)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
-    cg_value v = glow_cpu_load(g, r->x, cg_add(g, r->at, i), lanes);
+    int lanes = glow_cg_lanes(LLVMTypeOf(sum));
+    cg_value v = glow_cg_load(g, r->x, cg_add(g, r->at, i), lanes);
 
     if (r->map)
         v = r->map(g, v, r->user);
@@ -107,16 +107,16 @@ static void
 reduce_vectors(cg *g, const row *r, int64_t first, int64_t end, int width,
                cg_value *sums)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(sums[0]));
+    int lanes = glow_cg_lanes(LLVMTypeOf(sums[0]));
     cg_loop l;
 
     if (first == end)
         return;
-    glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, end), width * lanes, sums,
-                  width);
+    glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, end), width * lanes, sums,
+                 width);
     for (int i = 0; i < width; i++)
         sums[i] = reduce_vector(g, r, cg_addc(g, l.i, i * lanes), l.value[i]);
-    glow_cpu_loop_end(g, &l, sums);
+    glow_cg_loop_end(g, &l, sums);
 }
 
 /*
@@ -126,14 +126,14 @@ reduce_vectors(cg *g, const row *r, int64_t first, int64_t end, int width,
 static cg_value
 reduce_rest(cg *g, const row *r, int64_t first, int64_t rest, cg_value sum)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
+    int lanes = glow_cg_lanes(LLVMTypeOf(sum));
     cg_value v;
 
     if (!rest)
         return sum;
     g->live = rest < lanes ? (int)rest : 0;
     v = reduce_vector(g, r, cg_i64(g, first), sum);
-    sum = glow_cpu_live(g, v, sum);
+    sum = glow_cg_live(g, v, sum);
     g->live = 0;
     return sum;
 }
@@ -144,14 +144,14 @@ glow_cpu_reduce_row(cg *g, cg_tensor x, cg_value at, int64_t count,
                     const void *user)
 {
     int most = g->target->vector_bytes / 4;
-    int lanes = count < most ? glow_cpu_lanes_over(count) : most;
+    int lanes = count < most ? glow_cg_lanes_over(count) : most;
     int64_t whole = count - count % lanes;
     int64_t wide = whole - whole % (REDUCE_WIDTH * lanes);
     row r = {x, at, combine, map, user};
     cg_value sums[REDUCE_WIDTH];
 
     for (int i = 0; i < REDUCE_WIDTH; i++)
-        sums[i] = glow_cpu_splat(g, init, lanes);
+        sums[i] = glow_cg_splat(g, init, lanes);
     reduce_vectors(g, &r, 0, wide, REDUCE_WIDTH, sums);
     for (int i = 1; wide && i < REDUCE_WIDTH; i++)
         sums[0] = combine(g, x.type, sums[0], sums[i]);
@@ -163,19 +163,19 @@ glow_cpu_reduce_row(cg *g, cg_tensor x, cg_value at, int64_t count,
 static cg_value
 extreme(cg *g, const glow_type *t, bool highest)
 {
-    LLVMTypeRef c = glow_cpu_computed(g, t);
+    LLVMTypeRef c = glow_cg_computed(g, t);
     unsigned bits =
         LLVMGetTypeKind(c) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(c) : 0;
-    bool is_signed = glow_cpu_is_signed(t);
+    bool is_signed = glow_cg_is_signed(t);
 
     if (!bits)
-        return glow_cpu_real(c, highest ? (double)INFINITY : -(double)INFINITY);
+        return glow_cg_real(c, highest ? (double)INFINITY : -(double)INFINITY);
     if (!is_signed)
-        return glow_cpu_int(c, highest ? -1 : 0);
+        return glow_cg_int(c, highest ? -1 : 0);
 
     uint64_t low = UINT64_C(1) << (bits - 1);
 
-    return glow_cpu_int(c, (int64_t)(highest ? low - 1 : low));
+    return glow_cg_int(c, (int64_t)(highest ? low - 1 : low));
 }
 
 cg_value
@@ -200,15 +200,15 @@ glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count, cg_lanes_fn body,
     cg_loop l;
 
     if (count > rest) {
-        glow_cpu_loop(g, &l, cg_i64(g, first), cg_i64(g, first + count - rest),
-                      lanes, NULL, 0);
+        glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, first + count - rest),
+                     lanes, NULL, 0);
         body(j, l.i, lanes, user);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (!rest)
         return;
     g->live = (int)rest;
-    body(j, cg_i64(g, first + count - rest), glow_cpu_lanes_over(rest), user);
+    body(j, cg_i64(g, first + count - rest), glow_cg_lanes_over(rest), user);
     g->live = 0;
 }
 
@@ -252,7 +252,7 @@ glow_cpu_table_at(cg *g, LLVMTypeRef t, cg_value from, cg_value i)
 {
     cg_value p = LLVMBuildInBoundsGEP2(g->builder, t, from, &i, 1, "");
 
-    return glow_cpu_load_raw(g, t, p);
+    return glow_cg_load_raw(g, t, p);
 }
 
 /* Windows. */
@@ -285,7 +285,7 @@ reach(cg *g, cg_value x, int64_t d)
 {
     cg_value up = cg_addc(g, x, d - 1);
 
-    x = glow_cpu_imax(g, up, cg_i64(g, 0));
+    x = glow_cg_imax(g, up, cg_i64(g, 0));
     return d == 1 ? x : LLVMBuildSDiv(g->builder, x, cg_i64(g, d), "");
 }
 
@@ -303,8 +303,8 @@ glow_cpu_taps(cg *g, const cpu_window_axis *a, cg_value out, int64_t low,
         return t;
     }
     t.first = reach(g, cg_sub(g, cg_i64(g, low), base), a->dilation);
-    t.last = glow_cpu_imin(
-        g, reach(g, cg_sub(g, cg_i64(g, high), base), a->dilation),
-        cg_i64(g, a->kernel));
+    t.last =
+        glow_cg_imin(g, reach(g, cg_sub(g, cg_i64(g, high), base), a->dilation),
+                     cg_i64(g, a->kernel));
     return t;
 }

@@ -20,7 +20,7 @@ cg_ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Value of a local variable from glow_cpu_local, and an assignment to it. */
+/* Value of a local variable from glow_cg_local, and an assignment to it. */
 static inline cg_value
 cg_get(cg *g, cg_value local)
 {

@@ -39,7 +39,7 @@ add(const cpu_job *j, const cpu_access *a, const glow_type *type, fars *to)
             return;
     if (to->count < CPU_MOST_AHEAD)
         to->at[to->count++] =
-            (far){a->slot, a->at, a->step.at[0], glow_cpu_bytes(type)};
+            (far){a->slot, a->at, a->step.at[0], glow_cg_bytes(type)};
 }
 
 static void
@@ -81,12 +81,12 @@ glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
             int64_t plus =
                 x->at + (at.row_plus + r * apart) * x->row + at.col_plus;
             cg_value row =
-                glow_cpu_at(g, j->slot[x->slot],
-                            cg_mulc(g, cg_addc(g, first, plus), x->bytes));
+                glow_cg_at(g, j->slot[x->slot],
+                           cg_mulc(g, cg_addc(g, first, plus), x->bytes));
 
             for (int64_t b = 0; b < bytes; b += CPU_LINE)
-                glow_cpu_prefetch(g, glow_cpu_atc(g, row, b),
-                                  j->step->slots[x->slot].written, 3);
+                glow_cg_prefetch(g, glow_cg_atc(g, row, b),
+                                 j->step->slots[x->slot].written, 3);
         }
     }
 }

@@ -36,11 +36,11 @@ note_failure(cg *g, cg_value code, cg_value at)
     cg_if failed;
     cg_value store;
 
-    glow_cpu_if(g, &failed, cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
+    glow_cg_if(g, &failed, cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
     store = LLVMBuildStore(g->builder, code, at);
     LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(store, 4);
-    glow_cpu_end_if(g, &failed);
+    glow_cg_end_if(g, &failed);
 }
 
 /* void part(work, number) */
@@ -49,13 +49,13 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
                        const char *name)
 {
     LLVMTypeRef params[2] = {g->ptr, g->ptr};
-    cg_value fn = glow_cpu_function_of(
+    cg_value fn = glow_cg_function_of(
         g, name, LLVMVoidTypeInContext(g->context), params, 2);
     unsigned count = LLVMCountParams(step);
     cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, count), code;
     cg_value work = LLVMGetParam(fn, 0);
     cg_value i = LLVMBuildPtrToInt(g->builder, LLVMGetParam(fn, 1), g->i64, "");
-    cg_value before = glow_cpu_flush_begin(g);
+    cg_value before = glow_cg_flush_begin(g);
     int n = (int)count - 2;
 
     for (int k = 0; k < n; k++)
@@ -64,7 +64,7 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
     if (s->part_scratch) {
         int k = s->own_scratch >= 0 ? s->own_scratch : n - 1;
 
-        args[k] = glow_cpu_at(g, args[k], cg_mulc(g, i, s->part_scratch));
+        args[k] = glow_cg_at(g, args[k], cg_mulc(g, i, s->part_scratch));
     }
     args[n] = first_unit(g, s, i);
     args[n + 1] = first_unit(g, s, cg_addc(g, i, 1));
@@ -72,7 +72,7 @@ glow_cpu_part_function(cg *g, const cpu_step *s, cg_value step,
                           count, "");
     if (s->root && s->kernel->fails)
         note_failure(g, code, glow_cpu_work_at(g, work, n));
-    glow_cpu_flush_end(g, before);
+    glow_cg_flush_end(g, before);
     LLVMBuildRetVoid(g->builder);
     return fn;
 }
@@ -82,7 +82,7 @@ static cg_value
 make_work(cg *g, cg_value *args, int count)
 {
     LLVMTypeRef type = LLVMArrayType2(g->ptr, (uint64_t)count + 1);
-    cg_value work = glow_cpu_local(g, LLVMGetPoison(type));
+    cg_value work = glow_cg_local(g, LLVMGetPoison(type));
 
     for (int i = 0; i < count; i++)
         LLVMBuildStore(g->builder, args[i], glow_cpu_work_at(g, work, i));
@@ -111,17 +111,17 @@ glow_cpu_fork(cg *g, cg_value parallel, cg_value pool, cg_value part,
 {
     cg_if one, many;
 
-    glow_cpu_if(g, &one, LLVMBuildIsNull(g->builder, parallel, ""));
+    glow_cg_if(g, &one, LLVMBuildIsNull(g->builder, parallel, ""));
     for (int i = 0; i < parts; i++) {
         cg_value args[2] = {work, LLVMConstIntToPtr(cg_i64(g, i), g->ptr)};
 
         LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(part), part, args, 2,
                        "");
     }
-    glow_cpu_end_if(g, &one);
-    glow_cpu_if(g, &many, LLVMBuildIsNotNull(g->builder, parallel, ""));
+    glow_cg_end_if(g, &one);
+    glow_cg_if(g, &many, LLVMBuildIsNotNull(g->builder, parallel, ""));
     call_parallel(g, parallel, pool, part, work, parts);
-    glow_cpu_end_if(g, &many);
+    glow_cg_end_if(g, &many);
 }
 
 cg_value
@@ -129,12 +129,12 @@ glow_cpu_call_parts(cg *g, const cpu_step *s, cg_value step, cg_value part,
                     cg_value entry, cg_value *args, int count)
 {
     bool fails = s->root && s->kernel->fails;
-    cg_value code = glow_cpu_local(g, LLVMConstNull(g->i32));
+    cg_value code = glow_cg_local(g, LLVMConstNull(g->i32));
     cg_value parallel = LLVMGetParam(entry, CPU_PARALLEL), work, alone;
     cg_value *all = GLOW_NEW_ARRAY(g->arena, cg_value, count + 2);
     cg_if one, many;
 
-    glow_cpu_if(g, &one, LLVMBuildIsNull(g->builder, parallel, ""));
+    glow_cg_if(g, &one, LLVMBuildIsNull(g->builder, parallel, ""));
     for (int i = 0; i < count; i++)
         all[i] = args[i];
     all[count] = cg_i64(g, 0);
@@ -142,8 +142,8 @@ glow_cpu_call_parts(cg *g, const cpu_step *s, cg_value step, cg_value part,
     alone = LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(step), step, all,
                            (unsigned)count + 2, "");
     LLVMBuildStore(g->builder, alone, code);
-    glow_cpu_end_if(g, &one);
-    glow_cpu_if(g, &many, LLVMBuildIsNotNull(g->builder, parallel, ""));
+    glow_cg_end_if(g, &one);
+    glow_cg_if(g, &many, LLVMBuildIsNotNull(g->builder, parallel, ""));
     work = make_work(g, args, count);
     call_parallel(g, parallel, LLVMGetParam(entry, CPU_POOL), part, work,
                   s->parts);
@@ -152,7 +152,7 @@ glow_cpu_call_parts(cg *g, const cpu_step *s, cg_value step, cg_value part,
                        LLVMBuildLoad2(g->builder, g->i32,
                                       glow_cpu_work_at(g, work, count), ""),
                        code);
-    glow_cpu_end_if(g, &many);
+    glow_cg_end_if(g, &many);
     return fails ? LLVMBuildLoad2(g->builder, g->i32, code, "")
                  : LLVMConstNull(g->i32);
 }

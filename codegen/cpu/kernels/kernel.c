@@ -37,7 +37,7 @@ glow_cpu_fail_if(cpu_job *j, cg_value bad)
 {
     cg_if s;
 
-    glow_cpu_if(j->g, &s, bad);
+    glow_cg_if(j->g, &s, bad);
     LLVMBuildRet(j->g->builder, LLVMConstInt(j->g->i32, 1, false));
     LLVMPositionBuilderAtEnd(j->g->builder, s.done);
 }

@@ -132,13 +132,13 @@ int64_t glow_cpu_stack_units(const cpu_target *t, const cpu_step *s);
 /* A loop over the units, whose number is returned. */
 cg_value glow_cpu_unit_for(cpu_job *j, cg_loop *l);
 
-/* As glow_cpu_nest, where the first `axes` axes of `shape` are the units. */
+/* As glow_cg_nest, where the first `axes` axes of `shape` are the units. */
 void glow_cpu_unit_nest(cpu_job *j, cg_nest *n, glow_dims shape, int axes);
 
 /*
  * Units that are numbered outer * `inner` + inner: a loop over the outer ones,
  * whose number is returned, and in each the inner ones from `begin` to less than
- * `end`, never none.  glow_cpu_loop_end(g, &w->loop, NULL) ends it.
+ * `end`, never none.  glow_cg_loop_end(g, &w->loop, NULL) ends it.
  */
 typedef struct cpu_within {
     cg_loop loop;

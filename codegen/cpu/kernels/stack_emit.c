@@ -56,10 +56,10 @@ load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
     cg_value all = NULL;
 
     for (int i = 0; i < (g->live ? g->live : lanes); i++) {
-        cg_value v = glow_cpu_load_bits(g, t, cg_addc(g, at, i * step), 1);
+        cg_value v = glow_cg_load_bits(g, t, cg_addc(g, at, i * step), 1);
 
         if (!all)
-            all = LLVMConstNull(glow_cpu_vector(LLVMTypeOf(v), lanes));
+            all = LLVMConstNull(glow_cg_vector(LLVMTypeOf(v), lanes));
         all = LLVMBuildInsertElement(
             g->builder, all, v, LLVMConstInt(g->i32, (unsigned)i, false), "");
     }
@@ -73,14 +73,14 @@ load_apart(cg *g, cg_tensor t, cg_value at, int64_t step, int lanes)
 static void
 store_apart(cg *g, cg_tensor t, cg_value at, int64_t step, cg_value bits)
 {
-    int lanes = g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(bits));
+    int lanes = g->live ? g->live : glow_cg_lanes(LLVMTypeOf(bits));
 
-    t.at = glow_cpu_opaque(g, t.at);
+    t.at = glow_cg_opaque(g, t.at);
     for (int i = 0; i < lanes; i++) {
         cg_value one = LLVMBuildExtractElement(
             g->builder, bits, LLVMConstInt(g->i32, (unsigned)i, false), "");
 
-        glow_cpu_store_bits(g, t, cg_addc(g, at, i * step), one);
+        glow_cg_store_bits(g, t, cg_addc(g, at, i * step), one);
     }
 }
 
@@ -104,9 +104,9 @@ load(cpu_job *j, const cpu_access *a, const glow_type *type, const index *x,
     int64_t step = lane_step(a);
 
     if (lanes == 1 || step == 1)
-        return glow_cpu_load_bits(g, t, at, lanes);
+        return glow_cg_load_bits(g, t, at, lanes);
     if (step == 0)
-        return glow_cpu_splat(g, glow_cpu_load_bits(g, t, at, 1), lanes);
+        return glow_cg_splat(g, glow_cg_load_bits(g, t, at, 1), lanes);
     return load_apart(g, t, at, step, lanes);
 }
 
@@ -122,16 +122,16 @@ splat_bits(cg *g, const glow_node *n, int lanes)
     one.shape = one.strides = (glow_dims){0};
     glow_set_real(&t, 0, (double)s->value);
     if (one.elem == GLOW_FLOAT)
-        return glow_cpu_real(glow_cpu_vector(g->f32, lanes),
-                             glow_get_double(&t, 0));
+        return glow_cg_real(glow_cg_vector(g->f32, lanes),
+                            glow_get_double(&t, 0));
     if (one.elem == GLOW_FLOAT64)
-        return glow_cpu_real(glow_cpu_vector(g->f64, lanes),
-                             glow_get_double(&t, 0));
+        return glow_cg_real(glow_cg_vector(g->f64, lanes),
+                            glow_get_double(&t, 0));
 
     LLVMTypeRef word_type = LLVMIntTypeInContext(
         g->context, (unsigned)glow_kind_get(one.elem)->bytes * 8);
 
-    return glow_cpu_int(glow_cpu_vector(word_type, lanes), (int64_t)word[0]);
+    return glow_cg_int(glow_cg_vector(word_type, lanes), (int64_t)word[0]);
 }
 
 static held *
@@ -153,7 +153,7 @@ static cg_value
 value_of(cg *g, held *h, const glow_type *t)
 {
     if (!h->value)
-        h->value = glow_cpu_decode(g, t, h->bits);
+        h->value = glow_cg_decode(g, t, h->bits);
     return h->value;
 }
 
@@ -166,7 +166,7 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     cg_value in[3];
     held fresh[3], *h = NULL;
 
-    glow_cpu_debug_line(g, g->fn, n);
+    glow_cg_debug_line(g, g->fn, n);
     if (n->op == &glow_op_splat) {
         slots[item->out.slot] = (held){splat_bits(g, n, lanes), NULL};
         return;
@@ -178,7 +178,7 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     }
     if (n->op == &glow_op_bitcast) {
         slots[item->out.slot] =
-            (held){glow_cpu_recast(g, n->out[0]->type, h->bits), NULL};
+            (held){glow_cg_recast(g, n->out[0]->type, h->bits), NULL};
         return;
     }
     if (glow_cpu_moves_bits(n->op)) {
@@ -186,10 +186,10 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
         return;
     }
 
-    cg_value y = glow_cpu_lane(n->op)(g, n, in);
+    cg_value y = glow_cg_lane(n->op)(g, n, in);
     cg_value bits = n->op == &glow_op_convertto
-                        ? glow_cpu_encode_exactly(g, n->out[0]->type, y)
-                        : glow_cpu_encode(g, n->out[0]->type, y);
+                        ? glow_cg_encode_exactly(g, n->out[0]->type, y)
+                        : glow_cg_encode(g, n->out[0]->type, y);
 
     slots[item->out.slot] = (held){bits, bits == y ? y : NULL};
 }
@@ -205,10 +205,10 @@ store(cpu_job *j, held *slots, const cpu_access *a, const glow_type *t,
     if (h->bits && !j->step->slots[a->slot].dead) {
         cg_value at = offset_of(j->g, a, x);
 
-        if (lane_step(a) > 1 && glow_cpu_lanes(LLVMTypeOf(h->bits)) > 1)
+        if (lane_step(a) > 1 && glow_cg_lanes(LLVMTypeOf(h->bits)) > 1)
             store_apart(j->g, to, at, lane_step(a), h->bits);
         else
-            glow_cpu_store_bits(j->g, to, at, h->bits);
+            glow_cg_store_bits(j->g, to, at, h->bits);
     }
     *h = (held){0};
 }
@@ -244,14 +244,14 @@ glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v)
     int64_t plus[2] = {at.row_plus, at.col_plus};
     index x = {over, plus};
     cpu_access result = {.slot = s->out[0]};
-    cg_value bits = glow_cpu_encode(g, type, v);
+    cg_value bits = glow_cg_encode(g, type, v);
 
-    assert((g->live ? g->live : glow_cpu_lanes(LLVMTypeOf(v))) <=
+    assert((g->live ? g->live : glow_cg_lanes(LLVMTypeOf(v))) <=
            columns_of(type));
     glow_cpu_rows(type, &result.step);
     slots[s->out[0]] = (held){bits, bits == v ? v : NULL};
     for (int k = 0; k < s->n_items; k++)
-        run_item(j, slots, &s->items[k], &x, glow_cpu_lanes(LLVMTypeOf(v)));
+        run_item(j, slots, &s->items[k], &x, glow_cg_lanes(LLVMTypeOf(v)));
     store(j, slots, &result, type, &x);
     for (int k = 0; k < s->n_items; k++)
         store(j, slots, &s->items[k].out, s->items[k].n->out[0]->type, &x);
@@ -267,10 +267,10 @@ run_row(cpu_job *j, held *slots, cg_value *at, cg_value from, cg_value to,
     int last = j->step->shape.rank - 1;
     cg_loop l;
 
-    glow_cpu_loop(g, &l, from, to, lanes, NULL, 0);
+    glow_cg_loop(g, &l, from, to, lanes, NULL, 0);
     at[last] = l.i;
     run(j, slots, &(index){at, none}, lanes);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* The last `rest` elements of the last axis, fewer than a vector has. */
@@ -284,7 +284,7 @@ run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
         return;
     at[last] = cg_i64(j->g, j->step->shape.at[last] - rest);
     j->g->live = (int)rest;
-    run(j, slots, &(index){at, none}, glow_cpu_lanes_over(rest));
+    run(j, slots, &(index){at, none}, glow_cg_lanes_over(rest));
     j->g->live = 0;
 }
 
@@ -350,12 +350,12 @@ run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
 
     cg_value begin = cg_mulc(g, j->begin, stretch);
 
-    run_row(j, slots, at, begin, glow_cpu_imin(g, end, whole), r->lanes);
+    run_row(j, slots, at, begin, glow_cg_imin(g, end, whole), r->lanes);
     if (r->whole == r->size)
         return;
-    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
+    glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
     run_rest(j, slots, at, r->size - r->whole);
-    glow_cpu_end_if(g, &last);
+    glow_cg_end_if(g, &last);
 }
 
 void
@@ -380,7 +380,7 @@ glow_cpu_emit_stack(cpu_job *j)
             run_row(j, slots, n.at, cg_i64(g, 0), cg_i64(g, r.whole), r.lanes);
         run_rest(j, slots, n.at, r.size - r.whole);
     }
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 /* Copies and fills: the same loops without a step. */
@@ -429,7 +429,7 @@ copy_vector(cg *g, const copied *c, cg_value i, int lanes)
     cg_value x = cg_add(g, c->from_at, cg_mulc(g, i, c->from_step));
     cg_value y = cg_add(g, c->to_at, cg_mulc(g, i, c->to_step));
 
-    glow_cpu_store_bits(g, c->to, y, glow_cpu_load_bits(g, c->from, x, lanes));
+    glow_cg_store_bits(g, c->to, y, glow_cg_load_bits(g, c->from, x, lanes));
 }
 
 /*
@@ -439,14 +439,14 @@ copy_vector(cg *g, const copied *c, cg_value i, int lanes)
 static void
 copy_rest(cg *g, const copied *c, int64_t from, int64_t rest)
 {
-    if (glow_cpu_bytes(c->to.type) >= 4) {
+    if (glow_cg_bytes(c->to.type) >= 4) {
         g->live = (int)rest;
-        copy_vector(g, c, cg_i64(g, from), glow_cpu_lanes_over(rest));
+        copy_vector(g, c, cg_i64(g, from), glow_cg_lanes_over(rest));
         g->live = 0;
         return;
     }
     while (rest) {
-        int lanes = glow_cpu_lanes_over(rest + 1) / 2;
+        int lanes = glow_cg_lanes_over(rest + 1) / 2;
 
         copy_vector(g, c, cg_i64(g, from), lanes);
         from += lanes;
@@ -457,7 +457,7 @@ copy_rest(cg *g, const copied *c, int64_t from, int64_t rest)
 static void
 copy_row(cg *g, const copied *c, int64_t size)
 {
-    int bytes = glow_cpu_bytes(c->to.type), lanes = 1;
+    int bytes = glow_cg_bytes(c->to.type), lanes = 1;
     int64_t rest;
     cg_loop l;
 
@@ -465,10 +465,10 @@ copy_row(cg *g, const copied *c, int64_t size)
         lanes = g->target->vector_bytes / bytes;
     rest = size % lanes;
     if (size > rest) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, size - rest), lanes, NULL,
-                      0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, size - rest), lanes, NULL,
+                     0);
         copy_vector(g, c, l.i, lanes);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (rest)
         copy_rest(g, c, size - rest, rest);
@@ -492,7 +492,7 @@ glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
     glow_dims outer = b.shape;
 
     outer.rank = last;
-    glow_cpu_nest(g, &n, outer);
+    glow_cg_nest(g, &n, outer);
     b.to.rank = b.from.rank = last;
 
     copied c = {.to = to,
@@ -500,16 +500,16 @@ glow_cpu_copy(cg *g, cg_tensor to, int64_t to_at, glow_dims to_step,
                 .to_step = b.to.at[last],
                 .from_step = b.from.at[last]};
 
-    c.to_at = cg_addc(g, glow_cpu_offset(g, n.at, b.to), to_at);
-    c.from_at = cg_addc(g, glow_cpu_offset(g, n.at, b.from), from_at);
+    c.to_at = cg_addc(g, glow_cg_offset(g, n.at, b.to), to_at);
+    c.from_at = cg_addc(g, glow_cg_offset(g, n.at, b.from), from_at);
     copy_row(g, &c, b.shape.at[last]);
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 void
 glow_cpu_fill(cg *g, cg_tensor to, int64_t count, cg_value bits)
 {
-    int lanes = g->target->vector_bytes / glow_cpu_bytes(to.type);
+    int lanes = g->target->vector_bytes / glow_cg_bytes(to.type);
     int64_t whole = count - count % lanes;
     cg_loop l;
 
@@ -519,8 +519,8 @@ glow_cpu_fill(cg *g, cg_tensor to, int64_t count, cg_value bits)
 
         if (from == end)
             continue;
-        glow_cpu_loop(g, &l, cg_i64(g, from), cg_i64(g, end), by, NULL, 0);
-        glow_cpu_store_bits(g, to, l.i, glow_cpu_splat(g, bits, by));
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop(g, &l, cg_i64(g, from), cg_i64(g, end), by, NULL, 0);
+        glow_cg_store_bits(g, to, l.i, glow_cg_splat(g, bits, by));
+        glow_cg_loop_end(g, &l, NULL);
     }
 }

@@ -5,7 +5,7 @@
 cg_value
 glow_cpu_unit_for(cpu_job *j, cg_loop *l)
 {
-    glow_cpu_loop(j->g, l, j->begin, j->end, 1, NULL, 0);
+    glow_cg_loop(j->g, l, j->begin, j->end, 1, NULL, 0);
     return l->i;
 }
 
@@ -27,15 +27,15 @@ glow_cpu_unit_nest(cpu_job *j, cg_nest *n, glow_dims shape, int axes)
     glow_dims units = shape;
 
     if (!j->split || axes == 0) {
-        glow_cpu_nest(g, n, shape);
+        glow_cg_nest(g, n, shape);
         return;
     }
     units.rank = axes;
-    glow_cpu_loop(g, &n->loop[0], j->begin, j->end, 1, NULL, 0);
+    glow_cg_loop(g, &n->loop[0], j->begin, j->end, 1, NULL, 0);
     index_of(g, n->loop[0].i, units, n->at);
     n->rank = 1;
     for (int d = axes; d < shape.rank; d++)
-        n->at[d] = glow_cpu_for(g, &n->loop[n->rank++], shape.at[d]);
+        n->at[d] = glow_cg_for(g, &n->loop[n->rank++], shape.at[d]);
 }
 
 cg_value
@@ -47,12 +47,12 @@ glow_cpu_units_within(cpu_job *j, cpu_within *w, int64_t outer, int64_t inner)
     if (!j->split) {
         w->begin = cg_i64(g, 0);
         w->end = size;
-        return glow_cpu_for(g, &w->loop, outer);
+        return glow_cg_for(g, &w->loop, outer);
     }
     last = cg_addc(g, cg_over(g, cg_addc(g, j->end, -1), inner), 1);
-    glow_cpu_loop(g, &w->loop, cg_over(g, j->begin, inner), last, 1, NULL, 0);
+    glow_cg_loop(g, &w->loop, cg_over(g, j->begin, inner), last, 1, NULL, 0);
     last = cg_mulc(g, w->loop.i, inner);
-    w->begin = glow_cpu_imax(g, cg_sub(g, j->begin, last), cg_i64(g, 0));
-    w->end = glow_cpu_imin(g, cg_sub(g, j->end, last), size);
+    w->begin = glow_cg_imax(g, cg_sub(g, j->begin, last), cg_i64(g, 0));
+    w->end = glow_cg_imin(g, cg_sub(g, j->end, last), size);
     return w->loop.i;
 }

@@ -316,7 +316,7 @@ static bool
 add_instruction(cpu_plan *p, const glow_node *n)
 {
     cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
-    const char *kind = glow_cpu_foreign_kind(n);
+    const char *kind = glow_cg_foreign_kind(n);
 
     if (!glow_cpu_has_elements(n) || (last && (int)n->mark <= last->last))
         return true;

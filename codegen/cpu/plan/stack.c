@@ -70,7 +70,7 @@ glow_cpu_can_stack(const glow_node *n)
     cpu_move m;
 
     if (n->n_out != 1 || n->n_in > 3 ||
-        !(glow_cpu_lane(n->op) || glow_cpu_moves_bits(n->op)))
+        !(glow_cg_lane(n->op) || glow_cpu_moves_bits(n->op)))
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (!n->in[i] || !glow_cpu_move(n, i, &m))
@@ -290,7 +290,7 @@ stack_held(cpu_plan *p, cpu_step *s, const glow_node *n)
     for (; n && (int)n->mark <= end; n = n->next) {
         if (is_still(n) || stack_one(p, s, n, false))
             continue;
-        if (glow_cpu_foreign_kind(n) || !stack_one(p, s, n, true)) {
+        if (glow_cg_foreign_kind(n) || !stack_one(p, s, n, true)) {
             memcpy(before.slots, slots, (size_t)before.n_slots * sizeof *slots);
             *s = before;
             return false;

@@ -58,14 +58,14 @@ struct glow_executable {
 static glow_takes
 takes(const glow_node *n, glow_arena *a, const char **why)
 {
-    const char *kind = glow_cpu_foreign_kind(n);
+    const char *kind = glow_cg_foreign_kind(n);
 
     if (kind) {
         *why = glow_arena_printf(a, "cpu has no code for elements of kind %s",
                                  kind);
         return GLOW_TAKES_NOT;
     }
-    if (n->op->traits & GLOW_STRUCTURAL || glow_cpu_lane(n->op) ||
+    if (n->op->traits & GLOW_STRUCTURAL || glow_cg_lane(n->op) ||
         glow_cpu_find_kernel(NULL, n))
         return GLOW_TAKES;
     if (glow_cpu_can_stack(n))
@@ -99,7 +99,7 @@ compile_whole(glow_executable *x, const char *name, cpu_objects *out)
     out->at = GLOW_NEW_ARRAY(x->arena, LLVMMemoryBufferRef, 1);
     if (ok)
         out->at[0] = glow_cpu_emit_machine_code(&g, x->ctx, LLVMObjectFile);
-    glow_cpu_gen_end(&g);
+    glow_cg_gen_end(&g);
     return out->at[0] != NULL;
 }
 

@@ -158,7 +158,7 @@ glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
     glow_context *ctx = p->func->module->ctx;
     cpu_build_options o = {.steps = steps, .debug = debug};
 
-    glow_cpu_gen_begin(g, p->arena, p->func->name, p->target);
+    glow_cg_gen_begin(g, p->arena, p->func->name, p->target);
     glow_cpu_build(g, p, glow_cpu_c_name(p->arena, entry), &o);
     return check(ctx, glow_cpu_verify(g)) && check(ctx, glow_cpu_optimize(g));
 }
@@ -455,7 +455,7 @@ glow_cpu_emit(glow_func *f, const char *artifact,
     if (p && check_limit(p, options)) {
         ok = glow_cpu_compile(&g, p, entry, false, debug) &&
              write_form(&g, p, artifact, path);
-        glow_cpu_gen_end(&g);
+        glow_cg_gen_end(&g);
     }
     if (t)
         glow_cpu_target_end(t);

@@ -52,8 +52,8 @@ call_function_with(cg *g, const char *feature)
     LLVMBuilderRef b = LLVMCreateBuilderInContext(g->context);
 
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    glow_cpu_attribute(g, fn, "target-features",
-                       glow_arena_printf(g->arena, "+%s", feature));
+    glow_cg_attribute(g, fn, "target-features",
+                      glow_arena_printf(g->arena, "+%s", feature));
     LLVMPositionBuilderAtEnd(
         b, LLVMAppendBasicBlockInContext(g->context, fn, "entry"));
     LLVMBuildRetVoid(b);
@@ -87,8 +87,8 @@ lacks_of_name(glow_arena *a, const cpu_target *t, const char *here)
     cg_value fn;
     cg g;
 
-    glow_cpu_gen_begin(&g, a, "probe", t);
-    fn = glow_cpu_function(&g, "probe", 0, true);
+    glow_cg_gen_begin(&g, a, "probe", t);
+    fn = glow_cg_function(&g, "probe", 0, true);
     for (int i = 0; i < COUNT; i++) {
         const char *arch = features[i].arch;
 
@@ -104,7 +104,7 @@ lacks_of_name(glow_arena *a, const cpu_target *t, const char *here)
     for (int i = 0; i < COUNT && !e && !lacks; i++)
         if (asked[i] && !still_calls(&g, fn, features[i].feature))
             lacks = features[i].feature;
-    glow_cpu_gen_end(&g);
+    glow_cg_gen_end(&g);
     LLVMDisposePassBuilderOptions(o);
     return lacks;
 }

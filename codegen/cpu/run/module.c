@@ -66,7 +66,7 @@ refuse_if(cg *g, cg_value bad)
 {
     cg_if refused;
 
-    glow_cpu_if(g, &refused, bad);
+    glow_cg_if(g, &refused, bad);
     LLVMBuildRet(g->builder,
                  LLVMConstInt(g->i32, (unsigned long long)-1, true));
     LLVMPositionBuilderAtEnd(g->builder, refused.done);
@@ -82,7 +82,7 @@ ask_for_registers(cg *g, const cpu_plan *p)
     if (p->root != p)
         return;
     if (glow_cpu_uses_matrix(p))
-        refuse_if(g, glow_cpu_matrix_refused(g));
+        refuse_if(g, glow_cg_matrix_refused(g));
     if (g->target->sve_bytes)
         refuse_if(g, is_other_length(g));
 }
@@ -91,7 +91,7 @@ ask_for_registers(cg *g, const cpu_plan *p)
 static void
 leave(cg *g, cg_value before, cg_value code)
 {
-    glow_cpu_flush_end(g, before);
+    glow_cg_flush_end(g, before);
     LLVMBuildRet(g->builder, code);
 }
 
@@ -99,26 +99,26 @@ static cg_value
 build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             bool debug)
 {
-    cg_value entry = glow_cpu_function(
-        g, name, glow_cpu_entry_params(g->target), p->root == p);
+    cg_value entry = glow_cg_function(g, name, glow_cpu_entry_params(g->target),
+                                      p->root == p);
     cg_value before;
 
     if (debug)
-        glow_cpu_debug_entry(g, entry, p->func);
+        glow_cg_debug_entry(g, entry, p->func);
     ask_for_registers(g, p);
-    before = p->root == p ? glow_cpu_flush_begin(g) : NULL;
+    before = p->root == p ? glow_cg_flush_begin(g) : NULL;
     for (int i = 0; i < p->n_steps; i++) {
         const cpu_step *s = &p->steps[i];
         cg_if failed;
 
-        glow_cpu_debug_line(g, entry, s->root ? s->root : s->items[0].n);
+        glow_cg_debug_line(g, entry, s->root ? s->root : s->items[0].n);
 
         cg_value code = glow_cpu_call_step(g, p, s, fns[i], entry);
 
         if (!s->root || !s->kernel->fails)
             continue;
-        glow_cpu_if(g, &failed,
-                    cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
+        glow_cg_if(g, &failed,
+                   cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
         leave(g, before, failure(g, p, s, code));
         LLVMPositionBuilderAtEnd(g->builder, failed.done);
     }
@@ -133,9 +133,9 @@ static void
 build_stepper(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns)
 {
     int params = glow_cpu_entry_params(g->target);
-    cg_value entry = glow_cpu_function(
+    cg_value entry = glow_cg_function(
         g, glow_arena_printf(g->arena, "%s.step", name), params + 1, true);
-    cg_value before = glow_cpu_flush_begin(g);
+    cg_value before = glow_cg_flush_begin(g);
     LLVMBasicBlockRef done =
         LLVMAppendBasicBlockInContext(g->context, entry, "done");
     cg_value number = LLVMBuildPtrToInt(
@@ -222,7 +222,7 @@ glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
     cpu_made **fns;
 
     if (b.debug)
-        glow_cpu_debug_begin(g, p->func);
+        glow_cg_debug_begin(g, p->func);
     for (int i = 0; i < p->n_bodies; i++) {
         cpu_plan *body = p->bodies[i];
 
@@ -236,5 +236,5 @@ glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
     if (o->steps)
         build_stepper(g, p, name, fns);
     if (b.debug)
-        glow_cpu_debug_end(g);
+        glow_cg_debug_end(g);
 }

@@ -197,9 +197,9 @@ make(void *work, uintptr_t number)
     cg g;
 
     x->arena = glow_arena_new();
-    glow_cpu_gen_begin(&g, x->arena, x->name, p->plan->target);
+    glow_cg_gen_begin(&g, x->arena, x->name, p->plan->target);
     make_object(&g, p, x);
-    glow_cpu_gen_end(&g);
+    glow_cg_gen_end(&g);
 }
 
 /*

@@ -88,13 +88,13 @@ begin_step(cg *g, const cpu_step *s, const char *name)
 {
     int count;
     LLVMTypeRef *types = param_types(g, s, &count);
-    cg_value fn = glow_cpu_function_of(g, name, g->i32, types, count);
+    cg_value fn = glow_cg_function_of(g, name, g->i32, types, count);
 
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            glow_cpu_enum(g, "noinline"));
+                            glow_cg_enum(g, "noinline"));
     for (int i = 0; i < count_params(g->target, s); i++)
         if (i >= s->n_slots || !s->slots[i].shared)
-            glow_cpu_noalias(g, fn, i);
+            glow_cg_noalias(g, fn, i);
     return fn;
 }
 
@@ -146,7 +146,7 @@ glow_cpu_build_step(cg *g, const cpu_step *s, const char *name, bool debug)
     g->target = &own;
     m->step = j.fn = begin_step(g, s, name);
     if (debug)
-        glow_cpu_debug_step(g, j.fn, s);
+        glow_cg_debug_step(g, j.fn, s);
     set_params(&j, params);
     set_units(&j, params);
     if (s->root) {
@@ -189,11 +189,11 @@ glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
     cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, params);
 
     for (; n < s->n_slots; n++)
-        args[n] = glow_cpu_atc(g, LLVMGetParam(entry, s->slots[n].range.base),
-                               s->slots[n].range.offset);
+        args[n] = glow_cg_atc(g, LLVMGetParam(entry, s->slots[n].range.base),
+                              s->slots[n].range.offset);
     if (s->packed >= 0)
         args[n++] =
-            glow_cpu_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
+            glow_cg_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
     if (s->bodies)
         args[n++] = LLVMGetParam(entry, CPU_CONSTANTS);
     if (takes_threads(g->target, s)) {
@@ -202,7 +202,7 @@ glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
     }
     if (s->scratch && s->own_scratch < 0)
         args[n++] =
-            glow_cpu_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
+            glow_cg_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
     if (fn->part)
         return glow_cpu_call_parts(g, s, fn->step, fn->part, entry, args, n);
     return LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn->step),

@@ -46,7 +46,7 @@ count_registers(const char *triple, int vector_bytes)
 static cg_value
 build_loop(cg *g)
 {
-    cg_value fn = glow_cpu_function(g, "probe", 2, true);
+    cg_value fn = glow_cg_function(g, "probe", 2, true);
     cg_value i, p, x;
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->builder);
     LLVMBasicBlockRef body =
@@ -55,17 +55,17 @@ build_loop(cg *g)
         LLVMAppendBasicBlockInContext(g->context, fn, "done");
     cg_value zero = cg_i64(g, 0);
 
-    glow_cpu_noalias(g, fn, 0);
-    glow_cpu_noalias(g, fn, 1);
+    glow_cg_noalias(g, fn, 0);
+    glow_cg_noalias(g, fn, 1);
     LLVMBuildBr(g->builder, body);
     LLVMPositionBuilderAtEnd(g->builder, body);
     i = LLVMBuildPhi(g->builder, g->i64, "");
     p = LLVMBuildInBoundsGEP2(g->builder, g->f32, LLVMGetParam(fn, 0), &i, 1,
                               "");
-    x = glow_cpu_load_raw(g, g->f32, p);
+    x = glow_cg_load_raw(g, g->f32, p);
     p = LLVMBuildInBoundsGEP2(g->builder, g->f32, LLVMGetParam(fn, 1), &i, 1,
                               "");
-    glow_cpu_store_raw(g, cg_fadd(g, x, x), p);
+    glow_cg_store_raw(g, cg_fadd(g, x, x), p);
 
     cg_value next = cg_addc(g, i, 1);
 
@@ -107,7 +107,7 @@ probe_vector_bytes(glow_arena *a, const cpu_target *t)
     cg g;
     int bytes = 4;
 
-    glow_cpu_gen_begin(&g, a, "probe", t);
+    glow_cg_gen_begin(&g, a, "probe", t);
 
     cg_value fn = build_loop(&g);
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
@@ -118,7 +118,7 @@ probe_vector_bytes(glow_arena *a, const cpu_target *t)
     else
         bytes = widest_load(fn);
     LLVMDisposePassBuilderOptions(o);
-    glow_cpu_gen_end(&g);
+    glow_cg_gen_end(&g);
     return bytes;
 }
 
@@ -183,7 +183,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
         t->features = glow_arena_printf(a, "%s%s%s", t->features,
                                         t->features[0] ? "," : "", o->features);
     take_sve_bits(t, a);
-    glow_cpu_probe_matrix(t);
+    glow_cg_probe_matrix(t);
     t->matrix &= !o->exact; /* AMX flushes subnormal operands */
 }
 
@@ -283,7 +283,7 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
                           "target '%s': sve-vector-bits is 256 or 512, and of "
                           "aarch64",
                           t->triple);
-    if (t->flush && !glow_cpu_has_flush(t->triple))
+    if (t->flush && !glow_cg_has_flush(t->triple))
         return glow_error(ctx, "E0821",
                           "target '%s': subnormal numbers can be flushed on "
                           "x86_64 and aarch64",
@@ -358,7 +358,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->vector_bytes = t->sve_bytes ? t->sve_bytes : probe_vector_bytes(a, t);
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
-    glow_cpu_probe_narrow(a, t);
+    glow_cg_probe_narrow(a, t);
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
                                 t->width_text, t->matrix ? "+amx" : "");

@@ -12,7 +12,7 @@
 #define MOST_NUMBERS 4 /* a batch normalization's, for each channel */
 
 affine
-affine_new(glow_arena *a, int64_t channels)
+glow_affine_new(glow_arena *a, int64_t channels)
 {
     size_t bytes = (size_t)channels * sizeof(double);
 
@@ -22,7 +22,7 @@ affine_new(glow_arena *a, int64_t channels)
 }
 
 void
-affine_clear(affine *m)
+glow_affine_clear(affine *m)
 {
     for (int64_t c = 0; c < m->channels; c++) {
         m->scale[c] = 1;
@@ -31,7 +31,7 @@ affine_clear(affine *m)
 }
 
 void
-affine_append(affine *m, const affine *next)
+glow_affine_append(affine *m, const affine *next)
 {
     for (int64_t c = 0; c < m->channels; c++) {
         m->scale[c] *= next->scale[c];
@@ -40,7 +40,7 @@ affine_append(affine *m, const affine *next)
 }
 
 bool
-affine_is_scale(const affine *m)
+glow_affine_is_scale(const affine *m)
 {
     for (int64_t c = 0; c < m->channels; c++)
         if (m->shift[c] != 0)
@@ -49,7 +49,7 @@ affine_is_scale(const affine *m)
 }
 
 bool
-affine_is_shift(const affine *m)
+glow_affine_is_shift(const affine *m)
 {
     for (int64_t c = 0; c < m->channels; c++)
         if (m->scale[c] != 1)
@@ -58,7 +58,7 @@ affine_is_shift(const affine *m)
 }
 
 bool
-affine_is_positive(const affine *m)
+glow_affine_is_positive(const affine *m)
 {
     for (int64_t c = 0; c < m->channels; c++)
         if (!(m->scale[c] > 0))
@@ -69,7 +69,7 @@ affine_is_positive(const affine *m)
 /* Numbers. */
 
 bool
-affine_is_known(const glow_value *v)
+glow_affine_is_known(const glow_value *v)
 {
     return glow_is_constant(v) && glow_is_float(v->type->elem) &&
            v->type->strides.rank == 0 && v->storage->payload != GLOW_ELIDED;
@@ -161,7 +161,8 @@ read_constant(const glow_value *v, int axis, int64_t channels, double *out)
 }
 
 bool
-affine_numbers(const glow_value *v, int axis, int64_t channels, double *out)
+glow_affine_numbers(const glow_value *v, int axis, int64_t channels,
+                    double *out)
 {
     double number;
 
@@ -172,7 +173,7 @@ affine_numbers(const glow_value *v, int axis, int64_t channels, double *out)
     }
     for (int i = 0; v && v->def && i < MOST_STEPS; i++)
         v = step_back(v, &axis);
-    if (!v || !affine_is_known(v) || glow_type_count(v->type) == 0)
+    if (!v || !glow_affine_is_known(v) || glow_type_count(v->type) == 0)
         return false;
     return read_constant(v, axis, channels, out);
 }
@@ -265,7 +266,7 @@ then_pair(affine *m, const glow_node *u, const struct pair *p,
     step_fn step = is_left ? p->right : p->left;
 
     if (!step || u->in[0] == u->in[1] || axis < p->lost ||
-        !affine_numbers(u->in[is_left], axis - p->lost, m->channels, c))
+        !glow_affine_numbers(u->in[is_left], axis - p->lost, m->channels, c))
         return false;
     for (int64_t i = 0; i < m->channels; i++)
         step(&m->scale[i], &m->shift[i], c[i]);
@@ -283,7 +284,7 @@ then_batchnorm(affine *m, const glow_node *u, const glow_value *x, int axis)
         return false;
     for (int i = 0; i < MOST_NUMBERS; i++) {
         p[i] = m->work + i * n;
-        if (u->in[1 + i] == x || !affine_numbers(u->in[1 + i], 0, n, p[i]))
+        if (u->in[1 + i] == x || !glow_affine_numbers(u->in[1 + i], 0, n, p[i]))
             return false;
     }
     for (int64_t c = 0; c < n; c++) {
@@ -322,14 +323,14 @@ then(affine *m, const glow_node *u, const glow_value *x, int axis)
 }
 
 bool
-affine_then(affine *m, const glow_node *u, const glow_value *x, int axis)
+glow_affine_then(affine *m, const glow_node *u, const glow_value *x, int axis)
 {
     return !u->pred && axis >= 0 && glow_is_float(x->type->elem) &&
            then(m, u, x, axis) && is_finite(m);
 }
 
 bool
-affine_must_divide(const affine *m, glow_pass_run *run, const glow_node *u)
+glow_affine_must_divide(const affine *m, glow_pass_run *run, const glow_node *u)
 {
     if (u->op != &glow_op_div)
         return false;
@@ -356,7 +357,7 @@ is_number_like(const glow_value *v)
 }
 
 glow_value *
-affine_operand(const glow_node *u)
+glow_affine_operand(const glow_node *u)
 {
     for (size_t i = 0; i < sizeof singles / sizeof singles[0]; i++)
         if (singles[i].op == u->op)

@@ -115,7 +115,7 @@ static bool
 only_scale(const affine *m, const glow_node *n)
 {
     (void)n;
-    return affine_is_scale(m);
+    return glow_affine_is_scale(m);
 }
 
 /* A map with positive scale keeps the order, and so the maximum. */
@@ -123,7 +123,7 @@ static bool
 only_positive(const affine *m, const glow_node *n)
 {
     (void)n;
-    return affine_is_positive(m);
+    return glow_affine_is_positive(m);
 }
 
 /* A positive scale without shift keeps signs. */
@@ -131,7 +131,7 @@ static bool
 only_positive_scale(const affine *m, const glow_node *n)
 {
     (void)n;
-    return affine_is_scale(m) && affine_is_positive(m);
+    return glow_affine_is_scale(m) && glow_affine_is_positive(m);
 }
 
 static bool
@@ -149,7 +149,8 @@ of_average(const affine *m, const glow_node *n)
 {
     const glow_avgpool *p = n->attrs;
 
-    return affine_is_scale(m) || !p->count_include_pads || !is_padded(p->pads);
+    return glow_affine_is_scale(m) || !p->count_include_pads ||
+           !is_padded(p->pads);
 }
 
 /* Padding zeros stay zeros under a scale without shift. */
@@ -159,7 +160,7 @@ of_pad(const affine *m, const glow_node *n)
     const glow_pad *p = n->attrs;
 
     return p->mode != GLOW_PAD_CONSTANT ||
-           (p->value == 0 && affine_is_scale(m));
+           (p->value == 0 && glow_affine_is_scale(m));
 }
 
 static const struct rule {
@@ -193,28 +194,28 @@ rule_for(const glow_node *n)
 }
 
 bool
-affine_may_move(const glow_node *n)
+glow_affine_may_move(const glow_node *n)
 {
     return !n->pred && n->n_in == 1 && rule_for(n);
 }
 
 bool
-affine_moves(const affine *m, const glow_node *n)
+glow_affine_moves(const affine *m, const glow_node *n)
 {
     return rule_for(n)->takes(m, n);
 }
 
 int
-affine_axis_after(const glow_node *n, int axis)
+glow_affine_axis_after(const glow_node *n, int axis)
 {
     return rule_for(n)->after(n, axis);
 }
 
 int
-affine_axis_before(const glow_node *n, int axis)
+glow_affine_axis_before(const glow_node *n, int axis)
 {
     for (int i = operand_shape(n).rank - 1; i >= 0; i--)
-        if (affine_axis_after(n, i) == axis)
+        if (glow_affine_axis_after(n, i) == axis)
             return i;
     return -1;
 }

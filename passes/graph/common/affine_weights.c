@@ -5,7 +5,7 @@
 #include <math.h>
 
 int64_t
-affine_channel(affine_layout l, int64_t i)
+glow_affine_channel(affine_layout l, int64_t i)
 {
     return i / l.block * l.count + i % l.block / l.inner % l.count;
 }
@@ -119,8 +119,8 @@ scale_all(const glow_tensor *from, const glow_tensor *to, affine_layout l,
 }
 
 glow_value *
-affine_scaled(glow_builder *b, const glow_value *w, affine_layout l,
-              const double *scale)
+glow_affine_scaled(glow_builder *b, const glow_value *w, affine_layout l,
+                   const double *scale)
 {
     int64_t channels = channels_of(l, glow_type_count(w->type));
     glow_storage *s = w->storage;
@@ -148,8 +148,8 @@ affine_scaled(glow_builder *b, const glow_value *w, affine_layout l,
 }
 
 glow_value *
-affine_constant(glow_builder *b, const char *suffix, glow_kind kind,
-                const double *x, int64_t count)
+glow_affine_constant(glow_builder *b, const char *suffix, glow_kind kind,
+                     const double *x, int64_t count)
 {
     const glow_type *type = glow_type_get(
         glow_builder_context(b), glow_type_of(kind, GLOW_DIMS_OF(count)));

@@ -49,8 +49,8 @@ stride_of(const known *m, int i)
 }
 
 bool
-attention_mask_is_causal(glow_value *mask, bool is_flipped, int64_t rows,
-                         int64_t count, int64_t *past)
+glow_attention_mask_is_causal(glow_value *mask, bool is_flipped, int64_t rows,
+                              int64_t count, int64_t *past)
 {
     known m = known_mask(mask, is_flipped);
     int rank = m.trace.shape.rank;
@@ -76,7 +76,7 @@ attention_mask_is_causal(glow_value *mask, bool is_flipped, int64_t rows,
 }
 
 bool
-attention_mask_shows_rows(glow_value *mask, bool is_flipped)
+glow_attention_mask_shows_rows(glow_value *mask, bool is_flipped)
 {
     known m = known_mask(mask, is_flipped);
     int rank = m.trace.shape.rank;

@@ -17,10 +17,10 @@
  * True if row i of the mask keeps column j exactly where j <= i + *past, for
  * each batch and head; `rows` and `count` are the sizes of the scores.
  */
-bool attention_mask_is_causal(glow_value *mask, bool is_flipped, int64_t rows,
-                              int64_t count, int64_t *past);
+bool glow_attention_mask_is_causal(glow_value *mask, bool is_flipped,
+                                   int64_t rows, int64_t count, int64_t *past);
 
 /* True if each row of the mask keeps a score. */
-bool attention_mask_shows_rows(glow_value *mask, bool is_flipped);
+bool glow_attention_mask_shows_rows(glow_value *mask, bool is_flipped);
 
 #endif

@@ -3,7 +3,7 @@
 #include "passes/graph/common/axes.h"
 
 glow_dims
-axes_compose(glow_dims first, glow_dims second)
+glow_axes_compose(glow_dims first, glow_dims second)
 {
     glow_dims both = {.rank = second.rank};
 
@@ -13,7 +13,7 @@ axes_compose(glow_dims first, glow_dims second)
 }
 
 glow_dims
-axes_inverse(glow_dims perm)
+glow_axes_inverse(glow_dims perm)
 {
     glow_dims p = {.rank = perm.rank};
 
@@ -23,7 +23,7 @@ axes_inverse(glow_dims perm)
 }
 
 glow_dims
-axes_identity(int rank)
+glow_axes_identity(int rank)
 {
     glow_dims p = {.rank = rank};
 
@@ -33,7 +33,7 @@ axes_identity(int rank)
 }
 
 bool
-axes_is_identity(glow_dims perm)
+glow_axes_is_identity(glow_dims perm)
 {
     for (int i = 0; i < perm.rank; i++)
         if (perm.at[i] != i)
@@ -42,13 +42,13 @@ axes_is_identity(glow_dims perm)
 }
 
 glow_dims
-axes_permute(glow_dims list, glow_dims perm)
+glow_axes_permute(glow_dims list, glow_dims perm)
 {
-    return axes_compose(list, perm);
+    return glow_axes_compose(list, perm);
 }
 
 glow_dims
-axes_restore(glow_dims list, glow_dims perm)
+glow_axes_restore(glow_dims list, glow_dims perm)
 {
     glow_dims old = list;
 
@@ -58,7 +58,7 @@ axes_restore(glow_dims list, glow_dims perm)
 }
 
 bool
-axes_keep_order(glow_dims shape, glow_dims perm)
+glow_axes_keep_order(glow_dims shape, glow_dims perm)
 {
     int64_t last = -1;
 
@@ -75,7 +75,7 @@ axes_keep_order(glow_dims shape, glow_dims perm)
 }
 
 bool
-axes_find_groups(glow_dims in, glow_dims out, axis_groups *g)
+glow_axes_find_groups(glow_dims in, glow_dims out, axis_groups *g)
 {
     int i = 0, j = 0;
 
@@ -96,7 +96,7 @@ axes_find_groups(glow_dims in, glow_dims out, axis_groups *g)
 }
 
 glow_dims
-axes_aligned(const glow_node *broadcast)
+glow_axes_aligned(const glow_node *broadcast)
 {
     const glow_broadcast *c = broadcast->attrs;
     glow_dims x = broadcast->in[0]->type->shape;
@@ -109,7 +109,7 @@ axes_aligned(const glow_node *broadcast)
 }
 
 glow_dims
-axes_left_over(glow_dims perm, glow_dims gone)
+glow_axes_left_over(glow_dims perm, glow_dims gone)
 {
     glow_dims kept = {0};
     glow_dims left = {0};
@@ -139,7 +139,7 @@ is_next(glow_dims shape, int last, int axis)
 }
 
 axis_blocks
-axes_find_blocks(glow_dims shape, glow_dims perm)
+glow_axes_find_blocks(glow_dims shape, glow_dims perm)
 {
     axis_blocks b = {0};
     int first[GLOW_MAX_RANK], last = -1;

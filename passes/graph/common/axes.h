@@ -12,22 +12,22 @@
 #include "glow/ops.h"
 
 /* The composition: `first`, then `second`. */
-glow_dims axes_compose(glow_dims first, glow_dims second);
-glow_dims axes_inverse(glow_dims perm);
-glow_dims axes_identity(int rank);
-bool axes_is_identity(glow_dims perm);
+glow_dims glow_axes_compose(glow_dims first, glow_dims second);
+glow_dims glow_axes_inverse(glow_dims perm);
+glow_dims glow_axes_identity(int rank);
+bool glow_axes_is_identity(glow_dims perm);
 
 /* `list`, of one entry for each axis, after a transpose by `perm`. */
-glow_dims axes_permute(glow_dims list, glow_dims perm);
+glow_dims glow_axes_permute(glow_dims list, glow_dims perm);
 
-/* The inverse: axes_permute(result, perm) is `list`. */
-glow_dims axes_restore(glow_dims list, glow_dims perm);
+/* The inverse: glow_axes_permute(result, perm) is `list`. */
+glow_dims glow_axes_restore(glow_dims list, glow_dims perm);
 
 /*
  * True if a transpose by `perm` of a tensor of `shape` keeps the order of
  * elements in memory: only axes of one element are moved.
  */
-bool axes_keep_order(glow_dims shape, glow_dims perm);
+bool glow_axes_keep_order(glow_dims shape, glow_dims perm);
 
 /*
  * The axes of a reshape's operand (in) and result (out), in the smallest groups
@@ -41,13 +41,13 @@ typedef struct axis_groups {
 } axis_groups;
 
 /* False for empty tensors, which have no groups. */
-bool axes_find_groups(glow_dims in, glow_dims out, axis_groups *g);
+bool glow_axes_find_groups(glow_dims in, glow_dims out, axis_groups *g);
 
 /* The shape of a Broadcast's operand, with 1 for the axes that it lacks. */
-glow_dims axes_aligned(const glow_node *broadcast);
+glow_dims glow_axes_aligned(const glow_node *broadcast);
 
 /* The permutation `perm` without the axes `gone` of the result. */
-glow_dims axes_left_over(glow_dims perm, glow_dims gone);
+glow_dims glow_axes_left_over(glow_dims perm, glow_dims gone);
 
 /*
  * The blocks of axes that a transpose moves as a whole, without axes of one
@@ -60,6 +60,6 @@ typedef struct axis_blocks {
                                   * result */
 } axis_blocks;
 
-axis_blocks axes_find_blocks(glow_dims shape, glow_dims perm);
+axis_blocks glow_axes_find_blocks(glow_dims shape, glow_dims perm);
 
 #endif

@@ -31,7 +31,7 @@ move_inserttensor(void *to, glow_dims perm, glow_arena *a)
     glow_inserttensor *s = to;
 
     (void)a;
-    s->start = axes_restore(s->start, perm);
+    s->start = glow_axes_restore(s->start, perm);
     s->axis = (int)perm.at[s->axis];
 }
 
@@ -80,8 +80,8 @@ move_slice(void *to, glow_dims perm, glow_arena *a)
     glow_slice *s = to;
 
     (void)a;
-    s->start = axes_restore(s->start, perm);
-    s->steps = axes_restore(s->steps, perm);
+    s->start = glow_axes_restore(s->start, perm);
+    s->steps = glow_axes_restore(s->steps, perm);
 }
 
 /* Conditions on the permutation. */
@@ -182,7 +182,7 @@ static const axis_rule rules[] = {
 static const axis_rule elementwise = {NULL, NULL, NULL, true};
 
 const axis_rule *
-axis_rule_for(const glow_node *n)
+glow_axis_rule_for(const glow_node *n)
 {
     if (n->n_out != 1 || n->n_in == 0 || n->pred ||
         !(n->op->traits & GLOW_PURE))
@@ -196,56 +196,57 @@ axis_rule_for(const glow_node *n)
 }
 
 int
-axis_rule_operands(const axis_rule *rule, const glow_node *n)
+glow_axis_rule_operands(const axis_rule *rule, const glow_node *n)
 {
     return rule->all ? n->n_in : 1;
 }
 
 const glow_type *
-axis_rule_type(glow_builder *b, const glow_type *t, glow_dims perm)
+glow_axis_rule_type(glow_builder *b, const glow_type *t, glow_dims perm)
 {
     glow_type old = *t;
 
-    old.shape = axes_restore(t->shape, perm);
+    old.shape = glow_axes_restore(t->shape, perm);
     return glow_type_get(glow_builder_context(b), old);
 }
 
 glow_value *
-axis_rule_build(glow_builder *b, const axis_rule *rule, const glow_node *n,
-                glow_value *const *in, glow_dims perm)
+glow_axis_rule_build(glow_builder *b, const axis_rule *rule, const glow_node *n,
+                     glow_value *const *in, glow_dims perm)
 {
     glow_arena *a = glow_builder_scratch(b);
     void *attrs = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);
     glow_value *const turned[] = {n->n_in > 1 ? in[1] : NULL, in[0]};
 
-    if (rule->fits == fits_product && !axes_is_identity(perm))
+    if (rule->fits == fits_product && !glow_axes_is_identity(perm))
         in = turned;
     if (rule->move)
         rule->move(attrs, perm, a);
     return glow_build(b, n->op,
                       n->op->traits & GLOW_STATED
-                          ? axis_rule_type(b, n->out[0]->type, perm)
+                          ? glow_axis_rule_type(b, n->out[0]->type, perm)
                           : NULL,
                       in, n->n_in, attrs);
 }
 
 bool
-axis_rule_is_free(const glow_value *v)
+glow_axis_rule_is_free(const glow_value *v)
 {
     return (glow_is(v->def, &glow_op_splat) && !v->def->pred) ||
            (glow_is_constant(v) && v->storage->payload != GLOW_ELIDED);
 }
 
 glow_value *
-axis_rule_free(glow_builder *b, glow_value *v, glow_dims perm)
+glow_axis_rule_free(glow_builder *b, glow_value *v, glow_dims perm)
 {
-    const glow_type *type = axis_rule_type(b, v->type, perm);
+    const glow_type *type = glow_axis_rule_type(b, v->type, perm);
 
-    if (!axis_rule_is_free(v))
+    if (!glow_axis_rule_is_free(v))
         return NULL;
     if (v->def)
         return glow_build(b, &glow_op_splat, type, NULL, 0, v->def->attrs);
     if (v->storage->payload == GLOW_SPLAT && glow_is_float(type->elem))
         return glow_build_splat(b, "splat", type, v->storage->splat);
-    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = axes_inverse(perm));
+    return GLOW_BUILD(b, transpose, GLOW_IN(v),
+                      .shuffle = glow_axes_inverse(perm));
 }

@@ -24,30 +24,30 @@ typedef struct axis_rule {
  * The rule for `n`; NULL if its axes cannot be permuted, for instance because
  * it has a predicate.
  */
-const axis_rule *axis_rule_for(const glow_node *n);
+const axis_rule *glow_axis_rule_for(const glow_node *n);
 
 /* The number of operands of `n` that have the axes of its result. */
-int axis_rule_operands(const axis_rule *rule, const glow_node *n);
+int glow_axis_rule_operands(const axis_rule *rule, const glow_node *n);
 
 /* The type whose transpose by `perm` is `t`. */
-const glow_type *axis_rule_type(glow_builder *b, const glow_type *t,
-                                glow_dims perm);
+const glow_type *glow_axis_rule_type(glow_builder *b, const glow_type *t,
+                                     glow_dims perm);
 
 /*
- * Builds `n` with operands `in`, the first axis_rule_operands of which are in
+ * Builds `n` with operands `in`, the first glow_axis_rule_operands of which are in
  * the new order.
  */
-glow_value *axis_rule_build(glow_builder *b, const axis_rule *rule,
-                            const glow_node *n, glow_value *const *in,
-                            glow_dims perm);
+glow_value *glow_axis_rule_build(glow_builder *b, const axis_rule *rule,
+                                 const glow_node *n, glow_value *const *in,
+                                 glow_dims perm);
 
-/* True if axis_rule_free can build `v` in any order of its axes. */
-bool axis_rule_is_free(const glow_value *v);
+/* True if glow_axis_rule_free can build `v` in any order of its axes. */
+bool glow_axis_rule_is_free(const glow_value *v);
 
 /*
  * `v` in the new order, without cost at run time: a Splat, or a constant, which
  * fold-constants transposes.  NULL if it is neither.
  */
-glow_value *axis_rule_free(glow_builder *b, glow_value *v, glow_dims perm);
+glow_value *glow_axis_rule_free(glow_builder *b, glow_value *v, glow_dims perm);
 
 #endif

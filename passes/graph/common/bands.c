@@ -45,7 +45,7 @@ last_use(const glow_node *n)
 }
 
 bands *
-bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count)
+glow_bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count)
 {
     bands *b = GLOW_NEW(a, bands);
 
@@ -57,9 +57,9 @@ bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count)
         b->rows[i] = (row){
             .node = nodes[i],
             .last = last_use(nodes[i]),
-            .can_cut = slab_can_cut(nodes[i]),
+            .can_cut = glow_slab_can_cut(nodes[i]),
             .in = GLOW_NEW_ARRAY(a, slab, nodes[i]->n_in + SLAB_ROOM),
-            .attrs = slab_attrs(a, nodes[i]),
+            .attrs = glow_slab_attrs(a, nodes[i]),
         };
     return b;
 }
@@ -79,7 +79,7 @@ can_stand(const glow_node *n)
 }
 
 uint32_t
-bands_begin(const bands *b, uint32_t end)
+glow_bands_begin(const bands *b, uint32_t end)
 {
     uint32_t first = end - 1;
     const row *last = &b->rows[first];
@@ -104,7 +104,7 @@ outer_axis(const glow_type *t)
 }
 
 int64_t
-bands_rows(const bands *b, chain c, int *axis)
+glow_bands_rows(const bands *b, chain c, int *axis)
 {
     const glow_type *t = b->rows[c.end - 1].node->out[0]->type;
 
@@ -116,7 +116,7 @@ static slab
 band_at(const bands *b, chain c, int64_t start, int64_t size)
 {
     int axis;
-    int64_t rest = bands_rows(b, c, &axis) - start;
+    int64_t rest = glow_bands_rows(b, c, &axis) - start;
 
     return (slab){axis, start, rest < size ? rest : size};
 }
@@ -176,7 +176,7 @@ find_needs(bands *b, chain c, slab band)
         if (r->need.axis == UNUSED)
             continue;
         if (r->need.axis == WHOLE || !r->can_cut ||
-            !slab_needs(r->node, r->need, r->in, r->attrs)) {
+            !glow_slab_needs(r->node, r->need, r->in, r->attrs)) {
             r->need.axis = WHOLE;
             grew |= !r->whole;
             r->whole = true;
@@ -215,7 +215,7 @@ is_free(bands *b, chain c, const row *r, int i)
     const row *owner = owner_of(b, c, r, i);
 
     return owner && owner->death == r->node->mark &&
-           owner->bytes == slab_bytes(r->node->out[0]->type, r->need) &&
+           owner->bytes == glow_slab_bytes(r->node->out[0]->type, r->need) &&
            def->need.start == r->in[i].start && def->need.size == r->in[i].size;
 }
 
@@ -248,7 +248,7 @@ copied(const row *r)
 
     for (int i = 0; i < r->node->n_in; i++)
         if (r->node->in[i] && r->in[i].axis > outer_axis(r->node->in[i]->type))
-            bytes += slab_bytes(r->node->in[i]->type, r->in[i]);
+            bytes += glow_slab_bytes(r->node->in[i]->type, r->in[i]);
     return bytes;
 }
 
@@ -292,7 +292,7 @@ bytes_of_band(bands *b, chain c)
             if (r->last > owner->death)
                 owner->death = r->last;
         } else if (!is_end && !is_view(r->node)) {
-            r->bytes = slab_bytes(r->node->out[0]->type, r->need);
+            r->bytes = glow_slab_bytes(r->node->out[0]->type, r->need);
             live += r->bytes;
         }
         if (live + copied(r) > most)
@@ -347,7 +347,7 @@ measure_bands(bands *b, chain c, int64_t size, const band_limits *l,
               band_cost *out)
 {
     int axis;
-    int64_t rows = bands_rows(b, c, &axis), count = (rows - 1) / size + 1;
+    int64_t rows = glow_bands_rows(b, c, &axis), count = (rows - 1) / size + 1;
     int64_t looks = l->looks < count ? l->looks : count;
     int64_t around = bytes_around(b, c);
     double between = 0;
@@ -377,8 +377,8 @@ measure_bands(bands *b, chain c, int64_t size, const band_limits *l,
 }
 
 bool
-bands_measure(bands *b, chain c, int64_t size, band_limits limits,
-              band_cost *out)
+glow_bands_measure(bands *b, chain c, int64_t size, band_limits limits,
+                   band_cost *out)
 {
     *out = (band_cost){0};
     for (uint32_t k = c.first; k < c.end; k++)
@@ -390,18 +390,18 @@ bands_measure(bands *b, chain c, int64_t size, band_limits limits,
 }
 
 bool
-bands_has_parts(const bands *b, uint32_t k)
+glow_bands_has_parts(const bands *b, uint32_t k)
 {
     return !b->rows[k].whole && b->rows[k].need.axis != UNUSED;
 }
 
 bool
-bands_cut_channels(const bands *b, chain c)
+glow_bands_cut_channels(const bands *b, chain c)
 {
     for (uint32_t k = c.first; k < c.end; k++) {
         const row *r = &b->rows[k];
 
-        if (!bands_has_parts(b, k) ||
+        if (!glow_bands_has_parts(b, k) ||
             r->need.axis + 1 < r->node->out[0]->type->shape.rank)
             continue;
         for (int i = 0; i < r->node->n_in; i++)
@@ -428,10 +428,10 @@ take(bands *b, chain c, const row *r, int i, glow_builder *builder)
         v = in->part;
     }
     if (!def || s.axis == WHOLE)
-        return slab_take(builder, v, s);
+        return glow_slab_take(builder, v, s);
     if (!def->cutting || def->cut.axis != s.axis || def->cut.size != s.size ||
         def->cut.start != s.start)
-        def->cutting = slab_take(builder, v, s);
+        def->cutting = glow_slab_take(builder, v, s);
     def->cut = s;
     return def->cutting;
 }
@@ -488,7 +488,7 @@ build_band(bands *b, chain c, slab band, glow_builder *builder)
 
         for (int i = 0; i < r->node->n_in; i++)
             in[i] = take(b, c, r, i, builder);
-        r->part = slab_build(builder, r->node, r->need, in, r->attrs);
+        r->part = glow_slab_build(builder, r->node, r->need, in, r->attrs);
         if (!r->part)
             return false;
         move_down(r, before, last);
@@ -509,12 +509,12 @@ erase_chain(bands *b, chain c)
 }
 
 bool
-bands_build(bands *b, chain c, int64_t size, glow_builder *builder)
+glow_bands_build(bands *b, chain c, int64_t size, glow_builder *builder)
 {
     glow_node *last = b->rows[c.end - 1].node;
     const char *name = last->name;
     int axis, count = 0;
-    int64_t rows = bands_rows(b, c, &axis);
+    int64_t rows = glow_bands_rows(b, c, &axis);
     glow_value **parts = GLOW_NEW_ARRAY(glow_builder_scratch(builder),
                                         glow_value *, (rows - 1) / size + 1);
 

@@ -27,13 +27,13 @@ typedef struct chain {
 typedef struct bands bands; /* tables for an order, and for the current band */
 
 /* `nodes` are all nodes of a function, in execution order. */
-bands *bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count);
+bands *glow_bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count);
 
 /* The least `first` of all chains {first, end}; `end` if there is none. */
-uint32_t bands_begin(const bands *b, uint32_t end);
+uint32_t glow_bands_begin(const bands *b, uint32_t end);
 
 /* The number of rows of the last result; sets `*axis` to their axis. */
-int64_t bands_rows(const bands *b, chain c, int *axis);
+int64_t glow_bands_rows(const bands *b, chain c, int *axis);
 
 typedef struct band_cost {
     int64_t bytes; /* peak of live bytes of results of the chain, the last one
@@ -54,27 +54,27 @@ typedef struct band_limits {
  * Sets `out` to the cost of the chain in bands of `size` rows.  False if it
  * cannot be tiled, or exceeds the limit of bytes.
  */
-bool bands_measure(bands *b, chain c, int64_t size, band_limits limits,
-                   band_cost *out);
+bool glow_bands_measure(bands *b, chain c, int64_t size, band_limits limits,
+                        band_cost *out);
 
 /*
- * After bands_measure of a chain: true if its node `k` is computed in bands,
+ * After glow_bands_measure of a chain: true if its node `k` is computed in bands,
  * and not once as a whole.
  */
-bool bands_has_parts(const bands *b, uint32_t k);
+bool glow_bands_has_parts(const bands *b, uint32_t k);
 
 /*
- * After bands_measure of a chain: true if its bands cut the channels (the last
+ * After glow_bands_measure of a chain: true if its bands cut the channels (the last
  * axis of the result) of a node that reads a whole operand computed in bands
  * for each of them.
  */
-bool bands_cut_channels(const bands *b, chain c);
+bool glow_bands_cut_channels(const bands *b, chain c);
 
 /*
- * Rewrites the chain in bands, after bands_measure of the same chain and all
+ * Rewrites the chain in bands, after glow_bands_measure of the same chain and all
  * its bands.  New nodes are inserted before the last one, band by band.  False
  * after a report.
  */
-bool bands_build(bands *b, chain c, int64_t size, glow_builder *builder);
+bool glow_bands_build(bands *b, chain c, int64_t size, glow_builder *builder);
 
 #endif

@@ -2,7 +2,7 @@
 #include "glow/ops.h"
 
 int64_t
-box_least(const box *p, int axis)
+glow_box_least(const box *p, int axis)
 {
     int64_t step = p->step.at[axis];
 
@@ -10,7 +10,7 @@ box_least(const box *p, int axis)
 }
 
 int64_t
-box_last(const box *p, int axis)
+glow_box_last(const box *p, int axis)
 {
     int64_t step = p->step.at[axis];
 
@@ -18,23 +18,23 @@ box_last(const box *p, int axis)
 }
 
 bool
-box_is_whole(const box *p, int axis, int64_t dim)
+glow_box_is_whole(const box *p, int axis, int64_t dim)
 {
     return p->start.at[axis] == 0 && p->step.at[axis] == 1 &&
            p->size.at[axis] == dim;
 }
 
 bool
-box_is_all(const box *p, glow_dims shape)
+glow_box_is_all(const box *p, glow_dims shape)
 {
     for (int i = 0; i < shape.rank; i++)
-        if (!box_is_whole(p, i, shape.at[i]))
+        if (!glow_box_is_whole(p, i, shape.at[i]))
             return false;
     return true;
 }
 
 box
-box_of(const glow_node *slice)
+glow_box_of(const glow_node *slice)
 {
     const glow_slice *s = slice->attrs;
     box p = {s->start, s->start, slice->out[0]->type->shape};
@@ -45,12 +45,12 @@ box_of(const glow_node *slice)
 }
 
 glow_value *
-box_take(glow_builder *b, glow_value *v, const box *p)
+glow_box_take(glow_builder *b, glow_value *v, const box *p)
 {
     glow_type t = glow_type_of(v->type->elem, p->size);
     glow_slice s = {.start = p->start};
 
-    if (box_is_all(p, v->type->shape) && v->type->strides.rank == 0)
+    if (glow_box_is_all(p, v->type->shape) && v->type->strides.rank == 0)
         return v;
     t.scale = v->type->scale;
     t.offset = v->type->offset;
@@ -63,13 +63,13 @@ box_take(glow_builder *b, glow_value *v, const box *p)
 }
 
 box_relation
-box_relate(const box *p, glow_dims at, glow_dims shape)
+glow_box_relate(const box *p, glow_dims at, glow_dims shape)
 {
     box_relation r = {.inside = true, .by_one = true};
 
     for (int i = 0; i < shape.rank; i++) {
         int64_t end = at.at[i] + shape.at[i];
-        int64_t first = box_least(p, i), last = box_last(p, i);
+        int64_t first = glow_box_least(p, i), last = glow_box_last(p, i);
 
         r.inside = r.inside && first >= at.at[i] && last < end;
         r.outside = r.outside || last < at.at[i] || first >= end;
@@ -79,7 +79,7 @@ box_relate(const box *p, glow_dims at, glow_dims shape)
 }
 
 box
-box_moved(box p, glow_dims at)
+glow_box_moved(box p, glow_dims at)
 {
     for (int i = 0; i < p.start.rank; i++)
         p.start.at[i] -= at.at[i];

@@ -14,20 +14,20 @@ typedef struct box {
 } box;
 
 /* The least and the greatest index of the box on an axis. */
-int64_t box_least(const box *p, int axis);
-int64_t box_last(const box *p, int axis);
+int64_t glow_box_least(const box *p, int axis);
+int64_t glow_box_last(const box *p, int axis);
 
 /* All `dim` elements of an axis, in order. */
-bool box_is_whole(const box *p, int axis, int64_t dim);
+bool glow_box_is_whole(const box *p, int axis, int64_t dim);
 
 /* All elements of a tensor of this shape, in order. */
-bool box_is_all(const box *p, glow_dims shape);
+bool glow_box_is_all(const box *p, glow_dims shape);
 
 /* The box of a Slice that is not empty; an axis of one element has step 1. */
-box box_of(const glow_node *slice);
+box glow_box_of(const glow_node *slice);
 
 /* The box `p` of `v`: `v`, or a Slice. */
-glow_value *box_take(glow_builder *b, glow_value *v, const box *p);
+glow_value *glow_box_take(glow_builder *b, glow_value *v, const box *p);
 
 /* Relation of a box to another box in the same tensor, on all axes. */
 typedef struct box_relation {
@@ -35,9 +35,9 @@ typedef struct box_relation {
 } box_relation;
 
 /* The relation of `p` to the box of `shape` from `at` on. */
-box_relation box_relate(const box *p, glow_dims at, glow_dims shape);
+box_relation glow_box_relate(const box *p, glow_dims at, glow_dims shape);
 
 /* The box `p`, relative to a tensor that begins at `at`. */
-box box_moved(box p, glow_dims at);
+box glow_box_moved(box p, glow_dims at);
 
 #endif

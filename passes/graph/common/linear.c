@@ -189,7 +189,7 @@ static const linear table[] = {
 };
 
 const linear *
-linear_of(const glow_node *n)
+glow_linear_of(const glow_node *n)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (table[i].op == n->op)
@@ -198,7 +198,7 @@ linear_of(const glow_node *n)
 }
 
 bool
-linear_has_channels(const glow_node *n)
+glow_linear_has_channels(const glow_node *n)
 {
     const glow_type *t = n->out[0]->type;
 
@@ -207,7 +207,7 @@ linear_has_channels(const glow_node *n)
 }
 
 bool
-linear_bias(const glow_node *n, int64_t channels, double *out)
+glow_linear_bias(const glow_node *n, int64_t channels, double *out)
 {
     const glow_value *bias = n->n_in > 2 ? n->in[2] : NULL;
     const glow_gemm *g = GLOW_AS(gemm, n);
@@ -215,7 +215,7 @@ linear_bias(const glow_node *n, int64_t channels, double *out)
     for (int64_t i = 0; i < channels; i++)
         out[i] = 0;
     if (bias &&
-        !affine_numbers(bias, bias->type->shape.rank - 1, channels, out))
+        !glow_affine_numbers(bias, bias->type->shape.rank - 1, channels, out))
         return false;
     for (int64_t i = 0; g && i < channels; i++)
         out[i] *= (double)g->beta;
@@ -223,7 +223,7 @@ linear_bias(const glow_node *n, int64_t channels, double *out)
 }
 
 glow_node *
-linear_only_user(const glow_value *v)
+glow_linear_only_user(const glow_value *v)
 {
     glow_node *u = glow_has_one_use(v) ? v->uses->user : NULL;
 
@@ -231,14 +231,14 @@ linear_only_user(const glow_value *v)
 }
 
 void
-linear_refuse(glow_pass_run *run, const glow_node *n)
+glow_linear_refuse(glow_pass_run *run, const glow_node *n)
 {
     glow_run_remark(run, n, false, "%s could not hold the weights scaled",
                     glow_kind_get(n->out[0]->type->elem)->name);
 }
 
 glow_value *
-linear_copy(glow_builder *b, const glow_node *n, glow_value *v)
+glow_linear_copy(glow_builder *b, const glow_node *n, glow_value *v)
 {
     const glow_type *type =
         n->op->traits & GLOW_STATED ? n->out[0]->type : NULL;

@@ -26,23 +26,24 @@ typedef struct linear {
 } linear;
 
 /* The row of n's operator, or NULL. */
-const linear *linear_of(const glow_node *n);
+const linear *glow_linear_of(const glow_node *n);
 
 /* True if the result is a dense, non-empty float tensor. */
-bool linear_has_channels(const glow_node *n);
+bool glow_linear_has_channels(const glow_node *n);
 
 /* Reads the bias, as it is added; zeros if there is none. */
-bool linear_bias(const glow_node *n, int64_t channels, double *out);
+bool glow_linear_bias(const glow_node *n, int64_t channels, double *out);
 
 /* The only user of `v`, if it has one result and no predicate, else NULL. */
-glow_node *linear_only_user(const glow_value *v);
+glow_node *glow_linear_only_user(const glow_value *v);
 
 /*
  * Remarks that `n` stays, since its kind cannot represent the scaled weights.
  */
-void linear_refuse(glow_pass_run *run, const glow_node *n);
+void glow_linear_refuse(glow_pass_run *run, const glow_node *n);
 
 /* Builds a copy of `n`, of one operand, on `v`. */
-glow_value *linear_copy(glow_builder *b, const glow_node *n, glow_value *v);
+glow_value *glow_linear_copy(glow_builder *b, const glow_node *n,
+                             glow_value *v);
 
 #endif

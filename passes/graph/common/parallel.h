@@ -3,7 +3,7 @@
  *
  * Members are nodes that may be combined; a group is a set of compatible
  * members. parallel_rules.c defines compatibility, parallel_ranks.c dependences
- * between members, parallel_cost.c the profit, and parallel_join.c builds the
+ * between members, parallel_cost.c the profit, and glow_parallel_join.c builds the
  * combined node.
  */
 
@@ -33,15 +33,15 @@ typedef struct parallel_member {
 } parallel_member;
 
 /* The rule for `n` after `r` (NULL: the first); NULL if there are no more. */
-const parallel_rule *parallel_next_rule(const parallel_rule *r,
-                                        const glow_node *n);
+const parallel_rule *glow_parallel_next_rule(const parallel_rule *r,
+                                             const glow_node *n);
 /* The axis of the result along which it is sliced. */
-int parallel_axis(const parallel_rule *r, const glow_node *n);
+int glow_parallel_axis(const parallel_rule *r, const glow_node *n);
 /* A hash that is equal for compatible nodes. */
-uint64_t parallel_key(const parallel_rule *r, const glow_node *n);
+uint64_t glow_parallel_key(const parallel_rule *r, const glow_node *n);
 /* True if two nodes are compatible. */
-bool parallel_alike(const parallel_rule *r, const glow_node *x,
-                    const glow_node *y);
+bool glow_parallel_alike(const parallel_rule *r, const glow_node *x,
+                         const glow_node *y);
 
 typedef struct parallel_ranks parallel_ranks;
 
@@ -49,18 +49,20 @@ typedef struct parallel_ranks parallel_ranks;
  * Ranks for a function that gets at most `more` new nodes before the last
  * query.
  */
-parallel_ranks *parallel_ranks_new(glow_arena *a, const glow_func *f,
-                                   size_t more);
+parallel_ranks *glow_parallel_ranks_new(glow_arena *a, const glow_func *f,
+                                        size_t more);
 /*
  * Computes the ranks of members of any groups: members of one rank are
  * independent, and combining them creates no cycle.
  */
-void parallel_rank(parallel_ranks *r, parallel_member *m, size_t count);
+void glow_parallel_rank(parallel_ranks *r, parallel_member *m, size_t count);
 
 /* True if one node takes less time than all members. */
-bool parallel_pays(glow_pass_run *run, const parallel_member *m, size_t count);
+bool glow_parallel_pays(glow_pass_run *run, const parallel_member *m,
+                        size_t count);
 
 /* Replaces all members by slices of one node; false after a report. */
-bool parallel_join(glow_builder *b, const parallel_member *m, size_t count);
+bool glow_parallel_join(glow_builder *b, const parallel_member *m,
+                        size_t count);
 
 #endif

@@ -95,7 +95,7 @@ time_to_part(glow_pass_run *run, const parallel_member *m, size_t count,
 }
 
 bool
-parallel_pays(glow_pass_run *run, const parallel_member *m, size_t count)
+glow_parallel_pays(glow_pass_run *run, const parallel_member *m, size_t count)
 {
     const glow_target *target = glow_run_target(run);
     const parallel_rule *r = m->rule;
@@ -112,7 +112,7 @@ parallel_pays(glow_pass_run *run, const parallel_member *m, size_t count)
         all = glow_cost_add(all, one);
     }
     after = glow_cost_time(target, all, 1) +
-            time_to_part(run, m, count, parallel_axis(r, m->node));
+            time_to_part(run, m, count, glow_parallel_axis(r, m->node));
     for (int k = 0; k < m->node->n_in; k++) {
         double join = r->axis[k] != PARALLEL_SHARED && m->node->in[k]
                           ? time_to_join(run, m, count, k)

@@ -40,9 +40,9 @@ build_whole(glow_builder *b, const parallel_member *m, size_t count)
 }
 
 bool
-parallel_join(glow_builder *b, const parallel_member *m, size_t count)
+glow_parallel_join(glow_builder *b, const parallel_member *m, size_t count)
 {
-    int axis = parallel_axis(m->rule, m->node);
+    int axis = glow_parallel_axis(m->rule, m->node);
 
     glow_value *whole = build_whole(b, m, count);
     glow_slice s = {.start.rank = whole ? whole->type->shape.rank : 0};

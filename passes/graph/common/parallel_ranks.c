@@ -21,7 +21,7 @@ struct parallel_ranks {
 };
 
 parallel_ranks *
-parallel_ranks_new(glow_arena *a, const glow_func *f, size_t more)
+glow_parallel_ranks_new(glow_arena *a, const glow_func *f, size_t more)
 {
     parallel_ranks *r = GLOW_NEW(a, parallel_ranks);
     size_t ids = f->next_id + more, nodes = (size_t)f->count + more;
@@ -84,7 +84,7 @@ rank_from(parallel_ranks *r, glow_node *n)
 }
 
 void
-parallel_rank(parallel_ranks *r, parallel_member *m, size_t count)
+glow_parallel_rank(parallel_ranks *r, parallel_member *m, size_t count)
 {
     r->walk++;
     for (size_t i = 0; i < count; i++)

@@ -70,7 +70,7 @@ static const parallel_rule rules[] = {
 #define N_RULES (sizeof rules / sizeof rules[0])
 
 const parallel_rule *
-parallel_next_rule(const parallel_rule *r, const glow_node *n)
+glow_parallel_next_rule(const parallel_rule *r, const glow_node *n)
 {
     if (n->pred)
         return NULL;
@@ -81,7 +81,7 @@ parallel_next_rule(const parallel_rule *r, const glow_node *n)
 }
 
 int
-parallel_axis(const parallel_rule *r, const glow_node *n)
+glow_parallel_axis(const parallel_rule *r, const glow_node *n)
 {
     return r->out == LAST ? n->out[0]->type->shape.rank - 1 : r->out;
 }
@@ -116,7 +116,7 @@ hash_type(glow_type t, uint64_t seed)
 }
 
 uint64_t
-parallel_key(const parallel_rule *r, const glow_node *n)
+glow_parallel_key(const parallel_rule *r, const glow_node *n)
 {
     uint64_t h = (uint64_t)(r - rules);
 
@@ -137,10 +137,11 @@ parallel_key(const parallel_rule *r, const glow_node *n)
 }
 
 bool
-parallel_alike(const parallel_rule *r, const glow_node *x, const glow_node *y)
+glow_parallel_alike(const parallel_rule *r, const glow_node *x,
+                    const glow_node *y)
 {
-    glow_type a = common(x->out[0]->type, parallel_axis(r, x));
-    glow_type c = common(y->out[0]->type, parallel_axis(r, y));
+    glow_type a = common(x->out[0]->type, glow_parallel_axis(r, x));
+    glow_type c = common(y->out[0]->type, glow_parallel_axis(r, y));
 
     if (x->op != y->op ||
         !glow_attrs_equal(glow_op_schema(x->op), x->attrs, y->attrs) ||

@@ -10,21 +10,22 @@
 #define MOST_TRANSPOSES 8 /* in a chain that is looked through */
 
 int
-placer_site(const glow_value *v)
+glow_placer_site(const glow_value *v)
 {
     return v->def && !(v->def->mark & PLACER_FIXED) ? (int)v->def->mark - 1
                                                     : -1;
 }
 
 glow_value *
-placer_root_of(glow_value *v, axis_order *step)
+glow_placer_root_of(glow_value *v, axis_order *step)
 {
     *step = AXES_AS_THEY_ARE;
     for (int i = 0; i < MOST_TRANSPOSES && glow_def(v, &glow_op_transpose);
          i++) {
         const glow_transpose *t = v->def->attrs;
 
-        *step = order_then(order_of(t->shuffle), *step);
+        *step =
+            glow_regions_order_then(glow_regions_order_of(t->shuffle), *step);
         v = v->def->in[0];
     }
     return v;
@@ -44,7 +45,7 @@ add_roots(placer *p, glow_value *const *values, int count)
 }
 
 int
-placer_fixed_root(placer *p, glow_value *v)
+glow_placer_fixed_root(placer *p, glow_value *v)
 {
     if (v->def) {
         if (v->def->mark == 0)
@@ -68,7 +69,8 @@ static glow_value *
 transposed(placer *p, glow_value *v, axis_order has, axis_order want,
            placed_transpose **list)
 {
-    axis_order rest = order_then(order_inverse(has), want);
+    axis_order rest =
+        glow_regions_order_then(glow_regions_order_inverse(has), want);
     int rank = v->type->shape.rank;
     placed_transpose *m;
 
@@ -82,11 +84,11 @@ transposed(placer *p, glow_value *v, axis_order has, axis_order want,
     else
         glow_builder_named(p->builder, v->storage->name, v->storage->loc);
     m = GLOW_NEW(p->arena, placed_transpose);
-    *m = (placed_transpose){.order = rest,
-                            .value =
-                                GLOW_BUILD(p->builder, transpose, GLOW_IN(v),
-                                           .shuffle = order_dims(rest, rank)),
-                            .next = *list};
+    *m = (placed_transpose){
+        .order = rest,
+        .value = GLOW_BUILD(p->builder, transpose, GLOW_IN(v),
+                            .shuffle = glow_regions_order_dims(rest, rank)),
+        .next = *list};
     *list = m;
     if (!m->value)
         return NULL;
@@ -102,31 +104,32 @@ static glow_value *
 in_order(placer *p, glow_value *v, axis_order order)
 {
     axis_order step;
-    glow_value *root = placer_root_of(v, &step);
-    int i = placer_site(root);
-    axis_order want = order_then(step, order);
+    glow_value *root = glow_placer_root_of(v, &step);
+    int i = glow_placer_site(root);
+    axis_order want = glow_regions_order_then(step, order);
 
     if (i >= 0 && p->sites[i].value)
         return transposed(p, p->sites[i].value, p->plan.order[i], want,
                           &p->sites[i].transposes);
     if (order == AXES_AS_THEY_ARE)
         return v;
-    return transposed(p, root, AXES_AS_THEY_ARE, want,
-                      i >= 0
-                          ? &p->sites[i].transposes
-                          : &p->roots[placer_fixed_root(p, root)].transposes);
+    return transposed(
+        p, root, AXES_AS_THEY_ARE, want,
+        i >= 0 ? &p->sites[i].transposes
+               : &p->roots[glow_placer_fixed_root(p, root)].transposes);
 }
 
 static glow_value *
 make_broadcast(placer *p, glow_node *n, axis_order order)
 {
     const glow_broadcast *c = n->attrs;
-    glow_dims perm = order_dims(order, c->target_dim.rank);
-    glow_dims target = axes_permute(c->target_dim, perm);
-    glow_dims aligned = axes_aligned(n), moved = axes_permute(aligned, perm);
+    glow_dims perm = glow_regions_order_dims(order, c->target_dim.rank);
+    glow_dims target = glow_axes_permute(c->target_dim, perm);
+    glow_dims aligned = glow_axes_aligned(n),
+              moved = glow_axes_permute(aligned, perm);
     glow_value *x = n->in[0];
     int rank = x->type->shape.rank, axis = 0;
-    bool is_free = axis_rule_is_free(x);
+    bool is_free = glow_axis_rule_is_free(x);
 
     if (rank == perm.rank && !is_free)
         x = in_order(p, x, order);
@@ -134,9 +137,9 @@ make_broadcast(placer *p, glow_node *n, axis_order order)
         x = in_order(p, x, AXES_AS_THEY_ARE);
     glow_builder_at(p->builder, n);
     if (rank == 1)
-        axis = (int)axes_inverse(perm).at[c->axis];
+        axis = (int)glow_axes_inverse(perm).at[c->axis];
     else if (is_free || rank < perm.rank)
-        x = axes_keep_order(aligned, perm)
+        x = glow_axes_keep_order(aligned, perm)
                 ? GLOW_BUILD(p->builder, reshape, GLOW_IN(x), .dims = moved)
                 : glow_build(
                       p->builder, &glow_op_transpose, NULL,
@@ -153,23 +156,23 @@ static glow_value *
 make_node(placer *p, const site *s, axis_order order)
 {
     glow_node *n = s->node;
-    int count = axis_rule_operands(s->rule, n);
-    glow_dims perm =
-        order_dims(order_inverse(order), n->out[0]->type->shape.rank);
+    int count = glow_axis_rule_operands(s->rule, n);
+    glow_dims perm = glow_regions_order_dims(glow_regions_order_inverse(order),
+                                             n->out[0]->type->shape.rank);
     glow_value **in = GLOW_NEW_ARRAY(p->arena, glow_value *, n->n_in);
 
     for (int i = 0; i < n->n_in; i++) {
         if (!n->in[i])
             continue;
-        if (i < count && axis_rule_is_free(n->in[i])) {
+        if (i < count && glow_axis_rule_is_free(n->in[i])) {
             glow_builder_at(p->builder, n);
-            in[i] = axis_rule_free(p->builder, n->in[i], perm);
+            in[i] = glow_axis_rule_free(p->builder, n->in[i], perm);
         } else {
             in[i] = in_order(p, n->in[i], i < count ? order : AXES_AS_THEY_ARE);
         }
     }
     glow_builder_at(p->builder, n);
-    return axis_rule_build(p->builder, s->rule, n, in, perm);
+    return glow_axis_rule_build(p->builder, s->rule, n, in, perm);
 }
 
 /* The site of the first operand of `n` that is not built yet, or -1. */
@@ -178,7 +181,9 @@ missing_operand(const placer *p, const glow_node *n)
 {
     for (int i = 0; i < n->n_in; i++) {
         axis_order step;
-        int k = n->in[i] ? placer_site(placer_root_of(n->in[i], &step)) : -1;
+        int k = n->in[i]
+                    ? glow_placer_site(glow_placer_root_of(n->in[i], &step))
+                    : -1;
 
         if (k >= 0 && p->plan.order[k] != AXES_AS_THEY_ARE &&
             !p->sites[k].value)
@@ -236,7 +241,9 @@ reread_sites(placer *p)
         for (int k = 0; k < n->n_in && !p->sites[i].value; k++) {
             axis_order step;
             int from =
-                n->in[k] ? placer_site(placer_root_of(n->in[k], &step)) : -1;
+                n->in[k]
+                    ? glow_placer_site(glow_placer_root_of(n->in[k], &step))
+                    : -1;
 
             if (from >= 0 && p->sites[from].value && !reread(p, n, k))
                 return false;
@@ -246,7 +253,7 @@ reread_sites(placer *p)
 }
 
 bool
-placer_apply(placer *p)
+glow_placer_apply(placer *p)
 {
     int *stack = GLOW_NEW_ARRAY(p->arena, int, p->n_sites);
     const char **names = GLOW_NEW_ARRAY(p->arena, const char *, p->n_sites);

@@ -55,15 +55,15 @@ typedef struct placer {
 #define PLACER_FIXED ((uint32_t)1 << 31)
 
 /* The site that defines `v`, or -1. */
-int placer_site(const glow_value *v);
+int glow_placer_site(const glow_value *v);
 
 /* The value behind a chain of transposes; `*step` is their composition. */
-glow_value *placer_root_of(glow_value *v, axis_order *step);
+glow_value *glow_placer_root_of(glow_value *v, axis_order *step);
 
 /* The number of a value that is not defined by a site, from 0 on. */
-int placer_fixed_root(placer *p, glow_value *v);
+int glow_placer_fixed_root(placer *p, glow_value *v);
 
 /* Rewrites the function by the orders of the plan; false after a report. */
-bool placer_apply(placer *p);
+bool glow_placer_apply(placer *p);
 
 #endif

@@ -8,7 +8,7 @@
 #define CANDIDATES 4 /* orders considered for a group */
 
 axis_order
-order_of(glow_dims perm)
+glow_regions_order_of(glow_dims perm)
 {
     axis_order o = AXES_AS_THEY_ARE;
 
@@ -26,7 +26,7 @@ axis_at(axis_order o, unsigned i)
 }
 
 glow_dims
-order_dims(axis_order o, int rank)
+glow_regions_order_dims(axis_order o, int rank)
 {
     glow_dims d = {.rank = rank};
 
@@ -36,7 +36,7 @@ order_dims(axis_order o, int rank)
 }
 
 axis_order
-order_then(axis_order first, axis_order second)
+glow_regions_order_then(axis_order first, axis_order second)
 {
     axis_order both = 0;
 
@@ -46,7 +46,7 @@ order_then(axis_order first, axis_order second)
 }
 
 axis_order
-order_inverse(axis_order o)
+glow_regions_order_inverse(axis_order o)
 {
     axis_order back = 0;
 
@@ -94,12 +94,13 @@ first_of(groups *g, int i)
     axis_order shift = AXES_AS_THEY_ARE;
 
     while (g->parent[root] != root) {
-        shift = order_then(shift, g->shift[root]);
+        shift = glow_regions_order_then(shift, g->shift[root]);
         root = g->parent[root];
     }
     while (g->parent[i] != root && i != root) {
         int next = g->parent[i];
-        axis_order rest = order_then(order_inverse(g->shift[i]), shift);
+        axis_order rest = glow_regions_order_then(
+            glow_regions_order_inverse(g->shift[i]), shift);
 
         g->parent[i] = root;
         g->shift[i] = shift;
@@ -121,7 +122,7 @@ site_order(groups *g, int i)
 {
     int root = first_of(g, i);
 
-    return order_then(shift_of(g, i), g->order[root]);
+    return glow_regions_order_then(shift_of(g, i), g->order[root]);
 }
 
 /* The order of the root for which site `i` has order `o`. */
@@ -129,7 +130,8 @@ static axis_order
 order_for(groups *g, int i, axis_order o)
 {
     first_of(g, i);
-    return order_then(order_inverse(shift_of(g, i)), o);
+    return glow_regions_order_then(glow_regions_order_inverse(shift_of(g, i)),
+                                   o);
 }
 
 /*
@@ -142,8 +144,9 @@ asked_of(groups *g, const region_edge *e, bool of_from)
     int other = of_from ? e->to : e->from;
     axis_order o = other >= 0 ? site_order(g, other) : AXES_AS_THEY_ARE;
 
-    return of_from ? order_then(e->step, o)
-                   : order_then(order_inverse(e->step), o);
+    return of_from ? glow_regions_order_then(e->step, o)
+                   : glow_regions_order_then(
+                         glow_regions_order_inverse(e->step), o);
 }
 
 static void
@@ -154,14 +157,16 @@ join(groups *g, const region_edge *e, bool keep_fixed)
     if (a == b)
         return;
     /* order(a) = shift(from)^-1 step shift(to) order(b) */
-    axis_order shift = order_then(order_inverse(shift_of(g, e->from)),
-                                  order_then(e->step, shift_of(g, e->to)));
-    axis_order of_a = order_then(shift, g->order[b]);
+    axis_order shift = glow_regions_order_then(
+        glow_regions_order_inverse(shift_of(g, e->from)),
+        glow_regions_order_then(e->step, shift_of(g, e->to)));
+    axis_order of_a = glow_regions_order_then(shift, g->order[b]);
 
     if (keep_fixed && g->is_fixed[a] && g->is_fixed[b] && of_a != g->order[a])
         return;
     if (keep_fixed && g->is_fixed[a] && !g->is_fixed[b]) {
-        g->order[b] = order_then(order_inverse(shift), g->order[a]);
+        g->order[b] = glow_regions_order_then(glow_regions_order_inverse(shift),
+                                              g->order[a]);
         g->is_fixed[b] = true;
     }
     g->parent[a] = b;
@@ -314,7 +319,8 @@ root_cost(const region_edge *const list[], int n, int r, const int region[],
 
     for (int i = 0; i < n; i++) {
         const region_edge *e = list[i];
-        axis_order need = order_then(e->step, end_order(order, e->to));
+        axis_order need =
+            glow_regions_order_then(e->step, end_order(order, e->to));
         int k = 0;
 
         if (region_of(e, region) != r || need == end_order(order, e->from))
@@ -415,7 +421,7 @@ find_regions(const region_problem *p, region_plan *plan, glow_arena *a)
 }
 
 region_plan
-regions_solve(const region_problem *p, glow_arena *a)
+glow_regions_solve(const region_problem *p, glow_arena *a)
 {
     region_plan plan = {0};
     sorted s = sort_edges(p, a);

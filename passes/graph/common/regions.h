@@ -36,10 +36,10 @@ typedef uint32_t axis_order;
 
 #define AXES_AS_THEY_ARE ((axis_order)0x76543210)
 
-axis_order order_of(glow_dims perm);
-glow_dims order_dims(axis_order o, int rank);
-axis_order order_then(axis_order first, axis_order second);
-axis_order order_inverse(axis_order o);
+axis_order glow_regions_order_of(glow_dims perm);
+glow_dims glow_regions_order_dims(axis_order o, int rank);
+axis_order glow_regions_order_then(axis_order first, axis_order second);
+axis_order glow_regions_order_inverse(axis_order o);
 
 typedef struct region_edge {
     int from, to; /* sites, or -1: fixed; not both */
@@ -65,6 +65,6 @@ typedef struct region_plan {
     int regions;
 } region_plan;
 
-region_plan regions_solve(const region_problem *p, glow_arena *a);
+region_plan glow_regions_solve(const region_problem *p, glow_arena *a);
 
 #endif

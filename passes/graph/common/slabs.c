@@ -425,13 +425,13 @@ rule_of(const glow_node *n)
 }
 
 bool
-slab_can_cut(const glow_node *n)
+glow_slab_can_cut(const glow_node *n)
 {
     return rule_of(n) != NULL;
 }
 
 void *
-slab_attrs(glow_arena *a, const glow_node *n)
+glow_slab_attrs(glow_arena *a, const glow_node *n)
 {
     return n->attrs
                ? glow_arena_alloc(a, glow_schema_size(glow_op_schema(n->op)))
@@ -439,7 +439,7 @@ slab_attrs(glow_arena *a, const glow_node *n)
 }
 
 bool
-slab_needs(const glow_node *n, slab r, slab in[], void *attrs)
+glow_slab_needs(const glow_node *n, slab r, slab in[], void *attrs)
 {
     need_fn need = rule_of(n);
 
@@ -451,7 +451,7 @@ slab_needs(const glow_node *n, slab r, slab in[], void *attrs)
 }
 
 const glow_type *
-slab_type(glow_context *ctx, const glow_type *t, slab r)
+glow_slab_type(glow_context *ctx, const glow_type *t, slab r)
 {
     glow_type part = *t;
 
@@ -461,7 +461,7 @@ slab_type(glow_context *ctx, const glow_type *t, slab r)
 }
 
 int64_t
-slab_bytes(const glow_type *t, slab r)
+glow_slab_bytes(const glow_type *t, slab r)
 {
     int64_t bytes = glow_type_bytes(t);
 
@@ -469,7 +469,7 @@ slab_bytes(const glow_type *t, slab r)
 }
 
 glow_value *
-slab_take(glow_builder *b, glow_value *v, slab r)
+glow_slab_take(glow_builder *b, glow_value *v, slab r)
 {
     glow_slice a = {.start.rank =
                         r.axis == WHOLE || !v ? 0 : v->type->shape.rank};
@@ -479,17 +479,17 @@ slab_take(glow_builder *b, glow_value *v, slab r)
         return v;
     a.start.at[r.axis] = r.start;
     return glow_build(b, &glow_op_slice,
-                      slab_type(glow_builder_context(b), v->type, r),
+                      glow_slab_type(glow_builder_context(b), v->type, r),
                       GLOW_IN(v), &a);
 }
 
 glow_value *
-slab_build(glow_builder *b, const glow_node *n, slab r, glow_value *const *in,
-           const void *attrs)
+glow_slab_build(glow_builder *b, const glow_node *n, slab r,
+                glow_value *const *in, const void *attrs)
 {
     const glow_type *stated =
         n->op->traits & GLOW_STATED
-            ? slab_type(glow_builder_context(b), n->out[0]->type, r)
+            ? glow_slab_type(glow_builder_context(b), n->out[0]->type, r)
             : NULL;
 
     return glow_build(b, n->op, stated, in, n->n_in, attrs);

@@ -26,27 +26,27 @@ enum {
 };
 
 /* True if there is a rule for this node. */
-bool slab_can_cut(const glow_node *n);
+bool glow_slab_can_cut(const glow_node *n);
 
 /* Allocates the attributes of a slab of `n`; NULL if it has none. */
-void *slab_attrs(glow_arena *a, const glow_node *n);
+void *glow_slab_attrs(glow_arena *a, const glow_node *n);
 
 /*
  * Sets in[i] to the slab of operand `i` that slab `r` of the only result needs;
- * `in` must have SLAB_ROOM additional entries.  Sets `attrs`, of slab_attrs.
+ * `in` must have SLAB_ROOM additional entries.  Sets `attrs`, of glow_slab_attrs.
  * False if the slab cannot be computed separately.
  */
-bool slab_needs(const glow_node *n, slab r, slab in[], void *attrs);
+bool glow_slab_needs(const glow_node *n, slab r, slab in[], void *attrs);
 
 /* The type, and the bytes, of a slab of a tensor. */
-const glow_type *slab_type(glow_context *ctx, const glow_type *t, slab r);
-int64_t slab_bytes(const glow_type *t, slab r);
+const glow_type *glow_slab_type(glow_context *ctx, const glow_type *t, slab r);
+int64_t glow_slab_bytes(const glow_type *t, slab r);
 
 /* A slice for slab `r` of `v`; returns `v` if it is all of it. */
-glow_value *slab_take(glow_builder *b, glow_value *v, slab r);
+glow_value *glow_slab_take(glow_builder *b, glow_value *v, slab r);
 
 /* Builds slab `r` of the result of `n` from the slabs of its operands. */
-glow_value *slab_build(glow_builder *b, const glow_node *n, slab r,
-                       glow_value *const *in, const void *attrs);
+glow_value *glow_slab_build(glow_builder *b, const glow_node *n, slab r,
+                            glow_value *const *in, const void *attrs);
 
 #endif

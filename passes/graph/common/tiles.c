@@ -5,14 +5,14 @@
 #include "glow/ops.h"
 
 bool
-tile_is_free(const glow_node *n)
+glow_tile_is_free(const glow_node *n)
 {
     return glow_is(n, &glow_op_reshape) || glow_is(n, &glow_op_splat) ||
            glow_is(n, &glow_op_broadcast);
 }
 
 bool
-tile_is_stacked_on(const glow_node *n)
+glow_tile_is_stacked_on(const glow_node *n)
 {
     GLOW_FOR_EACH_USE(u, n->out[0])
         if (!(u->user->op->traits & GLOW_ELEMENTWISE) || u->user->n_out != 1 ||
@@ -33,14 +33,14 @@ is_read(const glow_node *n)
 }
 
 bool
-tile_is_far(const glow_node *n, int64_t cache)
+glow_tile_is_far(const glow_node *n, int64_t cache)
 {
     return n->n_out == 1 && glow_type_bytes(n->out[0]->type) > cache &&
-           !tile_is_free(n) && !tile_is_stacked_on(n) && is_read(n);
+           !glow_tile_is_free(n) && !glow_tile_is_stacked_on(n) && is_read(n);
 }
 
 bool
-tile_joins_rows(const glow_node *n)
+glow_tile_joins_rows(const glow_node *n)
 {
     const glow_concat *c = GLOW_AS(concat, n);
     glow_dims shape = n->out[0]->type->shape;
@@ -52,7 +52,7 @@ tile_joins_rows(const glow_node *n)
 }
 
 int64_t
-tile_constants(const glow_node *n)
+glow_tile_constants(const glow_node *n)
 {
     int64_t bytes = 0;
 

@@ -101,7 +101,7 @@ sizes_of(const cpu_target *t, const glow_node *n, bool matrix)
     s.v_panels = cg_ceil_div(s.width, s.v_panel);
     most = (t->registers - 4) / 2;
     /* Rows at the same page offset conflict in the sets of the L1 cache. */
-    if (s.q.row * glow_cpu_bytes(q) % 4096 == 0 && most > 8)
+    if (s.q.row * glow_cg_bytes(q) % 4096 == 0 && most > 8)
         most = 8;
     s.tile = glow_cpu_best_rows(s.rows, 2, most);
     s.block_rows = cg_ceil_div(BLOCK_ROWS, s.tile) * s.tile;
@@ -166,9 +166,9 @@ attend_keys(maker *m)
 
     (m->s.matrix ? glow_cpu_attention_matrix_scores
                  : glow_cpu_attention_scores)(m);
-    glow_cpu_for(g, &l, m->count);
+    glow_cg_for(g, &l, m->count);
     glow_cpu_attention_weigh(m, l.i);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     (m->s.matrix ? glow_cpu_attention_matrix_sums : glow_cpu_attention_sums)(m);
 }
 
@@ -177,19 +177,19 @@ begin_rows(maker *m)
 {
     cg *g = m->j->g;
     const sizes *s = &m->s;
-    cg_value none = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes)), at;
+    cg_value none = LLVMConstNull(glow_cg_vector(g->f32, s->lanes)), at;
     cg_loop l, k;
 
-    glow_cpu_for(g, &l, m->count);
+    glow_cg_for(g, &l, m->count);
     attention_set_row_number(m, m->at.greatest, l.i,
-                             glow_cpu_real(g->f32, -(double)INFINITY));
+                             glow_cg_real(g->f32, -(double)INFINITY));
     attention_set_row_number(m, m->at.sum, l.i, LLVMConstNull(g->f32));
-    glow_cpu_for(g, &k, s->v_panels * s->v_blocks);
+    glow_cg_for(g, &k, s->v_panels * s->v_blocks);
     at = attention_sums_at(m, l.i, cg_i64(g, 0));
     at = cg_add(g, at, cg_mulc(g, k.i, s->lanes));
-    glow_cpu_store(g, m->work, at, none);
-    glow_cpu_loop_end(g, &k, NULL);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_store(g, m->work, at, none);
+    glow_cg_loop_end(g, &k, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* A vector of the sums of a row, in scratch. */
@@ -200,11 +200,11 @@ end_lanes(cpu_job *j, cg_value column, int lanes, void *user)
     cg *g = j->g;
     cg_value row = m->first; /* see end_rows */
     cg_value at = cg_add(g, attention_sums_at(m, row, cg_i64(g, 0)), column);
-    cg_value v = glow_cpu_load(g, m->work, at, lanes);
+    cg_value v = glow_cg_load(g, m->work, at, lanes);
     cg_value by = attention_row_number(m, m->at.sum, row);
 
     glow_cpu_attention_store(m, row, column,
-                             cg_fmul(g, v, glow_cpu_splat(g, by, lanes)));
+                             cg_fmul(g, v, glow_cg_splat(g, by, lanes)));
 }
 
 static void
@@ -213,13 +213,13 @@ end_rows(maker *m)
     cg *g = m->j->g;
     cg_loop l;
 
-    glow_cpu_for(g, &l, m->count);
+    glow_cg_for(g, &l, m->count);
     attention_set_row_number(
         m, m->at.sum, l.i,
         glow_cpu_attention_inverse(m, attention_row_number(m, m->at.sum, l.i)));
     m->first = l.i;
     glow_cpu_lanes_for(m->j, 0, m->s.width, end_lanes, m);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /*
@@ -238,7 +238,7 @@ seen_panels(maker *m)
     if (!m->f->causal)
         return all;
     end = cg_addc(g, m->row0, m->count + past + s->panel - 1);
-    return glow_cpu_imin(g, all, cg_over(g, end, s->panel));
+    return glow_cg_imin(g, all, cg_over(g, end, s->panel));
 }
 
 static void
@@ -258,11 +258,11 @@ attend_rows(maker *m, cg_value row0, int64_t count)
         return;
     }
     begin_rows(m);
-    glow_cpu_loop(g, &l, cg_i64(g, 0), seen, m->s.block, NULL, 0);
+    glow_cg_loop(g, &l, cg_i64(g, 0), seen, m->s.block, NULL, 0);
     m->first = l.i;
-    m->last = glow_cpu_imin(g, cg_addc(g, l.i, m->s.block), seen);
+    m->last = glow_cg_imin(g, cg_addc(g, l.i, m->s.block), seen);
     attend_keys(m);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     end_rows(m);
 }
 
@@ -282,13 +282,13 @@ attend(maker *m)
     if (s->matrix)
         whole = cg_ceil_div(s->rows, s->block_rows) * s->block_rows;
     if (whole) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), s->block_rows,
-                      NULL, 0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), s->block_rows, NULL,
+                     0);
         row0 = s->matrix
-                   ? glow_cpu_imin(g, l.i, cg_i64(g, s->rows - s->block_rows))
+                   ? glow_cg_imin(g, l.i, cg_i64(g, s->rows - s->block_rows))
                    : l.i;
         attend_rows(m, row0, s->block_rows);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (rest && !s->matrix)
         attend_rows(m, cg_i64(g, whole), rest);
@@ -305,7 +305,7 @@ emit_by(cpu_job *j, bool matrix)
     cg_value unit;
 
     if (matrix)
-        glow_cpu_matrix_begin(g, m.s.tile, CPU_MATRIX_DEPTH);
+        glow_cg_matrix_begin(g, m.s.tile, CPU_MATRIX_DEPTH);
     unit = glow_cpu_unit_for(j, &units);
     *real = glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(1));
     m.at = places_of(&m.s);
@@ -314,9 +314,9 @@ emit_by(cpu_job *j, bool matrix)
     m.head = cg_modulo(g, unit, m.s.heads);
     glow_cpu_attention_pack(&m, unit);
     attend(&m);
-    glow_cpu_loop_end(g, &units, NULL);
+    glow_cg_loop_end(g, &units, NULL);
     if (matrix)
-        glow_cpu_matrix_end(g);
+        glow_cg_matrix_end(g);
 }
 
 static void

@@ -71,7 +71,7 @@ attention_operand(cpu_attention *m, int i, cpu_attention_steps r, cg_value head)
     cg_tensor t = m->j->in[i];
     cg_value at = cg_affine(g, m->batch, r.batch, head, r.head);
 
-    t.at = glow_cpu_at(g, t.at, cg_mulc(g, at, glow_cpu_bytes(t.type)));
+    t.at = glow_cg_at(g, t.at, cg_mulc(g, at, glow_cg_bytes(t.type)));
     return t;
 }
 
@@ -80,7 +80,7 @@ attention_work_at(cpu_attention *m, int64_t place, cg_value plus)
 {
     cg *g = m->j->g;
 
-    return glow_cpu_at(g, m->work.at, cg_mulc(g, cg_addc(g, plus, place), 4));
+    return glow_cg_at(g, m->work.at, cg_mulc(g, cg_addc(g, plus, place), 4));
 }
 
 /* Index of the scores of row `row` of the block in the scratch. */
@@ -109,14 +109,14 @@ attention_sums_at(cpu_attention *m, cg_value row, cg_value panel)
 static inline cg_value
 attention_row_number(cpu_attention *m, int64_t place, cg_value row)
 {
-    return glow_cpu_load(m->j->g, m->work, cg_addc(m->j->g, row, place), 1);
+    return glow_cg_load(m->j->g, m->work, cg_addc(m->j->g, row, place), 1);
 }
 
 static inline void
 attention_set_row_number(cpu_attention *m, int64_t place, cg_value row,
                          cg_value v)
 {
-    glow_cpu_store(m->j->g, m->work, cg_addc(m->j->g, row, place), v);
+    glow_cg_store(m->j->g, m->work, cg_addc(m->j->g, row, place), v);
 }
 
 /*

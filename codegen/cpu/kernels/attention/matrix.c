@@ -46,24 +46,24 @@ static void
 load_right(cg *g, cg_value at, int count, int64_t pitch)
 {
     for (int n = 0; n < count; n++)
-        glow_cpu_matrix_load(g, CPU_MATRIX_RIGHT + n,
-                             glow_cpu_atc(g, at, n * CPU_MATRIX_LANES * 4),
-                             pitch * 4);
+        glow_cg_matrix_load(g, CPU_MATRIX_RIGHT + n,
+                            glow_cg_atc(g, at, n * CPU_MATRIX_LANES * 4),
+                            pitch * 4);
 }
 
 static void
 add_products(cg *g, int count)
 {
     for (int n = 0; n < count; n++)
-        glow_cpu_matrix_multiply(g, n, CPU_MATRIX_LEFT, CPU_MATRIX_RIGHT + n);
+        glow_cg_matrix_multiply(g, n, CPU_MATRIX_LEFT, CPU_MATRIX_RIGHT + n);
 }
 
 static void
 store_sums(cg *g, cg_value at, int count, int64_t pitch)
 {
     for (int n = 0; n < count; n++)
-        glow_cpu_matrix_store(
-            g, n, glow_cpu_atc(g, at, n * CPU_MATRIX_LANES * 4), pitch * 4);
+        glow_cg_matrix_store(g, n, glow_cg_atc(g, at, n * CPU_MATRIX_LANES * 4),
+                             pitch * 4);
 }
 
 /* Scores of a tile from row `row` of the block on, by panel `panel` of keys. */
@@ -79,19 +79,19 @@ score_panel(maker *m, cg_value row, cg_value panel)
     cg_loop l;
 
     at = cg_mulc(g, cg_add(g, m->row0, row), s->q.row * 2);
-    q.at = glow_cpu_at(g, q.at, at);
+    q.at = glow_cg_at(g, q.at, at);
     keys = attention_work_at(m, m->at.keys, cg_mulc(g, panel, units * right));
     for (int n = 0; n < s->blocks; n++)
-        glow_cpu_matrix_zero(g, n);
-    glow_cpu_for(g, &l, units);
-    glow_cpu_matrix_load(
+        glow_cg_matrix_zero(g, n);
+    glow_cg_for(g, &l, units);
+    glow_cg_matrix_load(
         g, CPU_MATRIX_LEFT,
-        glow_cpu_at(g, q.at, cg_mulc(g, l.i, CPU_MATRIX_DEPTH * 2)),
+        glow_cg_at(g, q.at, cg_mulc(g, l.i, CPU_MATRIX_DEPTH * 2)),
         s->q.row * 2);
-    load_right(g, glow_cpu_at(g, keys, cg_mulc(g, l.i, right * 4)), s->blocks,
+    load_right(g, glow_cg_at(g, keys, cg_mulc(g, l.i, right * 4)), s->blocks,
                s->panel);
     add_products(g, s->blocks);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     at = cg_mulc(g, cg_sub(g, panel, m->first), s->panel);
     at = cg_add(g, attention_scores_at(m, row), at);
     store_sums(g, attention_work_at(m, 0, at), s->blocks, pitch);
@@ -103,12 +103,12 @@ glow_cpu_attention_matrix_scores(maker *m)
     cg *g = m->j->g;
     cg_loop tiles, l;
 
-    glow_cpu_loop(g, &tiles, cg_i64(g, 0), cg_i64(g, m->count), m->s.tile, NULL,
-                  0);
-    glow_cpu_loop(g, &l, m->first, m->last, 1, NULL, 0);
+    glow_cg_loop(g, &tiles, cg_i64(g, 0), cg_i64(g, m->count), m->s.tile, NULL,
+                 0);
+    glow_cg_loop(g, &l, m->first, m->last, 1, NULL, 0);
     score_panel(m, tiles.i, l.i);
-    glow_cpu_loop_end(g, &l, NULL);
-    glow_cpu_loop_end(g, &tiles, NULL);
+    glow_cg_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &tiles, NULL);
 }
 
 /* Rescales the sums of the blocks of keys so far to the new maximum. */
@@ -119,20 +119,20 @@ scale_down(maker *m)
     const sizes *s = &m->s;
     cg_loop rows, l;
 
-    glow_cpu_for(g, &rows, m->count);
+    glow_cg_for(g, &rows, m->count);
 
-    cg_value down = glow_cpu_splat(
-        g, attention_row_number(m, m->at.down, rows.i), s->lanes);
+    cg_value down =
+        glow_cg_splat(g, attention_row_number(m, m->at.down, rows.i), s->lanes);
 
-    glow_cpu_for(g, &l, s->v_panels * s->v_blocks);
+    glow_cg_for(g, &l, s->v_panels * s->v_blocks);
 
     cg_value at = attention_sums_at(m, rows.i, cg_i64(g, 0));
 
     at = cg_add(g, at, cg_mulc(g, l.i, s->lanes));
-    glow_cpu_store(g, m->work, at,
-                   cg_fmul(g, glow_cpu_load(g, m->work, at, s->lanes), down));
-    glow_cpu_loop_end(g, &l, NULL);
-    glow_cpu_loop_end(g, &rows, NULL);
+    glow_cg_store(g, m->work, at,
+                  cg_fmul(g, glow_cg_load(g, m->work, at, s->lanes), down));
+    glow_cg_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &rows, NULL);
 }
 
 /* Weights by values, for one panel of these. */
@@ -150,20 +150,20 @@ sum_panel(maker *m, cg_value row, cg_value panel)
     cg_loop l;
 
     for (int n = 0; n < s->v_blocks; n++)
-        glow_cpu_matrix_load(
-            g, n, glow_cpu_atc(g, sums, n * CPU_MATRIX_LANES * 4), pitch * 4);
-    glow_cpu_loop(g, &l, m->first, m->last, 1, NULL, 0);
+        glow_cg_matrix_load(
+            g, n, glow_cg_atc(g, sums, n * CPU_MATRIX_LANES * 4), pitch * 4);
+    glow_cg_loop(g, &l, m->first, m->last, 1, NULL, 0);
 
     cg_value number = cg_sub(g, l.i, m->first);
 
-    glow_cpu_matrix_load(
+    glow_cg_matrix_load(
         g, CPU_MATRIX_LEFT,
-        glow_cpu_at(g, weights, cg_mulc(g, number, s->panel * 2)),
+        glow_cg_at(g, weights, cg_mulc(g, number, s->panel * 2)),
         s->block * s->panel * 4);
-    load_right(g, glow_cpu_at(g, values, cg_mulc(g, l.i, right * 4)),
+    load_right(g, glow_cg_at(g, values, cg_mulc(g, l.i, right * 4)),
                s->v_blocks, s->v_panel);
     add_products(g, s->v_blocks);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     store_sums(g, sums, s->v_blocks, pitch);
 }
 
@@ -174,10 +174,10 @@ glow_cpu_attention_matrix_sums(maker *m)
     cg_loop tiles, l;
 
     scale_down(m);
-    glow_cpu_loop(g, &tiles, cg_i64(g, 0), cg_i64(g, m->count), m->s.tile, NULL,
-                  0);
-    glow_cpu_for(g, &l, m->s.v_panels);
+    glow_cg_loop(g, &tiles, cg_i64(g, 0), cg_i64(g, m->count), m->s.tile, NULL,
+                 0);
+    glow_cg_for(g, &l, m->s.v_panels);
     sum_panel(m, tiles.i, l.i);
-    glow_cpu_loop_end(g, &l, NULL);
-    glow_cpu_loop_end(g, &tiles, NULL);
+    glow_cg_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &tiles, NULL);
 }

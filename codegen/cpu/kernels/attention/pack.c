@@ -19,10 +19,10 @@ load_key(maker *m, cg_tensor from, cg_value row, cg_value d)
     cg_value v;
 
     if (!m->s.matrix)
-        return glow_cpu_load(g, from, cg_add(g, row, d), lanes);
-    v = glow_cpu_load_raw(g, glow_cpu_vector(g->i16, 2 * lanes),
-                          glow_cpu_at(g, from.at, cg_affine(g, row, 2, d, 4)));
-    return cg_bitcast(g, v, glow_cpu_vector(g->f32, lanes));
+        return glow_cg_load(g, from, cg_add(g, row, d), lanes);
+    v = glow_cg_load_raw(g, glow_cg_vector(g->i16, 2 * lanes),
+                         glow_cg_at(g, from.at, cg_affine(g, row, 2, d, 4)));
+    return cg_bitcast(g, v, glow_cg_vector(g->f32, lanes));
 }
 
 /*
@@ -42,7 +42,7 @@ turn_keys(maker *m, cg_tensor from, cg_value group, int some, cg_value d,
         at = cg_mulc(g, cg_addc(g, key, i), s->k.row);
         g->live = s->matrix ? 0 : depths; /* pairs are whole vectors */
         v[i] = i < some ? load_key(m, from, at, d)
-                        : LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+                        : LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
         g->live = 0;
     }
     glow_cpu_interleave(g, v, s->lanes);
@@ -50,8 +50,8 @@ turn_keys(maker *m, cg_tensor from, cg_value group, int some, cg_value d,
     at = cg_mulc(g, at, s->panel);
     at = cg_add(g, at, cg_mulc(g, cg_modulo(g, group, s->blocks), s->lanes));
     for (int i = 0; i < depths; i++)
-        glow_cpu_store(g, m->work, cg_addc(g, at, m->at.keys + i * s->panel),
-                       v[i]);
+        glow_cg_store(g, m->work, cg_addc(g, at, m->at.keys + i * s->panel),
+                      v[i]);
 }
 
 static void
@@ -63,10 +63,10 @@ turn_group(maker *m, cg_tensor from, cg_value group, int some)
     cg_loop l;
 
     if (whole) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), m->s.lanes, NULL,
-                      0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), m->s.lanes, NULL,
+                     0);
         turn_keys(m, from, group, some, l.i, m->s.lanes);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (rest)
         turn_keys(m, from, group, some, cg_i64(g, whole), (int)rest);
@@ -82,9 +82,9 @@ pack_keys(maker *m, cg_value head)
     cg_loop l;
 
     if (whole) {
-        glow_cpu_for(g, &l, whole);
+        glow_cg_for(g, &l, whole);
         turn_group(m, from, l.i, s->lanes);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     for (int64_t i = whole; i < s->panels * s->blocks; i++) {
         int64_t left = s->keys - i * s->lanes;
@@ -109,16 +109,16 @@ copy_values(maker *m, cg_tensor from, cg_value row, cg_value i, int some,
     at = cg_add(g, at, cg_mulc(g, i, s->lanes));
     g->live = some;
     if (!some || !keys)
-        v = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+        v = LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
     else if (s->matrix)
-        v = glow_cpu_load_pairs(g, glow_cpu_at(g, from.at, cg_mulc(g, at, 2)),
+        v = glow_cpu_load_pairs(g, glow_cg_at(g, from.at, cg_mulc(g, at, 2)),
                                 keys == 2 ? s->v.row * 2 : 0, s->lanes);
     else
-        v = glow_cpu_load(g, from, at, s->lanes);
+        v = glow_cg_load(g, from, at, s->lanes);
     g->live = 0;
     at = cg_add(g, cg_mulc(g, panel, attention_value_rows(s)), row);
     at = cg_affine(g, at, s->v_panel, cg_modulo(g, i, s->v_blocks), s->lanes);
-    glow_cpu_store(g, m->work, cg_addc(g, at, m->at.values), v);
+    glow_cg_store(g, m->work, cg_addc(g, at, m->at.values), v);
 }
 
 /* `count` rows of values from `first` on, each of `keys` keys. */
@@ -132,21 +132,21 @@ copy_rows(maker *m, cg_tensor from, int64_t first, int64_t count, int keys)
 
     if (count <= 0)
         return;
-    glow_cpu_for(g, &rows, count);
+    glow_cg_for(g, &rows, count);
 
     cg_value row = cg_addc(g, rows.i, first);
 
     if (whole) {
-        glow_cpu_for(g, &l, whole);
+        glow_cg_for(g, &l, whole);
         copy_values(m, from, row, l.i, s->lanes, keys);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     for (int64_t i = whole; i < all; i++) {
         int64_t left = s->width - i * s->lanes;
 
         copy_values(m, from, row, cg_i64(g, i), left > 0 ? (int)left : 0, keys);
     }
-    glow_cpu_loop_end(g, &rows, NULL);
+    glow_cg_loop_end(g, &rows, NULL);
 }
 
 static void
@@ -175,10 +175,10 @@ glow_cpu_attention_pack(maker *m, cg_value unit)
         is_first =
             cg_icmp(g, LLVMIntEQ, cg_modulo(g, unit, group), cg_i64(g, 0));
         is_first = cg_or(g, is_first, cg_icmp(g, LLVMIntEQ, unit, m->j->begin));
-        glow_cpu_if(g, &first, is_first);
+        glow_cg_if(g, &first, is_first);
     }
     pack_keys(m, head);
     pack_values(m, head);
     if (group > 1)
-        glow_cpu_end_if(g, &first);
+        glow_cg_end_if(g, &first);
 }

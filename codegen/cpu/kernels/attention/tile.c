@@ -18,10 +18,9 @@ for_tiles(maker *m, tile_fn make)
     cg_loop l;
 
     if (whole) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), m->s.tile, NULL,
-                      0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), m->s.tile, NULL, 0);
         make(m, l.i, m->s.tile);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (rest)
         make(m, cg_i64(g, whole), (int)rest);
@@ -33,7 +32,7 @@ score_tile(maker *m, cg_value row, int rows)
     cg *g = m->j->g;
     const sizes *s = &m->s;
     cg_tensor q = attention_operand(m, ATTENTION_Q, s->q, m->head);
-    int64_t step = s->q.row * glow_cpu_bytes(q.type);
+    int64_t step = s->q.row * glow_cg_bytes(q.type);
     cpu_tile t = {
         .type = q.type,
         .blocks = s->blocks,
@@ -50,10 +49,10 @@ score_tile(maker *m, cg_value row, int rows)
     cg_value acc[CG_MAX_CARRIED], at = cg_add(g, m->row0, row);
     cg_loop l;
 
-    q.at = glow_cpu_at(g, q.at, cg_mulc(g, at, step));
-    glow_cpu_loop(g, &l, m->first, m->last, 1, NULL, 0);
+    q.at = glow_cg_at(g, q.at, cg_mulc(g, at, step));
+    glow_cg_loop(g, &l, m->first, m->last, 1, NULL, 0);
     for (int i = 0; i < rows * s->blocks; i++) {
-        acc[i] = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+        acc[i] = LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
         valid[i / s->blocks] = true;
     }
     glow_cpu_emit_tile(
@@ -64,11 +63,11 @@ score_tile(maker *m, cg_value row, int rows)
     at = cg_add(g, attention_scores_at(m, row), at);
     for (int r = 0; r < rows; r++)
         for (int b = 0; b < s->blocks; b++)
-            glow_cpu_store(
+            glow_cg_store(
                 g, m->work,
                 cg_addc(g, at, r * s->block * s->panel + b * s->lanes),
                 acc[r * s->blocks + b]);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /*
@@ -80,9 +79,8 @@ number_of(maker *m, int64_t place, cg_value row, int r)
 {
     cg *g = m->j->g;
 
-    return glow_cpu_splat(
-        g, glow_cpu_load(g, m->work, cg_addc(g, row, place + r), 1),
-        m->s.lanes);
+    return glow_cg_splat(
+        g, glow_cg_load(g, m->work, cg_addc(g, row, place + r), 1), m->s.lanes);
 }
 
 void
@@ -94,7 +92,7 @@ glow_cpu_attention_store(maker *m, cg_value row, cg_value column, cg_value v)
     cg_value at = cg_affine(g, m->batch, r->batch, m->head, r->head);
 
     at = cg_add(g, at, cg_mulc(g, cg_add(g, m->row0, row), r->row));
-    glow_cpu_store(g, y, cg_add(g, at, column), v);
+    glow_cg_store(g, y, cg_add(g, at, column), v);
 }
 
 /* `v`, the vector of sums that begins at `column`, by the sum of weights. */
@@ -158,9 +156,9 @@ sum_panel(maker *m, cg_value row, int rows, cg_value panel, bool is_last)
         int r = i / s->v_blocks, b = i % s->v_blocks;
 
         valid[r] = true;
-        acc[i] = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+        acc[i] = LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
         if (attention_is_streamed(s)) {
-            acc[i] = glow_cpu_load(
+            acc[i] = glow_cg_load(
                 g, m->work, cg_addc(g, at, r * apart + b * s->lanes), s->lanes);
             acc[i] = cg_fmul(g, acc[i], number_of(m, m->at.down, row, r));
         }
@@ -178,7 +176,7 @@ sum_panel(maker *m, cg_value row, int rows, cg_value panel, bool is_last)
         return;
     }
     for (int i = 0; i < rows * s->v_blocks; i++)
-        glow_cpu_store(
+        glow_cg_store(
             g, m->work,
             cg_addc(g, at,
                     i / s->v_blocks * apart + i % s->v_blocks * s->lanes),
@@ -193,9 +191,9 @@ sum_tile(maker *m, cg_value row, int rows)
     cg_loop l;
 
     if (whole) {
-        glow_cpu_for(g, &l, whole);
+        glow_cg_for(g, &l, whole);
         sum_panel(m, row, rows, l.i, false);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (whole < m->s.v_panels)
         sum_panel(m, row, rows, cg_i64(g, whole), true);

@@ -24,15 +24,15 @@ load_mask(maker *m, cg_value row, cg_value key)
         if (d.at[i] > 1)
             at = cg_add(g, at, cg_mulc(g, index[i], step.at[i]));
     if (d.at[3] > 1)
-        return glow_cpu_load(g, t, at, m->s.lanes);
-    return glow_cpu_splat(g, glow_cpu_load(g, t, at, 1), m->s.lanes);
+        return glow_cg_load(g, t, at, m->s.lanes);
+    return glow_cg_splat(g, glow_cg_load(g, t, at, 1), m->s.lanes);
 }
 
 static cg_value
 hidden(maker *m)
 {
-    return glow_cpu_real(glow_cpu_vector(m->j->g->f32, m->s.lanes),
-                         -(double)INFINITY);
+    return glow_cg_real(glow_cg_vector(m->j->g->f32, m->s.lanes),
+                        -(double)INFINITY);
 }
 
 /*
@@ -54,7 +54,7 @@ not_later(maker *m, cg_value row, cg_value key)
     return cg_icmp(g, LLVMIntSLE,
                    m->s.lanes > 1 ? LLVMConstVector(lane, (unsigned)m->s.lanes)
                                   : lane[0],
-                   glow_cpu_splat(g, ahead, m->s.lanes));
+                   glow_cg_splat(g, ahead, m->s.lanes));
 }
 
 /* A vector of scores of a row, scaled, capped and masked. */
@@ -65,10 +65,10 @@ masked_score(maker *m, cg_value row, cg_value key, cg_value x)
     LLVMTypeRef t = LLVMTypeOf(x);
     double cap = (double)m->f->soft_cap;
 
-    x = cg_fmul(g, x, glow_cpu_real(t, (double)m->f->scale));
+    x = cg_fmul(g, x, glow_cg_real(t, (double)m->f->scale));
     if (cap > 0) {
-        x = glow_cpu_tanh(g, cg_fmul(g, x, glow_cpu_real(t, 1 / cap)));
-        x = cg_fmul(g, x, glow_cpu_real(t, cap));
+        x = glow_cg_tanh(g, cg_fmul(g, x, glow_cg_real(t, 1 / cap)));
+        x = cg_fmul(g, x, glow_cg_real(t, cap));
     }
     if (m->j->in[ATTENTION_MASK].at) {
         cg_value mask = load_mask(m, row, key);
@@ -105,13 +105,13 @@ store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
     cg *g = m->j->g;
 
     if (!m->s.matrix) {
-        glow_cpu_store(g, m->work, cg_add(g, w->scores, at), x);
+        glow_cg_store(g, m->work, cg_add(g, w->scores, at), x);
         return;
     }
-    x = glow_cpu_narrow(g, GLOW_BFLOAT16, x, false);
+    x = glow_cg_narrow(g, GLOW_BFLOAT16, x, false);
     at = cg_mulc(g, at, 2);
-    glow_cpu_store_raw(g, x,
-                       glow_cpu_at(g, attention_work_at(m, 0, w->scores), at));
+    glow_cg_store_raw(g, x,
+                      glow_cg_at(g, attention_work_at(m, 0, w->scores), at));
 }
 
 /*
@@ -126,12 +126,12 @@ sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
     cg_value key = cg_add(g, cg_mulc(g, m->first, m->s.panel), at);
 
     g->live = 0; /* a panel has all lanes */
-    x = glow_cpu_load(g, m->work, place, m->s.lanes);
+    x = glow_cg_load(g, m->work, place, m->s.lanes);
     g->live = live;
     x = masked_score(m, cg_add(g, m->row0, w->row), key, x);
-    x = glow_cpu_live(g, x, hidden(m));
+    x = glow_cg_live(g, x, hidden(m));
     g->live = 0;
-    glow_cpu_store(g, m->work, place, x);
+    glow_cg_store(g, m->work, place, x);
     g->live = live;
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, carried), x, carried);
 }
@@ -145,8 +145,8 @@ sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
     cg_value place = cg_add(g, w->scores, at), x;
 
     g->live = 0;
-    x = glow_cpu_load(g, m->work, place, m->s.lanes);
-    x = glow_cpu_exp(g, cg_fsub(g, x, glow_cpu_splat(g, w->max, m->s.lanes)));
+    x = glow_cg_load(g, m->work, place, m->s.lanes);
+    x = glow_cg_exp(g, cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes)));
     store_weights(m, w, at, x);
     g->live = live;
     return cg_fadd(g, carried, x);
@@ -165,24 +165,24 @@ sweep_row(maker *m, const sweep *w, sweep_fn of, cg_value start)
     int64_t rest = s->keys % s->lanes, whole = s->keys - rest;
     cg_value from = cg_mulc(g, m->first, s->panel), carried, now;
     cg_value to = cg_mulc(g, m->last, s->panel);
-    cg_value end = glow_cpu_imin(g, to, cg_i64(g, whole));
+    cg_value end = glow_cg_imin(g, to, cg_i64(g, whole));
     cg_loop l;
     cg_if last;
 
-    carried = glow_cpu_local(g, start);
-    glow_cpu_loop_guarded(g, &l, cg_i64(g, 0), cg_sub(g, end, from), s->lanes,
-                          &start, 1);
+    carried = glow_cg_local(g, start);
+    glow_cg_loop_guarded(g, &l, cg_i64(g, 0), cg_sub(g, end, from), s->lanes,
+                         &start, 1);
     now = of(m, w, l.i, l.value[0]);
-    glow_cpu_loop_end(g, &l, &now);
+    glow_cg_loop_end(g, &l, &now);
     cg_set(g, carried, l.value[0]);
     if (rest) {
-        glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGT, to, cg_i64(g, whole)));
+        glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGT, to, cg_i64(g, whole)));
         g->live = (int)rest;
         now = cg_get(g, carried);
         now = of(m, w, cg_sub(g, cg_i64(g, whole), from), now);
         g->live = 0;
         cg_set(g, carried, now);
-        glow_cpu_end_if(g, &last);
+        glow_cg_end_if(g, &last);
     }
     return cg_get(g, carried);
 }
@@ -194,15 +194,15 @@ clear_rest(maker *m, const sweep *w)
     cg *g = m->j->g;
     const sizes *s = &m->s;
     int64_t all = s->panels * s->panel;
-    cg_value none = LLVMConstNull(glow_cpu_vector(g->f32, s->lanes));
+    cg_value none = LLVMConstNull(glow_cg_vector(g->f32, s->lanes));
     cg_value from = cg_mulc(g, m->first, s->panel);
     cg_if last;
 
     if (all - s->keys < s->lanes)
         return;
-    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, m->last, cg_i64(g, s->panels)));
+    glow_cg_if(g, &last, cg_icmp(g, LLVMIntEQ, m->last, cg_i64(g, s->panels)));
     store_weights(m, w, cg_sub(g, cg_i64(g, all - s->lanes), from), none);
-    glow_cpu_end_if(g, &last);
+    glow_cg_end_if(g, &last);
 }
 
 static cg_value
@@ -216,7 +216,7 @@ cg_value
 glow_cpu_attention_inverse(maker *m, cg_value sum)
 {
     cg *g = m->j->g;
-    cg_value one = glow_cpu_real(g->f32, 1), none = LLVMConstNull(g->f32);
+    cg_value one = glow_cg_real(g->f32, 1), none = LLVMConstNull(g->f32);
 
     if (m->f->nan_rows)
         return cg_fdiv(g, one, sum); /* 0 by 0: inf, by sums of 0 */
@@ -231,7 +231,7 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
 {
     cg *g = m->j->g;
     sweep w = {.row = row, .scores = attention_scores_at(m, row)};
-    cg_value low = glow_cpu_real(g->f32, -(double)INFINITY), max, sum;
+    cg_value low = glow_cg_real(g->f32, -(double)INFINITY), max, sum;
     cg_value zero = LLVMConstNull(g->f32);
 
     max = sweep_row(m, &w, sweep_scores, hidden(m));
@@ -242,15 +242,15 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
     /* All weights of a row without visible keys are 0. */
     w.max = cg_select(g, cg_fcmp(g, LLVMRealOEQ, max, low), zero, max);
     sum = sweep_row(m, &w, sweep_weights,
-                    LLVMConstNull(glow_cpu_vector(g->f32, m->s.lanes)));
+                    LLVMConstNull(glow_cg_vector(g->f32, m->s.lanes)));
     clear_rest(m, &w);
     sum = glow_cpu_across(g, m->work.type, sum, glow_cpu_sum);
     if (attention_is_streamed(&m->s)) {
-        cg_value down = glow_cpu_exp(
+        cg_value down = glow_cg_exp(
             g, cg_fsub(g, attention_row_number(m, m->at.greatest, row), w.max));
 
         sum =
-            glow_cpu_fma(g, attention_row_number(m, m->at.sum, row), down, sum);
+            glow_cg_fma(g, attention_row_number(m, m->at.sum, row), down, sum);
         attention_set_row_number(m, m->at.down, row, down);
         attention_set_row_number(m, m->at.greatest, row, max);
     } else {

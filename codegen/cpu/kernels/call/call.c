@@ -24,8 +24,8 @@ adopt(cg *g, cg_value fn)
     for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
         LLVMRemoveStringAttributeAtIndex(fn, self, foreign[i],
                                          (unsigned)strlen(foreign[i]));
-    LLVMAddAttributeAtIndex(fn, self, glow_cpu_enum(g, "alwaysinline"));
-    glow_cpu_for_target(g, fn);
+    LLVMAddAttributeAtIndex(fn, self, glow_cg_enum(g, "alwaysinline"));
+    glow_cg_for_target(g, fn);
 }
 
 /* Links all C kernels into the module; unused ones are removed later. */
@@ -82,7 +82,7 @@ glow_cpu_arg_int(cpu_call *c, int64_t v)
 void
 glow_cpu_arg_real(cpu_call *c, double v)
 {
-    glow_cpu_arg(c, glow_cpu_real(c->j->g->f64, v));
+    glow_cpu_arg(c, glow_cg_real(c->j->g->f64, v));
 }
 
 void

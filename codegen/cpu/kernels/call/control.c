@@ -19,10 +19,10 @@ formal(const cpu_job *j, const cpu_plan *body, glow_formals which, int i)
     cg_tensor t = {.type = s->value.type};
 
     if (b)
-        t.at = glow_cpu_atc(j->g, j->scratch,
-                            b->offset + (b->base == CPU_ACTIVATIONS
-                                             ? glow_cpu_body_activations(body)
-                                             : 0));
+        t.at = glow_cg_atc(j->g, j->scratch,
+                           b->offset + (b->base == CPU_ACTIVATIONS
+                                            ? glow_cpu_body_activations(body)
+                                            : 0));
     return t;
 }
 
@@ -51,7 +51,7 @@ call(cpu_job *j, const cpu_plan *body)
     cg_value args[] = {
         j->constants,
         j->scratch,
-        glow_cpu_atc(g, j->scratch, glow_cpu_body_activations(body)),
+        glow_cg_atc(g, j->scratch, glow_cpu_body_activations(body)),
         j->parallel,
         j->pool,
     };
@@ -60,7 +60,7 @@ call(cpu_job *j, const cpu_plan *body)
                        args, (unsigned)glow_cpu_entry_params(g->target), "");
     cg_if failed;
 
-    glow_cpu_if(g, &failed, cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
+    glow_cg_if(g, &failed, cg_icmp(g, LLVMIntNE, code, LLVMConstNull(g->i32)));
     LLVMBuildRet(g->builder, code);
     LLVMPositionBuilderAtEnd(g->builder, failed.done);
 }
@@ -73,19 +73,19 @@ branch(cpu_job *j, int k, cg_value condition)
     const cpu_plan *body = j->step->bodies[k];
     cg_if taken;
 
-    glow_cpu_if(j->g, &taken, condition);
+    glow_cg_if(j->g, &taken, condition);
     hand_in(j, body, 1, 0);
     call(j, body);
     for (int i = 0; i < j->n->n_out; i++)
         copy(j->g, j->out[i], formal(j, body, GLOW_OUTPUTS, i));
-    glow_cpu_end_if(j->g, &taken);
+    glow_cg_end_if(j->g, &taken);
 }
 
 static void
 emit_if(cpu_job *j)
 {
     cg *g = j->g;
-    cg_value holds = glow_cpu_load(g, j->in[0], cg_i64(g, 0), 1);
+    cg_value holds = glow_cg_load(g, j->in[0], cg_i64(g, 0), 1);
 
     branch(j, 0, holds);
     branch(j, 1, LLVMBuildNot(g->builder, holds, ""));
@@ -116,7 +116,7 @@ typedef struct looper {
 static cg_value
 operand_or(cpu_job *j, int i, cg_value otherwise)
 {
-    return j->in[i].at ? glow_cpu_load(j->g, j->in[i], cg_i64(j->g, 0), 1)
+    return j->in[i].at ? glow_cg_load(j->g, j->in[i], cg_i64(j->g, 0), 1)
                        : otherwise;
 }
 
@@ -137,9 +137,9 @@ begin(looper *l)
         else
             LLVMBuildMemSet(g->builder, j->out[i].at, LLVMConstNull(g->i8),
                             cg_i64(g, glow_type_bytes(j->out[i].type)), 1);
-    l->number = glow_cpu_local(g, cg_i64(g, 0));
+    l->number = glow_cg_local(g, cg_i64(g, 0));
     l->goes_on =
-        glow_cpu_local(g, operand_or(j, 1, LLVMConstInt(g->i1, 1, false)));
+        glow_cg_local(g, operand_or(j, 1, LLVMConstInt(g->i1, 1, false)));
 }
 
 /* Goes on while the condition holds and there are iterations left. */
@@ -155,8 +155,8 @@ test(looper *l, cg_value trips)
     l->done = LLVMAppendBasicBlockInContext(g->context, g->fn, "done");
     LLVMBuildBr(g->builder, l->head);
     LLVMPositionBuilderAtEnd(g->builder, l->head);
-    number = glow_cpu_load_raw(g, g->i64, l->number);
-    more = glow_cpu_load_raw(g, g->i1, l->goes_on);
+    number = glow_cg_load_raw(g, g->i64, l->number);
+    more = glow_cg_load_raw(g, g->i1, l->goes_on);
     more = cg_and(g, more, cg_icmp(g, LLVMIntSLT, number, trips));
     LLVMBuildCondBr(g->builder, more, body, l->done);
     LLVMPositionBuilderAtEnd(g->builder, body);
@@ -169,7 +169,7 @@ static void
 set(cg *g, cg_tensor t, cg_value v)
 {
     if (t.at)
-        glow_cpu_store(g, t, cg_i64(g, 0), v);
+        glow_cg_store(g, t, cg_i64(g, 0), v);
 }
 
 static const glow_type *
@@ -200,8 +200,8 @@ hand_on(looper *l, cg_value number)
             copy(g, formal(j, l->body, GLOW_INPUTS, i + FIRST), from);
             continue;
         }
-        to.at = glow_cpu_at(g, to.at,
-                            cg_mulc(g, number, glow_type_bytes(from.type)));
+        to.at = glow_cg_at(g, to.at,
+                           cg_mulc(g, number, glow_type_bytes(from.type)));
         to.type = dense(g, from.type);
         copy(g, to, from);
     }
@@ -222,10 +222,9 @@ emit_loop(cpu_job *j)
     call(j, l.body);
     hand_on(&l, number);
     next = cg_addc(g, number, 1);
-    glow_cpu_store_raw(g, next, l.number);
-    glow_cpu_store_raw(
-        g,
-        glow_cpu_load(g, formal(j, l.body, GLOW_OUTPUTS, 0), cg_i64(g, 0), 1),
+    glow_cg_store_raw(g, next, l.number);
+    glow_cg_store_raw(
+        g, glow_cg_load(g, formal(j, l.body, GLOW_OUTPUTS, 0), cg_i64(g, 0), 1),
         l.goes_on);
     LLVMBuildBr(g->builder, l.head);
     LLVMPositionBuilderAtEnd(g->builder, l.done);

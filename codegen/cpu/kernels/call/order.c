@@ -7,14 +7,14 @@
 static cg_value
 goes_before(cg *g, const glow_type *t, cg_value x, cg_value y, bool smallest)
 {
-    if (glow_cpu_is_float(x)) {
+    if (glow_cg_is_float(x)) {
         cg_value nan = cg_fcmp(g, LLVMRealUNO, x, x);
 
         nan = cg_and(g, nan, cg_fcmp(g, LLVMRealORD, y, y));
         return cg_or(g, cg_fcmp(g, smallest ? LLVMRealOLT : LLVMRealOGT, x, y),
                      nan);
     }
-    if (glow_cpu_is_signed(t))
+    if (glow_cg_is_signed(t))
         return cg_icmp(g, smallest ? LLVMIntSLT : LLVMIntSGT, x, y);
     return cg_icmp(g, smallest ? LLVMIntULT : LLVMIntUGT, x, y);
 }
@@ -31,16 +31,16 @@ search_lanes(cpu_job *j, cg_value column, int lanes, void *user)
     const search *s = user;
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
-    LLVMTypeRef where = glow_cpu_vector(g->i64, lanes);
+    LLVMTypeRef where = glow_cg_vector(g->i64, lanes);
     cg_value at = cg_add(g, cg_mulc(g, s->row, s->size * s->step), column);
-    cg_value best[2] = {glow_cpu_load(g, j->in[0], at, lanes),
+    cg_value best[2] = {glow_cg_load(g, j->in[0], at, lanes),
                         LLVMConstNull(where)};
     cg_loop l;
 
-    glow_cpu_loop_guarded(g, &l, cg_i64(g, 1), cg_i64(g, s->size), 1, best, 2);
+    glow_cg_loop_guarded(g, &l, cg_i64(g, 1), cg_i64(g, s->size), 1, best, 2);
 
-    cg_value x = glow_cpu_load(g, j->in[0],
-                               cg_add(g, at, cg_mulc(g, l.i, s->step)), lanes);
+    cg_value x = glow_cg_load(g, j->in[0],
+                              cg_add(g, at, cg_mulc(g, l.i, s->step)), lanes);
     cg_value wins =
         s->last
             ? LLVMBuildNot(g->builder,
@@ -48,10 +48,10 @@ search_lanes(cpu_job *j, cg_value column, int lanes, void *user)
             : goes_before(g, t, x, l.value[0], s->smallest);
 
     best[0] = cg_select(g, wins, x, l.value[0]);
-    best[1] = cg_select(g, wins, glow_cpu_splat(g, l.i, lanes), l.value[1]);
-    glow_cpu_loop_end(g, &l, best);
-    glow_cpu_store(g, j->out[0], cg_add(g, cg_mulc(g, s->row, s->step), column),
-                   l.value[1]);
+    best[1] = cg_select(g, wins, glow_cg_splat(g, l.i, lanes), l.value[1]);
+    glow_cg_loop_end(g, &l, best);
+    glow_cg_store(g, j->out[0], cg_add(g, cg_mulc(g, s->row, s->step), column),
+                  l.value[1]);
 }
 
 static void
@@ -65,9 +65,9 @@ emit_search(cpu_job *j, bool smallest)
                 .last = a->select_last};
     cg_loop l;
 
-    s.row = glow_cpu_for(j->g, &l, glow_dims_product(x, 0, a->axis));
+    s.row = glow_cg_for(j->g, &l, glow_dims_product(x, 0, a->axis));
     glow_cpu_lanes_for(j, 0, s.step, search_lanes, &s);
-    glow_cpu_loop_end(j->g, &l, NULL);
+    glow_cg_loop_end(j->g, &l, NULL);
 }
 
 static void

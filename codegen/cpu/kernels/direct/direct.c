@@ -69,7 +69,7 @@ static void
 start_sums(maker *m, int rows, cg_value *acc)
 {
     cg *g = m->j->g;
-    LLVMTypeRef t = glow_cpu_vector(g->f32, m->s.lanes);
+    LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
     int bias = m->keeps || m->d.dots ? -1 : m->d.bias;
 
     for (int b = 0; b < m->tile.blocks; b++) {
@@ -77,9 +77,9 @@ start_sums(maker *m, int rows, cg_value *acc)
         cg_value v = LLVMConstNull(t);
 
         if (bias >= 0 && whole)
-            v = glow_cpu_load(g, m->j->in[bias],
-                              cg_addc(g, m->channel, b * m->s.lanes),
-                              m->s.lanes);
+            v = glow_cg_load(g, m->j->in[bias],
+                             cg_addc(g, m->channel, b * m->s.lanes),
+                             m->s.lanes);
         for (int r = 0; r < rows; r++)
             acc[r * m->tile.blocks + b] = v;
     }
@@ -103,10 +103,10 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
             cpu_place at = {pixel, m->channel, r * apart, b * m->s.lanes};
 
             if (b == blocks - 1 && last < m->s.lanes) {
-                v = glow_cpu_first(g, v, last);
+                v = glow_cg_first(g, v, last);
                 if (m->d.bias >= 0)
                     v = cg_fadd(g, v,
-                                glow_cpu_load(
+                                glow_cg_load(
                                     g, m->j->in[m->d.bias],
                                     cg_addc(g, m->channel, at.col_plus), last));
             }
@@ -125,17 +125,17 @@ static void
 keep(cg *g, const kept *k, cg_value const *acc)
 {
     for (int i = 0; i < k->count; i++)
-        glow_cpu_store_raw(g, acc[i], glow_cpu_atc(g, k->at, i * k->vector));
+        glow_cg_store_raw(g, acc[i], glow_cg_atc(g, k->at, i * k->vector));
 }
 
 static void
 add_kept(cg *g, const kept *k, cg_value *acc)
 {
     for (int i = 0; i < k->count; i++) {
-        cg_value at = glow_cpu_atc(g, k->at, i * k->vector);
+        cg_value at = glow_cg_atc(g, k->at, i * k->vector);
 
         acc[i] =
-            cg_fadd(g, acc[i], glow_cpu_load_raw(g, LLVMTypeOf(acc[i]), at));
+            cg_fadd(g, acc[i], glow_cg_load_raw(g, LLVMTypeOf(acc[i]), at));
     }
 }
 
@@ -161,13 +161,13 @@ keep_sums(maker *m, const kept *k, cg_value *acc)
     cg_value zero = cg_i64(g, 0);
     cg_if s;
 
-    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, m->part, zero));
+    glow_cg_if(g, &s, cg_icmp(g, LLVMIntEQ, m->part, zero));
     keep(g, k, acc);
-    glow_cpu_end_if(g, &s);
-    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntNE, m->part, zero));
+    glow_cg_end_if(g, &s);
+    glow_cg_if(g, &s, cg_icmp(g, LLVMIntNE, m->part, zero));
     add_kept(g, k, acc);
     keep(g, k, acc);
-    glow_cpu_end_if(g, &s);
+    glow_cg_end_if(g, &s);
 }
 
 /* Location of the partial sums of tile `tile` of `line`. */
@@ -180,7 +180,7 @@ kept_of(const maker *m, int rows, cg_value line, cg_value tile)
 
     at = cg_add(g, cg_mulc(g, at, line_tiles(m)), tile);
     at = cg_mulc(g, at, m->s.rows * m->s.blocks * vector);
-    return (kept){glow_cpu_at(g, m->j->scratch, at), vector,
+    return (kept){glow_cg_at(g, m->j->scratch, at), vector,
                   rows * m->tile.blocks};
 }
 
@@ -228,8 +228,8 @@ ahead_of(const maker *m, cg_value line, cg_value tile)
         return NULL;
     number = cg_mulc(g, cg_sub(g, line, m->line0), line_tiles(m));
     number = cg_add(g, number, tile);
-    return glow_cpu_at(g, m->weights,
-                       cg_addc(g, cg_mulc(g, number, share), group));
+    return glow_cg_at(g, m->weights,
+                      cg_addc(g, cg_mulc(g, number, share), group));
 }
 
 /* The number of a pixel of the result. */
@@ -286,7 +286,7 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     if (!m->keeps)
         foresee(m, r, pixel_of(m, line, x));
     if (d->kernel_h * d->kernel_w > 0) {
-        cg_value in = glow_cpu_at(g, m->in, cg_mulc(g, at, d->pixel));
+        cg_value in = glow_cg_at(g, m->in, cg_mulc(g, at, d->pixel));
 
         glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid, in, m->weights,
                            ahead_of(m, line, tile), taps.first, taps.last,
@@ -322,10 +322,10 @@ make_rest(maker *m, cg_value line)
     for (int64_t i = 0; i < taps; i++)
         valid[i] = true;
     run.valid = valid;
-    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)));
+    glow_cg_if(g, &s, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)));
     make_tile(m, &run, line, cg_i64(g, run.first),
               cg_i64(g, d->last_w / d->rows));
-    glow_cpu_end_if(g, &s);
+    glow_cg_end_if(g, &s);
 }
 
 /* Begins a loop over the assigned units among `count`, from number `from` on. */
@@ -336,9 +336,9 @@ begin_some(maker *m, cg_loop *l, int64_t from, int64_t count)
     cg_value begin = cg_addc(g, m->units.begin, -from);
     cg_value end = cg_addc(g, m->units.end, -from);
 
-    begin = glow_cpu_imax(g, begin, cg_i64(g, 0));
-    end = glow_cpu_imin(g, end, cg_i64(g, count));
-    glow_cpu_loop_guarded(g, l, begin, end, 1, NULL, 0);
+    begin = glow_cg_imax(g, begin, cg_i64(g, 0));
+    end = glow_cg_imin(g, end, cg_i64(g, count));
+    glow_cg_loop_guarded(g, l, begin, end, 1, NULL, 0);
 }
 
 /* Begins a loop over the tiles of a run in a line, `done` tiles behind its first. */
@@ -354,10 +354,10 @@ begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line, int64_t done)
         return;
     }
     if (!d->rows || d->last_w / d->rows == r->count) {
-        glow_cpu_for(g, l, r->count);
+        glow_cg_for(g, l, r->count);
         return;
     }
-    glow_cpu_loop_guarded(
+    glow_cg_loop_guarded(
         g, l, cg_i64(g, 0),
         cg_select(g, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)),
                   cg_i64(g, d->last_w / d->rows), whole),
@@ -375,7 +375,7 @@ make_lines(maker *m, cg_value first, cg_value end)
     int64_t done = 0;
 
     m->line0 = first;
-    glow_cpu_loop(g, &lines, first, end, 1, NULL, 0);
+    glow_cg_loop(g, &lines, first, end, 1, NULL, 0);
     for (int i = 0; i < m->n_runs; i++) {
         const cpu_run *r = &m->runs[i];
 
@@ -384,11 +384,11 @@ make_lines(maker *m, cg_value first, cg_value end)
         cg_value x = cg_addc(g, cg_mulc(g, tiles.i, r->rows), r->first);
 
         make_tile(m, r, lines.i, x, cg_addc(g, tiles.i, done));
-        glow_cpu_loop_end(g, &tiles, NULL);
+        glow_cg_loop_end(g, &tiles, NULL);
         done += r->count;
     }
     make_rest(m, lines.i);
-    glow_cpu_loop_end(g, &lines, NULL);
+    glow_cg_loop_end(g, &lines, NULL);
 }
 
 /*
@@ -401,7 +401,7 @@ begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)
     if (m->by_channels && m->j->split)
         begin_some(m, l, from, count);
     else
-        glow_cpu_for(m->j->g, l, count);
+        glow_cg_for(m->j->g, l, count);
 }
 
 /* `count` groups of `blocks` vectors of channels from vector `from` on. */
@@ -427,15 +427,15 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
     m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
     m->weights =
-        glow_cpu_at(g, weights,
-                    cg_mulc(g, l.i,
-                            d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
-                                      : blocks * m->tile.w_block));
+        glow_cg_at(g, weights,
+                   cg_mulc(g, l.i,
+                           d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
+                                     : blocks * m->tile.w_block));
     if (d->cut)
-        m->weights = glow_cpu_at(g, m->weights,
-                                 cg_mulc(g, m->part, d->cut * m->tile.w_depth));
+        m->weights = glow_cg_at(g, m->weights,
+                                cg_mulc(g, m->part, d->cut * m->tile.w_depth));
     make_lines(m, first, end);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 static void
@@ -452,11 +452,11 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
     make_channels(m, 0, whole, s->blocks, s->lanes, weights, first, end);
     if (ends)
         make_channels(m, whole * s->blocks, 1, s->blocks, s->last,
-                      glow_cpu_atc(g, weights, done / s->full * whole), first,
+                      glow_cg_atc(g, weights, done / s->full * whole), first,
                       end);
     if (s->rest)
         make_channels(m, s->full * s->blocks, 1, s->rest, s->last,
-                      glow_cpu_atc(g, weights, done), first, end);
+                      glow_cg_atc(g, weights, done), first, end);
 }
 
 /* Computes a block in passes over parts of the depth, if it is cut. */
@@ -473,15 +473,15 @@ make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
     if (d->cut) {
         m->keeps = true;
         m->tile.depth = d->cut;
-        glow_cpu_for(g, &l, whole);
+        glow_cg_for(g, &l, whole);
         m->part = l.i;
-        m->in = glow_cpu_at(g, in, cg_mulc(g, m->part, part));
+        m->in = glow_cg_at(g, in, cg_mulc(g, m->part, part));
         make_block(m, weights, first, end);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
         m->keeps = false;
         m->tile.depth = d->channels - whole * d->cut;
         m->part = cg_i64(g, whole);
-        m->in = glow_cpu_atc(g, in, whole * part);
+        m->in = glow_cg_atc(g, in, whole * part);
     }
     make_block(m, weights, first, end);
     m->in = in;
@@ -510,19 +510,19 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         .tap_row = d->dilation_h * d->in_w * d->pixel,
         .tap_step = d->dilation_w * d->pixel,
         .w_block = m.s.lanes * (d->packed ? glow_cpu_weight_size(d)
-                                          : glow_cpu_bytes(d->type)),
+                                          : glow_cg_bytes(d->type)),
         .numbers = d->numbers,
         .odd = d->odd,
         .tail = d->tail,
         .weights = d->type,
         .pair_step = d->numbers == CPU_PAIRS && !d->packed
-                         ? d->outputs * glow_cpu_bytes(d->type)
+                         ? d->outputs * glow_cg_bytes(d->type)
                          : 0,
     };
     if (d->widens)
         m.tile.type = &glow_cpu_float;
     base = d->turned   ? glow_cpu_turn_weights(j, d, &m.s)
-           : d->packed ? glow_cpu_atc(g, j->packed, d->w_first)
+           : d->packed ? glow_cg_atc(g, j->packed, d->w_first)
                        : j->in[1].at;
     tiles = glow_cpu_line_tiles(g->target, d, &m.s);
     m.by_tiles = tiles > 0;
@@ -539,19 +539,19 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         first = m.units.begin;
         end = m.units.end;
     }
-    m.in = glow_cpu_at(g, j->in[0].at,
-                       cg_mulc(g, m.batch, glow_cpu_pixels_in(d) * d->pixel));
-    m.in = glow_cpu_at(
+    m.in = glow_cg_at(g, j->in[0].at,
+                      cg_mulc(g, m.batch, glow_cpu_pixels_in(d) * d->pixel));
+    m.in = glow_cg_at(
         g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_depth_size(d)));
-    weights = glow_cpu_at(g, base, cg_mulc(g, m.batch, d->w_batch));
-    weights = glow_cpu_at(
+    weights = glow_cg_at(g, base, cg_mulc(g, m.batch, d->w_batch));
+    weights = glow_cg_at(
         g, weights,
         cg_mulc(g, m.group, glow_cpu_packed_bytes(d, &m.s) / d->groups));
-    glow_cpu_loop(g, &block, first, end, m.s.lines, NULL, 0);
-    end = glow_cpu_imin(g, cg_addc(g, block.i, m.s.lines), end);
+    glow_cg_loop(g, &block, first, end, m.s.lines, NULL, 0);
+    end = glow_cg_imin(g, cg_addc(g, block.i, m.s.lines), end);
     if (d->widens)
         m.in = glow_cpu_widen_lines(j, d, m.batch, block.i, end);
     make_parts(&m, weights, block.i, end);
-    glow_cpu_loop_end(g, &block, NULL);
-    glow_cpu_loop_end(g, &m.units.loop, NULL);
+    glow_cg_loop_end(g, &block, NULL);
+    glow_cg_loop_end(g, &m.units.loop, NULL);
 }

@@ -80,7 +80,7 @@ add_lanes(cg *g, cg_value const *v)
     cg_value even = add_halves(g, v[0], v[2]), odd = add_halves(g, v[1], v[3]);
     cg_value all = add_halves(g, even, odd);
 
-    for (int n = glow_cpu_lanes(LLVMTypeOf(all)); n > MOST_DOTS; n /= 2) {
+    for (int n = glow_cg_lanes(LLVMTypeOf(all)); n > MOST_DOTS; n /= 2) {
         cg_value low = glow_cpu_some_lanes(g, all, 0, n / 2);
         cg_value high = glow_cpu_some_lanes(g, all, n / 2, n / 2);
 
@@ -97,7 +97,7 @@ glow_cpu_finish_dots(cpu_job *j, const cpu_direct *d, cpu_place at, int rows,
     int outputs = (int)d->outputs, together = MOST_DOTS / outputs;
     int64_t apart = d->apart_w ? d->apart_w : 1;
     cg_value bias =
-        d->bias < 0 ? NULL : glow_cpu_load(g, j->in[d->bias], at.col, outputs);
+        d->bias < 0 ? NULL : glow_cg_load(g, j->in[d->bias], at.col, outputs);
 
     for (int row = 0; row < rows; row += together) {
         int now = rows - row < together ? rows - row : together;

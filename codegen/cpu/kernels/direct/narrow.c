@@ -26,7 +26,7 @@ in_pairs(cpu_direct d)
 static cpu_direct
 as_it_is(cpu_direct d)
 {
-    int64_t size = glow_cpu_bytes(d.type);
+    int64_t size = glow_cg_bytes(d.type);
 
     d.numbers = CPU_NARROW;
     d.widens = d.widens && d.groups == 1 && d.pixel == d.channels * size;
@@ -40,7 +40,7 @@ glow_cpu_with_numbers(const cpu_target *t, cpu_direct d)
 {
     if (d.numbers != CPU_FLOATS)
         return d;
-    if (!glow_cpu_is_narrow(d.type->elem)) {
+    if (!glow_cg_is_narrow(d.type->elem)) {
         d.widens = false;
         return glow_cpu_with_dots(t, d);
     }
@@ -55,7 +55,7 @@ glow_cpu_depth_size(const cpu_direct *d)
 {
     int64_t count = d->dots ? d->dots : d->numbers == CPU_PAIRS ? 2 : 1;
 
-    return glow_cpu_bytes(d->type) * count;
+    return glow_cg_bytes(d->type) * count;
 }
 
 int64_t
@@ -99,9 +99,9 @@ glow_cpu_load_pair(cg *g, cg_value at, bool half)
 static cg_value
 load_word(cg *g, cg_value at, int lanes)
 {
-    cg_value v = glow_cpu_load_raw(g, glow_cpu_vector(g->i16, lanes), at);
+    cg_value v = glow_cg_load_raw(g, glow_cg_vector(g->i16, lanes), at);
 
-    return LLVMBuildZExt(g->builder, v, glow_cpu_vector(g->i32, lanes), "");
+    return LLVMBuildZExt(g->builder, v, glow_cg_vector(g->i32, lanes), "");
 }
 
 cg_value
@@ -110,11 +110,11 @@ glow_cpu_load_pairs(cg *g, cg_value at, int64_t step, int lanes)
     cg_value v = load_word(g, at, lanes);
 
     if (step) {
-        cg_value w = load_word(g, glow_cpu_atc(g, at, step), lanes);
+        cg_value w = load_word(g, glow_cg_atc(g, at, step), lanes);
 
-        v = cg_or(g, v, cg_shl(g, w, glow_cpu_int(LLVMTypeOf(w), 16)));
+        v = cg_or(g, v, cg_shl(g, w, glow_cg_int(LLVMTypeOf(w), 16)));
     }
-    return cg_bitcast(g, v, glow_cpu_vector(g->f32, lanes));
+    return cg_bitcast(g, v, glow_cg_vector(g->f32, lanes));
 }
 
 /* Input as float. */
@@ -151,7 +151,7 @@ widen_lanes(cpu_job *j, cg_value at, int lanes, void *user)
 {
     const widened *w = user;
 
-    glow_cpu_store(j->g, w->to, at, glow_cpu_load(j->g, w->from, at, lanes));
+    glow_cg_store(j->g, w->to, at, glow_cg_load(j->g, w->from, at, lanes));
 }
 
 /* An image that is converted to float, line by line. */
@@ -167,18 +167,18 @@ widen(const widening *m, cg_value low, cg_value high, int64_t pixels)
 {
     const cpu_direct *d = m->d;
     cg *g = m->j->g;
-    int64_t line = d->in_w * d->channels * glow_cpu_bytes(d->type);
+    int64_t line = d->in_w * d->channels * glow_cg_bytes(d->type);
     cg_loop lines;
 
-    glow_cpu_loop_guarded(g, &lines, low, high, 1, NULL, 0);
+    glow_cg_loop_guarded(g, &lines, low, high, 1, NULL, 0);
 
-    cg_value from = glow_cpu_at(g, m->image, cg_mulc(g, lines.i, line));
+    cg_value from = glow_cg_at(g, m->image, cg_mulc(g, lines.i, line));
     cg_value to =
-        glow_cpu_at(g, m->zero, cg_mulc(g, lines.i, d->in_w * d->pixel));
+        glow_cg_at(g, m->zero, cg_mulc(g, lines.i, d->in_w * d->pixel));
     widened w = {{from, d->type}, {to, &glow_cpu_float}};
 
     glow_cpu_lanes_for(m->j, 0, pixels * d->channels, widen_lanes, &w);
-    glow_cpu_loop_end(g, &lines, NULL);
+    glow_cg_loop_end(g, &lines, NULL);
 }
 
 cg_value
@@ -187,7 +187,7 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
 {
     cg *g = j->g;
     int64_t image =
-        glow_cpu_pixels_in(d) * d->channels * glow_cpu_bytes(d->type);
+        glow_cpu_pixels_in(d) * d->channels * glow_cg_bytes(d->type);
     int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->pad_h;
     int64_t whole = d->last_in ? d->in_h - 1 : d->in_h;
     cg_value low = cg_addc(g, cg_mulc(g, first, d->stride_h), -d->pad_h);
@@ -195,12 +195,12 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
         cg_addc(g, cg_mulc(g, cg_addc(g, end, -1), d->stride_h), reach);
     widening m = {.j = j, .d = d};
 
-    low = glow_cpu_imax(g, low, cg_i64(g, 0));
-    high = glow_cpu_imin(g, high, cg_i64(g, d->in_h));
-    m.image = glow_cpu_at(g, j->in[0].at, cg_mulc(g, batch, image));
-    m.zero = glow_cpu_at(g, j->scratch, cg_mulc(g, low, -d->in_w * d->pixel));
-    widen(&m, low, glow_cpu_imin(g, high, cg_i64(g, whole)), d->in_w);
+    low = glow_cg_imax(g, low, cg_i64(g, 0));
+    high = glow_cg_imin(g, high, cg_i64(g, d->in_h));
+    m.image = glow_cg_at(g, j->in[0].at, cg_mulc(g, batch, image));
+    m.zero = glow_cg_at(g, j->scratch, cg_mulc(g, low, -d->in_w * d->pixel));
+    widen(&m, low, glow_cg_imin(g, high, cg_i64(g, whole)), d->in_w);
     if (d->last_in)
-        widen(&m, glow_cpu_imax(g, low, cg_i64(g, whole)), high, d->last_in);
+        widen(&m, glow_cg_imax(g, low, cg_i64(g, whole)), high, d->last_in);
     return m.zero;
 }

@@ -29,7 +29,7 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
         .packed = packed,
         .may_dot = packed,
         .w_batch =
-            batch > 1 ? depth * columns * glow_cpu_bytes(n->in[1]->type) : 0,
+            batch > 1 ? depth * columns * glow_cg_bytes(n->in[1]->type) : 0,
         .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
         .widens = true,
     };

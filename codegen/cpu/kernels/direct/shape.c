@@ -31,7 +31,7 @@ int64_t
 glow_cpu_row_bytes(const glow_node *n, int i, int64_t depth)
 {
     const glow_type *t = n->in[i]->type;
-    int64_t bytes = glow_cpu_bytes(t);
+    int64_t bytes = glow_cg_bytes(t);
     glow_dims step;
 
     for (int k = 0; k < n->n_in; k++)

@@ -81,7 +81,7 @@ step_of(const cpu_tile *t)
                 : t->numbers == CPU_PAIRS ? 2
                                           : 1;
 
-    return glow_cpu_bytes(t->type) * count;
+    return glow_cg_bytes(t->type) * count;
 }
 
 /* An element of the depth at `from`, in all lanes; of dot products a vector of them. */
@@ -92,13 +92,13 @@ load_input(cg *g, const cpu_tile *t, cg_tensor from, bool half)
 
     if (t->numbers == CPU_DOTS) {
         g->live = half ? t->tail : 0;
-        x = glow_cpu_load(g, from, zero, t->lanes);
+        x = glow_cg_load(g, from, zero, t->lanes);
         g->live = 0;
         return x;
     }
     x = t->numbers == CPU_PAIRS ? glow_cpu_load_pair(g, from.at, half)
-                                : glow_cpu_load(g, from, zero, 1);
-    return glow_cpu_splat(g, x, t->lanes);
+                                : glow_cg_load(g, from, zero, 1);
+    return glow_cg_splat(g, x, t->lanes);
 }
 
 static void
@@ -106,7 +106,7 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
          bool half, cg_value in, cg_value const *w, state *s)
 {
     for (int r = 0; r < rows; r++) {
-        cg_tensor from = {glow_cpu_atc(g, in, r * t->row_step), t->type};
+        cg_tensor from = {glow_cg_atc(g, in, r * t->row_step), t->type};
         cg_value x;
 
         if (!valid[r * t->taps + tap])
@@ -115,9 +115,8 @@ multiply(cg *g, const cpu_tile *t, int rows, const bool *valid, int tap,
         for (int b = 0; b < t->blocks; b++) {
             cg_value *sum = &s->value[r * t->blocks + b];
 
-            *sum = t->numbers == CPU_PAIRS
-                       ? glow_cpu_add_pairs(g, x, w[b], *sum)
-                       : glow_cpu_fma(g, x, w[b], *sum);
+            *sum = t->numbers == CPU_PAIRS ? glow_cg_add_pairs(g, x, w[b], *sum)
+                                           : glow_cg_fma(g, x, w[b], *sum);
         }
     }
 }
@@ -131,21 +130,21 @@ load_weights(cg *g, const cpu_tile *t, cg_value at, int block, bool half)
 {
     bool packed = t->w_depth == t->blocks * t->w_block;
     int lanes = block == t->blocks - 1 && !packed ? t->last : t->lanes;
-    LLVMTypeRef type = glow_cpu_vector(g->f32, lanes);
+    LLVMTypeRef type = glow_cg_vector(g->f32, lanes);
     cg_value order[256], v;
 
-    at = glow_cpu_atc(g, at, block * t->w_block);
+    at = glow_cg_atc(g, at, block * t->w_block);
     if (t->numbers == CPU_NARROW)
-        v = glow_cpu_load(g, (cg_tensor){at, t->weights}, cg_i64(g, 0), lanes);
+        v = glow_cg_load(g, (cg_tensor){at, t->weights}, cg_i64(g, 0), lanes);
     else if (t->pair_step)
         v = glow_cpu_load_pairs(g, at, half ? 0 : t->pair_step, lanes);
     else
-        v = glow_cpu_load_raw(g, type, at);
+        v = glow_cg_load_raw(g, type, at);
     if (lanes == t->lanes)
         return v;
     if (lanes == 1)
         return LLVMBuildInsertElement(
-            g->builder, LLVMConstNull(glow_cpu_vector(g->f32, t->lanes)), v,
+            g->builder, LLVMConstNull(glow_cg_vector(g->f32, t->lanes)), v,
             LLVMConstNull(g->i32), "");
     for (int i = 0; i < t->lanes; i++)
         order[i] =
@@ -165,9 +164,9 @@ prefetch(cg *g, const cpu_tile *t, state *s)
     if (!t->ahead)
         return;
     for (int i = 0; i < t->ahead; i++)
-        glow_cpu_prefetch(
-            g, glow_cpu_atc(g, *ahead_of(s), (int64_t)i * CPU_LINE), false, 2);
-    *ahead_of(s) = glow_cpu_atc(g, *ahead_of(s), (int64_t)t->ahead * CPU_LINE);
+        glow_cg_prefetch(g, glow_cg_atc(g, *ahead_of(s), (int64_t)i * CPU_LINE),
+                         false, 2);
+    *ahead_of(s) = glow_cg_atc(g, *ahead_of(s), (int64_t)t->ahead * CPU_LINE);
 }
 
 /*
@@ -190,21 +189,21 @@ chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
         if (!any)
             continue;
         if (t->taps > 1)
-            in = glow_cpu_opaque(g, in);
+            in = glow_cg_opaque(g, in);
         for (int d = 0; d < count; d++) {
             cg_value v[CPU_MOST_BLOCKS];
             cg_value at =
-                glow_cpu_atc(g, w, (int64_t)(tap * count + d) * t->w_depth);
+                glow_cg_atc(g, w, (int64_t)(tap * count + d) * t->w_depth);
             bool half = odd && d == count - 1;
 
             for (int b = 0; b < t->blocks; b++)
                 v[b] = load_weights(g, t, at, b, half);
             multiply(g, t, rows, valid, tap, half,
-                     glow_cpu_atc(g, in, tap * t->tap_step + d * size), v, s);
+                     glow_cg_atc(g, in, tap * t->tap_step + d * size), v, s);
         }
     }
-    *in_of(s) = glow_cpu_atc(g, in, count * size);
-    *w_of(s) = glow_cpu_atc(g, w, (int64_t)t->taps * count * t->w_depth);
+    *in_of(s) = glow_cg_atc(g, in, count * size);
+    *w_of(s) = glow_cg_atc(g, w, (int64_t)t->taps * count * t->w_depth);
 }
 
 /* A chunk `apart` elements of the depth beyond the current one. */
@@ -214,8 +213,8 @@ chunk_at(cg *g, const cpu_tile *t, int rows, const bool *valid, int64_t apart,
 {
     cg_value in = *in_of(s), w = *w_of(s);
 
-    *in_of(s) = glow_cpu_atc(g, in, apart * step_of(t));
-    *w_of(s) = glow_cpu_atc(g, w, apart * t->taps * t->w_depth);
+    *in_of(s) = glow_cg_atc(g, in, apart * step_of(t));
+    *w_of(s) = glow_cg_atc(g, w, apart * t->taps * t->w_depth);
     chunk(g, t, rows, valid, t->unit, false, s);
     *in_of(s) = in;
     *w_of(s) = w;
@@ -224,8 +223,8 @@ chunk_at(cg *g, const cpu_tile *t, int rows, const bool *valid, int64_t apart,
 static void
 move_on(cg *g, const cpu_tile *t, int64_t count, state *s)
 {
-    *in_of(s) = glow_cpu_atc(g, *in_of(s), count * step_of(t));
-    *w_of(s) = glow_cpu_atc(g, *w_of(s), count * t->taps * t->w_depth);
+    *in_of(s) = glow_cg_atc(g, *in_of(s), count * step_of(t));
+    *w_of(s) = glow_cg_atc(g, *w_of(s), count * t->taps * t->w_depth);
 }
 
 /* `chunks` chunks of each of `streams` parts of the depth, interleaved. */
@@ -239,8 +238,8 @@ sweep_parts(cg *g, const cpu_tile *t, int rows, const bool *valid, int streams,
     if (!chunks)
         return;
     if (chunks > 1) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, chunks), 1, s->value,
-                      s->count);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, chunks), 1, s->value,
+                     s->count);
         for (int i = 0; i < s->count; i++)
             s->value[i] = l.value[i];
     }
@@ -248,7 +247,7 @@ sweep_parts(cg *g, const cpu_tile *t, int rows, const bool *valid, int streams,
         chunk_at(g, t, rows, valid, k * part, s);
     move_on(g, t, t->unit, s);
     if (chunks > 1)
-        glow_cpu_loop_end(g, &l, s->value);
+        glow_cg_loop_end(g, &l, s->value);
     move_on(g, t, (streams - 1) * part, s);
 }
 
@@ -288,22 +287,22 @@ glow_cpu_emit_tile(cg *g, const cpu_tile *t, int rows, const bool *valid,
     for (int i = 0; i < s.sums; i++)
         s.value[i] = acc[i];
     *ahead_of(&s) = ahead;
-    in = glow_cpu_opaque(g, in);
-    *in_of(&s) = glow_cpu_at(g, in, cg_mulc(g, first, t->tap_row));
-    *w_of(&s) = glow_cpu_at(g, w, cg_mulc(g, first, weights));
+    in = glow_cg_opaque(g, in);
+    *in_of(&s) = glow_cg_at(g, in, cg_mulc(g, first, t->tap_row));
+    *w_of(&s) = glow_cg_at(g, w, cg_mulc(g, first, weights));
     if (once) {
         sweep(g, t, rows, valid, &s);
     } else {
-        (guarded ? glow_cpu_loop_guarded : glow_cpu_loop)(g, &l, first, last, 1,
-                                                          s.value, s.count);
+        (guarded ? glow_cg_loop_guarded : glow_cg_loop)(g, &l, first, last, 1,
+                                                        s.value, s.count);
         for (int i = 0; i < s.count; i++)
             s.value[i] = l.value[i];
 
         cg_value start = *in_of(&s);
 
         sweep(g, t, rows, valid, &s);
-        *in_of(&s) = glow_cpu_atc(g, start, t->tap_row);
-        glow_cpu_loop_end(g, &l, s.value);
+        *in_of(&s) = glow_cg_atc(g, start, t->tap_row);
+        glow_cg_loop_end(g, &l, s.value);
         for (int i = 0; i < s.sums; i++)
             s.value[i] = l.value[i];
     }

@@ -75,7 +75,7 @@ transposed_of(const glow_node *n, transposed *out)
                 .stride_w = 1,
                 .channels = w.channels / a->group,
                 .outputs = y.at[y.rank - 1] / a->group,
-                .pixel = w.channels * glow_cpu_bytes(n->in[0]->type),
+                .pixel = w.channels * glow_cg_bytes(n->in[0]->type),
                 .type = n->in[0]->type,
                 .packed = true,
                 .may_dot = true,
@@ -258,11 +258,11 @@ make_units(maker *m, const cpu_direct *pair, int64_t units)
         glow_cpu_emit_direct(&j, pair);
         return;
     }
-    j.begin = glow_cpu_imax(g, cg_addc(g, j.begin, -m->units), cg_i64(g, 0));
-    j.end = glow_cpu_imin(g, cg_addc(g, j.end, -m->units), cg_i64(g, units));
-    glow_cpu_if(g, &any, cg_icmp(g, LLVMIntSLT, j.begin, j.end));
+    j.begin = glow_cg_imax(g, cg_addc(g, j.begin, -m->units), cg_i64(g, 0));
+    j.end = glow_cg_imin(g, cg_addc(g, j.end, -m->units), cg_i64(g, units));
+    glow_cg_if(g, &any, cg_icmp(g, LLVMIntSLT, j.begin, j.end));
     glow_cpu_emit_direct(&j, pair);
-    glow_cpu_end_if(g, &any);
+    glow_cg_end_if(g, &any);
 }
 
 static bool

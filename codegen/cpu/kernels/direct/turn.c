@@ -41,8 +41,8 @@ place(const turner *t, cg_value depth)
     width = cg_select(g, cg_icmp(g, LLVMIntSLT, number, whole),
                       cg_i64(g, s->blocks), cg_i64(g, s->rest));
     unit = cg_mulc(g, cg_over(g, depth, s->unit), s->unit);
-    in_unit = glow_cpu_imin(g, cg_i64(g, s->unit),
-                            cg_sub(g, cg_i64(g, d->channels), unit));
+    in_unit = glow_cg_imin(g, cg_i64(g, s->unit),
+                           cg_sub(g, cg_i64(g, d->channels), unit));
     at = cg_affine(g, t->row, line, unit, taps);
     at = cg_add(g, at, cg_mul(g, t->tap, in_unit));
     at = cg_add(g, at, cg_sub(g, depth, unit));
@@ -67,13 +67,13 @@ turn(const turner *t, cg_value depth, int depths)
     at = cg_add(g, at, cg_add(g, cg_mulc(g, t->tap, f->tap), depth));
     g->live = depths;
     for (int i = 0; i < lanes; i++)
-        v[i] = i < t->some ? glow_cpu_load(g, t->from,
-                                           cg_addc(g, at, i * f->output), lanes)
-                           : LLVMConstNull(glow_cpu_vector(g->f32, lanes));
+        v[i] = i < t->some ? glow_cg_load(g, t->from,
+                                          cg_addc(g, at, i * f->output), lanes)
+                           : LLVMConstNull(glow_cg_vector(g->f32, lanes));
     g->live = 0;
     glow_cpu_interleave(g, v, lanes);
     for (int i = 0; i < depths; i++)
-        glow_cpu_store(g, t->to, place(t, cg_addc(g, depth, i)), v[i]);
+        glow_cg_store(g, t->to, place(t, cg_addc(g, depth, i)), v[i]);
 }
 
 static void
@@ -85,18 +85,18 @@ turn_vector(turner *t, cg_value vector, int some)
 
     t->vector = vector;
     t->some = some;
-    t->row = glow_cpu_for(g, &row, t->d->kernel_h);
-    t->tap = glow_cpu_for(g, &tap, t->d->kernel_w);
+    t->row = glow_cg_for(g, &row, t->d->kernel_h);
+    t->tap = glow_cg_for(g, &tap, t->d->kernel_w);
     if (whole > 0) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), t->s->lanes, NULL,
-                      0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), t->s->lanes, NULL,
+                     0);
         turn(t, l.i, t->s->lanes);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (depth > whole)
         turn(t, cg_i64(g, whole), (int)(depth - whole));
-    glow_cpu_loop_end(g, &tap, NULL);
-    glow_cpu_loop_end(g, &row, NULL);
+    glow_cg_loop_end(g, &tap, NULL);
+    glow_cg_loop_end(g, &row, NULL);
 }
 
 /*
@@ -130,17 +130,17 @@ glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d, const cpu_shape *s)
     cg_loop group, l;
 
     t.to = (cg_tensor){
-        glow_cpu_atc(g, j->scratch, first_byte(g->target, d)),
+        glow_cg_atc(g, j->scratch, first_byte(g->target, d)),
         &glow_cpu_float,
     };
-    t.group = glow_cpu_for(g, &group, d->groups);
+    t.group = glow_cg_for(g, &group, d->groups);
     if (whole > 0) {
-        glow_cpu_for(g, &l, whole);
+        glow_cg_for(g, &l, whole);
         turn_vector(&t, l.i, s->lanes);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (rest)
         turn_vector(&t, cg_i64(g, whole), (int)rest);
-    glow_cpu_loop_end(g, &group, NULL);
+    glow_cg_loop_end(g, &group, NULL);
     return t.to.at;
 }

@@ -35,9 +35,9 @@ spread(const copied *c, cg_value from, cg_value at, int64_t pixels)
     cg *g = c->j->g;
     int64_t in = m->d.channels, out = m->channels;
     cg_value order[CPU_MATRIX_COLUMNS], v;
-    LLVMTypeRef t = glow_cpu_vector(g->i16, (int)(pixels * in));
+    LLVMTypeRef t = glow_cg_vector(g->i16, (int)(pixels * in));
 
-    v = glow_cpu_load_raw(g, t, from);
+    v = glow_cg_load_raw(g, t, from);
     for (int64_t i = 0; i < pixels * out; i++)
         order[i] = LLVMConstInt(
             g->i32,
@@ -46,7 +46,7 @@ spread(const copied *c, cg_value from, cg_value at, int64_t pixels)
     v = LLVMBuildShuffleVector(g->builder, v, LLVMConstNull(t),
                                LLVMConstVector(order, (unsigned)(pixels * out)),
                                "");
-    glow_cpu_store_raw(g, v, at);
+    glow_cg_store_raw(g, v, at);
 }
 
 static void
@@ -60,15 +60,15 @@ spread_line(const copied *c, cg_value from, cg_value at, int64_t pixels)
     cg_loop l;
 
     if (whole) {
-        glow_cpu_for(g, &l, whole);
-        some_from = glow_cpu_at(g, from, cg_mulc(g, l.i, some * in));
-        some_at = glow_cpu_at(g, at, cg_mulc(g, l.i, some * m->channels * 2));
+        glow_cg_for(g, &l, whole);
+        some_from = glow_cg_at(g, from, cg_mulc(g, l.i, some * in));
+        some_at = glow_cg_at(g, at, cg_mulc(g, l.i, some * m->channels * 2));
         spread(c, some_from, some_at, some);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (pixels % some) {
-        some_from = glow_cpu_atc(g, from, whole * some * in);
-        some_at = glow_cpu_atc(g, at, whole * some * m->channels * 2);
+        some_from = glow_cg_atc(g, from, whole * some * in);
+        some_at = glow_cg_atc(g, at, whole * some * m->channels * 2);
         spread(c, some_from, some_at, pixels % some);
     }
 }
@@ -81,14 +81,14 @@ copy_line(const copied *c, cg_value y, cg_value at)
     const cpu_direct *d = &m->d;
     cg *g = c->j->g;
     int64_t pixel = m->channels * 2, left = d->pad_w, pixels;
-    cg_value from = glow_cpu_at(g, c->image, cg_mulc(g, y, d->in_w * d->pixel));
+    cg_value from = glow_cg_at(g, c->image, cg_mulc(g, y, d->in_w * d->pixel));
     cg_value to;
 
     left = left < m->in_w ? left : m->in_w;
     pixels = d->in_w < m->in_w - left ? d->in_w : m->in_w - left;
-    to = glow_cpu_atc(g, at, left * pixel);
+    to = glow_cg_atc(g, at, left * pixel);
     clear(c, at, left);
-    clear(c, glow_cpu_atc(g, to, pixels * pixel), m->in_w - left - pixels);
+    clear(c, glow_cg_atc(g, to, pixels * pixel), m->in_w - left - pixels);
     if (pixels > 0 && m->channels == d->channels)
         glow_cpu_copy(g, (cg_tensor){to, d->type}, 0, GLOW_DIMS_OF(1),
                       (cg_tensor){from, d->type}, 0, GLOW_DIMS_OF(1),
@@ -107,24 +107,24 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
     int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->stride_h;
     cg_value low = cg_mulc(g, first, d->stride_h);
     cg_value high = cg_addc(g, cg_mulc(g, end, d->stride_h), reach);
-    cg_value zero = glow_cpu_at(g, j->scratch, cg_mulc(g, low, -line));
+    cg_value zero = glow_cg_at(g, j->scratch, cg_mulc(g, low, -line));
     copied c = {j, m, image};
     cg_loop lines;
     cg_if inside, outside;
 
-    glow_cpu_loop(g, &lines, low, high, 1, NULL, 0);
+    glow_cg_loop(g, &lines, low, high, 1, NULL, 0);
 
     cg_value y = cg_addc(g, lines.i, -d->pad_h);
-    cg_value at = glow_cpu_at(g, zero, cg_mulc(g, lines.i, line));
+    cg_value at = glow_cg_at(g, zero, cg_mulc(g, lines.i, line));
     cg_value is = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
 
-    glow_cpu_if(g, &inside, is);
+    glow_cg_if(g, &inside, is);
     copy_line(&c, y, at);
-    glow_cpu_end_if(g, &inside);
-    glow_cpu_if(g, &outside, LLVMBuildNot(g->builder, is, ""));
+    glow_cg_end_if(g, &inside);
+    glow_cg_if(g, &outside, LLVMBuildNot(g->builder, is, ""));
     clear(&c, at, m->in_w);
-    glow_cpu_end_if(g, &outside);
-    glow_cpu_loop_end(g, &lines, NULL);
+    glow_cg_end_if(g, &outside);
+    glow_cg_loop_end(g, &lines, NULL);
     return zero;
 }
 
@@ -137,7 +137,7 @@ load_row(cg *g, cg_value at, int columns)
     cg_value v;
 
     g->live = columns < CPU_MATRIX_COLUMNS ? columns : 0;
-    v = glow_cpu_load_raw(g, glow_cpu_vector(g->i16, CPU_MATRIX_COLUMNS), at);
+    v = glow_cg_load_raw(g, glow_cg_vector(g->i16, CPU_MATRIX_COLUMNS), at);
     g->live = 0;
     return v;
 }
@@ -167,13 +167,13 @@ pack_pair(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
 {
     cg *g = j->g;
     int64_t row = m->d.outputs * 2, half = m->unit * CPU_MATRIX_LANES * 2;
-    cg_value a, b = load_row(g, glow_cpu_atc(g, from, row), columns);
+    cg_value a, b = load_row(g, glow_cg_atc(g, from, row), columns);
 
     a = zeros ? LLVMConstNull(LLVMTypeOf(b)) : load_row(g, from, columns);
-    glow_cpu_store_raw(g, in_turn(g, a, b, 0), to);
+    glow_cg_store_raw(g, in_turn(g, a, b, 0), to);
     if (columns > CPU_MATRIX_LANES) {
         a = in_turn(g, a, b, 1);
-        glow_cpu_store_raw(g, a, glow_cpu_atc(g, to, half));
+        glow_cg_store_raw(g, a, glow_cg_atc(g, to, half));
     }
 }
 
@@ -186,11 +186,11 @@ pack_pairs(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
 
     if (!pairs)
         return;
-    glow_cpu_for(g, &l, pairs);
-    from = glow_cpu_at(g, from, cg_mulc(g, l.i, m->d.outputs * 4));
-    to = glow_cpu_at(g, to, cg_mulc(g, l.i, CPU_MATRIX_LANES * 4));
+    glow_cg_for(g, &l, pairs);
+    from = glow_cg_at(g, from, cg_mulc(g, l.i, m->d.outputs * 4));
+    to = glow_cg_at(g, to, cg_mulc(g, l.i, CPU_MATRIX_LANES * 4));
     pack_pair(j, m, from, columns, to, false);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /*
@@ -207,21 +207,20 @@ pack_last(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
     int64_t zeros = done / 2;
     cg_tensor start = {to, m->d.type};
 
-    from = glow_cpu_atc(g, from, last * row);
+    from = glow_cg_atc(g, from, last * row);
     for (int n = 0; n * CPU_MATRIX_LANES < columns && zeros; n++) {
-        start.at = glow_cpu_atc(g, to, n * half);
+        start.at = glow_cg_atc(g, to, n * half);
         glow_cpu_fill(g, start, zeros * CPU_MATRIX_LANES * 2,
                       LLVMConstNull(g->i16));
     }
     if (done % 2) {
-        cg_value first = glow_cpu_atc(g, from, 2 * zeros * row);
+        cg_value first = glow_cg_atc(g, from, 2 * zeros * row);
 
-        pack_pair(j, m, first, columns, glow_cpu_atc(g, to, zeros * pair),
-                  true);
+        pack_pair(j, m, first, columns, glow_cg_atc(g, to, zeros * pair), true);
     }
     zeros += done % 2;
-    from = glow_cpu_atc(g, from, 2 * zeros * row);
-    to = glow_cpu_atc(g, to, zeros * pair);
+    from = glow_cg_atc(g, from, 2 * zeros * row);
+    to = glow_cg_atc(g, to, zeros * pair);
     pack_pairs(j, m, from, columns, to, m->unit / 2 - zeros);
 }
 
@@ -237,12 +236,12 @@ glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
     cg_loop l;
 
     glow_cpu_matrix_last(m, &done);
-    glow_cpu_for(g, &l, units);
-    cg_value first = glow_cpu_at(g, from, cg_mulc(g, l.i, m->unit * row));
+    glow_cg_for(g, &l, units);
+    cg_value first = glow_cg_at(g, from, cg_mulc(g, l.i, m->unit * row));
 
-    pack_pairs(j, m, first, columns, glow_cpu_at(g, to, cg_mulc(g, l.i, bytes)),
+    pack_pairs(j, m, first, columns, glow_cg_at(g, to, cg_mulc(g, l.i, bytes)),
                m->unit / 2);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     if (done)
-        pack_last(j, m, from, columns, glow_cpu_atc(g, to, units * bytes));
+        pack_last(j, m, from, columns, glow_cg_atc(g, to, units * bytes));
 }

@@ -50,7 +50,7 @@ place_of(const maker *k, cg_value tile)
     place p = {.line = cg_over(g, tile, m->tiles)};
     cg_value x = cg_mulc(g, cg_modulo(g, tile, m->tiles), m->rows);
 
-    p.x = glow_cpu_imin(g, x, cg_i64(g, m->d.out_w - m->rows));
+    p.x = glow_cg_imin(g, x, cg_i64(g, m->d.out_w - m->rows));
     p.skip = cg_sub(g, x, p.x);
     return p;
 }
@@ -63,7 +63,7 @@ input_of(const maker *k, const place *p)
     cg_value at = cg_mulc(g, p->line, m->d.stride_h * m->in_w);
 
     at = cg_add(g, at, cg_mulc(g, p->x, m->d.stride_w));
-    return glow_cpu_at(g, k->in, cg_mulc(g, at, m->channels * 2));
+    return glow_cg_at(g, k->in, cg_mulc(g, at, m->channels * 2));
 }
 
 /*
@@ -84,9 +84,9 @@ prefetch(const maker *k, streams *s)
     cg *g = k->j->g;
 
     for (int64_t i = 0; i < k->ahead; i++)
-        glow_cpu_prefetch(g, glow_cpu_atc(g, s->at[AHEAD], i * CPU_LINE), false,
-                          2);
-    s->at[AHEAD] = glow_cpu_atc(g, s->at[AHEAD], k->ahead * CPU_LINE);
+        glow_cg_prefetch(g, glow_cg_atc(g, s->at[AHEAD], i * CPU_LINE), false,
+                         2);
+    s->at[AHEAD] = glow_cg_atc(g, s->at[AHEAD], k->ahead * CPU_LINE);
 }
 
 /* One multiplication of each sum; moves the weights on. */
@@ -99,24 +99,24 @@ multiply(const maker *k, streams *s)
 
     prefetch(k, s);
     for (int n = 0; n < k->beside; n++)
-        glow_cpu_matrix_load(g, CPU_MATRIX_RIGHT + n,
-                             glow_cpu_atc(g, s->at[WEIGHTS], n * size),
-                             CPU_MATRIX_LANES * 4);
+        glow_cg_matrix_load(g, CPU_MATRIX_RIGHT + n,
+                            glow_cg_atc(g, s->at[WEIGHTS], n * size),
+                            CPU_MATRIX_LANES * 4);
     for (int a = 0; a < s->tiles; a++) {
-        glow_cpu_matrix_load(g, CPU_MATRIX_LEFT + a, s->at[a],
-                             m->d.stride_w * m->channels * 2);
+        glow_cg_matrix_load(g, CPU_MATRIX_LEFT + a, s->at[a],
+                            m->d.stride_w * m->channels * 2);
         for (int n = 0; n < k->beside; n++)
-            glow_cpu_matrix_multiply(g, 2 * a + n, CPU_MATRIX_LEFT + a,
-                                     CPU_MATRIX_RIGHT + n);
+            glow_cg_matrix_multiply(g, 2 * a + n, CPU_MATRIX_LEFT + a,
+                                    CPU_MATRIX_RIGHT + n);
     }
-    s->at[WEIGHTS] = glow_cpu_atc(g, s->at[WEIGHTS], k->beside * size);
+    s->at[WEIGHTS] = glow_cg_atc(g, s->at[WEIGHTS], k->beside * size);
 }
 
 static void
 move(const maker *k, streams *s, int64_t bytes)
 {
     for (int a = 0; a < s->tiles; a++)
-        s->at[a] = glow_cpu_atc(k->j->g, s->at[a], bytes);
+        s->at[a] = glow_cg_atc(k->j->g, s->at[a], bytes);
 }
 
 /* Begins a loop with the streams, unless it runs once. */
@@ -127,7 +127,7 @@ begin_loop(const maker *k, cg_loop *l, int64_t count, streams *s)
 
     if (count == 1)
         return;
-    glow_cpu_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, s->at, 4);
+    glow_cg_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, s->at, 4);
     for (int i = 0; i < 4; i++)
         s->at[i] = l->value[i];
 }
@@ -142,7 +142,7 @@ end_loop(const maker *k, cg_loop *l, int64_t count, streams *s,
     move(k, s, bytes);
     if (count == 1)
         return;
-    glow_cpu_loop_end(k->j->g, l, s->at);
+    glow_cg_loop_end(k->j->g, l, s->at);
     for (int i = 0; i < 4; i++)
         s->at[i] = l->value[i];
 }
@@ -193,16 +193,16 @@ finish_row(const maker *k, int a, cg_value row, cg_value pixel)
 {
     cg *g = k->j->g;
     int lanes = g->target->vector_bytes / 4;
-    cg_value at = glow_cpu_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH);
+    cg_value at = glow_cg_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH);
 
-    at = glow_cpu_at(g, at, cg_mulc(g, row, PITCH));
+    at = glow_cg_at(g, at, cg_mulc(g, row, PITCH));
     lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
     for (int c = 0; c < k->columns; c += lanes) {
         int live = k->columns - c < lanes ? k->columns - c : lanes;
-        cg_value v = glow_cpu_load_raw(g, glow_cpu_vector(g->f32, lanes),
-                                       glow_cpu_atc(g, at, c * 4));
+        cg_value v = glow_cg_load_raw(g, glow_cg_vector(g->f32, lanes),
+                                      glow_cg_atc(g, at, c * 4));
 
-        v = glow_cpu_first(g, v, live);
+        v = glow_cg_first(g, v, live);
         if (k->m.d.bias >= 0)
             v = cg_fadd(g, v, k->bias[c / lanes]);
         glow_cpu_finish(
@@ -220,9 +220,9 @@ finish_tile(const maker *k, int a, const place *p)
 
     pixel = cg_add(g, pixel, cg_mulc(g, p->line, d->out_w));
     pixel = cg_add(g, pixel, p->x);
-    glow_cpu_loop(g, &rows, p->skip, cg_i64(g, k->m.rows), 1, NULL, 0);
+    glow_cg_loop(g, &rows, p->skip, cg_i64(g, k->m.rows), 1, NULL, 0);
     finish_row(k, a, rows.i, pixel);
-    glow_cpu_loop_end(g, &rows, NULL);
+    glow_cg_loop_end(g, &rows, NULL);
 }
 
 /* `count` tiles from number `first` of the image on; `number`: of the group. */
@@ -237,23 +237,23 @@ make_tiles(const maker *k, cg_value first, int count, cg_value number)
     s.at[WEIGHTS] = s.at[AHEAD] = s.at[1] = k->weights;
     if (k->ahead) {
         s.at[AHEAD] =
-            glow_cpu_atc(g, k->weights, glow_cpu_matrix_bytes(&k->m, 0));
-        s.at[AHEAD] = glow_cpu_at(g, s.at[AHEAD], cg_mulc(g, number, share));
+            glow_cg_atc(g, k->weights, glow_cpu_matrix_bytes(&k->m, 0));
+        s.at[AHEAD] = glow_cg_at(g, s.at[AHEAD], cg_mulc(g, number, share));
     }
     for (int a = 0; a < count; a++) {
         p[a] = place_of(k, cg_addc(g, first, a));
         s.at[a] = input_of(k, &p[a]);
         for (int n = 0; n < k->beside; n++)
-            glow_cpu_matrix_zero(g, 2 * a + n);
+            glow_cg_matrix_zero(g, 2 * a + n);
     }
     run_taps(k, &s);
     for (int a = 0; a < count; a++)
         for (int n = 0; n < k->beside; n++)
-            glow_cpu_matrix_store(g, 2 * a + n,
-                                  glow_cpu_atc(g, k->buffer,
-                                               a * CPU_MATRIX_ROWS * PITCH +
-                                                   n * CPU_MATRIX_LANES * 4),
-                                  PITCH);
+            glow_cg_matrix_store(g, 2 * a + n,
+                                 glow_cg_atc(g, k->buffer,
+                                             a * CPU_MATRIX_ROWS * PITCH +
+                                                 n * CPU_MATRIX_LANES * 4),
+                                 PITCH);
     for (int a = 0; a < count; a++)
         finish_tile(k, a, &p[a]);
 }
@@ -273,14 +273,14 @@ make_steps(const maker *k, cg_value first, cg_value end)
     cg_if odd;
 
     if (m->steps * m->step > 1) {
-        glow_cpu_loop_guarded(g, &l, cg_i64(g, 0), pairs, 1, NULL, 0);
+        glow_cg_loop_guarded(g, &l, cg_i64(g, 0), pairs, 1, NULL, 0);
         make_tiles(k, cg_add(g, tile, cg_mulc(g, l.i, 2)), 2, l.i);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
-    glow_cpu_if(g, &odd,
-                cg_icmp(g, LLVMIntNE, cg_modulo(g, count, 2), cg_i64(g, 0)));
+    glow_cg_if(g, &odd,
+               cg_icmp(g, LLVMIntNE, cg_modulo(g, count, 2), cg_i64(g, 0)));
     make_tiles(k, cg_add(g, tile, cg_mulc(g, pairs, 2)), 1, pairs);
-    glow_cpu_end_if(g, &odd);
+    glow_cg_end_if(g, &odd);
 }
 
 /*
@@ -310,8 +310,8 @@ load_bias(maker *k)
     lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
     for (int c = 0; c < k->columns && k->m.d.bias >= 0; c += lanes)
         k->bias[c / lanes] =
-            glow_cpu_load(g, k->j->in[k->m.d.bias], cg_addc(g, k->channel, c),
-                          k->columns - c < lanes ? k->columns - c : lanes);
+            glow_cg_load(g, k->j->in[k->m.d.bias], cg_addc(g, k->channel, c),
+                         k->columns - c < lanes ? k->columns - c : lanes);
 }
 
 /* Group `group`, which has `columns` channels. */
@@ -326,13 +326,13 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
     k->beside = columns > CPU_MATRIX_LANES ? 2 : 1;
     k->channel = cg_mulc(g, group, CPU_MATRIX_COLUMNS);
     if (m->d.packed) {
-        k->weights = glow_cpu_at(
-            g, weights, cg_mulc(g, group, glow_cpu_matrix_bytes(m, 0)));
+        k->weights = glow_cg_at(g, weights,
+                                cg_mulc(g, group, glow_cpu_matrix_bytes(m, 0)));
     } else {
         k->weights = k->j->scratch;
         glow_cpu_matrix_pack_panel(
-            k->j, m, glow_cpu_at(g, weights, cg_mulc(g, k->channel, 2)),
-            columns, k->weights);
+            k->j, m, glow_cg_at(g, weights, cg_mulc(g, k->channel, 2)), columns,
+            k->weights);
     }
     k->ahead = ahead_of(k);
     load_bias(k);
@@ -352,16 +352,16 @@ make_groups(maker *k, cg_value weights, cg_value low, cg_value high,
     cg_if last;
 
     if (full) {
-        glow_cpu_loop_guarded(
-            g, &l, low, glow_cpu_imin(g, high, cg_i64(g, full)), 1, NULL, 0);
+        glow_cg_loop_guarded(g, &l, low, glow_cg_imin(g, high, cg_i64(g, full)),
+                             1, NULL, 0);
         make_group(k, weights, l.i, CPU_MATRIX_COLUMNS, first, end);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (!rest)
         return;
-    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntSGT, high, cg_i64(g, full)));
+    glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGT, high, cg_i64(g, full)));
     make_group(k, weights, cg_i64(g, full), rest, first, end);
-    glow_cpu_end_if(g, &last);
+    glow_cg_end_if(g, &last);
 }
 
 static cg_value
@@ -369,7 +369,7 @@ new_buffer(cg *g)
 {
     LLVMTypeRef t =
         LLVMArrayType2(g->f32, 2 * CPU_MATRIX_ROWS * CPU_MATRIX_COLUMNS);
-    cg_value at = glow_cpu_local(g, LLVMGetUndef(t));
+    cg_value at = glow_cg_local(g, LLVMGetUndef(t));
 
     LLVMSetAlignment(at, CPU_LINE);
     return at;
@@ -386,27 +386,27 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
 
     glow_cpu_matrix_of(g->target, d, m);
     k.buffer = new_buffer(g);
-    glow_cpu_matrix_begin(g, m->rows, m->unit);
+    glow_cg_matrix_begin(g, m->rows, m->unit);
     k.batch = glow_cpu_units_within(j, &k.units, m->d.batch,
                                     m->by_channels ? m->groups : m->steps);
-    image = glow_cpu_at(
+    image = glow_cg_at(
         g, j->in[0].at,
         cg_mulc(g, k.batch, m->d.in_h * m->d.in_w * m->d.channels * 2));
     weights = m->d.packed ? j->packed
-                          : glow_cpu_at(g, j->in[1].at,
-                                        cg_mulc(g, k.batch, m->d.w_batch));
+                          : glow_cg_at(g, j->in[1].at,
+                                       cg_mulc(g, k.batch, m->d.w_batch));
     end = cg_i64(g, m->steps);
     if (!m->by_channels) {
         first = k.units.begin;
         end = k.units.end;
     }
-    glow_cpu_loop(g, &block, first, end, m->block, NULL, 0);
-    end = glow_cpu_imin(g, cg_addc(g, block.i, m->block), end);
+    glow_cg_loop(g, &block, first, end, m->block, NULL, 0);
+    end = glow_cg_imin(g, cg_addc(g, block.i, m->block), end);
     k.in = m->copies ? glow_cpu_matrix_copy(j, m, image, block.i, end) : image;
     make_groups(&k, weights, m->by_channels ? k.units.begin : cg_i64(g, 0),
                 m->by_channels ? k.units.end : cg_i64(g, m->groups), block.i,
                 end);
-    glow_cpu_loop_end(g, &block, NULL);
-    glow_cpu_loop_end(g, &k.units.loop, NULL);
-    glow_cpu_matrix_end(g);
+    glow_cg_loop_end(g, &block, NULL);
+    glow_cg_loop_end(g, &k.units.loop, NULL);
+    glow_cg_matrix_end(g);
 }

@@ -24,7 +24,7 @@ emit_concat(cpu_job *j)
                       glow_cpu_behind(shape, axes));
         at += shape.at[c->dim] * to.at[c->dim];
     }
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static int64_t
@@ -84,15 +84,15 @@ emit_inserttensor(cpu_job *j)
     }
 
     cg_loop l;
-    cg_value i = glow_cpu_for(j->g, &l, t->count);
+    cg_value i = glow_cg_for(j->g, &l, t->count);
 
-    out.at = glow_cpu_at(j->g, out.at,
-                         cg_mulc(j->g, i, hop * glow_cpu_bytes(out.type)));
+    out.at = glow_cg_at(j->g, out.at,
+                        cg_mulc(j->g, i, hop * glow_cg_bytes(out.type)));
     glow_cpu_copy(j->g, out, at, glow_cpu_behind(to, axes), small, 0,
                   glow_cpu_behind(glow_cpu_strides(small.type), axes),
                   glow_cpu_behind(shape, axes));
-    glow_cpu_loop_end(j->g, &l, NULL);
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_loop_end(j->g, &l, NULL);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static int64_t
@@ -130,13 +130,13 @@ emit_tile(cpu_job *j)
     glow_dims from = GLOW_DIMS_OF(rest, 0, 1);
     int axes = units.rank = glow_cpu_outer_axes(j, 2);
     cg_tensor x = j->in[0], y = j->out[0];
-    int64_t bytes = glow_cpu_bytes(x.type);
+    int64_t bytes = glow_cg_bytes(x.type);
     cg_nest n;
 
     glow_cpu_unit_nest(j, &n, units, axes);
     if (axes) {
-        x.at = glow_cpu_at(j->g, x.at, cg_mulc(j->g, n.at[0], rest * bytes));
-        y.at = glow_cpu_at(
+        x.at = glow_cg_at(j->g, x.at, cg_mulc(j->g, n.at[0], rest * bytes));
+        y.at = glow_cg_at(
             j->g, y.at,
             cg_mulc(j->g,
                     cg_add(j->g, cg_mulc(j->g, n.at[0], shape.at[1]), n.at[1]),
@@ -144,7 +144,7 @@ emit_tile(cpu_job *j)
     }
     glow_cpu_copy(j->g, y, 0, glow_cpu_behind(to, axes), x, 0,
                   glow_cpu_behind(from, axes), glow_cpu_behind(shape, axes));
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static int64_t
@@ -170,8 +170,8 @@ checked_index(cpu_job *j, cg_value i, int64_t size)
 {
     cg *g = j->g;
     const glow_type *t = j->in[1].type;
-    cg_value x = glow_cpu_load(g, j->in[1], i, 1);
-    bool is_signed = glow_cpu_is_signed(t);
+    cg_value x = glow_cg_load(g, j->in[1], i, 1);
+    bool is_signed = glow_cg_is_signed(t);
 
     x = LLVMBuildIntCast2(g->builder, x, g->i64, is_signed, "");
     if (is_signed) {
@@ -194,7 +194,7 @@ emit_gather(cpu_job *j)
     int64_t size = data.at[a->axis];
     int64_t rest = glow_dims_product(data, a->axis + 1, data.rank);
     int64_t picks = glow_dims_product(at, a->batch_dims, at.rank);
-    int64_t bytes = rest * glow_cpu_bytes(j->in[0].type);
+    int64_t bytes = rest * glow_cg_bytes(j->in[0].type);
     cg_tensor from = j->in[0], to = j->out[0];
     cg_nest n;
 
@@ -204,14 +204,14 @@ emit_gather(cpu_job *j)
     cg_value x = checked_index(j, pick, size);
     cg_value row = cg_add(g, cg_mulc(g, n.at[0], before), n.at[1]);
 
-    from.at = glow_cpu_at(
+    from.at = glow_cg_at(
         g, from.at, cg_mulc(g, cg_add(g, cg_mulc(g, row, size), x), bytes));
-    to.at = glow_cpu_at(
+    to.at = glow_cg_at(
         g, to.at,
         cg_mulc(g, cg_add(g, cg_mulc(g, row, picks), n.at[2]), bytes));
     glow_cpu_copy(g, to, 0, GLOW_DIMS_OF(1), from, 0, GLOW_DIMS_OF(1),
                   GLOW_DIMS_OF(rest));
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 static int64_t

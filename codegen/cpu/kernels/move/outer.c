@@ -21,9 +21,9 @@ glow_cpu_outer_part(cpu_job *j, cg_tensor t, cg_value const *at, int axes)
     glow_dims step = glow_cpu_strides(t.type);
 
     step.rank = axes;
-    t.at = glow_cpu_at(
+    t.at = glow_cg_at(
         j->g, t.at,
-        cg_mulc(j->g, glow_cpu_offset(j->g, at, step), glow_cpu_bytes(t.type)));
+        cg_mulc(j->g, glow_cg_offset(j->g, at, step), glow_cg_bytes(t.type)));
     return t;
 }
 

@@ -15,7 +15,7 @@
  */
 int glow_cpu_outer_axes(const cpu_job *j, int axes);
 /*
- * Begins loops over the first `axes` axes of the result; glow_cpu_nest_end ends
+ * Begins loops over the first `axes` axes of the result; glow_cg_nest_end ends
  * them.
  */
 void glow_cpu_outer_begin(cpu_job *j, cg_nest *n, int axes);

@@ -35,11 +35,11 @@ pad_value(cpu_job *j)
     one.shape = one.strides = (glow_dims){0};
     glow_set_real(&t, 0, (double)p->value);
     if (one.elem == GLOW_FLOAT)
-        return glow_cpu_real(g->f32, glow_get_double(&t, 0));
+        return glow_cg_real(g->f32, glow_get_double(&t, 0));
     if (one.elem == GLOW_FLOAT64)
-        return glow_cpu_real(g->f64, glow_get_double(&t, 0));
-    return glow_cpu_int(
-        LLVMIntTypeInContext(g->context, (unsigned)glow_cpu_bytes(&one) * 8),
+        return glow_cg_real(g->f64, glow_get_double(&t, 0));
+    return glow_cg_int(
+        LLVMIntTypeInContext(g->context, (unsigned)glow_cg_bytes(&one) * 8),
         (int64_t)word[0]);
 }
 
@@ -137,7 +137,7 @@ pad_constant(cpu_job *j)
     memcpy(at, n.at, sizeof at);
     inside = is_inside(j, &m, at, axes);
     if (inside)
-        glow_cpu_if(j->g, &part, inside);
+        glow_cg_if(j->g, &part, inside);
     glow_cpu_copy(
         j->g, out,
         static_offset(glow_cpu_behind(m.to, axes), glow_cpu_behind(to, axes)),
@@ -146,8 +146,8 @@ pad_constant(cpu_job *j)
                       glow_cpu_behind(from, axes)),
         glow_cpu_behind(from, axes), glow_cpu_behind(m.shape, axes));
     if (inside)
-        glow_cpu_end_if(j->g, &part);
-    glow_cpu_nest_end(j->g, &n);
+        glow_cg_end_if(j->g, &part);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static void
@@ -169,11 +169,11 @@ emit_pad(cpu_job *j)
         at = cg_add(j->g, at,
                     glow_cpu_table_at(j->g, j->g->i64, tables[d], n.at[d]));
 
-    cg_value to = glow_cpu_offset(j->g, n.at, glow_dims_strides(y));
-    cg_value bits = glow_cpu_load_bits(j->g, j->in[0], at, 1);
+    cg_value to = glow_cg_offset(j->g, n.at, glow_dims_strides(y));
+    cg_value bits = glow_cg_load_bits(j->g, j->in[0], at, 1);
 
-    glow_cpu_store_bits(j->g, j->out[0], to, bits);
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_store_bits(j->g, j->out[0], to, bits);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static int64_t

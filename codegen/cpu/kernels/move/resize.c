@@ -73,7 +73,7 @@ sample(cpu_job *j, const resize *r, int d, cg_value from, int lanes)
     const grid *a = &r->axis[d];
 
     if (d == r->rank)
-        return glow_cpu_load(g, j->in[0], from, lanes);
+        return glow_cg_load(g, j->in[0], from, lanes);
     if (!a->low) {
         int64_t step = glow_cpu_strides(j->in[0].type).at[d];
 
@@ -92,10 +92,10 @@ sample(cpu_job *j, const resize *r, int d, cg_value from, int lanes)
     cg_value y = sample(j, r, d + 1, cg_add(g, from, high), lanes);
     LLVMTypeRef t = LLVMTypeOf(x);
 
-    part = LLVMBuildFPCast(g->builder, part, glow_cpu_scalar(t), "");
-    part = glow_cpu_splat(g, part, lanes);
+    part = LLVMBuildFPCast(g->builder, part, glow_cg_scalar(t), "");
+    part = glow_cg_splat(g, part, lanes);
 
-    cg_value mixed = cg_fmul(g, x, cg_fsub(g, glow_cpu_real(t, 1), part));
+    cg_value mixed = cg_fmul(g, x, cg_fsub(g, glow_cg_real(t, 1), part));
 
     mixed = cg_fadd(g, mixed, cg_fmul(g, y, part));
     return cg_select(g, cg_fcmp(g, LLVMRealOEQ, part, LLVMConstNull(t)), x,
@@ -111,9 +111,9 @@ resize_lanes(cpu_job *j, cg_value i, int lanes, void *user)
 
     if (r->rank)
         r->at[r->rank - 1] = i;
-    to = glow_cpu_offset(g, r->at, glow_dims_strides(j->out[0].type->shape));
+    to = glow_cg_offset(g, r->at, glow_dims_strides(j->out[0].type->shape));
     if (r->linear) {
-        glow_cpu_store(g, j->out[0], to, sample(j, r, 0, cg_i64(g, 0), lanes));
+        glow_cg_store(g, j->out[0], to, sample(j, r, 0, cg_i64(g, 0), lanes));
         return;
     }
 
@@ -126,8 +126,8 @@ resize_lanes(cpu_job *j, cg_value i, int lanes, void *user)
                    r->axis[d].low
                        ? glow_cpu_table_at(g, g->i64, r->axis[d].low, r->at[d])
                        : cg_mulc(g, r->at[d], steps.at[d]));
-    glow_cpu_store_bits(g, j->out[0], to,
-                        glow_cpu_load_bits(g, j->in[0], from, lanes));
+    glow_cg_store_bits(g, j->out[0], to,
+                       glow_cg_load_bits(g, j->in[0], from, lanes));
 }
 
 static int64_t
@@ -158,12 +158,12 @@ emit_resize(cpu_job *j, bool linear)
     if (last < 0) {
         resize_lanes(j, cg_i64(j->g, 0), 1, &r);
     } else if (moves(j, last)) {
-        resize_lanes(j, glow_cpu_for(j->g, &l, y.at[last]), 1, &r);
-        glow_cpu_loop_end(j->g, &l, NULL);
+        resize_lanes(j, glow_cg_for(j->g, &l, y.at[last]), 1, &r);
+        glow_cg_loop_end(j->g, &l, NULL);
     } else {
         glow_cpu_lanes_for(j, 0, y.at[last], resize_lanes, &r);
     }
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static void

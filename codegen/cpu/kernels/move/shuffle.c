@@ -17,7 +17,7 @@ glow_cpu_shuffle(cg *g, cg_value a, cg_value b, const int *from, int lanes)
 cg_value
 glow_cpu_zip_chunks(cg *g, cg_value a, cg_value b, bool upper)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), from[CPU_MOST_LANES];
+    int lanes = glow_cg_lanes(LLVMTypeOf(a)), from[CPU_MOST_LANES];
 
     for (int i = 0; i < lanes; i++) {
         int in_chunk = i % CPU_CHUNK / 2 + (upper ? CPU_CHUNK / 2 : 0);

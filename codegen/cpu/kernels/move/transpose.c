@@ -115,7 +115,7 @@ cut_lanes(cg *g, cg_value v, int first, int lanes)
 static cg_value
 zip(cg *g, cg_value a, cg_value b, bool upper)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), order[CPU_MOST_LANES];
+    int lanes = glow_cg_lanes(LLVMTypeOf(a)), order[CPU_MOST_LANES];
 
     for (int i = 0; i < lanes; i++)
         order[i] = i / 2 + (upper ? lanes / 2 : 0) + (i % 2 ? lanes : 0);
@@ -126,7 +126,7 @@ zip(cg *g, cg_value a, cg_value b, bool upper)
 static cg_value
 unzip(cg *g, cg_value a, cg_value b, bool odd)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(a)), order[CPU_MOST_LANES];
+    int lanes = glow_cg_lanes(LLVMTypeOf(a)), order[CPU_MOST_LANES];
 
     for (int i = 0; i < lanes; i++)
         order[i] = 2 * i + odd;
@@ -183,7 +183,7 @@ append(cg *g, cg_value *v, int n)
     for (int i = 0; i < n; i++)
         at[i] = v[i];
     for (; n > 1; n /= 2) {
-        int lanes = 2 * glow_cpu_lanes(LLVMTypeOf(at[0]));
+        int lanes = 2 * glow_cg_lanes(LLVMTypeOf(at[0]));
 
         for (int i = 0; i < lanes; i++)
             order[i] = i;
@@ -222,11 +222,10 @@ load_u(cpu_job *j, const tile *x, int i)
 
     if (i >= x->l.some)
         return LLVMConstNull(
-            glow_cpu_vector(glow_cpu_computed(g, j->in[0].type), x->u.lanes));
+            glow_cg_vector(glow_cg_computed(g, j->in[0].type), x->u.lanes));
     at = cg_add(g, at, cg_mulc(g, x->l.at, x->t->l.from));
     g->live = x->u.some;
-    v = glow_cpu_load(g, j->in[0], cg_addc(g, at, i * x->t->l.from),
-                      x->u.lanes);
+    v = glow_cg_load(g, j->in[0], cg_addc(g, at, i * x->t->l.from), x->u.lanes);
     g->live = 0;
     return v;
 }
@@ -262,7 +261,7 @@ is_joined(const cpu_job *j, const tile *x)
 static cg_value
 weave(cg *g, cg_value const *v, int n, int i)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(v[0])), order[CPU_MOST_LANES];
+    int lanes = glow_cg_lanes(LLVMTypeOf(v[0])), order[CPU_MOST_LANES];
     cg_value row = v[0];
 
     for (int k = 1; k < n; k++) {
@@ -297,7 +296,7 @@ turn_joined(cpu_job *j, const tile *x)
 
         cg_value woven = weave(g, v, x->l.some, i);
 
-        glow_cpu_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes), woven);
+        glow_cg_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes), woven);
         g->live = 0;
     }
 }
@@ -327,7 +326,7 @@ turn_wide(cpu_job *j, const tile *x)
         cg_value at = cg_mulc(g, cg_add(g, x->row, x->u.at), x->l.lanes);
 
         g->live = (x->u.some - i * each) * x->l.lanes;
-        glow_cpu_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes), v[i]);
+        glow_cg_store(g, j->out[0], cg_addc(g, at, i * x->u.lanes), v[i]);
         g->live = 0;
     }
 }
@@ -369,14 +368,14 @@ turn_line(cpu_job *j, tile *x)
 
     if (whole) {
         x->l = (stretch){NULL, lanes, lanes};
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), lanes, NULL, 0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), lanes, NULL, 0);
         x->l.at = l.i;
         turn_tile(j, x);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (!rest)
         return;
-    x->l = (stretch){cg_i64(g, whole), (int)rest, glow_cpu_lanes_over(rest)};
+    x->l = (stretch){cg_i64(g, whole), (int)rest, glow_cg_lanes_over(rest)};
     turn_tile(j, x);
 }
 
@@ -419,18 +418,18 @@ emit_transpose(cpu_job *j)
     x.u.at = cg_mulc(g, block, lanes);
     if (whole) {
         x.u.some = x.u.lanes = lanes;
-        glow_cpu_if(g, &part, cg_icmp(g, LLVMIntSLT, block, cg_i64(g, whole)));
+        glow_cg_if(g, &part, cg_icmp(g, LLVMIntSLT, block, cg_i64(g, whole)));
         turn_line(j, &x);
-        glow_cpu_end_if(g, &part);
+        glow_cg_end_if(g, &part);
     }
     if (rest) {
         x.u.some = (int)rest;
-        x.u.lanes = rest > 1 ? glow_cpu_lanes_over(rest) : 2;
-        glow_cpu_if(g, &part, cg_icmp(g, LLVMIntEQ, block, cg_i64(g, whole)));
+        x.u.lanes = rest > 1 ? glow_cg_lanes_over(rest) : 2;
+        glow_cg_if(g, &part, cg_icmp(g, LLVMIntEQ, block, cg_i64(g, whole)));
         turn_line(j, &x);
-        glow_cpu_end_if(g, &part);
+        glow_cg_end_if(g, &part);
     }
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 static int64_t

@@ -23,7 +23,7 @@ sum_of(cpu_recurrence *r, int i, cg_value product)
 static cg_value
 one_minus(cg *g, cg_value x)
 {
-    return cg_fsub(g, glow_cpu_real(LLVMTypeOf(x), 1), x);
+    return cg_fsub(g, glow_cg_real(LLVMTypeOf(x), 1), x);
 }
 
 static void
@@ -41,7 +41,7 @@ finish_gru(cpu_recurrence *r, cg_value z, cg_value v)
     cg *g = r->j->g;
     cg_value h = cg_fmul(g, one_minus(g, z), v);
 
-    h = glow_cpu_fma(g, z, glow_cpu_state(r, CPU_H), h);
+    h = glow_cg_fma(g, z, glow_cpu_state(r, CPU_H), h);
     glow_cpu_end_cell(r, h, NULL);
 }
 
@@ -59,7 +59,7 @@ finish_gru_linear(cpu_recurrence *r, cg_value const *product)
 
     if (bias)
         v = cg_fadd(g, v, bias);
-    v = glow_cpu_fma(g, reset, v, glow_cpu_gate_input(r, 2));
+    v = glow_cg_fma(g, reset, v, glow_cpu_gate_input(r, 2));
     finish_gru(r, z, glow_cpu_activate_gate(r, 1, v));
 }
 
@@ -96,7 +96,7 @@ lstm_gate(cpu_recurrence *r, int i, cg_value const *product, cg_value c)
     cg_value x = sum_of(r, i, product[i]), p = glow_cpu_peephole(r, i);
 
     if (p)
-        x = glow_cpu_fma(r->j->g, p, c, x);
+        x = glow_cg_fma(r->j->g, p, c, x);
     return glow_cpu_activate_gate(r, 0, x);
 }
 
@@ -110,7 +110,7 @@ finish_lstm(cpu_recurrence *r, cg_value const *product)
                                              : lstm_gate(r, FORGET, product, c);
     cg_value v = glow_cpu_activate_gate(r, 1, sum_of(r, CELL, product[CELL]));
 
-    c = glow_cpu_fma(g, in, v, cg_fmul(g, forget, c));
+    c = glow_cg_fma(g, in, v, cg_fmul(g, forget, c));
     out = lstm_gate(r, OUT, product, c);
     glow_cpu_end_cell(r, cg_fmul(g, out, glow_cpu_activate(r, 2, c)), c);
 }

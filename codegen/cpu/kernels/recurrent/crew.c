@@ -86,7 +86,7 @@ emit_part(const cpu_recurrence *r, int phase, cg_value fn)
     cg_value work = LLVMGetParam(fn, 0), step, time, begin;
     cg_value i = LLVMBuildPtrToInt(g->builder, LLVMGetParam(fn, 1), g->i64, "");
     cpu_job j;
-    cg_value before = glow_cpu_flush_begin(g);
+    cg_value before = glow_cg_flush_begin(g);
     cpu_recurrence q = seen_by_part(r, &j, work);
 
     step = LLVMBuildPtrToInt(g->builder, load(g, work, STEP), g->i64, "");
@@ -94,7 +94,7 @@ emit_part(const cpu_recurrence *r, int phase, cg_value fn)
     begin = first_vector(g, r, i);
     glow_cpu_recurrent_phase(&q, phase, time, begin,
                              first_vector(g, r, cg_addc(g, i, 1)));
-    glow_cpu_flush_end(g, before);
+    glow_cg_flush_end(g, before);
     LLVMBuildRetVoid(g->builder);
 }
 
@@ -113,7 +113,7 @@ make_part(const cpu_recurrence *r, int phase)
     size_t length;
     const char *name = LLVMGetValueName2(outer, &length);
 
-    fn = glow_cpu_function_of(
+    fn = glow_cg_function_of(
         g, glow_arena_printf(g->arena, "%.*s.%d", (int)length, name, phase),
         LLVMVoidTypeInContext(g->context), params, 2);
     LLVMSetCurrentDebugLocation2(g->builder, NULL);
@@ -131,7 +131,7 @@ glow_cpu_recurrent_crew(cpu_recurrence *r)
     cpu_crew *c = GLOW_NEW(g->arena, cpu_crew);
     LLVMTypeRef type = LLVMArrayType2(g->ptr, ENTRIES);
 
-    c->work = glow_cpu_local(g, LLVMGetPoison(type));
+    c->work = glow_cg_local(g, LLVMGetPoison(type));
     store(g, c->work, WEIGHTS, r->weights);
     store(g, c->work, Y, r->j->out[0].at);
     for (int i = 0; i < r->j->n->n_in; i++)

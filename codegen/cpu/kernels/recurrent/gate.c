@@ -11,7 +11,7 @@
 static cg_value
 number(cg_value x, float v)
 {
-    return glow_cpu_real(LLVMTypeOf(x), (double)v);
+    return glow_cg_real(LLVMTypeOf(x), (double)v);
 }
 
 /* x < bound, false for NaN. */
@@ -32,13 +32,13 @@ clamped(cg *g, cg_value x, cg_value lo, cg_value hi)
 static cg_value
 magnitude(cg *g, cg_value x)
 {
-    return glow_cpu_intrinsic(g, "llvm.fabs", &x, 1);
+    return glow_cg_intrinsic(g, "llvm.fabs", &x, 1);
 }
 
 static cg_value
 affine(cg *g, cg_value x, const glow_activation *f)
 {
-    return glow_cpu_fma(g, x, number(x, f->alpha), number(x, f->beta));
+    return glow_cg_fma(g, x, number(x, f->alpha), number(x, f->beta));
 }
 
 /*
@@ -51,7 +51,7 @@ elu(cg *g, cg_value x, const glow_activation *f)
     cg_value negative = below(g, x, number(x, 0));
     cg_value y = cg_select(g, negative, x, number(x, 0));
 
-    y = cg_fsub(g, glow_cpu_exp(g, y), number(x, 1));
+    y = cg_fsub(g, glow_cg_exp(g, y), number(x, 1));
     return cg_select(g, negative, cg_fmul(g, y, number(x, f->alpha)), x);
 }
 
@@ -79,7 +79,7 @@ relu(cg *g, cg_value x, const glow_activation *f)
 static cg_value
 scaled_tanh(cg *g, cg_value x, const glow_activation *f)
 {
-    x = glow_cpu_tanh(g, cg_fmul(g, x, number(x, f->beta)));
+    x = glow_cg_tanh(g, cg_fmul(g, x, number(x, f->beta)));
     return cg_fmul(g, x, number(x, f->alpha));
 }
 
@@ -87,7 +87,7 @@ static cg_value
 sigmoid(cg *g, cg_value x, const glow_activation *f)
 {
     (void)f;
-    return glow_cpu_sigmoid(g, x);
+    return glow_cg_sigmoid(g, x);
 }
 
 /* max(x, 0) + ln(1 + e^-|x|), which cannot overflow. */
@@ -96,7 +96,7 @@ softplus(cg *g, cg_value x, const glow_activation *f)
 {
     cg_value y = LLVMBuildFNeg(g->builder, magnitude(g, x), "");
 
-    y = glow_cpu_log(g, cg_fadd(g, glow_cpu_exp(g, y), number(x, 1)));
+    y = glow_cg_log(g, cg_fadd(g, glow_cg_exp(g, y), number(x, 1)));
     return cg_fadd(g, relu(g, x, f), y);
 }
 
@@ -111,7 +111,7 @@ static cg_value
 tangent(cg *g, cg_value x, const glow_activation *f)
 {
     (void)f;
-    return glow_cpu_tanh(g, x);
+    return glow_cg_tanh(g, x);
 }
 
 static cg_value

@@ -33,7 +33,7 @@ glow_cpu_recurrent_shape(const cpu_target *t, const glow_node *n)
     int gates = most_gates(s.cell), most = (t->registers - 2) / gates - 1;
 
     if (s.hidden < s.lanes)
-        s.lanes = glow_cpu_lanes_over(s.hidden);
+        s.lanes = glow_cg_lanes_over(s.hidden);
     s.vectors = (s.hidden + s.lanes - 1) / s.lanes;
     s.rows = glow_cpu_best_rows(s.batch, gates, most > 1 ? most : 1);
     s.tiles = (s.batch + s.rows - 1) / s.rows;
@@ -115,16 +115,16 @@ emit_vectors(cg *g, const cpu_recurrent_shape *s, const cpu_phase *p, int gate,
 
     if (first == end || units == 0)
         return;
-    glow_cpu_nest(g, &n, GLOW_DIMS_OF(end - first, units, s->hidden));
+    glow_cg_nest(g, &n, GLOW_DIMS_OF(end - first, units, s->hidden));
     n.at[0] = cg_addc(g, n.at[0], first);
     unit = cg_add(g, cg_mulc(g, n.at[0], s->lanes), n.at[1]);
     at = cg_add(g, cg_mulc(g, cg_add(g, row, unit), s->hidden), n.at[2]);
     unit = cg_add(g, cg_mulc(g, n.at[0], s->hidden), n.at[2]);
     unit = cg_add(g, cg_mulc(g, unit, element), n.at[1]);
-    at = glow_cpu_load(g, from, at, 1);
+    at = glow_cg_load(g, from, at, 1);
     unit = cg_mulc(g, cg_addc(g, unit, gate * s->lanes), 4);
-    glow_cpu_store_raw(g, at, glow_cpu_at(g, to, unit));
-    glow_cpu_nest_end(g, &n);
+    glow_cg_store_raw(g, at, glow_cg_at(g, to, unit));
+    glow_cg_nest_end(g, &n);
 }
 
 void
@@ -134,11 +134,11 @@ glow_cpu_emit_pack_recurrent(cg *g, const cpu_recurrent_shape *s,
     int64_t whole = s->hidden / s->lanes, bytes = glow_cpu_recurrent_bytes(s);
     cg_loop zeros;
 
-    glow_cpu_loop(g, &zeros, cg_i64(g, 0), cg_i64(g, bytes), s->lanes * 4, NULL,
-                  0);
-    glow_cpu_store_raw(g, LLVMConstNull(glow_cpu_vector(g->f32, s->lanes)),
-                       glow_cpu_at(g, to, zeros.i));
-    glow_cpu_loop_end(g, &zeros, NULL);
+    glow_cg_loop(g, &zeros, cg_i64(g, 0), cg_i64(g, bytes), s->lanes * 4, NULL,
+                 0);
+    glow_cg_store_raw(g, LLVMConstNull(glow_cg_vector(g->f32, s->lanes)),
+                      glow_cg_at(g, to, zeros.i));
+    glow_cg_loop_end(g, &zeros, NULL);
     for (int i = 0; i < s->cell->phases; i++) {
         const cpu_phase *p = &s->cell->phase[i];
 
@@ -150,6 +150,6 @@ glow_cpu_emit_pack_recurrent(cg *g, const cpu_recurrent_shape *s,
             emit_vectors(g, s, p, k, whole, s->vectors,
                          s->hidden - whole * s->lanes, from, row, to);
         }
-        to = glow_cpu_atc(g, to, glow_cpu_phase_bytes(s, i));
+        to = glow_cg_atc(g, to, glow_cpu_phase_bytes(s, i));
     }
 }

@@ -28,7 +28,7 @@ parts_of(const cpu_recurrent_tile *t)
 static void
 chunk(cg *g, const cpu_recurrent_tile *t, sums *s, int count)
 {
-    LLVMTypeRef vector = glow_cpu_vector(g->f32, t->lanes);
+    LLVMTypeRef vector = glow_cg_vector(g->f32, t->lanes);
     cg_value *state = &s->at[s->parts * s->each], *weights = state + 1;
     int64_t step = (int64_t)t->gates * t->lanes * 4;
     cg_value w[CPU_MOST_PRODUCTS];
@@ -37,20 +37,20 @@ chunk(cg *g, const cpu_recurrent_tile *t, sums *s, int count)
         cg_value *sum = &s->at[k % s->parts * s->each];
 
         for (int i = 0; i < t->gates; i++)
-            w[i] = glow_cpu_load_raw(
+            w[i] = glow_cg_load_raw(
                 g, vector,
-                glow_cpu_atc(g, *weights, k * step + i * t->lanes * 4));
+                glow_cg_atc(g, *weights, k * step + i * t->lanes * 4));
         for (int row = 0; row < t->rows; row++) {
-            cg_value x = glow_cpu_load_raw(
-                g, g->f32, glow_cpu_atc(g, *state, row * t->row_step + k * 4));
+            cg_value x = glow_cg_load_raw(
+                g, g->f32, glow_cg_atc(g, *state, row * t->row_step + k * 4));
 
-            x = glow_cpu_splat(g, x, t->lanes);
+            x = glow_cg_splat(g, x, t->lanes);
             for (int i = 0; i < t->gates; i++, sum++)
-                *sum = glow_cpu_fma(g, x, w[i], *sum);
+                *sum = glow_cg_fma(g, x, w[i], *sum);
         }
     }
-    *state = glow_cpu_atc(g, *state, count * 4);
-    *weights = glow_cpu_atc(g, *weights, count * step);
+    *state = glow_cg_atc(g, *state, count * 4);
+    *weights = glow_cg_atc(g, *weights, count * step);
 }
 
 void
@@ -62,15 +62,15 @@ glow_cpu_recurrent_tile(cg *g, const cpu_recurrent_tile *t, cg_value *sum)
     cg_loop l;
 
     for (int i = 0; i < n; i++)
-        s.at[i] = LLVMConstNull(glow_cpu_vector(g->f32, t->lanes));
+        s.at[i] = LLVMConstNull(glow_cg_vector(g->f32, t->lanes));
     s.at[n] = t->state;
     s.at[n + 1] = t->weights;
     if (whole) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), unit, s.at, n + 2);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), unit, s.at, n + 2);
         for (int i = 0; i < n + 2; i++)
             s.at[i] = l.value[i];
         chunk(g, t, &s, unit);
-        glow_cpu_loop_end(g, &l, s.at);
+        glow_cg_loop_end(g, &l, s.at);
         for (int i = 0; i < n + 2; i++)
             s.at[i] = l.value[i];
     }

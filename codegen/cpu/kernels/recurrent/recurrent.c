@@ -30,8 +30,8 @@ load(cpu_recurrence *r, int operand, cg_value index)
 {
     cg *g = r->j->g;
 
-    return glow_cpu_load(g, r->j->in[operand], cg_add(g, index, r->unit),
-                         r->s.lanes);
+    return glow_cg_load(g, r->j->in[operand], cg_add(g, index, r->unit),
+                        r->s.lanes);
 }
 
 /*
@@ -93,9 +93,9 @@ place_of(cpu_recurrence *r, cpu_state s, cg_value unit)
 {
     cg *g = r->j->g;
     cg_value at =
-        glow_cpu_at(g, r->state[s], cg_mulc(g, r->row, row_step(&r->s)));
+        glow_cg_at(g, r->state[s], cg_mulc(g, r->row, row_step(&r->s)));
 
-    return glow_cpu_at(g, at, cg_mulc(g, unit, 4));
+    return glow_cg_at(g, at, cg_mulc(g, unit, 4));
 }
 
 cg_value
@@ -103,14 +103,14 @@ glow_cpu_state(cpu_recurrence *r, cpu_state s)
 {
     cg *g = r->j->g;
 
-    return glow_cpu_load_raw(g, glow_cpu_vector(g->f32, r->s.lanes),
-                             place_of(r, s, r->unit));
+    return glow_cg_load_raw(g, glow_cg_vector(g->f32, r->s.lanes),
+                            place_of(r, s, r->unit));
 }
 
 void
 glow_cpu_set_state(cpu_recurrence *r, cpu_state s, cg_value v)
 {
-    glow_cpu_store_raw(r->j->g, v, place_of(r, s, r->unit));
+    glow_cg_store_raw(r->j->g, v, place_of(r, s, r->unit));
 }
 
 /* r->time < length of the current row; NULL without lengths. */
@@ -123,7 +123,7 @@ is_running(cpu_recurrence *r)
 
     if (!lengths.at)
         return NULL;
-    length = glow_cpu_load(g, lengths, r->row, 1);
+    length = glow_cg_load(g, lengths, r->row, 1);
     length = LLVMBuildSExt(g->builder, length, g->i64, "");
     return cg_icmp(g, LLVMIntSLT, r->time, length);
 }
@@ -146,7 +146,7 @@ glow_cpu_end_cell(cpu_recurrence *r, cg_value h, cg_value c)
     at = cg_add(g, cg_mulc(g, r->time, s->directions), r->direction);
     at = cg_add(g, cg_mulc(g, at, s->batch), r->row);
     at = cg_add(g, cg_mulc(g, at, s->hidden), r->unit);
-    glow_cpu_store(g, r->j->out[0], at, y);
+    glow_cg_store(g, r->j->out[0], at, y);
 }
 
 /* A step. */
@@ -193,22 +193,22 @@ make_vector(cpu_recurrence *r, const cpu_phase *p, cg_value weights,
     const cpu_recurrent_shape *s = &r->s;
     int64_t bytes = p->count * s->hidden * s->lanes * 4;
     int64_t whole = s->batch / s->rows;
-    cg_value end = glow_cpu_imin(g, r->tiles.end, cg_i64(g, whole));
+    cg_value end = glow_cg_imin(g, r->tiles.end, cg_i64(g, whole));
     cg_if last;
     cg_loop l;
 
     r->unit = cg_mulc(g, vector, s->lanes);
-    weights = glow_cpu_at(g, weights, cg_mulc(g, vector, bytes));
-    glow_cpu_loop_guarded(g, &l, r->tiles.begin, end, 1, NULL, 0);
+    weights = glow_cg_at(g, weights, cg_mulc(g, vector, bytes));
+    glow_cg_loop_guarded(g, &l, r->tiles.begin, end, 1, NULL, 0);
     make_tile(r, p, weights, cg_mulc(g, l.i, s->rows), s->rows, live);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     if (whole == s->tiles)
         return;
-    glow_cpu_if(g, &last,
-                cg_icmp(g, LLVMIntEQ, r->tiles.end, cg_i64(g, s->tiles)));
+    glow_cg_if(g, &last,
+               cg_icmp(g, LLVMIntEQ, r->tiles.end, cg_i64(g, s->tiles)));
     make_tile(r, p, weights, cg_i64(g, whole * s->rows),
               (int)(s->batch - whole * s->rows), live);
-    glow_cpu_end_if(g, &last);
+    glow_cg_end_if(g, &last);
 }
 
 void
@@ -219,24 +219,24 @@ glow_cpu_recurrent_phase(cpu_recurrence *r, int phase, cg_value back,
     const cpu_recurrent_shape *s = &r->s;
     const cpu_phase *p = &s->cell->phase[phase];
     int64_t whole = s->hidden / s->lanes;
-    cg_value full = glow_cpu_imin(g, end, cg_i64(g, whole));
+    cg_value full = glow_cg_imin(g, end, cg_i64(g, whole));
     cg_value weights = r->weights, i;
     cg_if last;
     cg_loop l;
 
     for (int k = 0; k < phase; k++)
-        weights = glow_cpu_atc(g, weights, glow_cpu_phase_bytes(s, k));
-    glow_cpu_loop_guarded(g, &l, first, full, 1, NULL, 0);
+        weights = glow_cg_atc(g, weights, glow_cpu_phase_bytes(s, k));
+    glow_cg_loop_guarded(g, &l, first, full, 1, NULL, 0);
     i = cg_addc(g, full, -1);
     i = cg_sub(g, i, cg_sub(g, l.i, first));
     make_vector(r, p, weights, cg_select(g, back, i, l.i), 0);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
     if (whole == s->vectors)
         return;
-    glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, end, cg_i64(g, s->vectors)));
+    glow_cg_if(g, &last, cg_icmp(g, LLVMIntEQ, end, cg_i64(g, s->vectors)));
     make_vector(r, p, weights, cg_i64(g, whole),
                 (int)(s->hidden - whole * s->lanes));
-    glow_cpu_end_if(g, &last);
+    glow_cg_end_if(g, &last);
 }
 
 cg_value
@@ -283,15 +283,15 @@ transfer_lanes(cpu_job *j, cg_value unit, int lanes, void *user)
     cg *g = j->g;
     cg_value place = place_of(t->r, t->state, unit);
     cg_value at = cg_add(g, t->row, unit);
-    LLVMTypeRef type = glow_cpu_vector(g->f32, lanes);
+    LLVMTypeRef type = glow_cg_vector(g->f32, lanes);
 
     if (t->to.at)
-        glow_cpu_store(g, t->to, at, glow_cpu_load_raw(g, type, place));
+        glow_cg_store(g, t->to, at, glow_cg_load_raw(g, type, place));
     else
-        glow_cpu_store_raw(g,
-                           t->from.at ? glow_cpu_load(g, t->from, at, lanes)
-                                      : LLVMConstNull(type),
-                           place);
+        glow_cg_store_raw(g,
+                          t->from.at ? glow_cg_load(g, t->from, at, lanes)
+                                     : LLVMConstNull(type),
+                          place);
 }
 
 /*
@@ -309,13 +309,13 @@ transfer_state(cpu_recurrence *r, cpu_state state, cg_tensor from, cg_tensor to)
     cg_value first = cg_mulc(g, r->tiles.begin, s->rows);
     cg_value end = cg_mulc(g, r->tiles.end, s->rows);
 
-    end = glow_cpu_imin(g, end, cg_i64(g, s->batch));
-    glow_cpu_loop(g, &l, first, end, 1, NULL, 0);
+    end = glow_cg_imin(g, end, cg_i64(g, s->batch));
+    glow_cg_loop(g, &l, first, end, 1, NULL, 0);
     r->row = l.i;
     t.row = cg_add(g, cg_mulc(g, r->direction, s->batch), l.i);
     t.row = cg_mulc(g, t.row, s->hidden);
     glow_cpu_lanes_for(r->j, 0, s->hidden, transfer_lanes, &t);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* The kernel. */
@@ -336,14 +336,14 @@ lay(cpu_recurrence *r)
     cg_value room;
 
     for (int i = 0; i < s->cell->states; i++)
-        r->state[i] = glow_cpu_atc(g, r->j->scratch, i * size);
+        r->state[i] = glow_cg_atc(g, r->j->scratch, i * size);
     if (r->j->packed) {
         r->weights =
-            glow_cpu_at(g, r->j->packed,
-                        cg_mulc(g, r->direction, glow_cpu_recurrent_bytes(s)));
+            glow_cg_at(g, r->j->packed,
+                       cg_mulc(g, r->direction, glow_cpu_recurrent_bytes(s)));
         return;
     }
-    room = glow_cpu_atc(g, r->j->scratch, s->cell->states * size);
+    room = glow_cg_atc(g, r->j->scratch, s->cell->states * size);
     glow_cpu_emit_pack_recurrent(g, s, r->j->in[CPU_R], r->direction, room);
     r->weights = room;
 }
@@ -355,13 +355,13 @@ walk(cpu_recurrence *r)
     cg_value ends[2];
     cg_loop l;
 
-    glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, r->s.steps), 1, r->state, 2);
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, r->s.steps), 1, r->state, 2);
     r->state[CPU_H] = l.value[0];
     r->state[CPU_NEXT] = l.value[1];
     make_step(r, l.i);
     ends[0] = r->state[CPU_NEXT];
     ends[1] = r->state[CPU_H];
-    glow_cpu_loop_end(g, &l, ends);
+    glow_cg_loop_end(g, &l, ends);
     r->state[CPU_H] = l.value[0];
 }
 
@@ -389,7 +389,7 @@ emit(cpu_job *j)
     transfer_state(&r, CPU_H, none, j->out[1]);
     if (cells)
         transfer_state(&r, CPU_C, none, j->out[2]);
-    glow_cpu_loop_end(j->g, &r.tiles.loop, NULL);
+    glow_cg_loop_end(j->g, &r.tiles.loop, NULL);
 }
 
 static bool

@@ -10,7 +10,7 @@
 static cg_value
 splat_like(cg *g, cg_value scalar, cg_value v)
 {
-    return glow_cpu_splat(g, scalar, glow_cpu_lanes(LLVMTypeOf(v)));
+    return glow_cg_splat(g, scalar, glow_cg_lanes(LLVMTypeOf(v)));
 }
 
 static cg_value
@@ -31,8 +31,8 @@ static cg_value
 divide(cg *g, const layer *l, cg_value x, int lanes)
 {
     if (g->target->exact)
-        return cg_fdiv(g, x, glow_cpu_splat(g, l->deviation, lanes));
-    return cg_fmul(g, x, glow_cpu_splat(g, l->factor, lanes));
+        return cg_fdiv(g, x, glow_cg_splat(g, l->deviation, lanes));
+    return cg_fmul(g, x, glow_cg_splat(g, l->factor, lanes));
 }
 
 static void
@@ -41,15 +41,15 @@ layer_lanes(cpu_job *j, cg_value i, int lanes, void *user)
     const layer *l = user;
     cg *g = j->g;
     cg_value at = cg_add(g, l->at, i);
-    cg_value x = glow_cpu_load(g, j->in[0], at, lanes);
+    cg_value x = glow_cg_load(g, j->in[0], at, lanes);
 
-    x = cg_fsub(g, x, glow_cpu_splat(g, l->mean, lanes));
+    x = cg_fsub(g, x, glow_cg_splat(g, l->mean, lanes));
     x = divide(g, l, x, lanes);
     if (j->in[1].at)
-        x = cg_fmul(g, x, glow_cpu_load(g, j->in[1], i, lanes));
+        x = cg_fmul(g, x, glow_cg_load(g, j->in[1], i, lanes));
     if (j->in[2].at)
-        x = cg_fadd(g, x, glow_cpu_load(g, j->in[2], i, lanes));
-    glow_cpu_store(g, j->out[0], at, x);
+        x = cg_fadd(g, x, glow_cg_load(g, j->in[2], i, lanes));
+    glow_cg_store(g, j->out[0], at, x);
 }
 
 static void
@@ -59,8 +59,8 @@ emit_layernormalization(cpu_job *j)
     cg *g = j->g;
     glow_dims x = j->in[0].type->shape;
     int64_t size = glow_dims_product(x, a->axis, x.rank);
-    LLVMTypeRef c = glow_cpu_computed(g, j->in[0].type);
-    cg_value zero = LLVMConstNull(c), count = glow_cpu_real(c, (double)size);
+    LLVMTypeRef c = glow_cg_computed(g, j->in[0].type);
+    cg_value zero = LLVMConstNull(c), count = glow_cg_real(c, (double)size);
     layer s;
     cg_loop l;
 
@@ -74,12 +74,12 @@ emit_layernormalization(cpu_job *j)
     cg_value var = glow_cpu_reduce_row(g, j->in[0], s.at, size, zero,
                                        glow_cpu_sum, map_square, &s.mean);
 
-    var = cg_fadd(g, cg_fdiv(g, var, count),
-                  glow_cpu_real(c, (double)a->epsilon));
-    s.deviation = glow_cpu_intrinsic(g, "llvm.sqrt", &var, 1);
-    s.factor = cg_fdiv(g, glow_cpu_real(c, 1), s.deviation);
+    var =
+        cg_fadd(g, cg_fdiv(g, var, count), glow_cg_real(c, (double)a->epsilon));
+    s.deviation = glow_cg_intrinsic(g, "llvm.sqrt", &var, 1);
+    s.factor = cg_fdiv(g, glow_cg_real(c, 1), s.deviation);
     glow_cpu_lanes_for(j, 0, size, layer_lanes, &s);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 static int64_t

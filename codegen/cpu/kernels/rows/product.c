@@ -34,7 +34,7 @@ emit_product(cpu_job *j, product p)
 {
     cg *g = j->g;
     const glow_type *t = j->out[0].type;
-    LLVMTypeRef c = glow_cpu_computed(g, t);
+    LLVMTypeRef c = glow_cg_computed(g, t);
     cg_nest n;
     cg_loop l;
 
@@ -46,22 +46,22 @@ emit_product(cpu_job *j, product p)
     cg_value b = cg_affine(g, n.at[0], p.b_batch, n.at[2], p.b_column);
 
     if (j->n->n_in > 2 && j->in[2].at)
-        sum = glow_cpu_load(g, j->in[2], n.at[2], 1);
-    glow_cpu_loop_guarded(g, &l, cg_i64(g, 0), cg_i64(g, p.depth), 1, &sum, 1);
+        sum = glow_cg_load(g, j->in[2], n.at[2], 1);
+    glow_cg_loop_guarded(g, &l, cg_i64(g, 0), cg_i64(g, p.depth), 1, &sum, 1);
 
     cg_value x =
-        glow_cpu_load(g, j->in[0], cg_add(g, a, cg_mulc(g, l.i, p.a_depth)), 1);
+        glow_cg_load(g, j->in[0], cg_add(g, a, cg_mulc(g, l.i, p.a_depth)), 1);
     cg_value y =
-        glow_cpu_load(g, j->in[1], cg_add(g, b, cg_mulc(g, l.i, p.b_depth)), 1);
+        glow_cg_load(g, j->in[1], cg_add(g, b, cg_mulc(g, l.i, p.b_depth)), 1);
 
     sum = glow_cpu_sum(g, t, l.value[0], glow_cpu_times(g, t, x, y));
-    glow_cpu_loop_end(g, &l, &sum);
+    glow_cg_loop_end(g, &l, &sum);
 
     cg_value at = cg_add(g, cg_mulc(g, n.at[0], p.rows), n.at[1]);
 
     at = cg_add(g, cg_mulc(g, at, p.columns), n.at[2]);
-    glow_cpu_store(g, j->out[0], at, l.value[0]);
-    glow_cpu_nest_end(g, &n);
+    glow_cg_store(g, j->out[0], at, l.value[0]);
+    glow_cg_nest_end(g, &n);
 }
 
 /*

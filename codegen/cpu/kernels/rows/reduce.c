@@ -64,7 +64,7 @@ finish_mean(cg *g, const axes *a, const reducer *r, cg_value sum)
 
     double count = (double)glow_dims_count(a->gone);
 
-    return cg_fdiv(g, sum, glow_cpu_real(LLVMTypeOf(sum), count));
+    return cg_fdiv(g, sum, glow_cg_real(LLVMTypeOf(sum), count));
 }
 
 /*
@@ -80,24 +80,24 @@ reduce_at(cpu_job *j, const axes *a, const reducer *r, cg_value from,
     cg_value sum;
 
     if (glow_dims_count(a->gone) == 0) {
-        sum = glow_cpu_splat(g, r->start, lanes);
+        sum = glow_cg_splat(g, r->start, lanes);
     } else if (lanes == 1 && a->gone.rank == 1 && a->gone_step.at[0] == 1) {
         sum = glow_cpu_reduce_row(g, j->in[0], from, a->gone.at[0], r->start,
                                   r->combine, NULL, NULL);
     } else {
-        cg_value local = glow_cpu_local(g, glow_cpu_splat(g, r->start, lanes));
+        cg_value local = glow_cg_local(g, glow_cg_splat(g, r->start, lanes));
         cg_nest n;
 
-        glow_cpu_nest(g, &n, a->gone);
+        glow_cg_nest(g, &n, a->gone);
 
-        cg_value at = cg_add(g, from, glow_cpu_offset(g, n.at, a->gone_step));
-        cg_value x = glow_cpu_load(g, j->in[0], at, lanes);
+        cg_value at = cg_add(g, from, glow_cg_offset(g, n.at, a->gone_step));
+        cg_value x = glow_cg_load(g, j->in[0], at, lanes);
 
         cg_set(g, local, r->combine(g, t, cg_get(g, local), x));
-        glow_cpu_nest_end(g, &n);
+        glow_cg_nest_end(g, &n);
         sum = cg_get(g, local);
     }
-    glow_cpu_store(g, j->out[0], to, finish_mean(g, a, r, sum));
+    glow_cg_store(g, j->out[0], to, finish_mean(g, a, r, sum));
 }
 
 typedef struct inner {
@@ -149,8 +149,8 @@ emit_reduce(cpu_job *j, const reducer *r)
         outer.rank = to_step.rank = a.kept_step.rank = last;
     glow_cpu_unit_nest(j, &n, outer, outer.rank);
 
-    cg_value from = glow_cpu_offset(g, n.at, a.kept_step);
-    cg_value to = glow_cpu_offset(g, n.at, to_step);
+    cg_value from = glow_cg_offset(g, n.at, a.kept_step);
+    cg_value to = glow_cg_offset(g, n.at, to_step);
 
     if (vector) {
         inner x = {&a, r, from, to};
@@ -159,13 +159,13 @@ emit_reduce(cpu_job *j, const reducer *r)
     } else {
         reduce_at(j, &a, r, from, to, 1);
     }
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 static cg_value
 zero(cpu_job *j)
 {
-    return LLVMConstNull(glow_cpu_computed(j->g, j->in[0].type));
+    return LLVMConstNull(glow_cg_computed(j->g, j->in[0].type));
 }
 
 static void
@@ -183,25 +183,25 @@ emit_mean(cpu_job *j)
 static void
 emit_max(cpu_job *j)
 {
-    emit_reduce(j, &(reducer){glow_cpu_max,
-                              glow_cpu_lowest(j->g, j->in[0].type), false});
+    emit_reduce(j, &(reducer){glow_cg_max, glow_cpu_lowest(j->g, j->in[0].type),
+                              false});
 }
 
 static void
 emit_min(cpu_job *j)
 {
-    emit_reduce(j, &(reducer){glow_cpu_min,
+    emit_reduce(j, &(reducer){glow_cg_min,
                               glow_cpu_highest(j->g, j->in[0].type), false});
 }
 
 static void
 emit_prod(cpu_job *j)
 {
-    LLVMTypeRef t = glow_cpu_computed(j->g, j->in[0].type);
+    LLVMTypeRef t = glow_cg_computed(j->g, j->in[0].type);
     bool real = LLVMGetTypeKind(t) != LLVMIntegerTypeKind;
 
     emit_reduce(j, &(reducer){glow_cpu_times,
-                              real ? glow_cpu_real(t, 1) : glow_cpu_int(t, 1),
+                              real ? glow_cg_real(t, 1) : glow_cg_int(t, 1),
                               false});
 }
 

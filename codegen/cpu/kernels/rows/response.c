@@ -51,12 +51,12 @@ square_lanes(cpu_job *j, cg_value c, int lanes, void *user)
 {
     const response *r = user;
     cg *g = j->g;
-    cg_value x = glow_cpu_load(g, j->in[0], cg_add(g, r->at, c), lanes);
+    cg_value x = glow_cg_load(g, j->in[0], cg_add(g, r->at, c), lanes);
     int live = g->live;
 
     g->live = 0; /* the other lanes are 0, and overwrite zeros */
     x = cg_fmul(g, x, x);
-    glow_cpu_store(g, r->squares, cg_addc(g, c, r->half), x);
+    glow_cg_store(g, r->squares, cg_addc(g, c, r->half), x);
     g->live = live;
 }
 
@@ -65,21 +65,20 @@ static cg_value
 sum_window(cg *g, const response *r, cg_value c, int lanes)
 {
     int64_t taps = 2 * r->half + 1;
-    LLVMTypeRef t =
-        glow_cpu_vector(glow_cpu_computed(g, r->squares.type), lanes);
+    LLVMTypeRef t = glow_cg_vector(glow_cg_computed(g, r->squares.type), lanes);
     cg_value sum = LLVMConstNull(t);
     cg_loop l;
 
     if (taps <= MOST_TAPS) {
         for (int64_t i = 0; i < taps; i++)
-            sum = cg_fadd(
-                g, sum, glow_cpu_load(g, r->squares, cg_addc(g, c, i), lanes));
+            sum = cg_fadd(g, sum,
+                          glow_cg_load(g, r->squares, cg_addc(g, c, i), lanes));
         return sum;
     }
-    glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, taps), 1, &sum, 1);
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, taps), 1, &sum, 1);
     sum = cg_fadd(g, l.value[0],
-                  glow_cpu_load(g, r->squares, cg_add(g, c, l.i), lanes));
-    glow_cpu_loop_end(g, &l, &sum);
+                  glow_cg_load(g, r->squares, cg_add(g, c, l.i), lanes));
+    glow_cg_loop_end(g, &l, &sum);
     return l.value[0];
 }
 
@@ -98,12 +97,12 @@ response_lanes(cpu_job *j, cg_value c, int lanes, void *user)
     sum = sum_window(g, r, c, lanes);
     g->live = live;
     t = LLVMTypeOf(sum);
-    base = glow_cpu_fma(g, sum, glow_cpu_real(t, scale),
-                        glow_cpu_real(t, (double)r->a->k));
-    power = cg_fmul(g, glow_cpu_log(g, base),
-                    glow_cpu_real(t, -(double)r->a->beta));
-    x = glow_cpu_load(g, j->in[0], at, lanes);
-    glow_cpu_store(g, j->out[0], at, cg_fmul(g, x, glow_cpu_exp(g, power)));
+    base = glow_cg_fma(g, sum, glow_cg_real(t, scale),
+                       glow_cg_real(t, (double)r->a->k));
+    power =
+        cg_fmul(g, glow_cg_log(g, base), glow_cg_real(t, -(double)r->a->beta));
+    x = glow_cg_load(g, j->in[0], at, lanes);
+    glow_cg_store(g, j->out[0], at, cg_fmul(g, x, glow_cg_exp(g, power)));
 }
 
 static void
@@ -112,7 +111,7 @@ emit_response(cpu_job *j)
     cg *g = j->g;
     int64_t size = channels_of(j->n);
     glow_type *type = GLOW_NEW(g->arena, glow_type);
-    bool wide = glow_cpu_computed(g, j->in[0].type) == g->f64;
+    bool wide = glow_cg_computed(g, j->in[0].type) == g->f64;
     response r = {.a = j->n->attrs, .half = half_of(j->n)};
     cg_loop l;
 
@@ -123,7 +122,7 @@ emit_response(cpu_job *j)
     r.at = cg_mulc(g, glow_cpu_unit_for(j, &l), size);
     glow_cpu_lanes_for(j, 0, size, square_lanes, &r);
     glow_cpu_lanes_for(j, 0, size, response_lanes, &r);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 static int64_t

@@ -32,23 +32,23 @@ glow_cpu_soft_greater(cg *g, const glow_type *t, cg_value b, cg_value x)
 static cg_value
 lowest_like(cg_value v)
 {
-    return glow_cpu_real(LLVMTypeOf(v), -(double)INFINITY);
+    return glow_cg_real(LLVMTypeOf(v), -(double)INFINITY);
 }
 
 static cg_value
 splat_like(cg *g, cg_value scalar, cg_value v)
 {
-    return glow_cpu_splat(g, scalar, glow_cpu_lanes(LLVMTypeOf(v)));
+    return glow_cg_splat(g, scalar, glow_cg_lanes(LLVMTypeOf(v)));
 }
 
 cg_value
 glow_cpu_soft_sum(cg *g, const cpu_soft *s, cg_value sum)
 {
     if (s->logarithm)
-        return glow_cpu_log(g, sum);
+        return glow_cg_log(g, sum);
     if (g->target->exact)
         return sum;
-    return cg_fdiv(g, glow_cpu_real(LLVMTypeOf(sum), 1), sum);
+    return cg_fdiv(g, glow_cg_real(LLVMTypeOf(sum), 1), sum);
 }
 
 cg_value
@@ -68,7 +68,7 @@ finish(cg *g, const cpu_soft *s, cg_value x, cg_value e)
 
     if (s->logarithm)
         return cg_fsub(g, x, sum);
-    return glow_cpu_soft_weigh(g, e ? e : glow_cpu_exp(g, x), sum);
+    return glow_cpu_soft_weigh(g, e ? e : glow_cg_exp(g, x), sum);
 }
 
 /* Rows in registers. */
@@ -85,7 +85,7 @@ cut(const cg *g, int64_t size, part *parts, int most)
     int lanes = g->target->vector_bytes / 4, n = 0;
 
     if (size < lanes)
-        lanes = glow_cpu_lanes_over(size);
+        lanes = glow_cg_lanes_over(size);
     if ((size + lanes - 1) / lanes > most)
         return 0;
     for (int64_t at = 0; at < size; at += lanes)
@@ -125,17 +125,17 @@ soft_in_registers(cpu_job *j, cpu_soft *s, const part *parts, int n)
 
     for (int i = 0; i < n; i++) {
         g->live = parts[i].live;
-        x[i] = glow_cpu_load(g, j->in[0], cg_addc(g, s->at, parts[i].first),
-                             parts[i].lanes);
-        x[i] = glow_cpu_live(g, x[i], lowest_like(x[i]));
+        x[i] = glow_cg_load(g, j->in[0], cg_addc(g, s->at, parts[i].first),
+                            parts[i].lanes);
+        x[i] = glow_cg_live(g, x[i], lowest_like(x[i]));
     }
     g->live = 0;
     s->max = combine_all(g, t, x, n, glow_cpu_soft_greater);
     for (int i = 0; i < n; i++) {
         x[i] = cg_fsub(g, x[i], splat_like(g, s->max, x[i]));
-        e[i] = glow_cpu_exp(g, x[i]);
+        e[i] = glow_cg_exp(g, x[i]);
         g->live = parts[i].live;
-        e[i] = glow_cpu_live(g, e[i], LLVMConstNull(LLVMTypeOf(e[i])));
+        e[i] = glow_cg_live(g, e[i], LLVMConstNull(LLVMTypeOf(e[i])));
         g->live = 0;
     }
     s->sum = glow_cpu_soft_sum(g, s, combine_all(g, t, e, n, glow_cpu_sum));
@@ -144,7 +144,7 @@ soft_in_registers(cpu_job *j, cpu_soft *s, const part *parts, int n)
 
         cg_value y = finish(g, s, x[i], e[i]);
 
-        glow_cpu_store(g, j->out[0], cg_addc(g, s->at, parts[i].first), y);
+        glow_cg_store(g, j->out[0], cg_addc(g, s->at, parts[i].first), y);
     }
     g->live = 0;
 }
@@ -156,14 +156,14 @@ static cg_value
 exp_vector(cpu_job *j, const cpu_soft *s, cg_value i, cg_value sum)
 {
     cg *g = j->g;
-    int lanes = glow_cpu_lanes(LLVMTypeOf(sum));
+    int lanes = glow_cg_lanes(LLVMTypeOf(sum));
     cg_value at = cg_add(g, s->at, i);
-    cg_value x = glow_cpu_load(g, j->in[0], at, lanes);
-    cg_value e = glow_cpu_exp(g, cg_fsub(g, x, splat_like(g, s->max, x)));
+    cg_value x = glow_cg_load(g, j->in[0], at, lanes);
+    cg_value e = glow_cg_exp(g, cg_fsub(g, x, splat_like(g, s->max, x)));
 
     if (s->keeps)
-        glow_cpu_store(g, j->out[0], at, e);
-    return glow_cpu_live(g, cg_fadd(g, sum, e), sum);
+        glow_cg_store(g, j->out[0], at, e);
+    return glow_cg_live(g, cg_fadd(g, sum, e), sum);
 }
 
 static cg_value
@@ -173,18 +173,18 @@ exp_row(cpu_job *j, const cpu_soft *s)
     int lanes = g->target->vector_bytes / 4;
     int64_t rest = s->size % lanes, whole = s->size - rest;
     int64_t wide = whole - whole % (SWEEP * lanes);
-    LLVMTypeRef c = glow_cpu_computed(g, j->in[0].type);
-    cg_value none = LLVMConstNull(glow_cpu_vector(c, lanes)), sums[SWEEP];
+    LLVMTypeRef c = glow_cg_computed(g, j->in[0].type);
+    cg_value none = LLVMConstNull(glow_cg_vector(c, lanes)), sums[SWEEP];
     cg_loop l;
 
     for (int i = 0; i < SWEEP; i++)
         sums[i] = none;
     if (wide) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, wide), SWEEP * lanes, sums,
-                      SWEEP);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, wide), SWEEP * lanes, sums,
+                     SWEEP);
         for (int i = 0; i < SWEEP; i++)
             sums[i] = exp_vector(j, s, cg_addc(g, l.i, i * lanes), l.value[i]);
-        glow_cpu_loop_end(g, &l, sums);
+        glow_cg_loop_end(g, &l, sums);
         for (int i = 1; i < SWEEP; i++)
             sums[0] = cg_fadd(g, sums[0], sums[i]);
     }
@@ -206,12 +206,12 @@ finish_lanes(cpu_job *j, cg_value i, int lanes, void *user)
     cg_value at = cg_add(g, s->at, i), x = NULL, e = NULL;
 
     if (s->keeps) {
-        e = glow_cpu_load(g, j->out[0], at, lanes);
+        e = glow_cg_load(g, j->out[0], at, lanes);
     } else {
-        x = glow_cpu_load(g, j->in[0], at, lanes);
+        x = glow_cg_load(g, j->in[0], at, lanes);
         x = cg_fsub(g, x, splat_like(g, s->max, x));
     }
-    glow_cpu_store(g, j->out[0], at, finish(g, s, x, e));
+    glow_cg_store(g, j->out[0], at, finish(g, s, x, e));
 }
 
 void
@@ -221,7 +221,7 @@ glow_cpu_soft_row(cpu_job *j, cpu_soft s)
     const glow_type *t = j->in[0].type;
     part parts[MOST];
     int most = g->target->registers / 2;
-    bool wide = glow_cpu_computed(g, t) == g->f64; /* exp is a call */
+    bool wide = glow_cg_computed(g, t) == g->f64; /* exp is a call */
     int n = wide ? 0 : cut(g, s.size, parts, most < MOST ? most : MOST);
 
     s.keeps = !s.logarithm && t->elem == GLOW_FLOAT &&
@@ -249,7 +249,7 @@ load_column(cpu_job *j, const soft_column *c, cg_value at, cg_value k,
             int lanes)
 {
     at = cg_add(j->g, at, cg_mulc(j->g, k, c->step));
-    return glow_cpu_load(j->g, j->in[0], at, lanes);
+    return glow_cg_load(j->g, j->in[0], at, lanes);
 }
 
 static void
@@ -260,26 +260,26 @@ soft_columns(cpu_job *j, cg_value column, int lanes, void *user)
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
     cg_value at = cg_add(g, s.at, column), x, y;
-    cg_value low = glow_cpu_splat(g, glow_cpu_lowest(g, t), lanes);
+    cg_value low = glow_cg_splat(g, glow_cpu_lowest(g, t), lanes);
     cg_value none = LLVMConstNull(LLVMTypeOf(low));
     cg_value size = cg_i64(g, s.size), zero = cg_i64(g, 0);
     cg_loop l;
 
-    glow_cpu_loop(g, &l, zero, size, 1, &low, 1);
+    glow_cg_loop(g, &l, zero, size, 1, &low, 1);
     x = load_column(j, c, at, l.i, lanes);
     s.max = glow_cpu_soft_greater(g, t, l.value[0], x);
-    glow_cpu_loop_end(g, &l, &s.max);
-    glow_cpu_loop(g, &l, zero, size, 1, &none, 1);
+    glow_cg_loop_end(g, &l, &s.max);
+    glow_cg_loop(g, &l, zero, size, 1, &none, 1);
     x = cg_fsub(g, load_column(j, c, at, l.i, lanes), s.max);
-    s.sum = cg_fadd(g, l.value[0], glow_cpu_exp(g, x));
-    glow_cpu_loop_end(g, &l, &s.sum);
+    s.sum = cg_fadd(g, l.value[0], glow_cg_exp(g, x));
+    glow_cg_loop_end(g, &l, &s.sum);
     s.sum = glow_cpu_soft_sum(g, &s, s.sum);
-    glow_cpu_for(g, &l, s.size);
+    glow_cg_for(g, &l, s.size);
     x = cg_fsub(g, load_column(j, c, at, l.i, lanes), s.max);
     y = s.logarithm ? cg_fsub(g, x, s.sum)
-                    : glow_cpu_soft_weigh(g, glow_cpu_exp(g, x), s.sum);
-    glow_cpu_store(g, j->out[0], cg_add(g, at, cg_mulc(g, l.i, c->step)), y);
-    glow_cpu_loop_end(g, &l, NULL);
+                    : glow_cpu_soft_weigh(g, glow_cg_exp(g, x), s.sum);
+    glow_cg_store(g, j->out[0], cg_add(g, at, cg_mulc(g, l.i, c->step)), y);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 static void
@@ -300,7 +300,7 @@ emit_soft(cpu_job *j, int axis, bool logarithm)
         glow_cpu_soft_row(j, s);
     else
         glow_cpu_lanes_for(j, 0, step, soft_columns, &(soft_column){s, step});
-    glow_cpu_loop_end(j->g, &l, NULL);
+    glow_cg_loop_end(j->g, &l, NULL);
 }
 
 /* Size of the iteration space: rows, blocks of rows, or blocks of columns. */

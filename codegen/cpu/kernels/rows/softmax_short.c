@@ -53,7 +53,7 @@ glow_cpu_soft_rows(const cpu_target *t, const glow_type *type, int64_t size)
 static cg_value
 combine_rows(cg *g, const glow_type *t, cg_value v, int size, cg_combine_fn fn)
 {
-    int lanes = glow_cpu_lanes(LLVMTypeOf(v)), from[CPU_MOST_LANES];
+    int lanes = glow_cg_lanes(LLVMTypeOf(v)), from[CPU_MOST_LANES];
 
     for (int step = 1; step < size; step *= 2) {
         for (int i = 0; i < lanes; i++)
@@ -73,14 +73,14 @@ side_by_side(cpu_job *j, const cpu_soft *s, int rows)
     cg_value x, e, sum, y;
 
     g->live = live < lanes ? live : 0;
-    x = glow_cpu_load(g, j->in[0], s->at, lanes);
+    x = glow_cg_load(g, j->in[0], s->at, lanes);
     g->live = 0;
     x = cg_fsub(g, x, combine_rows(g, t, x, size, glow_cpu_soft_greater));
-    e = glow_cpu_exp(g, x);
+    e = glow_cg_exp(g, x);
     sum = glow_cpu_soft_sum(g, s, combine_rows(g, t, e, size, glow_cpu_sum));
     y = s->logarithm ? cg_fsub(g, x, sum) : glow_cpu_soft_weigh(g, e, sum);
     g->live = live < lanes ? live : 0;
-    glow_cpu_store(g, j->out[0], s->at, y);
+    glow_cg_store(g, j->out[0], s->at, y);
     g->live = 0;
 }
 
@@ -140,7 +140,7 @@ load_turned(cpu_job *j, const cpu_soft *s, cg_value *x)
     for (int first = 0; first < s->size; first += CPU_CHUNK) {
         for (int i = 0; i < CPU_CHUNK; i++) {
             for (int row = i; row < lanes; row += CPU_CHUNK)
-                chunk[row / CPU_CHUNK] = glow_cpu_load(
+                chunk[row / CPU_CHUNK] = glow_cg_load(
                     g, j->in[0], chunk_at(g, s, row, first), CPU_CHUNK);
             x[first + i] = join_chunks(g, chunk, lanes / CPU_CHUNK);
         }
@@ -164,10 +164,10 @@ store_turned(cpu_job *j, const cpu_soft *s, cg_value *x)
         for (int first = 0; first < s->size; first += CPU_CHUNK) {
             cg_value at = chunk_at(g, s, row, first);
 
-            glow_cpu_store(g, j->out[0], at,
-                           glow_cpu_some_lanes(g, x[first + row % CPU_CHUNK],
-                                               row - row % CPU_CHUNK,
-                                               CPU_CHUNK));
+            glow_cg_store(g, j->out[0], at,
+                          glow_cpu_some_lanes(g, x[first + row % CPU_CHUNK],
+                                              row - row % CPU_CHUNK,
+                                              CPU_CHUNK));
         }
     g->live = 0;
 }
@@ -188,7 +188,7 @@ turned(cpu_job *j, const cpu_soft *s)
     max = glow_cpu_soft_lanes(g, t, all, size, glow_cpu_soft_greater);
     for (int i = 0; i < size; i++) {
         x[i] = cg_fsub(g, x[i], max);
-        all[i] = e[i] = glow_cpu_exp(g, x[i]);
+        all[i] = e[i] = glow_cg_exp(g, x[i]);
     }
     sum = glow_cpu_soft_sum(g, s,
                             glow_cpu_soft_lanes(g, t, all, size, glow_cpu_sum));
@@ -210,10 +210,10 @@ last_rows(cpu_job *j, cpu_soft s, int rest)
         side_by_side(j, &s, rest);
         return;
     }
-    glow_cpu_for(g, &row, rest);
+    glow_cg_for(g, &row, rest);
     s.at = cg_add(g, first, cg_mulc(g, row.i, s.size));
     glow_cpu_soft_row(j, s);
-    glow_cpu_loop_end(g, &row, NULL);
+    glow_cg_loop_end(g, &row, NULL);
 }
 
 void
@@ -228,16 +228,16 @@ glow_cpu_soft_short(cpu_job *j, cpu_soft s)
     cg_if full, last;
 
     s.at = cg_mulc(g, unit, rows * s.size);
-    glow_cpu_if(g, &full, cg_icmp(g, LLVMIntSLT, unit, cg_i64(g, whole)));
+    glow_cg_if(g, &full, cg_icmp(g, LLVMIntSLT, unit, cg_i64(g, whole)));
     if (is_side_by_side(g->target, s.size))
         side_by_side(j, &s, rows);
     else
         turned(j, &s);
-    glow_cpu_end_if(g, &full);
+    glow_cg_end_if(g, &full);
     if (all % rows) {
-        glow_cpu_if(g, &last, cg_icmp(g, LLVMIntEQ, unit, cg_i64(g, whole)));
+        glow_cg_if(g, &last, cg_icmp(g, LLVMIntEQ, unit, cg_i64(g, whole)));
         last_rows(j, s, (int)(all % rows));
-        glow_cpu_end_if(g, &last);
+        glow_cg_end_if(g, &last);
     }
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }

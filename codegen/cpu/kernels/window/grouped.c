@@ -125,7 +125,7 @@ spread(const maker *m, cg_value x, int64_t c)
         return LLVMBuildExtractElement(
             g->builder, x, LLVMConstInt(g->i32, (unsigned)c, false), "");
     if (m->groups * k->in == 1)
-        return glow_cpu_splat(g, x, lanes);
+        return glow_cg_splat(g, x, lanes);
     for (int i = 0; i < lanes; i++)
         order[i] =
             LLVMConstInt(g->i32, (unsigned)(i / k->out * k->in + c), false);
@@ -141,8 +141,8 @@ add_pixel(const maker *m, const cpu_run *run, int64_t p, int64_t c, cg_value in,
     const grouped *k = &m->k;
     const cpu_window_axis *x = &k->w.axis[2];
     cg *g = m->j->g;
-    int64_t pixel = k->w.channels * glow_cpu_bytes(k->type);
-    cg_tensor from = {glow_cpu_atc(g, in, p * pixel), k->type};
+    int64_t pixel = k->w.channels * glow_cg_bytes(k->type);
+    cg_tensor from = {glow_cg_atc(g, in, p * pixel), k->type};
     cg_value v = NULL;
 
     for (int64_t t = 0; t < x->kernel; t++) {
@@ -154,9 +154,9 @@ add_pixel(const maker *m, const cpu_run *run, int64_t p, int64_t c, cg_value in,
             continue;
         if (!v)
             v = spread(
-                m, glow_cpu_load(g, from, cg_i64(g, 0), m->groups * (int)k->in),
+                m, glow_cg_load(g, from, cg_i64(g, 0), m->groups * (int)k->in),
                 c);
-        acc[r] = glow_cpu_fma(g, v, w[t], acc[r]);
+        acc[r] = glow_cg_fma(g, v, w[t], acc[r]);
     }
 }
 
@@ -172,7 +172,7 @@ add_line(const maker *m, const cpu_run *run, cg_value in, cg_value weights,
     const grouped *k = &m->k;
     const cpu_window_axis *x = &k->w.axis[2];
     cg *g = m->j->g;
-    LLVMTypeRef type = glow_cpu_vector(g->f32, m->groups * (int)k->out);
+    LLVMTypeRef type = glow_cg_vector(g->f32, m->groups * (int)k->out);
     int64_t step = k->together * k->out * 4;
     int64_t pixels =
         (run->rows - 1) * x->stride + (x->kernel - 1) * x->dilation + 1;
@@ -180,10 +180,10 @@ add_line(const maker *m, const cpu_run *run, cg_value in, cg_value weights,
 
     for (int64_t c = 0; c < k->in; c++) {
         if (c)
-            in = glow_cpu_opaque(g, in);
+            in = glow_cg_opaque(g, in);
         for (int64_t t = 0; t < x->kernel; t++)
-            w[t] = glow_cpu_load_raw(
-                g, type, glow_cpu_atc(g, weights, (t * k->in + c) * step));
+            w[t] = glow_cg_load_raw(
+                g, type, glow_cg_atc(g, weights, (t * k->in + c) * step));
         for (int64_t p = 0; p < pixels; p++)
             add_pixel(m, run, p, c, in, w, acc);
     }
@@ -198,7 +198,7 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
     const cpu_window_axis *ax = &k->w.axis[2];
     cpu_job *j = m->j;
     cg *g = j->g;
-    int64_t size = glow_cpu_bytes(k->type), pixel = k->w.channels * size;
+    int64_t size = glow_cg_bytes(k->type), pixel = k->w.channels * size;
     int lanes = m->groups * (int)k->out;
     cpu_taps depth = glow_cpu_taps(g, az, m->z, 0, az->in);
     cpu_taps lines = glow_cpu_taps(g, ay, m->y, 0, ay->in);
@@ -207,14 +207,14 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
     cg_value acc[CG_MAX_CARRIED], init;
     cg_loop over_z, over_y;
 
-    init = j->in[2].at ? glow_cpu_load(g, j->in[2], channel, lanes)
-                       : LLVMConstNull(glow_cpu_vector(g->f32, lanes));
+    init = j->in[2].at ? glow_cg_load(g, j->in[2], channel, lanes)
+                       : LLVMConstNull(glow_cg_vector(g->f32, lanes));
     for (int r = 0; r < run->rows; r++)
         acc[r] = init;
-    glow_cpu_loop_guarded(g, &over_z, depth.first, depth.last, 1, acc,
-                          run->rows);
-    glow_cpu_loop_guarded(g, &over_y, lines.first, lines.last, 1, over_z.value,
-                          run->rows);
+    glow_cg_loop_guarded(g, &over_z, depth.first, depth.last, 1, acc,
+                         run->rows);
+    glow_cg_loop_guarded(g, &over_y, lines.first, lines.last, 1, over_z.value,
+                         run->rows);
 
     cg_value iz = cg_add(g, depth.base, cg_mulc(g, over_z.i, az->dilation));
     cg_value iy = cg_add(g, lines.base, cg_mulc(g, over_y.i, ay->dilation));
@@ -228,10 +228,10 @@ make_tile(maker *m, const cpu_run *run, cg_value x, cg_value v)
     for (int r = 0; r < run->rows; r++)
         acc[r] = over_y.value[r];
     /* Opaque, or LLVM keeps a pointer for each pixel, see tile.c. */
-    at = glow_cpu_opaque(g, glow_cpu_at(g, j->in[0].at, at));
-    add_line(m, run, at, glow_cpu_at(g, j->packed, tap), acc);
-    glow_cpu_loop_end(g, &over_y, acc);
-    glow_cpu_loop_end(g, &over_z, over_y.value);
+    at = glow_cg_opaque(g, glow_cg_at(g, j->in[0].at, at));
+    add_line(m, run, at, glow_cg_at(g, j->packed, tap), acc);
+    glow_cg_loop_end(g, &over_y, acc);
+    glow_cg_loop_end(g, &over_z, over_y.value);
 
     cg_value to = cg_add(g, cg_mulc(g, m->batch, az->out), m->z);
 
@@ -251,13 +251,13 @@ make_line(maker *m, cg_value first, cg_value end)
         const cpu_run *run = &m->runs[i];
         cg_loop tiles, vectors;
 
-        glow_cpu_for(g, &tiles, run->count);
-        glow_cpu_loop(g, &vectors, first, end, 1, NULL, 0);
+        glow_cg_for(g, &tiles, run->count);
+        glow_cg_loop(g, &vectors, first, end, 1, NULL, 0);
         make_tile(m, run,
                   cg_addc(g, cg_mulc(g, tiles.i, run->rows), run->first),
                   vectors.i);
-        glow_cpu_loop_end(g, &vectors, NULL);
-        glow_cpu_loop_end(g, &tiles, NULL);
+        glow_cg_loop_end(g, &vectors, NULL);
+        glow_cg_loop_end(g, &tiles, NULL);
     }
 }
 
@@ -271,7 +271,7 @@ chunk_of(const maker *m, int64_t count)
 {
     const grouped *k = &m->k;
     int64_t cache = m->j->g->target->cache_bytes;
-    int64_t line = k->w.axis[2].in * glow_cpu_bytes(k->type);
+    int64_t line = k->w.axis[2].in * glow_cg_bytes(k->type);
     int64_t image = line * k->w.axis[1].in * k->w.channels;
     int64_t vector = line * k->w.axis[1].kernel * k->together * k->in;
     int64_t chunk = (image <= cache ? LINES_BYTES : cache / 2) / vector;
@@ -323,10 +323,10 @@ make_vectors(maker *m, int64_t from, int64_t count, int groups)
         return;
     m->groups = groups;
     if (by_vectors) {
-        first = glow_cpu_imax(g, m->j->begin, first);
-        end = glow_cpu_imin(g, m->j->end, end);
+        first = glow_cg_imax(g, m->j->begin, first);
+        end = glow_cg_imin(g, m->j->end, end);
     }
-    glow_cpu_loop_guarded(g, &chunks, first, end, chunk, NULL, 0);
+    glow_cg_loop_guarded(g, &chunks, first, end, chunk, NULL, 0);
     glow_cpu_unit_nest(
         m->j, &lines,
         GLOW_DIMS_OF(k->w.batch, k->w.axis[0].out, k->w.axis[1].out),
@@ -334,9 +334,9 @@ make_vectors(maker *m, int64_t from, int64_t count, int groups)
     m->batch = lines.at[0];
     m->z = lines.at[1];
     m->y = lines.at[2];
-    make_line(m, chunks.i, glow_cpu_imin(g, cg_addc(g, chunks.i, chunk), end));
-    glow_cpu_nest_end(g, &lines);
-    glow_cpu_loop_end(g, &chunks, NULL);
+    make_line(m, chunks.i, glow_cg_imin(g, cg_addc(g, chunks.i, chunk), end));
+    glow_cg_nest_end(g, &lines);
+    glow_cg_loop_end(g, &chunks, NULL);
 }
 
 static void

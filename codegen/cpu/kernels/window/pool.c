@@ -89,7 +89,7 @@ is_nan(cg *g, cg_value x, cg_value y)
 {
     cg_value is = cg_fcmp(g, LLVMRealUNO, x, y);
 
-    return LLVMBuildSExt(g->builder, is, glow_cpu_like(x, g->i32), "");
+    return LLVMBuildSExt(g->builder, is, glow_cg_like(x, g->i32), "");
 }
 
 /* Maximum of `count` taps; one comparison checks two taps for NaN. */
@@ -134,7 +134,7 @@ take_line(cpu_job *j, const pool *p, cg_value in, int lanes, partial *to)
             cg_value at = cg_addc(g, in, pixel * p->pixel);
 
             if (p->run->valid[r * x->kernel + k])
-                taps[count++] = glow_cpu_load(g, j->in[0], at, lanes);
+                taps[count++] = glow_cg_load(g, j->in[0], at, lanes);
         }
         (p->max ? take_greatest : take_sum)(g, taps, count, &to[r]);
     }
@@ -156,7 +156,7 @@ line_at(cg *g, const pool *p, cg_value z, cg_value y, cg_value c)
 static cg_value
 how_many(cg *g, const cpu_taps *t)
 {
-    return glow_cpu_imax(g, cg_sub(g, t->last, t->first), cg_i64(g, 0));
+    return glow_cg_imax(g, cg_sub(g, t->last, t->first), cg_i64(g, 0));
 }
 
 /*
@@ -202,13 +202,13 @@ finish(cg *g, const pool *p, int r, const partial *sum)
         return cg_select(g,
                          cg_icmp(g, LLVMIntNE, sum->nan,
                                  LLVMConstNull(LLVMTypeOf(sum->nan))),
-                         glow_cpu_real(t, (double)NAN), sum->best);
+                         glow_cg_real(t, (double)NAN), sum->best);
 
     cpu_taps z = counted_taps(g, p, 0), y = counted_taps(g, p, 1);
     cg_value count = LLVMBuildSIToFP(g->builder, count_taps(g, p, r, &z, &y),
-                                     glow_cpu_scalar(t), "");
+                                     glow_cg_scalar(t), "");
 
-    return cg_fdiv(g, sum->best, glow_cpu_splat(g, count, glow_cpu_lanes(t)));
+    return cg_fdiv(g, sum->best, glow_cg_splat(g, count, glow_cg_lanes(t)));
 }
 
 static void
@@ -240,8 +240,8 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
 {
     const pool *p = user;
     cg *g = j->g;
-    LLVMTypeRef t = glow_cpu_vector(g->f32, lanes);
-    LLVMTypeRef bits = glow_cpu_vector(g->i32, lanes);
+    LLVMTypeRef t = glow_cg_vector(g->f32, lanes);
+    LLVMTypeRef bits = glow_cg_vector(g->i32, lanes);
     const cpu_window_axis *z = &p->w.axis[0], *y = &p->w.axis[1];
     cpu_taps depth = glow_cpu_taps(g, z, p->at[1], 0, z->in);
     cpu_taps lines = glow_cpu_taps(g, y, p->at[2], 0, y->in);
@@ -251,11 +251,11 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     int n;
 
     for (int r = 0; r < p->run->rows; r++)
-        sums[r] = (partial){glow_cpu_real(t, p->max ? -(double)INFINITY : 0),
+        sums[r] = (partial){glow_cg_real(t, p->max ? -(double)INFINITY : 0),
                             LLVMConstNull(bits)};
     n = join_carried(p, sums, carried);
-    glow_cpu_loop_guarded(g, &k, depth.first, depth.last, 1, carried, n);
-    glow_cpu_loop_guarded(g, &i, lines.first, lines.last, 1, k.value, n);
+    glow_cg_loop_guarded(g, &k, depth.first, depth.last, 1, carried, n);
+    glow_cg_loop_guarded(g, &i, lines.first, lines.last, 1, k.value, n);
     split_carried(p, i.value, sums);
 
     cg_value iz = cg_add(g, depth.base, cg_mulc(g, k.i, z->dilation));
@@ -263,8 +263,8 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
 
     take_line(j, p, line_at(g, p, iz, iy, c), lanes, sums);
     join_carried(p, sums, carried);
-    glow_cpu_loop_end(g, &i, carried);
-    glow_cpu_loop_end(g, &k, i.value);
+    glow_cg_loop_end(g, &i, carried);
+    glow_cg_loop_end(g, &k, i.value);
     split_carried(p, k.value, sums);
 
     cg_value to = cg_add(g, cg_mulc(g, p->at[0], z->out), p->at[1]);
@@ -273,7 +273,7 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     to = cg_add(g, cg_mulc(g, to, p->pixels), p->x);
     if (p->joined) {
         to = cg_add(g, cg_mulc(g, to, p->pixel), c);
-        glow_cpu_store(g, j->out[0], to, finish(g, p, 0, &sums[0]));
+        glow_cg_store(g, j->out[0], to, finish(g, p, 0, &sums[0]));
         return;
     }
     for (int r = 0; r < p->run->rows; r++)
@@ -320,12 +320,12 @@ emit_lines(cpu_job *j, pool p)
     p.at = n.at;
     for (int i = 0; i < count; i++) {
         p.run = &runs[i];
-        glow_cpu_for(g, &l, runs[i].count);
+        glow_cg_for(g, &l, runs[i].count);
         p.x = cg_addc(g, cg_mulc(g, l.i, runs[i].rows), runs[i].first);
         glow_cpu_lanes_for(j, 0, p.w.channels, pool_channels, &p);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 static int64_t

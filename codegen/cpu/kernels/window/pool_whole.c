@@ -49,9 +49,9 @@ add_pixels(cpu_job *j, const whole *w, cg_value pixel, cg_value channel,
         for (int b = 0; b < blocks; b++, sum++)
             *sum = cg_fadd(
                 g, *sum,
-                glow_cpu_load(g, j->in[0],
-                              cg_addc(g, at, i * w->channels + b * lanes),
-                              lanes));
+                glow_cg_load(g, j->in[0],
+                             cg_addc(g, at, i * w->channels + b * lanes),
+                             lanes));
 }
 
 /* `blocks` vectors of channels from `channel` on. */
@@ -65,13 +65,13 @@ average(cpu_job *j, const whole *w, cg_value channel, int blocks, int lanes)
     cg_loop l;
 
     for (int i = 0; i < parts * blocks; i++)
-        sum[i] = LLVMConstNull(glow_cpu_vector(g->f32, lanes));
-    glow_cpu_loop_guarded(g, &l, cg_i64(g, 0), cg_i64(g, most), parts, sum,
-                          parts * blocks);
+        sum[i] = LLVMConstNull(glow_cg_vector(g->f32, lanes));
+    glow_cg_loop_guarded(g, &l, cg_i64(g, 0), cg_i64(g, most), parts, sum,
+                         parts * blocks);
     for (int i = 0; i < parts * blocks; i++)
         sum[i] = l.value[i];
     add_pixels(j, w, l.i, channel, parts, blocks, lanes, sum);
-    glow_cpu_loop_end(g, &l, sum);
+    glow_cg_loop_end(g, &l, sum);
     for (int i = 0; i < parts * blocks; i++)
         sum[i] = l.value[i];
     add_pixels(j, w, cg_i64(g, most), channel, (int)rest, blocks, lanes, sum);
@@ -81,7 +81,7 @@ average(cpu_job *j, const whole *w, cg_value channel, int blocks, int lanes)
         glow_cpu_finish(
             j, (cpu_place){w->batch, channel, 0, b * lanes},
             cg_fdiv(g, sum[b],
-                    glow_cpu_real(LLVMTypeOf(sum[b]), (double)w->pixels)));
+                    glow_cg_real(LLVMTypeOf(sum[b]), (double)w->pixels)));
     }
 }
 
@@ -102,20 +102,19 @@ emit_whole(cpu_job *j)
     glow_cpu_unit_nest(j, &n, GLOW_DIMS_OF(x.at[0]), 1);
     w.batch = n.at[0];
     if (full) {
-        glow_cpu_loop(g, &l, cg_i64(g, 0), cg_i64(g, full * lanes),
-                      SUMS * lanes, NULL, 0);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, full * lanes), SUMS * lanes,
+                     NULL, 0);
         average(j, &w, l.i, SUMS, lanes);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (vectors > full)
         average(j, &w, cg_i64(g, full * lanes), (int)(vectors - full), lanes);
     if (rest) {
         g->live = (int)rest;
-        average(j, &w, cg_i64(g, vectors * lanes), 1,
-                glow_cpu_lanes_over(rest));
+        average(j, &w, cg_i64(g, vectors * lanes), 1, glow_cg_lanes_over(rest));
         g->live = 0;
     }
-    glow_cpu_nest_end(g, &n);
+    glow_cg_nest_end(g, &n);
 }
 
 static int64_t

@@ -28,8 +28,8 @@ begin_taps(cg *g, const cpu_window *w, taps *s, cg_value const *at)
     for (int d = 0; d < 3; d++) {
         const cpu_window_axis *a = &w->axis[d];
 
-        glow_cpu_loop_guarded(g, &s->loop[d], s->t[d].first, s->t[d].last, 1,
-                              NULL, 0);
+        glow_cg_loop_guarded(g, &s->loop[d], s->t[d].first, s->t[d].last, 1,
+                             NULL, 0);
 
         cg_value x =
             cg_add(g, s->t[d].base, cg_mulc(g, s->loop[d].i, a->dilation));
@@ -45,7 +45,7 @@ static void
 end_taps(cg *g, taps *s)
 {
     for (int d = 2; d >= 0; d--)
-        glow_cpu_loop_end(g, &s->loop[d], NULL);
+        glow_cg_loop_end(g, &s->loop[d], NULL);
 }
 
 /* The pixel of the result at (batch, three spatial axes). */
@@ -101,14 +101,14 @@ typedef struct pool {
 static cg_value
 beats(cg *g, const glow_type *t, cg_value x, cg_value best)
 {
-    if (glow_cpu_is_float(x)) {
+    if (glow_cg_is_float(x)) {
         cg_value above = cg_fcmp(g, LLVMRealOGT, x, best);
         cg_value nan = cg_fcmp(g, LLVMRealUNO, x, x);
 
         nan = cg_and(g, nan, cg_fcmp(g, LLVMRealORD, best, best));
         return cg_or(g, above, nan);
     }
-    return cg_icmp(g, glow_cpu_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, x, best);
+    return cg_icmp(g, glow_cg_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, x, best);
 }
 
 static void
@@ -119,14 +119,14 @@ max_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     const glow_type *t = j->in[0].type;
     bool with_arg = j->n->n_out > 1;
     cg_value low = glow_cpu_lowest(g, t);
-    cg_value best = glow_cpu_local(g, glow_cpu_splat(g, low, lanes)), arg;
+    cg_value best = glow_cg_local(g, glow_cg_splat(g, low, lanes)), arg;
     taps s;
 
-    arg = with_arg ? glow_cpu_local(g, cg_i64(g, -1)) : NULL;
+    arg = with_arg ? glow_cg_local(g, cg_i64(g, -1)) : NULL;
     begin_taps(g, &p->w, &s, p->at);
 
     cg_value at = cg_add(g, s.at, channel);
-    cg_value x = glow_cpu_load(g, j->in[0], at, lanes);
+    cg_value x = glow_cg_load(g, j->in[0], at, lanes);
     cg_value old = cg_get(g, best), wins = beats(g, t, x, old);
 
     if (with_arg) {
@@ -142,7 +142,7 @@ max_channels(cpu_job *j, cg_value channel, int lanes, void *user)
 
     if (with_arg) {
         at = cg_add(g, cg_mulc(g, row, p->w.channels), channel);
-        glow_cpu_store(g, j->out[1], at, cg_get(g, arg));
+        glow_cg_store(g, j->out[1], at, cg_get(g, arg));
     }
     glow_cpu_finish(j, (cpu_place){row, channel, 0, 0}, cg_get(g, best));
 }
@@ -160,7 +160,7 @@ count_taps(cg *g, const pool *p)
                 : glow_cpu_taps(g, a, p->at[1 + d], 0, a->in);
         cg_value n = cg_sub(g, t.last, t.first);
 
-        count = cg_mul(g, count, glow_cpu_imax(g, n, cg_i64(g, 0)));
+        count = cg_mul(g, count, glow_cg_imax(g, n, cg_i64(g, 0)));
     }
     return count;
 }
@@ -171,13 +171,13 @@ average_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     const pool *p = user;
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
-    LLVMTypeRef c = glow_cpu_computed(g, t);
-    cg_value sum = glow_cpu_local(g, LLVMConstNull(glow_cpu_vector(c, lanes)));
+    LLVMTypeRef c = glow_cg_computed(g, t);
+    cg_value sum = glow_cg_local(g, LLVMConstNull(glow_cg_vector(c, lanes)));
     taps s;
 
     begin_taps(g, &p->w, &s, p->at);
 
-    cg_value x = glow_cpu_load(g, j->in[0], cg_add(g, s.at, channel), lanes);
+    cg_value x = glow_cg_load(g, j->in[0], cg_add(g, s.at, channel), lanes);
 
     cg_set(g, sum, cg_fadd(g, cg_get(g, sum), x));
     end_taps(g, &s);
@@ -185,7 +185,7 @@ average_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     cg_value count = LLVMBuildSIToFP(g->builder, count_taps(g, p), c, "");
     cg_value mean = cg_get(g, sum);
 
-    mean = cg_fdiv(g, mean, glow_cpu_splat(g, count, lanes));
+    mean = cg_fdiv(g, mean, glow_cg_splat(g, count, lanes));
     glow_cpu_finish(
         j, (cpu_place){result_pixel(g, &p->w, p->at), channel, 0, 0}, mean);
 }
@@ -201,12 +201,12 @@ emit_pool(cpu_job *j, pool p, cg_lanes_fn body)
     if (one_by_one) {
         cg_loop l;
 
-        body(j, glow_cpu_for(j->g, &l, p.w.channels), 1, &p);
-        glow_cpu_loop_end(j->g, &l, NULL);
+        body(j, glow_cg_for(j->g, &l, p.w.channels), 1, &p);
+        glow_cg_loop_end(j->g, &l, NULL);
     } else {
         glow_cpu_lanes_for(j, 0, p.w.channels, body, &p);
     }
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_nest_end(j->g, &n);
 }
 
 static void
@@ -274,34 +274,34 @@ emit_convolution(cpu_job *j)
     taps s;
 
     glow_cpu_unit_nest(j, &n, result_pixels(&w), unit_axes(&w));
-    glow_cpu_for(g, &group, a->group);
-    glow_cpu_for(g, &out, per_group);
+    glow_cg_for(g, &group, a->group);
+    glow_cg_for(g, &out, per_group);
 
     cg_value o = cg_add(g, cg_mulc(g, group.i, per_group), out.i);
     cg_value first = cg_mulc(g, group.i, channels);
-    cg_value init = j->in[2].at ? glow_cpu_load(g, j->in[2], o, 1)
-                                : LLVMConstNull(glow_cpu_computed(g, t));
-    cg_value sum = glow_cpu_local(g, init);
+    cg_value init = j->in[2].at ? glow_cg_load(g, j->in[2], o, 1)
+                                : LLVMConstNull(glow_cg_computed(g, t));
+    cg_value sum = glow_cg_local(g, init);
 
     begin_taps(g, &w, &s, n.at);
-    glow_cpu_for(g, &in, channels);
+    glow_cg_for(g, &in, channels);
 
     cg_value x =
-        glow_cpu_load(g, j->in[0], cg_add(g, cg_add(g, s.at, first), in.i), 1);
+        glow_cg_load(g, j->in[0], cg_add(g, cg_add(g, s.at, first), in.i), 1);
     cg_value f = cg_add(g, cg_mulc(g, o, kernel), s.tap);
 
-    f = glow_cpu_load(g, j->in[1], cg_add(g, cg_mulc(g, f, channels), in.i), 1);
+    f = glow_cg_load(g, j->in[1], cg_add(g, cg_mulc(g, f, channels), in.i), 1);
     x = cg_fmul(g, x, f);
     cg_set(g, sum, cg_fadd(g, cg_get(g, sum), x));
-    glow_cpu_loop_end(g, &in, NULL);
+    glow_cg_loop_end(g, &in, NULL);
     end_taps(g, &s);
 
     cg_value pixel = result_pixel(g, &w, n.at);
 
     glow_cpu_finish(j, (cpu_place){pixel, o, 0, 0}, cg_get(g, sum));
-    glow_cpu_loop_end(g, &out, NULL);
-    glow_cpu_loop_end(g, &group, NULL);
-    glow_cpu_nest_end(g, &n);
+    glow_cg_loop_end(g, &out, NULL);
+    glow_cg_loop_end(g, &group, NULL);
+    glow_cg_nest_end(g, &n);
 }
 
 const cpu_kernel glow_cpu_convolution = {
@@ -329,7 +329,7 @@ begin_spread(cg *g, const cpu_window *w, spread *s, cg_value const *at)
     s->number = cg_i64(g, 0);
     for (int d = 0; d < 3; d++) {
         const cpu_window_axis *a = &w->axis[d];
-        cg_value k = glow_cpu_for(g, &s->tap[d], a->kernel);
+        cg_value k = glow_cg_for(g, &s->tap[d], a->kernel);
         cg_value from = cg_addc(g, at[1 + d], a->start);
         cg_value x = cg_sub(g, from, cg_mulc(g, k, a->dilation));
         cg_value stride = cg_i64(g, a->stride), zero = cg_i64(g, 0);
@@ -338,7 +338,7 @@ begin_spread(cg *g, const cpu_window *w, spread *s, cg_value const *at)
         cg_value inside = cg_icmp(g, LLVMIntSGE, x, zero);
 
         inside = cg_and(g, inside, cg_icmp(g, LLVMIntSLT, i, cg_i64(g, a->in)));
-        glow_cpu_if(g, &s->hit[d], cg_and(g, exact, inside));
+        glow_cg_if(g, &s->hit[d], cg_and(g, exact, inside));
         s->pixel = cg_add(g, cg_mulc(g, s->pixel, a->in), i);
         s->number = cg_add(g, cg_mulc(g, s->number, a->kernel), k);
     }
@@ -348,8 +348,8 @@ static void
 end_spread(cg *g, spread *s)
 {
     for (int d = 2; d >= 0; d--) {
-        glow_cpu_end_if(g, &s->hit[d]);
-        glow_cpu_loop_end(g, &s->tap[d], NULL);
+        glow_cg_end_if(g, &s->hit[d]);
+        glow_cg_loop_end(g, &s->tap[d], NULL);
     }
 }
 
@@ -367,26 +367,26 @@ transposed_channels(cpu_job *j, cg_value out, int lanes, void *user)
     const transposed *t = user;
     cg *g = j->g;
     cg_value o = cg_add(g, cg_mulc(g, t->group, t->outputs), out);
-    LLVMTypeRef c = glow_cpu_computed(g, j->in[0].type);
-    cg_value init = j->in[2].at ? glow_cpu_load(g, j->in[2], o, lanes)
-                                : LLVMConstNull(glow_cpu_vector(c, lanes));
-    cg_value sum = glow_cpu_local(g, init);
+    LLVMTypeRef c = glow_cg_computed(g, j->in[0].type);
+    cg_value init = j->in[2].at ? glow_cg_load(g, j->in[2], o, lanes)
+                                : LLVMConstNull(glow_cg_vector(c, lanes));
+    cg_value sum = glow_cg_local(g, init);
     spread s;
     cg_loop in;
 
     begin_spread(g, &t->w, &s, t->at);
-    glow_cpu_for(g, &in, t->channels);
+    glow_cg_for(g, &in, t->channels);
 
     cg_value channel = cg_add(g, cg_mulc(g, t->group, t->channels), in.i);
-    cg_value x = glow_cpu_load(
+    cg_value x = glow_cg_load(
         g, j->in[0], cg_add(g, cg_mulc(g, s.pixel, t->w.channels), channel), 1);
     cg_value f = cg_add(g, cg_mulc(g, channel, t->taps), s.number);
 
-    f = glow_cpu_load(g, j->in[1], cg_add(g, cg_mulc(g, f, t->outputs), out),
-                      lanes);
-    x = glow_cpu_splat(g, x, lanes);
-    cg_set(g, sum, glow_cpu_fma(g, x, f, cg_get(g, sum)));
-    glow_cpu_loop_end(g, &in, NULL);
+    f = glow_cg_load(g, j->in[1], cg_add(g, cg_mulc(g, f, t->outputs), out),
+                     lanes);
+    x = glow_cg_splat(g, x, lanes);
+    cg_set(g, sum, glow_cg_fma(g, x, f, cg_get(g, sum)));
+    glow_cg_loop_end(g, &in, NULL);
     end_spread(g, &s);
 
     cg_value pixel = result_pixel(g, &t->w, t->at);
@@ -411,10 +411,10 @@ emit_convtranspose(cpu_job *j)
     t.channels = t.w.channels / a->group;
     glow_cpu_unit_nest(j, &n, result_pixels(&t.w), unit_axes(&t.w));
     t.at = n.at;
-    t.group = glow_cpu_for(j->g, &group, a->group);
+    t.group = glow_cg_for(j->g, &group, a->group);
     glow_cpu_lanes_for(j, 0, t.outputs, transposed_channels, &t);
-    glow_cpu_loop_end(j->g, &group, NULL);
-    glow_cpu_nest_end(j->g, &n);
+    glow_cg_loop_end(j->g, &group, NULL);
+    glow_cg_nest_end(j->g, &n);
 }
 
 const cpu_kernel glow_cpu_convtranspose = {

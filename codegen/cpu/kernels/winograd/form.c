@@ -79,7 +79,7 @@ glow_cpu_form(int m)
 static cg_value
 add(cg *g, cg_value sum, double k, cg_value x)
 {
-    cg_value by = x ? glow_cpu_real(LLVMTypeOf(x), k) : NULL;
+    cg_value by = x ? glow_cg_real(LLVMTypeOf(x), k) : NULL;
 
     if (!x)
         return sum;
@@ -87,7 +87,7 @@ add(cg *g, cg_value sum, double k, cg_value x)
         return k == 1 ? x : cg_fmul(g, x, by);
     if (k == 1 || k == -1)
         return k > 0 ? cg_fadd(g, sum, x) : cg_fsub(g, sum, x);
-    return glow_cpu_fma(g, by, x, sum);
+    return glow_cg_fma(g, by, x, sum);
 }
 
 /* The sum of k[i] * x[2 * i]; the last of the `count` coefficients is 1. */

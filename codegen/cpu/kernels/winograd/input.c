@@ -42,7 +42,7 @@ pixels_of(maker *m, const cpu_run *run)
         cg_value from;
 
         at = cg_add(g, cg_mulc(g, at, w->in_w), x);
-        from = glow_cpu_at(g, m->in, cg_mulc(g, at, w->pixel));
+        from = glow_cg_at(g, m->in, cg_mulc(g, at, w->pixel));
         if (!always_within(w, i)) {
             cg_value low = cg_icmp(g, LLVMIntSGE, y, cg_i64(g, 0));
             cg_value high = cg_icmp(g, LLVMIntSLT, y, cg_i64(g, w->in_h));
@@ -61,20 +61,20 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
     const pixels *p = what;
-    LLVMTypeRef t = glow_cpu_vector(g->f32, lanes);
+    LLVMTypeRef t = glow_cg_vector(g->f32, lanes);
     cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
     cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
     cg_value at = cg_mulc(g, channel, 4);
     cg_value to =
-        glow_cpu_at(g, m->v, cg_add(g, cg_mulc(g, m->tile, w->in_pitch), at));
+        glow_cg_at(g, m->v, cg_add(g, cg_mulc(g, m->tile, w->in_pitch), at));
 
     for (int k = 0; k < w->n; k++) {
         for (int i = 0; i < w->n; i++)
             x[i] = p->valid[k]
-                       ? glow_cpu_load_raw(
+                       ? glow_cg_load_raw(
                              g, t,
-                             glow_cpu_atc(g, glow_cpu_at(g, p->line[i], at),
-                                          k * w->apart_w * w->pixel))
+                             glow_cg_atc(g, glow_cg_at(g, p->line[i], at),
+                                         k * w->apart_w * w->pixel))
                        : NULL;
         glow_cpu_form_input(g, &m->form, x, y);
         for (int i = 0; i < w->n; i++)
@@ -83,9 +83,8 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     for (int i = 0; i < w->n; i++) {
         glow_cpu_form_input(g, &m->form, half[i], y);
         for (int k = 0; k < w->n; k++)
-            glow_cpu_store_raw(
-                g, y[k] ? y[k] : LLVMConstNull(t),
-                glow_cpu_atc(g, to, (i * w->n + k) * w->in_plane));
+            glow_cg_store_raw(g, y[k] ? y[k] : LLVMConstNull(t),
+                              glow_cg_atc(g, to, (i * w->n + k) * w->in_plane));
     }
 }
 

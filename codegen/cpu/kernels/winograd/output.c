@@ -23,9 +23,9 @@ finish_line(maker *m, int i, const bool *exists, cg_value const *half,
     bool guarded = last + i * w->apart_h >= w->out_h;
 
     if (guarded)
-        glow_cpu_if(g, &s,
-                    cg_icmp(g, LLVMIntSLT, cg_addc(g, m->y, i * w->apart_h),
-                            cg_i64(g, w->out_h)));
+        glow_cg_if(g, &s,
+                   cg_icmp(g, LLVMIntSLT, cg_addc(g, m->y, i * w->apart_h),
+                           cg_i64(g, w->out_h)));
     row = cg_add(g, cg_mulc(g, m->image, w->out_h), m->y);
     row = cg_add(g, cg_mulc(g, row, w->out_w), m->x);
     glow_cpu_form_output(g, &m->form, half, y);
@@ -35,10 +35,10 @@ finish_line(maker *m, int i, const bool *exists, cg_value const *half,
 
         if (exists[k])
             glow_cpu_finish(m->j, (cpu_place){row, channel, plus, 0},
-                            glow_cpu_first(g, v, lanes));
+                            glow_cg_first(g, v, lanes));
     }
     if (guarded)
-        glow_cpu_end_if(g, &s);
+        glow_cg_end_if(g, &s);
 }
 
 static void
@@ -47,19 +47,19 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
     const cpu_span *span = what;
-    LLVMTypeRef t = glow_cpu_vector(g->f32, lanes);
+    LLVMTypeRef t = glow_cg_vector(g->f32, lanes);
     cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
     cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS], bias = NULL;
-    cg_value from = glow_cpu_at(
-        g, m->products, cg_affine(g, m->tile, w->out_pitch, channel, 4));
+    cg_value from = glow_cg_at(g, m->products,
+                               cg_affine(g, m->tile, w->out_pitch, channel, 4));
 
     channel = cg_add(g, channel, cg_mulc(g, m->group, w->outputs));
     if (m->j->in[2].at)
-        bias = glow_cpu_load(g, m->j->in[2], channel, lanes);
+        bias = glow_cg_load(g, m->j->in[2], channel, lanes);
     for (int k = 0; k < w->n; k++) {
         for (int i = 0; i < w->n; i++)
-            x[i] = glow_cpu_load_raw(
-                g, t, glow_cpu_atc(g, from, (i * w->n + k) * w->out_plane));
+            x[i] = glow_cg_load_raw(
+                g, t, glow_cg_atc(g, from, (i * w->n + k) * w->out_plane));
         glow_cpu_form_output(g, &m->form, x, y);
         for (int i = 0; i < w->m; i++)
             half[i][k] = y[i];

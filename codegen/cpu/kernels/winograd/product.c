@@ -40,15 +40,15 @@ make_rows(maker *m, const product *x, int rows, cg_value first)
     bool valid[CG_MAX_CARRIED];
 
     for (int i = 0; i < rows * t->blocks; i++)
-        acc[i] = LLVMConstNull(glow_cpu_vector(g->f32, t->lanes));
+        acc[i] = LLVMConstNull(glow_cg_vector(g->f32, t->lanes));
     memset(valid, true, sizeof(valid));
-    in = glow_cpu_at(g, x->in, cg_mulc(g, first, w->in_pitch));
-    out = glow_cpu_at(g, x->out, cg_mulc(g, first, w->out_pitch));
+    in = glow_cg_at(g, x->in, cg_mulc(g, first, w->in_pitch));
+    out = glow_cg_at(g, x->out, cg_mulc(g, first, w->out_pitch));
     if (t->ahead) {
         cg_value number =
             LLVMBuildSDiv(g->builder, first, cg_i64(g, m->p.rows), "");
 
-        ahead = glow_cpu_at(
+        ahead = glow_cg_at(
             g, x->weights,
             cg_addc(g, cg_mulc(g, number, share), weights_of(m, t->blocks)));
     }
@@ -56,9 +56,9 @@ make_rows(maker *m, const product *x, int rows, cg_value first)
                        cg_i64(g, 1), false, acc);
     for (int r = 0; r < rows; r++)
         for (int b = 0; b < t->blocks; b++)
-            glow_cpu_store_raw(
+            glow_cg_store_raw(
                 g, acc[r * t->blocks + b],
-                glow_cpu_atc(g, out, r * w->out_pitch + b * t->lanes * 4));
+                glow_cg_atc(g, out, r * w->out_pitch + b * t->lanes * 4));
 }
 
 /*
@@ -89,9 +89,9 @@ make_any_rest(maker *m, const product *x, cg_value first, cg_value left)
         cg_value part = cg_and(g, left, cg_i64(g, rows));
         cg_if s;
 
-        glow_cpu_if(g, &s, cg_icmp(g, LLVMIntNE, part, cg_i64(g, 0)));
+        glow_cg_if(g, &s, cg_icmp(g, LLVMIntNE, part, cg_i64(g, 0)));
         make_rows(m, x, rows, first);
-        glow_cpu_end_if(g, &s);
+        glow_cg_end_if(g, &s);
         first = cg_add(g, first, part);
     }
 }
@@ -126,9 +126,9 @@ make_rests(maker *m, const product *x, cg_value whole)
             known = known || sizes[k] % m->p.rows == rest;
         if (known)
             continue;
-        glow_cpu_if(g, &s, cg_icmp(g, LLVMIntEQ, left, cg_i64(g, rest)));
+        glow_cg_if(g, &s, cg_icmp(g, LLVMIntEQ, left, cg_i64(g, rest)));
         make_rows(m, x, rest, first);
-        glow_cpu_end_if(g, &s);
+        glow_cg_end_if(g, &s);
     }
 }
 
@@ -150,18 +150,18 @@ make_outputs(maker *m, product *x, int64_t from, int64_t count, int blocks)
     of.tile.ahead = glow_cpu_tile_ahead(&of.tile, weights_of(m, blocks),
                                         cg_ceil_div(m->w.block, m->p.rows));
 
-    cg_value begin = glow_cpu_imax(g, m->output0, cg_i64(g, from));
-    cg_value end = glow_cpu_imin(g, m->output1, cg_i64(g, from + count));
+    cg_value begin = glow_cg_imax(g, m->output0, cg_i64(g, from));
+    cg_value end = glow_cg_imin(g, m->output1, cg_i64(g, from + count));
 
-    glow_cpu_loop_guarded(g, &outputs, begin, end, 1, NULL, 0);
-    of.out = glow_cpu_at(g, x->out, cg_mulc(g, outputs.i, m->p.blocks * lanes));
-    of.weights = glow_cpu_at(g, x->weights,
-                             cg_mulc(g, outputs.i, weights_of(m, m->p.blocks)));
-    glow_cpu_loop_guarded(g, &tiles, cg_i64(g, 0), whole, 1, NULL, 0);
+    glow_cg_loop_guarded(g, &outputs, begin, end, 1, NULL, 0);
+    of.out = glow_cg_at(g, x->out, cg_mulc(g, outputs.i, m->p.blocks * lanes));
+    of.weights = glow_cg_at(g, x->weights,
+                            cg_mulc(g, outputs.i, weights_of(m, m->p.blocks)));
+    glow_cg_loop_guarded(g, &tiles, cg_i64(g, 0), whole, 1, NULL, 0);
     make_rows(m, &of, m->p.rows, cg_mulc(g, tiles.i, m->p.rows));
-    glow_cpu_loop_end(g, &tiles, NULL);
+    glow_cg_loop_end(g, &tiles, NULL);
     make_rests(m, &of, whole);
-    glow_cpu_loop_end(g, &outputs, NULL);
+    glow_cg_loop_end(g, &outputs, NULL);
 }
 
 void
@@ -186,12 +186,12 @@ glow_cpu_winograd_products(maker *m)
 
     if (block_sizes(w, sizes) == 1 && !any_size(m))
         x.tiles = cg_i64(g, sizes[0]);
-    glow_cpu_for(g, &points, w->n * w->n);
-    x.in = glow_cpu_at(g, m->v, cg_mulc(g, points.i, w->in_plane));
-    x.out = glow_cpu_at(g, m->products, cg_mulc(g, points.i, w->out_plane));
-    x.weights = glow_cpu_at(g, m->weights,
-                            cg_mulc(g, points.i, weights_of(m, (int)vectors)));
+    glow_cg_for(g, &points, w->n * w->n);
+    x.in = glow_cg_at(g, m->v, cg_mulc(g, points.i, w->in_plane));
+    x.out = glow_cg_at(g, m->products, cg_mulc(g, points.i, w->out_plane));
+    x.weights = glow_cg_at(g, m->weights,
+                           cg_mulc(g, points.i, weights_of(m, (int)vectors)));
     make_outputs(m, &x, 0, p->full, p->blocks);
     make_outputs(m, &x, p->full, p->rest > 0, p->rest);
-    glow_cpu_loop_end(g, &points, NULL);
+    glow_cg_loop_end(g, &points, NULL);
 }

@@ -85,20 +85,20 @@ each_column(cpu_winograd_maker *m, const cpu_span *span, cpu_winograd_fn body)
     cg_loop phases, columns;
     cg_value from, first_tile, column;
 
-    glow_cpu_for(g, &phases, span->phases);
+    glow_cg_for(g, &phases, span->phases);
 
     cg_value phase = cg_addc(g, phases.i, span->phase);
 
     from = cg_mulc(g, phase, w->tiles_w);
-    first_tile = glow_cpu_imax(g, begin, cg_addc(g, from, first));
-    end = glow_cpu_imin(g, end, cg_addc(g, from, first + span->run.count));
-    glow_cpu_loop_guarded(g, &columns, first_tile, end, 1, NULL, 0);
+    first_tile = glow_cg_imax(g, begin, cg_addc(g, from, first));
+    end = glow_cg_imin(g, end, cg_addc(g, from, first + span->run.count));
+    glow_cg_loop_guarded(g, &columns, first_tile, end, 1, NULL, 0);
     column = cg_sub(g, columns.i, from);
     m->x = cg_add(g, phase, cg_mulc(g, column, w->m * w->apart_w));
     m->tile = cg_sub(g, columns.i, begin);
     body(m, span);
-    glow_cpu_loop_end(g, &columns, NULL);
-    glow_cpu_loop_end(g, &phases, NULL);
+    glow_cg_loop_end(g, &columns, NULL);
+    glow_cg_loop_end(g, &phases, NULL);
 }
 
 void
@@ -112,7 +112,7 @@ glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
     cg_loop rows;
     cg_value phase, row = cg_over(g, m->tile0, columns);
 
-    glow_cpu_loop(g, &rows, row, cg_over(g, end, columns), 1, NULL, 0);
+    glow_cg_loop(g, &rows, row, cg_over(g, end, columns), 1, NULL, 0);
     m->row = rows.i;
     phase = cg_over(g, rows.i, w->tiles_h);
     row = cg_modulo(g, rows.i, w->tiles_h);
@@ -121,7 +121,7 @@ glow_cpu_winograd_each(cpu_winograd_maker *m, const cpu_spans *spans,
                      w->m * w->apart_h);
     for (int i = 0; i < spans->count; i++)
         each_column(m, &spans->at[i], body);
-    glow_cpu_loop_end(g, &rows, NULL);
+    glow_cg_loop_end(g, &rows, NULL);
 }
 
 void
@@ -137,14 +137,14 @@ glow_cpu_winograd_each_vector(cpu_winograd_maker *m, cg_value first,
     cg_if s;
 
     if (whole) {
-        glow_cpu_loop_guarded(g, &l, first, glow_cpu_imin(g, end, at), lanes,
-                              NULL, 0);
+        glow_cg_loop_guarded(g, &l, first, glow_cg_imin(g, end, at), lanes,
+                             NULL, 0);
         body(m, l.i, lanes, what);
-        glow_cpu_loop_end(g, &l, NULL);
+        glow_cg_loop_end(g, &l, NULL);
     }
     if (whole == count)
         return;
-    glow_cpu_if(g, &s, cg_icmp(g, LLVMIntSGT, end, at));
+    glow_cg_if(g, &s, cg_icmp(g, LLVMIntSGT, end, at));
     body(m, at, (int)(count - whole), what);
-    glow_cpu_end_if(g, &s);
+    glow_cg_end_if(g, &s);
 }

@@ -36,13 +36,13 @@ make_blocks(maker *m, const cpu_spans *read, const cpu_spans *written)
     int64_t block = m->w.block;
     cg_loop l;
 
-    glow_cpu_loop(g, &l, m->first, m->end, block, NULL, 0);
+    glow_cg_loop(g, &l, m->first, m->end, block, NULL, 0);
     m->tile0 = l.i;
-    m->tile1 = glow_cpu_imin(g, cg_addc(g, l.i, block), m->end);
+    m->tile1 = glow_cg_imin(g, cg_addc(g, l.i, block), m->end);
     glow_cpu_winograd_input(m, read);
     glow_cpu_winograd_products(m);
     glow_cpu_winograd_output(m, written);
-    glow_cpu_loop_end(g, &l, NULL);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /*
@@ -81,18 +81,18 @@ emit_winograd(cpu_job *j)
     glow_cpu_winograd_written(g->arena, w, &written);
     points = w->n * w->n;
     m.v = j->scratch;
-    m.products = glow_cpu_atc(g, m.v, points * w->in_plane);
-    m.zeros = glow_cpu_atc(g, m.products, points * w->out_plane);
+    m.products = glow_cg_atc(g, m.v, points * w->in_plane);
+    m.zeros = glow_cg_atc(g, m.products, points * w->out_plane);
     clear_zeros(&m);
     m.group = glow_cpu_units_within(j, &units, w->groups,
                                     glow_cpu_winograd_units(t, &m.p, w));
     set_units(&m, &units);
-    m.in = glow_cpu_at(g, j->in[0].at, cg_mulc(g, m.group, w->channels * 4));
-    m.weights = glow_cpu_at(
+    m.in = glow_cg_at(g, j->in[0].at, cg_mulc(g, m.group, w->channels * 4));
+    m.weights = glow_cg_at(
         g, j->packed,
         cg_mulc(g, m.group, glow_cpu_winograd_weights(&m.p, w) / w->groups));
     make_blocks(&m, &read, &written);
-    glow_cpu_loop_end(g, &units.loop, NULL);
+    glow_cg_loop_end(g, &units.loop, NULL);
 }
 
 static bool
