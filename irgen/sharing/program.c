@@ -162,13 +162,13 @@ keep_alive(glow_accesses *x, uint32_t buffer, glow_node *last)
 
 /* Views. */
 
-/* The index of an element by its number. */
+/* The index of an element by its number; of no elements, that of the first. */
 static glow_dims
 index_of(glow_dims shape, int64_t number)
 {
     glow_dims at = {.rank = shape.rank};
 
-    for (int i = shape.rank - 1; i >= 0; i--) {
+    for (int i = shape.rank - 1; i >= 0 && number > 0; i--) {
         at.at[i] = number % shape.at[i];
         number /= shape.at[i];
     }
