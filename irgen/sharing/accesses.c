@@ -151,7 +151,7 @@ is_sorted(const glow_accesses *x)
     return true;
 }
 
-/* Sorts the steps by rank; a step that was added later has that of its neighbour. */
+/* Sorts the steps by rank; a step that was added later has its neighbour's. */
 static void
 sort_steps(glow_accesses *x)
 {
@@ -192,7 +192,7 @@ glow_accesses_measure(glow_accesses *x)
         x->values[v].was = glow_covers(x, v) ? x->values[v].buffer : GLOW_NONE;
 }
 
-/* Places. */
+/* Parts of buffers. */
 
 bool
 glow_part_of(const glow_accesses *x, uint32_t value, glow_part *out)
@@ -302,7 +302,7 @@ glow_may_meet(const glow_shared_value *v, const glow_part *part)
 typedef struct window {
     const glow_part *part;
     uint32_t first, last;
-    bool writes; /* no matter which steps read */
+    bool writes; /* ignore steps that only read */
 } window;
 
 static bool
@@ -324,11 +324,11 @@ glow_is_untouched(const glow_accesses *x, const glow_part *part, uint32_t first,
     return glow_each_access(x, part->buffer, is_outside, &w);
 }
 
-/* Living in another buffer. */
+/* Computing a buffer in a part of another one. */
 
-typedef struct stay { /* of a buffer in `to` */
+typedef struct stay { /* a buffer that would be computed in `to` */
     const glow_part *to;
-    const glow_step *at; /* hands over */
+    const glow_step *at; /* reads the buffer and writes `to` */
     bool reads_on;
     uint32_t first; /* rank of the first access of the buffer */
     const glow_step *last;
@@ -349,8 +349,8 @@ measure_from(void *user, const glow_step *n, const glow_shared_value *v,
                                   : s->reads_on && !writes;
 }
 
-/* Between the first access of the buffer and its last, only `at` may touch these
-   bytes, and afterwards other steps may read them. */
+/* From the first access of the buffer to its last, only `at` may access the bytes
+   of `to`; other steps may read them after `at`. */
 static bool
 leaves_alone(void *user, const glow_step *n, const glow_shared_value *v,
              bool writes)
@@ -389,7 +389,7 @@ glow_can_live_in(const glow_accesses *x, uint32_t buffer, const glow_part *to,
     return true;
 }
 
-/* Lives. */
+/* Live ranges. */
 
 static int64_t
 bytes_of(const glow_accesses *x, uint32_t buffer)

@@ -1,12 +1,13 @@
 /*
- * Atoms of buffers; see lower_bound.c for what they are.
+ * Atoms of buffers, whose sizes make up the lower bound; lower_bound.c defines
+ * them.
  */
 
 #include "irgen/sharing/lower_bound.h"
 
 enum {
-    MOST_ATOMS = 256, /* of a buffer: others count nothing */
-    MOST_CUTS = 256,  /* that are compared with one more */
+    MOST_ATOMS = 256, /* of a buffer; further atoms are not counted */
+    MOST_CUTS = 256,  /* of a buffer that one slice is compared with */
 };
 
 static const glow_node *
@@ -43,7 +44,7 @@ add_atom(glow_ground *g, int64_t bytes)
     return (uint32_t)g->n_atoms++;
 }
 
-/* How many of the `n` numbers from `a` on, `step` apart, are from `lo` to `hi`. */
+/* The count of the numbers a, a + step, ... (`n` of them) within [lo, hi]. */
 static int64_t
 count_within(int64_t a, int64_t step, int64_t n, int64_t lo, int64_t hi)
 {
@@ -60,7 +61,7 @@ step_of(const glow_slice *s, int axis)
     return s->steps.rank ? s->steps.at[axis] : 1;
 }
 
-/* How many elements of slice `n` lie where `other` cuts, at most. */
+/* Upper bound of the number of elements that slices `n` and `other` share. */
 static int64_t
 count_common(const glow_node *n, const glow_node *other)
 {
@@ -78,7 +79,8 @@ count_common(const glow_node *n, const glow_node *other)
     return count;
 }
 
-/* What the slice cuts out of a buffer that is whole. */
+/* Makes the elements of slice `i` an atom of their own, taken from the atom of the
+   source, unless the source has atoms of other buffers. */
 static void
 cut(glow_ground *g, uint32_t i, glow_made *out)
 {
@@ -120,7 +122,9 @@ gather(glow_ground *g, const glow_made *x, glow_made *out)
         out->more[out->n_more++] = x->more[k];
 }
 
-/* A result that has parts; what it is put into has them not. */
+/* Gives the result of concat or insert `i` the atoms of the operands that may be
+   computed in it, and an own atom for the other bytes.  The Big operand of an
+   insert loses the bytes of Small. */
 static void
 put_together(glow_ground *g, uint32_t i, glow_made *out)
 {
@@ -167,8 +171,8 @@ glow_has_parts(const glow_ground *g, uint32_t i)
            (glow_is_insert(n) && g->may_be[g->m->operand[i] + 1]);
 }
 
-/* What counts of result 0 and of others, in three rounds: what is computed, cut
-   out, put together. */
+/* Makes the atoms of the results of node `i`, in three rounds: round 0 for plain
+   results, 1 for slices, 2 for concats and inserts. */
 static void
 make_atoms(glow_ground *g, uint32_t i, int round)
 {
@@ -190,7 +194,8 @@ make_atoms(glow_ground *g, uint32_t i, int round)
     }
 }
 
-/* Sizes are multiples of what alloc rounds to, where nothing has parts. */
+/* Rounds sizes up to the alignment of alloc, for buffers that neither have parts
+   nor are parts; false if a size overflows. */
 static bool
 round_atoms(glow_ground *g)
 {

@@ -1,10 +1,10 @@
 /*
- * Which nodes have to run before which: what defines an operand, and who reads
- * a placeholder before what saves to it, be it through views.
+ * Dependences of the nodes of a graph: def-use edges, and anti-dependences from
+ * readers of a placeholder, also through views, to the Save that overwrites it.
  *
- * What saves one placeholder to another may wait for what saves it back.  Of
- * those that are in such rings, or wait for them, only the ones that stand
- * before are waited for; irgen then keeps a copy.
+ * Two Saves that swap placeholders depend on each other.  Between nodes that are
+ * on such a cycle, or depend on one, only anti-dependences from a node that is
+ * earlier in the function are kept; irgen then keeps a copy.
  */
 
 #include <string.h>
@@ -15,11 +15,11 @@ typedef struct waits {
     const glow_values *v;
     glow_arena *arena;
     glow_order_task *tasks;
-    uint32_t *all; /* what tasks wait for, one after the other */
+    uint32_t *all; /* predecessors of all tasks, one task after the other */
     size_t count, cap;
-    glow_value **views; /* still to be looked into */
+    glow_value **views; /* worklist of views of a placeholder */
     size_t cap_views;
-    bool *in_ring; /* by node */
+    bool *in_ring; /* by node: on a cycle, or after one; NULL: not known */
 } waits;
 
 static void
@@ -36,7 +36,7 @@ writes(const glow_node *n, const glow_use *u)
     return u->index >= 0 && glow_is_written(n, u->index);
 }
 
-/* Who reads the placeholder that node `i` writes. */
+/* Anti-dependences: node `i` waits for the readers of placeholder `written`. */
 static void
 wait_for_readers(waits *w, uint32_t i, glow_value *written)
 {
@@ -88,7 +88,8 @@ find_waits(waits *w)
     }
 }
 
-/* Sets in_ring of all that cannot be ordered; false if there are none. */
+/* Topological sort (Kahn); sets in_ring of the nodes that it cannot order.  False
+   if there are none. */
 static bool
 find_rings(waits *w)
 {

@@ -1,20 +1,21 @@
 /*
- * eliminate-dead-store: remove instructions whose results nobody reads.
+ * eliminate-dead-store: dead store elimination by backward liveness of buffers.
  *
  *     relu @out %a, @in %x
  *     tanh @out %a, @in %x       =>   tanh @out %a, @in %x
  *     copy @out %y, @in %a            copy @out %y, @in %a
  *
- * Walking from the end, a buffer is live if a later instruction reads it before
- * all of it is written anew, or if it is a placeholder, whose content is what
- * the program leaves.  An instruction goes if its operator is pure and none of
- * the buffers that it writes is live.
+ * In a walk from the end, a buffer is live if a later instruction reads it before
+ * all of it is overwritten, or if it is a placeholder that no later instruction
+ * overwrites as a whole, since placeholders are read after the program.  An
+ * instruction is removed if its operator is pure and none of the buffers that it
+ * writes is live.
  *
- * Only a write of the whole ends a life: a view of a part, and an instruction
- * with a predicate, may leave bytes of before.  What an instruction reads it
- * may also write (in place): then it needs what was there.
+ * Only a write of the whole buffer kills it: a write to a view of a part, and an
+ * instruction with a predicate, may keep earlier bytes.  An operand that is
+ * updated in place (@inout) is read too, so it stays live before the instruction.
  *
- * Buffers that nobody uses any more are left to eliminate-dead-alloc.
+ * Unused buffers are left to eliminate-dead-alloc.
  */
 
 #include "irgen/sharing/program.h"
@@ -42,14 +43,15 @@ is_in_vain(const liveness *l, const glow_step *s)
     return true;
 }
 
-/* Goes from behind the step to before it. */
+/* Transfer function of liveness: from the live buffers after the step to those
+   before it. */
 static void
 step_over(const liveness *l, const glow_step *s)
 {
     for (int k = 0; k < s->n_out; k++)
         if (s->pred == GLOW_NONE && glow_covers(l->x, s->out[k]))
             *live_at(l, s->out[k]) = false;
-    if (s->scratch != GLOW_NONE) /* no step finds its content */
+    if (s->scratch != GLOW_NONE) /* no step reads earlier content */
         *live_at(l, s->scratch) = false;
     for (int k = 0; k < s->n_in; k++)
         if (s->in[k] != GLOW_NONE)

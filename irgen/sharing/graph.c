@@ -113,7 +113,7 @@ glow_table_of_graph(glow_pass_run *run, glow_func *f, const glow_values *v,
     return t;
 }
 
-/* Places. */
+/* Parts of buffers. */
 
 bool
 glow_table_find(const glow_graph_table *t, const glow_value *v, glow_part *out)
@@ -181,7 +181,7 @@ glow_table_each(const glow_graph_table *t, uint32_t buffer, glow_toucher_fn fn,
     return glow_each_access(t->x, buffer, visit, &(walk){fn, user});
 }
 
-/* The values of the buffer that moved there last are the first of the list. */
+/* The list of values begins with the buffer that was moved in last. */
 static bool
 each_latest(const glow_graph_table *t, uint32_t buffer, walk *w)
 {

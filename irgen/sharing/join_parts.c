@@ -1,5 +1,5 @@
 /*
- * join-parts: compute what is put together where it is put together.
+ * join-parts: write the operands of a concat or insert directly into its buffer.
  *
  *     %a = alloc float<2 x 4>              %r = alloc float<4 x 4>
  *     relu @out %a, @in %x                 %a.view = tensorview @in %r ...
@@ -11,31 +11,33 @@
  *
  * An operand of concat is computed in its part of the result if
  *
- * - all of it is an alloc, which no other operand and no later result has
- * taken; - it is not written after the concat, and if it is read after it, the
- * result
- *   is not written any more;
- * - the result is written by the concat first;
- * - the backend takes all that works on it in the part's layout, where that is
- *   not dense: the parts of a concat of channels, in a layout where channels
- *   come last, lie at steps (glow_backend.takes);
- * - the program needs no more memory at its worst moment for the result's
- *   beginning to live sooner.  The operands that begin first are left out until
- *   that is so.
+ * - the operand is a whole alloc, which neither another operand nor a later
+ *   concat has taken;
+ * - the operand is not written after the concat, and if it is read after the
+ *   concat, the result is not written any more;
+ * - the concat is the first instruction that writes the result;
+ * - the backend takes every instruction that accesses the operand in the layout
+ *   of the part, where that layout is not dense: a concat of channels, where
+ *   channels are the last dimension, has parts with strides
+ *   (glow_backend.takes);
+ * - the peak of the program does not rise because the live range of the result
+ *   begins sooner.  The operands whose live ranges begin first are left out
+ *   until that holds.
  *
- * Where one operand could be joined, the rest is copied to its part, one by
- * one, so that no element moves that did not move before.
+ * If at least one operand is joined, each other operand is copied to its part,
+ * so no element is copied that the concat did not copy before.
  *
- * Likewise inserttensor in place, whose Small is computed in its part of Big if
- * nothing touches that part from when Small is written first.
+ * Small of an inserttensor in place is computed in its part of Big likewise, if
+ * no instruction accesses that part between the first write of Small and the
+ * inserttensor.
  *
- * Concats are taken from the last to the first: the result of one may become a
- * part of another's first, and its operands then parts of that part.  So a
- * chain, as of DenseNet, ends in one buffer.  Each access is looked at once for
- * each buffer that it belongs to.
+ * Concats are visited from the last to the first: the result of one becomes a
+ * part of a later one first, and its operands then become parts of that part.
+ * So a chain of concats, as in DenseNet, ends in one buffer.  Each access is
+ * visited once for each buffer that it belongs to.
  *
- * Glow's OptimizeInserts asks for parts that lie side by side, and for a buffer
- * that one instruction alone uses; it does not ask what it does to the peak.
+ * Glow's OptimizeInserts requires contiguous parts, and a buffer that only one
+ * instruction uses; it does not check the peak.
  */
 
 #include <stdlib.h>
@@ -46,7 +48,7 @@
 typedef struct piece {
     uint32_t buffer;
     int operand;
-    uint32_t first, last; /* its life */
+    uint32_t first, last; /* its live range */
     glow_part to;
 } piece;
 
@@ -70,7 +72,8 @@ refuse(const joiner *j, const glow_step *s, int k, const char *why)
         k < 0 ? s->node->out[0]->def->name : s->node->in[k]->def->name, why);
 }
 
-/* The life of the buffer that result 0 was all of; NULL: it was a part. */
+/* The live range of the buffer that result 0 covered at first; NULL: it was a
+   part. */
 static const glow_live_range *
 life_of_result(const glow_accesses *x, const glow_step *s)
 {
@@ -79,8 +82,8 @@ life_of_result(const glow_accesses *x, const glow_step *s)
     return was == GLOW_NONE ? NULL : &x->buffers[was].life;
 }
 
-/* True if a step writes the part that the buffer would be, while that is still
-   read.  The result may itself have become a part of another buffer. */
+/* True if a step after `s` may write the part `to` while `buffer` is still read.
+   The result may itself have become a part of another buffer. */
 static bool
 changes(const glow_accesses *x, const glow_step *s, uint32_t buffer,
         const glow_part *to)
@@ -96,8 +99,8 @@ changes(const glow_accesses *x, const glow_step *s, uint32_t buffer,
 }
 
 /*
- * True if a step accesses the part before the buffer that would be there is handed
- * over.  The result of a Concat is used by no step before, unless it has become a
+ * True if a step before `s` accesses the part `to` within the live range of
+ * `buffer`.  No step before a Concat uses its result, unless that has become a
  * part of another buffer.
  */
 static bool
@@ -110,7 +113,7 @@ is_used_before(const glow_accesses *x, const glow_step *s, uint32_t buffer,
                               false);
 }
 
-/* True if the buffer of operand `k` could become that part of the result. */
+/* True if the buffer of operand `k` could become part `to` of the result. */
 static bool
 can_join(const joiner *j, const glow_step *s, int k, const glow_part *to)
 {
@@ -149,7 +152,7 @@ add_piece(joiner *j, const glow_step *s, pieces *p, int k, const glow_part *to)
     j->taken[b] = (uint32_t)(s - j->x->steps) + 1;
 }
 
-/* Memory: the life of the base, and those of the buffers that become its parts. */
+/* Live ranges of the base buffer, and of the buffers that become its parts. */
 
 static uint32_t
 last_of(const piece *p, int count, uint32_t last)
@@ -171,8 +174,9 @@ by_first(const void *x, const void *y)
 }
 
 /*
- * Leaves out the pieces that begin first, until the rest costs no memory.  Their
- * lives are then those of the joined program.
+ * Leaves out the pieces whose live ranges begin first, until the rest does not
+ * raise the peak.  The live ranges in the table are then those of the joined
+ * program.
  */
 static void
 keep_affordable(joiner *j, const glow_step *s, uint32_t base, pieces *p)
@@ -208,7 +212,8 @@ join(joiner *j, const pieces *p)
 
 /* Concats. */
 
-/* The part of the result that operand `k` is; `at` is the end of the one before. */
+/* The part of operand `k` in the result; *at is the index where it begins, and is
+   advanced behind it. */
 static glow_part
 part_at(const glow_step *s, const glow_part *whole, int k, glow_dims *at)
 {

@@ -1,12 +1,12 @@
 /*
- * Layouts of values whose buffer moves, and the backend's answer to them; see
- * accesses.h.
+ * Layouts of values after their buffer is moved, and the query whether the backend
+ * takes them; see accesses.h.
  */
 
 #include "glow/backend.h"
 #include "irgen/sharing/accesses.h"
 
-enum { MOST_OPERANDS = 256 }; /* of a step that the backend is asked for */
+enum { MOST_OPERANDS = 256 }; /* of a step; one with more is refused */
 
 bool
 glow_value_moved(const glow_shared_value *v, const glow_part *to,
@@ -30,7 +30,7 @@ operand_of(const glow_step *s, int k)
     return s->node->in[s->part < 0 ? k : s->part];
 }
 
-/* The placeholder that a Save writes is an operand. */
+/* Result `k` of a step; a Save writes its operand 1. */
 static glow_value *
 result_of(const glow_step *s, int k)
 {
@@ -66,14 +66,14 @@ glow_step_as_node(const glow_accesses *x, const glow_step *s, glow_node *as)
         as->out[k] = with_type(x, result_of(s, k), x->values[s->out[k]].type);
 }
 
-/* Asking. */
+/* Queries to the backend. */
 
 typedef struct question {
     glow_accesses *x;
     uint32_t buffer;
     const glow_part *to;
     const glow_step *but;
-    bool but_movers; /* nor is a step that only moves elements asked */
+    bool but_movers; /* skip steps that only move elements too */
     const char *why;
 } question;
 
@@ -84,7 +84,8 @@ only_moves(const glow_step *s)
            s->op == &glow_op_inserttensor || s->op == &glow_op_copy;
 }
 
-/* The values as they will be; *strided if one of them gets strides. */
+/* Sets `out` to the values `v` in their new layouts; *strided if one has strides.
+   False if a layout is not expressible. */
 static bool
 values_moved(const question *q, const uint32_t *v, int count, glow_value **out,
              bool *strided)

@@ -1,28 +1,29 @@
 /*
- * What any program of a graph takes at least, whatever is joined, read where it
- * lies, or copied.
+ * Lower bound on the peak memory of all programs of a graph, for every order and
+ * every choice of the operands that are joined, viewed or copied.
  *
- * Whether a part is computed where it is put together is decided by the passes
- * over programs one by one, so an order that is least if all are joined, or all
- * are copied, need not be.  Here each element counts once: from who computes it
- * to the last that needs it, be it as a part of something else.  So the bytes of
- * a buffer fall into atoms, each of which lives as long as it must in any case:
+ * The passes over programs decide for each part whether it is computed in the
+ * result of its concat, so an order that is optimal if all parts are joined, or
+ * all are copied, need not be optimal.  Here each element counts once: from its
+ * definition to its last use, also as a part of another value.  The bytes of a
+ * buffer are therefore divided into atoms, and the live range of an atom is
+ * contained in that of its bytes in any program:
  *
- *   slice    what is cut out is an atom, which lives until the last that reads
- *            it; the source has the rest, for as long as it is read itself, or
- *            cut.  What two slices have in common counts for the first.
- *   concat   has the atoms of its parts, and bytes of its own for those that
- *            must be copied
- *   insert   has the atoms of what is put there, and the rest; what it is put
- *            into has the rest alone
+ *   slice    the elements of the slice are an atom, live until their last use;
+ *            the source keeps the other bytes, live until its own last use.
+ *            Elements that two slices share belong to the first one.
+ *   concat   has the atoms of its parts, and an own atom for the parts that must
+ *            be copied
+ *   insert   has the atoms of Small, and an own atom for the rest; Big keeps the
+ *            rest alone
  *
- * An operator works in place as the model of all orders says (aliases).  Where
- * atoms do not fit one over the other, the result counts from its first user on.
- * What may lie in a placeholder in some order counts nothing.
+ * In-place updates are aliases, as in the model of an open order.  If the atom of
+ * the result does not fit into that of the operand, the result counts from its
+ * first user on.  A buffer that may be in a placeholder in some order counts no
+ * bytes.
  *
- * If a buffer of some program is alive, it has at least the bytes of its atoms
- * that are: so no order, and no choice of what is joined, takes less than the
- * least order of this problem.
+ * A live buffer of any program has at least the bytes of its live atoms.  So the
+ * optimum of this ordering problem is a lower bound for every order and choice.
  */
 
 #include "irgen/sharing/lower_bound.h"
@@ -33,7 +34,7 @@ node_of(const glow_ground *g, uint32_t i)
     return g->t->v->nodes[i];
 }
 
-/* Does it lie in a placeholder in some order? */
+/* True if the value is in a placeholder, or may be in some order. */
 static bool
 is_free(const glow_ground *g, const glow_value *v)
 {
@@ -42,7 +43,7 @@ is_free(const glow_ground *g, const glow_value *v)
     return !x || x->is_free;
 }
 
-/* What may lie elsewhere. */
+/* Values that may be computed in a part of another buffer. */
 
 static bool
 may_lie(const glow_ground *g, const glow_value *v, const glow_part *to)
@@ -82,7 +83,9 @@ find_parts(glow_ground *g, uint32_t i)
     }
 }
 
-/* What goes where `n` is, if that is a placeholder. */
+/* Marks the operands of node `i` that may be computed in a placeholder: of a
+   Save, or by an in-place pair or as a part if the result may be in one.  Users
+   come first. */
 static void
 free_operands(glow_ground *g, uint32_t i)
 {
@@ -101,7 +104,7 @@ free_operands(glow_ground *g, uint32_t i)
         }
 }
 
-/* What is cut out of a placeholder. */
+/* Marks the result of slice `i` if its source may be in a placeholder. */
 static void
 free_view(glow_ground *g, uint32_t i)
 {
@@ -138,7 +141,7 @@ touch(glow_ground *g, uint32_t i, const glow_value *v)
         touch_atom(g, i, x->more[k]);
 }
 
-/* Could the pair work in place, and has it atoms? */
+/* True if the in-place pair may share a buffer and its values count bytes. */
 static bool
 is_pair(const glow_ground *g, const glow_node *n, const glow_inplace_at *at)
 {
@@ -149,7 +152,8 @@ is_pair(const glow_ground *g, const glow_node *n, const glow_inplace_at *at)
            to.buffer != over.buffer;
 }
 
-/* Does an alias say all there is to it? */
+/* True if an alias of two atoms expresses the in-place update: result `r` has no
+   cuts, and its own atom fits into that of operand `a`. */
 static bool
 is_plain(const glow_ground *g, const glow_made *r, const glow_made *a)
 {
@@ -165,9 +169,10 @@ is_nothing(const glow_made *a)
 }
 
 /*
- * Lets a result count from its first user on, if no alias says all there is to its
- * in-place update; also where the operand does so, which would otherwise begin at the
- * update that ends it.
+ * Lets a result count from its first user on, if an alias of two atoms does not
+ * express its in-place update, or if the operand itself counts from its first
+ * user on: the live range of the operand would otherwise begin at the update that
+ * ends it.
  */
 static void
 find_late(const glow_ground *g, uint32_t i)

@@ -15,7 +15,8 @@ number_operands(glow_memory_model *m, glow_arena *a)
     m->shares = GLOW_NEW_ARRAY(a, bool, m->n_operands);
 }
 
-/* With each result in a buffer of its own, but for views; NULL: no order. */
+/* A model in which each result, except views, has its own buffer; NULL: the
+   dependences have a cycle. */
 static glow_memory_model *
 begin(glow_pass_run *run, glow_func *f, const glow_values *v,
       const uint32_t *order)
@@ -36,7 +37,7 @@ begin(glow_pass_run *run, glow_func *f, const glow_values *v,
     return m;
 }
 
-/* Shares all that can be shared in every order. */
+/* Merges the buffers that can be shared in every order. */
 static void
 share(glow_memory_model *m, const glow_memory_options *options)
 {

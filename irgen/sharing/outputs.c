@@ -1,6 +1,7 @@
 /*
- * Buffers that propagate-copy and update-in-place spare a graph's program, and the
- * conditions of view-slice for a slice, in whatever order it runs.
+ * Copy elimination that holds in every order of a graph: the effect of
+ * propagate-copy and update-in-place on outputs and copies, and the conditions of
+ * view-slice.
  */
 
 #include "irgen/sharing/share.h"
@@ -19,8 +20,8 @@ is_save(const glow_node *n)
     return n->op == &glow_op_save && !n->pred;
 }
 
-/* Notes who reads what is saved to: all that its Save waits for but for what it
-   needs itself. */
+/* Collects the readers of each placeholder that is saved to: the predecessors of
+   its Save without the definitions of the Save's own operands. */
 static void
 find_targets(glow_sharer *s)
 {
@@ -49,7 +50,8 @@ glow_target_of(const glow_sharer *s, const glow_storage *storage)
     return glow_map_get(s->targets, storage->name);
 }
 
-/* Does update-in-place let `n` overwrite the placeholder that it reads? */
+/* True if update-in-place lets `n` overwrite the placeholder that it reads: each
+   read is by an in-place pair with result 0. */
 static bool
 updates(const glow_node *n, const glow_storage *storage)
 {
@@ -65,7 +67,8 @@ updates(const glow_node *n, const glow_storage *storage)
     return reads > 0 && reads == pairs && !n->pred;
 }
 
-/* Do all readers of the placeholder but one that updates it precede node `def`? */
+/* True if all readers of the placeholder precede node `def`, except `def` itself
+   if it updates the placeholder in place. */
 static bool
 is_read_before(const glow_sharer *s, const glow_target *to, uint32_t def,
                const glow_storage *storage)
@@ -75,14 +78,15 @@ is_read_before(const glow_sharer *s, const glow_target *to, uint32_t def,
     for (uint32_t i = 0; i < count; i++)
         if (to->readers[i] == def && updates(node_of(s, def), storage)) {
             to->readers[i] =
-                to->readers[--count]; /* their order is no matter */
+                to->readers[--count]; /* the readers are a set, in no order */
             to->readers[count] = def;
             break;
         }
     return glow_ranks_precede(s->m->ranks, to->readers, count, def);
 }
 
-/* Computes what is saved in the placeholder. */
+/* Lets the operand of Save `n` be computed in the placeholder, if the readers of
+   the placeholder precede its definition. */
 static void
 claim_output(glow_sharer *s, const glow_node *n)
 {
@@ -101,7 +105,7 @@ claim_output(glow_sharer *s, const glow_node *n)
 
 /* Copies and slices. */
 
-/* May it be read for as long as anybody likes? */
+/* True if no Save overwrites the bytes of part `at`. */
 static bool
 stays(const glow_sharer *s, const glow_part *at)
 {

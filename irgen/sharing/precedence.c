@@ -1,16 +1,18 @@
 /*
- * Precedence of nodes; see precedence.h.  A spanning tree answers most questions at
- * once: one depth-first sweep goes back from the last nodes, and the nodes below one
- * in its tree run before it (Agrawal, Borgida and Jagadish, SIGMOD 1989, number trees
- * like that).  For the others a search goes back from the later node, through nodes
- * of a rank that could still lead to those sought; it gives up after MOST_STEPS.
+ * Reachability by an interval-labelled spanning tree (Agrawal, Borgida and
+ * Jagadish, SIGMOD 1989) and a bounded search; see precedence.h.
+ *
+ * A depth-first search goes from the last nodes to their predecessors; the nodes
+ * of a subtree precede its root, which answers most queries in constant time.
+ * Other queries search backwards from the later node, through nodes whose rank is
+ * at least the least rank sought; the search gives up after MOST_STEPS nodes.
  */
 
 #include "irgen/sharing/precedence.h"
 
 enum { MOST_STEPS = 1000, MOST_SOUGHT = 64 };
 
-/* Numbers a tree of what nodes wait for, from the last of the order on. */
+/* Numbers a depth-first spanning tree over predecessors, last rank first. */
 static void
 grow_tree(glow_arena *a, glow_ranks *r)
 {
@@ -71,7 +73,8 @@ glow_ranks_new(glow_arena *a, const glow_order_problem *p)
     return r;
 }
 
-/* Goes back from `n`; how many with the stamp `sought` it meets. */
+/* Searches the predecessors of `n` of rank `least` or more, until it has found
+   `want` nodes; returns the number of nodes found with stamp `sought`. */
 static uint32_t
 search(glow_ranks *r, uint32_t n, uint32_t least, uint32_t sought,
        uint32_t want)

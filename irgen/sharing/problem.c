@@ -1,5 +1,5 @@
 /*
- * Tasks and buffers of an access table: a buffer for each alloc that is left, and
+ * Ordering problem of an access table: a buffer for each alloc that is left, and
  * for each node the buffers that its steps access, and the scratch of its kernel.
  */
 
@@ -12,7 +12,7 @@ typedef struct builder {
     const glow_accesses *x;
     const glow_memory_options *options;
     glow_order_task *tasks;
-    uint32_t *number; /* by buffer of the table: that of the problem */
+    uint32_t *number; /* by buffer of the table: buffer of the problem */
     uint32_t *stamp;  /* by buffer of the problem: 1 + the last node */
     uint32_t *all;    /* the touches of tasks, one after the other */
     size_t count, cap;
@@ -133,7 +133,7 @@ is_strided(const glow_accesses *x, const uint32_t *v, int count)
     return false;
 }
 
-/* Of an instruction in the layouts that it will have. */
+/* Scratch bytes of the kernel of a step, in the layouts of the table. */
 static int64_t
 scratch_of(const glow_accesses *x, const glow_step *s)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 struct glow_program_edit {
-    uint32_t *value;    /* by mark: that of an alloc, a weight or a view */
-    uint32_t *position; /* by mark; those in one position are neighbours */
+    uint32_t *value;    /* by mark: value of an alloc, weight or view */
+    uint32_t *position; /* by mark; nodes of one position are neighbours */
     size_t n_marks, cap_values, cap_positions;
 };
 
@@ -150,7 +150,7 @@ glow_views_follow(const glow_accesses *x, uint32_t buffer, const glow_step *s)
     return true;
 }
 
-/* Lets an alloc live until behind `last`. */
+/* Moves the dealloc of the buffer behind `last`, if it is before that. */
 static void
 keep_alive(glow_accesses *x, uint32_t buffer, glow_node *last)
 {
@@ -200,7 +200,8 @@ view_part(glow_accesses *x, const glow_part *p, const char *name,
                        where);
 }
 
-/* The views of a value, and of those, each behind its operand; how many. */
+/* Sets *out to the views of `v`, and views of views, each behind its operand;
+   returns their number. */
 static size_t
 find_views(glow_arena *a, const glow_value *v, glow_node ***out)
 {
@@ -246,7 +247,7 @@ move_views(glow_accesses *x, const glow_value *from, const glow_part *to)
 
 /* Moving buffers. */
 
-/* Lets the buffer of the part live before and behind the one that moves there. */
+/* Makes the alloc and dealloc of `into` enclose those of `buffer`. */
 static void
 stretch(glow_accesses *x, uint32_t into, uint32_t buffer)
 {
@@ -285,7 +286,8 @@ glow_move_to_part(glow_accesses *x, uint32_t buffer, const glow_part *to)
     glow_move_values(x, buffer, to);
 }
 
-/* Moves what defines `v`, down from its alloc, to before `where`. */
+/* Moves the definition of `v`, with its chain of views and its alloc, before
+   `where`, if they are behind it. */
 static void
 define_before(glow_accesses *x, glow_value *v, glow_node *where)
 {

@@ -1,8 +1,8 @@
 /*
  * The access table of a program, and the rewriting of a program with it.
  *
- * Nodes keep the mark that the table gave them.  Where a node stands is known by
- * rank, also of what is moved or made meanwhile: that has the rank of its
+ * The mark of a node is its number in the table.  By mark the table has the
+ * position of each node; a node that is moved or added later has that of its
  * neighbour.
  */
 
@@ -11,7 +11,7 @@
 
 #include "irgen/sharing/accesses.h"
 
-/* Numbers the instructions by their marks. */
+/* Fills a table from `f`; sets the marks of its nodes. */
 glow_accesses *glow_accesses_of_program(glow_pass_run *run, glow_func *f);
 
 /* True if all direct views of an alloc are defined behind the step. */
@@ -19,26 +19,28 @@ bool glow_views_follow(const glow_accesses *x, uint32_t buffer,
                        const glow_step *s);
 
 /*
- * The changes of a table, with those of the program if there is one.  They drop no
- * step, and no life is changed.
+ * Changes of a table, and of the program if there is one.  They change no live
+ * range; only glow_drop_step removes a step.
  */
 
-/* Moves a buffer into a part of another one, by a view for each of its names. */
+/* Moves a buffer into a part of another one; its alloc and its views become views
+   of that part. */
 void glow_move_to_part(glow_accesses *x, uint32_t buffer, const glow_part *to);
 
 /*
- * Moves a buffer to a value of the same bytes, by that name (or a view of it, where
- * the types differ).  The buffer of that lives until `last`, or if that is NULL, as
- * long as the one that is moved; and if `early`, from before that begins.
+ * Moves a buffer to value `to`, which has as many bytes; `name` (or a view of it,
+ * where the types differ) replaces its alloc.  The dealloc of the target moves
+ * behind `last`, or if `last` is NULL, behind that of the moved buffer; if
+ * `early`, the definition of `name` moves before the alloc of the moved buffer.
  */
 void glow_move_to_value(glow_accesses *x, uint32_t buffer, uint32_t to,
                         glow_value *name, const glow_step *last, bool early);
 
-/* Lets operands that lie where result `out` does, or will, have its name. */
+/* Replaces the operands of `s` in the same place as value `operand` by `name`. */
 void glow_name_in_place(glow_accesses *x, const glow_step *s, uint32_t operand,
                         glow_value *name);
 
-/* Begins an alloc right before the step at the earliest. */
+/* Moves the alloc of the buffer to right before the step. */
 void glow_begin_at(glow_accesses *x, uint32_t buffer, const glow_step *s);
 
 /* Removes a step. */

@@ -1,8 +1,8 @@
 /*
- * propagate-copy: let what is copied be where the copy is wanted.
+ * propagate-copy: copy propagation on buffers, backwards and forwards.
  *
- * Backwards: what is computed for a buffer is computed where it is copied to,
- * so that results are written straight into output placeholders.
+ * Backwards: the source of the copy is computed directly in its destination, so
+ * results are written straight into output placeholders.
  *
  *     %a = alloc float<4>
  *     relu @out %a, @in %x           relu @out %y, @in %x
@@ -10,25 +10,25 @@
  *     tanh @out %z, @in %a
  *     %a.free = dealloc @out %a
  *
- * Right if nothing else touches these bytes of %y from the first time that %a
- * is written until the copy, and after it %a is not written, and %y not before
- * %a was read for the last time.  %y may be a part of a buffer; its alloc and
- * views move up, its dealloc down, as far as need be.
+ * Right if no other instruction accesses these bytes of %y between the first write
+ * of %a and the copy, no instruction writes %a after the copy, and none writes %y
+ * until the last read of %a.  %y may be a part of a buffer; its alloc and views
+ * move up, and its dealloc down, as far as necessary.
  *
- * Forwards: what reads the copy reads the original.
+ * Forwards: the readers of the copy read the original.
  *
  *     copy @out %b, @in %x
  *     relu @out %y, @in %b      =>   relu @out %y, @in %x
  *     %b.free = dealloc @out %b
  *
- * Right if %b is written by nothing but the copy, and %x by nothing while %b is
- * read.
+ * Right if only the copy writes %b, and no instruction writes %x until the last
+ * read of %b.
  *
- * Either way the copy and a buffer are gone.  Copies come from Save, and from
+ * Both remove the copy and a buffer.  Copies come from Save, and from
  * placeholders that are both read and overwritten.  A copy onto itself, which
- * share-buffers may leave, goes too, unless it alone says that a placeholder is
- * an output.  A copy with a predicate stays.  Of those that stay, a remark says
- * why.
+ * share-buffers may leave, is removed too, unless it is the only write of an
+ * output placeholder.  A copy with a predicate stays.  A remark gives the reason
+ * for each copy that stays.
  */
 
 #include "irgen/sharing/program.h"
@@ -37,7 +37,7 @@
 typedef struct forward {
     const glow_step *copy;
     const glow_part *from;
-    const glow_step *last; /* that reads the copy */
+    const glow_step *last; /* last reader of the copy */
 } forward;
 
 static bool
@@ -67,7 +67,8 @@ keeps_original(void *user, const glow_step *s, const glow_shared_value *v,
            !glow_may_meet(v, f->from);
 }
 
-/* Lets the readers of the copy read the original; false if they may not. */
+/* Forwards: lets the readers of the copy read the original; false if they may
+   not. */
 static bool
 go_forward(glow_accesses *x, uint32_t step)
 {
@@ -92,8 +93,9 @@ go_forward(glow_accesses *x, uint32_t step)
     return true;
 }
 
-/* Lets the copied buffer be computed in its target; false if it may not.  Sets
-   *is_long if the target would live too long then. */
+/* Backwards: lets the copied buffer be computed in its destination; false if it
+   may not.  Sets *is_long if the longer live range of the destination raises the
+   peak. */
 static bool
 go_backward(glow_accesses *x, uint32_t step, bool *is_long)
 {
@@ -134,7 +136,7 @@ find_other_write(void *user, const glow_step *s, const glow_shared_value *v,
     return !o->found;
 }
 
-/* True for a copy onto itself, without which the same placeholders are written. */
+/* True for a copy onto itself that is not the only write of a placeholder. */
 static bool
 is_idle(const glow_accesses *x, const glow_step *s)
 {
@@ -148,7 +150,7 @@ is_idle(const glow_accesses *x, const glow_step *s)
     return o.found;
 }
 
-/* Says why the copied value is not computed or read in the other place. */
+/* Emits a remark with the reason why the copy stays. */
 static void
 explain(const glow_accesses *x, const glow_step *s, bool is_long)
 {
@@ -175,7 +177,7 @@ explain(const glow_accesses *x, const glow_step *s, bool is_long)
                           : "");
 }
 
-/* Removes the copy, if that is right. */
+/* Removes the copy if it is idle, or by either rule; false if it stays. */
 static bool
 remove_copy(glow_accesses *x, uint32_t step, bool *is_long)
 {

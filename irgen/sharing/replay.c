@@ -1,6 +1,6 @@
 /*
- * The passes of optimize-program that share memory, on the table of a graph in a
- * given order.
+ * Memory of a given order: runs the buffer-sharing passes of optimize-program on
+ * the access table of the graph.
  */
 
 #include "irgen/sharing/model.h"
@@ -36,8 +36,8 @@ mark_shared(const glow_memory_model *m, const glow_step *s, int k)
     m->shares[m->operand[s->node->mark] + (uint32_t)k] = true;
 }
 
-/* Notes the operands that are in their Concat or insert, and the slices that are in
-   their operand. */
+/* Marks the operands that are parts of the result of their Concat or insert, and
+   the slices that are views of their operand. */
 static void
 find_shared(const glow_memory_model *m)
 {

@@ -1,16 +1,16 @@
 /*
- * What of a graph will be in one buffer, in whatever order it runs, if all is
- * joined that may be joined, but for what is said to be apart.
+ * Buffer sharing that holds in every order of a graph.  All operands that may be
+ * joined are joined, except `apart` of glow_memory_options.
  *
  * The rules are those of the passes over programs, in the same order:
  *
- *   propagate-copy   what is saved is computed in the placeholder, a copy is what
- *                    is copied
- *   view-slice       what is cut out is read where it lies
- *   share-buffers    a chain of instructions works in one buffer
- *   join-parts       what is put together is computed there, and with it the
- *                    whole chain; so nothing may work in place on what a concat
- *                    will read, while that can still become a part
+ *   propagate-copy   the operand of a Save is computed in the placeholder, a Copy
+ *                    shares the buffer of its operand (outputs.c)
+ *   view-slice       a Slice becomes a view of its source
+ *   share-buffers    a chain of in-place instructions has one buffer
+ *   join-parts       the operands of a Concat are computed in its result, with their
+ *                    whole chain.  So no instruction may update an operand of a
+ *                    Concat in place as long as the operand may become a part.
  */
 
 #include "irgen/sharing/share.h"
@@ -19,10 +19,10 @@ typedef struct always {
     glow_sharer *s;
     glow_memory_model *m;
     glow_graph_table *t;
-    bool *is_part;    /* by value: a concat will read it */
-    bool *is_changed; /* by value: somebody works in place on it, or on what
-                         it has become a part of */
-    bool *is_over;    /* by value: it is what works in place */
+    bool *is_part;    /* by value: operand of a concat that may be joined */
+    bool *is_changed; /* by value: a node updates it in place, or the buffer of
+                         which it is a part */
+    bool *is_over;    /* by value: result of an in-place update */
 } always;
 
 static glow_node *
@@ -31,7 +31,7 @@ node_of(const always *s, uint32_t i)
     return s->t->v->nodes[i];
 }
 
-/* Is operand `k` of the node kept where it is? */
+/* True if operand `k` of node `i` has to stay a copy. */
 static bool
 is_apart(const always *s, uint32_t i, int k)
 {
@@ -80,7 +80,8 @@ glow_memory_in_place(const glow_memory_model *m, const glow_node *n, int out,
     return true;
 }
 
-/* Is it a whole buffer, and if that is a placeholder, does nobody read it? */
+/* True if `made` is a whole alloc, or in a placeholder that is saved to and that
+   no node reads. */
 static bool
 is_free(const always *s, const glow_part *made)
 {
@@ -141,7 +142,7 @@ find_parts(always *s)
     }
 }
 
-/* A later write of `whole` is one of all values of the buffer. */
+/* If `whole` is updated in place, so are all values of the buffer, its part. */
 static void
 pass_change(always *s, uint32_t buffer, uint32_t whole)
 {
@@ -152,7 +153,8 @@ pass_change(always *s, uint32_t buffer, uint32_t whole)
         s->is_changed[v] |= s->is_changed[whole];
 }
 
-/* Joins operand `k` to what lies at `to`. */
+/* Moves the buffer of operand `k` of Concat `i` to its part `to` of the result, if
+   that is right in every order. */
 static void
 join(always *s, uint32_t i, int k, const glow_part *to)
 {

@@ -1,5 +1,5 @@
 /*
- * Sharing of buffers that holds in every order of a graph.
+ * Buffer sharing that holds in every order of a graph.
  */
 
 #ifndef IRGEN_SHARING_SHARE_H
@@ -7,39 +7,45 @@
 
 #include "irgen/sharing/model.h"
 
-/* Of a placeholder that is saved to. */
+/* A placeholder that a Save writes. */
 typedef struct glow_target {
     uint32_t *readers;
     uint32_t n_readers;
-    bool taken; /* something is computed there */
+    bool taken; /* a buffer is computed in it */
 } glow_target;
 
 typedef struct glow_sharer {
     glow_memory_model *m;
     glow_graph_table *t;
     const glow_memory_options *options;
-    glow_map *targets; /* by name */
+    glow_map *targets; /* placeholder name to glow_target */
 } glow_sharer;
 
-/* Computes what is saved in the placeholder; a copy is what is copied. */
+/* Lets operands of Saves be computed in the placeholder, and removes Copy nodes,
+   wherever that is right in every order. */
 void glow_share_outputs(glow_sharer *s);
-/* NULL: nothing is saved there. */
+/* The target of a placeholder; NULL: no Save writes it. */
 glow_target *glow_target_of(const glow_sharer *s, const glow_storage *storage);
 
-/* A Concat, or an InsertTensor of one part, that always runs. */
+/* True for a Concat, or for an InsertTensor of count 1, without a predicate. */
 bool glow_is_concat(const glow_node *n);
 bool glow_is_insert(const glow_node *n);
 
-/* Could the slice `i` be read where it is cut out?  Sets both places. */
+/* True if slice `i` may be a view of its source.  Sets *at to the part of its
+   result, *to to that of the elements in the source. */
 bool glow_may_view(glow_sharer *s, uint32_t i, glow_part *at, glow_part *to);
 
-/* Where operand `k` of a Concat belongs; *at is where the one before it ended. */
+/* The part of operand `k` in the result `whole` of a Concat; *at is the index
+   where it begins, and is advanced behind it. */
 glow_part glow_part_at(const glow_node *n, const glow_part *whole, int k,
                        glow_dims *at);
 
-/* Lets the only result of node `i` be where `to` says. */
+/* Moves the buffer of result 0 of node `i` to the part `to`, and removes the
+   node. */
 void glow_share_lie(glow_sharer *s, uint32_t i, const glow_part *to);
 
+/* Applies view-slice, share-buffers and join-parts wherever they hold in every
+   order. */
 void glow_share_always(glow_sharer *s);
 
 #endif

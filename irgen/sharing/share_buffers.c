@@ -1,5 +1,5 @@
 /*
- * share-buffers: let instructions work in place.
+ * share-buffers: in-place updates, by the operators' in-place pairs.
  *
  *     %b = alloc float<4>
  *     relu @out %b, @in %a           relu @inout %a
@@ -7,21 +7,22 @@
  *     tanh @out %c, @in %b           %a.free = dealloc @out %a
  *     %b.free = dealloc @out %b
  *
- * The operator says for which operands and results that is allowed: their
- * `inplace` pairs.  Both have the same type; the operand's buffer is an alloc,
- * all of which is read here for the last time, and the result's is written here
- * for the first time.  No other operand may lie in it, unless it is the same
- * value and also of such a pair: add @inout %a, @in %a.
+ * The `inplace` pairs of the operator name the operands and results that may
+ * share a buffer.  Both have the same type; the operand covers an alloc, whose
+ * last access is here; an alloc of the result is accessed here first.  No other
+ * operand may be in the operand's buffer, unless it is the same value and of an
+ * in-place pair too: add @inout %a, @in %a.
  *
- * Where the result is an alloc, its users take the operand's buffer.  Where it
+ * If the result is an alloc, its users use the operand's buffer instead.  If it
  * is a placeholder or a part of another buffer, the operand is computed there
- * instead, if nobody else touches these bytes meanwhile.  Inputs and constants
- * are never overwritten.
+ * instead, if no other instruction accesses these bytes meanwhile.  Inputs
+ * and constants are never overwritten.
  *
- * A copy in place would be none at all: that is propagate-copy's.
+ * Copies are left to propagate-copy.
  *
- * Early, nothing works in place on what a concat has read: join-parts
- * may then compute it where the concat puts it, which saves more.
+ * With `early`, no instruction works in place on a buffer that a concat reads as
+ * a whole: join-parts may then compute it in its part of the result, which saves
+ * more.
  *
  * One walk forward: a chain of element-wise instructions ends in one buffer.
  */
@@ -40,8 +41,8 @@ buffer_of(const glow_accesses *x, uint32_t value)
     return x->values[value].buffer;
 }
 
-/* True if result `out` of `s` would overwrite another value that it needs of the
-   buffer of `a`. */
+/* True if result `out` of `s`, in the buffer of value `a`, would overwrite another
+   operand or result of `s`. */
 static bool
 disturbs(const glow_accesses *x, const glow_step *s, int out, uint32_t a)
 {
@@ -57,7 +58,8 @@ disturbs(const glow_accesses *x, const glow_step *s, int out, uint32_t a)
     return false;
 }
 
-/* The users of an alloc that `s` writes first take the buffer of operand `k`. */
+/* Merges the alloc of result `out`, whose first access is `s`, into the buffer of
+   operand `k`. */
 static bool
 take_operand(glow_accesses *x, const glow_step *s, int k, int out)
 {
@@ -76,7 +78,7 @@ take_operand(glow_accesses *x, const glow_step *s, int k, int out)
     return true;
 }
 
-/* The buffer that operand `k` is all of is computed in result `out`. */
+/* Lets the buffer that operand `k` covers be computed in result `out`. */
 static bool
 go_to_result(glow_accesses *x, const glow_step *s, int k, int out)
 {

@@ -1,17 +1,19 @@
 /*
- * Nodes that only name bytes run right before who needs them first.
+ * Code sinking of views: moves each node that is no instruction right before its
+ * first user.
  *
- * They take nothing wherever they stand, so orders leave them anywhere.  Before
- * the passes over programs have made them views they are copies, though, and
- * those passes compare what the program takes with and without a copy.  Linear
- * time.
+ * Such nodes take no memory at any position, so an order leaves them anywhere.
+ * But until the passes over programs make views of them they are copies, and
+ * these passes compare the memory of the program with and without each copy.
+ * Linear time.
  */
 
 #include <string.h>
 
 #include "irgen/sharing/model.h"
 
-/* By place: that of the first node that waits for the one there, or itself. */
+/* By position: the position of the first user if the node is no instruction, else
+   its own. */
 static uint32_t *
 find_keys(const glow_memory_model *m, const uint32_t *order)
 {

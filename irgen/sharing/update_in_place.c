@@ -1,5 +1,5 @@
 /*
- * update-in-place: update a placeholder where it is, if it is saved to itself.
+ * update-in-place: in-place update of a placeholder that is saved to itself.
  *
  *     %k = alloc float<1 x 512 x 64>
  *     inserttensor @out %k, @in %cache, @in %row
@@ -7,24 +7,22 @@
  *     copy @out %cache, @in %k           =>   matmul @out %y, @in %x, @in %cache
  *     %k.free = dealloc @out %k
  *
- * The first instruction that writes %k is one that may work in place on %cache (the
+ * The first instruction that accesses %k may work in place on %cache (the
  * `inplace` pairs of its operator).  Right if
  *
- * - that instruction needs no other bytes of %cache, but by such a pair;
- * - nothing else touches these bytes of %cache until the copy: a reader would want
- *   what they were;
- * - after the copy %k is not written, and %cache not before %k was read for the last
- *   time.
+ * - that instruction accesses bytes of %cache only by such a pair;
+ * - no other instruction accesses these bytes of %cache until the copy, because a
+ *   reader needs the old content;
+ * - no instruction writes %k after the copy, nor %cache until the last read of %k.
  *
- * Between the first write and the copy %k may be read and written: %cache is what %k
- * is.  A copy that may not run stays.
+ * Between the first write and the copy %k may be read and written, because %cache
+ * has the content of %k.  A copy with a predicate stays.
  *
- * Decoders keep keys and values of earlier tokens so: TensorScatter, InsertTensor or
- * ScatterData of a cache that is saved to itself.  Both copies of the cache go, that
- * of the operator's other rows and that of the Save, and one row is written.
- * propagate-copy does not take these, since the instruction reads what it would
- * overwrite, nor does share-buffers, which overwrites no input.  Afterwards no such
- * copy is left.
+ * Decoders keep keys and values of earlier tokens so: TensorScatter, InsertTensor
+ * or ScatterData of a cache that is saved to itself.  Both copies of the cache
+ * are removed, the operator's copy of the other rows and the copy of the Save,
+ * and one row is written.  propagate-copy does not handle them, since the
+ * instruction reads %cache; nor does share-buffers, which overwrites no input.
  */
 
 #include "irgen/sharing/program.h"
@@ -64,7 +62,8 @@ same_type(const glow_accesses *x, uint32_t a, uint32_t b)
     return x->values[a].type && x->values[a].type == x->values[b].type;
 }
 
-/* The result of u->first that is all of the alloc, by a pair with `to`; or -1. */
+/* The result of u->first that covers the alloc and has an in-place pair with
+   `to`; or -1. */
 static int
 updated_result(const update *u)
 {
@@ -84,7 +83,8 @@ updated_result(const update *u)
     return -1;
 }
 
-/* True if each operand of u->first with bytes of `to` is updated by result `out`. */
+/* True if each operand of u->first with bytes of `to` has an in-place pair with
+   result `out`, and no other result or scratch has bytes of `to`. */
 static bool
 needs_no_other(const update *u, int out)
 {
@@ -103,7 +103,7 @@ needs_no_other(const update *u, int out)
     return !meets(u, s->scratch);
 }
 
-/* True if this access of the placeholder may stay where it is. */
+/* True if this access of the placeholder does not conflict with the update. */
 static bool
 is_apart(void *user, const glow_step *s, const glow_shared_value *v,
          bool writes)
@@ -152,7 +152,7 @@ update_in_place(glow_accesses *x, uint32_t step)
                            u.first->op->name);
     if (!glow_may_change(x))
         return false;
-    if (x->edit) /* one name, since it is in place */
+    if (x->edit) /* operand and result get one name */
         glow_name_in_place(x, u.first, to, u.first->node->out[out]);
     glow_cover_life(x, u.to.buffer, from);
     glow_move_to_value(x, from, to, name, u.last, true);

@@ -1,23 +1,23 @@
 /*
- * view-slice: read what is cut out where it lies.
+ * view-slice: replace a slice by a view of its source.
  *
  *     %s = alloc float<2 x 4>
  *     slice @out %s, @in %x {Start: [1, 0]}      %s.view = tensorview @in %x
  *     relu @out %y, @in %s                   =>      {Offsets: [1, 0]} : ...
  *     %s.free = dealloc @out %s                  relu @out %y, @in %s.view
  *
- * Right if the slice alone writes its result, and nothing writes the source as
- * long as that is read.  A cut that is not one stretch of memory gives a view
- * with strides: the backend must take all that reads it (glow_backend.takes).
- * The source may live longer, but not if the program then needs more memory at
- * its worst moment.  That is known once buffers are shared; before (`early`) no
- * source may live longer at all.
+ * Right if only the slice writes its result, and no instruction writes the
+ * source after the slice.  A slice that is not contiguous gives a view with
+ * strides: the backend must take every reader of it (glow_backend.takes).  The
+ * live range of the source may become longer if the peak of the program does not
+ * rise.  The peak is known once buffers are shared; before that (`early`) no
+ * live range of a source may become longer.
  *
- * Splits are slices, so each half of a tensor is read in place.  Slices of
- * constants are left to fold-constants, those with steps below 0 are no views.
+ * Split is lowered to slices, so each half of a tensor is read in place.  Slices
+ * of constants are left to fold-constants; slices with negative steps stay.
  *
- * Glow's OptimizeExtracts asks for one stretch of memory and users that do not
- * mind views.
+ * Glow's OptimizeExtracts requires a contiguous slice, and users that accept
+ * views.
  */
 
 #include "irgen/sharing/program.h"
@@ -28,7 +28,8 @@ typedef struct view_options {
 
 static const view_options defaults = {0};
 
-/* Sets the part that `s` cuts out; false if it is no part. */
+/* Sets *out to the elements of slice `s` as a part of the source; false if that
+   is not expressible or empty. */
 static bool
 find_part(const glow_accesses *x, const glow_step *s, glow_part *out)
 {
@@ -63,7 +64,8 @@ is_quiet(const glow_accesses *x, const glow_step *s,
     return true;
 }
 
-/* Joins the lives, if that costs no memory; early, if none gets longer. */
+/* Joins the live ranges if the peak does not rise; if `early`, true if that of the
+   source `from` does not become longer. */
 static bool
 is_affordable(glow_accesses *x, const glow_step *s, uint32_t to, uint32_t from,
               bool early)
@@ -94,7 +96,7 @@ view(glow_accesses *x, uint32_t step, bool early)
     }
     if (!is_affordable(x, s, to, from, early) || !glow_may_change(x))
         return;
-    glow_begin_at(x, to, s); /* so that the view is behind what it shows */
+    glow_begin_at(x, to, s); /* so that the view is behind its operand */
     glow_drop_step(x, step);
     glow_move_to_part(x, to, &at);
     glow_count_change(x, "viewed", 1);

@@ -43,6 +43,7 @@ FOLDERS = (
     "irgen/place",
     "irgen/report",
     "irgen/schedule",
+    "irgen/sharing",
     "lower",
     "passes",
     "passes/graph",
