@@ -173,14 +173,15 @@ compare_near(const verdict *c, const trial_held *y, const trial_held *now,
 {
     const trial_held *wide = glow_trial_find(shadow, y->name);
     double eps = glow_kind_get(y->tensor.type->elem)->epsilon;
+    bool narrows = c->pass->preserves == GLOW_PRECISION;
     bool is_exact = glow_trial_sets[c->set].fill == GLOW_FILL_SMALL &&
-                    c->pass->preserves != GLOW_PRECISION &&
-                    y->tensor.type->elem != GLOW_FLOAT64;
+                    !narrows && y->tensor.type->elem != GLOW_FLOAT64;
     glow_difference d = {0};
 
-    if (may_overflow(c->set) && !is_finite(&y->tensor))
+    if (may_overflow(c->set) &&
+        (!is_finite(&y->tensor) || (narrows && !is_finite(&now->tensor))))
         return true;
-    if (c->pass->preserves == GLOW_PRECISION)
+    if (narrows)
         eps = narrowest(glow_find_func(c->module_before, c->trial.f->name),
                         narrowest(c->trial.f, eps));
     if (glow_compare_near(&y->tensor, &now->tensor, &wide->tensor, eps,
