@@ -15,8 +15,8 @@
  * that a later alloc needs can only fall.
  */
 
+#include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/program/buffers.h"
 
 typedef struct hoister {
     glow_node **deallocs; /* in the order of the program */

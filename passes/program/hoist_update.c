@@ -18,8 +18,8 @@
  * Time: for each update at most MOST_LOOKS earlier accesses of its buffer.
  */
 
+#include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/program/buffers.h"
 
 #define MOST_LOOKS 64
 
@@ -53,7 +53,7 @@ note(hoister *h, glow_node *n, glow_value *v, bool writes)
 static void
 note_all(hoister *h, glow_node *n)
 {
-    if (!glow_buffer_is_accessed_by(n))
+    if (n->op->traits & GLOW_STRUCTURAL)
         return;
     for (int i = 0; i < n->n_in; i++)
         note(h, n, n->in[i], false);
@@ -93,7 +93,7 @@ is_next(const glow_node *writer, const glow_node *n)
 {
     do
         n = n->prev;
-    while (n != writer && !glow_buffer_is_accessed_by(n));
+    while (n != writer && (n->op->traits & GLOW_STRUCTURAL));
     return n == writer;
 }
 

@@ -15,8 +15,8 @@
 
 #include <stdlib.h>
 
+#include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/program/buffers.h"
 
 typedef struct sinker {
     bool *settled;     /* by mark: the alloc or view has its final place */
@@ -80,9 +80,9 @@ are_there(const sinker *s, const glow_node *n)
 static bool
 is_use(const glow_node *n)
 {
-    return n->op == &glow_op_tensorview
-               ? glow_is_unused(n->out[0])
-               : glow_buffer_is_accessed_by(n) || n->op == &glow_op_dealloc;
+    return n->op == &glow_op_tensorview ? glow_is_unused(n->out[0])
+                                        : !(n->op->traits & GLOW_STRUCTURAL) ||
+                                              n->op == &glow_op_dealloc;
 }
 
 static glow_result

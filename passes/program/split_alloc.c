@@ -24,8 +24,8 @@
  * Two walks; time linear in the instructions and their operands.
  */
 
+#include "glow/ops.h"
 #include "glow/pass.h"
-#include "passes/program/buffers.h"
 
 typedef struct splitter {
     glow_pass_run *pass;
@@ -59,7 +59,7 @@ find_last(splitter *s, const glow_func *f)
             note_access(s, n->in[0], s->last[n->mark]);
         if (n->op == &glow_op_dealloc)
             s->frees[n->out[0]->def->mark] = (glow_node *)n;
-        if (!glow_buffer_is_accessed_by(n))
+        if (n->op->traits & GLOW_STRUCTURAL)
             continue;
         for (int i = 0; i < n->n_in; i++)
             note_access(s, n->in[i], n->mark);
@@ -83,6 +83,14 @@ needs(const glow_node *n, int out, uint32_t buffer)
     return n->scratch && mark_of(n->scratch) == buffer;
 }
 
+/* True for an alloc in the default space whose place is not fixed. */
+static bool
+is_loose(const glow_value *v)
+{
+    return v->def->op == &glow_op_alloc && !glow_is_fixed(v->def) &&
+           !glow_space_of(v->def);
+}
+
 /*
  * True if result `out` of `n` overwrites a whole alloc that was written before,
  * and its earlier content is dead.
@@ -93,10 +101,9 @@ begins_anew(const splitter *s, const glow_node *n, int out)
     glow_value *v = n->out[out];
     uint32_t buffer = mark_of(v);
 
-    return glow_buffer_is_loose(v) && !n->pred &&
-           !(n->op->traits & GLOW_UNKNOWN) && s->touched[buffer] &&
-           s->frees[buffer] && s->last_view[buffer] < n->mark &&
-           !needs(n, out, buffer);
+    return is_loose(v) && !n->pred && !(n->op->traits & GLOW_UNKNOWN) &&
+           s->touched[buffer] && s->frees[buffer] &&
+           s->last_view[buffer] < n->mark && !needs(n, out, buffer);
 }
 
 /* Replaces `buffer` by a new alloc from `n` on. */
@@ -126,7 +133,7 @@ split(splitter *s, glow_node *n, uint32_t buffer)
 static glow_value *
 now(const splitter *s, glow_value *v)
 {
-    return v && glow_buffer_is_alloc(v) ? s->now[v->def->mark] : v;
+    return v && v->def->op == &glow_op_alloc ? s->now[v->def->mark] : v;
 }
 
 static void
@@ -155,7 +162,7 @@ step_over(splitter *s, glow_node *n)
         if (s->last_view[buffer] < s->last[n->mark])
             s->last_view[buffer] = s->last[n->mark];
     }
-    for (int i = 0; i < n->n_out && glow_buffer_is_accessed_by(n); i++)
+    for (int i = 0; i < n->n_out && !(n->op->traits & GLOW_STRUCTURAL); i++)
         s->touched[mark_of(n->out[i])] = true;
 }
 
@@ -181,7 +188,7 @@ run(glow_pass_run *pass, glow_func *f)
     }
     find_last(&s, f);
     GLOW_FOR_EACH_NODE(n, f) {
-        for (int i = 0; i < n->n_out && glow_buffer_is_accessed_by(n); i++)
+        for (int i = 0; i < n->n_out && !(n->op->traits & GLOW_STRUCTURAL); i++)
             if (begins_anew(&s, n, i) && glow_run_may_rewrite(pass)) {
                 split(&s, n, mark_of(n->out[i]));
                 result = GLOW_CHANGED;

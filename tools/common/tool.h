@@ -145,7 +145,7 @@ const glow_backend *tool_find_backend(tool *t, const char *text,
 void tool_own_option(tool *t, tool_list *own, const char *name,
                      const char *value);
 
-/* What -winograd takes, an option of cpu, then NULL. */
+/* The words of -winograd, an option of cpu, ending with NULL. */
 extern const char *const tool_winograd_words[];
 /* TOOL_USAGE, after a report, if -exact goes with options that round otherwise. */
 int tool_check_exact(tool *t, bool exact, const char *winograd,

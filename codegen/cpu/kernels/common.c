@@ -8,16 +8,6 @@
 
 #define REDUCE_WIDTH 4 /* vectors that are combined side by side */
 
-glow_dims
-glow_cpu_part(glow_dims d, int first, int last)
-{
-    glow_dims part = {.rank = last - first};
-
-    for (int i = first; i < last; i++)
-        part.at[i - first] = d.at[i];
-    return part;
-}
-
 bool
 glow_cpu_all(const glow_node *n, glow_kind kind)
 {

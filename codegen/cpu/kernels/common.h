@@ -33,8 +33,6 @@ cg_set(cg *g, cg_value local, cg_value v)
     LLVMBuildStore(g->builder, v, local);
 }
 
-/* The dimensions first, ..., last - 1. */
-glow_dims glow_cpu_part(glow_dims d, int first, int last);
 /* All operands and the first result are tensors of `kind`. */
 bool glow_cpu_all(const glow_node *n, glow_kind kind);
 /* They are all of one kind that is computed as float. */

@@ -1,5 +1,5 @@
 /*
- * What the rows of the operators ask of the node at hand: operands, results, and
+ * Library of the importers' rows: operands and results of the imported node, and
  * refusals; and the table of all rows.
  */
 

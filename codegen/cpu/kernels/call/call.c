@@ -99,12 +99,6 @@ glow_cpu_arg_ints(cpu_call *c, const int64_t *at, int64_t count)
 }
 
 void
-glow_cpu_arg_reals(cpu_call *c, const double *at, int64_t count)
-{
-    glow_cpu_arg(c, glow_cpu_table_real(c->j->g, at, count));
-}
-
-void
 glow_cpu_call_end(cpu_call *c)
 {
     cg *g = c->j->g;

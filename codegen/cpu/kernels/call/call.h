@@ -34,9 +34,8 @@ void glow_cpu_arg_int(cpu_call *c, int64_t v);
 void glow_cpu_arg_real(cpu_call *c, double v);
 /* The pointer of a tensor, NULL where it is omitted, and its kind. */
 void glow_cpu_arg_tensor(cpu_call *c, cg_tensor t);
-/* `count` numbers as a constant array of int64_t, or of double. */
+/* `count` numbers as a constant array of int64_t. */
 void glow_cpu_arg_ints(cpu_call *c, const int64_t *at, int64_t count);
-void glow_cpu_arg_reals(cpu_call *c, const double *at, int64_t count);
 /* The call; the kernel fails where the function does not return 0. */
 void glow_cpu_call_end(cpu_call *c);
 
