@@ -541,6 +541,29 @@ glow_is(const glow_node *n, const glow_op *op)
     return n && n->op == op;
 }
 
+static bool
+has_quantized(glow_value *const *v, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (v[i] && glow_is_quantized(v[i]->type->elem))
+            return true;
+    return false;
+}
+
+bool
+glow_computes_quantized(const glow_node *n)
+{
+    return !(n->op->traits & (GLOW_LAYOUT | GLOW_STRUCTURAL)) &&
+           (has_quantized(n->in, n->n_in) || has_quantized(n->out, n->n_out));
+}
+
+bool
+glow_states_type(const glow_node *n)
+{
+    return n->op->traits & GLOW_STATED ||
+           (!(n->op->traits & GLOW_LAYOUT) && has_quantized(n->out, n->n_out));
+}
+
 const void *
 glow_attrs_if(const glow_node *n, const glow_op *op)
 {

@@ -51,9 +51,8 @@ push(glow_arena *a, glow_node ***list, size_t *count, size_t *cap, glow_node *n)
     (*list)[(*count)++] = n;
 }
 
-/* The callback for `n`, or NULL. */
 static glow_rewrite_fn
-callback_for(const driver *d, const glow_node *n)
+callback_of(const driver *d, const glow_node *n)
 {
     if (!d->rows)
         return !d->op || n->op == d->op ? d->fn : NULL;
@@ -61,6 +60,17 @@ callback_for(const driver *d, const glow_node *n)
         if (r->op == n->op)
             return n->pred || (d->takes && !d->takes(n)) ? NULL : r->fn;
     return NULL;
+}
+
+/* The callback for `n`, or NULL. */
+static glow_rewrite_fn
+callback_for(const driver *d, const glow_node *n)
+{
+    glow_rewrite_fn fn = callback_of(d, n);
+
+    return fn && (d->run->pass->takes_quantized || !glow_computes_quantized(n))
+               ? fn
+               : NULL;
 }
 
 /* True if the function may have a node to offer; most passes have none. */

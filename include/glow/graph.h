@@ -337,6 +337,12 @@ GLOW_API bool glow_extents_meet(glow_extent a, glow_extent b);
     ((const glow_##opname *)glow_attrs_if((n), &glow_op_##opname))
 GLOW_API const void *glow_attrs_if(const glow_node *n, const glow_op *op);
 GLOW_API bool glow_is(const glow_node *n, const glow_op *op); /* NULL: no */
+/* True if `n` computes on quantized elements: an operand or a result is quantized,
+   and the operator does more than move elements. */
+GLOW_API bool glow_computes_quantized(const glow_node *n);
+/* True if the types of the results of `n` are stated where it is built again: its
+   operator is GLOW_STATED, or a result is computed in quantized elements. */
+GLOW_API bool glow_states_type(const glow_node *n);
 
 /* Nodes: changing. */
 

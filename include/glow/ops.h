@@ -17,6 +17,7 @@
 #include "glow/ops/layout.h"
 #include "glow/ops/norm.h"
 #include "glow/ops/product.h"
+#include "glow/ops/quantize.h"
 #include "glow/ops/random.h"
 #include "glow/ops/recurrent.h"
 #include "glow/ops/reduce.h"

@@ -75,6 +75,9 @@ struct glow_pass {
     const char *source; /* of the algorithm, or NULL */
     /* Instead of run: glow_rewrite offers it each node of operator `lowers`. */
     glow_rewrite_fn rewrite;
+    /* The pass is right for operators that compute on quantized elements, too.
+       glow_rewrite offers such nodes to no other pass. */
+    bool takes_quantized;
 };
 
 GLOW_API glow_schema glow_pass_schema(const glow_pass *p);

@@ -28,6 +28,7 @@ class_words(int classes)
         {GLOW_ANY_PLAIN, "float, integer and bool"},
         {GLOW_ANY_NUMERIC, "float, integer, bool and low-precision"},
         {GLOW_ANY_UNFUSED, "element-wise (not fused)"},
+        {GLOW_CLASS_QUANTIZED, "quantized"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -165,6 +166,19 @@ glow_give(const glow_node *n, glow_type y, glow_type *out)
     }
     *out = y;
     return true;
+}
+
+bool
+glow_give_quantized(const glow_node *n, glow_dims shape, glow_type *out)
+{
+    if (!glow_check_stated(n, out))
+        return false;
+    if (!glow_is_quantized(out->elem))
+        return glow_reject(n,
+                           "the elements of %s are %s, but must be quantized, "
+                           "as those of the operands are",
+                           n->op->out[0].name, glow_kind_get(out->elem)->name);
+    return glow_give(n, glow_reshaped(out, shape), out);
 }
 
 /* Types */

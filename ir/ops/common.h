@@ -51,6 +51,12 @@ bool glow_check_stated(const glow_node *n, const glow_type *stated);
 /* Sets result type `*out` to `y` if a tensor can be that large. */
 bool glow_give(const glow_node *n, glow_type y, glow_type *out);
 
+/*
+ * The result of an operator that computes on quantized elements: the stated kind,
+ * scale and offset, and this shape.
+ */
+bool glow_give_quantized(const glow_node *n, glow_dims shape, glow_type *out);
+
 /* The type `x` without strides. */
 glow_type glow_dense(const glow_type *x);
 /*

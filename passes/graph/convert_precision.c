@@ -210,7 +210,7 @@ convert(glow_builder *b, glow_node *n)
     const convert_options *o = glow_run_options(glow_builder_run(b));
     glow_kind to = kinds[o->to].kind;
     const glow_type *types[GLOW_MAX_RESULTS];
-    bool states = (n->op->traits & GLOW_STATED) || glow_op_any_results(n->op);
+    bool states = glow_states_type(n) || glow_op_any_results(n->op);
     glow_value **in;
     glow_node *made;
 

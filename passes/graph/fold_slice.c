@@ -345,7 +345,7 @@ part_of_elementwise(glow_builder *b, const glow_node *x, box p)
 {
     glow_value *in[GLOW_MAX_OPERANDS];
     glow_type t = *x->out[0]->type;
-    bool stated = x->op->traits & GLOW_STATED;
+    bool stated = glow_states_type(x);
     int varying = 0;
 
     if (!(x->op->traits & GLOW_ELEMENTWISE) || !(x->op->traits & GLOW_PURE) ||

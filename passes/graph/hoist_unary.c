@@ -51,7 +51,7 @@ stated(glow_builder *b, const glow_node *n, glow_dims shape)
 {
     glow_type t = *n->out[0]->type;
 
-    if (!(n->op->traits & GLOW_STATED))
+    if (!glow_states_type(n))
         return NULL;
     t.shape = shape;
     t.strides.rank = 0;
@@ -129,8 +129,7 @@ hoist_above_repeater(glow_builder *b, glow_node *n)
     glow_builder_fuses(b, r);
     y = glow_build(b, n->op, stated(b, n, r->in[0]->type->shape), in, n->n_in,
                    n->attrs);
-    return glow_build(b, r->op,
-                      r->op->traits & GLOW_STATED ? n->out[0]->type : NULL,
+    return glow_build(b, r->op, glow_states_type(r) ? n->out[0]->type : NULL,
                       GLOW_IN(y), r->attrs);
 }
 

@@ -80,7 +80,7 @@ narrow(glow_builder *b, glow_node *n)
                 GLOW_IN(m->in[i]));
     }
     glow_builder_fuses(b, m);
-    return glow_build(b, m->op, m->op->traits & GLOW_STATED ? to : NULL, in,
+    return glow_build(b, m->op, glow_states_type(m) ? to : NULL, in,
                       m->n_in, m->attrs);
 }
 

@@ -255,10 +255,9 @@ clone(remat *r, const candidate *c, glow_node *clones[])
         for (int i = 0; i < n->n_in; i++)
             in[i] = again(c, clones, k, n->in[i]);
         glow_builder_at(r->builder, c->nodes[k]);
-        const glow_value *v =
-            glow_build(r->builder, n->op,
-                       n->op->traits & GLOW_STATED ? n->out[0]->type : NULL, in,
-                       n->n_in, n->attrs);
+        const glow_value *v = glow_build(
+            r->builder, n->op, glow_states_type(n) ? n->out[0]->type : NULL, in,
+            n->n_in, n->attrs);
 
         if (!v)
             return false;

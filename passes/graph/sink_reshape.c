@@ -283,7 +283,7 @@ sink(glow_builder *b, glow_node *n)
         return NULL;
     for (int i = 0; i < n->n_in; i++)
         in[i] = i < count ? operand_before(b, n->in[i], &s) : n->in[i];
-    if (n->op->traits & GLOW_STATED) {
+    if (glow_states_type(n)) {
         glow_type before = *n->out[0]->type;
 
         before.shape = s.in;

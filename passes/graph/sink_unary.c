@@ -67,7 +67,7 @@ sink(glow_builder *b, glow_node *n)
         glow_builder_fuses(b, n->in[i]->def);
     joined = glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
     return glow_build(b, first->op,
-                      first->op->traits & GLOW_STATED ? n->out[0]->type : NULL,
+                      glow_states_type(first) ? n->out[0]->type : NULL,
                       GLOW_IN(joined), first->attrs);
 }
 

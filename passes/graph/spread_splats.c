@@ -87,9 +87,9 @@ clone(spreader *s, glow_value *v, glow_node *user)
 
     glow_builder_at(s->builder, n);
 
-    glow_value *c = glow_build(s->builder, n->op,
-                               n->op->traits & GLOW_STATED ? v->type : NULL,
-                               NULL, 0, n->attrs);
+    glow_value *c =
+        glow_build(s->builder, n->op, glow_states_type(n) ? v->type : NULL,
+                   NULL, 0, n->attrs);
 
     if (!c)
         return NULL;

@@ -347,7 +347,7 @@ can_follow(const glow_node *n, const glow_value *of)
     if (n->op == &glow_op_reshape)
         return true;
     if (!(n->op->traits & GLOW_PURE) || !(n->op->traits & GLOW_ELEMENTWISE) ||
-        n->op->traits & GLOW_STATED || n->n_in > GLOW_MAX_OPERANDS)
+        glow_states_type(n) || n->n_in > GLOW_MAX_OPERANDS)
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (!n->in[i] ||

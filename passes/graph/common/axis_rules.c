@@ -223,7 +223,7 @@ glow_axis_rule_build(glow_builder *b, const axis_rule *rule, const glow_node *n,
     if (rule->move)
         rule->move(attrs, perm, a);
     return glow_build(b, n->op,
-                      n->op->traits & GLOW_STATED
+                      glow_states_type(n)
                           ? glow_axis_rule_type(b, n->out[0]->type, perm)
                           : NULL,
                       in, n->n_in, attrs);

@@ -240,8 +240,7 @@ glow_linear_refuse(glow_pass_run *run, const glow_node *n)
 glow_value *
 glow_linear_copy(glow_builder *b, const glow_node *n, glow_value *v)
 {
-    const glow_type *type =
-        n->op->traits & GLOW_STATED ? n->out[0]->type : NULL;
+    const glow_type *type = glow_states_type(n) ? n->out[0]->type : NULL;
 
     return glow_build(b, n->op, type, &v, 1, n->attrs);
 }

@@ -488,7 +488,7 @@ glow_slab_build(glow_builder *b, const glow_node *n, slab r,
                 glow_value *const *in, const void *attrs)
 {
     const glow_type *stated =
-        n->op->traits & GLOW_STATED
+        glow_states_type(n)
             ? glow_slab_type(glow_builder_context(b), n->out[0]->type, r)
             : NULL;
 
