@@ -55,11 +55,24 @@ glow_quantize(const glow_type *to, double v)
 double
 glow_dequantize(const glow_type *from, int64_t q)
 {
-    return (double)((float)(q - from->offset) * from->scale);
+    return (double)((float)((double)q - (double)from->offset) * from->scale);
 }
 
 float
 glow_scale_ratio(double from, double to)
 {
     return (float)(from / to);
+}
+
+int64_t
+glow_rescale(const glow_type *from, const glow_type *to, int64_t q)
+{
+    double a = (double)q - (double)from->offset;
+
+    if (glow_quantized_values(from->elem) && glow_quantized_values(to->elem))
+        return glow_quantized_round(
+            to, (double)((float)a * glow_scale_ratio((double)from->scale,
+                                                     (double)to->scale)));
+    return glow_quantized_round(to,
+                                a * ((double)from->scale / (double)to->scale));
 }

@@ -41,6 +41,9 @@ GLOW_API int64_t glow_quantized_round(const glow_type *to, double x);
 GLOW_API int64_t glow_quantize(const glow_type *to, double v);
 /* scale * (q - offset) of an element `q` of `from`: the float, as a double. */
 GLOW_API double glow_dequantize(const glow_type *from, int64_t q);
+/* The element of `to` for the element `q` of `from`: RescaleQuantized. */
+GLOW_API int64_t glow_rescale(const glow_type *from, const glow_type *to,
+                              int64_t q);
 
 /* The factor (float)(from / to) of two scales, or products of scales. */
 GLOW_API float glow_scale_ratio(double from, double to);

@@ -24,8 +24,7 @@ clip_infer(const glow_node *n, glow_type out[])
                            "Min is %g and Max is %g, but a bound must be a "
                            "number",
                            (double)c->min, (double)c->max);
-    return glow_admit(n, 0, GLOW_ANY_NUMBER) &&
-           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+    return glow_apply_infer(n, out, GLOW_ANY_NUMBER);
 }
 
 typedef struct bounds {

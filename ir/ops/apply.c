@@ -1,12 +1,27 @@
 #include "ir/ops/apply.h"
 
 bool
+glow_apply_admit(const glow_node *n, int classes)
+{
+    bool quantized =
+        glow_takes_quantized(n) && (classes & GLOW_CLASS_FLOAT) != 0;
+
+    for (int i = 0; i < n->n_in; i++) {
+        if (i && quantized ? !glow_admit(n, i, GLOW_CLASS_QUANTIZED)
+                           : !glow_admit_real(n, i, classes))
+            return false;
+        if (i && !(quantized ? glow_check_shapes(n, i, 0)
+                             : glow_check_types(n, i, 0)))
+            return false;
+    }
+    return true;
+}
+
+bool
 glow_apply_infer(const glow_node *n, glow_type out[], int classes)
 {
-    for (int i = 0; i < n->n_in; i++)
-        if (!glow_admit(n, i, classes) || (i && !glow_check_types(n, i, 0)))
-            return false;
-    return glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+    return glow_apply_admit(n, classes) &&
+           glow_give_real(n, n->in[0]->type->shape, &out[0]);
 }
 
 /* The size of the next chunk of `left` elements. */
@@ -39,7 +54,7 @@ glow_apply(const glow_tensor *in, const glow_tensor *out, glow_real1 real,
     int64_t count = glow_tensor_count(out);
     bool is_signed = glow_tensor_is_signed(in);
 
-    if (glow_tensor_is_float(in))
+    if (glow_tensor_is_real(in))
         map_real(in, out, real);
     else
         for (int64_t i = 0; i < count; i++)
@@ -71,7 +86,7 @@ glow_apply_pairs(glow_tensor *const in[], const glow_tensor *out,
     int64_t count = glow_tensor_count(out);
     bool is_signed = glow_tensor_is_signed(in[0]);
 
-    if (glow_tensor_is_float(in[0]))
+    if (glow_tensor_is_real(in[0]))
         map_real_pairs(in, out, real);
     else
         for (int64_t i = 0; i < count; i++)
@@ -105,7 +120,7 @@ glow_apply_with(const glow_tensor *in, const glow_tensor *out,
     int64_t count = glow_tensor_count(out);
     bool is_signed = glow_tensor_is_signed(in);
 
-    if (glow_tensor_is_float(in))
+    if (glow_tensor_is_real(in))
         map_real_with(in, out, real, user);
     else
         for (int64_t i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 /*
- * The loops of element-wise operators: floats are computed as double, the other
- * kinds as integers of 64 bits.
+ * The loops of element-wise operators: floats and the reals of quantized elements
+ * are computed as double, the other kinds as integers of 64 bits.
  */
 
 #ifndef IR_OPS_APPLY_H
@@ -17,7 +17,7 @@ typedef int64_t (*glow_int_with)(int64_t x, bool is_signed, const void *user);
 
 /*
  * Each sets out[i] from the elements i of the operands, by `real` if these are
- * floats and by `integer` otherwise; returns true.
+ * floats or quantized and by `integer` otherwise; returns true.
  */
 bool glow_apply(const glow_tensor *in, const glow_tensor *out, glow_real1 real,
                 glow_int1 integer);
@@ -29,8 +29,11 @@ bool glow_apply_with(const glow_tensor *in, const glow_tensor *out,
 
 /*
  * The infer of element-wise operators: the element kind of operand 0 is in
- * `classes`, and the other operands and the result have its type.
+ * `classes`, and the other operands and the result have its type.  With floats come
+ * quantized kinds: each operand, and the result, which is stated, has its own kind,
+ * scale and offset.
  */
+bool glow_apply_admit(const glow_node *n, int classes); /* the operands alone */
 bool glow_apply_infer(const glow_node *n, glow_type out[], int classes);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "glow/quantize.h"
+
 #include "ir/ops/apply.h"
 
 static bool
@@ -22,14 +24,14 @@ bool_infer(const glow_node *n, glow_type out[])
 static bool
 order_infer(const glow_node *n, glow_type out[])
 {
-    return glow_apply_infer(n, out, GLOW_ANY_NUMBER) &&
+    return glow_apply_admit(n, GLOW_ANY_NUMBER) &&
            glow_give(n, glow_rekinded(n->in[0]->type, GLOW_BOOL), &out[0]);
 }
 
 static bool
 equality_infer(const glow_node *n, glow_type out[])
 {
-    return glow_apply_infer(n, out, GLOW_ANY_PLAIN) &&
+    return glow_apply_admit(n, GLOW_ANY_PLAIN) &&
            glow_give(n, glow_rekinded(n->in[0]->type, GLOW_BOOL), &out[0]);
 }
 
@@ -189,81 +191,217 @@ int_lt(int64_t x, int64_t y, bool is_signed)
     return glow_int_less(x, y, is_signed);
 }
 
+/*
+ * Quantized elements.  `a` and `b` are the elements less their offsets, `ma` and `mb`
+ * the factors that bring them to the scale of the result; `product` brings a * b.
+ */
+typedef struct ratios {
+    double ma, mb, product;
+} ratios;
+
+static double
+grid_add(double a, double b, const ratios *r)
+{
+    return a * r->ma + b * r->mb;
+}
+
+static float
+grid_addf(float a, float b, const ratios *r)
+{
+    return a * (float)r->ma + b * (float)r->mb;
+}
+
+static double
+grid_sub(double a, double b, const ratios *r)
+{
+    return a * r->ma - b * r->mb;
+}
+
+static float
+grid_subf(float a, float b, const ratios *r)
+{
+    return a * (float)r->ma - b * (float)r->mb;
+}
+
+static double
+grid_mul(double a, double b, const ratios *r)
+{
+    return a * b * r->product;
+}
+
+static float
+grid_mulf(float a, float b, const ratios *r)
+{
+    return a * b * (float)r->product;
+}
+
+/* The result in units of its scale: in float where all kinds have 8 or 16 bits. */
+typedef struct grid {
+    double (*wide)(double a, double b, const ratios *r);
+    float (*narrow)(float a, float b, const ratios *r);
+} grid;
+
+static bool
+apply_grid(glow_tensor *const in[], const glow_tensor *out, const grid *g)
+{
+    const glow_type *x = in[0]->type, *y = in[1]->type, *z = out->type;
+    const ratios r = {(double)x->scale / (double)z->scale,
+                      (double)y->scale / (double)z->scale,
+                      (double)x->scale * (double)y->scale / (double)z->scale};
+    bool narrow = glow_quantized_values(x->elem) &&
+                  glow_quantized_values(y->elem) &&
+                  glow_quantized_values(z->elem);
+    int64_t count = glow_tensor_count(out);
+
+    for (int64_t i = 0; i < count; i++) {
+        double a = (double)glow_get_int(in[0], i) - (double)x->offset;
+        double b = (double)glow_get_int(in[1], i) - (double)y->offset;
+
+        glow_set_int(out, i,
+                     glow_quantized_round(
+                         z, narrow ? (double)g->narrow((float)a, (float)b, &r)
+                                   : g->wide(a, b, &r)));
+    }
+    return true;
+}
+
+/* Comparisons of the reals in float64, which holds those of 8 and 16 bits exactly. */
+static bool
+apply_reals(glow_tensor *const in[], const glow_tensor *out, glow_real2 fn)
+{
+    int64_t count = glow_tensor_count(out);
+
+    for (int64_t i = 0; i < count; i++)
+        glow_set_int(
+            out, i,
+            (int64_t)fn(glow_get_real(in[0], i), glow_get_real(in[1], i)));
+    return true;
+}
+
+/* As glow_apply_pairs; quantized elements by `g`, or as their reals if it is NULL. */
+static bool
+apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
+            glow_int2 integer, const grid *g)
+{
+    if (!glow_is_quantized(in[0]->type->elem))
+        return glow_apply_pairs(in, out, real, integer);
+    if (!glow_is_quantized(out->type->elem))
+        return apply_reals(in, out, real);
+    return g ? apply_grid(in, out, g)
+             : glow_apply_pairs(in, out, real, integer);
+}
+
+/* Of the operators whose result in float is exact or rounded once. */
+#define REALS                                                                \
+    "  Quantized: `z = sat(rint(v / scale) + offset)` in float, where v is " \
+    "the "                                                                   \
+    "result for the floats that Dequantize makes; in float64 where Result "  \
+    "has "                                                                   \
+    "32 bits."
+
+#define COMPARES \
+    "  Quantized elements compare as `scale * (q - offset)` in float64."
+
+#define GRID(op) (&(const grid){grid_##op, grid_##op##f})
+
 /* Words for the element kinds that each infer function above accepts. */
-#define number_words "floats or integers"
-#define order_words "floats or integers"
-#define equality_words "floats, integers or bools"
+#define number_words "floats, integers or quantized"
+#define order_words "floats, integers or quantized"
+#define equality_words "floats, integers, bools or quantized"
 #define bool_words "bools"
+#define number_result ", or the stated quantized type"
+#define order_result ""
+#define equality_result ""
+#define bool_result ""
 
 /*
  * Defines glow_op_ID with an `eval` of its own: `real` is what it means for the
  * kinds of float, `integer` for the others.  `pairs` is how many operands may
- * give their buffer to the result.
+ * give their buffer to the result.  `g` is a GRID, or NULL.
  */
-#define BINARY(id, text, line, takes, pairs, more, real, integer, formula, \
-               from)                                                       \
-    static bool id##_eval(const glow_node *n, glow_tensor *const in[],     \
-                          glow_tensor *const out[], glow_arena *scratch)   \
-    {                                                                      \
-        (void)n, (void)scratch;                                            \
-        return glow_apply_pairs(in, out[0], real, integer);                \
-    }                                                                      \
-    const glow_op glow_op_##id = {                                         \
-        .name = text,                                                      \
-        .summary = line,                                                   \
-        .in = {{"LHS", GLOW_TENSOR, "x: " takes##_words},                  \
-               {"RHS", GLOW_TENSOR, "y, of the same type"}},               \
-        .out = {{"Result", GLOW_TENSOR, "z, of the same shape"}},          \
-        .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE | (more),  \
-        .infer = takes##_infer,                                            \
-        .eval = id##_eval,                                                 \
-        .inplace = {{0, 0}, {0, 1}},                                       \
-        .inplace_count = pairs,                                            \
-        .doc = formula,                                                    \
-        .source = from,                                                    \
+#define BINARY(id, text, line, takes, pairs, more, real, integer, g, formula, \
+               from)                                                          \
+    static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \
+                          glow_tensor *const out[], glow_arena *scratch)      \
+    {                                                                         \
+        (void)n, (void)scratch;                                               \
+        return apply_pairs(in, out[0], real, integer, g);                     \
+    }                                                                         \
+    const glow_op glow_op_##id = {                                            \
+        .name = text,                                                         \
+        .summary = line,                                                      \
+        .in = {{"LHS", GLOW_TENSOR, "x: " takes##_words},                     \
+               {"RHS", GLOW_TENSOR,                                           \
+                "y, of the same type, but for scale and offset"}},            \
+        .out = {{"Result", GLOW_TENSOR,                                       \
+                 "z, of the same shape" takes##_result}},                     \
+        .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE | (more),     \
+        .infer = takes##_infer,                                               \
+        .eval = id##_eval,                                                    \
+        .inplace = {{0, 0}, {0, 1}},                                          \
+        .inplace_count = pairs,                                               \
+        .doc = formula,                                                       \
+        .source = from,                                                       \
     }
 
 BINARY(add, "Add", "add two tensors", number, 2, GLOW_COMMUTATIVE, real_add,
-       int_add, "`z = x + y`.  Integers wrap.", "Glow Add; ONNX Add");
+       int_add, GRID(add),
+       "`z = x + y`.  Integers wrap.  Quantized: `z = sat(rint((a * m) + (b * "
+       "n)) + offset)`, where a and b are the elements less their offsets, m "
+       "and n the scales of LHS and RHS divided by that of Result; each "
+       "operation in float where all kinds have 8 or 16 bits, else in float64.",
+       "Glow Add; ONNX Add");
 BINARY(sub, "Sub", "subtract one tensor from another", number, 2, 0, real_sub,
-       int_sub, "`z = x - y`.  Integers wrap.", "Glow Sub; ONNX Sub");
+       int_sub, GRID(sub),
+       "`z = x - y`.  Integers wrap.  Quantized: as Add, with `(a * m) - (b * "
+       "n)`.",
+       "Glow Sub; ONNX Sub");
 BINARY(mul, "Mul", "multiply two tensors", number, 2, GLOW_COMMUTATIVE,
-       real_mul, int_mul, "`z = x * y`.  Integers wrap.", "Glow Mul; ONNX Mul");
+       real_mul, int_mul, GRID(mul),
+       "`z = x * y`.  Integers wrap.  Quantized: as Add, with `(a * b) * m`, "
+       "where m is the product of the scales of LHS and RHS divided by the "
+       "scale of Result.",
+       "Glow Mul; ONNX Mul");
 BINARY(
     div, "Div", "divide one tensor by another", number, 2, 0, real_div, int_div,
+    NULL,
     "`z = x / y`.  Integers are cut toward zero; `x / 0` is 0, and the least "
-    "one divided by -1 wraps to itself.",
+    "one divided by -1 wraps to itself." REALS,
     "Glow Div; ONNX Div");
 BINARY(max, "Max", "the greater of two elements", number, 2, GLOW_COMMUTATIVE,
-       glow_maximum, int_max,
-       "`z = max(x, y)`: NaN if either is, and +0 of -0 and +0.",
+       glow_maximum, int_max, NULL,
+       "`z = max(x, y)`: NaN if either is, and +0 of -0 and +0." REALS,
        "Glow Max; ONNX Max; IEEE 754-2019 maximum");
 BINARY(min, "Min", "the lesser of two elements", number, 2, GLOW_COMMUTATIVE,
-       glow_minimum, int_min,
-       "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0.",
+       glow_minimum, int_min, NULL,
+       "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0." REALS,
        "Glow Min; ONNX Min; IEEE 754-2019 minimum");
-BINARY(pow, "Pow", "raise to a power", number, 2, 0, pow, int_pow,
+BINARY(pow, "Pow", "raise to a power", number, 2, 0, pow, int_pow, NULL,
        "`z = x^y`.  Integers wrap; for a negative `y` they give `1 / x^-y` cut "
-       "toward zero, and 0 where `x` is 0.",
+       "toward zero, and 0 where `x` is 0.  Quantized: `sat(rint((float)(x^y) "
+       "/ scale) + offset)`, with `x^y` in float64 of the floats that "
+       "Dequantize makes.",
        "Glow Pow; ONNX Pow; C11 pow");
 BINARY(and, "And", "logical and", bool, 2, GLOW_COMMUTATIVE, NULL, int_and,
-       "`z = x and y`, of bool.", "Glow And; ONNX And");
-BINARY(or, "Or", "logical or", bool, 2, GLOW_COMMUTATIVE, NULL, int_or,
+       NULL, "`z = x and y`, of bool.", "Glow And; ONNX And");
+BINARY(or, "Or", "logical or", bool, 2, GLOW_COMMUTATIVE, NULL, int_or, NULL,
        "`z = x or y`, of bool.", "Glow Or; ONNX Or");
 BINARY(xor, "Xor", "logical exclusive or", bool, 2, GLOW_COMMUTATIVE, NULL,
-       int_xor, "`z = x != y`, of bool.", "Glow Xor; ONNX Xor");
+       int_xor, NULL, "`z = x != y`, of bool.", "Glow Xor; ONNX Xor");
 BINARY(cmpeq, "CmpEQ", "whether elements are equal", equality, 0,
-       GLOW_COMMUTATIVE, real_eq, int_eq,
-       "`z = (x == y)`, of bool.  NaN equals nothing.",
+       GLOW_COMMUTATIVE, real_eq, int_eq, NULL,
+       "`z = (x == y)`, of bool.  NaN equals nothing." COMPARES,
        "Glow CmpEQ; ONNX Equal");
 BINARY(cmpneq, "CmpNEQ", "whether elements differ", equality, 0,
-       GLOW_COMMUTATIVE, real_neq, int_neq,
-       "`z = (x != y)`, of bool.  NaN differs from all.", "Glow CmpNEQ");
+       GLOW_COMMUTATIVE, real_neq, int_neq, NULL,
+       "`z = (x != y)`, of bool.  NaN differs from all." COMPARES,
+       "Glow CmpNEQ");
 BINARY(cmplt, "CmpLT", "whether elements are less", order, 0, 0, real_lt,
-       int_lt, "`z = (x < y)`, of bool: false for NaN.",
+       int_lt, NULL, "`z = (x < y)`, of bool: false for NaN." COMPARES,
        "Glow CmpLT; ONNX Less");
 BINARY(cmplte, "CmpLTE", "whether elements are less or equal", order, 0, 0,
-       real_lte, int_lte, "`z = (x <= y)`, of bool: false for NaN.",
+       real_lte, int_lte, NULL,
+       "`z = (x <= y)`, of bool: false for NaN." COMPARES,
        "Glow CmpLTE; ONNX LessOrEqual");
 
 /* select */
@@ -271,10 +409,24 @@ BINARY(cmplte, "CmpLTE", "whether elements are less or equal", order, 0, 0,
 static bool
 select_infer(const glow_node *n, glow_type out[])
 {
-    return glow_admit(n, 0, GLOW_ANY_BOOL) &&
-           glow_admit(n, 1, GLOW_ANY_UNFUSED) && glow_check_shapes(n, 1, 0) &&
-           glow_check_types(n, 2, 1) &&
-           glow_give(n, glow_dense(n->in[1]->type), &out[0]);
+    const glow_type *x = n->in[1]->type;
+    bool quantized = glow_is_quantized(x->elem) &&
+                     (out->elem != GLOW_NO_KIND || n->in[2]->type != x);
+
+    if (!glow_admit(n, 0, GLOW_ANY_BOOL) ||
+        !glow_admit(n, 1, GLOW_ANY_UNFUSED) || !glow_check_shapes(n, 1, 0))
+        return false;
+    if (quantized)
+        return glow_admit(n, 2, GLOW_CLASS_QUANTIZED) &&
+               glow_check_shapes(n, 2, 1) &&
+               glow_give_quantized(n, x->shape, &out[0]);
+    return glow_check_types(n, 2, 1) && glow_give(n, glow_dense(x), &out[0]);
+}
+
+static bool
+same_grid(const glow_type *x, const glow_type *y)
+{
+    return x->elem == y->elem && x->scale == y->scale && x->offset == y->offset;
 }
 
 static bool
@@ -285,9 +437,16 @@ select_eval(const glow_node *n, glow_tensor *const in[],
     glow_dims one = {0};
 
     (void)n, (void)scratch;
-    for (int64_t i = 0; i < count; i++)
-        glow_copy_block(out[0], i, one, in[glow_get_int(in[0], i) ? 1 : 2], i,
-                        one, one);
+    for (int64_t i = 0; i < count; i++) {
+        const glow_tensor *x = in[glow_get_int(in[0], i) ? 1 : 2];
+
+        if (same_grid(x->type, out[0]->type))
+            glow_copy_block(out[0], i, one, x, i, one, one);
+        else
+            glow_set_int(
+                out[0], i,
+                glow_rescale(x->type, out[0]->type, glow_get_int(x, i)));
+    }
     return true;
 }
 
@@ -297,12 +456,16 @@ const glow_op glow_op_select = {
     .in = {{"Cond", GLOW_TENSOR, "bool: which to take"},
            {"LHS", GLOW_TENSOR, "taken where Cond is true"},
            {"RHS", GLOW_TENSOR, "taken where Cond is false"}},
-    .out = {{"Result", GLOW_TENSOR, "the type of LHS and RHS"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "the type of LHS and RHS; of quantized ones, the stated type, if "
+             "any"}},
     .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_PRIMITIVE,
     .infer = select_infer,
     .eval = select_eval,
     .inplace = {{0, 1}, {0, 2}},
     .inplace_count = 2,
-    .doc = "`z = x` where `Cond`, else `y`.",
+    .doc =
+        "`z = x` where `Cond`, else `y`.  Quantized elements are rescaled to "
+        "Result as RescaleQuantized does it.",
     .source = "Glow Select; ONNX Where",
 };

@@ -1,5 +1,7 @@
 #include "ir/ops/common.h"
 
+#include "glow/quantize.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +31,11 @@ class_words(int classes)
         {GLOW_ANY_NUMERIC, "float, integer, bool and low-precision"},
         {GLOW_ANY_UNFUSED, "element-wise (not fused)"},
         {GLOW_CLASS_QUANTIZED, "quantized"},
+        {GLOW_ANY_FLOAT | GLOW_CLASS_QUANTIZED, "float and quantized"},
+        {GLOW_ANY_NUMBER | GLOW_CLASS_QUANTIZED,
+         "float, integer and quantized"},
+        {GLOW_ANY_PLAIN | GLOW_CLASS_QUANTIZED,
+         "float, integer, bool and quantized"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -169,6 +176,28 @@ glow_give(const glow_node *n, glow_type y, glow_type *out)
 }
 
 bool
+glow_admit_real(const glow_node *n, int i, int classes)
+{
+    return glow_admit(
+        n, i,
+        classes & GLOW_CLASS_FLOAT ? classes | GLOW_CLASS_QUANTIZED : classes);
+}
+
+bool
+glow_takes_quantized(const glow_node *n)
+{
+    return n->in[0] && glow_is_quantized(n->in[0]->type->elem);
+}
+
+bool
+glow_give_real(const glow_node *n, glow_dims shape, glow_type *out)
+{
+    return glow_takes_quantized(n)
+               ? glow_give_quantized(n, shape, out)
+               : glow_give(n, glow_reshaped(n->in[0]->type, shape), out);
+}
+
+bool
 glow_give_quantized(const glow_node *n, glow_dims shape, glow_type *out)
 {
     if (!glow_check_stated(n, out))
@@ -231,6 +260,9 @@ glow_load(const glow_tensor *t, int64_t first, int64_t count, double *v)
     } else if (t->type->elem == GLOW_FLOAT64) {
         memcpy(v, (const double *)t->data + first,
                (size_t)count * sizeof(double));
+    } else if (glow_is_quantized(t->type->elem)) {
+        for (int64_t i = 0; i < count; i++)
+            v[i] = glow_dequantize(t->type, glow_get_int(t, first + i));
     } else {
         for (int64_t i = 0; i < count; i++)
             v[i] = glow_get_double(t, first + i);
@@ -247,6 +279,9 @@ glow_store(const glow_tensor *t, int64_t first, int64_t count, const double *v)
             y[i] = (float)v[i];
     } else if (t->type->elem == GLOW_FLOAT64) {
         memcpy((double *)t->data + first, v, (size_t)count * sizeof(double));
+    } else if (glow_is_quantized(t->type->elem)) {
+        for (int64_t i = 0; i < count; i++)
+            glow_set_int(t, first + i, glow_quantize(t->type, v[i]));
     } else {
         for (int64_t i = 0; i < count; i++)
             glow_set_double(t, first + i, v[i]);
@@ -276,6 +311,12 @@ glow_tensor_is_float(const glow_tensor *t)
 }
 
 bool
+glow_tensor_is_real(const glow_tensor *t)
+{
+    return glow_tensor_is_float(t) || glow_is_quantized(t->type->elem);
+}
+
+bool
 glow_tensor_is_signed(const glow_tensor *t)
 {
     return glow_kind_get(t->type->elem)->is_signed;
@@ -287,6 +328,8 @@ glow_real_as(const glow_type *t, double v)
     uint64_t bits = 0;
     glow_tensor one = {.type = t, .data = &bits};
 
+    if (glow_is_quantized(t->elem))
+        return v;
     glow_set_double(&one, 0, v);
     return glow_get_double(&one, 0);
 }

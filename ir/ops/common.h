@@ -57,6 +57,16 @@ bool glow_give(const glow_node *n, glow_type y, glow_type *out);
  */
 bool glow_give_quantized(const glow_node *n, glow_dims shape, glow_type *out);
 
+/*
+ * infer of operators that compute with reals: floats, or quantized elements, which
+ * stand for reals.  Where operand 0 is quantized the result type is stated.
+ */
+/* glow_admit of `classes`, and of quantized kinds if floats are among them. */
+bool glow_admit_real(const glow_node *n, int i, int classes);
+bool glow_takes_quantized(const glow_node *n); /* operand 0 is quantized */
+/* A result of this shape: of the kind of operand 0, or stated and quantized. */
+bool glow_give_real(const glow_node *n, glow_dims shape, glow_type *out);
+
 /* The type `x` without strides. */
 glow_type glow_dense(const glow_type *x);
 /*
@@ -69,7 +79,10 @@ glow_type glow_rekinded(const glow_type *x, glow_kind kind);
 /* Flops of `terms` multiply-adds for each element of `v`. */
 int64_t glow_multiply_adds(const glow_value *v, int64_t terms);
 
-/* Reads, or writes, `count` elements from position `first` on, as doubles. */
+/*
+ * Reads, or writes, `count` elements from position `first` on, as doubles.  Those of
+ * quantized kinds are read by glow_dequantize and written by glow_quantize.
+ */
 void glow_load(const glow_tensor *t, int64_t first, int64_t count, double *v);
 void glow_store(const glow_tensor *t, int64_t first, int64_t count,
                 const double *v);
@@ -77,9 +90,13 @@ void glow_store(const glow_tensor *t, int64_t first, int64_t count,
 double *glow_load_all(const glow_tensor *t, glow_arena *scratch);
 int64_t glow_tensor_count(const glow_tensor *t);
 bool glow_tensor_is_float(const glow_tensor *t);
+bool glow_tensor_is_real(const glow_tensor *t); /* float or quantized */
 bool glow_tensor_is_signed(const glow_tensor *t);
 
-/* `v` rounded, or saturated, to the element kind of `t`. */
+/*
+ * `v` rounded, or saturated, to the element kind of `t`.  As a real, it is `v` itself
+ * where the kind is quantized, since only results are rounded.
+ */
 double glow_real_as(const glow_type *t, double v);
 int64_t glow_int_as(const glow_type *t, double v);
 

@@ -121,21 +121,31 @@ int_floordiv(int64_t x, int64_t y, bool is_signed, const division *d)
     return !d->truncate && int_strays(r, y, is_signed) ? q - 1 : q;
 }
 
+static void
+floordiv_one(glow_tensor *const in[], const glow_tensor *out, int64_t i,
+             const division *d)
+{
+    double x, y, z;
+
+    glow_load(in[0], i, 1, &x);
+    glow_load(in[1], i, 1, &y);
+    z = real_floordiv(x, y, d);
+    glow_store(out, i, 1, &z);
+}
+
 static bool
 floordiv_eval(const glow_node *n, glow_tensor *const in[],
               glow_tensor *const out[], glow_arena *scratch)
 {
     const glow_floordiv *f = n->attrs;
     const division d = {out[0]->type, f->truncate};
-    bool is_float = glow_tensor_is_float(in[0]);
+    bool is_real = glow_tensor_is_real(in[0]);
     bool is_signed = glow_tensor_is_signed(in[0]);
 
     (void)scratch;
     for (int64_t i = 0; i < glow_tensor_count(out[0]); i++)
-        if (is_float)
-            glow_set_double(out[0], i,
-                            real_floordiv(glow_get_double(in[0], i),
-                                          glow_get_double(in[1], i), &d));
+        if (is_real)
+            floordiv_one(in, out[0], i, &d);
         else
             glow_set_int(out[0], i,
                          int_floordiv(glow_get_int(in[0], i),

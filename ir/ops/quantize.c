@@ -110,22 +110,13 @@ static bool
 rescalequantized_eval(const glow_node *n, glow_tensor *const in[],
                       glow_tensor *const out[], glow_arena *scratch)
 {
-    const glow_type *from = in[0]->type, *to = out[0]->type;
-    double exact = (double)from->scale / (double)to->scale;
-    float ratio = glow_scale_ratio((double)from->scale, (double)to->scale);
-    bool in_float =
-        glow_quantized_values(from->elem) && glow_quantized_values(to->elem);
     int64_t count = glow_tensor_count(out[0]);
 
     (void)n, (void)scratch;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t q = glow_get_int(in[0], i) - from->offset;
-
-        glow_set_int(out[0], i,
-                     glow_quantized_round(to, in_float
-                                                  ? (double)((float)q * ratio)
-                                                  : (double)q * exact));
-    }
+    for (int64_t i = 0; i < count; i++)
+        glow_set_int(
+            out[0], i,
+            glow_rescale(in[0]->type, out[0]->type, glow_get_int(in[0], i)));
     return true;
 }
 

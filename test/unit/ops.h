@@ -205,6 +205,13 @@ new_module(op_test *t, glow_kind as)
     return m;
 }
 
+static bool
+states_types(const glow_op *op, const glow_type *const *types, int count)
+{
+    return (op->traits & GLOW_STATED) || glow_op_any_results(op) ||
+           (count && glow_is_quantized(types[0]->elem));
+}
+
 /* Builds the node; its kinds are those of the tensors unless it is a shadow. */
 static void
 op_run_start(op_run *r, op_test *t, const op_case *c, glow_kind as, bool shadow)
@@ -240,11 +247,9 @@ op_run_start(op_run *r, op_test *t, const op_case *c, glow_kind as, bool shadow)
         r->out_at[i] = &r->out[i];
         stated[i] = shadow ? glow_type_get(t->ctx, type) : r->want[i].type;
     }
-    r->n = glow_build_node(
-        b, c->op, r->n_out ? stated : NULL,
-        (c->op->traits & GLOW_STATED) || glow_op_any_results(c->op) ? r->n_out
-                                                                    : 0,
-        in, r->n_in, c->attrs);
+    r->n = glow_build_node(b, c->op, r->n_out ? stated : NULL,
+                           states_types(c->op, stated, r->n_out) ? r->n_out : 0,
+                           in, r->n_in, c->attrs);
 }
 
 static void
@@ -272,6 +277,16 @@ check_types(const op_test *t, const op_case *c, const op_run *r)
                      glow_type_text(t->arena, r->want[i].type));
 }
 
+/* True if the quantized type of the result of the pair is not the operand's. */
+static bool
+changes_quantized(const op_case *c, const op_run *r, int pair)
+{
+    const glow_type *x = r->in[c->op->inplace[pair].in].type;
+    const glow_type *y = r->out[c->op->inplace[pair].out].type;
+
+    return x != y && glow_is_quantized(y->elem);
+}
+
 /* One way to run a row; `pair` < 0: no operand gives its buffer. */
 static void
 run_once(op_test *t, const op_case *c, glow_kind as, bool shadow, int pair)
@@ -282,6 +297,8 @@ run_once(op_test *t, const op_case *c, glow_kind as, bool shadow, int pair)
     op_run_start(&r, t, c, as, shadow);
     if (!shadow)
         check_types(t, c, &r);
+    if (pair >= 0 && changes_quantized(c, &r, pair))
+        pair = -1; /* never in place: it has another kind, scale or offset */
     if (pair >= 0) {
         int in = c->op->inplace[pair].in, out = c->op->inplace[pair].out;
 

@@ -32,7 +32,8 @@ test_smooth(void **state)
     CHECK_CASES(cases);
 }
 
-#define NO_FLOAT "the elements of Input are int8, but only float kinds"
+#define NO_FLOAT \
+    "the elements of Input are int8, but only float and quantized kinds"
 
 static void
 test_smooth_refusals(void **state)
@@ -80,9 +81,9 @@ test_numbers(void **state)
         GIVES(thresholdedrelu, ATTRS(thresholdedrelu, 2),
               IN("float 4: -3 2 2.5 nan"), OUT("float 4: 0 0 2.5 nan")),
         REFUSES(mulconst, ATTRS(mulconst, 1), IN("bool 1: 1"), OUT("bool 1"),
-                "the elements of RHS are bool, but only float and integer"),
+                "the elements of RHS are bool, but only float, integer and "),
         REFUSES(rsubconst, ATTRS(rsubconst, 1), IN("bool 1: 1"), OUT("bool 1"),
-                "the elements of RHS are bool, but only float and integer"),
+                "the elements of RHS are bool, but only float, integer and "),
         REFUSES(shrink, ATTRS(shrink, 1, 0), IN("int8 1: 1"), OUT("int8 1"),
                 NO_FLOAT),
         REFUSES(thresholdedrelu, ATTRS(thresholdedrelu, 1), IN("int8 1: 1"),

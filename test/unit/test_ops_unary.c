@@ -213,8 +213,8 @@ test_convert_low(void **state)
         REFUSES(bitcast, NULL, IN("float 1: 1"), OUT(NULL),
                 "the type of Result must be stated"),
         REFUSES(relu, NULL, IN("int4 1: 1"), OUT("int4 1: 1"),
-                "the elements of Input are int4, but only float and integer "
-                "kinds are taken"),
+                "the elements of Input are int4, but only float, integer and "
+                "quantized kinds are taken"),
     };
 
     (void)state;
@@ -243,37 +243,46 @@ test_refusals(void **state)
 {
     static const op_case cases[] = {
         REFUSES(acos, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(acosh, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(asin, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(asinh, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(atan, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(atanh, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(cosh, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(reciprocal, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(rsqrt, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(sinh, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(tan, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(truncate, NULL, IN("int8 1: 1"), OUT("int8 1"),
-                "the elements of Input are int8, but only float kinds"),
+                "the elements of Input are int8, but only float and "
+                "quantized kinds"),
         REFUSES(sign, NULL, IN("bool 1: 1"), OUT("bool 1"),
-                "the elements of Input are bool, but only float and integer"),
+                "the elements of Input are bool, but only float, integer and "),
         REFUSES(exp, NULL, IN("index64 1: 1"), OUT("index64 1"),
-                "Exp: the elements of Input are index64, but only float kinds "
-                "are taken"),
-        REFUSES(neg, NULL, IN("i8[S:0.5 O:0] 1: 1"), OUT("i8 1"),
-                "Neg: the elements of Input are i8, but only float and "
-                "integer kinds are taken"),
+                "Exp: the elements of Input are index64, but only float and "
+                "quantized kinds are taken"),
     };
 
     (void)state;

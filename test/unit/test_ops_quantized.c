@@ -1,0 +1,241 @@
+/* Operators that compute on quantized elements: element by element. */
+
+#include "ops.h"
+
+#include "glow/ops.h"
+
+static void
+test_tables(void **state)
+{
+    const op_case cases[] = {
+        /* The reals are -62.5 to 62; 0 is the element 3. */
+        GIVES(relu, NULL, IN("i8[S:0.5 O:3] 4: -128 2 3 9"),
+              OUT("ui8[S:0.25 O:7] 4: 7 7 7 19")),
+        GIVES(relu, NULL, IN("i8[S:1 O:0] 2: -4 127"),
+              OUT("i8[S:0.5 O:-3] 2: -3 127")),
+        GIVES(neg, NULL, IN("i8[S:0.5 O:3] 3: -128 3 4"),
+              OUT("i8[S:0.5 O:3] 3: 127 3 2")),
+        GIVES(sigmoid, NULL, IN("i16[S:0.01 O:0] 3: -32768 0 32767"),
+              OUT("ui8[S:0.00390625 O:0] 3: 0 128 255")),
+        /* log(0) is -inf, which saturates; log(-1) is NaN, which is the offset. */
+        GIVES(log, NULL, IN("i8[S:1 O:2] 3: 2 1 3"),
+              OUT("i8[S:0.5 O:5] 3: -128 5 5")),
+        GIVES(exp, NULL, IN("i8[S:1 O:0] 3: 0 1 100"),
+              OUT("i16[S:0.001 O:1] 3: 1001 2719 32767")),
+        /* 2.5, 3.5 are ties in units of the result. */
+        GIVES(sqrt, NULL, IN("i8[S:0.25 O:0] 2: 25 49"),
+              OUT("i8[S:1 O:1] 2: 3 5")),
+        GIVES(floor, NULL, IN("i8[S:0.5 O:0] 3: -1 1 3"),
+              OUT("i8[S:0.5 O:0] 3: -2 0 2")),
+        GIVES(clip, ATTRS(clip, -0.3f, 6), IN("i8[S:0.5 O:0] 3: -9 5 99"),
+              OUT("i8[S:0.1 O:0] 3: -3 25 60")),
+        GIVES(leakyrelu, ATTRS(leakyrelu, 0.1f), IN("i8[S:1 O:0] 3: -10 0 9"),
+              OUT("i8[S:0.1 O:0] 3: -10 0 90")),
+        GIVES(hardswish, NULL, IN("i8[S:1 O:0] 4: -9 1 3 9"),
+              OUT("i8[S:0.125 O:0] 4: 0 5 24 72")),
+        GIVES(mulconst, ATTRS(mulconst, 0.3f), IN("i32[S:1 O:0] 1: 1000000"),
+              OUT("i32[S:0.5 O:7] 1: 600007")),
+        GIVES(sign, NULL, IN("ui8[S:1 O:9] 3: 0 9 99"),
+              OUT("i8[S:1 O:0] 3: -1 0 1")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_pairs(void **state)
+{
+    static const op_case cases[] = {
+        /* The sums 0.5 a + 0.25 b are 2.5, 3.5, -2.5: ties go to even. */
+        GIVES(add, NULL, IN("i8[S:0.5 O:3] 3: 7 9 -1", "ui8[S:0.25 O:1] 3: 3"),
+              OUT("i8[S:1 O:1] 3: 3 5 -1")),
+        GIVES(add, NULL, IN("i8[S:1 O:0] 2: 127 -128", "i8[S:1 O:0] 2: 127 -9"),
+              OUT("i8[S:1 O:0] 2: 127 -128")),
+        GIVES(sub, NULL, IN("i8[S:0.5 O:3] 2: 7 3", "i8[S:0.25 O:1] 2: 3 5"),
+              OUT("i16[S:0.25 O:-100] 2: -94 -104")),
+        GIVES(mul, NULL,
+              IN("i8[S:0.5 O:3] 3: 7 8 -128", "i8[S:1 O:0] 3: 5 1 9"),
+              OUT("i8[S:1 O:1] 3: 11 3 -128")),
+        GIVES(add, NULL,
+              IN("i32[S:1 O:0] 1: 2000000001", "i32[S:1 O:1] 1: 100000003"),
+              OUT("i32[S:1 O:0] 1: 2100000003")),
+        GIVES(mul, NULL, IN("i32[S:1 O:0] 1: 2000000001", "i8[S:1 O:0] 1: 3"),
+              OUT("i64[S:1 O:0] 1: 6000000003")),
+        /* 1 / 0 saturates, 0 / 0 is the offset. */
+        GIVES(div, NULL,
+              IN("i8[S:0.5 O:3] 4: 9 9 1 3", "ui8[S:2 O:1] 4: 2 1 1 1"),
+              OUT("i8[S:0.5 O:5] 4: 8 127 -128 5")),
+        GIVES(max, NULL, IN("i8[S:0.5 O:3] 2: 7 3", "i8[S:1 O:0] 2: 1 3"),
+              OUT("i8[S:0.25 O:0] 2: 8 12")),
+        GIVES(min, NULL, IN("i8[S:0.5 O:3] 2: 7 3", "i8[S:1 O:0] 2: 1 3"),
+              OUT("i8[S:0.25 O:0] 2: 4 0")),
+        GIVES(pow, NULL,
+              IN("i8[S:0.5 O:0] 3: 3 3 -3", "i8[S:0.5 O:0] 3: 4 -4 1"),
+              OUT("i8[S:0.125 O:1] 3: 19 5 1")),
+        GIVES(fmod, NULL, IN("i8[S:0.5 O:0] 3: 7 -7 7", "i8[S:1 O:0] 3: 3 3 0"),
+              OUT("i8[S:0.5 O:9] 3: 10 8 9")),
+        GIVES(floordiv, NULL, IN("i8[S:0.5 O:0] 2: 7 -7", "i8[S:1 O:0] 2: 3"),
+              OUT("i8[S:1 O:0] 2: 1 -2")),
+        GIVES(prelu, NULL, IN("i8[S:1 O:0] 2: -7 7", "ui8[S:0.5 O:0] 2: 1"),
+              OUT("i8[S:0.5 O:0] 2: -7 14")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_choices(void **state)
+{
+    static const op_case cases[] = {
+        GIVES(cmpeq, NULL,
+              IN("i8[S:0.5 O:3] 3: 7 8 3", "ui8[S:2 O:1] 3: 2 2 1"),
+              OUT("bool 3: 1 0 1")),
+        GIVES(cmpneq, NULL,
+              IN("i8[S:0.5 O:3] 3: 7 8 3", "ui8[S:2 O:1] 3: 2 2 1"),
+              OUT("bool 3: 0 1 0")),
+        GIVES(cmplt, NULL, IN("i8[S:0.5 O:3] 3: 6 7 8", "ui8[S:2 O:1] 3: 2"),
+              OUT("bool 3: 1 0 0")),
+        GIVES(cmplte, NULL, IN("i8[S:0.5 O:3] 3: 6 7 8", "ui8[S:2 O:1] 3: 2"),
+              OUT("bool 3: 1 1 0")),
+        /* 3 * 0.1f rounded to a float is 0.3f, yet exactly it is more. */
+        GIVES(cmpeq, NULL, IN("i8[S:0.1 O:0] 1: 3", "i8[S:0.3 O:0] 1: 1"),
+              OUT("bool 1: 0")),
+        GIVES(
+            select, NULL,
+            IN("bool 3: 1 0 0", "i8[S:0.5 O:3] 3: 7", "ui8[S:2 O:1] 3: 9 2 1"),
+            OUT("i8[S:0.25 O:1] 3: 9 9 1")),
+        GIVES(select, NULL,
+              IN("bool 2: 1 0", "i8[S:0.5 O:3] 2: 7 8",
+                 "i8[S:0.5 O:3] 2: 9 -128"),
+              OUT("i8[S:0.5 O:3] 2: 7 -128")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+/* The functions of the reals, in long double. */
+typedef long double (*exact_fn)(long double x, long double y);
+
+static long double
+exact_add(long double x, long double y)
+{
+    return x + y;
+}
+
+static long double
+exact_sub(long double x, long double y)
+{
+    return x - y;
+}
+
+static long double
+exact_mul(long double x, long double y)
+{
+    return x * y;
+}
+
+static long double
+exact_max(long double x, long double y)
+{
+    return x > y ? x : y;
+}
+
+static long double
+exact_min(long double x, long double y)
+{
+    return x < y ? x : y;
+}
+
+static glow_type
+drawn_type(unsigned *seed, int64_t count)
+{
+    static const glow_kind kinds[] = {GLOW_INT8Q, GLOW_UINT8Q, GLOW_INT16Q};
+    glow_type t;
+
+    *seed = *seed * 1664525u + 1013904223u;
+    t = glow_type_of(kinds[(*seed >> 8 & 255) % 3], GLOW_DIMS_OF(count));
+    t.scale =
+        ldexpf(1 + (float)(*seed >> 16 & 1023) / 1024, (int)(*seed >> 28) - 8);
+    t.offset = (int32_t)(*seed >> 12 & 127);
+    return t;
+}
+
+/* Every pair of elements against the reals in long double, within the float error. */
+static void
+check_pair(op_test *t, const glow_op *op, exact_fn fn, unsigned *seed)
+{
+    enum { COUNT = 256 * 256 };
+    glow_type types[3] = {drawn_type(seed, COUNT), drawn_type(seed, COUNT),
+                          drawn_type(seed, COUNT)};
+    glow_tensor v[3], *in[2] = {&v[0], &v[1]}, *out[1] = {&v[2]};
+    glow_node n = {.op = op};
+
+    for (int i = 0; i < 3; i++)
+        v[i] = glow_tensor_new(glow_type_get(t->ctx, types[i]));
+    for (int64_t i = 0; i < COUNT; i++)
+        for (int k = 0; k < 2; k++) {
+            int64_t q = k ? i % 256 : i / 256;
+
+            if (types[k].elem == GLOW_INT16Q)
+                q *= 257;
+            glow_set_int(&v[k], i, glow_quantized_least(types[k].elem) + q);
+        }
+    assert_true(op->eval(&n, in, out, t->arena));
+    for (int64_t i = 0; i < COUNT; i++) {
+        long double x = types[0].scale *
+                        ((long double)glow_get_int(&v[0], i) - types[0].offset);
+        long double y = types[1].scale *
+                        ((long double)glow_get_int(&v[1], i) - types[1].offset);
+        long double z = fn(x, y) / types[2].scale + types[2].offset;
+        long double low = glow_quantized_least(types[2].elem);
+        long double high = glow_quantized_most(types[2].elem);
+        long double size =
+            fabsl(x / types[2].scale) + fabsl(y / types[2].scale) + fabsl(z);
+        long double got = glow_get_int(&v[2], i);
+
+        z = z < low ? low : z > high ? high : z;
+        if (fabsl(got - z) > 0.5L + size * 0x1p-22L)
+            fail_msg("%s: %Lg, %Lg give %Lg, but should %Lg", op->name, x, y,
+                     got, z);
+    }
+    for (int i = 0; i < 3; i++)
+        glow_tensor_end(&v[i]);
+}
+
+static void
+test_pairs_exactly(void **state)
+{
+    static const struct {
+        const glow_op *op;
+        exact_fn fn;
+    } rows[] = {{&glow_op_add, exact_add},
+                {&glow_op_sub, exact_sub},
+                {&glow_op_mul, exact_mul},
+                {&glow_op_max, exact_max},
+                {&glow_op_min, exact_min}};
+    op_test t = {.ctx = glow_context_new(), .arena = glow_arena_new()};
+    unsigned seed = 7;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int k = 0; k < 6; k++)
+            check_pair(&t, rows[i].op, rows[i].fn, &seed);
+    glow_arena_free(t.arena);
+    glow_context_free(t.ctx);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_pairs_exactly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
