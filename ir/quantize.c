@@ -58,6 +58,26 @@ glow_dequantize(const glow_type *from, int64_t q)
     return (double)((float)((double)q - (double)from->offset) * from->scale);
 }
 
+int64_t
+glow_quantize_sum(const glow_type *to, int64_t sum, double unit)
+{
+    if (glow_quantized_values(to->elem)) {
+        float ratio = glow_scale_ratio(unit, (double)to->scale);
+
+        return glow_quantized_round(to, (double)((float)sum * ratio));
+    }
+    return glow_quantized_round(to, (double)sum * (unit / (double)to->scale));
+}
+
+int64_t
+glow_quantize_bias(double scale, int64_t offset, int64_t q, double unit)
+{
+    static const glow_type i32 = {.elem = GLOW_INT32Q, .scale = 1};
+
+    return glow_quantized_round(&i32, (double)(q - offset) *
+                                          (scale / (double)(float)unit));
+}
+
 float
 glow_scale_ratio(double from, double to)
 {

@@ -11,7 +11,8 @@
  * infinities the ends of the range.  Where the result has 8 or 16 bits, x is a float
  * that is made by single operations of float, never by a fused multiply-add:
  *
- *     sums of products   (float)sum * M        sum: exact, bias included, 32 bits
+ *     sums of products   (float)sum * M        sum: exact, bias included; 32 bits,
+ *                                          or 64 where an operand has 16
  *     rescaling          (float)(q - offset) * M
  *     Add, Sub           (float)a * Ma + (float)b * Mb     a, b: less their offsets
  *     Mul                (float)(a * b) * M
@@ -44,6 +45,19 @@ GLOW_API double glow_dequantize(const glow_type *from, int64_t q);
 /* The element of `to` for the element `q` of `from`: RescaleQuantized. */
 GLOW_API int64_t glow_rescale(const glow_type *from, const glow_type *to,
                               int64_t q);
+
+/*
+ * The element of `to` for a sum of products in units of `unit`, the product of
+ * the scales: of 8 or 16 bits (float)sum * M, else in double.
+ */
+GLOW_API int64_t glow_quantize_sum(const glow_type *to, int64_t sum,
+                                   double unit);
+/*
+ * A bias scale * (q - offset) as a term of such a sum: RescaleQuantized to
+ * i32[S:(float)unit O:0].
+ */
+GLOW_API int64_t glow_quantize_bias(double scale, int64_t offset, int64_t q,
+                                    double unit);
 
 /* The factor (float)(from / to) of two scales, or products of scales. */
 GLOW_API float glow_scale_ratio(double from, double to);

@@ -17,10 +17,11 @@
 typedef struct lines {
     glow_window w;
     const glow_tensor *in, *bias, *out;
-    int64_t group;    /* number of the group */
-    int64_t channels; /* of Input, in a group */
-    int64_t results;  /* channels of Result, in a group */
-    int64_t outputs;  /* channels of Result, in all */
+    int64_t group;         /* number of the group */
+    int64_t channels;      /* of Input, in a group */
+    int64_t results;       /* channels of Result, in a group */
+    int64_t outputs;       /* channels of Result, in all */
+    const glow_sums *sums; /* of quantized elements, else NULL */
 } lines;
 
 /* The result at position `row` of A: batch and spatial axes. */
@@ -41,6 +42,11 @@ take_row(const void *user, int64_t row, int64_t first, int64_t count, double *c)
     const lines *l = user;
     int64_t channel = l->group * l->results + first;
 
+    if (l->sums) {
+        glow_store_sums(l->sums, l->out, row * l->outputs + channel, channel,
+                        count, c);
+        return;
+    }
     for (int64_t j = 0; j < count && l->bias; j++)
         c[j] += glow_get_double(l->bias, channel + j);
     glow_store(l->out, row * l->outputs + channel, count, c);
@@ -71,6 +77,8 @@ multiply_groups(lines *l, const glow_tensor *filter, int64_t groups,
             .b_at = l->group * l->results * depth,
             .b_depth = by_columns ? 1 : l->results,
             .b_column = by_columns ? depth : 1,
+            .b_offsets =
+                l->sums ? l->sums->b_offsets + l->group * l->results : NULL,
             .give = give,
             .take = take_row,
             .user = l,
@@ -121,31 +129,54 @@ check_filter(const glow_node *n, glow_dims kernels, int64_t first, int64_t last,
 
 /* convolution */
 
+/* The shape of the result. */
+static bool
+convolution_shape(const glow_node *n, const glow_convolution *c,
+                  glow_dims *shape)
+{
+    int64_t outputs = n->in[1]->type->shape.at[0];
+    glow_window w;
+
+    if (!glow_window_check(n, c->kernels, c->strides, c->pads, c->dilation,
+                           &w) ||
+        !check_groups(n, c->group, w.channels, outputs) ||
+        !check_filter(n, c->kernels, outputs, w.channels / c->group, outputs) ||
+        !glow_window_outputs(n, &w, false))
+        return false;
+    *shape = glow_window_shape(&w, outputs);
+    return true;
+}
+
 bool
 glow_convolution_infer(const glow_node *n, const glow_convolution *c,
                        glow_type out[])
 {
-    glow_window w;
+    glow_dims shape;
 
-    if (!check_operands(n) ||
-        !glow_window_check(n, c->kernels, c->strides, c->pads, c->dilation, &w))
-        return false;
+    return check_operands(n) && convolution_shape(n, c, &shape) &&
+           glow_give(n, glow_reshaped(n->in[0]->type, shape), &out[0]);
+}
 
-    int64_t outputs = n->in[1]->type->shape.at[0];
+bool
+glow_convolution_infer_quantized(const glow_node *n, const glow_convolution *c,
+                                 bool by_channel, glow_type out[])
+{
+    glow_dims shape, f = n->in[1]->type->shape;
 
-    return check_groups(n, c->group, w.channels, outputs) &&
-           check_filter(n, c->kernels, outputs, w.channels / c->group,
-                        outputs) &&
-           glow_window_outputs(n, &w, false) &&
-           glow_give(
-               n, glow_reshaped(n->in[0]->type, glow_window_shape(&w, outputs)),
-               &out[0]);
+    return glow_check_products(n, 2, &out[0]) &&
+           glow_check_rank(n, 1, n->in[0]->type->shape.rank) &&
+           convolution_shape(n, c, &shape) &&
+           glow_check_sums(n, glow_dims_product(f, 1, f.rank), by_channel) &&
+           glow_give_quantized(n, shape, &out[0]);
 }
 
 static bool
 convolution_infer(const glow_node *n, glow_type out[])
 {
-    return glow_convolution_infer(n, n->attrs, out);
+    if (glow_is_quantized(n->in[0]->type->elem))
+        return glow_convolution_infer_quantized(n, n->attrs, false, out);
+    return glow_admit(n, 0, GLOW_ANY_FLOAT | GLOW_CLASS_QUANTIZED) &&
+           glow_convolution_infer(n, n->attrs, out);
 }
 
 /* Rows of A: tap by tap, the channels of the group. */
@@ -177,9 +208,9 @@ give_windows(const void *user, int64_t first, int64_t count, double *a)
                     int64_t tap =
                         (i * w->at[1].kernel + j) * w->at[2].kernel + k;
 
-                    glow_load(l->in,
-                              from * w->channels + l->group * l->channels,
-                              l->channels, a + tap * l->channels);
+                    glow_load_left(l->sums, l->in,
+                                   from * w->channels + l->group * l->channels,
+                                   l->channels, a + tap * l->channels);
                 }
         a += taps * l->channels;
     }
@@ -187,7 +218,7 @@ give_windows(const void *user, int64_t first, int64_t count, double *a)
 
 void
 glow_convolve(const glow_convolution *c, glow_tensor *const in[],
-              const glow_tensor *out)
+              const glow_tensor *out, const glow_sums *sums)
 {
     int64_t outputs = in[1]->type->shape.at[0];
     lines l = {.w =
@@ -197,7 +228,8 @@ glow_convolve(const glow_convolution *c, glow_tensor *const in[],
                .bias = in[2],
                .out = out,
                .results = outputs / c->group,
-               .outputs = outputs};
+               .outputs = outputs,
+               .sums = sums};
 
     multiply_groups(&l, in[1], c->group, true, give_windows);
 }
@@ -206,8 +238,15 @@ static bool
 convolution_eval(const glow_node *n, glow_tensor *const in[],
                  glow_tensor *const out[], glow_arena *scratch)
 {
-    (void)scratch;
-    glow_convolve(n->attrs, in, out[0]);
+    if (glow_is_quantized(out[0]->type->elem)) {
+        glow_sums sums =
+            glow_sums_of(in[0], in[1], in[2], &(glow_channels){0}, out[0]->type,
+                         in[1]->type->shape.at[0], scratch);
+
+        glow_convolve(n->attrs, in, out[0], &sums);
+    } else {
+        glow_convolve(n->attrs, in, out[0], NULL);
+    }
     return true;
 }
 
@@ -247,7 +286,9 @@ const glow_op glow_op_convolution = {
            "over i, j, c of x[n, h * s - p + i * d, w * s' - p' + j * d', c] * "
            "f[o, i, j, c]`, where `c` runs over the channels of the group of "
            "`o`, and `x` is 0 outside of Input.  An axis of `n` elements gives "
-           "`(n + p + q - (k - 1) * d - 1) / s + 1`, rounded down.",
+           "`(n + p + q - (k - 1) * d - 1) / s + 1`, rounded "
+           "down.\n\n" GLOW_SUMS_DOC GLOW_BIAS_DOC
+           "  Outside of Input is its offset.",
     .source = "Glow Convolution, Convolution3D; ONNX Conv",
 };
 

@@ -1,23 +1,31 @@
 /*
  * Checks of operands 0 to 2 and the sums, shared by Convolution and
- * FullyConnected with their fused forms.
+ * FullyConnected with their fused and quantized forms.
  */
 
 #ifndef IR_OPS_CONV_H
 #define IR_OPS_CONV_H
 
-#include "ir/ops/common.h"
+#include "ir/ops/sums.h"
 
+/* Of floats. */
 bool glow_convolution_infer(const glow_node *n, const glow_convolution *c,
                             glow_type out[]);
+/* Of quantized elements, whose type is stated; see glow_check_sums. */
+bool glow_convolution_infer_quantized(const glow_node *n,
+                                      const glow_convolution *c,
+                                      bool by_channel, glow_type out[]);
 int64_t glow_convolution_flops(const glow_node *n);
-/* Sums in double; in[2] may be NULL. */
+/* Sums in double; in[2] may be NULL.  `sums`: of quantized elements, else NULL. */
 void glow_convolve(const glow_convolution *c, glow_tensor *const in[],
-                   const glow_tensor *out);
+                   const glow_tensor *out, const glow_sums *sums);
 
 /* The bias, operand 2, may be omitted. */
 bool glow_connection_infer(const glow_node *n, int axis, glow_type out[]);
 int64_t glow_connection_flops(const glow_node *n);
 void glow_connect(glow_tensor *const in[], const glow_tensor *out);
+/* The same of quantized elements; `by_row`: Weights has a row for each result. */
+void glow_connect_quantized(glow_tensor *const in[], const glow_tensor *out,
+                            bool by_row, const glow_sums *sums);
 
 #endif

@@ -238,7 +238,7 @@ fusedconvolution_eval(const glow_node *n, glow_tensor *const in[],
     glow_type type;
     glow_tensor sum = sums_for(out[0], &type);
 
-    glow_convolve(&c, in, &sum);
+    glow_convolve(&c, in, &sum, NULL);
     add(&sum, in[3]);
 
     bool ok =

@@ -12,6 +12,7 @@ typedef struct matrices {
     double alpha, beta;
     const glow_tensor *add; /* NULL, or of C's shape (add_row 0: a row) */
     int64_t add_row;
+    const glow_sums *sums; /* of quantized elements, else NULL */
 } matrices;
 
 static void
@@ -23,7 +24,7 @@ give_rows(const void *user, int64_t first, int64_t count, double *a)
         int64_t at = m->a_at + i * m->a_row;
 
         if (m->a_depth == 1)
-            glow_load(m->a, at, m->depth, a);
+            glow_load_left(m->sums, m->a, at, m->depth, a);
         else
             for (int64_t k = 0; k < m->depth; k++)
                 a[k] = glow_get_double(m->a, at + k * m->a_depth);
@@ -35,6 +36,11 @@ take_row(const void *user, int64_t row, int64_t first, int64_t count, double *c)
 {
     const matrices *m = user;
 
+    if (m->sums) {
+        glow_store_sums(m->sums, m->c, m->c_at + row * m->columns + first,
+                        first, count, c);
+        return;
+    }
     for (int64_t j = 0; j < count; j++) {
         c[j] *= m->alpha;
         if (m->add)
@@ -56,6 +62,7 @@ product_of(const matrices *m, int64_t rows, const glow_tensor *b, int64_t b_at)
         .b_at = b_at,
         .b_depth = m->columns,
         .b_column = 1,
+        .b_offsets = m->sums ? m->sums->b_offsets : NULL,
         .give = give_rows,
         .take = take_row,
         .user = m,
@@ -89,7 +96,7 @@ multiply_ints(const matrices *m, const glow_product *p)
 static void
 multiply(const matrices *m, const glow_product *p)
 {
-    if (glow_tensor_is_float(m->c))
+    if (glow_tensor_is_float(m->c) || m->sums)
         glow_multiply(p);
     else
         multiply_ints(m, p);
@@ -105,12 +112,53 @@ check_depth(const glow_node *n, int64_t left, int64_t right)
                n->op->in[0].name, left, n->op->in[1].name, right);
 }
 
+static bool
+check_ranks(const glow_node *n, int rank)
+{
+    return glow_check_rank(n, 0, rank) && glow_check_rank(n, 1, rank);
+}
+
 /* Checks that both operands are matrices of one kind, of `rank` axes. */
 static bool
 check_numbers(const glow_node *n, int rank)
 {
     return glow_admit(n, 0, GLOW_ANY_NUMBER) && glow_check_kinds(n, 1, 0) &&
-           glow_check_rank(n, 0, rank) && glow_check_rank(n, 1, rank);
+           check_ranks(n, rank);
+}
+
+/* The same, or matrices of quantized elements. */
+static bool
+check_matrices(const glow_node *n, int rank, const glow_type *stated)
+{
+    return glow_is_quantized(n->in[0]->type->elem)
+               ? glow_check_products(n, -1, stated) && check_ranks(n, rank)
+               : glow_admit(n, 0, GLOW_ANY_NUMBER | GLOW_CLASS_QUANTIZED) &&
+                     check_numbers(n, rank);
+}
+
+/* Gives a product of matrices, sums of `depth` products. */
+static bool
+give_product(const glow_node *n, int64_t depth, glow_dims shape, glow_type *out)
+{
+    return glow_is_quantized(n->in[0]->type->elem)
+               ? glow_check_sums(n, depth, false) &&
+                     glow_give_quantized(n, shape, out)
+               : glow_give(n, glow_reshaped(n->in[0]->type, shape), out);
+}
+
+/* The sums of A B, in `scratch`, where elements are quantized; else NULL. */
+static const glow_sums *
+sums_of(glow_tensor *const in[], const glow_tensor *out, glow_arena *scratch)
+{
+    glow_dims c = out->type->shape;
+    glow_sums *sums;
+
+    if (!glow_is_quantized(out->type->elem))
+        return NULL;
+    sums = GLOW_NEW(scratch, glow_sums);
+    *sums = glow_sums_of(in[0], in[1], NULL, &(glow_channels){0}, out->type,
+                         c.at[c.rank - 1], scratch);
+    return sums;
 }
 
 /* matmul */
@@ -120,10 +168,8 @@ matmul_infer(const glow_node *n, glow_type out[])
 {
     glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
 
-    return check_numbers(n, 2) && check_depth(n, a.at[1], b.at[0]) &&
-           glow_give(
-               n, glow_reshaped(n->in[0]->type, GLOW_DIMS_OF(a.at[0], b.at[1])),
-               &out[0]);
+    return check_matrices(n, 2, &out[0]) && check_depth(n, a.at[1], b.at[0]) &&
+           give_product(n, a.at[1], GLOW_DIMS_OF(a.at[0], b.at[1]), &out[0]);
 }
 
 static bool
@@ -137,10 +183,11 @@ matmul_eval(const glow_node *n, glow_tensor *const in[],
                   .a_depth = 1,
                   .depth = a.at[1],
                   .columns = c.at[1],
-                  .alpha = 1};
+                  .alpha = 1,
+                  .sums = sums_of(in, out[0], scratch)};
     glow_product p = product_of(&m, c.at[0], in[1], 0);
 
-    (void)n, (void)scratch;
+    (void)n;
     multiply(&m, &p);
     return true;
 }
@@ -161,7 +208,8 @@ const glow_op glow_op_matmul = {
     .infer = matmul_infer,
     .eval = matmul_eval,
     .flops = matmul_flops,
-    .doc = "`C[m, n] = sum over k of A[m, k] * B[k, n]`.  Integers wrap.",
+    .doc = "`C[m, n] = sum over k of A[m, k] * B[k, n]`.  Integers "
+           "wrap.\n\n" GLOW_SUMS_DOC,
     .source = "Glow MatMul; ONNX MatMul of rank 2",
 };
 
@@ -172,17 +220,15 @@ batchmatmul_infer(const glow_node *n, glow_type out[])
 {
     glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
 
-    if (!check_numbers(n, 3))
+    if (!check_matrices(n, 3, &out[0]))
         return false;
     if (a.at[0] != b.at[0])
         return glow_reject(
             n, "LHS is a batch of %" PRId64 ", but RHS one of %" PRId64,
             a.at[0], b.at[0]);
     return check_depth(n, a.at[2], b.at[1]) &&
-           glow_give(n,
-                     glow_reshaped(n->in[0]->type,
-                                   GLOW_DIMS_OF(a.at[0], a.at[1], b.at[2])),
-                     &out[0]);
+           give_product(n, a.at[2], GLOW_DIMS_OF(a.at[0], a.at[1], b.at[2]),
+                        &out[0]);
 }
 
 static bool
@@ -191,8 +237,9 @@ batchmatmul_eval(const glow_node *n, glow_tensor *const in[],
 {
     glow_dims a = in[0]->type->shape, c = out[0]->type->shape;
     int64_t rows = c.at[1], depth = a.at[2], columns = c.at[2];
+    const glow_sums *sums = sums_of(in, out[0], scratch);
 
-    (void)n, (void)scratch;
+    (void)n;
     for (int64_t i = 0; i < c.at[0]; i++) {
         matrices m = {.a = in[0],
                       .c = out[0],
@@ -202,7 +249,8 @@ batchmatmul_eval(const glow_node *n, glow_tensor *const in[],
                       .c_at = i * rows * columns,
                       .depth = depth,
                       .columns = columns,
-                      .alpha = 1};
+                      .alpha = 1,
+                      .sums = sums};
         glow_product p = product_of(&m, rows, in[1], i * depth * columns);
 
         multiply(&m, &p);
@@ -227,39 +275,53 @@ const glow_op glow_op_batchmatmul = {
     .eval = batchmatmul_eval,
     .flops = batchmatmul_flops,
     .doc = "`C[b, m, n] = sum over k of A[b, m, k] * B[b, k, n]`.  Integers "
-           "wrap.",
+           "wrap.\n\n" GLOW_SUMS_DOC,
     .source = "Glow BatchMatMul; ONNX MatMul of rank 3",
 };
 
 /* fullyconnected */
 
-bool
-glow_connection_infer(const glow_node *n, int axis, glow_type out[])
+/* The shape of the result. */
+static bool
+connection_shape(const glow_node *n, int axis, glow_dims *shape)
 {
     glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
 
-    if (!glow_admit(n, 0, GLOW_ANY_FLOAT) || !glow_check_kinds(n, 1, 0) ||
-        (n->in[2] && !glow_check_kinds(n, 2, 0)) || !glow_check_rank(n, 1, 2))
+    if (!glow_check_rank(n, 1, 2))
         return false;
     if (axis < 0 || axis > x.rank)
         return glow_reject(n, "Axis is %d, but the rank of Input is %d", axis,
                            x.rank);
+    *shape = GLOW_DIMS_OF(glow_dims_product(x, 0, axis), w.at[1]);
     return check_depth(n, glow_dims_product(x, axis, x.rank), w.at[0]) &&
            (!n->in[2] || glow_check_shape(n, 2, GLOW_DIMS_OF(w.at[1]),
-                                          "that of a row of Weights")) &&
-           glow_give(n,
-                     glow_reshaped(
-                         n->in[0]->type,
-                         GLOW_DIMS_OF(glow_dims_product(x, 0, axis), w.at[1])),
-                     &out[0]);
+                                          "that of a row of Weights"));
+}
+
+bool
+glow_connection_infer(const glow_node *n, int axis, glow_type out[])
+{
+    glow_dims shape;
+
+    return glow_admit(n, 0, GLOW_ANY_FLOAT) && glow_check_kinds(n, 1, 0) &&
+           (!n->in[2] || glow_check_kinds(n, 2, 0)) &&
+           connection_shape(n, axis, &shape) &&
+           glow_give(n, glow_reshaped(n->in[0]->type, shape), &out[0]);
 }
 
 static bool
 fullyconnected_infer(const glow_node *n, glow_type out[])
 {
     const glow_fullyconnected *f = n->attrs;
+    glow_dims shape;
 
-    return glow_connection_infer(n, f->axis, out);
+    if (!glow_is_quantized(n->in[0]->type->elem))
+        return glow_admit(n, 0, GLOW_ANY_FLOAT | GLOW_CLASS_QUANTIZED) &&
+               glow_connection_infer(n, f->axis, out);
+    return glow_check_products(n, 2, &out[0]) &&
+           connection_shape(n, f->axis, &shape) &&
+           glow_check_sums(n, n->in[1]->type->shape.at[0], false) &&
+           glow_give_quantized(n, shape, &out[0]);
 }
 
 void
@@ -280,12 +342,41 @@ glow_connect(glow_tensor *const in[], const glow_tensor *out)
     multiply(&m, &p);
 }
 
+void
+glow_connect_quantized(glow_tensor *const in[], const glow_tensor *out,
+                       bool by_row, const glow_sums *sums)
+{
+    int64_t depth = in[1]->type->shape.at[by_row];
+    matrices m = {.a = in[0],
+                  .c = out,
+                  .a_row = depth,
+                  .a_depth = 1,
+                  .depth = depth,
+                  .columns = out->type->shape.at[1],
+                  .sums = sums};
+    glow_product p = product_of(&m, out->type->shape.at[0], in[1], 0);
+
+    if (by_row) {
+        p.b_depth = 1;
+        p.b_column = depth;
+    }
+    multiply(&m, &p);
+}
+
 static bool
 fullyconnected_eval(const glow_node *n, glow_tensor *const in[],
                     glow_tensor *const out[], glow_arena *scratch)
 {
-    (void)n, (void)scratch;
-    glow_connect(in, out[0]);
+    (void)n;
+    if (glow_is_quantized(out[0]->type->elem)) {
+        glow_sums sums =
+            glow_sums_of(in[0], in[1], in[2], &(glow_channels){0}, out[0]->type,
+                         in[1]->type->shape.at[1], scratch);
+
+        glow_connect_quantized(in, out[0], false, &sums);
+    } else {
+        glow_connect(in, out[0]);
+    }
     return true;
 }
 
@@ -309,7 +400,9 @@ const glow_op glow_op_fullyconnected = {
     .infer = fullyconnected_infer,
     .eval = fullyconnected_eval,
     .flops = glow_connection_flops,
-    .doc = "`y[m, n] = b[n] + sum over k of x[m, k] * w[k, n]`.",
+    .doc =
+        "`y[m, n] = b[n] + sum over k of x[m, k] * w[k, n]`.\n\n" GLOW_SUMS_DOC
+            GLOW_BIAS_DOC,
     .source = "Glow FullyConnected; Caffe2 FC",
 };
 

@@ -11,6 +11,8 @@
 
 #include "ir/ops/product.h"
 
+#include "ir/ops/sums.h"
+
 #define HEIGHT 4                        /* rows of a tile */
 #define TALL 8                          /* rows of the tallest tile */
 #define WIDTH 8                         /* columns of a tile, and of a panel */
@@ -157,6 +159,31 @@ multiply_row(int64_t depth, const double *a, const double *b, double *c)
         c[i] = sum[i / 2][i % 2];
 }
 
+/* Reads elements of B. */
+static void
+load(const glow_product *p, int64_t first, int64_t count, double *line)
+{
+    (p->b_offsets ? glow_load_quantized : glow_load)(p->b, first, count, line);
+}
+
+/* Subtracts their offsets from B[k][first], ..., B[k][first + count - 1]. */
+static void
+shift_row(const glow_product *p, int64_t first, int64_t count, double *line)
+{
+    for (int64_t j = 0; j < count && p->b_offsets; j++)
+        line[j] -= p->b_offsets[first + j];
+}
+
+/* The same for `count` numbers of one column. */
+static void
+shift_column(const glow_product *p, int64_t column, int64_t count, double *line)
+{
+    double offset = p->b_offsets ? p->b_offsets[column] : 0;
+
+    for (int64_t k = 0; k < count && offset != 0; k++)
+        line[k] -= offset;
+}
+
 /* Packs columns first, ..., first + count - 1 of B, k by k. */
 static void
 pack(const glow_product *p, int64_t first, int64_t count, double *panels,
@@ -165,7 +192,8 @@ pack(const glow_product *p, int64_t first, int64_t count, double *panels,
     int64_t size = p->depth * WIDTH;
 
     for (int64_t k = 0; k < p->depth && p->b_column == 1; k++) {
-        glow_load(p->b, p->b_at + k * p->b_depth + first, count, line);
+        load(p, p->b_at + k * p->b_depth + first, count, line);
+        shift_row(p, first, count, line);
         for (int64_t j = 0; j < count; j++)
             panels[j / WIDTH * size + k * WIDTH + j % WIDTH] = line[j];
     }
@@ -174,10 +202,11 @@ pack(const glow_product *p, int64_t first, int64_t count, double *panels,
         double *to = panels + j / WIDTH * size + j % WIDTH;
 
         if (p->b_depth == 1)
-            glow_load(p->b, at, p->depth, line);
+            load(p, at, p->depth, line);
         else
             for (int64_t k = 0; k < p->depth; k++)
                 line[k] = glow_get_double(p->b, at + k * p->b_depth);
+        shift_column(p, first + j, p->depth, line);
         for (int64_t k = 0; k < p->depth; k++)
             to[k * WIDTH] = line[k];
     }
@@ -234,7 +263,8 @@ multiply_few_by_rows(const glow_product *p, const double *a)
             for (int64_t j = 0; j < count; j++)
                 c[i][j] = 0;
         for (int64_t k = 0; k < p->depth; k++) {
-            glow_load(p->b, p->b_at + k * p->b_depth + first, count, line);
+            load(p, p->b_at + k * p->b_depth + first, count, line);
+            shift_row(p, first, count, line);
             for (int64_t i = 0; i < p->rows; i++)
                 for (int64_t j = 0; j < count; j++)
                     c[i][j] += a[i * p->depth + k] * line[j];
@@ -261,8 +291,8 @@ multiply_few_by_columns(const glow_product *p, const double *a)
             int64_t count = clamp(p->depth - k, 0, GLOW_CHUNK);
 
             for (int64_t j = 0; j < width; j++) {
-                glow_load(p->b, p->b_at + (first + j) * p->b_column + k, count,
-                          line);
+                load(p, p->b_at + (first + j) * p->b_column + k, count, line);
+                shift_column(p, first + j, count, line);
                 for (int64_t i = 0; i < count; i++)
                     piece[i][j] = line[i];
             }

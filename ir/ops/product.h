@@ -14,6 +14,8 @@ typedef struct glow_product {
     /* Element B[k][j] is element b_at + k * b_depth + j * b_column of b. */
     const glow_tensor *b;
     int64_t b_at, b_depth, b_column;
+    /* Of quantized elements: what is subtracted from each column; else NULL. */
+    const double *b_offsets;
     /* Writes `count` rows of A, one after another, from row `first` on. */
     void (*give)(const void *user, int64_t first, int64_t count, double *a);
     /* Takes columns first, ..., first + count - 1 of a row of C. */

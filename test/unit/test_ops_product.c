@@ -297,8 +297,8 @@ test_convolution_refusals(void **state)
                 IN("float 1 4 1: 1", "float 1 1 1: 1", "_"), OUT("float 1"),
                 "larger than the 2^47 bytes"),
         REFUSES(convolution, CONV(DIMS(1), DIMS(1), DIMS(0, 0), 1, {0}),
-                IN("i8[S:0.5 O:0] 1 2 1: 1", "i8[S:0.5 O:0] 1 1 1: 1", "_"),
-                OUT("float 1"), "the elements of Input are i8, but only float"),
+                IN("index32 1 2 1: 1", "index32 1 1 1: 1", "_"), OUT("float 1"),
+                "the elements of Input are index32, but only float"),
     };
 
     (void)state;

@@ -1,17 +1,32 @@
-/* Conversions between floats and quantized elements: ir/ops/quantize.c. */
+/* Operators of quantized elements alone. */
 
 #ifndef GLOW_OPS_QUANTIZE_H
 #define GLOW_OPS_QUANTIZE_H
 
 #include "glow/graph.h"
+#include "glow/ops/window.h"
 #include "glow/quantize.h"
 
 GLOW_BEGIN
+
+/* Conversions: ir/ops/quantize.c. */
 
 extern GLOW_API const glow_op glow_op_dequantize;       /* Input; stated */
 extern GLOW_API const glow_op glow_op_intlookuptable;   /* Input, Mapping */
 extern GLOW_API const glow_op glow_op_quantize;         /* Input; stated */
 extern GLOW_API const glow_op glow_op_rescalequantized; /* Input; stated */
+
+/*
+ * Products whose weights have a scale and an offset for each channel, or row:
+ * ir/ops/quantized.c.
+ */
+
+typedef glow_convolution glow_channelwisequantizedconvolution;
+
+/* Input, Filter, Bias, FilterScales, FilterOffsets, BiasScales, BiasOffsets. */
+extern GLOW_API const glow_op glow_op_channelwisequantizedconvolution;
+/* Input, Weights [N, K], Scales, Offsets, Bias. */
+extern GLOW_API const glow_op glow_op_rowwisequantizedfullyconnected;
 
 GLOW_END
 
