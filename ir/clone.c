@@ -1,6 +1,6 @@
 /* Deep copies of modules. */
 
-#include "glow/graph.h"
+#include "glow/profile.h"
 #include "ir/weights.h"
 
 #include <string.h>
@@ -258,5 +258,6 @@ glow_module_clone(const glow_module *from)
         clone_storage(m, s);
     GLOW_FOR_EACH_FUNC(f, from)
         clone_func(m, f);
+    glow_copy_value_ranges(m, from);
     return m;
 }

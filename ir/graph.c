@@ -4,6 +4,7 @@
  */
 
 #include "glow/graph.h"
+#include "ir/profile.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -198,11 +199,14 @@ glow_derived_name(glow_func *f, const char *base, const char *suffix)
 void
 glow_node_rename(glow_node *n, const char *name)
 {
+    const char *before = n->name;
+
     if (strcmp(n->name, name) == 0)
         return;
     glow_map_set(n->func->names, n->name, NULL);
     n->name = glow_derived_name(n->func, name, NULL);
     glow_map_set(n->func->names, n->name, n);
+    glow_ranges_rename(n, before);
 }
 
 glow_node *

@@ -18,6 +18,7 @@
 #include "glow/pipeline.h"
 #include "glow/place.h"
 #include "glow/plugin.h"
+#include "glow/profile.h"
 #include "glow/quantize.h"
 #include "glow/range.h"
 #include "glow/reach.h"

@@ -168,10 +168,11 @@ struct glow_module {
     glow_storage *storage, *last_storage;
     glow_func *funcs, *last_func;
     glow_weights *weights;
-    glow_map *storage_names; /* private, like the next four */
+    glow_map *storage_names; /* private, like the next five */
     glow_map *func_names;
     glow_map *counters;
     glow_map *unknown_ops;
+    struct glow_ranges *ranges; /* NULL: no value has one; see profile.h */
     struct glow_namespace *namespaces;
 };
 

@@ -291,6 +291,18 @@ static const glow_diag_info table[] = {
      "\n"
      "Correct the attribute that the message names.\n"},
 
+    {"E0141", "a range that cannot be",
+     "The section `ranges` has the least and the greatest element of a value,\n"
+     "and lists of both and of the mean element for each channel of an axis.\n"
+     "All are finite, and no minimum is above its maximum.\n"
+     "\n"
+     "    ranges {\n"
+     "      @x: [2.0, -2.0]\n"
+     "      @main %y: [0.0, 1.0] per(1) {min: [0.0], max: [1.0], mean: [0.5]}\n"
+     "    }\n"
+     "\n"
+     "Correct the numbers, or remove the line.\n"},
+
     /* E02xx: graphs. */
 
     {"E0201", "a node depends on its own result",

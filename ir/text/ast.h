@@ -177,6 +177,18 @@ typedef struct text_location {
 } text_location;
 typedef TEXT_LIST(text_location) text_locations;
 
+/* `@image: [0.0, 1.0]`, `@main %y: [0.0, 1.0] per(3) {min: [...], ...}` */
+typedef struct text_range {
+    text_name symbol;
+    text_operand *value; /* NULL: of the symbol itself */
+    text_values ends;
+    text_span span;   /* of the ends */
+    text_call *per;   /* NULL: no lists */
+    text_attr *lists; /* a list by `next` */
+    struct text_range *next;
+} text_range;
+typedef TEXT_LIST(text_range) text_ranges;
+
 typedef enum text_item_kind {
     TEXT_WEIGHTS,
     TEXT_PLACEHOLDER,
@@ -185,6 +197,7 @@ typedef enum text_item_kind {
     TEXT_PROGRAM,
     TEXT_DATA,
     TEXT_LOCATIONS,
+    TEXT_RANGES,
 } text_item_kind;
 
 typedef struct text_item {
@@ -201,6 +214,7 @@ typedef struct text_item {
     bool has_memory, has_declare, has_code;
     text_blobs blobs;
     text_locations locations;
+    text_ranges ranges;
     struct text_item *next;
 
     /* Set while names are resolved; NULL: reported as wrong. */

@@ -132,6 +132,8 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
     text_blobs blobs;
     text_location *location;
     text_locations locations;
+    text_range *range;
+    text_ranges ranges;
     text_item *item;
     bool flag;
 }
@@ -158,6 +160,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %token PROGRAM "`program`"
 %token DATA "`data`"
 %token LOCATIONS "`locations`"
+%token RANGES "`ranges`"
 %token SCHEDULED "`scheduled`"
 %token ATTRIBUTES "`attributes`"
 %token MEMORY "`memory`"
@@ -198,6 +201,8 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %type <blobs> blobs
 %type <location> location
 %type <locations> locations
+%type <range> range range_of
+%type <ranges> ranges
 %type <item> item sections
 
 %%
@@ -291,6 +296,11 @@ item
             $$ = item_new(p, TEXT_LOCATIONS, (text_name){0});
             $$->locations = $3;
         }
+    | begin_ranges SECTION ranges SECTION_END
+        {
+            $$ = item_new(p, TEXT_RANGES, (text_name){0});
+            $$->ranges = $3;
+        }
     ;
 
 opt_scheduled
@@ -312,6 +322,7 @@ begin_function : FUNCTION { yyerrok; } ;
 begin_program : PROGRAM { yyerrok; } ;
 begin_data : DATA { yyerrok; } ;
 begin_locations : LOCATIONS { yyerrok; } ;
+begin_ranges : RANGES { yyerrok; } ;
 define : DEFINE { $$ = $1; yyerrok; } ;
 region_define : REGION_DEFINE { $$ = $1; yyerrok; } ;
 
@@ -769,6 +780,50 @@ location
             $$->symbol = $1;
             $$->value = $2;
             $$->call = $4;
+        }
+    ;
+
+ranges
+    : %empty { $$ = (text_ranges){0}; }
+    | ranges range { $$ = $1; TEXT_APPEND($$, $2); }
+    | ranges error { $$ = $1; }
+    ;
+
+range
+    : range_of ':' list
+        {
+            $$ = $1;
+            $$->ends = $3;
+            $$->span = @3;
+        }
+    | range_of ':' list call attrs
+        {
+            $$ = $1;
+            $$->ends = $3;
+            $$->span = @3;
+            $$->per = $4;
+            $$->lists = $5.first;
+        }
+    ;
+
+range_of
+    : SYMBOL
+        {
+            $$ = NEW(text_range);
+            $$->symbol = $1;
+        }
+    | SYMBOL VALUE
+        {
+            $$ = NEW(text_range);
+            $$->symbol = $1;
+            $$->value = operand_new(p, TEXT_VALUE, $2, @2);
+        }
+    | SYMBOL VALUE SELECT
+        {
+            $$ = NEW(text_range);
+            $$->symbol = $1;
+            $$->value = operand_new(p, TEXT_VALUE, $2, @2);
+            $$->value->select = name_keep(p, $3);
         }
     ;
 

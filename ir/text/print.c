@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "glow/plugin.h"
+#include "glow/profile.h"
 #include "ir/base/context.h"
 #include "ir/text/print.h"
 
@@ -300,7 +301,7 @@ put_func(glow_buf *b, const glow_func *f, const glow_print_options *o)
     glow_buf_puts(b, "}\n");
 }
 
-/* The sections at the end: data and locations. */
+/* The sections at the end: data, locations and ranges. */
 
 static void
 put_data(glow_buf *b, const glow_module *m, const scope *in,
@@ -382,6 +383,63 @@ put_locations(glow_buf *b, const glow_module *m, const scope *in)
         glow_buf_puts(b, "}\n");
 }
 
+static void
+put_floats(glow_buf *b, const char *before, const float *at, int64_t count)
+{
+    glow_buf_puts(b, before);
+    for (int64_t i = 0; i < count; i++) {
+        glow_buf_puts(b, i ? ", " : "");
+        glow_buf_float(b, at[i]);
+    }
+    glow_buf_putc(b, ']');
+}
+
+/* The line of `v`, a value of function `func`, or storage if that is NULL. */
+static void
+put_range(glow_buf *b, bool *any, const char *func, const glow_value *v)
+{
+    const glow_value_range *r = glow_get_value_range(v);
+
+    if (!r)
+        return;
+    glow_buf_puts(b, *any ? "  " : "\nranges {\n  ");
+    *any = true;
+    if (func) {
+        glow_text_put_name(b, '@', func);
+        glow_buf_putc(b, ' ');
+    }
+    glow_print_value(b, v);
+    put_floats(b, ": [", (const float[]){r->min, r->max}, 2);
+    if (r->channels > 0) {
+        glow_buf_printf(b, " per(%d)", r->axis);
+        put_floats(b, " {min: [", r->channel_min, r->channels);
+        put_floats(b, ", max: [", r->channel_max, r->channels);
+        put_floats(b, ", mean: [", r->channel_mean, r->channels);
+        glow_buf_putc(b, '}');
+    }
+    glow_buf_putc(b, '\n');
+}
+
+static void
+put_ranges(glow_buf *b, const glow_module *m, const scope *in)
+{
+    bool any = false;
+
+    if (!m->ranges)
+        return;
+    for (int constants = 0; constants < 2; constants++)
+        GLOW_FOR_EACH_STORAGE(s, m)
+            if (s->is_constant == (constants == 1) && prints_storage(in, s))
+                put_range(b, &any, NULL, &s->value);
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (!f->is_program && prints_func(in, f))
+            GLOW_FOR_EACH_NODE(n, f)
+                for (int i = 0; i < n->n_out; i++)
+                    put_range(b, &any, f->name, n->out[i]);
+    if (any)
+        glow_buf_puts(b, "}\n");
+}
+
 void
 glow_print(glow_buf *b, glow_module *m, const glow_print_options *options)
 {
@@ -404,5 +462,6 @@ glow_print(glow_buf *b, glow_module *m, const glow_print_options *options)
             }
     put_data(b, m, &in, o);
     put_locations(b, m, &in);
+    put_ranges(b, m, &in);
     glow_arena_free(a);
 }

@@ -124,6 +124,7 @@ resolve(text_resolver *r)
         if (i->kind == TEXT_FUNCTION || i->kind == TEXT_PROGRAM)
             resolve_func(r, i);
     resolve_items(r, TEXT_LOCATIONS, glow_text_resolve_locations);
+    resolve_items(r, TEXT_RANGES, glow_text_resolve_ranges);
 }
 
 /*

@@ -92,4 +92,7 @@ bool glow_text_set_scratch(text_scope *s, text_node *n);
 /* locations.c */
 void glow_text_resolve_locations(text_resolver *r, text_item *i);
 
+/* ranges.c */
+void glow_text_resolve_ranges(text_resolver *r, text_item *i);
+
 #endif

@@ -205,6 +205,7 @@ static const struct {
     {"program", 0, PROGRAM},
     {"data", 0, DATA},
     {"locations", 0, LOCATIONS},
+    {"ranges", 0, RANGES},
     {"scheduled", 0, SCHEDULED},
     {"attributes", 0, ATTRIBUTES},
     {"memory", 'P', MEMORY},
@@ -224,7 +225,7 @@ begins_item(int token)
 {
     return token == WEIGHTS || token == PLACEHOLDER || token == CONSTANT ||
            token == FUNCTION || token == PROGRAM || token == DATA ||
-           token == LOCATIONS;
+           token == LOCATIONS || token == RANGES;
 }
 
 static char
@@ -292,7 +293,8 @@ open_brace(text_parser *p, text_span at)
     if (p->depth == 0)
         is_body = ((p->item == FUNCTION || p->item == PROGRAM) &&
                    before != ATTRIBUTES) ||
-                  p->item == DATA || p->item == LOCATIONS;
+                  p->item == DATA || p->item == LOCATIONS ||
+                  p->item == RANGES;
     if (!is_body)
         return push(p, '{', at) ? '{' : END;
     bool is_program = p->depth == 0 && p->item == PROGRAM;
@@ -423,7 +425,8 @@ classify(text_parser *p, int token, GLOW_TEXT_YYSTYPE *value, text_span at)
         return keyword(p, value->name);
     case SYMBOL:
         note_symbol(p, value->name);
-        p->statements += p->item == LOCATIONS && top(p) == 'S';
+        p->statements +=
+            (p->item == LOCATIONS || p->item == RANGES) && top(p) == 'S';
         return token;
     case VALUE:
     case REGION:
