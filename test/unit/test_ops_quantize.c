@@ -60,6 +60,113 @@ test_tables(void **state)
     CHECK_CASES(cases);
 }
 
+#define QUANTIZE(...)                 \
+    &(glow_quantizelinear)            \
+    {                                 \
+        .saturate = true, __VA_ARGS__ \
+    }
+#define DEQUANTIZE(...)      \
+    &(glow_dequantizelinear) \
+    {                        \
+        __VA_ARGS__          \
+    }
+
+static void
+test_linear(void **state)
+{
+    const op_case cases[] = {
+        GIVES(quantizelinear, QUANTIZE(.axis = 0),
+              IN("float 8: 0.25 0.75 1.25 -0.25 1000 nan -inf 2", "float: 0.5",
+                 "int8: 3"),
+              OUT("int8 8: 3 5 5 3 127 3 -128 7")),
+        GIVES(quantizelinear, QUANTIZE(.axis = 0),
+              IN("float 2 2: 1 3 1 3", "float 2: 2 1", "uint16 2: 0 65534"),
+              OUT("uint16 2 2: 0 2 65535 65535")),
+        GIVES(quantizelinear, QUANTIZE(.axis = 1, .block_size = 2),
+              IN("float 1 3: 1 2 3", "float 1 2: 1 0.5"),
+              OUT("int4 1 3: 1 2 6")),
+        /* The quotient 2049.0005 is rounded to float16. */
+        GIVES(quantizelinear, QUANTIZE(.axis = 0),
+              IN("float16 1: 2048", "float16: 0.9995"), OUT("int16 1: 2050")),
+        GIVES(quantizelinear, QUANTIZE(.axis = 0),
+              IN("float 2: 1000 3", "float: 1"), OUT("float8e4m3fn 2: 448 3")),
+        GIVES(quantizelinear, &(glow_quantizelinear){.axis = 0},
+              IN("float 1: 1000", "float: 1"), OUT("float8e5m2 1: 1024")),
+        GIVES(dequantizelinear, DEQUANTIZE(.axis = 0),
+              IN("int8 3: -128 3 127", "float: 0.5", "int8: 3"),
+              OUT("float 3: -65.5 0 62")),
+        GIVES(dequantizelinear, DEQUANTIZE(.axis = 1),
+              IN("uindex8 1 2: 4 5", "float 2: 2 1", "uindex8 2: 1 9"),
+              OUT("float16 1 2: 6 -4")),
+        GIVES(dequantizelinear, DEQUANTIZE(.axis = 0, .block_size = 2),
+              IN("uint4 3 1: 4 5 6", "float 2 1: 2 1", "uint4 2 1: 1 9"),
+              OUT("float 3 1: 6 8 -3")),
+        GIVES(dequantizelinear, DEQUANTIZE(.axis = 0),
+              IN("index32 1: -2147483648", "float: 1", "index32: 1"),
+              OUT("float 1: -2147483648")),
+        GIVES(dequantizelinear, DEQUANTIZE(.axis = 0),
+              IN("float8e4m3fn 1: 448", "float: 0.5"), OUT("float 1: 224")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_linear_refusals(void **state)
+{
+    const op_case cases[] = {
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0),
+                IN("float 1: 1", "float: 1"), OUT("index32 1"),
+                "the elements of Result are index32, but must be integers of "
+                "16 bits at most"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0),
+                IN("int8 1: 1", "float: 1"), OUT("int8 1"),
+                "the elements of Input are int8, but only float kinds"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0),
+                IN("float 1: 1", "float16: 1"), OUT("int8 1"),
+                "the elements of Scale are float16, but those of Input are"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0),
+                IN("float 1: 1", "float: 1", "int16: 1"), OUT("int8 1"),
+                "the elements of Offset are int16, those of Result int8"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 1),
+                IN("float 1: 1", "float 1: 1"), OUT("int8 1"),
+                "Axis is 1, but the rank of Input is 1"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0, .block_size = -1),
+                IN("float 1: 1", "float 1: 1"), OUT("int8 1"),
+                "BlockSize is -1, but must not be negative"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0),
+                IN("float 2: 1", "float 1: 1"), OUT("int8 2"),
+                "the shape of Scale is <1>, but that of Axis of Input is <2>"),
+        REFUSES(quantizelinear, QUANTIZE(.axis = 0),
+                IN("float 2: 1", "float 2: 1", "int8: 1"), OUT("int8 2"),
+                "the shape of Offset is <>, but that of Scale is <2>"),
+        REFUSES(dequantizelinear, DEQUANTIZE(.axis = 0, .block_size = 2),
+                IN("int8 3 2: 1", "float 3 2: 1"), OUT("float 3 2"),
+                "the shape of Scale is <3 x 2>, but that of the blocks of "
+                "Input is <2 x 2>"),
+        REFUSES(dequantizelinear, DEQUANTIZE(.axis = 0),
+                IN("index64 1: 1", "float: 1"), OUT("float 1"),
+                "the elements of Input are index64, but must be integers of "
+                "32"),
+        REFUSES(dequantizelinear, DEQUANTIZE(.axis = 0),
+                IN("int8 1: 1", "float: 1"), OUT("int8 1"),
+                "the elements of Result are int8, but must be floats"),
+        REFUSES(dequantizelinear, DEQUANTIZE(.axis = 0),
+                IN("int8 1: 1", "int8: 1"), OUT("float 1"),
+                "the elements of Scale are int8, but only float kinds"),
+        REFUSES(dequantizelinear, DEQUANTIZE(.axis = 0),
+                IN("int8 1: 1", "float: 1", "int16: 1"), OUT("float 1"),
+                "the elements of Offset are int16, but those of Input are"),
+        REFUSES(dequantizelinear, DEQUANTIZE(.axis = 0),
+                IN("float 1: 1", "float: 1"), OUT("float 1"),
+                "the elements of Input are float, but only"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 static void
 test_ends(void **state)
 {
@@ -78,6 +185,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_linear_refusals),
         cmocka_unit_test(test_ends),
     };
 

@@ -28,6 +28,24 @@ extern GLOW_API const glow_op glow_op_channelwisequantizedconvolution;
 /* Input, Weights [N, K], Scales, Offsets, Bias. */
 extern GLOW_API const glow_op glow_op_rowwisequantizedfullyconnected;
 
+/* ONNX's conversions, with scale and offset as operands and plain integers:
+   ir/ops/quantizelinear.c. */
+
+/* Scale and Offset: [], [axis], or with BlockSize of the rank of Input. */
+typedef struct glow_quantizelinear {
+    int axis; /* default 0; of Input, if Scale has more than one element */
+    int block_size; /* elements along Axis for one scale; default 0: none */
+    bool saturate;  /* default true; of results of low-precision floats */
+} glow_quantizelinear;
+
+typedef struct glow_dequantizelinear {
+    int axis, block_size; /* as glow_quantizelinear */
+} glow_dequantizelinear;
+
+extern GLOW_API const glow_op glow_op_quantizelinear;
+extern GLOW_API const glow_op glow_op_dequantizelinear;
+/* Both: Input, Scale, Offset (optional); stated. */
+
 GLOW_END
 
 #endif

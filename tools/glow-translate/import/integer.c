@@ -195,50 +195,44 @@ qlinear_matmul(import_node *n)
 
 /* One scale for all, for each slice of an axis, or for each block of it. */
 
-/* Each element of `v` along `axis` repeated `block` times, cut to `shape`. */
-static glow_value *
-blocked(import_node *n, glow_value *v, int axis, int64_t block, glow_dims shape)
+/* Scale or zero point `v` has a number for each block of `axis`. */
+static bool
+check_blocks(import_node *n, glow_dims have, int axis, int64_t block)
 {
-    glow_dims wide = {.rank = shape.rank + 1}, flat = shape;
+    glow_dims x = import_shape(import_in(n, 0));
 
-    if (!v)
-        return NULL;
-    for (int i = 0; i < shape.rank; i++) {
-        int64_t have = v->type->shape.at[i];
-        int64_t due =
-            i == axis ? (shape.at[i] + block - 1) / block : shape.at[i];
+    if (have.rank != x.rank)
+        return import_refuse(n, "E0711",
+                             "the scale or zero point has rank %d, and %d is "
+                             "due",
+                             have.rank, x.rank);
+    for (int i = 0; i < x.rank; i++) {
+        int64_t due = x.at[i];
 
-        if (have != due) {
-            import_refuse(n, "E0711",
-                          "the scale or zero point has %" PRId64
-                          " elements along axis %d, and %" PRId64 " are due",
-                          have, i, due);
-            return NULL;
-        }
-        wide.at[i + (i > axis)] = have;
+        if (i == axis)
+            due = due / block + (due % block != 0);
+        if (have.at[i] != due)
+            return import_refuse(n, "E0711",
+                                 "the scale or zero point has %" PRId64
+                                 " elements along axis %d, and %" PRId64
+                                 " are due",
+                                 have.at[i], i, due);
     }
-    if (wide.rank > GLOW_MAX_RANK) {
-        import_refuse(n, "E0711", "blocks of a tensor of rank %d", shape.rank);
-        return NULL;
-    }
-    wide.at[axis + 1] = 1;
-    v = import_reshape(n, v, wide);
-    wide.at[axis + 1] = block;
-    v = import_broadcast(n, v, wide);
-    flat.at[axis] = wide.at[axis] * block;
-    v = import_reshape(n, v, flat);
-    return import_cut(n, v, axis, 0, shape.at[axis]);
+    return true;
 }
 
-/* Scale or zero point `v`, broadcast to the operand. */
+/*
+ * Scale or zero point `v` as QuantizeLinear takes it: a scalar, a list along *axis,
+ * or one number for each of the blocks of *block elements.
+ */
 static glow_value *
-per_axis(import_node *n, glow_value *v)
+scales_of(import_node *n, glow_value *v, int *axis, int *block)
 {
     glow_dims x = import_shape(import_in(n, 0)), s = import_shape(v);
-    int64_t block = 0;
+    int64_t size = 0;
 
     if (n->opset >= 21)
-        block = import_int(n, "block_size", 0, 0, INT32_MAX);
+        size = import_int(n, "block_size", 0, 0, INT32_MAX);
     if (!v || glow_dims_count(s) == 1) {
         import_ignore(n, "axis");
         return v ? import_reshape(n, v, (glow_dims){0}) : NULL;
@@ -248,21 +242,20 @@ per_axis(import_node *n, glow_value *v)
                       glow_dims_count(s));
         return NULL;
     }
-
-    int axis = import_axis_attr(n, 1, x.rank);
-
+    *axis = import_axis_attr(n, 1, x.rank);
     if (n->failed)
         return NULL;
-    if (block)
-        return s.rank == x.rank ? blocked(n, v, axis, block, x) : v;
-    if (s.rank != 1 || s.at[0] != x.at[axis]) {
-        import_refuse(n, "E0711",
-                      "the scale or zero point has %" PRId64
-                      " elements, but axis %d has %" PRId64,
-                      glow_dims_count(s), axis, x.at[axis]);
-        return NULL;
+    if (size) {
+        *block = (int)size;
+        return check_blocks(n, s, *axis, size) ? v : NULL;
     }
-    return along(n, v, axis, x.rank);
+    if (s.rank == 1 && s.at[0] == x.at[*axis])
+        return v;
+    import_refuse(n, "E0711",
+                  "the scale or zero point has %" PRId64
+                  " elements, but axis %d has %" PRId64,
+                  glow_dims_count(s), *axis, x.at[*axis]);
+    return NULL;
 }
 
 /* The kind of the elements of a quantized result; GLOW_NO_KIND if refused. */
@@ -298,47 +291,66 @@ float_kind(import_node *n, const char *name, glow_kind otherwise)
     return otherwise;
 }
 
+/* Scale and zero point; one of them may have one element and the other many. */
+static bool
+read_scales(import_node *n, glow_value *in[2], int *axis, int *block)
+{
+    int axes[2] = {0}, blocks[2] = {0};
+
+    for (int i = 0; i < 2; i++)
+        in[i] = scales_of(n, import_in(n, i + 1), &axes[i], &blocks[i]);
+    if (n->failed)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (in[i] && in[1 - i] && in[1 - i]->type->shape.rank)
+            in[i] = import_broadcast(n, in[i], in[1 - i]->type->shape);
+    *axis = axes[0] > axes[1] ? axes[0] : axes[1];
+    *block = blocks[0] > blocks[1] ? blocks[0] : blocks[1];
+    return !n->failed;
+}
+
 static bool
 quantize_linear(import_node *n)
 {
-    if (!import_operands(n, 2, 3))
+    glow_quantizelinear q = {0};
+    glow_value *in[3];
+
+    if (!import_operands(n, 2, 3) ||
+        !read_scales(n, in + 1, &q.axis, &q.block_size))
         return false;
 
-    glow_value *x = import_in(n, 0), *scale = per_axis(n, import_in(n, 1));
-    glow_value *zero = per_axis(n, import_in(n, 2));
+    glow_value *x = import_in(n, 0);
     glow_kind kind = result_kind(n);
     glow_kind wide =
         float_kind(n, "precision",
                    glow_is_float(x->type->elem) ? x->type->elem : GLOW_FLOAT);
 
-    x = import_convert(n, x, wide);
-    scale = import_convert(n, scale, wide);
-    x = import_binary(n, &glow_op_div, x, scale);
-    if (glow_kind_get(kind)->format)
-        return import_done(n, import_cast(n, x, kind));
-    import_ignore(n, "saturate"); /* of floats */
-    return import_done(n, quantized(n, x, zero, kind));
+    q.saturate = import_flag(n, "saturate", true);
+    in[0] = import_convert(n, x, wide);
+    in[1] = import_convert(n, in[1], wide);
+    return import_done(n, import_build(n, &glow_op_quantizelinear,
+                                       import_type(n, kind, x->type->shape), in,
+                                       3, &q));
 }
 
 static bool
 dequantize_linear(import_node *n)
 {
-    if (!import_operands(n, 2, 3))
+    glow_dequantizelinear q = {0};
+    glow_value *in[3];
+
+    if (!import_operands(n, 2, 3) ||
+        !read_scales(n, in + 1, &q.axis, &q.block_size))
         return false;
 
-    glow_value *scale = per_axis(n, import_in(n, 1));
-    glow_value *zero = per_axis(n, import_in(n, 2));
-    glow_kind given = import_in(n, 1)->type->elem;
+    glow_kind given = in[1]->type->elem;
     glow_kind kind = float_kind(n, "output_dtype",
                                 glow_is_float(given) ? given : GLOW_FLOAT);
-    glow_value *y = import_in(n, 0);
 
-    /* The zero point of floats is 0. */
-    y = glow_is_real(y->type->elem) ? import_convert(n, y, GLOW_FLOAT)
-                                    : centred(n, y, zero, GLOW_INDEX32);
-    scale = import_convert(n, scale, GLOW_FLOAT);
-    y = import_binary(n, &glow_op_mul, import_convert(n, y, GLOW_FLOAT), scale);
-    return import_done(n, import_convert(n, y, kind));
+    in[0] = import_in(n, 0);
+    return import_done(n, import_build(n, &glow_op_dequantizelinear,
+                                       import_type(n, kind, in[0]->type->shape),
+                                       in, 3, &q));
 }
 
 /* The minimum or maximum of all elements and 0. */
@@ -383,7 +395,7 @@ const import_row import_integer_rows[] = {
     {"ConvInteger", 10, 0, conv_integer, NULL,
      "8-bit integers; 1 to 3 spatial axes; a Convolution in float or float64, "
      "which is exact"},
-    {"DequantizeLinear", 10, 0, dequantize_linear, NULL,
+    {"DequantizeLinear", 10, 0, dequantize_linear, &glow_op_dequantizelinear,
      "integers and low; per axis since opset 13, blocks since 21"},
     {"DynamicQuantizeLinear", 11, 0, dynamic_quantize_linear, NULL,
      "floats, to uint8"},
@@ -394,7 +406,7 @@ const import_row import_integer_rows[] = {
      "float64"},
     {"QLinearMatMul", 10, 0, qlinear_matmul, NULL,
      "8-bit integers; as MatMulInteger, then scaled in float64"},
-    {"QuantizeLinear", 10, 0, quantize_linear, NULL,
+    {"QuantizeLinear", 10, 0, quantize_linear, &glow_op_quantizelinear,
      "numbers, to integers and low; per axis since opset 13, blocks since 21; "
      "the zero point of floats is 0, and not read"},
     {NULL, 0, 0, NULL, NULL, NULL},
