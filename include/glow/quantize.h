@@ -62,6 +62,41 @@ GLOW_API int64_t glow_quantize_bias(double scale, int64_t offset, int64_t q,
 /* The factor (float)(from / to) of two scales, or products of scales. */
 GLOW_API float glow_scale_ratio(double from, double to);
 
+/* Parameters from ranges: passes/quantization.c. */
+
+/* Glow's schemas, in the order of glow_quantization_schemas. */
+typedef enum glow_quantization_schema {
+    GLOW_ASYMMETRIC,           /* both ends of the range are ends of the kind */
+    GLOW_SYMMETRIC,            /* the offset is 0 */
+    GLOW_SYMMETRIC_WITH_UINT8, /* ... or, where nothing is negative, the least
+                                  element */
+    GLOW_SYMMETRIC_WITH_POWER2_SCALE, /* ... and the scale a power of two */
+} glow_quantization_schema;
+
+/* Their words, for options; ended by NULL. */
+extern GLOW_API const char *const glow_quantization_schemas[];
+
+/*
+ * Sets scale and offset of `to`, whose kind is given, for reals from `min` to `max`.
+ * The range is widened to hold 0, which is then exact; where it is 0 alone the scale
+ * is 0.1; a scale below the least normal float becomes that.  i32 is used up to 30
+ * bits.  Returns NULL, or a sentence in `a` that says why there are no parameters:
+ * `to` is unchanged then.
+ */
+GLOW_API const char *glow_quantization_of(glow_type *to,
+                                          glow_quantization_schema schema,
+                                          double min, double max,
+                                          glow_arena *a);
+
+/*
+ * The scale of weights of the kind `kind`, whose offset is 0: `largest`, the largest
+ * absolute value, is the largest element (127 of i8).  For elements of Input of scale
+ * `input`, and a bias of absolute value up to `bias`, it is raised until the bias takes
+ * 30 bits in units of input * scale.  0 and 0 give 0.1.
+ */
+GLOW_API float glow_quantization_of_weights(glow_kind kind, double largest,
+                                            double input, double bias);
+
 GLOW_END
 
 #endif
