@@ -23,7 +23,7 @@
  * nodes.
  */
 
-#include "glow/pass.h"
+#include "passes/graph/common/topology.h"
 
 typedef struct entry {
     uint32_t number; /* of a node in the order, from 1 on; 0: free */
@@ -46,61 +46,7 @@ typedef struct table {
     size_t n_merged, cap_merged;
 } table;
 
-/* Order: operands first. */
-
-typedef struct frame {
-    glow_node *node;
-    int next; /* next operand to visit */
-} frame;
-
-enum { NEW, OPEN, DONE, MERGED /* and the number in table.merged */ };
-
-static glow_node *
-unseen_operand(frame *top)
-{
-    glow_node *n = top->node;
-
-    while (top->next <= n->n_in) {
-        int i = top->next++;
-        glow_value *v = i < n->n_in ? n->in[i] : n->pred;
-
-        if (v && v->def && v->def->mark == NEW)
-            return v->def;
-    }
-    return NULL;
-}
-
-/* The f->count nodes of `f` in topological order. */
-static glow_node **
-in_order(glow_arena *a, glow_func *f)
-{
-    glow_node **order = GLOW_NEW_ARRAY(a, glow_node *, f->count + 1);
-    frame *stack = GLOW_NEW_ARRAY(a, frame, f->count + 1);
-    size_t done = 0;
-
-    GLOW_FOR_EACH_NODE(n, f)
-        n->mark = NEW;
-    GLOW_FOR_EACH_NODE(root, f) {
-        size_t depth = 0;
-
-        if (root->mark != NEW)
-            continue;
-        root->mark = OPEN;
-        stack[depth++] = (frame){root, 0};
-        while (depth > 0) {
-            glow_node *operand = unseen_operand(&stack[depth - 1]);
-
-            if (operand) {
-                operand->mark = OPEN;
-                stack[depth++] = (frame){operand, 0};
-                continue;
-            }
-            order[done++] = stack[--depth].node;
-            order[done - 1]->mark = DONE;
-        }
-    }
-    return order;
-}
+enum { MERGED = 3 /* marks from here on: the number in table.merged */ };
 
 /* Equality. */
 
@@ -214,7 +160,7 @@ run(glow_pass_run *pass, glow_func *f)
 
     if (f->scheduled)
         return GLOW_UNCHANGED;
-    t.order = in_order(a, f);
+    t.order = glow_nodes_in_order(a, f);
     while (t.size < 2 * (size_t)count)
         t.size *= 2;
     t.entries = GLOW_NEW_ARRAY(a, entry, t.size);

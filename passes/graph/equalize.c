@@ -1,0 +1,327 @@
+/*
+ * equalize: move scales of channels between the weights of linear operators, by powers
+ * of two (cross-layer equalization).
+ *
+ *     %a = Convolution(%x, @w, @b)            %a = Convolution(%x, @w s, @b s)
+ *     %r = Relu(%a)                      =>   %r = Relu(%a)
+ *     %y = Convolution(%r, @v, @c)            %y = Convolution(%r, @v / s, @c)
+ *
+ * with a factor s of each channel of %a.  The elements of an activation have one
+ * quantization scale, so that channels with small numbers lose their digits beside
+ * channels with large ones.  The factor of a channel is
+ *
+ *     s = 2^rint(log2(sqrt(r2 / r1)))
+ *
+ * where r1 is the largest weight that makes the channel, or its largest element if
+ * the module has ranges of its channels, and r2 the largest weight that reads it:
+ * afterwards they are equal up to a factor of 4.  All channels are visited until no
+ * factor changes, since the weights between two activations have a part in both.
+ *
+ * Channels pass through Relu, LeakyRelu, MaxPool, AvgPool, means, Pad by 0, Slice,
+ * Transpose, Reshape and Concat; Add, Sub, Max and Min make the channels that meet one
+ * class with one factor (channel_classes.h).  Linear are Convolution of any group,
+ * ConvTranspose, FullyConnected and MatMul with constant weights.  A channel that any
+ * other node reads stays.
+ *
+ * Multiplying by a power of two is exact: every bit of the network stays, unless a
+ * number on the way overflows or becomes subnormal.  No weight does: channels whose
+ * weights would are left alone, and no factor is beyond 2^16.  Observed ranges of the
+ * values are scaled as the values are.
+ *
+ * It comes before profiling, as `-prepare` has it: weights of a normalization that is
+ * not folded yet (fold-scale) are no weights.
+ */
+
+#include <math.h>
+
+#include "passes/graph/common/channel_classes.h"
+
+enum { MOST_ROUNDS = 64, MOST_EXPONENT = 16 };
+
+/* Exponents of the factors, by class. */
+typedef struct plan {
+    channel_classes *c;
+    int *exponent;
+    double *made; /* of each class: the largest weight, scaled, that makes it */
+    double *read; /* ... and that reads it */
+} plan;
+
+/* The classes of the channels of one weight; 0 where there is none. */
+typedef struct weight_classes {
+    channel_list out, in;
+    affine_layout by_out, by_in;
+} weight_classes;
+
+static bool
+classes_of(const plan *p, const glow_node *n, weight_classes *w)
+{
+    const linear *l;
+
+    if (!glow_channels_of_linear(p->c, n, &w->out, &w->in))
+        return false;
+    l = glow_linear_of(n);
+    w->by_out = l->results(n);
+    w->by_in = l->inputs(n);
+    return true;
+}
+
+static int32_t
+class_at(const plan *p, channel_list l, affine_layout by, int64_t i)
+{
+    return l.count ? glow_channel_class(p->c, l.at[glow_affine_channel(by, i)])
+                   : 0;
+}
+
+/* The exponent of the factor of weight `i`. */
+static int
+exponent_at(const plan *p, const weight_classes *w, int64_t i)
+{
+    return p->exponent[class_at(p, w->out, w->by_out, i)] -
+           p->exponent[class_at(p, w->in, w->by_in, i)];
+}
+
+/* Collects the largest weights of each class, as they are scaled now. */
+static bool
+measure_weights(plan *p, const glow_node *n, const weight_classes *w)
+{
+    const glow_tensor *t = glow_constant_tensor(n->in[1]->storage);
+    int64_t count = glow_type_count(n->in[1]->type);
+
+    if (!t)
+        return false;
+    for (int64_t i = 0; i < count; i++) {
+        int32_t out = class_at(p, w->out, w->by_out, i);
+        int32_t in = class_at(p, w->in, w->by_in, i);
+        double x = ldexp(fabs(glow_get_double(t, i)), exponent_at(p, w, i));
+
+        p->made[out] = fmax(p->made[out], x);
+        p->read[in] = fmax(p->read[in], x);
+    }
+    return true;
+}
+
+static bool
+measure(plan *p)
+{
+    for (size_t i = 0; i < p->c->count; i++)
+        p->made[i] = p->read[i] = 0;
+    for (int i = 0; i < p->c->func->count; i++) {
+        const glow_node *n = p->c->order[i];
+        weight_classes w;
+
+        if (classes_of(p, n, &w) && !measure_weights(p, n, &w))
+            return false;
+    }
+    return true;
+}
+
+/* One round: true if a factor changed. */
+static bool
+improve(plan *p)
+{
+    bool changed = false;
+
+    for (size_t i = 1; i < p->c->count; i++) {
+        int by, now;
+
+        if (glow_channel_class(p->c, (int32_t)i) != (int32_t)i ||
+            !(p->made[i] > 0 && p->read[i] > 0))
+            continue;
+        by = (int)rint(log2(p->read[i] / p->made[i]) / 2);
+        now = p->exponent[i] + by;
+        now = now > MOST_EXPONENT    ? MOST_EXPONENT
+              : now < -MOST_EXPONENT ? -MOST_EXPONENT
+                                     : now;
+        changed |= now != p->exponent[i];
+        p->exponent[i] = now;
+    }
+    return changed;
+}
+
+/* Exactness. */
+
+/* True if `x` 2^e is a normal float, or x is 0. */
+static bool
+is_exact(double x, int e)
+{
+    double y = fabs(ldexp(x, e));
+
+    return x == 0 || (y >= 0x1p-126 && y < 0x1p128);
+}
+
+static bool
+fix_class(plan *p, int32_t class)
+{
+    if (class)
+        glow_channel_fix(p->c, class);
+    return class != 0;
+}
+
+/* Fixes classes with a weight of `n` that is not scaled exactly; true if any. */
+static bool
+fix_inexact(plan *p, const glow_node *n, const weight_classes *w)
+{
+    const glow_tensor *t = glow_constant_tensor(n->in[1]->storage);
+    int64_t count = glow_type_count(n->in[1]->type);
+    bool fixed = false;
+
+    for (int64_t i = 0; i < count; i++) {
+        int e = exponent_at(p, w, i);
+
+        if (e == 0 || is_exact(glow_get_double(t, i), e))
+            continue;
+        fixed |= fix_class(p, class_at(p, w->out, w->by_out, i));
+        fixed |= fix_class(p, class_at(p, w->in, w->by_in, i));
+    }
+    if (n->n_in < 3 || !n->in[2])
+        return fixed;
+    t = glow_constant_tensor(n->in[2]->storage);
+    for (int64_t i = 0; t && i < w->out.count; i++) {
+        int32_t class = glow_channel_class(p->c, w->out.at[i]);
+
+        if (p->exponent[class] &&
+            !is_exact(glow_get_double(t, i), p->exponent[class]))
+            fixed |= fix_class(p, class);
+    }
+    return fixed;
+}
+
+static void
+keep_exact(plan *p)
+{
+    bool again = true;
+
+    while (again) {
+        again = false;
+        for (int i = 0; i < p->c->func->count; i++) {
+            const glow_node *n = p->c->order[i];
+            weight_classes w;
+
+            if (classes_of(p, n, &w))
+                again |= fix_inexact(p, n, &w);
+        }
+    }
+}
+
+/* Scaling. */
+
+static bool
+has_factors(const plan *p, channel_list l)
+{
+    for (int64_t i = 0; i < l.count; i++)
+        if (p->exponent[glow_channel_class(p->c, l.at[i])])
+            return true;
+    return false;
+}
+
+static bool
+scale_weights(const plan *p, glow_builder *b, glow_node *n,
+              const weight_classes *w)
+{
+    const glow_tensor *from = glow_constant_tensor(n->in[1]->storage);
+    int64_t count = glow_type_count(n->in[1]->type);
+    glow_value *to;
+
+    if (!from)
+        return false;
+    to = glow_build_constant(b, "weights", n->in[1]->type);
+    for (int64_t i = 0; i < count; i++)
+        glow_set_double(&to->storage->tensor, i,
+                        ldexp(glow_get_double(from, i), exponent_at(p, w, i)));
+    glow_set_operand(n, 1, to);
+    return true;
+}
+
+static bool
+scale_bias(const plan *p, glow_builder *b, glow_node *n,
+           const weight_classes *w)
+{
+    const glow_tensor *from;
+    glow_value *to;
+
+    if (n->n_in < 3 || !n->in[2] || !has_factors(p, w->out))
+        return true;
+    from = glow_constant_tensor(n->in[2]->storage);
+    if (!from)
+        return false;
+    to = glow_build_constant(b, "bias", n->in[2]->type);
+    for (int64_t i = 0; i < w->out.count; i++)
+        glow_set_double(
+            &to->storage->tensor, i,
+            ldexp(glow_get_double(from, i),
+                  p->exponent[glow_channel_class(p->c, w->out.at[i])]));
+    glow_set_operand(n, 2, to);
+    return true;
+}
+
+static glow_result
+apply(const plan *p, glow_pass_run *run)
+{
+    channel_classes *c = p->c;
+    glow_builder *b = glow_builder_new(glow_run_scratch(run), c->func,
+                                       glow_run_pass(run)->name);
+    glow_result result = GLOW_UNCHANGED;
+
+    for (int i = 0; i < c->func->count; i++) {
+        glow_node *n = c->order[i];
+        weight_classes w;
+
+        if (!classes_of(p, n, &w) ||
+            !(has_factors(p, w.out) || has_factors(p, w.in)))
+            continue;
+        glow_builder_at(b, n);
+        if (!scale_weights(p, b, n, &w) || !scale_bias(p, b, n, &w))
+            return GLOW_FAILED;
+        result = GLOW_CHANGED;
+    }
+    return result;
+}
+
+/* The exponents of fixed classes are 0; returns the number of other factors. */
+static int64_t
+settle(plan *p)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < p->c->count; i++) {
+        if (glow_channel_class(p->c, (int32_t)i) != (int32_t)i || i == 0)
+            p->exponent[i] = 0;
+        count += p->exponent[i] != 0;
+    }
+    return count;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    glow_arena *a = glow_run_scratch(pass);
+    plan p = {.c = glow_channel_classes_of(a, f)};
+    bool changed = true;
+    int64_t factors;
+
+    p.exponent = GLOW_NEW_ARRAY(a, int, p.c->count);
+    p.made = GLOW_NEW_ARRAY(a, double, p.c->count);
+    p.read = GLOW_NEW_ARRAY(a, double, p.c->count);
+    for (int i = 0; i < MOST_ROUNDS && changed; i++) {
+        if (!measure(&p))
+            return GLOW_FAILED;
+        changed = improve(&p);
+    }
+    do {
+        factors = settle(&p);
+        keep_exact(&p);
+    } while (settle(&p) != factors);
+    if (!factors || !glow_run_may_rewrite(pass))
+        return GLOW_UNCHANGED;
+    glow_run_count(pass, "factors of channels", factors);
+    return apply(&p, pass);
+}
+
+const glow_pass glow_pass_equalize = {
+    .name = "equalize",
+    .summary = "move scales of channels between weights, by powers of two",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .source = "Nagel et al., arXiv:1906.04721, section 4.1",
+};
