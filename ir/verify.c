@@ -311,9 +311,10 @@ glow_verify_node(const glow_node *n)
 
 /* Reports `v` if `n` reads it and its definition comes later, or is `n`. */
 static bool
-check_defined(const glow_node *n, const glow_value *v)
+check_defined(const glow_numbering *passed, const glow_node *n,
+              const glow_value *v)
 {
-    if (!v || !v->def || v->def->mark)
+    if (!v || !v->def || glow_number_of(passed, v->def) != GLOW_UNNUMBERED)
         return true;
     return glow_node_error(n, "E0205", NULL,
                            "%%%s is used before it is defined, in a scheduled "
@@ -324,17 +325,26 @@ check_defined(const glow_node *n, const glow_value *v)
 static bool
 check_schedule(const glow_func *f)
 {
+    glow_arena *scratch = glow_arena_new();
+    glow_numbering passed = glow_numbering_new(scratch, f);
+    uint32_t count = 0;
     bool ok = true;
 
-    GLOW_FOR_EACH_NODE(n, f)
-        n->mark = 0;
     GLOW_FOR_EACH_NODE(n, f) {
         for (int i = 0; i < n->n_in; i++)
-            ok = check_defined(n, n->in[i]) && ok;
-        ok = check_defined(n, n->pred) && ok;
-        n->mark = 1;
+            ok = check_defined(&passed, n, n->in[i]) && ok;
+        ok = check_defined(&passed, n, n->pred) && ok;
+        glow_number_set(&passed, n, count++);
     }
+    glow_arena_free(scratch);
     return ok;
+}
+
+/* True if Kahn's algorithm has not ordered `n`; `left` counts its unordered operands. */
+static bool
+is_unready(const glow_numbering *left, const glow_node *n)
+{
+    return glow_number_of(left, n) > 0;
 }
 
 /*
@@ -342,10 +352,10 @@ check_schedule(const glow_func *f)
  * `n`: it is on a cycle or depends on one.
  */
 static const glow_node *
-unready_operand(const glow_node *n)
+unready_operand(const glow_numbering *left, const glow_node *n)
 {
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->def && n->in[i]->def->mark)
+        if (n->in[i] && n->in[i]->def && is_unready(left, n->in[i]->def))
             return n->in[i]->def;
     return n->pred->def;
 }
@@ -355,7 +365,7 @@ unready_operand(const glow_node *n)
  * positions of its next nodes.
  */
 static bool
-report_cycle(const glow_node *n)
+report_cycle(const glow_numbering *left, const glow_node *n)
 {
     enum { MOST = 8 };
     glow_arena *a = glow_arena_new();
@@ -366,7 +376,7 @@ report_cycle(const glow_node *n)
 
     glow_buf_printf(&b, "it depends on its own result: %%%s", n->name);
     do {
-        const glow_node *next = unready_operand(at);
+        const glow_node *next = unready_operand(left, at);
 
         if (++count <= MOST)
             glow_buf_printf(&b, " reads %%%s", next->name);
@@ -394,15 +404,16 @@ report_cycle(const glow_node *n)
  * in one.
  */
 static const glow_node *
-first_on_cycle(const glow_func *f, const glow_node *n)
+first_on_cycle(const glow_numbering *left, const glow_func *f,
+               const glow_node *n)
 {
     const glow_node *first;
 
     for (int i = 0; i < f->count; i++)
-        n = unready_operand(n);
+        n = unready_operand(left, n);
     first = n;
-    for (const glow_node *i = unready_operand(n); i != n;
-         i = unready_operand(i))
+    for (const glow_node *i = unready_operand(left, n); i != n;
+         i = unready_operand(left, i))
         if (i->id < first->id)
             first = i;
     return first;
@@ -417,28 +428,35 @@ check_cycles(const glow_func *f)
 {
     glow_arena *scratch = glow_arena_new();
     glow_node **ready = GLOW_NEW_ARRAY(scratch, glow_node *, f->count + 1);
+    glow_numbering left = glow_numbering_new(scratch, f);
     int head = 0, tail = 0;
     bool ok = true;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        n->mark = n->pred && n->pred->def;
+        uint32_t count = n->pred && n->pred->def;
+
         for (int i = 0; i < n->n_in; i++)
-            n->mark += n->in[i] && n->in[i]->def;
-        if (n->mark == 0)
+            count += n->in[i] && n->in[i]->def;
+        glow_number_set(&left, n, count);
+        if (count == 0)
             ready[tail++] = n;
     }
     while (head < tail) {
         glow_node *n = ready[head++];
 
         for (int i = 0; i < n->n_out; i++)
-            GLOW_FOR_EACH_USE(u, n->out[i])
-                if (--u->user->mark == 0)
+            GLOW_FOR_EACH_USE(u, n->out[i]) {
+                uint32_t count = glow_number_of(&left, u->user) - 1;
+
+                glow_number_set(&left, u->user, count);
+                if (count == 0)
                     ready[tail++] = u->user;
+            }
     }
     if (tail < f->count)
         GLOW_FOR_EACH_NODE(n, f)
-            if (n->mark && ok)
-                ok = report_cycle(first_on_cycle(f, n));
+            if (is_unready(&left, n) && ok)
+                ok = report_cycle(&left, first_on_cycle(&left, f, n));
     glow_arena_free(scratch);
     return ok;
 }

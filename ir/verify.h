@@ -3,7 +3,7 @@
 #ifndef GLOW_IR_VERIFY_H
 #define GLOW_IR_VERIFY_H
 
-#include "glow/graph.h"
+#include "glow/number.h"
 
 /*
  * Reports an error at node `n`, with its operator's name before the message;
@@ -37,10 +37,11 @@ bool glow_verify_program(glow_func *f);
 
 /*
  * Checker of places during a walk over the program; clears *ok with each
- * report.  Allocated in `a`.
+ * report.  Allocated in `a`.  `numbers` are those of glow_number_nodes.
  */
 typedef struct glow_places glow_places;
-glow_places *glow_places_new(glow_arena *a, glow_func *f, bool *ok);
+glow_places *glow_places_new(glow_arena *a, glow_func *f,
+                             const glow_numbering *numbers, bool *ok);
 /* False, after a report, if places in a region of `f` cannot be judged. */
 bool glow_check_regions(const glow_func *f);
 /* Checks the place of an alloc or weight, and that its bytes are free. */

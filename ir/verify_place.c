@@ -19,26 +19,34 @@
 typedef struct interval { /* of a buffer that has a place */
     int region;
     int64_t begin, end;
+    uint32_t number; /* of the node */
     const glow_node *node;
 } interval;
 
 struct glow_places {
     const glow_func *f;
+    const glow_numbering *numbers;
     glow_arena *arena;
-    const glow_node **nodes; /* by mark */
-    const glow_life *lives;  /* by mark */
-    uint32_t *begins;        /* by number of an instruction: 1 + the mark of a
+    const glow_node **nodes; /* by number */
+    const glow_life *lives;  /* by number */
+    uint32_t *begins;        /* by number of an instruction: 1 + the number of a
                           placeholder that begins with it */
     uint32_t *ends;          /* the same, that ends with it; */
-    uint32_t *more;          /* by mark: the next one of that list */
+    uint32_t *more;          /* by number: the next one of that list */
     interval *sorted;        /* by region and begin */
-    size_t *rank;            /* by mark: where in `sorted` */
+    size_t *rank;            /* by number: where in `sorted` */
     glow_ordered_set *alive; /* those that are alive now */
     bool any; /* a node has a place; else there is nothing above */
     bool *ok;
 };
 
 #define WRONG(c, ...) (*(c)->ok = glow_node_error(__VA_ARGS__))
+
+static uint32_t
+number_of(const glow_places *c, const glow_node *n)
+{
+    return glow_number_of(c->numbers, n);
+}
 
 static int
 region_index(const glow_places *c, const glow_region *region)
@@ -60,7 +68,7 @@ by_address(const void *x, const void *y)
         return a->region < b->region ? -1 : 1;
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
-    return a->node->mark < b->node->mark ? -1 : a->node->mark > b->node->mark;
+    return a->number < b->number ? -1 : a->number > b->number;
 }
 
 static void
@@ -75,13 +83,14 @@ sort_places(glow_places *c)
 
         if (n->place &&
             !glow_add_overflow(n->place->offset, n->place->size, &end))
-            c->sorted[count++] = (interval){region_index(c, n->place->region),
-                                            n->place->offset, end, n};
+            c->sorted[count++] =
+                (interval){region_index(c, n->place->region), n->place->offset,
+                           end, number_of(c, n), n};
     }
     if (count)
         glow_sort(c->sorted, count, sizeof *c->sorted, by_address);
     for (size_t i = 0; i < count; i++)
-        c->rank[c->sorted[i].node->mark] = i;
+        c->rank[c->sorted[i].number] = i;
     c->alive = glow_ordered_set_new(c->arena, count);
 }
 
@@ -95,20 +104,22 @@ any_place(const glow_func *f)
 }
 
 glow_places *
-glow_places_new(glow_arena *a, glow_func *f, bool *ok)
+glow_places_new(glow_arena *a, glow_func *f, const glow_numbering *numbers,
+                bool *ok)
 {
     glow_places *c = GLOW_NEW(a, glow_places);
 
-    *c = (glow_places){.f = f, .arena = a, .ok = ok, .any = any_place(f)};
+    *c = (glow_places){
+        .f = f, .numbers = numbers, .arena = a, .ok = ok, .any = any_place(f)};
     if (!c->any)
         return c;
     c->nodes = GLOW_NEW_ARRAY(a, const glow_node *, f->count);
     c->begins = GLOW_NEW_ARRAY(a, uint32_t, f->count);
     c->ends = GLOW_NEW_ARRAY(a, uint32_t, f->count);
     c->more = GLOW_NEW_ARRAY(a, uint32_t, 2 * (size_t)f->count);
-    c->lives = glow_program_lives(a, f);
+    c->lives = glow_program_lives(a, f, numbers);
     GLOW_FOR_EACH_NODE(n, f)
-        c->nodes[n->mark] = n;
+        c->nodes[number_of(c, n)] = n;
     sort_places(c);
     return c;
 }
@@ -135,13 +146,13 @@ find_meeting(const glow_places *c, const interval *x)
 static void
 occupy(glow_places *c, const glow_node *n)
 {
-    const interval *x = &c->sorted[c->rank[n->mark]], *l;
+    const interval *x = &c->sorted[c->rank[number_of(c, n)]], *l;
 
     if (x->begin == x->end)
         return;
     l = find_meeting(c, x);
     if (!l)
-        glow_ordered_set_insert(c->alive, c->rank[n->mark]);
+        glow_ordered_set_insert(c->alive, c->rank[number_of(c, n)]);
     else
         WRONG(c, n, "E0324", NULL,
               "its bytes %" PRId64 " to %" PRId64
@@ -155,8 +166,8 @@ occupy(glow_places *c, const glow_node *n)
 void
 glow_places_vacate(glow_places *c, const glow_node *n)
 {
-    if (n->place && c->sorted[c->rank[n->mark]].node == n)
-        glow_ordered_set_erase(c->alive, c->rank[n->mark]);
+    if (n->place && c->sorted[c->rank[number_of(c, n)]].node == n)
+        glow_ordered_set_erase(c->alive, c->rank[number_of(c, n)]);
 }
 
 /* Banks and forbidden ranges. */
@@ -199,15 +210,16 @@ check_space(glow_places *c, const glow_node *n)
 static void
 expect(glow_places *c, const glow_node *n)
 {
-    const glow_life *life = &c->lives[n->mark];
-    int64_t begin = life->begin > n->mark ? life->begin : n->mark;
+    uint32_t i = number_of(c, n);
+    const glow_life *life = &c->lives[i];
+    int64_t begin = life->begin > i ? life->begin : i;
 
-    c->more[2 * n->mark] = c->begins[begin];
-    c->begins[begin] = n->mark + 1;
-    if (life->end == INT64_MAX || life->end <= n->mark)
+    c->more[2 * i] = c->begins[begin];
+    c->begins[begin] = i + 1;
+    if (life->end == INT64_MAX || life->end <= i)
         return;
-    c->more[2 * n->mark + 1] = c->ends[life->end - 1];
-    c->ends[life->end - 1] = n->mark + 1;
+    c->more[2 * i + 1] = c->ends[life->end - 1];
+    c->ends[life->end - 1] = i + 1;
 }
 
 void
@@ -286,7 +298,7 @@ glow_check_regions(const glow_func *f)
 void
 glow_places_begin(glow_places *c, const glow_node *n)
 {
-    for (uint32_t i = c->any ? c->begins[n->mark] : 0; i > 0;
+    for (uint32_t i = c->any ? c->begins[number_of(c, n)] : 0; i > 0;
          i = c->more[2 * (i - 1)])
         occupy(c, c->nodes[i - 1]);
 }
@@ -294,7 +306,7 @@ glow_places_begin(glow_places *c, const glow_node *n)
 void
 glow_places_end(glow_places *c, const glow_node *n)
 {
-    for (uint32_t i = c->any ? c->ends[n->mark] : 0; i > 0;
+    for (uint32_t i = c->any ? c->ends[number_of(c, n)] : 0; i > 0;
          i = c->more[2 * (i - 1) + 1])
         glow_places_vacate(c, c->nodes[i - 1]);
 }

@@ -38,7 +38,8 @@ typedef struct state {
 typedef struct checker {
     glow_func *f;
     glow_arena *scratch;
-    state *states; /* by mark */
+    glow_numbering numbers;
+    state *states; /* by number */
     glow_places *places;
     bytes_set runs; /* written by the current instruction */
     bool in_code;
@@ -50,7 +51,7 @@ typedef struct checker {
 static state *
 state_of(const checker *c, const glow_value *v)
 {
-    return &c->states[v->def->mark];
+    return &c->states[glow_number_of(&c->numbers, v->def)];
 }
 
 /* The base buffer of `v`, which the walk has passed. */
@@ -432,7 +433,7 @@ check_node(checker *c, const glow_node *n)
         check_dealloc(c, n);
     else
         check_instr(c, n);
-    c->states[n->mark].seen = true;
+    c->states[glow_number_of(&c->numbers, n)].seen = true;
 }
 
 /* Checks that each storage has one weight, because two would alias. */
@@ -458,7 +459,8 @@ static void
 check_leaks(checker *c)
 {
     GLOW_FOR_EACH_NODE(n, c->f)
-        if (n->op == &glow_op_alloc && !c->states[n->mark].freed)
+        if (n->op == &glow_op_alloc &&
+            !c->states[glow_number_of(&c->numbers, n)].freed)
             WRONG(c, n, "E0310", "add a dealloc behind its last use",
                   "%%%s is never freed", n->name);
 }
@@ -467,12 +469,10 @@ bool
 glow_verify_program(glow_func *f)
 {
     checker c = {.f = f, .scratch = glow_arena_new(), .ok = true};
-    uint32_t count = 0;
 
-    GLOW_FOR_EACH_NODE(n, f)
-        n->mark = count++;
+    c.numbers = glow_number_nodes(c.scratch, f);
     c.states = GLOW_NEW_ARRAY(c.scratch, state, f->count);
-    c.places = glow_places_new(c.scratch, f, &c.ok);
+    c.places = glow_places_new(c.scratch, f, &c.numbers, &c.ok);
     c.ok = glow_check_regions(f);
     if (c.ok) {
         check_weights_differ(&c);

@@ -187,7 +187,7 @@ keep_olds(generator *g)
                 continue;
             const glow_node *writer = glow_values_writer(g->values, &s->value);
 
-            if (writer && writer->mark < i)
+            if (writer && glow_node_number(g->values, writer) < i)
                 keep_old(g, s);
         }
     }

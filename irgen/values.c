@@ -31,9 +31,15 @@ glow_storage_under(const glow_value *v)
 }
 
 uint32_t
+glow_node_number(const glow_values *v, const glow_node *n)
+{
+    return glow_number_of(&v->numbers, n);
+}
+
+uint32_t
 glow_value_number(const glow_values *v, const glow_value *value)
 {
-    return v->first[value->def->mark] + (uint32_t)value->index;
+    return v->first[glow_node_number(v, value->def)] + (uint32_t)value->index;
 }
 
 const glow_value *
@@ -94,11 +100,11 @@ glow_values_new(glow_arena *a, glow_func *f)
     glow_values *v = GLOW_NEW(a, glow_values);
     size_t nodes = (size_t)f->count;
 
+    v->numbers = glow_number_nodes(a, f);
     v->nodes = GLOW_NEW_ARRAY(a, glow_node *, nodes);
     v->first = GLOW_NEW_ARRAY(a, uint32_t, nodes);
     v->writers = glow_map_new(a);
     GLOW_FOR_EACH_NODE(n, f) {
-        n->mark = v->n_nodes;
         v->first[v->n_nodes] = v->n_values;
         v->nodes[v->n_nodes++] = n;
         v->n_values += (uint32_t)n->n_out;

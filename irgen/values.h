@@ -6,12 +6,14 @@
 #ifndef IRGEN_VALUES_H
 #define IRGEN_VALUES_H
 
+#include "glow/number.h"
 #include "glow/ops.h"
 
 #define GLOW_NO_VALUE UINT32_MAX
 
 typedef struct glow_values {
-    glow_node **nodes; /* in the order of the function; node->mark indexes it */
+    glow_node **nodes;      /* in the order of the function */
+    glow_numbering numbers; /* the index of a node in `nodes` */
     uint32_t n_nodes;
     uint32_t *first; /* by node: the number of its result 0 */
     uint32_t n_values;
@@ -22,8 +24,11 @@ typedef struct glow_values {
     glow_map *writers;
 } glow_values;
 
-/* Numbers `f`; sets the mark of each node.  Lives in `a`. */
+/* Numbers `f`.  Lives in `a`. */
 glow_values *glow_values_new(glow_arena *a, glow_func *f);
+
+/* The number of a node of the graph. */
+uint32_t glow_node_number(const glow_values *v, const glow_node *n);
 
 /* The number of a value that a node of the graph defines. */
 uint32_t glow_value_number(const glow_values *v, const glow_value *value);

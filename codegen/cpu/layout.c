@@ -75,17 +75,17 @@ glow_cpu_has_elements(const glow_node *n)
 }
 
 int
-glow_cpu_last_use(const glow_value *v)
+glow_cpu_last_use(const cpu_plan *p, const glow_value *v)
 {
     int last = -1;
 
     GLOW_FOR_EACH_USE(u, v) {
-        int at = (int)u->user->mark;
+        int at = (int)glow_number_of(&p->numbers, u->user);
 
         if (u->user->op == &glow_op_dealloc)
             continue;
         if (u->user->op == &glow_op_tensorview)
-            at = glow_cpu_last_use(u->user->out[0]);
+            at = glow_cpu_last_use(p, u->user->out[0]);
         if (at > last)
             last = at;
     }

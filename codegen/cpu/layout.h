@@ -38,7 +38,7 @@ bool glow_cpu_has_elements(const glow_node *n);
  * The number of the last instruction that uses buffer `v`, or one of its views;
  * -1: none.
  */
-int glow_cpu_last_use(const glow_value *v);
+int glow_cpu_last_use(const cpu_plan *p, const glow_value *v);
 
 /*
  * The constant of a program or a graph that `v` is, if it is all of the

@@ -143,7 +143,8 @@ typedef struct cpu_plan {
     cpu_binding *bindings;
     int n_bindings;
     size_t cap_bindings;
-    const glow_life *lives; /* by mark */
+    glow_numbering numbers; /* of the instructions */
+    const glow_life *lives; /* by number */
     cpu_memory *memories;   /* of a root */
     int n_memories;
     size_t cap_memories;

@@ -13,6 +13,7 @@
 #include "glow/match.h"
 #include "glow/memory_map.h"
 #include "glow/network.h"
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/order.h"
 #include "glow/pipeline.h"

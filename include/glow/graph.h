@@ -73,7 +73,7 @@ struct glow_node {
     int n_in;
     int n_out;
     uint32_t id;      /* counts up within the function: a map key */
-    uint32_t mark;    /* of the running pass; undefined after it */
+    uint32_t mark;    /* state in the worklist of glow_rewrite; private */
     glow_value *pred; /* predicate or NULL */
     /* The rest. */
     glow_func *func;

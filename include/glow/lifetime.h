@@ -6,7 +6,7 @@
 #ifndef GLOW_LIFETIME_H
 #define GLOW_LIFETIME_H
 
-#include "glow/graph.h"
+#include "glow/number.h"
 
 GLOW_BEGIN
 
@@ -18,8 +18,8 @@ typedef struct glow_life {
 } glow_life;
 
 /*
- * Sets the marks of the instructions of `f` to their numbers, from 0, and returns
- * the live range of each alloc and weight, by mark.
+ * The live range of each alloc and weight of `f`, by its number in `numbers`, which
+ * are those of glow_number_nodes.
  *
  * An alloc is live up to its dealloc.  A constant is live throughout.  A
  * placeholder that is read before it is written is live from the begin, any other
@@ -27,7 +27,8 @@ typedef struct glow_life {
  * end, any other to its last use.  Placeholders of a body are live throughout, as
  * its caller may call it again without passing them anew.
  */
-GLOW_API glow_life *glow_program_lives(glow_arena *a, glow_func *f);
+GLOW_API glow_life *glow_program_lives(glow_arena *a, const glow_func *f,
+                                       const glow_numbering *numbers);
 
 GLOW_END
 

@@ -6,6 +6,7 @@
 #ifndef GLOW_SCHEDULE_H
 #define GLOW_SCHEDULE_H
 
+#include "glow/number.h"
 #include "glow/order.h"
 #include "glow/pass.h"
 
@@ -30,11 +31,13 @@ extern GLOW_API const glow_schedule_options glow_schedule_defaults;
 /* A buffer that is live at the peak. */
 typedef struct glow_schedule_buffer {
     const glow_value *value; /* a result in it, for its name */
+    uint32_t place;          /* of the node that defines it, in the order */
     int64_t bytes;
 } glow_schedule_buffer;
 
 typedef struct glow_schedule {
-    glow_node **nodes; /* in order; node->mark is its place */
+    glow_node **nodes;     /* in order */
+    glow_numbering places; /* of the nodes in that order */
     uint32_t count;
     int64_t peak;
     int64_t given;            /* the peak of the order that the function has */

@@ -83,13 +83,15 @@ overflows(const allocator *a)
 static bool
 collect(allocator *a)
 {
-    const glow_life *lives = glow_program_lives(a->arena, a->f);
+    const glow_life *lives;
     bool among = a->options->placeholders == ALLOC_AMONG;
     int64_t all = 0;
 
+    a->numbers = glow_number_nodes(a->arena, a->f);
+    lives = glow_program_lives(a->arena, a->f, &a->numbers);
     a->buffers = GLOW_NEW_ARRAY(a->arena, alloc_buffer, a->f->count);
     GLOW_FOR_EACH_NODE(n, a->f) {
-        glow_life life = lives[n->mark];
+        glow_life life = lives[glow_number_of(&a->numbers, n)];
         alloc_buffer *b = &a->buffers[a->count];
 
         if (n->op != &glow_op_alloc && n->op != &glow_op_weight)

@@ -47,6 +47,7 @@ typedef struct allocator {
     const alloc_options *options;
     glow_arena *arena;
     glow_func *f;
+    glow_numbering numbers;
     alloc_buffer *buffers;
     size_t count;
     alloc_pool *pools;

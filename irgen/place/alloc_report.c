@@ -22,13 +22,14 @@ by_size(const void *x, const void *y)
 
 /* The instruction that first wrote to the buffer, or NULL. */
 static const glow_node *
-writer_of(const glow_node *buffer)
+writer_of(const allocator *a, const glow_node *buffer)
 {
     const glow_node *first = NULL;
 
     GLOW_FOR_EACH_USE(u, buffer->out[0])
         if (u->writes && u->user->op != &glow_op_dealloc &&
-            (!first || u->user->mark < first->mark))
+            (!first || glow_number_of(&a->numbers, u->user) <
+                           glow_number_of(&a->numbers, first)))
             first = u->user;
     return first;
 }
@@ -36,7 +37,7 @@ writer_of(const glow_node *buffer)
 static const char *
 say_buffer(const allocator *a, const alloc_buffer *b)
 {
-    const glow_node *w = writer_of(b->node);
+    const glow_node *w = writer_of(a, b->node);
 
     return glow_arena_printf(a->arena, "%" PRId64 " bytes are %%%s%s%s%s",
                              b->size, b->node->name,

@@ -15,6 +15,7 @@ typedef struct builder {
     glow_timeline *t;
     glow_func *f;
     glow_arena *scratch;
+    glow_numbering numbers;        /* of the definitions of buffers */
     glow_timeline_buffer *buffers; /* in the order of the program */
     glow_lifetime *lives;          /* in instructions, as alloc counts them */
     uint32_t *space;               /* by buffer */
@@ -54,7 +55,7 @@ add_buffer(builder *b, glow_node *n, glow_life life, const uint32_t *before)
 {
     uint32_t i = b->n_buffers++;
 
-    n->mark = i;
+    glow_number_set(&b->numbers, n, i);
     b->buffers[i] = (glow_timeline_buffer){
         .node = n,
         .name = n->name,
@@ -72,11 +73,13 @@ add_buffer(builder *b, glow_node *n, glow_life life, const uint32_t *before)
 static void
 number(builder *b)
 {
-    const glow_life *lives = glow_program_lives(b->scratch, b->f);
+    glow_numbering order = glow_number_nodes(b->scratch, b->f);
+    const glow_life *lives = glow_program_lives(b->scratch, b->f, &order);
     uint32_t *before =
         GLOW_NEW_ARRAY(b->scratch, uint32_t, (size_t)b->f->count + 1);
     uint32_t time = 0;
 
+    b->numbers = glow_numbering_new(b->scratch, b->f);
     GLOW_FOR_EACH_NODE(n, b->f) {
         before[time++] = b->t->n_steps;
         if (is_step(n))
@@ -124,6 +127,12 @@ settle(builder *b)
 
 typedef void (*use_fn)(builder *b, uint32_t buffer, uint32_t step, bool writes);
 
+static uint32_t
+buffer_of(const builder *b, glow_value *v)
+{
+    return glow_number_of(&b->numbers, glow_base_buffer(v)->def);
+}
+
 static void
 each_use(builder *b, use_fn fn)
 {
@@ -134,12 +143,12 @@ each_use(builder *b, use_fn fn)
             glow_value *v = k < 0 ? n->pred : n->in[k];
 
             if (v)
-                fn(b, glow_base_buffer(v)->def->mark, s, false);
+                fn(b, buffer_of(b, v), s, false);
         }
         for (int k = 0; k < n->n_out; k++)
-            fn(b, glow_base_buffer(n->out[k])->def->mark, s, true);
+            fn(b, buffer_of(b, n->out[k]), s, true);
         if (n->scratch)
-            fn(b, glow_base_buffer(n->scratch)->def->mark, s, true);
+            fn(b, buffer_of(b, n->scratch), s, true);
     }
 }
 

@@ -295,8 +295,8 @@ by_bytes(const void *x, const void *y)
 
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
-    if (a->value->def != b->value->def)
-        return a->value->def->mark < b->value->def->mark ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
     return a->value->index - b->value->index;
 }
 
@@ -308,8 +308,11 @@ list_live(glow_arena *a, const plan *p, glow_schedule *out)
     for (uint32_t i = 0; i < out->n_live; i++) {
         uint32_t b = p->use.live[i];
 
-        out->live[i] = (glow_schedule_buffer){
-            p->model->called[b], p->model->problem.buffers[b].bytes};
+        const glow_value *v = p->model->called[b];
+
+        out->live[i] =
+            (glow_schedule_buffer){v, glow_number_of(&out->places, v->def),
+                                   p->model->problem.buffers[b].bytes};
     }
     glow_sort(out->live, out->n_live, sizeof *out->live, by_bytes);
 }
@@ -331,11 +334,12 @@ tell(const scheduler *s, const plan *p, glow_schedule *out)
     const uint32_t *order = p->order.tasks;
 
     out->count = problem->n_tasks;
+    out->places = glow_numbering_new(a, s->f);
     out->nodes = GLOW_NEW_ARRAY(a, glow_node *, out->count);
     out->is_kept = GLOW_NEW_ARRAY(a, bool, out->count);
     for (uint32_t k = 0; k < out->count; k++) {
         out->nodes[k] = s->values->nodes[order[k]];
-        out->nodes[k]->mark = k;
+        glow_number_set(&out->places, out->nodes[k], k);
         out->is_kept[k] = takes_nothing(p->model, order[k]);
     }
     out->peak = p->use.peak;

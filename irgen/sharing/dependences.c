@@ -45,7 +45,7 @@ wait_for_readers(waits *w, uint32_t i, glow_value *written)
 
     for (glow_value *v = written; v; v = count ? w->views[--count] : NULL)
         GLOW_FOR_EACH_USE(u, v) {
-            uint32_t at = u->user->mark;
+            uint32_t at = glow_node_number(w->v, u->user);
 
             if (u->user->func != n->func || u->user == n || writes(u->user, u))
                 continue;
@@ -74,7 +74,7 @@ find_waits(waits *w)
             glow_value *in = k < 0 ? n->pred : n->in[k];
 
             if (in && in->def)
-                wait_for(w, in->def->mark);
+                wait_for(w, glow_node_number(w->v, in->def));
             else if (in && k >= 0 && glow_is_written(n, k))
                 wait_for_readers(w, i, in);
         }

@@ -160,6 +160,7 @@ glow_table_drop(const glow_graph_table *t, uint32_t i)
 }
 
 typedef struct walk {
+    const glow_values *values;
     glow_toucher_fn fn;
     void *user;
 } walk;
@@ -171,14 +172,14 @@ visit(void *user, const glow_step *s, const glow_shared_value *v, bool writes)
 
     (void)v;
     (void)writes;
-    return w->fn(w->user, s->node->mark);
+    return w->fn(w->user, glow_node_number(w->values, s->node));
 }
 
 bool
 glow_table_each(const glow_graph_table *t, uint32_t buffer, glow_toucher_fn fn,
                 void *user)
 {
-    return glow_each_access(t->x, buffer, visit, &(walk){fn, user});
+    return glow_each_access(t->x, buffer, visit, &(walk){t->v, fn, user});
 }
 
 /* The list of values begins with the buffer that was moved in last. */
@@ -203,7 +204,7 @@ glow_table_each_late(const glow_graph_table *t, uint32_t buffer,
 {
     return t->latest[buffer] == GLOW_NONE
                ? glow_table_each(t, buffer, fn, user)
-               : each_latest(t, buffer, &(walk){fn, user});
+               : each_latest(t, buffer, &(walk){t->v, fn, user});
 }
 
 /* Moving. */

@@ -150,7 +150,7 @@ scratch_of(const glow_accesses *x, const glow_step *s)
 static bool
 add_step(builder *b, const glow_step *s)
 {
-    uint32_t node = s->node->mark;
+    uint32_t node = glow_node_number(b->m->values, s->node);
     glow_order_task *task = &b->tasks[node];
     size_t count = b->count, aliases = b->n_aliases;
     int64_t bytes;
@@ -182,7 +182,8 @@ add_tasks(builder *b)
         if (!x->steps[x->order[i]].gone && !add_step(b, &x->steps[x->order[i]]))
             return false;
     for (size_t i = 0; i < x->n_order; i++) {
-        glow_order_task *task = &b->tasks[x->steps[x->order[i]].node->mark];
+        const glow_node *n = x->steps[x->order[i]].node;
+        glow_order_task *task = &b->tasks[glow_node_number(b->m->values, n)];
 
         if (task->touches)
             continue;

@@ -7,34 +7,44 @@
 
 #include <string.h>
 
+#include "glow/number.h"
+
 struct glow_program_edit {
-    uint32_t *value;    /* by mark: value of an alloc, weight or view */
-    uint32_t *position; /* by mark; nodes of one position are neighbours */
-    size_t n_marks, cap_values, cap_positions;
+    glow_numbering numbers;
+    uint32_t *value;    /* by number: value of an alloc, weight or view */
+    uint32_t *position; /* by number; nodes of one position are neighbours */
+    size_t n_numbers, cap_values, cap_positions;
 };
 
 typedef struct glow_program_edit edit;
 
 /* Filling. */
 
+/* Numbers `n`, which has no value yet. */
 static void
-mark(glow_accesses *x, glow_node *n, uint32_t position)
+number(glow_accesses *x, glow_node *n, uint32_t position)
 {
     edit *e = x->edit;
 
-    e->value = glow_arena_grow(x->arena, e->value, e->n_marks, &e->cap_values,
+    e->value = glow_arena_grow(x->arena, e->value, e->n_numbers, &e->cap_values,
                                sizeof *e->value);
-    e->position = glow_arena_grow(x->arena, e->position, e->n_marks,
+    e->position = glow_arena_grow(x->arena, e->position, e->n_numbers,
                                   &e->cap_positions, sizeof *e->position);
-    e->value[e->n_marks] = GLOW_NONE;
-    e->position[e->n_marks] = position;
-    n->mark = (uint32_t)e->n_marks++;
+    e->value[e->n_numbers] = GLOW_NONE;
+    e->position[e->n_numbers] = position;
+    glow_number_set(&e->numbers, n, (uint32_t)e->n_numbers++);
+}
+
+static uint32_t
+number_of(const glow_accesses *x, const glow_node *n)
+{
+    return glow_number_of(&x->edit->numbers, n);
 }
 
 static uint32_t
 value_of(const glow_accesses *x, const glow_value *v)
 {
-    return v ? x->edit->value[v->def->mark] : GLOW_NONE;
+    return v ? x->edit->value[number_of(x, v->def)] : GLOW_NONE;
 }
 
 static void
@@ -45,16 +55,16 @@ add_buffer(glow_accesses *x, glow_node *n)
 
     x->buffers[b].alloc = n;
     x->buffers[b].is_fixed = glow_is_fixed(n) || glow_space_of(n);
-    x->edit->value[n->mark] = glow_add_value(x, b, 0, v->type);
+    x->edit->value[number_of(x, n)] = glow_add_value(x, b, 0, v->type);
 }
 
 static void
 add_view(glow_accesses *x, const glow_node *n)
 {
     glow_extent e = glow_extent_of(n->out[0]);
-    uint32_t base = x->edit->value[e.base->mark];
+    uint32_t base = x->edit->value[number_of(x, e.base)];
 
-    x->edit->value[n->mark] =
+    x->edit->value[number_of(x, n)] =
         glow_add_value(x, x->values[base].buffer, e.first, n->out[0]->type);
 }
 
@@ -98,11 +108,12 @@ glow_accesses_of_program(glow_pass_run *run, glow_func *f)
     uint32_t count = 0;
 
     x->edit = GLOW_NEW(x->arena, edit);
+    x->edit->numbers = glow_numbering_new(x->arena, f);
     x->edit->cap_values = x->edit->cap_positions = (size_t)f->count;
     x->edit->value = GLOW_NEW_ARRAY(x->arena, uint32_t, f->count);
     x->edit->position = GLOW_NEW_ARRAY(x->arena, uint32_t, f->count);
     GLOW_FOR_EACH_NODE(n, f) {
-        mark(x, n, count++);
+        number(x, n, count++);
         if (n->op == &glow_op_alloc || n->op == &glow_op_weight)
             add_buffer(x, n);
         else if (n->op == &glow_op_tensorview)
@@ -121,21 +132,21 @@ glow_accesses_of_program(glow_pass_run *run, glow_func *f)
 static uint32_t
 position_of(const glow_accesses *x, const glow_node *n)
 {
-    return x->edit->position[n->mark];
+    return x->edit->position[number_of(x, n)];
 }
 
 static void
 move_before(glow_accesses *x, glow_node *n, glow_node *where)
 {
     glow_node_move_before(n, where);
-    x->edit->position[n->mark] = position_of(x, where);
+    x->edit->position[number_of(x, n)] = position_of(x, where);
 }
 
 static void
 move_after(glow_accesses *x, glow_node *n, glow_node *where)
 {
     glow_node_move_after(n, where);
-    x->edit->position[n->mark] = position_of(x, where);
+    x->edit->position[number_of(x, n)] = position_of(x, where);
 }
 
 bool
@@ -186,7 +197,7 @@ add_view_of(glow_accesses *x, glow_value *base, int64_t first,
                                  glow_derived_name(f, name, "view"), &base, 1,
                                  &type, 1, &at);
 
-    mark(x, n, position_of(x, where));
+    number(x, n, position_of(x, where));
     glow_node_move_before(n, where);
     return n->out[0];
 }
@@ -374,7 +385,7 @@ add_copy(glow_accesses *x, glow_node *concat, int k, const glow_part *to)
                                      &out, 1, &concat->in[k], 1, NULL);
 
     copy->loc = concat->loc;
-    mark(x, copy, position_of(x, concat));
+    number(x, copy, position_of(x, concat));
     glow_node_move_before(copy, concat);
     return copy;
 }

@@ -33,7 +33,8 @@ optimize(glow_accesses *x, bool early)
 static void
 mark_shared(const glow_memory_model *m, const glow_step *s, int k)
 {
-    m->shares[m->operand[s->node->mark] + (uint32_t)k] = true;
+    m->shares[m->operand[glow_node_number(m->values, s->node)] + (uint32_t)k] =
+        true;
 }
 
 /* Marks the operands that are parts of the result of their Concat or insert, and

@@ -23,6 +23,7 @@
  * nodes.
  */
 
+#include "glow/number.h"
 #include "passes/graph/common/topology.h"
 
 typedef struct entry {
@@ -39,14 +40,15 @@ typedef struct merged {
 
 typedef struct table {
     glow_arena *arena;
+    glow_numbering
+        numbers; /* of visited nodes: VISITED, or MERGED + the number in
+                               `merged` */
     glow_node **order;
     entry *entries; /* small, because lookups are random accesses */
     size_t size;    /* a power of two, at least twice the nodes */
     merged *merged;
     size_t n_merged, cap_merged;
 } table;
-
-enum { MERGED = 3 /* marks from here on: the number in table.merged */ };
 
 /* Equality. */
 
@@ -131,14 +133,17 @@ note_loc(table *t, merged *m, const glow_loc *loc)
 static merged *
 merged_into(table *t, glow_node *stays)
 {
-    if (stays->mark < MERGED) {
+    uint32_t number = glow_number_of(&t->numbers, stays);
+
+    if (number == GLOW_UNNUMBERED) {
         t->merged = glow_arena_grow(t->arena, t->merged, t->n_merged,
                                     &t->cap_merged, sizeof *t->merged);
         t->merged[t->n_merged] = (merged){.node = stays};
-        stays->mark = MERGED + (uint32_t)t->n_merged++;
-        note_loc(t, &t->merged[stays->mark - MERGED], stays->loc);
+        number = (uint32_t)t->n_merged++;
+        glow_number_set(&t->numbers, stays, number);
+        note_loc(t, &t->merged[number], stays->loc);
     }
-    return &t->merged[stays->mark - MERGED];
+    return &t->merged[number];
 }
 
 static void
@@ -160,6 +165,7 @@ run(glow_pass_run *pass, glow_func *f)
 
     if (f->scheduled)
         return GLOW_UNCHANGED;
+    t.numbers = glow_numbering_new(a, f);
     t.order = glow_nodes_in_order(a, f);
     while (t.size < 2 * (size_t)count)
         t.size *= 2;

@@ -38,6 +38,7 @@
 
 #include "glow/eval.h"
 #include "glow/file.h"
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
@@ -70,7 +71,8 @@ typedef struct item {
 
 typedef struct folder {
     glow_pass_run *run;
-    item *items; /* operands first */
+    glow_numbering numbers; /* of known nodes: those of items */
+    item *items;            /* operands first */
     size_t count, cap;
     int64_t budget;      /* remaining bytes of results */
     int64_t operations;  /* remaining */
@@ -90,13 +92,20 @@ result_bytes(const glow_node *n)
     return sum;
 }
 
-/*
- * The item of the definition of `v`, or NULL; marks must hold numbers of items.
- */
+/* The item of `n`, or NULL if it is not known. */
+static item *
+item_at(const folder *f, const glow_node *n)
+{
+    uint32_t i = glow_number_of(&f->numbers, n);
+
+    return i == GLOW_UNNUMBERED ? NULL : &f->items[i];
+}
+
+/* The item of the definition of `v`, or NULL. */
 static item *
 item_of(const folder *f, const glow_value *v)
 {
-    return v && v->def && v->def->mark ? &f->items[v->def->mark - 1] : NULL;
+    return v && v->def ? item_at(f, v->def) : NULL;
 }
 
 static int64_t
@@ -234,8 +243,8 @@ add(folder *f, glow_node *n)
     it.bytes = told < bytes ? told : bytes;
     f->items = glow_arena_grow(glow_run_scratch(f->run), f->items, f->count,
                                &f->cap, sizeof it);
+    glow_number_set(&f->numbers, n, (uint32_t)f->count);
     f->items[f->count++] = it;
-    n->mark = (uint32_t)f->count;
     return true;
 }
 
@@ -256,8 +265,8 @@ find_known(folder *f, glow_func *func)
     uint32_t *unknown = GLOW_NEW_ARRAY(glow_run_scratch(f->run), uint32_t,
                                        (size_t)func->next_id + 1);
 
+    f->numbers = glow_numbering_new(glow_run_scratch(f->run), func);
     GLOW_FOR_EACH_NODE(n, func) {
-        n->mark = 0;
         unknown[n->id] = count_unknown(n);
         if (unknown[n->id] == 0)
             push(f, &ready, &count, &cap, n);
@@ -280,9 +289,12 @@ find_known(folder *f, glow_func *func)
 static bool
 is_read_outside(const folder *f, const glow_value *v)
 {
-    GLOW_FOR_EACH_USE(u, v)
-        if (!u->user->mark || f->items[u->user->mark - 1].state == LEFT)
+    GLOW_FOR_EACH_USE(u, v) {
+        const item *it = item_at(f, u->user);
+
+        if (!it || it->state == LEFT)
             return true;
+    }
     return false;
 }
 
@@ -528,11 +540,14 @@ run(glow_pass_run *pass, glow_func *func)
     find_known(&f, func);
     choose_roots(&f);
     count_readers(&f);
-    GLOW_FOR_EACH_NODE(n, func)
-        if (n->mark && f.items[n->mark - 1].state == ROOT) {
-            make(&f.items[n->mark - 1], glow_run_pass(pass)->name);
+    GLOW_FOR_EACH_NODE(n, func) {
+        item *it = item_at(&f, n);
+
+        if (it && it->state == ROOT) {
+            make(it, glow_run_pass(pass)->name);
             changed = true;
         }
+    }
     if (!changed)
         return GLOW_UNCHANGED;
     if (!compute_all(&f))

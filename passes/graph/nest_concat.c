@@ -23,6 +23,7 @@
  * still have all their operands.
  */
 
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
@@ -30,6 +31,7 @@ enum { LOOKS = 10000 };
 
 /* Operands `first` to `first + count - 1` of a Concat. */
 typedef struct stretch {
+    const glow_numbering *numbers;
     glow_node *n;
     int first, count;
 } stretch;
@@ -50,7 +52,8 @@ is_same(const stretch *s, const glow_node *inner)
 {
     if (!glow_is(inner, &glow_op_concat) || inner->pred ||
         inner->func != s->n->func || inner->n_in != s->count ||
-        inner->mark >= s->n->mark || dim_of(inner) != dim_of(s->n))
+        glow_number_of(s->numbers, inner) >= glow_number_of(s->numbers, s->n) ||
+        dim_of(inner) != dim_of(s->n))
         return false;
     for (int i = 0; i < s->count; i++)
         if (inner->in[i] != s->n->in[s->first + i])
@@ -124,18 +127,15 @@ run(glow_pass_run *pass, glow_func *f)
     glow_arena *a = glow_run_scratch(pass);
     glow_builder *b = glow_builder_new(a, f, glow_run_pass(pass)->name);
     glow_result result = GLOW_UNCHANGED;
+    glow_numbering numbers = glow_number_nodes(a, f);
     glow_node **concats = GLOW_NEW_ARRAY(a, glow_node *, f->count);
     int count = 0;
 
-    uint32_t mark = 0;
-
-    GLOW_FOR_EACH_NODE(n, f) {
-        n->mark = mark++;
+    GLOW_FOR_EACH_NODE(n, f)
         if (glow_is(n, &glow_op_concat) && !n->pred && n->n_in > 2)
             concats[count++] = n;
-    }
     while (count-- > 0) {
-        stretch s;
+        stretch s = {.numbers = &numbers};
         glow_node *inner = find_longest(concats[count], &s);
 
         if (!inner || !glow_run_may_rewrite(pass))

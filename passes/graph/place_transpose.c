@@ -70,24 +70,23 @@ works_in_any_order(const glow_node *n)
     return rank > 1;
 }
 
-/* Numbers the sites by marks; false if there is nothing to place. */
+/* Numbers the sites; false if there is nothing to place. */
 static bool
 find_sites(placer *p)
 {
     bool has_transposes = false;
 
-    GLOW_FOR_EACH_NODE(n, p->func) {
+    GLOW_FOR_EACH_NODE(n, p->func)
         has_transposes = has_transposes || is_transpose(n);
-        n->mark = 0;
-    }
     if (!has_transposes)
         return false;
+    p->numbers = glow_numbering_new(p->arena, p->func);
     p->sites = GLOW_NEW_ARRAY(p->arena, site, p->func->count);
     GLOW_FOR_EACH_NODE(n, p->func) {
         if (!works_in_any_order(n))
             continue;
         p->sites[p->n_sites] = (site){.node = n, .rule = glow_axis_rule_for(n)};
-        n->mark = (uint32_t)++p->n_sites;
+        glow_number_set(&p->numbers, n, (uint32_t)p->n_sites++);
     }
     return p->n_sites > 0;
 }
@@ -135,7 +134,7 @@ read_in_order(placer *p, int to, glow_value *v)
 
     if (is_known(root))
         return;
-    e.from = glow_placer_site(root);
+    e.from = glow_placer_site(p, root);
     e.root =
         e.from >= 0 ? e.from : p->n_sites + glow_placer_fixed_root(p, root);
     e.weight = weight_of(root) + 1; /* + 1: prefers placement further down */
@@ -164,7 +163,7 @@ read_fixed(placer *p, glow_node *n, int index)
 
     if (!v)
         return;
-    u.site = glow_placer_site(glow_placer_root_of(v, &step));
+    u.site = glow_placer_site(p, glow_placer_root_of(v, &step));
     if (u.site < 0)
         return;
     p->uses = glow_arena_grow(p->arena, p->uses, p->n_uses, &p->cap_uses,
@@ -205,7 +204,8 @@ read_apart(placer *p, int to, glow_node *n)
 static void
 read_operands(placer *p, glow_node *n)
 {
-    int i = 0, here = n->mark & PLACER_FIXED ? -1 : (int)n->mark - 1;
+    uint32_t number = glow_number_of(&p->numbers, n);
+    int i = 0, here = number & PLACER_FIXED ? -1 : (int)number;
     const axis_rule *rule = here >= 0 ? p->sites[here].rule : NULL;
 
     if (is_transpose(n))

@@ -46,8 +46,9 @@ enum {
 /* A value that could be recomputed. */
 typedef struct candidate {
     glow_value *value;
-    glow_node *user;              /* the first after the peak */
-    glow_node *nodes[MOST_NODES]; /* to clone, in order */
+    glow_node *user;             /* the first after the peak */
+    uint32_t place;              /* of the definition of `value` */
+    uint32_t places[MOST_NODES]; /* of the nodes to clone, in order */
     int count;
     int64_t flops;
     double worth; /* priority */
@@ -102,32 +103,41 @@ can_clone(const glow_node *n)
            glow_call_count(n) == 0;
 }
 
+static uint32_t
+place_of(const remat *r, const glow_node *n)
+{
+    return glow_number_of(&r->schedule.places, n);
+}
+
 /* The first user of `v` after position `at`, or NULL. */
 static glow_node *
-next_user(const glow_value *v, uint32_t at)
+next_user(const remat *r, const glow_value *v, uint32_t at)
 {
-    glow_node *next = NULL;
+    uint32_t next = GLOW_UNNUMBERED;
 
-    GLOW_FOR_EACH_USE(u, v)
-        if (u->user->mark > at && (!next || u->user->mark < next->mark))
-            next = u->user;
-    return next;
+    GLOW_FOR_EACH_USE(u, v) {
+        uint32_t place = place_of(r, u->user);
+
+        if (place > at && place < next)
+            next = place;
+    }
+    return next == GLOW_UNNUMBERED ? NULL : r->schedule.nodes[next];
 }
 
 static bool
-is_used_at(const glow_value *v, uint32_t at)
+is_used_at(const remat *r, const glow_value *v, uint32_t at)
 {
     GLOW_FOR_EACH_USE(u, v)
-        if (u->user->mark == at)
+        if (place_of(r, u->user) == at)
             return true;
     return false;
 }
 
 static bool
-has(const candidate *c, const glow_node *n)
+has(const candidate *c, uint32_t place)
 {
     for (int i = 0; i < c->count; i++)
-        if (c->nodes[i] == n)
+        if (c->places[i] == place)
             return true;
     return false;
 }
@@ -135,9 +145,9 @@ has(const candidate *c, const glow_node *n)
 static int
 by_place(const void *x, const void *y)
 {
-    const glow_node *a = *(glow_node *const *)x, *b = *(glow_node *const *)y;
+    const uint32_t *a = x, *b = y;
 
-    return (a->mark > b->mark) - (a->mark < b->mark);
+    return (*a > *b) - (*a < *b);
 }
 
 /*
@@ -145,25 +155,26 @@ by_place(const void *x, const void *y)
  * position `at`.
  */
 static bool
-collect(candidate *c, uint32_t at)
+collect(const remat *r, candidate *c, uint32_t at)
 {
-    c->nodes[c->count++] = c->value->def;
+    c->places[c->count++] = c->place;
     for (int k = 0; k < c->count; k++) {
-        const glow_node *n = c->nodes[k];
+        const glow_node *n = r->schedule.nodes[c->places[k]];
 
         if (!can_clone(n))
             return false;
         for (int i = 0; i < n->n_in; i++) {
             const glow_value *v = n->in[i];
 
-            if (!v || !v->def || next_user(v, at) || has(c, v->def))
+            if (!v || !v->def || next_user(r, v, at) ||
+                has(c, place_of(r, v->def)))
                 continue;
             if (c->count == MOST_NODES)
                 return false;
-            c->nodes[c->count++] = v->def;
+            c->places[c->count++] = place_of(r, v->def);
         }
     }
-    glow_sort(c->nodes, (size_t)c->count, sizeof *c->nodes, by_place);
+    glow_sort(c->places, (size_t)c->count, sizeof *c->places, by_place);
     return true;
 }
 
@@ -177,14 +188,15 @@ weigh(const remat *r, candidate *c)
     uint32_t at = r->schedule.at;
     glow_cost cost = {0};
 
-    c->user = next_user(c->value, at);
-    if (!c->user || is_used_at(c->value, at) || !collect(c, at))
+    c->user = next_user(r, c->value, at);
+    if (!c->user || is_used_at(r, c->value, at) || !collect(r, c, at))
         return false;
     for (int i = 0; i < c->count; i++)
-        cost = glow_cost_add(cost, glow_node_cost(c->nodes[i]));
+        cost = glow_cost_add(cost,
+                             glow_node_cost(r->schedule.nodes[c->places[i]]));
     c->flops = cost.flops;
     c->worth = (double)glow_type_bytes(c->value->type) *
-               (double)(c->user->mark - at) /
+               (double)(place_of(r, c->user) - at) /
                glow_cost_time(glow_run_target(r->run), cost, c->count);
     return c->flops <= r->left;
 }
@@ -196,7 +208,7 @@ by_worth(const void *x, const void *y)
 
     if (a->worth != b->worth)
         return a->worth > b->worth ? -1 : 1;
-    return by_place(&a->value->def, &b->value->def);
+    return by_place(&a->place, &b->place);
 }
 
 static candidate *
@@ -213,6 +225,7 @@ list_candidates(const remat *r, size_t *count)
         if (!can_clone(r->schedule.nodes[k]))
             continue;
         c.value = r->schedule.nodes[k]->out[0];
+        c.place = k;
         if (!weigh(r, &c))
             continue;
         all = glow_arena_grow(a, all, *count, &cap, sizeof *all);
@@ -236,10 +249,11 @@ put_in_order(glow_func *f, glow_node *const *nodes, uint32_t count)
 
 /* The value of the clone for `v`; `v` if its definition was not cloned. */
 static glow_value *
-again(const candidate *c, glow_node *const *clones, int made, glow_value *v)
+again(const remat *r, const candidate *c, glow_node *const *clones, int made,
+      glow_value *v)
 {
     for (int i = 0; v && i < made; i++)
-        if (v->def == c->nodes[i])
+        if (v->def == r->schedule.nodes[c->places[i]])
             return clones[i]->out[0];
     return v;
 }
@@ -248,13 +262,13 @@ static bool
 clone(remat *r, const candidate *c, glow_node *clones[])
 {
     for (int k = 0; k < c->count; k++) {
-        const glow_node *n = c->nodes[k];
+        glow_node *n = r->schedule.nodes[c->places[k]];
         glow_value **in =
             GLOW_NEW_ARRAY(glow_run_scratch(r->run), glow_value *, n->n_in);
 
         for (int i = 0; i < n->n_in; i++)
-            in[i] = again(c, clones, k, n->in[i]);
-        glow_builder_at(r->builder, c->nodes[k]);
+            in[i] = again(r, c, clones, k, n->in[i]);
+        glow_builder_at(r->builder, n);
         const glow_value *v = glow_build(
             r->builder, n->op, glow_states_type(n) ? n->out[0]->type : NULL, in,
             n->n_in, n->attrs);
@@ -269,11 +283,11 @@ clone(remat *r, const candidate *c, glow_node *clones[])
 
 /* Replaces uses of `from` after position `at` by `to`. */
 static void
-hand_over(glow_value *from, glow_value *to, uint32_t at)
+hand_over(const remat *r, glow_value *from, glow_value *to, uint32_t at)
 {
     for (glow_use *u = from->uses, *next; u; u = next) {
         next = u->next;
-        if (u->user->mark <= at || u->user == to->def)
+        if (place_of(r, u->user) <= at || u->user == to->def)
             continue;
         if (u->index < 0)
             glow_set_pred(u->user, to);
@@ -290,8 +304,6 @@ undo(remat *r, const candidate *c, glow_node *const *clones,
     for (int k = c->count; k-- > 0;)
         glow_node_erase(clones[k]);
     r->schedule = *had;
-    for (uint32_t k = 0; k < had->count; k++)
-        had->nodes[k]->mark = k;
 }
 
 /* Clones, and reschedules; undoes the clone if it does not help. */
@@ -304,7 +316,7 @@ try_clone(remat *r, const candidate *c, bool *failed)
     *failed = !clone(r, c, clones);
     if (*failed)
         return false;
-    hand_over(c->value, clones[c->count - 1]->out[0], had.at);
+    hand_over(r, c->value, clones[c->count - 1]->out[0], had.at);
     if (find_schedule(r) &&
         is_lower(height_of(&r->schedule), height_of(&had)) &&
         glow_run_may_rewrite(r->run))

@@ -84,7 +84,7 @@ begin(splitter *s, glow_func *f)
     if (!glow_schedule_find(s->run, f, &how, &s->schedule))
         return false;
     s->steps -= s->schedule.steps + (int64_t)PER_NODE * s->schedule.count;
-    s->bands = glow_bands_new(glow_run_scratch(s->run), s->schedule.nodes,
+    s->bands = glow_bands_new(glow_run_scratch(s->run), f, s->schedule.nodes,
                               s->schedule.count);
     return true;
 }
@@ -297,8 +297,8 @@ try(splitter *s)
                                       s->schedule.count);
     for (glow_node *n = s->f->first, *c = t.f->first; n;
          n = n->next, c = c->next)
-        t.schedule.nodes[n->mark] = c;
-    t.bands = glow_bands_new(glow_run_scratch(s->run), t.schedule.nodes,
+        t.schedule.nodes[glow_number_of(&s->schedule.places, n)] = c;
+    t.bands = glow_bands_new(glow_run_scratch(s->run), t.f, t.schedule.nodes,
                              t.schedule.count);
     if (apply(&t, true) != GLOW_FAILED && begin(&t, t.f))
         peak = t.schedule.peak;

@@ -106,7 +106,7 @@ begin(tiler *t)
     how.budget = SEARCH;
     if (!glow_schedule_find(t->run, t->f, &how, &t->schedule))
         return false;
-    t->bands = glow_bands_new(a, m->nodes, m->count);
+    t->bands = glow_bands_new(a, t->f, m->nodes, m->count);
     t->is_far = GLOW_NEW_ARRAY(a, bool, m->count);
     t->weights = GLOW_NEW_ARRAY(a, int64_t, m->count);
     t->best = GLOW_NEW_ARRAY(a, best, m->count + 1);
@@ -240,8 +240,9 @@ reads_far(const tiler *t, chain c, uint32_t k)
     for (int i = 0; i < n->n_in; i++) {
         const glow_node *def = n->in[i] ? n->in[i]->def : NULL;
 
-        if (def && def->mark >= c.first && def->mark < k &&
-            t->schedule.nodes[def->mark] == def && t->is_far[def->mark])
+        uint32_t at = def ? glow_number_of(&t->schedule.places, def) : k;
+
+        if (at >= c.first && at < k && t->is_far[at])
             return true;
     }
     return false;
@@ -260,14 +261,16 @@ begins_with(const tiler *t, uint32_t k)
 
     for (int i = 0; i < n->n_in; i++) {
         const glow_node *def = n->in[i] ? n->in[i]->def : NULL;
-        bool is_known = def && t->schedule.nodes[def->mark] == def;
+        uint32_t at =
+            def ? glow_number_of(&t->schedule.places, def) : GLOW_UNNUMBERED;
+        bool is_known = at != GLOW_UNNUMBERED;
 
         if (!is_known && glow_is(n, &glow_op_concat))
             return 0;
-        if (is_known && def->mark < first &&
+        if (is_known && at < first &&
             (glow_tile_is_free(def) || glow_is(n, &glow_op_concat) ||
              (def->n_out == 1 && glow_tile_is_stacked_on(def))))
-            first = def->mark;
+            first = at;
     }
     return first;
 }

@@ -15,37 +15,38 @@
  * that a later alloc needs can only fall.
  */
 
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
 typedef struct hoister {
+    glow_numbering numbers;
     glow_node **deallocs; /* in the order of the program */
     int count;
-    glow_node **last; /* by mark of an alloc: its last use */
+    glow_node **last; /* by number of an alloc: its last use */
     glow_node *
-        *behind; /* by mark of a dealloc: the last other instruction before */
+        *behind; /* by number of a dealloc: the last other instruction before */
 } hoister;
 
 static void
 note_use(hoister *h, glow_value *v, glow_node *n)
 {
     if (v)
-        h->last[glow_base_buffer(v)->def->mark] = n;
+        h->last[glow_number_of(&h->numbers, glow_base_buffer(v)->def)] = n;
 }
 
 static void
 find_uses(hoister *h, glow_arena *scratch, glow_func *f)
 {
     glow_node *before = NULL;
-    uint32_t count = 0;
 
+    h->numbers = glow_number_nodes(scratch, f);
     h->deallocs = GLOW_NEW_ARRAY(scratch, glow_node *, f->count);
     h->last = GLOW_NEW_ARRAY(scratch, glow_node *, f->count);
     h->behind = GLOW_NEW_ARRAY(scratch, glow_node *, f->count);
     GLOW_FOR_EACH_NODE(n, f) {
-        n->mark = count++;
         if (n->op == &glow_op_dealloc) {
-            h->behind[n->mark] = before;
+            h->behind[glow_number_of(&h->numbers, n)] = before;
             h->deallocs[h->count++] = n;
             continue;
         }
@@ -69,9 +70,10 @@ run(glow_pass_run *pass, glow_func *f)
     find_uses(&h, glow_run_scratch(pass), f);
     for (int i = h.count - 1; i >= 0; i--) {
         glow_node *n = h.deallocs[i];
-        glow_node *use = h.last[n->out[0]->def->mark];
+        glow_node *use = h.last[glow_number_of(&h.numbers, n->out[0]->def)];
 
-        if (h.behind[n->mark] == use || !glow_run_may_rewrite(pass))
+        if (h.behind[glow_number_of(&h.numbers, n)] == use ||
+            !glow_run_may_rewrite(pass))
             continue;
         glow_node_move_after(n, use);
         glow_run_count(pass, "moved", 1);

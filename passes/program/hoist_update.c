@@ -18,6 +18,7 @@
  * Time: for each update at most MOST_LOOKS earlier accesses of its buffer.
  */
 
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
@@ -33,8 +34,16 @@ typedef struct access {
 
 typedef struct hoister {
     glow_arena *arena;
-    access **last; /* by mark of an alloc or a weight */
+    glow_numbering numbers;
+    access **last; /* by number of an alloc or a weight */
 } hoister;
+
+/* The last access of the base buffer of `v`. */
+static access **
+last_of(const hoister *h, glow_value *v)
+{
+    return &h->last[glow_number_of(&h->numbers, glow_base_buffer(v)->def)];
+}
 
 static void
 note(hoister *h, glow_node *n, glow_value *v, bool writes)
@@ -44,7 +53,7 @@ note(hoister *h, glow_node *n, glow_value *v, bool writes)
 
     if (!v)
         return;
-    last = &h->last[glow_base_buffer(v)->def->mark];
+    last = last_of(h, v);
     a = GLOW_NEW(h->arena, access);
     *a = (access){n, v, writes, *last};
     *last = a;
@@ -77,7 +86,7 @@ is_update(const glow_node *n)
 static glow_node *
 find_writer(const hoister *h, glow_value *v)
 {
-    const access *a = h->last[glow_base_buffer(v)->def->mark];
+    const access *a = *last_of(h, v);
 
     for (int i = 0; a && i < MOST_LOOKS; i++, a = a->before)
         if (glow_extents_meet(glow_extent_of(a->v), glow_extent_of(v)))
@@ -102,10 +111,8 @@ run(glow_pass_run *pass, glow_func *f)
 {
     hoister h = {.arena = glow_run_scratch(pass)};
     glow_result result = GLOW_UNCHANGED;
-    uint32_t count = 0;
 
-    GLOW_FOR_EACH_NODE(n, f)
-        n->mark = count++;
+    h.numbers = glow_number_nodes(h.arena, f);
     h.last = GLOW_NEW_ARRAY(h.arena, access *, f->count);
     for (glow_node *n = f->first, *next; n; n = next) {
         glow_node *writer = is_update(n) ? find_writer(&h, n->out[0]) : NULL;

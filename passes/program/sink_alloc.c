@@ -15,12 +15,16 @@
 
 #include <stdlib.h>
 
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
 typedef struct sinker {
-    bool *settled;     /* by mark: the alloc or view has its final place */
-    glow_node **found; /* allocs and views to move before this instruction */
+    glow_numbering numbers;
+    glow_node **nodes; /* by number */
+    bool *settled;     /* by number: the alloc or view has its final place */
+    uint32_t *
+        found; /* numbers of allocs and views to move before this instruction */
     int count;
 } sinker;
 
@@ -31,9 +35,13 @@ typedef struct sinker {
 static void
 find(sinker *s, const glow_value *v)
 {
-    while (v && v->def->op != &glow_op_weight && !s->settled[v->def->mark]) {
-        s->settled[v->def->mark] = true;
-        s->found[s->count++] = v->def;
+    while (v && v->def->op != &glow_op_weight) {
+        uint32_t i = glow_number_of(&s->numbers, v->def);
+
+        if (s->settled[i])
+            return;
+        s->settled[i] = true;
+        s->found[s->count++] = i;
         v = v->def->op == &glow_op_alloc ? NULL : v->def->in[0];
     }
 }
@@ -53,16 +61,16 @@ find_all(sinker *s, const glow_node *n)
 }
 
 static int
-by_mark(const void *x, const void *y)
+by_number(const void *x, const void *y)
 {
-    const glow_node *a = *(glow_node *const *)x, *b = *(glow_node *const *)y;
+    const uint32_t *a = x, *b = y;
 
-    return (a->mark > b->mark) - (a->mark < b->mark);
+    return (*a > *b) - (*a < *b);
 }
 
 /*
  * True if the instructions of `s->found` stand right before `n` already.  They
- * have not moved yet, so their marks are their order, which is kept: a view
+ * have not moved yet, so their numbers are their order, which is kept: a view
  * stays behind its operand.
  */
 static bool
@@ -70,7 +78,7 @@ are_there(const sinker *s, const glow_node *n)
 {
     for (int i = s->count - 1; i >= 0; i--) {
         n = n->prev;
-        if (n != s->found[i])
+        if (n != s->nodes[s->found[i]])
             return false;
     }
     return true;
@@ -89,22 +97,24 @@ static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *scratch = glow_run_scratch(pass);
-    sinker s = {GLOW_NEW_ARRAY(scratch, bool, f->count),
-                GLOW_NEW_ARRAY(scratch, glow_node *, f->count), 0};
+    sinker s = {glow_number_nodes(scratch, f),
+                GLOW_NEW_ARRAY(scratch, glow_node *, f->count),
+                GLOW_NEW_ARRAY(scratch, bool, f->count),
+                GLOW_NEW_ARRAY(scratch, uint32_t, f->count), 0};
     glow_result result = GLOW_UNCHANGED;
     uint32_t count = 0;
 
     GLOW_FOR_EACH_NODE(n, f)
-        n->mark = count++;
+        s.nodes[count++] = n;
     GLOW_FOR_EACH_NODE(n, f) {
         if (!is_use(n))
             continue;
         find_all(&s, n);
-        glow_sort(s.found, (size_t)s.count, sizeof *s.found, by_mark);
+        glow_sort(s.found, (size_t)s.count, sizeof *s.found, by_number);
         if (are_there(&s, n) || !glow_run_may_rewrite(pass))
             continue;
         for (int i = 0; i < s.count; i++)
-            glow_node_move_before(s.found[i], n);
+            glow_node_move_before(s.nodes[s.found[i]], n);
         glow_run_count(pass, "moved", s.count);
         result = GLOW_CHANGED;
     }

@@ -24,30 +24,39 @@
  * Two walks; time linear in the instructions and their operands.
  */
 
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
 
 typedef struct splitter {
     glow_pass_run *pass;
-    glow_node **allocs; /* by mark: the alloc before any split */
-    glow_value **now;   /* by mark of an alloc: its replacement from here on */
-    glow_node **frees;  /* by mark of an alloc: the dealloc of that buffer */
-    bool *touched;      /* by mark of an alloc: true after its first write */
-    uint32_t *last; /* by mark of an alloc, weight or view: its last access */
-    uint32_t *last_view; /* by mark of an alloc: of its views so far */
+    glow_numbering numbers; /* an alloc of a split has that of the first */
+    glow_node **allocs;     /* by number: the alloc before any split */
+    glow_value **now;  /* by number of an alloc: its replacement from here on */
+    glow_node **frees; /* by number of an alloc: the dealloc of that buffer */
+    bool *touched;     /* by number of an alloc: true after its first write */
+    uint32_t *last; /* by number of an alloc, weight or view: its last access */
+    uint32_t *last_view; /* by number of an alloc: of its views so far */
 } splitter;
 
 static uint32_t
-mark_of(glow_value *v)
+number_of(const splitter *s, const glow_node *n)
 {
-    return glow_base_buffer(v)->def->mark;
+    return glow_number_of(&s->numbers, n);
+}
+
+/* The number of the alloc or weight under `v`. */
+static uint32_t
+base_of(const splitter *s, glow_value *v)
+{
+    return glow_number_of(&s->numbers, glow_base_buffer(v)->def);
 }
 
 static void
-note_access(splitter *s, const glow_value *v, uint32_t mark)
+note_access(splitter *s, const glow_value *v, uint32_t number)
 {
-    if (v && s->last[v->def->mark] < mark)
-        s->last[v->def->mark] = mark;
+    if (v && s->last[number_of(s, v->def)] < number)
+        s->last[number_of(s, v->def)] = number;
 }
 
 /* Backward, so that the accesses of a view are known before its base. */
@@ -56,31 +65,31 @@ find_last(splitter *s, const glow_func *f)
 {
     for (const glow_node *n = f->last; n; n = n->prev) {
         if (n->op == &glow_op_tensorview)
-            note_access(s, n->in[0], s->last[n->mark]);
+            note_access(s, n->in[0], s->last[number_of(s, n)]);
         if (n->op == &glow_op_dealloc)
-            s->frees[n->out[0]->def->mark] = (glow_node *)n;
+            s->frees[number_of(s, n->out[0]->def)] = (glow_node *)n;
         if (n->op->traits & GLOW_STRUCTURAL)
             continue;
         for (int i = 0; i < n->n_in; i++)
-            note_access(s, n->in[i], n->mark);
+            note_access(s, n->in[i], number_of(s, n));
         for (int i = 0; i < n->n_out; i++)
-            note_access(s, n->out[i], n->mark);
-        note_access(s, n->pred, n->mark);
-        note_access(s, n->scratch, n->mark);
+            note_access(s, n->out[i], number_of(s, n));
+        note_access(s, n->pred, number_of(s, n));
+        note_access(s, n->scratch, number_of(s, n));
     }
 }
 
 /* True if `n` accesses `buffer` in any other way than as result `out`. */
 static bool
-needs(const glow_node *n, int out, uint32_t buffer)
+needs(const splitter *s, const glow_node *n, int out, uint32_t buffer)
 {
     for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && mark_of(n->in[i]) == buffer)
+        if (n->in[i] && base_of(s, n->in[i]) == buffer)
             return true;
     for (int i = 0; i < n->n_out; i++)
-        if (i != out && mark_of(n->out[i]) == buffer)
+        if (i != out && base_of(s, n->out[i]) == buffer)
             return true;
-    return n->scratch && mark_of(n->scratch) == buffer;
+    return n->scratch && base_of(s, n->scratch) == buffer;
 }
 
 /* True for an alloc in the default space whose place is not fixed. */
@@ -99,11 +108,11 @@ static bool
 begins_anew(const splitter *s, const glow_node *n, int out)
 {
     glow_value *v = n->out[out];
-    uint32_t buffer = mark_of(v);
+    uint32_t buffer = base_of(s, v);
 
     return is_loose(v) && !n->pred && !(n->op->traits & GLOW_UNKNOWN) &&
            s->touched[buffer] && s->frees[buffer] &&
-           s->last_view[buffer] < n->mark && !needs(n, out, buffer);
+           s->last_view[buffer] < number_of(s, n) && !needs(s, n, out, buffer);
 }
 
 /* Replaces `buffer` by a new alloc from `n` on. */
@@ -123,7 +132,7 @@ split(splitter *s, glow_node *n, uint32_t buffer)
     glow_node_move_after(free, end);
     glow_node_move_before(end, n);
     glow_node_move_before(alloc, n);
-    alloc->mark = buffer;
+    glow_number_set(&s->numbers, alloc, buffer);
     s->now[buffer] = alloc->out[0];
     s->frees[buffer] = free;
     glow_run_count(s->pass, "split", 1);
@@ -133,7 +142,7 @@ split(splitter *s, glow_node *n, uint32_t buffer)
 static glow_value *
 now(const splitter *s, glow_value *v)
 {
-    return v && v->def->op == &glow_op_alloc ? s->now[v->def->mark] : v;
+    return v && v->def->op == &glow_op_alloc ? s->now[number_of(s, v->def)] : v;
 }
 
 static void
@@ -157,13 +166,13 @@ step_over(splitter *s, glow_node *n)
 {
     use_now(s, n);
     if (n->op == &glow_op_tensorview) {
-        uint32_t buffer = mark_of(n->out[0]);
+        uint32_t buffer = base_of(s, n->out[0]);
 
-        if (s->last_view[buffer] < s->last[n->mark])
-            s->last_view[buffer] = s->last[n->mark];
+        if (s->last_view[buffer] < s->last[number_of(s, n)])
+            s->last_view[buffer] = s->last[number_of(s, n)];
     }
     for (int i = 0; i < n->n_out && !(n->op->traits & GLOW_STRUCTURAL); i++)
-        s->touched[mark_of(n->out[i])] = true;
+        s->touched[base_of(s, n->out[i])] = true;
 }
 
 static glow_result
@@ -171,6 +180,7 @@ run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *a = glow_run_scratch(pass);
     splitter s = {.pass = pass,
+                  .numbers = glow_number_nodes(a, f),
                   .allocs = GLOW_NEW_ARRAY(a, glow_node *, f->count),
                   .now = GLOW_NEW_ARRAY(a, glow_value *, f->count),
                   .frees = GLOW_NEW_ARRAY(a, glow_node *, f->count),
@@ -181,16 +191,16 @@ run(glow_pass_run *pass, glow_func *f)
     uint32_t count = 0;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        n->mark = count++;
-        s.allocs[n->mark] = n;
+        s.allocs[count] = n;
         if (n->op == &glow_op_alloc)
-            s.now[n->mark] = n->out[0];
+            s.now[count] = n->out[0];
+        count++;
     }
     find_last(&s, f);
     GLOW_FOR_EACH_NODE(n, f) {
         for (int i = 0; i < n->n_out && !(n->op->traits & GLOW_STRUCTURAL); i++)
             if (begins_anew(&s, n, i) && glow_run_may_rewrite(pass)) {
-                split(&s, n, mark_of(n->out[i]));
+                split(&s, n, base_of(&s, n->out[i]));
                 result = GLOW_CHANGED;
             }
         step_over(&s, n);

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-#include "glow/graph.h"
+#include "glow/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +222,40 @@ a_function_takes_the_place_of_another(void **state)
     assert_true(glow_is_unused(t->x));
 }
 
+/* Two numberings of one function do not meet, and new nodes can join. */
+static void
+numberings_stand_side_by_side(void **state)
+{
+    fixture *t = *state;
+    glow_arena *a = glow_arena_new();
+    glow_node *nodes[100];
+
+    for (int i = 0; i < 3; i++)
+        nodes[i] =
+            glow_node_new(t->f, &op_many, NULL, &t->x, 1, &t->type, 1, NULL);
+    glow_node_move_before(nodes[2], nodes[0]);
+
+    glow_numbering order = glow_number_nodes(a, t->f);
+    glow_numbering other = glow_numbering_new(a, t->f);
+
+    glow_number_set(&other, nodes[0], 7);
+    assert_int_equal(glow_number_of(&order, nodes[2]), 0);
+    assert_int_equal(glow_number_of(&order, nodes[0]), 1);
+    assert_int_equal(glow_number_of(&order, nodes[1]), 2);
+    assert_int_equal(glow_number_of(&other, nodes[0]), 7);
+    assert_int_equal(glow_number_of(&other, nodes[1]), GLOW_UNNUMBERED);
+    for (int i = 3; i < 100; i++)
+        nodes[i] =
+            glow_node_new(t->f, &op_many, NULL, &t->x, 1, &t->type, 1, NULL);
+    assert_int_equal(glow_number_of(&order, nodes[99]), GLOW_UNNUMBERED);
+    glow_number_set(&order, nodes[99], 3);
+    assert_int_equal(glow_number_of(&order, nodes[99]), 3);
+    assert_int_equal(glow_number_of(&order, nodes[98]), GLOW_UNNUMBERED);
+    glow_number_set(&order, nodes[1], GLOW_UNNUMBERED);
+    assert_int_equal(glow_number_of(&order, nodes[1]), GLOW_UNNUMBERED);
+    glow_arena_free(a);
+}
+
 static void
 registering_twice_is_refused(void **state)
 {
@@ -245,6 +279,7 @@ main(void)
         TEST(many_equal_names_stay_linear),
         TEST(a_copy_has_everything_and_shares_nothing),
         TEST(a_function_takes_the_place_of_another),
+        TEST(numberings_stand_side_by_side),
         TEST(registering_twice_is_refused),
     };
 

@@ -247,10 +247,11 @@ draw_program(fixture *t, lives_test *l, uint32_t *x, const char *name)
 }
 
 static bool
-is_alive(const glow_life *lives, const lives_test *l, int k, int b)
+is_alive(const glow_life *lives, const glow_numbering *numbers,
+         const lives_test *l, int k, int b)
 {
-    glow_life life = lives[l->buffers[b]->def->mark];
-    int64_t at = l->steps[k]->mark;
+    glow_life life = lives[glow_number_of(numbers, l->buffers[b]->def)];
+    int64_t at = glow_number_of(numbers, l->steps[k]);
 
     return life.begin <= at && at < life.end;
 }
@@ -271,25 +272,28 @@ lives_get_no_longer(void **state)
     assert_non_null(p);
     for (int i = 0; i < PROGRAMS; i++) {
         lives_test *l = &all[i];
+        glow_numbering numbers;
         const glow_life *lives;
         char name[16];
 
         snprintf(name, sizeof name, "p%d", i);
         draw_steps(l, &x);
         draw_program(t, l, &x, name);
-        lives = glow_program_lives(a, l->f);
+        numbers = glow_number_nodes(a, l->f);
+        lives = glow_program_lives(a, l->f, &numbers);
         for (int k = 0; k < STEPS; k++)
             for (int b = 0; b < BUFFERS; b++)
-                l->was[k][b] = is_alive(lives, l, k, b);
+                l->was[k][b] = is_alive(lives, &numbers, l, k, b);
     }
     assert_true(glow_pipeline_run(p, t->m, NULL));
     for (int i = 0; i < PROGRAMS; i++) {
         const lives_test *l = &all[i];
-        const glow_life *lives = glow_program_lives(a, l->f);
+        glow_numbering numbers = glow_number_nodes(a, l->f);
+        const glow_life *lives = glow_program_lives(a, l->f, &numbers);
 
         for (int k = 0; k < STEPS; k++)
             for (int b = 0; b < BUFFERS; b++) {
-                bool is = is_alive(lives, l, k, b);
+                bool is = is_alive(lives, &numbers, l, k, b);
 
                 assert_true(is == (l->first[b] <= k && k <= l->last[b]));
                 assert_true(l->was[k][b] || !is);

@@ -8,17 +8,21 @@
 
 #include "tools/glow-opt/shot.h"
 
+#include "glow/number.h"
+
 typedef struct taker {
     glow_arena *arena;
     shot_func *to;
-    glow_value **outs; /* the results of each copy, by its index */
+    glow_numbering numbers;
+    glow_value **outs; /* by number: the results of the copy */
 } taker;
 
-/* The copy of `v`, by the mark of its definition. */
+/* The copy of `v`; `v` itself if it is storage. */
 static glow_value *
 copy_of(const taker *t, glow_value *v)
 {
-    return v && v->def ? t->outs[v->def->mark] + v->index : v;
+    return v && v->def ? t->outs[glow_number_of(&t->numbers, v->def)] + v->index
+                       : v;
 }
 
 /* Results that the node defines itself; types are kept as they are now. */
@@ -65,10 +69,9 @@ take_func(glow_arena *a, glow_func *f)
     s->nodes = GLOW_NEW_ARRAY(a, glow_node, f->count + 1);
     s->by_name = glow_map_new(a);
     t.outs = GLOW_NEW_ARRAY(a, glow_value *, f->count + 1);
-    GLOW_FOR_EACH_NODE(n, f) {
-        n->mark = (uint32_t)i;
+    t.numbers = glow_number_nodes(a, f);
+    GLOW_FOR_EACH_NODE(n, f)
         take_results(&t, n, i++);
-    }
     i = 0;
     GLOW_FOR_EACH_NODE(n, f)
         take_node(&t, n, i++);

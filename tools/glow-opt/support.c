@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "glow/build.h"
+#include "glow/number.h"
 #include "glow/ops.h"
 #include "tools/glow-opt/opt.h"
 
@@ -78,18 +79,17 @@ static const char *
 list_parts(const support *s, const glow_func *f, glow_buf *b)
 {
     const char *why = NULL, *comma = " ";
+    glow_numbering listed = glow_numbering_new(b->arena, f);
 
-    GLOW_FOR_EACH_NODE(n, f)
-        n->mark = 0;
     GLOW_FOR_EACH_NODE(n, f) {
         int count = 0;
 
-        if (n->mark || n->op == &glow_op_save)
+        if (glow_number_of(&listed, n) != GLOW_UNNUMBERED ||
+            n->op == &glow_op_save)
             continue;
         for (glow_node *other = n; other; other = other->next)
             if (other->op == n->op) {
-                other->mark = 1;
-                count++;
+                glow_number_set(&listed, other, (uint32_t)count++);
             }
         glow_buf_printf(b, "%s%s", comma, n->op->name);
         if (count > 1)

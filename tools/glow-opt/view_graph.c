@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "glow/number.h"
 #include "glow/text.h"
 #include "tools/glow-opt/layout.h"
 #include "tools/glow-opt/view.h"
@@ -26,6 +27,7 @@ typedef struct picture {
     glow_arena *arena;
     glow_func *func;
     box *boxes;
+    glow_numbering numbers; /* of nodes: those of boxes */
     layout g;
     size_t cap_boxes, cap_nodes, cap_edges;
     glow_map *placeholders; /* box index + 1, by name */
@@ -138,20 +140,25 @@ connect_value(picture *p, const glow_value *v, int to)
 {
     if (!v || glow_is_constant(v))
         return;
-    add_edge(p, v->def ? (int)v->def->mark : placeholder_box(p, v->storage),
+    add_edge(p,
+             v->def ? (int)glow_number_of(&p->numbers, v->def)
+                    : placeholder_box(p, v->storage),
              to);
 }
 
 static void
 make_boxes(picture *p)
 {
+    p->numbers = glow_numbering_new(p->arena, p->func);
     GLOW_FOR_EACH_NODE(n, p->func)
-        n->mark = (uint32_t)add_box(p, box_of(p, n));
+        glow_number_set(&p->numbers, n, (uint32_t)add_box(p, box_of(p, n)));
     GLOW_FOR_EACH_NODE(n, p->func) {
+        int to = (int)glow_number_of(&p->numbers, n);
+
         for (int i = 0; i < n->n_in; i++)
             if (n->op != &glow_op_save || i == 0)
-                connect_value(p, n->in[i], (int)n->mark);
-        connect_value(p, n->pred, (int)n->mark);
+                connect_value(p, n->in[i], to);
+        connect_value(p, n->pred, to);
     }
 }
 

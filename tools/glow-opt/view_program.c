@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "glow/number.h"
 #include "glow/text.h"
 #include "tools/glow-opt/view.h"
 
@@ -25,8 +26,9 @@ typedef struct picture {
     glow_buf *out;
     glow_arena *arena;
     glow_func *func;
+    glow_numbering numbers;
     life *lives;
-    int *row;     /* of each node, by its mark */
+    int *row;     /* of each node, by its number */
     int *life_of; /* the same, of buffers: index, or -1 */
     int n_lives, n_rows, n_columns;
 } picture;
@@ -46,10 +48,16 @@ is_row(const glow_node *n)
            n->op != &glow_op_weight && n->op != &glow_op_tensorview;
 }
 
+static uint32_t
+number_of(const picture *p, const glow_node *n)
+{
+    return glow_number_of(&p->numbers, n);
+}
+
 static life *
 life_of(const picture *p, glow_value *v)
 {
-    int i = v ? p->life_of[glow_base_buffer(v)->def->mark] : -1;
+    int i = v ? p->life_of[number_of(p, glow_base_buffer(v)->def)] : -1;
 
     return i < 0 ? NULL : &p->lives[i];
 }
@@ -57,22 +65,22 @@ life_of(const picture *p, glow_value *v)
 static void
 collect(picture *p)
 {
-    uint32_t mark = 0;
+    uint32_t number = 0;
 
+    p->numbers = glow_number_nodes(p->arena, p->func);
     p->lives = GLOW_NEW_ARRAY(p->arena, life, p->func->count + 1);
     p->row = GLOW_NEW_ARRAY(p->arena, int, p->func->count + 1);
     p->life_of = GLOW_NEW_ARRAY(p->arena, int, p->func->count + 1);
     GLOW_FOR_EACH_NODE(n, p->func) {
-        n->mark = mark;
-        p->row[mark] = p->n_rows;
-        p->life_of[mark] = is_buffer(n) ? p->n_lives : -1;
+        p->row[number] = p->n_rows;
+        p->life_of[number] = is_buffer(n) ? p->n_lives : -1;
         if (is_buffer(n))
             p->lives[p->n_lives++] =
                 (life){n, n->op == &glow_op_weight ? 0 : p->n_rows, -1, 0};
         if (n->op == &glow_op_dealloc)
             life_of(p, n->out[0])->to = p->n_rows;
         p->n_rows += is_row(n);
-        mark++;
+        number++;
     }
     for (int i = 0; i < p->n_lives; i++) {
         if (p->lives[i].to < 0)
@@ -170,7 +178,7 @@ put_rule(const picture *p, const glow_node *n, double y, double right)
 static void
 put_row(const picture *p, const glow_node *n, double right)
 {
-    double y = TOP + ROW * (p->row[n->mark] + 0.5);
+    double y = TOP + ROW * (p->row[number_of(p, n)] + 0.5);
     const glow_value *r = n->n_out > 0 ? n->out[0] : NULL;
     const char *name = view_short(p->arena, n->name, MOST_TEXT - 20);
     const char *type = r ? view_type(p->arena, r->type) : "";
@@ -184,7 +192,7 @@ put_row(const picture *p, const glow_node *n, double right)
     for (int i = 0; i < n->n_out; i++)
         put_mark(p, n->out[i], y, true);
     put_words(p->out, "s e", right + 32, y + 4,
-              glow_arena_printf(p->arena, "%d", p->row[n->mark]));
+              glow_arena_printf(p->arena, "%d", p->row[number_of(p, n)]));
     glow_buf_puts(p->out, "<rect class=\"dot\" width=\"4\" height=\"12\"");
     put_number(p->out, "x", right + 40);
     put_number(p->out, "y", y - 6);

@@ -194,7 +194,7 @@ add_weight(cpu_plan *p, const glow_node *n)
                           r.base,
                           r.offset,
                           r.size,
-                          p->lives[n->mark].begin == 0,
+                          p->lives[glow_number_of(&p->numbers, n)].begin == 0,
                           glow_func_writes(p->func, v->storage)};
     }
 }
@@ -210,7 +210,7 @@ new_step(cpu_plan *p, const glow_node *n)
     cpu_step *s = &p->steps[p->n_steps++];
 
     *s = (cpu_step){.target = p->target, .packed = -1, .own_scratch = -1};
-    s->first = s->last = (int)n->mark;
+    s->first = s->last = (int)glow_number_of(&p->numbers, n);
     return s;
 }
 
@@ -318,7 +318,8 @@ add_instruction(cpu_plan *p, const glow_node *n)
     cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
     const char *kind = glow_cg_foreign_kind(n);
 
-    if (!glow_cpu_has_elements(n) || (last && (int)n->mark <= last->last))
+    if (!glow_cpu_has_elements(n) ||
+        (last && (int)glow_number_of(&p->numbers, n) <= last->last))
         return true;
     if (kind)
         return glow_error_at(p->func->module->ctx, n->span, "E0823",
@@ -355,7 +356,7 @@ mark_live(const cpu_plan *p, cpu_step *s, glow_value *v)
     const glow_value *b = glow_base_buffer(v);
     cpu_range r = glow_cpu_range(p, v);
 
-    if (b->def->op == &glow_op_alloc && glow_cpu_last_use(b) <= s->last)
+    if (b->def->op == &glow_op_alloc && glow_cpu_last_use(p, b) <= s->last)
         return;
     for (int i = 0; i < s->n_slots; i++)
         if (!s->slots[i].held && glow_cpu_same_range(s->slots[i].range, r))
@@ -539,7 +540,8 @@ make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
     }
     if (!lay_regions(p))
         return NULL;
-    p->lives = glow_program_lives(p->arena, f);
+    p->numbers = glow_number_nodes(p->arena, f);
+    p->lives = glow_program_lives(p->arena, f, &p->numbers);
     GLOW_FOR_EACH_NODE(n, f) {
         if (n->op == &glow_op_weight)
             add_weight(p, n);

@@ -218,7 +218,7 @@ add_item(cpu_plan *p, cpu_step *s, const glow_node *n, const touch *t)
         a->at = t[i].at;
         a->step = t[i].step;
     }
-    s->last = (int)n->mark;
+    s->last = (int)glow_number_of(&p->numbers, n);
 }
 
 void
@@ -282,12 +282,12 @@ stack_held(cpu_plan *p, cpu_step *s, const glow_node *n)
 {
     cpu_step before = *s;
     cpu_slot slots[MAX_SLOTS];
-    int end = (int)n->mark;
+    int end = (int)glow_number_of(&p->numbers, n);
 
     if (s->n_slots >= MAX_SLOTS)
         return false;
     memcpy(slots, s->slots, (size_t)s->n_slots * sizeof *slots);
-    for (; n && (int)n->mark <= end; n = n->next) {
+    for (; n && (int)glow_number_of(&p->numbers, n) <= end; n = n->next) {
         if (is_still(n) || stack_one(p, s, n, false))
             continue;
         if (glow_cg_foreign_kind(n) || !stack_one(p, s, n, true)) {
@@ -296,7 +296,7 @@ stack_held(cpu_plan *p, cpu_step *s, const glow_node *n)
             return false;
         }
 
-        int last = glow_cpu_last_use(glow_base_buffer(n->out[0]));
+        int last = glow_cpu_last_use(p, glow_base_buffer(n->out[0]));
 
         end = last > end ? last : end;
     }

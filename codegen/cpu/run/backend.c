@@ -318,7 +318,8 @@ report_failure(glow_executable *x, int code)
         const glow_node *n = p->steps[i].root;
         const char *what = n ? p->steps[i].kernel->failure : NULL;
 
-        if (n && p->first_code + (int)n->mark + 1 == code)
+        if (n &&
+            p->first_code + (int)glow_number_of(&p->numbers, n) + 1 == code)
             return glow_error_at(
                 x->ctx, n->span, "E0510", "%s %%%s: %s", n->op->name, n->name,
                 what ? what : "an index is outside of its operand");

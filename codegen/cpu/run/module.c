@@ -27,8 +27,9 @@ static cg_value
 failure(cg *g, const cpu_plan *p, const cpu_step *s, cg_value code)
 {
     cg_value one = LLVMConstInt(g->i32, 1, false);
-    cg_value own = LLVMConstInt(
-        g->i32, (unsigned)p->first_code + s->root->mark + 1, false);
+    uint32_t number = glow_number_of(&p->numbers, s->root);
+    cg_value own =
+        LLVMConstInt(g->i32, (unsigned)p->first_code + number + 1, false);
 
     if (!s->bodies)
         return own;

@@ -105,7 +105,7 @@ place_of(const cpu_zones *z, const cpu_step *s, int base, int64_t at)
         if (n->op != &glow_op_weight && n->op != &glow_op_alloc)
             continue;
         r = glow_cpu_range(z->plan, n->out[0]);
-        life = &z->plan->lives[n->mark];
+        life = &z->plan->lives[glow_number_of(&z->plan->numbers, n)];
         if ((int)r.base != base || life->begin > s->last ||
             life->end <= s->first)
             continue;

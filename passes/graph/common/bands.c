@@ -3,6 +3,7 @@
 #include "passes/graph/common/bands.h"
 
 #include "glow/cost.h"
+#include "glow/number.h"
 #include "glow/ops.h"
 
 enum {
@@ -28,35 +29,40 @@ typedef struct row { /* a node of the order */
 } row;
 
 struct bands {
+    glow_numbering numbers; /* of the nodes that have a row */
     row *rows;
     uint32_t count;
 };
 
 static uint32_t
-last_use(const glow_node *n)
+last_use(const bands *b, const glow_node *n)
 {
-    uint32_t last = n->mark;
+    uint32_t last = glow_number_of(&b->numbers, n);
 
     for (int i = 0; i < n->n_out; i++)
-        GLOW_FOR_EACH_USE(u, n->out[i])
-            if (u->user->mark > last)
-                last = u->user->mark;
+        GLOW_FOR_EACH_USE(u, n->out[i]) {
+            uint32_t at = glow_number_of(&b->numbers, u->user);
+
+            last = at > last ? at : last;
+        }
     return last;
 }
 
 bands *
-glow_bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count)
+glow_bands_new(glow_arena *a, const glow_func *f, glow_node *const *nodes,
+               uint32_t count)
 {
     bands *b = GLOW_NEW(a, bands);
 
+    b->numbers = glow_numbering_new(a, f);
     b->rows = GLOW_NEW_ARRAY(a, row, count);
     b->count = count;
     for (uint32_t i = 0; i < count; i++)
-        nodes[i]->mark = i;
+        glow_number_set(&b->numbers, nodes[i], i);
     for (uint32_t i = 0; i < count; i++)
         b->rows[i] = (row){
             .node = nodes[i],
-            .last = last_use(nodes[i]),
+            .last = last_use(b, nodes[i]),
             .can_cut = glow_slab_can_cut(nodes[i]),
             .in = GLOW_NEW_ARRAY(a, slab, nodes[i]->n_in + SLAB_ROOM),
             .attrs = glow_slab_attrs(a, nodes[i]),
@@ -127,9 +133,10 @@ band_at(const bands *b, chain c, int64_t start, int64_t size)
 static row *
 row_of(const bands *b, const glow_value *v)
 {
-    uint32_t at = v && v->def ? v->def->mark : b->count;
+    uint32_t at =
+        v && v->def ? glow_number_of(&b->numbers, v->def) : GLOW_UNNUMBERED;
 
-    return at < b->count && b->rows[at].node == v->def ? &b->rows[at] : NULL;
+    return at == GLOW_UNNUMBERED ? NULL : &b->rows[at];
 }
 
 /* The row of the node that computes `v` if it is in the chain, else NULL. */
@@ -214,7 +221,7 @@ is_free(bands *b, chain c, const row *r, int i)
     const row *def = inside(b, c, r->node->in[i]);
     const row *owner = owner_of(b, c, r, i);
 
-    return owner && owner->death == r->node->mark &&
+    return owner && owner->death == glow_number_of(&b->numbers, r->node) &&
            owner->bytes == glow_slab_bytes(r->node->out[0]->type, r->need) &&
            def->need.start == r->in[i].start && def->need.size == r->in[i].size;
 }
@@ -260,7 +267,7 @@ release(bands *b, chain c, const row *r)
     for (int i = 0; i < r->node->n_in; i++) {
         row *owner = owner_of(b, c, r, i);
 
-        if (owner && owner->death == r->node->mark) {
+        if (owner && owner->death == glow_number_of(&b->numbers, r->node)) {
             bytes += owner->bytes;
             owner->bytes = 0;
         }
@@ -532,6 +539,5 @@ glow_bands_build(bands *b, chain c, int64_t size, glow_builder *builder)
     glow_replace_uses(last->out[0], y);
     erase_chain(b, c);
     glow_node_rename(y->def, name);
-    y->def->mark = UINT32_MAX; /* it has no row */
     return true;
 }

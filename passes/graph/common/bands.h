@@ -26,8 +26,9 @@ typedef struct chain {
 
 typedef struct bands bands; /* tables for an order, and for the current band */
 
-/* `nodes` are all nodes of a function, in execution order. */
-bands *glow_bands_new(glow_arena *a, glow_node *const *nodes, uint32_t count);
+/* `nodes` are all nodes of `f`, in execution order. */
+bands *glow_bands_new(glow_arena *a, const glow_func *f,
+                      glow_node *const *nodes, uint32_t count);
 
 /* The least `first` of all chains {first, end}; `end` if there is none. */
 uint32_t glow_bands_begin(const bands *b, uint32_t end);

@@ -10,10 +10,11 @@
 #define MOST_TRANSPOSES 8 /* in a chain that is looked through */
 
 int
-glow_placer_site(const glow_value *v)
+glow_placer_site(const placer *p, const glow_value *v)
 {
-    return v->def && !(v->def->mark & PLACER_FIXED) ? (int)v->def->mark - 1
-                                                    : -1;
+    uint32_t i = v->def ? glow_number_of(&p->numbers, v->def) : PLACER_FIXED;
+
+    return i & PLACER_FIXED ? -1 : (int)i; /* unnumbered nodes have the flag */
 }
 
 glow_value *
@@ -48,10 +49,14 @@ int
 glow_placer_fixed_root(placer *p, glow_value *v)
 {
     if (v->def) {
-        if (v->def->mark == 0)
-            v->def->mark = PLACER_FIXED |
-                           (uint32_t)add_roots(p, v->def->out, v->def->n_out);
-        return (int)(v->def->mark & ~PLACER_FIXED) + v->index;
+        uint32_t i = glow_number_of(&p->numbers, v->def);
+
+        if (i == GLOW_UNNUMBERED) {
+            i = PLACER_FIXED |
+                (uint32_t)add_roots(p, v->def->out, v->def->n_out);
+            glow_number_set(&p->numbers, v->def, i);
+        }
+        return (int)(i & ~PLACER_FIXED) + v->index;
     }
 
     int *number = glow_map_get(p->storage, v->storage->name);
@@ -105,7 +110,7 @@ in_order(placer *p, glow_value *v, axis_order order)
 {
     axis_order step;
     glow_value *root = glow_placer_root_of(v, &step);
-    int i = glow_placer_site(root);
+    int i = glow_placer_site(p, root);
     axis_order want = glow_regions_order_then(step, order);
 
     if (i >= 0 && p->sites[i].value)
@@ -182,7 +187,7 @@ missing_operand(const placer *p, const glow_node *n)
     for (int i = 0; i < n->n_in; i++) {
         axis_order step;
         int k = n->in[i]
-                    ? glow_placer_site(glow_placer_root_of(n->in[i], &step))
+                    ? glow_placer_site(p, glow_placer_root_of(n->in[i], &step))
                     : -1;
 
         if (k >= 0 && p->plan.order[k] != AXES_AS_THEY_ARE &&
@@ -242,7 +247,7 @@ reread_sites(placer *p)
             axis_order step;
             int from =
                 n->in[k]
-                    ? glow_placer_site(glow_placer_root_of(n->in[k], &step))
+                    ? glow_placer_site(p, glow_placer_root_of(n->in[k], &step))
                     : -1;
 
             if (from >= 0 && p->sites[from].value && !reread(p, n, k))

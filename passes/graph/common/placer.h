@@ -3,6 +3,7 @@
 #ifndef PASSES_GRAPH_COMMON_PLACER_H
 #define PASSES_GRAPH_COMMON_PLACER_H
 
+#include "glow/number.h"
 #include "glow/pass.h"
 #include "passes/graph/common/axis_rules.h"
 #include "passes/graph/common/regions.h"
@@ -39,6 +40,9 @@ typedef struct placer {
     glow_func *func;
     glow_builder *builder;
     glow_arena *arena;
+    glow_numbering
+        numbers; /* of a node: its site, or PLACER_FIXED and the number
+                               of its first fixed root */
     site *sites;
     int n_sites;
     region_edge *edges;
@@ -51,11 +55,10 @@ typedef struct placer {
     region_plan plan;
 } placer;
 
-/* The mark of a node: 0, 1 + its site, or this and its first fixed root. */
 #define PLACER_FIXED ((uint32_t)1 << 31)
 
 /* The site that defines `v`, or -1. */
-int glow_placer_site(const glow_value *v);
+int glow_placer_site(const placer *p, const glow_value *v);
 
 /* The value behind a chain of transposes; `*step` is their composition. */
 glow_value *glow_placer_root_of(glow_value *v, axis_order *step);

@@ -7,7 +7,7 @@
 
 /*
  * The f->count nodes of `f`, operands and predicates before their users; in the
- * order of the function where that permits.  Marks of the nodes are 2 afterwards.
+ * order of the function where that permits.
  */
 glow_node **glow_nodes_in_order(glow_arena *a, glow_func *f);
 

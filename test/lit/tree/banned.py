@@ -4,7 +4,8 @@
 
 Library code neither prints nor exits, and depends on no locale and no clock;
 what works on the IR takes its memory from arenas.  Every sort is stable, which qsort
-need not be.
+need not be.  Nodes are numbered by glow/number.h; the member `mark` of a node is
+the state of the rewrite driver.
 """
 
 import re
@@ -28,6 +29,9 @@ RULES = (
      "gets|strcpy|strcat|sprintf|vsprintf|alloca|strtok", "it cannot be bounded"),
 )
 
+MARK = re.compile(r"(?:->|\.)mark\b")
+MARK_OWNERS = {"passes/rewrite.c"}
+
 # The handler for running out of memory is the one way a library may end a
 # program, unless the embedder sets another.
 ALLOWED = {("ir/base/memory.c", "abort")}
@@ -39,6 +43,10 @@ def main(root):
         name = path.as_posix()
         rules = [r for r in RULES if name.split("/")[0] in r[0]]
         for number, line in enumerate(sources.code(root / path).split("\n"), 1):
+            if MARK.search(line) and name not in MARK_OWNERS:
+                print(f"{name}:{number}: error: mark: nodes are numbered by "
+                      "glow_numbering")
+                bad += 1
             for _, words, why in rules:
                 for match in re.finditer(rf"(?<![\w.>])({words})\b", line):
                     word = match.group(1)

@@ -8,6 +8,7 @@
 
 #include "glow/backend.h"
 #include "glow/file.h"
+#include "glow/number.h"
 #include "glow/pipeline.h"
 #include "tools/glow-translate/export/export.h"
 #include "tools/glow-translate/tensor.h"
@@ -711,12 +712,12 @@ sorted(exporter *e)
     glow_node **stack = GLOW_NEW_ARRAY(e->arena, glow_node *, count + 1);
     int *next = GLOW_NEW_ARRAY(e->arena, int, count + 1);
 
-    GLOW_FOR_EACH_NODE(n, e->func)
-        n->mark = 0;
+    glow_numbering visited = glow_numbering_new(e->arena, e->func);
+
     GLOW_FOR_EACH_NODE(n, e->func) {
-        if (n->mark)
+        if (glow_number_of(&visited, n) != GLOW_UNNUMBERED)
             continue;
-        n->mark = 1;
+        glow_number_set(&visited, n, 0);
         stack[0] = n;
         next[0] = 0;
         depth = 1;
@@ -729,8 +730,9 @@ sorted(exporter *e)
             if (i >= top->n_in) {
                 order[done++] = top;
                 depth--;
-            } else if (def && !def->mark) {
-                def->mark = 1;
+            } else if (def &&
+                       glow_number_of(&visited, def) == GLOW_UNNUMBERED) {
+                glow_number_set(&visited, def, 0);
                 stack[depth] = def;
                 next[depth++] = 0;
             }

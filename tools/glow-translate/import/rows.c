@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "glow/number.h"
 #include "tools/glow-translate/import/state.h"
 
 glow_context *
@@ -69,8 +70,8 @@ find_input(importer *im, const glow_value *v)
     const glow_value **stack =
         GLOW_NEW_ARRAY(im->arena, const glow_value *, count + 1);
 
-    GLOW_FOR_EACH_NODE(n, im->func)
-        n->mark = 0;
+    glow_numbering visited = glow_numbering_new(im->arena, im->func);
+
     stack[depth++] = v;
     while (depth) {
         const glow_value *top = stack[--depth];
@@ -80,12 +81,13 @@ find_input(importer *im, const glow_value *v)
         for (int i = 0; top->def && i < top->def->n_in; i++) {
             const glow_value *in = top->def->in[i];
 
-            if (!in || (in->def && in->def->mark))
+            if (!in || (in->def &&
+                        glow_number_of(&visited, in->def) != GLOW_UNNUMBERED))
                 continue;
             if (in->storage && !in->storage->is_constant)
                 return in->storage;
             if (in->def) {
-                in->def->mark = 1;
+                glow_number_set(&visited, in->def, 0);
                 stack[depth++] = in;
             }
         }
