@@ -11,7 +11,7 @@ static glow_value *
 lower(glow_builder *b, glow_node *n)
 {
     const glow_sparselengthssum *a = n->attrs;
-    glow_type ones = glow_type_of(n->in[0]->type->elem, n->in[1]->type->shape);
+    glow_type ones = glow_type_of(n->out[0]->type->elem, n->in[1]->type->shape);
     glow_value *w =
         glow_lower_splat(b, glow_type_get(glow_builder_context(b), ones), 1);
 

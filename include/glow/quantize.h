@@ -26,7 +26,7 @@
 #ifndef GLOW_QUANTIZE_H
 #define GLOW_QUANTIZE_H
 
-#include "glow/type.h"
+#include "glow/tensor.h"
 
 GLOW_BEGIN
 
@@ -96,6 +96,27 @@ GLOW_API const char *glow_quantization_of(glow_type *to,
  */
 GLOW_API float glow_quantization_of_weights(glow_kind kind, double largest,
                                             double input, double bias);
+
+/*
+ * Rows of the fused kinds (ui8fused and others): the last axis counts bytes, which
+ * are the columns, of 8 bits or, two in a byte, the even column in its low bits, of
+ * 4; then the tail of the row, its scale and its offset, both float or both float16
+ * in the byte order of the machine.  A column q stands for scale * q + offset.
+ */
+
+/* Bytes of the tail; 0 of kinds that are not fused. */
+GLOW_API int glow_fused_tail(glow_kind kind);
+/* Columns of a row; -1: the type is not fused, or a row is shorter than its tail. */
+GLOW_API int64_t glow_fused_columns(const glow_type *t);
+/* Reads the columns of row `row`, rows counted over all leading axes. */
+GLOW_API void glow_fused_load(const glow_tensor *t, int64_t row, double *v);
+/*
+ * Writes them: the offset is the least of them, the scale (most - least) / 255, or
+ * 15 of 4 bits, in float; 1 where it is 0 in the kind of the tail; q = rint((v -
+ * offset) / scale), held to the range.  NaN is written as the offset.
+ */
+GLOW_API void glow_fused_store(const glow_tensor *t, int64_t row,
+                               const double *v);
 
 GLOW_END
 

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "glow/ops.h"
+#include "glow/quantize.h"
 
 /* Sets of glow_kind_class: the element kinds that an operand may have. */
 enum {

@@ -3,8 +3,6 @@
  * offset, or as floats.  IntLookupTable: a function of quantized elements as a table.
  */
 
-#include "glow/quantize.h"
-
 #include "ir/ops/common.h"
 
 /* The stated type is of `classes`: the result has the shape of operand 0. */

@@ -46,9 +46,19 @@ typedef struct entries {
     const glow_node *n;
     const glow_tensor *data, *weights, *indices; /* the last two may be NULL */
     int64_t rows, size;
-    double *real;
+    bool is_fused;
+    double *real, *row;
     int64_t *whole;
 } entries;
+
+/* The elements of a row of Data, those of a fused kind as the columns that they are. */
+static int64_t
+row_size(const glow_type *data)
+{
+    if (glow_kind_get(data->elem)->klass == GLOW_CLASS_FUSED)
+        return glow_fused_columns(data);
+    return glow_dims_product(data->shape, 1, data->shape.rank);
+}
 
 static entries
 entries_of(const glow_node *n, const glow_tensor *data,
@@ -56,7 +66,7 @@ entries_of(const glow_node *n, const glow_tensor *data,
            glow_arena *scratch)
 {
     glow_dims shape = data->type->shape;
-    int64_t size = glow_dims_product(shape, 1, shape.rank);
+    int64_t size = row_size(data->type);
 
     return (entries){.n = n,
                      .data = data,
@@ -64,6 +74,8 @@ entries_of(const glow_node *n, const glow_tensor *data,
                      .indices = indices,
                      .rows = shape.at[0],
                      .size = size,
+                     .is_fused = glow_fused_tail(data->type->elem) > 0,
+                     .row = GLOW_NEW_ARRAY(scratch, double, size),
                      .real = GLOW_NEW_ARRAY(scratch, double, size),
                      .whole = GLOW_NEW_ARRAY(scratch, int64_t, size)};
 }
@@ -71,14 +83,18 @@ entries_of(const glow_node *n, const glow_tensor *data,
 static void
 add_row(const entries *e, int64_t row, int64_t entry)
 {
-    bool is_real = glow_tensor_is_float(e->data);
+    bool is_real = e->is_fused || glow_tensor_is_float(e->data);
     double w = e->weights && is_real ? glow_get_double(e->weights, entry) : 1;
     uint64_t k =
         e->weights && !is_real ? (uint64_t)glow_get_int(e->weights, entry) : 1;
 
+    if (e->is_fused)
+        glow_fused_load(e->data, row, e->row);
+    else if (is_real)
+        glow_load(e->data, row * e->size, e->size, e->row);
     for (int64_t i = 0; i < e->size; i++)
         if (is_real)
-            e->real[i] += w * glow_get_double(e->data, row * e->size + i);
+            e->real[i] += w * e->row[i];
         else
             e->whole[i] = (int64_t)((uint64_t)e->whole[i] +
                                     k * (uint64_t)glow_get_int(
@@ -139,6 +155,31 @@ give_rows(const glow_node *n, int data, int64_t count, glow_type *out)
     return glow_give(n, y, out);
 }
 
+static bool
+is_fused(const glow_node *n)
+{
+    return glow_kind_get(n->in[0]->type->elem)->klass == GLOW_CLASS_FUSED;
+}
+
+/*
+ * The same of Data that may be of a fused kind, whose columns then become floats of
+ * kind `kind`.
+ */
+static bool
+give_sums(const glow_node *n, int64_t count, glow_kind kind, glow_type *out)
+{
+    int64_t columns = glow_fused_columns(n->in[0]->type);
+
+    if (!is_fused(n))
+        return give_rows(n, 0, count, out);
+    if (columns < 0)
+        return glow_reject(
+            n,
+            "rows of Data have %" PRId64 " bytes, but scale and offset take %d",
+            n->in[0]->type->shape.at[1], glow_fused_tail(n->in[0]->type->elem));
+    return glow_give(n, glow_type_of(kind, GLOW_DIMS_OF(count, columns)), out);
+}
+
 /* Checks that operand `i` is a list of integers. */
 static bool
 check_list(const glow_node *n, int i)
@@ -152,11 +193,19 @@ check_data(const glow_node *n)
     return glow_admit(n, 0, GLOW_ANY_NUMBER) && glow_check_rank_from(n, 0, 1);
 }
 
+/* Data, numbers or fused rows, that operand 1, floats or of its kind, weights. */
+static bool
+check_weighted(const glow_node *n)
+{
+    return (is_fused(n) ? glow_admit(n, 1, GLOW_ANY_FLOAT)
+                        : check_data(n) && glow_check_kinds(n, 1, 0)) &&
+           glow_check_rank(n, 1, 1);
+}
+
 static int64_t
 flops_of(const glow_node *n)
 {
-    glow_dims shape = n->in[0]->type->shape;
-    int64_t size = glow_dims_product(shape, 1, shape.rank), count;
+    int64_t size = row_size(n->in[0]->type), count;
 
     /* At most each entry is used once. */
     if (glow_mul_overflow(2 * n->in[n->n_in - 2]->type->shape.at[0], size,
@@ -172,9 +221,9 @@ flops_of(const glow_node *n)
                            "a hint: how long segments are on average; 0: not " \
                            "known")
 
-#define DATA                                             \
-    {                                                    \
-        "Data", GLOW_TENSOR, "rows along the first axis" \
+#define DATA                                                                 \
+    {                                                                        \
+        "Data", GLOW_TENSOR, "rows along the first axis, or of a fused kind" \
     }
 #define INDICES                          \
     {                                    \
@@ -189,9 +238,11 @@ flops_of(const glow_node *n)
             "there "                                                      \
             "are, all together"                                           \
     }
-#define SUMS                                                          \
-    {                                                                 \
-        "Result", GLOW_TENSOR, "as Data, with a row for each segment" \
+#define SUMS                                                         \
+    {                                                                \
+        "Result", GLOW_TENSOR,                                       \
+            "as Data, with a row for each segment; of a fused kind " \
+            "its columns, as floats of the kind of Weights"          \
     }
 
 /* sparselengthsweightedsum */
@@ -199,10 +250,10 @@ flops_of(const glow_node *n)
 static bool
 weighted_infer(const glow_node *n, glow_type out[])
 {
-    return check_data(n) && glow_check_kinds(n, 1, 0) &&
-           glow_check_rank(n, 1, 1) && check_list(n, 2) &&
+    return check_weighted(n) && check_list(n, 2) &&
            glow_check_shapes(n, 1, 2) && check_list(n, 3) &&
-           give_rows(n, 0, n->in[3]->type->shape.at[0], &out[0]);
+           give_sums(n, n->in[3]->type->shape.at[0], n->in[1]->type->elem,
+                     &out[0]);
 }
 
 static bool
@@ -218,7 +269,8 @@ const glow_op glow_op_sparselengthsweightedsum = {
     .name = "SparseLengthsWeightedSum",
     .summary = "weighted sums of rows that are picked by number",
     .in = {DATA,
-           {"Weights", GLOW_TENSOR, "of the kind of Data: one for each entry"},
+           {"Weights", GLOW_TENSOR,
+            "one for each entry: of the kind of Data, floats for a fused one"},
            INDICES,
            LENGTHS},
     .out = {SUMS},
@@ -232,7 +284,8 @@ const glow_op glow_op_sparselengthsweightedsum = {
            "entries `j` of segment `s`: those after the first "
            "`lengths[0] + ... + lengths[s - 1]`.  Real numbers are added up "
            "in double precision, integers wrap around.  An empty segment has "
-           "the sum 0.",
+           "the sum 0.  A column q of a fused row counts as scale * q + "
+           "offset, in double precision too.",
     .source = "Glow SparseLengthsWeightedSum; Caffe2",
 };
 
@@ -241,8 +294,9 @@ const glow_op glow_op_sparselengthsweightedsum = {
 static bool
 sparse_infer(const glow_node *n, glow_type out[])
 {
-    return check_data(n) && check_list(n, 1) && check_list(n, 2) &&
-           give_rows(n, 0, n->in[2]->type->shape.at[0], &out[0]);
+    return (is_fused(n) || check_data(n)) && check_list(n, 1) &&
+           check_list(n, 2) &&
+           give_sums(n, n->in[2]->type->shape.at[0], GLOW_FLOAT, &out[0]);
 }
 
 static bool
@@ -265,7 +319,8 @@ const glow_op glow_op_sparselengthssum = {
     .infer = sparse_infer,
     .eval = sparse_eval,
     .flops = flops_of,
-    .doc = "SparseLengthsWeightedSum with all weights 1.",
+    .doc = "SparseLengthsWeightedSum with all weights 1: floats for a fused "
+           "kind of Data.",
     .source = "Glow SparseLengthsSum; Caffe2",
 };
 
@@ -309,8 +364,7 @@ bag_infer(const glow_node *n, glow_type out[])
 {
     const glow_embeddingbag *e = n->attrs;
 
-    if (!check_data(n) || !glow_check_kinds(n, 1, 0) ||
-        !glow_check_rank(n, 1, 1) || !check_list(n, 2) ||
+    if (!check_weighted(n) || !check_list(n, 2) ||
         !glow_check_shapes(n, 1, 2) || !check_list(n, 3))
         return false;
 
@@ -319,7 +373,8 @@ bag_infer(const glow_node *n, glow_type out[])
     if (e->has_end_offset && offsets == 0)
         return glow_reject(n, "Offsets has 0 elements, but the last end must "
                               "be there");
-    return give_rows(n, 0, offsets - e->has_end_offset, &out[0]);
+    return give_sums(n, offsets - e->has_end_offset, n->in[1]->type->elem,
+                     &out[0]);
 }
 
 /* Offset `i`, in [least, most]; -1 after a report. */
@@ -364,7 +419,8 @@ const glow_op glow_op_embeddingbag = {
     .name = "EmbeddingBag",
     .summary = "weighted sums of rows that are picked by number, by offsets",
     .in = {DATA,
-           {"Weights", GLOW_TENSOR, "of the kind of Data: one for each entry"},
+           {"Weights", GLOW_TENSOR,
+            "one for each entry: of the kind of Data, floats for a fused one"},
            INDICES,
            {"Offsets", GLOW_TENSOR,
             "integers, ascending from 0: where in Indices each bag begins"}},

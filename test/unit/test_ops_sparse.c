@@ -350,10 +350,75 @@ test_sparselabelsplit(void **state)
     CHECK_CASES(cases);
 }
 
+static void
+test_fused_rows(void **state)
+{
+    const op_case cases[] = {
+        /* Columns 1 and 2 by 1.0 + 0.5, and by 2.0 - 1.0. */
+        GIVES(sparselengthsweightedsum,
+              ATTRS(sparselengthsweightedsum, .lengths_mode = 0),
+              IN("ui8fused 2 10: 1 2 0 0 128 63 0 0 0 63"
+                 " 3 0 0 0 0 64 0 0 128 191",
+                 "float 3: 1 2 -1", "index64 3: 0 1 1", "index64 2: 2 1"),
+              OUT("float 2 2: 11.5 0.5 -5 1")),
+        GIVES(embeddingbag, ATTRS(embeddingbag, .lengths_mode = 0),
+              IN("ui4fusedfp16 1 5: 33 0 60 0 56", "float16 1: 2",
+                 "index64 1: 0", "index64 1: 0"),
+              OUT("float16 1 2: 3 5")),
+        REFUSES(sparselengthssum, ATTRS(sparselengthssum, .lengths_mode = 0),
+                IN("ui8fused 1 7: 0", "index64 1: 0", "index64 1: 1"),
+                OUT("float 1 1"),
+                "rows of Data have 7 bytes, but scale and offset take 8"),
+        REFUSES(sparselengthsweightedsum,
+                ATTRS(sparselengthsweightedsum, .lengths_mode = 0),
+                IN("ui8fused 1 9: 0", "index64 1: 0", "index64 1: 0",
+                   "index64 1: 1"),
+                OUT("float 1 1"), "the elements of Weights are index64"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_convertrows(void **state)
+{
+    const op_case cases[] = {
+        /* 0 to 255 in steps of 1; ties to even. */
+        GIVES(convertrows, NULL, IN("float 1 4: 0 255 2.5 3.5"),
+              OUT("ui8fused 1 12: 0 255 2 4 0 0 128 63 0 0 0 0")),
+        GIVES(convertrows, NULL, IN("float 1 4: -1 0 14 nan"),
+              OUT("ui4fusedfp16 1 6: 16 15 0 60 0 188")),
+        /* A row of equal numbers has the scale 1. */
+        GIVES(convertrows, NULL, IN("float 1 2: 3 3"),
+              OUT("ui8fused 1 10: 0 0 0 0 128 63 0 0 64 64")),
+        /* A scale that float16 cannot hold is 1, too. */
+        GIVES(convertrows, NULL, IN("float 1 2: 0 1e-6"),
+              OUT("ui8fusedfp16 1 6: 0 0 0 60 0 0")),
+        GIVES(convertrows, NULL, IN("ui4fusedfp16 1 5: 33 0 60 0 56"),
+              OUT("float16 1 2: 1.5 2.5")),
+        GIVES(convertrows, NULL, IN("ui4fusedfp16 1 5: 240 0 60 0 56"),
+              OUT("ui8fused 1 10: 0 255 241 240 112 61 0 0 0 63")),
+        REFUSES(convertrows, NULL, IN("float 1 3: 0"), OUT("ui4fused 1 9"),
+                "rows have 3 columns, but ui4fused has two in a byte"),
+        REFUSES(convertrows, NULL, IN("float 1 3: 0"), OUT("float16 1 3"),
+                "neither Input nor Result is of a fused kind"),
+        REFUSES(convertrows, NULL, IN("ui8fused 1 7: 0"), OUT("float 1 1"),
+                "rows of Input have 7 bytes, but scale and offset take 8"),
+        REFUSES(convertrows, NULL, IN("float 1 3: 0"), OUT("int8 1 3"),
+                "the elements of Result are int8, but must be floats or of"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_convertrows),
+        cmocka_unit_test(test_fused_rows),
         cmocka_unit_test(test_batchedunaryembeddingsbags),
         cmocka_unit_test(test_batchsparsetodense),
         cmocka_unit_test(test_embeddingbag),

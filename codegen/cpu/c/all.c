@@ -7,6 +7,7 @@
 #include "codegen/cpu/c/nms.c"
 #include "codegen/cpu/c/nonzero.c"
 #include "codegen/cpu/c/roi.c"
+#include "codegen/cpu/c/rows.c"
 #include "codegen/cpu/c/scatterdata.c"
 #include "codegen/cpu/c/sparse.c"
 #include "codegen/cpu/c/topk.c"

@@ -5,7 +5,7 @@
  * compilers do not vectorize the loop.
  */
 
-#include "codegen/cpu/c/element.h"
+#include "codegen/cpu/c/rows.h"
 
 #define SPARSE_COLUMNS 32
 #define SPARSE_LANES 8
@@ -18,17 +18,18 @@ typedef double sparse_doubles
 
 typedef struct sparse_list {
     const void *data, *weights, *indices;
-    int64_t kind, index_kind, rows, size;
+    int64_t kind, weight_kind, index_kind, rows, size;
 } sparse_list;
 
 /* Columns [at, at + width) of the sum of entries [from, end). */
 INLINE bool
-sparse_columns(void *out, int64_t to, const sparse_list *l, int64_t from,
-               int64_t end, int64_t at, int64_t width)
+sparse_columns(void *out, int64_t out_kind, int64_t to, const sparse_list *l,
+               int64_t from, int64_t end, int64_t at, int64_t width)
 {
     double sum[SPARSE_COLUMNS];
     uint64_t whole[SPARSE_COLUMNS];
-    bool real = is_real(l->kind);
+    bool fused = is_fused(l->kind), real = fused || is_real(l->kind);
+    fused_row r;
 
     for (int64_t k = 0; k < width; k++) {
         sum[k] = 0;
@@ -37,22 +38,26 @@ sparse_columns(void *out, int64_t to, const sparse_list *l, int64_t from,
     for (int64_t j = from; j < end; j++) {
         int64_t row = get_int(l->indices, l->index_kind, j);
         int64_t first = row * l->size + at;
-        double w = real ? get_real(l->weights, l->kind, j) : 0;
+        double w = real ? get_real(l->weights, l->weight_kind, j) : 0;
         uint64_t m = real ? 0 : (uint64_t)get_int(l->weights, l->kind, j);
 
         if (row < 0 || row >= l->rows)
             return false;
+        if (fused)
+            r = fused_row_at(l->data, l->kind, row, l->size);
         for (int64_t k = 0; k < width; k++)
-            if (real)
+            if (fused)
+                sum[k] += w * fused_real(&r, l->kind, at + k);
+            else if (real)
                 sum[k] += w * get_real(l->data, l->kind, first + k);
             else
                 whole[k] += m * (uint64_t)get_int(l->data, l->kind, first + k);
     }
     for (int64_t k = 0; k < width; k++)
         if (real)
-            set_real(out, l->kind, to + k, sum[k]);
+            set_real(out, out_kind, to + k, sum[k]);
         else
-            set_int(out, l->kind, to + k, (int64_t)whole[k]);
+            set_int(out, out_kind, to + k, (int64_t)whole[k]);
     return true;
 }
 
@@ -105,12 +110,14 @@ sparse_row_of_floats(float *out, const sparse_list *l, int64_t from,
 }
 
 int64_t
-glow_c_sparselengths(void *out, const void *data, int64_t kind, int64_t rows,
-                     int64_t size, const void *weights, const void *indices,
-                     int64_t index_kind, int64_t count, const void *lengths,
-                     int64_t length_kind, int64_t segments)
+glow_c_sparselengths(void *out, int64_t out_kind, const void *data,
+                     int64_t kind, int64_t rows, int64_t size,
+                     const void *weights, int64_t weight_kind,
+                     const void *indices, int64_t index_kind, int64_t count,
+                     const void *lengths, int64_t length_kind, int64_t segments)
 {
-    sparse_list l = {data, weights, indices, kind, index_kind, rows, size};
+    sparse_list l = {data,        weights,    indices, kind,
+                     weight_kind, index_kind, rows,    size};
     int64_t from = 0;
 
     for (int64_t s = 0; s < segments; s++) {
@@ -124,10 +131,10 @@ glow_c_sparselengths(void *out, const void *data, int64_t kind, int64_t rows,
         if (at < 0)
             return 1;
         for (; at + SPARSE_COLUMNS <= size; at += SPARSE_COLUMNS)
-            if (!sparse_columns(out, s * size + at, &l, from, from + length, at,
-                                SPARSE_COLUMNS))
+            if (!sparse_columns(out, out_kind, s * size + at, &l, from,
+                                from + length, at, SPARSE_COLUMNS))
                 return 1;
-        if (at < size && !sparse_columns(out, s * size + at, &l, from,
+        if (at < size && !sparse_columns(out, out_kind, s * size + at, &l, from,
                                          from + length, at, size - at))
             return 1;
         from += length;

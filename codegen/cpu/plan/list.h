@@ -19,6 +19,7 @@
     K(conv_winograd)              \
     K(conv_matrix)                \
     K(conv_direct)                \
+    K(convertrows)                \
     K(convolution)                \
     K(convtranspose_direct)       \
     K(convtranspose)              \

@@ -11,6 +11,7 @@ GLOW_BEGIN
 
 /* Conversions: ir/ops/quantize.c. */
 
+extern GLOW_API const glow_op glow_op_convertrows;      /* Input; stated */
 extern GLOW_API const glow_op glow_op_dequantize;       /* Input; stated */
 extern GLOW_API const glow_op glow_op_intlookuptable;   /* Input, Mapping */
 extern GLOW_API const glow_op glow_op_quantize;         /* Input; stated */

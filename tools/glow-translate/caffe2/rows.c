@@ -10,7 +10,7 @@
 static const import_row *const tables[] = {
     caffe2_elementwise_rows, caffe2_fill_rows,    caffe2_layout_rows,
     caffe2_norm_rows,        caffe2_product_rows, caffe2_window_rows,
-    import_sparse_rows,
+    import_fused_rows,       import_sparse_rows,
 };
 
 /* Operators of Caffe2 that equal an operator of ONNX in an opset. */
@@ -104,14 +104,6 @@ static const struct {
     const char *name, *why;
 } refused[] = {
     {"Int8*", "computes on quantized elements, which is not supported"},
-    {"SparseLengthsSum8BitsRowwise",
-     "its table is quantized by row, which is not supported"},
-    {"SparseLengthsWeightedSum8BitsRowwise",
-     "its table is quantized by row, which is not supported"},
-    {"SparseLengthsSumFused*",
-     "its table is quantized by row, which is not supported"},
-    {"SparseLengthsWeightedSumFused*",
-     "its table is quantized by row, which is not supported"},
 };
 
 static bool

@@ -76,6 +76,7 @@ extern const import_row import_resize_rows[];
 extern const import_row import_sample_rows[];
 extern const import_row import_shape_rows[];
 extern const import_row import_signal_rows[];
+extern const import_row import_fused_rows[];
 extern const import_row import_sparse_rows[];
 extern const import_row import_tfidf_rows[];
 extern const import_row import_train_rows[];

@@ -218,6 +218,7 @@ static const import_row *const tables[] = {
     import_sample_rows,
     import_shape_rows,
     import_signal_rows,
+    import_fused_rows,
     import_sparse_rows,
     import_tfidf_rows,
     import_train_rows,
