@@ -10,7 +10,8 @@ infer(const glow_node *n, glow_type out[])
 {
     glow_dims x = n->in[0]->type->shape, y = out[0].shape;
 
-    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_FLOAT))
+    if (!glow_check_stated(n, &out[0]) ||
+        !glow_admit_real(n, 0, GLOW_ANY_FLOAT))
         return false;
     if (x.rank < 3 || x.rank > GLOW_MOST_SPATIAL + 2 || y.rank != x.rank)
         return glow_reject(n,
@@ -33,7 +34,7 @@ infer(const glow_node *n, glow_type out[])
                                "possible",
                                i, x.at[i], y.at[i], INT32_MAX);
     }
-    return glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
+    return glow_give_real(n, y, &out[0]);
 }
 
 /* The sum of axes a, ..., last of the window of `at`; *count its elements. */
@@ -47,7 +48,7 @@ sum(const glow_tensor *t, glow_dims y, glow_dims at, int a, int64_t from,
 
     if (a == x.rank - 1) {
         ++*count;
-        return glow_get_double(t, from + at.at[a]);
+        return glow_get_double(t, from + at.at[a]) - (double)t->type->offset;
     }
     first = at.at[a] * x.at[a] / y.at[a];
     last = ((at.at[a] + 1) * x.at[a] + y.at[a] - 1) / y.at[a];
@@ -69,7 +70,7 @@ eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
         int64_t count = 0;
         double s = sum(in[0], y, i, 1, i.at[0] * batch, &count);
 
-        glow_set_double(out[0], to++, s / (double)count);
+        glow_set_mean(out[0], to++, in[0]->type, s, (double)count);
     }
     return true;
 }
@@ -78,13 +79,14 @@ const glow_op glow_op_adaptiveavgpool = {
     .name = "AdaptiveAvgPool",
     .summary = "the mean of windows that make a result of a given size",
     .in = {{"Input", GLOW_TENSOR, "x, of shape [N, spatial.., C]"}},
-    .out = {{"Result", GLOW_TENSOR,
-             "the stated type: Input's but for the spatial axes"}},
+    .out =
+        {{"Result", GLOW_TENSOR,
+          "the stated type: Input's but for the spatial axes, or quantized"}},
     .traits = GLOW_PURE | GLOW_STATED | GLOW_REDUCTION,
     .infer = infer,
     .eval = eval,
     .doc = "Of `n` elements of an axis and `m` of Result, element `i` is the "
            "mean of those from `i n / m`, rounded down, to `(i + 1) n / m`, "
-           "rounded up.",
+           "rounded up." GLOW_MEAN_DOC,
     .source = "Glow AdaptiveAvgPool; PyTorch AdaptiveAvgPool2d",
 };

@@ -1,5 +1,7 @@
 #include "ir/ops/apply.h"
 
+#include "glow/quantize.h"
+
 bool
 glow_apply_admit(const glow_node *n, int classes)
 {
@@ -125,5 +127,73 @@ glow_apply_with(const glow_tensor *in, const glow_tensor *out,
     else
         for (int64_t i = 0; i < count; i++)
             glow_set_int(out, i, integer(glow_get_int(in, i), is_signed, user));
+    return true;
+}
+
+/* Quantized elements. */
+
+static double
+grid_add(double a, double b, const glow_grid_ratios *r)
+{
+    return a * r->ma + b * r->mb;
+}
+
+static float
+grid_addf(float a, float b, const glow_grid_ratios *r)
+{
+    return a * (float)r->ma + b * (float)r->mb;
+}
+
+static double
+grid_sub(double a, double b, const glow_grid_ratios *r)
+{
+    return a * r->ma - b * r->mb;
+}
+
+static float
+grid_subf(float a, float b, const glow_grid_ratios *r)
+{
+    return a * (float)r->ma - b * (float)r->mb;
+}
+
+static double
+grid_mul(double a, double b, const glow_grid_ratios *r)
+{
+    return a * b * r->product;
+}
+
+static float
+grid_mulf(float a, float b, const glow_grid_ratios *r)
+{
+    return a * b * (float)r->product;
+}
+
+const glow_grid_fn glow_grid_add = {grid_add, grid_addf};
+const glow_grid_fn glow_grid_sub = {grid_sub, grid_subf};
+const glow_grid_fn glow_grid_mul = {grid_mul, grid_mulf};
+
+bool
+glow_grid_apply(glow_tensor *const in[], const glow_tensor *out,
+                const glow_grid_fn *g)
+{
+    const glow_type *x = in[0]->type, *y = in[1]->type, *z = out->type;
+    const glow_grid_ratios r = {(double)x->scale / (double)z->scale,
+                                (double)y->scale / (double)z->scale,
+                                (double)x->scale * (double)y->scale /
+                                    (double)z->scale};
+    bool narrow = glow_quantized_values(x->elem) &&
+                  glow_quantized_values(y->elem) &&
+                  glow_quantized_values(z->elem);
+    int64_t count = glow_tensor_count(out), size = glow_tensor_count(in[1]);
+
+    for (int64_t i = 0; i < count; i++) {
+        double a = (double)glow_get_int(in[0], i) - (double)x->offset;
+        double b = (double)glow_get_int(in[1], i % size) - (double)y->offset;
+
+        glow_set_int(out, i,
+                     glow_quantized_round(
+                         z, narrow ? (double)g->narrow((float)a, (float)b, &r)
+                                   : g->wide(a, b, &r)));
+    }
     return true;
 }

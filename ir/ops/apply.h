@@ -36,4 +36,24 @@ bool glow_apply_with(const glow_tensor *in, const glow_tensor *out,
 bool glow_apply_admit(const glow_node *n, int classes); /* the operands alone */
 bool glow_apply_infer(const glow_node *n, glow_type out[], int classes);
 
+/*
+ * Functions of two quantized elements.  `a` and `b` are the elements less their
+ * offsets, `ma` and `mb` the factors that bring them to the scale of the result;
+ * `product` brings a * b.  The result is in units of its scale: of `narrow` where all
+ * kinds have 8 or 16 bits, else of `wide`.
+ */
+typedef struct glow_grid_ratios {
+    double ma, mb, product;
+} glow_grid_ratios;
+typedef struct glow_grid_fn {
+    double (*wide)(double a, double b, const glow_grid_ratios *r);
+    float (*narrow)(float a, float b, const glow_grid_ratios *r);
+} glow_grid_fn;
+
+extern const glow_grid_fn glow_grid_add, glow_grid_sub, glow_grid_mul;
+
+/* Sets out[i] from in[0][i] and in[1][i mod its size]; returns true. */
+bool glow_grid_apply(glow_tensor *const in[], const glow_tensor *out,
+                     const glow_grid_fn *g);
+
 #endif

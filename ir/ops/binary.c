@@ -191,80 +191,6 @@ int_lt(int64_t x, int64_t y, bool is_signed)
     return glow_int_less(x, y, is_signed);
 }
 
-/*
- * Quantized elements.  `a` and `b` are the elements less their offsets, `ma` and `mb`
- * the factors that bring them to the scale of the result; `product` brings a * b.
- */
-typedef struct ratios {
-    double ma, mb, product;
-} ratios;
-
-static double
-grid_add(double a, double b, const ratios *r)
-{
-    return a * r->ma + b * r->mb;
-}
-
-static float
-grid_addf(float a, float b, const ratios *r)
-{
-    return a * (float)r->ma + b * (float)r->mb;
-}
-
-static double
-grid_sub(double a, double b, const ratios *r)
-{
-    return a * r->ma - b * r->mb;
-}
-
-static float
-grid_subf(float a, float b, const ratios *r)
-{
-    return a * (float)r->ma - b * (float)r->mb;
-}
-
-static double
-grid_mul(double a, double b, const ratios *r)
-{
-    return a * b * r->product;
-}
-
-static float
-grid_mulf(float a, float b, const ratios *r)
-{
-    return a * b * (float)r->product;
-}
-
-/* The result in units of its scale: in float where all kinds have 8 or 16 bits. */
-typedef struct grid {
-    double (*wide)(double a, double b, const ratios *r);
-    float (*narrow)(float a, float b, const ratios *r);
-} grid;
-
-static bool
-apply_grid(glow_tensor *const in[], const glow_tensor *out, const grid *g)
-{
-    const glow_type *x = in[0]->type, *y = in[1]->type, *z = out->type;
-    const ratios r = {(double)x->scale / (double)z->scale,
-                      (double)y->scale / (double)z->scale,
-                      (double)x->scale * (double)y->scale / (double)z->scale};
-    bool narrow = glow_quantized_values(x->elem) &&
-                  glow_quantized_values(y->elem) &&
-                  glow_quantized_values(z->elem);
-    int64_t count = glow_tensor_count(out);
-
-    for (int64_t i = 0; i < count; i++) {
-        double a = (double)glow_get_int(in[0], i) - (double)x->offset;
-        double b = (double)glow_get_int(in[1], i) - (double)y->offset;
-
-        glow_set_int(out, i,
-                     glow_quantized_round(
-                         z, narrow ? (double)g->narrow((float)a, (float)b, &r)
-                                   : g->wide(a, b, &r)));
-    }
-    return true;
-}
-
 /* Comparisons of the reals in float64, which holds those of 8 and 16 bits exactly. */
 static bool
 apply_reals(glow_tensor *const in[], const glow_tensor *out, glow_real2 fn)
@@ -281,13 +207,13 @@ apply_reals(glow_tensor *const in[], const glow_tensor *out, glow_real2 fn)
 /* As glow_apply_pairs; quantized elements by `g`, or as their reals if it is NULL. */
 static bool
 apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
-            glow_int2 integer, const grid *g)
+            glow_int2 integer, const glow_grid_fn *g)
 {
     if (!glow_is_quantized(in[0]->type->elem))
         return glow_apply_pairs(in, out, real, integer);
     if (!glow_is_quantized(out->type->elem))
         return apply_reals(in, out, real);
-    return g ? apply_grid(in, out, g)
+    return g ? glow_grid_apply(in, out, g)
              : glow_apply_pairs(in, out, real, integer);
 }
 
@@ -302,8 +228,6 @@ apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
 #define COMPARES \
     "  Quantized elements compare as `scale * (q - offset)` in float64."
 
-#define GRID(op) (&(const grid){grid_##op, grid_##op##f})
-
 /* Words for the element kinds that each infer function above accepts. */
 #define number_words "floats, integers or quantized"
 #define order_words "floats, integers or quantized"
@@ -317,7 +241,7 @@ apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
 /*
  * Defines glow_op_ID with an `eval` of its own: `real` is what it means for the
  * kinds of float, `integer` for the others.  `pairs` is how many operands may
- * give their buffer to the result.  `g` is a GRID, or NULL.
+ * give their buffer to the result.  `g` computes quantized elements, or is NULL.
  */
 #define BINARY(id, text, line, takes, pairs, more, real, integer, g, formula, \
                from)                                                          \
@@ -345,19 +269,19 @@ apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
     }
 
 BINARY(add, "Add", "add two tensors", number, 2, GLOW_COMMUTATIVE, real_add,
-       int_add, GRID(add),
+       int_add, &glow_grid_add,
        "`z = x + y`.  Integers wrap.  Quantized: `z = sat(rint((a * m) + (b * "
        "n)) + offset)`, where a and b are the elements less their offsets, m "
        "and n the scales of LHS and RHS divided by that of Result; each "
        "operation in float where all kinds have 8 or 16 bits, else in float64.",
        "Glow Add; ONNX Add");
 BINARY(sub, "Sub", "subtract one tensor from another", number, 2, 0, real_sub,
-       int_sub, GRID(sub),
+       int_sub, &glow_grid_sub,
        "`z = x - y`.  Integers wrap.  Quantized: as Add, with `(a * m) - (b * "
        "n)`.",
        "Glow Sub; ONNX Sub");
 BINARY(mul, "Mul", "multiply two tensors", number, 2, GLOW_COMMUTATIVE,
-       real_mul, int_mul, GRID(mul),
+       real_mul, int_mul, &glow_grid_mul,
        "`z = x * y`.  Integers wrap.  Quantized: as Add, with `(a * b) * m`, "
        "where m is the product of the scales of LHS and RHS divided by the "
        "scale of Result.",

@@ -322,6 +322,72 @@ glow_tensor_is_signed(const glow_tensor *t)
     return glow_kind_get(t->type->elem)->is_signed;
 }
 
+/* `t` as a tensor of float64 with the reals of its elements; integers stay. */
+static glow_tensor *
+real_copy(glow_tensor *t, glow_arena *scratch)
+{
+    glow_tensor *copy;
+    glow_type *type;
+
+    if (!t || !glow_tensor_is_real(t))
+        return t;
+    type = GLOW_NEW(scratch, glow_type);
+    *type = glow_rekinded(t->type, GLOW_FLOAT64);
+    copy = GLOW_NEW(scratch, glow_tensor);
+    *copy = (glow_tensor){.type = type, .data = glow_load_all(t, scratch)};
+    return copy;
+}
+
+void
+glow_set_mean(const glow_tensor *out, int64_t i, const glow_type *from,
+              double sum, double count)
+{
+    const glow_type *to = out->type;
+    double ratio = (double)from->scale / ((double)to->scale * count);
+
+    if (!glow_is_quantized(from->elem))
+        glow_set_double(out, i, sum / count);
+    else if (glow_quantized_values(from->elem) &&
+             glow_quantized_values(to->elem))
+        glow_set_int(
+            out, i,
+            glow_quantized_round(to, (double)((float)sum * (float)ratio)));
+    else
+        glow_set_int(out, i, glow_quantized_round(to, sum * ratio));
+}
+
+static bool
+has_quantized(glow_tensor *const t[], int count)
+{
+    for (int i = 0; i < count; i++)
+        if (t[i] && glow_is_quantized(t[i]->type->elem))
+            return true;
+    return false;
+}
+
+bool
+glow_eval_reals(const glow_node *n, glow_tensor *const in[],
+                glow_tensor *const out[], glow_arena *scratch,
+                glow_eval_fn eval)
+{
+    glow_tensor **from, **to;
+
+    if (!has_quantized(in, n->n_in) && !has_quantized(out, n->n_out))
+        return eval(n, in, out, scratch);
+    from = GLOW_NEW_ARRAY(scratch, glow_tensor *, n->n_in);
+    to = GLOW_NEW_ARRAY(scratch, glow_tensor *, n->n_out);
+    for (int i = 0; i < n->n_in; i++)
+        from[i] = real_copy(in[i], scratch);
+    for (int i = 0; i < n->n_out; i++)
+        to[i] = real_copy(out[i], scratch);
+    if (!eval(n, from, to, scratch))
+        return false;
+    for (int i = 0; i < n->n_out; i++)
+        if (to[i] != out[i])
+            glow_store(out[i], 0, glow_tensor_count(out[i]), to[i]->data);
+    return true;
+}
+
 double
 glow_real_as(const glow_type *t, double v)
 {

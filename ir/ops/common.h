@@ -65,6 +65,32 @@ bool glow_give_quantized(const glow_node *n, glow_dims shape, glow_type *out);
 /* glow_admit of `classes`, and of quantized kinds if floats are among them. */
 bool glow_admit_real(const glow_node *n, int i, int classes);
 bool glow_takes_quantized(const glow_node *n); /* operand 0 is quantized */
+/*
+ * `eval` of an operator on reals, on the tensors as float64 where one is quantized:
+ * operands as Dequantize and ConvertTo make them, results by Quantize.
+ */
+bool glow_eval_reals(const glow_node *n, glow_tensor *const in[],
+                     glow_tensor *const out[], glow_arena *scratch,
+                     glow_eval_fn eval);
+/*
+ * Element `i` of `out`: the mean of `count` elements of type `from`, whose sum is
+ * `sum`.  Of quantized elements it is the sum of the elements less their offsets.
+ */
+void glow_set_mean(const glow_tensor *out, int64_t i, const glow_type *from,
+                   double sum, double count);
+/* glow_set_mean of quantized elements with `count` 1 gives the sum itself. */
+#define GLOW_MEAN_DOC                                                          \
+    "  Quantized: `sat(rint((float)sum * m) + offset)`, where sum is the "     \
+    "exact "                                                                   \
+    "sum of the elements less their offset, and m the scale of Input divided " \
+    "by "                                                                      \
+    "that of Result times the number of elements, made in float64 and "        \
+    "rounded "                                                                 \
+    "to float; in float64 where a kind has 32 bits."
+#define GLOW_REALS_TAIL \
+    " are computed as float64, between Dequantize and Quantize."
+#define GLOW_REALS_DOC "  Quantized elements" GLOW_REALS_TAIL
+#define GLOW_REAL_RESULT "the type of Input, or the stated quantized type"
 /* A result of this shape: of the kind of operand 0, or stated and quantized. */
 bool glow_give_real(const glow_node *n, glow_dims shape, glow_type *out);
 

@@ -9,9 +9,9 @@ cumsum_infer(const glow_node *n, glow_type out[])
 {
     const glow_cumsum *c = n->attrs;
 
-    return glow_admit(n, 0, GLOW_ANY_NUMBER) &&
+    return glow_admit_real(n, 0, GLOW_ANY_NUMBER) &&
            glow_check_axis(n, "Dim", c->dim, 0) &&
-           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+           glow_give_real(n, n->in[0]->type->shape, &out[0]);
 }
 
 /* The sums, or products, of `size` elements from `at` on, `step` apart. */
@@ -39,8 +39,8 @@ run_row(const glow_cumsum *c, bool multiplies, const glow_tensor *x,
 }
 
 static bool
-cumsum_eval(const glow_node *n, glow_tensor *const in[],
-            glow_tensor *const out[], glow_arena *scratch)
+cum_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
+         glow_arena *scratch)
 {
     const glow_cumsum *c = n->attrs;
     glow_dims x = in[0]->type->shape;
@@ -56,11 +56,18 @@ cumsum_eval(const glow_node *n, glow_tensor *const in[],
     return true;
 }
 
+static bool
+cumsum_eval(const glow_node *n, glow_tensor *const in[],
+            glow_tensor *const out[], glow_arena *scratch)
+{
+    return glow_eval_reals(n, in, out, scratch, cum_eval);
+}
+
 const glow_op glow_op_cumsum = {
     .name = "CumSum",
     .summary = "running sums along an axis",
-    .in = {{"Input", GLOW_TENSOR, "x: floats or integers"}},
-    .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},
+    .in = {{"Input", GLOW_TENSOR, "x: floats, integers or quantized"}},
+    .out = {{"Result", GLOW_TENSOR, "y, " GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_cumsum, dim, GLOW_INT, "the axis"),
               GLOW_FIELD_DEFAULT(glow_cumsum, exclusive, GLOW_FLAG,
                                  "a sum leaves out the element itself"),
@@ -73,15 +80,16 @@ const glow_op glow_op_cumsum = {
     .inplace = {{0, 0}},
     .inplace_count = 1,
     .doc = "`y[j] = x[0] + .. + x[j]` along Dim; Exclusive: `x[0] + .. + "
-           "x[j - 1]`; Reverse: `x[j] + .. + x[d - 1]`.  Integers wrap around.",
+           "x[j - 1]`; Reverse: `x[j] + .. + x[d - 1]`.  Integers wrap "
+           "around." GLOW_REALS_DOC,
     .source = "Glow CumSum; ONNX CumSum",
 };
 
 const glow_op glow_op_cumprod = {
     .name = "CumProd",
     .summary = "running products along an axis",
-    .in = {{"Input", GLOW_TENSOR, "x: floats or integers"}},
-    .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},
+    .in = {{"Input", GLOW_TENSOR, "x: floats, integers or quantized"}},
+    .out = {{"Result", GLOW_TENSOR, "y, " GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_cumprod, dim, GLOW_INT, "the axis"),
               GLOW_FIELD_DEFAULT(glow_cumprod, exclusive, GLOW_FLAG,
                                  "a product leaves out the element itself"),
@@ -96,6 +104,6 @@ const glow_op glow_op_cumprod = {
     .doc = "`y[j] = x[0] * .. * x[j]` along Dim; Exclusive: `x[0] * .. * "
            "x[j - 1]`, and 1 for the first; Reverse: `x[j] * .. * x[d - 1]`.  "
            "Floats are multiplied in float64 and rounded once; integers wrap "
-           "around.",
+           "around." GLOW_REALS_DOC,
     .source = "ONNX CumProd",
 };

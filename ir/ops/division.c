@@ -63,26 +63,27 @@ int_mod(int64_t x, int64_t y, bool is_signed)
  * Defines the operator glow_op_ID, computed by `real` for floats and `integer`
  * for integers.
  */
-#define REST(id, text, line, more, real, integer, formula, from)         \
-    static bool id##_eval(const glow_node *n, glow_tensor *const in[],   \
-                          glow_tensor *const out[], glow_arena *scratch) \
-    {                                                                    \
-        (void)n, (void)scratch;                                          \
-        return glow_apply_pairs(in, out[0], real, integer);              \
-    }                                                                    \
-    const glow_op glow_op_##id = {                                       \
-        .name = text,                                                    \
-        .summary = line,                                                 \
-        .in = {{"LHS", GLOW_TENSOR, "x: floats or integers"},            \
-               {"RHS", GLOW_TENSOR, "y, of the same type"}},             \
-        .out = {{"Result", GLOW_TENSOR, "z, of the same type"}},         \
-        .traits = GLOW_PURE | GLOW_ELEMENTWISE | (more),                 \
-        .infer = number_infer,                                           \
-        .eval = id##_eval,                                               \
-        .inplace = {{0, 0}, {0, 1}},                                     \
-        .inplace_count = 2,                                              \
-        .doc = formula,                                                  \
-        .source = from,                                                  \
+#define REST(id, text, line, more, real, integer, formula, from)          \
+    static bool id##_eval(const glow_node *n, glow_tensor *const in[],    \
+                          glow_tensor *const out[], glow_arena *scratch)  \
+    {                                                                     \
+        (void)n, (void)scratch;                                           \
+        return glow_apply_pairs(in, out[0], real, integer);               \
+    }                                                                     \
+    const glow_op glow_op_##id = {                                        \
+        .name = text,                                                     \
+        .summary = line,                                                  \
+        .in = {{"LHS", GLOW_TENSOR, "x: floats, integers or quantized"},  \
+               {"RHS", GLOW_TENSOR, "y, of the same type"}},              \
+        .out = {{"Result", GLOW_TENSOR,                                   \
+                 "z, of the type of LHS, or the stated quantized type"}}, \
+        .traits = GLOW_PURE | GLOW_ELEMENTWISE | (more),                  \
+        .infer = number_infer,                                            \
+        .eval = id##_eval,                                                \
+        .inplace = {{0, 0}, {0, 1}},                                      \
+        .inplace_count = 2,                                               \
+        .doc = formula,                                                   \
+        .source = from,                                                   \
     }
 
 REST(
@@ -156,9 +157,10 @@ floordiv_eval(const glow_node *n, glow_tensor *const in[],
 const glow_op glow_op_floordiv = {
     .name = "FloorDiv",
     .summary = "the whole part of a quotient",
-    .in = {{"LHS", GLOW_TENSOR, "x: floats or integers"},
+    .in = {{"LHS", GLOW_TENSOR, "x: floats, integers or quantized"},
            {"RHS", GLOW_TENSOR, "y, of the same type"}},
-    .out = {{"Result", GLOW_TENSOR, "z, of the same type"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "z, of the type of LHS, or the stated quantized type"}},
     .attrs = {GLOW_FIELD_DEFAULT(glow_floordiv, truncate, GLOW_FLAG,
                                  "round toward zero instead of down")},
     .defaults = &(const glow_floordiv){.truncate = false},

@@ -7,9 +7,9 @@ hardmax_infer(const glow_node *n, glow_type out[])
 {
     const glow_hardmax *h = n->attrs;
 
-    return glow_admit(n, 0, GLOW_ANY_FLOAT) &&
+    return glow_admit_real(n, 0, GLOW_ANY_FLOAT) &&
            glow_check_axis(n, "Axis", h->axis, 0) &&
-           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+           glow_give_real(n, n->in[0]->type->shape, &out[0]);
 }
 
 /* The position of the first maximum of `size` elements, `step` apart. */
@@ -44,7 +44,8 @@ hardmax_eval(const glow_node *n, glow_tensor *const in[],
         int64_t best = greatest(in[0], at, step, size);
 
         for (int64_t k = 0; k < size; k++)
-            glow_set_double(out[0], at + k * step, at + k * step == best);
+            glow_store(out[0], at + k * step, 1,
+                       &(double){at + k * step == best});
     }
     return true;
 }
@@ -52,8 +53,8 @@ hardmax_eval(const glow_node *n, glow_tensor *const in[],
 const glow_op glow_op_hardmax = {
     .name = "Hardmax",
     .summary = "1 at the greatest element along an axis, else 0",
-    .in = {{"Input", GLOW_TENSOR, "x: floats"}},
-    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .in = {{"Input", GLOW_TENSOR, "x: floats or quantized"}},
+    .out = {{"Result", GLOW_TENSOR, GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_hardmax, axis, GLOW_INT, "the axis")},
     .traits = GLOW_PURE | GLOW_DISCONTINUOUS,
     .infer = hardmax_infer,

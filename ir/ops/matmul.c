@@ -1,5 +1,6 @@
 /* Matrix products: MatMul, BatchMatMul, FullyConnected, Gemm; BatchedAdd. */
 
+#include "ir/ops/apply.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/product.h"
 
@@ -506,14 +507,16 @@ glow_infer_batched(const glow_node *n, glow_type out[])
 {
     glow_dims row = n->in[0]->type->shape;
 
-    if (!glow_admit(n, 0, GLOW_ANY_NUMBER) || !glow_check_kinds(n, 1, 0) ||
+    if (!glow_admit_real(n, 0, GLOW_ANY_NUMBER) ||
+        !(glow_takes_quantized(n) ? glow_admit(n, 1, GLOW_CLASS_QUANTIZED)
+                                  : glow_check_kinds(n, 1, 0)) ||
         !glow_check_rank_from(n, 0, 1))
         return false;
     row.rank--;
     for (int i = 0; i <= row.rank; i++)
         row.at[i] = i < row.rank ? row.at[i + 1] : 0;
     return glow_check_shape(n, 1, row, "that of one of Batch") &&
-           glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+           glow_give_real(n, n->in[0]->type->shape, &out[0]);
 }
 
 static bool
@@ -523,7 +526,9 @@ batchedadd_eval(const glow_node *n, glow_tensor *const in[],
     int64_t size = glow_tensor_count(in[1]);
     int64_t batch = in[0]->type->shape.at[0];
 
-    (void)n, (void)scratch;
+    (void)scratch;
+    if (glow_takes_quantized(n))
+        return glow_grid_apply(in, out[0], &glow_grid_add);
     for (int64_t i = 0; i < batch * size; i++)
         if (glow_tensor_is_float(in[0]))
             glow_set_double(out[0], i,
@@ -547,6 +552,7 @@ const glow_op glow_op_batchedadd = {
     .eval = batchedadd_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,
-    .doc = "`y[b, ..] = x[b, ..] + s[..]`.  Integers wrap.",
+    .doc = "`y[b, ..] = x[b, ..] + s[..]`.  Integers wrap.  Quantized elements "
+           "are added as Add adds them.",
     .source = "Glow BatchedAdd",
 };

@@ -15,6 +15,14 @@ check_epsilon(const glow_node *n, float epsilon)
                        (double)epsilon);
 }
 
+/* Operand `i` has the kind of Input; beside a quantized one, any kind of reals. */
+static bool
+check_parameter(const glow_node *n, int i)
+{
+    return glow_takes_quantized(n) ? glow_admit_real(n, i, GLOW_ANY_FLOAT)
+                                   : glow_check_kinds(n, i, 0);
+}
+
 /* batchnormalization */
 
 static bool
@@ -23,16 +31,16 @@ batchnormalization_infer(const glow_node *n, glow_type out[])
     const glow_batchnormalization *b = n->attrs;
     const glow_type *x = n->in[0]->type;
 
-    if (!glow_admit(n, 0, GLOW_ANY_FLOAT) ||
+    if (!glow_admit_real(n, 0, GLOW_ANY_FLOAT) ||
         !glow_check_axis(n, "ChannelIdx", b->channel_idx, 0) ||
         !check_epsilon(n, b->epsilon))
         return false;
     for (int i = 1; i < n->n_in; i++)
-        if (!glow_check_kinds(n, i, 0) ||
+        if (!check_parameter(n, i) ||
             !glow_check_shape(n, i, GLOW_DIMS_OF(x->shape.at[b->channel_idx]),
                               "that of the channels of Input"))
             return false;
-    return glow_give(n, glow_dense(x), &out[0]);
+    return glow_give_real(n, x->shape, &out[0]);
 }
 
 static bool
@@ -54,10 +62,12 @@ batchnormalization_eval(const glow_node *n, glow_tensor *const in[],
     var = glow_load_all(in[4], scratch);
     for (int64_t i = 0; i < count; i++) {
         int64_t c = i / step % channels;
-        double v = glow_get_double(in[0], i) - mean[c];
+        double v;
 
-        v = v / sqrt(var[c] + (double)b->epsilon) * scale[c] + bias[c];
-        glow_set_double(out[0], i, v);
+        glow_load(in[0], i, 1, &v);
+        v = (v - mean[c]) / sqrt(var[c] + (double)b->epsilon) * scale[c] +
+            bias[c];
+        glow_store(out[0], i, 1, &v);
     }
     return true;
 }
@@ -70,7 +80,7 @@ const glow_op glow_op_batchnormalization = {
            {"Bias", GLOW_TENSOR, "b, one for each channel"},
            {"Mean", GLOW_TENSOR, "m, one for each channel"},
            {"Var", GLOW_TENSOR, "v, the variance, one for each channel"}},
-    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .out = {{"Result", GLOW_TENSOR, GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_batchnormalization, channel_idx, GLOW_INT,
                          "the axis of the channels"),
               GLOW_FIELD(glow_batchnormalization, epsilon, GLOW_FLOAT32,
@@ -80,7 +90,8 @@ const glow_op glow_op_batchnormalization = {
     .eval = batchnormalization_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,
-    .doc = "`y = (x - m[c]) / sqrt(v[c] + Epsilon) * s[c] + b[c]`.",
+    .doc =
+        "`y = (x - m[c]) / sqrt(v[c] + Epsilon) * s[c] + b[c]`." GLOW_REALS_DOC,
     .source = "Ioffe, Szegedy, Batch Normalization, arXiv:1502.03167; Glow "
               "BatchNormalization; ONNX BatchNormalization, inference",
 };
@@ -94,7 +105,7 @@ layernormalization_infer(const glow_node *n, glow_type out[])
     const glow_type *x = n->in[0]->type;
     glow_dims inner = {0};
 
-    if (!glow_admit(n, 0, GLOW_ANY_FLOAT) ||
+    if (!glow_admit_real(n, 0, GLOW_ANY_FLOAT) ||
         !glow_check_axis(n, "Axis", l->axis, 0) ||
         !check_epsilon(n, l->epsilon))
         return false;
@@ -102,10 +113,10 @@ layernormalization_infer(const glow_node *n, glow_type out[])
         inner.at[inner.rank++] = x->shape.at[i];
     for (int i = 1; i < n->n_in; i++)
         if (n->in[i] &&
-            (!glow_check_kinds(n, i, 0) ||
+            (!check_parameter(n, i) ||
              !glow_check_shape(n, i, inner, "that of Input from Axis on")))
             return false;
-    return glow_give(n, glow_dense(x), &out[0]);
+    return glow_give_real(n, x->shape, &out[0]);
 }
 
 /* Normalizes `size` elements in place. */
@@ -157,7 +168,7 @@ const glow_op glow_op_layernormalization = {
     .in = {{"Input", GLOW_TENSOR, "x"},
            {"Scale", GLOW_OPTIONAL, "s, of the shape of Input from Axis on"},
            {"Bias", GLOW_OPTIONAL, "b, of the same shape"}},
-    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .out = {{"Result", GLOW_TENSOR, GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_layernormalization, axis, GLOW_INT,
                          "the first of the axes that are normalized together"),
               GLOW_FIELD(glow_layernormalization, epsilon, GLOW_FLOAT32,
@@ -169,7 +180,7 @@ const glow_op glow_op_layernormalization = {
     .inplace_count = 1,
     .doc = "With the mean `m` and the variance `v = mean of (x - m)^2` of the "
            "elements from Axis on: `y = (x - m) / sqrt(v + Epsilon) * s + b`.  "
-           "Without Scale `s` is 1, without Bias `b` is 0.",
+           "Without Scale `s` is 1, without Bias `b` is 0." GLOW_REALS_DOC,
     .source = "Ba, Kiros, Hinton, Layer Normalization, arXiv:1607.06450; Glow "
               "LayerNormalization; ONNX LayerNormalization",
 };
@@ -209,7 +220,7 @@ const glow_op glow_op_rmsnormalization = {
     .summary = "normalize by the mean square of the last axes",
     .in = {{"Input", GLOW_TENSOR, "x"},
            {"Scale", GLOW_OPTIONAL, "s, of the shape of Input from Axis on"}},
-    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .out = {{"Result", GLOW_TENSOR, GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_rmsnormalization, axis, GLOW_INT,
                          "the first of the axes that are normalized together"),
               GLOW_FIELD(glow_rmsnormalization, epsilon, GLOW_FLOAT32,
@@ -219,8 +230,9 @@ const glow_op glow_op_rmsnormalization = {
     .eval = rmsnormalization_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,
-    .doc = "With the mean `v` of the squares of the elements from Axis on: `y "
-           "= x / sqrt(v + Epsilon) * s`.  Without Scale `s` is 1.",
+    .doc =
+        "With the mean `v` of the squares of the elements from Axis on: `y "
+        "= x / sqrt(v + Epsilon) * s`.  Without Scale `s` is 1." GLOW_REALS_DOC,
     .source = "Zhang, Sennrich, Root Mean Square Layer Normalization, "
               "arXiv:1910.07467; ONNX RMSNormalization",
 };
@@ -232,14 +244,15 @@ localresponsenormalization_infer(const glow_node *n, glow_type out[])
 {
     const glow_localresponsenormalization *l = n->attrs;
 
-    if (!glow_admit(n, 0, GLOW_ANY_FLOAT) || !glow_check_rank_from(n, 0, 1))
+    if (!glow_admit_real(n, 0, GLOW_ANY_FLOAT) ||
+        !glow_check_rank_from(n, 0, 1))
         return false;
     if (l->half_window_size < 0)
         return glow_reject(n,
                            "HalfWindowSize is %" PRId64 ", but must be 0 or "
                            "more",
                            l->half_window_size);
-    return glow_give(n, glow_dense(n->in[0]->type), &out[0]);
+    return glow_give_real(n, n->in[0]->type->shape, &out[0]);
 }
 
 /* Normalizes a row of x of `size` channels into y. */
@@ -287,7 +300,7 @@ const glow_op glow_op_localresponsenormalization = {
     .name = "LocalResponseNormalization",
     .summary = "normalize each element by its neighbours along the last axis",
     .in = {{"Input", GLOW_TENSOR, "x, the channels along the last axis"}},
-    .out = {{"Result", GLOW_TENSOR, "the type of Input"}},
+    .out = {{"Result", GLOW_TENSOR, GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_localresponsenormalization, half_window_size,
                          GLOW_INT64, "neighbours on each side, h"),
               GLOW_FIELD(glow_localresponsenormalization, alpha, GLOW_FLOAT32,
@@ -299,8 +312,9 @@ const glow_op glow_op_localresponsenormalization = {
     .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
     .infer = localresponsenormalization_infer,
     .eval = localresponsenormalization_eval,
-    .doc = "`y[c] = x[c] / (K + Alpha / (2 h + 1) * sum of x[i]^2)^Beta`, i "
-           "from `c - h` to `c + h`, as far as there are channels.",
+    .doc =
+        "`y[c] = x[c] / (K + Alpha / (2 h + 1) * sum of x[i]^2)^Beta`, i "
+        "from `c - h` to `c + h`, as far as there are channels." GLOW_REALS_DOC,
     .source =
         "Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep "
         "Convolutional Neural Networks, 2012; Glow "

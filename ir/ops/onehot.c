@@ -82,7 +82,7 @@ const glow_op glow_op_onehot = {
 static bool
 batchonehot_infer(const glow_node *n, glow_type out[])
 {
-    if (!glow_admit(n, 0, GLOW_ANY_PLAIN) || !glow_check_rank(n, 0, 2) ||
+    if (!glow_admit_real(n, 0, GLOW_ANY_PLAIN) || !glow_check_rank(n, 0, 2) ||
         !glow_admit(n, 1, GLOW_ANY_INT) || !glow_check_rank(n, 2, 1) ||
         !glow_check_kinds(n, 2, 0))
         return false;
@@ -92,7 +92,7 @@ batchonehot_infer(const glow_node *n, glow_type out[])
 
     return glow_check_shape(n, 1, GLOW_DIMS_OF(data.at[1]),
                             "the columns of Data") &&
-           glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
+           glow_give_real(n, y, &out[0]);
 }
 
 /* Column `j` of Result, from column `from` of Data. */
@@ -110,9 +110,10 @@ fill_column(glow_tensor *const in[], const glow_tensor *out, int64_t j,
             real ? glow_get_double(in[0], i) == glow_get_double(in[2], j)
                  : glow_get_int(in[0], i) == glow_get_int(in[2], j);
 
-        glow_set_int(out, b * values + j, equal);
-        if (real)
-            glow_set_double(out, b * values + j, equal);
+        if (glow_tensor_is_real(out))
+            glow_store(out, b * values + j, 1, &(double){equal});
+        else
+            glow_set_int(out, b * values + j, equal);
     }
 }
 
@@ -154,7 +155,8 @@ const glow_op glow_op_batchonehot = {
     .infer = batchonehot_infer,
     .eval = batchonehot_eval,
     .doc = "`y[b, j]` is 1 if `x[b, d] = v[j]`, else 0, where `d` is the "
-           "column that `v[j]` belongs to.  Lengths add up to the size of "
+           "column that `v[j]` belongs to.  Quantized results are those for "
+           "the reals 1 and 0.  Lengths add up to the size of "
            "Values.",
     .source = "Glow BatchOneHot; Caffe2 BatchOneHot",
 };

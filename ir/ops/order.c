@@ -28,7 +28,7 @@ arg_infer(const glow_node *n, glow_type out[])
     const glow_argmax *a = n->attrs;
     glow_dims x = n->in[0]->type->shape, y = {0};
 
-    if (!glow_admit(n, 0, GLOW_ANY_NUMBER) ||
+    if (!glow_admit_real(n, 0, GLOW_ANY_NUMBER) ||
         !glow_check_axis(n, "Axis", a->axis, 0))
         return false;
     for (int i = 0; i < x.rank; i++)
@@ -142,7 +142,8 @@ topk_infer(const glow_node *n, glow_type out[])
     glow_type y = glow_dense(n->in[0]->type);
     int last = y.shape.rank - 1;
 
-    if (!glow_admit(n, 0, GLOW_ANY_NUMBER) || !glow_check_rank_from(n, 0, 1))
+    if (!glow_admit_real(n, 0, GLOW_ANY_NUMBER) ||
+        !glow_check_rank_from(n, 0, 1))
         return false;
     if (t->k < 0 || t->k > y.shape.at[last])
         return glow_reject(n,

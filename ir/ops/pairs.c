@@ -2,7 +2,7 @@
  * Glow's products within a batch: BatchedMul, BatchedPairwiseDotProduct.
  */
 
-#include "ir/ops/common.h"
+#include "ir/ops/apply.h"
 
 /* batchedmul */
 
@@ -13,7 +13,9 @@ batchedmul_eval(const glow_node *n, glow_tensor *const in[],
     int64_t size = glow_tensor_count(in[1]), count = glow_tensor_count(out[0]);
     bool is_float = glow_tensor_is_float(in[0]);
 
-    (void)n, (void)scratch;
+    (void)scratch;
+    if (glow_takes_quantized(n))
+        return glow_grid_apply(in, out[0], &glow_grid_mul);
     for (int64_t i = 0; i < count; i++)
         if (is_float)
             glow_set_double(out[0], i,
@@ -37,7 +39,8 @@ const glow_op glow_op_batchedmul = {
     .eval = batchedmul_eval,
     .inplace = {{0, 0}},
     .inplace_count = 1,
-    .doc = "`y[b, ..] = x[b, ..] * s[..]`.  Integers wrap.",
+    .doc = "`y[b, ..] = x[b, ..] * s[..]`.  Integers wrap.  Quantized elements "
+           "are multiplied as Mul multiplies them.",
     .source = "Glow BatchedMul",
 };
 

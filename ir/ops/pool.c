@@ -55,7 +55,7 @@ max_infer(const glow_node *n, glow_type out[])
     const glow_maxpool *p = n->attrs;
     glow_window w;
 
-    return glow_admit(n, 0, GLOW_ANY_NUMBER) &&
+    return glow_admit_real(n, 0, GLOW_ANY_NUMBER) &&
            glow_window_check(n, p->kernels, p->strides, p->pads, p->dilation,
                              &w) &&
            glow_window_outputs(n, &w, p->ceil_mode) &&
@@ -162,6 +162,7 @@ const glow_op glow_op_maxpool = {
         "`y[n, h, w, c] = max over i, j of x[n, h * s - p + i * d, w * s' - "
         "p' + j * d', c]`, of what is within Input.  NaN is greater than all; "
         "a window with nothing of Input gives -inf, or the least integer.  "
+        "Quantized elements keep their scale and offset.  "
         "An axis of `n` elements gives `(n + p + q - (k - 1) * d - 1) / s + "
         "1`, rounded down.",
     .source = "Glow MaxPool; ONNX MaxPool",
@@ -192,14 +193,11 @@ avgpool_infer(const glow_node *n, glow_type out[])
     const glow_avgpool *p = n->attrs;
     glow_window w;
 
-    return glow_admit(n, 0, GLOW_ANY_FLOAT) &&
+    return glow_admit_real(n, 0, GLOW_ANY_FLOAT) &&
            glow_window_check(n, p->kernels, p->strides, p->pads, p->dilation,
                              &w) &&
            glow_window_outputs(n, &w, p->ceil_mode) &&
-           glow_give(
-               n,
-               glow_reshaped(n->in[0]->type, glow_window_shape(&w, w.channels)),
-               &out[0]);
+           glow_give_real(n, glow_window_shape(&w, w.channels), &out[0]);
 }
 
 typedef struct avg_pool {
@@ -232,11 +230,13 @@ avg_window(const glow_window *w, const glow_taps t[], int64_t batch,
            int64_t channel, int64_t to, void *user)
 {
     const avg_pool *p = user;
-    double sum = 0;
+    double sum = 0, zero = (double)p->in->type->offset;
 
     FOR_EACH_TAP(i, j, k, t)
-    sum += glow_get_double(p->in, source_of(w, t, batch, channel, i, j, k));
-    glow_set_double(p->out, to, sum / count_taps(w, t, p->count_pads));
+    sum +=
+        glow_get_double(p->in, source_of(w, t, batch, channel, i, j, k)) - zero;
+    glow_set_mean(p->out, to, p->in->type, sum,
+                  count_taps(w, t, p->count_pads));
 }
 
 static bool
@@ -258,7 +258,8 @@ const glow_op glow_op_avgpool = {
     .name = "AvgPool",
     .summary = "the mean of each window",
     .in = {{"Input", GLOW_TENSOR, "x, of shape [N, spatial.., C]"}},
-    .out = {{"Result", GLOW_TENSOR, "y, of shape [N, spatial.., C]"}},
+    .out = {{"Result", GLOW_TENSOR,
+             "y, of shape [N, spatial.., C], or the stated quantized type"}},
     .attrs = {GLOW_FIELD(glow_avgpool, kernels, GLOW_DIMS,
                          "the size of a window, per spatial axis"),
               GLOW_FIELD(glow_avgpool, strides, GLOW_DIMS,
@@ -282,6 +283,6 @@ const glow_op glow_op_avgpool = {
            "divided by their number; with CountIncludePads, by that of the "
            "elements within Input and its pads.  What a window of CeilMode "
            "reaches beyond the pads never counts.  A window with nothing to "
-           "count gives 0 / 0.",
+           "count gives 0 / 0." GLOW_MEAN_DOC,
     .source = "Glow AvgPool; ONNX AveragePool",
 };

@@ -11,7 +11,7 @@ glow_reduce_infer(const glow_node *n, glow_type out[], glow_dims axes,
     glow_dims x = n->in[0]->type->shape, y = {0};
     int next = 0;
 
-    if (!glow_admit(n, 0, classes))
+    if (!glow_admit_real(n, 0, classes))
         return false;
     for (int i = 0; i < axes.rank; i++) {
         if (!glow_check_axis(n, "an element of Axes", axes.at[i], 0))
@@ -26,7 +26,7 @@ glow_reduce_infer(const glow_node *n, glow_type out[], glow_dims axes,
             next++;
         else
             y.at[y.rank++] = x.at[i];
-    return glow_give(n, glow_reshaped(n->in[0]->type, y), &out[0]);
+    return glow_give_real(n, y, &out[0]);
 }
 
 static bool
@@ -63,6 +63,19 @@ result_steps(glow_dims x, glow_dims axes)
     return step;
 }
 
+static double
+real_add(double sum, double x)
+{
+    return sum + x;
+}
+
+/* True for the sum and the mean of quantized elements, which are exact. */
+static bool
+adds_quantized(const glow_reducer *r, const glow_tensor *in)
+{
+    return r->real == real_add && glow_is_quantized(in->type->elem);
+}
+
 /* One row along the last axis; the sums of `real` or of `integer`. */
 typedef struct sums {
     const glow_reducer *r;
@@ -71,13 +84,25 @@ typedef struct sums {
     int64_t *integer;
 } sums;
 
+/* The elements of a row; of a quantized sum, less their offset. */
+static void
+load_row(const sums *s, int64_t from, int64_t count)
+{
+    if (!adds_quantized(s->r, s->in))
+        glow_load(s->in, from, count, s->row);
+    else
+        for (int64_t i = 0; i < count; i++)
+            s->row[i] =
+                glow_get_double(s->in, from + i) - (double)s->in->type->offset;
+}
+
 static void
 reduce_row(const sums *s, int64_t from, int64_t count, int64_t to, int64_t step)
 {
     bool is_signed = glow_tensor_is_signed(s->in);
 
     if (s->real) {
-        glow_load(s->in, from, count, s->row);
+        load_row(s, from, count);
         for (int64_t i = 0; i < count; i++)
             s->real[to + i * step] =
                 s->r->real(s->real[to + i * step], s->row[i]);
@@ -87,6 +112,23 @@ reduce_row(const sums *s, int64_t from, int64_t count, int64_t to, int64_t step)
                 s->r->integer(s->integer[to + i * step],
                               glow_get_int(s->in, from + i), is_signed);
     }
+}
+
+/* The results of the sums, of `count` elements each. */
+static void
+finish(const sums *s, const glow_tensor *out, double count)
+{
+    int64_t results = glow_tensor_count(out);
+
+    if (adds_quantized(s->r, s->in)) {
+        for (int64_t i = 0; i < results; i++)
+            glow_set_mean(out, i, s->in->type, s->real[i],
+                          s->r->finish ? count : 1);
+        return;
+    }
+    for (int64_t i = 0; i < results && s->r->finish; i++)
+        s->real[i] = s->r->finish(s->real[i], count);
+    glow_store(out, 0, results, s->real);
 }
 
 static void
@@ -114,34 +156,26 @@ glow_reduce_by(const glow_reducer *r, const glow_tensor *in,
     glow_dims x = in->type->shape;
     int64_t size = x.rank ? x.at[x.rank - 1] : 1;
     int64_t results = glow_tensor_count(out), count = glow_tensor_count(in);
-    bool is_float = glow_tensor_is_float(in);
+    bool is_real = glow_tensor_is_real(in);
     sums s = {.r = r, .in = in};
 
-    if (is_float) {
+    if (is_real) {
         s.real = GLOW_NEW_ARRAY(scratch, double, results);
         s.row = GLOW_NEW_ARRAY(scratch, double, count ? size : 0);
     } else {
         s.integer = GLOW_NEW_ARRAY(scratch, int64_t, results);
     }
-    for (int64_t i = 0; i < results && is_float; i++)
+    for (int64_t i = 0; i < results && is_real; i++)
         s.real[i] = r->start;
-    for (int64_t i = 0; i < results && !is_float; i++)
+    for (int64_t i = 0; i < results && !is_real; i++)
         s.integer[i] = glow_int_as(out->type, r->start);
     if (count > 0)
         reduce_rows(&s, x, axes);
-    for (int64_t i = 0; i < results && is_float && r->finish; i++)
-        s.real[i] = r->finish(s.real[i], (double)(count / results));
-    if (is_float)
-        glow_store(out, 0, results, s.real);
-    for (int64_t i = 0; i < results && !is_float; i++)
+    if (is_real)
+        finish(&s, out, results ? (double)(count / results) : 0);
+    for (int64_t i = 0; i < results && !is_real; i++)
         glow_set_int(out, i, s.integer[i]);
     return true;
-}
-
-static double
-real_add(double sum, double x)
-{
-    return sum + x;
 }
 
 static double
@@ -183,30 +217,32 @@ int_mul(int64_t product, int64_t x, bool is_signed)
 }
 
 /* Words for the element kinds that each infer function above accepts. */
-#define float_words "floats"
-#define number_words "floats or integers"
+#define float_words "floats or quantized"
+#define number_words "floats, integers or quantized"
 
 GLOW_REDUCE(batchedreduceadd, "BatchedReduceAdd", "the sum along axes", number,
             GLOW_PRIMITIVE | GLOW_REDUCTION,
-            "The sum; of nothing 0.  Integers wrap.",
+            "The sum; of nothing 0.  Integers wrap.  Quantized elements are "
+            "added as those of BatchedReduceMean, with a number of 1.",
             "Glow BatchedReduceAdd; ONNX ReduceSum", 0, real_add, int_add,
             NULL);
 GLOW_REDUCE(batchedreducemax, "BatchedReduceMax",
             "the greatest element along axes", number, GLOW_PRIMITIVE,
-            "As Max; of nothing -inf, or the least integer.",
+            "As Max; of nothing -inf, or the least integer." GLOW_REALS_DOC,
             "Glow BatchedReduceMax; ONNX ReduceMax", -INFINITY, glow_maximum,
             int_max, NULL);
 GLOW_REDUCE(batchedreducemean, "BatchedReduceMean", "the mean along axes",
-            float, GLOW_REDUCTION, "The sum divided by the number of elements.",
+            float, GLOW_REDUCTION,
+            "The sum divided by the number of elements." GLOW_MEAN_DOC,
             "Glow BatchedReduceMean; ONNX ReduceMean", 0, real_add, NULL,
             divide);
 GLOW_REDUCE(batchedreducemin, "BatchedReduceMin",
             "the least element along axes", number, GLOW_PRIMITIVE,
-            "As Min; of nothing inf, or the greatest integer.",
+            "As Min; of nothing inf, or the greatest integer." GLOW_REALS_DOC,
             "Glow BatchedReduceMin; ONNX ReduceMin", INFINITY, glow_minimum,
-            int_min, false);
+            int_min, NULL);
 GLOW_REDUCE(batchedreduceprod, "BatchedReduceProd", "the product along axes",
             number, GLOW_PRIMITIVE | GLOW_REDUCTION,
-            "The product; of nothing 1.  Integers wrap.",
+            "The product; of nothing 1.  Integers wrap." GLOW_REALS_DOC,
             "Glow BatchedReduceProd; ONNX ReduceProd", 1, real_mul, int_mul,
             NULL);

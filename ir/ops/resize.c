@@ -208,7 +208,7 @@ resizebilinear_infer(const glow_node *n, glow_type out[])
     const glow_grid *r = n->attrs;
     int resized = 0;
 
-    if (!resize_infer(n, out, GLOW_ANY_FLOAT))
+    if (!resize_infer(n, out, GLOW_ANY_FLOAT | GLOW_CLASS_QUANTIZED))
         return false;
     for (int i = 0; i < out[0].shape.rank; i++)
         resized += glow_is_resized(r, n->in[0]->type->shape, out[0].shape, i);
@@ -261,8 +261,8 @@ sample(const glow_tensor *in, between *const b[], glow_dims i, int a,
 }
 
 static bool
-resizebilinear_eval(const glow_node *n, glow_tensor *const in[],
-                    glow_tensor *const out[], glow_arena *scratch)
+bilinear_eval(const glow_node *n, glow_tensor *const in[],
+              glow_tensor *const out[], glow_arena *scratch)
 {
     glow_dims x = in[0]->type->shape, y = out[0]->type->shape;
     between *b[GLOW_MAX_RANK];
@@ -275,6 +275,13 @@ resizebilinear_eval(const glow_node *n, glow_tensor *const in[],
     GLOW_FOR_EACH_INDEX(i, y)
         glow_set_double(out[0], to++, sample(in[0], b, i, 0, 0));
     return true;
+}
+
+static bool
+resizebilinear_eval(const glow_node *n, glow_tensor *const in[],
+                    glow_tensor *const out[], glow_arena *scratch)
+{
+    return glow_eval_reals(n, in, out, scratch, bilinear_eval);
 }
 
 const glow_op glow_op_resizebilinear = {
@@ -299,6 +306,7 @@ const glow_op glow_op_resizebilinear = {
     .eval = resizebilinear_eval,
     .doc = "Positions are those of ResizeNearest, held within Input.  One "
            "between elements `x0` and `x1` of an axis, `t` of the way, gives "
-           "`(1 - t) x0 + t x1`; two such axes one after the other.",
+           "`(1 - t) x0 + t x1`; two such axes one after the other.  Quantized "
+           "elements keep their scale and offset; they" GLOW_REALS_TAIL,
     .source = "Glow ResizeBilinear; ONNX Resize, linear",
 };

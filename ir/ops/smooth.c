@@ -48,8 +48,8 @@ logit_infer(const glow_node *n, glow_type out[])
     const glow_op glow_op_##id = {                                       \
         .name = text,                                                    \
         .summary = line,                                                 \
-        .in = {{"Input", GLOW_TENSOR, "x: floats"}},                     \
-        .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},     \
+        .in = {{"Input", GLOW_TENSOR, "x: floats or quantized"}},        \
+        .out = {{"Result", GLOW_TENSOR, "y, " GLOW_REAL_RESULT}},        \
         .traits = GLOW_PURE | GLOW_ELEMENTWISE,                          \
         .infer = checks##_infer,                                         \
         .eval = id##_eval,                                               \
@@ -172,8 +172,8 @@ logit_eval(const glow_node *n, glow_tensor *const in[],
 const glow_op glow_op_logit = {
     .name = "Logit",
     .summary = "the inverse of Sigmoid",
-    .in = {{"Input", GLOW_TENSOR, "x: floats"}},
-    .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},
+    .in = {{"Input", GLOW_TENSOR, "x: floats or quantized"}},
+    .out = {{"Result", GLOW_TENSOR, "y, " GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_logit, epsilon, GLOW_FLOAT32,
                          "how near to 0 and 1 the operand may come")},
     .traits = GLOW_PURE | GLOW_ELEMENTWISE,

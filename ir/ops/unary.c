@@ -104,10 +104,14 @@ int_complement(int64_t x, bool is_signed)
 }
 
 /* Words for the element kinds that each infer function above accepts. */
-#define float_words "floats"
-#define number_words "floats or integers"
+#define float_words "floats or quantized"
+#define number_words "floats, integers or quantized"
 #define int_words "integers"
 #define bool_words "bools"
+#define float_result GLOW_REAL_RESULT
+#define number_result GLOW_REAL_RESULT
+#define int_result "of the type of Input"
+#define bool_result "of the type of Input"
 
 /*
  * Defines glow_op_ID with an `eval` of its own: `real` is its value for kinds of
@@ -125,7 +129,7 @@ int_complement(int64_t x, bool is_signed)
         .name = text,                                                    \
         .summary = line,                                                 \
         .in = {{"Input", GLOW_TENSOR, "x: " takes##_words}},             \
-        .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},     \
+        .out = {{"Result", GLOW_TENSOR, "y, " takes##_result}},          \
         .traits = GLOW_PURE | GLOW_ELEMENTWISE | (more),                 \
         .infer = takes##_infer,                                          \
         .eval = id##_eval,                                               \

@@ -79,8 +79,8 @@ logarithm(double sum, double count)
 }
 
 /* Words for the element kinds that each infer function above accepts. */
-#define float_words "floats"
-#define number_words "floats or integers"
+#define float_words "floats or quantized"
+#define number_words "floats, integers or quantized"
 
 GLOW_REDUCE(batchedreducesumsquare, "BatchedReduceSumSquare",
             "the sum of squares along axes", number, GLOW_REDUCTION,

@@ -1,4 +1,4 @@
-/* Operators that compute on quantized elements: element by element. */
+/* Operators that compute on quantized elements. */
 
 #include "ops.h"
 
@@ -110,6 +110,141 @@ test_choices(void **state)
               IN("bool 2: 1 0", "i8[S:0.5 O:3] 2: 7 8",
                  "i8[S:0.5 O:3] 2: 9 -128"),
               OUT("i8[S:0.5 O:3] 2: 7 -128")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+#define POOL(opname, k, s, p, ...)               \
+    ATTRS(opname, .kernels = GLOW_DIMS_OF(k, k), \
+          .strides = GLOW_DIMS_OF(s, s), .pads = GLOW_DIMS_OF p, __VA_ARGS__)
+
+static void
+test_pools(void **state)
+{
+    const op_case cases[] = {
+        GIVES(maxpool, POOL(maxpool, 2, 2, (0, 0, 0, 0), ),
+              IN("i8[S:0.5 O:3] 1 2 4 1: 1 -9 3 4 2 -128 5 127"),
+              OUT("i8[S:0.5 O:3] 1 1 2 1: 2 127")),
+        GIVES(maxpool, POOL(maxpool, 1, 1, (1, 0, 0, 0), ),
+              IN("ui8[S:0.5 O:3] 1 1 2 1: 200 3"),
+              OUT("ui8[S:0.5 O:3] 1 2 2 1: 0 0 200 3")),
+        /* Sums less offsets: 6, 10; quarters of 0.5 in units of 0.25: 3, 5. */
+        GIVES(avgpool, POOL(avgpool, 2, 2, (0, 0, 0, 0), ),
+              IN("i8[S:0.5 O:3] 1 2 4 1: 4 5 6 7 4 5 4 5"),
+              OUT("ui8[S:0.25 O:10] 1 1 2 1: 13 15")),
+        /* Ties: 5 / 2 = 2.5 gives 2, 7 / 2 gives 4. */
+        GIVES(avgpool,
+              ATTRS(avgpool, .kernels = GLOW_DIMS_OF(1, 2),
+                    .strides = GLOW_DIMS_OF(1, 2),
+                    .pads = GLOW_DIMS_OF(0, 0, 0, 0)),
+              IN("i8[S:1 O:-100] 1 1 4 1: -99 -96 -97 -96"),
+              OUT("i8[S:1 O:1] 1 1 2 1: 3 5")),
+        /* A pad counts as the real 0; a window of pads alone has the offset. */
+        GIVES(avgpool, POOL(avgpool, 1, 1, (1, 0, 0, 0), ),
+              IN("i8[S:0.5 O:3] 1 1 1 1: 9"),
+              OUT("i8[S:0.5 O:7] 1 2 1 1: 7 13")),
+        GIVES(avgpool,
+              POOL(avgpool, 2, 1, (1, 1, 0, 0), .count_include_pads = true),
+              IN("i8[S:0.5 O:3] 1 1 1 1: 19"), OUT("i8[S:0.5 O:3] 1 1 1 1: 7")),
+        GIVES(adaptiveavgpool, NULL,
+              IN("i16[S:0.5 O:100] 1 3 1 1: 101 104 -32768"),
+              OUT("i8[S:0.5 O:1] 1 2 1 1: 3 -128")),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+#define ALONG(axis) ATTRS(reduce, .axes = GLOW_DIMS_OF(axis))
+
+static void
+test_reductions(void **state)
+{
+    const op_case cases[] = {
+        GIVES(batchedreduceadd, ALONG(1),
+              IN("i8[S:0.5 O:3] 2 3: 127 127 127 3 2 3"),
+              OUT("i16[S:0.5 O:1] 2: 373 0")),
+        GIVES(batchedreduceadd, ALONG(1), IN("ui8[S:0.5 O:3] 1 2: 255 255"),
+              OUT("i8[S:0.5 O:1] 1: 127")),
+        GIVES(batchedreduceadd, ALONG(0), IN("i8[S:0.5 O:3] 0 2: 0"),
+              OUT("i8[S:0.5 O:1] 2: 1")),
+        GIVES(batchedreduceadd, ALONG(0),
+              IN("i32[S:1 O:0] 2: 2000000001 2000000000"),
+              OUT("i64[S:1 O:2]: 4000000003")),
+        GIVES(batchedreducemean, ALONG(1), IN("i8[S:1 O:3] 2 2: 4 7 -6 4"),
+              OUT("i8[S:1 O:1] 2: 3 -3")),
+        GIVES(batchedreducemean, ALONG(0), IN("i8[S:1 O:3] 0 1: 4"),
+              OUT("i8[S:1 O:9] 1: 9")),
+        GIVES(batchedreducemax, ALONG(1), IN("i8[S:1 O:3] 1 3: 4 7 -6"),
+              OUT("i8[S:0.5 O:1] 1: 9")),
+        GIVES(batchedreducemin, ALONG(1), IN("i8[S:1 O:3] 1 3: 4 7 -6"),
+              OUT("i8[S:0.5 O:1] 1: -17")),
+        GIVES(batchedreducemin, ALONG(0), IN("i8[S:1 O:3] 0 1: 4"),
+              OUT("ui8[S:0.5 O:1] 1: 255")),
+        GIVES(batchedreduceprod, ALONG(0), IN("i8[S:1 O:3] 3: 4 5 0"),
+              OUT("i8[S:0.5 O:1]: -11")),
+        GIVES(argmax, ATTRS(argmax, .axis = 0), IN("ui8[S:1 O:3] 3: 4 200 200"),
+              OUT("index64: 1")),
+        GIVES(argmin, ATTRS(argmax, .axis = 0), IN("i8[S:1 O:3] 3: 4 -1 -128"),
+              OUT("index64: 2")),
+        GIVES(topk, ATTRS(topk, .k = 2), IN("i8[S:1 O:3] 4: 4 -1 -128 99"),
+              OUT("i8[S:1 O:3] 2: 99 4", "index64 2: 3 0")),
+        GIVES(cumsum, ATTRS(cumsum, .dim = 0), IN("i8[S:1 O:3] 3: 4 5 127"),
+              OUT("i8[S:0.5 O:1] 3: 3 7 127")),
+        REFUSES(topk, ATTRS(topk, .k = 5), IN("i8[S:1 O:3] 4: 4"),
+                OUT("i8[S:1 O:3] 2"), "K is 5, but"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
+static void
+test_composites(void **state)
+{
+    const op_case cases[] = {
+        GIVES(batchedadd, NULL,
+              IN("i8[S:0.5 O:3] 2 2: 7 9 -1 3", "i8[S:0.25 O:1] 2: 3 1"),
+              OUT("i8[S:1 O:1] 2 2: 3 4 -1 1")),
+        GIVES(batchedmul, NULL,
+              IN("i8[S:0.5 O:3] 2 1: 7 9", "ui8[S:2 O:1] 1: 3"),
+              OUT("i8[S:1 O:1] 2 1: 9 13")),
+        GIVES(softmax, ATTRS(softmax, .axis = 1),
+              IN("i8[S:1 O:0] 1 3: 0 0 -100"),
+              OUT("ui8[S:0.00390625 O:0] 1 3: 128 128 0")),
+        GIVES(logsoftmax, ATTRS(softmax, .axis = 1), IN("i8[S:1 O:0] 1 2: 3 3"),
+              OUT("i8[S:0.01 O:0] 1 2: -69 -69")),
+        GIVES(batchnormalization, ATTRS(batchnormalization, .channel_idx = 1),
+              IN("i8[S:0.5 O:3] 1 2: 7 9", "float 2: 1 2", "float 2: 0 1",
+                 "i8[S:1 O:0] 2: 1", "float 2: 1 4"),
+              OUT("i8[S:0.5 O:0] 1 2: 2 6")),
+        GIVES(layernormalization, ATTRS(layernormalization, .axis = 0),
+              IN("i8[S:0.5 O:3] 2: 7 3", "_", "_"),
+              OUT("i8[S:0.5 O:1] 2: 3 -1")),
+        GIVES(localresponsenormalization,
+              ATTRS(localresponsenormalization, 1, 3, 1, 1),
+              IN("i8[S:1 O:0] 1 1 1 2: 1 2"),
+              OUT("i8[S:0.125 O:0] 1 1 1 2: 1 3")),
+        GIVES(batchonehot, NULL,
+              IN("i8[S:0.5 O:3] 2 1: 7 9", "index64 1: 2",
+                 "i8[S:0.5 O:3] 2: 9 7"),
+              OUT("i8[S:0.5 O:1] 2 2: 1 3 3 1")),
+        GIVES(resizebilinear,
+              ATTRS(grid, .scale = {3, (const float[]){1, 2, 1}}),
+              IN("i8[S:0.5 O:3] 1 2 1: 4 7"),
+              OUT("i8[S:0.5 O:3] 1 4 1: 4 5 7 7")),
+        REFUSES(softmax, ATTRS(softmax, .axis = 1), IN("i8[S:1 O:0] 1 3: 0"),
+                OUT("float 1 3"), "the type of Result must be stated"),
+        REFUSES(batchedadd, NULL, IN("i8[S:1 O:0] 1 3: 0", "float 3: 1"),
+                OUT("i8[S:1 O:0] 1 3"),
+                "the elements of Slice are float, but only quantized"),
+        REFUSES(batchnormalization, ATTRS(batchnormalization, .channel_idx = 0),
+                IN("i8[S:1 O:0] 1: 7", "float 1: 1", "float 1: 0", "int8 1: 1",
+                   "float 1: 1"),
+                OUT("i8[S:0.5 O:0] 1"),
+                "the elements of Mean are int8, but only float and quantized"),
     };
 
     (void)state;
@@ -231,9 +366,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_tables),        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_choices),       cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_composites),
         cmocka_unit_test(test_pairs_exactly),
     };
 

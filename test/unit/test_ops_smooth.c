@@ -111,8 +111,10 @@ test_special(void **state)
               OUT("bool 5: 0 0 0 0 0")),
         GIVES(replacenan, ATTRS(replacenan, 2.5f), SPECIAL,
               OUT("float 5: -inf inf 2.5 0 1")),
-        REFUSES(isnan, NULL, IN("int8 1: 1"), OUT("bool 1"), NO_FLOAT),
-        REFUSES(isinf, BOTH, IN("int8 1: 1"), OUT("bool 1"), NO_FLOAT),
+        REFUSES(isnan, NULL, IN("int8 1: 1"), OUT("bool 1"),
+                "but only float kinds"),
+        REFUSES(isinf, BOTH, IN("i8[S:1 O:0] 1: 1"), OUT("bool 1"),
+                "are i8, but only float kinds"),
         REFUSES(replacenan, ATTRS(replacenan, 0), IN("int8 1: 1"),
                 OUT("int8 1"), NO_FLOAT),
     };
