@@ -36,4 +36,5 @@ const glow_pass glow_pass_lower_bound = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_bound,
     .rewrite = lower,
+    .takes_quantized = true,
 };

@@ -55,4 +55,5 @@ const glow_pass glow_pass_lower_onehot = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_onehot,
     .rewrite = lower,
+    .takes_quantized = true,
 };

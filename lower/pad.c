@@ -161,4 +161,5 @@ const glow_pass glow_pass_lower_pad = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_pad,
     .rewrite = lower,
+    .takes_quantized = true,
 };

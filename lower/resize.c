@@ -64,4 +64,5 @@ const glow_pass glow_pass_lower_resize = {
     .preserves = GLOW_LOWERS,
     .lowers = &glow_op_resize,
     .rewrite = lower,
+    .takes_quantized = true,
 };

@@ -64,4 +64,5 @@ const glow_pass glow_pass_lower_reversesequence = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_reversesequence,
     .rewrite = lower,
+    .takes_quantized = true,
 };

@@ -71,4 +71,5 @@ const glow_pass glow_pass_lower_scatterelements = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_scatterelements,
     .rewrite = lower,
+    .takes_quantized = true,
 };

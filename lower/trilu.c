@@ -39,4 +39,5 @@ const glow_pass glow_pass_lower_trilu = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_trilu,
     .rewrite = lower,
+    .takes_quantized = true,
 };
