@@ -7,7 +7,8 @@
  *                                             does not take
  *     while something changed
  *
- * Without a backend, every operator outside of the primitive set is lowered;
+ * Without a backend, every operator outside of the primitive set is lowered, and
+ * each node that computes on quantized elements, if a rule lowers its operator;
  * all backends take the primitive set.  A rule may build operators that other
  * rules lower in turn, so the rounds go on; each takes one step along every
  * chain of rules, and no chain is longer than the number of rules.  Rules of
@@ -32,7 +33,7 @@ is_wanted(const glow_pass_run *run, const glow_node *n)
     const char *why;
 
     if (!backend || !backend->takes)
-        return !(n->op->traits & GLOW_PRIMITIVE);
+        return !(n->op->traits & GLOW_PRIMITIVE) || glow_computes_quantized(n);
     return backend->takes(n, glow_run_scratch(run), &why) != GLOW_TAKES;
 }
 
@@ -174,6 +175,7 @@ const glow_pass glow_pass_lower = {
     .run = run,
     .doc = "All passes `lower-...`, those of plugins included, until there is "
            "nothing left to do.  Without a backend every operator outside of "
-           "the primitive set is lowered.",
+           "the primitive set is lowered, and so is a Convolution of quantized "
+           "elements.",
     .source = "Rotem et al., Glow, arXiv:1805.00907, section 3.2",
 };

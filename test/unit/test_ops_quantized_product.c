@@ -14,6 +14,9 @@
                                .strides = {1, {1}}, \
                                .pads = {2, {0, 0}}, \
                                .group = 1})
+#define DYNAMIC(symmetric, each) \
+    ATTRS(dynamicquantizedfullyconnected, symmetric, each)
+
 static void
 test_values(void **state)
 {
@@ -46,6 +49,22 @@ test_values(void **state)
                  "i32[S:9 O:9] 2: 3 4", "float 2: 1 0.5", "index32 2: 0 -1",
                  "float 2: 1 0.25", "index32 2: 1 0"),
               OUT("i8[S:1 O:0] 1 1 2: 15 10")),
+        GIVES(dynamicquantizedfullyconnected, DYNAMIC(true, true),
+              IN("float 2 2: 1 -127 -254 2", "i8[S:0.5 O:1] 2 1: 3 5",
+                 "float 1: 0.25"),
+              OUT("float 2 1: -252.75 -249.75")),
+        /* 0..255: offset -128, scale 1; and -255..0: offset 127. */
+        GIVES(dynamicrowwisequantizedfullyconnected, DYNAMIC(false, true),
+              IN("float 2 2: 255 128 -255 -64", "i8[S:9 O:9] 2 1: 3 5",
+                 "i8[S:0.5 O:1] 1: 3", "float 1: 0.5", "index32 1: 1"),
+              OUT("float 2 1: 512 -382")),
+        /* One scale for all: 2. */
+        GIVES(dynamicquantizedfullyconnected, DYNAMIC(true, false),
+              IN("float 2 1: 254 3", "ui8[S:1 O:1] 1 1: 2", "float 1: 0"),
+              OUT("float 2 1: 254 4")),
+        GIVES(dynamicquantizedfullyconnected, DYNAMIC(false, false),
+              IN("float 2 1: 0 0", "ui8[S:1 O:1] 1 1: 2", "float 1: 3"),
+              OUT("float 2 1: 3 3")),
     };
 
     (void)state;
@@ -121,6 +140,27 @@ test_refusals(void **state)
                    "float 2: 1", "index32 2: 1"),
                 OUT("i8[S:1 O:0] 1 1 2"),
                 "the elements of Input are float, but only quantized"),
+        REFUSES(dynamicquantizedfullyconnected, DYNAMIC(true, true),
+                IN("i8[S:1 O:0] 1 1: 1", "i8[S:1 O:0] 1 1: 1", "float 1: 0"),
+                OUT("float 1 1"),
+                "the elements of Input are i8, but only float kinds"),
+        REFUSES(dynamicquantizedfullyconnected, DYNAMIC(true, true),
+                IN("float 1 1: 1", "i16[S:1 O:0] 1 1: 1", "float 1: 0"),
+                OUT("float 1 1"),
+                "the elements of Weights are i16, but at most 8 bits"),
+        REFUSES(dynamicquantizedfullyconnected, DYNAMIC(true, true),
+                IN("float 1 1: 1", "i8[S:1 O:0] 1 1: 1", "index32 1: 0"),
+                OUT("float 1 1"),
+                "the elements of Bias are index32, but only float and "
+                "quantized"),
+        REFUSES(dynamicquantizedfullyconnected, DYNAMIC(false, true),
+                IN("float 1 65794: 1", "i8[S:1 O:0] 65794 1: 1", "float 1: 0"),
+                OUT("float 1 1"), "but one of 65793 does not"),
+        REFUSES(dynamicrowwisequantizedfullyconnected, DYNAMIC(true, true),
+                IN("float 1 1: 1", "i8[S:1 O:0] 1 2: 1", "float 2: 0",
+                   "float 2: 1", "float 2: 1"),
+                OUT("float 1 2"),
+                "the elements of Offsets are float, but must be index32"),
     };
 
     (void)state;

@@ -18,14 +18,26 @@ extern GLOW_API const glow_op glow_op_quantize;         /* Input; stated */
 extern GLOW_API const glow_op glow_op_rescalequantized; /* Input; stated */
 
 /*
- * Products whose weights have a scale and an offset for each channel, or row:
- * ir/ops/quantized.c.
+ * Products whose weights have a scale and an offset for each channel, or row;
+ * products of floats that are quantized at run time: ir/ops/quantized.c.
  */
 
 typedef glow_convolution glow_channelwisequantizedconvolution;
 
+typedef struct glow_dynamicquantizedfullyconnected {
+    bool is_symmetric;
+    bool is_per_batch_element;
+} glow_dynamicquantizedfullyconnected;
+
+typedef glow_dynamicquantizedfullyconnected
+    glow_dynamicrowwisequantizedfullyconnected;
+
 /* Input, Filter, Bias, FilterScales, FilterOffsets, BiasScales, BiasOffsets. */
 extern GLOW_API const glow_op glow_op_channelwisequantizedconvolution;
+/* Input, Weights [K, N], Bias. */
+extern GLOW_API const glow_op glow_op_dynamicquantizedfullyconnected;
+/* Input, Weights [K, N], Bias, Scales, Offsets. */
+extern GLOW_API const glow_op glow_op_dynamicrowwisequantizedfullyconnected;
 /* Input, Weights [N, K], Scales, Offsets, Bias. */
 extern GLOW_API const glow_op glow_op_rowwisequantizedfullyconnected;
 

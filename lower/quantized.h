@@ -1,0 +1,26 @@
+/* Helpers of lowering rules of quantized products. */
+
+#ifndef LOWER_QUANTIZED_H
+#define LOWER_QUANTIZED_H
+
+#include "lower/common.h"
+
+/* `count` floats, or numbers of index32, all `v`. */
+glow_value *glow_lower_scales(glow_builder *b, int64_t count, float v);
+glow_value *glow_lower_offsets(glow_builder *b, int64_t count, int32_t v);
+/* The float of the product of the scales of operands 0 and 1. */
+float glow_lower_unit(const glow_node *n);
+/*
+ * `bias` as i32[S:unit O:0]: 0 if it is NULL, itself if it has this type, else
+ * rescaled.
+ */
+glow_value *glow_lower_bias(glow_builder *b, glow_value *bias, int64_t count,
+                            float unit);
+/*
+ * DynamicQuantizedFullyConnected, with `scales` and `offsets` of the columns of
+ * Weights, or NULL for those of its type.
+ */
+glow_value *glow_lower_dynamic(glow_builder *b, const glow_node *n,
+                               glow_value *scales, glow_value *offsets);
+
+#endif
