@@ -78,6 +78,16 @@ batchedadd(const glow_node *n, int i, cpu_move *m)
     return m->step.rank == n->out[0]->type->shape.rank;
 }
 
+/* Any element of the table may be read: none moves with the result. */
+static bool
+intlookuptable(const glow_node *n, int i, cpu_move *m)
+{
+    if (i == 0)
+        return plain(n, i, m);
+    *m = (cpu_move){.step = {.rank = n->out[0]->type->shape.rank}};
+    return true;
+}
+
 static const struct {
     const glow_op *op;
     move_fn move;
@@ -87,6 +97,7 @@ static const struct {
     {&glow_op_bitcast, plain, true},
     {&glow_op_broadcast, broadcast, true},
     {&glow_op_copy, plain, true},
+    {&glow_op_intlookuptable, intlookuptable, false},
     {&glow_op_reshape, reshape, true},
     {&glow_op_slice, slice, true},
     {&glow_op_splat, plain, true},

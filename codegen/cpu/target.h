@@ -11,6 +11,14 @@
 
 struct cpu_choice;
 
+/* Shuffles of bytes for lookup in tables of 256: emit/table.h. */
+typedef enum cpu_shuffle {
+    CPU_SHUFFLE_NONE,     /* a load for each lane */
+    CPU_SHUFFLE_ROWS,     /* 16 bytes: PSHUFB */
+    CPU_SHUFFLE_QUARTERS, /* 64 bytes: TBL */
+    CPU_SHUFFLE_HALVES,   /* 128 bytes: VPERMI2B */
+} cpu_shuffle;
+
 typedef struct cpu_target {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
@@ -29,6 +37,8 @@ typedef struct cpu_target {
     bool has_half;          /* converts binary16 without a library */
     bool has_bfloat;        /* rounds to bfloat16 in one instruction */
     const char *pairs;      /* intrinsic of a dot product of pairs, or NULL */
+    cpu_shuffle shuffle;    /* of bytes */
+    int shuffle_bytes;      /* of its vectors */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
     int winograd;           /* glow_winograd */

@@ -57,39 +57,13 @@ stored(cg *g, const glow_type *t)
 LLVMTypeRef
 glow_cg_computed(cg *g, const glow_type *t)
 {
-    if (t->elem == GLOW_FLOAT64 || glow_is_quantized(t->elem))
+    if (t->elem == GLOW_FLOAT64)
         return g->f64;
     if (glow_is_float(t->elem))
         return g->f32;
     if (t->elem == GLOW_BOOL)
         return g->i1;
     return stored(g, t);
-}
-
-/* Quantized kinds: real = scale * (q - offset). */
-
-static cg_value
-dequantize(cg *g, const glow_type *t, cg_value bits)
-{
-    LLVMTypeRef f = glow_cg_like(bits, g->f64);
-    cg_value q = glow_cg_is_signed(t)
-                     ? LLVMBuildSIToFP(g->builder, bits, f, "")
-                     : LLVMBuildUIToFP(g->builder, bits, f, "");
-
-    return cg_fmul(g, cg_fsub(g, q, glow_cg_real(f, t->offset)),
-                   glow_cg_real(f, (double)t->scale));
-}
-
-static cg_value
-quantize(cg *g, const glow_type *t, cg_value v)
-{
-    LLVMTypeRef f = LLVMTypeOf(v);
-    cg_value q = cg_fdiv(g, v, glow_cg_real(f, (double)t->scale));
-
-    q = glow_cg_intrinsic(g, "llvm.rint", &q, 1);
-    q = cg_fadd(g, q, glow_cg_real(f, t->offset));
-    return glow_cg_to_int(g, q, int_of(g, glow_cg_bytes(t)),
-                          glow_cg_is_signed(t));
 }
 
 cg_value
@@ -108,8 +82,6 @@ glow_cg_to_int(cg *g, cg_value v, LLVMTypeRef scalar, bool is_signed)
 cg_value
 glow_cg_decode(cg *g, const glow_type *t, cg_value bits)
 {
-    if (glow_is_quantized(t->elem))
-        return dequantize(g, t, bits);
     if (t->elem == GLOW_BOOL)
         return cg_icmp(g, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)));
     if (glow_cg_is_narrow(t->elem))
@@ -120,8 +92,6 @@ glow_cg_decode(cg *g, const glow_type *t, cg_value bits)
 static cg_value
 encode(cg *g, const glow_type *t, cg_value v, bool exactly)
 {
-    if (glow_is_quantized(t->elem))
-        return quantize(g, t, v);
     if (t->elem == GLOW_BOOL)
         return LLVMBuildZExt(g->builder, v, glow_cg_like(v, g->i8), "");
     if (glow_cg_is_narrow(t->elem))

@@ -2,8 +2,9 @@
  * Element kinds in generated code: the type of an element in memory, and the
  * type for its arithmetic.
  *
- * float, float16 and bfloat16 are computed as float; float64 and, as their real
- * values, the quantized kinds as double; integers as themselves; bool as i1.
+ * float, float16 and bfloat16 are computed as float; float64 as double; integers and
+ * quantized elements as the integers that they are (quant.h has the arithmetic of the
+ * latter); bool as i1.
  */
 
 #ifndef CODEGEN_CPU_EMIT_KIND_H

@@ -584,10 +584,17 @@ static const struct {
 };
 
 cg_lane_fn
-glow_cg_lane(const glow_op *op)
+glow_cg_plain_lane(const glow_op *op)
 {
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (table[i].op == op)
             return table[i].emit;
     return NULL;
+}
+
+cg_lane_fn
+glow_cg_lane(const glow_node *n)
+{
+    return glow_computes_quantized(n) ? glow_cg_quantized_lane(n)
+                                      : glow_cg_plain_lane(n->op);
 }

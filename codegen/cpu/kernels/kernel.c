@@ -29,7 +29,10 @@ lies_well(const cpu_kernel *k, const glow_node *n)
 bool
 glow_cpu_takes(const cpu_kernel *k, const cpu_target *t, const glow_node *n)
 {
-    return k->op == n->op && lies_well(k, n) && (!k->takes || k->takes(t, n));
+    if (k->op != n->op || !lies_well(k, n))
+        return false;
+    return k->takes ? k->takes(t, n)
+                    : k->quantized || !glow_computes_quantized(n);
 }
 
 void

@@ -46,7 +46,7 @@ typedef struct cpu_kernel {
     const char *name; /* of the functions: "convolution" */
     const glow_op *op;
     /* As t->choice says, if there is one.  NULL: every instruction of the
-       operator. */
+       operator that computes on no quantized elements, or on any. */
     bool (*takes)(const cpu_target *t, const glow_node *n);
     void (*emit)(cpu_job *j);
     /*
@@ -61,6 +61,7 @@ typedef struct cpu_kernel {
      */
     int strides;         /* cpu_strides */
     bool matrix;         /* uses matrix registers, see matrix/matrix.h */
+    bool quantized;      /* without `takes`: any elements */
     bool fails;          /* may return a run-time error */
     const char *failure; /* its message; NULL: index out of range */
     bool calls; /* the functions that the instruction names, as step->bodies */

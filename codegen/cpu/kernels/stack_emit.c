@@ -9,6 +9,7 @@
 #include "codegen/cpu/emit/debug.h"
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/emit/low.h"
+#include "codegen/cpu/emit/table.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/move.h"
 #include "glow/ops.h"
@@ -157,6 +158,29 @@ value_of(cg *g, held *h, const glow_type *t)
     return h->value;
 }
 
+/* The results of IntLookupTable: its table stays in memory. */
+static void
+look_up(cpu_job *j, held *slots, const cpu_item *item, const index *x,
+        int lanes)
+{
+    const glow_node *n = item->n;
+    cg_tensor table = tensor_of(j, item->in[1].slot, n->in[1]->type);
+    held fresh;
+    held *h = operand(j, slots, item, 0, x, lanes, &fresh);
+
+    slots[item->out.slot] =
+        (held){glow_cg_look_up(j->g, n->in[0]->type, h->bits, table,
+                               glow_cpu_strides(table.type).at[0]),
+               NULL};
+}
+
+/* Pure conversions keep subnormal numbers. */
+static bool
+encodes_exactly(const glow_op *op)
+{
+    return op == &glow_op_convertto || op == &glow_op_dequantize;
+}
+
 static void
 run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
          int lanes)
@@ -169,6 +193,10 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
     glow_cg_debug_line(g, g->fn, n);
     if (n->op == &glow_op_splat) {
         slots[item->out.slot] = (held){splat_bits(g, n, lanes), NULL};
+        return;
+    }
+    if (n->op == &glow_op_intlookuptable) {
+        look_up(j, slots, item, x, lanes);
         return;
     }
     for (int i = 0; i < item->n_in; i++) {
@@ -186,8 +214,8 @@ run_item(cpu_job *j, held *slots, const cpu_item *item, const index *x,
         return;
     }
 
-    cg_value y = glow_cg_lane(n->op)(g, n, in);
-    cg_value bits = n->op == &glow_op_convertto
+    cg_value y = glow_cg_lane(n)(g, n, in);
+    cg_value bits = encodes_exactly(n->op)
                         ? glow_cg_encode_exactly(g, n->out[0]->type, y)
                         : glow_cg_encode(g, n->out[0]->type, y);
 
@@ -273,19 +301,37 @@ run_row(cpu_job *j, held *slots, cg_value *at, cg_value from, cg_value to,
     glow_cg_loop_end(g, &l, NULL);
 }
 
-/* The last `rest` elements of the last axis, fewer than a vector has. */
+/* `lanes` elements of the last axis from `first` on, of which `live` count. */
 static void
-run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
+run_vector(cpu_job *j, held *slots, cg_value *at, int64_t first, int lanes,
+           int64_t live)
 {
     static const int64_t none[GLOW_MAX_RANK];
-    int last = j->step->shape.rank - 1;
 
-    if (!rest)
-        return;
-    at[last] = cg_i64(j->g, j->step->shape.at[last] - rest);
-    j->g->live = (int)rest;
-    run(j, slots, &(index){at, none}, glow_cg_lanes_over(rest));
+    at[j->step->shape.rank - 1] = cg_i64(j->g, first);
+    j->g->live = (int)live;
+    run(j, slots, &(index){at, none}, lanes);
     j->g->live = 0;
+}
+
+/*
+ * The last `rest` elements of the last axis, fewer than a vector has: one vector of
+ * which some lanes are dead, or, where targets mask no lanes of that few bytes, a
+ * vector for each power of two.
+ */
+static void
+run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest, bool masks)
+{
+    int64_t end = j->step->shape.at[j->step->shape.rank - 1];
+
+    if (masks && rest)
+        run_vector(j, slots, at, end - rest, glow_cg_lanes_over(rest), rest);
+    while (!masks && rest) {
+        int lanes = glow_cg_lanes_over(rest + 1) / 2;
+
+        run_vector(j, slots, at, end - rest, lanes, 0);
+        rest -= lanes;
+    }
 }
 
 /*
@@ -299,19 +345,54 @@ run_rest(cpu_job *j, held *slots, cg_value *at, int64_t rest)
 #define FEW_ROWS 16
 #define ENOUGH_ROWS 64
 #define STRETCH 32 /* vectors */
+#define FLOAT_BYTES 4
 
 typedef struct rows {
     glow_dims outer;
     int axes;            /* of `outer`: their indices are the units */
     int64_t size, whole; /* columns: all, and in whole vectors */
     int lanes;
+    bool masks; /* the target loads and stores some lanes of a vector */
     bool by_columns;
 } rows;
+
+static int
+wider(int bytes, const glow_type *t)
+{
+    return bytes > glow_cg_bytes(t) ? bytes : glow_cg_bytes(t);
+}
+
+/*
+ * Bytes of an element of which a vector is full: those of float, for which kernels
+ * are made; of chains that only move elements or compute on quantized ones, those of
+ * the widest.
+ */
+static int
+bytes_of(const cpu_step *s)
+{
+    int bytes = 1;
+
+    for (int k = 0; k < s->n_items; k++) {
+        const glow_node *n = s->items[k].n;
+
+        if (!glow_cpu_moves_bits(n->op) && !glow_computes_quantized(n))
+            return FLOAT_BYTES;
+        for (int i = 0; i < n->n_in; i++)
+            if (n->op != &glow_op_intlookuptable || i == 0)
+                bytes = wider(bytes, n->in[i]->type);
+        bytes = wider(bytes, n->out[0]->type);
+    }
+    return bytes < FLOAT_BYTES ? bytes : FLOAT_BYTES;
+}
 
 static rows
 rows_of(const cpu_target *t, const cpu_step *s)
 {
-    rows r = {.outer = s->shape, .lanes = t->vector_bytes / 4};
+    int bytes = bytes_of(s);
+    rows r = {.outer = s->shape,
+              .lanes =
+                  t->vector_bytes > FLOAT_BYTES ? t->vector_bytes / bytes : 1,
+              .masks = bytes == FLOAT_BYTES || t->vector_bytes == 64};
 
     r.outer.rank--;
     r.size = s->shape.at[r.outer.rank];
@@ -354,7 +435,7 @@ run_stretches(cpu_job *j, held *slots, const rows *r, cg_value *at)
     if (r->whole == r->size)
         return;
     glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGE, end, whole));
-    run_rest(j, slots, at, r->size - r->whole);
+    run_rest(j, slots, at, r->size - r->whole, r->masks);
     glow_cg_end_if(g, &last);
 }
 
@@ -378,7 +459,7 @@ glow_cpu_emit_stack(cpu_job *j)
     } else {
         if (r.whole)
             run_row(j, slots, n.at, cg_i64(g, 0), cg_i64(g, r.whole), r.lanes);
-        run_rest(j, slots, n.at, r.size - r.whole);
+        run_rest(j, slots, n.at, r.size - r.whole, r.masks);
     }
     glow_cg_nest_end(g, &n);
 }

@@ -70,7 +70,8 @@ glow_cpu_can_stack(const glow_node *n)
     cpu_move m;
 
     if (n->n_out != 1 || n->n_in > 3 ||
-        !(glow_cg_lane(n->op) || glow_cpu_moves_bits(n->op)))
+        !(glow_cg_lane(n) || glow_cpu_moves_bits(n->op) ||
+          n->op == &glow_op_intlookuptable))
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (!n->in[i] || !glow_cpu_move(n, i, &m))
@@ -125,6 +126,15 @@ forget_ones(glow_dims shape, glow_dims *step)
             step->at[d] = 0;
 }
 
+static bool
+stays(glow_dims step)
+{
+    for (int d = 0; d < step.rank; d++)
+        if (step.at[d])
+            return false;
+    return true;
+}
+
 /* Converts strides over the result of `n` to the shape of the step. */
 static bool
 fit(const cpu_step *s, const glow_node *n, touch *t)
@@ -133,6 +143,8 @@ fit(const cpu_step *s, const glow_node *n, touch *t)
 
     if (t->linear)
         t->step = glow_dims_strides(s->shape);
+    else if (stays(t->step))
+        t->step = (glow_dims){.rank = s->shape.rank};
     else if (s->root && shape.rank > 0 &&
              shape.at[shape.rank - 1] == s->shape.at[1]) {
         if (!glow_cpu_as_rows(shape, &t->step, &t->step))

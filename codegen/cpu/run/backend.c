@@ -65,7 +65,7 @@ takes(const glow_node *n, glow_arena *a, const char **why)
                                  kind);
         return GLOW_TAKES_NOT;
     }
-    if (n->op->traits & GLOW_STRUCTURAL || glow_cg_lane(n->op) ||
+    if (n->op->traits & GLOW_STRUCTURAL || glow_cg_lane(n) ||
         glow_cpu_find_kernel(NULL, n))
         return GLOW_TAKES;
     if (glow_cpu_can_stack(n))

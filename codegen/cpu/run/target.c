@@ -10,6 +10,7 @@
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/emit/narrow.h"
+#include "codegen/cpu/emit/table.h"
 #include "codegen/cpu/run/memory.h"
 #include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/tuning.h"
@@ -359,6 +360,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
     t->registers = count_registers(t->triple, t->vector_bytes);
     glow_cg_probe_narrow(a, t);
+    glow_cg_probe_shuffle(a, t);
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
                                 t->width_text, t->matrix ? "+amx" : "");

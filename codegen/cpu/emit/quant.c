@@ -1,0 +1,151 @@
+/* Rounding and conversions of quantized elements. */
+
+#include "codegen/cpu/emit/quant.h"
+
+#include "glow/quantize.h"
+
+#define FAR (1 << 30) /* offsets whose differences may need more than 32 bits */
+
+bool
+glow_cg_is_short(const glow_type *t)
+{
+    return glow_quantized_values(t->elem) != 0;
+}
+
+static bool
+is_signed(const glow_type *t)
+{
+    return glow_kind_get(t->elem)->is_signed;
+}
+
+static LLVMTypeRef
+stored(cg *g, const glow_type *t)
+{
+    return LLVMIntTypeInContext(g->context,
+                                (unsigned)glow_kind_get(t->elem)->bytes * 8);
+}
+
+cg_value
+glow_cg_as_real(cg *g, cg_value v, LLVMTypeRef real)
+{
+    return glow_cg_scalar(LLVMTypeOf(v)) == real
+               ? v
+               : LLVMBuildFPCast(g->builder, v, glow_cg_like(v, real), "");
+}
+
+cg_value
+glow_cg_centered(cg *g, const glow_type *from, cg_value q, LLVMTypeRef real)
+{
+    LLVMTypeRef word = glow_cg_like(q, g->i32);
+
+    if (glow_cg_is_short(from) && from->offset > -FAR && from->offset < FAR) {
+        q = LLVMBuildIntCast2(g->builder, q, word, is_signed(from), "");
+        if (from->offset)
+            q = cg_isub(g, q, glow_cg_int(word, from->offset));
+        return LLVMBuildSIToFP(g->builder, q, glow_cg_like(q, real), "");
+    }
+    word = glow_cg_like(q, g->f64);
+    q = is_signed(from) ? LLVMBuildSIToFP(g->builder, q, word, "")
+                        : LLVMBuildUIToFP(g->builder, q, word, "");
+    if (from->offset)
+        q = cg_fsub(g, q, glow_cg_real(word, from->offset));
+    return glow_cg_as_real(g, q, real);
+}
+
+/* max(lo, min(hi, x)), where x is a number. */
+static cg_value
+clamp(cg *g, cg_value x, double lo, double hi)
+{
+    cg_value l = glow_cg_real(LLVMTypeOf(x), lo);
+    cg_value h = glow_cg_real(LLVMTypeOf(x), hi);
+
+    x = cg_select(g, cg_fcmp(g, LLVMRealOGT, x, l), x, l);
+    return cg_select(g, cg_fcmp(g, LLVMRealOLT, x, h), x, h);
+}
+
+/*
+ * Elements of up to 32 bits: an integer of magnitude below 2^22 in float, or 2^51 in
+ * double, added to 1.5 * 2^23, or 1.5 * 2^52, stands in the low bits of the sum.
+ */
+static cg_value
+round_by_sum(cg *g, const glow_type *to, cg_value x)
+{
+    bool single = glow_cg_scalar(LLVMTypeOf(x)) == g->f32;
+    double lo = (double)glow_quantized_least(to->elem) - to->offset;
+    double hi = (double)glow_quantized_most(to->elem) - to->offset;
+    LLVMTypeRef word = glow_cg_like(x, single ? g->i32 : g->i64);
+    double sum = single ? 0x1.8p23 : 0x1.8p52;
+    int64_t bits = single ? INT64_C(0x4b400000) : INT64_C(0x4338000000000000);
+
+    x = cg_fadd(g, clamp(g, x, lo, hi), glow_cg_real(LLVMTypeOf(x), sum));
+    x = cg_iadd(g, cg_bitcast(g, x, word),
+                glow_cg_int(word, (int64_t)to->offset - bits));
+    return LLVMBuildTrunc(g->builder, x, glow_cg_like(x, stored(g, to)), "");
+}
+
+/* Elements of 64 bits, whose ends are no doubles; `x` is a number. */
+static cg_value
+round_long(cg *g, const glow_type *to, cg_value x)
+{
+    int64_t least = glow_quantized_least(to->elem);
+    int64_t most = glow_quantized_most(to->elem);
+    LLVMTypeRef real = LLVMTypeOf(x), word = glow_cg_like(x, g->i64);
+    cg_value above, below, q;
+
+    x = glow_cg_intrinsic(g, "llvm.rint", &x, 1);
+    above = cg_fcmp(g, LLVMRealOGE, x,
+                    glow_cg_real(real, (double)most - (double)to->offset));
+    below = cg_fcmp(g, LLVMRealOLE, x,
+                    glow_cg_real(real, (double)least - (double)to->offset));
+    q = cg_select(g, cg_or(g, above, below), LLVMConstNull(real), x);
+    q = cg_iadd(g, LLVMBuildFPToSI(g->builder, q, word, ""),
+                glow_cg_int(word, to->offset));
+    q = cg_select(g, above, glow_cg_int(word, most), q);
+    return cg_select(g, below, glow_cg_int(word, least), q);
+}
+
+/* True if both ends of the kind, less the offset, are integers of float. */
+static bool
+is_near(const glow_type *to)
+{
+    return glow_cg_is_short(to) && to->offset > -(1 << 21) &&
+           to->offset < 1 << 21;
+}
+
+cg_value
+glow_cg_round_number(cg *g, const glow_type *to, cg_value x)
+{
+    if (glow_cg_scalar(LLVMTypeOf(x)) == g->f32 && !is_near(to))
+        x = glow_cg_as_real(g, x, g->f64);
+    return glow_kind_get(to->elem)->bits == 64 ? round_long(g, to, x)
+                                               : round_by_sum(g, to, x);
+}
+
+cg_value
+glow_cg_round_to(cg *g, const glow_type *to, cg_value x)
+{
+    cg_value number = cg_fcmp(g, LLVMRealORD, x, x), q;
+
+    q = cg_select(g, number, x, LLVMConstNull(LLVMTypeOf(x)));
+    q = glow_cg_round_number(g, to, q);
+    if (to->offset >= glow_quantized_least(to->elem) &&
+        to->offset <= glow_quantized_most(to->elem))
+        return q;
+    return cg_select(g, number, q, glow_cg_int(LLVMTypeOf(q), to->offset));
+}
+
+cg_value
+glow_cg_dequantize(cg *g, const glow_type *from, cg_value q)
+{
+    cg_value x = glow_cg_centered(g, from, q, g->f32);
+
+    return cg_fmul(g, x, glow_cg_real(LLVMTypeOf(x), (double)from->scale));
+}
+
+cg_value
+glow_cg_quantize(cg *g, const glow_type *to, cg_value v)
+{
+    v = glow_cg_as_real(g, v, glow_cg_is_short(to) ? g->f32 : g->f64);
+    v = cg_fdiv(g, v, glow_cg_real(LLVMTypeOf(v), (double)to->scale));
+    return glow_cg_round_to(g, to, v);
+}

@@ -1,0 +1,34 @@
+/*
+ * Arithmetic of quantized elements in generated code, by the rules of
+ * glow/quantize.h: the same bits on every target.
+ *
+ * Elements are integers of their stored type.  Rounding adds a number so large that
+ * the fraction is rounded off, ties to even, which every target does alike and
+ * without a library; what is beyond the kind was clamped before.
+ */
+
+#ifndef CODEGEN_CPU_EMIT_QUANT_H
+#define CODEGEN_CPU_EMIT_QUANT_H
+
+#include "codegen/cpu/emit/gen.h"
+
+/* True if all of these have 8 or 16 bits, so that arithmetic is of float. */
+bool glow_cg_is_short(const glow_type *t);
+
+/* (double)q - offset of elements `q` of `from`, as `real`, float or double. */
+cg_value glow_cg_centered(cg *g, const glow_type *from, cg_value q,
+                          LLVMTypeRef real);
+/* The elements of `to` for `x`, floats or doubles in units of its scale. */
+cg_value glow_cg_round_to(cg *g, const glow_type *to, cg_value x);
+/* The same for `x` without NaN. */
+cg_value glow_cg_round_number(cg *g, const glow_type *to, cg_value x);
+
+/* glow_dequantize: floats. */
+cg_value glow_cg_dequantize(cg *g, const glow_type *from, cg_value q);
+/* glow_quantize of reals `v`, floats or doubles. */
+cg_value glow_cg_quantize(cg *g, const glow_type *to, cg_value v);
+
+/* `v`, float or double, converted to `real`. */
+cg_value glow_cg_as_real(cg *g, cg_value v, LLVMTypeRef real);
+
+#endif
