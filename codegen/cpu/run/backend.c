@@ -71,8 +71,10 @@ takes(const glow_node *n, glow_arena *a, const char **why)
     if (glow_cpu_can_stack(n))
         return GLOW_TAKES;
     *why = glow_arena_printf(a, "cpu has no kernel for %s", n->op->name);
-    return n->op->traits & (GLOW_PRIMITIVE | GLOW_UNKNOWN) ? GLOW_TAKES_NOT
-                                                           : GLOW_TAKES_LOWERED;
+    return n->op->traits & (GLOW_PRIMITIVE | GLOW_UNKNOWN) &&
+                   !glow_computes_quantized(n)
+               ? GLOW_TAKES_NOT
+               : GLOW_TAKES_LOWERED;
 }
 
 static void
