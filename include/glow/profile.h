@@ -43,17 +43,6 @@ GLOW_API void glow_remove_value_ranges(glow_module *m);
 /* Gives the values of `to` the ranges that values of `from` have by these names. */
 GLOW_API void glow_copy_value_ranges(glow_module *to, const glow_module *from);
 
-/* The numbers at the head of ComputationInfo of QuantizationProfile. */
-enum {
-    GLOW_PROFILE_MIN,      /* the least finite element */
-    GLOW_PROFILE_MAX,      /* the greatest */
-    GLOW_PROFILE_RUN_MINS, /* the sum of the least elements of the runs */
-    GLOW_PROFILE_RUN_MAXS, /* the sum of the greatest */
-    GLOW_PROFILE_COUNT,    /* finite elements; 0: the rest means nothing */
-    GLOW_PROFILE_RUNS,     /* with a finite element */
-    GLOW_PROFILE_HEAD,     /* then lists by channel: min, max, sum, count */
-};
-
 GLOW_END
 
 #endif

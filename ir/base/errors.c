@@ -836,6 +836,13 @@ static const glow_diag_info table[] = {
      "passes out by themselves; tables of rules keep their exact rules, and\n"
      "lowering stays.\n"},
 
+    {"E0420", "an option of a pass cannot have this value",
+     "The number is out of range, or there is nothing that it could change.\n"
+     "\n"
+     "    glow-opt -insert-profile=bins=1 net.gir\n"
+     "\n"
+     "Give a value in the range that the message names.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"

@@ -167,6 +167,55 @@ test_linear_refusals(void **state)
     CHECK_CASES(cases);
 }
 
+/* Histogram [0, 0.5), ...: the exponent is -1 where 4 bins hold the range. */
+static void
+test_profiles(void **state)
+{
+    const op_case cases[] = {
+        GIVES(quantizationprofile, ATTRS(quantizationprofile, "", 0, -1),
+              IN("float 5: 0 1.75 0.5 nan 1", "index64 4: 9 9 9 9",
+                 "float64 6: 0"),
+              OUT("index64 4: 1 1 1 1", "float64 6: 0 1.75 0 1.75 4 1")),
+        /* Bins of 0.5 become bins of 1, and -0 is 0. */
+        GIVES(quantizationprofile, ATTRS(quantizationprofile, "", 0, -1),
+              IN("float 2: -1.5 -0", "index64 4: 1 1 1 1",
+                 "float64 6: 0 1.75 0 1.75 4 1"),
+              OUT("index64 4: 1 0 3 2", "float64 6: -1.5 1.75 -1.5 1.75 6 2")),
+        /* Channels: least, greatest, sums, counts. */
+        GIVES(quantizationprofile, ATTRS(quantizationprofile, "", 0, 0),
+              IN("float 2 3: 1 2 3 -1 inf -2", "index64 2: 0", "float64 14: 0"),
+              OUT("index64 2: 2 3",
+                  "float64 14: -2 3 -2 3 5 1 1 -2 3 -1 6 -3 3 2")),
+        /* Nothing finite, and a state that is none. */
+        GIVES(quantizationprofile, ATTRS(quantizationprofile, "", 0, -1),
+              IN("float 2: nan", "index64 2: 7", "float64 6: 2 1 0 0 5 1"),
+              OUT("index64 2: 0", "float64 6: 0")),
+        REFUSES(quantizationprofile, ATTRS(quantizationprofile, "", 0, -1),
+                IN("int8 2: 1", "index64 2: 7", "float64 6: 0"),
+                OUT("index64 2", "float64 6"),
+                "the elements of Input are int8, but only float kinds"),
+        REFUSES(quantizationprofile, ATTRS(quantizationprofile, "", 0, 2),
+                IN("float 2: 1", "index64 2: 7", "float64 6: 0"),
+                OUT("index64 2", "float64 6"), "Axis"),
+        REFUSES(quantizationprofile, ATTRS(quantizationprofile, "", 0, -1),
+                IN("float 2: 1", "index64 1: 7", "float64 6: 0"),
+                OUT("index64 1", "float64 6"),
+                "Histogram must be index64<N>, N at least 2"),
+        REFUSES(
+            quantizationprofile, ATTRS(quantizationprofile, "", 0, -1),
+            IN("float 2: 1", "index64 2: 7", "float 6: 0"),
+            OUT("index64 2", "float 6"),
+            "the elements of ComputationInfo are float, but must be float64"),
+        REFUSES(quantizationprofile, ATTRS(quantizationprofile, "", 0, 0),
+                IN("float 2: 1", "index64 2: 7", "float64 6: 0"),
+                OUT("index64 2", "float64 6"),
+                "the shape of ComputationInfo is <6>, but"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 static void
 test_ends(void **state)
 {
@@ -187,6 +236,7 @@ main(void)
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_linear_refusals),
+        cmocka_unit_test(test_profiles),
         cmocka_unit_test(test_ends),
     };
 

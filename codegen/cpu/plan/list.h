@@ -47,6 +47,7 @@
     K(nonmaxsuppression)          \
     K(nonzero)                    \
     K(pad)                        \
+    K(quantizationprofile)        \
     K(reduceadd)                  \
     K(reducemax)                  \
     K(reducemean)                 \

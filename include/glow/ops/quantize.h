@@ -9,11 +9,20 @@
 
 GLOW_BEGIN
 
-/* Conversions: ir/ops/quantize.c. */
+/* The attributes of QuantizationProfile. */
+typedef struct glow_quantizationprofile {
+    const char *profiled_node_name; /* or `@` and the name of storage */
+    int profiled_output_number;
+    int axis; /* of the channels; -1: none */
+} glow_quantizationprofile;
 
-extern GLOW_API const glow_op glow_op_convertrows;      /* Input; stated */
-extern GLOW_API const glow_op glow_op_dequantize;       /* Input; stated */
-extern GLOW_API const glow_op glow_op_intlookuptable;   /* Input, Mapping */
+/* Conversions and profiles: ir/ops/quantize.c. */
+
+extern GLOW_API const glow_op glow_op_convertrows;    /* Input; stated */
+extern GLOW_API const glow_op glow_op_dequantize;     /* Input; stated */
+extern GLOW_API const glow_op glow_op_intlookuptable; /* Input, Mapping */
+/* Input, Histogram, ComputationInfo; attributes */
+extern GLOW_API const glow_op glow_op_quantizationprofile;
 extern GLOW_API const glow_op glow_op_quantize;         /* Input; stated */
 extern GLOW_API const glow_op glow_op_rescalequantized; /* Input; stated */
 
