@@ -56,6 +56,9 @@ static const glow_pipeline_entry simplify[] = {
 
 /* Not after lowering, which it would undo. */
 static const glow_pipeline_entry recognize[] = {
+    {"fold-quantization",
+     "conversions of quantized elements, which moves and constants bring "
+     "together"},
     {"recognize-normalization,merge-normalization-scale",
      "exporters write layer normalization as arithmetic, then its scale"},
     {"recognize-activation",
@@ -85,6 +88,7 @@ static const glow_pipeline_entry fuse[] = {
 
 /* Passes that never trade memory for time. */
 static const glow_pipeline_entry reduce[] = {
+    {"fold-quantization", "before constants that are quantized become floats"},
     {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
      "fold-transpose,cse,dce)",
      "constants, and nodes that importers insert into formulas"},

@@ -176,16 +176,20 @@ bitcast_infer(const glow_node *n, glow_type out[])
 {
     const glow_kind_info *from, *to;
 
-    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_NUMERIC))
+    if (!glow_check_stated(n, &out[0]) || !glow_admit(n, 0, GLOW_ANY_UNFUSED))
         return false;
     from = glow_kind_get(n->in[0]->type->elem);
     to = glow_kind_get(out[0].elem);
-    if (!((int)to->klass & GLOW_ANY_NUMERIC) || from->bits != to->bits)
+    if (!((int)to->klass & GLOW_ANY_UNFUSED) || from->bits != to->bits)
         return glow_reject(n,
                            "the elements of Input are %s of %d bits, those of "
                            "Result %s of %d",
                            from->name, from->bits, to->name, to->bits);
-    return glow_give(n, glow_rekinded(n->in[0]->type, out[0].elem), &out[0]);
+
+    glow_type y = glow_dense(&out[0]);
+
+    y.shape = n->in[0]->type->shape;
+    return glow_give(n, y, &out[0]);
 }
 
 /*
@@ -238,10 +242,10 @@ const glow_op glow_op_bitcast = {
     .name = "BitCast",
     .summary = "read the bits of the elements as another kind",
     .in = {{"Input", GLOW_TENSOR,
-            "float, integer, bool or low-precision elements"}},
+            "float, integer, bool, quantized or low-precision elements"}},
     .out = {{"Result", GLOW_TENSOR,
              "the shape of Input and the stated element kind, which has as "
-             "many bits"}},
+             "many bits; the stated scale and offset"}},
     .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_STATED,
     .infer = bitcast_infer,
     .eval = bitcast_eval,

@@ -39,6 +39,12 @@ test_tables(void **state)
         GIVES(intlookuptable, NULL,
               IN("i8[S:0.5 O:3] 3: -128 -127 3", "i16[S:2 O:1] 256: 7 -9 400"),
               OUT("i16[S:2 O:1] 3: 7 -9 400")),
+        GIVES(bitcast, NULL, IN("int8 2: -1 3"), OUT("ui8[S:2 O:1] 2: 255 3")),
+        GIVES(bitcast, NULL, IN("ui8[S:2 O:1] 2: 255 3"),
+              OUT("i8[S:0.5 O:3] 2: -1 3")),
+        REFUSES(bitcast, NULL, IN("float 1: 1"), OUT("i8[S:2 O:1] 1"),
+                "the elements of Input are float of 32 bits, those of Result "
+                "i8 of 8"),
         REFUSES(intlookuptable, NULL,
                 IN("i8[S:0.5 O:3] 1: 1", "i8[S:2 O:1] 255: 7"),
                 OUT("i8[S:2 O:1] 1"), "the shape of Mapping is <255>, but"),

@@ -56,9 +56,19 @@ is_known(const glow_value *v)
     return glow_is_constant(v) || glow_is(v->def, &glow_op_splat);
 }
 
+/* Quantized constants stay small, and passes match them. */
+static bool
+is_kept(const glow_node *node)
+{
+    return glow_is(node, &glow_op_dequantizelinear) &&
+           glow_type_count(node->out[0]->type) > 1;
+}
+
 static bool
 over_constants(const glow_node *node)
 {
+    if (is_kept(node))
+        return false;
     for (int i = 0; i < node->n_in; i++)
         if (node->in[i] && !is_known(node->in[i]))
             return false;
