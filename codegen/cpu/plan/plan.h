@@ -5,10 +5,7 @@
 
 #include "codegen/cpu/plan.h"
 
-/*
- * The plan of `f`, allocated in `a`; NULL after a report.  Overwrites the marks
- * of the nodes of `f` and of its callees.
- */
+/* The plan of `f`, allocated in `a`; NULL after a report. */
 cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
 
 /*
@@ -22,9 +19,6 @@ const cpu_plan *glow_cpu_failed(const cpu_plan *p, int code);
  * of a callee. 0 while a callee is not placed.
  */
 int64_t glow_cpu_call_scratch(const glow_node *n);
-
-/* The range of bytes of a buffer or view. */
-cpu_range glow_cpu_range(const cpu_plan *p, const glow_value *v);
 
 /*
  * Lays out the constants: see constants.c.  Before, each is at its offset in

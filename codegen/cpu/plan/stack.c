@@ -10,7 +10,7 @@
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/move.h"
-#include "codegen/cpu/plan/plan.h"
+#include "codegen/cpu/plan/memory.h"
 #include "glow/ops.h"
 
 #define MAX_ITEMS 24

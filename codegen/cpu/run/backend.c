@@ -13,6 +13,7 @@
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/plan/kernels.h"
+#include "codegen/cpu/plan/memory.h"
 #include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/plan/split.h"
 #include "codegen/cpu/plan/stack.h"

@@ -8,6 +8,7 @@
 
 #include "codegen/cpu/run/zones.h"
 
+#include "codegen/cpu/plan/memory.h"
 #include "codegen/cpu/plan/plan.h"
 
 #include <inttypes.h>
