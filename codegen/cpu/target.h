@@ -19,6 +19,14 @@ typedef enum cpu_shuffle {
     CPU_SHUFFLE_HALVES,   /* 128 bytes: VPERMI2B */
 } cpu_shuffle;
 
+/* Instructions that multiply integers of 8 or 16 bits and add up in 32: emit/dot.h. */
+typedef enum cpu_dot {
+    CPU_DOT_WIDE,     /* none: products of 16 bits, one in a lane */
+    CPU_DOT_PAIRS,    /* two products of 16 bits: PMADDWD */
+    CPU_DOT_UNSIGNED, /* four of u8 by s8: VPDPBUSD */
+    CPU_DOT_SIGNED,   /* four of s8 by s8: SDOT */
+} cpu_dot;
+
 typedef struct cpu_target {
     LLVMTargetMachineRef machine;
     LLVMTargetDataRef layout;
@@ -39,6 +47,8 @@ typedef struct cpu_target {
     const char *pairs;      /* intrinsic of a dot product of pairs, or NULL */
     cpu_shuffle shuffle;    /* of bytes */
     int shuffle_bytes;      /* of its vectors */
+    cpu_dot dot;            /* form of dot products of integers */
+    int dot_bytes;          /* of their vectors */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
     int winograd;           /* glow_winograd */

@@ -9,13 +9,16 @@
     K(avgpool_whole)              \
     K(avgpool_lines)              \
     K(avgpool)                    \
+    K(batchmatmul_integer)        \
     K(batchmatmul_matrix)         \
     K(batchmatmul_direct)         \
     K(batchmatmul)                \
     K(concat)                     \
     K(control_if)                 \
     K(control_loop)               \
+    K(conv_depthwise_integer)     \
     K(conv_grouped)               \
+    K(conv_integer)               \
     K(conv_winograd)              \
     K(conv_matrix)                \
     K(conv_direct)                \
@@ -25,6 +28,7 @@
     K(convtranspose)              \
     K(cumprod)                    \
     K(cumsum)                     \
+    K(fullyconnected_integer)     \
     K(fullyconnected_matrix)      \
     K(fullyconnected_direct)      \
     K(fullyconnected)             \
@@ -37,6 +41,7 @@
     K(localresponsenormalization) \
     K(logsoftmax)                 \
     K(lstm)                       \
+    K(matmul_integer)             \
     K(matmul_matrix)              \
     K(matmul_direct)              \
     K(matmul)                     \

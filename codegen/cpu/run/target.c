@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "codegen/cpu/emit/dot.h"
 #include "codegen/cpu/emit/flush.h"
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/emit/matrix.h"
@@ -332,7 +333,8 @@ set_threads(cpu_target *t, const glow_target_options *o)
 cpu_target
 glow_cpu_target_guess(const glow_target_options *options)
 {
-    cpu_target t = {.vector_bytes = 64, .registers = 32, .pairs = ""};
+    cpu_target t = {
+        .vector_bytes = 64, .registers = 32, .pairs = "", .dot_bytes = 64};
 
     set_rates(&t, options);
     set_threads(&t, options);
@@ -361,6 +363,7 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     t->registers = count_registers(t->triple, t->vector_bytes);
     glow_cg_probe_narrow(a, t);
     glow_cg_probe_shuffle(a, t);
+    glow_cg_probe_dot(a, t);
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
                                 t->width_text, t->matrix ? "+amx" : "");

@@ -1,0 +1,39 @@
+/*
+ * Dot products of short integers: instructions that add up two or four products
+ * of 8 or 16 bits in each lane of 32 bits.
+ */
+
+#ifndef CODEGEN_CPU_EMIT_DOT_H
+#define CODEGEN_CPU_EMIT_DOT_H
+
+#include "codegen/cpu/emit/gen.h"
+
+/*
+ * Sets t->dot and t->dot_bytes: the form of dot products, and the bytes of their
+ * vectors.
+ */
+void glow_cg_probe_dot(glow_arena *a, cpu_target *t);
+
+/* Elements that are added up in each lane, and bytes of an element. */
+int glow_cg_dot_group(cpu_dot form);
+int glow_cg_dot_bytes(cpu_dot form);
+
+/*
+ * The sum of `sum`, a vector of i32, and in each lane the products of the elements
+ * of `x` and `w`: vectors of i32 that hold a group of elements in each lane, or of
+ * i16 for CPU_DOT_WIDE.  Sums are modulo 2^32; no product saturates.
+ */
+cg_value glow_cg_dot(cg *g, cpu_dot form, cg_value x, cg_value w, cg_value sum);
+
+/*
+ * `a` and `b` element by element in turn, within each 16 bytes of the vectors: the
+ * first or the second half of each.
+ */
+cg_value glow_cg_unpack(cg *g, cg_value a, cg_value b, bool second);
+/*
+ * Undoes it with elements of half the bits: those of `a`, then those of `b`, within
+ * each 16 bytes.  The elements must be in the range of the narrow ones.
+ */
+cg_value glow_cg_pack(cg *g, cg_value a, cg_value b, bool is_signed);
+
+#endif

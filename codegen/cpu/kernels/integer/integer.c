@@ -1,0 +1,345 @@
+/*
+ * Convolution and matrix product of quantized elements by register tiles of integer
+ * sums.
+ *
+ * Loops, from the outermost in (../README.md has the words of blocking):
+ *
+ *     for each image and plane of the result
+ *       for each block of lines                   mc: input that stays in the cache
+ *         copy their input to scratch             only if it is not read in place
+ *         for each group
+ *           for each nr = vectors * lanes         a panel of weights, kc x nr
+ *             start values, ratios of scales      of its channels
+ *             for each line of the block
+ *               for each mr = rows of the line    the last tile shorter
+ *                 for planes, lines and taps, steps of kc
+ *                   mr x vectors sums += ...      sums.c
+ *                 results: float, ratio, round, offset, saturate, store
+ *
+ * The depth is never cut: kc is all of it.  Pixels of 1 x 1 kernels and rows of
+ * products are flat: a line of them is one tile.
+ */
+
+#include "codegen/cpu/kernels/integer/integer.h"
+
+typedef cpu_integer integer;
+
+typedef struct maker {
+    cpu_job *j;
+    integer s;
+    cpu_within units;
+    cg_value image;   /* number of the first pixel of the plane of the result */
+    cg_value first;   /* line of the block */
+    cg_value in;      /* its first pixel */
+    cg_value group;   /* at hand */
+    cg_value weights; /* of the image */
+    /* The panel at hand. */
+    int vectors, last;
+    cg_value panel;   /* its weights */
+    cg_value channel; /* the first, of all */
+    cpu_integer_column column[CPU_INTEGER_VECTORS];
+    cg_value has_offsets; /* i1: some v is not 0; NULL: it is known */
+} maker;
+
+/* Tiles. */
+
+/* Subtracts v sum x from the start values of a tile. */
+static void
+subtract_inputs(const maker *m, int rows, cg_value in, cg_value *acc)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef t = glow_cg_vector(g->i32, m->s.lanes);
+    cg_value sum[CG_MAX_CARRIED];
+
+    for (int r = 0; r < rows; r++)
+        sum[r] = LLVMConstNull(t);
+    glow_cpu_integer_sum(g, &m->s, rows, 1, in, NULL, sum);
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < m->vectors; v++)
+            acc[r * m->vectors + v] =
+                cg_isub(g, acc[r * m->vectors + v],
+                        cg_imul(g, sum[r], m->column[v].offset));
+}
+
+static void
+start_tile(const maker *m, int rows, cg_value in, cg_value *acc)
+{
+    cg *g = m->j->g;
+    cg_value local[CG_MAX_CARRIED];
+    int count = rows * m->vectors;
+    cg_if has;
+
+    for (int i = 0; i < count; i++)
+        acc[i] = m->column[i % m->vectors].start;
+    if (!m->column[0].offset)
+        return;
+    if (!m->has_offsets) {
+        subtract_inputs(m, rows, in, acc);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        local[i] = glow_cg_local(g, acc[i]);
+    glow_cg_if(g, &has, m->has_offsets);
+    subtract_inputs(m, rows, in, acc);
+    for (int i = 0; i < count; i++)
+        cg_set(g, local[i], acc[i]);
+    glow_cg_end_if(g, &has);
+    for (int i = 0; i < count; i++)
+        acc[i] = cg_get(g, local[i]);
+}
+
+/* Stores the results of a tile; `pixel` is the number of the first. */
+static void
+finish_tile(const maker *m, int rows, cg_value pixel, cg_value const *acc)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int bytes = glow_cg_bytes(s->y);
+    cg_value at = cg_mulc(g, pixel, s->out_pixel);
+
+    at = glow_cg_at(g, m->j->out[0].at,
+                    cg_mulc(g, cg_add(g, at, m->channel), bytes));
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < m->vectors; v++) {
+            cg_value y = glow_cpu_integer_round(g, s, acc[r * m->vectors + v],
+                                                m->column[v].ratio);
+
+            y = glow_cpu_integer_narrow(g, s, y);
+            if (v == m->vectors - 1)
+                y = glow_cg_first(g, y, m->last);
+            glow_cg_store_raw(
+                g, y,
+                glow_cg_atc(g, at, (r * s->out_pixel + v * s->lanes) * bytes));
+        }
+}
+
+/* Pixels from `x` of `line` on. */
+static void
+make_tile(const maker *m, int rows, cg_value line, cg_value x)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t down = s->flat ? 1 : s->axis[1].stride;
+    cg_value below = cg_sub(g, line, m->first);
+    cg_value in =
+        cg_affine(g, below, down * s->line, x, s->axis[2].stride * s->pixel);
+    cg_value pixel = cg_mulc(g, line, s->flat ? s->rows : s->axis[2].out);
+    cg_value acc[CG_MAX_CARRIED];
+
+    in = glow_cg_at(g, m->in, in);
+    start_tile(m, rows, in, acc);
+    glow_cpu_integer_sum(g, s, rows, m->vectors, in, m->panel, acc);
+    pixel = cg_add(g, cg_add(g, pixel, x), m->image);
+    finish_tile(m, rows, pixel, acc);
+}
+
+static void
+make_line(const maker *m, cg_value line)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t tiles = s->axis[2].out / s->rows;
+    int rest = (int)(s->axis[2].out % s->rows);
+    cg_loop l;
+
+    glow_cg_for(g, &l, tiles);
+    make_tile(m, s->rows, line, cg_mulc(g, l.i, s->rows));
+    glow_cg_loop_end(g, &l, NULL);
+    if (rest)
+        make_tile(m, rest, line, cg_i64(g, tiles * s->rows));
+}
+
+/* Lines of the block, up to `end`; the last tile of flat lines may be shorter. */
+static void
+make_lines(const maker *m, cg_value end)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    cg_value zero = cg_i64(g, 0), last = cg_i64(g, s->lines - 1);
+    bool ends = s->flat && s->last_rows != s->rows;
+    cg_loop l;
+    cg_if is_last;
+
+    glow_cg_loop_guarded(g, &l, m->first,
+                         ends ? glow_cg_imin(g, end, last) : end, 1, NULL, 0);
+    if (s->flat)
+        make_tile(m, s->rows, l.i, zero);
+    else
+        make_line(m, l.i);
+    glow_cg_loop_end(g, &l, NULL);
+    if (!ends)
+        return;
+    glow_cg_if(g, &is_last, cg_icmp(g, LLVMIntSGT, end, last));
+    make_tile(m, (int)s->last_rows, last, zero);
+    glow_cg_end_if(g, &is_last);
+}
+
+/* Panels. */
+
+/* The columns of the panel, whose terms -z sum w are `terms`. */
+static void
+set_columns(maker *m, cg_value const *terms)
+{
+    cg *g = m->j->g;
+    int lanes = m->s.lanes;
+    cg_value all = NULL;
+
+    for (int v = 0; v < m->vectors; v++) {
+        cpu_integer_column *c = &m->column[v];
+
+        *c = glow_cpu_integer_column(
+            m->j, &m->s, cg_addc(g, m->channel, v * lanes),
+            v == m->vectors - 1 ? m->last : lanes, terms[v]);
+        if (c->offset)
+            all = all ? cg_or(g, all, c->offset) : c->offset;
+    }
+    m->has_offsets =
+        all && m->s.by.offsets >= 0 ? glow_cpu_integer_any(g, all) : NULL;
+}
+
+/* The terms -z sum w of a packed panel. */
+static void
+load_terms(const maker *m, cg_value panel, cg_value *terms)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
+    int64_t columns = glow_cpu_integer_columns(s) / s->groups;
+    cg_value at = cg_affine(g, m->group, columns, panel, s->vectors * s->lanes);
+
+    at = cg_addc(g, cg_mulc(g, at, 4), glow_cpu_integer_weights(s));
+    at = glow_cg_at(g, m->j->packed, at);
+    for (int v = 0; v < m->vectors; v++)
+        terms[v] = glow_cg_load_raw(g, t, glow_cg_atc(g, at, v * s->lanes * 4));
+}
+
+/* Panel `panel` of the group, which is as panel `number` is. */
+static void
+make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    cg_value terms[CPU_INTEGER_VECTORS], at;
+    cg_value first = cg_mulc(g, panel, s->vectors * s->lanes);
+
+    m->vectors = glow_cpu_integer_vectors(s, number);
+    m->last = glow_cpu_integer_last(s, number);
+    m->channel = cg_add(g, cg_mulc(g, m->group, s->outputs), first);
+    if (s->packed) {
+        at = cg_affine(g, m->group, glow_cpu_integer_weights(s) / s->groups,
+                       panel, glow_cpu_integer_panel(s, s->vectors));
+        m->panel = glow_cg_at(g, m->weights, at);
+        load_terms(m, panel, terms);
+    } else {
+        m->panel =
+            glow_cg_atc(g, m->j->scratch, glow_cpu_integer_copy_bytes(s));
+        at = cg_affine(g, m->group, s->step.group, first, s->step.output);
+        glow_cpu_integer_pack_panel(m->j, s, glow_cg_at(g, m->weights, at),
+                                    number, m->panel, terms);
+    }
+    set_columns(m, terms);
+    make_lines(m, end);
+}
+
+/* Panels of the group, those of the unit if threads share them. */
+static void
+make_panels(maker *m, cg_value end)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t last = s->panels - 1;
+    bool ends = glow_cpu_integer_vectors(s, last) < s->vectors ||
+                glow_cpu_integer_last(s, last) < s->lanes;
+    int64_t whole = s->panels - ends;
+    cg_value low = cg_i64(g, 0), high = cg_i64(g, s->panels);
+    cg_if is_last;
+    cg_loop l;
+
+    if (s->by_panels) {
+        low = m->units.begin;
+        high = m->units.end;
+    }
+    if (whole) {
+        glow_cg_loop_guarded(
+            g, &l, low, glow_cg_imin(g, high, cg_i64(g, whole)), 1, NULL, 0);
+        make_panel(m, l.i, 0, end);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (!ends)
+        return;
+    glow_cg_if(g, &is_last, cg_icmp(g, LLVMIntSGT, high, cg_i64(g, last)));
+    make_panel(m, cg_i64(g, last), last, end);
+    glow_cg_end_if(g, &is_last);
+}
+
+static void
+make_groups(maker *m, cg_value end)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t bytes = s->copies ? glow_cg_dot_bytes(s->form) : 1;
+    cg_value in = m->in;
+    cg_loop l;
+
+    if (s->groups == 1) {
+        m->group = cg_i64(g, 0);
+        make_panels(m, end);
+        return;
+    }
+    m->group = glow_cg_for(g, &l, s->groups);
+    m->in = glow_cg_at(g, in, cg_mulc(g, l.i, s->channels * bytes));
+    make_panels(m, end);
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/* The first pixel of line `first` of the block, read in place or copied. */
+static cg_value
+input_of(const maker *m, cg_value image, cg_value z, cg_value first,
+         cg_value end)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    const cpu_window_axis *a = s->axis;
+    cg_value plane = cg_addc(g, cg_mulc(g, z, a[0].stride), -a[0].start);
+
+    if (s->copies)
+        return glow_cpu_integer_copy(m->j, s, image, plane, first, end);
+    return glow_cg_at(g, image,
+                      cg_affine(g, plane, s->plane, first,
+                                s->line * (s->flat ? 1 : a[1].stride)));
+}
+
+void
+glow_cpu_emit_integer(cpu_job *j, const integer *s)
+{
+    cg *g = j->g;
+    maker m = {.j = j, .s = *s};
+    const cpu_window_axis *a = s->axis;
+    int64_t planes = a[0].out, pixels = a[1].out * a[2].out;
+    cg_value outer, n, z, image, first = cg_i64(g, 0), end;
+    cg_loop block;
+
+    outer = glow_cpu_units_within(j, &m.units, s->batch * planes,
+                                  s->by_panels ? s->panels : s->lines);
+    n = cg_over(g, outer, planes);
+    z = cg_modulo(g, outer, planes);
+    image =
+        glow_cg_at(g, j->in[0].at,
+                   cg_mulc(g, n, a[0].in * a[1].in * a[2].in * s->in_pixel));
+    m.image = cg_mulc(g, outer, pixels);
+    m.weights = s->packed
+                    ? j->packed
+                    : glow_cg_at(g, j->in[1].at, cg_mulc(g, n, s->w_batch));
+    end = cg_i64(g, s->lines);
+    if (!s->by_panels) {
+        first = m.units.begin;
+        end = m.units.end;
+    }
+    glow_cg_loop(g, &block, first, end, s->block, NULL, 0);
+    m.first = block.i;
+    end = glow_cg_imin(g, cg_addc(g, block.i, s->block), end);
+    m.in = input_of(&m, image, z, block.i, end);
+    make_groups(&m, end);
+    glow_cg_loop_end(g, &block, NULL);
+    glow_cg_loop_end(g, &m.units.loop, NULL);
+}

@@ -1,0 +1,169 @@
+/*
+ * Sums of products of quantized elements, by dot products of 8 or 16 bits
+ * (codegen/cpu/emit/dot.h): convolutions and matrix products.
+ *
+ * With X the elements of the input, zx its offset, W and zw those of the weights of
+ * a result's channel, a sum over n taps and channels is
+ *
+ *     sum (X - zx)(W - zw) + bias
+ *         = sum x w + (bias - z sum w + n z v) - v sum x
+ *
+ * where x = X - zx + z and w = W - zw + v are as the instruction takes them, and z
+ * and v what is left of the offsets.  The bracket is the start value of a sum, made
+ * once for each panel; the last term is computed only where some v of the panel is
+ * not 0.  Taps outside of the input have X = zx.  All of it is modulo 2^32, as the
+ * sums are.
+ *
+ *     form      x                            w                  z
+ *     WIDE      X - zx, 16 bits              W or W - 128       0
+ *     PAIRS     X - zx, 16 bits              W or W - 128       0
+ *     UNSIGNED  X of ui8, X + 128 of i8      W or W - 128       zx, zx + 128
+ *     SIGNED    X of i8, X - 128 of ui8      W or W - 128       zx, zx - 128
+ *
+ * v is zw, or zw - 128 where the weights are ui8.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_INTEGER_INTEGER_H
+#define CODEGEN_CPU_KERNELS_INTEGER_INTEGER_H
+
+#include "codegen/cpu/emit/dot.h"
+#include "codegen/cpu/kernels/common.h"
+
+#define CPU_INTEGER_VECTORS 4 /* of a panel, at most */
+
+/* Operands by channel of the result; -1: there is none, or that of the type. */
+typedef struct cpu_integer_operands {
+    int bias, scales, offsets, bias_scales, bias_offsets;
+} cpu_integer_operands;
+
+/* Strides of the weights, in elements. */
+typedef struct cpu_integer_weights {
+    int64_t group, output, row, tap, depth; /* row: of taps, in any plane */
+} cpu_integer_weights;
+
+typedef struct cpu_integer {
+    /* The sums. */
+    int64_t batch, groups;
+    cpu_window_axis axis[3];   /* planes, lines, pixels */
+    int64_t channels, outputs; /* of one group */
+    const glow_type *x, *w, *y;
+    int64_t in_pixel, out_pixel; /* elements from one pixel to the next */
+    cpu_integer_operands by;
+    bool packed; /* the weights, at compile time; else panel by panel */
+    int64_t
+        w_batch; /* elements from the weights of one image to the next, or 0 */
+    cpu_integer_weights step;
+
+    cpu_dot form;
+    /* Elements added up in a lane; lanes of a vector of sums. */
+    int group, lanes;
+    int x_zero; /* z */
+
+    /* How the input is read. */
+    bool flat;     /* pixels of all lines are one line, cut into tiles */
+    bool copies;   /* lines are copied to scratch, with pads */
+    int64_t pixel; /* bytes of a pixel as it is read */
+    int64_t width; /* pixels of a copied line */
+    int64_t line;  /* bytes of a line as it is read */
+    int64_t plane; /* and of a plane */
+    int64_t taps;  /* of a line that are not contiguous, or 1 */
+    int64_t run;   /* contiguous elements of one tap */
+    int64_t steps; /* dot products of them */
+
+    /* Blocking. */
+    int rows, vectors; /* mr, nr / lanes */
+    int unit;          /* steps that are unrolled */
+    int64_t panels;    /* of a group, the last one may be smaller */
+    int64_t lines;     /* of the result, of an image and plane; flat: tiles */
+    int64_t last_rows; /* flat: rows of the last tile */
+    int64_t block;     /* lines of a block */
+    bool by_panels;    /* threads share panels, else lines */
+} cpu_integer;
+
+/* Chooses form, reading and blocking. */
+void glow_cpu_integer_shape(const cpu_target *t, cpu_integer *s);
+
+/* Vectors of panel `panel`; lanes of its last vector that are channels. */
+int glow_cpu_integer_vectors(const cpu_integer *s, int64_t panel);
+int glow_cpu_integer_last(const cpu_integer *s, int64_t panel);
+/* Bytes of a vector of weights, and of `vectors` of them over the whole depth. */
+int64_t glow_cpu_integer_vector(const cpu_integer *s);
+int64_t glow_cpu_integer_panel(const cpu_integer *s, int vectors);
+/* Bytes of the packed weights, without the sums behind them. */
+int64_t glow_cpu_integer_weights(const cpu_integer *s);
+/* Channels of all groups, each rounded up to vectors. */
+int64_t glow_cpu_integer_columns(const cpu_integer *s);
+/* Lines of input of one plane that `block` lines of the result need. */
+int64_t glow_cpu_integer_copied(const cpu_integer *s);
+/* Bytes of scratch of copied lines, and of panels packed at run time. */
+int64_t glow_cpu_integer_copy_bytes(const cpu_integer *s);
+int64_t glow_cpu_integer_scratch(const cpu_integer *s);
+
+/*
+ * Packs weights, [group][panel][plane and row of taps][tap][step][vector][lane], a
+ * group of elements in each lane, then for each column the term -z sum w.
+ */
+int64_t glow_cpu_integer_packed_size(const cpu_integer *s);
+void glow_cpu_integer_pack(const cpu_integer *s, const glow_tensor *from,
+                           void *to);
+/*
+ * Emits code that packs a panel of weights, whose first channel is at `from`, to
+ * `to`; terms[v] are the terms -z sum w of its channels.
+ */
+void glow_cpu_integer_pack_panel(cpu_job *j, const cpu_integer *s,
+                                 cg_value from, int64_t panel, cg_value to,
+                                 cg_value *terms);
+
+/*
+ * Copies the input of lines `first` to `end` of a plane of the result to scratch:
+ * `image` is the input of the image, `z` the first plane of taps.  Returns the
+ * address of the first pixel of line `first`.
+ */
+cg_value glow_cpu_integer_copy(cpu_job *j, const cpu_integer *s, cg_value image,
+                               cg_value z, cg_value first, cg_value end);
+/* Elements as the instruction takes them, of the elements X of the input. */
+cg_value glow_cpu_integer_convert(cg *g, const cpu_integer *s, cg_value x);
+
+/* Vectors of `lanes` channels. */
+typedef struct cpu_integer_column {
+    cg_value start;  /* of the sums: bias - z sum w + n z v */
+    cg_value ratio;  /* float, or double: glow_cpu_integer_is_wide */
+    cg_value offset; /* v; NULL: they are 0 */
+} cpu_integer_column;
+
+/*
+ * Channels from `channel` on, of which `live` are; `term` is -z sum w.
+ */
+cpu_integer_column glow_cpu_integer_column(cpu_job *j, const cpu_integer *s,
+                                           cg_value channel, int live,
+                                           cg_value term);
+/* True if results have 32 bits, and are made in double. */
+bool glow_cpu_integer_is_wide(const cpu_integer *s);
+/* Results of sums, as i32; and in the bits of an element. */
+cg_value glow_cpu_integer_round(cg *g, const cpu_integer *s, cg_value sum,
+                                cg_value ratio);
+cg_value glow_cpu_integer_narrow(cg *g, const cpu_integer *s, cg_value y);
+/* True if some element of `x`, a vector of integers, is not 0. */
+cg_value glow_cpu_integer_any(cg *g, cg_value x);
+
+/*
+ * Sums of `rows` rows times `vectors` vectors, added to acc[row * vectors +
+ * vector]; `in` is the address of the first row, `w` of the panel.  With `w` NULL
+ * the weights are 1: vectors is 1, and each lane has the sum of x of a row.
+ */
+void glow_cpu_integer_sum(cg *g, const cpu_integer *s, int rows, int vectors,
+                          cg_value in, cg_value w, cg_value *acc);
+
+/* Depthwise convolutions, after glow_cpu_integer_shape: depthwise.c. */
+bool glow_cpu_is_depthwise(const cpu_target *t, const cpu_integer *s);
+void glow_cpu_depthwise_shape(cpu_integer *s);
+int64_t glow_cpu_depthwise_packed_size(const cpu_integer *s);
+void glow_cpu_depthwise_pack(const cpu_integer *s, const glow_tensor *from,
+                             void *to);
+int64_t glow_cpu_depthwise_scratch(const cpu_integer *s);
+void glow_cpu_emit_depthwise(cpu_job *j, const cpu_integer *s);
+
+void glow_cpu_emit_integer(cpu_job *j, const cpu_integer *s);
+int64_t glow_cpu_integer_units(const cpu_integer *s);
+
+#endif

@@ -1,0 +1,212 @@
+/* The kernels of integer sums: instructions as cpu_integer. */
+
+#include "codegen/cpu/kernels/integer/integer.h"
+
+typedef cpu_integer integer;
+
+static bool
+is_byte(const glow_type *t)
+{
+    return t->elem == GLOW_INT8Q || t->elem == GLOW_UINT8Q;
+}
+
+/* True if 8 bits hold the offset, so that it can stand for taps outside. */
+static bool
+holds_offset(const glow_type *t)
+{
+    return t->offset >= glow_quantized_least(t->elem) &&
+           t->offset <= glow_quantized_most(t->elem);
+}
+
+/* Elements from one row of `t` to the next; 0: they have no common distance. */
+static int64_t
+row_step(const glow_type *t)
+{
+    int64_t depth = t->shape.at[t->shape.rank - 1];
+    glow_dims step;
+
+    if (!t->strides.rank)
+        return depth;
+    if (!glow_cpu_rows(t, &step) || (depth > 1 && step.at[1] != 1))
+        return 0;
+    return glow_type_count(t) == depth ? depth : step.at[0];
+}
+
+/* Checks what all have in common, and chooses form and blocking. */
+static bool
+finish(const cpu_target *t, const glow_node *n, integer *s)
+{
+    int64_t taps = 1;
+
+    for (int i = 0; i < 3; i++)
+        taps *= s->axis[i].kernel;
+    for (int i = 1; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->type->strides.rank)
+            return false;
+    if (!is_byte(s->x) || !is_byte(s->w) || !holds_offset(s->x) ||
+        !glow_is_quantized(s->y->elem) || s->in_pixel == 0 ||
+        s->out_pixel == 0 || s->channels < 1 || s->outputs < 1 || taps < 1)
+        return false;
+    if (t)
+        glow_cpu_integer_shape(t, s);
+    return true;
+}
+
+/* Convolutions */
+
+static bool
+convolution_of(const cpu_target *t, const glow_node *n, integer *out)
+{
+    const glow_channelwisequantizedconvolution *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                   a->strides, a->pads, a->dilation);
+    int64_t channels = w.channels / a->group;
+    int64_t line = w.axis[2].kernel * channels;
+
+    *out = (integer){
+        .batch = w.batch,
+        .groups = a->group,
+        .axis = {w.axis[0], w.axis[1], w.axis[2]},
+        .channels = channels,
+        .outputs = y.at[y.rank - 1] / a->group,
+        .x = n->in[0]->type,
+        .w = n->in[1]->type,
+        .y = n->out[0]->type,
+        .in_pixel = row_step(n->in[0]->type),
+        .out_pixel = row_step(n->out[0]->type),
+        .by = {n->in[2] ? 2 : -1, 3, 4, n->in[5] ? 5 : -1, n->in[6] ? 6 : -1},
+        .packed = glow_cpu_is_whole_constant(n->in[1]),
+        .step = {.row = line, .tap = channels, .depth = 1},
+    };
+    out->step.output = w.axis[0].kernel * w.axis[1].kernel * line;
+    out->step.group = out->outputs * out->step.output;
+    return finish(t, n, out);
+}
+
+static bool
+depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
+{
+    if (!convolution_of(t, n, out) || !glow_cpu_is_depthwise(t, out))
+        return false;
+    glow_cpu_depthwise_shape(out);
+    return true;
+}
+
+/* Products */
+
+static integer
+product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
+           int64_t columns)
+{
+    const cpu_window_axis one = {1, 1, 1, 1, 1, 0, 0};
+    cpu_window_axis all = one;
+
+    all.in = all.out = rows;
+    return (integer){
+        .batch = batch,
+        .groups = 1,
+        .axis = {one, one, all},
+        .channels = depth,
+        .outputs = columns,
+        .x = n->in[0]->type,
+        .w = n->in[1]->type,
+        .y = n->out[0]->type,
+        .in_pixel = row_step(n->in[0]->type),
+        .out_pixel = row_step(n->out[0]->type),
+        .by = {-1, -1, -1, -1, -1},
+        .packed = batch == 1 && glow_cpu_is_whole_constant(n->in[1]),
+        .w_batch = batch > 1 ? depth * columns : 0,
+        .step = {.output = 1, .depth = columns},
+    };
+}
+
+static bool
+matmul_of(const cpu_target *t, const glow_node *n, integer *out)
+{
+    glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
+
+    *out = product_of(n, 1, a.at[0], a.at[1], b.at[1]);
+    return finish(t, n, out);
+}
+
+static bool
+batchmatmul_of(const cpu_target *t, const glow_node *n, integer *out)
+{
+    glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
+
+    *out = product_of(n, a.at[0], a.at[1], a.at[2], b.at[2]);
+    return finish(t, n, out);
+}
+
+/* Weights [N, K]. */
+static bool
+rowwise_of(const cpu_target *t, const glow_node *n, integer *out)
+{
+    glow_dims w = n->in[1]->type->shape;
+    int64_t rows = n->out[0]->type->shape.at[0];
+
+    *out = product_of(n, 1, rows, w.at[1], w.at[0]);
+    out->in_pixel = n->in[0]->type->strides.rank ? 0 : w.at[1];
+    out->by = (cpu_integer_operands){n->in[4] ? 4 : -1, 2, 3, -1, -1};
+    out->step = (cpu_integer_weights){.output = w.at[1], .depth = 1};
+    return finish(t, n, out);
+}
+
+/* Kernels */
+
+#define KERNEL(id, operator, of, part)                                       \
+    static bool id##_takes(const cpu_target *t, const glow_node *n)          \
+    {                                                                        \
+        integer s;                                                           \
+        return of(t, n, &s);                                                 \
+    }                                                                        \
+    static void id##_emit(cpu_job *j)                                        \
+    {                                                                        \
+        integer s;                                                           \
+        of(j->g->target, j->n, &s);                                          \
+        glow_cpu_emit_##part(j, &s);                                         \
+    }                                                                        \
+    static int64_t id##_packed_size(const cpu_target *t, const glow_node *n) \
+    {                                                                        \
+        integer s;                                                           \
+        return of(t, n, &s) && s.packed ? glow_cpu_##part##_packed_size(&s)  \
+                                        : 0;                                 \
+    }                                                                        \
+    static void id##_pack(const cpu_target *t, const glow_node *n,           \
+                          const glow_tensor *from, void *to)                 \
+    {                                                                        \
+        integer s;                                                           \
+        if (of(t, n, &s))                                                    \
+            glow_cpu_##part##_pack(&s, from, to);                            \
+    }                                                                        \
+    static int64_t id##_scratch(const cpu_target *t, const glow_node *n)     \
+    {                                                                        \
+        integer s;                                                           \
+        return of(t, n, &s) ? glow_cpu_##part##_scratch(&s) : 0;             \
+    }                                                                        \
+    static int64_t id##_units(const cpu_target *t, const glow_node *n)       \
+    {                                                                        \
+        integer s;                                                           \
+        return of(t, n, &s) ? glow_cpu_integer_units(&s) : 1;                \
+    }                                                                        \
+    const cpu_kernel glow_cpu_##id = {                                       \
+        .name = #id,                                                         \
+        .op = &glow_op_##operator,                                           \
+        .takes = id##_takes,                                                 \
+        .emit = id##_emit,                                                   \
+        .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                         \
+        .packs = 1,                                                          \
+        .packed_size = id##_packed_size,                                     \
+        .pack = id##_pack,                                                   \
+        .scratch_size = id##_scratch,                                        \
+        .units = id##_units,                                                 \
+    }
+
+KERNEL(batchmatmul_integer, batchmatmul, batchmatmul_of, integer);
+KERNEL(conv_depthwise_integer, channelwisequantizedconvolution, depthwise_of,
+       depthwise);
+KERNEL(conv_integer, channelwisequantizedconvolution, convolution_of, integer);
+KERNEL(matmul_integer, matmul, matmul_of, integer);
+KERNEL(fullyconnected_integer, rowwisequantizedfullyconnected, rowwise_of,
+       integer);

@@ -1,0 +1,184 @@
+/*
+ * The register tile of integer sums: the micro-kernel.
+ *
+ *     for planes and lines of taps, taps of a line
+ *       for steps of the run of a tap, `unit` of them unrolled
+ *         mr x vectors sums += a group of elements of mr pixels, broadcast,
+ *                              . a group of weights of each channel
+ *
+ * A group is four elements of 8 bits, or two or one of 16.  Where the elements of a
+ * run are no multiple of it, the last group has weights of 0.
+ */
+
+#include "codegen/cpu/kernels/integer/integer.h"
+
+typedef cpu_integer integer;
+
+typedef struct state {
+    cg_value value[CG_MAX_CARRIED]; /* sums, then the two pointers */
+    int sums;
+} state;
+
+typedef struct tile {
+    cg *g;
+    const integer *s;
+    int rows, vectors;
+    bool ones; /* weights are 1, and not read */
+} tile;
+
+/* A group of elements of a pixel, in all lanes. */
+static cg_value
+load_input(const tile *t, cg_value at)
+{
+    cg *g = t->g;
+    const integer *s = t->s;
+    LLVMTypeRef one = s->group == 1 ? g->i16 : g->i32;
+    cg_value x = glow_cg_load_raw(g, one, at);
+    LLVMTypeRef bytes = glow_cg_vector(g->i8, 4 * s->lanes);
+
+    x = glow_cg_splat(g, x, s->lanes);
+    if (s->copies)
+        return x;
+    x = glow_cpu_integer_convert(g, s, cg_bitcast(g, x, bytes));
+    return cg_bitcast(g, x, glow_cg_vector(g->i32, s->lanes));
+}
+
+/* Weights of 1 for the elements of a step, of which some may be behind a run. */
+static cg_value
+ones(const tile *t, bool last)
+{
+    const integer *s = t->s;
+    int64_t there = last ? s->run - (s->steps - 1) * s->group : s->group;
+    int bits = 32 / s->group;
+    int64_t one = 0;
+
+    if (s->group == 1)
+        return glow_cg_int(glow_cg_vector(t->g->i16, s->lanes), 1);
+    for (int64_t i = 0; i < there; i++)
+        one |= INT64_C(1) << (i * bits);
+    return glow_cg_int(glow_cg_vector(t->g->i32, s->lanes), one);
+}
+
+/* `count` steps, the last of which may be that of the run; moves the pointers. */
+static void
+run_steps(const tile *t, int64_t count, bool ends, state *st)
+{
+    cg *g = t->g;
+    const integer *s = t->s;
+    int64_t vector = glow_cpu_integer_vector(s);
+    int64_t step = s->group * glow_cg_dot_bytes(s->form);
+    LLVMTypeRef type = s->group == 1 ? glow_cg_vector(g->i16, s->lanes)
+                                     : glow_cg_vector(g->i32, s->lanes);
+    cg_value *in = &st->value[st->sums], *w = in + 1, x;
+    cg_value weights[CPU_INTEGER_VECTORS];
+
+    for (int64_t k = 0; k < count; k++) {
+        for (int v = 0; v < t->vectors; v++)
+            weights[v] =
+                t->ones
+                    ? ones(t, ends && k == count - 1)
+                    : glow_cg_load_raw(
+                          g, type,
+                          glow_cg_atc(g, *w, (k * t->vectors + v) * vector));
+        for (int r = 0; r < t->rows; r++) {
+            x = load_input(
+                t, glow_cg_atc(g, *in,
+                               r * s->axis[2].stride * s->pixel + k * step));
+            for (int v = 0; v < t->vectors; v++) {
+                cg_value *sum = &st->value[r * t->vectors + v];
+
+                *sum = glow_cg_dot(g, s->form, x, weights[v], *sum);
+            }
+        }
+    }
+    *in = glow_cg_atc(g, *in, count * step);
+    *w = glow_cg_atc(g, *w, t->ones ? 0 : count * t->vectors * vector);
+}
+
+/* Begins a loop that carries the state, unless it runs once. */
+static void
+begin_loop(const tile *t, cg_loop *l, int64_t count, state *st)
+{
+    if (count == 1)
+        return;
+    glow_cg_loop(t->g, l, cg_i64(t->g, 0), cg_i64(t->g, count), 1, st->value,
+                 st->sums + 2);
+    for (int i = 0; i < st->sums + 2; i++)
+        st->value[i] = l->value[i];
+}
+
+static void
+end_loop(const tile *t, cg_loop *l, int64_t count, state *st)
+{
+    if (count == 1)
+        return;
+    glow_cg_loop_end(t->g, l, st->value);
+    for (int i = 0; i < st->sums + 2; i++)
+        st->value[i] = l->value[i];
+}
+
+/* The run of one tap. */
+static void
+sum_run(const tile *t, state *st)
+{
+    const integer *s = t->s;
+    bool odd = s->run % s->group != 0;
+    int64_t whole = (s->steps - odd) / s->unit;
+    int64_t rest = s->steps - whole * s->unit;
+    cg_loop l;
+
+    if (whole) {
+        begin_loop(t, &l, whole, st);
+        run_steps(t, s->unit, !odd, st);
+        end_loop(t, &l, whole, st);
+    }
+    if (rest)
+        run_steps(t, rest, true, st);
+}
+
+/*
+ * The loop over axis `axis` of taps, or over the taps of a line that are not
+ * contiguous, and the loops within it.
+ */
+static void
+sum_axis(const tile *t, int axis, state *st)
+{
+    cg *g = t->g;
+    const integer *s = t->s;
+    const cpu_window_axis *a = &s->axis[axis];
+    int64_t count = axis == 2 ? s->taps : a->kernel;
+    int64_t apart = axis == 2   ? s->pixel
+                    : axis == 1 ? s->line
+                    : s->copies ? glow_cpu_integer_copied(s) * s->line
+                                : s->plane;
+    cg_value start;
+    cg_loop l;
+
+    if (axis > 2) {
+        sum_run(t, st);
+        return;
+    }
+    if (axis || !s->copies)
+        apart *= a->dilation;
+    begin_loop(t, &l, count, st);
+    start = st->value[st->sums];
+    sum_axis(t, axis + 1, st);
+    st->value[st->sums] = glow_cg_atc(g, start, apart);
+    end_loop(t, &l, count, st);
+}
+
+void
+glow_cpu_integer_sum(cg *g, const integer *s, int rows, int vectors,
+                     cg_value in, cg_value w, cg_value *acc)
+{
+    tile t = {g, s, rows, vectors, w == NULL};
+    state st = {.sums = rows * vectors};
+
+    for (int i = 0; i < st.sums; i++)
+        st.value[i] = acc[i];
+    st.value[st.sums] = glow_cg_opaque(g, in);
+    st.value[st.sums + 1] = w ? w : in;
+    sum_axis(&t, 0, &st);
+    for (int i = 0; i < st.sums; i++)
+        acc[i] = st.value[i];
+}
