@@ -179,10 +179,14 @@ parse_value(pipeline_parser *p, glow_attr_value *v)
         return v->text != NULL;
     }
     v->kind = GLOW_V_WORD;
+    /* A node is named as in the text: %conv1. */
+    p->at += c == '%';
     v->text = glow_pipeline_word(p);
     v->span = glow_pipeline_span(p, begin);
     if (!v->text)
         return glow_pipeline_expected(p, "a value");
+    if (c == '%')
+        v->text = glow_arena_printf(p->arena, "%%%s", v->text);
     if (strcmp(v->text, "true") == 0 || strcmp(v->text, "false") == 0) {
         v->kind = GLOW_V_BOOL;
         v->i = v->text[0] == 't';
@@ -261,7 +265,8 @@ glow_pipeline_read_options(pipeline_parser *p, const char *who,
         items =
             glow_arena_grow(p->arena, items, list->count, &cap, sizeof *items);
         items[list->count++] = a;
-    } while (glow_pipeline_take(p, ','));
+    } while (glow_pipeline_take(p, ',') ||
+             glow_pipeline_is_name_char(glow_pipeline_peek(p)));
     list->items = items;
     return glow_pipeline_take(p, '>') ||
            glow_pipeline_expected(p, "',' or '>'");

@@ -138,8 +138,8 @@ glow_quantization_of(glow_type *to, glow_quantization_schema schema, double min,
 }
 
 float
-glow_quantization_of_weights(glow_kind kind, double largest, double input,
-                             double bias)
+glow_quantization_of_weights(glow_kind kind, glow_quantization_schema schema,
+                             double largest, double input, double bias)
 {
     double scale = largest / elements_of(kind).most;
     double fits = bias / input / (double)LARGEST_32;
@@ -147,5 +147,7 @@ glow_quantization_of_weights(glow_kind kind, double largest, double input,
     scale = fmax(scale, fits);
     if (scale == 0)
         scale = SCALE_OF_ZERO;
+    if (schema == GLOW_SYMMETRIC_WITH_POWER2_SCALE)
+        scale = power_of_two(scale);
     return (float)fmin(fmax(scale, (double)FLT_MIN), (double)FLT_MAX);
 }

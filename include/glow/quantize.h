@@ -92,10 +92,13 @@ GLOW_API const char *glow_quantization_of(glow_type *to,
  * The scale of weights of the kind `kind`, whose offset is 0: `largest`, the largest
  * absolute value, is the largest element (127 of i8).  For elements of Input of scale
  * `input`, and a bias of absolute value up to `bias`, it is raised until the bias takes
- * 30 bits in units of input * scale.  0 and 0 give 0.1.
+ * 30 bits in units of input * scale.  0 and 0 give 0.1.  The schema decides whether it
+ * is raised to a power of two.
  */
-GLOW_API float glow_quantization_of_weights(glow_kind kind, double largest,
-                                            double input, double bias);
+GLOW_API float glow_quantization_of_weights(glow_kind kind,
+                                            glow_quantization_schema schema,
+                                            double largest, double input,
+                                            double bias);
 
 /*
  * Rows of the fused kinds (ui8fused and others): the last axis counts bytes, which

@@ -842,6 +842,39 @@ static const glow_diag_info table[] = {
      "    glow-opt -insert-profile=bins=1 net.gir\n"
      "\n"
      "Give a value in the range that the message names.\n"},
+    {"E0430", "a schema does not go with an element kind",
+     "Symmetric schemas have the offset 0, at which elements of ui8 are not\n"
+     "negative.\n"
+     "\n"
+     "    glow-opt -quantize='schema=symmetric precision=uint8'\n"
+     "\n"
+     "Take int8, or the asymmetric schema.\n"},
+    {"E0431", "`keep` of quantize names nothing",
+     "The option lists nodes and operators that stay in float, and this name\n"
+     "is neither in the function.\n"
+     "\n"
+     "    glow-opt -quantize='keep=%conv7' net.gir   // there are six\n"
+     "\n"
+     "Nodes are written %conv1, operators SoftMax.\n"},
+    {"E0432", "quantize finds no range",
+     "Scale and offset of a value come from its range: the least and the\n"
+     "greatest element that it had when the network ran.  They stand in the\n"
+     "section `ranges` of the text, and none is there.\n"
+     "\n"
+     "    glow-opt -quantize net.gir\n"
+     "\n"
+     "Run the network on typical inputs and load the profile:\n"
+     "\n"
+     "    glow-run net.gir -input x=x.npy -dump-profile=net.prof\n"
+     "    glow-opt -load-profile=net.prof -quantize net.gir\n"},
+    {"E0433", "an operator stays in float",
+     "With `assert`, quantize fails where an operator of floats is left.  Its\n"
+     "values have no range, `keep` names it, or the operator or the backend\n"
+     "does not take quantized elements; -remarks=- says which.\n"
+     "\n"
+     "    glow-opt -quantize=assert net.gir\n"
+     "\n"
+     "Leave out `assert` to compute it in float.\n"},
 
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
@@ -859,6 +892,14 @@ static const glow_diag_info table[] = {
 
     /* E05xx: running. */
 
+    {"W0430", "values have no range, and stay in float",
+     "quantize converts operators whose float operands and results all have\n"
+     "ranges.  These values have none: they were not profiled, or a pass that\n"
+     "ran since then made them.\n"
+     "\n"
+     "    glow-opt -load-profile=net.prof -O1 -quantize net.gir\n"
+     "\n"
+     "Profile the very text that is quantized: run other passes before.\n"},
     {"E0501", "bytes are read that were never written",
      "An instruction reads a buffer, or a part of one, that no instruction\n"
      "before it has written.\n"

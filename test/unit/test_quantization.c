@@ -129,21 +129,35 @@ test_ranges_hold(void **state)
     glow_arena_free(a);
 }
 
+static const struct weights_case {
+    glow_kind kind;
+    glow_quantization_schema schema;
+    double largest, input, bias;
+    float scale;
+} weights[] = {
+    {GLOW_INT8Q, GLOW_ASYMMETRIC, 127, 1, 0, 1},
+    {GLOW_INT16Q, GLOW_ASYMMETRIC, 32767, 1, 0, 1},
+    {GLOW_INT8Q, GLOW_SYMMETRIC_WITH_POWER2_SCALE, 130, 1, 0, 2},
+    /* A bias of 2^30 in units of 0.5: 2^31 of them, four times 2^29. */
+    {GLOW_INT8Q, GLOW_ASYMMETRIC, 127, 0.5, 1073741824.0, 4},
+    /* Weights of 0: the bias alone decides. */
+    {GLOW_INT8Q, GLOW_ASYMMETRIC, 0, 1, 536870912.0, 1},
+    {GLOW_INT8Q, GLOW_ASYMMETRIC, 0, 1, 0, 0.1f},
+    {GLOW_INT8Q, GLOW_ASYMMETRIC, 1e-44, 1, 0, FLT_MIN},
+};
+
 static void
 test_weights(void **state)
 {
     (void)state;
-    assert_true(glow_quantization_of_weights(GLOW_INT8Q, 127, 1, 0) == 1);
-    assert_true(glow_quantization_of_weights(GLOW_INT16Q, 32767, 1, 0) == 1);
-    /* A bias of 2^30 in units of 0.5: 2^31 of them, four times 2^29. */
-    assert_true(
-        glow_quantization_of_weights(GLOW_INT8Q, 127, 0.5, 1073741824.0) == 4);
-    /* Weights of 0: the bias alone decides. */
-    assert_true(glow_quantization_of_weights(GLOW_INT8Q, 0, 1, 536870912.0) ==
-                1);
-    assert_true(glow_quantization_of_weights(GLOW_INT8Q, 0, 1, 0) == 0.1f);
-    assert_true(glow_quantization_of_weights(GLOW_INT8Q, 1e-44, 1, 0) ==
-                FLT_MIN);
+    for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
+        const struct weights_case *c = &weights[i];
+        float scale = glow_quantization_of_weights(
+            c->kind, c->schema, c->largest, c->input, c->bias);
+
+        if (scale != c->scale)
+            fail_msg("case %zu: scale %.9g", i, (double)scale);
+    }
 }
 
 int
