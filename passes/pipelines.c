@@ -42,6 +42,9 @@ static const glow_pipeline_entry simplify[] = {
      "backends compute adjacent elements of the last spatial axis together"},
     {"fold-dilated-convolution,merge-group-convolution",
      "images split into phases, or channels into groups, and joined again"},
+    {"fixpoint(sink-rescale,fold-rescale)",
+     "a change of scale goes into the operators around it, past pools and "
+     "layout operators"},
     {"fixpoint(sink-moves,sink-reshape,absorb-reshape,absorb-shuffle,"
      "absorb-transpose,"
      "unwrap-transpose,fold-reshape,fold-transpose)",
