@@ -82,4 +82,6 @@ glow_value *glow_lower_strays(glow_builder *b, glow_value *r, glow_value *y);
 glow_value *glow_lower_log1p(glow_builder *b, glow_value *x);
 glow_value *glow_lower_expm1(glow_builder *b, glow_value *x);
 
+extern const glow_pass glow_pass_lower_quantized;
+
 #endif

@@ -4,7 +4,7 @@
  */
 
 #include "lower/index.h"
-#include "lower/quantized.h"
+#include "lower/quantizedproduct.h"
 
 #include <string.h>
 
@@ -157,7 +157,7 @@ multiply_symmetric(const dynamic *d, const glow_node *n, glow_value *q,
     if (offsets) {
         glow_value *w =
             glow_lower_transpose(d->b, n->in[1], GLOW_DIMS_OF(1, 0));
-        glow_value *ones = glow_lower_scales(d->b, y.at[1], 1);
+        glow_value *ones = glow_lower_channel_scales(d->b, y.at[1], 1);
         glow_value *none = glow_lower_bias(d->b, NULL, y.at[1], 1);
 
         v = GLOW_BUILD_STATED_PLAIN(d->b, rowwisequantizedfullyconnected,

@@ -22,7 +22,7 @@
  * [..]: Splat or Broadcast.
  */
 
-#include "lower/quantized.h"
+#include "lower/quantizedproduct.h"
 
 static glow_value *
 lower(glow_builder *b, glow_node *n)

@@ -12,7 +12,7 @@
  * right operand is less %o.
  */
 
-#include "lower/quantized.h"
+#include "lower/quantizedproduct.h"
 
 static glow_value *
 lower(glow_builder *b, glow_node *n)

@@ -14,6 +14,9 @@
  * chain of rules, and no chain is longer than the number of rules.  Rules of
  * plugins are found like ours.
  *
+ * Nodes that compute on quantized elements are offered to lower-quantized, and to
+ * rules that take them.
+ *
  * Afterwards the backend takes every node: those that it does not, and that no rule
  * lowers, are an error (E0418) which lists all of them.  With `partial` they stay.
  * Without a backend, operators outside of the primitive set without a rule stay.
@@ -59,9 +62,13 @@ static glow_result
 lower_once(glow_pass_run *run, glow_func *f, const glow_pass *const *passes,
            size_t count)
 {
-    glow_result result = GLOW_UNCHANGED;
-    const glow_map *ops = ops_to_lower(run, f);
+    glow_result result =
+        glow_run_part(run, &glow_pass_lower_quantized, f, is_wanted);
+    const glow_map *ops;
 
+    if (result == GLOW_FAILED)
+        return result;
+    ops = ops_to_lower(run, f);
     for (size_t i = 0; i < count; i++) {
         glow_result r = GLOW_UNCHANGED;
         const glow_op *lowers = passes[i]->lowers;

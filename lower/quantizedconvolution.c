@@ -9,7 +9,7 @@
  * [..]: Splat.  Where %b is omitted, %r is 0.
  */
 
-#include "lower/quantized.h"
+#include "lower/quantizedproduct.h"
 
 static glow_value *
 lower(glow_builder *b, glow_node *n)
@@ -21,11 +21,11 @@ lower(glow_builder *b, glow_node *n)
     if (!glow_computes_quantized(n))
         return NULL;
 
-    glow_value *scales = glow_lower_scales(b, count, f->scale);
-    glow_value *offsets = glow_lower_offsets(b, count, f->offset);
+    glow_value *scales = glow_lower_channel_scales(b, count, f->scale);
+    glow_value *offsets = glow_lower_channel_offsets(b, count, f->offset);
     glow_value *bias = glow_lower_bias(b, n->in[2], count, unit);
-    glow_value *bias_scales = glow_lower_scales(b, count, unit);
-    glow_value *bias_offsets = glow_lower_offsets(b, count, 0);
+    glow_value *bias_scales = glow_lower_channel_scales(b, count, unit);
+    glow_value *bias_offsets = glow_lower_channel_offsets(b, count, 0);
 
     return glow_build(b, &glow_op_channelwisequantizedconvolution,
                       n->out[0]->type,

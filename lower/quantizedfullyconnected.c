@@ -12,7 +12,7 @@
  */
 
 #include "lower/index.h"
-#include "lower/quantized.h"
+#include "lower/quantizedproduct.h"
 
 static glow_value *
 lower(glow_builder *b, glow_node *n)
@@ -26,8 +26,8 @@ lower(glow_builder *b, glow_node *n)
 
     glow_value *x = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
     glow_value *turned = glow_lower_transpose(b, n->in[1], GLOW_DIMS_OF(1, 0));
-    glow_value *scales = glow_lower_scales(b, count, w->scale);
-    glow_value *offsets = glow_lower_offsets(b, count, w->offset);
+    glow_value *scales = glow_lower_channel_scales(b, count, w->scale);
+    glow_value *offsets = glow_lower_channel_offsets(b, count, w->offset);
 
     return GLOW_BUILD_STATED_PLAIN(
         b, rowwisequantizedfullyconnected, n->out[0]->type,

@@ -149,7 +149,7 @@ const glow_op glow_op_converttofloat8 = {
     .name = "ConvertToFloat8",
     .summary = "give the elements a float kind of low precision",
     .in = {{"Input", GLOW_TENSOR,
-            "float, integer, bool or low-precision elements"}},
+            "float, integer, bool, low-precision or quantized elements"}},
     .out = {{"Result", GLOW_TENSOR,
              "the shape of Input and the stated element kind"}},
     .attrs = {GLOW_FIELD_DEFAULT(glow_converttofloat8, saturate, GLOW_FLAG,
