@@ -18,6 +18,13 @@ is_signed(const glow_type *t)
     return glow_kind_get(t->elem)->is_signed;
 }
 
+static bool
+has_offset_within(const glow_type *t)
+{
+    return t->offset >= glow_quantized_least(t->elem) &&
+           t->offset <= glow_quantized_most(t->elem);
+}
+
 static LLVMTypeRef
 stored(cg *g, const glow_type *t)
 {
@@ -128,10 +135,16 @@ glow_cg_round_to(cg *g, const glow_type *to, cg_value x)
 
     q = cg_select(g, number, x, LLVMConstNull(LLVMTypeOf(x)));
     q = glow_cg_round_number(g, to, q);
-    if (to->offset >= glow_quantized_least(to->elem) &&
-        to->offset <= glow_quantized_most(to->elem))
+    if (has_offset_within(to))
         return q;
     return cg_select(g, number, q, glow_cg_int(LLVMTypeOf(q), to->offset));
+}
+
+bool
+glow_cg_is_plain_grid(const glow_type *t)
+{
+    return glow_cg_is_short(t) && t->scale > 0x1p-60f && t->scale < 0x1p60f &&
+           t->offset > -(1 << 20) && t->offset < 1 << 20;
 }
 
 cg_value
@@ -148,4 +161,55 @@ glow_cg_quantize(cg *g, const glow_type *to, cg_value v)
     v = glow_cg_as_real(g, v, glow_cg_is_short(to) ? g->f32 : g->f64);
     v = cg_fdiv(g, v, glow_cg_real(LLVMTypeOf(v), (double)to->scale));
     return glow_cg_round_to(g, to, v);
+}
+
+/* Doubles hold sums of 64 bits: they stay below 2^51. */
+int
+glow_cg_sum_bits(const glow_type *from, int64_t count)
+{
+    int bits = glow_kind_get(from->elem)->bits;
+
+    if (bits == 8 && count < 256)
+        return 16;
+    if (bits <= 16 && count < INT64_C(1) << (31 - bits))
+        return 32;
+    return bits <= 32 && count < 1 << 18 ? 64 : 0;
+}
+
+/*
+ * sum - count * offset, which takes no more bits than the sum if the offset is an
+ * element.
+ */
+static cg_value
+less_offsets(cg *g, const glow_type *from, cg_value sum, cg_value count)
+{
+    unsigned bits = LLVMGetIntTypeWidth(glow_cg_scalar(LLVMTypeOf(sum)));
+    LLVMTypeRef scalar =
+        bits <= 32 && has_offset_within(from) ? g->i32 : g->i64;
+
+    sum = LLVMBuildIntCast2(g->builder, sum, glow_cg_like(sum, scalar),
+                            is_signed(from), "");
+    if (!from->offset)
+        return sum;
+    count = cg_imul(g, count, cg_i64(g, from->offset));
+    count = LLVMBuildIntCast2(g->builder, count, scalar, true, "");
+    return cg_isub(g, sum,
+                   glow_cg_splat(g, count, glow_cg_lanes(LLVMTypeOf(sum))));
+}
+
+cg_value
+glow_cg_mean(cg *g, const glow_type *from, const glow_type *to, cg_value sum,
+             cg_value count, cg_value divisor)
+{
+    bool single = glow_cg_is_short(from) && glow_cg_is_short(to);
+    cg_value ratio = LLVMBuildSIToFP(g->builder, divisor, g->f64, "");
+
+    sum = less_offsets(g, from, sum, count);
+    sum = LLVMBuildSIToFP(g->builder, sum,
+                          glow_cg_like(sum, single ? g->f32 : g->f64), "");
+    ratio = cg_fmul(g, glow_cg_real(g->f64, (double)to->scale), ratio);
+    ratio = cg_fdiv(g, glow_cg_real(g->f64, (double)from->scale), ratio);
+    ratio = glow_cg_as_real(g, ratio, single ? g->f32 : g->f64);
+    ratio = glow_cg_splat(g, ratio, glow_cg_lanes(LLVMTypeOf(sum)));
+    return glow_cg_round_to(g, to, cg_fmul(g, sum, ratio));
 }

@@ -15,6 +15,12 @@
 /* True if all of these have 8 or 16 bits, so that arithmetic is of float. */
 bool glow_cg_is_short(const glow_type *t);
 
+/*
+ * True if elements of 8 or 16 bits are the same after Dequantize and Quantize to their
+ * own type: no infinity and no 0 comes between.
+ */
+bool glow_cg_is_plain_grid(const glow_type *t);
+
 /* (double)q - offset of elements `q` of `from`, as `real`, float or double. */
 cg_value glow_cg_centered(cg *g, const glow_type *from, cg_value q,
                           LLVMTypeRef real);
@@ -27,6 +33,18 @@ cg_value glow_cg_round_number(cg *g, const glow_type *to, cg_value x);
 cg_value glow_cg_dequantize(cg *g, const glow_type *from, cg_value q);
 /* glow_quantize of reals `v`, floats or doubles. */
 cg_value glow_cg_quantize(cg *g, const glow_type *to, cg_value v);
+
+/*
+ * Sums of elements, exact: the integers of a lane that holds the sum of `count`
+ * elements of `from`, signed or not as the kind is; 0 bits: too many for any.
+ */
+int glow_cg_sum_bits(const glow_type *from, int64_t count);
+/*
+ * The elements of `to` for sums of `count` elements of `from`, divided by `divisor`;
+ * both counts are i64.
+ */
+cg_value glow_cg_mean(cg *g, const glow_type *from, const glow_type *to,
+                      cg_value sum, cg_value count, cg_value divisor);
 
 /* `v`, float or double, converted to `real`. */
 cg_value glow_cg_as_real(cg *g, cg_value v, LLVMTypeRef real);

@@ -9,7 +9,6 @@
 #include "glow/quantize.h"
 
 #define SAFE_RATIO 0x1p60 /* times an element it is no infinity */
-#define FAR_OFFSET (1 << 20)
 
 static const glow_type *
 in_type(const glow_node *n, int i)
@@ -165,13 +164,6 @@ emit_doubles(cg *g, const glow_node *n, cg_value const *in)
     return on_reals(g, n, in, g->f64);
 }
 
-/* A scale with which products and quotients of elements have no infinity or 0. */
-static bool
-is_plain_scale(const glow_type *t)
-{
-    return t->scale > 0x1p-60f && t->scale < 0x1p60f;
-}
-
 /* True if all operands and the result have one grid, of 8 or 16 bits. */
 static bool
 is_one_grid(const glow_node *n)
@@ -181,8 +173,7 @@ is_one_grid(const glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (!same_grid(in_type(n, i), y))
             return false;
-    return glow_cg_is_short(y) && is_plain_scale(y) &&
-           y->offset > -FAR_OFFSET && y->offset < FAR_OFFSET;
+    return glow_cg_is_plain_grid(y);
 }
 
 /* On one grid an order of reals is one of elements. */

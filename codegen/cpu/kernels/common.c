@@ -180,26 +180,51 @@ glow_cpu_highest(cg *g, const glow_type *t)
     return extreme(g, t, true);
 }
 
+int
+glow_cpu_lanes(const cpu_target *t, int bytes)
+{
+    return t->vector_bytes > 4 ? t->vector_bytes / bytes : 1;
+}
+
+bool
+glow_cpu_masks(const cpu_target *t, int bytes)
+{
+    return bytes >= 4 || t->vector_bytes == 64;
+}
+
+void
+glow_cpu_lanes_of(cpu_job *j, int bytes, int64_t first, int64_t count,
+                  cg_lanes_fn body, void *user)
+{
+    cg *g = j->g;
+    int lanes = glow_cpu_lanes(g->target, bytes);
+    int64_t rest = count % lanes, end = first + count;
+    cg_loop l;
+
+    if (count > rest) {
+        glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, end - rest), lanes,
+                     NULL, 0);
+        body(j, l.i, lanes, user);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (rest && glow_cpu_masks(g->target, bytes)) {
+        g->live = (int)rest;
+        body(j, cg_i64(g, end - rest), glow_cg_lanes_over(rest), user);
+        g->live = 0;
+        return;
+    }
+    while (rest) {
+        lanes = glow_cg_lanes_over(rest + 1) / 2;
+        body(j, cg_i64(g, end - rest), lanes, user);
+        rest -= lanes;
+    }
+}
+
 void
 glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count, cg_lanes_fn body,
                    void *user)
 {
-    cg *g = j->g;
-    int lanes = g->target->vector_bytes / 4;
-    int64_t rest = count % lanes;
-    cg_loop l;
-
-    if (count > rest) {
-        glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, first + count - rest),
-                     lanes, NULL, 0);
-        body(j, l.i, lanes, user);
-        glow_cg_loop_end(g, &l, NULL);
-    }
-    if (!rest)
-        return;
-    g->live = (int)rest;
-    body(j, cg_i64(g, first + count - rest), glow_cg_lanes_over(rest), user);
-    g->live = 0;
+    glow_cpu_lanes_of(j, 4, first, count, body, user);
 }
 
 /* Tables. */

@@ -72,6 +72,15 @@ cg_value glow_cpu_highest(cg *g, const glow_type *t);
 typedef void (*cg_lanes_fn)(cpu_job *j, cg_value at, int lanes, void *user);
 void glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count,
                         cg_lanes_fn body, void *user);
+/*
+ * The same in vectors that elements of `bytes`, 4 or fewer, fill.  Of fewer than 4 the
+ * rest is a vector for each power of two, where targets do not mask such lanes.
+ */
+void glow_cpu_lanes_of(cpu_job *j, int bytes, int64_t first, int64_t count,
+                       cg_lanes_fn body, void *user);
+/* Lanes of such a vector; true if the target loads and stores some of them. */
+int glow_cpu_lanes(const cpu_target *t, int bytes);
+bool glow_cpu_masks(const cpu_target *t, int bytes);
 
 /* An array of constants; element `i` of it. */
 cg_value glow_cpu_table(cg *g, const int64_t *values, int64_t count);

@@ -10,7 +10,7 @@
 #include "codegen/cpu/emit/lane.h"
 #include "codegen/cpu/emit/low.h"
 #include "codegen/cpu/emit/table.h"
-#include "codegen/cpu/kernels/kernel.h"
+#include "codegen/cpu/kernels/common.h"
 #include "codegen/cpu/move.h"
 #include "glow/ops.h"
 
@@ -392,7 +392,7 @@ rows_of(const cpu_target *t, const cpu_step *s)
     rows r = {.outer = s->shape,
               .lanes =
                   t->vector_bytes > FLOAT_BYTES ? t->vector_bytes / bytes : 1,
-              .masks = bytes == FLOAT_BYTES || t->vector_bytes == 64};
+              .masks = glow_cpu_masks(t, bytes)};
 
     r.outer.rank--;
     r.size = s->shape.at[r.outer.rank];

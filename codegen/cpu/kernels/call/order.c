@@ -85,12 +85,14 @@ emit_argmin(cpu_job *j)
 const cpu_kernel glow_cpu_argmax = {
     .name = "argmax",
     .op = &glow_op_argmax,
+    .quantized = true,
     .emit = emit_argmax,
 };
 
 const cpu_kernel glow_cpu_argmin = {
     .name = "argmin",
     .op = &glow_op_argmin,
+    .quantized = true,
     .emit = emit_argmin,
 };
 
@@ -117,5 +119,6 @@ emit_topk(cpu_job *j)
 const cpu_kernel glow_cpu_topk = {
     .name = "topk",
     .op = &glow_op_topk,
+    .quantized = true,
     .emit = emit_topk,
 };

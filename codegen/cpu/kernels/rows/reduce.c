@@ -4,16 +4,21 @@
  * vector of the inner elements at a time, or, if there are none, a vector along
  * the axis.
  *
+ * Sums of quantized elements are exact, their extremes are elements; what is stored
+ * is rounded once.
+ *
  *     for each kept index                          units; the last axis in vectors
  *       for each reduced index                     sums in registers
  */
 
+#include "codegen/cpu/emit/quant.h"
 #include "codegen/cpu/kernels/common.h"
 
 typedef struct reducer {
     cg_combine_fn combine;
     cg_value start;
     bool mean;
+    bool adds; /* quantized elements: widened to the type of `start` */
 } reducer;
 
 /* The axes in two lists, kept and reduced, with their strides. */
@@ -56,15 +61,52 @@ split(const glow_node *n)
     return a;
 }
 
+/* The elements of the result for an extreme of quantized elements. */
 static cg_value
-finish_mean(cg *g, const axes *a, const reducer *r, cg_value sum)
+finish_extreme(cpu_job *j, const axes *a, cg_value q)
 {
-    if (!r->mean)
-        return sum;
+    const glow_type *x = j->in[0].type, *y = j->out[0].type;
+    cg_value least;
 
-    double count = (double)glow_dims_count(a->gone);
+    if (glow_dims_count(a->gone) > 0)
+        return x->elem == y->elem && x->scale == y->scale &&
+                       x->offset == y->offset && glow_cg_is_plain_grid(x)
+                   ? q
+                   : glow_cg_quantize(j->g, y, glow_cg_dequantize(j->g, x, q));
+    least = j->n->op == &glow_op_batchedreducemax ? glow_cpu_lowest(j->g, y)
+                                                  : glow_cpu_highest(j->g, y);
+    return glow_cg_splat(j->g, least, glow_cg_lanes(LLVMTypeOf(q)));
+}
 
-    return cg_fdiv(g, sum, glow_cg_real(LLVMTypeOf(sum), count));
+static cg_value
+finish(cpu_job *j, const axes *a, const reducer *r, cg_value sum)
+{
+    cg *g = j->g;
+    int64_t count = glow_dims_count(a->gone);
+
+    if (r->adds)
+        return glow_cg_mean(g, j->in[0].type, j->out[0].type, sum,
+                            cg_i64(g, count), cg_i64(g, r->mean ? count : 1));
+    if (glow_is_quantized(j->in[0].type->elem))
+        return finish_extreme(j, a, sum);
+    return r->mean
+               ? cg_fdiv(g, sum, glow_cg_real(LLVMTypeOf(sum), (double)count))
+               : sum;
+}
+
+/* From elements to the type of their sums. */
+typedef struct widening {
+    const glow_type *from;
+    LLVMTypeRef to;
+} widening;
+
+static cg_value
+widen(cg *g, cg_value v, const void *user)
+{
+    const widening *w = user;
+
+    return LLVMBuildIntCast2(g->builder, v, glow_cg_like(v, w->to),
+                             glow_cg_is_signed(w->from), "");
 }
 
 /*
@@ -77,13 +119,14 @@ reduce_at(cpu_job *j, const axes *a, const reducer *r, cg_value from,
 {
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
+    widening w = {t, LLVMTypeOf(r->start)};
     cg_value sum;
 
     if (glow_dims_count(a->gone) == 0) {
         sum = glow_cg_splat(g, r->start, lanes);
     } else if (lanes == 1 && a->gone.rank == 1 && a->gone_step.at[0] == 1) {
         sum = glow_cpu_reduce_row(g, j->in[0], from, a->gone.at[0], r->start,
-                                  r->combine, NULL, NULL);
+                                  r->combine, r->adds ? widen : NULL, &w);
     } else {
         cg_value local = glow_cg_local(g, glow_cg_splat(g, r->start, lanes));
         cg_nest n;
@@ -93,11 +136,12 @@ reduce_at(cpu_job *j, const axes *a, const reducer *r, cg_value from,
         cg_value at = cg_add(g, from, glow_cg_offset(g, n.at, a->gone_step));
         cg_value x = glow_cg_load(g, j->in[0], at, lanes);
 
+        x = r->adds ? widen(g, x, &w) : x;
         cg_set(g, local, r->combine(g, t, cg_get(g, local), x));
         glow_cg_nest_end(g, &n);
         sum = cg_get(g, local);
     }
-    glow_cg_store(g, j->out[0], to, finish_mean(g, a, r, sum));
+    glow_cg_store(g, j->out[0], to, finish(j, a, r, sum));
 }
 
 typedef struct inner {
@@ -162,36 +206,62 @@ emit_reduce(cpu_job *j, const reducer *r)
     glow_cg_nest_end(g, &n);
 }
 
-static cg_value
-zero(cpu_job *j)
+/* Bits of the sums of quantized elements; 0: of others, or too many. */
+static int
+sum_bits(const glow_node *n)
 {
-    return LLVMConstNull(glow_cg_computed(j->g, j->in[0].type));
+    const glow_type *x = n->in[0]->type;
+    axes a = split(n);
+    int bits = glow_is_quantized(x->elem)
+                   ? glow_cg_sum_bits(x, glow_dims_count(a.gone))
+                   : 0;
+
+    return bits == 16 ? 32 : bits;
+}
+
+static void
+emit_sum(cpu_job *j, bool mean)
+{
+    int bits = sum_bits(j->n);
+    LLVMTypeRef t = glow_cg_computed(j->g, j->in[0].type);
+
+    if (bits)
+        t = LLVMIntTypeInContext(j->g->context, (unsigned)bits);
+    emit_reduce(j, &(reducer){glow_cpu_sum, LLVMConstNull(t), mean, bits != 0});
 }
 
 static void
 emit_add(cpu_job *j)
 {
-    emit_reduce(j, &(reducer){glow_cpu_sum, zero(j), false});
+    emit_sum(j, false);
 }
 
 static void
 emit_mean(cpu_job *j)
 {
-    emit_reduce(j, &(reducer){glow_cpu_sum, zero(j), true});
+    emit_sum(j, true);
+}
+
+static bool
+takes_sum(const cpu_target *t, const glow_node *n)
+{
+    (void)t;
+    return !glow_computes_quantized(n) || sum_bits(n);
 }
 
 static void
 emit_max(cpu_job *j)
 {
     emit_reduce(j, &(reducer){glow_cg_max, glow_cpu_lowest(j->g, j->in[0].type),
-                              false});
+                              false, false});
 }
 
 static void
 emit_min(cpu_job *j)
 {
-    emit_reduce(j, &(reducer){glow_cg_min,
-                              glow_cpu_highest(j->g, j->in[0].type), false});
+    emit_reduce(j,
+                &(reducer){glow_cg_min, glow_cpu_highest(j->g, j->in[0].type),
+                           false, false});
 }
 
 static void
@@ -202,12 +272,13 @@ emit_prod(cpu_job *j)
 
     emit_reduce(j, &(reducer){glow_cpu_times,
                               real ? glow_cg_real(t, 1) : glow_cg_int(t, 1),
-                              false});
+                              false, false});
 }
 
 const cpu_kernel glow_cpu_reduceadd = {
     .name = "reduceadd",
     .op = &glow_op_batchedreduceadd,
+    .takes = takes_sum,
     .strides = CPU_STRIDES_IN,
     .emit = emit_add,
     .units = units_of,
@@ -216,6 +287,7 @@ const cpu_kernel glow_cpu_reduceadd = {
 const cpu_kernel glow_cpu_reducemax = {
     .name = "reducemax",
     .op = &glow_op_batchedreducemax,
+    .quantized = true,
     .strides = CPU_STRIDES_IN,
     .emit = emit_max,
     .units = units_of,
@@ -224,6 +296,7 @@ const cpu_kernel glow_cpu_reducemax = {
 const cpu_kernel glow_cpu_reducemean = {
     .name = "reducemean",
     .op = &glow_op_batchedreducemean,
+    .takes = takes_sum,
     .strides = CPU_STRIDES_IN,
     .emit = emit_mean,
     .units = units_of,
@@ -232,6 +305,7 @@ const cpu_kernel glow_cpu_reducemean = {
 const cpu_kernel glow_cpu_reducemin = {
     .name = "reducemin",
     .op = &glow_op_batchedreducemin,
+    .quantized = true,
     .strides = CPU_STRIDES_IN,
     .emit = emit_min,
     .units = units_of,

@@ -1,6 +1,8 @@
 /*
- * Max and average pooling, line by line, of kinds that are computed as float: a
- * vector of channels of some pixels at a time.
+ * Max and average pooling, line by line, of kinds that are computed as float and of
+ * quantized ones: a vector of channels of some pixels at a time.  Maxima of quantized
+ * elements are integers of their own size; sums are exact, of 16 bits where these
+ * suffice, else 32.
  *
  * As in direct.c a line of results is cut into tiles whose pixels have the same
  * taps inside of the input; the taps of a line are unrolled, the lines of the
@@ -19,6 +21,7 @@
 
 #include <math.h>
 
+#include "codegen/cpu/emit/quant.h"
 #include "codegen/cpu/kernels/runs.h"
 
 #define MOST_TAPS 16  /* of a line of the kernel */
@@ -29,32 +32,50 @@ typedef struct pool {
     int64_t pixel;  /* elements from one pixel of Input to the next */
     int64_t pixels; /* of a line of the result */
     bool max, count_pads;
+    const glow_type *quantized; /* of Input, or NULL */
+    int bytes; /* of a lane: maxima and sums of quantized elements may be short */
     bool joined; /* the pixels of a line are one pixel of more channels */
     const cpu_run *run; /* the tiles at hand */
     cg_value const *at; /* batch, two axes */
     cg_value x;         /* first pixel of the tile */
 } pool;
 
+static const glow_type *
+quantized_of(const glow_node *n)
+{
+    const glow_type *x = n->in[0]->type;
+
+    return glow_is_quantized(x->elem) ? x : NULL;
+}
+
 static pool
 max_of(const glow_node *n)
 {
     const glow_maxpool *a = n->attrs;
+    const glow_type *q = quantized_of(n);
+    int bytes = q ? glow_cg_bytes(q) : 4;
 
     return (pool){.w = glow_cpu_window(n->in[0]->type->shape,
                                        n->out[0]->type->shape, a->kernels,
                                        a->strides, a->pads, a->dilation),
-                  .max = true};
+                  .max = true,
+                  .quantized = q,
+                  .bytes = bytes < 4 ? bytes : 4};
 }
 
 static pool
 average_of(const glow_node *n)
 {
     const glow_avgpool *a = n->attrs;
+    const glow_type *q = quantized_of(n);
+    int64_t taps = glow_dims_count(a->kernels);
 
     return (pool){.w = glow_cpu_window(n->in[0]->type->shape,
                                        n->out[0]->type->shape, a->kernels,
                                        a->strides, a->pads, a->dilation),
-                  .count_pads = a->count_include_pads};
+                  .count_pads = a->count_include_pads,
+                  .quantized = q,
+                  .bytes = q ? glow_cg_sum_bits(q, taps) / 8 : 4};
 }
 
 static int
@@ -71,7 +92,9 @@ takes(const glow_node *n, const pool *p)
     glow_arena *a;
     int count;
 
-    if (!glow_cpu_all_float(n) || x->kernel > MOST_TAPS)
+    if (!(p->quantized ? p->bytes == 1 || p->bytes == 2 || p->bytes == 4
+                       : glow_cpu_all_float(n)) ||
+        x->kernel > MOST_TAPS)
         return false;
     a = glow_arena_new();
     count = glow_cpu_cut(a, x, pixels_of(x), runs);
@@ -102,6 +125,28 @@ take_greatest(cg *g, cg_value const *x, int count, partial *to)
     for (int i = 0; i < count; i += 2)
         to->nan =
             cg_or(g, to->nan, is_nan(g, x[i], x[i + 1 < count ? i + 1 : i]));
+}
+
+static void
+take_greatest_element(cg *g, const pool *p, cg_value const *x, int count,
+                      partial *to)
+{
+    for (int i = 0; i < count; i++)
+        to->best = glow_cg_max(g, p->quantized, x[i], to->best);
+}
+
+/* Adds elements to exact sums. */
+static void
+take_elements(cg *g, const pool *p, cg_value const *x, int count, partial *to)
+{
+    LLVMTypeRef t = LLVMTypeOf(to->best);
+    cg_value sum = LLVMConstNull(t);
+
+    for (int i = 0; i < count; i++)
+        sum = cg_iadd(g, sum,
+                      LLVMBuildIntCast2(g->builder, x[i], t,
+                                        glow_cg_is_signed(p->quantized), ""));
+    to->best = cg_iadd(g, to->best, sum);
 }
 
 /*
@@ -136,7 +181,11 @@ take_line(cpu_job *j, const pool *p, cg_value in, int lanes, partial *to)
             if (p->run->valid[r * x->kernel + k])
                 taps[count++] = glow_cg_load(g, j->in[0], at, lanes);
         }
-        (p->max ? take_greatest : take_sum)(g, taps, count, &to[r]);
+        if (p->quantized)
+            (p->max ? take_greatest_element : take_elements)(g, p, taps, count,
+                                                             &to[r]);
+        else
+            (p->max ? take_greatest : take_sum)(g, taps, count, &to[r]);
     }
 }
 
@@ -193,11 +242,27 @@ counted_taps(cg *g, const pool *p, int axis)
                : glow_cpu_taps(g, a, p->at[1 + axis], 0, a->in);
 }
 
+/* The number of taps of pixel `r` within Input. */
 static cg_value
-finish(cg *g, const pool *p, int r, const partial *sum)
+count_elements(cg *g, const pool *p, int r)
 {
+    pool within = *p;
+    cpu_taps z, y;
+
+    within.count_pads = false;
+    z = counted_taps(g, &within, 0);
+    y = counted_taps(g, &within, 1);
+    return count_taps(g, &within, r, &z, &y);
+}
+
+static cg_value
+finish(cpu_job *j, const pool *p, int r, const partial *sum)
+{
+    cg *g = j->g;
     LLVMTypeRef t = LLVMTypeOf(sum->best);
 
+    if (p->max && p->quantized)
+        return sum->best;
     if (p->max)
         return cg_select(g,
                          cg_icmp(g, LLVMIntNE, sum->nan,
@@ -205,20 +270,29 @@ finish(cg *g, const pool *p, int r, const partial *sum)
                          glow_cg_real(t, (double)NAN), sum->best);
 
     cpu_taps z = counted_taps(g, p, 0), y = counted_taps(g, p, 1);
-    cg_value count = LLVMBuildSIToFP(g->builder, count_taps(g, p, r, &z, &y),
-                                     glow_cg_scalar(t), "");
+    cg_value count = count_taps(g, p, r, &z, &y);
 
+    if (p->quantized)
+        return glow_cg_mean(g, p->quantized, j->out[0].type, sum->best,
+                            count_elements(g, p, r), count);
+    count = LLVMBuildSIToFP(g->builder, count, glow_cg_scalar(t), "");
     return cg_fdiv(g, sum->best, glow_cg_splat(g, count, glow_cg_lanes(t)));
+}
+
+static bool
+meets_nan(const pool *p)
+{
+    return p->max && !p->quantized;
 }
 
 static void
 split_carried(const pool *p, const cg_value *carried, partial *to)
 {
-    int each = p->max ? 2 : 1;
+    int each = meets_nan(p) ? 2 : 1;
 
     for (int r = 0; r < p->run->rows; r++)
-        to[r] =
-            (partial){carried[r * each], p->max ? carried[r * each + 1] : NULL};
+        to[r] = (partial){carried[r * each],
+                          each == 2 ? carried[r * each + 1] : NULL};
 }
 
 static int
@@ -228,10 +302,27 @@ join_carried(const pool *p, const partial *from, cg_value *carried)
 
     for (int r = 0; r < p->run->rows; r++) {
         carried[n++] = from[r].best;
-        if (p->max)
+        if (meets_nan(p))
             carried[n++] = from[r].nan;
     }
     return n;
+}
+
+/* Where a pixel begins. */
+static partial
+nothing(cg *g, const pool *p, int lanes)
+{
+    LLVMTypeRef bits = glow_cg_vector(g->i32, lanes);
+    LLVMTypeRef sums = LLVMIntTypeInContext(g->context, (unsigned)p->bytes * 8);
+
+    if (p->quantized && p->max)
+        return (partial){
+            glow_cg_splat(g, glow_cpu_lowest(g, p->quantized), lanes), NULL};
+    if (p->quantized)
+        return (partial){LLVMConstNull(glow_cg_vector(sums, lanes)), NULL};
+    return (partial){glow_cg_real(glow_cg_vector(g->f32, lanes),
+                                  p->max ? -(double)INFINITY : 0),
+                     LLVMConstNull(bits)};
 }
 
 /* A tile for the channels from `c` on. */
@@ -240,8 +331,6 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
 {
     const pool *p = user;
     cg *g = j->g;
-    LLVMTypeRef t = glow_cg_vector(g->f32, lanes);
-    LLVMTypeRef bits = glow_cg_vector(g->i32, lanes);
     const cpu_window_axis *z = &p->w.axis[0], *y = &p->w.axis[1];
     cpu_taps depth = glow_cpu_taps(g, z, p->at[1], 0, z->in);
     cpu_taps lines = glow_cpu_taps(g, y, p->at[2], 0, y->in);
@@ -251,8 +340,7 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     int n;
 
     for (int r = 0; r < p->run->rows; r++)
-        sums[r] = (partial){glow_cg_real(t, p->max ? -(double)INFINITY : 0),
-                            LLVMConstNull(bits)};
+        sums[r] = nothing(g, p, lanes);
     n = join_carried(p, sums, carried);
     glow_cg_loop_guarded(g, &k, depth.first, depth.last, 1, carried, n);
     glow_cg_loop_guarded(g, &i, lines.first, lines.last, 1, k.value, n);
@@ -273,11 +361,11 @@ pool_channels(cpu_job *j, cg_value c, int lanes, void *user)
     to = cg_add(g, cg_mulc(g, to, p->pixels), p->x);
     if (p->joined) {
         to = cg_add(g, cg_mulc(g, to, p->pixel), c);
-        glow_cg_store(g, j->out[0], to, finish(g, p, 0, &sums[0]));
+        glow_cg_store(g, j->out[0], to, finish(j, p, 0, &sums[0]));
         return;
     }
     for (int r = 0; r < p->run->rows; r++)
-        glow_cpu_finish(j, (cpu_place){to, c, r, 0}, finish(g, p, r, &sums[r]));
+        glow_cpu_finish(j, (cpu_place){to, c, r, 0}, finish(j, p, r, &sums[r]));
 }
 
 /*
@@ -291,8 +379,8 @@ joins_pixels(const cpu_job *j, const pool *p)
 {
     const cpu_window_axis *x = &p->w.axis[2];
 
-    return p->w.channels % (j->g->target->vector_bytes / 4) && x->stride == 1 &&
-           x->start == 0 &&
+    return p->w.channels % glow_cpu_lanes(j->g->target, p->bytes) &&
+           x->stride == 1 && x->start == 0 &&
            (x->out - 1) + (x->kernel - 1) * x->dilation < x->in &&
            j->step->n_items == 0 && j->out[0].type->strides.rank == 0;
 }
@@ -322,7 +410,7 @@ emit_lines(cpu_job *j, pool p)
         p.run = &runs[i];
         glow_cg_for(g, &l, runs[i].count);
         p.x = cg_addc(g, cg_mulc(g, l.i, runs[i].rows), runs[i].first);
-        glow_cpu_lanes_for(j, 0, p.w.channels, pool_channels, &p);
+        glow_cpu_lanes_of(j, p.bytes, 0, p.w.channels, pool_channels, &p);
         glow_cg_loop_end(g, &l, NULL);
     }
     glow_cg_nest_end(g, &n);

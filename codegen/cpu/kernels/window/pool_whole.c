@@ -1,11 +1,13 @@
 /*
- * Global average pooling of kinds that are computed as float.  The sums of
+ * Global average pooling of kinds that are computed as float, and of quantized ones,
+ * whose sums are exact.  The sums of
  * several vectors of channels are kept in registers while the pixels are read
  * in order of memory.  With few channels, several pixels are summed up side by
  * side, to hide the latency of an addition: the same number for all channels,
  * so that equal channels have equal averages.
  */
 
+#include "codegen/cpu/emit/quant.h"
 #include "codegen/cpu/kernels/common.h"
 
 #define SUMS 8 /* begun before the first is done */
@@ -23,6 +25,19 @@ is_whole(const cpu_window_axis *x)
            x->dilation == 1;
 }
 
+/* True if the sums of quantized elements have 32 bits or fewer. */
+static bool
+sums_elements(const glow_node *n)
+{
+    const glow_type *x = n->in[0]->type;
+    int last = x->shape.rank - 1;
+    int bits = glow_is_quantized(x->elem)
+                   ? glow_cg_sum_bits(x, glow_dims_product(x->shape, 1, last))
+                   : 0;
+
+    return bits == 16 || bits == 32;
+}
+
 static bool
 takes_whole(const cpu_target *t, const glow_node *n)
 {
@@ -32,8 +47,31 @@ takes_whole(const cpu_target *t, const glow_node *n)
                         a->kernels, a->strides, a->pads, a->dilation);
 
     (void)t;
-    return glow_cpu_all_float(n) && is_whole(&w.axis[0]) &&
-           is_whole(&w.axis[1]) && is_whole(&w.axis[2]);
+    return (glow_cpu_all_float(n) || sums_elements(n)) &&
+           is_whole(&w.axis[0]) && is_whole(&w.axis[1]) && is_whole(&w.axis[2]);
+}
+
+static cg_value
+plus(cg *g, const glow_type *t, cg_value sum, cg_value x)
+{
+    if (!glow_is_quantized(t->elem))
+        return cg_fadd(g, sum, x);
+    return cg_iadd(g, sum,
+                   LLVMBuildIntCast2(g->builder, x, LLVMTypeOf(sum),
+                                     glow_cg_is_signed(t), ""));
+}
+
+static cg_value
+divide(cpu_job *j, const whole *w, cg_value sum)
+{
+    cg *g = j->g;
+    const glow_type *x = j->in[0].type;
+    cg_value pixels = cg_i64(g, w->pixels);
+
+    if (!glow_is_quantized(x->elem))
+        return cg_fdiv(g, sum,
+                       glow_cg_real(LLVMTypeOf(sum), (double)w->pixels));
+    return glow_cg_mean(g, x, j->out[0].type, sum, pixels, pixels);
 }
 
 /* Adds `count` pixels from `pixel` on to sums of their own: [pixel][vector]. */
@@ -47,11 +85,11 @@ add_pixels(cpu_job *j, const whole *w, cg_value pixel, cg_value channel,
     at = cg_add(g, cg_mulc(g, at, w->channels), channel);
     for (int i = 0; i < count; i++)
         for (int b = 0; b < blocks; b++, sum++)
-            *sum = cg_fadd(
-                g, *sum,
-                glow_cg_load(g, j->in[0],
-                             cg_addc(g, at, i * w->channels + b * lanes),
-                             lanes));
+            *sum =
+                plus(g, j->in[0].type, *sum,
+                     glow_cg_load(g, j->in[0],
+                                  cg_addc(g, at, i * w->channels + b * lanes),
+                                  lanes));
 }
 
 /* `blocks` vectors of channels from `channel` on. */
@@ -65,7 +103,8 @@ average(cpu_job *j, const whole *w, cg_value channel, int blocks, int lanes)
     cg_loop l;
 
     for (int i = 0; i < parts * blocks; i++)
-        sum[i] = LLVMConstNull(glow_cg_vector(g->f32, lanes));
+        sum[i] = LLVMConstNull(glow_cg_vector(
+            glow_is_quantized(j->in[0].type->elem) ? g->i32 : g->f32, lanes));
     glow_cg_loop_guarded(g, &l, cg_i64(g, 0), cg_i64(g, most), parts, sum,
                          parts * blocks);
     for (int i = 0; i < parts * blocks; i++)
@@ -77,11 +116,10 @@ average(cpu_job *j, const whole *w, cg_value channel, int blocks, int lanes)
     add_pixels(j, w, cg_i64(g, most), channel, (int)rest, blocks, lanes, sum);
     for (int b = 0; b < blocks; b++) {
         for (int i = 1; i < parts; i++)
-            sum[b] = cg_fadd(g, sum[b], sum[i * blocks + b]);
-        glow_cpu_finish(
-            j, (cpu_place){w->batch, channel, 0, b * lanes},
-            cg_fdiv(g, sum[b],
-                    glow_cg_real(LLVMTypeOf(sum[b]), (double)w->pixels)));
+            sum[b] =
+                glow_cpu_sum(g, j->in[0].type, sum[b], sum[i * blocks + b]);
+        glow_cpu_finish(j, (cpu_place){w->batch, channel, 0, b * lanes},
+                        divide(j, w, sum[b]));
     }
 }
 

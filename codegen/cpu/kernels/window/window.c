@@ -8,6 +8,7 @@
  *           one sum, or greatest element
  */
 
+#include "codegen/cpu/emit/quant.h"
 #include "codegen/cpu/kernels/common.h"
 
 /* Loops over the taps of one window. */
@@ -147,17 +148,17 @@ max_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     glow_cpu_finish(j, (cpu_place){row, channel, 0, 0}, cg_get(g, best));
 }
 
+/* Taps within Input, or within it and its pads. */
 static cg_value
-count_taps(cg *g, const pool *p)
+count_taps(cg *g, const pool *p, bool count_pads)
 {
     cg_value count = cg_i64(g, 1);
 
     for (int d = 0; d < 3; d++) {
         const cpu_window_axis *a = &p->w.axis[d];
-        cpu_taps t =
-            p->count_pads
-                ? glow_cpu_taps(g, a, p->at[1 + d], -a->start, a->in + a->end)
-                : glow_cpu_taps(g, a, p->at[1 + d], 0, a->in);
+        cpu_taps t = count_pads ? glow_cpu_taps(g, a, p->at[1 + d], -a->start,
+                                                a->in + a->end)
+                                : glow_cpu_taps(g, a, p->at[1 + d], 0, a->in);
         cg_value n = cg_sub(g, t.last, t.first);
 
         count = cg_mul(g, count, glow_cg_imax(g, n, cg_i64(g, 0)));
@@ -171,7 +172,8 @@ average_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     const pool *p = user;
     cg *g = j->g;
     const glow_type *t = j->in[0].type;
-    LLVMTypeRef c = glow_cg_computed(g, t);
+    bool adds = glow_is_quantized(t->elem);
+    LLVMTypeRef c = adds ? g->i64 : glow_cg_computed(g, t);
     cg_value sum = glow_cg_local(g, LLVMConstNull(glow_cg_vector(c, lanes)));
     taps s;
 
@@ -179,13 +181,21 @@ average_channels(cpu_job *j, cg_value channel, int lanes, void *user)
 
     cg_value x = glow_cg_load(g, j->in[0], cg_add(g, s.at, channel), lanes);
 
-    cg_set(g, sum, cg_fadd(g, cg_get(g, sum), x));
+    if (adds)
+        x = LLVMBuildIntCast2(g->builder, x, glow_cg_like(x, c),
+                              glow_cg_is_signed(t), "");
+    cg_set(g, sum, glow_cpu_sum(g, t, cg_get(g, sum), x));
     end_taps(g, &s);
 
-    cg_value count = LLVMBuildSIToFP(g->builder, count_taps(g, p), c, "");
-    cg_value mean = cg_get(g, sum);
+    cg_value count = count_taps(g, p, p->count_pads), mean = cg_get(g, sum);
 
-    mean = cg_fdiv(g, mean, glow_cg_splat(g, count, lanes));
+    if (adds) {
+        mean = glow_cg_mean(g, t, j->out[0].type, mean, count_taps(g, p, false),
+                            count);
+    } else {
+        count = LLVMBuildSIToFP(g->builder, count, c, "");
+        mean = cg_fdiv(g, mean, glow_cg_splat(g, count, lanes));
+    }
     glow_cpu_finish(
         j, (cpu_place){result_pixel(g, &p->w, p->at), channel, 0, 0}, mean);
 }
@@ -223,6 +233,7 @@ emit_maxpool(cpu_job *j)
 const cpu_kernel glow_cpu_maxpool = {
     .name = "maxpool",
     .op = &glow_op_maxpool,
+    .quantized = true,
     .emit = emit_maxpool,
     .units = units_of,
     .stacks = true,
@@ -231,6 +242,7 @@ const cpu_kernel glow_cpu_maxpool = {
 const cpu_kernel glow_cpu_maxpoolwithargmax = {
     .name = "maxpoolwithargmax",
     .op = &glow_op_maxpoolwithargmax,
+    .quantized = true,
     .emit = emit_maxpool,
     .units = units_of,
 };
@@ -247,9 +259,20 @@ emit_avgpool(cpu_job *j)
     emit_pool(j, p, average_channels);
 }
 
+static bool
+takes_average(const cpu_target *t, const glow_node *n)
+{
+    const glow_avgpool *a = n->attrs;
+
+    (void)t;
+    return !glow_computes_quantized(n) ||
+           glow_cg_sum_bits(n->in[0]->type, glow_dims_count(a->kernels));
+}
+
 const cpu_kernel glow_cpu_avgpool = {
     .name = "avgpool",
     .op = &glow_op_avgpool,
+    .takes = takes_average,
     .emit = emit_avgpool,
     .units = units_of,
     .stacks = true,
