@@ -22,8 +22,8 @@ difference(glow_builder *b, const glow_node *n)
     glow_kind kind = is_wide ? GLOW_INDEX64 : GLOW_INDEX32;
 
     if (z && !glow_is_real(x->type->elem)) {
-        z = glow_lower_scales(b, glow_lower_convert(b, z, kind), q->axis,
-                              q->block_size, x->type->shape);
+        z = glow_lower_convert(b, z, kind);
+        z = glow_lower_scales(b, z, q->axis, q->block_size, x->type->shape);
         x = glow_lower_sub(b, glow_lower_convert(b, x, kind), z);
     }
     return glow_lower_convert(b, x, GLOW_FLOAT);

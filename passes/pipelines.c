@@ -59,7 +59,7 @@ static const glow_pipeline_entry simplify[] = {
 
 /* Not after lowering, which it would undo. */
 static const glow_pipeline_entry recognize[] = {
-    {"fold-quantization",
+    {"fold-quantization,recognize-quantized",
      "conversions of quantized elements, which moves and constants bring "
      "together"},
     {"recognize-normalization,merge-normalization-scale",
@@ -91,7 +91,8 @@ static const glow_pipeline_entry fuse[] = {
 
 /* Passes that never trade memory for time. */
 static const glow_pipeline_entry reduce[] = {
-    {"fold-quantization", "before constants that are quantized become floats"},
+    {"fold-quantization,recognize-quantized,fold-quantization",
+     "before constants that are quantized become floats"},
     {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
      "fold-transpose,cse,dce)",
      "constants, and nodes that importers insert into formulas"},

@@ -19,8 +19,8 @@
  *     Transpose(Dequantize(%q))       =>  Dequantize(Transpose(%q))
  *     Quantize(Transpose(%x))         =>  Transpose(Quantize(%x))
  *
- * The first rule holds for Reshape, Slice, Pad by 0, Gather, Flip, SpaceToDepth and
- * Concat of equal types, and for Tile, Broadcast and ResizeNearest where all users are
+ * The first rule holds for Reshape, Slice, Pad by 0, Gather, Flip, SpaceToDepth,
+ * MaxPool, and Concat of equal types, and for Tile, Broadcast and ResizeNearest where all users are
  * Quantize; the second for Reshape, if nobody else uses the operand.  Transpose and
  * Reshape pass DequantizeLinear as well, and take its Axis along.
  *
@@ -376,6 +376,7 @@ static const glow_rewrite_row rows[] = {
     {&glow_op_dequantizelinear, fold_dequantizelinear},
     {&glow_op_flip, sink_dequantize},
     {&glow_op_gather, sink_dequantize},
+    {&glow_op_maxpool, sink_dequantize},
     {&glow_op_pad, sink_dequantize},
     {&glow_op_quantize, fold_quantize},
     {&glow_op_quantizelinear, fold_quantizelinear},
