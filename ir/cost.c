@@ -1,4 +1,4 @@
-/* Cost of nodes: flops, and bytes read and written. */
+/* Cost of nodes: operations, and bytes read and written. */
 
 #include "glow/cost.h"
 
@@ -9,7 +9,8 @@ glow_cost_add(glow_cost a, glow_cost b)
 {
     return (glow_cost){glow_add_most(a.flops, b.flops),
                        glow_add_most(a.read, b.read),
-                       glow_add_most(a.written, b.written)};
+                       glow_add_most(a.written, b.written),
+                       glow_add_most(a.quantized, b.quantized)};
 }
 
 static int64_t
@@ -26,6 +27,24 @@ flops_of(const glow_node *n)
     return count;
 }
 
+static bool
+is_quantized(glow_value *const *v, int count, int i)
+{
+    return i < count && v[i] && glow_is_quantized(v[i]->type->elem);
+}
+
+/*
+ * True if the operations of `n` are on quantized elements: from these to these; or
+ * products of them, whatever the operator makes of the sums.
+ */
+static bool
+counts_as_quantized(const glow_node *n)
+{
+    return (is_quantized(n->in, n->n_in, 0) &&
+            is_quantized(n->out, n->n_out, 0)) ||
+           (n->op->flops && is_quantized(n->in, n->n_in, 1));
+}
+
 glow_cost
 glow_node_cost(const glow_node *n)
 {
@@ -34,6 +53,7 @@ glow_node_cost(const glow_node *n)
     if (n->op->traits & GLOW_STRUCTURAL || n->op == &glow_op_splat)
         return c;
     c.flops = flops_of(n);
+    c.quantized = counts_as_quantized(n) ? c.flops : 0;
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i])
             c.read = glow_add_most(c.read, glow_type_bytes(n->in[i]->type));

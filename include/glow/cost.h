@@ -1,5 +1,5 @@
 /*
- * Cost model: floating-point operations and bytes of a node, from its operator's
+ * Cost model: operations and bytes of a node, from its operator's
  * definition and its types, and the time that a target takes for them.
  */
 
@@ -16,9 +16,10 @@ GLOW_BEGIN
  * than overflow.
  */
 typedef struct glow_cost {
-    int64_t flops;   /* a multiply-add is two */
-    int64_t read;    /* bytes of operands */
-    int64_t written; /* bytes of results */
+    int64_t flops;     /* a multiply-add is two */
+    int64_t read;      /* bytes of operands */
+    int64_t written;   /* bytes of results */
+    int64_t quantized; /* how many of flops are on quantized elements */
 } glow_cost;
 
 /* Nothing for structural nodes and Splat, which have no operands to move. */

@@ -73,7 +73,8 @@ time_to_join(glow_pass_run *run, const parallel_member *m, size_t count, int k)
         return alone && bytes <= most_bytes ? 0 : -1;
     if (is_outermost(shape, m->rule->axis[k]))
         bytes = 0;
-    return glow_cost_time(target, (glow_cost){0, bytes, bytes}, 1);
+    return glow_cost_time(target, (glow_cost){.read = bytes, .written = bytes},
+                          1);
 }
 
 static double
@@ -89,7 +90,8 @@ time_to_part(glow_pass_run *run, const parallel_member *m, size_t count,
     for (size_t i = 0; i < count; i++) {
         int64_t bytes = free ? 0 : bytes_of(m[i].node->out[0]);
 
-        time += glow_cost_time(target, (glow_cost){0, bytes, bytes}, 1);
+        time += glow_cost_time(target,
+                               (glow_cost){.read = bytes, .written = bytes}, 1);
     }
     return time;
 }
