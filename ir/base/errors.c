@@ -719,8 +719,9 @@ static const glow_diag_info table[] = {
     {"E0408", "a pass left something that breaks the rules of the IR",
      "Each function that a pass has changed is verified; the errors before\n"
      "this one say what is wrong.  A pass that changes a function and returns\n"
-     "GLOW_UNCHANGED is found at the end of the pipeline.  This is a mistake\n"
-     "in the pass, not in the input.\n"
+     "GLOW_UNCHANGED is found by a digest of the function before and after; in\n"
+     "one of more than 10,000 nodes, at the end of the pipeline.  This is a\n"
+     "mistake in the pass, not in the input.\n"
      "\n"
      "    n->out[0]->type = wrong;\n"
      "\n"

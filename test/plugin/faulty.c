@@ -64,6 +64,24 @@ static const glow_pass pass_lie = {
     .run = lie,
 };
 
+/* faulty.hush */
+
+static glow_result
+hush(glow_pass_run *run, glow_func *f)
+{
+    (void)run;
+    if (f->last)
+        glow_node_rename(f->last, "hush");
+    return GLOW_UNCHANGED;
+}
+
+static const glow_pass pass_hush = {
+    .name = "faulty.hush",
+    .summary = "rename a node, and say that nothing has changed",
+    .level = GLOW_ANY,
+    .run = hush,
+};
+
 /* faulty.retype */
 
 static glow_value *
@@ -415,10 +433,11 @@ static const glow_plugin plugin = {
     .licence = "Apache-2.0",
     .passes =
         (const glow_pass *const[]){
-            &pass_aim, &pass_break, &pass_lie, &pass_crash, &pass_flip,
-            &pass_forget, &pass_lazy, &pass_moody, &pass_options,
-            &pass_restless, &pass_retype, &pass_silent, &pass_sleep,
-            &pass_spill, &pass_swap, &pass_talk, &pass_trip, &pass_wrong, NULL},
+            &pass_aim,    &pass_break,   &pass_lie,      &pass_crash,
+            &pass_flip,   &pass_forget,  &pass_hush,     &pass_lazy,
+            &pass_moody,  &pass_options, &pass_restless, &pass_retype,
+            &pass_silent, &pass_sleep,   &pass_spill,    &pass_swap,
+            &pass_talk,   &pass_trip,    &pass_wrong,    NULL},
 };
 
 GLOW_API const glow_plugin *
