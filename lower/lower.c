@@ -18,7 +18,7 @@
  * rules that take them.
  *
  * Afterwards the backend takes every node: those that it does not, and that no rule
- * lowers, are an error (E0418) which lists all of them.  With `partial` they stay.
+ * lowers, are an error (E0418) for each function, which lists all of them.  With `partial` they stay.
  * Without a backend, operators outside of the primitive set without a rule stay.
  */
 

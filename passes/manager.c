@@ -52,6 +52,7 @@ typedef struct manager {
     bool
         unverified; /* a pass said that it changed nothing of a function of more
                       * than MOST_COMPARED nodes, and was believed */
+    bool refused;   /* the last pass failed, and said why */
     int64_t changes; /* of the module, by passes so far */
     const glow_func
         *digested; /* whose digest is known, since `digested_at` changes */
@@ -454,6 +455,7 @@ run_pass(manager *m, const glow_item *item, const char *name)
                                                         * replaced */
     if (r == GLOW_CHANGED && f && f->placed && p->unplaces)
         glow_func_unplace(f);
+    m->refused = r == GLOW_FAILED && reported;
     if (r != GLOW_FAILED && !check(m, p, f, name, r))
         r = GLOW_FAILED;
     if (r == GLOW_UNCHANGED && m->options->verify_each &&
@@ -553,6 +555,10 @@ find_rest(manager *m, const glow_item *item)
     return &m->rests[m->n_rests++];
 }
 
+/*
+ * Runs a pass on all functions that it takes.  Goes on after one that it refuses,
+ * so that the errors of all functions are reported at once.
+ */
 static glow_result
 run_on_all(manager *m, const glow_item *item)
 {
@@ -573,10 +579,10 @@ run_on_all(manager *m, const glow_item *item)
 
         glow_result one = run_pass(m, item, names[i]);
 
-        if (one == GLOW_FAILED)
+        if (one == GLOW_FAILED && !m->refused)
             return GLOW_FAILED;
-        if (one == GLOW_CHANGED)
-            r = GLOW_CHANGED;
+        if (one == GLOW_FAILED || (one == GLOW_CHANGED && r != GLOW_FAILED))
+            r = one;
     }
     return r;
 }

@@ -818,8 +818,8 @@ static const glow_diag_info table[] = {
 
     {"E0418", "a backend does not take all nodes after lowering",
      "After lower each node must be one that the backend takes.  The notes\n"
-     "list all others, with the reason that the backend gives: no rule lowers\n"
-     "them.\n"
+     "list all others of a function, with the reason that the backend gives: no\n"
+     "rule lowers them.  Each function has an error of its own.\n"
      "\n"
      "    glow-opt -lower -backend=cpu net.gir   // with acme.Gather\n"
      "\n"
