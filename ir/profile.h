@@ -1,4 +1,4 @@
-/* The table of observed ranges, for the functions that change names. */
+/* Observed ranges, for the functions that change names; the formats of profiles. */
 
 #ifndef GLOW_IR_PROFILE_H
 #define GLOW_IR_PROFILE_H
@@ -10,5 +10,9 @@
  * that name has some already.
  */
 void glow_ranges_rename(const glow_node *n, const char *before);
+
+/* A profile of Glow, in YAML; NULL after E0520. */
+glow_profile *glow_profile_read_yaml(glow_context *ctx, glow_arena *a,
+                                     const glow_source *source);
 
 #endif

@@ -959,6 +959,55 @@ static const glow_diag_info table[] = {
 
     /* E06xx: files and weights. */
 
+    {"E0520", "a profile cannot be used",
+     "A profile is JSON as glow-run -dump-profile writes it, or Glow's YAML: of\n"
+     "each value the name, a range of finite numbers, and a histogram whose "
+     "bins\n"
+     "hold that range.\n"
+     "\n"
+     "    {\"version\": 1, \"runs\": 1, \"values\": [{\"name\": \"%x\", "
+     "\"range\": [1, 0]}]}\n"
+     "\n"
+     "Make the profile anew, or correct the member that the message names.\n"},
+
+    {"E0521", "a profile is of another graph",
+     "No value of the function has the name and the type of one in the "
+     "profile.\n"
+     "The size of the first axis, which is that of the batch, may differ, and "
+     "so\n"
+     "may the order of the nodes.\n"
+     "\n"
+     "    glow-opt -load-profile=resnet50.prof vgg16.gir\n"
+     "\n"
+     "Profile the very text that is quantized: glow-opt -prepare -o, then\n"
+     "glow-run -dump-profile of that file.\n"},
+
+    {"E0522", "a histogram has too few bins",
+     "calibrate with how=entropy merges the bins to as many as the quantized "
+     "kind\n"
+     "has numbers, so there must be more; percentile and mse need a "
+     "histogram.\n"
+     "\n"
+     "    glow-opt -calibrate='profile=\"net.yaml\" how=entropy' net.gir\n"
+     "\n"
+     "Profile with -profile-bins=1024 or more, or take how=minmax.\n"},
+
+    {"W0520", "a profile and a function have not the same values",
+     "Values that the profile does not know get no range, so they are not\n"
+     "quantized; names that the function does not have are of no use.\n"
+     "\n"
+     "    glow-opt -load-profile=before.prof after.gir\n"
+     "\n"
+     "Profile the very text that is quantized.\n"},
+
+    {"W0521", "a value is not finite while it is profiled",
+     "NaN and infinity have no place in a range and are left out of the "
+     "profile.\n"
+     "\n"
+     "    glow-run net.gir -input=x=nan.npy -dump-profile=net.prof\n"
+     "\n"
+     "Correct the inputs, or keep the node in float.\n"},
+
     {"E0601", "a file cannot be read",
      "The operating system refuses to open or read the file; the message has\n"
      "its reason.\n"

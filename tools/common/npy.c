@@ -352,9 +352,28 @@ settle_low(const glow_tensor *t)
         glow_set_int(t, i, glow_get_int(t, i));
 }
 
-bool
-npy_read(glow_context *ctx, const char *path, const glow_type *want,
-         glow_tensor *out)
+/* The type of as many `want` as `a` holds, which *runs is set to; else `want`. */
+static const glow_type *
+several(const npy *a, glow_context *ctx, const glow_type *want, int64_t *runs)
+{
+    glow_type t = *want;
+    int64_t first = want->shape.rank > 0 ? want->shape.at[0] : 0;
+
+    *runs = 1;
+    if (first < 1 || a->shape.rank != want->shape.rank ||
+        a->shape.at[0] < first || a->shape.at[0] % first != 0)
+        return want;
+    t.shape.at[0] = a->shape.at[0];
+    if (!glow_dims_equal(t.shape, a->shape))
+        return want;
+    *runs = a->shape.at[0] / first;
+    return glow_type_get(ctx, t);
+}
+
+/* `runs`: NULL for the shape of `want` alone. */
+static bool
+read_file(glow_context *ctx, const char *path, const glow_type *want,
+          int64_t *runs, glow_tensor *out)
 {
     reader r = {.ctx = ctx, .path = path};
     npy a = {0};
@@ -363,8 +382,10 @@ npy_read(glow_context *ctx, const char *path, const glow_type *want,
 
     if (!file)
         return false;
-    ok = open_npy(&r, glow_data_bytes(file), glow_data_size(file), &a) &&
-         check_type(&r, &a, want);
+    ok = open_npy(&r, glow_data_bytes(file), glow_data_size(file), &a);
+    if (ok && runs)
+        want = several(&a, ctx, want, runs);
+    ok = ok && check_type(&r, &a, want);
     if (ok) {
         *out = glow_tensor_new(want);
         copy_elements(&a, out);
@@ -375,6 +396,20 @@ npy_read(glow_context *ctx, const char *path, const glow_type *want,
     }
     glow_data_unref(file);
     return ok;
+}
+
+bool
+npy_read(glow_context *ctx, const char *path, const glow_type *want,
+         glow_tensor *out)
+{
+    return read_file(ctx, path, want, NULL, out);
+}
+
+bool
+npy_read_runs(glow_context *ctx, const char *path, const glow_type *want,
+              int64_t *runs, glow_tensor *out)
+{
+    return read_file(ctx, path, want, runs, out);
 }
 
 bool

@@ -17,6 +17,13 @@
 bool npy_read(glow_context *ctx, const char *path, const glow_type *want,
               glow_tensor *out);
 
+/*
+ * Reads a file whose first axis is a multiple of that of `want`: *out has *runs times
+ * its elements, and owns them; *runs is 1 for the shape of `want`.
+ */
+bool npy_read_runs(glow_context *ctx, const char *path, const glow_type *want,
+                   int64_t *runs, glow_tensor *out);
+
 /* Writes a dense tensor, whole or not at all; "-": to standard output. */
 bool npy_write(glow_context *ctx, const char *path, const glow_tensor *t);
 

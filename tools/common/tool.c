@@ -231,6 +231,45 @@ tool_conversion(tool *t, const char *word, const char *except)
                              except ? except : "", except ? "\"" : "");
 }
 
+/* The first place of the pass `name` in the text of a pipeline, or NULL. */
+static const char *
+find_pass(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = text; (at = strstr(at, name)); at += n) {
+        bool begins = at == text || strchr(",(", at[-1]);
+
+        if (begins && strchr("<,)", at[n])) /* or the end */
+            return at;
+    }
+    return NULL;
+}
+
+const char *
+tool_calibrated(tool *t, const tool_list *files, const char *passes)
+{
+    static const char name[] = "calibrate";
+    glow_buf list = {.arena = t->arena}, b = {.arena = t->arena};
+    const char *at = passes ? find_pass(passes, name) : NULL;
+
+    if (files->count == 0)
+        return passes;
+    for (size_t i = 0; i < files->count; i++)
+        glow_buf_printf(&list, "%s%s", i ? "," : "", files->items[i]);
+    glow_buf_add(&b, passes ? passes : "", at ? (size_t)(at - passes) : 0);
+    glow_buf_printf(&b, "%s<profile=", name);
+    glow_buf_quoted(&b, list.text, list.len);
+    if (!at)
+        glow_buf_printf(&b, ">%s%s", passes && *passes ? "," : "",
+                        passes ? passes : "");
+    else if (at[strlen(name)] == '<')
+        glow_buf_printf(&b, ",%s", at + strlen(name) + 1);
+    else
+        glow_buf_printf(&b, ">%s", at + strlen(name));
+    return b.text;
+}
+
 const char *const tool_subnormal_words[] = {"ieee", "flush", NULL};
 
 bool

@@ -162,6 +162,13 @@ bool tool_flushes(const char *word);
 extern const char *const tool_convert_words[];
 const char *tool_conversion(tool *t, const char *word, const char *except);
 
+/*
+ * The pipeline `passes` (or NULL) with the files of -load-profile: as an option of its
+ * first `calibrate`, else of one before all other passes.  `passes` without files.
+ */
+const char *tool_calibrated(tool *t, const tool_list *files,
+                            const char *passes);
+
 /* -tune-file, -tune and -tune-budget. */
 typedef struct tool_tuning {
     const char *file;

@@ -45,6 +45,9 @@ static const tool_option options[] = {
 
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "pipeline",
      "'optimize,lower,fixpoint<max=8>(cse,dce),@main(irgen)'"},
+    {"load-profile", TOOL_NAMES, AT(load_profile), "FILE[,FILE...]", NULL,
+     "pipeline",
+     "calibrate by these profiles: first of all, or where -calibrate stands"},
     {"print-pipeline", TOOL_FLAG, AT(print_pipeline), NULL, NULL, "pipeline",
      "print the pipeline, named ones expanded, and stop"},
     {"disable-pass", TOOL_NAMES, AT(disable_pass), "PASS,...", NULL, "pipeline",
@@ -271,6 +274,8 @@ make_pipeline(opt *o)
                        : o->values.flags.text ? o->values.flags.text
                                               : "";
     glow_buf b = {0};
+
+    text = tool_calibrated(&o->tool, &o->values.load_profile, text);
 
     o->pipeline = glow_source_from(o->tool.ctx, "<passes>", text, strlen(text));
 

@@ -23,6 +23,7 @@ typedef struct opt_values {
     bool print_pipeline;
     tool_list disable_pass;
     const char *rewrite_limit;
+    tool_list load_profile;
     int64_t stop_after;
     const char *limit;
     const char *backend;

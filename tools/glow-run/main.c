@@ -76,6 +76,14 @@ static const tool_option options[] = {
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the weights of ALIAS from PATH"},
 
+    {"dump-profile", TOOL_TEXT, AT(dump_profile), "FILE", NULL, "quantization",
+     "run on all inputs, and write the ranges of all values: k times the first "
+     "axis of an .npy, k times the pictures, or list:FILE of files are k runs"},
+    {"profile-bins", TOOL_INT, AT(profile_bins), "N", NULL, "quantization",
+     "bins of each histogram (1024)"},
+    {"load-profile", TOOL_NAMES, AT(load_profile), "FILE[,FILE...]", NULL,
+     "quantization", "calibrate by these profiles before all other passes"},
+
     {"red-zones", TOOL_FLAG, AT(red_zones), NULL, NULL, "measuring",
      "option of cpu: fail where a step changes memory that is not its own"},
     {"bench", TOOL_FLAG, AT(bench), NULL, NULL, "measuring",
@@ -240,9 +248,10 @@ passes_for(run *r)
     if (passes && r->values.red_zones)
         passes =
             glow_arena_printf(r->tool.arena, "%s,alloc<gap=%d>", passes, GAP);
-    if (!first || !passes)
-        return first ? first : passes;
-    return glow_arena_printf(r->tool.arena, "%s,%s", first, passes);
+    if (first && passes)
+        passes = glow_arena_printf(r->tool.arena, "%s,%s", first, passes);
+    return tool_calibrated(&r->tool, &r->values.load_profile,
+                           passes ? passes : first);
 }
 
 /* Tunes the program that the passes build, which replaces the function. */
@@ -375,6 +384,13 @@ check_usage(run *r)
         tool_check_exact(&r->tool, v->exact, v->winograd, v->subnormals) !=
             TOOL_GO_ON)
         return TOOL_USAGE;
+    if (v->dump_profile && (v->bench || v->profile || v->trace || v->convert ||
+                            v->load_profile.count || v->expect.count))
+        return tool_usage(&r->tool, NULL,
+                          "-dump-profile goes with none of -bench, -profile, "
+                          "-trace, -convert, -load-profile and -expect");
+    if (v->profile_bins < 2 || v->profile_bins > 1 << 20)
+        return tool_usage(&r->tool, NULL, "-profile-bins takes 2 to 1048576");
     if (v->convert && !is_conversion(v->convert))
         return tool_usage(&r->tool, NULL,
                           "-convert takes bf16 or f16, and what to leave out "
@@ -401,6 +417,8 @@ work(run *r)
         code = read_module(r);
     if (code == TOOL_GO_ON)
         code = find_function(r);
+    if (code == TOOL_GO_ON && r->values.dump_profile)
+        code = insert_profile(r);
     if (code == TOOL_GO_ON)
         code = open_ports(r);
     if (code == TOOL_GO_ON && r->func->is_program && r->values.convert)
@@ -412,7 +430,7 @@ work(run *r)
     if (code == TOOL_GO_ON)
         code = compile(r);
     if (code == TOOL_GO_ON)
-        code = run_or_bench(r);
+        code = r->values.dump_profile ? dump_profile(r) : run_or_bench(r);
     if (code == TOOL_GO_ON && r->values.accuracy)
         print_accuracy(r);
     if (code == TOOL_GO_ON)
@@ -429,6 +447,7 @@ main(int argc, char **argv)
                         .threads = 1,
                         .tuning = {.budget = TOOL_BUDGET},
                         .cache = true,
+                        .profile_bins = 1024,
                         .warmup = 3,
                         .iterations = 20}};
     int code = tool_begin(&r.tool, &spec, &r.values, argc, argv);

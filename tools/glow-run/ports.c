@@ -10,11 +10,23 @@
 
 /* Finding. */
 
+/* True for the state of a profile that -dump-profile collects. */
+static bool
+is_state(const run *r, const glow_storage *s)
+{
+    for (size_t i = 0; i < r->n_watches; i++)
+        if (r->watches[i].counts == s || r->watches[i].info == s)
+            return true;
+    return false;
+}
+
 static void
 add_port(run *r, const glow_storage *s, size_t *cap)
 {
     glow_type type = *s->value.type;
     run_port p = {.storage = s,
+                  .runs = 1,
+                  .is_state = is_state(r, s),
                   .is_read = glow_func_reads(r->func, s),
                   .is_written = glow_func_writes(r->func, s)};
 
@@ -65,7 +77,7 @@ check_missing(run *r)
     for (size_t i = 0; i < r->n_ports; i++) {
         const run_port *p = &r->ports[i];
 
-        if (!p->is_read || p->input)
+        if (!p->is_read || p->input || p->is_state)
             continue;
         glow_buf_printf(&b, "%s@%s : ", b.len ? ", " : "", p->storage->name);
         glow_buf_type(&b, p->type);
@@ -139,6 +151,10 @@ fill_port(run *r, run_port *p)
 {
     bool ok = true;
 
+    if (r->values.dump_profile && p->input && !p->is_state &&
+        (strncmp(p->input, "list:", 5) == 0 || ends_with(p->input, ".npy") ||
+         ends_with(p->input, ".png")))
+        return fill_runs(r, p);
     if (!p->input || strcmp(p->input, "zero") == 0) {
         p->tensor = glow_tensor_new(p->type);
     } else if (strcmp(p->input, "ramp") == 0) {
@@ -208,5 +224,6 @@ close_ports(run *r)
     for (size_t i = 0; i < r->n_ports; i++) {
         glow_tensor_end(&r->ports[i].tensor);
         glow_tensor_end(&r->ports[i].wide);
+        glow_tensor_end(&r->ports[i].all);
     }
 }

@@ -35,6 +35,10 @@ typedef struct run_values {
     int64_t warmup, iterations;
     double seconds;
     const char *trace, *target_file;
+
+    const char *dump_profile;
+    int64_t profile_bins;
+    tool_list load_profile;
 } run_values;
 
 /* A placeholder that the function reads or writes, and its tensor. */
@@ -45,7 +49,20 @@ typedef struct run_port {
     glow_tensor tensor;
     glow_tensor wide; /* its value without -convert, for -accuracy */
     bool is_read, is_written;
+    bool is_state;   /* of -dump-profile: zero at first */
+    glow_tensor all; /* -dump-profile: its elements in all runs */
+    int64_t runs;    /* how many; 1: the same in each */
 } run_port;
+
+/* A value of -dump-profile, and the ports that its profile adds up in. */
+typedef struct run_watch {
+    const char *name, *model, *type;
+    int64_t elements; /* of a run */
+    int axis;
+    int64_t channels;
+    const glow_storage *counts, *info;
+    bool warned;
+} run_watch;
 
 typedef struct run {
     tool tool;
@@ -60,6 +77,10 @@ typedef struct run {
     size_t n_ports;
     glow_binding *bindings;     /* one for each port */
     const glow_target *machine; /* for -profile, or NULL */
+    run_watch *watches; /* of -dump-profile */
+    size_t n_watches;
+    int64_t runs; /* of -dump-profile */
+    const char *hash;
     double compile_ms, processor_compile_ms;
     int64_t cache_bytes; /* 0: not set */
 } run;
@@ -93,6 +114,13 @@ void cut_outputs(run *r);
 
 /* Writes, compares and prints the outputs of the run. */
 int finish_outputs(run *r);
+
+/* -dump-profile: runs insert-profile on the function. */
+int insert_profile(run *r);
+/* Fills port `p` with the elements of all runs. */
+int fill_runs(run *r, run_port *p);
+/* Runs on each of the inputs, and writes the profile. */
+int dump_profile(run *r);
 
 /* Runs once, or as often as -bench says. */
 int run_or_bench(run *r);
