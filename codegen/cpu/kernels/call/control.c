@@ -94,6 +94,7 @@ emit_if(cpu_job *j)
 const cpu_kernel glow_cpu_control_if = {
     .name = "if",
     .op = &glow_op_if,
+    .quantized = true,
     .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_if,
     .fails = true,
@@ -233,6 +234,7 @@ emit_loop(cpu_job *j)
 const cpu_kernel glow_cpu_control_loop = {
     .name = "loop",
     .op = &glow_op_loop,
+    .quantized = true,
     .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,
     .emit = emit_loop,
     .fails = true,

@@ -62,6 +62,7 @@ emit_scatterdata(cpu_job *j)
 const cpu_kernel glow_cpu_scatterdata = {
     .name = "scatterdata",
     .op = &glow_op_scatterdata,
+    .quantized = true,
     .emit = emit_scatterdata,
     .fails = true,
 };

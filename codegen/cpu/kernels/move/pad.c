@@ -186,6 +186,7 @@ pad_units(const cpu_target *t, const glow_node *n)
 const cpu_kernel glow_cpu_pad = {
     .name = "pad",
     .op = &glow_op_pad,
+    .quantized = true,
     .emit = emit_pad,
     .units = pad_units,
 };

@@ -17,6 +17,8 @@
 #include "codegen/cpu/kernels/move/shuffle.h"
 #include "codegen/cpu/move.h"
 
+#define SHORT_BYTES 16 /* of a vector of elements of 8 and 16 bits */
+
 /* An axis of the result: steps in elements of the operand, in rows of it. */
 typedef struct axis {
     int64_t size, from, row;
@@ -73,15 +75,37 @@ turn_of(const glow_node *n, turn *t)
     return t->u.size > 1 && t->l.size > 1 && t->l.from > 1;
 }
 
+/* Kinds of 8, 16 and 32 bits whose elements are computed as they are stored. */
+static bool
+is_tiled(const glow_type *x)
+{
+    int klass = glow_kind_get(x->elem)->klass;
+
+    return glow_cg_bytes(x) <= 4 &&
+           (x->elem == GLOW_FLOAT || klass == GLOW_CLASS_INT ||
+            klass == GLOW_CLASS_QUANTIZED);
+}
+
 static bool
 takes_transpose(const cpu_target *target, const glow_node *n)
 {
-    glow_kind k = n->in[0]->type->elem;
     turn t;
 
-    return target && target->vector_bytes > 4 &&
-           (k == GLOW_FLOAT || k == GLOW_INDEX32 || k == GLOW_UINT32) &&
+    return target && target->vector_bytes > 4 && is_tiled(n->in[0]->type) &&
            turn_of(n, &t);
+}
+
+/*
+ * Lanes of a side of a tile: a vector, but of short elements one of 128 bits, whose
+ * shuffles take one instruction on all targets and whose tile fits the registers.
+ */
+static int
+side(const cpu_target *target, const glow_type *x)
+{
+    int bytes = glow_cg_bytes(x), vector = target->vector_bytes;
+
+    return bytes < 4 && vector > SHORT_BYTES ? SHORT_BYTES / bytes
+                                             : vector / bytes;
 }
 
 /* Shuffles. */
@@ -362,7 +386,7 @@ static void
 turn_line(cpu_job *j, tile *x)
 {
     cg *g = j->g;
-    int lanes = g->target->vector_bytes / 4;
+    int lanes = side(g->target, j->in[0].type);
     int64_t rest = x->t->l.size % lanes, whole = x->t->l.size - rest;
     cg_loop l;
 
@@ -381,9 +405,8 @@ turn_line(cpu_job *j, tile *x)
 
 /* Units: the outer axes, and vectors along u. */
 static glow_dims
-units_of(const cpu_target *target, const turn *t)
+units_of(const turn *t, int lanes)
 {
-    int lanes = target->vector_bytes / 4;
     glow_dims d = {.rank = t->n_outer + 1};
 
     for (int i = 0; i < t->n_outer; i++)
@@ -396,7 +419,7 @@ static void
 emit_transpose(cpu_job *j)
 {
     cg *g = j->g;
-    int lanes = g->target->vector_bytes / 4;
+    int lanes = side(g->target, j->in[0].type);
     turn t;
     tile x = {.t = &t, .from = cg_i64(g, 0), .row = cg_i64(g, 0)};
     cg_nest n;
@@ -405,7 +428,7 @@ emit_transpose(cpu_job *j)
     turn_of(j->n, &t);
 
     int64_t whole = t.u.size / lanes, rest = t.u.size % lanes;
-    glow_dims units = units_of(g->target, &t);
+    glow_dims units = units_of(&t, lanes);
 
     glow_cpu_unit_nest(j, &n, units, units.rank);
     for (int i = 0; i < t.n_outer; i++) {
@@ -438,7 +461,7 @@ transpose_units(const cpu_target *target, const glow_node *n)
     turn t;
 
     turn_of(n, &t);
-    return glow_dims_count(units_of(target, &t));
+    return glow_dims_count(units_of(&t, side(target, n->in[0]->type)));
 }
 
 const cpu_kernel glow_cpu_transpose_tiled = {

@@ -74,7 +74,7 @@ takes(const cpu_target *t, const glow_node *n)
     for (int i = 0; !t && i < n->n_in; i++)
         if (n->in[i] && n->in[i]->type->strides.rank)
             return false;
-    return true;
+    return !glow_computes_quantized(n);
 }
 
 static void
