@@ -340,6 +340,21 @@ draw_channels(uint64_t *s)
     return some[draw(s, 0, COUNT(some) - 1)];
 }
 
+/* Elements of 16 bits, or an offset that 8 bits do not hold. */
+static void
+widen(uint64_t *s, shape *to)
+{
+    if (draw(s, 0, 1)) {
+        to->x = GLOW_INT16Q;
+        to->x_offset = (int32_t)draw(s, -300, 300);
+        if (draw(s, 0, 1))
+            to->w = GLOW_INT16Q;
+        to->ratio /= 100;
+    } else {
+        to->x_offset = 300;
+    }
+}
+
 static shape
 draw_convolution(uint64_t *s)
 {
@@ -383,6 +398,8 @@ convolutions_agree(void **state)
     for (size_t i = 0; i < 60; i++) {
         shape s = draw_convolution(&seed);
 
+        if (i % 10 == 9)
+            widen(&seed, &s);
         check(&s, i);
     }
 }
@@ -402,6 +419,8 @@ products_agree(void **state)
                    .out = draw_channels(&seed) + draw(&seed, 0, 1) * 100};
 
         draw_kinds(&seed, &s);
+        if (i % 6 == 5)
+            widen(&seed, &s);
         check(&s, i);
     }
 }

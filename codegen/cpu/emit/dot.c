@@ -134,6 +134,21 @@ wide(cg *g, cg_value x, cg_value w, cg_value sum)
     return cg_iadd(g, sum, cg_imul(g, x, w));
 }
 
+/*
+ * `sum`, opaque to the optimizer, which adds up the products of unrolled steps in
+ * another order otherwise, and spills them: 160 GOP/s instead of 205.
+ */
+static cg_value
+opaque(cg *g, cg_value sum)
+{
+    LLVMTypeRef t = LLVMTypeOf(sum);
+    LLVMTypeRef fn = LLVMFunctionType(t, &t, 1, false);
+    cg_value same = LLVMGetInlineAsm(fn, "", 0, "=v,0", 4, false, false,
+                                     LLVMInlineAsmDialectATT, false);
+
+    return LLVMBuildCall2(g->builder, fn, same, &sum, 1, "");
+}
+
 static cg_value
 pairs(cg *g, cg_value x, cg_value w, cg_value sum)
 {
@@ -146,7 +161,7 @@ pairs(cg *g, cg_value x, cg_value w, cg_value sum)
 
     args[0] = cg_bitcast(g, x, t);
     args[1] = cg_bitcast(g, w, t);
-    return cg_iadd(g, sum, call(g, name, NULL, 0, args, 2));
+    return opaque(g, cg_iadd(g, sum, call(g, name, NULL, 0, args, 2)));
 }
 
 static cg_value

@@ -236,6 +236,7 @@ glow_cpu_integer_column(cpu_job *j, const integer *s, cg_value channel,
 cg_value
 glow_cpu_integer_any(cg *g, cg_value x)
 {
-    x = glow_cg_intrinsic(g, "llvm.vector.reduce.or", &x, 1);
+    if (glow_cg_lanes(LLVMTypeOf(x)) > 1)
+        x = glow_cg_intrinsic(g, "llvm.vector.reduce.or", &x, 1);
     return cg_icmp(g, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)));
 }

@@ -163,6 +163,9 @@ void glow_cpu_depthwise_pack(const cpu_integer *s, const glow_tensor *from,
 int64_t glow_cpu_depthwise_scratch(const cpu_integer *s);
 void glow_cpu_emit_depthwise(cpu_job *j, const cpu_integer *s);
 
+/* Any quantized elements, after no shape: plain.c. */
+void glow_cpu_emit_plain_integer(cpu_job *j, const cpu_integer *s);
+
 void glow_cpu_emit_integer(cpu_job *j, const cpu_integer *s);
 int64_t glow_cpu_integer_units(const cpu_integer *s);
 

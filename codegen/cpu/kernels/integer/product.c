@@ -32,7 +32,18 @@ row_step(const glow_type *t)
     return glow_type_count(t) == depth ? depth : step.at[0];
 }
 
-/* Checks what all have in common, and chooses form and blocking. */
+/* True of the sums that plain.c computes. */
+static bool
+is_plain(const glow_node *n, const integer *s)
+{
+    for (int i = 1; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->type->strides.rank)
+            return false;
+    return glow_is_quantized(s->x->elem) && glow_is_quantized(s->y->elem) &&
+           s->in_pixel > 0 && s->out_pixel > 0;
+}
+
+/* Checks what all tiles have in common, and chooses form and blocking. */
 static bool
 finish(const cpu_target *t, const glow_node *n, integer *s)
 {
@@ -40,12 +51,8 @@ finish(const cpu_target *t, const glow_node *n, integer *s)
 
     for (int i = 0; i < 3; i++)
         taps *= s->axis[i].kernel;
-    for (int i = 1; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->type->strides.rank)
-            return false;
-    if (!is_byte(s->x) || !is_byte(s->w) || !holds_offset(s->x) ||
-        !glow_is_quantized(s->y->elem) || s->in_pixel == 0 ||
-        s->out_pixel == 0 || s->channels < 1 || s->outputs < 1 || taps < 1)
+    if (!is_plain(n, s) || !is_byte(s->x) || !is_byte(s->w) ||
+        !holds_offset(s->x) || s->channels < 1 || s->outputs < 1 || taps < 1)
         return false;
     if (t)
         glow_cpu_integer_shape(t, s);
@@ -54,8 +61,8 @@ finish(const cpu_target *t, const glow_node *n, integer *s)
 
 /* Convolutions */
 
-static bool
-convolution_of(const cpu_target *t, const glow_node *n, integer *out)
+static void
+convolution_sums(const glow_node *n, integer *out)
 {
     const glow_channelwisequantizedconvolution *a = n->attrs;
     glow_dims y = n->out[0]->type->shape;
@@ -81,16 +88,6 @@ convolution_of(const cpu_target *t, const glow_node *n, integer *out)
     };
     out->step.output = w.axis[0].kernel * w.axis[1].kernel * line;
     out->step.group = out->outputs * out->step.output;
-    return finish(t, n, out);
-}
-
-static bool
-depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
-{
-    if (!convolution_of(t, n, out) || !glow_cpu_is_depthwise(t, out))
-        return false;
-    glow_cpu_depthwise_shape(out);
-    return true;
 }
 
 /* Products */
@@ -121,27 +118,25 @@ product_of(const glow_node *n, int64_t batch, int64_t rows, int64_t depth,
     };
 }
 
-static bool
-matmul_of(const cpu_target *t, const glow_node *n, integer *out)
+static void
+matmul_sums(const glow_node *n, integer *out)
 {
     glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
 
     *out = product_of(n, 1, a.at[0], a.at[1], b.at[1]);
-    return finish(t, n, out);
 }
 
-static bool
-batchmatmul_of(const cpu_target *t, const glow_node *n, integer *out)
+static void
+batchmatmul_sums(const glow_node *n, integer *out)
 {
     glow_dims a = n->in[0]->type->shape, b = n->in[1]->type->shape;
 
     *out = product_of(n, a.at[0], a.at[1], a.at[2], b.at[2]);
-    return finish(t, n, out);
 }
 
 /* Weights [N, K]. */
-static bool
-rowwise_of(const cpu_target *t, const glow_node *n, integer *out)
+static void
+rowwise_sums(const glow_node *n, integer *out)
 {
     glow_dims w = n->in[1]->type->shape;
     int64_t rows = n->out[0]->type->shape.at[0];
@@ -150,10 +145,30 @@ rowwise_of(const cpu_target *t, const glow_node *n, integer *out)
     out->in_pixel = n->in[0]->type->strides.rank ? 0 : w.at[1];
     out->by = (cpu_integer_operands){n->in[4] ? 4 : -1, 2, 3, -1, -1};
     out->step = (cpu_integer_weights){.output = w.at[1], .depth = 1};
-    return finish(t, n, out);
 }
 
 /* Kernels */
+
+#define SUMS(id)                                                               \
+    static bool id##_of(const cpu_target *t, const glow_node *n, integer *out) \
+    {                                                                          \
+        id##_sums(n, out);                                                     \
+        return finish(t, n, out);                                              \
+    }
+
+SUMS(batchmatmul)
+SUMS(convolution)
+SUMS(matmul)
+SUMS(rowwise)
+
+static bool
+depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
+{
+    if (!convolution_of(t, n, out) || !glow_cpu_is_depthwise(t, out))
+        return false;
+    glow_cpu_depthwise_shape(out);
+    return true;
+}
 
 #define KERNEL(id, operator, of, part)                                       \
     static bool id##_takes(const cpu_target *t, const glow_node *n)          \
@@ -210,3 +225,39 @@ KERNEL(conv_integer, channelwisequantizedconvolution, convolution_of, integer);
 KERNEL(matmul_integer, matmul, matmul_of, integer);
 KERNEL(fullyconnected_integer, rowwisequantizedfullyconnected, rowwise_of,
        integer);
+
+#define PLAIN(id, operator, sums)                                      \
+    static bool id##_takes(const cpu_target *t, const glow_node *n)    \
+    {                                                                  \
+        integer s;                                                     \
+        (void)t;                                                       \
+        sums(n, &s);                                                   \
+        return is_plain(n, &s);                                        \
+    }                                                                  \
+    static void id##_emit(cpu_job *j)                                  \
+    {                                                                  \
+        integer s;                                                     \
+        sums(j->n, &s);                                                \
+        glow_cpu_emit_plain_integer(j, &s);                            \
+    }                                                                  \
+    static int64_t id##_units(const cpu_target *t, const glow_node *n) \
+    {                                                                  \
+        integer s;                                                     \
+        (void)t;                                                       \
+        sums(n, &s);                                                   \
+        return s.groups * s.outputs;                                   \
+    }                                                                  \
+    const cpu_kernel glow_cpu_##id = {                                 \
+        .name = #id,                                                   \
+        .op = &glow_op_##operator,                                     \
+        .takes = id##_takes,                                           \
+        .emit = id##_emit,                                             \
+        .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                   \
+        .units = id##_units,                                           \
+    }
+
+PLAIN(batchmatmul_plain_integer, batchmatmul, batchmatmul_sums);
+PLAIN(conv_plain_integer, channelwisequantizedconvolution, convolution_sums);
+PLAIN(matmul_plain_integer, matmul, matmul_sums);
+PLAIN(fullyconnected_plain_integer, rowwisequantizedfullyconnected,
+      rowwise_sums);
