@@ -196,6 +196,19 @@ macro_name(glow_arena *a, glow_map *used, const char *name)
     return macro;
 }
 
+/* Scale and offset of quantized elements: real = scale * (element - offset). */
+static void
+add_parameters(glow_buf *b, const char *prefix, const char *name,
+               const glow_type *t)
+{
+    if (!glow_is_quantized(t->elem))
+        return;
+    glow_buf_printf(b, "#define %s_%s_SCALE ", prefix, name);
+    glow_buf_float(b, t->scale);
+    glow_buf_printf(b, "f\n#define %s_%s_ZERO_POINT %" PRId32 "\n", prefix,
+                    name, t->offset);
+}
+
 static void
 add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
 {
@@ -220,6 +233,7 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
                         prefix, name, x->offset);
         glow_buf_printf(b, "#define %s_%s_SIZE %" PRId64 "\n", prefix, name,
                         x->size);
+        add_parameters(b, prefix, name, x->storage->value.type);
     }
 }
 
