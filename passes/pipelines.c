@@ -127,6 +127,13 @@ static const glow_pipeline_entry optimize[] = {
     {0},
 };
 
+/* Before a network is profiled: quantize converts what is left. */
+static const glow_pipeline_entry prepare[] = {
+    {"reduce", "batch normalization and constants are folded into weights; "
+               "activations stay operators, whose ranges are known apart"},
+    {0},
+};
+
 static const glow_pipeline_entry optimize_program[] = {
     {"fixpoint(fold-view,propagate-copy,update-in-place,view-slice<early>,"
      "share-buffers<early>,join-parts,eliminate-dead-store,"
@@ -247,6 +254,7 @@ static const glow_named_pipeline named[] = {
      optimize, false},
     {"optimize-program", "programs: fewer buffers and copies", optimize_program,
      false},
+    {"prepare", "graphs: folded for profiling and quantize", prepare, false},
     {"recognize", "graphs: recognize composite operators", recognize, false},
     {"reduce", "graphs: fewer nodes and bytes, no memory traded for time",
      reduce, false},
