@@ -22,7 +22,8 @@ has_exact_rule(const glow_pass *p)
 static bool
 is_inexact(const glow_pass *p)
 {
-    return (p->preserves == GLOW_REASSOC || p->preserves == GLOW_PRECISION) &&
+    return (p->preserves == GLOW_REASSOC || p->preserves == GLOW_PRECISION ||
+            p->preserves == GLOW_QUANTIZED) &&
            !has_exact_rule(p);
 }
 

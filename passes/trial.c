@@ -142,6 +142,17 @@ is_used(const glow_storage *s, const glow_func *f)
     return f->is_program && (glow_func_reads(f, s) || glow_func_writes(f, s));
 }
 
+static void
+see_node(void *user, const glow_node *n, glow_tensor *const out[],
+         double seconds)
+{
+    const trial *t = user;
+
+    (void)seconds;
+    if (n->n_out > 0 && n->func == t->f)
+        t->see(t->user, n->name, out[0]);
+}
+
 /*
  * Runs `f`; sets `*written` to the placeholders that it writes.  False if the
  * run fails.
@@ -161,12 +172,19 @@ run(const trial *t, glow_arena *a, trial_held **written)
         glow_tensor *tensor = GLOW_NEW(a, glow_tensor);
 
         *tensor = make_input(t, s);
+        if (t->see)
+            t->see(t->user, glow_arena_printf(a, "@%s", s->name), tensor);
         bindings = glow_arena_grow(a, bindings, count, &cap, sizeof *bindings);
         bindings[count++] = (glow_binding){s, tensor};
     }
 
     const glow_eval_options options = {
-        .shadow = t->shadow, .noise = t->noise, .memo = t->memo};
+        .shadow = t->shadow,
+        .noise = t->noise,
+        .memo = t->see ? NULL : t->memo,
+        .trace = t->see ? see_node : NULL,
+        .user = (void *)t,
+    };
     bool ok = glow_eval(t->f, bindings, (int)count, &options);
 
     for (size_t i = 0; i < count; i++) {

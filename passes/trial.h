@@ -56,9 +56,16 @@ typedef struct trial {
     glow_func *f;
     int set;
     trial_ints ints;
-    trial_units units; /* units of GLOW_FILL_COUNT */
-    bool shadow;       /* in float64 */
-    double noise;      /* see glow_eval_options */
+    trial_units units;  /* units of GLOW_FILL_COUNT */
+    bool shadow;        /* in float64 */
+    bool within_ranges; /* random numbers within the range of the placeholder */
+    double noise;       /* see glow_eval_options */
+    /*
+     * Called with each tensor of the run, which it may change: of the placeholder
+     * "@x" before, of the first result of node "x" after it was computed.
+     */
+    void (*see)(void *user, const char *name, const glow_tensor *t);
+    void *user;
 } trial;
 
 /*

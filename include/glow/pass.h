@@ -37,6 +37,11 @@ typedef enum glow_preserves {
      */
     GLOW_REASSOC = 1,
     GLOW_PRECISION = 2, /* up to the precision of a narrower element kind */
+    /*
+     * Floats are computed in quantized elements: each node up to half a step of its
+     * result and of its weights, the outputs up to the noise of such roundings.
+     */
+    GLOW_QUANTIZED = 6,
     GLOW_CHANGES = 3,   /* not kept: `why` says so */
 } glow_preserves;
 

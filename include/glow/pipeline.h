@@ -48,7 +48,7 @@ glow_pipeline_parse_for(glow_context *ctx, glow_arena *a,
                         const struct glow_backend *backend);
 /*
  * Leaves out the passes of named pipelines that keep values only up to roundings
- * (GLOW_REASSOC, GLOW_PRECISION); of tables of rules, the exact rules stay, and
+ * (GLOW_REASSOC, GLOW_PRECISION, GLOW_QUANTIZED); of tables of rules, the exact rules stay, and
  * lowering stays, since nothing runs without it.  False after a report of E0419,
  * if such a pass was named by itself.  glow_pipeline_run does it where
  * `options->code->exact` says so.

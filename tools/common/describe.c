@@ -19,7 +19,8 @@ static const char *const levels[] = {
 static const char *const preserves[] = {
     [GLOW_EXACT] = "exact",         [GLOW_ORDER] = "order",
     [GLOW_LOWERS] = "lowers",       [GLOW_REASSOC] = "reassoc",
-    [GLOW_PRECISION] = "precision", [GLOW_CHANGES] = "changes",
+    [GLOW_PRECISION] = "precision", [GLOW_QUANTIZED] = "quantized",
+    [GLOW_CHANGES] = "changes",
 };
 
 static const char *const preserves_text[] = {
@@ -29,6 +30,7 @@ static const char *const preserves_text[] = {
         "every output, up to the roundings of the steps of one operator",
     [GLOW_REASSOC] = "every output, up to the order of roundings",
     [GLOW_PRECISION] = "every output, up to the precision of a narrower kind",
+    [GLOW_QUANTIZED] = "every output, up to the noise of quantized elements",
     [GLOW_CHANGES] = "not the meaning",
 };
 

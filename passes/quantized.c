@@ -1,0 +1,727 @@
+/*
+ * Judgement of a pass that quantizes: node by node, and end to end.
+ *
+ * A pass that is GLOW_QUANTIZED keeps names: the value that takes the place of a
+ * node has its name.  So a Dequantize of the new function with the name of a node of
+ * the old one shows which quantized operator stands for which node.  This node is run
+ * in float64 on the operands that the quantized operator got, which are exact, so no
+ * error of the nodes before it excuses a miss.
+ *
+ * The bound end to end is by Monte Carlo: runs in which each value that is quantized
+ * is off by a random part of half a step.
+ */
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "glow/ops.h"
+#include "passes/verdict.h"
+
+enum { MOST_CHAIN = 4, MOST_CONE = 8, NOISY_RUNS = 8 };
+
+#define MOST_RMS 3
+#define MOST_ELEMENT 32
+#define ROUNDINGS 16
+#define SLACK (1 + 0x1p-10) /* of a half step: float arithmetic at a tie */
+
+/* A quantized operator, and the node of floats that it stands for. */
+typedef struct pair {
+    const glow_node *after; /* the quantized operator */
+    const glow_node *shown; /* the Dequantize behind it */
+    const glow_node *before;
+    const glow_node *base; /* the node that computes what `after` does */
+    const glow_node *chain[MOST_CHAIN]; /* from base to before: clamps */
+    int n_chain;
+    const glow_tensor *weights; /* of a base with constant ones, else NULL */
+    struct pair *next;
+} pair;
+
+typedef struct judge {
+    const verdict *v;
+    glow_arena *a;
+    glow_func *before, *after;
+    glow_map *seen;  /* tensors of the run after, by name */
+    glow_map *steps; /* quantized types, by the name of the value in `before` */
+    pair *pairs;
+    glow_tensor *made; /* tensors to be freed */
+    size_t n_made, cap_made;
+    uint64_t drawn;
+} judge;
+
+static bool
+fail(const judge *j, const char *text)
+{
+    glow_report(j->v->trial.ctx, &(glow_diag){
+                                     .severity = GLOW_ERROR,
+                                     .id = "E0411",
+                                     .message = text,
+                                     .span = j->v->trial.f->span,
+                                 });
+    return false;
+}
+
+/* Tensors. */
+
+static const glow_tensor *
+keep(judge *j, glow_tensor t)
+{
+    glow_tensor *kept = GLOW_NEW(j->a, glow_tensor);
+
+    j->made = glow_arena_grow(j->a, j->made, j->n_made, &j->cap_made,
+                              sizeof *j->made);
+    j->made[j->n_made++] = *kept = t;
+    return kept;
+}
+
+/* Frees what was made after the first `count` tensors. */
+static void
+release(judge *j, size_t count)
+{
+    while (j->n_made > count)
+        glow_tensor_end(&j->made[--j->n_made]);
+}
+
+/* A tensor of float64 for values of type `t`. */
+static glow_tensor *
+wide(judge *j, const glow_type *t)
+{
+    glow_type type = glow_type_of(GLOW_FLOAT64, t->shape);
+
+    return (glow_tensor *)keep(
+        j, glow_tensor_new(glow_type_get(j->v->trial.ctx, type)));
+}
+
+/* The reals of `t`, in float64. */
+static const glow_tensor *
+reals(judge *j, const glow_tensor *t)
+{
+    glow_tensor *y;
+
+    if (!t ||
+        !(glow_is_float(t->type->elem) || glow_is_quantized(t->type->elem)))
+        return t;
+    y = wide(j, t->type);
+    for (int64_t i = 0; i < glow_type_count(y->type); i++)
+        glow_set_double(y, i, glow_get_real(t, i));
+    return y;
+}
+
+static const char *
+value_name(judge *j, const glow_value *v)
+{
+    return v->storage ? glow_arena_printf(j->a, "@%s", v->storage->name)
+                      : v->def->name;
+}
+
+/* The tensor of `v` of the function after the pass; NULL: it was not seen. */
+static const glow_tensor *
+tensor_of(judge *j, const glow_value *v)
+{
+    if (v->storage && v->storage->is_constant)
+        return glow_constant_tensor(v->storage);
+    return v->index == 0 ? glow_map_get(j->seen, value_name(j, v)) : NULL;
+}
+
+static void
+record(void *user, const char *name, const glow_tensor *t)
+{
+    judge *j = user;
+    glow_tensor copy = glow_tensor_new(t->type);
+
+    glow_tensor_copy(&copy, t);
+    glow_map_set(j->seen, glow_arena_strdup(j->a, name), (void *)keep(j, copy));
+}
+
+/* Runs `n` on float64 tensors; NULL: it has no meaning there. */
+static const glow_tensor *
+run_wide(judge *j, const glow_node *n, glow_tensor *const in[])
+{
+    glow_arena *scratch = glow_arena_new();
+    glow_tensor *y = wide(j, n->out[0]->type);
+    bool ok = glow_eval_node(n, in, &y, scratch);
+
+    glow_arena_free(scratch);
+    return ok ? y : NULL;
+}
+
+/* Which quantized operator stands for which node. */
+
+static bool
+is_product(const glow_node *n)
+{
+    return glow_is(n, &glow_op_convolution) ||
+           glow_is(n, &glow_op_fullyconnected) || glow_is(n, &glow_op_matmul) ||
+           glow_is(n, &glow_op_batchmatmul);
+}
+
+static bool
+is_clamp(const glow_node *n)
+{
+    return (glow_is(n, &glow_op_relu) || glow_is(n, &glow_op_clip)) &&
+           n->in[0]->def;
+}
+
+/* True if `after` may compute what the node of floats `n` does. */
+static bool
+may_stand_for(const glow_node *after, const glow_node *n)
+{
+    if (n->n_in > after->n_in || n->n_in > GLOW_MAX_OPERANDS)
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (!n->in[i] != !after->in[i] ||
+            (n->in[i] && !glow_dims_equal(n->in[i]->type->shape,
+                                          after->in[i]->type->shape)))
+            return false;
+    return n->op == after->op || is_product(n);
+}
+
+static bool
+find_base(pair *p)
+{
+    p->base = p->before;
+    while (!may_stand_for(p->after, p->base)) {
+        if (!is_clamp(p->base) || p->n_chain == MOST_CHAIN)
+            return false;
+        p->chain[p->n_chain++] = p->base;
+        p->base = p->base->in[0]->def;
+    }
+    return true;
+}
+
+static void
+find_pairs(judge *j)
+{
+    GLOW_FOR_EACH_NODE(d, j->after) {
+        const glow_node *q = d->n_in > 0 && d->in[0] ? d->in[0]->def : NULL;
+        const glow_node *n = glow_find_node(j->before, d->name);
+        pair *p;
+
+        if (glow_is(d, &glow_op_quantize))
+            glow_map_set(j->steps, value_name(j, d->in[0]),
+                         (void *)d->out[0]->type);
+        if (!glow_is(d, &glow_op_dequantize) || !q || !n || n->n_out != 1)
+            continue;
+        glow_map_set(j->steps, d->name, (void *)d->in[0]->type);
+        if (glow_is(q, &glow_op_quantize) || q->n_out != 1)
+            continue;
+        p = GLOW_NEW(j->a, pair);
+        *p = (pair){.after = q, .shown = d, .before = n, .next = j->pairs};
+        if (!find_base(p))
+            continue;
+        if (is_product(p->base) && glow_is_constant(p->base->in[1]))
+            p->weights = glow_constant_tensor(p->base->in[1]->storage);
+        j->pairs = p;
+    }
+}
+
+/* Node by node. */
+
+/* The operand of `after` whose name ends in "Scales", first; or NULL. */
+static const glow_value *
+scales_of(const glow_node *after)
+{
+    for (int i = 3; i < after->n_in; i++) {
+        const char *name = after->op->in[glow_operand_of(after, i)].name;
+
+        if (strstr(name, "Scales") && !strstr(name, "Bias"))
+            return after->in[i];
+    }
+    return NULL;
+}
+
+/* The axis of operand 1 that the channels of the result are. */
+static int
+channel_axis(const glow_node *base)
+{
+    return glow_is(base, &glow_op_convolution)
+               ? 0
+               : base->in[1]->type->shape.rank - 1;
+}
+
+/* The step of the weights of channel `c`. */
+static double
+weight_step(judge *j, const pair *p, int64_t c)
+{
+    const glow_value *scales = scales_of(p->after);
+    const glow_tensor *t = scales ? tensor_of(j, scales) : NULL;
+
+    if (!t)
+        return (double)p->after->in[1]->type->scale;
+    return glow_get_double(t, glow_type_count(t->type) == 1 ? 0 : c);
+}
+
+/* Half a step of each weight, in the shape of the weights. */
+static const glow_tensor *
+half_steps(judge *j, const pair *p)
+{
+    glow_tensor *y = wide(j, p->base->in[1]->type);
+    int axis = channel_axis(p->base);
+    int64_t i = 0;
+
+    if (!p->weights) /* rounded before: exact here */
+        return y;
+    GLOW_FOR_EACH_INDEX(at, y->type->shape)
+        glow_set_double(y, i++, weight_step(j, p, at.at[axis]) / 2);
+    return y;
+}
+
+/* Half a step of each bias. */
+static const glow_tensor *
+half_biases(judge *j, const pair *p)
+{
+    glow_tensor *y;
+
+    if (p->base->n_in < 3 || !p->base->in[2])
+        return NULL;
+    y = wide(j, p->base->in[2]->type);
+    for (int64_t i = 0; i < glow_type_count(y->type); i++) {
+        double step =
+            (double)p->after->in[0]->type->scale * weight_step(j, p, i);
+
+        if (!scales_of(p->after))
+            step = fmax(step, (double)p->after->in[2]->type->scale);
+        glow_set_double(y, i, step / 2);
+    }
+    return y;
+}
+
+static const glow_tensor *
+sizes(judge *j, const glow_tensor *t)
+{
+    glow_tensor *y;
+
+    if (!t)
+        return NULL;
+    y = wide(j, t->type);
+    for (int64_t i = 0; i < glow_type_count(y->type); i++)
+        glow_set_double(y, i, fabs(glow_get_double(t, i)));
+    return y;
+}
+
+/*
+ * The operands of p->base in float64: weights as they were, all others as the
+ * quantized operator got them.  False: one was not seen.
+ */
+static bool
+operands(judge *j, const pair *p, glow_tensor *in[])
+{
+    for (int i = 0; i < p->base->n_in; i++) {
+        const glow_value *was = p->base->in[i];
+        const glow_tensor *t = NULL;
+
+        in[i] = NULL;
+        if (!was)
+            continue;
+        if (is_product(p->base) && i > 0 && glow_is_constant(was))
+            t = i == 1 ? p->weights : glow_constant_tensor(was->storage);
+        else
+            t = tensor_of(j, p->after->in[i]);
+        if (!t)
+            return false;
+        in[i] = (glow_tensor *)reals(j, t);
+    }
+    return true;
+}
+
+/* sum |x| s_w / 2 + s_b / 2 + 16 eps sum |x w| for each result; NULL: not known. */
+static const glow_tensor *
+product_bound(judge *j, const pair *p, glow_tensor *const in[])
+{
+    const glow_tensor *x = sizes(j, in[0]), *w = sizes(j, in[1]);
+    const glow_tensor *b = p->base->n_in > 2 ? sizes(j, in[2]) : NULL;
+    glow_tensor *steps[] = {(glow_tensor *)x, (glow_tensor *)half_steps(j, p),
+                            (glow_tensor *)half_biases(j, p)};
+    glow_tensor *all[] = {(glow_tensor *)x, (glow_tensor *)w, (glow_tensor *)b};
+    const glow_tensor *rounded = run_wide(j, p->base, steps);
+    const glow_tensor *sums = run_wide(j, p->base, all);
+
+    if (!rounded || !sums)
+        return NULL;
+    for (int64_t i = 0; i < glow_type_count(sums->type); i++)
+        glow_set_double(rounded, i,
+                        glow_get_double(rounded, i) +
+                            ROUNDINGS * (double)FLT_EPSILON *
+                                glow_get_double(sums, i));
+    return rounded;
+}
+
+/* The largest number among the operands. */
+static double
+largest(const pair *p, glow_tensor *const in[])
+{
+    double most = 0;
+
+    for (int i = 0; i < p->base->n_in; i++)
+        for (int64_t k = 0; in[i] && k < glow_type_count(in[i]->type); k++)
+            most = fmax(most, fabs(glow_get_double(in[i], k)));
+    return most;
+}
+
+static double
+held_to(const glow_type *t, double v)
+{
+    double least =
+        (double)t->scale * (double)(glow_quantized_least(t->elem) - t->offset);
+    double most =
+        (double)t->scale * (double)(glow_quantized_most(t->elem) - t->offset);
+
+    return fmin(fmax(v, least), most);
+}
+
+/* The clamps of the pair, from the base on. */
+static const glow_tensor *
+run_chain(judge *j, const pair *p, const glow_tensor *y)
+{
+    for (int i = p->n_chain; i-- > 0 && y;)
+        y = run_wide(j, p->chain[i], (glow_tensor *[]){(glow_tensor *)y});
+    return y;
+}
+
+static bool
+tell_node(const judge *j, const char *name, int64_t i, double is, double due,
+          double bound)
+{
+    glow_buf b = {.arena = j->a};
+
+    glow_buf_printf(&b, "%s: element %lld of %%%s is ", j->v->pass->name,
+                    (long long)i, name);
+    glow_buf_double(&b, is);
+    glow_buf_puts(&b, ", but on the same operands was ");
+    glow_buf_double(&b, due);
+    glow_buf_puts(&b, ", more than ");
+    glow_buf_double(&b, bound);
+    glow_buf_puts(&b, " away");
+    return fail(j, b.text);
+}
+
+static bool
+check_pair(judge *j, const pair *p)
+{
+    glow_tensor *in[GLOW_MAX_OPERANDS];
+    const glow_tensor *now = tensor_of(j, p->shown->out[0]);
+    const glow_type *type = p->shown->in[0]->type;
+    const glow_tensor *y, *bound = NULL;
+
+    if (!now || !operands(j, p, in))
+        return true;
+    y = run_chain(j, p, run_wide(j, p->base, in));
+    if (is_product(p->base))
+        bound = product_bound(j, p, in);
+    if (!y || (is_product(p->base) && !bound) ||
+        glow_type_count(y->type) != glow_type_count(now->type))
+        return true;
+
+    double half = (double)type->scale / 2 * SLACK;
+    double size = ROUNDINGS * (double)FLT_EPSILON * largest(p, in);
+
+    for (int64_t i = 0; i < glow_type_count(y->type); i++) {
+        double due = held_to(type, glow_get_double(y, i));
+        double most = half + (bound ? glow_get_double(bound, i) : size) +
+                      ROUNDINGS * (double)FLT_EPSILON * fabs(due);
+        double is = glow_get_double(now, i);
+
+        if (!isnan(glow_get_double(y, i)) && !(fabs(is - due) <= most))
+            return tell_node(j, p->shown->name, i, is, due, most);
+    }
+    return true;
+}
+
+/* Nodes between quantized elements that were rewritten. */
+
+/* The value of `v` of the function before, from values that were seen after. */
+static const glow_tensor *
+cone(judge *j, const glow_value *v, int depth)
+{
+    const glow_node *n = v->def;
+    glow_tensor *in[GLOW_MAX_OPERANDS];
+    glow_arena *scratch;
+    glow_tensor *y;
+    bool ok;
+
+    if (v->storage && v->storage->is_constant)
+        return glow_constant_tensor(v->storage);
+    if (depth > 0 || v->storage) {
+        const glow_tensor *seen = glow_map_get(j->seen, value_name(j, v));
+
+        if (seen && v->index == 0 && seen->type == v->type)
+            return seen;
+    }
+    if (v->storage || depth == MOST_CONE || n->n_out != 1 ||
+        n->n_in > GLOW_MAX_OPERANDS || !(n->op->traits & GLOW_PURE))
+        return NULL;
+    for (int i = 0; i < n->n_in; i++) {
+        in[i] = n->in[i] ? (glow_tensor *)cone(j, n->in[i], depth + 1) : NULL;
+        if (n->in[i] && !in[i])
+            return NULL;
+    }
+    y = (glow_tensor *)keep(j, glow_tensor_new(v->type));
+    scratch = glow_arena_new();
+    ok = glow_eval_node(n, in, &y, scratch);
+    glow_arena_free(scratch);
+    return ok ? y : NULL;
+}
+
+static bool
+is_same_node(judge *j, const glow_node *a, const glow_node *b)
+{
+    if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out)
+        return false;
+    for (int i = 0; i < a->n_in; i++)
+        if (!a->in[i] != !b->in[i] ||
+            (a->in[i] &&
+             (a->in[i]->type != b->in[i]->type ||
+              strcmp(value_name(j, a->in[i]), value_name(j, b->in[i])) != 0)))
+            return false;
+    return true;
+}
+
+static double
+step_of(const glow_value *v)
+{
+    return v && glow_is_quantized(v->type->elem) ? (double)v->type->scale : 0;
+}
+
+/* A step of the coarsest quantized type at `n`, or at what it reads. */
+static double
+coarsest(const glow_node *n, int depth)
+{
+    double step = step_of(n->out[0]);
+
+    for (int i = 0; i < n->n_in; i++) {
+        step = fmax(step, step_of(n->in[i]));
+        if (n->in[i] && n->in[i]->def && depth > 0)
+            step = fmax(step, coarsest(n->in[i]->def, depth - 1));
+    }
+    return step;
+}
+
+/*
+ * One step of what it was: where the result is quantized one of its own, where it is
+ * a float of the elements that it is made of.
+ */
+static bool
+check_rewritten(judge *j, const glow_node *n)
+{
+    const glow_node *was = glow_find_node(j->before, n->name);
+    const glow_tensor *y, *now;
+    double bound;
+
+    if (!was || n->n_out != 1 || was->n_out != 1 ||
+        was->out[0]->type != n->out[0]->type || is_same_node(j, was, n) ||
+        !(glow_computes_quantized(n) && glow_computes_quantized(was)))
+        return true;
+    y = cone(j, was->out[0], 0);
+    now = tensor_of(j, n->out[0]);
+    if (!y || !now)
+        return true;
+    bound = step_of(n->out[0]) > 0 ? step_of(n->out[0]) : coarsest(was, 1);
+    for (int64_t i = 0; i < glow_type_count(y->type); i++) {
+        double is = glow_get_real(now, i), due = glow_get_real(y, i);
+
+        if (!(fabs(is - due) <= bound * SLACK) && !(isnan(is) && isnan(due)))
+            return tell_node(j, n->name, i, is, due, bound);
+    }
+    return true;
+}
+
+/* End to end. */
+
+static void
+push_off(judge *j, const glow_type *q, const glow_tensor *t, int64_t i)
+{
+    double u = (double)(glow_mix(++j->drawn) >> 11) * 0x1p-52 - 1;
+
+    glow_set_double(
+        t, i, held_to(q, glow_get_double(t, i) + u * (double)q->scale / 2));
+}
+
+static void
+perturb(void *user, const char *name, const glow_tensor *t)
+{
+    judge *j = user;
+    const glow_type *q = glow_map_get(j->steps, name);
+
+    for (int64_t i = 0; q && i < glow_type_count(t->type); i++)
+        push_off(j, q, t, i);
+}
+
+/*
+ * Gives p->base weights of its own, each off by a random part of half a step.  The
+ * function before the pass is a copy, which nobody else reads.
+ */
+static void
+perturb_weights(judge *j, const pair *p)
+{
+    const glow_type *type = p->base->in[1]->type;
+    int axis = channel_axis(p->base);
+    glow_storage *s;
+    int64_t i = 0;
+
+    s = glow_constant_new(j->before->module, p->base->in[1]->storage->name,
+                          type);
+    GLOW_FOR_EACH_INDEX(at, type->shape) {
+        double u = (double)(glow_mix(++j->drawn) >> 11) * 0x1p-52 - 1;
+
+        glow_set_double(&s->tensor, i,
+                        glow_get_double(p->weights, i) +
+                            u * weight_step(j, p, at.at[axis]) / 2);
+        i++;
+    }
+    glow_set_operand((glow_node *)p->base, 1, &s->value);
+}
+
+/* Errors of a list of outputs, against those of a float64 run. */
+typedef struct spread {
+    double squares, worst, size;
+    int64_t count, at;
+} spread;
+
+static spread
+spread_of(const trial_held *exact, const trial_held *other, const char *name)
+{
+    const glow_tensor *s = &glow_trial_find(exact, name)->tensor;
+    const trial_held *h = glow_trial_find(other, name);
+    spread e = {.count = glow_type_count(s->type)};
+
+    for (int64_t i = 0; h && i < e.count; i++) {
+        double due = glow_get_double(s, i);
+        double d = fabs(glow_get_double(&h->tensor, i) - due);
+
+        if (!isfinite(due))
+            continue;
+        e.squares += d * d;
+        e.size = fmax(e.size, fabs(due));
+        if (!(d <= e.worst)) {
+            e.worst = isnan(d) ? INFINITY : d;
+            e.at = i;
+        }
+    }
+    return e;
+}
+
+static double
+rms(spread e)
+{
+    return e.count > 0 ? sqrt(e.squares / (double)e.count) : 0;
+}
+
+static trial
+run_of(judge *j, glow_func *f, bool shadow)
+{
+    trial t = j->v->trial;
+
+    t.f = f;
+    t.shadow = shadow;
+    t.user = j;
+    for (t.set = 0; glow_trial_sets[t.set].fill != GLOW_FILL_RANDOM;)
+        t.set++;
+    t.ints = j->v->before->sets[t.set].ints;
+    t.units = j->v->before->units;
+    t.within_ranges = true;
+    return t;
+}
+
+static bool
+tell_output(const judge *j, const char *name, spread e, double noise)
+{
+    glow_buf b = {.arena = j->a};
+
+    glow_buf_printf(&b, "%s: @%s of @%s is off by ", j->v->pass->name, name,
+                    j->v->trial.f->name);
+    glow_buf_double(&b, rms(e));
+    glow_buf_puts(&b, " (root of the mean of squares), element ");
+    glow_buf_printf(&b, "%lld by ", (long long)e.at);
+    glow_buf_double(&b, e.worst);
+    glow_buf_puts(&b, ", where roundings to steps cause ");
+    glow_buf_double(&b, noise);
+    return fail(j, b.text);
+}
+
+/* Compares the float outputs `after` with `exact`, as far as noise reaches. */
+static bool
+check_outputs(judge *j, const trial_held *exact, const trial_held *after,
+              trial_held *const noisy[])
+{
+    for (const trial_held *y = exact; y; y = y->next) {
+        spread e;
+        double noise = 0;
+
+        if (!glow_is_float(y->tensor.type->elem) ||
+            !glow_trial_find(after, y->name))
+            continue;
+        e = spread_of(exact, after, y->name);
+        for (int k = 0; k < NOISY_RUNS; k++)
+            noise = fmax(noise, rms(spread_of(exact, noisy[k], y->name)));
+        noise += ROUNDINGS * (double)FLT_EPSILON * e.size;
+        if (!(rms(e) <= MOST_RMS * noise) || !(e.worst <= MOST_ELEMENT * noise))
+            return tell_output(j, y->name, e, noise);
+    }
+    return true;
+}
+
+static bool
+check_ends(judge *j, const trial_held *after)
+{
+    trial t = run_of(j, j->before, true);
+    trial_held *exact = NULL, *noisy[NOISY_RUNS] = {NULL};
+    bool ok = glow_trial_run(&t, j->a, &exact, NULL);
+
+    t.see = perturb;
+    for (int k = 0; ok && k < NOISY_RUNS; k++) {
+        for (const pair *p = j->pairs; p; p = p->next)
+            if (p->weights)
+                perturb_weights(j, p);
+        ok = glow_trial_run(&t, j->a, &noisy[k], NULL);
+    }
+    ok = !ok || check_outputs(j, exact, after, noisy);
+    glow_trial_end(exact);
+    for (int k = 0; k < NOISY_RUNS; k++)
+        glow_trial_end(noisy[k]);
+    return ok;
+}
+
+static bool
+check_all(judge *j, const trial_held *after)
+{
+    size_t before = j->n_made;
+    bool ok = true;
+
+    for (const pair *p = j->pairs; p && ok; p = p->next) {
+        ok = check_pair(j, p);
+        release(j, before);
+    }
+    GLOW_FOR_EACH_NODE(n, j->after) {
+        ok = ok && check_rewritten(j, n);
+        release(j, before);
+    }
+    if (!ok)
+        return false;
+    return !j->pairs || check_ends(j, after);
+}
+
+bool
+glow_quantized_is_close(const verdict *v)
+{
+    glow_arena *a = glow_arena_new();
+    judge j = {.v = v,
+               .a = a,
+               .before = glow_find_func(v->module_before, v->trial.f->name),
+               .after = v->trial.f,
+               .seen = glow_map_new(a),
+               .steps = glow_map_new(a)};
+    trial t = run_of(&j, j.after, false);
+    trial_held *after = NULL;
+    bool ok = true;
+
+    t.see = record;
+    if (j.before && !j.before->is_program && !j.after->is_program &&
+        glow_trial_run(&t, a, &after, NULL)) {
+        find_pairs(&j);
+        ok = check_all(&j, after);
+    }
+    glow_trial_end(after);
+    release(&j, 0);
+    glow_arena_free(a);
+    return ok;
+}
