@@ -198,8 +198,9 @@ glow_safetensors_index(glow_weights_reader *r)
 
 /* Writing. */
 
+/* True if `name` is a key of a JSON object without escapes. */
 static bool
-is_plain(const char *name)
+is_json_safe(const char *name)
 {
     size_t n = strlen(name);
 
@@ -256,7 +257,8 @@ choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
 static const char *
 key_of(glow_arena *a, const glow_storage *s, size_t number)
 {
-    return is_plain(s->name) ? s->name : glow_arena_printf(a, "#%zu", number);
+    return is_json_safe(s->name) ? s->name
+                                 : glow_arena_printf(a, "#%zu", number);
 }
 
 static void

@@ -155,7 +155,7 @@ match_node(matcher *w, const term *t, glow_node *n, bool goes)
 
 /* True for dense tensors of the element kinds that rules apply to. */
 static bool
-is_plain(const glow_type *t)
+rules_take(const glow_type *t)
 {
     return ((int)glow_kind_get(t->elem)->klass & default_kinds) &&
            t->strides.rank == 0;
@@ -171,15 +171,15 @@ match(matcher *w, const term *t, glow_value *v, bool goes)
         return v->def && v->def->op == t->op &&
                match_node(w, t, v->def, goes && glow_has_one_use(v));
     case TERM_NUMBER:
-        return is_plain(v->type) && glow_is_number(v, t->number);
+        return rules_take(v->type) && glow_is_number(v, t->number);
     case TERM_SCALAR:
-        return is_plain(v->type) && glow_splat_value(v, &x) &&
+        return rules_take(v->type) && glow_splat_value(v, &x) &&
                bind(w, t->letter, v, x, true);
     case TERM_CONSTANT:
-        return is_plain(v->type) && glow_is_constant_like(v) &&
+        return rules_take(v->type) && glow_is_constant_like(v) &&
                bind(w, t->letter, v, 0, false);
     default:
-        return is_plain(v->type) && bind(w, t->letter, v, 0, false);
+        return rules_take(v->type) && bind(w, t->letter, v, 0, false);
     }
 }
 
@@ -218,7 +218,7 @@ glow_rule_matches(const rule *r, glow_node *n, glow_match *m)
 {
     const glow_rule *from = r->from;
 
-    if (!is_plain(n->out[0]->type))
+    if (!rules_take(n->out[0]->type))
         return false;
     for (unsigned order = 0; order < 1u << r->swaps; order++) {
         matcher w = {.m = m, .order = order};

@@ -84,7 +84,7 @@ typedef struct cpu_step {
     int own_scratch;      /* slot of its scratch buffer, or -1: shared */
     int64_t units;        /* iteration space; see cpu_kernel */
     int parts;            /* chunks of the iteration space; 1: not split */
-    int crew;             /* chunks of each fork inside its kernel, or 0 */
+    int team;             /* chunks of each fork inside its kernel, or 0 */
     int64_t part_scratch; /* bytes of `scratch` for each part; 0: not split */
     int first, last;      /* numbers of the first and last instruction */
 } cpu_step;

@@ -40,7 +40,7 @@ typedef struct stretch {
     uintptr_t end;
 } stretch;
 
-static struct crew {
+static struct team {
     pthread_mutex_t staff; /* guards the next three members */
     int users, workers;
     pthread_t thread[MOST_THREADS];
@@ -56,7 +56,7 @@ static struct crew {
     void *work;
     int threads;
     stretch stretch[MOST_THREADS];
-} crew = {
+} team = {
     .staff = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .wake = PTHREAD_COND_INITIALIZER,
@@ -94,7 +94,7 @@ glow_cpu_processors(void)
 
 /* Runs parts, first of the chunk of thread `self`, until none is left. */
 CPU_CALLS_CODE static void
-take_parts(struct crew *p, int self)
+take_parts(struct team *p, int self)
 {
     for (int k = 0; k < p->threads; k++) {
         stretch *s = &p->stretch[(self + k) % p->threads];
@@ -114,7 +114,7 @@ take_parts(struct crew *p, int self)
 
 /* Enters the job of `word` if it is open and new; true if it did. */
 static bool
-enter(struct crew *p, uint64_t word, uint64_t *last)
+enter(struct team *p, uint64_t word, uint64_t *last)
 {
     uint64_t job = word / JOB;
 
@@ -128,7 +128,7 @@ enter(struct crew *p, uint64_t word, uint64_t *last)
 
 /* Sleeps until there may be a job; false when the pool ends. */
 static bool
-sleep_on(struct crew *p, uint64_t last)
+sleep_on(struct team *p, uint64_t last)
 {
     bool goes_on;
 
@@ -161,7 +161,7 @@ nanoseconds(void)
  * first.
  */
 static bool
-idle_on(struct crew *p, idleness *idle, uint64_t last)
+idle_on(struct team *p, idleness *idle, uint64_t last)
 {
     if (idle->spins++ < SPINS) {
         relax();
@@ -181,7 +181,7 @@ idle_on(struct crew *p, idleness *idle, uint64_t last)
 static void *
 worker(void *argument)
 {
-    struct crew *p = &crew;
+    struct team *p = &team;
     int self = (int)(intptr_t)argument;
     idleness idle = {0};
     uint64_t last = 0;
@@ -203,7 +203,7 @@ worker(void *argument)
 /* Jobs. */
 
 static void
-cut(struct crew *p, uintptr_t parts)
+cut(struct team *p, uintptr_t parts)
 {
     uintptr_t n = (uintptr_t)p->threads;
 
@@ -215,7 +215,7 @@ cut(struct crew *p, uintptr_t parts)
 }
 
 static void
-wake(struct crew *p)
+wake(struct team *p)
 {
     if (atomic_load(&p->asleep) == 0)
         return;
@@ -225,7 +225,7 @@ wake(struct crew *p)
 }
 
 static void
-wait_for_workers(struct crew *p)
+wait_for_workers(struct team *p)
 {
     for (int idle = 0;
          atomic_load_explicit(&p->word, memory_order_acquire) & WITHIN; idle++)
@@ -238,7 +238,7 @@ wait_for_workers(struct crew *p)
 CPU_CALLS_CODE void
 glow_cpu_pool_run(void *pool, cpu_part_fn part, void *work, uintptr_t parts)
 {
-    struct crew *p = &crew;
+    struct team *p = &team;
     int threads = ((cpu_pool *)pool)->threads;
 
     if (threads < 2 || parts < 2 || atomic_exchange(&p->taken, true)) {
@@ -263,7 +263,7 @@ glow_cpu_pool_run(void *pool, cpu_part_fn part, void *work, uintptr_t parts)
 void
 glow_cpu_pool_open(cpu_pool *pool, int threads)
 {
-    struct crew *p = &crew;
+    struct team *p = &team;
 
     pool->threads = threads < 1              ? 1
                     : threads > MOST_THREADS ? MOST_THREADS
@@ -283,7 +283,7 @@ glow_cpu_pool_open(cpu_pool *pool, int threads)
 }
 
 static void
-set_ends(struct crew *p, bool ends)
+set_ends(struct team *p, bool ends)
 {
     pthread_mutex_lock(&p->lock);
     p->ends = ends;
@@ -294,7 +294,7 @@ set_ends(struct crew *p, bool ends)
 void
 glow_cpu_pool_close(cpu_pool *pool)
 {
-    struct crew *p = &crew;
+    struct team *p = &team;
 
     if (pool->threads < 2)
         return;

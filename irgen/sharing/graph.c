@@ -210,8 +210,8 @@ glow_table_each_late(const glow_graph_table *t, uint32_t buffer,
 /* Moving. */
 
 static bool
-can_lie(const glow_graph_table *t, uint32_t buffer, const glow_part *to,
-        const glow_step *but, bool but_movers)
+can_move(const glow_graph_table *t, uint32_t buffer, const glow_part *to,
+         const glow_step *but, bool but_movers)
 {
     const glow_type *type = t->x->buffers[buffer].type;
     const char *why;
@@ -223,21 +223,21 @@ can_lie(const glow_graph_table *t, uint32_t buffer, const glow_part *to,
 }
 
 bool
-glow_table_can_lie(const glow_graph_table *t, uint32_t buffer,
-                   const glow_part *to, uint32_t but)
+glow_table_can_move(const glow_graph_table *t, uint32_t buffer,
+                    const glow_part *to, uint32_t but)
 {
-    return can_lie(t, buffer, to, &t->x->steps[t->step[but]], false);
+    return can_move(t, buffer, to, &t->x->steps[t->step[but]], false);
 }
 
 bool
-glow_table_could_lie(const glow_graph_table *t, uint32_t buffer,
-                     const glow_part *to)
+glow_table_could_move(const glow_graph_table *t, uint32_t buffer,
+                      const glow_part *to)
 {
-    return can_lie(t, buffer, to, NULL, true);
+    return can_move(t, buffer, to, NULL, true);
 }
 
 void
-glow_table_lie(const glow_graph_table *t, uint32_t buffer, const glow_part *to)
+glow_table_move(const glow_graph_table *t, uint32_t buffer, const glow_part *to)
 {
     glow_move_values(t->x, buffer, to);
     t->latest[to->buffer] = GLOW_NONE;

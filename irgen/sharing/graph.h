@@ -60,14 +60,14 @@ bool glow_table_each_late(const glow_graph_table *t, uint32_t buffer,
 
 /* As glow_can_use, without the step of node `but`; a dense part only has to have
    as many elements. */
-bool glow_table_can_lie(const glow_graph_table *t, uint32_t buffer,
-                        const glow_part *to, uint32_t but);
+bool glow_table_can_move(const glow_graph_table *t, uint32_t buffer,
+                         const glow_part *to, uint32_t but);
 /* As glow_could_use: steps that only move elements are not checked, because they
    may be removed. */
-bool glow_table_could_lie(const glow_graph_table *t, uint32_t buffer,
-                          const glow_part *to);
+bool glow_table_could_move(const glow_graph_table *t, uint32_t buffer,
+                           const glow_part *to);
 /* Moves the values of the buffer to the part `to`. */
-void glow_table_lie(const glow_graph_table *t, uint32_t buffer,
-                    const glow_part *to);
+void glow_table_move(const glow_graph_table *t, uint32_t buffer,
+                     const glow_part *to);
 
 #endif

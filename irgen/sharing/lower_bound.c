@@ -46,13 +46,13 @@ is_free(const glow_ground *g, const glow_value *v)
 /* Values that may be computed in a part of another buffer. */
 
 static bool
-may_lie(const glow_ground *g, const glow_value *v, const glow_part *to)
+may_share(const glow_ground *g, const glow_value *v, const glow_part *to)
 {
     glow_part a;
 
     return glow_made_of(g, v) && glow_type_count(v->type) > 0 &&
            glow_table_find(g->t, v, &a) && glow_table_is_all(g->t, &a) &&
-           glow_table_could_lie(g->t, a.buffer, to);
+           glow_table_could_move(g->t, a.buffer, to);
 }
 
 static void
@@ -74,12 +74,12 @@ find_parts(glow_ground *g, uint32_t i)
         to = whole;
         to.type = glow_type_box(&to.type, t->start, (glow_dims){0},
                                 n->in[1]->type->shape, &to.first);
-        may_be[1] = may_lie(g, n->in[1], &to);
+        may_be[1] = may_share(g, n->in[1], &to);
         return;
     }
     for (int k = 0; k < n->n_in; k++) {
         to = glow_part_at(n, &whole, k, &at);
-        may_be[k] = may_lie(g, n->in[k], &to);
+        may_be[k] = may_share(g, n->in[k], &to);
     }
 }
 
@@ -155,7 +155,7 @@ is_pair(const glow_ground *g, const glow_node *n, const glow_inplace_at *at)
 /* True if an alias of two atoms expresses the in-place update: result `r` has no
    cuts, and its own atom fits into that of operand `a`. */
 static bool
-is_plain(const glow_ground *g, const glow_made *r, const glow_made *a)
+is_alias(const glow_ground *g, const glow_made *r, const glow_made *a)
 {
     return r->cuts == GLOW_NO_VALUE && r->own != GLOW_NO_VALUE &&
            a->own != GLOW_NO_VALUE &&
@@ -187,7 +187,7 @@ find_late(const glow_ground *g, uint32_t i)
             glow_made *r = glow_made_of(g, n->out[at.out]);
             const glow_made *a = glow_made_of(g, n->in[at.in]);
 
-            r->is_late |= !is_nothing(a) && (!is_plain(g, r, a) || a->is_late);
+            r->is_late |= !is_nothing(a) && (!is_alias(g, r, a) || a->is_late);
         }
 }
 

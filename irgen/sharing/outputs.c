@@ -114,11 +114,11 @@ stays(const glow_sharer *s, const glow_part *at)
 }
 
 void
-glow_share_lie(glow_sharer *s, uint32_t i, const glow_part *to)
+glow_share_move(glow_sharer *s, uint32_t i, const glow_part *to)
 {
     const glow_graph_table *t = s->t;
 
-    glow_table_lie(t, t->x->values[t->value[t->v->first[i]]].buffer, to);
+    glow_table_move(t, t->x->values[t->value[t->v->first[i]]].buffer, to);
     glow_table_drop(t, i);
 }
 
@@ -133,10 +133,10 @@ drop_copy(glow_sharer *s, uint32_t i)
         from.type.strides.rank)
         return;
     if (glow_table_storage(s->t, &to) && glow_table_is_all(s->t, &from)) {
-        glow_table_lie(s->t, from.buffer, &to);
+        glow_table_move(s->t, from.buffer, &to);
         glow_table_drop(s->t, i);
     } else if (!glow_table_storage(s->t, &to)) {
-        glow_share_lie(s, i, &from);
+        glow_share_move(s, i, &from);
     }
 }
 
@@ -170,7 +170,7 @@ glow_may_view(glow_sharer *s, uint32_t i, glow_part *at, glow_part *to)
         return false;
     to->type = glow_type_box(&to->type, slice->start, slice->steps,
                              n->out[0]->type->shape, &to->first);
-    return glow_table_can_lie(s->t, at->buffer, to, i);
+    return glow_table_can_move(s->t, at->buffer, to, i);
 }
 
 glow_part

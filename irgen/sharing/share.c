@@ -50,7 +50,7 @@ view_slice(always *s, uint32_t i)
     if (is_apart(s, i, 0) || !glow_may_view(s->s, i, &at, &to))
         return;
     s->m->shares[s->m->operand[i]] = true;
-    glow_share_lie(s->s, i, &to);
+    glow_share_move(s->s, i, &to);
 }
 
 /* In place. */
@@ -106,7 +106,7 @@ share(always *s, uint32_t i, int out, int k)
         !glow_ranks_is_last(s->m->ranks, t, over.buffer, i))
         return false;
     t->x->buffers[over.buffer].storage = glow_table_storage(t, &made);
-    glow_table_lie(t, made.buffer, &over);
+    glow_table_move(t, made.buffer, &over);
     if (!t->is_mixed[made.buffer])
         t->latest[over.buffer] = t->x->buffers[made.buffer].own;
     s->is_changed[a] = s->is_over[r] = true;
@@ -167,11 +167,11 @@ join(always *s, uint32_t i, int k, const glow_part *to)
         !glow_table_is_all(s->t, &a) || a.buffer == to->buffer ||
         (s->is_changed[whole] &&
          !glow_ranks_is_last(s->m->ranks, s->t, a.buffer, i)) ||
-        !glow_table_can_lie(s->t, a.buffer, to, i))
+        !glow_table_can_move(s->t, a.buffer, to, i))
         return;
     s->m->shares[s->m->operand[i] + (uint32_t)k] = true;
     pass_change(s, a.buffer, whole);
-    glow_table_lie(s->t, a.buffer, to);
+    glow_table_move(s->t, a.buffer, to);
 }
 
 static void

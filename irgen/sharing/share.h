@@ -42,7 +42,7 @@ glow_part glow_part_at(const glow_node *n, const glow_part *whole, int k,
 
 /* Moves the buffer of result 0 of node `i` to the part `to`, and removes the
    node. */
-void glow_share_lie(glow_sharer *s, uint32_t i, const glow_part *to);
+void glow_share_move(glow_sharer *s, uint32_t i, const glow_part *to);
 
 /* Applies view-slice, share-buffers and join-parts wherever they hold in every
    order. */

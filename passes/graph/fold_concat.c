@@ -33,8 +33,9 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
+/* True if `n` is an `op` without a predicate. */
 static bool
-is_plain(const glow_node *n, const glow_op *op)
+is_unpredicated(const glow_node *n, const glow_op *op)
 {
     return glow_is(n, op) && !n->pred;
 }
@@ -180,8 +181,10 @@ static bool
 join(group *g, const group *next, int dim)
 {
     const glow_node *x = g->first->def, *y = next->first->def;
-    bool slices = is_plain(x, &glow_op_slice) && is_plain(y, &glow_op_slice);
-    bool splats = is_plain(x, &glow_op_splat) && is_plain(y, &glow_op_splat) &&
+    bool slices = is_unpredicated(x, &glow_op_slice) &&
+                  is_unpredicated(y, &glow_op_slice);
+    bool splats = is_unpredicated(x, &glow_op_splat) &&
+                  is_unpredicated(y, &glow_op_splat) &&
                   same_splat(g->first, next->first);
 
     if (!splats && (!slices || !join_slices(g, next, dim)))
@@ -351,7 +354,8 @@ are_reshapes(const parts *p)
     for (size_t i = 0; i < p->count; i++) {
         const glow_node *x = p->at[i]->def;
 
-        if (!is_plain(x, &glow_op_reshape) || x->in[0]->type->strides.rank != 0)
+        if (!is_unpredicated(x, &glow_op_reshape) ||
+            x->in[0]->type->strides.rank != 0)
             return false;
         alone += glow_has_one_use(p->at[i]);
     }

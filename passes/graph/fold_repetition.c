@@ -141,8 +141,9 @@ static const glow_rewrite_row rows[] = {
     {0},
 };
 
+/* True if result 0 of `n` is dense, of floats or integers. */
 static bool
-is_plain(const glow_node *n)
+is_dense_number(const glow_node *n)
 {
     const glow_type *t = n->out[0]->type;
 
@@ -153,7 +154,7 @@ is_plain(const glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    return glow_rewrite_each(pass, f, rows, is_plain);
+    return glow_rewrite_each(pass, f, rows, is_dense_number);
 }
 
 const glow_pass glow_pass_fold_repetition = {

@@ -24,8 +24,9 @@
 
 #define MOST_OPERANDS 4
 
+/* True for dense tensors of neither quantized nor low-precision kinds. */
 static bool
-is_plain(const glow_type *t)
+is_dense_unquantized(const glow_type *t)
 {
     return t->strides.rank == 0 &&
            !((int)glow_kind_get(t->elem)->klass &
@@ -113,7 +114,7 @@ fold(glow_builder *b, glow_node *n)
     double x[MOST_OPERANDS], v = 0;
 
     if (!(traits & GLOW_PURE) || n->pred || n->n_out != 1 ||
-        !is_plain(n->out[0]->type))
+        !is_dense_unquantized(n->out[0]->type))
         return NULL;
     if (traits & GLOW_LAYOUT) {
         if (!read_operands(n, x))

@@ -51,8 +51,9 @@ is_work(const glow_node *n)
            n->in[0]->type->elem == n->out[0]->type->elem;
 }
 
+/* True if `v` is in row-major order. */
 static bool
-is_plain(const glow_value *v)
+is_dense(const glow_value *v)
 {
     return v->type->strides.rank == 0;
 }
@@ -61,8 +62,8 @@ is_plain(const glow_value *v)
 static bool
 is_link(const glow_node *n)
 {
-    return (is_move(n) || is_work(n)) && is_plain(n->in[0]) &&
-           is_plain(n->out[0]);
+    return (is_move(n) || is_work(n)) && is_dense(n->in[0]) &&
+           is_dense(n->out[0]);
 }
 
 /* The only user of `n` if it is a link of a chain, else NULL. */

@@ -273,7 +273,7 @@ typedef struct brute {
 } brute;
 
 static bool
-may_lie(const brute *x, int i)
+is_allowed(const brute *x, int i)
 {
     const glow_lifetime *b = &x->b[i];
     int64_t from = x->offset[i], to = from + b->size, bank = x->space->bank;
@@ -300,7 +300,7 @@ can_place(brute *x, int i)
         return true;
     for (x->offset[i] = 0; x->offset[i] + x->b[i].size <= x->height;
          x->offset[i]++)
-        if (may_lie(x, i) && can_place(x, i + 1))
+        if (is_allowed(x, i) && can_place(x, i + 1))
             return true;
     return false;
 }

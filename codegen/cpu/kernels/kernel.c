@@ -15,7 +15,7 @@ all_dense(glow_value *const *v, int count)
 
 /* True if kernel `k` accepts the strides of all operands and results of `n`. */
 static bool
-lies_well(const cpu_kernel *k, const glow_node *n)
+takes_layouts(const cpu_kernel *k, const glow_node *n)
 {
     glow_dims step;
 
@@ -29,7 +29,7 @@ lies_well(const cpu_kernel *k, const glow_node *n)
 bool
 glow_cpu_takes(const cpu_kernel *k, const cpu_target *t, const glow_node *n)
 {
-    if (k->op != n->op || !lies_well(k, n))
+    if (k->op != n->op || !takes_layouts(k, n))
         return false;
     return k->takes ? k->takes(t, n)
                     : k->quantized || !glow_computes_quantized(n);

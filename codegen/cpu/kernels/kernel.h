@@ -93,7 +93,7 @@ typedef struct cpu_kernel {
     /*
      * For kernels with one unit: the number of parallel regions, run one after
      * the other, that `emit` can split among any number of threads.  It does so
-     * by glow_cpu_fork into step->crew parts, if that pays.  NULL: it cannot.
+     * by glow_cpu_fork into step->team parts, if that pays.  NULL: it cannot.
      */
     int64_t (*forks)(const cpu_target *t, const glow_node *n);
 } cpu_kernel;
@@ -122,8 +122,8 @@ void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
  * tensors larger than the cache, unless there are more than CPU_MOST_AHEAD
  * lines.  The call should precede the access by the latency of memory.
  */
-void glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
-                      int64_t columns);
+void glow_cpu_prefetch(cpu_job *j, cpu_place at, int rows, int64_t apart,
+                       int64_t columns);
 
 /* Emits a step without a root: the loops of its fused element-wise chain. */
 void glow_cpu_emit_stack(cpu_job *j);

@@ -55,7 +55,7 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
     if (s->target->choice)
         glow_buf_printf(&b, " =%s", glow_cpu_choice_text(a, s->target->choice));
     glow_buf_printf(&b, " /%d+%lld^%d", s->parts, (long long)s->part_scratch,
-                    s->crew);
+                    s->team);
     for (int i = 0; i < s->n_slots; i++)
         glow_buf_printf(&b, " %d%d%d%d%d", s->slots[i].written,
                         s->slots[i].dead, s->slots[i].linear,

@@ -36,7 +36,7 @@ units_of(const cpu_target *t, const cpu_step *s)
  * Chunks of each fork inside the kernel of `s`, none under a grain; 0: no fork.
  */
 static int
-crew_of(const cpu_target *t, const cpu_step *s)
+team_of(const cpu_target *t, const cpu_step *s)
 {
     int64_t forks =
         s->root && s->kernel->forks ? s->kernel->forks(t, s->root) : 0;
@@ -89,7 +89,7 @@ glow_cpu_split(cpu_step *s)
     s->units = units_of(t, s);
     s->parts = 1;
     if (t->threads > 1 && s->units < 2)
-        s->crew = crew_of(t, s);
+        s->team = team_of(t, s);
     if (t->threads < 2 || s->units < 2)
         return;
     s->parts = (int)count_parts(t, s->units, seconds_of(s), s->scratch > 0);

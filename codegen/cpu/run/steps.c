@@ -45,7 +45,7 @@ set_operands(cpu_job *j)
 static bool
 takes_threads(const cpu_target *t, const cpu_step *s)
 {
-    return t->threads > 1 && (s->bodies || s->crew);
+    return t->threads > 1 && (s->bodies || s->team);
 }
 
 /*

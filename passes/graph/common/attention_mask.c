@@ -12,7 +12,8 @@ typedef struct known {
     const glow_tensor *data;
     glow_trace trace;
     bool is_flipped;
-    bool is_plain; /* so far, of 0 and numbers up to ATTENTION_HIDDEN */
+    bool
+        is_zero_or_hidden; /* so far, of 0 and numbers up to ATTENTION_HIDDEN */
 } known;
 
 static known
@@ -34,7 +35,7 @@ lets_through(known *m, int64_t i)
     v = glow_get_double(m->data, i);
     v = m->is_flipped ? -v : v;
     if (v != 0 && !(v <= ATTENTION_HIDDEN))
-        m->is_plain = false;
+        m->is_zero_or_hidden = false;
     return v == 0;
 }
 
@@ -72,7 +73,7 @@ glow_attention_mask_is_causal(glow_value *mask, bool is_flipped, int64_t rows,
         for (int64_t j = 0; j < count; j++)
             if (lets_through(&m, i * row + j * column) != (j <= i + *past))
                 return false;
-    return m.is_plain;
+    return m.is_zero_or_hidden;
 }
 
 bool

@@ -254,7 +254,7 @@ pixel_of(const maker *m, cg_value line, cg_value x)
  * next tile if this one takes less than the latency of memory.
  */
 static void
-foresee(maker *m, const cpu_run *r, cg_value pixel)
+prefetch_epilogue(maker *m, const cpu_run *r, cg_value pixel)
 {
     const direct *d = &m->d;
     int64_t apart = d->apart_w ? d->apart_w : 1;
@@ -265,8 +265,8 @@ foresee(maker *m, const cpu_run *r, cg_value pixel)
 
     if (cycles < MEMORY)
         at.row_plus = r->rows * apart;
-    glow_cpu_foresee(m->j, at, r->rows, apart,
-                     d->dots ? d->outputs : m->tile.blocks * m->s.lanes);
+    glow_cpu_prefetch(m->j, at, r->rows, apart,
+                      d->dots ? d->outputs : m->tile.blocks * m->s.lanes);
 }
 
 /* One tile: `line` of the result, from pixel `x` of it on. */
@@ -284,7 +284,7 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
 
     start_sums(m, r->rows, acc);
     if (!m->keeps)
-        foresee(m, r, pixel_of(m, line, x));
+        prefetch_epilogue(m, r, pixel_of(m, line, x));
     if (d->kernel_h * d->kernel_w > 0) {
         cg_value in = glow_cg_at(g, m->in, cg_mulc(g, at, d->pixel));
 

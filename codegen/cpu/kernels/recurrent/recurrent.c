@@ -17,7 +17,7 @@
  * At batch 1 the time of a step is that of reading R.  Steps go through R
  * forward and backward in turn, so that as much of it as fits the cache is
  * reused from the step before.  With one unit of work, threads share the
- * vectors of each phase instead, in the same chunks in each step: see crew.c.
+ * vectors of each phase instead, in the same chunks in each step: see team.c.
  */
 
 #include "codegen/cpu/kernels/recurrent/recurrent.h"
@@ -260,8 +260,8 @@ make_step(cpu_recurrence *r, cg_value step)
     cg_value back = glow_cpu_recurrent_time(r, step);
 
     for (int i = 0; i < r->s.cell->phases; i++)
-        if (r->crew)
-            glow_cpu_crew_makes(r, i, step);
+        if (r->team)
+            glow_cpu_team_runs(r, i, step);
         else
             glow_cpu_recurrent_phase(r, i, back, cg_i64(g, 0),
                                      cg_i64(g, r->s.vectors));
@@ -383,8 +383,8 @@ emit(cpu_job *j)
     transfer_state(&r, CPU_H, j->in[CPU_INITIAL_H], none);
     if (cells)
         transfer_state(&r, CPU_C, j->in[CPU_INITIAL_C], none);
-    if (j->step->crew)
-        r.crew = glow_cpu_recurrent_crew(&r);
+    if (j->step->team)
+        r.team = glow_cpu_recurrent_team(&r);
     walk(&r);
     transfer_state(&r, CPU_H, none, j->out[1]);
     if (cells)

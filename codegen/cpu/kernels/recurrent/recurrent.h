@@ -86,7 +86,7 @@ struct cpu_recurrence {
     cg_value weights;            /* of the direction, packed */
     cg_value state[CPU_STATES];  /* of the step at hand */
     cg_value time;               /* of X and Y */
-    const struct cpu_crew *crew; /* thread team, or NULL */
+    const struct cpu_team *team; /* thread team, or NULL */
     /* Position of `finish`: row of the batch, first hidden unit. */
     cg_value row, unit;
 };
@@ -105,12 +105,12 @@ cg_value glow_cpu_recurrent_time(cpu_recurrence *r, cg_value step);
 
 /*
  * A thread team that shares the vectors of hidden units of each phase, for
- * kernels with one unit of work.  glow_cpu_recurrent_crew creates it before the
- * first step; glow_cpu_crew_makes runs a phase on it.
+ * kernels with one unit of work.  glow_cpu_recurrent_team creates it before the
+ * first step; glow_cpu_team_runs runs a phase on it.
  */
-typedef struct cpu_crew cpu_crew;
-const cpu_crew *glow_cpu_recurrent_crew(cpu_recurrence *r);
-void glow_cpu_crew_makes(cpu_recurrence *r, int phase, cg_value step);
+typedef struct cpu_team cpu_team;
+const cpu_team *glow_cpu_recurrent_team(cpu_recurrence *r);
+void glow_cpu_team_runs(cpu_recurrence *r, int phase, cg_value step);
 
 /* For cells, at the row and units at hand: */
 

@@ -24,7 +24,7 @@ enum {
     ENTRIES = OPERANDS + GLOW_MAX_OPERANDS
 };
 
-struct cpu_crew {
+struct cpu_team {
     cg_value work;
     cg_value part[2]; /* of each phase */
 };
@@ -75,7 +75,7 @@ seen_by_part(const cpu_recurrence *r, cpu_job *j, cg_value work)
 static cg_value
 first_vector(cg *g, const cpu_recurrence *r, cg_value i)
 {
-    return cg_over(g, cg_mulc(g, i, r->s.vectors), r->j->step->crew);
+    return cg_over(g, cg_mulc(g, i, r->s.vectors), r->j->step->team);
 }
 
 /* void part(work, number) */
@@ -124,11 +124,11 @@ make_part(const cpu_recurrence *r, int phase)
     return fn;
 }
 
-const cpu_crew *
-glow_cpu_recurrent_crew(cpu_recurrence *r)
+const cpu_team *
+glow_cpu_recurrent_team(cpu_recurrence *r)
 {
     cg *g = r->j->g;
-    cpu_crew *c = GLOW_NEW(g->arena, cpu_crew);
+    cpu_team *c = GLOW_NEW(g->arena, cpu_team);
     LLVMTypeRef type = LLVMArrayType2(g->ptr, ENTRIES);
 
     c->work = glow_cg_local(g, LLVMGetPoison(type));
@@ -143,14 +143,14 @@ glow_cpu_recurrent_crew(cpu_recurrence *r)
 }
 
 void
-glow_cpu_crew_makes(cpu_recurrence *r, int phase, cg_value step)
+glow_cpu_team_runs(cpu_recurrence *r, int phase, cg_value step)
 {
     cg *g = r->j->g;
-    const cpu_crew *c = r->crew;
+    const cpu_team *c = r->team;
 
     store(g, c->work, STEP, LLVMBuildIntToPtr(g->builder, step, g->ptr, ""));
     for (int i = 0; i < r->s.cell->states; i++)
         store(g, c->work, STATES + i, r->state[i]);
     glow_cpu_fork(g, r->j->parallel, r->j->pool, c->part[phase], c->work,
-                  r->j->step->crew);
+                  r->j->step->team);
 }

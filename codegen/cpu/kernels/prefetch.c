@@ -60,8 +60,8 @@ find(const cpu_job *j, fars *to)
 }
 
 void
-glow_cpu_foresee(cpu_job *j, cpu_place at, int rows, int64_t apart,
-                 int64_t columns)
+glow_cpu_prefetch(cpu_job *j, cpu_place at, int rows, int64_t apart,
+                  int64_t columns)
 {
     cg *g = j->g;
     fars f = {.count = 0};
