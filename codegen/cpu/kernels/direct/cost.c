@@ -108,7 +108,7 @@ memory_cycles(const cpu_target *t, const direct *d, const shape *s,
     else
         ahead = false;
     cycles = ahead ? larger(cycles, reading) : cycles + reading;
-    if (!d->cut && input > (double)t->cache_bytes / 2)
+    if (!d->flat.cut && input > (double)t->cache_bytes / 2)
         cycles += input * blocks * (double)d->batch * (groups - 1) / FAR;
     return cycles;
 }

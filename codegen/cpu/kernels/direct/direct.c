@@ -11,7 +11,7 @@
  *
  *     for each image and group of channels
  *       for each block of lines                   mc: input that stays in the cache
- *         for each kc of the depth                only if the depth is cut (d.cut)
+ *         for each kc of the depth                only if the depth is cut (d.flat.cut)
  *           for each nr = vectors * lanes         a panel of weights, kc x nr
  *             for each line of the block
  *               for each mr = rows of the line    runs of equal taps; tails shorter
@@ -36,24 +36,30 @@
 typedef cpu_direct direct;
 typedef cpu_shape shape;
 
+/* The position of the emitting loops. */
+typedef struct cursor {
+    cg_value batch, group;
+    cg_value channel; /* the first output channel, of all */
+    cg_value weights, in;
+    cg_value line0;        /* the first line of the block */
+    cg_value group_number; /* of these channels, from 0 */
+    cg_value part;         /* of the depth, if that is cut */
+    bool keeps;            /* it is not the last */
+    cpu_tile tile;         /* of this group of channels */
+} cursor;
+
+/* The blocking of the sums, which is constant, and the position of the loops. */
 typedef struct maker {
     cpu_job *j;
     direct d;
     shape s;
     cpu_run runs[CPU_MOST_RUNS];
     int n_runs;
-    cg_value batch, group; /* at hand */
-    cg_value channel;      /* the first output channel at hand, of all */
-    cg_value weights, in;
-    cg_value line0;        /* the first line of the block */
-    cg_value group_number; /* of these channels, from 0 */
-    cg_value part;         /* of the depth, if that is cut */
-    bool keeps;            /* it is not the last */
-    bool by_channels;
-    /* Of this batch and group: lines, channel groups, or tiles of a line. */
-    cpu_within units;
-    bool by_tiles;
-    cpu_tile tile;
+    bool by_channels, by_tiles;
+    cpu_within
+        units; /* of a batch and group: lines, channel groups, or tiles of a
+                       * line */
+    cursor at;
 } maker;
 
 /* True if every line of the result is known to have taps within the input. */
@@ -70,18 +76,18 @@ start_sums(maker *m, int rows, cg_value *acc)
 {
     cg *g = m->j->g;
     LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
-    int bias = m->keeps || m->d.dots ? -1 : m->d.bias;
+    int bias = m->at.keeps || m->d.form.dots ? -1 : m->d.bias;
 
-    for (int b = 0; b < m->tile.blocks; b++) {
-        bool whole = b < m->tile.blocks - 1 || m->tile.last == m->s.lanes;
+    for (int b = 0; b < m->at.tile.blocks; b++) {
+        bool whole = b < m->at.tile.blocks - 1 || m->at.tile.last == m->s.lanes;
         cg_value v = LLVMConstNull(t);
 
         if (bias >= 0 && whole)
             v = glow_cg_load(g, m->j->in[bias],
-                             cg_addc(g, m->channel, b * m->s.lanes),
+                             cg_addc(g, m->at.channel, b * m->s.lanes),
                              m->s.lanes);
         for (int r = 0; r < rows; r++)
-            acc[r * m->tile.blocks + b] = v;
+            acc[r * m->at.tile.blocks + b] = v;
     }
 }
 
@@ -90,25 +96,26 @@ finish_sums(maker *m, int rows, cg_value pixel, cg_value const *acc)
 {
     int64_t apart = m->d.apart_w ? m->d.apart_w : 1;
     cg *g = m->j->g;
-    int blocks = m->tile.blocks, last = m->tile.last;
+    int blocks = m->at.tile.blocks, last = m->at.tile.last;
 
-    if (m->d.dots) {
-        glow_cpu_finish_dots(m->j, &m->d, (cpu_place){pixel, m->channel, 0, 0},
-                             rows, acc);
+    if (m->d.form.dots) {
+        glow_cpu_finish_dots(
+            m->j, &m->d, (cpu_place){pixel, m->at.channel, 0, 0}, rows, acc);
         return;
     }
     for (int r = 0; r < rows; r++)
         for (int b = 0; b < blocks; b++) {
             cg_value v = acc[r * blocks + b];
-            cpu_place at = {pixel, m->channel, r * apart, b * m->s.lanes};
+            cpu_place at = {pixel, m->at.channel, r * apart, b * m->s.lanes};
 
             if (b == blocks - 1 && last < m->s.lanes) {
                 v = glow_cg_first(g, v, last);
                 if (m->d.bias >= 0)
-                    v = cg_fadd(g, v,
-                                glow_cg_load(
-                                    g, m->j->in[m->d.bias],
-                                    cg_addc(g, m->channel, at.col_plus), last));
+                    v = cg_fadd(
+                        g, v,
+                        glow_cg_load(g, m->j->in[m->d.bias],
+                                     cg_addc(g, m->at.channel, at.col_plus),
+                                     last));
             }
             glow_cpu_finish(m->j, at, v);
         }
@@ -161,10 +168,10 @@ keep_sums(maker *m, const kept *k, cg_value *acc)
     cg_value zero = cg_i64(g, 0);
     cg_if s;
 
-    glow_cg_if(g, &s, cg_icmp(g, LLVMIntEQ, m->part, zero));
+    glow_cg_if(g, &s, cg_icmp(g, LLVMIntEQ, m->at.part, zero));
     keep(g, k, acc);
     glow_cg_end_if(g, &s);
-    glow_cg_if(g, &s, cg_icmp(g, LLVMIntNE, m->part, zero));
+    glow_cg_if(g, &s, cg_icmp(g, LLVMIntNE, m->at.part, zero));
     add_kept(g, k, acc);
     keep(g, k, acc);
     glow_cg_end_if(g, &s);
@@ -176,12 +183,12 @@ kept_of(const maker *m, int rows, cg_value line, cg_value tile)
 {
     cg *g = m->j->g;
     int64_t vector = m->s.lanes * (int64_t)sizeof(float);
-    cg_value at = cg_add(g, cg_mulc(g, m->group_number, m->d.out_h), line);
+    cg_value at = cg_add(g, cg_mulc(g, m->at.group_number, m->d.out_h), line);
 
     at = cg_add(g, cg_mulc(g, at, line_tiles(m)), tile);
     at = cg_mulc(g, at, m->s.rows * m->s.blocks * vector);
     return (kept){glow_cg_at(g, m->j->scratch, at), vector,
-                  rows * m->tile.blocks};
+                  rows * m->at.tile.blocks};
 }
 
 /*
@@ -194,20 +201,20 @@ plan_reading(maker *m, int64_t group)
 {
     const direct *d = &m->d;
     int64_t times = m->s.lines * line_tiles(m) * d->kernel_h;
-    int64_t chunks = times * glow_cpu_tile_chunks(&m->tile);
+    int64_t chunks = times * glow_cpu_tile_chunks(&m->at.tile);
     int64_t most;
 
-    m->tile.ahead = m->tile.streams = 0;
+    m->at.tile.ahead = m->at.tile.streams = 0;
     if (!d->packed ||
         glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
         return;
     if (times == 1 && d->kernel_w == 1)
-        m->tile.streams = STREAMS;
+        m->at.tile.streams = STREAMS;
     else if (group >= CPU_LINE / 8 * chunks)
-        m->tile.ahead = glow_cpu_tile_ahead(&m->tile, group, times);
-    most = glow_cpu_knob(m->j->g->target, CPU_KNOB_AHEAD, m->tile.ahead);
-    if (m->tile.ahead > most)
-        m->tile.ahead = (int)most;
+        m->at.tile.ahead = glow_cpu_tile_ahead(&m->at.tile, group, times);
+    most = glow_cpu_knob(m->j->g->target, CPU_KNOB_AHEAD, m->at.tile.ahead);
+    if (m->at.tile.ahead > most)
+        m->at.tile.ahead = (int)most;
 }
 
 /*
@@ -219,16 +226,16 @@ ahead_of(const maker *m, cg_value line, cg_value tile)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
-    int64_t group = glow_cpu_group_bytes(d, &m->s, m->tile.blocks);
-    int64_t share =
-        m->tile.ahead * CPU_LINE * d->kernel_h * glow_cpu_tile_chunks(&m->tile);
+    int64_t group = glow_cpu_group_bytes(d, &m->s, m->at.tile.blocks);
+    int64_t share = m->at.tile.ahead * CPU_LINE * d->kernel_h *
+                    glow_cpu_tile_chunks(&m->at.tile);
     cg_value number;
 
-    if (!m->tile.ahead)
+    if (!m->at.tile.ahead)
         return NULL;
-    number = cg_mulc(g, cg_sub(g, line, m->line0), line_tiles(m));
+    number = cg_mulc(g, cg_sub(g, line, m->at.line0), line_tiles(m));
     number = cg_add(g, number, tile);
-    return glow_cg_at(g, m->weights,
+    return glow_cg_at(g, m->at.weights,
                       cg_addc(g, cg_mulc(g, number, share), group));
 }
 
@@ -241,10 +248,11 @@ pixel_of(const maker *m, cg_value line, cg_value x)
     cg_value pixel;
 
     if (!d->apart_w) {
-        pixel = cg_affine(g, m->batch, glow_cpu_pixels_out(d), line, d->out_w);
+        pixel =
+            cg_affine(g, m->at.batch, glow_cpu_pixels_out(d), line, d->out_w);
         return cg_add(g, pixel, x);
     }
-    pixel = cg_affine(g, m->batch, d->image, line, d->apart_h);
+    pixel = cg_affine(g, m->at.batch, d->image, line, d->apart_h);
     pixel = cg_add(g, pixel, cg_mulc(g, x, d->apart_w));
     return cg_addc(g, pixel, d->first);
 }
@@ -258,15 +266,16 @@ prefetch_epilogue(maker *m, const cpu_run *r, cg_value pixel)
 {
     const direct *d = &m->d;
     int64_t apart = d->apart_w ? d->apart_w : 1;
-    int64_t steps = d->kernel_h * d->kernel_w * m->tile.depth;
-    double cycles = (double)(steps * r->rows * m->tile.blocks) /
+    int64_t steps = d->kernel_h * d->kernel_w * m->at.tile.depth;
+    double cycles = (double)(steps * r->rows * m->at.tile.blocks) /
                     m->j->g->target->multiplies;
-    cpu_place at = {.row = pixel, .col = m->channel};
+    cpu_place at = {.row = pixel, .col = m->at.channel};
 
     if (cycles < MEMORY)
         at.row_plus = r->rows * apart;
     glow_cpu_prefetch(m->j, at, r->rows, apart,
-                      d->dots ? d->outputs : m->tile.blocks * m->s.lanes);
+                      d->form.dots ? d->outputs
+                                   : m->at.tile.blocks * m->s.lanes);
 }
 
 /* One tile: `line` of the result, from pixel `x` of it on. */
@@ -283,19 +292,19 @@ make_tile(maker *m, const cpu_run *r, cg_value line, cg_value x, cg_value tile)
     cg_value acc[CG_MAX_CARRIED];
 
     start_sums(m, r->rows, acc);
-    if (!m->keeps)
+    if (!m->at.keeps)
         prefetch_epilogue(m, r, pixel_of(m, line, x));
     if (d->kernel_h * d->kernel_w > 0) {
-        cg_value in = glow_cg_at(g, m->in, cg_mulc(g, at, d->pixel));
+        cg_value in = glow_cg_at(g, m->at.in, cg_mulc(g, at, d->pixel));
 
-        glow_cpu_emit_tile(g, &m->tile, r->rows, r->valid, in, m->weights,
+        glow_cpu_emit_tile(g, &m->at.tile, r->rows, r->valid, in, m->at.weights,
                            ahead_of(m, line, tile), taps.first, taps.last,
                            !always_has_taps(d), acc);
     }
-    if (d->cut) {
+    if (d->flat.cut) {
         kept k = kept_of(m, r->rows, line, tile);
 
-        if (m->keeps) {
+        if (m->at.keeps) {
             keep_sums(m, &k, acc);
             return;
         }
@@ -310,9 +319,9 @@ make_rest(maker *m, cg_value line)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
-    int rest = d->rows ? (int)(d->last_w % d->rows) : 0;
+    int rest = d->flat.rows ? (int)(d->flat.last_w % d->flat.rows) : 0;
     int64_t taps = rest * d->kernel_w;
-    cpu_run run = {d->last_w - rest, 1, rest, NULL};
+    cpu_run run = {d->flat.last_w - rest, 1, rest, NULL};
     bool *valid;
     cg_if s;
 
@@ -324,7 +333,7 @@ make_rest(maker *m, cg_value line)
     run.valid = valid;
     glow_cg_if(g, &s, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)));
     make_tile(m, &run, line, cg_i64(g, run.first),
-              cg_i64(g, d->last_w / d->rows));
+              cg_i64(g, d->flat.last_w / d->flat.rows));
     glow_cg_end_if(g, &s);
 }
 
@@ -353,14 +362,14 @@ begin_tiles(maker *m, cg_loop *l, const cpu_run *r, cg_value line, int64_t done)
         begin_some(m, l, done, r->count);
         return;
     }
-    if (!d->rows || d->last_w / d->rows == r->count) {
+    if (!d->flat.rows || d->flat.last_w / d->flat.rows == r->count) {
         glow_cg_for(g, l, r->count);
         return;
     }
     glow_cg_loop_guarded(
         g, l, cg_i64(g, 0),
         cg_select(g, cg_icmp(g, LLVMIntEQ, line, cg_i64(g, d->out_h - 1)),
-                  cg_i64(g, d->last_w / d->rows), whole),
+                  cg_i64(g, d->flat.last_w / d->flat.rows), whole),
         1, NULL, 0);
 }
 
@@ -374,7 +383,7 @@ make_lines(maker *m, cg_value first, cg_value end)
     cg_loop lines, tiles;
     int64_t done = 0;
 
-    m->line0 = first;
+    m->at.line0 = first;
     glow_cg_loop(g, &lines, first, end, 1, NULL, 0);
     for (int i = 0; i < m->n_runs; i++) {
         const cpu_run *r = &m->runs[i];
@@ -416,24 +425,26 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
 
     if (!count)
         return;
-    m->tile.blocks = blocks;
-    m->tile.last = last;
-    m->tile.w_depth =
+    m->at.tile.blocks = blocks;
+    m->at.tile.last = last;
+    m->at.tile.w_depth =
         (d->packed ? blocks * lanes : d->outputs) * glow_cpu_weight_size(d);
-    plan_reading(m,
-                 d->kernel_h * d->kernel_w * m->tile.depth * m->tile.w_depth);
+    plan_reading(m, d->kernel_h * d->kernel_w * m->at.tile.depth *
+                        m->at.tile.w_depth);
     begin_channels(m, &l, from / m->s.blocks, count);
-    m->group_number = cg_addc(g, l.i, from / m->s.blocks);
-    m->channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
-    m->channel = cg_add(g, m->channel, cg_mulc(g, m->group, d->outputs));
-    m->weights =
+    m->at.group_number = cg_addc(g, l.i, from / m->s.blocks);
+    m->at.channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
+    m->at.channel =
+        cg_add(g, m->at.channel, cg_mulc(g, m->at.group, d->outputs));
+    m->at.weights =
         glow_cg_at(g, weights,
                    cg_mulc(g, l.i,
                            d->packed ? glow_cpu_group_bytes(d, &m->s, blocks)
-                                     : blocks * m->tile.w_block));
-    if (d->cut)
-        m->weights = glow_cg_at(g, m->weights,
-                                cg_mulc(g, m->part, d->cut * m->tile.w_depth));
+                                     : blocks * m->at.tile.w_block));
+    if (d->flat.cut)
+        m->at.weights = glow_cg_at(
+            g, m->at.weights,
+            cg_mulc(g, m->at.part, d->flat.cut * m->at.tile.w_depth));
     make_lines(m, first, end);
     glow_cg_loop_end(g, &l, NULL);
 }
@@ -445,7 +456,7 @@ make_block(maker *m, cg_value weights, cg_value first, cg_value end)
     const direct *d = &m->d;
     const shape *s = &m->s;
     int64_t done = s->full * (d->packed ? glow_cpu_group_bytes(d, s, s->blocks)
-                                        : s->blocks * m->tile.w_block);
+                                        : s->blocks * m->at.tile.w_block);
     bool ends = !s->rest && s->last < s->lanes;
     int64_t whole = s->full - ends;
 
@@ -465,26 +476,26 @@ make_parts(maker *m, cg_value weights, cg_value first, cg_value end)
 {
     cg *g = m->j->g;
     const direct *d = &m->d;
-    int64_t whole = d->cut ? (d->channels - 1) / d->cut : 0;
-    int64_t part = d->cut * glow_cpu_depth_size(d);
-    cg_value in = m->in;
+    int64_t whole = d->flat.cut ? (d->channels - 1) / d->flat.cut : 0;
+    int64_t part = d->flat.cut * glow_cpu_depth_size(d);
+    cg_value in = m->at.in;
     cg_loop l;
 
-    if (d->cut) {
-        m->keeps = true;
-        m->tile.depth = d->cut;
+    if (d->flat.cut) {
+        m->at.keeps = true;
+        m->at.tile.depth = d->flat.cut;
         glow_cg_for(g, &l, whole);
-        m->part = l.i;
-        m->in = glow_cg_at(g, in, cg_mulc(g, m->part, part));
+        m->at.part = l.i;
+        m->at.in = glow_cg_at(g, in, cg_mulc(g, m->at.part, part));
         make_block(m, weights, first, end);
         glow_cg_loop_end(g, &l, NULL);
-        m->keeps = false;
-        m->tile.depth = d->channels - whole * d->cut;
-        m->part = cg_i64(g, whole);
-        m->in = glow_cg_atc(g, in, whole * part);
+        m->at.keeps = false;
+        m->at.tile.depth = d->channels - whole * d->flat.cut;
+        m->at.part = cg_i64(g, whole);
+        m->at.in = glow_cg_atc(g, in, whole * part);
     }
     make_block(m, weights, first, end);
-    m->in = in;
+    m->at.in = in;
 }
 
 void
@@ -500,7 +511,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     m.s = glow_cpu_direct_shape(g->target, d);
     m.s.lines = glow_cpu_lines_of(g->target, d, &m.s);
     m.n_runs = glow_cpu_cut_lines(g->arena, d, &m.s, m.runs);
-    m.tile = (cpu_tile){
+    m.at.tile = (cpu_tile){
         .type = d->type,
         .lanes = m.s.lanes,
         .taps = (int)d->kernel_w,
@@ -511,16 +522,16 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         .tap_step = d->dilation_w * d->pixel,
         .w_block = m.s.lanes * (d->packed ? glow_cpu_weight_size(d)
                                           : glow_cg_bytes(d->type)),
-        .numbers = d->numbers,
-        .odd = d->odd,
-        .tail = d->tail,
+        .numbers = d->form.numbers,
+        .odd = d->form.odd,
+        .tail = d->form.tail,
         .weights = d->type,
-        .pair_step = d->numbers == CPU_PAIRS && !d->packed
+        .pair_step = d->form.numbers == CPU_PAIRS && !d->packed
                          ? d->outputs * glow_cg_bytes(d->type)
                          : 0,
     };
     if (d->widens)
-        m.tile.type = &glow_cpu_float;
+        m.at.tile.type = &glow_cpu_float;
     base = d->turned   ? glow_cpu_turn_weights(j, d, &m.s)
            : d->packed ? glow_cg_atc(g, j->packed, d->w_first)
                        : j->in[1].at;
@@ -532,25 +543,27 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
                               m.by_tiles      ? tiles
                               : m.by_channels ? glow_cpu_channel_groups(&m.s)
                                               : d->out_h);
-    m.batch = cg_over(g, outer, d->groups);
-    m.group = cg_modulo(g, outer, d->groups);
+    m.at.batch = cg_over(g, outer, d->groups);
+    m.at.group = cg_modulo(g, outer, d->groups);
     end = cg_i64(g, d->out_h);
     if (!m.by_channels && !m.by_tiles) {
         first = m.units.begin;
         end = m.units.end;
     }
-    m.in = glow_cg_at(g, j->in[0].at,
-                      cg_mulc(g, m.batch, glow_cpu_pixels_in(d) * d->pixel));
-    m.in = glow_cg_at(
-        g, m.in, cg_mulc(g, m.group, d->channels * glow_cpu_depth_size(d)));
-    weights = glow_cg_at(g, base, cg_mulc(g, m.batch, d->w_batch));
+    m.at.in =
+        glow_cg_at(g, j->in[0].at,
+                   cg_mulc(g, m.at.batch, glow_cpu_pixels_in(d) * d->pixel));
+    m.at.in = glow_cg_at(
+        g, m.at.in,
+        cg_mulc(g, m.at.group, d->channels * glow_cpu_depth_size(d)));
+    weights = glow_cg_at(g, base, cg_mulc(g, m.at.batch, d->w_batch));
     weights = glow_cg_at(
         g, weights,
-        cg_mulc(g, m.group, glow_cpu_packed_bytes(d, &m.s) / d->groups));
+        cg_mulc(g, m.at.group, glow_cpu_packed_bytes(d, &m.s) / d->groups));
     glow_cg_loop(g, &block, first, end, m.s.lines, NULL, 0);
     end = glow_cg_imin(g, cg_addc(g, block.i, m.s.lines), end);
     if (d->widens)
-        m.in = glow_cpu_widen_lines(j, d, m.batch, block.i, end);
+        m.at.in = glow_cpu_widen_lines(j, d, m.at.batch, block.i, end);
     make_parts(&m, weights, block.i, end);
     glow_cg_loop_end(g, &block, NULL);
     glow_cg_loop_end(g, &m.units.loop, NULL);

@@ -33,7 +33,23 @@ typedef struct cpu_filter {
     int64_t first, group, output, row, depth, tap;
 } cpu_filter;
 
+/* The form of the sums, which glow_cpu_with_numbers chooses; see narrow.h. */
+typedef struct cpu_sum_form {
+    cpu_numbers numbers;
+    bool odd; /* the last pair is a single number, or vector not whole */
+    int dots; /* dot products: lanes of a vector of the depth; else 0 */
+    int tail; /* lanes of the last of them, if odd */
+} cpu_sum_form;
+
+/* Pixels cut into lines of whole tiles by glow_cpu_flattened; else zeros. */
+typedef struct cpu_flat_lines {
+    int rows;                /* of a tile */
+    int64_t last_w, last_in; /* pixels of the last line: results, input */
+    int64_t cut; /* of the depth, summed up for all results at once; 0: all */
+} cpu_flat_lines;
+
 /*
+ * A sum as its kernel states it, then as the planner blocks it (`form`, `flat`).
  * Pads may be negative: the first tap is then inside of the input.  With a
  * kernel of no tap the results are the bias.
  */
@@ -56,15 +72,9 @@ typedef struct cpu_direct {
      * images, lines and pixels.  0 in apart_w: contiguous.
      */
     int64_t first, image, apart_h, apart_w;
-    /* For flattened pixels, see glow_cpu_flattened; else 0. */
-    int rows;                /* of a tile */
-    int64_t last_w, last_in; /* pixels of the last line: results, input */
-    int64_t cut; /* of the depth, summed up for all results at once; 0: all */
-    cpu_numbers numbers; /* set by glow_cpu_flattened, see narrow.h */
-    bool odd;    /* the last pair is a single number, or vector not whole */
-    int dots;    /* dot products: lanes of a vector of the depth; else 0 */
-    int tail;    /* lanes of the last of them, if odd */
     bool widens; /* input of 16 bits becomes float in scratch, block by block */
+    cpu_sum_form form;
+    cpu_flat_lines flat;
 } cpu_direct;
 
 /*

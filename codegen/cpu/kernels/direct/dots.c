@@ -34,10 +34,10 @@ glow_cpu_with_dots(const cpu_target *t, cpu_direct d)
         d.outputs < 1 || d.outputs > MOST_DOTS || lanes < MOST_DOTS ||
         glow_cpu_knob(t, CPU_KNOB_VECTORS, 0))
         return d;
-    d.numbers = CPU_DOTS;
-    d.dots = lanes;
-    d.tail = (int)(d.channels % lanes);
-    d.odd = d.tail > 0;
+    d.form.numbers = CPU_DOTS;
+    d.form.dots = lanes;
+    d.form.tail = (int)(d.channels % lanes);
+    d.form.odd = d.form.tail > 0;
     d.channels = cg_ceil_div(d.channels, lanes);
     work = work_of(&d);
     return work + work / MARGIN <= steps ? d : whole;
@@ -52,7 +52,7 @@ glow_cpu_pack_dots(const cpu_direct *d, const cpu_filter *src, int64_t at,
     (void)first;
     (void)end;
     for (int64_t o = 0; o < d->outputs; o++)
-        for (int64_t i = 0; i < d->dots; i++)
+        for (int64_t i = 0; i < d->form.dots; i++)
             *to++ = i < live
                         ? (float)glow_get_double(
                               src->from, at + o * src->output + i * src->depth)

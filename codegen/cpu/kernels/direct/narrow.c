@@ -12,8 +12,8 @@ const glow_type glow_cpu_float = {.elem = GLOW_FLOAT};
 static cpu_direct
 in_pairs(cpu_direct d)
 {
-    d.numbers = CPU_PAIRS;
-    d.odd = d.channels % 2 == 1;
+    d.form.numbers = CPU_PAIRS;
+    d.form.odd = d.channels % 2 == 1;
     d.channels = (d.channels + 1) / 2;
     d.widens = false;
     return d;
@@ -28,7 +28,7 @@ as_it_is(cpu_direct d)
 {
     int64_t size = glow_cg_bytes(d.type);
 
-    d.numbers = CPU_NARROW;
+    d.form.numbers = CPU_NARROW;
     d.widens = d.widens && d.groups == 1 && d.pixel == d.channels * size;
     if (d.widens)
         d.pixel = d.channels * (int64_t)sizeof(float);
@@ -38,7 +38,7 @@ as_it_is(cpu_direct d)
 cpu_direct
 glow_cpu_with_numbers(const cpu_target *t, cpu_direct d)
 {
-    if (d.numbers != CPU_FLOATS)
+    if (d.form.numbers != CPU_FLOATS)
         return d;
     if (!glow_cg_is_narrow(d.type->elem)) {
         d.widens = false;
@@ -53,7 +53,9 @@ glow_cpu_with_numbers(const cpu_target *t, cpu_direct d)
 int64_t
 glow_cpu_depth_size(const cpu_direct *d)
 {
-    int64_t count = d->dots ? d->dots : d->numbers == CPU_PAIRS ? 2 : 1;
+    int64_t count = d->form.dots                   ? d->form.dots
+                    : d->form.numbers == CPU_PAIRS ? 2
+                                                   : 1;
 
     return glow_cg_bytes(d->type) * count;
 }
@@ -61,7 +63,7 @@ glow_cpu_depth_size(const cpu_direct *d)
 int64_t
 glow_cpu_weight_size(const cpu_direct *d)
 {
-    return d->numbers == CPU_NARROW ? 2 : 4;
+    return d->form.numbers == CPU_NARROW ? 2 : 4;
 }
 
 /* Weights. */
@@ -77,7 +79,7 @@ glow_cpu_pack_narrow(const cpu_direct *d, const cpu_filter *src, int64_t at,
         bool is_there = o < d->outputs;
 
         *to++ = is_there ? from[o * src->output] : 0;
-        if (d->numbers == CPU_PAIRS)
+        if (d->form.numbers == CPU_PAIRS)
             *to++ = is_there && second ? from[o * src->output + second] : 0;
     }
     return to;
@@ -189,7 +191,7 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
     int64_t image =
         glow_cpu_pixels_in(d) * d->channels * glow_cg_bytes(d->type);
     int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->pad_h;
-    int64_t whole = d->last_in ? d->in_h - 1 : d->in_h;
+    int64_t whole = d->flat.last_in ? d->in_h - 1 : d->in_h;
     cg_value low = cg_addc(g, cg_mulc(g, first, d->stride_h), -d->pad_h);
     cg_value high =
         cg_addc(g, cg_mulc(g, cg_addc(g, end, -1), d->stride_h), reach);
@@ -200,7 +202,8 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
     m.image = glow_cg_at(g, j->in[0].at, cg_mulc(g, batch, image));
     m.zero = glow_cg_at(g, j->scratch, cg_mulc(g, low, -d->in_w * d->pixel));
     widen(&m, low, glow_cg_imin(g, high, cg_i64(g, whole)), d->in_w);
-    if (d->last_in)
-        widen(&m, glow_cg_imax(g, low, cg_i64(g, whole)), high, d->last_in);
+    if (d->flat.last_in)
+        widen(&m, glow_cg_imax(g, low, cg_i64(g, whole)), high,
+              d->flat.last_in);
     return m.zero;
 }

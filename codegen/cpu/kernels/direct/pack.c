@@ -48,22 +48,22 @@ typedef void *(*pack_fn)(const direct *d, const cpu_filter *src, int64_t at,
 static int64_t
 second_of(const direct *d, const cpu_filter *src, int64_t k)
 {
-    bool whole = !(d->odd && k == d->channels - 1);
+    bool whole = !(d->form.odd && k == d->channels - 1);
 
-    if (d->dots)
-        return whole ? d->dots : d->tail;
-    return d->numbers == CPU_PAIRS && whole ? src->depth : 0;
+    if (d->form.dots)
+        return whole ? d->form.dots : d->form.tail;
+    return d->form.numbers == CPU_PAIRS && whole ? src->depth : 0;
 }
 
 static void *
 pack_group(const direct *d, const shape *s, const cpu_filter *src,
            int64_t group, int64_t vector, int blocks, void *to)
 {
-    pack_fn pack = d->numbers == CPU_FLOATS ? pack_floats
-                   : d->dots                ? glow_cpu_pack_dots
-                                            : glow_cpu_pack_narrow;
-    bool pairs = d->numbers == CPU_PAIRS;
-    int64_t depth = src->depth * (d->dots ? d->dots : pairs ? 2 : 1);
+    pack_fn pack = d->form.numbers == CPU_FLOATS ? pack_floats
+                   : d->form.dots                ? glow_cpu_pack_dots
+                                                 : glow_cpu_pack_narrow;
+    bool pairs = d->form.numbers == CPU_PAIRS;
+    int64_t depth = src->depth * (d->form.dots ? d->form.dots : pairs ? 2 : 1);
 
     for (int64_t i = 0; i < d->kernel_h; i++)
         for (int64_t c = 0; c < d->channels; c += s->unit) {

@@ -57,7 +57,7 @@ outgrows(const cpu_target *t, const direct *d, int64_t group)
 {
     int64_t input = glow_cpu_pixels_in(d) * d->pixel;
 
-    return d->packed && d->numbers == CPU_FLOATS && d->groups == 1 &&
+    return d->packed && d->form.numbers == CPU_FLOATS && d->groups == 1 &&
            d->batch == 1 && input <= 4 * t->cache_bytes &&
            input + 2 * group > 2 * t->cache_bytes &&
            glow_cpu_weight_bytes(d) > t->cache_bytes / 2;
@@ -132,7 +132,7 @@ is_three(const cpu_target *t, const direct *d, int64_t vectors)
 {
     int64_t two = line_cost(t, d, vectors, 2);
 
-    return t->registers < 30 && most_rows(t, d, 3) > 1 && !d->rows &&
+    return t->registers < 30 && most_rows(t, d, 3) > 1 && !d->flat.rows &&
            !is_flat(d) && two - line_cost(t, d, vectors, 3) > two / 16;
 }
 
@@ -143,7 +143,7 @@ blocks_of(const cpu_target *t, const direct *d, int64_t vectors)
     int blocks = is_wide(t, d, vectors) ? 4 : 2;
 
     /* Enough sums for the latency of a multiplication, even of few rows. */
-    if (!d->rows && d->out_w <= 3)
+    if (!d->flat.rows && d->out_w <= 3)
         blocks = d->out_w == 1 ? 8 : 4;
     while (blocks > vectors)
         blocks /= 2;
@@ -164,11 +164,11 @@ set_tile(const cpu_target *t, const direct *d, shape *s)
 {
     int64_t vectors = d->outputs > 0 ? cg_ceil_div(d->outputs, s->lanes) : 1;
 
-    s->blocks = d->dots ? (int)d->outputs : blocks_of(t, d, vectors);
+    s->blocks = d->form.dots ? (int)d->outputs : blocks_of(t, d, vectors);
     s->rows = best_rows(t, d, s->blocks);
     s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
-    if (d->rows)
-        s->rows = d->rows;
+    if (d->flat.rows)
+        s->rows = d->flat.rows;
 }
 
 /* Unrolled depth: at most MOST_WRITTEN multiplications of a tile. */
@@ -195,8 +195,8 @@ static int
 lanes_of(const cpu_target *t, const direct *d)
 {
     int lanes = t->vector_bytes / 4;
-    bool is_half = t->vector_bytes == CPU_LINE && d->numbers == CPU_FLOATS &&
-                   d->outputs <= lanes / 2;
+    bool is_half = t->vector_bytes == CPU_LINE &&
+                   d->form.numbers == CPU_FLOATS && d->outputs <= lanes / 2;
 
     return is_half ? lanes / 2 : lanes;
 }
@@ -205,13 +205,15 @@ shape
 glow_cpu_direct_shape(const cpu_target *t, const direct *d)
 {
     shape s = {.lanes = lanes_of(t, d)};
-    int64_t vectors = d->dots ? d->outputs : cg_ceil_div(d->outputs, s.lanes);
+    int64_t vectors =
+        d->form.dots ? d->outputs : cg_ceil_div(d->outputs, s.lanes);
 
     set_tile(t, d, &s);
     s.unit = unit_of(t, d, &s);
     s.full = vectors / s.blocks;
     s.rest = (int)(vectors % s.blocks);
-    s.last = d->dots ? s.lanes : (int)(d->outputs - (vectors - 1) * s.lanes);
+    s.last =
+        d->form.dots ? s.lanes : (int)(d->outputs - (vectors - 1) * s.lanes);
     return s;
 }
 
@@ -219,7 +221,7 @@ int64_t
 glow_cpu_weight_bytes(const direct *d)
 {
     return d->groups * d->kernel_h * d->kernel_w * d->channels * d->outputs *
-           (d->dots ? d->dots : 1) * glow_cpu_weight_size(d);
+           (d->form.dots ? d->form.dots : 1) * glow_cpu_weight_size(d);
 }
 
 /* Bytes of the input of `lines` lines of the result. */
@@ -249,7 +251,7 @@ glow_cpu_lines_of(const cpu_target *t, const direct *d, const shape *s)
 
     if (lines)
         return lines < d->out_h ? lines : d->out_h;
-    if (d->cut)
+    if (d->flat.cut)
         return d->out_h;
     if (weights <= t->cache_bytes / 2)
         return lines_within(d, CPU_NEAR_BYTES);
@@ -280,8 +282,8 @@ cut_of(const cpu_target *t, const direct *d)
     int64_t parts = cg_ceil_div(needed, t->cache_bytes / 2);
     int64_t cut = cg_ceil_div(d->channels, parts * s.unit) * s.unit;
 
-    if (!outgrows(t, d, group) || pixels <= 2 * d->rows || cut < LEAST_CUT ||
-        glow_cpu_knob(t, CPU_KNOB_LINES, 0))
+    if (!outgrows(t, d, group) || pixels <= 2 * d->flat.rows ||
+        cut < LEAST_CUT || glow_cpu_knob(t, CPU_KNOB_LINES, 0))
         return 0;
     return cut;
 }
@@ -316,18 +318,18 @@ glow_cpu_flattened(const cpu_target *t, direct d)
     d.out_h = d.in_h = d.stride_h = 1;
     if (pixels <= 3)
         return d;
-    d.rows = glow_cpu_direct_shape(t, &d).rows;
-    tiles = pixels / d.rows / ENOUGH_UNITS;
-    most = CPU_NEAR_BYTES / (d.rows * d.stride_w * d.pixel);
+    d.flat.rows = glow_cpu_direct_shape(t, &d).rows;
+    tiles = pixels / d.flat.rows / ENOUGH_UNITS;
+    most = CPU_NEAR_BYTES / (d.flat.rows * d.stride_w * d.pixel);
     tiles = tiles < most ? tiles : most;
     if (glow_cpu_knob(t, CPU_KNOB_LINES, 0))
         tiles = 1;
-    d.out_w = d.rows * (tiles > 1 ? tiles : 1);
+    d.out_w = d.flat.rows * (tiles > 1 ? tiles : 1);
     d.in_w = d.out_w * d.stride_w;
     d.in_h = d.out_h = cg_ceil_div(pixels, d.out_w);
-    d.last_w = pixels - (d.out_h - 1) * d.out_w;
-    d.last_in = all - (d.in_h - 1) * d.in_w;
-    d.cut = d.kernel_w == 1 && d.stride_w == 1 ? cut_of(t, &d) : 0;
+    d.flat.last_w = pixels - (d.out_h - 1) * d.out_w;
+    d.flat.last_in = all - (d.in_h - 1) * d.in_w;
+    d.flat.cut = d.kernel_w == 1 && d.stride_w == 1 ? cut_of(t, &d) : 0;
     return d;
 }
 
@@ -341,13 +343,13 @@ pixels_of(int64_t lines, int64_t width, int64_t last)
 int64_t
 glow_cpu_pixels_in(const direct *d)
 {
-    return pixels_of(d->in_h, d->in_w, d->last_in);
+    return pixels_of(d->in_h, d->in_w, d->flat.last_in);
 }
 
 int64_t
 glow_cpu_pixels_out(const direct *d)
 {
-    return pixels_of(d->out_h, d->out_w, d->last_w);
+    return pixels_of(d->out_h, d->out_w, d->flat.last_w);
 }
 
 int64_t
@@ -367,7 +369,7 @@ glow_cpu_packed_bytes(const direct *d, const shape *s)
 int64_t
 glow_cpu_kept_bytes(const direct *d, const shape *s)
 {
-    int64_t tiles = d->cut ? d->out_h * (d->out_w / s->rows) : 0;
+    int64_t tiles = d->flat.cut ? d->out_h * (d->out_w / s->rows) : 0;
     int64_t tile = s->rows * s->blocks * s->lanes * (int64_t)sizeof(float);
 
     return glow_cpu_room(tiles * glow_cpu_channel_groups(s), tile);
@@ -398,8 +400,8 @@ glow_cpu_direct_code(const cpu_target *t, const direct *from)
 
     for (int i = 0; i < n; i++)
         code += runs[i].rows * s.blocks * d.kernel_w * s.unit;
-    if (d.rows)
-        code += d.last_w % d.rows * s.blocks * d.kernel_w * s.unit;
+    if (d.flat.rows)
+        code += d.flat.last_w % d.flat.rows * s.blocks * d.kernel_w * s.unit;
     glow_arena_free(a);
     return n ? code : INT64_MAX;
 }
@@ -430,7 +432,7 @@ glow_cpu_line_tiles(const cpu_target *t, const direct *d, const shape *s)
     int64_t tiles = 0;
     int n;
 
-    if (d->out_h != 1 || d->rows || d->cut || d->widens ||
+    if (d->out_h != 1 || d->flat.rows || d->flat.cut || d->widens ||
         d->batch * d->groups >= ENOUGH_UNITS ||
         glow_cpu_weight_bytes(d) / d->groups > t->cache_bytes / 2)
         return 0;

@@ -70,7 +70,7 @@ as_direct(const matrix *m)
 {
     direct d = m->d;
 
-    d.numbers = CPU_NARROW;
+    d.form.numbers = CPU_NARROW;
     d.pixel = m->channels * 2;
     d.in_w = m->in_w;
     d.out_h = m->steps;

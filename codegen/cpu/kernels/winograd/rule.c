@@ -298,7 +298,7 @@ other_cycles(const cpu_target *t, const glow_node *n, const cpu_winograd *w)
 
     glow_cpu_conv_of(n, &d);
     d = glow_cpu_with_dots(t, d);
-    return d.dots ? glow_cpu_dot_cycles(t, &d) : direct_cycles(t, w);
+    return d.form.dots ? glow_cpu_dot_cycles(t, &d) : direct_cycles(t, w);
 }
 
 /* Chooses the faster of F(2) and F(4), if it is faster than other kernels. */
