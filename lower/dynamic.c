@@ -157,7 +157,8 @@ multiply_symmetric(const dynamic *d, const glow_node *n, glow_value *q,
     if (offsets) {
         glow_value *w =
             glow_lower_transpose(d->b, n->in[1], GLOW_DIMS_OF(1, 0));
-        glow_value *ones = glow_lower_channel_scales(d->b, y.at[1], 1);
+        glow_value *ones =
+            glow_lower_channel_scales(d->b, "scales", y.at[1], 1);
         glow_value *none = glow_lower_bias(d->b, NULL, y.at[1], 1);
 
         v = GLOW_BUILD_STATED_PLAIN(d->b, rowwisequantizedfullyconnected,

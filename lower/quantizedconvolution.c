@@ -6,7 +6,7 @@
  *     %r = RescaleQuantized(%b) : i32[S:s*t O:0]     unless it has this type
  *     %y = ChannelwiseQuantizedConvolution(%x, %f, %r, [t], [z], [s*t], [0])
  *
- * [..]: Splat.  Where %b is omitted, %r is 0.
+ * [..]: a constant.  Where %b is omitted, %r is 0.
  */
 
 #include "lower/quantizedproduct.h"
@@ -21,11 +21,15 @@ lower(glow_builder *b, glow_node *n)
     if (!glow_computes_quantized(n))
         return NULL;
 
-    glow_value *scales = glow_lower_channel_scales(b, count, f->scale);
-    glow_value *offsets = glow_lower_channel_offsets(b, count, f->offset);
+    glow_value *scales =
+        glow_lower_channel_scales(b, "scales", count, f->scale);
+    glow_value *offsets =
+        glow_lower_channel_offsets(b, "offsets", count, f->offset);
     glow_value *bias = glow_lower_bias(b, n->in[2], count, unit);
-    glow_value *bias_scales = glow_lower_channel_scales(b, count, unit);
-    glow_value *bias_offsets = glow_lower_channel_offsets(b, count, 0);
+    glow_value *bias_scales =
+        glow_lower_channel_scales(b, "bias_scales", count, unit);
+    glow_value *bias_offsets =
+        glow_lower_channel_offsets(b, "bias_offsets", count, 0);
 
     return glow_build(b, &glow_op_channelwisequantizedconvolution,
                       n->out[0]->type,

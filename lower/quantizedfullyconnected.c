@@ -8,7 +8,7 @@
  *     %r = RescaleQuantized(%b) : i32[S:s*t O:0]     unless it has this type
  *     %y = RowwiseQuantizedFullyConnected(%f, %t, [t], [z], %r)
  *
- * [..]: Splat.
+ * [..]: a constant.
  */
 
 #include "lower/index.h"
@@ -26,8 +26,10 @@ lower(glow_builder *b, glow_node *n)
 
     glow_value *x = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(rows, depth));
     glow_value *turned = glow_lower_transpose(b, n->in[1], GLOW_DIMS_OF(1, 0));
-    glow_value *scales = glow_lower_channel_scales(b, count, w->scale);
-    glow_value *offsets = glow_lower_channel_offsets(b, count, w->offset);
+    glow_value *scales =
+        glow_lower_channel_scales(b, "scales", count, w->scale);
+    glow_value *offsets =
+        glow_lower_channel_offsets(b, "offsets", count, w->offset);
 
     return GLOW_BUILD_STATED_PLAIN(
         b, rowwisequantizedfullyconnected, n->out[0]->type,

@@ -7,18 +7,25 @@ type_of(glow_builder *b, glow_type type)
 }
 
 glow_value *
-glow_lower_channel_scales(glow_builder *b, int64_t count, float v)
+glow_lower_channel_scales(glow_builder *b, const char *suffix, int64_t count,
+                          float v)
 {
-    return glow_lower_splat(
-        b, type_of(b, glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(count))),
+    return glow_build_splat(
+        b, suffix, type_of(b, glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(count))),
         (double)v);
 }
 
 glow_value *
-glow_lower_channel_offsets(glow_builder *b, int64_t count, int32_t v)
+glow_lower_channel_offsets(glow_builder *b, const char *suffix, int64_t count,
+                           int32_t v)
 {
-    return glow_lower_splat_int(
-        b, type_of(b, glow_type_of(GLOW_INDEX32, GLOW_DIMS_OF(count))), v);
+    glow_value *splat = glow_build_splat(
+        b, suffix, type_of(b, glow_type_of(GLOW_INDEX32, GLOW_DIMS_OF(count))),
+        (double)v);
+
+    if (splat)
+        splat->storage->splat_int = v;
+    return splat;
 }
 
 float
@@ -35,7 +42,7 @@ glow_lower_bias(glow_builder *b, glow_value *bias, int64_t count, float unit)
 
     type.scale = unit;
     if (!bias)
-        return glow_lower_splat(b, type_of(b, type), 0);
+        return glow_build_splat(b, "bias", type_of(b, type), 0);
     if (bias->type->elem == GLOW_INT32Q && bias->type->scale == unit &&
         bias->type->offset == 0)
         return bias;
