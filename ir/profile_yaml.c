@@ -93,7 +93,9 @@ scalar(reader *r, const char *ends)
         r->at = end < r->source->size ? end + 1 : end;
         return glow_arena_strndup(r->arena, text + begin, end - begin);
     }
-    while (r->at < r->source->size && !strchr(ends, text[r->at]))
+    while (r->at < r->source->size && text[r->at] != '\n' &&
+           !strchr(ends, text[r->at]) &&
+           !(text[r->at] == '#' && r->at > begin && text[r->at - 1] == ' '))
         r->at++;
     for (end = r->at; end > begin && isspace((unsigned char)text[end - 1]);)
         end--;
