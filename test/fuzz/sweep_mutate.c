@@ -60,8 +60,53 @@ change_kind(specimen *s, uint64_t *r)
     for (int k = 0; k < s->n_in + s->n_out; k++) {
         glow_type *t = k < s->n_in ? &s->in[k] : &s->out[k - s->n_in];
 
-        if (t->elem == from && (!one || k == i))
+        if (t->elem == from && (!one || k == i)) {
             t->elem = to;
+            t->scale = 0;
+            t->offset = 0;
+        }
+    }
+}
+
+static const glow_kind quantized[] = {GLOW_INT8Q, GLOW_UINT8Q, GLOW_INT16Q,
+                                      GLOW_INT32Q};
+
+/* A quantized kind, mostly of 8 bits, with a scale and an offset. */
+static glow_type
+draw_grid(uint64_t *r)
+{
+    static const float scales[] = {1, 0.5f, 0.037f, 0.0117f};
+    static const int32_t offsets[] = {0, 0, 3, -7, 100, 128, -128};
+    glow_kind kind = quantized[sweep_draw(r, sweep_draw(r, 3) ? 2 : 4)];
+    float unit = 1.0f / (float)(INT64_C(1) << (glow_kind_get(kind)->bits - 8));
+
+    return (glow_type){.elem = kind,
+                       .scale = scales[sweep_draw(r, 4)] * unit,
+                       .offset = offsets[sweep_draw(r, 7)]};
+}
+
+/*
+ * Operands and results of one kind become quantized: each by its own scale and
+ * offset, or all alike.  Half the time only results, or only operands, do.
+ */
+static void
+change_to_quantized(specimen *s, uint64_t *r)
+{
+    int i = (int)sweep_draw(r, s->n_in + s->n_out), part;
+    glow_kind from = i < s->n_in ? s->in[i].elem : s->out[i - s->n_in].elem;
+    glow_type all = draw_grid(r), grid;
+    bool alike = sweep_draw(r, 3) == 0;
+
+    part = (int)sweep_draw(r, 4); /* 0: operands, 1: results, else both */
+    for (int k = 0; k < s->n_in + s->n_out; k++) {
+        glow_type *t = k < s->n_in ? &s->in[k] : &s->out[k - s->n_in];
+
+        grid = alike ? all : draw_grid(r);
+        if (t->elem != from || (part < 2 && (k >= s->n_in) != part))
+            continue;
+        t->elem = grid.elem;
+        t->scale = grid.scale;
+        t->offset = grid.offset;
     }
 }
 
@@ -297,7 +342,12 @@ void
 sweep_mutate(specimen *s, uint64_t *state, glow_arena *a)
 {
     for (int64_t i = 1 + sweep_draw(state, 3); i > 0; i--) {
-        switch (sweep_draw(state, 11)) {
+        switch (sweep_draw(state, 14)) {
+        case 11:
+        case 12:
+        case 13:
+            change_to_quantized(s, state);
+            break;
         case 0:
         case 1:
         case 2:
@@ -338,6 +388,8 @@ sweep_mutate_near(specimen *s, uint64_t *state, glow_arena *a)
     }
     if (sweep_draw(state, 4) == 0)
         change_kind(s, state);
+    else if (sweep_draw(state, 3) == 0)
+        change_to_quantized(s, state);
     if (sweep_draw(state, 3) == 0)
         change_attribute(s, state, a);
 }
