@@ -91,7 +91,7 @@ static const glow_pipeline_entry fuse[] = {
 
 /* Passes that never trade memory for time. */
 static const glow_pipeline_entry reduce[] = {
-    {"fold-quantization,recognize-quantized,fold-quantization",
+    {"fixpoint<max=8>(fold-quantization,recognize-quantized)",
      "before constants that are quantized become floats"},
     {"dce,fixpoint(eliminate-identity,fold-constants,fold-reshape,"
      "fold-transpose,cse,dce)",

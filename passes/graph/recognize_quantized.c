@@ -15,7 +15,7 @@
  *     Quantize(Dequantize(%x)) : T            =>  RescaleQuantized(%x) : T
  *     Quantize(Relu(%v)) : T                  =>  Relu(Quantize(%v) : T) : T
  *
- * The last rule is for products and sums %v, and holds for Clip.  FullyConnected, Gemm
+ * The last rule is for products and sums %v, possibly moved, and holds for Clip.  FullyConnected, Gemm
  * and MatMul by weights become RowwiseQuantizedFullyConnected, MatMul and BatchMatMul of
  * two tensors stay what they are.  Op is an element-wise operator, an average or a
  * mean; those with a definition in float64 alone, such as SoftMax, would be lowered to
@@ -501,24 +501,34 @@ static const struct {
     {&glow_op_tanh, recognize_same, false},
 };
 
-static glow_value *
-recognize(glow_builder *b, glow_value *v, const glow_type *to, bool only_sums)
+static recognize_fn
+function_for(const glow_node *n, bool *is_sum)
 {
-    const glow_node *n = v->def;
-
-    if (!n || n->pred || !glow_has_one_use(v) || v->type->elem != GLOW_FLOAT)
-        return NULL;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        glow_value *y;
-
-        if (table[i].op != n->op || (only_sums && !table[i].is_sum))
-            continue;
-        y = table[i].recognize(b, n, to);
-        if (y)
-            glow_builder_fuses(b, n);
-        return y;
+    for (size_t i = 0; n && i < sizeof table / sizeof table[0]; i++) {
+        *is_sum = table[i].is_sum;
+        if (table[i].op == n->op)
+            return table[i].recognize;
     }
     return NULL;
+}
+
+/*
+ * True if `v` is a product or sum of quantized elements, possibly moved, that nobody else
+ * uses.
+ */
+static bool
+is_sum(const glow_value *v)
+{
+    const glow_node *n = v->def;
+    bool sum = false;
+
+    while (n && !n->pred && glow_has_one_use(n->out[0]) &&
+           (n->op == &glow_op_transpose || n->op == &glow_op_reshape))
+        n = n->in[0]->def;
+    return function_for(n, &sum) && sum && !n->pred &&
+           glow_has_one_use(n->out[0]) &&
+           glow_def(n->in[0], &glow_op_dequantize) &&
+           n->in[0]->type->elem == GLOW_FLOAT;
 }
 
 static glow_value *
@@ -526,16 +536,22 @@ fold(glow_builder *b, glow_node *n)
 {
     glow_value *v = n->in[0], *y;
     const glow_type *to = n->out[0]->type;
-    bool bounds =
-        glow_only_def(v, &glow_op_relu) || glow_only_def(v, &glow_op_clip);
+    glow_node *by = v->def;
+    bool sum;
+    recognize_fn recognize = function_for(by, &sum);
 
-    if (n->pred || !glow_quantized_values(to->elem))
+    if (n->pred || !glow_quantized_values(to->elem) || !recognize || by->pred ||
+        !glow_has_one_use(v) || v->type->elem != GLOW_FLOAT)
         return NULL;
-    y = recognize(b, v, to, false);
-    if (y || !bounds)
-        return y;
-    y = recognize(b, v->def->in[0], to, true);
-    return y ? glow_build(b, v->def->op, to, GLOW_IN(y), v->def->attrs) : NULL;
+    y = recognize(b, by, to);
+    if (!y && (by->op == &glow_op_relu || by->op == &glow_op_clip) &&
+        is_sum(by->in[0])) {
+        y = GLOW_BUILD_STATED_PLAIN(b, quantize, to, GLOW_IN(by->in[0]));
+        y = glow_build(b, by->op, to, GLOW_IN(y), by->attrs);
+    }
+    if (y)
+        glow_builder_fuses(b, by);
+    return y;
 }
 
 static glow_result

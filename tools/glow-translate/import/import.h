@@ -68,6 +68,7 @@ extern const import_row import_ort_activation_rows[];
 extern const import_row import_ort_attention_rows[];
 extern const import_row import_ort_norm_rows[];
 extern const import_row import_ort_product_rows[];
+extern const import_row import_ort_quantized_rows[];
 extern const import_row import_pool_rows[];
 extern const import_row import_random_rows[];
 extern const import_row import_recurrent_rows[];
@@ -305,6 +306,21 @@ glow_value *import_join_heads(import_node *n, glow_value *v);
 glow_value *import_after_past(import_node *n, glow_value *past, glow_value *v);
 /* Sets a result beyond the first, if the node has it. */
 void import_give(import_node *n, int result, glow_value *v);
+
+/*
+ * Quantization: see integer.c.  Scales and zero points are one number or a list along
+ * `axis`; an omitted zero point is 0.
+ */
+glow_value *import_quantize(import_node *n, glow_value *x, glow_value *scale,
+                            glow_value *zero, glow_kind kind);
+glow_value *import_dequantize(import_node *n, glow_value *q, glow_value *scale,
+                              glow_value *zero, int axis);
+/* uint8, by the range of `x`: DynamicQuantizeLinear. */
+glow_value *import_quantize_dynamically(import_node *n, glow_value *x,
+                                        glow_value **scale, glow_value **zero);
+/* The functions of QuantizeLinear and DequantizeLinear. */
+bool import_quantize_linear(import_node *n);
+bool import_dequantize_linear(import_node *n);
 
 /* NCHW to NHWC of any rank, and back. */
 glow_value *import_to_nhwc(import_node *n, glow_value *v);

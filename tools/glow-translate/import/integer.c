@@ -1,12 +1,15 @@
 /*
  * Operators on 8- and 16-bit integers with scales and zero points.
  *
- * The elements stay plain integers, and the arithmetic is written out.  Sums of
+ * The elements stay plain integers.  Where scales are constant, the operator of floats
+ * stands between DequantizeLinear and QuantizeLinear, of which passes make integer
+ * arithmetic; else the arithmetic is written out.  Sums of
  * products use the float operators, in a float kind that represents every sum
  * exactly, so that nothing is rounded, whatever the order.
  */
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "tools/glow-translate/import/import.h"
 
@@ -160,11 +163,91 @@ requantized(import_node *n, glow_value *y, glow_value *scale)
     return import_done(n, quantized(n, y, zero, import_in(n, 7)->type->elem));
 }
 
+/* A scale or zero point as QuantizeLinear takes it: one of one element is a scalar. */
+static glow_value *
+scalar_or_list(import_node *n, glow_value *v)
+{
+    return v && glow_dims_count(v->type->shape) == 1
+               ? import_reshape(n, v, (glow_dims){0})
+               : v;
+}
+
+glow_value *
+import_quantize(import_node *n, glow_value *x, glow_value *scale,
+                glow_value *zero, glow_kind kind)
+{
+    if (n->failed || !x || !scale)
+        return NULL;
+    scale = import_convert(n, scalar_or_list(n, scale), x->type->elem);
+    return BUILD_STATED(n, quantizelinear, import_type(n, kind, x->type->shape),
+                        GLOW_IN(x, scale, scalar_or_list(n, zero)),
+                        .saturate = true);
+}
+
+glow_value *
+import_dequantize(import_node *n, glow_value *q, glow_value *scale,
+                  glow_value *zero, int axis)
+{
+    if (n->failed || !q || !scale)
+        return NULL;
+    scale = scalar_or_list(n, scale);
+    zero = scalar_or_list(n, zero);
+    if (zero && !zero->type->shape.rank)
+        zero = import_broadcast(n, zero, scale->type->shape);
+    if (zero && !scale->type->shape.rank)
+        scale = import_broadcast(n, scale, zero->type->shape);
+    return BUILD_STATED(n, dequantizelinear,
+                        import_type(n, GLOW_FLOAT, q->type->shape),
+                        GLOW_IN(q, scale, zero), .axis = axis);
+}
+
+/* True if scales and zero points are constant, and those of operand 0 and the result one number. */
+static bool
+has_known_scales(const import_node *n)
+{
+    static const int all[] = {1, 2, 4, 5, 6, 7};
+
+    for (int i = 0; i < 6; i++) {
+        bool is_number = i < 2 || i > 3;
+
+        if (!import_is_known(n, all[i]) ||
+            (is_number &&
+             glow_dims_count(import_shape(import_in(n, all[i]))) != 1))
+            return false;
+    }
+    return true;
+}
+
+/* QLinearConv and QLinearMatMul as an operator of floats between conversions. */
+static bool
+between(import_node *n, const char *name, int axis)
+{
+    glow_value *in[3] = {import_dequantize(n, import_in(n, 0), import_in(n, 1),
+                                           import_in(n, 2), 0),
+                         import_dequantize(n, import_in(n, 3), import_in(n, 4),
+                                           import_in(n, 5), axis)};
+    int count = 2;
+
+    if (import_in(n, 8)) {
+        glow_value *scale =
+            import_binary(n, &glow_op_mul, scalar_or_list(n, import_in(n, 1)),
+                          scalar_or_list(n, import_in(n, 4)));
+
+        in[count++] = import_dequantize(n, import_in(n, 8), scale, NULL, 0);
+    }
+    return import_done(
+        n, import_quantize(n, import_as(n, name, n->opset, in, count),
+                           import_in(n, 6), import_in(n, 7),
+                           import_in(n, 7)->type->elem));
+}
+
 static bool
 qlinear_conv(import_node *n)
 {
     if (!import_operands(n, 8, 9))
         return false;
+    if (has_known_scales(n))
+        return between(n, "Conv", 0);
 
     glow_value *y = convolve(n, 3, import_in(n, 2), import_in(n, 5));
     int images = import_shape(import_in(n, 0)).rank - 1;
@@ -185,6 +268,9 @@ qlinear_matmul(import_node *n)
     if (!import_operands(n, 8, 8))
         return false;
 
+    if (has_known_scales(n) && import_shape(import_in(n, 3)).rank == 2)
+        return between(n, "MatMul", 1);
+
     int rank = import_shape(import_in(n, 0)).rank;
     glow_value *y = multiply(n, 3, import_in(n, 2), import_in(n, 5));
     glow_value *scale = along(n, exact(n, 1), 0, rank > 1 ? 2 : 1);
@@ -194,6 +280,13 @@ qlinear_matmul(import_node *n)
 }
 
 /* One scale for all, for each slice of an axis, or for each block of it. */
+
+/* True for ONNX Runtime's own operator, whose opsets are others. */
+static bool
+is_foreign(const import_node *n)
+{
+    return strchr(n->row->name, '.') != NULL;
+}
 
 /* Scale or zero point `v` has a number for each block of `axis`. */
 static bool
@@ -237,7 +330,7 @@ scales_of(import_node *n, glow_value *v, int *axis, int *block)
         import_ignore(n, "axis");
         return v ? import_reshape(n, v, (glow_dims){0}) : NULL;
     }
-    if (n->opset < 13) {
+    if (n->opset < 13 && !is_foreign(n)) {
         import_refuse(n, "E0711", "%" PRId64 " scales, and one is due",
                       glow_dims_count(s));
         return NULL;
@@ -309,8 +402,8 @@ read_scales(import_node *n, glow_value *in[2], int *axis, int *block)
     return !n->failed;
 }
 
-static bool
-quantize_linear(import_node *n)
+bool
+import_quantize_linear(import_node *n)
 {
     glow_quantizelinear q = {0};
     glow_value *in[3];
@@ -333,8 +426,8 @@ quantize_linear(import_node *n)
                                        3, &q));
 }
 
-static bool
-dequantize_linear(import_node *n)
+bool
+import_dequantize_linear(import_node *n)
 {
     glow_dequantizelinear q = {0};
     glow_value *in[3];
@@ -365,48 +458,59 @@ extreme(import_node *n, glow_value *x, const glow_op *reduce, const glow_op *op)
         n, op, import_build(n, reduce, NULL, GLOW_IN(x), &all), 0);
 }
 
+glow_value *
+import_quantize_dynamically(import_node *n, glow_value *x, glow_value **scale,
+                            glow_value **zero)
+{
+    glow_value *min = extreme(n, x, &glow_op_batchedreducemin, &glow_op_min);
+    glow_value *max = extreme(n, x, &glow_op_batchedreducemax, &glow_op_max);
+
+    *scale = import_binary_number(
+        n, &glow_op_div, import_binary(n, &glow_op_sub, max, min), 255);
+    *zero = NULL;
+    if (n->failed)
+        return NULL;
+    *zero = import_binary(n, &glow_op_div, BUILD_PLAIN(n, neg, GLOW_IN(min)),
+                          *scale);
+    *zero = quantized(n, *zero, NULL, GLOW_UINDEX8);
+    x = import_binary(n, &glow_op_div, x, *scale);
+    return quantized(n, x, *zero, GLOW_UINDEX8);
+}
+
 static bool
 dynamic_quantize_linear(import_node *n)
 {
+    glow_value *y, *scale, *zero;
+
     if (!import_operands(n, 1, 1))
         return false;
-
-    glow_value *x = import_in(n, 0);
-    glow_value *min = extreme(n, x, &glow_op_batchedreducemin, &glow_op_min);
-    glow_value *max = extreme(n, x, &glow_op_batchedreducemax, &glow_op_max);
-    glow_value *scale = import_binary_number(
-        n, &glow_op_div, import_binary(n, &glow_op_sub, max, min), 255);
-    glow_value *zero;
-
-    if (n->failed)
-        return false;
-    zero = import_binary(n, &glow_op_div, BUILD_PLAIN(n, neg, GLOW_IN(min)),
-                         scale);
-    zero = quantized(n, zero, NULL, GLOW_UINDEX8);
+    y = import_quantize_dynamically(n, import_in(n, 0), &scale, &zero);
     if (n->n_out > 1)
         n->out[1] = scale;
     if (n->n_out > 2)
         n->out[2] = zero;
-    x = import_binary(n, &glow_op_div, x, scale);
-    return import_done(n, quantized(n, x, zero, GLOW_UINDEX8));
+    return import_done(n, y);
 }
 
 const import_row import_integer_rows[] = {
     {"ConvInteger", 10, 0, conv_integer, NULL,
      "8-bit integers; 1 to 3 spatial axes; a Convolution in float or float64, "
      "which is exact"},
-    {"DequantizeLinear", 10, 0, dequantize_linear, &glow_op_dequantizelinear,
+    {"DequantizeLinear", 10, 0, import_dequantize_linear,
+     &glow_op_dequantizelinear,
      "integers and low; per axis since opset 13, blocks since 21"},
     {"DynamicQuantizeLinear", 11, 0, dynamic_quantize_linear, NULL,
      "floats, to uint8"},
     {"MatMulInteger", 10, 0, matmul_integer, NULL,
      "8-bit integers; a MatMul in float or float64, which is exact"},
     {"QLinearConv", 10, 0, qlinear_conv, NULL,
-     "8-bit integers; 1 to 3 spatial axes; as ConvInteger, then scaled in "
+     "8-bit integers; 1 to 3 spatial axes; with constant scales Conv between "
+     "DequantizeLinear and QuantizeLinear, else as ConvInteger, then scaled in "
      "float64"},
     {"QLinearMatMul", 10, 0, qlinear_matmul, NULL,
-     "8-bit integers; as MatMulInteger, then scaled in float64"},
-    {"QuantizeLinear", 10, 0, quantize_linear, &glow_op_quantizelinear,
+     "8-bit integers; with constant scales MatMul between DequantizeLinear and "
+     "QuantizeLinear, else as MatMulInteger, then scaled in float64"},
+    {"QuantizeLinear", 10, 0, import_quantize_linear, &glow_op_quantizelinear,
      "numbers, to integers and low; per axis since opset 13, blocks since 21; "
      "the zero point of floats is 0, and not read"},
     {NULL, 0, 0, NULL, NULL, NULL},

@@ -210,6 +210,7 @@ static const import_row *const tables[] = {
     import_ort_attention_rows,
     import_ort_norm_rows,
     import_ort_product_rows,
+    import_ort_quantized_rows,
     import_pool_rows,
     import_random_rows,
     import_recurrent_rows,
