@@ -25,8 +25,8 @@
  *
  * Multiplying by a power of two is exact: every bit of the network stays, unless a
  * number on the way overflows or becomes subnormal.  No weight does: channels whose
- * weights would are left alone, and no factor is beyond 2^16.  Observed ranges of the
- * values are scaled as the values are.
+ * weights would are left alone, and no factor is beyond 2^16.  Observed ranges of
+ * channels are scaled as the channels are; a range without them is removed.
  *
  * It comes before profiling, as `-prepare` has it: weights of a normalization that is
  * not folded yet (fold-scale) are no weights.
@@ -34,6 +34,7 @@
 
 #include <math.h>
 
+#include "glow/profile.h"
 #include "passes/graph/common/channel_classes.h"
 
 enum { MOST_ROUNDS = 64, MOST_EXPONENT = 16 };
@@ -100,6 +101,44 @@ measure_weights(plan *p, const glow_node *n, const weight_classes *w)
     return true;
 }
 
+/* The lists of channels of the range of `v`, if they are those of `l`. */
+static const glow_value_range *
+range_by(const glow_value *v, channel_list l)
+{
+    const glow_value_range *r = glow_get_value_range(v);
+
+    return r && r->channels && r->channels == l.count && r->axis == l.axis
+               ? r
+               : NULL;
+}
+
+/*
+ * Lets the observed elements of a channel, if any, stand for the weights that make it:
+ * those of the values that a linear operator reads.
+ */
+static void
+measure_ranges(plan *p)
+{
+    double *seen = GLOW_NEW_ARRAY(p->c->arena, double, p->c->count);
+
+    for (int i = 0; i < p->c->func->count; i++) {
+        const glow_node *n = p->c->order[i];
+        channel_list l = p->c->of[n->id];
+        const glow_value_range *r = l.count ? range_by(n->out[0], l) : NULL;
+
+        for (int64_t k = 0; r && k < l.count; k++) {
+            int32_t class = glow_channel_class(p->c, l.at[k]);
+            double most = fmax(fabs((double)r->channel_min[k]),
+                               fabs((double)r->channel_max[k]));
+
+            seen[class] = fmax(seen[class], most);
+        }
+    }
+    for (size_t i = 1; i < p->c->count; i++)
+        if (seen[i] > 0)
+            p->made[i] = ldexp(seen[i], p->exponent[i]);
+}
+
 static bool
 measure(plan *p)
 {
@@ -112,6 +151,7 @@ measure(plan *p)
         if (classes_of(p, n, &w) && !measure_weights(p, n, &w))
             return false;
     }
+    measure_ranges(p);
     return true;
 }
 
@@ -254,6 +294,37 @@ scale_bias(const plan *p, glow_builder *b, glow_node *n,
     return true;
 }
 
+/* Scales the range of `v` as its channels are, or removes it. */
+static void
+scale_range(const plan *p, glow_value *v, channel_list l)
+{
+    const glow_value_range *r = range_by(v, l);
+    glow_value_range to;
+    float *lists;
+
+    if (!r) {
+        glow_remove_value_range(v);
+        return;
+    }
+    lists = GLOW_NEW_ARRAY(p->c->arena, float, 3 * l.count);
+    to = (glow_value_range){.axis = r->axis,
+                            .channels = r->channels,
+                            .channel_min = lists,
+                            .channel_max = lists + l.count,
+                            .channel_mean = lists + 2 * l.count};
+    for (int64_t i = 0; i < l.count; i++) {
+        int e = p->exponent[glow_channel_class(p->c, l.at[i])];
+
+        lists[i] = ldexpf(r->channel_min[i], e);
+        lists[l.count + i] = ldexpf(r->channel_max[i], e);
+        lists[2 * l.count + i] = ldexpf(r->channel_mean[i], e);
+        to.min = i ? fminf(to.min, lists[i]) : lists[i];
+        to.max = i ? fmaxf(to.max, lists[l.count + i]) : lists[l.count + i];
+    }
+    if (!glow_set_value_range(v, &to))
+        glow_remove_value_range(v);
+}
+
 static glow_result
 apply(const plan *p, glow_pass_run *run)
 {
@@ -266,6 +337,8 @@ apply(const plan *p, glow_pass_run *run)
         glow_node *n = c->order[i];
         weight_classes w;
 
+        if (has_factors(p, c->of[n->id]))
+            scale_range(p, n->out[0], c->of[n->id]);
         if (!classes_of(p, n, &w) ||
             !(has_factors(p, w.out) || has_factors(p, w.in)))
             continue;

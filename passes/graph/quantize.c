@@ -20,6 +20,8 @@
  *   - A bias of i32 is a number of units of the sum, scale of Input times scale of the
  *     weights; where it needs more than 30 bits, the scale of the weights is raised.
  *     One of 8 or 16 bits may have a larger unit.
+ *   - The bias also takes the mean of the error of rounded weights, by the channel means
+ *     of Input in its range (`correct_bias`), as the pass correct-bias does.
  *   - A Relu or Clip behind an operator goes if the ends of the type do its work: the
  *     operator takes the type of its result.  So do the operands of a Concat.
  *
@@ -33,20 +35,14 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "glow/backend.h"
 #include "glow/match.h"
-#include "glow/profile.h"
 #include "passes/graph/common/quantizing.h"
-#include "passes/graph/common/topology.h"
 
 enum { SHOWN = 8 }; /* names in a message */
 
-static const char *const precision_words[] = {"int8", "int16", "uint8", NULL};
-static const glow_kind precisions[] = {GLOW_INT8Q, GLOW_INT16Q, GLOW_UINT8Q};
 static const char *const bias_words[] = {"int32", "int16", "int8", NULL};
-static const glow_kind bias_kinds[] = {GLOW_INT32Q, GLOW_INT16Q, GLOW_INT8Q};
 
 /* Names for a message: the first few, and the count. */
 typedef struct name_list {
@@ -60,7 +56,6 @@ typedef struct quantizer {
     name_list missing; /* values without a range */
     name_list left;    /* operators left in float */
     int64_t done;
-    bool has_ranges;
 } quantizer;
 
 static void
@@ -87,37 +82,6 @@ value_name(glow_arena *a, const glow_value *v)
 
 /* Choice of nodes. */
 
-/* The next word of a list between commas and blanks, without its `%`. */
-static bool
-next_word(const char **at, const char **word, size_t *length)
-{
-    *at += strspn(*at, ", ");
-    *word = **at == '%' ? *at + 1 : *at;
-    *length = strcspn(*word, ", ");
-    *at = *word + *length;
-    return *length > 0;
-}
-
-static bool
-is_word(const char *word, size_t length, const char *name)
-{
-    return strlen(name) == length && strncmp(word, name, length) == 0;
-}
-
-static bool
-is_kept(const quantize_options *o, const glow_node *n)
-{
-    const char *at = o->keep, *word;
-    size_t length;
-
-    while (next_word(&at, &word, &length))
-        if (is_word(word, length, n->name) ||
-            (word[-(word > o->keep)] != '%' &&
-             is_word(word, length, n->op->name)))
-            return true;
-    return false;
-}
-
 /* Every word of `keep` names a node or an operator of the function. */
 static bool
 check_keep(const quantizing *q)
@@ -125,12 +89,11 @@ check_keep(const quantizing *q)
     const char *at = q->o->keep, *word;
     size_t length;
 
-    while (next_word(&at, &word, &length)) {
+    while (glow_quantizing_word(&at, &word, &length)) {
         bool found = false;
 
         for (int i = 0; i < q->count && !found; i++)
-            found = is_word(word, length, q->order[i]->name) ||
-                    is_word(word, length, q->order[i]->op->name);
+            found = glow_quantizing_names(word, length, q->order[i]);
         if (!found)
             return glow_error_hint(
                 glow_run_context(q->run), (glow_span){0}, "E0431",
@@ -265,13 +228,6 @@ same_operator(quantizing *q, const glow_node *n)
 
 /* Products. */
 
-static bool
-has_constant_weights(const glow_node *n)
-{
-    return glow_is_constant(n->in[1]) &&
-           (n->n_in < 3 || !n->in[2] || glow_is_constant(n->in[2]));
-}
-
 /* Input and the result's type; false if one has none. */
 static bool
 product_types(quantizing *q, const glow_node *n, glow_type *x,
@@ -289,16 +245,13 @@ product_types(quantizing *q, const glow_node *n, glow_type *x,
 static glow_node *
 channelwise_convolution(quantizing *q, const glow_node *n)
 {
-    glow_dims f = n->in[1]->type->shape;
-    int64_t depth = glow_dims_product(f, 1, f.rank);
-    weight_layout l = {f.at[0], depth, depth, 1};
     quantized_weights w;
     const glow_type *y;
     glow_type x;
 
     if (!product_types(q, n, &x, &y) ||
-        !glow_quantizing_weights(q, &x, n->in[1], n->in[2], l,
-                                 WEIGHTS_BY_CHANNEL, f, &w))
+        !glow_quantizing_weights(q, n, &x, WEIGHTS_BY_CHANNEL,
+                                 n->in[1]->type->shape, &w))
         return NULL;
     return glow_build_node(
         q->b, &glow_op_channelwisequantizedconvolution, &y, 1,
@@ -323,14 +276,12 @@ static glow_node *
 rowwise_product(quantizing *q, const glow_node *n)
 {
     glow_dims k = n->in[1]->type->shape;
-    weight_layout l = {k.at[1], 1, k.at[0], k.at[1]};
     quantized_weights w;
     const glow_type *y;
     glow_type x;
 
     if (!product_types(q, n, &x, &y) ||
-        !glow_quantizing_weights(q, &x, n->in[1], n->n_in > 2 ? n->in[2] : NULL,
-                                 l, WEIGHTS_BY_ROW,
+        !glow_quantizing_weights(q, n, &x, WEIGHTS_BY_ROW,
                                  GLOW_DIMS_OF(k.at[1], k.at[0]), &w))
         return NULL;
     return glow_build_node(
@@ -341,7 +292,7 @@ rowwise_product(quantizing *q, const glow_node *n)
 
 /* One scale for all weights; a bias that is no constant is quantized at run time. */
 static glow_node *
-plain_product(quantizing *q, const glow_node *n, weight_layout l)
+plain_product(quantizing *q, const glow_node *n)
 {
     glow_value *in[3] = {NULL};
     quantized_weights w = {0};
@@ -351,10 +302,9 @@ plain_product(quantizing *q, const glow_node *n, weight_layout l)
     if (!product_types(q, n, &x, &y))
         return NULL;
     in[0] = operand(q, n, 0, NULL);
-    if (has_constant_weights(n)) {
-        if (!glow_quantizing_weights(q, &x, n->in[1],
-                                     n->n_in > 2 ? n->in[2] : NULL, l,
-                                     WEIGHTS_PLAIN, n->in[1]->type->shape, &w))
+    if (glow_quantizing_is_product(n)) {
+        if (!glow_quantizing_weights(q, n, &x, WEIGHTS_PLAIN,
+                                     n->in[1]->type->shape, &w))
             return NULL;
         in[1] = w.weights;
         in[2] = n->n_in > 2 && n->in[2] ? w.bias : NULL;
@@ -373,23 +323,17 @@ plain_product(quantizing *q, const glow_node *n, weight_layout l)
 static glow_node *
 convolution(quantizing *q, const glow_node *n)
 {
-    glow_dims f = n->in[1]->type->shape;
-    int64_t depth = glow_dims_product(f, 1, f.rank);
-
-    return q->o->channelwise && has_constant_weights(n)
+    return q->o->channelwise && glow_quantizing_is_product(n)
                ? channelwise_convolution(q, n)
-               : plain_product(q, n, (weight_layout){f.at[0], depth, depth, 1});
+               : plain_product(q, n);
 }
 
 static glow_node *
 matrix_product(quantizing *q, const glow_node *n)
 {
-    glow_dims k = n->in[1]->type->shape;
-
-    return q->o->rowwise && has_constant_weights(n)
+    return q->o->rowwise && glow_quantizing_is_product(n)
                ? rowwise_product(q, n)
-               : plain_product(q, n,
-                               (weight_layout){k.at[1], 1, k.at[0], k.at[1]});
+               : plain_product(q, n);
 }
 
 static const struct {
@@ -507,7 +451,7 @@ convert(quantizer *z, glow_node *n)
 
     if (!is_candidate(n))
         return false;
-    if (is_kept(z->q.o, n))
+    if (glow_quantizing_is_kept(z->q.o, n))
         leave(z, n, "`keep` names it");
     else if (!has_types(z, n))
         leave(z, n, "a value has no range");
@@ -587,23 +531,15 @@ static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *a = glow_run_scratch(pass);
-    const quantize_options *o = glow_run_options(pass);
-    quantizer z = {.q = {.run = pass,
-                         .o = o,
-                         .func = f,
-                         .kind = precisions[o->precision],
-                         .bias_kind = bias_kinds[o->bias],
-                         .order = glow_nodes_in_order(a, f),
-                         .count = f->count},
-                   .missing = {{.arena = a}, 0, glow_map_new(a)},
+    quantizer z = {.missing = {{.arena = a}, 0, glow_map_new(a)},
                    .left = {{.arena = a}, 0, glow_map_new(a)}};
     glow_result result = GLOW_UNCHANGED;
 
     if (f->count == 0)
         return GLOW_UNCHANGED;
+    glow_quantizing_begin(&z.q, pass, f);
     if (!check_options(&z.q))
         return GLOW_FAILED;
-    glow_quantizing_types(&z.q);
     for (int i = 0; i < z.q.count; i++)
         if (convert(&z, z.q.order[i]))
             result = GLOW_CHANGED;
@@ -620,7 +556,8 @@ const glow_pass glow_pass_quantize = {
     .options =
         {GLOW_FIELD_ENUM(quantize_options, schema, glow_quantization_schemas,
                          "how a range gives scale and offset"),
-         GLOW_FIELD_ENUM(quantize_options, precision, precision_words,
+         GLOW_FIELD_ENUM(quantize_options, precision,
+                         glow_quantizing_precisions,
                          "the elements of activations"),
          GLOW_FIELD_ENUM(quantize_options, bias, bias_words,
                          "the elements of biases"),
@@ -633,10 +570,14 @@ const glow_pass glow_pass_quantize = {
          GLOW_FIELD_DEFAULT(quantize_options, keep, GLOW_STRING,
                             "nodes (%conv1) and operators (SoftMax) that stay "
                             "in float, between commas or blanks"),
+         GLOW_FIELD_DEFAULT(quantize_options, correct_bias, GLOW_FLAG,
+                            "the mean error of weights goes into the bias, "
+                            "where the means of Input are known"),
          GLOW_FIELD_DEFAULT(quantize_options, assert, GLOW_FLAG,
                             "an operator that stays in float is an error")},
     .defaults = &(const quantize_options){.channelwise = true,
                                           .rowwise = true,
+                                          .correct_bias = true,
                                           .keep = ""},
     .run = run,
     .takes_quantized = true,

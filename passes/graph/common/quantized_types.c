@@ -15,10 +15,54 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "glow/match.h"
-#include "glow/profile.h"
 #include "passes/graph/common/quantizing.h"
+#include "passes/graph/common/topology.h"
+
+const char *const glow_quantizing_precisions[] = {"int8", "int16", "uint8",
+                                                  NULL};
+static const glow_kind precisions[] = {GLOW_INT8Q, GLOW_INT16Q, GLOW_UINT8Q};
+static const glow_kind bias_kinds[] = {GLOW_INT32Q, GLOW_INT16Q, GLOW_INT8Q};
+
+/* Choice of nodes. */
+
+bool
+glow_quantizing_word(const char **at, const char **word, size_t *length)
+{
+    *at += strspn(*at, ", ");
+    *word = *at;
+    *length = strcspn(*at, ", ");
+    *at += *length;
+    return *length > 0;
+}
+
+static bool
+is_word(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && strncmp(word, name, length) == 0;
+}
+
+bool
+glow_quantizing_names(const char *word, size_t length, const glow_node *n)
+{
+    return *word == '%' ? is_word(word + 1, length - 1, n->name)
+                        : is_word(word, length, n->name) ||
+                              is_word(word, length, n->op->name);
+}
+
+bool
+glow_quantizing_is_kept(const quantize_options *o, const glow_node *n)
+{
+    const char *at = o->keep, *word;
+    size_t length;
+
+    while (glow_quantizing_word(&at, &word, &length))
+        if (glow_quantizing_names(word, length, n))
+            return true;
+    return false;
+}
 
 static const glow_op *const keeping[] = {&glow_op_maxpool,
                                          &glow_op_maxpoolwithargmax,
@@ -127,29 +171,50 @@ follower(const glow_value *v)
                : NULL;
 }
 
-void
-glow_quantizing_types(quantizing *q)
+/* Types of the results of `n`; those of its users are known. */
+static void
+choose_results(quantizing *q, const glow_node *n)
 {
-    q->n_types = q->func->next_id;
-    q->types = GLOW_NEW_ARRAY(glow_run_scratch(q->run), glow_type *,
-                              (size_t)q->n_types + 1);
+    glow_type *t =
+        GLOW_NEW_ARRAY(glow_run_scratch(q->run), glow_type, n->n_out + 1);
+
+    q->types[n->id] = t;
+    for (int k = 0; k < n->n_out; k++) {
+        const glow_value *v = n->out[k], *u = follower(v);
+        const glow_type *after = u ? entry_of(q, u) : NULL;
+
+        if (v->type->elem != GLOW_FLOAT || !type_of_range(q, v, &t[k]))
+            continue;
+        if (after && after->elem) {
+            t[k].scale = after->scale;
+            t[k].offset = after->offset;
+        }
+    }
+}
+
+void
+glow_quantizing_begin(quantizing *q, glow_pass_run *run, glow_func *f)
+{
+    glow_arena *a = glow_run_scratch(run);
+    const quantize_options *o = glow_run_options(run);
+
+    *q = (quantizing){.run = run,
+                      .o = o,
+                      .func = f,
+                      .kind = precisions[o->precision],
+                      .bias_kind = bias_kinds[o->bias],
+                      .order = glow_nodes_in_order(a, f),
+                      .count = f->count,
+                      .n_types = f->next_id};
+    q->types = GLOW_NEW_ARRAY(a, glow_type *, (size_t)q->n_types + 1);
+    q->inputs =
+        GLOW_NEW_ARRAY(a, const glow_value_range *, (size_t)q->n_types + 1);
     for (int i = q->count; i-- > 0;) {
         const glow_node *n = q->order[i];
-        glow_type *t =
-            GLOW_NEW_ARRAY(glow_run_scratch(q->run), glow_type, n->n_out + 1);
 
-        q->types[n->id] = t;
-        for (int k = 0; k < n->n_out; k++) {
-            const glow_value *v = n->out[k], *u = follower(v);
-            const glow_type *after = u ? entry_of(q, u) : NULL;
-
-            if (v->type->elem != GLOW_FLOAT || !type_of_range(q, v, &t[k]))
-                continue;
-            if (after && after->elem) {
-                t[k].scale = after->scale;
-                t[k].offset = after->offset;
-            }
-        }
+        choose_results(q, n);
+        q->inputs[n->id] =
+            n->n_in > 0 && n->in[0] ? glow_get_value_range(n->in[0]) : NULL;
     }
 }
 

@@ -5,6 +5,10 @@
  * A bias of i32 has the unit of the sum, scale of Input times scale of weights, and
  * the scale of the weights is raised where the bias would take more than 30 bits.  One
  * of 8 or 16 bits has that unit too, unless it needs a larger one.
+ *
+ * Rounding the weights of a channel moves the mean of its result by the sum of error
+ * times mean of Input; the bias takes that back (Nagel et al., arXiv:1906.04721, section
+ * 4.2).  Elements of padding count as others do.
  */
 
 #include <inttypes.h>
@@ -18,7 +22,17 @@ typedef struct filling {
     const glow_tensor *w, *bias; /* bias: may be NULL */
     weight_layout l;
     weight_form form;
+    double *correction; /* of each bias, or NULL */
 } filling;
+
+/*
+ * Means of Input: weight i of channel c multiplies elements of channel
+ * c / outputs * inputs + i / inner % inputs.
+ */
+typedef struct input_means {
+    const float *at;
+    int64_t outputs, inputs, inner;
+} input_means;
 
 static double
 weight_at(const filling *f, int64_t c, int64_t i)
@@ -29,7 +43,8 @@ weight_at(const filling *f, int64_t c, int64_t i)
 static double
 bias_at(const filling *f, int64_t c)
 {
-    return f->bias ? glow_get_double(f->bias, c) : 0;
+    return (f->bias ? glow_get_double(f->bias, c) : 0) +
+           (f->correction ? f->correction[c] : 0);
 }
 
 /* Largest absolute value of a channel; infinite if one is NaN. */
@@ -46,13 +61,18 @@ largest_of(const filling *f, int64_t c)
     return most;
 }
 
+static glow_kind
+weight_kind(const filling *f)
+{
+    return f->q->kind == GLOW_UINT8Q ? GLOW_INT8Q : f->q->kind;
+}
+
 static float
 scale_of(const filling *f, double largest, double bias)
 {
     return glow_quantization_of_weights(
-        f->q->kind == GLOW_UINT8Q ? GLOW_INT8Q : f->q->kind,
-        (glow_quantization_schema)f->q->o->schema, largest, (double)f->x->scale,
-        f->q->bias_kind == GLOW_INT32Q ? bias : 0);
+        weight_kind(f), (glow_quantization_schema)f->q->o->schema, largest,
+        (double)f->x->scale, f->q->bias_kind == GLOW_INT32Q ? bias : 0);
 }
 
 /* Sets the scale of each channel; false if a number is not finite. */
@@ -206,12 +226,11 @@ static bool
 fill(const filling *f, const float *scales, glow_dims shape,
      quantized_weights *out)
 {
-    glow_kind kind = f->q->kind == GLOW_UINT8Q ? GLOW_INT8Q : f->q->kind;
     float own = f->form == WEIGHTS_PLAIN ? scales[0] : 1;
     bool ok = true;
 
-    *out = (quantized_weights){.weights =
-                                   constant_of(f, "weights", kind, own, shape)};
+    *out = (quantized_weights){
+        .weights = constant_of(f, "weights", weight_kind(f), own, shape)};
     for (int64_t c = 0; c < f->l.channels; c++)
         ok &= holds(
             f, fill_channel(f, &out->weights->storage->tensor, c, scales[c]),
@@ -221,25 +240,123 @@ fill(const filling *f, const float *scales, glow_dims shape,
     return ok;
 }
 
+/* Products. */
+
 bool
-glow_quantizing_weights(quantizing *q, const glow_type *x, const glow_value *w,
-                        const glow_value *bias, weight_layout l,
+glow_quantizing_is_product(const glow_node *n)
+{
+    return (n->op == &glow_op_convolution || n->op == &glow_op_fullyconnected ||
+            n->op == &glow_op_matmul) &&
+           glow_is_constant(n->in[1]) &&
+           (n->n_in < 3 || !n->in[2] || glow_is_constant(n->in[2]));
+}
+
+weight_layout
+glow_quantizing_layout(const glow_node *n)
+{
+    glow_dims w = n->in[1]->type->shape;
+    int64_t depth = glow_dims_product(w, 1, w.rank);
+
+    return n->op == &glow_op_convolution
+               ? (weight_layout){w.at[0], depth, depth, 1}
+               : (weight_layout){w.at[1], 1, w.at[0], w.at[1]};
+}
+
+/* False if the module has no means, or of another axis. */
+static bool
+means_of(const quantizing *q, const glow_node *n, input_means *m)
+{
+    const glow_value_range *r = n->id < q->n_types ? q->inputs[n->id] : NULL;
+    const glow_convolution *conv = GLOW_AS(convolution, n);
+    const glow_fullyconnected *fc = GLOW_AS(fullyconnected, n);
+    glow_dims x = n->in[0]->type->shape;
+    int64_t groups = conv ? conv->group : 1;
+
+    if (!r || !r->channel_mean || r->axis < (fc ? fc->axis : x.rank - 1))
+        return false;
+    *m = (input_means){.at = r->channel_mean,
+                       .outputs = glow_quantizing_layout(n).channels / groups,
+                       .inputs = r->channels / groups,
+                       .inner = glow_dims_product(x, r->axis + 1, x.rank)};
+    return m->outputs > 0 && m->inputs > 0;
+}
+
+/* Sets f->correction: less the mean of each channel's error. */
+static void
+correct(filling *f, const input_means *m, const float *scales)
+{
+    double *by =
+        GLOW_NEW_ARRAY(glow_run_scratch(f->q->run), double, f->l.channels + 1);
+
+    for (int64_t c = 0; c < f->l.channels; c++) {
+        glow_type t = {.elem = weight_kind(f), .scale = scales[c]};
+
+        for (int64_t i = 0; i < f->l.depth; i++) {
+            double w = weight_at(f, c, i);
+            double e = glow_dequantize(&t, glow_quantize(&t, w)) - w;
+
+            by[c] -= e * (double)m->at[c / m->outputs * m->inputs +
+                                       i / m->inner % m->inputs];
+        }
+    }
+    f->correction = by;
+}
+
+/* The weights of `n`, and the scale of each channel; NULL with q->wrong set. */
+static float *
+begin(quantizing *q, const glow_node *n, const glow_type *x, weight_form form,
+      filling *f)
+{
+    const glow_value *bias = n->n_in > 2 ? n->in[2] : NULL;
+    float *scales;
+
+    *f = (filling){.q = q,
+                   .x = x,
+                   .l = glow_quantizing_layout(n),
+                   .form = form,
+                   .w = glow_constant_tensor(n->in[1]->storage),
+                   .bias = bias ? glow_constant_tensor(bias->storage) : NULL};
+    if (!f->w || (bias && !f->bias)) {
+        q->wrong = "its weights are not at hand";
+        return NULL;
+    }
+    if (f->l.channels == 0 || f->l.depth == 0) {
+        q->wrong = "it has no weights";
+        return NULL;
+    }
+    scales = GLOW_NEW_ARRAY(glow_run_scratch(q->run), float, f->l.channels);
+    return choose_scales(f, scales) ? scales : NULL;
+}
+
+bool
+glow_quantizing_weights(quantizing *q, const glow_node *n, const glow_type *x,
                         weight_form form, glow_dims shape,
                         quantized_weights *out)
 {
-    filling f = {.q = q, .x = x, .l = l, .form = form};
-    float *scales =
-        GLOW_NEW_ARRAY(glow_run_scratch(q->run), float, l.channels + 1);
+    filling f;
+    float *scales = begin(q, n, x, form, &f);
+    input_means m;
 
-    f.w = glow_constant_tensor(w->storage);
-    f.bias = bias ? glow_constant_tensor(bias->storage) : NULL;
-    if (!f.w || (bias && !f.bias)) {
-        q->wrong = "its weights are not at hand";
+    if (!scales)
         return false;
-    }
-    if (l.channels == 0 || l.depth == 0) {
-        q->wrong = "it has no weights";
+    if (q->o->correct_bias && means_of(q, n, &m))
+        correct(&f, &m, scales);
+    return fill(&f, scales, shape, out);
+}
+
+bool
+glow_quantizing_corrected(quantizing *q, const glow_node *n, const glow_type *x,
+                          weight_form form, double **out)
+{
+    filling f;
+    float *scales = begin(q, n, x, form, &f);
+    input_means m;
+
+    if (!scales || !means_of(q, n, &m))
         return false;
-    }
-    return choose_scales(&f, scales) && fill(&f, scales, shape, out);
+    correct(&f, &m, scales);
+    *out = GLOW_NEW_ARRAY(glow_run_scratch(q->run), double, f.l.channels);
+    for (int64_t c = 0; c < f.l.channels; c++)
+        (*out)[c] = bias_at(&f, c);
+    return true;
 }

@@ -8,6 +8,7 @@
 
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "glow/profile.h"
 
 typedef struct quantize_options {
     int schema;    /* glow_quantization_schema */
@@ -16,6 +17,7 @@ typedef struct quantize_options {
     bool channelwise;
     bool rowwise;
     const char *keep;
+    bool correct_bias;
     bool assert;
 } quantize_options;
 
@@ -30,11 +32,15 @@ typedef struct quantizing {
     int count;           /* of them */
     glow_type **types;   /* by id of a node, an entry for each result */
     uint32_t n_types;    /* ids from here on have no entry */
-    const char *wrong;   /* why a value has no type, or NULL */
+    const glow_value_range *
+        *inputs;       /* by id: the range of operand 0, or NULL */
+    const char *wrong; /* why a value has no type, or NULL */
 } quantizing;
 
-/* Gives each float value with a range a type; see quantized_types.c. */
-void glow_quantizing_types(quantizing *q);
+/* The next word of a list between commas and blanks, with its `%`. */
+bool glow_quantizing_word(const char **at, const char **word, size_t *length);
+/* True if the word names a node of this name or an operator. */
+bool glow_quantizing_names(const char *word, size_t length, const glow_node *n);
 
 /*
  * True, and scale and offset in *out, dense and of the shape of `v`, if `v` has a
@@ -69,14 +75,35 @@ typedef struct weight_layout {
     int64_t channels, step, depth, stride;
 } weight_layout;
 
+/* The layout of the constant weights of a product, of the table `products`. */
+weight_layout glow_quantizing_layout(const glow_node *n);
+/* True for a product with a layout: constant weights, and no or a constant bias. */
+bool glow_quantizing_is_product(const glow_node *n);
+
 /*
- * The constant weights `w` and bias (NULL: zeros) of a product with Input of type `x`.
- * The new weights have the shape `shape`.  False if a sum may leave 31 bits or a number
+ * The constant weights and bias of product `n` with Input of type `x`.  The new weights
+ * have the shape `shape`.  With `correct_bias` and known means of Input, the bias takes
+ * the mean of the error of the weights.  False if a sum may leave 31 bits or a number
  * is not finite, with q->wrong set.
  */
-bool glow_quantizing_weights(quantizing *q, const glow_type *x,
-                             const glow_value *w, const glow_value *bias,
-                             weight_layout l, weight_form form, glow_dims shape,
-                             quantized_weights *out);
+bool glow_quantizing_weights(quantizing *q, const glow_node *n,
+                             const glow_type *x, weight_form form,
+                             glow_dims shape, quantized_weights *out);
+
+/*
+ * The bias of `n` that takes the mean of the error of its weights: *out has an entry
+ * for each channel.  False if there is none, with q->wrong set.
+ */
+bool glow_quantizing_corrected(quantizing *q, const glow_node *n,
+                               const glow_type *x, weight_form form,
+                               double **out);
+
+/* True if `keep` names `n`, or its operator. */
+bool glow_quantizing_is_kept(const quantize_options *o, const glow_node *n);
+
+/* The words of `precision`. */
+extern const char *const glow_quantizing_precisions[];
+/* Sets kinds, order and ranges by the options of `run`. */
+void glow_quantizing_begin(quantizing *q, glow_pass_run *run, glow_func *f);
 
 #endif
