@@ -95,5 +95,6 @@ const glow_pass glow_pass_drop_unused_results = {
     .summary = "use operators with fewer results where one is unused",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .takes_quantized = true,
     .run = run,
 };

@@ -301,6 +301,17 @@ is_constant_like(const glow_value *v)
     return glow_is_constant(v) || (v->def && v->def->op == &glow_op_splat);
 }
 
+/* The type of the slice of the result of `x`; NULL if it is inferred. */
+static const glow_type *
+stated_part(glow_builder *b, const glow_node *x, const box *p)
+{
+    glow_type t = *x->out[0]->type;
+
+    t.shape = p->size;
+    return glow_states_type(x) ? glow_type_get(glow_builder_context(b), t)
+                               : NULL;
+}
+
 /*
  * Scale, Bias, Mean and Var are cut only if they are constants, so that no
  * nodes are added.
@@ -321,7 +332,7 @@ part_of_batchnormalization(glow_builder *b, const glow_node *x, box p)
     in[0] = glow_box_take(b, x->in[0], &p);
     for (int i = 1; i < x->n_in; i++)
         in[i] = glow_box_take(b, x->in[i], &q);
-    return glow_build(b, x->op, NULL, in, x->n_in, x->attrs);
+    return glow_build(b, x->op, stated_part(b, x, &p), in, x->n_in, x->attrs);
 }
 
 static const struct {
@@ -344,14 +355,12 @@ static glow_value *
 part_of_elementwise(glow_builder *b, const glow_node *x, box p)
 {
     glow_value *in[GLOW_MAX_OPERANDS];
-    glow_type t = *x->out[0]->type;
-    bool stated = glow_states_type(x);
     int varying = 0;
 
     if (!(x->op->traits & GLOW_ELEMENTWISE) || !(x->op->traits & GLOW_PURE) ||
         x->n_out != 1 || x->n_in > GLOW_MAX_OPERANDS ||
         !glow_has_one_use(x->out[0]) ||
-        glow_dims_count(p.size) >= glow_dims_count(t.shape))
+        glow_dims_count(p.size) >= glow_type_count(x->out[0]->type))
         return NULL;
     for (int i = 0; i < x->n_in; i++)
         varying += x->in[i] && !is_constant_like(x->in[i]);
@@ -359,10 +368,7 @@ part_of_elementwise(glow_builder *b, const glow_node *x, box p)
         return NULL;
     for (int i = 0; i < x->n_in; i++)
         in[i] = x->in[i] ? glow_box_take(b, x->in[i], &p) : NULL;
-    t.shape = p.size;
-    return glow_build(b, x->op,
-                      stated ? glow_type_get(glow_builder_context(b), t) : NULL,
-                      in, x->n_in, x->attrs);
+    return glow_build(b, x->op, stated_part(b, x, &p), in, x->n_in, x->attrs);
 }
 
 static glow_value *

@@ -285,6 +285,7 @@ const glow_pass glow_pass_hoist_unary = {
     .summary = "hoist element-wise operators above slices and repetitions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .takes_quantized = true,
     .run = run,
     .source = "Glow HoistCode, RaiseClipsAboveShapeNodes",
 };

@@ -306,6 +306,7 @@ const glow_pass glow_pass_sink_reshape = {
     .summary = "sink a Reshape below the operator that reads it",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .takes_quantized = true,
     .run = run,
     .source = "Glow SinkReshapes",
 };

@@ -192,11 +192,14 @@ sink_reduction(glow_builder *b, glow_node *n)
     if (!t || n->in[0]->def->pred || !old_axes(r->axes, t->shuffle, &old.axes))
         return NULL;
 
-    glow_value *y =
-        glow_build(b, n->op, NULL, GLOW_IN(n->in[0]->def->in[0]), &old);
+    glow_dims left = glow_axes_left_over(t->shuffle, r->axes);
+    glow_value *y = glow_build(
+        b, n->op,
+        glow_states_type(n) ? glow_axis_rule_type(b, n->out[0]->type, left)
+                            : NULL,
+        GLOW_IN(n->in[0]->def->in[0]), &old);
 
-    return GLOW_BUILD(b, transpose, GLOW_IN(y),
-                      .shuffle = glow_axes_left_over(t->shuffle, r->axes));
+    return GLOW_BUILD(b, transpose, GLOW_IN(y), .shuffle = left);
 }
 
 static glow_value *
@@ -222,5 +225,6 @@ const glow_pass glow_pass_sink_transpose = {
     .summary = "sink a Transpose below the operator that reads it",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
+    .takes_quantized = true,
     .run = run,
 };

@@ -169,6 +169,7 @@ static const axis_rule rules[] = {
      false},
     {&glow_op_intlookuptable, NULL, NULL, false},
     {&glow_op_layernormalization, NULL, fits_layernormalization, false},
+    {&glow_op_intlookuptable, NULL, NULL, false},
     {&glow_op_logsoftmax, move_softmax, NULL, false},
     {&glow_op_matmul, NULL, fits_product, true},
     {&glow_op_pad, move_pad, NULL, false},
