@@ -208,6 +208,30 @@ def cut(g):
     g.emit("Slice", [v], {"Start": start}, (v.kind, shape))
 
 
+def move(g):
+    """Pad, Flip, InsertTensor and Gather."""
+    r, v = g.r, g.pick(least=1)
+    if 0 in v.shape or graphs.size(v.shape) > 20000:
+        return
+    a, kind = r.randrange(len(v.shape)), v.kind
+    op = r.choice(["Pad", "Flip", "InsertTensor", "Gather"])
+    if op == "Pad":
+        before, after = ([r.randrange(3) for _ in v.shape] for _ in range(2))
+        g.emit(op, [v], {"Mode": "constant", "Pads": before + after, "Value": r.choice([0.0, 1.5])},
+               (kind, [b + d + c for b, d, c in zip(before, v.shape, after)]))
+    elif op == "Flip":
+        g.emit(op, [v], {"Axis": a}, (kind, v.shape))
+    elif op == "InsertTensor":
+        shape = [r.randrange(1, d + 1) for d in v.shape]
+        g.emit(op, [v, g.beside(shape, kind)], {"Start": [r.randrange(d - n + 1) for d, n in zip(v.shape, shape)]},
+               (kind, v.shape))
+    else:
+        at = [str(r.randrange(v.shape[a])) for _ in range(r.randrange(1, 4))]
+        i = f"@s{len(g.storage)}"
+        g.storage.append(f"constant {i} : index64<{len(at)}> = [{', '.join(at)}]")
+        g.emit(op, [v, i], {"Axis": a}, (kind, [*v.shape[:a], len(at), *v.shape[a + 1:]]))
+
+
 def repeat(g):
     v = g.pick(least=1)
     if len(v.shape) > 5 or graphs.size(v.shape) > 20000:
@@ -229,7 +253,7 @@ def dequantize(g):
 
 
 MAKERS = [unary] * 5 + [binary] * 5 + [compare, batched, reduce, along, pool, pool, transpose, transpose, reshape,
-                                       reshape, concat, concat, cut, cut, repeat, repeat, dequantize, dequantize]
+                                       reshape, concat, concat, cut, cut, cut, move, move, repeat, repeat, dequantize, dequantize]
 
 
 def graph(r, most=14):
