@@ -25,6 +25,7 @@ typedef enum cpu_dot {
     CPU_DOT_PAIRS,    /* two products of 16 bits: PMADDWD */
     CPU_DOT_UNSIGNED, /* four of u8 by s8: VPDPBUSD */
     CPU_DOT_SIGNED,   /* four of s8 by s8: SDOT */
+    CPU_DOT_TILES,    /* four of s8 or u8 by s8: AMX, see emit/matrix.h */
 } cpu_dot;
 
 typedef struct cpu_target {
@@ -51,6 +52,7 @@ typedef struct cpu_target {
     int dot_bytes;          /* of their vectors */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
+    bool matrix_bytes;      /* and it multiplies integers of 8 bits */
     int winograd;           /* glow_winograd */
     bool exact; /* rounds as the interpreter: no FMA, no reciprocals */
     bool flush; /* subnormal numbers are zeros: see flush.h */

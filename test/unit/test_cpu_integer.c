@@ -36,6 +36,7 @@ static const struct form {
 } forms[] = {
     {NULL, NULL, ""},
 #if defined(__x86_64__)
+    {"cascadelake", "-prefer-256-bit", "avx512vnni"},
     {NULL, "+prefer-256-bit", "avx512vnni"},
     {"skylake-avx512", "-prefer-256-bit", "avx512"},
     {"haswell", NULL, "avx2"},

@@ -77,6 +77,8 @@ glow_cg_probe_matrix(cpu_target *t)
                 glow_cpu_has_word(t->features, "amx-tile", true) &&
                 strncmp(t->triple, "x86_64", 6) == 0 &&
                 strstr(t->triple, "linux") && (!t->is_host || is_granted());
+    t->matrix_bytes =
+        t->matrix && glow_cpu_has_word(t->features, "amx-int8", named);
 }
 
 /* Code. */
@@ -167,5 +169,13 @@ void
 glow_cg_matrix_multiply(cg *g, int sum, int left, int right)
 {
     call(g, "llvm.x86.tdpbf16ps",
+         (cg_value[]){number(g, sum), number(g, left), number(g, right)}, 3);
+}
+
+void
+glow_cg_matrix_multiply_bytes(cg *g, int sum, int left, int right,
+                              bool is_signed)
+{
+    call(g, is_signed ? "llvm.x86.tdpbssd" : "llvm.x86.tdpbusd",
          (cg_value[]){number(g, sum), number(g, left), number(g, right)}, 3);
 }

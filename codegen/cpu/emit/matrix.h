@@ -1,5 +1,5 @@
 /*
- * AMX of x86, for bfloat16: tile registers, and an instruction that multiplies
+ * AMX of x86, for bfloat16 and integers of 8 bits: tile registers, and an instruction that multiplies
  * two tiles and adds the product to a third.
  *
  * There are eight tile registers: CPU_MATRIX_LEFT accumulators of float, then
@@ -19,7 +19,7 @@
 #define CPU_MATRIX_LEFT 4   /* the first of two */
 #define CPU_MATRIX_RIGHT 6  /* the first of two */
 
-/* Sets t->has_amx and t->matrix, by the CPU and features of the target. */
+/* Sets t->has_amx, t->matrix and t->matrix_bytes, by the CPU and features of the target. */
 void glow_cg_probe_matrix(cpu_target *t);
 
 /*
@@ -38,5 +38,11 @@ void glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step);
 void glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step);
 /* sum += left * right */
 void glow_cg_matrix_multiply(cg *g, int sum, int left, int right);
+/*
+ * The same of integers, with sums of i32: groups of four of s8 or u8 by s8.  For
+ * glow_cg_matrix_begin a group counts as two elements of the depth.
+ */
+void glow_cg_matrix_multiply_bytes(cg *g, int sum, int left, int right,
+                                   bool is_signed);
 
 #endif

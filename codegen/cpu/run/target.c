@@ -187,6 +187,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
     take_sve_bits(t, a);
     glow_cg_probe_matrix(t);
     t->matrix &= !o->exact; /* AMX flushes subnormal operands */
+    t->matrix_bytes &= t->matrix;
 }
 
 static bool

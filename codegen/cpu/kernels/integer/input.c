@@ -17,6 +17,8 @@ glow_cpu_integer_convert(cg *g, const integer *s, cg_value x)
     cpu_dot form = s->form;
     LLVMTypeRef t = glow_cg_like(x, g->i16);
 
+    if (form == CPU_DOT_TILES)
+        return x;
     if (glow_cg_dot_bytes(form) == 1)
         return is_signed == (form == CPU_DOT_SIGNED)
                    ? x

@@ -28,17 +28,9 @@ typedef struct maker {
     cpu_job *j;
     integer s;
     cpu_within units;
-    cg_value image;   /* number of the first pixel of the plane of the result */
-    cg_value first;   /* line of the block */
-    cg_value in;      /* its first pixel */
     cg_value group;   /* at hand */
     cg_value weights; /* of the image */
-    /* The panel at hand. */
-    int vectors, last;
-    cg_value panel;   /* its weights */
-    cg_value channel; /* the first, of all */
-    cpu_integer_column column[CPU_INTEGER_VECTORS];
-    cg_value has_offsets; /* i1: some v is not 0; NULL: it is known */
+    cpu_integer_panel_at p;
 } maker;
 
 /* Tiles. */
@@ -55,10 +47,10 @@ subtract_inputs(const maker *m, int rows, cg_value in, cg_value *acc)
         sum[r] = LLVMConstNull(t);
     glow_cpu_integer_sum(g, &m->s, rows, 1, in, NULL, sum);
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < m->vectors; v++)
-            acc[r * m->vectors + v] =
-                cg_isub(g, acc[r * m->vectors + v],
-                        cg_imul(g, sum[r], m->column[v].offset));
+        for (int v = 0; v < m->p.vectors; v++)
+            acc[r * m->p.vectors + v] =
+                cg_isub(g, acc[r * m->p.vectors + v],
+                        cg_imul(g, sum[r], m->p.column[v].offset));
 }
 
 static void
@@ -66,20 +58,20 @@ start_tile(const maker *m, int rows, cg_value in, cg_value *acc)
 {
     cg *g = m->j->g;
     cg_value local[CG_MAX_CARRIED];
-    int count = rows * m->vectors;
+    int count = rows * m->p.vectors;
     cg_if has;
 
     for (int i = 0; i < count; i++)
-        acc[i] = m->column[i % m->vectors].start;
-    if (!m->column[0].offset)
+        acc[i] = m->p.column[i % m->p.vectors].start;
+    if (!m->p.column[0].offset)
         return;
-    if (!m->has_offsets) {
+    if (!m->p.has_offsets) {
         subtract_inputs(m, rows, in, acc);
         return;
     }
     for (int i = 0; i < count; i++)
         local[i] = glow_cg_local(g, acc[i]);
-    glow_cg_if(g, &has, m->has_offsets);
+    glow_cg_if(g, &has, m->p.has_offsets);
     subtract_inputs(m, rows, in, acc);
     for (int i = 0; i < count; i++)
         cg_set(g, local[i], acc[i]);
@@ -98,15 +90,15 @@ finish_tile(const maker *m, int rows, cg_value pixel, cg_value const *acc)
     cg_value at = cg_mulc(g, pixel, s->out_pixel);
 
     at = glow_cg_at(g, m->j->out[0].at,
-                    cg_mulc(g, cg_add(g, at, m->channel), bytes));
+                    cg_mulc(g, cg_add(g, at, m->p.channel), bytes));
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < m->vectors; v++) {
-            cg_value y = glow_cpu_integer_round(g, s, acc[r * m->vectors + v],
-                                                m->column[v].ratio);
+        for (int v = 0; v < m->p.vectors; v++) {
+            cg_value y = glow_cpu_integer_round(g, s, acc[r * m->p.vectors + v],
+                                                m->p.column[v].ratio);
 
             y = glow_cpu_integer_narrow(g, s, y);
-            if (v == m->vectors - 1)
-                y = glow_cg_first(g, y, m->last);
+            if (v == m->p.vectors - 1)
+                y = glow_cg_first(g, y, m->p.last);
             glow_cg_store_raw(
                 g, y,
                 glow_cg_atc(g, at, (r * s->out_pixel + v * s->lanes) * bytes));
@@ -120,16 +112,16 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
     cg *g = m->j->g;
     const integer *s = &m->s;
     int64_t down = s->flat ? 1 : s->axis[1].stride;
-    cg_value below = cg_sub(g, line, m->first);
+    cg_value below = cg_sub(g, line, m->p.first);
     cg_value in =
         cg_affine(g, below, down * s->line, x, s->axis[2].stride * s->pixel);
     cg_value pixel = cg_mulc(g, line, s->flat ? s->rows : s->axis[2].out);
     cg_value acc[CG_MAX_CARRIED];
 
-    in = glow_cg_at(g, m->in, in);
+    in = glow_cg_at(g, m->p.in, in);
     start_tile(m, rows, in, acc);
-    glow_cpu_integer_sum(g, s, rows, m->vectors, in, m->panel, acc);
-    pixel = cg_add(g, cg_add(g, pixel, x), m->image);
+    glow_cpu_integer_sum(g, s, rows, m->p.vectors, in, m->p.weights, acc);
+    pixel = cg_add(g, cg_add(g, pixel, x), m->p.image);
     finish_tile(m, rows, pixel, acc);
 }
 
@@ -160,7 +152,7 @@ make_lines(const maker *m, cg_value end)
     cg_loop l;
     cg_if is_last;
 
-    glow_cg_loop_guarded(g, &l, m->first,
+    glow_cg_loop_guarded(g, &l, m->p.first,
                          ends ? glow_cg_imin(g, end, last) : end, 1, NULL, 0);
     if (s->flat)
         make_tile(m, s->rows, l.i, zero);
@@ -184,16 +176,16 @@ set_columns(maker *m, cg_value const *terms)
     int lanes = m->s.lanes;
     cg_value all = NULL;
 
-    for (int v = 0; v < m->vectors; v++) {
-        cpu_integer_column *c = &m->column[v];
+    for (int v = 0; v < m->p.vectors; v++) {
+        cpu_integer_column *c = &m->p.column[v];
 
         *c = glow_cpu_integer_column(
-            m->j, &m->s, cg_addc(g, m->channel, v * lanes),
-            v == m->vectors - 1 ? m->last : lanes, terms[v]);
+            m->j, &m->s, cg_addc(g, m->p.channel, v * lanes),
+            v == m->p.vectors - 1 ? m->p.last : lanes, terms[v]);
         if (c->offset)
             all = all ? cg_or(g, all, c->offset) : c->offset;
     }
-    m->has_offsets =
+    m->p.has_offsets =
         all && m->s.by.offsets >= 0 ? glow_cpu_integer_any(g, all) : NULL;
 }
 
@@ -209,7 +201,7 @@ load_terms(const maker *m, cg_value panel, cg_value *terms)
 
     at = cg_addc(g, cg_mulc(g, at, 4), glow_cpu_integer_weights(s));
     at = glow_cg_at(g, m->j->packed, at);
-    for (int v = 0; v < m->vectors; v++)
+    for (int v = 0; v < m->p.vectors; v++)
         terms[v] = glow_cg_load_raw(g, t, glow_cg_atc(g, at, v * s->lanes * 4));
 }
 
@@ -222,23 +214,26 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
     cg_value terms[CPU_INTEGER_VECTORS], at;
     cg_value first = cg_mulc(g, panel, s->vectors * s->lanes);
 
-    m->vectors = glow_cpu_integer_vectors(s, number);
-    m->last = glow_cpu_integer_last(s, number);
-    m->channel = cg_add(g, cg_mulc(g, m->group, s->outputs), first);
+    m->p.vectors = glow_cpu_integer_vectors(s, number);
+    m->p.last = glow_cpu_integer_last(s, number);
+    m->p.channel = cg_add(g, cg_mulc(g, m->group, s->outputs), first);
     if (s->packed) {
         at = cg_affine(g, m->group, glow_cpu_integer_weights(s) / s->groups,
                        panel, glow_cpu_integer_panel(s, s->vectors));
-        m->panel = glow_cg_at(g, m->weights, at);
+        m->p.weights = glow_cg_at(g, m->weights, at);
         load_terms(m, panel, terms);
     } else {
-        m->panel =
+        m->p.weights =
             glow_cg_atc(g, m->j->scratch, glow_cpu_integer_copy_bytes(s));
         at = cg_affine(g, m->group, s->step.group, first, s->step.output);
         glow_cpu_integer_pack_panel(m->j, s, glow_cg_at(g, m->weights, at),
-                                    number, m->panel, terms);
+                                    number, m->p.weights, terms);
     }
     set_columns(m, terms);
-    make_lines(m, end);
+    if (s->form == CPU_DOT_TILES)
+        glow_cpu_integer_matrix_lines(m->j, s, &m->p, end);
+    else
+        make_lines(m, end);
 }
 
 /* Panels of the group, those of the unit if threads share them. */
@@ -278,7 +273,7 @@ make_groups(maker *m, cg_value end)
     cg *g = m->j->g;
     const integer *s = &m->s;
     int64_t bytes = s->copies ? glow_cg_dot_bytes(s->form) : 1;
-    cg_value in = m->in;
+    cg_value in = m->p.in;
     cg_loop l;
 
     if (s->groups == 1) {
@@ -287,7 +282,7 @@ make_groups(maker *m, cg_value end)
         return;
     }
     m->group = glow_cg_for(g, &l, s->groups);
-    m->in = glow_cg_at(g, in, cg_mulc(g, l.i, s->channels * bytes));
+    m->p.in = glow_cg_at(g, in, cg_mulc(g, l.i, s->channels * bytes));
     make_panels(m, end);
     glow_cg_loop_end(g, &l, NULL);
 }
@@ -319,6 +314,8 @@ glow_cpu_emit_integer(cpu_job *j, const integer *s)
     cg_value outer, n, z, image, first = cg_i64(g, 0), end;
     cg_loop block;
 
+    if (s->form == CPU_DOT_TILES)
+        glow_cg_matrix_begin(g, s->rows, 2 * s->unit);
     outer = glow_cpu_units_within(j, &m.units, s->batch * planes,
                                   s->by_panels ? s->panels : s->lines);
     n = cg_over(g, outer, planes);
@@ -326,7 +323,7 @@ glow_cpu_emit_integer(cpu_job *j, const integer *s)
     image =
         glow_cg_at(g, j->in[0].at,
                    cg_mulc(g, n, a[0].in * a[1].in * a[2].in * s->in_pixel));
-    m.image = cg_mulc(g, outer, pixels);
+    m.p.image = cg_mulc(g, outer, pixels);
     m.weights = s->packed
                     ? j->packed
                     : glow_cg_at(g, j->in[1].at, cg_mulc(g, n, s->w_batch));
@@ -336,10 +333,12 @@ glow_cpu_emit_integer(cpu_job *j, const integer *s)
         end = m.units.end;
     }
     glow_cg_loop(g, &block, first, end, s->block, NULL, 0);
-    m.first = block.i;
+    m.p.first = block.i;
     end = glow_cg_imin(g, cg_addc(g, block.i, s->block), end);
-    m.in = input_of(&m, image, z, block.i, end);
+    m.p.in = input_of(&m, image, z, block.i, end);
     make_groups(&m, end);
     glow_cg_loop_end(g, &block, NULL);
     glow_cg_loop_end(g, &m.units.loop, NULL);
+    if (s->form == CPU_DOT_TILES)
+        glow_cg_matrix_end(g);
 }

@@ -19,6 +19,7 @@
  *     PAIRS     X - zx, 16 bits              W or W - 128       0
  *     UNSIGNED  X of ui8, X + 128 of i8      W or W - 128       zx, zx + 128
  *     SIGNED    X of i8, X - 128 of ui8      W or W - 128       zx, zx - 128
+ *     TILES     X                            W or W - 128       zx
  *
  * v is zw, or zw - 128 where the weights are ui8.
  */
@@ -27,6 +28,7 @@
 #define CODEGEN_CPU_KERNELS_INTEGER_INTEGER_H
 
 #include "codegen/cpu/emit/dot.h"
+#include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/kernels/common.h"
 
 #define CPU_INTEGER_VECTORS 4 /* of a panel, at most */
@@ -80,8 +82,9 @@ typedef struct cpu_integer {
     bool by_panels;    /* threads share panels, else lines */
 } cpu_integer;
 
-/* Chooses form, reading and blocking. */
-void glow_cpu_integer_shape(const cpu_target *t, cpu_integer *s);
+/* Chooses form, reading and blocking; `uses_matrix`: for matrix registers. */
+void glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix,
+                            cpu_integer *s);
 
 /* Vectors of panel `panel`; lanes of its last vector that are channels. */
 int glow_cpu_integer_vectors(const cpu_integer *s, int64_t panel);
@@ -153,6 +156,30 @@ cg_value glow_cpu_integer_any(cg *g, cg_value x);
  */
 void glow_cpu_integer_sum(cg *g, const cpu_integer *s, int rows, int vectors,
                           cg_value in, cg_value w, cg_value *acc);
+
+/* A panel at hand, and the block of lines that it is multiplied by. */
+typedef struct cpu_integer_panel_at {
+    cg_value weights;
+    cg_value in;      /* the first pixel of the block, of the group */
+    cg_value first;   /* its line */
+    cg_value image;   /* number of the first result of the plane */
+    cg_value channel; /* the first, of all */
+    int vectors, last;
+    cpu_integer_column column[CPU_INTEGER_VECTORS];
+    cg_value has_offsets; /* i1: some v is not 0; NULL: it is known */
+} cpu_integer_panel_at;
+
+/* Bytes from one tap of an axis to the next, as the input is read. */
+int64_t glow_cpu_integer_apart(const cpu_integer *s, int axis);
+
+/* Matrix registers: matrix.c. */
+bool glow_cpu_integer_takes_matrix(const cpu_target *t, const cpu_integer *s);
+/* Bytes of weights of 1, at the end of the packed ones; packs them. */
+int64_t glow_cpu_integer_ones(const cpu_integer *s);
+void glow_cpu_integer_pack_ones(const cpu_integer *s, uint8_t *to);
+/* The lines of the block up to `end`. */
+void glow_cpu_integer_matrix_lines(cpu_job *j, const cpu_integer *s,
+                                   const cpu_integer_panel_at *p, cg_value end);
 
 /* Depthwise convolutions, after glow_cpu_integer_shape: depthwise.c. */
 bool glow_cpu_is_depthwise(const cpu_target *t, const cpu_integer *s);

@@ -61,7 +61,8 @@ sum_of(const integer *s, const glow_tensor *from, int64_t at, int64_t c)
 int64_t
 glow_cpu_integer_packed_size(const integer *s)
 {
-    return glow_cpu_integer_weights(s) + glow_cpu_integer_columns(s) * 4;
+    return glow_cpu_integer_weights(s) + glow_cpu_integer_columns(s) * 4 +
+           glow_cpu_integer_ones(s);
 }
 
 void
@@ -88,6 +89,8 @@ glow_cpu_integer_pack(const integer *s, const glow_tensor *from, void *start)
             memcpy(to, &term, 4);
             to += 4;
         }
+    if (s->form == CPU_DOT_TILES)
+        glow_cpu_integer_pack_ones(s, to);
 }
 
 /* At run time. */

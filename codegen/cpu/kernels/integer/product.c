@@ -45,7 +45,7 @@ is_plain(const glow_node *n, const integer *s)
 
 /* Checks what all tiles have in common, and chooses form and blocking. */
 static bool
-finish(const cpu_target *t, const glow_node *n, integer *s)
+finish(const cpu_target *t, const glow_node *n, bool uses_matrix, integer *s)
 {
     int64_t taps = 1;
 
@@ -54,9 +54,11 @@ finish(const cpu_target *t, const glow_node *n, integer *s)
     if (!is_plain(n, s) || !is_byte(s->x) || !is_byte(s->w) ||
         !holds_offset(s->x) || s->channels < 1 || s->outputs < 1 || taps < 1)
         return false;
+    if (uses_matrix && (!t || !glow_cpu_integer_takes_matrix(t, s)))
+        return false;
     if (t)
-        glow_cpu_integer_shape(t, s);
-    return true;
+        glow_cpu_integer_shape(t, uses_matrix, s);
+    return !uses_matrix || !s->flat || !s->copies || s->last_rows == s->rows;
 }
 
 /* Convolutions */
@@ -153,7 +155,13 @@ rowwise_sums(const glow_node *n, integer *out)
     static bool id##_of(const cpu_target *t, const glow_node *n, integer *out) \
     {                                                                          \
         id##_sums(n, out);                                                     \
-        return finish(t, n, out);                                              \
+        return finish(t, n, false, out);                                       \
+    }                                                                          \
+    static bool id##_matrix_of(const cpu_target *t, const glow_node *n,        \
+                               integer *out)                                   \
+    {                                                                          \
+        id##_sums(n, out);                                                     \
+        return finish(t, n, true, out);                                        \
     }
 
 SUMS(batchmatmul)
@@ -170,7 +178,7 @@ depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
     return true;
 }
 
-#define KERNEL(id, operator, of, part)                                       \
+#define KERNEL(id, operator, of, part, is_matrix)                            \
     static bool id##_takes(const cpu_target *t, const glow_node *n)          \
     {                                                                        \
         integer s;                                                           \
@@ -211,6 +219,7 @@ depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
         .takes = id##_takes,                                                 \
         .emit = id##_emit,                                                   \
         .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                         \
+        .matrix = is_matrix,                                                 \
         .packs = 1,                                                          \
         .packed_size = id##_packed_size,                                     \
         .pack = id##_pack,                                                   \
@@ -218,13 +227,21 @@ depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
         .units = id##_units,                                                 \
     }
 
-KERNEL(batchmatmul_integer, batchmatmul, batchmatmul_of, integer);
+KERNEL(batchmatmul_integer, batchmatmul, batchmatmul_of, integer, false);
+KERNEL(batchmatmul_matrix_integer, batchmatmul, batchmatmul_matrix_of, integer,
+       true);
 KERNEL(conv_depthwise_integer, channelwisequantizedconvolution, depthwise_of,
-       depthwise);
-KERNEL(conv_integer, channelwisequantizedconvolution, convolution_of, integer);
-KERNEL(matmul_integer, matmul, matmul_of, integer);
+       depthwise, false);
+KERNEL(conv_integer, channelwisequantizedconvolution, convolution_of, integer,
+       false);
+KERNEL(conv_matrix_integer, channelwisequantizedconvolution,
+       convolution_matrix_of, integer, true);
+KERNEL(matmul_integer, matmul, matmul_of, integer, false);
+KERNEL(matmul_matrix_integer, matmul, matmul_matrix_of, integer, true);
 KERNEL(fullyconnected_integer, rowwisequantizedfullyconnected, rowwise_of,
-       integer);
+       integer, false);
+KERNEL(fullyconnected_matrix_integer, rowwisequantizedfullyconnected,
+       rowwise_matrix_of, integer, true);
 
 #define PLAIN(id, operator, sums)                                      \
     static bool id##_takes(const cpu_target *t, const glow_node *n)    \

@@ -10,9 +10,10 @@
 
 #include "codegen/cpu/kernels/integer/integer.h"
 
-#define MOST_UNIT 96   /* unrolled dot products of a loop */
-#define MOST_ROWS 24   /* of a tile */
-#define SLACK CPU_LINE /* bytes that are read behind the copied lines */
+#define MOST_UNIT 96    /* unrolled dot products of a loop */
+#define MOST_ROWS 24    /* of a tile */
+#define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
+#define SLACK CPU_LINE  /* bytes that are read behind the copied lines */
 
 typedef cpu_integer integer;
 
@@ -30,16 +31,17 @@ is_point(const cpu_window_axis *a)
 }
 
 static void
-set_form(const cpu_target *t, integer *s)
+set_form(const cpu_target *t, bool uses_matrix, integer *s)
 {
     bool is_signed = s->x->elem == GLOW_INT8Q;
     int zero = (int)s->x->offset;
 
-    s->form = t->dot;
+    s->form = uses_matrix ? CPU_DOT_TILES : t->dot;
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
     s->x_zero = s->form == CPU_DOT_UNSIGNED ? zero + (is_signed ? 128 : 0)
                 : s->form == CPU_DOT_SIGNED ? zero - (is_signed ? 0 : 128)
+                : s->form == CPU_DOT_TILES  ? zero
                                             : 0;
 }
 
@@ -61,6 +63,19 @@ flatten(integer *s)
     s->batch = s->w_batch ? s->batch : 1;
 }
 
+/*
+ * Two registers of up to 16 rows by two of 16 channels, and runs in equal parts of up
+ * to 16 steps.
+ */
+static void
+set_matrix(integer *s)
+{
+    int64_t steps = cg_ceil_div(s->run, s->group);
+
+    s->unit = (int)cg_ceil_div(steps, cg_ceil_div(steps, MATRIX_STEPS));
+    s->steps = cg_ceil_div(steps, s->unit) * s->unit;
+}
+
 /* How lines are read, once blocking is known where they are flat. */
 static void
 set_reading(integer *s)
@@ -75,12 +90,18 @@ set_reading(integer *s)
 
     s->taps = beside && (dense || !here) ? 1 : a[2].kernel;
     s->run = s->channels * (s->taps == 1 ? a[2].kernel : 1);
-    s->copies = !here || s->run % s->group;
+    if (s->form == CPU_DOT_TILES)
+        set_matrix(s);
+    s->copies = !here || s->run % s->group ||
+                (s->form == CPU_DOT_TILES && s->run != s->steps * s->group);
     if (s->copies) {
         s->taps = beside ? 1 : a[2].kernel;
         s->run = s->channels * (beside ? a[2].kernel : 1);
     }
-    s->steps = cg_ceil_div(s->run, s->group);
+    if (s->form == CPU_DOT_TILES)
+        set_matrix(s);
+    else
+        s->steps = cg_ceil_div(s->run, s->group);
     s->pixel = s->copies ? all * bytes : s->in_pixel;
     s->width = s->flat ? s->rows
                        : (a[2].out - 1) * a[2].stride +
@@ -99,7 +120,9 @@ static void
 set_tile(const cpu_target *t, integer *s)
 {
     int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
-    int most = t->registers >= 32 ? CPU_INTEGER_VECTORS : 2, rows, unit;
+    bool uses_matrix = s->form == CPU_DOT_TILES;
+    int most = t->registers >= 32 && !uses_matrix ? CPU_INTEGER_VECTORS : 2;
+    int rows, unit;
     int64_t width = s->axis[2].out;
 
     s->panels = cg_ceil_div(vectors, most);
@@ -107,6 +130,8 @@ set_tile(const cpu_target *t, integer *s)
     s->panels = cg_ceil_div(vectors, s->vectors);
     rows = (t->registers - s->vectors - 2) / s->vectors;
     rows = rows < 1 ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
+    if (uses_matrix)
+        rows = CPU_MATRIX_ROWS;
     s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, rows));
     unit = MOST_UNIT / (s->rows * s->vectors);
     s->unit = unit < 1 ? 1 : unit > 8 ? 8 : unit;
@@ -150,9 +175,9 @@ set_block(const cpu_target *t, integer *s)
 }
 
 void
-glow_cpu_integer_shape(const cpu_target *t, integer *s)
+glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix, integer *s)
 {
-    set_form(t, s);
+    set_form(t, uses_matrix, s);
     flatten(s);
     set_tile(t, s);
     set_reading(s);

@@ -136,6 +136,17 @@ sum_run(const tile *t, state *st)
         run_steps(t, rest, true, st);
 }
 
+int64_t
+glow_cpu_integer_apart(const integer *s, int axis)
+{
+    int64_t dilation = s->axis[axis].dilation;
+
+    if (axis > 0)
+        return dilation * (axis == 2 ? s->pixel : s->line);
+    return s->copies ? glow_cpu_integer_copied(s) * s->line
+                     : dilation * s->plane;
+}
+
 /*
  * The loop over axis `axis` of taps, or over the taps of a line that are not
  * contiguous, and the loops within it.
@@ -145,12 +156,7 @@ sum_axis(const tile *t, int axis, state *st)
 {
     cg *g = t->g;
     const integer *s = t->s;
-    const cpu_window_axis *a = &s->axis[axis];
-    int64_t count = axis == 2 ? s->taps : a->kernel;
-    int64_t apart = axis == 2   ? s->pixel
-                    : axis == 1 ? s->line
-                    : s->copies ? glow_cpu_integer_copied(s) * s->line
-                                : s->plane;
+    int64_t count;
     cg_value start;
     cg_loop l;
 
@@ -158,12 +164,12 @@ sum_axis(const tile *t, int axis, state *st)
         sum_run(t, st);
         return;
     }
-    if (axis || !s->copies)
-        apart *= a->dilation;
+    count = axis == 2 ? s->taps : s->axis[axis].kernel;
     begin_loop(t, &l, count, st);
     start = st->value[st->sums];
     sum_axis(t, axis + 1, st);
-    st->value[st->sums] = glow_cg_atc(g, start, apart);
+    st->value[st->sums] =
+        glow_cg_atc(g, start, glow_cpu_integer_apart(s, axis));
     end_loop(t, &l, count, st);
 }
 
