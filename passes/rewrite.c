@@ -62,15 +62,29 @@ callback_of(const driver *d, const glow_node *n)
     return NULL;
 }
 
+/*
+ * True if `n` computes on quantized elements, or moves those of a node that does: a
+ * callback may look at that node, too.
+ */
+static bool
+meets_quantized(const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->def &&
+            glow_is_quantized(n->in[i]->type->elem) &&
+            glow_computes_quantized(n->in[i]->def))
+            return true;
+    return glow_computes_quantized(n);
+}
+
 /* The callback for `n`, or NULL. */
 static glow_rewrite_fn
 callback_for(const driver *d, const glow_node *n)
 {
     glow_rewrite_fn fn = callback_of(d, n);
 
-    return fn && (d->run->pass->takes_quantized || !glow_computes_quantized(n))
-               ? fn
-               : NULL;
+    return fn && (d->run->pass->takes_quantized || !meets_quantized(n)) ? fn
+                                                                        : NULL;
 }
 
 /* True if the function may have a node to offer; most passes have none. */

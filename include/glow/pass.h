@@ -81,7 +81,8 @@ struct glow_pass {
     /* Instead of run: glow_rewrite offers it each node of operator `lowers`. */
     glow_rewrite_fn rewrite;
     /* The pass is right for operators that compute on quantized elements, too.
-       glow_rewrite offers such nodes to no other pass. */
+       glow_rewrite offers such nodes, and those that read from them and move
+       elements, to no other pass. */
     bool takes_quantized;
 };
 

@@ -566,5 +566,6 @@ const glow_pass glow_pass_fold_constants = {
     .summary = "evaluate nodes that depend on constants alone",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .takes_quantized = true,
     .run = run,
 };

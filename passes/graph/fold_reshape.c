@@ -66,5 +66,6 @@ const glow_pass glow_pass_fold_reshape = {
     .summary = "merge chains of reshapes",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .takes_quantized = true,
     .run = run,
 };
