@@ -362,14 +362,207 @@ test_pairs_exactly(void **state)
     glow_context_free(t.ctx);
 }
 
+/* The element that is nearest to the real `z`, which may be a tie by `slack`. */
+static void
+check_near(const glow_op *op, const glow_tensor *out, int64_t i, long double z,
+           long double slack)
+{
+    const glow_type *t = out->type;
+    long double low = glow_quantized_least(t->elem);
+    long double high = glow_quantized_most(t->elem);
+    long double got = glow_get_int(out, i);
+
+    z = z / t->scale + t->offset;
+    z = z < low ? low : z > high ? high : z;
+    if (fabsl(got - z) > 0.5L + slack)
+        fail_msg("%s: element %lld is %Lg, but should be %Lg", op->name,
+                 (long long)i, got, z);
+}
+
+static long double
+real_at(const glow_tensor *t, int64_t i)
+{
+    return t->type->scale * ((long double)glow_get_int(t, i) - t->type->offset);
+}
+
+/* All elements of a kind, and the operator of one operand in long double. */
+static void
+check_unary(op_test *t, const glow_op *op, long double (*fn)(long double x),
+            unsigned *seed)
+{
+    glow_type from = drawn_type(seed, 0), to;
+    glow_tensor x, y;
+    glow_node n = {.op = op};
+
+    from.shape.at[0] = glow_quantized_values(from.elem);
+    to = drawn_type(seed, from.shape.at[0]);
+    x = glow_tensor_new(glow_type_get(t->ctx, from));
+    y = glow_tensor_new(glow_type_get(t->ctx, to));
+    for (int64_t i = 0; i < from.shape.at[0]; i++)
+        glow_set_int(&x, i, glow_quantized_least(from.elem) + i);
+    assert_true(
+        op->eval(&n, &(glow_tensor *){&x}, &(glow_tensor *){&y}, t->arena));
+    for (int64_t i = 0; i < from.shape.at[0]; i++) {
+        long double z = fn(real_at(&x, i));
+
+        if (isnan(z))
+            assert_int_equal(glow_get_int(&y, i), to.offset);
+        else if (isinf(z) || fabsl(z / to.scale) < 1 << 20)
+            check_near(op, &y, i, z, 0x1p-3L);
+    }
+    glow_tensor_end(&x);
+    glow_tensor_end(&y);
+}
+
+static long double
+exact_relu(long double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static long double
+exact_sigmoid(long double x)
+{
+    return 1 / (1 + expl(-x));
+}
+
+static void
+test_unary_exactly(void **state)
+{
+    static const struct {
+        const glow_op *op;
+        long double (*fn)(long double x);
+    } rows[] = {{&glow_op_relu, exact_relu}, {&glow_op_sigmoid, exact_sigmoid},
+                {&glow_op_tanh, tanhl},      {&glow_op_log, logl},
+                {&glow_op_sqrt, sqrtl},      {&glow_op_atan, atanl},
+                {&glow_op_abs, fabsl},       {&glow_op_erf, erfl}};
+    op_test t = {.ctx = glow_context_new(), .arena = glow_arena_new()};
+    unsigned seed = 3;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int k = 0; k < 6; k++)
+            check_unary(&t, rows[i].op, rows[i].fn, &seed);
+    glow_arena_free(t.arena);
+    glow_context_free(t.ctx);
+}
+
+/* Comparisons against exact products: 24 and 17 bits fit a long double. */
+static void
+test_comparisons_exactly(void **state)
+{
+    enum { COUNT = 256 * 256 };
+    op_test t = {.ctx = glow_context_new(), .arena = glow_arena_new()};
+    unsigned seed = 11;
+
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        glow_type types[2] = {drawn_type(&seed, COUNT),
+                              drawn_type(&seed, COUNT)};
+        glow_type bools = glow_type_of(GLOW_BOOL, GLOW_DIMS_OF(COUNT));
+        glow_tensor v[2], y = glow_tensor_new(glow_type_get(t.ctx, bools));
+        glow_tensor *in[2] = {&v[0], &v[1]}, *out[1] = {&y};
+        const glow_op *op = k % 3 == 0   ? &glow_op_cmplt
+                            : k % 3 == 1 ? &glow_op_cmplte
+                                         : &glow_op_cmpeq;
+        glow_node n = {.op = op};
+
+        if (k >= 6) /* the same reals are met often */
+            types[1].scale = types[0].scale * 2;
+        for (int i = 0; i < 2; i++)
+            v[i] = glow_tensor_new(glow_type_get(t.ctx, types[i]));
+        for (int64_t i = 0; i < COUNT; i++)
+            for (int j = 0; j < 2; j++)
+                glow_set_int(&v[j], i,
+                             glow_quantized_least(types[j].elem) +
+                                 (j ? i % 256 : i / 256));
+        assert_true(op->eval(&n, in, out, t.arena));
+        for (int64_t i = 0; i < COUNT; i++) {
+            long double a = real_at(&v[0], i), b = real_at(&v[1], i);
+
+            assert_int_equal(glow_get_int(&y, i), k % 3 == 0   ? a < b
+                                                  : k % 3 == 1 ? a <= b
+                                                               : a == b);
+        }
+        for (int i = 0; i < 2; i++)
+            glow_tensor_end(&v[i]);
+        glow_tensor_end(&y);
+    }
+    glow_arena_free(t.arena);
+    glow_context_free(t.ctx);
+}
+
+/* Rows of 97 elements: their sum, their mean, and that of a pool over them. */
+static void
+check_sums(op_test *t, const glow_op *op, const void *attrs, glow_dims shape,
+           unsigned *seed)
+{
+    enum { ROWS = 31, SIZE = 97 };
+    glow_type from = drawn_type(seed, 0), to = drawn_type(seed, ROWS);
+    glow_tensor x, y;
+    glow_node n = {.op = op, .attrs = attrs, .n_in = 1, .n_out = 1};
+
+    from.shape = shape;
+    if (shape.rank == 4)
+        to.shape = GLOW_DIMS_OF(ROWS, 1, 1, 1);
+    to.scale = from.scale * (op == &glow_op_batchedreduceadd ? 11 : 0.75f);
+    x = glow_tensor_new(glow_type_get(t->ctx, from));
+    y = glow_tensor_new(glow_type_get(t->ctx, to));
+    glow_tensor_fill(&x, GLOW_FILL_RANDOM, *seed);
+    assert_true(
+        op->eval(&n, &(glow_tensor *){&x}, &(glow_tensor *){&y}, t->arena));
+    for (int64_t i = 0; i < ROWS; i++) {
+        int64_t sum = 0;
+
+        for (int64_t k = 0; k < SIZE; k++)
+            sum += glow_get_int(&x, i * SIZE + k) - from.offset;
+        check_near(op, &y, i,
+                   from.scale * (long double)sum /
+                       (op == &glow_op_batchedreduceadd ? 1 : SIZE),
+                   0x1p-7L);
+    }
+    glow_tensor_end(&x);
+    glow_tensor_end(&y);
+}
+
+static void
+test_sums_exactly(void **state)
+{
+    const glow_avgpool pool = {.kernels = GLOW_DIMS_OF(1, 97),
+                               .strides = GLOW_DIMS_OF(1, 1),
+                               .pads = GLOW_DIMS_OF(0, 0, 0, 0)};
+    op_test t = {.ctx = glow_context_new(), .arena = glow_arena_new()};
+    unsigned seed = 5;
+
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        check_sums(&t, &glow_op_batchedreduceadd, ALONG(1),
+                   GLOW_DIMS_OF(31, 97), &seed);
+        check_sums(&t, &glow_op_batchedreducemean, ALONG(1),
+                   GLOW_DIMS_OF(31, 97), &seed);
+        check_sums(&t, &glow_op_avgpool, &pool, GLOW_DIMS_OF(31, 1, 97, 1),
+                   &seed);
+        check_sums(&t, &glow_op_adaptiveavgpool, NULL,
+                   GLOW_DIMS_OF(31, 1, 97, 1), &seed);
+    }
+    glow_arena_free(t.arena);
+    glow_context_free(t.ctx);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_choices),       cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_composites),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_composites),
         cmocka_unit_test(test_pairs_exactly),
+        cmocka_unit_test(test_unary_exactly),
+        cmocka_unit_test(test_comparisons_exactly),
+        cmocka_unit_test(test_sums_exactly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
