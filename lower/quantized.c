@@ -207,7 +207,9 @@ by_sum(glow_builder *b, const glow_node *n)
     if (!v)
         return NULL;
     v = glow_lower_sub(
-        b, v, glow_lower_splat_int(b, v->type, count * (int64_t)x->offset));
+        b, v,
+        glow_lower_splat_int(b, v->type,
+                             (int64_t)((uint64_t)count * (uint64_t)x->offset)));
     v = glow_lower_convert(b, v, real);
     if (!v)
         return NULL;
@@ -434,11 +436,11 @@ lower(glow_builder *b, glow_node *n)
         return NULL;
     if (at >= 0)
         return by_table(b, n, at);
-    if (glow_type_count(n->out[0]->type) == 0)
+    if (!r && !computes_reals(n))
         return NULL;
-    if (r)
-        return r->lower(b, n);
-    return computes_reals(n) ? by_reals(b, n) : NULL;
+    if (glow_type_count(n->out[0]->type) == 0)
+        return glow_lower_splat(b, n->out[0]->type, 0);
+    return r ? r->lower(b, n) : by_reals(b, n);
 }
 
 static glow_result
