@@ -115,7 +115,8 @@ vectornorm_infer(const glow_node *n, glow_type out[])
         return false;
     if (v->p < 1)
         return glow_reject(n, "P is %d, but must be at least 1", v->p);
-    return glow_reduce_infer(n, out, GLOW_DIMS_OF(v->axis), GLOW_ANY_FLOAT);
+    return glow_admit(n, 0, GLOW_ANY_FLOAT) &&
+           glow_reduce_infer(n, out, GLOW_DIMS_OF(v->axis), GLOW_ANY_FLOAT);
 }
 
 /* |x|^p of all elements, allocated in `scratch`. */
