@@ -67,10 +67,10 @@ takes(const glow_node *n, glow_arena *a, const char **why)
         return GLOW_TAKES_NOT;
     }
     if (n->op->traits & GLOW_STRUCTURAL || glow_cg_lane(n) ||
-        glow_cpu_find_kernel(NULL, n))
+        glow_cpu_find_kernel(NULL, n) || glow_cpu_can_stack(n))
         return GLOW_TAKES;
-    if (glow_cpu_can_stack(n))
-        return GLOW_TAKES;
+    if (glow_computes_quantized(n) && !glow_cpu_has_elements(n))
+        return GLOW_TAKES; /* no rule lowers it, and there is nothing to do */
     *why = glow_arena_printf(a, "cpu has no kernel for %s", n->op->name);
     return n->op->traits & (GLOW_PRIMITIVE | GLOW_UNKNOWN) &&
                    !glow_computes_quantized(n)
