@@ -24,6 +24,9 @@
  * Quantize; the second for Reshape, if nobody else uses the operand.  Transpose and
  * Reshape pass DequantizeLinear as well, and take its Axis along.
  *
+ * Without Pad, it holds for BitCast to the integers of ONNX, too, because models move
+ * integers between QuantizeLinear and DequantizeLinear.
+ *
  * Bounds outside of the range of a type are dropped:
  *
  *     Quantize(Relu(%x)) : T          =>  Quantize(%x) : T, if the offset is the least
@@ -199,6 +202,29 @@ build_moved(glow_builder *b, const glow_node *n, glow_value *const *in)
                       n->n_in, n->attrs);
 }
 
+/* True for a BitCast of quantized elements to the integers that ONNX has them as. */
+static bool
+is_plain(const glow_node *n)
+{
+    return n && glow_is_quantized(n->in[0]->type->elem) &&
+           quantized_kind(n->out[0]->type->elem) == n->in[0]->type->elem;
+}
+
+/* `n` of integers that are quantized elements. */
+static glow_value *
+sink_bitcast(glow_builder *b, const glow_node *n)
+{
+    const glow_node *c = glow_def(n->in[0], &glow_op_bitcast);
+    glow_value *in[GLOW_MAX_OPERANDS];
+
+    if (!is_plain(c) || n->op == &glow_op_pad)
+        return NULL;
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = i ? n->in[i] : c->in[0];
+    return GLOW_BUILD_STATED_PLAIN(b, bitcast, n->out[0]->type,
+                                   GLOW_IN(build_moved(b, n, in)));
+}
+
 /* The axis of Result that `axis` of the operand of `n` becomes; -1 if it is none. */
 static int
 moved_axis(const glow_node *n, int axis)
@@ -250,6 +276,8 @@ sink_dequantize(glow_builder *b, glow_node *n)
 
     if (n->n_in > GLOW_MAX_OPERANDS || (pad && pad->value != 0))
         return NULL;
+    if (!d && glow_def(n->in[0], &glow_op_bitcast))
+        return sink_bitcast(b, n);
     if (!d)
         return sink_dequantizelinear(b, n);
     if (!is_worth(n))
@@ -266,24 +294,26 @@ same_parameters(const glow_type *a, const glow_type *b)
     return a->elem == b->elem && a->scale == b->scale && a->offset == b->offset;
 }
 
-/* Concat of results of Dequantize of equal types. */
+/* Concat of results of Dequantize, or of such a BitCast, of equal types. */
 static glow_value *
 sink_below_concat(glow_builder *b, glow_node *n)
 {
     glow_value **in =
         GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
+    const glow_op *op = n->in[0]->def ? n->in[0]->def->op : NULL;
 
     for (int i = 0; i < n->n_in; i++) {
-        const glow_node *d = glow_def(n->in[i], &glow_op_dequantize);
+        const glow_node *d = op ? glow_def(n->in[i], op) : NULL;
 
-        if (!d)
+        if (!d || !(op == &glow_op_dequantize ||
+                    (op == &glow_op_bitcast && is_plain(d))))
             return NULL;
         in[i] = d->in[0];
         if (!same_parameters(in[i]->type, in[0]->type))
             return NULL;
     }
-    return GLOW_BUILD_STATED_PLAIN(b, dequantize, n->out[0]->type,
-                                   GLOW_IN(build_moved(b, n, in)));
+    return glow_build(b, op, n->out[0]->type, GLOW_IN(build_moved(b, n, in)),
+                      NULL);
 }
 
 /* Quantize. */

@@ -57,9 +57,27 @@ tensor_elem_named(const char *name)
     return NULL;
 }
 
+glow_kind
+tensor_stored_as(glow_kind kind)
+{
+    switch (kind) {
+    case GLOW_INT8Q:
+        return GLOW_INT8;
+    case GLOW_UINT8Q:
+        return GLOW_UINDEX8;
+    case GLOW_INT16Q:
+        return GLOW_INT16;
+    case GLOW_INT32Q:
+        return GLOW_INDEX32;
+    default:
+        return kind;
+    }
+}
+
 const tensor_elem *
 tensor_elem_for(glow_kind kind)
 {
+    kind = tensor_stored_as(kind);
     for (size_t i = 0; i < sizeof elems / sizeof *elems; i++)
         if (kind && elems[i].kind == kind)
             return &elems[i];

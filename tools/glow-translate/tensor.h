@@ -27,7 +27,9 @@ typedef struct tensor_elem {
 const tensor_elem *tensor_elem_of(int64_t type);
 /* By its name, such as "FLOAT". */
 const tensor_elem *tensor_elem_named(const char *name);
-/* NULL if ONNX has no such kind. */
+/* The integers that quantized elements are in ONNX; other kinds are themselves. */
+glow_kind tensor_stored_as(glow_kind kind);
+/* NULL if ONNX has no such kind; of quantized kinds, that of their integers. */
 const tensor_elem *tensor_elem_for(glow_kind kind);
 
 /* The model of a tensor. */

@@ -126,9 +126,19 @@ convert(exporter *e, const glow_node *n)
     return true;
 }
 
+bool
+export_casts_bits(const glow_node *n)
+{
+    return glow_is(n, &glow_op_bitcast) &&
+           tensor_stored_as(n->in[0]->type->elem) !=
+               tensor_stored_as(n->out[0]->type->elem);
+}
+
 static bool
 bit_cast(exporter *e, const glow_node *n)
 {
+    if (!export_casts_bits(n))
+        return export_identity(e, n, 0, export_in(e, n, 0));
     export_last(e, n, "BitCast", NAMES(export_in(e, n, 0)));
     export_int(e, "to", tensor_elem_for(n->out[0]->type->elem)->type);
     return true;

@@ -46,6 +46,7 @@ static const export_row *const tables[] = {
     export_layout_rows,
     export_loss_rows,
     export_product_rows,
+    export_quantized_rows,
     export_recurrent_rows,
     export_signal_rows,
     export_resize_rows,
@@ -866,9 +867,10 @@ find_opset(exporter *e)
         need(e, opset_of_kind(s->value.type->elem));
     for (const glow_func *f = e->module->funcs; f; f = f->next)
         GLOW_FOR_EACH_NODE(n, f) {
-            need(e, n->op == &glow_op_cumprod || n->op == &glow_op_bitcast
+            need(e, n->op == &glow_op_cumprod || export_casts_bits(n)
                         ? 26
                         : EXPORT_OPSET);
+            need(e, export_quantized_opset(n));
             for (int i = 0; i < n->n_out; i++)
                 need(e, opset_of_kind(n->out[i]->type->elem));
         }
@@ -910,7 +912,8 @@ pick(glow_module *m, const char *name)
 
 /*
  * ONNX as a backend that takes the operators with a row, so that the pass
- * `lower` lowers all others.
+ * `lower` lowers all others; before it, quantized operators become floats between
+ * conversions.
  */
 static bool
 within_limits(const glow_node *n)
@@ -948,7 +951,7 @@ lower(exporter *e)
 
     glow_buf_printf(&text, "@");
     glow_buf_quoted(&text, e->func->name, strlen(e->func->name));
-    glow_buf_printf(&text, "(lower<partial>)");
+    glow_buf_printf(&text, "(expand-quantized,lower<partial>)");
     p = glow_pipeline_parse(
         e->ctx, e->arena,
         glow_source_from(e->ctx, "<export>", text.text, text.len));

@@ -31,6 +31,7 @@ extern const export_row export_index_rows[];
 extern const export_row export_layout_rows[];
 extern const export_row export_loss_rows[];
 extern const export_row export_product_rows[];
+extern const export_row export_quantized_rows[];
 extern const export_row export_recurrent_rows[];
 extern const export_row export_signal_rows[];
 extern const export_row export_resize_rows[];
@@ -48,9 +49,15 @@ typedef struct export_limit {
 extern const export_limit export_resize_limits[];
 extern const export_limit export_sample_limits[];
 
+/* The opset since which ONNX has a conversion of quantized elements; 0: `n` is none. */
+int export_quantized_opset(const glow_node *n);
+
 /* Reports E0720 at the node; returns false. */
 bool export_refuse(exporter *e, const glow_node *n, const char *fmt, ...)
     GLOW_PRINTF(3, 4);
+/* False for a BitCast between quantized elements and their integers, which are the same in
+   ONNX, and for other nodes. */
+bool export_casts_bits(const glow_node *n);
 /* The current row. */
 const export_row *export_this(const exporter *e);
 

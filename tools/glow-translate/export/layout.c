@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/glow-translate/export/export.h"
+#include "tools/glow-translate/tensor.h"
 
 static bool
 transpose(exporter *e, const glow_node *n)
@@ -150,6 +151,15 @@ wrap(exporter *e, const glow_node *n)
     return export_identity(e, n, 0, v);
 }
 
+/* A scalar for the real `v` in elements of `t`. */
+static const char *
+element(exporter *e, const glow_node *n, const glow_type *t, double v)
+{
+    return export_number(
+        e, n, tensor_stored_as(t->elem),
+        glow_is_quantized(t->elem) ? (double)glow_quantize(t, v) : v);
+}
+
 static bool
 pad(exporter *e, const glow_node *n)
 {
@@ -161,7 +171,7 @@ pad(exporter *e, const glow_node *n)
                                         [GLOW_PAD_EDGE] = "edge"};
     const glow_pad *p = n->attrs;
     const char *pads = export_list(e, n, p->pads.at, (int)p->pads.count);
-    const char *value = export_number(e, n, n->in[0]->type->elem, p->value);
+    const char *value = element(e, n, n->in[0]->type, (double)p->value);
 
     export_last(e, n, "Pad", NAMES(export_in(e, n, 0), pads, value));
     export_string(e, "mode", modes[p->mode]);
@@ -206,7 +216,7 @@ splat(exporter *e, const glow_node *n)
 {
     const glow_splat *s = n->attrs;
     const glow_type *type = n->out[0]->type;
-    const char *one = export_number(e, n, type->elem, s->value);
+    const char *one = element(e, n, type, (double)s->value);
 
     return export_last(e, n, "Expand",
                        NAMES(one, export_dims_list(e, n, type->shape)));

@@ -222,18 +222,19 @@ has_known_scales(const import_node *n)
 static bool
 between(import_node *n, const char *name, int axis)
 {
-    glow_value *in[3] = {import_dequantize(n, import_in(n, 0), import_in(n, 1),
-                                           import_in(n, 2), 0),
-                         import_dequantize(n, import_in(n, 3), import_in(n, 4),
-                                           import_in(n, 5), axis)};
+    glow_value *in[3] = {NULL};
     int count = 2;
 
+    in[0] = import_dequantize(n, import_in(n, 0), import_in(n, 1),
+                              import_in(n, 2), 0);
+    in[1] = import_dequantize(n, import_in(n, 3), import_in(n, 4),
+                              import_in(n, 5), axis);
     if (import_in(n, 8)) {
-        glow_value *scale =
-            import_binary(n, &glow_op_mul, scalar_or_list(n, import_in(n, 1)),
-                          scalar_or_list(n, import_in(n, 4)));
+        glow_value *x = scalar_or_list(n, import_in(n, 1));
+        glow_value *w = scalar_or_list(n, import_in(n, 4));
 
-        in[count++] = import_dequantize(n, import_in(n, 8), scale, NULL, 0);
+        in[count++] = import_dequantize(
+            n, import_in(n, 8), import_binary(n, &glow_op_mul, x, w), NULL, 0);
     }
     return import_done(
         n, import_quantize(n, import_as(n, name, n->opset, in, count),

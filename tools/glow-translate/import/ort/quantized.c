@@ -115,9 +115,10 @@ concat(import_node *n)
 static glow_value *
 scale_product(import_node *n, int a, int b)
 {
-    return import_binary(n, &glow_op_mul,
-                         import_convert(n, import_in(n, a), GLOW_FLOAT),
-                         import_convert(n, import_in(n, b), GLOW_FLOAT));
+    glow_value *x = import_convert(n, import_in(n, a), GLOW_FLOAT);
+    glow_value *y = import_convert(n, import_in(n, b), GLOW_FLOAT);
+
+    return import_binary(n, &glow_op_mul, x, y);
 }
 
 static bool

@@ -1,0 +1,198 @@
+/*
+ * expand-quantized: compute in floats between Dequantize and Quantize.
+ *
+ *     %y = Op(%x ..) : T              =>  Quantize(Op(Dequantize(%x) ..)) : T
+ *     %y = RescaleQuantized(%x) : T   =>  Quantize(Dequantize(%x)) : T
+ *     %y = ChannelwiseQuantizedConvolution(%x, %f, %b, %s, %o, %t, %p) {..} : T
+ *         =>
+ *     %d = DequantizeLinear(BitCast(%f) : int8<..>, %s, ConvertTo(%o) : int8) {Axis: 0}
+ *     %c = DequantizeLinear(BitCast(%b) : index32<..> - %p, %t) {Axis: 0}
+ *     %y = Quantize(Convolution(Dequantize(%x), %d, %c) {..}) : T
+ *
+ * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  Operators that
+ * only move elements stay, as do MaxPool and IntLookupTable, and the offsets of filters
+ * must be constants within their kind.
+ *
+ * The inverse of recognize-quantized, with the same bound of one step.  glow-translate
+ * runs it before it writes ONNX, which has quantized elements as pairs of conversions.
+ */
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+static const glow_type *
+with_kind(glow_builder *b, const glow_type *like, glow_kind kind)
+{
+    return glow_type_get(glow_builder_context(b),
+                         glow_type_of(kind, like->shape));
+}
+
+/* The floats that `v` stands for; `v` if it is not quantized. */
+static glow_value *
+to_floats(glow_builder *b, glow_value *v)
+{
+    if (!v || !glow_is_quantized(v->type->elem))
+        return v;
+    return GLOW_BUILD_STATED_PLAIN(
+        b, dequantize, with_kind(b, v->type, GLOW_FLOAT), GLOW_IN(v));
+}
+
+static glow_value *
+quantize(glow_builder *b, const glow_node *n, glow_value *y)
+{
+    return GLOW_BUILD_STATED_PLAIN(b, quantize, n->out[0]->type, GLOW_IN(y));
+}
+
+/* The integers of the same bits; GLOW_NO_KIND if there are none. */
+static glow_kind
+plain_kind(glow_kind k)
+{
+    return k == GLOW_INT8Q    ? GLOW_INT8
+           : k == GLOW_UINT8Q ? GLOW_UINDEX8
+           : k == GLOW_INT16Q ? GLOW_INT16
+           : k == GLOW_INT32Q ? GLOW_INDEX32
+                              : GLOW_NO_KIND;
+}
+
+static glow_value *
+integers_of(glow_builder *b, glow_value *v)
+{
+    return GLOW_BUILD_STATED_PLAIN(
+        b, bitcast, with_kind(b, v->type, plain_kind(v->type->elem)),
+        GLOW_IN(v));
+}
+
+/* True if `v` is constant, and its elements are ones of `kind`. */
+static bool
+fits(const glow_value *v, glow_kind kind)
+{
+    const glow_tensor *t = glow_constant_data(v, glow_type_count(v->type));
+    int64_t least = glow_quantized_least(kind);
+    int64_t most = glow_quantized_most(kind);
+
+    for (int64_t i = 0; t && i < glow_type_count(v->type); i++)
+        if (glow_get_int(t, i) < least || glow_get_int(t, i) > most)
+            return false;
+    return t != NULL;
+}
+
+/* Weights with a scale and an offset for each slice of axis 0. */
+static glow_value *
+expand_weights(glow_builder *b, glow_value *w, glow_value *scales,
+               glow_value *offsets)
+{
+    glow_kind kind = plain_kind(w->type->elem);
+    glow_value *zeros = NULL;
+
+    if (!glow_is_number(offsets, 0))
+        zeros = GLOW_BUILD_STATED_PLAIN(
+            b, convertto, with_kind(b, offsets->type, kind), GLOW_IN(offsets));
+    return GLOW_BUILD_STATED(
+        b, dequantizelinear, with_kind(b, w->type, GLOW_FLOAT),
+        GLOW_IN(integers_of(b, w), scales, zeros), .axis = 0);
+}
+
+static glow_value *
+expand_bias(glow_builder *b, glow_value *v, glow_value *scales,
+            glow_value *offsets)
+{
+    glow_value *q = integers_of(b, v);
+
+    if (q && q->type->elem != GLOW_INDEX32)
+        q = GLOW_BUILD_STATED_PLAIN(
+            b, convertto, with_kind(b, v->type, GLOW_INDEX32), GLOW_IN(q));
+    if (!glow_is_number(offsets, 0))
+        q = GLOW_BUILD_PLAIN(b, sub, GLOW_IN(q, offsets));
+    return GLOW_BUILD_STATED(b, dequantizelinear,
+                             with_kind(b, v->type, GLOW_FLOAT),
+                             GLOW_IN(q, scales, NULL), .axis = 0);
+}
+
+static glow_value *
+expand_channelwise(glow_builder *b, glow_node *n)
+{
+    glow_value *x, *f, *c;
+
+    if (!fits(n->in[4], n->in[1]->type->elem))
+        return NULL;
+    x = to_floats(b, n->in[0]);
+    f = expand_weights(b, n->in[1], n->in[3], n->in[4]);
+    c = expand_bias(b, n->in[2], n->in[5], n->in[6]);
+    return quantize(
+        b, n,
+        glow_build(b, &glow_op_convolution, NULL, GLOW_IN(x, f, c), n->attrs));
+}
+
+static glow_value *
+expand_rowwise(glow_builder *b, glow_node *n)
+{
+    glow_value *x, *w, *c;
+
+    if (!fits(n->in[3], n->in[1]->type->elem))
+        return NULL;
+    x = to_floats(b, n->in[0]);
+    w = expand_weights(b, n->in[1], n->in[2], n->in[3]);
+    w = GLOW_BUILD(b, transpose, GLOW_IN(w), .shuffle = GLOW_DIMS_OF(1, 0));
+    c = to_floats(b, n->in[4]);
+    return quantize(b, n,
+                    GLOW_BUILD(b, fullyconnected, GLOW_IN(x, w, c), .axis = 1));
+}
+
+/* True for operators that are left as they are. */
+static bool
+stays(const glow_node *n)
+{
+    static const glow_op *const list[] = {
+        &glow_op_bitcast,        &glow_op_dequantize, &glow_op_dequantizelinear,
+        &glow_op_intlookuptable, &glow_op_maxpool,    &glow_op_quantize,
+        &glow_op_quantizelinear,
+    };
+
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if (n->op == list[i])
+            return true;
+    return n->pred || n->n_out != 1 || n->n_in > GLOW_MAX_OPERANDS ||
+           glow_op_calls(n->op) || !glow_computes_quantized(n);
+}
+
+static glow_value *
+expand(glow_builder *b, glow_node *n)
+{
+    glow_value *in[GLOW_MAX_OPERANDS], *y;
+    const glow_type *type;
+    bool is_quantized;
+
+    if (stays(n))
+        return NULL;
+    if (n->op == &glow_op_channelwisequantizedconvolution)
+        return expand_channelwise(b, n);
+    if (n->op == &glow_op_rowwisequantizedfullyconnected)
+        return expand_rowwise(b, n);
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = to_floats(b, n->in[i]);
+    if (n->op == &glow_op_rescalequantized)
+        return quantize(b, n, in[0]);
+    type = n->out[0]->type;
+    is_quantized = glow_is_quantized(type->elem);
+    if (is_quantized)
+        type = with_kind(b, type, GLOW_FLOAT);
+    y = glow_build(b, n->op, n->op->traits & GLOW_STATED ? type : NULL, in,
+                   n->n_in, n->attrs);
+    return is_quantized ? quantize(b, n, y) : y;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, NULL, expand);
+}
+
+const glow_pass glow_pass_expand_quantized = {
+    .name = "expand-quantized",
+    .summary = "compute in floats between Dequantize and Quantize",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_PRECISION,
+    .run = run,
+    .takes_quantized = true,
+};
