@@ -117,8 +117,16 @@ mean_without_axes(glow_builder *b, const glow_node *pool, glow_dims y)
         !glow_dims_equal(y, GLOW_DIMS_OF(x.at[0], x.at[x.rank - 1])))
         return NULL;
     glow_builder_fuses(b, pool);
-    return GLOW_BUILD(b, batchedreducemean, GLOW_IN(pool->in[0]),
-                      .axes = spatial_axes(x));
+
+    glow_type type = *pool->out[0]->type;
+
+    type.shape = y;
+    type.strides = (glow_dims){0};
+    return GLOW_BUILD_STATED(b, batchedreducemean,
+                             glow_states_type(pool)
+                                 ? glow_type_get(glow_builder_context(b), type)
+                                 : NULL,
+                             GLOW_IN(pool->in[0]), .axes = spatial_axes(x));
 }
 
 static glow_value *
