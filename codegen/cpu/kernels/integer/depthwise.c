@@ -514,6 +514,7 @@ finish_pixel(const maker *m, tile *t, int p)
     cg *g = m->j->g;
     const integer *s = m->s;
     int bytes = glow_cg_bytes(s->y);
+    cg_value sum[MOST_SUMS], ratio[MOST_SUMS];
     cg_value y[MOST_SUMS], parts[MOST_SUMS], v;
     cg_value at = cg_mulc(g, t->pixel, s->out_pixel);
 
@@ -523,12 +524,18 @@ finish_pixel(const maker *m, tile *t, int p)
     for (int q = 0; q < m->b.sums; q++) {
         const cpu_integer_column *c = &m->column[q];
 
-        v = t->sum[p][q];
+        sum[q] = t->sum[p][q];
+        ratio[q] = c->ratio;
         if (c->offset)
-            v = cg_isub(g, v, cg_imul(g, t->input[p][q], c->offset));
-        parts[q] = y[q] = glow_cpu_integer_round(g, s, v, c->ratio);
+            sum[q] = cg_isub(g, sum[q], cg_imul(g, t->input[p][q], c->offset));
     }
-    v = pack_results(m, y);
+    v = m->b.sums == MOST_SUMS ? glow_cpu_integer_pack_results(g, s, sum, ratio)
+                               : NULL;
+    if (!v) {
+        for (int q = 0; q < m->b.sums; q++)
+            parts[q] = y[q] = glow_cpu_integer_round(g, s, sum[q], ratio[q]);
+        v = pack_results(m, y);
+    }
     if (v)
         glow_cg_store_raw(g, glow_cg_first(g, v, m->b.live), at);
     else

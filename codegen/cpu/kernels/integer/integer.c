@@ -87,22 +87,21 @@ finish_tile(const maker *m, int rows, cg_value pixel, cg_value const *acc)
     cg *g = m->j->g;
     const integer *s = &m->s;
     int bytes = glow_cg_bytes(s->y);
+    cpu_integer_result result[CG_MAX_CARRIED];
     cg_value at = cg_mulc(g, pixel, s->out_pixel);
 
     at = glow_cg_at(g, m->j->out[0].at,
                     cg_mulc(g, cg_add(g, at, m->p.channel), bytes));
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < m->p.vectors; v++) {
-            cg_value y = glow_cpu_integer_round(g, s, acc[r * m->p.vectors + v],
-                                                m->p.column[v].ratio);
-
-            y = glow_cpu_integer_narrow(g, s, y);
-            if (v == m->p.vectors - 1)
-                y = glow_cg_first(g, y, m->p.last);
-            glow_cg_store_raw(
-                g, y,
-                glow_cg_atc(g, at, (r * s->out_pixel + v * s->lanes) * bytes));
-        }
+        for (int v = 0; v < m->p.vectors; v++)
+            result[r * m->p.vectors + v] = (cpu_integer_result){
+                .sum = acc[r * m->p.vectors + v],
+                .ratio = m->p.column[v].ratio,
+                .at = glow_cg_atc(g, at,
+                                  (r * s->out_pixel + v * s->lanes) * bytes),
+                .row = r,
+                .live = v == m->p.vectors - 1 ? m->p.last : s->lanes};
+    glow_cpu_integer_store(g, s, result, rows * m->p.vectors);
 }
 
 /* Pixels from `x` of `line` on. */

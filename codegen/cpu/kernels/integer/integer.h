@@ -146,6 +146,26 @@ bool glow_cpu_integer_is_wide(const cpu_integer *s);
 cg_value glow_cpu_integer_round(cg *g, const cpu_integer *s, cg_value sum,
                                 cg_value ratio);
 cg_value glow_cpu_integer_narrow(cg *g, const cpu_integer *s, cg_value y);
+/* A vector of sums, of which `live` are stored at `at`. */
+typedef struct cpu_integer_result {
+    cg_value sum, ratio;
+    cg_value at;
+    int row; /* the vectors of one are contiguous, from the first on */
+    int live;
+} cpu_integer_result;
+
+/* Stores the results of `count` vectors of s->lanes sums; only the last vector of
+   a row may be partly live. */
+void glow_cpu_integer_store(cg *g, const cpu_integer *s,
+                            const cpu_integer_result *r, int count);
+/*
+ * The results of four vectors of sums, packed to 8 bits within each 16 bytes; NULL:
+ * there are no such instructions for them.
+ */
+cg_value glow_cpu_integer_pack_results(cg *g, const cpu_integer *s,
+                                       cg_value const *sum,
+                                       cg_value const *ratio);
+
 /* True if some element of `x`, a vector of integers, is not 0. */
 cg_value glow_cpu_integer_any(cg *g, cg_value x);
 
