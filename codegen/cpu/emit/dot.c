@@ -259,3 +259,19 @@ glow_cg_pack(cg *g, cg_value a, cg_value b, bool is_signed)
     return LLVMBuildTrunc(g->builder, both,
                           glow_cg_like(both, bits == 32 ? g->i16 : g->i8), "");
 }
+
+cg_value
+glow_cg_to_nearest(cg *g, cg_value x)
+{
+    int lanes = glow_cg_lanes(LLVMTypeOf(x));
+    LLVMTypeRef t = glow_cg_vector(g->i32, lanes);
+    const char *name = lanes == 16  ? "llvm.x86.avx512.mask.cvtps2dq.512"
+                       : lanes == 8 ? "llvm.x86.avx.cvt.ps2dq.256"
+                                    : "llvm.x86.sse2.cvtps2dq";
+    /* The last two are the mask, and the mode of the control register. */
+    cg_value args[4] = {x, LLVMConstNull(t),
+                        LLVMConstInt(g->i16, 0xffff, false),
+                        LLVMConstInt(g->i32, 4, false)};
+
+    return call(g, name, NULL, 0, args, lanes == 16 ? 4 : 1);
+}

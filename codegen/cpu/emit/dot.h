@@ -32,8 +32,14 @@ cg_value glow_cg_dot(cg *g, cpu_dot form, cg_value x, cg_value w, cg_value sum);
 cg_value glow_cg_unpack(cg *g, cg_value a, cg_value b, bool second);
 /*
  * Undoes it with elements of half the bits: those of `a`, then those of `b`, within
- * each 16 bytes.  The elements must be in the range of the narrow ones.
+ * each 16 bytes.  Elements out of the range of the narrow ones saturate on x86_64,
+ * and are undefined elsewhere.
  */
 cg_value glow_cg_pack(cg *g, cg_value a, cg_value b, bool is_signed);
+/*
+ * The nearest i32 to floats in vectors of 16 to 64 bytes, ties to even; the least one
+ * for those out of range.  On x86_64 only.
+ */
+cg_value glow_cg_to_nearest(cg *g, cg_value x);
 
 #endif

@@ -34,25 +34,6 @@ is_quick(const cg *g, const integer *s)
            abs(s->y->offset) <= MOST_OFFSET;
 }
 
-/* The nearest integers. */
-static cg_value
-to_nearest(cg *g, cg_value x)
-{
-    int lanes = glow_cg_lanes(LLVMTypeOf(x));
-    LLVMTypeRef t = glow_cg_vector(g->i32, lanes);
-    const char *name = lanes == 16  ? "llvm.x86.avx512.mask.cvtps2dq.512"
-                       : lanes == 8 ? "llvm.x86.avx.cvt.ps2dq.256"
-                                    : "llvm.x86.sse2.cvtps2dq";
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    cg_value fn = LLVMGetIntrinsicDeclaration(g->module, id, NULL, 0);
-    cg_value args[4] = {x, LLVMConstNull(t), LLVMConstInt(g->i16, 0xffff, 0),
-                        LLVMConstInt(g->i32, 4, 0)};
-
-    return LLVMBuildCall2(g->builder,
-                          LLVMIntrinsicGetType(g->context, id, NULL, 0), fn,
-                          args, lanes == 16 ? 4 : 1, "");
-}
-
 /* The number of units of the result, of 32 bits. */
 static cg_value
 units_of(cg *g, cg_value sum, cg_value ratio)
@@ -62,7 +43,7 @@ units_of(cg *g, cg_value sum, cg_value ratio)
     cg_value x = cg_fmul(g, LLVMBuildSIToFP(g->builder, sum, t, ""), ratio);
 
     x = cg_select(g, cg_fcmp(g, LLVMRealOLT, x, most), x, most);
-    return to_nearest(g, x);
+    return glow_cg_to_nearest(g, x);
 }
 
 /* Two vectors of units as one of 16 bits, with the offset. */
