@@ -25,6 +25,7 @@
  *   - A Relu or Clip behind an operator goes if the ends of the type do its work: the
  *     operator takes the type of its result.  So do the operands of a Concat.
  *
+ * A SoftMax or LogSoftMax whose results are outputs stays in float, also with `assert`.
  * `keep` names operators (`SoftMax`) and nodes (`%conv1`) that stay in float, between
  * commas or blanks.  Nodes with values without a range stay in float too, under one
  * warning that counts them; with `assert` any operator left in float is an error.
@@ -444,12 +445,27 @@ leave(quantizer *z, const glow_node *n, const char *why)
                                          "%%%s (%s)", n->name, n->op->name));
 }
 
+/*
+ * True for a SoftMax that only Saves read: a step of i8 would be most of the error of
+ * the network, and a conversion is needed before or behind it in any case.
+ */
+static bool
+is_last_softmax(const glow_node *n)
+{
+    if (n->op != &glow_op_softmax && n->op != &glow_op_logsoftmax)
+        return false;
+    GLOW_FOR_EACH_USE(u, n->out[0])
+        if (u->user->op != &glow_op_save)
+            return false;
+    return true;
+}
+
 static bool
 convert(quantizer *z, glow_node *n)
 {
     glow_node *made;
 
-    if (!is_candidate(n))
+    if (!is_candidate(n) || is_last_softmax(n))
         return false;
     if (glow_quantizing_is_kept(z->q.o, n))
         leave(z, n, "`keep` names it");
@@ -551,8 +567,7 @@ const glow_pass glow_pass_quantize = {
     .name = "quantize",
     .summary = "compute in integers, by the observed ranges of values",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_CHANGES,
-    .why = "values are rounded to quantized elements",
+    .preserves = GLOW_QUANTIZED,
     .options =
         {GLOW_FIELD_ENUM(quantize_options, schema, glow_quantization_schemas,
                          "how a range gives scale and offset"),
