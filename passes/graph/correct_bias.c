@@ -30,9 +30,9 @@ form_of(const quantize_options *o, const glow_node *n)
 }
 
 static glow_value *
-bias_constant(quantizing *q, const double *x, int64_t count)
+bias_constant(quantizing *q, const glow_node *n, const double *x, int64_t count)
 {
-    glow_type t = glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(count));
+    glow_type t = glow_type_of(n->out[0]->type->elem, GLOW_DIMS_OF(count));
     glow_value *v = glow_build_constant(
         q->b, "bias", glow_type_get(glow_builder_context(q->b), t));
 
@@ -50,7 +50,7 @@ correct(quantizing *q, glow_node *n)
     glow_type x;
 
     if (!glow_quantizing_is_product(n) || n->pred ||
-        n->out[0]->type->elem != GLOW_FLOAT ||
+        !glow_is_float(n->out[0]->type->elem) ||
         glow_quantizing_is_kept(q->o, n) ||
         !glow_quantizing_type(q, n->in[0], &x) ||
         !glow_quantizing_corrected(q, n, &x, form_of(q->o, n), &bias) ||
@@ -59,7 +59,7 @@ correct(quantizing *q, glow_node *n)
     q->b = glow_builder_new(glow_run_scratch(q->run), q->func,
                             glow_run_pass(q->run)->name);
     glow_builder_at(q->b, n);
-    b = bias_constant(q, bias, glow_quantizing_layout(n).channels);
+    b = bias_constant(q, n, bias, glow_quantizing_layout(n).channels);
     if (n->op != &glow_op_matmul) {
         glow_set_operand(n, 2, b);
         return true;

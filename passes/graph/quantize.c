@@ -110,7 +110,7 @@ check_keep(const quantizing *q)
 static bool
 is_wide(const glow_value *v)
 {
-    return v && v->type->elem == GLOW_FLOAT;
+    return v && glow_is_float(v->type->elem);
 }
 
 /* True if an operand is a float and no constant. */

@@ -183,7 +183,7 @@ choose_results(quantizing *q, const glow_node *n)
         const glow_value *v = n->out[k], *u = follower(v);
         const glow_type *after = u ? entry_of(q, u) : NULL;
 
-        if (v->type->elem != GLOW_FLOAT || !type_of_range(q, v, &t[k]))
+        if (!glow_is_float(v->type->elem) || !type_of_range(q, v, &t[k]))
             continue;
         if (after && after->elem) {
             t[k].scale = after->scale;
