@@ -26,6 +26,21 @@ join_operand(glow_builder *b, const parallel_member *m, size_t count, int k)
                       &(const glow_concat){.dim = m->rule->axis[k]});
 }
 
+/* The type that the whole states, or NULL. */
+static const glow_type *
+stated(glow_builder *b, const parallel_member *m, size_t count)
+{
+    int axis = glow_parallel_axis(m->rule, m->node);
+    glow_type whole = *m->node->out[0]->type;
+
+    if (!glow_states_type(m->node))
+        return NULL;
+    whole.strides = (glow_dims){0};
+    for (size_t i = 1; i < count; i++)
+        whole.shape.at[axis] += m[i].node->out[0]->type->shape.at[axis];
+    return glow_type_get(glow_builder_context(b), whole);
+}
+
 static glow_value *
 build_whole(glow_builder *b, const parallel_member *m, size_t count)
 {
@@ -36,7 +51,8 @@ build_whole(glow_builder *b, const parallel_member *m, size_t count)
         glow_builder_fuses(b, m[i].node);
     for (int k = 0; k < m->node->n_in; k++)
         in[k] = join_operand(b, m, count, k);
-    return glow_build(b, m->node->op, NULL, in, m->node->n_in, m->node->attrs);
+    return glow_build(b, m->node->op, stated(b, m, count), in, m->node->n_in,
+                      m->node->attrs);
 }
 
 bool
