@@ -6,7 +6,8 @@
  * For backends that have weights in a separate memory and FullyConnected as
  * their only operator for it; not in any pipeline. recognize-fullyconnected
  * leaves products without a bias as they are.  @w must be a constant.  Adding 0
- * changes -0 to 0, and no other number.
+ * changes -0 to 0, and no other number.  The bias of quantized elements is of i32,
+ * in units of the product of the scales.
  */
 
 #include "glow/match.h"
@@ -16,16 +17,22 @@
 static glow_value *
 convert(glow_builder *b, glow_node *n)
 {
-    const glow_type *w = n->in[1]->type;
-    glow_type t = glow_type_of(w->elem, GLOW_DIMS_OF(w->shape.at[1]));
+    const glow_type *x = n->in[0]->type, *w = n->in[1]->type;
+    bool quantized = glow_is_quantized(w->elem);
+    glow_type t = glow_type_of(quantized ? GLOW_INT32Q : w->elem,
+                               GLOW_DIMS_OF(w->shape.at[1]));
     glow_value *zero;
 
-    if (n->pred || !glow_is_float(w->elem) || !glow_is_constant_like(n->in[1]))
+    if (n->pred || !(quantized || glow_is_float(w->elem)) ||
+        !glow_is_constant_like(n->in[1]))
         return NULL;
+    if (quantized)
+        t.scale = (float)((double)x->scale * (double)w->scale);
     zero = glow_build_splat(b, "bias",
                             glow_type_get(glow_builder_context(b), t), 0);
-    return GLOW_BUILD(b, fullyconnected, GLOW_IN(n->in[0], n->in[1], zero),
-                      .axis = 1);
+    return GLOW_BUILD_STATED(b, fullyconnected,
+                             quantized ? n->out[0]->type : NULL,
+                             GLOW_IN(n->in[0], n->in[1], zero), .axis = 1);
 }
 
 static glow_result
@@ -39,6 +46,7 @@ const glow_pass glow_pass_convert_matmul_to_fullyconnected = {
     .summary = "products by constants to FullyConnected (opt-in)",
     .level = GLOW_GRAPH,
     .preserves = GLOW_REASSOC,
+    .takes_quantized = true,
     .run = run,
     .doc = "For backends that have weights of their own; in no pipeline.",
     .source = "Glow, ConvertMatMulToFullyConnected",

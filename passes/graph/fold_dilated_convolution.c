@@ -335,6 +335,20 @@ scale(glow_convolution *c, glow_dims block)
     return true;
 }
 
+/* The node `n` of the image, of attributes `c`. */
+static glow_value *
+build(glow_builder *b, const glow_node *n, glow_value *image,
+      const glow_type *type, const glow_convolution *c)
+{
+    glow_value **in =
+        GLOW_NEW_ARRAY(glow_builder_scratch(b), glow_value *, n->n_in);
+
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = i ? n->in[i] : image;
+    return glow_build(b, n->op, glow_states_type(n) ? type : NULL, in, n->n_in,
+                      c);
+}
+
 static glow_value *
 fold(glow_builder *b, glow_node *n)
 {
@@ -348,7 +362,7 @@ fold(glow_builder *b, glow_node *n)
     end = find_end(&f);
     if (!end || glow_is_unused(end->out[0])) /* unused: rewritten before */
         return NULL;
-    y = glow_build(b, n->op, NULL, GLOW_IN(f.image, n->in[1], n->in[2]), &c);
+    y = build(b, n, f.image, end->out[0]->type, &c);
     if (!y || y->type != end->out[0]->type)
         return NULL;
     glow_builder_replace(b, end, 0, y);
@@ -358,7 +372,12 @@ fold(glow_builder *b, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
-    glow_result r = glow_rewrite(pass, f, &glow_op_convolution, fold);
+    static const glow_rewrite_row rows[] = {
+        {&glow_op_channelwisequantizedconvolution, fold},
+        {&glow_op_convolution, fold},
+        {NULL, NULL},
+    };
+    glow_result r = glow_rewrite_each(pass, f, rows, NULL);
 
     if (r == GLOW_CHANGED)
         glow_erase_unused(f);
@@ -370,6 +389,7 @@ const glow_pass glow_pass_fold_dilated_convolution = {
     .summary = "space-to-batch convolutions to dilated convolutions",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
+    .takes_quantized = true,
     .run = run,
     .source = "Glow FoldDilatedConv; Chen et al., arXiv:1412.7062, section 3.1",
 };

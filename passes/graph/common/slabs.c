@@ -347,6 +347,31 @@ need_convolution(const glow_node *n, slab r, slab in[], void *attrs)
     return r.axis == 0 || need_window(n, r, &in[0], attrs);
 }
 
+/* The same, with scales and offsets of the channels. */
+static bool
+need_channelwise(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    if (r.axis == n->out[0]->type->shape.rank - 1) {
+        for (int i = 3; i < n->n_in; i++)
+            in[i] = along(r, 0);
+        return need_channels(n, r, in, attrs);
+    }
+    in[0] = r;
+    return r.axis == 0 || need_window(n, r, &in[0], attrs);
+}
+
+/* Input [M, K]; Weights [N, K], Scales [N], Offsets [N], Bias [N]. */
+static bool
+need_rowwise(const glow_node *n, slab r, slab in[], void *attrs)
+{
+    (void)attrs;
+    if (r.axis == 0)
+        in[0] = r;
+    for (int i = 1; i < n->n_in && r.axis == 1; i++)
+        in[i] = along(r, 0);
+    return true;
+}
+
 /*
  * Slabs along batch and channels of [N, spatial.., C], for any operator on
  * spatial axes.
@@ -388,6 +413,7 @@ static const struct {
     {&glow_op_batchmatmul, need_batchmatmul},
     {&glow_op_batchnormalization, need_batchnorm},
     {&glow_op_broadcast, need_broadcast},
+    {&glow_op_channelwisequantizedconvolution, need_channelwise},
     {&glow_op_concat, need_concat},
     {&glow_op_convolution, need_convolution},
     {&glow_op_fullyconnected, need_fullyconnected},
@@ -403,6 +429,7 @@ static const struct {
     {&glow_op_reshape, need_reshape},
     {&glow_op_rmsnormalization, need_layernorm},
     {&glow_op_roialign, need_roialign},
+    {&glow_op_rowwisequantizedfullyconnected, need_rowwise},
     {&glow_op_slice, need_slice},
     {&glow_op_softmax, need_softmax},
     {&glow_op_splat, need_nothing},
