@@ -238,8 +238,10 @@ emit_compare(cg *g, const glow_node *n, cg_value const *in)
 static cg_value
 emit_select(cg *g, const glow_node *n, cg_value const *in)
 {
-    return cg_select(g, in[0], rescale(g, in_type(n, 1), out_type(n), in[1]),
-                     rescale(g, in_type(n, 2), out_type(n), in[2]));
+    cg_value x = rescale(g, in_type(n, 1), out_type(n), in[1]);
+    cg_value y = rescale(g, in_type(n, 2), out_type(n), in[2]);
+
+    return cg_select(g, in[0], x, y);
 }
 
 /*

@@ -142,8 +142,9 @@ by_halves(cg *g, cg_value q, cg_value table, bool is_signed)
     cg_value half[2];
 
     for (int i = 0; i < 2; i++) {
-        cg_value args[3] = {load_bytes(g, table, HALF * i, 64), q,
-                            load_bytes(g, table, HALF * i + 64, 64)};
+        cg_value low = load_bytes(g, table, HALF * i, HALF / 2);
+        cg_value high = load_bytes(g, table, HALF * i + HALF / 2, HALF / 2);
+        cg_value args[3] = {low, q, high};
 
         half[i] =
             call(g, "llvm.x86.avx512.vpermi2var.qi.512", NULL, 0, args, 3);

@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-#define REDUCE_WIDTH 4 /* vectors that are combined side by side */
+#define MASKED_BYTES 64 /* vectors whose bytes are masked: AVX-512 */
+#define REDUCE_WIDTH 4  /* vectors that are combined side by side */
 
 bool
 glow_cpu_all(const glow_node *n, glow_kind kind)
@@ -189,7 +190,7 @@ glow_cpu_lanes(const cpu_target *t, int bytes)
 bool
 glow_cpu_masks(const cpu_target *t, int bytes)
 {
-    return bytes >= 4 || t->vector_bytes == 64;
+    return bytes >= 4 || t->vector_bytes >= MASKED_BYTES;
 }
 
 void

@@ -14,6 +14,9 @@
 #include "codegen/cpu/emit/quant.h"
 #include "codegen/cpu/kernels/common.h"
 
+#define LEAST_BITS \
+    32 /* of exact sums: vectors have as many lanes as of float */
+
 typedef struct reducer {
     cg_combine_fn combine;
     cg_value start;
@@ -216,7 +219,7 @@ sum_bits(const glow_node *n)
                    ? glow_cg_sum_bits(x, glow_dims_count(a.gone))
                    : 0;
 
-    return bits == 16 ? 32 : bits;
+    return bits && bits < LEAST_BITS ? LEAST_BITS : bits;
 }
 
 static void

@@ -10,7 +10,8 @@
 #include "codegen/cpu/emit/quant.h"
 #include "codegen/cpu/kernels/common.h"
 
-#define SUMS 8 /* begun before the first is done */
+#define MOST_BITS 32 /* of exact sums */
+#define SUMS 8       /* begun before the first is done */
 
 typedef struct whole {
     int64_t pixels, channels;
@@ -35,7 +36,7 @@ sums_elements(const glow_node *n)
                    ? glow_cg_sum_bits(x, glow_dims_product(x->shape, 1, last))
                    : 0;
 
-    return bits == 16 || bits == 32;
+    return bits && bits <= MOST_BITS;
 }
 
 static bool
