@@ -41,7 +41,10 @@
 #include "glow/match.h"
 #include "passes/graph/common/quantizing.h"
 
-enum { SHOWN = 8 }; /* names in a message */
+enum {
+    SHOWN = 8,      /* names in a message */
+    MOST_DEPTH = 8, /* layout operators in a row */
+};
 
 static const char *const bias_words[] = {"int32", "int16", "int8", NULL};
 
@@ -136,6 +139,56 @@ is_candidate(const glow_node *n)
     return (n->op->traits & GLOW_PURE) && !n->pred && !glow_op_calls(n->op) &&
            !(n->op->traits & GLOW_UNKNOWN) && reads_floats(n) &&
            !glow_computes_quantized(n);
+}
+
+/*
+ * True for a SoftMax that only Saves read: a step of i8 would be most of the error of
+ * the network, and a conversion is needed before or behind it in any case.
+ */
+static bool
+is_last_softmax(const glow_node *n)
+{
+    if (n->op != &glow_op_softmax && n->op != &glow_op_logsoftmax)
+        return false;
+    GLOW_FOR_EACH_USE(u, n->out[0])
+        if (u->user->op != &glow_op_save)
+            return false;
+    return true;
+}
+
+static bool
+has_known_types(quantizing *q, const glow_node *n)
+{
+    glow_type t;
+
+    for (int i = 0; i < n->n_in; i++)
+        if (is_wide(n->in[i]) && !glow_quantizing_type(q, n->in[i], &t))
+            return false;
+    for (int i = 0; i < n->n_out && !glow_quantizing_keeps_type(n); i++)
+        if (is_wide(n->out[i]) && !glow_quantizing_type(q, n->out[i], &t))
+            return false;
+    return true;
+}
+
+/*
+ * True for an operator that computes, or whose operand is quantized, or whose result an
+ * operator reads that will be: to move the elements of a float network as integers
+ * would round them for nothing.
+ */
+static bool
+is_worthwhile(quantizing *q, const glow_node *n, int depth)
+{
+    if (!(n->op->traits & GLOW_LAYOUT) ||
+        glow_def(n->in[0], &glow_op_dequantize))
+        return true;
+    for (int i = 0; i < n->n_out && depth < MOST_DEPTH; i++)
+        GLOW_FOR_EACH_USE(u, n->out[i])
+            if (is_candidate(u->user) && !is_last_softmax(u->user) &&
+                !glow_quantizing_is_kept(q->o, u->user) &&
+                has_known_types(q, u->user) &&
+                is_worthwhile(q, u->user, depth + 1))
+                return true;
+    return false;
 }
 
 /* Notes `v` if it is a float without a type. */
@@ -445,21 +498,6 @@ leave(quantizer *z, const glow_node *n, const char *why)
                                          "%%%s (%s)", n->name, n->op->name));
 }
 
-/*
- * True for a SoftMax that only Saves read: a step of i8 would be most of the error of
- * the network, and a conversion is needed before or behind it in any case.
- */
-static bool
-is_last_softmax(const glow_node *n)
-{
-    if (n->op != &glow_op_softmax && n->op != &glow_op_logsoftmax)
-        return false;
-    GLOW_FOR_EACH_USE(u, n->out[0])
-        if (u->user->op != &glow_op_save)
-            return false;
-    return true;
-}
-
 static bool
 convert(quantizer *z, glow_node *n)
 {
@@ -471,6 +509,8 @@ convert(quantizer *z, glow_node *n)
         leave(z, n, "`keep` names it");
     else if (!has_types(z, n))
         leave(z, n, "a value has no range");
+    else if (!is_worthwhile(&z->q, n, 0))
+        return false;
     else if (glow_run_may_rewrite(z->q.run)) {
         if (absorb(z, n))
             return true;
@@ -491,13 +531,15 @@ convert(quantizer *z, glow_node *n)
 
 /* Reports. */
 
+/* True if a value of any function has a range. */
 static bool
-any_range(const quantizing *q)
+any_range(const glow_module *m)
 {
-    for (int i = 0; i < q->count; i++)
-        for (int k = 0; k < q->order[i]->n_out; k++)
-            if (glow_get_value_range(q->order[i]->out[k]))
-                return true;
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f)
+            for (int k = 0; k < n->n_out && !f->is_program; k++)
+                if (glow_get_value_range(n->out[k]))
+                    return true;
     return false;
 }
 
@@ -512,12 +554,12 @@ check_options(quantizing *q)
     if (wrong)
         return glow_error(glow_run_context(q->run), "E0430", "quantize: %s",
                           wrong);
-    if (!any_range(q))
+    if (!any_range(q->func->module))
         return glow_error_hint(
             glow_run_context(q->run), (glow_span){0}, "E0432",
             "write a profile (glow-run -dump-profile=FILE) and load it "
             "(-load-profile=FILE), or state `ranges` in the text",
-            "quantize: no value of @%s has a range", q->func->name);
+            "quantize: no value has a range");
     return check_keep(q);
 }
 
