@@ -317,10 +317,14 @@ common_scale(glow_builder *b, const bias *v, const glow_type *x,
         return NULL;
     out = glow_build_constant(
         b, "bias", typed(b, GLOW_INT32Q, (float)scale, 0, GLOW_DIMS_OF(n)));
-    for (int64_t i = 0; out && i < n; i++)
-        glow_set_int(&out->storage->tensor, i,
-                     (int64_t)nearbyint((double)glow_get_int(q, i) *
-                                        glow_get_double(scales, i) / scale));
+    for (int64_t i = 0; out && i < n; i++) {
+        double v =
+            (double)glow_get_int(q, i) * glow_get_double(scales, i) / scale;
+
+        if (!(fabs(v) <= 0x1p31)) /* a scale that is no number */
+            return NULL;
+        glow_set_int(&out->storage->tensor, i, (int64_t)nearbyint(v));
+    }
     return out;
 }
 

@@ -274,12 +274,14 @@ read_packing(import_node *n, packing *p)
     return true;
 }
 
-/* E0711 unless operand i has `due` elements. */
+/* E0711 unless operand i has `each` elements for each of the `rows`. */
 static bool
-check_count(import_node *n, int i, int64_t due)
+check_count(import_node *n, int i, int64_t rows, int64_t each)
 {
-    int64_t has = glow_dims_count(import_shape(import_in(n, i)));
+    int64_t has = glow_dims_count(import_shape(import_in(n, i))), due;
 
+    if (glow_mul_overflow(rows, each, &due))
+        due = INT64_MAX;
     return has == due || import_refuse(n, "E0711",
                                        "operand %d has %" PRId64
                                        " elements, but %" PRId64 " are due",
@@ -302,7 +304,7 @@ zero_points(import_node *n, int i, const packing *p)
         return NULL;
     }
     if (v) {
-        t = check_count(n, i, p->rows * stride) ? import_known(n, i) : NULL;
+        t = check_count(n, i, p->rows, stride) ? import_known(n, i) : NULL;
         return t ? unpack(n, t, p, p->blocks, stride) : NULL;
     }
     first = import_constant_splat(n,
@@ -329,8 +331,8 @@ matmul_bits(import_node *n)
                              "an order of columns (operand %d) is not "
                              "supported",
                              ORDER);
-    if (!check_count(n, B, p.rows * p.blocks * (p.block / 8 * p.bits)) ||
-        !check_count(n, SCALES, p.rows * p.blocks))
+    if (!check_count(n, B, p.rows, p.blocks * (p.block / 8 * p.bits)) ||
+        !check_count(n, SCALES, p.rows, p.blocks))
         return false;
     bytes = import_known(n, B);
     zeros = zero_points(n, ZEROS, &p);
