@@ -318,12 +318,12 @@ common_scale(glow_builder *b, const bias *v, const glow_type *x,
     out = glow_build_constant(
         b, "bias", typed(b, GLOW_INT32Q, (float)scale, 0, GLOW_DIMS_OF(n)));
     for (int64_t i = 0; out && i < n; i++) {
-        double v =
+        double whole =
             (double)glow_get_int(q, i) * glow_get_double(scales, i) / scale;
 
-        if (!(fabs(v) <= 0x1p31)) /* a scale that is no number */
+        if (!(fabs(whole) <= 0x1p31)) /* a scale that is no number */
             return NULL;
-        glow_set_int(&out->storage->tensor, i, (int64_t)nearbyint(v));
+        glow_set_int(&out->storage->tensor, i, (int64_t)nearbyint(whole));
     }
     return out;
 }
