@@ -52,7 +52,8 @@ finish(const cpu_target *t, const glow_node *n, bool uses_matrix, integer *s)
     for (int i = 0; i < 3; i++)
         taps *= s->axis[i].kernel;
     if (!is_plain(n, s) || !is_byte(s->x) || !is_byte(s->w) ||
-        !holds_offset(s->x) || s->channels < 1 || s->outputs < 1 || taps < 1)
+        !holds_offset(s->x) || s->channels < 1 || taps < 1 ||
+        glow_type_count(s->y) < 1)
         return false;
     if (uses_matrix && (!t || !glow_cpu_integer_takes_matrix(t, s)))
         return false;
@@ -144,7 +145,6 @@ rowwise_sums(const glow_node *n, integer *out)
     int64_t rows = n->out[0]->type->shape.at[0];
 
     *out = product_of(n, 1, rows, w.at[1], w.at[0]);
-    out->in_pixel = n->in[0]->type->strides.rank ? 0 : w.at[1];
     out->by = (cpu_integer_operands){n->in[4] ? 4 : -1, 2, 3, -1, -1};
     out->step = (cpu_integer_weights){.output = w.at[1], .depth = 1};
 }

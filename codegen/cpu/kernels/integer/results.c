@@ -13,7 +13,6 @@
  * to UPPER before.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/cpu/kernels/integer/integer.h"
@@ -31,7 +30,7 @@ is_quick(const cg *g, const integer *s)
 {
     return strncmp(g->target->triple, "x86_64", 6) == 0 &&
            g->target->dot_bytes >= PART && glow_cg_bytes(s->y) == 1 &&
-           abs(s->y->offset) <= MOST_OFFSET;
+           s->y->offset >= -MOST_OFFSET && s->y->offset <= MOST_OFFSET;
 }
 
 /* The number of units of the result, of 32 bits. */
