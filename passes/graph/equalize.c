@@ -10,11 +10,13 @@
  * quantization scale, so that channels with small numbers lose their digits beside
  * channels with large ones.  The factor of a channel is
  *
- *     s = 2^rint(log2(sqrt(r2 / r1)))
+ *     s = 2^rint(log2(sqrt(r2 / r1)) - m)
  *
  * where r1 is the largest weight that makes the channel, or its largest element if
- * the module has ranges of its channels, and r2 the largest weight that reads it:
- * afterwards they are equal up to a factor of 4.  All channels are visited until no
+ * the module has ranges of its channels, r2 the largest weight that reads it, and m the
+ * median of the logarithms of all channels of the activation: a factor of all would
+ * change nothing.  Afterwards r2 / r1 is within a factor of 2 of its median.  All
+ * channels are visited until no
  * factor changes, since the weights between two activations have a part in both.
  *
  * Channels pass through Relu, LeakyRelu, MaxPool, AvgPool, means, Pad by 0, Slice,
@@ -155,26 +157,79 @@ measure(plan *p)
     return true;
 }
 
+static bool
+is_free(const plan *p, int32_t channel)
+{
+    return channel && glow_channel_class(p->c, channel) == channel &&
+           p->made[channel] > 0 && p->read[channel] > 0;
+}
+
+/* Exponent, not rounded, with which both sides of a class are equal. */
+static double
+wanted(const plan *p, int32_t class)
+{
+    return log2(p->read[class] / p->made[class]) / 2;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median of the exponents of the classes of a list; 0 if there are none. */
+static double
+median_of(const plan *p, channel_list l)
+{
+    double *x = GLOW_NEW_ARRAY(p->c->arena, double, l.count + 1);
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < l.count; i++)
+        if (is_free(p, l.at[i]))
+            x[n++] = wanted(p, l.at[i]);
+    glow_sort(x, (size_t)n, sizeof *x, compare_numbers);
+    return n ? (x[(n - 1) / 2] + x[n / 2]) / 2 : 0;
+}
+
+static int
+bounded(int e)
+{
+    return e > MOST_EXPONENT ? MOST_EXPONENT
+                             : (e < -MOST_EXPONENT ? -MOST_EXPONENT : e);
+}
+
+/* Improves the classes that begin in a list of channels; true if a factor changed. */
+static bool
+improve_list(plan *p, channel_list l)
+{
+    double median = median_of(p, l);
+    bool changed = false;
+
+    for (int64_t i = 0; i < l.count; i++) {
+        int now;
+
+        if (!is_free(p, l.at[i]))
+            continue;
+        now = bounded(p->exponent[l.at[i]] +
+                      (int)rint(wanted(p, l.at[i]) - median));
+        changed |= now != p->exponent[l.at[i]];
+        p->exponent[l.at[i]] = now;
+    }
+    return changed;
+}
+
 /* One round: true if a factor changed. */
 static bool
 improve(plan *p)
 {
     bool changed = false;
+    weight_classes w;
 
-    for (size_t i = 1; i < p->c->count; i++) {
-        int by, now;
-
-        if (glow_channel_class(p->c, (int32_t)i) != (int32_t)i ||
-            !(p->made[i] > 0 && p->read[i] > 0))
-            continue;
-        by = (int)rint(log2(p->read[i] / p->made[i]) / 2);
-        now = p->exponent[i] + by;
-        now = now > MOST_EXPONENT    ? MOST_EXPONENT
-              : now < -MOST_EXPONENT ? -MOST_EXPONENT
-                                     : now;
-        changed |= now != p->exponent[i];
-        p->exponent[i] = now;
-    }
+    for (int i = 0; i < p->c->func->count; i++)
+        if (classes_of(p, p->c->order[i], &w))
+            changed |= improve_list(p, w.out);
     return changed;
 }
 
@@ -226,21 +281,36 @@ fix_inexact(plan *p, const glow_node *n, const weight_classes *w)
     return fixed;
 }
 
-static void
-keep_exact(plan *p)
+/* True if a class was fixed. */
+static bool
+fix_all_inexact(plan *p)
 {
-    bool again = true;
+    bool fixed = false;
 
-    while (again) {
-        again = false;
-        for (int i = 0; i < p->c->func->count; i++) {
-            const glow_node *n = p->c->order[i];
-            weight_classes w;
+    for (int i = 0; i < p->c->func->count; i++) {
+        const glow_node *n = p->c->order[i];
+        weight_classes w;
 
-            if (classes_of(p, n, &w))
-                again |= fix_inexact(p, n, &w);
-        }
+        if (classes_of(p, n, &w))
+            fixed |= fix_inexact(p, n, &w);
     }
+    return fixed;
+}
+
+/* Finds the exponents of the classes that are free; false after a report. */
+static bool
+find_exponents(plan *p)
+{
+    bool changed = true;
+
+    for (size_t i = 0; i < p->c->count; i++)
+        p->exponent[i] = 0;
+    for (int i = 0; i < MOST_ROUNDS && changed; i++) {
+        if (!measure(p))
+            return false;
+        changed = improve(p);
+    }
+    return true;
 }
 
 /* Scaling. */
@@ -350,17 +420,13 @@ apply(const plan *p, glow_pass_run *run)
     return result;
 }
 
-/* The exponents of fixed classes are 0; returns the number of other factors. */
 static int64_t
-settle(plan *p)
+count_factors(const plan *p)
 {
     int64_t count = 0;
 
-    for (size_t i = 0; i < p->c->count; i++) {
-        if (glow_channel_class(p->c, (int32_t)i) != (int32_t)i || i == 0)
-            p->exponent[i] = 0;
+    for (size_t i = 0; i < p->c->count; i++)
         count += p->exponent[i] != 0;
-    }
     return count;
 }
 
@@ -369,21 +435,16 @@ run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *a = glow_run_scratch(pass);
     plan p = {.c = glow_channel_classes_of(a, f)};
-    bool changed = true;
     int64_t factors;
 
     p.exponent = GLOW_NEW_ARRAY(a, int, p.c->count);
     p.made = GLOW_NEW_ARRAY(a, double, p.c->count);
     p.read = GLOW_NEW_ARRAY(a, double, p.c->count);
-    for (int i = 0; i < MOST_ROUNDS && changed; i++) {
-        if (!measure(&p))
-            return GLOW_FAILED;
-        changed = improve(&p);
-    }
     do {
-        factors = settle(&p);
-        keep_exact(&p);
-    } while (settle(&p) != factors);
+        if (!find_exponents(&p))
+            return GLOW_FAILED;
+    } while (fix_all_inexact(&p));
+    factors = count_factors(&p);
     if (!factors || !glow_run_may_rewrite(pass))
         return GLOW_UNCHANGED;
     glow_run_count(pass, "factors of channels", factors);
