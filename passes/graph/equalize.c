@@ -30,8 +30,8 @@
  * weights would are left alone, and no factor is beyond 2^16.  Observed ranges of
  * channels are scaled as the channels are; a range without them is removed.
  *
- * It comes before profiling, as `-prepare` has it: weights of a normalization that is
- * not folded yet (fold-scale) are no weights.
+ * It comes before profiling, or between calibrate and quantize, but behind `-prepare`:
+ * weights of a normalization that is not folded yet (fold-scale) are no weights.
  */
 
 #include <math.h>

@@ -11,7 +11,7 @@
  *     drops need no room.
  *
  * In all three cases the range of the result is within that of the operand, or holds
- * it.
+ * it; the operand needs none of its own.
  */
 
 #include <math.h>
@@ -183,11 +183,13 @@ choose_results(quantizing *q, const glow_node *n)
         const glow_value *v = n->out[k], *u = follower(v);
         const glow_type *after = u ? entry_of(q, u) : NULL;
 
-        if (!glow_is_float(v->type->elem) || !type_of_range(q, v, &t[k]))
+        if (!glow_is_float(v->type->elem))
             continue;
         if (after && after->elem) {
-            t[k].scale = after->scale;
-            t[k].offset = after->offset;
+            t[k] = *after;
+            t[k].shape = v->type->shape;
+        } else {
+            type_of_range(q, v, &t[k]);
         }
     }
 }
