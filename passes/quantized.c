@@ -2,8 +2,8 @@
  * Judgement of a pass that quantizes: node by node, and end to end.
  *
  * A pass that is GLOW_QUANTIZED keeps names: the value that takes the place of a
- * node has its name.  So a Dequantize of the new function with the name of a node of
- * the old one shows which quantized operator stands for which node.  This node is run
+ * node has its name.  So a quantized operator of the new function, or the Dequantize
+ * behind it, with the name of a node of the old one stands for that node.  This node is run
  * in float64 on the operands that the quantized operator got, which are exact, so no
  * error of the nodes before it excuses a miss.
  *
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "glow/ops.h"
+#include "glow/profile.h"
 #include "passes/verdict.h"
 
 enum { MOST_CHAIN = 4, MOST_CONE = 8, NOISY_RUNS = 8 };
@@ -28,7 +29,7 @@ enum { MOST_CHAIN = 4, MOST_CONE = 8, NOISY_RUNS = 8 };
 /* A quantized operator, and the node of floats that it stands for. */
 typedef struct pair {
     const glow_node *after; /* the quantized operator */
-    const glow_node *shown; /* the Dequantize behind it */
+    const glow_node *shown; /* it, or the Dequantize behind it */
     const glow_node *before;
     const glow_node *base; /* the node that computes what `after` does */
     const glow_node *chain[MOST_CHAIN]; /* from base to before: clamps */
@@ -189,29 +190,49 @@ find_base(pair *p)
     return true;
 }
 
+/* The quantized type of the value that node `d` shows as reals, or NULL. */
+static const glow_type *
+shown_type(const glow_node *d)
+{
+    if (d->n_out != 1)
+        return NULL;
+    if (glow_is(d, &glow_op_dequantize))
+        return d->in[0]->type;
+    return glow_is_quantized(d->out[0]->type->elem) ? d->out[0]->type : NULL;
+}
+
+/* Adds the pair of `d`, a quantized operator or the Dequantize behind one. */
+static void
+add_pair(judge *j, const glow_node *d)
+{
+    const glow_node *q = glow_is(d, &glow_op_dequantize) ? d->in[0]->def : d;
+    const glow_node *n = glow_find_node(j->before, d->name);
+    pair *p;
+
+    if (!n || n->n_out != 1 || !glow_is_float(n->out[0]->type->elem))
+        return;
+    glow_map_set(j->steps, d->name, (void *)shown_type(d));
+    if (!q || q->n_out != 1 || !glow_computes_quantized(q) ||
+        glow_is(q, &glow_op_quantize))
+        return;
+    p = GLOW_NEW(j->a, pair);
+    *p = (pair){.after = q, .shown = d, .before = n, .next = j->pairs};
+    if (!find_base(p))
+        return;
+    if (is_product(p->base) && glow_is_constant(p->base->in[1]))
+        p->weights = glow_constant_tensor(p->base->in[1]->storage);
+    j->pairs = p;
+}
+
 static void
 find_pairs(judge *j)
 {
     GLOW_FOR_EACH_NODE(d, j->after) {
-        const glow_node *q = d->n_in > 0 && d->in[0] ? d->in[0]->def : NULL;
-        const glow_node *n = glow_find_node(j->before, d->name);
-        pair *p;
-
         if (glow_is(d, &glow_op_quantize))
             glow_map_set(j->steps, value_name(j, d->in[0]),
                          (void *)d->out[0]->type);
-        if (!glow_is(d, &glow_op_dequantize) || !q || !n || n->n_out != 1)
-            continue;
-        glow_map_set(j->steps, d->name, (void *)d->in[0]->type);
-        if (glow_is(q, &glow_op_quantize) || q->n_out != 1)
-            continue;
-        p = GLOW_NEW(j->a, pair);
-        *p = (pair){.after = q, .shown = d, .before = n, .next = j->pairs};
-        if (!find_base(p))
-            continue;
-        if (is_product(p->base) && glow_is_constant(p->base->in[1]))
-            p->weights = glow_constant_tensor(p->base->in[1]->storage);
-        j->pairs = p;
+        if (shown_type(d))
+            add_pair(j, d);
     }
 }
 
@@ -324,13 +345,36 @@ operands(judge *j, const pair *p, glow_tensor *in[])
     return true;
 }
 
+/*
+ * |x|, and to it the mean of each channel that a bias may be corrected by: the mean
+ * error of the weights is at most half a step, times that.
+ */
+static const glow_tensor *
+corrected_sizes(judge *j, const pair *p, const glow_tensor *x)
+{
+    const glow_value_range *r = glow_get_value_range(p->base->in[0]);
+    const glow_tensor *y = sizes(j, x);
+    int64_t i = 0;
+
+    if (!r || !r->channel_mean)
+        return y;
+    GLOW_FOR_EACH_INDEX(at, y->type->shape) {
+        glow_set_double(y, i,
+                        glow_get_double(y, i) +
+                            fabs((double)r->channel_mean[at.at[r->axis]]));
+        i++;
+    }
+    return y;
+}
+
 /* sum |x| s_w / 2 + s_b / 2 + 16 eps sum |x w| for each result; NULL: not known. */
 static const glow_tensor *
 product_bound(judge *j, const pair *p, glow_tensor *const in[])
 {
     const glow_tensor *x = sizes(j, in[0]), *w = sizes(j, in[1]);
     const glow_tensor *b = p->base->n_in > 2 ? sizes(j, in[2]) : NULL;
-    glow_tensor *steps[] = {(glow_tensor *)x, (glow_tensor *)half_steps(j, p),
+    glow_tensor *steps[] = {(glow_tensor *)corrected_sizes(j, p, in[0]),
+                            (glow_tensor *)half_steps(j, p),
                             (glow_tensor *)half_biases(j, p)};
     glow_tensor *all[] = {(glow_tensor *)x, (glow_tensor *)w, (glow_tensor *)b};
     const glow_tensor *rounded = run_wide(j, p->base, steps);
@@ -400,7 +444,7 @@ check_pair(judge *j, const pair *p)
 {
     glow_tensor *in[GLOW_MAX_OPERANDS];
     const glow_tensor *now = tensor_of(j, p->shown->out[0]);
-    const glow_type *type = p->shown->in[0]->type;
+    const glow_type *type = shown_type(p->shown);
     const glow_tensor *y, *bound = NULL;
 
     if (!now || !operands(j, p, in))
@@ -419,7 +463,7 @@ check_pair(judge *j, const pair *p)
         double due = held_to(type, glow_get_double(y, i));
         double most = half + (bound ? glow_get_double(bound, i) : size) +
                       ROUNDINGS * (double)FLT_EPSILON * fabs(due);
-        double is = glow_get_double(now, i);
+        double is = glow_get_real(now, i);
 
         if (!isnan(glow_get_double(y, i)) && !(fabs(is - due) <= most))
             return tell_node(j, p->shown->name, i, is, due, most);

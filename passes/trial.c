@@ -7,6 +7,7 @@
 
 #include "glow/match.h"
 #include "glow/ops.h"
+#include "glow/profile.h"
 #include "ir/base/context.h"
 
 const trial_set glow_trial_sets[N_TRIALS] = {
@@ -104,6 +105,19 @@ scale_by_units(const trial_units *u, const glow_tensor *x)
         glow_set_double(x, i, glow_get_double(x, i) * u->at[i / 4 % u->count]);
 }
 
+/* Numbers in [-1, 1) as numbers in the range of the placeholder, if it has one. */
+static void
+move_into_range(const glow_storage *s, const glow_tensor *x)
+{
+    const glow_value_range *r = glow_get_value_range(&s->value);
+
+    for (int64_t i = 0; r && i < glow_type_count(x->type); i++) {
+        double v = (glow_get_double(x, i) + 1) / 2;
+
+        glow_set_double(x, i, (double)r->min * (1 - v) + (double)r->max * v);
+    }
+}
+
 /* Draws the elements of a placeholder, by its name and the seed alone. */
 static glow_tensor
 make_input(const trial *t, const glow_storage *s)
@@ -122,6 +136,8 @@ make_input(const trial *t, const glow_storage *s)
     glow_tensor_fill(&drawn, how, seed);
     if (how == GLOW_FILL_COUNT && glow_is_float(type.elem))
         scale_by_units(&t->units, &drawn);
+    if (t->within_ranges && how == GLOW_FILL_RANDOM && glow_is_float(type.elem))
+        move_into_range(s, &drawn);
     if (drawn.type == trial_type(t, s))
         return drawn;
 

@@ -39,12 +39,13 @@
  *                   exact results a jump is where it was.
  *   GLOW_PRECISION  the same, eps being that of the narrowest kind in either
  *   GLOW_QUANTIZED  two bounds, on random numbers (of a placeholder with a range:
- *                   within it).  Node by node: where Dequantize of a quantized
- *                   operator took the place of a node of floats, and its name, the
- *                   latter is run in float64 on the operands that the quantized
- *                   operator got and on its own weights w.  Held to the range of the
+ *                   within it).  Node by node: where a quantized operator, or the
+ *                   Dequantize behind it, took the place of a node of floats, and its
+ *                   name, the latter is run in float64 on the operands that the
+ *                   quantized operator got and on its own weights w.  Held to the range of the
  *                   quantized type, of scale s, its result y is at most
- *                   s/2 + sum |x| s_w/2 + s_b/2 + 16 eps sum |x w| away.  A node
+ *                   s/2 + sum |x| s_w/2 + s_b/2 + 16 eps sum |x w| away, where |x| counts
+ *                   the mean of its channel too if a bias may be corrected by it.  A node
  *                   between quantized elements that was rewritten under its name:
  *                   one step of what it was on the same operands.  Values, of
  *                   which neither has a place before and after, count for nothing.

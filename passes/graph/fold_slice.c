@@ -404,6 +404,7 @@ const glow_pass glow_pass_fold_slice = {
     .summary = "move a Slice above the operator that defines its operand",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .takes_quantized = true,
     .run = run,
     .source = "Glow EliminateConcatSlice, OptimizeSplat; XLA's algebraic "
               "simplifier, slices",

@@ -79,7 +79,9 @@ of_adaptiveavgpool(glow_builder *b, glow_node *n)
             return NULL;
         p.kernels.at[i] = p.strides.at[i] = x.at[1 + i] / y.at[1 + i];
     }
-    return glow_build(b, &glow_op_avgpool, NULL, GLOW_IN(n->in[0]), &p);
+    return glow_build(b, &glow_op_avgpool,
+                      glow_states_type(n) ? n->out[0]->type : NULL,
+                      GLOW_IN(n->in[0]), &p);
 }
 
 /* True if the pool `n` is a mean over all its spatial axes. */
@@ -182,6 +184,7 @@ const glow_pass glow_pass_simplify_pool = {
     .summary = "replace pools by simpler operators",
     .level = GLOW_GRAPH,
     .preserves = GLOW_ORDER,
+    .takes_quantized = true,
     .run = run,
     .source = "Glow OptimizeReduceMean, lower1x1AdaptiveAvgPool",
 };

@@ -72,7 +72,7 @@ static const parallel_rule rules[] = {
 const parallel_rule *
 glow_parallel_next_rule(const parallel_rule *r, const glow_node *n)
 {
-    if (n->pred || glow_computes_quantized(n))
+    if (n->pred)
         return NULL;
     for (r = r ? r + 1 : rules; r < rules + N_RULES; r++)
         if (r->op == n->op && (!r->fits || r->fits(n)))

@@ -16,6 +16,7 @@ extern const import_dialect caffe2_dialect;
 /* The rows of each file, ending with one without a name. */
 extern const import_row caffe2_elementwise_rows[];
 extern const import_row caffe2_fill_rows[];
+extern const import_row caffe2_fused_rows[]; /* import/fusedrows.c */
 extern const import_row caffe2_layout_rows[];
 extern const import_row caffe2_norm_rows[];
 extern const import_row caffe2_product_rows[];

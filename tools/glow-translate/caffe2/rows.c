@@ -10,7 +10,7 @@
 static const import_row *const tables[] = {
     caffe2_elementwise_rows, caffe2_fill_rows,    caffe2_layout_rows,
     caffe2_norm_rows,        caffe2_product_rows, caffe2_window_rows,
-    import_fused_rows,       import_sparse_rows,
+    caffe2_fused_rows,       import_sparse_rows,
 };
 
 /* Operators of Caffe2 that equal an operator of ONNX in an opset. */

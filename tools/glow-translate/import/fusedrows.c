@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "glow/quantize.h"
+#include "tools/glow-translate/caffe2/caffe2.h"
 #include "tools/glow-translate/import/state.h"
 
 /* The table, operand `i`: a constant of bytes and of rank 2; NULL after a report. */
@@ -194,6 +195,10 @@ const import_row import_fused_rows[] = {
      weighted_sum_fused_8, NULL, NULL},
     {"RowwiseQuantizedSparseLengthsWeightedSum", 1, 0, weighted_sum_rowwise,
      NULL, NULL},
+    {NULL, 0, 0, NULL, NULL, NULL},
+};
+
+const import_row caffe2_fused_rows[] = {
     {"SparseLengthsSum8BitsRowwise", 1, 0, sum_8_bits, NULL, NULL},
     {"SparseLengthsSumFused4BitRowwise", 1, 0, sum_fused_4, NULL, NULL},
     {"SparseLengthsSumFused8BitRowwise", 1, 0, sum_fused_8, NULL, NULL},
