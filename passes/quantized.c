@@ -163,6 +163,22 @@ is_clamp(const glow_node *n)
            n->in[0]->def;
 }
 
+/*
+ * Operand `i` of `after`, where it has another shape than operand `i` of `n` before the
+ * pads of its own; NULL: neither has that shape.
+ */
+static const glow_value *
+operand_for(const glow_node *after, const glow_node *n, int i)
+{
+    const glow_value *v = after->in[i];
+    glow_dims shape = n->in[i]->type->shape;
+
+    while (glow_is(v->def, &glow_op_pad) &&
+           !glow_dims_equal(v->type->shape, shape))
+        v = v->def->in[0];
+    return glow_dims_equal(v->type->shape, shape) ? v : NULL;
+}
+
 /* True if `after` may compute what the node of floats `n` does. */
 static bool
 may_stand_for(const glow_node *after, const glow_node *n)
@@ -171,8 +187,7 @@ may_stand_for(const glow_node *after, const glow_node *n)
         return false;
     for (int i = 0; i < n->n_in; i++)
         if (!n->in[i] != !after->in[i] ||
-            (n->in[i] && !glow_dims_equal(n->in[i]->type->shape,
-                                          after->in[i]->type->shape)))
+            (n->in[i] && !operand_for(after, n, i)))
             return false;
     return n->op == after->op || is_product(n);
 }
@@ -337,7 +352,7 @@ operands(judge *j, const pair *p, glow_tensor *in[])
         if (is_product(p->base) && i > 0 && glow_is_constant(was))
             t = i == 1 ? p->weights : glow_constant_tensor(was->storage);
         else
-            t = tensor_of(j, p->after->in[i]);
+            t = tensor_of(j, operand_for(p->after, p->base, i));
         if (!t)
             return false;
         in[i] = (glow_tensor *)reals(j, t);
