@@ -231,6 +231,36 @@ tool_conversion(tool *t, const char *word, const char *except)
                              except ? except : "", except ? "\"" : "");
 }
 
+void
+tool_put_pass(glow_buf *b, const char *name, const char *options)
+{
+    char last = ',';
+
+    glow_buf_puts(b, name);
+    if (!options || *options == '\0')
+        return;
+    glow_buf_putc(b, '<');
+    for (const char *c = options; *c; c++) {
+        bool gap = *c == ' ' || *c == ',';
+
+        if (!gap || last != ',')
+            glow_buf_putc(b, gap ? ',' : *c);
+        last = gap ? ',' : *c;
+    }
+    glow_buf_putc(b, '>');
+}
+
+const char *
+tool_quantization(tool *t, const char *options)
+{
+    glow_buf b = {.arena = t->arena};
+
+    if (!options)
+        return NULL;
+    tool_put_pass(&b, "quantize", options);
+    return b.text;
+}
+
 /* The first place of the pass `name` in the text of a pipeline, or NULL. */
 static const char *
 find_pass(const char *text, const char *name)

@@ -163,6 +163,15 @@ extern const char *const tool_convert_words[];
 const char *tool_conversion(tool *t, const char *word, const char *except);
 
 /*
+ * The options of a pass as a command line has them, between commas or blanks, as
+ * the text of the pass: `-quantize='schema=symmetric assert'` is
+ * `quantize<schema=symmetric,assert>`.
+ */
+void tool_put_pass(glow_buf *b, const char *name, const char *options);
+/* The pass `quantize` with the options of -quantize; NULL for NULL. */
+const char *tool_quantization(tool *t, const char *options);
+
+/*
  * The pipeline `passes` (or NULL) with the files of -load-profile: as an option of its
  * first `calibrate`, else of one before all other passes.  `passes` without files.
  */

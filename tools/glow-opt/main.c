@@ -161,27 +161,14 @@ static const tool_option options[] = {
 
 /* Passes as options. */
 
-/* `-tile='rows=32 fast'` becomes `tile<rows=32,fast>`. */
 static void
 add_flag(opt *o, const char *name, const char *value)
 {
     glow_buf *b = &o->values.flags;
-    char last = ',';
 
     if (b->len > 0)
         glow_buf_putc(b, ',');
-    glow_buf_puts(b, name);
-    if (!value || *value == '\0')
-        return;
-    glow_buf_putc(b, '<');
-    for (const char *c = value; *c; c++) {
-        bool gap = *c == ' ' || *c == ',';
-
-        if (!gap || last != ',')
-            glow_buf_putc(b, gap ? ',' : *c);
-        last = gap ? ',' : *c;
-    }
-    glow_buf_putc(b, '>');
+    tool_put_pass(b, name, value);
 }
 
 /* -convert=KIND[,EXCEPT...], an abbreviation of several passes. */

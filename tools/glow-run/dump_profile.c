@@ -87,48 +87,6 @@ port_of(const run *r, const glow_storage *s)
     return NULL;
 }
 
-/* The number of runs: that of every input that has more than one.  Keeps all inputs. */
-static int
-count_runs(run *r)
-{
-    const run_port *first = NULL;
-
-    r->runs = 1;
-    for (size_t i = 0; i < r->n_ports; i++) {
-        run_port *p = &r->ports[i];
-
-        if (p->is_read && !p->is_state && !p->all.data) {
-            p->all = glow_tensor_new(p->type);
-            glow_tensor_copy(&p->all, &p->tensor);
-        }
-        if (p->runs == 1)
-            continue;
-        if (first && p->runs != first->runs)
-            return tool_usage(
-                &r->tool, NULL,
-                "@%s has inputs of %" PRId64 " runs, but @%s of %" PRId64,
-                first->storage->name, first->runs, p->storage->name, p->runs);
-        first = p;
-        r->runs = p->runs;
-    }
-    return TOOL_GO_ON;
-}
-
-/* The inputs of run `k`; what a run has written is as before the first one. */
-static void
-begin_run(run *r, int64_t k)
-{
-    for (size_t i = 0; i < r->n_ports; i++) {
-        run_port *p = &r->ports[i];
-        size_t bytes = (size_t)glow_type_bytes(p->type);
-
-        if (p->all.data && bytes)
-            memcpy(p->tensor.data,
-                   (char *)p->all.data + (p->runs > 1 ? (size_t)k * bytes : 0),
-                   bytes);
-    }
-}
-
 /* Warns of elements that are not finite, once for each value. */
 static void
 check_finite(run *r, int64_t k)
@@ -254,7 +212,7 @@ write_profile(run *r)
 int
 dump_profile(run *r)
 {
-    int code = count_runs(r);
+    int code = TOOL_GO_ON;
 
     for (int64_t k = 0; k < r->runs && code == TOOL_GO_ON; k++) {
         begin_run(r, k);

@@ -62,8 +62,6 @@ static const tool_option options[] = {
      "flush: numbers below the normal ones are zeros to cpu (ieee)"},
     {"convert", TOOL_TEXT, AT(convert), "bf16|f16[,EXCEPT...]", NULL, "running",
      "compute in 16 bits, but the operators and nodes EXCEPT"},
-    {"accuracy", TOOL_FLAG, AT(accuracy), NULL, NULL, "running",
-     "run it without -convert too, and print how far each output is off"},
     TOOL_TUNING_OPTIONS(AT(tuning), "running"),
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
@@ -83,6 +81,16 @@ static const tool_option options[] = {
      "bins of each histogram (1024)"},
     {"load-profile", TOOL_NAMES, AT(load_profile), "FILE[,FILE...]", NULL,
      "quantization", "calibrate by these profiles before all other passes"},
+    {"quantize", TOOL_WORD, AT(quantize), "OPTIONS", NULL, "quantization",
+     "compute in integers: options of the pass, as 'schema=symmetric'"},
+    {"accuracy", TOOL_FLAG, AT(accuracy), NULL, NULL, "quantization",
+     "run it without -quantize and -convert too, on all inputs, and print how "
+     "far each output is off"},
+    {"reference", TOOL_TEXT, AT(reference), "FILE", NULL, "quantization",
+     "let -accuracy run this file instead: of a module quantized before"},
+    {"expect-class", TOOL_TEXT, AT(expect_class), "FILE", NULL, "quantization",
+     "let -accuracy count rows with the largest score at these places: an .npy "
+     "or a text of integers"},
 
     {"red-zones", TOOL_FLAG, AT(red_zones), NULL, NULL, "measuring",
      "option of cpu: fail where a step changes memory that is not its own"},
@@ -207,14 +215,19 @@ cache_folder(const run *r)
 const char *
 conversion(run *r)
 {
-    const char *all = r->values.convert;
+    const char *all = r->values.convert, *convert = NULL;
+    const char *quantize = tool_quantization(&r->tool, r->values.quantize);
     size_t n;
 
     if (!all)
-        return NULL;
+        return quantize;
     n = strcspn(all, ",");
-    return tool_conversion(&r->tool, glow_arena_strndup(r->tool.arena, all, n),
-                           all[n] ? all + n + 1 : NULL);
+    convert =
+        tool_conversion(&r->tool, glow_arena_strndup(r->tool.arena, all, n),
+                        all[n] ? all + n + 1 : NULL);
+    return quantize
+               ? glow_arena_printf(r->tool.arena, "%s,%s", quantize, convert)
+               : convert;
 }
 
 int
@@ -310,7 +323,7 @@ compile(run *r)
     if (result != TOOL_GO_ON)
         return result;
     code.tuning = tuning;
-    code.consumes = !r->values.accuracy;
+    code.consumes = !takes_runs(r);
     if (!glow_network_load(&r->network, r->func, &how))
         return TOOL_FAILED;
     r->func = r->network.func;
@@ -384,11 +397,13 @@ check_usage(run *r)
         tool_check_exact(&r->tool, v->exact, v->winograd, v->subnormals) !=
             TOOL_GO_ON)
         return TOOL_USAGE;
-    if (v->dump_profile && (v->bench || v->profile || v->trace || v->convert ||
-                            v->load_profile.count || v->expect.count))
+    if (v->dump_profile &&
+        (v->bench || v->profile || v->trace || v->convert || v->quantize ||
+         v->load_profile.count || v->expect.count))
         return tool_usage(&r->tool, NULL,
                           "-dump-profile goes with none of -bench, -profile, "
-                          "-trace, -convert, -load-profile and -expect");
+                          "-trace, -convert, -quantize, -load-profile and "
+                          "-expect");
     if (v->profile_bins < 2 || v->profile_bins > 1 << 20)
         return tool_usage(&r->tool, NULL, "-profile-bins takes 2 to 1048576");
     if (v->convert && !is_conversion(v->convert))
@@ -396,9 +411,14 @@ check_usage(run *r)
                           "-convert takes bf16 or f16, and what to leave out "
                           "after a comma, not '%s'",
                           v->convert);
-    if (v->accuracy && !v->convert)
-        return tool_usage(&r->tool, "add -convert=bf16",
-                          "-accuracy says what -convert loses");
+    if (v->accuracy && !v->convert && !v->quantize && !v->reference)
+        return tool_usage(&r->tool, "add -quantize or -convert=bf16",
+                          "-accuracy says what -quantize or -convert loses, or "
+                          "how far off -reference is");
+    if ((v->reference || v->expect_class) && !v->accuracy)
+        return tool_usage(&r->tool, "add -accuracy",
+                          "-reference and -expect-class say what -accuracy "
+                          "compares with");
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;
@@ -421,14 +441,18 @@ work(run *r)
         code = insert_profile(r);
     if (code == TOOL_GO_ON)
         code = open_ports(r);
-    if (code == TOOL_GO_ON && r->func->is_program && r->values.convert)
-        code = tool_usage(&r->tool, NULL,
-                          "-convert takes a graph, but @%s is a program",
-                          r->func->name);
+    if (code == TOOL_GO_ON && r->func->is_program && conversion(r))
+        code = tool_usage(
+            &r->tool, NULL, "-%s takes a graph, but @%s is a program",
+            r->values.convert ? "convert" : "quantize", r->func->name);
+    if (code == TOOL_GO_ON && takes_runs(r))
+        code = count_runs(r);
     if (code == TOOL_GO_ON && r->values.accuracy)
-        code = run_unconverted(r);
+        code = run_reference(r);
     if (code == TOOL_GO_ON)
         code = compile(r);
+    if (code == TOOL_GO_ON && r->values.accuracy)
+        code = run_judged(r, &r->network, r->module);
     if (code == TOOL_GO_ON)
         code = r->values.dump_profile ? dump_profile(r) : run_or_bench(r);
     if (code == TOOL_GO_ON && r->values.accuracy)

@@ -151,7 +151,7 @@ fill_port(run *r, run_port *p)
 {
     bool ok = true;
 
-    if (r->values.dump_profile && p->input && !p->is_state &&
+    if (takes_runs(r) && p->input && !p->is_state &&
         (strncmp(p->input, "list:", 5) == 0 || ends_with(p->input, ".npy") ||
          ends_with(p->input, ".png")))
         return fill_runs(r, p);
@@ -223,7 +223,8 @@ close_ports(run *r)
 {
     for (size_t i = 0; i < r->n_ports; i++) {
         glow_tensor_end(&r->ports[i].tensor);
-        glow_tensor_end(&r->ports[i].wide);
+        glow_tensor_end(&r->ports[i].want);
+        glow_tensor_end(&r->ports[i].got);
         glow_tensor_end(&r->ports[i].all);
     }
 }

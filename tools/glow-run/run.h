@@ -24,8 +24,11 @@ typedef struct run_values {
     const char *cpu, *features;
     const char *winograd, *subnormals;
     bool exact;
-    const char *convert; /* NULL: as it is */
+    const char *convert;  /* NULL: as it is */
+    const char *quantize; /* options of the pass; NULL: none */
     bool accuracy;
+    const char *reference;    /* -accuracy: the file to compare with, or NULL */
+    const char *expect_class; /* the file of labels, or NULL */
     tool_tuning tuning;
     int64_t threads;
     bool cache;
@@ -47,11 +50,12 @@ typedef struct run_port {
     const glow_type *type; /* dense */
     const char *input;     /* its -input, or NULL */
     glow_tensor tensor;
-    glow_tensor wide; /* its value without -convert, for -accuracy */
     bool is_read, is_written;
-    bool is_state;   /* of -dump-profile: zero at first */
-    glow_tensor all; /* -dump-profile: its elements in all runs */
-    int64_t runs;    /* how many; 1: the same in each */
+    bool is_state;    /* of -dump-profile: zero at first */
+    glow_tensor all;  /* of several runs: its elements in all of them */
+    int64_t runs;     /* how many; 1: the same in each */
+    glow_tensor want; /* an output in all runs, in a row: of the reference */
+    glow_tensor got;  /* and of the network to judge */
 } run_port;
 
 /* A value of -dump-profile, and the ports that its profile adds up in. */
@@ -77,9 +81,11 @@ typedef struct run {
     size_t n_ports;
     glow_binding *bindings;     /* one for each port */
     const glow_target *machine; /* for -profile, or NULL */
-    run_watch *watches; /* of -dump-profile */
+    run_watch *watches;         /* of -dump-profile */
     size_t n_watches;
-    int64_t runs; /* of -dump-profile */
+    int64_t runs; /* that the inputs are of */
+    int64_t *labels;
+    size_t n_labels;
     const char *hash;
     double compile_ms, processor_compile_ms;
     int64_t cache_bytes; /* 0: not set */
@@ -97,17 +103,40 @@ void close_ports(run *r);
 run_port *find_port(run *r, const char *option, const char *text,
                     const char **rest);
 
-/* The passes of -convert, or NULL. */
+/* The passes of -quantize and -convert, or NULL. */
 const char *conversion(run *r);
 /* Reads the module again, and makes `func` code. */
 int read_module(run *r);
 int compile(run *r);
 
-/*
- * -accuracy: runs the unconverted function; prints the errors of the outputs.
- */
-int run_unconverted(run *r);
+/* True with -dump-profile and the options that compare outputs: -input may be of
+   several runs. */
+bool takes_runs(const run *r);
+/* Sets r->runs to the number of runs of the inputs. */
+int count_runs(run *r);
+/* The inputs of run `k`; what a run has written is as before the first one. */
+void begin_run(run *r, int64_t k);
+
+/* The error of an output over all runs. */
+typedef struct run_loss {
+    double most, square, of; /* difference; sums of squares: of it, of all */
+    int64_t count, odd;      /* numbers; of those, not finite but should be */
+} run_loss;
+/* True for outputs that are compared: of floats. */
+bool is_judged(const run_port *p);
+run_loss loss_of(const run_port *p);
+/* Signal over noise; infinity without noise, -infinity if a number is not finite. */
+double decibels(const run_loss *l);
+
+/* -accuracy: runs the reference; prints the errors of the outputs. */
+int run_reference(run *r);
+/* Runs `n` on all inputs, bound to the placeholders of `m`, into `got` of each. */
+int run_judged(run *r, const glow_network *n, const glow_module *m);
 void print_accuracy(run *r);
+/* Rows of scores of an output in all runs; 0 if its shape is none of scores. */
+int64_t rows_of(const run *r, const run_port *p);
+/* Reads the file of -expect-class. */
+int read_labels(run *r);
 
 /* Cuts bounded outputs to their valid part. */
 void cut_outputs(run *r);
@@ -119,7 +148,7 @@ int finish_outputs(run *r);
 int insert_profile(run *r);
 /* Fills port `p` with the elements of all runs. */
 int fill_runs(run *r, run_port *p);
-/* Runs on each of the inputs, and writes the profile. */
+/* Runs on all inputs, and writes the profile. */
 int dump_profile(run *r);
 
 /* Runs once, or as often as -bench says. */

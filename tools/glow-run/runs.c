@@ -1,5 +1,5 @@
 /*
- * Inputs of several runs, for -dump-profile: an .npy with a multiple of the first axis,
+ * Inputs of several runs, for profiles and comparisons: an .npy with a multiple of the first axis,
  * a multiple of the pictures, or list:FILE, which names such inputs line by line.
  */
 
@@ -153,4 +153,51 @@ fill_runs(run *r, run_port *p)
     for (size_t i = 0; i < all.count; i++)
         glow_tensor_end(&all.at[i]);
     return code;
+}
+
+bool
+takes_runs(const run *r)
+{
+    return r->values.dump_profile || r->values.accuracy;
+}
+
+/* The number of runs is that of every input with more than one.  Keeps all inputs. */
+int
+count_runs(run *r)
+{
+    const run_port *first = NULL;
+
+    r->runs = 1;
+    for (size_t i = 0; i < r->n_ports; i++) {
+        run_port *p = &r->ports[i];
+
+        if (p->is_read && !p->is_state && !p->all.data) {
+            p->all = glow_tensor_new(p->type);
+            glow_tensor_copy(&p->all, &p->tensor);
+        }
+        if (p->runs == 1)
+            continue;
+        if (first && p->runs != first->runs)
+            return tool_usage(
+                &r->tool, NULL,
+                "@%s has inputs of %" PRId64 " runs, but @%s of %" PRId64,
+                first->storage->name, first->runs, p->storage->name, p->runs);
+        first = p;
+        r->runs = p->runs;
+    }
+    return TOOL_GO_ON;
+}
+
+void
+begin_run(run *r, int64_t k)
+{
+    for (size_t i = 0; i < r->n_ports; i++) {
+        run_port *p = &r->ports[i];
+        size_t bytes = (size_t)glow_type_bytes(p->type);
+
+        if (p->all.data && bytes)
+            memcpy(p->tensor.data,
+                   (char *)p->all.data + (p->runs > 1 ? (size_t)k * bytes : 0),
+                   bytes);
+    }
 }
