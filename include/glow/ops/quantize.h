@@ -50,6 +50,16 @@ extern GLOW_API const glow_op glow_op_dynamicrowwisequantizedfullyconnected;
 /* Input, Weights [N, K], Scales, Offsets, Bias. */
 extern GLOW_API const glow_op glow_op_rowwisequantizedfullyconnected;
 
+/* Products of floats with weights in blocks of 8 or 4 bits: ir/ops/blockwise.c. */
+typedef struct glow_blockwisequantizedfullyconnected {
+    int64_t k;          /* columns of Input */
+    int bits;           /* of a weight: 8, or 4, low nibble first */
+    int64_t block_size; /* weights of a row with one scale */
+} glow_blockwisequantizedfullyconnected;
+
+/* Input, Weights [N, blocks, bytes], Scales, Offsets (optional), Bias (optional). */
+extern GLOW_API const glow_op glow_op_blockwisequantizedfullyconnected;
+
 /* ONNX's conversions, with scale and offset as operands and plain integers:
    ir/ops/quantizelinear.c. */
 
