@@ -876,6 +876,13 @@ static const glow_diag_info table[] = {
      "    glow-opt -quantize=assert net.gir\n"
      "\n"
      "Leave out `assert` to compute it in float.\n"},
+    {"E0434", "quantize-weights has blocks of no such size",
+     "`block` is how many weights share a scale.  Two weights of 4 bits make a\n"
+     "byte, and a block has whole bytes.\n"
+     "\n"
+     "    glow-opt -quantize-weights='bits=4 block=33' net.gir   // 32\n"
+     "\n"
+     "With `block=0` all weights of a result share one.\n"},
 
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"

@@ -1,0 +1,314 @@
+/*
+ * quantize-weights: keep weights of products in blocks of 8 or 4 bits.
+ *
+ *     %y = FullyConnected(%x, @w, @b)
+ *         => %y = BlockwiseQuantizedFullyConnected(%x, @q, @s, @z, @b)
+ *
+ * Activations stay in float, so that no profile is needed.  Weights that are a constant
+ * of floats, of FullyConnected and of MatMul, become bytes at once: `block` weights
+ * along the depth share a scale, or all of a result with `block` 0.
+ *
+ *   - With `symmetric` a block has the offset 2^(bits - 1).  The scale is the weight of
+ *     largest absolute value over -2^(bits - 1), or its absolute value over one less
+ *     than 2^(bits - 1), whichever makes the smaller error.
+ *   - Else the numbers from the least to the greatest, with 0, are divided evenly, and
+ *     the offset stands for 0.
+ *
+ * `scales` is the kind of scales: float16 rounds them first, and the weights are
+ * quantized by what it leaves.  A product of fewer than `least` weights stays as it is,
+ * and `only` and `except` list operators or nodes, by name.
+ *
+ * It makes a product of few rows faster, which reads each weight once, and a program
+ * smaller.  Weights of Convolution are left alone.  Not in any pipeline.
+ */
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "glow/match.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+#include "glow/quantize.h"
+
+typedef struct weights_options {
+    int bits;
+    int block;
+    int scales;
+    bool symmetric;
+    int least;
+    const char *only;
+    const char *except;
+} weights_options;
+
+static const char *const widths[] = {"8", "4", NULL};
+static const char *const kinds[] = {"float", "float16", NULL};
+
+/* The weights of a block. */
+typedef struct block {
+    const double *w;
+    int64_t count;
+    int bits;
+} block;
+
+/* A scale and an offset: weight = scale * (q - zero). */
+typedef struct grid {
+    double scale;
+    int zero;
+} grid;
+
+static int
+quantized(const block *k, grid g, double w)
+{
+    double q = g.scale == 0 ? g.zero : rint(w / g.scale) + g.zero;
+    int most = (1 << k->bits) - 1;
+
+    return q < 0 ? 0 : q > most ? most : (int)q;
+}
+
+/* Stores a scale; returns it as its kind holds it. */
+static double
+stored(const glow_tensor *scales, int64_t at, double scale)
+{
+    glow_set_double(scales, at, scale);
+    return glow_get_double(scales, at);
+}
+
+static double
+error_of(const block *k, grid g)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < k->count; i++) {
+        double w = k->w[i];
+        double e = g.scale * (quantized(k, g, w) - g.zero) - w;
+
+        sum += e * e;
+    }
+    return sum;
+}
+
+static grid
+symmetric_grid(const block *k, const glow_tensor *scales, int64_t at)
+{
+    int half = 1 << (k->bits - 1);
+    double most = 0;
+    grid whole, even;
+
+    for (int64_t i = 0; i < k->count; i++) {
+        double w = k->w[i];
+
+        if (fabs(w) > fabs(most))
+            most = w;
+    }
+    whole = (grid){stored(scales, at, -most / half), half};
+    even = (grid){stored(scales, at, fabs(most) / (half - 1)), half};
+    if (error_of(k, whole) < error_of(k, even)) {
+        stored(scales, at, whole.scale);
+        return whole;
+    }
+    return even;
+}
+
+static grid
+asymmetric_grid(const block *k, const glow_tensor *scales, int64_t at)
+{
+    int steps = (1 << k->bits) - 1;
+    double low = 0, high = 0, scale;
+
+    for (int64_t i = 0; i < k->count; i++) {
+        low = fmin(low, k->w[i]);
+        high = fmax(high, k->w[i]);
+    }
+    scale = stored(scales, at, high / steps - low / steps);
+    return (grid){scale, scale == 0 ? 0 : (int)fmin(rint(-low / scale), steps)};
+}
+
+/* The operands that weights [K, N] become. */
+typedef struct made {
+    glow_value *bytes, *scales, *zeros; /* zeros: or NULL */
+    int64_t depth, columns, block, blocks;
+} made;
+
+static void
+fill_block(const made *m, const block *k, int64_t at)
+{
+    const glow_tensor *scales = &m->scales->storage->tensor;
+    grid g = (m->zeros ? asymmetric_grid : symmetric_grid)(k, scales, at);
+    unsigned char *to = m->bytes->storage->tensor.data;
+
+    to += at * (m->block * k->bits / 8);
+    if (m->zeros)
+        glow_set_int(&m->zeros->storage->tensor, at, g.zero);
+    for (int64_t i = 0; i < m->block; i++) {
+        int q = i < k->count ? quantized(k, g, k->w[i]) : g.zero;
+
+        if (k->bits == 8)
+            to[i] = (unsigned char)q;
+        else
+            to[i / 2] |= (unsigned char)(q << i % 2 * 4);
+    }
+}
+
+static void
+fill(const made *m, const glow_tensor *w, int bits, glow_arena *scratch)
+{
+    double *of_block = GLOW_NEW_ARRAY(scratch, double, m->block);
+
+    for (int64_t j = 0; j < m->columns; j++)
+        for (int64_t b = 0; b < m->blocks; b++) {
+            int64_t first = b * m->block, left = m->depth - first;
+            block k = {of_block, left < m->block ? left : m->block, bits};
+
+            for (int64_t i = 0; i < k.count; i++)
+                of_block[i] = glow_get_double(w, (first + i) * m->columns + j);
+            fill_block(m, &k, j * m->blocks + b);
+        }
+}
+
+static glow_value *
+constant(glow_builder *b, const char *suffix, glow_kind kind, glow_dims shape)
+{
+    glow_type t = glow_type_of(kind, shape);
+
+    return glow_build_constant(b, suffix,
+                               glow_type_get(glow_builder_context(b), t));
+}
+
+static void
+make_constants(glow_builder *b, const weights_options *o, const glow_tensor *w,
+               made *m)
+{
+    int bits = o->bits ? 4 : 8;
+    glow_dims blocks;
+
+    m->block = o->block ? o->block : m->depth + (bits == 4 && m->depth % 2);
+    m->blocks = (m->depth - 1) / m->block + 1;
+    blocks = GLOW_DIMS_OF(m->columns, m->blocks);
+    m->bytes =
+        constant(b, "weights", GLOW_UINDEX8,
+                 GLOW_DIMS_OF(m->columns, m->blocks, m->block * bits / 8));
+    m->scales =
+        constant(b, "scales", o->scales ? GLOW_FLOAT16 : GLOW_FLOAT, blocks);
+    if (!o->symmetric)
+        m->zeros = constant(b, "offsets", GLOW_UINDEX8, blocks);
+    fill(m, w, bits, glow_builder_scratch(b));
+}
+
+/* True if each weight is finite, and the scale of its block will be. */
+static bool
+is_in_range(const glow_tensor *w, const weights_options *o)
+{
+    double most = o->scales ? 65504.0 * (o->bits ? 7 : 127) : INFINITY;
+
+    for (int64_t i = 0; i < glow_type_count(w->type); i++)
+        if (!(fabs(glow_get_double(w, i)) < most))
+            return false;
+    return true;
+}
+
+/* True if `name` is one of the words between commas. */
+static bool
+lists(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = words; *at; at += *at == ',') {
+        size_t n = strcspn(at, ",");
+
+        if (n == length && strncmp(at, name, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool
+is_chosen(const weights_options *o, const glow_node *n)
+{
+    if (lists(o->except, n->op->name) || lists(o->except, n->name))
+        return false;
+    return !*o->only || lists(o->only, n->op->name) || lists(o->only, n->name);
+}
+
+static glow_value *
+quantize(glow_builder *b, glow_node *n)
+{
+    const weights_options *o = glow_run_options(glow_builder_run(b));
+    const glow_type *t = n->in[1]->type;
+    glow_value *x = n->in[0], *bias = n->n_in > 2 ? n->in[2] : NULL;
+    const glow_tensor *w;
+    glow_dims rows;
+    made m = {0};
+
+    if (!glow_is_constant(n->in[1]) || !glow_is_float(t->elem) || n->pred ||
+        t->strides.rank || glow_type_count(t) < 1 || !is_chosen(o, n))
+        return NULL;
+    w = &n->in[1]->storage->tensor;
+    if (glow_type_count(t) < o->least || !is_in_range(w, o)) {
+        glow_run_remark(glow_builder_run(b), n, false,
+                        glow_type_count(t) < o->least
+                            ? "it has few weights"
+                            : "its weights have no finite scale");
+        return NULL;
+    }
+    m.depth = t->shape.at[0];
+    m.columns = t->shape.at[1];
+    make_constants(b, o, w, &m);
+    rows = GLOW_DIMS_OF(n->out[0]->type->shape.at[0], m.depth);
+    if (!glow_dims_equal(x->type->shape, rows))
+        x = GLOW_BUILD(b, reshape, GLOW_IN(x), .dims = rows);
+    return GLOW_BUILD(b, blockwisequantizedfullyconnected,
+                      GLOW_IN(x, m.bytes, m.scales, m.zeros, bias),
+                      .k = m.depth, .bits = o->bits ? 4 : 8,
+                      .block_size = m.block);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    static const glow_rewrite_row rows[] = {
+        {&glow_op_fullyconnected, quantize},
+        {&glow_op_matmul, quantize},
+        {NULL, NULL},
+    };
+    const weights_options *o = glow_run_options(pass);
+
+    if (o->block < 0 || (o->bits && o->block % 2)) {
+        glow_error_hint(glow_run_context(pass), (glow_span){0}, "E0434",
+                        "`block` counts weights: an even number with `bits` 4; "
+                        "0 is a scale for each result",
+                        "quantize-weights: `block` is %d", o->block);
+        return GLOW_FAILED;
+    }
+    return glow_rewrite_each(pass, f, rows, NULL);
+}
+
+const glow_pass glow_pass_quantize_weights = {
+    .name = "quantize-weights",
+    .summary = "keep weights of products in blocks of 8 or 4 bits",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_CHANGES,
+    .why = "weights are rounded to steps of their blocks",
+    .options = {GLOW_FIELD_ENUM(weights_options, bits, widths, "of a weight"),
+                GLOW_FIELD_DEFAULT(
+                    weights_options, block, GLOW_INT,
+                    "weights with one scale; 0: all of a result"),
+                GLOW_FIELD_ENUM(weights_options, scales, kinds,
+                                "the kind of scales"),
+                GLOW_FIELD_DEFAULT(weights_options, symmetric, GLOW_FLAG,
+                                   "the offset of each block is 2^(bits - 1)"),
+                GLOW_FIELD_DEFAULT(weights_options, least, GLOW_INT,
+                                   "weights of a product that is changed"),
+                GLOW_FIELD_DEFAULT(weights_options, only, GLOW_STRING,
+                                   "operators and nodes to change, alone"),
+                GLOW_FIELD_DEFAULT(weights_options, except, GLOW_STRING,
+                                   "operators and nodes to leave")},
+    .defaults = &(const weights_options){.block = 32,
+                                         .symmetric = true,
+                                         .least = 1024,
+                                         .only = "",
+                                         .except = ""},
+    .run = run,
+    .source = "llama.cpp, Q4_0 and Q8_0; ONNX Runtime, MatMulNBits",
+};
