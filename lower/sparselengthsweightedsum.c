@@ -6,7 +6,8 @@
  *     y  = ScatterData(zeros, %r, %g) {Reduction: add}
  *
  * Entries after the last segment, whose indices are 0, go to one additional row
- * of the zeros.  Floats of 16 bits are added up in 32.
+ * of the zeros.  Floats of 16 bits are added up in 32; rows of a fused kind become
+ * floats once they are gathered (ConvertRows).
  */
 
 #include "lower/sparse.h"
@@ -27,6 +28,14 @@ rows_of(glow_builder *b, const glow_node *n, glow_value *in, glow_kind kind)
 
     at = glow_lower_select(b, in, at, glow_lower_number(b, list, 0));
     g = at ? GLOW_BUILD(b, gather, GLOW_IN(n->in[0], at), .axis = 0) : NULL;
+    if (g && glow_fused_tail(g->type->elem)) {
+        glow_type type = glow_type_of(
+            kind, GLOW_DIMS_OF(list.at[0], glow_fused_columns(g->type)));
+
+        g = GLOW_BUILD_STATED_PLAIN(
+            b, convertrows, glow_type_get(glow_builder_context(b), type),
+            GLOW_IN(g));
+    }
     g = g ? glow_lower_convert(b, g, kind) : NULL;
     return g && w ? glow_lower_mul(b, g,
                                    glow_lower_spread(b, w, 0, g->type->shape))

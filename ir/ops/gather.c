@@ -10,7 +10,10 @@ gather_infer(const glow_node *n, glow_type out[])
     int rank = data.rank - 1 + at.rank - g->batch_dims;
     glow_dims y = data;
 
-    if (!glow_admit(n, 0, GLOW_ANY_UNFUSED) ||
+    /* Rows of a fused kind, whole. */
+    bool is_rows = g->axis == 0 && data.rank == 2 && at.rank == 1;
+
+    if (!glow_admit(n, 0, is_rows ? GLOW_ANY_KIND : GLOW_ANY_UNFUSED) ||
         !glow_admit(n, 1, GLOW_ANY_INT) ||
         !glow_check_axis(n, "Axis", g->axis, 0))
         return false;
@@ -72,7 +75,9 @@ gather_eval(const glow_node *n, glow_tensor *const in[],
 const glow_op glow_op_gather = {
     .name = "Gather",
     .summary = "take slices of a tensor by their numbers",
-    .in = {{"Data", GLOW_TENSOR, "what is taken from"},
+    .in = {{"Data", GLOW_TENSOR,
+            "what is taken from; of a fused kind, with Axis 0 and a list of "
+            "Indices, rows"},
            {"Indices", GLOW_TENSOR,
             "integers: which slices; negative ones count from the end"}},
     .out = {{"Result", GLOW_TENSOR,

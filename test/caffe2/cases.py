@@ -12,7 +12,7 @@ import reference as ref
 F, H, D = "float32", "float16", "float64"
 I32, I64, U8 = "int32", "int64", "uint8"
 
-QUANTIZED = "computes on quantized elements"
+I8 = "int8"
 BY_ROW = "table is quantized by row"
 
 
@@ -24,9 +24,11 @@ class Net:
     """
 
     def __init__(self, predict, want=None, init=None, refused=None, verify=True,
-                 **inputs):
+                 types=None, **inputs):
         self.predict, self.init = predict, init
         self.want, self.refused, self.verify = want, refused, verify
+        # Scale and offset of inputs of quantized elements, by name.
+        self.types = types or {}
         self.inputs = inputs.pop("named", {}) | inputs
 
 
@@ -52,6 +54,11 @@ class Random:
 def drawn(*shape, kind=F, low=-2.0, high=2.0):
     """A tensor to be drawn."""
     return lambda random: (random.uniform(low, high, shape)).astype(kind)
+
+
+def bytes_of(*shape):
+    """Quantized elements to be drawn, over all of their range."""
+    return lambda random: random.integers(-128, 128, shape).astype(I8)
 
 
 def numbers(*values, kind=I32):
@@ -116,8 +123,13 @@ NETS = [
         inputs_0=drawn(7, 5)),
     Net("constant_fill_use_provided_shape",
         lambda v: numpy.full((7, 11, 13, 17), 3.0)),
-    Net("conv_group_quantized_pred_net", init="conv_group_quantized_init_net",
-        refused=QUANTIZED, input=drawn(1, 1, 3, 4)),
+    # The offsets of channels count from i8, as Glow takes them.
+    Net("conv_group_quantized_pred_net",
+        lambda v: ref.rounded(ref.last(
+            ref.grouped, (v["input"] - 3) * 0.5, 6.0 * (v["conv_w"] + 0.0 - 128 - 5),
+            v["conv_b"]), 3.14, 5 - 128),
+        init="conv_group_quantized_init_net", types={"input": (0.5, 3)},
+        input=bytes_of(1, 3, 3, 4)),
     # The filter has its channels first although the image has them last.
     Net("conv_nhwc_predict_net",
         lambda v: ref.last(ref.conv, v["inputs"], v["conv_w"], v["conv_b"], pad=1),
@@ -149,8 +161,9 @@ NETS = [
     Net("dot_product_predict_net", lambda v: (v["X"] * v["Y"]).sum(axis=1),
         X=drawn(10, 7), Y=drawn(10, 7)),
     Net("dropout", lambda v: v["input"], input=drawn(1, 1, 3, 3)),
-    Net("dynamic_quantized_fc_predict_net", init="dynamic_quantized_fc_init",
-        refused=QUANTIZED, input=drawn(2, 3)),
+    Net("dynamic_quantized_fc_predict_net",
+        lambda v: ref.dynamic_fc(v["input"], v["weights"].astype(D), v["bias"]),
+        init="dynamic_quantized_fc_init", input=drawn(2, 3)),
     Net("elementwise_linear_broadcast_net", lambda v: v["X"] * v["w"] + v["b"],
         X=drawn(10, 7), w=drawn(7), b=drawn(7)),
     Net("elementwise_linear_default_net", lambda v: v["X"] * v["w"] + v["b"],
@@ -218,18 +231,40 @@ NETS = [
         data=numbers(1, 2, 3, 4, 5, 6), ranges=numbers([[0, 1], [2, 2]], [[4, 1], [5, 1]])),
     Net("gelu", lambda v: ref.gelu(v["input"]), input=drawn(3, 4)),
     Net("halftofloat_op_net", lambda v: v["X"].astype(F), X=drawn(10, 7, kind=H)),
-    Net("int8convrelu_pred_net", init="int8convrelu_init_net", refused=QUANTIZED,
-        **IMAGE),
-    Net("int8fc_3d_second_axis_predict", init="int8fc_3d_second_axis_init",
-        refused=QUANTIZED, input=drawn(2, 2, 3)),
-    Net("int8fc_4d_first_axis_predict_net", init="int8fc_4d_first_axis_init_net",
-        refused=QUANTIZED, input=drawn(3, 1, 5, 1)),
-    Net("int8sumrelu_pred_net", init="int8sumrelu_init_net", refused=QUANTIZED,
-        named={"gpu_0/data_0": drawn(4, 2)}),
-    Net("int8sumrelu_large_range_pred_net", init="int8sumrelu_large_range_init_net",
-        refused=QUANTIZED, named={"gpu_0/data_0": drawn(4, 2)}),
-    Net("int8sumrelu_tiny_scale_pred_net", init="int8sumrelu_tiny_scale_init_net",
-        refused=QUANTIZED, named={"gpu_0/data_0": drawn(4, 2)}),
+    Net("int8convrelu_pred_net",
+        lambda v: ref.rounded(numpy.maximum(0, ref.conv(
+            v["gpu_0/data_0"] - 5.0, 2.0 * (v["conv_w"] - 10.0),
+            10.0 * (v["conv_b"] - 4.0), pad=1)), 1.5, 7 - 128),
+        init="int8convrelu_init_net", types={"gpu_0/data_0": (1, 5)},
+        named={"gpu_0/data_0": numbers([[[[5, 4, 6], [3, 5, 1], [5, 9, 4]]]], kind=I8)}),
+    Net("int8fc_3d_second_axis_predict",
+        lambda v: ref.rounded(ref.fc(
+            v["input"] + 3.0, v["weights"].astype(D), v["bias"].astype(D), axis=2), 1, 0, 0,
+            255).astype(F),
+        init="int8fc_3d_second_axis_init", types={"input": (1, -3)},
+        input=numbers([[[1, 2, 3], [4, 5, 6]], [[7, -8, 9], [10, 2, 12]]], kind=I8)),
+    Net("int8fc_4d_first_axis_predict_net",
+        lambda v: ref.rounded(ref.fc(
+            v["input"] * 0.25, v["weights"].astype(D), v["bias"].astype(D), axis=1), 1, 0, 0,
+            255).astype(F),
+        init="int8fc_4d_first_axis_init_net", types={"input": (0.25, 0)},
+        input=bytes_of(3, 1, 5, 1)),
+    Net("int8sumrelu_pred_net",
+        lambda v: ref.rounded(
+            numpy.maximum(0, v["gpu_0/data_0"] * 0.5 + v["rhs"]), 1, -128),
+        init="int8sumrelu_init_net", types={"gpu_0/data_0": (0.5, 0)},
+        named={"gpu_0/data_0": bytes_of(4, 2)}),
+    Net("int8sumrelu_large_range_pred_net",
+        lambda v: ref.rounded(numpy.maximum(
+            0, v["gpu_0/data_0"].round().clip(0, 255) + 600.0 * (v["rhs"] - 127.0)),
+            575, 120 - 128),
+        init="int8sumrelu_large_range_init_net",
+        named={"gpu_0/data_0": drawn(4, 2, low=-9, high=300)}),
+    Net("int8sumrelu_tiny_scale_pred_net",
+        lambda v: ref.rounded(numpy.maximum(
+            0, v["gpu_0/data_0"] * 5e-10 + 7e-10 * (v["rhs"] - 13.0)), 1e-11, 5 - 128),
+        init="int8sumrelu_tiny_scale_init_net", types={"gpu_0/data_0": (5e-10, 0)},
+        named={"gpu_0/data_0": numbers([13, 17], [18, 16], [19, 20], [-90, 3], kind=I8)}),
     Net("layernorm_neg_axis_pred_net", lambda v: ref.layer_norm(v["input"], -2, 0.05),
         input=drawn(4, 2, 5, 5)),
     Net("layernorm_pred_net", lambda v: ref.layer_norm(v["input"], 2, 0.05),

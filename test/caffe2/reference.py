@@ -6,6 +6,32 @@ import re
 import numpy
 
 
+def string(text):
+    """The bytes of a string in text form: hexadecimal and octal escapes."""
+    parts = re.findall(r"\\x([0-9a-fA-F]{1,2})|\\([0-7]{1,3})|([^\\])", text)
+    return bytes(int(h, 16) if h else int(o, 8) if o else ord(c) for h, o, c in parts)
+
+
+def rounded(x, scale, offset, least=-128, most=127):
+    """Quantized elements of reals."""
+    return (numpy.rint(numpy.asarray(x) / scale) + offset).clip(least, most)
+
+
+def grouped(x, w, b):
+    """Two groups of N C H W, a filter [O, 1, 1, C / 2], and a pad of 1."""
+    half, k = x.shape[1] // 2, w.shape[0] // 2
+    w = numpy.transpose(w, (0, 3, 1, 2))
+    parts = [conv(x[:, i * half : (i + 1) * half], w[i * k : (i + 1) * k],
+                  b[i * k : (i + 1) * k], pad=1) for i in range(2)]
+    return numpy.concatenate(parts, axis=1)
+
+
+def dynamic_fc(x, w, b):
+    """Each row of x in 8 bits, by its largest element."""
+    scale = abs(x).max(axis=1, keepdims=True) / 127
+    return numpy.rint(x / scale) * scale @ w.T + b
+
+
 def weights(path):
     """The float and integer fills of a net in text form, by name."""
     text = path.read_text(encoding="utf-8")
@@ -15,6 +41,8 @@ def weights(path):
         "GivenTensorIntFill": "int32",
         "GivenTensorInt64Fill": "int64",
         "ConstantFill": "float32",
+        "Int8GivenTensorFill": "uint8",
+        "Int8GivenIntTensorFill": "int32",
     }
     found = {}
     for op in re.split(r"^op\s*\{", text, flags=re.MULTILINE)[1:]:
@@ -28,6 +56,8 @@ def weights(path):
             continue
         shape = [int(i) for i in lists["shape"]]
         values = [float(v) for v in lists.get("values", ["0"])]
+        if kind == "Int8GivenTensorFill":
+            values = list(string(re.search(r'\bs:\s*"([^"]*)"', op)[1]))
         if kind == "ConstantFill":
             values = float(lists.get("value", ["0"])[0])
         found[name] = numpy.full(shape, 0, kinds[kind])

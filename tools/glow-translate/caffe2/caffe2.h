@@ -20,12 +20,51 @@ extern const import_row caffe2_fused_rows[]; /* import/fusedrows.c */
 extern const import_row caffe2_layout_rows[];
 extern const import_row caffe2_norm_rows[];
 extern const import_row caffe2_product_rows[];
+extern const import_row caffe2_quantized_rows[];
 extern const import_row caffe2_window_rows[];
 
 /* The kind of Caffe2's data type `type`; GLOW_NO_KIND if unsupported. */
 glow_kind caffe2_kind(int64_t type);
 /* True if `order` is NHWC; NCHW, the default, is the only other. */
 bool caffe2_channels_last(import_node *n);
+
+/* A window over an image, and where channels are. */
+typedef struct caffe2_window {
+    import_window w;
+    glow_dims sizes;  /* of the image's axes */
+    bool last;        /* channels of the image */
+    bool filter_last; /* and of the filter */
+} caffe2_window;
+
+/* Reads the window over `x`; `filter`, if present, gives the kernel. */
+bool caffe2_read_window(import_node *n, const glow_value *x,
+                        const glow_value *filter, caffe2_window *out);
+/* The image and the filter with their channels last, and a result as it is due. */
+glow_value *caffe2_to_last(import_node *n, const caffe2_window *x,
+                           glow_value *v);
+glow_value *caffe2_filter_to_last(import_node *n, const caffe2_window *x,
+                                  glow_value *v);
+glow_value *caffe2_from_last(import_node *n, const caffe2_window *x,
+                             glow_value *v);
+/* False after E0711 unless operand and filter have the same rank. */
+bool caffe2_has_filter(import_node *n);
+
+/* The operands of FC as matrices, and the shape of its result. */
+typedef struct caffe2_connection {
+    glow_value *x, *w, *b; /* [M, K], [K, N], [N] */
+    glow_dims to;
+} caffe2_connection;
+
+/* W has a row for each result, or, `by_column`, a column. */
+bool caffe2_read_connection(import_node *n, bool by_column,
+                            caffe2_connection *out);
+
+/*
+ * The type of elements with Y_scale and Y_zero_point of the node: i8, which is 128
+ * less than Caffe2's bytes, or i32.
+ */
+const glow_type *caffe2_quantized_type(import_node *n, glow_kind kind,
+                                       glow_dims shape);
 
 typedef struct caffe2_options {
     import_options import;

@@ -86,27 +86,35 @@ given_double(import_node *n)
     return given_floats(n, GLOW_FLOAT64);
 }
 
+/* The integers of `values`, as elements of `kind`. */
 static bool
-given_ints(import_node *n, glow_kind kind)
+integers(import_node *n, glow_kind kind, glow_tensor *t)
 {
     glow_ints values = import_ints(n, "values");
     const glow_type *type = given_type(n, kind, (size_t)values.count);
-    glow_tensor t;
 
     if (!type)
         return false;
-    t = glow_tensor_new(type);
+    *t = glow_tensor_new(type);
     for (int64_t i = 0; i < values.count; i++) {
-        glow_set_int(&t, i, values.at[i]);
-        if (glow_get_int(&t, i) != values.at[i]) {
-            glow_tensor_end(&t);
+        glow_set_int(t, i, values.at[i]);
+        if (glow_get_int(t, i) != values.at[i]) {
+            glow_tensor_end(t);
             return import_refuse(n, "E0710",
                                  "element %" PRId64 " of values is %" PRId64
                                  ", which is no %s",
                                  i, values.at[i], glow_kind_get(kind)->name);
         }
     }
-    return import_done(n, import_constant_of(n, &t));
+    return true;
+}
+
+static bool
+given_ints(import_node *n, glow_kind kind)
+{
+    glow_tensor t;
+
+    return integers(n, kind, &t) && import_done(n, import_constant_of(n, &t));
 }
 
 static bool
@@ -135,27 +143,66 @@ given_bool(import_node *n)
 
 /* The bytes of one string, or of several one after the other. */
 static bool
-given_bytes(import_node *n)
+bytes(import_node *n, glow_tensor *t)
 {
     const Onnx__AttributeProto *a = argument(n, "values");
     size_t count = a ? a->s.len : 0, at = 0;
     const glow_type *type;
-    glow_tensor t;
 
     for (size_t i = 0; a && i < a->n_strings; i++)
         count += a->strings[i].len;
     type = given_type(n, GLOW_UINDEX8, count);
     if (!type)
         return false;
-    t = glow_tensor_new(type);
+    *t = glow_tensor_new(type);
     if (a && a->s.len)
-        memcpy(t.data, a->s.data, at = a->s.len);
+        memcpy(t->data, a->s.data, at = a->s.len);
     for (size_t i = 0; a && i < a->n_strings; i++) {
         if (a->strings[i].len)
-            memcpy((char *)t.data + at, a->strings[i].data, a->strings[i].len);
+            memcpy((char *)t->data + at, a->strings[i].data, a->strings[i].len);
         at += a->strings[i].len;
     }
-    return import_done(n, import_constant_of(n, &t));
+    return true;
+}
+
+static bool
+given_bytes(import_node *n)
+{
+    glow_tensor t;
+
+    return bytes(n, &t) && import_done(n, import_constant_of(n, &t));
+}
+
+/* The tensor `t` with the elements of a type of the same size. */
+static bool
+given_quantized(import_node *n, glow_kind kind, glow_tensor *t)
+{
+    t->type = caffe2_quantized_type(n, kind, t->type->shape);
+    if (!n->failed)
+        return import_done(n, import_constant_of(n, t));
+    glow_tensor_end(t);
+    return false;
+}
+
+static bool
+given_int8q(import_node *n)
+{
+    glow_tensor t;
+
+    if (!bytes(n, &t))
+        return false;
+    /* 128 less, modulo 256. */
+    for (int64_t i = 0; i < glow_type_count(t.type); i++)
+        ((uint8_t *)t.data)[i] ^= 0x80;
+    return given_quantized(n, GLOW_INT8Q, &t);
+}
+
+static bool
+given_int32q(import_node *n)
+{
+    glow_tensor t;
+
+    return integers(n, GLOW_INDEX32, &t) && given_quantized(n, GLOW_INT32Q, &t);
 }
 
 /* Generated values. */
@@ -301,6 +348,8 @@ const import_row caffe2_fill_rows[] = {
     {"GivenTensorInt64Fill", 1, 0, given_int64, NULL, NULL},
     {"GivenTensorIntFill", 1, 0, given_int32, NULL, NULL},
     {"GlorotUniformFill", 1, 0, glorot_fill, NULL, NULL},
+    {"Int8GivenIntTensorFill", 1, 0, given_int32q, NULL, NULL},
+    {"Int8GivenTensorFill", 1, 0, given_int8q, NULL, NULL},
     {"MSRAFill", 1, 0, msra_fill, NULL, NULL},
     {"UniformFill", 1, 0, uniform_fill, NULL, NULL},
     {"XavierFill", 1, 0, xavier_fill, NULL, NULL},

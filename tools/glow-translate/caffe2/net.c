@@ -12,6 +12,7 @@
  * declared or not.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "caffe2.pb-c.h"
@@ -79,15 +80,50 @@ is_given(const builder *b, const char *name)
 
 /* Inputs. */
 
+/*
+ * `i8[S:0.5 O:3]`, a type of quantized elements, in Glow's notation for ONNX, which has
+ * plain integers for them; NULL: it is none.
+ */
+static const char *
+read_quantized(builder *b, const char *text, glow_kind *plain)
+{
+    static const struct {
+        const char *name;
+        glow_kind plain;
+    } kinds[] = {{"i8", GLOW_INT8},
+                 {"ui8", GLOW_UINDEX8},
+                 {"i16", GLOW_INT16},
+                 {"i32", GLOW_INDEX32}};
+    char name[8], end;
+    float scale;
+    int offset;
+
+    if (!text ||
+        sscanf(text, "%7[a-z0-9][S:%f O:%d%c", name, &scale, &offset, &end) !=
+            4 ||
+        end != ']' || text[strlen(text) - 1] != ']')
+        return NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0) {
+            *plain = kinds[i].plain;
+            return glow_arena_printf(b->arena,
+                                     "$elemKind:%s$qScale:%.9g$qOffset:%d",
+                                     name, (double)scale, offset);
+        }
+    return NULL;
+}
+
 /* The element kind of an input by -type; float by default. */
 static bool
-read_kind(builder *b, const char *name, int *type)
+read_kind(builder *b, const char *name, int *type, char **doc)
 {
     const caffe2_options *o = b->options;
     const char *text = value_of(o->types, o->n_types, name, b->typed);
     glow_kind kind = text ? glow_kind_named(text) : GLOW_FLOAT;
+    const char *note = read_quantized(b, text, &kind);
     const tensor_elem *e = kind ? tensor_elem_for(kind) : NULL;
 
+    *doc = (char *)(uintptr_t)note;
     if (!e)
         return glow_error(b->ctx, "E0713",
                           "-type %s=%s: is no element kind that an input can "
@@ -114,7 +150,7 @@ add_input(builder *b, blob *of)
     b->graph->input[b->graph->n_input++] = v;
     of->value = of->name;
     of->is_input = true;
-    return read_kind(b, of->name, &x->elem_type);
+    return read_kind(b, of->name, &x->elem_type, &v->doc_string);
 }
 
 /* Operators. */
@@ -197,13 +233,49 @@ next_value(builder *b, blob *of)
     return (char *)(uintptr_t)name;
 }
 
+/* True if argument `name` is an integer other than 0. */
+static bool
+is_set(const operator_def *op, const char *name)
+{
+    for (size_t i = 0; i < op->n_arg; i++)
+        if (op->arg[i]->name && strcmp(op->arg[i]->name, name) == 0)
+            return op->arg[i]->has_i && op->arg[i]->i;
+    return false;
+}
+
+enum { BIAS = 2, MORE_INPUTS = 3 };
+
+/*
+ * Scales and offsets of the channels of a filter are no operands in the net, but go by
+ * the name of the filter: they become operands behind the bias, if they are there.
+ */
+static void
+add_loaded(builder *b, const operator_def *op, Onnx__NodeProto *n)
+{
+    static const char *const suffixes[] = {"_loaded_scales", "_loaded_offsets"};
+
+    if (!is_set(op, "quantize_groupwise") || op->n_input < BIAS ||
+        op->n_input > BIAS + 1)
+        return;
+    if (op->n_input == BIAS)
+        n->input[n->n_input++] = (char *)(uintptr_t) "";
+    for (int i = 0; i < 2; i++) {
+        const char *name =
+            glow_arena_printf(b->arena, "%s%s", op->input[1], suffixes[i]);
+        const blob *of = glow_map_get(b->blobs, name);
+
+        n->input[n->n_input++] =
+            (char *)(uintptr_t)(of && of->value ? of->value : "");
+    }
+}
+
 static bool
 add_operator(builder *b, const operator_def *op, Onnx__NodeProto *n)
 {
     onnx__node_proto__init(n);
     n->name = op->name;
     n->op_type = op->type;
-    n->input = GLOW_NEW_ARRAY(b->arena, char *, op->n_input);
+    n->input = GLOW_NEW_ARRAY(b->arena, char *, op->n_input + MORE_INPUTS);
     n->output = GLOW_NEW_ARRAY(b->arena, char *, op->n_output);
     n->attribute = GLOW_NEW_ARRAY(b->arena, Onnx__AttributeProto *, op->n_arg);
     for (size_t i = 0; i < op->n_arg; i++)
@@ -216,6 +288,7 @@ add_operator(builder *b, const operator_def *op, Onnx__NodeProto *n)
             return false;
         n->input[n->n_input++] = (char *)(uintptr_t)from->value;
     }
+    add_loaded(b, op, n);
     for (size_t i = 0; i < op->n_output; i++)
         n->output[n->n_output++] = next_value(b, blob_of(b, op->output[i]));
     return true;

@@ -28,40 +28,50 @@ transposed(import_node *n, glow_value *v)
  * `axis_w` on the columns of W, which has a row for each result (a column, if
  * the operator is FCTransposed).  The axes of X before `axis` stay.
  */
-static bool
-connected(import_node *n, bool by_column)
+bool
+caffe2_read_connection(import_node *n, bool by_column, caffe2_connection *out)
 {
-    if (!import_operands(n, 3, 3))
-        return false;
-
-    glow_value *x = n->in[0], *w = n->in[1], *b = n->in[2];
-    glow_dims shape = x->type->shape, to = {0};
+    glow_value *x = n->in[0], *w = n->in[1];
+    glow_dims shape = x->type->shape;
     int64_t axis_x = import_int(n, "axis", 1, -shape.rank, shape.rank);
     int64_t axis_w =
         import_int(n, "axis_w", 1, -w->type->shape.rank, w->type->shape.rank);
     int axis = (int)(axis_x < 0 ? axis_x + shape.rank : axis_x);
-    glow_kind kind = x->type->elem;
 
     if (axis_w < 0)
         axis_w += w->type->shape.rank;
-
-    /* A packed W may be of fewer bits than X. */
-    w = import_convert(n, w, kind);
-    b = import_convert(n, b, kind);
     w = import_reshape(n, w, matrix_of(w->type->shape, (int)axis_w));
     x = import_reshape(n, x, matrix_of(shape, axis));
     if (n->failed)
         return false;
     if (!by_column)
         w = transposed(n, w);
-    b = import_reshape(n, b, GLOW_DIMS_OF(glow_type_count(b->type)));
-    x = BUILD(n, fullyconnected, GLOW_IN(x, w, b), .axis = 1);
+    *out = (caffe2_connection){.x = x, .w = w};
+    out->b = import_reshape(n, n->in[2],
+                            GLOW_DIMS_OF(glow_type_count(n->in[2]->type)));
     if (n->failed)
         return false;
     for (int i = 0; i < axis; i++)
-        to.at[to.rank++] = shape.at[i];
-    to.at[to.rank++] = x->type->shape.at[1];
-    return import_done(n, import_reshape(n, x, to));
+        out->to.at[out->to.rank++] = shape.at[i];
+    out->to.at[out->to.rank++] = w->type->shape.at[1];
+    return true;
+}
+
+static bool
+connected(import_node *n, bool by_column)
+{
+    caffe2_connection c;
+    glow_value *y;
+
+    if (!import_operands(n, 3, 3))
+        return false;
+    /* A packed W may be of fewer bits than X. */
+    for (int i = 1; i < 3; i++)
+        n->in[i] = import_convert(n, n->in[i], n->in[0]->type->elem);
+    if (n->failed || !caffe2_read_connection(n, by_column, &c))
+        return false;
+    y = BUILD(n, fullyconnected, GLOW_IN(c.x, c.w, c.b), .axis = 1);
+    return import_done(n, import_reshape(n, y, c.to));
 }
 
 static bool

@@ -1,6 +1,6 @@
 /*
- * Lookup of Caffe2's operators: rows of this folder, rows of ONNX under another
- * name, and refused operators with reasons.
+ * Lookup of Caffe2's operators: rows of this folder, and rows of
+ * ONNX under another name.
  */
 
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "tools/glow-translate/caffe2/caffe2.h"
 
 static const import_row *const tables[] = {
-    caffe2_elementwise_rows, caffe2_fill_rows,    caffe2_layout_rows,
-    caffe2_norm_rows,        caffe2_product_rows, caffe2_window_rows,
-    caffe2_fused_rows,       import_sparse_rows,
+    caffe2_elementwise_rows, caffe2_fill_rows,   caffe2_fused_rows,
+    caffe2_layout_rows,      caffe2_norm_rows,   caffe2_product_rows,
+    caffe2_quantized_rows,   caffe2_window_rows, import_sparse_rows,
 };
 
 /* Operators of Caffe2 that equal an operator of ONNX in an opset. */
@@ -99,22 +99,6 @@ as_onnx(import_node *n)
 
 static const import_row as_onnx_row = {"", 1, 0, as_onnx, NULL, NULL};
 
-/* Refused operators, with the reason; a name that ends in * is a prefix. */
-static const struct {
-    const char *name, *why;
-} refused[] = {
-    {"Int8*", "computes on quantized elements, which is not supported"},
-};
-
-static bool
-matches(const char *pattern, const char *name)
-{
-    size_t n = strlen(pattern);
-
-    return pattern[n - 1] == '*' ? strncmp(pattern, name, n - 1) == 0
-                                 : strcmp(pattern, name) == 0;
-}
-
 static const import_row *
 find_row(glow_arena *a, const char *name, int opset, const char **why)
 {
@@ -130,9 +114,6 @@ find_row(glow_arena *a, const char *name, int opset, const char **why)
     if (s && import_find_row(s->onnx, s->opset, &any))
         return &as_onnx_row;
     *why = "Caffe2";
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (matches(refused[i].name, name))
-            *why = refused[i].why;
     return NULL;
 }
 

@@ -12,19 +12,12 @@
 
 enum { NOTSET, VALID, SAME, CAFFE_POOLING };
 
-typedef struct windows {
-    import_window w;
-    glow_dims sizes;  /* of the image's axes */
-    bool last;        /* channels of the image */
-    bool filter_last; /* and of the filter */
-} windows;
-
 static bool
-image_of(import_node *n, const glow_value *x, windows *out)
+image_of(import_node *n, const glow_value *x, caffe2_window *out)
 {
     glow_dims shape = import_shape(x);
 
-    *out = (windows){.last = caffe2_channels_last(n)};
+    *out = (caffe2_window){.last = caffe2_channels_last(n)};
     out->w.spatial = out->sizes.rank = shape.rank - 2;
     if (shape.rank < 3 || shape.rank > 5)
         return import_refuse(n, "E0711",
@@ -70,7 +63,7 @@ pads(import_node *n, int rank)
  * and Caffe's, which rounds the size of the result up.
  */
 static void
-legacy_pad(import_node *n, windows *x)
+legacy_pad(import_node *n, caffe2_window *x)
 {
     int64_t mode = import_int(n, "legacy_pad", NOTSET, NOTSET, CAFFE_POOLING);
     int rank = x->w.spatial;
@@ -119,15 +112,14 @@ fits(const import_window *w, glow_dims filter, int at)
  * decides, if it can.
  */
 static bool
-filter_is_last(const windows *x, glow_dims filter)
+filter_is_last(const caffe2_window *x, glow_dims filter)
 {
     return x->last && (fits(&x->w, filter, 1) || !fits(&x->w, filter, 2));
 }
 
-/* Reads the window over `x`; `filter`, if present, gives the kernel. */
-static bool
-read_window(import_node *n, const glow_value *x, const glow_value *filter,
-            windows *out)
+bool
+caffe2_read_window(import_node *n, const glow_value *x,
+                   const glow_value *filter, caffe2_window *out)
 {
     if (!image_of(n, x, out))
         return false;
@@ -166,31 +158,27 @@ read_window(import_node *n, const glow_value *x, const glow_value *filter,
     return !n->failed;
 }
 
-static glow_value *
-to_last(import_node *n, const windows *x, glow_value *v)
+glow_value *
+caffe2_to_last(import_node *n, const caffe2_window *x, glow_value *v)
 {
     return x->last ? v : import_to_nhwc(n, v);
 }
 
-static glow_value *
-filter_to_last(import_node *n, const windows *x, glow_value *v)
+glow_value *
+caffe2_filter_to_last(import_node *n, const caffe2_window *x, glow_value *v)
 {
     return x->filter_last ? v : import_to_nhwc(n, v);
 }
 
-static glow_value *
-from_last(import_node *n, const windows *x, glow_value *v)
+glow_value *
+caffe2_from_last(import_node *n, const caffe2_window *x, glow_value *v)
 {
     return x->last ? v : import_to_nchw(n, v);
 }
 
-/* True if operand and filter have the same rank. */
-static bool
-has_filter(import_node *n)
+bool
+caffe2_has_filter(import_node *n)
 {
-    if (!import_operands(n, 2, 3))
-        return false;
-
     int a = import_shape(n->in[0]).rank, b = import_shape(n->in[1]).rank;
 
     return a == b ||
@@ -204,13 +192,14 @@ static bool
 convolution(import_node *n)
 {
     int64_t group = import_int(n, "group", 1, 1, INT32_MAX);
-    windows x;
+    caffe2_window x;
 
-    if (!has_filter(n) || !read_window(n, n->in[0], n->in[1], &x))
+    if (!import_operands(n, 2, 3) || !caffe2_has_filter(n) ||
+        !caffe2_read_window(n, n->in[0], n->in[1], &x))
         return false;
 
-    glow_value *in = to_last(n, &x, n->in[0]);
-    glow_value *filter = filter_to_last(n, &x, n->in[1]);
+    glow_value *in = caffe2_to_last(n, &x, n->in[0]);
+    glow_value *filter = caffe2_filter_to_last(n, &x, n->in[1]);
     glow_value *y =
         BUILD(n, convolution, GLOW_IN(in, filter, import_in(n, 2)),
               .kernels = x.w.kernels, .strides = x.w.strides, .pads = x.w.pads,
@@ -218,16 +207,17 @@ convolution(import_node *n)
 
     if (n->row->op)
         y = import_build(n, n->row->op, NULL, GLOW_IN(y), NULL);
-    return import_done(n, from_last(n, &x, y));
+    return import_done(n, caffe2_from_last(n, &x, y));
 }
 
 static bool
 conv_transpose(import_node *n)
 {
     int64_t group = import_int(n, "group", 1, 1, INT32_MAX);
-    windows x;
+    caffe2_window x;
 
-    if (!has_filter(n) || !read_window(n, n->in[0], n->in[1], &x))
+    if (!import_operands(n, 2, 3) || !caffe2_has_filter(n) ||
+        !caffe2_read_window(n, n->in[0], n->in[1], &x))
         return false;
 
     glow_dims more = sizes(n, "adj", x.w.spatial, 0, 0);
@@ -237,58 +227,60 @@ conv_transpose(import_node *n)
         any |= more.at[i] != 0;
     more.rank = any ? x.w.spatial : 0;
 
-    glow_value *in = to_last(n, &x, n->in[0]);
-    glow_value *filter = filter_to_last(n, &x, n->in[1]);
+    glow_value *in = caffe2_to_last(n, &x, n->in[0]);
+    glow_value *filter = caffe2_filter_to_last(n, &x, n->in[1]);
     glow_value *y =
         BUILD(n, convtranspose, GLOW_IN(in, filter, import_in(n, 2)),
               .kernels = x.w.kernels, .strides = x.w.strides, .pads = x.w.pads,
               .group = group, .dilation = x.w.dilation, .output_padding = more);
 
-    return import_done(n, from_last(n, &x, y));
+    return import_done(n, caffe2_from_last(n, &x, y));
 }
 
 static bool
 max_pool(import_node *n)
 {
-    windows x;
+    caffe2_window x;
 
-    if (!import_operands(n, 1, 1) || !read_window(n, n->in[0], NULL, &x))
+    if (!import_operands(n, 1, 1) || !caffe2_read_window(n, n->in[0], NULL, &x))
         return false;
     return import_done(
-        n, from_last(n, &x,
-                     BUILD(n, maxpool, GLOW_IN(to_last(n, &x, n->in[0])),
-                           .kernels = x.w.kernels, .strides = x.w.strides,
-                           .pads = x.w.pads, .dilation = x.w.dilation)));
+        n, caffe2_from_last(
+               n, &x,
+               BUILD(n, maxpool, GLOW_IN(caffe2_to_last(n, &x, n->in[0])),
+                     .kernels = x.w.kernels, .strides = x.w.strides,
+                     .pads = x.w.pads, .dilation = x.w.dilation)));
 }
 
 static bool
 average_pool(import_node *n)
 {
     bool counted = import_flag(n, "count_include_pad", false);
-    windows x;
+    caffe2_window x;
 
-    if (!import_operands(n, 1, 1) || !read_window(n, n->in[0], NULL, &x))
+    if (!import_operands(n, 1, 1) || !caffe2_read_window(n, n->in[0], NULL, &x))
         return false;
     return import_done(
-        n, from_last(n, &x,
-                     BUILD(n, avgpool, GLOW_IN(to_last(n, &x, n->in[0])),
-                           .kernels = x.w.kernels, .strides = x.w.strides,
-                           .pads = x.w.pads, .dilation = x.w.dilation,
-                           .count_include_pads = counted)));
+        n, caffe2_from_last(
+               n, &x,
+               BUILD(n, avgpool, GLOW_IN(caffe2_to_last(n, &x, n->in[0])),
+                     .kernels = x.w.kernels, .strides = x.w.strides,
+                     .pads = x.w.pads, .dilation = x.w.dilation,
+                     .count_include_pads = counted)));
 }
 
 /* ResizeNearest of height and width. */
 static bool
 resize_nearest(import_node *n)
 {
-    windows x;
+    caffe2_window x;
     float scale[] = {import_float(n, "height_scale", 1),
                      import_float(n, "width_scale", 1)};
 
     if (!import_operands(n, 1, 1) || !image_of(n, n->in[0], &x))
         return false;
 
-    glow_value *v = to_last(n, &x, n->in[0]);
+    glow_value *v = caffe2_to_last(n, &x, n->in[0]);
     glow_dims shape = import_shape(v);
     float *scales = GLOW_NEW_ARRAY(import_arena(n), float, 4);
 
@@ -308,7 +300,7 @@ resize_nearest(import_node *n)
                      GLOW_IN(v), .scale = {4, scales},
                      .coordinates = GLOW_COORD_ASYMMETRIC,
                      .rounding = GLOW_ROUND_FLOOR);
-    return import_done(n, from_last(n, &x, v));
+    return import_done(n, caffe2_from_last(n, &x, v));
 }
 
 const import_row caffe2_window_rows[] = {

@@ -180,10 +180,12 @@ stated_type(import_node *n)
     glow_ints l = import_ints(n, "o0_shape");
     const glow_kind kind = glow_kind_named(name);
     glow_dims shape = {.rank = (int)l.count};
+    glow_type t;
+    const char *wrong;
 
     if (!*name || n->failed)
         return NULL;
-    if (import_has(n, "o0_qScale") || !kind) {
+    if (!kind) {
         import_refuse(n, "E0705", "elements of '%s' are not supported", name);
         return NULL;
     }
@@ -194,7 +196,46 @@ stated_type(import_node *n)
     }
     for (int i = 0; i < shape.rank; i++)
         shape.at[i] = l.at[i];
-    return import_type(n, kind, shape);
+    t = glow_type_of(kind, shape);
+    if (glow_is_quantized(kind)) {
+        t.scale = import_float(n, "o0_qScale", 1);
+        t.offset =
+            (int32_t)import_int(n, "o0_qOffset", 0, INT32_MIN, INT32_MAX);
+    }
+    wrong = glow_type_check(&t, n->im->arena);
+    if (wrong)
+        import_refuse(n, "E0711", "o0_shape states an impossible type: %s",
+                      wrong);
+    return wrong || n->failed ? NULL : glow_type_get(n->im->ctx, t);
+}
+
+/*
+ * The function that Glow joins to a node, behind `v`: none, or Relu.  The other
+ * functions belong to backends.
+ */
+static glow_value *
+activated(import_node *n, glow_value *v)
+{
+    static const char *const words[] = {"NONE", "RELU", NULL};
+
+    if (!import_has(n, "FusedActivation"))
+        return v;
+    import_ignore(n, "FusedActivationArgs");
+    if (import_word(n, "FusedActivation", "NONE", words) == 0 || !v ||
+        n->failed)
+        return v;
+    return import_build(n, &glow_op_relu, v->type, GLOW_IN(v), NULL);
+}
+
+/* True if the type of the result must be stated where `op` is built. */
+static bool
+takes_type(import_node *n, const glow_op *op)
+{
+    const glow_value *x = import_in(n, 0);
+
+    if (op->traits & GLOW_STATED)
+        return true;
+    return !(op->traits & GLOW_LAYOUT) && x && glow_is_quantized(x->type->elem);
 }
 
 static void
@@ -229,13 +270,13 @@ node_by_definition(import_node *n, const glow_op *op)
     ignore_types(n);
     if (n->failed || !import_operands(n, 0, INT32_MAX))
         return false;
-    v = import_build(n, op, op->traits & GLOW_STATED ? stated : NULL, n->in,
-                     n->n_in, attrs);
+    v = import_build(n, op, takes_type(n, op) ? stated : NULL, n->in, n->n_in,
+                     attrs);
     if (!check_type(n, stated, v))
         return false;
     for (int i = 1; v && v->def && i < n->n_out && i < v->def->n_out; i++)
         n->out[i] = v->def->out[i];
-    return import_done(n, v);
+    return import_done(n, activated(n, v));
 }
 
 static bool

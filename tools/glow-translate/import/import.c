@@ -157,6 +157,25 @@ initializer_text(importer *im, const char *name)
     return glow_arena_printf(im->arena, "initializer '%s'", name);
 }
 
+/* The tensor, of the type that Glow notes, if it does. */
+static bool
+read_initializer(importer *im, const Onnx__TensorProto *p, const char *name,
+                 glow_tensor *t)
+{
+    const char *what = initializer_text(im, name);
+    glow_type type;
+
+    if (!tensor_read(&im->tensors, p, what, t))
+        return false;
+    type = *t->type;
+    if (!import_noted_type(im, what, p->doc_string, &type)) {
+        glow_tensor_end(t);
+        return false;
+    }
+    t->type = glow_type_get(im->ctx, type);
+    return true;
+}
+
 bool
 import_initializers(importer *im)
 {
@@ -167,8 +186,7 @@ import_initializers(importer *im)
         const char *name = g->initializer[i]->name;
 
         name = name ? name : "";
-        if (!tensor_read(&im->tensors, g->initializer[i],
-                         initializer_text(im, name), &t) ||
+        if (!read_initializer(im, g->initializer[i], name, &t) ||
             !define_constant(im, name, &t))
             return false;
     }

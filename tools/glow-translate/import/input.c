@@ -168,7 +168,7 @@ read_elem(importer *im, const char *name, int type)
 
 static const glow_type *
 read_input_type(importer *im, const char *name,
-                const Onnx__TypeProto__Tensor *x)
+                const Onnx__TypeProto__Tensor *x, const char *doc)
 {
     const tensor_elem *e = read_elem(im, name, x->elem_type);
     glow_dims shape = {0};
@@ -185,6 +185,9 @@ read_input_type(importer *im, const char *name,
                    wrong);
         return NULL;
     }
+    if (!import_noted_type(im, glow_arena_printf(im->arena, "input '%s'", name),
+                           doc, &t))
+        return NULL;
     return glow_type_get(im->ctx, t);
 }
 
@@ -205,10 +208,11 @@ bound_constant(importer *im, const char *name, const char *path,
 
 static bool
 read_tensor_input(importer *im, const char *name,
-                  const Onnx__TypeProto__Tensor *x, import_item *out)
+                  const Onnx__TypeProto__Tensor *x, const char *doc,
+                  import_item *out)
 {
     const char *file = option(im, BINDS, name);
-    const glow_type *type = read_input_type(im, name, x);
+    const glow_type *type = read_input_type(im, name, x, doc);
     glow_storage *s;
 
     if (!type)
@@ -223,7 +227,7 @@ read_tensor_input(importer *im, const char *name,
 }
 
 static bool read_input(importer *im, const char *name,
-                       const Onnx__TypeProto *type, int depth,
+                       const Onnx__TypeProto *type, const char *doc, int depth,
                        import_item *out);
 
 /* The declared element kind of a sequence's tensors. */
@@ -273,7 +277,7 @@ read_sequence_input(importer *im, const char *name,
     l->kind = declared_kind(element);
     for (int i = 0; i < l->count; i++)
         if (!read_input(im, glow_arena_printf(im->arena, "%s.%d", name, i),
-                        element, depth + 1, &l->items[i]))
+                        element, NULL, depth + 1, &l->items[i]))
             return false;
     out->list = l;
     return true;
@@ -289,15 +293,15 @@ read_optional_input(importer *im, const char *name,
 
     out->list = l;
     return l->count == 0 ||
-           read_input(im, name, element, depth + 1, &l->items[0]);
+           read_input(im, name, element, NULL, depth + 1, &l->items[0]);
 }
 
 static bool
-read_input(importer *im, const char *name, const Onnx__TypeProto *t, int depth,
-           import_item *out)
+read_input(importer *im, const char *name, const Onnx__TypeProto *t,
+           const char *doc, int depth, import_item *out)
 {
     if (t && t->tensor_type)
-        return read_tensor_input(im, name, t->tensor_type, out);
+        return read_tensor_input(im, name, t->tensor_type, doc, out);
     if (t && depth < 4 && t->sequence_type && t->sequence_type->elem_type)
         return read_sequence_input(im, name, t->sequence_type->elem_type, depth,
                                    out);
@@ -323,7 +327,7 @@ import_input(importer *im, const Onnx__ValueInfoProto *v)
         return glow_error(im->ctx, "E0706", "%s: an input has no name",
                           im->path);
     item = (import_item){0};
-    return read_input(im, name, v->type, 0, &item) &&
+    return read_input(im, name, v->type, v->doc_string, 0, &item) &&
            import_define(im, name, item, "input");
 }
 

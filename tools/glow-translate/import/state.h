@@ -143,6 +143,12 @@ const import_row *import_find_foreign(importer *im, const Onnx__NodeProto *p,
                                       const char **why);
 /* Glow's own names: see glow.c.  NULL if `name` is not one. */
 const import_row *import_find_private(importer *im, const char *name);
+/*
+ * Gives *t the quantized or fused elements that `doc`, the documentation of `what`,
+ * states in Glow's notation, if it does; see glowtype.c.  False after E0705 or E0709.
+ */
+bool import_noted_type(importer *im, const char *what, const char *doc,
+                       glow_type *t);
 /* Ignores attributes about Glow's execution of a node. */
 void import_ignore_notes(import_node *n);
 
