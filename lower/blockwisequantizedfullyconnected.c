@@ -28,12 +28,10 @@ nibbles(glow_builder *b, glow_value *w)
 
     each.at[each.rank++] = 1;
     flat.at[flat.rank - 1] *= 2;
+    low = glow_lower_reshape(b, low, each);
+    high = glow_lower_reshape(b, high, each);
     return glow_lower_reshape(
-        b,
-        GLOW_BUILD(b, concat,
-                   GLOW_IN(glow_lower_reshape(b, low, each),
-                           glow_lower_reshape(b, high, each)),
-                   .dim = each.rank - 1),
+        b, GLOW_BUILD(b, concat, GLOW_IN(low, high), .dim = each.rank - 1),
         flat);
 }
 
@@ -42,7 +40,8 @@ static glow_value *
 weights(glow_builder *b, const glow_node *n, glow_kind kind)
 {
     const glow_blockwisequantizedfullyconnected *q = n->attrs;
-    glow_value *w = q->bits == 4 ? nibbles(b, n->in[1]) : n->in[1], *zero;
+    glow_value *w = q->bits == 4 ? nibbles(b, n->in[1]) : n->in[1], *zero,
+               *scale;
     glow_dims shape;
 
     if (glow_builder_failed(b))
@@ -54,9 +53,9 @@ weights(glow_builder *b, const glow_node *n, glow_kind kind)
                                  shape);
     else
         zero = glow_lower_splat(b, w->type, 1 << (q->bits - 1));
-    w = glow_lower_mul(
-        b, glow_lower_sub(b, w, zero),
-        glow_lower_spread(b, glow_lower_convert(b, n->in[2], kind), 0, shape));
+    w = glow_lower_sub(b, w, zero);
+    scale = glow_lower_convert(b, n->in[2], kind);
+    w = glow_lower_mul(b, w, glow_lower_spread(b, scale, 0, shape));
     w = glow_lower_reshape(
         b, w, GLOW_DIMS_OF(shape.at[0], shape.at[1] * shape.at[2]));
     w = glow_lower_cut(b, w, 1, 0, q->k);

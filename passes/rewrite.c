@@ -64,15 +64,13 @@ callback_of(const driver *d, const glow_node *n)
 
 /*
  * True if `n` computes on quantized elements, or moves those of a node that does: a
- * callback may look at that node, too.
+ * callback may look at that node, too, but for a rule that lowers `n`.
  */
 static bool
-meets_quantized(const glow_node *n)
+meets_quantized(const glow_pass *pass, const glow_node *n)
 {
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->def &&
-            glow_is_quantized(n->in[i]->type->elem) &&
-            glow_computes_quantized(n->in[i]->def))
+    for (int i = 0; i < n->n_in && !pass->lowers; i++)
+        if (n->in[i] && n->in[i]->def && glow_computes_quantized(n->in[i]->def))
             return true;
     return glow_computes_quantized(n);
 }
@@ -83,8 +81,10 @@ callback_for(const driver *d, const glow_node *n)
 {
     glow_rewrite_fn fn = callback_of(d, n);
 
-    return fn && (d->run->pass->takes_quantized || !meets_quantized(n)) ? fn
-                                                                        : NULL;
+    return fn && (d->run->pass->takes_quantized ||
+                  !meets_quantized(d->run->pass, n))
+               ? fn
+               : NULL;
 }
 
 /* True if the function may have a node to offer; most passes have none. */

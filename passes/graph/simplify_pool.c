@@ -47,6 +47,8 @@ of_avgpool(glow_builder *b, glow_node *n)
 {
     const glow_avgpool *p = n->attrs;
 
+    if (glow_computes_quantized(n)) /* the result may have another scale */
+        return NULL;
     return glow_dims_are(p->kernels, 1) && glow_dims_are(p->pads, 0) &&
                    !p->ceil_mode
                ? pick(b, n, p->strides)
@@ -72,6 +74,8 @@ of_adaptiveavgpool(glow_builder *b, glow_node *n)
 
     if (n->in[0]->type == n->out[0]->type)
         return n->in[0];
+    if (glow_computes_quantized(n)) /* a mean of its own arithmetic */
+        return NULL;
     p.kernels.rank = p.strides.rank = x.rank - 2;
     for (int i = 0; i < p.kernels.rank; i++) {
         if (y.at[1 + i] == 0 || x.at[1 + i] % y.at[1 + i] != 0 ||
@@ -79,9 +83,7 @@ of_adaptiveavgpool(glow_builder *b, glow_node *n)
             return NULL;
         p.kernels.at[i] = p.strides.at[i] = x.at[1 + i] / y.at[1 + i];
     }
-    return glow_build(b, &glow_op_avgpool,
-                      glow_states_type(n) ? n->out[0]->type : NULL,
-                      GLOW_IN(n->in[0]), &p);
+    return glow_build(b, &glow_op_avgpool, NULL, GLOW_IN(n->in[0]), &p);
 }
 
 /* True if the pool `n` is a mean over all its spatial axes. */

@@ -13,7 +13,6 @@ F, H, D = "float32", "float16", "float64"
 I32, I64, U8 = "int32", "int64", "uint8"
 
 I8 = "int8"
-BY_ROW = "table is quantized by row"
 
 
 class Net:
@@ -203,26 +202,28 @@ NETS = [
     Net("fill_test_predict_net", lambda v: [numpy.ones((2, 2), bool)] * 4,
         init="fill_test_init_net"),
     Net("4bit_fused_rowwise_quantized_sparse_lengths_sum_predict_net",
-        init="4bit_fused_rowwise_quantized_sparse_lengths_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(ref.columns(v["data"], 4, "<f2"), v),
+        init="4bit_fused_rowwise_quantized_sparse_lengths_sum_init_net", **SPARSE),
     Net("fused_rowwise_quantized_sparse_lengths_sum_predict_net",
-        init="fused_rowwise_quantized_sparse_lengths_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(ref.columns(v["data"], 8, "<f4"), v),
+        init="fused_rowwise_quantized_sparse_lengths_sum_init_net", **SPARSE),
     Net("fused_rowwise_quantized_sparse_lengths_sum_predict_net_length1",
-        init="fused_rowwise_quantized_sparse_lengths_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(ref.columns(v["data"], 8, "<f4"), v),
+        init="fused_rowwise_quantized_sparse_lengths_sum_init_net", **SPARSE),
     Net("fused_rowwise_quantized_sparse_lengths_weighted_sum_predict_net",
-        init="fused_rowwise_quantized_sparse_lengths_weighted_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(ref.columns(v["data"], 8, "<f4"), v),
+        init="fused_rowwise_quantized_sparse_lengths_weighted_sum_init_net", **SPARSE),
     Net("fused_rowwise_quantized_sparse_lengths_weighted_sum_avg_length_predict_net",
-        init="fused_rowwise_quantized_sparse_lengths_weighted_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(ref.columns(v["data"], 8, "<f4"), v),
+        init="fused_rowwise_quantized_sparse_lengths_weighted_sum_init_net", **SPARSE),
     Net("rowwise_quantized_sparse_lengths_sum_predict_net",
-        init="rowwise_quantized_sparse_lengths_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(
+            v["data"] * v["scales_bias"][:, :1] + v["scales_bias"][:, 1:], v),
+        init="rowwise_quantized_sparse_lengths_sum_init_net", **SPARSE),
     Net("rowwise_quantized_sparse_lengths_weighted_sum_predict_net",
-        init="rowwise_quantized_sparse_lengths_weighted_sum_init_net",
-        refused=BY_ROW, **SPARSE),
+        lambda v: ref.picked(
+            v["data"] * v["scale_bias"][:, :1] + v["scale_bias"][:, 1:], v),
+        init="rowwise_quantized_sparse_lengths_weighted_sum_init_net", **SPARSE),
     Net("gather_const_fold", lambda v: v["data"].reshape(1, 4, 3, 2),
         init="gather_const_fold_init", data=drawn(1, 2, 4, 3)),
     Net("gather_ranges",
@@ -236,13 +237,13 @@ NETS = [
             v["gpu_0/data_0"] - 5.0, 2.0 * (v["conv_w"] - 10.0),
             10.0 * (v["conv_b"] - 4.0), pad=1)), 1.5, 7 - 128),
         init="int8convrelu_init_net", types={"gpu_0/data_0": (1, 5)},
-        named={"gpu_0/data_0": numbers([[[[5, 4, 6], [3, 5, 1], [5, 9, 4]]]], kind=I8)}),
+        named={"gpu_0/data_0": numbers([[[5, 4, 6], [3, 5, 1], [5, 9, 4]]], kind=I8)}),
     Net("int8fc_3d_second_axis_predict",
         lambda v: ref.rounded(ref.fc(
             v["input"] + 3.0, v["weights"].astype(D), v["bias"].astype(D), axis=2), 1, 0, 0,
             255).astype(F),
         init="int8fc_3d_second_axis_init", types={"input": (1, -3)},
-        input=numbers([[[1, 2, 3], [4, 5, 6]], [[7, -8, 9], [10, 2, 12]]], kind=I8)),
+        input=numbers([[1, 2, 3], [4, 5, 6]], [[7, -8, 9], [10, 2, 12]], kind=I8)),
     Net("int8fc_4d_first_axis_predict_net",
         lambda v: ref.rounded(ref.fc(
             v["input"] * 0.25, v["weights"].astype(D), v["bias"].astype(D), axis=1), 1, 0, 0,

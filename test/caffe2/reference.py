@@ -14,7 +14,8 @@ def string(text):
 
 def rounded(x, scale, offset, least=-128, most=127):
     """Quantized elements of reals."""
-    return (numpy.rint(numpy.asarray(x) / scale) + offset).clip(least, most)
+    return (numpy.rint(numpy.asarray(x) / scale) + offset).clip(least, most).astype(
+        numpy.int8 if most < 128 else numpy.float64)
 
 
 def grouped(x, w, b):
@@ -41,6 +42,7 @@ def weights(path):
         "GivenTensorIntFill": "int32",
         "GivenTensorInt64Fill": "int64",
         "ConstantFill": "float32",
+        "GivenTensorByteStringToUInt8Fill": "uint8",
         "Int8GivenTensorFill": "uint8",
         "Int8GivenIntTensorFill": "int32",
     }
@@ -56,8 +58,8 @@ def weights(path):
             continue
         shape = [int(i) for i in lists["shape"]]
         values = [float(v) for v in lists.get("values", ["0"])]
-        if kind == "Int8GivenTensorFill":
-            values = list(string(re.search(r'\bs:\s*"([^"]*)"', op)[1]))
+        if kinds[kind] == "uint8":
+            values = list(string(re.search(r'\b(?:s|strings):\s*"([^"]*)"', op)[1]))
         if kind == "ConstantFill":
             values = float(lists.get("value", ["0"])[0])
         found[name] = numpy.full(shape, 0, kinds[kind])
@@ -205,3 +207,22 @@ def sparse_label_split(lengths, indices, values, labels):
     for mine in of:
         offsets[mine] = numpy.arange(mine.sum())
     return [values[m] for m in of] + [examples[m] for m in of] + [offsets]
+
+
+def columns(data, bits, tail):
+    """The reals of rows that end in scale and offset, two numbers of kind `tail`."""
+    size = 2 * numpy.dtype(tail).itemsize
+    q, pair = data[:, :-size], numpy.ascontiguousarray(data[:, -size:]).view(tail)
+    if bits == 4:
+        q = numpy.stack([q & 15, q >> 4], axis=2).reshape(len(q), -1)
+    return q * pair[:, :1].astype(float) + pair[:, 1:].astype(float)
+
+
+def picked(table, v):
+    """Sums of the rows that v["indices"] picks, by v["weights"] if there are any."""
+    rows = table[v["indices"]]
+    if "weights" in v:
+        rows = rows * v["weights"][:, None]
+    ends = numpy.cumsum(v["lengths"])
+    return numpy.stack([rows[e - n : e].sum(axis=0)
+                        for n, e in zip(v["lengths"], ends)])

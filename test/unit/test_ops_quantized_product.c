@@ -167,10 +167,33 @@ test_refusals(void **state)
     CHECK_CASES(cases);
 }
 
+static void
+test_blocks(void **state)
+{
+    const op_case cases[] = {
+        /* Row 0: 10 - 8, 1 - 8, 2 (9 - 8); row 1: 0, 0.5 (7 - 8), 0. */
+        GIVES(blockwisequantizedfullyconnected,
+              ATTRS(blockwisequantizedfullyconnected, .k = 3, .bits = 4,
+                    .block_size = 2),
+              IN("float 1 3: 1 10 100", "uindex8 2 2 1: 26 249 120 248",
+                 "float 2 2: 1 2 0.5 1", "_", "float 2: 0.5 0"),
+              OUT("float 1 2: 132.5 -5")),
+        REFUSES(blockwisequantizedfullyconnected,
+                ATTRS(blockwisequantizedfullyconnected, .k = 3, .bits = 3,
+                      .block_size = 8),
+                IN("float 1 3: 1", "uindex8 2 1 3: 1", "float 2 1: 1"),
+                OUT("float 1 2"), "Bits is 3, but must be 8 or 4"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_refusals),
     };

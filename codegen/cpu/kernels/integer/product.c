@@ -40,7 +40,7 @@ is_plain(const glow_node *n, const integer *s)
         if (n->in[i] && n->in[i]->type->strides.rank)
             return false;
     return glow_is_quantized(s->x->elem) && glow_is_quantized(s->y->elem) &&
-           s->in_pixel > 0 && s->out_pixel > 0;
+           (s->in_pixel > 0 || s->channels == 0) && s->out_pixel > 0;
 }
 
 /* Checks what all tiles have in common, and chooses form and blocking. */
