@@ -719,7 +719,8 @@ static const glow_diag_info table[] = {
     {"E0408", "a pass left something that breaks the rules of the IR",
      "Each function that a pass has changed is verified; the errors before\n"
      "this one say what is wrong.  A pass that changes a function and returns\n"
-     "GLOW_UNCHANGED is found by a digest of the function before and after; in\n"
+     "GLOW_UNCHANGED is found by a digest of the function before and after; "
+     "in\n"
      "one of more than 10,000 nodes, at the end of the pipeline.  This is a\n"
      "mistake in the pass, not in the input.\n"
      "\n"
@@ -818,7 +819,8 @@ static const glow_diag_info table[] = {
 
     {"E0418", "a backend does not take all nodes after lowering",
      "After lower each node must be one that the backend takes.  The notes\n"
-     "list all others of a function, with the reason that the backend gives: no\n"
+     "list all others of a function, with the reason that the backend gives: "
+     "no\n"
      "rule lowers them.  Each function has an error of its own.\n"
      "\n"
      "    glow-opt -lower -backend=cpu net.gir   // with acme.Gather\n"
@@ -877,12 +879,22 @@ static const glow_diag_info table[] = {
      "\n"
      "Leave out `assert` to compute it in float.\n"},
     {"E0434", "quantize-weights has blocks of no such size",
-     "`block` is how many weights share a scale.  Two weights of 4 bits make a\n"
+     "`block` is how many weights share a scale.  Two weights of 4 bits make "
+     "a\n"
      "byte, and a block has whole bytes.\n"
      "\n"
      "    glow-opt -quantize-weights='bits=4 block=33' net.gir   // 32\n"
      "\n"
      "With `block=0` all weights of a result share one.\n"},
+    {"E0435", "a quantized network is too far from float",
+     "-least-sqnr puts nodes back into float, the worst first, until the\n"
+     "outputs have so much signal over noise, and even with a single one\n"
+     "quantized they do not.\n"
+     "\n"
+     "    glow-run net.gir -load-profile=net.prof -quantize -least-sqnr=90\n"
+     "\n"
+     "Calibrate in another way, equalize before profiling, take\n"
+     "precision=int16, or ask for less.\n"},
 
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
@@ -967,7 +979,8 @@ static const glow_diag_info table[] = {
     /* E06xx: files and weights. */
 
     {"E0520", "a profile cannot be used",
-     "A profile is JSON as glow-run -dump-profile writes it, or Glow's YAML: of\n"
+     "A profile is JSON as glow-run -dump-profile writes it, or Glow's YAML: "
+     "of\n"
      "each value the name, a range of finite numbers, and a histogram whose "
      "bins\n"
      "hold that range.\n"

@@ -16,6 +16,8 @@
 /* Bytes between the buffers of -red-zones: of the widest vectors. */
 enum { GAP = 256 };
 
+static const char *const sensitivity_words[] = {"json", NULL};
+
 static const tool_option options[] = {
     {"input", TOOL_LIST, AT(inputs), "NAME=WHAT", NULL, "tensors",
      "x.npy, random:SEED, zero, ramp, or x.png[,y.png...]"},
@@ -91,6 +93,16 @@ static const tool_option options[] = {
     {"expect-class", TOOL_TEXT, AT(expect_class), "FILE", NULL, "quantization",
      "let -accuracy count rows with the largest score at these places: an .npy "
      "or a text of integers"},
+    {"sensitivity", TOOL_WORD, AT(sensitivity), "json", sensitivity_words,
+     "quantization",
+     "quantize one node at a time, and print what each costs, the worst first"},
+    {"sensitivity-budget", TOOL_INT, AT(sensitivity_budget), "N", NULL,
+     "quantization", "networks that are tried, at most (256)"},
+    {"least-sqnr", TOOL_REAL, AT(least_sqnr), "DB", NULL, "quantization",
+     "keep nodes in float until each output has this signal over noise, and "
+     "print the list"},
+    {"save-quantized", TOOL_TEXT, AT(save_quantized), "FILE", NULL,
+     "quantization", "write the network that -least-sqnr finds"},
 
     {"red-zones", TOOL_FLAG, AT(red_zones), NULL, NULL, "measuring",
      "option of cpu: fail where a step changes memory that is not its own"},
@@ -366,6 +378,30 @@ is_conversion(const char *text)
 }
 
 static int
+check_sensitivity(run *r)
+{
+    const run_values *v = &r->values;
+
+    if (!(v->least_sqnr >= 0 && v->least_sqnr <= 300))
+        return tool_usage(&r->tool, NULL, "-least-sqnr takes 0 to 300 dB");
+    if (v->save_quantized && v->least_sqnr <= 0)
+        return tool_usage(&r->tool, "add -least-sqnr=DB",
+                          "-save-quantized writes the network that -least-sqnr "
+                          "finds");
+    if (v->sensitivity_budget < 16 || v->sensitivity_budget > 1 << 20)
+        return tool_usage(&r->tool, NULL,
+                          "-sensitivity-budget takes 16 to 1048576");
+    if ((v->sensitivity || v->least_sqnr > 0) &&
+        (!v->quantize || v->accuracy || v->bench || v->profile || v->trace ||
+         v->expect.count || v->dump_profile))
+        return tool_usage(&r->tool, "add -quantize",
+                          "-sensitivity and -least-sqnr go with -quantize, and "
+                          "with none of -accuracy, -bench, -profile, -trace, "
+                          "-expect and -dump-profile");
+    return TOOL_GO_ON;
+}
+
+static int
 check_usage(run *r)
 {
     const run_values *v = &r->values;
@@ -419,6 +455,8 @@ check_usage(run *r)
         return tool_usage(&r->tool, "add -accuracy",
                           "-reference and -expect-class say what -accuracy "
                           "compares with");
+    if (check_sensitivity(r) != TOOL_GO_ON)
+        return TOOL_USAGE;
     if (!(v->rtol >= 0) || !(v->atol >= 0))
         return tool_usage(&r->tool, NULL, "-rtol and -atol take 0 or more");
     return TOOL_GO_ON;
@@ -447,6 +485,9 @@ work(run *r)
             r->values.convert ? "convert" : "quantize", r->func->name);
     if (code == TOOL_GO_ON && takes_runs(r))
         code = count_runs(r);
+    if (code == TOOL_GO_ON &&
+        (r->values.sensitivity || r->values.least_sqnr > 0))
+        return find_sensitivity(r);
     if (code == TOOL_GO_ON && r->values.accuracy)
         code = run_reference(r);
     if (code == TOOL_GO_ON)
@@ -472,6 +513,7 @@ main(int argc, char **argv)
                         .tuning = {.budget = TOOL_BUDGET},
                         .cache = true,
                         .profile_bins = 1024,
+                        .sensitivity_budget = 256,
                         .warmup = 3,
                         .iterations = 20}};
     int code = tool_begin(&r.tool, &spec, &r.values, argc, argv);

@@ -29,6 +29,10 @@ typedef struct run_values {
     bool accuracy;
     const char *reference;    /* -accuracy: the file to compare with, or NULL */
     const char *expect_class; /* the file of labels, or NULL */
+    const char *sensitivity;  /* NULL, "" or "json" */
+    int64_t sensitivity_budget;
+    double least_sqnr; /* dB; 0: not asked for */
+    const char *save_quantized;
     tool_tuning tuning;
     int64_t threads;
     bool cache;
@@ -137,6 +141,9 @@ void print_accuracy(run *r);
 int64_t rows_of(const run *r, const run_port *p);
 /* Reads the file of -expect-class. */
 int read_labels(run *r);
+
+/* -sensitivity and -least-sqnr. */
+int find_sensitivity(run *r);
 
 /* Cuts bounded outputs to their valid part. */
 void cut_outputs(run *r);

@@ -158,7 +158,10 @@ fill_runs(run *r, run_port *p)
 bool
 takes_runs(const run *r)
 {
-    return r->values.dump_profile || r->values.accuracy;
+    const run_values *v = &r->values;
+
+    return v->dump_profile || v->accuracy || v->sensitivity ||
+           v->least_sqnr > 0;
 }
 
 /* The number of runs is that of every input with more than one.  Keeps all inputs. */
