@@ -15,6 +15,7 @@
     K(batchmatmul_matrix)            \
     K(batchmatmul_direct)            \
     K(batchmatmul)                   \
+    K(blockwise)                     \
     K(concat)                        \
     K(control_if)                    \
     K(control_loop)                  \
