@@ -145,21 +145,25 @@ add_block(const maker *m, cg_value at, int64_t count, cg_value sums[2])
     int64_t whole = count / m->lanes * m->lanes;
     cg_value all = cg_add(g, cg_mulc(g, m->row, m->blocks), at);
     cg_value scale = glow_cg_load(g, m->j->in[2], all, 1);
-    block k = {.first = cg_mulc(g, at, q->block_size),
-               .bytes =
-                   glow_cg_at(g, m->j->in[1].at,
-                              cg_mulc(g, all, q->block_size * q->bits / 8)),
-               .zero = glow_cg_int(g->i32, 1 << (q->bits - 1))};
+    cg_value first = cg_mulc(g, at, q->block_size);
+    cg_value bytes = cg_mulc(g, all, q->block_size * q->bits / 8);
+    block k = {.first = first, .zero = glow_cg_int(g->i32, 1 << (q->bits - 1))};
 
+    k.bytes = glow_cg_at(g, m->j->in[1].at, bytes);
     if (m->j->in[3].at)
         k.zero = LLVMBuildZExt(
             g->builder, glow_cg_load_bits(g, m->j->in[3], all, 1), g->i32, "");
-    if (whole)
-        sums[0] = glow_cg_fma(g, add_range(m, &k, 0, whole, m->lanes),
-                              glow_cg_splat(g, scale, m->lanes), sums[0]);
-    if (whole < count)
-        sums[1] =
-            glow_cg_fma(g, add_range(m, &k, whole, count, 1), scale, sums[1]);
+    if (whole) {
+        cg_value part = add_range(m, &k, 0, whole, m->lanes);
+        cg_value each = glow_cg_splat(g, scale, m->lanes);
+
+        sums[0] = glow_cg_fma(g, part, each, sums[0]);
+    }
+    if (whole < count) {
+        cg_value part = add_range(m, &k, whole, count, 1);
+
+        sums[1] = glow_cg_fma(g, part, scale, sums[1]);
+    }
 }
 
 static void
