@@ -76,7 +76,9 @@ glow_cpu_can_stack(const glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (!n->in[i] || !glow_cpu_move(n, i, &m))
             return false;
-    return glow_kind_get(n->out[0]->type->elem)->klass != GLOW_CLASS_FUSED;
+    /* Bytes of fused rows are moved as they are, and nothing else. */
+    return glow_kind_get(n->out[0]->type->elem)->klass != GLOW_CLASS_FUSED ||
+           glow_cpu_moves_bits(n->op);
 }
 
 /*
