@@ -413,7 +413,7 @@ products_agree(void **state)
 
     (void)state;
     for (size_t i = 0; i < 60; i++) {
-        shape s = {.op = CONNECTION + draw(&seed, 0, 2),
+        shape s = {.op = (operator)(CONNECTION + draw(&seed, 0, 2)),
                    .batch = draw(&seed, 1, 3),
                    .size = {1, 1, draw(&seed, 1, draw(&seed, 0, 3) ? 30 : 200)},
                    .in = depths[draw(&seed, 0, COUNT(depths) - 1)],

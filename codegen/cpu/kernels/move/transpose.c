@@ -79,7 +79,7 @@ turn_of(const glow_node *n, turn *t)
 static bool
 is_tiled(const glow_type *x)
 {
-    int klass = glow_kind_get(x->elem)->klass;
+    int klass = (int)glow_kind_get(x->elem)->klass;
 
     return glow_cg_bytes(x) <= 4 &&
            (x->elem == GLOW_FLOAT || klass == GLOW_CLASS_INT ||
