@@ -146,7 +146,7 @@ run_wide(judge *j, const glow_node *n, glow_tensor *const in[])
     return ok ? y : NULL;
 }
 
-/* Which quantized operator stands for which node. */
+/* Pairs of a quantized operator and the node that it stands for. */
 
 static bool
 is_product(const glow_node *n)

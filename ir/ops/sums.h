@@ -52,7 +52,7 @@ typedef struct glow_channels {
     const glow_tensor *bias_scales, *bias_offsets; /* of the bias */
 } glow_channels;
 
-/* What turns sums into results: an element for each column. */
+/* The requantization of sums: an element for each column. */
 typedef struct glow_sums {
     const glow_type *to;
     double a_offset;

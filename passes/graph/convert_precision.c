@@ -36,6 +36,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "glow/range.h"
+#include "passes/graph/common/names.h"
 
 typedef struct convert_options {
     int to;
@@ -63,37 +64,15 @@ static const glow_op *const converted[] = {
     &glow_op_maxpool,           &glow_op_softmax,
 };
 
-/* True if `name` is one of the words between commas. */
-static bool
-lists(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = words; *at; at += *at == ',') {
-        size_t n = strcspn(at, ",");
-
-        if (n == length && strncmp(at, name, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-static bool
-names_node(const char *words, const glow_node *n)
-{
-    return lists(words, n->op->name) || lists(words, n->name);
-}
-
 static bool
 is_chosen(const convert_options *o, const glow_node *n)
 {
     const glow_op *op = n->op;
 
-    if (names_node(o->except, n))
+    if (glow_names_have(o->except, n))
         return false;
     if (*o->only)
-        return names_node(o->only, n);
+        return glow_names_have(o->only, n);
     for (size_t i = 0; i < sizeof converted / sizeof converted[0]; i++)
         if (converted[i] == op)
             return true;

@@ -31,6 +31,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "glow/profile.h"
+#include "passes/graph/common/names.h"
 
 enum { ALL, PRODUCTS, NONE };
 
@@ -43,27 +44,12 @@ typedef struct profile_options {
     bool constants;
 } profile_options;
 
-/* True if `name` is one of the words between commas. */
-static bool
-lists(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = words; *at; at += *at == ',') {
-        size_t n = strcspn(at, ",");
-
-        if (n == length && strncmp(at, name, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 static bool
 is_listed(const char *words, const glow_value *v)
 {
     if (v->def)
-        return lists(words, v->def->op->name) || lists(words, v->def->name);
+        return glow_names_list(words, v->def->op->name) ||
+               glow_names_list(words, v->def->name);
     for (const char *at = words; *at; at += *at == ',') {
         size_t n = strcspn(at, ",");
 

@@ -20,6 +20,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "passes/graph/common/names.h"
 
 typedef struct rows_options {
     int bits;
@@ -35,30 +36,6 @@ static const glow_kind kinds[2][2] = {
     {GLOW_UINT4FUSED, GLOW_UINT4FUSEDFP16},
 };
 
-/* True if `name` is one of the words between commas. */
-static bool
-lists(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = words; *at; at += *at == ',') {
-        size_t n = strcspn(at, ",");
-
-        if (n == length && strncmp(at, name, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-static bool
-is_chosen(const rows_options *o, const glow_node *n)
-{
-    if (lists(o->except, n->op->name) || lists(o->except, n->name))
-        return false;
-    return !*o->only || lists(o->only, n->op->name) || lists(o->only, n->name);
-}
-
 static glow_value *
 quantize(glow_builder *b, glow_node *n)
 {
@@ -68,7 +45,8 @@ quantize(glow_builder *b, glow_node *n)
     glow_type rows;
 
     if (!glow_is_constant(n->in[0]) || t->elem != GLOW_FLOAT ||
-        t->shape.rank != 2 || n->pred || !is_chosen(o, n))
+        t->shape.rank != 2 || n->pred ||
+        !glow_names_choose(o->only, o->except, n))
         return NULL;
     rows = glow_type_of(kinds[o->bits][o->tail], t->shape);
     if (o->bits && t->shape.at[1] % 2) {

@@ -30,6 +30,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "glow/quantize.h"
+#include "passes/graph/common/names.h"
 
 typedef struct weights_options {
     int bits;
@@ -207,30 +208,6 @@ is_in_range(const glow_tensor *w, const weights_options *o)
     return true;
 }
 
-/* True if `name` is one of the words between commas. */
-static bool
-lists(const char *words, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = words; *at; at += *at == ',') {
-        size_t n = strcspn(at, ",");
-
-        if (n == length && strncmp(at, name, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-static bool
-is_chosen(const weights_options *o, const glow_node *n)
-{
-    if (lists(o->except, n->op->name) || lists(o->except, n->name))
-        return false;
-    return !*o->only || lists(o->only, n->op->name) || lists(o->only, n->name);
-}
-
 static glow_value *
 quantize(glow_builder *b, glow_node *n)
 {
@@ -242,9 +219,14 @@ quantize(glow_builder *b, glow_node *n)
     made m = {0};
 
     if (!glow_is_constant(n->in[1]) || !glow_is_float(t->elem) || n->pred ||
-        t->strides.rank || glow_type_count(t) < 1 || !is_chosen(o, n))
+        t->strides.rank || glow_type_count(t) < 1 ||
+        !glow_names_choose(o->only, o->except, n))
         return NULL;
-    w = &n->in[1]->storage->tensor;
+    if (n->in[1]->storage->payload == GLOW_ELIDED)
+        return NULL;
+    w = glow_constant_tensor(n->in[1]->storage);
+    if (!w)
+        return NULL;
     if (glow_type_count(t) < o->least || !is_in_range(w, o)) {
         glow_run_remark(glow_builder_run(b), n, false,
                         glow_type_count(t) < o->least

@@ -29,7 +29,7 @@ typedef struct shape {
     bool constants, ends; /* elements are the least and the largest alone */
 } shape;
 
-/* What this machine may not have is left out. */
+/* Instruction sets that this machine may lack are left out. */
 static const struct form {
     const char *cpu, *features;
     const char *needs; /* one of these, or "" */

@@ -521,7 +521,7 @@ offsets_of(test *t, const operands *p, int64_t outputs, bool of_bias)
     return s;
 }
 
-/* What BiasScales and BiasOffsets make of the bias. */
+/* The bias in units of the sum, by BiasScales and BiasOffsets. */
 static void
 rescale_bias(const operands *p, int64_t outputs, const glow_tensor *by,
              int64_t offset)
@@ -746,7 +746,7 @@ drawn_floats(test *t, glow_dims shape, int round)
     return x;
 }
 
-/* What becomes of one number of a row, whose ends are `low` and `high`. */
+/* One number of a row, whose ends are `low` and `high`, quantized. */
 static int64_t
 dynamic_element(float v, float low, float high, bool symmetric, float *scale)
 {

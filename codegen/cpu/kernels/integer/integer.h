@@ -61,7 +61,7 @@ typedef struct cpu_integer {
     int group, lanes;
     int x_zero; /* z */
 
-    /* How the input is read. */
+    /* The access of the input. */
     bool flat;     /* pixels of all lines are one line, cut into tiles */
     bool copies;   /* lines are copied to scratch, with pads */
     int64_t pixel; /* bytes of a pixel as it is read */

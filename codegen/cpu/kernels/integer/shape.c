@@ -76,7 +76,7 @@ set_matrix(integer *s)
     s->steps = cg_ceil_div(steps, s->unit) * s->unit;
 }
 
-/* How lines are read, once blocking is known where they are flat. */
+/* The access of lines; of flat ones it depends on the blocking. */
 static void
 set_reading(integer *s)
 {
