@@ -6,6 +6,7 @@
 #include "glow/backend.h"
 #include "glow/cost.h"
 #include "glow/cpu.h"
+#include "glow/derivative.h"
 #include "glow/family.h"
 #include "glow/file.h"
 #include "glow/heights.h"

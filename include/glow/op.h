@@ -20,6 +20,7 @@ GLOW_BEGIN
 
 typedef struct glow_node glow_node;
 typedef struct glow_op glow_op;
+typedef struct glow_derivative glow_derivative;
 
 /* Kinds of operands. */
 typedef enum glow_operand_kind {
@@ -105,9 +106,12 @@ struct glow_op {
     glow_flops_fn flops; /* NULL: one for each element of the results */
     const char *doc;     /* formulas and rules, Markdown; may be NULL */
     const char *source;  /* where the meaning is written */
+    /* How small changes of operands change the results; NULL: there is no rule, and
+       differentiation lowers the node.  See derivative.h. */
+    const glow_derivative *derivative;
     /* For members of later minor versions: an operator is known by its address, so
        a host cannot take a longer copy of an older one. */
-    const void *reserved[4];
+    const void *reserved[3];
 };
 
 /* The table of attributes. */

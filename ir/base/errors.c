@@ -896,6 +896,46 @@ static const glow_diag_info table[] = {
      "Calibrate in another way, equalize before profiling, take\n"
      "precision=int16, or ask for less.\n"},
 
+    {"E0440", "differentiate does not know the loss",
+     "The loss is a placeholder of one float that the function saves to.\n"
+     "Where there are several, the option names it.\n"
+     "\n"
+     "    glow-opt -differentiate net.gir   // saves @loss and @accuracy\n"
+     "\n"
+     "-differentiate='loss=loss' is what is meant.\n"},
+    {"E0441", "differentiate does not know what to differentiate by",
+     "Gradients are by placeholders of floats that the function reads: those\n"
+     "that `of` lists, by name or pattern, or those with the attribute\n"
+     "Trained.\n"
+     "\n"
+     "    placeholder @w : float<4 x 3> {Trained: true}\n"
+     "\n"
+     "Write the attribute, or -differentiate='of=w'.\n"},
+    {"E0442", "an operator has no gradient",
+     "A placeholder reaches the loss through this node, and neither its\n"
+     "operator nor what it is lowered to has a rule.\n"
+     "\n"
+     "    %n = NonZero(@w) : index64<1 x 4>, index64   // then used as floats\n"
+     "\n"
+     "Leave the placeholder out of `of`, or give the operator a derivative\n"
+     "(glow/derivative.h).  Each such node has an error of its own.\n"},
+    {"E0443", "a gradient is wrong",
+     "verify-gradients runs the function in float64 and compares the gradient\n"
+     "along random directions with differences of the loss.\n"
+     "\n"
+     "    glow-opt -differentiate -verify-gradients net.gir\n"
+     "\n"
+     "The rule of an operator between the placeholder and the loss is wrong,\n"
+     "or a pass in between changed what is computed.\n"},
+    {"E0444", "gradients could not be verified",
+     "The function refuses all inputs that verify-gradients draws, its loss\n"
+     "was no number for any of them, or there is no placeholder with\n"
+     "GradientOf and Loss.\n"
+     "\n"
+     "    placeholder @grad.w : float<4> {GradientOf: \"w\", Loss: \"loss\"}\n"
+     "\n"
+     "differentiate makes such placeholders.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"
@@ -920,6 +960,13 @@ static const glow_diag_info table[] = {
      "    glow-opt -load-profile=net.prof -O1 -quantize net.gir\n"
      "\n"
      "Profile the very text that is quantized: run other passes before.\n"},
+    {"W0440", "the loss does not depend on a placeholder",
+     "A gradient was asked for, and is 0: no path of floats with a gradient\n"
+     "leads from the placeholder to the loss.\n"
+     "\n"
+     "    %i = ArgMax(@w) {Axis: 0, KeepDims: false} : index64\n"
+     "\n"
+     "Look for comparisons and indices on the way.\n"},
     {"E0501", "bytes are read that were never written",
      "An instruction reads a buffer, or a part of one, that no instruction\n"
      "before it has written.\n"

@@ -244,7 +244,7 @@ apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
  * give their buffer to the result.  `g` computes quantized elements, or is NULL.
  */
 #define BINARY(id, text, line, takes, pairs, more, real, integer, g, formula, \
-               from)                                                          \
+               from, rule)                                                    \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \
                           glow_tensor *const out[], glow_arena *scratch)      \
     {                                                                         \
@@ -266,6 +266,7 @@ apply_pairs(glow_tensor *const in[], const glow_tensor *out, glow_real2 real,
         .inplace_count = pairs,                                               \
         .doc = formula,                                                       \
         .source = from,                                                       \
+        .derivative = rule,                                                   \
     }
 
 BINARY(add, "Add", "add two tensors", number, 2, GLOW_COMMUTATIVE, real_add,
@@ -274,59 +275,59 @@ BINARY(add, "Add", "add two tensors", number, 2, GLOW_COMMUTATIVE, real_add,
        "n)) + offset)`, where a and b are the elements less their offsets, m "
        "and n the scales of LHS and RHS divided by that of Result; each "
        "operation in float where all kinds have 8 or 16 bits, else in float64.",
-       "Glow Add; ONNX Add");
+       "Glow Add; ONNX Add", &glow_derivative_add);
 BINARY(sub, "Sub", "subtract one tensor from another", number, 2, 0, real_sub,
        int_sub, &glow_grid_sub,
        "`z = x - y`.  Integers wrap.  Quantized: as Add, with `(a * m) - (b * "
        "n)`.",
-       "Glow Sub; ONNX Sub");
+       "Glow Sub; ONNX Sub", &glow_derivative_sub);
 BINARY(mul, "Mul", "multiply two tensors", number, 2, GLOW_COMMUTATIVE,
        real_mul, int_mul, &glow_grid_mul,
        "`z = x * y`.  Integers wrap.  Quantized: as Add, with `(a * b) * m`, "
        "where m is the product of the scales of LHS and RHS divided by the "
        "scale of Result.",
-       "Glow Mul; ONNX Mul");
+       "Glow Mul; ONNX Mul", &glow_derivative_mul);
 BINARY(
     div, "Div", "divide one tensor by another", number, 2, 0, real_div, int_div,
     NULL,
     "`z = x / y`.  Integers are cut toward zero; `x / 0` is 0, and the least "
     "one divided by -1 wraps to itself." REALS,
-    "Glow Div; ONNX Div");
+    "Glow Div; ONNX Div", &glow_derivative_div);
 BINARY(max, "Max", "the greater of two elements", number, 2, GLOW_COMMUTATIVE,
        glow_maximum, int_max, NULL,
        "`z = max(x, y)`: NaN if either is, and +0 of -0 and +0." REALS,
-       "Glow Max; ONNX Max; IEEE 754-2019 maximum");
+       "Glow Max; ONNX Max; IEEE 754-2019 maximum", &glow_derivative_max);
 BINARY(min, "Min", "the lesser of two elements", number, 2, GLOW_COMMUTATIVE,
        glow_minimum, int_min, NULL,
        "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0." REALS,
-       "Glow Min; ONNX Min; IEEE 754-2019 minimum");
+       "Glow Min; ONNX Min; IEEE 754-2019 minimum", &glow_derivative_min);
 BINARY(pow, "Pow", "raise to a power", number, 2, 0, pow, int_pow, NULL,
        "`z = x^y`.  Integers wrap; for a negative `y` they give `1 / x^-y` cut "
        "toward zero, and 0 where `x` is 0.  Quantized: `sat(rint((float)(x^y) "
        "/ scale) + offset)`, with `x^y` in float64 of the floats that "
        "Dequantize makes.",
-       "Glow Pow; ONNX Pow; C11 pow");
+       "Glow Pow; ONNX Pow; C11 pow", &glow_derivative_pow);
 BINARY(and, "And", "logical and", bool, 2, GLOW_COMMUTATIVE, NULL, int_and,
-       NULL, "`z = x and y`, of bool.", "Glow And; ONNX And");
+       NULL, "`z = x and y`, of bool.", "Glow And; ONNX And", NULL);
 BINARY(or, "Or", "logical or", bool, 2, GLOW_COMMUTATIVE, NULL, int_or, NULL,
-       "`z = x or y`, of bool.", "Glow Or; ONNX Or");
+       "`z = x or y`, of bool.", "Glow Or; ONNX Or", NULL);
 BINARY(xor, "Xor", "logical exclusive or", bool, 2, GLOW_COMMUTATIVE, NULL,
-       int_xor, NULL, "`z = x != y`, of bool.", "Glow Xor; ONNX Xor");
+       int_xor, NULL, "`z = x != y`, of bool.", "Glow Xor; ONNX Xor", NULL);
 BINARY(cmpeq, "CmpEQ", "whether elements are equal", equality, 0,
        GLOW_COMMUTATIVE, real_eq, int_eq, NULL,
        "`z = (x == y)`, of bool.  NaN equals nothing." COMPARES,
-       "Glow CmpEQ; ONNX Equal");
+       "Glow CmpEQ; ONNX Equal", NULL);
 BINARY(cmpneq, "CmpNEQ", "whether elements differ", equality, 0,
        GLOW_COMMUTATIVE, real_neq, int_neq, NULL,
        "`z = (x != y)`, of bool.  NaN differs from all." COMPARES,
-       "Glow CmpNEQ");
+       "Glow CmpNEQ", NULL);
 BINARY(cmplt, "CmpLT", "whether elements are less", order, 0, 0, real_lt,
        int_lt, NULL, "`z = (x < y)`, of bool: false for NaN." COMPARES,
-       "Glow CmpLT; ONNX Less");
+       "Glow CmpLT; ONNX Less", NULL);
 BINARY(cmplte, "CmpLTE", "whether elements are less or equal", order, 0, 0,
        real_lte, int_lte, NULL,
        "`z = (x <= y)`, of bool: false for NaN." COMPARES,
-       "Glow CmpLTE; ONNX LessOrEqual");
+       "Glow CmpLTE; ONNX LessOrEqual", NULL);
 
 /* select */
 
@@ -392,4 +393,5 @@ const glow_op glow_op_select = {
         "`z = x` where `Cond`, else `y`.  Quantized elements are rescaled to "
         "Result as RescaleQuantized does it.",
     .source = "Glow Select; ONNX Where",
+    .derivative = &glow_derivative_select,
 };

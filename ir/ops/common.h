@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 
+#include "glow/derivative.h"
 #include "glow/ops.h"
 #include "glow/quantize.h"
 

@@ -290,6 +290,7 @@ const glow_op glow_op_convolution = {
            "down.\n\n" GLOW_SUMS_DOC GLOW_BIAS_DOC
            "  Outside of Input is its offset.",
     .source = "Glow Convolution, Convolution3D; ONNX Conv",
+    .derivative = &glow_derivative_convolution,
 };
 
 /* convtranspose */
@@ -470,4 +471,5 @@ const glow_op glow_op_convtranspose = {
         "s - p + k * d` and `w = j * s' - p' + l * d'`.  An axis of `n` "
         "elements gives `(n - 1) * s + (k - 1) * d + 1 + extra - p - q`.",
     .source = "Glow ConvTranspose; ONNX ConvTranspose",
+    .derivative = &glow_derivative_convtranspose,
 };

@@ -106,6 +106,7 @@ const glow_op glow_op_convertto = {
            "from floats: the nearest, held to the range.  To floats of low "
            "precision: held to the range, and float8e8m0 upwards.",
     .source = "Glow ConvertTo; ONNX Cast",
+    .derivative = &glow_derivative_convertto,
 };
 
 /* converttofloat8 */

@@ -83,6 +83,7 @@ const glow_op glow_op_cumsum = {
            "x[j - 1]`; Reverse: `x[j] + .. + x[d - 1]`.  Integers wrap "
            "around." GLOW_REALS_DOC,
     .source = "Glow CumSum; ONNX CumSum",
+    .derivative = &glow_derivative_cumsum,
 };
 
 const glow_op glow_op_cumprod = {

@@ -63,7 +63,7 @@ int_mod(int64_t x, int64_t y, bool is_signed)
  * Defines the operator glow_op_ID, computed by `real` for floats and `integer`
  * for integers.
  */
-#define REST(id, text, line, more, real, integer, formula, from)          \
+#define REST(id, text, line, more, real, integer, formula, from, rule)    \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],    \
                           glow_tensor *const out[], glow_arena *scratch)  \
     {                                                                     \
@@ -84,6 +84,7 @@ int_mod(int64_t x, int64_t y, bool is_signed)
         .inplace_count = 2,                                               \
         .doc = formula,                                                   \
         .source = from,                                                   \
+        .derivative = rule,                                               \
     }
 
 REST(
@@ -91,12 +92,12 @@ REST(
     GLOW_PRIMITIVE | GLOW_DISCONTINUOUS, fmod, int_fmod,
     "`z = x - y * trunc(x / y)`, exactly: it has the sign of `x`.  Of integers "
     "it is 0 where `y` is 0.",
-    "Glow Fmod; ONNX Mod with fmod = 1; C11 fmod");
+    "Glow Fmod; ONNX Mod with fmod = 1; C11 fmod", &glow_derivative_fmod);
 REST(mod, "Mod", "the rest of a division, with the sign of the divisor",
      GLOW_DISCONTINUOUS, real_mod, int_mod,
      "`z = x - y * floor(x / y)`: it has the sign of `y`.  Of integers it is 0 "
      "where `y` is 0.",
-     "ONNX Mod with fmod = 0; Python's %");
+     "ONNX Mod with fmod = 0; Python's %", &glow_derivative_fmod);
 
 /* floordiv */
 
@@ -173,6 +174,7 @@ const glow_op glow_op_floordiv = {
            "quotient of floats is rounded as that of Div; that of integers is "
            "exact, `x / 0` is 0, and the least one divided by -1 is itself.",
     .source = "Glow FloorDiv",
+    .derivative = &glow_derivative_zero,
 };
 
 /* modulo */

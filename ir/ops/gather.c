@@ -94,4 +94,5 @@ const glow_op glow_op_gather = {
            "`y[b, i, j, k] = data[b, i, indices[b, j], k]`.  An index outside "
            "of Data is an error when it is met.",
     .source = "Glow Gather; ONNX Gather; TensorFlow's batch_dims",
+    .derivative = &glow_derivative_gather,
 };

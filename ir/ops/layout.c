@@ -66,6 +66,7 @@ const glow_op glow_op_transpose = {
     .infer = transpose_infer,
     .eval = transpose_eval,
     .source = "Glow Transpose; ONNX Transpose",
+    .derivative = &glow_derivative_transpose,
 };
 
 /* reshape */
@@ -122,6 +123,7 @@ const glow_op glow_op_reshape = {
     .inplace = {{0, 0}},
     .inplace_count = 1,
     .source = "Glow Reshape; ONNX Reshape",
+    .derivative = &glow_derivative_reshape,
 };
 
 /* concat */
@@ -187,6 +189,7 @@ const glow_op glow_op_concat = {
     .infer = concat_infer,
     .eval = concat_eval,
     .source = "Glow Concat; ONNX Concat",
+    .derivative = &glow_derivative_concat,
 };
 
 /* broadcast */
@@ -250,6 +253,7 @@ const glow_op glow_op_broadcast = {
     .doc = "`TargetDim[Axis + i]` is `Input.shape[i]`, or that is 1 and the "
            "element is repeated.  Along all other axes the whole of Input is.",
     .source = "Glow Broadcast; ONNX Expand",
+    .derivative = &glow_derivative_broadcast,
 };
 
 /* tile */

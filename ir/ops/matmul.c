@@ -212,6 +212,7 @@ const glow_op glow_op_matmul = {
     .doc = "`C[m, n] = sum over k of A[m, k] * B[k, n]`.  Integers "
            "wrap.\n\n" GLOW_SUMS_DOC,
     .source = "Glow MatMul; ONNX MatMul of rank 2",
+    .derivative = &glow_derivative_matmul,
 };
 
 /* batchmatmul */
@@ -278,6 +279,7 @@ const glow_op glow_op_batchmatmul = {
     .doc = "`C[b, m, n] = sum over k of A[b, m, k] * B[b, k, n]`.  Integers "
            "wrap.\n\n" GLOW_SUMS_DOC,
     .source = "Glow BatchMatMul; ONNX MatMul of rank 3",
+    .derivative = &glow_derivative_batchmatmul,
 };
 
 /* fullyconnected */
@@ -405,6 +407,7 @@ const glow_op glow_op_fullyconnected = {
         "`y[m, n] = b[n] + sum over k of x[m, k] * w[k, n]`.\n\n" GLOW_SUMS_DOC
             GLOW_BIAS_DOC,
     .source = "Glow FullyConnected; Caffe2 FC",
+    .derivative = &glow_derivative_fullyconnected,
 };
 
 /* gemm */
@@ -555,4 +558,5 @@ const glow_op glow_op_batchedadd = {
     .doc = "`y[b, ..] = x[b, ..] + s[..]`.  Integers wrap.  Quantized elements "
            "are added as Add adds them.",
     .source = "Glow BatchedAdd",
+    .derivative = &glow_derivative_batchedadd,
 };

@@ -214,4 +214,5 @@ const glow_op glow_op_topk = {
     .eval = topk_eval,
     .doc = "Equal elements come in the order of Input.  NaN comes first.",
     .source = "Glow TopK; ONNX TopK, sorted",
+    .derivative = &glow_derivative_topk,
 };

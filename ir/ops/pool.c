@@ -166,6 +166,7 @@ const glow_op glow_op_maxpool = {
         "An axis of `n` elements gives `(n + p + q - (k - 1) * d - 1) / s + "
         "1`, rounded down.",
     .source = "Glow MaxPool; ONNX MaxPool",
+    .derivative = &glow_derivative_maxpool,
 };
 
 const glow_op glow_op_maxpoolwithargmax = {
@@ -183,6 +184,7 @@ const glow_op glow_op_maxpoolwithargmax = {
     .doc = "As MaxPool.  Of equal elements the first one counts; a window with "
            "nothing of Input has position -1.",
     .source = "Glow MaxPoolWithArgmax; ONNX MaxPool with Indices",
+    .derivative = &glow_derivative_maxpoolwithargmax,
 };
 
 /* avgpool */
@@ -285,4 +287,5 @@ const glow_op glow_op_avgpool = {
            "reaches beyond the pads never counts.  A window with nothing to "
            "count gives 0 / 0." GLOW_MEAN_DOC,
     .source = "Glow AvgPool; ONNX AveragePool",
+    .derivative = &glow_derivative_avgpool,
 };

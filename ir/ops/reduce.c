@@ -224,25 +224,27 @@ GLOW_REDUCE(batchedreduceadd, "BatchedReduceAdd", "the sum along axes", number,
             GLOW_PRIMITIVE | GLOW_REDUCTION,
             "The sum; of nothing 0.  Integers wrap.  Quantized elements are "
             "added as those of BatchedReduceMean, with a number of 1.",
-            "Glow BatchedReduceAdd; ONNX ReduceSum", 0, real_add, int_add,
-            NULL);
+            "Glow BatchedReduceAdd; ONNX ReduceSum",
+            &glow_derivative_batchedreduceadd, 0, real_add, int_add, NULL);
 GLOW_REDUCE(batchedreducemax, "BatchedReduceMax",
             "the greatest element along axes", number, GLOW_PRIMITIVE,
             "As Max; of nothing -inf, or the least integer." GLOW_REALS_DOC,
-            "Glow BatchedReduceMax; ONNX ReduceMax", -INFINITY, glow_maximum,
-            int_max, NULL);
+            "Glow BatchedReduceMax; ONNX ReduceMax",
+            &glow_derivative_batchedreducemax, -INFINITY, glow_maximum, int_max,
+            NULL);
 GLOW_REDUCE(batchedreducemean, "BatchedReduceMean", "the mean along axes",
             float, GLOW_REDUCTION,
             "The sum divided by the number of elements." GLOW_MEAN_DOC,
-            "Glow BatchedReduceMean; ONNX ReduceMean", 0, real_add, NULL,
-            divide);
+            "Glow BatchedReduceMean; ONNX ReduceMean",
+            &glow_derivative_batchedreducemean, 0, real_add, NULL, divide);
 GLOW_REDUCE(batchedreducemin, "BatchedReduceMin",
             "the least element along axes", number, GLOW_PRIMITIVE,
             "As Min; of nothing inf, or the greatest integer." GLOW_REALS_DOC,
-            "Glow BatchedReduceMin; ONNX ReduceMin", INFINITY, glow_minimum,
-            int_min, NULL);
+            "Glow BatchedReduceMin; ONNX ReduceMin",
+            &glow_derivative_batchedreducemin, INFINITY, glow_minimum, int_min,
+            NULL);
 GLOW_REDUCE(batchedreduceprod, "BatchedReduceProd", "the product along axes",
             number, GLOW_PRIMITIVE | GLOW_REDUCTION,
             "The product; of nothing 1.  Integers wrap." GLOW_REALS_DOC,
-            "Glow BatchedReduceProd; ONNX ReduceProd", 1, real_mul, int_mul,
-            NULL);
+            "Glow BatchedReduceProd; ONNX ReduceProd",
+            &glow_derivative_batchedreduceprod, 1, real_mul, int_mul, NULL);

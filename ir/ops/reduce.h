@@ -28,7 +28,7 @@ bool glow_reduce_by(const glow_reducer *r, const glow_tensor *in,
  * float_infer and float_words, or number_infer and number_words, must be
  * defined.
  */
-#define GLOW_REDUCE(id, text, line, takes, more, formula, from, ...)          \
+#define GLOW_REDUCE(id, text, line, takes, more, formula, from, rule, ...)    \
     static bool id##_eval(const glow_node *n, glow_tensor *const in[],        \
                           glow_tensor *const out[], glow_arena *scratch)      \
     {                                                                         \
@@ -49,6 +49,7 @@ bool glow_reduce_by(const glow_reducer *r, const glow_tensor *in,
         .eval = id##_eval,                                                    \
         .doc = formula,                                                       \
         .source = from,                                                       \
+        .derivative = rule,                                                   \
     }
 
 #endif

@@ -129,6 +129,7 @@ const glow_op glow_op_scatterdata = {
            "sum, product, maximum or minimum of the two.  Glow's Cumulative "
            "is the reduction `add`.  Integers wrap around.",
     .source = "Glow ScatterData; ONNX ScatterND",
+    .derivative = &glow_derivative_scatterdata,
 };
 
 /* scatterelements */

@@ -109,6 +109,7 @@ const glow_op glow_op_slice = {
     .doc = "`y[i, j, ..] = x[Start[0] + i * Steps[0], Start[1] + j * Steps[1], "
            "..]`, all within Input.",
     .source = "Glow Slice; ONNX Slice",
+    .derivative = &glow_derivative_slice,
 };
 
 /* inserttensor */
@@ -195,6 +196,7 @@ const glow_op glow_op_inserttensor = {
     .inplace = {{0, 0}},
     .inplace_count = 1,
     .source = "Glow InsertTensor",
+    .derivative = &glow_derivative_inserttensor,
 };
 
 /* pad */

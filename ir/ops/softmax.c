@@ -77,6 +77,7 @@ const glow_op glow_op_softmax = {
     .doc = "`y[i] = e^(x[i] - m) / sum over j of e^(x[j] - m)`, `m` the "
            "greatest of them." GLOW_REALS_DOC,
     .source = "Glow SoftMax; ONNX Softmax since opset 13",
+    .derivative = &glow_derivative_softmax,
 };
 
 const glow_op glow_op_logsoftmax = {
@@ -93,4 +94,5 @@ const glow_op glow_op_logsoftmax = {
     .doc = "`y[i] = x[i] - m - ln(sum over j of e^(x[j] - m))`, `m` the "
            "greatest of them." GLOW_REALS_DOC,
     .source = "Glow LogSoftMax; ONNX LogSoftmax since opset 13",
+    .derivative = &glow_derivative_logsoftmax,
 };

@@ -85,24 +85,26 @@ logarithm(double sum, double count)
 GLOW_REDUCE(batchedreducesumsquare, "BatchedReduceSumSquare",
             "the sum of squares along axes", number, GLOW_REDUCTION,
             "The sum of `x^2`; of nothing 0.  Integers wrap.",
-            "Glow BatchedReduceSumSquare; ONNX ReduceSumSquare", 0,
+            "Glow BatchedReduceSumSquare; ONNX ReduceSumSquare", NULL, 0,
             real_add_square, int_add_square, NULL);
 GLOW_REDUCE(reducel1, "ReduceL1", "the sum of magnitudes along axes", number,
             GLOW_REDUCTION, "The sum of `|x|`; of nothing 0.  Integers wrap.",
-            "ONNX ReduceL1", 0, real_add_abs, int_add_abs, NULL);
+            "ONNX ReduceL1", NULL, 0, real_add_abs, int_add_abs, NULL);
 GLOW_REDUCE(reducel2, "ReduceL2", "the Euclidean norm along axes", float,
             GLOW_REDUCTION,
             "The square root of the sum of `x^2`; of nothing 0.",
-            "ONNX ReduceL2", 0, real_add_square, NULL, root);
+            "ONNX ReduceL2", &glow_derivative_reducel2, 0, real_add_square,
+            NULL, root);
 GLOW_REDUCE(reducelogsum, "ReduceLogSum", "the logarithm of the sum along axes",
             float, GLOW_REDUCTION, "The logarithm of the sum; of nothing -inf.",
-            "ONNX ReduceLogSum", 0, real_add, NULL, logarithm);
+            "ONNX ReduceLogSum", NULL, 0, real_add, NULL, logarithm);
 GLOW_REDUCE(reducelogsumexp, "ReduceLogSumExp",
             "the logarithm of the sum of exponentials along axes", float,
             GLOW_REDUCTION,
             "`log(sum of e^x)`, of which nothing overflows on the way; of "
             "nothing -inf.",
-            "ONNX ReduceLogSumExp", -INFINITY, real_add_exp, NULL, NULL);
+            "ONNX ReduceLogSumExp", &glow_derivative_reducelogsumexp, -INFINITY,
+            real_add_exp, NULL, NULL);
 
 /* vectornorm */
 

@@ -2,6 +2,7 @@
 
 #include "tools/common/describe.h"
 
+#include "glow/derivative.h"
 #include "glow/rules.h"
 
 #include <string.h>
@@ -263,6 +264,19 @@ put_lowering(glow_buf *b, glow_context *ctx, const glow_op *op)
             glow_buf_printf(b, "\nLowered by `%s`.\n", passes[i]->name);
 }
 
+/* The form of the operator's derivative, if it has one. */
+static void
+put_derivative(glow_buf *b, const glow_derivative *d)
+{
+    if (!d)
+        return;
+    glow_buf_printf(b, "\nGradient: %s.\n",
+                    d->is_zero    ? "0"
+                    : d->partial  ? "by partial derivatives"
+                    : d->gradient ? "by a rule of its own"
+                                  : "by the transpose");
+}
+
 void
 describe_op(glow_buf *b, glow_context *ctx, const glow_op *op)
 {
@@ -276,6 +290,7 @@ describe_op(glow_buf *b, glow_context *ctx, const glow_op *op)
                         op->out[op->inplace[i].out].name,
                         op->in[op->inplace[i].in].name);
     put_lowering(b, ctx, op);
+    put_derivative(b, op->derivative);
     if (op->doc)
         glow_buf_printf(b, "\n%s\n", op->doc);
     if (op->source)

@@ -1,0 +1,420 @@
+/*
+ * verify-gradients: compare gradients with differences of the loss.
+ *
+ *     placeholder @grad.w : float<4> {GradientOf: "w", Loss: "loss"}
+ *
+ * says that the function saves the gradient of @loss by @w there.  For each such
+ * placeholder and `directions` random directions u of length 1 the pass compares, in
+ * float64 and with the evaluator alone,
+ *
+ *     (loss(w + h u) - loss(w - h u)) / 2 h    and    sum of grad.w * u,
+ *
+ * relative to the larger of both and |grad.w| / sqrt(n), n the number of elements, and
+ * reports E0443 where they differ by more than `tolerance`.  Tensors of at most 64
+ * elements are compared element by element too.
+ *
+ * Inputs are drawn from `seed`, none of them 0.  Where differences of h and h / 2
+ * disagree, a kink (of Relu, of a maximum) may lie between; then others are drawn, up to
+ * 8 times, and the draw with the least disagreement counts.  Functions of graphs and of
+ * programs are taken, at any stage; the function itself does not change.
+ */
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "glow/eval.h"
+#include "glow/ops.h"
+#include "glow/pass.h"
+
+typedef struct verify_options {
+    int seed, directions;
+    float step, tolerance;
+} verify_options;
+
+enum {
+    DRAWS = 8,         /* of inputs, until no kink is near */
+    TRIES = 12,        /* of inputs, until the function takes them */
+    MOST_ELEMENTS = 64 /* of a tensor that is looked at element by element */
+};
+
+/* A placeholder that the function reads or writes. */
+typedef struct slot {
+    glow_storage *storage;
+    bool is_read;
+    glow_tensor input; /* as drawn */
+    glow_tensor now;   /* bound */
+} slot;
+
+typedef struct trial {
+    glow_pass_run *run;
+    glow_context *ctx;
+    glow_arena *arena;
+    glow_func *whole;
+    glow_func *loss; /* a copy that computes the loss alone */
+    slot *slots;
+    int n_slots;
+    glow_binding *bindings[2]; /* of `whole`, of `loss` */
+    int n_bindings[2];
+    uint64_t random;
+} trial;
+
+/* A gradient: @grad.w, and the slots of @w and @loss. */
+typedef struct claim {
+    const slot *gradient, *of, *loss;
+} claim;
+
+/* SplitMix64 (Steele, Lea and Flood, 2014), as a number in [0, 1). */
+static double
+draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/* The text of attribute `name` of a placeholder, or NULL. */
+static const char *
+attribute(const glow_storage *s, const char *name)
+{
+    const glow_attr_value *v = glow_attr_find(s->attrs, name);
+
+    return v && v->kind == GLOW_V_STRING ? v->text : NULL;
+}
+
+static const slot *
+slot_named(const trial *t, const char *name)
+{
+    for (int i = 0; name && i < t->n_slots; i++)
+        if (strcmp(t->slots[i].storage->name, name) == 0)
+            return &t->slots[i];
+    return NULL;
+}
+
+/* Preparation. */
+
+/* A copy of the function in a module of its own, without the other results. */
+static glow_func *
+loss_alone(const glow_func *f, const char *loss)
+{
+    glow_func *copy = glow_find_func(glow_module_clone(f->module), f->name);
+
+    if (copy->is_program)
+        return copy;
+    GLOW_FOR_EACH_NODE(n, copy)
+        if (n->op == &glow_op_save &&
+            strcmp(n->in[1]->storage->name, loss) != 0)
+            glow_node_erase(n);
+    glow_erase_unused(copy);
+    return copy;
+}
+
+static glow_tensor
+new_tensor(const trial *t, const glow_type *type)
+{
+    glow_type wide = glow_type_of(
+        glow_is_float(type->elem) ? GLOW_FLOAT64 : type->elem, type->shape);
+
+    wide.scale = type->scale;
+    wide.offset = type->offset;
+    return glow_tensor_new(glow_type_get(t->ctx, wide));
+}
+
+static void
+make_slots(trial *t)
+{
+    int room = 0;
+
+    GLOW_FOR_EACH_STORAGE(s, t->whole->module)
+        room++;
+    t->slots = GLOW_NEW_ARRAY(t->arena, slot, room);
+    GLOW_FOR_EACH_STORAGE(s, t->whole->module) {
+        bool reads = !s->is_constant && glow_func_reads(t->whole, s);
+
+        if (s->is_constant || (!reads && !glow_func_writes(t->whole, s)))
+            continue;
+        t->slots[t->n_slots++] = (slot){
+            .storage = s,
+            .is_read = reads,
+            .input = new_tensor(t, s->value.type),
+            .now = new_tensor(t, s->value.type),
+        };
+    }
+}
+
+static void
+bind(trial *t, glow_func *f, int which)
+{
+    t->bindings[which] = GLOW_NEW_ARRAY(t->arena, glow_binding, t->n_slots);
+    for (int i = 0; i < t->n_slots; i++) {
+        const glow_storage *s =
+            glow_find_storage(f->module, t->slots[i].storage->name);
+
+        if (s && (glow_func_reads(f, s) || glow_func_writes(f, s)))
+            t->bindings[which][t->n_bindings[which]++] =
+                (glow_binding){s, &t->slots[i].now};
+    }
+}
+
+static void
+end(trial *t)
+{
+    for (int i = 0; i < t->n_slots; i++) {
+        glow_tensor_end(&t->slots[i].input);
+        glow_tensor_end(&t->slots[i].now);
+    }
+    if (t->loss)
+        glow_module_free(t->loss->module);
+}
+
+/* Running. */
+
+static bool
+evaluate(trial *t, int which)
+{
+    glow_quiet quiet;
+    bool ran;
+
+    glow_quiet_begin(t->ctx, &quiet);
+    ran = glow_eval(which ? t->loss : t->whole, t->bindings[which],
+                    t->n_bindings[which],
+                    &(const glow_eval_options){.shadow = true});
+    glow_quiet_end(t->ctx, &quiet);
+    return ran;
+}
+
+static void
+restore(trial *t)
+{
+    for (int i = 0; i < t->n_slots; i++)
+        glow_tensor_copy(&t->slots[i].now, &t->slots[i].input);
+}
+
+/* A number that is not 0; with each try from a smaller set. */
+static double
+draw_for(trial *t, const glow_type *type, int attempt)
+{
+    double r = draw(&t->random);
+
+    if (!glow_is_float(type->elem))
+        return floor(r * (attempt < 4 ? 5 : attempt < 8 ? 2 : 1));
+    if (attempt % 2)
+        return 0.1 + 0.8 * r;
+    return r < 0.5 ? -0.3 - 2.8 * r : 0.3 + 2.8 * (r - 0.5);
+}
+
+/* Draws inputs that the function takes, and runs it; false if there are none. */
+static bool
+redraw(trial *t, const slot *loss)
+{
+    for (int attempt = 0; attempt < TRIES; attempt++) {
+        for (int i = 0; i < t->n_slots; i++) {
+            const slot *s = &t->slots[i];
+
+            for (int64_t k = 0;
+                 s->is_read && k < glow_type_count(s->input.type); k++)
+                glow_set_double(&s->input, k,
+                                draw_for(t, s->storage->value.type, attempt));
+        }
+        restore(t);
+        if (evaluate(t, 0) && isfinite(glow_get_double(&loss->now, 0)))
+            return true;
+    }
+    return false;
+}
+
+/* The loss where @w is moved by `by` along `u`; NaN if it cannot be run. */
+static double
+loss_at(trial *t, const claim *c, const double *u, double by)
+{
+    int64_t count = glow_type_count(c->of->input.type);
+
+    restore(t);
+    for (int64_t i = 0; i < count; i++)
+        glow_set_double(&c->of->now, i,
+                        glow_get_double(&c->of->input, i) + by * u[i]);
+    return evaluate(t, 1) ? glow_get_double(&c->loss->now, 0) : NAN;
+}
+
+static double
+difference(trial *t, const claim *c, const double *u, double h)
+{
+    return (loss_at(t, c, u, h) - loss_at(t, c, u, -h)) / (2 * h);
+}
+
+/* What one direction gave. */
+typedef struct probe {
+    double expected; /* the difference of the loss */
+    double got;      /* the gradient along the direction */
+    double scale;
+    double unsure; /* by which differences of h and h / 2 disagree */
+} probe;
+
+static probe
+probe_along(trial *t, const claim *c, const double *u, double h)
+{
+    int64_t count = glow_type_count(c->of->input.type);
+    double square = 0, half;
+    probe p = {0};
+
+    for (int64_t i = 0; i < count; i++) {
+        double g = glow_get_double(&c->gradient->now, i);
+
+        p.got += g * u[i];
+        square += g * g;
+    }
+    p.expected = difference(t, c, u, h);
+    half = difference(t, c, u, h / 2);
+    p.scale =
+        fmax(fmax(fabs(p.expected), fabs(p.got)), sqrt(square / (double)count));
+    p.unsure = p.scale > 0 ? fabs(p.expected - half) / p.scale : 0;
+    return p;
+}
+
+/* Along `u`, at the first draw of inputs that is smooth, or the smoothest. */
+static bool
+check_along(trial *t, const claim *c, const double *u, bool *fails)
+{
+    const verify_options *o = glow_run_options(t->run);
+    probe best = {.unsure = INFINITY};
+    double off;
+
+    for (int i = 0; i < DRAWS && !(best.unsure <= o->tolerance); i++) {
+        probe p;
+
+        if (!redraw(t, c->loss))
+            return glow_error(t->ctx, "E0444",
+                              "verify-gradients: @%s refuses all inputs, or "
+                              "@%s is no number for them",
+                              t->whole->name, c->loss->storage->name);
+        p = probe_along(t, c, u, o->step);
+        if (p.unsure < best.unsure)
+            best = p;
+    }
+    off = best.scale > 0 ? fabs(best.expected - best.got) / best.scale : 0;
+    if (off <= o->tolerance + (best.unsure > o->tolerance ? best.unsure : 0))
+        return true;
+    *fails = true;
+    return glow_error(t->ctx, "E0443",
+                      "@%s: along a direction the loss @%s changes by %.9g, "
+                      "but @%s says %.9g, which is %.2g off (at most %.2g)",
+                      c->of->storage->name, c->loss->storage->name,
+                      best.expected, c->gradient->storage->name, best.got, off,
+                      o->tolerance);
+}
+
+/* A direction of length 1. */
+static void
+draw_direction(trial *t, double *u, int64_t count)
+{
+    double square = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        u[i] = draw(&t->random) - 0.5;
+        square += u[i] * u[i];
+    }
+    for (int64_t i = 0; i < count; i++)
+        u[i] /= sqrt(square);
+}
+
+static bool
+check(trial *t, const claim *c)
+{
+    const verify_options *o = glow_run_options(t->run);
+    int64_t count = glow_type_count(c->of->input.type);
+    double *u = GLOW_NEW_ARRAY(t->arena, double, (size_t)count);
+    bool fails = false;
+
+    for (int i = 0; i < o->directions && !fails; i++) {
+        draw_direction(t, u, count);
+        if (!check_along(t, c, u, &fails))
+            return false;
+    }
+    for (int64_t i = 0; i < count && count <= MOST_ELEMENTS && !fails; i++) {
+        memset(u, 0, (size_t)count * sizeof *u);
+        u[i] = 1;
+        if (!check_along(t, c, u, &fails))
+            return false;
+    }
+    return !fails;
+}
+
+/* Checks a gradient, with a copy of the function that computes its loss alone. */
+static bool
+check_gradient(trial *t, const slot *gradient)
+{
+    const glow_storage *s = gradient->storage;
+    claim c = {gradient, slot_named(t, attribute(s, "GradientOf")),
+               slot_named(t, attribute(s, "Loss"))};
+    bool right;
+
+    if (!c.of || !c.loss || !c.of->is_read ||
+        glow_type_count(c.loss->input.type) != 1 ||
+        !glow_dims_equal(c.of->input.type->shape, gradient->input.type->shape))
+        return glow_error_at(t->ctx, s->span, "E0444",
+                             "@%s: GradientOf or Loss is no placeholder that "
+                             "fits",
+                             s->name);
+    t->loss = loss_alone(t->whole, c.loss->storage->name);
+    t->n_bindings[1] = 0;
+    bind(t, t->loss, 1);
+    right = check(t, &c);
+    glow_module_free(t->loss->module);
+    t->loss = NULL;
+    return right;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    const verify_options *o = glow_run_options(pass);
+    trial t = {.run = pass,
+               .ctx = glow_run_context(pass),
+               .arena = glow_run_scratch(pass),
+               .whole = f,
+               .random = (uint64_t)o->seed};
+    int count = 0;
+    bool right = true;
+
+    if (glow_is_body(f))
+        return GLOW_UNCHANGED;
+    make_slots(&t);
+    bind(&t, f, 0);
+    for (int i = 0; i < t.n_slots; i++)
+        if (attribute(t.slots[i].storage, "GradientOf")) {
+            right &= check_gradient(&t, &t.slots[i]);
+            count++;
+        }
+    end(&t);
+    glow_run_count(pass, "gradients", count);
+    if (count == 0)
+        right = glow_error(t.ctx, "E0444",
+                           "function @%s writes no placeholder with "
+                           "GradientOf",
+                           f->name);
+    return right ? GLOW_UNCHANGED : GLOW_FAILED;
+}
+
+const glow_pass glow_pass_verify_gradients = {
+    .name = "verify-gradients",
+    .summary = "compare gradients with differences of the loss",
+    .level = GLOW_ANY,
+    .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_DEFAULT(verify_options, seed, GLOW_INT,
+                                   "of inputs and directions"),
+                GLOW_FIELD_DEFAULT(verify_options, directions, GLOW_INT,
+                                   "random ones for each placeholder"),
+                GLOW_FIELD_DEFAULT(verify_options, step, GLOW_FLOAT32,
+                                   "the length of a step along a direction"),
+                GLOW_FIELD_DEFAULT(verify_options, tolerance, GLOW_FLOAT32,
+                                   "the largest relative distance")},
+    .defaults = &(const verify_options){.seed = 1,
+                                        .directions = 3,
+                                        .step = 1e-4f,
+                                        .tolerance = 1e-6f},
+    .run = run,
+    .takes_quantized = true,
+    .source = "JAX, check_grads; PyTorch, gradcheck",
+};
