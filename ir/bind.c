@@ -72,3 +72,25 @@ glow_bind_placeholders(glow_module *m, const char *alias, const char *path)
     glow_drop_unused_weights(m);
     return failed > 0 ? -1 : bound;
 }
+
+int
+glow_free_constants(glow_module *m, const char *path, glow_storage **chosen,
+                    size_t count)
+{
+    static const glow_attr trained[] = {
+        {.name = "Trained", .value = {.kind = GLOW_V_BOOL, .i = true}}};
+
+    if (count == 0)
+        return 0;
+    if (!glow_externalize_chosen(m, free_alias(m, "freed"), path, chosen,
+                                 count))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        chosen[i]->is_constant = false;
+        chosen[i]->payload = GLOW_NO_PAYLOAD;
+        chosen[i]->file = NULL;
+        chosen[i]->attrs = (glow_attr_list){trained, 1};
+    }
+    glow_drop_unused_weights(m);
+    return (int)count;
+}

@@ -82,6 +82,12 @@ extern GLOW_API const glow_derivative glow_derivative_sin;
 extern GLOW_API const glow_derivative glow_derivative_sqrt;
 extern GLOW_API const glow_derivative glow_derivative_sub;
 extern GLOW_API const glow_derivative glow_derivative_tanh;
+/* Composite, by rules that keep less than those of what they are lowered to. */
+extern GLOW_API const glow_derivative glow_derivative_clip;
+extern GLOW_API const glow_derivative glow_derivative_gelu;
+extern GLOW_API const glow_derivative glow_derivative_leakyrelu;
+extern GLOW_API const glow_derivative glow_derivative_softplus;
+extern GLOW_API const glow_derivative glow_derivative_swish;
 /* Jumps: Ceil, Floor, Round, Truncate, Sign. */
 extern GLOW_API const glow_derivative glow_derivative_zero;
 

@@ -82,6 +82,13 @@ GLOW_API bool glow_reattach(glow_module *m, const char *alias,
 GLOW_API int glow_bind_placeholders(glow_module *m, const char *alias,
                                     const char *path);
 /*
+ * The inverse: makes placeholders with {Trained: true} of the constants `chosen`
+ * (which are sorted), and moves their elements to a safetensors file at `path`, under
+ * their names.  Returns their number, or -1 after a report; then nothing changed.
+ */
+GLOW_API int glow_free_constants(glow_module *m, const char *path,
+                                 glow_storage **chosen, size_t count);
+/*
  * Names weights files relative to `folder` (NULL: "."), the folder of the text of
  * `m`.  W0601 warns of a file outside of it.
  */

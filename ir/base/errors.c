@@ -936,6 +936,14 @@ static const glow_diag_info table[] = {
      "\n"
      "differentiate makes such placeholders.\n"},
 
+    {"E0445", "a weight cannot be updated",
+     "update-weights saves to the placeholder that GradientOf names, of the\n"
+     "type of the gradient, once.\n"
+     "\n"
+     "    %s = Save(%y, @w)   // and @grad.w is saved too\n"
+     "\n"
+     "Save what the function computed to another placeholder.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"

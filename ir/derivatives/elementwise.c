@@ -9,6 +9,10 @@
 #include "ir/derivatives/common.h"
 
 #define TWO_BY_SQRT_PI 1.12837916709551257390
+#define SQRT_HALF 0.70710678118654752440
+#define ONE_BY_SQRT_2_PI 0.39894228040143267794
+#define SQRT_2_BY_PI 0.79788456080286535588
+#define GELU_CUBE 0.044715
 
 #define PARTIAL(id)                                \
     const glow_derivative glow_derivative_##id = { \
@@ -283,3 +287,89 @@ tanh_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
     return glow_grad_mul(b, d, slope);
 }
 PARTIAL(tanh);
+
+/* Activations. */
+
+static glow_value *
+clip_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    const glow_clip *a = n->attrs;
+    glow_value *x = n->in[i], *zero = glow_grad_number(b, d, 0), *out;
+
+    out = glow_grad_below(b, x, glow_grad_number(b, x, a->min));
+    d = glow_grad_select(b, out, zero, d);
+    out = glow_grad_below(b, glow_grad_number(b, x, a->max), x);
+    return glow_grad_select(b, out, zero, d);
+}
+PARTIAL(clip);
+
+static glow_value *
+leakyrelu_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    const glow_leakyrelu *a = n->attrs;
+    glow_value *x = n->in[i], *above;
+
+    above = glow_grad_below(b, glow_grad_number(b, x, 0), x);
+    return glow_grad_select(b, above, d, glow_grad_times(b, a->alpha, d));
+}
+PARTIAL(leakyrelu);
+
+static glow_value *
+softplus_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    return glow_grad_mul(b, d, GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[i])));
+}
+PARTIAL(softplus);
+
+/* s + y (1 - s), s the Sigmoid. */
+static glow_value *
+swish_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    glow_value *s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(n->in[i]));
+    glow_value *slope = glow_grad_mul(b, n->out[0], glow_grad_from(b, 1, s));
+
+    return glow_grad_mul(b, d, glow_grad_add(b, s, slope));
+}
+PARTIAL(swish);
+
+/* (1 + erf(x / sqrt 2)) / 2 + x e^(-x^2 / 2) / sqrt(2 pi). */
+static glow_value *
+gelu_by_erf(glow_builder *b, glow_value *x)
+{
+    glow_value *p =
+        GLOW_BUILD_PLAIN(b, erf, GLOW_IN(glow_grad_times(b, SQRT_HALF, x)));
+    glow_value *density = glow_grad_times(b, -0.5, glow_grad_mul(b, x, x));
+
+    p = glow_grad_times(b, 0.5, glow_grad_plus(b, 1, p));
+    density = GLOW_BUILD_PLAIN(b, exp, GLOW_IN(density));
+    density = glow_grad_times(b, ONE_BY_SQRT_2_PI, density);
+    return glow_grad_add(b, p, glow_grad_mul(b, x, density));
+}
+
+/* s + x s (1 - s) z', s the Sigmoid of z = 2 sqrt(2 / pi) (x + c x^3). */
+static glow_value *
+gelu_by_tanh(glow_builder *b, glow_value *x)
+{
+    glow_value *square = glow_grad_mul(b, x, x), *z, *s, *slope;
+
+    z = glow_grad_times(b, GELU_CUBE, glow_grad_mul(b, square, x));
+    z = glow_grad_times(b, 2 * SQRT_2_BY_PI, glow_grad_add(b, x, z));
+    s = GLOW_BUILD_PLAIN(b, sigmoid, GLOW_IN(z));
+    slope = glow_grad_plus(b, 1, glow_grad_times(b, 3 * GELU_CUBE, square));
+    slope = glow_grad_times(b, 2 * SQRT_2_BY_PI, slope);
+    slope = glow_grad_mul(b, slope, glow_grad_mul(b, x, s));
+    slope = glow_grad_mul(b, slope, glow_grad_from(b, 1, s));
+    return glow_grad_add(b, s, slope);
+}
+
+static glow_value *
+gelu_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    const glow_gelu *a = n->attrs;
+    glow_value *slope = a->approximate == GLOW_GELU_TANH
+                            ? gelu_by_tanh(b, n->in[i])
+                            : gelu_by_erf(b, n->in[i]);
+
+    return glow_grad_mul(b, d, slope);
+}
+PARTIAL(gelu);

@@ -78,6 +78,7 @@ const glow_op glow_op_clip = {
     .doc = "`y = min(max(x, Min), Max)`, with the bounds as Splat makes them.  "
            "NaN stays NaN.",
     .source = "Glow Clip; ONNX Clip",
+    .derivative = &glow_derivative_clip,
 };
 
 /* gelu */
@@ -136,6 +137,7 @@ const glow_op glow_op_gelu = {
         "-0.",
     .source = "Hendrycks, Gimpel, Gaussian Error Linear Units, "
               "arXiv:1606.08415; ONNX Gelu",
+    .derivative = &glow_derivative_gelu,
 };
 
 /* hardsigmoid */
@@ -244,6 +246,7 @@ const glow_op glow_op_leakyrelu = {
     .inplace_count = 1,
     .doc = "`y = Alpha * x` if `x < 0`, else `x`.",
     .source = "Glow LeakyRelu; ONNX LeakyRelu",
+    .derivative = &glow_derivative_leakyrelu,
 };
 
 /* prelu */

@@ -115,7 +115,8 @@ real_celu(double x, const void *user)
 }
 
 SMOOTH(softplus, "SoftPlus", "a smooth Relu", float, real_softplus,
-       "`y = log(1 + e^x)`.", "Glow SoftPlus; ONNX Softplus", );
+       "`y = log(1 + e^x)`.", "Glow SoftPlus; ONNX Softplus",
+       .derivative = &glow_derivative_softplus);
 SMOOTH(mish, "Mish", "the operand, gated by its SoftPlus", float, real_mish,
        "`y = x * tanh(log(1 + e^x))`.  -inf gives the limit, -0.",
        "Misra, arXiv:1908.08681; ONNX Mish", );
@@ -125,7 +126,8 @@ SMOOTH(softsign, "Softsign", "a sigmoid made of a fraction", float,
        "ONNX Softsign", );
 SMOOTH(swish, "Swish", "the operand, gated by its Sigmoid", float, real_swish,
        "`y = x / (1 + e^-x)`.  -inf gives the limit, -0.",
-       "Glow Swish; Ramachandran et al., arXiv:1710.05941", );
+       "Glow Swish; Ramachandran et al., arXiv:1710.05941",
+       .derivative = &glow_derivative_swish);
 SMOOTH(elu, "Elu", "the exponential linear unit", float, real_elu,
        "`y = Alpha * (e^x - 1)` if `x < 0`, else `x`.",
        "Clevert et al., arXiv:1511.07289; ONNX Elu",

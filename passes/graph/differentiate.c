@@ -26,12 +26,12 @@
  * of composite operators keep less and round less than those of their parts.
  */
 
-#include <fnmatch.h>
 #include <string.h>
 
 #include "glow/derivative.h"
 #include "glow/number.h"
 #include "glow/ops.h"
+#include "passes/graph/common/names.h"
 #include "passes/graph/common/topology.h"
 
 typedef struct differentiate_options {
@@ -111,40 +111,6 @@ is_trained(const glow_storage *s)
     return v && v->kind == GLOW_V_BOOL && v->i;
 }
 
-/* True if a pattern of `patterns`, between commas, matches; marks it in `used`. */
-static bool
-is_listed(tape *t, const char *patterns, const char *name, bool *used)
-{
-    bool found = false;
-
-    for (int i = 0; *patterns; i++) {
-        size_t n = strcspn(patterns, ",");
-        const char *p = glow_arena_printf(t->arena, "%.*s", (int)n, patterns);
-
-        if (fnmatch(p, name, 0) == 0)
-            found = used[i] = true;
-        patterns += n + (patterns[n] == ',');
-    }
-    return found;
-}
-
-/* False after a report of a pattern that matches no placeholder. */
-static bool
-all_used(tape *t, const char *patterns, const bool *used)
-{
-    for (int i = 0; *patterns; i++) {
-        size_t n = strcspn(patterns, ",");
-
-        if (!used[i])
-            return glow_error(t->ctx, "E0441",
-                              "differentiate: no placeholder of floats that "
-                              "function @%s reads is named %.*s",
-                              t->f->name, (int)n, patterns);
-        patterns += n + (patterns[n] == ',');
-    }
-    return true;
-}
-
 static bool
 is_read(const glow_func *f, const glow_storage *s)
 {
@@ -156,10 +122,30 @@ is_read(const glow_func *f, const glow_storage *s)
     return false;
 }
 
+/* False after a report of a pattern that matches none of `of`. */
+static bool
+all_match(const tape *t, const char *patterns)
+{
+    while (*patterns) {
+        size_t n = strcspn(patterns, ",");
+        const char *p = glow_arena_printf(t->arena, "%.*s", (int)n, patterns);
+        bool found = false;
+
+        for (int i = 0; i < t->n_of && !found; i++)
+            found = glow_names_match(t->arena, p, t->of[i].storage->name);
+        if (!found)
+            return glow_error(t->ctx, "E0441",
+                              "differentiate: no placeholder of floats that "
+                              "function @%s reads is named %s",
+                              t->f->name, p);
+        patterns += n + (patterns[n] == ',');
+    }
+    return true;
+}
+
 static bool
 find_wanted(tape *t, const char *patterns)
 {
-    bool *used = GLOW_NEW_ARRAY(t->arena, bool, strlen(patterns) + 1);
     int room = 0;
 
     GLOW_FOR_EACH_STORAGE(s, t->f->module)
@@ -169,13 +155,13 @@ find_wanted(tape *t, const char *patterns)
     GLOW_FOR_EACH_STORAGE(s, t->f->module) {
         if (s->is_constant || !glow_is_float(s->value.type->elem) ||
             !is_read(t->f, s) ||
-            !(*patterns ? is_listed(t, patterns, s->name, used)
+            !(*patterns ? glow_names_match(t->arena, patterns, s->name)
                         : is_trained(s)))
             continue;
         t->of[t->n_of++].storage = s;
         glow_map_set(t->index, s->name, &t->of[t->n_of - 1]);
     }
-    if (!all_used(t, patterns, used))
+    if (!all_match(t, patterns))
         return false;
     if (t->n_of == 0)
         return glow_error(t->ctx, "E0441",

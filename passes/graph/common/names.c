@@ -1,5 +1,6 @@
 #include "passes/graph/common/names.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 bool
@@ -28,4 +29,17 @@ bool
 glow_names_choose(const char *only, const char *except, const glow_node *n)
 {
     return !glow_names_have(except, n) && (!*only || glow_names_have(only, n));
+}
+
+bool
+glow_names_match(glow_arena *a, const char *patterns, const char *name)
+{
+    while (*patterns) {
+        size_t n = strcspn(patterns, ",");
+
+        if (fnmatch(glow_arena_strndup(a, patterns, n), name, 0) == 0)
+            return true;
+        patterns += n + (patterns[n] == ',');
+    }
+    return false;
 }

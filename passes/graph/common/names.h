@@ -13,4 +13,7 @@ bool glow_names_have(const char *words, const glow_node *n);
 bool glow_names_choose(const char *only, const char *except,
                        const glow_node *n);
 
+/* True if one of the patterns between commas (as of fnmatch) matches `name`. */
+bool glow_names_match(glow_arena *a, const char *patterns, const char *name);
+
 #endif
