@@ -6,7 +6,9 @@
  *     %v1 = %v * a + %g * (1 - a)
  *     %h1 = %h * c + %g * %g * (1 - c)
  *     %s = %r * Sqrt(1 - c^%t) / (1 - a^%t), or %r where %t is 0
- *     %x1 = (%x - [%s] * %v1 / (Sqrt(%h1) + e)) * (1 - p)
+ *     %x1 = (%x * [1 - %r * w] - [%s] * %v1 / (Sqrt(%h1) + e)) * (1 - p)
+ *
+ * with [e * Sqrt(1 - c^%t)] for e under CorrectFirst, or e where %t is 0.
  */
 
 #include "lower/train.h"
@@ -34,7 +36,7 @@ missing(glow_builder *b, float base, glow_value *t)
  * Ba, 2015).
  */
 static glow_value *
-corrected(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
+corrected_rate(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
 {
     glow_value *later = glow_lower_splat(b, s->t->type, 0), *y;
 
@@ -43,6 +45,46 @@ corrected(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
     y = glow_lower_div(b, y, missing(b, a->alpha, s->t));
     later = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(later, s->t));
     return GLOW_BUILD_PLAIN(b, select, GLOW_IN(later, y, s->r));
+}
+
+/* Epsilon as it stands beside a root that is not corrected. */
+static glow_value *
+corrected_epsilon(glow_builder *b, const glow_adam *a,
+                  const glow_lower_train *s)
+{
+    glow_value *one = glow_lower_splat(b, s->t->type, 1), *later, *root;
+
+    later = glow_lower_splat(b, s->t->type, 0);
+    later = GLOW_BUILD_PLAIN(b, cmplt, GLOW_IN(later, s->t));
+    root = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(missing(b, a->beta, s->t)));
+    root = GLOW_BUILD_PLAIN(b, select, GLOW_IN(later, root, one));
+    return glow_lower_rate(b, s, glow_lower_times(b, root, (double)a->epsilon));
+}
+
+/* x times 1 - r w */
+static glow_value *
+decayed(glow_builder *b, const glow_adam *a, const glow_lower_train *s)
+{
+    glow_value *keep;
+
+    if (a->weight_decay == 0)
+        return s->x;
+    keep = glow_lower_times(b, s->r, (double)a->weight_decay);
+    return glow_lower_mul(b, s->x,
+                          glow_lower_rate(b, s, glow_lower_from(b, 1, keep)));
+}
+
+/* The step with Epsilon added after the correction of the root. */
+static glow_value *
+step_corrected(glow_builder *b, const glow_adam *a, const glow_lower_train *s,
+               glow_value *x, glow_value *rate, glow_value *v, glow_value *h)
+{
+    glow_value *epsilon = corrected_epsilon(b, a, s);
+
+    h = GLOW_BUILD_PLAIN(b, sqrt, GLOW_IN(h));
+    h = glow_lower_add(b, h, epsilon);
+    v = glow_lower_mul(b, rate, v);
+    return glow_lower_sub(b, x, glow_lower_div(b, v, h));
 }
 
 static glow_value *
@@ -56,8 +98,10 @@ lower(glow_builder *b, glow_node *n)
         return NULL;
     v = blend(b, s.kept[0], s.g, a->alpha);
     h = blend(b, s.kept[1], glow_lower_mul(b, s.g, s.g), a->beta);
-    rate = glow_lower_rate(b, &s, corrected(b, a, &s));
-    x = glow_lower_step(b, s.x, rate, v, h, a->epsilon);
+    rate = glow_lower_rate(b, &s, corrected_rate(b, a, &s));
+    x = decayed(b, a, &s);
+    x = a->correct_first ? step_corrected(b, a, &s, x, rate, v, h)
+                         : glow_lower_step(b, x, rate, v, h, a->epsilon);
     if (a->norm_coefficient_post != 0)
         x = glow_lower_times(b, x, 1 - (double)a->norm_coefficient_post);
     glow_lower_train_end(b, n, 0, x);

@@ -138,17 +138,20 @@ adam_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
     const glow_adam *a = n->attrs;
     double alpha = (double)a->alpha, beta = (double)a->beta;
     double rate = glow_get_double(in[0], 0), t = glow_get_double(in[1], 0);
+    double keep = 1 - rate * (double)a->weight_decay;
+    double correction = t > 0 ? sqrt(1 - pow(beta, t)) : 1;
+    double epsilon = (double)a->epsilon * (a->correct_first ? correction : 1);
     int64_t count = glow_tensor_count(out[0]);
 
     (void)scratch;
     if (t > 0)
-        rate *= sqrt(1 - pow(beta, t)) / (1 - pow(alpha, t));
+        rate *= correction / (1 - pow(alpha, t));
     for (int64_t i = 0; i < count; i++) {
         double g = pulled(in, i, a->norm_coefficient);
         double v = alpha * glow_get_double(in[4], i) + (1 - alpha) * g;
         double h = beta * glow_get_double(in[5], i) + (1 - beta) * g * g;
-        double x = glow_get_double(in[2], i) -
-                   rate * v / (sqrt(h) + (double)a->epsilon);
+        double x =
+            keep * glow_get_double(in[2], i) - rate * v / (sqrt(h) + epsilon);
 
         glow_set_double(out[0], i, x * (1 - (double)a->norm_coefficient_post));
         glow_set_double(out[1], i, v);
@@ -178,7 +181,12 @@ const glow_op glow_op_adam = {
               GLOW_FIELD_DEFAULT(glow_adam, norm_coefficient, GLOW_FLOAT32,
                                  "the pull toward 0, c"),
               GLOW_FIELD_DEFAULT(glow_adam, norm_coefficient_post, GLOW_FLOAT32,
-                                 "that after the step, p")},
+                                 "that after the step, p"),
+              GLOW_FIELD_DEFAULT(glow_adam, weight_decay, GLOW_FLOAT32,
+                                 "that before the step, by the rate, w"),
+              GLOW_FIELD_DEFAULT(glow_adam, correct_first, GLOW_FLAG,
+                                 "e is added to the root after its "
+                                 "correction, as in PyTorch")},
     .defaults =
         &(const glow_adam){.alpha = 0.9f, .beta = 0.999f, .epsilon = 1e-6f},
     .traits = GLOW_PURE,
@@ -186,9 +194,11 @@ const glow_op glow_op_adam = {
     .eval = adam_eval,
     .doc = "`g = c X + G`, `NewV = a V + (1 - a) g`, `NewH = b H + (1 - b) "
            "g^2`, `r = R sqrt(1 - b^T) / (1 - a^T)`, or `R` where T is 0, "
-           "`NewX = (1 - p) (X - r NewV / (sqrt(NewH) + e))`.",
+           "`NewX = (1 - p) ((1 - R w) X - r NewV / (sqrt(NewH) + e))`; with "
+           "CorrectFirst `e sqrt(1 - b^T)` for `e`, where T is not 0.",
     .source = "Kingma, Ba, Adam, arXiv:1412.6980; ONNX "
-              "ai.onnx.preview.training Adam",
+              "ai.onnx.preview.training Adam; w: Loshchilov, Hutter, Decoupled "
+              "Weight Decay Regularization, arXiv:1711.05101",
 };
 
 /* momentum */

@@ -22,7 +22,9 @@
  *     momentum   Momentum with Beta 1: the first step is the gradient
  *     nesterov   the same, with Mode nesterov
  *     adagrad    Adagrad
- *     adam       Adam, with T counted from 1
+ *     adam       Adam with CorrectFirst, T counted from 1
+ *     adamw      the same, with WeightDecay `decay`
+ *     rmsprop    Adam with Alpha 0 and T 0: neither a mean nor corrections
  *
  * `alpha`, `beta`, `epsilon` and `decay` are Alpha, Beta, Epsilon and NormCoefficient of
  * these operators.
@@ -34,10 +36,10 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 
-enum { SGD, MOMENTUM, NESTEROV, ADAGRAD, ADAM };
+enum { SGD, MOMENTUM, NESTEROV, ADAGRAD, ADAM, ADAMW, RMSPROP };
 
-static const char *const optimizers[] = {"sgd",     "momentum", "nesterov",
-                                         "adagrad", "adam",     NULL};
+static const char *const optimizers[] = {
+    "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw", "rmsprop", NULL};
 
 typedef struct update_options {
     int optimizer;
@@ -150,6 +152,24 @@ step_by(update *u, const glow_op *op, const void *attrs, glow_value *w,
     return true;
 }
 
+/* Adam without a mean, and without corrections, which T = 0 leaves out. */
+static bool
+rmsprop(update *u, glow_value *w, glow_value *g)
+{
+    const char *name =
+        glow_arena_printf(u->arena, "squares.%s", w->storage->name);
+    glow_value *squares = new_placeholder(u, name, w->type, true), *new;
+    glow_value *rate = rate_for(u, w),
+               *none = glow_build_like(u->b, u->step, 0);
+
+    new = GLOW_BUILD(
+        u->b, adam,
+        GLOW_IN(rate, none, w, g, glow_build_like(u->b, w, 0), squares),
+        .beta = u->o->beta, .epsilon = u->o->epsilon,
+        .norm_coefficient = u->o->decay);
+    return new &&save(u, new, w) && save(u, new->def->out[2], squares);
+}
+
 static bool
 update_weight(update *u, glow_value *w, glow_value *g)
 {
@@ -175,13 +195,19 @@ update_weight(update *u, glow_value *w, glow_value *g)
                        &(const glow_adagrad){.epsilon = o->epsilon,
                                              .norm_coefficient = o->decay},
                        w, g, (const char *const[]){"squares"}, 1);
+    case RMSPROP:
+        return rmsprop(u, w, g);
     default:
-        return step_by(u, &glow_op_adam,
-                       &(const glow_adam){.alpha = o->alpha,
-                                          .beta = o->beta,
-                                          .epsilon = o->epsilon,
-                                          .norm_coefficient = o->decay},
-                       w, g, (const char *const[]){"mean", "squares"}, 2);
+        return step_by(
+            u, &glow_op_adam,
+            &(const glow_adam){
+                .alpha = o->alpha,
+                .beta = o->beta,
+                .epsilon = o->epsilon,
+                .norm_coefficient = o->optimizer == ADAM ? o->decay : 0,
+                .weight_decay = o->optimizer == ADAMW ? o->decay : 0,
+                .correct_first = true},
+            w, g, (const char *const[]){"mean", "squares"}, 2);
     }
 }
 

@@ -41,6 +41,8 @@ typedef struct glow_adam { /* V, H -> NewX, NewV, NewH */
     float epsilon;         /* default 1e-6 */
     float norm_coefficient;
     float norm_coefficient_post; /* default 0, both */
+    float weight_decay;          /* default 0 */
+    bool correct_first;          /* default false */
 } glow_adam;
 
 typedef struct glow_momentum { /* V -> NewX, NewV */
