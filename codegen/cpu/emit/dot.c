@@ -149,6 +149,20 @@ opaque(cg *g, cg_value sum)
     return LLVMBuildCall2(g->builder, fn, same, &sum, 1, "");
 }
 
+/* VPDPWSSD, which targets with VPDPBUSD have as well. */
+static cg_value
+added_pairs(cg *g, cg_value x, cg_value w, cg_value sum)
+{
+    int lanes = glow_cg_lanes(LLVMTypeOf(sum));
+    cg_value args[3] = {sum, x, w};
+
+    return call(g,
+                lanes == 16  ? "llvm.x86.avx512.vpdpwssd.512"
+                : lanes == 8 ? "llvm.x86.avx512.vpdpwssd.256"
+                             : "llvm.x86.avx512.vpdpwssd.128",
+                NULL, 0, args, 3);
+}
+
 static cg_value
 pairs(cg *g, cg_value x, cg_value w, cg_value sum)
 {
@@ -191,7 +205,8 @@ glow_cg_dot(cg *g, cpu_dot form, cg_value x, cg_value w, cg_value sum)
     case CPU_DOT_WIDE:
         return wide(g, x, w, sum);
     case CPU_DOT_PAIRS:
-        return pairs(g, x, w, sum);
+        return g->target->dot == CPU_DOT_UNSIGNED ? added_pairs(g, x, w, sum)
+                                                  : pairs(g, x, w, sum);
     default:
         return quads(g, form, x, w, sum);
     }

@@ -2,7 +2,7 @@
 
 #include "codegen/cpu/plan/describe.h"
 
-#include "codegen/cpu/kernels/choice.h"
+#include "codegen/cpu/kernels/kernel.h"
 
 void
 glow_cpu_describe_node(glow_buf *b, const glow_node *n)
@@ -37,6 +37,7 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
     glow_buf b = {.arena = a};
 
     if (s->root) {
+        glow_buf_printf(&b, "%s ", s->kernel->name);
         glow_cpu_describe_node(&b, s->root);
         for (int i = 0; i < s->root->n_in; i++)
             glow_buf_printf(&b, " %d", s->in[i]);

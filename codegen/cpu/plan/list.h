@@ -22,6 +22,8 @@
     K(conv_depthwise_integer)        \
     K(conv_grouped)                  \
     K(conv_matrix_integer)           \
+    K(conv_winograd4_integer)        \
+    K(conv_winograd2_integer)        \
     K(conv_integer)                  \
     K(conv_plain_integer)            \
     K(conv_winograd)                 \

@@ -138,7 +138,7 @@ choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
     *own = p->target;
     *kernel = NULL;
     if (c && !glow_cpu_can_choose(p->target, n, c)) {
-        if (p->target->winograd == GLOW_WINOGRAD_AUTO)
+        if (p->target->winograd == GLOW_WINOGRAD_AUTO && !p->target->exact)
             return glow_error_hint(
                 p->func->module->ctx, c->span, "E0828",
                 "take the line out, or have it made anew by -tune",

@@ -317,8 +317,7 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->multiplies = 2;
     t->memory_bytes = 5;
     t->exact = o && o->exact;
-    t->winograd =
-        t->exact ? GLOW_WINOGRAD_OFF : glow_cpu_options_of(o)->winograd;
+    t->winograd = glow_cpu_options_of(o)->winograd;
     t->flush = o && o->flush_subnormals;
 }
 

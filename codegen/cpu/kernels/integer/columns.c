@@ -198,6 +198,8 @@ offset_of(const columns *c)
     LLVMTypeRef t = glow_cg_vector(g->i32, c->s->lanes);
     cg_value x;
 
+    if (c->s->centered)
+        return NULL;
     if (c->s->by.offsets < 0) {
         zero = c->s->w->offset - zero;
         return zero ? glow_cg_int(t, zero) : NULL;

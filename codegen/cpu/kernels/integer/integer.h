@@ -55,6 +55,7 @@ typedef struct cpu_integer {
     int64_t
         w_batch; /* elements from the weights of one image to the next, or 0 */
     cpu_integer_weights step;
+    bool centered; /* all v are known to be 0 */
 
     cpu_dot form;
     /* Elements added up in a lane; lanes of a vector of sums. */
@@ -85,6 +86,10 @@ typedef struct cpu_integer {
 /* Chooses form, reading and blocking; `uses_matrix`: for matrix registers. */
 void glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix,
                             cpu_integer *s);
+
+/* The convolution `n` of 8 bits, by this family's form and blocking; or false. */
+bool glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
+                                  cpu_integer *out);
 
 /* Vectors of panel `panel`; lanes of its last vector that are channels. */
 int glow_cpu_integer_vectors(const cpu_integer *s, int64_t panel);

@@ -169,6 +169,13 @@ SUMS(convolution)
 SUMS(matmul)
 SUMS(rowwise)
 
+bool
+glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
+                             integer *out)
+{
+    return convolution_of(t, n, out);
+}
+
 static bool
 depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
 {

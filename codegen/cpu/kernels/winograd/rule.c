@@ -22,25 +22,18 @@ lesser(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/*
- * Bytes of a row, padded: rows whose distance is a multiple of 2048 bytes
- * conflict in the sets of the L1 cache.
- */
-static int64_t
-pitch_of(int64_t channels)
+int64_t
+glow_cpu_winograd_pitch(int64_t row)
 {
-    int64_t bytes = cg_ceil_div(channels * 4, CPU_LINE) * CPU_LINE;
+    int64_t bytes = cg_ceil_div(row, CPU_LINE) * CPU_LINE;
 
     return bytes % 2048 == 0 ? bytes + CPU_LINE : bytes;
 }
 
-/*
- * Bytes of a plane: an odd number of lines, because points conflict likewise.
- */
-static int64_t
-plane_of(int64_t tiles, int64_t pitch)
+int64_t
+glow_cpu_winograd_plane(int64_t tiles, int64_t pitch)
 {
-    int64_t lines = tiles * pitch / CPU_LINE;
+    int64_t lines = cg_ceil_div(tiles * pitch, CPU_LINE);
 
     return (lines | 1) * CPU_LINE;
 }
@@ -70,8 +63,8 @@ set_block(const cpu_target *t, cpu_winograd *w)
     if (tiles < 1)
         tiles = 1;
     w->block = all ? cg_ceil_div(all, cg_ceil_div(all, tiles)) : 1;
-    w->in_plane = plane_of(w->block, w->in_pitch);
-    w->out_plane = plane_of(w->block, w->out_pitch);
+    w->in_plane = glow_cpu_winograd_plane(w->block, w->in_pitch);
+    w->out_plane = glow_cpu_winograd_plane(w->block, w->out_pitch);
 }
 
 /*
@@ -85,34 +78,28 @@ is_three(const cpu_window_axis *a)
 }
 
 bool
-glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
-                     cpu_winograd *out)
+glow_cpu_winograd_window(const cpu_window *win, int64_t groups, int64_t outputs,
+                         int m, cpu_winograd *out)
 {
-    const glow_convolution *a = n->attrs;
-    glow_dims y = n->out[0]->type->shape;
-    cpu_window win = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
-                                     a->strides, a->pads, a->dilation);
-    const cpu_window_axis *z = &win.axis[0], *v = &win.axis[1],
-                          *h = &win.axis[2];
+    const cpu_window_axis *z = &win->axis[0], *v = &win->axis[1],
+                          *h = &win->axis[2];
 
-    if (!glow_cpu_all(n, GLOW_FLOAT) || z->kernel != 1 || z->stride != 1 ||
-        z->start || z->end || !is_three(v) || !is_three(h) ||
-        !glow_cpu_is_whole_constant(n->in[1]))
+    if (z->kernel != 1 || z->stride != 1 || z->start || z->end ||
+        !is_three(v) || !is_three(h))
         return false;
     *out = (cpu_winograd){
         .m = m,
         .n = m + 2,
-        .batch = win.batch * z->in,
-        .groups = a->group,
+        .batch = win->batch * z->in,
+        .groups = groups,
         .in_h = v->in,
         .in_w = h->in,
         .out_h = v->out,
         .out_w = h->out,
         .pad_h = v->start,
         .pad_w = h->start,
-        .channels = win.channels / a->group,
-        .outputs = y.at[y.rank - 1] / a->group,
-        .pixel = win.channels * 4,
+        .channels = win->channels / groups,
+        .outputs = outputs / groups,
         .apart_h = v->dilation,
         .apart_w = h->dilation,
         .phases_h = lesser(v->dilation, v->out),
@@ -120,10 +107,26 @@ glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
         .tiles_h = cg_ceil_div(v->out, v->dilation * m),
         .tiles_w = cg_ceil_div(h->out, h->dilation * m),
     };
-    out->in_pitch = pitch_of(out->channels);
-    out->out_pitch = pitch_of(out->outputs);
-    set_block(t, out);
     return out->batch > 0 && out->channels > 0 && out->outputs > 0;
+}
+
+bool
+glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
+                     cpu_winograd *out)
+{
+    const glow_convolution *a = n->attrs;
+    glow_dims y = n->out[0]->type->shape;
+    cpu_window win = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
+                                     a->strides, a->pads, a->dilation);
+
+    if (!glow_cpu_all(n, GLOW_FLOAT) || !glow_cpu_is_whole_constant(n->in[1]) ||
+        !glow_cpu_winograd_window(&win, a->group, y.at[y.rank - 1], m, out))
+        return false;
+    out->pixel = win.channels * 4;
+    out->in_pitch = glow_cpu_winograd_pitch(out->channels * 4);
+    out->out_pitch = glow_cpu_winograd_pitch(out->outputs * 4);
+    set_block(t, out);
+    return true;
 }
 
 int64_t
@@ -332,7 +335,7 @@ glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
 {
     int form;
 
-    if (!t || t->winograd == GLOW_WINOGRAD_OFF)
+    if (!t || t->exact || t->winograd == GLOW_WINOGRAD_OFF)
         return false;
     form = (int)glow_cpu_knob(t, CPU_KNOB_FORM, 0);
     if (form)
@@ -373,7 +376,7 @@ glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
         cpu_choice c = glow_cpu_free_choice(kernel), tile;
         int64_t tiles;
 
-        if (t->winograd == GLOW_WINOGRAD_OFF ||
+        if (t->exact || t->winograd == GLOW_WINOGRAD_OFF ||
             !glow_cpu_winograd_of(t, n, m, &w))
             return;
         c.value[CPU_KNOB_FORM] = m;

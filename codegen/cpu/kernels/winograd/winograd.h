@@ -74,6 +74,22 @@ typedef struct cpu_winograd {
 } cpu_winograd;
 
 /*
+ * Bytes of a row of `row` bytes, padded: rows whose distance is a multiple of 2048
+ * bytes conflict in the sets of the L1 cache.
+ */
+int64_t glow_cpu_winograd_pitch(int64_t row);
+/*
+ * Bytes of a plane of `tiles` rows: an odd number of lines, because points conflict
+ * likewise.
+ */
+int64_t glow_cpu_winograd_plane(int64_t tiles, int64_t pitch);
+/*
+ * The tiles of F(m) of a window of 3 x 3 and stride 1, without pixel, pitches and
+ * blocks; false if it is another, or there is nothing to do.
+ */
+bool glow_cpu_winograd_window(const cpu_window *win, int64_t groups,
+                              int64_t outputs, int m, cpu_winograd *out);
+/*
  * False if `n` is not a 3 x 3 convolution of stride 1 with a constant filter; m
  * is 2 or 4.
  */

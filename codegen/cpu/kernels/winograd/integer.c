@@ -1,0 +1,521 @@
+/*
+ * Winograd's convolution in integers: the kernels, and their stages.  integer.h has
+ * the algorithm, integer_form.c the transforms, integer_rule.c the cost model.
+ *
+ * Loops, from the outermost in:
+ *
+ *     for each group of channels                   units: tiles, or panels
+ *       start values and ratios of its channels
+ *       for each block of tiles                    the cache holds all its points
+ *         input     for each tile and vector of channels:  B' x B, of 16 bits
+ *         for each nr = vectors * lanes of output channels
+ *           products  for each of the (m + 2)^2 points:
+ *                       for each mr tiles          the register tile of integer/
+ *           output    for each tile and vector:    A' T A, divided, rounded, stored
+ *
+ * The input is transformed as it is stored, and the offset subtracted afterwards:
+ * a constant has 0 at all points but (1, 1).  Taps outside are the offset.  The last
+ * mr tiles of a block may be tiles of no meaning, whose sums are not read.
+ */
+
+#include "codegen/cpu/kernels/winograd/integer.h"
+
+typedef struct maker {
+    cpu_winograd_maker m; /* first: the loops over tiles hand it on */
+    const cpu_winograd_integer *x;
+    cg_value starts, ratios; /* of the channels of the group */
+    cg_value panel0, panel1; /* to make */
+    /* At hand. */
+    cg_value weights; /* of the panel */
+    cg_value channel; /* the first of the panel, in the group */
+    int vectors;      /* of the panel */
+    int whole;        /* of these, all of whose lanes are channels */
+} maker;
+
+/* Start values and ratios. */
+
+static int64_t
+ratio_bytes(const cpu_integer *s)
+{
+    return glow_cpu_integer_is_wide(s) ? 8 : 4;
+}
+
+/* Keeps those of `live` channels from `channel` of the group on. */
+static void
+keep_column(maker *k, cg_value channel, int live)
+{
+    cpu_job *j = k->m.j;
+    cg *g = j->g;
+    const cpu_integer *s = &k->x->s;
+    cg_value all = cg_add(g, channel, cg_mulc(g, k->m.group, s->outputs));
+    cpu_integer_column c = glow_cpu_integer_column(
+        j, s, all, live, LLVMConstNull(glow_cg_vector(g->i32, s->lanes)));
+
+    glow_cg_store_raw(g, c.start,
+                      glow_cg_at(g, k->starts, cg_mulc(g, channel, 4)));
+    glow_cg_store_raw(
+        g, c.ratio,
+        glow_cg_at(g, k->ratios, cg_mulc(g, channel, ratio_bytes(s))));
+}
+
+static void
+keep_columns(maker *k)
+{
+    cg *g = k->m.j->g;
+    const cpu_integer *s = &k->x->s;
+    int64_t whole = s->outputs / s->lanes * s->lanes;
+    cg_loop l;
+
+    if (whole) {
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), s->lanes, NULL, 0);
+        keep_column(k, l.i, s->lanes);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (whole < s->outputs)
+        keep_column(k, cg_i64(g, whole), (int)(s->outputs - whole));
+}
+
+/* Input. */
+
+/* Pixels of a tile: the address of each line, and the columns that are inside. */
+typedef struct pixels {
+    cg_value line[CPU_MOST_POINTS];
+    const bool *valid;
+} pixels;
+
+static pixels
+pixels_of(cpu_winograd_maker *m, const cpu_run *run)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    pixels p = {.valid = run->valid};
+    cg_value x = cg_addc(g, m->x, -w->pad_w);
+
+    for (int i = 0; i < w->n; i++) {
+        cg_value y = cg_addc(g, m->y, i * w->apart_h - w->pad_h);
+        cg_value at = cg_add(g, cg_mulc(g, m->image, w->in_h), y), inside;
+
+        at = cg_add(g, cg_mulc(g, at, w->in_w), x);
+        inside = cg_icmp(g, LLVMIntULT, y, cg_i64(g, w->in_h));
+        p.line[i] =
+            cg_select(g, inside, glow_cg_at(g, m->in, cg_mulc(g, at, w->pixel)),
+                      m->zeros);
+    }
+    return p;
+}
+
+/* `lanes` elements of line `i` and column `k`, as i16. */
+static cg_value
+load_pixel(const maker *k, const pixels *p, int i, int column, cg_value channel,
+           int lanes)
+{
+    cg *g = k->m.j->g;
+    const cpu_winograd *w = &k->m.w;
+    const glow_type *t = k->x->s.x;
+    LLVMTypeRef wide = glow_cg_vector(g->i16, lanes);
+    cg_value x;
+
+    if (!p->valid[column])
+        return glow_cg_int(wide, t->offset);
+    x = glow_cg_at(g, p->line[i], channel);
+    x = glow_cg_load_raw(g, glow_cg_vector(g->i8, lanes),
+                         glow_cg_atc(g, x, column * w->apart_w * w->pixel));
+    return t->elem == GLOW_INT8Q ? LLVMBuildSExt(g->builder, x, wide, "")
+                                 : LLVMBuildZExt(g->builder, x, wide, "");
+}
+
+/* All points of a tile for `lanes` channels from `channel` on. */
+static void
+transform_input(const maker *k, const pixels *p, cg_value channel, int lanes)
+{
+    cg *g = k->m.j->g;
+    const cpu_winograd *w = &k->m.w;
+    cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_value to = cg_affine(g, k->m.tile, w->in_pitch, channel, 2);
+    int64_t constant = glow_cpu_integer_form_constant(w->m) * k->x->s.x->offset;
+
+    to = glow_cg_at(g, k->m.v, to);
+    for (int c = 0; c < w->n; c++) {
+        for (int i = 0; i < w->n; i++)
+            x[i] = load_pixel(k, p, i, c, channel, lanes);
+        glow_cpu_integer_form_input(g, w->m, x, y);
+        for (int i = 0; i < w->n; i++)
+            half[i][c] = y[i];
+    }
+    for (int i = 0; i < w->n; i++) {
+        glow_cpu_integer_form_input(g, w->m, half[i], y);
+        if (i == 1)
+            y[1] = cg_isub(g, y[1], glow_cg_int(LLVMTypeOf(y[1]), constant));
+        for (int c = 0; c < w->n; c++)
+            glow_cg_store_raw(g, y[c],
+                              glow_cg_atc(g, to, (i * w->n + c) * w->in_plane));
+    }
+}
+
+/* Channels in whole vectors, then in halves of them. */
+static void
+transform_tile(cpu_winograd_maker *m, const cpu_span *span)
+{
+    cg *g = m->j->g;
+    const maker *k = (const maker *)m;
+    int lanes = g->target->dot_bytes / 2;
+    int64_t count = m->w.channels, done = count / lanes * lanes;
+    pixels p = pixels_of(m, &span->run);
+    cg_loop l;
+
+    if (done) {
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, done), lanes, NULL, 0);
+        transform_input(k, &p, l.i, lanes);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    for (lanes /= 2; lanes; lanes /= 2)
+        if (done + lanes <= count) {
+            transform_input(k, &p, cg_i64(g, done), lanes);
+            done += lanes;
+        }
+}
+
+/* Products. */
+
+/* The sums of `rows` tiles at a point. */
+static void
+sum_tiles(const maker *k, cg_value in, cg_value weights, cg_value out)
+{
+    cg *g = k->m.j->g;
+    const cpu_integer *s = &k->x->s;
+    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
+    cg_value acc[CG_MAX_CARRIED];
+    int vectors = k->vectors;
+
+    for (int i = 0; i < s->rows * vectors; i++)
+        acc[i] = LLVMConstNull(t);
+    glow_cpu_integer_sum(g, s, s->rows, vectors, in, weights, acc);
+    for (int r = 0; r < s->rows; r++)
+        for (int v = 0; v < vectors; v++)
+            glow_cg_store_raw(
+                g, acc[r * vectors + v],
+                glow_cg_atc(g, out, r * k->x->w.out_pitch + v * s->lanes * 4));
+}
+
+static void
+make_products(const maker *k)
+{
+    cg *g = k->m.j->g;
+    const cpu_winograd *w = &k->m.w;
+    const cpu_integer *s = &k->x->s;
+    cg_value tiles = cg_sub(g, k->m.tile1, k->m.tile0), in, out, weights;
+    cg_loop points, rows;
+
+    glow_cg_for(g, &points, w->n * w->n);
+    in = glow_cg_at(g, k->m.v, cg_mulc(g, points.i, w->in_plane));
+    out = glow_cg_at(g, k->m.products, cg_mulc(g, points.i, w->out_plane));
+    weights =
+        glow_cg_at(g, k->weights,
+                   cg_mulc(g, points.i, glow_cpu_integer_panel(s, k->vectors)));
+    glow_cg_loop(g, &rows, cg_i64(g, 0), tiles, s->rows, NULL, 0);
+    sum_tiles(k, glow_cg_at(g, in, cg_mulc(g, rows.i, w->in_pitch)), weights,
+              glow_cg_at(g, out, cg_mulc(g, rows.i, w->out_pitch)));
+    glow_cg_loop_end(g, &rows, NULL);
+    glow_cg_loop_end(g, &points, NULL);
+}
+
+/* Output. */
+
+/* A vector of channels of a tile, `live` of them. */
+typedef struct output {
+    cg_value start, ratio, at; /* of the first result */
+    int live;
+} output;
+
+/* Stores line `i` of a tile; `half` is the line after the transform of columns. */
+static void
+finish_line(const maker *k, const output *o, int i, const bool *exists,
+            cg_value const *half)
+{
+    cg *g = k->m.j->g;
+    const cpu_winograd *w = &k->m.w;
+    const cpu_integer *s = &k->x->s;
+    int64_t pixel = s->out_pixel * glow_cg_bytes(s->y);
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
+    cg_value y[CPU_MOST_POINTS];
+    cpu_integer_result result[CPU_MOST_POINTS];
+    bool guarded = last + i * w->apart_h >= w->out_h;
+    int count = 0;
+    cg_if inside;
+
+    if (guarded)
+        glow_cg_if(g, &inside,
+                   cg_icmp(g, LLVMIntSLT, cg_addc(g, k->m.y, i * w->apart_h),
+                           cg_i64(g, w->out_h)));
+    glow_cpu_integer_form_output(g, w->m, half, y);
+    for (int c = 0; c < w->m; c++) {
+        int64_t plus = i * w->apart_h * w->out_w + c * w->apart_w;
+        cg_value sum = glow_cpu_integer_form_divide(g, w->m, i, c, y[c]);
+
+        if (exists[c])
+            result[count++] =
+                (cpu_integer_result){.sum = cg_iadd(g, sum, o->start),
+                                     .ratio = o->ratio,
+                                     .at = glow_cg_atc(g, o->at, plus * pixel),
+                                     .row = c,
+                                     .live = o->live};
+    }
+    glow_cpu_integer_store(g, s, result, count);
+    if (guarded)
+        glow_cg_end_if(g, &inside);
+}
+
+/* Vector `v` of the panel, of which `live` lanes are channels. */
+static void
+transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
+{
+    const cpu_winograd_maker *m = &k->m;
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    const cpu_integer *s = &k->x->s;
+    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
+    LLVMTypeRef real =
+        glow_cg_vector(glow_cpu_integer_is_wide(s) ? g->f64 : g->f32, s->lanes);
+    cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_value from = cg_affine(g, m->tile, w->out_pitch, v, s->lanes * 4);
+    cg_value channel = cg_add(g, k->channel, cg_mulc(g, v, s->lanes));
+    cg_value at = cg_add(g, cg_mulc(g, m->image, w->out_h), m->y);
+    output o = {.live = live};
+
+    at = cg_add(g, cg_mulc(g, at, w->out_w), m->x);
+    at = cg_affine(g, at, s->out_pixel, m->group, s->outputs);
+    at = cg_mulc(g, cg_add(g, at, channel), glow_cg_bytes(s->y));
+    o.at = glow_cg_at(g, m->j->out[0].at, at);
+    o.start = glow_cg_load_raw(
+        g, t, glow_cg_at(g, k->starts, cg_mulc(g, channel, 4)));
+    o.ratio = glow_cg_load_raw(
+        g, real, glow_cg_at(g, k->ratios, cg_mulc(g, channel, ratio_bytes(s))));
+    from = glow_cg_at(g, m->products, from);
+    for (int c = 0; c < w->n; c++) {
+        for (int i = 0; i < w->n; i++)
+            x[i] = glow_cg_load_raw(
+                g, t, glow_cg_atc(g, from, (i * w->n + c) * w->out_plane));
+        glow_cpu_integer_form_output(g, w->m, x, y);
+        for (int i = 0; i < w->m; i++)
+            half[i][c] = y[i];
+    }
+    for (int i = 0; i < w->m; i++)
+        finish_line(k, &o, i, span->run.valid, half[i]);
+}
+
+static void
+finish_tile(cpu_winograd_maker *m, const cpu_span *span)
+{
+    cg *g = m->j->g;
+    const maker *k = (const maker *)m;
+    const cpu_integer *s = &k->x->s;
+    cg_loop l;
+
+    if (!span->run.valid[0])
+        return; /* a smaller phase has no such tile */
+    if (k->whole) {
+        glow_cg_for(g, &l, k->whole);
+        transform_output(k, span, l.i, s->lanes);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (k->whole < k->vectors)
+        transform_output(k, span, cg_i64(g, k->whole),
+                         (int)(s->outputs % s->lanes));
+}
+
+/* Loops. */
+
+/* Panel `panel`, which is as panel `number` is. */
+static void
+make_panel(maker *k, cg_value panel, int64_t number, const cpu_spans *written)
+{
+    cg *g = k->m.j->g;
+    const cpu_integer *s = &k->x->s;
+    int64_t points = k->x->w.n * k->x->w.n;
+    int64_t bytes = points * glow_cpu_integer_panel(s, s->vectors);
+
+    k->vectors = glow_cpu_integer_vectors(s, number);
+    k->whole =
+        k->vectors - (glow_cpu_integer_last(s, number) < s->lanes ? 1 : 0);
+    k->channel = cg_mulc(g, panel, s->vectors * s->lanes);
+    k->weights = glow_cg_at(g, k->m.weights, cg_mulc(g, panel, bytes));
+    make_products(k);
+    glow_cpu_winograd_each(&k->m, written, finish_tile);
+}
+
+static void
+make_panels(maker *k, const cpu_spans *written)
+{
+    cg *g = k->m.j->g;
+    const cpu_integer *s = &k->x->s;
+    int64_t last = s->panels - 1;
+    bool ends = glow_cpu_integer_vectors(s, last) < s->vectors ||
+                glow_cpu_integer_last(s, last) < s->lanes;
+    int64_t whole = s->panels - ends;
+    cg_if is_last;
+    cg_loop l;
+
+    if (whole) {
+        glow_cg_loop_guarded(g, &l, k->panel0,
+                             glow_cg_imin(g, k->panel1, cg_i64(g, whole)), 1,
+                             NULL, 0);
+        make_panel(k, l.i, 0, written);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (!ends)
+        return;
+    glow_cg_if(g, &is_last, cg_icmp(g, LLVMIntSGT, k->panel1, cg_i64(g, last)));
+    make_panel(k, cg_i64(g, last), last, written);
+    glow_cg_end_if(g, &is_last);
+}
+
+static void
+make_blocks(maker *k, const cpu_spans *read, const cpu_spans *written)
+{
+    cg *g = k->m.j->g;
+    int64_t block = k->m.w.block;
+    cg_loop l;
+
+    glow_cg_loop(g, &l, k->m.first, k->m.end, block, NULL, 0);
+    k->m.tile0 = l.i;
+    k->m.tile1 = glow_cg_imin(g, cg_addc(g, l.i, block), k->m.end);
+    glow_cpu_winograd_each(&k->m, read, transform_tile);
+    make_panels(k, written);
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/* Cuts the scratch, and fills the line of pads. */
+static void
+cut_scratch(maker *k)
+{
+    cpu_job *j = k->m.j;
+    cg *g = j->g;
+    const cpu_winograd *w = &k->x->w;
+    const cpu_integer *s = &k->x->s;
+    int64_t points = w->n * w->n;
+    int64_t starts = glow_cpu_winograd_integer_starts(k->x);
+    glow_type t = {.elem = GLOW_INT8Q};
+
+    k->m.v = j->scratch;
+    k->m.products = glow_cg_atc(g, k->m.v, points * w->in_plane);
+    k->starts = glow_cg_atc(g, k->m.products, points * w->out_plane);
+    k->ratios = glow_cg_atc(g, k->starts, starts / 3);
+    k->m.zeros = glow_cg_atc(g, k->starts, starts);
+    glow_cpu_fill(g, (cg_tensor){k->m.zeros, &t}, glow_cpu_winograd_zeros(w),
+                  glow_cg_int(g->i8, s->x->offset));
+}
+
+static void
+emit(cpu_job *j, int form)
+{
+    cg *g = j->g;
+    const cpu_target *t = g->target;
+    cpu_winograd_integer x;
+    maker k = {.m = {.j = j}, .x = &x};
+    cpu_within units;
+    cpu_spans read, written;
+    bool by_panels;
+
+    glow_cpu_winograd_integer_of(t, j->n, form, &x);
+    k.m.w = x.w;
+    glow_cpu_winograd_read(g->arena, &x.w, &read);
+    glow_cpu_winograd_written(g->arena, &x.w, &written);
+    by_panels = glow_cpu_winograd_integer_by_panels(t, &x);
+    cut_scratch(&k);
+    k.m.group = glow_cpu_units_within(j, &units, x.w.groups,
+                                      glow_cpu_winograd_integer_units(t, &x));
+    k.m.first = by_panels ? cg_i64(g, 0) : units.begin;
+    k.m.end = by_panels ? cg_i64(g, glow_cpu_winograd_tiles(&x.w)) : units.end;
+    k.panel0 = by_panels ? units.begin : cg_i64(g, 0);
+    k.panel1 = by_panels ? units.end : cg_i64(g, x.s.panels);
+    k.m.in = glow_cg_at(g, j->in[0].at, cg_mulc(g, k.m.group, x.w.channels));
+    k.m.weights = glow_cg_at(
+        g, j->packed,
+        cg_mulc(g, k.m.group,
+                glow_cpu_winograd_integer_packed_size(&x) / x.w.groups));
+    keep_columns(&k);
+    make_blocks(&k, &read, &written);
+    glow_cg_loop_end(g, &units.loop, NULL);
+}
+
+/* Kernels. */
+
+static bool
+takes(const cpu_target *t, const glow_node *n, int form)
+{
+    cpu_winograd_integer x;
+    cpu_spans spans;
+    glow_arena *a;
+    bool ok;
+
+    if (!glow_cpu_winograd_integer_takes(t, n, form))
+        return false;
+    glow_cpu_winograd_integer_of(t, n, form, &x);
+    if (x.s.rows * x.s.vectors + 2 > CG_MAX_CARRIED)
+        return false;
+    a = glow_arena_new();
+    ok = glow_cpu_winograd_read(a, &x.w, &spans) &&
+         glow_cpu_winograd_written(a, &x.w, &spans);
+    glow_arena_free(a);
+    return ok;
+}
+
+#define KERNEL(m)                                                          \
+    static bool takes##m(const cpu_target *t, const glow_node *n)          \
+    {                                                                      \
+        return takes(t, n, m);                                             \
+    }                                                                      \
+    static void emit##m(cpu_job *j)                                        \
+    {                                                                      \
+        emit(j, m);                                                        \
+    }                                                                      \
+    static int64_t packed_size##m(const cpu_target *t, const glow_node *n) \
+    {                                                                      \
+        cpu_winograd_integer x;                                            \
+        glow_cpu_winograd_integer_of(t, n, m, &x);                         \
+        return glow_cpu_winograd_integer_packed_size(&x);                  \
+    }                                                                      \
+    static void pack##m(const cpu_target *t, const glow_node *n,           \
+                        const glow_tensor *from, void *to)                 \
+    {                                                                      \
+        cpu_winograd_integer x;                                            \
+        glow_cpu_winograd_integer_of(t, n, m, &x);                         \
+        glow_cpu_winograd_integer_pack(&x, from, to);                      \
+    }                                                                      \
+    static int64_t scratch##m(const cpu_target *t, const glow_node *n)     \
+    {                                                                      \
+        cpu_winograd_integer x;                                            \
+        glow_cpu_winograd_integer_of(t, n, m, &x);                         \
+        return glow_cpu_winograd_integer_scratch(&x);                      \
+    }                                                                      \
+    static int64_t units##m(const cpu_target *t, const glow_node *n)       \
+    {                                                                      \
+        cpu_winograd_integer x;                                            \
+        glow_cpu_winograd_integer_of(t, n, m, &x);                         \
+        return x.w.groups * glow_cpu_winograd_integer_units(t, &x);        \
+    }                                                                      \
+    extern const cpu_kernel glow_cpu_conv_winograd##m##_integer;           \
+    static void choices##m(const cpu_target *t, const glow_node *n,        \
+                           cpu_choices *to)                                \
+    {                                                                      \
+        glow_cpu_winograd_integer_choices(                                 \
+            t, &glow_cpu_conv_winograd##m##_integer, n, m, to);            \
+    }                                                                      \
+    const cpu_kernel glow_cpu_conv_winograd##m##_integer = {               \
+        .name = "conv_winograd" #m "_integer",                             \
+        .op = &glow_op_channelwisequantizedconvolution,                    \
+        .takes = takes##m,                                                 \
+        .emit = emit##m,                                                   \
+        .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                       \
+        .packs = 1,                                                        \
+        .packed_size = packed_size##m,                                     \
+        .pack = pack##m,                                                   \
+        .scratch_size = scratch##m,                                        \
+        .units = units##m,                                                 \
+        .choices = choices##m,                                             \
+    }
+
+KERNEL(4);
+KERNEL(2);

@@ -1,0 +1,105 @@
+/*
+ * Winograd's convolution of quantized elements of 8 bits, exact in integers modulo
+ * 2^32: F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3) at the points 0, 1, -1 (2, -2) and
+ * infinity.  winograd.h has the algorithm for floats.
+ *
+ *     y = A' [(G w G') * (B' d B)] A        d = x - offset, |d| <= 255
+ *
+ * B' is of integers.  The rows of G and the columns of A' are multiplied by factors
+ * that make them integers too, so that the sum over channels T is y times a power of
+ * 2, and of 9 in F(4), modulo 2^32:
+ *
+ *     F(4)    B'                    G                A', and the factors of its rows
+ *             4  0 -5  0  1  0      6  0  0          1 -4 -4  1  1  0    24
+ *             0 -4 -4  1  1  0      1  1  1          0 -2  2  1 -1  0    12
+ *             0  4 -4 -1  1  0      1 -1  1          0 -1 -1  1  1  0     6
+ *             0 -2 -1  2  1  0      1  2  4          0 -1  1  2 -2  1     6
+ *             0  2 -1 -2  1  0      1 -2  4
+ *             0  4  0 -5  0  1      0  0  6
+ *
+ *     F(2)    1  0 -1  0            2  0  0          1  1  1  0           2
+ *             0  1  1  0            1  1  1          0  1 -1 -1           2
+ *             0 -1  1  0            1 -1  1
+ *             0  1  0 -1            0  0  2
+ *
+ * 16 bits hold B' d B, at most 10 * 10 * 255, and G w G', at most 7 * 7 * 128, which
+ * are multiplied by dot products of 16 bits.  9 has an inverse modulo 2^32, and a
+ * power of 2 is a shift, which is exact if 2^s y fits 32 bits, for the greatest
+ * factor 2^s: |y| < 2^25 in F(4), 2^29 in F(2).  The bound follows at compile time
+ * from the weights of each channel and the range of d.  So the sums, and the results,
+ * have the bits of every other kernel.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_WINOGRAD_INTEGER_H
+#define CODEGEN_CPU_KERNELS_WINOGRAD_INTEGER_H
+
+#include "codegen/cpu/kernels/integer/integer.h"
+#include "codegen/cpu/kernels/winograd/make.h"
+
+/*
+ * A convolution, its tiles and blocks, and the products at one point as sums whose
+ * rows are tiles: [tile][channel] by [channel][output].
+ */
+typedef struct cpu_winograd_integer {
+    cpu_winograd
+        w; /* in_pitch and in_plane of i16; out_pitch and out_plane of the
+                       sums of a panel */
+    cpu_integer s;
+} cpu_winograd_integer;
+
+/*
+ * The convolution `n` by F(m), m is 2 or 4; false if it is none of 3 x 3 and stride
+ * 1 on elements of 8 bits with constant weights.  No constant is read, so this can be
+ * called when their elements are packed and gone.
+ */
+bool glow_cpu_winograd_integer_of(const cpu_target *t, const glow_node *n,
+                                  int m, cpu_winograd_integer *out);
+/*
+ * True if it pays, by options, choice and cost model, the offset of the weights is the
+ * middle of their kind, and the sums are within the bound.
+ */
+bool glow_cpu_winograd_integer_takes(const cpu_target *t, const glow_node *n,
+                                     int m);
+/* Adds the choices of `n` by `kernel`, which is that of F(m): see cpu_kernel. */
+void glow_cpu_winograd_integer_choices(const cpu_target *t,
+                                       const cpu_kernel *kernel,
+                                       const glow_node *n, int m,
+                                       cpu_choices *to);
+/*
+ * The units of a group: tiles, or panels of outputs where the transform of the input
+ * is less work than reading all weights.
+ */
+bool glow_cpu_winograd_integer_by_panels(const cpu_target *t,
+                                         const cpu_winograd_integer *x);
+int64_t glow_cpu_winograd_integer_units(const cpu_target *t,
+                                        const cpu_winograd_integer *x);
+/* Rows of tiles of scratch: those of a block, rounded up to register tiles. */
+int64_t glow_cpu_winograd_integer_rows(const cpu_winograd_integer *x);
+/* Scratch bytes, and those of the start values and ratios of a group. */
+int64_t glow_cpu_winograd_integer_scratch(const cpu_winograd_integer *x);
+int64_t glow_cpu_winograd_integer_starts(const cpu_winograd_integer *x);
+
+/* True if |y| of each channel is below the bound of F(m), as the head says. */
+bool glow_cpu_winograd_integer_is_exact(const cpu_winograd_integer *x,
+                                        const int8_t *weights);
+/* The same for any weights of the kind. */
+bool glow_cpu_winograd_integer_is_always_exact(const cpu_winograd_integer *x);
+
+/* Packed weights: [group][panel][point][step][vector][lane], a group of i16 each. */
+int64_t glow_cpu_winograd_integer_packed_size(const cpu_winograd_integer *x);
+void glow_cpu_winograd_integer_pack(const cpu_winograd_integer *x,
+                                    const glow_tensor *from, void *to);
+
+/* y = B' x for n vectors of i16, modulo 2^16. */
+void glow_cpu_integer_form_input(cg *g, int m, cg_value const *x, cg_value *y);
+/* The product of the coefficients that B' and B give a constant x at point (1, 1); at
+   all others they are 0. */
+int glow_cpu_integer_form_constant(int m);
+/* y = A' x: m vectors of n, of i32, modulo 2^32. */
+void glow_cpu_integer_form_output(cg *g, int m, cg_value const *x, cg_value *y);
+/* y of the product T of two such transforms, for result (i, j). */
+cg_value glow_cpu_integer_form_divide(cg *g, int m, int i, int j, cg_value t);
+/* to[i * n + j] = (G w G')[i][j], w[3 * row + column]. */
+void glow_cpu_integer_form_weights(int m, const int *w, int *to);
+
+#endif

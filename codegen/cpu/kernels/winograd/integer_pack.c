@@ -1,0 +1,129 @@
+/* Transforms constant weights at compile time, G w G', and packs them by panels. */
+
+#include <string.h>
+
+#include "codegen/cpu/kernels/winograd/integer.h"
+
+typedef cpu_winograd_integer integer;
+
+/* Bytes of a point of a panel of `vectors` vectors. */
+static int64_t
+point_bytes(const cpu_integer *s, int vectors)
+{
+    return s->steps * vectors * glow_cpu_integer_vector(s);
+}
+
+int64_t
+glow_cpu_winograd_integer_packed_size(const integer *x)
+{
+    int64_t vectors = cg_ceil_div(x->s.outputs, x->s.lanes);
+
+    return x->w.groups * x->w.n * x->w.n * vectors * point_bytes(&x->s, 1);
+}
+
+static int
+weight_at(const cpu_integer *s, const glow_tensor *from, int64_t at)
+{
+    return s->w->elem == GLOW_INT8Q ? ((const int8_t *)from->data)[at]
+                                    : ((const uint8_t *)from->data)[at] - 128;
+}
+
+/* Element `e` of the depth of output `o`, at all points, to `to` and each `point`. */
+static void
+pack_taps(const integer *x, const glow_tensor *from, int64_t o, int64_t e,
+          int16_t *to, int64_t point)
+{
+    const cpu_integer *s = &x->s;
+    int taps[9], made[CPU_MOST_POINTS * CPU_MOST_POINTS];
+
+    for (int64_t i = 0; i < 9; i++)
+        taps[i] = weight_at(s, from, (o * 9 + i) * s->channels + e);
+    glow_cpu_integer_form_weights(x->w.m, taps, made);
+    for (int i = 0; i < x->w.n * x->w.n; i++)
+        to[i * point] = (int16_t)made[i];
+}
+
+/* Panel `panel` of group `group`; returns the end. */
+static int16_t *
+pack_panel(const integer *x, const glow_tensor *from, int64_t group,
+           int64_t panel, int16_t *to)
+{
+    const cpu_integer *s = &x->s;
+    int vectors = glow_cpu_integer_vectors(s, panel);
+    int64_t first = panel * s->vectors * s->lanes;
+    int64_t point = point_bytes(s, vectors) / 2;
+    int16_t *at = to;
+
+    for (int64_t k = 0; k < s->steps; k++)
+        for (int64_t c = first; c < first + vectors * s->lanes; c++)
+            for (int64_t e = k * s->group; e < (k + 1) * s->group; e++, at++)
+                if (c < s->outputs && e < s->channels)
+                    pack_taps(x, from, group * s->outputs + c, e, at, point);
+    return to + x->w.n * x->w.n * point;
+}
+
+void
+glow_cpu_winograd_integer_pack(const integer *x, const glow_tensor *from,
+                               void *to)
+{
+    int16_t *at = to;
+
+    memset(to, 0, (size_t)glow_cpu_winograd_integer_packed_size(x));
+    for (int64_t g = 0; g < x->w.groups; g++)
+        for (int64_t p = 0; p < x->s.panels; p++)
+            at = pack_panel(x, from, g, p, at);
+}
+
+/* The bound. */
+
+/* The sums of the positive weights and of the negative ones, negated. */
+typedef struct range {
+    int64_t above, below;
+} range;
+
+static range
+range_of(const integer *x, const int8_t *w, int64_t count)
+{
+    int flip = x->s.w->elem == GLOW_INT8Q ? 0 : 128;
+    range r = {0, 0};
+
+    for (int64_t i = 0; i < count; i++) {
+        int v = (int8_t)(w[i] ^ flip);
+
+        r.above += v > 0 ? v : 0;
+        r.below += v < 0 ? -v : 0;
+    }
+    return r;
+}
+
+/* True if sums of `r` times elements of the input are within the bound. */
+static bool
+is_within(const integer *x, range r)
+{
+    const glow_type *t = x->s.x;
+    int64_t bound = INT64_C(1) << (x->w.m == 2 ? 29 : 25);
+    int64_t high = glow_quantized_most(t->elem) - t->offset;
+    int64_t low = t->offset - glow_quantized_least(t->elem);
+
+    return r.above * high + r.below * low < bound &&
+           r.above * low + r.below * high <= bound;
+}
+
+bool
+glow_cpu_winograd_integer_is_exact(const integer *x, const int8_t *weights)
+{
+    int64_t count = 9 * x->s.channels;
+
+    for (int64_t o = 0; o < x->w.groups * x->s.outputs; o++)
+        if (!is_within(x, range_of(x, weights + o * count, count)))
+            return false;
+    return true;
+}
+
+bool
+glow_cpu_winograd_integer_is_always_exact(const integer *x)
+{
+    int64_t most = 9 * x->s.channels * 128;
+
+    return is_within(x, (range){most, 0}) && is_within(x, (range){0, most});
+}

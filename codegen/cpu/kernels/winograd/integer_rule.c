@@ -1,0 +1,339 @@
+/*
+ * Cost model and blocking of Winograd's convolution in integers.
+ *
+ * Costs are cycles: dot products, the transforms, and weights from memory, as in
+ * rule.c.  The products at all points of a panel of outputs are transformed at once,
+ * so a block of tiles keeps its transformed input and the sums of one panel in the
+ * cache.
+ */
+
+#include "codegen/cpu/kernels/winograd/integer.h"
+
+#define MANY_TILES 32 /* at which reading weights from memory pays */
+#define MOST_UNIT 96  /* unrolled dot products of a loop */
+#define OFFSETS 4     /* the operand */
+#define DEEPEST 65536 /* channels, so that bounds of sums fit in 64 bits */
+
+typedef cpu_winograd_integer integer;
+
+static int64_t
+lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* True if v of all channels is 0: each offset is 0, or 128 of ui8. */
+static bool
+is_centered(const glow_node *n, const glow_type *w)
+{
+    int middle = w->elem == GLOW_INT8Q ? 0 : 128;
+    glow_storage *c;
+    const glow_tensor *t;
+
+    c = glow_cpu_whole_constant(n->in[OFFSETS]);
+    if (!c || c->payload == GLOW_ELIDED)
+        return false;
+    if (c->payload == GLOW_SPLAT)
+        return c->splat_int == middle;
+    t = glow_constant_tensor(c);
+    for (int64_t i = 0; t && i < glow_type_count(t->type); i++)
+        if (((const int32_t *)t->data)[i] != middle)
+            return false;
+    return t != NULL;
+}
+
+/*
+ * The products at a point: rows of tiles in scratch, as the dot products of 16 bits
+ * take them.
+ */
+static void
+set_products(const cpu_target *t, integer *x)
+{
+    const cpu_window_axis one = {1, 1, 1, 1, 1, 0, 0};
+    cpu_integer *s = &x->s;
+    int64_t vectors;
+    int most = t->registers >= 32 ? CPU_INTEGER_VECTORS : 2;
+
+    s->form = t->dot == CPU_DOT_WIDE ? CPU_DOT_WIDE : CPU_DOT_PAIRS;
+    s->group = glow_cg_dot_group(s->form);
+    s->lanes = t->dot_bytes / 4;
+    s->x_zero = 0;
+    s->by.offsets = -1;
+    s->centered = true;
+    s->copies = true;
+    s->axis[0] = s->axis[1] = s->axis[2] = one;
+    s->taps = 1;
+    s->run = s->channels;
+    s->steps = cg_ceil_div(s->run, s->group);
+    s->pixel = x->w.in_pitch;
+    vectors = cg_ceil_div(s->outputs, s->lanes);
+    s->panels = cg_ceil_div(vectors, most);
+    s->vectors = (int)cg_ceil_div(vectors, s->panels);
+    s->panels = cg_ceil_div(vectors, s->vectors);
+}
+
+/* The rows of a register tile that leave the fewest beyond those of a block. */
+static void
+set_rows(const cpu_target *t, integer *x)
+{
+    cpu_integer *s = &x->s;
+    int most = (t->registers - s->vectors - 2) / s->vectors, unit;
+    int64_t least = INT64_MAX;
+
+    most = most < 1 ? 1 : most;
+    for (int rows = most; rows >= (2 * most + 2) / 3; rows--) {
+        int64_t made = cg_ceil_div(x->w.block, rows) * rows;
+
+        if (made >= least)
+            continue;
+        least = made;
+        s->rows = rows;
+    }
+    s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
+    unit = MOST_UNIT / (s->rows * s->vectors);
+    s->unit = unit < 1 ? 1 : unit > 8 ? 8 : unit;
+}
+
+static int64_t
+weight_bytes(const integer *x)
+{
+    return glow_cpu_winograd_integer_packed_size(x) / x->w.groups;
+}
+
+/*
+ * Chooses the tiles of a block: as many as use half of the cache; at least
+ * MANY_TILES if the weights are larger than the cache.
+ */
+static void
+set_block(const cpu_target *t, integer *x)
+{
+    cpu_winograd *w = &x->w;
+    int64_t points = w->n * w->n, rows;
+    int64_t tiles =
+        t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
+    int64_t all = glow_cpu_winograd_tiles(w);
+
+    if (weight_bytes(x) > t->cache_bytes && tiles < MANY_TILES)
+        tiles = MANY_TILES;
+    tiles = glow_cpu_knob(t, CPU_KNOB_TILES, tiles);
+    if (tiles < 1)
+        tiles = 1;
+    w->block = cg_ceil_div(all, cg_ceil_div(all, tiles));
+    set_rows(t, x);
+    rows = glow_cpu_winograd_integer_rows(x);
+    w->in_plane = glow_cpu_winograd_plane(rows, w->in_pitch);
+    w->out_plane = glow_cpu_winograd_plane(rows, w->out_pitch);
+}
+
+bool
+glow_cpu_winograd_integer_of(const cpu_target *t, const glow_node *n, int m,
+                             integer *out)
+{
+    cpu_integer *s = &out->s;
+    cpu_window win;
+
+    if (!t || t->dot == CPU_DOT_SIGNED || t->dot_bytes < 16 ||
+        !glow_cpu_integer_convolution(t, n, s) || !s->packed ||
+        s->channels > DEEPEST)
+        return false;
+    win = (cpu_window){s->batch,
+                       s->groups * s->channels,
+                       {s->axis[0], s->axis[1], s->axis[2]}};
+    if (!glow_cpu_winograd_window(&win, s->groups, s->groups * s->outputs, m,
+                                  &out->w))
+        return false;
+    out->w.pixel = s->in_pixel;
+    out->w.in_pitch = glow_cpu_winograd_pitch(2 * s->channels);
+    set_products(t, out);
+    out->w.out_pitch = s->vectors * s->lanes * 4;
+    set_block(t, out);
+    return true;
+}
+
+int64_t
+glow_cpu_winograd_integer_rows(const integer *x)
+{
+    return cg_ceil_div(x->w.block, x->s.rows) * x->s.rows;
+}
+
+int64_t
+glow_cpu_winograd_integer_starts(const integer *x)
+{
+    int64_t vectors = cg_ceil_div(x->s.outputs, x->s.lanes);
+
+    return vectors * x->s.lanes * (4 + 8);
+}
+
+/* The transformed input, the sums, start values and ratios, and a line of pads. */
+int64_t
+glow_cpu_winograd_integer_scratch(const integer *x)
+{
+    const cpu_winograd *w = &x->w;
+
+    return w->n * w->n * (w->in_plane + w->out_plane) +
+           glow_cpu_winograd_integer_starts(x) + glow_cpu_winograd_zeros(w);
+}
+
+/* Cost model. */
+
+/* Cycles of `count` dot products: VPDPBUSD and VPDPWSSD of 64 bytes start one a cycle. */
+static double
+dot_cycles(const cpu_target *t, double count)
+{
+    return t->dot_bytes == 64 ? count : count / t->multiplies;
+}
+
+/* Cycles of work that reads `weights` bytes of them `times` times. */
+static double
+with_weights(const cpu_target *t, double work, double weights, double times)
+{
+    double reading = weights * times / t->memory_bytes;
+
+    return reading > work ? reading : work;
+}
+
+static double
+direct_cycles(const cpu_target *t, const cpu_integer *s)
+{
+    const cpu_window_axis *a = s->axis;
+    double vectors = (double)cg_ceil_div(s->outputs, s->lanes);
+    double pixels = (double)(s->batch * a[1].out * a[2].out);
+    double steps = (double)(s->groups * 3 * s->taps * s->steps);
+    double work = dot_cycles(t, pixels * steps * vectors) / 0.9;
+
+    return with_weights(t, work, steps * vectors * s->lanes * 4, 1);
+}
+
+/*
+ * Transforms of a vector of a tile: about five instructions for each point of the
+ * input, seven of the output.
+ */
+static double
+transform_cycles(const integer *x, int64_t inputs, int64_t outputs)
+{
+    double points = (double)(x->w.n * x->w.n);
+
+    return points * (4 * (double)inputs + 5 * (double)outputs);
+}
+
+/* `tiles` of all groups, and of each `outputs` vectors of results. */
+static double
+part_cycles(const cpu_target *t, const integer *x, int64_t tiles,
+            int64_t outputs)
+{
+    const cpu_winograd *w = &x->w;
+    const cpu_integer *s = &x->s;
+    int64_t points = w->n * w->n, groups = w->groups;
+    int64_t inputs = cg_ceil_div(w->channels, t->dot_bytes / 2);
+    int64_t rows = cg_ceil_div(tiles, s->rows) * s->rows;
+    double dots = (double)points * (double)rows * (double)(groups * s->steps) *
+                  (double)outputs;
+    double weights =
+        (double)(points * groups * s->steps) * (double)outputs * s->lanes * 4;
+    bool many = weights > (double)t->cache_bytes;
+
+    return with_weights(t, dot_cycles(t, dots) / 0.85, weights,
+                        many ? (double)cg_ceil_div(tiles, w->block) : 1) +
+           (double)(tiles * groups) * transform_cycles(x, inputs, outputs);
+}
+
+static double
+cycles_of(const cpu_target *t, const integer *x)
+{
+    return part_cycles(t, x, glow_cpu_winograd_tiles(&x->w),
+                       cg_ceil_div(x->s.outputs, x->s.lanes));
+}
+
+bool
+glow_cpu_winograd_integer_by_panels(const cpu_target *t, const integer *x)
+{
+    int64_t tiles = glow_cpu_winograd_tiles(&x->w);
+    int64_t vectors = cg_ceil_div(x->s.outputs, x->s.lanes);
+    int64_t share = cg_ceil_div(x->s.panels, t->threads) * x->s.vectors;
+
+    return part_cycles(t, x, tiles, lesser(share, vectors)) <
+           part_cycles(t, x, cg_ceil_div(tiles, t->threads), vectors);
+}
+
+int64_t
+glow_cpu_winograd_integer_units(const cpu_target *t, const integer *x)
+{
+    return glow_cpu_winograd_integer_by_panels(t, x)
+               ? x->s.panels
+               : glow_cpu_winograd_tiles(&x->w);
+}
+
+/* Choice of the form. */
+
+/* True if the sums of the weights of `n` are within the bound. */
+static bool
+is_exact(const glow_node *n, const integer *x)
+{
+    glow_storage *c = glow_cpu_whole_constant(n->in[1]);
+    const glow_tensor *t;
+
+    if (glow_cpu_winograd_integer_is_always_exact(x))
+        return true;
+    t = c->payload == GLOW_ELIDED ? NULL : glow_constant_tensor(c);
+    return t && glow_cpu_winograd_integer_is_exact(x, t->data);
+}
+
+/* True if F(m) takes less cycles than all but one other form, of which it is known. */
+static bool
+pays(const cpu_target *t, const glow_node *n, const integer *x)
+{
+    cpu_integer direct;
+    integer other;
+    double cycles = cycles_of(t, x);
+
+    glow_cpu_integer_convolution(t, n, &direct);
+    if (cycles >= direct_cycles(t, &direct))
+        return false;
+    /* F(4) is asked first. */
+    return x->w.m == 2 || !glow_cpu_winograd_integer_of(t, n, 2, &other) ||
+           cycles <= cycles_of(t, &other) || !is_exact(n, &other);
+}
+
+bool
+glow_cpu_winograd_integer_takes(const cpu_target *t, const glow_node *n, int m)
+{
+    int only = !t                               ? 0
+               : t->winograd == GLOW_WINOGRAD_2 ? 2
+               : t->winograd == GLOW_WINOGRAD_4 ? 4
+                                                : 0;
+    integer x;
+
+    if (!t || t->winograd == GLOW_WINOGRAD_OFF ||
+        (only && only != m && !t->choice) ||
+        !glow_cpu_winograd_integer_of(t, n, m, &x))
+        return false;
+    return (only || t->choice || pays(t, n, &x)) && is_centered(n, x.s.w) &&
+           is_exact(n, &x);
+}
+
+/* Blocks of a quarter of the tiles to four times as many. */
+void
+glow_cpu_winograd_integer_choices(const cpu_target *t, const cpu_kernel *kernel,
+                                  const glow_node *n, int m, cpu_choices *to)
+{
+    cpu_target u = *t;
+    cpu_choice c = glow_cpu_free_choice(kernel);
+    integer x;
+    int64_t tiles;
+
+    u.choice = &c;
+    if (!glow_cpu_takes(kernel, &u, n))
+        return;
+    glow_cpu_winograd_integer_of(&u, n, m, &x);
+    tiles = x.w.block;
+    c.cycles = cycles_of(&u, &x);
+    glow_cpu_add_choice(to, c);
+    for (int64_t k = tiles / 4; k <= 4 * tiles; k = k < 1 ? 1 : 2 * k) {
+        if (k < 1)
+            continue;
+        c.value[CPU_KNOB_TILES] = k;
+        glow_cpu_winograd_integer_of(&u, n, m, &x);
+        c.cycles = cycles_of(&u, &x);
+        glow_cpu_add_choice(to, c);
+    }
+}
