@@ -45,7 +45,7 @@ subtract_inputs(const maker *m, int rows, cg_value in, cg_value *acc)
 
     for (int r = 0; r < rows; r++)
         sum[r] = LLVMConstNull(t);
-    glow_cpu_integer_sum(g, &m->s, rows, 1, in, NULL, sum);
+    glow_cpu_integer_sum(g, &m->s, rows, 1, in, NULL, NULL, sum);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < m->p.vectors; v++)
             acc[r * m->p.vectors + v] =
@@ -119,7 +119,7 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
 
     in = glow_cg_at(g, m->p.in, in);
     start_tile(m, rows, in, acc);
-    glow_cpu_integer_sum(g, s, rows, m->p.vectors, in, m->p.weights, acc);
+    glow_cpu_integer_sum(g, s, rows, m->p.vectors, in, m->p.weights, NULL, acc);
     pixel = cg_add(g, cg_add(g, pixel, x), m->p.image);
     finish_tile(m, rows, pixel, acc);
 }

@@ -76,6 +76,7 @@ typedef struct cpu_integer {
     /* Blocking. */
     int rows, vectors; /* mr, nr / lanes */
     int unit;          /* steps that are unrolled */
+    int ahead;         /* cache lines of the next weights that they prefetch */
     int64_t panels;    /* of a group, the last one may be smaller */
     int64_t lines;     /* of the result, of an image and plane; flat: tiles */
     int64_t last_rows; /* flat: rows of the last tile */
@@ -177,10 +178,12 @@ cg_value glow_cpu_integer_any(cg *g, cg_value x);
 /*
  * Sums of `rows` rows times `vectors` vectors, added to acc[row * vectors +
  * vector]; `in` is the address of the first row, `w` of the panel.  With `w` NULL
- * the weights are 1: vectors is 1, and each lane has the sum of x of a row.
+ * the weights are 1: vectors is 1, and each lane has the sum of x of a row.  With
+ * `next` not NULL every s->unit steps prefetch s->ahead cache lines from there on.
  */
 void glow_cpu_integer_sum(cg *g, const cpu_integer *s, int rows, int vectors,
-                          cg_value in, cg_value w, cg_value *acc);
+                          cg_value in, cg_value w, cg_value next,
+                          cg_value *acc);
 
 /* A panel at hand, and the block of lines that it is multiplied by. */
 typedef struct cpu_integer_panel_at {

@@ -15,8 +15,8 @@
 typedef cpu_integer integer;
 
 typedef struct state {
-    cg_value value[CG_MAX_CARRIED]; /* sums, then the two pointers */
-    int sums;
+    cg_value value[CG_MAX_CARRIED]; /* sums, then the pointers */
+    int sums, pointers;             /* to the input, weights, the next ones */
 } state;
 
 typedef struct tile {
@@ -59,6 +59,16 @@ ones(const tile *t, bool last)
     return glow_cg_int(glow_cg_vector(t->g->i32, s->lanes), one);
 }
 
+/* Prefetches `ahead` lines of the next weights, and moves their pointer. */
+static void
+prefetch(const tile *t, cg_value *next)
+{
+    for (int i = 0; i < t->s->ahead; i++)
+        glow_cg_prefetch(t->g, glow_cg_atc(t->g, *next, i * CPU_LINE), false,
+                         2);
+    *next = glow_cg_atc(t->g, *next, t->s->ahead * CPU_LINE);
+}
+
 /* `count` steps, the last of which may be that of the run; moves the pointers. */
 static void
 run_steps(const tile *t, int64_t count, bool ends, state *st)
@@ -93,6 +103,8 @@ run_steps(const tile *t, int64_t count, bool ends, state *st)
     }
     *in = glow_cg_atc(g, *in, count * step);
     *w = glow_cg_atc(g, *w, t->ones ? 0 : count * t->vectors * vector);
+    if (st->pointers > 2)
+        prefetch(t, w + 1);
 }
 
 /* Begins a loop that carries the state, unless it runs once. */
@@ -102,8 +114,8 @@ begin_loop(const tile *t, cg_loop *l, int64_t count, state *st)
     if (count == 1)
         return;
     glow_cg_loop(t->g, l, cg_i64(t->g, 0), cg_i64(t->g, count), 1, st->value,
-                 st->sums + 2);
-    for (int i = 0; i < st->sums + 2; i++)
+                 st->sums + st->pointers);
+    for (int i = 0; i < st->sums + st->pointers; i++)
         st->value[i] = l->value[i];
 }
 
@@ -113,7 +125,7 @@ end_loop(const tile *t, cg_loop *l, int64_t count, state *st)
     if (count == 1)
         return;
     glow_cg_loop_end(t->g, l, st->value);
-    for (int i = 0; i < st->sums + 2; i++)
+    for (int i = 0; i < st->sums + st->pointers; i++)
         st->value[i] = l->value[i];
 }
 
@@ -175,15 +187,17 @@ sum_axis(const tile *t, int axis, state *st)
 
 void
 glow_cpu_integer_sum(cg *g, const integer *s, int rows, int vectors,
-                     cg_value in, cg_value w, cg_value *acc)
+                     cg_value in, cg_value w, cg_value next, cg_value *acc)
 {
     tile t = {g, s, rows, vectors, w == NULL};
-    state st = {.sums = rows * vectors};
+    state st = {.sums = rows * vectors, .pointers = next ? 3 : 2};
 
     for (int i = 0; i < st.sums; i++)
         st.value[i] = acc[i];
     st.value[st.sums] = glow_cg_opaque(g, in);
     st.value[st.sums + 1] = w ? w : in;
+    if (next)
+        st.value[st.sums + 2] = next;
     sum_axis(&t, 0, &st);
     for (int i = 0; i < st.sums; i++)
         acc[i] = st.value[i];

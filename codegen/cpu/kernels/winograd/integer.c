@@ -178,24 +178,47 @@ transform_tile(cpu_winograd_maker *m, const cpu_span *span)
 
 /* Products. */
 
-/* The sums of `rows` tiles at a point. */
+/* A register tile of a point: the first of its rows. */
+typedef struct tile {
+    cg_value in, weights, out;
+    cg_value next; /* weights to prefetch, or NULL */
+} tile;
+
 static void
-sum_tiles(const maker *k, cg_value in, cg_value weights, cg_value out)
+sum_tile(const maker *k, const tile *t)
 {
     cg *g = k->m.j->g;
     const cpu_integer *s = &k->x->s;
-    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
+    LLVMTypeRef type = glow_cg_vector(g->i32, s->lanes);
     cg_value acc[CG_MAX_CARRIED];
     int vectors = k->vectors;
 
     for (int i = 0; i < s->rows * vectors; i++)
-        acc[i] = LLVMConstNull(t);
-    glow_cpu_integer_sum(g, s, s->rows, vectors, in, weights, acc);
+        acc[i] = LLVMConstNull(type);
+    glow_cpu_integer_sum(g, s, s->rows, vectors, t->in, t->weights, t->next,
+                         acc);
     for (int r = 0; r < s->rows; r++)
         for (int v = 0; v < vectors; v++)
             glow_cg_store_raw(
                 g, acc[r * vectors + v],
-                glow_cg_atc(g, out, r * k->x->w.out_pitch + v * s->lanes * 4));
+                glow_cg_atc(g, t->out,
+                            r * k->x->w.out_pitch + v * s->lanes * 4));
+}
+
+/* Row tile `rows` prefetches its share of the weights after those at hand. */
+static cg_value
+next_of(const maker *k, cg_value weights, cg_value rows)
+{
+    cg *g = k->m.j->g;
+    const cpu_integer *s = &k->x->s;
+    int64_t bodies = cg_ceil_div(s->steps, s->unit);
+    cg_value share;
+
+    if (!s->ahead)
+        return NULL;
+    share = cg_mulc(g, cg_over(g, rows, s->rows), bodies * s->ahead * CPU_LINE);
+    share = cg_addc(g, share, glow_cpu_integer_panel(s, k->vectors));
+    return glow_cg_at(g, weights, share);
 }
 
 static void
@@ -204,18 +227,23 @@ make_products(const maker *k)
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
     const cpu_integer *s = &k->x->s;
-    cg_value tiles = cg_sub(g, k->m.tile1, k->m.tile0), in, out, weights;
+    cg_value tiles = cg_sub(g, k->m.tile1, k->m.tile0);
     cg_loop points, rows;
+    tile first, t;
 
     glow_cg_for(g, &points, w->n * w->n);
-    in = glow_cg_at(g, k->m.v, cg_mulc(g, points.i, w->in_plane));
-    out = glow_cg_at(g, k->m.products, cg_mulc(g, points.i, w->out_plane));
-    weights =
+    first.in = glow_cg_at(g, k->m.v, cg_mulc(g, points.i, w->in_plane));
+    first.out =
+        glow_cg_at(g, k->m.products, cg_mulc(g, points.i, w->out_plane));
+    first.weights =
         glow_cg_at(g, k->weights,
                    cg_mulc(g, points.i, glow_cpu_integer_panel(s, k->vectors)));
     glow_cg_loop(g, &rows, cg_i64(g, 0), tiles, s->rows, NULL, 0);
-    sum_tiles(k, glow_cg_at(g, in, cg_mulc(g, rows.i, w->in_pitch)), weights,
-              glow_cg_at(g, out, cg_mulc(g, rows.i, w->out_pitch)));
+    t.in = glow_cg_at(g, first.in, cg_mulc(g, rows.i, w->in_pitch));
+    t.out = glow_cg_at(g, first.out, cg_mulc(g, rows.i, w->out_pitch));
+    t.weights = first.weights;
+    t.next = next_of(k, first.weights, rows.i);
+    sum_tile(k, &t);
     glow_cg_loop_end(g, &rows, NULL);
     glow_cg_loop_end(g, &points, NULL);
 }

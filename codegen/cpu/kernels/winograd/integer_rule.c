@@ -101,6 +101,23 @@ weight_bytes(const integer *x)
 }
 
 /*
+ * Each register tile of a block prefetches its share of the weights of the next
+ * point, unless the cache holds all of them.
+ */
+static void
+set_ahead(const cpu_target *t, integer *x)
+{
+    cpu_integer *s = &x->s;
+    int64_t tiles = cg_ceil_div(x->w.block, s->rows);
+    int64_t bytes = s->unit * s->vectors * glow_cpu_integer_vector(s);
+
+    s->ahead = 0;
+    if (weight_bytes(x) > t->cache_bytes)
+        s->ahead = (int)cg_ceil_div(bytes, tiles * CPU_LINE);
+    s->ahead = (int)glow_cpu_knob(t, CPU_KNOB_AHEAD, s->ahead);
+}
+
+/*
  * Chooses the tiles of a block: as many as use half of the cache; at least
  * MANY_TILES if the weights are larger than the cache.
  */
@@ -120,6 +137,7 @@ set_block(const cpu_target *t, integer *x)
         tiles = 1;
     w->block = cg_ceil_div(all, cg_ceil_div(all, tiles));
     set_rows(t, x);
+    set_ahead(t, x);
     rows = glow_cpu_winograd_integer_rows(x);
     w->in_plane = glow_cpu_winograd_plane(rows, w->in_pitch);
     w->out_plane = glow_cpu_winograd_plane(rows, w->out_pitch);
