@@ -12,7 +12,8 @@ GLOW_BEGIN
 
 /*
  * Convolution of 3 x 3 by Winograd's transforms: fewer multiplications, more
- * weights, and an error that is relative to the largest results around.
+ * weights, and an error that is relative to the largest results around.  Those of
+ * quantized elements are exact.
  */
 typedef enum glow_winograd {
     GLOW_WINOGRAD_AUTO, /* where it is expected to take less time */

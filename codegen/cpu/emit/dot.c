@@ -71,16 +71,14 @@ probe_x86(glow_arena *a, cpu_target *t)
     probe quads = {.lanes = bytes, .is_unsigned = true};
     probe pairs = {.lanes = bytes / 2, .is_short = true};
 
-    if (bytes >= 32 &&
-        says(a, t, quads, "vpdpbusd", bytes == 64 ? "%zmm" : "%ymm")) {
-        t->dot = CPU_DOT_UNSIGNED;
-        return;
-    }
     if (bytes < 16)
         return;
-    t->dot = CPU_DOT_PAIRS;
     if (bytes == 64 && !says(a, t, pairs, "vpmaddwd", "%zmm"))
-        t->dot_bytes = 32;
+        t->dot_bytes = 32; /* AVX512BW packs results, too */
+    t->dot = bytes >= 32 && says(a, t, quads, "vpdpbusd",
+                                 bytes == 64 ? "%zmm" : "%ymm")
+                 ? CPU_DOT_UNSIGNED
+                 : CPU_DOT_PAIRS;
 }
 
 void

@@ -283,12 +283,14 @@ finish_line(const maker *k, const output *o, int i, const bool *exists,
 
         if (exists[c])
             result[count++] =
-                (cpu_integer_result){.sum = cg_iadd(g, sum, o->start),
-                                     .ratio = o->ratio,
+                (cpu_integer_result){.ratio = o->ratio,
                                      .at = glow_cg_atc(g, o->at, plus * pixel),
+                                     .sum = sum,
                                      .row = c,
                                      .live = o->live};
     }
+    for (int c = 0; c < count; c++)
+        result[c].sum = cg_iadd(g, result[c].sum, o->start);
     glow_cpu_integer_store(g, s, result, count);
     if (guarded)
         glow_cg_end_if(g, &inside);

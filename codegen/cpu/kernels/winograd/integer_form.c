@@ -29,13 +29,14 @@ input4(cg *g, cg_value const *x, cg_value *y)
     cg_value odd = cg_isub(g, x[3], shift(g, x[1], 2));
     cg_value less = cg_isub(g, x[4], x[2]);
     cg_value twice = shift(g, cg_isub(g, x[3], x[1]), 1);
+    cg_value last = cg_isub(g, x[5], x[3]);
 
     y[0] = cg_iadd(g, shift(g, cg_isub(g, x[0], x[2]), 2), less);
     y[1] = cg_iadd(g, even, odd);
     y[2] = cg_isub(g, even, odd);
     y[3] = cg_iadd(g, less, twice);
     y[4] = cg_isub(g, less, twice);
-    y[5] = cg_isub(g, cg_isub(g, x[5], x[3]), shift(g, twice, 1));
+    y[5] = cg_isub(g, last, shift(g, twice, 1));
 }
 
 void
@@ -66,7 +67,8 @@ output4(cg *g, cg_value const *x, cg_value *y)
     cg_value even = cg_iadd(g, x[1], x[2]), odd = cg_isub(g, x[1], x[2]);
     cg_value even2 = cg_iadd(g, x[3], x[4]), odd2 = cg_isub(g, x[3], x[4]);
 
-    y[0] = cg_isub(g, cg_iadd(g, x[0], even2), shift(g, even, 2));
+    y[0] = cg_iadd(g, x[0], even2);
+    y[0] = cg_isub(g, y[0], shift(g, even, 2));
     y[1] = cg_isub(g, odd2, shift(g, odd, 1));
     y[2] = cg_isub(g, even2, even);
     y[3] = cg_iadd(g, cg_isub(g, shift(g, odd2, 1), odd), x[5]);

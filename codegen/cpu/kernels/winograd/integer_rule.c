@@ -9,10 +9,12 @@
 
 #include "codegen/cpu/kernels/winograd/integer.h"
 
-#define MANY_TILES 32 /* at which reading weights from memory pays */
-#define MOST_UNIT 96  /* unrolled dot products of a loop */
-#define OFFSETS 4     /* the operand */
-#define DEEPEST 65536 /* channels, so that bounds of sums fit in 64 bits */
+#define MANY_TILES 32  /* at which reading weights from memory pays */
+#define MOST_UNIT 96   /* unrolled dot products of a loop */
+#define OFFSETS 4      /* the operand */
+#define LEAST_BYTES 16 /* of a vector */
+#define WIDE_BYTES 64  /* of vectors whose dot products start one a cycle */
+#define DEEPEST 65536  /* channels, so that bounds of sums fit in 64 bits */
 
 typedef cpu_winograd_integer integer;
 
@@ -72,15 +74,23 @@ set_products(const cpu_target *t, integer *x)
     s->panels = cg_ceil_div(vectors, s->vectors);
 }
 
+/* Rows of sums that registers hold beside weights, an element and a product. */
+static int
+most_rows(const cpu_target *t, const cpu_integer *s)
+{
+    int rows = (t->registers - s->vectors - 2) / s->vectors;
+
+    return rows < 1 ? 1 : rows;
+}
+
 /* The rows of a register tile that leave the fewest beyond those of a block. */
 static void
 set_rows(const cpu_target *t, integer *x)
 {
     cpu_integer *s = &x->s;
-    int most = (t->registers - s->vectors - 2) / s->vectors, unit;
+    int most = most_rows(t, s), unit;
     int64_t least = INT64_MAX;
 
-    most = most < 1 ? 1 : most;
     for (int rows = most; rows >= (2 * most + 2) / 3; rows--) {
         int64_t made = cg_ceil_div(x->w.block, rows) * rows;
 
@@ -118,14 +128,14 @@ set_ahead(const cpu_target *t, integer *x)
 }
 
 /*
- * Chooses the tiles of a block: as many as use half of the cache; at least
- * MANY_TILES if the weights are larger than the cache.
+ * Chooses the tiles of a block: as many as use half of the cache, in whole register
+ * tiles; at least MANY_TILES if the weights are larger than the cache.
  */
 static void
 set_block(const cpu_target *t, integer *x)
 {
     cpu_winograd *w = &x->w;
-    int64_t points = w->n * w->n, rows;
+    int64_t points = w->n * w->n, rows = most_rows(t, &x->s);
     int64_t tiles =
         t->cache_bytes / 2 / (points * (w->in_pitch + w->out_pitch));
     int64_t all = glow_cpu_winograd_tiles(w);
@@ -136,6 +146,8 @@ set_block(const cpu_target *t, integer *x)
     if (tiles < 1)
         tiles = 1;
     w->block = cg_ceil_div(all, cg_ceil_div(all, tiles));
+    if (w->block < all)
+        w->block = cg_ceil_div(w->block, rows) * rows;
     set_rows(t, x);
     set_ahead(t, x);
     rows = glow_cpu_winograd_integer_rows(x);
@@ -150,7 +162,7 @@ glow_cpu_winograd_integer_of(const cpu_target *t, const glow_node *n, int m,
     cpu_integer *s = &out->s;
     cpu_window win;
 
-    if (!t || t->dot == CPU_DOT_SIGNED || t->dot_bytes < 16 ||
+    if (!t || t->dot == CPU_DOT_SIGNED || t->dot_bytes < LEAST_BYTES ||
         !glow_cpu_integer_convolution(t, n, s) || !s->packed ||
         s->channels > DEEPEST)
         return false;
@@ -198,7 +210,7 @@ glow_cpu_winograd_integer_scratch(const integer *x)
 static double
 dot_cycles(const cpu_target *t, double count)
 {
-    return t->dot_bytes == 64 ? count : count / t->multiplies;
+    return t->dot_bytes == WIDE_BYTES ? count : count / t->multiplies;
 }
 
 /* Cycles of work that reads `weights` bytes of them `times` times. */
