@@ -59,9 +59,14 @@ typedef struct cpu_kernel {
      * Operands and results that may be strided.  In addition, result 0 of a
      * kernel that stacks may be, if its rows are at one stride.
      */
-    int strides;         /* cpu_strides */
-    bool matrix;         /* uses matrix registers, see matrix/matrix.h */
-    bool quantized;      /* without `takes`: any elements */
+    int strides;    /* cpu_strides */
+    bool matrix;    /* uses matrix registers, see matrix/matrix.h */
+    bool quantized; /* without `takes`: any elements */
+    /*
+     * `takes` asks for the elements of constants, too, so instructions of the same
+     * types may differ: a choice of the tuning file that does not fit is left out.
+     */
+    bool by_elements;
     bool fails;          /* may return a run-time error */
     const char *failure; /* its message; NULL: index out of range */
     bool calls; /* the functions that the instruction names, as step->bodies */

@@ -539,6 +539,7 @@ takes(const cpu_target *t, const glow_node *n, int form)
         .takes = takes##m,                                                 \
         .emit = emit##m,                                                   \
         .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                       \
+        .by_elements = true,                                               \
         .packs = 1,                                                        \
         .packed_size = packed_size##m,                                     \
         .pack = pack##m,                                                   \
