@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "glow/cpu.h"
+#include "glow/ops.h"
 #include "passes/compare.h"
 #include "test/fuzz/sweep.h"
 
@@ -438,6 +440,42 @@ reach_level(trial *t, glow_module *m)
                                 .reach = (glow_level)t->backend->level});
 }
 
+static void
+run_target(trial *t, glow_module *m, const glow_target_options *target,
+           const char *what)
+{
+    glow_executable *x = t->backend->load(glow_find_func(m, "main"), target);
+
+    if (!x) {
+        fail(t, what);
+        return;
+    }
+    run_loaded(t, m, x, what);
+    t->backend->unload(x);
+}
+
+/*
+ * Runs a convolution of integers by each form of Winograd's transforms as well, which
+ * keep all bits, and which the cost model leaves out of small shapes.
+ */
+static void
+run_forms(trial *t, glow_module *m, const char *cpu, const char *what)
+{
+    static const int forms[] = {GLOW_WINOGRAD_2, GLOW_WINOGRAD_4};
+
+    if (t->s->op != &glow_op_channelwisequantizedconvolution ||
+        strcmp(t->backend->name, "cpu") != 0)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const glow_cpu_options own = {.winograd = forms[i]};
+        const glow_target_options target = {.cpu = cpu, .options = &own};
+
+        run_target(t, m, &target,
+                   glow_arena_printf(t->a, "%s -winograd=%d", what,
+                                     forms[i] == GLOW_WINOGRAD_2 ? 2 : 4));
+    }
+}
+
 /* Runs what the backend takes. */
 static void
 run_taken(trial *t, glow_module *m, const char *what)
@@ -450,16 +488,9 @@ run_taken(trial *t, glow_module *m, const char *what)
         const char *name = t->widths.at[i];
         const char *where =
             name ? glow_arena_printf(t->a, "%s -cpu=%s", what, name) : what;
-        glow_executable *x =
-            t->backend->load(glow_find_func(m, "main"),
-                             &(const glow_target_options){.cpu = name});
 
-        if (!x) {
-            fail(t, where);
-            continue;
-        }
-        run_loaded(t, m, x, where);
-        t->backend->unload(x);
+        run_target(t, m, &(const glow_target_options){.cpu = name}, where);
+        run_forms(t, m, name, where);
     }
 }
 
