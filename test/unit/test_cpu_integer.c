@@ -371,7 +371,7 @@ draw_convolution(uint64_t *s)
     for (int i = 0; i < 3; i++) {
         bool is = i >= 3 - c.axes;
 
-        c.kernel[i] = is && !point ? draw(s, 1, 4) : 1;
+        c.kernel[i] = is && !point ? draw(s, 1, 5) : 1;
         c.dilation[i] = is && draw(s, 0, 3) == 0 ? draw(s, 1, 3) : 1;
         c.stride[i] = is && draw(s, 0, 2) == 0 ? draw(s, 1, 3) : 1;
         c.pad[i] = is && padded ? draw(s, 0, 3) : 0;

@@ -7,15 +7,20 @@
  *         for each nr channels                       one vector of input
  *           for each line, mr pixels of it
  *             for columns of the input of the mr pixels
- *               for `group` lines of taps            vectors of x, interleaved
- *                 for those of mr pixels that the column is a tap of
+ *               for groups of taps that begin there  vectors of x, interleaved
+ *                 for those of mr pixels that the group belongs to
  *                   sums of nr channels += groups of x . groups of weights
  *             results: float, ratio, round, offset, saturate, pack, store
  *
- * A group of elements is the same channel in lines of taps one below the other; the
- * last group of them has lines of 0.  The vectors are interleaved within each 16
- * bytes, so that sums have the order of `natural`, and are packed back by
- * instructions that work within 16 bytes too.
+ * A group of elements is the same channel in taps one below the other; of lines that
+ * are left over, in taps beside each other too.  3 x 3 taps in groups of two:
+ *
+ *     0 2 4    0 and 1, 2 and 3, 4 and 5: of two lines
+ *     1 3 5
+ *     6 7 8    6 and 7: of two columns; 8 and a weight of 0
+ *
+ * The vectors are interleaved within each 16 bytes, so that sums have the order of
+ * `natural`, and are packed back by instructions that work within 16 bytes too.
  */
 
 #include <string.h>
@@ -57,10 +62,65 @@ lines_of(const integer *s)
     return s->axis[0].kernel * s->axis[1].kernel;
 }
 
-static int64_t
-line_groups(const integer *s)
+/*
+ * Groups of taps: `whole` of each column, then of the lines left over as many as have
+ * `across` columns each, of `down` lines.
+ */
+typedef struct grouping {
+    int64_t whole, rest; /* lines in groups, times the group; those left over */
+    int down, across;
+    int64_t count; /* groups of a pixel */
+} grouping;
+
+static grouping
+grouping_of(const integer *s)
 {
-    return cg_ceil_div(lines_of(s), s->group);
+    int64_t columns = s->axis[2].kernel;
+    grouping g = {.whole = lines_of(s) / s->group,
+                  .rest = lines_of(s) % s->group,
+                  .down = 1};
+
+    while (g.down < g.rest)
+        g.down *= 2;
+    g.across = s->group / g.down;
+    g.count = columns * g.whole + (g.rest ? cg_ceil_div(columns, g.across) : 0);
+    return g;
+}
+
+/* The first tap of group `i`, and its line. */
+static int64_t
+group_tap(const integer *s, const grouping *g, int64_t i)
+{
+    int64_t vertical = s->axis[2].kernel * g->whole;
+
+    return i < vertical ? i / g->whole : (i - vertical) * g->across;
+}
+
+static int64_t
+group_line(const integer *s, const grouping *g, int64_t i)
+{
+    int64_t vertical = s->axis[2].kernel * g->whole;
+
+    return (i < vertical ? i % g->whole : g->whole) * s->group;
+}
+
+/*
+ * Element `e` of a group that begins at a line of taps: its tap and line from there.
+ */
+static void
+element_at(const integer *s, const grouping *g, int64_t line, int e, int *tap,
+           int *below)
+{
+    bool is_whole = line < g->whole * s->group;
+
+    *tap = is_whole ? 0 : e / g->down;
+    *below = is_whole ? e : e % g->down;
+}
+
+static bool
+has_tap(const integer *s, int64_t tap, int64_t line)
+{
+    return tap < s->axis[2].kernel && line < lines_of(s);
 }
 
 bool
@@ -104,7 +164,7 @@ block_at(const integer *s, int64_t i)
     b.channels = channels;
     b.lanes = channels * bytes / 4;
     b.sums = 4 / bytes;
-    b.weights = s->axis[2].kernel * line_groups(s) * b.first * s->group * bytes;
+    b.weights = grouping_of(s).count * b.first * s->group * bytes;
     return b;
 }
 
@@ -129,8 +189,8 @@ weight_bytes(const integer *s)
     int64_t last = block_count(s) - 1;
     block b = block_at(s, last);
 
-    return b.weights + s->axis[2].kernel * line_groups(s) * b.channels *
-                           s->group * glow_cg_dot_bytes(s->form);
+    return b.weights + grouping_of(s).count * b.channels * s->group *
+                           glow_cg_dot_bytes(s->form);
 }
 
 static int64_t
@@ -152,22 +212,27 @@ weight_at(const integer *s, const glow_tensor *from, int64_t at)
                                     : ((const uint8_t *)from->data)[at] - 128;
 }
 
-/* A vector of weights: tap `x` of the group of lines from `line` on. */
+/* A vector of weights of the group of taps from `x` and `line` on. */
 static uint8_t *
 pack_vector(const integer *s, const glow_tensor *from, const block *b,
             int64_t x, int64_t line, int sum, uint8_t *to)
 {
-    int bytes = glow_cg_dot_bytes(s->form);
+    int bytes = glow_cg_dot_bytes(s->form), tap, below;
+    grouping g = grouping_of(s);
 
     for (int l = 0; l < b->lanes; l++)
         for (int e = 0; e < s->group; e++) {
             int64_t c = natural(s, sum, l);
-            bool is = c < b->live && line + e < lines_of(s);
-            int16_t w = is ? (int16_t)weight_at(
-                                 s, from,
-                                 (b->first + c) * s->step.output +
-                                     (line + e) * s->step.row + x * s->step.tap)
-                           : 0;
+            bool is;
+            int16_t w;
+
+            element_at(s, &g, line, e, &tap, &below);
+            is = c < b->live && has_tap(s, x + tap, line + below);
+            w = is ? (int16_t)weight_at(s, from,
+                                        (b->first + c) * s->step.output +
+                                            (line + below) * s->step.row +
+                                            (x + tap) * s->step.tap)
+                   : 0;
 
             if (bytes == 1)
                 *to = (uint8_t)w;
@@ -200,13 +265,15 @@ glow_cpu_depthwise_pack(const integer *s, const glow_tensor *from, void *start)
 {
     uint8_t *to = start;
 
+    grouping g = grouping_of(s);
+
     for (int64_t i = 0; i < block_count(s); i++) {
         block b = block_at(s, i);
 
-        for (int64_t x = 0; x < s->axis[2].kernel; x++)
-            for (int64_t k = 0; k < line_groups(s); k++)
-                for (int q = 0; q < b.sums; q++)
-                    to = pack_vector(s, from, &b, x, k * s->group, q, to);
+        for (int64_t k = 0; k < g.count; k++)
+            for (int q = 0; q < b.sums; q++)
+                to = pack_vector(s, from, &b, group_tap(s, &g, k),
+                                 group_line(s, &g, k), q, to);
     }
     pack_terms(s, from, to);
 }
@@ -336,7 +403,16 @@ typedef struct tile {
     cg_value pixel; /* number of the first result */
 } tile;
 
-/* A vector of input: column `x`, line of taps `line`; 0 behind the last. */
+/* The last column of the input that a tile of `rows` pixels reads. */
+static int64_t
+last_column(const integer *s, int rows)
+{
+    const cpu_window_axis *a = &s->axis[2];
+
+    return (rows - 1) * a->stride + (a->kernel - 1) * a->dilation;
+}
+
+/* A vector of input: column `x`, line of taps `line`; 0 behind the last of them. */
 static cg_value
 load_input(const maker *m, const tile *t, int64_t x, int64_t line)
 {
@@ -348,7 +424,7 @@ load_input(const maker *m, const tile *t, int64_t x, int64_t line)
     LLVMTypeRef type =
         glow_cg_vector(bytes == 1 ? g->i8 : g->i16, m->b.channels);
 
-    if (line >= lines_of(s))
+    if (line >= lines_of(s) || x > last_column(s, t->rows))
         return LLVMConstNull(type);
     return glow_cg_load_raw(g, type,
                             glow_cg_atc(g, t->in,
@@ -357,19 +433,23 @@ load_input(const maker *m, const tile *t, int64_t x, int64_t line)
                                             x * s->pixel));
 }
 
-/* Groups of elements of column `x` and the lines of taps from `line` on. */
+/* The group of elements from column `x` and the line of taps `line` on. */
 static void
 load_groups(const maker *m, const tile *t, int64_t x, int64_t line,
             cg_value *to)
 {
     cg *g = m->j->g;
-    int group = m->s->group;
+    const integer *s = m->s;
+    int group = s->group, tap, below;
+    grouping taps = grouping_of(s);
     LLVMTypeRef wide = glow_cg_vector(g->i32, m->b.lanes);
     LLVMTypeRef pair = glow_cg_vector(g->i16, 2 * m->b.lanes);
     cg_value v[4];
 
-    for (int e = 0; e < group; e++)
-        v[e] = load_input(m, t, x, line + e);
+    for (int e = 0; e < group; e++) {
+        element_at(s, &taps, line, e, &tap, &below);
+        v[e] = load_input(m, t, x + tap * s->axis[2].dilation, line + below);
+    }
     for (int q = 0; q < m->b.sums; q++) {
         cg_value a, b;
 
@@ -402,60 +482,92 @@ half_of(const maker *m, cg_value v, int q)
                                   "");
 }
 
+/* Weights of group `k` of taps. */
 static cg_value
-load_weights(const maker *m, int64_t tap, int64_t k, int q)
+load_weights(const maker *m, int64_t k, int q)
 {
     cg *g = m->j->g;
     const integer *s = m->s;
     int64_t vector = m->b.lanes * s->group * glow_cg_dot_bytes(s->form);
-    int64_t at = ((tap * line_groups(s) + k) * m->b.sums + q) * vector;
     LLVMTypeRef t = glow_cg_vector(s->group == 1 ? g->i16 : g->i32, m->b.lanes);
 
-    return glow_cg_load_raw(g, t, glow_cg_atc(g, m->weights, at));
+    return glow_cg_load_raw(
+        g, t, glow_cg_atc(g, m->weights, (k * m->b.sums + q) * vector));
 }
 
-/* Adds groups `x` to the sums of pixel `p`, of which they are tap `tap`. */
-static void
-add_tap(const maker *m, tile *t, int p, int64_t tap, int64_t k,
-        cg_value const *x)
+/* Weights of 1 for the taps that group `k` has. */
+static cg_value
+ones(const maker *m, int64_t k)
 {
     cg *g = m->j->g;
     const integer *s = m->s;
-    LLVMTypeRef type =
-        glow_cg_vector(s->group == 1 ? g->i16 : g->i32, m->b.lanes);
-    int64_t one = s->group == 4 ? 0x01010101 : s->group == 2 ? 0x00010001 : 1;
+    grouping taps = grouping_of(s);
+    int64_t line = group_line(s, &taps, k), all = 0;
+    int bits = 8 * glow_cg_dot_bytes(s->form), tap, below;
+
+    for (int e = 0; e < s->group; e++) {
+        element_at(s, &taps, line, e, &tap, &below);
+        if (has_tap(s, group_tap(s, &taps, k) + tap, line + below))
+            all |= INT64_C(1) << (e * bits);
+    }
+    return glow_cg_int(
+        glow_cg_vector(s->group == 1 ? g->i16 : g->i32, m->b.lanes), all);
+}
+
+/* Adds the elements `x` of group `k` of taps to the sums of pixel `p`. */
+static void
+add_group(const maker *m, tile *t, int p, int64_t k, cg_value const *x)
+{
+    cg *g = m->j->g;
+    const integer *s = m->s;
 
     for (int q = 0; q < m->b.sums; q++) {
         cg_value v = half_of(m, x[q], q);
 
-        t->sum[p][q] = glow_cg_dot(g, s->form, v, load_weights(m, tap, k, q),
-                                   t->sum[p][q]);
+        t->sum[p][q] =
+            glow_cg_dot(g, s->form, v, load_weights(m, k, q), t->sum[p][q]);
         if (m->sums_input)
-            t->input[p][q] = glow_cg_dot(g, s->form, v, glow_cg_int(type, one),
-                                         t->input[p][q]);
+            t->input[p][q] =
+                glow_cg_dot(g, s->form, v, ones(m, k), t->input[p][q]);
     }
 }
 
-/* All sums that column `x` of the input takes part in. */
-static void
-add_column(const maker *m, tile *t, int64_t x)
+/*
+ * The tap of pixel `p` that column `x` of the input is, or -1.
+ */
+static int64_t
+tap_at(const integer *s, int p, int64_t x)
 {
-    const cpu_window_axis *a = &m->s->axis[2];
+    const cpu_window_axis *a = &s->axis[2];
+    int64_t from = x - p * a->stride;
 
-    for (int64_t k = 0; k < line_groups(m->s); k++) {
-        cg_value groups[MOST_SUMS];
-        bool loaded = false;
+    return from < 0 || from % a->dilation || from / a->dilation >= a->kernel
+               ? -1
+               : from / a->dilation;
+}
 
-        for (int p = 0; p < t->rows; p++) {
-            int64_t from = x - p * a->stride;
+/*
+ * All sums that groups which begin at column `x` and the line of taps `line` take part
+ * in.
+ */
+static void
+add_groups(const maker *m, tile *t, int64_t x, int64_t line)
+{
+    grouping taps = grouping_of(m->s);
+    cg_value groups[MOST_SUMS];
+    bool loaded = false;
 
-            if (from < 0 || from % a->dilation ||
-                from / a->dilation >= a->kernel)
+    for (int p = 0; p < t->rows; p++) {
+        int64_t tap = tap_at(m->s, p, x);
+
+        for (int64_t k = 0; k < taps.count && tap >= 0; k++) {
+            if (group_tap(m->s, &taps, k) != tap ||
+                group_line(m->s, &taps, k) != line)
                 continue;
             if (!loaded)
-                load_groups(m, t, x, k * m->s->group, groups);
+                load_groups(m, t, x, line, groups);
             loaded = true;
-            add_tap(m, t, p, from / a->dilation, k, groups);
+            add_group(m, t, p, k, groups);
         }
     }
 }
@@ -530,6 +642,7 @@ finish_pixel(const maker *m, tile *t, int p)
             sum[q] = cg_isub(g, sum[q], cg_imul(g, t->input[p][q], c->offset));
     }
     v = m->b.sums == MOST_SUMS ? glow_cpu_integer_pack_results(g, s, sum, ratio)
+        : m->b.sums == 2       ? glow_cpu_integer_pack_pair(g, s, sum, ratio)
                                : NULL;
     if (!v) {
         for (int q = 0; q < m->b.sums; q++)
@@ -553,7 +666,7 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
     cg_value in = cg_affine(g, cg_sub(g, line, m->first), a[1].stride * s->line,
                             x, a[2].stride * s->pixel);
     int64_t channel = glow_cg_dot_bytes(s->form);
-    int64_t last = (rows - 1) * a[2].stride + (a[2].kernel - 1) * a[2].dilation;
+    int64_t last = last_column(s, rows);
 
     in = cg_add(g, in, cg_mulc(g, m->channel, channel));
     t.in = glow_cg_opaque(g, glow_cg_at(g, m->in, in));
@@ -564,7 +677,8 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
             t.input[p][q] = LLVMConstNull(LLVMTypeOf(t.sum[p][q]));
         }
     for (int64_t c = 0; c <= last; c++) {
-        add_column(m, &t, c);
+        for (int64_t y = 0; y < lines_of(s); y += s->group)
+            add_groups(m, &t, c, y);
         for (int p = 0; p < rows; p++)
             if (c == p * a[2].stride + (a[2].kernel - 1) * a[2].dilation)
                 finish_pixel(m, &t, p);

@@ -171,6 +171,10 @@ void glow_cpu_integer_store(cg *g, const cpu_integer *s,
 cg_value glow_cpu_integer_pack_results(cg *g, const cpu_integer *s,
                                        cg_value const *sum,
                                        cg_value const *ratio);
+/* The results of two vectors of sums that were interleaved within each 16 bytes, in
+   their order; NULL: as above. */
+cg_value glow_cpu_integer_pack_pair(cg *g, const cpu_integer *s,
+                                    cg_value const *sum, cg_value const *ratio);
 
 /* True if some element of `x`, a vector of integers, is not 0. */
 cg_value glow_cpu_integer_any(cg *g, cg_value x);

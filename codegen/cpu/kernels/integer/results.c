@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "codegen/cpu/kernels/integer/integer.h"
+#include "glow/quantize.h"
 
 #define UPPER 0x1p20 /* more than 16 bits hold */
 #define MOST_OFFSET \
@@ -56,6 +57,51 @@ pack_pair(cg *g, const integer *s, cg_value a, cg_value b)
                         : args[0];
 }
 
+/* Integers of 16 bits as elements, by VPMAXSW, VPMINSW and VPMOVWB. */
+static cg_value
+narrow_pair(cg *g, const integer *s, cg_value v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    cg_value args[2] = {v, glow_cg_int(t, glow_quantized_least(s->y->elem))};
+
+    args[0] = glow_cg_intrinsic(g, "llvm.smax", args, 2);
+    args[1] = glow_cg_int(t, glow_quantized_most(s->y->elem));
+    v = glow_cg_intrinsic(g, "llvm.smin", args, 2);
+    return LLVMBuildTrunc(g->builder, v, glow_cg_like(v, g->i8), "");
+}
+
+/* Lanes `first` to `first` + `count` of a vector. */
+static cg_value
+lanes_of(cg *g, cg_value v, int first, int count)
+{
+    cg_value order[64];
+
+    for (int i = 0; i < count; i++)
+        order[i] = LLVMConstInt(g->i32, (unsigned)(first + i), false);
+    return LLVMBuildShuffleVector(g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(order, (unsigned)count), "");
+}
+
+cg_value
+glow_cpu_integer_pack_pair(cg *g, const integer *s, cg_value const *sum,
+                           cg_value const *ratio)
+{
+    bool is_signed = s->y->elem == GLOW_INT8Q;
+    int lanes = 2 * glow_cg_lanes(LLVMTypeOf(sum[0]));
+    cg_value v;
+
+    if (!is_quick(g, s))
+        return NULL;
+    v = pack_pair(g, s, units_of(g, sum[0], ratio[0]),
+                  units_of(g, sum[1], ratio[1]));
+    if (lanes == PART / 2)
+        return lanes_of(g, glow_cg_pack(g, v, v, is_signed), 0, lanes);
+    if (lanes == PART)
+        return glow_cg_pack(g, lanes_of(g, v, 0, lanes / 2),
+                            lanes_of(g, v, lanes / 2, lanes / 2), is_signed);
+    return narrow_pair(g, s, v);
+}
+
 cg_value
 glow_cpu_integer_pack_results(cg *g, const integer *s, cg_value const *sum,
                               cg_value const *ratio)
@@ -75,17 +121,12 @@ glow_cpu_integer_pack_results(cg *g, const integer *s, cg_value const *sum,
 static cg_value
 slice(cg *g, cg_value v, int first, int count)
 {
-    cg_value order[64];
-
     if (count == glow_cg_lanes(LLVMTypeOf(v)))
         return v;
-    if (count == 1)
-        return LLVMBuildExtractElement(
-            g->builder, v, LLVMConstInt(g->i32, (unsigned)first, false), "");
-    for (int i = 0; i < count; i++)
-        order[i] = LLVMConstInt(g->i32, (unsigned)(first + i), false);
-    return LLVMBuildShuffleVector(g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
-                                  LLVMConstVector(order, (unsigned)count), "");
+    if (count > 1)
+        return lanes_of(g, v, first, count);
+    return LLVMBuildExtractElement(
+        g->builder, v, LLVMConstInt(g->i32, (unsigned)first, false), "");
 }
 
 /* Four packed vectors, in their order: 4 bytes of each are in each 16 bytes. */
