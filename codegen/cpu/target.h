@@ -23,9 +23,12 @@ typedef enum cpu_shuffle {
 typedef enum cpu_dot {
     CPU_DOT_WIDE,     /* none: products of 16 bits, one in a lane */
     CPU_DOT_PAIRS,    /* two products of 16 bits: PMADDWD */
-    CPU_DOT_UNSIGNED, /* four of u8 by s8: VPDPBUSD */
-    CPU_DOT_SIGNED,   /* four of s8 by s8: SDOT */
-    CPU_DOT_TILES,    /* four of s8 or u8 by s8: AMX, see emit/matrix.h */
+    CPU_DOT_UNSIGNED, /* four of u8 by s8: VPDPBUSD, USDOT */
+    CPU_DOT_SIGNED,   /* four of s8 by s8: VPDPBSSD, SDOT */
+    /* Eight, of two rows by two columns. */
+    CPU_DOT_UNSIGNED_ROWS, /* of u8 by s8: USMMLA */
+    CPU_DOT_SIGNED_ROWS,   /* of s8 by s8: SMMLA */
+    CPU_DOT_TILES,         /* four of s8 or u8 by s8: AMX, see emit/matrix.h */
 } cpu_dot;
 
 typedef struct cpu_target {
@@ -48,7 +51,9 @@ typedef struct cpu_target {
     const char *pairs;      /* intrinsic of a dot product of pairs, or NULL */
     cpu_shuffle shuffle;    /* of bytes */
     int shuffle_bytes;      /* of its vectors */
-    cpu_dot dot;            /* form of dot products of integers */
+    cpu_dot dot;            /* form of dot products of integers, of i8 */
+    cpu_dot dot_unsigned;   /* and of ui8 */
+    bool dot_rows;          /* has those of two rows */
     int dot_bytes;          /* of their vectors */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */

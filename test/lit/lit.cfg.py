@@ -33,6 +33,10 @@ if platform.machine() == "x86_64":
     if shutil.which("valgrind"):
         config.available_features.add("valgrind")
 
+# Debian's qemu-user, clang-19 and lld: they make and run programs for AArch64.
+if all(map(shutil.which, ["qemu-aarch64", "clang-19", "ld.lld"])):
+    config.available_features.add("qemu-aarch64")
+
 if "address" in config.features:
     config.environment.setdefault(
         "ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1"

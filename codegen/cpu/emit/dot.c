@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "codegen/cpu/emit/feature.h"
+
 /* Elements of a probe, and how they are extended. */
 typedef struct probe {
     int lanes;
@@ -64,6 +66,15 @@ says(glow_arena *a, const cpu_target *t, probe p, const char *what,
     return ok;
 }
 
+static bool
+has(glow_arena *a, const cpu_target *t, const char *feature)
+{
+    bool is;
+
+    glow_cg_features(a, t, &feature, 1, &is);
+    return is;
+}
+
 static void
 probe_x86(glow_arena *a, cpu_target *t)
 {
@@ -75,32 +86,62 @@ probe_x86(glow_arena *a, cpu_target *t)
         return;
     if (bytes == 64 && !says(a, t, pairs, "vpmaddwd", "%zmm"))
         t->dot_bytes = 32; /* AVX512BW packs results, too */
-    t->dot = bytes >= 32 && says(a, t, quads, "vpdpbusd",
-                                 bytes == 64 ? "%zmm" : "%ymm")
-                 ? CPU_DOT_UNSIGNED
-                 : CPU_DOT_PAIRS;
+    if (bytes == 32 && has(a, t, "avxvnniint8") && has(a, t, "avxvnni")) {
+        t->dot = CPU_DOT_SIGNED;
+        t->dot_unsigned = CPU_DOT_UNSIGNED;
+        return;
+    }
+    t->dot = t->dot_unsigned =
+        bytes >= 32 &&
+                says(a, t, quads, "vpdpbusd", bytes == 64 ? "%zmm" : "%ymm")
+            ? CPU_DOT_UNSIGNED
+            : CPU_DOT_PAIRS;
+}
+
+static void
+probe_aarch64(glow_arena *a, cpu_target *t)
+{
+    probe quads = {.lanes = 16};
+
+    if (!says(a, t, quads, "sdot", NULL))
+        return;
+    t->dot = t->dot_unsigned = CPU_DOT_SIGNED;
+    t->dot_bytes = 16;
+    t->dot_rows = has(a, t, "i8mm");
+    if (t->dot_rows)
+        t->dot_unsigned = CPU_DOT_UNSIGNED;
 }
 
 void
 glow_cg_probe_dot(glow_arena *a, cpu_target *t)
 {
-    probe quads = {.lanes = 16};
-
-    t->dot = CPU_DOT_WIDE;
+    t->dot = t->dot_unsigned = CPU_DOT_WIDE;
     t->dot_bytes = t->vector_bytes;
-    if (strncmp(t->triple, "x86_64", 6) == 0) {
+    if (strncmp(t->triple, "x86_64", 6) == 0)
         probe_x86(a, t);
-    } else if (strncmp(t->triple, "aarch64", 7) == 0 && !t->sve_bytes &&
-               says(a, t, quads, "sdot", NULL)) {
-        t->dot = CPU_DOT_SIGNED;
-        t->dot_bytes = 16;
-    }
+    else if (strncmp(t->triple, "aarch64", 7) == 0 && !t->sve_bytes)
+        probe_aarch64(a, t);
 }
 
 int
 glow_cg_dot_group(cpu_dot form)
 {
-    return form == CPU_DOT_WIDE ? 1 : form == CPU_DOT_PAIRS ? 2 : 4;
+    return form == CPU_DOT_WIDE     ? 1
+           : form == CPU_DOT_PAIRS  ? 2
+           : glow_cg_dot_rows(form) ? 8
+                                    : 4;
+}
+
+bool
+glow_cg_dot_rows(cpu_dot form)
+{
+    return form == CPU_DOT_UNSIGNED_ROWS || form == CPU_DOT_SIGNED_ROWS;
+}
+
+bool
+glow_cg_dot_signed(cpu_dot form)
+{
+    return form != CPU_DOT_UNSIGNED && form != CPU_DOT_UNSIGNED_ROWS;
 }
 
 int
@@ -176,24 +217,43 @@ pairs(cg *g, cg_value x, cg_value w, cg_value sum)
     return opaque(g, cg_iadd(g, sum, call(g, name, NULL, 0, args, 2)));
 }
 
+/* The instruction for sums of `lanes` lanes. */
+static const char *
+quads_name(bool is_x86, cpu_dot form, int lanes)
+{
+    static const char *const unsigned_x86[] = {"llvm.x86.avx512.vpdpbusd.128",
+                                               "llvm.x86.avx512.vpdpbusd.256",
+                                               "llvm.x86.avx512.vpdpbusd.512"};
+    static const char *const aarch64[] = {
+        [CPU_DOT_UNSIGNED] = "llvm.aarch64.neon.usdot",
+        [CPU_DOT_SIGNED] = "llvm.aarch64.neon.sdot",
+        [CPU_DOT_UNSIGNED_ROWS] = "llvm.aarch64.neon.usmmla",
+        [CPU_DOT_SIGNED_ROWS] = "llvm.aarch64.neon.smmla"};
+
+    if (!is_x86)
+        return aarch64[form];
+    if (form == CPU_DOT_UNSIGNED)
+        return unsigned_x86[lanes / 8];
+    return lanes == 8 ? "llvm.x86.avx2.vpdpbssd.256"
+                      : "llvm.x86.avx2.vpdpbssd.128";
+}
+
 static cg_value
 quads(cg *g, cpu_dot form, cg_value x, cg_value w, cg_value sum)
 {
     LLVMTypeRef t = LLVMTypeOf(sum);
-    LLVMTypeRef bytes = glow_cg_vector(g->i8, 4 * glow_cg_lanes(t));
+    int lanes = glow_cg_lanes(t);
+    LLVMTypeRef bytes = glow_cg_vector(g->i8, 4 * lanes);
     LLVMTypeRef types[2] = {t, bytes};
     cg_value args[3] = {sum, x, w};
-    int lanes = glow_cg_lanes(t);
+    bool is_x86 = strncmp(g->target->triple, "x86_64", 6) == 0;
+    const char *name = quads_name(is_x86, form, lanes);
 
-    if (form == CPU_DOT_UNSIGNED)
-        return call(g,
-                    lanes == 16  ? "llvm.x86.avx512.vpdpbusd.512"
-                    : lanes == 8 ? "llvm.x86.avx512.vpdpbusd.256"
-                                 : "llvm.x86.avx512.vpdpbusd.128",
-                    NULL, 0, args, 3);
+    if (is_x86)
+        return call(g, name, NULL, 0, args, 3);
     args[1] = cg_bitcast(g, x, bytes);
     args[2] = cg_bitcast(g, w, bytes);
-    return call(g, "llvm.aarch64.neon.sdot", types, 2, args, 3);
+    return call(g, name, types, 2, args, 3);
 }
 
 cg_value
@@ -203,8 +263,9 @@ glow_cg_dot(cg *g, cpu_dot form, cg_value x, cg_value w, cg_value sum)
     case CPU_DOT_WIDE:
         return wide(g, x, w, sum);
     case CPU_DOT_PAIRS:
-        return g->target->dot == CPU_DOT_UNSIGNED ? added_pairs(g, x, w, sum)
-                                                  : pairs(g, x, w, sum);
+        return g->target->dot_unsigned == CPU_DOT_UNSIGNED
+                   ? added_pairs(g, x, w, sum)
+                   : pairs(g, x, w, sum);
     default:
         return quads(g, form, x, w, sum);
     }

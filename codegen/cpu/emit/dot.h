@@ -9,19 +9,25 @@
 #include "codegen/cpu/emit/gen.h"
 
 /*
- * Sets t->dot and t->dot_bytes: the form of dot products, and the bytes of their
- * vectors.
+ * Sets t->dot, t->dot_unsigned, t->dot_rows and t->dot_bytes: the forms of dot
+ * products, and the bytes of their vectors.
  */
 void glow_cg_probe_dot(glow_arena *a, cpu_target *t);
 
 /* Elements that are added up in each lane, and bytes of an element. */
 int glow_cg_dot_group(cpu_dot form);
 int glow_cg_dot_bytes(cpu_dot form);
+/* True if two rows are multiplied by two columns. */
+bool glow_cg_dot_rows(cpu_dot form);
+/* True if the left operand is signed. */
+bool glow_cg_dot_signed(cpu_dot form);
 
 /*
  * The sum of `sum`, a vector of i32, and in each lane the products of the elements
  * of `x` and `w`: vectors of i32 that hold a group of elements in each lane, or of
- * i16 for CPU_DOT_WIDE.  Sums are modulo 2^32; no product saturates.
+ * i16 for CPU_DOT_WIDE.  Sums are modulo 2^32; no product saturates.  Where two rows
+ * are multiplied by two columns, vectors have 16 bytes, of which each half is eight
+ * elements of a row of `x` or a column of `w`; sums are row by row.
  */
 cg_value glow_cg_dot(cg *g, cpu_dot form, cg_value x, cg_value w, cg_value sum);
 

@@ -1,12 +1,9 @@
 /*
  * Checks whether this machine can run code for a target.
  *
- * LLVM's C interface lists the features of the host, but not of a named
- * processor.  Its inliner knows them: a function is inlined into another only
- * if the target of the caller has all features of the callee.  So a function
- * for each feature is called from a function for the target, and after inlining
- * the remaining calls are of features that the target lacks.  Features that are
- * requested by name are looked up.
+ * LLVM's C interface lists the features of the host; those of a named processor are
+ * asked for one by one (emit/feature.h).  Features that are requested by name are
+ * looked up.
  */
 
 #include <string.h>
@@ -14,7 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
-#include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/emit/feature.h"
 #include "codegen/cpu/run/host.h"
 #include "codegen/llvm/llvm.h"
 
@@ -37,76 +34,33 @@ static const struct {
     {"x86_64", "avx512vnni"}, {"x86_64", "avx512vbmi2"},
     {"x86_64", "avx512bf16"}, {"x86_64", "avx512bitalg"},
     {"x86_64", "avx512fp16"}, {"x86_64", "avx512vpopcntdq"},
-    {"x86_64", "avxvnni"},    {"x86_64", "gfni"},
-    {"x86_64", "fma4"},       {"x86_64", "xop"},
-    {"x86_64", "tbm"},        {"aarch64", "sve"},
-    {"aarch64", "sve2"},
+    {"x86_64", "avxvnni"},    {"x86_64", "avxvnniint8"},
+    {"x86_64", "gfni"},       {"x86_64", "fma4"},
+    {"x86_64", "xop"},        {"x86_64", "tbm"},
+    {"aarch64", "sve"},       {"aarch64", "sve2"},
+    {"aarch64", "dotprod"},   {"aarch64", "i8mm"},
 };
-
-static void
-call_function_with(cg *g, const char *feature)
-{
-    cg_value fn = LLVMAddFunction(
-        g->module, feature,
-        LLVMFunctionType(LLVMVoidTypeInContext(g->context), NULL, 0, false));
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->context);
-
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    glow_cg_attribute(g, fn, "target-features",
-                      glow_arena_printf(g->arena, "+%s", feature));
-    LLVMPositionBuilderAtEnd(
-        b, LLVMAppendBasicBlockInContext(g->context, fn, "entry"));
-    LLVMBuildRetVoid(b);
-    LLVMDisposeBuilder(b);
-    LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn), fn, NULL, 0, "");
-}
-
-static bool
-still_calls(cg *g, cg_value fn, const char *feature)
-{
-    cg_value callee = LLVMGetNamedFunction(g->module, feature);
-    LLVMBasicBlockRef body = LLVMGetEntryBasicBlock(fn);
-
-    for (cg_value v = LLVMGetFirstInstruction(body); v && callee;
-         v = LLVMGetNextInstruction(v))
-        if (LLVMGetInstructionOpcode(v) == LLVMCall &&
-            LLVMGetCalledValue(v) == callee)
-            return true;
-    return false;
-}
 
 /* A feature of the target's named processor that is not in `here`, or NULL. */
 static const char *
 lacks_of_name(glow_arena *a, const cpu_target *t, const char *here)
 {
     enum { COUNT = sizeof(features) / sizeof(*features) };
-    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    const char *lacks = NULL;
-    bool asked[COUNT] = {false};
-    LLVMErrorRef e;
-    cg_value fn;
-    cg g;
+    const char *asked[COUNT] = {NULL};
+    bool has[COUNT];
 
-    glow_cg_gen_begin(&g, a, "probe", t);
-    fn = glow_cg_function(&g, "probe", 0, true);
     for (int i = 0; i < COUNT; i++) {
         const char *arch = features[i].arch;
 
-        asked[i] = strncmp(t->triple, arch, strlen(arch)) == 0 &&
-                   !glow_cpu_has_word(here, features[i].feature, false);
-        if (asked[i])
-            call_function_with(&g, features[i].feature);
+        if (strncmp(t->triple, arch, strlen(arch)) == 0 &&
+            !glow_cpu_has_word(here, features[i].feature, false))
+            asked[i] = features[i].feature;
     }
-    LLVMBuildRet(g.builder, LLVMConstNull(g.i32));
-    e = LLVMRunPasses(g.module, "inline", t->machine, o);
-    if (e)
-        LLVMConsumeError(e);
-    for (int i = 0; i < COUNT && !e && !lacks; i++)
-        if (asked[i] && !still_calls(&g, fn, features[i].feature))
-            lacks = features[i].feature;
-    glow_cg_gen_end(&g);
-    LLVMDisposePassBuilderOptions(o);
-    return lacks;
+    glow_cg_features(a, t, asked, COUNT, has);
+    for (int i = 0; i < COUNT; i++)
+        if (has[i])
+            return asked[i];
+    return NULL;
 }
 
 /* A feature requested by "+word" that is not in `here`, or NULL. */

@@ -20,7 +20,7 @@ glow_cpu_integer_convert(cg *g, const integer *s, cg_value x)
     if (form == CPU_DOT_TILES)
         return x;
     if (glow_cg_dot_bytes(form) == 1)
-        return is_signed == (form == CPU_DOT_SIGNED)
+        return is_signed == glow_cg_dot_signed(form)
                    ? x
                    : cg_xor(g, x, glow_cg_int(LLVMTypeOf(x), 0x80));
     x = is_signed ? LLVMBuildSExt(g->builder, x, t, "")

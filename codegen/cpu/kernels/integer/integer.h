@@ -19,6 +19,7 @@
  *     PAIRS     X - zx, 16 bits              W or W - 128       0
  *     UNSIGNED  X of ui8, X + 128 of i8      W or W - 128       zx, zx + 128
  *     SIGNED    X of i8, X - 128 of ui8      W or W - 128       zx, zx - 128
+ *     .._ROWS   as the two before them
  *     TILES     X                            W or W - 128       zx
  *
  * v is zw, or zw - 128 where the weights are ui8.

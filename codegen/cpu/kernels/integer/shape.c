@@ -30,19 +30,32 @@ is_point(const cpu_window_axis *a)
     return a->kernel == 1 && a->stride == 1 && a->start == 0 && a->in == a->out;
 }
 
+/* True if two rows at a time are multiplied by columns of a group or more. */
+static bool
+takes_rows(const cpu_target *t, const integer *s)
+{
+    return t->dot_rows && s->packed && s->axis[2].out > 1 &&
+           s->channels >= glow_cg_dot_group(CPU_DOT_SIGNED_ROWS);
+}
+
 static void
 set_form(const cpu_target *t, bool uses_matrix, integer *s)
 {
     bool is_signed = s->x->elem == GLOW_INT8Q;
     int zero = (int)s->x->offset;
 
-    s->form = uses_matrix ? CPU_DOT_TILES : t->dot;
+    s->form = uses_matrix ? CPU_DOT_TILES
+              : is_signed ? t->dot
+                          : t->dot_unsigned;
+    if (!uses_matrix && takes_rows(t, s))
+        s->form = is_signed ? CPU_DOT_SIGNED_ROWS : CPU_DOT_UNSIGNED_ROWS;
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
-    s->x_zero = s->form == CPU_DOT_UNSIGNED ? zero + (is_signed ? 128 : 0)
-                : s->form == CPU_DOT_SIGNED ? zero - (is_signed ? 0 : 128)
-                : s->form == CPU_DOT_TILES  ? zero
-                                            : 0;
+    s->x_zero = s->form == CPU_DOT_TILES                   ? zero
+                : glow_cg_dot_bytes(s->form) > 1           ? 0
+                : is_signed == glow_cg_dot_signed(s->form) ? zero
+                : is_signed                                ? zero + 128
+                                                           : zero - 128;
 }
 
 /* Makes one line of all pixels, where each has one tap: its own. */
@@ -122,14 +135,17 @@ set_tile(const cpu_target *t, integer *s)
     int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
     bool uses_matrix = s->form == CPU_DOT_TILES;
     int most = t->registers >= 32 && !uses_matrix ? CPU_INTEGER_VECTORS : 2;
-    int rows, unit;
+    int rows, unit, beside;
     int64_t width = s->axis[2].out;
 
     s->panels = cg_ceil_div(vectors, most);
     s->vectors = (int)cg_ceil_div(vectors, s->panels);
     s->panels = cg_ceil_div(vectors, s->vectors);
-    rows = (t->registers - s->vectors - 2) / s->vectors;
+    beside = glow_cg_dot_rows(s->form) ? 2 * s->vectors : s->vectors;
+    rows = (t->registers - beside - 2) / s->vectors;
     rows = rows < 1 ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
+    if (glow_cg_dot_rows(s->form))
+        rows &= ~1;
     if (uses_matrix)
         rows = CPU_MATRIX_ROWS;
     s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, rows));
@@ -205,7 +221,7 @@ glow_cpu_integer_last(const integer *s, int64_t panel)
 int64_t
 glow_cpu_integer_vector(const integer *s)
 {
-    return s->group == 1 ? s->lanes * 2 : s->lanes * 4;
+    return s->lanes * s->group * glow_cg_dot_bytes(s->form);
 }
 
 int64_t

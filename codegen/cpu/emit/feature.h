@@ -1,0 +1,15 @@
+/* Features that LLVM knows a target to have. */
+
+#ifndef CODEGEN_CPU_EMIT_FEATURE_H
+#define CODEGEN_CPU_EMIT_FEATURE_H
+
+#include "codegen/cpu/emit/gen.h"
+
+/*
+ * Sets has[i] where the processor of `t`, with its words of features, has names[i], a
+ * feature of LLVM for the architecture of `t`; a NULL among the names is left out.
+ */
+void glow_cg_features(glow_arena *a, const cpu_target *t,
+                      const char *const *names, int count, bool *has);
+
+#endif
