@@ -126,8 +126,8 @@ has_tap(const integer *s, int64_t tap, int64_t line)
 bool
 glow_cpu_is_depthwise(const cpu_target *t, const integer *s)
 {
-    return t && t->dot_bytes >= PART && s->packed && s->channels == 1 &&
-           s->outputs == 1 && s->groups > 1 &&
+    return t && t->dot_bytes >= PART && s->packed && !s->flat &&
+           s->channels == 1 && s->outputs == 1 && s->groups > 1 &&
            lines_of(s) * s->axis[2].kernel <= MOST_TAPS;
 }
 
