@@ -132,6 +132,14 @@ glow_cg_dot_group(cpu_dot form)
                                     : 4;
 }
 
+int
+glow_cg_pair_lanes(const cpu_target *t)
+{
+    return t->dot_bytes >= 16 && strncmp(t->triple, "x86_64", 6) == 0
+               ? t->dot_bytes / 2
+               : 0;
+}
+
 bool
 glow_cg_dot_rows(cpu_dot form)
 {

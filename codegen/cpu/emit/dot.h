@@ -17,6 +17,8 @@ void glow_cg_probe_dot(glow_arena *a, cpu_target *t);
 /* Elements that are added up in each lane, and bytes of an element. */
 int glow_cg_dot_group(cpu_dot form);
 int glow_cg_dot_bytes(cpu_dot form);
+/* Lanes of 16 bits of the largest vectors of CPU_DOT_PAIRS; 0: there is no such form. */
+int glow_cg_pair_lanes(const cpu_target *t);
 /* True if two rows are multiplied by two columns. */
 bool glow_cg_dot_rows(cpu_dot form);
 /* True if the left operand is signed. */

@@ -7,6 +7,15 @@
  *         for taps within the input
  *           for the depth                        in vectors, where it is contiguous
  *             sum += (x - zx) (w - zw)
+ *
+ * Where x - zx and w - zw have 16 bits, and the depth is contiguous, PMADDWD multiplies
+ * and adds up pairs of them.  With weights of 8 bits the sums of CHUNK such vectors
+ * have 32 bits:
+ *
+ *     2 * 2^15 * (255 + 255) * CHUNK < 2^31
+ *
+ * With those of 16 bits a pair is from -2^31 + 2^16 to 2^31, so that one less has 32
+ * bits; it is widened, and 1 is added again for each pair.
  */
 
 #include "codegen/cpu/kernels/integer/integer.h"
@@ -19,9 +28,13 @@ typedef struct maker {
     cg_value channel;
     cg_value in, w;  /* channels of the group; weights of the channel */
     cg_value w_zero; /* i64 */
+    cg_value paired; /* i1: PMADDWD takes the weights of the channel */
     cg_value start;  /* i64: the bias */
     cg_value ratio;
 } maker;
+
+#define CHUNK 64
+#define MOST_ZERO 255 /* of weights of 8 bits in pairs */
 
 /* True if sums have 64 bits; else they are modulo 2^32. */
 static bool
@@ -78,18 +91,148 @@ add_depth(const maker *m, cg_value in, cg_value w, int64_t first, int64_t end,
     return cg_iadd(g, sum, init);
 }
 
+/* Lanes of 16 bits of the vectors of pairs, or 0: there are none. */
+static int
+pair_lanes(const maker *m)
+{
+    const integer *s = &m->s;
+    int32_t zero = s->x->offset;
+    bool fits = glow_cg_bytes(s->x) == 1
+                    ? zero >= INT16_MIN + 256 && zero <= INT16_MAX - 256
+                    : glow_cg_bytes(s->x) == 2 && zero == 0;
+
+    return fits && s->step.depth == 1 && glow_cg_bytes(s->w) <= 2
+               ? glow_cg_pair_lanes(m->j->g->target)
+               : 0;
+}
+
+/* `lanes` elements from element `at` on, less `zero`, as pairs of i16. */
+static cg_value
+load_pairs(cg *g, const glow_type *type, cg_value from, cg_value at,
+           cg_value zero, int lanes)
+{
+    LLVMTypeRef t = glow_cg_vector(g->i16, lanes);
+    cg_value x = glow_cg_load_bits(g, (cg_tensor){from, type}, at, lanes);
+
+    if (glow_cg_bytes(type) == 1) {
+        x = type->elem == GLOW_UINT8Q ? LLVMBuildZExt(g->builder, x, t, "")
+                                      : LLVMBuildSExt(g->builder, x, t, "");
+        zero = LLVMBuildTrunc(g->builder, zero, g->i16, "");
+        x = cg_isub(g, x, glow_cg_splat(g, zero, lanes));
+    }
+    return cg_bitcast(g, x, glow_cg_vector(g->i32, lanes / 2));
+}
+
+/* `sum` and the sums of pairs of `lanes` elements of the depth from `k` on. */
+static cg_value
+add_pairs(const maker *m, cg_value in, cg_value w, cg_value k, int lanes,
+          cg_value sum)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    cg_value a = load_pairs(g, s->x, m->in, cg_add(g, in, k),
+                            cg_i64(g, s->x->offset), lanes);
+    cg_value b = load_pairs(g, s->w, m->w, cg_add(g, w, k), m->w_zero, lanes);
+
+    return glow_cg_dot(g, CPU_DOT_PAIRS, a, b, sum);
+}
+
+/* `sum` and the lanes of `x`, as i64. */
+static cg_value
+add_lanes(cg *g, cg_value x, cg_value sum)
+{
+    int lanes = glow_cg_lanes(LLVMTypeOf(x));
+
+    x = LLVMBuildSExt(g->builder, x, glow_cg_vector(g->i64, lanes), "");
+    x = glow_cg_intrinsic(g, "llvm.vector.reduce.add", &x, 1);
+    return cg_iadd(g, sum, x);
+}
+
+/* Pairs of the depth from `first` to `end`, where weights have 8 bits. */
+static cg_value
+add_short_pairs(const maker *m, cg_value in, cg_value w, int64_t first,
+                int64_t end, int lanes, cg_value sum)
+{
+    cg *g = m->j->g;
+
+    for (int64_t most = (int64_t)CHUNK * lanes; first < end; first += most) {
+        cg_value acc = LLVMConstNull(glow_cg_vector(g->i32, lanes / 2));
+        int64_t last = end - first < most ? end : first + most;
+        cg_loop l;
+
+        glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, last), lanes, &acc, 1);
+        acc = add_pairs(m, in, w, l.i, lanes, l.value[0]);
+        glow_cg_loop_end(g, &l, &acc);
+        sum = add_lanes(g, l.value[0], sum);
+    }
+    return sum;
+}
+
+/* The same where they have 16 bits. */
+static cg_value
+add_long_pairs(const maker *m, cg_value in, cg_value w, int64_t first,
+               int64_t end, int lanes, cg_value sum)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef t = glow_cg_vector(g->i32, lanes / 2);
+    LLVMTypeRef wide = glow_cg_vector(g->i64, lanes / 2);
+    cg_value acc = LLVMConstNull(wide), pairs;
+    cg_loop l;
+
+    glow_cg_loop(g, &l, cg_i64(g, first), cg_i64(g, end), lanes, &acc, 1);
+    pairs = add_pairs(m, in, w, l.i, lanes, glow_cg_int(t, -1));
+    acc = cg_iadd(g, l.value[0], LLVMBuildSExt(g->builder, pairs, wide, ""));
+    glow_cg_loop_end(g, &l, &acc);
+    return cg_iadd(g, add_lanes(g, l.value[0], sum),
+                   cg_i64(g, (end - first) / 2));
+}
+
+/* Pairs of the depth of one tap, by vectors and by halves of them; sets `done`. */
+static cg_value
+add_paired(const maker *m, cg_value in, cg_value w, int64_t *done, cg_value sum)
+{
+    const integer *s = &m->s;
+    bool is_short = glow_cg_bytes(s->w) == 1;
+
+    *done = 0;
+    for (int lanes = pair_lanes(m); lanes >= 8; lanes /= 2) {
+        int64_t end = s->channels / lanes * lanes;
+
+        if (end > *done)
+            sum = (is_short ? add_short_pairs
+                            : add_long_pairs)(m, in, w, *done, end, lanes, sum);
+        *done = end;
+    }
+    return sum;
+}
+
 /* The depth of one tap: elements `in` and `w` are the first. */
 static cg_value
 add_tap(const maker *m, cg_value in, cg_value w, cg_value sum)
 {
+    cg *g = m->j->g;
     const integer *s = &m->s;
-    int lanes = m->j->g->target->vector_bytes / 8;
-    int64_t whole;
+    int lanes = g->target->vector_bytes / 8;
+    int64_t whole, done;
+    cg_value all;
+    cg_if paired, other;
 
     lanes = s->step.depth == 1 && lanes > 1 ? lanes : 1;
     whole = s->channels / lanes * lanes;
-    sum = add_depth(m, in, w, 0, whole, lanes, sum);
-    return add_depth(m, in, w, whole, s->channels, 1, sum);
+    if (!m->paired) {
+        sum = add_depth(m, in, w, 0, whole, lanes, sum);
+        return add_depth(m, in, w, whole, s->channels, 1, sum);
+    }
+    all = glow_cg_local(g, sum);
+    glow_cg_if(g, &paired, m->paired);
+    sum = add_paired(m, in, w, &done, cg_get(g, all));
+    cg_set(g, all, add_depth(m, in, w, done, s->channels, 1, sum));
+    glow_cg_end_if(g, &paired);
+    glow_cg_if(g, &other, LLVMBuildNot(g->builder, m->paired, ""));
+    sum = add_depth(m, in, w, 0, whole, lanes, cg_get(g, all));
+    cg_set(g, all, add_depth(m, in, w, whole, s->channels, 1, sum));
+    glow_cg_end_if(g, &other);
+    return cg_get(g, all);
 }
 
 /* The taps of axis `axis`, and of those within it; `in` and `w` are elements. */
@@ -121,6 +264,17 @@ add_taps(const maker *m, int axis, cg_value const *at, cg_value in, cg_value w,
     return cg_get(g, local);
 }
 
+/* i1: the weights of the channel less their offset have 16 bits, or few more than 8. */
+static cg_value
+takes_weights(const maker *m)
+{
+    cg *g = m->j->g;
+    int64_t most = glow_cg_bytes(m->s.w) == 1 ? MOST_ZERO : 0;
+
+    return cg_icmp(g, LLVMIntULE, cg_addc(g, m->w_zero, most),
+                   cg_i64(g, 2 * most));
+}
+
 static void
 set_channel(maker *m, cg_value channel)
 {
@@ -140,6 +294,7 @@ set_channel(maker *m, cg_value channel)
                          : cg_i64(g, 0);
     if (is_unsigned)
         m->w_zero = cg_iadd(g, m->w_zero, cg_i64(g, 128));
+    m->paired = pair_lanes(m) ? takes_weights(m) : NULL;
     m->w = glow_cg_at(g, m->j->in[1].at, cg_mulc(g, at, glow_cg_bytes(s->w)));
     m->in = glow_cg_at(g, m->j->in[0].at,
                        cg_mulc(g, group, s->channels * glow_cg_bytes(s->x)));
