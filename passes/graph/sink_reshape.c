@@ -22,8 +22,10 @@
  * operators that absorb them (absorb-reshape), and a bias becomes adjacent to
  * its product.  A reshape with other users stays, since it would be built
  * twice.  Afterwards a reshape is read only by operators that depend on the
- * shape, or at the end of the graph.  Glow sinks below BatchNormalization,
- * Quantize, ConvertTo and operators of one operand.
+ * shape, by a Dequantize, or at the end of the graph: elements are moved while they
+ * are few bits, so fold-quantization moves a Reshape above Dequantize, and below
+ * Quantize.  Glow sinks below BatchNormalization, Quantize, ConvertTo and operators of
+ * one operand.
  */
 
 #include "glow/match.h"
@@ -273,7 +275,7 @@ sink(glow_builder *b, glow_node *n)
     shapes s;
 
     if ((!rule && !(n->op->traits & GLOW_ELEMENTWISE)) || n->n_out != 1 ||
-        n->pred || !find_reshape(n, count, &s))
+        n->pred || glow_axes_moved_before(n) || !find_reshape(n, count, &s))
         return NULL;
 
     void *attrs = glow_attrs_copy(a, glow_op_schema(n->op), n->attrs);

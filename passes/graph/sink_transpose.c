@@ -24,8 +24,8 @@
  * Importers wrap convolution and pooling, which have channels last here, into
  * pairs of transposes.  Sunk through the nodes between, two of them meet, and
  * fold-transpose cancels them.  Afterwards a transpose is read only by
- * operators that depend on the order of axes, or at the end of the graph.  A
- * transpose with several users is sunk through each of them, which can increase
+ * operators that depend on the order of axes, by a Dequantize (which
+ * fold-quantization moves below it), or at the end of the graph.  A transpose with several users is sunk through each of them, which can increase
  * the number of transposes: place-transpose accounts for that, and is used by
  * the pipelines.
  */
@@ -207,7 +207,7 @@ visit(glow_builder *b, glow_node *n)
 {
     const axis_rule *rule = glow_axis_rule_for(n);
 
-    if (n->n_out != 1 || n->n_in == 0 || n->pred)
+    if (n->n_out != 1 || n->n_in == 0 || n->pred || glow_axes_moved_before(n))
         return NULL;
     if (is_reduction(n))
         return sink_reduction(b, n);

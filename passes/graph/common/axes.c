@@ -165,3 +165,11 @@ glow_axes_find_blocks(glow_dims shape, glow_dims perm)
     }
     return b;
 }
+
+bool
+glow_axes_moved_before(const glow_node *n)
+{
+    return glow_is(n, &glow_op_dequantize) ||
+           (glow_is(n, &glow_op_bitcast) &&
+            glow_is_quantized(n->in[0]->type->elem));
+}
