@@ -22,9 +22,8 @@
  * operators that absorb them (absorb-reshape), and a bias becomes adjacent to
  * its product.  A reshape with other users stays, since it would be built
  * twice.  Afterwards a reshape is read only by operators that depend on the
- * shape, by a Dequantize, or at the end of the graph: elements are moved while they
- * are few bits, so fold-quantization moves a Reshape above Dequantize, and below
- * Quantize.  Glow sinks below BatchNormalization, Quantize, ConvertTo and operators of
+ * shape, by a Dequantize or RescaleQuantized (which fold-quantization and sink-rescale
+ * move below it), or at the end of the graph.  Glow sinks below BatchNormalization, Quantize, ConvertTo and operators of
  * one operand.
  */
 

@@ -24,8 +24,8 @@
  * Importers wrap convolution and pooling, which have channels last here, into
  * pairs of transposes.  Sunk through the nodes between, two of them meet, and
  * fold-transpose cancels them.  Afterwards a transpose is read only by
- * operators that depend on the order of axes, by a Dequantize (which
- * fold-quantization moves below it), or at the end of the graph.  A transpose with several users is sunk through each of them, which can increase
+ * operators that depend on the order of axes, by a Dequantize or
+ * RescaleQuantized (which fold-quantization and sink-rescale move below it), or at the end of the graph.  A transpose with several users is sunk through each of them, which can increase
  * the number of transposes: place-transpose accounts for that, and is used by
  * the pipelines.
  */

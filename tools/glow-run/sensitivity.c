@@ -4,10 +4,14 @@
  * A trial quantizes a copy of the function with a list `keep` of nodes in float, runs it
  * on all inputs, and gives the signal over noise of each output against float, in dB.
  * -sensitivity tries each node alone: all others are in `keep`.  If the budget has fewer
- * trials than there are nodes, neighbours are tried together.  -least-sqnr sorts by the
- * result, the worst first; finds by bisection the least number of rows from the front
- * that have to be in `keep`; then, while the budget lasts, quantizes nodes again, those
- * of the most operations first, if the outputs still have DB.
+ * trials than there are nodes, neighbours are tried together.
+ *
+ * -least-sqnr is a knapsack of noise.  Noise of the nodes adds up, so a row of noise n
+ * and of f operations is worth n / f in float: rows are sorted by that, the greatest
+ * first, behind them rows whose noise together is below 1 % of the bound.  Bisection
+ * finds the least number of rows from the front that have to be in `keep`; then, while
+ * the budget lasts, nodes are quantized again, those of the most operations first, if
+ * the outputs still have DB.
  */
 
 #include <inttypes.h>
@@ -32,6 +36,7 @@ typedef struct node_choice {
 /* Neighbours that are tried together: of -sensitivity mostly one node. */
 typedef struct row {
     size_t first, count; /* of the nodes */
+    int64_t flops;       /* of them together */
     double least;        /* dB of the worst output */
     double *each;        /* dB by port; of outputs that are judged */
 } row;
@@ -228,6 +233,30 @@ worst_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
+/* Noise over signal of the worst output; all of it where the output is not finite. */
+static double
+noise_of(const row *w)
+{
+    return isfinite(w->least) ? pow(10, -w->least / 10) : w->least < 0;
+}
+
+/* Noise that goes for each operation that is left in float. */
+static double
+gain_of(const row *w)
+{
+    return noise_of(w) / (double)(w->flops > 1 ? w->flops : 1);
+}
+
+static int
+most_gain_first(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+
+    if (gain_of(x) != gain_of(y))
+        return gain_of(x) > gain_of(y) ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
 static void
 set_kept(search *s, size_t first, size_t count, bool kept)
 {
@@ -248,6 +277,8 @@ measure_rows(search *s, size_t most)
 
         w->first = i;
         w->count = s->n_nodes - i < step ? s->n_nodes - i : step;
+        for (size_t k = i; k < i + w->count; k++)
+            w->flops += s->nodes[k].flops;
         set_kept(s, 0, s->n_nodes, true);
         set_kept(s, w->first, w->count, false);
         code = try_now(s, w);
@@ -337,6 +368,20 @@ not_reached(const search *s, const row *best, const char *why)
     return TOOL_FAILED;
 }
 
+/* Sorts rows by the gain in float; those of next to no noise come last. */
+static void
+sort_by_gain(search *s)
+{
+    enum { PART = 100 };
+    double bound = pow(10, -s->r->values.least_sqnr / 10) / PART, sum = 0;
+    size_t n = s->n_rows;
+
+    /* The worst come first. */
+    while (n > 0 && sum + noise_of(&s->rows[n - 1]) <= bound)
+        sum += noise_of(&s->rows[--n]);
+    glow_sort(s->rows, n, sizeof *s->rows, most_gain_first);
+}
+
 /* Tries with the first `n` rows in float. */
 static int
 try_prefix(search *s, size_t n, row *result)
@@ -410,25 +455,76 @@ refine(search *s, row *best)
     return TOOL_GO_ON;
 }
 
+/* Operators that multiply and add. */
+static bool
+is_product(const glow_node *n)
+{
+    static const glow_op *const products[] = {
+        &glow_op_batchmatmul,
+        &glow_op_channelwisequantizedconvolution,
+        &glow_op_convolution,
+        &glow_op_convtranspose,
+        &glow_op_fullyconnected,
+        &glow_op_fusedattention,
+        &glow_op_gru,
+        &glow_op_lstm,
+        &glow_op_matmul,
+        &glow_op_rnn,
+        &glow_op_rowwisequantizedfullyconnected,
+    };
+
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        if (glow_is(n, products[i]))
+            return true;
+    return false;
+}
+
+static double
+percent(int64_t part, int64_t of)
+{
+    return of ? 100 * (double)part / (double)of : 0;
+}
+
+static void
+print_shares(const search *s, const glow_func *f, const row *best)
+{
+    glow_cost all = glow_func_cost(f), products = {0};
+
+    for (const glow_node *n = f->first; n; n = n->next)
+        if (is_product(n))
+            products = glow_cost_add(products, glow_node_cost(n));
+    printf("%.1f dB, %.1f %% of the operations on quantized elements, %.1f %% "
+           "of the multiply-adds; %" PRId64 " networks tried\n",
+           best->least, percent(all.quantized, all.flops),
+           percent(products.quantized, products.flops), s->trials);
+}
+
+/* The passes of -convert, for the nodes that stay in float. */
+static bool
+convert_rest(run *r, glow_module *m)
+{
+    run other = *r;
+    const char *passes;
+
+    other.values.quantize = NULL;
+    passes = conversion(&other);
+    return !passes || run_passes(r, m, passes);
+}
+
 static int
 finish(search *s, const row *best)
 {
     run *r = s->r;
     glow_module *m = quantized(s);
-    glow_cost cost;
     glow_buf b = {0};
-    bool ok = true;
+    bool ok;
 
     if (!m)
         return TOOL_FAILED;
-    cost = glow_func_cost(glow_find_func(m, r->func->name));
     tool_print(stdout, "keep=\"%s\"\n", keep_list(s));
-    printf("%.1f dB, %.1f %% of the operations on quantized elements; %" PRId64
-           " networks tried\n",
-           best->least,
-           cost.flops ? 100.0 * (double)cost.quantized / (double)cost.flops : 0,
-           s->trials);
-    if (r->values.save_quantized) {
+    print_shares(s, glow_find_func(m, r->func->name), best);
+    ok = convert_rest(r, m);
+    if (ok && r->values.save_quantized) {
         glow_print(&b, m, NULL);
         ok = glow_file_write(r->tool.ctx, r->values.save_quantized, b.text,
                              b.len);
@@ -447,13 +543,11 @@ reach(search *s)
 
     if (code == TOOL_GO_ON &&
         (s->r->values.sensitivity || best.least < s->r->values.least_sqnr)) {
-        row all = best;
-
         code = measure_rows(s, most);
         set_kept(s, 0, s->n_nodes, false);
-        best = all;
     }
     if (code == TOOL_GO_ON && best.least < s->r->values.least_sqnr) {
+        sort_by_gain(s);
         code = bisect(s, &best);
         if (code == TOOL_GO_ON)
             code = refine(s, &best);
@@ -481,6 +575,7 @@ find_sensitivity(run *r)
     else
         code = measure_rows(&s, (size_t)r->values.sensitivity_budget);
     if (r->values.sensitivity && (code == TOOL_GO_ON || code == TOOL_DONE)) {
+        glow_sort(s.rows, s.n_rows, sizeof *s.rows, worst_first);
         if (*r->values.sensitivity)
             print_json(&s);
         else

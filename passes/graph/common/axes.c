@@ -170,6 +170,7 @@ bool
 glow_axes_moved_before(const glow_node *n)
 {
     return glow_is(n, &glow_op_dequantize) ||
+           glow_is(n, &glow_op_rescalequantized) ||
            (glow_is(n, &glow_op_bitcast) &&
             glow_is_quantized(n->in[0]->type->elem));
 }

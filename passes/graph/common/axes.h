@@ -63,9 +63,11 @@ typedef struct axis_blocks {
 axis_blocks glow_axes_find_blocks(glow_dims shape, glow_dims perm);
 
 /*
- * True for a conversion that fold-quantization moves below transposes and reshapes:
- * Dequantize, and a BitCast of quantized elements to the integers of the same bits.
- * Passes that sink those leave them above it, where elements have the fewest bits.
+ * True for a conversion of quantized elements that other passes move below transposes
+ * and reshapes: Dequantize and a BitCast to the integers of the same bits
+ * (fold-quantization, so that elements move while they are few bits) and
+ * RescaleQuantized (sink-rescale).  Passes that sink transposes and reshapes leave them
+ * above it.
  */
 bool glow_axes_moved_before(const glow_node *n);
 
