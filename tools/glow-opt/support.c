@@ -157,7 +157,8 @@ put_node(support *s, glow_buf *b, const glow_node *n)
         glow_buf_puts(b, "taken\n");
         return true;
     }
-    if (n->op->traits & (GLOW_UNKNOWN | GLOW_PRIMITIVE)) {
+    /* Primitive operators are lowered, too: Convolution of quantized elements. */
+    if (n->op->traits & GLOW_UNKNOWN || n->func->is_program) {
         s->refused++;
         glow_buf_printf(b, "not taken: %s\n", why);
         return true;
