@@ -30,6 +30,13 @@
  * weights would are left alone, and no factor is beyond 2^16.  Observed ranges of
  * channels are scaled as the channels are; a range without them is removed.
  *
+ * Under when=helps nothing is done unless the noise of 8 bits falls by 1 dB and more:
+ * the sum of noise over signal of all linear operators, by the ranges of the channels
+ * that they read (channel_noise.h).  There, channels of a value stay whose range would
+ * be removed although quantize needs it.  -load-profile of the tools puts it
+ * before the first quantize that way, unless there is an equalize: -equalize='when=never'
+ * does nothing.
+ *
  * It comes before profiling, or between calibrate and quantize, but behind `-prepare`:
  * weights of a normalization that is not folded yet (fold-scale) are no weights.
  */
@@ -37,7 +44,19 @@
 #include <math.h>
 
 #include "glow/profile.h"
-#include "passes/graph/common/channel_classes.h"
+#include "passes/graph/common/channel_noise.h"
+#include "passes/graph/common/quantizing.h"
+
+enum { ALWAYS, HELPS, NEVER };
+
+static const char *const when_words[] = {"always", "helps", "never", NULL};
+
+typedef struct equalize_options {
+    int when;
+} equalize_options;
+
+/* 1 dB */
+#define LEAST_GAIN 1.2589
 
 enum { MOST_ROUNDS = 64, MOST_EXPONENT = 16 };
 
@@ -430,13 +449,68 @@ count_factors(const plan *p)
     return count;
 }
 
+/* Whether it helps. */
+
+/* True if quantize can do without a range of `v`, or scale_range keeps it. */
+static bool
+keeps_range(const glow_value *v, channel_list l)
+{
+    return !glow_get_value_range(v) || range_by(v, l) ||
+           glow_quantizing_follower(v);
+}
+
+/* Fixes the channels of values that quantize would no longer take. */
+static void
+fix_ranges(plan *p)
+{
+    for (int i = 0; i < p->c->func->count; i++) {
+        const glow_node *n = p->c->order[i];
+        channel_list l = p->c->of[n->id];
+
+        for (int64_t k = 0; k < l.count; k++)
+            if (!keeps_range(n->out[0], l))
+                glow_channel_fix(p->c, l.at[k]);
+    }
+}
+
+/* Noise over signal of all linear operators, as they are over as they will be. */
+static double
+gain_of(const plan *p)
+{
+    double before = 0, after = 0;
+
+    for (int i = 0; i < p->c->func->count; i++) {
+        const glow_node *n = p->c->order[i];
+        weight_classes w;
+
+        if (!classes_of(p, n, &w))
+            continue;
+        before += glow_channel_noise(p->c, n, NULL);
+        after += glow_channel_noise(p->c, n, p->exponent);
+    }
+    return after > 0 ? before / after : 1;
+}
+
+static bool
+is_wanted(const plan *p, glow_pass_run *pass, int64_t factors)
+{
+    const equalize_options *o = glow_run_options(pass);
+
+    return factors > 0 && (o->when == ALWAYS || gain_of(p) >= LEAST_GAIN);
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
+    const equalize_options *o = glow_run_options(pass);
     glow_arena *a = glow_run_scratch(pass);
     plan p = {.c = glow_channel_classes_of(a, f)};
     int64_t factors;
 
+    if (o->when == NEVER)
+        return GLOW_UNCHANGED;
+    if (o->when == HELPS)
+        fix_ranges(&p);
     p.exponent = GLOW_NEW_ARRAY(a, int, p.c->count);
     p.made = GLOW_NEW_ARRAY(a, double, p.c->count);
     p.read = GLOW_NEW_ARRAY(a, double, p.c->count);
@@ -445,7 +519,7 @@ run(glow_pass_run *pass, glow_func *f)
             return GLOW_FAILED;
     } while (fix_all_inexact(&p));
     factors = count_factors(&p);
-    if (!factors || !glow_run_may_rewrite(pass))
+    if (!is_wanted(&p, pass, factors) || !glow_run_may_rewrite(pass))
         return GLOW_UNCHANGED;
     glow_run_count(pass, "factors of channels", factors);
     return apply(&p, pass);
@@ -456,6 +530,10 @@ const glow_pass glow_pass_equalize = {
     .summary = "move scales of channels between weights, by powers of two",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
+    .options = {GLOW_FIELD_ENUM(equalize_options, when, when_words,
+                                "in any case, or where less noise is expected "
+                                "of 8 bits")},
+    .defaults = &(const equalize_options){.when = ALWAYS},
     .run = run,
     .source = "Nagel et al., arXiv:1906.04721, section 4.1",
 };

@@ -276,23 +276,36 @@ find_pass(const char *text, const char *name)
     return NULL;
 }
 
+/* `passes` with an equalize before their first quantize, unless they have one. */
+static const char *
+equalized(tool *t, const char *passes)
+{
+    const char *at = find_pass(passes, "quantize");
+
+    return at && !find_pass(passes, "equalize")
+               ? glow_arena_printf(t->arena, "%.*s" TOOL_EQUALIZE ",%s",
+                                   (int)(at - passes), passes, at)
+               : passes;
+}
+
 const char *
 tool_calibrated(tool *t, const tool_list *files, const char *passes)
 {
     static const char name[] = "calibrate";
     glow_buf list = {.arena = t->arena}, b = {.arena = t->arena};
-    const char *at = passes ? find_pass(passes, name) : NULL;
+    const char *at;
 
     if (files->count == 0)
         return passes;
+    passes = passes ? equalized(t, passes) : "";
+    at = find_pass(passes, name);
     for (size_t i = 0; i < files->count; i++)
         glow_buf_printf(&list, "%s%s", i ? "," : "", files->items[i]);
-    glow_buf_add(&b, passes ? passes : "", at ? (size_t)(at - passes) : 0);
+    glow_buf_add(&b, passes, at ? (size_t)(at - passes) : 0);
     glow_buf_printf(&b, "%s<profile=", name);
     glow_buf_quoted(&b, list.text, list.len);
     if (!at)
-        glow_buf_printf(&b, ">%s%s", passes && *passes ? "," : "",
-                        passes ? passes : "");
+        glow_buf_printf(&b, ">%s%s", *passes ? "," : "", passes);
     else if (at[strlen(name)] == '<')
         glow_buf_printf(&b, ",%s", at + strlen(name) + 1);
     else

@@ -174,7 +174,9 @@ const char *tool_quantization(tool *t, const char *options);
 /*
  * The pipeline `passes` (or NULL) with the files of -load-profile: as an option of its
  * first `calibrate`, else of one before all other passes.  `passes` without files.
+ * TOOL_EQUALIZE comes before their first `quantize`, unless they have an `equalize`.
  */
+#define TOOL_EQUALIZE "equalize<when=helps>"
 const char *tool_calibrated(tool *t, const tool_list *files,
                             const char *passes);
 

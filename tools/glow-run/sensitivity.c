@@ -563,6 +563,9 @@ find_sensitivity(run *r)
         tool_calibrated(&r->tool, &r->values.load_profile, NULL);
     int code = run_reference(r);
 
+    if (calibrate)
+        calibrate =
+            glow_arena_printf(r->tool.arena, "%s,%s", calibrate, TOOL_EQUALIZE);
     split_options(&s);
     if (code == TOOL_GO_ON && calibrate && !run_passes(r, r->module, calibrate))
         code = TOOL_FAILED;

@@ -157,9 +157,8 @@ glow_quantizing_type(quantizing *q, const glow_value *v, glow_type *out)
     return type_of_range(q, v, out);
 }
 
-/* The result of the only user of `v`, if `v` may take its type. */
-static const glow_value *
-follower(const glow_value *v)
+const glow_value *
+glow_quantizing_follower(const glow_value *v)
 {
     const glow_node *u = glow_has_one_use(v) ? v->uses->user : NULL;
 
@@ -180,7 +179,7 @@ choose_results(quantizing *q, const glow_node *n)
 
     q->types[n->id] = t;
     for (int k = 0; k < n->n_out; k++) {
-        const glow_value *v = n->out[k], *u = follower(v);
+        const glow_value *v = n->out[k], *u = glow_quantizing_follower(v);
         const glow_type *after = u ? entry_of(q, u) : NULL;
 
         if (!glow_is_float(v->type->elem))

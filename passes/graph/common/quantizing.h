@@ -53,6 +53,12 @@ bool glow_quantizing_type(quantizing *q, const glow_value *v, glow_type *out);
 glow_value *glow_quantizing_operand(quantizing *q, glow_value *v,
                                     const glow_type *type);
 
+/*
+ * The result of the only user of `v`, whose quantized type `v` takes: of a Relu, Clip or
+ * Concat, or of an operator that keeps the type; NULL: `v` has one of its own range.
+ */
+const glow_value *glow_quantizing_follower(const glow_value *v);
+
 /* True for operators whose results have scale and offset of their operand. */
 bool glow_quantizing_keeps_type(const glow_node *n);
 
