@@ -41,6 +41,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "glow/profile.h"
+#include "passes/graph/common/profiled.h"
 
 typedef struct calibrate_options {
     const char *profile;
@@ -143,25 +144,6 @@ read_profiles(work *w)
 
 /* Values of the function. */
 
-static bool
-has_results(const glow_node *n)
-{
-    return !(n->op->traits & (GLOW_STRUCTURAL | GLOW_UNKNOWN)) && !n->pred &&
-           n->op != &glow_op_quantizationprofile;
-}
-
-static bool
-is_read(const glow_func *f, const glow_storage *s)
-{
-    GLOW_FOR_EACH_USE(u, &s->value)
-        if (u->user->func == f && u->index >= 0 && !u->writes &&
-            u->user->op->in[glow_operand_of(u->user, u->index)].kind !=
-                GLOW_WRITTEN &&
-            !(glow_is(u->user, &glow_op_quantizationprofile) && u->index))
-            return true;
-    return false;
-}
-
 /* The name in Glow's form: what is no letter or digit becomes `_`. */
 static const char *
 legal(glow_arena *a, const char *name)
@@ -214,10 +196,10 @@ each_value(work *w, void (*fn)(work *w, glow_value *v))
 {
     GLOW_FOR_EACH_STORAGE(s, w->f->module)
         if (!s->is_constant && glow_is_float(s->value.type->elem) &&
-            is_read(w->f, s))
+            glow_profiles_storage(w->f, s))
             fn(w, &s->value);
     GLOW_FOR_EACH_NODE(n, w->f)
-        for (int i = 0; i < n->n_out && has_results(n); i++)
+        for (int i = 0; i < n->n_out && glow_profiles_results(n); i++)
             if (glow_is_float(n->out[i]->type->elem))
                 fn(w, n->out[i]);
 }
@@ -424,7 +406,7 @@ set_constants(work *w)
         const glow_tensor *t;
 
         if (!s->is_constant || !glow_is_float(s->value.type->elem) ||
-            !is_read(w->f, s))
+            !glow_profiles_storage(w->f, s))
             continue;
         t = glow_constant_tensor(s);
         if (!t)

@@ -32,6 +32,7 @@
 #include "glow/pass.h"
 #include "glow/profile.h"
 #include "passes/graph/common/names.h"
+#include "passes/graph/common/profiled.h"
 
 enum { ALL, PRODUCTS, NONE };
 
@@ -160,19 +161,6 @@ profile(glow_builder *b, const profile_options *o, glow_value *v)
            save(b, made->def->out[1], info, loc);
 }
 
-/* True if `f` reads `s` as more than the state of a profile. */
-static bool
-reads(const glow_func *f, const glow_storage *s)
-{
-    GLOW_FOR_EACH_USE(u, &s->value)
-        if (u->user->func == f && u->index >= 0 && !u->writes &&
-            !(glow_is(u->user, &glow_op_quantizationprofile) && u->index) &&
-            u->user->op->in[glow_operand_of(u->user, u->index)].kind !=
-                GLOW_WRITTEN)
-            return true;
-    return false;
-}
-
 static glow_result
 profile_storage(glow_pass_run *pass, glow_builder *b, glow_func *f)
 {
@@ -181,7 +169,7 @@ profile_storage(glow_pass_run *pass, glow_builder *b, glow_func *f)
     const glow_storage *last = f->module->last_storage;
 
     GLOW_FOR_EACH_STORAGE(s, f->module) {
-        if ((!s->is_constant || o->constants) && reads(f, s) &&
+        if ((!s->is_constant || o->constants) && glow_profiles_storage(f, s) &&
             is_wanted(o, f, &s->value)) {
             if (!glow_run_may_rewrite(pass))
                 return result;
@@ -195,13 +183,6 @@ profile_storage(glow_pass_run *pass, glow_builder *b, glow_func *f)
     return result;
 }
 
-static bool
-has_results(const glow_node *n)
-{
-    return !(n->op->traits & (GLOW_STRUCTURAL | GLOW_UNKNOWN)) && !n->pred &&
-           n->op != &glow_op_quantizationprofile;
-}
-
 static glow_result
 profile_nodes(glow_pass_run *pass, glow_builder *b, glow_func *f)
 {
@@ -210,7 +191,7 @@ profile_nodes(glow_pass_run *pass, glow_builder *b, glow_func *f)
     const glow_node *last = f->last;
 
     GLOW_FOR_EACH_NODE(n, f) {
-        for (int i = 0; i < n->n_out && has_results(n); i++) {
+        for (int i = 0; i < n->n_out && glow_profiles_results(n); i++) {
             if (!is_wanted(o, f, n->out[i]))
                 continue;
             if (!glow_run_may_rewrite(pass))
