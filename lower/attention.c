@@ -8,7 +8,8 @@
  *     Y = BatchMatMul(%w, V)
  *
  * The queries of the heads that share one of K and V are rows of one matrix, so
- * that neither is repeated.
+ * that neither is repeated.  Scores of float16 are computed in float, whose range is
+ * wider: products of some hundred would be infinite, and their SoftMax NaN.
  */
 
 #include <math.h>
@@ -55,7 +56,10 @@ masked(glow_builder *b, const glow_node *n, glow_value *s)
     if (mask && s && mask->type->elem == GLOW_BOOL)
         s = hide(b, s, mask, 0);
     else if (mask && s)
-        s = glow_lower_add(b, s, glow_lower_spread(b, mask, 0, s->type->shape));
+        s = glow_lower_add(
+            b, s,
+            glow_lower_spread(b, glow_lower_convert(b, mask, s->type->elem), 0,
+                              s->type->shape));
     if (a->causal && s) {
         glow_dims shape = s->type->shape;
 
@@ -87,6 +91,16 @@ weights(glow_builder *b, const glow_node *n, glow_value *s)
                             GLOW_IN(none, glow_lower_splat(b, w->type, 0), w));
 }
 
+/* Operand `i`, in float if it is float16. */
+static glow_value *
+factor(glow_builder *b, const glow_node *n, int i)
+{
+    glow_value *v = n->in[i];
+
+    return v->type->elem == GLOW_FLOAT16 ? glow_lower_convert(b, v, GLOW_FLOAT)
+                                         : v;
+}
+
 /* A tensor of rank 4 as a batch of matrices. */
 static glow_value *
 as_batch(glow_builder *b, glow_value *v, int64_t batch, int64_t rows)
@@ -102,8 +116,9 @@ lower(glow_builder *b, glow_node *n)
     const glow_attention *a = n->attrs;
     glow_dims q = n->in[Q]->type->shape, k = n->in[K]->type->shape;
     int64_t batch = k.at[0] * k.at[1], rows = q.at[1] / k.at[1] * q.at[2];
-    glow_value *key = as_batch(b, n->in[K], batch, k.at[2]);
-    glow_value *s = as_batch(b, n->in[Q], batch, rows), *w, *y;
+    glow_value *key = as_batch(b, factor(b, n, K), batch, k.at[2]);
+    glow_value *s = as_batch(b, factor(b, n, Q), batch, rows), *w, *y;
+    glow_kind kind = n->out[0]->type->elem;
     glow_value *stage[4]; /* by GLOW_SCORES_... */
 
     key = GLOW_BUILD(b, transpose, GLOW_IN(key),
@@ -121,12 +136,14 @@ lower(glow_builder *b, glow_node *n)
     w = stage[GLOW_SCORES_WEIGHTS] = weights(b, n, s);
     if (!w)
         return NULL;
+    w = glow_lower_convert(b, w, kind);
     y = as_batch(b, n->in[V], batch, k.at[2]);
     y = GLOW_BUILD_PLAIN(b, batchmatmul,
                          GLOW_IN(as_batch(b, w, batch, rows), y));
     glow_builder_replace(b, n, 0,
                          glow_lower_reshape(b, y, n->out[0]->type->shape));
-    glow_builder_replace(b, n, 1, stage[a->scores]);
+    glow_builder_replace(b, n, 1,
+                         glow_lower_convert(b, stage[a->scores], kind));
     return glow_keep_rewritten(n);
 }
 
