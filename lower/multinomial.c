@@ -6,6 +6,9 @@
  *     %u = RandomUniform() {Seed: s} : float64<B x S x C>
  *     %g = ConvertTo(Neg(Log(Neg(Log(%u)))))                     a constant
  *     %y = ArgMax([%x] + %g) {Axis: 2}          [..]: Broadcast to B x S x C
+ *
+ * Sums of 16-bit floats are computed in float: of 8 bits, many would be equal, and the
+ * first of the equal ones is not the greatest.
  */
 
 #include "lower/random.h"
@@ -23,11 +26,14 @@ lower(glow_builder *b, glow_node *n)
     const glow_multinomial *a = n->attrs;
     glow_dims x = n->in[0]->type->shape;
     glow_dims all = GLOW_DIMS_OF(x.at[0], a->sample_size, x.at[1]);
-    glow_value *noise = glow_lower_random_uniform(b, all, a->seed), *y;
+    glow_value *noise = glow_lower_random_uniform(b, all, a->seed);
+    glow_value *y = n->in[0];
 
+    if (glow_lower_is_short(y->type->elem))
+        y = glow_lower_convert(b, y, GLOW_FLOAT);
     noise = negated_log(b, negated_log(b, noise));
-    noise = glow_lower_convert(b, noise, n->in[0]->type->elem);
-    y = glow_lower_reshape(b, n->in[0], GLOW_DIMS_OF(x.at[0], 1, x.at[1]));
+    noise = glow_lower_convert(b, noise, y->type->elem);
+    y = glow_lower_reshape(b, y, GLOW_DIMS_OF(x.at[0], 1, x.at[1]));
     y = glow_lower_add(b, glow_lower_spread(b, y, 0, all), noise);
     y = GLOW_BUILD(b, argmax, GLOW_IN(y), .axis = 2);
     return glow_lower_convert(b, y, n->out[0]->type->elem);
