@@ -208,6 +208,13 @@ settle(const glow_tensor *t)
         *(uint8_t *)t->data &= (uint8_t)((1 << glow_kind_get(k)->bits) - 1);
 }
 
+/* True if settle changes elements of kind `k`. */
+static bool
+is_settled(glow_kind k)
+{
+    return k == GLOW_BOOL || glow_is_low(k);
+}
+
 /*
  * Converts to the kinds of the node first: tensors may hold floats as float64.
  */
@@ -223,6 +230,12 @@ bitcast_eval(const glow_node *n, glow_tensor *const in[],
     int64_t count = glow_tensor_count(out[0]);
 
     (void)scratch;
+    if (in[0]->type->elem == from.elem && out[0]->type->elem == to.elem &&
+        !is_settled(to.elem)) {
+        glow_copy_block(out[0], 0, GLOW_DIMS_OF(1), in[0], 0, GLOW_DIMS_OF(1),
+                        GLOW_DIMS_OF(count));
+        return true;
+    }
     for (int64_t i = 0; i < count; i++) {
         if (in[0]->type->elem == from.elem)
             glow_copy_block(&x, 0, (glow_dims){0}, in[0], i, (glow_dims){0},
