@@ -13,8 +13,9 @@
  *
  * A rounding goes, so that results may differ by one step; no saturation does: the
  * range of the first type must hold that of the second in the first case, and that of
- * the second the first in the other.  Glow joins them in any case, and so loses a Relu
- * that the ends of a type stand for.  Nothing is done under -exact.
+ * the second the first in the other, up to half a step of the type that goes.  Glow
+ * joins them in any case, and so loses a Relu that the ends of a type stand for.
+ * Nothing is done under -exact.
  */
 
 #include "glow/match.h"
@@ -60,13 +61,19 @@ end_of(const glow_type *t, int64_t q)
     return (double)t->scale * (double)(q - t->offset);
 }
 
-/* True if the range of `outer` holds that of `inner`. */
+/*
+ * True if the range of `outer`, the type that goes, holds that of `inner`, up to the
+ * half of a step by which its rounding moves any number: types of one range end at
+ * different multiples of their scales.
+ */
 static bool
 holds(const glow_type *outer, const glow_type *inner)
 {
-    return end_of(outer, glow_quantized_least(outer->elem)) <=
+    double half = (double)outer->scale / 2;
+
+    return end_of(outer, glow_quantized_least(outer->elem)) - half <=
                end_of(inner, glow_quantized_least(inner->elem)) &&
-           end_of(outer, glow_quantized_most(outer->elem)) >=
+           end_of(outer, glow_quantized_most(outer->elem)) + half >=
                end_of(inner, glow_quantized_most(inner->elem));
 }
 
