@@ -210,14 +210,27 @@ is_plain(const glow_node *n)
            quantized_kind(n->out[0]->type->elem) == n->in[0]->type->elem;
 }
 
-/* `n` of integers that are quantized elements. */
+static bool
+is_only_saved(const glow_value *v)
+{
+    GLOW_FOR_EACH_USE(u, v)
+        if (!glow_is(u->user, &glow_op_save))
+            return false;
+    return true;
+}
+
+/*
+ * `n` of integers that are quantized elements.  A Transpose before an output stays,
+ * since place-transpose has it behind the BitCast.
+ */
 static glow_value *
 sink_bitcast(glow_builder *b, const glow_node *n)
 {
     const glow_node *c = glow_def(n->in[0], &glow_op_bitcast);
     glow_value *in[GLOW_MAX_OPERANDS];
 
-    if (!is_plain(c) || n->op == &glow_op_pad)
+    if (!is_plain(c) || n->op == &glow_op_pad ||
+        (n->op == &glow_op_transpose && is_only_saved(n->out[0])))
         return NULL;
     for (int i = 0; i < n->n_in; i++)
         in[i] = i ? n->in[i] : c->in[0];
