@@ -6,6 +6,7 @@
 #include <png.h>
 
 #include "glow/file.h"
+#include "glow/quantize.h"
 
 const char *const image_modes[] = {"0to1", "0to255", "neg1to1", "neg128to127",
                                    NULL};
@@ -39,12 +40,13 @@ make_frame(glow_context *ctx, const glow_type *want, size_t count, frame *f)
 {
     const int64_t *d = want->shape.at;
 
-    if (want->shape.rank != 4 || !glow_is_float(want->elem))
+    bool takes = glow_is_float(want->elem) || glow_is_quantized(want->elem);
+
+    if (want->shape.rank != 4 || !takes)
         return glow_error(ctx, "E0622",
-                          "a picture goes into a float tensor of 4 axes, but "
-                          "there are %d%s",
-                          want->shape.rank,
-                          glow_is_float(want->elem) ? "" : " of another kind");
+                          "a picture goes into a float or quantized tensor of "
+                          "4 axes, but there are %d%s",
+                          want->shape.rank, takes ? "" : " of another kind");
     f->n = d[0];
     f->c = f->layout == IMAGE_NCHW ? d[1] : d[3];
     f->h = f->layout == IMAGE_NCHW ? d[2] : d[1];
@@ -75,7 +77,12 @@ copy_pixels(const frame *f, int64_t n, const uint8_t *pixels,
                                  ? ((n * f->c + c) * f->h + y) * f->w + x
                                  : ((n * f->h + y) * f->w + x) * f->c + c;
 
-                glow_set_double(out, at, pixel(f->mode, *pixels++));
+                if (glow_is_quantized(out->type->elem))
+                    glow_set_int(
+                        out, at,
+                        glow_quantize(out->type, pixel(f->mode, *pixels++)));
+                else
+                    glow_set_double(out, at, pixel(f->mode, *pixels++));
             }
 }
 
