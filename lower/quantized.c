@@ -18,7 +18,8 @@
  *     %y = BitCast(%q) : i8[S:t O:w]
  *
  * BatchedAdd and BatchedMul repeat the slice; AdaptiveAvgPool is AvgPool of each of
- * its windows; BatchOneHot selects between 1 and 0.  The operators whose definition
+ * its windows; BatchOneHot selects between 1 and 0; sums of picked rows gather them
+ * first.  The operators whose definition
  * is that they compute in float64 do so:
  *
  *     %y = SoftMax(%x)   =>   %d = Dequantize(%x) : float64
@@ -406,6 +407,41 @@ by_reals(glow_builder *b, const glow_node *n)
     return v ? GLOW_BUILD_STATED_PLAIN(b, quantize, y, GLOW_IN(v)) : NULL;
 }
 
+/* 0, 1, .. below `n`: the numbers of rows, in order. */
+static glow_value *
+row_numbers(glow_builder *b, glow_kind kind, int64_t n)
+{
+    glow_value *c =
+        glow_build_constant(b, "rows", type_of(b, kind, GLOW_DIMS_OF(n)));
+
+    for (int64_t i = 0; c && i < n; i++)
+        glow_set_int(&c->storage->tensor, i, i);
+    return c;
+}
+
+/* Sums of rows: those that Indices names are picked before they become floats. */
+static glow_value *
+by_picked_rows(glow_builder *b, const glow_node *n)
+{
+    bool has_weights = glow_is(n, &glow_op_sparselengthsweightedsum);
+    int at = has_weights ? 2 : 1;
+    const glow_type *y = n->out[0]->type, *indices = n->in[at]->type;
+    glow_value *picked =
+        GLOW_BUILD(b, gather, GLOW_IN(n->in[0], n->in[at]), .axis = 0);
+    glow_value *in[4] = {NULL}, *v;
+
+    if (!picked)
+        return NULL;
+    in[0] = real_of(b, picked);
+    if (has_weights)
+        in[1] = real_of(b, n->in[1]);
+    in[at] = row_numbers(b, indices->elem, indices->shape.at[0]);
+    in[at + 1] = n->in[at + 1];
+    v = glow_build(b, n->op, type_of(b, GLOW_FLOAT64, y->shape), in, n->n_in,
+                   n->attrs);
+    return v ? GLOW_BUILD_STATED_PLAIN(b, quantize, y, GLOW_IN(v)) : NULL;
+}
+
 typedef struct row {
     const glow_op *op;
     glow_value *(*lower)(glow_builder *b, const glow_node *n);
@@ -422,6 +458,8 @@ row_of_op(const glow_op *op)
         {&glow_op_batchedreduceadd, by_sum},
         {&glow_op_batchedreducemean, by_sum},
         {&glow_op_batchonehot, by_selection},
+        {&glow_op_sparselengthssum, by_picked_rows},
+        {&glow_op_sparselengthsweightedsum, by_picked_rows},
         {NULL, NULL},
     };
     const row *r = rows;

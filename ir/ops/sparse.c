@@ -187,6 +187,26 @@ check_list(const glow_node *n, int i)
     return glow_admit(n, i, GLOW_ANY_INT) && glow_check_rank(n, i, 1);
 }
 
+/* Numbers or, for sums that pick rows, quantized elements, whose sums are stated. */
+static bool
+check_rows(const glow_node *n)
+{
+    return glow_admit(n, 0, GLOW_ANY_NUMBER | GLOW_CLASS_QUANTIZED) &&
+           glow_check_rank_from(n, 0, 1);
+}
+
+/* The type of sums of the rows of Data. */
+static bool
+give_picked(const glow_node *n, int64_t count, glow_kind kind, glow_type *out)
+{
+    glow_dims shape = n->in[0]->type->shape;
+
+    if (!glow_takes_quantized(n))
+        return give_sums(n, count, kind, out);
+    shape.at[0] = count;
+    return glow_give_quantized(n, shape, out);
+}
+
 static bool
 check_data(const glow_node *n)
 {
@@ -250,14 +270,19 @@ flops_of(const glow_node *n)
 static bool
 weighted_infer(const glow_node *n, glow_type out[])
 {
-    return check_weighted(n) && check_list(n, 2) &&
-           glow_check_shapes(n, 1, 2) && check_list(n, 3) &&
-           give_sums(n, n->in[3]->type->shape.at[0], n->in[1]->type->elem,
-                     &out[0]);
+    bool ok = glow_takes_quantized(n)
+                  ? check_rows(n) && glow_admit(n, 1, GLOW_CLASS_QUANTIZED) &&
+                        glow_check_rank(n, 1, 1)
+                  : check_weighted(n);
+
+    return ok && check_list(n, 2) && glow_check_shapes(n, 1, 2) &&
+           check_list(n, 3) &&
+           give_picked(n, n->in[3]->type->shape.at[0], n->in[1]->type->elem,
+                       &out[0]);
 }
 
 static bool
-weighted_eval(const glow_node *n, glow_tensor *const in[],
+weighted_sums(const glow_node *n, glow_tensor *const in[],
               glow_tensor *const out[], glow_arena *scratch)
 {
     entries e = entries_of(n, in[0], in[1], in[2], scratch);
@@ -265,12 +290,20 @@ weighted_eval(const glow_node *n, glow_tensor *const in[],
     return sum_lengths(&e, 3, in[3], glow_tensor_count(in[2]), out[0]);
 }
 
+static bool
+weighted_eval(const glow_node *n, glow_tensor *const in[],
+              glow_tensor *const out[], glow_arena *scratch)
+{
+    return glow_eval_reals(n, in, out, scratch, weighted_sums);
+}
+
 const glow_op glow_op_sparselengthsweightedsum = {
     .name = "SparseLengthsWeightedSum",
     .summary = "weighted sums of rows that are picked by number",
     .in = {DATA,
            {"Weights", GLOW_TENSOR,
-            "one for each entry: of the kind of Data, floats for a fused one"},
+            "one for each entry: of the kind of Data, floats for a fused one; "
+            "quantized if Data is"},
            INDICES,
            LENGTHS},
     .out = {SUMS},
@@ -285,7 +318,9 @@ const glow_op glow_op_sparselengthsweightedsum = {
            "`lengths[0] + ... + lengths[s - 1]`.  Real numbers are added up "
            "in double precision, integers wrap around.  An empty segment has "
            "the sum 0.  A column q of a fused row counts as scale * q + "
-           "offset, in double precision too.",
+           "offset, in double precision too.  Data and Weights of a quantized "
+           "kind stand for reals, whose sums are rounded once to the stated "
+           "type.",
     .source = "Glow SparseLengthsWeightedSum; Caffe2",
 };
 
@@ -294,18 +329,25 @@ const glow_op glow_op_sparselengthsweightedsum = {
 static bool
 sparse_infer(const glow_node *n, glow_type out[])
 {
-    return (is_fused(n) || check_data(n)) && check_list(n, 1) &&
+    return (is_fused(n) || check_rows(n)) && check_list(n, 1) &&
            check_list(n, 2) &&
-           give_sums(n, n->in[2]->type->shape.at[0], GLOW_FLOAT, &out[0]);
+           give_picked(n, n->in[2]->type->shape.at[0], GLOW_FLOAT, &out[0]);
+}
+
+static bool
+picked_sums(const glow_node *n, glow_tensor *const in[],
+            glow_tensor *const out[], glow_arena *scratch)
+{
+    entries e = entries_of(n, in[0], NULL, in[1], scratch);
+
+    return sum_lengths(&e, 2, in[2], glow_tensor_count(in[1]), out[0]);
 }
 
 static bool
 sparse_eval(const glow_node *n, glow_tensor *const in[],
             glow_tensor *const out[], glow_arena *scratch)
 {
-    entries e = entries_of(n, in[0], NULL, in[1], scratch);
-
-    return sum_lengths(&e, 2, in[2], glow_tensor_count(in[1]), out[0]);
+    return glow_eval_reals(n, in, out, scratch, picked_sums);
 }
 
 const glow_op glow_op_sparselengthssum = {
@@ -320,7 +362,7 @@ const glow_op glow_op_sparselengthssum = {
     .eval = sparse_eval,
     .flops = flops_of,
     .doc = "SparseLengthsWeightedSum with all weights 1: floats for a fused "
-           "kind of Data.",
+           "kind of Data, the stated type for a quantized one.",
     .source = "Glow SparseLengthsSum; Caffe2",
 };
 
@@ -420,7 +462,8 @@ const glow_op glow_op_embeddingbag = {
     .summary = "weighted sums of rows that are picked by number, by offsets",
     .in = {DATA,
            {"Weights", GLOW_TENSOR,
-            "one for each entry: of the kind of Data, floats for a fused one"},
+            "one for each entry: of the kind of Data, floats for a fused one; "
+            "quantized if Data is"},
            INDICES,
            {"Offsets", GLOW_TENSOR,
             "integers, ascending from 0: where in Indices each bag begins"}},

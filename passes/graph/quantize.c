@@ -130,11 +130,18 @@ static const glow_op *const conversions[] = {
     &glow_op_quantize, &glow_op_dequantize, &glow_op_rescalequantized,
     &glow_op_convertto, &glow_op_splat};
 
+/* Their tables have a scale for each row: quantize-rows. */
+static const glow_op *const sums_of_rows[] = {
+    &glow_op_sparselengthssum, &glow_op_sparselengthsweightedsum};
+
 static bool
 is_candidate(const glow_node *n)
 {
     for (size_t i = 0; i < sizeof conversions / sizeof conversions[0]; i++)
         if (n->op == conversions[i])
+            return false;
+    for (size_t i = 0; i < sizeof sums_of_rows / sizeof sums_of_rows[0]; i++)
+        if (n->op == sums_of_rows[i])
             return false;
     return (n->op->traits & GLOW_PURE) && !n->pred && !glow_op_calls(n->op) &&
            !(n->op->traits & GLOW_UNKNOWN) && reads_floats(n) &&
