@@ -34,6 +34,9 @@
  *     Quantize(Clip(%x)) : T          =>  Quantize(%x) : T, if the bounds become the
  *                                         least and the largest element
  *
+ *     Relu(%q : T) : T, Clip(%q : T) : T  =>  %q, in the same cases
+ *     Max(%q, least) : T              =>  %q, and Min with the largest element
+ *
  * because rounding is monotonic.
  *
  * Nothing is done for a backend that does not take Quantize.
@@ -383,6 +386,14 @@ is_redundant(const glow_node *n, const glow_type *t)
            t->offset == glow_quantized_least(t->elem);
 }
 
+/* True if `t` has the 8 or 16 bits, and the scale, with which elements come back. */
+static bool
+is_reversible(const glow_type *t)
+{
+    return glow_quantized_values(t->elem) && t->scale >= least_scale &&
+           t->scale <= most_scale;
+}
+
 static glow_value *
 fold_quantize(glow_builder *b, glow_node *n)
 {
@@ -394,8 +405,7 @@ fold_quantize(glow_builder *b, glow_node *n)
     if (is_known(x))
         return quantize_constant(b, x, t);
     if (d && d->in[0]->type == t && x->type->elem == GLOW_FLOAT &&
-        glow_quantized_values(t->elem) && t->scale >= least_scale &&
-        t->scale <= most_scale)
+        is_reversible(t))
         return d->in[0];
     if (is_redundant(x->def, t))
         return GLOW_BUILD_STATED_PLAIN(b, quantize, t, GLOW_IN(x->def->in[0]));
@@ -412,17 +422,54 @@ fold_quantize(glow_builder *b, glow_node *n)
     return build_moved(b, move, &q);
 }
 
+/* Relu and Clip of quantized elements within the bounds, to the same type. */
+static glow_value *
+fold_bounds(glow_builder *b, glow_node *n)
+{
+    const glow_type *t = n->out[0]->type;
+
+    (void)b;
+    return n->in[0]->type == t && is_reversible(t) && is_redundant(n, t)
+               ? n->in[0]
+               : NULL;
+}
+
+/* Max with the least element of its type, Min with the largest. */
+static glow_value *
+fold_extreme(glow_builder *b, glow_node *n)
+{
+    const glow_type *t = n->out[0]->type;
+    int64_t end = n->op == &glow_op_max ? glow_quantized_least(t->elem)
+                                        : glow_quantized_most(t->elem);
+
+    (void)b;
+    if (n->pred || !is_reversible(t))
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const glow_value *v = n->in[1 - i];
+
+        if (n->in[i]->type == t && v->type == t && glow_is_constant(v) &&
+            v->storage->payload == GLOW_SPLAT && v->storage->splat_int == end)
+            return n->in[i];
+    }
+    return NULL;
+}
+
 static const glow_rewrite_row rows[] = {
     {&glow_op_bitcast, fold_bitcast},
     {&glow_op_broadcast, sink_dequantize},
+    {&glow_op_clip, fold_bounds},
     {&glow_op_concat, sink_below_concat},
     {&glow_op_dequantizelinear, fold_dequantizelinear},
     {&glow_op_flip, sink_dequantize},
     {&glow_op_gather, sink_dequantize},
+    {&glow_op_max, fold_extreme},
     {&glow_op_maxpool, sink_dequantize},
+    {&glow_op_min, fold_extreme},
     {&glow_op_pad, sink_dequantize},
     {&glow_op_quantize, fold_quantize},
     {&glow_op_quantizelinear, fold_quantizelinear},
+    {&glow_op_relu, fold_bounds},
     {&glow_op_reshape, sink_dequantize},
     {&glow_op_resizenearest, sink_dequantize},
     {&glow_op_slice, sink_dequantize},
