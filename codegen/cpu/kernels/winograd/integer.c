@@ -483,7 +483,7 @@ takes(const cpu_target *t, const glow_node *n, int form)
     if (!glow_cpu_winograd_integer_takes(t, n, form))
         return false;
     glow_cpu_winograd_integer_of(t, n, form, &x);
-    if (x.s.rows * x.s.vectors + 2 > CG_MAX_CARRIED)
+    if (x.s.rows * x.s.vectors + 3 > CG_MAX_CARRIED)
         return false;
     a = glow_arena_new();
     ok = glow_cpu_winograd_read(a, &x.w, &spans) &&
