@@ -75,6 +75,10 @@ typedef struct cpu_kernel {
      * (0: not packed), and the function that packs it.
      */
     int packs; /* index into n->in */
+    /* Further operands that go into the packed form, as bits 1 << index.  It is made
+       only where those of them that are not omitted are constant, too; `pack` finds
+       them by glow_constant_tensor. */
+    int packs_too;
     int64_t (*packed_size)(const cpu_target *t, const glow_node *n);
     void (*pack)(const cpu_target *t, const glow_node *n,
                  const glow_tensor *from, void *to);

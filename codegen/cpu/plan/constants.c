@@ -169,13 +169,31 @@ move_constants(layout *l)
         }
 }
 
-/* The key of packed bytes: constant, kernel, instruction and choice. */
+enum { MOST_SOURCES = 4 };
+
+/* Source `i` of a constant's bytes, counted from 0, or NULL behind the last one. */
+static glow_storage *
+source(const cpu_constant *c, int i)
+{
+    int too = c->kernel ? c->kernel->packs_too : 0;
+
+    if (i == 0)
+        return c->storage;
+    for (int k = 0; too >> k; k++)
+        if (too >> k & 1 && c->user->in[k] && --i == 0)
+            return glow_cpu_whole_constant(c->user->in[k]);
+    return NULL;
+}
+
+/* The key of packed bytes: constants, kernel, instruction and choice. */
 static const char *
 packed_name(glow_arena *a, const cpu_constant *c)
 {
     glow_buf b = {.arena = a};
 
-    glow_buf_printf(&b, "%s\n%s\n", c->storage->name, c->kernel->name);
+    for (int i = 0; source(c, i); i++)
+        glow_buf_printf(&b, "%s\n", source(c, i)->name);
+    glow_buf_printf(&b, "%s\n", c->kernel->name);
     glow_cpu_describe_node(&b, c->user);
     if (c->target->choice)
         glow_buf_puts(&b, glow_cpu_choice_text(a, c->target->choice));
@@ -263,7 +281,8 @@ typedef struct filling {
     uint8_t *to;
     const cpu_constant **at;
     const glow_tensor **from;
-    int **readers; /* readers left of its storage; NULL: none is freed */
+    /* MOST_SOURCES of each: readers left of the storage; NULL: none is freed */
+    int **readers;
     int count;
     pthread_mutex_t mutex; /* guards *readers, and reference counts */
 } filling;
@@ -293,6 +312,9 @@ fetch(filling *f, const cpu_plan *p)
 
         if (!c->fills)
             continue;
+        for (int k = 1; source(c, k); k++)
+            if (!glow_constant_tensor(source(c, k)))
+                return false;
         f->at[f->count] = c;
         f->from[f->count] = glow_constant_tensor(c->storage);
         if (!f->from[f->count++])
@@ -318,8 +340,9 @@ fill_one(void *work, uintptr_t number)
         memcpy(to, t->data, (size_t)c->size);
     }
     glow_file_forget(t->data, (size_t)glow_type_bytes(t->type));
-    if (f->readers)
-        consume(f, c->storage, f->readers[number]);
+    for (int i = 0; f->readers && source(c, i); i++)
+        consume(f, source(c, i),
+                f->readers[number * MOST_SOURCES + (uintptr_t)i]);
 }
 
 /* Counts the readers of each storage. */
@@ -328,18 +351,19 @@ count_readers(filling *f, glow_arena *a)
 {
     glow_map *counts = glow_map_new(a);
 
-    f->readers = GLOW_NEW_ARRAY(a, int *, f->count);
-    for (int i = 0; i < f->count; i++) {
-        const char *name = f->at[i]->storage->name;
-        int *count = glow_map_get(counts, name);
+    f->readers = GLOW_NEW_ARRAY(a, int *, (int64_t)f->count *MOST_SOURCES);
+    for (int i = 0; i < f->count; i++)
+        for (int k = 0; source(f->at[i], k); k++) {
+            const char *name = source(f->at[i], k)->name;
+            int *count = glow_map_get(counts, name);
 
-        if (!count) {
-            count = GLOW_NEW(a, int);
-            glow_map_set(counts, name, count);
+            if (!count) {
+                count = GLOW_NEW(a, int);
+                glow_map_set(counts, name, count);
+            }
+            f->readers[i * MOST_SOURCES + k] = count;
+            ++*count;
         }
-        f->readers[i] = count;
-        ++*count;
-    }
 }
 
 bool

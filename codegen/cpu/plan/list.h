@@ -15,6 +15,7 @@
     K(batchmatmul_matrix)            \
     K(batchmatmul_direct)            \
     K(batchmatmul)                   \
+    K(blockwise_packed)              \
     K(blockwise)                     \
     K(concat)                        \
     K(control_if)                    \

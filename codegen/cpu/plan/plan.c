@@ -59,12 +59,22 @@ new_step(cpu_plan *p, const glow_node *n)
     return s;
 }
 
-/* Bytes of the packed operand of `n`, or 0 if kernel `k` packs none. */
+/* True if kernel `k` packs operand `i`, where it packs any. */
+static bool
+packs(const cpu_kernel *k, int i)
+{
+    return i == k->packs || k->packs_too >> i & 1;
+}
+
+/* Bytes of the packed operands of `n`, or 0 if kernel `k` packs none. */
 static int64_t
 packed_size(const cpu_target *t, const cpu_kernel *k, const glow_node *n)
 {
-    if (!k->pack || !glow_cpu_is_whole_constant(n->in[k->packs]))
+    if (!k->pack)
         return 0;
+    for (int i = 0; i < n->n_in; i++)
+        if (packs(k, i) && n->in[i] && !glow_cpu_is_whole_constant(n->in[i]))
+            return 0;
     return k->packed_size(t, n);
 }
 
@@ -110,7 +120,7 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
         glow_type_bytes(n->scratch->type) >= s->scratch)
         s->own_scratch = glow_cpu_add_slot(p, s, n->scratch, true, 0, NULL);
     for (int i = 0; i < n->n_in; i++) {
-        if (!n->in[i] || (packed && i == k->packs))
+        if (!n->in[i] || (packed && packs(k, i)))
             s->in[i] = -1;
         else
             s->in[i] = glow_cpu_add_slot(p, s, n->in[i], false, 0, NULL);

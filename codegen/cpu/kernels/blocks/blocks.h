@@ -1,0 +1,100 @@
+/*
+ * Products of floats by constant weights of 8 or 4 bits in blocks: the layout of the
+ * packed weights, and what the two kinds of loops share.
+ *
+ * N results are divided into panels of `vectors` * `lanes`, the last one with fewer
+ * vectors.  A panel lies in one piece, in the order in which it is read:
+ *
+ *     for each block
+ *       scales    [nr]          as they are: floats or float16
+ *       offsets   [nr]          bytes, if the operator has them
+ *       weights   [k][nr]       8 bits: less 128 without offsets
+ *       or        [k / 8][nr]   4 bits: 8 of a result in 32 bits, the first lowest
+ *
+ * so one load feeds `lanes` results, and reading goes forward without a gap.  Results
+ * behind the last one have weights, scales and offsets of 0.  The last block of a row
+ * has its weights alone, with 4 bits a multiple of 8.
+ */
+
+#ifndef CODEGEN_CPU_KERNELS_BLOCKS_BLOCKS_H
+#define CODEGEN_CPU_KERNELS_BLOCKS_BLOCKS_H
+
+#include "codegen/cpu/kernels/common.h"
+
+enum {
+    CPU_BLOCKS_FEW = 8, /* rows that are multiplied without floats in memory */
+    CPU_BLOCKS_VECTORS = 4, /* of a panel, at most */
+    CPU_BLOCKS_CHUNK = 8, /* weights of 4 bits that one load has of a result */
+};
+
+typedef struct cpu_blocks {
+    int64_t rows, depth, outputs;
+    int64_t block; /* weights of a block */
+    int64_t whole; /* blocks */
+    int64_t rest;  /* weights of the block behind them, or 0 */
+    int bits;
+    bool offsets;
+    int scale_bytes;
+    int lanes, vectors;
+    int64_t panels; /* of `vectors`, and perhaps one of `last_vectors` */
+    int last_vectors;
+    int tile;          /* rows of a register tile */
+    int64_t at_once;   /* many rows: blocks that are unpacked at once */
+    int64_t row_block; /* many rows: for which they are */
+} cpu_blocks;
+
+cpu_blocks glow_cpu_blocks(const cpu_target *t, const glow_node *n);
+
+/* Weights of a block of `count` with those that pad it. */
+int64_t glow_cpu_blocks_padded(const cpu_blocks *s, int64_t count);
+/* Packed bytes of a block of `count` weights; of a panel. */
+int64_t glow_cpu_blocks_block_bytes(const cpu_blocks *s, int vectors,
+                                    int64_t count);
+int64_t glow_cpu_blocks_panel_bytes(const cpu_blocks *s, int vectors);
+
+/* Code. */
+
+typedef struct cpu_blocks_maker {
+    cpu_job *j;
+    cpu_blocks s;
+    int vectors;     /* of the panel at hand */
+    int64_t live;    /* results of its last vector */
+    cg_value column; /* its first result */
+    cg_value panel;  /* its bytes */
+} cpu_blocks_maker;
+
+/* Block `at` of the panel, counted from 0; vectors of its scales, and offsets. */
+cg_value glow_cpu_blocks_at(const cpu_blocks_maker *m, cg_value at);
+cg_value glow_cpu_blocks_scale(const cpu_blocks_maker *m, cg_value block,
+                               int vector);
+cg_value glow_cpu_blocks_offset(const cpu_blocks_maker *m, cg_value block,
+                                int vector);
+/*
+ * The weights of the block, less their offsets: `chunk` of 4 bits as vectors of
+ * integers; weight `i` of it, times 16^i, the last one times 1, as floats.
+ */
+cg_value glow_cpu_blocks_chunk(const cpu_blocks_maker *m, cg_value block,
+                               cg_value chunk, int vector);
+cg_value glow_cpu_blocks_nibble(const cpu_blocks_maker *m, cg_value chunk,
+                                int i);
+/* What weight `i` of a chunk is multiplied by. */
+double glow_cpu_blocks_power(int i);
+/* Weights `k` of 8 bits, less their offsets, `zero` of them where there are some. */
+cg_value glow_cpu_blocks_bytes(const cpu_blocks_maker *m, cg_value block,
+                               cg_value k, int vector, cg_value zero);
+
+/* Adds the bias to a vector of sums, and finishes it as result of `row`. */
+void glow_cpu_blocks_finish(const cpu_blocks_maker *m, cg_value row,
+                            int64_t row_plus, int vector, cg_value sum);
+
+/* Panels of the job, with few rows and many. */
+int64_t glow_cpu_blocks_few_scratch(const cpu_blocks *s);
+int64_t glow_cpu_blocks_many_scratch(const cpu_blocks *s);
+void glow_cpu_blocks_few(cpu_blocks_maker *m);
+void glow_cpu_blocks_many(cpu_blocks_maker *m);
+/* Calls `make` for each panel of the job's units, in loops. */
+void glow_cpu_blocks_each(cpu_blocks_maker *m,
+                          void (*make)(cpu_blocks_maker *m, void *user),
+                          void *user);
+
+#endif

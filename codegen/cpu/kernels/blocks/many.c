@@ -1,0 +1,301 @@
+/*
+ * Many rows by weights of 8 or 4 bits in blocks: a panel of weights becomes floats once
+ * for a block of rows, and is multiplied by register tiles.
+ *
+ * Loops, from the outermost in (../README.md has the words of blocking):
+ *
+ *     for each panel                            units: nr results
+ *       for each row_block
+ *         sums = 0                              in scratch
+ *         for at_once blocks of weights         kc
+ *           unpack kc x nr                      in scratch
+ *           for each mr rows                    the last tile shorter
+ *             sums += x w
+ *         add the bias, finish
+ *
+ * At 256 weights and two vectors of AVX-512 an unpacked panel has 32 KB.
+ */
+
+#include "codegen/cpu/kernels/blocks/blocks.h"
+
+typedef cpu_blocks_maker maker;
+
+static int64_t
+kc_of(const cpu_blocks *s)
+{
+    return glow_cpu_blocks_padded(s, s->block) * s->at_once;
+}
+
+static int64_t
+nr_of(const maker *m)
+{
+    return (int64_t)m->vectors * m->s.lanes;
+}
+
+/* Sums lie behind the panel. */
+int64_t
+glow_cpu_blocks_many_scratch(const cpu_blocks *s)
+{
+    int64_t nr = (int64_t)s->vectors * s->lanes, bytes;
+
+    if (__builtin_mul_overflow(kc_of(s) + s->row_block, nr * 4, &bytes))
+        return INT64_MAX;
+    return bytes;
+}
+
+/* Row `row` of the sums. */
+static cg_value
+sum_at(const maker *m, cg_value row)
+{
+    cg *g = m->j->g;
+    int64_t nr = (int64_t)m->s.vectors * m->s.lanes;
+
+    return glow_cg_at(g, glow_cg_atc(g, m->j->scratch, kc_of(&m->s) * nr * 4),
+                      cg_mulc(g, row, nr_of(m) * 4));
+}
+
+static cg_value
+vector_at(const maker *m, cg_value at, int v)
+{
+    return glow_cg_atc(m->j->g, at, (int64_t)v * m->s.lanes * 4);
+}
+
+/* Unpacking. */
+
+typedef struct block {
+    cg_value bytes, to;
+    cg_value scale[CPU_BLOCKS_VECTORS], zero[CPU_BLOCKS_VECTORS];
+} block;
+
+static void
+store(const maker *m, const block *k, cg_value at, int v, cg_value w)
+{
+    cg *g = m->j->g;
+    cg_value to = glow_cg_at(g, k->to, cg_mulc(g, at, nr_of(m) * 4));
+
+    glow_cg_store_raw(g, w, vector_at(m, to, v));
+}
+
+static void
+unpack_chunk(const maker *m, const block *k, cg_value chunk, int64_t live)
+{
+    cg *g = m->j->g;
+    cg_value first = cg_mulc(g, chunk, CPU_BLOCKS_CHUNK);
+
+    for (int v = 0; v < m->vectors; v++) {
+        cg_value all = glow_cpu_blocks_chunk(m, k->bytes, chunk, v);
+        LLVMTypeRef t = LLVMTypeOf(k->scale[v]);
+
+        for (int i = 0; i < live; i++) {
+            double power = glow_cpu_blocks_power(i);
+            cg_value w = glow_cpu_blocks_nibble(m, all, i);
+
+            w = cg_fmul(g, w, glow_cg_real(t, 1 / power));
+            w = cg_fsub(g, w, k->zero[v]);
+            store(m, k, cg_addc(g, first, i), v, cg_fmul(g, w, k->scale[v]));
+        }
+    }
+}
+
+static void
+unpack_byte(const maker *m, const block *k, cg_value i, int64_t live)
+{
+    (void)live;
+    for (int v = 0; v < m->vectors; v++) {
+        cg_value w = glow_cpu_blocks_bytes(m, k->bytes, i, v, k->zero[v]);
+
+        store(m, k, i, v, cg_fmul(m->j->g, w, k->scale[v]));
+    }
+}
+
+/* Unpacks `count` weights of the block whose bytes are at `bytes`, to `to`. */
+static void
+unpack_block(const maker *m, cg_value bytes, cg_value to, int64_t count)
+{
+    cg *g = m->j->g;
+    block k = {.bytes = bytes, .to = to};
+    bool by_bytes = m->s.bits == 8;
+    int64_t each = by_bytes ? 1 : CPU_BLOCKS_CHUNK;
+    LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
+    cg_loop l;
+
+    for (int v = 0; v < m->vectors; v++) {
+        k.scale[v] = glow_cpu_blocks_scale(m, bytes, v);
+        if (m->s.offsets)
+            k.zero[v] = glow_cpu_blocks_offset(m, bytes, v);
+        else if (!by_bytes)
+            k.zero[v] = glow_cg_real(t, 8);
+    }
+    if (count / each) {
+        glow_cg_for(g, &l, count / each);
+        (by_bytes ? unpack_byte : unpack_chunk)(m, &k, l.i, each);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (count % each)
+        unpack_chunk(m, &k, cg_i64(g, count / each), count % each);
+}
+
+/* Products. */
+
+/* Rows `first` on of the row block, whose row 0 is `row` of Input. */
+typedef struct tile {
+    cg_value row, first;
+    cg_value k, depth; /* of Input, from where and how much */
+} tile;
+
+static void
+make_tile(const maker *m, const tile *a, int rows)
+{
+    cg *g = m->j->g;
+    LLVMTypeRef t = glow_cg_vector(g->f32, m->s.lanes);
+    cg_value sums[CG_MAX_CARRIED], to = sum_at(m, a->first), x, w, from;
+    int count = rows * m->vectors;
+    cg_loop l;
+
+    for (int i = 0; i < count; i++)
+        sums[i] = glow_cg_load_raw(g, t, vector_at(m, to, i));
+    x = cg_affine(g, cg_add(g, a->row, a->first), m->s.depth, a->k, 1);
+    x = glow_cg_at(g, m->j->in[0].at, cg_mulc(g, x, 4));
+    glow_cg_loop(g, &l, cg_i64(g, 0), a->depth, 1, sums, count);
+    from = glow_cg_at(g, m->j->scratch, cg_mulc(g, l.i, nr_of(m) * 4));
+    x = glow_cg_at(g, x, cg_mulc(g, l.i, 4));
+    for (int r = 0; r < rows; r++) {
+        cg_value one =
+            glow_cg_load_raw(g, g->f32, glow_cg_atc(g, x, r * m->s.depth * 4));
+
+        one = glow_cg_splat(g, one, m->s.lanes);
+        for (int v = 0; v < m->vectors; v++) {
+            int i = r * m->vectors + v;
+
+            w = glow_cg_load_raw(g, t, vector_at(m, from, v));
+            sums[i] = glow_cg_fma(g, one, w, l.value[i]);
+        }
+    }
+    glow_cg_loop_end(g, &l, sums);
+    for (int i = 0; i < count; i++)
+        glow_cg_store_raw(g, l.value[i], vector_at(m, to, i));
+}
+
+/* All rows of a row block, `count` of them. */
+static void
+multiply(const maker *m, tile a, int64_t count)
+{
+    cg *g = m->j->g;
+    int64_t tiles = count / m->s.tile;
+    int rest = (int)(count % m->s.tile);
+    cg_loop l;
+
+    if (tiles) {
+        glow_cg_for(g, &l, tiles);
+        a.first = cg_mulc(g, l.i, m->s.tile);
+        make_tile(m, &a, m->s.tile);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    a.first = cg_i64(g, tiles * m->s.tile);
+    if (rest)
+        make_tile(m, &a, rest);
+}
+
+/* Rows. */
+
+static void
+clear(const maker *m, int64_t count)
+{
+    cg *g = m->j->g;
+    cg_loop l;
+    cg_value to;
+
+    glow_cg_for(g, &l, count);
+    to = sum_at(m, l.i);
+    for (int v = 0; v < m->vectors; v++)
+        glow_cg_store_raw(g, LLVMConstNull(glow_cg_vector(g->f32, m->s.lanes)),
+                          vector_at(m, to, v));
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+static void
+finish(const maker *m, cg_value row, int64_t count)
+{
+    cg *g = m->j->g;
+    cg_loop l;
+    cg_value at;
+
+    glow_cg_for(g, &l, count);
+    at = sum_at(m, l.i);
+    for (int v = 0; v < m->vectors; v++)
+        glow_cpu_blocks_finish(
+            m, cg_add(g, row, l.i), 0, v,
+            glow_cg_load_raw(g, glow_cg_vector(g->f32, m->s.lanes),
+                             vector_at(m, at, v)));
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/* Blocks `first` to `end` of weights. */
+static void
+add_blocks(const maker *m, cg_value row, int64_t rows, cg_value first,
+           cg_value end)
+{
+    cg *g = m->j->g;
+    int64_t bytes = m->s.block * nr_of(m) * 4;
+    tile a = {.row = row, .k = cg_mulc(g, first, m->s.block)};
+    cg_value to;
+    cg_loop l;
+
+    glow_cg_loop(g, &l, first, end, 1, NULL, 0);
+    to = cg_mulc(g, cg_sub(g, l.i, first), bytes);
+    unpack_block(m, glow_cpu_blocks_at(m, l.i),
+                 glow_cg_at(g, m->j->scratch, to), m->s.block);
+    glow_cg_loop_end(g, &l, NULL);
+    a.depth = cg_mulc(g, cg_sub(g, end, first), m->s.block);
+    multiply(m, a, rows);
+}
+
+/* `count` rows from `row` on. */
+static void
+make_rows(const maker *m, cg_value row, int64_t count)
+{
+    cg *g = m->j->g;
+    cg_value whole = cg_i64(g, m->s.whole), end;
+    cg_loop l;
+
+    clear(m, count);
+    if (m->s.whole) {
+        glow_cg_loop(g, &l, cg_i64(g, 0), whole, m->s.at_once, NULL, 0);
+        end = glow_cg_imin(g, cg_addc(g, l.i, m->s.at_once), whole);
+        add_blocks(m, row, count, l.i, end);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (m->s.rest) {
+        unpack_block(m, glow_cpu_blocks_at(m, whole), m->j->scratch, m->s.rest);
+        multiply(m,
+                 (tile){.row = row,
+                        .k = cg_i64(g, m->s.whole * m->s.block),
+                        .depth = cg_i64(g, m->s.rest)},
+                 count);
+    }
+    finish(m, row, count);
+}
+
+static void
+make_panel(maker *m, void *user)
+{
+    cg *g = m->j->g;
+    int64_t blocks = m->s.rows / m->s.row_block;
+    int64_t rest = m->s.rows % m->s.row_block;
+    cg_loop l;
+
+    (void)user;
+    if (blocks) {
+        glow_cg_for(g, &l, blocks);
+        make_rows(m, cg_mulc(g, l.i, m->s.row_block), m->s.row_block);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (rest)
+        make_rows(m, cg_i64(g, blocks * m->s.row_block), rest);
+}
+
+void
+glow_cpu_blocks_many(maker *m)
+{
+    glow_cpu_blocks_each(m, make_panel, NULL);
+}
