@@ -30,6 +30,15 @@
  * Sums have at most 32768 terms, so that 32 bits hold them.
  *
  * ONNX Runtime's QDQ models state each operator so.
+ *
+ *     %w = DequantizeLinear(@w, @s, @z) {Axis: 0, BlockSize: 32}
+ *     %y = MatMul(%x, %w)
+ *         => BlockwiseQuantizedFullyConnected(%x, @q, @s', @z') {BlockSize: 32, ..}
+ *
+ * Weights of 8 or 4 bits that are dequantized in blocks along the depth stay in blocks,
+ * transposed at compile time, and the product one of floats.  It holds for
+ * FullyConnected, and for a Transpose of a DequantizeLinear with Axis 1, as which
+ * MatMulNBits is imported.
  */
 
 #include <math.h>
@@ -38,6 +47,7 @@
 #include "glow/ops.h"
 #include "glow/pass.h"
 #include "passes/graph/common/backend.h"
+#include "passes/graph/common/blocks.h"
 
 enum { MOST_TERMS = 32768 };
 
@@ -561,9 +571,16 @@ fold(glow_builder *b, glow_node *n)
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
+    static const glow_rewrite_row rows[] = {
+        {&glow_op_fullyconnected, glow_recognize_blocks},
+        {&glow_op_matmul, glow_recognize_blocks},
+        {&glow_op_quantize, fold},
+        {NULL, NULL},
+    };
+
     if (!glow_backend_quantizes(pass))
         return GLOW_UNCHANGED;
-    return glow_rewrite(pass, f, &glow_op_quantize, fold);
+    return glow_rewrite_each(pass, f, rows, NULL);
 }
 
 const glow_pass glow_pass_recognize_quantized = {

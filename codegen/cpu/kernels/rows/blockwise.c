@@ -1,7 +1,6 @@
 /*
- * Products of floats by weights of 8 or 4 bits in blocks that are not constant, nor in the
- * order of ../blocks: bound by the bytes of the
- * weights where there are few rows.
+ * Products of floats by weights of 8 or 4 bits in blocks that are not constant: constant
+ * ones are packed, see ../blocks.
  *
  *     for each row of the weights                          units
  *       for each row of Input
