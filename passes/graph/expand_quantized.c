@@ -9,9 +9,10 @@
  *     %c = DequantizeLinear(BitCast(%b) : index32<..> - %p, %t) {Axis: 0}
  *     %y = Quantize(Convolution(Dequantize(%x), %d, %c) {..}) : T
  *
- * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  Operators that
- * only move elements stay, as do MaxPool and IntLookupTable, and the offsets of filters
- * must be constants within their kind.
+ * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  Of products
+ * that are quantized at run time the bias alone becomes floats.  Operators that only
+ * move elements stay, as do MaxPool and IntLookupTable, and the offsets of filters must
+ * be constants within their kind.
  *
  * The inverse of recognize-quantized, with the same bound of one step.  glow-translate
  * runs it before it writes ONNX, which has quantized elements as pairs of conversions.
@@ -139,6 +140,20 @@ expand_rowwise(glow_builder *b, glow_node *n)
                     GLOW_BUILD(b, fullyconnected, GLOW_IN(x, w, c), .axis = 1));
 }
 
+/* Input is of floats already; a quantized bias becomes floats, weights stay. */
+static glow_value *
+expand_dynamic(glow_builder *b, glow_node *n)
+{
+    glow_value *in[GLOW_MAX_OPERANDS];
+
+    if (!glow_is_quantized(n->in[2]->type->elem) ||
+        n->in[0]->type->elem != GLOW_FLOAT)
+        return NULL;
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = i == 2 ? to_floats(b, n->in[i]) : n->in[i];
+    return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
+}
+
 /* True for operators that are left as they are. */
 static bool
 stays(const glow_node *n)
@@ -169,6 +184,9 @@ expand(glow_builder *b, glow_node *n)
         return expand_channelwise(b, n);
     if (n->op == &glow_op_rowwisequantizedfullyconnected)
         return expand_rowwise(b, n);
+    if (n->op == &glow_op_dynamicquantizedfullyconnected ||
+        n->op == &glow_op_dynamicrowwisequantizedfullyconnected)
+        return expand_dynamic(b, n);
     for (int i = 0; i < n->n_in; i++)
         in[i] = to_floats(b, n->in[i]);
     if (n->op == &glow_op_rescalequantized)

@@ -51,6 +51,7 @@ static const export_row *const tables[] = {
     export_signal_rows,
     export_resize_rows,
     export_sample_rows,
+    export_weights_rows,
     export_window_rows,
 };
 /* clang-format on */
@@ -871,6 +872,7 @@ find_opset(exporter *e)
                         ? 26
                         : EXPORT_OPSET);
             need(e, export_quantized_opset(n));
+            need(e, export_weights_opset(n));
             for (int i = 0; i < n->n_out; i++)
                 need(e, opset_of_kind(n->out[i]->type->elem));
         }
@@ -918,8 +920,8 @@ pick(glow_module *m, const char *name)
 static bool
 within_limits(const glow_node *n)
 {
-    static const export_limit *const limits[] = {export_resize_limits,
-                                                 export_sample_limits};
+    static const export_limit *const limits[] = {
+        export_resize_limits, export_sample_limits, export_weights_limits};
 
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
         for (const export_limit *l = limits[i]; l->op; l++)

@@ -36,6 +36,7 @@ extern const export_row export_recurrent_rows[];
 extern const export_row export_signal_rows[];
 extern const export_row export_resize_rows[];
 extern const export_row export_sample_rows[];
+extern const export_row export_weights_rows[];
 extern const export_row export_window_rows[];
 
 /*
@@ -48,9 +49,12 @@ typedef struct export_limit {
 } export_limit;
 extern const export_limit export_resize_limits[];
 extern const export_limit export_sample_limits[];
+extern const export_limit export_weights_limits[];
 
 /* The opset since which ONNX has a conversion of quantized elements; 0: `n` is none. */
 int export_quantized_opset(const glow_node *n);
+/* The opset since which ONNX has the weights in blocks of `n`, or 0. */
+int export_weights_opset(const glow_node *n);
 
 /* Reports E0720 at the node; returns false. */
 bool export_refuse(exporter *e, const glow_node *n, const char *fmt, ...)

@@ -349,11 +349,22 @@ matmul_bits(import_node *n)
     return product(n, import_in(n, A), w, import_in(n, BIAS));
 }
 
+/* MatMulBnb4: weights of 4 bits that index a table of floats. */
+static bool
+matmul_table(import_node *n)
+{
+    return import_refuse(n, "E0705",
+                         "weights of the kinds fp4 and nf4 are not supported, "
+                         "but integers of 4 bits in MatMulNBits");
+}
+
 const import_row import_ort_quantized_rows[] = {
     {"com.microsoft.DequantizeLinear", 1, 0, import_dequantize_linear,
      &glow_op_dequantizelinear, "integers; per tensor or axis"},
     {"com.microsoft.DynamicQuantizeMatMul", 1, 0, dynamic_matmul, NULL,
      "floats by 8-bit integers; the product is one of floats"},
+    {"com.microsoft.MatMulBnb4", 1, 0, matmul_table, NULL,
+     "refused: weights are indices of a table of floats"},
     {"com.microsoft.MatMulIntegerToFloat", 1, 0, matmul_to_float, NULL,
      "8-bit integers; the product is one of floats"},
     {"com.microsoft.MatMulNBits", 1, 0, matmul_bits, NULL,
