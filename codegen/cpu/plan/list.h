@@ -42,6 +42,7 @@
     K(fullyconnected_matrix)         \
     K(fullyconnected_direct)         \
     K(fullyconnected)                \
+    K(fusedattention_row)            \
     K(fusedattention_matrix)         \
     K(fusedattention)                \
     K(gather)                        \

@@ -68,8 +68,9 @@ fits_matrix(const cpu_target *t, const glow_node *n, const sizes *s)
            s->depth % CPU_MATRIX_DEPTH == 0;
 }
 
-static sizes
-sizes_of(const cpu_target *t, const glow_node *n, bool matrix)
+sizes
+glow_cpu_attention_sizes_of(const cpu_target *t, const glow_node *n,
+                            bool matrix)
 {
     const glow_fusedattention *f = n->attrs;
     const glow_type *q = n->in[ATTENTION_Q]->type,
@@ -124,7 +125,7 @@ static bool
 takes(const cpu_target *t, const glow_node *n)
 {
     glow_kind k = n->in[ATTENTION_Q]->type->elem;
-    sizes s = sizes_of(NULL, n, false);
+    sizes s = glow_cpu_attention_sizes_of(NULL, n, false);
 
     (void)t;
     return (k == GLOW_FLOAT || k == GLOW_FLOAT16 || k == GLOW_BFLOAT16) &&
@@ -137,7 +138,7 @@ takes(const cpu_target *t, const glow_node *n)
 static bool
 takes_matrix(const cpu_target *t, const glow_node *n)
 {
-    return t && takes(t, n) && sizes_of(t, n, true).matrix;
+    return t && takes(t, n) && glow_cpu_attention_sizes_of(t, n, true).matrix;
 }
 
 static places
@@ -298,8 +299,9 @@ static void
 emit_by(cpu_job *j, bool matrix)
 {
     cg *g = j->g;
-    maker m = {
-        .j = j, .f = j->n->attrs, .s = sizes_of(g->target, j->n, matrix)};
+    maker m = {.j = j,
+               .f = j->n->attrs,
+               .s = glow_cpu_attention_sizes_of(g->target, j->n, matrix)};
     glow_type *real = GLOW_NEW(g->arena, glow_type);
     cg_loop units;
     cg_value unit;
@@ -334,7 +336,7 @@ emit_matrix(cpu_job *j)
 static int64_t
 scratch_size(const cpu_target *t, const glow_node *n)
 {
-    sizes s = sizes_of(t, n, false);
+    sizes s = glow_cpu_attention_sizes_of(t, n, false);
 
     return glow_cpu_room(places_of(&s).end, 4);
 }
@@ -342,7 +344,7 @@ scratch_size(const cpu_target *t, const glow_node *n)
 static int64_t
 matrix_scratch_size(const cpu_target *t, const glow_node *n)
 {
-    sizes s = sizes_of(t, n, true);
+    sizes s = glow_cpu_attention_sizes_of(t, n, true);
 
     return glow_cpu_room(places_of(&s).end, 4);
 }
@@ -350,7 +352,7 @@ matrix_scratch_size(const cpu_target *t, const glow_node *n)
 static int64_t
 units_of(const cpu_target *t, const glow_node *n)
 {
-    sizes s = sizes_of(t, n, false);
+    sizes s = glow_cpu_attention_sizes_of(t, n, false);
 
     return s.batch * s.heads;
 }

@@ -1,6 +1,6 @@
 /*
  * Fused attention: sizes, scratch layout and functions that attention.c,
- * tile.c, matrix.c, weights.c and pack.c share.
+ * row.c, tile.c, matrix.c, weights.c and pack.c share.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_ATTENTION_ATTENTION_H
@@ -118,6 +118,14 @@ attention_set_row_number(cpu_attention *m, int64_t place, cg_value row,
 {
     glow_cg_store(m->j->g, m->work, cg_addc(m->j->g, row, place), v);
 }
+
+/*
+ * Sizes of `n`; without the ones of tiles, panels and blocks where `t` is NULL.  `matrix`:
+ * for matrix registers, if they fit.
+ */
+cpu_attention_sizes glow_cpu_attention_sizes_of(const cpu_target *t,
+                                                const glow_node *n,
+                                                bool matrix);
 
 /*
  * Transposes the keys and copies the values of unit `unit` into panels, unless
