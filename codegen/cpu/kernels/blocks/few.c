@@ -209,11 +209,11 @@ add_block(const maker *m, const few *f, cg_value number, int64_t count,
 {
     cg *g = m->j->g;
     int64_t step = glow_cpu_blocks_padded(&m->s, m->s.block);
-    block k = {.number = number,
-               .bytes = glow_cpu_blocks_at(m, number),
-               .x = cg_mulc(g, number, step)};
+    block k = {.number = number};
     cg_value part[MOST_SUMS];
 
+    k.bytes = glow_cpu_blocks_at(m, number);
+    k.x = cg_mulc(g, number, step);
     set_zeros(m, f, &k);
     for (int r = 0; r < m->s.rows; r++)
         for (int v = 0; v < m->vectors; v++)
@@ -270,13 +270,19 @@ powers(cg *g)
     return LLVMConstVector(at, CPU_BLOCKS_CHUNK);
 }
 
-/* Copies `live` elements of a chunk, zeros behind them; the sum with `sum`. */
+/*
+ * Copies `live` elements of the chunk at `at` bytes, with zeros behind them; returns
+ * `sum` and their sum.
+ */
 static cg_value
-copy_chunk(const maker *m, cg_value from, cg_value to, int live, cg_value sum)
+copy_chunk(const maker *m, cg_value from, cg_value to, cg_value at, int live,
+           cg_value sum)
 {
     cg *g = m->j->g;
     cg_value x;
 
+    from = glow_cg_at(g, from, at);
+    to = glow_cg_at(g, to, at);
     g->live = live < CPU_BLOCKS_CHUNK ? live : 0;
     x = glow_cg_load_raw(g, glow_cg_vector(g->f32, CPU_BLOCKS_CHUNK), from);
     g->live = 0;
@@ -304,20 +310,18 @@ copy_block(const maker *m, cg_value row, cg_value number, int64_t count)
     if (whole) {
         glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), 1, &sum, 1);
         at = cg_mulc(g, l.i, CPU_BLOCKS_CHUNK * 4);
-        sum = copy_chunk(m, glow_cg_at(g, from, at), glow_cg_at(g, to, at),
-                         CPU_BLOCKS_CHUNK, l.value[0]);
+        sum = copy_chunk(m, from, to, at, CPU_BLOCKS_CHUNK, l.value[0]);
         glow_cg_loop_end(g, &l, &sum);
         sum = l.value[0];
     }
     at = cg_i64(g, whole * CPU_BLOCKS_CHUNK * 4);
     if (rest)
-        sum = copy_chunk(m, glow_cg_at(g, from, at), glow_cg_at(g, to, at),
-                         rest, sum);
+        sum = copy_chunk(m, from, to, at, rest, sum);
     sum = glow_cpu_across(g, m->j->in[0].type, sum, glow_cpu_sum);
     sum = cg_fmul(g, sum, glow_cg_real(g->f32, s->offsets ? -1 : -8));
-    glow_cg_store_raw(g, sum,
-                      glow_cg_at(g, start_at(m, 0, number),
-                                 cg_mulc(g, row, blocks_of(s) * 4)));
+    at = start_at(m, 0, number);
+    at = glow_cg_at(g, at, cg_mulc(g, row, blocks_of(s) * 4));
+    glow_cg_store_raw(g, sum, at);
     return sum;
 }
 

@@ -50,8 +50,9 @@ sum_at(const maker *m, cg_value row)
     cg *g = m->j->g;
     int64_t nr = (int64_t)m->s.vectors * m->s.lanes;
 
-    return glow_cg_at(g, glow_cg_atc(g, m->j->scratch, kc_of(&m->s) * nr * 4),
-                      cg_mulc(g, row, nr_of(m) * 4));
+    cg_value sums = glow_cg_atc(g, m->j->scratch, kc_of(&m->s) * nr * 4);
+
+    return glow_cg_at(g, sums, cg_mulc(g, row, nr_of(m) * 4));
 }
 
 static cg_value
@@ -92,7 +93,8 @@ unpack_chunk(const maker *m, const block *k, cg_value chunk, int64_t live)
 
             w = cg_fmul(g, w, glow_cg_real(t, 1 / power));
             w = cg_fsub(g, w, k->zero[v]);
-            store(m, k, cg_addc(g, first, i), v, cg_fmul(g, w, k->scale[v]));
+            w = cg_fmul(g, w, k->scale[v]);
+            store(m, k, cg_addc(g, first, i), v, w);
         }
     }
 }
@@ -222,9 +224,10 @@ finish(const maker *m, cg_value row, int64_t count)
 
     glow_cg_for(g, &l, count);
     at = sum_at(m, l.i);
+    row = cg_add(g, row, l.i);
     for (int v = 0; v < m->vectors; v++)
         glow_cpu_blocks_finish(
-            m, cg_add(g, row, l.i), 0, v,
+            m, row, 0, v,
             glow_cg_load_raw(g, glow_cg_vector(g->f32, m->s.lanes),
                              vector_at(m, at, v)));
     glow_cg_loop_end(g, &l, NULL);
@@ -243,8 +246,8 @@ add_blocks(const maker *m, cg_value row, int64_t rows, cg_value first,
 
     glow_cg_loop(g, &l, first, end, 1, NULL, 0);
     to = cg_mulc(g, cg_sub(g, l.i, first), bytes);
-    unpack_block(m, glow_cpu_blocks_at(m, l.i),
-                 glow_cg_at(g, m->j->scratch, to), m->s.block);
+    to = glow_cg_at(g, m->j->scratch, to);
+    unpack_block(m, glow_cpu_blocks_at(m, l.i), to, m->s.block);
     glow_cg_loop_end(g, &l, NULL);
     a.depth = cg_mulc(g, cg_sub(g, end, first), m->s.block);
     multiply(m, a, rows);
