@@ -11,6 +11,7 @@
 
 enum {
     NEAR_WEIGHTS = 256, /* of a result, unpacked for many rows at once */
+    PAGE = 4096,        /* bytes between rows that conflict in the cache */
     ROW_BLOCK = 256,    /* rows for which they are */
     MOST_MANY_VECTORS = 2,
 };
@@ -27,12 +28,14 @@ static void
 set_tile(cpu_blocks *s, const cpu_target *t)
 {
     int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
-    int64_t most = CPU_BLOCKS_VECTORS, fit;
+    int64_t most = CPU_BLOCKS_VECTORS, fit, near;
 
     if (s->rows > CPU_BLOCKS_FEW) {
         s->vectors = least(vectors, MOST_MANY_VECTORS);
         s->tile = least(s->rows, (t->registers - 4) / 2);
-        s->at_once = s->block < NEAR_WEIGHTS ? NEAR_WEIGHTS / s->block : 1;
+        s->copies = s->depth * 4 % PAGE == 0;
+        near = NEAR_WEIGHTS / (s->copies ? 2 : 1);
+        s->at_once = s->block < near ? near / s->block : 1;
         s->row_block = ROW_BLOCK / s->tile * s->tile;
     } else {
         fit = t->registers / 2 / s->rows;

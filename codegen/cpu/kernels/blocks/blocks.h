@@ -41,6 +41,7 @@ typedef struct cpu_blocks {
     int tile;          /* rows of a register tile */
     int64_t at_once;   /* many rows: blocks that are unpacked at once */
     int64_t row_block; /* many rows: for which they are */
+    bool copies;       /* many rows: rows of Input conflict in the cache */
 } cpu_blocks;
 
 cpu_blocks glow_cpu_blocks(const cpu_target *t, const glow_node *n);
