@@ -36,8 +36,10 @@ typedef struct cpu_target {
     LLVMTargetDataRef layout;
     const char *triple, *cpu, *features;
     int sve_bytes; /* of the SVE registers that code is generated for, or 0 */
+    int rvv_bytes; /* least length of RVV registers for the code, or 0 */
     const char *name; /* in tuning files: "x86_64/haswell/256" */
     bool is_host;
+    bool is_stated;      /* by options, not found on this machine */
     int threads;         /* most threads to split work for */
     double grain;        /* seconds of work of the smallest worthwhile part */
     int vector_bytes;    /* of the widest worthwhile vector; 4: scalars */

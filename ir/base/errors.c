@@ -1502,7 +1502,8 @@ static const glow_diag_info table[] = {
      "Load the plugin that brings it: -plugin=NAME.\n"},
 
     {"E0821", "no code can be made for a target",
-     "LLVM does not know the triple, or was built without its target; or\n"
+     "LLVM does not know the triple, or was built without its target; or the\n"
+     "kernels are not for such a processor, or it is big-endian; or\n"
      "-subnormals=flush is asked of a processor without such a mode.\n"
      "\n"
      "    glow-opt -emit-object -target=x87-linux net.gir -o net.o\n"
@@ -1583,6 +1584,16 @@ static const glow_diag_info table[] = {
      "    LD_LIBRARY_PATH=/opt/llvm/lib glow-run net.gir\n"
      "\n"
      "Install the version that -version names, or say where it is.\n"},
+
+    {"E0831", "LLVM cannot make code for a target",
+     "LLVM knows the processor, but not with this system, these features or "
+     "this\n"
+     "code, and would end the process.  The message is LLVM's own.\n"
+     "\n"
+     "    glow-opt -emit-object -target=wasm32-none-elf net.gir -o net.o\n"
+     "\n"
+     "Name the system that the processor is used with: "
+     "wasm32-unknown-unknown.\n"},
 
     /* E09xx: the command line. */
 

@@ -78,7 +78,7 @@ is_row_of(const cpu_target *t, size_t i)
 
 /*
  * LLVM 19 aborts on bfloat16 in instruction selection for targets without it
- * (ARM, WebAssembly, PowerPC, s390x, MIPS, vectors of SVE).  So only targets of
+ * (ARM, WebAssembly, PowerPC, MIPS, vectors of SVE).  So only targets of
  * the table are probed; others convert by integer arithmetic.
  */
 static void
@@ -102,9 +102,7 @@ probe_bfloat(glow_arena *a, cpu_target *t)
 void
 glow_cg_probe_narrow(glow_arena *a, cpu_target *t)
 {
-    /* LLVM 19 aborts on any use of binary16 on s390x. */
-    bool aborts = strncmp(t->triple, "s390x", 5) == 0;
-    LLVMMemoryBufferRef text = aborts ? NULL : assembly(a, t, true);
+    LLVMMemoryBufferRef text = assembly(a, t, true);
 
     if (text) {
         t->has_half =

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "codegen/cpu/plan/plan.h"
+#include "codegen/cpu/run/child.h"
 #include "codegen/cpu/run/module.h"
 #include "codegen/cpu/run/object.h"
 #include "codegen/cpu/run/target.h"
@@ -163,11 +164,61 @@ glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
     return check(ctx, glow_cpu_verify(g)) && check(ctx, glow_cpu_optimize(g));
 }
 
+/* A module, and the kind of file to make of it in a child process. */
+typedef struct emission {
+    cg *g;
+    LLVMCodeGenFileType what;
+} emission;
+
+/* Writes a byte that says whether LLVM refuses, and its message or the file. */
+static bool
+emit_in_child(void *user, FILE *out)
+{
+    emission *e = user;
+    LLVMMemoryBufferRef b = NULL;
+    const char *refusal = glow_cpu_machine_code(e->g, e->what, &b);
+
+    putc(refusal != NULL, out);
+    if (refusal)
+        fwrite(refusal, 1, strlen(refusal), out);
+    else
+        fwrite(LLVMGetBufferStart(b), 1, LLVMGetBufferSize(b), out);
+    return !ferror(out);
+}
+
+/*
+ * Generates code in a child process, because LLVM ends the process where a target
+ * cannot have it.
+ */
+static LLVMMemoryBufferRef
+emit_apart(cg *g, glow_context *ctx, LLVMCodeGenFileType what)
+{
+    emission e = {g, what};
+    glow_buf answer = {.arena = g->arena};
+    const char *why = glow_cpu_in_child(g->arena, emit_in_child, &e, &answer);
+
+    if (why || !answer.len) {
+        glow_error(ctx, "E0831",
+                   "no code can be made for target '%s': LLVM ends: %s",
+                   g->target->triple, why ? why : "without an answer");
+        return NULL;
+    }
+    if (answer.text[0]) {
+        check(ctx,
+              glow_arena_strndup(g->arena, answer.text + 1, answer.len - 1));
+        return NULL;
+    }
+    return LLVMCreateMemoryBufferWithMemoryRangeCopy(
+        answer.text + 1, answer.len - 1, g->target->name);
+}
+
 LLVMMemoryBufferRef
 glow_cpu_emit_machine_code(cg *g, glow_context *ctx, LLVMCodeGenFileType what)
 {
     LLVMMemoryBufferRef out = NULL;
 
+    if (g->target->is_stated)
+        return emit_apart(g, ctx, what);
     check(ctx, glow_cpu_machine_code(g, what, &out));
     return out;
 }
@@ -276,6 +327,11 @@ add_function(glow_buf *b, const cpu_plan *p, const char *name)
             "  -1: registers\n * of SVE are not of the %d bits that "
             "the code is made for.",
             8 * t->sve_bytes);
+    if (t->rvv_bytes)
+        glow_buf_printf(b,
+                        "  -1: vector\n * registers are shorter than the %d "
+                        "bits that the code is made for.",
+                        8 * t->rvv_bytes);
     if (threads)
         glow_buf_puts(b, "  `parallel` gets\n * `pool`; NULL: all is done on "
                          "this thread.");

@@ -11,6 +11,7 @@
 
 #include "codegen/cpu/emit/debug.h"
 #include "codegen/cpu/emit/flush.h"
+#include "codegen/cpu/emit/length.h"
 #include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/kernels/fork.h"
 #include "codegen/cpu/kernels/kernel.h"
@@ -48,25 +49,14 @@ glow_cpu_uses_matrix(const cpu_plan *p)
     return false;
 }
 
-/* True (an i1) if the SVE registers have another length than the target's. */
-static cg_value
-is_other_length(cg *g)
-{
-    static const char text[] = "rdvl $0, #1";
-    LLVMTypeRef t = LLVMFunctionType(g->i64, NULL, 0, false);
-    cg_value ask = LLVMGetInlineAsm(t, text, sizeof text - 1, "=r", 2, true,
-                                    false, LLVMInlineAsmDialectATT, false);
-
-    return cg_icmp(g, LLVMIntNE,
-                   LLVMBuildCall2(g->builder, t, ask, NULL, 0, ""),
-                   cg_i64(g, g->target->sve_bytes));
-}
-
+/* Returns -1 if `bad`, an i1, is true; nothing if it is NULL. */
 static void
 refuse_if(cg *g, cg_value bad)
 {
     cg_if refused;
 
+    if (!bad)
+        return;
     glow_cg_if(g, &refused, bad);
     LLVMBuildRet(g->builder,
                  LLVMConstInt(g->i32, (unsigned long long)-1, true));
@@ -74,8 +64,8 @@ refuse_if(cg *g, cg_value bad)
 }
 
 /*
- * Code of the root's entry function that requests AMX and checks the SVE
- * length.
+ * Code of the root's entry function that requests AMX and checks the length of
+ * registers.
  */
 static void
 ask_for_registers(cg *g, const cpu_plan *p)
@@ -84,8 +74,7 @@ ask_for_registers(cg *g, const cpu_plan *p)
         return;
     if (glow_cpu_uses_matrix(p))
         refuse_if(g, glow_cg_matrix_refused(g));
-    if (g->target->sve_bytes)
-        refuse_if(g, is_other_length(g));
+    refuse_if(g, glow_cg_length_refused(g));
 }
 
 /* Returns `code` and restores the floating-point mode of the caller. */

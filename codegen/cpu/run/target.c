@@ -9,9 +9,11 @@
 #include "codegen/cpu/emit/dot.h"
 #include "codegen/cpu/emit/flush.h"
 #include "codegen/cpu/emit/gen.h"
+#include "codegen/cpu/emit/length.h"
 #include "codegen/cpu/emit/matrix.h"
 #include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/emit/table.h"
+#include "codegen/cpu/run/child.h"
 #include "codegen/cpu/run/memory.h"
 #include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/tuning.h"
@@ -23,12 +25,11 @@ static const struct {
     int vector_bytes;
     int registers;
 } register_files[] = {
-    {"x86_64", 64, 32},   {"x86_64", 4, 16}, {"i386", 4, 8},
-    {"i486", 4, 8},       {"i586", 4, 8},    {"i686", 4, 8},
-    {"aarch64", 4, 32},   {"arm64", 4, 32},  {"thumb", 4, 8},
-    {"arm", 4, 16},       {"riscv", 4, 32},  {"powerpc", 4, 32},
-    {"loongarch", 4, 32}, {"s390x", 4, 32},  {"mips", 4, 32},
-    {"wasm", 4, 16},
+    {"x86_64", 64, 32},     {"x86_64", 4, 16}, {"i386", 4, 8},
+    {"i486", 4, 8},         {"i586", 4, 8},    {"i686", 4, 8},
+    {"aarch64", 4, 32},     {"arm64", 4, 32},  {"thumb", 4, 8},
+    {"arm", 4, 16},         {"riscv", 4, 32},  {"powerpc", 4, 32},
+    {"loongarch64", 4, 32}, {"mips", 4, 32},   {"wasm", 4, 16},
 };
 
 /* The number of vector registers; 0: the kernels do not support the target. */
@@ -42,6 +43,29 @@ count_registers(const char *triple, int vector_bytes)
             vector_bytes >= register_files[i].vector_bytes)
             return register_files[i].registers;
     return 0;
+}
+
+/*
+ * Features that a triple stands for unless -cpu names a processor: those of the
+ * distributions' ABI, as Clang has them.  LLVM alone assumes the least processor,
+ * with floats in integer registers.
+ */
+static const struct {
+    const char *arch, *features;
+} base_features[] = {
+    {"riscv64", "+m,+a,+f,+d,+c"},
+    {"riscv32", "+m,+a,+c"},
+    {"loongarch64", "+f,+d"},
+};
+
+static const char *
+features_of_triple(const char *triple)
+{
+    for (size_t i = 0; i < sizeof base_features / sizeof *base_features; i++)
+        if (strncmp(triple, base_features[i].arch,
+                    strlen(base_features[i].arch)) == 0)
+            return base_features[i].features;
+    return "";
 }
 
 /* Builds a function with a loop over `y[i] = x[i] + x[i]` of floats. */
@@ -103,12 +127,18 @@ widest_load(cg_value fn)
     return widest < 64 ? widest : 64;
 }
 
+/*
+ * The vectors of a target: of SVE and RVV one register, of which LLVM's cost model
+ * knows no length; of others those that LLVM's vectorizer loads.
+ */
 static int
 probe_vector_bytes(glow_arena *a, const cpu_target *t)
 {
     cg g;
     int bytes = 4;
 
+    if (t->sve_bytes)
+        return t->sve_bytes;
     glow_cg_gen_begin(&g, a, "probe", t);
 
     cg_value fn = build_loop(&g);
@@ -119,6 +149,8 @@ probe_vector_bytes(glow_arena *a, const cpu_target *t)
         LLVMConsumeError(e);
     else
         bytes = widest_load(fn);
+    if (bytes > 4 && t->rvv_bytes > bytes)
+        bytes = t->rvv_bytes < 64 ? t->rvv_bytes : 64;
     LLVMDisposePassBuilderOptions(o);
     glow_cg_gen_end(&g);
     return bytes;
@@ -172,6 +204,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
     bool native = !o->cpu || strcmp(o->cpu, "native") == 0;
 
     t->is_host = !o->triple;
+    t->is_stated = o->triple || !native || o->features;
     t->triple = o->triple ? take(a, LLVMNormalizeTargetTriple(o->triple))
                           : take(a, LLVMGetDefaultTargetTriple());
     if (t->is_host && native) {
@@ -179,7 +212,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
         t->features = take(a, LLVMGetHostCPUFeatures());
     } else {
         t->cpu = native ? "" : o->cpu;
-        t->features = "";
+        t->features = native ? features_of_triple(t->triple) : "";
     }
     if (o->features)
         t->features = glow_arena_printf(a, "%s%s%s", t->features,
@@ -265,6 +298,20 @@ check_words(glow_context *ctx, const cpu_target *t, char *said)
                            "target '%s': %s", t->triple, said);
 }
 
+/*
+ * Refuses big-endian processors, because constants, weights and tensors are bytes
+ * of this machine, which the code would read in the other order.
+ */
+static bool
+check_order(glow_context *ctx, const cpu_target *t)
+{
+    return LLVMByteOrder(t->layout) == LLVMLittleEndian ||
+           glow_error(ctx, "E0821",
+                      "no code can be made for target '%s': it is big-endian, "
+                      "and constants are little-endian",
+                      t->triple);
+}
+
 static bool
 set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
 {
@@ -295,9 +342,10 @@ set_machine(glow_context *ctx, glow_arena *a, cpu_target *t)
     if (!t->machine)
         return glow_error(ctx, "E0821", "no code can be made for target '%s'",
                           t->triple);
-    if (check_words(ctx, t, said))
+    t->layout = LLVMCreateTargetDataLayout(t->machine);
+    if (check_words(ctx, t, said) && check_order(ctx, t))
         return true;
-    LLVMDisposeTargetMachine(t->machine);
+    glow_cpu_target_end(t);
     return false;
 }
 
@@ -341,6 +389,50 @@ glow_cpu_target_guess(const glow_target_options *options)
     return t;
 }
 
+/* Asks LLVM for the parameters that it has no table of. */
+static void
+probe(glow_arena *a, cpu_target *t)
+{
+    t->width_text = "512";
+    glow_cg_probe_length(a, t);
+    t->vector_bytes = probe_vector_bytes(a, t);
+    t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
+    t->registers = count_registers(t->triple, t->vector_bytes);
+    glow_cg_probe_narrow(a, t);
+    glow_cg_probe_shuffle(a, t);
+    glow_cg_probe_dot(a, t);
+}
+
+/* Probes in the child, and writes the target. */
+static bool
+probe_child(void *user, FILE *out)
+{
+    cpu_target *t = user;
+    glow_arena *a = glow_arena_new();
+
+    probe(a, t);
+    return fwrite(t, sizeof *t, 1, out) == 1;
+}
+
+/*
+ * Probes in a child process, where the end of LLVM is no more than an error.  The
+ * child is a copy of this process, so its pointers to static data hold here.
+ */
+static bool
+probe_apart(glow_context *ctx, glow_arena *a, cpu_target *t)
+{
+    glow_buf answer = {.arena = a};
+    const char *why = glow_cpu_in_child(a, probe_child, t, &answer);
+
+    if (why || answer.len != sizeof *t)
+        return glow_error(ctx, "E0831",
+                          "no code can be made for target '%s': LLVM ends: %s",
+                          t->triple, why ? why : "without an answer");
+    memcpy(t, answer.text, sizeof *t);
+    t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
+    return true;
+}
+
 cpu_target *
 glow_cpu_target(glow_context *ctx, glow_arena *a,
                 const glow_target_options *options)
@@ -356,14 +448,12 @@ glow_cpu_target(glow_context *ctx, glow_arena *a,
     set_rates(t, o);
     if (!set_machine(ctx, a, t))
         return NULL;
-    t->layout = LLVMCreateTargetDataLayout(t->machine);
-    t->width_text = "512";
-    t->vector_bytes = t->sve_bytes ? t->sve_bytes : probe_vector_bytes(a, t);
-    t->width_text = glow_arena_printf(a, "%d", t->vector_bytes * 8);
-    t->registers = count_registers(t->triple, t->vector_bytes);
-    glow_cg_probe_narrow(a, t);
-    glow_cg_probe_shuffle(a, t);
-    glow_cg_probe_dot(a, t);
+    if (!t->is_stated) {
+        probe(a, t);
+    } else if (!probe_apart(ctx, a, t)) {
+        glow_cpu_target_end(t);
+        return NULL;
+    }
     t->name = glow_arena_printf(a, "%.*s/%s/%s%s", (int)strcspn(t->triple, "-"),
                                 t->triple, *t->cpu ? t->cpu : "generic",
                                 t->width_text, t->matrix ? "+amx" : "");
