@@ -194,7 +194,8 @@ void
 glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix, integer *s)
 {
     set_form(t, uses_matrix, s);
-    flatten(s);
+    if (!glow_cpu_is_depthwise(t, s)) /* it knows lines of images alone */
+        flatten(s);
     set_tile(t, s);
     set_reading(s);
     set_block(t, s);
