@@ -51,6 +51,8 @@ MACHINES = (
     linux("x86-64", "x86_64-linux-gnu", (), has=r"\bmulps\b"),
     linux("neon", A64, ["qemu-aarch64", "-cpu", "cortex-a57"], has=r"fmla\s+v"),
     linux("neon-dot", A64, ["qemu-aarch64", "-cpu", "max"], features="+dotprod"),
+    linux("neon-i8mm", A64, ["qemu-aarch64", "-cpu", "max"],
+          features="+dotprod,+i8mm"),
     linux("sve-256", A64, sve(256), features="sve-vector-bits=256", has=r"fmla\s+z"),
     linux("sve-512", A64, sve(512), features="sve-vector-bits=512", has=r"fmla\s+z"),
     linux("sve-256-on-512", A64, sve(512), features="sve-vector-bits=256",
