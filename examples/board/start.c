@@ -8,6 +8,8 @@
 
 #include "start.h"
 
+void reset(void);
+
 extern uint32_t stack_top, data_start, data_end, data_image, bss_start, bss_end;
 
 enum {
@@ -48,7 +50,7 @@ fault(void)
 }
 
 /* Allows the FPU and Helium (CPACR, CP10 and CP11); fills the RAM; calls main. */
-static void
+void
 reset(void)
 {
     uint32_t *to = &data_start;
@@ -89,4 +91,18 @@ memset(void *to, int byte, size_t size)
     while (size--)
         *t++ = (uint8_t)byte;
     return to;
+}
+
+/* The same by Arm's run-time ABI, for aligned memory. */
+
+void __aeabi_memclr(void *to, size_t size);
+void __aeabi_memclr4(void *to, size_t size)
+    __attribute__((alias("__aeabi_memclr")));
+void __aeabi_memclr8(void *to, size_t size)
+    __attribute__((alias("__aeabi_memclr")));
+
+void
+__aeabi_memclr(void *to, size_t size)
+{
+    memset(to, 0, size);
 }

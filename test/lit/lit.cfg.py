@@ -33,9 +33,11 @@ if platform.machine() == "x86_64":
     if shutil.which("valgrind"):
         config.available_features.add("valgrind")
 
-# Debian's qemu-user, clang-19 and lld: they make and run programs for AArch64.
-if all(map(shutil.which, ["qemu-aarch64", "clang-19", "ld.lld"])):
+# Debian's emulators, clang-19 and lld-19: they make and run programs for others.
+if all(map(shutil.which, ["qemu-aarch64", "clang-19", "ld.lld-19"])):
     config.available_features.add("qemu-aarch64")
+if all(map(shutil.which, ["qemu-system-arm", "clang-19", "ld.lld-19"])):
+    config.available_features.add("boards")
 
 if "address" in config.features:
     config.environment.setdefault(
