@@ -217,8 +217,8 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
     m->p.last = glow_cpu_integer_last(s, number);
     m->p.channel = cg_add(g, cg_mulc(g, m->group, s->outputs), first);
     if (s->packed) {
-        at = cg_affine(g, m->group, glow_cpu_integer_weights(s) / s->groups,
-                       panel, glow_cpu_integer_panel(s, s->vectors));
+        at = cg_affine(g, m->group, glow_cpu_integer_group_weights(s), panel,
+                       glow_cpu_integer_panel(s, s->vectors));
         m->p.weights = glow_cg_at(g, m->weights, at);
         load_terms(m, panel, terms);
     } else {

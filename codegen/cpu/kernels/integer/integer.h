@@ -99,7 +99,11 @@ int glow_cpu_integer_last(const cpu_integer *s, int64_t panel);
 /* Bytes of a vector of weights, and of `vectors` of them over the whole depth. */
 int64_t glow_cpu_integer_vector(const cpu_integer *s);
 int64_t glow_cpu_integer_panel(const cpu_integer *s, int vectors);
-/* Bytes of the packed weights, without the sums behind them. */
+/*
+ * Bytes of the packed weights of a group; and of all, without the sums behind them, of
+ * which each is aligned to its 4 bytes.
+ */
+int64_t glow_cpu_integer_group_weights(const cpu_integer *s);
 int64_t glow_cpu_integer_weights(const cpu_integer *s);
 /* Channels of all groups, each rounded up to vectors. */
 int64_t glow_cpu_integer_columns(const cpu_integer *s);

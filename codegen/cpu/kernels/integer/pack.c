@@ -80,6 +80,7 @@ glow_cpu_integer_pack(const integer *s, const glow_tensor *from, void *start)
                                   g * s->step.group + i * s->step.row +
                                       j * s->step.tap,
                                   p, to);
+    to = (uint8_t *)start + glow_cpu_integer_weights(s);
     for (int64_t g = 0; g < s->groups; g++)
         for (int64_t c = 0; c < columns; c++) {
             int64_t sum =

@@ -233,11 +233,17 @@ glow_cpu_integer_panel(const integer *s, int vectors)
 }
 
 int64_t
+glow_cpu_integer_group_weights(const integer *s)
+{
+    return glow_cpu_integer_panel(s, 1) * cg_ceil_div(s->outputs, s->lanes);
+}
+
+int64_t
 glow_cpu_integer_weights(const integer *s)
 {
-    int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
+    int64_t bytes = s->groups * glow_cpu_integer_group_weights(s);
 
-    return s->groups * glow_cpu_integer_panel(s, 1) * vectors;
+    return cg_ceil_div(bytes, 4) * 4;
 }
 
 int64_t
