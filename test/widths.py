@@ -1,6 +1,6 @@
-"""Processors of each vector width, and which of them this machine can run code for.
+"""Processors of each vector width, one with emulated AMX, and which of them this machine can run code for.
 
-    widths.py COMMAND...           runs the command with each `-cpu=NAME` appended
+    widths.py COMMAND...           runs the command with each processor appended, as `-cpu=NAME`
     widths.py --draw COMMAND...    with `-draw N` appended, N changing with each commit
 
 The first failure ends the script with the exit code of that command.  A processor that
@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 
-# Vectors of 16, 32 and 64 bytes.
-PROCESSORS = {"x86_64": ["x86-64", "haswell", "skylake-avx512"]}
+# Vectors of 16, 32 and 64 bytes, and registers of matrices; features follow the name.
+PROCESSORS = {"x86_64": ["x86-64", "haswell", "skylake-avx512",
+                         "skylake-avx512+amx-emulated"]}
 
 PROBE = """placeholder @x : float<1>
 placeholder @y : float<1>
@@ -25,13 +26,19 @@ function @main {
 """
 
 
+def flags(cpu):
+    """The options of glow-run for a processor and its features, NAME+FEATURE."""
+    name, plus, features = cpu.partition("+")
+    return [f"-cpu={name}", *([f"-features=+{features}"] if plus else [])]
+
+
 def lacks(glow_run, cpu):
     """The sentence by which glow-run refuses to run code for `cpu` here, or None."""
     with tempfile.TemporaryDirectory(prefix="glow-width-") as folder:
         probe = pathlib.Path(folder) / "probe.gir"
         probe.write_text(PROBE)
         done = subprocess.run(
-            [glow_run, "-backend=cpu", f"-cpu={cpu}", probe, "-input=x=zero"],
+            [glow_run, "-backend=cpu", *flags(cpu), probe, "-input=x=zero"],
             capture_output=True, text=True)
     if done.returncode and "error[E0825]" not in done.stderr:
         sys.exit(f"{glow_run} -cpu={cpu}: {done.stderr}")
@@ -90,8 +97,8 @@ def main():
     if command[0] == "--draw":
         sys.exit(subprocess.run([*command[1:], "-draw", str(seed_of_commit())]).returncode)
     for cpu in here(command[0]):
-        print(f"-cpu={cpu}", flush=True)
-        code = subprocess.run([*command, f"-cpu={cpu}"]).returncode
+        print(*flags(cpu), flush=True)
+        code = subprocess.run([*command, *flags(cpu)]).returncode
         if code:
             sys.exit(code)
 

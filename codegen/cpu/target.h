@@ -60,6 +60,7 @@ typedef struct cpu_target {
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */
+    bool emulates_amx;      /* by functions in C */
     int winograd;           /* glow_winograd */
     bool exact; /* rounds as the interpreter: no FMA, no reciprocals */
     bool flush; /* subnormal numbers are zeros: see flush.h */

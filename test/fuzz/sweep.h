@@ -21,8 +21,8 @@ typedef struct specimen {
 } specimen;
 
 /*
- * The backend at trial, and processors that its code of mutants is made for, by
- * `cpu` of glow_target_options.
+ * The backend at trial, and processors that its code of mutants is made for, as
+ * NAME or NAME+FEATURE.
  */
 typedef struct sweep_widths {
     const char *backend;

@@ -440,6 +440,19 @@ reach_level(trial *t, glow_module *m)
                                 .reach = (glow_level)t->backend->level});
 }
 
+/* `cpu` and `features` of NAME+FEATURE, or of NULL. */
+static glow_target_options
+target_of(glow_arena *a, const char *name)
+{
+    const char *plus = name ? strchr(name, '+') : NULL;
+
+    if (!plus)
+        return (glow_target_options){.cpu = name};
+    return (glow_target_options){
+        .cpu = glow_arena_strndup(a, name, (size_t)(plus - name)),
+        .features = plus};
+}
+
 static void
 run_target(trial *t, glow_module *m, const glow_target_options *target,
            const char *what)
@@ -459,7 +472,8 @@ run_target(trial *t, glow_module *m, const glow_target_options *target,
  * keep all bits, and which the cost model leaves out of small shapes.
  */
 static void
-run_forms(trial *t, glow_module *m, const char *cpu, const char *what)
+run_forms(trial *t, glow_module *m, const glow_target_options *target,
+          const char *what)
 {
     static const int forms[] = {GLOW_WINOGRAD_2, GLOW_WINOGRAD_4};
 
@@ -468,9 +482,10 @@ run_forms(trial *t, glow_module *m, const char *cpu, const char *what)
         return;
     for (int i = 0; i < 2; i++) {
         const glow_cpu_options own = {.winograd = forms[i]};
-        const glow_target_options target = {.cpu = cpu, .options = &own};
+        glow_target_options with = *target;
 
-        run_target(t, m, &target,
+        with.options = &own;
+        run_target(t, m, &with,
                    glow_arena_printf(t->a, "%s -winograd=%d", what,
                                      forms[i] == GLOW_WINOGRAD_2 ? 2 : 4));
     }
@@ -488,9 +503,10 @@ run_taken(trial *t, glow_module *m, const char *what)
         const char *name = t->widths.at[i];
         const char *where =
             name ? glow_arena_printf(t->a, "%s -cpu=%s", what, name) : what;
+        const glow_target_options target = target_of(t->a, name);
 
-        run_target(t, m, &(const glow_target_options){.cpu = name}, where);
-        run_forms(t, m, name, where);
+        run_target(t, m, &target, where);
+        run_forms(t, m, &target, where);
     }
 }
 
@@ -539,16 +555,17 @@ ask(const char *cpu, trial *t)
                                "function @main { %s = Save(@x, @y) }\n";
     const glow_source source = {"probe", text, sizeof text - 1, 1};
     const glow_backend *backend;
+    glow_target_options target;
     glow_executable *x = NULL;
 
     *t = (trial){.ctx = glow_context_new(), .a = glow_arena_new()};
+    target = target_of(t->a, cpu);
     glow_context_set_sink(t->ctx, keep_message, t);
     backend = glow_find_backend(t->ctx, "cpu");
     t->m = glow_parse(t->ctx, &source, &(glow_parse_options){0});
     if (t->m && run_passes(t, t->m, "schedule,irgen,alloc",
                            (glow_pipeline_options){.backend = backend}))
-        x = backend->load(glow_find_func(t->m, "main"),
-                          &(const glow_target_options){.cpu = cpu});
+        x = backend->load(glow_find_func(t->m, "main"), &target);
     if (x)
         backend->unload(x);
     if (t->m)

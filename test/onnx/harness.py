@@ -160,7 +160,7 @@ class Case:
 
     def run_once(self, gir, backend, level, inputs, what, cpu=None):
         arguments = [gir, f"-backend={backend}", *([f"-{level}"] if level else []),
-                     *([f"-cpu={cpu}"] if cpu else [])]
+                     *(widths.flags(cpu) if cpu else [])]
         for name, path in inputs:
             arguments += ["-input", f"{name}={path}"]
         arguments += [f"-rtol={self.rtol}", f"-atol={self.atol}", *what]

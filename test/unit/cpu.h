@@ -181,6 +181,7 @@ static const glow_target_options targets[] = {
     {.cpu = "skylake-avx512"},
     {.cpu = "haswell"},
     {.cpu = "x86-64"},
+    {.cpu = "skylake-avx512", .features = "+amx-emulated"},
 };
 
 static inline bool
@@ -299,18 +300,17 @@ agree(fixture *t, const char *what)
     agree_on(t, what, GLOW_FILL_RANDOM, 2e-5);
 }
 
-/* "MACHINE INSTRUCTION =>" of the only instruction that can be tuned. */
+/* "MACHINE INSTRUCTION =>" of the only instruction that can be tuned, on `target`. */
 static inline char *
-key_of(fixture *t)
+key_of(fixture *t, const glow_target_options *target)
 {
     const glow_backend *cpu = glow_find_backend(t->ctx, "cpu");
-    const glow_target_options here = {0};
     glow_tuning *tuning = glow_tuning_new(t->arena);
     const glow_tune_options how = {.to = tuning};
     glow_buf b = {.arena = t->arena};
     char *line, *end;
 
-    assert_true(cpu->tune(glow_find_func(t->m, "main"), &here, &how));
+    assert_true(cpu->tune(glow_find_func(t->m, "main"), target, &how));
     glow_tuning_print(&b, tuning);
     line = strchr(b.text, '\n') + 1;
     end = strstr(line, " => ");

@@ -39,6 +39,8 @@ static const struct form {
     {"cascadelake", "-prefer-256-bit", "avx512vnni"},
     {NULL, "+prefer-256-bit", "avx512vnni"},
     {"skylake-avx512", "-prefer-256-bit", "avx512"},
+    {"skylake-avx512", "+amx-emulated,-prefer-256-bit", "avx512"},
+    {"cascadelake", "+amx-emulated,-prefer-256-bit", "avx512vnni"},
     {"haswell", NULL, "avx2"},
     {"x86-64", NULL, ""},
 #endif

@@ -120,7 +120,7 @@ try_shape(uint64_t *s, int *refused)
     bind(&t, want, bindings);
     assert_true(glow_eval(t.f, bindings, t.count, &none));
     run_pipeline(&t, "schedule,irgen,alloc<gap=256>");
-    key = key_of(&t);
+    key = key_of(&t, &(const glow_target_options){0});
     glow_context_set_sink(t.ctx, note_error, NULL);
     for (int i = 0; i < DRAWS; i++) {
         const char *file = glow_arena_printf(t.arena, "glow-tuning 1\n%s%s\n",

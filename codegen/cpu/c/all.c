@@ -11,5 +11,6 @@
 #include "codegen/cpu/c/rows.c"
 #include "codegen/cpu/c/scatterdata.c"
 #include "codegen/cpu/c/sparse.c"
+#include "codegen/cpu/c/tiles.c"
 #include "codegen/cpu/c/topk.c"
 #include "codegen/cpu/c/unique.c"

@@ -24,8 +24,9 @@ typedef struct cg {
     cg_value fn;            /* the function being built */
     LLVMDIBuilderRef debug; /* or NULL: see debug.h */
     LLVMMetadataRef debug_file;
-    bool has_c; /* the kernels in C are linked in: see call.h */
-    int live;   /* lanes that are loaded and stored, or 0: all */
+    bool has_c;     /* the functions in C are linked in: see link.h */
+    cg_value tiles; /* the state of emulated tiles: see matrix.c */
+    int live;       /* lanes that are loaded and stored, or 0: all */
     LLVMTypeRef f32, f64, f16, i1, i8, i16, i32, i64, ptr;
 } cg;
 

@@ -7,6 +7,9 @@
  * requests them before it generates code for its own machine.  No request is
  * made on other systems.  Valgrind hides AMX from cpuid.
  *
+ * The word +amx-emulated among the features calls functions in place of the
+ * instructions (c/tiles.c), which give their bits on any x86-64.
+ *
  * .source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
  * 1, chapter 18; Linux, Documentation/arch/x86/xstate.rst
  */
@@ -14,6 +17,8 @@
 #define _DEFAULT_SOURCE /* syscall */
 
 #include "codegen/cpu/emit/matrix.h"
+
+#include "codegen/cpu/emit/link.h"
 
 #include <string.h>
 
@@ -73,24 +78,57 @@ glow_cg_probe_matrix(cpu_target *t)
     bool named = is_named(t);
 
     t->has_amx = glow_cpu_has_word(t->features, "amx-bf16", named);
-    t->matrix = t->has_amx &&
-                glow_cpu_has_word(t->features, "amx-tile", true) &&
-                strncmp(t->triple, "x86_64", 6) == 0 &&
-                strstr(t->triple, "linux") && (!t->is_host || is_granted());
+    t->matrix = t->has_amx && glow_cpu_has_word(t->features, "amx-tile", true);
+    if (!t->emulates_amx)
+        t->matrix &= strncmp(t->triple, "x86_64", 6) == 0 &&
+                     strstr(t->triple, "linux") &&
+                     (!t->is_host || is_granted());
     t->matrix_bytes =
         t->matrix && glow_cpu_has_word(t->features, "amx-int8", named);
 }
 
 /* Code. */
 
-static void
-call(cg *g, const char *name, cg_value *args, unsigned n)
-{
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    cg_value fn = LLVMGetIntrinsicDeclaration(g->module, id, NULL, 0);
+#define TILE_STATE (8 * 1024 + 8 * 16) /* bytes, of c/tiles.c */
+#define TILE_ALIGN 64
 
+/*
+ * Calls instruction llvm.x86.NAME, or the function glow_c_tile_EMULATED, whose
+ * first argument is the state and whose numbers are all i64.
+ */
+typedef struct instruction {
+    const char *name, *emulated;
+} instruction;
+
+static void
+call_function(cg *g, const char *name, const cg_value *args, unsigned n)
+{
+    cg_value fn = glow_cg_c_function(
+        g, glow_arena_printf(g->arena, "glow_c_tile_%s", name));
+    cg_value all[5] = {g->tiles};
+
+    for (unsigned i = 0; i < n; i++)
+        all[i + 1] =
+            LLVMTypeOf(args[i]) == g->i8
+                ? LLVMConstInt(g->i64, LLVMConstIntGetZExtValue(args[i]), false)
+                : args[i];
+    LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn), fn, all, n + 1, "");
+}
+
+static void
+call(cg *g, instruction what, cg_value *args, unsigned n)
+{
+    const char *name = glow_arena_printf(g->arena, "llvm.x86.%s", what.name);
+    unsigned id;
+
+    if (g->target->emulates_amx) {
+        call_function(g, what.emulated, args, n);
+        return;
+    }
+    id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMBuildCall2(g->builder, LLVMIntrinsicGetType(g->context, id, NULL, 0),
-                   fn, args, n, "");
+                   LLVMGetIntrinsicDeclaration(g->module, id, NULL, 0), args, n,
+                   "");
 }
 
 static cg_value
@@ -136,39 +174,45 @@ glow_cg_matrix_begin(cg *g, int rows, int depth)
         bytes[48 + r] = number(g, r < CPU_MATRIX_RIGHT ? rows : depth / 2);
     }
     at = glow_cg_local(g, LLVMConstVector(bytes, 64));
-    call(g, "llvm.x86.ldtilecfg", &at, 1);
+    if (g->target->emulates_amx) {
+        g->tiles = glow_cg_local(
+            g, LLVMGetUndef(LLVMArrayType2(glow_cg_vector(g->i8, TILE_ALIGN),
+                                           TILE_STATE / TILE_ALIGN)));
+        LLVMSetAlignment(g->tiles, TILE_ALIGN);
+    }
+    call(g, (instruction){"ldtilecfg", "begin"}, &at, 1);
 }
 
 void
 glow_cg_matrix_end(cg *g)
 {
-    call(g, "llvm.x86.tilerelease", NULL, 0);
+    call(g, (instruction){"tilerelease", "end"}, NULL, 0);
 }
 
 void
 glow_cg_matrix_zero(cg *g, int r)
 {
-    call(g, "llvm.x86.tilezero", (cg_value[]){number(g, r)}, 1);
+    call(g, (instruction){"tilezero", "zero"}, (cg_value[]){number(g, r)}, 1);
 }
 
 void
 glow_cg_matrix_load(cg *g, int r, cg_value at, int64_t step)
 {
-    call(g, "llvm.x86.tileloadd64",
+    call(g, (instruction){"tileloadd64", "load"},
          (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
 }
 
 void
 glow_cg_matrix_store(cg *g, int r, cg_value at, int64_t step)
 {
-    call(g, "llvm.x86.tilestored64",
+    call(g, (instruction){"tilestored64", "store"},
          (cg_value[]){number(g, r), at, cg_i64(g, step)}, 3);
 }
 
 void
 glow_cg_matrix_multiply(cg *g, int sum, int left, int right)
 {
-    call(g, "llvm.x86.tdpbf16ps",
+    call(g, (instruction){"tdpbf16ps", "bf16"},
          (cg_value[]){number(g, sum), number(g, left), number(g, right)}, 3);
 }
 
@@ -176,6 +220,9 @@ void
 glow_cg_matrix_multiply_bytes(cg *g, int sum, int left, int right,
                               bool is_signed)
 {
-    call(g, is_signed ? "llvm.x86.tdpbssd" : "llvm.x86.tdpbusd",
-         (cg_value[]){number(g, sum), number(g, left), number(g, right)}, 3);
+    cg_value args[4] = {number(g, sum), number(g, left), number(g, right),
+                        LLVMConstInt(g->i8, is_signed, false)};
+
+    call(g, (instruction){is_signed ? "tdpbssd" : "tdpbusd", "bytes"}, args,
+         g->target->emulates_amx ? 4 : 3);
 }

@@ -318,7 +318,7 @@ add_function(glow_buf *b, const cpu_plan *p, const char *name)
         add_parallel(b, t, name);
     glow_buf_puts(b, "\n/* Returns 0, or the number of the instruction that "
                      "failed.");
-    if (glow_cpu_uses_matrix(p))
+    if (glow_cpu_uses_matrix(p) && !t->emulates_amx)
         glow_buf_puts(b, "  -1: Linux\n * refuses this process the registers "
                          "of AMX, which the code asks it for.");
     if (t->sve_bytes)

@@ -72,7 +72,7 @@ ask_for_registers(cg *g, const cpu_plan *p)
 {
     if (p->root != p)
         return;
-    if (glow_cpu_uses_matrix(p))
+    if (glow_cpu_uses_matrix(p) && !g->target->emulates_amx)
         refuse_if(g, glow_cg_matrix_refused(g));
     refuse_if(g, glow_cg_length_refused(g));
 }

@@ -166,35 +166,49 @@ take(glow_arena *a, char *text)
     return copy;
 }
 
+/* The words of LLVM that `word` stands for, "" if none, after noting it in `t`. */
+static const char *
+take_word(cpu_target *t, const char *word)
+{
+    static const char sve[] = "sve-vector-bits=";
+
+    if (strcmp(word + (*word != '\0'), "amx-emulated") == 0) {
+        t->emulates_amx = *word == '+';
+        return t->emulates_amx ? "+amx-tile,+amx-bf16,+amx-int8" : "";
+    }
+    if (strncmp(word, sve, sizeof sve - 1) != 0)
+        return word;
+    word += sizeof sve - 1;
+    t->sve_bytes = strcmp(word, "256") == 0   ? 32
+                   : strcmp(word, "512") == 0 ? 64
+                                              : -1;
+    return "";
+}
+
 /*
- * Removes "sve-vector-bits=N", which LLVM does not know, from the features and
- * sets sve_bytes.  The length of SVE registers depends on the machine, and
- * kernels are generated for one length: by default for NEON's, which all
- * machines have.
+ * Replaces the words that LLVM does not know among the features.
+ *
+ * sve-vector-bits=N sets sve_bytes: the length of SVE registers depends on the
+ * machine, and kernels are generated for one length, by default for NEON's, which
+ * all machines have.  +amx-emulated sets emulates_amx, and is all words of AMX.
  */
 static void
-take_sve_bits(cpu_target *t, glow_arena *a)
+take_own_words(cpu_target *t, glow_arena *a)
 {
-    static const char word[] = "sve-vector-bits=";
     glow_buf rest = {.arena = a};
 
     for (const char *at = t->features; *at; at += *at == ',') {
         size_t size = strcspn(at, ",");
-        const char *one = glow_arena_strndup(a, at, size);
+        const char *word = take_word(t, glow_arena_strndup(a, at, size));
 
-        if (strncmp(one, word, sizeof word - 1) != 0)
-            glow_buf_printf(&rest, "%s,", one);
-        else if (strcmp(one + sizeof word - 1, "256") == 0)
-            t->sve_bytes = 32;
-        else if (strcmp(one + sizeof word - 1, "512") == 0)
-            t->sve_bytes = 64;
-        else
-            t->sve_bytes = -1;
+        if (*word)
+            glow_buf_printf(&rest, "%s%s", rest.text ? "," : "", word);
         at += size;
     }
+    t->features = rest.text ? rest.text : "";
     if (t->sve_bytes)
-        t->features =
-            glow_arena_printf(a, "%s+sve", rest.text ? rest.text : "");
+        t->features = glow_arena_printf(a, "%s%s+sve", t->features,
+                                        *t->features ? "," : "");
 }
 
 /* Sets triple, CPU and features: of this machine, or from the options. */
@@ -217,7 +231,7 @@ name_target(cpu_target *t, glow_arena *a, const glow_target_options *o)
     if (o->features)
         t->features = glow_arena_printf(a, "%s%s%s", t->features,
                                         t->features[0] ? "," : "", o->features);
-    take_sve_bits(t, a);
+    take_own_words(t, a);
     glow_cg_probe_matrix(t);
     t->matrix &= !o->exact; /* AMX flushes subnormal operands */
     t->matrix_bytes &= t->matrix;
@@ -468,10 +482,10 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
     unsigned major, minor, patch;
 
     LLVMGetVersion(&major, &minor, &patch);
-    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d %d\n%u.%u.%u",
+    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d %d %d\n%u.%u.%u",
                              t->triple, t->cpu, t->features, t->winograd,
-                             t->matrix, t->sve_bytes, t->flush, t->exact, major,
-                             minor, patch);
+                             t->matrix, t->emulates_amx, t->sve_bytes, t->flush,
+                             t->exact, major, minor, patch);
 }
 
 const char *

@@ -3,67 +3,15 @@
 #include "codegen/cpu/kernels/call/call.h"
 
 #include <assert.h>
-#include <string.h>
 
+#include "codegen/cpu/emit/link.h"
 #include "codegen/cpu/kernels/common.h"
 #include "codegen/llvm/llvm.h"
-
-/* Attributes that Clang sets for its own default target. */
-static const char *const foreign[] = {
-    "target-cpu",       "target-features",
-    "tune-cpu",         "min-legal-vector-width",
-    "frame-pointer",    "stack-protector-buffer-size",
-    "no-trapping-math",
-};
-
-static void
-adopt(cg *g, cg_value fn)
-{
-    LLVMAttributeIndex self = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
-        LLVMRemoveStringAttributeAtIndex(fn, self, foreign[i],
-                                         (unsigned)strlen(foreign[i]));
-    LLVMAddAttributeAtIndex(fn, self, glow_cg_enum(g, "alwaysinline"));
-    glow_cg_for_target(g, fn);
-}
-
-/* Links all C kernels into the module; unused ones are removed later. */
-static void
-link_all(cg *g)
-{
-    LLVMMemoryBufferRef bytes = LLVMCreateMemoryBufferWithMemoryRange(
-        (const char *)glow_cpu_bitcode, glow_cpu_bitcode_size, "c", false);
-    LLVMModuleRef m = NULL;
-    bool ok = LLVMParseBitcodeInContext2(g->context, bytes, &m) == 0;
-
-    /* We made these bytes: they are good unless the build is not. */
-    assert(ok);
-    (void)ok;
-    LLVMDisposeMemoryBuffer(bytes);
-    LLVMSetTarget(m, g->target->triple);
-    LLVMSetModuleDataLayout(m, g->target->layout);
-    for (cg_value fn = LLVMGetFirstFunction(m); fn;
-         fn = LLVMGetNextFunction(fn))
-        if (!LLVMIsDeclaration(fn))
-            adopt(g, fn);
-    LLVMLinkModules2(g->module, m);
-    for (cg_value fn = LLVMGetFirstFunction(g->module); fn;
-         fn = LLVMGetNextFunction(fn)) {
-        const char *name = LLVMGetValueName(fn);
-
-        if (strncmp(name, "glow_c_", 7) == 0)
-            LLVMSetLinkage(fn, LLVMInternalLinkage);
-    }
-    g->has_c = true;
-}
 
 cpu_call
 glow_cpu_call(cpu_job *j, const char *name)
 {
-    if (!j->g->has_c)
-        link_all(j->g);
-    return (cpu_call){.j = j, .name = name};
+    return (cpu_call){.j = j, .fn = glow_cg_c_function(j->g, name)};
 }
 
 void
@@ -102,9 +50,9 @@ void
 glow_cpu_call_end(cpu_call *c)
 {
     cg *g = c->j->g;
-    cg_value fn = LLVMGetNamedFunction(g->module, c->name);
+    cg_value fn = c->fn;
 
-    assert(fn && LLVMCountParams(fn) == (unsigned)c->n);
+    assert(LLVMCountParams(fn) == (unsigned)c->n);
 
     cg_value code = LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn), fn,
                                    c->arg, (unsigned)c->n, "");

@@ -22,7 +22,7 @@
 
 typedef struct cpu_call {
     cpu_job *j;
-    const char *name;
+    cg_value fn;
     cg_value arg[CPU_MAX_ARGS];
     int n;
 } cpu_call;
@@ -38,9 +38,5 @@ void glow_cpu_arg_tensor(cpu_call *c, cg_tensor t);
 void glow_cpu_arg_ints(cpu_call *c, const int64_t *at, int64_t count);
 /* The call; the kernel fails where the function does not return 0. */
 void glow_cpu_call_end(cpu_call *c);
-
-/* The bitcode of c/all.c. */
-extern const unsigned char glow_cpu_bitcode[];
-extern const size_t glow_cpu_bitcode_size;
 
 #endif
