@@ -62,6 +62,7 @@ typedef struct cpu_target {
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */
     bool emulates_amx;      /* by functions in C */
     int winograd;           /* glow_winograd */
+    int parts;              /* glow_parts */
     bool exact; /* rounds as the interpreter: no FMA, no reciprocals */
     bool flush; /* subnormal numbers are zeros: see flush.h */
     /* Choices that replace the default kernels, by glow_cpu_key, or NULL; see

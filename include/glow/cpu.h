@@ -22,8 +22,20 @@ typedef enum glow_winograd {
     GLOW_WINOGRAD_4, /* F(4 x 4, 3 x 3) */
 } glow_winograd;
 
+/*
+ * Convolutions and products of floats by registers of matrices that multiply
+ * bfloat16: three products of parts of the numbers, of which each has two.  The
+ * error is below that of Winograd's convolution: docs/accuracy.md.
+ */
+typedef enum glow_parts {
+    GLOW_PARTS_AUTO, /* where it is expected to take less time */
+    GLOW_PARTS_OFF,
+    GLOW_PARTS_ON, /* wherever it can be done */
+} glow_parts;
+
 typedef struct glow_cpu_options {
     int winograd; /* glow_winograd */
+    int parts;    /* glow_parts */
     /*
      * Run step by step, and fail where one changes bytes that are not its own;
      * in `profile`, writes of the trace count as the step's.  Only of `load`.

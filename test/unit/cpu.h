@@ -236,6 +236,7 @@ agree_split(fixture *t, const char *what, glow_fill how,
     if (t->target)
         split = *t->target;
     split.options = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_OFF,
+                                              .parts = GLOW_PARTS_OFF,
                                               .grain = 1e-15F};
     split.threads = 3;
     x = cpu->load(glow_find_func(t->m, "main"), &split);
@@ -273,8 +274,9 @@ agree_on(fixture *t, const char *what, glow_fill how, double tolerance)
     assert_true(glow_eval(t->f, bindings, t->count, &none));
 
     run_pipeline(t, "schedule,irgen,alloc<gap=256>");
-    /* Winograd's convolution has other bounds: test_winograd.c */
+    /* These have other bounds: test_winograd.c, test_cpu_parts.c */
     target.options = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_OFF,
+                                               .parts = GLOW_PARTS_OFF,
                                                .red_zones = true};
     x = cpu->load(glow_find_func(t->m, "main"), &target);
     if (!x)

@@ -13,6 +13,7 @@
     K(batchmatmul_integer)           \
     K(batchmatmul_plain_integer)     \
     K(batchmatmul_matrix)            \
+    K(batchmatmul_parts)             \
     K(batchmatmul_direct)            \
     K(batchmatmul)                   \
     K(blockwise_packed)              \
@@ -29,6 +30,7 @@
     K(conv_plain_integer)            \
     K(conv_winograd)                 \
     K(conv_matrix)                   \
+    K(conv_parts)                    \
     K(conv_direct)                   \
     K(convertrows)                   \
     K(convolution)                   \
@@ -40,6 +42,7 @@
     K(fullyconnected_integer)        \
     K(fullyconnected_plain_integer)  \
     K(fullyconnected_matrix)         \
+    K(fullyconnected_parts)          \
     K(fullyconnected_direct)         \
     K(fullyconnected)                \
     K(fusedattention_row)            \
@@ -56,6 +59,7 @@
     K(matmul_integer)                \
     K(matmul_plain_integer)          \
     K(matmul_matrix)                 \
+    K(matmul_parts)                  \
     K(matmul_direct)                 \
     K(matmul)                        \
     K(maxpool_lines)                 \

@@ -135,9 +135,9 @@ add_root(cpu_plan *p, const glow_node *n, const cpu_kernel *k,
 
 /*
  * Finds the kernel for `n`, or NULL, and the target with its choice. -winograd
- * overrides the tuning file, and so do the elements of constants, where the kernel
- * asks for them; otherwise a choice of the file that its kernel does not accept is an
- * error.
+ * and `parts` override the tuning file, and so do the elements of constants, where the
+ * kernel asks for them; otherwise a choice of the file that its kernel does not accept is
+ * an error.
  */
 static bool
 choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
@@ -149,7 +149,8 @@ choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
     *own = p->target;
     *kernel = NULL;
     if (c && !glow_cpu_can_choose(p->target, n, c)) {
-        if (p->target->winograd == GLOW_WINOGRAD_AUTO && !p->target->exact &&
+        if (p->target->winograd == GLOW_WINOGRAD_AUTO &&
+            p->target->parts == GLOW_PARTS_AUTO && !p->target->exact &&
             !c->kernel->by_elements)
             return glow_error_hint(
                 p->func->module->ctx, c->span, "E0828",

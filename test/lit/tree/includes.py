@@ -37,7 +37,8 @@ ROOMS = {
     CPU + "kernels/recurrent": KERNEL,
     CPU + "kernels/rows": KERNEL + (CPU + "kernels/move",),
     CPU + "kernels/window": KERNEL,
-    CPU + "kernels/winograd": KERNEL + (CPU + "kernels/direct", CPU + "kernels/integer"),
+    CPU + "kernels/winograd": KERNEL
+    + (CPU + "kernels/direct", CPU + "kernels/integer", CPU + "kernels/matrix"),
     CPU + "plan": KERNEL,
     CPU + "run": KERNEL + (CPU + "plan",),
     "irgen/place": (),

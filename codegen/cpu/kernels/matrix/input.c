@@ -130,16 +130,80 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
 
 /* Weights. */
 
-/* A row of CPU_MATRIX_COLUMNS weights, of which there are `columns`. */
-static cg_value
-load_row(cg *g, cg_value at, int columns)
+/* Weights that are packed, and the numbers seen if they are floats. */
+typedef struct panel {
+    cpu_job *j;
+    const cpu_matrix *m;
+    int columns;
+    cpu_split seen;
+} panel;
+
+/* Bytes of a row of weights; of half of a part of a unit, packed. */
+static int64_t
+row_bytes(const panel *p)
 {
+    return p->m->d.outputs * 2 * p->m->parts;
+}
+
+static int64_t
+half_bytes(const panel *p)
+{
+    return p->m->unit * CPU_MATRIX_LANES * 2;
+}
+
+static int
+halves(const panel *p)
+{
+    return p->columns > CPU_MATRIX_LANES ? 2 : 1;
+}
+
+/* `columns` floats, of at most CPU_MATRIX_LANES. */
+static cpu_parts
+load_parts(const panel *p, cg_value at, int columns)
+{
+    cg *g = p->j->g;
     cg_value v;
 
-    g->live = columns < CPU_MATRIX_COLUMNS ? columns : 0;
-    v = glow_cg_load_raw(g, glow_cg_vector(g->i16, CPU_MATRIX_COLUMNS), at);
+    g->live = columns < CPU_MATRIX_LANES ? columns : 0;
+    v = glow_cg_load_raw(g, glow_cg_vector(g->f32, CPU_MATRIX_LANES), at);
     g->live = 0;
-    return v;
+    return glow_cpu_parts_split(g, &p->seen, v);
+}
+
+/* `a` and then `b`. */
+static cg_value
+behind(cg *g, cg_value a, cg_value b)
+{
+    cg_value order[CPU_MATRIX_COLUMNS];
+
+    for (unsigned i = 0; i < CPU_MATRIX_COLUMNS; i++)
+        order[i] = LLVMConstInt(g->i32, i, false);
+    return LLVMBuildShuffleVector(
+        g->builder, a, b, LLVMConstVector(order, CPU_MATRIX_COLUMNS), "");
+}
+
+/* A row of CPU_MATRIX_COLUMNS weights, of which there are `columns`. */
+static cpu_parts
+load_row(const panel *p, cg_value at)
+{
+    cg *g = p->j->g;
+    int rest = p->columns - CPU_MATRIX_LANES;
+    cpu_parts a, b;
+
+    if (p->m->parts == 1) {
+        g->live = p->columns < CPU_MATRIX_COLUMNS ? p->columns : 0;
+        a.part[0] =
+            glow_cg_load_raw(g, glow_cg_vector(g->i16, CPU_MATRIX_COLUMNS), at);
+        g->live = 0;
+        return a;
+    }
+    a = load_parts(p, at, p->columns);
+    b = a;
+    if (rest > 0)
+        b = load_parts(p, glow_cg_atc(g, at, CPU_MATRIX_LANES * 4), rest);
+    for (int i = 0; i < 2; i++)
+        a.part[i] = behind(g, a.part[i], b.part[i]);
+    return a;
 }
 
 /* Interleaves half `n` of two rows. */
@@ -162,34 +226,35 @@ in_turn(cg *g, cg_value a, cg_value b, int n)
  * counts as zeros.
  */
 static void
-pack_pair(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
-          cg_value to, bool zeros)
+pack_pair(const panel *p, cg_value from, cg_value to, bool zeros)
 {
-    cg *g = j->g;
-    int64_t row = m->d.outputs * 2, half = m->unit * CPU_MATRIX_LANES * 2;
-    cg_value a, b = load_row(g, glow_cg_atc(g, from, row), columns);
+    cg *g = p->j->g;
+    cpu_parts a, b = load_row(p, glow_cg_atc(g, from, row_bytes(p)));
+    int beside = halves(p);
 
-    a = zeros ? LLVMConstNull(LLVMTypeOf(b)) : load_row(g, from, columns);
-    glow_cg_store_raw(g, in_turn(g, a, b, 0), to);
-    if (columns > CPU_MATRIX_LANES) {
-        a = in_turn(g, a, b, 1);
-        glow_cg_store_raw(g, a, glow_cg_atc(g, to, half));
+    a = zeros ? b : load_row(p, from);
+    for (int i = 0; i < p->m->parts; i++) {
+        if (zeros)
+            a.part[i] = LLVMConstNull(LLVMTypeOf(b.part[i]));
+        for (int n = 0; n < beside; n++)
+            glow_cg_store_raw(
+                g, in_turn(g, a.part[i], b.part[i], n),
+                glow_cg_atc(g, to, (i * beside + n) * half_bytes(p)));
     }
 }
 
 static void
-pack_pairs(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
-           cg_value to, int64_t pairs)
+pack_pairs(const panel *p, cg_value from, cg_value to, int64_t pairs)
 {
-    cg *g = j->g;
+    cg *g = p->j->g;
     cg_loop l;
 
     if (!pairs)
         return;
     glow_cg_for(g, &l, pairs);
-    from = glow_cg_at(g, from, cg_mulc(g, l.i, m->d.outputs * 4));
+    from = glow_cg_at(g, from, cg_mulc(g, l.i, 2 * row_bytes(p)));
     to = glow_cg_at(g, to, cg_mulc(g, l.i, CPU_MATRIX_LANES * 4));
-    pack_pair(j, m, from, columns, to, false);
+    pack_pair(p, from, to, false);
     glow_cg_loop_end(g, &l, NULL);
 }
 
@@ -198,50 +263,54 @@ pack_pairs(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
  * get zero weights here.
  */
 static void
-pack_last(cpu_job *j, const cpu_matrix *m, cg_value from, int columns,
-          cg_value to)
+pack_last(const panel *p, cg_value from, cg_value to)
 {
-    cg *g = j->g;
-    int64_t done, last = glow_cpu_matrix_last(m, &done), row = m->d.outputs * 2;
-    int64_t pair = CPU_MATRIX_LANES * 4, half = m->unit * CPU_MATRIX_LANES * 2;
-    int64_t zeros = done / 2;
-    cg_tensor start = {to, m->d.type};
+    cg *g = p->j->g;
+    const cpu_matrix *m = p->m;
+    int64_t done, last = glow_cpu_matrix_last(m, &done), row = row_bytes(p);
+    int64_t pair = CPU_MATRIX_LANES * 4, zeros = done / 2;
+    glow_type words = glow_type_of(GLOW_BFLOAT16, GLOW_DIMS_OF(1));
 
     from = glow_cg_atc(g, from, last * row);
-    for (int n = 0; n * CPU_MATRIX_LANES < columns && zeros; n++) {
-        start.at = glow_cg_atc(g, to, n * half);
-        glow_cpu_fill(g, start, zeros * CPU_MATRIX_LANES * 2,
-                      LLVMConstNull(g->i16));
-    }
-    if (done % 2) {
-        cg_value first = glow_cg_atc(g, from, 2 * zeros * row);
-
-        pack_pair(j, m, first, columns, glow_cg_atc(g, to, zeros * pair), true);
-    }
+    for (int n = 0; n < halves(p) * m->parts && zeros; n++)
+        glow_cpu_fill(
+            g, (cg_tensor){glow_cg_atc(g, to, n * half_bytes(p)), &words},
+            zeros * CPU_MATRIX_LANES * 2, LLVMConstNull(g->i16));
+    if (done % 2)
+        pack_pair(p, glow_cg_atc(g, from, 2 * zeros * row),
+                  glow_cg_atc(g, to, zeros * pair), true);
     zeros += done % 2;
     from = glow_cg_atc(g, from, 2 * zeros * row);
     to = glow_cg_atc(g, to, zeros * pair);
-    pack_pairs(j, m, from, columns, to, m->unit / 2 - zeros);
+    pack_pairs(p, from, to, m->unit / 2 - zeros);
 }
 
-void
+cg_value
 glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
                            int columns, cg_value to)
 {
     cg *g = j->g;
-    int64_t done, row = m->d.outputs * 2;
-    int64_t bytes =
-        m->unit * CPU_MATRIX_LANES * 2 * (columns > CPU_MATRIX_LANES ? 2 : 1);
+    panel p = {.j = j, .m = m, .columns = columns};
+    int64_t done, bytes = half_bytes(&p) * halves(&p) * m->parts;
     int64_t units = m->depth / m->unit;
+    cg_value first;
     cg_loop l;
 
+    if (m->parts > 1) {
+        LLVMTypeRef t = glow_cg_vector(g->i32, CPU_MATRIX_LANES);
+
+        p.seen = glow_cpu_parts_begin(g);
+        cg_set(g, p.seen.most, LLVMConstNull(t));
+        cg_set(g, p.seen.least, LLVMConstAllOnes(t));
+    }
     glow_cpu_matrix_last(m, &done);
     glow_cg_for(g, &l, units);
-    cg_value first = glow_cg_at(g, from, cg_mulc(g, l.i, m->unit * row));
-
-    pack_pairs(j, m, first, columns, glow_cg_at(g, to, cg_mulc(g, l.i, bytes)),
+    first = glow_cg_at(g, from, cg_mulc(g, l.i, m->unit * row_bytes(&p)));
+    pack_pairs(&p, first, glow_cg_at(g, to, cg_mulc(g, l.i, bytes)),
                m->unit / 2);
     glow_cg_loop_end(g, &l, NULL);
     if (done)
-        pack_last(j, m, from, columns, glow_cg_atc(g, to, units * bytes));
+        pack_last(&p, from, glow_cg_atc(g, to, units * bytes));
+    return m->parts > 1 ? glow_cpu_parts_unsafe(g, &p.seen, CPU_LEAST_WEIGHT)
+                        : NULL;
 }

@@ -1,4 +1,7 @@
-/* Kernels that use matrix registers: convolutions and matrix products. */
+/*
+ * Kernels that use matrix registers: convolutions and matrix products, of bfloat16
+ * and of float by parts.
+ */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
@@ -17,8 +20,22 @@ product_of(const glow_node *n, cpu_direct *d)
     return glow_cpu_all(n, GLOW_BFLOAT16);
 }
 
+static bool
+float_conv_of(const glow_node *n, cpu_direct *d)
+{
+    return glow_cpu_all(n, GLOW_FLOAT) &&
+           glow_cpu_is_whole_constant(n->in[1]) && glow_cpu_conv_of(n, d);
+}
+
+static bool
+float_product_of(const glow_node *n, cpu_direct *d)
+{
+    *d = glow_cpu_product_of(n);
+    return glow_cpu_all(n, GLOW_FLOAT);
+}
+
 #define KERNEL(id, operator, of, filter_of)                                  \
-    extern const cpu_kernel glow_cpu_##id##_matrix;                          \
+    extern const cpu_kernel glow_cpu_##id;                                   \
     static bool id##_takes(const cpu_target *t, const glow_node *n)          \
     {                                                                        \
         cpu_direct d;                                                        \
@@ -62,10 +79,10 @@ product_of(const glow_node *n, cpu_direct *d)
     {                                                                        \
         cpu_direct d;                                                        \
         if (of(n, &d))                                                       \
-            glow_cpu_matrix_choices(t, &d, &glow_cpu_##id##_matrix, to);     \
+            glow_cpu_matrix_choices(t, &d, &glow_cpu_##id, to);              \
     }                                                                        \
-    const cpu_kernel glow_cpu_##id##_matrix = {                              \
-        .name = #id "_matrix",                                               \
+    const cpu_kernel glow_cpu_##id = {                                       \
+        .name = #id,                                                         \
         .op = &glow_op_##operator,                                           \
         .takes = id##_takes,                                                 \
         .emit = id##_emit,                                                   \
@@ -79,7 +96,14 @@ product_of(const glow_node *n, cpu_direct *d)
         .choices = id##_choices,                                             \
     }
 
-KERNEL(batchmatmul, batchmatmul, product_of, glow_cpu_product_filter);
-KERNEL(conv, convolution, conv_of, glow_cpu_conv_filter);
-KERNEL(fullyconnected, fullyconnected, product_of, glow_cpu_product_filter);
-KERNEL(matmul, matmul, product_of, glow_cpu_product_filter);
+KERNEL(batchmatmul_matrix, batchmatmul, product_of, glow_cpu_product_filter);
+KERNEL(conv_matrix, convolution, conv_of, glow_cpu_conv_filter);
+KERNEL(fullyconnected_matrix, fullyconnected, product_of,
+       glow_cpu_product_filter);
+KERNEL(matmul_matrix, matmul, product_of, glow_cpu_product_filter);
+KERNEL(batchmatmul_parts, batchmatmul, float_product_of,
+       glow_cpu_product_filter);
+KERNEL(conv_parts, convolution, float_conv_of, glow_cpu_conv_filter);
+KERNEL(fullyconnected_parts, fullyconnected, float_product_of,
+       glow_cpu_product_filter);
+KERNEL(matmul_parts, matmul, float_product_of, glow_cpu_product_filter);

@@ -14,6 +14,11 @@
  * for the fused element-wise chain.  Tails are one tile instead of two, and
  * tiles of fewer rows or columns.
  *
+ * Of floats the lines of a block are split first (parts.c), and each unit of the
+ * depth is three products, the least first.  A tile whose input or weights are not
+ * safe is summed up again by vectors (slow.c).  This is decided tile by tile, so that
+ * it does not depend on what else a thread computes.
+ *
  * Weights that no cache keeps are prefetched a group ahead.
  */
 
@@ -27,7 +32,10 @@ typedef cpu_matrix matrix;
 typedef struct maker {
     cpu_job *j;
     matrix m;
-    cg_value batch, in; /* address of line 0 of the image */
+    cg_value batch, in; /* address of line 0 of the image, as it is read */
+    cg_value flags;     /* of its lines, of floats: see parts.c */
+    cpu_slow slow;
+    cg_value unsafe; /* an i1: the weights of this group are not safe */
     cg_value buffer;
     cpu_within units;
     /* The current group of channels. */
@@ -39,7 +47,7 @@ typedef struct maker {
 
 /* A tile of a line: its first pixel, and how many of its rows are done. */
 typedef struct place {
-    cg_value line, x, skip;
+    cg_value tile, line, x, skip;
 } place;
 
 static place
@@ -47,7 +55,7 @@ place_of(const maker *k, cg_value tile)
 {
     cg *g = k->j->g;
     const matrix *m = &k->m;
-    place p = {.line = cg_over(g, tile, m->tiles)};
+    place p = {.tile = tile, .line = cg_over(g, tile, m->tiles)};
     cg_value x = cg_mulc(g, cg_modulo(g, tile, m->tiles), m->rows);
 
     p.x = glow_cg_imin(g, x, cg_i64(g, m->d.out_w - m->rows));
@@ -60,8 +68,15 @@ input_of(const maker *k, const place *p)
 {
     cg *g = k->j->g;
     const matrix *m = &k->m;
-    cg_value at = cg_mulc(g, p->line, m->d.stride_h * m->in_w);
+    cg_value at;
 
+    if (m->flat && m->parts > 1)
+        return glow_cg_at(g, k->in, cg_mulc(g, p->tile, m->line));
+    if (m->parts > 1)
+        return glow_cg_at(g, k->in,
+                          cg_affine(g, p->line, m->d.stride_h * m->line, p->x,
+                                    m->d.stride_w * m->channels * 2));
+    at = cg_mulc(g, p->line, m->d.stride_h * m->in_w);
     at = cg_add(g, at, cg_mulc(g, p->x, m->d.stride_w));
     return glow_cg_at(g, k->in, cg_mulc(g, at, m->channels * 2));
 }
@@ -89,27 +104,66 @@ prefetch(const maker *k, streams *s)
     s->at[AHEAD] = glow_cg_atc(g, s->at[AHEAD], k->ahead * CPU_LINE);
 }
 
-/* One multiplication of each sum; moves the weights on. */
+/* Bytes of one part of a unit of the weights of a register. */
+static int64_t
+unit_bytes(const maker *k)
+{
+    return k->m.unit * CPU_MATRIX_LANES * 2;
+}
+
+/* Part `part` of the weights of a unit. */
+static void
+load_weights(const maker *k, const streams *s, int part)
+{
+    cg *g = k->j->g;
+
+    for (int n = 0; n < k->beside; n++)
+        glow_cg_matrix_load(g, CPU_MATRIX_RIGHT + n,
+                            glow_cg_atc(g, s->at[WEIGHTS],
+                                        (part * k->beside + n) * unit_bytes(k)),
+                            CPU_MATRIX_LANES * 4);
+}
+
+static void
+load_input(const maker *k, const streams *s, int a, int part)
+{
+    cg *g = k->j->g;
+
+    glow_cg_matrix_load(g, CPU_MATRIX_LEFT + a,
+                        glow_cg_atc(g, s->at[a], part * k->m.part),
+                        k->m.d.stride_w * k->m.channels * 2);
+}
+
+static void
+add_product(const maker *k, int a)
+{
+    for (int n = 0; n < k->beside; n++)
+        glow_cg_matrix_multiply(k->j->g, 2 * a + n, CPU_MATRIX_LEFT + a,
+                                CPU_MATRIX_RIGHT + n);
+}
+
+/*
+ * One multiplication of each sum, or three of its parts; moves the weights on.
+ */
 static void
 multiply(const maker *k, streams *s)
 {
-    cg *g = k->j->g;
-    const matrix *m = &k->m;
-    int64_t size = m->unit * CPU_MATRIX_LANES * 2;
+    int parts = k->m.parts;
 
     prefetch(k, s);
-    for (int n = 0; n < k->beside; n++)
-        glow_cg_matrix_load(g, CPU_MATRIX_RIGHT + n,
-                            glow_cg_atc(g, s->at[WEIGHTS], n * size),
-                            CPU_MATRIX_LANES * 4);
-    for (int a = 0; a < s->tiles; a++) {
-        glow_cg_matrix_load(g, CPU_MATRIX_LEFT + a, s->at[a],
-                            m->d.stride_w * m->channels * 2);
-        for (int n = 0; n < k->beside; n++)
-            glow_cg_matrix_multiply(g, 2 * a + n, CPU_MATRIX_LEFT + a,
-                                    CPU_MATRIX_RIGHT + n);
+    load_weights(k, s, 0);
+    for (int part = parts - 1; part >= 0; part--)
+        for (int a = 0; a < s->tiles; a++) {
+            load_input(k, s, a, part);
+            add_product(k, a);
+        }
+    if (parts > 1) {
+        load_weights(k, s, 1);
+        for (int a = 0; a < s->tiles; a++)
+            add_product(k, a);
     }
-    s->at[WEIGHTS] = glow_cg_atc(g, s->at[WEIGHTS], k->beside * size);
+    s->at[WEIGHTS] =
+        glow_cg_atc(k->j->g, s->at[WEIGHTS], parts * k->beside * unit_bytes(k));
 }
 
 static void
@@ -183,8 +237,7 @@ run_taps(const maker *k, streams *s)
     tap = *s;
     run_depth(k, s);
     end_loop(k, &taps, m->taps, s, &tap, m->d.dilation_w * pixel);
-    end_loop(k, &rows, m->d.kernel_h, s, &row,
-             m->d.dilation_h * m->in_w * pixel);
+    end_loop(k, &rows, m->d.kernel_h, s, &row, m->d.dilation_h * m->line);
 }
 
 /* Row `row` of tile `a` of the buffer, from pixel `pixel` on. */
@@ -225,6 +278,39 @@ finish_tile(const maker *k, int a, const place *p)
     glow_cg_loop_end(g, &rows, NULL);
 }
 
+/* True (an i1) if the input of a tile, or the weights, are not safe. */
+static cg_value
+is_unsafe(const maker *k, const place *p)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    cg_value line = m->flat ? p->tile : cg_mulc(g, p->line, m->d.stride_h);
+    cg_value any = LLVMBuildZExt(g->builder, k->unsafe, g->i32, "");
+    cg_loop l;
+
+    glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, m->d.kernel_h), 1, &any, 1);
+    any = cg_affine(g, l.i, m->d.dilation_h, line, 1);
+    any = glow_cg_load_raw(g, g->i32,
+                           glow_cg_at(g, k->flags, cg_mulc(g, any, 4)));
+    any = cg_or(g, any, l.value[0]);
+    glow_cg_loop_end(g, &l, &any);
+    return cg_icmp(g, LLVMIntNE, l.value[0], LLVMConstNull(g->i32));
+}
+
+/* Sums up tile `a` again, into its rows of the buffer, if it is not safe. */
+static void
+mend_tile(const maker *k, int a, const place *p)
+{
+    cg *g = k->j->g;
+    cpu_slow s = k->slow;
+    cg_if bad;
+
+    s.to = glow_cg_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH);
+    glow_cg_if(g, &bad, is_unsafe(k, p));
+    glow_cpu_matrix_slow(k->j, &k->m, &s, p->line, p->x, p->skip);
+    glow_cg_end_if(g, &bad);
+}
+
 /* `count` tiles from number `first` of the image on; `number`: of the group. */
 static void
 make_tiles(const maker *k, cg_value first, int count, cg_value number)
@@ -254,6 +340,8 @@ make_tiles(const maker *k, cg_value first, int count, cg_value number)
                                              a * CPU_MATRIX_ROWS * PITCH +
                                                  n * CPU_MATRIX_LANES * 4),
                                  PITCH);
+    for (int a = 0; a < count && k->m.parts > 1; a++)
+        mend_tile(k, a, &p[a]);
     for (int a = 0; a < count; a++)
         finish_tile(k, a, &p[a]);
 }
@@ -330,10 +418,15 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
                                 cg_mulc(g, group, glow_cpu_matrix_bytes(m, 0)));
     } else {
         k->weights = k->j->scratch;
-        glow_cpu_matrix_pack_panel(
-            k->j, m, glow_cg_at(g, weights, cg_mulc(g, k->channel, 2)), columns,
-            k->weights);
+        k->unsafe = glow_cpu_matrix_pack_panel(
+            k->j, m,
+            glow_cg_at(g, weights, cg_mulc(g, k->channel, 2 * m->parts)),
+            columns, k->weights);
     }
+    k->slow.weights = k->weights;
+    k->slow.channel = k->channel;
+    k->slow.columns = columns;
+    k->slow.beside = k->beside;
     k->ahead = ahead_of(k);
     load_bias(k);
     make_steps(k, first, end);
@@ -375,6 +468,41 @@ new_buffer(cg *g)
     return at;
 }
 
+/*
+ * Copies or splits the input of steps `first` to `end` where it is not read in
+ * place.
+ */
+static void
+begin_block(maker *k, cg_value image, cg_value first, cg_value end)
+{
+    const matrix *m = &k->m;
+    int64_t panel = m->d.packed ? 0 : glow_cpu_matrix_bytes(m, 0);
+    cpu_job *j = k->j;
+
+    k->in = image;
+    if (m->parts > 1)
+        k->in = glow_cpu_matrix_split(j, m, image,
+                                      glow_cg_atc(j->g, j->scratch, panel),
+                                      first, end, &k->flags);
+    else if (m->copies)
+        k->in = glow_cpu_matrix_copy(j, m, image, first, end);
+}
+
+/* True (an i1) if the constant weights are not safe, which they say at the end. */
+static cg_value
+are_raw(const maker *k)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    int64_t size = (m->groups - 1) * glow_cpu_matrix_bytes(m, 0) +
+                   glow_cpu_matrix_bytes(m, m->groups - 1);
+
+    return cg_icmp(
+        g, LLVMIntNE,
+        glow_cg_load_raw(g, g->i32, glow_cg_atc(g, k->j->packed, size)),
+        LLVMConstNull(g->i32));
+}
+
 void
 glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
 {
@@ -391,10 +519,15 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
                                     m->by_channels ? m->groups : m->steps);
     image = glow_cg_at(
         g, j->in[0].at,
-        cg_mulc(g, k.batch, m->d.in_h * m->d.in_w * m->d.channels * 2));
+        cg_mulc(g, k.batch,
+                m->d.in_h * m->d.in_w * m->d.channels * 2 * m->parts));
     weights = m->d.packed ? j->packed
                           : glow_cg_at(g, j->in[1].at,
                                        cg_mulc(g, k.batch, m->d.w_batch));
+    k.slow.image = image;
+    k.slow.plain = weights;
+    if (m->parts > 1 && m->d.packed)
+        k.unsafe = k.slow.raw = are_raw(&k);
     end = cg_i64(g, m->steps);
     if (!m->by_channels) {
         first = k.units.begin;
@@ -402,7 +535,7 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     }
     glow_cg_loop(g, &block, first, end, m->block, NULL, 0);
     end = glow_cg_imin(g, cg_addc(g, block.i, m->block), end);
-    k.in = m->copies ? glow_cpu_matrix_copy(j, m, image, block.i, end) : image;
+    begin_block(&k, image, block.i, end);
     make_groups(&k, weights, m->by_channels ? k.units.begin : cg_i64(g, 0),
                 m->by_channels ? k.units.end : cg_i64(g, m->groups), block.i,
                 end);

@@ -38,8 +38,12 @@ typedef struct cpu_matrix {
     int64_t channels; /* of a pixel, as it is read */
     int64_t depth;    /* contiguous elements that one tap reads */
     int unit;         /* of one multiplication; even */
-    bool copies;      /* the input */
-    int64_t in_w;     /* pixels of a line of it, as it is read */
+    bool flat;        /* one line, whose steps are tiles */
+    int parts;        /* of a number: 2 of float, see parts.c; else 1 */
+    int64_t line; /* bytes from one line of input to the next, as it is read */
+    int64_t part; /* bytes from the first parts of a line to the second */
+    bool copies;  /* the input */
+    int64_t in_w; /* pixels of a line of it, as it is read */
     int64_t groups;   /* of CPU_MATRIX_COLUMNS output channels */
     bool by_channels; /* threads share groups, else steps */
 } cpu_matrix;
@@ -63,7 +67,10 @@ int64_t glow_cpu_matrix_chunks(const cpu_matrix *m);
  * set to the number of its elements that the one before has computed.
  */
 int64_t glow_cpu_matrix_last(const cpu_matrix *m, int64_t *done);
-/* Registers side by side, and bytes of weights, of group `group`. */
+/*
+ * Registers side by side, and bytes of weights, of group `group`.  The first parts
+ * of each unit of the depth are before the second.
+ */
 int glow_cpu_matrix_beside(const cpu_matrix *m, int64_t group);
 int64_t glow_cpu_matrix_bytes(const cpu_matrix *m, int64_t group);
 
@@ -86,8 +93,64 @@ int64_t glow_cpu_matrix_copied(const cpu_matrix *m);
 
 /*
  * Emits code that packs `columns` columns, from `from` on, of rows of weights.
+ * Returns true (an i1) if these are floats that are not safe, or NULL.
  */
-void glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
-                                int columns, cg_value to);
+cg_value glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m,
+                                    cg_value from, int columns, cg_value to);
+
+/* Parts of floats: parts.c. */
+
+/* Which numbers a run of code has split so far. */
+typedef struct cpu_split {
+    cg_value most, least; /* locals: vectors of magnitudes, as integers */
+} cpu_split;
+
+/* The parts of floats, as the bits of bfloat16. */
+typedef struct cpu_parts {
+    cg_value part[2];
+} cpu_parts;
+
+/* Numbers of a run of code, none yet. */
+cpu_split glow_cpu_parts_begin(cg *g);
+cpu_parts glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v);
+/* True (an i1) if no product of sums of the parts is safe; `least`: magnitude. */
+cg_value glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least);
+
+#define CPU_LEAST_INPUT 0x1p-90 /* magnitude of input that is safe, or 0 */
+#define CPU_LEAST_WEIGHT \
+    0x1p-34                  /* of weights; of constant ones, of the largest
+                                    that a channel has */
+#define CPU_MOST_PART 0x1p62 /* of both */
+
+/*
+ * Splits the input of steps `first` to `end` of an image to `at`; returns the
+ * address that line 0 (or tile 0) would have there, and in `flags` that of its
+ * i32, which is not 0 where a line has numbers that are not safe.
+ */
+cg_value glow_cpu_matrix_split(cpu_job *j, const cpu_matrix *m, cg_value image,
+                               cg_value at, cg_value first, cg_value end,
+                               cg_value *flags);
+/* Bytes that it needs at `at`, at most. */
+int64_t glow_cpu_matrix_split_room(const cpu_matrix *m);
+
+/* Operands of tiles that are summed up by vectors: slow.c. */
+typedef struct cpu_slow {
+    cg_value image;   /* line 0 of the input, float */
+    cg_value weights; /* of this group, if they are packed at compile time */
+    cg_value raw;     /* an i1: these are all bits of the weights */
+    cg_value plain;   /* else the weights, row-major */
+    cg_value channel; /* the first of the group */
+    int beside, columns;
+    cg_value to; /* rows of CPU_MATRIX_COLUMNS floats */
+} cpu_slow;
+
+/* Sums up the rows from `skip` on of the tile at pixel `x` of `line`. */
+void glow_cpu_matrix_slow(cpu_job *j, const cpu_matrix *m, const cpu_slow *s,
+                          cg_value line, cg_value x, cg_value skip);
+
+/* Constant weights of floats: packs as glow_cpu_pack_matrix. */
+bool glow_cpu_matrix_weights_safe(const cpu_direct *d, const cpu_filter *f);
+/* The two parts of `bits`; or all its bits, so that they can be put together. */
+void glow_cpu_matrix_parts_of(uint32_t bits, bool safe, uint16_t to[2]);
 
 #endif

@@ -50,7 +50,7 @@ set_depth(matrix *m, bool within)
     int64_t row = (beside ? d->kernel_w : 1) * d->channels, chunks;
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
 
-    m->copies = !within || few;
+    m->copies = !within || few || m->parts > 1;
     m->channels = d->channels + few;
     m->taps = beside ? 1 : (int)d->kernel_w;
     m->depth = (beside ? d->kernel_w : 1) * m->channels;
@@ -59,6 +59,16 @@ set_depth(matrix *m, bool within)
     m->in_w = m->copies ? (d->out_w - 1) * d->stride_w +
                               (d->kernel_w - 1) * d->dilation_w + 1
                         : d->in_w;
+}
+
+/* Lines of input, as they are read. */
+static void
+set_lines(matrix *m)
+{
+    if (m->flat && m->parts > 1)
+        m->in_w = m->rows;
+    m->part = m->in_w * m->channels * 2;
+    m->line = m->part * m->parts;
 }
 
 /*
@@ -70,8 +80,8 @@ as_direct(const matrix *m)
 {
     direct d = m->d;
 
-    d.form.numbers = CPU_NARROW;
-    d.pixel = m->channels * 2;
+    d.form.numbers = m->parts > 1 ? CPU_FLOATS : CPU_NARROW;
+    d.pixel = m->channels * 2 * m->parts;
     d.in_w = m->in_w;
     d.out_h = m->steps;
     if (m->tiles > m->step) {
@@ -99,6 +109,15 @@ set_blocks(const cpu_target *t, matrix *m)
     m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
 }
 
+/* bfloat16, or float that may be computed by parts. */
+static bool
+has_numbers(const cpu_target *t, const direct *d)
+{
+    return d->type->elem == GLOW_BFLOAT16 ||
+           (d->type->elem == GLOW_FLOAT && t->parts != GLOW_PARTS_OFF &&
+            d->pixel == d->channels * 4);
+}
+
 bool
 glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
 {
@@ -109,12 +128,12 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
                   is_within(d->in_w, d->out_w, d->kernel_w, d->stride_w,
                             d->dilation_w, d->pad_w);
 
-    if (!t->matrix || d->type->elem != GLOW_BFLOAT16 || d->groups != 1 ||
-        d->apart_w || d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 ||
-        d->outputs < 1 || d->batch * d->out_h * d->out_w < 1 ||
-        d->kernel_h * d->kernel_w < 1)
+    if (!t->matrix || !has_numbers(t, d) || d->groups != 1 || d->apart_w ||
+        d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
+        d->batch * d->out_h * d->out_w < 1 || d->kernel_h * d->kernel_w < 1)
         return false;
-    *m = (matrix){.d = *d};
+    *m = (matrix){
+        .d = *d, .flat = flat, .parts = d->type->elem == GLOW_FLOAT ? 2 : 1};
     if (flat) {
         m->d.out_w = d->in_h * d->in_w * (d->w_batch ? 1 : d->batch);
         m->d.in_w = m->d.out_w;
@@ -122,7 +141,9 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
         m->d.batch = d->w_batch ? d->batch : 1;
     }
     set_depth(m, within);
-    if (flat && m->copies)
+    if (flat && m->copies && m->parts == 1)
+        return false;
+    if (!d->packed && m->channels != d->channels)
         return false;
     m->tiles = cg_ceil_div(m->d.out_w, CPU_MATRIX_ROWS);
     m->rows = (int)cg_ceil_div(m->d.out_w, m->tiles);
@@ -130,6 +151,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     m->step = flat ? 1 : m->tiles;
     m->steps = flat ? m->tiles : m->d.out_h;
     m->groups = cg_ceil_div(d->outputs, CPU_MATRIX_COLUMNS);
+    set_lines(m);
     set_blocks(t, m);
     return true;
 }
@@ -159,7 +181,7 @@ int64_t
 glow_cpu_matrix_bytes(const matrix *m, int64_t group)
 {
     return glow_cpu_matrix_chunks(m) * m->unit * CPU_MATRIX_LANES * 2 *
-           glow_cpu_matrix_beside(m, group);
+           m->parts * glow_cpu_matrix_beside(m, group);
 }
 
 static int64_t
@@ -174,13 +196,17 @@ glow_cpu_matrix_size(const cpu_target *t, const direct *d)
 {
     matrix m;
 
-    return glow_cpu_matrix_of(t, d, &m) ? all_bytes(&m) : 0;
+    if (!glow_cpu_matrix_of(t, d, &m))
+        return 0;
+    return all_bytes(&m) + (m.parts > 1 ? CPU_LINE : 0);
 }
 
 /* Lines of a block that are copied, at most. */
 int64_t
 glow_cpu_matrix_copied(const matrix *m)
 {
+    if (m->flat)
+        return m->block;
     return (m->block - 1) * m->d.stride_h +
            (m->d.kernel_h - 1) * m->d.dilation_h + 1;
 }
@@ -192,6 +218,12 @@ glow_cpu_matrix_room(const cpu_target *t, const direct *d)
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return 0;
+    if (m.parts > 1) {
+        int64_t panel = d->packed ? 0 : glow_cpu_matrix_bytes(&m, 0);
+        int64_t split = glow_cpu_matrix_split_room(&m);
+
+        return split > INT64_MAX - panel ? INT64_MAX : panel + split;
+    }
     if (!d->packed)
         return glow_cpu_matrix_bytes(&m, 0);
     return m.copies ? glow_cpu_room(glow_cpu_matrix_copied(&m),
@@ -217,6 +249,8 @@ unit_cycles(const matrix *m, int beside)
 {
     double rows = m->rows;
 
+    if (m->parts > 1) /* three products, twice the loads */
+        return beside == 2 ? 150 + 3 * rows : 80 + 1.5 * rows;
     return beside == 2 ? 56 + rows : 36 + rows / 2;
 }
 
@@ -245,8 +279,8 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
     if (m->copies)
         cycles += images *
                   (double)(cg_ceil_div(m->steps, m->block) *
-                           glow_cpu_matrix_copied(m) * m->in_w * m->channels) *
-                  2 / COPIED;
+                           glow_cpu_matrix_copied(m) * m->line * m->parts) /
+                  COPIED;
     if (!m->d.packed)
         cycles += images * weights / COPIED;
     reading =
@@ -263,7 +297,8 @@ glow_cpu_takes_matrix(const cpu_target *t, const direct *d)
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return false;
-    return t->choice || glow_cpu_direct_code(t, d) > CPU_MOST_CODE ||
+    return t->choice || (m.parts > 1 && t->parts == GLOW_PARTS_ON) ||
+           glow_cpu_direct_code(t, d) > CPU_MOST_CODE ||
            glow_cpu_matrix_cycles(t, &m) < WORTH * glow_cpu_direct_cycles(t, d);
 }
 
@@ -296,13 +331,14 @@ typedef struct row {
     const matrix *m;
     const cpu_filter *filter;
     int64_t at; /* element of the filter, of output 0, at the first tap */
+    bool safe;  /* weights of float have two parts */
 } row;
 
 /*
- * Pointer to the weight of element `e` of the depth for output 0; NULL for
+ * Address of the weight of element `e` of the depth for output 0; NULL for
  * elements before `first` and for channels of padding, whose weights are zero.
  */
-static const uint16_t *
+static const char *
 weights_of(const row *r, int64_t e, int64_t first)
 {
     const matrix *m = r->m;
@@ -310,21 +346,34 @@ weights_of(const row *r, int64_t e, int64_t first)
 
     if (e < first || channel >= m->d.channels)
         return NULL;
-    return (const uint16_t *)r->filter->from->data + r->at +
-           tap * r->filter->tap + channel * r->filter->depth;
+    return (const char *)r->filter->from->data +
+           (r->at + tap * r->filter->tap + channel * r->filter->depth) * 2 *
+               m->parts;
 }
 
 /*
- * Packs one half of each pair, every second element of `to`: outputs from `o`
- * on, and zeros beyond the last.
+ * Packs one half of each pair, every second element of `to`: part `part` of outputs
+ * from `o` on, and zeros beyond the last.
  */
 static void
-pack_outputs(const row *r, const uint16_t *from, int64_t o, uint16_t *to)
+pack_outputs(const row *r, const char *from, int64_t o, int part, uint16_t *to)
 {
     int64_t there = r->m->d.outputs - o, step = r->filter->output;
+    uint16_t narrow[2] = {0, 0};
+    uint32_t bits;
 
-    for (int c = 0; c < CPU_MATRIX_LANES; c++)
-        to[2 * c] = from && c < there ? from[(o + c) * step] : 0;
+    for (int c = 0; c < CPU_MATRIX_LANES; c++) {
+        to[2 * c] = 0;
+        if (!from || c >= there)
+            continue;
+        if (r->m->parts == 1) {
+            memcpy(narrow, from + (o + c) * step * 2, 2);
+        } else {
+            memcpy(&bits, from + (o + c) * step * 4, 4);
+            glow_cpu_matrix_parts_of(bits, r->safe, narrow);
+        }
+        to[2 * c] = narrow[part];
+    }
 }
 
 /*
@@ -336,12 +385,15 @@ pack_unit(const row *r, int64_t e, int64_t first, int64_t group, uint16_t *to)
 {
     int64_t o = group * CPU_MATRIX_COLUMNS;
 
-    for (int n = 0; n < glow_cpu_matrix_beside(r->m, group); n++)
+    int beside = glow_cpu_matrix_beside(r->m, group);
+
+    for (int i = 0; i < beside * r->m->parts; i++)
         for (int64_t k = e; k < e + r->m->unit; k += 2) {
-            pack_outputs(r, weights_of(r, k, first), o + n * CPU_MATRIX_LANES,
-                         to);
-            pack_outputs(r, weights_of(r, k + 1, first),
-                         o + n * CPU_MATRIX_LANES, to + 1);
+            int64_t from = o + i % beside * CPU_MATRIX_LANES;
+
+            pack_outputs(r, weights_of(r, k, first), from, i / beside, to);
+            pack_outputs(r, weights_of(r, k + 1, first), from, i / beside,
+                         to + 1);
             to += 2 * CPU_MATRIX_LANES;
         }
     return to;
@@ -353,20 +405,26 @@ glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
 {
     uint16_t *to = start;
     int64_t last, done;
+    bool safe = true;
     matrix m;
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return;
+    if (m.parts > 1)
+        safe = glow_cpu_matrix_weights_safe(d, filter);
     last = glow_cpu_matrix_last(&m, &done);
     for (int64_t g = 0; g < m.groups; g++)
         for (int64_t i = 0; i < d->kernel_h; i++)
             for (int64_t j = 0; j < m.taps; j++) {
                 row r = {&m, filter,
-                         filter->first + i * filter->row + j * filter->tap};
+                         filter->first + i * filter->row + j * filter->tap,
+                         safe};
 
                 for (int64_t e = 0; e + m.unit <= m.depth; e += m.unit)
                     to = pack_unit(&r, e, 0, g, to);
                 if (done)
                     to = pack_unit(&r, last, last + done, g, to);
             }
+    if (m.parts > 1)
+        memcpy(to, &(uint32_t[CPU_LINE / 4]){!safe}, CPU_LINE);
 }

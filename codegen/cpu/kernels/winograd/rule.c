@@ -8,6 +8,7 @@
  */
 
 #include "codegen/cpu/kernels/direct/dots.h"
+#include "codegen/cpu/kernels/matrix/matrix.h"
 #include "codegen/cpu/kernels/runs.h"
 #include "codegen/cpu/kernels/winograd/winograd.h"
 
@@ -291,17 +292,25 @@ glow_cpu_winograd_units(const cpu_target *t, const cpu_product *p,
 }
 
 /*
- * Cycles of the kernel that takes `n` otherwise: dot products or direct
- * convolution.
+ * Cycles of the kernel that takes `n` otherwise: dot products, direct convolution,
+ * or products of parts by registers of matrices.
  */
 static double
 other_cycles(const cpu_target *t, const glow_node *n, const cpu_winograd *w)
 {
     cpu_direct d;
+    bool has_parts;
+
+    cpu_matrix m;
+    double cycles;
 
     glow_cpu_conv_of(n, &d);
+    has_parts = t->matrix && glow_cpu_matrix_of(t, &d, &m);
     d = glow_cpu_with_dots(t, d);
-    return d.form.dots ? glow_cpu_dot_cycles(t, &d) : direct_cycles(t, w);
+    cycles = d.form.dots ? glow_cpu_dot_cycles(t, &d) : direct_cycles(t, w);
+    if (has_parts && glow_cpu_matrix_cycles(t, &m) < cycles)
+        cycles = glow_cpu_matrix_cycles(t, &m);
+    return cycles;
 }
 
 /* Chooses the faster of F(2) and F(4), if it is faster than other kernels. */

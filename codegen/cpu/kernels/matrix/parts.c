@@ -1,0 +1,334 @@
+/*
+ * Floats by parts: a = a1 + a2 + r, where a1 and a2 are bfloat16 of 8 bits each.
+ *
+ *     a b = a2 b1 + a1 b1 + a1 b2 + (a2 b2 and what r and its twin add)
+ *
+ * Three products of tiles take the place of a float one that is five times as slow
+ * by vectors.  |r| is at most 2^-17 of |a|, and usually less by far, so a product is
+ * off by 2^-16 of itself at most and by 2^-19 as a root mean square; in a sum such
+ * errors cancel.  docs/accuracy.md has what was measured.
+ *
+ * The first part is rounded half away from zero, by one integer addition; it and
+ * the low 16 bits of the float together give the float back.
+ *
+ * Tiles take subnormal numbers for zeros, and an infinity has no parts.  So numbers
+ * are looked at while they are split: a line is safe if magnitudes are 0 or within
+ * CPU_LEAST_INPUT and CPU_MOST_PART, so that products with safe weights are normal
+ * numbers and sums of them finite.  Other lines go by vectors (slow.c), where an
+ * infinity, a NaN, or a tiny number does what it does in float.
+ *
+ * Source: Henry, Tang, Heinecke, Leveraging the bfloat16 Artificial Intelligence
+ * Datatype For Higher-Precision Computations, ARITH 2019, arXiv 1904.06376.
+ */
+
+#include <math.h>
+#include <string.h>
+
+#include "codegen/cpu/kernels/matrix/matrix.h"
+
+#define LANES 16 /* of vectors that are split */
+#define HALF 0x8000
+#define HIGH 0xffff0000
+#define MAGNITUDE 0x7fffffff
+
+typedef cpu_matrix matrix;
+
+/* Constant weights. */
+
+static float
+float_of(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t
+bits_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+void
+glow_cpu_matrix_parts_of(uint32_t bits, bool safe, uint16_t to[2])
+{
+    uint32_t first = (bits + HALF) & HIGH;
+
+    to[0] = (uint16_t)(first >> 16);
+    to[1] =
+        safe ? (uint16_t)((bits_of(float_of(bits) - float_of(first)) + HALF) >>
+                          16)
+             : (uint16_t)bits;
+}
+
+/* The largest magnitude among the weights of output `o`; NaN if one is. */
+static float
+largest(const cpu_direct *d, const cpu_filter *f, int64_t o)
+{
+    const float *at = (const float *)f->from->data + f->first + o * f->output;
+    float most = 0;
+
+    for (int64_t i = 0; i < d->kernel_h; i++)
+        for (int64_t j = 0; j < d->kernel_w; j++)
+            for (int64_t k = 0; k < d->channels; k++) {
+                float w = fabsf(at[i * f->row + j * f->tap + k * f->depth]);
+
+                if (!(w <= most))
+                    most = w;
+                if (isnan(w))
+                    return w;
+            }
+    return most;
+}
+
+bool
+glow_cpu_matrix_weights_safe(const cpu_direct *d, const cpu_filter *f)
+{
+    for (int64_t o = 0; o < d->outputs; o++) {
+        float most = largest(d, f, o);
+
+        if (!(most == 0 ||
+              (most >= (float)CPU_LEAST_WEIGHT && most < (float)CPU_MOST_PART)))
+            return false;
+    }
+    return true;
+}
+
+/* Splitting in code. */
+
+cpu_split
+glow_cpu_parts_begin(cg *g)
+{
+    LLVMTypeRef t = glow_cg_vector(g->i32, LANES);
+
+    return (cpu_split){glow_cg_local(g, LLVMConstNull(t)),
+                       glow_cg_local(g, LLVMConstAllOnes(t))};
+}
+
+static void
+note(cg *g, const cpu_split *s, cg_value bits)
+{
+    LLVMTypeRef t = LLVMTypeOf(bits);
+    cg_value size = cg_and(g, bits, glow_cg_int(t, MAGNITUDE));
+    cg_value less = cg_isub(g, size, glow_cg_int(t, 1)); /* 0: the largest */
+    cg_value most = cg_get(g, s->most), least = cg_get(g, s->least);
+
+    cg_set(g, s->most,
+           cg_select(g, cg_icmp(g, LLVMIntUGT, size, most), size, most));
+    cg_set(g, s->least,
+           cg_select(g, cg_icmp(g, LLVMIntULT, less, least), less, least));
+}
+
+/* The high halves of 32 bits, rounded. */
+static cg_value
+rounded(cg *g, cg_value bits)
+{
+    return cg_iadd(g, bits, glow_cg_int(LLVMTypeOf(bits), HALF));
+}
+
+static cg_value
+high_of(cg *g, cg_value bits)
+{
+    LLVMTypeRef t = LLVMTypeOf(bits);
+    cg_value v = cg_lshr(g, bits, glow_cg_int(t, 16));
+
+    return LLVMBuildTrunc(g->builder, v, glow_cg_like(bits, g->i16), "");
+}
+
+cpu_parts
+glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v)
+{
+    LLVMTypeRef t = glow_cg_like(v, g->i32);
+    cg_value bits = cg_bitcast(g, v, t), first = rounded(g, bits), rest;
+
+    note(g, s, bits);
+    rest = cg_and(g, first, glow_cg_int(t, (int64_t)HIGH));
+    rest = cg_fsub(g, v, cg_bitcast(g, rest, LLVMTypeOf(v)));
+    return (cpu_parts){
+        {high_of(g, first), high_of(g, rounded(g, cg_bitcast(g, rest, t)))}};
+}
+
+cg_value
+glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least)
+{
+    cg_value most = cg_get(g, s->most), low = cg_get(g, s->least);
+    LLVMTypeRef t = LLVMTypeOf(most);
+    cg_value bad =
+        LLVMBuildOr(g->builder,
+                    cg_icmp(g, LLVMIntUGE, most,
+                            glow_cg_int(t, bits_of((float)CPU_MOST_PART))),
+                    cg_icmp(g, LLVMIntULT, low,
+                            glow_cg_int(t, (int64_t)bits_of((float)least) - 1)),
+                    "");
+
+    bad = cg_bitcast(g, bad, LLVMIntTypeInContext(g->context, LANES));
+    return cg_icmp(g, LLVMIntNE, bad, LLVMConstNull(LLVMTypeOf(bad)));
+}
+
+/* Lines of input. */
+
+typedef struct splitter {
+    cpu_job *j;
+    const matrix *m;
+    cpu_split seen;
+    cg_value image; /* line 0 of the input */
+} splitter;
+
+static void
+store_parts(const splitter *s, cg_value v, cg_value to)
+{
+    cg *g = s->j->g;
+    cpu_parts p = glow_cpu_parts_split(g, &s->seen, v);
+
+    glow_cg_store_raw(g, p.part[0], to);
+    glow_cg_store_raw(g, p.part[1], glow_cg_atc(g, to, s->m->part));
+}
+
+/* `live` floats. */
+static void
+split_some(const splitter *s, cg_value from, cg_value to, int live)
+{
+    cg *g = s->j->g;
+
+    g->live = live < LANES ? live : 0;
+    store_parts(s, glow_cg_load_raw(g, glow_cg_vector(g->f32, LANES), from),
+                to);
+    g->live = 0;
+}
+
+/* `count` floats beside each other. */
+static void
+split_run(const splitter *s, cg_value from, cg_value to, int64_t count)
+{
+    cg *g = s->j->g;
+    int64_t whole = count / LANES;
+    cg_loop l;
+
+    if (whole) {
+        glow_cg_for(g, &l, whole);
+        split_some(s, glow_cg_at(g, from, cg_mulc(g, l.i, LANES * 4)),
+                   glow_cg_at(g, to, cg_mulc(g, l.i, LANES * 2)), LANES);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (count % LANES)
+        split_some(s, glow_cg_atc(g, from, whole * LANES * 4),
+                   glow_cg_atc(g, to, whole * LANES * 2), (int)(count % LANES));
+}
+
+/* Zeros in both parts of `pixels` pixels. */
+static void
+clear(const splitter *s, cg_value to, int64_t pixels)
+{
+    cg *g = s->j->g;
+    const matrix *m = s->m;
+    glow_type words = glow_type_of(GLOW_BFLOAT16, GLOW_DIMS_OF(1));
+
+    for (int i = 0; i < 2 && pixels > 0; i++)
+        glow_cpu_fill(g, (cg_tensor){glow_cg_atc(g, to, i * m->part), &words},
+                      pixels * m->channels, LLVMConstNull(g->i16));
+}
+
+/* Pixels beside each other, each with a zero behind its channels if need be. */
+static void
+split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
+{
+    cg *g = s->j->g;
+    const matrix *m = s->m;
+    int64_t in = m->d.channels, out = m->channels;
+    cg_loop l;
+
+    if (in == out) {
+        split_run(s, from, to, pixels * in);
+        return;
+    }
+    clear(s, to, pixels);
+    glow_cg_for(g, &l, pixels);
+    split_run(s, glow_cg_at(g, from, cg_mulc(g, l.i, in * 4)),
+              glow_cg_at(g, to, cg_mulc(g, l.i, out * 2)), in);
+    glow_cg_loop_end(g, &l, NULL);
+}
+
+/* Line `y` of the input, and zeros around it; zeros alone beyond the image. */
+static void
+split_line(const splitter *s, cg_value y, cg_value to)
+{
+    cg *g = s->j->g;
+    const matrix *m = s->m;
+    const cpu_direct *d = &m->d;
+    int64_t left = d->pad_w < m->in_w ? d->pad_w : m->in_w;
+    int64_t pixels = d->in_w < m->in_w - left ? d->in_w : m->in_w - left;
+    cg_value from = glow_cg_at(g, s->image, cg_mulc(g, y, d->in_w * d->pixel));
+    cg_value is = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
+    cg_if inside, outside;
+
+    glow_cg_if(g, &inside, is);
+    clear(s, to, left);
+    clear(s, glow_cg_atc(g, to, (left + pixels) * m->channels * 2),
+          m->in_w - left - pixels);
+    if (pixels > 0)
+        split_pixels(s, from, glow_cg_atc(g, to, left * m->channels * 2),
+                     pixels);
+    glow_cg_end_if(g, &inside);
+    glow_cg_if(g, &outside, LLVMBuildNot(g->builder, is, ""));
+    clear(s, to, m->in_w);
+    glow_cg_end_if(g, &outside);
+}
+
+/* The pixels of tile `tile` of the only line. */
+static void
+split_tile(const splitter *s, cg_value tile, cg_value to)
+{
+    cg *g = s->j->g;
+    const matrix *m = s->m;
+    cg_value x = glow_cg_imin(g, cg_mulc(g, tile, m->rows),
+                              cg_i64(g, m->d.out_w - m->rows));
+
+    split_pixels(s, glow_cg_at(g, s->image, cg_mulc(g, x, m->d.pixel)), to,
+                 m->rows);
+}
+
+int64_t
+glow_cpu_matrix_split_room(const matrix *m)
+{
+    int64_t lines = glow_cpu_matrix_copied(m);
+
+    return lines > INT64_MAX / 2 / (m->line + 4) ? INT64_MAX
+                                                 : lines * (m->line + 4);
+}
+
+cg_value
+glow_cpu_matrix_split(cpu_job *j, const matrix *m, cg_value image, cg_value at,
+                      cg_value first, cg_value end, cg_value *flags)
+{
+    cg *g = j->g;
+    const cpu_direct *d = &m->d;
+    int64_t stride = m->flat ? 1 : d->stride_h;
+    int64_t reach =
+        m->flat ? 0 : (d->kernel_h - 1) * d->dilation_h + 1 - d->stride_h;
+    cg_value low = cg_mulc(g, first, stride);
+    cg_value high = cg_addc(g, cg_mulc(g, end, stride), reach);
+    cg_value zero = glow_cg_at(g, at, cg_mulc(g, low, -m->line)), to, bad;
+    splitter s = {j, m, glow_cpu_parts_begin(g), image};
+    LLVMTypeRef t = glow_cg_vector(g->i32, LANES);
+    cg_loop lines;
+
+    *flags = glow_cg_atc(g, at, glow_cpu_matrix_copied(m) * m->line);
+    *flags = glow_cg_at(g, *flags, cg_mulc(g, low, -4));
+    glow_cg_loop(g, &lines, low, high, 1, NULL, 0);
+    cg_set(g, s.seen.most, LLVMConstNull(t));
+    cg_set(g, s.seen.least, LLVMConstAllOnes(t));
+    to = glow_cg_at(g, zero, cg_mulc(g, lines.i, m->line));
+    if (m->flat)
+        split_tile(&s, lines.i, to);
+    else
+        split_line(&s, cg_addc(g, lines.i, -d->pad_h), to);
+    bad = glow_cpu_parts_unsafe(g, &s.seen, CPU_LEAST_INPUT);
+    LLVMBuildStore(g->builder, LLVMBuildZExt(g->builder, bad, g->i32, ""),
+                   glow_cg_at(g, *flags, cg_mulc(g, lines.i, 4)));
+    glow_cg_loop_end(g, &lines, NULL);
+    return zero;
+}
