@@ -236,10 +236,12 @@ pack_pair(const panel *p, cg_value from, cg_value to, bool zeros)
     for (int i = 0; i < p->m->parts; i++) {
         if (zeros)
             a.part[i] = LLVMConstNull(LLVMTypeOf(b.part[i]));
-        for (int n = 0; n < beside; n++)
-            glow_cg_store_raw(
-                g, in_turn(g, a.part[i], b.part[i], n),
-                glow_cg_atc(g, to, (i * beside + n) * half_bytes(p)));
+        for (int n = 0; n < beside; n++) {
+            cg_value v = in_turn(g, a.part[i], b.part[i], n);
+            int64_t at = (i * beside + n) * half_bytes(p);
+
+            glow_cg_store_raw(g, v, glow_cg_atc(g, to, at));
+        }
     }
 }
 
@@ -276,9 +278,11 @@ pack_last(const panel *p, cg_value from, cg_value to)
         glow_cpu_fill(
             g, (cg_tensor){glow_cg_atc(g, to, n * half_bytes(p)), &words},
             zeros * CPU_MATRIX_LANES * 2, LLVMConstNull(g->i16));
-    if (done % 2)
-        pack_pair(p, glow_cg_atc(g, from, 2 * zeros * row),
-                  glow_cg_atc(g, to, zeros * pair), true);
+    if (done % 2) {
+        cg_value first = glow_cg_atc(g, from, 2 * zeros * row);
+
+        pack_pair(p, first, glow_cg_atc(g, to, zeros * pair), true);
+    }
     zeros += done % 2;
     from = glow_cg_atc(g, from, 2 * zeros * row);
     to = glow_cg_atc(g, to, zeros * pair);

@@ -5,7 +5,7 @@
  *
  * Three products of tiles take the place of a float one that is five times as slow
  * by vectors.  |r| is at most 2^-17 of |a|, and usually less by far, so a product is
- * off by 2^-16 of itself at most and by 2^-19 as a root mean square; in a sum such
+ * off by 2^-15 of itself at most and by 2^-18 as a root mean square; in a sum such
  * errors cancel.  docs/accuracy.md has what was measured.
  *
  * The first part is rounded half away from zero, by one integer addition; it and
@@ -146,7 +146,7 @@ glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v)
     cg_value bits = cg_bitcast(g, v, t), first = rounded(g, bits), rest;
 
     note(g, s, bits);
-    rest = cg_and(g, first, glow_cg_int(t, (int64_t)HIGH));
+    rest = cg_and(g, first, glow_cg_int(t, -(HALF + HALF)));
     rest = cg_fsub(g, v, cg_bitcast(g, rest, LLVMTypeOf(v)));
     return (cpu_parts){
         {high_of(g, first), high_of(g, rounded(g, cg_bitcast(g, rest, t)))}};
@@ -157,13 +157,11 @@ glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least)
 {
     cg_value most = cg_get(g, s->most), low = cg_get(g, s->least);
     LLVMTypeRef t = LLVMTypeOf(most);
-    cg_value bad =
-        LLVMBuildOr(g->builder,
-                    cg_icmp(g, LLVMIntUGE, most,
-                            glow_cg_int(t, bits_of((float)CPU_MOST_PART))),
-                    cg_icmp(g, LLVMIntULT, low,
-                            glow_cg_int(t, (int64_t)bits_of((float)least) - 1)),
-                    "");
+    cg_value large = cg_icmp(g, LLVMIntUGE, most,
+                             glow_cg_int(t, bits_of((float)CPU_MOST_PART)));
+    cg_value small = cg_icmp(
+        g, LLVMIntULT, low, glow_cg_int(t, (int64_t)bits_of((float)least) - 1));
+    cg_value bad = cg_or(g, large, small);
 
     bad = cg_bitcast(g, bad, LLVMIntTypeInContext(g->context, LANES));
     return cg_icmp(g, LLVMIntNE, bad, LLVMConstNull(LLVMTypeOf(bad)));
@@ -206,17 +204,21 @@ split_run(const splitter *s, cg_value from, cg_value to, int64_t count)
 {
     cg *g = s->j->g;
     int64_t whole = count / LANES;
+    cg_value some_from, some_to;
     cg_loop l;
 
     if (whole) {
         glow_cg_for(g, &l, whole);
-        split_some(s, glow_cg_at(g, from, cg_mulc(g, l.i, LANES * 4)),
-                   glow_cg_at(g, to, cg_mulc(g, l.i, LANES * 2)), LANES);
+        some_from = glow_cg_at(g, from, cg_mulc(g, l.i, LANES * 4));
+        some_to = glow_cg_at(g, to, cg_mulc(g, l.i, LANES * 2));
+        split_some(s, some_from, some_to, LANES);
         glow_cg_loop_end(g, &l, NULL);
     }
-    if (count % LANES)
-        split_some(s, glow_cg_atc(g, from, whole * LANES * 4),
-                   glow_cg_atc(g, to, whole * LANES * 2), (int)(count % LANES));
+    if (count % LANES) {
+        some_from = glow_cg_atc(g, from, whole * LANES * 4);
+        some_to = glow_cg_atc(g, to, whole * LANES * 2);
+        split_some(s, some_from, some_to, (int)(count % LANES));
+    }
 }
 
 /* Zeros in both parts of `pixels` pixels. */
@@ -247,8 +249,9 @@ split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
     }
     clear(s, to, pixels);
     glow_cg_for(g, &l, pixels);
-    split_run(s, glow_cg_at(g, from, cg_mulc(g, l.i, in * 4)),
-              glow_cg_at(g, to, cg_mulc(g, l.i, out * 2)), in);
+    from = glow_cg_at(g, from, cg_mulc(g, l.i, in * 4));
+    to = glow_cg_at(g, to, cg_mulc(g, l.i, out * 2));
+    split_run(s, from, to, in);
     glow_cg_loop_end(g, &l, NULL);
 }
 
@@ -327,8 +330,8 @@ glow_cpu_matrix_split(cpu_job *j, const matrix *m, cg_value image, cg_value at,
     else
         split_line(&s, cg_addc(g, lines.i, -d->pad_h), to);
     bad = glow_cpu_parts_unsafe(g, &s.seen, CPU_LEAST_INPUT);
-    LLVMBuildStore(g->builder, LLVMBuildZExt(g->builder, bad, g->i32, ""),
-                   glow_cg_at(g, *flags, cg_mulc(g, lines.i, 4)));
+    bad = LLVMBuildZExt(g->builder, bad, g->i32, "");
+    glow_cg_store_raw(g, bad, glow_cg_at(g, *flags, cg_mulc(g, lines.i, 4)));
     glow_cg_loop_end(g, &lines, NULL);
     return zero;
 }

@@ -68,9 +68,9 @@ halves_of(const maker *k, cg_value at, cg_value shift)
 {
     cg *g = k->j->g;
     LLVMTypeRef t = glow_cg_vector(g->i32, k->lanes);
-    cg_value v = cg_lshr(g, glow_cg_load_raw(g, t, at),
-                         glow_cg_splat(g, shift, k->lanes));
+    cg_value v = glow_cg_load_raw(g, t, at);
 
+    v = cg_lshr(g, v, glow_cg_splat(g, shift, k->lanes));
     return cg_shl(g, v, glow_cg_int(t, 16));
 }
 
@@ -90,7 +90,8 @@ load_packed(const maker *k, const weight *w, int column)
                                  glow_cg_int(LLVMTypeOf(second), 16), "");
 
     all = cg_bitcast(g, cg_iadd(g, first, all), t);
-    first = cg_fadd(g, cg_bitcast(g, first, t), cg_bitcast(g, second, t));
+    first = cg_bitcast(g, first, t);
+    first = cg_fadd(g, first, cg_bitcast(g, second, t));
     return cg_select(g, k->s->raw, all, first);
 }
 
@@ -110,15 +111,21 @@ load_plain(const maker *k, cg_value c, int column)
     return v;
 }
 
-/* One tap and channel of a pixel: adds to `sums` if the tap is within the input. */
+/*
+ * One tap and channel of the pixel whose first tap is at `line` and `x`: adds to
+ * `sums` if the tap is within the input.
+ */
 static void
-add_products(const maker *k, cg_value const at[3], cg_value y, cg_value x,
+add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
              cg_value *sums)
 {
     cg *g = k->j->g;
     const cpu_direct *d = &k->m->d;
-    cg_value is = cg_and(g, cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h)),
-                         cg_icmp(g, LLVMIntULT, x, cg_i64(g, d->in_w)));
+    cg_value y = cg_affine(g, at[0], d->dilation_h, line, 1);
+    cg_value x = cg_affine(g, at[1], d->dilation_w, x0, 1);
+    cg_value inside = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
+    cg_value beside = cg_icmp(g, LLVMIntULT, x, cg_i64(g, d->in_w));
+    cg_value is = cg_and(g, inside, beside);
     cg_value from =
         cg_affine(g, cg_affine(g, y, d->in_w, x, 1), d->channels, at[2], 1);
     cg_value v = glow_cg_load_raw(
@@ -157,8 +164,7 @@ sum_up(const maker *k, cg_value line, cg_value x, cg_value *sums)
         for (int v = 0; v < k->vectors; v++)
             sums[v] = loops[i].value[v];
     }
-    add_products(k, at, cg_affine(g, at[0], d->dilation_h, line, 1),
-                 cg_affine(g, at[1], d->dilation_w, x, 1), sums);
+    add_products(k, at, line, x, sums);
     for (int i = 2; i >= 0; i--) {
         glow_cg_loop_end(g, &loops[i], sums);
         for (int v = 0; v < k->vectors; v++)
