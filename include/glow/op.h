@@ -65,6 +65,14 @@ typedef enum glow_trait {
                                      is a float changes by a rounding (Floor);
                                      results of other kinds need no trait: see
                                      glow_is_discontinuous */
+    /* Of floats of 16 bits (convert-precision): */
+    GLOW_ROUNDS_ONCE = 1 << 12, /* computes them in float and rounds each result
+                                   once, as element-wise and layout operators do */
+    GLOW_PRODUCT = 1 << 13,   /* sums of products, which are faster of 16 bits;
+                                   rounds once */
+    GLOW_SENSITIVE = 1 << 14, /* mixed precision keeps it in float: it
+                                   normalizes, sums, or magnifies the rounding of
+                                   an operand */
 } glow_trait;
 
 /*

@@ -341,7 +341,7 @@ const glow_op glow_op_attention = {
                   "a row that sees nothing gives NaN, as SoftMax "
                   "does, not 0")},
     .defaults = &(const glow_attention){.causal = false},
-    .traits = GLOW_PURE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_REDUCTION | GLOW_PRODUCT,
     .infer = attention_infer,
     .eval = attention_eval,
     .flops = attention_flops,

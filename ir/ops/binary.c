@@ -301,7 +301,8 @@ BINARY(min, "Min", "the lesser of two elements", number, 2, GLOW_COMMUTATIVE,
        glow_minimum, int_min, NULL,
        "`z = min(x, y)`: NaN if either is, and -0 of -0 and +0." REALS,
        "Glow Min; ONNX Min; IEEE 754-2019 minimum", &glow_derivative_min);
-BINARY(pow, "Pow", "raise to a power", number, 2, 0, pow, int_pow, NULL,
+BINARY(pow, "Pow", "raise to a power", number, 2, GLOW_SENSITIVE, pow, int_pow,
+       NULL,
        "`z = x^y`.  Integers wrap; for a negative `y` they give `1 / x^-y` cut "
        "toward zero, and 0 where `x` is 0.  Quantized: `sat(rint((float)(x^y) "
        "/ scale) + offset)`, with `x^y` in float64 of the floats that "

@@ -278,7 +278,7 @@ const glow_op glow_op_convolution = {
                                  "from one element of a filter to the next, in "
                                  "elements of Input; `[]`: all 1")},
     .defaults = &(const glow_convolution){.dilation = {.rank = 0}},
-    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION | GLOW_PRODUCT,
     .infer = convolution_infer,
     .eval = convolution_eval,
     .flops = glow_convolution_flops,
@@ -461,7 +461,7 @@ const glow_op glow_op_convtranspose = {
                                  "elements added after each spatial axis; "
                                  "`[]`: none")},
     .defaults = &(const glow_convtranspose){.dilation = {.rank = 0}},
-    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION | GLOW_PRODUCT,
     .infer = convtranspose_infer,
     .eval = convtranspose_eval,
     .flops = convtranspose_flops,

@@ -151,7 +151,7 @@ const glow_op glow_op_groupnormalization = {
                          "how many groups of channels"),
               GLOW_FIELD(glow_groupnormalization, epsilon, GLOW_FLOAT32,
                          "added to the variance")},
-    .traits = GLOW_PURE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_REDUCTION | GLOW_SENSITIVE,
     .infer = groupnormalization_infer,
     .eval = groupnormalization_eval,
     .doc = "With the mean `m` and the variance `v = mean of (x - m)^2` of the "
@@ -191,7 +191,7 @@ const glow_op glow_op_instancenormalization = {
                          "the axis of the channels, not the first"),
               GLOW_FIELD(glow_instancenormalization, epsilon, GLOW_FLOAT32,
                          "added to the variance")},
-    .traits = GLOW_PURE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_REDUCTION | GLOW_SENSITIVE,
     .infer = instancenormalization_infer,
     .eval = instancenormalization_eval,
     .doc = "With the mean `m` and the variance `v = mean of (x - m)^2` of the "

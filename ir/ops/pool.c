@@ -155,7 +155,7 @@ const glow_op glow_op_maxpool = {
     .out = {{"Result", GLOW_TENSOR, "y, of shape [N, spatial.., C]"}},
     .attrs = MAX_POOL_ATTRS,
     .defaults = &(const glow_maxpool){.ceil_mode = false},
-    .traits = GLOW_PURE | GLOW_PRIMITIVE,
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_ROUNDS_ONCE,
     .infer = max_infer,
     .eval = max_eval,
     .doc =
@@ -278,7 +278,7 @@ const glow_op glow_op_avgpool = {
               GLOW_FIELD(glow_avgpool, count_include_pads, GLOW_FLAG,
                          "pads count as elements of the window")},
     .defaults = &(const glow_avgpool){.ceil_mode = false},
-    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_REDUCTION | GLOW_ROUNDS_ONCE,
     .infer = avgpool_infer,
     .eval = avgpool_eval,
     .doc = "The sum of the elements of the window that are within Input, "

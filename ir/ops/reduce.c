@@ -221,24 +221,26 @@ int_mul(int64_t product, int64_t x, bool is_signed)
 #define number_words "floats, integers or quantized"
 
 GLOW_REDUCE(batchedreduceadd, "BatchedReduceAdd", "the sum along axes", number,
-            GLOW_PRIMITIVE | GLOW_REDUCTION,
+            GLOW_PRIMITIVE | GLOW_REDUCTION | GLOW_ROUNDS_ONCE | GLOW_SENSITIVE,
             "The sum; of nothing 0.  Integers wrap.  Quantized elements are "
             "added as those of BatchedReduceMean, with a number of 1.",
             "Glow BatchedReduceAdd; ONNX ReduceSum",
             &glow_derivative_batchedreduceadd, 0, real_add, int_add, NULL);
 GLOW_REDUCE(batchedreducemax, "BatchedReduceMax",
-            "the greatest element along axes", number, GLOW_PRIMITIVE,
+            "the greatest element along axes", number,
+            GLOW_PRIMITIVE | GLOW_ROUNDS_ONCE,
             "As Max; of nothing -inf, or the least integer." GLOW_REALS_DOC,
             "Glow BatchedReduceMax; ONNX ReduceMax",
             &glow_derivative_batchedreducemax, -INFINITY, glow_maximum, int_max,
             NULL);
 GLOW_REDUCE(batchedreducemean, "BatchedReduceMean", "the mean along axes",
-            float, GLOW_REDUCTION,
+            float, GLOW_REDUCTION | GLOW_ROUNDS_ONCE | GLOW_SENSITIVE,
             "The sum divided by the number of elements." GLOW_MEAN_DOC,
             "Glow BatchedReduceMean; ONNX ReduceMean",
             &glow_derivative_batchedreducemean, 0, real_add, NULL, divide);
 GLOW_REDUCE(batchedreducemin, "BatchedReduceMin",
-            "the least element along axes", number, GLOW_PRIMITIVE,
+            "the least element along axes", number,
+            GLOW_PRIMITIVE | GLOW_ROUNDS_ONCE,
             "As Min; of nothing inf, or the greatest integer." GLOW_REALS_DOC,
             "Glow BatchedReduceMin; ONNX ReduceMin",
             &glow_derivative_batchedreducemin, INFINITY, glow_minimum, int_min,

@@ -178,7 +178,7 @@ const glow_op glow_op_logit = {
     .out = {{"Result", GLOW_TENSOR, "y, " GLOW_REAL_RESULT}},
     .attrs = {GLOW_FIELD(glow_logit, epsilon, GLOW_FLOAT32,
                          "how near to 0 and 1 the operand may come")},
-    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_SENSITIVE,
     .infer = logit_infer,
     .eval = logit_eval,
     .inplace = {{0, 0}},

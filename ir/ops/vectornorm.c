@@ -83,24 +83,27 @@ logarithm(double sum, double count)
 #define number_words "floats, integers or quantized"
 
 GLOW_REDUCE(batchedreducesumsquare, "BatchedReduceSumSquare",
-            "the sum of squares along axes", number, GLOW_REDUCTION,
+            "the sum of squares along axes", number,
+            GLOW_REDUCTION | GLOW_SENSITIVE,
             "The sum of `x^2`; of nothing 0.  Integers wrap.",
             "Glow BatchedReduceSumSquare; ONNX ReduceSumSquare", NULL, 0,
             real_add_square, int_add_square, NULL);
 GLOW_REDUCE(reducel1, "ReduceL1", "the sum of magnitudes along axes", number,
-            GLOW_REDUCTION, "The sum of `|x|`; of nothing 0.  Integers wrap.",
-            "ONNX ReduceL1", NULL, 0, real_add_abs, int_add_abs, NULL);
+            GLOW_REDUCTION | GLOW_SENSITIVE,
+            "The sum of `|x|`; of nothing 0.  Integers wrap.", "ONNX ReduceL1",
+            NULL, 0, real_add_abs, int_add_abs, NULL);
 GLOW_REDUCE(reducel2, "ReduceL2", "the Euclidean norm along axes", float,
-            GLOW_REDUCTION,
+            GLOW_REDUCTION | GLOW_SENSITIVE,
             "The square root of the sum of `x^2`; of nothing 0.",
             "ONNX ReduceL2", &glow_derivative_reducel2, 0, real_add_square,
             NULL, root);
 GLOW_REDUCE(reducelogsum, "ReduceLogSum", "the logarithm of the sum along axes",
-            float, GLOW_REDUCTION, "The logarithm of the sum; of nothing -inf.",
-            "ONNX ReduceLogSum", NULL, 0, real_add, NULL, logarithm);
+            float, GLOW_REDUCTION | GLOW_SENSITIVE,
+            "The logarithm of the sum; of nothing -inf.", "ONNX ReduceLogSum",
+            NULL, 0, real_add, NULL, logarithm);
 GLOW_REDUCE(reducelogsumexp, "ReduceLogSumExp",
             "the logarithm of the sum of exponentials along axes", float,
-            GLOW_REDUCTION,
+            GLOW_REDUCTION | GLOW_SENSITIVE,
             "`log(sum of e^x)`, of which nothing overflows on the way; of "
             "nothing -inf.",
             "ONNX ReduceLogSumExp", &glow_derivative_reducelogsumexp, -INFINITY,
@@ -160,7 +163,7 @@ const glow_op glow_op_vectornorm = {
     .out = {{"Result", GLOW_TENSOR, "the shape of Input without Axis"}},
     .attrs = {GLOW_FIELD(glow_vectornorm, axis, GLOW_INT, "of the vectors"),
               GLOW_FIELD(glow_vectornorm, p, GLOW_INT, "at least 1")},
-    .traits = GLOW_PURE | GLOW_REDUCTION,
+    .traits = GLOW_PURE | GLOW_REDUCTION | GLOW_SENSITIVE,
     .infer = vectornorm_infer,
     .eval = vectornorm_eval,
     .doc = "`(sum of |x|^P)^(1 / P)`.",

@@ -68,6 +68,9 @@ static const trait_text traits[] = {
     {GLOW_PROGRAM_ONLY, "programs only"},
     {GLOW_GRAPH_ONLY, "graphs only"},
     {GLOW_DISCONTINUOUS, "discontinuous"},
+    {GLOW_ROUNDS_ONCE, "rounds once"},
+    {GLOW_PRODUCT, "product"},
+    {GLOW_SENSITIVE, "sensitive"},
 };
 
 /* The default of a field in the text form; "" if there is none. */

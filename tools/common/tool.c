@@ -213,7 +213,8 @@ tool_find_backend(tool *t, const char *text, const tool_list *own,
     return b;
 }
 
-const char *const tool_convert_words[] = {"bf16", "f16", NULL};
+const char *const tool_convert_words[] = {"bf16", "f16", "pure-bf16",
+                                          "pure-f16", NULL};
 
 /*
  * The passes of -convert: scales are folded into weights before these are
@@ -222,13 +223,16 @@ const char *const tool_convert_words[] = {"bf16", "f16", NULL};
 const char *
 tool_conversion(tool *t, const char *word, const char *except)
 {
-    const char *kind = strcmp(word, "f16") == 0 ? "float16" : "bfloat16";
+    bool is_pure = strncmp(word, "pure-", 5) == 0;
+    const char *kind =
+        strcmp(is_pure ? word + 5 : word, "f16") == 0 ? "float16" : "bfloat16";
 
     return glow_arena_printf(t->arena,
-                             "reduce,convert-precision<to=%s%s%s%s>,"
+                             "reduce,convert-precision<to=%s%s%s%s%s>,"
                              "fixpoint(fold-convert,fold-constants,cse,dce)",
-                             kind, except ? ",except=\"" : "",
-                             except ? except : "", except ? "\"" : "");
+                             kind, is_pure ? ",policy=pure" : "",
+                             except ? ",except=\"" : "", except ? except : "",
+                             except ? "\"" : "");
 }
 
 void

@@ -188,7 +188,8 @@ add_conversion(opt *o, const char *value)
             return true;
         }
     tool_usage(&o->tool, NULL,
-               "-convert takes bf16 or f16, and what to leave out after a "
+               "-convert takes bf16, f16, pure-bf16 or pure-f16, and what to "
+               "leave out after a "
                "comma, not '%s'",
                all);
     return true;
@@ -223,11 +224,12 @@ names(tool *t, tool_list *list)
 static const tool_spec spec = {
     .name = "glow-opt",
     .usage = "[OPTION]... [-PASS[=OPTIONS]]... [INPUT.gir]",
-    .about = "Runs passes between text files: -PASS in the order given, or "
-             "-passes=TEXT.\n-convert=bf16|f16[,EXCEPT...] stands for passes "
-             "that compute in 16 bits.\n-list-passes and -list-ops show what "
-             "there is; "
-             "-O0 to -O3 and -Os are pipelines.",
+    .about =
+        "Runs passes between text files: -PASS in the order given, or "
+        "-passes=TEXT.\n-convert=[pure-]bf16|f16[,EXCEPT...] stands for passes "
+        "that compute in 16 bits.\n-list-passes and -list-ops show what "
+        "there is; "
+        "-O0 to -O3 and -Os are pipelines.",
     .options = options,
     .other = other,
     .names = names,

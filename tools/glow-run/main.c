@@ -62,8 +62,8 @@ static const tool_option options[] = {
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "running",
      "flush: numbers below the normal ones are zeros to cpu (ieee)"},
-    {"convert", TOOL_TEXT, AT(convert), "bf16|f16[,EXCEPT...]", NULL, "running",
-     "compute in 16 bits, but the operators and nodes EXCEPT"},
+    {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16|f16[,EXCEPT...]", NULL,
+     "running", "compute in 16 bits, but the operators and nodes EXCEPT"},
     TOOL_TUNING_OPTIONS(AT(tuning), "running"),
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
@@ -444,7 +444,8 @@ check_usage(run *r)
         return tool_usage(&r->tool, NULL, "-profile-bins takes 2 to 1048576");
     if (v->convert && !is_conversion(v->convert))
         return tool_usage(&r->tool, NULL,
-                          "-convert takes bf16 or f16, and what to leave out "
+                          "-convert takes bf16, f16, pure-bf16 or pure-f16, "
+                          "and what to leave out "
                           "after a comma, not '%s'",
                           v->convert);
     if (v->accuracy && !v->convert && !v->quantize && !v->reference)
