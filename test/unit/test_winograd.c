@@ -27,6 +27,7 @@ typedef struct fixture {
     glow_arena *arena;
     glow_storage *bound[4];
     int count; /* the last is the result */
+    glow_kind kind;
 } fixture;
 
 static void
@@ -37,15 +38,15 @@ say_error(const glow_diag *d, void *user)
 }
 
 static const glow_type *
-float_of(fixture *t, glow_dims d)
+type_of(fixture *t, glow_dims d)
 {
-    return glow_type_get(t->ctx, glow_type_of(GLOW_FLOAT, d));
+    return glow_type_get(t->ctx, glow_type_of(t->kind, d));
 }
 
 static glow_value *
 placeholder(fixture *t, glow_dims d)
 {
-    glow_storage *s = glow_placeholder_new(t->m, "x", float_of(t, d));
+    glow_storage *s = glow_placeholder_new(t->m, "x", type_of(t, d));
 
     t->bound[t->count++] = s;
     return &s->value;
@@ -54,21 +55,21 @@ placeholder(fixture *t, glow_dims d)
 static glow_value *
 constant(fixture *t, glow_dims d, uint64_t seed)
 {
-    glow_storage *s = glow_constant_new(t->m, "w", float_of(t, d));
+    glow_storage *s = glow_constant_new(t->m, "w", type_of(t, d));
 
     glow_tensor_fill(&s->tensor, GLOW_FILL_RANDOM, seed);
     return &s->value;
 }
 
 static void
-build(fixture *t, const conv *c)
+build(fixture *t, const conv *c, glow_kind kind)
 {
     glow_context *ctx = glow_context_new();
     glow_func *f;
     glow_builder *b;
     glow_value *x, *y;
 
-    *t = (fixture){.ctx = ctx, .m = glow_module_new(ctx)};
+    *t = (fixture){.ctx = ctx, .m = glow_module_new(ctx), .kind = kind};
     glow_context_set_sink(ctx, say_error, NULL);
     t->arena = glow_arena_new();
     f = glow_func_new(t->m, "main");
@@ -200,7 +201,8 @@ check_threads(fixture *t, const conv *c, const glow_target_options *code,
 }
 
 static error
-error_of(const conv *c, const glow_target_options *code, bool threads)
+error_of(const conv *c, glow_kind kind, const glow_target_options *code,
+         bool threads)
 {
     glow_tensor want[4], got[4];
     glow_binding bindings[4];
@@ -210,7 +212,7 @@ error_of(const conv *c, const glow_target_options *code, bool threads)
     fixture t;
     error e;
 
-    build(&t, c);
+    build(&t, c, kind);
     fill(&t, want, bindings);
     assert_true(glow_eval(t.m->funcs, bindings, t.count, &none));
     place(&t, code);
@@ -240,15 +242,19 @@ static const char *const features[] = {
 
 /* By F(m), with features number `width`; each seventh also by threads. */
 static void
-check(const conv *c, int m, size_t width)
+check(const conv *c, glow_kind kind, int m, size_t width)
 {
     const char *what = features[width / 2 % COUNT(features)];
     const glow_cpu_options own = {.winograd = m == 2 ? GLOW_WINOGRAD_2
                                                      : GLOW_WINOGRAD_4};
     const glow_target_options code = {.features = what, .options = &own};
-    error e = error_of(c, &code, width % 7 == 0);
+    /* Both sides round to the kind: one unit in the last place apart, at times. */
+    double unit = kind == GLOW_FLOAT16    ? 0x1p-10
+                  : kind == GLOW_BFLOAT16 ? 0x1p-7
+                                          : 0;
+    error e = error_of(c, kind, &code, width % 7 == 0);
 
-    if (!(e.rms <= 5e-6 && e.max <= 1e-5))
+    if (!(e.rms <= 5e-6 + unit / 10 && e.max <= 1e-5 + unit))
         fail_msg("%lld x %lld x %lld to %lld, pads %lld %lld %lld %lld, holes "
                  "%lld %lld, F(%d), features %s: rms %.2g, max %.2g",
                  (long long)c->height, (long long)c->width,
@@ -294,7 +300,33 @@ shapes_agree(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
-        check(&cases[i], i % 2 ? 2 : 4, i);
+        check(&cases[i], GLOW_FLOAT, i % 2 ? 2 : 4, i);
+}
+
+/*
+ * Numbers of 16 bits are transformed and multiplied as float, bfloat16 where the target
+ * does not multiply pairs of it.
+ */
+static void
+narrow_shapes_agree(void **state)
+{
+    static const conv cases[] = {
+        {1, 13, 13, 64, 256, 1, {1, 1, 1, 1}, true, true, {0, 0}},
+        {2, 7, 9, 17, 33, 1, {1, 1, 1, 1}, true, false, {0, 0}},
+        {2, 9, 9, 32, 64, 4, {1, 1, 1, 1}, true, true, {0, 0}},
+        {1, 15, 17, 21, 35, 1, {2, 2, 2, 2}, true, true, {1, 1}},
+        {1, 5, 6, 3, 8, 1, {0, 2, 1, 1}, false, false, {0, 0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+        const conv *c = &cases[i / 2];
+        size_t narrower = 2 + 2 * (i % 2); /* vectors, without AVX512_BF16 */
+
+        check(c, GLOW_FLOAT16, i % 2 ? 2 : 4, i);
+        if (features[narrower / 2 % COUNT(features)])
+            check(c, GLOW_BFLOAT16, i % 2 ? 2 : 4, narrower);
+    }
 }
 
 /* Drawn shapes: sizes to 20, pads and holes to 2, channels to 70, batch to
@@ -328,7 +360,7 @@ drawn_shapes_agree(void **state)
         if (c.height + c.pads[0] + c.pads[2] >= 3 + 2 * c.holes[0] &&
             c.width + c.pads[1] + c.pads[3] >= 3 + 2 * c.holes[1] &&
             c.height > c.holes[0] && c.width > c.holes[1])
-            check(&c, i % 2 ? 2 : 4, (size_t)i + 1);
+            check(&c, GLOW_FLOAT, i % 2 ? 2 : 4, (size_t)i + 1);
     }
 }
 
@@ -337,6 +369,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_agree),
+        cmocka_unit_test(narrow_shapes_agree),
         cmocka_unit_test(drawn_shapes_agree),
     };
 

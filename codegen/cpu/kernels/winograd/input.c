@@ -64,17 +64,19 @@ transform(maker *m, cg_value channel, int lanes, const void *what)
     LLVMTypeRef t = glow_cg_vector(g->f32, lanes);
     cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
     cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
-    cg_value at = cg_mulc(g, channel, 4);
+    const glow_type *type = m->j->in[0].type;
     cg_value to =
-        glow_cg_at(g, m->v, cg_add(g, cg_mulc(g, m->tile, w->in_pitch), at));
+        glow_cg_at(g, m->v, cg_affine(g, m->tile, w->in_pitch, channel, 4));
 
     for (int k = 0; k < w->n; k++) {
         for (int i = 0; i < w->n; i++)
             x[i] = p->valid[k]
-                       ? glow_cg_load_raw(
-                             g, t,
-                             glow_cg_atc(g, glow_cg_at(g, p->line[i], at),
-                                         k * w->apart_w * w->pixel))
+                       ? glow_cg_load(
+                             g,
+                             (cg_tensor){glow_cg_atc(g, p->line[i],
+                                                     k * w->apart_w * w->pixel),
+                                         type},
+                             channel, lanes)
                        : NULL;
         glow_cpu_form_input(g, &m->form, x, y);
         for (int i = 0; i < w->n; i++)

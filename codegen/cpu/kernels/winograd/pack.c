@@ -26,10 +26,10 @@ typedef struct vectors {
     int64_t point; /* elements from one point to the next */
 } vectors;
 
-/* Filter [O, 3, 3, C] of a group of channels. */
+/* Filter [O, 3, 3, C] of a group of channels, which begins at `start`. */
 static void
-pack_vectors(const cpu_winograd *w, const cpu_form *f, const float *from,
-             vectors v)
+pack_vectors(const cpu_winograd *w, const cpu_form *f, const glow_tensor *from,
+             int64_t start, vectors v)
 {
     double taps[9], points[CPU_MOST_POINTS * CPU_MOST_POINTS];
 
@@ -38,7 +38,8 @@ pack_vectors(const cpu_winograd *w, const cpu_form *f, const float *from,
             if (o >= w->outputs)
                 continue; /* they are zero */
             for (int64_t i = 0; i < 9; i++)
-                taps[i] = (double)from[(o * 9 + i) * w->channels + c];
+                taps[i] = glow_get_double(
+                    from, start + (o * 9 + i) * w->channels + c);
             glow_cpu_form_weights(f, taps, points);
             for (int64_t i = 0; i < w->n * w->n; i++)
                 v.to[i * v.point] = (float)points[i];
@@ -69,8 +70,6 @@ glow_cpu_winograd_pack(const cpu_target *t, const glow_node *n,
                              (float *)to + g * group + k * outputs * w.channels,
                          .point = point};
 
-            pack_vectors(
-                &w, &f,
-                (const float *)from->data + g * w.outputs * 9 * w.channels, v);
+            pack_vectors(&w, &f, from, g * w.outputs * 9 * w.channels, v);
         }
 }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "codegen/cpu/kernels/direct/narrow.h"
 #include "codegen/cpu/kernels/direct/tile.h"
 #include "codegen/cpu/kernels/winograd/make.h"
 
@@ -173,7 +174,7 @@ glow_cpu_winograd_products(maker *m)
     int64_t vectors = p->full * p->blocks + p->rest, sizes[2];
     cg_loop points;
     product x = {
-        .tile = {.type = m->j->in[0].type,
+        .tile = {.type = &glow_cpu_float,
                  .lanes = p->lanes,
                  .last = p->lanes,
                  .taps = 1,

@@ -7,6 +7,7 @@
  * F(2) 16/9, so with few tiles direct convolution or F(2) wins.
  */
 
+#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/matrix/matrix.h"
 #include "codegen/cpu/kernels/runs.h"
@@ -78,6 +79,20 @@ is_three(const cpu_window_axis *a)
            a->dilation <= a->in;
 }
 
+/*
+ * True if all operands and the result are float, or of one kind of 16 bits that the
+ * target multiplies as float.
+ */
+static bool
+takes_kind(const cpu_target *t, const glow_node *n)
+{
+    glow_kind kind = n->in[0]->type->elem;
+    bool is_faster = kind == GLOW_BFLOAT16 && (t->pairs || t->matrix);
+
+    return glow_cpu_all(n, kind) &&
+           (kind == GLOW_FLOAT || (glow_cg_is_narrow(kind) && !is_faster));
+}
+
 bool
 glow_cpu_winograd_window(const cpu_window *win, int64_t groups, int64_t outputs,
                          int m, cpu_winograd *out)
@@ -120,10 +135,10 @@ glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
     cpu_window win = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
                                      a->strides, a->pads, a->dilation);
 
-    if (!glow_cpu_all(n, GLOW_FLOAT) || !glow_cpu_is_whole_constant(n->in[1]) ||
+    if (!takes_kind(t, n) || !glow_cpu_is_whole_constant(n->in[1]) ||
         !glow_cpu_winograd_window(&win, a->group, y.at[y.rank - 1], m, out))
         return false;
-    out->pixel = win.channels * 4;
+    out->pixel = win.channels * glow_cg_bytes(n->in[0]->type);
     out->in_pitch = glow_cpu_winograd_pitch(out->channels * 4);
     out->out_pitch = glow_cpu_winograd_pitch(out->outputs * 4);
     set_block(t, out);
@@ -133,7 +148,9 @@ glow_cpu_winograd_of(const cpu_target *t, const glow_node *n, int m,
 int64_t
 glow_cpu_winograd_zeros(const cpu_winograd *w)
 {
-    return ((w->n - 1) * w->apart_w + 1) * w->pixel;
+    int64_t bytes = ((w->n - 1) * w->apart_w + 1) * w->pixel;
+
+    return cg_ceil_div(bytes, 4) * 4;
 }
 
 /* The transformed input, the products, and a line of zeros. */

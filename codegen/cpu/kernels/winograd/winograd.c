@@ -87,7 +87,9 @@ emit_winograd(cpu_job *j)
     m.group = glow_cpu_units_within(j, &units, w->groups,
                                     glow_cpu_winograd_units(t, &m.p, w));
     set_units(&m, &units);
-    m.in = glow_cg_at(g, j->in[0].at, cg_mulc(g, m.group, w->channels * 4));
+    m.in = glow_cg_at(
+        g, j->in[0].at,
+        cg_mulc(g, m.group, w->channels * glow_cg_bytes(j->in[0].type)));
     m.weights = glow_cg_at(
         g, j->packed,
         cg_mulc(g, m.group, glow_cpu_winograd_weights(&m.p, w) / w->groups));

@@ -19,6 +19,9 @@
  * result nearby, not to each result.  One infinity or NaN in a tile becomes NaN
  * in all m x m results of it, so up to m - 1 pixels beyond the results that
  * depend on it.
+ *
+ * Numbers of 16 bits are decoded by the input transform, and filters when they are
+ * packed: points and products are float, and results are rounded once, at the end.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_WINOGRAD_WINOGRAD_H
