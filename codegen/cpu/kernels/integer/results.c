@@ -88,17 +88,20 @@ glow_cpu_integer_pack_pair(cg *g, const integer *s, cg_value const *sum,
 {
     bool is_signed = s->y->elem == GLOW_INT8Q;
     int lanes = 2 * glow_cg_lanes(LLVMTypeOf(sum[0]));
-    cg_value v;
+    cg_value a, b, v;
 
     if (!is_quick(g, s))
         return NULL;
-    v = pack_pair(g, s, units_of(g, sum[0], ratio[0]),
-                  units_of(g, sum[1], ratio[1]));
+    a = units_of(g, sum[0], ratio[0]);
+    b = units_of(g, sum[1], ratio[1]);
+    v = pack_pair(g, s, a, b);
     if (lanes == PART / 2)
         return lanes_of(g, glow_cg_pack(g, v, v, is_signed), 0, lanes);
-    if (lanes == PART)
-        return glow_cg_pack(g, lanes_of(g, v, 0, lanes / 2),
-                            lanes_of(g, v, lanes / 2, lanes / 2), is_signed);
+    if (lanes == PART) {
+        a = lanes_of(g, v, 0, lanes / 2);
+        b = lanes_of(g, v, lanes / 2, lanes / 2);
+        return glow_cg_pack(g, a, b, is_signed);
+    }
     return narrow_pair(g, s, v);
 }
 
