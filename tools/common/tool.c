@@ -327,6 +327,19 @@ tool_flushes(const char *word)
 
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
 
+const char *
+tool_winograd(const char *given, const char *pipeline)
+{
+    while (!given && pipeline && *pipeline) {
+        size_t n = strcspn(pipeline, ",<>()");
+
+        if (n == 2 && strncmp(pipeline, "Os", n) == 0)
+            return "off";
+        pipeline += n + (pipeline[n] != '\0');
+    }
+    return given;
+}
+
 int
 tool_check_exact(tool *t, bool exact, const char *winograd,
                  const char *subnormals)

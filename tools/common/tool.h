@@ -147,6 +147,11 @@ void tool_own_option(tool *t, tool_list *own, const char *name,
 
 /* The words of -winograd, an option of cpu, ending with NULL. */
 extern const char *const tool_winograd_words[];
+/*
+ * The word that was given, or "off" without one if the text of a pipeline (or NULL)
+ * names Os, which takes no memory for time; else NULL.
+ */
+const char *tool_winograd(const char *given, const char *pipeline);
 /* TOOL_USAGE, after a report, if -exact goes with options that round otherwise. */
 int tool_check_exact(tool *t, bool exact, const char *winograd,
                      const char *subnormals);

@@ -138,7 +138,7 @@ static const tool_option options[] = {
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "emitting",
      "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
-     "(auto)"},
+     "(auto; with -Os off)"},
     {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "pipeline",
      "round as interp does: no FMA, Winograd, Strassen, reciprocals"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",

@@ -215,7 +215,10 @@ check_backend(opt *o)
         name = "cpu";
     if (!name)
         return true;
-    tool_own_option(&o->tool, &own, "winograd", o->values.winograd);
+    tool_own_option(&o->tool, &own, "winograd",
+                    tool_winograd(o->values.winograd,
+                                  o->values.passes ? o->values.passes
+                                                   : o->values.flags.text));
     o->backend = tool_find_backend(&o->tool, name, &own, &o->code.options);
     return o->backend && check_artifact(o);
 }

@@ -56,7 +56,7 @@ static const tool_option options[] = {
     {"winograd", TOOL_WORD, AT(winograd), "auto|off|2|4", tool_winograd_words,
      "running",
      "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
-     "(auto)"},
+     "(auto; with -Os off)"},
     {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "running",
      "round as interp does: no FMA, Winograd, Strassen, reciprocals"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
@@ -248,7 +248,9 @@ find_backend(run *r)
     const run_values *v = &r->values;
     tool_list own = {0};
 
-    tool_own_option(&r->tool, &own, "winograd", v->winograd);
+    tool_own_option(&r->tool, &own, "winograd",
+                    tool_winograd(v->winograd,
+                                  v->level[RUN_LEVELS - 1] ? "Os" : v->passes));
     tool_own_option(&r->tool, &own, "red_zones", v->red_zones ? "true" : NULL);
     r->backend = tool_find_backend(&r->tool, v->backend, &own, &r->options);
     return r->backend ? TOOL_GO_ON : TOOL_USAGE;
