@@ -328,9 +328,13 @@ tool_flushes(const char *word)
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
 
 const char *
-tool_winograd(const char *given, const char *pipeline)
+tool_winograd(const char *given, const char *backend, const char *pipeline)
 {
-    while (!given && pipeline && *pipeline) {
+    size_t length = strcspn(backend, "<");
+    bool is_free = length == 3 && strncmp(backend, "cpu", length) == 0 &&
+                   !strstr(backend, "winograd");
+
+    while (is_free && !given && pipeline && *pipeline) {
         size_t n = strcspn(pipeline, ",<>()");
 
         if (n == 2 && strncmp(pipeline, "Os", n) == 0)

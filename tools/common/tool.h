@@ -149,9 +149,11 @@ void tool_own_option(tool *t, tool_list *own, const char *name,
 extern const char *const tool_winograd_words[];
 /*
  * The word that was given, or "off" without one if the text of a pipeline (or NULL)
- * names Os, which takes no memory for time; else NULL.
+ * names Os, which takes no memory for time, and the backend is cpu without a word of its
+ * own; else NULL.
  */
-const char *tool_winograd(const char *given, const char *pipeline);
+const char *tool_winograd(const char *given, const char *backend,
+                          const char *pipeline);
 /* TOOL_USAGE, after a report, if -exact goes with options that round otherwise. */
 int tool_check_exact(tool *t, bool exact, const char *winograd,
                      const char *subnormals);

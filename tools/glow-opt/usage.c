@@ -216,7 +216,7 @@ check_backend(opt *o)
     if (!name)
         return true;
     tool_own_option(&o->tool, &own, "winograd",
-                    tool_winograd(o->values.winograd,
+                    tool_winograd(o->values.winograd, name,
                                   o->values.passes ? o->values.passes
                                                    : o->values.flags.text));
     o->backend = tool_find_backend(&o->tool, name, &own, &o->code.options);

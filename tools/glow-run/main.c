@@ -249,7 +249,7 @@ find_backend(run *r)
     tool_list own = {0};
 
     tool_own_option(&r->tool, &own, "winograd",
-                    tool_winograd(v->winograd,
+                    tool_winograd(v->winograd, v->backend,
                                   v->level[RUN_LEVELS - 1] ? "Os" : v->passes));
     tool_own_option(&r->tool, &own, "red_zones", v->red_zones ? "true" : NULL);
     r->backend = tool_find_backend(&r->tool, v->backend, &own, &r->options);
