@@ -87,7 +87,7 @@ def check(folder, driver, features):
     run("glow-opt", "-O2", "-emit-bundle", "-target=aarch64-linux-gnu", f"-features={features}",
         "net.gir", "-o", "net", cwd=folder)
     run("clang-19", "--target=aarch64-linux-gnu", "-O1", "-ffreestanding", "-fno-pic", "-nostdlib",
-        "-static", "-fuse-ld=lld", "-I", ".", driver, "net.o", "-o", "net", cwd=folder)
+        "-static", "-fuse-ld=lld-19", "-I", ".", driver, "net.o", "-o", "net", cwd=folder)
     header = (folder / "net.h").read_text()
     sizes = {m[1]: int(m[2]) for m in re.finditer(r"#define NET_(\w+) (\d+)", header)}
     memory = bytearray(sizes["PLACEHOLDERS_SIZE"])

@@ -1,0 +1,135 @@
+"""Losses of training steps against those that PyTorch reached in float64.
+
+usage: traces.py TOOLS DATA FOLDER [--steps N] [NETWORK OPTIMIZER ...]
+
+DATA is ../shared/data/training: networks with first weights, and the losses of 50 steps.
+Each network is imported, its weights are freed, and it is differentiated, updated and
+run on cpu, one process for each step, whose outputs are the weights of the next.  A loss
+may be off by 1e-5 of itself.  Without names a few pairs are run that stay together in
+float32.  FOLDER is for files in between; needs numpy.
+"""
+
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+# Samples, of how many a batch is made, and the constants that are weights.
+NETWORKS = {
+    "digits": ("8", 32, "*"),
+    "lenet": ("28", 64, "*"),
+    "transformer": ("text", 16, "model.[!m]*"),  # not its mask
+    "charrnn": ("text", 16, "*"),
+}
+# Options of update-weights, and the rate.
+OPTIMIZERS = {
+    "sgd": ("optimizer=sgd", 0.05),
+    "momentum": ("optimizer=momentum", 0.01),
+    "adam": ("optimizer=adam", 1e-3),
+    "adamw": ("optimizer=adamw,decay=0.01", 1e-3),
+    "adagrad": ("optimizer=adagrad,epsilon=1e-10", 0.01),
+    "rmsprop": ("optimizer=rmsprop,beta=0.99", 1e-3),
+}
+PAIRS = ["digits", "sgd", "digits", "adam", "lenet", "momentum",
+         "transformer", "adamw", "charrnn", "momentum"]
+MOST = 1e-5
+
+
+def text(count=20000, vocab=64):
+    """The made language of DATA/models.py."""
+    rng = np.random.default_rng(7)
+    words = [rng.integers(1, vocab, rng.integers(2, 8)) for _ in range(40)]
+    weights = 1 / np.arange(1, 41)
+    picks = rng.choice(40, count, p=weights / weights.sum())
+    return np.concatenate([np.append(words[i], 0) for i in picks])[:count]
+
+
+def samples(data, kind, length=32):
+    """Inputs and labels, in the order of the traces."""
+    if kind == "text":
+        t = text()
+        starts = 7 * np.arange((len(t) - length - 1) // 7)[:, None] + np.arange(length)
+        return t[starts].astype(np.int64), t[starts + 1].astype(np.int64)
+    z = np.load(data / "digits.npz")
+    order = np.random.default_rng(1805).permutation(len(z["images"]))[360:]
+    x = (z["images"].astype(np.float32) / 16)[order][:, None]
+    if kind == "28":
+        x = np.pad(x.repeat(3, 2).repeat(3, 3), ((0, 0), (0, 0), (2, 2), (2, 2)))
+    return x, z["labels"].astype(np.int64)[order]
+
+
+def read_safetensors(path):
+    raw = path.read_bytes()
+    (size,) = struct.unpack("<Q", raw[:8])
+    for name, t in json.loads(raw[8 : 8 + size]).items():
+        begin, end = t["data_offsets"]
+        yield name, np.frombuffer(raw[8 + size :][begin:end], "<f4").reshape(t["shape"])
+
+
+def make_step(tools, data, folder, network, optimizer):
+    """The program of a step, and the first contents of what it keeps."""
+    net, step = folder / f"{network}.gir", folder / f"{network}.step.gir"
+    only = NETWORKS[network][2]
+    subprocess.run([tools / "glow-translate/glow-translate", "-import-onnx",
+                    data / f"{network}.onnx", "-o", net], check=True)
+    subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results",
+                    f'-free-constants=file="{folder}/weights.safetensors",only="{only}"',
+                    "-differentiate", "-update-weights=" + OPTIMIZERS[optimizer][0],
+                    net, "-o", step], check=True, stderr=subprocess.DEVNULL)
+    kept = re.findall(
+        r'^placeholder @("[^"]*"|\S+) : (\w+)<([^>]*)> \{(?:Trained|State)',
+        step.read_text(), re.M)
+    state = {}
+    for name, kind, dims in kept:
+        shape = [int(d) for d in dims.split(" x ") if d]
+        state[name.strip('"')] = np.zeros(shape, "<i8" if kind == "index64" else "<f4")
+    state.update(read_safetensors(folder / "weights.safetensors"))
+    return step, state
+
+
+def losses(tools, data, folder, network, optimizer, steps):
+    program, state = make_step(tools, data, folder, network, optimizer)
+    kind, batch, _ = NETWORKS[network]
+    x, y = samples(data, kind)
+    files = {name: folder / f"{i}.npy" for i, name in enumerate(state)}
+    for name, v in state.items():
+        np.save(files[name], v)
+    np.save(folder / "rate.npy", np.float32(OPTIMIZERS[optimizer][1]))
+    for step in range(steps):
+        pick = (np.arange(batch) + step * batch) % len(x)
+        np.save(folder / "x.npy", x[pick])
+        np.save(folder / "label.npy", y[pick].flatten())
+        run = [tools / "glow-run/glow-run", program, "-O2", "-cache",
+               f"-cache-dir={folder}/cache", f"-output=loss={folder}/loss.npy"]
+        for name in ("x", "label", "rate"):
+            run.append(f"-input={name}={folder / name}.npy")
+        for name, file in files.items():
+            run += [f"-input={name}={file}", f"-output={name}={file}"]
+        subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+        yield float(np.load(folder / "loss.npy"))
+
+
+def main():
+    args = sys.argv[1:]
+    tools, data, folder = (pathlib.Path(p).resolve() for p in args[:3])
+    rest = args[3:]
+    steps = 50
+    if rest[:1] == ["--steps"]:
+        steps, rest = int(rest[1]), rest[2:]
+    rest = rest or PAIRS
+    failed = 0
+    for network, optimizer in zip(rest[::2], rest[1::2]):
+        trace = json.loads((data / f"{network}.json").read_text())["optimizers"]
+        expected = trace[optimizer]["float64"][:steps]
+        got = losses(tools, data, folder, network, optimizer, len(expected))
+        away = max(abs(g - e) / abs(e) for g, e in zip(got, expected))
+        print(f"{network} {optimizer}: {len(expected)} losses, off by {away:.1e} at most")
+        failed += not away <= MOST
+    return failed > 0
+
+
+sys.exit(main())
