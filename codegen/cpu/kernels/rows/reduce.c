@@ -4,6 +4,12 @@
  * vector of the inner elements at a time, or, if there are none, a vector along
  * the axis.
  *
+ * Long sums of floats are made in two levels, BLOCK terms in float and the blocks in
+ * double, so that what is off grows with the root of BLOCK and not of the number of terms:
+ *
+ *     for each block                               a sum in registers, of doubles
+ *       for each of BLOCK reduced indices          a sum in registers
+ *
  * Sums of quantized elements are exact, their extremes are elements; what is stored
  * is rounded once.
  *
@@ -16,6 +22,8 @@
 
 #define LEAST_BITS \
     32 /* of exact sums: vectors have as many lanes as of float */
+
+#define BLOCK 128 /* terms that are added in float */
 
 typedef struct reducer {
     cg_combine_fn combine;
@@ -112,6 +120,47 @@ widen(cg *g, cg_value v, const void *user)
                              glow_cg_is_signed(w->from), "");
 }
 
+/* True for sums of floats that are made in blocks of the last reduced axis. */
+static bool
+in_blocks(cpu_job *j, const axes *a, const reducer *r)
+{
+    return r->combine == glow_cpu_sum && LLVMTypeOf(r->start) == j->g->f32 &&
+           a->gone.at[a->gone.rank - 1] > 2 * BLOCK;
+}
+
+/* The sum of `lanes` columns from elements `from` on. */
+static cg_value
+sum_blocks(cpu_job *j, const axes *a, const reducer *r, cg_value from,
+           int lanes)
+{
+    cg *g = j->g;
+    int last = a->gone.rank - 1;
+    glow_dims blocks = a->gone, step = a->gone_step;
+    cg_value zero = glow_cg_splat(g, r->start, lanes), total, at, count, x;
+    LLVMTypeRef wide = glow_cg_like(zero, g->f64);
+    cg_nest n;
+    cg_loop l;
+
+    total = glow_cg_local(g, LLVMConstNull(wide));
+    blocks.at[last] = cg_ceil_div(a->gone.at[last], BLOCK);
+    step.at[last] *= BLOCK;
+    glow_cg_nest(g, &n, blocks);
+    at = cg_add(g, from, glow_cg_offset(g, n.at, step));
+    count = cg_mulc(g, n.at[last], BLOCK);
+    count = cg_sub(g, cg_i64(g, a->gone.at[last]), count);
+    x = LLVMBuildICmp(g->builder, LLVMIntSLT, count, cg_i64(g, BLOCK), "");
+    count = cg_select(g, x, count, cg_i64(g, BLOCK));
+    glow_cg_loop(g, &l, cg_i64(g, 0), count, 1, &zero, 1);
+    at = cg_add(g, at, cg_mulc(g, l.i, a->gone_step.at[last]));
+    x = glow_cg_load(g, j->in[0], at, lanes);
+    x = cg_fadd(g, l.value[0], x);
+    glow_cg_loop_end(g, &l, &x);
+    x = LLVMBuildFPExt(g->builder, l.value[0], wide, "");
+    cg_set(g, total, cg_fadd(g, cg_get(g, total), x));
+    glow_cg_nest_end(g, &n);
+    return LLVMBuildFPTrunc(g->builder, cg_get(g, total), LLVMTypeOf(zero), "");
+}
+
 /*
  * One element, or a vector of them, from elements `from` on to `to` on.  Loops
  * run at least once: where there is nothing to reduce, there must be none.
@@ -130,6 +179,8 @@ reduce_at(cpu_job *j, const axes *a, const reducer *r, cg_value from,
     } else if (lanes == 1 && a->gone.rank == 1 && a->gone_step.at[0] == 1) {
         sum = glow_cpu_reduce_row(g, j->in[0], from, a->gone.at[0], r->start,
                                   r->combine, r->adds ? widen : NULL, &w);
+    } else if (in_blocks(j, a, r)) {
+        sum = sum_blocks(j, a, r, from, lanes);
     } else {
         cg_value local = glow_cg_local(g, glow_cg_splat(g, r->start, lanes));
         cg_nest n;
