@@ -10,6 +10,7 @@
 #include "glow/cpu.h"
 
 struct cpu_choice;
+struct glow_remark;
 
 /* Shuffles of bytes for lookup in tables of 256: emit/table.h. */
 typedef enum cpu_shuffle {
@@ -69,6 +70,9 @@ typedef struct cpu_target {
        choice.h. */
     const glow_map *tuned;
     const struct cpu_choice *choice; /* for this instruction, or NULL */
+    /* Of glow_target_options; or NULL. */
+    void (*remark)(void *user, const struct glow_remark *r);
+    void *remark_user;
 } cpu_target;
 
 /*

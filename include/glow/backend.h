@@ -11,6 +11,7 @@
 GLOW_BEGIN
 
 struct glow_target;
+struct glow_remark;
 typedef struct glow_backend glow_backend;
 typedef struct glow_executable glow_executable;
 
@@ -65,6 +66,13 @@ typedef struct glow_target_options {
      * order; it is GLOW_ELIDED then.
      */
     bool consumes;
+    /*
+     * Called by `load` and `emit` with each decision of the code generator that trades
+     * accuracy or memory for time, or nearly did, and the reason; glow/pipeline.h has
+     * the struct, whose `pass` is NULL.  NULL: none.
+     */
+    void (*remark)(void *user, const struct glow_remark *r);
+    void *remark_user;
 } glow_target_options;
 
 /* A form of output: `-emit=NAME`. */

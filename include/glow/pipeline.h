@@ -59,7 +59,7 @@ GLOW_API void glow_pipeline_print(glow_buf *b, const glow_pipeline *p);
 
 /* Why a pass did something, or did not; lives until the call returns. */
 typedef struct glow_remark {
-    const glow_pass *pass;
+    const glow_pass *pass; /* NULL: the backend (glow_target_options.remark) */
     const glow_node *node;
     bool done;
     const char *text; /* "combines 3 products: 12.1 us less" */

@@ -106,7 +106,7 @@ static const tool_option options[] = {
     {"remarks", TOOL_TEXT, AT(remarks), "FILE", NULL, "looking",
      "write why passes did something or did not; .json: for programs"},
     {"remarks-filter", TOOL_NAMES, AT(remarks_filter), "PASS,...", NULL,
-     "looking", "keep the remarks of these passes alone"},
+     "looking", "keep the remarks of these passes, or the backend, alone"},
     {"report", TOOL_TEXT, AT(report), "FILE.html", NULL, "looking",
      "write a page of steps, differences, times, remarks and memory"},
     {"view", TOOL_WORD, AT(view), "svg|dot", view_words, "looking",

@@ -100,6 +100,8 @@ void add_debug(opt *o, instruments *list);
 void end_debug(opt *o);
 void add_notes(opt *o, instruments *list);
 void add_remarks(opt *o, instruments *list);
+/* Adds remarks of the backend, of code that is made from now on. */
+void take_code_remarks(opt *o);
 void add_report(opt *o, glow_pipeline *p, instruments *list);
 void add_progress(opt *o, instruments *list);
 void end_print(opt *o);

@@ -1,5 +1,6 @@
 /*
- * -remarks=FILE: reasons of passes for rewrites, done or missed.
+ * -remarks=FILE: reasons of passes for rewrites, and of the backend for kernels, done
+ * or missed.
  *
  *     missed  7 fold-scale @main %mul (Mul): the product has 2 users [Mul_3 in n.onnx]
  *
@@ -58,9 +59,10 @@ keep(void *user, const glow_remark *r)
     remark_list *l = o->remarks;
     glow_arena *a = o->tool.arena;
     const glow_node *n = r->node;
-    const char *key = glow_arena_printf(a, "%s %s %s %d %s", r->pass->name,
-                                        n ? n->func->name : "",
-                                        n ? n->name : "", r->done, r->text);
+    const char *pass = r->pass ? r->pass->name : o->backend->name;
+    const char *key =
+        glow_arena_printf(a, "%s %s %s %d %s", pass, n ? n->func->name : "",
+                          n ? n->name : "", r->done, r->text);
 
     if (glow_map_get(l->seen, key))
         return;
@@ -69,7 +71,7 @@ keep(void *user, const glow_remark *r)
         glow_arena_grow(a, l->items, l->count, &l->cap, sizeof *l->items);
     l->items[l->count++] = (remark){
         .number = l->number,
-        .pass = r->pass->name,
+        .pass = pass,
         .func = n ? glow_arena_strdup(a, n->func->name) : NULL,
         .node = n ? glow_arena_strdup(a, n->name) : NULL,
         .op = n ? glow_arena_strdup(a, n->op->name) : NULL,
@@ -90,6 +92,13 @@ add_remarks(opt *o, instruments *list)
     }
     list->at[list->count++] =
         (glow_instrument){.user = o, .before = before, .remark = keep};
+}
+
+void
+take_code_remarks(opt *o)
+{
+    o->code.remark = o->remarks ? keep : NULL;
+    o->code.remark_user = o;
 }
 
 /* Writing. */

@@ -8,8 +8,8 @@
 #include "tools/glow-opt/shot.h"
 
 typedef struct remark {
-    int number; /* of the pass run, from 1 */
-    const char *pass;
+    int number;       /* of the pass run, from 1 */
+    const char *pass; /* or the backend */
     const char *func, *node, *op;
     const char *loc; /* "Conv_0 in net.onnx", or NULL */
     const char *text;

@@ -16,6 +16,19 @@ check_passes(opt *o, const tool_list *l)
     return ok;
 }
 
+/* -remarks-filter: passes and backends. */
+static bool
+check_filter(opt *o)
+{
+    const tool_list *l = &o->values.remarks_filter;
+    bool ok = true;
+
+    for (size_t i = 0; i < l->count; i++)
+        ok &= glow_find_backend(o->tool.ctx, l->items[i]) ||
+              tool_find_pass(&o->tool, l->items[i]);
+    return ok;
+}
+
 static bool
 check_limit(opt *o)
 {
@@ -258,7 +271,7 @@ opt_check_usage(opt *o)
     ok &= check_passes(o, &v->disable_pass);
     ok &= check_passes(o, &v->debug);
     ok &= check_stop(o);
-    ok &= check_passes(o, &v->remarks_filter);
+    ok &= check_filter(o);
     ok &= check_limit(o);
     ok &= check_bytes(o);
     ok &= check_annotations(o);

@@ -214,6 +214,7 @@ emit(opt *o, glow_module *m)
             TOOL_GO_ON)
         return false;
     o->code.tuning = tuning;
+    take_code_remarks(o);
     return o->backend->emit(f, opt_artifact(v), &o->code, v->output);
 }
 
@@ -383,15 +384,15 @@ run_module(opt *o, const glow_source *source, glow_buf *out)
     if (o->values.verify_semantics)
         o->semantics = glow_semantics_new(o->tool.ctx, SEED, MEMO_BYTES);
 
-    bool ok = m && run_passes(o, m, false);
+    bool passed = m && run_passes(o, m, false), ok = passed;
 
-    if (m)
-        ok &= write_report(o, source, ok ? m : NULL);
     if (ok && o->values.verify_determinism)
         ok = check_determinism(o, source, m);
     if (ok && opt_emits(&o->values))
         ok = emit(o, m);
-    else if (ok)
+    if (m)
+        ok &= write_report(o, source, passed ? m : NULL);
+    if (ok && !opt_emits(&o->values))
         ok = put_result(o, m, out);
     end_semantics(o);
     if (m)

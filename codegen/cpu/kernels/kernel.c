@@ -13,9 +13,8 @@ all_dense(glow_value *const *v, int count)
     return true;
 }
 
-/* True if kernel `k` accepts the strides of all operands and results of `n`. */
-static bool
-takes_layouts(const cpu_kernel *k, const glow_node *n)
+bool
+glow_cpu_takes_layouts(const cpu_kernel *k, const glow_node *n)
 {
     glow_dims step;
 
@@ -29,7 +28,7 @@ takes_layouts(const cpu_kernel *k, const glow_node *n)
 bool
 glow_cpu_takes(const cpu_kernel *k, const cpu_target *t, const glow_node *n)
 {
-    if (k->op != n->op || !takes_layouts(k, n))
+    if (k->op != n->op || !glow_cpu_takes_layouts(k, n))
         return false;
     return k->takes ? k->takes(t, n)
                     : k->quantized || !glow_computes_quantized(n);

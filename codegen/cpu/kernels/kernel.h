@@ -105,7 +105,17 @@ typedef struct cpu_kernel {
      * by glow_cpu_fork into step->team parts, if that pays.  NULL: it cannot.
      */
     int64_t (*forks)(const cpu_target *t, const glow_node *n);
+    /*
+     * Appends the text of a remark: of `n` that the kernel has `taken`, the accuracy or
+     * memory that it trades for time; of others the reason why it has not, if it nearly
+     * did; else nothing.  `t` has the choice of `n`.  NULL: the kernel trades neither.
+     */
+    void (*remark)(const cpu_target *t, const glow_node *n, bool taken,
+                   glow_buf *b);
 } cpu_kernel;
+
+/* True if kernel `k` accepts the strides of all operands and results of `n`. */
+bool glow_cpu_takes_layouts(const cpu_kernel *k, const glow_node *n);
 
 /*
  * True if kernel `k` takes `n`, with the choice of the target if there is one.

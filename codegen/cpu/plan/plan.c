@@ -15,6 +15,7 @@
 #include "codegen/cpu/plan/stack.h"
 #include "codegen/cpu/pool.h"
 #include "glow/ops.h"
+#include "glow/pipeline.h"
 
 /* Weights. */
 
@@ -170,6 +171,46 @@ choose(const cpu_plan *p, const glow_node *n, const cpu_kernel **kernel,
     return true;
 }
 
+/* Appends the bytes of weights that kernel `k` packs for `n`, if they grow. */
+static void
+put_growth(glow_buf *b, const cpu_target *t, const cpu_kernel *k,
+           const glow_node *n)
+{
+    int64_t packed = packed_size(t, k, n);
+    int64_t plain = packed ? glow_type_bytes(n->in[k->packs]->type) : 0;
+
+    if (packed > plain)
+        glow_buf_printf(b, "; %" PRId64 " bytes of weights instead of %" PRId64,
+                        packed, plain);
+}
+
+/*
+ * Reports the remarks on `n` of the kernel that was taken, with target `t`, and of those
+ * that are preferred to it.
+ */
+static void
+put_remarks(const cpu_plan *p, const glow_node *n, const cpu_kernel *taken,
+            const cpu_target *t)
+{
+    const cpu_kernel *k;
+
+    for (int i = 0; t->remark && (k = glow_cpu_kernels[i]); i++) {
+        glow_remark r = {.node = n, .done = k == taken};
+        glow_buf why = {.arena = p->arena};
+
+        if (k->op == n->op && k->remark && glow_cpu_takes_layouts(k, n))
+            k->remark(t, n, r.done, &why);
+        if (why.len > 0) {
+            if (r.done)
+                put_growth(&why, t, k, n);
+            r.text = glow_arena_printf(p->arena, "%s: %s", k->name, why.text);
+            t->remark(t->remark_user, &r);
+        }
+        if (r.done)
+            return;
+    }
+}
+
 static bool
 add_instruction(cpu_plan *p, const glow_node *n)
 {
@@ -191,9 +232,10 @@ add_instruction(cpu_plan *p, const glow_node *n)
 
     if (!choose(p, n, &k, &t))
         return false;
-    if (k)
+    if (k) {
+        put_remarks(p, n, k, t);
         add_root(p, n, k, t);
-    else if (glow_cpu_can_stack(n))
+    } else if (glow_cpu_can_stack(n))
         glow_cpu_stack_first(p, new_step(p, n), n);
     else
         return glow_error_at(p->func->module->ctx, n->span, "E0823",

@@ -382,6 +382,8 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->winograd = glow_cpu_options_of(o)->winograd;
     t->parts = t->exact ? GLOW_PARTS_OFF : glow_cpu_options_of(o)->parts;
     t->flush = o && o->flush_subnormals;
+    t->remark = o ? o->remark : NULL;
+    t->remark_user = o ? o->remark_user : NULL;
 }
 
 static void

@@ -81,6 +81,13 @@ float_product_of(const glow_node *n, cpu_direct *d)
         if (of(n, &d))                                                       \
             glow_cpu_matrix_choices(t, &d, &glow_cpu_##id, to);              \
     }                                                                        \
+    static void id##_remark(const cpu_target *t, const glow_node *n,         \
+                            bool taken, glow_buf *b)                         \
+    {                                                                        \
+        cpu_direct d;                                                        \
+        if (of(n, &d))                                                       \
+            glow_cpu_matrix_remark(t, &d, taken, b);                         \
+    }                                                                        \
     const cpu_kernel glow_cpu_##id = {                                       \
         .name = #id,                                                         \
         .op = &glow_op_##operator,                                           \
@@ -94,6 +101,7 @@ float_product_of(const glow_node *n, cpu_direct *d)
         .scratch_size = id##_room,                                           \
         .units = id##_units,                                                 \
         .choices = id##_choices,                                             \
+        .remark = id##_remark,                                               \
     }
 
 KERNEL(batchmatmul_matrix, batchmatmul, product_of, glow_cpu_product_filter);

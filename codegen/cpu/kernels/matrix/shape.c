@@ -303,6 +303,36 @@ glow_cpu_takes_matrix(const cpu_target *t, const direct *d)
 }
 
 void
+glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
+                       glow_buf *b)
+{
+    cpu_target u = *t;
+    matrix m;
+    bool pays;
+
+    if (d->type->elem != GLOW_FLOAT)
+        return;
+    if (taken)
+        glow_buf_puts(b, "three products of bfloat16 parts, with errors of at "
+                         "most 1e-5 of the largest result");
+    u.parts = GLOW_PARTS_AUTO;
+    u.matrix = t->has_amx;
+    if (taken || t->choice || !u.matrix || !glow_cpu_matrix_of(&u, d, &m))
+        return;
+    pays = glow_cpu_takes_matrix(&u, d);
+    if (pays && t->exact)
+        glow_buf_puts(b, "-exact does without parts");
+    else if (pays && t->parts == GLOW_PARTS_OFF)
+        glow_buf_puts(b, "parts=off does without parts");
+    else if (!pays && t->matrix && t->parts == GLOW_PARTS_AUTO)
+        glow_buf_printf(b,
+                        "products of parts take %.3g cycles, vectors %.3g, and "
+                        "parts are to take at most %g of these",
+                        glow_cpu_matrix_cycles(&u, &m),
+                        glow_cpu_direct_cycles(&u, d), WORTH);
+}
+
+void
 glow_cpu_matrix_choices(const cpu_target *t, const direct *d,
                         const cpu_kernel *kernel, cpu_choices *to)
 {

@@ -533,6 +533,11 @@ takes(const cpu_target *t, const glow_node *n, int form)
         glow_cpu_winograd_integer_choices(                                 \
             t, &glow_cpu_conv_winograd##m##_integer, n, m, to);            \
     }                                                                      \
+    static void remark##m(const cpu_target *t, const glow_node *n,         \
+                          bool is_taken, glow_buf *b)                      \
+    {                                                                      \
+        glow_cpu_winograd_integer_remark(t, n, m, is_taken, b);            \
+    }                                                                      \
     const cpu_kernel glow_cpu_conv_winograd##m##_integer = {               \
         .name = "conv_winograd" #m "_integer",                             \
         .op = &glow_op_channelwisequantizedconvolution,                    \
@@ -546,6 +551,7 @@ takes(const cpu_target *t, const glow_node *n, int form)
         .scratch_size = scratch##m,                                        \
         .units = units##m,                                                 \
         .choices = choices##m,                                             \
+        .remark = remark##m,                                               \
     }
 
 KERNEL(4);

@@ -60,6 +60,9 @@ bool glow_cpu_winograd_integer_of(const cpu_target *t, const glow_node *n,
  */
 bool glow_cpu_winograd_integer_takes(const cpu_target *t, const glow_node *n,
                                      int m);
+/* The text of a remark on F(m): see cpu_kernel. */
+void glow_cpu_winograd_integer_remark(const cpu_target *t, const glow_node *n,
+                                      int m, bool taken, glow_buf *b);
 /* Adds the choices of `n` by `kernel`, which is that of F(m): see cpu_kernel. */
 void glow_cpu_winograd_integer_choices(const cpu_target *t,
                                        const cpu_kernel *kernel,
@@ -79,11 +82,14 @@ int64_t glow_cpu_winograd_integer_rows(const cpu_winograd_integer *x);
 int64_t glow_cpu_winograd_integer_scratch(const cpu_winograd_integer *x);
 int64_t glow_cpu_winograd_integer_starts(const cpu_winograd_integer *x);
 
-/* True if |y| of each channel is below the bound of F(m), as the head says. */
-bool glow_cpu_winograd_integer_is_exact(const cpu_winograd_integer *x,
+/* The bound of y, which is exact in -bound to bound - 1: as the head says. */
+int64_t glow_cpu_winograd_integer_bound(const cpu_winograd_integer *x);
+/*
+ * The greatest of y and -y - 1 of all channels; `weights` is NULL: of any weights of
+ * the kind.  Results are exact if it is below the bound.
+ */
+int64_t glow_cpu_winograd_integer_reach(const cpu_winograd_integer *x,
                                         const int8_t *weights);
-/* The same for any weights of the kind. */
-bool glow_cpu_winograd_integer_is_always_exact(const cpu_winograd_integer *x);
 
 /* Packed weights: [group][panel][point][step][vector][lane], a group of i16 each. */
 int64_t glow_cpu_winograd_integer_packed_size(const cpu_winograd_integer *x);

@@ -96,34 +96,42 @@ range_of(const integer *x, const int8_t *w, int64_t count)
     return r;
 }
 
-/* True if sums of `r` times elements of the input are within the bound. */
-static bool
-is_within(const integer *x, range r)
+int64_t
+glow_cpu_winograd_integer_bound(const integer *x)
+{
+    return INT64_C(1) << (x->w.m == 2 ? 29 : 25);
+}
+
+static int64_t
+greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The greatest of y and -y - 1, where y are sums of `r` times elements of the input. */
+static int64_t
+reach_of(const integer *x, range r)
 {
     const glow_type *t = x->s.x;
-    int64_t bound = INT64_C(1) << (x->w.m == 2 ? 29 : 25);
     int64_t high = glow_quantized_most(t->elem) - t->offset;
     int64_t low = t->offset - glow_quantized_least(t->elem);
 
-    return r.above * high + r.below * low < bound &&
-           r.above * low + r.below * high <= bound;
+    return greater(r.above * high + r.below * low,
+                   r.above * low + r.below * high - 1);
 }
 
-bool
-glow_cpu_winograd_integer_is_exact(const integer *x, const int8_t *weights)
+int64_t
+glow_cpu_winograd_integer_reach(const integer *x, const int8_t *weights)
 {
-    int64_t count = 9 * x->s.channels;
+    int64_t count = 9 * x->s.channels, most = 0;
 
+    if (!weights) {
+        range high = {128 * count, 0}, low = {0, 128 * count};
+
+        return greater(reach_of(x, high), reach_of(x, low));
+    }
     for (int64_t o = 0; o < x->w.groups * x->s.outputs; o++)
-        if (!is_within(x, range_of(x, weights + o * count, count)))
-            return false;
-    return true;
-}
-
-bool
-glow_cpu_winograd_integer_is_always_exact(const integer *x)
-{
-    int64_t most = 9 * x->s.channels * 128;
-
-    return is_within(x, (range){most, 0}) && is_within(x, (range){0, most});
+        most =
+            greater(most, reach_of(x, range_of(x, weights + o * count, count)));
+    return most;
 }

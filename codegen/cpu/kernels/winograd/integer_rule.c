@@ -300,17 +300,25 @@ glow_cpu_winograd_integer_units(const cpu_target *t, const integer *x)
 
 /* Choice of the form. */
 
+/* glow_cpu_winograd_integer_reach of the weights of `n`, or of any of their kind. */
+static int64_t
+reach_of(const glow_node *n, const integer *x)
+{
+    glow_storage *c = glow_cpu_whole_constant(n->in[1]);
+    int64_t most = glow_cpu_winograd_integer_reach(x, NULL);
+    const glow_tensor *t;
+
+    if (most < glow_cpu_winograd_integer_bound(x) || c->payload == GLOW_ELIDED)
+        return most;
+    t = glow_constant_tensor(c);
+    return t ? glow_cpu_winograd_integer_reach(x, t->data) : most;
+}
+
 /* True if the sums of the weights of `n` are within the bound. */
 static bool
 is_exact(const glow_node *n, const integer *x)
 {
-    glow_storage *c = glow_cpu_whole_constant(n->in[1]);
-    const glow_tensor *t;
-
-    if (glow_cpu_winograd_integer_is_always_exact(x))
-        return true;
-    t = c->payload == GLOW_ELIDED ? NULL : glow_constant_tensor(c);
-    return t && glow_cpu_winograd_integer_is_exact(x, t->data);
+    return reach_of(n, x) < glow_cpu_winograd_integer_bound(x);
 }
 
 /* True if F(m) takes less cycles than all but one other form, of which it is known. */
@@ -329,13 +337,19 @@ pays(const cpu_target *t, const glow_node *n, const integer *x)
            cycles <= cycles_of(t, &other) || !is_exact(n, &other);
 }
 
+/* The form that an option asks for, or 0. */
+static int
+form_of(const cpu_target *t)
+{
+    return t->winograd == GLOW_WINOGRAD_2   ? 2
+           : t->winograd == GLOW_WINOGRAD_4 ? 4
+                                            : 0;
+}
+
 bool
 glow_cpu_winograd_integer_takes(const cpu_target *t, const glow_node *n, int m)
 {
-    int only = !t                               ? 0
-               : t->winograd == GLOW_WINOGRAD_2 ? 2
-               : t->winograd == GLOW_WINOGRAD_4 ? 4
-                                                : 0;
+    int only = t ? form_of(t) : 0;
     integer x;
 
     if (!t || t->winograd == GLOW_WINOGRAD_OFF ||
@@ -344,6 +358,75 @@ glow_cpu_winograd_integer_takes(const cpu_target *t, const glow_node *n, int m)
         return false;
     return (only || t->choice || pays(t, n, &x)) && is_centered(n, x.s.w) &&
            is_exact(n, &x);
+}
+
+/* Remarks. */
+
+static void
+put_cycles(const cpu_target *t, const glow_node *n, int m, glow_buf *b)
+{
+    cpu_integer direct;
+    integer x;
+
+    for (; m >= 2; m -= 2) {
+        glow_cpu_winograd_integer_of(t, n, m, &x);
+        glow_buf_printf(b, "F(%d x %d, 3 x 3) takes %.3g cycles, ", m, m,
+                        cycles_of(t, &x));
+    }
+    glow_cpu_integer_convolution(t, n, &direct);
+    glow_buf_printf(b, "direct convolution %.3g", direct_cycles(t, &direct));
+}
+
+/* Appends the reason why F(m) is not taken by option `auto`, or where it is asked for. */
+static void
+put_reason(const cpu_target *t, const glow_node *n, const integer *x,
+           glow_buf *b)
+{
+    int m = x->w.m;
+
+    if (!form_of(t) && !pays(t, n, x))
+        put_cycles(t, n, m, b);
+    else if (!is_centered(n, x->s.w))
+        glow_buf_printf(b, "an offset of the weights is not the middle of %s",
+                        glow_kind_get(x->s.w->elem)->name);
+    else if (!is_exact(n, x))
+        glow_buf_printf(b,
+                        "sums of the weights may reach %" PRId64
+                        ", and F(%d x %d, 3 x 3) is exact below %" PRId64,
+                        reach_of(n, x), m, m,
+                        glow_cpu_winograd_integer_bound(x));
+}
+
+/* True if the cost model and the weights are for F(m), which is asked before F(2). */
+static bool
+is_best(const cpu_target *t, const glow_node *n, int m)
+{
+    cpu_target u = *t;
+
+    u.winograd = GLOW_WINOGRAD_AUTO;
+    return glow_cpu_winograd_integer_takes(&u, n, m) &&
+           (m == 4 || !glow_cpu_winograd_integer_takes(&u, n, 4));
+}
+
+void
+glow_cpu_winograd_integer_remark(const cpu_target *t, const glow_node *n, int m,
+                                 bool taken, glow_buf *b)
+{
+    integer x;
+
+    if (taken)
+        glow_buf_printf(b, "F(%d x %d, 3 x 3) of integers, which is exact", m,
+                        m);
+    if (taken || t->choice || (form_of(t) && form_of(t) != m) ||
+        !glow_cpu_winograd_integer_of(t, n, m, &x))
+        return;
+    if (t->winograd != GLOW_WINOGRAD_OFF)
+        put_reason(t, n, &x, b);
+    else if (is_best(t, n, m))
+        glow_buf_printf(b,
+                        "winograd=off, which -Os implies, does without F(%d x "
+                        "%d, 3 x 3)",
+                        m, m);
 }
 
 /* Blocks of a quarter of the tiles to four times as many. */

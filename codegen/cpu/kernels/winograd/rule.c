@@ -372,6 +372,53 @@ glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
                                 out);
 }
 
+/* Remarks. */
+
+static void
+put_cycles(const cpu_target *t, const glow_node *n, glow_buf *b)
+{
+    cpu_winograd w;
+
+    for (int m = 4; m >= 2; m -= 2) {
+        glow_cpu_winograd_of(t, n, m, &w);
+        glow_buf_printf(b, "F(%d x %d, 3 x 3) takes %.3g cycles, ", m, m,
+                        winograd_cycles(t, &w));
+    }
+    glow_buf_printf(b, "another kernel %.3g", other_cycles(t, n, &w));
+}
+
+void
+glow_cpu_winograd_remark(const cpu_target *t, const glow_node *n, bool taken,
+                         glow_buf *b)
+{
+    bool is_off = t->winograd == GLOW_WINOGRAD_OFF, pays;
+    cpu_target u = *t;
+    cpu_winograd w;
+
+    if (taken) {
+        glow_cpu_winograd_choice(t, n, &w);
+        glow_buf_printf(b,
+                        "F(%d x %d, 3 x 3), with errors of at most 1e-5 of the "
+                        "largest result nearby",
+                        w.m, w.m);
+        return;
+    }
+    if (t->choice || !glow_cpu_winograd_of(t, n, 2, &w))
+        return;
+    u.exact = false;
+    u.winograd = GLOW_WINOGRAD_AUTO;
+    pays = choose(&u, n, &w);
+    if (pays && t->exact)
+        glow_buf_printf(b, "-exact does without F(%d x %d, 3 x 3)", w.m, w.m);
+    else if (pays && is_off)
+        glow_buf_printf(b,
+                        "winograd=off, which -Os implies, does without F(%d x "
+                        "%d, 3 x 3)",
+                        w.m, w.m);
+    else if (!pays && !t->exact && !is_off)
+        put_cycles(&u, n, b);
+}
+
 /* Choices. */
 
 /* Adds the choice, with its cycles, if its form fits `n`. */

@@ -158,4 +158,5 @@ const cpu_kernel glow_cpu_conv_winograd = {
     .scratch_size = scratch_size,
     .units = units_of,
     .choices = choices_of,
+    .remark = glow_cpu_winograd_remark,
 };

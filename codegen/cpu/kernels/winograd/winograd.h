@@ -104,6 +104,9 @@ bool glow_cpu_winograd_choice(const cpu_target *t, const glow_node *n,
 /* Adds the choices of `n` by `kernel`, conv_winograd: see cpu_kernel. */
 void glow_cpu_winograd_choices(const cpu_target *t, const cpu_kernel *kernel,
                                const glow_node *n, cpu_choices *to);
+/* The text of a remark: see cpu_kernel. */
+void glow_cpu_winograd_remark(const cpu_target *t, const glow_node *n,
+                              bool taken, glow_buf *b);
 /* Rows of tiles, columns of tiles, and tiles in all. */
 static inline int64_t
 glow_cpu_winograd_rows(const cpu_winograd *w)
