@@ -9,8 +9,11 @@
  *     %c = DequantizeLinear(BitCast(%b) : index32<..> - %p, %t) {Axis: 0}
  *     %y = Quantize(Convolution(Dequantize(%x), %d, %c) {..}) : T
  *
- * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  Of products
- * that are quantized at run time the bias alone becomes floats.  Operators that only
+ * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  A constant
+ * bias becomes i32 in units of the sums, scale of %x times those of the weights, rounded
+ * as the product rounds it: integer kernels of ONNX Runtime read no other scale of a
+ * bias (quantize_static writes this one).  Of products that are quantized at run time
+ * the bias alone becomes floats.  Operators that only
  * move elements stay, as do MaxPool and IntLookupTable, and the offsets of filters must
  * be constants within their kind.
  *
@@ -18,9 +21,12 @@
  * runs it before it writes ONNX, which has quantized elements as pairs of conversions.
  */
 
+#include <math.h>
+
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "glow/quantize.h"
 
 static const glow_type *
 with_kind(glow_builder *b, const glow_type *like, glow_kind kind)
@@ -94,20 +100,125 @@ expand_weights(glow_builder *b, glow_value *w, glow_value *scales,
         GLOW_IN(integers_of(b, w), scales, zeros), .axis = 0);
 }
 
-static glow_value *
-expand_bias(glow_builder *b, glow_value *v, glow_value *scales,
-            glow_value *offsets)
-{
-    glow_value *q = integers_of(b, v);
+/* The bias of a product: its operands, and those that its units depend on. */
+typedef struct bias {
+    const glow_type *x, *w;       /* Input and weights */
+    glow_value *w_scales;         /* NULL: the scale of `w` */
+    glow_value *v;                /* may be NULL */
+    glow_value *scales, *offsets; /* NULL: those of the type of `v` */
+} bias;
 
-    if (q && q->type->elem != GLOW_INDEX32)
+static const glow_tensor *
+data_of(const glow_value *v)
+{
+    return v ? glow_constant_data(v, glow_type_count(v->type)) : NULL;
+}
+
+static double
+number_at(const glow_tensor *t, int64_t i, double otherwise)
+{
+    return t ? glow_get_double(t, i) : otherwise;
+}
+
+/* The unit of the sums of channel `i`, as a float. */
+static float
+unit_at(const bias *c, int64_t i)
+{
+    return (float)((double)c->x->scale *
+                   number_at(data_of(c->w_scales), i, (double)c->w->scale));
+}
+
+static double
+scale_at(const bias *c, int64_t i)
+{
+    return number_at(data_of(c->scales), i, (double)c->v->type->scale);
+}
+
+static int64_t
+offset_at(const bias *c, int64_t i)
+{
+    const glow_tensor *t = data_of(c->offsets);
+
+    return t ? glow_get_int(t, i) : c->v->type->offset;
+}
+
+/* True if all is constant, and each unit is the scale of a type. */
+static bool
+has_units(const bias *c)
+{
+    if (!data_of(c->v) || (c->w_scales && !data_of(c->w_scales)) ||
+        (c->scales && (!data_of(c->scales) || !data_of(c->offsets))))
+        return false;
+    for (int64_t i = 0; i < glow_type_count(c->v->type); i++)
+        if (!(unit_at(c, i) > 0 && isfinite(unit_at(c, i))))
+            return false;
+    return true;
+}
+
+/* True if the elements are integers of 32 bits in these units. */
+static bool
+is_in_units(const bias *c)
+{
+    if (c->v->type->elem != GLOW_INT32Q)
+        return false;
+    for (int64_t i = 0; i < glow_type_count(c->v->type); i++)
+        if ((float)scale_at(c, i) != unit_at(c, i) || offset_at(c, i) != 0)
+            return false;
+    return true;
+}
+
+/* The scales of a bias in units of the sums; NULL: the one in its type. */
+static glow_value *
+units_of(glow_builder *b, const bias *c)
+{
+    glow_value *v;
+
+    if (!c->w_scales)
+        return NULL;
+    v = glow_build_constant(b, "bias.scales",
+                            with_kind(b, c->v->type, GLOW_FLOAT));
+    for (int64_t i = 0; i < glow_type_count(c->v->type); i++)
+        glow_set_double(&v->storage->tensor, i, (double)unit_at(c, i));
+    return v;
+}
+
+/* The elements of a bias in units of the sums. */
+static glow_value *
+in_units(glow_builder *b, const bias *c)
+{
+    int64_t count = glow_type_count(c->v->type);
+    glow_type type = glow_type_of(GLOW_INT32Q, c->v->type->shape);
+    glow_value *v;
+
+    type.scale = c->w_scales || count == 0 ? 1 : unit_at(c, 0);
+    v = glow_build_constant(b, "bias",
+                            glow_type_get(glow_builder_context(b), type));
+    for (int64_t i = 0; i < count; i++)
+        glow_set_int(&v->storage->tensor, i,
+                     glow_quantize_bias(scale_at(c, i), offset_at(c, i),
+                                        glow_get_int(data_of(c->v), i),
+                                        (double)unit_at(c, i)));
+    return v;
+}
+
+static glow_value *
+expand_bias(glow_builder *b, bias c)
+{
+    glow_value *q;
+
+    if (c.v && has_units(&c) && !is_in_units(&c))
+        c = (bias){.v = in_units(b, &c), .scales = units_of(b, &c)};
+    if (!c.v || !c.scales)
+        return to_floats(b, c.v);
+    q = integers_of(b, c.v);
+    if (q->type->elem != GLOW_INDEX32)
         q = GLOW_BUILD_STATED_PLAIN(
-            b, convertto, with_kind(b, v->type, GLOW_INDEX32), GLOW_IN(q));
-    if (!glow_is_number(offsets, 0))
-        q = GLOW_BUILD_PLAIN(b, sub, GLOW_IN(q, offsets));
+            b, convertto, with_kind(b, c.v->type, GLOW_INDEX32), GLOW_IN(q));
+    if (c.offsets && !glow_is_number(c.offsets, 0))
+        q = GLOW_BUILD_PLAIN(b, sub, GLOW_IN(q, c.offsets));
     return GLOW_BUILD_STATED(b, dequantizelinear,
-                             with_kind(b, v->type, GLOW_FLOAT),
-                             GLOW_IN(q, scales, NULL), .axis = 0);
+                             with_kind(b, c.v->type, GLOW_FLOAT),
+                             GLOW_IN(q, c.scales, NULL), .axis = 0);
 }
 
 static glow_value *
@@ -119,7 +230,12 @@ expand_channelwise(glow_builder *b, glow_node *n)
         return NULL;
     x = to_floats(b, n->in[0]);
     f = expand_weights(b, n->in[1], n->in[3], n->in[4]);
-    c = expand_bias(b, n->in[2], n->in[5], n->in[6]);
+    c = expand_bias(b, (bias){.x = n->in[0]->type,
+                              .w = n->in[1]->type,
+                              .w_scales = n->in[3],
+                              .v = n->in[2],
+                              .scales = n->in[5],
+                              .offsets = n->in[6]});
     return quantize(
         b, n,
         glow_build(b, &glow_op_convolution, NULL, GLOW_IN(x, f, c), n->attrs));
@@ -135,7 +251,10 @@ expand_rowwise(glow_builder *b, glow_node *n)
     x = to_floats(b, n->in[0]);
     w = expand_weights(b, n->in[1], n->in[2], n->in[3]);
     w = GLOW_BUILD(b, transpose, GLOW_IN(w), .shuffle = GLOW_DIMS_OF(1, 0));
-    c = to_floats(b, n->in[4]);
+    c = expand_bias(b, (bias){.x = n->in[0]->type,
+                              .w = n->in[1]->type,
+                              .w_scales = n->in[2],
+                              .v = n->in[4]});
     return quantize(b, n,
                     GLOW_BUILD(b, fullyconnected, GLOW_IN(x, w, c), .axis = 1));
 }
@@ -152,6 +271,23 @@ expand_dynamic(glow_builder *b, glow_node *n)
     for (int i = 0; i < n->n_in; i++)
         in[i] = i == 2 ? to_floats(b, n->in[i]) : n->in[i];
     return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
+}
+
+/* True if operand `i` is the bias of a product with one scale of the weights. */
+static bool
+is_plain_bias(const glow_node *n, int i)
+{
+    return i == 2 && glow_is_quantized(n->in[0]->type->elem) &&
+           (n->op == &glow_op_convolution || n->op == &glow_op_fullyconnected);
+}
+
+static glow_value *
+expand_operand(glow_builder *b, const glow_node *n, int i)
+{
+    if (!is_plain_bias(n, i))
+        return to_floats(b, n->in[i]);
+    return expand_bias(
+        b, (bias){.x = n->in[0]->type, .w = n->in[1]->type, .v = n->in[i]});
 }
 
 /* True for operators that are left as they are. */
@@ -188,7 +324,7 @@ expand(glow_builder *b, glow_node *n)
         n->op == &glow_op_dynamicrowwisequantizedfullyconnected)
         return expand_dynamic(b, n);
     for (int i = 0; i < n->n_in; i++)
-        in[i] = to_floats(b, n->in[i]);
+        in[i] = expand_operand(b, n, i);
     if (n->op == &glow_op_rescalequantized)
         return quantize(b, n, in[0]);
     type = n->out[0]->type;
