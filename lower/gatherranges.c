@@ -143,4 +143,5 @@ const glow_pass glow_pass_lower_gatherranges = {
     .preserves = GLOW_EXACT,
     .lowers = &glow_op_gatherranges,
     .rewrite = lower,
+    .takes_quantized = true,
 };

@@ -77,8 +77,9 @@ gatherranges_infer(const glow_node *n, glow_type out[])
 {
     int64_t most = ((const glow_gatherranges *)n->attrs)->max_output_size;
 
-    if (!glow_admit(n, 0, GLOW_ANY_PLAIN) || !glow_check_rank(n, 0, 1) ||
-        !glow_admit(n, 1, GLOW_ANY_INT) || !glow_check_rank(n, 1, 3))
+    if (!glow_admit(n, 0, GLOW_ANY_PLAIN | GLOW_CLASS_QUANTIZED) ||
+        !glow_check_rank(n, 0, 1) || !glow_admit(n, 1, GLOW_ANY_INT) ||
+        !glow_check_rank(n, 1, 3))
         return false;
 
     glow_dims at = n->in[1]->type->shape;
