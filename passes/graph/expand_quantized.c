@@ -206,8 +206,10 @@ expand_bias(glow_builder *b, bias c)
 {
     glow_value *q;
 
-    if (c.v && has_units(&c) && !is_in_units(&c))
-        c = (bias){.v = in_units(b, &c), .scales = units_of(b, &c)};
+    if (c.v && has_units(&c) && !is_in_units(&c)) {
+        q = in_units(b, &c);
+        c = (bias){.v = q, .scales = units_of(b, &c)};
+    }
     if (!c.v || !c.scales)
         return to_floats(b, c.v);
     q = integers_of(b, c.v);
