@@ -1,6 +1,7 @@
 /* Element kinds, shapes and interned types. */
 
 #include "glow/type.h"
+#include "glow/quantize.h"
 #include "ir/base/context.h"
 
 #include <inttypes.h>
@@ -390,6 +391,26 @@ check_strides(const glow_type *t, glow_arena *a)
     return NULL;
 }
 
+/* Scale and offset: 0 has an element, and rounding adds an offset that is one. */
+static const char *
+check_quantized(const glow_type *t, glow_arena *a)
+{
+    int64_t least = glow_quantized_least(t->elem);
+    int64_t most = glow_quantized_most(t->elem);
+
+    if (!(t->scale > 0 && isfinite(t->scale)))
+        return glow_arena_printf(
+            a, "the scale is %g, but must be a finite number above 0",
+            (double)t->scale);
+    if (t->offset < least || t->offset > most)
+        return glow_arena_printf(
+            a,
+            "the offset is %" PRId32 ", but %s has elements from %" PRId64
+            " to %" PRId64,
+            t->offset, glow_kind_get(t->elem)->name, least, most);
+    return NULL;
+}
+
 const char *
 glow_type_check(const glow_type *t, glow_arena *a)
 {
@@ -407,8 +428,12 @@ glow_type_check(const glow_type *t, glow_arena *a)
         too_big(count, glow_kind_get(t->elem)->bytes))
         return glow_arena_printf(a, "the type takes more than 2^%d bytes",
                                  MOST_BYTES_LOG);
-    if (glow_is_quantized(t->elem) && !(t->scale > 0 && isfinite(t->scale)))
-        return "the scale must be a finite number above 0";
+    if (glow_is_quantized(t->elem)) {
+        const char *wrong = check_quantized(t, a);
+
+        if (wrong)
+            return wrong;
+    }
     if (glow_kind_get(t->elem)->klass == U && t->shape.rank != 2)
         return glow_arena_printf(a,
                                  "%s is a matrix of rows, but the rank is %d",

@@ -210,8 +210,9 @@ static const glow_diag_info table[] = {
 
     {"E0131", "a type that cannot be",
      "At most 8 dimensions, none negative, 2^47 bytes in all; a scale and an\n"
-     "offset for quantized kinds and for no others; strides that do not let\n"
-     "elements overlap.\n"
+     "offset for quantized kinds and for no others, of which the scale is a\n"
+     "finite number above 0 and the offset an element of the kind; strides\n"
+     "that do not let elements overlap.\n"
      "\n"
      "    placeholder @x : i8<4>\n"
      "\n"

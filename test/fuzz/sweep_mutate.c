@@ -76,13 +76,15 @@ static glow_type
 draw_grid(uint64_t *r)
 {
     static const float scales[] = {1, 0.5f, 0.037f, 0.0117f};
-    static const int32_t offsets[] = {0, 0, 3, -7, 100, 128, -128};
+    static const int32_t offsets[] = {0, 0, 3, -7, 100, 127, -128};
     glow_kind kind = quantized[sweep_draw(r, sweep_draw(r, 3) ? 2 : 4)];
     float unit = 1.0f / (float)(INT64_C(1) << (glow_kind_get(kind)->bits - 8));
+    int32_t offset = offsets[sweep_draw(r, 7)];
 
     return (glow_type){.elem = kind,
                        .scale = scales[sweep_draw(r, 4)] * unit,
-                       .offset = offsets[sweep_draw(r, 7)]};
+                       .offset =
+                           kind == GLOW_UINT8Q ? (uint8_t)offset : offset};
 }
 
 /*

@@ -326,7 +326,10 @@ draw_kinds(uint64_t *s, shape *to)
     to->y = kinds[draw(s, 0, 4)];
     to->bias = kinds[2 + draw(s, 0, 2)];
     to->x_offset = draw_offset(s, to->x);
-    to->w_offset = draw(s, 0, 2) ? 0 : draw(s, 0, 2) ? 1000 : -5;
+    to->w_offset = draw(s, 0, 2)          ? 0
+                   : draw(s, 0, 2)        ? 1000
+                   : to->w == GLOW_UINT8Q ? 5
+                                          : -5;
     to->y_offset = draw_offset(s, to->y);
     to->ratio = draw(s, 0, 2) ? 128 / (5000.0 * sqrt((double)to->in) * 3)
                               : ratios[draw(s, 0, 4)];
@@ -343,19 +346,15 @@ draw_channels(uint64_t *s)
     return some[draw(s, 0, COUNT(some) - 1)];
 }
 
-/* Elements of 16 bits, or an offset that 8 bits do not hold. */
+/* Elements of 16 bits. */
 static void
 widen(uint64_t *s, shape *to)
 {
-    if (draw(s, 0, 1)) {
-        to->x = GLOW_INT16Q;
-        to->x_offset = draw(s, 0, 1) ? 0 : (int32_t)draw(s, -300, 300);
-        if (draw(s, 0, 1))
-            to->w = GLOW_INT16Q;
-        to->ratio /= 100;
-    } else {
-        to->x_offset = 300;
-    }
+    to->x = GLOW_INT16Q;
+    to->x_offset = draw(s, 0, 1) ? 0 : (int32_t)draw(s, -300, 300);
+    if (draw(s, 0, 1))
+        to->w = GLOW_INT16Q;
+    to->ratio /= 100;
 }
 
 static shape

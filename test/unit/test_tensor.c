@@ -111,7 +111,12 @@ bad_types_are_told(void **state)
     assert_non_null(strstr(glow_type_check(&t, a), "stride 29 of axis 0"));
     t = glow_type_of(GLOW_INT8Q, GLOW_DIMS_OF(2));
     t.scale = 0;
-    assert_non_null(strstr(glow_type_check(&t, a), "scale"));
+    assert_non_null(strstr(glow_type_check(&t, a), "the scale is 0"));
+    t.scale = 1;
+    t.offset = -129;
+    assert_non_null(strstr(glow_type_check(&t, a), "the offset is -129"));
+    t.offset = -128;
+    assert_null(glow_type_check(&t, a));
     t = glow_type_of(GLOW_FLOAT, GLOW_DIMS_OF(0, 5));
     assert_null(glow_type_check(&t, a));
 }

@@ -306,7 +306,8 @@ draw_type(fixture *t)
 
     if (glow_is_quantized(y.elem)) {
         y.scale = (float)(1 + draw(1000)) / 1000;
-        y.offset = draw(256) - 128;
+        y.offset =
+            draw(256) + (int32_t)(glow_kind_get(y.elem)->is_signed ? -128 : 0);
     }
     return glow_type_get(t->ctx, y);
 }

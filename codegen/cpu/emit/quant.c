@@ -4,8 +4,6 @@
 
 #include "glow/quantize.h"
 
-#define FAR (1 << 30) /* offsets whose differences may need more than 32 bits */
-
 bool
 glow_cg_is_short(const glow_type *t)
 {
@@ -16,13 +14,6 @@ static bool
 is_signed(const glow_type *t)
 {
     return glow_kind_get(t->elem)->is_signed;
-}
-
-static bool
-has_offset_within(const glow_type *t)
-{
-    return t->offset >= glow_quantized_least(t->elem) &&
-           t->offset <= glow_quantized_most(t->elem);
 }
 
 static LLVMTypeRef
@@ -45,7 +36,7 @@ glow_cg_centered(cg *g, const glow_type *from, cg_value q, LLVMTypeRef real)
 {
     LLVMTypeRef word = glow_cg_like(q, g->i32);
 
-    if (glow_cg_is_short(from) && from->offset > -FAR && from->offset < FAR) {
+    if (glow_cg_is_short(from)) {
         q = LLVMBuildIntCast2(g->builder, q, word, is_signed(from), "");
         if (from->offset)
             q = cg_isub(g, q, glow_cg_int(word, from->offset));
@@ -111,18 +102,10 @@ round_long(cg *g, const glow_type *to, cg_value x)
     return cg_select(g, below, glow_cg_int(word, least), q);
 }
 
-/* True if both ends of the kind, less the offset, are integers of float. */
-static bool
-is_near(const glow_type *to)
-{
-    return glow_cg_is_short(to) && to->offset > -(1 << 21) &&
-           to->offset < 1 << 21;
-}
-
 cg_value
 glow_cg_round_number(cg *g, const glow_type *to, cg_value x)
 {
-    if (glow_cg_scalar(LLVMTypeOf(x)) == g->f32 && !is_near(to))
+    if (glow_cg_scalar(LLVMTypeOf(x)) == g->f32 && !glow_cg_is_short(to))
         x = glow_cg_as_real(g, x, g->f64);
     return glow_kind_get(to->elem)->bits == 64 ? round_long(g, to, x)
                                                : round_by_sum(g, to, x);
@@ -131,20 +114,16 @@ glow_cg_round_number(cg *g, const glow_type *to, cg_value x)
 cg_value
 glow_cg_round_to(cg *g, const glow_type *to, cg_value x)
 {
-    cg_value number = cg_fcmp(g, LLVMRealORD, x, x), q;
+    cg_value number = cg_fcmp(g, LLVMRealORD, x, x);
 
-    q = cg_select(g, number, x, LLVMConstNull(LLVMTypeOf(x)));
-    q = glow_cg_round_number(g, to, q);
-    if (has_offset_within(to))
-        return q;
-    return cg_select(g, number, q, glow_cg_int(LLVMTypeOf(q), to->offset));
+    x = cg_select(g, number, x, LLVMConstNull(LLVMTypeOf(x)));
+    return glow_cg_round_number(g, to, x);
 }
 
 bool
 glow_cg_is_plain_grid(const glow_type *t)
 {
-    return glow_cg_is_short(t) && t->scale > 0x1p-60f && t->scale < 0x1p60f &&
-           t->offset > -(1 << 20) && t->offset < 1 << 20;
+    return glow_cg_is_short(t) && t->scale > 0x1p-60f && t->scale < 0x1p60f;
 }
 
 cg_value
@@ -177,15 +156,14 @@ glow_cg_sum_bits(const glow_type *from, int64_t count)
 }
 
 /*
- * sum - count * offset, which takes no more bits than the sum if the offset is an
+ * sum - count * offset, which takes no more bits than the sum, because the offset is an
  * element.
  */
 static cg_value
 less_offsets(cg *g, const glow_type *from, cg_value sum, cg_value count)
 {
     unsigned bits = LLVMGetIntTypeWidth(glow_cg_scalar(LLVMTypeOf(sum)));
-    LLVMTypeRef scalar =
-        bits <= 32 && has_offset_within(from) ? g->i32 : g->i64;
+    LLVMTypeRef scalar = bits <= 32 ? g->i32 : g->i64;
 
     sum = LLVMBuildIntCast2(g->builder, sum, glow_cg_like(sum, scalar),
                             is_signed(from), "");

@@ -1,6 +1,6 @@
 /*
- * Integer sums of any quantized elements, one result at a time: elements of 16 bits,
- * whose sums have 64, and offsets that 8 bits do not hold.
+ * Integer sums of any quantized elements, one result at a time: those of 16 bits have
+ * sums of 64.
  *
  *     for each channel of the result
  *       for each image, plane, line, pixel

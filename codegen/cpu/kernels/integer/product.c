@@ -10,14 +10,6 @@ is_byte(const glow_type *t)
     return t->elem == GLOW_INT8Q || t->elem == GLOW_UINT8Q;
 }
 
-/* True if 8 bits hold the offset, so that it can stand for taps outside. */
-static bool
-holds_offset(const glow_type *t)
-{
-    return t->offset >= glow_quantized_least(t->elem) &&
-           t->offset <= glow_quantized_most(t->elem);
-}
-
 /* Elements from one row of `t` to the next; 0: they have no common distance. */
 static int64_t
 row_step(const glow_type *t)
@@ -52,8 +44,7 @@ finish(const cpu_target *t, const glow_node *n, bool uses_matrix, integer *s)
     for (int i = 0; i < 3; i++)
         taps *= s->axis[i].kernel;
     if (!is_plain(n, s) || !is_byte(s->x) || !is_byte(s->w) ||
-        !holds_offset(s->x) || s->channels < 1 || taps < 1 ||
-        glow_type_count(s->y) < 1)
+        s->channels < 1 || taps < 1 || glow_type_count(s->y) < 1)
         return false;
     if (uses_matrix && (!t || !glow_cpu_integer_takes_matrix(t, s)))
         return false;

@@ -19,8 +19,6 @@
 #include "glow/quantize.h"
 
 #define UPPER 0x1p20 /* more than 16 bits hold */
-#define MOST_OFFSET \
-    0x3fff /* of which sums with ends of 16 bits saturate 8 bits */
 #define GROUP 4
 #define PART 16 /* bytes within which x86 packs */
 
@@ -30,8 +28,7 @@ static bool
 is_quick(const cg *g, const integer *s)
 {
     return strncmp(g->target->triple, "x86_64", 6) == 0 &&
-           g->target->dot_bytes >= PART && glow_cg_bytes(s->y) == 1 &&
-           s->y->offset >= -MOST_OFFSET && s->y->offset <= MOST_OFFSET;
+           g->target->dot_bytes >= PART && glow_cg_bytes(s->y) == 1;
 }
 
 /* The number of units of the result, of 32 bits. */
