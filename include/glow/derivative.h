@@ -110,6 +110,7 @@ extern GLOW_API const glow_derivative glow_derivative_batchedreducemean;
 extern GLOW_API const glow_derivative glow_derivative_batchedreducemin;
 extern GLOW_API const glow_derivative glow_derivative_batchedreduceprod;
 extern GLOW_API const glow_derivative glow_derivative_batchmatmul;
+extern GLOW_API const glow_derivative glow_derivative_cumprod;
 extern GLOW_API const glow_derivative glow_derivative_cumsum;
 extern GLOW_API const glow_derivative glow_derivative_fullyconnected;
 extern GLOW_API const glow_derivative glow_derivative_matmul;
@@ -125,6 +126,10 @@ extern GLOW_API const glow_derivative glow_derivative_convolution;
 extern GLOW_API const glow_derivative glow_derivative_convtranspose;
 extern GLOW_API const glow_derivative glow_derivative_maxpool;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
+
+/* Resizing: ir/derivatives/image.c. */
+extern GLOW_API const glow_derivative glow_derivative_resizebilinear;
+extern GLOW_API const glow_derivative glow_derivative_resizenearest;
 
 GLOW_END
 

@@ -44,6 +44,60 @@ cumsum_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 }
 TRANSPOSE(cumsum);
 
+/* Element k becomes v[k + by], with `backwards` v[k - by], or 0 beyond the axis. */
+static glow_value *
+shifted(glow_builder *b, glow_value *v, int axis, int64_t by, bool backwards)
+{
+    glow_dims start, kept, rest;
+    glow_value *zeros;
+
+    if (!v)
+        return NULL;
+    kept = rest = v->type->shape;
+    if (by >= kept.at[axis])
+        return glow_grad_zeros(b, v, kept);
+    start = (glow_dims){.rank = kept.rank};
+    start.at[axis] = backwards ? 0 : by;
+    kept.at[axis] -= by;
+    rest.at[axis] = by;
+    zeros = glow_grad_zeros(b, v, rest);
+    v = glow_grad_slice(b, v, start, (glow_dims){.rank = 0}, kept);
+    return backwards ? GLOW_BUILD(b, concat, GLOW_IN(zeros, v), .dim = axis)
+                     : GLOW_BUILD(b, concat, GLOW_IN(v, zeros), .dim = axis);
+}
+
+/*
+ * With P[k] the product of the elements before x[k], d x[k] is P[k] S[k], where
+ *
+ *     S[k] = e[k] + a[k] S[k + 1],  a[k] = x[k + 1],  e[k] = d[k]; Exclusive: d[k + 1].
+ *
+ * No quotients, so elements may be 0.  The recurrence is solved in log2 of the size
+ * steps of doubling distance (Hillis and Steele, 1986).
+ */
+static bool
+cumprod_gradient(glow_builder *b, const glow_gradient *g)
+{
+    const glow_cumprod *c = g->node->attrs;
+    glow_value *x = g->node->in[0], *e = g->by_result[0], *a;
+    int64_t size = x->type->shape.at[c->dim];
+
+    if (glow_type_count(x->type) == 0)
+        return true;
+    a = shifted(b, x, c->dim, 1, c->reverse);
+    if (c->exclusive)
+        e = shifted(b, e, c->dim, 1, c->reverse);
+    for (int64_t step = 1; step < size; step *= 2) {
+        e = glow_grad_add(
+            b, e, glow_grad_mul(b, a, shifted(b, e, c->dim, step, c->reverse)));
+        a = glow_grad_mul(b, a, shifted(b, a, c->dim, step, c->reverse));
+    }
+    x = GLOW_BUILD(b, cumprod, GLOW_IN(x), .dim = c->dim, .exclusive = true,
+                   .reverse = c->reverse);
+    g->by_operand[0] = glow_grad_mul(b, x, e);
+    return g->by_operand[0];
+}
+GRADIENT(cumprod);
+
 /* d x / y, and 0 where y is 0. */
 static bool
 reducel2_gradient(glow_builder *b, const glow_gradient *g)

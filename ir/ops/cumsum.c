@@ -107,4 +107,5 @@ const glow_op glow_op_cumprod = {
            "Floats are multiplied in float64 and rounded once; integers wrap "
            "around." GLOW_REALS_DOC,
     .source = "ONNX CumProd",
+    .derivative = &glow_derivative_cumprod,
 };

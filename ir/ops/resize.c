@@ -198,6 +198,7 @@ const glow_op glow_op_resizenearest = {
         "with halves down (round_prefer_floor) or up (round_prefer_ceil), "
         "and held within Input.",
     .source = "Glow ResizeNearest; ONNX Resize, nearest",
+    .derivative = &glow_derivative_resizenearest,
 };
 
 /* resizebilinear */
@@ -309,4 +310,5 @@ const glow_op glow_op_resizebilinear = {
            "`(1 - t) x0 + t x1`; two such axes one after the other.  Quantized "
            "elements keep their scale and offset; they" GLOW_REALS_TAIL,
     .source = "Glow ResizeBilinear; ONNX Resize, linear",
+    .derivative = &glow_derivative_resizebilinear,
 };
