@@ -95,6 +95,7 @@ extern GLOW_API const glow_derivative glow_derivative_zero;
 extern GLOW_API const glow_derivative glow_derivative_broadcast;
 extern GLOW_API const glow_derivative glow_derivative_concat;
 extern GLOW_API const glow_derivative glow_derivative_convertto;
+extern GLOW_API const glow_derivative glow_derivative_embedding;
 extern GLOW_API const glow_derivative glow_derivative_gather;
 extern GLOW_API const glow_derivative glow_derivative_inserttensor;
 extern GLOW_API const glow_derivative glow_derivative_reshape;
@@ -130,6 +131,16 @@ extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
 /* Resizing: ir/derivatives/image.c. */
 extern GLOW_API const glow_derivative glow_derivative_resizebilinear;
 extern GLOW_API const glow_derivative glow_derivative_resizenearest;
+
+/* Normalizations and losses: ir/derivatives/norm.c, loss.c. */
+extern GLOW_API const glow_derivative glow_derivative_layernormalization;
+extern GLOW_API const glow_derivative glow_derivative_localresponsenormalization;
+extern GLOW_API const glow_derivative glow_derivative_meanvarnormalization;
+extern GLOW_API const glow_derivative glow_derivative_rmsnormalization;
+extern GLOW_API const glow_derivative glow_derivative_batchnormalization;
+extern GLOW_API const glow_derivative glow_derivative_crossentropyloss;
+extern GLOW_API const glow_derivative glow_derivative_negativeloglikelihoodloss;
+extern GLOW_API const glow_derivative glow_derivative_sigmoidcrossentropywithlogits;
 
 GLOW_END
 

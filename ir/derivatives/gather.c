@@ -99,6 +99,30 @@ gather_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 }
 TRANSPOSE(gather);
 
+/* As by Gather, but 0 for the row PadIdx. */
+static glow_value *
+embedding_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    const glow_embedding *e = n->attrs;
+    glow_dims shape = n->in[0]->type->shape;
+    int64_t count = glow_type_count(n->in[1]->type);
+    glow_value *rows, *zeros;
+
+    if (i != 0 || glow_type_count(d->type) == 0)
+        return NULL;
+    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(count, shape.at[1]));
+    rows = glow_grad_reshape(b, n->in[1], GLOW_DIMS_OF(count, 1));
+    d = GLOW_BUILD(b, scatterdata,
+                   GLOW_IN(glow_grad_zeros(b, d, shape), rows, d),
+                   .reduction = GLOW_SCATTER_ADD);
+    if (e->pad_idx < 0 || !d)
+        return d;
+    zeros = glow_grad_zeros(b, d, GLOW_DIMS_OF(1, shape.at[1]));
+    return GLOW_BUILD(b, inserttensor, GLOW_IN(d, zeros),
+                      .start = GLOW_DIMS_OF(e->pad_idx, 0), .count = 1);
+}
+TRANSPOSE(embedding);
+
 /* Bool, a value for each slice: no later slice replaced it. */
 static glow_value *
 is_last(glow_builder *b, glow_node *n)

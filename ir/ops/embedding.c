@@ -68,6 +68,7 @@ const glow_op glow_op_embedding = {
     .doc = "`y[i] = weights[indices[i]]`, or zeros where `indices[i]` is "
            "PadIdx.  Glow's Scale and Sparse are about gradients.",
     .source = "Glow Embedding; PyTorch embedding",
+    .derivative = &glow_derivative_embedding,
 };
 
 /* gatherranges */

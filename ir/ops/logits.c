@@ -66,6 +66,7 @@ const glow_op glow_op_sigmoidcrossentropywithlogits = {
            "sigmoid(x)`.",
     .source = "Glow SigmoidCrossEntropyWithLogits; Caffe2 "
               "SigmoidCrossEntropyWithLogits",
+    .derivative = &glow_derivative_sigmoidcrossentropywithlogits,
 };
 
 /* binarycrossentropywithlogits */

@@ -117,6 +117,7 @@ const glow_op glow_op_negativeloglikelihoodloss = {
            "one outside of the classes is an error when it is met.",
     .source = "ONNX NegativeLogLikelihoodLoss; SoftmaxCrossEntropyLoss is "
               "LogSoftMax and this",
+    .derivative = &glow_derivative_negativeloglikelihoodloss,
 };
 
 /* crossentropyloss */
@@ -170,6 +171,7 @@ const glow_op glow_op_crossentropyloss = {
     .doc = "`CE[0]` is the sum of `-log(P[n, Labels[n]])`.  A label outside of "
            "the classes is an error when it is met.",
     .source = "Glow CrossEntropyLoss",
+    .derivative = &glow_derivative_crossentropyloss,
 };
 
 /* regression */

@@ -94,6 +94,7 @@ const glow_op glow_op_batchnormalization = {
         "`y = (x - m[c]) / sqrt(v[c] + Epsilon) * s[c] + b[c]`." GLOW_REALS_DOC,
     .source = "Ioffe, Szegedy, Batch Normalization, arXiv:1502.03167; Glow "
               "BatchNormalization; ONNX BatchNormalization, inference",
+    .derivative = &glow_derivative_batchnormalization,
 };
 
 /* layernormalization */
@@ -183,6 +184,7 @@ const glow_op glow_op_layernormalization = {
            "Without Scale `s` is 1, without Bias `b` is 0." GLOW_REALS_DOC,
     .source = "Ba, Kiros, Hinton, Layer Normalization, arXiv:1607.06450; Glow "
               "LayerNormalization; ONNX LayerNormalization",
+    .derivative = &glow_derivative_layernormalization,
 };
 
 /* rmsnormalization */
@@ -235,6 +237,7 @@ const glow_op glow_op_rmsnormalization = {
         "= x / sqrt(v + Epsilon) * s`.  Without Scale `s` is 1." GLOW_REALS_DOC,
     .source = "Zhang, Sennrich, Root Mean Square Layer Normalization, "
               "arXiv:1910.07467; ONNX RMSNormalization",
+    .derivative = &glow_derivative_rmsnormalization,
 };
 
 /* localresponsenormalization */
@@ -319,4 +322,5 @@ const glow_op glow_op_localresponsenormalization = {
         "Krizhevsky, Sutskever, Hinton, ImageNet Classification with Deep "
         "Convolutional Neural Networks, 2012; Glow "
         "LocalResponseNormalization; ONNX LRN",
+    .derivative = &glow_derivative_localresponsenormalization,
 };

@@ -86,6 +86,7 @@ const glow_op glow_op_meanvarnormalization = {
            "With 1 for p neither Mean nor Var is read.",
     .source = "Glow MeanVarNormalization; ONNX BatchNormalization, training, "
               "whose momentum is 1 - p",
+    .derivative = &glow_derivative_meanvarnormalization,
 };
 
 /* batchboxcox */
