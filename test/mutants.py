@@ -3,7 +3,8 @@
 usage: mutants.py GLOW-OPT PLUGIN FOLDER
 
 The plugin misgradient plants one fault into the rule of one operator.  A fault is
-judged by all functions of FOLDER/*.gir that use the operator: without a fault all of
+judged by all functions that use the operator, of the files FOLDER/*.gir that run
+-verify-gradients: without a fault all of
 them pass, with it at least one is reported as E0443.
 """
 
@@ -62,7 +63,10 @@ def functions(folder, op):
     """The functions that use `op`, as the text of one split file."""
     found = []
     for path in sorted(glob.glob(f"{folder}/*.gir")):
-        for text in re.split(r"^// -----\n", open(path, encoding="utf-8").read(), flags=re.M):
+        whole = open(path, encoding="utf-8").read()
+        if "-verify-gradients" not in whole:
+            continue
+        for text in re.split(r"^// -----\n", whole, flags=re.M):
             code = "\n".join(l for l in text.split("\n") if not l.startswith("//"))
             if re.search(rf"%(?!sum|mixed)[\w.]+ = {op}\(", code):
                 found.append(code)
