@@ -33,7 +33,7 @@ class_numbers(glow_builder *b, glow_value *target, int64_t classes,
               int64_t ignored)
 {
     glow_dims shape = target->type->shape;
-    glow_value *t = target, *c, *is_back;
+    glow_value *t = target, *c, *is_back, *is_ignored, *none;
 
     if (t->type->elem != GLOW_INDEX64)
         t = GLOW_BUILD_STATED_PLAIN(
@@ -46,9 +46,9 @@ class_numbers(glow_builder *b, glow_value *target, int64_t classes,
     c = glow_grad_select(b, is_back, c, t);
     if (ignored == GLOW_IGNORE_NONE)
         return c;
-    return glow_grad_select(
-        b, glow_grad_equal(b, t, index_number(b, shape, ignored)),
-        index_number(b, shape, classes), c);
+    is_ignored = glow_grad_equal(b, t, index_number(b, shape, ignored));
+    none = index_number(b, shape, classes);
+    return glow_grad_select(b, is_ignored, none, c);
 }
 
 static glow_dims
@@ -76,9 +76,9 @@ is_class(glow_builder *b, const glow_value *x, glow_value *target,
     for (int64_t i = 0; numbers && i < classes; i++)
         glow_set_int(&numbers->storage->tensor, i, i);
     target = class_numbers(b, target, classes, ignored);
-    return glow_grad_equal(b,
-                           glow_grad_repeat(b, target, GLOW_DIMS_OF(1), shape),
-                           glow_grad_repeat(b, numbers, others, shape));
+    target = glow_grad_repeat(b, target, GLOW_DIMS_OF(1), shape);
+    numbers = glow_grad_repeat(b, numbers, others, shape);
+    return glow_grad_equal(b, target, numbers);
 }
 
 /* Of a NegativeLogLikelihoodLoss, all of the shape of Input. */
@@ -121,8 +121,10 @@ likelihood_of(glow_builder *b, const glow_gradient *g)
     glow_dims shape = n->in[0]->type->shape;
     glow_dims axes = glow_grad_axes(0, shape.rank);
     glow_value *d = g->by_result[0];
-    likelihood l = {is_class(b, n->in[0], n->in[1], a->ignore_index),
-                    glow_grad_number(b, n->in[0], 1), NULL};
+    likelihood l = {NULL, NULL, NULL};
+
+    l.is_class = is_class(b, n->in[0], n->in[1], a->ignore_index);
+    l.weight = glow_grad_number(b, n->in[0], 1);
 
     if (n->in[2])
         l.weight =
@@ -183,8 +185,9 @@ crossentropyloss_gradient(glow_builder *b, const glow_gradient *g)
     labels = glow_grad_reshape(b, labels, GLOW_DIMS_OF(shape.at[0]));
     d = glow_grad_reshape(b, g->by_result[0], (glow_dims){.rank = 0});
     d = glow_grad_repeat(b, glow_grad_neg(b, d), glow_grad_axes(0, 2), shape);
-    g->by_operand[0] = glow_grad_where(
-        b, is_class(b, p, labels, GLOW_IGNORE_NONE), glow_grad_div(b, d, p));
+    d = glow_grad_div(b, d, p);
+    labels = is_class(b, p, labels, GLOW_IGNORE_NONE);
+    g->by_operand[0] = glow_grad_where(b, labels, d);
     return g->by_operand[0];
 }
 GRADIENT(crossentropyloss);
