@@ -52,6 +52,7 @@ FAULTS = {
     "MatMul": [],
     "Embedding": [],
     "Gather": [],
+    "ROIAlign": [],
     "ResizeBilinear": ["grid"],
     "ResizeNearest": ["grid"],
     "Slice": ["offset"],

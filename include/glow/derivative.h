@@ -128,9 +128,10 @@ extern GLOW_API const glow_derivative glow_derivative_convtranspose;
 extern GLOW_API const glow_derivative glow_derivative_maxpool;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
 
-/* Resizing: ir/derivatives/image.c. */
+/* Resizing and regions: ir/derivatives/image.c, roi.c. */
 extern GLOW_API const glow_derivative glow_derivative_resizebilinear;
 extern GLOW_API const glow_derivative glow_derivative_resizenearest;
+extern GLOW_API const glow_derivative glow_derivative_roialign;
 
 /* Normalizations and losses: ir/derivatives/norm.c, loss.c. */
 extern GLOW_API const glow_derivative glow_derivative_layernormalization;

@@ -190,6 +190,7 @@ const glow_op glow_op_roialign = {
         "would take more than 2^20 samples along a side of a bin is an error.",
     .source = "Glow ROIAlign; ONNX RoiAlign; He et al., Mask R-CNN, "
               "arXiv:1703.06870",
+    .derivative = &glow_derivative_roialign,
 };
 
 /* maxroipool */
