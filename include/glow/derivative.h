@@ -135,13 +135,15 @@ extern GLOW_API const glow_derivative glow_derivative_roialign;
 
 /* Normalizations and losses: ir/derivatives/norm.c, loss.c. */
 extern GLOW_API const glow_derivative glow_derivative_layernormalization;
-extern GLOW_API const glow_derivative glow_derivative_localresponsenormalization;
+extern GLOW_API const glow_derivative
+    glow_derivative_localresponsenormalization;
 extern GLOW_API const glow_derivative glow_derivative_meanvarnormalization;
 extern GLOW_API const glow_derivative glow_derivative_rmsnormalization;
 extern GLOW_API const glow_derivative glow_derivative_batchnormalization;
 extern GLOW_API const glow_derivative glow_derivative_crossentropyloss;
 extern GLOW_API const glow_derivative glow_derivative_negativeloglikelihoodloss;
-extern GLOW_API const glow_derivative glow_derivative_sigmoidcrossentropywithlogits;
+extern GLOW_API const glow_derivative
+    glow_derivative_sigmoidcrossentropywithlogits;
 
 GLOW_END
 
