@@ -13,52 +13,17 @@
  * multiplied as floats of 32.
  */
 
+#include "lower/blocks.h"
 #include "lower/common.h"
 #include "lower/index.h"
-
-static glow_value *
-nibbles(glow_builder *b, glow_value *w)
-{
-    glow_dims each = w->type->shape, flat = each;
-    glow_value *low = GLOW_BUILD_PLAIN(
-        b, bitwiseand, GLOW_IN(w, glow_lower_splat_int(b, w->type, 15)));
-    glow_value *high =
-        GLOW_BUILD(b, bitshift, GLOW_IN(w, glow_lower_splat_int(b, w->type, 4)),
-                   .direction = GLOW_SHIFT_RIGHT);
-
-    each.at[each.rank++] = 1;
-    flat.at[flat.rank - 1] *= 2;
-    low = glow_lower_reshape(b, low, each);
-    high = glow_lower_reshape(b, high, each);
-    return glow_lower_reshape(
-        b, GLOW_BUILD(b, concat, GLOW_IN(low, high), .dim = each.rank - 1),
-        flat);
-}
 
 /* Weights [K, N] of the kind `kind`. */
 static glow_value *
 weights(glow_builder *b, const glow_node *n, glow_kind kind)
 {
     const glow_blockwisequantizedfullyconnected *q = n->attrs;
-    glow_value *w = q->bits == 4 ? nibbles(b, n->in[1]) : n->in[1], *zero,
-               *scale;
-    glow_dims shape;
+    glow_value *w = glow_lower_blocks(b, n->in + 1, q->bits, q->k, kind);
 
-    if (glow_builder_failed(b))
-        return NULL;
-    shape = w->type->shape;
-    w = glow_lower_convert(b, w, kind);
-    if (n->in[3])
-        zero = glow_lower_spread(b, glow_lower_convert(b, n->in[3], kind), 0,
-                                 shape);
-    else
-        zero = glow_lower_splat(b, w->type, 1 << (q->bits - 1));
-    w = glow_lower_sub(b, w, zero);
-    scale = glow_lower_convert(b, n->in[2], kind);
-    w = glow_lower_mul(b, w, glow_lower_spread(b, scale, 0, shape));
-    w = glow_lower_reshape(
-        b, w, GLOW_DIMS_OF(shape.at[0], shape.at[1] * shape.at[2]));
-    w = glow_lower_cut(b, w, 1, 0, q->k);
     return glow_lower_transpose(b, w, GLOW_DIMS_OF(1, 0));
 }
 

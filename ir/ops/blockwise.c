@@ -1,28 +1,32 @@
 /*
- * Products of floats with weights of 8 or 4 bits, each block of a row with a scale and
- * an offset of its own.
+ * Weights of 8 or 4 bits, each block of a row with a scale and an offset of its own:
+ * products of floats with them, and them as floats.
  */
 
 #include "ir/ops/product.h"
 
-static bool
-check_attrs(const glow_node *n)
-{
-    const glow_blockwisequantizedfullyconnected *q = n->attrs;
+/* Weights [rows, depth] in blocks. */
+typedef struct layout {
+    int64_t depth;
+    int bits;
+    int64_t block;
+} layout;
 
-    if (q->bits != 8 && q->bits != 4)
-        return glow_reject(n, "Bits is %d, but must be 8 or 4", q->bits);
-    if (q->block_size < 1 || q->block_size > INT32_MAX ||
-        q->block_size * q->bits % 8)
+static bool
+check_layout(const glow_node *n, layout l)
+{
+    if (l.bits != 8 && l.bits != 4)
+        return glow_reject(n, "Bits is %d, but must be 8 or 4", l.bits);
+    if (l.block < 1 || l.block > INT32_MAX || l.block * l.bits % 8)
         return glow_reject(n,
                            "BlockSize is %" PRId64
                            ", but a block of %d bits each must fill whole "
                            "bytes, and have at most %d weights",
-                           q->block_size, q->bits, INT32_MAX);
-    return q->k >= 0 || glow_reject(n,
-                                    "K is %" PRId64 ", but the sum has 0 or "
-                                    "more terms",
-                                    q->k);
+                           l.block, l.bits, INT32_MAX);
+    return l.depth >= 0 || glow_reject(n,
+                                       "K is %" PRId64 ", but the sum has 0 or "
+                                       "more terms",
+                                       l.depth);
 }
 
 /* Operand `i` has the kind uindex8. */
@@ -36,29 +40,62 @@ check_bytes(const glow_node *n, int i)
                        n->op->in[i].name, glow_kind_get(kind)->name);
 }
 
+/* Operands `first` to `first` + 2 are weights, scales and offsets of `l`; `asked` by these. */
+static bool
+check_blocks(const glow_node *n, int first, layout l, const char *asked)
+{
+    glow_dims w = n->in[first]->type->shape, blocks;
+
+    if (!check_bytes(n, first) || !glow_check_rank(n, first, 3))
+        return false;
+    blocks = GLOW_DIMS_OF(w.at[0], l.depth / l.block + (l.depth % l.block > 0));
+    return glow_check_shape(
+               n, first,
+               GLOW_DIMS_OF(w.at[0], blocks.at[1], l.block * l.bits / 8),
+               asked) &&
+           glow_admit(n, first + 1, GLOW_ANY_FLOAT) &&
+           glow_check_shape(n, first + 1, blocks, "one for each block") &&
+           (!n->in[first + 2] ||
+            (check_bytes(n, first + 2) &&
+             glow_check_shape(n, first + 2, blocks, "one for each block")));
+}
+
+/* Weight `k` of row `row`, exact; `in` are weights, scales and offsets. */
+static double
+weight_at(layout l, glow_tensor *const in[], int64_t row, int64_t k)
+{
+    int64_t each = 8 / l.bits, bytes = l.block / each;
+    int64_t block = row * in[1]->type->shape.at[1] + k / l.block;
+    int64_t i = k % l.block;
+    int64_t byte = glow_get_int(in[0], block * bytes + i / each);
+    int64_t v = byte >> i % each * l.bits & ((1 << l.bits) - 1);
+    int64_t zero =
+        in[2] ? glow_get_int(in[2], block) : (int64_t)1 << (l.bits - 1);
+
+    return glow_get_double(in[1], block) * (double)(v - zero);
+}
+
+/* blockwisequantizedfullyconnected */
+
+static layout
+layout_of(const glow_node *n)
+{
+    const glow_blockwisequantizedfullyconnected *q = n->attrs;
+
+    return (layout){q->k, q->bits, q->block_size};
+}
+
 static bool
 blockwise_infer(const glow_node *n, glow_type out[])
 {
-    const glow_blockwisequantizedfullyconnected *q = n->attrs;
-    glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape, blocks;
+    layout l = layout_of(n);
+    glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
 
-    if (!check_attrs(n) || !glow_admit(n, 0, GLOW_ANY_FLOAT) ||
-        !glow_check_rank(n, 0, 2) ||
-        !glow_check_shape(n, 0, GLOW_DIMS_OF(x.at[0], q->k), "what K asks for"))
-        return false;
-    if (!check_bytes(n, 1) || !glow_check_rank(n, 1, 3))
-        return false;
-    blocks = GLOW_DIMS_OF(w.at[0],
-                          q->k / q->block_size + (q->k % q->block_size > 0));
-    return glow_check_shape(
-               n, 1,
-               GLOW_DIMS_OF(w.at[0], blocks.at[1], q->block_size * q->bits / 8),
-               "what K, Bits and BlockSize ask for") &&
-           glow_admit(n, 2, GLOW_ANY_FLOAT) &&
-           glow_check_shape(n, 2, blocks, "one for each block") &&
-           (!n->in[3] ||
-            (check_bytes(n, 3) &&
-             glow_check_shape(n, 3, blocks, "one for each block"))) &&
+    return check_layout(n, l) && glow_admit(n, 0, GLOW_ANY_FLOAT) &&
+           glow_check_rank(n, 0, 2) &&
+           glow_check_shape(n, 0, GLOW_DIMS_OF(x.at[0], l.depth),
+                            "what K asks for") &&
+           check_blocks(n, 1, l, "what K, Bits and BlockSize ask for") &&
            (!n->in[4] || (glow_check_kinds(n, 4, 0) &&
                           glow_check_shape(n, 4, GLOW_DIMS_OF(w.at[0]),
                                            "one for each row of Weights"))) &&
@@ -69,25 +106,13 @@ blockwise_infer(const glow_node *n, glow_type out[])
 
 /* Weights as reals, [N, K]; float64 holds each exactly. */
 static void
-unpack(const glow_blockwisequantizedfullyconnected *q, glow_tensor *const in[],
-       glow_tensor *to)
+unpack(layout l, glow_tensor *const in[], glow_tensor *to)
 {
-    glow_dims blocks = in[2]->type->shape;
-    int64_t each = 8 / q->bits, bytes = q->block_size / each;
     double *w = to->data;
 
-    for (int64_t row = 0; row < blocks.at[0]; row++)
-        for (int64_t k = 0; k < q->k; k++) {
-            int64_t block = row * blocks.at[1] + k / q->block_size;
-            int64_t i = k % q->block_size;
-            int64_t byte = glow_get_int(in[1], block * bytes + i / each);
-            int64_t v = byte >> i % each * q->bits & ((1 << q->bits) - 1);
-            int64_t zero = in[3] ? glow_get_int(in[3], block)
-                                 : (int64_t)1 << (q->bits - 1);
-
-            w[row * q->k + k] =
-                glow_get_double(in[2], block) * (double)(v - zero);
-        }
+    for (int64_t row = 0; row < in[0]->type->shape.at[0]; row++)
+        for (int64_t k = 0; k < l.depth; k++)
+            w[row * l.depth + k] = weight_at(l, in, row, k);
 }
 
 typedef struct blockwise {
@@ -126,7 +151,7 @@ blockwise_eval(const glow_node *n, glow_tensor *const in[],
     blockwise s = {in, out[0], q->k, y.at[1]};
 
     (void)scratch;
-    unpack(q, in, &w);
+    unpack(layout_of(n), in + 1, &w);
     glow_multiply(&(glow_product){.rows = y.at[0],
                                   .columns = y.at[1],
                                   .depth = q->k,
@@ -177,4 +202,81 @@ const glow_op glow_op_blockwisequantizedfullyconnected = {
            "z[n, g])`, where block g of row n has weight k: `g = k / "
            "BlockSize`.",
     .source = "ONNX Runtime MatMulNBits; llama.cpp Q4_0, Q8_0",
+};
+
+/* blockwisedequantize */
+
+static bool
+blockwisedequantize_infer(const glow_node *n, glow_type out[])
+{
+    const glow_blockwisedequantize *q = n->attrs;
+    glow_dims w = n->in[0]->type->shape;
+    layout l = {1, q->bits, q->block_size};
+    int64_t count;
+
+    if (!glow_check_stated(n, &out[0]) || !check_layout(n, l))
+        return false;
+    for (int i = 0; i < q->dims.rank; i++)
+        if (q->dims.at[i] < 0)
+            return glow_reject(n,
+                               "Dims[%d] is %" PRId64 ", but must be 0 or more",
+                               i, q->dims.at[i]);
+    if (q->dims.rank < 1 || !glow_dims_checked_count(q->dims, &count))
+        return glow_reject(n, "Dims must have 1 axis or more, and no more "
+                              "elements than 64 bits count");
+    l.depth = glow_dims_product(q->dims, 1, q->dims.rank);
+    if (!glow_is_float(out[0].elem))
+        return glow_reject(n,
+                           "the elements of Result are %s, but must be floats",
+                           glow_kind_get(out[0].elem)->name);
+    if (!check_blocks(n, 0, l, "what Dims, Bits and BlockSize ask for"))
+        return false;
+    if (w.at[0] != q->dims.at[0])
+        return glow_reject(
+            n, "Weights has %" PRId64 " rows, but Dims[0] is %" PRId64, w.at[0],
+            q->dims.at[0]);
+    return glow_give(n, glow_type_of(out[0].elem, q->dims), &out[0]);
+}
+
+static bool
+blockwisedequantize_eval(const glow_node *n, glow_tensor *const in[],
+                         glow_tensor *const out[], glow_arena *scratch)
+{
+    const glow_blockwisedequantize *q = n->attrs;
+    layout l = {glow_dims_product(q->dims, 1, q->dims.rank), q->bits,
+                q->block_size};
+
+    (void)scratch;
+    for (int64_t row = 0; row < q->dims.at[0]; row++)
+        for (int64_t k = 0; k < l.depth; k++)
+            glow_set_double(out[0], row * l.depth + k,
+                            (double)(float)weight_at(l, in, row, k));
+    return true;
+}
+
+const glow_op glow_op_blockwisedequantize = {
+    .name = "BlockwiseDequantize",
+    .summary = "make floats of weights of 8 or 4 bits in blocks, each with a "
+               "scale and an offset",
+    .in = {{"Weights", GLOW_TENSOR,
+            "q, of shape [N, blocks, BlockSize * Bits / 8]; uindex8.  With "
+            "Bits 4 a byte has two weights, the first in its low bits"},
+           {"Scales", GLOW_TENSOR, "s, of shape [N, blocks]; floats"},
+           {"Offsets", GLOW_OPTIONAL,
+            "z, of shape [N, blocks]; uindex8.  Omitted: 2^(Bits - 1)"}},
+    .out = {{"Result", GLOW_TENSOR, "w, of shape Dims; the stated float kind"}},
+    .attrs = {GLOW_FIELD(glow_blockwisedequantize, dims, GLOW_DIMS,
+                         "of Result: N, and axes whose product is K"),
+              GLOW_FIELD(glow_blockwisedequantize, bits, GLOW_INT,
+                         "of a weight: 8 or 4"),
+              GLOW_FIELD(glow_blockwisedequantize, block_size, GLOW_INT64,
+                         "weights of a row that share a scale; the last block "
+                         "is padded to it")},
+    .traits = GLOW_PURE | GLOW_STATED,
+    .infer = blockwisedequantize_infer,
+    .eval = blockwisedequantize_eval,
+    .doc = "`w[n, k] = s[n, g] * (q[n, k] - z[n, g])`, where block g of row n "
+           "has weight k: `g = k / BlockSize`; k counts the elements behind "
+           "the first axis.  A float, then in the kind of Result.",
+    .source = "llama.cpp Q4_0, Q8_0; ONNX DequantizeLinear",
 };

@@ -24,7 +24,8 @@
  *     and all nodes together 4e9.
  *
  * A node that is left because of its size has its operands folded as far as
- * possible.
+ * possible.  A BlockwiseDequantize stays, because bytes in blocks are there to keep the
+ * file small; its lowering makes floats of them.
  *
  * Importers leave computations on shapes and weights; lowering leaves
  * transposed and reshaped weights.
@@ -168,6 +169,8 @@ is_at_hand(const glow_value *v)
 static bool
 can_be_computed(const glow_node *n)
 {
+    if (glow_is(n, &glow_op_blockwisedequantize))
+        return false;
     for (int i = 0; i < n->n_out; i++)
         if (n->out[i]->type->strides.rank)
             return false;

@@ -1,12 +1,20 @@
 /*
- * quantize-weights: keep weights of products in blocks of 8 or 4 bits.
+ * quantize-weights: keep weights of products and convolutions in blocks of 8 or 4 bits.
  *
  *     %y = FullyConnected(%x, @w, @b)
  *         => %y = BlockwiseQuantizedFullyConnected(%x, @q, @s, @z, @b)
  *
+ *     %y = Convolution(%x, @w, @b) {..}
+ *         => %w = BlockwiseDequantize(@q, @s, @z) {..}
+ *            %y = Convolution(%x, %w, @b) {..}
+ *
  * Activations stay in float, so that no profile is needed.  Weights that are a constant
- * of floats, of FullyConnected and of MatMul, become bytes at once: `block` weights
- * along the depth share a scale, or all of a result with `block` 0.
+ * of floats become bytes at once: `block` weights along the depth share a scale, or all
+ * of a result with `block` 0.  The first form is for the right operand of FullyConnected
+ * and MatMul.  The second is for the filter of Convolution and ConvTranspose, whose
+ * depth are kernels and channels of Input, for the left operand of MatMul, and for both
+ * of BatchMatMul; a Transpose follows where the
+ * depth is not the last axis.
  *
  *   - With `symmetric` a block has the offset 2^(bits - 1).  The scale is the weight of
  *     largest absolute value over -2^(bits - 1), or its absolute value over one less
@@ -15,11 +23,12 @@
  *     the offset stands for 0.
  *
  * `scales` is the kind of scales: float16 rounds them first, and the weights are
- * quantized by what it leaves.  A product of fewer than `least` weights stays as it is,
+ * quantized by what it leaves.  A node of fewer than `least` weights stays as it is,
  * and `only` and `except` list operators or nodes, by name.
  *
- * It makes a product of few rows faster, which reads each weight once, and a program
- * smaller.  Weights of Convolution are left alone.  Not in any pipeline.
+ * The first form makes a product of few rows faster, which reads each weight once, and a
+ * program smaller.  The second makes the file smaller: fold-constants leaves it, and its
+ * lowering makes constant floats of it.  Not in any pipeline.
  */
 
 #include <inttypes.h>
@@ -125,10 +134,13 @@ asymmetric_grid(const block *k, const glow_tensor *scales, int64_t at)
     return (grid){scale, scale == 0 ? 0 : (int)fmin(rint(-low / scale), steps)};
 }
 
-/* The operands that weights [K, N] become. */
+/*
+ * The operands that weights become: `outer` matrices [depth, inner], of which each
+ * column is a row of blocks.  Weights [N, K] are N matrices of one column.
+ */
 typedef struct made {
     glow_value *bytes, *scales, *zeros; /* zeros: or NULL */
-    int64_t depth, columns, block, blocks;
+    int64_t outer, depth, inner, block, blocks;
 } made;
 
 static void
@@ -156,13 +168,15 @@ fill(const made *m, const glow_tensor *w, int bits, glow_arena *scratch)
 {
     double *of_block = GLOW_NEW_ARRAY(scratch, double, m->block);
 
-    for (int64_t j = 0; j < m->columns; j++)
+    for (int64_t j = 0; j < m->outer * m->inner; j++)
         for (int64_t b = 0; b < m->blocks; b++) {
             int64_t first = b * m->block, left = m->depth - first;
+            int64_t at = (j / m->inner * m->depth + first) * m->inner;
             block k = {of_block, left < m->block ? left : m->block, bits};
 
             for (int64_t i = 0; i < k.count; i++)
-                of_block[i] = glow_get_double(w, (first + i) * m->columns + j);
+                of_block[i] =
+                    glow_get_double(w, at + i * m->inner + j % m->inner);
             fill_block(m, &k, j * m->blocks + b);
         }
 }
@@ -181,14 +195,15 @@ make_constants(glow_builder *b, const weights_options *o, const glow_tensor *w,
                made *m)
 {
     int bits = o->bits ? 4 : 8;
+    int64_t rows = m->outer * m->inner;
+    int64_t whole = m->depth + (bits == 4 && m->depth % 2);
     glow_dims blocks;
 
-    m->block = o->block ? o->block : m->depth + (bits == 4 && m->depth % 2);
+    m->block = o->block && o->block < whole ? o->block : whole;
     m->blocks = (m->depth - 1) / m->block + 1;
-    blocks = GLOW_DIMS_OF(m->columns, m->blocks);
-    m->bytes =
-        constant(b, "weights", GLOW_UINDEX8,
-                 GLOW_DIMS_OF(m->columns, m->blocks, m->block * bits / 8));
+    blocks = GLOW_DIMS_OF(rows, m->blocks);
+    m->bytes = constant(b, "weights", GLOW_UINDEX8,
+                        GLOW_DIMS_OF(rows, m->blocks, m->block * bits / 8));
     m->scales =
         constant(b, "scales", o->scales ? GLOW_FLOAT16 : GLOW_FLOAT, blocks);
     if (!o->symmetric)
@@ -208,50 +223,151 @@ is_in_range(const glow_tensor *w, const weights_options *o)
     return true;
 }
 
-static glow_value *
-quantize(glow_builder *b, glow_node *n)
+/* The elements of operand `i` of `n`, if the options choose it; else NULL. */
+static const glow_tensor *
+chosen(glow_builder *b, const glow_node *n, int i)
 {
+    const glow_value *v = n->in[i];
     const weights_options *o = glow_run_options(glow_builder_run(b));
-    const glow_type *t = n->in[1]->type;
-    glow_value *x = n->in[0], *bias = n->n_in > 2 ? n->in[2] : NULL;
     const glow_tensor *w;
-    glow_dims rows;
-    made m = {0};
 
-    if (!glow_is_constant(n->in[1]) || !glow_is_float(t->elem) || n->pred ||
-        t->strides.rank || glow_type_count(t) < 1 ||
-        !glow_names_choose(o->only, o->except, n))
+    if (!glow_is_constant(v) || !glow_is_float(v->type->elem) || n->pred ||
+        v->type->strides.rank || glow_type_count(v->type) < 1 ||
+        !glow_names_choose(o->only, o->except, n) ||
+        v->storage->payload == GLOW_ELIDED)
         return NULL;
-    if (n->in[1]->storage->payload == GLOW_ELIDED)
-        return NULL;
-    w = glow_constant_tensor(n->in[1]->storage);
+    w = glow_constant_tensor(v->storage);
     if (!w)
         return NULL;
-    if (glow_type_count(t) < o->least || !is_in_range(w, o)) {
+    if (glow_type_count(v->type) < o->least || !is_in_range(w, o)) {
         glow_run_remark(glow_builder_run(b), n, false,
-                        glow_type_count(t) < o->least
+                        glow_type_count(v->type) < o->least
                             ? "it has few weights"
                             : "its weights have no finite scale");
         return NULL;
     }
-    m.depth = t->shape.at[0];
-    m.columns = t->shape.at[1];
+    return w;
+}
+
+static glow_value *
+reshaped(glow_builder *b, glow_value *v, glow_dims shape)
+{
+    return !v || glow_dims_equal(v->type->shape, shape)
+               ? v
+               : GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = shape);
+}
+
+/* A product whose operand 1 are weights [K, N]. */
+static glow_value *
+quantize_product(glow_builder *b, glow_node *n)
+{
+    const weights_options *o = glow_run_options(glow_builder_run(b));
+    glow_value *x = n->in[0], *bias = n->n_in > 2 ? n->in[2] : NULL;
+    const glow_tensor *w = chosen(b, n, 1);
+    glow_dims rows, shape = n->in[1]->type->shape;
+    made m = {.outer = 1, .depth = shape.at[0], .inner = shape.at[1]};
+
+    if (!w)
+        return NULL;
     make_constants(b, o, w, &m);
     rows = GLOW_DIMS_OF(n->out[0]->type->shape.at[0], m.depth);
-    if (!glow_dims_equal(x->type->shape, rows))
-        x = GLOW_BUILD(b, reshape, GLOW_IN(x), .dims = rows);
-    return GLOW_BUILD(b, blockwisequantizedfullyconnected,
-                      GLOW_IN(x, m.bytes, m.scales, m.zeros, bias),
-                      .k = m.depth, .bits = o->bits ? 4 : 8,
-                      .block_size = m.block);
+    return GLOW_BUILD(
+        b, blockwisequantizedfullyconnected,
+        GLOW_IN(reshaped(b, x, rows), m.bytes, m.scales, m.zeros, bias),
+        .k = m.depth, .bits = o->bits ? 4 : 8, .block_size = m.block);
+}
+
+/* The weights that `m` has, as floats of type `t`. */
+static glow_value *
+dequantized(glow_builder *b, const made *m, const glow_type *t)
+{
+    const weights_options *o = glow_run_options(glow_builder_run(b));
+    bool is_whole = m->inner == 1 && m->outer == t->shape.at[0];
+    glow_type rows = *t;
+    glow_value *w;
+
+    if (!is_whole)
+        rows.shape = GLOW_DIMS_OF(m->outer * m->inner, m->depth);
+    w = GLOW_BUILD_STATED(
+        b, blockwisedequantize, glow_type_get(glow_builder_context(b), rows),
+        GLOW_IN(m->bytes, m->scales, m->zeros), .dims = rows.shape,
+        .bits = o->bits ? 4 : 8, .block_size = m->block);
+    if (w && m->inner > 1) {
+        w = reshaped(b, w, GLOW_DIMS_OF(m->outer, m->inner, m->depth));
+        w = GLOW_BUILD(b, transpose, GLOW_IN(w),
+                       .shuffle = GLOW_DIMS_OF(0, 2, 1));
+    }
+    return reshaped(b, w, t->shape);
+}
+
+/* `n` with weights in blocks, of the layout `m`, as operand `i`; NULL: it stays. */
+static glow_value *
+quantize_operand(glow_builder *b, glow_node *n, int i, made m)
+{
+    const glow_tensor *w = chosen(b, n, i);
+    glow_value *in[3] = {NULL};
+
+    if (!w)
+        return NULL;
+    make_constants(b, glow_run_options(glow_builder_run(b)), w, &m);
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = n->in[k];
+    in[i] = dequantized(b, &m, n->in[i]->type);
+    return in[i] ? glow_build(b, n->op, NULL, in, n->n_in, n->attrs) : NULL;
+}
+
+/* Filter [O, kernels.., C / Group]. */
+static glow_value *
+quantize_convolution(glow_builder *b, glow_node *n)
+{
+    glow_dims f = n->in[1]->type->shape;
+
+    return quantize_operand(b, n, 1,
+                            (made){.outer = f.at[0],
+                                   .depth = glow_dims_product(f, 1, f.rank),
+                                   .inner = 1});
+}
+
+/* Filter [C, kernels.., O / Group]. */
+static glow_value *
+quantize_convtranspose(glow_builder *b, glow_node *n)
+{
+    glow_dims f = n->in[1]->type->shape;
+
+    return quantize_operand(b, n, 1,
+                            (made){.outer = 1,
+                                   .depth = glow_dims_product(f, 0, f.rank - 1),
+                                   .inner = f.at[f.rank - 1]});
+}
+
+/* [.., M, K] by [.., K, N]. */
+static glow_value *
+quantize_matmul(glow_builder *b, glow_node *n)
+{
+    bool is_batch = glow_is(n, &glow_op_batchmatmul);
+    glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
+    int last = x.rank - 1;
+
+    if (glow_is_constant(n->in[0]))
+        return quantize_operand(b, n, 0,
+                                (made){.outer = glow_dims_product(x, 0, last),
+                                       .depth = x.at[last],
+                                       .inner = 1});
+    if (!is_batch)
+        return quantize_product(b, n);
+    return quantize_operand(
+        b, n, 1, (made){.outer = w.at[0], .depth = w.at[1], .inner = w.at[2]});
 }
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     static const glow_rewrite_row rows[] = {
-        {&glow_op_fullyconnected, quantize},
-        {&glow_op_matmul, quantize},
+        {&glow_op_batchmatmul, quantize_matmul},
+        {&glow_op_convolution, quantize_convolution},
+        {&glow_op_convtranspose, quantize_convtranspose},
+        {&glow_op_fullyconnected, quantize_product},
+        {&glow_op_matmul, quantize_matmul},
         {NULL, NULL},
     };
     const weights_options *o = glow_run_options(pass);
@@ -268,7 +384,8 @@ run(glow_pass_run *pass, glow_func *f)
 
 const glow_pass glow_pass_quantize_weights = {
     .name = "quantize-weights",
-    .summary = "keep weights of products in blocks of 8 or 4 bits",
+    .summary =
+        "keep weights of products and convolutions in blocks of 8 or 4 bits",
     .level = GLOW_GRAPH,
     .preserves = GLOW_CHANGES,
     .why = "weights are rounded to steps of their blocks",

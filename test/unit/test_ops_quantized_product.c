@@ -183,6 +183,17 @@ test_blocks(void **state)
                       .block_size = 8),
                 IN("float 1 3: 1", "uindex8 2 1 3: 1", "float 2 1: 1"),
                 OUT("float 1 2"), "Bits is 3, but must be 8 or 4"),
+        GIVES(blockwisedequantize,
+              ATTRS(blockwisedequantize, .dims = GLOW_DIMS_OF(2, 3, 1),
+                    .bits = 4, .block_size = 2),
+              IN("uindex8 2 2 1: 26 249 120 248", "float 2 2: 1 2 0.5 1",
+                 "uindex8 2 2: 0 1 2 3"),
+              OUT("float 2 3 1: 10 1 16 3 2.5 5")),
+        REFUSES(blockwisedequantize,
+                ATTRS(blockwisedequantize, .dims = GLOW_DIMS_OF(2, 3),
+                      .bits = 4, .block_size = 2),
+                IN("uindex8 2 2 1: 26", "float 2 2: 1"), OUT("index32 2 3"),
+                "but must be floats"),
     };
 
     (void)state;

@@ -60,6 +60,16 @@ typedef struct glow_blockwisequantizedfullyconnected {
 /* Input, Weights [N, blocks, bytes], Scales, Offsets (optional), Bias (optional). */
 extern GLOW_API const glow_op glow_op_blockwisequantizedfullyconnected;
 
+/* Weights in such blocks as floats of shape Dims = [N, ..]; K is the product of the others. */
+typedef struct glow_blockwisedequantize {
+    glow_dims dims;
+    int bits;
+    int64_t block_size;
+} glow_blockwisedequantize;
+
+/* Weights [N, blocks, bytes], Scales, Offsets (optional). */
+extern GLOW_API const glow_op glow_op_blockwisedequantize;
+
 /* ONNX's conversions, with scale and offset as operands and plain integers:
    ir/ops/quantizelinear.c. */
 
