@@ -11,10 +11,10 @@
  * Activations stay in float, so that no profile is needed.  Weights that are a constant
  * of floats become bytes at once: `block` weights along the depth share a scale, or all
  * of a result with `block` 0.  The first form is for the right operand of FullyConnected
- * and MatMul.  The second is for the filter of Convolution and ConvTranspose, whose
- * depth are kernels and channels of Input, for the left operand of MatMul, and for both
- * of BatchMatMul; a Transpose follows where the
- * depth is not the last axis.
+ * and MatMul.  The second is for the filter of Convolution and ConvTranspose, for the
+ * left operand of MatMul, and for both of BatchMatMul; a Transpose restores the order of
+ * axes where the depth is not the last one.  The depth of a Convolution are its channels,
+ * and for each its kernel, because channels differ more in size than taps do.
  *
  *   - With `symmetric` a block has the offset 2^(bits - 1).  The scale is the weight of
  *     largest absolute value over -2^(bits - 1), or its absolute value over one less
@@ -136,12 +136,22 @@ asymmetric_grid(const block *k, const glow_tensor *scales, int64_t at)
 
 /*
  * The operands that weights become: `outer` matrices [depth, inner], of which each
- * column is a row of blocks.  Weights [N, K] are N matrices of one column.
+ * column is a row of blocks.  Weights [N, K] are N matrices of one column.  If `taps` is
+ * not 0, the depth is a matrix [taps, channels], of which blocks go along columns.
  */
 typedef struct made {
     glow_value *bytes, *scales, *zeros; /* zeros: or NULL */
-    int64_t outer, depth, inner, block, blocks;
+    int64_t outer, depth, inner, taps, block, blocks;
 } made;
+
+/* The element of the weights that row `j` has at `i` along the depth. */
+static int64_t
+place(const made *m, int64_t j, int64_t i)
+{
+    if (m->taps)
+        i = i % m->taps * (m->depth / m->taps) + i / m->taps;
+    return (j / m->inner * m->depth + i) * m->inner + j % m->inner;
+}
 
 static void
 fill_block(const made *m, const block *k, int64_t at)
@@ -171,12 +181,10 @@ fill(const made *m, const glow_tensor *w, int bits, glow_arena *scratch)
     for (int64_t j = 0; j < m->outer * m->inner; j++)
         for (int64_t b = 0; b < m->blocks; b++) {
             int64_t first = b * m->block, left = m->depth - first;
-            int64_t at = (j / m->inner * m->depth + first) * m->inner;
             block k = {of_block, left < m->block ? left : m->block, bits};
 
             for (int64_t i = 0; i < k.count; i++)
-                of_block[i] =
-                    glow_get_double(w, at + i * m->inner + j % m->inner);
+                of_block[i] = glow_get_double(w, place(m, j, first + i));
             fill_block(m, &k, j * m->blocks + b);
         }
 }
@@ -277,27 +285,42 @@ quantize_product(glow_builder *b, glow_node *n)
         .k = m.depth, .bits = o->bits ? 4 : 8, .block_size = m.block);
 }
 
-/* The weights that `m` has, as floats of type `t`. */
+/* Operands in blocks as floats, of `kind` and `dims`. */
 static glow_value *
-dequantized(glow_builder *b, const made *m, const glow_type *t)
+floats(glow_builder *b, const made *m, glow_kind kind, glow_dims dims)
 {
     const weights_options *o = glow_run_options(glow_builder_run(b));
-    bool is_whole = m->inner == 1 && m->outer == t->shape.at[0];
-    glow_type rows = *t;
+    glow_type t = glow_type_of(kind, dims);
+
+    return GLOW_BUILD_STATED(
+        b, blockwisedequantize, glow_type_get(glow_builder_context(b), t),
+        GLOW_IN(m->bytes, m->scales, m->zeros), .dims = dims,
+        .bits = o->bits ? 4 : 8, .block_size = m->block);
+}
+
+/* The same in the order of weights of shape `shape`. */
+static glow_value *
+dequantized(glow_builder *b, const made *m, glow_kind kind, glow_dims shape)
+{
+    int64_t columns = m->taps ? m->depth / m->taps : m->inner;
+    glow_dims flat = GLOW_DIMS_OF(m->outer * m->inner, m->depth);
+    glow_dims turned =
+        GLOW_DIMS_OF(m->outer, columns, m->taps ? m->taps : m->depth);
+    bool is_turned = columns > 1 && m->taps != 1;
+    bool is_whole = !is_turned && m->outer == shape.at[0];
     glow_value *w;
 
-    if (!is_whole)
-        rows.shape = GLOW_DIMS_OF(m->outer * m->inner, m->depth);
-    w = GLOW_BUILD_STATED(
-        b, blockwisedequantize, glow_type_get(glow_builder_context(b), rows),
-        GLOW_IN(m->bytes, m->scales, m->zeros), .dims = rows.shape,
-        .bits = o->bits ? 4 : 8, .block_size = m->block);
-    if (w && m->inner > 1) {
-        w = reshaped(b, w, GLOW_DIMS_OF(m->outer, m->inner, m->depth));
-        w = GLOW_BUILD(b, transpose, GLOW_IN(w),
-                       .shuffle = GLOW_DIMS_OF(0, 2, 1));
+    w = floats(b, m, kind,
+               is_whole               ? shape
+               : is_turned && m->taps ? turned
+                                      : flat);
+    if (is_turned) {
+        w = reshaped(b, w, turned);
+        w = w ? GLOW_BUILD(b, transpose, GLOW_IN(w),
+                           .shuffle = GLOW_DIMS_OF(0, 2, 1))
+              : NULL;
     }
-    return reshaped(b, w, t->shape);
+    return reshaped(b, w, shape);
 }
 
 /* `n` with weights in blocks, of the layout `m`, as operand `i`; NULL: it stays. */
@@ -312,7 +335,7 @@ quantize_operand(glow_builder *b, glow_node *n, int i, made m)
     make_constants(b, glow_run_options(glow_builder_run(b)), w, &m);
     for (int k = 0; k < n->n_in; k++)
         in[k] = n->in[k];
-    in[i] = dequantized(b, &m, n->in[i]->type);
+    in[i] = dequantized(b, &m, n->in[i]->type->elem, n->in[i]->type->shape);
     return in[i] ? glow_build(b, n->op, NULL, in, n->n_in, n->attrs) : NULL;
 }
 
@@ -322,10 +345,12 @@ quantize_convolution(glow_builder *b, glow_node *n)
 {
     glow_dims f = n->in[1]->type->shape;
 
-    return quantize_operand(b, n, 1,
-                            (made){.outer = f.at[0],
-                                   .depth = glow_dims_product(f, 1, f.rank),
-                                   .inner = 1});
+    return quantize_operand(
+        b, n, 1,
+        (made){.outer = f.at[0],
+               .depth = glow_dims_product(f, 1, f.rank),
+               .inner = 1,
+               .taps = glow_dims_product(f, 1, f.rank - 1)});
 }
 
 /* Filter [C, kernels.., O / Group]. */
