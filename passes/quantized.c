@@ -19,7 +19,7 @@
 #include "glow/profile.h"
 #include "passes/verdict.h"
 
-enum { MOST_CHAIN = 4, MOST_CONE = 8, NOISY_RUNS = 8 };
+enum { MOST_CHAIN = 4, MOST_CONE = 8, NOISY_RUNS = 8, MOST_DEPTH = 2048 };
 
 #define MOST_RMS 3
 #define MOST_ELEMENT 32
@@ -38,6 +38,16 @@ typedef struct pair {
     struct pair *next;
 } pair;
 
+/* Constant weights that the pass put in blocks of 8 or 4 bits. */
+typedef struct blocked {
+    const glow_node *before; /* whose operand they are */
+    int operand;
+    const glow_tensor *was, *now,
+        *steps;   /* of one shape; now and steps float64 */
+    double slack; /* scales below it are too small for their kind */
+    struct blocked *next;
+} blocked;
+
 typedef struct judge {
     const verdict *v;
     glow_arena *a;
@@ -45,6 +55,7 @@ typedef struct judge {
     glow_map *seen;  /* tensors of the run after, by name */
     glow_map *steps; /* quantized types, by the name of the value in `before` */
     pair *pairs;
+    blocked *blocked;
     glow_tensor *made; /* tensors to be freed */
     size_t n_made, cap_made;
     uint64_t drawn;
@@ -154,6 +165,13 @@ is_product(const glow_node *n)
     return glow_is(n, &glow_op_convolution) ||
            glow_is(n, &glow_op_fullyconnected) || glow_is(n, &glow_op_matmul) ||
            glow_is(n, &glow_op_batchmatmul);
+}
+
+/* True if quantize-weights may change operands 0 and 1. */
+static bool
+is_weighted(const glow_node *n)
+{
+    return is_product(n) || glow_is(n, &glow_op_convtranspose);
 }
 
 static bool
@@ -584,6 +602,151 @@ check_rewritten(judge *j, const glow_node *n)
     return true;
 }
 
+/* Weights in blocks. */
+
+/* A tensor like that of `v`, with the byte `byte` throughout. */
+static glow_tensor *
+filled(judge *j, const glow_value *v, int byte)
+{
+    glow_tensor *t = (glow_tensor *)keep(j, glow_tensor_new(v->type));
+
+    memset(t->data, byte, (size_t)glow_type_bytes(v->type));
+    return t;
+}
+
+/*
+ * The weights of `d` in float64, or, with `is_step`, the step of each: weights of 1
+ * with offsets of 0.  The product by an identity shows those of a
+ * BlockwiseQuantizedFullyConnected of up to MOST_DEPTH terms.  NULL: they are not known.
+ */
+static const glow_tensor *
+in_blocks(judge *j, const glow_node *d, bool is_step)
+{
+    const glow_blockwisequantizedfullyconnected *f =
+        GLOW_AS(blockwisequantizedfullyconnected, d);
+    const glow_blockwisedequantize *q = f ? NULL : d->attrs;
+    int first = f ? 1 : 0;
+    glow_tensor *in[5] = {NULL}, *y;
+    glow_type shape;
+    glow_arena *scratch;
+    bool ok;
+
+    for (int i = first; i < first + 3; i++)
+        if (d->in[i] && !(in[i] = (glow_tensor *)tensor_of(j, d->in[i])))
+            return NULL;
+    if (is_step) {
+        in[first] =
+            filled(j, d->in[first], (f ? f->bits : q->bits) == 4 ? 0x11 : 1);
+        shape = glow_type_of(GLOW_UINDEX8, d->in[first + 1]->type->shape);
+        in[first + 2] = (glow_tensor *)keep(
+            j, glow_tensor_new(glow_type_get(j->v->trial.ctx, shape)));
+    }
+    if (f) {
+        if (f->k > MOST_DEPTH)
+            return NULL;
+        shape = glow_type_of(GLOW_FLOAT64, GLOW_DIMS_OF(f->k, f->k));
+        in[0] = wide(j, &shape);
+        for (int64_t i = 0; i < f->k; i++)
+            glow_set_double(in[0], i * f->k + i, 1);
+        shape.shape = GLOW_DIMS_OF(f->k, d->out[0]->type->shape.at[1]);
+    } else {
+        shape = glow_type_of(GLOW_FLOAT64, q->dims);
+    }
+    y = wide(j, &shape);
+    scratch = glow_arena_new();
+    ok = glow_eval_node(d, in, &y, scratch);
+    glow_arena_free(scratch);
+    return ok ? y : NULL;
+}
+
+/* The weights, or steps, that `v` is made of by Reshape and Transpose; NULL: none. */
+static const glow_tensor *
+moved_blocks(judge *j, const glow_value *v, bool is_step, double *slack)
+{
+    const glow_node *n = v ? v->def : NULL;
+    const glow_tensor *t;
+
+    if (glow_is(n, &glow_op_blockwisedequantize)) {
+        *slack = n->in[1]->type->elem == GLOW_FLOAT16 ? 0x1p-16 : 0;
+        return in_blocks(j, n, is_step);
+    }
+    if (!glow_is(n, &glow_op_reshape) && !glow_is(n, &glow_op_transpose))
+        return NULL;
+    t = moved_blocks(j, n->in[0], is_step, slack);
+    return t ? run_wide(j, n, (glow_tensor *[]){(glow_tensor *)t}) : NULL;
+}
+
+static void
+add_blocked(judge *j, const glow_node *n, const glow_node *was, int i)
+{
+    blocked *r = GLOW_NEW(j->a, blocked);
+
+    *r = (blocked){.before = was, .operand = i, .next = j->blocked};
+    if (!glow_is_constant(was->in[i]))
+        return;
+    r->was = glow_constant_tensor(was->in[i]->storage);
+    if (glow_is(n, &glow_op_blockwisequantizedfullyconnected)) {
+        r->slack = n->in[2]->type->elem == GLOW_FLOAT16 ? 0x1p-16 : 0;
+        r->now = in_blocks(j, n, false);
+        r->steps = in_blocks(j, n, true);
+    } else {
+        r->now = moved_blocks(j, n->in[i], false, &r->slack);
+        r->steps = moved_blocks(j, n->in[i], true, &r->slack);
+    }
+    if (r->was && r->now && r->steps &&
+        glow_type_count(r->now->type) == glow_type_count(r->was->type))
+        j->blocked = r;
+}
+
+static void
+find_blocked(judge *j)
+{
+    GLOW_FOR_EACH_NODE(n, j->after) {
+        const glow_node *was = glow_find_node(j->before, n->name);
+
+        if (!was || !is_weighted(was))
+            continue;
+        if (glow_is(n, &glow_op_blockwisequantizedfullyconnected))
+            add_blocked(j, n, was, 1);
+        else if (n->op == was->op)
+            for (int i = 0; i < 2; i++)
+                add_blocked(j, n, was, i);
+    }
+}
+
+/* Each weight is at most a step off: the least or the largest may be out of range. */
+static bool
+check_weights(judge *j, const blocked *r)
+{
+    for (int64_t i = 0; i < glow_type_count(r->was->type); i++) {
+        double is = glow_get_double(r->now, i);
+        double due = glow_get_double(r->was, i);
+        double most = fabs(glow_get_double(r->steps, i)) * SLACK + r->slack +
+                      ROUNDINGS * (double)FLT_EPSILON * fabs(due);
+
+        if (!(fabs(is - due) <= most))
+            return tell_node(j, r->before->name, i, is, due, most);
+    }
+    return true;
+}
+
+/* The same as perturb_weights, for weights in blocks. */
+static void
+perturb_blocked(judge *j, const blocked *r)
+{
+    glow_storage *s =
+        glow_constant_new(j->before->module, j->before->name, r->was->type);
+
+    for (int64_t i = 0; i < glow_type_count(r->was->type); i++) {
+        double u = (double)(glow_mix(++j->drawn) >> 11) * 0x1p-52 - 1;
+
+        glow_set_double(&s->tensor, i,
+                        glow_get_double(r->was, i) +
+                            u * (glow_get_double(r->steps, i) / 2 + r->slack));
+    }
+    glow_set_operand((glow_node *)r->before, r->operand, &s->value);
+}
+
 /* End to end. */
 
 static void
@@ -731,6 +894,8 @@ check_ends(judge *j, const trial_held *after)
         for (const pair *p = j->pairs; p; p = p->next)
             if (p->weights)
                 perturb_weights(j, p);
+        for (const blocked *r = j->blocked; r; r = r->next)
+            perturb_blocked(j, r);
         ok = glow_trial_run(&t, j->a, &noisy[k], NULL);
     }
     ok = !ok || check_outputs(j, exact, after, noisy);
@@ -750,13 +915,15 @@ check_all(judge *j, const trial_held *after)
         ok = check_pair(j, p);
         release(j, before);
     }
+    for (const blocked *r = j->blocked; r && ok; r = r->next)
+        ok = check_weights(j, r);
     GLOW_FOR_EACH_NODE(n, j->after) {
         ok = ok && check_rewritten(j, n);
         release(j, before);
     }
     if (!ok)
         return false;
-    return !j->pairs || check_ends(j, after);
+    return (!j->pairs && !j->blocked) || check_ends(j, after);
 }
 
 bool
@@ -777,6 +944,7 @@ glow_quantized_is_close(const verdict *v)
     if (j.before && !j.before->is_program && !j.after->is_program &&
         glow_trial_run(&t, a, &after, NULL)) {
         find_pairs(&j);
+        find_blocked(&j);
         ok = check_all(&j, after);
     }
     glow_trial_end(after);

@@ -49,6 +49,7 @@
  *                   between quantized elements that was rewritten under its name:
  *                   one step of what it was on the same operands.  Values, of
  *                   which neither has a place before and after, count for nothing.
+ *                   Constant weights in blocks of 8 or 4 bits: a step of the block.
  *                   And end to end: the outputs of floats are, in the root of the
  *                   mean of squares, at most 3 times as far from a float64 run as
  *                   the worst of 8 such runs in which each value and weight that is

@@ -412,8 +412,7 @@ const glow_pass glow_pass_quantize_weights = {
     .summary =
         "keep weights of products and convolutions in blocks of 8 or 4 bits",
     .level = GLOW_GRAPH,
-    .preserves = GLOW_CHANGES,
-    .why = "weights are rounded to steps of their blocks",
+    .preserves = GLOW_QUANTIZED,
     .options = {GLOW_FIELD_ENUM(weights_options, bits, widths, "of a weight"),
                 GLOW_FIELD_DEFAULT(
                     weights_options, block, GLOW_INT,
