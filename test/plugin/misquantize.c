@@ -1,6 +1,6 @@
 /*
- * A plugin of one pass that quantizes convolutions, right or with a fault that
- * -verify-semantics has to find.
+ * A plugin of two passes that quantize convolutions, or their filters alone, right or
+ * with a fault that -verify-semantics has to find.
  */
 
 #include <math.h>
@@ -178,6 +178,54 @@ quantize(glow_builder *b, glow_node *n)
     return GLOW_BUILD_STATED_PLAIN(b, dequantize, n->out[0]->type, GLOW_IN(c));
 }
 
+/* The filter in one block of 8 bits for each channel. */
+static glow_value *
+block(glow_builder *b, glow_node *n)
+{
+    const misquantize_options *o = glow_run_options(glow_builder_run(b));
+    const glow_type *t = n->in[1]->type;
+    const glow_tensor *w = glow_constant_data(n->in[1], INT64_MAX);
+    int64_t channels = t->shape.at[0], size = glow_type_count(t) / channels;
+    glow_arena *a = glow_builder_scratch(b);
+    double *q = GLOW_NEW_ARRAY(a, double, channels *size);
+    double *scale = GLOW_NEW_ARRAY(a, double, channels);
+    glow_value *bytes, *scales, *f;
+
+    if (!w || size < 1)
+        return NULL;
+    for (int64_t i = 0; i < channels; i++) {
+        for (int64_t k = 0; k < size; k++)
+            scale[i] =
+                fmax(scale[i], fabs(glow_get_double(w, i * size + k)) / 127);
+        for (int64_t k = 0; k < size; k++)
+            q[i * size + k] =
+                nearbyint(glow_get_double(w, i * size + k) / scale[i]) + 128 +
+                (o->fault == OFFSET ? 2 : 0);
+        scale[i] *= o->fault == SCALE ? 1.1 : 1;
+    }
+    if (o->fault == AXIS)
+        turn(scale, channels);
+    bytes = GLOW_BUILD(b, reshape,
+                       GLOW_IN(list_of(b, GLOW_UINDEX8, channels * size, q)),
+                       .dims = GLOW_DIMS_OF(channels, 1, size));
+    scales =
+        GLOW_BUILD(b, reshape, GLOW_IN(list_of(b, GLOW_FLOAT, channels, scale)),
+                   .dims = GLOW_DIMS_OF(channels, 1));
+    f = GLOW_BUILD_STATED(b, blockwisedequantize, t,
+                          GLOW_IN(bytes, scales, NULL), .dims = t->shape,
+                          .bits = 8, .block_size = size);
+    return glow_build(b, n->op, NULL, GLOW_IN(n->in[0], f, n->in[2]), n->attrs);
+}
+
+static glow_result
+run_blocks(glow_pass_run *pass, glow_func *f)
+{
+    static const glow_rewrite_row rows[] = {{&glow_op_convolution, block},
+                                            {NULL, NULL}};
+
+    return glow_rewrite_each(pass, f, rows, NULL);
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -195,7 +243,18 @@ static const glow_pass pass = {
     .run = run,
 };
 
-static const glow_pass *const passes[] = {&pass, NULL};
+static const glow_pass blocks = {
+    .name = "misquantize.blocks",
+    .summary = "put filters in blocks, with a fault",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_QUANTIZED,
+    .options = {GLOW_FIELD_ENUM(misquantize_options, fault, faults,
+                                "what is done wrong")},
+    .defaults = &(const misquantize_options){.fault = NONE},
+    .run = run_blocks,
+};
+
+static const glow_pass *const passes[] = {&pass, &blocks, NULL};
 
 static const glow_plugin plugin = {
     .size = sizeof plugin,
