@@ -60,9 +60,11 @@ check_blocks(const glow_node *n, int first, layout l, const char *asked)
              glow_check_shape(n, first + 2, blocks, "one for each block")));
 }
 
-/* Weight `k` of row `row`, exact; `in` are weights, scales and offsets. */
-static double
-weight_at(layout l, glow_tensor *const in[], int64_t row, int64_t k)
+/* Sets the scale of weight `k` of row `row` and returns the weight in steps of it;
+   `in` are weights, scales and offsets. */
+static int64_t
+weight_at(layout l, glow_tensor *const in[], int64_t row, int64_t k,
+          double *scale)
 {
     int64_t each = 8 / l.bits, bytes = l.block / each;
     int64_t block = row * in[1]->type->shape.at[1] + k / l.block;
@@ -72,7 +74,8 @@ weight_at(layout l, glow_tensor *const in[], int64_t row, int64_t k)
     int64_t zero =
         in[2] ? glow_get_int(in[2], block) : (int64_t)1 << (l.bits - 1);
 
-    return glow_get_double(in[1], block) * (double)(v - zero);
+    *scale = glow_get_double(in[1], block);
+    return v - zero;
 }
 
 /* blockwisequantizedfullyconnected */
@@ -111,8 +114,12 @@ unpack(layout l, glow_tensor *const in[], glow_tensor *to)
     double *w = to->data;
 
     for (int64_t row = 0; row < in[0]->type->shape.at[0]; row++)
-        for (int64_t k = 0; k < l.depth; k++)
-            w[row * l.depth + k] = weight_at(l, in, row, k);
+        for (int64_t k = 0; k < l.depth; k++) {
+            double scale;
+            int64_t v = weight_at(l, in, row, k, &scale);
+
+            w[row * l.depth + k] = scale * (double)v;
+        }
 }
 
 typedef struct blockwise {
@@ -248,9 +255,13 @@ blockwisedequantize_eval(const glow_node *n, glow_tensor *const in[],
 
     (void)scratch;
     for (int64_t row = 0; row < q->dims.at[0]; row++)
-        for (int64_t k = 0; k < l.depth; k++)
-            glow_set_double(out[0], row * l.depth + k,
-                            (double)(float)weight_at(l, in, row, k));
+        for (int64_t k = 0; k < l.depth; k++) {
+            double scale;
+            int64_t v = weight_at(l, in, row, k, &scale);
+            float w = (float)scale * (float)v;
+
+            glow_set_double(out[0], row * l.depth + k, (double)w);
+        }
     return true;
 }
 
@@ -277,6 +288,6 @@ const glow_op glow_op_blockwisedequantize = {
     .eval = blockwisedequantize_eval,
     .doc = "`w[n, k] = s[n, g] * (q[n, k] - z[n, g])`, where block g of row n "
            "has weight k: `g = k / BlockSize`; k counts the elements behind "
-           "the first axis.  A float, then in the kind of Result.",
+           "the first axis.  A product of floats, then in the kind of Result.",
     .source = "llama.cpp Q4_0, Q8_0; ONNX DequantizeLinear",
 };
