@@ -372,8 +372,8 @@ not_reached(const search *s, const row *best, const char *why)
 static void
 sort_by_gain(search *s)
 {
-    enum { PART = 100 };
-    double bound = pow(10, -s->r->values.least_sqnr / 10) / PART, sum = 0;
+    const double part = 0.01; /* of the noise that is asked for */
+    double bound = part * pow(10, -s->r->values.least_sqnr / 10), sum = 0;
     size_t n = s->n_rows;
 
     /* The worst come first. */
