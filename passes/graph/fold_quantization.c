@@ -439,12 +439,13 @@ static glow_value *
 fold_extreme(glow_builder *b, glow_node *n)
 {
     const glow_type *t = n->out[0]->type;
-    int64_t end = n->op == &glow_op_max ? glow_quantized_least(t->elem)
-                                        : glow_quantized_most(t->elem);
+    int64_t end;
 
     (void)b;
     if (n->pred || !is_reversible(t))
         return NULL;
+    end = n->op == &glow_op_max ? glow_quantized_least(t->elem)
+                                : glow_quantized_most(t->elem);
     for (int i = 0; i < 2; i++) {
         const glow_value *v = n->in[1 - i];
 
