@@ -1,4 +1,4 @@
-/* What start code gives a program, and takes from it. */
+/* The functions between start code and a program. */
 
 #ifndef START_H
 #define START_H

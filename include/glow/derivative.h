@@ -55,7 +55,7 @@ struct glow_derivative {
     bool is_zero;
 };
 
-/* Those of the library. */
+/* The derivatives of the library. */
 
 /* Element-wise: ir/derivatives/elementwise.c. */
 extern GLOW_API const glow_derivative glow_derivative_abs;

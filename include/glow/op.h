@@ -114,7 +114,7 @@ struct glow_op {
     glow_flops_fn flops; /* NULL: one for each element of the results */
     const char *doc;     /* formulas and rules, Markdown; may be NULL */
     const char *source;  /* where the meaning is written */
-    /* How small changes of operands change the results; NULL: there is no rule, and
+    /* The effect of small changes of operands on results; NULL: there is no rule, and
        differentiation lowers the node.  See derivative.h. */
     const glow_derivative *derivative;
     /* For members of later minor versions: an operator is known by its address, so

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "glow/derivative.h"
+#include "glow/eval.h"
 #include "glow/number.h"
 #include "glow/ops.h"
 #include "passes/graph/common/names.h"
@@ -101,7 +102,7 @@ find_loss(tape *t, const char *name)
                       t->f->name, count);
 }
 
-/* What gradients are asked for. */
+/* The placeholders of `of`. */
 
 static bool
 is_trained(const glow_storage *s)
@@ -109,17 +110,6 @@ is_trained(const glow_storage *s)
     const glow_attr_value *v = glow_attr_find(s->attrs, "Trained");
 
     return v && v->kind == GLOW_V_BOOL && v->i;
-}
-
-static bool
-is_read(const glow_func *f, const glow_storage *s)
-{
-    GLOW_FOR_EACH_USE(u, &s->value)
-        if (u->user->func == f && u->index >= 0 && !u->writes &&
-            u->user->op->in[glow_operand_of(u->user, u->index)].kind !=
-                GLOW_WRITTEN)
-            return true;
-    return false;
 }
 
 /* False after a report of a pattern that matches none of `of`. */
@@ -154,7 +144,7 @@ find_wanted(tape *t, const char *patterns)
     t->index = glow_map_new(t->arena);
     GLOW_FOR_EACH_STORAGE(s, t->f->module) {
         if (s->is_constant || !glow_is_float(s->value.type->elem) ||
-            !is_read(t->f, s) ||
+            !glow_func_reads(t->f, s) ||
             !(*patterns ? glow_names_match(t->arena, patterns, s->name)
                         : is_trained(s)))
             continue;

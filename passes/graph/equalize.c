@@ -449,8 +449,6 @@ count_factors(const plan *p)
     return count;
 }
 
-/* Whether it helps. */
-
 /* True if quantize can do without a range of `v`, or scale_range keeps it. */
 static bool
 keeps_range(const glow_value *v, channel_list l)

@@ -78,7 +78,7 @@ cg_value glow_cpu_blocks_chunk(const cpu_blocks_maker *m, cg_value block,
                                cg_value chunk, int vector);
 cg_value glow_cpu_blocks_nibble(const cpu_blocks_maker *m, cg_value chunk,
                                 int i);
-/* What weight `i` of a chunk is multiplied by. */
+/* The factor of weight `i` of a chunk. */
 double glow_cpu_blocks_power(int i);
 /* Weights `k` of 8 bits, less their offsets, `zero` of them where there are some. */
 cg_value glow_cpu_blocks_bytes(const cpu_blocks_maker *m, cg_value block,

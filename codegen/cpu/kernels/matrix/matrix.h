@@ -104,7 +104,7 @@ cg_value glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m,
 
 /* Parts of floats: parts.c. */
 
-/* Which numbers a run of code has split so far. */
+/* The numbers that a run of code has split so far. */
 typedef struct cpu_split {
     cg_value most, least; /* locals: vectors of magnitudes, as integers */
 } cpu_split;
