@@ -2,9 +2,10 @@
  * Integer sums by matrix registers (AMX tiles; codegen/cpu/emit/matrix.h).
  *
  *     for pairs of tiles of mr = up to 16 pixels     those of all lines of a block
+ *       2 x 2 sums = start values                    rows that are all alike
  *       for planes, lines and taps, 64 elements of the run of a tap
  *         2 x 2 sums += 2 tiles of input * 2 tiles of weights
- *       for each pixel                               from a buffer on the stack
+ *       for each two pixels                          from a buffer on the stack
  *         results: float, ratio, round, offset, saturate, store
  *
  * Weights are packed as for VPDPBUSD, 16 channels in a vector.  The depth of a
@@ -18,6 +19,7 @@
 
 #define COLUMNS 16               /* of a register */
 #define BUFFER (2 * COLUMNS * 4) /* bytes of a row of the buffer */
+#define MOST_TOGETHER 4          /* vectors that are rounded at once */
 #define FEW_ROWS 4               /* fewer: a tile takes as long as 16 rows */
 #define FEW_COLUMNS 16
 #define FEW_DEPTH 64
@@ -61,6 +63,7 @@ typedef struct maker {
     cpu_job *j;
     const integer *s;
     const panel *p;
+    cg_value starts;       /* a row of start values */
     cg_value buffer, sums; /* of results, and of their input */
 } maker;
 
@@ -174,10 +177,13 @@ multiply_axis(const maker *m, int axis, streams *s)
     }
 }
 
-/* Sums of one or two tiles, stored to `to`, whose rows have `row` bytes. */
+/*
+ * Sums of one or two tiles, which begin with `starts` or, if it is NULL, 0, stored to
+ * `to`, whose rows have `row` bytes.
+ */
 static void
 sum_tiles(const maker *m, const place *p, int tiles, int vectors,
-          cg_value weights, cg_value to, int64_t row)
+          cg_value weights, cg_value starts, cg_value to, int64_t row)
 {
     cg *g = m->j->g;
     streams s = {.tiles = tiles, .vectors = vectors};
@@ -189,7 +195,11 @@ sum_tiles(const maker *m, const place *p, int tiles, int vectors,
     s.at[WEIGHTS] = weights;
     for (int a = 0; a < tiles; a++)
         for (int v = 0; v < vectors; v++)
-            glow_cg_matrix_zero(g, 2 * a + v);
+            if (starts)
+                glow_cg_matrix_load(
+                    g, 2 * a + v, glow_cg_atc(g, starts, v * COLUMNS * 4), 0);
+            else
+                glow_cg_matrix_zero(g, 2 * a + v);
     multiply_axis(m, 0, &s);
     for (int a = 0; a < tiles; a++)
         for (int v = 0; v < vectors; v++)
@@ -199,57 +209,93 @@ sum_tiles(const maker *m, const place *p, int tiles, int vectors,
                 row);
 }
 
-/* Rows of tile `a`, whose sums are in the buffer. */
+/* A tile whose sums are in the buffer, from row `first` of that on. */
+typedef struct done {
+    place p;
+    cg_value first;
+    bool has_offsets;
+} done;
+
+/* `rows` rows of the tile from `row` on. */
 static void
-finish_rows(const maker *m, const place *p, int a, bool has_offsets)
+finish_rows(const maker *m, const done *d, cg_value row, int rows)
 {
     cg *g = m->j->g;
     const integer *s = m->s;
-    int bytes = glow_cg_bytes(s->y);
+    const panel *p = m->p;
+    int bytes = glow_cg_bytes(s->y), n = 0;
     LLVMTypeRef t = glow_cg_vector(g->i32, COLUMNS);
-    int64_t first = a * CPU_MATRIX_ROWS;
-    cg_value pixel, at, from, input = NULL;
+    cpu_integer_result r[MOST_TOGETHER];
+    cg_value pixel, at, from, sums, input = NULL;
+
+    pixel = cg_add(g, cg_mulc(g, d->p.line, s->axis[2].out), d->p.x);
+    pixel = cg_add(g, cg_add(g, pixel, p->image), row);
+    at = cg_add(g, cg_mulc(g, pixel, s->out_pixel), p->channel);
+    at = glow_cg_at(g, m->j->out[0].at, cg_mulc(g, at, bytes));
+    row = cg_add(g, row, d->first);
+    from = glow_cg_at(g, m->buffer, cg_mulc(g, row, BUFFER));
+    sums = glow_cg_at(g, m->sums, cg_mulc(g, row, COLUMNS * 4));
+    for (int i = 0; i < rows; i++) {
+        if (d->has_offsets)
+            input = glow_cg_load_raw(g, t,
+                                     glow_cg_atc(g, sums, i * COLUMNS * 4));
+        for (int v = 0; v < p->vectors; v++) {
+            int64_t apart = i * s->out_pixel + v * COLUMNS;
+            cg_value y = glow_cg_load_raw(
+                g, t, glow_cg_atc(g, from, i * BUFFER + v * COLUMNS * 4));
+
+            if (d->has_offsets)
+                y = cg_isub(g, y, cg_imul(g, input, p->column[v].offset));
+            r[n++] = (cpu_integer_result){
+                .sum = y,
+                .ratio = p->column[v].ratio,
+                .at = glow_cg_atc(g, at, apart * bytes),
+                .row = i,
+                .live = v == p->vectors - 1 ? p->last : COLUMNS};
+        }
+    }
+    glow_cpu_integer_store(g, s, r, n);
+}
+
+/* Its rows, as many together as are rounded at once, then one by one. */
+static void
+finish_tile(const maker *m, const done *d)
+{
+    cg *g = m->j->g;
+    int together = MOST_TOGETHER / m->p->vectors;
+    cg_value rows = cg_i64(g, m->s->rows), whole;
     cg_loop l;
 
-    glow_cg_loop(g, &l, p->skip, cg_i64(g, s->rows), 1, NULL, 0);
-    pixel = cg_add(g, cg_mulc(g, p->line, s->axis[2].out), p->x);
-    pixel = cg_add(g, cg_add(g, pixel, m->p->image), l.i);
-    at = cg_add(g, cg_mulc(g, pixel, s->out_pixel), m->p->channel);
-    at = glow_cg_at(g, m->j->out[0].at, cg_mulc(g, at, bytes));
-    from = glow_cg_at(g, m->buffer, cg_mulc(g, cg_addc(g, l.i, first), BUFFER));
-    if (has_offsets)
-        input = glow_cg_load_raw(
-            g, t,
-            glow_cg_at(g, m->sums,
-                       cg_mulc(g, cg_addc(g, l.i, first), COLUMNS * 4)));
-    for (int v = 0; v < m->p->vectors; v++) {
-        const cpu_integer_column *c = &m->p->column[v];
-        cg_value y =
-            glow_cg_load_raw(g, t, glow_cg_atc(g, from, v * COLUMNS * 4));
-
-        y = cg_iadd(g, y, c->start);
-        if (has_offsets)
-            y = cg_isub(g, y, cg_imul(g, input, c->offset));
-        y = glow_cpu_integer_round(g, s, y, c->ratio);
-        y = glow_cpu_integer_narrow(g, s, y);
-        if (v == m->p->vectors - 1)
-            y = glow_cg_first(g, y, m->p->last);
-        glow_cg_store_raw(g, y, glow_cg_atc(g, at, v * COLUMNS * bytes));
-    }
+    whole = cg_sub(g, rows, d->p.skip);
+    whole = cg_sub(g, rows, cg_modulo(g, whole, together));
+    glow_cg_loop_guarded(g, &l, d->p.skip, whole, together, NULL, 0);
+    finish_rows(m, d, l.i, together);
+    glow_cg_loop_end(g, &l, NULL);
+    glow_cg_loop_guarded(g, &l, whole, rows, 1, NULL, 0);
+    finish_rows(m, d, l.i, 1);
     glow_cg_loop_end(g, &l, NULL);
 }
 
+/* `tiles` tiles from `tile` on, at `p`. */
 static void
-finish_tiles(const maker *m, const place *p, int tiles, bool has_offsets)
+finish_tiles(const maker *m, const place *p, cg_value tile, int tiles,
+             bool has_offsets)
 {
+    cg *g = m->j->g;
+    done d = {.has_offsets = has_offsets};
+    cg_loop l;
+
     if (has_offsets)
         sum_tiles(m, p, tiles, 1,
-                  glow_cg_atc(m->j->g, m->j->packed,
+                  glow_cg_atc(g, m->j->packed,
                               glow_cpu_integer_packed_size(m->s) -
                                   glow_cpu_integer_ones(m->s)),
-                  m->sums, COLUMNS * 4);
-    for (int a = 0; a < tiles; a++)
-        finish_rows(m, &p[a], a, has_offsets);
+                  NULL, m->sums, COLUMNS * 4);
+    glow_cg_for(g, &l, tiles);
+    d.p = place_of(m, cg_add(g, tile, l.i));
+    d.first = cg_mulc(g, l.i, CPU_MATRIX_ROWS);
+    finish_tile(m, &d);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* One or two tiles from `tile` on. */
@@ -262,26 +308,25 @@ make_tiles(const maker *m, cg_value tile, int tiles)
 
     for (int a = 0; a < tiles; a++)
         p[a] = place_of(m, cg_addc(g, tile, a));
-    sum_tiles(m, p, tiles, m->p->vectors, m->p->weights, m->buffer, BUFFER);
+    sum_tiles(m, p, tiles, m->p->vectors, m->p->weights, m->starts, m->buffer,
+              BUFFER);
     if (!m->p->column[0].offset || !m->p->has_offsets) {
-        finish_tiles(m, p, tiles, m->p->column[0].offset != NULL);
+        finish_tiles(m, p, tile, tiles, m->p->column[0].offset != NULL);
         return;
     }
     glow_cg_if(g, &none, LLVMBuildNot(g->builder, m->p->has_offsets, ""));
-    finish_tiles(m, p, tiles, false);
+    finish_tiles(m, p, tile, tiles, false);
     glow_cg_end_if(g, &none);
     glow_cg_if(g, &has, m->p->has_offsets);
-    finish_tiles(m, p, tiles, true);
+    finish_tiles(m, p, tile, tiles, true);
     glow_cg_end_if(g, &has);
 }
 
-/* Rows of `vectors` vectors. */
 static cg_value
 new_buffer(cg *g, uint64_t vectors)
 {
     LLVMTypeRef t = glow_cg_vector(g->i32, COLUMNS);
-    cg_value at = glow_cg_local(
-        g, LLVMGetUndef(LLVMArrayType2(t, 2 * CPU_MATRIX_ROWS * vectors)));
+    cg_value at = glow_cg_local(g, LLVMGetUndef(LLVMArrayType2(t, vectors)));
 
     LLVMSetAlignment(at, CPU_LINE);
     return at;
@@ -298,8 +343,12 @@ glow_cpu_integer_matrix_lines(cpu_job *j, const integer *s, const panel *p,
     cg_if rest;
     cg_loop l;
 
-    m.buffer = new_buffer(g, 2);
-    m.sums = new_buffer(g, 1);
+    m.buffer = new_buffer(g, 2 * 2 * CPU_MATRIX_ROWS);
+    m.sums = new_buffer(g, 2 * CPU_MATRIX_ROWS);
+    m.starts = new_buffer(g, 2);
+    for (int v = 0; v < p->vectors; v++)
+        glow_cg_store_raw(g, p->column[v].start,
+                          glow_cg_atc(g, m.starts, v * COLUMNS * 4));
     from = cg_mulc(g, p->first, tiles);
     to = cg_mulc(g, end, tiles);
     odd = cg_and(g, cg_sub(g, to, from), cg_i64(g, 1));
