@@ -67,6 +67,11 @@ typedef struct cpu_kernel {
      * types may differ: a choice of the tuning file that does not fit is left out.
      */
     bool by_elements;
+    /*
+     * The code does not depend on the scales of the types, which go into the packed form
+     * alone: instructions that differ in nothing else share it.
+     */
+    bool without_scales;
     bool fails;          /* may return a run-time error */
     const char *failure; /* its message; NULL: index out of range */
     bool calls; /* the functions that the instruction names, as step->bodies */

@@ -169,7 +169,7 @@ move_constants(layout *l)
         }
 }
 
-enum { MOST_SOURCES = 4 };
+enum { MOST_SOURCES = 8 };
 
 /* Source `i` of a constant's bytes, counted from 0, or NULL behind the last one. */
 static glow_storage *

@@ -4,23 +4,38 @@
 
 #include "codegen/cpu/kernels/kernel.h"
 
-void
-glow_cpu_describe_node(glow_buf *b, const glow_node *n)
+static void
+describe_type(glow_buf *b, const glow_type *t, bool scales)
+{
+    glow_type plain = *t;
+
+    plain.scale = 1;
+    glow_buf_type(b, scales ? t : &plain);
+}
+
+static void
+describe_node(glow_buf *b, const glow_node *n, bool scales)
 {
     glow_buf_puts(b, n->op->name);
     glow_buf_attrs(b, glow_op_schema(n->op), n->attrs, true);
     for (int i = 0; i < n->n_in; i++) {
         glow_buf_putc(b, ' ');
         if (n->in[i])
-            glow_buf_type(b, n->in[i]->type);
+            describe_type(b, n->in[i]->type, scales);
         else
             glow_buf_putc(b, '_');
     }
     for (int i = 0; i < n->n_out; i++) {
         glow_buf_puts(b, " > ");
-        glow_buf_type(b, n->out[i]->type);
+        describe_type(b, n->out[i]->type, scales);
     }
     glow_buf_putc(b, ';');
+}
+
+void
+glow_cpu_describe_node(glow_buf *b, const glow_node *n)
+{
+    describe_node(b, n, true);
 }
 
 static void
@@ -38,7 +53,7 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
 
     if (s->root) {
         glow_buf_printf(&b, "%s ", s->kernel->name);
-        glow_cpu_describe_node(&b, s->root);
+        describe_node(&b, s->root, !s->kernel->without_scales);
         for (int i = 0; i < s->root->n_in; i++)
             glow_buf_printf(&b, " %d", s->in[i]);
         for (int i = 0; i < s->root->n_out; i++)

@@ -177,8 +177,11 @@ put_growth(glow_buf *b, const cpu_target *t, const cpu_kernel *k,
            const glow_node *n)
 {
     int64_t packed = packed_size(t, k, n);
-    int64_t plain = packed ? glow_type_bytes(n->in[k->packs]->type) : 0;
+    int64_t plain = 0;
 
+    for (int i = 0; packed && i < n->n_in; i++)
+        if (packs(k, i) && n->in[i])
+            plain += glow_type_bytes(n->in[i]->type);
     if (packed > plain)
         glow_buf_printf(b, "; %" PRId64 " bytes of weights instead of %" PRId64,
                         packed, plain);

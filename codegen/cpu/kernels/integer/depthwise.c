@@ -196,13 +196,20 @@ weight_bytes(const integer *s)
 static int64_t
 column_count(const integer *s)
 {
-    return block_count(s) * most_channels(s);
+    block last = block_at(s, block_count(s) - 1);
+
+    /* Terms are made and read in vectors of s->lanes. */
+    return cg_ceil_div(last.first + last.channels, s->lanes) * s->lanes;
 }
 
 int64_t
 glow_cpu_depthwise_packed_size(const integer *s)
 {
-    return weight_bytes(s) + 4 * column_count(s);
+    int64_t columns = column_count(s);
+
+    return weight_bytes(s) + (s->columns
+                                  ? glow_cpu_integer_column_bytes(s, columns)
+                                  : 4 * columns);
 }
 
 static int
@@ -243,25 +250,51 @@ pack_vector(const integer *s, const glow_tensor *from, const block *b,
     return to;
 }
 
+static int64_t
+sum_of(const integer *s, const glow_tensor *from, int64_t c)
+{
+    int64_t taps = lines_of(s) * s->axis[2].kernel, sum = 0;
+
+    for (int64_t i = 0; i < taps && c < s->groups; i++)
+        sum += weight_at(s, from, c * taps + i);
+    return sum;
+}
+
 /* The terms -z sum w of all channels. */
 static void
 pack_terms(const integer *s, const glow_tensor *from, uint8_t *to)
 {
-    int64_t taps = lines_of(s) * s->axis[2].kernel;
-
     for (int64_t c = 0; c < column_count(s); c++) {
-        int64_t sum = 0;
-        uint32_t term;
+        uint32_t term = 0u - (uint32_t)s->x_zero * (uint32_t)sum_of(s, from, c);
 
-        for (int64_t i = 0; i < taps && c < s->groups; i++)
-            sum += weight_at(s, from, c * taps + i);
-        term = 0u - (uint32_t)s->x_zero * (uint32_t)sum;
         memcpy(to + 4 * c, &term, 4);
     }
 }
 
+/* The columns of all blocks, in the order of their sums. */
+static void
+pack_columns(const integer *s, const glow_node *n, const glow_tensor *from,
+             uint8_t *to)
+{
+    cpu_integer_packer p = glow_cpu_integer_packer(s, n, column_count(s), to);
+
+    for (int64_t i = 0; i < block_count(s); i++) {
+        block b = block_at(s, i);
+
+        for (int q = 0; q < b.sums; q++)
+            for (int l = 0; l < b.lanes; l++) {
+                int64_t c = b.first + natural(s, q, l);
+                bool is = c < s->groups;
+
+                glow_cpu_integer_pack_column(&p, is ? c : -1,
+                                             sum_of(s, from, c));
+            }
+    }
+}
+
 void
-glow_cpu_depthwise_pack(const integer *s, const glow_tensor *from, void *start)
+glow_cpu_depthwise_pack(const integer *s, const glow_node *n,
+                        const glow_tensor *from, void *start)
 {
     uint8_t *to = start;
 
@@ -275,10 +308,16 @@ glow_cpu_depthwise_pack(const integer *s, const glow_tensor *from, void *start)
                 to = pack_vector(s, from, &b, group_tap(s, &g, k),
                                  group_line(s, &g, k), q, to);
     }
-    pack_terms(s, from, to);
+    if (s->columns)
+        pack_columns(s, n, from, to);
+    else
+        pack_terms(s, from, to);
 }
 
-/* Columns, kept in scratch: start values, offsets, ratios of all channels. */
+/*
+ * Columns, those of constants packed, others kept in scratch: start values, offsets,
+ * ratios of all channels.
+ */
 
 static int64_t
 ratio_bytes(const integer *s)
@@ -290,7 +329,7 @@ int64_t
 glow_cpu_depthwise_scratch(const integer *s)
 {
     int64_t copy = glow_cpu_integer_copy_bytes(s);
-    int64_t columns = column_count(s) * (8 + ratio_bytes(s));
+    int64_t columns = s->columns ? 0 : column_count(s) * (8 + ratio_bytes(s));
 
     return copy > INT64_MAX - columns ? INT64_MAX : copy + columns;
 }
@@ -368,6 +407,18 @@ load_natural(const maker *m, LLVMTypeRef scalar, int bytes, cg_value at, int q)
                              glow_cg_atc(g, at, natural(m->s, q, l) * bytes)),
             LLVMConstInt(g->i32, (unsigned)l, false), "");
     return v;
+}
+
+static void
+load_packed_columns(maker *m)
+{
+    cg *g = m->j->g;
+    cg_value from = glow_cg_atc(g, m->j->packed, weight_bytes(m->s));
+
+    for (int q = 0; q < m->b.sums; q++)
+        m->column[q] = glow_cpu_integer_load_column(
+            g, m->s, m->b.lanes, from, column_count(m->s),
+            cg_addc(g, m->channel, q * m->b.lanes));
 }
 
 static void
@@ -716,6 +767,11 @@ make_block(maker *m, int64_t number, cg_value at, cg_value end)
     m->b = block_at(m->s, number);
     m->channel = cg_mulc(g, at, first.channels);
     m->weights = glow_cg_at(g, m->j->packed, cg_mulc(g, at, apart));
+    if (m->s->columns) {
+        load_packed_columns(m);
+        make_lines(m, end);
+        return;
+    }
     glow_cg_if(g, &none, LLVMBuildNot(g->builder, m->any, ""));
     m->sums_input = false;
     load_columns(m);
@@ -756,7 +812,8 @@ glow_cpu_emit_depthwise(cpu_job *j, const integer *s)
     cg_value outer, n, z, image, end;
     cg_loop l;
 
-    keep_columns(&m);
+    if (!s->columns)
+        keep_columns(&m);
     outer = glow_cpu_units_within(j, &units, s->batch * a[0].out, s->lines);
     n = cg_over(g, outer, a[0].out);
     z = cg_addc(g, cg_mulc(g, cg_modulo(g, outer, a[0].out), a[0].stride),

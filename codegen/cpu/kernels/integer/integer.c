@@ -188,6 +188,23 @@ set_columns(maker *m, cg_value const *terms)
         all && m->s.by.offsets >= 0 ? glow_cpu_integer_any(g, all) : NULL;
 }
 
+/* The columns of packed panel `panel`. */
+static void
+load_columns(maker *m, cg_value panel)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t all = glow_cpu_integer_columns(s);
+    cg_value from = glow_cg_atc(g, m->j->packed, glow_cpu_integer_weights(s));
+    cg_value first =
+        cg_affine(g, m->group, all / s->groups, panel, s->vectors * s->lanes);
+
+    for (int v = 0; v < m->p.vectors; v++)
+        m->p.column[v] = glow_cpu_integer_load_column(
+            g, s, s->lanes, from, all, cg_addc(g, first, v * s->lanes));
+    m->p.has_offsets = NULL;
+}
+
 /* The terms -z sum w of a packed panel. */
 static void
 load_terms(const maker *m, cg_value panel, cg_value *terms)
@@ -220,7 +237,10 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
         at = cg_affine(g, m->group, glow_cpu_integer_group_weights(s), panel,
                        glow_cpu_integer_panel(s, s->vectors));
         m->p.weights = glow_cg_at(g, m->weights, at);
-        load_terms(m, panel, terms);
+        if (s->columns)
+            load_columns(m, panel);
+        else
+            load_terms(m, panel, terms);
     } else {
         m->p.weights =
             glow_cg_atc(g, m->j->scratch, glow_cpu_integer_copy_bytes(s));
@@ -228,7 +248,8 @@ make_panel(maker *m, cg_value panel, int64_t number, cg_value end)
         glow_cpu_integer_pack_panel(m->j, s, glow_cg_at(g, m->weights, at),
                                     number, m->p.weights, terms);
     }
-    set_columns(m, terms);
+    if (!s->columns)
+        set_columns(m, terms);
     if (s->form == CPU_DOT_TILES)
         glow_cpu_integer_matrix_lines(m->j, s, &m->p, end);
     else

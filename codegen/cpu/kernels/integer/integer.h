@@ -57,6 +57,7 @@ typedef struct cpu_integer {
         w_batch; /* elements from the weights of one image to the next, or 0 */
     cpu_integer_weights step;
     bool centered; /* all v are known to be 0 */
+    bool columns; /* start values and ratios are packed, too, and all v are 0 */
 
     cpu_dot form;
     /* Elements added up in a lane; lanes of a vector of sums. */
@@ -100,8 +101,8 @@ int glow_cpu_integer_last(const cpu_integer *s, int64_t panel);
 int64_t glow_cpu_integer_vector(const cpu_integer *s);
 int64_t glow_cpu_integer_panel(const cpu_integer *s, int vectors);
 /*
- * Bytes of the packed weights of a group; and of all, without the sums behind them, of
- * which each is aligned to its 4 bytes.
+ * Bytes of the packed weights of a group; and of all, without the terms or columns
+ * behind them, which are aligned to 8 bytes.
  */
 int64_t glow_cpu_integer_group_weights(const cpu_integer *s);
 int64_t glow_cpu_integer_weights(const cpu_integer *s);
@@ -115,11 +116,11 @@ int64_t glow_cpu_integer_scratch(const cpu_integer *s);
 
 /*
  * Packs weights, [group][panel][plane and row of taps][tap][step][vector][lane], a
- * group of elements in each lane, then for each column the term -z sum w.
+ * group of elements in each lane, then the columns, or for each the term -z sum w.
  */
 int64_t glow_cpu_integer_packed_size(const cpu_integer *s);
-void glow_cpu_integer_pack(const cpu_integer *s, const glow_tensor *from,
-                           void *to);
+void glow_cpu_integer_pack(const cpu_integer *s, const glow_node *n,
+                           const glow_tensor *from, void *to);
 /*
  * Emits code that packs a panel of weights, whose first channel is at `from`, to
  * `to`; terms[v] are the terms -z sum w of its channels.
@@ -151,6 +152,34 @@ typedef struct cpu_integer_column {
 cpu_integer_column glow_cpu_integer_column(cpu_job *j, const cpu_integer *s,
                                            cg_value channel, int live,
                                            cg_value term);
+
+/* Columns of constants: packed_columns.c. */
+
+/* True if the offsets are constants, and all v are 0. */
+bool glow_cpu_integer_is_centered(const glow_node *n, const cpu_integer *s);
+/* True if that holds and all other operands by channel are constants, too. */
+bool glow_cpu_integer_has_columns(const glow_node *n, const cpu_integer *s);
+/* Bytes of `count` columns, start values before ratios; 0 unless s->columns. */
+int64_t glow_cpu_integer_column_bytes(const cpu_integer *s, int64_t count);
+
+/* Writes columns one after the other: of channel `channel`, or of none if it is -1;
+   `sum` is that of its weights. */
+typedef struct cpu_integer_packer {
+    const cpu_integer *s;
+    const glow_tensor *bias, *scales, *bias_scales, *bias_offsets; /* or NULL */
+    uint8_t *start, *ratio;
+} cpu_integer_packer;
+
+cpu_integer_packer glow_cpu_integer_packer(const cpu_integer *s,
+                                           const glow_node *n, int64_t count,
+                                           void *to);
+void glow_cpu_integer_pack_column(cpu_integer_packer *p, int64_t channel,
+                                  int64_t sum);
+/* `lanes` of the `count` columns at `from`, from number `first` on. */
+cpu_integer_column glow_cpu_integer_load_column(cg *g, const cpu_integer *s,
+                                                int lanes, cg_value from,
+                                                int64_t count, cg_value first);
+
 /* True if results have 32 bits, and are made in double. */
 bool glow_cpu_integer_is_wide(const cpu_integer *s);
 /* Results of sums, as i32; and in the bits of an element. */
@@ -222,8 +251,8 @@ void glow_cpu_integer_matrix_lines(cpu_job *j, const cpu_integer *s,
 bool glow_cpu_is_depthwise(const cpu_target *t, const cpu_integer *s);
 void glow_cpu_depthwise_shape(cpu_integer *s);
 int64_t glow_cpu_depthwise_packed_size(const cpu_integer *s);
-void glow_cpu_depthwise_pack(const cpu_integer *s, const glow_tensor *from,
-                             void *to);
+void glow_cpu_depthwise_pack(const cpu_integer *s, const glow_node *n,
+                             const glow_tensor *from, void *to);
 int64_t glow_cpu_depthwise_scratch(const cpu_integer *s);
 void glow_cpu_emit_depthwise(cpu_job *j, const cpu_integer *s);
 

@@ -61,16 +61,54 @@ sum_of(const integer *s, const glow_tensor *from, int64_t at, int64_t c)
 int64_t
 glow_cpu_integer_packed_size(const integer *s)
 {
-    return glow_cpu_integer_weights(s) + glow_cpu_integer_columns(s) * 4 +
-           glow_cpu_integer_ones(s);
+    int64_t weights = glow_cpu_integer_weights(s);
+    int64_t columns = glow_cpu_integer_columns(s);
+
+    return s->columns ? weights + glow_cpu_integer_column_bytes(s, columns)
+                      : weights + columns * 4 + glow_cpu_integer_ones(s);
+}
+
+/* The start values and ratios of all columns. */
+static void
+pack_columns(const integer *s, const glow_node *n, const glow_tensor *from,
+             uint8_t *to)
+{
+    int64_t all = glow_cpu_integer_columns(s), columns = all / s->groups;
+    cpu_integer_packer p = glow_cpu_integer_packer(s, n, all, to);
+
+    for (int64_t g = 0; g < s->groups; g++)
+        for (int64_t c = 0; c < columns; c++)
+            if (c < s->outputs)
+                glow_cpu_integer_pack_column(
+                    &p, g * s->outputs + c,
+                    sum_of(s, from, g * s->step.group, c));
+            else
+                glow_cpu_integer_pack_column(&p, -1, 0);
+}
+
+/* The terms -z sum w of all columns; returns the end. */
+static uint8_t *
+pack_terms(const integer *s, const glow_tensor *from, uint8_t *to)
+{
+    int64_t columns = glow_cpu_integer_columns(s) / s->groups;
+
+    for (int64_t g = 0; g < s->groups; g++)
+        for (int64_t c = 0; c < columns; c++, to += 4) {
+            int64_t sum =
+                c < s->outputs ? sum_of(s, from, g * s->step.group, c) : 0;
+            uint32_t term = 0u - (uint32_t)s->x_zero * (uint32_t)sum;
+
+            memcpy(to, &term, 4);
+        }
+    return to;
 }
 
 void
-glow_cpu_integer_pack(const integer *s, const glow_tensor *from, void *start)
+glow_cpu_integer_pack(const integer *s, const glow_node *n,
+                      const glow_tensor *from, void *start)
 {
     uint8_t *to = start;
     int64_t lines = s->axis[0].kernel * s->axis[1].kernel;
-    int64_t columns = glow_cpu_integer_columns(s) / s->groups;
 
     for (int64_t g = 0; g < s->groups; g++)
         for (int64_t p = 0; p < s->panels; p++)
@@ -81,15 +119,11 @@ glow_cpu_integer_pack(const integer *s, const glow_tensor *from, void *start)
                                       j * s->step.tap,
                                   p, to);
     to = (uint8_t *)start + glow_cpu_integer_weights(s);
-    for (int64_t g = 0; g < s->groups; g++)
-        for (int64_t c = 0; c < columns; c++) {
-            int64_t sum =
-                c < s->outputs ? sum_of(s, from, g * s->step.group, c) : 0;
-            uint32_t term = 0u - (uint32_t)s->x_zero * (uint32_t)sum;
-
-            memcpy(to, &term, 4);
-            to += 4;
-        }
+    if (s->columns) {
+        pack_columns(s, n, from, to);
+        return;
+    }
+    to = pack_terms(s, from, to);
     if (s->form == CPU_DOT_TILES)
         glow_cpu_integer_pack_ones(s, to);
 }

@@ -142,17 +142,18 @@ rowwise_sums(const glow_node *n, integer *out)
 
 /* Kernels */
 
-#define SUMS(id)                                                               \
-    static bool id##_of(const cpu_target *t, const glow_node *n, integer *out) \
-    {                                                                          \
-        id##_sums(n, out);                                                     \
-        return finish(t, n, false, out);                                       \
-    }                                                                          \
-    static bool id##_matrix_of(const cpu_target *t, const glow_node *n,        \
-                               integer *out)                                   \
-    {                                                                          \
-        id##_sums(n, out);                                                     \
-        return finish(t, n, true, out);                                        \
+#define SUMS(id)                                                             \
+    static bool id##_sums_of(const cpu_target *t, const glow_node *n,        \
+                             integer *out)                                   \
+    {                                                                        \
+        id##_sums(n, out);                                                   \
+        return finish(t, n, false, out);                                     \
+    }                                                                        \
+    static bool id##_matrix_sums_of(const cpu_target *t, const glow_node *n, \
+                                    integer *out)                            \
+    {                                                                        \
+        id##_sums(n, out);                                                   \
+        return finish(t, n, true, out);                                      \
     }
 
 SUMS(batchmatmul)
@@ -164,52 +165,63 @@ bool
 glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
                              integer *out)
 {
-    return convolution_of(t, n, out);
+    return convolution_sums_of(t, n, out);
 }
 
 static bool
-depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
+depthwise_sums_of(const cpu_target *t, const glow_node *n, integer *out)
 {
-    if (!convolution_of(t, n, out) || !glow_cpu_is_depthwise(t, out))
+    if (!convolution_sums_of(t, n, out) || !glow_cpu_is_depthwise(t, out))
         return false;
     glow_cpu_depthwise_shape(out);
     return true;
 }
 
-#define KERNEL(id, operator, of, part, is_matrix)                            \
+/* `with` is the bits of the operands that are packed with the weights, as columns; -1:
+   columns are made at run time. */
+#define KERNEL(id, operator, sums, part, is_matrix, with)                    \
+    static bool id##_of(const cpu_target *t, const glow_node *n, integer *s) \
+    {                                                                        \
+        bool is = sums(t, n, s) && ((with) < 0 || s->packed);                \
+        s->columns = (with) >= 0;                                            \
+        s->centered |= s->columns;                                           \
+        return is;                                                           \
+    }                                                                        \
     static bool id##_takes(const cpu_target *t, const glow_node *n)          \
     {                                                                        \
         integer s;                                                           \
-        return of(t, n, &s);                                                 \
+        return id##_of(t, n, &s) &&                                          \
+               (!s.columns || glow_cpu_integer_has_columns(n, &s));          \
     }                                                                        \
     static void id##_emit(cpu_job *j)                                        \
     {                                                                        \
         integer s;                                                           \
-        of(j->g->target, j->n, &s);                                          \
+        id##_of(j->g->target, j->n, &s);                                     \
         glow_cpu_emit_##part(j, &s);                                         \
     }                                                                        \
     static int64_t id##_packed_size(const cpu_target *t, const glow_node *n) \
     {                                                                        \
         integer s;                                                           \
-        return of(t, n, &s) && s.packed ? glow_cpu_##part##_packed_size(&s)  \
-                                        : 0;                                 \
+        return id##_of(t, n, &s) && s.packed                                 \
+                   ? glow_cpu_##part##_packed_size(&s)                       \
+                   : 0;                                                      \
     }                                                                        \
     static void id##_pack(const cpu_target *t, const glow_node *n,           \
                           const glow_tensor *from, void *to)                 \
     {                                                                        \
         integer s;                                                           \
-        if (of(t, n, &s))                                                    \
-            glow_cpu_##part##_pack(&s, from, to);                            \
+        if (id##_of(t, n, &s))                                               \
+            glow_cpu_##part##_pack(&s, n, from, to);                         \
     }                                                                        \
     static int64_t id##_scratch(const cpu_target *t, const glow_node *n)     \
     {                                                                        \
         integer s;                                                           \
-        return of(t, n, &s) ? glow_cpu_##part##_scratch(&s) : 0;             \
+        return id##_of(t, n, &s) ? glow_cpu_##part##_scratch(&s) : 0;        \
     }                                                                        \
     static int64_t id##_units(const cpu_target *t, const glow_node *n)       \
     {                                                                        \
         integer s;                                                           \
-        return of(t, n, &s) ? glow_cpu_integer_units(&s) : 1;                \
+        return id##_of(t, n, &s) ? glow_cpu_integer_units(&s) : 1;           \
     }                                                                        \
     const cpu_kernel glow_cpu_##id = {                                       \
         .name = #id,                                                         \
@@ -218,28 +230,39 @@ depthwise_of(const cpu_target *t, const glow_node *n, integer *out)
         .emit = id##_emit,                                                   \
         .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                         \
         .matrix = is_matrix,                                                 \
+        .by_elements = (with) >= 0,                                          \
+        .without_scales = (with) >= 0,                                       \
         .packs = 1,                                                          \
+        .packs_too = (with) >= 0 ? (with) : 0,                               \
         .packed_size = id##_packed_size,                                     \
         .pack = id##_pack,                                                   \
         .scratch_size = id##_scratch,                                        \
         .units = id##_units,                                                 \
     }
 
-KERNEL(batchmatmul_integer, batchmatmul, batchmatmul_of, integer, false);
-KERNEL(batchmatmul_matrix_integer, batchmatmul, batchmatmul_matrix_of, integer,
-       true);
-KERNEL(conv_depthwise_integer, channelwisequantizedconvolution, depthwise_of,
-       depthwise, false);
-KERNEL(conv_integer, channelwisequantizedconvolution, convolution_of, integer,
-       false);
-KERNEL(conv_matrix_integer, channelwisequantizedconvolution,
-       convolution_matrix_of, integer, true);
-KERNEL(matmul_integer, matmul, matmul_of, integer, false);
-KERNEL(matmul_matrix_integer, matmul, matmul_matrix_of, integer, true);
-KERNEL(fullyconnected_integer, rowwisequantizedfullyconnected, rowwise_of,
-       integer, false);
-KERNEL(fullyconnected_matrix_integer, rowwisequantizedfullyconnected,
-       rowwise_matrix_of, integer, true);
+/* The kernel of constant columns, and that of any. */
+#define PAIR(id, operator, sums, part, is_matrix, with) \
+    KERNEL(id, operator, sums, part, is_matrix, with);  \
+    KERNEL(id##_any, operator, sums, part, is_matrix, -1)
+
+#define CHANNELS(first, last) ((2 << (last)) - (1 << (first)))
+
+KERNEL(batchmatmul_integer, batchmatmul, batchmatmul_sums_of, integer, false,
+       -1);
+KERNEL(batchmatmul_matrix_integer, batchmatmul, batchmatmul_matrix_sums_of,
+       integer, true, -1);
+PAIR(conv_depthwise_integer, channelwisequantizedconvolution, depthwise_sums_of,
+     depthwise, false, CHANNELS(2, 6));
+PAIR(conv_integer, channelwisequantizedconvolution, convolution_sums_of,
+     integer, false, CHANNELS(2, 6));
+PAIR(conv_matrix_integer, channelwisequantizedconvolution,
+     convolution_matrix_sums_of, integer, true, CHANNELS(2, 6));
+PAIR(matmul_integer, matmul, matmul_sums_of, integer, false, 0);
+PAIR(matmul_matrix_integer, matmul, matmul_matrix_sums_of, integer, true, 0);
+PAIR(fullyconnected_integer, rowwisequantizedfullyconnected, rowwise_sums_of,
+     integer, false, CHANNELS(2, 4));
+PAIR(fullyconnected_matrix_integer, rowwisequantizedfullyconnected,
+     rowwise_matrix_sums_of, integer, true, CHANNELS(2, 4));
 
 #define PLAIN(id, operator, sums)                                      \
     static bool id##_takes(const cpu_target *t, const glow_node *n)    \

@@ -243,7 +243,7 @@ glow_cpu_integer_weights(const integer *s)
 {
     int64_t bytes = s->groups * glow_cpu_integer_group_weights(s);
 
-    return cg_ceil_div(bytes, 4) * 4;
+    return cg_ceil_div(bytes, 8) * 8;
 }
 
 int64_t

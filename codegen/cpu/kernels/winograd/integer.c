@@ -5,7 +5,6 @@
  * Loops, from the outermost in:
  *
  *     for each group of channels                   units: tiles, or panels
- *       start values and ratios of its channels
  *       for each block of tiles                    the cache holds all its points
  *         input     for each tile and vector of channels:  B' x B, of 16 bits
  *         for each nr = vectors * lanes of output channels
@@ -23,7 +22,6 @@
 typedef struct maker {
     cpu_winograd_maker m; /* first: the loops over tiles hand it on */
     const cpu_winograd_integer *x;
-    cg_value starts, ratios; /* of the channels of the group */
     cg_value panel0, panel1; /* to make */
     /* At hand. */
     cg_value weights; /* of the panel */
@@ -31,49 +29,6 @@ typedef struct maker {
     int vectors;      /* of the panel */
     int whole;        /* of these, all of whose lanes are channels */
 } maker;
-
-/* Start values and ratios. */
-
-static int64_t
-ratio_bytes(const cpu_integer *s)
-{
-    return glow_cpu_integer_is_wide(s) ? 8 : 4;
-}
-
-/* Keeps those of `live` channels from `channel` of the group on. */
-static void
-keep_column(maker *k, cg_value channel, int live)
-{
-    cpu_job *j = k->m.j;
-    cg *g = j->g;
-    const cpu_integer *s = &k->x->s;
-    cg_value all = cg_add(g, channel, cg_mulc(g, k->m.group, s->outputs));
-    cpu_integer_column c = glow_cpu_integer_column(
-        j, s, all, live, LLVMConstNull(glow_cg_vector(g->i32, s->lanes)));
-
-    glow_cg_store_raw(g, c.start,
-                      glow_cg_at(g, k->starts, cg_mulc(g, channel, 4)));
-    glow_cg_store_raw(
-        g, c.ratio,
-        glow_cg_at(g, k->ratios, cg_mulc(g, channel, ratio_bytes(s))));
-}
-
-static void
-keep_columns(maker *k)
-{
-    cg *g = k->m.j->g;
-    const cpu_integer *s = &k->x->s;
-    int64_t whole = s->outputs / s->lanes * s->lanes;
-    cg_loop l;
-
-    if (whole) {
-        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), s->lanes, NULL, 0);
-        keep_column(k, l.i, s->lanes);
-        glow_cg_loop_end(g, &l, NULL);
-    }
-    if (whole < s->outputs)
-        keep_column(k, cg_i64(g, whole), (int)(s->outputs - whole));
-}
 
 /* Input. */
 
@@ -252,7 +207,8 @@ make_products(const maker *k)
 
 /* A vector of channels of a tile, `live` of them. */
 typedef struct output {
-    cg_value start, ratio, at; /* of the first result */
+    cg_value at; /* of the first result */
+    cpu_integer_column column;
     int live;
 } output;
 
@@ -283,14 +239,14 @@ finish_line(const maker *k, const output *o, int i, const bool *exists,
 
         if (exists[c])
             result[count++] =
-                (cpu_integer_result){.ratio = o->ratio,
+                (cpu_integer_result){.ratio = o->column.ratio,
                                      .at = glow_cg_atc(g, o->at, plus * pixel),
                                      .sum = sum,
                                      .row = c,
                                      .live = o->live};
     }
     for (int c = 0; c < count; c++)
-        result[c].sum = cg_iadd(g, result[c].sum, o->start);
+        result[c].sum = cg_iadd(g, result[c].sum, o->column.start);
     glow_cpu_integer_store(g, s, result, count);
     if (guarded)
         glow_cg_end_if(g, &inside);
@@ -305,23 +261,24 @@ transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
     const cpu_winograd *w = &m->w;
     const cpu_integer *s = &k->x->s;
     LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
-    LLVMTypeRef real =
-        glow_cg_vector(glow_cpu_integer_is_wide(s) ? g->f64 : g->f32, s->lanes);
+    int64_t columns = glow_cpu_winograd_integer_columns(k->x);
     cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
     cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
     cg_value from = cg_affine(g, m->tile, w->out_pitch, v, s->lanes * 4);
     cg_value channel = cg_add(g, k->channel, cg_mulc(g, v, s->lanes));
     cg_value at = cg_add(g, cg_mulc(g, m->image, w->out_h), m->y);
+    cg_value column, packed;
     output o = {.live = live};
 
     at = cg_add(g, cg_mulc(g, at, w->out_w), m->x);
     at = cg_affine(g, at, s->out_pixel, m->group, s->outputs);
     at = cg_mulc(g, cg_add(g, at, channel), glow_cg_bytes(s->y));
     o.at = glow_cg_at(g, m->j->out[0].at, at);
-    o.start = glow_cg_load_raw(
-        g, t, glow_cg_at(g, k->starts, cg_mulc(g, channel, 4)));
-    o.ratio = glow_cg_load_raw(
-        g, real, glow_cg_at(g, k->ratios, cg_mulc(g, channel, ratio_bytes(s))));
+    column = cg_affine(g, m->group, columns / w->groups, channel, 1);
+    packed =
+        glow_cg_atc(g, m->j->packed, glow_cpu_winograd_integer_weights(k->x));
+    o.column =
+        glow_cpu_integer_load_column(g, s, s->lanes, packed, columns, column);
     from = glow_cg_at(g, m->products, from);
     for (int c = 0; c < w->n; c++) {
         for (int i = 0; i < w->n; i++)
@@ -425,14 +382,11 @@ cut_scratch(maker *k)
     const cpu_winograd *w = &k->x->w;
     const cpu_integer *s = &k->x->s;
     int64_t points = w->n * w->n;
-    int64_t starts = glow_cpu_winograd_integer_starts(k->x);
     glow_type t = {.elem = GLOW_INT8Q};
 
     k->m.v = j->scratch;
     k->m.products = glow_cg_atc(g, k->m.v, points * w->in_plane);
-    k->starts = glow_cg_atc(g, k->m.products, points * w->out_plane);
-    k->ratios = glow_cg_atc(g, k->starts, starts / 3);
-    k->m.zeros = glow_cg_atc(g, k->starts, starts);
+    k->m.zeros = glow_cg_atc(g, k->m.products, points * w->out_plane);
     glow_cpu_fill(g, (cg_tensor){k->m.zeros, &t}, glow_cpu_winograd_zeros(w),
                   glow_cg_int(g->i8, s->x->offset));
 }
@@ -461,11 +415,10 @@ emit(cpu_job *j, int form)
     k.panel0 = by_panels ? units.begin : cg_i64(g, 0);
     k.panel1 = by_panels ? units.end : cg_i64(g, x.s.panels);
     k.m.in = glow_cg_at(g, j->in[0].at, cg_mulc(g, k.m.group, x.w.channels));
-    k.m.weights = glow_cg_at(
-        g, j->packed,
-        cg_mulc(g, k.m.group,
-                glow_cpu_winograd_integer_packed_size(&x) / x.w.groups));
-    keep_columns(&k);
+    k.m.weights =
+        glow_cg_at(g, j->packed,
+                   cg_mulc(g, k.m.group,
+                           glow_cpu_winograd_integer_weights(&x) / x.w.groups));
     make_blocks(&k, &read, &written);
     glow_cg_loop_end(g, &units.loop, NULL);
 }
@@ -512,7 +465,7 @@ takes(const cpu_target *t, const glow_node *n, int form)
     {                                                                      \
         cpu_winograd_integer x;                                            \
         glow_cpu_winograd_integer_of(t, n, m, &x);                         \
-        glow_cpu_winograd_integer_pack(&x, from, to);                      \
+        glow_cpu_winograd_integer_pack(&x, n, from, to);                   \
     }                                                                      \
     static int64_t scratch##m(const cpu_target *t, const glow_node *n)     \
     {                                                                      \
@@ -545,7 +498,9 @@ takes(const cpu_target *t, const glow_node *n, int form)
         .emit = emit##m,                                                   \
         .strides = CPU_STRIDES_IN | CPU_STRIDES_OUT,                       \
         .by_elements = true,                                               \
+        .without_scales = true,                                            \
         .packs = 1,                                                        \
+        .packs_too = 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6,           \
         .packed_size = packed_size##m,                                     \
         .pack = pack##m,                                                   \
         .scratch_size = scratch##m,                                        \

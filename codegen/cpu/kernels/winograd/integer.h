@@ -78,9 +78,9 @@ int64_t glow_cpu_winograd_integer_units(const cpu_target *t,
                                         const cpu_winograd_integer *x);
 /* Rows of tiles of scratch: those of a block, rounded up to register tiles. */
 int64_t glow_cpu_winograd_integer_rows(const cpu_winograd_integer *x);
-/* Scratch bytes, and those of the start values and ratios of a group. */
 int64_t glow_cpu_winograd_integer_scratch(const cpu_winograd_integer *x);
-int64_t glow_cpu_winograd_integer_starts(const cpu_winograd_integer *x);
+/* Channels of all groups, each rounded up to vectors. */
+int64_t glow_cpu_winograd_integer_columns(const cpu_winograd_integer *x);
 
 /* The bound of y, which is exact in -bound to bound - 1: as the head says. */
 int64_t glow_cpu_winograd_integer_bound(const cpu_winograd_integer *x);
@@ -91,10 +91,15 @@ int64_t glow_cpu_winograd_integer_bound(const cpu_winograd_integer *x);
 int64_t glow_cpu_winograd_integer_reach(const cpu_winograd_integer *x,
                                         const int8_t *weights);
 
-/* Packed weights: [group][panel][point][step][vector][lane], a group of i16 each. */
+/*
+ * Packed weights, [group][panel][point][step][vector][lane], a group of i16 each, and
+ * columns behind them; the bytes of the weights alone.
+ */
+int64_t glow_cpu_winograd_integer_weights(const cpu_winograd_integer *x);
 int64_t glow_cpu_winograd_integer_packed_size(const cpu_winograd_integer *x);
 void glow_cpu_winograd_integer_pack(const cpu_winograd_integer *x,
-                                    const glow_tensor *from, void *to);
+                                    const glow_node *n, const glow_tensor *from,
+                                    void *to);
 
 /* y = B' x for n vectors of i16, modulo 2^16. */
 void glow_cpu_integer_form_input(cg *g, int m, cg_value const *x, cg_value *y);

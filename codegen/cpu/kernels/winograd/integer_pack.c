@@ -14,11 +14,19 @@ point_bytes(const cpu_integer *s, int vectors)
 }
 
 int64_t
-glow_cpu_winograd_integer_packed_size(const integer *x)
+glow_cpu_winograd_integer_weights(const integer *x)
 {
     int64_t vectors = cg_ceil_div(x->s.outputs, x->s.lanes);
 
     return x->w.groups * x->w.n * x->w.n * vectors * point_bytes(&x->s, 1);
+}
+
+int64_t
+glow_cpu_winograd_integer_packed_size(const integer *x)
+{
+    return glow_cpu_winograd_integer_weights(x) +
+           glow_cpu_integer_column_bytes(&x->s,
+                                         glow_cpu_winograd_integer_columns(x));
 }
 
 static int
@@ -62,16 +70,30 @@ pack_panel(const integer *x, const glow_tensor *from, int64_t group,
     return to + x->w.n * x->w.n * point;
 }
 
+/* x_zero is 0, so that start values are the bias alone. */
+static void
+pack_columns(const integer *x, const glow_node *n, void *to)
+{
+    int64_t all = glow_cpu_winograd_integer_columns(x);
+    cpu_integer_packer p = glow_cpu_integer_packer(&x->s, n, all, to);
+
+    for (int64_t g = 0; g < x->w.groups; g++)
+        for (int64_t c = 0; c < all / x->w.groups; c++)
+            glow_cpu_integer_pack_column(
+                &p, c < x->s.outputs ? g * x->s.outputs + c : -1, 0);
+}
+
 void
-glow_cpu_winograd_integer_pack(const integer *x, const glow_tensor *from,
-                               void *to)
+glow_cpu_winograd_integer_pack(const integer *x, const glow_node *n,
+                               const glow_tensor *from, void *to)
 {
     int16_t *at = to;
 
-    memset(to, 0, (size_t)glow_cpu_winograd_integer_packed_size(x));
+    memset(to, 0, (size_t)glow_cpu_winograd_integer_weights(x));
     for (int64_t g = 0; g < x->w.groups; g++)
         for (int64_t p = 0; p < x->s.panels; p++)
             at = pack_panel(x, from, g, p, at);
+    pack_columns(x, n, at);
 }
 
 /* The bound. */

@@ -11,7 +11,6 @@
 
 #define MANY_TILES 32  /* at which reading weights from memory pays */
 #define MOST_UNIT 96   /* unrolled dot products of a loop */
-#define OFFSETS 4      /* the operand */
 #define LEAST_BYTES 16 /* of a vector */
 #define WIDE_BYTES 64  /* of vectors whose dot products start one a cycle */
 #define DEEPEST 65536  /* channels, so that bounds of sums fit in 64 bits */
@@ -22,26 +21,6 @@ static int64_t
 lesser(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-/* True if v of all channels is 0: each offset is 0, or 128 of ui8. */
-static bool
-is_centered(const glow_node *n, const glow_type *w)
-{
-    int middle = w->elem == GLOW_INT8Q ? 0 : 128;
-    glow_storage *c;
-    const glow_tensor *t;
-
-    c = glow_cpu_whole_constant(n->in[OFFSETS]);
-    if (!c || c->payload == GLOW_ELIDED)
-        return false;
-    if (c->payload == GLOW_SPLAT)
-        return c->splat_int == middle;
-    t = glow_constant_tensor(c);
-    for (int64_t i = 0; t && i < glow_type_count(t->type); i++)
-        if (((const int32_t *)t->data)[i] != middle)
-            return false;
-    return t != NULL;
 }
 
 /*
@@ -60,8 +39,8 @@ set_products(const cpu_target *t, integer *x)
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
     s->x_zero = 0;
-    s->by.offsets = -1;
     s->centered = true;
+    s->columns = true;
     s->copies = true;
     s->axis[0] = s->axis[1] = s->axis[2] = one;
     s->taps = 1;
@@ -115,7 +94,7 @@ set_rows(const cpu_target *t, integer *x, int64_t all, int64_t even)
 static int64_t
 weight_bytes(const integer *x)
 {
-    return glow_cpu_winograd_integer_packed_size(x) / x->w.groups;
+    return glow_cpu_winograd_integer_weights(x) / x->w.groups;
 }
 
 /*
@@ -192,21 +171,19 @@ glow_cpu_winograd_integer_rows(const integer *x)
 }
 
 int64_t
-glow_cpu_winograd_integer_starts(const integer *x)
+glow_cpu_winograd_integer_columns(const integer *x)
 {
-    int64_t vectors = cg_ceil_div(x->s.outputs, x->s.lanes);
-
-    return vectors * x->s.lanes * (4 + 8);
+    return x->w.groups * cg_ceil_div(x->s.outputs, x->s.lanes) * x->s.lanes;
 }
 
-/* The transformed input, the sums, start values and ratios, and a line of pads. */
+/* The transformed input, the sums, and a line of pads. */
 int64_t
 glow_cpu_winograd_integer_scratch(const integer *x)
 {
     const cpu_winograd *w = &x->w;
 
     return w->n * w->n * (w->in_plane + w->out_plane) +
-           glow_cpu_winograd_integer_starts(x) + glow_cpu_winograd_zeros(w);
+           glow_cpu_winograd_zeros(w);
 }
 
 /* Cost model. */
@@ -356,8 +333,8 @@ glow_cpu_winograd_integer_takes(const cpu_target *t, const glow_node *n, int m)
         (only && only != m && !t->choice) ||
         !glow_cpu_winograd_integer_of(t, n, m, &x))
         return false;
-    return (only || t->choice || pays(t, n, &x)) && is_centered(n, x.s.w) &&
-           is_exact(n, &x);
+    return (only || t->choice || pays(t, n, &x)) &&
+           glow_cpu_integer_has_columns(n, &x.s) && is_exact(n, &x);
 }
 
 /* Remarks. */
@@ -386,9 +363,11 @@ put_reason(const cpu_target *t, const glow_node *n, const integer *x,
 
     if (!form_of(t) && !pays(t, n, x))
         put_cycles(t, n, m, b);
-    else if (!is_centered(n, x->s.w))
+    else if (!glow_cpu_integer_is_centered(n, &x->s))
         glow_buf_printf(b, "an offset of the weights is not the middle of %s",
                         glow_kind_get(x->s.w->elem)->name);
+    else if (!glow_cpu_integer_has_columns(n, &x->s))
+        glow_buf_puts(b, "the bias or a scale is no constant");
     else if (!is_exact(n, x))
         glow_buf_printf(b,
                         "sums of the weights may reach %" PRId64
