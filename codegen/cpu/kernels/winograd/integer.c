@@ -32,25 +32,48 @@ typedef struct maker {
 
 /* Input. */
 
-/* Pixels of a tile: the address of each line, and the columns that are inside. */
+/* Vectors of all points of a tile, [line][column], on the stack. */
+typedef struct grid {
+    cg_value at;
+    int64_t bytes; /* of a vector */
+} grid;
+
+static grid
+grid_of(cg *g, LLVMTypeRef vector, int64_t bytes)
+{
+    LLVMTypeRef t = LLVMArrayType2(vector, CPU_MOST_POINTS * CPU_MOST_POINTS);
+    grid p = {glow_cg_local(g, LLVMGetUndef(t)), bytes};
+
+    LLVMSetAlignment(p.at, CPU_LINE);
+    return p;
+}
+
+static cg_value
+point_at(cg *g, const grid *p, cg_value line, cg_value column)
+{
+    return glow_cg_at(
+        g, p->at,
+        cg_affine(g, line, CPU_MOST_POINTS * p->bytes, column, p->bytes));
+}
+
+/* Pixels of a tile: the address of each line, of its first column. */
 typedef struct pixels {
     cg_value line[CPU_MOST_POINTS];
-    const bool *valid;
+    cg_value x; /* of the first column */
 } pixels;
 
 static pixels
-pixels_of(cpu_winograd_maker *m, const cpu_run *run)
+pixels_of(cpu_winograd_maker *m)
 {
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
-    pixels p = {.valid = run->valid};
-    cg_value x = cg_addc(g, m->x, -w->pad_w);
+    pixels p = {.x = cg_addc(g, m->x, -w->pad_w)};
 
     for (int i = 0; i < w->n; i++) {
         cg_value y = cg_addc(g, m->y, i * w->apart_h - w->pad_h);
         cg_value at = cg_add(g, cg_mulc(g, m->image, w->in_h), y), inside;
 
-        at = cg_add(g, cg_mulc(g, at, w->in_w), x);
+        at = cg_add(g, cg_mulc(g, at, w->in_w), p.x);
         inside = cg_icmp(g, LLVMIntULT, y, cg_i64(g, w->in_h));
         p.line[i] =
             cg_select(g, inside, glow_cg_at(g, m->in, cg_mulc(g, at, w->pixel)),
@@ -59,24 +82,43 @@ pixels_of(cpu_winograd_maker *m, const cpu_run *run)
     return p;
 }
 
-/* `lanes` elements of line `i` and column `k`, as i16. */
+/* `lanes` elements at `from`, as i16. */
 static cg_value
-load_pixel(const maker *k, const pixels *p, int i, int column, cg_value channel,
-           int lanes)
+load_pixel(const maker *k, cg_value from, int lanes)
+{
+    cg *g = k->m.j->g;
+    LLVMTypeRef wide = glow_cg_vector(g->i16, lanes);
+    cg_value x = glow_cg_load_raw(g, glow_cg_vector(g->i8, lanes), from);
+
+    return k->x->s.x->elem == GLOW_INT8Q
+               ? LLVMBuildSExt(g->builder, x, wide, "")
+               : LLVMBuildZExt(g->builder, x, wide, "");
+}
+
+/* B' of the columns, less what the offset of the input is there. */
+static void
+transform_columns(const maker *k, const pixels *p, cg_value channel, int lanes,
+                  const grid *to)
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
-    const glow_type *t = k->x->s.x;
-    LLVMTypeRef wide = glow_cg_vector(g->i16, lanes);
-    cg_value x;
+    int64_t constant = glow_cpu_integer_form_constant(w->m) * k->x->s.x->offset;
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS], inside, at;
+    cg_loop columns;
 
-    if (!p->valid[column])
-        return glow_cg_int(wide, t->offset);
-    x = glow_cg_at(g, p->line[i], channel);
-    x = glow_cg_load_raw(g, glow_cg_vector(g->i8, lanes),
-                         glow_cg_atc(g, x, column * w->apart_w * w->pixel));
-    return t->elem == GLOW_INT8Q ? LLVMBuildSExt(g->builder, x, wide, "")
-                                 : LLVMBuildZExt(g->builder, x, wide, "");
+    glow_cg_for(g, &columns, w->n);
+    inside = cg_add(g, p->x, cg_mulc(g, columns.i, w->apart_w));
+    inside = cg_icmp(g, LLVMIntULT, inside, cg_i64(g, w->in_w));
+    at = cg_affine(g, columns.i, w->apart_w * w->pixel, channel, 1);
+    for (int i = 0; i < w->n; i++)
+        x[i] = load_pixel(
+            k, cg_select(g, inside, glow_cg_at(g, p->line[i], at), k->m.zeros),
+            lanes);
+    glow_cpu_integer_form_input(g, w->m, x, y);
+    y[1] = cg_isub(g, y[1], glow_cg_int(LLVMTypeOf(y[1]), constant));
+    for (int i = 0; i < w->n; i++)
+        glow_cg_store_raw(g, y[i], point_at(g, to, cg_i64(g, i), columns.i));
+    glow_cg_loop_end(g, &columns, NULL);
 }
 
 /* All points of a tile for `lanes` channels from `channel` on. */
@@ -85,27 +127,23 @@ transform_input(const maker *k, const pixels *p, cg_value channel, int lanes)
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
-    cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
-    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    LLVMTypeRef t = glow_cg_vector(g->i16, lanes);
+    grid half = grid_of(g, t, 2 * lanes);
     cg_value to = cg_affine(g, k->m.tile, w->in_pitch, channel, 2);
-    int64_t constant = glow_cpu_integer_form_constant(w->m) * k->x->s.x->offset;
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_loop lines;
 
     to = glow_cg_at(g, k->m.v, to);
-    for (int c = 0; c < w->n; c++) {
-        for (int i = 0; i < w->n; i++)
-            x[i] = load_pixel(k, p, i, c, channel, lanes);
-        glow_cpu_integer_form_input(g, w->m, x, y);
-        for (int i = 0; i < w->n; i++)
-            half[i][c] = y[i];
-    }
-    for (int i = 0; i < w->n; i++) {
-        glow_cpu_integer_form_input(g, w->m, half[i], y);
-        if (i == 1)
-            y[1] = cg_isub(g, y[1], glow_cg_int(LLVMTypeOf(y[1]), constant));
-        for (int c = 0; c < w->n; c++)
-            glow_cg_store_raw(g, y[c],
-                              glow_cg_atc(g, to, (i * w->n + c) * w->in_plane));
-    }
+    transform_columns(k, p, channel, lanes, &half);
+    glow_cg_for(g, &lines, w->n);
+    for (int c = 0; c < w->n; c++)
+        x[c] =
+            glow_cg_load_raw(g, t, point_at(g, &half, lines.i, cg_i64(g, c)));
+    glow_cpu_integer_form_input(g, w->m, x, y);
+    to = glow_cg_at(g, to, cg_mulc(g, lines.i, w->n * w->in_plane));
+    for (int c = 0; c < w->n; c++)
+        glow_cg_store_raw(g, y[c], glow_cg_atc(g, to, c * w->in_plane));
+    glow_cg_loop_end(g, &lines, NULL);
 }
 
 /* Channels in whole vectors, then in halves of them. */
@@ -116,8 +154,10 @@ transform_tile(cpu_winograd_maker *m, const cpu_span *span)
     const maker *k = (const maker *)m;
     int lanes = g->target->dot_bytes / 2;
     int64_t count = m->w.channels, done = count / lanes * lanes;
-    pixels p = pixels_of(m, &span->run);
+    pixels p = pixels_of(m);
     cg_loop l;
+
+    (void)span; /* columns outside are pads */
 
     if (done) {
         glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, done), lanes, NULL, 0);
@@ -212,44 +252,78 @@ typedef struct output {
     int live;
 } output;
 
-/* Stores line `i` of a tile; `half` is the line after the transform of columns. */
+/* Lines of a tile that are results. */
+static cg_value
+live_lines(const cpu_winograd_maker *m)
+{
+    cg *g = m->j->g;
+    const cpu_winograd *w = &m->w;
+    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
+    cg_value below;
+
+    if (last + (w->m - 1) * w->apart_h < w->out_h)
+        return cg_i64(g, w->m);
+    below = cg_sub(g, cg_i64(g, w->out_h + w->apart_h - 1), m->y);
+    return glow_cg_imin(g, cg_over(g, below, w->apart_h), cg_i64(g, w->m));
+}
+
+/* Stores line `line` of a tile, from `half`, the sums after the transform of columns. */
 static void
-finish_line(const maker *k, const output *o, int i, const bool *exists,
-            cg_value const *half)
+finish_line(const maker *k, const output *o, cg_value line, const bool *exists,
+            const grid *half)
 {
     cg *g = k->m.j->g;
     const cpu_winograd *w = &k->m.w;
     const cpu_integer *s = &k->x->s;
+    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
     int64_t pixel = s->out_pixel * glow_cg_bytes(s->y);
-    int64_t last = w->phases_h - 1 + (w->tiles_h - 1) * w->m * w->apart_h;
-    cg_value y[CPU_MOST_POINTS];
+    cg_value at =
+        glow_cg_at(g, o->at, cg_mulc(g, line, w->apart_h * w->out_w * pixel));
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
     cpu_integer_result result[CPU_MOST_POINTS];
-    bool guarded = last + i * w->apart_h >= w->out_h;
     int count = 0;
-    cg_if inside;
 
-    if (guarded)
-        glow_cg_if(g, &inside,
-                   cg_icmp(g, LLVMIntSLT, cg_addc(g, k->m.y, i * w->apart_h),
-                           cg_i64(g, w->out_h)));
-    glow_cpu_integer_form_output(g, w->m, half, y);
+    for (int c = 0; c < w->n; c++)
+        x[c] = glow_cg_load_raw(g, t, point_at(g, half, line, cg_i64(g, c)));
+    glow_cpu_integer_form_output(g, w->m, x, y);
     for (int c = 0; c < w->m; c++) {
-        int64_t plus = i * w->apart_h * w->out_w + c * w->apart_w;
-        cg_value sum = glow_cpu_integer_form_divide(g, w->m, i, c, y[c]);
+        cg_value sum = glow_cpu_integer_form_divide(g, w->m, line, c, y[c]);
 
         if (exists[c])
-            result[count++] =
-                (cpu_integer_result){.ratio = o->column.ratio,
-                                     .at = glow_cg_atc(g, o->at, plus * pixel),
-                                     .sum = sum,
-                                     .row = c,
-                                     .live = o->live};
+            result[count++] = (cpu_integer_result){
+                .ratio = o->column.ratio,
+                .at = glow_cg_atc(g, at, c * w->apart_w * pixel),
+                .sum = sum,
+                .row = c,
+                .live = o->live};
     }
     for (int c = 0; c < count; c++)
         result[c].sum = cg_iadd(g, result[c].sum, o->column.start);
     glow_cpu_integer_store(g, s, result, count);
-    if (guarded)
-        glow_cg_end_if(g, &inside);
+}
+
+/* A' of the columns of vector `v` of the panel. */
+static void
+transform_sums(const maker *k, cg_value v, const grid *to)
+{
+    cg *g = k->m.j->g;
+    const cpu_winograd *w = &k->m.w;
+    const cpu_integer *s = &k->x->s;
+    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
+    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
+    cg_value from = cg_affine(g, k->m.tile, w->out_pitch, v, s->lanes * 4);
+    cg_loop columns;
+
+    from = glow_cg_at(g, k->m.products, from);
+    glow_cg_for(g, &columns, w->n);
+    from = glow_cg_at(g, from, cg_mulc(g, columns.i, w->out_plane));
+    for (int i = 0; i < w->n; i++)
+        x[i] = glow_cg_load_raw(g, t,
+                                glow_cg_atc(g, from, i * w->n * w->out_plane));
+    glow_cpu_integer_form_output(g, w->m, x, y);
+    for (int i = 0; i < w->m; i++)
+        glow_cg_store_raw(g, y[i], point_at(g, to, cg_i64(g, i), columns.i));
+    glow_cg_loop_end(g, &columns, NULL);
 }
 
 /* Vector `v` of the panel, of which `live` lanes are channels. */
@@ -260,15 +334,13 @@ transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
     cg *g = m->j->g;
     const cpu_winograd *w = &m->w;
     const cpu_integer *s = &k->x->s;
-    LLVMTypeRef t = glow_cg_vector(g->i32, s->lanes);
     int64_t columns = glow_cpu_winograd_integer_columns(k->x);
-    cg_value half[CPU_MOST_POINTS][CPU_MOST_POINTS];
-    cg_value x[CPU_MOST_POINTS], y[CPU_MOST_POINTS];
-    cg_value from = cg_affine(g, m->tile, w->out_pitch, v, s->lanes * 4);
+    grid half = grid_of(g, glow_cg_vector(g->i32, s->lanes), 4 * s->lanes);
     cg_value channel = cg_add(g, k->channel, cg_mulc(g, v, s->lanes));
     cg_value at = cg_add(g, cg_mulc(g, m->image, w->out_h), m->y);
     cg_value column, packed;
     output o = {.live = live};
+    cg_loop lines;
 
     at = cg_add(g, cg_mulc(g, at, w->out_w), m->x);
     at = cg_affine(g, at, s->out_pixel, m->group, s->outputs);
@@ -279,17 +351,10 @@ transform_output(const maker *k, const cpu_span *span, cg_value v, int live)
         glow_cg_atc(g, m->j->packed, glow_cpu_winograd_integer_weights(k->x));
     o.column =
         glow_cpu_integer_load_column(g, s, s->lanes, packed, columns, column);
-    from = glow_cg_at(g, m->products, from);
-    for (int c = 0; c < w->n; c++) {
-        for (int i = 0; i < w->n; i++)
-            x[i] = glow_cg_load_raw(
-                g, t, glow_cg_atc(g, from, (i * w->n + c) * w->out_plane));
-        glow_cpu_integer_form_output(g, w->m, x, y);
-        for (int i = 0; i < w->m; i++)
-            half[i][c] = y[i];
-    }
-    for (int i = 0; i < w->m; i++)
-        finish_line(k, &o, i, span->run.valid, half[i]);
+    transform_sums(k, v, &half);
+    glow_cg_loop_guarded(g, &lines, cg_i64(g, 0), live_lines(m), 1, NULL, 0);
+    finish_line(k, &o, lines.i, span->run.valid, &half);
+    glow_cg_loop_end(g, &lines, NULL);
 }
 
 static void
@@ -359,16 +424,19 @@ make_panels(maker *k, const cpu_spans *written)
 }
 
 static void
-make_blocks(maker *k, const cpu_spans *read, const cpu_spans *written)
+make_blocks(maker *k, const cpu_spans *written)
 {
     cg *g = k->m.j->g;
+    const cpu_winograd *w = &k->m.w;
+    const cpu_spans all = {
+        1, {{.phases = w->phases_w, .run = {.count = w->tiles_w}}}};
     int64_t block = k->m.w.block;
     cg_loop l;
 
     glow_cg_loop(g, &l, k->m.first, k->m.end, block, NULL, 0);
     k->m.tile0 = l.i;
     k->m.tile1 = glow_cg_imin(g, cg_addc(g, l.i, block), k->m.end);
-    glow_cpu_winograd_each(&k->m, read, transform_tile);
+    glow_cpu_winograd_each(&k->m, &all, transform_tile);
     make_panels(k, written);
     glow_cg_loop_end(g, &l, NULL);
 }
@@ -399,12 +467,11 @@ emit(cpu_job *j, int form)
     cpu_winograd_integer x;
     maker k = {.m = {.j = j}, .x = &x};
     cpu_within units;
-    cpu_spans read, written;
+    cpu_spans written;
     bool by_panels;
 
     glow_cpu_winograd_integer_of(t, j->n, form, &x);
     k.m.w = x.w;
-    glow_cpu_winograd_read(g->arena, &x.w, &read);
     glow_cpu_winograd_written(g->arena, &x.w, &written);
     by_panels = glow_cpu_winograd_integer_by_panels(t, &x);
     cut_scratch(&k);
@@ -419,7 +486,7 @@ emit(cpu_job *j, int form)
         glow_cg_at(g, j->packed,
                    cg_mulc(g, k.m.group,
                            glow_cpu_winograd_integer_weights(&x) / x.w.groups));
-    make_blocks(&k, &read, &written);
+    make_blocks(&k, &written);
     glow_cg_loop_end(g, &units.loop, NULL);
 }
 
@@ -439,8 +506,7 @@ takes(const cpu_target *t, const glow_node *n, int form)
     if (x.s.rows * x.s.vectors + 3 > CG_MAX_CARRIED)
         return false;
     a = glow_arena_new();
-    ok = glow_cpu_winograd_read(a, &x.w, &spans) &&
-         glow_cpu_winograd_written(a, &x.w, &spans);
+    ok = glow_cpu_winograd_written(a, &x.w, &spans);
     glow_arena_free(a);
     return ok;
 }

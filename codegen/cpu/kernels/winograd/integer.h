@@ -103,13 +103,13 @@ void glow_cpu_winograd_integer_pack(const cpu_winograd_integer *x,
 
 /* y = B' x for n vectors of i16, modulo 2^16. */
 void glow_cpu_integer_form_input(cg *g, int m, cg_value const *x, cg_value *y);
-/* The product of the coefficients that B' and B give a constant x at point (1, 1); at
-   all others they are 0. */
+/* Point 1 of B' x for a constant x of 1; all others are 0. */
 int glow_cpu_integer_form_constant(int m);
 /* y = A' x: m vectors of n, of i32, modulo 2^32. */
 void glow_cpu_integer_form_output(cg *g, int m, cg_value const *x, cg_value *y);
-/* y of the product T of two such transforms, for result (i, j). */
-cg_value glow_cpu_integer_form_divide(cg *g, int m, int i, int j, cg_value t);
+/* y of the product T of two such transforms, for result j of line `line`, an i64. */
+cg_value glow_cpu_integer_form_divide(cg *g, int m, cg_value line, int j,
+                                      cg_value t);
 /* to[i * n + j] = (G w G')[i][j], w[3 * row + column]. */
 void glow_cpu_integer_form_weights(int m, const int *w, int *to);
 

@@ -51,7 +51,7 @@ glow_cpu_integer_form_input(cg *g, int m, cg_value const *x, cg_value *y)
 int
 glow_cpu_integer_form_constant(int m)
 {
-    return m == 2 ? 2 * 2 : 6 * 6;
+    return m == 2 ? 2 : -6;
 }
 
 static void
@@ -83,16 +83,27 @@ glow_cpu_integer_form_output(cg *g, int m, cg_value const *x, cg_value *y)
         output4(g, x, y);
 }
 
-cg_value
-glow_cpu_integer_form_divide(cg *g, int m, int i, int j, cg_value t)
+/* The power of 2 of the factor of line i of A', of 24, 12, 6 or 6: 3, 2, 1 or 1. */
+static cg_value
+twos_of(cg *g, cg_value line)
 {
-    static const int twos[4] = {3, 2, 1, 1}; /* of 24, 12, 6 and 6 */
-    LLVMTypeRef type = LLVMTypeOf(t);
-    int bits = m == 2 ? 2 : twos[i] + twos[j];
+    return glow_cg_imax(g, cg_sub(g, cg_i64(g, 3), line), cg_i64(g, 1));
+}
 
-    if (m == 4) /* 1 / 9 */
-        t = cg_imul(g, t, glow_cg_int(type, 0x38e38e39));
-    return LLVMBuildAShr(g->builder, t, glow_cg_int(type, bits), "");
+cg_value
+glow_cpu_integer_form_divide(cg *g, int m, cg_value line, int j, cg_value t)
+{
+    LLVMTypeRef type = LLVMTypeOf(t);
+    cg_value bits;
+
+    if (m == 2)
+        return LLVMBuildAShr(g->builder, t, glow_cg_int(type, 2), "");
+    bits = twos_of(g, line);
+    bits = cg_add(g, bits, twos_of(g, cg_i64(g, j)));
+    bits = LLVMBuildTrunc(g->builder, bits, g->i32, "");
+    t = cg_imul(g, t, glow_cg_int(type, 0x38e38e39)); /* 1 / 9 */
+    return LLVMBuildAShr(g->builder, t,
+                         glow_cg_splat(g, bits, glow_cg_lanes(type)), "");
 }
 
 void
