@@ -18,24 +18,6 @@ const glow_target glow_target_default = {
     .seconds_per_node = 2e-7,
 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} rates[] = {
-    {"bytes_per_second", offsetof(glow_target, bytes_per_second)},
-    {"flops_per_second", offsetof(glow_target, flops_per_second)},
-    {"seconds_per_node", offsetof(glow_target, seconds_per_node)},
-};
-
-static double *
-find_rate(glow_target *t, const char *name)
-{
-    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
-        if (strcmp(rates[i].name, name) == 0)
-            return (double *)((char *)t + rates[i].offset);
-    return NULL;
-}
-
 bool
 glow_target_wrong(const target_reader *r, const char *hint, const char *fmt,
                   ...)
@@ -46,46 +28,29 @@ glow_target_wrong(const target_reader *r, const char *hint, const char *fmt,
     va_start(ap, fmt);
     text = glow_arena_vprintf(r->arena, fmt, ap);
     va_end(ap);
-    return glow_error_hint(r->ctx, (glow_span){.source = r->source}, "E0417",
+    return glow_error_hint(r->ctx, glow_target_locate(r), "E0417",
                            hint, "%s", text);
 }
 
-static bool
-is_of_spaces(const char *name)
-{
-    for (int i = 0; i < GLOW_BUFFER_CLASSES; i++)
-        if (strcmp(glow_buffer_classes[i], name) == 0)
-            return true;
-    return false;
-}
-
-static bool
-read_member(const target_reader *r, const char *name, const json_t *value,
-            glow_target *t)
-{
-    double *rate = find_rate(t, name);
-
-    if (strcmp(name, "name") == 0 && json_is_string(value)) {
-        t->name = glow_arena_strdup(r->arena, json_string_value(value));
-        return true;
-    }
-    if (rate && json_is_number(value) && json_number_value(value) > 0) {
-        *rate = json_number_value(value);
-        return true;
-    }
-    if (rate || strcmp(name, "name") == 0)
-        return glow_target_wrong(r, NULL, "'%s' of a target must be %s", name,
-                                 rate ? "a number above 0" : "a string");
-    if (strcmp(name, "spaces") == 0)
-        return glow_target_spaces(r, value, t);
-    if (is_of_spaces(name))
-        return true; /* read after all spaces */
-    return glow_target_wrong(r,
-                             "there are: name, bytes_per_second, "
-                             "flops_per_second, seconds_per_node, spaces, "
-                             "constants, placeholders, activations, scratch",
-                             "a target has no '%s'", name);
-}
+static const target_field fields[] = {
+    {"name", TARGET_NAME, offsetof(glow_target, name), false},
+    {"bytes_per_second", TARGET_RATE, offsetof(glow_target, bytes_per_second),
+     false},
+    {"flops_per_second", TARGET_RATE, offsetof(glow_target, flops_per_second),
+     false},
+    {"seconds_per_node", TARGET_RATE, offsetof(glow_target, seconds_per_node),
+     false},
+    {"clock_hz", TARGET_RATE, offsetof(glow_target, clock_hz), false},
+    {"spaces", TARGET_OTHER, 0, false},
+    {"constants", TARGET_OTHER, 0, false},
+    {"placeholders", TARGET_OTHER, 0, false},
+    {"activations", TARGET_OTHER, 0, false},
+    {"scratch", TARGET_OTHER, 0, false},
+    {"queues", TARGET_OTHER, 0, false},
+    {"links", TARGET_OTHER, 0, false},
+    {"tokens", TARGET_OTHER, 0, false},
+    {"units", TARGET_OTHER, 0, false},
+    {0}};
 
 /* Reports the position at which the text stops being an object in JSON. */
 static void
@@ -107,17 +72,15 @@ glow_target_read(glow_context *ctx, glow_arena *a, const glow_source *source)
     json_t *j =
         json_loadb(source->text, source->size, JSON_REJECT_DUPLICATES, &wrong);
     glow_target *t = GLOW_NEW(a, glow_target);
-    target_reader r = {ctx, a, source};
-    const char *name;
-    json_t *value;
+    target_reader r = {ctx, a, source, t, NULL, SIZE_MAX, NULL};
     bool ok = json_is_object(j);
 
     *t = glow_target_default;
     if (!ok)
         refuse_text(&r, j, &wrong);
-    json_object_foreach(j, name, value) ok =
-        read_member(&r, name, value, t) && ok;
-    ok = ok && glow_target_homes(&r, j, t);
+    ok = ok && glow_target_object(&r, j, "a target", fields, t) &&
+         glow_target_spaces(&r, json_object_get(j, "spaces")) &&
+         glow_target_homes(&r, j) && glow_target_engines(&r, j);
     json_decref(j);
     return ok ? t : NULL;
 }

@@ -6,6 +6,7 @@
 #include "ir/target.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,11 +63,12 @@ read_range(const target_reader *r, const json_t *pair, const glow_space *s,
 }
 
 static bool
-read_forbidden(const target_reader *r, const json_t *list, glow_space *s)
+read_forbidden(target_reader *r, const json_t *list, glow_space *s)
 {
     size_t count = json_array_size(list);
     glow_place_range *ranges;
 
+    r->member = "forbidden";
     if (!list)
         return true;
     if (!json_is_array(list))
@@ -93,54 +95,28 @@ read_forbidden(const target_reader *r, const json_t *list, glow_space *s)
 
 /* Spaces. */
 
-/* Reads an integer above 0, if the member is present. */
+/* Checks the align, the element and the banks, which divide one another. */
 static bool
-read_size(const target_reader *r, const json_t *space, const char *member,
-          const char *name, int64_t *out)
+check_steps(target_reader *r, glow_space *s)
 {
-    const json_t *v = json_object_get(space, member);
+    const struct {
+        const char *name;
+        int64_t value;
+    } steps[] = {{"align", s->align}, {"element", s->element}};
 
-    if (!v)
-        return true;
-    if (json_is_integer(v) && json_integer_value(v) > 0) {
-        *out = json_integer_value(v);
-        return true;
-    }
-    return glow_target_wrong(
-        r, NULL, "space '%s': '%s' must be an integer above 0", name, member);
-}
-
-static bool
-check_members(const target_reader *r, const json_t *space, const char *name)
-{
-    static const char *const members[] = {"name", "size", "align", "bank",
-                                          "forbidden"};
-    const size_t count = sizeof members / sizeof members[0];
-    const char *member;
-    json_t *value;
-
-    json_object_foreach((json_t *)(uintptr_t)space, member, value)
-    {
-        size_t i = 0;
-
-        while (i < count && strcmp(members[i], member) != 0)
-            i++;
-        if (i == count)
+    for (int i = 0; i < 2; i++) {
+        r->member = steps[i].name;
+        if (steps[i].value && (!is_power_of_two(steps[i].value) ||
+                               steps[i].value > MOST_ALIGN))
             return glow_target_wrong(
-                r, "there are: name, size, align, bank, forbidden",
-                "space '%s' has no '%s'", name, member);
+                r, NULL,
+                "space '%s': '%s' is %" PRId64
+                ", but must be a power of two, at most 2^30",
+                s->name, steps[i].name, steps[i].value);
     }
-    return true;
-}
-
-static bool
-check_steps(const target_reader *r, const glow_space *s)
-{
-    if (s->align && (!is_power_of_two(s->align) || s->align > MOST_ALIGN))
-        return glow_target_wrong(r, NULL,
-                                 "space '%s': 'align' is %" PRId64
-                                 ", but must be a power of two, at most 2^30",
-                                 s->name, s->align);
+    if (s->align < s->element)
+        s->align = s->element;
+    r->member = "bank";
     if (s->align && s->place.bank % s->align != 0 &&
         s->align % s->place.bank != 0)
         return glow_target_wrong(r, NULL,
@@ -152,82 +128,70 @@ check_steps(const target_reader *r, const glow_space *s)
 }
 
 static bool
-read_space(const target_reader *r, const json_t *space, glow_space *s)
+read_space(target_reader *r, const json_t *space, void *out)
 {
+    static const target_field fields[] = {
+        {"name", TARGET_NAME, offsetof(glow_space, name), true},
+        {"size", TARGET_SIZE, offsetof(glow_space, place.capacity), false},
+        {"align", TARGET_SIZE, offsetof(glow_space, align), false},
+        {"bank", TARGET_SIZE, offsetof(glow_space, place.bank), false},
+        {"forbidden", TARGET_OTHER, 0, false},
+        {"element", TARGET_SIZE, offsetof(glow_space, element), false},
+        {"read_bytes_per_cycle", TARGET_RATE,
+         offsetof(glow_space, read_bytes_per_cycle), false},
+        {"write_bytes_per_cycle", TARGET_RATE,
+         offsetof(glow_space, write_bytes_per_cycle), false},
+        {"host", TARGET_FLAG, offsetof(glow_space, is_host), false},
+        {0}};
     const json_t *name = json_object_get(space, "name");
+    glow_space *s = out;
 
     if (!json_is_string(name) || json_string_length(name) == 0)
         return glow_target_wrong(r, NULL,
                                  "each of 'spaces' is an object with a 'name'");
-    *s = (glow_space){
-        .name = glow_arena_strdup(r->arena, json_string_value(name)),
-        .place.capacity = INT64_MAX,
-    };
-    return check_members(r, space, s->name) &&
-           read_size(r, space, "size", s->name, &s->place.capacity) &&
-           read_size(r, space, "align", s->name, &s->align) &&
-           read_size(r, space, "bank", s->name, &s->place.bank) &&
-           check_steps(r, s) &&
-           read_forbidden(r, json_object_get(space, "forbidden"), s);
+    s->place.capacity = INT64_MAX;
+    if (!glow_target_object(r, space,
+                            glow_arena_printf(r->arena, "space '%s'",
+                                              json_string_value(name)),
+                            fields, s) ||
+        !check_steps(r, s) ||
+        !read_forbidden(r, json_object_get(space, "forbidden"), s))
+        return false;
+    r->member = "name";
+    for (size_t i = 1; i <= r->index; i++)
+        if (strcmp((s - i)->name, s->name) == 0)
+            return glow_target_wrong(r, NULL, "two spaces are called '%s'",
+                                     s->name);
+    return true;
 }
 
 bool
-glow_target_spaces(const target_reader *r, const json_t *list, glow_target *t)
+glow_target_spaces(target_reader *r, const json_t *list)
 {
-    size_t count = json_array_size(list);
-    glow_space *spaces = GLOW_NEW_ARRAY(r->arena, glow_space, count);
+    void *spaces = NULL;
+    bool ok = glow_target_list(r, list, "spaces", sizeof(glow_space),
+                               read_space, &spaces, &r->target->n_spaces);
 
-    if (!json_is_array(list) || count == 0)
-        return glow_target_wrong(r, NULL,
-                                 "'spaces' of a target is a list of one or "
-                                 "more");
-    for (size_t i = 0; i < count; i++) {
-        if (!read_space(r, json_array_get(list, i), &spaces[i]))
-            return false;
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(spaces[k].name, spaces[i].name) == 0)
-                return glow_target_wrong(r, NULL, "two spaces are called '%s'",
-                                         spaces[i].name);
-    }
-    t->spaces = spaces;
-    t->n_spaces = count;
-    return true;
+    r->target->spaces = spaces;
+    return ok;
 }
 
 /* Classes. */
 
 static bool
-unknown_space(const target_reader *r, const glow_target *t, const char *class,
-              const char *name)
-{
-    const char **names = GLOW_NEW_ARRAY(r->arena, const char *, t->n_spaces);
-    const char *near;
-
-    for (size_t i = 0; i < t->n_spaces; i++)
-        names[i] = t->spaces[i].name;
-    near = glow_did_you_mean(name, names, t->n_spaces);
-    return glow_target_wrong(
-        r,
-        near ? glow_arena_printf(r->arena, "did you mean '%s'?", near) : NULL,
-        "'%s' names the space '%s', which is not in 'spaces'", class, name);
-}
-
-static bool
 read_home(const target_reader *r, const json_t *name, const char *class,
-          const glow_target *t, size_t *at, size_t before)
+          size_t *at, size_t before)
 {
     const char *text = json_string_value(name);
-    size_t i = 0;
+    size_t i;
 
     if (!text)
         return glow_target_wrong(r, NULL,
                                  "'%s' of a target is a list of the names of "
                                  "spaces",
                                  class);
-    while (i < t->n_spaces && strcmp(t->spaces[i].name, text) != 0)
-        i++;
-    if (i == t->n_spaces)
-        return unknown_space(r, t, class, text);
+    if (!glow_target_named(r, TARGET_SPACE, text, &i))
+        return false;
     for (size_t k = 0; k < before; k++)
         if (at[k] == i)
             return glow_target_wrong(r, NULL, "'%s' names the space '%s' twice",
@@ -238,8 +202,9 @@ read_home(const target_reader *r, const json_t *name, const char *class,
 
 static bool
 read_homes(const target_reader *r, const json_t *list, const char *class,
-           const glow_target *t, glow_homes *out)
+           glow_homes *out)
 {
+    const glow_target *t = r->target;
     size_t count = list ? json_array_size(list) : t->n_spaces;
     size_t *at = GLOW_NEW_ARRAY(r->arena, size_t, count);
 
@@ -251,7 +216,7 @@ read_homes(const target_reader *r, const json_t *list, const char *class,
     for (size_t i = 0; i < count; i++) {
         if (!list)
             at[i] = i;
-        else if (!read_home(r, json_array_get(list, i), class, t, at, i))
+        else if (!read_home(r, json_array_get(list, i), class, at, i))
             return false;
     }
     *out = (glow_homes){at, count};
@@ -259,12 +224,17 @@ read_homes(const target_reader *r, const json_t *list, const char *class,
 }
 
 bool
-glow_target_homes(const target_reader *r, const json_t *all, glow_target *t)
+glow_target_homes(target_reader *r, const json_t *all)
 {
+    glow_target *t = r->target;
+
     for (int k = 0; k < GLOW_BUFFER_CLASSES; k++) {
         const char *class = glow_buffer_classes[k];
         const json_t *list = json_object_get(all, class);
 
+        r->list = class;
+        r->index = SIZE_MAX;
+        r->member = NULL;
         if (list && t->n_spaces == 0)
             return glow_target_wrong(r, "list them as 'spaces'",
                                      "'%s' names spaces, but the target has "
@@ -272,7 +242,7 @@ glow_target_homes(const target_reader *r, const json_t *all, glow_target *t)
                                      class);
         if (k == GLOW_SCRATCH && !list)
             t->homes[k] = t->homes[GLOW_ACTIVATIONS];
-        else if (!read_homes(r, list, class, t, &t->homes[k]))
+        else if (!read_homes(r, list, class, &t->homes[k]))
             return false;
     }
     return true;

@@ -815,8 +815,24 @@ static const glow_diag_info table[] = {
      "kernels work in, as activations.  Without `size` a space has no end; no\n"
      "buffer that fits a bank lies in two; nothing lies in a forbidden range.\n"
      "\n"
-     "Members of other names, and numbers that are not above zero, are\n"
-     "refused.\n"},
+     "An accelerator has `queues`, which run instructions beside one another;\n"
+     "`links`, by which a queue copies from one space to another; `tokens`, by\n"
+     "which a queue waits for another; and `units`, which do the work of an\n"
+     "operator:\n"
+     "\n"
+     "    {\"clock_hz\": 1e8,\n"
+     "     \"spaces\": [{\"name\": \"dram\", \"host\": true},\n"
+     "                {\"name\": \"in\", \"size\": 32768, \"element\": 16}],\n"
+     "     \"queues\": [{\"name\": \"load\", \"depth\": 512}, {\"name\": \"mac\"}],\n"
+     "     \"links\": [{\"queue\": \"load\", \"from\": \"dram\", \"to\": \"in\",\n"
+     "                \"bytes_per_cycle\": 8, \"setup\": 100, \"dims\": 2,\n"
+     "                \"pad\": true, \"outstanding\": 4}],\n"
+     "     \"tokens\": [[\"load\", \"mac\"], [\"mac\", \"load\"]],\n"
+     "     \"units\": [{\"queue\": \"mac\", \"op\": \"MatMul\", \"per_cycle\": 256,\n"
+     "                \"operands\": {\"LHS\": \"in\"}, \"tile\": [1, 16, 16]}]}\n"
+     "\n"
+     "The report stands at the member that is wrong.  `glow-opt -v` prints the\n"
+     "target as it was understood.\n"},
 
     {"E0418", "a backend does not take all nodes after lowering",
      "After lower each node must be one that the backend takes.  The notes\n"

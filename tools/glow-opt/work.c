@@ -458,6 +458,12 @@ read_machine(opt *o)
     else if (!path)
         o->machine =
             glow_backend_target(o->backend, ctx, o->tool.arena, &o->code);
+    if (o->machine && path && o->tool.common.verbose) {
+        glow_buf b = {.arena = o->tool.arena};
+
+        glow_target_text(&b, o->machine);
+        fputs(b.text, stderr);
+    }
     return o->machine;
 }
 
