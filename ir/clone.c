@@ -216,6 +216,8 @@ clone_operands(const cloner *c, const glow_node *from)
         glow_set_pred(n, clone_ref(c, from->pred));
     if (from->scratch)
         glow_set_scratch(n, clone_ref(c, from->scratch));
+    if (from->queue)
+        glow_set_queue(n, from->queue);
 }
 
 static void

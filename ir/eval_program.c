@@ -10,7 +10,10 @@
  * before it writes it.
  *
  * Regions of constants alone are not allocated; the constants are read where
- * they are.  In a shadow run elements have other sizes than in their places, so
+ * they are.  With queues and a seed, instructions run in an order that tokens allow
+ * (glow/engines.h) and all allocs are live throughout, so that an instruction which
+ * should wait, and does not, finds bytes that are not written yet, or no longer the
+ * same.  In a shadow run elements have other sizes than in their places, so
  * each buffer has bytes of its own.  Predicates are hints about results that do
  * not matter; everything is computed.
  */
@@ -18,6 +21,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "glow/engines.h"
 #include "ir/eval_run.h"
 
 typedef struct memory {
@@ -378,16 +382,25 @@ glow_eval_program(glow_eval_run *r)
     program_run p = {.run = r};
     bool ok = true;
 
+    const glow_node *const *order =
+        r->options->seed ? glow_queue_order(r->arena, r->f, r->options->seed)
+                         : NULL;
+
     p.buffers = GLOW_NEW_ARRAY(r->arena, buffer, r->f->next_id);
     make_regions(&p);
+    for (const glow_node *n = r->f->first; n && order; n = n->next)
+        if (glow_is(n, &glow_op_alloc))
+            open_buffer(&p, n);
     for (int holds = 0; holds < 2; holds++)
         for (const glow_node *n = r->f->first; n && ok; n = n->next)
             if (glow_is(n, &glow_op_weight) &&
                 holds_something(r->f, n) == holds)
                 ok = run_node(&p, n);
-    for (const glow_node *n = r->f->first; n && ok; n = n->next)
+    for (const glow_node *n = r->f->first; n && ok && !order; n = n->next)
         if (!glow_is(n, &glow_op_weight))
             ok = run_node(&p, n);
+    for (; order && *order && ok; order++)
+        ok = run_instr(&p, *order);
     ok = ok && close_weights(&p);
 
     GLOW_FOR_EACH_NODE(n, r->f)

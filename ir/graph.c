@@ -101,6 +101,28 @@ glow_set_scratch(glow_node *n, glow_value *v)
 }
 
 void
+glow_set_queue(glow_node *n, const char *queue)
+{
+    assert(n->func->is_program && !(n->op->traits & GLOW_STRUCTURAL));
+    n->queue = queue ? glow_arena_strdup(n->func->module->arena, queue) : NULL;
+}
+
+bool
+glow_is_token(const glow_node *n)
+{
+    return n->op == &glow_op_alloc && n->out[0]->type->elem == GLOW_TOKEN;
+}
+
+bool
+glow_has_queues(const glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (n->queue)
+            return true;
+    return false;
+}
+
+void
 glow_replace_uses(glow_value *v, glow_value *with)
 {
     assert(v != with);

@@ -28,8 +28,8 @@ glow_target_wrong(const target_reader *r, const char *hint, const char *fmt,
     va_start(ap, fmt);
     text = glow_arena_vprintf(r->arena, fmt, ap);
     va_end(ap);
-    return glow_error_hint(r->ctx, glow_target_locate(r), "E0417",
-                           hint, "%s", text);
+    return glow_error_hint(r->ctx, glow_target_locate(r), "E0417", hint, "%s",
+                           text);
 }
 
 static const target_field fields[] = {

@@ -47,10 +47,9 @@ read_link(target_reader *r, const json_t *object, void *out)
                                  r->target->spaces[l->from].name);
     for (size_t i = 1; i <= r->index; i++)
         if (l[-(ptrdiff_t)i].from == l->from && l[-(ptrdiff_t)i].to == l->to)
-            return glow_target_wrong(r, NULL,
-                                     "two links lead from '%s' to '%s'",
-                                     r->target->spaces[l->from].name,
-                                     r->target->spaces[l->to].name);
+            return glow_target_wrong(
+                r, NULL, "two links lead from '%s' to '%s'",
+                r->target->spaces[l->from].name, r->target->spaces[l->to].name);
     return true;
 }
 
@@ -63,7 +62,8 @@ read_token(target_reader *r, const json_t *pair, void *out)
 
     if (!json_is_array(pair) || json_array_size(pair) != 2 || !from || !to)
         return glow_target_wrong(
-            r, "write [\"load\", \"compute\"]: the second may wait for the first",
+            r,
+            "write [\"load\", \"compute\"]: the second may wait for the first",
             "each of 'tokens' is the names of two queues");
     return glow_target_named(r, TARGET_QUEUE, from, &t->from) &&
            glow_target_named(r, TARGET_QUEUE, to, &t->to);
@@ -152,9 +152,9 @@ glow_target_engines(target_reader *r, const json_t *all)
     void *queues = NULL, *links = NULL, *tokens = NULL, *units = NULL;
     bool ok;
 
-    ok = glow_target_list(r, json_object_get(all, "queues"), "queues",
-                          sizeof(glow_queue), read_queue, &queues,
-                          &t->n_queues);
+    ok =
+        glow_target_list(r, json_object_get(all, "queues"), "queues",
+                         sizeof(glow_queue), read_queue, &queues, &t->n_queues);
     t->queues = queues;
     ok = ok &&
          glow_target_list(r, json_object_get(all, "links"), "links",

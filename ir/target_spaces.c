@@ -106,8 +106,8 @@ check_steps(target_reader *r, glow_space *s)
 
     for (int i = 0; i < 2; i++) {
         r->member = steps[i].name;
-        if (steps[i].value && (!is_power_of_two(steps[i].value) ||
-                               steps[i].value > MOST_ALIGN))
+        if (steps[i].value &&
+            (!is_power_of_two(steps[i].value) || steps[i].value > MOST_ALIGN))
             return glow_target_wrong(
                 r, NULL,
                 "space '%s': '%s' is %" PRId64
@@ -150,10 +150,10 @@ read_space(target_reader *r, const json_t *space, void *out)
         return glow_target_wrong(r, NULL,
                                  "each of 'spaces' is an object with a 'name'");
     s->place.capacity = INT64_MAX;
-    if (!glow_target_object(r, space,
-                            glow_arena_printf(r->arena, "space '%s'",
-                                              json_string_value(name)),
-                            fields, s) ||
+    if (!glow_target_object(
+            r, space,
+            glow_arena_printf(r->arena, "space '%s'", json_string_value(name)),
+            fields, s) ||
         !check_steps(r, s) ||
         !read_forbidden(r, json_object_get(space, "forbidden"), s))
         return false;

@@ -70,8 +70,7 @@ put_space(glow_buf *b, const glow_space *s)
         glow_buf_printf(b, ", banks of %" PRId64, s->place.bank);
     for (size_t i = 0; i < s->place.n_forbidden; i++)
         glow_buf_printf(b, ", not [%" PRId64 ", %" PRId64 "]",
-                        s->place.forbidden[i].begin,
-                        s->place.forbidden[i].end);
+                        s->place.forbidden[i].begin, s->place.forbidden[i].end);
     if (s->read_bytes_per_cycle > 0)
         glow_buf_printf(b, ", reads %g bytes/cycle", s->read_bytes_per_cycle);
     if (s->write_bytes_per_cycle > 0)
@@ -139,8 +138,7 @@ put_unit(glow_buf *b, const glow_target *t, const glow_unit *u)
 void
 glow_target_text(glow_buf *b, const glow_target *t)
 {
-    glow_buf_printf(b,
-                    "target %s: %g flop/s, %g bytes/s, %g s a node", t->name,
+    glow_buf_printf(b, "target %s: %g flop/s, %g bytes/s, %g s a node", t->name,
                     t->flops_per_second, t->bytes_per_second,
                     t->seconds_per_node);
     if (t->clock_hz > 0)

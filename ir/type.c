@@ -87,6 +87,8 @@ static const glow_kind_info kinds[GLOW_KIND_COUNT] = {
     [GLOW_UINT4] = KIND("uint4", 1, 4, false, L, 0, "0 to 15 in a byte"),
     [GLOW_INT2] = KIND("int2", 1, 2, true, L, 0, "-2 to 1 in a byte"),
     [GLOW_UINT2] = KIND("uint2", 1, 2, false, L, 0, "0 to 3 in a byte"),
+    [GLOW_TOKEN] = KIND("token", 1, 1, false, GLOW_CLASS_TOKEN, 0,
+                        "an event of a program with queues"),
 };
 
 /*

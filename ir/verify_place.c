@@ -229,7 +229,7 @@ glow_places_check(glow_places *c, const glow_node *n)
     int64_t bytes = glow_type_bytes(n->out[0]->type), end;
     int region = p ? region_index(c, p->region) : -1;
 
-    if (!c->f->placed && !p)
+    if ((!c->f->placed || glow_is_token(n)) && !p)
         return;
     if ((!c->f->placed && !p->is_fixed) || !p || region < 0) {
         WRONG(c, n, "E0320", NULL, "%%%s has %s, but the program is %s",

@@ -8,7 +8,7 @@
  * slice counts as written once all of it is.  An instruction with a predicate
  * counts as executed; the bytes of its scratch are undefined after it.
  *
- * Rules: E0302 to E0315; the rules of places are in verify_place.c.  After a
+ * Rules: E0302 to E0315, E0335; the rules of places are in verify_place.c.  After a
  * report the state is set as if it were correct, so that one mistake gives one
  * error.
  */
@@ -418,11 +418,41 @@ check_instr(checker *c, const glow_node *n)
     c->ok &= ok;
 }
 
+/*
+ * Checks that tokens are allocs, used as such, and signalled once.  A wait that
+ * stands before the signal reads what nothing has written (E0308).
+ */
+static void
+check_tokens(checker *c, const glow_node *n)
+{
+    for (int i = 0; i < n->n_in + n->n_out; i++) {
+        const glow_value *v = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+
+        if (v && v->type->elem == GLOW_TOKEN && n->op != &glow_op_signal &&
+            n->op != &glow_op_wait && n->op != &glow_op_dealloc &&
+            !glow_is_token(n))
+            WRONG(c, n, "E0335", "a token is an alloc of its own",
+                  "%%%s is a token, which only a signal and waits may use",
+                  v->def ? v->def->name : v->storage->name);
+    }
+    if (n->op != &glow_op_signal || !n->out[0]->def)
+        return;
+    GLOW_FOR_EACH_USE(u, n->out[0])
+        if (u->writes && u->user->op == &glow_op_signal && u->user != n &&
+            state_of(c, u->user->out[0])->seen &&
+            glow_number_of(&c->numbers, u->user) <
+                glow_number_of(&c->numbers, n))
+            WRONG(c, n, "E0335", "let each signal have its own token",
+                  "%%%s was signalled before, by %%%s", n->out[0]->def->name,
+                  u->user->name);
+}
+
 static void
 check_node(checker *c, const glow_node *n)
 {
     if (n->op != &glow_op_weight)
         c->in_code = true;
+    check_tokens(c, n);
     if (n->op == &glow_op_weight)
         check_weight(c, n);
     else if (n->op == &glow_op_alloc)

@@ -196,6 +196,7 @@ run(const trial *t, glow_arena *a, trial_held **written)
 
     const glow_eval_options options = {
         .shadow = t->shadow,
+        .seed = (uint32_t)(t->seed % UINT16_MAX) + (uint32_t)t->set + 1,
         .noise = t->noise,
         .memo = t->see ? NULL : t->memo,
         .trace = t->see ? see_node : NULL,

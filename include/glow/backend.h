@@ -12,6 +12,7 @@ GLOW_BEGIN
 
 struct glow_target;
 struct glow_remark;
+struct glow_rewrite_row;
 typedef struct glow_backend glow_backend;
 typedef struct glow_executable glow_executable;
 
@@ -179,6 +180,12 @@ struct glow_backend {
      * there, or copies it.  NULL as a member: kernels reach all spaces.
      */
     const char *(*space)(const glow_node *n, int i, bool writes);
+    /*
+     * The patterns of form-units: for each operator, a function that gives the value
+     * of the unit operators which take the place of a node (glow/pass.h); in order, up
+     * to a NULL operator.  NULL: there are no units.
+     */
+    const struct glow_rewrite_row *units;
 };
 
 GLOW_API glow_schema glow_backend_schema(const glow_backend *b);

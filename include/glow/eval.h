@@ -25,6 +25,8 @@ typedef struct glow_memo glow_memo;
 
 typedef struct glow_eval_options {
     bool shadow;     /* float kinds are computed and kept as float64 */
+    uint32_t seed;   /* of programs with queues: the order in which queues get
+                        their turns, any that tokens allow; 0: that of the text */
     double noise;    /* each float that a node of a graph gives is multiplied by
                         1 + r, r drawn from -noise to noise, unless a kind of this
                         epsilon holds what an element-wise primitive gives;

@@ -7,6 +7,7 @@
 #include "glow/cost.h"
 #include "glow/cpu.h"
 #include "glow/derivative.h"
+#include "glow/engines.h"
 #include "glow/family.h"
 #include "glow/file.h"
 #include "glow/heights.h"
@@ -27,6 +28,8 @@
 #include "glow/rules.h"
 #include "glow/schedule.h"
 #include "glow/semantics.h"
+#include "glow/target.h"
 #include "glow/text.h"
+#include "glow/tiling.h"
 
 #endif

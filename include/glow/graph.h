@@ -86,6 +86,8 @@ struct glow_node {
     glow_span span;      /* where the text has it; may have no source */
     const glow_place *place; /* of placed alloc and weight instructions */
     glow_use *uses;          /* its own use records; private */
+    const char *queue; /* of an instruction: the engine that runs it; NULL: the
+                          host, which issues all instructions in order */
 };
 
 typedef enum glow_payload {
@@ -353,6 +355,12 @@ GLOW_API void glow_set_result(glow_node *n, int i, glow_value *v);
 GLOW_API void glow_set_pred(glow_node *n, glow_value *v);
 /* Programs: the buffer that the kernel of `n` works in. */
 GLOW_API void glow_set_scratch(glow_node *n, glow_value *v);
+/* Programs: the queue of an instruction, by name; NULL: the host. */
+GLOW_API void glow_set_queue(glow_node *n, const char *queue);
+/* True if `n` defines a token. */
+GLOW_API bool glow_is_token(const glow_node *n);
+/* True if an instruction of the program has a queue. */
+GLOW_API bool glow_has_queues(const glow_func *f);
 /* Every user of `v` uses `with` instead; both have the same type. */
 GLOW_API void glow_replace_uses(glow_value *v, glow_value *with);
 /* Removes a node without uses. */
@@ -455,6 +463,18 @@ extern GLOW_API const glow_op glow_op_weight;
 extern GLOW_API const glow_op glow_op_alloc;
 extern GLOW_API const glow_op glow_op_dealloc;
 extern GLOW_API const glow_op glow_op_tensorview;
+
+/*
+ * Order between queues: a token is signalled once, when all instructions before
+ * the signal in its queue are done, and what stands behind a wait in its queue runs
+ * after that.
+ *
+ *     %t = alloc token<>
+ *     %s = signal @out %t queue("load")
+ *     %w = wait @in %t queue("compute")
+ */
+extern GLOW_API const glow_op glow_op_signal;
+extern GLOW_API const glow_op glow_op_wait;
 
 /* The attributes of alloc and weight: the memory space that alloc places it in. */
 typedef struct glow_in_space {

@@ -21,6 +21,7 @@ GLOW_BEGIN
 typedef struct glow_node glow_node;
 typedef struct glow_op glow_op;
 typedef struct glow_derivative glow_derivative;
+typedef struct glow_tiling glow_tiling;
 
 /* Kinds of operands. */
 typedef enum glow_operand_kind {
@@ -119,7 +120,10 @@ struct glow_op {
     const glow_derivative *derivative;
     /* For members of later minor versions: an operator is known by its address, so
        a host cannot take a longer copy of an older one. */
-    const void *reserved[3];
+    const void *reserved[2];
+    /* The iteration space, for computing the node in pieces: see tiling.h.  False: it
+       is computed whole.  NULL: so are all, but element-wise ones. */
+    bool (*tile)(const glow_node *n, glow_tiling *out);
 };
 
 /* The table of attributes. */

@@ -85,14 +85,17 @@ typedef struct glow_queue {
 
 /* A way to copy, by commands of a queue. */
 typedef struct glow_link {
-    size_t queue;    /* index in `queues`, as the next two in `spaces` */
+    size_t queue; /* index in `queues`, as the next two in `spaces` */
     size_t from, to;
     double bytes_per_cycle;
-    int64_t setup; /* cycles between the start of a command and its first byte */
-    int64_t dims;  /* axes of the box that one command moves: 1 is a run of bytes,
+    int64_t
+        setup; /* cycles between the start of a command and its first byte */
+    int64_t
+        dims; /* axes of the box that one command moves: 1 is a run of bytes,
                       2 rows at equal distances */
-    bool pad;      /* a command may surround the box with zeros (Pad) */
-    int64_t outstanding; /* commands in their setup at once; 1: one after another */
+    bool pad; /* a command may surround the box with zeros (Pad) */
+    int64_t
+        outstanding; /* commands in their setup at once; 1: one after another */
 } glow_link;
 
 /* Instructions of queue `from` may let queue `to` wait for them. */
@@ -108,11 +111,12 @@ typedef struct glow_unit_operand {
 
 /* Hardware for an operator. */
 typedef struct glow_unit {
-    const char *op;    /* its name */
+    const char *op; /* its name */
     size_t queue;
     const glow_unit_operand *operands; /* those left out may be anywhere */
     size_t n_operands;
-    const int64_t *tile; /* by axis of the operator's iteration space (tiling.h):
+    const int64_t
+        *tile; /* by axis of the operator's iteration space (tiling.h):
                             it works on multiples; axes left out: 1 */
     size_t n_tile;
     double per_cycle; /* work (tiling.h) in a cycle */
@@ -161,9 +165,8 @@ GLOW_API const glow_link *glow_target_link(const glow_target *t,
                                            const glow_space *from,
                                            const glow_space *to);
 /* The space of operand or result `name`; NULL: it may be anywhere. */
-GLOW_API const glow_space *glow_unit_space(const glow_target *t,
-                                           const glow_unit *u,
-                                           const char *name);
+GLOW_API const glow_space *
+glow_unit_space(const glow_target *t, const glow_unit *u, const char *name);
 
 GLOW_END
 

@@ -50,6 +50,7 @@ typedef enum glow_kind {
     GLOW_UINT4,
     GLOW_INT2,
     GLOW_UINT2,
+    GLOW_TOKEN, /* an event: signalled or not; see glow_op_signal */
     GLOW_KIND_COUNT, /* of the library; those of plugins count on from here */
     GLOW_MOST_KINDS = 64
 } glow_kind;
@@ -62,6 +63,7 @@ typedef enum glow_kind_class {
     GLOW_CLASS_QUANTIZED = 8,
     GLOW_CLASS_FUSED = 16,
     GLOW_CLASS_LOW = 32, /* floats and integers that nothing computes with */
+    GLOW_CLASS_TOKEN = 64,
 } glow_kind_class;
 
 /*

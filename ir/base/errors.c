@@ -654,6 +654,18 @@ static const glow_diag_info table[] = {
      "\n"
      "Name a space that there is, or add it to the target.\n"},
 
+    {"E0335", "a token is used as something else, or signalled twice",
+     "A token is an alloc of the kind `token`, an event of a program with "
+     "queues:\n"
+     "one signal writes it, and waits read it.  Nothing else may use it, and a\n"
+     "second signal of it would mean nothing, because it is set already.\n"
+     "\n"
+     "    %t = alloc token<>\n"
+     "    %a = signal @out %t queue(\"load\")\n"
+     "    %b = signal @out %t queue(\"load\")\n"
+     "\n"
+     "Give each signal a token of its own.\n"},
+
     /* E04xx: passes and pipelines. */
 
     {"E0401", "a rewrite gives a value of another type",
@@ -1030,6 +1042,18 @@ static const glow_diag_info table[] = {
      "    glow-run net.gir -input x=x.npy -expect y=y.npy -rtol 1e-3\n"
      "\n"
      "Where the difference is rounding, give a larger -rtol or -atol.\n"},
+
+    {"E0506", "the order in which queues run changes a result",
+     "-backend='interp<orders=N>' runs a program with queues in the order of the\n"
+     "text and in N random ones that its tokens allow.  An instruction does not\n"
+     "wait for one of another queue that writes what it reads, or reads what it\n"
+     "overwrites.\n"
+     "\n"
+     "    %l = copy @out %a, @in %x queue(\"load\")\n"
+     "    %n = relu @out %y, @in %a queue(\"compute\")\n"
+     "\n"
+     "Signal a token behind the first and wait for it before the second;\n"
+     "verify-engines names the two.\n"},
 
     {"E0510", "compiled code stopped at an instruction",
      "An operand holds a value that has no meaning there: an index of Gather\n"

@@ -138,6 +138,7 @@ typedef struct text_node {
     text_attr *attrs;       /* the same */
     text_operand *pred;
     text_operand *scratch;
+    text_name queue; /* no text: none */
     text_result *results;
     text_name *access; /* WEIGHT: "mutable" or "constant" */
     text_place *place;

@@ -168,6 +168,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %token CODE "`code`"
 %token <name> PRED "`pred`"
 %token <name> SCRATCH "`scratch`"
+%token <name> QUEUE "`queue`"
 %token <name> AT "`at`"
 %token <name> SIZE "`size`"
 %token <name> FIXED "`fixed`"
@@ -189,6 +190,7 @@ check_section(text_parser *p, bool *seen, bool is_late, text_span at,
 %type <arg> arg
 %type <args> args
 %type <operand> ref operand bare_operand instr_operand opt_pred opt_scratch
+%type <name> opt_queue
 %type <operands> operands operand_list instr_operands
 %type <result> result
 %type <results> opt_results results
@@ -680,20 +682,27 @@ instr
             $$->attrs = $5.first;
             $$->place = $6;
         }
-    | define '=' op instr_operands opt_attrs opt_pred opt_scratch opt_results
+    | define '=' op instr_operands opt_attrs opt_pred opt_scratch opt_queue
+      opt_results
         {
             $$ = node_new(p, TEXT_INSTR, $1, $3);
             $$->operands = $4.first;
             $$->attrs = $5.first;
             $$->pred = $6;
             $$->scratch = $7;
-            $$->results = $8.first;
+            $$->queue = $8;
+            $$->results = $9.first;
         }
     ;
 
 opt_scratch
     : %empty { $$ = NULL; }
     | SCRATCH '(' ref ')' { $$ = $3; }
+    ;
+
+opt_queue
+    : %empty { $$ = (text_name){0}; }
+    | QUEUE '(' STRING ')' { $$ = glow_text_name_of(p, $3); }
     ;
 
 instr_operands

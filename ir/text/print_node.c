@@ -60,6 +60,16 @@ put_scratch(glow_buf *b, const glow_node *n)
 }
 
 static void
+put_queue(glow_buf *b, const glow_node *n)
+{
+    if (!n->queue)
+        return;
+    glow_buf_puts(b, " queue(");
+    glow_buf_quoted(b, n->queue, strlen(n->queue));
+    glow_buf_putc(b, ')');
+}
+
+static void
 put_optypes(glow_buf *b, const glow_node *n, const glow_print_options *o)
 {
     const char *before = "  // ";
@@ -293,6 +303,7 @@ put_instr(glow_buf *b, const glow_node *n, const glow_print_options *o)
     put_attrs(b, n, o);
     put_pred(b, n);
     put_scratch(b, n);
+    put_queue(b, n);
     if (n->op == &glow_op_tensorview)
         put_results(b, n);
 }

@@ -451,6 +451,11 @@ make_view(text_scope *s, text_node *n, const glow_op *op, const marks *m,
         wrong_marks(s, n->scratch, op, "a view works in no scratch");
         return;
     }
+    if (n->queue.text) {
+        glow_text_error(s->r->p, n->queue.span, "E0136",
+                        "a view is no work of a queue");
+        return;
+    }
     if (type)
         glow_text_dress_node(s, n,
                              glow_node_new(s->f, op, n->name.text, in, m->n_in,
@@ -504,6 +509,8 @@ make_instr(text_scope *s, text_node *n)
                          glow_instr_new(s->f, op, n->name.text, out, m.n_out,
                                         in, m.n_in, attrs.known),
                          attrs);
+    if (n->queue.text)
+        glow_set_queue(n->node, n->queue.text);
     n->complete = glow_text_set_pred(s, n) && glow_text_set_scratch(s, n);
 }
 

@@ -213,6 +213,7 @@ static const struct {
     {"code", 'P', CODE},
     {"pred", 'S', PRED},
     {"scratch", 'S', SCRATCH},
+    {"queue", 'S', QUEUE},
     {"at", 'S', AT},
     {"size", 'S', SIZE},
     {"fixed", 'S', FIXED},

@@ -94,7 +94,8 @@ collect(allocator *a)
         glow_life life = lives[glow_number_of(&a->numbers, n)];
         alloc_buffer *b = &a->buffers[a->count];
 
-        if (n->op != &glow_op_alloc && n->op != &glow_op_weight)
+        if ((n->op != &glow_op_alloc && n->op != &glow_op_weight) ||
+            glow_is_token(n))
             continue;
         if (n->op == &glow_op_weight && !among)
             life = (glow_life){0, INT64_MAX, life.uses};

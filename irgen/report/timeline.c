@@ -27,13 +27,14 @@ typedef struct builder {
 static bool
 takes_memory(const glow_node *n)
 {
-    return n->op == &glow_op_alloc || n->op == &glow_op_weight;
+    return (n->op == &glow_op_alloc || n->op == &glow_op_weight) &&
+           !glow_is_token(n);
 }
 
 static bool
 is_step(const glow_node *n)
 {
-    return !takes_memory(n) && n->op != &glow_op_dealloc &&
+    return !takes_memory(n) && !glow_is_token(n) && n->op != &glow_op_dealloc &&
            n->op != &glow_op_tensorview;
 }
 
@@ -142,11 +143,12 @@ each_use(builder *b, use_fn fn)
         for (int k = -1; k < n->n_in; k++) {
             glow_value *v = k < 0 ? n->pred : n->in[k];
 
-            if (v)
+            if (v && v->type->elem != GLOW_TOKEN)
                 fn(b, buffer_of(b, v), s, false);
         }
         for (int k = 0; k < n->n_out; k++)
-            fn(b, buffer_of(b, n->out[k]), s, true);
+            if (n->out[k]->type->elem != GLOW_TOKEN)
+                fn(b, buffer_of(b, n->out[k]), s, true);
         if (n->scratch)
             fn(b, buffer_of(b, n->scratch), s, true);
     }

@@ -71,6 +71,9 @@ compare_operands(glow_arena *a, const glow_node *x, const glow_node *y,
         change_note(a, list, "scratch",
                     x->scratch ? value_text(a, x->scratch) : "none",
                     y->scratch ? value_text(a, y->scratch) : "none");
+    if (strcmp(x->queue ? x->queue : "", y->queue ? y->queue : "") != 0)
+        change_note(a, list, "queue", x->queue ? x->queue : "none",
+                    y->queue ? y->queue : "none");
 }
 
 static const char *
