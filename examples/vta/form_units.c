@@ -1,0 +1,430 @@
+/*
+ * vta.form-units: give convolutions, products, sums and max-pools of i8 to the
+ * accelerator.
+ *
+ *     %c = Convolution(%x, @w, @b) {Kernels: [3, 3], ...}
+ *     %r = Relu(%c)
+ *     =>   %r = vta.Conv(%x, @w.packed, @b.packed) {Kernels: [3, 3], ..., Least: 0}
+ *
+ * and FullyConnected, MatMul, Add and MaxPool likewise, where offsets are 0, scales are
+ * powers of two apart, and weights are constant.  Channels are padded to multiples of
+ * 16 and sliced off behind; a Slice between two units goes, since the weights of the
+ * channels that it would take away are 0.
+ *
+ * The interpreter makes a float of a sum before it rescales it.  That is exact up to
+ * 2^24; a larger sum saturates in any case if the shift is at most 16.
+ */
+
+#include <glow/match.h>
+#include <glow/quantize.h>
+
+#include "pack.h"
+#include "vta.h"
+
+enum { EXACT_SHIFT = 16, MOST_DIM = 1 << 12 };
+
+static bool
+is_i8(const glow_value *v)
+{
+    return v->type->elem == GLOW_INT8Q && v->type->offset == 0 &&
+           v->type->strides.rank == 0;
+}
+
+static glow_value *
+leave(glow_builder *b, const glow_node *n, const char *why)
+{
+    glow_run_remark(glow_builder_run(b), n, false, "%s", why);
+    return NULL;
+}
+
+static int64_t
+round_up(int64_t n)
+{
+    return (n + VTA_LANES - 1) / VTA_LANES * VTA_LANES;
+}
+
+/* The unit's result that `v` is the first channels of, or NULL. */
+static glow_value *
+unsliced(glow_value *v)
+{
+    const glow_slice *s = v->def ? GLOW_AS(slice, v->def) : NULL;
+    glow_dims from, to = v->type->shape;
+
+    if (!s || v->def->pred || to.rank != 4 ||
+        (v->def->in[0]->def && v->def->in[0]->def->pred))
+        return NULL;
+    from = v->def->in[0]->type->shape;
+    for (int i = 0; i < 4; i++)
+        if (s->start.at[i] != 0 || (s->steps.rank && s->steps.at[i] != 1) ||
+            (i < 3 && from.at[i] != to.at[i]))
+            return NULL;
+    return from.at[3] == round_up(to.at[3]) &&
+                   (glow_is(v->def->in[0]->def, &vta_op_conv) ||
+                    glow_is(v->def->in[0]->def, &vta_op_add) ||
+                    glow_is(v->def->in[0]->def, &vta_op_pool))
+               ? v->def->in[0]
+               : NULL;
+}
+
+/* `v` with zeros for channels up to a multiple of 16. */
+static glow_value *
+padded(glow_builder *b, glow_value *v)
+{
+    int64_t missing = round_up(v->type->shape.at[3]) - v->type->shape.at[3];
+    int64_t pads[8] = {[7] = missing};
+    glow_value *whole = missing ? unsliced(v) : v;
+
+    if (whole)
+        return whole;
+    return GLOW_BUILD(b, pad, GLOW_IN(v), .mode = GLOW_PAD_CONSTANT,
+                      .pads = {8, pads}, .value = 0);
+}
+
+/* The first channels of `v`, of the type `t`. */
+static glow_value *
+sliced(glow_builder *b, glow_value *v, const glow_type *t)
+{
+    if (!v || v->type->shape.at[3] == t->shape.at[3])
+        return v;
+    return GLOW_BUILD_STATED(b, slice, t, GLOW_IN(v), .start = {.rank = 4});
+}
+
+/* Weights and bias. */
+
+typedef struct filter {
+    const glow_value *weights, *bias;            /* bias may be NULL */
+    int64_t groups, results, channels, taps;     /* channels: of a group */
+    int64_t result_step, tap_step, channel_step; /* in elements of weights */
+    int64_t macs; /* of the operator, without the padding of channels */
+} filter;
+
+/* The largest absolute value that a sum may have. */
+static int64_t
+largest_sum(const filter *f, const glow_tensor *w, const int32_t *bias)
+{
+    int64_t most = 0;
+
+    for (int64_t r = 0; r < f->results; r++) {
+        int64_t sum = bias[r] < 0 ? -(int64_t)bias[r] : bias[r];
+
+        for (int64_t t = 0; t < f->taps; t++)
+            for (int64_t c = 0; c < f->channels; c++) {
+                int64_t v =
+                    glow_get_int(w, r * f->result_step + t * f->tap_step +
+                                        c * f->channel_step);
+
+                sum += 128 * (v < 0 ? -v : v);
+            }
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static glow_value *
+pack_weights(glow_builder *b, const filter *f, const vta_packing *p,
+             const glow_tensor *w)
+{
+    glow_type t = *f->weights->type;
+    glow_value *v;
+    int8_t *to;
+
+    t.shape =
+        GLOW_DIMS_OF(p->groups * p->results / VTA_LANES,
+                     p->channels / VTA_LANES, f->taps, VTA_LANES, VTA_LANES);
+    v = glow_build_constant(b, "packed",
+                            glow_type_get(glow_builder_context(b), t));
+    to = v->storage->tensor.data;
+    for (int64_t r = 0; r < f->results; r++)
+        for (int64_t k = 0; k < f->taps; k++)
+            for (int64_t c = 0; c < f->channels; c++)
+                to[vta_packed_index(p, f->taps, r, k, c)] =
+                    (int8_t)glow_get_int(w, r * f->result_step +
+                                                k * f->tap_step +
+                                                c * f->channel_step);
+    return v;
+}
+
+static glow_value *
+pack_bias(glow_builder *b, const filter *f, const vta_packing *p,
+          const glow_type *x)
+{
+    double unit = (double)x->scale * (double)f->weights->type->scale;
+    glow_type t = {.elem = GLOW_INT32Q,
+                   .scale = (float)unit,
+                   .shape = GLOW_DIMS_OF(p->groups * p->results)};
+    const glow_tensor *from =
+        f->bias ? glow_constant_tensor(f->bias->storage) : NULL;
+    glow_value *v = glow_build_constant(
+        b, "bias", glow_type_get(glow_builder_context(b), t));
+    int32_t *to = v->storage->tensor.data;
+
+    for (int64_t r = 0; r < f->results && from; r++)
+        to[r] = (int32_t)(uint32_t)glow_quantize_bias(
+            (double)from->type->scale, from->type->offset,
+            glow_get_int(from, r), unit);
+    return v;
+}
+
+/* Why the accelerator cannot do it, or NULL. */
+static const char *
+why_not(const filter *f, const glow_value *x, const glow_value *y)
+{
+    int shift;
+
+    if (!is_i8(x) || y->type->elem != GLOW_INT8Q || y->type->offset ||
+        f->weights->type->elem != GLOW_INT8Q || f->weights->type->offset)
+        return "its elements are not all i8 without offset";
+    if (!glow_is_constant(f->weights) ||
+        (f->bias && !glow_is_constant(f->bias)))
+        return "its weights or bias are not constant";
+    if (!vta_conv_shift(x->type, f->weights->type, y->type, &shift))
+        return "the scales are no powers of two apart";
+    if (glow_type_count(y->type) == 0 || glow_type_count(x->type) == 0)
+        return "it has no elements";
+    return NULL;
+}
+
+static glow_value *
+form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
+     const glow_type *result)
+{
+    const glow_tensor *w = glow_constant_tensor(f->weights->storage);
+    vta_packing p =
+        vta_packing_of(f->groups, f->channels, f->results / f->groups);
+    glow_value *weights, *bias, *y;
+    glow_type t = *result;
+    int64_t bound;
+    int shift;
+
+    if (!w || (f->bias && !glow_constant_tensor(f->bias->storage)))
+        return NULL;
+    weights = pack_weights(b, f, &p, w);
+    bias = pack_bias(b, f, &p, x->type);
+    bound = largest_sum(f, w, bias->storage->tensor.data);
+    if (!vta_conv_shift(x->type, w->type, result, &shift) ||
+        (shift > EXACT_SHIFT && bound > 1 << 24) ||
+        (shift < 0 && bound > INT32_MAX >> -shift))
+        return leave(b, n, "a sum may not be exact");
+    v.group = p.groups;
+    v.macs = f->macs;
+    v.least = -128;
+    v.most = 127;
+    t.shape.at[3] = p.groups * p.results;
+    y = glow_build(b, &vta_op_conv, &t, GLOW_IN(padded(b, x), weights, bias),
+                   &v);
+    return sliced(b, y, result);
+}
+
+/* Convolution. */
+
+static bool
+in_limits(glow_dims d, int64_t least)
+{
+    for (int i = 0; i < d.rank; i++)
+        if (d.at[i] < least || d.at[i] > MOST_DIM)
+            return false;
+    return true;
+}
+
+static glow_value *
+form_convolution(glow_builder *b, glow_node *n)
+{
+    const glow_convolution *c = n->attrs;
+    glow_dims ones = GLOW_DIMS_OF(1, 1), s = n->in[1]->type->shape;
+    vta_conv v = {.kernels = c->kernels,
+                  .strides = c->strides,
+                  .pads = c->pads,
+                  .dilation = c->dilation.rank ? c->dilation : ones};
+    filter f = {.weights = n->in[1], .bias = n->in[2]};
+    const char *why;
+
+    if (n->in[0]->type->shape.rank != 4)
+        return NULL;
+    if (!in_limits(v.kernels, 1) || !in_limits(v.strides, 1) ||
+        !in_limits(v.pads, 0) || !in_limits(v.dilation, 1))
+        return leave(b, n, "a kernel, stride, pad or dilation is too large");
+    why = why_not(&f, n->in[0], n->out[0]);
+    if (why)
+        return leave(b, n, why);
+    f.groups = c->group;
+    f.results = s.at[0];
+    f.channels = s.at[3];
+    f.taps = s.at[1] * s.at[2];
+    f.result_step = f.taps * f.channels;
+    f.tap_step = f.channels;
+    f.channel_step = 1;
+    f.macs = glow_type_count(n->out[0]->type) * f.result_step;
+    return form(b, n, n->in[0], &f, v, n->out[0]->type);
+}
+
+/* Products: rows are pixels of one column. */
+
+static glow_value *
+form_product(glow_builder *b, glow_node *n, int axis, const glow_value *bias)
+{
+    glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
+    int64_t rows = glow_dims_product(x, 0, axis);
+    vta_conv v = {GLOW_DIMS_OF(1, 1), GLOW_DIMS_OF(1, 1),
+                  GLOW_DIMS_OF(0, 0, 0, 0), GLOW_DIMS_OF(1, 1), .group = 1};
+    filter f = {.weights = n->in[1], .bias = bias, .groups = 1, .taps = 1};
+    glow_type t = *n->out[0]->type;
+    const char *why = why_not(&f, n->in[0], n->out[0]);
+    glow_value *y;
+
+    if (why)
+        return leave(b, n, why);
+    f.channels = w.at[0];
+    f.results = w.at[1];
+    f.channel_step = w.at[1];
+    f.result_step = 1;
+    f.macs = rows * f.channels * f.results;
+    t.shape = GLOW_DIMS_OF(1, rows, 1, w.at[1]);
+    y = form(b, n,
+             GLOW_BUILD(b, reshape, GLOW_IN(n->in[0]),
+                        .dims = GLOW_DIMS_OF(1, rows, 1, w.at[0])),
+             &f, v, &t);
+    return y ? GLOW_BUILD(b, reshape, GLOW_IN(y),
+                          .dims = n->out[0]->type->shape)
+             : NULL;
+}
+
+static glow_value *
+form_fullyconnected(glow_builder *b, glow_node *n)
+{
+    const glow_fullyconnected *f = n->attrs;
+
+    return form_product(b, n, f->axis, n->in[2]);
+}
+
+static glow_value *
+form_matmul(glow_builder *b, glow_node *n)
+{
+    return form_product(b, n, 1, NULL);
+}
+
+/* Add and MaxPool. */
+
+static glow_value *
+form_add(glow_builder *b, glow_node *n)
+{
+    glow_type t = *n->out[0]->type;
+    vta_add v = {-128, 127};
+    glow_value *x = n->in[0], *y = n->in[1];
+    int up[2], shift;
+
+    if (!is_i8(x) || !is_i8(y) || t.elem != GLOW_INT8Q || t.offset ||
+        !glow_dims_equal(x->type->shape, y->type->shape) ||
+        glow_type_count(&t) == 0)
+        return NULL;
+    if (!vta_add_shifts(x->type, y->type, &t, up, &shift))
+        return leave(b, n, "the scales are no powers of two apart");
+    if (unsliced(x) && unsliced(y)) {
+        x = unsliced(x);
+        y = unsliced(y);
+        t.shape = x->type->shape;
+    } else if (glow_type_count(&t) % VTA_LANES) {
+        return leave(b, n, "its elements are no multiple of 16");
+    }
+    return sliced(b, glow_build(b, &vta_op_add, &t, GLOW_IN(x, y), &v),
+                  n->out[0]->type);
+}
+
+static glow_value *
+form_maxpool(glow_builder *b, glow_node *n)
+{
+    const glow_maxpool *p = n->attrs;
+    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+    vta_pool v = {p->kernels, p->strides, p->pads};
+    glow_type t = *n->out[0]->type;
+    glow_value *from;
+
+    if (n->in[0]->type->elem != GLOW_INT8Q || x.rank != 4 ||
+        t.scale != n->in[0]->type->scale || t.elem != GLOW_INT8Q ||
+        t.offset != n->in[0]->type->offset || glow_type_count(&t) == 0)
+        return NULL;
+    if ((p->dilation.rank && !glow_dims_are(p->dilation, 1)) ||
+        !in_limits(v.kernels, 1) || !in_limits(v.strides, 1) ||
+        !in_limits(v.pads, 0))
+        return leave(b, n, "it has dilation, or a size is too large");
+    for (int i = 0; i < 2; i++)
+        if (p->pads.at[i] >= p->kernels.at[i] ||
+            (y.at[1 + i] - 1) * p->strides.at[i] - p->pads.at[i] >= x.at[1 + i])
+            return leave(b, n, "a window has no element of Input");
+    from = x.at[3] % VTA_LANES ? unsliced(n->in[0]) : n->in[0];
+    if (!from)
+        return leave(b, n, "its channels are no multiple of 16");
+    t.shape.at[3] = round_up(x.at[3]);
+    return sliced(b, glow_build(b, &vta_op_pool, &t, GLOW_IN(from), &v),
+                  n->out[0]->type);
+}
+
+/* Bounds of results, from a Relu or Clip behind the unit and its Slice. */
+
+static glow_value *
+bound(glow_builder *b, glow_node *n, int64_t least, int64_t most)
+{
+    glow_value *x = n->in[0], *whole = unsliced(x);
+    glow_node *unit = whole ? whole->def : x->def;
+    const vta_conv *c = unit ? glow_attrs_if(unit, &vta_op_conv) : NULL;
+    const vta_add *a = unit ? glow_attrs_if(unit, &vta_op_add) : NULL;
+    vta_conv v = c ? *c : (vta_conv){.least = 0};
+    vta_add w = a ? *a : (vta_add){0, 0};
+    int *ends[2] = {c ? &v.least : &w.least, c ? &v.most : &w.most};
+    glow_value *y;
+
+    if ((!c && !a) || unit->pred || n->out[0]->type != x->type ||
+        !glow_has_one_use(x) || (whole && !glow_has_one_use(whole)))
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        *ends[i] = *ends[i] < least ? (int)least : *ends[i];
+        *ends[i] = *ends[i] > most ? (int)most : *ends[i];
+    }
+    glow_builder_fuses(b, unit);
+    y = glow_build(b, unit->op, unit->out[0]->type, unit->in, unit->n_in,
+                   c ? (const void *)&v : &w);
+    return sliced(b, y, n->out[0]->type);
+}
+
+static glow_value *
+fuse_relu(glow_builder *b, glow_node *n)
+{
+    return is_i8(n->in[0]) ? bound(b, n, 0, 127) : NULL;
+}
+
+static glow_value *
+fuse_clip(glow_builder *b, glow_node *n)
+{
+    const glow_clip *c = n->attrs;
+    const glow_type *t = n->out[0]->type;
+
+    if (!is_i8(n->in[0]) || !(c->min <= c->max))
+        return NULL;
+    return bound(b, n, glow_quantize(t, (double)c->min),
+                 glow_quantize(t, (double)c->max));
+}
+
+static glow_result
+run(glow_pass_run *run, glow_func *f)
+{
+    static const glow_rewrite_row rows[] = {
+        {&glow_op_convolution, form_convolution},
+        {&glow_op_fullyconnected, form_fullyconnected},
+        {&glow_op_matmul, form_matmul},
+        {&glow_op_add, form_add},
+        {&glow_op_maxpool, form_maxpool},
+        {&glow_op_relu, fuse_relu},
+        {&glow_op_clip, fuse_clip},
+        {NULL, NULL},
+    };
+
+    return glow_rewrite_each(run, f, rows, NULL);
+}
+
+const glow_pass vta_pass_form_units = {
+    .name = "vta.form-units",
+    .summary = "give operators of i8 to the accelerator",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_EXACT,
+    .run = run,
+    .takes_quantized = true,
+};

@@ -1,0 +1,48 @@
+"""shapes.py ROUNDS FOLDER: odd convolutions in odd scratchpads, held to the interpreter.
+
+Sizes, strides, pads, dilations, groups and channels are drawn, and so are capacities:
+some are one byte less than a number of elements.  `host=false` where the default
+scratchpads are given, so that nothing but padding and slicing of channels is left to the
+host there.
+"""
+
+import pathlib
+import random
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+
+
+def capacity(r, element, least, most):
+    return r.randint(least, most) * element - r.choice([0, 1])
+
+
+def main():
+    rounds, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    units = 0
+    for seed in range(1, rounds + 1):
+        r = random.Random(-seed)
+        net, out = folder / f"{seed}.gir", folder / f"{seed}.npy"
+        subprocess.run([sys.executable, HERE / "networks.py", "shapes", str(seed), net], check=True)
+        options = [f"seed={r.choice([0, 1 + seed])}",
+                   f"double_buffer={r.choice(['true', 'true', 'false'])}"]
+        if r.random() < 0.7:
+            options += [f"inp={capacity(r, 16, 8, 200)}", f"wgt={capacity(r, 256, 4, 60)}",
+                        f"acc={capacity(r, 64, 12, 200)}", f"uop={capacity(r, 4, 60, 500)}",
+                        f"depth={r.randint(1, 20)}", f"bytes_per_cycle={r.choice([1, 8, 16])}"]
+        inputs = ["-input", f"x=random:{seed}"]
+        if "@z" in net.read_text(encoding="utf-8"):
+            inputs += ["-input", f"z=random:{seed + 1}"]
+        run = ["glow-run", net, *inputs]
+        subprocess.run([*run, "-backend=interp", "-output", f"y={out}"], check=True)
+        done = subprocess.run([*run, f"-backend=vta.core<{','.join(options)}>", "-O2", "-expect", f"y={out}"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode or " 0 apart" not in done.stdout + done.stderr:
+            sys.exit(f"seed {seed}, {' '.join(options)}:\n{done.stdout}{done.stderr}")
+        units += 1
+    print(f"{units} networks")
+
+
+main()
