@@ -18,6 +18,7 @@
 #include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/order.h"
+#include "glow/partition.h"
 #include "glow/pipeline.h"
 #include "glow/place.h"
 #include "glow/plugin.h"
