@@ -39,6 +39,13 @@ typedef struct glow_eval_options {
     void (*trace)(void *user, const glow_node *n, glow_tensor *const out[],
                   double seconds);
     void *user;
+    /*
+     * Computes each Run of the function instead of its eval; NULL: none.  False after a
+     * report.
+     */
+    bool (*run)(void *runner, const glow_node *n, glow_tensor *const in[],
+                glow_tensor *const out[]);
+    void *runner;
 } glow_eval_options;
 
 /*

@@ -7,6 +7,7 @@
 #include "glow/cost.h"
 #include "glow/cpu.h"
 #include "glow/derivative.h"
+#include "glow/devices.h"
 #include "glow/engines.h"
 #include "glow/family.h"
 #include "glow/file.h"

@@ -133,6 +133,23 @@ typedef struct glow_pipeline_options {
 GLOW_API bool glow_pipeline_run(glow_pipeline *p, glow_module *m,
                                 const glow_pipeline_options *options);
 
+/*
+ * Puts a copy of graph node `n` alone into a new function of `copy`, a clone of its
+ * module, over placeholders for its operands and its own constants, and runs `passes` on
+ * it.  NULL after a report.
+ */
+GLOW_API glow_func *glow_run_alone(glow_arena *a, glow_module *copy,
+                                   const glow_node *n, const char *passes,
+                                   const glow_pipeline_options *how);
+/*
+ * True if the backend of `how` takes graph node `n`, or takes what it is lowered to;
+ * else *why is the reason, in `a`.  `copy` as above.
+ */
+GLOW_API bool glow_is_supported(glow_arena *a, glow_module *copy,
+                                const glow_node *n,
+                                const glow_pipeline_options *how,
+                                const char **why);
+
 /* Counters of all runs in this context, by pass and name. */
 typedef void (*glow_stat_fn)(const char *pass, const char *counter,
                              int64_t value, void *user);

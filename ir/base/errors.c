@@ -973,6 +973,55 @@ static const glow_diag_info table[] = {
      "\n"
      "Save what the function computed to another placeholder.\n"},
 
+    {"E0470", "a devices file cannot be used",
+     "The pass partition and the backend parts read the devices from an object "
+     "in\n"
+     "JSON.  Their order is that of preference.\n"
+     "\n"
+     "    {\"devices\": [\n"
+     "      {\"name\": \"npu\", \"backend\": \"npu.core\", \"memory\": "
+     "\"4MiB\",\n"
+     "       \"target\": \"npu.json\", \"profile\": \"npu-times.json\",\n"
+     "       \"bytes_per_second\": 1e9, \"seconds_per_transfer\": 1e-5},\n"
+     "      {\"name\": \"host\", \"backend\": \"cpu\"}]}\n"
+     "\n"
+     "`name` and `backend` are needed.  `target` is a target file (E0417),\n"
+     "`profile` the output of glow-run -profile -json; both are found from "
+     "the\n"
+     "folder of the devices file.  docs/partition.md has the rest.\n"},
+
+    {"E0471", "no device takes a node",
+     "The backends of all devices refuse the node, as it is and lowered.  The\n"
+     "message has the reason of the first.\n"
+     "\n"
+     "    glow-opt -partition='devices=npu.json fallback=false' net.gir\n"
+     "\n"
+     "Add a device that takes it; without `fallback` the first device has to "
+     "take\n"
+     "all nodes.\n"},
+
+    {"E0472", "a partition cannot keep the limits",
+     "The message has the bytes of the constants and the memory of each "
+     "device.\n"
+     "A part needs its constants, its inputs and outputs, and the peak of "
+     "other\n"
+     "values at once.\n"
+     "\n"
+     "    glow-opt -partition='devices=small.json max_parts=1' net.gir\n"
+     "\n"
+     "Allow more parts, add a device without `memory`, or split nodes\n"
+     "(-split-nodes).\n"},
+
+    {"E0473", "a pin of partition is wrong",
+     "A pin is the name of a node or of an operator, and that of a device of "
+     "the\n"
+     "devices file, whose backend takes the node.\n"
+     "\n"
+     "    glow-opt -partition='devices=d.json "
+     "pins=\"%conv1@npu,SoftMax@host\"'\n"
+     "\n"
+     "-explain-support tells which nodes a backend takes.\n"},
+
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
      "rounds was used up: `max`, or 16.  The message names those that did.\n"
@@ -1635,6 +1684,26 @@ static const glow_diag_info table[] = {
      "\n"
      "Name the system that the processor is used with: "
      "wasm32-unknown-unknown.\n"},
+
+    {"E0850", "a part is on a device that the file does not have",
+     "A Run names its device, and -devices names the file of those that there "
+     "are.\n"
+     "\n"
+     "    %p = Run(@x) {Body: @part0, Device: \"npu\"} : float<4>\n"
+     "\n"
+     "Run the network with the devices file that it was partitioned for, or\n"
+     "partition it again.\n"},
+
+    {"E0851", "the parts on a device need more memory than it has",
+     "A part takes its constants as the backend packs them, its placeholders "
+     "and\n"
+     "its activations.  partition counts them as they are in the graph, so "
+     "that\n"
+     "packed weights and the scratch of kernels may need more.\n"
+     "\n"
+     "    glow-run -devices=small.json parts.gir -input x=zero\n"
+     "\n"
+     "Partition with a smaller `memory`, by the difference.\n"},
 
     /* E09xx: the command line. */
 

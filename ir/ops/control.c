@@ -1,5 +1,5 @@
 /*
- * Control flow: If and Loop, which run functions of the module.
+ * Control flow: If, Loop and Run, which call functions of the module.
  */
 
 #include <string.h>
@@ -410,6 +410,58 @@ const glow_op glow_op_loop = {
         "not\n"
         "run are zero.",
     .source = "ONNX",
+};
+
+/* run */
+
+static bool
+run_infer(const glow_node *n, glow_type out[])
+{
+    glow_func *f = find_body(n, 0, "Body");
+
+    if (!f || !check_inputs(n, f, 0, 0) ||
+        !check_count(n, f, GLOW_OUTPUTS, n->n_out, "the number of results"))
+        return false;
+    if (n->n_out == 0)
+        return glow_reject(n, "there are no results, but at least 1 is due");
+    for (int i = 0; i < n->n_out; i++)
+        out[i] = formal_type(f, GLOW_OUTPUTS, i);
+    return true;
+}
+
+static bool
+run_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
+         glow_arena *scratch)
+{
+    (void)scratch;
+    return glow_eval_body(glow_called(n, 0), in, out);
+}
+
+static int64_t
+run_flops(const glow_node *n)
+{
+    return body_flops(glow_called(n, 0));
+}
+
+static const glow_run run_defaults = {.device = ""};
+
+const glow_op glow_op_run = {
+    .name = "Run",
+    .summary = "run a function on a device",
+    .in = {{"Inputs", GLOW_VARIADIC, "the Inputs of the function"}},
+    .out = {{"Result", GLOW_VARIADIC, "its Outputs"}},
+    .attrs = {GLOW_FIELD(glow_run, body, GLOW_FUNC, "the function"),
+              GLOW_FIELD_DEFAULT(glow_run, device, GLOW_STRING,
+                                 "the name of a device; empty: any")},
+    .defaults = &run_defaults,
+    .traits = GLOW_PURE,
+    .infer = run_infer,
+    .eval = run_eval,
+    .flops = run_flops,
+    .doc =
+        "The pass partition makes a graph of such nodes; a device that runs\n"
+        "the functions of several backends is the backend parts.",
+    .source = "Glow's partitioner: a DAG of functions",
 };
 
 /*

@@ -81,6 +81,27 @@ test_if(void **state)
     CHECK_CASES_IN(branches, cases);
 }
 
+static void
+test_run(void **state)
+{
+    const op_case cases[] = {
+        GIVES(run, ATTRS(run, "twice", "npu"), IN("float 2: 3 -4"),
+              OUT("float 2: 6 -8", "float 2: 3 -4")),
+        GIVES(run, ATTRS(run, "square", ""), IN("float 2: 3 -4"),
+              OUT("float 2: 9 16", "float 2: -3 4")),
+        REFUSES(run, ATTRS(run, "nobody", ""), IN("float 2: 1"),
+                OUT("float 2", "float 2"), "Body names no function"),
+        REFUSES(run, ATTRS(run, "twice", ""), IN("float 3: 1"),
+                OUT("float 2", "float 2"),
+                "@t.x of @twice is float<2>, but the operand is float<3>"),
+        REFUSES(run, ATTRS(run, "twice", ""), IN("float 2: 1"), OUT("float 2"),
+                "@twice has 2 Outputs, but the number of results asks for 1"),
+    };
+
+    (void)state;
+    CHECK_CASES_IN(branches, cases);
+}
+
 /* x' = x + k, kept: x * i; it goes on while x' < 10. */
 static const char bodies[] =
     "gir 1\n"
@@ -192,6 +213,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_if),
+        cmocka_unit_test(test_run),
         cmocka_unit_test(test_loop),
     };
 

@@ -41,39 +41,6 @@ why_not(const support *s, const glow_node *n)
                              n->op->name);
 }
 
-/* A function of the copy with `n` as its only node.  NULL after a report. */
-static glow_func *
-isolate(support *s, const glow_node *n)
-{
-    glow_func *f = glow_func_new(s->copy, "probe");
-    glow_builder *b = glow_builder_new(s->arena, f, NULL);
-    glow_value **in = GLOW_NEW_ARRAY(s->arena, glow_value *, n->n_in + 1);
-    const glow_type **types =
-        GLOW_NEW_ARRAY(s->arena, const glow_type *, n->n_out + 1);
-
-    for (int i = 0; i < n->n_in; i++) {
-        const glow_value *v = n->in[i];
-
-        if (v && v->storage && v->storage->is_constant)
-            in[i] = &glow_find_storage(s->copy, v->storage->name)->value;
-        else if (v)
-            in[i] = &glow_placeholder_new(s->copy, "in", v->type)->value;
-    }
-    for (int i = 0; i < n->n_out; i++)
-        types[i] = n->out[i]->type;
-
-    glow_node *one =
-        glow_build_node(b, n->op, types, n->n_out, in, n->n_in, n->attrs);
-
-    for (int i = 0; one && i < one->n_out; i++) {
-        glow_value *to = &glow_placeholder_new(s->copy, "out", types[i])->value;
-
-        glow_build_node(b, &glow_op_save, NULL, 0,
-                        (glow_value *[]){one->out[i], to}, 2, NULL);
-    }
-    return one ? f : NULL;
-}
-
 /* Appends " Mul x2, Sub"; returns the first reason of an unsupported one. */
 static const char *
 list_parts(const support *s, const glow_func *f, glow_buf *b)
@@ -115,21 +82,23 @@ run_on(support *s, glow_module *m, const char *text)
     return p && glow_pipeline_run(p, m, &how);
 }
 
-static bool
-run_lower(support *s, const glow_func *f)
+static glow_func *
+run_lower(support *s, const glow_node *n)
 {
-    return run_on(s, s->copy,
-                  glow_arena_printf(s->texts, "@%s(lower<partial>,after-lower)",
-                                    f->name));
+    const glow_pipeline_options how = {
+        .backend = s->backend, .code = s->code, .target = s->target};
+
+    return glow_run_alone(s->arena, s->copy, n, "lower<partial>,after-lower",
+                          &how);
 }
 
 static bool
 put_lowered(support *s, glow_buf *b, const glow_node *n, const char *why)
 {
     glow_buf parts = {.arena = s->arena};
-    glow_func *f = isolate(s, n);
+    glow_func *f = run_lower(s, n);
 
-    if (!f || !run_lower(s, f))
+    if (!f)
         return false;
 
     const char *left = list_parts(s, f, &parts);

@@ -37,6 +37,9 @@ static const tool_option options[] = {
 
     {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "running",
      "what runs it: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
+    {"devices", TOOL_TEXT, AT(devices), "FILE", NULL, "running",
+     "run it on these devices (JSON): by the backend parts, after partition if "
+     "it has no Runs"},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
      "run these, as glow-opt has them, instead of -O2"},
     {"function", TOOL_TEXT, AT(function), "NAME", NULL, "running",
@@ -242,12 +245,42 @@ conversion(run *r)
                : convert;
 }
 
+static const char *const level_names[] = {"O0", "O1", "O2", "O3", "Os"};
+
+/* The pipeline that the options -O0 to -Os name, or NULL. */
+static const char *
+level_of(const run *r)
+{
+    const char *name = NULL;
+
+    for (int i = 0; i < RUN_LEVELS; i++)
+        if (r->values.level[i])
+            name = level_names[i];
+    return name;
+}
+
+/* The backend of -devices, which runs -O0 to -O3 or -Os on each part. */
+static int
+find_parts(run *r)
+{
+    tool_list own = {0};
+
+    tool_own_option(
+        &r->tool, &own, "devices",
+        glow_arena_printf(r->tool.arena, "\"%s\"", r->values.devices));
+    tool_own_option(&r->tool, &own, "passes", level_of(r));
+    r->backend = tool_find_backend(&r->tool, "parts", &own, &r->options);
+    return r->backend ? TOOL_GO_ON : TOOL_USAGE;
+}
+
 int
 find_backend(run *r)
 {
     const run_values *v = &r->values;
     tool_list own = {0};
 
+    if (v->devices)
+        return find_parts(r);
     tool_own_option(&r->tool, &own, "winograd",
                     tool_winograd(v->winograd, v->backend,
                                   v->level[RUN_LEVELS - 1] ? "Os" : v->passes));
@@ -256,20 +289,31 @@ find_backend(run *r)
     return r->backend ? TOOL_GO_ON : TOOL_USAGE;
 }
 
+/* The passes that make Runs of a function of -devices, or NULL if it has some. */
+static const char *
+partition_of(const run *r)
+{
+    GLOW_FOR_EACH_NODE(n, r->func)
+        if (glow_is(n, &glow_op_run))
+            return NULL;
+    return glow_arena_printf(r->tool.arena, "reduce,partition<devices=\"%s\">",
+                             r->values.devices);
+}
+
 /* The passes from the level of the function to that of the backend, or NULL. */
 static const char *
 passes_for(run *r)
 {
-    static const char *const named[] = {"O0", "O1", "O2", "O3", "Os"};
     const char *passes = r->backend->level == GLOW_ANY ? NULL : "O2";
     const char *first = conversion(r);
 
     if (r->func->is_program)
         passes = r->backend->level == GLOW_PLACED && !r->func->placed ? "alloc"
                                                                       : NULL;
-    for (int i = 0; i < RUN_LEVELS && !r->func->is_program; i++)
-        if (r->values.level[i])
-            passes = named[i];
+    if (r->values.devices)
+        passes = partition_of(r);
+    else if (level_of(r) && !r->func->is_program)
+        passes = level_of(r);
     if (r->values.passes)
         passes = r->values.passes;
     if (passes && r->values.red_zones)
@@ -450,6 +494,11 @@ check_usage(run *r)
                           "and what to leave out "
                           "after a comma, not '%s'",
                           v->convert);
+    if (v->devices && (strcmp(v->backend, "cpu") != 0 || v->winograd ||
+                       v->red_zones || v->tuning.tune))
+        return tool_usage(&r->tool, "the file names the backend of each device",
+                          "-devices goes with none of -backend, -winograd, "
+                          "-red-zones and -tune");
     if (v->accuracy && !v->convert && !v->quantize && !v->reference)
         return tool_usage(&r->tool, "add -quantize or -convert=bf16",
                           "-accuracy says what -quantize or -convert loses, or "

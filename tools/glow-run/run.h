@@ -21,6 +21,7 @@ typedef struct run_values {
     tool_list weights;
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     const char *passes;     /* instead of these, or NULL */
+    const char *devices;    /* file of the devices, or NULL */
     const char *cpu, *features;
     const char *winograd, *subnormals;
     bool exact;

@@ -20,6 +20,11 @@ typedef struct glow_loop {
     int64_t max_trips; /* default 2^20 */
 } glow_loop;
 
+typedef struct glow_run {
+    const char *body;
+    const char *device; /* "": any */
+} glow_run;
+
 /*
  * True if Loop `n` of a graph runs *trips iterations whatever its operands are:
  * TripCount is a constant, and the condition always holds.
@@ -28,6 +33,7 @@ GLOW_API bool glow_loop_trips(const glow_node *n, int64_t *trips);
 
 extern GLOW_API const glow_op glow_op_if;
 extern GLOW_API const glow_op glow_op_loop;
+extern GLOW_API const glow_op glow_op_run;
 
 GLOW_END
 
