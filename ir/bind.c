@@ -78,6 +78,7 @@ glow_free_constants(glow_module *m, const char *path, glow_storage **chosen,
                     size_t count)
 {
     static const glow_attr trained[] = {
+        {.name = "State", .value = {.kind = GLOW_V_BOOL, .i = true}},
         {.name = "Trained", .value = {.kind = GLOW_V_BOOL, .i = true}}};
 
     if (count == 0)
@@ -89,7 +90,7 @@ glow_free_constants(glow_module *m, const char *path, glow_storage **chosen,
         chosen[i]->is_constant = false;
         chosen[i]->payload = GLOW_NO_PAYLOAD;
         chosen[i]->file = NULL;
-        chosen[i]->attrs = (glow_attr_list){trained, 1};
+        chosen[i]->attrs = (glow_attr_list){trained, 2};
     }
     glow_drop_unused_weights(m);
     return (int)count;

@@ -163,6 +163,23 @@ check_cover(glow_weights_reader *r, size_t start)
     return true;
 }
 
+/* Keeps the texts of the metadata; other values are passed over. */
+static void
+read_notes(glow_weights_reader *r, const json_t *j)
+{
+    size_t count = json_object_size(j);
+    const char *key;
+    json_t *value;
+
+    r->notes = glow_arena_alloc_array(r->arena, count + 1, sizeof *r->notes);
+    json_object_foreach((json_t *)j, key, value) if (json_is_string(value))
+    {
+        r->notes[r->n_notes][0] = glow_arena_strdup(r->arena, key);
+        r->notes[r->n_notes++][1] =
+            glow_arena_strdup(r->arena, json_string_value(value));
+    }
+}
+
 bool
 glow_safetensors_index(glow_weights_reader *r)
 {
@@ -192,6 +209,7 @@ glow_safetensors_index(glow_weights_reader *r)
     json_object_foreach(j, key,
                         value) if (ok && strcmp(key, "__metadata__") != 0) ok =
         add_tensor(r, key, value, 8 + (size_t)header);
+    read_notes(r, json_object_get(j, "__metadata__"));
     json_decref(j);
     return ok && check_cover(r, 8 + (size_t)header);
 }
@@ -215,13 +233,29 @@ is_json_safe(const char *name)
 
 /* Larger elements first, so that all are aligned; then by name. */
 static int
+compare_tensors(const glow_type *t, const char *name, const glow_type *u,
+                const char *other)
+{
+    int m = glow_kind_get(t->elem)->bytes, n = glow_kind_get(u->elem)->bytes;
+
+    return m != n ? n - m : strcmp(name, other);
+}
+
+static int
 by_alignment(const void *a, const void *b)
 {
     const glow_storage *const *x = a, *const *y = b;
-    int m = glow_kind_get((*x)->value.type->elem)->bytes;
-    int n = glow_kind_get((*y)->value.type->elem)->bytes;
 
-    return m != n ? n - m : strcmp((*x)->name, (*y)->name);
+    return compare_tensors((*x)->value.type, (*x)->name, (*y)->value.type,
+                           (*y)->name);
+}
+
+static int
+tensors_by_alignment(const void *a, const void *b)
+{
+    const glow_safetensor *x = a, *y = b;
+
+    return compare_tensors(x->type, x->key, y->type, y->key);
 }
 
 /*
@@ -253,27 +287,53 @@ choose(glow_arena *a, glow_module *m, int64_t least, size_t *count)
     return chosen;
 }
 
-/* The key of `s`: its name, or `number` for a name that JSON cannot hold. */
+/* The key of tensor `number`: its name, unless JSON cannot hold it. */
 static const char *
-key_of(glow_arena *a, const glow_storage *s, size_t number)
+key_of(glow_arena *a, const char *name, size_t number)
 {
-    return is_json_safe(s->name) ? s->name
-                                 : glow_arena_printf(a, "#%zu", number);
+    return is_json_safe(name) ? name : glow_arena_printf(a, "#%zu", number);
 }
 
 static void
-put_header(glow_buf *b, glow_storage *const *chosen, const char *const *keys,
-           size_t count)
+put_string(glow_buf *b, const char *text)
+{
+    json_t *j = json_string(text);
+    char *out = j ? json_dumps(j, JSON_ENCODE_ANY) : NULL;
+
+    glow_buf_puts(b, out ? out : "\"\"");
+    free(out);
+    json_decref(j);
+}
+
+static void
+put_notes(glow_buf *b, const char *const (*notes)[2], size_t count)
+{
+    glow_buf_puts(b, "\"__metadata__\":{");
+    for (size_t i = 0; i < count; i++) {
+        glow_buf_puts(b, i ? "," : "");
+        put_string(b, notes[i][0]);
+        glow_buf_putc(b, ':');
+        put_string(b, notes[i][1]);
+    }
+    glow_buf_putc(b, '}');
+}
+
+static void
+put_header(glow_buf *b, const glow_safetensor *tensors, size_t count,
+           const char *const (*notes)[2], size_t n_notes)
 {
     int64_t at = 0;
 
     glow_buf_putc(b, '{');
+    if (n_notes > 0)
+        put_notes(b, notes, n_notes);
     for (size_t i = 0; i < count; i++) {
-        const glow_type *t = chosen[i]->value.type;
+        const glow_type *t = tensors[i].type;
         int64_t end = at + glow_type_bytes(t);
 
         glow_buf_printf(b, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[",
-                        i ? "," : "", keys[i], dtype_of[t->elem]);
+                        i || n_notes ? "," : "",
+                        key_of(b->arena, tensors[i].key, i), dtype_of[t->elem]);
         for (int d = 0; d < t->shape.rank; d++)
             glow_buf_printf(b, "%s%" PRId64, d ? "," : "", t->shape.at[d]);
         glow_buf_printf(b, "],\"data_offsets\":[%" PRId64 ",%" PRId64 "]}", at,
@@ -285,25 +345,31 @@ put_header(glow_buf *b, glow_storage *const *chosen, const char *const *keys,
         glow_buf_putc(b, ' ');
 }
 
-static bool
-write_file(glow_context *ctx, const char *path, glow_storage *const *chosen,
-           const char *const *keys, size_t count, glow_arena *a)
+bool
+glow_safetensors_write(glow_context *ctx, const char *path,
+                       glow_safetensor *tensors, size_t count,
+                       const char *const (*notes)[2], size_t n_notes)
 {
+    glow_arena *a = glow_arena_new();
     glow_buf header = {.arena = a};
     glow_output *o = glow_output_begin(ctx, path);
     unsigned char length[8];
+    bool ok = false;
 
-    if (!o)
-        return false;
-    put_header(&header, chosen, keys, count);
-    for (int i = 0; i < 8; i++)
-        length[i] = (unsigned char)((uint64_t)header.len >> (8 * i));
-    glow_output_write(o, length, sizeof length);
-    glow_output_write(o, header.text, header.len);
-    for (size_t i = 0; i < count; i++)
-        glow_output_write(o, chosen[i]->tensor.data,
-                          (size_t)glow_type_bytes(chosen[i]->value.type));
-    return glow_output_commit(o);
+    if (o) {
+        glow_sort(tensors, count, sizeof *tensors, tensors_by_alignment);
+        put_header(&header, tensors, count, notes, n_notes);
+        for (int i = 0; i < 8; i++)
+            length[i] = (unsigned char)((uint64_t)header.len >> (8 * i));
+        glow_output_write(o, length, sizeof length);
+        glow_output_write(o, header.text, header.len);
+        for (size_t i = 0; i < count; i++)
+            glow_output_write(o, tensors[i].data,
+                              (size_t)glow_type_bytes(tensors[i].type));
+        ok = glow_output_commit(o);
+    }
+    glow_arena_free(a);
+    return ok;
 }
 
 glow_weights *
@@ -336,24 +402,26 @@ glow_externalize_chosen(glow_module *m, const char *alias, const char *path,
                         glow_storage **chosen, size_t count)
 {
     glow_arena *a = glow_arena_new();
-    const char **keys = GLOW_NEW_ARRAY(a, const char *, count + 1);
+    glow_safetensor *tensors = GLOW_NEW_ARRAY(a, glow_safetensor, count + 1);
     glow_weights *w;
     bool ok = true;
 
     if (count > 0)
         glow_sort(chosen, count, sizeof *chosen, by_alignment);
     for (size_t i = 0; i < count; i++) {
-        keys[i] = key_of(a, chosen[i], i);
         ok = ok && glow_constant_tensor(chosen[i]);
+        tensors[i] = (glow_safetensor){chosen[i]->name, chosen[i]->value.type,
+                                       chosen[i]->tensor.data};
     }
     if (ok && count > 0)
-        ok = write_file(m->ctx, path, chosen, keys, count, a);
+        ok = glow_safetensors_write(m->ctx, path, tensors, count, NULL, 0);
     if (ok && count > 0) {
         w = glow_weights_declare(m, alias, path);
         for (size_t i = 0; i < count; i++) {
             chosen[i]->payload = GLOW_EXTERNAL;
             chosen[i]->file = w;
-            chosen[i]->key = glow_arena_strdup(m->arena, keys[i]);
+            chosen[i]->key =
+                glow_arena_strdup(m->arena, key_of(a, chosen[i]->name, i));
         }
         glow_drop_unused_weights(m);
         glow_weights_add_file(m, w);

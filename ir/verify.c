@@ -497,5 +497,6 @@ glow_verify(glow_module *m)
     GLOW_FOR_EACH_FUNC(f, m)
         if (!glow_verify_func(f))
             ok = false;
+    ok = glow_verify_state(m) && ok;
     return ok && glow_verify_memory(m);
 }

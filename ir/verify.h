@@ -60,4 +60,10 @@ void glow_places_end(glow_places *c, const glow_node *n);
  */
 bool glow_verify_memory(glow_module *m);
 
+/*
+ * The attributes State and Trained of placeholders are bool, no formal has them, and a
+ * function saves to state at most once.
+ */
+bool glow_verify_state(const glow_module *m);
+
 #endif

@@ -42,7 +42,9 @@ typedef struct glow_weights_reader {
     glow_map *entries; /* by key */
     const char **keys; /* of all, for suggestions */
     size_t count, cap;
-    const char *wrong; /* set by a format: the error in the file */
+    const char *wrong;       /* set by a format: the error in the file */
+    const char *(*notes)[2]; /* texts of its metadata, with their keys */
+    size_t n_notes;
 } glow_weights_reader;
 
 /* Adds an entry; false if the key is taken, with r->wrong set. */
@@ -54,6 +56,23 @@ bool glow_weights_refuse(glow_weights_reader *r, const char *fmt, ...)
 /* Fill `entries`, or set `wrong` and return false. */
 bool glow_safetensors_index(glow_weights_reader *r);
 bool glow_npz_index(glow_weights_reader *r);
+
+/* A tensor to write. */
+typedef struct glow_safetensor {
+    const char *key;
+    const glow_type *type; /* dense */
+    const void *data;
+} glow_safetensor;
+
+/*
+ * Writes a safetensors file, whole or not at all: sorts `tensors` by alignment and key,
+ * which must be unique; `notes` are texts with their keys.  A key that JSON cannot
+ * hold as it is becomes `#` and its number among the sorted tensors.  False after a
+ * report.
+ */
+bool glow_safetensors_write(glow_context *ctx, const char *path,
+                            glow_safetensor *tensors, size_t count,
+                            const char *const (*notes)[2], size_t n_notes);
 
 /* The dtype of an element kind, and the bytes of a dtype (0: unknown). */
 const char *glow_safetensors_dtype(glow_kind kind);

@@ -31,6 +31,7 @@
 #include "glow/schedule.h"
 #include "glow/semantics.h"
 #include "glow/target.h"
+#include "glow/state.h"
 #include "glow/text.h"
 #include "glow/tiling.h"
 

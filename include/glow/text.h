@@ -82,7 +82,7 @@ GLOW_API bool glow_reattach(glow_module *m, const char *alias,
 GLOW_API int glow_bind_placeholders(glow_module *m, const char *alias,
                                     const char *path);
 /*
- * The inverse: makes placeholders with {Trained: true} of the constants `chosen`
+ * The inverse: makes placeholders {State: true, Trained: true} of the constants `chosen`
  * (which are sorted), and moves their elements to a safetensors file at `path`, under
  * their names.  Returns their number, or -1 after a report; then nothing changed.
  */

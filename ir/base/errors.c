@@ -405,6 +405,15 @@ static const glow_diag_info table[] = {
      "\n"
      "Say it with a Loop.\n"},
 
+    {"E0217", "a placeholder cannot be state",
+     "State and Trained are true or false.  State belongs to a caller, who\n"
+     "keeps it from run to run: it is no formal of a body, and a run saves to\n"
+     "it at most once.\n"
+     "\n"
+     "    placeholder @step : index64<> {State: 1}\n"
+     "\n"
+     "Write {State: true}.\n"},
+
     /* E03xx: programs. */
 
     {"E0301", "a node has no form in a program",
@@ -1249,6 +1258,24 @@ static const glow_diag_info table[] = {
      "    constant @c : float<512 x 512> = elided(\"sha256:1b4f0e98\")\n"
      "\n"
      "Give the file that the module had when it was printed.\n"},
+
+    {"E0610", "a tensor of a state file has another type",
+     "A file of state has a tensor of the name of a placeholder, but of other\n"
+     "elements or another shape: it is of another network.\n"
+     "\n"
+     "    net.safetensors: the tensor `w` is F32<4 x 3>, but the placeholder\n"
+     "    is float<3 x 4>\n"
+     "\n"
+     "Give the file that belongs to the network.\n"},
+
+    {"E0611", "a trained placeholder has no first value",
+     "State is zero at first, but weights of zero cannot be trained: each\n"
+     "placeholder with {Trained: true} is read from a file.\n"
+     "\n"
+     "    glow-run step.gir -state new.safetensors\n"
+     "\n"
+     "Copy the file of free-constants or glow-translate -train there, or draw\n"
+     "weights by glow-train -fresh.\n"},
 
     {"E0620", "a .npy file is malformed",
      "The file is not what its header says: the header is cut off or is no\n"

@@ -32,6 +32,7 @@
 #include "glow/eval.h"
 #include "glow/number.h"
 #include "glow/ops.h"
+#include "glow/state.h"
 #include "passes/graph/common/names.h"
 #include "passes/graph/common/topology.h"
 
@@ -104,14 +105,6 @@ find_loss(tape *t, const char *name)
 
 /* The placeholders of `of`. */
 
-static bool
-is_trained(const glow_storage *s)
-{
-    const glow_attr_value *v = glow_attr_find(s->attrs, "Trained");
-
-    return v && v->kind == GLOW_V_BOOL && v->i;
-}
-
 /* False after a report of a pattern that matches none of `of`. */
 static bool
 all_match(const tape *t, const char *patterns)
@@ -146,7 +139,7 @@ find_wanted(tape *t, const char *patterns)
         if (s->is_constant || !glow_is_float(s->value.type->elem) ||
             !glow_func_reads(t->f, s) ||
             !(*patterns ? glow_names_match(t->arena, patterns, s->name)
-                        : is_trained(s)))
+                        : glow_is_trained(s)))
             continue;
         t->of[t->n_of++].storage = s;
         glow_map_set(t->index, s->name, &t->of[t->n_of - 1]);

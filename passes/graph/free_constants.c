@@ -3,7 +3,7 @@
  *
  *     constant @w : float<4 x 3> = external("net", "w")
  *  =>
- *     placeholder @w : float<4 x 3> {Trained: true}
+ *     placeholder @w : float<4 x 3> {State: true, Trained: true}
  *
  * and @w is a tensor of the safetensors file `file`.  `only` lists constants by name or
  * pattern, in quotes (`only="fc*,head.w"`); default: all of floats.  Constants of other

@@ -4,15 +4,13 @@ usage: traces.py TOOLS DATA FOLDER [--steps N] [NETWORK OPTIMIZER ...]
 
 DATA is ../shared/data/training: networks with first weights, and the losses of 50 steps.
 Each network is imported, its weights are freed, and it is differentiated, updated and
-run on cpu, one process for each step, whose outputs are the weights of the next.  A loss
+run on cpu, one process for each step, which keeps its weights in a file.  A loss
 may be off by 1e-5 of itself.  Without names a few pairs are run that stay together in
 float32.  FOLDER is for files in between; needs numpy.
 """
 
 import json
 import pathlib
-import re
-import struct
 import subprocess
 import sys
 
@@ -62,16 +60,8 @@ def samples(data, kind, length=32):
     return x, z["labels"].astype(np.int64)[order]
 
 
-def read_safetensors(path):
-    raw = path.read_bytes()
-    (size,) = struct.unpack("<Q", raw[:8])
-    for name, t in json.loads(raw[8 : 8 + size]).items():
-        begin, end = t["data_offsets"]
-        yield name, np.frombuffer(raw[8 + size :][begin:end], "<f4").reshape(t["shape"])
-
-
 def make_step(tools, data, folder, network, optimizer):
-    """The program of a step, and the first contents of what it keeps."""
+    """The program of a step; its weights are in FOLDER/weights.safetensors."""
     net, step = folder / f"{network}.gir", folder / f"{network}.step.gir"
     only = NETWORKS[network][2]
     subprocess.run([tools / "glow-translate/glow-translate", "-import-onnx",
@@ -80,35 +70,23 @@ def make_step(tools, data, folder, network, optimizer):
                     f'-free-constants=file="{folder}/weights.safetensors",only="{only}"',
                     "-differentiate", "-update-weights=" + OPTIMIZERS[optimizer][0],
                     net, "-o", step], check=True, stderr=subprocess.DEVNULL)
-    kept = re.findall(
-        r'^placeholder @("[^"]*"|\S+) : (\w+)<([^>]*)> \{(?:Trained|State)',
-        step.read_text(), re.M)
-    state = {}
-    for name, kind, dims in kept:
-        shape = [int(d) for d in dims.split(" x ") if d]
-        state[name.strip('"')] = np.zeros(shape, "<i8" if kind == "index64" else "<f4")
-    state.update(read_safetensors(folder / "weights.safetensors"))
-    return step, state
+    return step
 
 
 def losses(tools, data, folder, network, optimizer, steps):
-    program, state = make_step(tools, data, folder, network, optimizer)
+    program = make_step(tools, data, folder, network, optimizer)
     kind, batch, _ = NETWORKS[network]
     x, y = samples(data, kind)
-    files = {name: folder / f"{i}.npy" for i, name in enumerate(state)}
-    for name, v in state.items():
-        np.save(files[name], v)
     np.save(folder / "rate.npy", np.float32(OPTIMIZERS[optimizer][1]))
     for step in range(steps):
         pick = (np.arange(batch) + step * batch) % len(x)
         np.save(folder / "x.npy", x[pick])
         np.save(folder / "label.npy", y[pick].flatten())
         run = [tools / "glow-run/glow-run", program, "-O2", "-cache",
-               f"-cache-dir={folder}/cache", f"-output=loss={folder}/loss.npy"]
+               f"-cache-dir={folder}/cache", f"-output=loss={folder}/loss.npy",
+               f"-state={folder}/weights.safetensors"]
         for name in ("x", "label", "rate"):
             run.append(f"-input={name}={folder / name}.npy")
-        for name, file in files.items():
-            run += [f"-input={name}={file}", f"-output={name}={file}"]
         subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
         yield float(np.load(folder / "loss.npy"))
 

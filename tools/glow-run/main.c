@@ -25,6 +25,9 @@ static const tool_option options[] = {
      "write an output as .npy"},
     {"output-dir", TOOL_TEXT, AT(output_dir), "DIR", NULL, "tensors",
      "write every output as DIR/NAME.npy"},
+    {"state", TOOL_TEXT, AT(state), "FILE", NULL, "tensors",
+     "a .safetensors of what has {State: true}: read if it is there, written "
+     "after the run"},
     {"expect", TOOL_LIST, AT(expect), "NAME=FILE", NULL, "tensors",
      "compare an output with an .npy; exit with 3 if it differs"},
     {"rtol", TOOL_REAL, AT(rtol), "R", NULL, "tensors",
@@ -479,6 +482,12 @@ check_usage(run *r)
         tool_check_exact(&r->tool, v->exact, v->winograd, v->subnormals) !=
             TOOL_GO_ON)
         return TOOL_USAGE;
+    if (v->state && (v->bench || v->profile || v->trace || v->accuracy ||
+                     v->dump_profile || v->sensitivity || v->least_sqnr > 0))
+        return tool_usage(&r->tool, NULL,
+                          "-state keeps what one run writes, and goes with "
+                          "none of -bench, -profile, -trace, -accuracy, "
+                          "-dump-profile, -sensitivity and -least-sqnr");
     if (v->dump_profile &&
         (v->bench || v->profile || v->trace || v->convert || v->quantize ||
          v->load_profile.count || v->expect.count))
@@ -574,6 +583,7 @@ main(int argc, char **argv)
         code = work(&r);
     glow_network_unload(&r.network);
     close_ports(&r);
+    glow_state_free(r.state);
     if (r.module)
         glow_module_free(r.module);
     return tool_end(&r.tool, code);

@@ -44,7 +44,7 @@ write_all(run *r, const char *dir)
     for (size_t i = 0; i < r->n_ports; i++) {
         const run_port *p = &r->ports[i];
 
-        if (p->is_written && !p->is_state)
+        if (p->is_written && !p->is_profile && !p->is_kept)
             ok = npy_write(r->tool.ctx, path_in(r, used, dir, p->storage->name),
                            &p->tensor) &&
                  ok;
@@ -245,14 +245,16 @@ finish_outputs(run *r)
     int code;
 
     cut_outputs(r);
-    code = write_outputs(r);
+    code = r->state ? write_state(r) : TOOL_GO_ON;
+    if (code == TOOL_GO_ON)
+        code = write_outputs(r);
     if (code == TOOL_GO_ON)
         code = compare_outputs(r);
     if (v->outputs.count || v->output_dir || v->expect.count || v->bench ||
         v->profile || v->trace || v->json || v->dump_profile)
         return code == TOOL_GO_ON ? TOOL_DONE : code;
     for (size_t i = 0; i < r->n_ports; i++)
-        if (r->ports[i].is_written)
+        if (r->ports[i].is_written && !r->ports[i].is_kept)
             print_output(&r->ports[i]);
     return TOOL_DONE;
 }

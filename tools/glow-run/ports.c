@@ -12,7 +12,7 @@
 
 /* True for the state of a profile that -dump-profile collects. */
 static bool
-is_state(const run *r, const glow_storage *s)
+is_profile(const run *r, const glow_storage *s)
 {
     for (size_t i = 0; i < r->n_watches; i++)
         if (r->watches[i].counts == s || r->watches[i].info == s)
@@ -26,7 +26,9 @@ add_port(run *r, const glow_storage *s, size_t *cap)
     glow_type type = *s->value.type;
     run_port p = {.storage = s,
                   .runs = 1,
-                  .is_state = is_state(r, s),
+                  .is_profile = is_profile(r, s),
+                  .is_kept = r->values.state &&
+                             (glow_is_state(s) || glow_is_trained(s)),
                   .is_read = glow_func_reads(r->func, s),
                   .is_written = glow_func_writes(r->func, s)};
 
@@ -77,7 +79,8 @@ check_missing(run *r)
     for (size_t i = 0; i < r->n_ports; i++) {
         const run_port *p = &r->ports[i];
 
-        if (!p->is_read || p->input || p->is_state)
+        if (!p->is_read || p->input || p->is_profile || p->is_kept ||
+            (glow_is_state(p->storage) && !glow_is_trained(p->storage)))
             continue;
         glow_buf_printf(&b, "%s@%s : ", b.len ? ", " : "", p->storage->name);
         glow_buf_type(&b, p->type);
@@ -151,7 +154,12 @@ fill_port(run *r, run_port *p)
 {
     bool ok = true;
 
-    if (takes_runs(r) && p->input && !p->is_state &&
+    if (p->is_kept && !p->input) {
+        p->tensor = glow_state_find(r->state, p->storage->name)->tensor;
+        glow_data_ref(p->tensor.owner);
+        return TOOL_GO_ON;
+    }
+    if (takes_runs(r) && p->input && !p->is_profile &&
         (strncmp(p->input, "list:", 5) == 0 || ends_with(p->input, ".npy") ||
          ends_with(p->input, ".png")))
         return fill_runs(r, p);
@@ -209,6 +217,8 @@ open_ports(run *r)
     }
     code = check_missing(r);
     drop_idle(r);
+    if (code == TOOL_GO_ON && r->values.state)
+        code = read_state(r);
     r->bindings = GLOW_NEW_ARRAY(r->tool.arena, glow_binding, r->n_ports);
     for (size_t i = 0; i < r->n_ports && code == TOOL_GO_ON; i++) {
         code = fill_port(r, &r->ports[i]);

@@ -13,6 +13,7 @@ typedef struct run_values {
     tool_list inputs; /* NAME=WHAT */
     tool_list outputs, expect;
     const char *output_dir;
+    const char *state; /* the file, or NULL */
     double rtol, atol;
     const char *image_mode, *image_layout;
 
@@ -56,7 +57,8 @@ typedef struct run_port {
     const char *input;     /* its -input, or NULL */
     glow_tensor tensor;
     bool is_read, is_written;
-    bool is_state;    /* of -dump-profile: zero at first */
+    bool is_profile;  /* of -dump-profile: zero at first */
+    bool is_kept;     /* in the file of -state */
     glow_tensor all;  /* of several runs: its elements in all of them */
     int64_t runs;     /* how many; 1: the same in each */
     glow_tensor want; /* an output in all runs, in a row: of the reference */
@@ -94,6 +96,7 @@ typedef struct run {
     const char *hash;
     double compile_ms, processor_compile_ms;
     int64_t cache_bytes; /* 0: not set */
+    glow_state *state;   /* of -state, or NULL */
 } run;
 
 /* Each returns an exit code, or TOOL_GO_ON. */
@@ -148,6 +151,11 @@ int find_sensitivity(run *r);
 
 /* Cuts bounded outputs to their valid part. */
 void cut_outputs(run *r);
+
+/* -state: reads the file, if it is there, into the ports that it keeps. */
+int read_state(run *r);
+/* Writes it. */
+int write_state(run *r);
 
 /* Writes, compares and prints the outputs of the run. */
 int finish_outputs(run *r);

@@ -174,7 +174,7 @@ count_runs(run *r)
     for (size_t i = 0; i < r->n_ports; i++) {
         run_port *p = &r->ports[i];
 
-        if (p->is_read && !p->is_state && !p->all.data) {
+        if (p->is_read && !p->is_profile && !p->all.data) {
             p->all = glow_tensor_new(p->type);
             glow_tensor_copy(&p->all, &p->tensor);
         }

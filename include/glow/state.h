@@ -1,0 +1,74 @@
+/*
+ * State: the placeholders that a caller keeps from run to run, such as trained
+ * weights, moments of optimizers, counters of steps and caches.
+ *
+ *     placeholder @w : float<4 x 3> {State: true, Trained: true}
+ *     placeholder @step : index64<> {State: true}
+ *
+ * A run reads the old contents, writes the new ones in place, at most once, and leaves
+ * a placeholder that it does not save to alone.  State is zero at first; what is
+ * trained has no meaning before its elements are read from a file.
+ *
+ * A state object holds the tensors of one stream of runs.  Its files are safetensors
+ * under the names of the placeholders, with notes, which are pairs of texts, in the
+ * metadata.
+ */
+
+#ifndef GLOW_STATE_H
+#define GLOW_STATE_H
+
+#include "glow/eval.h"
+
+GLOW_BEGIN
+
+/* True with {State: true}; with {Trained: true}. */
+GLOW_API bool glow_is_state(const glow_storage *s);
+GLOW_API bool glow_is_trained(const glow_storage *s);
+/* True if attribute `name` of placeholder `s` is true. */
+GLOW_API bool glow_placeholder_is(const glow_storage *s, const char *name);
+
+/* A tensor and its name in a file. */
+typedef struct glow_state_entry {
+    const char *name;
+    glow_tensor tensor; /* dense */
+    bool is_trained;
+    bool is_set; /* read from a file, or by glow_state_set */
+} glow_state_entry;
+
+typedef struct glow_state glow_state;
+
+/*
+ * Zeros for each placeholder of `m` that is state or trained.  Names and types are
+ * copied, except that types belong to the context.
+ */
+GLOW_API glow_state *glow_state_new(glow_context *ctx, const glow_module *m);
+GLOW_API void glow_state_free(glow_state *s); /* NULL is fine */
+/* The entries, in the order of the placeholders. */
+GLOW_API glow_state_entry *glow_state_entries(glow_state *s, size_t *count);
+/* The entry of that name, or NULL. */
+GLOW_API glow_state_entry *glow_state_find(glow_state *s, const char *name);
+
+/* A note, or NULL; setting copies, and NULL removes. */
+GLOW_API const char *glow_state_note(const glow_state *s, const char *key);
+GLOW_API void glow_state_set_note(glow_state *s, const char *key,
+                                  const char *value);
+
+/*
+ * Reads tensors and notes of a safetensors file; tensors that it lacks stay as they
+ * are, and those that `s` lacks are passed over.  False after a report (E0601,
+ * E0604, E0610: a tensor has another type); then `s` is unchanged.
+ */
+GLOW_API bool glow_state_load(glow_state *s, const char *path);
+/* False after a report of each trained entry that is not set (E0611). */
+GLOW_API bool glow_state_check(const glow_state *s, const char *path);
+/*
+ * Writes all tensors and notes, whole or not at all.  The same state gives the same
+ * bytes.  False after a report.
+ */
+GLOW_API bool glow_state_save(const glow_state *s, const char *path);
+/* The same for those that are trained alone, without notes. */
+GLOW_API bool glow_state_save_trained(const glow_state *s, const char *path);
+
+GLOW_END
+
+#endif

@@ -1,0 +1,287 @@
+/* State: placeholders that are kept from run to run, and their files. */
+
+#include "glow/state.h"
+
+#include <string.h>
+
+#include "ir/verify.h"
+#include "ir/weights.h"
+
+bool
+glow_placeholder_is(const glow_storage *s, const char *name)
+{
+    const glow_attr_value *v =
+        s->is_constant ? NULL : glow_attr_find(s->attrs, name);
+
+    return v && v->kind == GLOW_V_BOOL && v->i;
+}
+
+bool
+glow_is_state(const glow_storage *s)
+{
+    return glow_placeholder_is(s, "State");
+}
+
+bool
+glow_is_trained(const glow_storage *s)
+{
+    return glow_placeholder_is(s, "Trained");
+}
+
+/* Verifying. */
+
+static bool
+check_flag(const glow_storage *s, const char *name)
+{
+    const glow_attr_value *v = glow_attr_find(s->attrs, name);
+
+    return !v || v->kind == GLOW_V_BOOL ||
+           glow_error_at(s->module->ctx, s->span, "E0217",
+                         "@%s: %s is true or false", s->name, name);
+}
+
+/* The function of a graph that saves to `s` for the second time, or NULL. */
+static const glow_node *
+second_save(const glow_storage *s)
+{
+    GLOW_FOR_EACH_USE(u, &s->value)
+        GLOW_FOR_EACH_USE(v, &s->value)
+            if (u != v && u->user->op == &glow_op_save && u->index == 1 &&
+                v->user->op == &glow_op_save && v->index == 1 &&
+                u->user->func == v->user->func && u->user->id > v->user->id)
+                return u->user;
+    return NULL;
+}
+
+static bool
+verify_placeholder(const glow_storage *s)
+{
+    const glow_node *second;
+
+    if (!check_flag(s, "State") || !check_flag(s, "Trained"))
+        return false;
+    if (!glow_is_state(s))
+        return true;
+    if (glow_is_formal(s))
+        return glow_error_at(s->module->ctx, s->span, "E0217",
+                             "@%s is state, and cannot be a formal of a body",
+                             s->name);
+    second = second_save(s);
+    return !second || glow_error_at(s->module->ctx, second->span, "E0217",
+                                    "@%s is state, and @%s saves to it twice",
+                                    s->name, second->func->name);
+}
+
+bool
+glow_verify_state(const glow_module *m)
+{
+    bool ok = true;
+
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (!s->is_constant && s->attrs.count > 0)
+            ok = verify_placeholder(s) && ok;
+    return ok;
+}
+
+struct glow_state {
+    glow_context *ctx;
+    glow_arena *arena;
+    glow_state_entry *entries;
+    size_t count;
+    glow_map *index; /* entries by name */
+    glow_map *notes;
+    const char **keys; /* of all notes that there ever were */
+    size_t n_keys, cap_keys;
+};
+
+glow_state *
+glow_state_new(glow_context *ctx, const glow_module *m)
+{
+    glow_arena *a = glow_arena_new();
+    glow_state *s = GLOW_NEW(a, glow_state);
+    size_t cap = 0;
+
+    s->ctx = ctx;
+    s->arena = a;
+    s->index = glow_map_new(a);
+    s->notes = glow_map_new(a);
+    GLOW_FOR_EACH_STORAGE(p, m) {
+        glow_type type = *p->value.type;
+
+        if (!glow_is_state(p) && !glow_is_trained(p))
+            continue;
+        type.strides.rank = 0;
+        s->entries =
+            glow_arena_grow(a, s->entries, s->count, &cap, sizeof *s->entries);
+        s->entries[s->count++] = (glow_state_entry){
+            .name = glow_arena_strdup(a, p->name),
+            .tensor = glow_tensor_new(glow_type_get(ctx, type)),
+            .is_trained = glow_is_trained(p),
+        };
+    }
+    for (size_t i = 0; i < s->count; i++)
+        glow_map_set(s->index, s->entries[i].name, &s->entries[i]);
+    return s;
+}
+
+void
+glow_state_free(glow_state *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        glow_tensor_end(&s->entries[i].tensor);
+    glow_arena_free(s->arena);
+}
+
+glow_state_entry *
+glow_state_entries(glow_state *s, size_t *count)
+{
+    *count = s->count;
+    return s->entries;
+}
+
+glow_state_entry *
+glow_state_find(glow_state *s, const char *name)
+{
+    return glow_map_get(s->index, name);
+}
+
+const char *
+glow_state_note(const glow_state *s, const char *key)
+{
+    return glow_map_get(s->notes, key);
+}
+
+void
+glow_state_set_note(glow_state *s, const char *key, const char *value)
+{
+    size_t i = 0;
+
+    while (i < s->n_keys && strcmp(s->keys[i], key) != 0)
+        i++;
+    if (i == s->n_keys) {
+        s->keys = glow_arena_grow(s->arena, s->keys, s->n_keys, &s->cap_keys,
+                                  sizeof *s->keys);
+        s->keys[s->n_keys++] = glow_arena_strdup(s->arena, key);
+    }
+    glow_map_set(s->notes, s->keys[i],
+                 value ? glow_arena_strdup(s->arena, value) : NULL);
+}
+
+/* Files. */
+
+static bool
+check_entry(const glow_state *s, const glow_state_entry *e,
+            const glow_weights_entry *found, const char *path)
+{
+    const glow_type *t = e->tensor.type;
+    glow_arena *a;
+    glow_buf b = {0};
+
+    if (strcmp(found->dtype, glow_safetensors_dtype(t->elem)) == 0 &&
+        glow_dims_equal(found->shape, t->shape))
+        return true;
+    a = glow_arena_new();
+    b.arena = a;
+    for (int i = 0; i < found->shape.rank; i++)
+        glow_buf_printf(&b, "%s%lld", i ? " x " : "",
+                        (long long)found->shape.at[i]);
+    glow_error(s->ctx, "E0610",
+               "%s: the tensor `%s` is %s<%s>, but the placeholder is %s", path,
+               e->name, found->dtype, b.len ? b.text : "",
+               glow_type_text(a, t));
+    glow_arena_free(a);
+    return false;
+}
+
+static void
+take(glow_state *s, const glow_weights_reader *r)
+{
+    const char *bytes = glow_data_bytes(r->file);
+
+    for (size_t i = 0; i < s->count; i++) {
+        glow_state_entry *e = &s->entries[i];
+        const glow_weights_entry *found = glow_map_get(r->entries, e->name);
+
+        if (!found)
+            continue;
+        memcpy(e->tensor.data, bytes + found->begin, found->end - found->begin);
+        e->is_set = true;
+    }
+    for (size_t i = 0; i < r->n_notes; i++)
+        glow_state_set_note(s, r->notes[i][0], r->notes[i][1]);
+}
+
+bool
+glow_state_load(glow_state *s, const char *path)
+{
+    glow_weights w = {.format = "safetensors", .path = path, .given = path};
+    glow_weights_reader *r = glow_weights_open(s->ctx, &w);
+    bool ok = !r->bad;
+
+    for (size_t i = 0; i < s->count && !r->bad; i++) {
+        const glow_weights_entry *found =
+            glow_map_get(r->entries, s->entries[i].name);
+
+        ok = (!found || check_entry(s, &s->entries[i], found, path)) && ok;
+    }
+    if (ok)
+        take(s, r);
+    glow_weights_close(&w);
+    return ok;
+}
+
+bool
+glow_state_check(const glow_state *s, const char *path)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < s->count; i++)
+        if (s->entries[i].is_trained && !s->entries[i].is_set)
+            ok = glow_error(s->ctx, "E0611",
+                            "%s: there is no tensor `%s`, which is trained "
+                            "and has no other first value",
+                            path, s->entries[i].name);
+    return ok;
+}
+
+static bool
+save(const glow_state *s, const char *path, bool all)
+{
+    glow_arena *a = glow_arena_new();
+    glow_safetensor *chosen = GLOW_NEW_ARRAY(a, glow_safetensor, s->count + 1);
+    const char *(*notes)[2] =
+        glow_arena_alloc_array(a, s->n_keys + 1, sizeof *notes);
+    size_t count = 0, n_notes = 0;
+    bool ok;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const glow_state_entry *e = &s->entries[i];
+
+        if (all || e->is_trained)
+            chosen[count++] =
+                (glow_safetensor){e->name, e->tensor.type, e->tensor.data};
+    }
+    for (size_t i = 0; i < s->n_keys && all; i++) {
+        notes[n_notes][0] = s->keys[i];
+        notes[n_notes][1] = glow_state_note(s, s->keys[i]);
+        n_notes += notes[n_notes][1] != NULL;
+    }
+    ok = glow_safetensors_write(s->ctx, path, chosen, count,
+                                (const char *const(*)[2])notes, n_notes);
+    glow_arena_free(a);
+    return ok;
+}
+
+bool
+glow_state_save(const glow_state *s, const char *path)
+{
+    return save(s, path, true);
+}
+
+bool
+glow_state_save_trained(const glow_state *s, const char *path)
+{
+    return save(s, path, false);
+}
