@@ -1030,6 +1030,11 @@ static const glow_diag_info table[] = {
      "pins=\"%conv1@npu,SoftMax@host\"'\n"
      "\n"
      "-explain-support tells which nodes a backend takes.\n"},
+    {"E0446", "a loss cannot be appended",
+     "append-loss takes the value that the function saves to `of`, and for\n"
+     "cross-entropy its classes are along axis 1 or the last axis.\n"
+     "    glow-opt -append-loss net.gir   // saves @probability and @features\n"
+     "-append-loss='of=probability' is what is meant.\n"},
 
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
