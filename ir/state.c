@@ -247,7 +247,18 @@ glow_state_check(const glow_state *s, const char *path)
 }
 
 static bool
-save(const glow_state *s, const char *path, bool all)
+is_named(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* NULL names: all, and the notes. */
+static bool
+save(const glow_state *s, const char *path, const char *const *names,
+     size_t n_names)
 {
     glow_arena *a = glow_arena_new();
     glow_safetensor *chosen = GLOW_NEW_ARRAY(a, glow_safetensor, s->count + 1);
@@ -259,11 +270,11 @@ save(const glow_state *s, const char *path, bool all)
     for (size_t i = 0; i < s->count; i++) {
         const glow_state_entry *e = &s->entries[i];
 
-        if (all || e->is_trained)
+        if (!names || is_named(e->name, names, n_names))
             chosen[count++] =
                 (glow_safetensor){e->name, e->tensor.type, e->tensor.data};
     }
-    for (size_t i = 0; i < s->n_keys && all; i++) {
+    for (size_t i = 0; i < s->n_keys && !names; i++) {
         notes[n_notes][0] = s->keys[i];
         notes[n_notes][1] = glow_state_note(s, s->keys[i]);
         n_notes += notes[n_notes][1] != NULL;
@@ -277,11 +288,41 @@ save(const glow_state *s, const char *path, bool all)
 bool
 glow_state_save(const glow_state *s, const char *path)
 {
-    return save(s, path, true);
+    return save(s, path, NULL, 0);
 }
 
 bool
-glow_state_save_trained(const glow_state *s, const char *path)
+glow_state_save_some(const glow_state *s, const char *path,
+                     const char *const *names, size_t count)
 {
-    return save(s, path, false);
+    return save(s, path, names, count);
+}
+
+bool
+glow_state_map(glow_context *ctx, const char *path, const char *name,
+               glow_tensor *out, glow_data **owner)
+{
+    glow_weights w = {.format = "safetensors", .path = path, .given = path};
+    glow_weights_reader *r = glow_weights_open(ctx, &w);
+    const glow_weights_entry *e = NULL;
+    glow_kind kind = GLOW_NO_KIND;
+    bool ok = !r->bad;
+
+    if (ok) {
+        e = glow_map_get(r->entries, r->count == 1 ? r->keys[0] : name);
+        ok = e ||
+             glow_error(ctx, "E0605", "`%s` has no tensor `%s`", path, name);
+    }
+    for (int k = 1; ok && k < GLOW_KIND_COUNT && kind == GLOW_NO_KIND; k++)
+        if (!glow_is_quantized((glow_kind)k) &&
+            strcmp(glow_safetensors_dtype((glow_kind)k), e->dtype) == 0)
+            kind = (glow_kind)k;
+    if (ok) {
+        out->type = glow_type_get(ctx, glow_type_of(kind, e->shape));
+        out->data = (char *)glow_data_bytes(r->file) + e->begin;
+        out->owner = NULL;
+        *owner = glow_data_ref(r->file);
+    }
+    glow_weights_close(&w);
+    return ok;
 }

@@ -66,8 +66,17 @@ GLOW_API bool glow_state_check(const glow_state *s, const char *path);
  * bytes.  False after a report.
  */
 GLOW_API bool glow_state_save(const glow_state *s, const char *path);
-/* The same for those that are trained alone, without notes. */
-GLOW_API bool glow_state_save_trained(const glow_state *s, const char *path);
+/* The same for the entries that are named, without notes. */
+GLOW_API bool glow_state_save_some(const glow_state *s, const char *path,
+                                   const char *const *names, size_t count);
+
+/*
+ * Maps the tensor `name` of a safetensors file, or its only one; *owner, one reference
+ * of the caller, keeps it.  False after a report (E0601, E0604, E0605).
+ */
+GLOW_API bool glow_state_map(glow_context *ctx, const char *path,
+                             const char *name, glow_tensor *out,
+                             glow_data **owner);
 
 GLOW_END
 

@@ -1361,6 +1361,37 @@ static const glow_diag_info table[] = {
      "Take the right from the others by chmod go-w, or name a folder that is\n"
      "empty or does not exist yet.\n"},
 
+    {"E0640", "samples do not fit a placeholder",
+     "Samples lie along the first axis of a file.  The placeholder has room for\n"
+     "the elements of a whole number of them, all files have as many samples,\n"
+     "and shift is for pictures.\n"
+     "\n"
+     "    glow-train net.gir -data image=x.npy -data label=fewer.npy\n"
+     "\n"
+     "Reshape the file, or import the network for another batch.\n"},
+    {"E0641", "a folder has no pictures for training",
+     "Samples may be a folder that has a folder of .png for each class.\n"
+     "\n"
+     "    glow-train net.gir -data image=pictures -data label=pictures\n"
+     "\n"
+     "The folders are pictures/cat/1.png, pictures/dog/1.png and so on.\n"},
+    {"E0642", "a loss is no number",
+     "A step gave infinity or NaN for the loss.  The steps since the begin of\n"
+     "the epoch were made again, and the interpreter looked for the first node\n"
+     "whose result is no number.\n"
+     "\n"
+     "    glow-train net.gir -rate 1000 ...\n"
+     "\n"
+     "Take a smaller rate, -warmup or -clip-norm, or mend the samples.\n"},
+    {"E0643", "a run cannot go on from a file",
+     "The file of -state is of no run, or of one with another network, other\n"
+     "options or other samples; then going on would be neither of the two.\n"
+     "The same holds for the file of -log.\n"
+     "\n"
+     "    glow-train net.gir -state run.safetensors -rate 0.1   // was 0.01\n"
+     "\n"
+     "Take another file, and -init to begin with these weights.\n"},
+
     {"E0701", "a model's bytes are no protocol buffer",
      "The file is cut off, damaged, or something else than its name says.  "
      "The\n"

@@ -5,7 +5,7 @@
  *     placeholder @grad.w : float<4> {GradientOf: "w", Loss: "loss"}
  *     %s = Save(%g, @grad.w)
  *  =>
- *     placeholder @rate : float<>
+ *     placeholder @rate : float<> {Rate: true}
  *     placeholder @step : index64<> {State: true}
  *     placeholder @momentum.w : float<4> {State: true}
  *     %t = Add(@step, 1)
@@ -15,7 +15,9 @@
  *     %step.save = Save(%t, @step)
  *
  * for each gradient that the function saves; the placeholder of the gradient is gone.
- * State is zero before the first step, and so are moments.  @rate is an operand, so that
+ * State is zero before the first step, and so are moments.  Where the function saves
+ * to placeholders with {Gate: true} (accumulate-gradients), all that is saved stays as
+ * it is unless each of them is true.  @rate is an operand, so that
  * a schedule of rates needs no compilation.
  *
  *     sgd        w - rate (g + decay w)
@@ -35,6 +37,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "passes/graph/common/gates.h"
 
 enum { SGD, MOMENTUM, NESTEROV, ADAGRAD, ADAM, ADAMW, RMSPROP };
 
@@ -53,24 +56,15 @@ typedef struct update {
     glow_builder *b;
     glow_arena *arena;
     glow_value *rate, *step; /* the placeholder; the number of this step */
+    glow_value *open;        /* if this run is a step; NULL: each is */
 } update;
 
-/* A placeholder with {State: true}, or without attributes. */
-static glow_value *
-new_placeholder(update *u, const char *name, const glow_type *type, bool state)
-{
-    static const glow_attr attrs[] = {
-        {.name = "State", .value = {.kind = GLOW_V_BOOL, .i = true}}};
-    glow_storage *s = glow_placeholder_new(u->f->module, name, type);
-
-    if (state)
-        s->attrs = (glow_attr_list){attrs, 1};
-    return &s->value;
-}
-
+/* What is saved stays as it is where the gates are shut. */
 static bool
 save(update *u, glow_value *v, glow_value *to)
 {
+    if (u->open && v)
+        v = glow_where(u->b, u->open, v, to);
     return glow_build_node(u->b, &glow_op_save, NULL, 0, GLOW_IN(v, to), NULL);
 }
 
@@ -79,14 +73,21 @@ static bool
 begin(update *u)
 {
     glow_context *ctx = u->f->module->ctx;
+    static const glow_attr rate_attrs[] = {
+        {.name = "Rate", .value = {.kind = GLOW_V_BOOL, .i = true}}};
     glow_dims scalar = {.rank = 0};
     glow_value *step, *one;
 
-    u->rate = new_placeholder(
-        u, "rate", glow_type_get(ctx, glow_type_of(GLOW_FLOAT, scalar)), false);
-    step = new_placeholder(
-        u, "step", glow_type_get(ctx, glow_type_of(GLOW_INDEX64, scalar)),
-        true);
+    if (!glow_take_gates(u->b, u->f, &u->open))
+        return false;
+    u->rate = &glow_placeholder_new(
+                   u->f->module, "rate",
+                   glow_type_get(ctx, glow_type_of(GLOW_FLOAT, scalar)))
+                   ->value;
+    u->rate->storage->attrs = (glow_attr_list){rate_attrs, 1};
+    step =
+        glow_new_state(u->f->module, "step",
+                       glow_type_get(ctx, glow_type_of(GLOW_INDEX64, scalar)));
     glow_builder_named(u->b, "step", NULL);
     one = glow_build_like(u->b, step, 1);
     u->step = GLOW_BUILD_PLAIN(u->b, add, GLOW_IN(step, one));
@@ -140,9 +141,10 @@ step_by(update *u, const glow_op *op, const void *attrs, glow_value *w,
     glow_value *new;
 
     for (int i = 0; i < n; i++)
-        in[4 + i] = new_placeholder(
-            u, glow_arena_printf(u->arena, "%s.%s", names[i], w->storage->name),
-            w->type, true);
+        in[4 + i] = glow_new_state(
+            u->f->module,
+            glow_arena_printf(u->arena, "%s.%s", names[i], w->storage->name),
+            w->type);
     new = glow_build(u->b, op, NULL, in, 4 + n, attrs);
     if (!new || !save(u, new, w))
         return false;
@@ -158,7 +160,7 @@ rmsprop(update *u, glow_value *w, glow_value *g)
 {
     const char *name =
         glow_arena_printf(u->arena, "squares.%s", w->storage->name);
-    glow_value *squares = new_placeholder(u, name, w->type, true), *new;
+    glow_value *squares = glow_new_state(u->f->module, name, w->type), *new;
     glow_value *rate = rate_for(u, w),
                *none = glow_build_like(u->b, u->step, 0);
 

@@ -412,6 +412,58 @@ npy_read_runs(glow_context *ctx, const char *path, const glow_type *want,
     return read_file(ctx, path, want, runs, out);
 }
 
+/* The kind of a type code; GLOW_NO_KIND: none. */
+static glow_kind
+kind_of(const char *code)
+{
+    static const glow_kind kinds[] = {
+        GLOW_FLOAT,  GLOW_FLOAT64, GLOW_FLOAT16, GLOW_UINDEX8,
+        GLOW_INT8,   GLOW_INT16,   GLOW_UINT16,  GLOW_INDEX32,
+        GLOW_UINT32, GLOW_INDEX64, GLOW_UINT64,  GLOW_BOOL,
+    };
+    char own[3];
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        kind_code(kinds[i], own);
+        if (strcmp(own, code) == 0)
+            return kinds[i];
+    }
+    return GLOW_NO_KIND;
+}
+
+bool
+npy_map(glow_context *ctx, const char *path, npy_array *out)
+{
+    reader r = {.ctx = ctx, .path = path};
+    npy a = {0};
+    glow_data *file = glow_file_map(ctx, path);
+    glow_kind kind;
+    bool ok;
+
+    if (!file)
+        return false;
+    ok = open_npy(&r, glow_data_bytes(file), glow_data_size(file), &a);
+    kind = ok ? kind_of(a.code) : GLOW_NO_KIND;
+    if (ok && (kind == GLOW_NO_KIND || a.fortran))
+        ok = glow_error_hint(ctx, (glow_span){0}, "E0621",
+                             a.fortran ? "see numpy's ascontiguousarray"
+                                       : "convert it with numpy's astype",
+                             "%s: it holds %s%s, but numbers in row-major "
+                             "order are needed",
+                             path, a.code, a.fortran ? " by columns" : "");
+    if (!ok) {
+        glow_data_unref(file);
+        return false;
+    }
+    *out = (npy_array){
+        .file = file,
+        .elements = {.type = glow_type_get(ctx, glow_type_of(kind, a.shape)),
+                     .data = (void *)(uintptr_t)a.elements},
+        .swap = a.order == (is_little_endian() ? '>' : '<'),
+    };
+    return true;
+}
+
 bool
 npy_write(glow_context *ctx, const char *path, const glow_tensor *t)
 {

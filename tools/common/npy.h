@@ -24,6 +24,16 @@ bool npy_read(glow_context *ctx, const char *path, const glow_type *want,
 bool npy_read_runs(glow_context *ctx, const char *path, const glow_type *want,
                    int64_t *runs, glow_tensor *out);
 
+/* An array in a mapped file. */
+typedef struct npy_array {
+    glow_data *file;      /* one reference, the caller's */
+    glow_tensor elements; /* its type has the kind of the file; no owner */
+    bool swap;            /* the elements are in the other byte order */
+} npy_array;
+
+/* Maps a file in row-major order, whatever it holds.  False after a report. */
+bool npy_map(glow_context *ctx, const char *path, npy_array *out);
+
 /* Writes a dense tensor, whole or not at all; "-": to standard output. */
 bool npy_write(glow_context *ctx, const char *path, const glow_tensor *t);
 

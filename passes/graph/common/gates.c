@@ -1,0 +1,68 @@
+/* State that passes add, and gates of updates. */
+
+#include "passes/graph/common/gates.h"
+
+#include "glow/ops.h"
+#include "glow/state.h"
+
+static const glow_attr state[] = {
+    {.name = "State", .value = {.kind = GLOW_V_BOOL, .i = true}}};
+static const glow_attr gate[] = {
+    {.name = "Gate", .value = {.kind = GLOW_V_BOOL, .i = true}}};
+
+glow_value *
+glow_new_state(glow_module *m, const char *name, const glow_type *type)
+{
+    glow_storage *s = glow_placeholder_new(m, name, type);
+
+    s->attrs = (glow_attr_list){state, 1};
+    return &s->value;
+}
+
+bool
+glow_add_gate(glow_builder *b, const char *name, glow_value *open)
+{
+    glow_storage *s;
+
+    if (!open)
+        return false;
+    s = glow_placeholder_new(glow_builder_module(b), name, open->type);
+    s->attrs = (glow_attr_list){gate, 1};
+    return glow_build_node(b, &glow_op_save, NULL, 0, GLOW_IN(open, &s->value),
+                           NULL) != NULL;
+}
+
+bool
+glow_take_gates(glow_builder *b, glow_func *f, glow_value **open)
+{
+    *open = NULL;
+    GLOW_FOR_EACH_NODE(n, f) {
+        glow_storage *s = n->op == &glow_op_save ? n->in[1]->storage : NULL;
+
+        if (!s || !glow_placeholder_is(s, "Gate"))
+            continue;
+        *open = *open ? GLOW_BUILD_PLAIN(b, and, GLOW_IN(*open, n->in[0]))
+                      : n->in[0];
+        if (!*open)
+            return false;
+        glow_node_erase(n);
+        if (glow_is_unused(&s->value))
+            glow_storage_erase(s);
+    }
+    return true;
+}
+
+glow_value *
+glow_where(glow_builder *b, glow_value *cond, glow_value *x, glow_value *y)
+{
+    glow_dims shape = y->type->shape, ones = shape;
+
+    for (int i = 0; i < ones.rank; i++)
+        ones.at[i] = 1;
+    if (ones.rank > 0) {
+        cond = GLOW_BUILD(b, reshape, GLOW_IN(cond), .dims = ones);
+        cond = GLOW_BUILD(b, broadcast, GLOW_IN(cond), .axis = 0,
+                          .target_dim = shape);
+    }
+    return GLOW_BUILD_PLAIN(b, select, GLOW_IN(cond, x, y));
+}

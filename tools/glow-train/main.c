@@ -1,0 +1,281 @@
+/*
+ * glow-train: trains the weights of a network on samples.
+ *
+ * The graph is differentiated, a step of an optimizer is appended, and the whole is
+ * compiled as one program, which reads a batch and changes its state in place.
+ */
+
+#include <string.h>
+
+#include "tools/common/image.h"
+#include "tools/glow-train/train.h"
+
+#define AT(member) offsetof(train_values, member)
+
+static const char *const optimizers[] = {
+    "sgd", "momentum", "nesterov", "adagrad", "adam", "adamw", "rmsprop", NULL};
+static const char *const schedules[] = {"constant", "step", "cosine", NULL};
+
+static const tool_option options[] = {
+    {"data", TOOL_LIST, AT(data), "NAME=FILE[,...]", NULL, "samples",
+     "samples of a placeholder: x.npy, x.safetensors, or a folder with a "
+     "folder "
+     "of .png for each class; ,scale=S multiplies them, ,shift=N moves "
+     "pictures "
+     "by up to N pixels"},
+    {"valid", TOOL_LIST, AT(valid), "NAME=FILE[,...]", NULL, "samples",
+     "samples that are not trained on, judged after each epoch"},
+    {"metric", TOOL_LIST, AT(metrics), "NAME=OUTPUT,LABEL", NULL, "samples",
+     "of -valid: how many rows of OUTPUT are greatest at LABEL"},
+    {"image-layout", TOOL_WORD, AT(image_layout), "NCHW|NHWC", image_layouts,
+     "samples", "the axes of pictures (NCHW)"},
+    {"seed", TOOL_INT, AT(seed), "N", NULL, "samples",
+     "of all that is drawn: order, shifts, first weights (1)"},
+    {"shuffle", TOOL_FLAG, AT(shuffle), NULL, NULL, "samples",
+     "another order in each epoch (the default); -no-shuffle: as in the file"},
+
+    {"init", TOOL_TEXT, AT(init), "FILE", NULL, "state",
+     "a .safetensors of first weights"},
+    {"fresh", TOOL_FLAG, AT(fresh), NULL, NULL, "state",
+     "draw first weights, by the number of terms of each sum (He et al.)"},
+    {"state", TOOL_TEXT, AT(state), "FILE", NULL, "state",
+     "a .safetensors of the run: if it is there, the run goes on from it; "
+     "written after each epoch"},
+    {"save-every", TOOL_INT, AT(save_every), "N", NULL, "state",
+     "write it after each N steps too"},
+    {"o", TOOL_TEXT, AT(output), "FILE", NULL, "state",
+     "write the weights at the end, for bind-placeholders"},
+
+    {"epochs", TOOL_INT, AT(epochs), "N", NULL, "training",
+     "how often each sample is seen (1)"},
+    {"steps", TOOL_INT, AT(steps), "N", NULL, "training",
+     "end after so many steps"},
+    {"optimizer", TOOL_TEXT, AT(optimizer), "NAME", NULL, "training",
+     "sgd, momentum, nesterov, adagrad, adam, adamw, rmsprop (sgd)"},
+    {"rate", TOOL_REAL, AT(rate), "R", NULL, "training",
+     "the size of a step (0.01)"},
+    {"schedule", TOOL_TEXT, AT(schedule), "NAME", NULL, "training",
+     "how the rate goes on: constant; step: times -factor each -every steps; "
+     "cosine: falls to 0 (constant)"},
+    {"every", TOOL_INT, AT(every), "N", NULL, "training", "see -schedule"},
+    {"factor", TOOL_REAL, AT(factor), "F", NULL, "training",
+     "see -schedule (0.1)"},
+    {"warmup", TOOL_INT, AT(warmup), "N", NULL, "training",
+     "let the rate rise from 0 over N steps first (0)"},
+    {"alpha", TOOL_REAL, AT(alpha), "A", NULL, "training",
+     "what stays of the momentum or mean (0.9)"},
+    {"beta", TOOL_REAL, AT(beta), "B", NULL, "training",
+     "what stays of the mean of squares (0.999)"},
+    {"epsilon", TOOL_REAL, AT(epsilon), "E", NULL, "training",
+     "added to roots (1e-8)"},
+    {"decay", TOOL_REAL, AT(decay), "D", NULL, "training",
+     "the pull of weights toward 0 (0)"},
+    {"clip-norm", TOOL_REAL, AT(clip_norm), "N", NULL, "training",
+     "the greatest norm of all gradients (any)"},
+    {"clip-value", TOOL_REAL, AT(clip_value), "V", NULL, "training",
+     "the greatest element of a gradient (any)"},
+    {"accumulate", TOOL_INT, AT(accumulate), "N", NULL, "training",
+     "step along the mean gradient of N batches (1)"},
+    {"loss", TOOL_TEXT, AT(loss), "NAME", NULL, "training",
+     "the placeholder of the loss (the only one of one float)"},
+    {"of", TOOL_TEXT, AT(of), "NAME[,NAME...]", NULL, "training",
+     "train these, by name or pattern (those with Trained); what leads to "
+     "others "
+     "alone is not computed"},
+
+    {"log", TOOL_TEXT, AT(log), "FILE.csv", NULL, "records",
+     "write the loss and the rate of each step, and what -valid gives"},
+    {"plot", TOOL_TEXT, AT(plot), "FILE.svg", NULL, "records",
+     "draw the losses"},
+
+    {"function", TOOL_TEXT, AT(function), "NAME", NULL, "running",
+     "which function (@main, or the only one)"},
+    {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "running",
+     "what runs it: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
+    {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
+     "the passes after the step is made (O2)"},
+    {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16", NULL, "running",
+     "compute in 16 bits; weights and state stay as they are"},
+    {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
+     "split the work for so many, at most (1)"},
+    {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
+     "take the constants of ALIAS from PATH"},
+    {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
+     "keep code on disk for the next time; -no-cache: do not"},
+    {"cache-dir", TOOL_TEXT, AT(cache_dir), "DIR", NULL, "running",
+     "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or ~/.cache/glow)"},
+    {0},
+};
+
+static const tool_spec spec = {
+    .name = "glow-train",
+    .usage = "[OPTION]... [INPUT.gir] -data NAME=FILE...",
+    .about = "Trains the weights of a network on samples.  The network saves a "
+             "loss (append-loss), and its weights are placeholders with "
+             "{Trained: true} (glow-translate -train, free-constants).",
+    .options = options,
+};
+
+static const char *
+folder_of(train *t, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? glow_arena_strndup(t->tool.arena, path,
+                                      (size_t)(slash - path) + 1)
+                 : NULL;
+}
+
+static glow_module *
+read_module(train *t)
+{
+    const char *const(*rebound)[2];
+    const glow_source *source;
+    glow_module *m;
+
+    if (!tool_rebind(&t->tool, &t->values.weights, &rebound))
+        return NULL;
+    source = tool_read(&t->tool);
+    if (!source)
+        return NULL;
+    m = glow_parse(t->tool.ctx, source,
+                   &(glow_parse_options){.folder = folder_of(t, source->name),
+                                         .rebind = rebound});
+    if (m && !tool_check_rebound(&t->tool, rebound, m)) {
+        glow_module_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+/* TOOL_GO_ON if `name` is one of `words`. */
+static int
+check_word(train *t, const char *what, const char *name,
+           const char *const *words)
+{
+    tool_list names = {0};
+
+    for (; *words; words++) {
+        if (strcmp(*words, name) == 0)
+            return TOOL_GO_ON;
+        tool_list_add(&t->tool, &names, *words);
+    }
+    return tool_unknown(&t->tool, what, name, &names);
+}
+
+static int
+check_usage(train *t)
+{
+    const train_values *v = &t->values;
+
+    if (t->tool.inputs.count > 1)
+        return tool_usage(&t->tool, NULL, "more than one input file");
+    if (v->data.count == 0)
+        return tool_usage(&t->tool, "add -data NAME=x.npy",
+                          "there are no samples to train on");
+    if (v->epochs < 1 || v->epochs > 1 << 30 || v->steps < 0)
+        return tool_usage(&t->tool, NULL, "-epochs and -steps take 1 or more");
+    if (v->save_every < 0 || (v->save_every > 0 && !v->state))
+        return tool_usage(&t->tool, "add -state FILE",
+                          "-save-every says when -state is written");
+    if (v->accumulate < 1 || v->accumulate > 1 << 20)
+        return tool_usage(&t->tool, NULL, "-accumulate takes 1 to 1048576");
+    if (v->threads < 1 || v->threads > TOOL_MOST_THREADS)
+        return tool_usage(&t->tool, NULL, "-threads takes 1 to %d",
+                          TOOL_MOST_THREADS);
+    if (v->fresh && v->init)
+        return tool_usage(&t->tool, NULL,
+                          "first weights are drawn by -fresh or read by -init");
+    if (v->metrics.count > 0 && v->valid.count == 0)
+        return tool_usage(&t->tool, "add -valid NAME=x.npy",
+                          "-metric judges the samples of -valid");
+    if (v->convert && strcmp(v->convert, "bf16") != 0 &&
+        strcmp(v->convert, "pure-bf16") != 0)
+        return tool_usage(&t->tool, NULL, "-convert takes bf16 or pure-bf16");
+    if (check_word(t, "optimizer", v->optimizer, optimizers) != TOOL_GO_ON ||
+        check_word(t, "schedule", v->schedule, schedules) != TOOL_GO_ON)
+        return TOOL_USAGE;
+    return check_schedule(t);
+}
+
+/* The least number of whole steps that the options ask for. */
+static int
+count_steps(train *t)
+{
+    t->per_epoch = t->data.samples / t->data.batch;
+    if (t->per_epoch == 0)
+        return tool_usage(&t->tool, NULL,
+                          "a batch has %lld samples, but there are %lld",
+                          (long long)t->data.batch, (long long)t->data.samples);
+    t->total = t->values.steps;
+    if (t->total == 0 &&
+        glow_mul_overflow(t->per_epoch, t->values.epochs, &t->total))
+        return tool_usage(&t->tool, NULL, "-epochs is too large");
+    return TOOL_GO_ON;
+}
+
+static int
+work(train *t)
+{
+    tool_list own = {0};
+    glow_module *m = NULL;
+    int code = check_usage(t);
+
+    t->backend =
+        tool_find_backend(&t->tool, t->values.backend, &own, &t->options);
+    if (!t->backend)
+        return TOOL_USAGE;
+    if (code == TOOL_GO_ON && !(m = read_module(t)))
+        code = TOOL_FAILED;
+    if (code == TOOL_GO_ON)
+        code = open_data(t, m, "data", &t->values.data, &t->data);
+    if (code == TOOL_GO_ON && t->values.valid.count > 0)
+        code = open_data(t, m, "valid", &t->values.valid, &t->valid);
+    if (code == TOOL_GO_ON)
+        code = count_steps(t);
+    if (code == TOOL_GO_ON)
+        code = make_programs(t, m); /* `m` is theirs */
+    else if (m)
+        glow_module_free(m);
+    if (code == TOOL_GO_ON)
+        code = find_metrics(t);
+    if (code == TOOL_GO_ON)
+        code = begin_state(t);
+    if (code == TOOL_GO_ON)
+        code = run_steps(t);
+    return code;
+}
+
+int
+main(int argc, char **argv)
+{
+    train t = {.values = {.seed = 1,
+                          .epochs = 1,
+                          .shuffle = true,
+                          .optimizer = "sgd",
+                          .schedule = "constant",
+                          .rate = 0.01,
+                          .alpha = 0.9,
+                          .beta = 0.999,
+                          .epsilon = 1e-8,
+                          .factor = 0.1,
+                          .accumulate = 1,
+                          .backend = "cpu",
+                          .threads = 1,
+                          .cache = true},
+               .order_of = -1,
+               .before_at = -1};
+    int code = tool_begin(&t.tool, &spec, &t.values, argc, argv);
+
+    if (code == TOOL_GO_ON)
+        code = work(&t);
+    end_program(&t.step);
+    end_program(&t.judge);
+    if (t.plain)
+        glow_module_free(t.plain);
+    close_data(&t.data);
+    close_data(&t.valid);
+    glow_tensor_end(&t.rate);
+    glow_state_free(t.state);
+    return tool_end(&t.tool, code);
+}

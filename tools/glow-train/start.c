@@ -1,0 +1,111 @@
+/*
+ * The state of a run: its first contents, and the file that it goes on from.
+ *
+ * The file has weights and moments as tensors, and as notes the number of steps, the
+ * sum of the losses of the epoch, and the identity of the run.  The order of samples
+ * follows from seed and epoch, so nothing else is needed to go on with the same bits.
+ */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/glow-train/train.h"
+
+static const char at_note[] = "glow-train.step", sum_note[] = "glow-train.sum",
+                  valid_note[] = "glow-train.valid",
+                  run_note[] = "glow-train.run";
+
+/* Notes hold numbers as `%a`, which is exact. */
+static bool
+read_number(const train *t, const char *key, double *out)
+{
+    const char *text = glow_state_note(t->state, key);
+    char *end = NULL;
+
+    *out = text ? strtod(text, &end) : 0;
+    return text && end > text && *end == 0;
+}
+
+/* Goes on with the run in the file. */
+static bool
+resume(train *t)
+{
+    const char *path = t->values.state, *of;
+    double at, sum, valid;
+
+    if (!glow_state_load(t->state, path))
+        return false;
+    of = glow_state_note(t->state, run_note);
+    if (!of || !read_number(t, at_note, &at) ||
+        !read_number(t, sum_note, &sum) ||
+        !read_number(t, valid_note, &valid) || at < 0 || at > 0x1p53)
+        return glow_error(t->tool.ctx, "E0643",
+                          "%s is no state of a run: it has no notes of "
+                          "glow-train; give first weights by -init",
+                          path);
+    if (strcmp(of, t->identity) != 0)
+        return glow_error(t->tool.ctx, "E0643",
+                          "%s is of another run.  It was begun as\n  %s\nand "
+                          "this one is\n  %s",
+                          path, of, t->identity);
+    t->at = (int64_t)at;
+    t->sum = sum;
+    t->valid_loss = valid;
+    return glow_state_check(t->state, path);
+}
+
+int
+begin_state(train *t)
+{
+    const train_values *v = &t->values;
+
+    if (v->state && access(v->state, F_OK) == 0) {
+        if (!resume(t))
+            return TOOL_FAILED;
+        return read_log(t) ? TOOL_GO_ON : TOOL_FAILED;
+    }
+    if (v->init && !glow_state_load(t->state, v->init))
+        return TOOL_FAILED;
+    if (v->fresh)
+        draw_weights(t);
+    if (!v->init && !v->fresh)
+        return tool_usage(&t->tool, "add -init FILE or -fresh",
+                          "no first weights are given");
+    return glow_state_check(t->state, v->init) ? TOOL_GO_ON : TOOL_FAILED;
+}
+
+static void
+set_number(train *t, const char *key, double v)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%a", v);
+    glow_state_set_note(t->state, key, text);
+}
+
+bool
+save_checkpoint(train *t)
+{
+    if (!t->values.state)
+        return true;
+    set_number(t, at_note, (double)t->at);
+    set_number(t, sum_note, t->sum);
+    set_number(t, valid_note, t->valid_loss);
+    glow_state_set_note(t->state, run_note, t->identity);
+    /* The log first: rows behind the checkpoint are dropped when it goes on. */
+    return write_log(t) && glow_state_save(t->state, t->values.state);
+}
+
+bool
+write_trained(train *t)
+{
+    const char **names =
+        GLOW_NEW_ARRAY(t->tool.arena, const char *, t->n_kept + 1);
+
+    for (size_t i = 0; i < t->n_kept; i++)
+        names[i] = t->kept[i].name;
+    return !t->values.output ||
+           glow_state_save_some(t->state, t->values.output, names, t->n_kept);
+}
