@@ -63,24 +63,12 @@ is_constant(const glow_node *n)
     return glow_cpu_is_whole_constant(n->in[1]);
 }
 
-/*
- * True if weights can be packed at run time: input and filter are float, and
- * the filter is not empty.
- */
-static bool
-may_turn(const glow_node *n)
-{
-    return n->in[0]->type->elem == GLOW_FLOAT &&
-           n->in[1]->type->elem == GLOW_FLOAT &&
-           glow_type_count(n->in[1]->type) > 0;
-}
-
 static bool
 takes_conv(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    if (!glow_cpu_all_float(n) || !(is_constant(n) || may_turn(n)) ||
+    if (!glow_cpu_all_float(n) || !(is_constant(n) || glow_cpu_may_turn(n)) ||
         !glow_cpu_conv_of(n, &d) || !d.pixel)
         return false;
     if (!t) /* others might be better, were it dense */

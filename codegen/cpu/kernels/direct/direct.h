@@ -66,7 +66,7 @@ typedef struct cpu_direct {
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
     int bias;        /* operand, or -1 */
     const glow_type *type; /* of the input */
-    int64_t w_first; /* byte offset of its weights in the packed weights */
+    int64_t w_first; /* byte offset of its weights among the packed weights */
     /*
      * Positions of the results, in pixels: the first, and strides between
      * images, lines and pixels.  0 in apart_w: contiguous.
@@ -109,6 +109,11 @@ double glow_cpu_direct_cycles(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);
 void *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,
                            const cpu_filter *filter, void *to);
+/*
+ * True if the weights of `n` can be packed at run time: they and the input are float,
+ * and they are not empty.
+ */
+bool glow_cpu_may_turn(const glow_node *n);
 /* Scratch bytes; the same with weights that are packed at run time. */
 int64_t glow_cpu_direct_room(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_turned_room(const cpu_target *t, const cpu_direct *d);

@@ -1,6 +1,6 @@
 /*
- * Transposed convolution with a constant filter, as a convolution for each
- * phase of the stride.
+ * Transposed convolution, as a convolution for each phase of the stride.  A filter
+ * that is not constant is packed anew each time.
  *
  * A result at h takes the taps k for which h + start - k * dilation is a
  * multiple of the stride.  So the results at h = first + q * stride, a phase,
@@ -78,7 +78,7 @@ transposed_of(const glow_node *n, transposed *out)
                 .pixel = w.channels * glow_cg_bytes(n->in[0]->type),
                 .type = n->in[0]->type,
                 .packed = true,
-                .may_dot = true,
+                .may_dot = glow_cpu_is_whole_constant(n->in[1]),
                 .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
                 .image = v->out * h->out,
                 .apart_h = v->stride * h->out,
@@ -153,7 +153,8 @@ takes_transposed(const cpu_target *t, const glow_node *n)
     sum s = {.target = t};
     transposed x;
 
-    return t && glow_cpu_all_float(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+    return t && glow_cpu_all_float(n) &&
+           (glow_cpu_is_whole_constant(n->in[1]) || glow_cpu_may_turn(n)) &&
            transposed_of(n, &x) && for_each_pair(&x, add_code, &s);
 }
 
@@ -179,6 +180,12 @@ transposed_size(const cpu_target *t, const glow_node *n)
     return s.bytes;
 }
 
+static int64_t
+transposed_room(const cpu_target *t, const glow_node *n)
+{
+    return glow_cpu_is_whole_constant(n->in[1]) ? 0 : transposed_size(t, n);
+}
+
 static bool
 add_units(const cpu_direct *d, const phase *v, const phase *h, void *user)
 {
@@ -201,22 +208,16 @@ transposed_units(const cpu_target *t, const glow_node *n)
     return s.units;
 }
 
-typedef struct packing {
-    const cpu_target *target;
-    const cpu_window *w;
-    const glow_tensor *from;
-    void *to;
-} packing;
-
 /* Filter [channels, kernel_h, kernel_w, results of a group]. */
-static bool
-pack_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
+static cpu_filter
+filter_of(const cpu_window *w, const cpu_direct *d, const phase *v,
+          const phase *h, const glow_tensor *from)
 {
-    packing *p = user;
-    int64_t tap = d->outputs, row = p->w->axis[2].kernel * tap;
-    int64_t depth = p->w->axis[1].kernel * row;
-    cpu_filter filter = {
-        .from = p->from,
+    int64_t tap = d->outputs, row = w->axis[2].kernel * tap;
+    int64_t depth = w->axis[1].kernel * row;
+
+    return (cpu_filter){
+        .from = from,
         .first = v->tap * row + h->tap * tap,
         .group = d->channels * depth,
         .output = 1,
@@ -224,6 +225,20 @@ pack_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
         .depth = depth,
         .tap = h->tap_step * tap,
     };
+}
+
+typedef struct packing {
+    const cpu_target *target;
+    const cpu_window *w;
+    const glow_tensor *from;
+    void *to;
+} packing;
+
+static bool
+pack_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    packing *p = user;
+    cpu_filter filter = filter_of(p->w, d, v, h, p->from);
 
     p->to = glow_cpu_pack_direct(p->target, d, &filter, p->to);
     return true;
@@ -242,6 +257,8 @@ pack_transposed(const cpu_target *t, const glow_node *n,
 
 typedef struct maker {
     cpu_job *j;
+    const cpu_window *w;
+    bool turns;
     int64_t packed; /* bytes of weights of the pairs before */
     int64_t units;  /* and their units */
 } maker;
@@ -271,11 +288,11 @@ make_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
     maker *m = user;
     const cpu_target *t = m->j->g->target;
     cpu_direct pair = *d;
+    cpu_filter filter = filter_of(m->w, d, v, h, NULL);
     int64_t units = glow_cpu_direct_units(t, d);
 
-    (void)v;
-    (void)h;
     pair.w_first = m->packed;
+    pair.turned = m->turns ? &filter : NULL;
     m->packed += glow_cpu_direct_size(t, d);
     make_units(m, &pair, units);
     m->units += units;
@@ -285,8 +302,9 @@ make_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
 static void
 emit_transposed(cpu_job *j)
 {
-    maker m = {.j = j};
     transposed x;
+    maker m = {
+        .j = j, .w = &x.w, .turns = !glow_cpu_is_whole_constant(j->n->in[1])};
 
     transposed_of(j->n, &x);
     for_each_pair(&x, make_pair, &m);
@@ -301,5 +319,6 @@ const cpu_kernel glow_cpu_convtranspose_direct = {
     .packs = 1,
     .packed_size = transposed_size,
     .pack = pack_transposed,
+    .scratch_size = transposed_room,
     .units = transposed_units,
 };

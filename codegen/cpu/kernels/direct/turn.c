@@ -1,7 +1,7 @@
 /*
  * Packs weights that are not constant at run time, into scratch, in the layout
- * of pack.c: the weights of a vector of output channels, which are strided, are
- * transposed in blocks of as many depths as it has lanes.
+ * of pack.c.  The weights of a vector of output channels are copied if they are
+ * contiguous; else they are transposed in blocks of as many depths as it has lanes.
  *
  * The time is proportional to the size of the weights, once for each thread;
  * the sums take as much for each pixel.
@@ -52,6 +52,33 @@ place(const turner *t, cg_value depth)
     return cg_add(g, at, cg_mulc(g, t->group, group));
 }
 
+/* Index of the first of the weights of the vector at `depth`. */
+static cg_value
+source(const turner *t, cg_value depth)
+{
+    cg *g = t->g;
+    const cpu_filter *f = t->filter;
+    cg_value at = cg_addc(g, cg_mulc(g, t->group, f->group), f->first);
+
+    at = cg_add(g, at, cg_mulc(g, t->vector, t->s->lanes * f->output));
+    at = cg_add(g, at, cg_mulc(g, t->row, f->row));
+    at = cg_add(g, at, cg_mulc(g, t->tap, f->tap));
+    return cg_add(g, at, cg_mulc(g, depth, f->depth));
+}
+
+/* Copies the weights of the vector at `depth`, which are contiguous. */
+static void
+copy(const turner *t, cg_value depth)
+{
+    cg *g = t->g;
+    cg_value v;
+
+    g->live = t->some;
+    v = glow_cg_load(g, t->from, source(t, depth), t->s->lanes);
+    g->live = 0;
+    glow_cg_store(g, t->to, place(t, depth), v);
+}
+
 /* Transposes the weights of the vector at `depths` depths from `depth` on. */
 static void
 turn(const turner *t, cg_value depth, int depths)
@@ -59,12 +86,8 @@ turn(const turner *t, cg_value depth, int depths)
     cg *g = t->g;
     const cpu_filter *f = t->filter;
     int lanes = t->s->lanes;
-    cg_value v[256], at;
+    cg_value v[256], at = source(t, depth);
 
-    at = cg_addc(g, cg_mulc(g, t->group, f->group), f->first);
-    at = cg_add(g, at, cg_mulc(g, t->vector, lanes * f->output));
-    at = cg_add(g, at, cg_mulc(g, t->row, f->row));
-    at = cg_add(g, at, cg_add(g, cg_mulc(g, t->tap, f->tap), depth));
     g->live = depths;
     for (int i = 0; i < lanes; i++)
         v[i] = i < t->some ? glow_cg_load(g, t->from,
@@ -77,16 +100,17 @@ turn(const turner *t, cg_value depth, int depths)
 }
 
 static void
-turn_vector(turner *t, cg_value vector, int some)
+turn_depths(const turner *t)
 {
     cg *g = t->g;
     int64_t depth = t->d->channels, whole = depth - depth % t->s->lanes;
-    cg_loop row, tap, l;
+    cg_loop l;
 
-    t->vector = vector;
-    t->some = some;
-    t->row = glow_cg_for(g, &row, t->d->kernel_h);
-    t->tap = glow_cg_for(g, &tap, t->d->kernel_w);
+    if (t->filter->output == 1) {
+        copy(t, glow_cg_for(g, &l, depth));
+        glow_cg_loop_end(g, &l, NULL);
+        return;
+    }
     if (whole > 0) {
         glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, whole), t->s->lanes, NULL,
                      0);
@@ -95,12 +119,34 @@ turn_vector(turner *t, cg_value vector, int some)
     }
     if (depth > whole)
         turn(t, cg_i64(g, whole), (int)(depth - whole));
+}
+
+static void
+turn_vector(turner *t, cg_value vector, int some)
+{
+    cg *g = t->g;
+    cg_loop row, tap;
+
+    t->vector = vector;
+    t->some = some;
+    t->row = glow_cg_for(g, &row, t->d->kernel_h);
+    t->tap = glow_cg_for(g, &tap, t->d->kernel_w);
+    turn_depths(t);
     glow_cg_loop_end(g, &tap, NULL);
     glow_cg_loop_end(g, &row, NULL);
 }
 
+bool
+glow_cpu_may_turn(const glow_node *n)
+{
+    return n->in[0]->type->elem == GLOW_FLOAT &&
+           n->in[1]->type->elem == GLOW_FLOAT &&
+           glow_type_count(n->in[1]->type) > 0;
+}
+
 /*
- * Offset of the packed weights in the scratch, after the scratch of the sums.
+ * Offset of the packed weights in the scratch, after the scratch of the sums, and
+ * those of the sums before.
  */
 static int64_t
 first_byte(const cpu_target *t, const cpu_direct *d)
@@ -130,9 +176,11 @@ glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d, const cpu_shape *s)
     cg_loop group, l;
 
     t.to = (cg_tensor){
-        glow_cg_atc(g, j->scratch, first_byte(g->target, d)),
+        glow_cg_atc(g, j->scratch, first_byte(g->target, d) + d->w_first),
         &glow_cpu_float,
     };
+    if (d->kernel_h * d->kernel_w == 0)
+        return t.to.at;
     t.group = glow_cg_for(g, &group, d->groups);
     if (whole > 0) {
         glow_cg_for(g, &l, whole);
