@@ -48,6 +48,7 @@ FAULTS = {
     "BatchedReduceAdd": ["count"],
     "BatchedReduceMean": ["count"],
     "Convolution": ["offset", "unit"],
+    "ConvolutionFilterGrad": ["offset"],
     "CumSum": ["reverse", "axis", "pads", "pass"],
     "MatMul": [],
     "Embedding": [],

@@ -124,6 +124,7 @@ extern GLOW_API const glow_derivative glow_derivative_topk;
 /* Windows: ir/derivatives/window.c. */
 extern GLOW_API const glow_derivative glow_derivative_avgpool;
 extern GLOW_API const glow_derivative glow_derivative_convolution;
+extern GLOW_API const glow_derivative glow_derivative_convolutionfiltergrad;
 extern GLOW_API const glow_derivative glow_derivative_convtranspose;
 extern GLOW_API const glow_derivative glow_derivative_maxpool;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;

@@ -2,9 +2,7 @@
  * Derivatives of convolutions and pools.
  *
  * ConvTranspose is the transpose of Convolution by the same filter, and takes it in
- * the same form.  The gradient by the filter is a convolution too: of Input by the
- * gradient of the result, over all positions, with samples for channels and channels
- * for samples, where strides and dilation have changed places.
+ * the same form; ConvolutionFilterGrad is the gradient by the filter.
  */
 
 #include "ir/derivatives/common.h"
@@ -65,67 +63,29 @@ to_input(glow_builder *b, window w, glow_value *d, glow_value *filter,
                       .output_padding = left);
 }
 
-/* [N, spatial.., G C] as [C, spatial.., G N]: channels of a group are samples. */
+/* The gradient by a filter from `large`, and `small` by the result. */
 static glow_value *
-channels_for_samples(glow_builder *b, glow_value *v, int64_t group)
+to_filter(glow_builder *b, window w, glow_value *large, glow_value *small)
 {
-    glow_dims shape = v->type->shape, split = shape, order, joined;
-    int last = shape.rank - 1;
-
-    split.rank = shape.rank + 1;
-    split.at[last] = group;
-    split.at[last + 1] = shape.at[last] / group;
-    order = glow_grad_axes(0, split.rank);
-    order.at[0] = last + 1;
-    order.at[last + 1] = 0;
-    joined = shape;
-    joined.at[0] = split.at[last + 1];
-    joined.at[last] = group * shape.at[0];
-    v = glow_grad_transpose(b, glow_grad_reshape(b, v, split), order);
-    return glow_grad_reshape(b, v, joined);
+    return GLOW_BUILD(b, convolutionfiltergrad, GLOW_IN(large, small),
+                      .kernels = w.kernels, .strides = w.strides,
+                      .pads = w.pads, .group = w.group, .dilation = w.dilation);
 }
 
-/* The first axis behind the others, or the last before them. */
+/* `large` convolved, cut to `shape` where there are windows beyond it. */
 static glow_value *
-exchange_ends(glow_builder *b, glow_value *v)
+to_result(glow_builder *b, window w, glow_value *large, glow_value *filter,
+          glow_dims shape)
 {
-    glow_dims order;
+    glow_value *d =
+        GLOW_BUILD(b, convolution, GLOW_IN(large, filter, NULL),
+                   .kernels = w.kernels, .strides = w.strides, .pads = w.pads,
+                   .group = w.group, .dilation = w.dilation);
 
-    if (!v)
-        return NULL;
-    order = glow_grad_axes(0, v->type->shape.rank);
-    order.at[0] = order.rank - 1;
-    order.at[order.rank - 1] = 0;
-    return glow_grad_transpose(b, v, order);
-}
-
-/* The gradient by a filter of shape `filter` from `large`, and `small` by result. */
-static glow_value *
-to_filter(glow_builder *b, window w, glow_value *large, glow_value *small,
-          glow_dims filter)
-{
-    glow_dims box = filter, kernels = {.rank = w.kernels.rank};
-    glow_value *x = channels_for_samples(b, large, w.group), *d;
-
-    for (int k = 0; k < kernels.rank; k++) {
-        int64_t rest = large->type->shape.at[k + 1] + w.pads.at[k] -
-                       extent(&w, small->type->shape, k);
-
-        kernels.at[k] = small->type->shape.at[k + 1];
-        /* Windows that lie beyond what was padded see zeros. */
-        if (rest + w.pads.at[kernels.rank + k] < 0)
-            w.pads.at[kernels.rank + k] = -rest;
-    }
-    d = exchange_ends(b, small);
-    d = GLOW_BUILD(b, convolution, GLOW_IN(x, d, NULL), .kernels = kernels,
-                   .strides = w.dilation, .pads = w.pads, .group = w.group,
-                   .dilation = w.strides);
-    box.at[0] = filter.at[filter.rank - 1];
-    box.at[filter.rank - 1] = filter.at[0];
-    if (d && !glow_dims_equal(d->type->shape, box))
-        d = glow_grad_slice(b, d, (glow_dims){.rank = box.rank},
-                            (glow_dims){.rank = 0}, box);
-    return exchange_ends(b, d);
+    if (!d || glow_dims_equal(d->type->shape, shape))
+        return d;
+    return glow_grad_slice(b, d, (glow_dims){.rank = shape.rank},
+                           (glow_dims){.rank = 0}, shape);
 }
 
 static glow_value *
@@ -143,11 +103,27 @@ convolution_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
                 ones_if_none(a->dilation, count), a->group};
 
     return i == 0   ? to_input(b, w, d, n->in[1], n->in[0]->type->shape)
-           : i == 1 ? to_filter(b, w, n->in[0], d, n->in[1]->type->shape)
+           : i == 1 ? to_filter(b, w, n->in[0], d)
                     : to_bias(b, d);
 }
 const glow_derivative glow_derivative_convolution = {
     .transpose = convolution_transpose,
+};
+
+/* With `d` as the filter: the gradients by Input and by Result of the convolution. */
+static glow_value *
+convolutionfiltergrad_transpose(glow_builder *b, glow_node *n, int i,
+                                glow_value *d)
+{
+    const glow_convolution *a = n->attrs;
+    window w = {a->kernels, a->strides, a->pads,
+                ones_if_none(a->dilation, a->kernels.rank), a->group};
+
+    return i == 0 ? to_input(b, w, n->in[1], d, n->in[0]->type->shape)
+                  : to_result(b, w, n->in[0], d, n->in[1]->type->shape);
+}
+const glow_derivative glow_derivative_convolutionfiltergrad = {
+    .transpose = convolutionfiltergrad_transpose,
 };
 
 /* The convolution that it is the transpose of, and its filter. */
@@ -155,22 +131,12 @@ static glow_value *
 convtranspose_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
     const glow_convtranspose *a = n->attrs;
-    glow_dims shape = n->in[0]->type->shape, box;
     window w = {a->kernels, a->strides, a->pads,
                 ones_if_none(a->dilation, a->kernels.rank), a->group};
 
-    if (i == 2)
-        return to_bias(b, d);
-    if (i == 1)
-        return to_filter(b, w, d, n->in[0], n->in[1]->type->shape);
-    d = GLOW_BUILD(b, convolution, GLOW_IN(d, n->in[1], NULL),
-                   .kernels = w.kernels, .strides = w.strides, .pads = w.pads,
-                   .group = w.group, .dilation = w.dilation);
-    box = shape;
-    if (!d || glow_dims_equal(d->type->shape, box))
-        return d;
-    return glow_grad_slice(b, d, (glow_dims){.rank = box.rank},
-                           (glow_dims){.rank = 0}, box);
+    return i == 0   ? to_result(b, w, d, n->in[1], n->in[0]->type->shape)
+           : i == 1 ? to_filter(b, w, d, n->in[0])
+                    : to_bias(b, d);
 }
 const glow_derivative glow_derivative_convtranspose = {
     .transpose = convtranspose_transpose,

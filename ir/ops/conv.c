@@ -85,9 +85,9 @@ multiply_groups(lines *l, const glow_tensor *filter, int64_t groups,
         });
 }
 
-/* Groups must divide the channels of Input and of Result. */
-static bool
-check_groups(const glow_node *n, int64_t group, int64_t inputs, int64_t outputs)
+bool
+glow_check_groups(const glow_node *n, int64_t group, int64_t inputs,
+                  int64_t outputs)
 {
     if (group < 1)
         return glow_reject(n, "Group is %" PRId64 ", but must be at least 1",
@@ -139,7 +139,7 @@ convolution_shape(const glow_node *n, const glow_convolution *c,
 
     if (!glow_window_check(n, c->kernels, c->strides, c->pads, c->dilation,
                            &w) ||
-        !check_groups(n, c->group, w.channels, outputs) ||
+        !glow_check_groups(n, c->group, w.channels, outputs) ||
         !check_filter(n, c->kernels, outputs, w.channels / c->group, outputs) ||
         !glow_window_outputs(n, &w, false))
         return false;
@@ -347,7 +347,7 @@ convtranspose_infer(const glow_node *n, glow_type out[])
                            "OutputPadding has %d elements, but Input of rank "
                            "%d needs %d",
                            extra.rank, w.axes + 2, w.axes);
-    if (!check_groups(n, c->group, w.channels, 0))
+    if (!glow_check_groups(n, c->group, w.channels, 0))
         return false;
     if (glow_mul_overflow(f.at[f.rank - 1], c->group, &outputs))
         return glow_reject(

@@ -8,6 +8,9 @@
 
 #include "ir/ops/sums.h"
 
+/* Group must divide the channels of Input and of Result. */
+bool glow_check_groups(const glow_node *n, int64_t group, int64_t inputs,
+                       int64_t outputs);
 /* Of floats. */
 bool glow_convolution_infer(const glow_node *n, const glow_convolution *c,
                             glow_type out[]);

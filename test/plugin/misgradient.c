@@ -121,7 +121,8 @@ next_axis(int axis, const glow_node *n)
 static const void *
 other_window(const glow_node *n, glow_arena *a)
 {
-    if (is(&glow_op_convolution) || is(&glow_op_convtranspose)) {
+    if (is(&glow_op_convolution) || is(&glow_op_convolutionfiltergrad) ||
+        is(&glow_op_convtranspose)) {
         glow_convolution *c = GLOW_NEW_ARRAY(a, glow_convolution, 1);
 
         *c = *(const glow_convolution *)n->attrs;
@@ -227,6 +228,7 @@ seen(glow_builder *b, const glow_node *n)
     glow_node other = original_of(n);
     glow_arena *a = glow_builder_scratch(b);
     bool is_window = is(&glow_op_convolution) || is(&glow_op_convtranspose) ||
+                     is(&glow_op_convolutionfiltergrad) ||
                      is(&glow_op_avgpool) || is(&glow_op_maxpool);
     bool is_norm =
         is(&glow_op_localresponsenormalization) ||

@@ -305,6 +305,56 @@ test_convolution_refusals(void **state)
     CHECK_CASES(cases);
 }
 
+#define FILTERGRAD(...) ATTRS(convolutionfiltergrad, __VA_ARGS__)
+
+static void
+test_convolutionfiltergrad(void **state)
+{
+    const op_case cases[] = {
+        /* Each tap sees what the windows move over; zeros outside. */
+        GIVES(convolutionfiltergrad,
+              FILTERGRAD(DIMS(2), DIMS(1), DIMS(0, 0), 1, {0}),
+              IN("float 1 3 1: 1 2 3", "float 1 2 1: 1 10"),
+              OUT("float 1 2 1: 21 32")),
+        GIVES(convolutionfiltergrad,
+              FILTERGRAD(DIMS(2), DIMS(2), DIMS(1, 0), 1, {0}),
+              IN("float 1 3 1: 1 2 3", "float 1 2 1: 1 10"),
+              OUT("float 1 2 1: 20 31")),
+        /* Taps two apart; the last window is missing. */
+        GIVES(convolutionfiltergrad,
+              FILTERGRAD(DIMS(2), DIMS(1), DIMS(0, 0), 1, DIMS(2)),
+              IN("float 1 4 1: 1 2 3 4", "float 1 1 1: 10"),
+              OUT("float 1 2 1: 10 30")),
+        /* Two outputs by two channels; then two groups; a batch adds up. */
+        GIVES(convolutionfiltergrad,
+              FILTERGRAD(DIMS(1), DIMS(1), DIMS(0, 0), 1, {0}),
+              IN("float 1 1 2: 1 2", "float 1 1 2: 10 100"),
+              OUT("float 2 1 2: 10 20 100 200")),
+        GIVES(convolutionfiltergrad,
+              FILTERGRAD(DIMS(1), DIMS(1), DIMS(0, 0), 2, {0}),
+              IN("float 2 1 2: 1 2 3 4", "float 2 1 2: 10 100 1000 10000"),
+              OUT("float 2 1 1: 3010 40200")),
+        GIVES(convolutionfiltergrad,
+              FILTERGRAD(DIMS(1), DIMS(1), DIMS(0, 0), 1, {0}),
+              IN("float 0 1 2:", "float 0 1 1:"), OUT("float 1 1 2: 0 0")),
+        REFUSES(convolutionfiltergrad,
+                FILTERGRAD(DIMS(1), DIMS(1), DIMS(0, 0), 1, {0}),
+                IN("float 1 2 1: 1", "float 2 2 1: 1"), OUT("float 1"),
+                "Input has a batch of 1, and ResultGrad one of 2"),
+        REFUSES(convolutionfiltergrad,
+                FILTERGRAD(DIMS(1), DIMS(1), DIMS(0, 0), 1, {0}),
+                IN("float 1 2 1: 1", "float 1 1 1: 1"), OUT("float 1"),
+                "axis 1 of ResultGrad has 1 elements, but Input has 2 windows"),
+        REFUSES(convolutionfiltergrad,
+                FILTERGRAD(DIMS(1), DIMS(1), DIMS(0, 0), 2, {0}),
+                IN("float 1 1 2: 1", "float 1 1 3: 1"), OUT("float 1"),
+                "Group is 2, but Filter makes 3 channels"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 #define CONVT(...) ATTRS(convtranspose, __VA_ARGS__)
 
 static void
@@ -503,6 +553,7 @@ main(void)
         cmocka_unit_test(test_batchedadd),
         cmocka_unit_test(test_convolution),
         cmocka_unit_test(test_convolution_refusals),
+        cmocka_unit_test(test_convolutionfiltergrad),
         cmocka_unit_test(test_convtranspose),
         cmocka_unit_test(test_maxpool),
         cmocka_unit_test(test_huge_kernels),

@@ -22,6 +22,7 @@
     K(control_if)                        \
     K(control_loop)                      \
     K(conv_depthwise_integer)            \
+    K(conv_filter_grad)                  \
     K(conv_grouped)                      \
     K(conv_matrix_integer)               \
     K(conv_winograd4_integer)            \

@@ -34,6 +34,11 @@ typedef struct glow_convtranspose { /* Filter [C, kernel..., O / Group] */
 extern GLOW_API const glow_op glow_op_convolution;   /* Input, Filter, Bias? */
 extern GLOW_API const glow_op glow_op_convtranspose; /* the same */
 
+/* The gradient by the filter, [O, kernel..., C / Group]: ir/ops/filtergrad.c. */
+typedef glow_convolution glow_convolutionfiltergrad;
+/* Input, ResultGrad */
+extern GLOW_API const glow_op glow_op_convolutionfiltergrad;
+
 /*
  * Sums with an epilogue, Activation(sum + bias + addend): ir/ops/fused.c.
  * Activation is one of GLOW_FUSED_..., and its arguments are the attributes of
