@@ -80,6 +80,8 @@ GLOW_API void *glow_arena_grow(glow_arena *a, void *items, size_t count,
 /* Sets the handler for exhausted memory, which must not return.  NULL: abort(). */
 typedef void (*glow_oom_fn)(size_t size, void *user);
 GLOW_API void glow_on_out_of_memory(glow_oom_fn fn, void *user);
+/* Calls that handler, or abort(); does not return. */
+GLOW_API void *glow_no_memory(size_t size);
 
 /* Checked arithmetic: true, and *out untouched, if the result overflows. */
 GLOW_API bool glow_add_overflow(int64_t a, int64_t b, int64_t *out);

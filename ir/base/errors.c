@@ -14,7 +14,7 @@
  *     E02xx  graphs               E06xx  files and weights
  *     E03xx  programs             E07xx  models (ONNX)
  *     E04xx  passes, pipelines    E08xx  plugins and backends
- *                                 E09xx  the command line
+ *     E10xx  the runtime          E09xx  the command line
  *
  * An explanation says the cause, shows a small wrong input, indented by four,
  * and says how to correct it.  The summary is a line, lower case, no full stop.
@@ -1776,6 +1776,45 @@ static const glow_diag_info table[] = {
      "    glow-opt -print-chagned net.gir\n"
      "\n"
      "`-help` shows all options, `-help=NAME` explains one.\n"},
+
+    /* E10xx: the runtime. */
+
+    {"E1001", "a device has no room for a network",
+     "Code, constants and activations of a network exceed what is free of the\n"
+     "memory that a device has.\n"
+     "\n"
+     "    glow-serve -memory=64KiB resnet=resnet18.gir\n"
+     "\n"
+     "Give it more, unload another network, or use one of fewer bytes.\n"},
+
+    {"E1002", "a service has no device",
+     "A service names a device that the host does not have.\n"},
+
+    {"E1003", "a network cannot run batches",
+     "Batches put samples together along the first axis of all inputs and\n"
+     "outputs, which must count as many as a batch has.\n"
+     "\n"
+     "    glow-serve -batch=8 net=net.gir   // @x : float<1 x 3 x 8 x 8>\n"
+     "\n"
+     "Import the model for that number of samples.\n"},
+
+    {"E1004", "a network keeps values between runs",
+     "A placeholder that is read and written belongs to a sequence of runs, and\n"
+     "requests of a service have nothing to do with each other.\n"},
+
+    {"E1005", "two devices have one name",
+     "Devices are told apart by their names.\n"},
+
+    {"E1006", "a server cannot start",
+     "Its address is in use, or cannot be used.\n"
+     "\n"
+     "    glow-serve -port=80 net=net.gir\n"
+     "\n"
+     "Choose another -port, or end the program that has it.\n"},
+
+    {"E1007", "a network has elements that the protocol has no word for",
+     "The Open Inference Protocol knows integers of 8 to 64 bits, floats of 16 to\n"
+     "64 bits, bfloat16 and bool.\n"},
 
     /* The end. */
     {NULL, NULL, NULL},

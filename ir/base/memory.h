@@ -5,9 +5,6 @@
 
 #include "glow/base.h"
 
-/* Calls the handler of glow_on_out_of_memory; does not return. */
-void *glow_no_memory(size_t size);
-
 /* True if glow_on_out_of_memory was given a handler. */
 bool glow_memory_is_handled(void);
 

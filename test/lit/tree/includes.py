@@ -5,6 +5,7 @@
     ir/base <- ir <- {passes, lower, irgen, codegen} <- tools
     irgen <- {irgen/schedule -> irgen/sharing, irgen/place, irgen/report}
     codegen/cpu <- emit <- kernels <- its families <- plan <- run
+    include/glow <- runtime
 
 Every folder may include the public headers; the four in the middle see each
 other only through these.  A pass and a lowering rule see nothing private at
@@ -46,7 +47,7 @@ ROOMS = {
     "irgen/schedule": ("irgen/sharing",),
     "irgen/sharing": (),
 }
-PLUGIN_LIKE = ("passes/graph", "passes/program", "lower")
+PLUGIN_LIKE = ("passes/graph", "passes/program", "lower", "runtime")
 
 # What a foreign header is called, and the one place that may know it.
 FOREIGN = (

@@ -48,6 +48,7 @@ FOLDERS = (
     "passes",
     "passes/graph",
     "passes/program",
+    "runtime",
     "tools/common",
     "tools/glow-alloc",
     "tools/glow-opt",

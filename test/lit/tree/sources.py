@@ -4,7 +4,7 @@ import pathlib
 import re
 
 LIBRARY = ("ir", "passes", "lower", "irgen", "codegen")
-FOLDERS = LIBRARY + ("include", "tools")
+FOLDERS = LIBRARY + ("include", "runtime", "tools")
 SUFFIXES = {".c", ".h", ".l", ".y", ".in"}
 
 TOKEN = re.compile(

@@ -1,0 +1,126 @@
+/*
+ * Hosts: services over devices.  A service is a network of a file, whole or in the
+ * parts that the pass `partition` made; requests run on it asynchronously.
+ *
+ * All calls may come from any thread.  Reports of adding go to the caller's context;
+ * the fence of a request tells its outcome.
+ */
+
+#ifndef GLOW_HOST_H
+#define GLOW_HOST_H
+
+#include "glow/runtime.h"
+
+GLOW_BEGIN
+
+typedef struct glow_host glow_host;
+typedef struct glow_service glow_service;
+typedef struct glow_request glow_request;
+
+typedef struct glow_host_options {
+    int queue;        /* requests that may wait; 0: 200 */
+    int retries;      /* that a part is run again elsewhere, at most; <0: 0, 0: 2 */
+    int64_t limit_ns; /* a run that takes longer makes its device lost; 0: none */
+    bool trace;       /* keep times, for glow_host_trace */
+} glow_host_options;
+
+GLOW_API glow_host *glow_host_new(const glow_host_options *o);
+/*
+ * Refuses requests that wait, waits for others, and ends services and devices.
+ * Requests and services are to be released before.
+ */
+GLOW_API void glow_host_free(glow_host *h);
+
+/*
+ * Opens a device.  The host copies the options; the backend, and all else that they
+ * point to, must live as long as the host.  False after a report.
+ */
+GLOW_API bool glow_host_add_device(glow_host *h, glow_context *ctx,
+                                   const glow_run_device_api *api,
+                                   const glow_run_device_options *o);
+
+typedef struct glow_service_options {
+    const char *name;
+    const char *path;     /* .gir */
+    const char *function; /* NULL: the entry */
+    const char *passes;   /* as in glow_load_options */
+    /* Devices by name, each of which gets all of it; none: all devices.  Parts of a
+     * module that `partition` made name theirs. */
+    const char *const *devices;
+    int n_devices;
+    int active; /* requests that run at once; 0: 4 for each part */
+    /*
+     * More than 1: the first axis of all inputs and outputs counts samples, of
+     * which a request brings 1 to `batch`.  Requests are put together until they
+     * fill it, or the first has waited for `batch_ns`; missing samples are zeros.
+     */
+    int batch;
+    int64_t batch_ns;
+} glow_service_options;
+
+/*
+ * Loads it on its devices: all of it, or nothing after a report.  A service of that
+ * name is replaced: its requests are finished by the old one.
+ */
+GLOW_API bool glow_host_add(glow_host *h, glow_context *ctx,
+                            const glow_service_options *o);
+/*
+ * Refuses new requests and waits for those in flight; devices get their memory back
+ * once nobody holds the service.  False: no such name.
+ */
+GLOW_API bool glow_host_remove(glow_host *h, const char *name);
+
+/* The service of that name, which the caller releases, or NULL. */
+GLOW_API glow_service *glow_host_find(glow_host *h, const char *name);
+GLOW_API void glow_service_release(glow_service *s);
+/* The number of its ports; they live as long as it is held. */
+GLOW_API int glow_service_ports(const glow_service *s, const glow_port **out);
+
+typedef struct glow_input {
+    const char *name;
+    const void *data; /* dense, of the port's type */
+    size_t bytes;
+    /* Called with `user` once nothing reads the data; NULL: it is copied now. */
+    void (*release)(void *user);
+    void *user;
+} glow_input;
+
+typedef struct glow_request_options {
+    int priority;     /* greater goes first; a step is worth 100 ms of waiting */
+    int64_t deadline; /* of glow_now; 0: none */
+    /* Called once when it has ended, by any thread; it must not block. */
+    void (*then)(void *user, glow_request *r);
+    void *user;
+} glow_request_options;
+
+/*
+ * Starts a request, which the caller releases, and which holds the service.  `o` may
+ * be NULL.  Its fence tells also whether it was wrong or the queue full.
+ */
+GLOW_API glow_request *glow_service_run(glow_service *s, const glow_input *in,
+                                        int n_in, const glow_request_options *o);
+/* Reached when it is done; see glow_fence_wait. */
+GLOW_API glow_fence glow_request_fence(const glow_request *r);
+/* The elements of an output of a request that is done, until release; NULL: none. */
+GLOW_API const void *glow_request_output(const glow_request *r,
+                                         const char *name, size_t *bytes);
+GLOW_API void glow_request_cancel(glow_request *r);
+GLOW_API void glow_request_release(glow_request *r);
+
+/* Counts of a service's requests. */
+typedef struct glow_service_statistics {
+    int64_t ended[GLOW_RUN_OUTCOMES];
+    int64_t done_ns; /* from the call to the end, of all that were done */
+    int64_t batches;
+    int running;
+} glow_service_statistics;
+GLOW_API void glow_service_count(glow_service *s, glow_service_statistics *out);
+
+/* Counters of services and devices, in the text form of Prometheus. */
+GLOW_API void glow_host_metrics(glow_host *h, glow_buf *b);
+/* Times so far as JSON for Chrome's trace viewer. */
+GLOW_API void glow_host_trace(glow_host *h, glow_buf *b);
+
+GLOW_END
+
+#endif

@@ -1,0 +1,398 @@
+/* Parts of requests on devices: the choice of a device, and failures. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/heap.h"
+#include "runtime/state.h"
+
+static int
+load_of(const device *d)
+{
+    return d->outstanding + d->n_pending;
+}
+
+/*
+ * The replica for the next try: a device that is ready and was not tried, then one
+ * that is ready, then one that may be again; of these the least loaded.  NULL: all
+ * are lost for good.
+ */
+static replica *
+choose(const part *p, uint64_t tried)
+{
+    replica *best = NULL;
+    int best_rank = 0;
+
+    for (int i = 0; i < p->n_replicas; i++) {
+        replica *c = &p->replicas[i];
+        int rank = c->device->state == GLOW_RUN_DEVICE_READY
+                       ? (tried >> i & 1 ? 2 : 3)
+                       : (c->device->state == GLOW_RUN_DEVICE_SUSPECT ? 1 : 0);
+
+        if (rank > best_rank ||
+            (rank == best_rank && best &&
+             load_of(c->device) < load_of(best->device))) {
+            best = c;
+            best_rank = rank;
+        }
+    }
+    return best_rank > 0 ? best : NULL;
+}
+
+static void
+end_execution(execution *x)
+{
+    execution **at = &x->request->executions;
+
+    while (*at != x)
+        at = &(*at)->sibling;
+    *at = x->sibling;
+    glow_timeline_unref(x->timeline);
+    free(x->buffers);
+    free(x);
+}
+
+/* Puts a try in the queue of a device. */
+static void
+place(execution *x, todo *t)
+{
+    execution **at;
+    device *d;
+
+    x->on = choose(x->part, x->tried);
+    if (!x->on) {
+        glow_request *r = x->request;
+        char text[200];
+
+        snprintf(text, sizeof text, "no device is left for part %s",
+                 x->part->name);
+        end_execution(x);
+        glow_run_finish(r, GLOW_RUN_LOST, text, t);
+        return;
+    }
+    d = x->on->device;
+    for (at = &d->pending; *at && (*at)->request->key <= x->request->key;)
+        at = &(*at)->next;
+    x->next = *at;
+    *at = x;
+    d->n_pending++;
+    glow_run_pump(d, t);
+}
+
+static void
+new_execution(glow_request *r, part *p, todo *t)
+{
+    execution *x = glow_heap_new(sizeof *x);
+
+    *x = (execution){.request = r, .part = p, .sibling = r->executions};
+    x->timeline = glow_timeline_new();
+    x->buffers = glow_heap_new((size_t)p->n_ports * sizeof *x->buffers);
+    r->executions = x;
+    place(x, t);
+}
+
+void
+glow_run_admit(glow_request *r, todo *t)
+{
+    service *s = r->service;
+
+    r->state = RUNS;
+    r->parts_left = s->n_parts;
+    r->waiting = glow_heap_new((size_t)s->n_parts * sizeof *r->waiting);
+    for (int v = 0; v < s->n_values; v++)
+        if (!r->data[v])
+            r->data[v] = glow_run_block(r, v);
+    for (int i = 0; i < s->n_parts; i++)
+        r->waiting[i] = s->parts[i].n_waits_for;
+    for (int i = 0; i < s->n_parts && !r->ended; i++)
+        if (s->parts[i].n_waits_for == 0)
+            new_execution(r, &s->parts[i], t);
+}
+
+void
+glow_run_pump(device *d, todo *t)
+{
+    int64_t now = glow_now();
+
+    while (d->pending && d->outstanding < d->most &&
+           d->state == GLOW_RUN_DEVICE_READY) {
+        execution *x = d->pending;
+
+        d->pending = x->next;
+        d->n_pending--;
+        x->next = NULL;
+        d->outstanding++;
+        x->started = true;
+        x->begun = now;
+        x->request->refs++;
+        *t->last_start = x;
+        t->last_start = &x->next;
+    }
+}
+
+/* Takes out tries of an ended request that no device has begun. */
+static void
+drop_pending(glow_request *r)
+{
+    for (execution *x = r->executions, *sibling; x; x = sibling) {
+        execution **at;
+
+        sibling = x->sibling;
+        if (x->started)
+            continue;
+        for (at = &x->on->device->pending; *at != x;)
+            at = &(*at)->next;
+        *at = x->next;
+        x->on->device->n_pending--;
+        end_execution(x);
+    }
+}
+
+static void
+count(const glow_request *r)
+{
+    service *s = r->service;
+    int64_t took = glow_now() - r->arrived, most = 1024;
+    int i = 0;
+
+    s->ended[r->end.outcome]++;
+    if (r->end.outcome != GLOW_RUN_DONE)
+        return;
+    for (; took > most && i < LATENCIES - 1; i++)
+        most *= 2;
+    s->latency[i]++;
+    s->latency_ns += took;
+}
+
+void
+glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
+{
+    if (r->ended)
+        return;
+    r->ended = true;
+    r->end.outcome = o;
+    snprintf(r->end.text, sizeof r->end.text, "%s", text);
+    *r->live_link = r->live;
+    if (r->live)
+        r->live->live_link = r->live_link;
+    if (r->state == WAITS)
+        glow_run_unqueue(r);
+    else if (r->state == RUNS)
+        r->service->running--;
+    if (!r->members)
+        count(r);
+    drop_pending(r);
+    *t->last_end = r;
+    t->last_end = &r->next;
+    glow_run_next(r->host, t);
+}
+
+void
+glow_run_desert(device *d, todo *t)
+{
+    execution *x = d->pending;
+
+    d->pending = NULL;
+    d->n_pending = 0;
+    while (x) {
+        execution *next = x->next;
+
+        x->next = NULL;
+        place(x, t);
+        x = next;
+    }
+}
+
+/* The end of a try. */
+
+static void
+part_done(execution *x, todo *t)
+{
+    glow_request *r = x->request;
+    service *s = r->service;
+    int number = (int)(x->part - s->parts);
+
+    end_execution(x);
+    if (r->ended)
+        return;
+    if (--r->parts_left == 0) {
+        glow_run_finish(r, GLOW_RUN_DONE, "", t);
+        return;
+    }
+    for (int i = 0; i < s->n_parts && !r->ended; i++)
+        for (int k = 0; k < s->parts[i].n_waits_for; k++)
+            if (s->parts[i].waits_for[k] == number && --r->waiting[i] == 0)
+                new_execution(r, &s->parts[i], t);
+}
+
+/* The device of `x` cannot be trusted; the thread of watch.c resets it. */
+static void
+distrust(device *d)
+{
+    if (d->state != GLOW_RUN_DEVICE_READY)
+        return;
+    d->state = GLOW_RUN_DEVICE_SUSPECT;
+    d->lost++;
+    pthread_cond_broadcast(&d->host->changed);
+}
+
+static void
+part_failed(execution *x, const glow_report_text *why, todo *t)
+{
+    glow_request *r = x->request;
+    device *d = x->on->device;
+    bool again = why->outcome == GLOW_RUN_LOST || why->outcome == GLOW_RUN_CANCELLED;
+    char text[2 * sizeof why->text];
+
+    if (again)
+        distrust(d);
+    if (why->outcome == GLOW_RUN_LOST) {
+        r->kills++;
+        x->tries++;
+        x->tried |= (uint64_t)1 << (x->on - x->part->replicas);
+    }
+    if (again && !r->ended && r->kills < 2 &&
+        x->tries <= r->host->options.retries) {
+        glow_timeline_unref(x->timeline);
+        x->timeline = glow_timeline_new();
+        x->started = false;
+        place(x, t);
+        return;
+    }
+    snprintf(text, sizeof text, "part %s on %s: %s", x->part->name, d->name,
+             why->text);
+    end_execution(x);
+    if (again && r->kills > 1)
+        glow_run_finish(r, GLOW_RUN_REFUSED, "it ended two devices", t);
+    else
+        glow_run_finish(r, why->outcome, text, t);
+}
+
+static void
+free_buffers(execution *x)
+{
+    device *d = x->on->device;
+
+    for (int i = 0; i < x->part->n_ports; i++)
+        if (x->buffers[i].at)
+            d->api->free(d->at, &x->buffers[i]);
+}
+
+/* Called by the device once a try is done. */
+static void
+execution_done(void *user, const glow_report_text *why)
+{
+    execution *x = user;
+    glow_request *r = x->request;
+    glow_host *h = r->host;
+    device *d = x->on->device;
+    todo t;
+
+    free_buffers(x);
+    glow_run_lock(h, &t);
+    if (h->trace)
+        glow_run_trace_add(h->trace, x->part->name, d->name, r->number,
+                           x->begun, glow_now());
+    d->outstanding--;
+    if (why->outcome == GLOW_RUN_DONE)
+        part_done(x, &t);
+    else
+        part_failed(x, why, &t);
+    glow_run_pump(d, &t);
+    pthread_cond_broadcast(&h->changed);
+    glow_run_unlock(h, &t);
+    glow_run_request_drop(r);
+}
+
+/* Starting, without the lock. */
+
+static bool
+allocate_buffers(execution *x)
+{
+    device *d = x->on->device;
+
+    for (int i = 0; i < x->part->n_ports; i++)
+        if (!d->api->allocate(d->at, x->part->ports[i].bytes, &x->buffers[i]))
+            return false;
+    return true;
+}
+
+/* Raises the timeline to `step` + 1 after `step`. */
+static glow_command
+command_at(const execution *x, uint64_t step)
+{
+    return (glow_command){
+        .wait = {step ? x->timeline : NULL, step},
+        .signal = {x->timeline, step + 1},
+    };
+}
+
+static void
+copy(execution *x, int port, bool in, uint64_t step)
+{
+    device *d = x->on->device;
+    const void *data = x->request->data[x->part->values[port]];
+    const glow_buffer here = {
+        .host = (void *)(uintptr_t)data,
+        .bytes = x->part->ports[port].bytes,
+    };
+    const glow_command c = command_at(x, step);
+
+    d->api->copy(d->at, in ? &x->buffers[port] : &here,
+                 in ? &here : &x->buffers[port], &c);
+}
+
+/* Copies in, a run, and copies out, one after the other; returns their number. */
+static uint64_t
+run_apart(execution *x)
+{
+    const part *p = x->part;
+    device *d = x->on->device;
+    uint64_t step = 0;
+    glow_command c;
+
+    for (int i = 0; i < p->n_ports; i++)
+        if (p->ports[i].read)
+            copy(x, i, true, step++);
+    c = command_at(x, step++);
+    d->api->submit(d->at, x->on->loaded, x->buffers, &c);
+    for (int i = 0; i < p->n_ports; i++)
+        if (p->ports[i].written)
+            copy(x, i, false, step++);
+    return step;
+}
+
+/* Runs on memory of the host. */
+static uint64_t
+run_in_place(execution *x)
+{
+    const part *p = x->part;
+    device *d = x->on->device;
+    glow_buffer *b = glow_heap_new((size_t)p->n_ports * sizeof *b);
+    const glow_command c = command_at(x, 0);
+
+    for (int i = 0; i < p->n_ports; i++)
+        b[i] = (glow_buffer){
+            .host = (void *)(uintptr_t)x->request->data[p->values[i]],
+            .bytes = p->ports[i].bytes,
+        };
+    d->api->submit(d->at, x->on->loaded, b, &c);
+    free(b);
+    return 1;
+}
+
+void
+glow_run_start(execution *x)
+{
+    device *d = x->on->device;
+    uint64_t last = 1;
+
+    if (d->host_memory)
+        last = run_in_place(x);
+    else if (allocate_buffers(x))
+        last = run_apart(x);
+    else
+        glow_timeline_fail(x->timeline, GLOW_RUN_REFUSED, "there is no memory left");
+    /* Last, since `x` is gone once it was called. */
+    glow_fence_then((glow_fence){x->timeline, last}, execution_done, x);
+}

@@ -1,0 +1,14 @@
+/* Memory of objects that threads share. */
+
+#ifndef RUNTIME_HEAP_H
+#define RUNTIME_HEAP_H
+
+#include <stddef.h>
+
+/*
+ * `size` zeroed bytes, for free().  Never NULL: without memory the handler of
+ * glow_on_out_of_memory is called.
+ */
+void *glow_heap_new(size_t size);
+
+#endif

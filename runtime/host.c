@@ -1,0 +1,145 @@
+#include "glow/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "glow/diag.h"
+#include "runtime/heap.h"
+#include "runtime/state.h"
+
+glow_host *
+glow_host_new(const glow_host_options *o)
+{
+    glow_host *h = glow_heap_new(sizeof *h);
+    pthread_condattr_t monotonic;
+
+    if (o)
+        h->options = *o;
+    if (h->options.queue <= 0)
+        h->options.queue = 200;
+    if (h->options.retries == 0)
+        h->options.retries = 2;
+    if (h->options.trace)
+        h->trace = glow_run_trace_new();
+    h->names = glow_arena_new();
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (pthread_create(&h->watch, NULL, glow_run_watch, h) != 0)
+        glow_no_memory(0);
+    return h;
+}
+
+const char *
+glow_run_name(glow_host *h, const char *name)
+{
+    const char *copy;
+
+    pthread_mutex_lock(&h->lock);
+    copy = glow_arena_strdup(h->names, name);
+    pthread_mutex_unlock(&h->lock);
+    return copy;
+}
+
+/* Refuses requests that wait; the thread of watch.c ends behind the last one. */
+static void
+drain(glow_host *h)
+{
+    todo t;
+
+    glow_run_lock(h, &t);
+    h->closing = true;
+    while (h->queue)
+        glow_run_finish(h->queue, GLOW_RUN_REFUSED, "the host is closing", &t);
+    for (service *s = h->services; s; s = s->next)
+        while (s->members)
+            glow_run_finish(s->members, GLOW_RUN_REFUSED, "the host is closing", &t);
+    pthread_cond_broadcast(&h->changed);
+    glow_run_unlock(h, &t);
+    pthread_join(h->watch, NULL);
+}
+
+/* One that is to be removed, which nothing finds any more; NULL: none is left. */
+static service *
+next_service(glow_host *h)
+{
+    service *s;
+
+    pthread_mutex_lock(&h->lock);
+    for (s = h->services; s && s->leaving;)
+        s = s->next;
+    if (s)
+        s->leaving = true;
+    pthread_mutex_unlock(&h->lock);
+    return s;
+}
+
+void
+glow_host_free(glow_host *h)
+{
+    service *s;
+
+    drain(h);
+    while ((s = next_service(h)) != NULL)
+        glow_run_service_drop(s, 0);
+    pthread_mutex_lock(&h->lock);
+    while (h->n_services > 0)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    while (h->devices) {
+        device *d = h->devices;
+
+        h->devices = d->next;
+        d->api->close(d->at);
+        free(d);
+    }
+    if (h->trace)
+        glow_run_trace_free(h->trace);
+    glow_arena_free(h->names);
+    pthread_cond_destroy(&h->changed);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+bool
+glow_host_add_device(glow_host *h, glow_context *ctx,
+                     const glow_run_device_api *api, const glow_run_device_options *o)
+{
+    glow_run_device_options own = *o;
+    glow_run_device_info info;
+    device *d, **last;
+
+    for (d = h->devices; d; d = d->next)
+        if (strcmp(d->name, o->name) == 0)
+            return glow_error(ctx, "E1005", "there are two devices %s",
+                              o->name);
+    d = glow_heap_new(sizeof *d);
+    d->name = glow_run_name(h, o->name);
+    own.name = d->name;
+    d->host = h;
+    d->api = api;
+    d->at = api->open(ctx, &own);
+    if (!d->at) {
+        free(d);
+        return false;
+    }
+    api->info(d->at, &info);
+    d->host_memory = info.host_memory;
+    d->most = DEPTH * info.queues;
+    pthread_mutex_lock(&h->lock);
+    for (last = &h->devices; *last;)
+        last = &(*last)->next;
+    *last = d;
+    d->number = h->n_devices++;
+    pthread_mutex_unlock(&h->lock);
+    return true;
+}
+
+void
+glow_host_trace(glow_host *h, glow_buf *b)
+{
+    if (h->trace)
+        glow_run_trace_print(h->trace, b);
+}

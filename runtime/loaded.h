@@ -1,0 +1,33 @@
+/* A network of a file, compiled for each worker of a device in this process. */
+
+#ifndef RUNTIME_LOADED_H
+#define RUNTIME_LOADED_H
+
+#include "glow/runtime.h"
+#include "glow/network.h"
+
+typedef struct run_instance {
+    glow_context *ctx; /* of this worker alone */
+    glow_module *module;
+    glow_network network;
+    glow_report_text last; /* the first report since it was emptied */
+} run_instance;
+
+struct glow_loaded {
+    const glow_backend *backend;
+    int workers;
+    run_instance *instances;
+    glow_port *ports;
+    int n_ports;
+    int64_t bytes;
+};
+
+/* NULL after a report to `ctx`. */
+glow_loaded *glow_run_load(glow_context *ctx, const glow_run_device_options *d,
+                           const glow_load_options *o);
+void glow_run_unload(glow_loaded *l);
+/* Runs on one address for each port, on the instance of `worker`. */
+glow_outcome glow_run_loaded(glow_loaded *l, int worker, void *const *at,
+                             glow_report_text *r);
+
+#endif

@@ -1,0 +1,402 @@
+/* Requests: from the call to the queue, and from the end to the caller. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/heap.h"
+#include "runtime/state.h"
+
+/* Memory. */
+
+void *
+glow_run_block(glow_request *r, int v)
+{
+    size_t bytes = (size_t)r->service->values[v].bytes;
+
+    if (r->blocks[v])
+        return r->blocks[v];
+    r->blocks[v] = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    return r->blocks[v] ? r->blocks[v] : glow_no_memory(bytes);
+}
+
+/* Blocks of an ended request, or none yet. */
+void **
+glow_run_take_blocks(service *s)
+{
+    return s->n_spare > 0
+               ? s->spare[--s->n_spare]
+               : glow_heap_new((size_t)s->n_values * sizeof(void *));
+}
+
+static void
+free_blocks(void **blocks, int n)
+{
+    for (int v = 0; v < n; v++)
+        free(blocks[v]);
+    free(blocks);
+}
+
+/* Keeps blocks for the next request, as many as can run at once. */
+static void **
+keep_blocks(service *s, void **blocks)
+{
+    if (s->leaving || s->n_spare >= s->most)
+        return blocks;
+    s->spare[s->n_spare++] = blocks;
+    return NULL;
+}
+
+glow_request *
+glow_run_request_new(service *s, const glow_request_options *o)
+{
+    static const glow_request_options none;
+    glow_request *r = glow_heap_new(sizeof *r);
+
+    o = o ? o : &none;
+    r->host = s->host;
+    r->service = s;
+    r->number = s->host->count++;
+    s->refs++;
+    s->requests++;
+    r->refs = 1;
+    r->arrived = glow_now();
+    r->deadline = o->deadline;
+    r->key = r->arrived - (int64_t)o->priority * AGE_NS;
+    r->then = o->then;
+    r->user = o->user;
+    r->timeline = glow_timeline_new();
+    r->samples = 1;
+    r->data = glow_heap_new((size_t)s->n_values * sizeof *r->data);
+    r->inputs = glow_heap_new((size_t)s->n_values * sizeof *r->inputs);
+    return r;
+}
+
+void
+glow_run_request_drop(glow_request *r)
+{
+    glow_host *h = r->host;
+    service *s = r->service;
+    void **blocks = r->blocks;
+
+    pthread_mutex_lock(&h->lock);
+    if (--r->refs > 0) {
+        pthread_mutex_unlock(&h->lock);
+        return;
+    }
+    if (blocks)
+        blocks = keep_blocks(s, blocks);
+    pthread_mutex_unlock(&h->lock);
+    for (int i = 0; i < r->n_inputs; i++)
+        r->inputs[i].release(r->inputs[i].user);
+    if (blocks)
+        free_blocks(blocks, s->n_values);
+    glow_timeline_unref(r->timeline);
+    free(r->waiting);
+    free(r->inputs);
+    free(r->data);
+    free(r);
+    glow_run_service_drop(s, 1); /* after which the host may be gone */
+}
+
+/* Queues. */
+
+void
+glow_run_insert(glow_request **queue, glow_request *r)
+{
+    while (*queue && (*queue)->key <= r->key)
+        queue = &(*queue)->next;
+    r->next = *queue;
+    *queue = r;
+}
+
+void
+glow_run_unqueue(glow_request *r)
+{
+    bool member = r->service->batch > 1;
+    glow_request **at = member ? &r->service->members : &r->host->queue;
+
+    while (*at && *at != r)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = r->next;
+    r->next = NULL;
+    r->host->queued--;
+    if (member)
+        r->service->samples -= r->samples;
+}
+
+void
+glow_run_next(glow_host *h, todo *t)
+{
+    glow_request *r = h->queue, *next;
+
+    for (; r; r = next) {
+        next = r->next;
+        if (r->service->running >= r->service->most)
+            continue;
+        glow_run_unqueue(r);
+        r->service->running++;
+        glow_run_admit(r, t);
+        next = h->queue; /* anything may have happened */
+    }
+    for (service *s = h->services; s; s = s->next)
+        if (s->members)
+            glow_run_batch(s, glow_now(), t);
+}
+
+/* The lock. */
+
+void
+glow_run_lock(glow_host *h, todo *t)
+{
+    *t = (todo){0};
+    t->last_start = &t->start;
+    t->last_end = &t->end;
+    t->last_batch = &t->batch;
+    pthread_mutex_lock(&h->lock);
+}
+
+/* Tells the caller, and drops the runtime's own reference. */
+static void
+tell(glow_request *r)
+{
+    if (r->members)
+        glow_run_scatter(r);
+    if (r->end.outcome == GLOW_RUN_DONE)
+        glow_timeline_reach(r->timeline, 1);
+    else
+        glow_timeline_fail(r->timeline, r->end.outcome, r->end.text);
+    if (r->then)
+        r->then(r->user, r);
+    glow_run_request_drop(r);
+}
+
+void
+glow_run_unlock(glow_host *h, todo *t)
+{
+    pthread_mutex_unlock(&h->lock);
+    for (execution *x = t->start, *next; x; x = next) {
+        next = x->next;
+        x->next = NULL;
+        glow_run_start(x);
+    }
+    for (glow_request *r = t->batch, *next; r; r = next) {
+        next = r->next;
+        r->next = NULL;
+        glow_run_fill(r);
+    }
+    for (glow_request *r = t->end, *next; r; r = next) {
+        next = r->next;
+        r->next = NULL;
+        tell(r);
+    }
+}
+
+/* The interface. */
+
+static int
+find_input(const service *s, const char *name)
+{
+    for (int v = 0; v < s->n_values; v++)
+        if (s->values[v].in && strcmp(s->values[v].name, name) == 0)
+            return v;
+    return -1;
+}
+
+/* Samples that so many bytes are, or 0: none that the service takes. */
+static int
+samples_of(const service *s, int v, size_t bytes)
+{
+    size_t one = (size_t)s->values[v].bytes / (size_t)s->batch;
+
+    if (s->batch == 1)
+        return bytes == one;
+    return one && bytes % one == 0 && bytes / one <= (size_t)s->batch
+               ? (int)(bytes / one)
+               : 0;
+}
+
+/* False, with the reason in r->end.text, if the inputs are wrong. */
+static bool
+take_inputs(glow_request *r, const glow_input *in, int n)
+{
+    service *s = r->service;
+    char *text = r->end.text;
+    size_t room = sizeof r->end.text;
+
+    for (int i = 0; i < n; i++) {
+        int v = find_input(s, in[i].name), samples;
+
+        if (v < 0)
+            return snprintf(text, room, "%s has no input %s", s->name,
+                            in[i].name) < 0;
+        samples = samples_of(s, v, in[i].bytes);
+        if (samples == 0)
+            return snprintf(text, room, "input %s has %zu bytes, and %s takes "
+                            "%" PRId64 "%s", in[i].name, in[i].bytes, s->name,
+                            s->values[v].bytes / s->batch,
+                            s->batch > 1 ? " for each sample" : "") < 0;
+        if (r->data[v])
+            return snprintf(text, room, "input %s comes twice", in[i].name) < 0;
+        if (i > 0 && samples != r->samples)
+            return snprintf(text, room, "input %s has %d samples, and others "
+                            "have %d", in[i].name, samples, r->samples) < 0;
+        r->samples = samples;
+        r->data[v] = in[i].data;
+    }
+    for (int v = 0; v < s->n_values; v++)
+        if (s->values[v].in && !r->data[v])
+            return snprintf(text, room, "input %s is missing",
+                            s->values[v].name) < 0;
+    return true;
+}
+
+/* Copies inputs that the caller keeps; unlocked. */
+static void
+own_inputs(glow_request *r, const glow_input *in, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int v = find_input(r->service, in[i].name);
+
+        if (in[i].release) {
+            r->inputs[r->n_inputs++] = in[i];
+            continue;
+        }
+        r->data[v] = memcpy(glow_run_block(r, v), in[i].data, in[i].bytes);
+    }
+}
+
+static void
+refuse(glow_request *r, const char *text)
+{
+    r->end.outcome = GLOW_RUN_REFUSED;
+    snprintf(r->end.text, sizeof r->end.text, "%s", text);
+}
+
+void
+glow_run_live(glow_request *r)
+{
+    glow_host *h = r->host;
+
+    r->live = h->live;
+    r->live_link = &h->live;
+    if (h->live)
+        h->live->live_link = &r->live;
+    h->live = r;
+}
+
+/* Puts it where it waits, or lets it run. */
+static void
+enter(glow_request *r, todo *t)
+{
+    glow_host *h = r->host;
+    service *s = r->service;
+
+    r->refs++;
+    glow_run_live(r);
+    if (s->batch > 1) {
+        glow_run_insert(&s->members, r);
+        s->samples += r->samples;
+        h->queued++;
+        glow_run_batch(s, glow_now(), t);
+    } else if (s->running < s->most) {
+        s->running++;
+        glow_run_admit(r, t);
+    } else {
+        glow_run_insert(&h->queue, r);
+        h->queued++;
+    }
+    if (r->deadline || s->batch > 1 || h->options.limit_ns)
+        pthread_cond_broadcast(&h->changed);
+}
+
+/* Sets r->end to GLOW_RUN_DONE if the request can be taken, else to why not. */
+static void
+check(glow_request *r, const glow_input *in, int n)
+{
+    glow_host *h = r->host;
+
+    if (h->closing)
+        refuse(r, "the host is closing");
+    else if (r->service->leaving)
+        refuse(r, "the service was removed");
+    else if (h->queued >= h->options.queue &&
+             (r->service->batch > 1 || r->service->running >= r->service->most))
+        refuse(r, "as many requests wait as may");
+    else if (r->deadline && r->deadline <= r->arrived)
+        refuse(r, "the deadline has passed");
+    else
+        r->end.outcome = take_inputs(r, in, n) ? GLOW_RUN_DONE : GLOW_RUN_INVALID;
+}
+
+glow_request *
+glow_service_run(glow_service *s, const glow_input *in, int n_in,
+                 const glow_request_options *o)
+{
+    glow_host *h = s->host;
+    glow_request *r;
+    todo t;
+
+    glow_run_lock(h, &t);
+    r = glow_run_request_new(s, o);
+    check(r, in, n_in);
+    if (r->end.outcome == GLOW_RUN_DONE)
+        r->blocks = glow_run_take_blocks(s);
+    pthread_mutex_unlock(&h->lock);
+    if (r->end.outcome == GLOW_RUN_DONE)
+        own_inputs(r, in, n_in);
+    glow_run_lock(h, &t);
+    if (r->end.outcome != GLOW_RUN_DONE) {
+        r->ended = true;
+        s->ended[r->end.outcome]++;
+        r->refs++;
+        *t.last_end = r;
+        t.last_end = &r->next;
+    } else {
+        enter(r, &t);
+    }
+    glow_run_unlock(h, &t);
+    return r;
+}
+
+glow_fence
+glow_request_fence(const glow_request *r)
+{
+    return (glow_fence){r->timeline, 1};
+}
+
+const void *
+glow_request_output(const glow_request *r, const char *name, size_t *bytes)
+{
+    const service *s = r->service;
+
+    if (glow_timeline_value(r->timeline) < 1)
+        return NULL;
+    for (int v = 0; v < s->n_values; v++)
+        if (s->values[v].out && strcmp(s->values[v].name, name) == 0) {
+            int64_t one = s->values[v].bytes / s->batch;
+
+            *bytes = (size_t)(s->batch > 1 ? one * r->samples : one);
+            return r->blocks[v];
+        }
+    return NULL;
+}
+
+void
+glow_request_cancel(glow_request *r)
+{
+    todo t;
+
+    glow_run_lock(r->host, &t);
+    glow_run_finish(r, GLOW_RUN_CANCELLED, "it was cancelled", &t);
+    glow_run_unlock(r->host, &t);
+}
+
+void
+glow_request_release(glow_request *r)
+{
+    glow_run_request_drop(r);
+}

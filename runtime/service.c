@@ -1,0 +1,301 @@
+/* Services: networks loaded on devices, all or nothing. */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "glow/diag.h"
+#include "runtime/heap.h"
+#include "runtime/state.h"
+
+static void
+free_service(service *s)
+{
+    for (int p = 0; p < s->n_parts; p++) {
+        part *q = &s->parts[p];
+
+        for (int i = 0; i < q->n_replicas; i++)
+            q->replicas[i].device->api->unload(q->replicas[i].device->at,
+                                               q->replicas[i].loaded);
+        free(q->replicas);
+        free(q->values);
+        free(q->waits_for);
+    }
+    for (int i = 0; i < s->n_spare; i++) {
+        for (int v = 0; v < s->n_values; v++)
+            free(s->spare[i][v]);
+        free(s->spare[i]);
+    }
+    free(s->spare);
+    free(s->parts);
+    free(s->values);
+    free(s->ports);
+    free(s);
+}
+
+void
+glow_run_service_drop(service *s, int requests)
+{
+    glow_host *h = s->host;
+    bool last;
+
+    pthread_mutex_lock(&h->lock);
+    s->requests -= requests;
+    last = --s->refs == 0;
+    pthread_cond_broadcast(&h->changed);
+    if (last) {
+        service **at = &h->services;
+
+        while (*at != s)
+            at = &(*at)->next;
+        *at = s->next;
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (!last)
+        return;
+    free_service(s);
+    pthread_mutex_lock(&h->lock);
+    h->n_services--;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* Devices. */
+
+static device *
+find_device(const glow_host *h, const char *name)
+{
+    device *d = h->devices;
+
+    while (d && strcmp(d->name, name) != 0)
+        d = d->next;
+    return d;
+}
+
+/* The device on which replica `i` of the service goes, or NULL after the last. */
+static device *
+device_at(const glow_host *h, const glow_service_options *o, int i)
+{
+    device *d = h->devices;
+
+    if (o->n_devices > 0)
+        return i < o->n_devices ? find_device(h, o->devices[i]) : NULL;
+    while (d && i-- > 0)
+        d = d->next;
+    return d;
+}
+
+static bool
+check_devices(const glow_host *h, glow_context *ctx,
+              const glow_service_options *o)
+{
+    if (!h->devices)
+        return glow_error(ctx, "E1002", "service %s: the host has no devices",
+                          o->name);
+    for (int i = 0; i < o->n_devices; i++)
+        if (!find_device(h, o->devices[i]))
+            return glow_error(ctx, "E1002",
+                              "service %s: the host has no device %s", o->name,
+                              o->devices[i]);
+    return true;
+}
+
+static bool
+load_replicas(service *s, part *p, glow_context *ctx,
+              const glow_service_options *o)
+{
+    int n = o->n_devices > 0 ? o->n_devices : s->host->n_devices;
+    const glow_load_options how = {
+        .path = o->path,
+        .function = o->function,
+        .passes = o->passes,
+    };
+
+    p->replicas = glow_heap_new((size_t)n * sizeof *p->replicas);
+    for (int i = 0; i < n; i++) {
+        device *d = device_at(s->host, o, i);
+        glow_loaded *l = d->api->load(d->at, ctx, &how);
+
+        if (!l)
+            return false;
+        p->replicas[p->n_replicas++] = (replica){d, l};
+    }
+    p->n_ports = p->replicas[0].device->api->ports(p->replicas[0].loaded,
+                                                   &p->ports);
+    return true;
+}
+
+/* Values. */
+
+/* The values of a service of one part are the ports of that. */
+static void
+list_values(service *s)
+{
+    part *p = &s->parts[0];
+
+    s->values = glow_heap_new((size_t)p->n_ports * sizeof *s->values);
+    s->ports = glow_heap_new((size_t)p->n_ports * sizeof *s->ports);
+    p->values = glow_heap_new((size_t)p->n_ports * sizeof *p->values);
+    s->n_values = s->n_ports = p->n_ports;
+    for (int i = 0; i < p->n_ports; i++) {
+        const glow_port *q = &p->ports[i];
+
+        p->values[i] = i;
+        s->ports[i] = *q;
+        s->values[i] = (value){q->name, q->type, q->bytes, q->read, q->written};
+    }
+}
+
+static bool
+check_batch(const service *s, glow_context *ctx)
+{
+    for (int v = 0; v < s->n_values && s->batch > 1; v++) {
+        const value *x = &s->values[v];
+
+        if (x->type->shape.rank == 0 || x->type->shape.at[0] != s->batch)
+            return glow_error(ctx, "E1003",
+                              "service %s: batches of %d samples need a first "
+                              "axis of %d, and @%s has %" PRId64,
+                              s->name, s->batch, s->batch, x->name,
+                              x->type->shape.rank ? x->type->shape.at[0] : 1);
+    }
+    return true;
+}
+
+/* A placeholder that is read and written is kept between runs. */
+static bool
+check_state(const service *s, glow_context *ctx)
+{
+    for (int v = 0; v < s->n_values; v++)
+        if (s->values[v].in && s->values[v].out)
+            return glow_error(ctx, "E1004",
+                              "service %s: @%s is read and written, and a "
+                              "service keeps nothing between requests",
+                              s->name, s->values[v].name);
+    return true;
+}
+
+static service *
+make(glow_host *h, glow_context *ctx, const glow_service_options *o)
+{
+    service *s = glow_heap_new(sizeof *s);
+
+    s->host = h;
+    s->name = glow_run_name(h, o->name);
+    s->refs = 1;
+    s->batch = o->batch > 1 ? o->batch : 1;
+    s->batch_ns = o->batch_ns;
+    s->n_parts = 1;
+    s->parts = glow_heap_new((size_t)s->n_parts * sizeof *s->parts);
+    s->parts[0].service = s;
+    s->parts[0].name = s->name;
+    s->most = o->active > 0 ? o->active : 4 * h->n_devices;
+    s->spare = glow_heap_new((size_t)s->most * sizeof *s->spare);
+    if (!load_replicas(s, &s->parts[0], ctx, o)) {
+        free_service(s);
+        return NULL;
+    }
+    list_values(s);
+    if (check_batch(s, ctx) && check_state(s, ctx))
+        return s;
+    free_service(s);
+    return NULL;
+}
+
+/* The interface. */
+
+static service *
+find_service(const glow_host *h, const char *name)
+{
+    service *s = h->services;
+
+    while (s && (s->leaving || strcmp(s->name, name) != 0))
+        s = s->next;
+    return s;
+}
+
+/* Lets no request find it; it stays in the list until nobody holds it. */
+static service *
+take_out(const glow_host *h, const char *name)
+{
+    service *s = find_service(h, name);
+
+    if (s)
+        s->leaving = true;
+    return s;
+}
+
+bool
+glow_host_add(glow_host *h, glow_context *ctx, const glow_service_options *o)
+{
+    service *s, *old;
+
+    if (!check_devices(h, ctx, o))
+        return false;
+    s = make(h, ctx, o);
+    if (!s)
+        return false;
+    pthread_mutex_lock(&h->lock);
+    old = take_out(h, o->name);
+    s->next = h->services;
+    h->services = s;
+    h->n_services++;
+    pthread_mutex_unlock(&h->lock);
+    if (old)
+        glow_run_service_drop(old, 0);
+    return true;
+}
+
+bool
+glow_host_remove(glow_host *h, const char *name)
+{
+    service *s;
+
+    pthread_mutex_lock(&h->lock);
+    s = take_out(h, name);
+    while (s && s->requests > 0)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    if (s)
+        glow_run_service_drop(s, 0);
+    return s != NULL;
+}
+
+glow_service *
+glow_host_find(glow_host *h, const char *name)
+{
+    service *s;
+
+    pthread_mutex_lock(&h->lock);
+    s = find_service(h, name);
+    if (s)
+        s->refs++;
+    pthread_mutex_unlock(&h->lock);
+    return s;
+}
+
+void
+glow_service_release(glow_service *s)
+{
+    glow_run_service_drop(s, 0);
+}
+
+int
+glow_service_ports(const glow_service *s, const glow_port **out)
+{
+    *out = s->ports;
+    return s->n_ports;
+}
+
+void
+glow_service_count(glow_service *s, glow_service_statistics *out)
+{
+    pthread_mutex_lock(&s->host->lock);
+    *out = (glow_service_statistics){
+        .done_ns = s->latency_ns,
+        .batches = s->batches,
+        .running = s->running,
+    };
+    memcpy(out->ended, s->ended, sizeof out->ended);
+    pthread_mutex_unlock(&s->host->lock);
+}

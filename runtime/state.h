@@ -1,0 +1,222 @@
+/*
+ * The state of a host, under one lock.
+ *
+ * Functions of the files beside it that take a `todo` are called with the lock held;
+ * calls of devices and users go into the todo and are made by glow_run_unlock after
+ * the lock was given back, since they may come back at once.
+ */
+
+#ifndef RUNTIME_STATE_H
+#define RUNTIME_STATE_H
+
+#include <pthread.h>
+
+#include "glow/host.h"
+
+enum {
+    DEPTH = 2, /* runs that a queue of a device is given ahead */
+    LATENCIES = 24, /* of the histogram: from 2^10 ns on, doubling */
+};
+#define AGE_NS 100000000 /* of waiting that a step of priority is worth */
+
+typedef glow_service service;
+typedef struct part part;
+typedef struct execution execution;
+typedef struct run_trace run_trace;
+
+typedef struct device {
+    glow_host *host;
+    const glow_run_device_api *api;
+    glow_run_device *at;
+    const char *name;
+    int number;
+    int outstanding, most; /* executions, and how many it is given at once */
+    execution *pending;    /* in the order in which they are to go */
+    int n_pending;
+    glow_run_device_state state; /* suspect: it is to be reset */
+    bool host_memory;
+    int64_t lost; /* how often it was */
+    struct device *next;
+} device;
+
+/* A value that passes between parts, or comes in or goes out. */
+typedef struct value {
+    const char *name;
+    const glow_type *type;
+    int64_t bytes;
+    bool in, out; /* of the service */
+} value;
+
+/* A part on one device. */
+typedef struct replica {
+    device *device;
+    glow_loaded *loaded;
+} replica;
+
+struct part {
+    service *service;
+    const char *name;
+    replica *replicas;
+    int n_replicas;
+    const glow_port *ports;
+    int n_ports;
+    int *values;    /* of each port */
+    int *waits_for; /* parts that make its inputs */
+    int n_waits_for;
+};
+
+struct glow_service {
+    glow_host *host;
+    const char *name;
+    value *values;
+    int n_values;
+    part *parts;
+    int n_parts;
+    glow_port *ports; /* of the service */
+    int n_ports;
+    int most;    /* requests that run at once */
+    int running; /* that do */
+    int refs;     /* of the list of the host, of requests, and of users */
+    int requests; /* that exist */
+    bool leaving; /* takes no more */
+    void ***spare; /* sets of blocks, one for each value, of ended requests */
+    int n_spare;
+    /* Of batches. */
+    int batch; /* samples; 1: none */
+    int64_t batch_ns;
+    glow_request *members; /* that wait to be put together, by key */
+    int samples;           /* of the members */
+    /* Statistics. */
+    int64_t ended[GLOW_RUN_OUTCOMES], latency[LATENCIES], latency_ns, batches;
+    glow_service *next;
+};
+
+struct glow_request {
+    glow_host *host;
+    service *service;
+    int refs;
+    uint64_t number;
+    int64_t arrived, deadline, key; /* the least key goes first */
+    glow_timeline *timeline;
+    void (*then)(void *user, glow_request *r);
+    void *user;
+    void **blocks;      /* of each value, or NULL: of its own */
+    const void **data;  /* of each value: in a block, or the caller's */
+    glow_input *inputs; /* those of the caller that are to be released */
+    int n_inputs;
+    int *waiting; /* parts that each part waits for still */
+    int parts_left;
+    int kills; /* devices that were lost while they ran it */
+    bool ended;
+    enum { WAITS, MEMBER, RUNS } state;
+    glow_report_text end;
+    execution *executions; /* that are not done */
+    glow_request *next;    /* in a queue, or in a todo */
+    glow_request *live, **live_link;
+    /* Of batches. */
+    int samples;           /* that it brings */
+    glow_request *members; /* that this one runs for */
+    glow_request *next_member;
+    bool alone;            /* it failed in a batch, and is tried by itself */
+};
+
+/* One try of one part. */
+struct execution {
+    glow_request *request;
+    part *part;
+    replica *on;
+    int tries;
+    uint64_t tried; /* replicas, as bits */
+    glow_timeline *timeline;
+    glow_buffer *buffers; /* of each port */
+    int64_t begun;
+    bool started;
+    execution *next;    /* pending, or to be started */
+    execution *sibling; /* of the request */
+};
+
+struct glow_host {
+    glow_host_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    device *devices;
+    int n_devices;
+    service *services;
+    int n_services; /* that are not freed */
+    glow_request *queue; /* by key */
+    int queued;          /* in it, and members of services */
+    glow_request *live;  /* all that have not ended */
+    uint64_t count;
+    bool closing;
+    pthread_t watch;
+    run_trace *trace; /* NULL: none */
+    glow_arena *names;
+};
+
+typedef struct todo {
+    execution *start, **last_start;
+    glow_request *end, **last_end;
+    glow_request *batch, **last_batch; /* to be filled, and then admitted */
+} todo;
+
+void glow_run_lock(glow_host *h, todo *t);
+/* Gives the lock back and makes the calls of `t`. */
+void glow_run_unlock(glow_host *h, todo *t);
+
+/* A copy that lives as long as the host. */
+const char *glow_run_name(glow_host *h, const char *name);
+
+/* dispatch.c: parts on devices. */
+
+/* Lets the request's parts that wait for nothing run. */
+void glow_run_admit(glow_request *r, todo *t);
+/* Ends a request, and lets others run in its place. */
+void glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t);
+/* Gives the device as many tries as it takes. */
+void glow_run_pump(device *d, todo *t);
+/* Unlocked. */
+void glow_run_start(execution *x);
+/* Moves tries that wait for a device which is lost for good. */
+void glow_run_desert(device *d, todo *t);
+
+/* request.c */
+
+/* Of one owner; called with the lock held. */
+glow_request *glow_run_request_new(service *s, const glow_request_options *o);
+void glow_run_request_drop(glow_request *r);
+/* The block of value `v`, made if there is none. */
+void *glow_run_block(glow_request *r, int v);
+/* A set of blocks, with those of an ended request or with none. */
+void **glow_run_take_blocks(service *s);
+/* Adds it to those that have not ended. */
+void glow_run_live(glow_request *r);
+/* Lets requests that wait run, as far as they may. */
+void glow_run_next(glow_host *h, todo *t);
+/* Takes a request out of the queue that it is in. */
+void glow_run_unqueue(glow_request *r);
+void glow_run_insert(glow_request **queue, glow_request *r);
+
+/* batch.c */
+
+/* Puts members of `s` together, if it is time; the time when it will be, else. */
+int64_t glow_run_batch(service *s, int64_t now, todo *t);
+/* Unlocked: copies the inputs of the members, and lets the batch run. */
+void glow_run_fill(glow_request *batch);
+/* Unlocked: gives the members their outputs, or tries each alone if it failed. */
+void glow_run_scatter(glow_request *batch);
+
+/* watch.c: the thread of deadlines. */
+void *glow_run_watch(void *host);
+
+/* service.c */
+/* One owner less, and so many requests. */
+void glow_run_service_drop(service *s, int requests);
+
+/* trace.c */
+run_trace *glow_run_trace_new(void);
+void glow_run_trace_add(run_trace *t, const char *what, const char *row,
+                        uint64_t request, int64_t begin, int64_t end);
+void glow_run_trace_print(run_trace *t, glow_buf *b);
+void glow_run_trace_free(run_trace *t);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * The thread of a host that ends late requests, lets batches go that waited long
+ * enough, and resets devices.
+ */
+
+#include <stdio.h>
+#include <time.h>
+
+#include "runtime/state.h"
+
+static void
+earlier(int64_t *at, int64_t other)
+{
+    *at = other < *at ? other : *at;
+}
+
+/* Ends late requests; the time of the next one. */
+static int64_t
+end_late(glow_host *h, int64_t now, todo *t)
+{
+    int64_t next = INT64_MAX;
+
+    for (glow_request *r = h->live, *live; r; r = live) {
+        live = r->live;
+        if (!r->deadline)
+            continue;
+        if (r->deadline > now) {
+            earlier(&next, r->deadline);
+            continue;
+        }
+        glow_run_finish(r, GLOW_RUN_LATE, "the deadline passed", t);
+        live = h->live; /* others may have ended */
+    }
+    return next;
+}
+
+/* Distrusts devices whose runs take too long; the time of the next one. */
+static int64_t
+find_hung(glow_host *h, int64_t now)
+{
+    int64_t next = INT64_MAX, limit = h->options.limit_ns;
+
+    if (!limit)
+        return next;
+    for (glow_request *r = h->live; r; r = r->live)
+        for (execution *x = r->executions; x; x = x->sibling) {
+            device *d = x->started ? x->on->device : NULL;
+
+            if (!d || d->state != GLOW_RUN_DEVICE_READY)
+                continue;
+            if (x->begun + limit > now) {
+                earlier(&next, x->begun + limit);
+                continue;
+            }
+            d->state = GLOW_RUN_DEVICE_SUSPECT;
+            d->lost++;
+        }
+    return next;
+}
+
+/* Ends requests that a device which is lost for good will never finish. */
+static void
+abandon(device *d, todo *t)
+{
+    glow_host *h = d->host;
+    char text[200];
+
+    snprintf(text, sizeof text, "device %s does not come back", d->name);
+    for (glow_request *r = h->live, *live; r; r = live) {
+        bool hit = false;
+
+        live = r->live;
+        for (execution *x = r->executions; x; x = x->sibling)
+            hit = hit || (x->started && x->on->device == d);
+        if (!hit)
+            continue;
+        glow_run_finish(r, GLOW_RUN_LOST, text, t);
+        live = h->live;
+    }
+    glow_run_desert(d, t);
+}
+
+/* Resets a device, without the lock; true if there was one to reset. */
+static bool
+reset_one(glow_host *h, todo *t)
+{
+    device *d = h->devices;
+    bool works;
+
+    while (d && d->state != GLOW_RUN_DEVICE_SUSPECT)
+        d = d->next;
+    if (!d)
+        return false;
+    glow_run_unlock(h, t);
+    works = d->api->reset(d->at);
+    glow_run_lock(h, t);
+    d->state = works ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST;
+    if (works)
+        glow_run_pump(d, t);
+    else
+        abandon(d, t);
+    return true;
+}
+
+static void
+wait_until(glow_host *h, int64_t at)
+{
+    struct timespec until = {.tv_sec = (time_t)(at / 1000000000),
+                             .tv_nsec = (long)(at % 1000000000)};
+
+    if (at == INT64_MAX)
+        pthread_cond_wait(&h->changed, &h->lock);
+    else
+        pthread_cond_timedwait(&h->changed, &h->lock, &until);
+}
+
+void *
+glow_run_watch(void *user)
+{
+    glow_host *h = user;
+    todo t;
+
+    glow_run_lock(h, &t);
+    for (;;) {
+        int64_t now = glow_now(), next;
+
+        next = end_late(h, now, &t);
+        earlier(&next, find_hung(h, now));
+        for (service *s = h->services; s; s = s->next)
+            if (s->members)
+                earlier(&next, glow_run_batch(s, now, &t));
+        if (reset_one(h, &t))
+            continue;
+        if (t.start || t.end || t.batch) {
+            glow_run_unlock(h, &t);
+            glow_run_lock(h, &t);
+            continue;
+        }
+        if (h->closing && !h->live)
+            break;
+        wait_until(h, next);
+    }
+    glow_run_unlock(h, &t);
+    return NULL;
+}

@@ -1,0 +1,443 @@
+/* Hosts: requests on devices in this process, and on ones that fail. */
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "glow/diag.h"
+#include "glow/host.h"
+#include "glow/pass.h"
+#include "glow/plugin.h"
+
+#define MS 1000000
+#define NEVER INT64_MAX
+
+typedef struct bench {
+    char path[64];
+    glow_context *ctx;
+    glow_host *host;
+    glow_service *service;
+} bench;
+
+static void
+print_report(const glow_diag *d, void *user)
+{
+    (void)user;
+    print_message("%s: %s\n", d->id, d->message);
+}
+
+/* y = 2 x + 1 of so many rows of four. */
+static void
+begin(bench *b, const glow_host_options *o, int rows)
+{
+    FILE *f;
+
+    *b = (bench){0};
+    snprintf(b->path, sizeof b->path, "/tmp/glow-runtime-%d-%d.gir",
+             (int)getpid(), rows);
+    f = fopen(b->path, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "gir 1\n"
+            "placeholder @x : float<%d x 4>\n"
+            "placeholder @y : float<%d x 4>\n"
+            "constant @two : float<%d x 4> = splat(2.0)\n"
+            "constant @one : float<%d x 4> = splat(1.0)\n"
+            "function @main {\n"
+            "  %%a = Mul(@x, @two) : float<%d x 4>\n"
+            "  %%b = Add(%%a, @one) : float<%d x 4>\n"
+            "  %%s = Save(%%b, @y)\n"
+            "}\n",
+            rows, rows, rows, rows, rows, rows);
+    fclose(f);
+    b->ctx = glow_context_new();
+    glow_context_set_sink(b->ctx, print_report, NULL);
+    b->host = glow_host_new(o);
+}
+
+static void
+end(bench *b)
+{
+    if (b->service)
+        glow_service_release(b->service);
+    glow_host_free(b->host);
+    glow_context_free(b->ctx);
+    unlink(b->path);
+}
+
+static void
+add_device(bench *b, const glow_run_device_api *api, glow_run_device_options o)
+{
+    o.backend = glow_find_backend(b->ctx, "interp");
+    assert_non_null(o.backend);
+    assert_true(glow_host_add_device(b->host, b->ctx, api, &o));
+}
+
+static void
+add_service(bench *b, glow_service_options o)
+{
+    o.name = "net";
+    o.path = b->path;
+    assert_true(glow_host_add(b->host, b->ctx, &o));
+    if (b->service)
+        glow_service_release(b->service);
+    b->service = glow_host_find(b->host, "net");
+    assert_non_null(b->service);
+}
+
+/* A request of `n` rows that begin with `v`. */
+static glow_request *
+run(bench *b, float v, int n, const glow_request_options *o)
+{
+    float x[64];
+
+    for (int i = 0; i < 4 * n; i++)
+        x[i] = v + (float)i;
+    return glow_service_run(b->service,
+                         &(glow_input){.name = "x",
+                                       .data = x,
+                                       .bytes = (size_t)n * 16},
+                         1, o);
+}
+
+/* It is done, and all of its elements are right. */
+static void
+expect(glow_request *r, float v, int n)
+{
+    glow_report_text why;
+    size_t bytes;
+    const float *y;
+
+    if (glow_fence_wait(glow_request_fence(r), NEVER, &why) != GLOW_RUN_DONE)
+        fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
+    y = glow_request_output(r, "y", &bytes);
+    assert_non_null(y);
+    assert_int_equal(bytes, 16 * n);
+    for (int i = 0; i < 4 * n; i++)
+        assert_true(y[i] == 2 * (v + (float)i) + 1);
+    glow_request_release(r);
+}
+
+static void
+expect_failure(glow_request *r, glow_outcome o, const char *text)
+{
+    glow_report_text why;
+
+    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), o);
+    if (!strstr(why.text, text))
+        fail_msg("'%s' is not in '%s'", text, why.text);
+    glow_request_release(r);
+}
+
+static void
+test_kinds(void **state)
+{
+    const glow_run_device_api *const kinds[] = {&glow_run_device_local, &glow_run_device_sim,
+                                            &glow_run_device_local};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        bench b;
+        glow_request *r[100];
+
+        begin(&b, NULL, 2);
+        add_device(&b, kinds[k],
+                   (glow_run_device_options){.name = "d", .serial = k == 2,
+                                         .queues = k == 0 ? 2 : 1});
+        add_service(&b, (glow_service_options){0});
+        for (int i = 0; i < 100; i++)
+            r[i] = run(&b, (float)i, 2, NULL);
+        for (int i = 0; i < 100; i++)
+            expect(r[i], (float)i, 2);
+        end(&b);
+    }
+}
+
+static void
+test_inputs(void **state)
+{
+    float x[8] = {0};
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 2);
+    add_device(&b, &glow_run_device_local, (glow_run_device_options){.name = "d"});
+    add_service(&b, (glow_service_options){0});
+    assert_null(glow_host_find(b.host, "other"));
+    expect_failure(glow_service_run(b.service, NULL, 0, NULL),
+                   GLOW_RUN_INVALID, "input x is missing");
+    expect_failure(run(&b, 0, 1, NULL), GLOW_RUN_INVALID,
+                   "input x has 16 bytes, and net takes 32");
+    expect_failure(glow_service_run(b.service,
+                                 &(glow_input){.name = "y", .data = x}, 1, NULL),
+                   GLOW_RUN_INVALID, "net has no input y");
+    end(&b);
+}
+
+static void
+test_queue_is_bounded(void **state)
+{
+    glow_request *r[40];
+    int refused = 0;
+    bench b;
+
+    (void)state;
+    begin(&b, &(glow_host_options){.queue = 10}, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = 2 * MS});
+    add_service(&b, (glow_service_options){.active = 2});
+    for (int i = 0; i < 40; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 40; i++) {
+        glow_report_text why;
+
+        if (glow_fence_wait(glow_request_fence(r[i]), NEVER, &why) ==
+            GLOW_RUN_DONE) {
+            expect(r[i], (float)i, 1);
+            continue;
+        }
+        assert_non_null(strstr(why.text, "as many requests wait as may"));
+        expect_failure(r[i], GLOW_RUN_REFUSED, "");
+        refused++;
+    }
+    assert_in_range(refused, 10, 28);
+    end(&b);
+}
+
+static void
+test_a_lost_device_is_replaced(void **state)
+{
+    glow_request *r[20];
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .die_at = 3});
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "e", .run_ns = MS});
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 20; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 20; i++)
+        expect(r[i], (float)i, 1);
+    end(&b);
+}
+
+static void
+test_a_device_that_hangs_is_reset(void **state)
+{
+    glow_request *r[6];
+    bench b;
+
+    (void)state;
+    begin(&b, &(glow_host_options){.limit_ns = 50 * MS}, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .hang_at = 2});
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 6; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 6; i++)
+        expect(r[i], (float)i, 1);
+    end(&b);
+}
+
+static void
+test_failures_of_the_network_are_told(void **state)
+{
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .fail_at = 2});
+    add_service(&b, (glow_service_options){0});
+    expect(run(&b, 1, 1, NULL), 1, 1);
+    expect_failure(run(&b, 1, 1, NULL), GLOW_RUN_FAILED,
+                   "part net on d: device d failed run 2");
+    expect(run(&b, 3, 1, NULL), 3, 1);
+    end(&b);
+}
+
+static void
+test_deadlines_and_cancelling(void **state)
+{
+    glow_request *slow, *late, *unwanted;
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = 100 * MS});
+    add_service(&b, (glow_service_options){.active = 1});
+    slow = run(&b, 1, 1, NULL);
+    late = run(&b, 2, 1,
+               &(glow_request_options){.deadline = glow_now() + 10 * MS});
+    unwanted = run(&b, 3, 1, NULL);
+    glow_request_cancel(unwanted);
+    expect_failure(late, GLOW_RUN_LATE, "the deadline passed");
+    expect_failure(unwanted, GLOW_RUN_CANCELLED, "it was cancelled");
+    expect(slow, 1, 1);
+    end(&b);
+}
+
+static void
+note_order(void *user, glow_request *r)
+{
+    glow_request ***at = user;
+
+    *(*at)++ = r;
+}
+
+static void
+test_priorities(void **state)
+{
+    glow_request *order[3] = {0}, **at = order, *first, *low, *high;
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = 20 * MS});
+    add_service(&b, (glow_service_options){.active = 1});
+    first = run(&b, 1, 1,
+                &(glow_request_options){.then = note_order, .user = &at});
+    low = run(&b, 2, 1,
+              &(glow_request_options){.then = note_order, .user = &at});
+    high = run(&b, 3, 1,
+               &(glow_request_options){
+                   .priority = 1, .then = note_order, .user = &at});
+    expect(first, 1, 1);
+    expect(high, 3, 1);
+    expect(low, 2, 1);
+    end(&b);
+    assert_ptr_equal(order[0], first);
+    assert_ptr_equal(order[1], high);
+    assert_ptr_equal(order[2], low);
+}
+
+static void
+test_batches(void **state)
+{
+    glow_request *r[12];
+    glow_buf text = {0};
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 8);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = 20 * MS});
+    add_service(&b, (glow_service_options){
+                        .active = 1, .batch = 8, .batch_ns = 5 * MS});
+    for (int i = 0; i < 12; i++)
+        r[i] = run(&b, (float)i, 1 + i % 2, NULL);
+    for (int i = 0; i < 12; i++)
+        expect(r[i], (float)i, 1 + i % 2);
+    expect_failure(run(&b, 0, 9, NULL), GLOW_RUN_INVALID, "for each sample");
+    glow_host_metrics(b.host, &text);
+    /* 18 samples in eights: 2 1 2 1 2, and so on. */
+    assert_non_null(strstr(text.text, "glow_batches_total{service=\"net\"} 3\n"));
+    assert_non_null(strstr(
+        text.text,
+        "glow_requests_total{service=\"net\",outcome=\"done\"} 12\n"));
+    glow_buf_free(&text);
+    end(&b);
+}
+
+static void
+test_one_of_a_batch_does_not_spoil_others(void **state)
+{
+    glow_request *r[4];
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 8);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .fail_at = 1});
+    add_service(&b, (glow_service_options){.batch = 8, .batch_ns = 5 * MS});
+    for (int i = 0; i < 4; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 4; i++)
+        expect(r[i], (float)i, 1);
+    end(&b);
+}
+
+static void
+test_services_are_replaced(void **state)
+{
+    glow_request *r[10];
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = MS});
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 10; i++) {
+        r[i] = run(&b, (float)i, 1, NULL);
+        if (i == 5)
+            add_service(&b, (glow_service_options){0});
+    }
+    for (int i = 0; i < 10; i++)
+        expect(r[i], (float)i, 1);
+    assert_true(glow_host_remove(b.host, "net"));
+    assert_false(glow_host_remove(b.host, "net"));
+    expect_failure(run(&b, 1, 1, NULL), GLOW_RUN_REFUSED, "was removed");
+    end(&b);
+}
+
+/* The ids of reports, in the order of their coming. */
+static void
+keep_id(const glow_diag *d, void *user)
+{
+    strcat(user, d->id);
+}
+
+static void
+test_errors_of_adding(void **state)
+{
+    char ids[64] = "";
+    glow_run_device_options d = {.name = "d", .memory = 64};
+    glow_service_options o = {.name = "n"};
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    glow_context_set_sink(b.ctx, keep_id, ids);
+    o.path = b.path;
+    assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1002] no device */
+    d.backend = glow_find_backend(b.ctx, "cpu");
+    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_sim, &d));
+    assert_false( /* [E1005] the name is taken */
+        glow_host_add_device(b.host, b.ctx, &glow_run_device_sim, &d));
+    assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1001] no room */
+    o.devices = (const char *const[]){"e"};
+    o.n_devices = 1;
+    assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1002] not that one */
+    assert_string_equal(ids, "E1002E1005E1001E1002");
+    end(&b);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_queue_is_bounded),
+        cmocka_unit_test(test_a_lost_device_is_replaced),
+        cmocka_unit_test(test_a_device_that_hangs_is_reset),
+        cmocka_unit_test(test_failures_of_the_network_are_told),
+        cmocka_unit_test(test_deadlines_and_cancelling),
+        cmocka_unit_test(test_priorities),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_one_of_a_batch_does_not_spoil_others),
+        cmocka_unit_test(test_services_are_replaced),
+        cmocka_unit_test(test_errors_of_adding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
