@@ -54,6 +54,7 @@ FOREIGN = (
     (re.compile(r"llvm-c?/"), "codegen/llvm"),
     (re.compile(r"protobuf-c/|google/protobuf|.*\.pb-c\.h$"), "tools/glow-translate"),
     (re.compile(r"cmocka\.h"), "test/unit"),
+    (re.compile(r"microhttpd\.h"), "tools/glow-serve"),
 )
 
 

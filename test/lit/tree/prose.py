@@ -53,6 +53,7 @@ FOLDERS = (
     "tools/glow-alloc",
     "tools/glow-opt",
     "tools/glow-run",
+    "tools/glow-serve",
     "tools/glow-translate",
     "tools/glow-translate/caffe2",
     "tools/glow-translate/export",

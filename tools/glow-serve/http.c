@@ -1,0 +1,353 @@
+/* Connections, by libmicrohttpd. */
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/glow-serve/serve.h"
+
+#define JSON_LENGTH "Inference-Header-Content-Length"
+
+enum { CONNECTION_SECONDS = 60, MOST_CONNECTIONS = 1000 };
+
+/* A request of HTTP. */
+typedef struct call {
+    server *server;
+    struct MHD_Connection *connection;
+    model *model; /* of an inference */
+    char *body;
+    size_t size, room;
+    enum { READS, RUNS, ENDED } state;
+    inference *inference;
+    answer answer; /* an earlier refusal; status 0: none */
+} call;
+
+/* Answers. */
+
+/* An answer that is being sent, and its parts, which `sent` ends. */
+typedef struct sending {
+    inference *inference;
+    char *text;
+} sending;
+
+static void
+sent(void *user)
+{
+    sending *x = user;
+
+    serve_inference_end(x->inference);
+    free(x->text);
+    free(x);
+}
+
+static enum MHD_Result
+send_response(struct MHD_Connection *c, int status, struct MHD_Response *r,
+              const char *type)
+{
+    enum MHD_Result ok;
+
+    if (!r)
+        return MHD_NO;
+    MHD_add_response_header(r, "Content-Type", type);
+    if (status == 503)
+        MHD_add_response_header(r, "Retry-After", "1");
+    ok = MHD_queue_response(c, (unsigned)status, r);
+    MHD_destroy_response(r);
+    return ok;
+}
+
+static enum MHD_Result
+send_answer(struct MHD_Connection *c, const answer *a)
+{
+    const char *text = a->text ? a->text : "";
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text,
+        a->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+
+    return send_response(c, a->status, r,
+                         a->plain ? "text/plain; version=0.0.4"
+                                  : "application/json");
+}
+
+/* JSON, and behind it the elements where they lie. */
+static enum MHD_Result
+send_inference(call *x)
+{
+    const serve_piece *parts;
+    int n;
+    answer a = serve_inference_answer(x->inference, &parts, &n);
+    struct MHD_IoVec *all = calloc((size_t)n + 1, sizeof *all);
+    sending *s = calloc(1, sizeof *s);
+    struct MHD_Response *r;
+    char text[32];
+    enum MHD_Result ok;
+
+    if (!all || !s || !a.text) {
+        free(all);
+        free(s);
+        free(a.text);
+        return MHD_NO;
+    }
+    *s = (sending){x->inference, a.text};
+    x->inference = NULL;
+    all[0] = (struct MHD_IoVec){a.text, strlen(a.text)};
+    for (int i = 0; i < n; i++)
+        all[i + 1] = (struct MHD_IoVec){parts[i].data, parts[i].size};
+    r = MHD_create_response_from_iovec(all, (unsigned)n + 1, sent, s);
+    if (!r)
+        sent(s);
+    if (r && n > 0) {
+        snprintf(text, sizeof text, "%zu", all[0].iov_len);
+        MHD_add_response_header(r, JSON_LENGTH, text);
+    }
+    ok = send_response(x->connection, a.status, r,
+                       n > 0 ? "application/octet-stream" : "application/json");
+    free(all);
+    return ok;
+}
+
+/* Requests. */
+
+/* The body's bytes that are JSON, after the header that says so; false: wrong. */
+static bool
+json_size(const call *x, size_t *out)
+{
+    const char *text = MHD_lookup_connection_value(x->connection,
+                                                   MHD_HEADER_KIND, JSON_LENGTH);
+    char *end;
+    unsigned long long n;
+
+    *out = x->size;
+    if (!text)
+        return true;
+    if (*text < '0' || *text > '9')
+        return false;
+    n = strtoull(text, &end, 10);
+    *out = (size_t)n;
+    return !*end && n <= x->size;
+}
+
+static void
+resume(void *user)
+{
+    call *x = user;
+
+    MHD_resume_connection(x->connection);
+}
+
+/* Starts the inference, until whose end the connection sleeps. */
+static void
+infer(call *x)
+{
+    char *body = x->body;
+    size_t n;
+
+    x->state = RUNS;
+    if (!json_size(x, &n)) {
+        x->answer = serve_error(400, "%s is no number of bytes of the body",
+                                JSON_LENGTH);
+        return;
+    }
+    x->body = NULL;
+    MHD_suspend_connection(x->connection);
+    x->inference = serve_infer(x->server, x->model, body, x->size, n, resume, x,
+                               &x->answer);
+    if (!x->inference)
+        MHD_resume_connection(x->connection);
+}
+
+static bool
+append(call *x, const char *data, size_t size)
+{
+    if ((int64_t)(x->size + size) > x->server->most_body) {
+        x->answer = serve_error(413, "the request is larger than %" PRId64
+                                " bytes", x->server->most_body);
+        return false;
+    }
+    if (x->size + size > x->room) {
+        size_t room = 2 * x->room > x->size + size ? 2 * x->room
+                                                   : x->size + size;
+        char *grown = realloc(x->body, room);
+
+        if (!grown) {
+            x->answer = serve_error(503, "there is no memory for the request");
+            return false;
+        }
+        x->body = grown;
+        x->room = room;
+    }
+    memcpy(x->body + x->size, data, size);
+    x->size += size;
+    return true;
+}
+
+/* Makes room for the whole body at once, if its length is told. */
+static void
+expect_body(call *x)
+{
+    const char *text = MHD_lookup_connection_value(
+        x->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    unsigned long long n = text ? strtoull(text, NULL, 10) : 0;
+
+    if (n == 0)
+        return;
+    if (n > (unsigned long long)x->server->most_body) {
+        x->answer = serve_error(413, "the request has %llu bytes, and %" PRId64
+                                " are taken", n, x->server->most_body);
+        return;
+    }
+    x->body = malloc((size_t)n);
+    x->room = x->body ? (size_t)n : 0;
+}
+
+static call *
+begin(server *s, struct MHD_Connection *c, const char *method, const char *path)
+{
+    call *x = calloc(1, sizeof *x);
+
+    if (!x)
+        return NULL;
+    s->calls++;
+    x->server = s;
+    x->connection = c;
+    if (strcmp(method, "POST") != 0)
+        return x;
+    x->model = serve_infer_path(s, path, &x->answer);
+    if (x->model && s->draining)
+        x->answer = serve_error(503, "the server is ending");
+    else if (x->model)
+        expect_body(x);
+    return x;
+}
+
+static enum MHD_Result
+handle(void *user, struct MHD_Connection *c, const char *path,
+       const char *method, const char *version, const char *data, size_t *size,
+       void **state)
+{
+    server *s = user;
+    call *x = *state;
+    answer a;
+
+    (void)version;
+    if (!x) {
+        *state = x = begin(s, c, method, path);
+        return x ? MHD_YES : MHD_NO;
+    }
+    if (*size > 0) {
+        /* The body of a refused request is read and forgotten. */
+        if (x->model && !x->answer.status)
+            append(x, data, *size);
+        *size = 0;
+        return MHD_YES;
+    }
+    if (x->model && !x->answer.status && x->state == READS) {
+        infer(x);
+        if (!x->answer.status || x->state == RUNS)
+            return MHD_YES;
+    }
+    if (x->inference)
+        return send_inference(x);
+    a = x->answer.status ? x->answer : serve_answer(s, method, path);
+    x->answer = (answer){.status = a.status};
+    return send_answer(c, &a);
+}
+
+static void
+completed(void *user, struct MHD_Connection *c, void **state,
+          enum MHD_RequestTerminationCode why)
+{
+    server *s = user;
+    call *x = *state;
+
+    (void)c, (void)why;
+    if (!x)
+        return;
+    s->calls--;
+    if (x->inference)
+        serve_inference_end(x->inference);
+    free(x->answer.text);
+    free(x->body);
+    free(x);
+    *state = NULL;
+}
+
+/* The daemon. */
+
+static void
+sleep_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = (time_t)(ms / 1000),
+                         .tv_nsec = (long)(ms % 1000 * 1000000)};
+
+    nanosleep(&t, NULL);
+}
+
+/* Lets balancers see that it ends, then takes no more, then waits for the rest. */
+static void
+drain(server *s, struct MHD_Daemon *d)
+{
+    MHD_socket socket;
+
+    s->draining = 1;
+    sleep_ms(s->values.drain_ms);
+    socket = MHD_quiesce_daemon(d);
+    for (int left = 100 * CONNECTION_SECONDS; left > 0 && s->calls > 0; left--)
+        sleep_ms(10);
+    MHD_stop_daemon(d);
+    if (socket != MHD_INVALID_SOCKET)
+        close(socket);
+}
+
+static bool
+address_of(server *s, struct sockaddr_in *out)
+{
+    *out = (struct sockaddr_in){
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)s->values.port),
+    };
+    return inet_pton(AF_INET, s->values.address, &out->sin_addr) == 1;
+}
+
+int
+serve_http(server *s)
+{
+    struct sockaddr_in at;
+    struct MHD_Daemon *d;
+    const union MHD_DaemonInfo *info;
+    sigset_t ends;
+    int signal;
+
+    if (!address_of(s, &at))
+        return tool_usage(&s->tool, "write four numbers with dots",
+                          "'%s' is no address", s->values.address);
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    d = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+        handle, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)s->values.threads,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_SECONDS,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+    if (!d) {
+        glow_error(s->tool.ctx, "E1006", "cannot listen on %s, port %" PRId64,
+                   s->values.address, s->values.port);
+        return TOOL_FAILED;
+    }
+    info = MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT);
+    tool_print(stdout, "listening on %s:%d\n", s->values.address,
+               info ? info->port : (int)s->values.port);
+    fflush(stdout);
+    sigwait(&ends, &signal);
+    drain(s, d);
+    return TOOL_DONE;
+}

@@ -1,0 +1,108 @@
+/* Declarations that the parts of glow-serve share. */
+
+#ifndef GLOW_TOOLS_SERVE_H
+#define GLOW_TOOLS_SERVE_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "glow/host.h"
+#include "tools/common/tool.h"
+
+typedef struct serve_values {
+    const char *address, *backend, *cpu, *features, *models, *memory,
+        *most_body;
+    int64_t port, threads, devices, queue, batch, batch_us, active, drain_ms;
+    int64_t timeout_ms;
+} serve_values;
+
+/* A version of a model, which is a service of the host. */
+typedef struct model {
+    const char *name, *version, *path;
+    const char *service; /* "name/version" */
+    bool ready;
+    struct model *next;
+} model;
+
+typedef struct server {
+    tool tool;
+    serve_values values;
+    glow_host *host;
+    int64_t most_body; /* bytes of a request */
+    pthread_mutex_t lock; /* of the list, and of `tool` once it serves */
+    model *models;        /* by name, versions from the last to the first */
+    atomic_int calls;     /* requests of HTTP that have not ended */
+    atomic_bool draining;
+} server;
+
+/* An answer: a status of HTTP and its body. */
+typedef struct answer {
+    int status;
+    char *text; /* freed by free(); JSON unless `plain` */
+    bool plain;
+} answer;
+
+/* repository.c: the models. */
+
+/* Adds NAME=FILE of the command line. */
+int serve_add_argument(server *s, const char *text);
+/* Adds all models of the folder -models. */
+int serve_add_folder(server *s);
+/*
+ * The version of a model, or its last one if `version` is NULL; NULL: none.  Models
+ * are never freed while the server runs.
+ */
+model *serve_find(server *s, const char *name, const char *version);
+/* False, with *why in the tool's arena. */
+bool serve_load(server *s, const char *name, const char **why);
+bool serve_unload(server *s, const char *name);
+
+/* protocol.c: all requests but inference. */
+
+answer serve_error(int status, const char *fmt, ...) GLOW_PRINTF(2, 3);
+answer serve_json(int status, json_t *j); /* takes `j` */
+/* `path` begins with '/'; no request has a body here. */
+answer serve_answer(server *s, const char *method, const char *path);
+/* The model of /v2/models/NAME[/versions/V]/infer; NULL: another path. */
+model *serve_infer_path(server *s, const char *path, answer *wrong);
+
+/* tensors.c: elements as JSON and as bytes. */
+
+/* "FP32", or NULL: there is no such word. */
+const char *serve_datatype(glow_kind k);
+json_t *serve_shape(glow_dims shape);
+/* Elements of nested or flat lists into `out`; false, with *why (static text). */
+bool serve_read_data(const json_t *data, const glow_type *type, int64_t count,
+                     void *out, const char **why);
+json_t *serve_write_data(const void *data, const glow_type *type,
+                         int64_t count);
+
+/* infer.c: inference. */
+
+typedef struct inference inference;
+
+/*
+ * Starts the request in `body`, which it frees in the end, as it does itself by
+ * serve_inference_end; `then(user)` is called once it has ended, perhaps at once.
+ * NULL: it was wrong, and *wrong says how.
+ */
+inference *serve_infer(server *s, model *m, char *body, size_t size,
+                       size_t json_size, void (*then)(void *user), void *user,
+                       answer *wrong);
+/*
+ * The answer.  With binary outputs text is JSON of `*json_size` bytes, and *parts has
+ * `*n_parts` more pieces, until serve_inference_end.
+ */
+typedef struct serve_piece {
+    const void *data;
+    size_t size;
+} serve_piece;
+answer serve_inference_answer(inference *x, const serve_piece **parts,
+                              int *n_parts);
+void serve_inference_end(inference *x);
+
+/* http.c: the connections.  Serves until SIGTERM or SIGINT. */
+int serve_http(server *s);
+
+#endif
