@@ -117,6 +117,7 @@ glow_host_add_device(glow_host *h, glow_context *ctx,
                               o->name);
     d = glow_heap_new(sizeof *d);
     d->name = glow_run_name(h, o->name);
+    d->group = o->group ? glow_run_name(h, o->group) : d->name;
     own.name = d->name;
     d->host = h;
     d->api = api;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/devices.h"
 #include "glow/file.h"
 #include "glow/plugin.h"
 #include "glow/text.h"
@@ -38,22 +39,45 @@ folder_of(glow_arena *a, const char *path)
                          : glow_arena_strndup(a, path, (size_t)(slash - path));
 }
 
-static glow_func *
-find_function(glow_context *ctx, glow_module *m, const glow_load_options *o)
+glow_module *
+glow_run_read(glow_context *ctx, const char *path)
 {
-    glow_func *f =
-        o->function ? glow_find_func(m, o->function) : glow_module_entry(m);
+    const glow_source *source = glow_source_read(ctx, path);
+    const glow_parse_options how = {
+        .folder = source ? folder_of(glow_context_arena(ctx), source->name)
+                         : NULL,
+    };
 
-    if (!f && !o->function)
+    return source ? glow_parse(ctx, source, &how) : NULL;
+}
+
+glow_func *
+glow_run_function(glow_context *ctx, glow_module *m, const char *path,
+                  const char *name)
+{
+    glow_func *f = name ? glow_find_func(m, name) : glow_module_entry(m);
+
+    if (!f && !name)
         f = glow_find_func(m, "main");
-    if (!f) {
-        glow_error(ctx, "E0504", "%s has no function%s%s to run", o->path,
-                   o->function ? " @" : "", o->function ? o->function : "");
-        return NULL;
-    }
-    if (glow_is_body(f))
-        glow_func_set_formals(f, NULL, 0, NULL, 0);
+    if (!f)
+        glow_error(ctx, "E0504", "%s has no function%s%s to run", path,
+                   name ? " @" : "", name ? name : "");
     return f;
+}
+
+/* The function in a module of its own, if it is a body among others. */
+static glow_func *
+take_function(run_instance *x, const glow_load_options *o)
+{
+    glow_func *f = glow_run_function(x->ctx, x->module, o->path, o->function);
+    glow_module *alone;
+
+    if (!f || !glow_is_body(f))
+        return f;
+    alone = glow_part_module(f);
+    glow_module_free(x->module);
+    x->module = alone;
+    return glow_find_func(alone, o->function);
 }
 
 /* The pipeline from the level of `f` to that of the backend, or NULL. */
@@ -82,19 +106,12 @@ static bool
 start(run_instance *x, const glow_run_device_options *d, const glow_load_options *o,
       const glow_target_options *code)
 {
-    glow_arena *a = glow_context_arena(x->ctx);
-    const glow_source *source;
     glow_func *f;
 
-    source = glow_source_read(x->ctx, o->path);
-    if (!source)
-        return false;
-    x->module = glow_parse(
-        x->ctx, source,
-        &(glow_parse_options){.folder = folder_of(a, source->name)});
+    x->module = glow_run_read(x->ctx, o->path);
     if (!x->module)
         return false;
-    f = find_function(x->ctx, x->module, o);
+    f = take_function(x, o);
     return f && glow_network_load(&x->network, f,
                                   &(glow_network_options){
                                       .backend = d->backend,

@@ -22,6 +22,12 @@ struct glow_loaded {
     int64_t bytes;
 };
 
+/* The module of a file, which the caller frees; NULL after a report. */
+glow_module *glow_run_read(glow_context *ctx, const char *path);
+/* Its function of that name, or its entry; NULL after a report. */
+glow_func *glow_run_function(glow_context *ctx, glow_module *m,
+                             const char *path, const char *name);
+
 /* NULL after a report to `ctx`. */
 glow_loaded *glow_run_load(glow_context *ctx, const glow_run_device_options *d,
                            const glow_load_options *o);

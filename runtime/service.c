@@ -6,6 +6,7 @@
 
 #include "glow/diag.h"
 #include "runtime/heap.h"
+#include "runtime/loaded.h"
 #include "runtime/state.h"
 
 static void
@@ -62,27 +63,25 @@ glow_run_service_drop(service *s, int requests)
 
 /* Devices. */
 
-static device *
-find_device(const glow_host *h, const char *name)
+static bool
+has_device(const glow_host *h, const char *name)
 {
-    device *d = h->devices;
+    const device *d = h->devices;
 
-    while (d && strcmp(d->name, name) != 0)
+    while (d && strcmp(d->name, name) != 0 && strcmp(d->group, name) != 0)
         d = d->next;
     return d;
 }
 
-/* The device on which replica `i` of the service goes, or NULL after the last. */
-static device *
-device_at(const glow_host *h, const glow_service_options *o, int i)
+/* True if replicas of what is for the devices of `o` go on `d`. */
+static bool
+is_chosen(const device *d, const glow_service_options *o)
 {
-    device *d = h->devices;
-
-    if (o->n_devices > 0)
-        return i < o->n_devices ? find_device(h, o->devices[i]) : NULL;
-    while (d && i-- > 0)
-        d = d->next;
-    return d;
+    for (int i = 0; i < o->n_devices; i++)
+        if (strcmp(d->name, o->devices[i]) == 0 ||
+            strcmp(d->group, o->devices[i]) == 0)
+            return true;
+    return o->n_devices == 0;
 }
 
 static bool
@@ -93,29 +92,33 @@ check_devices(const glow_host *h, glow_context *ctx,
         return glow_error(ctx, "E1002", "service %s: the host has no devices",
                           o->name);
     for (int i = 0; i < o->n_devices; i++)
-        if (!find_device(h, o->devices[i]))
+        if (!has_device(h, o->devices[i]))
             return glow_error(ctx, "E1002",
                               "service %s: the host has no device %s", o->name,
                               o->devices[i]);
     return true;
 }
 
-static bool
-load_replicas(service *s, part *p, glow_context *ctx,
-              const glow_service_options *o)
+bool
+glow_run_load_replicas(service *s, part *p, glow_context *ctx,
+                       const glow_service_options *o)
 {
-    int n = o->n_devices > 0 ? o->n_devices : s->host->n_devices;
     const glow_load_options how = {
         .path = o->path,
         .function = o->function,
         .passes = o->passes,
     };
 
-    p->replicas = glow_heap_new((size_t)n * sizeof *p->replicas);
-    for (int i = 0; i < n; i++) {
-        device *d = device_at(s->host, o, i);
-        glow_loaded *l = d->api->load(d->at, ctx, &how);
+    if (!check_devices(s->host, ctx, o))
+        return false;
+    p->replicas =
+        glow_heap_new((size_t)s->host->n_devices * sizeof *p->replicas);
+    for (device *d = s->host->devices; d; d = d->next) {
+        glow_loaded *l;
 
+        if (!is_chosen(d, o))
+            continue;
+        l = d->api->load(d->at, ctx, &how);
         if (!l)
             return false;
         p->replicas[p->n_replicas++] = (replica){d, l};
@@ -127,12 +130,17 @@ load_replicas(service *s, part *p, glow_context *ctx,
 
 /* Values. */
 
-/* The values of a service of one part are the ports of that. */
-static void
-list_values(service *s)
+/* A service of one part, whose ports are its values. */
+static bool
+load_whole(service *s, glow_context *ctx, const glow_service_options *o)
 {
-    part *p = &s->parts[0];
+    part *p = s->parts = glow_heap_new(sizeof *p);
 
+    s->n_parts = 1;
+    p->service = s;
+    p->name = s->name;
+    if (!glow_run_load_replicas(s, p, ctx, o))
+        return false;
     s->values = glow_heap_new((size_t)p->n_ports * sizeof *s->values);
     s->ports = glow_heap_new((size_t)p->n_ports * sizeof *s->ports);
     p->values = glow_heap_new((size_t)p->n_ports * sizeof *p->values);
@@ -144,6 +152,21 @@ list_values(service *s)
         s->ports[i] = *q;
         s->values[i] = (value){q->name, q->type, q->bytes, q->read, q->written};
     }
+    return true;
+}
+
+/* Reads the module to see whether it has parts. */
+static bool
+load(service *s, glow_context *ctx, const glow_service_options *o)
+{
+    glow_module *m = glow_run_read(ctx, o->path);
+    glow_func *f = m ? glow_run_function(ctx, m, o->path, o->function) : NULL;
+    bool ok = f && (glow_run_has_parts(f) ? glow_run_plan(s, f, ctx, o)
+                                          : load_whole(s, ctx, o));
+
+    if (m)
+        glow_module_free(m);
+    return ok;
 }
 
 static bool
@@ -185,18 +208,9 @@ make(glow_host *h, glow_context *ctx, const glow_service_options *o)
     s->refs = 1;
     s->batch = o->batch > 1 ? o->batch : 1;
     s->batch_ns = o->batch_ns;
-    s->n_parts = 1;
-    s->parts = glow_heap_new((size_t)s->n_parts * sizeof *s->parts);
-    s->parts[0].service = s;
-    s->parts[0].name = s->name;
     s->most = o->active > 0 ? o->active : 4 * h->n_devices;
     s->spare = glow_heap_new((size_t)s->most * sizeof *s->spare);
-    if (!load_replicas(s, &s->parts[0], ctx, o)) {
-        free_service(s);
-        return NULL;
-    }
-    list_values(s);
-    if (check_batch(s, ctx) && check_state(s, ctx))
+    if (load(s, ctx, o) && check_batch(s, ctx) && check_state(s, ctx))
         return s;
     free_service(s);
     return NULL;
@@ -230,8 +244,6 @@ glow_host_add(glow_host *h, glow_context *ctx, const glow_service_options *o)
 {
     service *s, *old;
 
-    if (!check_devices(h, ctx, o))
-        return false;
     s = make(h, ctx, o);
     if (!s)
         return false;

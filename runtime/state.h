@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "glow/graph.h"
 #include "glow/host.h"
 
 enum {
@@ -28,7 +29,7 @@ typedef struct device {
     glow_host *host;
     const glow_run_device_api *api;
     glow_run_device *at;
-    const char *name;
+    const char *name, *group;
     int number;
     int outstanding, most; /* executions, and how many it is given at once */
     execution *pending;    /* in the order in which they are to go */
@@ -208,7 +209,18 @@ void glow_run_scatter(glow_request *batch);
 /* watch.c: the thread of deadlines. */
 void *glow_run_watch(void *host);
 
+/* plan.c */
+
+bool glow_run_has_parts(const glow_func *f);
+/* Makes parts of the Runs of `f`, and loads them; false after a report. */
+bool glow_run_plan(service *s, glow_func *f, glow_context *ctx,
+                   const glow_service_options *o);
+
 /* service.c */
+
+/* Loads a part on the devices of `o`, by `o->function`; false after a report. */
+bool glow_run_load_replicas(service *s, part *p, glow_context *ctx,
+                            const glow_service_options *o);
 /* One owner less, and so many requests. */
 void glow_run_service_drop(service *s, int requests);
 

@@ -25,7 +25,8 @@ typedef struct glow_run_device_api glow_run_device_api;
 
 /* Options of a device. */
 typedef struct glow_run_device_options {
-    const char *name; /* unique in a host */
+    const char *name;  /* unique in a host */
+    const char *group; /* another name, of several that are alike; NULL: none */
     const struct glow_backend *backend;
     const struct glow_target_options *code; /* NULL: for this machine */
     int64_t memory;  /* bytes that it has; 0: no limit */
@@ -73,7 +74,7 @@ typedef struct glow_port {
 /* A network for a device: a function of a file. */
 typedef struct glow_load_options {
     const char *path;     /* .gir, with its weights beside it */
-    const char *function; /* NULL: the entry; a body's formals become placeholders */
+    const char *function; /* NULL: the entry; the ports of a body are its formals */
     const char *passes;   /* NULL: those of -O2 for the backend */
 } glow_load_options;
 

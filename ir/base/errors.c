@@ -1816,6 +1816,13 @@ static const glow_diag_info table[] = {
      "The Open Inference Protocol knows integers of 8 to 64 bits, floats of 16 to\n"
      "64 bits, bfloat16 and bool.\n"},
 
+    {"E1008", "a graph of parts has something else in it",
+     "A service of several parts is a graph of Runs, which read its inputs and\n"
+     "each other's results, and of Saves of their results, one for each.\n"
+     "\n"
+     "    %a = Run([@x]) {Body: @part0, Device: \"card\"} : float<4>\n"
+     "    %b = Relu(%a) : float<4>    // on no device\n"},
+
     /* The end. */
     {NULL, NULL, NULL},
 };
