@@ -32,6 +32,11 @@ typedef struct glow_run_device_options {
     int64_t memory;  /* bytes that it has; 0: no limit */
     int queues;      /* runs at once; 0: 1 */
     bool serial;     /* run in the thread that submits */
+    /*
+     * Kind remote: the arguments of a process, found on PATH, that serves as the
+     * device on descriptor 3 (glow_run_device_serve); ended by NULL.
+     */
+    const char *const *command;
     /* Kind sim: nanoseconds of a run, and of a copied byte times 1000. */
     int64_t run_ns, copy_ps;
     /* Kind sim: this run (from 1) fails, hangs, or ends the device; 0: none. */
@@ -126,7 +131,15 @@ struct glow_run_device_api {
 
 /* Threads of this process and a backend's load and run. */
 extern GLOW_API const glow_run_device_api glow_run_device_local;
-/* The same, with time taken by the clock, and faults on demand: for tests. */
+/* The backend in a process of its own, with memory that both share. */
+extern GLOW_API const glow_run_device_api glow_run_device_remote;
+/*
+ * Serves as the device at the other end of a stream socket, until that is closed;
+ * errors go there, not to the sink of `ctx`.  False after a report.
+ */
+GLOW_API bool glow_run_device_serve(glow_context *ctx, int socket,
+                                    const glow_run_device_options *o);
+/* The local kind, with time taken by the clock, and faults on demand: for tests. */
 extern GLOW_API const glow_run_device_api glow_run_device_sim;
 
 GLOW_END

@@ -21,6 +21,8 @@ static const tool_option options[] = {
      "with these features and without those, as -avx2,-fma"},
     {"devices", TOOL_INT, AT(devices), "N", NULL, "models",
      "threads that run networks, one request each (1)"},
+    {"isolate", TOOL_FLAG, AT(isolate), NULL, NULL, "models",
+     "give each device a process, which may crash without harm"},
     {"memory", TOOL_TEXT, AT(memory), "BYTES", NULL, "models",
      "what all networks of a device may take, as 512MiB (no limit)"},
 
@@ -34,6 +36,8 @@ static const tool_option options[] = {
      "how long a request waits for others (2000)"},
     {"timeout-ms", TOOL_INT, AT(timeout_ms), "MS", NULL, "requests",
      "end requests that take longer and name no time of their own (no limit)"},
+    {"limit-ms", TOOL_INT, AT(limit_ms), "MS", NULL, "requests",
+     "with -isolate: end a process whose run takes longer (no limit)"},
     {"max-body", TOOL_TEXT, AT(most_body), "BYTES", NULL, "requests",
      "the largest request (64MiB)"},
 
@@ -78,6 +82,11 @@ check_usage(server *s)
         v->batch_us > 60000000)
         return tool_usage(&s->tool, NULL, "-batch takes 1 to 65536, -batch-us 0 "
                                           "to 60000000");
+    if (v->limit_ms < 0 || v->limit_ms > 86400000 ||
+        (v->limit_ms && !v->isolate))
+        return tool_usage(&s->tool, "add -isolate",
+                          "-limit-ms goes with -isolate, and takes 0 to a day of "
+                          "them");
     if (v->timeout_ms < 0 || v->timeout_ms > 86400000 || v->drain_ms < 0 ||
         v->drain_ms > 86400000)
         return tool_usage(&s->tool, NULL,
@@ -87,6 +96,31 @@ check_usage(server *s)
                           "-max-body wants bytes above 0, as 65536, 512KiB or "
                           "4MiB, not '%s'", v->most_body);
     return TOOL_GO_ON;
+}
+
+/* The command of a device in a process of its own. */
+static const char *const *
+command(server *s)
+{
+    const serve_values *v = &s->values;
+    tool_list l = {0};
+
+    tool_list_add(&s->tool, &l, "glow-device");
+    tool_list_add(&s->tool, &l,
+                  glow_arena_printf(s->tool.arena, "-backend=%s", v->backend));
+    if (v->cpu)
+        tool_list_add(&s->tool, &l,
+                      glow_arena_printf(s->tool.arena, "-cpu=%s", v->cpu));
+    if (v->features)
+        tool_list_add(&s->tool, &l, glow_arena_printf(s->tool.arena,
+                                                      "-features=%s",
+                                                      v->features));
+    for (size_t i = 0; i < s->tool.common.plugins.count; i++)
+        tool_list_add(&s->tool, &l,
+                      glow_arena_printf(s->tool.arena, "-plugin=%s",
+                                        s->tool.common.plugins.items[i]));
+    tool_list_add(&s->tool, &l, NULL);
+    return l.items;
 }
 
 static int
@@ -104,10 +138,14 @@ add_devices(server *s, const glow_target_options *code)
         return tool_usage(&s->tool, NULL,
                           "-memory wants bytes above 0, as 512KiB or 4MiB, not "
                           "'%s'", s->values.memory);
+    if (s->values.isolate)
+        o.command = command(s);
     for (int64_t i = 0; i < s->values.devices; i++) {
         o.name = glow_arena_printf(s->tool.arena, "%s%" PRId64,
                                    o.backend->name, i);
-        if (!glow_host_add_device(s->host, s->tool.ctx, &glow_run_device_local,
+        if (!glow_host_add_device(s->host, s->tool.ctx,
+                                  s->values.isolate ? &glow_run_device_remote
+                                                    : &glow_run_device_local,
                                   &o))
             return TOOL_FAILED;
     }
@@ -126,7 +164,10 @@ work(server *s)
         .cpu = s->values.cpu,
         .features = s->values.features,
     };
-    s->host = glow_host_new(&(glow_host_options){.queue = (int)s->values.queue});
+    s->host = glow_host_new(&(glow_host_options){
+        .queue = (int)s->values.queue,
+        .limit_ns = s->values.limit_ms * 1000000,
+    });
     result = add_devices(s, code);
     for (size_t i = 0; i < s->tool.inputs.count && result == TOOL_GO_ON; i++)
         result = serve_add_argument(s, s->tool.inputs.items[i]);

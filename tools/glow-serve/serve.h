@@ -14,7 +14,8 @@ typedef struct serve_values {
     const char *address, *backend, *cpu, *features, *models, *memory,
         *most_body;
     int64_t port, threads, devices, queue, batch, batch_us, active, drain_ms;
-    int64_t timeout_ms;
+    int64_t timeout_ms, limit_ms;
+    bool isolate;
 } serve_values;
 
 /* A version of a model, which is a service of the host. */

@@ -51,6 +51,7 @@ FOLDERS = (
     "runtime",
     "tools/common",
     "tools/glow-alloc",
+    "tools/glow-device",
     "tools/glow-opt",
     "tools/glow-run",
     "tools/glow-serve",

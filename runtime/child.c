@@ -1,0 +1,244 @@
+/* The end of the wire that is the device: a process that runs what it is told. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "glow/diag.h"
+#include "runtime/heap.h"
+#include "runtime/wire.h"
+
+enum { MOST_NETWORKS = 1024 };
+
+typedef struct child {
+    glow_context *ctx;
+    int socket;
+    glow_run_device *device; /* in this process, serial */
+    glow_loaded *networks[MOST_NETWORKS];
+    char *shared; /* memory, and its bytes */
+    size_t size;
+    char error[240]; /* the first report */
+} child;
+
+static void
+keep_first(const glow_diag *d, void *user)
+{
+    child *c = user;
+
+    if (d->severity == GLOW_ERROR && !c->error[0])
+        snprintf(c->error, sizeof c->error, "%s: %s", d->id, d->message);
+}
+
+static bool
+answer(const child *c, const wire_head *h, const void *payload)
+{
+    return glow_wire_send(c->socket, h, payload, -1);
+}
+
+static bool
+fail(const child *c, glow_outcome outcome, const char *text)
+{
+    const wire_head h = {
+        .kind = WIRE_FAILED,
+        .size = (uint32_t)strlen(text) + 1,
+        .outcome = (uint32_t)outcome,
+    };
+
+    return answer(c, &h, text);
+}
+
+static bool
+map(child *c, const wire_head *h, int fd)
+{
+    void *p;
+
+    if (fd < 0 || h->bytes <= 0)
+        return fail(c, GLOW_RUN_LOST, "there is no shared memory");
+    p = mmap(NULL, (size_t)h->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (p == MAP_FAILED)
+        return fail(c, GLOW_RUN_LOST, "shared memory cannot be mapped");
+    if (c->shared)
+        munmap(c->shared, c->size);
+    c->shared = p;
+    c->size = (size_t)h->bytes;
+    return answer(c, &(wire_head){.kind = WIRE_DONE}, NULL);
+}
+
+static bool
+send_ports(const child *c, const glow_loaded *l)
+{
+    const glow_port *ports;
+    int n = glow_run_device_local.ports(l, &ports);
+    glow_buf b = {0};
+    bool ok;
+
+    for (int i = 0; i < n; i++) {
+        const wire_port p = {
+            .type = *ports[i].type,
+            .bytes = ports[i].bytes,
+            .name = (uint32_t)strlen(ports[i].name) + 1,
+            .read = ports[i].read,
+            .written = ports[i].written,
+        };
+
+        glow_buf_add(&b, (const char *)&p, sizeof p);
+        glow_buf_add(&b, ports[i].name, p.name);
+    }
+    ok = b.len > WIRE_MOST
+             ? fail(c, GLOW_RUN_REFUSED, "the network has too many ports")
+             : answer(c,
+                      &(wire_head){
+                          .kind = WIRE_DONE,
+                          .size = (uint32_t)b.len,
+                          .bytes = glow_run_device_local.bytes(l),
+                      },
+                      b.text);
+    glow_buf_free(&b);
+    return ok;
+}
+
+/* The texts of WIRE_LOAD; false: there are not three. */
+static bool
+split(const char *text, size_t size, const char *out[3])
+{
+    for (int i = 0; i < 3; i++) {
+        const char *end = size ? memchr(text, 0, size) : NULL;
+
+        if (!end)
+            return false;
+        out[i] = text;
+        size -= (size_t)(end + 1 - text);
+        text = end + 1;
+    }
+    return true;
+}
+
+static bool
+load(child *c, const wire_head *h, const char *payload)
+{
+    const char *text[3];
+    glow_loaded *l;
+
+    if (h->network >= MOST_NETWORKS || c->networks[h->network] ||
+        !split(payload, h->size, text))
+        return fail(c, GLOW_RUN_LOST, "the message is not one");
+    c->error[0] = 0;
+    l = glow_run_device_local.load(c->device, c->ctx,
+                                   &(glow_load_options){
+                                       .path = text[0],
+                                       .function = *text[1] ? text[1] : NULL,
+                                       .passes = *text[2] ? text[2] : NULL,
+                                   });
+    if (!l)
+        return fail(c, GLOW_RUN_FAILED, c->error);
+    c->networks[h->network] = l;
+    return send_ports(c, l);
+}
+
+static bool
+run(child *c, const wire_head *h, const uint64_t *offsets)
+{
+    glow_loaded *l = h->network < MOST_NETWORKS ? c->networks[h->network] : NULL;
+    const glow_port *ports;
+    int n = l ? glow_run_device_local.ports(l, &ports) : 0;
+    glow_buffer *b;
+    glow_timeline *t;
+    glow_report_text why;
+
+    if (!l || h->size != (size_t)n * sizeof *offsets)
+        return fail(c, GLOW_RUN_LOST, "the message is not one");
+    b = glow_heap_new((size_t)n * sizeof *b);
+    for (int i = 0; i < n; i++) {
+        if (offsets[i] > c->size || (size_t)ports[i].bytes > c->size - offsets[i]) {
+            free(b);
+            return fail(c, GLOW_RUN_LOST, "a buffer is not in shared memory");
+        }
+        b[i] = (glow_buffer){.host = c->shared + offsets[i],
+                             .bytes = ports[i].bytes};
+    }
+    t = glow_timeline_new();
+    glow_run_device_local.submit(c->device, l, b,
+                                 &(glow_command){.signal = {t, 1}});
+    glow_fence_wait((glow_fence){t, 1}, INT64_MAX, &why);
+    glow_timeline_unref(t);
+    free(b);
+    return why.outcome == GLOW_RUN_DONE
+               ? answer(c, &(wire_head){.kind = WIRE_DONE}, NULL)
+               : fail(c, why.outcome, why.text);
+}
+
+static bool
+unload(child *c, const wire_head *h)
+{
+    if (h->network < MOST_NETWORKS && c->networks[h->network]) {
+        glow_run_device_local.unload(c->device, c->networks[h->network]);
+        c->networks[h->network] = NULL;
+    }
+    return answer(c, &(wire_head){.kind = WIRE_DONE}, NULL);
+}
+
+/* Does what one message says; false: the other end is gone. */
+static bool
+serve_one(child *c)
+{
+    wire_head h;
+    void *payload;
+    int fd;
+    bool ok = glow_wire_receive(c->socket, &h, &payload, &fd);
+
+    if (!ok)
+        return false;
+    if (fd >= 0 && h.kind != WIRE_MAP)
+        close(fd);
+    switch (h.kind) {
+    case WIRE_MAP:
+        ok = map(c, &h, fd);
+        break;
+    case WIRE_LOAD:
+        ok = load(c, &h, payload);
+        break;
+    case WIRE_UNLOAD:
+        ok = unload(c, &h);
+        break;
+    case WIRE_RUN:
+        ok = run(c, &h, payload);
+        break;
+    default:
+        ok = fail(c, GLOW_RUN_LOST, "the message is not one");
+    }
+    free(payload);
+    return ok;
+}
+
+bool
+glow_run_device_serve(glow_context *ctx, int socket,
+                      const glow_run_device_options *o)
+{
+    glow_run_device_options own = *o;
+    child *c = glow_heap_new(sizeof *c);
+    bool ok;
+
+    own.serial = true;
+    own.queues = 1;
+    c->ctx = ctx;
+    c->socket = socket;
+    c->device = glow_run_device_local.open(ctx, &own);
+    ok = c->device != NULL;
+    if (ok) {
+        glow_context_set_sink(ctx, keep_first, c);
+        while (serve_one(c))
+            ;
+        for (int i = 0; i < MOST_NETWORKS; i++)
+            if (c->networks[i])
+                glow_run_device_local.unload(c->device, c->networks[i]);
+        glow_run_device_local.close(c->device);
+        glow_context_set_sink(ctx, NULL, NULL);
+    }
+    if (c->shared)
+        munmap(c->shared, c->size);
+    free(c);
+    return ok;
+}

@@ -1,0 +1,639 @@
+/*
+ * Devices in a process of their own, so that a crash ends that alone.  Buffers lie in
+ * memory that both processes map; a thread of the host sends a message for each run
+ * and waits for the answer.  A process that was lost is started again, with the
+ * networks that it had.
+ */
+
+#define _GNU_SOURCE /* memfd_create */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "glow/diag.h"
+#include "runtime/heap.h"
+#include "runtime/queue.h"
+#include "runtime/wire.h"
+
+enum { LINE = 64, CHILD_SOCKET = 3, MOST_STARTS = 3 };
+#define MOST_SHARED ((size_t)1 << 36)
+#define LEAST_SHARED ((size_t)1 << 26)
+
+typedef struct span {
+    size_t at, bytes;
+    struct span *next;
+} span;
+
+struct glow_loaded {
+    glow_run_device *device;
+    uint32_t number;
+    char *text; /* of WIRE_LOAD */
+    uint32_t text_size;
+    glow_port *ports;
+    int n_ports;
+    void *payload; /* which names and types of ports are in */
+    int64_t bytes;
+    struct glow_loaded *next;
+};
+
+struct glow_run_device {
+    glow_run_device_options options;
+    pthread_mutex_t wire; /* one message and its answer */
+    int socket;
+    struct glow_loaded *networks; /* of the process; with `wire` */
+    uint32_t count;
+    pthread_mutex_t lock; /* all below */
+    pid_t process; /* written with `wire` as well; 0: none */
+    glow_run_device_state state;
+    int64_t used;
+    glow_run_device_statistics counts;
+    span *free; /* by address */
+    char *shared;
+    size_t size;
+    int memory; /* descriptor of the shared memory */
+    run_queue *runs, *copies;
+};
+
+/* Shared memory. */
+
+static bool
+make_shared(glow_run_device *d)
+{
+    d->memory = memfd_create("glow-device", MFD_CLOEXEC);
+    for (d->size = MOST_SHARED; d->memory >= 0 && d->size >= LEAST_SHARED;
+         d->size /= 2) {
+        void *p;
+
+        if (ftruncate(d->memory, (off_t)d->size) != 0)
+            continue;
+        p = mmap(NULL, d->size, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_NORESERVE, d->memory, 0);
+        if (p == MAP_FAILED)
+            continue;
+        d->shared = p;
+        d->free = glow_heap_new(sizeof *d->free);
+        *d->free = (span){LINE, d->size - LINE, NULL}; /* 0 is no buffer */
+        return true;
+    }
+    return false;
+}
+
+static size_t
+rounded(int64_t bytes)
+{
+    return ((size_t)bytes + LINE) / LINE * LINE;
+}
+
+static bool
+allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
+{
+    size_t size;
+    bool ok = false;
+
+    if (bytes < 0 || (uint64_t)bytes > d->size)
+        return false;
+    size = rounded(bytes);
+    pthread_mutex_lock(&d->lock);
+    if (!d->options.memory || bytes <= d->options.memory - d->used)
+        for (span **at = &d->free; *at && !ok; at = &(*at)->next) {
+            span *s = *at;
+
+            if (s->bytes < size)
+                continue;
+            *out = (glow_buffer){.at = s->at, .bytes = bytes};
+            s->at += size;
+            s->bytes -= size;
+            d->used += bytes;
+            ok = true;
+            if (s->bytes == 0) {
+                *at = s->next;
+                free(s);
+                break;
+            }
+        }
+    pthread_mutex_unlock(&d->lock);
+    return ok;
+}
+
+/* Joins `s` with the span behind it if they touch. */
+static void
+join(span *s)
+{
+    span *next = s ? s->next : NULL;
+
+    if (!next || s->at + s->bytes != next->at)
+        return;
+    s->bytes += next->bytes;
+    s->next = next->next;
+    free(next);
+}
+
+static void
+free_buffer(glow_run_device *d, glow_buffer *b)
+{
+    span *s = glow_heap_new(sizeof *s), *before = NULL, **at;
+
+    *s = (span){.at = (size_t)b->at, .bytes = rounded(b->bytes)};
+    pthread_mutex_lock(&d->lock);
+    for (at = &d->free; *at && (*at)->at < s->at; at = &(*at)->next)
+        before = *at;
+    s->next = *at;
+    *at = s;
+    join(s);
+    join(before);
+    d->used -= b->bytes;
+    pthread_mutex_unlock(&d->lock);
+    *b = (glow_buffer){0};
+}
+
+/* The process. */
+
+static bool
+is_lost(glow_run_device *d)
+{
+    bool lost;
+
+    pthread_mutex_lock(&d->lock);
+    lost = d->state == GLOW_RUN_DEVICE_LOST;
+    pthread_mutex_unlock(&d->lock);
+    return lost;
+}
+
+static void
+set_state(glow_run_device *d, glow_run_device_state state)
+{
+    pthread_mutex_lock(&d->lock);
+    d->state = state;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Sends a message and waits for the answer; false: the process is gone. */
+static bool
+transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
+         wire_head *reply, void **answer)
+{
+    *answer = NULL;
+    if (d->socket >= 0 && glow_wire_send(d->socket, h, payload, fd) &&
+        glow_wire_receive(d->socket, reply, answer, NULL))
+        return true;
+    set_state(d, GLOW_RUN_DEVICE_LOST);
+    return false;
+}
+
+/* The text of an answer that says what failed. */
+static const char *
+failure(const wire_head *h, const char *payload)
+{
+    return payload && h->size > 0 && !payload[h->size - 1] ? payload
+                                                            : "no reason given";
+}
+
+static void
+set_process(glow_run_device *d, pid_t process)
+{
+    pthread_mutex_lock(&d->lock);
+    d->process = process;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void
+kill_process(glow_run_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->process)
+        kill(d->process, SIGKILL);
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Starts the process; with `wire`. */
+static bool
+start(glow_run_device *d)
+{
+    posix_spawn_file_actions_t actions;
+    int pair[2], rc;
+    pid_t process;
+    wire_head reply;
+    void *answer;
+    bool ok;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return false;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], CHILD_SOCKET);
+    rc = posix_spawnp(&process, d->options.command[0], &actions, NULL,
+                      (char *const *)(uintptr_t)d->options.command, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+    d->socket = pair[0];
+    if (rc != 0)
+        return false;
+    set_process(d, process);
+    ok = transact(d, &(wire_head){.kind = WIRE_MAP, .bytes = (int64_t)d->size},
+                  NULL, d->memory, &reply, &answer) &&
+         reply.kind == WIRE_DONE;
+    free(answer);
+    return ok;
+}
+
+/* Ends the process, at once if `now`; with `wire`. */
+static void
+stop(glow_run_device *d, bool now)
+{
+    if (d->socket >= 0)
+        close(d->socket);
+    d->socket = -1;
+    if (now)
+        kill_process(d);
+    while (d->process && waitpid(d->process, NULL, 0) < 0 && errno == EINTR)
+        ;
+    set_process(d, 0);
+}
+
+static void
+close_device(glow_run_device *d)
+{
+    if (is_lost(d))
+        kill_process(d); /* which ends a run that would be waited for */
+    glow_run_queue_end(d->runs);
+    glow_run_queue_end(d->copies);
+    stop(d, false);
+    if (d->shared)
+        munmap(d->shared, d->size);
+    if (d->memory >= 0)
+        close(d->memory);
+    while (d->free) {
+        span *s = d->free;
+
+        d->free = s->next;
+        free(s);
+    }
+    pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->wire);
+    free(d);
+}
+
+static glow_run_device *
+open_device(glow_context *ctx, const glow_run_device_options *o)
+{
+    glow_run_device *d = glow_heap_new(sizeof *d);
+
+    d->options = *o;
+    d->socket = d->memory = -1;
+    pthread_mutex_init(&d->wire, NULL);
+    pthread_mutex_init(&d->lock, NULL);
+    d->runs = glow_run_queue_new(1);
+    d->copies = glow_run_queue_new(1);
+    if (o->command && make_shared(d) && start(d))
+        return d;
+    glow_error(ctx, "E1009", "device %s: the process %s cannot be started",
+               o->name, o->command ? o->command[0] : "without a command");
+    set_state(d, GLOW_RUN_DEVICE_LOST);
+    close_device(d);
+    return NULL;
+}
+
+static void
+info(glow_run_device *d, glow_run_device_info *out)
+{
+    pthread_mutex_lock(&d->lock);
+    *out = (glow_run_device_info){
+        .state = d->state,
+        .memory = d->options.memory,
+        .used = d->used,
+        .queues = 1,
+    };
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void
+statistics(glow_run_device *d, glow_run_device_statistics *out)
+{
+    pthread_mutex_lock(&d->lock);
+    *out = d->counts;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Networks. */
+
+/* The ports of an answer to WIRE_LOAD; false: it is not one. */
+static bool
+take_ports(glow_loaded *l, char *payload, size_t size)
+{
+    size_t at = 0, most = size / sizeof(wire_port);
+
+    l->ports = glow_heap_new((most + 1) * sizeof *l->ports);
+    l->payload = payload;
+    while (at < size) {
+        wire_port p;
+        glow_type *type;
+
+        if (size - at < sizeof p)
+            return false;
+        memcpy(&p, payload + at, sizeof p);
+        at += sizeof p;
+        if (p.name == 0 || size - at < p.name || payload[at + p.name - 1])
+            return false;
+        type = glow_heap_new(sizeof *type);
+        *type = p.type;
+        l->ports[l->n_ports++] = (glow_port){
+            .name = payload + at,
+            .type = type,
+            .bytes = p.bytes,
+            .read = p.read,
+            .written = p.written,
+        };
+        at += p.name;
+    }
+    return true;
+}
+
+static void
+free_loaded(glow_loaded *l)
+{
+    for (int i = 0; i < l->n_ports; i++)
+        free((void *)(uintptr_t)l->ports[i].type);
+    free(l->ports);
+    free(l->payload);
+    free(l->text);
+    free(l);
+}
+
+/* Sends the network to the process; with `wire`. */
+static bool
+send_network(glow_loaded *l, wire_head *reply, void **answer)
+{
+    return transact(l->device,
+                    &(wire_head){
+                        .kind = WIRE_LOAD,
+                        .size = l->text_size,
+                        .network = l->number,
+                    },
+                    l->text, -1, reply, answer);
+}
+
+static void
+add_text(glow_buf *b, const char *text)
+{
+    text = text ? text : "";
+    glow_buf_add(b, text, strlen(text) + 1);
+}
+
+/* The number of a network, none of which the process has. */
+static uint32_t
+free_number(const glow_run_device *d)
+{
+    uint32_t number = 0;
+    bool taken;
+
+    do {
+        taken = false;
+        for (const glow_loaded *l = d->networks; l; l = l->next)
+            taken = taken || l->number == number;
+        number += taken;
+    } while (taken);
+    return number;
+}
+
+static glow_loaded *
+load(glow_run_device *d, glow_context *ctx, const glow_load_options *o)
+{
+    glow_loaded *l = glow_heap_new(sizeof *l);
+    glow_buf text = {0};
+    wire_head reply;
+    void *answer;
+    bool ok;
+
+    add_text(&text, o->path);
+    add_text(&text, o->function);
+    add_text(&text, o->passes);
+    l->device = d;
+    l->text = text.text;
+    l->text_size = (uint32_t)text.len;
+    pthread_mutex_lock(&d->wire);
+    l->number = free_number(d);
+    ok = send_network(l, &reply, &answer);
+    if (!ok)
+        glow_error(ctx, "E1009", "device %s: the process is gone",
+                   d->options.name);
+    else if (reply.kind != WIRE_DONE) {
+        ok = glow_error(ctx, "E1010", "device %s: %s", d->options.name,
+                        failure(&reply, answer));
+        free(answer);
+    } else {
+        l->bytes = reply.bytes;
+        ok = take_ports(l, answer, reply.size);
+    }
+    if (ok) {
+        l->next = d->networks;
+        d->networks = l;
+    }
+    pthread_mutex_unlock(&d->wire);
+    if (ok)
+        return l;
+    free_loaded(l);
+    return NULL;
+}
+
+static void
+unload(glow_run_device *d, glow_loaded *l)
+{
+    wire_head reply;
+    void *answer;
+
+    pthread_mutex_lock(&d->wire);
+    for (glow_loaded **at = &d->networks; *at; at = &(*at)->next)
+        if (*at == l) {
+            *at = l->next;
+            break;
+        }
+    transact(d, &(wire_head){.kind = WIRE_UNLOAD, .network = l->number}, NULL, -1,
+             &reply, &answer);
+    pthread_mutex_unlock(&d->wire);
+    free(answer);
+    free_loaded(l);
+}
+
+static int
+ports(const glow_loaded *l, const glow_port **out)
+{
+    *out = l->ports;
+    return l->n_ports;
+}
+
+static int64_t
+bytes(const glow_loaded *l)
+{
+    return l->bytes;
+}
+
+/* Commands. */
+
+typedef struct copying {
+    glow_run_device *device;
+    void *to;
+    const void *from;
+    size_t bytes;
+    bool in;
+} copying;
+
+static glow_outcome
+do_copy(void *work, int worker, glow_report_text *r)
+{
+    copying *c = work;
+    glow_run_device *d = c->device;
+
+    (void)worker;
+    if (is_lost(d)) {
+        snprintf(r->text, sizeof r->text, "device %s is lost", d->options.name);
+        return GLOW_RUN_CANCELLED;
+    }
+    memcpy(c->to, c->from, c->bytes);
+    pthread_mutex_lock(&d->lock);
+    *(c->in ? &d->counts.bytes_in : &d->counts.bytes_out) += (int64_t)c->bytes;
+    pthread_mutex_unlock(&d->lock);
+    return GLOW_RUN_DONE;
+}
+
+static void
+copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
+     const glow_command *command)
+{
+    copying *c = glow_heap_new(sizeof *c);
+
+    *c = (copying){
+        .device = d,
+        .to = to->at ? d->shared + to->at : to->host,
+        .from = from->at ? d->shared + from->at : from->host,
+        .bytes = (size_t)(to->bytes < from->bytes ? to->bytes : from->bytes),
+        .in = to->at != 0,
+    };
+    glow_run_queue_put(d->copies, command, do_copy, c);
+}
+
+typedef struct running {
+    glow_loaded *loaded;
+    uint64_t at[];
+} running;
+
+static glow_outcome
+do_run(void *work, int worker, glow_report_text *r)
+{
+    running *x = work;
+    glow_run_device *d = x->loaded->device;
+    const wire_head h = {
+        .kind = WIRE_RUN,
+        .size = (uint32_t)((size_t)x->loaded->n_ports * sizeof *x->at),
+        .network = x->loaded->number,
+    };
+    int64_t begin = glow_now();
+    glow_outcome o = GLOW_RUN_DONE;
+    wire_head reply;
+    void *answer;
+
+    (void)worker;
+    if (is_lost(d)) {
+        snprintf(r->text, sizeof r->text, "device %s is lost", d->options.name);
+        return GLOW_RUN_CANCELLED;
+    }
+    pthread_mutex_lock(&d->wire);
+    if (!transact(d, &h, x->at, -1, &reply, &answer)) {
+        snprintf(r->text, sizeof r->text, "the process of device %s is gone",
+                 d->options.name);
+        o = GLOW_RUN_LOST;
+    } else if (reply.kind != WIRE_DONE) {
+        snprintf(r->text, sizeof r->text, "%s", failure(&reply, answer));
+        o = reply.outcome == GLOW_RUN_FAILED ? GLOW_RUN_FAILED : GLOW_RUN_LOST;
+    }
+    pthread_mutex_unlock(&d->wire);
+    free(answer);
+    pthread_mutex_lock(&d->lock);
+    d->counts.runs++;
+    d->counts.failures += o != GLOW_RUN_DONE;
+    d->counts.busy_ns += glow_now() - begin;
+    pthread_mutex_unlock(&d->lock);
+    return o;
+}
+
+static void
+submit(glow_run_device *d, glow_loaded *l, const glow_buffer *buffers,
+       const glow_command *c)
+{
+    running *x = glow_heap_new(sizeof *x + (size_t)l->n_ports * sizeof *x->at);
+
+    x->loaded = l;
+    for (int i = 0; i < l->n_ports; i++)
+        x->at[i] = buffers[i].at;
+    glow_run_queue_put(d->runs, c, do_run, x);
+}
+
+static void
+cancel(glow_run_device *d, glow_timeline *t)
+{
+    glow_run_queue_cancel(d->runs, t, GLOW_RUN_CANCELLED, "it was cancelled");
+    glow_run_queue_cancel(d->copies, t, GLOW_RUN_CANCELLED, "it was cancelled");
+}
+
+/* A process with the networks of the one before; with `wire`. */
+static bool
+start_again(glow_run_device *d)
+{
+    bool ok = start(d);
+
+    for (glow_loaded *l = d->networks; l && ok; l = l->next) {
+        wire_head reply;
+        void *answer;
+
+        ok = send_network(l, &reply, &answer) && reply.kind == WIRE_DONE;
+        free(answer);
+    }
+    return ok;
+}
+
+static bool
+reset(glow_run_device *d)
+{
+    char text[200];
+    bool ok = false;
+
+    snprintf(text, sizeof text, "device %s was reset", d->options.name);
+    set_state(d, GLOW_RUN_DEVICE_LOST);
+    kill_process(d); /* which ends a run in it */
+    glow_run_queue_cancel(d->runs, NULL, GLOW_RUN_CANCELLED, text);
+    glow_run_queue_cancel(d->copies, NULL, GLOW_RUN_CANCELLED, text);
+    pthread_mutex_lock(&d->wire);
+    for (int tries = 0; tries < MOST_STARTS && !ok; tries++) {
+        stop(d, true);
+        ok = start_again(d);
+    }
+    set_state(d, ok ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST);
+    pthread_mutex_unlock(&d->wire);
+    return ok;
+}
+
+const glow_run_device_api glow_run_device_remote = {
+    .kind = "remote",
+    .open = open_device,
+    .close = close_device,
+    .info = info,
+    .statistics = statistics,
+    .allocate = allocate,
+    .free = free_buffer,
+    .copy = copy,
+    .load = load,
+    .unload = unload,
+    .ports = ports,
+    .bytes = bytes,
+    .submit = submit,
+    .cancel = cancel,
+    .reset = reset,
+};

@@ -1,0 +1,125 @@
+#include "runtime/wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/heap.h"
+
+/* Room for one descriptor beside a message, aligned as it must be. */
+typedef union control {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(sizeof(int))];
+} control;
+
+static bool
+send_all(int socket, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = send(socket, data, size, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool
+receive_all(int socket, char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = recv(socket, data, size, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool
+send_head(int socket, const wire_head *h, int fd)
+{
+    struct iovec part = {(void *)(uintptr_t)h, sizeof *h};
+    control c = {0};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t n;
+
+    if (fd < 0)
+        return send_all(socket, (const char *)h, sizeof *h);
+    m.msg_control = c.room;
+    m.msg_controllen = sizeof c.room;
+    c.head = (struct cmsghdr){
+        .cmsg_level = SOL_SOCKET,
+        .cmsg_type = SCM_RIGHTS,
+        .cmsg_len = CMSG_LEN(sizeof fd),
+    };
+    memcpy(CMSG_DATA(&c.head), &fd, sizeof fd);
+    do
+        n = sendmsg(socket, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n > 0 && send_all(socket, (const char *)h + n, sizeof *h - (size_t)n);
+}
+
+bool
+glow_wire_send(int socket, const wire_head *h, const void *payload, int fd)
+{
+    return send_head(socket, h, fd) && send_all(socket, payload, h->size);
+}
+
+static bool
+receive_head(int socket, wire_head *h, int *fd)
+{
+    struct iovec part = {h, sizeof *h};
+    control c = {0};
+    struct msghdr m = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = c.room,
+        .msg_controllen = sizeof c.room,
+    };
+    struct cmsghdr *found;
+    ssize_t n;
+
+    *fd = -1;
+    do
+        n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return false;
+    found = CMSG_FIRSTHDR(&m);
+    if (found && found->cmsg_level == SOL_SOCKET &&
+        found->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(found), sizeof *fd);
+    return receive_all(socket, (char *)h + n, sizeof *h - (size_t)n);
+}
+
+bool
+glow_wire_receive(int socket, wire_head *h, void **payload, int *fd)
+{
+    int own;
+    bool ok = receive_head(socket, h, &own) && h->size <= WIRE_MOST;
+
+    *payload = NULL;
+    if (fd)
+        *fd = own;
+    else if (own >= 0)
+        close(own);
+    if (!ok || h->size == 0)
+        return ok;
+    *payload = glow_heap_new(h->size);
+    if (receive_all(socket, *payload, h->size))
+        return true;
+    free(*payload);
+    *payload = NULL;
+    return false;
+}

@@ -1,0 +1,43 @@
+/*
+ * Messages between a host and a device in another process, over a socket of one
+ * machine.  A message is a head, its payload, and for WIRE_MAP a descriptor.
+ */
+
+#ifndef RUNTIME_WIRE_H
+#define RUNTIME_WIRE_H
+
+#include "glow/runtime.h"
+
+typedef enum wire_kind {
+    WIRE_MAP,    /* bytes: of the shared memory whose descriptor comes along */
+    WIRE_LOAD,   /* three texts: path, function, passes; "" for NULL */
+    WIRE_UNLOAD, /* network */
+    WIRE_RUN,    /* network; payload: an offset in shared memory for each port */
+    WIRE_DONE,   /* an answer; of WIRE_LOAD, with its ports and bytes */
+    WIRE_FAILED, /* an answer; outcome; payload: a text */
+} wire_kind;
+
+typedef struct wire_head {
+    uint32_t kind;
+    uint32_t size; /* of the payload */
+    uint32_t network;
+    uint32_t outcome;
+    int64_t bytes;
+} wire_head;
+
+enum { WIRE_MOST = 1 << 20 }; /* bytes of a payload */
+
+/* A port, in the payload of an answer to WIRE_LOAD; its name follows, with a NUL. */
+typedef struct wire_port {
+    glow_type type;
+    int64_t bytes;
+    uint32_t name; /* bytes, the NUL included */
+    uint8_t read, written;
+} wire_port;
+
+/* False: the other end is gone.  `fd` below 0: none. */
+bool glow_wire_send(int socket, const wire_head *h, const void *payload, int fd);
+/* The payload, for free(), or NULL if it is empty; `fd` may be NULL. */
+bool glow_wire_receive(int socket, wire_head *h, void **payload, int *fd);
+
+#endif
