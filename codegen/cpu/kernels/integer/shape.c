@@ -78,14 +78,17 @@ flatten(integer *s)
 
 /*
  * Two registers of up to 16 rows by two of 16 channels, and runs in equal parts of up
- * to 16 steps.
+ * to 16 steps: one part more than need be if that leaves no steps beyond the run.
  */
 static void
 set_matrix(integer *s)
 {
     int64_t steps = cg_ceil_div(s->run, s->group);
+    int64_t parts = cg_ceil_div(steps, MATRIX_STEPS);
 
-    s->unit = (int)cg_ceil_div(steps, cg_ceil_div(steps, MATRIX_STEPS));
+    if (parts > 1 && steps % parts && steps % (parts + 1) == 0)
+        parts++;
+    s->unit = (int)cg_ceil_div(steps, parts);
     s->steps = cg_ceil_div(steps, s->unit) * s->unit;
 }
 
