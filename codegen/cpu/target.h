@@ -58,6 +58,7 @@ typedef struct cpu_target {
     cpu_dot dot_unsigned;   /* and of ui8 */
     bool dot_rows;          /* has those of two rows */
     int dot_bytes;          /* of their vectors */
+    bool dot_slow;          /* one of them starts in a cycle */
     bool has_amx;           /* the processor has AMX */
     bool matrix;            /* and code may use it: see matrix.h */
     bool matrix_bytes;      /* and it multiplies integers of 8 bits */

@@ -96,6 +96,9 @@ probe_x86(glow_arena *a, cpu_target *t)
                 says(a, t, quads, "vpdpbusd", bytes == 64 ? "%zmm" : "%ymm")
             ? CPU_DOT_UNSIGNED
             : CPU_DOT_PAIRS;
+    /* Zen 4 has 64 bytes in two halves. */
+    t->dot_slow = t->dot_bytes == 64 && has(a, t, "sse4a") &&
+                  !has(a, t, "avxvnni");
 }
 
 static void

@@ -12,7 +12,7 @@
 #define MANY_TILES 32  /* at which reading weights from memory pays */
 #define MOST_UNIT 96   /* unrolled dot products of a loop */
 #define LEAST_BYTES 16 /* of a vector */
-#define WIDE_BYTES 64  /* of vectors whose dot products start one a cycle */
+#define CACHE 40.0     /* bytes in a cycle from the core's cache */
 #define DEEPEST 65536  /* channels, so that bounds of sums fit in 64 bits */
 
 typedef cpu_winograd_integer integer;
@@ -188,11 +188,11 @@ glow_cpu_winograd_integer_scratch(const integer *x)
 
 /* Cost model. */
 
-/* Cycles of `count` dot products: VPDPBUSD and VPDPWSSD of 64 bytes start one a cycle. */
+/* Cycles of `count` dot products. */
 static double
 dot_cycles(const cpu_target *t, double count)
 {
-    return t->dot_bytes == WIDE_BYTES ? count : count / t->multiplies;
+    return t->dot_slow ? count : count / t->multiplies;
 }
 
 /* Cycles of work that reads `weights` bytes of them `times` times. */
@@ -228,7 +228,10 @@ transform_cycles(const integer *x, int64_t inputs, int64_t outputs)
     return points * (4 * (double)inputs + 5 * (double)outputs);
 }
 
-/* `tiles` of all groups, and of each `outputs` vectors of results. */
+/*
+ * `tiles` of all groups, and of each `outputs` vectors of results.  Each register tile
+ * reads the weights of its point from the core's cache.
+ */
 static double
 part_cycles(const cpu_target *t, const integer *x, int64_t tiles,
             int64_t outputs)
@@ -242,9 +245,10 @@ part_cycles(const cpu_target *t, const integer *x, int64_t tiles,
                   (double)outputs;
     double weights =
         (double)(points * groups * s->steps) * (double)outputs * s->lanes * 4;
+    double near = weights * (double)(rows / s->rows) / CACHE;
     bool many = weights > (double)t->cache_bytes;
 
-    return with_weights(t, dot_cycles(t, dots) / 0.85, weights,
+    return with_weights(t, dot_cycles(t, dots) + near, weights,
                         many ? (double)cg_ceil_div(tiles, w->block) : 1) +
            (double)(tiles * groups) * transform_cycles(x, inputs, outputs);
 }
