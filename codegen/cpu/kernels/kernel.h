@@ -35,7 +35,10 @@ typedef struct cpu_job {
      */
     cg_value begin, end;
     bool split;
+    cg_value *number; /* i64, for kernels that have numbers */
 } cpu_job;
+
+enum { CPU_MOST_NUMBERS = 8 };
 
 typedef enum cpu_strides {
     CPU_STRIDES_IN = 1 << 0,  /* operands */
@@ -72,6 +75,12 @@ typedef struct cpu_kernel {
      * alone: instructions that differ in nothing else share it.
      */
     bool without_scales;
+    /*
+     * Writes sizes of the instruction, at most CPU_MOST_NUMBERS, and returns their count:
+     * the function of the step takes them as parameters, and depends on kinds of elements
+     * alone besides.  NULL: there are none.
+     */
+    int (*numbers)(const glow_node *n, int64_t *to);
     bool fails;          /* may return a run-time error */
     const char *failure; /* its message; NULL: index out of range */
     bool calls; /* the functions that the instruction names, as step->bodies */

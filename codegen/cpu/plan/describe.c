@@ -38,6 +38,18 @@ glow_cpu_describe_node(glow_buf *b, const glow_node *n)
     describe_node(b, n, true);
 }
 
+/* The kinds of operands and results, for code that has sizes as parameters. */
+static void
+describe_kinds(glow_buf *b, const glow_node *n)
+{
+    for (int i = 0; i < n->n_in + n->n_out; i++) {
+        const glow_value *v = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+
+        glow_buf_printf(b, " %s", v ? glow_kind_get(v->type->elem)->name : "_");
+    }
+    glow_buf_putc(b, ';');
+}
+
 static void
 describe_access(glow_buf *b, const cpu_access *a)
 {
@@ -53,7 +65,10 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
 
     if (s->root) {
         glow_buf_printf(&b, "%s ", s->kernel->name);
-        describe_node(&b, s->root, !s->kernel->without_scales);
+        if (s->kernel->numbers)
+            describe_kinds(&b, s->root);
+        else
+            describe_node(&b, s->root, !s->kernel->without_scales);
         for (int i = 0; i < s->root->n_in; i++)
             glow_buf_printf(&b, " %d", s->in[i]);
         for (int i = 0; i < s->root->n_out; i++)
@@ -61,7 +76,8 @@ glow_cpu_describe(glow_arena *a, const cpu_step *s)
         glow_buf_printf(&b, " *%d%s;", s->own_scratch,
                         s->packed >= 0 ? " packed" : "");
     }
-    glow_buf_dims(&b, s->shape);
+    if (!s->root || !s->kernel->numbers)
+        glow_buf_dims(&b, s->shape);
     for (int k = 0; k < s->n_items; k++) {
         glow_cpu_describe_node(&b, s->items[k].n);
         for (int i = 0; i < s->items[k].n_in; i++)

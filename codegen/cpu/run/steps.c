@@ -60,6 +60,13 @@ count_params(const cpu_target *t, const cpu_step *s)
            (s->scratch > 0 && s->own_scratch < 0);
 }
 
+/* Its numbers; a split step has none. */
+static int
+numbers_of(const cpu_step *s, int64_t *to)
+{
+    return s->root && s->kernel->numbers ? s->kernel->numbers(s->root, to) : 0;
+}
+
 static const char *
 part_name(cg *g, const char *name)
 {
@@ -68,18 +75,22 @@ part_name(cg *g, const char *name)
 
 /*
  * The parameter types of a step's function; a split step also has a range of
- * units.
+ * units, and a kernel may have numbers.
  */
 static LLVMTypeRef *
 param_types(cg *g, const cpu_step *s, int *count)
 {
     int pointers = count_params(g->target, s);
-    LLVMTypeRef *t = GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, pointers + 2);
+    int64_t numbers[CPU_MOST_NUMBERS];
+    int sizes = s->parts > 1 ? 2 : numbers_of(s, numbers);
+    LLVMTypeRef *t =
+        GLOW_NEW_ARRAY(g->arena, LLVMTypeRef, pointers + sizes + 1);
 
     for (int i = 0; i < pointers; i++)
         t[i] = g->ptr;
-    t[pointers] = t[pointers + 1] = g->i64;
-    *count = s->parts > 1 ? pointers + 2 : pointers;
+    for (int i = 0; i < sizes; i++)
+        t[pointers + i] = g->i64;
+    *count = pointers + sizes;
     return t;
 }
 
@@ -108,6 +119,17 @@ set_units(cpu_job *j, int params)
         j->begin = LLVMGetParam(j->fn, (unsigned)params);
         j->end = LLVMGetParam(j->fn, (unsigned)params + 1);
     }
+}
+
+static void
+set_numbers(cpu_job *j, int params)
+{
+    int64_t numbers[CPU_MOST_NUMBERS];
+    int count = numbers_of(j->step, numbers);
+
+    j->number = GLOW_NEW_ARRAY(j->g->arena, cg_value, count + 1);
+    for (int i = 0; i < count; i++)
+        j->number[i] = LLVMGetParam(j->fn, (unsigned)(params + i));
 }
 
 static void
@@ -149,6 +171,7 @@ glow_cpu_build_step(cg *g, const cpu_step *s, const char *name, bool debug)
         glow_cg_debug_step(g, j.fn, s);
     set_params(&j, params);
     set_units(&j, params);
+    set_numbers(&j, params);
     if (s->root) {
         set_operands(&j);
         s->kernel->emit(&j);
@@ -185,8 +208,10 @@ cg_value
 glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
                    const cpu_made *fn, cg_value entry)
 {
-    int params = count_params(g->target, s), n = 0;
-    cg_value *args = GLOW_NEW_ARRAY(g->arena, cg_value, params);
+    int params = count_params(g->target, s), n = 0, count;
+    int64_t numbers[CPU_MOST_NUMBERS];
+    cg_value *args =
+        GLOW_NEW_ARRAY(g->arena, cg_value, params + CPU_MOST_NUMBERS);
 
     for (; n < s->n_slots; n++)
         args[n] = glow_cg_atc(g, LLVMGetParam(entry, s->slots[n].range.base),
@@ -205,6 +230,9 @@ glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
             glow_cg_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
     if (fn->part)
         return glow_cpu_call_parts(g, s, fn->step, fn->part, entry, args, n);
+    count = numbers_of(s, numbers);
+    for (int i = 0; i < count; i++)
+        args[n++] = cg_i64(g, numbers[i]);
     return LLVMBuildCall2(g->builder, LLVMGlobalGetValueType(fn->step),
                           fn->step, args, (unsigned)n, "");
 }
