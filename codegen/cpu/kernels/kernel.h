@@ -152,11 +152,11 @@ void glow_cpu_finish(cpu_job *j, cpu_place at, cg_value v);
 /*
  * Prefetches the cache lines that glow_cpu_finish will access in `columns`
  * columns from `at` on, of `rows` rows with a distance of `apart` rows: of
- * tensors larger than the cache, unless there are more than CPU_MOST_AHEAD
+ * tensors of more than `beyond` bytes, unless there are more than CPU_MOST_AHEAD
  * lines.  The call should precede the access by the latency of memory.
  */
 void glow_cpu_prefetch(cpu_job *j, cpu_place at, int rows, int64_t apart,
-                       int64_t columns);
+                       int64_t columns, int64_t beyond);
 
 /* Emits a step without a root: the loops of its fused element-wise chain. */
 void glow_cpu_emit_stack(cpu_job *j);

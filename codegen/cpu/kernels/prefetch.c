@@ -11,8 +11,8 @@
 #include "codegen/cpu/kernels/kernel.h"
 
 /*
- * A slot larger than the cache, and the strides with which the epilogue
- * accesses it.
+ * A slot that is expected beyond the cache, and the strides with which the
+ * epilogue accesses it.
  */
 typedef struct far {
     int slot;
@@ -24,6 +24,7 @@ typedef struct far {
 typedef struct fars {
     far at[CPU_MOST_AHEAD];
     int count;
+    int64_t beyond; /* slots of more bytes */
 } fars;
 
 static void
@@ -32,7 +33,7 @@ add(const cpu_job *j, const cpu_access *a, const glow_type *type, fars *to)
     const cpu_slot *slot = &j->step->slots[a->slot];
 
     if (slot->dead || slot->held || a->step.rank != 2 || a->step.at[1] != 1 ||
-        slot->range.size <= j->g->target->cache_bytes)
+        slot->range.size <= to->beyond)
         return;
     for (int i = 0; i < to->count; i++)
         if (to->at[i].slot == a->slot)
@@ -61,10 +62,10 @@ find(const cpu_job *j, fars *to)
 
 void
 glow_cpu_prefetch(cpu_job *j, cpu_place at, int rows, int64_t apart,
-                  int64_t columns)
+                  int64_t columns, int64_t beyond)
 {
     cg *g = j->g;
-    fars f = {.count = 0};
+    fars f = {.beyond = beyond};
     int64_t lines = 0;
 
     find(j, &f);

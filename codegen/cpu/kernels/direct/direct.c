@@ -275,7 +275,8 @@ prefetch_epilogue(maker *m, const cpu_run *r, cg_value pixel)
         at.row_plus = r->rows * apart;
     glow_cpu_prefetch(m->j, at, r->rows, apart,
                       d->form.dots ? d->outputs
-                                   : m->at.tile.blocks * m->s.lanes);
+                                   : m->at.tile.blocks * m->s.lanes,
+                      m->j->g->target->cache_bytes);
 }
 
 /* One tile: `line` of the result, from pixel `x` of it on. */

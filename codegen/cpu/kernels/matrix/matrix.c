@@ -14,20 +14,36 @@
  * for the fused element-wise chain.  Tails are one tile instead of two, and
  * tiles of fewer rows or columns.
  *
+ * The rows of two tiles wait in the buffer while the next two are summed up, and
+ * each unit of the depth finishes some of them: vectors work while the registers
+ * of matrices multiply.  The buffer has two halves.
+ *
  * Of floats the lines of a block are split first (parts.c), and each unit of the
  * depth is three products, the least first.  A tile whose input or weights are not
  * safe is summed up again by vectors (slow.c).  This is decided tile by tile, so that
  * it does not depend on what else a thread computes.
  *
- * Weights that no cache keeps are prefetched a group ahead.
+ * Weights that no cache keeps are prefetched a group ahead, and so are the operands
+ * and results of the chain of two tiles while these are summed up, since such weights
+ * displace them.
  */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
 #define PITCH (CPU_MATRIX_COLUMNS * 4) /* bytes of a row of the buffer */
+#define HALF (2 * CPU_MATRIX_ROWS * PITCH) /* bytes of half of it */
 #define MOST_AHEAD 12                  /* lines for each multiplication */
 
 typedef cpu_matrix matrix;
+
+/* Rows that wait to be finished, beside each other in the result: locals. */
+typedef struct waiting {
+    cg_value from;    /* byte of the buffer at which the first is */
+    cg_value pixel;   /* of that row */
+    cg_value count;   /* of rows */
+    cg_value channel; /* the first of all of them */
+    cg_value next;    /* byte of the half of the buffer for the rows behind them */
+} waiting;
 
 typedef struct maker {
     cpu_job *j;
@@ -37,12 +53,15 @@ typedef struct maker {
     cpu_slow slow;
     cg_value unsafe; /* an i1: the weights of this group are not safe */
     cg_value buffer;
+    waiting waits;
     cpu_within units;
     /* The current group of channels. */
     cg_value channel, weights;
     int beside, columns;
     int64_t ahead; /* lines to prefetch for each multiplication */
-    cg_value bias[CPU_MATRIX_COLUMNS];
+    /* Of the tiles that are summed up: the first pixel to finish, and a local: the
+       rows from there on whose results are prefetched. */
+    cg_value pixel, coming;
 } maker;
 
 /* A tile of a line: its first pixel, and how many of its rows are done. */
@@ -201,6 +220,81 @@ end_loop(const maker *k, cg_loop *l, int64_t count, streams *s,
         s->at[i] = l->value[i];
 }
 
+/* A row of the buffer, at byte `at` of it, of pixel `pixel`. */
+static void
+finish_row(const maker *k, cg_value at, cg_value pixel, cg_value channel)
+{
+    cg *g = k->j->g;
+    int lanes = g->target->vector_bytes / 4;
+
+    at = glow_cg_at(g, k->buffer, at);
+    lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
+    for (int c = 0; c < k->columns; c += lanes) {
+        int live = k->columns - c < lanes ? k->columns - c : lanes;
+        cg_value v = glow_cg_load_raw(g, glow_cg_vector(g->f32, lanes),
+                                      glow_cg_atc(g, at, c * 4));
+
+        v = glow_cg_first(g, v, live);
+        if (k->m.d.bias >= 0)
+            v = cg_fadd(g, v,
+                        glow_cg_load(g, k->j->in[k->m.d.bias],
+                                     cg_addc(g, channel, c), live));
+        glow_cpu_finish(k->j, (cpu_place){pixel, channel, 0, c}, v);
+    }
+}
+
+/* Finishes as many of the rows that wait, at most `most`. */
+static void
+finish_some(const maker *k, int64_t most)
+{
+    cg *g = k->j->g;
+    const waiting *w = &k->waits;
+    cg_value from = cg_get(g, w->from), pixel = cg_get(g, w->pixel);
+    cg_value all = cg_get(g, w->count), channel = cg_get(g, w->channel);
+    cg_value count = glow_cg_imin(g, all, cg_i64(g, most)), at;
+    cg_loop l;
+
+    glow_cg_loop_guarded(g, &l, cg_i64(g, 0), count, 1, NULL, 0);
+    at = cg_add(g, from, cg_mulc(g, l.i, PITCH));
+    finish_row(k, at, cg_add(g, pixel, l.i), channel);
+    glow_cg_loop_end(g, &l, NULL);
+    cg_set(g, w->from, cg_add(g, from, cg_mulc(g, count, PITCH)));
+    cg_set(g, w->pixel, cg_add(g, pixel, count));
+    cg_set(g, w->count, cg_sub(g, all, count));
+}
+
+static void
+finish_all(const maker *k)
+{
+    finish_some(k, 2 * CPU_MATRIX_ROWS);
+}
+
+/* Prefetches what the chain accesses of the next `count` rows of these tiles. */
+static void
+prefetch_rows(const maker *k, int64_t count)
+{
+    cg *g = k->j->g;
+    int64_t beyond = k->ahead ? 0 : g->target->cache_bytes;
+    cg_value at = cg_get(g, k->coming);
+    cg_loop l;
+
+    glow_cg_for(g, &l, count);
+    glow_cpu_prefetch(
+        k->j,
+        (cpu_place){cg_add(g, k->pixel, cg_add(g, at, l.i)), k->channel, 0, 0},
+        1, 1, k->columns, beyond);
+    glow_cg_loop_end(g, &l, NULL);
+    cg_set(g, k->coming, cg_addc(g, at, count));
+}
+
+/* Rows to finish beside each multiplication of a loop over the depth. */
+static int64_t
+share_of(const matrix *m)
+{
+    return cg_ceil_div(2 * m->rows,
+                       m->d.kernel_h * m->taps * (m->depth / m->unit));
+}
+
 /* The contiguous depth of one tap: `unit` elements for each multiplication. */
 static void
 run_depth(const maker *k, streams *s)
@@ -214,6 +308,8 @@ run_depth(const maker *k, streams *s)
     begin_loop(k, &l, units, s);
     start = *s;
     multiply(k, s);
+    finish_some(k, share_of(m));
+    prefetch_rows(k, share_of(m));
     end_loop(k, &l, units, s, &start, m->unit * 2);
     if (!done)
         return;
@@ -240,44 +336,6 @@ run_taps(const maker *k, streams *s)
     end_loop(k, &rows, m->d.kernel_h, s, &row, m->d.dilation_h * m->line);
 }
 
-/* Row `row` of tile `a` of the buffer, from pixel `pixel` on. */
-static void
-finish_row(const maker *k, int a, cg_value row, cg_value pixel)
-{
-    cg *g = k->j->g;
-    int lanes = g->target->vector_bytes / 4;
-    cg_value at = glow_cg_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH);
-
-    at = glow_cg_at(g, at, cg_mulc(g, row, PITCH));
-    lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
-    for (int c = 0; c < k->columns; c += lanes) {
-        int live = k->columns - c < lanes ? k->columns - c : lanes;
-        cg_value v = glow_cg_load_raw(g, glow_cg_vector(g->f32, lanes),
-                                      glow_cg_atc(g, at, c * 4));
-
-        v = glow_cg_first(g, v, live);
-        if (k->m.d.bias >= 0)
-            v = cg_fadd(g, v, k->bias[c / lanes]);
-        glow_cpu_finish(
-            k->j, (cpu_place){cg_add(g, pixel, row), k->channel, 0, c}, v);
-    }
-}
-
-static void
-finish_tile(const maker *k, int a, const place *p)
-{
-    cg *g = k->j->g;
-    const cpu_direct *d = &k->m.d;
-    cg_value pixel = cg_mulc(g, k->batch, d->out_h * d->out_w);
-    cg_loop rows;
-
-    pixel = cg_add(g, pixel, cg_mulc(g, p->line, d->out_w));
-    pixel = cg_add(g, pixel, p->x);
-    glow_cg_loop(g, &rows, p->skip, cg_i64(g, k->m.rows), 1, NULL, 0);
-    finish_row(k, a, rows.i, pixel);
-    glow_cg_loop_end(g, &rows, NULL);
-}
-
 /* True (an i1) if the input of a tile, or the weights, are not safe. */
 static cg_value
 is_unsafe(const maker *k, const place *p)
@@ -297,23 +355,78 @@ is_unsafe(const maker *k, const place *p)
     return cg_icmp(g, LLVMIntNE, l.value[0], LLVMConstNull(g->i32));
 }
 
-/* Sums up tile `a` again, into its rows of the buffer, if it is not safe. */
+/*
+ * Sums up a tile again, into its rows of the buffer at `to`, if it is not safe.
+ */
 static void
-mend_tile(const maker *k, int a, const place *p)
+mend_tile(const maker *k, cg_value to, const place *p)
 {
     cg *g = k->j->g;
     cpu_slow s = k->slow;
     cg_if bad;
 
-    s.to = glow_cg_atc(g, k->buffer, a * CPU_MATRIX_ROWS * PITCH);
+    s.to = to;
     glow_cg_if(g, &bad, is_unsafe(k, p));
     glow_cpu_matrix_slow(k->j, &k->m, &s, p->line, p->x, p->skip);
     glow_cg_end_if(g, &bad);
 }
 
+/* Stores the sums of tile `a` at `to`. */
+static void
+store_tile(const maker *k, int a, cg_value to, const place *p)
+{
+    cg *g = k->j->g;
+
+    for (int n = 0; n < k->beside; n++)
+        glow_cg_matrix_store(g, 2 * a + n,
+                             glow_cg_atc(g, to, n * CPU_MATRIX_LANES * 4),
+                             PITCH);
+    if (k->m.parts > 1)
+        mend_tile(k, to, p);
+}
+
+/*
+ * Stores `count` tiles in the free half of the buffer, for the next to finish.  Their
+ * pixels follow each other: the rows of the second that the first has, too, are
+ * overwritten by these.
+ */
+static void
+store_tiles(const maker *k, const place *p, int count)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    const waiting *w = &k->waits;
+    cg_value half = cg_get(g, w->next), rows = cg_i64(g, m->rows);
+    cg_value to = glow_cg_at(g, k->buffer, half);
+
+    if (count > 1) {
+        rows = cg_sub(g, rows, p[1].skip);
+        store_tile(k, 1, glow_cg_at(g, to, cg_mulc(g, rows, PITCH)), &p[1]);
+        rows = cg_addc(g, rows, m->rows);
+    }
+    store_tile(k, 0, to, &p[0]);
+    cg_set(g, w->from, cg_add(g, half, cg_mulc(g, p[0].skip, PITCH)));
+    cg_set(g, w->pixel, k->pixel);
+    cg_set(g, w->count, cg_sub(g, rows, p[0].skip));
+    cg_set(g, w->channel, k->channel);
+    cg_set(g, w->next, cg_sub(g, cg_i64(g, HALF), half));
+}
+
+/* The first pixel of a tile that is to be finished. */
+static cg_value
+first_pixel(const maker *k, const place *p)
+{
+    cg *g = k->j->g;
+    const cpu_direct *d = &k->m.d;
+    cg_value at = cg_mulc(g, k->batch, d->out_h * d->out_w);
+
+    at = cg_add(g, at, cg_mulc(g, p->line, d->out_w));
+    return cg_add(g, at, cg_add(g, p->x, p->skip));
+}
+
 /* `count` tiles from number `first` of the image on; `number`: of the group. */
 static void
-make_tiles(const maker *k, cg_value first, int count, cg_value number)
+make_tiles(maker *k, cg_value first, int count, cg_value number)
 {
     cg *g = k->j->g;
     int64_t share = k->ahead * CPU_LINE * glow_cpu_matrix_chunks(&k->m);
@@ -332,25 +445,17 @@ make_tiles(const maker *k, cg_value first, int count, cg_value number)
         for (int n = 0; n < k->beside; n++)
             glow_cg_matrix_zero(g, 2 * a + n);
     }
+    k->pixel = first_pixel(k, &p[0]);
+    cg_set(g, k->coming, cg_i64(g, 0));
     run_taps(k, &s);
-    for (int a = 0; a < count; a++)
-        for (int n = 0; n < k->beside; n++)
-            glow_cg_matrix_store(g, 2 * a + n,
-                                 glow_cg_atc(g, k->buffer,
-                                             a * CPU_MATRIX_ROWS * PITCH +
-                                                 n * CPU_MATRIX_LANES * 4),
-                                 PITCH);
-    for (int a = 0; a < count && k->m.parts > 1; a++)
-        mend_tile(k, a, &p[a]);
-    for (int a = 0; a < count; a++)
-        finish_tile(k, a, &p[a]);
+    store_tiles(k, p, count);
 }
 
 /*
  * All tiles of steps from `first` to `end`, for the current group of channels.
  */
 static void
-make_steps(const maker *k, cg_value first, cg_value end)
+make_steps(maker *k, cg_value first, cg_value end)
 {
     cg *g = k->j->g;
     const matrix *m = &k->m;
@@ -389,19 +494,6 @@ ahead_of(const maker *k)
     return lines < MOST_AHEAD ? lines : MOST_AHEAD;
 }
 
-static void
-load_bias(maker *k)
-{
-    cg *g = k->j->g;
-    int lanes = g->target->vector_bytes / 4;
-
-    lanes = lanes < CPU_MATRIX_LANES ? lanes : CPU_MATRIX_LANES;
-    for (int c = 0; c < k->columns && k->m.d.bias >= 0; c += lanes)
-        k->bias[c / lanes] =
-            glow_cg_load(g, k->j->in[k->m.d.bias], cg_addc(g, k->channel, c),
-                         k->columns - c < lanes ? k->columns - c : lanes);
-}
-
 /* Group `group`, which has `columns` channels. */
 static void
 make_group(maker *k, cg_value weights, cg_value group, int columns,
@@ -428,7 +520,6 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
     k->slow.columns = columns;
     k->slow.beside = k->beside;
     k->ahead = ahead_of(k);
-    load_bias(k);
     make_steps(k, first, end);
 }
 
@@ -453,19 +544,33 @@ make_groups(maker *k, cg_value weights, cg_value low, cg_value high,
     if (!rest)
         return;
     glow_cg_if(g, &last, cg_icmp(g, LLVMIntSGT, high, cg_i64(g, full)));
+    if (full)
+        finish_all(k);
     make_group(k, weights, cg_i64(g, full), rest, first, end);
+    finish_all(k);
+    k->columns = CPU_MATRIX_COLUMNS;
     glow_cg_end_if(g, &last);
 }
 
 static cg_value
 new_buffer(cg *g)
 {
-    LLVMTypeRef t =
-        LLVMArrayType2(g->f32, 2 * CPU_MATRIX_ROWS * CPU_MATRIX_COLUMNS);
+    LLVMTypeRef t = LLVMArrayType2(g->i8, 2 * HALF);
     cg_value at = glow_cg_local(g, LLVMGetUndef(t));
 
     LLVMSetAlignment(at, CPU_LINE);
     return at;
+}
+
+/* No rows. */
+static waiting
+wait_for_none(cg *g)
+{
+    cg_value none = cg_i64(g, 0);
+
+    return (waiting){glow_cg_local(g, none), glow_cg_local(g, none),
+                     glow_cg_local(g, none), glow_cg_local(g, none),
+                     glow_cg_local(g, none)};
 }
 
 /*
@@ -514,6 +619,8 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
 
     glow_cpu_matrix_of(g->target, d, m);
     k.buffer = new_buffer(g);
+    k.waits = wait_for_none(g);
+    k.coming = glow_cg_local(g, cg_i64(g, 0));
     glow_cg_matrix_begin(g, m->rows, m->unit);
     k.batch = glow_cpu_units_within(j, &k.units, m->d.batch,
                                     m->by_channels ? m->groups : m->steps);
@@ -541,5 +648,7 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
                 end);
     glow_cg_loop_end(g, &block, NULL);
     glow_cg_loop_end(g, &k.units.loop, NULL);
+    if (m->d.outputs >= CPU_MATRIX_COLUMNS)
+        finish_all(&k);
     glow_cg_matrix_end(g);
 }
