@@ -46,7 +46,7 @@ def unlowered_ops(ops, passes):
     """Every operator is primitive, structural, or lowered by a pass."""
     lowered = {p.get("lowers") for p in passes}
     for op in ops:
-        if not {"primitive", "structural"} & set(op["traits"]):
+        if not {"primitive", "structural", "programs only"} & set(op["traits"]):
             if op["name"] not in lowered:
                 yield f"{op['name']} is not primitive, and no pass lowers it"
 

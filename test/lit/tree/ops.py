@@ -4,7 +4,7 @@
 
 Each name in the list of ir/ops/meson.build needs a row GIVES(name, ...); and a
 row REFUSES(name, ...) unless it takes whatever it is given.  The structural
-ones have no meaning of their own: their tests are those of the verifier.
+ones, and tokens, have no meaning of their own: their tests are those of the verifier.
 """
 
 import re
@@ -12,7 +12,7 @@ import sys
 
 import sources
 
-STRUCTURAL = {"alloc", "dealloc", "save", "tensorview", "weight"}
+STRUCTURAL = {"alloc", "dealloc", "save", "signal", "tensorview", "wait", "weight"}
 TAKE_ALL = {"copy"}
 # One `infer` serves each of these groups: one refusal stands for the group.
 GROUPS = (
