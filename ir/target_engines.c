@@ -35,6 +35,7 @@ read_link(target_reader *r, const json_t *object, void *out)
         {"setup", TARGET_COUNT, offsetof(glow_link, setup), false},
         {"dims", TARGET_SIZE, offsetof(glow_link, dims), false},
         {"pad", TARGET_FLAG, offsetof(glow_link, pad), false},
+        {"port", TARGET_NAME, offsetof(glow_link, port), false},
         {"outstanding", TARGET_SIZE, offsetof(glow_link, outstanding), false},
         {0}};
     glow_link *l = out;

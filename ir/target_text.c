@@ -114,10 +114,11 @@ put_link(glow_buf *b, const glow_target *t, const glow_link *l)
 {
     glow_buf_printf(b,
                     "link %s to %s: queue %s, %g bytes/cycle, setup %" PRId64
-                    ", %" PRId64 " axes%s, %" PRId64 " outstanding\n",
+                    ", %" PRId64 " axes%s, %" PRId64 " outstanding%s%s\n",
                     t->spaces[l->from].name, t->spaces[l->to].name,
                     t->queues[l->queue].name, l->bytes_per_cycle, l->setup,
-                    l->dims, l->pad ? ", pads" : "", l->outstanding);
+                    l->dims, l->pad ? ", pads" : "", l->outstanding,
+                    l->port ? ", port " : "", l->port ? l->port : "");
 }
 
 static void

@@ -94,8 +94,9 @@ typedef struct glow_link {
         dims; /* axes of the box that one command moves: 1 is a run of bytes,
                       2 rows at equal distances */
     bool pad; /* a command may surround the box with zeros (Pad) */
-    int64_t
-        outstanding; /* commands in their setup at once; 1: one after another */
+    int64_t outstanding; /* commands at once; 1: one after another */
+    const char *port; /* links of one port move bytes one after another; NULL: a
+                            port of its own */
 } glow_link;
 
 /* Instructions of queue `from` may let queue `to` wait for them. */
