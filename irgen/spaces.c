@@ -15,10 +15,24 @@
 #include "glow/target.h"
 
 typedef struct spaces {
-    const glow_backend *backend;
+    const glow_backend *backend; /* NULL: for the units of the target */
     const glow_target *target;
     glow_func *f;
+    bool changed;
 } spaces;
+
+const char *
+glow_unit_needs(const glow_target *t, const glow_node *n, int i, bool writes)
+{
+    const glow_unit *u = glow_target_unit(t, n->op);
+    const glow_operand *operands = writes ? n->op->out : n->op->in;
+    const glow_space *s =
+        u ? glow_unit_space(t, u,
+                            operands[writes ? i : glow_operand_of(n, i)].name)
+          : NULL;
+
+    return s ? s->name : NULL;
+}
 
 static bool
 works(const glow_node *n)
@@ -44,6 +58,20 @@ space_of(const glow_node *buffer)
                                  : glow_space_of(buffer);
 }
 
+const char *
+glow_space_for(const glow_target *t, const glow_node *buffer)
+{
+    const char *has = space_of(buffer);
+    glow_buffer_class class = buffer->op == &glow_op_alloc ? GLOW_ACTIVATIONS
+                              : glow_is_constant(buffer->out[0])
+                                  ? GLOW_CONSTANTS
+                                  : GLOW_PLACEHOLDERS;
+
+    return has           ? has
+           : t->n_spaces ? t->spaces[t->homes[class].at[0]].name
+                         : NULL;
+}
+
 static bool
 may_be_in(const spaces *s, const glow_node *buffer, const char *space)
 {
@@ -63,7 +91,9 @@ bind(const spaces *s, glow_value *v, const char *space)
     const char *has = space_of(buffer);
     glow_in_space in = {.space = space};
 
-    if (has || !may_be_in(s, buffer, space))
+    if (!s->backend)
+        has = glow_space_for(s->target, buffer);
+    if (has || !s->backend || !may_be_in(s, buffer, space))
         return has && strcmp(has, space) == 0;
     glow_node_set_attrs(buffer, &in);
     return true;
@@ -133,20 +163,25 @@ refuse_body(const spaces *s, const glow_node *n, const char *space)
 }
 
 static bool
-give(const spaces *s, glow_node *n)
+give(spaces *s, glow_node *n)
 {
     for (int i = 0; i < n->n_in + n->n_out; i++) {
         bool writes = i >= n->n_in;
         int k = writes ? i - n->n_in : i;
         glow_value *v = writes ? n->out[k] : n->in[k];
-        const char *space = v ? s->backend->space(n, k, writes) : NULL;
+        const char *space = !v ? NULL
+                            : s->backend
+                                ? s->backend->space(n, k, writes)
+                                : glow_unit_needs(s->target, n, k, writes);
 
         if (!space)
             continue;
         if (glow_is_body(s->f))
             return refuse_body(s, n, space);
-        if (!bind(s, v, space))
-            replace(s, n, v, space);
+        if (bind(s, v, space))
+            continue;
+        replace(s, n, v, space);
+        s->changed = true;
     }
     return true;
 }
@@ -165,4 +200,15 @@ glow_give_spaces(glow_pass_run *run, glow_func *f)
         if (works(n))
             ok = give(&s, n);
     return ok;
+}
+
+bool
+glow_copy_for_units(glow_pass_run *run, glow_func *f)
+{
+    spaces s = {.target = glow_run_target(run), .f = f};
+
+    for (glow_node *n = f->first; n; n = n->next)
+        if (works(n) && !glow_is_body(f))
+            give(&s, n);
+    return s.changed;
 }

@@ -675,6 +675,54 @@ static const glow_diag_info table[] = {
      "\n"
      "Give each signal a token of its own.\n"},
 
+    {"E0336", "no piece of an instruction fits a scratchpad",
+     "tile-for-scratchpad does an instruction of a unit in pieces.  Even the\n"
+     "smallest, of one tile of the unit, takes more than a space of the target "
+     "has.\n"
+     "\n"
+     "    \"units\": [{\"op\": \"MatMul\", \"tile\": [1, 64, 64],\n"
+     "               \"operands\": {\"LHS\": \"in\"}, ...}]\n"
+     "\n"
+     "Let the operator's tiling cut more axes, or leave the node to another\n"
+     "backend.\n"},
+
+    {"E0337", "a queue cannot wait for another",
+     "schedule-engines found an instruction that needs what one of another queue\n"
+     "does, but `tokens` of the target lead neither from that queue to this one\n"
+     "nor over a third.\n"
+     "\n"
+     "    \"tokens\": [[\"load\", \"mac\"]]   // and a load that overwrites\n"
+     "\n"
+     "Add the pair to the target; without `tokens` any queue may wait for any.\n"},
+
+    {"E0338", "an instruction does not wait for one of another queue",
+     "Two instructions of different queues touch the same bytes, one of them\n"
+     "writes there, and no token makes the second wait until the first is done.\n"
+     "\n"
+     "    %l = copy @out %a, @in %x queue(\"load\")\n"
+     "    %m = relu @out %y, @in %a queue(\"mac\")\n"
+     "\n"
+     "Signal a token behind the first and wait for it before the second, or let\n"
+     "schedule-engines do it.\n"},
+
+    {"E0339", "tokens do not balance",
+     "Hardware counts tokens from one queue to another: each has one signal and\n"
+     "one wait, and those between two queues are waited for in the order in which\n"
+     "they are signalled.\n"
+     "\n"
+     "    %s = signal @out %t queue(\"load\")   // and no wait for %t\n"
+     "\n"
+     "Remove the signal, or add the wait.\n"},
+
+    {"E0340", "the target does not do an instruction as the program says",
+     "Its queue is none of the target, or not that of its link or unit; an operand\n"
+     "of a unit is in another space than the unit has it in; or a queue waits for\n"
+     "one that `tokens` do not lead from.\n"
+     "\n"
+     "    %m = relu @out %y, @in %a queue(\"lod\")\n"
+     "\n"
+     "Run schedule-engines with the same -target-file.\n"},
+
     /* E04xx: passes and pipelines. */
 
     {"E0401", "a rewrite gives a value of another type",
