@@ -30,6 +30,7 @@
 #include "glow/rules.h"
 #include "glow/schedule.h"
 #include "glow/semantics.h"
+#include "glow/simulate.h"
 #include "glow/target.h"
 #include "glow/state.h"
 #include "glow/text.h"

@@ -1166,6 +1166,13 @@ static const glow_diag_info table[] = {
      "Signal a token behind the first and wait for it before the second;\n"
      "verify-engines names the two.\n"},
 
+    {"E0507", "a function cannot be simulated",
+     "-simulate needs a placed program, and a target with queues.\n"
+     "\n"
+     "    glow-opt -simulate=text net.gir   // without -target-file\n"
+     "\n"
+     "Name the target with -target-file or -backend, and run schedule-engines.\n"},
+
     {"E0510", "compiled code stopped at an instruction",
      "An operand holds a value that has no meaning there: an index of Gather\n"
      "that is outside of Data.\n"

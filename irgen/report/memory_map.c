@@ -7,24 +7,8 @@
 
 #include <inttypes.h>
 
+#include "irgen/json.h"
 #include "irgen/report/memory_map.h"
-
-static void
-put_string(glow_buf *b, const char *text)
-{
-    glow_buf_putc(b, '"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c == '"' || c == '\\')
-            glow_buf_printf(b, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            glow_buf_printf(b, "\\u%04x", c);
-        else
-            glow_buf_putc(b, (char)c);
-    }
-    glow_buf_putc(b, '"');
-}
 
 /* `, "name": "text"`; the first one without the comma. */
 static void
@@ -33,7 +17,7 @@ put_member(glow_buf *b, const char *name, const char *text)
     if (b->text[b->len - 1] != '{')
         glow_buf_puts(b, ", ");
     glow_buf_printf(b, "\"%s\": ", name);
-    put_string(b, text);
+    glow_put_json_string(b, text);
 }
 
 static void

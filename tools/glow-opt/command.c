@@ -155,6 +155,7 @@ opt_run_line(const opt *o, const glow_module *m)
     put_flag(&b, "verify-roundtrip-each", v->verify_roundtrip_each);
     put_option(&b, "passes", o->pipeline->text);
     put_option(&b, "memory-map", v->memory_map);
+    put_option(&b, "simulate", v->simulate);
     put_flag(&b, "why-peak", v->why_peak);
     put_option(&b, "winograd", v->winograd);
     put_option(&b, "subnormals", v->subnormals);

@@ -40,7 +40,7 @@ typedef struct opt_values {
     const char *print_ir_dir;
     tool_list debug;
     const char *time, *stats;
-    const char *memory_map;
+    const char *memory_map, *simulate;
     bool why_peak;
     const char *view;
     const char *remarks, *report;

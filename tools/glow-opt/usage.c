@@ -119,14 +119,14 @@ check_outputs(opt *o)
     const opt_values *v = &o->values;
     int count = (v->emit != NULL) + v->emit_object + v->emit_asm +
                 v->emit_llvm + v->emit_bundle + v->cost + v->explain_support +
-                (v->memory_map != NULL) + v->why_peak + (v->bisect != NULL) +
+                (v->memory_map != NULL) + (v->simulate != NULL) + v->why_peak + (v->bisect != NULL) +
                 (v->view != NULL);
 
     if (count > 1)
         return tool_usage(
                    &o->tool, NULL,
                    "-emit-..., -cost, -explain-support, -memory-map, "
-                   "-why-peak, -view and -bisect each take the place of the "
+                   "-simulate, -why-peak, -view and -bisect each take the place of the "
                    "output: give one") == TOOL_DONE;
     if (opt_emits(v) && !v->output)
         return tool_usage(&o->tool, NULL, "-emit-... needs -o FILE") ==

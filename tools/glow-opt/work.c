@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "glow/memory_map.h"
+#include "glow/simulate.h"
 #include "tools/glow-opt/opt.h"
 #include "tools/glow-opt/split_input.h"
 #include "tools/glow-opt/verify_diagnostics.h"
@@ -56,7 +57,7 @@ opt_print_options(const opt *o)
 static glow_level
 reach_of(const opt *o)
 {
-    if (o->values.memory_map)
+    if (o->values.memory_map || o->values.simulate)
         return GLOW_PLACED;
     return opt_emits(&o->values) ? (glow_level)o->backend->level : GLOW_ANY;
 }
@@ -256,6 +257,21 @@ put_memory_map(opt *o, glow_module *m, glow_buf *out)
     return ok;
 }
 
+static bool
+put_simulation(opt *o, glow_module *m, glow_buf *out)
+{
+    const char *format = o->values.simulate;
+    glow_simulate_format how = strcmp(format, "json") == 0 ? GLOW_SIMULATE_JSON
+                               : strcmp(format, "trace") == 0
+                                   ? GLOW_SIMULATE_TRACE
+                                   : GLOW_SIMULATE_TEXT;
+    bool ok = how != GLOW_SIMULATE_TRACE || has_one_func(o, m);
+
+    GLOW_FOR_EACH_FUNC(f, m)
+        ok = ok && (glow_is_body(f) || glow_simulate(out, f, o->machine, how));
+    return ok;
+}
+
 /* Runs the passes up to placement, for -memory reports of graphs. */
 static bool
 place_all(opt *o, glow_module *m)
@@ -300,7 +316,7 @@ put_view(opt *o, glow_module *m, glow_buf *out)
 static bool
 wants_report(const opt_values *v)
 {
-    return v->memory_map || v->why_peak || v->view || v->explain_support ||
+    return v->memory_map || v->simulate || v->why_peak || v->view || v->explain_support ||
            v->cost;
 }
 
@@ -309,6 +325,8 @@ put_report_text(opt *o, glow_module *m, glow_buf *out)
 {
     if (o->values.memory_map)
         return put_memory_map(o, m, out);
+    if (o->values.simulate)
+        return put_simulation(o, m, out);
     if (o->values.why_peak)
         return put_why_peak(o, m, out);
     if (o->values.view)
@@ -329,6 +347,8 @@ put_reported(opt *o, glow_module *m, glow_buf *out)
 
     if (map && strcmp(map, "json") == 0)
         return put_memory_map(o, m, out);
+    if (o->values.simulate && strcmp(o->values.simulate, "text") != 0)
+        return put_simulation(o, m, out);
     ok = put_report_text(o, m, &text);
     glow_buf_show(out, text.text ? text.text : "", text.len);
     glow_buf_free(&text);
