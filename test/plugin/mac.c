@@ -11,12 +11,14 @@
 
 #include <string.h>
 
+#include "glow/backend.h"
 #include "glow/ops.h"
+#include "glow/pass.h"
 #include "glow/plugin.h"
 #include "glow/target.h"
 #include "glow/tiling.h"
 
-enum { LANES = 16 };
+#define LANES 16
 
 typedef struct mac_conv {
     glow_dims kernels, strides, pads;
@@ -280,6 +282,82 @@ static const glow_op store = {
     .source = "this file",
 };
 
+/* The backend: products of integers, of sizes that are multiples of 16. */
+
+static glow_value *
+reshape(glow_builder *b, glow_value *v, glow_dims dims)
+{
+    return GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = dims);
+}
+
+static glow_value *
+transpose(glow_builder *b, glow_value *v, glow_dims shuffle)
+{
+    return GLOW_BUILD(b, transpose, GLOW_IN(v), .shuffle = shuffle);
+}
+
+/* The operand before a ConvertTo from int8 to index32; NULL: it is none. */
+static glow_value *
+narrow(const glow_value *v)
+{
+    return glow_is(v->def, &glow_op_convertto) &&
+                   v->type->elem == GLOW_INDEX32 &&
+                   v->def->in[0]->type->elem == GLOW_INT8
+               ? v->def->in[0]
+               : NULL;
+}
+
+/*
+ * MatMul(ConvertTo(a), ConvertTo(b)): the rows of a are the pixels of a row.
+ */
+static glow_value *
+form_product(glow_builder *b, glow_node *n)
+{
+    glow_value *x = narrow(n->in[0]), *w = narrow(n->in[1]), *s;
+    int64_t rows, depth, columns;
+    mac_conv one = {GLOW_DIMS_OF(1, 1), GLOW_DIMS_OF(1, 1),
+                    GLOW_DIMS_OF(0, 0, 0, 0)};
+
+    if (!x || !w)
+        return NULL;
+    rows = x->type->shape.at[0];
+    depth = x->type->shape.at[1];
+    columns = w->type->shape.at[1];
+    if (depth % LANES || columns % LANES)
+        return NULL;
+    x = reshape(b, x, GLOW_DIMS_OF(rows, depth / LANES, LANES));
+    x = transpose(b, x, GLOW_DIMS_OF(1, 0, 2));
+    x = reshape(b, x, GLOW_DIMS_OF(depth / LANES, 1, rows, LANES));
+    w = reshape(b, w,
+                GLOW_DIMS_OF(depth / LANES, LANES, columns / LANES, LANES));
+    w = transpose(b, w, GLOW_DIMS_OF(2, 0, 3, 1));
+    w = reshape(
+        b, w, GLOW_DIMS_OF(columns / LANES, depth / LANES, 1, 1, LANES, LANES));
+    s = glow_build(b, &conv, NULL, GLOW_IN(x, w, NULL), &one);
+    s = reshape(b, s, GLOW_DIMS_OF(columns / LANES, rows, LANES));
+    s = transpose(b, s, GLOW_DIMS_OF(1, 0, 2));
+    return reshape(b, s, GLOW_DIMS_OF(rows, columns));
+}
+
+static glow_takes
+takes(const glow_node *n, glow_arena *a, const char **why)
+{
+    if (n->op->eval || (n->op->traits & GLOW_STRUCTURAL))
+        return GLOW_TAKES;
+    *why = glow_arena_printf(a, "%s has no eval", n->op->name);
+    return GLOW_TAKES_NOT;
+}
+
+static const glow_backend core = {
+    .name = "mac.core",
+    .summary = "a matrix unit, for form-units",
+    .takes = takes,
+    .level = GLOW_PLACED,
+    .before_lower = "form-units",
+    .units = (const glow_rewrite_row[]){{&glow_op_matmul, form_product},
+                                        {NULL, NULL}},
+};
+
 static const glow_plugin plugin = {
     .size = sizeof plugin,
     .abi_major = GLOW_ABI_MAJOR,
@@ -290,6 +368,7 @@ static const glow_plugin plugin = {
     .licence = "Apache-2.0",
     .gir_version = 1,
     .ops = (const glow_op *const[]){&conv, &requantize, &store, NULL},
+    .backends = (const glow_backend *const[]){&core, NULL},
 };
 
 GLOW_API const glow_plugin *glow_plugin_query(uint32_t major, uint32_t minor,
