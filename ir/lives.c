@@ -2,6 +2,8 @@
 
 #include "glow/lifetime.h"
 
+#include "glow/engines.h"
+
 typedef struct walker {
     const glow_numbering *numbers;
     glow_life *lives;
@@ -92,4 +94,67 @@ glow_program_lives(glow_arena *a, const glow_func *f,
         if (is_placeholder(n))
             end_life(&w, n);
     return w.lives;
+}
+
+/* Programs with queues. */
+
+/*
+ * By number, then by engine: the least clock of that instruction and all behind it;
+ * one row more than there are instructions.
+ */
+static int64_t *
+least_clocks(glow_arena *a, const glow_engines *e)
+{
+    size_t count = (size_t)e->func->count, width = (size_t)e->count;
+    int64_t *least = GLOW_NEW_ARRAY(a, int64_t, (count + 1) * width);
+
+    for (size_t k = 0; k < width; k++)
+        least[count * width + k] = INT64_MAX;
+    for (size_t i = count; i-- > 0;)
+        for (size_t k = 0; k < width; k++) {
+            int64_t behind = least[(i + 1) * width + k];
+            int64_t here = e->clocks[i * width + k];
+
+            least[i * width + k] =
+                e->engine[i] >= 0 && here < behind ? here : behind;
+        }
+    return least;
+}
+
+/* By engine: the last turn at which it uses `v` or a view of it. */
+static void
+find_turns(const glow_engines *e, const glow_value *v, int64_t *turns)
+{
+    GLOW_FOR_EACH_USE(u, v) {
+        uint32_t i = glow_number_of(&e->numbers, u->user);
+
+        if (u->user->op == &glow_op_tensorview)
+            find_turns(e, u->user->out[0], turns);
+        else if (e->engine[i] >= 0 && e->turn[i] > turns[e->engine[i]])
+            turns[e->engine[i]] = e->turn[i];
+    }
+}
+
+glow_life *
+glow_queue_lives(glow_arena *a, const glow_func *f,
+                 const glow_numbering *numbers)
+{
+    glow_life *lives = glow_program_lives(a, f, numbers);
+    const glow_engines *e = glow_engines_of(a, f);
+    const int64_t *least = least_clocks(a, e);
+    int64_t *turns = GLOW_NEW_ARRAY(a, int64_t, e->count);
+
+    GLOW_FOR_EACH_NODE(n, f) {
+        glow_life *l = &lives[glow_number_of(numbers, n)];
+
+        if (n->op != &glow_op_alloc || l->end == INT64_MAX)
+            continue;
+        for (int k = 0; k < e->count; k++)
+            turns[k] = 0;
+        find_turns(e, n->out[0], turns);
+        for (int k = 0; k < e->count; k++)
+            while (l->end < f->count && least[l->end * e->count + k] < turns[k])
+                l->end++;
+    }
+    return lives;
 }

@@ -30,6 +30,14 @@ typedef struct glow_life {
 GLOW_API glow_life *glow_program_lives(glow_arena *a, const glow_func *f,
                                        const glow_numbering *numbers);
 
+/*
+ * The same for a program with queues, whose instructions may run later than they stand
+ * in the text: an alloc is live up to the first instruction behind its dealloc from
+ * which on all run after its last uses, as tokens order them (glow/engines.h).
+ */
+GLOW_API glow_life *glow_queue_lives(glow_arena *a, const glow_func *f,
+                                     const glow_numbering *numbers);
+
 GLOW_END
 
 #endif

@@ -88,7 +88,9 @@ collect(allocator *a)
     int64_t all = 0;
 
     a->numbers = glow_number_nodes(a->arena, a->f);
-    lives = glow_program_lives(a->arena, a->f, &a->numbers);
+    lives = glow_has_queues(a->f)
+                ? glow_queue_lives(a->arena, a->f, &a->numbers)
+                : glow_program_lives(a->arena, a->f, &a->numbers);
     a->buffers = GLOW_NEW_ARRAY(a->arena, alloc_buffer, a->f->count);
     GLOW_FOR_EACH_NODE(n, a->f) {
         glow_life life = lives[glow_number_of(&a->numbers, n)];

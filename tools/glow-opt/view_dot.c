@@ -58,6 +58,8 @@ put_node(glow_buf *b, glow_arena *a, const glow_node *n)
                             view_type(a, n->in[i]->type));
     for (int i = 0; i < n->n_out; i++)
         glow_buf_printf(&label, "\n%s", view_type(a, n->out[i]->type));
+    if (n->queue)
+        glow_buf_printf(&label, "\nqueue %s", n->queue);
     glow_buf_puts(b, "  ");
     put_id(b, a, n->func, NULL, n->name);
     glow_buf_puts(b, " [label=");

@@ -198,7 +198,11 @@ put_row(const picture *p, const glow_node *n, double right)
     put_number(p->out, "y", y - 6);
     glow_buf_puts(p->out, "/>");
     put_words(p->out, "o", right + 50, y + 4,
-              view_short(p->arena, n->op->name, 24));
+              view_short(p->arena,
+                         n->queue ? glow_arena_printf(p->arena, "%s, %s",
+                                                      n->op->name, n->queue)
+                                  : n->op->name,
+                         24));
     put_words(p->out, "s", right + 50 + VIEW_CHAR * 25, y + 4,
               glow_arena_printf(p->arena, "%%%s", name));
     put_words(p->out, "s", right + 50 + VIEW_CHAR * (25 + MOST_TEXT - 18),
