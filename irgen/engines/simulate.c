@@ -31,6 +31,7 @@ typedef struct engine {
     int64_t count, given, taken;
     double free;                   /* when all before is done */
     double next;                   /* when the next command may be begun */
+    double waited;                 /* the last token that it waited for */
     double done[MOST_OUTSTANDING]; /* ends of the last commands, in turn */
     int64_t commands;
 } engine;
@@ -76,14 +77,15 @@ port_of(const glow_target *t, const glow_link *l)
 /* Steps. */
 
 static double
-transfer(simulator *m, engine *g, const engine_work *w, double at)
+transfer(simulator *m, engine *g, const engine_work *w, double *begun)
 {
     int64_t commands = (int64_t)w->commands;
     int64_t most = w->link->outstanding < MOST_OUTSTANDING
                        ? w->link->outstanding
                        : MOST_OUTSTANDING;
     double *port = &m->ports[port_of(m->target, w->link)];
-    double move = w->bytes / w->commands / w->link->bytes_per_cycle, end = at;
+    double move = w->bytes / w->commands / w->link->bytes_per_cycle;
+    double at = *begun, end = at;
 
     for (int64_t k = 0; k < commands; k++) {
         double oldest = g->commands >= most
@@ -91,6 +93,7 @@ transfer(simulator *m, engine *g, const engine_work *w, double at)
                             : 0;
         double begin = at > oldest ? at : oldest;
 
+        *begun = k ? *begun : begin;
         at = begin;
         begin += (double)w->link->setup;
         begin = begin > *port ? begin : *port;
@@ -160,23 +163,26 @@ take(simulator *m, int k, double at)
     engine_work w = glow_engine_work(m->target, n);
     double begin, end;
 
-    begin = w.link ? g->next : g->free;
+    begin = w.link || g->next > g->free ? g->next : g->free;
     begin = begin > at ? begin : at;
     end = begin;
     if (k > 0 && w.link)
-        end = transfer(m, g, &w, begin);
+        end = transfer(m, g, &w, &begin);
     else if (k > 0 && w.unit)
         end = begin + w.cycles;
     g->begun[g->taken++] = begin;
     g->free = end > g->free ? end : g->free;
-    if (!w.link && n->op != &glow_op_signal) /* a signal holds nothing up */
+    if (w.unit) /* a token holds back no setup of transfers before it */
         g->next = g->free;
     if (n->op == &glow_op_signal)
-        m->signalled[number(m, token_of(n))] = g->free;
-    else if (n->op == &glow_op_wait)
-        g->next = g->free = g->free > at ? g->free : at;
+        m->signalled[number(m, token_of(n))] =
+            g->free > g->waited ? g->free : g->waited;
+    if (n->op == &glow_op_wait) {
+        g->waited = at > g->waited ? at : g->waited;
+        g->next = g->next > at ? g->next : at;
+    }
     if (k == 0)
-        m->host = g->free;
+        m->host = g->next > g->free ? g->next : g->free;
     if (n->op != &glow_op_signal && n->op != &glow_op_wait)
         add_step(m, n, &w, k, begin, end);
 }

@@ -168,7 +168,8 @@ bytes_in(const tile_problem *p, const tile_choice *c, const glow_space *s)
     for (int i = 0; i < p->n_operands; i++) {
         const tile_operand *o = &p->operands[i];
 
-        if (o->space == s)
+        if (o->space == s &&
+            !(o->index < 0 && p->stages[p->n_stages - 1].in_place))
             sum +=
                 (double)tile_bytes(p, c, o) * (is_cut(p, c, o) ? p->slots : 1);
     }

@@ -389,7 +389,7 @@ result_piece(piece *x, int i, glow_value *before, bool is_summed)
     const tile_stage *g = &x->p->stages[i];
     glow_dims at, shape = result_shape(x, g, &at);
 
-    if (i + 1 == x->p->n_stages && !(is_summed && g->space))
+    if (i + 1 == x->p->n_stages && !(g->space && (is_summed || g->in_place)))
         return add_view(x, g->node->out[0], at, shape);
     if (g->in_place)
         return before;
@@ -445,11 +445,11 @@ add_sums(piece *x)
     return out;
 }
 
-/* A sum whose buffer is in a scratchpad is copied to its place. */
+/* The result of the last stage, in a buffer of its scratchpad, is copied out. */
 static void
 copy_out(piece *x, glow_value *sum)
 {
-    const tile_stage *g = &x->p->stages[0];
+    const tile_stage *g = &x->p->stages[x->p->n_stages - 1];
     glow_dims at, shape = result_shape(x, g, &at);
     glow_value *to = add_view(x, g->node->out[0], at, shape);
     glow_node *n =
@@ -466,8 +466,6 @@ add_piece(piece *x)
     const tile_problem *p = x->p;
     glow_value *out = add_sums(x);
 
-    if (p->n_stages == 1 && x->n_made > 0 && out->def == x->made[0])
-        copy_out(x, out);
     for (int i = 1; i < p->n_stages; i++) {
         const tile_stage *g = &p->stages[i];
         glow_value *in[GLOW_MAX_OPERANDS] = {NULL}, *before = out;
@@ -482,6 +480,9 @@ add_piece(piece *x)
         out = result_piece(x, i, before, false);
         add_instr(x, g, out, in);
     }
+    if (out->def->op == &glow_op_alloc &&
+        out != p->stages[p->n_stages - 1].node->out[0])
+        copy_out(x, out);
     for (int i = 0; i < x->n_made; i++) {
         glow_node *free =
             glow_instr_new(x->t->f, &glow_op_dealloc,
