@@ -26,10 +26,11 @@ glow_tile_span(const glow_tile_dim *d, int64_t size, const int64_t begin[],
         return s;
     first = begin[d->axis] * d->step - d->before;
     last = (end[d->axis] - 1) * d->step + d->window - d->before;
-    s.before = first < 0 ? -first : 0;
-    s.after = last > size ? last - size : 0;
-    s.at = first + s.before;
-    s.count = last - s.after - s.at;
+    s.at = first < 0 ? 0 : first > size ? size : first;
+    s.count = (last > size ? size : last) - s.at;
+    s.count = s.count > 0 ? s.count : 0; /* of padding alone */
+    s.before = first < 0 ? (last < 0 ? last : 0) - first : 0;
+    s.after = last - first - s.before - s.count;
     return s;
 }
 

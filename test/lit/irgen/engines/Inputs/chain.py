@@ -96,7 +96,7 @@ for i in range(12):
     kernel = random.choice([(1, 1), (3, 3), (3, 1), (5, 5), (2, 3)])
     other = network(random.randint(1, 4), random.randint(5, 13),
                     random.randint(5, 13), random.randint(1, 5), kernel,
-                    random.choice([1, 1, 2, 3]), random.randint(0, 2))
+                    random.choice([1, 1, 2, 3]), random.randint(0, 3))
     expect(other)
     path, s = compile(other, target(random.choice([1, 2])))
     run(path, 10)
