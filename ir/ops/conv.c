@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "glow/tiling.h"
 #include "ir/ops/product.h"
 #include "ir/ops/window.h"
 
@@ -250,6 +251,42 @@ convolution_eval(const glow_node *n, glow_tensor *const in[],
     return true;
 }
 
+/*
+ * Images, rows, columns and channels of the result; each piece takes all channels of the
+ * input.  Of two spatial axes, without groups and dilation.
+ */
+static bool
+convolution_tile(const glow_node *n, glow_tiling *t)
+{
+    const glow_convolution *c = n->attrs;
+    glow_dims y = n->out[0]->type->shape, f = n->in[1]->type->shape;
+
+    if (y.rank != 4 || c->group != 1 || !glow_dims_are(c->dilation, 1))
+        return false;
+    t->n_axes = t->n_result = 4;
+    for (int i = 0; i < 4; i++) {
+        t->extent[i] = y.at[i];
+        t->out[i] = GLOW_TILE_AXIS(i);
+        t->in[1][i] = GLOW_TILE_ALL;
+    }
+    t->work = (double)glow_dims_product(f, 1, 4);
+    t->in[0][0] = GLOW_TILE_AXIS(0);
+    t->in[0][3] = GLOW_TILE_ALL;
+    for (int i = 0; i < 2; i++)
+        t->in[0][i + 1] = (glow_tile_dim){i + 1, c->strides.at[i],
+                                          c->kernels.at[i], c->pads.at[i]};
+    t->in[1][0] = t->in[2][0] = GLOW_TILE_AXIS(3);
+    if (!glow_dims_are(c->pads, 0)) {
+        glow_convolution *piece =
+            GLOW_NEW(n->func->module->arena, glow_convolution);
+
+        *piece = *c;
+        piece->pads = GLOW_DIMS_OF(0, 0, 0, 0);
+        t->attrs = piece;
+    }
+    return true;
+}
+
 int64_t
 glow_convolution_flops(const glow_node *n)
 {
@@ -282,6 +319,7 @@ const glow_op glow_op_convolution = {
     .infer = convolution_infer,
     .eval = convolution_eval,
     .flops = glow_convolution_flops,
+    .tile = convolution_tile,
     .doc = "One to three spatial axes.  With two: `y[n, h, w, o] = b[o] + sum "
            "over i, j, c of x[n, h * s - p + i * d, w * s' - p' + j * d', c] * "
            "f[o, i, j, c]`, where `c` runs over the channels of the group of "

@@ -1,5 +1,6 @@
 /* Matrix products: MatMul, BatchMatMul, FullyConnected, Gemm; BatchedAdd. */
 
+#include "glow/tiling.h"
 #include "ir/ops/apply.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/product.h"
@@ -193,6 +194,22 @@ matmul_eval(const glow_node *n, glow_tensor *const in[],
     return true;
 }
 
+/* Rows and columns of the result; each piece takes all of the depth. */
+static bool
+matmul_tile(const glow_node *n, glow_tiling *t)
+{
+    glow_dims y = n->out[0]->type->shape;
+
+    t->n_axes = t->n_result = 2;
+    for (int i = 0; i < 2; i++) {
+        t->extent[i] = y.at[i];
+        t->out[i] = t->in[i][i] = GLOW_TILE_AXIS(i);
+        t->in[i][1 - i] = GLOW_TILE_ALL;
+    }
+    t->work = (double)n->in[0]->type->shape.at[1];
+    return true;
+}
+
 static int64_t
 matmul_flops(const glow_node *n)
 {
@@ -209,6 +226,7 @@ const glow_op glow_op_matmul = {
     .infer = matmul_infer,
     .eval = matmul_eval,
     .flops = matmul_flops,
+    .tile = matmul_tile,
     .doc = "`C[m, n] = sum over k of A[m, k] * B[k, n]`.  Integers "
            "wrap.\n\n" GLOW_SUMS_DOC,
     .source = "Glow MatMul; ONNX MatMul of rank 2",

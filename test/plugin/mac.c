@@ -124,11 +124,14 @@ conv_tile(const glow_node *n, glow_tiling *t)
 {
     const mac_conv *c = n->attrs;
     glow_dims y = n->out[0]->type->shape;
-    mac_conv *piece = GLOW_NEW(n->func->module->arena, mac_conv);
 
-    *piece = *c;
-    piece->pads = GLOW_DIMS_OF(0, 0, 0, 0);
-    t->attrs = piece;
+    if (!glow_dims_are(c->pads, 0)) {
+        mac_conv *piece = GLOW_NEW(n->func->module->arena, mac_conv);
+
+        *piece = *c;
+        piece->pads = GLOW_DIMS_OF(0, 0, 0, 0);
+        t->attrs = piece;
+    }
     t->n_axes = 4;
     t->n_result = 3;
     for (int i = 0; i < 3; i++) {
