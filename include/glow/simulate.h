@@ -12,7 +12,8 @@ GLOW_BEGIN
 
 typedef enum glow_simulate_format {
     GLOW_SIMULATE_TEXT,
-    GLOW_SIMULATE_JSON,  /* one object in one line */
+    GLOW_SIMULATE_JSON, /* one object in one line */
+    GLOW_SIMULATE_SVG,  /* a picture: a row for each queue, time to the right */
     GLOW_SIMULATE_TRACE, /* events for chrome://tracing and Perfetto */
 } glow_simulate_format;
 

@@ -167,6 +167,7 @@ glow_simulate(glow_buf *b, glow_func *f, const glow_target *t,
         [GLOW_SIMULATE_TEXT] = put_text,
         [GLOW_SIMULATE_JSON] = put_json,
         [GLOW_SIMULATE_TRACE] = put_trace,
+        [GLOW_SIMULATE_SVG] = glow_simulation_svg,
     };
     glow_arena *a;
     const simulation *s;

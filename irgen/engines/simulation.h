@@ -49,4 +49,7 @@ typedef struct simulation {
 simulation *glow_simulation_of(glow_arena *a, const glow_func *f,
                                const glow_target *t);
 
+/* The picture. */
+void glow_simulation_svg(glow_buf *b, const simulation *s);
+
 #endif

@@ -35,7 +35,8 @@ static bool
 is_step(const glow_node *n)
 {
     return !takes_memory(n) && !glow_is_token(n) && n->op != &glow_op_dealloc &&
-           n->op != &glow_op_tensorview;
+           n->op != &glow_op_tensorview && n->op != &glow_op_signal &&
+           n->op != &glow_op_wait;
 }
 
 /* Buffers and steps. */

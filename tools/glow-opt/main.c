@@ -17,7 +17,7 @@ static const char *const time_words[] = {"tree", "trace", "json", NULL};
 static const char *const diff_word[] = {"diff", NULL};
 static const char *const bisect_words[] = {"verify", "semantics", NULL};
 static const char *const view_words[] = {"svg", "dot", NULL};
-static const char *const simulate_words[] = {"text", "json", "trace", NULL};
+static const char *const simulate_words[] = {"text", "json", "svg", "trace", NULL};
 static const char *const map_words[] = {"text", "json", "svg", NULL};
 
 #define AT(member) offsetof(opt_values, member)
@@ -114,7 +114,7 @@ static const tool_option options[] = {
      "print a picture instead of the module"},
     {"memory-map", TOOL_WORD, AT(memory_map), "text|json|svg", map_words,
      "looking", "print where and when buffers live instead of the module"},
-    {"simulate", TOOL_WORD, AT(simulate), "text|json|trace", simulate_words,
+    {"simulate", TOOL_WORD, AT(simulate), "text|json|svg|trace", simulate_words,
      "looking", "print the cycles of a program on the queues of the target"},
     {"why-peak", TOOL_FLAG, AT(why_peak), NULL, NULL, "looking",
      "print what is in memory at the fullest moment, and why"},

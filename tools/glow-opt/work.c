@@ -262,10 +262,11 @@ put_simulation(opt *o, glow_module *m, glow_buf *out)
 {
     const char *format = o->values.simulate;
     glow_simulate_format how = strcmp(format, "json") == 0 ? GLOW_SIMULATE_JSON
+                               : strcmp(format, "svg") == 0 ? GLOW_SIMULATE_SVG
                                : strcmp(format, "trace") == 0
                                    ? GLOW_SIMULATE_TRACE
                                    : GLOW_SIMULATE_TEXT;
-    bool ok = how != GLOW_SIMULATE_TRACE || has_one_func(o, m);
+    bool ok = how < GLOW_SIMULATE_SVG || has_one_func(o, m);
 
     GLOW_FOR_EACH_FUNC(f, m)
         ok = ok && (glow_is_body(f) || glow_simulate(out, f, o->machine, how));

@@ -3,7 +3,7 @@
     includes.py TREE
 
     ir/base <- ir <- {passes, lower, irgen, codegen} <- tools
-    irgen <- {irgen/schedule -> irgen/sharing, irgen/engines, irgen/place, irgen/report}
+    irgen <- {irgen/schedule -> irgen/sharing, irgen/engines -> irgen/report, irgen/place}
     codegen/cpu <- emit <- kernels <- its families <- plan <- run
     include/glow <- runtime
 
@@ -42,7 +42,7 @@ ROOMS = {
     + (CPU + "kernels/direct", CPU + "kernels/integer", CPU + "kernels/matrix"),
     CPU + "plan": KERNEL,
     CPU + "run": KERNEL + (CPU + "plan",),
-    "irgen/engines": (),
+    "irgen/engines": ("irgen/report",),
     "irgen/place": (),
     "irgen/report": (),
     "irgen/schedule": ("irgen/sharing",),

@@ -143,3 +143,10 @@ expect(product)
 path, s = compile(product, target(4))
 run(path, 50)
 print("product of matrices: exact")
+
+path, s = compile(INPUTS + "/layers.gir", target(1))
+LAYERS = INPUT + ["-input", "v=random:4", "-input", "d=random:5"]
+INPUT = LAYERS
+expect(INPUTS + "/layers.gir")
+run(path, 300)
+print("four layers, and the host between: 300 orders exact")
