@@ -1,15 +1,19 @@
 /*
- * vta.core: runs placed programs on the simulator of the accelerator.
+ * vta.core and vta.units: run placed programs on the simulator of the accelerator.
  *
- * One memory, DRAM, holds all buffers.  Instructions that the accelerator takes become
- * words; the primitive set is left to the `eval` of its operators, which stand for the
- * processor beside it.
+ * Instructions that the accelerator takes become words; the primitive set is left to the
+ * `eval` of its operators, which stand for the processor beside it.  vta.core takes whole
+ * operators on buffers in DRAM, and cuts them into tiles itself.  vta.units takes what
+ * glow's passes make for the queues and scratchpads of the target file.
  */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <glow/file.h>
+
 #include "program.h"
+#include "target_text.h"
 
 enum { ALIGN = 256 };
 
@@ -31,10 +35,20 @@ static const glow_target machine = {
 };
 
 static const glow_target *
-target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
+core_target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
 {
     (void)ctx, (void)a, (void)t;
     return &machine;
+}
+
+/* The target file, which is compiled in. */
+static const glow_target *
+units_target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
+{
+    (void)t;
+    return glow_target_read(ctx, a,
+                            glow_source_from(ctx, "vta-16.json", VTA_TARGET,
+                                             sizeof VTA_TARGET - 1));
 }
 
 static int64_t
@@ -64,12 +78,21 @@ is_aligned(const glow_node *n)
     return glow_extent_of(n->out[0]).first % VTA_LANES == 0;
 }
 
+/* Operators that glow's passes cut for queues; the host runs them, if they do not. */
+static bool
+is_step(const glow_node *n)
+{
+    return glow_is(n, &vta_op_sum) || glow_is(n, &vta_op_requantize) ||
+           glow_is(n, &vta_op_store);
+}
+
 static glow_takes
 takes(const glow_node *n, glow_arena *a, const char **why)
 {
     bool dense = true;
 
-    if (n->op->traits & GLOW_STRUCTURAL)
+    if (n->op->traits & GLOW_STRUCTURAL || vta_is_queued(n) ||
+        glow_is(n, &glow_op_wait) || is_step(n))
         return GLOW_TAKES;
     for (int i = 0; i < n->n_in; i++)
         dense &= is_dense(n->in[i]);
@@ -119,8 +142,8 @@ check(glow_executable *x)
 
     GLOW_FOR_EACH_NODE(n, x->func)
         if (takes(n, x->arena, &why) != GLOW_TAKES ||
-            (!x->options->host && !vta_is_unit(n) &&
-             !(n->op->traits & GLOW_STRUCTURAL) &&
+            (!x->options->host && !vta_is_unit(n) && !vta_is_queued(n) &&
+             !glow_is(n, &glow_op_wait) && !(n->op->traits & GLOW_STRUCTURAL) &&
              (why = "the accelerator does not take it, and host=false") !=
                  NULL))
             return glow_error_at(x->func->module->ctx, n->span, "E0823",
@@ -129,14 +152,14 @@ check(glow_executable *x)
 }
 
 static glow_executable *
-load(glow_func *f, const glow_target_options *t)
+load(const glow_backend *b, glow_func *f, const glow_target_options *t)
 {
     glow_arena *a = glow_arena_new();
     glow_executable *x = GLOW_NEW(a, glow_executable);
 
     x->arena = a;
     x->func = f;
-    x->options = glow_backend_options(&vta_backend, t);
+    x->options = glow_backend_options(b, t);
     if (check(x))
         x->program = vta_program_new(a, f, x->options, t, false);
     if (x->program) {
@@ -151,6 +174,18 @@ load(glow_func *f, const glow_target_options *t)
         return x;
     unload(x);
     return NULL;
+}
+
+static glow_executable *
+load_core(glow_func *f, const glow_target_options *t)
+{
+    return load(&vta_backend, f, t);
+}
+
+static glow_executable *
+load_units(glow_func *f, const glow_target_options *t)
+{
+    return load(&vta_backend_units, f, t);
 }
 
 /* Running. */
@@ -229,13 +264,14 @@ run(glow_executable *x, const glow_binding *bindings, int count)
     bool ok = vta_fill_dram(x->program, x->dram) &&
               copy_bindings(x, bindings, count, true);
 
+    vta_machine_poison(x->machine);
     for (const glow_node *n = x->func->first; n && ok;) {
         if (g < end && n == g->first) {
             ok = run_segment(x, g, &report);
             n = g++->end;
             continue;
         }
-        if (!(n->op->traits & GLOW_STRUCTURAL))
+        if (!(n->op->traits & GLOW_STRUCTURAL) && !glow_is(n, &glow_op_wait))
             ok = evaluate(x, n, a);
         glow_arena_reset(a);
         n = n->next;
@@ -257,16 +293,28 @@ sizes(const glow_executable *x)
     return s;
 }
 
+static const vta_options defaults = {.inp = 32768,
+                                     .wgt = 262144,
+                                     .acc = 131072,
+                                     .uop = 32768,
+                                     .bytes_per_cycle = 8,
+                                     .setup = 100,
+                                     .outstanding = 4,
+                                     .depth = 512,
+                                     .double_buffer = true,
+                                     .host = true,
+                                     .seed = 0};
+
 const glow_backend vta_backend = {
     .name = "vta.core",
     .summary = "an accelerator of VTA's class, simulated by instruction words",
     .takes = takes,
     .level = GLOW_PLACED,
-    .load = load,
+    .load = load_core,
     .run = run,
     .sizes = sizes,
     .unload = unload,
-    .emit = vta_emit,
+    .emit = vta_emit_core,
     .artifacts = vta_artifacts,
     .align = align,
     .options =
@@ -288,17 +336,44 @@ const glow_backend vta_backend = {
                             "the host runs what the accelerator does not take"),
          GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
                             "of a random order of the queues; 0: timed")},
-    .defaults = &(const vta_options){.inp = 32768,
-                                     .wgt = 262144,
-                                     .acc = 131072,
-                                     .uop = 32768,
-                                     .bytes_per_cycle = 8,
-                                     .setup = 100,
-                                     .outstanding = 4,
-                                     .depth = 512,
-                                     .double_buffer = true,
-                                     .host = true,
-                                     .seed = 0},
+    .defaults = &defaults,
     .before_lower = "vta.form-units,dce,fold-constants",
-    .target = target,
+    .target = core_target,
+};
+
+/* Sizes of scratchpads are those of the target file. */
+const glow_backend vta_backend_units = {
+    .name = "vta.units",
+    .summary = "the same, with tiles, copies and tokens by glow's passes",
+    .takes = takes,
+    .level = GLOW_PLACED,
+    .load = load_units,
+    .run = run,
+    .sizes = sizes,
+    .unload = unload,
+    .emit = vta_emit_units,
+    .artifacts = vta_artifacts,
+    .align = align,
+    .options =
+        {GLOW_FIELD_DEFAULT(vta_options, inp, GLOW_BYTES, "input scratchpad"),
+         GLOW_FIELD_DEFAULT(vta_options, wgt, GLOW_BYTES, "weight scratchpad"),
+         GLOW_FIELD_DEFAULT(vta_options, acc, GLOW_BYTES, "accumulators"),
+         GLOW_FIELD_DEFAULT(vta_options, uop, GLOW_BYTES, "micro-operations"),
+         GLOW_FIELD_DEFAULT(vta_options, bytes_per_cycle, GLOW_FLOAT32,
+                            "rate of the DRAM port"),
+         GLOW_FIELD_DEFAULT(vta_options, setup, GLOW_INT,
+                            "cycles before a transfer"),
+         GLOW_FIELD_DEFAULT(vta_options, outstanding, GLOW_INT,
+                            "transfers of a queue at once"),
+         GLOW_FIELD_DEFAULT(vta_options, depth, GLOW_INT,
+                            "instructions that a queue holds"),
+         GLOW_FIELD_DEFAULT(vta_options, double_buffer, GLOW_FLAG,
+                            "load a tile while another is computed"),
+         GLOW_FIELD_DEFAULT(vta_options, host, GLOW_FLAG,
+                            "the host runs what the accelerator does not take"),
+         GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
+                            "of a random order of the queues; 0: timed")},
+    .defaults = &defaults,
+    .target = units_target,
+    .units = vta_units,
 };

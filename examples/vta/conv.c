@@ -120,11 +120,10 @@ infer(const glow_node *n, glow_type out[])
     return true;
 }
 
-/* The sum of one pixel and block of results, 16 lanes at once. */
-static void
-sum_block(const vta_window *w, const int8_t *x, const int8_t *weights,
-          int64_t batch, int64_t row, int64_t column, int64_t block,
-          int32_t *sum)
+void
+vta_sum_block(const vta_window *w, const int8_t *x, const int8_t *weights,
+              int64_t batch, int64_t row, int64_t column, int64_t block,
+              int32_t *sum)
 {
     int64_t depth = w->blocks / w->groups;
     int64_t group = block / (w->out_blocks / w->groups);
@@ -188,7 +187,8 @@ eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
 
                     for (int l = 0; l < VTA_LANES; l++)
                         sum[l] = bias[k * VTA_LANES + l];
-                    sum_block(&w, in[0]->data, in[1]->data, b, i, j, k, sum);
+                    vta_sum_block(&w, in[0]->data, in[1]->data, b, i, j, k,
+                                  sum);
                     for (int l = 0; l < VTA_LANES; l++)
                         *y++ = finish(sum[l], shift, c);
                 }

@@ -61,7 +61,8 @@ unsliced(glow_value *v)
     return from.at[3] == round_up(to.at[3]) &&
                    (glow_is(v->def->in[0]->def, &vta_op_conv) ||
                     glow_is(v->def->in[0]->def, &vta_op_add) ||
-                    glow_is(v->def->in[0]->def, &vta_op_pool))
+                    glow_is(v->def->in[0]->def, &vta_op_pool) ||
+                    glow_is(v->def->in[0]->def, &vta_op_store))
                ? v->def->in[0]
                : NULL;
 }
@@ -184,6 +185,29 @@ why_not(const filter *f, const glow_value *x, const glow_value *y)
     return NULL;
 }
 
+/* The steps of the units in place of a vta.Conv. */
+static glow_value *
+form_steps(glow_builder *b, glow_value *x, glow_value *weights,
+           glow_value *bias, const vta_conv *v, int shift, const glow_type *t)
+{
+    glow_type sums = *bias->type;
+    glow_value *y;
+
+    sums.shape = t->shape;
+    y = glow_build(
+        b, &vta_op_sum, &sums, GLOW_IN(x, weights, NULL),
+        &(const vta_sum){v->kernels, v->strides, v->pads, v->dilation});
+    y = glow_build(b, &vta_op_requantize, &sums, GLOW_IN(y, bias),
+                   &(const vta_requantize){shift, v->least, v->most});
+    return glow_build(b, &vta_op_store, t, GLOW_IN(y), NULL);
+}
+
+static bool
+has_units(glow_builder *b)
+{
+    return glow_run_backend(glow_builder_run(b)) == &vta_backend_units;
+}
+
 static glow_value *
 form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
      const glow_type *result)
@@ -210,6 +234,14 @@ form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
     v.least = -128;
     v.most = 127;
     t.shape.at[3] = p.groups * p.results;
+    if (has_units(b))
+        return p.groups == 1 && shift >= 0
+                   ? sliced(b,
+                            form_steps(b, padded(b, x), weights, bias, &v,
+                                       shift, &t),
+                            result)
+                   : leave(b, n,
+                           "the units have no groups and shift right alone");
     y = glow_build(b, &vta_op_conv, &t, GLOW_IN(padded(b, x), weights, bias),
                    &v);
     return sliced(b, y, result);
@@ -358,6 +390,27 @@ form_maxpool(glow_builder *b, glow_node *n)
                   n->out[0]->type);
 }
 
+/* The same for steps of units: the vta.Requantize before the vta.Store. */
+static glow_value *
+bound_steps(glow_builder *b, glow_node *store, int64_t least, int64_t most)
+{
+    glow_node *r = store->in[0]->def;
+    const vta_requantize *old = r ? glow_attrs_if(r, &vta_op_requantize) : NULL;
+    vta_requantize v;
+    glow_value *y;
+
+    if (!old || !glow_has_one_use(store->in[0]))
+        return NULL;
+    v = *old;
+    v.least = v.least < least ? (int)least : v.least;
+    v.most = v.most > most ? (int)most : v.most;
+    v.least = v.least > v.most ? v.most : v.least;
+    v.most = v.most < v.least ? v.least : v.most;
+    glow_builder_fuses(b, store);
+    y = glow_build(b, &vta_op_requantize, r->out[0]->type, r->in, r->n_in, &v);
+    return glow_build(b, &vta_op_store, store->out[0]->type, GLOW_IN(y), NULL);
+}
+
 /* Bounds of results, from a Relu or Clip behind the unit and its Slice. */
 
 static glow_value *
@@ -370,11 +423,14 @@ bound(glow_builder *b, glow_node *n, int64_t least, int64_t most)
     vta_conv v = c ? *c : (vta_conv){.least = 0};
     vta_add w = a ? *a : (vta_add){0, 0};
     int *ends[2] = {c ? &v.least : &w.least, c ? &v.most : &w.most};
+    bool steps = glow_is(unit, &vta_op_store);
     glow_value *y;
 
-    if ((!c && !a) || unit->pred || n->out[0]->type != x->type ||
+    if ((!c && !a && !steps) || unit->pred || n->out[0]->type != x->type ||
         !glow_has_one_use(x) || (whole && !glow_has_one_use(whole)))
         return NULL;
+    if (steps)
+        return sliced(b, bound_steps(b, unit, least, most), n->out[0]->type);
     for (int i = 0; i < 2; i++) {
         *ends[i] = *ends[i] < least ? (int)least : *ends[i];
         *ends[i] = *ends[i] > most ? (int)most : *ends[i];
@@ -427,4 +483,13 @@ const glow_pass vta_pass_form_units = {
     .preserves = GLOW_EXACT,
     .run = run,
     .takes_quantized = true,
+};
+
+const glow_rewrite_row vta_units[] = {
+    {&glow_op_convolution, form_convolution},
+    {&glow_op_fullyconnected, form_fullyconnected},
+    {&glow_op_matmul, form_matmul},
+    {&glow_op_relu, fuse_relu},
+    {&glow_op_clip, fuse_clip},
+    {NULL, NULL},
 };

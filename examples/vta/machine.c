@@ -90,6 +90,7 @@ vta_machine_new(const vta_config *c)
     m->acc = malloc((size_t)c->elements[VTA_ACC] * sizeof *m->acc);
     for (int k = VTA_UOP; k <= VTA_ACC; k++)
         m->state[k] = malloc((size_t)c->elements[k]);
+    vta_machine_poison(m);
     return m;
 }
 
@@ -107,8 +108,8 @@ vta_machine_free(vta_machine *m)
     free(m);
 }
 
-static void
-poison(vta_machine *m)
+void
+vta_machine_poison(vta_machine *m)
 {
     const int64_t *n = m->config.elements;
 
@@ -686,7 +687,6 @@ vta_machine_run(vta_machine *m, uint8_t *dram, int64_t bytes,
     for (int k = 0; k < QUEUES; k++)
         m->tokens[k] = (tokens){.at = malloc(room * sizeof(int64_t))};
     r->fault[0] = 0;
-    poison(m);
     ok = read_program(m, program, n);
     if (ok) {
         fetch(m, 0);

@@ -3,9 +3,8 @@
  *
  * Fetch passes instructions in order to three queues; load, compute and store take
  * them in order, each when the tokens that the instruction pops are there.  All
- * transfers share one DRAM port.  Scratchpads are poisoned at the start of a run,
- * and a read of an element that nothing wrote in the run, or that is in flight, is a
- * fault.  Nothing here needs glow.
+ * transfers share one DRAM port.  Scratchpads begin poisoned, and a read of an element
+ * that nothing wrote since, or that is in flight, is a fault.  Nothing here needs glow.
  */
 
 #ifndef VTA_MACHINE_H
@@ -38,6 +37,8 @@ typedef struct vta_machine vta_machine;
 /* NULL if the memories have more elements than fields address. */
 vta_machine *vta_machine_new(const vta_config *c);
 void vta_machine_free(vta_machine *m);
+/* Fills the scratchpads of a new run with poison; new ones have it. */
+void vta_machine_poison(vta_machine *m);
 
 /*
  * Runs `count` instructions on `dram`; counts are added to those in `r`.  Seed 0:

@@ -11,11 +11,9 @@
 #include "vta.h"
 
 vta_window
-vta_window_of(const glow_node *n)
+vta_window_of_dims(glow_dims kernels, glow_dims strides, glow_dims pads,
+                   glow_dims dilation, int64_t groups, glow_dims x, glow_dims y)
 {
-    const vta_conv *c = glow_attrs_if(n, &vta_op_conv);
-    const vta_pool *p = glow_attrs_if(n, &vta_op_pool);
-    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
     vta_window w = {
         .batch = x.at[0],
         .height = x.at[1],
@@ -24,16 +22,30 @@ vta_window_of(const glow_node *n)
         .out_height = y.at[1],
         .out_width = y.at[2],
         .out_blocks = y.at[3] / VTA_LANES,
-        .groups = c ? c->group : y.at[3] / VTA_LANES,
+        .groups = groups,
     };
 
     for (int i = 0; i < 2; i++) {
-        w.kernel[i] = c ? c->kernels.at[i] : p->kernels.at[i];
-        w.stride[i] = c ? c->strides.at[i] : p->strides.at[i];
-        w.dilation[i] = c ? c->dilation.at[i] : 1;
-        w.before[i] = c ? c->pads.at[i] : p->pads.at[i];
+        w.kernel[i] = kernels.at[i];
+        w.stride[i] = strides.at[i];
+        w.dilation[i] = dilation.at[i];
+        w.before[i] = pads.at[i];
     }
     return w;
+}
+
+vta_window
+vta_window_of(const glow_node *n)
+{
+    const vta_conv *c = glow_attrs_if(n, &vta_op_conv);
+    const vta_pool *p = glow_attrs_if(n, &vta_op_pool);
+    glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+
+    return c ? vta_window_of_dims(c->kernels, c->strides, c->pads, c->dilation,
+                                  c->group, x, y)
+             : vta_window_of_dims(p->kernels, p->strides, p->pads,
+                                  GLOW_DIMS_OF(1, 1), y.at[3] / VTA_LANES, x,
+                                  y);
 }
 
 /* Each window along axis `i` begins inside of Input and ends there or in its padding. */

@@ -99,6 +99,42 @@ finish(glow_arena *a, vta_program *p, vta_stream *s, vta_segment g)
     return true;
 }
 
+/* Segments of a program with queues: runs of instructions that have one. */
+static bool
+encode_queued(glow_arena *a, vta_program *p)
+{
+    for (const glow_node *n = p->func->first, *end; n; n = end) {
+        vta_stream *s;
+
+        end = n->next;
+        if (!vta_is_queued(n))
+            continue;
+        while (end &&
+               (vta_is_queued(end) || (end->op->traits & GLOW_STRUCTURAL)))
+            end = end->next;
+        s = vta_stream_new(a, &p->config, p->dram_bytes, VTA_GIVEN);
+        if (!vta_encode_queues(s, n, end) ||
+            !finish(a, p, s, (vta_segment){.first = n, .end = end}))
+            return false;
+    }
+    return true;
+}
+
+/* The capacities of the regions of `f`, if it has scratchpads. */
+static void
+take_capacities(const glow_func *f, vta_config *c)
+{
+    static const char *const names[] = {
+        [VTA_WGT] = "wgt", [VTA_INP] = "inp", [VTA_ACC] = "acc"};
+
+    for (int k = VTA_WGT; k <= VTA_ACC; k++) {
+        const glow_region *r = glow_find_region(f, names[k]);
+
+        if (r && r->capacity)
+            c->elements[k] = r->capacity / vta_element_bytes((vta_memory)k);
+    }
+}
+
 vta_program *
 vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
                 const glow_target_options *t, bool apart)
@@ -109,14 +145,19 @@ vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
 
     p->func = f;
     p->config = vta_config_of(o);
+    take_capacities(f, &p->config);
     for (const glow_region *r = f->regions; r; r = r->next)
-        p->dram_bytes = r->size > p->dram_bytes ? r->size : p->dram_bytes;
+        if (strcmp(r->space, "dram") == 0)
+            p->dram_bytes = r->size > p->dram_bytes ? r->size : p->dram_bytes;
     p->dram_bytes = (p->dram_bytes + DRAM_ALIGN - 1) / DRAM_ALIGN * DRAM_ALIGN;
+    if (glow_has_queues(f))
+        return encode_queued(a, p) ? p : NULL;
     for (const glow_node *n = f->first; n; n = n->next) {
         bool ends = !vta_is_unit(n) && !(n->op->traits & GLOW_STRUCTURAL);
 
         if (vta_is_unit(n) && !s) {
-            s = vta_stream_new(a, &p->config, p->dram_bytes, !o->double_buffer);
+            s = vta_stream_new(a, &p->config, p->dram_bytes,
+                               o->double_buffer ? VTA_OVERLAP : VTA_SERIAL);
             g = (vta_segment){.first = n};
         }
         if (vta_is_unit(n) && emit(s, n, &p->config, o->double_buffer)) {

@@ -45,12 +45,19 @@ bool vta_is_unit(const glow_node *n);
  */
 vta_program *vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
                              const glow_target_options *t, bool apart);
+/* True if a queue runs `n`. */
+bool vta_is_queued(const glow_node *n);
+/* Adds the words of instructions with queues up to `end`; false after a report. */
+bool vta_encode_queues(vta_stream *s, const glow_node *first,
+                       const glow_node *end);
 /* Constants and micro-operations, and poison everywhere else. */
 bool vta_fill_dram(const vta_program *p, uint8_t *dram);
 
 /* The artifacts. */
-bool vta_emit(glow_func *f, const char *artifact, const glow_target_options *t,
-              const char *path);
+bool vta_emit_core(glow_func *f, const char *artifact,
+                   const glow_target_options *t, const char *path);
+bool vta_emit_units(glow_func *f, const char *artifact,
+                    const glow_target_options *t, const char *path);
 extern const glow_artifact vta_artifacts[];
 
 #endif

@@ -34,7 +34,7 @@ struct vta_stream {
     uop_set *sets;
     size_t n_sets, room_sets;
     int64_t uop_next; /* where the scratchpad takes the next set */
-    bool serial;
+    vta_tokens tokens;
     int64_t last[VTA_UNITS]; /* the last instruction of each unit, or -1 */
     bool is_recording;
     size_t recorded; /* the first set that recording made */
@@ -42,14 +42,15 @@ struct vta_stream {
 };
 
 vta_stream *
-vta_stream_new(glow_arena *a, const vta_config *c, int64_t uops_at, bool serial)
+vta_stream_new(glow_arena *a, const vta_config *c, int64_t uops_at,
+               vta_tokens tokens)
 {
     vta_stream *s = GLOW_NEW(a, vta_stream);
 
     s->arena = a;
     s->config = *c;
     s->uops_at = uops_at;
-    s->serial = serial;
+    s->tokens = tokens;
     s->synced = -1;
     for (int k = VTA_UOP; k <= VTA_ACC; k++) {
         s->elements[k] = GLOW_NEW_ARRAY(a, touched, c->elements[k]);
@@ -242,14 +243,18 @@ vta_stream_add(vta_stream *s, vta_instruction x)
 
     if (s->is_recording)
         return;
+    if (s->tokens == VTA_GIVEN) {
+        append(s, x);
+        return;
+    }
     store = x.opcode == VTA_LOAD ? last_store(s, &x) : -1;
     if (store >= 0 && unit == VTA_LOADER)
         need(needs, VTA_COMPUTER, after_store(s, store));
     if (store >= 0 && unit == VTA_COMPUTER)
         need(needs, VTA_STORER, store);
-    for (int v = 0; v < VTA_UNITS && s->serial; v++)
+    for (int v = 0; v < VTA_UNITS && s->tokens == VTA_SERIAL; v++)
         need(needs, v, s->last[v]);
-    if (s->serial && unit == VTA_LOADER)
+    if (s->tokens == VTA_SERIAL && unit == VTA_LOADER)
         need(needs, VTA_COMPUTER, after_store(s, s->last[VTA_STORER]));
     i = append(s, x);
     if (x.opcode == VTA_LOAD)
@@ -266,6 +271,28 @@ vta_stream_add(vta_stream *s, vta_instruction x)
     if (x.opcode == VTA_STORE)
         note_store(s, i, &x);
     wait_for(s, i, unit, needs);
+}
+
+int64_t
+vta_stream_count(const vta_stream *s)
+{
+    return (int64_t)s->count;
+}
+
+void
+vta_stream_token(vta_stream *s, int64_t i, bool pops, bool next)
+{
+    vta_instruction *x = &s->items[i];
+
+    *(pops   ? next ? &x->pop_next : &x->pop_previous
+      : next ? &x->push_next
+             : &x->push_previous) = true;
+}
+
+bool
+vta_stream_pushes(const vta_stream *s, int64_t i, bool next)
+{
+    return next ? s->items[i].push_next : s->items[i].push_previous;
 }
 
 /* Micro-operations. */
@@ -391,11 +418,17 @@ vta_stream_play(vta_stream *s)
 const vta_word *
 vta_stream_end(vta_stream *s, int64_t *count)
 {
+    static const vta_instruction no_load = {VTA_LOAD, .memory = VTA_INP};
+    static const vta_instruction no_store = {VTA_STORE, .memory = VTA_OUT};
     int64_t needs[VTA_UNITS] = {-1, -1, -1}, i;
     vta_word *words;
 
-    for (size_t k = 0; k < s->count; k++)
-        need(needs, vta_unit_of(&s->items[k]), (int64_t)k);
+    for (int v = 0; v < VTA_UNITS; v++)
+        need(needs, v, s->last[v]);
+    for (int v = 0; v < VTA_UNITS && s->tokens == VTA_GIVEN; v++)
+        if (v != VTA_COMPUTER && s->last[v] >= 0 &&
+            vta_stream_pushes(s, s->last[v], v == VTA_LOADER))
+            needs[v] = append(s, v == VTA_LOADER ? no_load : no_store);
     i = append(s, (vta_instruction){.opcode = VTA_FINISH});
     wait_for(s, i, VTA_COMPUTER, needs);
     words = GLOW_NEW_ARRAY(s->arena, vta_word, s->count);

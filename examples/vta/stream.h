@@ -16,13 +16,20 @@
 
 typedef struct vta_stream vta_stream;
 
-/*
- * Micro-operations will be in DRAM from byte `uops_at` on, a multiple of 4.  `serial`: an
- * instruction waits for all before it of other units.
- */
+typedef enum vta_tokens {
+    VTA_OVERLAP, /* where instructions conflict */
+    VTA_SERIAL,  /* an instruction waits for all before it of other units */
+    VTA_GIVEN,   /* by vta_stream_token alone */
+} vta_tokens;
+
+/* Micro-operations will be in DRAM from byte `uops_at` on, a multiple of 4. */
 vta_stream *vta_stream_new(glow_arena *a, const vta_config *c, int64_t uops_at,
-                           bool serial);
+                           vta_tokens tokens);
 void vta_stream_add(vta_stream *s, vta_instruction i);
+int64_t vta_stream_count(const vta_stream *s);
+/* Lets instruction `i` pop, or push, a token from, or to, the next or previous unit. */
+void vta_stream_token(vta_stream *s, int64_t i, bool pops, bool next);
+bool vta_stream_pushes(const vta_stream *s, int64_t i, bool next);
 /* The scratchpad index of micro-operations, which are loaded if they are not there. */
 int64_t vta_stream_uops(vta_stream *s, const vta_uop *u, int64_t n);
 /*

@@ -36,9 +36,21 @@ typedef struct vta_add {
     int least, most;
 } vta_add;
 
+/* Of the operators of units, sum.c. */
+typedef struct vta_sum {
+    glow_dims kernels, strides, pads, dilation; /* of rank 2, 2, 4, 2 */
+} vta_sum;
+
+typedef struct vta_requantize {
+    int shift, least, most;
+} vta_requantize;
+
 extern const glow_op vta_op_conv, vta_op_pool, vta_op_add;
-extern const glow_pass vta_pass_form_units, vta_pass_lower_units;
-extern const glow_backend vta_backend;
+extern const glow_op vta_op_sum, vta_op_requantize, vta_op_store;
+extern const glow_pass vta_pass_form_units;
+/* Patterns of vta.units, for form-units of glow. */
+extern const glow_rewrite_row vta_units[];
+extern const glow_backend vta_backend, vta_backend_units;
 
 /* True, and *shift set, if from / to is 2^-shift, and shift is from -31 to 31. */
 bool vta_shift(double from, double to, int *shift);
@@ -61,6 +73,13 @@ typedef struct vta_window {
 } vta_window;
 
 vta_window vta_window_of(const glow_node *n);
+vta_window vta_window_of_dims(glow_dims kernels, glow_dims strides,
+                              glow_dims pads, glow_dims dilation,
+                              int64_t groups, glow_dims x, glow_dims y);
+/* Adds to `sum` the products of one pixel and block of results, 16 lanes at once. */
+void vta_sum_block(const vta_window *w, const int8_t *x, const int8_t *weights,
+                   int64_t batch, int64_t row, int64_t column, int64_t block,
+                   int32_t *sum);
 
 /*
  * Tiles of a convolution: rows and columns of results, blocks of results and of

@@ -26,6 +26,7 @@ run_all(const vta_image *x, vta_machine *m, uint8_t *dram, uint64_t seed,
 {
     memset(r, 0, sizeof *r);
     memcpy(dram, x->dram, (size_t)x->bytes);
+    vta_machine_poison(m);
     for (int64_t i = 0; i < x->segments; i++)
         if (!vta_machine_run(m, dram, x->bytes, x->words[i], x->count[i], seed,
                              r))
