@@ -86,7 +86,7 @@ const glow_op vta_op_add = {
     .out = {{"Result", GLOW_TENSOR, "i8, of that shape"}},
     .attrs = {GLOW_FIELD(vta_add, least, GLOW_INT, "the least element"),
               GLOW_FIELD(vta_add, most, GLOW_INT, "the largest element")},
-    .traits = GLOW_PURE | GLOW_ELEMENTWISE | GLOW_STATED,
+    .traits = GLOW_PURE | GLOW_STATED,
     .infer = infer,
     .eval = eval,
     .doc = "`y = clip(round(2^-shift (2^i a + 2^j b)))`, ties to even, in "
