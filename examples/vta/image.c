@@ -95,5 +95,21 @@ vta_image_read(const char *path)
     }
     if (f)
         fclose(f);
-    return ok ? x : NULL;
+    if (ok)
+        return x;
+    vta_image_free(x);
+    return NULL;
+}
+
+void
+vta_image_free(vta_image *x)
+{
+    for (int64_t i = 0; x->words && i < x->segments; i++)
+        free(x->words[i]);
+    free(x->words);
+    free(x->count);
+    free(x->input_at);
+    free(x->input_bytes);
+    free(x->dram);
+    free(x);
 }

@@ -24,5 +24,6 @@ typedef struct vta_image {
 
 /* Reads a file; NULL if it is no image. */
 vta_image *vta_image_read(const char *path);
+void vta_image_free(vta_image *x);
 
 #endif

@@ -34,14 +34,14 @@ class Network:
     def draw(self, count, most):
         return [self.random.randint(-most, most) for _ in range(count)]
 
-    def conv(self, x, outputs, kernel, stride, pads, group=1, dilation=(1, 1), shift=None):
+    def conv(self, x, outputs, kernel, stride, pads, group=1, dilation=(1, 1), factor=1):
         value, scale, (n, h, w, c) = x
         shape = (outputs, *kernel, c // group)
         depth = kernel[0] * kernel[1] * (c // group)
-        weights = self.constant("i8", 2**-7, shape, self.draw(outputs * depth, 127), 1)
-        bias = self.constant("i32", scale * 2**-7, (outputs,), self.draw(outputs, 1 << 12), 4)
-        # The results fill the range: sums of `depth` products of about 60 x 60.
-        shift = 5 + (depth.bit_length() + 1) // 2 if shift is None else shift
+        # The results fill the range of Input: sums of `depth` products of about 60 x 60.
+        unit = 2.0 ** -(5 + (depth.bit_length() + 1) // 2)
+        weights = self.constant("i8", unit, shape, self.draw(outputs * depth, 127), 1)
+        bias = self.constant("i32", scale * unit, (outputs,), self.draw(outputs, 1 << 12), 4)
         out = [(v + pads[i] + pads[i + 2] - (kernel[i] - 1) * dilation[i] - 1) // stride[i] + 1
                for i, v in enumerate((h, w))]
         result = (n, *out, outputs)
@@ -49,8 +49,7 @@ class Network:
         return self.node(
             "Convolution", (value, weights, bias),
             f"{{Kernels: {list(kernel)}, Strides: {list(stride)}, Pads: {list(pads)}, "
-            f"Group: {group}, Dilation: {list(dilation)}}} ",
-            scale * 2.0 ** (shift - 7), result)
+            f"Group: {group}, Dilation: {list(dilation)}}} ", scale * factor, result)
 
     def relu(self, x):
         return self.node("Relu", (x[0],), "", x[1], x[2])
@@ -89,7 +88,8 @@ def shapes(seed, path):
             while (kernel[i] - 1) * dilation[i] + 1 > v + pads[i] + pads[i + 2]:
                 kernel[i], dilation[i] = kernel[i] - 1, 1
         y = net.conv(y, group * r.randint(1, 40 // group), kernel,
-                     [r.randint(1, 3), r.randint(1, 3)], pads, group, dilation)
+                     [r.randint(1, 3), r.randint(1, 3)], pads, group, dilation,
+                     r.choice([0.5, 1, 1, 2, 8]))
         if r.random() < 0.6:
             y = net.relu(y)
     if r.random() < 0.5:
@@ -106,7 +106,7 @@ def block(net, x, channels, stride):
     y = net.conv(y, channels, (3, 3), (1, 1), ones)
     if stride != 1:
         x = net.conv(x, channels, (1, 1), (2, 2), [0] * 4)
-    return net.relu(net.node("Add", (y[0], x[0]), "", max(x[1], y[1]), y[2]))
+    return net.relu(net.node("Add", (y[0], x[0]), "", net.random.choice([1, 2]) * y[1], y[2]))
 
 
 def resnet(path):

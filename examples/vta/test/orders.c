@@ -55,21 +55,13 @@ delete_token(vta_image *x, uint64_t *state, vta_word **word, vta_word *before)
     return before->low & bit;
 }
 
-int
-main(int argc, char **argv)
+static int
+check(vta_image *x, vta_machine *m, uint64_t seeds, uint64_t deletions,
+      uint8_t *first, uint8_t *dram)
 {
-    vta_image *x = argc == 4 ? vta_image_read(argv[1]) : NULL;
-    vta_machine *m = x ? vta_machine_new(&x->config) : NULL;
-    uint64_t state = 1, seeds, deletions;
-    uint8_t *first, *dram;
+    uint64_t state = 1;
     vta_report r;
 
-    if (!m)
-        return fail("image", 0, "not readable, or sizes that are not possible");
-    seeds = strtoull(argv[2], NULL, 10);
-    deletions = strtoull(argv[3], NULL, 10);
-    first = malloc((size_t)x->bytes + 1);
-    dram = malloc((size_t)x->bytes + 1);
     for (int64_t i = 0; i < x->inputs; i++)
         for (int64_t k = 0; k < x->input_bytes[i]; k++)
             x->dram[x->input_at[i] + k] = (uint8_t)draw(&state);
@@ -93,4 +85,25 @@ main(int argc, char **argv)
     }
     printf("%" PRIu64 " orders, %" PRIu64 " deletions\n", seeds, deletions);
     return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    vta_image *x = argc == 4 ? vta_image_read(argv[1]) : NULL;
+    vta_machine *m = x ? vta_machine_new(&x->config) : NULL;
+    uint8_t *first, *dram;
+    int status;
+
+    if (!m)
+        return fail("image", 0, "not readable, or sizes that are not possible");
+    first = malloc((size_t)x->bytes + 1);
+    dram = malloc((size_t)x->bytes + 1);
+    status = check(x, m, strtoull(argv[2], NULL, 10),
+                   strtoull(argv[3], NULL, 10), first, dram);
+    free(first);
+    free(dram);
+    vta_machine_free(m);
+    vta_image_free(x);
+    return status;
 }
