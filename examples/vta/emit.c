@@ -162,13 +162,14 @@ static bool
 put_report(glow_buf *b, glow_arena *a, glow_func *f, const vta_program *p,
            const vta_options *o, const glow_target_options *t)
 {
-    const vta_program *apart = vta_program_new(a, f, o, t, true);
+    const vta_program *apart =
+        glow_has_queues(f) ? NULL : vta_program_new(a, f, o, t, true);
     vta_report all = {0};
 
-    if (!apart)
+    if (!apart && !glow_has_queues(f))
         return false;
     glow_buf_puts(b, "{\n  \"units\": [\n");
-    for (size_t i = 0; i < apart->count; i++) {
+    for (size_t i = 0; apart && i < apart->count; i++) {
         vta_report r = {0};
 
         if (!simulate(apart, &apart->segments[i], &r))
