@@ -216,6 +216,16 @@ copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
     return true;
 }
 
+/* The host does nothing that the accelerator has words for. */
+static bool
+check_host(const glow_executable *x, const glow_node *n)
+{
+    return (!vta_is_unit(n) && !is_step(n)) || vta_is_left(x->program, n) ||
+           glow_error_at(x->func->module->ctx, n->span, "E0823",
+                         "%s %%%s: the accelerator has no words for it",
+                         n->op->name, n->name);
+}
+
 /* By `eval`, into tensors apart, since operands may be where the results go. */
 static bool
 evaluate(glow_executable *x, const glow_node *n, glow_arena *a)
@@ -272,7 +282,7 @@ run(glow_executable *x, const glow_binding *bindings, int count)
             continue;
         }
         if (!(n->op->traits & GLOW_STRUCTURAL) && !glow_is(n, &glow_op_wait))
-            ok = evaluate(x, n, a);
+            ok = check_host(x, n) && evaluate(x, n, a);
         glow_arena_reset(a);
         n = n->next;
     }

@@ -66,8 +66,8 @@ emit(vta_stream *s, const glow_node *n, const vta_config *c, bool doubled)
 
 /* Says that the host runs `n`, or refuses it. */
 static bool
-leave_to_host(const vta_program *p, const glow_node *n, const vta_options *o,
-              const glow_target_options *t)
+leave_to_host(glow_arena *a, vta_program *p, const glow_node *n,
+              const vta_options *o, const glow_target_options *t)
 {
     if (!o->host)
         return glow_error_at(p->func->module->ctx, n->span, "E0823",
@@ -78,6 +78,9 @@ leave_to_host(const vta_program *p, const glow_node *n, const vta_options *o,
                   &(glow_remark){.node = n,
                                  .text = "no tile fits the scratchpads: the "
                                          "host runs it"});
+    p->left =
+        glow_arena_grow(a, p->left, p->n_left, &p->left_room, sizeof *p->left);
+    p->left[p->n_left++] = n;
     return true;
 }
 
@@ -142,6 +145,7 @@ vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
     vta_program *p = GLOW_NEW(a, vta_program);
     vta_stream *s = NULL;
     vta_segment g = {0};
+    bool used = false; /* the segment has words */
 
     p->func = f;
     p->config = vta_config_of(o);
@@ -159,22 +163,24 @@ vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
             s = vta_stream_new(a, &p->config, p->dram_bytes,
                                o->double_buffer ? VTA_OVERLAP : VTA_SERIAL);
             g = (vta_segment){.first = n};
+            used = false;
         }
         if (vta_is_unit(n) && emit(s, n, &p->config, o->double_buffer)) {
             g.end = n->next;
+            used = true;
             ends = apart;
         } else if (vta_is_unit(n)) {
-            if (!leave_to_host(p, n, o, t))
+            if (!leave_to_host(a, p, n, o, t))
                 return NULL;
             ends = true;
         }
         if (!ends || !s)
             continue;
-        if (g.end && !finish(a, p, s, g))
+        if (used && !finish(a, p, s, g))
             return NULL;
         s = NULL;
     }
-    return !s || !g.end || finish(a, p, s, g) ? p : NULL;
+    return !s || !used || finish(a, p, s, g) ? p : NULL;
 }
 
 bool
@@ -196,4 +202,13 @@ vta_fill_dram(const vta_program *p, uint8_t *dram)
         memcpy(dram + p->segments[i].uops_at, p->segments[i].uops,
                (size_t)p->segments[i].n_uops * 4);
     return true;
+}
+
+bool
+vta_is_left(const vta_program *p, const glow_node *n)
+{
+    for (size_t i = 0; i < p->n_left; i++)
+        if (p->left[i] == n)
+            return true;
+    return false;
 }

@@ -31,7 +31,9 @@ typedef struct vta_program {
     vta_config config;
     vta_segment *segments;
     size_t count, room;
-    int64_t dram_bytes; /* buffers and micro-operations */
+    int64_t dram_bytes;     /* buffers and micro-operations */
+    const glow_node **left; /* units that no tile fits: the host runs them */
+    size_t n_left, left_room;
 } vta_program;
 
 vta_config vta_config_of(const vta_options *o);
@@ -50,6 +52,8 @@ bool vta_is_queued(const glow_node *n);
 /* Adds the words of instructions with queues up to `end`; false after a report. */
 bool vta_encode_queues(vta_stream *s, const glow_node *first,
                        const glow_node *end);
+/* True if the host is to run unit `n`. */
+bool vta_is_left(const vta_program *p, const glow_node *n);
 /* Constants and micro-operations, and poison everywhere else. */
 bool vta_fill_dram(const vta_program *p, uint8_t *dram);
 

@@ -96,8 +96,9 @@ def shapes(seed, path):
         other = ("@z", y[1] * r.choice([0.5, 1, 2, 8]), y[2])
         y = net.node("Add", (y[0], other[0]), "", y[1] * r.choice([1, 2]), y[2])
         net.write(path, x, y, [x, other])
-        return
-    net.write(path, x, y, [x])
+    else:
+        net.write(path, x, y, [x])
+    print(net.macs)
 
 
 def block(net, x, channels, stride):
