@@ -41,7 +41,8 @@ count_options(const tool_option *table)
 static void
 print_group(const tool_option *table, const char *group, bool whole)
 {
-    int column = WIDTH;
+    bool first = true;
+    int column = 0;
 
     for (const tool_option *o = table; o->name; o++) {
         glow_buf b = {0};
@@ -53,10 +54,14 @@ print_group(const tool_option *table, const char *group, bool whole)
             continue;
         }
         option_text(&b, o);
-        if (column + 1 + (int)b.len > WIDTH)
-            column = printf("%s %s", column == WIDTH ? " " : "\n ", b.text) - 1;
-        else
+        if (first || column + 1 + (int)b.len > WIDTH) {
+            if (!first)
+                putchar('\n');
+            column = printf("  %s", b.text);
+        } else {
             column += printf(" %s", b.text);
+        }
+        first = false;
         glow_buf_free(&b);
     }
     if (!whole)
