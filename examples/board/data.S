@@ -1,9 +1,6 @@
-/* The weights and the images in flash. */
+/* The images in flash. */
     .section .rodata
-    .globl weights, images, labels, labels_end
-    .balign 64
-weights:
-    .incbin "digits.weights"
+    .globl images, labels, labels_end
     .balign 4
 images:
     .incbin "images"

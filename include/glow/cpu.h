@@ -33,6 +33,13 @@ typedef enum glow_parts {
     GLOW_PARTS_ON, /* wherever it can be done */
 } glow_parts;
 
+/* Where a bundle has its constants. */
+typedef enum glow_bundle_weights {
+    GLOW_BUNDLE_FILE,   /* in NAME.weights */
+    GLOW_BUNDLE_OBJECT, /* in NAME.o, as the constant NAME_weights */
+    GLOW_BUNDLE_C,      /* in NAME_weights.c, as the constant NAME_weights */
+} glow_bundle_weights;
+
 typedef struct glow_cpu_options {
     int winograd; /* glow_winograd */
     int parts;    /* glow_parts */
@@ -42,6 +49,7 @@ typedef struct glow_cpu_options {
      */
     bool red_zones;
     float grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
+    int weights; /* glow_bundle_weights */
 } glow_cpu_options;
 
 GLOW_END

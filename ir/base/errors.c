@@ -1782,6 +1782,10 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-opt -O2 -emit-bundle -limit=16KiB -cpu=haswell net.gir -o net\n"
      "\n"
+     "The capacities of the memory spaces of -target-file are bounds too: "
+     "kernels\n"
+     "pack their weights, which may take more bytes than in the graph.\n"
+     "\n"
      "Raise the limit, or leave out -threads or the tuning file.\n"},
 
     {"E0830", "LLVM cannot be loaded",
@@ -1822,6 +1826,27 @@ static const glow_diag_info table[] = {
      "    glow-run -devices=small.json parts.gir -input x=zero\n"
      "\n"
      "Partition with a smaller `memory`, by the difference.\n"},
+
+    {"E0852", "there is no linker for WebAssembly",
+     "A bundle for wasm32 is linked to NAME.wasm by wasm-ld of LLVM, which is\n"
+     "looked for in the folders of PATH, as wasm-ld-19 first.\n"
+     "\n"
+     "    glow-opt -O2 -emit-bundle -target=wasm32-unknown-unknown net.gir -o "
+     "net\n"
+     "\n"
+     "Install it (Debian: lld-19), or write an object (-emit-object) and link "
+     "it\n"
+     "elsewhere.\n"},
+
+    {"E0853", "the linker refuses a bundle for WebAssembly",
+     "The message is the first line of wasm-ld: a version older than LLVM's "
+     "may\n"
+     "not know what the object uses.\n"
+     "\n"
+     "    glow-opt -O2 -emit-bundle -target=wasm32-unknown-unknown net.gir -o "
+     "net\n"
+     "\n"
+     "Put wasm-ld of the version that -version names first in PATH.\n"},
 
     /* E09xx: the command line. */
 

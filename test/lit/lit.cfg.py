@@ -38,6 +38,9 @@ if all(map(shutil.which, ["qemu-aarch64", "clang-19", "ld.lld-19"])):
     config.available_features.add("qemu-aarch64")
 if all(map(shutil.which, ["qemu-system-arm", "clang-19", "ld.lld-19"])):
     config.available_features.add("boards")
+# Bundles for WebAssembly.
+if shutil.which("node") and (shutil.which("wasm-ld-19") or shutil.which("wasm-ld")):
+    config.available_features.add("wasm")
 
 if "address" in config.features:
     config.environment.setdefault(

@@ -158,6 +158,7 @@ opt_run_line(const opt *o, const glow_module *m)
     put_option(&b, "simulate", v->simulate);
     put_flag(&b, "why-peak", v->why_peak);
     put_option(&b, "winograd", v->winograd);
+    put_option(&b, "bundle-weights", v->bundle_weights);
     put_option(&b, "subnormals", v->subnormals);
     put_flag(&b, "exact", v->exact);
     put_emit(&b, v);

@@ -18,6 +18,7 @@ static const char *const diff_word[] = {"diff", NULL};
 static const char *const bisect_words[] = {"verify", "semantics", NULL};
 static const char *const view_words[] = {"svg", "dot", NULL};
 static const char *const simulate_words[] = {"text", "json", "svg", "trace", NULL};
+static const char *const bundle_weights_words[] = {"file", "object", "c", NULL};
 static const char *const map_words[] = {"text", "json", "svg", NULL};
 
 #define AT(member) offsetof(opt_values, member)
@@ -63,6 +64,8 @@ static const tool_option options[] = {
      "the backend that passes ask, and that emits (cpu)"},
     {"target-file", TOOL_TEXT, AT(target_file), "FILE", NULL, "pipeline",
      "the machine that passes count for: rates, in JSON"},
+    {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "pipeline",
+     "round as interp does: no FMA, Winograd, Strassen, reciprocals"},
 
     {"verify-each", TOOL_FLAG, AT(verify_each), NULL, NULL, "checks",
      "verify what each pass leaves (on; -no-verify-each)"},
@@ -129,6 +132,10 @@ static const tool_option options[] = {
      "compile to LLVM's text form"},
     {"emit-bundle", TOOL_FLAG, AT(emit_bundle), NULL, NULL, "emitting",
      "compile to NAME.o, NAME.h and NAME.weights, for -o NAME"},
+    {"bundle-weights", TOOL_WORD, AT(bundle_weights), "file|object|c",
+     bundle_weights_words, "emitting",
+     "option of cpu: weights of a bundle in NAME.weights, in NAME.o, or in "
+     "NAME_weights.c (file)"},
     {"target", TOOL_TEXT, AT(target), "TRIPLE", NULL, "emitting",
      "the machine (this one)"},
     {"cpu", TOOL_TEXT, AT(cpu), "NAME", NULL, "emitting",
@@ -142,8 +149,6 @@ static const tool_option options[] = {
      "emitting",
      "option of cpu: 3 x 3 convolutions by F(2) or F(4); off is -no-winograd "
      "(auto; with -Os off)"},
-    {"exact", TOOL_FLAG, AT(exact), NULL, NULL, "pipeline",
-     "round as interp does: no FMA, Winograd, Strassen, reciprocals"},
     {"subnormals", TOOL_WORD, AT(subnormals), "ieee|flush",
      tool_subnormal_words, "emitting",
      "flush: numbers below the normal ones are zeros (ieee)"},

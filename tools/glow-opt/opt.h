@@ -49,7 +49,8 @@ typedef struct opt_values {
     /* emitting */
     const char *emit;
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
-    const char *target, *cpu, *features, *winograd, *subnormals;
+    const char *target, *cpu, *features, *winograd, *subnormals,
+        *bundle_weights;
     bool exact;
     int64_t threads;
     tool_tuning tuning;

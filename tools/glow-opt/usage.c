@@ -232,6 +232,7 @@ check_backend(opt *o)
                     tool_winograd(o->values.winograd, name,
                                   o->values.passes ? o->values.passes
                                                    : o->values.flags.text));
+    tool_own_option(&o->tool, &own, "weights", o->values.bundle_weights);
     o->backend = tool_find_backend(&o->tool, name, &own, &o->code.options);
     return o->backend && check_artifact(o);
 }

@@ -19,6 +19,7 @@
 #include "codegen/cpu/plan/stack.h"
 #include "codegen/cpu/run/emit.h"
 #include "codegen/cpu/run/executable.h"
+#include "codegen/cpu/run/header.h"
 #include "codegen/cpu/run/host.h"
 #include "codegen/cpu/run/identity.h"
 #include "codegen/cpu/run/jit.h"
@@ -565,6 +566,7 @@ constants(const glow_executable *x, char layout[65])
 
 static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
 static const char *const parts_words[] = {"auto", "off", "on", NULL};
+static const char *const weights_words[] = {"file", "object", "c", NULL};
 
 const glow_backend glow_backend_cpu = {
     .name = "cpu",
@@ -595,6 +597,9 @@ const glow_backend glow_backend_cpu = {
                                    "not its own"),
                 GLOW_FIELD_DEFAULT(glow_cpu_options, grain, GLOW_FLOAT32,
                                    "seconds of work worth a thread; 0: "
-                                   "2.5e-6")},
+                                   "2.5e-6"),
+                GLOW_FIELD_ENUM(glow_cpu_options, weights, weights_words,
+                                "weights of a bundle: NAME.weights, a constant "
+                                "of the object, or one in NAME_weights.c")},
     .defaults = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_AUTO},
 };

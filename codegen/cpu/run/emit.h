@@ -7,12 +7,6 @@
 #include "codegen/cpu/plan.h"
 
 /*
- * `name` as an identifier of C and C++: other characters become `_`, and a
- * keyword or a leading digit gets a `_`.
- */
-const char *glow_cpu_c_name(glow_arena *a, const char *name);
-
-/*
  * Builds and optimizes the module of `p` in `g`, which the caller ends.  False
  * after a report.
  */
@@ -21,6 +15,9 @@ bool glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
 /* Generates an object or assembly from `g`; NULL after a report. */
 LLVMMemoryBufferRef glow_cpu_emit_machine_code(cg *g, glow_context *ctx,
                                                LLVMCodeGenFileType what);
+/* The same for an object, with a bound of the stack of function `entry` in bytes. */
+LLVMMemoryBufferRef glow_cpu_emit_object(cg *g, glow_context *ctx,
+                                         const char *entry, int64_t *stack);
 
 /* "object", "asm", "llvm", "bundle". */
 extern const glow_artifact glow_cpu_artifacts[];

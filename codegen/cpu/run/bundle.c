@@ -1,0 +1,243 @@
+/*
+ * Writes bundles.
+ *
+ * A bundle is NAME.o with NAME.h, and the constants in NAME.weights, in the object, or in
+ * NAME_weights.c.  Its function is NAME, because the function of the graph is often
+ * `main`.  The object is renamed into place last: if it is new, the other files are new
+ * too.
+ */
+
+#include "codegen/cpu/run/bundle.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "codegen/cpu/plan/plan.h"
+#include "codegen/cpu/run/emit.h"
+#include "codegen/cpu/run/web.h"
+#include "codegen/llvm/llvm.h"
+#include "glow/file.h"
+
+typedef struct bundle {
+    cg *g;
+    const cpu_plan *plan;
+    glow_context *ctx;
+    glow_arena *arena;
+    const char *path, *name;
+    glow_bundle_weights weights;
+    const char *linker; /* of wasm32; else NULL */
+    int64_t stack;
+    LLVMMemoryBufferRef object;
+} bundle;
+
+/* `path` without its suffix `.o`, plus `suffix`. */
+static const char *
+beside(glow_arena *a, const char *path, const char *suffix)
+{
+    size_t n = strlen(path);
+
+    if (n > 2 && strcmp(path + n - 2, ".o") == 0)
+        n -= 2;
+    return glow_arena_printf(a, "%s%s", glow_arena_strndup(a, path, n), suffix);
+}
+
+static const char *
+file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+const char *
+glow_cpu_bundle_name(glow_arena *a, const char *path)
+{
+    return glow_cpu_c_name(a, file_name(beside(a, path, "")));
+}
+
+static bool
+write_text(const bundle *b, const char *suffix, const glow_buf *text)
+{
+    return glow_file_write(b->ctx, beside(b->arena, b->path, suffix),
+                           text->text, text->len);
+}
+
+/* True if objects for the target are in ELF, where a section is its name. */
+static bool
+is_elf(const char *triple)
+{
+    static const char *const others[] = {"wasm",    "darwin", "macos", "ios",
+                                         "windows", "uefi",   "macho", "coff"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(triple, others[i]))
+            return false;
+    return true;
+}
+
+/* Weights. */
+
+/* The bytes of the constants, which the caller unreferences; NULL after a report. */
+static glow_data *
+fill(const bundle *b)
+{
+    glow_data *region = glow_data_new((size_t)b->plan->size[CPU_CONSTANTS]);
+    cpu_pool alone = {1};
+
+    if (glow_cpu_fill_constants(b->plan, &alone, glow_data_bytes(region),
+                                false))
+        return region;
+    glow_data_unref(region);
+    return NULL;
+}
+
+static const char *
+weights_name(const bundle *b)
+{
+    return glow_arena_printf(b->arena, "%s_weights", b->name);
+}
+
+/* Defines NAME_weights in the module, in a section of its own. */
+static void
+define_weights(const bundle *b, const glow_data *region)
+{
+    cg *g = b->g;
+    const char *name = weights_name(b);
+    LLVMValueRef bytes = LLVMConstStringInContext2(
+        g->context, glow_data_bytes(region), glow_data_size(region), true);
+    LLVMValueRef v = LLVMAddGlobal(g->module, LLVMTypeOf(bytes), name);
+
+    LLVMSetInitializer(v, bytes);
+    LLVMSetGlobalConstant(v, true);
+    LLVMSetAlignment(v, CPU_ALIGN);
+    if (is_elf(b->plan->target->triple))
+        LLVMSetSection(v, glow_arena_printf(b->arena, ".rodata.%s", name));
+}
+
+static bool
+write_c(const bundle *b, const glow_data *region)
+{
+    const uint8_t *bytes = glow_data_bytes(region);
+    size_t size = glow_data_size(region);
+    glow_buf c = {0};
+    bool ok;
+
+    glow_buf_printf(&c,
+                    "/* The constants of %s. */\n\n#include \"%s\"\n\n"
+                    "_Alignas(%s_ALIGN) const uint8_t %s[] = {",
+                    b->name, file_name(beside(b->arena, b->path, ".h")),
+                    glow_cpu_macro_prefix(b->arena, b->name), weights_name(b));
+    for (size_t i = 0; i < size; i++)
+        glow_buf_printf(&c, "%s%u,", i % 16 == 0 ? "\n    " : " ", bytes[i]);
+    glow_buf_puts(&c, size ? "\n};\n" : "0};\n");
+    ok = write_text(b, "_weights.c", &c);
+    glow_buf_free(&c);
+    return ok;
+}
+
+static bool
+write_weights(const bundle *b, const glow_data *region)
+{
+    switch (b->weights) {
+    case GLOW_BUNDLE_C:
+        return write_c(b, region);
+    case GLOW_BUNDLE_OBJECT:
+        return true;
+    case GLOW_BUNDLE_FILE:
+    default:
+        return glow_file_write(b->ctx, beside(b->arena, b->path, ".weights"),
+                               glow_data_bytes(region), glow_data_size(region));
+    }
+}
+
+/* Code. */
+
+/* A section for each function, so that linkers drop those that nothing calls. */
+static void
+separate_functions(const bundle *b)
+{
+    cg *g = b->g;
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->module);
+         f && is_elf(b->plan->target->triple); f = LLVMGetNextFunction(f)) {
+        size_t length;
+        const char *name = LLVMGetValueName2(f, &length);
+
+        if (LLVMGetFirstBasicBlock(f))
+            LLVMSetSection(f, glow_arena_printf(b->arena, ".text.%s", name));
+    }
+}
+
+/* The files. */
+
+static bool
+link_web(const bundle *b, glow_buf *module)
+{
+    return !b->linker ||
+           glow_cpu_link_wasm(b->ctx, b->arena, b->linker, b->name, b->stack,
+                              LLVMGetBufferStart(b->object),
+                              LLVMGetBufferSize(b->object), module);
+}
+
+static bool
+write_web(const bundle *b, const glow_buf *module)
+{
+    glow_buf loader = {.arena = b->arena};
+    const char *weights = file_name(beside(b->arena, b->path, ".weights"));
+
+    glow_cpu_put_loader(&loader, b->plan, b->name,
+                        file_name(beside(b->arena, b->path, ".wasm")),
+                        b->weights == GLOW_BUNDLE_FILE ? weights : NULL);
+    return write_text(b, ".wasm", module) && write_text(b, ".mjs", &loader);
+}
+
+static bool
+write_files(const bundle *b, const glow_data *region)
+{
+    glow_buf header = {.arena = b->arena}, module = {0};
+    bool ok = link_web(b, &module);
+
+    glow_cpu_put_header(&header, b->plan, b->name, b->stack, b->weights,
+                        file_name(beside(b->arena, b->path, ".weights")));
+    ok = ok && write_weights(b, region) && write_text(b, ".h", &header) &&
+         (!b->linker || write_web(b, &module)) &&
+         glow_file_write(b->ctx, beside(b->arena, b->path, ".o"),
+                         LLVMGetBufferStart(b->object),
+                         LLVMGetBufferSize(b->object));
+    glow_buf_free(&module);
+    return ok;
+}
+
+bool
+glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
+                      glow_bundle_weights weights)
+{
+    bundle b = {.g = g,
+                .plan = p,
+                .ctx = p->func->module->ctx,
+                .arena = p->arena,
+                .path = path,
+                .name = glow_cpu_bundle_name(p->arena, path),
+                .weights = weights};
+    glow_data *region;
+    bool ok = false;
+
+    if (strncmp(p->target->triple, "wasm32", 6) == 0) {
+        b.linker = glow_cpu_find_wasm_ld(b.ctx, b.arena);
+        if (!b.linker)
+            return false;
+    }
+    region = fill(&b);
+    if (!region)
+        return false;
+    if (weights == GLOW_BUNDLE_OBJECT)
+        define_weights(&b, region);
+    separate_functions(&b);
+    b.object = glow_cpu_emit_object(g, b.ctx, b.name, &b.stack);
+    if (b.object) {
+        ok = write_files(&b, region);
+        LLVMDisposeMemoryBuffer(b.object);
+    }
+    glow_data_unref(region);
+    return ok;
+}

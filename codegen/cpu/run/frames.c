@@ -1,0 +1,102 @@
+/*
+ * Stack bound: the heaviest path of the call graph, by frame sizes.
+ *
+ * LLVM reports the frame of each function with the attribute "warn-stack-size" that is
+ * larger than the attribute's value.  A function whose address is an argument of a call
+ * counts as called there.  Each call adds two pointers, for a return address and its
+ * alignment, since frames do not have these on all processors.
+ */
+
+#include "codegen/cpu/run/frames.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/llvm/llvm.h"
+
+static void
+note_frame(LLVMDiagnosticInfoRef d, void *user)
+{
+    static const char before[] = "stack frame size (";
+    static const char between[] = "in function '";
+    cpu_frames *f = user;
+    char *text = LLVMGetDiagInfoDescription(d);
+    const char *size = strstr(text, before), *name = strstr(text, between);
+    long long bytes;
+
+    if (size && name && sscanf(size + sizeof before - 1, "%lld", &bytes) == 1) {
+        name += sizeof between - 1;
+        glow_map_set(f->bytes,
+                     glow_arena_strndup(f->g->arena, name, strcspn(name, "'")),
+                     (void *)(intptr_t)(bytes + 1));
+    }
+    LLVMDisposeMessage(text);
+}
+
+void
+glow_cpu_frames_begin(cpu_frames *f, cg *g)
+{
+    LLVMAttributeRef ask =
+        LLVMCreateStringAttribute(g->context, "warn-stack-size", 15, "0", 1);
+
+    *f = (cpu_frames){g, glow_map_new(g->arena)};
+    for (LLVMValueRef fn = LLVMGetFirstFunction(g->module); fn;
+         fn = LLVMGetNextFunction(fn))
+        if (LLVMGetFirstBasicBlock(fn))
+            LLVMAddAttributeAtIndex(
+                fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, ask);
+    LLVMContextSetDiagnosticHandler(g->context, note_frame, f);
+}
+
+static int64_t bound_of(const cpu_frames *f, LLVMValueRef fn, glow_map *known);
+
+/* The largest bound of the functions that an instruction refers to. */
+static int64_t
+bound_below(const cpu_frames *f, LLVMValueRef instruction, glow_map *known)
+{
+    int64_t most = 0;
+
+    if (!LLVMIsACallInst(instruction))
+        return 0;
+    for (int i = 0; i < LLVMGetNumOperands(instruction); i++) {
+        LLVMValueRef v = LLVMGetOperand(instruction, (unsigned)i);
+        int64_t one = LLVMIsAFunction(v) ? bound_of(f, v, known) : 0;
+
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+static int64_t
+bound_of(const cpu_frames *f, LLVMValueRef fn, glow_map *known)
+{
+    size_t length;
+    const char *name = LLVMGetValueName2(fn, &length);
+    int64_t own = (intptr_t)glow_map_get(f->bytes, name), most = 0;
+    intptr_t before = (intptr_t)glow_map_get(known, name);
+
+    if (before)
+        return before - 1;
+    if (!LLVMGetFirstBasicBlock(fn))
+        return 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i)) {
+            int64_t one = bound_below(f, i, known);
+
+            most = one > most ? one : most;
+        }
+    most += (own ? own - 1 : 0) + 2 * (int64_t)sizeof(void *);
+    glow_map_set(known, name, (void *)(intptr_t)(most + 1));
+    return most;
+}
+
+int64_t
+glow_cpu_frames_end(cpu_frames *f, const char *entry)
+{
+    LLVMValueRef fn = LLVMGetNamedFunction(f->g->module, entry);
+
+    LLVMContextSetDiagnosticHandler(f->g->context, NULL, NULL);
+    return fn ? bound_of(f, fn, glow_map_new(f->g->arena)) : 0;
+}
