@@ -41,6 +41,8 @@ if all(map(shutil.which, ["qemu-system-arm", "clang-19", "ld.lld-19"])):
 # Bundles for WebAssembly.
 if shutil.which("node") and (shutil.which("wasm-ld-19") or shutil.which("wasm-ld")):
     config.available_features.add("wasm")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 
 if "address" in config.features:
     config.environment.setdefault(
