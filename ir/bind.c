@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "glow/eval.h"
+#include "glow/ops.h"
 #include "glow/text.h"
 #include "ir/weights.h"
 
@@ -73,6 +74,17 @@ glow_bind_placeholders(glow_module *m, const char *alias, const char *path)
     return failed > 0 ? -1 : bound;
 }
 
+/* True for a mean or a variance that a normalization reads and does not train. */
+static bool
+is_statistic(const glow_storage *s)
+{
+    GLOW_FOR_EACH_USE(u, &s->value)
+        if ((u->user->op == &glow_op_batchnormalization && u->index >= 3) ||
+            (u->user->op == &glow_op_meanvarnormalization && u->index >= 1))
+            return true;
+    return false;
+}
+
 int
 glow_free_constants(glow_module *m, const char *path, glow_storage **chosen,
                     size_t count)
@@ -90,7 +102,8 @@ glow_free_constants(glow_module *m, const char *path, glow_storage **chosen,
         chosen[i]->is_constant = false;
         chosen[i]->payload = GLOW_NO_PAYLOAD;
         chosen[i]->file = NULL;
-        chosen[i]->attrs = (glow_attr_list){trained, 2};
+        chosen[i]->attrs =
+            (glow_attr_list){trained, is_statistic(chosen[i]) ? 1 : 2};
     }
     glow_drop_unused_weights(m);
     return (int)count;

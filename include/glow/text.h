@@ -84,7 +84,8 @@ GLOW_API int glow_bind_placeholders(glow_module *m, const char *alias,
 /*
  * The inverse: makes placeholders {State: true, Trained: true} of the constants `chosen`
  * (which are sorted), and moves their elements to a safetensors file at `path`, under
- * their names.  Returns their number, or -1 after a report; then nothing changed.
+ * their names.  Running statistics of normalizations are state alone.  Returns their
+ * number, or -1 after a report; then nothing changed.
  */
 GLOW_API int glow_free_constants(glow_module *m, const char *path,
                                  glow_storage **chosen, size_t count);

@@ -1585,6 +1585,14 @@ static const glow_diag_info table[] = {
      "\n"
      "-function=NAME says which; programs have no form in ONNX.\n"},
 
+    {"E0722", "a model has nothing to train",
+     "-train keeps initializers of floats, of one axis at least, as state.  This\n"
+     "model has none that a node reads.\n"
+     "\n"
+     "    glow-translate -train -import-onnx relu.onnx -o net.gir\n"
+     "\n"
+     "Import it without -train.\n"},
+
     {"W0701", "a model states another shape for an output than it has",
      "Shapes that models state for their outputs are often stale.  What is\n"
      "computed counts.\n"

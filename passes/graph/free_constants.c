@@ -7,7 +7,8 @@
  *
  * and @w is a tensor of the safetensors file `file`.  `only` lists constants by name or
  * pattern, in quotes (`only="fc*,head.w"`); default: all of floats.  Constants of other
- * kinds stay, and those that no function reads.
+ * kinds stay, and those that no function reads; means and variances that a normalization
+ * reads are state, but not trained.
  *
  * The inverse of bind-placeholders, which makes constants of the file again after
  * training.  Names and types are those of the constants, so this is done before passes

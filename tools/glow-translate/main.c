@@ -25,6 +25,7 @@ typedef struct values {
     bool allow_unknown;
     const char *init;
     bool allow_bounded;
+    bool train;
     tool_list dims, shapes, types, bind, lengths;
 } values;
 
@@ -61,6 +62,9 @@ static const tool_option options[] = {
      "keep operators of domains that are not known; -export-onnx too"},
     {"allow-bounded", TOOL_FLAG, AT(allow_bounded), NULL, NULL, "import",
      "give what depends on data room for the most that it may become"},
+    {"train", TOOL_FLAG, AT(train), NULL, NULL, "import",
+     "keep weights as state, under the names and axes of the model: first "
+     "contents go to -weights"},
     {"function", TOOL_TEXT, AT(function), "NAME", NULL, "export",
      "the function to export, where there are several"},
     {"list-onnx", TOOL_WORD, AT(list_onnx), "md", md_word, "lists",
@@ -132,6 +136,12 @@ write_module(tool *t, const values *v, glow_module *m)
 
     if (!weights && strcmp(output, "-") != 0)
         weights = own;
+    if (v->train) { /* `own` is that of the state */
+        alias = "constants";
+        weights = glow_arena_printf(
+            t->arena, "%s.constants.safetensors",
+            glow_arena_strndup(t->arena, own, strlen(own) - 12));
+    }
     if (weights && !glow_externalize(m, alias, weights, INLINE_BYTES))
         return false;
     if (strcmp(output, "-") != 0)
@@ -140,6 +150,12 @@ write_module(tool *t, const values *v, glow_module *m)
     ok = glow_file_write(t->ctx, output, b.text, b.len);
     glow_buf_free(&b);
     return ok;
+}
+
+static bool
+to_file(const char *output)
+{
+    return output && strcmp(output, "-") != 0;
 }
 
 static int
@@ -157,9 +173,17 @@ import(tool *t, const values *v)
                    .read_array = npy_read},
         .init = v->init,
         .n_types = v->types.count};
+    const char *alias;
     glow_module *m;
     bool ok;
 
+    if (v->train) {
+        if (!v->import_onnx || (!v->weights && !to_file(v->output)))
+            return tool_usage(t, "add -o net.gir",
+                              "-train writes the weights of an ONNX model to a "
+                              "file beside the output");
+        o.import.train = v->weights ? v->weights : beside(t, v->output, &alias);
+    }
     if (!split_pairs(t, &v->dims, "dim", &o.import.dims) ||
         !split_pairs(t, &v->shapes, "shape", &o.import.shapes) ||
         !split_pairs(t, &v->bind, "bind", &o.import.bind) ||

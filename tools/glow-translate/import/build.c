@@ -65,12 +65,13 @@ is_kept(const glow_node *node)
 }
 
 static bool
-over_constants(const glow_node *node)
+over_constants(const importer *im, const glow_node *node)
 {
     if (is_kept(node))
         return false;
     for (int i = 0; i < node->n_in; i++)
-        if (node->in[i] && !is_known(node->in[i]))
+        if (node->in[i] &&
+            (!is_known(node->in[i]) || import_is_weight(im, node->in[i])))
             return false;
     return node->n_in > 0 && !node->pred && (node->op->traits & GLOW_PURE) &&
            node->op->eval && !glow_op_calls(node->op);
@@ -179,7 +180,7 @@ fold(import_node *n, glow_value *v)
     glow_node *node = v->def;
     glow_value *folded = NULL;
 
-    if (node->n_out != 1 || !over_constants(node))
+    if (node->n_out != 1 || !over_constants(n->im, node))
         return v;
     if (moves_one_tensor(node) && node->in[0]->storage &&
         node->in[0]->storage->payload == GLOW_SPLAT) {
@@ -224,7 +225,7 @@ import_build_all(import_node *n, const glow_op *op, glow_value *const *in,
         out[i] = node->out[i];
     if (!node || n->failed)
         return false;
-    if (!over_constants(node) || !is_cheap(n->im, node))
+    if (!over_constants(n->im, node) || !is_cheap(n->im, node))
         return true;
     t = GLOW_NEW_ARRAY(n->im->arena, glow_tensor, node->n_out);
     if (!evaluate_all(n, node, t))
@@ -414,7 +415,7 @@ import_broadcast(import_node *n, glow_value *v, glow_dims shape)
     }
     /* A splat needs no memory. */
     if (glow_dims_count(from) == 1 && glow_is_constant(v) &&
-        glow_is_float(v->type->elem)) {
+        !import_is_weight(n->im, v) && glow_is_float(v->type->elem)) {
         const glow_tensor *t = glow_constant_tensor(v->storage);
 
         if (t)

@@ -147,6 +147,7 @@ define_constant(importer *im, const char *name, glow_tensor *t)
 
     glow_tensor_end(t);
     s->loc = glow_loc_model(im->module, im->dialect->loc, im->file, name);
+    import_keep(im, s);
     return import_define(im, name, (import_item){.value = &s->value},
                          "initializer");
 }
@@ -554,6 +555,8 @@ import_graph(importer *im)
         return false;
     glow_erase_unused(im->func);
     erase_unused_constants(im->module);
+    if (im->options->train && !import_free_weights(im))
+        return false;
     return glow_verify(im->module);
 }
 
@@ -584,6 +587,7 @@ start(importer *im)
     im->where = "";
     im->values = glow_map_new(im->arena);
     im->outputs = glow_map_new(im->arena);
+    im->weights = glow_map_new(im->arena);
     im->module = glow_module_new(im->ctx);
     im->func = im->entry = glow_func_new(im->module, o->function);
     im->builder = glow_builder_new(im->arena, im->func, NULL);

@@ -52,6 +52,7 @@ extern const import_row import_dynamic_rows[];
 extern const import_row import_elementwise_rows[];
 extern const import_row import_experimental_rows[];
 extern const import_row import_gather_rows[];
+extern const import_row import_gradient_rows[];
 extern const import_row import_index_rows[];
 extern const import_row import_integer_rows[];
 extern const import_row import_layout_rows[];
@@ -254,6 +255,12 @@ bool import_build_all(import_node *n, const glow_op *op, glow_value *const *in,
 glow_value *import_bounded(import_node *n, glow_value *v, int axis,
                            glow_value *count);
 
+/*
+ * -train: saves `from` to the placeholder that `to` will be, if `to` is a weight.
+ * False after a report.
+ */
+bool import_save_later(import_node *n, glow_value *from, glow_value *to);
+
 /* Interned types. */
 const glow_type *import_type(import_node *n, glow_kind kind, glow_dims shape);
 
@@ -354,6 +361,7 @@ typedef struct import_options {
     const char *const (*lengths)[2]; /* -length NAME=3, NAME=none */
     size_t n_lengths;
     bool allow_bounded; /* -allow-bounded */
+    const char *train;  /* -train: the file for the weights; NULL: constants */
     /* Reads the array of -bind, which must be of a type; false after a report. */
     bool (*read_array)(glow_context *ctx, const char *path,
                        const glow_type *want, glow_tensor *out);

@@ -36,6 +36,9 @@ batch_statistics(import_node *n, glow_value *x, glow_value **mean,
 
     if (n->failed)
         return;
+    if (!import_save_later(n, later->def->out[0], *mean) ||
+        !import_save_later(n, later->def->out[1], *var))
+        n->failed = true;
     *mean = now->def->out[0];
     *var = now->def->out[1];
     for (int i = 1; i < 3 && i < n->n_out; i++)

@@ -222,6 +222,7 @@ static const import_row *const tables[] = {
     import_fused_rows,
     import_sparse_rows,
     import_tfidf_rows,
+    import_gradient_rows,
     import_train_rows,
 };
 /* clang-format on */

@@ -100,8 +100,15 @@ struct importer {
     int64_t fold_work;          /* operations spent on them */
     size_t built;               /* nodes built, repeated ones counted again */
     int calls;                  /* of functions */
+    glow_map *weights;          /* of -train, by the name of their storage */
     bool *bound; /* options that were used: dims, shapes, binds, lengths */
 };
+
+/* -train: see keep.c.  Marks an initializer as a weight, if it is one. */
+void import_keep(importer *im, glow_storage *s);
+bool import_is_weight(const importer *im, const glow_value *v);
+/* Makes placeholders of the weights; false after a report. */
+bool import_free_weights(importer *im);
 
 /* The item of a name in this graph or an enclosing one. */
 import_item import_lookup(importer *im, const char *name);
