@@ -6,9 +6,11 @@
  *  =>
  *     %y = BatchNormalization(%x, @s, @b, @mean, @var)
  *
+ *     %y = Dropout(%x, ..)    =>  %x
+ *
  *     %s = Save(%v, @state)   =>  nothing, if @state has {State: true}
  *
- * A batch is normalized by running statistics, and no state
+ * A batch is normalized by running statistics, no element is dropped, and no state
  * changes.  The inverse is for-training, for normalizations.  bind-placeholders and the
  * usual pipelines may follow; dce removes what only led to state.
  */
@@ -51,6 +53,9 @@ run(glow_pass_run *pass, glow_func *f)
     GLOW_FOR_EACH_NODE(n, f) {
         if (n->op == &glow_op_batchnormalization) {
             count += settle_statistics(n);
+        } else if (n->op == &glow_op_dropout) {
+            glow_replace_uses(n->out[0], n->in[0]);
+            count++;
         } else if (n->op == &glow_op_save && glow_is_state(n->in[1]->storage)) {
             glow_node_erase(n);
             saves++;

@@ -6,6 +6,7 @@
 #include "codegen/cpu/c/cumsum.c"
 #include "codegen/cpu/c/nms.c"
 #include "codegen/cpu/c/nonzero.c"
+#include "codegen/cpu/c/philox.c"
 #include "codegen/cpu/c/profile.c"
 #include "codegen/cpu/c/roi.c"
 #include "codegen/cpu/c/rows.c"

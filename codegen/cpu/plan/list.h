@@ -77,6 +77,7 @@
     K(nonmaxsuppression)                 \
     K(nonzero)                           \
     K(pad)                               \
+    K(philoxuniform)                     \
     K(quantizationprofile)               \
     K(reduceadd)                         \
     K(reducemax)                         \

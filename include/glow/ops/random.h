@@ -31,9 +31,22 @@ typedef struct glow_multinomial { /* Result is stated: index32 or index64 */
     int64_t seed;
 } glow_multinomial;
 
+/* By a counter: ir/ops/philox.c. */
+
+typedef struct glow_philoxuniform { /* Step; Result is stated */
+    int64_t seed;                   /* 0 to 2^32 - 1 */
+} glow_philoxuniform;
+
+typedef struct glow_dropout { /* Input, Step */
+    float ratio;              /* below 1 */
+    int64_t seed;
+} glow_dropout;
+
 extern GLOW_API const glow_op glow_op_bernoulli;
+extern GLOW_API const glow_op glow_op_dropout;
 extern GLOW_API const glow_op glow_op_gaussianfill;
 extern GLOW_API const glow_op glow_op_multinomial;
+extern GLOW_API const glow_op glow_op_philoxuniform;
 extern GLOW_API const glow_op glow_op_randomnormal;
 extern GLOW_API const glow_op glow_op_randomuniform;
 

@@ -66,6 +66,30 @@ trained(import_node *n, glow_value *x, glow_value **mask)
     return BUILD_PLAIN(n, select, GLOW_IN(*mask, x, zero));
 }
 
+/* -train: other elements in each step, by the counter of the module. */
+static glow_value *
+drawn_anew(import_node *n, glow_value *x, glow_value **mask)
+{
+    double ratio = import_in(n, 1) ? import_known_number(n, 1) : 0.5;
+    glow_value *step = import_counter(n), *u;
+
+    if (n->failed || !(ratio >= 0 && ratio < 1)) {
+        import_refuse(n, "E0711", "the ratio is %g, but must be 0 to 1", ratio);
+        return NULL;
+    }
+    if (import_wants(n, 1)) {
+        u = BUILD_STATED(n, philoxuniform,
+                         import_type(n, GLOW_FLOAT, x->type->shape),
+                         GLOW_IN(step), .seed = seed_of(n));
+        *mask = import_binary(
+            n, &glow_op_cmplte,
+            import_splat(n, GLOW_FLOAT, x->type->shape, (double)(float)ratio),
+            u);
+    }
+    return BUILD(n, dropout, GLOW_IN(x, step), .ratio = (float)ratio,
+                 .seed = seed_of(n));
+}
+
 /* Selects between `x` and `y` by a training_mode that is not constant. */
 static glow_value *
 chosen(import_node *n, glow_value *x, glow_value *y, glow_value **mask)
@@ -92,7 +116,11 @@ dropout(import_node *n)
     if (!import_operands(n, 1, n->opset < 12 ? 1 : 3))
         return false;
     if (import_in(n, 2) && !is_known_as(n, 2, 0) && !is_known_as(n, 1, 0)) {
-        y = trained(n, x, &mask);
+        if (import_trains(n) && import_is_known(n, 2) &&
+            (!import_in(n, 1) || import_is_known(n, 1)))
+            y = drawn_anew(n, x, &mask);
+        else
+            y = trained(n, x, &mask);
         if (!import_is_known(n, 2) && !n->failed)
             y = chosen(n, x, y, &mask);
     }

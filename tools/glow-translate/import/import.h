@@ -255,6 +255,10 @@ bool import_build_all(import_node *n, const glow_op *op, glow_value *const *in,
 glow_value *import_bounded(import_node *n, glow_value *v, int axis,
                            glow_value *count);
 
+/* True with -train. */
+bool import_trains(const import_node *n);
+/* -train: the number of runs so far, index64<>, which is state. */
+glow_value *import_counter(import_node *n);
 /*
  * -train: saves `from` to the placeholder that `to` will be, if `to` is a weight.
  * False after a report.

@@ -7,6 +7,7 @@
  * that is known, its elements are read as ever.
  */
 
+#include "glow/match.h"
 #include "glow/text.h"
 #include "tools/glow-translate/import/state.h"
 
@@ -45,10 +46,56 @@ import_save_later(import_node *n, glow_value *from, glow_value *to)
 }
 
 bool
+import_trains(const import_node *n)
+{
+    return n->im->options->train != NULL;
+}
+
+glow_value *
+import_counter(import_node *n)
+{
+    static const glow_attr attrs[] = {
+        {.name = "State", .value = {.kind = GLOW_V_BOOL, .i = true}}};
+    importer *im = n->im;
+    glow_storage *s;
+
+    if (!im->counter) {
+        s = glow_placeholder_new(im->module, "random.step",
+                                 import_type(n, GLOW_INDEX64, (glow_dims){0}));
+        s->attrs = (glow_attr_list){attrs, 1};
+        im->counter = &s->value;
+    }
+    if (im->func != im->entry)
+        import_refuse(n, "E0711",
+                      "random numbers in a body do not differ in "
+                      "each step");
+    return im->counter;
+}
+
+/* Each run counts. */
+static bool
+save_counter(importer *im)
+{
+    glow_value *next;
+
+    if (!im->counter || im->func != im->entry)
+        return true;
+    glow_builder_named(im->builder, "random.step", NULL);
+    next = GLOW_BUILD_PLAIN(
+        im->builder, add,
+        GLOW_IN(im->counter, glow_build_like(im->builder, im->counter, 1)));
+    return next && glow_build_node(im->builder, &glow_op_save, NULL, 0,
+                                   GLOW_IN(next, im->counter), NULL);
+}
+
+bool
 import_free_weights(importer *im)
 {
     glow_storage **chosen;
     size_t count = 0;
+
+    if (!save_counter(im))
+        return false;
 
     GLOW_FOR_EACH_STORAGE(s, im->module)
         count +=

@@ -101,6 +101,7 @@ struct importer {
     size_t built;               /* nodes built, repeated ones counted again */
     int calls;                  /* of functions */
     glow_map *weights;          /* of -train, by the name of their storage */
+    glow_value *counter;        /* of runs, for random numbers; or NULL */
     bool *bound; /* options that were used: dims, shapes, binds, lengths */
 };
 
