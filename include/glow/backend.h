@@ -74,6 +74,11 @@ typedef struct glow_target_options {
      */
     void (*remark)(void *user, const struct glow_remark *r);
     void *remark_user;
+    /*
+     * Only of `emit`: a safetensors file with first contents of placeholders that are
+     * state, for a bundle; NULL: a bundle has none.
+     */
+    const char *state;
 } glow_target_options;
 
 /* A form of output: `-emit=NAME`. */

@@ -136,6 +136,8 @@ static const tool_option options[] = {
      bundle_weights_words, "emitting",
      "option of cpu: weights of a bundle in NAME.weights, in NAME.o, or in "
      "NAME_weights.c (file)"},
+    {"state", TOOL_TEXT, AT(state), "FILE", NULL, "emitting",
+     "a .safetensors of first contents of state: -emit-bundle writes NAME.state"},
     {"target", TOOL_TEXT, AT(target), "TRIPLE", NULL, "emitting",
      "the machine (this one)"},
     {"cpu", TOOL_TEXT, AT(cpu), "NAME", NULL, "emitting",

@@ -47,7 +47,7 @@ typedef struct opt_values {
     tool_list remarks_filter;
     bool cost, explain_support;
     /* emitting */
-    const char *emit;
+    const char *emit, *state;
     bool emit_object, emit_asm, emit_llvm, emit_bundle;
     const char *target, *cpu, *features, *winograd, *subnormals,
         *bundle_weights;

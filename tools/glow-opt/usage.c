@@ -128,6 +128,9 @@ check_outputs(opt *o)
                    "-emit-..., -cost, -explain-support, -memory-map, "
                    "-simulate, -why-peak, -view and -bisect each take the place of the "
                    "output: give one") == TOOL_DONE;
+    if (v->state && (!opt_emits(v) || strcmp(opt_artifact(v), "bundle") != 0))
+        return tool_usage(&o->tool, "add -emit-bundle",
+                          "-state is for bundles") == TOOL_DONE;
     if (opt_emits(v) && !v->output)
         return tool_usage(&o->tool, NULL, "-emit-... needs -o FILE") ==
                TOOL_DONE;

@@ -501,6 +501,7 @@ code_options(const opt *o)
                                  .options = o->code.options,
                                  .flush_subnormals =
                                      tool_flushes(v->subnormals),
+                                 .state = v->state,
                                  .exact = v->exact};
 }
 

@@ -14,9 +14,11 @@
 
 #include "codegen/cpu/plan/plan.h"
 #include "codegen/cpu/run/emit.h"
+#include "codegen/cpu/run/target.h"
 #include "codegen/cpu/run/web.h"
 #include "codegen/llvm/llvm.h"
 #include "glow/file.h"
+#include "glow/state.h"
 
 typedef struct bundle {
     cg *g;
@@ -25,6 +27,7 @@ typedef struct bundle {
     glow_arena *arena;
     const char *path, *name;
     glow_bundle_weights weights;
+    const char *state;  /* file of its first contents, or NULL */
     const char *linker; /* of wasm32; else NULL */
     int64_t stack;
     LLVMMemoryBufferRef object;
@@ -150,6 +153,32 @@ write_weights(const bundle *b, const glow_data *region)
     }
 }
 
+/* The first contents of the state, in the order of the header. */
+static bool
+write_state(const bundle *b)
+{
+    const cpu_plan *p = b->plan;
+    glow_output *o = NULL;
+    glow_state *s;
+    bool ok;
+
+    if (!b->state)
+        return true;
+    s = glow_state_new(b->ctx, p->func->module);
+    ok = glow_state_load(s, b->state) && glow_state_check(s, b->state);
+    if (ok)
+        o = glow_output_begin(b->ctx, beside(b->arena, b->path, ".state"));
+    for (int i = 0; o && i < p->n_bindings; i++)
+        if (glow_cpu_is_state(&p->bindings[i]))
+            glow_output_write(
+                o,
+                glow_state_find(s, p->bindings[i].storage->name)->tensor.data,
+                (size_t)p->bindings[i].size);
+    ok = o && glow_output_commit(o);
+    glow_state_free(s);
+    return ok;
+}
+
 /* Code. */
 
 /* A section for each function, so that linkers drop those that nothing calls. */
@@ -199,7 +228,8 @@ write_files(const bundle *b, const glow_data *region)
 
     glow_cpu_put_header(&header, b->plan, b->name, b->stack, b->weights,
                         file_name(beside(b->arena, b->path, ".weights")));
-    ok = ok && write_weights(b, region) && write_text(b, ".h", &header) &&
+    ok = ok && write_weights(b, region) && write_state(b) &&
+         write_text(b, ".h", &header) &&
          (!b->linker || write_web(b, &module)) &&
          glow_file_write(b->ctx, beside(b->arena, b->path, ".o"),
                          LLVMGetBufferStart(b->object),
@@ -210,7 +240,7 @@ write_files(const bundle *b, const glow_data *region)
 
 bool
 glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
-                      glow_bundle_weights weights)
+                      const glow_target_options *t)
 {
     bundle b = {.g = g,
                 .plan = p,
@@ -218,7 +248,8 @@ glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
                 .arena = p->arena,
                 .path = path,
                 .name = glow_cpu_bundle_name(p->arena, path),
-                .weights = weights};
+                .weights = (glow_bundle_weights)glow_cpu_options_of(t)->weights,
+                .state = t ? t->state : NULL};
     glow_data *region;
     bool ok = false;
 
@@ -230,7 +261,7 @@ glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
     region = fill(&b);
     if (!region)
         return false;
-    if (weights == GLOW_BUNDLE_OBJECT)
+    if (b.weights == GLOW_BUNDLE_OBJECT)
         define_weights(&b, region);
     separate_functions(&b);
     b.object = glow_cpu_emit_object(g, b.ctx, b.name, &b.stack);

@@ -10,10 +10,11 @@
 /* The name of the function and of the macros of a bundle: from its file name. */
 const char *glow_cpu_bundle_name(glow_arena *a, const char *path);
 /*
- * Writes the files of a bundle whose module is in `g`: an object, a header and weights;
- * for wasm32 also a module and its loader.  False after a report.
+ * Writes the files of a bundle whose module is in `g`: an object, a header and weights,
+ * and the state that `t` names; for wasm32 also a module and its loader.  `t` may be
+ * NULL.  False after a report.
  */
 bool glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
-                           glow_bundle_weights weights);
+                           const glow_target_options *t);
 
 #endif

@@ -177,7 +177,7 @@ is(const char *artifact, const char *name)
 
 static bool
 write_form(cg *g, const cpu_plan *p, const char *artifact,
-           glow_bundle_weights weights, const char *path)
+           const glow_target_options *t, const char *path)
 {
     glow_context *ctx = p->func->module->ctx;
 
@@ -187,15 +187,15 @@ write_form(cg *g, const cpu_plan *p, const char *artifact,
         return write_machine_code(g, ctx, LLVMAssemblyFile, path);
     if (is(artifact, "llvm"))
         return write_llvm(g, ctx, path);
-    return glow_cpu_write_bundle(g, p, path, weights);
+    return glow_cpu_write_bundle(g, p, path, t);
 }
 
 const glow_artifact glow_cpu_artifacts[] = {
     {"object", "an object file"},
     {"asm", "assembly"},
     {"llvm", "LLVM's text form"},
-    {"bundle", "NAME.o, NAME.h and NAME.weights, for -o NAME; for wasm32 also "
-               "NAME.wasm and NAME.mjs"},
+    {"bundle", "NAME.o, NAME.h and NAME.weights, for -o NAME; by -state also "
+               "NAME.state, for wasm32 NAME.wasm and NAME.mjs"},
     {0},
 };
 
@@ -279,10 +279,7 @@ glow_cpu_emit(glow_func *f, const char *artifact,
 
     if (p && check_limit(p, options) && check_spaces(p)) {
         ok = glow_cpu_compile(&g, p, entry, false, debug) &&
-             write_form(
-                 &g, p, artifact,
-                 (glow_bundle_weights)glow_cpu_options_of(options)->weights,
-                 path);
+             write_form(&g, p, artifact, options, path);
         glow_cg_gen_end(&g);
     }
     if (t)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codegen/cpu/run/module.h"
+#include "glow/state.h"
 
 /*
  * Keywords of C23 and C++23 in the order of strcmp; identifiers such as `_Bool`
@@ -223,6 +224,41 @@ add_parameters(glow_buf *b, const char *prefix, const char *name,
                     name, t->offset);
 }
 
+bool
+glow_cpu_is_state(const cpu_binding *b)
+{
+    return glow_is_state(b->storage) || glow_is_trained(b->storage);
+}
+
+/* The places of state, as a list that a macro goes through. */
+static void
+add_state(glow_buf *b, const cpu_plan *p, const char *prefix)
+{
+    int64_t size = 0;
+
+    for (int i = 0; i < p->n_bindings; i++)
+        if (glow_cpu_is_state(&p->bindings[i]))
+            size += p->bindings[i].size;
+    if (size == 0)
+        return;
+    glow_buf_printf(
+        b,
+        "\n/*\n"
+        " * State: what a caller keeps from call to call, X(offset, "
+        "size) for each.  NAME.state\n"
+        " * has the first contents in a row, if they were given; "
+        "others are 0 at first.\n"
+        " */\n"
+        "#define %s_STATE_SIZE %" PRId64 "\n"
+        "#define %s_STATE(X)",
+        prefix, size, prefix);
+    for (int i = 0; i < p->n_bindings; i++)
+        if (glow_cpu_is_state(&p->bindings[i]))
+            glow_buf_printf(b, " \\\n    X(%" PRId64 ", %" PRId64 ")",
+                            p->bindings[i].offset, p->bindings[i].size);
+    glow_buf_putc(b, '\n');
+}
+
 static void
 add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
 {
@@ -241,10 +277,11 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
         if (strcmp(name, glow_cpu_macro_prefix(p->arena, c_name)) != 0)
             glow_buf_printf(b, "%s: ", c_name); /* the macro is numbered */
         glow_buf_type(b, x->storage->value.type);
-        glow_buf_printf(b, "%s */\n#define %s_%s_OFFSET %" PRId64 "\n",
+        glow_buf_printf(b, "%s%s */\n#define %s_%s_OFFSET %" PRId64 "\n",
                         x->base == CPU_ACTIVATIONS ? ", in the activations"
                                                    : "",
-                        prefix, name, x->offset);
+                        glow_cpu_is_state(x) ? ", state" : "", prefix, name,
+                        x->offset);
         glow_buf_printf(b, "#define %s_%s_SIZE %" PRId64 "\n", prefix, name,
                         x->size);
         add_shape(b, prefix, name, x->storage->value.type);
@@ -348,6 +385,7 @@ glow_cpu_put_header(glow_buf *b, const cpu_plan *p, const char *name,
     if (weights != GLOW_BUNDLE_FILE)
         glow_buf_printf(b, "\nextern const uint8_t %s_weights[];\n", name);
     add_bindings(b, p, prefix);
+    add_state(b, p, prefix);
     add_function(b, p, name);
     glow_buf_puts(b, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

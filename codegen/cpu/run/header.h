@@ -14,6 +14,9 @@ const char *glow_cpu_c_name(glow_arena *a, const char *name);
 /* The same in upper case: the prefix of macros. */
 const char *glow_cpu_macro_prefix(glow_arena *a, const char *name);
 
+/* True for a placeholder that the caller keeps from call to call. */
+bool glow_cpu_is_state(const cpu_binding *b);
+
 /*
  * Appends the header of function `name`.  `stack` is the bound of its stack in bytes;
  * `file` names the file of the constants, if they are in one.
