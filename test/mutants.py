@@ -20,7 +20,8 @@ FAULTS = {
     # Rules of all gradients at once.
     "SoftMax": SOFTMAX,
     "LogSoftMax": SOFTMAX,
-    "MaxPool": ["offset", "least", "evenly", "latest", "outer", "all"],
+    "MaxPool": ["offset", "least", "evenly", "outer", "all"],
+    "MaxPoolWithArgmax": ["latest", "outer", "all"],
     "BatchedReduceMax": ["least", "evenly", "count", "outer", "all"],
     "CumProd": ["pass", "reverse", "axis", "pads"],
     "LayerNormalization": ["epsilon", "swap", "pass"],
@@ -51,6 +52,7 @@ FAULTS = {
     "ConvolutionFilterGrad": ["offset"],
     "CumSum": ["reverse", "axis", "pads", "pass"],
     "MatMul": [],
+    "MaxPoolGrad": ["offset"],
     "Embedding": [],
     "Gather": [],
     "ROIAlign": [],

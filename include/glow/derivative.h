@@ -127,6 +127,7 @@ extern GLOW_API const glow_derivative glow_derivative_convolution;
 extern GLOW_API const glow_derivative glow_derivative_convolutionfiltergrad;
 extern GLOW_API const glow_derivative glow_derivative_convtranspose;
 extern GLOW_API const glow_derivative glow_derivative_maxpool;
+extern GLOW_API const glow_derivative glow_derivative_maxpoolgrad;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
 
 /* Resizing and regions: ir/derivatives/image.c, roi.c. */

@@ -238,19 +238,40 @@ to_positions(glow_builder *b, glow_value *d, glow_value *argmax,
 static bool
 maxpool_gradient(glow_builder *b, const glow_gradient *g)
 {
-    glow_node *n = g->node;
-    const glow_maxpool *a = n->attrs;
-    glow_value *found =
-        glow_build(b, &glow_op_maxpoolwithargmax, NULL, n->in, 1, a);
+    const glow_node *n = g->node;
 
-    if (!found)
-        return false;
-    g->by_operand[0] = to_positions(b, g->by_result[0], found->def->out[1],
-                                    n->in[0]->type->shape);
+    g->by_operand[0] =
+        glow_build(b, &glow_op_maxpoolgrad, NULL,
+                   GLOW_IN(n->in[0], g->by_result[0]), n->attrs);
     return g->by_operand[0];
 }
 const glow_derivative glow_derivative_maxpool = {
     .gradient = maxpool_gradient,
+};
+
+/* The elements of `d` that are where those of ResultGrad were added. */
+static glow_value *
+maxpoolgrad_transpose(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    int64_t count = glow_type_count(n->in[1]->type);
+    glow_value *found, *at, *none;
+
+    if (i == 0)
+        return NULL;
+    found = glow_build(b, &glow_op_maxpoolwithargmax, NULL, n->in, 1, n->attrs);
+    if (!found)
+        return NULL;
+    at = found->def->out[1];
+    none = glow_grad_below(b, at, glow_grad_number(b, at, 0));
+    at = glow_grad_select(b, none, glow_grad_number(b, at, 0), at);
+    at = glow_grad_reshape(b, at, GLOW_DIMS_OF(count));
+    d = glow_grad_reshape(b, d, GLOW_DIMS_OF(glow_type_count(d->type)));
+    d = GLOW_BUILD(b, gather, GLOW_IN(d, at), .axis = 0);
+    d = glow_grad_reshape(b, d, n->in[1]->type->shape);
+    return d ? glow_grad_select(b, none, glow_grad_number(b, d, 0), d) : NULL;
+}
+const glow_derivative glow_derivative_maxpoolgrad = {
+    .transpose = maxpoolgrad_transpose,
 };
 
 static bool

@@ -187,6 +187,76 @@ const glow_op glow_op_maxpoolwithargmax = {
     .derivative = &glow_derivative_maxpoolwithargmax,
 };
 
+/* maxpoolgrad */
+
+static bool
+max_grad_infer(const glow_node *n, glow_type out[])
+{
+    const glow_maxpool *p = n->attrs;
+    glow_window w;
+
+    return glow_admit(n, 0, GLOW_ANY_FLOAT) && glow_check_kinds(n, 1, 0) &&
+           glow_window_check(n, p->kernels, p->strides, p->pads, p->dilation,
+                             &w) &&
+           glow_window_outputs(n, &w, p->ceil_mode) &&
+           glow_check_shape(n, 1, glow_window_shape(&w, w.channels),
+                            "that of the windows of Input") &&
+           glow_give(n, *n->in[0]->type, &out[0]);
+}
+
+/* Sums of gradients by the elements of Input. */
+typedef struct max_grad {
+    const glow_tensor *in, *gradient;
+    double *sums;
+} max_grad;
+
+static void
+add_to_max(const glow_window *w, const glow_taps t[], int64_t batch,
+           int64_t channel, int64_t to, void *user)
+{
+    const max_grad *m = user;
+    int64_t best = find_max(w, t, batch, channel, m->in);
+
+    if (best >= 0)
+        m->sums[best] += glow_get_double(m->gradient, to);
+}
+
+static bool
+max_grad_eval(const glow_node *n, glow_tensor *const in[],
+              glow_tensor *const out[], glow_arena *scratch)
+{
+    const glow_maxpool *p = n->attrs;
+    glow_window w =
+        glow_window_of(in[0]->type->shape, in[1]->type->shape, p->kernels,
+                       p->strides, p->pads, p->dilation);
+    int64_t count = glow_tensor_count(out[0]);
+    max_grad m = {in[0], in[1], GLOW_NEW_ARRAY(scratch, double, count)};
+
+    for (int64_t i = 0; i < count; i++)
+        m.sums[i] = 0;
+    for_each_window(&w, add_to_max, &m);
+    glow_store(out[0], 0, count, m.sums);
+    return true;
+}
+
+const glow_op glow_op_maxpoolgrad = {
+    .name = "MaxPoolGrad",
+    .summary = "the gradient of a loss by the input of a max pool",
+    .in = {{"Input", GLOW_TENSOR, "x, of shape [N, spatial.., C]"},
+           {"ResultGrad", GLOW_TENSOR,
+            "of the shape of the result of MaxPool: the gradient by it"}},
+    .out = {{"Result", GLOW_TENSOR, "of the type of Input"}},
+    .attrs = MAX_POOL_ATTRS,
+    .defaults = &(const glow_maxpool){.ceil_mode = false},
+    .traits = GLOW_PURE | GLOW_ROUNDS_ONCE,
+    .infer = max_grad_infer,
+    .eval = max_grad_eval,
+    .doc = "Each element of ResultGrad is added to the first of the greatest "
+           "elements of its window of Input; 0 elsewhere.",
+    .source = "Glow MaxPoolGrad",
+    .derivative = &glow_derivative_maxpoolgrad,
+};
+
 /* avgpool */
 
 static bool

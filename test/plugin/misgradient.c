@@ -132,7 +132,7 @@ other_window(const glow_node *n, glow_arena *a)
             set_all(&c->strides, 1);
         return c;
     }
-    if (is(&glow_op_maxpool)) {
+    if (is(&glow_op_maxpool) || is(&glow_op_maxpoolgrad)) {
         glow_maxpool *m = GLOW_NEW_ARRAY(a, glow_maxpool, 1);
 
         *m = *(const glow_maxpool *)n->attrs;
@@ -229,7 +229,8 @@ seen(glow_builder *b, const glow_node *n)
     glow_arena *a = glow_builder_scratch(b);
     bool is_window = is(&glow_op_convolution) || is(&glow_op_convtranspose) ||
                      is(&glow_op_convolutionfiltergrad) ||
-                     is(&glow_op_avgpool) || is(&glow_op_maxpool);
+                     is(&glow_op_avgpool) || is(&glow_op_maxpool) ||
+                     is(&glow_op_maxpoolgrad);
     bool is_norm =
         is(&glow_op_localresponsenormalization) ||
         is(&glow_op_batchnormalization) || is(&glow_op_layernormalization) ||

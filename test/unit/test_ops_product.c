@@ -510,6 +510,32 @@ test_maxpoolwithargmax(void **state)
     CHECK_CASES(cases);
 }
 
+#define MAXG(...) ATTRS(maxpoolgrad, __VA_ARGS__)
+
+static void
+test_maxpoolgrad(void **state)
+{
+    const op_case cases[] = {
+        /* Windows that overlap add up; the first of equals gets all. */
+        GIVES(maxpoolgrad,
+              MAXG(DIMS(2, 2), DIMS(1, 1), DIMS(0, 0, 0, 0), {0}, false),
+              IN("float 1 3 3 1: 1 9 3 4 5 6 7 8 8",
+                 "float 1 2 2 1: 1 10 100 1000"),
+              OUT("float 1 3 3 1: 0 11 0 0 0 0 0 1100 0")),
+        GIVES(maxpoolgrad, MAXG(DIMS(2), DIMS(2), DIMS(0, 0), {0}, true),
+              IN("float 1 3 1: 1 2 3", "float 1 2 1: 10 100"),
+              OUT("float 1 3 1: 0 10 100")),
+        GIVES(maxpoolgrad, MAXG(DIMS(2), DIMS(1), DIMS(1, 1), DIMS(2), false),
+              IN("float 1 1 1: 1", "float 1 1 1: 5"), OUT("float 1 1 1: 0")),
+        REFUSES(maxpoolgrad, MAXG(DIMS(2), DIMS(1), DIMS(0, 0), {0}, false),
+                IN("float 1 2 1: 1", "float 1 2 1: 1"), OUT("float 1"),
+                "the shape of ResultGrad is <1 x 2 x 1>"),
+    };
+
+    (void)state;
+    CHECK_CASES(cases);
+}
+
 #define AVGP(...) ATTRS(avgpool, __VA_ARGS__)
 
 static void
@@ -557,6 +583,7 @@ main(void)
         cmocka_unit_test(test_convtranspose),
         cmocka_unit_test(test_maxpool),
         cmocka_unit_test(test_huge_kernels),
+        cmocka_unit_test(test_maxpoolgrad),
         cmocka_unit_test(test_maxpoolwithargmax),
         cmocka_unit_test(test_avgpool),
     };

@@ -228,6 +228,19 @@ glow_cpu_lanes_for(cpu_job *j, int64_t first, int64_t count, cg_lanes_fn body,
     glow_cpu_lanes_of(j, 4, first, count, body, user);
 }
 
+cg_value
+glow_cpu_beats(cg *g, const glow_type *t, cg_value x, cg_value best)
+{
+    if (glow_cg_is_float(x)) {
+        cg_value above = cg_fcmp(g, LLVMRealOGT, x, best);
+        cg_value nan = cg_fcmp(g, LLVMRealUNO, x, x);
+
+        nan = cg_and(g, nan, cg_fcmp(g, LLVMRealORD, best, best));
+        return cg_or(g, above, nan);
+    }
+    return cg_icmp(g, glow_cg_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, x, best);
+}
+
 /* Tables. */
 
 static cg_value

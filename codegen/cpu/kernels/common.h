@@ -63,6 +63,11 @@ cg_value glow_cpu_reduce_row(cg *g, cg_tensor x, cg_value at, int64_t count,
 /* The least number of the kind that is combined by max; the greatest. */
 cg_value glow_cpu_lowest(cg *g, const glow_type *t);
 cg_value glow_cpu_highest(cg *g, const glow_type *t);
+/*
+ * True if x replaces `best` as the maximum: NaN is greater than all numbers; of
+ * equal elements the first stays.
+ */
+cg_value glow_cpu_beats(cg *g, const glow_type *t, cg_value x, cg_value best);
 
 /*
  * For the last axis: `count` elements in vectors as long as they fit, and one

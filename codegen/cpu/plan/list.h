@@ -72,6 +72,7 @@
     K(matmul)                            \
     K(maxpool_lines)                     \
     K(maxpool)                           \
+    K(maxpool_grad)                      \
     K(maxpoolwithargmax)                 \
     K(maxroipool)                        \
     K(nonmaxsuppression)                 \

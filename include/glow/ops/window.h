@@ -90,6 +90,7 @@ typedef struct glow_maxpool {
     bool ceil_mode;     /* default false */
 } glow_maxpool;
 typedef glow_maxpool glow_maxpoolwithargmax;
+typedef glow_maxpool glow_maxpoolgrad;
 
 typedef struct glow_avgpool {
     glow_dims kernels;
@@ -104,6 +105,7 @@ typedef struct glow_avgpool {
 extern GLOW_API const glow_op glow_op_adaptiveavgpool;
 extern GLOW_API const glow_op glow_op_avgpool;
 extern GLOW_API const glow_op glow_op_maxpool;
+extern GLOW_API const glow_op glow_op_maxpoolgrad;       /* Input, ResultGrad */
 extern GLOW_API const glow_op glow_op_maxpoolwithargmax; /* Result, Argmax */
 
 GLOW_END

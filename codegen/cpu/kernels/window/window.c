@@ -95,23 +95,6 @@ typedef struct pool {
     bool count_pads;
 } pool;
 
-/*
- * True if x replaces y as the maximum: NaN is greater than all numbers; of
- * equal elements the first stays.
- */
-static cg_value
-beats(cg *g, const glow_type *t, cg_value x, cg_value best)
-{
-    if (glow_cg_is_float(x)) {
-        cg_value above = cg_fcmp(g, LLVMRealOGT, x, best);
-        cg_value nan = cg_fcmp(g, LLVMRealUNO, x, x);
-
-        nan = cg_and(g, nan, cg_fcmp(g, LLVMRealORD, best, best));
-        return cg_or(g, above, nan);
-    }
-    return cg_icmp(g, glow_cg_is_signed(t) ? LLVMIntSGT : LLVMIntUGT, x, best);
-}
-
 static void
 max_channels(cpu_job *j, cg_value channel, int lanes, void *user)
 {
@@ -128,7 +111,7 @@ max_channels(cpu_job *j, cg_value channel, int lanes, void *user)
 
     cg_value at = cg_add(g, s.at, channel);
     cg_value x = glow_cg_load(g, j->in[0], at, lanes);
-    cg_value old = cg_get(g, best), wins = beats(g, t, x, old);
+    cg_value old = cg_get(g, best), wins = glow_cpu_beats(g, t, x, old);
 
     if (with_arg) {
         cg_value i = cg_get(g, arg);

@@ -1,0 +1,171 @@
+/*
+ * MaxPoolGrad: the greatest element of a window is found again, and its gradient added.
+ *
+ *     for each image                               units
+ *       for each window, and vector of channels
+ *         for each tap in the input                find the first of the greatest
+ *         for each tap in the input                result += its gradient, or 0
+ *
+ * Where windows do not overlap each element is stored once; if they leave none out,
+ * zeros are not stored first.
+ */
+
+#include "codegen/cpu/kernels/common.h"
+
+typedef struct pool_grad {
+    cpu_window w; /* of axes 1 and 2 */
+    bool overlaps, covers;
+    cg_value image, at[2]; /* of the window */
+    cpu_taps taps[2];
+} pool_grad;
+
+static bool
+pool_of(const glow_node *n, pool_grad *p)
+{
+    const glow_maxpool *a = n->attrs;
+    const cpu_window_axis *z;
+
+    *p = (pool_grad){.w = glow_cpu_window(n->in[0]->type->shape,
+                                          n->in[1]->type->shape, a->kernels,
+                                          a->strides, a->pads, a->dilation),
+                     .covers = true};
+    z = &p->w.axis[0];
+    if (!glow_cpu_all(n, GLOW_FLOAT) || z->kernel != 1 || z->stride != 1 ||
+        z->start || z->in != z->out || glow_type_count(n->in[0]->type) == 0)
+        return false;
+    p->w.batch *= z->in;
+    for (int i = 1; i < 3; i++) {
+        const cpu_window_axis *x = &p->w.axis[i];
+
+        p->overlaps |= (x->kernel - 1) * x->dilation >= x->stride;
+        p->covers &= x->kernel == x->stride && x->dilation == 1 && !x->start &&
+                     x->out * x->stride >= x->in;
+    }
+    return true;
+}
+
+static bool
+takes(const cpu_target *t, const glow_node *n)
+{
+    pool_grad p;
+
+    (void)t;
+    return pool_of(n, &p);
+}
+
+static int64_t
+units(const cpu_target *t, const glow_node *n)
+{
+    pool_grad p;
+
+    (void)t;
+    pool_of(n, &p);
+    return p.w.batch;
+}
+
+/* Loops over the taps of a window, with `count` carried values. */
+typedef struct tap_loops {
+    cg_loop line, tap;
+    cg_value number; /* of the tap */
+    cg_value pixel;  /* of the input */
+} tap_loops;
+
+static void
+begin_taps(cg *g, const pool_grad *p, tap_loops *l, cg_value const *init,
+           int count)
+{
+    const cpu_window_axis *v = &p->w.axis[1], *h = &p->w.axis[2];
+    cg_value y, x;
+
+    glow_cg_loop_guarded(g, &l->line, p->taps[0].first, p->taps[0].last, 1,
+                         init, count);
+    glow_cg_loop_guarded(g, &l->tap, p->taps[1].first, p->taps[1].last, 1,
+                         l->line.value, count);
+    l->number = cg_affine(g, l->line.i, h->kernel, l->tap.i, 1);
+    y = cg_add(g, p->taps[0].base, cg_mulc(g, l->line.i, v->dilation));
+    y = cg_affine(g, p->image, v->in, y, 1);
+    x = cg_add(g, p->taps[1].base, cg_mulc(g, l->tap.i, h->dilation));
+    l->pixel = cg_affine(g, y, h->in, x, 1);
+}
+
+static void
+end_taps(cg *g, tap_loops *l, cg_value const *next)
+{
+    glow_cg_loop_end(g, &l->tap, next);
+    glow_cg_loop_end(g, &l->line, l->tap.value);
+}
+
+static void
+add_channels(cpu_job *j, cg_value channel, int lanes, void *user)
+{
+    const pool_grad *p = user;
+    const glow_type *t = j->in[0].type;
+    cg *g = j->g;
+    cg_value none =
+        glow_cg_splat(g, LLVMConstInt(g->i32, (uint64_t)-1, true), lanes);
+    cg_value carried[2] = {glow_cg_splat(g, glow_cpu_lowest(g, t), lanes),
+                           none};
+    cg_value at, d, x, number, wins, zero, row;
+    tap_loops l;
+
+    begin_taps(g, p, &l, carried, 2);
+    at = cg_affine(g, l.pixel, p->w.channels, channel, 1);
+    x = glow_cg_load(g, j->in[0], at, lanes);
+    wins = glow_cpu_beats(g, t, x, l.tap.value[0]);
+    wins = cg_or(g, wins, cg_icmp(g, LLVMIntEQ, l.tap.value[1], none));
+    number = LLVMBuildTrunc(g->builder, l.number, g->i32, "");
+    number = glow_cg_splat(g, number, lanes);
+    carried[0] = cg_select(g, wins, x, l.tap.value[0]);
+    carried[1] = cg_select(g, wins, number, l.tap.value[1]);
+    end_taps(g, &l, carried);
+    none = l.line.value[1];
+    row = cg_affine(g, p->image, p->w.axis[1].out, p->at[0], 1);
+    row = cg_affine(g, row, p->w.axis[2].out, p->at[1], 1);
+    row = cg_affine(g, row, p->w.channels, channel, 1);
+    d = glow_cg_load(g, j->in[1], row, lanes);
+    zero = LLVMConstNull(LLVMTypeOf(d));
+    begin_taps(g, p, &l, NULL, 0);
+    at = cg_affine(g, l.pixel, p->w.channels, channel, 1);
+    number = LLVMBuildTrunc(g->builder, l.number, g->i32, "");
+    number = glow_cg_splat(g, number, lanes);
+    x = cg_select(g, cg_icmp(g, LLVMIntEQ, none, number), d, zero);
+    if (p->overlaps)
+        x = cg_fadd(g, glow_cg_load(g, j->out[0], at, lanes), x);
+    glow_cg_store(g, j->out[0], at, x);
+    end_taps(g, &l, NULL);
+}
+
+static void
+emit(cpu_job *j)
+{
+    cg *g = j->g;
+    pool_grad p;
+    cg_loop image, line, window;
+    int64_t count;
+
+    pool_of(j->n, &p);
+    count = p.w.axis[1].in * p.w.axis[2].in * p.w.channels;
+    p.image = glow_cpu_unit_for(j, &image);
+    if (!p.covers) {
+        cg_tensor out = j->out[0];
+
+        out.at = glow_cg_at(g, out.at, cg_mulc(g, p.image, count * 4));
+        glow_cpu_fill(g, out, count, LLVMConstInt(g->i32, 0, false));
+    }
+    p.at[0] = glow_cg_for(g, &line, p.w.axis[1].out);
+    p.taps[0] = glow_cpu_taps(g, &p.w.axis[1], p.at[0], 0, p.w.axis[1].in);
+    p.at[1] = glow_cg_for(g, &window, p.w.axis[2].out);
+    p.taps[1] = glow_cpu_taps(g, &p.w.axis[2], p.at[1], 0, p.w.axis[2].in);
+    glow_cpu_lanes_for(j, 0, p.w.channels, add_channels, &p);
+    glow_cg_loop_end(g, &window, NULL);
+    glow_cg_loop_end(g, &line, NULL);
+    glow_cg_loop_end(g, &image, NULL);
+}
+
+const cpu_kernel glow_cpu_maxpool_grad = {
+    .name = "maxpool_grad",
+    .op = &glow_op_maxpoolgrad,
+    .takes = takes,
+    .emit = emit,
+    .units = units,
+};
