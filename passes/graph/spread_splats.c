@@ -10,7 +10,8 @@
  * cse leaves one Splat of a number for all users, whose live range then extends
  * from the first to the last of them.  A Splat for each user is live for one
  * node only, and can be updated in place.  The same is done for all nodes
- * without operands, since they only cost writing their result.
+ * without operands, since they only cost writing their result, and for Broadcasts of
+ * few elements: the statistics of a normalization, which its gradient reads too.
  *
  * Clones are kept if the schedule then needs less memory.  They are not tried
  * if all shared splats together are less than 1 / LEAST_PART of the operands
@@ -23,6 +24,7 @@
  * Time: two schedules, otherwise linear in the operands.
  */
 
+#include "glow/ops.h"
 #include "glow/schedule.h"
 
 enum { LEAST_PART = 16 }; /* least part of the bytes of one node */
@@ -37,12 +39,21 @@ typedef struct spreader {
     size_t count, cap_from, cap_to;
 } spreader;
 
+/* True for a Broadcast of which many results come from one element. */
+static bool
+repeats(const glow_node *n)
+{
+    return n->op == &glow_op_broadcast &&
+           glow_type_bytes(n->in[0]->type) <=
+               glow_type_bytes(n->out[0]->type) / LEAST_PART;
+}
+
 static bool
 is_cheap(const glow_value *v)
 {
     const glow_node *n = v ? v->def : NULL;
 
-    return n && n->n_in == 0 && n->n_out == 1 && !n->pred &&
+    return n && n->n_out == 1 && !n->pred && (n->n_in == 0 || repeats(n)) &&
            n->op->traits & GLOW_PURE && glow_call_count(n) == 0;
 }
 
@@ -89,7 +100,7 @@ clone(spreader *s, glow_value *v, glow_node *user)
 
     glow_value *c =
         glow_build(s->builder, n->op, glow_states_type(n) ? v->type : NULL,
-                   NULL, 0, n->attrs);
+                   n->in, n->n_in, n->attrs);
 
     if (!c)
         return NULL;
@@ -161,10 +172,11 @@ run(glow_pass_run *pass, glow_func *f)
             glow_node_move_after(after.nodes[k], f->last);
     f->scheduled = true;
     glow_run_count(pass, "clones", (int64_t)s.count);
-    glow_run_remark(pass, s.from[0]->def, true,
-                    "%zu more of what takes no operands: the peak falls from "
-                    "%lld to %lld bytes",
-                    s.count, (long long)before.peak, (long long)after.peak);
+    glow_run_remark(
+        pass, s.from[0]->def, true,
+        "%zu more of what takes no or small operands: the peak falls from "
+        "%lld to %lld bytes",
+        s.count, (long long)before.peak, (long long)after.peak);
     return GLOW_CHANGED;
 }
 
