@@ -23,7 +23,10 @@ typedef struct planning {
 bool
 glow_run_has_parts(const glow_func *f)
 {
-    return glow_func_may_have(f, &glow_op_run);
+    GLOW_FOR_EACH_NODE(n, f)
+        if (n->op == &glow_op_run)
+            return true;
+    return false;
 }
 
 static bool

@@ -44,6 +44,9 @@ if shutil.which("node") and (shutil.which("wasm-ld-19") or shutil.which("wasm-ld
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 
+if shutil.which("haproxy") or os.access("/usr/sbin/haproxy", os.X_OK):
+    config.available_features.add("haproxy")
+
 if "address" in config.features:
     config.environment.setdefault(
         "ASAN_OPTIONS", "detect_leaks=1:strict_string_checks=1"

@@ -14,7 +14,11 @@
 
 #define JSON_LENGTH "Inference-Header-Content-Length"
 
-enum { CONNECTION_SECONDS = 60, MOST_CONNECTIONS = 1000 };
+enum {
+    CONNECTION_SECONDS = 60,
+    MOST_CONNECTIONS = 1000,
+    ONE_PACKET = 65536 - 1024, /* bytes of an answer without its head */
+};
 
 /* A request of HTTP. */
 typedef struct call {
@@ -75,7 +79,43 @@ send_answer(struct MHD_Connection *c, const answer *a)
                                   : "application/json");
 }
 
-/* JSON, and behind it the elements where they lie. */
+/* The pieces copied one behind the other. */
+static struct MHD_Response *
+respond_in_one(const struct MHD_IoVec *all, int n, size_t size)
+{
+    char *body = malloc(size);
+    size_t at = 0;
+    struct MHD_Response *r;
+
+    if (!body)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        memcpy(body + at, all[i].iov_base, all[i].iov_len);
+        at += all[i].iov_len;
+    }
+    r = MHD_create_response_from_buffer(size, body, MHD_RESPMEM_MUST_FREE);
+    if (!r)
+        free(body);
+    return r;
+}
+
+/* The pieces where they lie, which `s` ends. */
+static struct MHD_Response *
+respond_in_pieces(const struct MHD_IoVec *all, int n, sending *s)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_iovec(all, (unsigned)n, sent, s);
+
+    if (!r)
+        sent(s);
+    return r;
+}
+
+/*
+ * JSON, and behind it the elements.  A small answer is one packet with its head: a
+ * server that is killed has then sent all of it or nothing, and a balancer can ask
+ * another.
+ */
 static enum MHD_Result
 send_inference(call *x)
 {
@@ -84,6 +124,7 @@ send_inference(call *x)
     answer a = serve_inference_answer(x->inference, &parts, &n);
     struct MHD_IoVec *all = calloc((size_t)n + 1, sizeof *all);
     sending *s = calloc(1, sizeof *s);
+    size_t size = a.text ? strlen(a.text) : 0;
     struct MHD_Response *r;
     char text[32];
     enum MHD_Result ok;
@@ -96,16 +137,20 @@ send_inference(call *x)
     }
     *s = (sending){x->inference, a.text};
     x->inference = NULL;
-    all[0] = (struct MHD_IoVec){a.text, strlen(a.text)};
-    for (int i = 0; i < n; i++)
+    all[0] = (struct MHD_IoVec){a.text, size};
+    snprintf(text, sizeof text, "%zu", size);
+    for (int i = 0; i < n; i++) {
         all[i + 1] = (struct MHD_IoVec){parts[i].data, parts[i].size};
-    r = MHD_create_response_from_iovec(all, (unsigned)n + 1, sent, s);
-    if (!r)
-        sent(s);
-    if (r && n > 0) {
-        snprintf(text, sizeof text, "%zu", all[0].iov_len);
-        MHD_add_response_header(r, JSON_LENGTH, text);
+        size += parts[i].size;
     }
+    if (size <= ONE_PACKET) {
+        r = respond_in_one(all, n + 1, size);
+        sent(s);
+    } else {
+        r = respond_in_pieces(all, n + 1, s);
+    }
+    if (r && n > 0)
+        MHD_add_response_header(r, JSON_LENGTH, text);
     ok = send_response(x->connection, a.status, r,
                        n > 0 ? "application/octet-stream" : "application/json");
     free(all);
