@@ -2,7 +2,14 @@
 
 #include "codegen/cpu/emit/quant.h"
 
+#include <string.h>
+
+#include "codegen/cpu/emit/dot.h"
 #include "glow/quantize.h"
+
+#define UPPER 0x1p20 /* more than 16 bits hold */
+#define PART 16      /* bytes within which x86 packs */
+#define PACKED 4     /* vectors of 32 bits that become one of 8 bits */
 
 bool
 glow_cg_is_short(const glow_type *t)
@@ -48,6 +55,87 @@ glow_cg_centered(cg *g, const glow_type *from, cg_value q, LLVMTypeRef real)
     if (from->offset)
         q = cg_fsub(g, q, glow_cg_real(word, from->offset));
     return glow_cg_as_real(g, q, real);
+}
+
+/* Packing, on x86. */
+
+bool
+glow_cg_packs_units(const cg *g)
+{
+    return strncmp(g->target->triple, "x86_64", 6) == 0 &&
+           g->target->dot_bytes >= PART;
+}
+
+/*
+ * CVTPS2DQ gives the least integer for numbers out of range, so those above are held
+ * to UPPER before.
+ */
+cg_value
+glow_cg_units(cg *g, cg_value x)
+{
+    cg_value most = glow_cg_real(LLVMTypeOf(x), UPPER);
+
+    return glow_cg_to_nearest(
+        g, cg_select(g, cg_fcmp(g, LLVMRealOLT, x, most), x, most));
+}
+
+cg_value
+glow_cg_pack_units(cg *g, const glow_type *to, cg_value a, cg_value b)
+{
+    cg_value args[2] = {glow_cg_pack(g, a, b, true), NULL};
+
+    args[1] = glow_cg_int(LLVMTypeOf(args[0]), to->offset);
+    return to->offset ? glow_cg_intrinsic(g, "llvm.sadd.sat", args, 2)
+                      : args[0];
+}
+
+cg_value
+glow_cg_lanes_of(cg *g, cg_value v, int first, int count)
+{
+    cg_value order[64];
+
+    for (int i = 0; i < count; i++)
+        order[i] = LLVMConstInt(g->i32, (unsigned)(first + i), false);
+    return LLVMBuildShuffleVector(g->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(order, (unsigned)count), "");
+}
+
+cg_value
+glow_cg_in_order(cg *g, cg_value v)
+{
+    int bytes = glow_cg_lanes(LLVMTypeOf(v)), parts = bytes / PART;
+    LLVMTypeRef t = glow_cg_vector(g->i32, bytes / 4);
+    cg_value order[16];
+
+    for (int i = 0; i < bytes / 4; i++)
+        order[i] = LLVMConstInt(
+            g->i32, (unsigned)(i % parts * PACKED + i / parts), false);
+    v = cg_bitcast(g, v, t);
+    v = LLVMBuildShuffleVector(g->builder, v, LLVMGetPoison(t),
+                               LLVMConstVector(order, (unsigned)bytes / 4), "");
+    return cg_bitcast(g, v, glow_cg_vector(g->i8, bytes));
+}
+
+/* True if floats are the four vectors of units of one vector of elements of 8 bits. */
+static bool
+are_packed(const cg *g, const glow_type *to, cg_value x)
+{
+    return glow_cg_packs_units(g) && glow_cg_scalar(LLVMTypeOf(x)) == g->f32 &&
+           glow_kind_get(to->elem)->bits == 8 &&
+           glow_cg_lanes(LLVMTypeOf(x)) == g->target->dot_bytes;
+}
+
+static cg_value
+round_packed(cg *g, const glow_type *to, cg_value x)
+{
+    int lanes = g->target->dot_bytes / PACKED;
+    cg_value y[PACKED];
+
+    for (int i = 0; i < PACKED; i++)
+        y[i] = glow_cg_units(g, glow_cg_lanes_of(g, x, i * lanes, lanes));
+    y[0] = glow_cg_pack_units(g, to, y[0], y[1]);
+    y[2] = glow_cg_pack_units(g, to, y[2], y[3]);
+    return glow_cg_in_order(g, glow_cg_pack(g, y[0], y[2], is_signed(to)));
 }
 
 /* max(lo, min(hi, x)), where x is a number. */
@@ -108,6 +196,7 @@ glow_cg_round_number(cg *g, const glow_type *to, cg_value x)
     if (glow_cg_scalar(LLVMTypeOf(x)) == g->f32 && !glow_cg_is_short(to))
         x = glow_cg_as_real(g, x, g->f64);
     return glow_kind_get(to->elem)->bits == 64 ? round_long(g, to, x)
+           : are_packed(g, to, x)              ? round_packed(g, to, x)
                                                : round_by_sum(g, to, x);
 }
 

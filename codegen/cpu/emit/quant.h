@@ -4,7 +4,8 @@
  *
  * Elements are integers of their stored type.  Rounding adds a number so large that
  * the fraction is rounded off, ties to even, which every target does alike and
- * without a library; what is beyond the kind was clamped before.
+ * without a library; what is beyond the kind was clamped before.  Whole vectors of 8
+ * bits are converted and saturated by instructions of x86 where it has them.
  */
 
 #ifndef CODEGEN_CPU_EMIT_QUANT_H
@@ -28,6 +29,20 @@ cg_value glow_cg_centered(cg *g, const glow_type *from, cg_value q,
 cg_value glow_cg_round_to(cg *g, const glow_type *to, cg_value x);
 /* The same for `x` without NaN. */
 cg_value glow_cg_round_number(cg *g, const glow_type *to, cg_value x);
+
+/*
+ * x86 packs vectors of 32 bits as elements of 8 bits by instructions that saturate.
+ * True if the target is such:
+ */
+bool glow_cg_packs_units(const cg *g);
+/* rint(x) as i32, of floats without NaN; beyond 16 bits, any such number of that sign. */
+cg_value glow_cg_units(cg *g, cg_value x);
+/* Two vectors of units in 16 bits, interleaved within each 16 bytes, and the offset. */
+cg_value glow_cg_pack_units(cg *g, const glow_type *to, cg_value a, cg_value b);
+/* Four vectors that were packed twice, in their order: 4 bytes of each are in each 16. */
+cg_value glow_cg_in_order(cg *g, cg_value v);
+/* Lanes `first` to `first` + `count` of a vector. */
+cg_value glow_cg_lanes_of(cg *g, cg_value v, int first, int count);
 
 /* glow_dequantize: floats. */
 cg_value glow_cg_dequantize(cg *g, const glow_type *from, cg_value q);
