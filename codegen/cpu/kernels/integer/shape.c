@@ -164,16 +164,32 @@ set_tile(const cpu_target *t, integer *s)
 }
 
 /*
- * Lines of a block: while the cache holds all weights, the L1 cache holds the
- * input; else weights are read once for as many lines as half the cache holds.
+ * Bytes of lines of a block: while the cache holds all weights, the L1 cache holds the
+ * input; else weights are read once for as many lines as half the cache holds.  Of
+ * matrix registers the L1 cache holds a panel of weights, by which all lines of the
+ * block are multiplied, and a quarter of the cache the lines and their results.
  */
+static int64_t
+most_bytes(const cpu_target *t, const integer *s, int64_t *line)
+{
+    bool held =
+        s->packed && glow_cpu_integer_weights(s) <= t->cache_bytes / 2;
+    int64_t width = s->flat ? s->rows : s->axis[2].out;
+
+    *line = s->line * s->axis[0].kernel;
+    if (!held)
+        return t->cache_bytes / 2;
+    if (s->form != CPU_DOT_TILES)
+        return CPU_NEAR_BYTES / 2;
+    *line += width * s->out_pixel * glow_cg_bytes(s->y);
+    return t->cache_bytes / 4;
+}
+
 static void
 set_block(const cpu_target *t, integer *s)
 {
-    int64_t weights = glow_cpu_integer_weights(s);
-    bool held = s->packed && weights <= t->cache_bytes / 2;
-    int64_t most = held ? CPU_NEAR_BYTES / 2 : t->cache_bytes / 2;
-    int64_t line = s->line * s->axis[0].kernel;
+    int64_t weights = glow_cpu_integer_weights(s), line;
+    int64_t most = most_bytes(t, s, &line);
     int64_t step = s->flat ? 1 : s->axis[1].stride;
     int64_t over = s->flat ? 0 : (s->axis[1].kernel - 1) * s->axis[1].dilation;
     int64_t fits = line > 0 ? most / line : s->lines;
