@@ -1,6 +1,7 @@
 /*
- * A plugin of two passes that quantize convolutions, or their filters alone, right or
- * with a fault that -verify-semantics has to find.
+ * A plugin of three passes that quantize convolutions, or their filters alone, or take a
+ * RescaleQuantized before a Mul away, right or with a fault that -verify-semantics has to
+ * find.
  */
 
 #include <math.h>
@@ -217,6 +218,31 @@ block(glow_builder *b, glow_node *n)
     return glow_build(b, n->op, NULL, GLOW_IN(n->in[0], f, n->in[2]), n->attrs);
 }
 
+/*
+ * Mul without the RescaleQuantized of operand 0, if it saturates nothing; with SCALE
+ * also if it does, with AXIS of twice the operand.
+ */
+static glow_value *
+unscale(glow_builder *b, glow_node *n)
+{
+    const misquantize_options *o = glow_run_options(glow_builder_run(b));
+    const glow_node *r = glow_def(n->in[0], &glow_op_rescalequantized);
+    glow_value *x = r ? r->in[0] : NULL;
+
+    if (!r || (o->fault == NONE && r->out[0]->type->scale < x->type->scale))
+        return NULL;
+    if (o->fault == AXIS) /* twice the operand */
+        x = glow_build(b, &glow_op_add, x->type, GLOW_IN(x, x), NULL);
+    return glow_build(b, n->op, n->out[0]->type, GLOW_IN(x, n->in[1]),
+                      n->attrs);
+}
+
+static glow_result
+run_rescale(glow_pass_run *pass, glow_func *f)
+{
+    return glow_rewrite(pass, f, &glow_op_mul, unscale);
+}
+
 static glow_result
 run_blocks(glow_pass_run *pass, glow_func *f)
 {
@@ -254,7 +280,19 @@ static const glow_pass blocks = {
     .run = run_blocks,
 };
 
-static const glow_pass *const passes[] = {&pass, &blocks, NULL};
+static const glow_pass rescale = {
+    .name = "misquantize.rescale",
+    .summary = "take a RescaleQuantized away, with a fault",
+    .level = GLOW_GRAPH,
+    .preserves = GLOW_QUANTIZED,
+    .options = {GLOW_FIELD_ENUM(misquantize_options, fault, faults,
+                                "what is done wrong")},
+    .defaults = &(const misquantize_options){.fault = NONE},
+    .run = run_rescale,
+    .takes_quantized = true,
+};
+
+static const glow_pass *const passes[] = {&pass, &blocks, &rescale, NULL};
 
 static const glow_plugin plugin = {
     .size = sizeof plugin,
