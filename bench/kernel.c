@@ -2,9 +2,11 @@
  * Times the function of a bundle, in a shared library, beside what the core
  * can do.
  *
- *     kernel LIBRARY NAME CONSTANTS PLACEHOLDERS ACTIVATIONS ROUNDS
+ *     kernel LIBRARY NAME WEIGHTS PLACEHOLDERS ACTIVATIONS ROUNDS
  *
- * Sizes are in bytes.  Constants and inputs are drawn from [-1, 1).  A round is a burst of
+ * WEIGHTS is the file of the constants, because code may take another way for other
+ * numbers, such as offsets that are not 0.  Sizes are in bytes.  Inputs are drawn from
+ * [-1, 1).  A round is a burst of
  * multiplications and additions in registers, calls with the same constants
  * (warm), and calls that go around copies of the constants, one behind the
  * other, more than caches hold (cold).  Time is that of the thread, and a figure
@@ -127,9 +129,33 @@ draw(uint8_t *p, size_t size)
     }
 }
 
-static void
-prepare(bench *b)
+/* The bytes of a file, and their count in *size. */
+static uint8_t *
+contents(const char *path, size_t *size)
 {
+    FILE *f = fopen(path, "rb");
+    uint8_t *p;
+    long end;
+
+    if (!f || fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0) {
+        perror(path);
+        exit(1);
+    }
+    *size = (size_t)end;
+    rewind(f);
+    p = room(*size);
+    if (fread(p, 1, *size, f) != *size) {
+        perror(path);
+        exit(1);
+    }
+    fclose(f);
+    return p;
+}
+
+static void
+prepare(bench *b, const char *weights)
+{
+    uint8_t *from = contents(weights, &b->constants);
     size_t all;
 
     b->copies = b->constants ? cold_bytes / b->constants : 1;
@@ -141,7 +167,8 @@ prepare(bench *b)
     b->at[0] = room(all > cold_bytes ? all : cold_bytes);
     b->at[1] = room(b->placeholders);
     b->at[2] = room(b->activations);
-    draw(b->at[0], b->constants);
+    memcpy(b->at[0], from, b->constants);
+    free(from);
     draw(b->at[1], b->placeholders);
     memset(b->at[2], 0, b->activations);
     for (size_t i = 1; i < b->copies; i++)
@@ -177,7 +204,7 @@ main(int argc, char **argv)
     bench b = {0};
 
     if (argc != 7) {
-        fprintf(stderr, "usage: kernel LIBRARY NAME CONSTANTS PLACEHOLDERS "
+        fprintf(stderr, "usage: kernel LIBRARY NAME WEIGHTS PLACEHOLDERS "
                         "ACTIVATIONS ROUNDS\n");
         return 1;
     }
@@ -191,10 +218,9 @@ main(int argc, char **argv)
         fprintf(stderr, "kernel: %s\n", dlerror());
         return 1;
     }
-    b.constants = strtoull(argv[3], NULL, 10);
     b.placeholders = strtoull(argv[4], NULL, 10);
     b.activations = strtoull(argv[5], NULL, 10);
-    prepare(&b);
+    prepare(&b, argv[3]);
     calls(&b, 0, 1e9);
     for (int i = 0; i < rounds; i++) {
         double rate = burst();
