@@ -22,6 +22,8 @@
  *     One of 8 or 16 bits may have a larger unit.
  *   - The bias also takes the mean of the error of rounded weights, by the channel means
  *     of Input in its range (`correct_bias`), as the pass correct-bias does.
+ *   - With `skip_fc_bias` the bias of a FullyConnected is left out of the product, and
+ *     added in float.
  *   - A Relu or Clip behind an operator goes if the ends of the type do its work: the
  *     operator takes the type of its result.  So do the operands of a Concat.
  *
@@ -59,6 +61,8 @@ typedef struct quantizer {
     quantizing q;
     name_list missing; /* values without a range */
     name_list left;    /* operators left in float */
+    glow_map
+        *sums; /* names of operators that add a bias, which do so in float */
     int64_t done;
 } quantizer;
 
@@ -512,6 +516,10 @@ convert(quantizer *z, glow_node *n)
 
     if (!is_candidate(n) || is_last_softmax(n))
         return false;
+    if (glow_map_get(z->sums, n->name)) {
+        glow_run_remark(z->q.run, n, false, "adds a bias in float");
+        return false;
+    }
     if (glow_quantizing_is_kept(z->q.o, n))
         leave(z, n, "`keep` names it");
     else if (!has_types(z, n))
@@ -597,11 +605,15 @@ run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *a = glow_run_scratch(pass);
     quantizer z = {.missing = {{.arena = a}, 0, glow_map_new(a)},
-                   .left = {{.arena = a}, 0, glow_map_new(a)}};
+                   .left = {{.arena = a}, 0, glow_map_new(a)},
+                   .sums = glow_map_new(a)};
+    const quantize_options *o = glow_run_options(pass);
     glow_result result = GLOW_UNCHANGED;
 
     if (f->count == 0)
         return GLOW_UNCHANGED;
+    if (o->skip_fc_bias && !glow_quantizing_split_bias(pass, f, z.sums))
+        return GLOW_FAILED;
     glow_quantizing_begin(&z.q, pass, f);
     if (!check_options(&z.q))
         return GLOW_FAILED;
@@ -637,6 +649,8 @@ const glow_pass glow_pass_quantize = {
          GLOW_FIELD_DEFAULT(quantize_options, correct_bias, GLOW_FLAG,
                             "the mean error of weights goes into the bias, "
                             "where the means of Input are known"),
+         GLOW_FIELD_DEFAULT(quantize_options, skip_fc_bias, GLOW_FLAG,
+                            "the bias of a FullyConnected is added in float"),
          GLOW_FIELD_DEFAULT(quantize_options, assert, GLOW_FLAG,
                             "an operator that stays in float is an error")},
     .defaults = &(const quantize_options){.channelwise = true,

@@ -18,6 +18,7 @@ typedef struct quantize_options {
     bool rowwise;
     const char *keep;
     bool correct_bias;
+    bool skip_fc_bias;
     bool assert;
 } quantize_options;
 
@@ -36,6 +37,13 @@ typedef struct quantizing {
         *inputs;       /* by id: the range of operand 0, or NULL */
     const char *wrong; /* why a value has no type, or NULL */
 } quantizing;
+
+/*
+ * Splits each FullyConnected whose result and bias have ranges into a product and a
+ * BatchedAdd of its name, which `sums` then has.
+ */
+bool glow_quantizing_split_bias(glow_pass_run *run, glow_func *f,
+                                glow_map *sums);
 
 /* The next word of a list between commas and blanks, with its `%`. */
 bool glow_quantizing_word(const char **at, const char **word, size_t *length);
