@@ -12,7 +12,8 @@
  * RowwiseQuantizedFullyConnected becomes a FullyConnected in the same way.  A constant
  * bias becomes i32 in units of the sums, scale of %x times those of the weights, rounded
  * as the product rounds it: integer kernels of ONNX Runtime read no other scale of a
- * bias (quantize_static writes this one).  Of products that are quantized at run time
+ * bias (quantize_static writes this one).  A product whose bias is in other units and no
+ * constant stays.  Of products that are quantized at run time
  * the bias alone becomes floats.  Operators that only
  * move elements stay, as do MaxPool and IntLookupTable, and the offsets of filters must
  * be constants within their kind.
@@ -167,6 +168,19 @@ is_in_units(const bias *c)
     return true;
 }
 
+/*
+ * True of a bias that can be expressed: in units of the sums, or made so.  Runtimes that
+ * fuse the sandwich take the elements of the bias for such, whatever its scale is.
+ */
+static bool
+is_expressible(const bias *c)
+{
+    return !c->v || !glow_is_quantized(c->v->type->elem) || has_units(c) ||
+           ((!c->w_scales || data_of(c->w_scales)) &&
+            (!c->scales || (data_of(c->scales) && data_of(c->offsets))) &&
+            is_in_units(c));
+}
+
 /* The scales of a bias in units of the sums; NULL: the one in its type. */
 static glow_value *
 units_of(glow_builder *b, const bias *c)
@@ -226,18 +240,19 @@ expand_bias(glow_builder *b, bias c)
 static glow_value *
 expand_channelwise(glow_builder *b, glow_node *n)
 {
+    bias v = {.x = n->in[0]->type,
+              .w = n->in[1]->type,
+              .w_scales = n->in[3],
+              .v = n->in[2],
+              .scales = n->in[5],
+              .offsets = n->in[6]};
     glow_value *x, *f, *c;
 
-    if (!fits(n->in[4], n->in[1]->type->elem))
+    if (!fits(n->in[4], n->in[1]->type->elem) || !is_expressible(&v))
         return NULL;
     x = to_floats(b, n->in[0]);
     f = expand_weights(b, n->in[1], n->in[3], n->in[4]);
-    c = expand_bias(b, (bias){.x = n->in[0]->type,
-                              .w = n->in[1]->type,
-                              .w_scales = n->in[3],
-                              .v = n->in[2],
-                              .scales = n->in[5],
-                              .offsets = n->in[6]});
+    c = expand_bias(b, v);
     return quantize(
         b, n,
         glow_build(b, &glow_op_convolution, NULL, GLOW_IN(x, f, c), n->attrs));
@@ -246,17 +261,18 @@ expand_channelwise(glow_builder *b, glow_node *n)
 static glow_value *
 expand_rowwise(glow_builder *b, glow_node *n)
 {
+    bias v = {.x = n->in[0]->type,
+              .w = n->in[1]->type,
+              .w_scales = n->in[2],
+              .v = n->in[4]};
     glow_value *x, *w, *c;
 
-    if (!fits(n->in[3], n->in[1]->type->elem))
+    if (!fits(n->in[3], n->in[1]->type->elem) || !is_expressible(&v))
         return NULL;
     x = to_floats(b, n->in[0]);
     w = expand_weights(b, n->in[1], n->in[2], n->in[3]);
     w = GLOW_BUILD(b, transpose, GLOW_IN(w), .shuffle = GLOW_DIMS_OF(1, 0));
-    c = expand_bias(b, (bias){.x = n->in[0]->type,
-                              .w = n->in[1]->type,
-                              .w_scales = n->in[2],
-                              .v = n->in[4]});
+    c = expand_bias(b, v);
     return quantize(b, n,
                     GLOW_BUILD(b, fullyconnected, GLOW_IN(x, w, c), .axis = 1));
 }
@@ -325,6 +341,12 @@ expand(glow_builder *b, glow_node *n)
     if (n->op == &glow_op_dynamicquantizedfullyconnected ||
         n->op == &glow_op_dynamicrowwisequantizedfullyconnected)
         return expand_dynamic(b, n);
+    if (n->n_in > 2 && is_plain_bias(n, 2)) {
+        bias v = {.x = n->in[0]->type, .w = n->in[1]->type, .v = n->in[2]};
+
+        if (!is_expressible(&v))
+            return NULL;
+    }
     for (int i = 0; i < n->n_in; i++)
         in[i] = expand_operand(b, n, i);
     if (n->op == &glow_op_rescalequantized)

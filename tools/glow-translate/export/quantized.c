@@ -105,12 +105,23 @@ lookup(exporter *e, const glow_node *n)
     return export_last(e, n, "Gather", NAMES(export_in(e, n, 1), at));
 }
 
+/* A product that expand-quantized left. */
+static bool
+product(exporter *e, const glow_node *n)
+{
+    return export_refuse(e, n,
+                         "offsets of weights must be constants within their "
+                         "kind, and a bias constant or in units of the sums");
+}
+
 const export_row export_quantized_rows[] = {
+    {&glow_op_channelwisequantizedconvolution, product, NULL},
     {&glow_op_dequantize, dequantize, NULL},
     {&glow_op_dequantizelinear, dequantize_linear, NULL},
     {&glow_op_intlookuptable, lookup, NULL},
     {&glow_op_quantize, quantize, NULL},
     {&glow_op_quantizelinear, quantize_linear, NULL},
+    {&glow_op_rowwisequantizedfullyconnected, product, NULL},
     {NULL, NULL, NULL},
 };
 
