@@ -27,9 +27,9 @@
  * Costs: weights grow by 7/4 with each level, and reading them bounds products
  * of few rows; sums read and write blocks at the rate of memory, or NEAR times that
  * rate where the cache holds the BLOCKS of a matrix that are live at once.  So the
- * gain falls where multiplication is faster, as with wider vectors, and where
- * the results of a row of blocks exceed the cache.  The rewrite must save at
- * least LEAST of the time.  All products together may add `growth` percent to the
+ * gain falls where multiplication is faster, as with wider vectors and registers of
+ * matrices (the backend says how fast a product is), and where the results of a row of
+ * blocks exceed the cache.  The rewrite must save at least LEAST of the time.  All products together may add `growth` percent to the
  * constants of the module: a knapsack, filled greedily by flops saved for each
  * byte added (Dantzig 1957).  Only products by constant weights are rewritten,
  * whose sums cost nothing at run time.  Pipelines for little memory (-Os) leave
@@ -81,6 +81,7 @@ typedef struct maker {
     glow_builder *b;
     int64_t cache;
     bool all;
+    double speed; /* of the product, times the rate of the target */
     /* The current product: its result, columns, and the chain behind it. */
     glow_value *whole;
     int64_t columns;
@@ -135,7 +136,7 @@ product_time(const maker *m, sizes s, int64_t bytes)
 {
     const glow_target *t = glow_run_target(m->run);
     double weights = (double)s.depth * (double)s.columns;
-    double compute = 2 * (double)s.rows * weights;
+    double compute = 2 * (double)s.rows * weights / m->speed;
     double read =
         weights * (double)bytes * t->flops_per_second / t->bytes_per_second;
 
@@ -444,11 +445,12 @@ added_bytes(const glow_node *n, int64_t levels)
 }
 
 static bool
-is_worth_it(const maker *m, glow_node *n, int64_t most, candidate *c)
+is_worth_it(maker *m, glow_node *n, int64_t most, candidate *c)
 {
     int64_t bytes = glow_kind_get(n->out[0]->type->elem)->bytes;
     sizes s = sizes_of(n);
 
+    m->speed = glow_node_speed(m->run, n);
     *c = (candidate){.n = n, .plain = product_time(m, s, bytes)};
     c->levels = levels_of(m, s, bytes, most, &c->time);
     c->added = added_bytes(n, c->levels);
