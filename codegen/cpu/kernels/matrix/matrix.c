@@ -32,7 +32,7 @@
 
 #define PITCH (CPU_MATRIX_COLUMNS * 4) /* bytes of a row of the buffer */
 #define HALF (2 * CPU_MATRIX_ROWS * PITCH) /* bytes of half of it */
-#define MOST_AHEAD 12                  /* lines for each multiplication */
+#define MOST_AHEAD 16                  /* lines for each product of a unit */
 
 typedef cpu_matrix matrix;
 
@@ -488,10 +488,11 @@ ahead_of(const maker *k)
     int64_t times =
         cg_ceil_div(m->block * m->step, 2) * glow_cpu_matrix_chunks(m);
     int64_t lines = cg_ceil_div(group, CPU_LINE * times);
+    int64_t most = MOST_AHEAD * (m->parts > 1 ? 3 : 1);
 
     if (!m->d.packed || group * m->groups <= k->j->g->target->cache_bytes / 2)
         return 0;
-    return lines < MOST_AHEAD ? lines : MOST_AHEAD;
+    return lines < most ? lines : most;
 }
 
 /* Group `group`, which has `columns` channels. */

@@ -91,6 +91,27 @@ as_direct(const matrix *m)
     return d;
 }
 
+/*
+ * Steps whose input the cache holds beside two groups of weights, while a thread goes
+ * through all groups; all of them if reading the weights again for each block of so
+ * many takes longer than reading the input again for each group.
+ */
+static int64_t
+most_steps(const cpu_target *t, const matrix *m)
+{
+    double group = (double)glow_cpu_matrix_bytes(m, 0);
+    double step = (double)m->line * (m->flat ? 1 : (double)m->d.stride_h);
+    double all = step * (double)m->steps;
+    double room = (double)t->cache_bytes * 7 / 8 - 2 * group;
+    int64_t most = room > 2 * step ? (int64_t)(room / step) / 2 * 2 : 2;
+
+    if (most >= m->steps || group * (double)m->groups * 2 < t->cache_bytes ||
+        all + 2 * group < (double)t->cache_bytes * 5 / 4 ||
+        (double)(cg_ceil_div(m->steps, most) - 1) * group >= all)
+        return m->steps;
+    return most;
+}
+
 static void
 set_blocks(const cpu_target *t, matrix *m)
 {
@@ -104,6 +125,8 @@ set_blocks(const cpu_target *t, matrix *m)
     m->block = glow_cpu_lines_of(t, &d, &s);
     if (m->block < least && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
         m->block = least;
+    if (m->parts > 1 && m->flat && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
+        m->block = most_steps(t, m) < m->block ? most_steps(t, m) : m->block;
     if (m->block > m->steps || !d.packed)
         m->block = m->steps;
     m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
