@@ -5,14 +5,15 @@
  *
  *     for each image
  *       for each block of steps                mc: lines that stay in the cache
- *         for each nr = 32 output channels     two registers beside each other
- *           for each mr = 2 x 16 results       two registers one below the other
- *             for lines of taps, taps, 32 of the depth
- *               4 sums += 2 tiles of input * 2 tiles of weights
+ *         for each cut of the depth            of floats: input stays in the cache
+ *           for each nr = 32 output channels   two registers beside each other
+ *             for each mr = 2 x 16 results     two registers one below the other
+ *               for lines of taps, taps, 32 of the depth
+ *                 4 sums += 2 tiles of input * 2 tiles of weights
  *
  * The four sums are stored to a buffer on the stack, from which rows are loaded
  * for the fused element-wise chain.  Tails are one tile instead of two, and
- * tiles of fewer rows or columns.
+ * tiles of fewer rows or columns.  Between cuts they wait in scratch.
  *
  * The rows of two tiles wait in the buffer while the next two are summed up, and
  * each unit of the depth finishes some of them: vectors work while the registers
@@ -31,7 +32,7 @@
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
 #define PITCH (CPU_MATRIX_COLUMNS * 4) /* bytes of a row of the buffer */
-#define HALF (2 * CPU_MATRIX_ROWS * PITCH) /* bytes of half of it */
+#define HALF CPU_MATRIX_PAIR           /* bytes of half of it */
 #define MOST_AHEAD 16                  /* lines for each product of a unit */
 
 typedef cpu_matrix matrix;
@@ -55,8 +56,10 @@ typedef struct maker {
     cg_value buffer;
     waiting waits;
     cpu_within units;
+    /* The current cut, an i64 and two i1; sums of the ones before; NULL without. */
+    cg_value cut, begins, ends, sums;
     /* The current group of channels. */
-    cg_value channel, weights;
+    cg_value channel, weights, group;
     int beside, columns;
     int64_t ahead; /* lines to prefetch for each multiplication */
     /* Of the tiles that are summed up: the first pixel to finish, and a local: the
@@ -355,34 +358,63 @@ is_unsafe(const maker *k, const place *p)
     return cg_icmp(g, LLVMIntNE, l.value[0], LLVMConstNull(g->i32));
 }
 
+/* Stores or loads the sums of tile `a`. */
+static void
+move_sums(const maker *k, int a, cg_value at, bool stores)
+{
+    cg *g = k->j->g;
+
+    for (int n = 0; n < k->beside; n++) {
+        cg_value to = glow_cg_atc(g, at, n * CPU_MATRIX_LANES * 4);
+
+        if (stores)
+            glow_cg_matrix_store(g, 2 * a + n, to, PITCH);
+        else
+            glow_cg_matrix_load(g, 2 * a + n, to, PITCH);
+    }
+}
+
+/* Where the sums of tile `a` of pair `number` of the group wait for the next cut. */
+static cg_value
+sums_of(const maker *k, int a, cg_value number)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    cg_value at =
+        cg_affine(g, k->group, cg_ceil_div(m->block * m->step, 2), number, 1);
+
+    at = glow_cg_at(g, k->sums, cg_mulc(g, at, CPU_MATRIX_PAIR));
+    return glow_cg_atc(g, at, a * CPU_MATRIX_ROWS * PITCH);
+}
+
 /*
- * Sums up a tile again, into its rows of the buffer at `to`, if it is not safe.
+ * Stores the sums of tile `a` of pair `number` at `to`; sums a tile up again, row by
+ * row, that is not safe.
  */
 static void
-mend_tile(const maker *k, cg_value to, const place *p)
+store_tile(const maker *k, int a, cg_value to, const place *p, cg_value number)
 {
     cg *g = k->j->g;
     cpu_slow s = k->slow;
-    cg_if bad;
+    cg_value unsafe;
+    cg_if safe, bad;
 
+    if (k->m.parts == 1) {
+        move_sums(k, a, to, true);
+        return;
+    }
     s.to = to;
-    glow_cg_if(g, &bad, is_unsafe(k, p));
+    if (k->sums) {
+        s.from = sums_of(k, a, number);
+        s.has = LLVMBuildNot(g->builder, k->begins, "");
+    }
+    unsafe = is_unsafe(k, p);
+    glow_cg_if(g, &safe, LLVMBuildNot(g->builder, unsafe, ""));
+    move_sums(k, a, to, true);
+    glow_cg_end_if(g, &safe);
+    glow_cg_if(g, &bad, unsafe);
     glow_cpu_matrix_slow(k->j, &k->m, &s, p->line, p->x, p->skip);
     glow_cg_end_if(g, &bad);
-}
-
-/* Stores the sums of tile `a` at `to`. */
-static void
-store_tile(const maker *k, int a, cg_value to, const place *p)
-{
-    cg *g = k->j->g;
-
-    for (int n = 0; n < k->beside; n++)
-        glow_cg_matrix_store(g, 2 * a + n,
-                             glow_cg_atc(g, to, n * CPU_MATRIX_LANES * 4),
-                             PITCH);
-    if (k->m.parts > 1)
-        mend_tile(k, to, p);
 }
 
 /*
@@ -391,7 +423,7 @@ store_tile(const maker *k, int a, cg_value to, const place *p)
  * overwritten by these.
  */
 static void
-store_tiles(const maker *k, const place *p, int count)
+store_tiles(const maker *k, const place *p, int count, cg_value number)
 {
     cg *g = k->j->g;
     const matrix *m = &k->m;
@@ -401,15 +433,56 @@ store_tiles(const maker *k, const place *p, int count)
 
     if (count > 1) {
         rows = cg_sub(g, rows, p[1].skip);
-        store_tile(k, 1, glow_cg_at(g, to, cg_mulc(g, rows, PITCH)), &p[1]);
+        store_tile(k, 1, glow_cg_at(g, to, cg_mulc(g, rows, PITCH)), &p[1],
+                   number);
         rows = cg_addc(g, rows, m->rows);
     }
-    store_tile(k, 0, to, &p[0]);
+    store_tile(k, 0, to, &p[0], number);
     cg_set(g, w->from, cg_add(g, half, cg_mulc(g, p[0].skip, PITCH)));
     cg_set(g, w->pixel, k->pixel);
     cg_set(g, w->count, cg_sub(g, rows, p[0].skip));
     cg_set(g, w->channel, k->channel);
     cg_set(g, w->next, cg_sub(g, cg_i64(g, HALF), half));
+}
+
+/* Sums of `count` tiles of pair `number`: of the cuts before, or zeros. */
+static void
+begin_sums(const maker *k, int count, cg_value number)
+{
+    cg *g = k->j->g;
+    cg_if first, other;
+
+    if (k->sums)
+        glow_cg_if(g, &first, k->begins);
+    for (int a = 0; a < count; a++)
+        for (int n = 0; n < k->beside; n++)
+            glow_cg_matrix_zero(g, 2 * a + n);
+    if (!k->sums)
+        return;
+    glow_cg_end_if(g, &first);
+    glow_cg_if(g, &other, LLVMBuildNot(g->builder, k->begins, ""));
+    for (int a = 0; a < count; a++)
+        move_sums(k, a, sums_of(k, a, number), false);
+    glow_cg_end_if(g, &other);
+}
+
+/* Leaves them for the next cut; those of the last are to be finished. */
+static void
+end_sums(const maker *k, const place *p, int count, cg_value number)
+{
+    cg *g = k->j->g;
+    cg_if last, other;
+
+    if (k->sums)
+        glow_cg_if(g, &last, k->ends);
+    store_tiles(k, p, count, number);
+    if (!k->sums)
+        return;
+    glow_cg_end_if(g, &last);
+    glow_cg_if(g, &other, LLVMBuildNot(g->builder, k->ends, ""));
+    for (int a = 0; a < count; a++)
+        store_tile(k, a, sums_of(k, a, number), &p[a], number);
+    glow_cg_end_if(g, &other);
 }
 
 /* The first pixel of a tile that is to be finished. */
@@ -442,13 +515,12 @@ make_tiles(maker *k, cg_value first, int count, cg_value number)
     for (int a = 0; a < count; a++) {
         p[a] = place_of(k, cg_addc(g, first, a));
         s.at[a] = input_of(k, &p[a]);
-        for (int n = 0; n < k->beside; n++)
-            glow_cg_matrix_zero(g, 2 * a + n);
     }
+    begin_sums(k, count, number);
     k->pixel = first_pixel(k, &p[0]);
     cg_set(g, k->coming, cg_i64(g, 0));
     run_taps(k, &s);
-    store_tiles(k, p, count);
+    end_sums(k, p, count, number);
 }
 
 /*
@@ -503,6 +575,7 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
     cg *g = k->j->g;
     const matrix *m = &k->m;
 
+    k->group = group;
     k->columns = columns;
     k->beside = columns > CPU_MATRIX_LANES ? 2 : 1;
     k->channel = cg_mulc(g, group, CPU_MATRIX_COLUMNS);
@@ -600,13 +673,42 @@ are_raw(const maker *k)
 {
     cg *g = k->j->g;
     const matrix *m = &k->m;
-    int64_t size = (m->groups - 1) * glow_cpu_matrix_bytes(m, 0) +
-                   glow_cpu_matrix_bytes(m, m->groups - 1);
+    int64_t size = m->cuts * glow_cpu_matrix_cut_bytes(m);
 
     return cg_icmp(
         g, LLVMIntNE,
         glow_cg_load_raw(g, g->i32, glow_cg_atc(g, k->j->packed, size)),
         LLVMConstNull(g->i32));
+}
+
+/* The steps `first` to `end`, cut by cut. */
+static void
+make_block(maker *k, cg_value image, cg_value weights, cg_value first,
+           cg_value end)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+    cg_value low = cg_i64(g, 0), high = cg_i64(g, m->groups), zero = low;
+    cg_loop cuts;
+
+    if (m->by_channels) {
+        low = k->units.begin;
+        high = k->units.end;
+    }
+    if (m->cuts > 1) {
+        k->sums = glow_cg_atc(g, k->j->scratch, glow_cpu_matrix_split_room(m));
+        k->cut = glow_cg_for(g, &cuts, m->cuts);
+        k->begins = cg_icmp(g, LLVMIntEQ, k->cut, zero);
+        k->ends = cg_icmp(g, LLVMIntEQ, k->cut, cg_i64(g, m->cuts - 1));
+        image = glow_cg_at(g, image, cg_mulc(g, k->cut, m->channels * 4));
+        k->slow.image = image;
+        weights = glow_cg_at(
+            g, weights, cg_mulc(g, k->cut, glow_cpu_matrix_cut_bytes(m)));
+    }
+    begin_block(k, image, first, end);
+    make_groups(k, weights, low, high, first, end);
+    if (m->cuts > 1)
+        glow_cg_loop_end(g, &cuts, NULL);
 }
 
 void
@@ -643,10 +745,7 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     }
     glow_cg_loop(g, &block, first, end, m->block, NULL, 0);
     end = glow_cg_imin(g, cg_addc(g, block.i, m->block), end);
-    begin_block(&k, image, block.i, end);
-    make_groups(&k, weights, m->by_channels ? k.units.begin : cg_i64(g, 0),
-                m->by_channels ? k.units.end : cg_i64(g, m->groups), block.i,
-                end);
+    make_block(&k, image, weights, block.i, end);
     glow_cg_loop_end(g, &block, NULL);
     glow_cg_loop_end(g, &k.units.loop, NULL);
     if (m->d.outputs >= CPU_MATRIX_COLUMNS)

@@ -37,6 +37,8 @@ typedef struct cpu_matrix {
     int taps;         /* of a row that are not contiguous, or 1 */
     int64_t channels; /* of a pixel, as it is read */
     int64_t depth;    /* contiguous elements that one tap reads */
+    int cuts;         /* of the depth, whose sums wait in scratch; `channels`, `depth`
+                         and the bytes of weights are of one */
     int unit;         /* of one multiplication; even */
     bool flat;        /* one line, whose steps are tiles */
     int parts;        /* of a number: 2 of float, see parts.c; else 1 */
@@ -67,7 +69,7 @@ double glow_cpu_matrix_speed(const cpu_target *t, const cpu_direct *d);
 void glow_cpu_matrix_remark(const cpu_target *t, const cpu_direct *d,
                             bool taken, glow_buf *b);
 
-/* Multiplications for one tile. */
+/* Multiplications for one tile, of a cut. */
 int64_t glow_cpu_matrix_chunks(const cpu_matrix *m);
 /*
  * The element of the depth at which the last multiplication begins; `done` is
@@ -80,6 +82,12 @@ int64_t glow_cpu_matrix_last(const cpu_matrix *m, int64_t *done);
  */
 int glow_cpu_matrix_beside(const cpu_matrix *m, int64_t group);
 int64_t glow_cpu_matrix_bytes(const cpu_matrix *m, int64_t group);
+/* Bytes of the weights of all groups, of a cut. */
+int64_t glow_cpu_matrix_cut_bytes(const cpu_matrix *m);
+/* Bytes of the sums of a pair of tiles. */
+#define CPU_MATRIX_PAIR (2 * CPU_MATRIX_ROWS * CPU_MATRIX_COLUMNS * 4)
+/* Bytes of scratch for sums that wait for the next cut, of a block. */
+int64_t glow_cpu_matrix_sums(const cpu_matrix *m);
 
 /* Of the kernels. */
 void glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d);
@@ -149,6 +157,7 @@ typedef struct cpu_slow {
     cg_value channel; /* the first of the group */
     int beside, columns;
     cg_value to; /* rows of CPU_MATRIX_COLUMNS floats */
+    cg_value from, has; /* sums to add to, like `to`; an i1: if there are any */
 } cpu_slow;
 
 /* Sums up the rows from `skip` on of the tile at pixel `x` of `line`. */

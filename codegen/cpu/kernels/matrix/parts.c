@@ -234,7 +234,10 @@ clear(const splitter *s, cg_value to, int64_t pixels)
                       pixels * m->channels, LLVMConstNull(g->i16));
 }
 
-/* Pixels beside each other, each with a zero behind its channels if need be. */
+/*
+ * Pixels beside each other, each with a zero behind its channels if need be; of a cut
+ * some channels of each.
+ */
 static void
 split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
 {
@@ -247,11 +250,12 @@ split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
         split_run(s, from, to, pixels * in);
         return;
     }
-    clear(s, to, pixels);
+    if (in < out)
+        clear(s, to, pixels);
     glow_cg_for(g, &l, pixels);
     from = glow_cg_at(g, from, cg_mulc(g, l.i, in * 4));
     to = glow_cg_at(g, to, cg_mulc(g, l.i, out * 2));
-    split_run(s, from, to, in);
+    split_run(s, from, to, in < out ? in : out);
     glow_cg_loop_end(g, &l, NULL);
 }
 
@@ -299,8 +303,9 @@ glow_cpu_matrix_split_room(const matrix *m)
 {
     int64_t lines = glow_cpu_matrix_copied(m);
 
-    return lines > INT64_MAX / 2 / (m->line + 4) ? INT64_MAX
-                                                 : lines * (m->line + 4);
+    return lines > INT64_MAX / 2 / (m->line + 4)
+               ? INT64_MAX
+               : glow_cpu_room(lines, m->line + 4);
 }
 
 cg_value

@@ -22,6 +22,8 @@
 #define BEGIN 80.0  /* of a pair of tiles */
 #define CALL 300.0  /* of the kernel */
 #define WORTH 0.9   /* of the time of vectors */
+#define CUT 0.6     /* of the cache for split input and weights of a cut */
+#define MOST_CUTS 16
 
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
@@ -112,6 +114,31 @@ most_steps(const cpu_target *t, const matrix *m)
     return most;
 }
 
+/*
+ * Cuts the depth where the cache does not hold the split input beside two groups of
+ * weights: then it does for a cut, and everything is read from memory once.
+ */
+static void
+set_cuts(const cpu_target *t, matrix *m)
+{
+    int64_t units = m->depth / m->unit;
+    double all = (double)m->line * (double)m->steps;
+    double needed = all + 2 * (double)glow_cpu_matrix_bytes(m, 0);
+    int cuts = 1;
+
+    if (m->parts == 1 || !m->flat || !m->d.packed || m->groups < 2 ||
+        m->depth % m->unit || m->channels != m->d.channels)
+        return;
+    while (cuts < MOST_CUTS &&
+           (units % cuts || needed / cuts > CUT * (double)t->cache_bytes))
+        cuts++;
+    if (units % cuts)
+        return;
+    m->cuts = cuts;
+    m->channels /= cuts;
+    m->depth /= cuts;
+}
+
 static void
 set_blocks(const cpu_target *t, matrix *m)
 {
@@ -127,7 +154,7 @@ set_blocks(const cpu_target *t, matrix *m)
         m->block = least;
     if (m->parts > 1 && m->flat && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
         m->block = most_steps(t, m) < m->block ? most_steps(t, m) : m->block;
-    if (m->block > m->steps || !d.packed)
+    if (m->block > m->steps || !d.packed || m->cuts > 1)
         m->block = m->steps;
     m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
 }
@@ -155,8 +182,10 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
         d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
         d->batch * d->out_h * d->out_w < 1 || d->kernel_h * d->kernel_w < 1)
         return false;
-    *m = (matrix){
-        .d = *d, .flat = flat, .parts = d->type->elem == GLOW_FLOAT ? 2 : 1};
+    *m = (matrix){.d = *d,
+                  .flat = flat,
+                  .cuts = 1,
+                  .parts = d->type->elem == GLOW_FLOAT ? 2 : 1};
     if (flat) {
         m->d.out_w = d->in_h * d->in_w * (d->w_batch ? 1 : d->batch);
         m->d.in_w = m->d.out_w;
@@ -174,6 +203,8 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     m->step = flat ? 1 : m->tiles;
     m->steps = flat ? m->tiles : m->d.out_h;
     m->groups = cg_ceil_div(d->outputs, CPU_MATRIX_COLUMNS);
+    set_lines(m);
+    set_cuts(t, m);
     set_lines(m);
     set_blocks(t, m);
     return true;
@@ -207,11 +238,28 @@ glow_cpu_matrix_bytes(const matrix *m, int64_t group)
            m->parts * glow_cpu_matrix_beside(m, group);
 }
 
-static int64_t
-all_bytes(const matrix *m)
+int64_t
+glow_cpu_matrix_cut_bytes(const matrix *m)
 {
     return (m->groups - 1) * glow_cpu_matrix_bytes(m, 0) +
            glow_cpu_matrix_bytes(m, m->groups - 1);
+}
+
+static int64_t
+all_bytes(const matrix *m)
+{
+    return m->cuts * glow_cpu_matrix_cut_bytes(m);
+}
+
+int64_t
+glow_cpu_matrix_sums(const matrix *m)
+{
+    int64_t pairs = m->groups * cg_ceil_div(m->block * m->step, 2);
+
+    if (m->cuts == 1)
+        return 0;
+    return pairs > INT64_MAX / CPU_MATRIX_PAIR ? INT64_MAX
+                                               : pairs * CPU_MATRIX_PAIR;
 }
 
 int64_t
@@ -244,8 +292,11 @@ glow_cpu_matrix_room(const cpu_target *t, const direct *d)
     if (m.parts > 1) {
         int64_t panel = d->packed ? 0 : glow_cpu_matrix_bytes(&m, 0);
         int64_t split = glow_cpu_matrix_split_room(&m);
+        int64_t sums = glow_cpu_matrix_sums(&m);
 
-        return split > INT64_MAX - panel ? INT64_MAX : panel + split;
+        if (split > INT64_MAX - panel || sums > INT64_MAX - panel - split)
+            return INT64_MAX;
+        return panel + split + sums;
     }
     if (!d->packed)
         return glow_cpu_matrix_bytes(&m, 0);
@@ -298,9 +349,9 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
 
     cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(m, 2));
     cycles += BEGIN + chunks * unit_cycles(m, last);
-    cycles = images * (cycles * pairs + result_cycles(t, m));
+    cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m));
     if (m->copies)
-        cycles += images *
+        cycles += images * m->cuts *
                   (double)(cg_ceil_div(m->steps, m->block) *
                            glow_cpu_matrix_copied(m) * m->line * m->parts) /
                   COPIED;
@@ -477,11 +528,13 @@ glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
     if (m.parts > 1)
         safe = glow_cpu_matrix_weights_safe(d, filter);
     last = glow_cpu_matrix_last(&m, &done);
-    for (int64_t g = 0; g < m.groups; g++)
+    for (int64_t k = 0; k < m.cuts * m.groups; k++)
         for (int64_t i = 0; i < d->kernel_h; i++)
             for (int64_t j = 0; j < m.taps; j++) {
+                int64_t g = k % m.groups, cut = k / m.groups;
                 row r = {&m, filter,
-                         filter->first + i * filter->row + j * filter->tap,
+                         filter->first + i * filter->row + j * filter->tap +
+                             cut * m.channels * filter->depth,
                          safe};
 
                 for (int64_t e = 0; e + m.unit <= m.depth; e += m.unit)

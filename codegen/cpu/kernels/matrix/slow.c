@@ -151,7 +151,8 @@ sum_up(const maker *k, cg_value line, cg_value x, cg_value *sums)
 {
     cg *g = k->j->g;
     const cpu_direct *d = &k->m->d;
-    int64_t counts[3] = {d->kernel_h, d->kernel_w, d->channels};
+    int64_t counts[3] = {d->kernel_h, d->kernel_w,
+                         k->m->cuts > 1 ? k->m->channels : d->channels};
     cg_value at[3];
     cg_loop loops[3];
 
@@ -172,6 +173,21 @@ sum_up(const maker *k, cg_value line, cg_value x, cg_value *sums)
     }
 }
 
+/* Vector `i` of row `row` of the sums to add to; zeros if there are none. */
+static cg_value
+sum_so_far(const maker *k, cg_value row, int i)
+{
+    cg *g = k->j->g;
+    LLVMTypeRef t = glow_cg_vector(g->f32, k->lanes);
+    cg_value at, v;
+
+    if (!k->s->from)
+        return LLVMConstNull(t);
+    at = glow_cg_at(g, k->s->from, cg_mulc(g, row, CPU_MATRIX_COLUMNS * 4));
+    v = glow_cg_load_raw(g, t, glow_cg_atc(g, at, i * k->lanes * 4));
+    return cg_select(g, k->s->has, v, LLVMConstNull(t));
+}
+
 void
 glow_cpu_matrix_slow(cpu_job *j, const matrix *m, const cpu_slow *s,
                      cg_value line, cg_value x, cg_value skip)
@@ -186,7 +202,7 @@ glow_cpu_matrix_slow(cpu_job *j, const matrix *m, const cpu_slow *s,
     k.vectors = (int)cg_ceil_div(s->columns, k.lanes);
     glow_cg_loop(g, &rows, skip, cg_i64(g, m->rows), 1, NULL, 0);
     for (int i = 0; i < k.vectors; i++)
-        sums[i] = LLVMConstNull(glow_cg_vector(g->f32, k.lanes));
+        sums[i] = sum_so_far(&k, rows.i, i);
     sum_up(&k, line, cg_add(g, x, rows.i), sums);
     to = glow_cg_at(g, s->to, cg_mulc(g, rows.i, CPU_MATRIX_COLUMNS * 4));
     for (int i = 0; i < k.vectors; i++)
