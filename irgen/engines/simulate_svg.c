@@ -6,7 +6,11 @@
 #include "irgen/engines/simulation.h"
 #include "irgen/report/svg.h"
 
-enum { LEFT = 90, WIDTH = 1000, ROW = 34, TOP = 56, TICKS = 8 };
+#define LEFT 90.0
+#define WIDTH 1000.0
+#define ROW 34.0
+#define TOP 56.0
+#define TICKS 8
 
 static double
 x_of(const simulation *s, double cycles)
@@ -44,7 +48,7 @@ put_rows(glow_buf *b, const simulation *s)
         glow_svg_rect(b, "panel",
                       (glow_svg_box){LEFT, y_of(i) + 2, WIDTH, ROW - 4});
         glow_buf_puts(b, "/>\n");
-        glow_svg_text(b, "end", LEFT - 8, y_of(i) + ROW / 2.0 + 4,
+        glow_svg_text(b, "end", LEFT - 8, y_of(i) + ROW / 2 + 4,
                       s->target->queues[i].name);
     }
 }
@@ -67,6 +71,7 @@ void
 glow_simulation_svg(glow_buf *b, const simulation *s)
 {
     glow_arena *a = glow_arena_new();
+    int width = (int)(LEFT + WIDTH) + 40;
     int height = (int)y_of(s->target->n_queues) + 30;
 
     glow_buf_printf(
@@ -78,7 +83,7 @@ glow_simulation_svg(glow_buf *b, const simulation *s)
         ".move{fill:#f2cf8c;stroke:#b97f17;stroke-width:.4}"
         ".end{text-anchor:end}.mid{text-anchor:middle}</style>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-        LEFT + WIDTH + 40, height, LEFT + WIDTH + 40, height);
+        width, height, width, height);
     glow_svg_text(
         b, "head", LEFT, 20,
         glow_arena_printf(a,
