@@ -167,6 +167,20 @@ static const glow_pipeline_entry arrange[] = {
     {0},
 };
 
+/* Of a target with units and queues; nothing of it changes programs for others. */
+static const glow_pipeline_entry engines[] = {
+    {"propagate-copy",
+     "results where they are saved, so that pieces are stored there"},
+    {"tile-for-scratchpad", "pieces that fit"},
+    {"insert-dma", "operands where units have them"},
+    {"assign-memory", "nothing is loaded that is there"},
+    {"double-buffer", "loads and stores beside work"},
+    {"alloc", "what may be live at once is apart"},
+    {"schedule-engines", "queues, and tokens where they touch the same bytes"},
+    {"verify-engines", "a token too few would show in hardware alone"},
+    {0},
+};
+
 /* The common end of -O2 and -O3. */
 static const glow_pipeline_entry generate[] = {
     {"before-lower", "composite operators of the backend's own"},
@@ -249,6 +263,8 @@ static const glow_named_pipeline named[] = {
     {"before-lower", "graphs: what the backend wants before lowering",
      of_backend, false},
     {"fuse", "graphs: several nodes in one", fuse, false},
+    {"engines", "programs: pieces for the units and queues of a target",
+     engines, false},
     {"generate", "graphs: lowered for speed, then arranged", generate, true},
     {"optimize", "graphs: fewer and cheaper nodes of the same meaning",
      optimize, false},

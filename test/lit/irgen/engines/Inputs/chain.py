@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 OPT, RUN, PLUGIN, INPUTS, OUT = sys.argv[1:]
-PASSES = ("schedule,irgen,propagate-copy,tile-for-scratchpad,insert-dma,"
-          "assign-memory,double-buffer,alloc,schedule-engines,verify-engines")
+PASSES = "schedule,irgen,engines"
 os.makedirs(OUT, exist_ok=True)
 
 

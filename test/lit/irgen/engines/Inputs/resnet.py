@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 OPT, PLUGIN, MACHINE, OUT = sys.argv[1:]
-PASSES = ("schedule,irgen,propagate-copy,tile-for-scratchpad,insert-dma,"
-          "assign-memory,double-buffer,alloc,schedule-engines,verify-engines")
+PASSES = "schedule,irgen,engines"
 # Size, channels in and out, kernel, stride; and how often it occurs.
 LAYERS = [(56, 64, 64, 3, 1, 4), (56, 64, 128, 3, 2, 1), (56, 64, 128, 1, 2, 1),
           (28, 128, 128, 3, 1, 3), (28, 128, 256, 3, 2, 1),
