@@ -20,6 +20,8 @@ save_infer(const glow_node *n, glow_type out[])
         return glow_reject(n, "Input is %s, but Output is %s",
                            glow_type_text(a, x), glow_type_text(a, y));
     }
+    if (x->elem == GLOW_TOKEN)
+        return glow_reject(n, "a graph has no tokens");
     return true;
 }
 
