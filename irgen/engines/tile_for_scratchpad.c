@@ -97,12 +97,13 @@ only_reader(const glow_value *v, const glow_node *writer, int *operand)
     return reader;
 }
 
+/* True for a dimension whose iterations each have `step` elements of their own. */
 static bool
 is_same_dim(const glow_tile_dim *a, const glow_tile_dim *b)
 {
     return a->axis == b->axis &&
-           (a->axis < 0 || (a->step == 1 && a->window == 1 && a->before == 0 &&
-                            b->step == 1 && b->window == 1 && b->before == 0));
+           (a->axis < 0 || (a->step == b->step && a->window == b->window &&
+                            a->step == a->window && !a->before && !b->before));
 }
 
 /* True if each piece of the consumer needs the same piece of `v`, and no sums. */
