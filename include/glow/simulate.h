@@ -18,8 +18,8 @@ typedef enum glow_simulate_format {
 } glow_simulate_format;
 
 /*
- * Adds to `b` when each instruction of `f` runs on the queues of `t`, and what
- * bounds the whole.  A copy along a link takes its setup, which those of
+ * Adds to `b` when each instruction of `f` runs on the queues of `t`, and the
+ * bound of the whole.  A copy along a link takes its setup, which those of
  * `outstanding` commands share in part, and its bytes at the rate of the link; an
  * instruction of a unit its work at the rate of the unit, no less than the bytes of
  * its operands at the rates of their spaces.  Instructions of other queues, and of

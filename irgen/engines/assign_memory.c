@@ -1,5 +1,5 @@
 /*
- * assign-memory: keep what a scratchpad has, while it has room.
+ * assign-memory: keep the buffers of a scratchpad for their next use, while it has room.
  *
  *     %a = alloc ... {Space: "in"}          %a = alloc ... {Space: "in"}
  *     copy @out %a, @in %x.view             copy @out %a, @in %x.view
@@ -26,7 +26,7 @@ typedef struct load {
     glow_node *node;
     int64_t at;          /* number of the node */
     struct load *before; /* the last load of the same bytes */
-    bool is_merged;      /* its users read what `before` loads */
+    bool is_merged;      /* its users read the buffer of `before` */
 } load;
 
 typedef struct keeper {
@@ -219,7 +219,7 @@ run(glow_pass_run *run, glow_func *f)
 
 const glow_pass glow_pass_assign_memory = {
     .name = "assign-memory",
-    .summary = "keep in scratchpads what is loaded again",
+    .summary = "keep buffers in scratchpads instead of loading them again",
     .level = GLOW_PROGRAM,
     .unplaces = true,
     .preserves = GLOW_EXACT,

@@ -1,6 +1,6 @@
 /*
- * double-buffer: load what comes next while a unit works, and store what it made while
- * it works on.
+ * double-buffer: load the next piece while a unit works, and store the last one while it
+ * works on.
  *
  *     copy @out %a, @in %x.0              copy @out %a, @in %x.0
  *     acme.mac @out %s, @in %a            copy @out %b, @in %x.1
@@ -12,7 +12,7 @@
  * Buffers that are live at once have places apart, so that the queues need not wait
  * for one another.  A load moves up until the work behind it takes as long as the
  * loads there, but not over the first use of the load `slots` - 1 before it in its
- * scratchpad, not over a write of what it reads, and not where its bytes do not fit.  A
+ * scratchpad, not over a write of its source, and not where its bytes do not fit.  A
  * store moves down over the next work of a unit that begins a buffer in the same
  * scratchpad, if the bytes fit.
  */
@@ -60,7 +60,7 @@ meets(const glow_node *n, const glow_value *v, bool writes)
 
 /* Loads. */
 
-/* True if `n` defines what the load reads. */
+/* True if `n` defines the source of the load. */
 static bool
 defines_source(const glow_node *n, const glow_node *load)
 {

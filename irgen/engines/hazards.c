@@ -25,8 +25,8 @@ typedef struct walker {
     int count;
     shadow *shadows;
     glow_node **nodes;
-    uint32_t
-        *last; /* by engine: 1 + number of what the node at hand depends on */
+    uint32_t *
+        last; /* by engine: 1 + number of the node that the one at hand depends on */
 } walker;
 
 /* Runs of contiguous bytes of a value in its memory. */

@@ -1,6 +1,6 @@
 /*
- * insert-dma: copy what a unit reads and writes between its scratchpads and the host's
- * memory.
+ * insert-dma: copy operands and results of units between scratchpads and the memory of
+ * the host.
  *
  *                                         %x.in = alloc float<4> {Space: "in"}
  *                                         %x.in.copy = copy @out %x.in, @in %x
@@ -9,7 +9,7 @@
  *
  * for each operand that the target says the unit of the operator has in another space
  * than the buffer is in.  There is a copy for each use: assign-memory drops those of
- * what is in the scratchpad already, and double-buffer starts the others earlier.
+ * buffers in the scratchpad already, and double-buffer starts the others earlier.
  */
 
 #include "irgen/spaces.h"

@@ -34,7 +34,7 @@ typedef struct scheduler {
     int *engine; /* by number */
     int64_t
         *clock; /* by number, then by engine: 1 + the last one done before */
-    int64_t *known;   /* by engine, then by engine: what it has waited for */
+    int64_t *known;   /* by engine, then by engine: the last one waited for */
     glow_node **last; /* by engine: the last instruction so far */
     glow_node *now;
     bool ok;

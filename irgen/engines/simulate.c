@@ -2,7 +2,7 @@
  * Simulation of the queues of a program, an instruction at a time.
  *
  * Each engine has a head; the one that can begin first is taken.  A head can begin when
- * it was issued, what is before it in its queue is done, and, of a wait, its token was
+ * it was issued, all before it in its queue is done, and, of a wait, its token was
  * signalled.  Transfers of a queue that follow one another overlap: a command waits for
  * its setup while earlier ones move bytes, as many as `outstanding` says.  Bytes of the
  * links of one port move one after another.  The host issues in no time, but waits

@@ -13,7 +13,7 @@
  * to an operand: the pieces of one result follow one another.
  *
  * Consumers that read the result alone, element for element, and are instructions of
- * units too, are done piece by piece behind it, so that what is between them is never
+ * units too, are done piece by piece behind it, so that the values between them are never
  * whole.  Sizes and the order of the loops: tile_cost.c.
  *
  * Program size: an instruction for each piece, because accelerators of this class
@@ -144,8 +144,8 @@ touches(const glow_node *n, const glow_node *base, bool writes)
 }
 
 /*
- * True if the stages before may run where `last` does: nothing between writes what they
- * read.
+ * True if the stages before may run where `last` does: nothing between writes their
+ * operands.
  */
 static bool
 may_delay(const tile_problem *p, const glow_node *last)
