@@ -124,6 +124,32 @@ is_aligned(const tile_stage *from, const tile_stage *to)
     return true;
 }
 
+/*
+ * Gives an element-wise stage the axes of the stage before: each iteration has as many
+ * elements as there.
+ */
+static void
+follow_axes(const tile_stage *from, tile_stage *to)
+{
+    const glow_tiling *a = &from->tiling;
+    glow_tiling *b = &to->tiling;
+    double elements = (double)glow_type_count(to->node->out[0]->type);
+
+    if (to->node->op->tile || !glow_dims_equal(from->node->out[0]->type->shape,
+                                               to->node->out[0]->type->shape))
+        return;
+    *b = (glow_tiling){
+        .n_axes = a->n_result, .n_result = a->n_result, .accumulator = -1};
+    for (int k = 0; k < a->n_result; k++) {
+        b->extent[k] = a->extent[k];
+        elements /= (double)a->extent[k];
+    }
+    b->work = elements;
+    memcpy(b->out, a->out, sizeof b->out);
+    for (int i = 0; i < to->node->n_in; i++)
+        memcpy(b->in[i], a->out, sizeof b->in[i]);
+}
+
 static bool
 may_share(const glow_node *n, int operand)
 {
@@ -181,6 +207,7 @@ find_chain(const tiler *t, tile_problem *p)
             if (i != operand && n->in[i] &&
                 glow_base_buffer(n->in[i]) == last->node->out[0])
                 return;
+        follow_axes(last, &next);
         if (!is_aligned(last, &next) || !may_delay(p, n))
             return;
         p->stages[p->n_stages++] = next;
@@ -225,7 +252,7 @@ set_problem(const tiler *t, tile_problem *p)
 
     p->n_axes = head->n_axes;
     p->n_result = head->n_result;
-    p->slots = t->options->slots;
+    p->slots = t->options->slots > 1 ? t->options->slots : 1;
     p->sums_are_cut = head->accumulator >= 0;
     for (int a = 0; a < p->n_axes; a++) {
         const glow_unit *u = p->stages[0].unit;
@@ -633,7 +660,7 @@ const glow_pass glow_pass_tile_for_scratchpad = {
     .preserves = GLOW_ORDER,
     .options = {GLOW_FIELD_DEFAULT(tile_options, slots, GLOW_INT,
                                    "pieces of an operand that a scratchpad has "
-                                   "room for at once")},
+                                   "room for at once; 1 or more")},
     .defaults = &(const tile_options){.slots = 2},
     .run = run,
     .source = "Timeloop (ISPASS 2019); VTA (arXiv 1807.04188)",

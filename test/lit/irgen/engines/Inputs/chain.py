@@ -149,3 +149,17 @@ INPUT = LAYERS
 expect(INPUTS + "/layers.gir")
 run(path, 300)
 print("four layers, and the host between: 300 orders exact")
+
+with open(target(1)) as f:
+    more = json.load(f)
+more["units"].append({"queue": "compute", "op": "Add", "per_cycle": 16,
+                      "operands": {"LHS": "acc", "RHS": "acc", "Result": "acc"}})
+with open(OUT + "/add.json", "w") as f:
+    json.dump(more, f)
+INPUT = INPUT[:6] + ["-input", "r=random:6"]
+expect(INPUTS + "/residual.gir")
+path, s = compile(INPUTS + "/residual.gir", OUT + "/add.json")
+run(path, 100)
+stored = sum(k["bytes"] for k in s["links"] if k["to"] == "dram")
+print("a residual in the scratchpad: exact, %s"
+      % ("stored once" if stored == 3 * 81 * 16 * 5 else "%d bytes" % stored))
