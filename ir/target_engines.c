@@ -72,6 +72,31 @@ read_token(target_reader *r, const json_t *pair, void *out)
 
 /* Units. */
 
+/* True if the operator has an operand or result of that name, or is unknown. */
+static bool
+check_operand(const target_reader *r, const glow_unit *u, const char *name)
+{
+    const glow_op *op = glow_find_op(r->ctx, u->op);
+    const char *names[GLOW_MAX_OPERANDS + GLOW_MAX_RESULTS], *near;
+    size_t count = 0;
+
+    for (int i = 0; op && i < glow_op_operands(op); i++)
+        names[count++] = op->in[i].name;
+    for (int i = 0; op && i < glow_op_results(op); i++)
+        names[count++] = op->out[i].name;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    if (!op)
+        return true;
+    near = glow_did_you_mean(name, names, count);
+    return glow_target_wrong(
+        r,
+        near ? glow_arena_printf(r->arena, "did you mean '%s'?", near) : NULL,
+        "the unit of %s: the operator has no operand or result '%s'", u->op,
+        name);
+}
+
 static bool
 read_operands(target_reader *r, const json_t *object, glow_unit *u)
 {
@@ -92,7 +117,8 @@ read_operands(target_reader *r, const json_t *object, glow_unit *u)
             return glow_target_wrong(
                 r, NULL, "the unit of %s: '%s' must be the name of a space",
                 u->op, name);
-        if (!glow_target_named(r, TARGET_SPACE, json_string_value(space),
+        if (!check_operand(r, u, name) ||
+            !glow_target_named(r, TARGET_SPACE, json_string_value(space),
                                &operands[k].space))
             return false;
         operands[k++].name = glow_arena_strdup(r->arena, name);
