@@ -56,7 +56,8 @@ find_link(const glow_target *t, const glow_node *n, int *operand)
         const glow_link *l = from && to ? glow_target_link(t, from, to) : NULL;
 
         /* a unit that computes into another scratchpad transfers nothing */
-        if (!l || (!from->is_host && !to->is_host))
+        if (!l ||
+            (!from->is_host && !to->is_host && glow_target_unit(t, n->op)))
             continue;
         *operand = i;
         return l;
