@@ -44,6 +44,7 @@ typedef struct simulator {
     engine *engines;
     int *engine_of; /* by number: 0 the host, then queues of the target; -1 */
     double *signalled; /* by number of a token; below 0: not yet */
+    int *signaller;    /* by number of a token: the engine */
     double *ports; /* by link: when its port is free (of the first of a port) */
     const glow_node *issue;
     double host;
@@ -174,10 +175,17 @@ take(simulator *m, int k, double at)
     g->free = end > g->free ? end : g->free;
     if (w.unit) /* a token holds back no setup of transfers before it */
         g->next = g->free;
-    if (n->op == &glow_op_signal)
+    if (n->op == &glow_op_signal) {
+        m->signaller[number(m, token_of(n))] = k;
         m->signalled[number(m, token_of(n))] =
             g->free > g->waited ? g->free : g->waited;
+    }
     if (n->op == &glow_op_wait) {
+        uint32_t token = number(m, token_of(n));
+
+        m->s->waits[m->s->n_waits++] =
+            (sim_wait){m->signaller[token], k, m->signalled[token],
+                       begin > at ? begin : at};
         g->waited = at > g->waited ? at : g->waited;
         g->next = g->next > at ? g->next : at;
     }
@@ -399,6 +407,8 @@ glow_simulation_of(glow_arena *a, const glow_func *f, const glow_target *t)
     m.engines = GLOW_NEW_ARRAY(a, engine, count);
     m.engine_of = GLOW_NEW_ARRAY(a, int, f->count);
     m.signalled = GLOW_NEW_ARRAY(a, double, f->count);
+    m.signaller = GLOW_NEW_ARRAY(a, int, f->count);
+    m.s->waits = GLOW_NEW_ARRAY(a, sim_wait, f->count);
     m.ports = GLOW_NEW_ARRAY(a, double, t->n_links);
     for (int i = 0; i < f->count; i++)
         m.signalled[i] = -1;

@@ -128,6 +128,18 @@ put_json(glow_buf *b, const simulation *s)
 
 /* Events: a cycle is a microsecond. */
 
+/* An arrow from a signal to its wait. */
+static void
+put_flow(glow_buf *b, const sim_wait *w, size_t id)
+{
+    static const char form[] =
+        ",\n{\"name\": \"token\", \"cat\": \"token\", \"ph\": \"%s\", "
+        "\"id\": %zu, \"pid\": 0, \"tid\": %d, \"ts\": %.3f%s}";
+
+    glow_buf_printf(b, form, "s", id, w->from, w->signalled, "");
+    glow_buf_printf(b, form, "f", id, w->to, w->ended, ", \"bp\": \"e\"");
+}
+
 static void
 put_trace(glow_buf *b, const simulation *s)
 {
@@ -156,6 +168,8 @@ put_trace(glow_buf *b, const simulation *s)
             p->engine, p->begin, p->end - p->begin, p->work.bytes,
             p->work.work);
     }
+    for (size_t i = 0; i < s->n_waits; i++)
+        put_flow(b, &s->waits[i], i);
     glow_buf_puts(b, "\n]}\n");
 }
 

@@ -13,6 +13,12 @@ typedef struct sim_step {
     double begin, end;
 } sim_step;
 
+/* A wait for a token of another engine. */
+typedef struct sim_wait {
+    int from, to; /* engines */
+    double signalled, ended;
+} sim_wait;
+
 typedef struct sim_queue {
     int64_t instructions;
     double busy; /* cycles with at least one of its instructions under way */
@@ -35,6 +41,8 @@ typedef struct simulation {
     const glow_target *target;
     sim_step *steps; /* in the order in which they began to be looked at */
     size_t n_steps;
+    sim_wait *waits;
+    size_t n_waits;
     sim_queue *queues; /* by engine */
     sim_link *links;   /* as in the target, like the next */
     sim_unit *units;
