@@ -90,10 +90,11 @@ put_json(glow_buf *b, const simulation *s)
     glow_buf_puts(b, ", \"target\": ");
     glow_put_json_string(b, t->name);
     glow_buf_printf(b,
-                    ", \"cycles\": %.0f, \"bound\": %.0f, \"ratio\": %.4f, "
-                    "\"hidden\": %.0f, \"exposed\": %.0f, \"queues\": [",
-                    s->cycles, s->bound, percent(s->bound, s->cycles) / 100,
-                    s->hidden, s->exposed);
+                    ", \"cycles\": %.0f, \"bound\": %.0f, \"hidden\": %.0f, "
+                    "\"exposed\": %.0f, \"ratio\": ",
+                    s->cycles, s->bound, s->hidden, s->exposed);
+    glow_buf_double(b, s->cycles > 0 ? s->bound / s->cycles : 0);
+    glow_buf_puts(b, ", \"queues\": [");
     for (size_t i = 1; i <= t->n_queues; i++, comma = ", ") {
         glow_buf_printf(b, "%s{\"name\": ", comma);
         glow_put_json_string(b, t->queues[i - 1].name);
@@ -132,12 +133,15 @@ put_json(glow_buf *b, const simulation *s)
 static void
 put_flow(glow_buf *b, const sim_wait *w, size_t id)
 {
-    static const char form[] =
-        ",\n{\"name\": \"token\", \"cat\": \"token\", \"ph\": \"%s\", "
-        "\"id\": %zu, \"pid\": 0, \"tid\": %d, \"ts\": %.3f%s}";
-
-    glow_buf_printf(b, form, "s", id, w->from, w->signalled, "");
-    glow_buf_printf(b, form, "f", id, w->to, w->ended, ", \"bp\": \"e\"");
+    for (int end = 0; end < 2; end++) {
+        glow_buf_printf(b,
+                        ",\n{\"name\": \"token\", \"cat\": \"token\", "
+                        "\"ph\": \"%s\", \"id\": %zu, \"pid\": 0, \"tid\": "
+                        "%d, \"ts\": ",
+                        end ? "f" : "s", id, end ? w->to : w->from);
+        glow_buf_double(b, end ? w->ended : w->signalled);
+        glow_buf_puts(b, end ? ", \"bp\": \"e\"}" : "}");
+    }
 }
 
 static void
@@ -161,12 +165,12 @@ put_trace(glow_buf *b, const simulation *s)
         glow_buf_puts(b, ", \"cat\": ");
         glow_put_json_string(b, p->node->op->name);
         glow_buf_printf(
-            b,
-            ", \"ph\": \"X\", \"pid\": 0, \"tid\": %d, \"ts\": %.3f, "
-            "\"dur\": %.3f, \"args\": {\"bytes\": %.0f, \"work\": "
-            "%.0f}}",
-            p->engine, p->begin, p->end - p->begin, p->work.bytes,
-            p->work.work);
+            b, ", \"ph\": \"X\", \"pid\": 0, \"tid\": %d, \"ts\": ", p->engine);
+        glow_buf_double(b, p->begin);
+        glow_buf_puts(b, ", \"dur\": ");
+        glow_buf_double(b, p->end - p->begin);
+        glow_buf_printf(b, ", \"args\": {\"bytes\": %.0f, \"work\": %.0f}}",
+                        p->work.bytes, p->work.work);
     }
     for (size_t i = 0; i < s->n_waits; i++)
         put_flow(b, &s->waits[i], i);
