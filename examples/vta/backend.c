@@ -3,8 +3,8 @@
  *
  * Instructions that the accelerator takes become words; the primitive set is left to the
  * `eval` of its operators, which stand for the processor beside it.  vta.core takes whole
- * operators on buffers in DRAM, and cuts them into tiles itself.  vta.units takes what
- * glow's passes make for the queues and scratchpads of the target file.
+ * operators on buffers in DRAM, and cuts them into tiles itself.  vta.units takes programs
+ * that glow's passes made for the queues and scratchpads of the target file.
  */
 
 #include <stdlib.h>
@@ -51,11 +51,13 @@ units_target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
                                              sizeof VTA_TARGET - 1));
 }
 
+/* Of buffers in DRAM; the target file has the elements of scratchpads. */
 static int64_t
 align(const glow_node *buffer)
 {
-    (void)buffer;
-    return ALIGN;
+    const char *space = glow_space_of(buffer);
+
+    return space && *space && strcmp(space, "dram") != 0 ? 1 : ALIGN;
 }
 
 /* The set of operators. */
@@ -342,8 +344,9 @@ const glow_backend vta_backend = {
                             "instructions that a queue holds"),
          GLOW_FIELD_DEFAULT(vta_options, double_buffer, GLOW_FLAG,
                             "load a tile while another is computed"),
-         GLOW_FIELD_DEFAULT(vta_options, host, GLOW_FLAG,
-                            "the host runs what the accelerator does not take"),
+         GLOW_FIELD_DEFAULT(
+             vta_options, host, GLOW_FLAG,
+             "the host runs operators that the accelerator does not take"),
          GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
                             "of a random order of the queues; 0: timed")},
     .defaults = &defaults,
@@ -351,7 +354,7 @@ const glow_backend vta_backend = {
     .target = core_target,
 };
 
-/* Sizes of scratchpads are those of the target file. */
+/* The target file has the sizes of scratchpads. */
 const glow_backend vta_backend_units = {
     .name = "vta.units",
     .summary = "the same, with tiles, copies and tokens by glow's passes",
@@ -379,8 +382,9 @@ const glow_backend vta_backend_units = {
                             "instructions that a queue holds"),
          GLOW_FIELD_DEFAULT(vta_options, double_buffer, GLOW_FLAG,
                             "load a tile while another is computed"),
-         GLOW_FIELD_DEFAULT(vta_options, host, GLOW_FLAG,
-                            "the host runs what the accelerator does not take"),
+         GLOW_FIELD_DEFAULT(
+             vta_options, host, GLOW_FLAG,
+             "the host runs operators that the accelerator does not take"),
          GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
                             "of a random order of the queues; 0: timed")},
     .defaults = &defaults,

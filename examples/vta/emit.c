@@ -94,7 +94,7 @@ put_listing(glow_buf *b, const vta_program *p)
         }
 }
 
-/* Bytes that any order of instructions moves: what is read of each operand, once. */
+/* Bytes that any order of instructions moves: each element that is read or written, once. */
 static int64_t
 least_bytes(const glow_node *n)
 {

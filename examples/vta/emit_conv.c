@@ -5,7 +5,7 @@
 
 #include "vta.h"
 
-/* Slots of a scratchpad, by what is in them; the one used longest ago is replaced. */
+/* Slots of a scratchpad with the keys of their tiles; the least recently used is replaced. */
 typedef struct slot_set {
     int64_t first, size, count;
     int64_t *key, *used;

@@ -358,7 +358,7 @@ compute(vta_machine *m, int64_t i, const vta_instruction *x)
     return true;
 }
 
-/* What an instruction does when it starts, and when it ends. */
+/* Effects of an instruction at its start and at its end. */
 
 static bool
 effect(vta_machine *m, int64_t i)

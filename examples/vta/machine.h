@@ -41,9 +41,9 @@ void vta_machine_free(vta_machine *m);
 void vta_machine_poison(vta_machine *m);
 
 /*
- * Runs `count` instructions on `dram`; counts are added to those in `r`.  Seed 0:
- * instructions start at the earliest cycle.  Other seeds: in a random order among
- * those that tokens allow, starts and ends apart, without cycles.  `dram` NULL with seed
+ * Runs `count` instructions on `dram`; counts are added to `r`.  Seed 0:
+ * instructions start at the earliest cycle.  Other seeds: in a random order that
+ * tokens allow, starts and ends apart, without cycles.  `dram` NULL with seed
  * 0: cycles alone, without effects.  False with r->fault set.
  */
 bool vta_machine_run(vta_machine *m, uint8_t *dram, int64_t bytes,

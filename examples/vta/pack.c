@@ -2,7 +2,7 @@
  * Weights in blocks of 16 results by 16 channels.
  *
  * Groups whose channels or results are no multiples of 16 are put together, as few as
- * needed, into groups whose are; weights between them are 0, as are those of padding.
+ * needed, into groups that have them; weights between groups and of padding are 0.
  */
 
 #include "pack.h"

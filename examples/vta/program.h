@@ -13,7 +13,7 @@ typedef struct vta_options {
     float bytes_per_cycle;
     int setup, outstanding, depth;
     bool double_buffer;
-    bool host;    /* may run what the accelerator does not take */
+    bool host;    /* may run operators that the accelerator does not take */
     int64_t seed; /* 0: timed; others: random orders of the queues */
 } vta_options;
 

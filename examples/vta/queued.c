@@ -1,6 +1,6 @@
 /*
- * Words of a program whose instructions have queues: what glow's passes made of units,
- * copies and tokens.
+ * Words of a program whose instructions have queues: of units, copies and tokens that
+ * glow's passes made.
  *
  * A signal is a push by the word before it in its queue, a wait a pop by the next one;
  * where that word has such a token already, a word without work takes it.  Copies are
@@ -52,7 +52,7 @@ nothing(int unit)
                : (vta_instruction){.opcode = VTA_ALU};
 }
 
-/* The first of the words from `first` on pops what its unit waits for. */
+/* Word `first` pops the tokens that its unit waits for. */
 static void
 pop(encoder *e, int unit, int64_t first)
 {

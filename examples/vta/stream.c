@@ -185,7 +185,7 @@ note_store(vta_stream *s, int64_t i, const vta_instruction *x)
         s->stores[p] = i;
 }
 
-/* Lets instruction `i` wait for what `needs` says of the units beside its own. */
+/* Lets instruction `i` wait for instruction `needs[v]` of each unit v beside its own. */
 static void
 wait_for(vta_stream *s, int64_t i, int unit, const int64_t needs[])
 {

@@ -117,8 +117,8 @@ slots(int64_t capacity, int64_t size, int64_t distinct, int64_t reused,
 }
 
 /*
- * Slots of each scratchpad.  Resident inputs are those of all tiles of the loops
- * inside of the one over results, resident weights those inside of that over pixels.
+ * Slots of each scratchpad.  Resident inputs are all tiles of the loops inside of
+ * the loop over results, resident weights all tiles inside of the loop over pixels.
  */
 static bool
 place(const vta_window *w, const vta_config *c, const counts *n, bool doubled,
@@ -166,7 +166,7 @@ has(int64_t slots, int64_t tiles)
 }
 
 /*
- * What is minimized: cycles, and a little of those of the DRAM port, so that of two tiles
+ * The objective: cycles, and a little of the time of the DRAM port, so that of two tiles
  * that take equally long the one with fewer bytes is taken.
  */
 static double
