@@ -93,11 +93,30 @@ sliced(glow_builder *b, glow_value *v, const glow_type *t)
 /* Weights and bias. */
 
 typedef struct filter {
-    const glow_value *weights, *bias;            /* bias may be NULL */
-    int64_t groups, results, channels, taps;     /* channels: of a group */
+    const glow_value *weights, *bias; /* bias may be NULL */
+    int64_t groups, results;
+    int64_t channels, taps; /* of a group, after fold_stride */
+    int64_t block, across;  /* side of a block of pixels; taps in a row */
+    int64_t kernel[2];      /* of the operator */
     int64_t result_step, tap_step, channel_step; /* in elements of weights */
     int64_t macs; /* of the operator, without the padding of channels */
 } filter;
+
+/* Weight `c` of tap `t`; a block of pixels is a pixel of as many more channels. */
+static int64_t
+weight_at(const filter *f, const glow_tensor *w, int64_t r, int64_t t,
+          int64_t c)
+{
+    int64_t channels = f->channels / f->block / f->block;
+    int64_t i = t / f->across * f->block + c / channels / f->block;
+    int64_t j = t % f->across * f->block + c / channels % f->block;
+
+    if (i >= f->kernel[0] || j >= f->kernel[1])
+        return 0;
+    return glow_get_int(w, r * f->result_step +
+                               (i * f->kernel[1] + j) * f->tap_step +
+                               c % channels * f->channel_step);
+}
 
 /* The largest absolute value that a sum may have. */
 static int64_t
@@ -110,9 +129,7 @@ largest_sum(const filter *f, const glow_tensor *w, const int32_t *bias)
 
         for (int64_t t = 0; t < f->taps; t++)
             for (int64_t c = 0; c < f->channels; c++) {
-                int64_t v =
-                    glow_get_int(w, r * f->result_step + t * f->tap_step +
-                                        c * f->channel_step);
+                int64_t v = weight_at(f, w, r, t, c);
 
                 sum += 128 * (v < 0 ? -v : v);
             }
@@ -139,9 +156,7 @@ pack_weights(glow_builder *b, const filter *f, const vta_packing *p,
         for (int64_t k = 0; k < f->taps; k++)
             for (int64_t c = 0; c < f->channels; c++)
                 to[vta_packed_index(p, f->taps, r, k, c)] =
-                    (int8_t)glow_get_int(w, r * f->result_step +
-                                                k * f->tap_step +
-                                                c * f->channel_step);
+                    (int8_t)weight_at(f, w, r, k, c);
     return v;
 }
 
@@ -258,6 +273,47 @@ in_limits(glow_dims d, int64_t least)
     return true;
 }
 
+/*
+ * Blocks of pixels as channels, where the input has few of them:
+ *
+ *     Conv(%x, @w) {Strides: [2, 2]}   =>
+ *         Conv(SpaceToDepth(Pad(%x)) {BlockSize: 2}, @w') {Strides: [1, 1]}
+ *
+ * if that makes fewer 16 x 16 blocks of weights, with zeros for taps past the kernel.
+ * The kernel of 7 x 7 over 3 channels of ResNet's first convolution has 49 blocks, and 16
+ * so.
+ */
+static glow_value *
+fold_stride(glow_builder *b, glow_value *x, const glow_type *y, filter *f,
+            vta_conv *v)
+{
+    glow_dims in = x->type->shape;
+    int64_t s = v->strides.at[0], channels = s * s * f->channels;
+    int64_t size[2], pads[8] = {0};
+
+    for (int i = 0; i < 2; i++) {
+        size[i] = (f->kernel[i] + s - 1) / s;
+        pads[1 + i] = v->pads.at[i];
+        pads[5 + i] = s * (y->shape.at[1 + i] + size[i] - 1) - v->pads.at[i] -
+                      in.at[1 + i];
+    }
+    if (s == 1 || v->strides.at[1] != s || !glow_dims_are(v->dilation, 1) ||
+        f->groups != 1 ||
+        round_up(channels) * size[0] * size[1] >=
+            round_up(f->channels) * f->taps)
+        return x;
+    f->block = s;
+    f->channels = channels;
+    f->across = size[1];
+    f->taps = size[0] * size[1];
+    v->kernels = GLOW_DIMS_OF(size[0], size[1]);
+    v->strides = GLOW_DIMS_OF(1, 1);
+    v->pads = GLOW_DIMS_OF(0, 0, 0, 0);
+    x = GLOW_BUILD(b, pad, GLOW_IN(x), .mode = GLOW_PAD_CONSTANT,
+                   .pads = {8, pads}, .value = 0);
+    return GLOW_BUILD(b, spacetodepth, GLOW_IN(x), .block_size = s);
+}
+
 static glow_value *
 form_convolution(glow_builder *b, glow_node *n)
 {
@@ -269,6 +325,7 @@ form_convolution(glow_builder *b, glow_node *n)
                   .dilation = c->dilation.rank ? c->dilation : ones};
     filter f = {.weights = n->in[1], .bias = n->in[2]};
     const char *why;
+    glow_value *x;
 
     if (n->in[0]->type->shape.rank != 4)
         return NULL;
@@ -282,11 +339,15 @@ form_convolution(glow_builder *b, glow_node *n)
     f.results = s.at[0];
     f.channels = s.at[3];
     f.taps = s.at[1] * s.at[2];
+    f.kernel[0] = s.at[1];
+    f.kernel[1] = f.across = s.at[2];
+    f.block = 1;
     f.result_step = f.taps * f.channels;
     f.tap_step = f.channels;
     f.channel_step = 1;
     f.macs = glow_type_count(n->out[0]->type) * f.result_step;
-    return form(b, n, n->in[0], &f, v, n->out[0]->type);
+    x = fold_stride(b, n->in[0], n->out[0]->type, &f, &v);
+    return form(b, n, x, &f, v, n->out[0]->type);
 }
 
 /* Products: rows are pixels of one column. */
@@ -298,7 +359,13 @@ form_product(glow_builder *b, glow_node *n, int axis, const glow_value *bias)
     int64_t rows = glow_dims_product(x, 0, axis);
     vta_conv v = {GLOW_DIMS_OF(1, 1), GLOW_DIMS_OF(1, 1),
                   GLOW_DIMS_OF(0, 0, 0, 0), GLOW_DIMS_OF(1, 1), .group = 1};
-    filter f = {.weights = n->in[1], .bias = bias, .groups = 1, .taps = 1};
+    filter f = {.weights = n->in[1],
+                .bias = bias,
+                .groups = 1,
+                .taps = 1,
+                .kernel = {1, 1},
+                .block = 1,
+                .across = 1};
     glow_type t = *n->out[0]->type;
     const char *why = why_not(&f, n->in[0], n->out[0]);
     glow_value *y;
