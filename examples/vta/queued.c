@@ -27,12 +27,16 @@ vta_is_queued(const glow_node *n)
     return n->queue != NULL;
 }
 
+/* The unit of a queue of the target file; -1: there is none of that name. */
 static int
 unit_named(const char *queue)
 {
-    return strcmp(queue, "load") == 0      ? VTA_LOADER
-           : strcmp(queue, "compute") == 0 ? VTA_COMPUTER
-                                           : VTA_STORER;
+    static const char *const names[] = {"load", "compute", "store"};
+
+    for (int k = 0; queue && k < VTA_UNITS; k++)
+        if (strcmp(queue, names[k]) == 0)
+            return k;
+    return -1;
 }
 
 static bool
@@ -251,6 +255,9 @@ encode_move(encoder *e, const glow_node *n)
     const glow_pad *p = glow_attrs_if(n, &glow_op_pad);
     box b = {.opcode = stores ? VTA_STORE : VTA_LOAD};
 
+    if ((!stores && !p && !glow_is(n, &glow_op_copy)) ||
+        (p && (p->mode != GLOW_PAD_CONSTANT || p->value != 0)))
+        return false;
     b.memory = stores ? VTA_OUT : memory_of(scratchpad, dram);
     if (!is_in(dram, "dram") || is_in(scratchpad, "dram") ||
         scratchpad->type->strides.rank ||
@@ -430,6 +437,14 @@ encode_wait(encoder *e, const glow_node *n)
 }
 
 static bool
+has_no_words(const glow_node *n)
+{
+    return glow_error_at(n->func->module->ctx, n->span, "E0823",
+                         "%s %%%s: the accelerator has no words for it",
+                         n->op->name, n->name);
+}
+
+static bool
 encode(encoder *e, const glow_node *n)
 {
     int64_t first = vta_stream_count(e->stream);
@@ -439,13 +454,27 @@ encode(encoder *e, const glow_node *n)
                                                : encode_move(e, n);
 
     if (!ok)
-        return glow_error_at(n->func->module->ctx, n->span, "E0823",
-                             "%s %%%s: the accelerator has no words for it",
-                             n->op->name, n->name);
+        return has_no_words(n);
     if (vta_stream_count(e->stream) == first)
         return true;
     pop(e, unit, first);
     return true;
+}
+
+/* True if its queue is a unit, and its token is between neighbours. */
+static bool
+may_run(const encoder *e, const glow_node *n)
+{
+    int unit = unit_named(n->queue), other;
+    const glow_node *p;
+
+    if (unit < 0)
+        return false;
+    if (!glow_is(n, &glow_op_signal) && !glow_is(n, &glow_op_wait))
+        return true;
+    p = partner(e, n);
+    other = p ? unit_named(p->queue) : VTA_COMPUTER;
+    return other >= 0 && other - unit <= 1 && unit - other <= 1;
 }
 
 bool
@@ -455,6 +484,8 @@ vta_encode_queues(vta_stream *s, const glow_node *first, const glow_node *end)
         .stream = s, .func = first->func, .last = {-1, -1, -1}, .end = end};
 
     for (const glow_node *n = first; n && n != end; n = n->next) {
+        if (n->queue && !may_run(&e, n))
+            return has_no_words(n);
         if (glow_is(n, &glow_op_signal))
             encode_signal(&e, n);
         else if (glow_is(n, &glow_op_wait))
