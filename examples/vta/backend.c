@@ -75,7 +75,7 @@ is_aligned(const glow_node *n)
     if (!n->func || !n->func->is_program || !vta_is_unit(n))
         return true;
     for (int i = 0; i < n->n_in; i++)
-        if (glow_extent_of(n->in[i]).first % VTA_LANES)
+        if (n->in[i] && glow_extent_of(n->in[i]).first % VTA_LANES)
             return false;
     return glow_extent_of(n->out[0]).first % VTA_LANES == 0;
 }

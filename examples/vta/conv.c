@@ -6,7 +6,8 @@
  *              : i8[S:0.5 O:0]<1 x 8 x 8 x 16>
  *
  * The result is round(sum * 2^-shift), ties to even, held to Least .. Most, where
- * 2^-shift is the product of the scales of x and w over that of y.
+ * 2^-shift is the product of the scales of x and w over that of y.  A fourth operand has
+ * a shift and a least element for each channel, as an immediate of `round`.
  */
 
 #include <math.h>
@@ -102,7 +103,10 @@ infer(const glow_node *n, glow_type out[])
         b->shape.at[0] % VTA_LANES)
         return glow_reject(n, "the shapes of Input, Weights and Bias do not go "
                               "together");
-    if (!vta_conv_shift(x, w, &out[0], &shift))
+    if (n->in[3] && (!is_plain(n->in[3]->type, GLOW_INT32Q, 1) ||
+                     !glow_dims_equal(n->in[3]->type->shape, b->shape)))
+        return glow_reject(n, "Rounds is no i32 of the shape of Bias");
+    if (!n->in[3] && !vta_conv_shift(x, w, &out[0], &shift))
         return glow_reject(n,
                            "the scale of a sum, %g, is no power of two "
                            "times that of Result, %g",
@@ -166,18 +170,29 @@ finish(int32_t sum, int shift, const vta_conv *c)
     return (int8_t)(q > c->most ? c->most : q);
 }
 
+/* By an immediate of its own. */
+static int8_t
+round_by(int32_t sum, int32_t immediate, const vta_conv *c)
+{
+    int32_t q = vta_round(sum, immediate);
+
+    q = q < c->least ? c->least : q;
+    return (int8_t)(q > c->most ? c->most : q);
+}
+
 static bool
 eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
      glow_arena *scratch)
 {
     const vta_conv *c = n->attrs;
     vta_window w = vta_window_of(n);
-    const int32_t *bias = in[2]->data;
+    const int32_t *bias = in[2]->data, *rounds = in[3] ? in[3]->data : NULL;
     int8_t *y = out[0]->data;
-    int shift;
+    int shift = 0;
 
     (void)scratch;
-    if (!vta_conv_shift(in[0]->type, in[1]->type, out[0]->type, &shift))
+    if (!rounds &&
+        !vta_conv_shift(in[0]->type, in[1]->type, out[0]->type, &shift))
         return glow_reject(n, "the scales are no powers of two apart");
     for (int64_t b = 0; b < w.batch; b++)
         for (int64_t i = 0; i < w.out_height; i++)
@@ -190,7 +205,9 @@ eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
                     vta_sum_block(&w, in[0]->data, in[1]->data, b, i, j, k,
                                   sum);
                     for (int l = 0; l < VTA_LANES; l++)
-                        *y++ = finish(sum[l], shift, c);
+                        *y++ = rounds ? round_by(sum[l],
+                                                 rounds[k * VTA_LANES + l], c)
+                                      : finish(sum[l], shift, c);
                 }
     return true;
 }
@@ -218,7 +235,9 @@ const glow_op vta_op_conv = {
     .in = {{"Input", GLOW_TENSOR, "x, of shape [N, H, W, C], i8"},
            {"Weights", GLOW_TENSOR,
             "w, of shape [O / 16, C / 16 / Group, taps, 16, 16], i8"},
-           {"Bias", GLOW_TENSOR, "b, of shape [O], i32 in units of the sum"}},
+           {"Bias", GLOW_TENSOR, "b, of shape [O], i32 in units of the sum"},
+           {"Rounds", GLOW_OPTIONAL,
+            "r, of shape [O], i32: an immediate of `round` for each result"}},
     .out = {{"Result", GLOW_TENSOR, "y, of shape [N, H', W', O], i8"}},
     .attrs = {GLOW_FIELD(vta_conv, kernels, GLOW_DIMS, "height and width"),
               GLOW_FIELD(vta_conv, strides, GLOW_DIMS, "of rows and columns"),
@@ -238,6 +257,7 @@ const glow_op vta_op_conv = {
     .flops = flops,
     .doc = "`y = clip(round(2^-shift (b + sum of x w)))`, ties to even, in "
            "integers; `2^-shift` is the product of the scales of x and w over "
-           "that of y.",
+           "that of y.  With Rounds each result has its own shift, the low 5 "
+           "bits of r, and a least element in the next byte.",
     .source = "this file",
 };

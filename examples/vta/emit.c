@@ -108,7 +108,7 @@ least_bytes(const glow_node *n)
                  VTA_LANES;
     }
     for (int i = glow_is(n, &vta_op_conv); i < n->n_in; i++)
-        bytes += glow_type_bytes(n->in[i]->type);
+        bytes += n->in[i] ? glow_type_bytes(n->in[i]->type) : 0;
     return bytes;
 }
 

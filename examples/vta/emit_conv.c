@@ -268,15 +268,16 @@ bias_of(emitter *e, const part *p)
     bool present;
     int64_t at = take(e, &e->bias, p->result, &present);
 
-    if (!present)
-        vta_stream_add(e->stream, (vta_instruction){
-                                      .opcode = VTA_LOAD,
-                                      .memory = VTA_ACC,
-                                      .scratchpad = at,
-                                      .dram = e->places->in[2] / 64 + p->result,
-                                      .rows = 1,
-                                      .columns = p->results,
-                                      .stride = p->results});
+    for (int64_t k = 0; !present && k < e->w.vectors; k++)
+        vta_stream_add(
+            e->stream,
+            (vta_instruction){.opcode = VTA_LOAD,
+                              .memory = VTA_ACC,
+                              .scratchpad = at + k * e->tile.results,
+                              .dram = e->places->in[2 + k] / 64 + p->result,
+                              .rows = 1,
+                              .columns = p->results,
+                              .stride = p->results});
     return at;
 }
 
@@ -311,10 +312,16 @@ tile(emitter *e, part p)
         }
         multiply(e, &p, inp, wgt, acc, pitch);
     }
-    if (e->shift < 0)
-        alu(e, &p, acc, bias, VTA_SHIFT, true, e->shift);
-    alu(e, &p, acc, bias, VTA_ROUND, true,
-        vta_round_immediate(e->shift > 0 ? e->shift : 0, e->least));
+    if (e->w.vectors > 1) {
+        alu(e, &p, acc, bias + e->tile.results, VTA_ROUND, false, 0);
+        if (e->least > -128)
+            alu(e, &p, acc, bias, VTA_MAX, true, e->least);
+    } else {
+        if (e->shift < 0)
+            alu(e, &p, acc, bias, VTA_SHIFT, true, e->shift);
+        alu(e, &p, acc, bias, VTA_ROUND, true,
+            vta_round_immediate(e->shift > 0 ? e->shift : 0, e->least));
+    }
     if (e->most < 127)
         alu(e, &p, acc, bias, VTA_MIN, true, e->most);
     store(e, &p, acc);
@@ -365,17 +372,17 @@ vta_emit_conv(vta_stream *s, const glow_node *n, const vta_places *places,
                  .places = places,
                  .least = v->least,
                  .most = v->most};
-    bool ok = vta_conv_shift(n->in[0]->type, n->in[1]->type, n->out[0]->type,
-                             &e.shift) &&
+    bool ok = (n->in[3] || vta_conv_shift(n->in[0]->type, n->in[1]->type,
+                                          n->out[0]->type, &e.shift)) &&
               vta_tile_conv(&e.w, c, doubled, &e.tile);
     vta_tile *t = &e.tile;
 
     if (ok) {
-        int64_t bias = t->bias_slots * t->results;
+        int64_t bias = t->bias_slots * t->results * e.w.vectors;
 
         e.inp = new_slots(a, 0, t->inp_size, t->inp_slots);
         e.wgt = new_slots(a, 0, t->wgt_size, t->wgt_slots);
-        e.bias = new_slots(a, 0, t->results, t->bias_slots);
+        e.bias = new_slots(a, 0, t->results * e.w.vectors, t->bias_slots);
         e.acc = new_slots(a, bias, t->acc_size, t->acc_slots);
     }
     for (part p = {0}; ok && p.group < e.w.groups; p.group++)

@@ -98,9 +98,25 @@ typedef struct filter {
     int64_t channels, taps; /* of a group, after fold_stride */
     int64_t block, across;  /* side of a block of pixels; taps in a row */
     int64_t kernel[2];      /* of the operator */
+    /* Of each result, where it has its own: scales, offsets (NULL: 0). */
+    const glow_value *scales, *offsets, *bias_scales, *bias_offsets;
     int64_t result_step, tap_step, channel_step; /* in elements of weights */
     int64_t macs; /* of the operator, without the padding of channels */
 } filter;
+
+static double
+number_at(const glow_value *v, int64_t i, double otherwise)
+{
+    return v ? glow_get_double(glow_constant_tensor(v->storage), i) : otherwise;
+}
+
+/* The scale of the sums of result `r`. */
+static double
+unit_of(const filter *f, const glow_type *x, int64_t r)
+{
+    return (double)x->scale *
+           number_at(f->scales, r, (double)f->weights->type->scale);
+}
 
 /* Weight `c` of tap `t`; a block of pixels is a pixel of as many more channels. */
 static int64_t
@@ -164,9 +180,8 @@ static glow_value *
 pack_bias(glow_builder *b, const filter *f, const vta_packing *p,
           const glow_type *x)
 {
-    double unit = (double)x->scale * (double)f->weights->type->scale;
     glow_type t = {.elem = GLOW_INT32Q,
-                   .scale = (float)unit,
+                   .scale = (float)unit_of(f, x, 0),
                    .shape = GLOW_DIMS_OF(p->groups * p->results)};
     const glow_tensor *from =
         f->bias ? glow_constant_tensor(f->bias->storage) : NULL;
@@ -176,9 +191,57 @@ pack_bias(glow_builder *b, const filter *f, const vta_packing *p,
 
     for (int64_t r = 0; r < f->results && from; r++)
         to[r] = (int32_t)(uint32_t)glow_quantize_bias(
-            (double)from->type->scale, from->type->offset,
-            glow_get_int(from, r), unit);
+            number_at(f->bias_scales, r, (double)from->type->scale),
+            (int64_t)number_at(f->bias_offsets, r, (double)from->type->offset),
+            glow_get_int(from, r), unit_of(f, x, r));
     return v;
+}
+
+/* True if the shift of each result is from 0 to EXACT_SHIFT. */
+static bool
+has_shifts(const filter *f, const glow_type *x, const glow_type *y)
+{
+    int shift = 0;
+
+    for (int64_t r = 0; r < f->results; r++)
+        if (!vta_shift(unit_of(f, x, r), (double)y->scale, &shift) ||
+            shift < 0 || shift > EXACT_SHIFT)
+            return false;
+    return true;
+}
+
+/* Immediates of `round` for those shifts. */
+static glow_value *
+pack_rounds(glow_builder *b, const filter *f, const vta_packing *p,
+            const glow_type *x, const glow_type *y, int least)
+{
+    glow_type t = {.elem = GLOW_INT32Q,
+                   .scale = 1,
+                   .shape = GLOW_DIMS_OF(p->groups * p->results)};
+    glow_value *v = glow_build_constant(
+        b, "rounds", glow_type_get(glow_builder_context(b), t));
+    int32_t *to = v->storage->tensor.data;
+    int shift = 0;
+
+    for (int64_t r = 0; r < t.shape.at[0]; r++)
+        to[r] = vta_round_immediate(0, least);
+    for (int64_t r = 0; r < f->results; r++) {
+        vta_shift(unit_of(f, x, r), (double)y->scale, &shift);
+        to[r] = vta_round_immediate(shift, least);
+    }
+    return v;
+}
+
+static bool
+is_constant_zero(const glow_value *v)
+{
+    const glow_tensor *t =
+        v && glow_is_constant(v) ? glow_constant_tensor(v->storage) : NULL;
+
+    for (int64_t i = 0; t && i < glow_type_count(t->type); i++)
+        if (glow_get_double(t, i) != 0)
+            return false;
+    return t != NULL;
 }
 
 /* Why the accelerator cannot do it, or NULL. */
@@ -188,12 +251,18 @@ why_not(const filter *f, const glow_value *x, const glow_value *y)
     int shift;
 
     if (!is_i8(x) || y->type->elem != GLOW_INT8Q || y->type->offset ||
-        f->weights->type->elem != GLOW_INT8Q || f->weights->type->offset)
+        f->weights->type->elem != GLOW_INT8Q ||
+        (!f->scales && f->weights->type->offset) ||
+        (f->scales && !is_constant_zero(f->offsets)))
         return "its elements are not all i8 without offset";
     if (!glow_is_constant(f->weights) ||
-        (f->bias && !glow_is_constant(f->bias)))
+        (f->bias && !glow_is_constant(f->bias)) ||
+        (f->scales && !glow_is_constant(f->scales)) ||
+        (f->bias_scales && !(glow_is_constant(f->bias_scales) &&
+                             glow_is_constant(f->bias_offsets))))
         return "its weights or bias are not constant";
-    if (!vta_conv_shift(x->type, f->weights->type, y->type, &shift))
+    if (!f->scales &&
+        !vta_conv_shift(x->type, f->weights->type, y->type, &shift))
         return "the scales are no powers of two apart";
     if (glow_type_count(y->type) == 0 || glow_type_count(x->type) == 0)
         return "it has no elements";
@@ -230,20 +299,28 @@ form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
     const glow_tensor *w = glow_constant_tensor(f->weights->storage);
     vta_packing p =
         vta_packing_of(f->groups, f->channels, f->results / f->groups);
-    glow_value *weights, *bias, *y;
+    glow_value *weights, *bias, *rounds = NULL, *y;
     glow_type t = *result;
     int64_t bound;
-    int shift;
+    int shift = 0;
 
     if (!w || (f->bias && !glow_constant_tensor(f->bias->storage)))
         return NULL;
-    weights = pack_weights(b, f, &p, w);
+    if (f->scales && has_units(b))
+        return leave(b, n, "the units have one scale for all results");
+    if (f->scales && !has_shifts(f, x->type, result))
+        return leave(b, n, "the scales are no powers of two apart");
     bias = pack_bias(b, f, &p, x->type);
     bound = largest_sum(f, w, bias->storage->tensor.data);
-    if (!vta_conv_shift(x->type, w->type, result, &shift) ||
-        (shift > EXACT_SHIFT && bound > 1 << 24) ||
-        (shift < 0 && bound > INT32_MAX >> -shift))
+    if (!f->scales && (!vta_conv_shift(x->type, w->type, result, &shift) ||
+                       (shift > EXACT_SHIFT && bound > 1 << 24) ||
+                       (shift < 0 && bound > INT32_MAX >> -shift))) {
+        glow_storage_erase(bias->storage);
         return leave(b, n, "a sum may not be exact");
+    }
+    weights = pack_weights(b, f, &p, w);
+    if (f->scales)
+        rounds = pack_rounds(b, f, &p, x->type, result, -128);
     v.group = p.groups;
     v.macs = f->macs;
     v.least = -128;
@@ -257,8 +334,8 @@ form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
                             result)
                    : leave(b, n,
                            "the units have no groups and shift right alone");
-    y = glow_build(b, &vta_op_conv, &t, GLOW_IN(padded(b, x), weights, bias),
-                   &v);
+    y = glow_build(b, &vta_op_conv, &t,
+                   GLOW_IN(padded(b, x), weights, bias, rounds), &v);
     return sliced(b, y, result);
 }
 
@@ -315,7 +392,7 @@ fold_stride(glow_builder *b, glow_value *x, const glow_type *y, filter *f,
 }
 
 static glow_value *
-form_convolution(glow_builder *b, glow_node *n)
+form_filter(glow_builder *b, glow_node *n, filter f)
 {
     const glow_convolution *c = n->attrs;
     glow_dims ones = GLOW_DIMS_OF(1, 1), s = n->in[1]->type->shape;
@@ -323,7 +400,6 @@ form_convolution(glow_builder *b, glow_node *n)
                   .strides = c->strides,
                   .pads = c->pads,
                   .dilation = c->dilation.rank ? c->dilation : ones};
-    filter f = {.weights = n->in[1], .bias = n->in[2]};
     const char *why;
     glow_value *x;
 
@@ -350,37 +426,51 @@ form_convolution(glow_builder *b, glow_node *n)
     return form(b, n, x, &f, v, n->out[0]->type);
 }
 
+static glow_value *
+form_convolution(glow_builder *b, glow_node *n)
+{
+    return form_filter(b, n, (filter){.weights = n->in[1], .bias = n->in[2]});
+}
+
+static glow_value *
+form_channelwise(glow_builder *b, glow_node *n)
+{
+    return form_filter(b, n,
+                       (filter){.weights = n->in[1],
+                                .bias = n->in[2],
+                                .scales = n->in[3],
+                                .offsets = n->in[4],
+                                .bias_scales = n->in[5],
+                                .bias_offsets = n->in[6]});
+}
+
 /* Products: rows are pixels of one column. */
 
 static glow_value *
-form_product(glow_builder *b, glow_node *n, int axis, const glow_value *bias)
+form_product(glow_builder *b, glow_node *n, int axis, bool transposed, filter f)
 {
     glow_dims x = n->in[0]->type->shape, w = n->in[1]->type->shape;
     int64_t rows = glow_dims_product(x, 0, axis);
     vta_conv v = {GLOW_DIMS_OF(1, 1), GLOW_DIMS_OF(1, 1),
                   GLOW_DIMS_OF(0, 0, 0, 0), GLOW_DIMS_OF(1, 1), .group = 1};
-    filter f = {.weights = n->in[1],
-                .bias = bias,
-                .groups = 1,
-                .taps = 1,
-                .kernel = {1, 1},
-                .block = 1,
-                .across = 1};
     glow_type t = *n->out[0]->type;
-    const char *why = why_not(&f, n->in[0], n->out[0]);
+    const char *why;
     glow_value *y;
 
+    f.weights = n->in[1];
+    f.groups = f.taps = f.block = f.across = f.kernel[0] = f.kernel[1] = 1;
+    why = why_not(&f, n->in[0], n->out[0]);
     if (why)
         return leave(b, n, why);
-    f.channels = w.at[0];
-    f.results = w.at[1];
-    f.channel_step = w.at[1];
-    f.result_step = 1;
+    f.channels = w.at[transposed];
+    f.results = w.at[!transposed];
+    f.channel_step = transposed ? 1 : f.results;
+    f.result_step = transposed ? f.channels : 1;
     f.macs = rows * f.channels * f.results;
-    t.shape = GLOW_DIMS_OF(1, rows, 1, w.at[1]);
+    t.shape = GLOW_DIMS_OF(1, rows, 1, f.results);
     y = form(b, n,
              GLOW_BUILD(b, reshape, GLOW_IN(n->in[0]),
-                        .dims = GLOW_DIMS_OF(1, rows, 1, w.at[0])),
+                        .dims = GLOW_DIMS_OF(1, rows, 1, f.channels)),
              &f, v, &t);
     return y ? GLOW_BUILD(b, reshape, GLOW_IN(y),
                           .dims = n->out[0]->type->shape)
@@ -390,15 +480,23 @@ form_product(glow_builder *b, glow_node *n, int axis, const glow_value *bias)
 static glow_value *
 form_fullyconnected(glow_builder *b, glow_node *n)
 {
-    const glow_fullyconnected *f = n->attrs;
+    const glow_fullyconnected *c = n->attrs;
 
-    return form_product(b, n, f->axis, n->in[2]);
+    return form_product(b, n, c->axis, false, (filter){.bias = n->in[2]});
+}
+
+static glow_value *
+form_rowwise(glow_builder *b, glow_node *n)
+{
+    return form_product(
+        b, n, 1, true,
+        (filter){.bias = n->in[4], .scales = n->in[2], .offsets = n->in[3]});
 }
 
 static glow_value *
 form_matmul(glow_builder *b, glow_node *n)
 {
-    return form_product(b, n, 1, NULL);
+    return form_product(b, n, 1, false, (filter){.bias = NULL});
 }
 
 /* Add and MaxPool. */
@@ -478,6 +576,23 @@ bound_steps(glow_builder *b, glow_node *store, int64_t least, int64_t most)
     return glow_build(b, &vta_op_store, store->out[0]->type, GLOW_IN(y), NULL);
 }
 
+/* Immediates of `round` with a least element that is at least `least`. */
+static glow_value *
+raised(glow_builder *b, glow_value *rounds, int least)
+{
+    const glow_tensor *from = glow_constant_tensor(rounds->storage);
+    glow_value *v = glow_build_constant(b, "rounds", rounds->type);
+    int32_t *to = v->storage->tensor.data;
+
+    for (int64_t i = 0; i < glow_type_count(from->type); i++) {
+        int32_t r = ((const int32_t *)from->data)[i];
+        int old = (int8_t)(r >> 8);
+
+        to[i] = vta_round_immediate(r & 31, old > least ? old : least);
+    }
+    return v;
+}
+
 /* Bounds of results, from a Relu or Clip behind the unit and its Slice. */
 
 static glow_value *
@@ -491,8 +606,10 @@ bound(glow_builder *b, glow_node *n, int64_t least, int64_t most)
     vta_add w = a ? *a : (vta_add){0, 0};
     int *ends[2] = {c ? &v.least : &w.least, c ? &v.most : &w.most};
     bool steps = glow_is(unit, &vta_op_store);
-    glow_value *y;
+    glow_value *in[4] = {NULL}, *y;
 
+    for (int i = 0; unit && i < unit->n_in && i < 4; i++)
+        in[i] = unit->in[i];
     if ((!c && !a && !steps) || unit->pred || n->out[0]->type != x->type ||
         !glow_has_one_use(x) || (whole && !glow_has_one_use(whole)))
         return NULL;
@@ -503,7 +620,11 @@ bound(glow_builder *b, glow_node *n, int64_t least, int64_t most)
         *ends[i] = *ends[i] > most ? (int)most : *ends[i];
     }
     glow_builder_fuses(b, unit);
-    y = glow_build(b, unit->op, unit->out[0]->type, unit->in, unit->n_in,
+    if (c && unit->in[3]) {
+        in[3] = raised(b, unit->in[3], v.least);
+        v.least = -128;
+    }
+    y = glow_build(b, unit->op, unit->out[0]->type, in, unit->n_in,
                    c ? (const void *)&v : &w);
     return sliced(b, y, n->out[0]->type);
 }
@@ -531,7 +652,9 @@ run(glow_pass_run *run, glow_func *f)
 {
     static const glow_rewrite_row rows[] = {
         {&glow_op_convolution, form_convolution},
+        {&glow_op_channelwisequantizedconvolution, form_channelwise},
         {&glow_op_fullyconnected, form_fullyconnected},
+        {&glow_op_rowwisequantizedfullyconnected, form_rowwise},
         {&glow_op_matmul, form_matmul},
         {&glow_op_add, form_add},
         {&glow_op_maxpool, form_maxpool},

@@ -40,12 +40,14 @@ vta_window_of(const glow_node *n)
     const vta_conv *c = glow_attrs_if(n, &vta_op_conv);
     const vta_pool *p = glow_attrs_if(n, &vta_op_pool);
     glow_dims x = n->in[0]->type->shape, y = n->out[0]->type->shape;
+    vta_window w =
+        c ? vta_window_of_dims(c->kernels, c->strides, c->pads, c->dilation,
+                               c->group, x, y)
+          : vta_window_of_dims(p->kernels, p->strides, p->pads,
+                               GLOW_DIMS_OF(1, 1), y.at[3] / VTA_LANES, x, y);
 
-    return c ? vta_window_of_dims(c->kernels, c->strides, c->pads, c->dilation,
-                                  c->group, x, y)
-             : vta_window_of_dims(p->kernels, p->strides, p->pads,
-                                  GLOW_DIMS_OF(1, 1), y.at[3] / VTA_LANES, x,
-                                  y);
+    w.vectors = c && n->in[3] ? 2 : 1;
+    return w;
 }
 
 /* Each window along axis `i` begins inside of Input and ends there or in its padding. */

@@ -45,7 +45,7 @@ emit_once(vta_stream *s, const glow_node *n, const vta_config *c, bool doubled)
     vta_places p = {.out = vta_offset(n->out[0])};
 
     for (int i = 0; i < n->n_in; i++)
-        p.in[i] = vta_offset(n->in[i]);
+        p.in[i] = n->in[i] ? vta_offset(n->in[i]) : 0;
     if (glow_is(n, &vta_op_conv))
         return vta_emit_conv(s, n, &p, c, doubled);
     return glow_is(n, &vta_op_add) ? vta_emit_add(s, n, &p, c, doubled)

@@ -133,13 +133,15 @@ place(const vta_window *w, const vta_config *c, const counts *n, bool doubled,
         (wgt_resident && (wgt_reused <= 2 || p == 1)))
         return false;
     t->bias_slots =
-        results * t->results <= c->elements[VTA_ACC] / 4 ? results : 1;
+        results * t->results * w->vectors <= c->elements[VTA_ACC] / 4 ? results
+                                                                      : 1;
     t->inp_slots = slots(c->elements[VTA_INP], t->inp_size, p * k * w->groups,
                          inp_reused, doubled, inp_resident);
     t->wgt_slots = slots(c->elements[VTA_WGT], t->wgt_size, results * k,
                          wgt_reused, doubled, wgt_resident);
-    t->acc_slots = slots(c->elements[VTA_ACC] - t->bias_slots * t->results,
-                         t->acc_size, p * results, 0, doubled, false);
+    t->acc_slots =
+        slots(c->elements[VTA_ACC] - t->bias_slots * t->results * w->vectors,
+              t->acc_size, p * results, 0, doubled, false);
     return t->inp_slots && t->wgt_slots && t->acc_slots;
 }
 

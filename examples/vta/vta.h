@@ -70,6 +70,7 @@ typedef struct vta_window {
     int64_t out_height, out_width, out_blocks;
     int64_t groups;
     int64_t kernel[2], stride[2], dilation[2], before[2];
+    int64_t vectors; /* constants of a block of results: bias, rounds */
 } vta_window;
 
 vta_window vta_window_of(const glow_node *n);
@@ -107,7 +108,7 @@ bool vta_tile_conv(const vta_window *w, const vta_config *c, bool doubled,
 
 /* Byte offsets in DRAM of operands and result of a node. */
 typedef struct vta_places {
-    int64_t in[3], out;
+    int64_t in[4], out;
 } vta_places;
 
 /* Add the instructions of a node; false: no tile fits the scratchpads. */

@@ -26,6 +26,11 @@ class Network:
         self.data.append(f'  {name}: base64<{len(raw)}> "{base64.b64encode(raw).decode()}"')
         return "@" + name
 
+    def numbers(self, kind, values):
+        name = self.name("c")
+        self.storage.append(f"constant @{name} : {kind}<{len(values)}> = [{', '.join(map(repr, values))}]")
+        return "@" + name
+
     def node(self, op, operands, attributes, scale, shape):
         name = self.name("n")
         self.nodes.append(f"  %{name} = {op}({', '.join(operands)}) {attributes}: {kind(scale, shape)}")
@@ -34,7 +39,8 @@ class Network:
     def draw(self, count, most):
         return [self.random.randint(-most, most) for _ in range(count)]
 
-    def conv(self, x, outputs, kernel, stride, pads, group=1, dilation=(1, 1), factor=1):
+    def conv(self, x, outputs, kernel, stride, pads, group=1, dilation=(1, 1), factor=1,
+             channelwise=False):
         value, scale, (n, h, w, c) = x
         shape = (outputs, *kernel, c // group)
         depth = kernel[0] * kernel[1] * (c // group)
@@ -46,8 +52,14 @@ class Network:
                for i, v in enumerate((h, w))]
         result = (n, *out, outputs)
         self.macs += n * out[0] * out[1] * outputs * depth
+        operands = [value, weights, bias]
+        if channelwise:
+            scales = [unit * self.random.choice([0.5, 1, 1, 2]) for _ in range(outputs)]
+            zeros = self.numbers("index32", [0] * outputs)
+            operands += [self.numbers("float", scales), zeros,
+                         self.numbers("float", [scale * u for u in scales]), zeros]
         return self.node(
-            "Convolution", (value, weights, bias),
+            "ChannelwiseQuantizedConvolution" if channelwise else "Convolution", operands,
             f"{{Kernels: {list(kernel)}, Strides: {list(stride)}, Pads: {list(pads)}, "
             f"Group: {group}, Dilation: {list(dilation)}}} ", scale * factor, result)
 
@@ -89,7 +101,7 @@ def shapes(seed, path):
                 kernel[i], dilation[i] = kernel[i] - 1, 1
         y = net.conv(y, group * r.randint(1, 40 // group), kernel,
                      [r.randint(1, 3), r.randint(1, 3)], pads, group, dilation,
-                     r.choice([0.5, 1, 1, 2, 8]))
+                     r.choice([0.5, 1, 1, 2, 8]), r.random() < 0.3)
         if r.random() < 0.6:
             y = net.relu(y)
     if r.random() < 0.5:
