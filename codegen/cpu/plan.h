@@ -116,6 +116,13 @@ typedef struct cpu_memory {
     int64_t offset; /* of byte 0 of the region, in the constants */
 } cpu_memory;
 
+/* A region with a pointer of its own, in bundles. */
+typedef struct cpu_space {
+    const char *name; /* of the pointer */
+    cpu_base base;
+    int64_t begin, size; /* in the base */
+} cpu_space;
+
 typedef struct cpu_plan {
     glow_func *func;
     /*
@@ -158,6 +165,8 @@ typedef struct cpu_plan {
         int64_t constants;
     } * regions;
     int n_regions;
+    cpu_space *spaces; /* of a root, in bundles */
+    int n_spaces;
 } cpu_plan;
 
 #endif

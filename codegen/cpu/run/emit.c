@@ -13,6 +13,7 @@
 #include "codegen/cpu/run/frames.h"
 #include "codegen/cpu/run/module.h"
 #include "codegen/cpu/run/object.h"
+#include "codegen/cpu/run/spaces.h"
 #include "codegen/cpu/run/target.h"
 #include "glow/file.h"
 
@@ -277,6 +278,8 @@ glow_cpu_emit(glow_func *f, const char *artifact,
     cg g;
     bool ok = false;
 
+    if (p && is(artifact, "bundle"))
+        glow_cpu_separate_spaces(p);
     if (p && check_limit(p, options) && check_spaces(p)) {
         ok = glow_cpu_compile(&g, p, entry, false, debug) &&
              write_form(&g, p, artifact, options, path);

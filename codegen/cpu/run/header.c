@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "codegen/cpu/run/module.h"
+#include "codegen/cpu/run/spaces.h"
 #include "glow/state.h"
 
 /*
@@ -270,6 +271,7 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
         glow_map_set(used, regions[i], used);
     for (int i = 0; i < p->n_bindings; i++) {
         const cpu_binding *x = &p->bindings[i];
+        cpu_location at = glow_cpu_locate(p, x->base, x->offset);
         const char *c_name = glow_cpu_c_name(p->arena, x->storage->name);
         const char *name = macro_name(p->arena, used, x->storage->name);
 
@@ -277,11 +279,14 @@ add_bindings(glow_buf *b, const cpu_plan *p, const char *prefix)
         if (strcmp(name, glow_cpu_macro_prefix(p->arena, c_name)) != 0)
             glow_buf_printf(b, "%s: ", c_name); /* the macro is numbered */
         glow_buf_type(b, x->storage->value.type);
-        glow_buf_printf(b, "%s%s */\n#define %s_%s_OFFSET %" PRId64 "\n",
-                        x->base == CPU_ACTIVATIONS ? ", in the activations"
-                                                   : "",
+        glow_buf_printf(b, "%s%s%s */\n#define %s_%s_OFFSET %" PRId64 "\n",
+                        at.space >= 0 || x->base == CPU_ACTIVATIONS ? ", in "
+                                                                    : "",
+                        at.space >= 0                ? p->spaces[at.space].name
+                        : x->base == CPU_ACTIVATIONS ? "the activations"
+                                                     : "",
                         glow_cpu_is_state(x) ? ", state" : "", prefix, name,
-                        x->offset);
+                        at.offset);
         glow_buf_printf(b, "#define %s_%s_SIZE %" PRId64 "\n", prefix, name,
                         x->size);
         add_shape(b, prefix, name, x->storage->value.type);
@@ -343,7 +348,22 @@ add_function(glow_buf *b, const cpu_plan *p, const char *name)
                     name);
     if (threads)
         glow_buf_printf(b, ", %s_parallel parallel, void *pool", name);
+    for (int i = 0; i < p->n_spaces; i++)
+        glow_buf_printf(b, ",\n    uint8_t *%s", p->spaces[i].name);
     glow_buf_puts(b, ");\n");
+}
+
+/* Sizes of the memories with pointers of their own. */
+static void
+add_spaces(glow_buf *b, const cpu_plan *p, const char *prefix)
+{
+    for (int i = 0; i < p->n_spaces; i++)
+        glow_buf_printf(
+            b, "/* Bytes of %s */\n#define %s_%s_SIZE %" PRId64 "\n",
+            p->spaces[i].base == CPU_ACTIVATIONS ? "more activations"
+                                                 : "more placeholders",
+            prefix, glow_cpu_macro_prefix(p->arena, p->spaces[i].name),
+            p->spaces[i].size);
 }
 
 static const char *
@@ -365,8 +385,9 @@ glow_cpu_put_header(glow_buf *b, const cpu_plan *p, const char *name,
     glow_buf_printf(
         b,
         "/*\n"
-        " * A network as one function, and the memory that it works in: three\n"
-        " * regions, each aligned to %s_ALIGN bytes.  The constants are\n"
+        " * A network as one function, and the memory that it works in: "
+        "regions,\n"
+        " * each aligned to %s_ALIGN bytes.  The constants are\n"
         " * %s.  Inputs and results are in the placeholders.\n"
         " */\n\n"
         "#ifndef %s_H\n#define %s_H\n\n"
@@ -380,8 +401,9 @@ glow_cpu_put_header(glow_buf *b, const cpu_plan *p, const char *name,
         "#define %s_STACK_SIZE %" PRId64 "\n",
         prefix, place_of_constants(p->arena, name, weights, file), prefix,
         prefix, prefix, prefix, p->size[CPU_CONSTANTS], prefix,
-        p->size[CPU_PLACEHOLDERS], prefix, p->size[CPU_ACTIVATIONS], prefix,
-        stack);
+        glow_cpu_base_size(p, CPU_PLACEHOLDERS), prefix,
+        glow_cpu_base_size(p, CPU_ACTIVATIONS), prefix, stack);
+    add_spaces(b, p, prefix);
     if (weights != GLOW_BUNDLE_FILE)
         glow_buf_printf(b, "\nextern const uint8_t %s_weights[];\n", name);
     add_bindings(b, p, prefix);

@@ -89,8 +89,8 @@ static cg_value
 build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             bool debug)
 {
-    cg_value entry = glow_cg_function(g, name, glow_cpu_entry_params(g->target),
-                                      p->root == p);
+    cg_value entry = glow_cg_function(
+        g, name, glow_cpu_entry_params(g->target) + p->n_spaces, p->root == p);
     cg_value before;
 
     if (debug)

@@ -11,6 +11,7 @@
 #include "codegen/cpu/emit/debug.h"
 #include "codegen/cpu/kernels/choice.h"
 #include "codegen/cpu/kernels/fork.h"
+#include "codegen/cpu/run/spaces.h"
 #include "glow/ops.h"
 
 const char *
@@ -204,6 +205,17 @@ glow_cpu_declare_step(cg *g, const cpu_step *s, const char *name)
     return m;
 }
 
+/* The address of byte `offset` of `base`, in the function of `p`. */
+static cg_value
+address(cg *g, const cpu_plan *p, cg_value entry, cpu_base base, int64_t offset)
+{
+    cpu_location l = glow_cpu_locate(p, base, offset);
+    int param =
+        l.space < 0 ? (int)base : glow_cpu_entry_params(g->target) + l.space;
+
+    return glow_cg_atc(g, LLVMGetParam(entry, (unsigned)param), l.offset);
+}
+
 cg_value
 glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
                    const cpu_made *fn, cg_value entry)
@@ -214,8 +226,8 @@ glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
         GLOW_NEW_ARRAY(g->arena, cg_value, params + CPU_MOST_NUMBERS);
 
     for (; n < s->n_slots; n++)
-        args[n] = glow_cg_atc(g, LLVMGetParam(entry, s->slots[n].range.base),
-                              s->slots[n].range.offset);
+        args[n] = address(g, p, entry, s->slots[n].range.base,
+                          s->slots[n].range.offset);
     if (s->packed >= 0)
         args[n++] =
             glow_cg_atc(g, LLVMGetParam(entry, CPU_CONSTANTS), s->packed);
@@ -226,8 +238,7 @@ glow_cpu_call_step(cg *g, const cpu_plan *p, const cpu_step *s,
         args[n++] = LLVMGetParam(entry, CPU_POOL);
     }
     if (s->scratch && s->own_scratch < 0)
-        args[n++] =
-            glow_cg_atc(g, LLVMGetParam(entry, CPU_ACTIVATIONS), p->scratch);
+        args[n++] = address(g, p, entry, CPU_ACTIVATIONS, p->scratch);
     if (fn->part)
         return glow_cpu_call_parts(g, s, fn->step, fn->part, entry, args, n);
     count = numbers_of(s, numbers);

@@ -16,6 +16,7 @@
 
 #include "codegen/cpu/layout.h"
 #include "codegen/cpu/run/child.h"
+#include "codegen/cpu/run/spaces.h"
 
 /* Linking. */
 
@@ -157,16 +158,15 @@ static void
 put_placeholder(glow_buf *b, const cpu_plan *p, const cpu_binding *x)
 {
     const glow_type *t = x->storage->value.type;
-    int64_t base = x->base == CPU_ACTIVATIONS
-                       ? glow_cpu_aligned(p->size[CPU_PLACEHOLDERS])
-                       : 0;
+    cpu_location at = glow_cpu_locate(p, x->base, x->offset);
+    int memory = at.space >= 0 ? CPU_BASES + at.space : (int)x->base;
 
     glow_buf_puts(b, "  ");
     put_string(b, x->storage->name);
     glow_buf_printf(b,
-                    ": {offset: %" PRId64 ", count: %" PRId64
+                    ": {memory: %d, offset: %" PRId64 ", count: %" PRId64
                     ", array: %s, kind: \"%s\", shape: [",
-                    base + x->offset, glow_type_count(t), array_of(t),
+                    memory, at.offset, glow_type_count(t), array_of(t),
                     glow_kind_get(t->elem)->name);
     for (int i = 0; i < t->shape.rank; i++)
         glow_buf_printf(b, "%s%" PRId64, i ? ", " : "", t->shape.at[i]);
@@ -198,28 +198,35 @@ static const char code[] =
     "{});\n"
     "  const wasm = instance.exports;\n"
     "  const up = (n) => Math.ceil(n / align) * align;\n"
-    "  const heap = up(wasm.__heap_base.value);\n"
-    "  const constants = files.weights ? heap : wasm[name + "
+    "  let end = up(wasm.__heap_base.value);\n"
+    "  // Constants, placeholders, activations, and further memories of "
+    "these.\n"
+    "  const pointers = sizes.map((size, i) => {\n"
+    "    if (i === 0 && !files.weights) return wasm[name + "
     "\"_weights\"].value;\n"
-    "  const io = files.weights ? up(heap + sizes.constants) : heap;\n"
-    "  const work = up(io + sizes.placeholders);\n"
-    "  const more = work + sizes.activations - wasm.memory.buffer.byteLength;\n"
+    "    const begin = end;\n"
+    "    end = up(end + size);\n"
+    "    return begin;\n"
+    "  });\n"
+    "  const more = end - wasm.memory.buffer.byteLength;\n"
     "  if (more > 0) wasm.memory.grow(Math.ceil(more / 65536));\n"
     "  if (files.weights) {\n"
     "    const bytes = new Uint8Array(weights ?? await read(files.weights));\n"
-    "    if (bytes.length !== sizes.constants)\n"
+    "    if (bytes.length !== sizes[0])\n"
     "      throw new Error(`${files.weights} has ${bytes.length} bytes, not "
-    "${sizes.constants}`);\n"
-    "    new Uint8Array(wasm.memory.buffer).set(bytes, constants);\n"
+    "${sizes[0]}`);\n"
+    "    new Uint8Array(wasm.memory.buffer).set(bytes, pointers[0]);\n"
     "  }\n"
     "  const inputs = {}, outputs = {};\n"
     "  for (const [key, p] of Object.entries(placeholders)) {\n"
-    "    const at = new p.array(wasm.memory.buffer, io + p.offset, p.count);\n"
+    "    const at = new p.array(wasm.memory.buffer, pointers[p.memory] + "
+    "p.offset, p.count);\n"
     "    if (p.input) inputs[key] = at;\n"
     "    if (p.output) outputs[key] = at;\n"
     "  }\n"
     "  const run = () => {\n"
-    "    const code = wasm[name](constants, io, work);\n"
+    "    const code = wasm[name](...pointers.slice(0, 3), ...crew, "
+    "...pointers.slice(3));\n"
     "    if (code !== 0) throw new Error(`${name}: instruction ${code} "
     "failed`);\n"
     "  };\n"
@@ -248,12 +255,17 @@ glow_cpu_put_loader(glow_buf *b, const cpu_plan *p, const char *name,
         put_string(b, weights);
     else
         glow_buf_puts(b, "null");
+    glow_buf_printf(
+        b, "};\nconst align = %d, sizes = [%" PRId64 ", %" PRId64 ", %" PRId64,
+        CPU_ALIGN, p->size[CPU_CONSTANTS],
+        glow_cpu_base_size(p, CPU_PLACEHOLDERS),
+        glow_cpu_base_size(p, CPU_ACTIVATIONS));
+    for (int i = 0; i < p->n_spaces; i++)
+        glow_buf_printf(b, ", %" PRId64, p->spaces[i].size);
     glow_buf_printf(b,
-                    "};\nconst align = %d, sizes = {constants: %" PRId64
-                    ", placeholders: %" PRId64 ", activations: %" PRId64
-                    "};\n\nexport const placeholders = {\n",
-                    CPU_ALIGN, p->size[CPU_CONSTANTS],
-                    p->size[CPU_PLACEHOLDERS], p->size[CPU_ACTIVATIONS]);
+                    "];\nconst crew = [%s]; // one thread does all\n"
+                    "\nexport const placeholders = {\n",
+                    p->target->threads > 1 ? "0, 0" : "");
     for (int i = 0; i < p->n_bindings; i++)
         put_placeholder(b, p, &p->bindings[i]);
     glow_buf_printf(b, "};\n\n%s", code);

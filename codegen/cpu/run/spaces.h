@@ -1,0 +1,24 @@
+/* Memory spaces of a bundle: a pointer for each region. */
+
+#ifndef CODEGEN_CPU_RUN_SPACES_H
+#define CODEGEN_CPU_RUN_SPACES_H
+
+#include "codegen/cpu/plan.h"
+
+/*
+ * Gives each region of placeholders and activations behind the first a pointer of its own,
+ * which the entry function takes behind its other parameters: p->spaces.
+ */
+void glow_cpu_separate_spaces(cpu_plan *p);
+
+/* Where a byte of a base is: in p->spaces[space], or in the base itself if that is -1. */
+typedef struct cpu_location {
+    int space;
+    int64_t offset; /* from the pointer */
+} cpu_location;
+
+cpu_location glow_cpu_locate(const cpu_plan *p, cpu_base base, int64_t offset);
+/* Bytes behind the pointer of `base`, without those of p->spaces. */
+int64_t glow_cpu_base_size(const cpu_plan *p, cpu_base base);
+
+#endif
