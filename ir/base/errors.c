@@ -1833,7 +1833,8 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-run -devices=small.json parts.gir -input x=zero\n"
      "\n"
-     "Partition with a smaller `memory`, by the difference.\n"},
+     "Partition with `load=true`, which compiles the parts, or with a smaller\n"
+     "`memory`, by the difference.\n"},
 
     {"E0852", "there is no linker for WebAssembly",
      "A bundle for wasm32 is linked to NAME.wasm by wasm-ld of LLVM, which is\n"

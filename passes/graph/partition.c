@@ -12,6 +12,8 @@
  * `devices` is a file of them (glow/devices.h, docs/partition.md).  The groups are found
  * by glow/partition.h: a node takes the time that the profile or the target of the device
  * gives, or is not taken by its backend; a Splat is copied into each part that reads it.
+ * With `load` the parts are compiled for their devices, and what exceeds the memory of one
+ * is taken from it for another search.
  * `pins` has devices of nodes (`%conv1@npu`) and of operators (`SoftMax@host`).
  *
  * Afterwards the graph has Runs, nodes without results, and Splats that these read.
@@ -28,6 +30,7 @@
 #include "glow/partition.h"
 #include "glow/pipeline.h"
 #include "passes/graph/common/outline.h"
+#include "passes/graph/common/part_bytes.h"
 #include "passes/graph/common/topology.h"
 
 enum { USER = GLOW_PARTITION_PIPELINE + 1 };
@@ -41,6 +44,7 @@ typedef struct partition_options {
     const char *pins;
     int max_parts;
     bool fallback;
+    bool load;
 } partition_options;
 
 typedef struct work {
@@ -62,6 +66,7 @@ typedef struct work {
     const glow_device **pins; /* by task, or NULL */
     glow_partition_problem p;
     glow_partition result;
+    int64_t *reserve; /* by device: bytes of memory that are not counted on */
 } work;
 
 static bool
@@ -328,12 +333,24 @@ find_times(work *w)
 
 /* Devices. */
 
+/* The memory of device `i`, less what it turned out to need beyond the count. */
+static int64_t
+memory_of(const work *w, int i)
+{
+    int64_t memory = w->devices->at[i].memory;
+
+    return memory == INT64_MAX      ? memory
+           : memory > w->reserve[i] ? memory - w->reserve[i]
+                                    : 0;
+}
+
 static bool
 are_alike(const work *w, int i, int k)
 {
     const glow_device *a = &w->devices->at[i], *b = &w->devices->at[k];
 
-    if (a->memory != b->memory || a->bytes_per_second != b->bytes_per_second ||
+    if (memory_of(w, i) != memory_of(w, k) ||
+        a->bytes_per_second != b->bytes_per_second ||
         a->seconds_per_transfer != b->seconds_per_transfer)
         return false;
     for (uint32_t t = 0; t < w->p.n_tasks; t++)
@@ -354,7 +371,7 @@ set_devices(work *w)
 
         while (k < i && !are_alike(w, i, k))
             k++;
-        at[i] = (glow_partition_device){d->memory, d->bytes_per_second,
+        at[i] = (glow_partition_device){memory_of(w, i), d->bytes_per_second,
                                         d->seconds_per_transfer, (uint32_t)k};
     }
     w->p.devices = at;
@@ -459,24 +476,89 @@ tell(const work *w)
 
 /* Outlining. */
 
-static void
-outline(work *w)
+/*
+ * Outlines the parts of `f`, which is the function of the work or one of a clone; calls
+ * `each` for the Runs.  False if that returns false.
+ */
+static bool
+outline(const work *w, glow_func *f,
+        bool (*each)(const glow_node *run, const glow_device *d,
+                     int64_t *bytes),
+        int64_t *bytes)
 {
     glow_node **group = GLOW_NEW_ARRAY(w->arena, glow_node *, w->p.n_tasks);
+    const char **names = GLOW_NEW_ARRAY(w->arena, const char *, w->p.n_tasks);
+    bool ok = true;
 
-    for (uint32_t k = 0; k < w->result.n_parts; k++) {
+    for (uint32_t t = 0; t < w->p.n_tasks; t++)
+        names[t] = glow_arena_strdup(w->arena, w->nodes[t]->name);
+    for (uint32_t k = 0; k < w->result.n_parts && ok; k++) {
         int count = 0;
         uint32_t device = 0;
+        glow_node *run;
 
         for (uint32_t t = 0; t < w->p.n_tasks; t++)
             if (w->result.part[t] == k) {
-                group[count++] = w->nodes[t];
+                group[count++] = glow_find_node(f, names[t]);
                 device = w->result.device[t];
             }
-        glow_outline(w->arena, group, count,
-                     glow_arena_printf(w->arena, "part%" PRIu32, k),
-                     w->devices->at[device].name);
+        run = glow_outline(w->arena, group, count,
+                           glow_arena_printf(w->arena, "part%" PRIu32, k),
+                           w->devices->at[device].name);
+        if (run && each)
+            ok = each(run, &w->devices->at[device], &bytes[device]);
     }
+    return ok;
+}
+
+static bool
+add_bytes(const glow_node *run, const glow_device *d, int64_t *bytes)
+{
+    return d->memory == INT64_MAX ||
+           glow_add_part_bytes(glow_called(run, 0), d, bytes);
+}
+
+enum { MOST_TRIES = 16 };
+
+/*
+ * Adds to `reserve` the bytes by which the parts, compiled for their devices, exceed the
+ * memory of these; *fits: there is none.  False after a report.
+ */
+static bool
+load_parts(work *w, bool *fits)
+{
+    int64_t *bytes = GLOW_NEW_ARRAY(w->arena, int64_t, w->devices->count);
+    glow_module *m = glow_module_clone(w->f->module);
+    bool ok = outline(w, glow_find_func(m, w->f->name), add_bytes, bytes);
+
+    *fits = true;
+    for (int i = 0; i < w->devices->count; i++) {
+        int64_t beyond = bytes[i] - w->devices->at[i].memory;
+
+        if (!ok || beyond <= 0)
+            continue;
+        *fits = false;
+        if (glow_add_overflow(w->reserve[i], beyond, &w->reserve[i]))
+            w->reserve[i] = INT64_MAX;
+    }
+    glow_module_free(m);
+    return ok;
+}
+
+/* Solves again, with less memory, until the compiled parts fit. */
+static bool
+solve_loaded(work *w)
+{
+    for (int i = 0; i < MOST_TRIES; i++) {
+        bool fits = true;
+
+        set_devices(w);
+        if (!solve(w) || (w->o->load && !load_parts(w, &fits)))
+            return false;
+        if (fits)
+            return true;
+    }
+    return refuse(w);
 }
 
 /* Moves the nodes without results behind the Runs that they read. */
@@ -540,13 +622,13 @@ run(glow_pass_run *pass, glow_func *f)
     find_values(&w);
     if (!read_pins(&w) || !find_times(&w))
         return GLOW_FAILED;
-    set_devices(&w);
-    if (!solve(&w))
+    w.reserve = GLOW_NEW_ARRAY(w.arena, int64_t, w.devices->count);
+    if (!solve_loaded(&w))
         return GLOW_FAILED;
     if (!glow_run_may_rewrite(pass))
         return erased ? GLOW_CHANGED : GLOW_UNCHANGED;
     tell(&w);
-    outline(&w);
+    outline(&w, f, NULL, NULL);
     move_rest(&w);
     return GLOW_CHANGED;
 }
@@ -567,6 +649,9 @@ const glow_pass glow_pass_partition = {
                                    "%NODE@DEVICE and OPERATOR@DEVICE"),
                 GLOW_FIELD_DEFAULT(partition_options, max_parts, GLOW_INT,
                                    "parts at most; 0: any number"),
+                GLOW_FIELD_DEFAULT(partition_options, load, GLOW_FLAG,
+                                   "compile the parts, and count the bytes "
+                                   "that they take"),
                 GLOW_FIELD_DEFAULT(partition_options, fallback, GLOW_FLAG,
                                    "what a device does not take goes to the "
                                    "next")},
