@@ -94,8 +94,9 @@ static const tool_option options[] = {
      "what runs it: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
      "the passes after the step is made (O2)"},
-    {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16", NULL, "running",
-     "compute in 16 bits; weights and state stay as they are"},
+    {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16|f16", NULL, "running",
+     "compute in 16 bits; weights and state stay as they are, and for f16 the "
+     "loss has a factor that adapts"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
@@ -189,9 +190,9 @@ check_usage(train *t)
     if (v->metrics.count > 0 && v->valid.count == 0)
         return tool_usage(&t->tool, "add -valid NAME=x.npy",
                           "-metric judges the samples of -valid");
-    if (v->convert && strcmp(v->convert, "bf16") != 0 &&
-        strcmp(v->convert, "pure-bf16") != 0)
-        return tool_usage(&t->tool, NULL, "-convert takes bf16 or pure-bf16");
+    if (v->convert && check_word(t, "precision", v->convert,
+                                 tool_convert_words) != TOOL_GO_ON)
+        return TOOL_USAGE;
     if (check_word(t, "optimizer", v->optimizer, optimizers) != TOOL_GO_ON ||
         check_word(t, "schedule", v->schedule, schedules) != TOOL_GO_ON)
         return TOOL_USAGE;

@@ -31,7 +31,8 @@ typedef struct frame {
 static double
 x_of(const frame *f, double step)
 {
-    return LEFT + (WIDTH - LEFT - RIGHT) * step / (double)f->steps;
+    return (double)LEFT +
+           (double)(WIDTH - LEFT - RIGHT) * step / (double)f->steps;
 }
 
 static double
@@ -41,7 +42,7 @@ y_of(const frame *f, double loss)
                     ? log(fmax(loss, f->low) / f->low) / log(f->high / f->low)
                     : (loss - f->low) / (f->high - f->low);
 
-    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * at;
+    return (double)(HEIGHT - BOTTOM) - (double)(HEIGHT - TOP - BOTTOM) * at;
 }
 
 static void

@@ -8,15 +8,28 @@
 
 /* Passes. */
 
+/* float16, whose gradients need a factor. */
+static bool
+is_half(const train_values *v)
+{
+    return v->convert && strstr(v->convert, "f16") != NULL &&
+           strstr(v->convert, "bf16") == NULL;
+}
+
 static void
 put_step(train *t, glow_buf *b)
 {
     const train_values *v = &t->values;
 
-    glow_buf_printf(b, "differentiate<loss=\"%s\"", t->loss);
+    bool scales = is_half(v);
+
+    if (scales)
+        glow_buf_printf(b, "scale-loss<loss=\"%s\">,", t->loss);
+    glow_buf_printf(b, "differentiate<loss=\"%s\"",
+                    scales ? "scaled.loss" : t->loss);
     if (v->of)
         glow_buf_printf(b, ",of=\"%s\"", v->of);
-    glow_buf_puts(b, ">");
+    glow_buf_puts(b, scales ? ">,unscale-gradients" : ">");
     if (v->accumulate > 1)
         glow_buf_printf(b, ",accumulate-gradients<every=%" PRId64 ">",
                         v->accumulate);
@@ -227,6 +240,8 @@ identify(train *t, const glow_module *m)
                     " shuffle=%d samples=%" PRId64,
                     v->rate, v->schedule, v->every, v->factor, v->warmup,
                     v->seed, v->shuffle, t->data.samples);
+    if (v->convert)
+        glow_buf_printf(&id, " convert=%s", v->convert);
     if (strcmp(v->schedule, "cosine") == 0)
         glow_buf_printf(&id, " steps=%" PRId64, t->total);
     glow_buf_free(&b);

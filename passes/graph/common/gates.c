@@ -2,6 +2,7 @@
 
 #include "passes/graph/common/gates.h"
 
+#include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/state.h"
 
@@ -65,4 +66,37 @@ glow_where(glow_builder *b, glow_value *cond, glow_value *x, glow_value *y)
                           .target_dim = shape);
     }
     return GLOW_BUILD_PLAIN(b, select, GLOW_IN(cond, x, y));
+}
+
+glow_value *
+glow_add_loss_scale(glow_builder *b, float initial, glow_kind kind)
+{
+    static const glow_attr attrs[] = {
+        {.name = "State", .value = {.kind = GLOW_V_BOOL, .i = true}},
+        {.name = "LossScale", .value = {.kind = GLOW_V_BOOL, .i = true}}};
+    glow_context *ctx = glow_builder_context(b);
+    glow_dims scalar = {.rank = 0};
+    glow_storage *s = glow_placeholder_new(
+        glow_builder_module(b), "loss.scale",
+        glow_type_get(ctx, glow_type_of(GLOW_FLOAT, scalar)));
+    glow_value *v = &s->value, *is_new;
+
+    s->attrs = (glow_attr_list){attrs, 2};
+    is_new = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(v, glow_build_like(b, v, 0)));
+    v = GLOW_BUILD_PLAIN(
+        b, select, GLOW_IN(is_new, glow_build_like(b, v, (double)initial), v));
+    if (!v || kind == GLOW_FLOAT)
+        return v;
+    return GLOW_BUILD_STATED_PLAIN(
+        b, convertto, glow_type_get(ctx, glow_type_of(kind, scalar)),
+        GLOW_IN(v));
+}
+
+glow_value *
+glow_loss_scale(glow_value *kept)
+{
+    GLOW_FOR_EACH_USE(u, kept)
+        if (u->user->op == &glow_op_select && u->index == 2)
+            return u->user->out[0];
+    return NULL;
 }

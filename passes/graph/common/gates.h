@@ -22,4 +22,12 @@ bool glow_take_gates(glow_builder *b, glow_func *f, glow_value **open);
 glow_value *glow_where(glow_builder *b, glow_value *cond, glow_value *x,
                        glow_value *y);
 
+/*
+ * The factor of the loss, in `kind`: state, and `initial` where that is zero.  NULL after
+ * a report.
+ */
+glow_value *glow_add_loss_scale(glow_builder *b, float initial, glow_kind kind);
+/* The factor that was made of the placeholder `kept`, or NULL. */
+glow_value *glow_loss_scale(glow_value *kept);
+
 #endif
