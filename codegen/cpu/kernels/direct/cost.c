@@ -103,6 +103,12 @@ memory_cycles(const cpu_target *t, const direct *d, const shape *s,
     double reading = weights / t->memory_bytes, cycles = multiplying;
     bool ahead = glow_cpu_knob(t, CPU_KNOB_AHEAD, 12) > 0;
 
+    if (glow_cpu_is_by_groups(t, d)) {
+        input = (double)(glow_cpu_pixels_in(d) * d->pixel * d->batch);
+        return cycles + reading +
+               (input > (double)t->cache_bytes / 2 ? input * (groups - 1) / FAR
+                                                   : 0);
+    }
     if (weights > (double)t->cache_bytes / 2)
         reading += weights * (images - 1) / FAR;
     else

@@ -18,6 +18,9 @@
  *                 for lines of taps, unit of kc, taps, depth of the unit
  *                   mr x vectors sums += input[mr], broadcast, * weights[vectors]
  *
+ * Where weights outgrow the cache, and there are several images, they are the loop
+ * inside of that over panels, and weights that are no constants are packed panel by panel.
+ *
  * So a panel of weights is read from the cache for all tiles of the block, and
  * the input of the block for all panels.  Units of work are lines; or panels,
  * or tiles of the one line, if there are more of these.  The last panel and its
@@ -55,7 +58,7 @@ typedef struct maker {
     shape s;
     cpu_run runs[CPU_MOST_RUNS];
     int n_runs;
-    bool by_channels, by_tiles;
+    bool by_channels, by_tiles, by_groups;
     cpu_within
         units; /* of a batch and group: lines, channel groups, or tiles of a
                        * line */
@@ -205,7 +208,7 @@ plan_reading(maker *m, int64_t group)
     int64_t most;
 
     m->at.tile.ahead = m->at.tile.streams = 0;
-    if (!d->packed ||
+    if (!d->packed || m->by_groups ||
         glow_cpu_weight_bytes(d) <= m->j->g->target->cache_bytes / FEW_WEIGHTS)
         return;
     if (times == 1 && d->kernel_w == 1)
@@ -414,6 +417,33 @@ begin_channels(maker *m, cg_loop *l, int64_t from, int64_t count)
         glow_cg_for(m->j->g, l, count);
 }
 
+/* The input of the image and group of channels at hand. */
+static cg_value
+input_of(const maker *m)
+{
+    cg *g = m->j->g;
+    const direct *d = &m->d;
+    cg_value at =
+        glow_cg_at(g, m->j->in[0].at,
+                   cg_mulc(g, m->at.batch, glow_cpu_pixels_in(d) * d->pixel));
+
+    return glow_cg_at(
+        g, at, cg_mulc(g, m->at.group, d->channels * glow_cpu_depth_size(d)));
+}
+
+/* All images, for the current group of channels. */
+static void
+make_images(maker *m)
+{
+    cg *g = m->j->g;
+    cg_loop l;
+
+    m->at.batch = glow_cg_for(g, &l, m->d.batch);
+    m->at.in = input_of(m);
+    make_lines(m, cg_i64(g, 0), cg_i64(g, m->d.out_h));
+    glow_cg_loop_end(g, &l, NULL);
+}
+
 /* `count` groups of `blocks` vectors of channels from vector `from` on. */
 static void
 make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
@@ -422,6 +452,7 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     cg *g = m->j->g;
     const direct *d = &m->d;
     int64_t lanes = m->s.lanes;
+    cg_value channel;
     cg_loop l;
 
     if (!count)
@@ -435,8 +466,21 @@ make_channels(maker *m, int64_t from, int64_t count, int blocks, int last,
     begin_channels(m, &l, from / m->s.blocks, count);
     m->at.group_number = cg_addc(g, l.i, from / m->s.blocks);
     m->at.channel = cg_addc(g, cg_mulc(g, l.i, blocks * lanes), from * lanes);
+    channel = m->at.channel;
     m->at.channel =
         cg_add(g, m->at.channel, cg_mulc(g, m->at.group, d->outputs));
+    if (m->by_groups) {
+        m->at.weights =
+            d->turned
+                ? glow_cpu_turn_group(m->j, d, &m->s, m->at.group, channel,
+                                      blocks, last)
+                : glow_cg_at(
+                      g, weights,
+                      cg_mulc(g, l.i, glow_cpu_group_bytes(d, &m->s, blocks)));
+        make_images(m);
+        glow_cg_loop_end(g, &l, NULL);
+        return;
+    }
     m->at.weights =
         glow_cg_at(g, weights,
                    cg_mulc(g, l.i,
@@ -533,17 +577,23 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
     };
     if (d->widens)
         m.at.tile.type = &glow_cpu_float;
-    base = d->turned   ? glow_cpu_turn_weights(j, d, &m.s)
-           : d->packed ? glow_cg_atc(g, j->packed, d->w_first)
-                       : j->in[1].at;
+    m.by_groups = glow_cpu_is_by_groups(g->target, d);
+    base = d->turned && m.by_groups ? j->scratch
+           : d->turned              ? glow_cpu_turn_weights(j, d, &m.s)
+           : d->packed              ? glow_cg_atc(g, j->packed, d->w_first)
+                                    : j->in[1].at;
     tiles = glow_cpu_line_tiles(g->target, d, &m.s);
-    m.by_tiles = tiles > 0;
-    m.by_channels = !m.by_tiles && glow_cpu_is_by_channels(g->target, d, &m.s);
-    outer =
-        glow_cpu_units_within(j, &m.units, d->batch * d->groups,
-                              m.by_tiles      ? tiles
-                              : m.by_channels ? glow_cpu_channel_groups(&m.s)
-                                              : d->out_h);
+    m.by_tiles = !m.by_groups && tiles > 0;
+    m.by_channels =
+        m.by_groups ||
+        (!m.by_tiles && glow_cpu_is_by_channels(g->target, d, &m.s));
+    if (m.by_groups)
+        m.s.lines = d->out_h;
+    outer = glow_cpu_units_within(
+        j, &m.units, m.by_groups ? d->groups : d->batch * d->groups,
+        m.by_tiles      ? tiles
+        : m.by_channels ? glow_cpu_channel_groups(&m.s)
+                        : d->out_h);
     m.at.batch = cg_over(g, outer, d->groups);
     m.at.group = cg_modulo(g, outer, d->groups);
     end = cg_i64(g, d->out_h);
@@ -551,12 +601,7 @@ glow_cpu_emit_direct(cpu_job *j, const direct *from)
         first = m.units.begin;
         end = m.units.end;
     }
-    m.at.in =
-        glow_cg_at(g, j->in[0].at,
-                   cg_mulc(g, m.at.batch, glow_cpu_pixels_in(d) * d->pixel));
-    m.at.in = glow_cg_at(
-        g, m.at.in,
-        cg_mulc(g, m.at.group, d->channels * glow_cpu_depth_size(d)));
+    m.at.in = input_of(&m);
     weights = glow_cg_at(g, base, cg_mulc(g, m.at.batch, d->w_batch));
     weights = glow_cg_at(
         g, weights,

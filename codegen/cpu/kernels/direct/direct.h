@@ -66,7 +66,7 @@ typedef struct cpu_direct {
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
     int bias;        /* operand, or -1 */
     const glow_type *type; /* of the input */
-    int64_t w_first; /* byte offset of its weights among the packed weights */
+    int64_t w_first; /* byte offset of its weights in the packed weights */
     /*
      * Positions of the results, in pixels: the first, and strides between
      * images, lines and pixels.  0 in apart_w: contiguous.

@@ -424,6 +424,14 @@ glow_cpu_is_by_channels(const cpu_target *t, const direct *d, const shape *s)
     return outer * d->out_h < ENOUGH_UNITS && groups > d->out_h;
 }
 
+bool
+glow_cpu_is_by_groups(const cpu_target *t, const direct *d)
+{
+    return d->packed && d->form.numbers == CPU_FLOATS && !d->w_batch &&
+           !d->flat.cut && d->batch > 1 &&
+           glow_cpu_weight_bytes(d) / d->groups > t->cache_bytes / 2;
+}
+
 int64_t
 glow_cpu_line_tiles(const cpu_target *t, const direct *d, const shape *s)
 {
@@ -451,6 +459,8 @@ glow_cpu_direct_units(const cpu_target *t, const direct *from)
     shape s = glow_cpu_direct_shape(t, &d);
     int64_t tiles = glow_cpu_line_tiles(t, &d, &s);
 
+    if (glow_cpu_is_by_groups(t, &d))
+        return d.groups * glow_cpu_channel_groups(&s);
     if (tiles)
         return d.batch * d.groups * tiles;
     return d.batch * d.groups *

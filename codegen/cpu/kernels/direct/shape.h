@@ -53,6 +53,11 @@ int glow_cpu_cut_lines(glow_arena *a, const cpu_direct *d, const cpu_shape *s,
  */
 bool glow_cpu_is_by_channels(const cpu_target *t, const cpu_direct *d,
                              const cpu_shape *s);
+/*
+ * True if all images are computed for a group of channels before the next group, so
+ * that weights that outgrow the cache are read once.  Units are groups of channels.
+ */
+bool glow_cpu_is_by_groups(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_channel_groups(const cpu_shape *s);
 /*
  * Tiles of the only line of each image, in units of these; 0: units are lines or
@@ -72,10 +77,14 @@ int64_t glow_cpu_packed_bytes(const cpu_direct *d, const cpu_shape *s);
 
 /*
  * Emits code that packs operand 1, whose filter is d->turned; returns its
- * address.
+ * address.  The second packs the `count` vectors of outputs of one group of channels,
+ * which begin at output `channel` of group `group`.
  */
 cg_value glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d,
                                const cpu_shape *s);
+cg_value glow_cpu_turn_group(cpu_job *j, const cpu_direct *d,
+                             const cpu_shape *s, cg_value group,
+                             cg_value channel, int count, int last);
 
 /* Bytes of the partial sums, if the depth is cut. */
 int64_t glow_cpu_kept_bytes(const cpu_direct *d, const cpu_shape *s);

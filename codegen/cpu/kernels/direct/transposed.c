@@ -180,10 +180,30 @@ transposed_size(const cpu_target *t, const glow_node *n)
     return s.bytes;
 }
 
+/* The most that a pair of phases packs at run time. */
+static bool
+most_room(const cpu_direct *d, const phase *v, const phase *h, void *user)
+{
+    sum *s = user;
+    int64_t room = glow_cpu_turned_room(s->target, d);
+
+    (void)v;
+    (void)h;
+    s->bytes = room > s->bytes ? room : s->bytes;
+    return true;
+}
+
 static int64_t
 transposed_room(const cpu_target *t, const glow_node *n)
 {
-    return glow_cpu_is_whole_constant(n->in[1]) ? 0 : transposed_size(t, n);
+    sum s = {.target = t};
+    transposed x;
+
+    if (glow_cpu_is_whole_constant(n->in[1]))
+        return 0;
+    transposed_of(n, &x);
+    for_each_pair(&x, most_room, &s);
+    return s.bytes;
 }
 
 static bool
@@ -293,7 +313,8 @@ make_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
 
     pair.w_first = m->packed;
     pair.turned = m->turns ? &filter : NULL;
-    m->packed += glow_cpu_direct_size(t, d);
+    if (!m->turns)
+        m->packed += glow_cpu_direct_size(t, d);
     make_units(m, &pair, units);
     m->units += units;
     return true;

@@ -13,6 +13,7 @@
 
 typedef struct turner {
     cg *g;
+    bool alone; /* a group of channels is packed by itself */
     const cpu_direct *d;
     const cpu_shape *s;
     const cpu_filter *filter;
@@ -48,6 +49,8 @@ place(const turner *t, cg_value depth)
     at = cg_add(g, at, cg_sub(g, depth, unit));
     at = cg_mul(g, at, width);
     at = cg_add(g, at, cg_modulo(g, t->vector, s->blocks));
+    if (t->alone)
+        return cg_mulc(g, at, s->lanes);
     at = cg_affine(g, at, s->lanes, number, panel);
     return cg_add(g, at, cg_mulc(g, t->group, group));
 }
@@ -145,8 +148,7 @@ glow_cpu_may_turn(const glow_node *n)
 }
 
 /*
- * Offset of the packed weights in the scratch, after the scratch of the sums, and
- * those of the sums before.
+ * Offset of the packed weights in the scratch, after the scratch of the sums.
  */
 static int64_t
 first_byte(const cpu_target *t, const cpu_direct *d)
@@ -157,12 +159,23 @@ first_byte(const cpu_target *t, const cpu_direct *d)
                                        : (room + CPU_LINE - 1) & -CPU_LINE;
 }
 
+/* Bytes of the weights that are packed at once. */
+static int64_t
+packed_at_once(const cpu_target *t, const cpu_direct *from)
+{
+    cpu_direct d = glow_cpu_flattened(t, *from);
+    cpu_shape s = glow_cpu_direct_shape(t, &d);
+
+    return glow_cpu_is_by_groups(t, &d) ? glow_cpu_group_bytes(&d, &s, s.blocks)
+                                        : glow_cpu_packed_bytes(&d, &s);
+}
+
 int64_t
 glow_cpu_turned_room(const cpu_target *t, const cpu_direct *d)
 {
     int64_t sum;
 
-    return glow_add_overflow(first_byte(t, d), glow_cpu_direct_size(t, d), &sum)
+    return glow_add_overflow(first_byte(t, d), packed_at_once(t, d), &sum)
                ? INT64_MAX
                : sum;
 }
@@ -176,7 +189,7 @@ glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d, const cpu_shape *s)
     cg_loop group, l;
 
     t.to = (cg_tensor){
-        glow_cg_atc(g, j->scratch, first_byte(g->target, d) + d->w_first),
+        glow_cg_atc(g, j->scratch, first_byte(g->target, d)),
         &glow_cpu_float,
     };
     if (d->kernel_h * d->kernel_w == 0)
@@ -190,5 +203,38 @@ glow_cpu_turn_weights(cpu_job *j, const cpu_direct *d, const cpu_shape *s)
     if (rest)
         turn_vector(&t, cg_i64(g, whole), (int)rest);
     glow_cg_loop_end(g, &group, NULL);
+    return t.to.at;
+}
+
+cg_value
+glow_cpu_turn_group(cpu_job *j, const cpu_direct *d, const cpu_shape *s,
+                    cg_value group, cg_value channel, int count, int last)
+{
+    cg *g = j->g;
+    cg_value first = cg_over(g, channel, s->lanes);
+    turner t = {.g = g,
+                .alone = true,
+                .d = d,
+                .s = s,
+                .filter = d->turned,
+                .from = j->in[1],
+                .group = group};
+    int whole;
+    cg_loop l;
+
+    t.to = (cg_tensor){
+        glow_cg_atc(g, j->scratch, first_byte(g->target, d)),
+        &glow_cpu_float,
+    };
+    if (d->kernel_h * d->kernel_w == 0)
+        return t.to.at;
+    whole = last < s->lanes ? count - 1 : count;
+    if (whole > 0) {
+        glow_cg_for(g, &l, whole);
+        turn_vector(&t, cg_add(g, first, l.i), s->lanes);
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    if (whole < count)
+        turn_vector(&t, cg_addc(g, first, whole), last);
     return t.to.at;
 }
