@@ -16,7 +16,8 @@
  * Reverse mode: nodes are visited from the loss backwards.  Nodes that no placeholder
  * in `of` leads to, or that do not lead to the loss, get no gradient and cost nothing.
  * Gradients of a value that is used several times are added in the order in which the
- * users were visited.  A value that is not of floats ends the path without a word.
+ * users were visited; those of slices that do not overlap are inserted side by side.
+ * A value that is not of floats ends the path without a word.
  *
  * An operator has a rule (glow_op.derivative), or it is lowered first, wherever it is in
  * the function, until all that matter have one.  If some have none after all, each is
@@ -30,6 +31,7 @@
 
 #include "glow/derivative.h"
 #include "glow/eval.h"
+#include "glow/match.h"
 #include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/state.h"
@@ -301,6 +303,56 @@ is_wanted(const tape *t, const glow_value *v)
     return source_of(t, v) != NULL;
 }
 
+/* The InsertTensor of one part that makes `v`, or NULL. */
+static glow_node *
+insertion(const glow_value *v)
+{
+    glow_node *n = v->def;
+
+    return n && n->op == &glow_op_inserttensor && !n->pred &&
+                   ((const glow_inserttensor *)n->attrs)->count == 1
+               ? n
+               : NULL;
+}
+
+/* True if no element is written by both insertions. */
+static bool
+are_apart(const glow_node *a, const glow_node *b)
+{
+    glow_dims p = ((const glow_inserttensor *)a->attrs)->start;
+    glow_dims q = ((const glow_inserttensor *)b->attrs)->start;
+
+    for (int k = 0; k < p.rank; k++)
+        if (p.at[k] + a->in[1]->type->shape.at[k] <= q.at[k] ||
+            q.at[k] + b->in[1]->type->shape.at[k] <= p.at[k])
+            return true;
+    return false;
+}
+
+/*
+ * `sum` + `d`.  The gradients of slices that do not overlap are parts of zeros: the
+ * next part is inserted into the others.
+ */
+static glow_value *
+sum_of(tape *t, glow_value *sum, glow_value *d)
+{
+    glow_node *part = insertion(d), *n = part;
+    glow_value *under = sum;
+
+    if (!part || !glow_is_number(part->in[0], 0))
+        return GLOW_BUILD_PLAIN(t->b, add, GLOW_IN(sum, d));
+    for (n = insertion(under); n && are_apart(n, part); n = insertion(under))
+        under = n->in[0];
+    if (under == sum || !glow_is_number(under, 0))
+        return GLOW_BUILD_PLAIN(t->b, add, GLOW_IN(sum, d));
+    sum = GLOW_BUILD(t->b, inserttensor, GLOW_IN(sum, part->in[1]),
+                     .start = ((const glow_inserttensor *)part->attrs)->start,
+                     .count = 1);
+    if (glow_is_unused(d))
+        glow_node_erase(part);
+    return sum;
+}
+
 /* Adds `d` to the gradient by `v`. */
 static bool
 add_gradient(tape *t, glow_value *v, glow_value *d)
@@ -310,7 +362,7 @@ add_gradient(tape *t, glow_value *v, glow_value *d)
         w ? &w->gradient
           : &t->gradients[glow_number_of(&t->number, v->def)][v->index];
 
-    *at = *at ? GLOW_BUILD_PLAIN(t->b, add, GLOW_IN(*at, d)) : d;
+    *at = *at ? sum_of(t, *at, d) : d;
     return *at;
 }
 
