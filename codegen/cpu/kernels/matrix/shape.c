@@ -115,18 +115,20 @@ most_steps(const cpu_target *t, const matrix *m)
 }
 
 /*
- * Cuts the depth where the cache does not hold the split input beside two groups of
- * weights: then it does for a cut, and everything is read from memory once.
+ * Cuts the depth where the cache holds neither the weights nor the split input beside
+ * two groups of them: then it does for a cut, and everything is read from memory once.
  */
 static void
 set_cuts(const cpu_target *t, matrix *m)
 {
     int64_t units = m->depth / m->unit;
     double all = (double)m->line * (double)m->steps;
-    double needed = all + 2 * (double)glow_cpu_matrix_bytes(m, 0);
+    double group = (double)glow_cpu_matrix_bytes(m, 0);
+    double needed = all + 2 * group;
     int cuts = 1;
 
-    if (m->parts == 1 || !m->flat || !m->d.packed || m->groups < 2 ||
+    if (group * (double)m->groups * 2 <= (double)t->cache_bytes ||
+        m->parts == 1 || !m->flat || !m->d.packed || m->groups < 2 ||
         m->depth % m->unit || m->channels != m->d.channels)
         return;
     while (cuts < MOST_CUTS &&
