@@ -89,12 +89,11 @@ is_step(const glow_node *n)
 }
 
 static glow_takes
-takes(const glow_node *n, glow_arena *a, const char **why)
+takes_core(const glow_node *n, glow_arena *a, const char **why)
 {
     bool dense = true;
 
-    if (n->op->traits & GLOW_STRUCTURAL || vta_is_queued(n) ||
-        glow_is(n, &glow_op_wait) || is_step(n))
+    if (n->op->traits & GLOW_STRUCTURAL)
         return GLOW_TAKES;
     for (int i = 0; i < n->n_in; i++)
         dense &= is_dense(n->in[i]);
@@ -110,6 +109,14 @@ takes(const glow_node *n, glow_arena *a, const char **why)
     *why =
         glow_arena_printf(a, "vta.core has no instruction for %s", n->op->name);
     return n->op->traits & GLOW_UNKNOWN ? GLOW_TAKES_NOT : GLOW_TAKES_LOWERED;
+}
+
+static glow_takes
+takes_units(const glow_node *n, glow_arena *a, const char **why)
+{
+    if (vta_is_queued(n) || glow_is(n, &glow_op_wait) || is_step(n))
+        return GLOW_TAKES;
+    return takes_core(n, a, why);
 }
 
 /* Loading. */
@@ -138,12 +145,12 @@ unload(glow_executable *x)
 }
 
 static bool
-check(glow_executable *x)
+check(glow_executable *x, const glow_backend *b)
 {
     const char *why = NULL;
 
     GLOW_FOR_EACH_NODE(n, x->func)
-        if (takes(n, x->arena, &why) != GLOW_TAKES ||
+        if (b->takes(n, x->arena, &why) != GLOW_TAKES ||
             (!x->options->host && !vta_is_unit(n) && !vta_is_queued(n) &&
              !glow_is(n, &glow_op_wait) && !(n->op->traits & GLOW_STRUCTURAL) &&
              (why = "the accelerator does not take it, and host=false") !=
@@ -162,7 +169,7 @@ load(const glow_backend *b, glow_func *f, const glow_target_options *t)
     x->arena = a;
     x->func = f;
     x->options = glow_backend_options(b, t);
-    if (check(x))
+    if (check(x, b))
         x->program = vta_program_new(a, f, x->options, t, false);
     if (x->program) {
         x->machine = vta_machine_new(&x->program->config);
@@ -222,10 +229,13 @@ copy_bindings(glow_executable *x, const glow_binding *bindings, int count,
 static bool
 check_host(const glow_executable *x, const glow_node *n)
 {
+    const char *why = is_step(n) ? "no queue runs it: the pipeline `engines` "
+                                   "gives it one"
+                                 : "the accelerator has no words for it";
+
     return (!vta_is_unit(n) && !is_step(n)) || vta_is_left(x->program, n) ||
-           glow_error_at(x->func->module->ctx, n->span, "E0823",
-                         "%s %%%s: the accelerator has no words for it",
-                         n->op->name, n->name);
+           glow_error_at(x->func->module->ctx, n->span, "E0823", "%s %%%s: %s",
+                         n->op->name, n->name, why);
 }
 
 /* By `eval`, into tensors apart, since operands may be where the results go. */
@@ -320,7 +330,7 @@ static const vta_options defaults = {.inp = 32768,
 const glow_backend vta_backend = {
     .name = "vta.core",
     .summary = "an accelerator of VTA's class, simulated by instruction words",
-    .takes = takes,
+    .takes = takes_core,
     .level = GLOW_PLACED,
     .load = load_core,
     .run = run,
@@ -358,7 +368,7 @@ const glow_backend vta_backend = {
 const glow_backend vta_backend_units = {
     .name = "vta.units",
     .summary = "the same, with tiles, copies and tokens by glow's passes",
-    .takes = takes,
+    .takes = takes_units,
     .level = GLOW_PLACED,
     .load = load_units,
     .run = run,
@@ -388,6 +398,7 @@ const glow_backend vta_backend_units = {
          GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
                             "of a random order of the queues; 0: timed")},
     .defaults = &defaults,
+    .before_lower = "form-units,dce",
     .target = units_target,
     .units = vta_units,
 };
