@@ -84,6 +84,23 @@ glow_func_set_formals(glow_func *f, glow_storage *const *in, int n_in,
     f->attrs = (glow_attr_list){attrs, count};
 }
 
+void
+glow_func_clear_formals(glow_func *f)
+{
+    glow_attr *attrs =
+        GLOW_NEW_ARRAY(f->module->arena, glow_attr, f->attrs.count + 1);
+    size_t count = 0;
+
+    for (size_t i = 0; i < f->attrs.count; i++) {
+        const char *name = f->attrs.items[i].name;
+
+        if (strcmp(name, formal_names[GLOW_INPUTS]) != 0 &&
+            strcmp(name, formal_names[GLOW_OUTPUTS]) != 0)
+            attrs[count++] = f->attrs.items[i];
+    }
+    f->attrs = (glow_attr_list){attrs, count};
+}
+
 /* Calls. */
 
 /* The k-th field of kind GLOW_FUNC, or NULL. */

@@ -31,6 +31,7 @@ glow_part_module(const glow_func *body)
     GLOW_FOR_EACH_STORAGE(s, m)
         if (!is_needed(s))
             glow_storage_erase(s);
+    glow_func_clear_formals(keep); /* else passes drop what nothing calls */
     glow_drop_unused_weights(m);
     return m;
 }

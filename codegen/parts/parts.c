@@ -76,18 +76,21 @@ find_part(const glow_executable *x, const glow_node *n)
     return p;
 }
 
+/* Binds the placeholders of the part that the formals of `body` are in its module. */
 static void
-bind_formals(glow_executable *x, part *p)
+bind_formals(glow_executable *x, part *p, const glow_func *body)
 {
-    p->n_in = glow_formal_count(p->func, GLOW_INPUTS);
-    p->n_out = glow_formal_count(p->func, GLOW_OUTPUTS);
+    p->n_in = glow_formal_count(body, GLOW_INPUTS);
+    p->n_out = glow_formal_count(body, GLOW_OUTPUTS);
     p->bindings =
         GLOW_NEW_ARRAY(x->arena, glow_binding, p->n_in + p->n_out + 1);
-    for (int i = 0; i < p->n_in; i++)
-        p->bindings[i].storage = glow_formal(p->func, GLOW_INPUTS, i);
-    for (int i = 0; i < p->n_out; i++)
-        p->bindings[p->n_in + i].storage =
-            glow_formal(p->func, GLOW_OUTPUTS, i);
+    for (int i = 0; i < p->n_in + p->n_out; i++) {
+        const glow_storage *s =
+            i < p->n_in ? glow_formal(body, GLOW_INPUTS, i)
+                        : glow_formal(body, GLOW_OUTPUTS, i - p->n_in);
+
+        p->bindings[i].storage = glow_find_storage(p->module, s->name);
+    }
 }
 
 static bool
@@ -116,7 +119,7 @@ load_part(glow_executable *x, const glow_node *n, const glow_target_options *t)
                 .next = x->parts};
     p->func = glow_find_func(p->module, a->body);
     x->parts = p;
-    bind_formals(x, p);
+    bind_formals(x, p, glow_called(n, 0));
     return glow_network_load(
         &p->network, p->func,
         &(glow_network_options){

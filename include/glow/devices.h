@@ -62,7 +62,8 @@ GLOW_API const glow_device *glow_find_device(const glow_devices *d,
                                              const char *name);
 /*
  * A module with copies of `body` and of the bodies that it calls, and of the storage that
- * these use: what one device compiles.  The caller frees it.
+ * these use: what one device compiles.  The copy of `body` is no body any more; its Inputs
+ * and Outputs are placeholders of the same names.  The caller frees it.
  */
 GLOW_API glow_module *glow_part_module(const glow_func *body);
 /* Seconds of a transfer of `bytes` between the host and `d`. */

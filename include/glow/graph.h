@@ -257,6 +257,8 @@ GLOW_API glow_storage *glow_formal(const glow_func *f, glow_formals which,
 GLOW_API void glow_func_set_formals(glow_func *f, glow_storage *const *in,
                                     int n_in, glow_storage *const *out,
                                     int n_out);
+/* Removes Inputs and Outputs: the function is no body any more. */
+GLOW_API void glow_func_clear_formals(glow_func *f);
 /* The function that the k-th of the attributes that name one names, or NULL. */
 GLOW_API glow_func *glow_called(const glow_node *n, int k);
 /* Number of attributes of `n` that name functions. */
