@@ -76,6 +76,7 @@ extern GLOW_API const glow_derivative glow_derivative_mul;
 extern GLOW_API const glow_derivative glow_derivative_neg;
 extern GLOW_API const glow_derivative glow_derivative_pow;
 extern GLOW_API const glow_derivative glow_derivative_relu;
+extern GLOW_API const glow_derivative glow_derivative_relugrad;
 extern GLOW_API const glow_derivative glow_derivative_select;
 extern GLOW_API const glow_derivative glow_derivative_sigmoid;
 extern GLOW_API const glow_derivative glow_derivative_sin;

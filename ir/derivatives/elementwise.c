@@ -249,13 +249,17 @@ PARTIAL(log);
 static glow_value *
 relu_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
 {
-    glow_value *y = n->out[0];
-
     (void)i;
-    return glow_grad_where(b, glow_grad_below(b, glow_grad_number(b, y, 0), y),
-                           d);
+    return GLOW_BUILD_PLAIN(b, relugrad, GLOW_IN(n->out[0], d));
 }
 PARTIAL(relu);
+
+static glow_value *
+relugrad_partial(glow_builder *b, glow_node *n, int i, glow_value *d)
+{
+    return i == 0 ? NULL : GLOW_BUILD_PLAIN(b, relugrad, GLOW_IN(n->in[0], d));
+}
+PARTIAL(relugrad);
 
 static glow_value *
 sigmoid_partial(glow_builder *b, glow_node *n, int i, glow_value *d)

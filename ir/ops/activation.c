@@ -293,3 +293,35 @@ const glow_op glow_op_prelu = {
     .doc = "`y = s * x` if `x < 0`, else `x`.  Integers wrap.",
     .source = "Glow PRelu; ONNX PRelu",
 };
+
+/* relugrad */
+
+static double
+real_relugrad(double y, double d)
+{
+    return y > 0 ? d : 0;
+}
+
+static bool
+relugrad_eval(const glow_node *n, glow_tensor *const in[],
+              glow_tensor *const out[], glow_arena *scratch)
+{
+    (void)n, (void)scratch;
+    return glow_apply_pairs(in, out[0], real_relugrad, NULL);
+}
+
+const glow_op glow_op_relugrad = {
+    .name = "ReluGrad",
+    .summary = "the gradient of a loss by the operand of a Relu",
+    .in = {{"Output", GLOW_TENSOR, "y, the result of Relu"},
+           {"ResultGrad", GLOW_TENSOR, "d, the gradient by it, of its type"}},
+    .out = {{"Result", GLOW_TENSOR, GLOW_REAL_RESULT}},
+    .traits = GLOW_PURE | GLOW_ELEMENTWISE,
+    .infer = float_infer,
+    .eval = relugrad_eval,
+    .inplace = {{0, 0}, {0, 1}},
+    .inplace_count = 2,
+    .doc = "`d` where `y > 0`, else 0.",
+    .source = "Glow ReluGrad",
+    .derivative = &glow_derivative_relugrad,
+};

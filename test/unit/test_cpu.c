@@ -37,10 +37,10 @@ static void
 elementwise_agrees(void **state)
 {
     static const glow_op *const real_ops[] = {
-        &glow_op_ceil,    &glow_op_cos,  &glow_op_erf,  &glow_op_exp,
-        &glow_op_floor,   &glow_op_log,  &glow_op_sin,  &glow_op_round,
-        &glow_op_sigmoid, &glow_op_sqrt, &glow_op_tanh, &glow_op_hardswish,
-        &glow_op_swish,   &glow_op_prelu};
+        &glow_op_ceil,    &glow_op_cos,   &glow_op_erf,     &glow_op_exp,
+        &glow_op_floor,   &glow_op_log,   &glow_op_sin,     &glow_op_round,
+        &glow_op_sigmoid, &glow_op_sqrt,  &glow_op_tanh,    &glow_op_hardswish,
+        &glow_op_swish,   &glow_op_prelu, &glow_op_relugrad};
     static const glow_op *const number_ops[] = {
         &glow_op_abs,    &glow_op_add,    &glow_op_cmpeq, &glow_op_cmplt,
         &glow_op_cmplte, &glow_op_cmpneq, &glow_op_div,   &glow_op_max,

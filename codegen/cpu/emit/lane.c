@@ -70,6 +70,15 @@ emit_relu(cg *g, const glow_node *n, cg_value const *in)
     return cg_select(g, cg_icmp(g, LLVMIntSLT, x, zero), zero, x);
 }
 
+static cg_value
+emit_relugrad(cg *g, const glow_node *n, cg_value const *in)
+{
+    cg_value zero = zero_like(in[0]);
+
+    (void)n;
+    return cg_select(g, cg_fcmp(g, LLVMRealOGT, in[0], zero), in[1], zero);
+}
+
 #define LANE_UNARY(id, expression)                                           \
     static cg_value emit_##id(cg *g, const glow_node *n, cg_value const *in) \
     {                                                                        \
@@ -569,6 +578,7 @@ static const struct {
     {&glow_op_pow, emit_pow},
     {&glow_op_prelu, emit_prelu},
     {&glow_op_relu, emit_relu},
+    {&glow_op_relugrad, emit_relugrad},
     {&glow_op_round, emit_round},
     {&glow_op_select, emit_select},
     {&glow_op_sigmoid, emit_sigmoid},

@@ -104,7 +104,8 @@ extern GLOW_API const glow_op glow_op_gelu;
 extern GLOW_API const glow_op glow_op_hardsigmoid;
 extern GLOW_API const glow_op glow_op_hardswish;
 extern GLOW_API const glow_op glow_op_leakyrelu;
-extern GLOW_API const glow_op glow_op_prelu; /* Slope has Input's shape */
+extern GLOW_API const glow_op glow_op_relugrad; /* Output, ResultGrad */
+extern GLOW_API const glow_op glow_op_prelu;    /* Slope has Input's shape */
 
 /* Two or three operands of one shape, element by element: ir/ops/binary.c. */
 
