@@ -107,7 +107,7 @@ most_steps(const cpu_target *t, const matrix *m)
     double room = (double)t->cache_bytes * 7 / 8 - 2 * group;
     int64_t most = room > 2 * step ? (int64_t)(room / step) / 2 * 2 : 2;
 
-    if (most >= m->steps || group * (double)m->groups * 2 < t->cache_bytes ||
+    if (most >= m->steps || group * (double)m->groups * 2 < (double)t->cache_bytes ||
         all + 2 * group < (double)t->cache_bytes * 5 / 4 ||
         (double)(cg_ceil_div(m->steps, most) - 1) * group >= all)
         return m->steps;
