@@ -18,14 +18,15 @@ NAME = r"@[\w.$-]+"
 
 
 def modules(text):
-    """One module for each function of `text`, with all of its storage."""
+    """One module for each function of `text` that calls no other, with all storage."""
     lines = [l for l in text.split("\n") if not l.lstrip().startswith("//")]
     text = "\n".join(lines)
     storage = re.sub(r"^function .*?^\}\n?", "", text, flags=re.M | re.S)
     for found in re.finditer(
         rf"^function ({NAME}) \{{\n(.*?)^\}}", text, re.M | re.S
     ):
-        yield found[1], storage, found[2]
+        if " Body: " not in found[2] and "{Body: " not in found[2]:
+            yield found[1], storage, found[2]
 
 
 def with_loss(storage, body):
