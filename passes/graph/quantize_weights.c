@@ -81,10 +81,9 @@ typedef struct candidate {
 #define SEARCH_STEPS 5
 /*
  * (mean / standard deviation)^2 of activations, for which the noise of a result is
- * sum e^2 + BIAS (sum e)^2: 1 / (pi - 1) = 0.47 behind a Relu of a normal distribution,
- * less behind other operators.
+ * sum e^2 + BIAS (sum e)^2: 1 / (pi - 1) behind a Relu of a normal distribution.
  */
-#define BIAS 0.3
+#define BIAS 0.467
 
 static int
 quantized(const block *k, grid g, double w)

@@ -21,8 +21,7 @@
  * In cycles of Zen 4, 16 weights of 4 bits cost 1 for AND, 1 for the conversion and 1
  * for FMA on four pipes of 256 bits: 19 GB/s of weights, beside 25 of memory.  Lines
  * are prefetched AHEAD bytes before they are used: a core whose arithmetic takes nearly
- * as long as its reading looks less far ahead by itself.  On a Xeon with AMX, 4096 x
- * 4096 weights of 4 bits from memory take 588 us so, and 700 without.
+ * as long as its reading looks less far ahead by itself.
  */
 
 #include <math.h>
