@@ -631,6 +631,7 @@ static const glow_diag_info table[] = {
      "    %u = unique ... of 2^44 slices\n"
      "\n"
      "Take the operand apart.\n"},
+
     {"E0332", "an option of alloc is out of range",
      "Alignments are powers of two up to 2^30, and a capacity is not "
      "negative.\n"
@@ -815,6 +816,7 @@ static const glow_diag_info table[] = {
      "    {\"(Relu x)\", \"(Max x 0)\"}\n"
      "\n"
      "glow/rules.h says what a rule may be.\n"},
+
     {"E0411", "a pass changes what a function computes",
      "-verify-semantics ran the function before and after the pass, and a\n"
      "result differs by more than the pass declares (see `preserves` in its\n"
@@ -931,6 +933,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -insert-profile=bins=1 net.gir\n"
      "\n"
      "Give a value in the range that the message names.\n"},
+
     {"E0430", "a schema does not go with an element kind",
      "Symmetric schemas have the offset 0, at which elements of ui8 are not\n"
      "negative.\n"
@@ -938,6 +941,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -quantize='schema=symmetric precision=uint8'\n"
      "\n"
      "Take int8, or the asymmetric schema.\n"},
+
     {"E0431", "`keep` of quantize names nothing",
      "The option lists nodes and operators that stay in float, and this name\n"
      "is neither in the function.\n"
@@ -945,6 +949,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -quantize='keep=%conv7' net.gir   // there are six\n"
      "\n"
      "Nodes are written %conv1, operators SoftMax.\n"},
+
     {"E0432", "quantize finds no range",
      "Scale and offset of a value come from its range: the least and the\n"
      "greatest element that it had when the network ran.  They stand in the\n"
@@ -956,6 +961,7 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-run net.gir -input x=x.npy -dump-profile=net.prof\n"
      "    glow-opt -load-profile=net.prof -quantize net.gir\n"},
+
     {"E0433", "an operator stays in float",
      "With `assert`, quantize fails where an operator of floats is left.  Its\n"
      "values have no range, `keep` names it, or the operator or the backend\n"
@@ -964,6 +970,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -quantize=assert net.gir\n"
      "\n"
      "Leave out `assert` to compute it in float.\n"},
+
     {"E0434", "quantize-weights has blocks of no such size",
      "`block` is how many weights share a scale.  Two weights of 4 bits make "
      "a\n"
@@ -972,6 +979,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -quantize-weights='bits=4 block=33' net.gir   // 32\n"
      "\n"
      "With `block=0` all weights of a result share one.\n"},
+
     {"E0435", "a quantized network is too far from float",
      "-least-sqnr puts nodes back into float, the worst first, until the\n"
      "outputs have so much signal over noise, and even with a single one\n"
@@ -989,6 +997,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -differentiate net.gir   // saves @loss and @accuracy\n"
      "\n"
      "-differentiate='loss=loss' is what is meant.\n"},
+
     {"E0441", "differentiate does not know what to differentiate by",
      "Gradients are by placeholders of floats that the function reads: those\n"
      "that `of` lists, by name or pattern, or those with the attribute\n"
@@ -997,6 +1006,7 @@ static const glow_diag_info table[] = {
      "    placeholder @w : float<4 x 3> {Trained: true}\n"
      "\n"
      "Write the attribute, or -differentiate='of=w'.\n"},
+
     {"E0442", "an operator has no gradient",
      "A placeholder reaches the loss through this node, and neither its\n"
      "operator nor what it is lowered to has a rule.\n"
@@ -1005,6 +1015,7 @@ static const glow_diag_info table[] = {
      "\n"
      "Leave the placeholder out of `of`, or give the operator a derivative\n"
      "(glow/derivative.h).  Each such node has an error of its own.\n"},
+
     {"E0443", "a gradient is wrong",
      "verify-gradients runs the function in float64 and compares the gradient\n"
      "along random directions with differences of the loss.\n"
@@ -1013,6 +1024,7 @@ static const glow_diag_info table[] = {
      "\n"
      "The rule of an operator between the placeholder and the loss is wrong,\n"
      "or a pass in between changed what is computed.\n"},
+
     {"E0444", "gradients could not be verified",
      "The function refuses all inputs that verify-gradients draws, its loss\n"
      "was no number for any of them, or there is no placeholder with\n"
@@ -1029,6 +1041,14 @@ static const glow_diag_info table[] = {
      "    %s = Save(%y, @w)   // and @grad.w is saved too\n"
      "\n"
      "Save what the function computed to another placeholder.\n"},
+
+    {"E0446", "a loss cannot be appended",
+     "append-loss takes the value that the function saves to `of`, and for\n"
+     "cross-entropy its classes are along axis 1 or the last axis.\n"
+     "\n"
+     "    glow-opt -append-loss net.gir   // saves @probability and @features\n"
+     "\n"
+     "-append-loss='of=probability' is what is meant.\n"},
 
     {"E0470", "a devices file cannot be used",
      "The pass partition and the backend parts read the devices from an object "
@@ -1078,11 +1098,6 @@ static const glow_diag_info table[] = {
      "pins=\"%conv1@npu,SoftMax@host\"'\n"
      "\n"
      "-explain-support tells which nodes a backend takes.\n"},
-    {"E0446", "a loss cannot be appended",
-     "append-loss takes the value that the function saves to `of`, and for\n"
-     "cross-entropy its classes are along axis 1 or the last axis.\n"
-     "    glow-opt -append-loss net.gir   // saves @probability and @features\n"
-     "-append-loss='of=probability' is what is meant.\n"},
 
     {"W0401", "a fixpoint has not settled",
      "The passes of fixpoint(...) still changed something when the number of\n"
@@ -1108,6 +1123,7 @@ static const glow_diag_info table[] = {
      "    glow-opt -load-profile=net.prof -O1 -quantize net.gir\n"
      "\n"
      "Profile the very text that is quantized: run other passes before.\n"},
+
     {"W0440", "the loss does not depend on a placeholder",
      "A gradient was asked for, and is 0: no path of floats with a gradient\n"
      "leads from the placeholder to the loss.\n"
@@ -1115,6 +1131,7 @@ static const glow_diag_info table[] = {
      "    %i = ArgMax(@w) {Axis: 0, KeepDims: false} : index64\n"
      "\n"
      "Look for comparisons and indices on the way.\n"},
+
     {"E0501", "bytes are read that were never written",
      "An instruction reads a buffer, or a part of one, that no instruction\n"
      "before it has written.\n"
@@ -1424,12 +1441,14 @@ static const glow_diag_info table[] = {
      "    glow-train net.gir -data image=x.npy -data label=fewer.npy\n"
      "\n"
      "Reshape the file, or import the network for another batch.\n"},
+
     {"E0641", "a folder has no pictures for training",
      "Samples may be a folder that has a folder of .png for each class.\n"
      "\n"
      "    glow-train net.gir -data image=pictures -data label=pictures\n"
      "\n"
      "The folders are pictures/cat/1.png, pictures/dog/1.png and so on.\n"},
+
     {"E0642", "a loss is no number",
      "A step gave infinity or NaN for the loss.  The steps since the begin of\n"
      "the epoch were made again, and the interpreter looked for the first node\n"
@@ -1438,6 +1457,7 @@ static const glow_diag_info table[] = {
      "    glow-train net.gir -rate 1000 ...\n"
      "\n"
      "Take a smaller rate, -warmup or -clip-norm, or mend the samples.\n"},
+
     {"E0643", "a run cannot go on from a file",
      "The file of -state is of no run, or of one with another network, other\n"
      "options or other samples; then going on would be neither of the two.\n"
