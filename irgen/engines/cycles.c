@@ -164,3 +164,65 @@ glow_transfer_cycles(const engine_work *w)
 
     return move > wait ? move : wait;
 }
+
+/* The rules of this file and of simulate.c; a change of cycles takes another number. */
+enum { RULES = 1 };
+
+static uint64_t
+mix_number(uint64_t h, double v)
+{
+    return glow_hash(&v, sizeof v, h);
+}
+
+static uint64_t
+mix_text(uint64_t h, const char *text)
+{
+    return text ? glow_hash(text, strlen(text), h) : mix_number(h, 0);
+}
+
+static uint64_t
+mix_link(uint64_t h, const glow_target *t, const glow_link *l)
+{
+    h = mix_text(h, t->queues[l->queue].name);
+    h = mix_text(h, t->spaces[l->from].name);
+    h = mix_text(h, t->spaces[l->to].name);
+    h = mix_number(h, l->bytes_per_cycle);
+    h = mix_number(h, (double)l->setup);
+    h = mix_number(h, (double)l->dims);
+    h = mix_number(h, l->pad);
+    h = mix_number(h, (double)l->outstanding);
+    return mix_text(h, l->port);
+}
+
+static uint64_t
+mix_unit(uint64_t h, const glow_target *t, const glow_unit *u)
+{
+    h = mix_text(h, u->op);
+    h = mix_text(h, t->queues[u->queue].name);
+    h = mix_number(h, u->per_cycle);
+    h = mix_number(h, (double)u->setup);
+    for (size_t i = 0; i < u->n_tile; i++)
+        h = mix_number(h, (double)u->tile[i]);
+    return h;
+}
+
+uint64_t
+glow_cycle_model(const glow_target *t)
+{
+    uint64_t h = mix_number(0, RULES);
+
+    for (size_t i = 0; i < t->n_queues; i++) {
+        h = mix_text(h, t->queues[i].name);
+        h = mix_number(h, (double)t->queues[i].depth);
+    }
+    for (size_t i = 0; i < t->n_spaces; i++) {
+        h = mix_text(h, t->spaces[i].name);
+        h = mix_number(h, t->spaces[i].read_bytes_per_cycle);
+        h = mix_number(h, t->spaces[i].write_bytes_per_cycle);
+    }
+    for (size_t i = 0; i < t->n_links; i++)
+        h = mix_link(h, t, &t->links[i]);
+    for (size_t i = 0; i < t->n_units; i++)
+        h = mix_unit(h, t, &t->units[i]);
+    return h;
+}

@@ -24,6 +24,12 @@ typedef struct engine_work {
  */
 engine_work glow_engine_work(const glow_target *t, const glow_node *n);
 
+/*
+ * A hash of all numbers that cycles of `t` are computed from, and of the rules: two
+ * reports of one hash can be compared.
+ */
+uint64_t glow_cycle_model(const glow_target *t);
+
 /* Cycles of a transfer among others on its link, setups overlapped. */
 double glow_transfer_cycles(const engine_work *w);
 

@@ -75,6 +75,8 @@ put_text(glow_buf *b, const simulation *s)
                     s->hidden, s->exposed);
     glow_buf_printf(b, "roofline: %.0f cycles, of %s; reached %.1f %%\n",
                     s->bound, s->bounded_by, percent(s->bound, s->cycles));
+    glow_buf_printf(b, "cycle model: %016" PRIx64 "\n",
+                    glow_cycle_model(s->target));
 }
 
 /* JSON. */
@@ -89,6 +91,7 @@ put_json(glow_buf *b, const simulation *s)
     glow_put_json_string(b, s->func->name);
     glow_buf_puts(b, ", \"target\": ");
     glow_put_json_string(b, t->name);
+    glow_buf_printf(b, ", \"model\": \"%016" PRIx64 "\"", glow_cycle_model(t));
     glow_buf_printf(b,
                     ", \"cycles\": %.0f, \"bound\": %.0f, \"hidden\": %.0f, "
                     "\"exposed\": %.0f, \"ratio\": ",
