@@ -375,7 +375,7 @@ glow_cpu_options_of(const glow_target_options *t)
 static void
 set_rates(cpu_target *t, const glow_target_options *o)
 {
-    t->cache_bytes = t->matrix ? 2 << 20 : 1 << 20;
+    t->cache_bytes = 1 << 20;
     t->multiplies = 2;
     t->memory_bytes = 5;
     t->exact = o && o->exact;

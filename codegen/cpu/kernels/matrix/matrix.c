@@ -277,7 +277,7 @@ static void
 prefetch_rows(const maker *k, int64_t count)
 {
     cg *g = k->j->g;
-    int64_t beyond = k->ahead ? 0 : g->target->cache_bytes;
+    int64_t beyond = k->ahead ? 0 : glow_cpu_matrix_cache(g->target);
     cg_value at = cg_get(g, k->coming);
     cg_loop l;
 
@@ -562,7 +562,8 @@ ahead_of(const maker *k)
     int64_t lines = cg_ceil_div(group, CPU_LINE * times);
     int64_t most = MOST_AHEAD * (m->parts > 1 ? 3 : 1);
 
-    if (!m->d.packed || group * m->groups <= k->j->g->target->cache_bytes / 2)
+    if (!m->d.packed ||
+        group * m->groups <= glow_cpu_matrix_cache(k->j->g->target) / 2)
         return 0;
     return lines < most ? lines : most;
 }

@@ -82,6 +82,8 @@ int64_t glow_cpu_matrix_last(const cpu_matrix *m, int64_t *done);
  */
 int glow_cpu_matrix_beside(const cpu_matrix *m, int64_t group);
 int64_t glow_cpu_matrix_bytes(const cpu_matrix *m, int64_t group);
+/* Bytes of the private cache of a core that has such registers. */
+int64_t glow_cpu_matrix_cache(const cpu_target *t);
 /* Bytes of the weights of all groups, of a cut. */
 int64_t glow_cpu_matrix_cut_bytes(const cpu_matrix *m);
 /* Bytes of the sums of a pair of tiles. */

@@ -104,11 +104,12 @@ most_steps(const cpu_target *t, const matrix *m)
     double group = (double)glow_cpu_matrix_bytes(m, 0);
     double step = (double)m->line * (m->flat ? 1 : (double)m->d.stride_h);
     double all = step * (double)m->steps;
-    double room = (double)t->cache_bytes * 7 / 8 - 2 * group;
+    double cache = (double)glow_cpu_matrix_cache(t);
+    double room = cache * 7 / 8 - 2 * group;
     int64_t most = room > 2 * step ? (int64_t)(room / step) / 2 * 2 : 2;
 
-    if (most >= m->steps || group * (double)m->groups * 2 < (double)t->cache_bytes ||
-        all + 2 * group < (double)t->cache_bytes * 5 / 4 ||
+    if (most >= m->steps || group * (double)m->groups * 2 < cache ||
+        all + 2 * group < cache * 5 / 4 ||
         (double)(cg_ceil_div(m->steps, most) - 1) * group >= all)
         return m->steps;
     return most;
@@ -127,12 +128,12 @@ set_cuts(const cpu_target *t, matrix *m)
     double needed = all + 2 * group;
     int cuts = 1;
 
-    if (group * (double)m->groups * 2 <= (double)t->cache_bytes ||
+    if (group * (double)m->groups * 2 <= (double)glow_cpu_matrix_cache(t) ||
         m->parts == 1 || !m->flat || !m->d.packed || m->groups < 2 ||
         m->depth % m->unit || m->channels != m->d.channels)
         return;
     while (cuts < MOST_CUTS &&
-           (units % cuts || needed / cuts > CUT * (double)t->cache_bytes))
+           (units % cuts || needed / cuts > CUT * (double)glow_cpu_matrix_cache(t)))
         cuts++;
     if (units % cuts)
         return;
@@ -231,6 +232,12 @@ int
 glow_cpu_matrix_beside(const matrix *m, int64_t group)
 {
     return m->d.outputs - group * CPU_MATRIX_COLUMNS > CPU_MATRIX_LANES ? 2 : 1;
+}
+
+int64_t
+glow_cpu_matrix_cache(const cpu_target *t)
+{
+    return 2 * t->cache_bytes; /* other kernels count on half of it */
 }
 
 int64_t
@@ -361,7 +368,7 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
         cycles += images * weights / COPIED;
     reading =
         images * (m->d.w_batch ? weights : weights / images) / t->memory_bytes;
-    if (weights > (double)t->cache_bytes / 2)
+    if (weights > (double)glow_cpu_matrix_cache(t) / 2)
         reading += weights * (blocks - 1) / FAR;
     return CALL + (cycles > reading ? cycles : reading);
 }
