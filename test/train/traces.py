@@ -122,6 +122,7 @@ def losses(tools, data, folder, network, optimizer, steps, wide):
     if wide and x.dtype == np.float32:
         x = x.astype(np.float64)
     how = ["-backend=interp"] if wide else ["-O2", "-cache", f"-cache-dir={folder}/cache"]
+    written = set(re.findall(r'Save\([^,]+, @"?([^")]+)"?\)', program.read_text()))
     for step in range(steps):
         pick = (np.arange(batch) + step * batch) % len(x)
         np.save(folder / "x.npy", x[pick])
@@ -131,7 +132,9 @@ def losses(tools, data, folder, network, optimizer, steps, wide):
         for name in ("x", "label", "rate"):
             run.append(f"-input={name}={folder / name}.npy")
         for name, file in files.items():
-            run += [f"-input={name}={file}", f"-output={name}={file}"]
+            run.append(f"-input={name}={file}")
+            if name in written:
+                run.append(f"-output={name}={file}")
         subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
         yield float(np.load(folder / "loss.npy"))
 

@@ -234,8 +234,8 @@ error_of(const conv *c, glow_kind kind, const glow_target_options *code,
 static const char *const features[] = {
     NULL,
 #if defined(__x86_64__)
-    "-avx512f",
-    "-avx",
+    "-avx512f,-amx-bf16",
+    "-avx,-amx-bf16",
 #endif
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -408,7 +408,9 @@ glow_cg_local(cg *g, cg_value init)
     cg_value p = LLVMBuildAlloca(g->builder, LLVMTypeOf(init), "");
 
     LLVMPositionBuilderAtEnd(g->builder, here);
-    LLVMBuildStore(g->builder, init, p);
+    /* SelectionDAG stores an aggregate element by element, though it be undefined. */
+    if (!LLVMIsUndef(init))
+        LLVMBuildStore(g->builder, init, p);
     return p;
 }
 
