@@ -44,6 +44,7 @@ if shutil.which("node") and (shutil.which("wasm-ld-19") or shutil.which("wasm-ld
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 
+# Debian's HAProxy, which is not on the PATH of all users.
 if shutil.which("haproxy") or os.access("/usr/sbin/haproxy", os.X_OK):
     config.available_features.add("haproxy")
 
