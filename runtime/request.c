@@ -254,6 +254,15 @@ take_inputs(glow_request *r, const glow_input *in, int n)
     return true;
 }
 
+/* Gives back the inputs of a request that was not taken; unlocked. */
+static void
+return_inputs(const glow_input *in, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (in[i].release)
+            in[i].release(in[i].user);
+}
+
 /* Copies inputs that the caller keeps; unlocked. */
 static void
 own_inputs(glow_request *r, const glow_input *in, int n)
@@ -348,6 +357,8 @@ glow_service_run(glow_service *s, const glow_input *in, int n_in,
     pthread_mutex_unlock(&h->lock);
     if (r->end.outcome == GLOW_RUN_DONE)
         own_inputs(r, in, n_in);
+    else
+        return_inputs(in, n_in);
     glow_run_lock(h, &t);
     if (r->end.outcome != GLOW_RUN_DONE) {
         r->ended = true;

@@ -80,7 +80,8 @@ typedef struct glow_input {
     const char *name;
     const void *data; /* dense, of the port's type */
     size_t bytes;
-    /* Called with `user` once nothing reads the data; NULL: it is copied now. */
+    /* Called with `user` once nothing reads the data, also if the request is
+     * refused or wrong; NULL: it is copied now. */
     void (*release)(void *user);
     void *user;
 } glow_input;

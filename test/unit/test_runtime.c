@@ -26,7 +26,7 @@ static void
 print_report(const glow_diag *d, void *user)
 {
     (void)user;
-    print_message("%s: %s\n", d->id, d->message);
+    print_message("# %s: %s\n", d->id, d->message);
 }
 
 /* y = 2 x + 1 of so many rows of four. */
@@ -175,6 +175,44 @@ test_inputs(void **state)
                                  &(glow_input){.name = "y", .data = x}, 1, NULL),
                    GLOW_RUN_INVALID, "net has no input y");
     end(&b);
+}
+
+static void
+count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+/* Every input is given back once, of refused and of wrong requests too. */
+static void
+test_inputs_are_given_back(void **state)
+{
+    const float x[4] = {0};
+    int released = 0;
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "d"});
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 3; i++) {
+        glow_request *r = glow_service_run(
+            b.service,
+            &(glow_input){.name = "x",
+                          .data = x,
+                          .bytes = i == 1 ? 12 : sizeof x,
+                          .release = count_release,
+                          .user = &released},
+            1, i == 2 ? &(glow_request_options){.deadline = 1} : NULL);
+        const glow_outcome ends[] = {GLOW_RUN_DONE, GLOW_RUN_INVALID,
+                                     GLOW_RUN_REFUSED};
+
+        assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, NULL),
+                         ends[i]);
+        glow_request_release(r);
+    }
+    end(&b);
+    assert_int_equal(released, 3);
 }
 
 static void
@@ -485,7 +523,7 @@ test_parts_overlap(void **state)
     double one = time_chain(3, 20, 16, 1), many = time_chain(3, 20, 16, 12);
 
     (void)state;
-    print_message("3 devices: %.1f ms, %.1f ms one at a time\n", many, one);
+    print_message("# 3 devices: %.1f ms, %.1f ms one at a time\n", many, one);
     assert_true(one >= 3 * 20 * 16);
     assert_true(many < 0.9 * one);
 }
@@ -530,6 +568,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_inputs),
+        cmocka_unit_test(test_inputs_are_given_back),
         cmocka_unit_test(test_queue_is_bounded),
         cmocka_unit_test(test_a_lost_device_is_replaced),
         cmocka_unit_test(test_a_device_that_hangs_is_reset),
