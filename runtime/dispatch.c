@@ -13,12 +13,12 @@ load_of(const device *d)
 }
 
 /*
- * The replica for the next try: a device that is ready and was not tried, then one
- * that is ready, then one that may be again; of these the least loaded.  NULL: all
- * are lost for good.
+ * The replica for the next try: a device that is ready and was not lost by it, then
+ * one that is ready, then one that may be again; of these the least loaded.  NULL:
+ * all are lost for good.
  */
 static replica *
-choose(const part *p, uint64_t tried)
+choose(const part *p, const replica *failed)
 {
     replica *best = NULL;
     int best_rank = 0;
@@ -26,7 +26,7 @@ choose(const part *p, uint64_t tried)
     for (int i = 0; i < p->n_replicas; i++) {
         replica *c = &p->replicas[i];
         int rank = c->device->state == GLOW_RUN_DEVICE_READY
-                       ? (tried >> i & 1 ? 2 : 3)
+                       ? (c == failed ? 2 : 3)
                        : (c->device->state == GLOW_RUN_DEVICE_SUSPECT ? 1 : 0);
 
         if (rank > best_rank ||
@@ -59,7 +59,7 @@ place(execution *x, todo *t)
     execution **at;
     device *d;
 
-    x->on = choose(x->part, x->tried);
+    x->on = choose(x->part, x->failed);
     if (!x->on) {
         glow_request *r = x->request;
         char text[200];
@@ -248,11 +248,9 @@ part_failed(execution *x, const glow_report_text *why, todo *t)
         distrust(d);
     if (why->outcome == GLOW_RUN_LOST) {
         r->kills++;
-        x->tries++;
-        x->tried |= (uint64_t)1 << (x->on - x->part->replicas);
+        x->failed = x->on;
     }
-    if (again && !r->ended && r->kills < 2 &&
-        x->tries <= r->host->options.retries) {
+    if (again && !r->ended && r->kills < 2) {
         glow_timeline_unref(x->timeline);
         x->timeline = glow_timeline_new();
         x->started = false;

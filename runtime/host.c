@@ -17,8 +17,6 @@ glow_host_new(const glow_host_options *o)
         h->options = *o;
     if (h->options.queue <= 0)
         h->options.queue = 200;
-    if (h->options.retries == 0)
-        h->options.retries = 2;
     if (h->options.trace)
         h->trace = glow_run_trace_new();
     h->names = glow_arena_new();
@@ -133,7 +131,7 @@ glow_host_add_device(glow_host *h, glow_context *ctx,
     for (last = &h->devices; *last;)
         last = &(*last)->next;
     *last = d;
-    d->number = h->n_devices++;
+    h->n_devices++;
     pthread_mutex_unlock(&h->lock);
     return true;
 }

@@ -194,7 +194,6 @@ load_parts(planning *p)
         if (!a)
             continue;
         s->n_parts++;
-        q->service = s;
         q->name = glow_run_name(s->host, a->body);
         o.function = a->body;
         if (*a->device) {

@@ -137,7 +137,6 @@ load_whole(service *s, glow_context *ctx, const glow_service_options *o)
     part *p = s->parts = glow_heap_new(sizeof *p);
 
     s->n_parts = 1;
-    p->service = s;
     p->name = s->name;
     if (!glow_run_load_replicas(s, p, ctx, o))
         return false;

@@ -30,7 +30,6 @@ typedef struct device {
     const glow_run_device_api *api;
     glow_run_device *at;
     const char *name, *group;
-    int number;
     int outstanding, most; /* executions, and how many it is given at once */
     execution *pending;    /* in the order in which they are to go */
     int n_pending;
@@ -55,7 +54,6 @@ typedef struct replica {
 } replica;
 
 struct part {
-    service *service;
     const char *name;
     replica *replicas;
     int n_replicas;
@@ -126,8 +124,7 @@ struct execution {
     glow_request *request;
     part *part;
     replica *on;
-    int tries;
-    uint64_t tried; /* replicas, as bits */
+    const replica *failed; /* whose device was lost while it ran this; NULL: none */
     glow_timeline *timeline;
     glow_buffer *buffers; /* of each port */
     int64_t begun;

@@ -19,7 +19,6 @@ typedef struct glow_request glow_request;
 
 typedef struct glow_host_options {
     int queue;        /* requests that may wait; 0: 200 */
-    int retries;      /* that a part is run again elsewhere, at most; <0: 0, 0: 2 */
     int64_t limit_ns; /* a run that takes longer makes its device lost; 0: none */
     bool trace;       /* keep times, for glow_host_trace */
 } glow_host_options;
@@ -27,7 +26,8 @@ typedef struct glow_host_options {
 GLOW_API glow_host *glow_host_new(const glow_host_options *o);
 /*
  * Refuses requests that wait, waits for others, and ends services and devices.
- * Requests and services are to be released before.
+ * Requests and services are to be released before.  A run of a device in this process
+ * is waited for as long as it takes, also on a device that was given up.
  */
 GLOW_API void glow_host_free(glow_host *h);
 
@@ -48,7 +48,7 @@ typedef struct glow_service_options {
      * module that `partition` made name theirs. */
     const char *const *devices;
     int n_devices;
-    int active; /* requests that run at once; 0: 4 for each part */
+    int active; /* requests that run at once; 0: 4 for each device of the host */
     /*
      * More than 1: the first axis of all inputs and outputs counts samples, of
      * which a request brings 1 to `batch`.  Requests are put together until they
