@@ -169,7 +169,7 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
 {
     if (r->ended)
         return;
-    r->ended = true;
+    glow_run_end(r);
     r->end.outcome = o;
     snprintf(r->end.text, sizeof r->end.text, "%s", text);
     *r->live_link = r->live;

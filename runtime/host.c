@@ -81,7 +81,7 @@ glow_host_free(glow_host *h)
 
     drain(h);
     while ((s = next_service(h)) != NULL)
-        glow_run_service_drop(s, 0);
+        glow_run_service_drop(s);
     pthread_mutex_lock(&h->lock);
     while (h->n_services > 0)
         pthread_cond_wait(&h->changed, &h->lock);

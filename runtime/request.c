@@ -97,7 +97,7 @@ glow_run_request_drop(glow_request *r)
     free(r->inputs);
     free(r->data);
     free(r);
-    glow_run_service_drop(s, 1); /* after which the host may be gone */
+    glow_run_service_drop(s); /* after which the host may be gone */
 }
 
 /* Queues. */
@@ -278,6 +278,16 @@ own_inputs(glow_request *r, const glow_input *in, int n)
     }
 }
 
+void
+glow_run_end(glow_request *r)
+{
+    service *s = r->service;
+
+    r->ended = true;
+    if (--s->requests == 0 && s->leaving)
+        pthread_cond_broadcast(&r->host->changed);
+}
+
 static void
 refuse(glow_request *r, const char *text)
 {
@@ -361,7 +371,7 @@ glow_service_run(glow_service *s, const glow_input *in, int n_in,
         return_inputs(in, n_in);
     glow_run_lock(h, &t);
     if (r->end.outcome != GLOW_RUN_DONE) {
-        r->ended = true;
+        glow_run_end(r);
         s->ended[r->end.outcome]++;
         r->refs++;
         *t.last_end = r;

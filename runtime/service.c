@@ -35,15 +35,13 @@ free_service(service *s)
 }
 
 void
-glow_run_service_drop(service *s, int requests)
+glow_run_service_drop(service *s)
 {
     glow_host *h = s->host;
     bool last;
 
     pthread_mutex_lock(&h->lock);
-    s->requests -= requests;
     last = --s->refs == 0;
-    pthread_cond_broadcast(&h->changed);
     if (last) {
         service **at = &h->services;
 
@@ -253,7 +251,7 @@ glow_host_add(glow_host *h, glow_context *ctx, const glow_service_options *o)
     h->n_services++;
     pthread_mutex_unlock(&h->lock);
     if (old)
-        glow_run_service_drop(old, 0);
+        glow_run_service_drop(old);
     return true;
 }
 
@@ -268,7 +266,7 @@ glow_host_remove(glow_host *h, const char *name)
         pthread_cond_wait(&h->changed, &h->lock);
     pthread_mutex_unlock(&h->lock);
     if (s)
-        glow_run_service_drop(s, 0);
+        glow_run_service_drop(s);
     return s != NULL;
 }
 
@@ -288,7 +286,7 @@ glow_host_find(glow_host *h, const char *name)
 void
 glow_service_release(glow_service *s)
 {
-    glow_run_service_drop(s, 0);
+    glow_run_service_drop(s);
 }
 
 int

@@ -76,7 +76,7 @@ struct glow_service {
     int most;    /* requests that run at once */
     int running; /* that do */
     int refs;     /* of the list of the host, of requests, and of users */
-    int requests; /* that exist */
+    int requests; /* that have not ended */
     bool leaving; /* takes no more */
     void ***spare; /* sets of blocks, one for each value, of ended requests */
     int n_spare;
@@ -186,6 +186,8 @@ void glow_run_request_drop(glow_request *r);
 void *glow_run_block(glow_request *r, int v);
 /* A set of blocks, with those of an ended request or with none. */
 void **glow_run_take_blocks(service *s);
+/* Notes the end of a request, for which glow_host_remove may wait. */
+void glow_run_end(glow_request *r);
 /* Adds it to those that have not ended. */
 void glow_run_live(glow_request *r);
 /* Lets requests that wait run, as far as they may. */
@@ -218,8 +220,8 @@ bool glow_run_plan(service *s, glow_func *f, glow_context *ctx,
 /* Loads a part on the devices of `o`, by `o->function`; false after a report. */
 bool glow_run_load_replicas(service *s, part *p, glow_context *ctx,
                             const glow_service_options *o);
-/* One owner less, and so many requests. */
-void glow_run_service_drop(service *s, int requests);
+/* One owner less. */
+void glow_run_service_drop(service *s);
 
 /* trace.c */
 run_trace *glow_run_trace_new(void);

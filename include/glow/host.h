@@ -65,8 +65,8 @@ typedef struct glow_service_options {
 GLOW_API bool glow_host_add(glow_host *h, glow_context *ctx,
                             const glow_service_options *o);
 /*
- * Refuses new requests and waits for those in flight; devices get their memory back
- * once nobody holds the service.  False: no such name.
+ * Refuses new requests and waits until those in flight have ended; devices get their
+ * memory back once nobody holds the service or a request.  False: no such name.
  */
 GLOW_API bool glow_host_remove(glow_host *h, const char *name);
 

@@ -419,9 +419,10 @@ test_services_are_replaced(void **state)
         if (i == 5)
             add_service(&b, (glow_service_options){0});
     }
+    /* It waits until they have ended, not until they are released. */
+    assert_true(glow_host_remove(b.host, "net"));
     for (int i = 0; i < 10; i++)
         expect(r[i], (float)i, 1);
-    assert_true(glow_host_remove(b.host, "net"));
     assert_false(glow_host_remove(b.host, "net"));
     expect_failure(run(&b, 1, 1, NULL), GLOW_RUN_REFUSED, "was removed");
     end(&b);
