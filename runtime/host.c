@@ -107,13 +107,9 @@ glow_host_add_device(glow_host *h, glow_context *ctx,
 {
     glow_run_device_options own = *o;
     glow_run_device_info info;
-    device *d, **last;
+    bool taken;
+    device *d = glow_heap_new(sizeof *d), **last;
 
-    for (d = h->devices; d; d = d->next)
-        if (strcmp(d->name, o->name) == 0)
-            return glow_error(ctx, "E1005", "there are two devices %s",
-                              o->name);
-    d = glow_heap_new(sizeof *d);
     d->name = glow_run_name(h, o->name);
     d->group = o->group ? glow_run_name(h, o->group) : d->name;
     own.name = d->name;
@@ -128,12 +124,19 @@ glow_host_add_device(glow_host *h, glow_context *ctx,
     d->host_memory = info.host_memory;
     d->most = DEPTH * info.queues;
     pthread_mutex_lock(&h->lock);
-    for (last = &h->devices; *last;)
+    for (last = &h->devices; *last && strcmp((*last)->name, d->name) != 0;)
         last = &(*last)->next;
-    *last = d;
-    h->n_devices++;
+    taken = *last != NULL;
+    if (!taken) {
+        *last = d;
+        h->n_devices++;
+    }
     pthread_mutex_unlock(&h->lock);
-    return true;
+    if (!taken)
+        return true;
+    api->close(d->at);
+    free(d);
+    return glow_error(ctx, "E1005", "there are two devices %s", o->name);
 }
 
 void

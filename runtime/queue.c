@@ -216,16 +216,14 @@ glow_run_queue_new(int workers)
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     q->owners = 1;
+    q->workers = workers;
     q->threads = glow_heap_new((size_t)(workers + 1) * sizeof *q->threads);
     for (int i = 0; i < workers; i++) {
         worker *w = glow_heap_new(sizeof *w);
 
         *w = (worker){q, i};
-        if (pthread_create(&q->threads[i], NULL, work, w) != 0) {
-            free(w);
-            break;
-        }
-        q->workers++;
+        if (pthread_create(&q->threads[i], NULL, work, w) != 0)
+            glow_no_memory(0);
     }
     return q;
 }

@@ -82,19 +82,38 @@ is_chosen(const device *d, const glow_service_options *o)
     return o->n_devices == 0;
 }
 
-static bool
-check_devices(const glow_host *h, glow_context *ctx,
-              const glow_service_options *o)
+/* The first device of `o` that the host has not; NULL: none, or any will do. */
+static const char *
+missing_device(const glow_host *h, const glow_service_options *o)
 {
-    if (!h->devices)
-        return glow_error(ctx, "E1002", "service %s: the host has no devices",
-                          o->name);
     for (int i = 0; i < o->n_devices; i++)
         if (!has_device(h, o->devices[i]))
-            return glow_error(ctx, "E1002",
-                              "service %s: the host has no device %s", o->name,
-                              o->devices[i]);
-    return true;
+            return o->devices[i];
+    return NULL;
+}
+
+/* Makes the replicas of `p`, which are not loaded yet; their number, 0 after a report. */
+static int
+choose_devices(glow_host *h, part *p, glow_context *ctx, const glow_service_options *o)
+{
+    const char *missing;
+    int n = 0, of;
+
+    pthread_mutex_lock(&h->lock);
+    of = h->n_devices;
+    missing = missing_device(h, o);
+    p->replicas = glow_heap_new((size_t)of * sizeof *p->replicas);
+    for (device *d = h->devices; d; d = d->next)
+        if (is_chosen(d, o))
+            p->replicas[n++].device = d;
+    pthread_mutex_unlock(&h->lock);
+    if (of == 0)
+        return glow_error(ctx, "E1002", "service %s: the host has no devices",
+                          o->name);
+    if (missing)
+        return glow_error(ctx, "E1002", "service %s: the host has no device %s",
+                          o->name, missing);
+    return n;
 }
 
 bool
@@ -107,20 +126,18 @@ glow_run_load_replicas(service *s, part *p, glow_context *ctx,
         .passes = o->passes,
     };
 
-    if (!check_devices(s->host, ctx, o))
-        return false;
-    p->replicas =
-        glow_heap_new((size_t)s->host->n_devices * sizeof *p->replicas);
-    for (device *d = s->host->devices; d; d = d->next) {
-        glow_loaded *l;
+    int n = choose_devices(s->host, p, ctx, o);
 
-        if (!is_chosen(d, o))
-            continue;
-        l = d->api->load(d->at, ctx, &how);
-        if (!l)
+    for (int i = 0; i < n; i++) {
+        replica *q = &p->replicas[i];
+
+        q->loaded = q->device->api->load(q->device->at, ctx, &how);
+        if (!q->loaded)
             return false;
-        p->replicas[p->n_replicas++] = (replica){d, l};
+        p->n_replicas++; /* which free_service unloads */
     }
+    if (n == 0)
+        return false;
     p->n_ports = p->replicas[0].device->api->ports(p->replicas[0].loaded,
                                                    &p->ports);
     return true;
@@ -205,7 +222,9 @@ make(glow_host *h, glow_context *ctx, const glow_service_options *o)
     s->refs = 1;
     s->batch = o->batch > 1 ? o->batch : 1;
     s->batch_ns = o->batch_ns;
+    pthread_mutex_lock(&h->lock);
     s->most = o->active > 0 ? o->active : 4 * h->n_devices;
+    pthread_mutex_unlock(&h->lock);
     s->spare = glow_heap_new((size_t)s->most * sizeof *s->spare);
     if (load(s, ctx, o) && check_batch(s, ctx) && check_state(s, ctx))
         return s;
