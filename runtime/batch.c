@@ -47,7 +47,7 @@ make(service *s, todo *t)
 
     s->running++;
     s->batches++;
-    b->blocks = glow_run_take_blocks(s);
+    glow_run_take_blocks(b, s->batch);
     b->key = s->members->key;
     b->state = RUNS;
     glow_run_live(b);

@@ -13,7 +13,8 @@
 void *
 glow_run_block(glow_request *r, int v)
 {
-    size_t bytes = (size_t)r->service->values[v].bytes;
+    const service *s = r->service;
+    size_t bytes = (size_t)(s->values[v].bytes / s->batch * r->room);
 
     if (r->blocks[v])
         return r->blocks[v];
@@ -21,13 +22,15 @@ glow_run_block(glow_request *r, int v)
     return r->blocks[v] ? r->blocks[v] : glow_no_memory(bytes);
 }
 
-/* Blocks of an ended request, or none yet. */
-void **
-glow_run_take_blocks(service *s)
+void
+glow_run_take_blocks(glow_request *r, int room)
 {
-    return s->n_spare > 0
-               ? s->spare[--s->n_spare]
-               : glow_heap_new((size_t)s->n_values * sizeof(void *));
+    service *s = r->service;
+
+    r->room = room;
+    r->blocks = room == s->batch && s->n_spare > 0
+                    ? s->spare[--s->n_spare]
+                    : glow_heap_new((size_t)s->n_values * sizeof(void *));
 }
 
 static void
@@ -38,14 +41,16 @@ free_blocks(void **blocks, int n)
     free(blocks);
 }
 
-/* Keeps blocks for the next request, as many as can run at once. */
-static void **
-keep_blocks(service *s, void **blocks)
+/* Keeps the blocks for the next request, as many as can run at once. */
+static void
+keep_blocks(glow_request *r)
 {
-    if (s->leaving || s->n_spare >= s->most)
-        return blocks;
-    s->spare[s->n_spare++] = blocks;
-    return NULL;
+    service *s = r->service;
+
+    if (!r->blocks || r->room < s->batch || s->leaving || s->n_spare >= s->most)
+        return;
+    s->spare[s->n_spare++] = r->blocks;
+    r->blocks = NULL;
 }
 
 glow_request *
@@ -78,20 +83,18 @@ glow_run_request_drop(glow_request *r)
 {
     glow_host *h = r->host;
     service *s = r->service;
-    void **blocks = r->blocks;
 
     pthread_mutex_lock(&h->lock);
     if (--r->refs > 0) {
         pthread_mutex_unlock(&h->lock);
         return;
     }
-    if (blocks)
-        blocks = keep_blocks(s, blocks);
+    keep_blocks(r);
     pthread_mutex_unlock(&h->lock);
     for (int i = 0; i < r->n_inputs; i++)
         r->inputs[i].release(r->inputs[i].user);
-    if (blocks)
-        free_blocks(blocks, s->n_values);
+    if (r->blocks)
+        free_blocks(r->blocks, s->n_values);
     glow_timeline_unref(r->timeline);
     free(r->waiting);
     free(r->inputs);
@@ -363,7 +366,7 @@ glow_service_run(glow_service *s, const glow_input *in, int n_in,
     r = glow_run_request_new(s, o);
     check(r, in, n_in);
     if (r->end.outcome == GLOW_RUN_DONE)
-        r->blocks = glow_run_take_blocks(s);
+        glow_run_take_blocks(r, r->samples);
     pthread_mutex_unlock(&h->lock);
     if (r->end.outcome == GLOW_RUN_DONE)
         own_inputs(r, in, n_in);
@@ -400,7 +403,7 @@ glow_request_output(const glow_request *r, const char *name, size_t *bytes)
         if (s->values[v].out && strcmp(s->values[v].name, name) == 0) {
             int64_t one = s->values[v].bytes / s->batch;
 
-            *bytes = (size_t)(s->batch > 1 ? one * r->samples : one);
+            *bytes = (size_t)(one * r->samples);
             return r->blocks[v];
         }
     return NULL;

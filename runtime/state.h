@@ -78,7 +78,7 @@ struct glow_service {
     int refs;     /* of the list of the host, of requests, and of users */
     int requests; /* that have not ended */
     bool leaving; /* takes no more */
-    void ***spare; /* sets of blocks, one for each value, of ended requests */
+    void ***spare; /* sets of blocks for `batch` samples, of ended requests */
     int n_spare;
     /* Of batches. */
     int batch; /* samples; 1: none */
@@ -114,6 +114,7 @@ struct glow_request {
     glow_request *live, **live_link;
     /* Of batches. */
     int samples;           /* that it brings */
+    int room;              /* samples of each of its blocks */
     glow_request *members; /* that this one runs for */
     glow_request *next_member;
     bool alone;            /* it failed in a batch, and is tried by itself */
@@ -184,8 +185,8 @@ glow_request *glow_run_request_new(service *s, const glow_request_options *o);
 void glow_run_request_drop(glow_request *r);
 /* The block of value `v`, made if there is none. */
 void *glow_run_block(glow_request *r, int v);
-/* A set of blocks, with those of an ended request or with none. */
-void **glow_run_take_blocks(service *s);
+/* Gives it a set of blocks for `room` samples, with those of an ended request or none. */
+void glow_run_take_blocks(glow_request *r, int room);
 /* Notes the end of a request, for which glow_host_remove may wait. */
 void glow_run_end(glow_request *r);
 /* Adds it to those that have not ended. */
