@@ -124,6 +124,7 @@ glow_run_pump(device *d, todo *t)
         d->outstanding++;
         x->started = true;
         x->begun = now;
+        x->lost = d->lost;
         x->request->refs++;
         *t->last_start = x;
         t->last_start = &x->next;
@@ -225,9 +226,8 @@ part_done(execution *x, todo *t)
                 new_execution(r, &s->parts[i], t);
 }
 
-/* The device of `x` cannot be trusted; the thread of watch.c resets it. */
-static void
-distrust(device *d)
+void
+glow_run_distrust(device *d)
 {
     if (d->state != GLOW_RUN_DEVICE_READY)
         return;
@@ -244,8 +244,8 @@ part_failed(execution *x, const glow_report_text *why, todo *t)
     bool again = why->outcome == GLOW_RUN_LOST || why->outcome == GLOW_RUN_CANCELLED;
     char text[2 * sizeof why->text];
 
-    if (again)
-        distrust(d);
+    if (again && x->lost == d->lost) /* else it was reset since */
+        glow_run_distrust(d);
     if (why->outcome == GLOW_RUN_LOST) {
         r->kills++;
         x->failed = x->on;
@@ -292,6 +292,7 @@ execution_done(void *user, const glow_report_text *why)
         glow_run_trace_add(h->trace, x->part->name, d->name, r->number,
                            x->begun, glow_now());
     d->outstanding--;
+    d->ended = glow_now();
     if (why->outcome == GLOW_RUN_DONE)
         part_done(x, &t);
     else

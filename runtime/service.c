@@ -116,6 +116,17 @@ choose_devices(glow_host *h, part *p, glow_context *ctx, const glow_service_opti
     return n;
 }
 
+/* A device that loads a network is not taken for one that hangs. */
+static void
+note_loading(device *d, int more)
+{
+    pthread_mutex_lock(&d->host->lock);
+    d->loading += more;
+    d->loaded = glow_now();
+    pthread_cond_broadcast(&d->host->changed);
+    pthread_mutex_unlock(&d->host->lock);
+}
+
 bool
 glow_run_load_replicas(service *s, part *p, glow_context *ctx,
                        const glow_service_options *o)
@@ -131,7 +142,9 @@ glow_run_load_replicas(service *s, part *p, glow_context *ctx,
     for (int i = 0; i < n; i++) {
         replica *q = &p->replicas[i];
 
+        note_loading(q->device, 1);
         q->loaded = q->device->api->load(q->device->at, ctx, &how);
+        note_loading(q->device, -1);
         if (!q->loaded)
             return false;
         p->n_replicas++; /* which free_service unloads */

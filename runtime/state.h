@@ -36,6 +36,8 @@ typedef struct device {
     glow_run_device_state state; /* suspect: it is to be reset */
     bool host_memory;
     int64_t lost; /* how often it was */
+    int loading;  /* networks, which runs may wait for */
+    int64_t ended, loaded; /* when the last execution or loading ended */
     struct device *next;
 } device;
 
@@ -129,6 +131,7 @@ struct execution {
     glow_timeline *timeline;
     glow_buffer *buffers; /* of each port */
     int64_t begun;
+    int64_t lost; /* how often its device was lost before it began */
     bool started;
     execution *next;    /* pending, or to be started */
     execution *sibling; /* of the request */
@@ -173,6 +176,8 @@ void glow_run_admit(glow_request *r, todo *t);
 void glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t);
 /* Gives the device as many tries as it takes. */
 void glow_run_pump(device *d, todo *t);
+/* The device cannot be trusted: the thread of watch.c resets it. */
+void glow_run_distrust(device *d);
 /* Unlocked. */
 void glow_run_start(execution *x);
 /* Moves tries that wait for a device which is lost for good. */

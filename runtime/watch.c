@@ -34,6 +34,21 @@ end_late(glow_host *h, int64_t now, todo *t)
     return next;
 }
 
+/*
+ * The time at which `x` has run for longer than `limit`.  It may wait for DEPTH - 1
+ * executions before it, and for networks to be loaded.
+ */
+static int64_t
+limit_of(const execution *x, int64_t limit)
+{
+    const device *d = x->on->device;
+    int64_t from = x->begun > d->loaded ? x->begun : d->loaded;
+    int64_t last = from > d->ended ? from : d->ended, at = from + DEPTH * limit;
+
+    earlier(&at, last + limit);
+    return at;
+}
+
 /* Distrusts devices whose runs take too long; the time of the next one. */
 static int64_t
 find_hung(glow_host *h, int64_t now)
@@ -46,14 +61,12 @@ find_hung(glow_host *h, int64_t now)
         for (execution *x = r->executions; x; x = x->sibling) {
             device *d = x->started ? x->on->device : NULL;
 
-            if (!d || d->state != GLOW_RUN_DEVICE_READY)
+            if (!d || d->state != GLOW_RUN_DEVICE_READY || d->loading)
                 continue;
-            if (x->begun + limit > now) {
-                earlier(&next, x->begun + limit);
-                continue;
-            }
-            d->state = GLOW_RUN_DEVICE_SUSPECT;
-            d->lost++;
+            if (limit_of(x, limit) > now)
+                earlier(&next, limit_of(x, limit));
+            else
+                glow_run_distrust(d);
         }
     return next;
 }

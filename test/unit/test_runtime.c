@@ -283,6 +283,29 @@ test_a_device_that_hangs_is_reset(void **state)
     end(&b);
 }
 
+/* The time of a run does not count the run before it in the queue of the device. */
+static void
+test_waiting_is_no_hanging(void **state)
+{
+    glow_request *r[4];
+    glow_buf text = {0};
+    bench b;
+
+    (void)state;
+    begin(&b, &(glow_host_options){.limit_ns = 300 * MS}, 1);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .run_ns = 200 * MS});
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 4; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 4; i++)
+        expect(r[i], (float)i, 1);
+    glow_host_metrics(b.host, &text);
+    assert_non_null(strstr(text.text, "glow_device_lost_total{device=\"d\"} 0\n"));
+    glow_buf_free(&text);
+    end(&b);
+}
+
 static void
 test_failures_of_the_network_are_told(void **state)
 {
@@ -573,6 +596,7 @@ main(void)
         cmocka_unit_test(test_queue_is_bounded),
         cmocka_unit_test(test_a_lost_device_is_replaced),
         cmocka_unit_test(test_a_device_that_hangs_is_reset),
+        cmocka_unit_test(test_waiting_is_no_hanging),
         cmocka_unit_test(test_failures_of_the_network_are_told),
         cmocka_unit_test(test_deadlines_and_cancelling),
         cmocka_unit_test(test_priorities),
