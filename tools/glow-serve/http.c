@@ -27,7 +27,7 @@ typedef struct call {
     model *model; /* of an inference */
     char *body;
     size_t size, room;
-    enum { READS, RUNS, ENDED } state;
+    bool started; /* the inference */
     inference *inference;
     answer answer; /* an earlier refusal; status 0: none */
 } call;
@@ -193,7 +193,7 @@ infer(call *x)
     char *body = x->body;
     size_t n;
 
-    x->state = RUNS;
+    x->started = true;
     if (!json_size(x, &n)) {
         x->answer = serve_error(400, "%s is no number of bytes of the body",
                                 JSON_LENGTH);
@@ -264,7 +264,7 @@ begin(server *s, struct MHD_Connection *c, const char *method, const char *path)
     if (strcmp(method, "POST") != 0)
         return x;
     x->model = serve_infer_path(s, path, &x->answer);
-    if (x->model && s->draining)
+    if (x->model && s->ending)
         x->answer = serve_error(503, "the server is ending");
     else if (x->model)
         expect_body(x);
@@ -292,10 +292,9 @@ handle(void *user, struct MHD_Connection *c, const char *path,
         *size = 0;
         return MHD_YES;
     }
-    if (x->model && !x->answer.status && x->state == READS) {
+    if (x->model && !x->answer.status && !x->started) {
         infer(x);
-        if (!x->answer.status || x->state == RUNS)
-            return MHD_YES;
+        return MHD_YES;
     }
     if (x->inference)
         return send_inference(x);
@@ -340,8 +339,9 @@ drain(server *s, struct MHD_Daemon *d)
 {
     MHD_socket socket;
 
-    s->draining = 1;
+    s->draining = true;
     sleep_ms(s->values.drain_ms);
+    s->ending = true;
     socket = MHD_quiesce_daemon(d);
     for (int left = 100 * CONNECTION_SECONDS; left > 0 && s->calls > 0; left--)
         sleep_ms(10);

@@ -147,6 +147,8 @@ take_data(inference *x, const json_t *j, int port, size_t bytes,
             return serve_error(400, "input %s is %s, whose elements come as "
                                "binary data alone", name,
                                serve_datatype(type->elem));
+        if (x->data[port])
+            return serve_error(400, "input %s comes twice", name);
         x->data[port] = malloc(bytes ? bytes : 1);
         if (!x->data[port])
             return serve_error(503, "there is no memory for input %s", name);

@@ -192,6 +192,7 @@ main(int argc, char **argv)
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
     pthread_mutex_init(&s.lock, NULL);
+    pthread_mutex_init(&s.loading, NULL);
     code = tool_begin(&s.tool, &spec, &s.values, argc, argv);
     if (code == TOOL_GO_ON) {
         pthread_sigmask(SIG_BLOCK, &ends, NULL);
@@ -200,6 +201,7 @@ main(int argc, char **argv)
     }
     if (s.host)
         glow_host_free(s.host);
+    pthread_mutex_destroy(&s.loading);
     pthread_mutex_destroy(&s.lock);
     return tool_end(&s.tool, code);
 }

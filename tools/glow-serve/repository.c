@@ -49,7 +49,7 @@ find(const server *s, const char *name, const char *version)
     return m;
 }
 
-/* The model, put where it belongs in the list. */
+/* The model, put where it belongs in the list; with `loading`. */
 static model *
 add(server *s, const char *name, const char *version, const char *path)
 {
@@ -67,7 +67,9 @@ add(server *s, const char *name, const char *version, const char *path)
                     number_of((*at)->version) > number_of(version))))
         at = &(*at)->next;
     m->next = *at;
+    pthread_mutex_lock(&s->lock);
     *at = m;
+    pthread_mutex_unlock(&s->lock);
     return m;
 }
 
@@ -82,7 +84,7 @@ is_served(const server *s, const glow_port *p)
                       p->name, glow_kind_get(p->type->elem)->name);
 }
 
-/* Compiles the model and makes it a service. */
+/* Compiles the model and makes it a service; with `loading`. */
 static bool
 start(server *s, model *m)
 {
@@ -214,7 +216,7 @@ serve_load(server *s, const char *name, const char **why)
     first_error first = {.server = s};
     bool ok = true, any = false;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->loading);
     glow_context_set_sink(s->tool.ctx, keep_first, &first);
     if (s->values.models && is_name(name))
         scan_model(s, name);
@@ -224,7 +226,7 @@ serve_load(server *s, const char *name, const char **why)
             ok = start(s, m);
         }
     glow_context_set_sink(s->tool.ctx, tool_show, &s->tool);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->loading);
     *why = !any ? "there is no model of that name"
                 : first.text ? first.text : "it cannot be loaded";
     return any && ok;
@@ -235,15 +237,13 @@ serve_unload(server *s, const char *name)
 {
     bool any = false;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->loading);
     for (model *m = s->models; m; m = m->next)
         if (strcmp(m->name, name) == 0) {
             any = true;
             m->ready = false;
-        }
-    pthread_mutex_unlock(&s->lock);
-    for (model *m = s->models; m; m = m->next)
-        if (strcmp(m->name, name) == 0)
             glow_host_remove(s->host, m->service);
+        }
+    pthread_mutex_unlock(&s->loading);
     return any;
 }

@@ -22,7 +22,7 @@ typedef struct serve_values {
 typedef struct model {
     const char *name, *version, *path;
     const char *service; /* "name/version" */
-    bool ready;
+    atomic_bool ready;
     struct model *next;
 } model;
 
@@ -31,10 +31,12 @@ typedef struct server {
     serve_values values;
     glow_host *host;
     int64_t most_body; /* bytes of a request */
-    pthread_mutex_t lock; /* of the list, and of `tool` once it serves */
-    model *models;        /* by name, versions from the last to the first */
+    pthread_mutex_t loading; /* of `tool` once it serves, and of additions to the list */
+    pthread_mutex_t lock;    /* of the list; never held for long */
+    model *models;           /* by name, versions from the last to the first */
     atomic_int calls;     /* requests of HTTP that have not ended */
-    atomic_bool draining;
+    atomic_bool draining; /* it is not ready any more */
+    atomic_bool ending;   /* it takes no requests any more */
 } server;
 
 /* An answer: a status of HTTP and its body. */
