@@ -380,6 +380,20 @@ run_in_place(execution *x)
     return 1;
 }
 
+/* A try for which the device gave no memory: elsewhere, if it is lost. */
+static void
+fail_to_start(execution *x)
+{
+    device *d = x->on->device;
+    glow_run_device_info i;
+
+    d->api->info(d->at, &i);
+    if (i.state == GLOW_RUN_DEVICE_LOST)
+        glow_timeline_fail(x->timeline, GLOW_RUN_CANCELLED, "the device is lost");
+    else
+        glow_timeline_fail(x->timeline, GLOW_RUN_REFUSED, "there is no memory left");
+}
+
 void
 glow_run_start(execution *x)
 {
@@ -391,7 +405,7 @@ glow_run_start(execution *x)
     else if (allocate_buffers(x))
         last = run_apart(x);
     else
-        glow_timeline_fail(x->timeline, GLOW_RUN_REFUSED, "there is no memory left");
+        fail_to_start(x);
     /* Last, since `x` is gone once it was called. */
     glow_fence_then((glow_fence){x->timeline, last}, execution_done, x);
 }
