@@ -58,44 +58,49 @@ space_of(const glow_node *buffer)
                                  : glow_space_of(buffer);
 }
 
+static glow_buffer_class
+class_of(const glow_node *buffer)
+{
+    return buffer->op == &glow_op_alloc       ? GLOW_ACTIVATIONS
+           : glow_is_constant(buffer->out[0]) ? GLOW_CONSTANTS
+                                              : GLOW_PLACEHOLDERS;
+}
+
 const char *
 glow_space_for(const glow_target *t, const glow_node *buffer)
 {
-    const char *has = space_of(buffer);
-    glow_buffer_class class = buffer->op == &glow_op_alloc ? GLOW_ACTIVATIONS
-                              : glow_is_constant(buffer->out[0])
-                                  ? GLOW_CONSTANTS
-                                  : GLOW_PLACEHOLDERS;
+    const char *has =
+        buffer->place ? buffer->place->region->space : glow_space_of(buffer);
 
     return has           ? has
-           : t->n_spaces ? t->spaces[t->homes[class].at[0]].name
+           : t->n_spaces ? t->spaces[t->homes[class_of(buffer)].at[0]].name
                          : NULL;
 }
 
 static bool
 may_be_in(const spaces *s, const glow_node *buffer, const char *space)
 {
-    if (buffer->op == &glow_op_alloc)
-        return true;
-    return is_home(s->target,
-                   glow_is_constant(buffer->out[0]) ? GLOW_CONSTANTS
-                                                    : GLOW_PLACEHOLDERS,
-                   space);
+    return buffer->op == &glow_op_alloc ||
+           is_home(s->target, class_of(buffer), space);
 }
 
 /* True if the buffer of `v` is in the space, or was free to be. */
 static bool
-bind(const spaces *s, glow_value *v, const char *space)
+bind(spaces *s, glow_value *v, const char *space)
 {
     glow_node *buffer = glow_base_buffer(v)->def;
     const char *has = space_of(buffer);
     glow_in_space in = {.space = space};
 
-    if (!s->backend)
-        has = glow_space_for(s->target, buffer);
-    if (has || !s->backend || !may_be_in(s, buffer, space))
-        return has && strcmp(has, space) == 0;
+    if (has)
+        return strcmp(has, space) == 0;
+    if (s->backend ? !may_be_in(s, buffer, space)
+                   : strcmp(glow_space_for(s->target, buffer), space) != 0)
+        return false;
+    if (!s->backend && s->target->homes[class_of(buffer)].count == 1)
+        return true; /* alloc has no choice */
     glow_node_set_attrs(buffer, &in);
+    s->changed = true;
     return true;
 }
 

@@ -23,7 +23,8 @@ bool glow_give_spaces(glow_pass_run *run, glow_func *f);
 
 /*
  * Copies operands and results of the units of the target between the space that the
- * unit has them in and where they are; binds no buffer.  True if it changed `f`.
+ * unit has them in and where they are.  Binds a buffer only to the space that alloc
+ * prefers for it, so that it stays there.  True if it changed `f`.
  */
 bool glow_copy_for_units(glow_pass_run *run, glow_func *f);
 

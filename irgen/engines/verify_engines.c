@@ -180,7 +180,7 @@ check_queue(verifier *v, const glow_node *n)
                               "%s %%%s is on '%s', but is work of %s",
                               n->op->name, n->name, n->queue,
                               w.queue ? w.queue->name : "the host");
-    else if (w.unit)
+    else
         check_operands(v, n);
 }
 
