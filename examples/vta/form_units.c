@@ -555,7 +555,19 @@ form_maxpool(glow_builder *b, glow_node *n)
                   n->out[0]->type);
 }
 
-/* The same for steps of units: the vta.Requantize before the vta.Store. */
+/* Holds the range *from .. *to to least .. most. */
+static void
+hold(int *from, int *to, int64_t least, int64_t most)
+{
+    int *ends[2] = {from, to};
+
+    for (int i = 0; i < 2; i++) {
+        *ends[i] = *ends[i] < least ? (int)least : *ends[i];
+        *ends[i] = *ends[i] > most ? (int)most : *ends[i];
+    }
+}
+
+/* For steps of units: the vta.Requantize before the vta.Store. */
 static glow_value *
 bound_steps(glow_builder *b, glow_node *store, int64_t least, int64_t most)
 {
@@ -567,10 +579,7 @@ bound_steps(glow_builder *b, glow_node *store, int64_t least, int64_t most)
     if (!old || !glow_has_one_use(store->in[0]))
         return NULL;
     v = *old;
-    v.least = v.least < least ? (int)least : v.least;
-    v.most = v.most > most ? (int)most : v.most;
-    v.least = v.least > v.most ? v.most : v.least;
-    v.most = v.most < v.least ? v.least : v.most;
+    hold(&v.least, &v.most, least, most);
     glow_builder_fuses(b, store);
     y = glow_build(b, &vta_op_requantize, r->out[0]->type, r->in, r->n_in, &v);
     return glow_build(b, &vta_op_store, store->out[0]->type, GLOW_IN(y), NULL);
@@ -604,7 +613,6 @@ bound(glow_builder *b, glow_node *n, int64_t least, int64_t most)
     const vta_add *a = unit ? glow_attrs_if(unit, &vta_op_add) : NULL;
     vta_conv v = c ? *c : (vta_conv){.least = 0};
     vta_add w = a ? *a : (vta_add){0, 0};
-    int *ends[2] = {c ? &v.least : &w.least, c ? &v.most : &w.most};
     bool steps = glow_is(unit, &vta_op_store);
     glow_value *in[4] = {NULL}, *y;
 
@@ -615,10 +623,10 @@ bound(glow_builder *b, glow_node *n, int64_t least, int64_t most)
         return NULL;
     if (steps)
         return sliced(b, bound_steps(b, unit, least, most), n->out[0]->type);
-    for (int i = 0; i < 2; i++) {
-        *ends[i] = *ends[i] < least ? (int)least : *ends[i];
-        *ends[i] = *ends[i] > most ? (int)most : *ends[i];
-    }
+    if (c)
+        hold(&v.least, &v.most, least, most);
+    else
+        hold(&w.least, &w.most, least, most);
     glow_builder_fuses(b, unit);
     if (c && unit->in[3]) {
         in[3] = raised(b, unit->in[3], v.least);
