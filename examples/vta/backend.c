@@ -175,11 +175,7 @@ load(const glow_backend *b, glow_func *f, const glow_target_options *t)
         x->machine = vta_machine_new(&x->program->config);
         x->dram = malloc((size_t)x->program->dram_bytes + 1);
     }
-    if (x->program && !x->machine)
-        glow_error_at(f->module->ctx, (glow_span){0}, "E0823",
-                      "vta.core: the scratchpads are too small or too large "
-                      "for the fields of instructions");
-    if (x->machine)
+    if (x->program)
         return x;
     unload(x);
     return NULL;

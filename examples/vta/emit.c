@@ -49,8 +49,7 @@ put_dram(glow_buf *b, glow_arena *a, const vta_program *p)
 
     if (!vta_fill_dram(p, dram))
         return false;
-    for (int64_t i = 0; i < p->dram_bytes; i++)
-        glow_buf_putc(b, (char)dram[i]);
+    glow_buf_add(b, (const char *)dram, (size_t)p->dram_bytes);
     return true;
 }
 
@@ -116,14 +115,12 @@ static bool
 simulate(const vta_program *p, const vta_segment *g, vta_report *r)
 {
     vta_machine *m = vta_machine_new(&p->config);
-    bool ok =
-        m && vta_machine_run(m, NULL, p->dram_bytes, g->words, g->count, 0, r);
+    bool ok = vta_machine_run(m, NULL, p->dram_bytes, g->words, g->count, 0, r);
 
     vta_machine_free(m);
     return ok || glow_error_at(p->func->module->ctx, g->first->span, "E0823",
                                "%s %%%s: the accelerator stopped: %s",
-                               g->first->op->name, g->first->name,
-                               m ? r->fault : "the scratchpads are too large");
+                               g->first->op->name, g->first->name, r->fault);
 }
 
 static void

@@ -70,17 +70,24 @@ fault(vta_machine *m, int64_t i, const char *fmt, ...)
 
 /* Memories. */
 
-vta_machine *
-vta_machine_new(const vta_config *c)
+bool
+vta_config_is_possible(const vta_config *c)
 {
     static const int64_t most[] = {VTA_MAX_UOPS, 1 << 10, 1 << 11, 1 << 11};
-    vta_machine *m;
 
     for (int k = VTA_UOP; k <= VTA_ACC; k++)
         if (c->elements[k] < 1 || c->elements[k] > most[k])
-            return NULL;
-    if (c->depth < 1 || c->outstanding < 1 || c->setup < 0 ||
-        !(c->bytes_per_cycle > 0))
+            return false;
+    return c->depth >= 1 && c->outstanding >= 1 && c->setup >= 0 &&
+           c->bytes_per_cycle > 0;
+}
+
+vta_machine *
+vta_machine_new(const vta_config *c)
+{
+    vta_machine *m;
+
+    if (!vta_config_is_possible(c))
         return NULL;
     m = calloc(1, sizeof *m);
     m->config = *c;
@@ -318,13 +325,11 @@ static bool
 alu_step(vta_machine *m, int64_t i, const vta_instruction *x, int64_t d,
          int64_t s)
 {
-    bool writes_only = x->function == VTA_MOVE;
+    bool reads = x->function != VTA_MOVE;
 
-    if (writes_only
-            ? d >= m->config.elements[VTA_ACC]
-            : m->state[VTA_ACC][d % m->config.elements[VTA_ACC]] != VALID ||
-                  d >= m->config.elements[VTA_ACC])
-        return may_read(m, i, VTA_ACC, d);
+    if ((reads || d >= m->config.elements[VTA_ACC]) &&
+        !may_read(m, i, VTA_ACC, d))
+        return false;
     if (!x->has_immediate && !may_read(m, i, VTA_ACC, s))
         return false;
     for (int k = 0; k < VTA_LANES; k++)

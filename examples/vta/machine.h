@@ -34,7 +34,12 @@ typedef struct vta_report {
 
 typedef struct vta_machine vta_machine;
 
-/* NULL if the memories have more elements than fields address. */
+/*
+ * True if each memory has an element, and no more than fields address, and transfers and
+ * queues make progress.
+ */
+bool vta_config_is_possible(const vta_config *c);
+/* NULL if that is false. */
 vta_machine *vta_machine_new(const vta_config *c);
 void vta_machine_free(vta_machine *m);
 /* Fills the scratchpads of a new run with poison; new ones have it. */

@@ -138,6 +138,17 @@ take_capacities(const glow_func *f, vta_config *c)
     }
 }
 
+static bool
+check_config(const glow_func *f, const vta_config *c)
+{
+    return vta_config_is_possible(c) ||
+           glow_error_at(
+               f->module->ctx, (glow_span){0}, "E0823",
+               "the accelerator cannot have these sizes: a scratchpad "
+               "is too small, or too large for the fields of "
+               "instructions, or a queue or rate is 0");
+}
+
 vta_program *
 vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
                 const glow_target_options *t, bool apart)
@@ -150,6 +161,8 @@ vta_program_new(glow_arena *a, glow_func *f, const vta_options *o,
     p->func = f;
     p->config = vta_config_of(o);
     take_capacities(f, &p->config);
+    if (!check_config(f, &p->config))
+        return NULL;
     for (const glow_region *r = f->regions; r; r = r->next)
         if (strcmp(r->space, "dram") == 0)
             p->dram_bytes = r->size > p->dram_bytes ? r->size : p->dram_bytes;
