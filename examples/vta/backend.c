@@ -100,14 +100,15 @@ takes_core(const glow_node *n, glow_arena *a, const char **why)
     for (int i = 0; i < n->n_out; i++)
         dense &= is_dense(n->out[i]);
     if (vta_is_unit(n) || (n->op->traits & GLOW_PRIMITIVE)) {
-        *why = glow_op_calls(n->op) ? "vta.core runs no bodies"
-               : !dense             ? "vta.core works on dense tensors"
-               : !is_aligned(n)     ? "vta.core works on vectors of 16 elements"
-                                    : NULL;
+        *why = glow_op_calls(n->op) ? "the accelerator runs no bodies"
+               : !dense             ? "the accelerator works on dense tensors"
+               : !is_aligned(n)
+                   ? "the accelerator works on vectors of 16 elements"
+                   : NULL;
         return *why ? GLOW_TAKES_NOT : GLOW_TAKES;
     }
-    *why =
-        glow_arena_printf(a, "vta.core has no instruction for %s", n->op->name);
+    *why = glow_arena_printf(a, "the accelerator has no instruction for %s",
+                             n->op->name);
     return n->op->traits & GLOW_UNKNOWN ? GLOW_TAKES_NOT : GLOW_TAKES_LOWERED;
 }
 
@@ -144,19 +145,28 @@ unload(glow_executable *x)
     glow_arena_free(x->arena);
 }
 
+/* True if the host has work to do for `n`. */
+static bool
+is_for_host(const glow_node *n)
+{
+    return !vta_is_unit(n) && !vta_is_queued(n) && !glow_is(n, &glow_op_wait) &&
+           !(n->op->traits & GLOW_STRUCTURAL);
+}
+
 static bool
 check(glow_executable *x, const glow_backend *b)
 {
-    const char *why = NULL;
+    GLOW_FOR_EACH_NODE(n, x->func) {
+        const char *why = NULL;
 
-    GLOW_FOR_EACH_NODE(n, x->func)
-        if (b->takes(n, x->arena, &why) != GLOW_TAKES ||
-            (!x->options->host && !vta_is_unit(n) && !vta_is_queued(n) &&
-             !glow_is(n, &glow_op_wait) && !(n->op->traits & GLOW_STRUCTURAL) &&
-             (why = "the accelerator does not take it, and host=false") !=
-                 NULL))
-            return glow_error_at(x->func->module->ctx, n->span, "E0823",
-                                 "%s %%%s: %s", n->op->name, n->name, why);
+        if (b->takes(n, x->arena, &why) == GLOW_TAKES &&
+            (x->options->host || !is_for_host(n)))
+            continue;
+        return glow_error_at(
+            x->func->module->ctx, n->span, "E0823", "%s %%%s: %s", n->op->name,
+            n->name,
+            why ? why : "the accelerator does not take it, and host=false");
+    }
     return true;
 }
 
@@ -323,6 +333,23 @@ static const vta_options defaults = {.inp = 32768,
                                      .host = true,
                                      .seed = 0};
 
+/* Options of both backends. */
+#define MACHINE_OPTIONS                                                    \
+    GLOW_FIELD_DEFAULT(vta_options, uop, GLOW_BYTES, "micro-operations"),  \
+        GLOW_FIELD_DEFAULT(vta_options, bytes_per_cycle, GLOW_FLOAT32,     \
+                           "rate of the DRAM port"),                       \
+        GLOW_FIELD_DEFAULT(vta_options, setup, GLOW_INT,                   \
+                           "cycles before a transfer"),                    \
+        GLOW_FIELD_DEFAULT(vta_options, outstanding, GLOW_INT,             \
+                           "transfers of a queue at once"),                \
+        GLOW_FIELD_DEFAULT(vta_options, depth, GLOW_INT,                   \
+                           "instructions that a queue holds"),             \
+        GLOW_FIELD_DEFAULT(                                                \
+            vta_options, host, GLOW_FLAG,                                  \
+            "the host runs operators that the accelerator does not take"), \
+        GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,                  \
+                           "of a random order of the queues; 0: timed")
+
 const glow_backend vta_backend = {
     .name = "vta.core",
     .summary = "an accelerator of VTA's class, simulated by instruction words",
@@ -332,35 +359,22 @@ const glow_backend vta_backend = {
     .run = run,
     .sizes = sizes,
     .unload = unload,
-    .emit = vta_emit_core,
+    .emit = vta_emit,
     .artifacts = vta_artifacts,
     .align = align,
     .options =
         {GLOW_FIELD_DEFAULT(vta_options, inp, GLOW_BYTES, "input scratchpad"),
          GLOW_FIELD_DEFAULT(vta_options, wgt, GLOW_BYTES, "weight scratchpad"),
          GLOW_FIELD_DEFAULT(vta_options, acc, GLOW_BYTES, "accumulators"),
-         GLOW_FIELD_DEFAULT(vta_options, uop, GLOW_BYTES, "micro-operations"),
-         GLOW_FIELD_DEFAULT(vta_options, bytes_per_cycle, GLOW_FLOAT32,
-                            "rate of the DRAM port"),
-         GLOW_FIELD_DEFAULT(vta_options, setup, GLOW_INT,
-                            "cycles before a transfer"),
-         GLOW_FIELD_DEFAULT(vta_options, outstanding, GLOW_INT,
-                            "transfers of a queue at once"),
-         GLOW_FIELD_DEFAULT(vta_options, depth, GLOW_INT,
-                            "instructions that a queue holds"),
          GLOW_FIELD_DEFAULT(vta_options, double_buffer, GLOW_FLAG,
                             "load a tile while another is computed"),
-         GLOW_FIELD_DEFAULT(
-             vta_options, host, GLOW_FLAG,
-             "the host runs operators that the accelerator does not take"),
-         GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
-                            "of a random order of the queues; 0: timed")},
+         MACHINE_OPTIONS},
     .defaults = &defaults,
     .before_lower = "vta.form-units,dce,fold-constants",
     .target = core_target,
 };
 
-/* The target file has the sizes of scratchpads. */
+/* The target file has the sizes of scratchpads, and passes overlap the queues. */
 const glow_backend vta_backend_units = {
     .name = "vta.units",
     .summary = "the same, with tiles, copies and tokens by glow's passes",
@@ -370,29 +384,10 @@ const glow_backend vta_backend_units = {
     .run = run,
     .sizes = sizes,
     .unload = unload,
-    .emit = vta_emit_units,
+    .emit = vta_emit,
     .artifacts = vta_artifacts,
     .align = align,
-    .options =
-        {GLOW_FIELD_DEFAULT(vta_options, inp, GLOW_BYTES, "input scratchpad"),
-         GLOW_FIELD_DEFAULT(vta_options, wgt, GLOW_BYTES, "weight scratchpad"),
-         GLOW_FIELD_DEFAULT(vta_options, acc, GLOW_BYTES, "accumulators"),
-         GLOW_FIELD_DEFAULT(vta_options, uop, GLOW_BYTES, "micro-operations"),
-         GLOW_FIELD_DEFAULT(vta_options, bytes_per_cycle, GLOW_FLOAT32,
-                            "rate of the DRAM port"),
-         GLOW_FIELD_DEFAULT(vta_options, setup, GLOW_INT,
-                            "cycles before a transfer"),
-         GLOW_FIELD_DEFAULT(vta_options, outstanding, GLOW_INT,
-                            "transfers of a queue at once"),
-         GLOW_FIELD_DEFAULT(vta_options, depth, GLOW_INT,
-                            "instructions that a queue holds"),
-         GLOW_FIELD_DEFAULT(vta_options, double_buffer, GLOW_FLAG,
-                            "load a tile while another is computed"),
-         GLOW_FIELD_DEFAULT(
-             vta_options, host, GLOW_FLAG,
-             "the host runs operators that the accelerator does not take"),
-         GLOW_FIELD_DEFAULT(vta_options, seed, GLOW_INT64,
-                            "of a random order of the queues; 0: timed")},
+    .options = {MACHINE_OPTIONS},
     .defaults = &defaults,
     .before_lower = "form-units,dce",
     .target = units_target,

@@ -38,9 +38,9 @@ is_plain(const glow_type *t, glow_kind kind, int rank)
     return t->elem == kind && t->offset == 0 && t->shape.rank == rank;
 }
 
-static int64_t
-results(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
-        int64_t pads)
+int64_t
+vta_results(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
+            int64_t pads)
 {
     int64_t rest = in + pads - (kernel - 1) * dilation - 1;
 
@@ -113,13 +113,13 @@ infer(const glow_node *n, glow_type out[])
                            (double)x->scale * (double)w->scale,
                            (double)out[0].scale);
     outputs = b->shape.at[0];
-    out[0].shape =
-        GLOW_DIMS_OF(x->shape.at[0],
-                     results(x->shape.at[1], c->kernels.at[0], c->strides.at[0],
-                             c->dilation.at[0], c->pads.at[0] + c->pads.at[2]),
-                     results(x->shape.at[2], c->kernels.at[1], c->strides.at[1],
-                             c->dilation.at[1], c->pads.at[1] + c->pads.at[3]),
-                     outputs);
+    out[0].shape = GLOW_DIMS_OF(
+        x->shape.at[0],
+        vta_results(x->shape.at[1], c->kernels.at[0], c->strides.at[0],
+                    c->dilation.at[0], c->pads.at[0] + c->pads.at[2]),
+        vta_results(x->shape.at[2], c->kernels.at[1], c->strides.at[1],
+                    c->dilation.at[1], c->pads.at[1] + c->pads.at[3]),
+        outputs);
     out[0].strides.rank = 0;
     return true;
 }

@@ -183,11 +183,11 @@ put_report(glow_buf *b, glow_arena *a, glow_func *f, const vta_program *p,
     return true;
 }
 
-static bool
-emit(const glow_backend *backend, glow_func *f, const char *artifact,
-     const glow_target_options *t, const char *path)
+bool
+vta_emit(glow_func *f, const char *artifact, const glow_target_options *t,
+         const char *path)
 {
-    const vta_options *o = glow_backend_options(backend, t);
+    const vta_options *o = glow_backend_options(&vta_backend, t);
     glow_arena *a = glow_arena_new();
     const vta_program *p = vta_program_new(a, f, o, t, false);
     glow_buf b = {0};
@@ -206,18 +206,4 @@ emit(const glow_backend *backend, glow_func *f, const char *artifact,
     glow_buf_free(&b);
     glow_arena_free(a);
     return ok;
-}
-
-bool
-vta_emit_core(glow_func *f, const char *artifact, const glow_target_options *t,
-              const char *path)
-{
-    return emit(&vta_backend, f, artifact, t, path);
-}
-
-bool
-vta_emit_units(glow_func *f, const char *artifact, const glow_target_options *t,
-               const char *path)
-{
-    return emit(&vta_backend_units, f, artifact, t, path);
 }

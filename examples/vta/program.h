@@ -57,11 +57,9 @@ bool vta_is_left(const vta_program *p, const glow_node *n);
 /* Constants and micro-operations, and poison everywhere else. */
 bool vta_fill_dram(const vta_program *p, uint8_t *dram);
 
-/* The artifacts. */
-bool vta_emit_core(glow_func *f, const char *artifact,
-                   const glow_target_options *t, const char *path);
-bool vta_emit_units(glow_func *f, const char *artifact,
-                    const glow_target_options *t, const char *path);
+/* The artifacts, of both backends, which have the same defaults of options. */
+bool vta_emit(glow_func *f, const char *artifact, const glow_target_options *t,
+              const char *path);
 extern const glow_artifact vta_artifacts[];
 
 #endif

@@ -15,7 +15,6 @@ enum { RANK = GLOW_MAX_RANK };
 
 typedef struct encoder {
     vta_stream *stream;
-    const glow_func *func;
     bool pops[VTA_UNITS][2]; /* of the next word; [1]: from the next unit */
     int64_t last[VTA_UNITS]; /* the last word, or -1 */
     const glow_node *end;    /* past the segment */
@@ -330,7 +329,7 @@ encode_sum(encoder *e, const glow_node *n)
     int64_t first = element_of(n->in[1], VTA_WGT);
     vta_uop uops[VTA_MAX_UOPS];
 
-    if (y.blocks * x.blocks * taps > VTA_MAX_UOPS ||
+    if (y.blocks > VTA_MAX_UOPS || y.blocks * x.blocks * taps > VTA_MAX_UOPS ||
         !glow_dims_are(s->pads, 0) || (n->in[2] && n->in[2] != n->out[0]))
         return false;
     for (int64_t b = 0; b < y.n; b++) {
@@ -480,8 +479,7 @@ may_run(const encoder *e, const glow_node *n)
 bool
 vta_encode_queues(vta_stream *s, const glow_node *first, const glow_node *end)
 {
-    encoder e = {
-        .stream = s, .func = first->func, .last = {-1, -1, -1}, .end = end};
+    encoder e = {.stream = s, .last = {-1, -1, -1}, .end = end};
 
     for (const glow_node *n = first; n && n != end; n = n->next) {
         if (n->queue && !may_run(&e, n))

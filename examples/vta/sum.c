@@ -17,14 +17,6 @@
 /* Axes of the iteration space. */
 enum { BATCH, ROWS, COLUMNS, RESULTS, CHANNELS, AXES };
 
-static const glow_tile_dim all_of_it = {.axis = -1};
-
-static glow_tile_dim
-along(int axis)
-{
-    return (glow_tile_dim){axis, 1, 1, 0};
-}
-
 static glow_tile_dim
 blocks(int axis)
 {
@@ -40,22 +32,13 @@ tile_result(const glow_node *n, glow_tiling *t, glow_tile_dim dims[])
     t->n_axes = t->n_result = CHANNELS;
     for (int d = 0; d < 3; d++) {
         t->extent[d] = y.at[d];
-        dims[d] = along(d);
+        dims[d] = GLOW_TILE_AXIS(d);
     }
     t->extent[RESULTS] = y.at[3] / VTA_LANES;
     dims[3] = blocks(RESULTS);
 }
 
 /* vta.Sum */
-
-static int64_t
-results(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
-        int64_t pads)
-{
-    int64_t rest = in + pads - (kernel - 1) * dilation - 1;
-
-    return rest < 0 ? 0 : rest / stride + 1;
-}
 
 static bool
 in_range(glow_dims d, int rank, int64_t least)
@@ -88,13 +71,13 @@ sum_infer(const glow_node *n, glow_type out[])
         w->shape.at[3] != VTA_LANES || w->shape.at[4] != VTA_LANES)
         return glow_reject(n, "the shapes of Input, Weights and Kernels do not "
                               "go together");
-    out[0].shape =
-        GLOW_DIMS_OF(x->shape.at[0],
-                     results(x->shape.at[1], s->kernels.at[0], s->strides.at[0],
-                             s->dilation.at[0], s->pads.at[0] + s->pads.at[2]),
-                     results(x->shape.at[2], s->kernels.at[1], s->strides.at[1],
-                             s->dilation.at[1], s->pads.at[1] + s->pads.at[3]),
-                     w->shape.at[0] * VTA_LANES);
+    out[0].shape = GLOW_DIMS_OF(
+        x->shape.at[0],
+        vta_results(x->shape.at[1], s->kernels.at[0], s->strides.at[0],
+                    s->dilation.at[0], s->pads.at[0] + s->pads.at[2]),
+        vta_results(x->shape.at[2], s->kernels.at[1], s->strides.at[1],
+                    s->dilation.at[1], s->pads.at[1] + s->pads.at[3]),
+        w->shape.at[0] * VTA_LANES);
     out[0].strides.rank = 0;
     if (n->in[2] && (n->in[2]->type->elem != GLOW_INT32Q ||
                      !glow_dims_equal(n->in[2]->type->shape, out[0].shape)))
@@ -156,14 +139,14 @@ sum_tile(const glow_node *n, glow_tiling *t)
     t->n_axes = AXES;
     t->extent[CHANNELS] = n->in[0]->type->shape.at[3] / VTA_LANES;
     t->work = (double)(s->kernels.at[0] * s->kernels.at[1] * VTA_MACS);
-    t->in[0][0] = along(BATCH);
+    t->in[0][0] = GLOW_TILE_AXIS(BATCH);
     t->in[0][1] = window(s, 0);
     t->in[0][2] = window(s, 1);
     t->in[0][3] = blocks(CHANNELS);
-    t->in[1][0] = along(RESULTS);
-    t->in[1][1] = along(CHANNELS);
+    t->in[1][0] = GLOW_TILE_AXIS(RESULTS);
+    t->in[1][1] = GLOW_TILE_AXIS(CHANNELS);
     for (int d = 2; d < 5; d++)
-        t->in[1][d] = all_of_it;
+        t->in[1][d] = GLOW_TILE_ALL;
     for (int d = 0; d < 4; d++)
         t->in[2][d] = t->out[d];
     t->accumulator = 2;

@@ -73,6 +73,9 @@ typedef struct vta_window {
     int64_t vectors; /* constants of a block of results: bias, rounds */
 } vta_window;
 
+/* Results along an axis of `in` elements, and `pads` of padding at both ends together. */
+int64_t vta_results(int64_t in, int64_t kernel, int64_t stride,
+                    int64_t dilation, int64_t pads);
 vta_window vta_window_of(const glow_node *n);
 vta_window vta_window_of_dims(glow_dims kernels, glow_dims strides,
                               glow_dims pads, glow_dims dilation,
