@@ -17,33 +17,9 @@
 
 enum { ALIGN = 256 };
 
-static const glow_space spaces[] = {
-    {.name = "dram", .align = ALIGN, .place = {.capacity = INT64_C(1) << 32}},
-};
-
-static const glow_target machine = {
-    .name = "vta-16",
-    .flops_per_second = 5.12e10,
-    .bytes_per_second = 8e8,
-    .seconds_per_node = 1e-6,
-    .spaces = spaces,
-    .n_spaces = 1,
-    .homes = {[GLOW_CONSTANTS] = {(const size_t[]){0}, 1},
-              [GLOW_PLACEHOLDERS] = {(const size_t[]){0}, 1},
-              [GLOW_ACTIVATIONS] = {(const size_t[]){0}, 1},
-              [GLOW_SCRATCH] = {(const size_t[]){0}, 1}},
-};
-
-static const glow_target *
-core_target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
-{
-    (void)ctx, (void)a, (void)t;
-    return &machine;
-}
-
 /* The target file, which is compiled in. */
 static const glow_target *
-units_target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
+target(glow_context *ctx, glow_arena *a, const glow_target_options *t)
 {
     (void)t;
     return glow_target_read(ctx, a,
@@ -371,7 +347,7 @@ const glow_backend vta_backend = {
          MACHINE_OPTIONS},
     .defaults = &defaults,
     .before_lower = "vta.form-units,dce,fold-constants",
-    .target = core_target,
+    .target = target,
 };
 
 /* The target file has the sizes of scratchpads, and passes overlap the queues. */
@@ -390,6 +366,6 @@ const glow_backend vta_backend_units = {
     .options = {MACHINE_OPTIONS},
     .defaults = &defaults,
     .before_lower = "form-units,dce",
-    .target = units_target,
+    .target = target,
     .units = vta_units,
 };
