@@ -18,7 +18,8 @@ extern const uint8_t constants[], first_state[], images[], labels[],
 static uint8_t io[STEP_PLACEHOLDERS_SIZE] __attribute__((aligned(STEP_ALIGN)));
 static uint8_t work[STEP_ACTIVATIONS_SIZE] __attribute__((aligned(STEP_ALIGN)));
 
-#define ENTRY(offset, size) {offset, size},
+/* All of the state is in the placeholders. */
+#define ENTRY(memory, offset, size) {offset, size},
 static const uint32_t state[][2] = {STEP_STATE(ENTRY)};
 enum { ENTRIES = sizeof state / sizeof *state };
 

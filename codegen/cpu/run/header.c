@@ -231,6 +231,15 @@ glow_cpu_is_state(const cpu_binding *b)
     return glow_is_state(b->storage) || glow_is_trained(b->storage);
 }
 
+/* The parameter of the function that points to the memory of `at`. */
+static const char *
+memory_name(const cpu_plan *p, cpu_base base, cpu_location at)
+{
+    return at.space >= 0             ? p->spaces[at.space].name
+           : base == CPU_ACTIVATIONS ? "activations"
+                                     : "placeholders";
+}
+
 /* The places of state, as a list that a macro goes through. */
 static void
 add_state(glow_buf *b, const cpu_plan *p, const char *prefix)
@@ -245,18 +254,23 @@ add_state(glow_buf *b, const cpu_plan *p, const char *prefix)
     glow_buf_printf(
         b,
         "\n/*\n"
-        " * State: what a caller keeps from call to call, X(offset, "
-        "size) for each.  NAME.state\n"
-        " * has the first contents in a row, if they were given; "
-        "others are 0 at first.\n"
+        " * State: what a caller keeps from call to call, X(memory, offset, "
+        "size) for each,\n"
+        " * with the memory by the name of the parameter.  NAME.state has the "
+        "first contents\n"
+        " * in a row, if they were given; others are 0 at first.\n"
         " */\n"
         "#define %s_STATE_SIZE %" PRId64 "\n"
         "#define %s_STATE(X)",
         prefix, size, prefix);
-    for (int i = 0; i < p->n_bindings; i++)
-        if (glow_cpu_is_state(&p->bindings[i]))
-            glow_buf_printf(b, " \\\n    X(%" PRId64 ", %" PRId64 ")",
-                            p->bindings[i].offset, p->bindings[i].size);
+    for (int i = 0; i < p->n_bindings; i++) {
+        const cpu_binding *x = &p->bindings[i];
+        cpu_location at = glow_cpu_locate(p, x->base, x->offset);
+
+        if (glow_cpu_is_state(x))
+            glow_buf_printf(b, " \\\n    X(%s, %" PRId64 ", %" PRId64 ")",
+                            memory_name(p, x->base, at), at.offset, x->size);
+    }
     glow_buf_putc(b, '\n');
 }
 
