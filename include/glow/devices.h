@@ -66,12 +66,10 @@ GLOW_API const glow_device *glow_find_device(const glow_devices *d,
  * and Outputs are placeholders of the same names.  The caller frees it.
  */
 GLOW_API glow_module *glow_part_module(const glow_func *body);
-/* Seconds of a transfer of `bytes` between the host and `d`. */
-GLOW_API double glow_transfer_time(const glow_device *d, int64_t bytes);
 /*
  * Seconds for node `n` on `d`: those of the profile, where a step has its name or one
- * derived from it (`conv.1` of `conv`), in equal shares of the nodes of a step; else by
- * the cost model and the target.
+ * derived from it (`conv.1` of `conv`, unless a node of the function is called so), in
+ * equal shares of the nodes of a step; else by the cost model and the target.
  */
 GLOW_API double glow_device_time(const glow_device *d, const glow_node *n);
 

@@ -299,23 +299,29 @@ glow_find_device(const glow_devices *d, const char *name)
     return NULL;
 }
 
-double
-glow_transfer_time(const glow_device *d, int64_t bytes)
-{
-    return d->bytes_per_second == INFINITY
-               ? 0
-               : d->seconds_per_transfer + (double)bytes / d->bytes_per_second;
-}
-
 /* Time. */
 
-/* True if `name` is `node`, or is derived from it: `conv.1` from `conv`. */
-static bool
-is_of(const char *name, const char *node)
+/* The node of `f` that `name` is, or else is derived from: `conv.1` from `conv`; or NULL. */
+static const glow_node *
+origin_of(const glow_func *f, const char *name)
 {
-    size_t n = strlen(node);
+    glow_buf rest = {0};
+    const glow_node *n;
+    char *dot;
 
-    return strncmp(name, node, n) == 0 && (name[n] == '\0' || name[n] == '.');
+    glow_buf_puts(&rest, name);
+    while (!(n = glow_find_node(f, rest.text)) &&
+           (dot = strrchr(rest.text, '.')) != NULL)
+        *dot = '\0';
+    glow_buf_free(&rest);
+    return n;
+}
+
+static bool
+is_of(const char *name, const glow_node *n)
+{
+    return strncmp(name, n->name, strlen(n->name)) == 0 &&
+           origin_of(n->func, name) == n;
 }
 
 double
@@ -328,7 +334,7 @@ glow_device_time(const glow_device *d, const glow_node *n)
         int all = 0, ours = 0;
 
         for (; d->steps[i].nodes[all]; all++)
-            ours += is_of(d->steps[i].nodes[all], n->name);
+            ours += is_of(d->steps[i].nodes[all], n);
         if (ours == 0)
             continue;
         measured = true;
