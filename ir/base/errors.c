@@ -1877,6 +1877,17 @@ static const glow_diag_info table[] = {
      "\n"
      "Put wasm-ld of the version that -version names first in PATH.\n"},
 
+    {"E0854", "a bundle for WebAssembly cannot have its weights in C",
+     "The module of a bundle for wasm32 is linked from the object alone, and "
+     "has\n"
+     "its weights from a file or from that object.\n"
+     "\n"
+     "    glow-opt -O2 -emit-bundle -bundle-weights=c "
+     "-target=wasm32-unknown-unknown \\\n"
+     "        net.gir -o net\n"
+     "\n"
+     "Use -bundle-weights=object, or leave the option out.\n"},
+
     /* E09xx: the command line. */
 
     {"E0900", "the command line is wrong",

@@ -215,6 +215,7 @@ write_web(const bundle *b, const glow_buf *module)
     const char *weights = file_name(beside(b->arena, b->path, ".weights"));
 
     glow_cpu_put_loader(&loader, b->plan, b->name,
+                        file_name(beside(b->arena, b->path, ".mjs")),
                         file_name(beside(b->arena, b->path, ".wasm")),
                         b->weights == GLOW_BUNDLE_FILE ? weights : NULL);
     return write_text(b, ".wasm", module) && write_text(b, ".mjs", &loader);
@@ -254,6 +255,13 @@ glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
     bool ok = false;
 
     if (strncmp(p->target->triple, "wasm32", 6) == 0) {
+        if (b.weights == GLOW_BUNDLE_C)
+            return glow_error_hint(
+                b.ctx, (glow_span){0}, "E0854",
+                "-bundle-weights=object has them in the module",
+                "a bundle for WebAssembly is linked without '%s_weights.c', "
+                "and would have no weights",
+                file_name(beside(b.arena, path, "")));
         b.linker = glow_cpu_find_wasm_ld(b.ctx, b.arena);
         if (!b.linker)
             return false;

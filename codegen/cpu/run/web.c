@@ -235,17 +235,17 @@ static const char code[] =
 
 void
 glow_cpu_put_loader(glow_buf *b, const cpu_plan *p, const char *name,
-                    const char *module, const char *weights)
+                    const char *file, const char *module, const char *weights)
 {
     glow_buf_puts(b, "// A network in WebAssembly:\n//\n");
     glow_buf_printf(b,
-                    "//   import { load } from \"./%s.mjs\";\n"
+                    "//   import { load } from \"./%s\";\n"
                     "//   const { inputs, outputs, run } = await load();\n"
                     "//\n"
                     "// Inputs and outputs are typed arrays by the names of "
                     "placeholders, in the memory\n"
                     "// of the module; run() computes the latter.\n\n",
-                    name);
+                    file);
     glow_buf_puts(b, "const name = ");
     put_string(b, name);
     glow_buf_puts(b, ", files = {module: ");

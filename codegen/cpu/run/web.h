@@ -15,10 +15,11 @@ bool glow_cpu_link_wasm(glow_context *ctx, glow_arena *a, const char *linker,
                         const char *name, int64_t stack, const void *object,
                         size_t size, glow_buf *module);
 /*
- * Appends the loader of module file `module`; `weights` is the file of the constants, or
+ * Appends the loader of module file `module`, whose own file is `file`; `weights` is the file of the constants, or
  * NULL if these are in the module as `name`_weights.
  */
 void glow_cpu_put_loader(glow_buf *b, const cpu_plan *p, const char *name,
-                         const char *module, const char *weights);
+                         const char *file, const char *module,
+                         const char *weights);
 
 #endif
