@@ -20,15 +20,6 @@ typedef struct planning {
     int n_parts;
 } planning;
 
-bool
-glow_run_has_parts(const glow_func *f)
-{
-    GLOW_FOR_EACH_NODE(n, f)
-        if (n->op == &glow_op_run)
-            return true;
-    return false;
-}
-
 static bool
 refuse(const planning *p, const glow_node *n, const char *why)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/devices.h"
 #include "glow/diag.h"
 #include "runtime/heap.h"
 #include "runtime/loaded.h"
@@ -188,8 +189,8 @@ load(service *s, glow_context *ctx, const glow_service_options *o)
 {
     glow_module *m = glow_run_read(ctx, o->path);
     glow_func *f = m ? glow_run_function(ctx, m, o->path, o->function) : NULL;
-    bool ok = f && (glow_run_has_parts(f) ? glow_run_plan(s, f, ctx, o)
-                                          : load_whole(s, ctx, o));
+    bool ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
+                                     : load_whole(s, ctx, o));
 
     if (m)
         glow_module_free(m);

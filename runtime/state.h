@@ -216,7 +216,6 @@ void *glow_run_watch(void *host);
 
 /* plan.c */
 
-bool glow_run_has_parts(const glow_func *f);
 /* Makes parts of the Runs of `f`, and loads them; false after a report. */
 bool glow_run_plan(service *s, glow_func *f, glow_context *ctx,
                    const glow_service_options *o);

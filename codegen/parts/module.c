@@ -1,6 +1,16 @@
-/* The module of one part. */
+/* Functions with parts, and the module of one. */
 
 #include "glow/devices.h"
+#include "glow/ops.h"
+
+bool
+glow_has_runs(const glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (n->op == &glow_op_run)
+            return true;
+    return false;
+}
 
 /* True if a function of the module uses `s`, which may be a formal. */
 static bool

@@ -60,6 +60,8 @@ GLOW_API const glow_devices *glow_devices_read(glow_context *ctx, glow_arena *a,
 /* The device of that name, or NULL. */
 GLOW_API const glow_device *glow_find_device(const glow_devices *d,
                                              const char *name);
+/* True if `f` has Runs, which are the parts of a network. */
+GLOW_API bool glow_has_runs(const glow_func *f);
 /*
  * A module with copies of `body` and of the bodies that it calls, and of the storage that
  * these use: what one device compiles.  The copy of `body` is no body any more; its Inputs

@@ -587,15 +587,6 @@ check_options(const work *w)
            wrong(w, NULL, "E0420", NULL, "max_parts takes 0 or more");
 }
 
-static bool
-has_runs(const glow_func *f)
-{
-    GLOW_FOR_EACH_NODE(n, f)
-        if (n->op == &glow_op_run)
-            return true;
-    return false;
-}
-
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -606,7 +597,7 @@ run(glow_pass_run *pass, glow_func *f)
               .f = f};
     bool erased;
 
-    if (glow_is_body(f) || has_runs(f))
+    if (glow_is_body(f) || glow_has_runs(f))
         return GLOW_UNCHANGED;
     if (!*w.o->devices && !glow_run_may_rewrite(pass))
         return GLOW_UNCHANGED;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/devices.h"
 #include "tools/common/image.h"
 #include "tools/glow-run/run.h"
 
@@ -296,11 +297,11 @@ find_backend(run *r)
 static const char *
 partition_of(const run *r)
 {
-    GLOW_FOR_EACH_NODE(n, r->func)
-        if (glow_is(n, &glow_op_run))
-            return NULL;
-    return glow_arena_printf(r->tool.arena, "reduce,partition<devices=\"%s\">",
-                             r->values.devices);
+    return glow_has_runs(r->func)
+               ? NULL
+               : glow_arena_printf(r->tool.arena,
+                                   "reduce,partition<devices=\"%s\">",
+                                   r->values.devices);
 }
 
 /* The passes from the level of the function to that of the backend, or NULL. */

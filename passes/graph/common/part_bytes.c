@@ -21,12 +21,10 @@ glow_add_part_bytes(const glow_func *body, const glow_device *d, int64_t *bytes)
     if (ok) {
         glow_code_sizes s = d->backend->sizes(network.executable);
 
-        ok = !glow_add_overflow(*bytes, s.constants, bytes) &&
-             !glow_add_overflow(*bytes, s.placeholders, bytes) &&
-             !glow_add_overflow(*bytes, s.activations, bytes);
-        if (!ok)
+        if (glow_add_overflow(*bytes, s.constants, bytes) ||
+            glow_add_overflow(*bytes, s.placeholders, bytes) ||
+            glow_add_overflow(*bytes, s.activations, bytes))
             *bytes = INT64_MAX;
-        ok = true;
     }
     glow_network_unload(&network);
     glow_module_free(m);
