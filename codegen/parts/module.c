@@ -41,7 +41,7 @@ glow_part_module(const glow_func *body)
     GLOW_FOR_EACH_STORAGE(s, m)
         if (!is_needed(s))
             glow_storage_erase(s);
-    glow_func_clear_formals(keep); /* else passes drop what nothing calls */
+    glow_func_clear_formals(keep); /* else passes drop it: it has no call */
     glow_drop_unused_weights(m);
     return m;
 }

@@ -236,7 +236,7 @@ is_within(const cutter *c, const uint64_t *inner, const uint64_t *outer)
     return memcmp(inner, outer, c->words * sizeof *inner) != 0;
 }
 
-/* What a stage takes besides the time of its tasks. */
+/* Cost of a stage besides the time of its tasks. */
 typedef struct stage {
     uint64_t transfers;
     int64_t bytes;  /* of them */

@@ -11,7 +11,7 @@
  */
 void glow_cpu_separate_spaces(cpu_plan *p);
 
-/* Where a byte of a base is: in p->spaces[space], or in the base itself if that is -1. */
+/* Location of a byte of a base: in p->spaces[space], or in the base itself if that is -1. */
 typedef struct cpu_location {
     int space;
     int64_t offset; /* from the pointer */
