@@ -24,8 +24,8 @@
 
 #include "glow/match.h"
 #include "glow/ops.h"
-#include "glow/pass.h"
 #include "passes/graph/common/gates.h"
+#include "passes/graph/common/gradients.h"
 
 typedef struct accumulate_options {
     int every;
@@ -37,20 +37,6 @@ typedef struct accumulation {
     glow_arena *arena;
     glow_value *due;
 } accumulation;
-
-static bool
-is_gradient(const glow_node *n)
-{
-    return n->op == &glow_op_save &&
-           glow_attr_find(n->in[1]->storage->attrs, "GradientOf") != NULL;
-}
-
-static bool
-save(accumulation *a, glow_value *v, glow_value *to)
-{
-    return v && glow_build_node(a->b, &glow_op_save, NULL, 0, GLOW_IN(v, to),
-                                NULL) != NULL;
-}
 
 /* The counter of runs, and the gate. */
 static bool
@@ -70,7 +56,7 @@ begin(accumulation *a, int every)
         a->b, cmpeq,
         GLOW_IN(count, glow_build_like(a->b, micro, (double)every)));
     next = glow_where(a->b, a->due, glow_build_like(a->b, micro, 0), count);
-    return save(a, next, micro) && glow_add_gate(a->b, "due", a->due);
+    return glow_save(a->b, next, micro) && glow_add_gate(a->b, "due", a->due);
 }
 
 static bool
@@ -89,7 +75,7 @@ add_up(accumulation *a, glow_node *n, int every)
     mean = GLOW_BUILD_PLAIN(
         a->b, mul, GLOW_IN(sum, glow_build_like(a->b, sum, 1 / (double)every)));
     sum = glow_where(a->b, a->due, glow_build_like(a->b, sum, 0), sum);
-    if (!mean || !save(a, sum, kept))
+    if (!mean || !glow_save(a->b, sum, kept))
         return false;
     glow_set_operand(n, 0, mean);
     return true;
@@ -104,14 +90,14 @@ run(glow_pass_run *pass, glow_func *f)
     int count = 0;
 
     GLOW_FOR_EACH_NODE(n, f)
-        count += is_gradient(n);
+        count += glow_is_gradient(n);
     if (count == 0 || o->every < 2)
         return GLOW_UNCHANGED;
     a.b = glow_builder_new(a.arena, f, glow_run_pass(pass)->name);
     if (!begin(&a, o->every))
         return GLOW_FAILED;
     GLOW_FOR_EACH_NODE(n, f) {
-        if (is_gradient(n) && !add_up(&a, n, o->every))
+        if (glow_is_gradient(n) && !add_up(&a, n, o->every))
             return GLOW_FAILED;
         if (n == last)
             break;

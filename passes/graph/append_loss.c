@@ -27,7 +27,7 @@
 
 #include "glow/match.h"
 #include "glow/ops.h"
-#include "glow/pass.h"
+#include "passes/graph/common/gradients.h"
 
 enum { CROSS_ENTROPY, BINARY, SQUARED_ERROR };
 
@@ -149,7 +149,6 @@ run(glow_pass_run *pass, glow_func *f)
     glow_node *save = find_result(o, f);
     glow_builder *b;
     glow_value *loss;
-    glow_storage *to;
 
     if (!save)
         return GLOW_FAILED;
@@ -158,13 +157,7 @@ run(glow_pass_run *pass, glow_func *f)
     loss = o->kind == CROSS_ENTROPY ? cross_entropy(b, o, save->in[0])
            : o->kind == BINARY      ? binary(b, o, save->in[0])
                                     : squared_error(b, o, save->in[0]);
-    if (!loss)
-        return GLOW_FAILED;
-    to = glow_placeholder_new(f->module, o->loss, loss->type);
-    return glow_build_node(b, &glow_op_save, NULL, 0, GLOW_IN(loss, &to->value),
-                           NULL)
-               ? GLOW_CHANGED
-               : GLOW_FAILED;
+    return glow_save_new(b, o->loss, loss) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
 const glow_pass glow_pass_append_loss = {

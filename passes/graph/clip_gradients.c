@@ -15,45 +15,20 @@
 
 #include "glow/match.h"
 #include "glow/ops.h"
-#include "glow/pass.h"
+#include "passes/graph/common/gradients.h"
 
 typedef struct clip_options {
     float norm, value;
 } clip_options;
 
-static bool
-is_gradient(const glow_node *n)
-{
-    return n->op == &glow_op_save &&
-           glow_attr_find(n->in[1]->storage->attrs, "GradientOf") != NULL;
-}
-
-static glow_value *
-in_kind(glow_builder *b, glow_value *v, glow_kind kind)
-{
-    glow_type type = *v->type;
-
-    if (type.elem == kind)
-        return v;
-    type.elem = kind;
-    return GLOW_BUILD_STATED_PLAIN(
-        b, convertto, glow_type_get(glow_builder_context(b), type), GLOW_IN(v));
-}
-
 /* The sum of the squares of `g`, float32 at least. */
 static glow_value *
 squares(glow_builder *b, glow_value *g)
 {
-    glow_dims axes = {.rank = g->type->shape.rank};
-
     if (g->type->elem != GLOW_FLOAT64)
-        g = in_kind(b, g, GLOW_FLOAT);
+        g = glow_in_kind(b, g, GLOW_FLOAT);
     g = GLOW_BUILD_PLAIN(b, mul, GLOW_IN(g, g));
-    for (int i = 0; i < axes.rank; i++)
-        axes.at[i] = i;
-    if (axes.rank > 0)
-        g = GLOW_BUILD(b, batchedreduceadd, GLOW_IN(g), .axes = axes);
-    return in_kind(b, g, GLOW_FLOAT);
+    return glow_in_kind(b, glow_sum(b, g), GLOW_FLOAT);
 }
 
 /* The factor of all gradients. */
@@ -63,7 +38,7 @@ factor(glow_builder *b, const glow_func *f, double norm)
     glow_value *sum = NULL, *v;
 
     GLOW_FOR_EACH_NODE(n, f)
-        if (is_gradient(n)) {
+        if (glow_is_gradient(n)) {
             v = squares(b, n->in[0]);
             sum = sum ? GLOW_BUILD_PLAIN(b, add, GLOW_IN(sum, v)) : v;
         }
@@ -78,16 +53,8 @@ factor(glow_builder *b, const glow_func *f, double norm)
 static glow_value *
 scaled(glow_builder *b, glow_value *g, glow_value *by)
 {
-    glow_dims ones = g->type->shape;
-
-    by = in_kind(b, by, g->type->elem);
-    for (int i = 0; i < ones.rank; i++)
-        ones.at[i] = 1;
-    if (ones.rank > 0) {
-        by = GLOW_BUILD(b, reshape, GLOW_IN(by), .dims = ones);
-        by = GLOW_BUILD(b, broadcast, GLOW_IN(by), .axis = 0,
-                        .target_dim = g->type->shape);
-    }
+    by = glow_in_kind(b, by, g->type->elem);
+    by = glow_spread(b, by, g->type->shape);
     return GLOW_BUILD_PLAIN(b, mul, GLOW_IN(g, by));
 }
 
@@ -102,14 +69,14 @@ run(glow_pass_run *pass, glow_func *f)
     int count = 0;
 
     GLOW_FOR_EACH_NODE(n, f)
-        count += is_gradient(n);
+        count += glow_is_gradient(n);
     if (count == 0 || (o->norm <= 0 && o->value <= 0))
         return GLOW_UNCHANGED;
     glow_builder_named(b, "clip", NULL);
     if (o->norm > 0 && !(by = factor(b, f, (double)o->norm)))
         return GLOW_FAILED;
     GLOW_FOR_EACH_NODE(n, f) {
-        if (is_gradient(n)) {
+        if (glow_is_gradient(n)) {
             glow_value *g = n->in[0];
 
             glow_builder_at(b, n);

@@ -35,6 +35,7 @@
 #include "glow/number.h"
 #include "glow/ops.h"
 #include "glow/state.h"
+#include "passes/graph/common/gradients.h"
 #include "passes/graph/common/names.h"
 #include "passes/graph/common/topology.h"
 
@@ -473,8 +474,7 @@ save_gradient(tape *t, const wanted *w)
                      t->save->in[1]->storage->name, s->name);
         d = glow_build_splat(t->b, "zero", s->value.type, 0);
     }
-    return d && glow_build_node(t->b, &glow_op_save, NULL, 0,
-                                GLOW_IN(d, &to->value), NULL);
+    return glow_save(t->b, d, &to->value);
 }
 
 static glow_result

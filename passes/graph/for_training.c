@@ -17,8 +17,8 @@
  */
 
 #include "glow/ops.h"
-#include "glow/pass.h"
 #include "glow/state.h"
+#include "passes/graph/common/gradients.h"
 
 typedef struct training_options {
     float momentum;
@@ -58,10 +58,8 @@ convert(glow_builder *b, glow_node *n, float momentum)
     glow_set_operand(n, 4, now->def->out[1]);
     make_state(mean->storage);
     make_state(var->storage);
-    return glow_build_node(b, &glow_op_save, NULL, 0,
-                           GLOW_IN(later->def->out[0], mean), NULL) &&
-           glow_build_node(b, &glow_op_save, NULL, 0,
-                           GLOW_IN(later->def->out[1], var), NULL);
+    return glow_save(b, later->def->out[0], mean) &&
+           glow_save(b, later->def->out[1], var);
 }
 
 static glow_result

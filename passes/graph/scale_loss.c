@@ -20,6 +20,7 @@
 
 #include "glow/ops.h"
 #include "passes/graph/common/gates.h"
+#include "passes/graph/common/gradients.h"
 
 typedef struct scale_options {
     const char *loss;
@@ -48,7 +49,6 @@ run(glow_pass_run *pass, glow_func *f)
     glow_node *save = find_loss(o, f);
     glow_builder *b;
     glow_value *scale, *v;
-    glow_storage *to;
 
     if (!save)
         return GLOW_FAILED;
@@ -56,13 +56,7 @@ run(glow_pass_run *pass, glow_func *f)
     glow_builder_named(b, "loss.scale", save->loc);
     scale = glow_add_loss_scale(b, o->initial, save->in[0]->type->elem);
     v = scale ? GLOW_BUILD_PLAIN(b, mul, GLOW_IN(save->in[0], scale)) : NULL;
-    if (!v)
-        return GLOW_FAILED;
-    to = glow_placeholder_new(f->module, "scaled.loss", v->type);
-    return glow_build_node(b, &glow_op_save, NULL, 0, GLOW_IN(v, &to->value),
-                           NULL)
-               ? GLOW_CHANGED
-               : GLOW_FAILED;
+    return glow_save_new(b, "scaled.loss", v) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
 const glow_pass glow_pass_scale_loss = {

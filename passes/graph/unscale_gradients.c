@@ -22,6 +22,7 @@
 #include "glow/ops.h"
 #include "glow/state.h"
 #include "passes/graph/common/gates.h"
+#include "passes/graph/common/gradients.h"
 
 typedef struct unscale_options {
     int every;
@@ -33,13 +34,6 @@ typedef struct unscaling {
     glow_value *scale, *finite;
 } unscaling;
 
-static bool
-is_gradient(const glow_node *n)
-{
-    return n->op == &glow_op_save &&
-           glow_attr_find(n->in[1]->storage->attrs, "GradientOf") != NULL;
-}
-
 static glow_storage *
 find_scale(const glow_module *m)
 {
@@ -47,20 +41,6 @@ find_scale(const glow_module *m)
         if (glow_placeholder_is(s, "LossScale"))
             return s;
     return NULL;
-}
-
-static glow_value *
-spread(glow_builder *b, glow_value *v, const glow_type *like)
-{
-    glow_dims ones = like->shape;
-
-    for (int i = 0; i < ones.rank; i++)
-        ones.at[i] = 1;
-    if (ones.rank == 0)
-        return v;
-    v = GLOW_BUILD(b, reshape, GLOW_IN(v), .dims = ones);
-    return GLOW_BUILD(b, broadcast, GLOW_IN(v), .axis = 0,
-                      .target_dim = like->shape);
 }
 
 /* Gradients times 1 / scale, in place of those that are saved; the sum of |..|. */
@@ -71,20 +51,15 @@ unscale(unscaling *u)
     glow_value *rest = GLOW_BUILD_PLAIN(u->b, div, GLOW_IN(one, u->scale));
 
     GLOW_FOR_EACH_NODE(n, u->f) {
-        glow_dims axes = {.rank = 0};
-
-        if (!is_gradient(n) || n->in[0]->type->elem != GLOW_FLOAT || !rest)
+        if (!glow_is_gradient(n) || n->in[0]->type->elem != GLOW_FLOAT || !rest)
             continue;
         v = GLOW_BUILD_PLAIN(
-            u->b, mul, GLOW_IN(n->in[0], spread(u->b, rest, n->in[0]->type)));
+            u->b, mul,
+            GLOW_IN(n->in[0], glow_spread(u->b, rest, n->in[0]->type->shape)));
         if (!v)
             return NULL;
         glow_set_operand(n, 0, v);
-        v = GLOW_BUILD_PLAIN(u->b, abs, GLOW_IN(v));
-        for (axes.rank = 0; axes.rank < n->in[0]->type->shape.rank;)
-            axes.at[axes.rank] = axes.rank, axes.rank++;
-        if (axes.rank > 0)
-            v = GLOW_BUILD(u->b, batchedreduceadd, GLOW_IN(v), .axes = axes);
+        v = glow_sum(u->b, GLOW_BUILD_PLAIN(u->b, abs, GLOW_IN(v)));
         sum = sum ? GLOW_BUILD_PLAIN(u->b, add, GLOW_IN(sum, v)) : v;
     }
     return sum;
@@ -97,7 +72,7 @@ guard(unscaling *u)
     GLOW_FOR_EACH_NODE(n, u->f) {
         glow_value *v;
 
-        if (!is_gradient(n))
+        if (!glow_is_gradient(n))
             continue;
         v = glow_where(u->b, u->finite, n->in[0],
                        glow_build_like(u->b, n->in[0], 0));
@@ -106,13 +81,6 @@ guard(unscaling *u)
         glow_set_operand(n, 0, v);
     }
     return true;
-}
-
-static bool
-save(unscaling *u, glow_value *v, glow_value *to)
-{
-    return v && glow_build_node(u->b, &glow_op_save, NULL, 0, GLOW_IN(v, to),
-                                NULL) != NULL;
 }
 
 /* The next factor, and the number of runs in a row that were finite. */
@@ -138,8 +106,8 @@ adapt(unscaling *u, glow_value *kept, int every)
         return false;
     up = glow_where(b, grows, up, u->scale);
     count = glow_where(b, grows, none, count);
-    return save(u, glow_where(b, u->finite, up, down), kept) &&
-           save(u, glow_where(b, u->finite, count, none), good) &&
+    return glow_save(b, glow_where(b, u->finite, up, down), kept) &&
+           glow_save(b, glow_where(b, u->finite, count, none), good) &&
            glow_add_gate(b, "finite", u->finite);
 }
 
@@ -153,7 +121,7 @@ run(glow_pass_run *pass, glow_func *f)
     int count = 0;
 
     GLOW_FOR_EACH_NODE(n, f)
-        count += is_gradient(n);
+        count += glow_is_gradient(n);
     if (!kept || count == 0)
         return GLOW_UNCHANGED;
     u.b =

@@ -36,8 +36,8 @@
 
 #include "glow/match.h"
 #include "glow/ops.h"
-#include "glow/pass.h"
 #include "passes/graph/common/gates.h"
+#include "passes/graph/common/gradients.h"
 
 enum { SGD, MOMENTUM, NESTEROV, ADAGRAD, ADAM, ADAMW, RMSPROP };
 
@@ -65,7 +65,7 @@ save(update *u, glow_value *v, glow_value *to)
 {
     if (u->open && v)
         v = glow_where(u->b, u->open, v, to);
-    return glow_build_node(u->b, &glow_op_save, NULL, 0, GLOW_IN(v, to), NULL);
+    return glow_save(u->b, v, to);
 }
 
 /* The rate, the number of this step, and what counts it. */
@@ -98,14 +98,7 @@ begin(update *u)
 static glow_value *
 rate_for(update *u, const glow_value *w)
 {
-    glow_type type = *u->rate->type;
-
-    if (w->type->elem == type.elem)
-        return u->rate;
-    type.elem = w->type->elem;
-    return GLOW_BUILD_STATED_PLAIN(u->b, convertto,
-                                   glow_type_get(u->f->module->ctx, type),
-                                   GLOW_IN(u->rate));
+    return glow_in_kind(u->b, u->rate, w->type->elem);
 }
 
 /* w - rate (g + decay w) */
@@ -113,20 +106,13 @@ static bool
 descend(update *u, glow_value *w, glow_value *g)
 {
     glow_value *rate = rate_for(u, w), *decay;
-    glow_dims ones = w->type->shape;
 
-    for (int k = 0; k < ones.rank; k++)
-        ones.at[k] = 1;
     if (u->o->decay != 0) {
         decay = glow_build_like(u->b, w, (double)u->o->decay);
         decay = GLOW_BUILD_PLAIN(u->b, mul, GLOW_IN(w, decay));
         g = GLOW_BUILD_PLAIN(u->b, add, GLOW_IN(g, decay));
     }
-    if (ones.rank > 0) {
-        rate = GLOW_BUILD(u->b, reshape, GLOW_IN(rate), .dims = ones);
-        rate = GLOW_BUILD(u->b, broadcast, GLOW_IN(rate), .axis = 0,
-                          .target_dim = w->type->shape);
-    }
+    rate = glow_spread(u->b, rate, w->type->shape);
     g = GLOW_BUILD_PLAIN(u->b, mul, GLOW_IN(rate, g));
     g = GLOW_BUILD_PLAIN(u->b, sub, GLOW_IN(w, g));
     return g && save(u, g, w);

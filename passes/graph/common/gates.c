@@ -5,6 +5,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/state.h"
+#include "passes/graph/common/gradients.h"
 
 static const glow_attr state[] = {
     {.name = "State", .value = {.kind = GLOW_V_BOOL, .i = true}}};
@@ -23,14 +24,11 @@ glow_new_state(glow_module *m, const char *name, const glow_type *type)
 bool
 glow_add_gate(glow_builder *b, const char *name, glow_value *open)
 {
-    glow_storage *s;
+    glow_storage *s = glow_save_new(b, name, open);
 
-    if (!open)
-        return false;
-    s = glow_placeholder_new(glow_builder_module(b), name, open->type);
-    s->attrs = (glow_attr_list){gate, 1};
-    return glow_build_node(b, &glow_op_save, NULL, 0, GLOW_IN(open, &s->value),
-                           NULL) != NULL;
+    if (s)
+        s->attrs = (glow_attr_list){gate, 1};
+    return s != NULL;
 }
 
 bool
@@ -56,15 +54,7 @@ glow_take_gates(glow_builder *b, glow_func *f, glow_value **open)
 glow_value *
 glow_where(glow_builder *b, glow_value *cond, glow_value *x, glow_value *y)
 {
-    glow_dims shape = y->type->shape, ones = shape;
-
-    for (int i = 0; i < ones.rank; i++)
-        ones.at[i] = 1;
-    if (ones.rank > 0) {
-        cond = GLOW_BUILD(b, reshape, GLOW_IN(cond), .dims = ones);
-        cond = GLOW_BUILD(b, broadcast, GLOW_IN(cond), .axis = 0,
-                          .target_dim = shape);
-    }
+    cond = glow_spread(b, cond, y->type->shape);
     return GLOW_BUILD_PLAIN(b, select, GLOW_IN(cond, x, y));
 }
 
@@ -85,11 +75,7 @@ glow_add_loss_scale(glow_builder *b, float initial, glow_kind kind)
     is_new = GLOW_BUILD_PLAIN(b, cmpeq, GLOW_IN(v, glow_build_like(b, v, 0)));
     v = GLOW_BUILD_PLAIN(
         b, select, GLOW_IN(is_new, glow_build_like(b, v, (double)initial), v));
-    if (!v || kind == GLOW_FLOAT)
-        return v;
-    return GLOW_BUILD_STATED_PLAIN(
-        b, convertto, glow_type_get(ctx, glow_type_of(kind, scalar)),
-        GLOW_IN(v));
+    return glow_in_kind(b, v, kind);
 }
 
 glow_value *
