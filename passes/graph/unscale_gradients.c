@@ -9,9 +9,10 @@
  *     Save(Select(%finite, %k or 2 %k, %k / 2), @loss.scale)
  *     Save(%finite, @finite)
  *
- * where %k is the factor of scale-loss.  It is doubled after `every` runs in a row
- * whose gradients are finite, and halved after one with infinity or NaN, which is no
- * step: @finite has {Gate: true}.
+ * where %k is the factor of scale-loss, in the kind of each gradient, and the sum is one
+ * of float32.  The factor is doubled after `every` runs in a row whose gradients are
+ * finite, and halved after one with infinity or NaN, which is no step: @finite has
+ * {Gate: true}.
  *
  * The pass comes after `differentiate`, before all others that change gradients.
  */
@@ -47,19 +48,23 @@ find_scale(const glow_module *m)
 static glow_value *
 unscale(unscaling *u)
 {
-    glow_value *one = glow_build_like(u->b, u->scale, 1), *sum = NULL, *v;
+    glow_value *one = glow_build_like(u->b, u->scale, 1), *sum = NULL;
     glow_value *rest = GLOW_BUILD_PLAIN(u->b, div, GLOW_IN(one, u->scale));
 
     GLOW_FOR_EACH_NODE(n, u->f) {
-        if (!glow_is_gradient(n) || n->in[0]->type->elem != GLOW_FLOAT || !rest)
+        glow_value *g = n->n_in > 0 ? n->in[0] : NULL, *v;
+
+        if (!glow_is_gradient(n))
             continue;
-        v = GLOW_BUILD_PLAIN(
-            u->b, mul,
-            GLOW_IN(n->in[0], glow_spread(u->b, rest, n->in[0]->type->shape)));
+        v = glow_in_kind(u->b, rest, g->type->elem);
+        v = glow_spread(u->b, v, g->type->shape);
+        v = v ? GLOW_BUILD_PLAIN(u->b, mul, GLOW_IN(g, v)) : NULL;
         if (!v)
             return NULL;
         glow_set_operand(n, 0, v);
-        v = glow_sum(u->b, GLOW_BUILD_PLAIN(u->b, abs, GLOW_IN(v)));
+        v = glow_in_kind(u->b, GLOW_BUILD_PLAIN(u->b, abs, GLOW_IN(v)),
+                         GLOW_FLOAT);
+        v = glow_sum(u->b, v);
         sum = sum ? GLOW_BUILD_PLAIN(u->b, add, GLOW_IN(sum, v)) : v;
     }
     return sum;
