@@ -227,6 +227,35 @@ int tool_tune(tool *t, const tool_tuning *v, const glow_backend *b,
               glow_func *f, const glow_target_options *options,
               glow_tuning *tuning);
 
+/* -cache and -cache-dir. */
+typedef struct tool_caching {
+    bool on;
+    const char *dir;
+} tool_caching;
+
+/* Rows of a table of options, at `offset`. */
+#define TOOL_CACHE_OPTIONS(offset, group)                                      \
+    {"cache",                                                                  \
+     TOOL_FLAG,                                                                \
+     (offset) + offsetof(tool_caching, on),                                    \
+     NULL,                                                                     \
+     NULL,                                                                     \
+     group,                                                                    \
+     "keep code on disk for the next time; -no-cache: do not"},                \
+    {                                                                          \
+        "cache-dir", TOOL_TEXT, (offset) + offsetof(tool_caching, dir), "DIR", \
+            NULL, group,                                                       \
+            "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or "                    \
+            "~/.cache/glow)"                                                   \
+    }
+
+/* The folder of the cache of objects; NULL: none. */
+const char *tool_cache_folder(const tool *t, const tool_caching *v);
+
+/* The folder of `path`; NULL: this one. */
+const char *tool_folder_of(const tool *t, const char *path);
+bool tool_ends_with(const char *text, const char *end);
+
 /*
  * The values of -weights as glow_parse takes them; false after tool_usage of one
  * without a path.

@@ -17,26 +17,13 @@
 
 /* Reading. */
 
-/* The folder of `path`; NULL: this one. */
-static const char *
-folder_of(const opt *o, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (!slash)
-        return NULL;
-    return slash == path ? "/"
-                         : glow_arena_strndup(o->tool.arena, path,
-                                              (size_t)(slash - path));
-}
-
 glow_parse_options
 opt_parse_options(opt *o, const glow_source *source)
 {
     return (glow_parse_options){
         .allow_unknown_ops = o->values.allow_unknown_ops,
         .allow_elided = o->values.allow_elided || o->values.reattach,
-        .folder = folder_of(o, source->name),
+        .folder = tool_folder_of(&o->tool, source->name),
         .rebind = o->rebound,
     };
 }
@@ -239,7 +226,7 @@ place_weights(const opt *o, glow_module *m)
         return false;
     if (output && strcmp(output, "-") != 0 && is_kept(output) &&
         !o->values.verify_diagnostics)
-        glow_rebase_weights(m, folder_of(o, output));
+        glow_rebase_weights(m, tool_folder_of(&o->tool, output));
     return true;
 }
 
@@ -261,7 +248,7 @@ static bool
 put_simulation(opt *o, glow_module *m, glow_buf *out)
 {
     const char *format = o->values.simulate;
-    glow_simulate_format how = strcmp(format, "json") == 0 ? GLOW_SIMULATE_JSON
+    glow_simulate_format how = strcmp(format, "json") == 0  ? GLOW_SIMULATE_JSON
                                : strcmp(format, "svg") == 0 ? GLOW_SIMULATE_SVG
                                : strcmp(format, "trace") == 0
                                    ? GLOW_SIMULATE_TRACE
@@ -317,8 +304,8 @@ put_view(opt *o, glow_module *m, glow_buf *out)
 static bool
 wants_report(const opt_values *v)
 {
-    return v->memory_map || v->simulate || v->why_peak || v->view || v->explain_support ||
-           v->cost;
+    return v->memory_map || v->simulate || v->why_peak || v->view ||
+           v->explain_support || v->cost;
 }
 
 static bool

@@ -5,7 +5,6 @@
  * unchanged, except that unplaced buffers are placed.
  */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "glow/devices.h"
@@ -74,10 +73,7 @@ static const tool_option options[] = {
     TOOL_TUNING_OPTIONS(AT(tuning), "running"),
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
      "split the work for so many, at most (1); interp takes one"},
-    {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
-     "keep code on disk for the next time; -no-cache: do not"},
-    {"cache-dir", TOOL_TEXT, AT(cache_dir), "DIR", NULL, "running",
-     "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or ~/.cache/glow)"},
+    TOOL_CACHE_OPTIONS(AT(cache), "running"),
     {"cache-bytes", TOOL_TEXT, AT(cache_bytes), "BYTES", NULL, "running",
      "what the folder may hold; what was used longest ago goes (4GiB)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
@@ -142,18 +138,6 @@ static const tool_spec spec = {
 
 /* Reading. */
 
-static const char *
-folder_of(run *r, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (!slash)
-        return NULL;
-    return slash == path ? "/"
-                         : glow_arena_strndup(r->tool.arena, path,
-                                              (size_t)(slash - path));
-}
-
 int
 read_module(run *r)
 {
@@ -167,7 +151,7 @@ read_module(run *r)
         return TOOL_FAILED;
 
     const glow_parse_options how = {
-        .folder = folder_of(r, r->source->name),
+        .folder = tool_folder_of(&r->tool, r->source->name),
         .rebind = rebound,
     };
 
@@ -209,27 +193,6 @@ find_function(run *r)
 }
 
 /* Compiling. */
-
-/* The folder of the cache of objects, or NULL. */
-static const char *
-cache_folder(const run *r)
-{
-    const char *here = getenv("GLOW_CACHE"), *folder;
-
-    if (!r->values.cache)
-        return NULL;
-    if (r->values.cache_dir)
-        return r->values.cache_dir;
-    if (here)
-        return *here ? here : NULL;
-    folder = getenv("XDG_CACHE_HOME");
-    if (folder && *folder == '/')
-        return glow_arena_printf(r->tool.arena, "%s/glow", folder);
-    folder = getenv("HOME");
-    return folder && *folder == '/'
-               ? glow_arena_printf(r->tool.arena, "%s/.cache/glow", folder)
-               : NULL;
-}
 
 const char *
 conversion(run *r)
@@ -357,7 +320,7 @@ compile(run *r)
         .cpu = r->values.cpu,
         .features = r->values.features,
         .threads = (int)r->values.threads,
-        .cache = cache_folder(r),
+        .cache = tool_cache_folder(&r->tool, &r->values.cache),
         .cache_bytes = r->cache_bytes,
         .options = r->options,
         .flush_subnormals = tool_flushes(r->values.subnormals),
@@ -573,7 +536,7 @@ main(int argc, char **argv)
                         .backend = "cpu",
                         .threads = 1,
                         .tuning = {.budget = TOOL_BUDGET},
-                        .cache = true,
+                        .cache.on = true,
                         .profile_bins = 1024,
                         .sensitivity_budget = 256,
                         .warmup = 3,

@@ -95,14 +95,6 @@ check_missing(run *r)
 
 /* Filling. */
 
-static bool
-ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static int
 word_index(const char *word, const char *const *words)
 {
@@ -160,8 +152,8 @@ fill_port(run *r, run_port *p)
         return TOOL_GO_ON;
     }
     if (takes_runs(r) && p->input && !p->is_profile &&
-        (strncmp(p->input, "list:", 5) == 0 || ends_with(p->input, ".npy") ||
-         ends_with(p->input, ".png")))
+        (strncmp(p->input, "list:", 5) == 0 ||
+         tool_ends_with(p->input, ".npy") || tool_ends_with(p->input, ".png")))
         return fill_runs(r, p);
     if (!p->input || strcmp(p->input, "zero") == 0) {
         p->tensor = glow_tensor_new(p->type);
@@ -171,9 +163,9 @@ fill_port(run *r, run_port *p)
     } else if (strncmp(p->input, "random", 6) == 0 &&
                (p->input[6] == 0 || p->input[6] == ':')) {
         return fill_random(r, p);
-    } else if (ends_with(p->input, ".npy")) {
+    } else if (tool_ends_with(p->input, ".npy")) {
         ok = npy_read(r->tool.ctx, p->input, p->type, &p->tensor);
-    } else if (ends_with(p->input, ".png")) {
+    } else if (tool_ends_with(p->input, ".png")) {
         ok = read_pictures(r, p);
     } else {
         return tool_usage(&r->tool,

@@ -37,8 +37,8 @@ typedef struct run_values {
     const char *save_quantized;
     tool_tuning tuning;
     int64_t threads;
-    bool cache;
-    const char *cache_dir, *cache_bytes;
+    tool_caching cache;
+    const char *cache_bytes;
 
     bool bench, json, profile, red_zones;
     int64_t warmup, iterations;

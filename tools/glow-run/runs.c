@@ -17,14 +17,6 @@ typedef struct parts {
     size_t count, cap;
 } parts;
 
-static bool
-ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static int
 word_index(const char *word, const char *const *words)
 {
@@ -74,10 +66,10 @@ add_part(run *r, const run_port *p, const char *text, parts *all)
     int64_t runs;
     bool ok;
 
-    if (!ends_with(text, ".npy") && !ends_with(text, ".png"))
+    if (!tool_ends_with(text, ".npy") && !tool_ends_with(text, ".png"))
         return tool_usage(&r->tool, NULL,
                           "a list has files .npy and .png, not '%s'", text);
-    ok = ends_with(text, ".npy")
+    ok = tool_ends_with(text, ".npy")
              ? npy_read_runs(r->tool.ctx, text, p->type, &runs, &t)
              : read_pictures(r, p, text, &t);
     if (!ok)

@@ -140,7 +140,7 @@ run_module(run *r, glow_module *m)
     other.func = glow_find_func(m, r->func->name);
     other.values.quantize = NULL;
     other.values.load_profile.count = 0;
-    other.values.cache = false;
+    other.values.cache.on = false;
     other.network = (glow_network){0};
     code = compile(&other);
     if (code == TOOL_GO_ON)

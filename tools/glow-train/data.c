@@ -77,14 +77,6 @@ find_placeholder(train *t, const glow_module *m, const char *option,
 /* Files. */
 
 static bool
-ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-static bool
 read_array(train *t, train_source *s)
 {
     npy_array a;
@@ -108,9 +100,9 @@ read_safetensors(train *t, train_source *s)
 static bool
 read_samples(train *t, train_source *s)
 {
-    return is_folder(s->path)                   ? read_folder(t, s)
-           : ends_with(s->path, ".safetensors") ? read_safetensors(t, s)
-                                                : read_array(t, s);
+    return is_folder(s->path)                        ? read_folder(t, s)
+           : tool_ends_with(s->path, ".safetensors") ? read_safetensors(t, s)
+                                                     : read_array(t, s);
 }
 
 /*

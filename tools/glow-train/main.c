@@ -101,10 +101,7 @@ static const tool_option options[] = {
      "split the work for so many, at most (1)"},
     {"weights", TOOL_LIST, AT(weights), "ALIAS=PATH", NULL, "running",
      "take the constants of ALIAS from PATH"},
-    {"cache", TOOL_FLAG, AT(cache), NULL, NULL, "running",
-     "keep code on disk for the next time; -no-cache: do not"},
-    {"cache-dir", TOOL_TEXT, AT(cache_dir), "DIR", NULL, "running",
-     "where ($GLOW_CACHE, $XDG_CACHE_HOME/glow, or ~/.cache/glow)"},
+    TOOL_CACHE_OPTIONS(AT(cache), "running"),
     {0},
 };
 
@@ -116,16 +113,6 @@ static const tool_spec spec = {
              "{Trained: true} (glow-translate -train, free-constants).",
     .options = options,
 };
-
-static const char *
-folder_of(train *t, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? glow_arena_strndup(t->tool.arena, path,
-                                      (size_t)(slash - path) + 1)
-                 : NULL;
-}
 
 static glow_module *
 read_module(train *t)
@@ -139,9 +126,10 @@ read_module(train *t)
     source = tool_read(&t->tool);
     if (!source)
         return NULL;
-    m = glow_parse(t->tool.ctx, source,
-                   &(glow_parse_options){.folder = folder_of(t, source->name),
-                                         .rebind = rebound});
+    m = glow_parse(
+        t->tool.ctx, source,
+        &(glow_parse_options){.folder = tool_folder_of(&t->tool, source->name),
+                              .rebind = rebound});
     if (m && !tool_check_rebound(&t->tool, rebound, m)) {
         glow_module_free(m);
         return NULL;
@@ -263,7 +251,7 @@ main(int argc, char **argv)
                           .accumulate = 1,
                           .backend = "cpu",
                           .threads = 1,
-                          .cache = true},
+                          .cache.on = true},
                .order_of = -1,
                .before_at = -1};
     int code = tool_begin(&t.tool, &spec, &t.values, argc, argv);

@@ -1,7 +1,6 @@
 /* The two programs: a step of training, and the network alone. */
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/glow-train/train.h"
@@ -52,34 +51,13 @@ run_passes(train *t, glow_module *m, const char *text)
     return p && glow_pipeline_run(p, m, NULL);
 }
 
-/* The folder of the cache of objects, or NULL. */
-static const char *
-cache_folder(const train *t)
-{
-    const char *here = getenv("GLOW_CACHE"), *folder;
-
-    if (!t->values.cache)
-        return NULL;
-    if (t->values.cache_dir)
-        return t->values.cache_dir;
-    if (here)
-        return *here ? here : NULL;
-    folder = getenv("XDG_CACHE_HOME");
-    if (folder && *folder == '/')
-        return glow_arena_printf(t->tool.arena, "%s/glow", folder);
-    folder = getenv("HOME");
-    return folder && *folder == '/'
-               ? glow_arena_printf(t->tool.arena, "%s/.cache/glow", folder)
-               : NULL;
-}
-
 static bool
 load(train *t, train_program *p)
 {
     const char *passes = t->values.passes;
     const glow_target_options code = {
         .threads = (int)t->values.threads,
-        .cache = cache_folder(t),
+        .cache = tool_cache_folder(&t->tool, &t->values.cache),
         .options = t->options,
     };
 

@@ -26,8 +26,7 @@ typedef struct train_values {
 
     const char *backend, *passes, *convert;
     int64_t threads;
-    bool cache;
-    const char *cache_dir;
+    tool_caching cache;
 } train_values;
 
 /* Samples of a placeholder: elements one after the other, in a file or in memory. */
