@@ -41,8 +41,8 @@ order_samples(train *t, int64_t epoch)
     t->order_of = epoch;
 }
 
-bool
-make_step(train *t, float *loss)
+void
+fill_batch(train *t)
 {
     int64_t epoch = t->at / t->per_epoch, first = t->at % t->per_epoch;
 
@@ -52,6 +52,12 @@ make_step(train *t, float *loss)
         fill_row(t, &t->data, i, t->order[first + i], epoch);
     if (t->rate.data)
         glow_set_double(&t->rate, 0, (double)rate_at(t, t->at));
+}
+
+bool
+make_step(train *t, float *loss)
+{
+    fill_batch(t);
     if (!run_program(t, &t->step))
         return false;
     *loss = (float)glow_get_double(t->step.loss, 0);

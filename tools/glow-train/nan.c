@@ -27,7 +27,6 @@ keep_state(train *t)
                (size_t)glow_type_bytes(e[i].tensor.type));
     }
     t->before_at = t->at;
-    t->before_sum = t->sum;
 }
 
 static bool
@@ -104,17 +103,10 @@ report_nan(train *t, int64_t step)
     glow_binding *bindings =
         GLOW_NEW_ARRAY(t->tool.arena, glow_binding, t->step.n_bindings);
     hunt h = {NULL, NULL};
-    float loss;
 
-    /* The batch of the step is filled by making it; then its state goes back. */
-    if (!go_back(t, step) || !make_step(t, &loss) || !go_back(t, step))
+    if (!go_back(t, step))
         return;
-    for (int64_t i = 0; i < t->data.batch; i++)
-        fill_row(t, &t->data, i,
-                 t->order[step % t->per_epoch * t->data.batch + i],
-                 step / t->per_epoch);
-    if (t->rate.data)
-        glow_set_double(&t->rate, 0, (double)rate_at(t, step));
+    fill_batch(t);
     for (int i = 0; i < t->step.n_bindings; i++)
         bindings[i] = (glow_binding){
             glow_find_storage(t->plain, t->step.bindings[i].storage->name),

@@ -14,7 +14,6 @@
 #include "tools/glow-train/train.h"
 
 static const char at_note[] = "glow-train.step", sum_note[] = "glow-train.sum",
-                  valid_note[] = "glow-train.valid",
                   run_note[] = "glow-train.run";
 
 /* Notes hold numbers as `%a`, which is exact. */
@@ -33,14 +32,13 @@ static bool
 resume(train *t)
 {
     const char *path = t->values.state, *of;
-    double at, sum, valid;
+    double at, sum;
 
     if (!glow_state_load(t->state, path))
         return false;
     of = glow_state_note(t->state, run_note);
     if (!of || !read_number(t, at_note, &at) ||
-        !read_number(t, sum_note, &sum) ||
-        !read_number(t, valid_note, &valid) || at < 0 || at > 0x1p53)
+        !read_number(t, sum_note, &sum) || at < 0 || at > 0x1p53)
         return glow_error(t->tool.ctx, "E0643",
                           "%s is no state of a run: it has no notes of "
                           "glow-train; give first weights by -init",
@@ -52,7 +50,6 @@ resume(train *t)
                           path, of, t->identity);
     t->at = (int64_t)at;
     t->sum = sum;
-    t->valid_loss = valid;
     return glow_state_check(t->state, path);
 }
 
@@ -92,7 +89,6 @@ save_checkpoint(train *t)
         return true;
     set_number(t, at_note, (double)t->at);
     set_number(t, sum_note, t->sum);
-    set_number(t, valid_note, t->valid_loss);
     glow_state_set_note(t->state, run_note, t->identity);
     /* The log first: rows behind the checkpoint are dropped when it goes on. */
     return write_log(t) && glow_state_save(t->state, t->values.state);

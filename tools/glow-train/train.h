@@ -117,7 +117,6 @@ typedef struct train {
     double valid_loss;
     glow_tensor *before; /* copies of the state, to look for NaN */
     int64_t before_at;
-    double before_sum;
 } train;
 
 /* Functions return an exit code, TOOL_GO_ON to go on, unless it says otherwise. */
@@ -161,6 +160,10 @@ float rate_at(const train *t, int64_t step);
 
 /* loop.c */
 int run_steps(train *t);
+/* Fills the batch and the rate of step t->at. */
+void fill_batch(train *t);
+/* Makes step t->at: fills its batch, runs it, and counts; false after a report. */
+bool make_step(train *t, float *loss);
 
 /* judge.c: runs the network on -valid. */
 int find_metrics(train *t);
@@ -170,8 +173,6 @@ bool judge(train *t);
 void keep_state(train *t);
 /* Reports the first node of step `step` that gave no number. */
 void report_nan(train *t, int64_t step);
-/* Makes step t->at: fills the batch, runs it, and counts; false after a report. */
-bool make_step(train *t, float *loss);
 
 /* log.c */
 bool read_log(train *t);
