@@ -346,6 +346,13 @@ result_cycles(const cpu_target *t, const matrix *m)
     return VECTOR * vectors * (double)(m->d.out_h * m->d.out_w);
 }
 
+/* True if no cache keeps the weights: they are read again, and prefetched. */
+static bool
+is_far(const cpu_target *t, const matrix *m)
+{
+    return (double)all_bytes(m) > (double)glow_cpu_matrix_cache(t) / 2;
+}
+
 double
 glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
 {
@@ -368,8 +375,9 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
         cycles += images * weights / COPIED;
     reading =
         images * (m->d.w_batch ? weights : weights / images) / t->memory_bytes;
-    if (weights > (double)glow_cpu_matrix_cache(t) / 2)
-        reading += weights * (blocks - 1) / FAR;
+    if (!is_far(t, m))
+        return CALL + cycles + reading;
+    reading += weights * (blocks - 1) / FAR;
     return CALL + (cycles > reading ? cycles : reading);
 }
 
