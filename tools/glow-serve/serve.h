@@ -34,7 +34,8 @@ typedef struct server {
     pthread_mutex_t loading; /* of `tool` once it serves, and of additions to the list */
     pthread_mutex_t lock;    /* of the list; never held for long */
     model *models;           /* by name, versions from the last to the first */
-    atomic_int calls;     /* requests of HTTP that have not ended */
+    atomic_int calls;      /* requests of HTTP that have not ended */
+    atomic_int inferences; /* of these, those whose body has come */
     atomic_bool draining; /* it is not ready any more */
     atomic_bool ending;   /* it takes no requests any more */
 } server;

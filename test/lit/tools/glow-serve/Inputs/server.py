@@ -25,9 +25,13 @@ class Server:
         else:
             assert self.stop() == 0
 
-    def stop(self):
+    def stop(self, timeout=60):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
 
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
