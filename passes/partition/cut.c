@@ -8,9 +8,10 @@
  *
  *     f(D, u + d) = min over E < D of max(f(E, u), load of D \ E on d)
  *
- * Devices of one kind are interchangeable, so that u counts them by kind.  All down-sets
- * are looked at where these are few: then the result is proved.  Otherwise they are the
- * prefixes of the given order, at most MOST_PREFIXES of them, where few bytes are live.
+ * Devices of one kind are interchangeable, so that u counts them by kind; kinds behind
+ * MOST_USES multisets are left out.  All down-sets are looked at where these are few: then
+ * the result is proved, of all kinds.  Otherwise they are the prefixes of the given order,
+ * at most MOST_PREFIXES of them, where few bytes are live.
  *
  * Source: Tarnawski et al., Efficient Algorithms for Device Placement of DNN Graph
  * Operators, NeurIPS 2020.
@@ -177,7 +178,7 @@ list_prefixes(cutter *c)
 
 /* Multisets of devices. */
 
-/* False if there are too many kinds of devices. */
+/* Lists the kinds of devices; false if later ones are left out, since there are too many. */
 static bool
 list_kinds(cutter *c)
 {
@@ -200,10 +201,12 @@ list_kinds(cutter *c)
     }
     c->n_uses = 1;
     for (uint32_t k = 0; k < c->n_kinds; k++) {
+        if (c->n_uses * (c->count_of[k] + 1) > MOST_USES) {
+            c->n_kinds = k;
+            return false;
+        }
         c->step_of[k] = c->n_uses;
         c->n_uses *= c->count_of[k] + 1;
-        if (c->n_uses > MOST_USES)
-            return false;
     }
     return true;
 }
@@ -464,10 +467,9 @@ bool
 glow_part_cut(part_search *s, glow_partition *out)
 {
     cutter c = {.s = s, .words = s->p->n_tasks / 64 + 1};
+    bool all_kinds = list_kinds(&c);
     uint32_t use = 0;
 
-    if (!list_kinds(&c))
-        return false;
     c.all = list_all(&c) && (uint64_t)c.n_sets * c.n_uses <= MOST_STATES;
     if (!c.all)
         list_prefixes(&c);
@@ -478,6 +480,6 @@ glow_part_cut(part_search *s, glow_partition *out)
     if (!best_cell(&c, &use))
         return false;
     trace_back(&c, use, out);
-    out->proved = c.all;
+    out->proved = c.all && all_kinds;
     return glow_part_judge(s, out);
 }

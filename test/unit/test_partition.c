@@ -345,9 +345,9 @@ test_first_fit(void **state)
     assert_true(found > GRAPHS / 4);
 }
 
-/* A chain of `n` tasks of one second, which pass on one byte. */
+/* A chain of `n` tasks of one second, which pass on one byte, on devices of `kinds`. */
 static void
-check_chain(uint32_t n, uint32_t devices, double want)
+check_chain(uint32_t n, uint32_t devices, uint32_t kinds, double want)
 {
     glow_arena *a = glow_arena_new();
     glow_partition_task *tasks = GLOW_NEW_ARRAY(a, glow_partition_task, n);
@@ -361,7 +361,7 @@ check_chain(uint32_t n, uint32_t devices, double want)
 
     values[0] = (glow_partition_value){1, GLOW_PARTITION_HOST, false};
     for (uint32_t d = 0; d < devices; d++) {
-        at[d] = (glow_partition_device){INT64_MAX, INFINITY, 0, 0};
+        at[d] = (glow_partition_device){INT64_MAX, INFINITY, 0, d % kinds};
         one[d] = 1;
     }
     for (uint32_t t = 0; t < n; t++) {
@@ -383,9 +383,10 @@ static void
 test_chains(void **state)
 {
     (void)state;
-    check_chain(12, 3, 4);
-    check_chain(500, 4, 125);
-    check_chain(2000, 64, 32); /* cuts are chosen */
+    check_chain(12, 3, 1, 4);
+    check_chain(500, 4, 1, 125);
+    check_chain(2000, 64, 1, 32); /* cuts are chosen */
+    check_chain(24, 13, 13, 2);   /* kinds are left out */
 }
 
 int
