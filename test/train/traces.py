@@ -4,10 +4,10 @@ usage: traces.py TOOLS DATA FOLDER [--float64] [--steps N] [NETWORK OPTIMIZER ..
 
 DATA is ../shared/data/training: networks with first weights, and the losses of 50 steps.
 Each network is imported, its weights are freed, and it is differentiated, updated and
-run on cpu, one process for each step, whose outputs are the weights of the next.  A loss
-may be off by 1e-5 of itself.  With --float64 the step is of float64, and run by the
-interpreter: a loss may be off by 1e-10.  Without names a few pairs are run that stay together in
-float32.  FOLDER is for files in between; needs numpy.
+run on cpu, one process for each step, which reads and writes weights and moments in a file
+(glow-run -state).  A loss may be off by 1e-5 of itself.  With --float64 the step is of
+float64, and run by the interpreter: a loss may be off by 1e-10.  Without names a few pairs
+are run that stay together in float32.  FOLDER is for files in between; needs numpy.
 """
 
 import json
@@ -69,14 +69,6 @@ def samples(data, kind, length=32):
     return x, z["labels"].astype(np.int64)[order]
 
 
-def read_safetensors(path):
-    raw = path.read_bytes()
-    (size,) = struct.unpack("<Q", raw[:8])
-    for name, t in json.loads(raw[8 : 8 + size]).items():
-        begin, end = t["data_offsets"]
-        yield name, np.frombuffer(raw[8 + size :][begin:end], "<f4").reshape(t["shape"])
-
-
 def widen(path):
     """Makes the program one of float64; its constants are numbers that it states."""
     text = path.read_text()
@@ -85,8 +77,21 @@ def widen(path):
     path.write_text(re.sub(r"\bfloat<", "float64<", text))
 
 
+def widen_weights(path):
+    """Makes the floats of a safetensors file ones of float64."""
+    raw = path.read_bytes()
+    (size,) = struct.unpack("<Q", raw[:8])
+    header = json.loads(raw[8 : 8 + size])
+    for t in header.values():
+        t["dtype"], t["data_offsets"] = "F64", [2 * at for at in t["data_offsets"]]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    data = np.frombuffer(raw[8 + size :], "<f4").astype("<f8").tobytes()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
 def make_step(tools, data, folder, network, optimizer, wide):
-    """The program of a step, and the first contents of what it keeps."""
+    """The program of a step; its weights are in FOLDER/weights.safetensors."""
     net, step = folder / f"{network}.gir", folder / f"{network}.step.gir"
     only = NETWORKS[network][2]
     subprocess.run([tools / "glow-translate/glow-translate", "-import-onnx",
@@ -97,44 +102,28 @@ def make_step(tools, data, folder, network, optimizer, wide):
                     net, "-o", step], check=True, stderr=subprocess.DEVNULL)
     if wide:
         widen(step)
-    kept = re.findall(
-        r'^placeholder @("[^"]*"|\S+) : (\w+)<([^>]*)> \{(?:Trained|State)',
-        step.read_text(), re.M)
-    state = {}
-    for name, kind, dims in kept:
-        shape = [int(d) for d in dims.split(" x ") if d]
-        state[name.strip('"')] = np.zeros(
-            shape, "<i8" if kind == "index64" else "<f8" if wide else "<f4")
-    for name, v in read_safetensors(folder / "weights.safetensors"):
-        state[name] = v.astype("<f8") if wide else v
-    return step, state
+        widen_weights(folder / "weights.safetensors")
+    return step
 
 
 def losses(tools, data, folder, network, optimizer, steps, wide):
-    program, state = make_step(tools, data, folder, network, optimizer, wide)
+    program = make_step(tools, data, folder, network, optimizer, wide)
     kind, batch, _ = NETWORKS[network]
     x, y = samples(data, kind)
-    files = {name: folder / f"{i}.npy" for i, name in enumerate(state)}
-    for name, v in state.items():
-        np.save(files[name], v)
     rate = np.float32(OPTIMIZERS[optimizer][1])
     np.save(folder / "rate.npy", np.float64(rate) if wide else rate)
     if wide and x.dtype == np.float32:
         x = x.astype(np.float64)
     how = ["-backend=interp"] if wide else ["-O2", "-cache", f"-cache-dir={folder}/cache"]
-    written = set(re.findall(r'Save\([^,]+, @"?([^")]+)"?\)', program.read_text()))
     for step in range(steps):
         pick = (np.arange(batch) + step * batch) % len(x)
         np.save(folder / "x.npy", x[pick])
         np.save(folder / "label.npy", y[pick].flatten())
         run = [tools / "glow-run/glow-run", program, *how,
-               f"-output=loss={folder}/loss.npy"]
+               f"-output=loss={folder}/loss.npy",
+               f"-state={folder}/weights.safetensors"]
         for name in ("x", "label", "rate"):
             run.append(f"-input={name}={folder / name}.npy")
-        for name, file in files.items():
-            run.append(f"-input={name}={file}")
-            if name in written:
-                run.append(f"-output={name}={file}")
         subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
         yield float(np.load(folder / "loss.npy"))
 
