@@ -1,15 +1,17 @@
 """Generates code for every triple of LLVM, of every network of a folder.
 
-    triples.py FOLDER
+    triples.py FOLDER [N]
 
 Each run is to end with code, or with an error that has an id.  Prints what ended
 otherwise, and the numbers of triples and networks.  The processors are those that
-`llc --version` registers, by the names that triples have, and some variants.
+`llc --version` registers, by the names that triples have, and some variants.  With N each
+triple gets so many networks, drawn by the commit.
 """
 
 import concurrent.futures
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -49,12 +51,24 @@ def sweep(triple, networks):
         return [generate(triple, n, out) for n in networks]
 
 
-def main(folder):
+def seed_of_commit():
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[3]))
+    import widths
+
+    return widths.seed_of_commit()
+
+
+def main(folder, count=None):
     networks = sorted(str(p) for p in pathlib.Path(folder).glob("*.gir"))
     triples = [f"{arch}-{system}" for arch in [*registered(), *VARIANTS]
                for system in SYSTEMS]
+    of = {t: networks for t in triples}
+    if count:
+        seed = seed_of_commit()
+        print(f"networks of each triple are drawn by seed {seed}")
+        of = {t: random.Random(f"{seed} {t}").sample(networks, int(count)) for t in triples}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        ends = sum(pool.map(lambda t: sweep(t, networks), triples), [])
+        ends = sum(pool.map(lambda t: sweep(t, of[t]), triples), [])
     print(f"{len(triples)} triples, {len(networks)} networks: "
           f"{ends.count('code')} code, {ends.count('error')} error, "
           f"{ends.count('neither')} neither")
