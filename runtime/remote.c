@@ -8,7 +8,6 @@
 #define _GNU_SOURCE /* memfd_create */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -21,8 +20,8 @@
 #include <unistd.h>
 
 #include "glow/diag.h"
+#include "runtime/device.h"
 #include "runtime/heap.h"
-#include "runtime/queue.h"
 #include "runtime/wire.h"
 
 enum { LINE = 64, CHILD_SOCKET = 3, MOST_STARTS = 3 };
@@ -47,17 +46,12 @@ struct glow_loaded {
 };
 
 struct glow_run_device {
-    glow_run_device_options options;
+    run_base base;        /* its lock is that of `process` and `free` */
     pthread_mutex_t wire; /* one message and its answer */
     int socket;
     struct glow_loaded *networks; /* of the process; with `wire` */
-    uint32_t count;
-    pthread_mutex_t lock; /* all below */
-    pid_t process; /* written with `wire` as well; 0: none */
-    glow_run_device_state state;
-    int64_t used;
-    glow_run_device_statistics counts;
-    span *free; /* by address */
+    pid_t process;                /* written with `wire` as well; 0: none */
+    span *free;                   /* by address */
     char *shared;
     size_t size;
     int memory; /* descriptor of the shared memory */
@@ -102,26 +96,28 @@ allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
 
     if (bytes < 0 || (uint64_t)bytes > d->size)
         return false;
+    if (!glow_run_base_reserve(&d->base, bytes))
+        return false;
     size = rounded(bytes);
-    pthread_mutex_lock(&d->lock);
-    if (!d->options.memory || bytes <= d->options.memory - d->used)
-        for (span **at = &d->free; *at && !ok; at = &(*at)->next) {
-            span *s = *at;
+    pthread_mutex_lock(&d->base.lock);
+    for (span **at = &d->free; *at && !ok; at = &(*at)->next) {
+        span *s = *at;
 
-            if (s->bytes < size)
-                continue;
-            *out = (glow_buffer){.at = s->at, .bytes = bytes};
-            s->at += size;
-            s->bytes -= size;
-            d->used += bytes;
-            ok = true;
-            if (s->bytes == 0) {
-                *at = s->next;
-                free(s);
-                break;
-            }
+        if (s->bytes < size)
+            continue;
+        *out = (glow_buffer){.at = s->at, .bytes = bytes};
+        s->at += size;
+        s->bytes -= size;
+        ok = true;
+        if (s->bytes == 0) {
+            *at = s->next;
+            free(s);
+            break;
         }
-    pthread_mutex_unlock(&d->lock);
+    }
+    pthread_mutex_unlock(&d->base.lock);
+    if (!ok)
+        glow_run_base_give_back(&d->base, bytes);
     return ok;
 }
 
@@ -144,38 +140,19 @@ free_buffer(glow_run_device *d, glow_buffer *b)
     span *s = glow_heap_new(sizeof *s), *before = NULL, **at;
 
     *s = (span){.at = (size_t)b->at, .bytes = rounded(b->bytes)};
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     for (at = &d->free; *at && (*at)->at < s->at; at = &(*at)->next)
         before = *at;
     s->next = *at;
     *at = s;
     join(s);
     join(before);
-    d->used -= b->bytes;
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
+    glow_run_base_give_back(&d->base, b->bytes);
     *b = (glow_buffer){0};
 }
 
 /* The process. */
-
-static bool
-is_lost(glow_run_device *d)
-{
-    bool lost;
-
-    pthread_mutex_lock(&d->lock);
-    lost = d->state == GLOW_RUN_DEVICE_LOST;
-    pthread_mutex_unlock(&d->lock);
-    return lost;
-}
-
-static void
-set_state(glow_run_device *d, glow_run_device_state state)
-{
-    pthread_mutex_lock(&d->lock);
-    d->state = state;
-    pthread_mutex_unlock(&d->lock);
-}
 
 /* Sends a message and waits for the answer; false: the process is gone. */
 static bool
@@ -186,7 +163,7 @@ transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
     if (d->socket >= 0 && glow_wire_send(d->socket, h, payload, fd) &&
         glow_wire_receive(d->socket, reply, answer, NULL))
         return true;
-    set_state(d, GLOW_RUN_DEVICE_LOST);
+    glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
     return false;
 }
 
@@ -201,18 +178,18 @@ failure(const wire_head *h, const char *payload)
 static void
 set_process(glow_run_device *d, pid_t process)
 {
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     d->process = process;
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
 }
 
 static void
 kill_process(glow_run_device *d)
 {
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->base.lock);
     if (d->process)
         kill(d->process, SIGKILL);
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->base.lock);
 }
 
 /* Starts the process; with `wire`. */
@@ -230,8 +207,8 @@ start(glow_run_device *d)
         return false;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pair[1], CHILD_SOCKET);
-    rc = posix_spawnp(&process, d->options.command[0], &actions, NULL,
-                      (char *const *)(uintptr_t)d->options.command, environ);
+    rc = posix_spawnp(&process, d->base.options.command[0], &actions, NULL,
+                      (char *const *)(uintptr_t)d->base.options.command, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pair[1]);
     d->socket = pair[0];
@@ -262,7 +239,7 @@ stop(glow_run_device *d, bool now)
 static void
 close_device(glow_run_device *d)
 {
-    if (is_lost(d))
+    if (glow_run_base_is_lost(&d->base, NULL))
         kill_process(d); /* which ends a run that would be waited for */
     glow_run_queue_end(d->runs);
     glow_run_queue_end(d->copies);
@@ -277,7 +254,7 @@ close_device(glow_run_device *d)
         d->free = s->next;
         free(s);
     }
-    pthread_mutex_destroy(&d->lock);
+    glow_run_base_end(&d->base);
     pthread_mutex_destroy(&d->wire);
     free(d);
 }
@@ -287,17 +264,16 @@ open_device(glow_context *ctx, const glow_run_device_options *o)
 {
     glow_run_device *d = glow_heap_new(sizeof *d);
 
-    d->options = *o;
+    glow_run_base_begin(&d->base, o);
     d->socket = d->memory = -1;
     pthread_mutex_init(&d->wire, NULL);
-    pthread_mutex_init(&d->lock, NULL);
     d->runs = glow_run_queue_new(1);
     d->copies = glow_run_queue_new(1);
     if (o->command && make_shared(d) && start(d))
         return d;
     glow_error(ctx, "E1009", "device %s: the process %s cannot be started",
                o->name, o->command ? o->command[0] : "without a command");
-    set_state(d, GLOW_RUN_DEVICE_LOST);
+    glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
     close_device(d);
     return NULL;
 }
@@ -305,22 +281,7 @@ open_device(glow_context *ctx, const glow_run_device_options *o)
 static void
 info(glow_run_device *d, glow_run_device_info *out)
 {
-    pthread_mutex_lock(&d->lock);
-    *out = (glow_run_device_info){
-        .state = d->state,
-        .memory = d->options.memory,
-        .used = d->used,
-        .queues = 1,
-    };
-    pthread_mutex_unlock(&d->lock);
-}
-
-static void
-statistics(glow_run_device *d, glow_run_device_statistics *out)
-{
-    pthread_mutex_lock(&d->lock);
-    *out = d->counts;
-    pthread_mutex_unlock(&d->lock);
+    glow_run_base_info(&d->base, out);
 }
 
 /* Networks. */
@@ -424,9 +385,9 @@ load(glow_run_device *d, glow_context *ctx, const glow_load_options *o)
     ok = send_network(l, &reply, &answer);
     if (!ok)
         glow_error(ctx, "E1009", "device %s: the process is gone",
-                   d->options.name);
+                   d->base.options.name);
     else if (reply.kind != WIRE_DONE) {
-        ok = glow_error(ctx, "E1010", "device %s: %s", d->options.name,
+        ok = glow_error(ctx, "E1010", "device %s: %s", d->base.options.name,
                         failure(&reply, answer));
         free(answer);
     } else {
@@ -478,46 +439,19 @@ bytes(const glow_loaded *l)
 
 /* Commands. */
 
-typedef struct copying {
-    glow_run_device *device;
-    void *to;
-    const void *from;
-    size_t bytes;
-    bool in;
-} copying;
-
-static glow_outcome
-do_copy(void *work, int worker, glow_report_text *r)
-{
-    copying *c = work;
-    glow_run_device *d = c->device;
-
-    (void)worker;
-    if (is_lost(d)) {
-        snprintf(r->text, sizeof r->text, "device %s is lost", d->options.name);
-        return GLOW_RUN_CANCELLED;
-    }
-    memcpy(c->to, c->from, c->bytes);
-    pthread_mutex_lock(&d->lock);
-    *(c->in ? &d->counts.bytes_in : &d->counts.bytes_out) += (int64_t)c->bytes;
-    pthread_mutex_unlock(&d->lock);
-    return GLOW_RUN_DONE;
-}
-
 static void
 copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
      const glow_command *command)
 {
-    copying *c = glow_heap_new(sizeof *c);
-
-    *c = (copying){
-        .device = d,
+    const run_copy c = {
+        .base = &d->base,
         .to = to->at ? d->shared + to->at : to->host,
         .from = from->at ? d->shared + from->at : from->host,
-        .bytes = (size_t)(to->bytes < from->bytes ? to->bytes : from->bytes),
+        .bytes = to->bytes < from->bytes ? to->bytes : from->bytes,
         .in = to->at != 0,
     };
-    glow_run_queue_put(d->copies, command, do_copy, c);
+
+    glow_run_base_copy(d->copies, &c, command);
 }
 
 typedef struct running {
@@ -541,14 +475,12 @@ do_run(void *work, int worker, glow_report_text *r)
     void *answer;
 
     (void)worker;
-    if (is_lost(d)) {
-        snprintf(r->text, sizeof r->text, "device %s is lost", d->options.name);
+    if (glow_run_base_is_lost(&d->base, r))
         return GLOW_RUN_CANCELLED;
-    }
     pthread_mutex_lock(&d->wire);
     if (!transact(d, &h, x->at, -1, &reply, &answer)) {
         snprintf(r->text, sizeof r->text, "the process of device %s is gone",
-                 d->options.name);
+                 d->base.options.name);
         o = GLOW_RUN_LOST;
     } else if (reply.kind != WIRE_DONE) {
         snprintf(r->text, sizeof r->text, "%s", failure(&reply, answer));
@@ -556,11 +488,7 @@ do_run(void *work, int worker, glow_report_text *r)
     }
     pthread_mutex_unlock(&d->wire);
     free(answer);
-    pthread_mutex_lock(&d->lock);
-    d->counts.runs++;
-    d->counts.failures += o != GLOW_RUN_DONE;
-    d->counts.busy_ns += glow_now() - begin;
-    pthread_mutex_unlock(&d->lock);
+    glow_run_base_count(&d->base, o, begin);
     return o;
 }
 
@@ -605,8 +533,8 @@ reset(glow_run_device *d)
     char text[200];
     bool ok = false;
 
-    snprintf(text, sizeof text, "device %s was reset", d->options.name);
-    set_state(d, GLOW_RUN_DEVICE_LOST);
+    snprintf(text, sizeof text, "device %s was reset", d->base.options.name);
+    glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
     kill_process(d); /* which ends a run in it */
     glow_run_queue_cancel(d->runs, NULL, GLOW_RUN_CANCELLED, text);
     glow_run_queue_cancel(d->copies, NULL, GLOW_RUN_CANCELLED, text);
@@ -615,7 +543,7 @@ reset(glow_run_device *d)
         stop(d, true);
         ok = start_again(d);
     }
-    set_state(d, ok ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST);
+    glow_run_base_set_state(&d->base, ok ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST);
     pthread_mutex_unlock(&d->wire);
     return ok;
 }
@@ -625,7 +553,7 @@ const glow_run_device_api glow_run_device_remote = {
     .open = open_device,
     .close = close_device,
     .info = info,
-    .statistics = statistics,
+    .statistics = glow_run_base_statistics,
     .allocate = allocate,
     .free = free_buffer,
     .copy = copy,
