@@ -365,13 +365,48 @@ free_number(const glow_run_device *d)
     return number;
 }
 
+/* Asks the process to load `l`; false after a report.  With `wire`. */
+static bool
+load_there(glow_loaded *l, glow_context *ctx)
+{
+    const char *name = l->device->base.options.name;
+    wire_head reply;
+    void *answer;
+
+    if (!send_network(l, &reply, &answer))
+        return glow_error(ctx, "E1009", "device %s: the process is gone", name);
+    if (reply.kind != WIRE_DONE) {
+        glow_error(ctx, "E1010", "device %s: %s", name, failure(&reply, answer));
+        free(answer);
+        return false;
+    }
+    l->bytes = reply.bytes;
+    return take_ports(l, answer, reply.size) ||
+           glow_error(ctx, "E1010", "device %s: the answer is malformed", name);
+}
+
+/* Takes `l` out of the list and of the process; with `wire`. */
+static void
+unload_there(glow_loaded *l)
+{
+    glow_run_device *d = l->device;
+    glow_loaded **at = &d->networks;
+    wire_head reply;
+    void *answer;
+
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    transact(d, &(wire_head){.kind = WIRE_UNLOAD, .network = l->number}, NULL, -1,
+             &reply, &answer);
+    free(answer);
+}
+
 static glow_loaded *
 load(glow_run_device *d, glow_context *ctx, const glow_load_options *o)
 {
     glow_loaded *l = glow_heap_new(sizeof *l);
     glow_buf text = {0};
-    wire_head reply;
-    void *answer;
     bool ok;
 
     add_text(&text, o->path);
@@ -382,21 +417,13 @@ load(glow_run_device *d, glow_context *ctx, const glow_load_options *o)
     l->text_size = (uint32_t)text.len;
     pthread_mutex_lock(&d->wire);
     l->number = free_number(d);
-    ok = send_network(l, &reply, &answer);
-    if (!ok)
-        glow_error(ctx, "E1009", "device %s: the process is gone",
-                   d->base.options.name);
-    else if (reply.kind != WIRE_DONE) {
-        ok = glow_error(ctx, "E1010", "device %s: %s", d->base.options.name,
-                        failure(&reply, answer));
-        free(answer);
-    } else {
-        l->bytes = reply.bytes;
-        ok = take_ports(l, answer, reply.size);
-    }
+    ok = load_there(l, ctx);
     if (ok) {
         l->next = d->networks;
         d->networks = l;
+        ok = glow_run_base_reserve_network(&d->base, ctx, o->path, l->bytes);
+        if (!ok)
+            unload_there(l);
     }
     pthread_mutex_unlock(&d->wire);
     if (ok)
@@ -408,19 +435,10 @@ load(glow_run_device *d, glow_context *ctx, const glow_load_options *o)
 static void
 unload(glow_run_device *d, glow_loaded *l)
 {
-    wire_head reply;
-    void *answer;
-
     pthread_mutex_lock(&d->wire);
-    for (glow_loaded **at = &d->networks; *at; at = &(*at)->next)
-        if (*at == l) {
-            *at = l->next;
-            break;
-        }
-    transact(d, &(wire_head){.kind = WIRE_UNLOAD, .network = l->number}, NULL, -1,
-             &reply, &answer);
+    unload_there(l);
     pthread_mutex_unlock(&d->wire);
-    free(answer);
+    glow_run_base_give_back(&d->base, l->bytes);
     free_loaded(l);
 }
 
