@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "glow/diag.h"
 #include "runtime/device.h"
 #include "runtime/heap.h"
 #include "runtime/loaded.h"
@@ -21,33 +22,6 @@ struct glow_run_device {
     int n_runs, running;
     uint64_t era; /* a greater one ends runs that hang */
 };
-
-static glow_run_device *
-open_device(const glow_run_device_options *o, bool is_sim)
-{
-    glow_run_device *d = glow_heap_new(sizeof *d);
-
-    glow_run_base_begin(&d->base, o);
-    d->is_sim = is_sim;
-    pthread_cond_init(&d->woken, NULL);
-    d->runs = glow_run_queue_new(o->serial ? 0 : o->queues > 0 ? o->queues : 1);
-    d->copies = is_sim ? glow_run_queue_new(o->serial ? 0 : 1) : d->runs;
-    return d;
-}
-
-static glow_run_device *
-open_local(glow_context *ctx, const glow_run_device_options *o)
-{
-    (void)ctx;
-    return open_device(o, false);
-}
-
-static glow_run_device *
-open_sim(glow_context *ctx, const glow_run_device_options *o)
-{
-    (void)ctx;
-    return open_device(o, true);
-}
 
 /* Wakes runs that hang, which fail then. */
 static void
@@ -65,11 +39,40 @@ close_device(glow_run_device *d)
 {
     wake(d, GLOW_RUN_DEVICE_LOST);
     glow_run_queue_end(d->runs);
-    if (d->is_sim)
+    if (d->copies != d->runs)
         glow_run_queue_end(d->copies);
     pthread_cond_destroy(&d->woken);
     glow_run_base_end(&d->base);
     free(d);
+}
+
+static glow_run_device *
+open_device(glow_context *ctx, const glow_run_device_options *o, bool is_sim)
+{
+    glow_run_device *d = glow_heap_new(sizeof *d);
+
+    glow_run_base_begin(&d->base, o);
+    d->is_sim = is_sim;
+    pthread_cond_init(&d->woken, NULL);
+    d->runs = glow_run_queue_new(o->serial ? 0 : o->queues > 0 ? o->queues : 1);
+    d->copies = is_sim && d->runs ? glow_run_queue_new(o->serial ? 0 : 1) : d->runs;
+    if (d->runs && d->copies)
+        return d;
+    close_device(d);
+    glow_error(ctx, "E1009", "device %s: a thread cannot be started", o->name);
+    return NULL;
+}
+
+static glow_run_device *
+open_local(glow_context *ctx, const glow_run_device_options *o)
+{
+    return open_device(ctx, o, false);
+}
+
+static glow_run_device *
+open_sim(glow_context *ctx, const glow_run_device_options *o)
+{
+    return open_device(ctx, o, true);
 }
 
 static void

@@ -208,6 +208,23 @@ work(void *user)
 
 /* The interface. */
 
+/* Starts the threads, and counts them in q->workers; false: the system has no more. */
+static bool
+start_threads(run_queue *q, int workers)
+{
+    while (q->workers < workers) {
+        worker *w = glow_heap_new(sizeof *w);
+
+        *w = (worker){q, q->workers};
+        if (pthread_create(&q->threads[q->workers], NULL, work, w) != 0) {
+            free(w);
+            return false;
+        }
+        q->workers++;
+    }
+    return true;
+}
+
 run_queue *
 glow_run_queue_new(int workers)
 {
@@ -216,16 +233,11 @@ glow_run_queue_new(int workers)
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     q->owners = 1;
-    q->workers = workers;
     q->threads = glow_heap_new((size_t)(workers + 1) * sizeof *q->threads);
-    for (int i = 0; i < workers; i++) {
-        worker *w = glow_heap_new(sizeof *w);
-
-        *w = (worker){q, i};
-        if (pthread_create(&q->threads[i], NULL, work, w) != 0)
-            glow_no_memory(0);
-    }
-    return q;
+    if (start_threads(q, workers))
+        return q;
+    glow_run_queue_end(q);
+    return NULL;
 }
 
 void
@@ -317,6 +329,8 @@ glow_run_queue_cancel(run_queue *q, glow_timeline *t, glow_outcome outcome,
 void
 glow_run_queue_end(run_queue *q)
 {
+    if (!q)
+        return;
     pthread_mutex_lock(&q->lock);
     q->closing = true;
     pthread_cond_broadcast(&q->changed);

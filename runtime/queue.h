@@ -17,9 +17,10 @@ typedef struct run_queue run_queue;
 typedef glow_outcome (*run_work_fn)(void *work, int worker, glow_report_text *r);
 
 /* `workers` threads; 0: commands run in glow_run_queue_put, or in the thread that
- * reaches the fence that they wait for. */
+ * reaches the fence that they wait for.  NULL: a thread cannot be started. */
 run_queue *glow_run_queue_new(int workers);
-/* Cancels commands that have not started, waits for others, and ends the queue. */
+/* Cancels commands that have not started, waits for others, and ends the queue; NULL is
+ * fine. */
 void glow_run_queue_end(run_queue *q);
 
 /*

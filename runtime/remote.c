@@ -269,10 +269,13 @@ open_device(glow_context *ctx, const glow_run_device_options *o)
     pthread_mutex_init(&d->wire, NULL);
     d->runs = glow_run_queue_new(1);
     d->copies = glow_run_queue_new(1);
-    if (o->command && make_shared(d) && start(d))
+    if (d->runs && d->copies && o->command && make_shared(d) && start(d))
         return d;
-    glow_error(ctx, "E1009", "device %s: the process %s cannot be started",
-               o->name, o->command ? o->command[0] : "without a command");
+    if (d->runs && d->copies)
+        glow_error(ctx, "E1009", "device %s: the process %s cannot be started",
+                   o->name, o->command ? o->command[0] : "without a command");
+    else
+        glow_error(ctx, "E1009", "device %s: a thread cannot be started", o->name);
     glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
     close_device(d);
     return NULL;

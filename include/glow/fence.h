@@ -16,7 +16,7 @@
 
 GLOW_BEGIN
 
-/* How work ended. */
+/* The end of a piece of work. */
 typedef enum glow_outcome {
     GLOW_RUN_DONE,
     GLOW_RUN_FAILED,    /* the network reported an error on these inputs */

@@ -1943,9 +1943,10 @@ static const glow_diag_info table[] = {
      "    %a = Run([@x]) {Body: @part0, Device: \"card\"} : float<4>\n"
      "    %b = Relu(%a) : float<4>    // on no device\n"},
 
-    {"E1009", "the process of a device cannot be started, or is gone",
-     "The command of a device could not be started, or its process ended while\n"
-     "it loaded a network; what it printed comes before this.\n"},
+    {"E1009", "a device cannot be started, or is gone",
+     "The system has no more threads, the command of a device in another process\n"
+     "could not be started, or that process ended while it loaded a network;\n"
+     "its messages come before this one.\n"},
 
     {"E1010", "a device in another process cannot load a network",
      "The message is that of the process.\n"},

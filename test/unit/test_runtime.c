@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "glow/diag.h"
@@ -586,6 +587,40 @@ test_errors_of_adding(void **state)
     end(&b);
 }
 
+/*
+ * A limit on address space leaves no room for the stacks of 64 threads; glibc keeps at
+ * most 40 MiB of old ones.
+ */
+static void
+test_threads_may_run_out(void **state)
+{
+    char ids[64] = "";
+    struct rlimit before, tight;
+    glow_run_device_options d = {.name = "d", .queues = 64};
+    FILE *f = fopen("/proc/self/statm", "r");
+    long pages;
+    bench b;
+
+    (void)state;
+    if (!f || fscanf(f, "%ld", &pages) != 1 || pages > 1 << 28) {
+        if (f)
+            fclose(f);
+        skip(); /* a sanitizer has the whole address space */
+    }
+    fclose(f);
+    begin(&b, NULL, 1);
+    glow_context_set_sink(b.ctx, keep_id, ids);
+    d.backend = glow_find_backend(b.ctx, "interp");
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    tight = before;
+    tight.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (80 << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
+    assert_false(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &d));
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_string_equal(ids, "E1009");
+    end(&b);
+}
+
 int
 main(void)
 {
@@ -605,6 +640,7 @@ main(void)
         cmocka_unit_test(test_services_are_replaced),
         cmocka_unit_test(test_parts_overlap),
         cmocka_unit_test(test_errors_of_adding),
+        cmocka_unit_test(test_threads_may_run_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
