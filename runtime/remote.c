@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* memfd_create */
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@
 #include "runtime/heap.h"
 #include "runtime/wire.h"
 
-enum { LINE = 64, CHILD_SOCKET = 3, MOST_STARTS = 3 };
+enum { LINE = 64, CHILD_SOCKET = 3, MOST_STARTS = 3, ANSWER_SECONDS = 10 };
 #define MOST_SHARED ((size_t)1 << 36)
 #define LEAST_SHARED ((size_t)1 << 26)
 
@@ -41,14 +43,14 @@ struct glow_loaded {
     glow_port *ports;
     int n_ports;
     void *payload; /* which names and types of ports are in */
-    int64_t bytes;
+    int64_t bytes, took; /* nanoseconds of its first load */
     struct glow_loaded *next;
 };
 
 struct glow_run_device {
     run_base base;        /* its lock is that of `process` and `free` */
     pthread_mutex_t wire; /* one message and its answer */
-    int socket;
+    int socket, patience; /* seconds that reading takes at most; 0: no limit */
     struct glow_loaded *networks; /* of the process; with `wire` */
     pid_t process;                /* written with `wire` as well; 0: none */
     span *free;                   /* by address */
@@ -154,12 +156,27 @@ free_buffer(glow_run_device *d, glow_buffer *b)
 
 /* The process. */
 
-/* Sends a message and waits for the answer; false: the process is gone. */
+/* Waits for answers so long from now on; 0: for ever. */
+static void
+set_patience(glow_run_device *d, int seconds)
+{
+    struct timeval t = {.tv_sec = seconds};
+
+    if (d->socket >= 0 && d->patience != seconds &&
+        setsockopt(d->socket, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) == 0)
+        d->patience = seconds;
+}
+
+/*
+ * Sends a message and waits for the answer, for `seconds` at most unless 0; false: the
+ * process is gone, or hangs.
+ */
 static bool
 transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
-         wire_head *reply, void **answer)
+         int seconds, wire_head *reply, void **answer)
 {
     *answer = NULL;
+    set_patience(d, seconds);
     if (d->socket >= 0 && glow_wire_send(d->socket, h, payload, fd) &&
         glow_wire_receive(d->socket, reply, answer, NULL))
         return true;
@@ -212,11 +229,12 @@ start(glow_run_device *d)
     posix_spawn_file_actions_destroy(&actions);
     close(pair[1]);
     d->socket = pair[0];
+    d->patience = 0;
     if (rc != 0)
         return false;
     set_process(d, process);
     ok = transact(d, &(wire_head){.kind = WIRE_MAP, .bytes = (int64_t)d->size},
-                  NULL, d->memory, &reply, &answer) &&
+                  NULL, d->memory, ANSWER_SECONDS, &reply, &answer) &&
          reply.kind == WIRE_DONE;
     free(answer);
     return ok;
@@ -332,9 +350,9 @@ free_loaded(glow_loaded *l)
     free(l);
 }
 
-/* Sends the network to the process; with `wire`. */
+/* Sends the network to the process, which has `seconds` to load it; with `wire`. */
 static bool
-send_network(glow_loaded *l, wire_head *reply, void **answer)
+send_network(glow_loaded *l, int seconds, wire_head *reply, void **answer)
 {
     return transact(l->device,
                     &(wire_head){
@@ -342,7 +360,7 @@ send_network(glow_loaded *l, wire_head *reply, void **answer)
                         .size = l->text_size,
                         .network = l->number,
                     },
-                    l->text, -1, reply, answer);
+                    l->text, -1, seconds, reply, answer);
 }
 
 static void
@@ -373,10 +391,11 @@ static bool
 load_there(glow_loaded *l, glow_context *ctx)
 {
     const char *name = l->device->base.options.name;
+    int64_t begin = glow_now();
     wire_head reply;
     void *answer;
 
-    if (!send_network(l, &reply, &answer))
+    if (!send_network(l, 0, &reply, &answer))
         return glow_error(ctx, "E1009", "device %s: the process is gone", name);
     if (reply.kind != WIRE_DONE) {
         glow_error(ctx, "E1010", "device %s: %s", name, failure(&reply, answer));
@@ -384,6 +403,7 @@ load_there(glow_loaded *l, glow_context *ctx)
         return false;
     }
     l->bytes = reply.bytes;
+    l->took = glow_now() - begin;
     return take_ports(l, answer, reply.size) ||
            glow_error(ctx, "E1010", "device %s: the answer is malformed", name);
 }
@@ -401,7 +421,7 @@ unload_there(glow_loaded *l)
         at = &(*at)->next;
     *at = l->next;
     transact(d, &(wire_head){.kind = WIRE_UNLOAD, .network = l->number}, NULL, -1,
-             &reply, &answer);
+             ANSWER_SECONDS, &reply, &answer);
     free(answer);
 }
 
@@ -499,7 +519,7 @@ do_run(void *work, int worker, glow_report_text *r)
     if (glow_run_base_is_lost(&d->base, r))
         return GLOW_RUN_CANCELLED;
     pthread_mutex_lock(&d->wire);
-    if (!transact(d, &h, x->at, -1, &reply, &answer)) {
+    if (!transact(d, &h, x->at, -1, 0, &reply, &answer)) {
         snprintf(r->text, sizeof r->text, "the process of device %s is gone",
                  d->base.options.name);
         o = GLOW_RUN_LOST;
@@ -539,10 +559,11 @@ start_again(glow_run_device *d)
     bool ok = start(d);
 
     for (glow_loaded *l = d->networks; l && ok; l = l->next) {
+        int64_t most = 10 * (l->took / 1000000000 + 1);
         wire_head reply;
         void *answer;
 
-        ok = send_network(l, &reply, &answer) && reply.kind == WIRE_DONE;
+        ok = send_network(l, most < INT_MAX ? (int)most : INT_MAX, &reply, &answer) && reply.kind == WIRE_DONE;
         free(answer);
     }
     return ok;

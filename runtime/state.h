@@ -34,6 +34,8 @@ typedef struct device {
     execution *pending;    /* in the order in which they are to go */
     int n_pending;
     glow_run_device_state state; /* suspect: it is to be reset */
+    pthread_t resets;            /* the thread that does so */
+    enum { NO_RESET, RESETTING, HAS_RESET } reset;
     bool host_memory;
     int64_t lost; /* how often it was */
     int loading;  /* networks, which runs may wait for */

@@ -1,6 +1,6 @@
 /*
  * The thread of a host that ends late requests, lets batches go that waited long
- * enough, and resets devices.
+ * enough, and has devices reset by threads of their own.
  */
 
 #include <stdio.h>
@@ -93,26 +93,52 @@ abandon(device *d, todo *t)
     glow_run_desert(d, t);
 }
 
-/* Resets a device, without the lock; true if there was one to reset. */
-static bool
-reset_one(glow_host *h, todo *t)
+static void *
+reset(void *user)
 {
-    device *d = h->devices;
-    bool works;
+    device *d = user;
+    bool works = d->api->reset(d->at);
+    todo t;
 
-    while (d && d->state != GLOW_RUN_DEVICE_SUSPECT)
-        d = d->next;
-    if (!d)
-        return false;
-    glow_run_unlock(h, t);
-    works = d->api->reset(d->at);
-    glow_run_lock(h, t);
+    glow_run_lock(d->host, &t);
     d->state = works ? GLOW_RUN_DEVICE_READY : GLOW_RUN_DEVICE_LOST;
     if (works)
-        glow_run_pump(d, t);
+        glow_run_pump(d, &t);
     else
-        abandon(d, t);
-    return true;
+        abandon(d, &t);
+    glow_run_unlock(d->host, &t);
+    glow_run_lock(d->host, &t);
+    d->reset = HAS_RESET;
+    pthread_cond_broadcast(&d->host->changed);
+    glow_run_unlock(d->host, &t);
+    return NULL;
+}
+
+/*
+ * Starts threads that reset devices, which may take as long as a network takes to be
+ * loaded, and ends those that have.  True if some go on.
+ */
+static bool
+reset_devices(glow_host *h, todo *t)
+{
+    bool some = false;
+
+    for (device *d = h->devices; d; d = d->next) {
+        if (d->reset == HAS_RESET) {
+            pthread_join(d->resets, NULL);
+            d->reset = NO_RESET;
+        }
+        if (d->state == GLOW_RUN_DEVICE_SUSPECT && d->reset == NO_RESET) {
+            if (pthread_create(&d->resets, NULL, reset, d) == 0) {
+                d->reset = RESETTING;
+            } else {
+                d->state = GLOW_RUN_DEVICE_LOST;
+                abandon(d, t);
+            }
+        }
+        some = some || d->reset == RESETTING;
+    }
+    return some;
 }
 
 static void
@@ -136,20 +162,20 @@ glow_run_watch(void *user)
     glow_run_lock(h, &t);
     for (;;) {
         int64_t now = glow_now(), next;
+        bool resets;
 
         next = end_late(h, now, &t);
         earlier(&next, find_hung(h, now));
         for (service *s = h->services; s; s = s->next)
             if (s->members)
                 earlier(&next, glow_run_batch(s, now, &t));
-        if (reset_one(h, &t))
-            continue;
+        resets = reset_devices(h, &t);
         if (t.start || t.end || t.batch) {
             glow_run_unlock(h, &t);
             glow_run_lock(h, &t);
             continue;
         }
-        if (h->closing && !h->live)
+        if (h->closing && !h->live && !resets)
             break;
         wait_until(h, next);
     }
