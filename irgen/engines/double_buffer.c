@@ -197,6 +197,16 @@ stored_buffer(const mover *m, const glow_node *store)
     return NULL;
 }
 
+/* True if `n` writes or frees an operand of the store, or uses its result. */
+static bool
+holds_back(const glow_node *n, const glow_node *store)
+{
+    for (int i = 0; i < store->n_in; i++)
+        if (store->in[i] && meets(n, store->in[i], true))
+            return true;
+    return meets(n, store->out[0], false) || meets(n, store->out[0], true);
+}
+
 /* The last node over which the store may move: work that begins a buffer in `s`. */
 static glow_node *
 find_end(const mover *m, const space_load *l, const glow_node *store,
@@ -216,13 +226,9 @@ find_end(const mover *m, const space_load *l, const glow_node *store,
         if (n->op == &glow_op_alloc && !glow_is_token(n) &&
             glow_buffer_space(m->target, n->out[0]) == l->space)
             begun = true;
-        if (n->op == &glow_op_dealloc &&
-            n->out[0] == glow_base_buffer(store->out[0]))
-            return NULL;
-        if (!glow_is_work(n))
+        if (!glow_is_work(n) && n->op != &glow_op_dealloc)
             continue;
-        if (meets(n, store->out[0], false) || meets(n, store->out[0], true) ||
-            meets(n, buffer->out[0], true))
+        if (holds_back(n, store))
             return NULL;
         if (begun && work_of(m, n)->unit)
             return n;
