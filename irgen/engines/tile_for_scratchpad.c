@@ -26,6 +26,7 @@
 #include "glow/layout.h"
 #include "glow/number.h"
 #include "glow/ops.h"
+#include "irgen/engines/loads.h"
 #include "irgen/engines/tile.h"
 #include "irgen/spaces.h"
 
@@ -39,6 +40,7 @@ typedef struct tiler {
     glow_arena *arena;
     glow_func *f;
     glow_numbering numbers;
+    glow_node **heads; /* by number: a unit's instruction, until it is cut */
     const tile_options *options;
 } tiler;
 
@@ -158,20 +160,17 @@ may_share(const glow_node *n, int operand)
 }
 
 static bool
-touches(const glow_node *n, const glow_node *base, bool writes)
+writes_to(const glow_node *n, const glow_node *base)
 {
     for (int i = 0; i < n->n_out; i++)
         if (glow_base_buffer(n->out[i])->def == base)
-            return true;
-    for (int i = 0; i < n->n_in && !writes; i++)
-        if (n->in[i] && glow_base_buffer(n->in[i])->def == base)
             return true;
     return false;
 }
 
 /*
- * True if the stages before may run where `last` does: nothing between writes their
- * operands.
+ * True if the stages before may run where `last` does, piece by piece: neither `last` nor
+ * an instruction between writes their operands, which a later piece may read again.
  */
 static bool
 may_delay(const tile_problem *p, const glow_node *last)
@@ -179,13 +178,9 @@ may_delay(const tile_problem *p, const glow_node *last)
     for (int i = 0; i < p->n_stages; i++) {
         const glow_node *g = p->stages[i].node;
 
-        for (const glow_node *n = g->next; n != last; n = n->next)
-            for (int k = 0; k < g->n_in && is_work(n); k++)
-                if (g->in[k] &&
-                    touches(n, glow_base_buffer(g->in[k])->def, true) &&
-                    glow_base_buffer(g->in[k])->def !=
-                        glow_base_buffer(g->out[0])->def &&
-                    !(i + 1 < p->n_stages && n == p->stages[i + 1].node))
+        for (const glow_node *n = g->next; n != last->next; n = n->next)
+            for (int k = 0; k < g->n_in && glow_is_work(n); k++)
+                if (g->in[k] && writes_to(n, glow_base_buffer(g->in[k])->def))
                     return false;
     }
     return true;
@@ -221,9 +216,7 @@ add_operand(const tiler *t, tile_problem *p, const glow_value *v,
             const glow_tile_dim *dims, int stage, int index)
 {
     const glow_node *n = p->stages[stage].node;
-    const glow_space *home = glow_target_space(
-        t->target,
-        glow_space_for(t->target, glow_base_buffer((glow_value *)v)->def));
+    const glow_space *home = glow_buffer_space(t->target, v);
     const glow_space *space =
         scratchpad(t, n, index < 0 ? 0 : index, index < 0);
     tile_operand *o = &p->operands[p->n_operands++];
@@ -573,12 +566,13 @@ keep_operands(const tile_problem *p, glow_node *last)
 }
 
 static void
-erase_chain(const tile_problem *p)
+erase_chain(const tiler *t, const tile_problem *p)
 {
     for (int i = p->n_stages - 1; i >= 0; i--) {
         glow_node *n = p->stages[i].node;
         glow_value *v = n->out[0];
 
+        t->heads[glow_number_of(&t->numbers, n)] = NULL;
         glow_node_erase(n);
         if (i + 1 == p->n_stages)
             continue;
@@ -600,11 +594,11 @@ refuse(const tiler *t, const glow_node *n, const tile_choice *c)
 
 /* Tiles the chain that begins with `n`; false after a report. */
 static bool
-tile(const tiler *t, glow_node *n, glow_node **next, bool *changed)
+tile(const tiler *t, glow_node *n, bool *changed)
 {
     tile_problem p = {.target = t->target, .arena = t->arena, .n_stages = 1};
     tile_choice c;
-    glow_node *last, *mark;
+    glow_node *last;
     int64_t count;
 
     if (!begin_stage(t, n, &p.stages[0]))
@@ -626,9 +620,7 @@ tile(const tiler *t, glow_node *n, glow_node **next, bool *changed)
                     "%" PRId64 " pieces, %.0f cycles, %.0f bytes", count,
                     c.cycles, c.bytes);
     glow_run_count(t->run, "pieces", count);
-    mark = last->prev;
-    erase_chain(&p);
-    *next = mark->next;
+    erase_chain(t, &p);
     *changed = true;
     return true;
 }
@@ -642,13 +634,18 @@ run(glow_pass_run *run, glow_func *f)
                .f = f,
                .options = glow_run_options(run)};
     bool changed = false, ok = true;
+    int count = f->count;
 
     if (glow_is_body(f) || t.target->n_units == 0)
         return GLOW_UNCHANGED;
-    for (glow_node *n = f->first, *next; n && ok; n = next) {
-        next = n->next;
-        ok = tile(&t, n, &next, &changed);
-    }
+    t.numbers = glow_number_nodes(t.arena, f);
+    t.heads = GLOW_NEW_ARRAY(t.arena, glow_node *, count);
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_target_unit(t.target, n->op))
+            t.heads[glow_number_of(&t.numbers, n)] = n;
+    for (int i = 0; i < count && ok; i++)
+        if (t.heads[i])
+            ok = tile(&t, t.heads[i], &changed);
     return !ok ? GLOW_FAILED : changed ? GLOW_CHANGED : GLOW_UNCHANGED;
 }
 
