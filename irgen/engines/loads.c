@@ -69,11 +69,17 @@ glow_dealloc_of(const glow_node *alloc)
 }
 
 int64_t
+glow_space_round(const glow_space *s, int64_t bytes)
+{
+    int64_t align = s->align ? s->align : 64; /* as alloc */
+
+    return (bytes + align - 1) / align * align;
+}
+
+int64_t
 glow_space_bytes(const glow_space *s, const glow_node *alloc)
 {
-    int64_t align = s->align ? s->align : 64;
-
-    return (glow_type_bytes(alloc->out[0]->type) + align - 1) / align * align;
+    return glow_space_round(s, glow_type_bytes(alloc->out[0]->type));
 }
 
 space_load *

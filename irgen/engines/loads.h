@@ -40,7 +40,8 @@ typedef struct space_load {
 /* Counts; lives in `a`.  A node that moves afterwards keeps its number. */
 space_load *glow_space_load(glow_arena *a, const glow_target *t, glow_func *f,
                             const glow_space *s);
-/* Bytes that the buffer takes there, its alignment included. */
+/* Bytes that a buffer of `bytes` takes there, its alignment included. */
+int64_t glow_space_round(const glow_space *s, int64_t bytes);
 int64_t glow_space_bytes(const glow_space *s, const glow_node *alloc);
 /* The most bytes live at nodes from <= x < to. */
 int64_t glow_space_peak(const space_load *l, int64_t from, int64_t to);

@@ -123,10 +123,7 @@ wait_for(scheduler *s, glow_node *n, int to)
         known[from] = number(s, n) + 1;
 }
 
-/*
- * The engine through which `to` may wait for `from`, one step nearer to `from` than the
- * last; 0: there is none.
- */
+/* A queue that may wait for `from`, and that `to` may wait for; 0: there is none. */
 static int
 find_between(const scheduler *s, int from, int to)
 {

@@ -61,7 +61,7 @@ typedef struct tile_span {
 tile_span glow_tile_span(const glow_tile_dim *d, int64_t size,
                          const int64_t begin[], const int64_t end[]);
 
-/* The choice of least cycles, then of fewest bytes; false: no piece fits. */
+/* The choice of least cycles, where 64 bytes count as a cycle; false: no piece fits. */
 bool glow_tile_choose(const tile_problem *p, tile_choice *out);
 
 #endif

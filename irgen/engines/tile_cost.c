@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "irgen/engines/loads.h"
 #include "irgen/engines/tile.h"
 
 tile_span
@@ -41,9 +42,8 @@ trips(const tile_problem *p, const tile_choice *c, int axis)
 }
 
 static bool
-follows(const tile_problem *p, const tile_operand *o, int axis)
+follows(const tile_operand *o, int axis)
 {
-    (void)p;
     for (int d = 0; d < o->type->shape.rank; d++)
         if (o->dims[d].axis == axis)
             return true;
@@ -52,9 +52,9 @@ follows(const tile_problem *p, const tile_operand *o, int axis)
 
 /* Bytes of the operand of a piece in its scratchpad, padding included. */
 static int64_t
-tile_bytes(const tile_problem *p, const tile_choice *c, const tile_operand *o)
+tile_bytes(const tile_choice *c, const tile_operand *o)
 {
-    int64_t bytes = glow_kind_get(o->type->elem)->bytes, align;
+    int64_t bytes = glow_kind_get(o->type->elem)->bytes;
 
     for (int d = 0; d < o->type->shape.rank; d++) {
         const glow_tile_dim *m = &o->dims[d];
@@ -62,9 +62,7 @@ tile_bytes(const tile_problem *p, const tile_choice *c, const tile_operand *o)
         bytes *= m->axis < 0 ? o->type->shape.at[d]
                              : (c->size[m->axis] - 1) * m->step + m->window;
     }
-    (void)p;
-    align = o->space && o->space->align ? o->space->align : 1;
-    return (bytes + align - 1) / align * align;
+    return o->space ? glow_space_round(o->space, bytes) : bytes;
 }
 
 /* Elements along dimension `d`, of all pieces of its axis together. */
@@ -95,20 +93,19 @@ count_tiles(const tile_problem *p, const tile_choice *c, const tile_operand *o)
     double count = 1;
 
     for (int a = 0; a < p->n_axes; a++)
-        if (follows(p, o, a))
+        if (follows(o, a))
             count *= (double)trips(p, c, a);
     return count;
 }
 
 /* Commands to move one piece: boxes of as many axes as the link takes. */
 static double
-commands(const tile_problem *p, const tile_choice *c, const tile_operand *o)
+commands(const tile_choice *c, const tile_operand *o)
 {
     double count = 1;
     int64_t levels = 1;
     bool whole = true; /* all axes within this one */
 
-    (void)p;
     for (int d = o->type->shape.rank - 1; d >= 0; d--) {
         const glow_tile_dim *m = &o->dims[d];
         int64_t full = o->type->shape.at[d];
@@ -129,24 +126,24 @@ repeats(const tile_problem *p, const tile_choice *c, const tile_operand *o,
         double room)
 {
     double best = 1, outside = 1, inside;
-    double bytes = (double)tile_bytes(p, c, o);
+    double bytes = (double)tile_bytes(c, o);
     int last = -1;
 
     for (int k = 0; k < p->n_axes; k++)
-        if (follows(p, o, c->order[k]) && trips(p, c, c->order[k]) > 1)
+        if (follows(o, c->order[k]) && trips(p, c, c->order[k]) > 1)
             last = k;
     for (int k = 0; k < last; k++)
-        if (!follows(p, o, c->order[k]))
+        if (!follows(o, c->order[k]))
             best *= (double)trips(p, c, c->order[k]);
     /* resident within loop `level` and all loops inside */
     for (int level = 0; level <= last; level++) {
         inside = 1;
         for (int k = level; k <= last; k++)
-            if (follows(p, o, c->order[k]))
+            if (follows(o, c->order[k]))
                 inside *= (double)trips(p, c, c->order[k]);
         if ((inside + 1 - p->slots) * bytes <= room && outside < best)
             best = outside;
-        if (!follows(p, o, c->order[level]))
+        if (!follows(o, c->order[level]))
             outside *= (double)trips(p, c, c->order[level]);
     }
     return best;
@@ -171,8 +168,7 @@ bytes_in(const tile_problem *p, const tile_choice *c, const glow_space *s)
 
         if (o->space == s &&
             !(o->index < 0 && p->stages[p->n_stages - 1].in_place))
-            sum +=
-                (double)tile_bytes(p, c, o) * (is_cut(p, c, o) ? p->slots : 1);
+            sum += (double)tile_bytes(c, o) * (is_cut(p, c, o) ? p->slots : 1);
     }
     for (int i = 0; i < p->n_stages; i++) {
         const tile_stage *g = &p->stages[i];
@@ -181,7 +177,7 @@ bytes_in(const tile_problem *p, const tile_choice *c, const glow_space *s)
                                .space = g->space};
 
         if (g->space == s && !g->in_place && i + 1 < p->n_stages)
-            sum += (double)tile_bytes(p, c, &result) *
+            sum += (double)tile_bytes(c, &result) *
                    (is_cut(p, c, &result) ? p->slots : 1);
     }
     return sum;
@@ -246,7 +242,7 @@ add_transfer(const tile_problem *p, const tile_choice *c, const tile_operand *o,
     for (int d = 0; d < o->type->shape.rank; d++)
         bytes *= all_elements(p, c, o, d);
     one = bytes / tiles / o->link->bytes_per_cycle;
-    orders = commands(p, c, o);
+    orders = commands(c, o);
     k->bytes += bytes * times;
     k->fill += one + (double)o->link->setup;
     if (tiles * times > p->slots) {
