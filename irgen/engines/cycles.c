@@ -168,10 +168,17 @@ glow_transfer_cycles(const engine_work *w)
 /* The rules of this file and of simulate.c; a change of cycles takes another number. */
 enum { RULES = 1 };
 
+/* The bytes of the number from the least significant on, on any host. */
 static uint64_t
 mix_number(uint64_t h, double v)
 {
-    return glow_hash(&v, sizeof v, h);
+    unsigned char bytes[sizeof v];
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(bits >> 8 * i);
+    return glow_hash(bytes, sizeof bytes, h);
 }
 
 static uint64_t

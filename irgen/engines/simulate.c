@@ -134,7 +134,7 @@ add_step(simulator *m, const glow_node *n, const engine_work *w, int k,
     s->steps[s->n_steps++] = (sim_step){n, *w, k, begin, end};
 }
 
-/* When the head of engine `k` can begin; below 0: not yet known. */
+/* The cycle in which the head of engine `k` can begin; below 0: not yet known. */
 static double
 start_of(const simulator *m, int k)
 {

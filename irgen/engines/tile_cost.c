@@ -120,7 +120,7 @@ commands(const tile_choice *c, const tile_operand *o)
     return count;
 }
 
-/* How often all pieces of an operand are loaded, with `room` bytes for more slots. */
+/* Loads of each piece of an operand, with `room` bytes for more slots. */
 static double
 repeats(const tile_problem *p, const tile_choice *c, const tile_operand *o,
         double room)
