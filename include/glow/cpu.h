@@ -33,6 +33,12 @@ typedef enum glow_parts {
     GLOW_PARTS_ON, /* wherever it can be done */
 } glow_parts;
 
+/* Elements of 8 bits of constant weights, for processors that multiply 16. */
+typedef enum glow_packing {
+    GLOW_PACKING_FAST,  /* widened where that takes less time */
+    GLOW_PACKING_SMALL, /* kept in 8 bits, and widened as they are loaded */
+} glow_packing;
+
 /* Where a bundle has its constants. */
 typedef enum glow_bundle_weights {
     GLOW_BUNDLE_FILE,   /* in NAME.weights */
@@ -50,6 +56,7 @@ typedef struct glow_cpu_options {
     bool red_zones;
     float grain; /* seconds of work worth a part of its own; 0: 2.5e-6 */
     int weights; /* glow_bundle_weights */
+    int packing; /* glow_packing */
 } glow_cpu_options;
 
 GLOW_END

@@ -326,19 +326,22 @@ tool_flushes(const char *word)
 }
 
 const char *const tool_winograd_words[] = {"auto", "off", "2", "4", NULL};
+const tool_size tool_winograd = {"winograd", "off"};
+const tool_size tool_packing = {"packing", "small"};
 
 const char *
-tool_winograd(const char *given, const char *backend, const char *pipeline)
+tool_size_option(const tool_size *o, const char *given, const char *backend,
+                 const char *pipeline)
 {
     size_t length = strcspn(backend, "<");
     bool is_free = length == 3 && strncmp(backend, "cpu", length) == 0 &&
-                   !strstr(backend, "winograd");
+                   !strstr(backend, o->name);
 
     while (is_free && !given && pipeline && *pipeline) {
         size_t n = strcspn(pipeline, ",<>()");
 
         if (n == 2 && strncmp(pipeline, "Os", n) == 0)
-            return "off";
+            return o->small;
         pipeline += n + (pipeline[n] != '\0');
     }
     return given;

@@ -147,13 +147,18 @@ void tool_own_option(tool *t, tool_list *own, const char *name,
 
 /* The words of -winograd, an option of cpu, ending with NULL. */
 extern const char *const tool_winograd_words[];
+/* An option of cpu, and its word of the least memory. */
+typedef struct tool_size {
+    const char *name, *small;
+} tool_size;
+extern const tool_size tool_winograd, tool_packing;
 /*
- * The word that was given, or "off" without one if the text of a pipeline (or NULL)
+ * The word that was given, or o->small without one if the text of a pipeline (or NULL)
  * names Os, which takes no memory for time, and the backend is cpu without a word of its
  * own; else NULL.
  */
-const char *tool_winograd(const char *given, const char *backend,
-                          const char *pipeline);
+const char *tool_size_option(const tool_size *o, const char *given,
+                             const char *backend, const char *pipeline);
 /* TOOL_USAGE, after a report, if -exact goes with options that round otherwise. */
 int tool_check_exact(tool *t, bool exact, const char *winograd,
                      const char *subnormals);

@@ -225,16 +225,19 @@ static bool
 check_backend(opt *o)
 {
     const char *name = o->values.backend;
+    const char *pipeline =
+        o->values.passes ? o->values.passes : o->values.flags.text;
     tool_list own = {0};
 
     if (!name && (opt_emits(&o->values) || o->values.explain_support))
         name = "cpu";
     if (!name)
         return true;
-    tool_own_option(&o->tool, &own, "winograd",
-                    tool_winograd(o->values.winograd, name,
-                                  o->values.passes ? o->values.passes
-                                                   : o->values.flags.text));
+    tool_own_option(
+        &o->tool, &own, "winograd",
+        tool_size_option(&tool_winograd, o->values.winograd, name, pipeline));
+    tool_own_option(&o->tool, &own, "packing",
+                    tool_size_option(&tool_packing, NULL, name, pipeline));
     tool_own_option(&o->tool, &own, "weights", o->values.bundle_weights);
     o->backend = tool_find_backend(&o->tool, name, &own, &o->code.options);
     return o->backend && check_artifact(o);

@@ -244,13 +244,17 @@ int
 find_backend(run *r)
 {
     const run_values *v = &r->values;
+    const char *pipeline = v->level[RUN_LEVELS - 1] ? "Os" : v->passes;
     tool_list own = {0};
 
     if (v->devices)
         return find_parts(r);
-    tool_own_option(&r->tool, &own, "winograd",
-                    tool_winograd(v->winograd, v->backend,
-                                  v->level[RUN_LEVELS - 1] ? "Os" : v->passes));
+    tool_own_option(
+        &r->tool, &own, "winograd",
+        tool_size_option(&tool_winograd, v->winograd, v->backend, pipeline));
+    tool_own_option(
+        &r->tool, &own, "packing",
+        tool_size_option(&tool_packing, NULL, v->backend, pipeline));
     tool_own_option(&r->tool, &own, "red_zones", v->red_zones ? "true" : NULL);
     r->backend = tool_find_backend(&r->tool, v->backend, &own, &r->options);
     return r->backend ? TOOL_GO_ON : TOOL_USAGE;

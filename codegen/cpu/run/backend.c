@@ -575,6 +575,7 @@ constants(const glow_executable *x, char layout[65])
 
 static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
 static const char *const parts_words[] = {"auto", "off", "on", NULL};
+static const char *const packing_words[] = {"fast", "small", NULL};
 static const char *const weights_words[] = {"file", "object", "c", NULL};
 
 const glow_backend glow_backend_cpu = {
@@ -610,6 +611,9 @@ const glow_backend glow_backend_cpu = {
                                    "2.5e-6"),
                 GLOW_FIELD_ENUM(glow_cpu_options, weights, weights_words,
                                 "weights of a bundle: NAME.weights, a constant "
-                                "of the object, or one in NAME_weights.c")},
+                                "of the object, or one in NAME_weights.c"),
+                GLOW_FIELD_ENUM(glow_cpu_options, packing, packing_words,
+                                "weights of 8 bits: widened for products of "
+                                "16, or kept")},
     .defaults = &(const glow_cpu_options){.winograd = GLOW_WINOGRAD_AUTO},
 };

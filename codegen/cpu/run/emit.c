@@ -265,6 +265,25 @@ check_spaces(const cpu_plan *p)
     return ok;
 }
 
+/*
+ * The plan of `f`, with regions apart if it `separates`.  Packed weights stay small where
+ * the spaces for constants do not hold them otherwise.
+ */
+static cpu_plan *
+plan_within(glow_arena *a, cpu_target *t, glow_func *f, bool separates)
+{
+    cpu_plan *p = glow_cpu_plan(a, t, f);
+
+    if (p && separates)
+        glow_cpu_separate_spaces(p);
+    if (!p || t->packing == GLOW_PACKING_SMALL ||
+        p->size[CPU_CONSTANTS] <= capacity_of(p, CPU_CONSTANTS))
+        return p;
+    t->packing = GLOW_PACKING_SMALL;
+    t->remark = NULL; /* said once */
+    return plan_within(a, t, f, separates);
+}
+
 bool
 glow_cpu_emit(glow_func *f, const char *artifact,
               const glow_target_options *options, const char *path)
@@ -274,12 +293,10 @@ glow_cpu_emit(glow_func *f, const char *artifact,
     bool debug = options && options->debug;
     const char *entry =
         is(artifact, "bundle") ? glow_cpu_bundle_name(a, path) : f->name;
-    cpu_plan *p = t ? glow_cpu_plan(a, t, f) : NULL;
+    cpu_plan *p = t ? plan_within(a, t, f, is(artifact, "bundle")) : NULL;
     cg g;
     bool ok = false;
 
-    if (p && is(artifact, "bundle"))
-        glow_cpu_separate_spaces(p);
     if (p && check_limit(p, options) && check_spaces(p)) {
         ok = glow_cpu_compile(&g, p, entry, false, debug) &&
              write_form(&g, p, artifact, options, path);

@@ -381,6 +381,7 @@ set_rates(cpu_target *t, const glow_target_options *o)
     t->exact = o && o->exact;
     t->winograd = glow_cpu_options_of(o)->winograd;
     t->parts = t->exact ? GLOW_PARTS_OFF : glow_cpu_options_of(o)->parts;
+    t->packing = glow_cpu_options_of(o)->packing;
     t->flush = o && o->flush_subnormals;
     t->remark = o ? o->remark : NULL;
     t->remark_user = o ? o->remark_user : NULL;
@@ -485,10 +486,10 @@ glow_cpu_target_words(glow_arena *a, const cpu_target *t)
     unsigned major, minor, patch;
 
     LLVMGetVersion(&major, &minor, &patch);
-    return glow_arena_printf(a, "%s\n%s\n%s\n%d %d %d %d %d %d %d\n%u.%u.%u",
-                             t->triple, t->cpu, t->features, t->winograd,
-                             t->parts, t->matrix, t->emulates_amx, t->sve_bytes,
-                             t->flush, t->exact, major, minor, patch);
+    return glow_arena_printf(
+        a, "%s\n%s\n%s\n%d %d %d %d %d %d %d %d\n%u.%u.%u", t->triple, t->cpu,
+        t->features, t->winograd, t->parts, t->packing, t->matrix,
+        t->emulates_amx, t->sve_bytes, t->flush, t->exact, major, minor, patch);
 }
 
 const char *

@@ -164,7 +164,8 @@ block_at(const integer *s, int64_t i)
     b.channels = channels;
     b.lanes = channels * bytes / 4;
     b.sums = 4 / bytes;
-    b.weights = grouping_of(s).count * b.first * s->group * bytes;
+    b.weights = grouping_of(s).count * b.first * s->group *
+                glow_cpu_integer_weight_bytes(s);
     return b;
 }
 
@@ -190,7 +191,7 @@ weight_bytes(const integer *s)
     block b = block_at(s, last);
 
     return b.weights + grouping_of(s).count * b.channels * s->group *
-                           glow_cg_dot_bytes(s->form);
+                           glow_cpu_integer_weight_bytes(s);
 }
 
 static int64_t
@@ -224,7 +225,7 @@ static uint8_t *
 pack_vector(const integer *s, const glow_tensor *from, const block *b,
             int64_t x, int64_t line, int sum, uint8_t *to)
 {
-    int bytes = glow_cg_dot_bytes(s->form), tap, below;
+    int bytes = glow_cpu_integer_weight_bytes(s), tap, below;
     grouping g = grouping_of(s);
 
     for (int l = 0; l < b->lanes; l++)
@@ -539,11 +540,11 @@ load_weights(const maker *m, int64_t k, int q)
 {
     cg *g = m->j->g;
     const integer *s = m->s;
-    int64_t vector = m->b.lanes * s->group * glow_cg_dot_bytes(s->form);
-    LLVMTypeRef t = glow_cg_vector(s->group == 1 ? g->i16 : g->i32, m->b.lanes);
+    int64_t vector = m->b.lanes * s->group * glow_cpu_integer_weight_bytes(s);
 
-    return glow_cg_load_raw(
-        g, t, glow_cg_atc(g, m->weights, (k * m->b.sums + q) * vector));
+    return glow_cpu_integer_load_weights(
+        g, s, m->b.lanes,
+        glow_cg_atc(g, m->weights, (k * m->b.sums + q) * vector));
 }
 
 /* Weights of 1 for the taps that group `k` has. */

@@ -58,6 +58,7 @@ typedef struct cpu_integer {
     cpu_integer_weights step;
     bool centered; /* all v are known to be 0 */
     bool columns; /* start values and ratios are packed, too, and all v are 0 */
+    bool narrow;  /* packed weights have 8 bits where products have 16 */
 
     cpu_dot form;
     /* Elements added up in a lane; lanes of a vector of sums. */
@@ -93,6 +94,15 @@ void glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix,
 /* The convolution `n` of 8 bits, by this family's form and blocking; or false. */
 bool glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
                                   cpu_integer *out);
+
+/* Bytes of an element of packed weights. */
+int glow_cpu_integer_weight_bytes(const cpu_integer *s);
+/*
+ * The vector of weights of `lanes` sums at `at`, widened if they are kept narrow, as
+ * glow_cg_dot takes it.
+ */
+cg_value glow_cpu_integer_load_weights(cg *g, const cpu_integer *s, int lanes,
+                                       cg_value at);
 
 /* Vectors of panel `panel`; lanes of its last vector that are channels. */
 int glow_cpu_integer_vectors(const cpu_integer *s, int64_t panel);

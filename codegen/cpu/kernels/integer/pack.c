@@ -21,7 +21,7 @@ pack_run(const integer *s, const glow_tensor *from, int64_t at, int64_t panel,
 {
     int vectors = glow_cpu_integer_vectors(s, panel);
     int64_t first = panel * s->vectors * s->lanes;
-    bool is_byte = glow_cg_dot_bytes(s->form) == 1;
+    bool is_byte = glow_cpu_integer_weight_bytes(s) == 1;
 
     for (int64_t k = 0; k < s->steps; k++)
         for (int64_t c = first; c < first + vectors * s->lanes; c++)

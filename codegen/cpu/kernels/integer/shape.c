@@ -51,6 +51,9 @@ set_form(const cpu_target *t, bool uses_matrix, integer *s)
         s->form = is_signed ? CPU_DOT_SIGNED_ROWS : CPU_DOT_UNSIGNED_ROWS;
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
+    /* A load of one byte extends it, too. */
+    s->narrow = s->packed && glow_cg_dot_bytes(s->form) > 1 &&
+                (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL);
     s->x_zero = s->form == CPU_DOT_TILES                   ? zero
                 : glow_cg_dot_bytes(s->form) > 1           ? 0
                 : is_signed == glow_cg_dot_signed(s->form) ? zero
@@ -238,10 +241,16 @@ glow_cpu_integer_last(const integer *s, int64_t panel)
     return left < s->lanes ? (int)left : s->lanes;
 }
 
+int
+glow_cpu_integer_weight_bytes(const integer *s)
+{
+    return s->narrow ? 1 : glow_cg_dot_bytes(s->form);
+}
+
 int64_t
 glow_cpu_integer_vector(const integer *s)
 {
-    return s->lanes * s->group * glow_cg_dot_bytes(s->form);
+    return s->lanes * s->group * glow_cpu_integer_weight_bytes(s);
 }
 
 int64_t

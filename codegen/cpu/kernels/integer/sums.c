@@ -64,6 +64,20 @@ load_input(const tile *t, cg_value at)
     return convert(t, glow_cg_splat(g, x, s->lanes));
 }
 
+cg_value
+glow_cpu_integer_load_weights(cg *g, const integer *s, int lanes, cg_value at)
+{
+    int count = lanes * s->group;
+    LLVMTypeRef t = glow_cg_vector(s->group == 1 ? g->i16 : g->i32, lanes);
+    cg_value w;
+
+    if (!s->narrow)
+        return glow_cg_load_raw(g, t, at);
+    w = glow_cg_load_raw(g, glow_cg_vector(g->i8, count), at);
+    w = LLVMBuildSExt(g->builder, w, glow_cg_vector(g->i16, count), "");
+    return cg_bitcast(g, w, t);
+}
+
 /* Groups of eight elements of pixels `row` and the next; `step` from `in`. */
 static cg_value
 load_rows(const tile *t, cg_value in, int row, int64_t step)
@@ -136,16 +150,14 @@ add_step(const tile *t, int64_t k, bool last, state *st)
     int parts = is_square(t) ? 2 : 1, rows = parts, sums = t->vectors * parts;
     int64_t vector = glow_cpu_integer_vector(s) / parts;
     int64_t step = k * s->group * glow_cg_dot_bytes(s->form);
-    LLVMTypeRef type =
-        glow_cg_vector(s->group == 1 ? g->i16 : g->i32, s->lanes);
     cg_value in = st->value[st->sums], w = st->value[st->sums + 1], x;
     cg_value weights[2 * CPU_INTEGER_VECTORS];
 
     for (int v = 0; v < sums; v++)
-        weights[v] =
-            t->ones ? ones(t, last)
-                    : glow_cg_load_raw(
-                          g, type, glow_cg_atc(g, w, (k * sums + v) * vector));
+        weights[v] = t->ones ? ones(t, last)
+                             : glow_cpu_integer_load_weights(
+                                   g, s, s->lanes,
+                                   glow_cg_atc(g, w, (k * sums + v) * vector));
     for (int r = 0; r < t->rows; r += rows) {
         int64_t at = r * s->axis[2].stride * s->pixel + step;
 

@@ -38,6 +38,7 @@ set_products(const cpu_target *t, integer *x)
     s->form = t->dot == CPU_DOT_WIDE ? CPU_DOT_WIDE : CPU_DOT_PAIRS;
     s->group = glow_cg_dot_group(s->form);
     s->lanes = t->dot_bytes / 4;
+    s->narrow = false; /* transformed weights have more bits */
     s->x_zero = 0;
     s->centered = true;
     s->columns = true;
