@@ -94,17 +94,26 @@ struct glow_state {
     size_t n_keys, cap_keys;
 };
 
-glow_state *
-glow_state_new(glow_context *ctx, const glow_module *m)
+static glow_state *
+new_state(glow_context *ctx)
 {
     glow_arena *a = glow_arena_new();
     glow_state *s = GLOW_NEW(a, glow_state);
-    size_t cap = 0;
 
     s->ctx = ctx;
     s->arena = a;
     s->index = glow_map_new(a);
     s->notes = glow_map_new(a);
+    return s;
+}
+
+glow_state *
+glow_state_new(glow_context *ctx, const glow_module *m)
+{
+    glow_state *s = new_state(ctx);
+    glow_arena *a = s->arena;
+    size_t cap = 0;
+
     GLOW_FOR_EACH_STORAGE(p, m) {
         glow_type type = *p->value.type;
 
@@ -121,6 +130,27 @@ glow_state_new(glow_context *ctx, const glow_module *m)
     }
     for (size_t i = 0; i < s->count; i++)
         glow_map_set(s->index, s->entries[i].name, &s->entries[i]);
+    return s;
+}
+
+glow_state *
+glow_state_clone(glow_context *ctx, const glow_state *from)
+{
+    glow_state *s = new_state(ctx);
+
+    s->count = from->count;
+    s->entries = GLOW_NEW_ARRAY(s->arena, glow_state_entry, s->count + 1);
+    for (size_t i = 0; i < s->count; i++) {
+        const glow_state_entry *e = &from->entries[i];
+
+        s->entries[i] = *e;
+        s->entries[i].name = glow_arena_strdup(s->arena, e->name);
+        s->entries[i].tensor = glow_tensor_new(glow_type_get(ctx, *e->tensor.type));
+        glow_tensor_copy(&s->entries[i].tensor, &e->tensor);
+        glow_map_set(s->index, s->entries[i].name, &s->entries[i]);
+    }
+    for (size_t i = 0; i < from->n_keys; i++)
+        glow_state_set_note(s, from->keys[i], glow_state_note(from, from->keys[i]));
     return s;
 }
 

@@ -92,7 +92,9 @@ glow_run_fill(glow_request *b)
             at += one * (size_t)m->samples;
         }
         memset(block + at, 0, (size_t)s->values[v].bytes - at);
-        b->data[v] = block;
+        b->data[v] = s->values[v].out
+                         ? glow_run_copy_input(b, block, (size_t)s->values[v].bytes)
+                         : block;
     }
     glow_run_lock(b->host, &t);
     glow_run_admit(b, &t);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/heap.h"
 #include "runtime/state.h"
@@ -99,6 +100,8 @@ glow_run_admit(glow_request *r, todo *t)
     r->state = RUNS;
     r->parts_left = s->n_parts;
     r->waiting = glow_heap_new((size_t)s->n_parts * sizeof *r->waiting);
+    if (r->kept)
+        glow_run_kept_bind(r);
     for (int v = 0; v < s->n_values; v++)
         if (!r->data[v])
             r->data[v] = glow_run_block(r, v);
@@ -126,6 +129,8 @@ glow_run_pump(device *d, todo *t)
         x->begun = now;
         x->lost = d->lost;
         x->request->refs++;
+        if (x->request->kept && d->host_memory)
+            x->request->dirty = x->request->service->in_place;
         *t->last_start = x;
         t->last_start = &x->next;
     }
@@ -178,11 +183,17 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
         r->live->live_link = r->live_link;
     if (r->state == WAITS)
         glow_run_unqueue(r);
+    else if (r->state == HELD)
+        glow_run_kept_unqueue(r);
     else if (r->state == RUNS)
         r->service->running--;
     if (!r->members)
         count(r);
     drop_pending(r);
+    if (r->kept && o == GLOW_RUN_DONE)
+        glow_run_kept_commit(r);
+    if (r->kept)
+        glow_run_kept_leave(r, o == GLOW_RUN_DONE || !r->dirty, t);
     *t->last_end = r;
     t->last_end = &r->next;
     glow_run_next(r->host, t);
@@ -213,6 +224,7 @@ part_done(execution *x, todo *t)
     service *s = r->service;
     int number = (int)(x->part - s->parts);
 
+    r->in_place = x->on->device->host_memory;
     end_execution(x);
     if (r->ended)
         return;
@@ -244,6 +256,8 @@ part_failed(execution *x, const glow_report_text *why, todo *t)
     bool again = why->outcome == GLOW_RUN_LOST || why->outcome == GLOW_RUN_CANCELLED;
     char text[2 * sizeof why->text];
 
+    if (why->outcome == GLOW_RUN_CANCELLED)
+        r->dirty = false; /* it did not begin */
     if (again && x->lost == d->lost) /* else it was reset since */
         glow_run_distrust(d);
     if (why->outcome == GLOW_RUN_LOST) {
@@ -297,6 +311,8 @@ execution_done(void *user, const glow_report_text *why)
         part_done(x, &t);
     else
         part_failed(x, why, &t);
+    if (r->kept && r->ended)
+        glow_run_kept_leave(r, true, &t);
     glow_run_pump(d, &t);
     pthread_cond_broadcast(&h->changed);
     glow_run_unlock(h, &t);
@@ -326,13 +342,22 @@ command_at(const execution *x, uint64_t step)
     };
 }
 
+/* True if value `v` is an input and an output: then its block is of the output. */
+static bool
+is_both(const glow_request *r, int v)
+{
+    return r->service->values[v].in && r->service->values[v].out;
+}
+
 static void
 copy(execution *x, int port, bool in, uint64_t step)
 {
+    glow_request *r = x->request;
     device *d = x->on->device;
-    const void *data = x->request->data[x->part->values[port]];
+    int v = x->part->values[port];
     const glow_buffer here = {
-        .host = (void *)(uintptr_t)data,
+        .host = !in && is_both(r, v) ? glow_run_block(r, v)
+                                     : (void *)(uintptr_t)r->data[v],
         .bytes = x->part->ports[port].bytes,
     };
     const glow_command c = command_at(x, step);
@@ -361,6 +386,17 @@ run_apart(execution *x)
     return step;
 }
 
+/* The memory of a value in which a run may write; kept values change in place. */
+static void *
+place_of(glow_request *r, int v)
+{
+    void *data = (void *)(uintptr_t)r->data[v];
+
+    return is_both(r, v) && !r->service->values[v].kept
+               ? memcpy(glow_run_block(r, v), data, (size_t)r->service->values[v].bytes)
+               : data;
+}
+
 /* Runs on memory of the host. */
 static uint64_t
 run_in_place(execution *x)
@@ -372,7 +408,7 @@ run_in_place(execution *x)
 
     for (int i = 0; i < p->n_ports; i++)
         b[i] = (glow_buffer){
-            .host = (void *)(uintptr_t)x->request->data[p->values[i]],
+            .host = place_of(x->request, p->values[i]),
             .bytes = p->ports[i].bytes,
         };
     d->api->submit(d->at, x->on->loaded, b, &c);

@@ -54,6 +54,13 @@ drain(glow_host *h)
     for (service *s = h->services; s; s = s->next)
         while (s->members)
             glow_run_finish(s->members, GLOW_RUN_REFUSED, "the host is closing", &t);
+    for (glow_request *r = h->live, *live; r; r = live) {
+        live = r->live;
+        if (r->state != HELD)
+            continue;
+        glow_run_finish(r, GLOW_RUN_REFUSED, "the host is closing", &t);
+        live = h->live; /* others may have ended */
+    }
     pthread_cond_broadcast(&h->changed);
     glow_run_unlock(h, &t);
     pthread_join(h->watch, NULL);

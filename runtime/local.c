@@ -89,8 +89,7 @@ allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
 
     if (!glow_run_base_reserve(&d->base, bytes))
         return false;
-    /* Whole lines, as kernels of the host like them. */
-    p = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64 + 64);
+    p = glow_heap_lines((size_t)bytes);
     if (!p) {
         glow_run_base_give_back(&d->base, bytes);
         return false;

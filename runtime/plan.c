@@ -159,19 +159,6 @@ list_dependences(planning *p)
     }
 }
 
-static void
-list_ports(service *s)
-{
-    s->ports = glow_heap_new((size_t)s->n_values * sizeof *s->ports);
-    for (int i = 0; i < s->n_values; i++) {
-        const value *v = &s->values[i];
-
-        if (v->in || v->out)
-            s->ports[s->n_ports++] =
-                (glow_port){v->name, v->type, v->bytes, v->in, v->out};
-    }
-}
-
 static bool
 load_parts(planning *p)
 {
@@ -205,10 +192,8 @@ glow_run_plan(service *s, glow_func *f, glow_context *ctx,
     planning p = {.service = s, .func = f, .ctx = ctx, .options = o};
     bool ok = list_values(&p) && load_parts(&p);
 
-    if (ok) {
+    if (ok)
         list_dependences(&p);
-        list_ports(s);
-    }
     free(p.at);
     return ok;
 }

@@ -18,7 +18,7 @@ glow_run_block(glow_request *r, int v)
 
     if (r->blocks[v])
         return r->blocks[v];
-    r->blocks[v] = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    r->blocks[v] = glow_heap_lines(bytes);
     return r->blocks[v] ? r->blocks[v] : glow_no_memory(bytes);
 }
 
@@ -71,6 +71,9 @@ glow_run_request_new(service *s, const glow_request_options *o)
     r->key = r->arrived - (int64_t)o->priority * AGE_NS;
     r->then = o->then;
     r->user = o->user;
+    r->kept = o->state;
+    if (r->kept)
+        glow_run_kept_ref(r->kept);
     r->timeline = glow_timeline_new();
     r->samples = 1;
     r->data = glow_heap_new((size_t)s->n_values * sizeof *r->data);
@@ -95,6 +98,8 @@ glow_run_request_drop(glow_request *r)
         r->inputs[i].release(r->inputs[i].user);
     if (r->blocks)
         free_blocks(r->blocks, s->n_values);
+    if (r->kept)
+        glow_service_state_release(r->kept);
     glow_timeline_unref(r->timeline);
     free(r->waiting);
     free(r->inputs);
@@ -204,7 +209,8 @@ static int
 find_input(const service *s, const char *name)
 {
     for (int v = 0; v < s->n_values; v++)
-        if (s->values[v].in && strcmp(s->values[v].name, name) == 0)
+        if (s->values[v].in && !s->values[v].kept &&
+            strcmp(s->values[v].name, name) == 0)
             return v;
     return -1;
 }
@@ -251,7 +257,7 @@ take_inputs(glow_request *r, const glow_input *in, int n)
         r->data[v] = in[i].data;
     }
     for (int v = 0; v < s->n_values; v++)
-        if (s->values[v].in && !r->data[v])
+        if (s->values[v].in && !s->values[v].kept && !r->data[v])
             return snprintf(text, room, "input %s is missing",
                             s->values[v].name) < 0;
     return true;
@@ -266,6 +272,15 @@ return_inputs(const glow_input *in, int n)
             in[i].release(in[i].user);
 }
 
+const void *
+glow_run_copy_input(glow_request *r, const void *data, size_t bytes)
+{
+    void *p = glow_heap_lines(bytes);
+
+    r->inputs[r->n_inputs++] = (glow_input){.release = free, .user = p};
+    return memcpy(p ? p : glow_no_memory(bytes), data, bytes);
+}
+
 /* Copies inputs that the caller keeps; unlocked. */
 static void
 own_inputs(glow_request *r, const glow_input *in, int n)
@@ -273,11 +288,12 @@ own_inputs(glow_request *r, const glow_input *in, int n)
     for (int i = 0; i < n; i++) {
         int v = find_input(r->service, in[i].name);
 
-        if (in[i].release) {
+        if (in[i].release)
             r->inputs[r->n_inputs++] = in[i];
-            continue;
-        }
-        r->data[v] = memcpy(glow_run_block(r, v), in[i].data, in[i].bytes);
+        else if (r->service->values[v].out) /* its block is that of the output */
+            r->data[v] = glow_run_copy_input(r, in[i].data, in[i].bytes);
+        else
+            r->data[v] = memcpy(glow_run_block(r, v), in[i].data, in[i].bytes);
     }
 }
 
@@ -310,6 +326,20 @@ glow_run_live(glow_request *r)
     h->live = r;
 }
 
+void
+glow_run_enqueue(glow_request *r, todo *t)
+{
+    service *s = r->service;
+
+    if (s->running < s->most) {
+        s->running++;
+        glow_run_admit(r, t);
+        return;
+    }
+    glow_run_insert(&r->host->queue, r);
+    r->host->queued++;
+}
+
 /* Puts it where it waits, or lets it run. */
 static void
 enter(glow_request *r, todo *t)
@@ -324,32 +354,60 @@ enter(glow_request *r, todo *t)
         s->samples += r->samples;
         h->queued++;
         glow_run_batch(s, glow_now(), t);
-    } else if (s->running < s->most) {
-        s->running++;
-        glow_run_admit(r, t);
+    } else if (r->kept) {
+        glow_run_kept_enter(r, t);
     } else {
-        glow_run_insert(&h->queue, r);
-        h->queued++;
+        glow_run_enqueue(r, t);
     }
     if (r->deadline || s->batch > 1 || h->options.limit_ns)
         pthread_cond_broadcast(&h->changed);
 }
 
-/* Sets r->end to GLOW_RUN_DONE if the request can be taken, else to why not. */
+/* True if it would have to wait. */
+static bool
+must_wait(const glow_request *r)
+{
+    const service *s = r->service;
+
+    return s->batch > 1 || s->running >= s->most ||
+           (r->kept && glow_run_kept_waits(r->kept));
+}
+
+/* False, with the reason in r->end.text, if the state object is wrong. */
+static bool
+check_kept(glow_request *r)
+{
+    const service *s = r->service;
+    const char *why = NULL;
+
+    if (s->kept && !r->kept)
+        why = "has state, and the request names no state object";
+    else if (r->kept && !glow_run_kept_is_of(r->kept, s))
+        why = "takes no state object of another service";
+    if (why)
+        snprintf(r->end.text, sizeof r->end.text, "%s %s", s->name, why);
+    return !why;
+}
+
+/* Sets r->end to GLOW_RUN_DONE if the request can be taken, else to the reason. */
 static void
 check(glow_request *r, const glow_input *in, int n)
 {
     glow_host *h = r->host;
+    const char *kept;
 
     if (h->closing)
         refuse(r, "the host is closing");
     else if (r->service->leaving)
         refuse(r, "the service was removed");
-    else if (h->queued >= h->options.queue &&
-             (r->service->batch > 1 || r->service->running >= r->service->most))
+    else if (h->queued >= h->options.queue && must_wait(r))
         refuse(r, "as many requests wait as may");
     else if (r->deadline && r->deadline <= r->arrived)
         refuse(r, "the deadline has passed");
+    else if (!check_kept(r))
+        r->end.outcome = GLOW_RUN_INVALID;
+    else if (r->kept && (kept = glow_run_kept_refuses(r->kept)) != NULL)
+        refuse(r, kept);
     else
         r->end.outcome = take_inputs(r, in, n) ? GLOW_RUN_DONE : GLOW_RUN_INVALID;
 }
@@ -400,7 +458,8 @@ glow_request_output(const glow_request *r, const char *name, size_t *bytes)
     if (glow_timeline_value(r->timeline) < 1)
         return NULL;
     for (int v = 0; v < s->n_values; v++)
-        if (s->values[v].out && strcmp(s->values[v].name, name) == 0) {
+        if (s->values[v].out && !s->values[v].kept &&
+            strcmp(s->values[v].name, name) == 0) {
             int64_t one = s->values[v].bytes / s->batch;
 
             *bytes = (size_t)(one * r->samples);

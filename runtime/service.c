@@ -32,6 +32,9 @@ free_service(service *s)
     free(s->parts);
     free(s->values);
     free(s->ports);
+    glow_state_free(s->kept);
+    if (s->ctx)
+        glow_context_free(s->ctx);
     free(s);
 }
 
@@ -170,20 +173,50 @@ load_whole(service *s, glow_context *ctx, const glow_service_options *o)
     if (!glow_run_load_replicas(s, p, ctx, o))
         return false;
     s->values = glow_heap_new((size_t)p->n_ports * sizeof *s->values);
-    s->ports = glow_heap_new((size_t)p->n_ports * sizeof *s->ports);
     p->values = glow_heap_new((size_t)p->n_ports * sizeof *p->values);
-    s->n_values = s->n_ports = p->n_ports;
+    s->n_values = p->n_ports;
     for (int i = 0; i < p->n_ports; i++) {
         const glow_port *q = &p->ports[i];
 
         p->values[i] = i;
-        s->ports[i] = *q;
-        s->values[i] = (value){q->name, q->type, q->bytes, q->read, q->written};
+        s->values[i] = (value){q->name, q->type, q->bytes, q->read, q->written, false};
     }
     return true;
 }
 
-/* Reads the module to see whether it has parts. */
+/* Finds the values that state objects keep. */
+static void
+find_kept(service *s, const glow_module *m)
+{
+    for (int v = 0; v < s->n_values; v++) {
+        value *x = &s->values[v];
+        const glow_storage *p =
+            x->in || x->out ? glow_find_storage(m, x->name) : NULL;
+
+        x->kept = p && (glow_is_state(p) || glow_is_trained(p));
+        s->in_place = s->in_place || (x->kept && x->in && x->out);
+        if (!x->kept || s->kept)
+            continue;
+        s->ctx = glow_context_new();
+        s->kept = glow_state_new(s->ctx, m);
+    }
+}
+
+/* Lists the inputs and outputs of requests. */
+static void
+list_ports(service *s)
+{
+    s->ports = glow_heap_new((size_t)s->n_values * sizeof *s->ports);
+    for (int i = 0; i < s->n_values; i++) {
+        const value *v = &s->values[i];
+
+        if ((v->in || v->out) && !v->kept)
+            s->ports[s->n_ports++] =
+                (glow_port){v->name, v->type, v->bytes, v->in, v->out};
+    }
+}
+
+/* Reads the module, which says whether it has parts, and state. */
 static bool
 load(service *s, glow_context *ctx, const glow_service_options *o)
 {
@@ -192,6 +225,10 @@ load(service *s, glow_context *ctx, const glow_service_options *o)
     bool ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
                                      : load_whole(s, ctx, o));
 
+    if (ok) {
+        find_kept(s, m);
+        list_ports(s);
+    }
     if (m)
         glow_module_free(m);
     return ok;
@@ -203,6 +240,10 @@ check_batch(const service *s, glow_context *ctx)
     for (int v = 0; v < s->n_values && s->batch > 1; v++) {
         const value *x = &s->values[v];
 
+        if (x->kept)
+            return glow_error(ctx, "E1003",
+                              "service %s: samples of a batch cannot share state, "
+                              "as @%s is", s->name, x->name);
         if (x->type->shape.rank == 0 || x->type->shape.at[0] != s->batch)
             return glow_error(ctx, "E1003",
                               "service %s: batches of %d samples need a first "
@@ -210,19 +251,6 @@ check_batch(const service *s, glow_context *ctx)
                               s->name, s->batch, s->batch, x->name,
                               x->type->shape.rank ? x->type->shape.at[0] : 1);
     }
-    return true;
-}
-
-/* A placeholder that is read and written is kept between runs. */
-static bool
-check_state(const service *s, glow_context *ctx)
-{
-    for (int v = 0; v < s->n_values; v++)
-        if (s->values[v].in && s->values[v].out)
-            return glow_error(ctx, "E1004",
-                              "service %s: @%s is read and written, and a "
-                              "service keeps nothing between requests",
-                              s->name, s->values[v].name);
     return true;
 }
 
@@ -240,7 +268,7 @@ make(glow_host *h, glow_context *ctx, const glow_service_options *o)
     s->most = o->active > 0 ? o->active : 4 * h->n_devices;
     pthread_mutex_unlock(&h->lock);
     s->spare = glow_heap_new((size_t)s->most * sizeof *s->spare);
-    if (load(s, ctx, o) && check_batch(s, ctx) && check_state(s, ctx))
+    if (load(s, ctx, o) && check_batch(s, ctx))
         return s;
     free_service(s);
     return NULL;

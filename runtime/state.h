@@ -13,6 +13,7 @@
 
 #include "glow/graph.h"
 #include "glow/host.h"
+#include "glow/state.h"
 
 enum {
     DEPTH = 2, /* runs that a queue of a device is given ahead */
@@ -49,6 +50,7 @@ typedef struct value {
     const glow_type *type;
     int64_t bytes;
     bool in, out; /* of the service */
+    bool kept;    /* in state objects, and no input or output of requests */
 } value;
 
 /* A part on one device. */
@@ -82,6 +84,9 @@ struct glow_service {
     int refs;     /* of the list of the host, of requests, and of users */
     int requests; /* that have not ended */
     bool leaving; /* takes no more */
+    glow_context *ctx; /* of `kept` */
+    glow_state *kept;  /* first contents of state objects; NULL: there are none */
+    bool in_place;     /* a run in host memory reads and writes a kept value */
     void ***spare; /* sets of blocks for `batch` samples, of ended requests */
     int n_spare;
     /* Of batches. */
@@ -111,10 +116,13 @@ struct glow_request {
     int parts_left;
     int kills; /* devices that were lost while they ran it */
     bool ended;
-    enum { WAITS, MEMBER, RUNS } state;
+    enum { WAITS, HELD, MEMBER, RUNS } state;
+    glow_service_state *kept; /* NULL: none */
+    bool dirty;               /* a run may have written kept values in place */
+    bool in_place;            /* its last part ran in host memory */
     glow_report_text end;
     execution *executions; /* that are not done */
-    glow_request *next;    /* in a queue, or in a todo */
+    glow_request *next;    /* in a queue, of a state object too, or in a todo */
     glow_request *live, **live_link;
     /* Of batches. */
     int samples;           /* that it brings */
@@ -190,6 +198,8 @@ void glow_run_desert(device *d, todo *t);
 /* Of one owner; called with the lock held. */
 glow_request *glow_run_request_new(service *s, const glow_request_options *o);
 void glow_run_request_drop(glow_request *r);
+/* Unlocked: a copy of an input, which the request gives back in the end. */
+const void *glow_run_copy_input(glow_request *r, const void *data, size_t bytes);
 /* The block of value `v`, made if there is none. */
 void *glow_run_block(glow_request *r, int v);
 /* Gives it a set of blocks for `room` samples, with those of an ended request or none. */
@@ -203,6 +213,31 @@ void glow_run_next(glow_host *h, todo *t);
 /* Takes a request out of the queue that it is in. */
 void glow_run_unqueue(glow_request *r);
 void glow_run_insert(glow_request **queue, glow_request *r);
+
+/* Lets the request run now, or puts it in the queue of the host. */
+void glow_run_enqueue(glow_request *r, todo *t);
+
+/* kept.c: state objects; called with the lock held. */
+
+bool glow_run_kept_is_of(const glow_service_state *st, const service *s);
+/* A sentence if the object takes no requests, else NULL. */
+const char *glow_run_kept_refuses(const glow_service_state *st);
+/* True if another request has the object now. */
+bool glow_run_kept_waits(const glow_service_state *st);
+void glow_run_kept_ref(glow_service_state *st);
+/* Lets `r` run after all other requests on its object that came before it. */
+void glow_run_kept_enter(glow_request *r, todo *t);
+/* Takes `r` from those that wait. */
+void glow_run_kept_unqueue(glow_request *r);
+/* Lets `r` read the tensors of its object. */
+void glow_run_kept_bind(glow_request *r);
+/* Gives the object the kept values of `r`, which is done. */
+void glow_run_kept_commit(glow_request *r);
+/*
+ * Gives the object to the next request, once nothing runs for `r`.  If it is not
+ * `whole`, the object is broken.
+ */
+void glow_run_kept_leave(glow_request *r, bool whole, todo *t);
 
 /* batch.c */
 

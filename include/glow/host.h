@@ -73,8 +73,40 @@ GLOW_API bool glow_host_remove(glow_host *h, const char *name);
 /* The service of that name, which the caller releases, or NULL. */
 GLOW_API glow_service *glow_host_find(glow_host *h, const char *name);
 GLOW_API void glow_service_release(glow_service *s);
-/* The number of its ports; they live as long as it is held. */
+/* The number of its ports, without state; they live as long as it is held. */
 GLOW_API int glow_service_ports(const glow_service *s, const glow_port **out);
+
+/*
+ * State objects: what a network keeps from run to run, the placeholders State and
+ * Trained (glow/state.h), for one stream of requests.  Requests on one object run in
+ * the order of their calls; those on different objects at once.
+ *
+ * A request that is done changes its object; any other leaves it as it was.  Devices in
+ * host memory are the exception: they write state in place, and if such a run is not done
+ * the object is broken, and refuses requests until it is loaded.
+ */
+typedef struct glow_service_state glow_service_state;
+
+/* True if requests need a state object. */
+GLOW_API bool glow_service_keeps(const glow_service *s);
+/*
+ * Zeros, which the caller releases, and which hold the service; NULL if it keeps
+ * nothing.  Trained tensors must be loaded before the first request.
+ */
+GLOW_API glow_service_state *glow_service_state_new(glow_service *s);
+GLOW_API void glow_service_state_release(glow_service_state *st);
+/*
+ * These wait for the requests on the object, and must not be called by the callback of
+ * one.  NULL or false after a report (E1011: the object is broken).
+ */
+GLOW_API glow_service_state *glow_service_state_clone(glow_service_state *st,
+                                                      glow_context *ctx);
+/* The same file as of glow_state_save and glow_state_load, and the same reports. */
+GLOW_API bool glow_service_state_save(glow_service_state *st, glow_context *ctx,
+                                      const char *path);
+/* Tensors that the file lacks stay as they are; of a broken object they are zeros. */
+GLOW_API bool glow_service_state_load(glow_service_state *st, glow_context *ctx,
+                                      const char *path);
 
 typedef struct glow_input {
     const char *name;
@@ -89,6 +121,7 @@ typedef struct glow_input {
 typedef struct glow_request_options {
     int priority;     /* greater goes first; a step is worth 100 ms of waiting */
     int64_t deadline; /* of glow_now; 0: none */
+    glow_service_state *state; /* of this service, which the request holds */
     /* Called once when it has ended, by any thread; it must not block. */
     void (*then)(void *user, glow_request *r);
     void *user;

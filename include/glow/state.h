@@ -42,6 +42,8 @@ typedef struct glow_state glow_state;
  * copied, except that types belong to the context.
  */
 GLOW_API glow_state *glow_state_new(glow_context *ctx, const glow_module *m);
+/* A copy of all entries and notes, whose types belong to `ctx`. */
+GLOW_API glow_state *glow_state_clone(glow_context *ctx, const glow_state *s);
 GLOW_API void glow_state_free(glow_state *s); /* NULL is fine */
 /* The entries, in the order of the placeholders. */
 GLOW_API glow_state_entry *glow_state_entries(glow_state *s, size_t *count);

@@ -1916,11 +1916,14 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-serve -batch=8 net=net.gir   // @x : float<1 x 3 x 8 x 8>\n"
      "\n"
-     "Import the model for that number of samples.\n"},
+     "Import the model for that number of samples.  State cannot be shared.\n"},
 
-    {"E1004", "a network keeps values between runs",
-     "A placeholder that is read and written belongs to a sequence of runs, and\n"
-     "requests of a service have nothing to do with each other.\n"},
+    {"E1004", "a network keeps state between runs",
+     "State belongs to a sequence of runs, and the protocol has no word for one.\n"
+     "\n"
+     "    placeholder @count : index64<> {State: true}\n"
+     "\n"
+     "Make the state an input and an output, or run it with `glow-run -state`.\n"},
 
     {"E1005", "two devices have one name",
      "Devices are told apart by their names.\n"},
@@ -1950,6 +1953,12 @@ static const glow_diag_info table[] = {
 
     {"E1010", "a device in another process cannot load a network",
      "The message is that of the process.\n"},
+
+    {"E1011", "a state object is broken",
+     "A run in host memory writes state in place; one that failed, was cancelled or\n"
+     "came too late may have written some of it.\n"
+     "\n"
+     "Load the object from a file, or go on with a copy that was made before.\n"},
 
     /* The end. */
     {NULL, NULL, NULL},

@@ -105,6 +105,10 @@ start(server *s, model *m)
         return false;
     service = glow_host_find(s->host, m->service);
     n = glow_service_ports(service, &ports);
+    if (glow_service_keeps(service))
+        ok = glow_error(s->tool.ctx, "E1004",
+                        "model %s has state, and the protocol has no word for it",
+                        m->service);
     for (int i = 0; i < n && ok; i++)
         ok = is_served(s, &ports[i]);
     glow_service_release(service);
