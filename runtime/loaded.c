@@ -164,11 +164,12 @@ list_ports(glow_loaded *l)
     const run_instance *x = &l->instances[0];
     const glow_func *f = x->network.func;
 
-    GLOW_FOR_EACH_STORAGE(s, f->module)
+    /* A program of the cache, in a module of its own, is bound to these storages. */
+    GLOW_FOR_EACH_STORAGE(s, x->module)
         l->n_ports += !s->is_constant;
     l->ports = glow_heap_new((size_t)l->n_ports * sizeof *l->ports);
     l->n_ports = 0;
-    GLOW_FOR_EACH_STORAGE(s, f->module) {
+    GLOW_FOR_EACH_STORAGE(s, x->module) {
         glow_port p = {
             .name = s->name,
             .type = s->value.type,
@@ -248,7 +249,7 @@ glow_run_loaded(glow_loaded *l, int worker, void *const *at,
 
     for (int i = 0; i < l->n_ports; i++) {
         const glow_storage *s =
-            glow_find_storage(x->network.func->module, l->ports[i].name);
+            glow_find_storage(x->module, l->ports[i].name);
 
         tensors[i] = (glow_tensor){.type = s->value.type, .data = at[i]};
         bindings[i] = (glow_binding){s, &tensors[i]};

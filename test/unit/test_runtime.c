@@ -178,6 +178,30 @@ test_inputs(void **state)
     end(&b);
 }
 
+/* The second load finds the network in the cache. */
+static void
+test_networks_are_cached(void **state)
+{
+    char folder[] = "/tmp/glow-cache-XXXXXX", command[64];
+    const glow_target_options code = {.cache = mkdtemp(folder)};
+
+    (void)state;
+    assert_non_null(code.cache);
+    for (int k = 0; k < 2; k++) {
+        bench b;
+        glow_run_device_options d = {.name = "d", .code = &code, .queues = 2};
+
+        begin(&b, NULL, 2);
+        d.backend = glow_find_backend(b.ctx, "cpu");
+        assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &d));
+        add_service(&b, (glow_service_options){0});
+        expect(run(&b, (float)k, 2, NULL), (float)k, 2);
+        end(&b);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void
 count_release(void *user)
 {
@@ -893,6 +917,7 @@ main(void)
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_inputs_are_given_back),
+        cmocka_unit_test(test_networks_are_cached),
         cmocka_unit_test(test_queue_is_bounded),
         cmocka_unit_test(test_a_lost_device_is_replaced),
         cmocka_unit_test(test_a_device_that_hangs_is_reset),
