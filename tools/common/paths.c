@@ -14,6 +14,22 @@ tool_ends_with(const char *text, const char *end)
 }
 
 const char *
+tool_file_name(const tool *t, glow_map *used, const char *name)
+{
+    char *base = glow_arena_strdup(t->arena, name);
+    const char *file;
+
+    for (char *c = base; *c; c++)
+        if (*c == '/')
+            *c = '_';
+    file = base;
+    for (int n = 2; glow_map_get(used, file); n++)
+        file = glow_arena_printf(t->arena, "%s-%d", base, n);
+    glow_map_set(used, file, used);
+    return file;
+}
+
+const char *
 tool_folder_of(const tool *t, const char *path)
 {
     const char *slash = strrchr(path, '/');

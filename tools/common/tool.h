@@ -257,8 +257,82 @@ typedef struct tool_caching {
 /* The folder of the cache of objects; NULL: none. */
 const char *tool_cache_folder(const tool *t, const tool_caching *v);
 
+/* The devices of a host. */
+typedef struct tool_devices {
+    const char *backend, *cpu, *features, *memory;
+    int64_t count, limit_ms;
+    bool isolate;
+} tool_devices;
+
+/* Rows of a table of options, at `offset`. */
+#define TOOL_DEVICE_OPTIONS(offset, group)                                   \
+    {"backend",                                                              \
+     TOOL_TEXT,                                                              \
+     (offset) + offsetof(tool_devices, backend),                             \
+     "NAME",                                                                 \
+     NULL,                                                                   \
+     group,                                                                  \
+     "what runs them: cpu, interp (cpu), with options: 'cpu<winograd=off>'"}, \
+        {"cpu",                                                              \
+         TOOL_TEXT,                                                          \
+         (offset) + offsetof(tool_devices, cpu),                             \
+         "NAME",                                                             \
+         NULL,                                                               \
+         group,                                                              \
+         "make code as for this processor, which this one can stand in for"}, \
+        {"features",                                                         \
+         TOOL_TEXT,                                                          \
+         (offset) + offsetof(tool_devices, features),                        \
+         "LIST",                                                             \
+         NULL,                                                               \
+         group,                                                              \
+         "with these features and without those, as -avx2,-fma"},            \
+        {"devices",                                                          \
+         TOOL_INT,                                                           \
+         (offset) + offsetof(tool_devices, count),                           \
+         "N",                                                                \
+         NULL,                                                               \
+         group,                                                              \
+         "threads that run networks, one request each (1)"},                 \
+        {"isolate",                                                          \
+         TOOL_FLAG,                                                          \
+         (offset) + offsetof(tool_devices, isolate),                         \
+         NULL,                                                               \
+         NULL,                                                               \
+         group,                                                              \
+         "give each device a process, which may crash without harm"},        \
+        {"limit-ms",                                                         \
+         TOOL_INT,                                                           \
+         (offset) + offsetof(tool_devices, limit_ms),                        \
+         "MS",                                                               \
+         NULL,                                                               \
+         group,                                                              \
+         "with -isolate: end a process whose run takes longer (no limit)"},  \
+    {                                                                        \
+        "memory", TOOL_TEXT, (offset) + offsetof(tool_devices, memory),      \
+            "BYTES", NULL, group,                                            \
+            "what all networks of a device may take, as 512MiB (no limit)"   \
+    }
+
+/* Checks that the options are consistent.  TOOL_GO_ON or an exit code. */
+int tool_check_devices(tool *t, const tool_devices *v);
+struct glow_host;
+struct glow_host_options;
+/*
+ * The host `*out`, which the caller frees, with the devices of the options.  `host` is
+ * all but the limit of a run.  TOOL_GO_ON or an exit code; *out is then NULL or to be
+ * freed too.
+ */
+int tool_open_host(tool *t, const tool_devices *v,
+                   const struct glow_host_options *host, struct glow_host **out);
+
 /* The folder of `path`; NULL: this one. */
 const char *tool_folder_of(const tool *t, const char *path);
+/*
+ * A name of a placeholder as that of a file: slashes become underscores, and of several
+ * names that are one file then, all but the first get a number.  `used` has all files.
+ */
+const char *tool_file_name(const tool *t, glow_map *used, const char *name);
 bool tool_ends_with(const char *text, const char *end);
 
 /*

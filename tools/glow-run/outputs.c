@@ -13,27 +13,6 @@ enum { SHOWN = 16 }; /* elements that are printed */
 
 /* -output and -output-dir */
 
-/*
- * NAME.npy; slashes of names become underscores, and of several names that are
- * one file then, all but the first get a number.
- */
-static const char *
-path_in(run *r, glow_map *used, const char *dir, const char *name)
-{
-    glow_arena *a = r->tool.arena;
-    char *base = glow_arena_strdup(a, name);
-    const char *file;
-
-    for (char *c = base; *c; c++)
-        if (*c == '/')
-            *c = '_';
-    file = base;
-    for (int n = 2; glow_map_get(used, file); n++)
-        file = glow_arena_printf(a, "%s-%d", base, n);
-    glow_map_set(used, file, used);
-    return glow_arena_printf(a, "%s/%s.npy", dir, file);
-}
-
 static bool
 write_all(run *r, const char *dir)
 {
@@ -45,7 +24,10 @@ write_all(run *r, const char *dir)
         const run_port *p = &r->ports[i];
 
         if (p->is_written && !p->is_profile && !p->is_kept)
-            ok = npy_write(r->tool.ctx, path_in(r, used, dir, p->storage->name),
+            ok = npy_write(r->tool.ctx,
+                           glow_arena_printf(r->tool.arena, "%s/%s.npy", dir,
+                                             tool_file_name(&r->tool, used,
+                                                            p->storage->name)),
                            &p->tensor) &&
                  ok;
     }

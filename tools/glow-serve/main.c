@@ -13,18 +13,7 @@
 static const tool_option options[] = {
     {"models", TOOL_TEXT, AT(models), "DIR", NULL, "models",
      "serve DIR/NAME/VERSION/model.gir of all names and versions"},
-    {"backend", TOOL_TEXT, AT(backend), "NAME", NULL, "models",
-     "what runs them: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
-    {"cpu", TOOL_TEXT, AT(cpu), "NAME", NULL, "models",
-     "make code as for this processor, which this one can stand in for"},
-    {"features", TOOL_TEXT, AT(features), "LIST", NULL, "models",
-     "with these features and without those, as -avx2,-fma"},
-    {"devices", TOOL_INT, AT(devices), "N", NULL, "models",
-     "threads that run networks, one request each (1)"},
-    {"isolate", TOOL_FLAG, AT(isolate), NULL, NULL, "models",
-     "give each device a process, which may crash without harm"},
-    {"memory", TOOL_TEXT, AT(memory), "BYTES", NULL, "models",
-     "what all networks of a device may take, as 512MiB (no limit)"},
+    TOOL_DEVICE_OPTIONS(AT(devices), "models"),
 
     {"queue", TOOL_INT, AT(queue), "N", NULL, "requests",
      "requests that may wait; more get status 503 (200)"},
@@ -36,8 +25,6 @@ static const tool_option options[] = {
      "how long a request waits for others (2000)"},
     {"timeout-ms", TOOL_INT, AT(timeout_ms), "MS", NULL, "requests",
      "end requests that take longer and name no time of their own (no limit)"},
-    {"limit-ms", TOOL_INT, AT(limit_ms), "MS", NULL, "requests",
-     "with -isolate: end a process whose run takes longer (no limit)"},
     {"max-body", TOOL_TEXT, AT(most_body), "BYTES", NULL, "requests",
      "the largest request (64MiB)"},
 
@@ -70,9 +57,8 @@ check_usage(server *s)
                           "there is nothing to serve");
     if (v->port < 0 || v->port > 65535)
         return tool_usage(&s->tool, NULL, "-port takes 0 to 65535");
-    if (v->threads < 1 || v->threads > TOOL_MOST_THREADS || v->devices < 1 ||
-        v->devices > TOOL_MOST_THREADS)
-        return tool_usage(&s->tool, NULL, "-threads and -devices take 1 to %d",
+    if (v->threads < 1 || v->threads > TOOL_MOST_THREADS)
+        return tool_usage(&s->tool, NULL, "-threads takes 1 to %d",
                           TOOL_MOST_THREADS);
     if (v->queue < 1 || v->queue > 1000000 || v->active < 0 ||
         v->active > 1000000)
@@ -82,11 +68,6 @@ check_usage(server *s)
         v->batch_us > 60000000)
         return tool_usage(&s->tool, NULL, "-batch takes 1 to 65536, -batch-us 0 "
                                           "to 60000000");
-    if (v->limit_ms < 0 || v->limit_ms > 86400000 ||
-        (v->limit_ms && !v->isolate))
-        return tool_usage(&s->tool, "add -isolate",
-                          "-limit-ms goes with -isolate, and takes 0 to a day of "
-                          "them");
     if (v->timeout_ms < 0 || v->timeout_ms > 86400000 || v->drain_ms < 0 ||
         v->drain_ms > 86400000)
         return tool_usage(&s->tool, NULL,
@@ -95,80 +76,18 @@ check_usage(server *s)
         return tool_usage(&s->tool, NULL,
                           "-max-body wants bytes above 0, as 65536, 512KiB or "
                           "4MiB, not '%s'", v->most_body);
-    return TOOL_GO_ON;
-}
-
-/* The command of a device in a process of its own. */
-static const char *const *
-command(server *s)
-{
-    const serve_values *v = &s->values;
-    tool_list l = {0};
-
-    tool_list_add(&s->tool, &l, "glow-device");
-    tool_list_add(&s->tool, &l,
-                  glow_arena_printf(s->tool.arena, "-backend=%s", v->backend));
-    if (v->cpu)
-        tool_list_add(&s->tool, &l,
-                      glow_arena_printf(s->tool.arena, "-cpu=%s", v->cpu));
-    if (v->features)
-        tool_list_add(&s->tool, &l, glow_arena_printf(s->tool.arena,
-                                                      "-features=%s",
-                                                      v->features));
-    for (size_t i = 0; i < s->tool.common.plugins.count; i++)
-        tool_list_add(&s->tool, &l,
-                      glow_arena_printf(s->tool.arena, "-plugin=%s",
-                                        s->tool.common.plugins.items[i]));
-    tool_list_add(&s->tool, &l, NULL);
-    return l.items;
-}
-
-static int
-add_devices(server *s, const glow_target_options *code)
-{
-    const tool_list none = {0};
-    glow_run_device_options o = {.code = code};
-
-    o.backend = tool_find_backend(&s->tool, s->values.backend, &none,
-                                  (const void **)(uintptr_t)&code->options);
-    if (!o.backend)
-        return TOOL_USAGE;
-    if (s->values.memory && (!glow_read_bytes(s->values.memory, &o.memory) ||
-                             o.memory <= 0))
-        return tool_usage(&s->tool, NULL,
-                          "-memory wants bytes above 0, as 512KiB or 4MiB, not "
-                          "'%s'", s->values.memory);
-    if (s->values.isolate)
-        o.command = command(s);
-    for (int64_t i = 0; i < s->values.devices; i++) {
-        o.name = glow_arena_printf(s->tool.arena, "%s%" PRId64,
-                                   o.backend->name, i);
-        if (!glow_host_add_device(s->host, s->tool.ctx,
-                                  s->values.isolate ? &glow_run_device_remote
-                                                    : &glow_run_device_local,
-                                  &o))
-            return TOOL_FAILED;
-    }
-    return TOOL_GO_ON;
+    return tool_check_devices(&s->tool, &v->devices);
 }
 
 static int
 work(server *s)
 {
-    glow_target_options *code = GLOW_NEW(s->tool.arena, glow_target_options);
     int result = check_usage(s);
 
-    if (result != TOOL_GO_ON)
-        return result;
-    *code = (glow_target_options){
-        .cpu = s->values.cpu,
-        .features = s->values.features,
-    };
-    s->host = glow_host_new(&(glow_host_options){
-        .queue = (int)s->values.queue,
-        .limit_ns = s->values.limit_ms * 1000000,
-    });
-    result = add_devices(s, code);
+    if (result == TOOL_GO_ON)
+        result = tool_open_host(
+            &s->tool, &s->values.devices,
+            &(glow_host_options){.queue = (int)s->values.queue}, &s->host);
     for (size_t i = 0; i < s->tool.inputs.count && result == TOOL_GO_ON; i++)
         result = serve_add_argument(s, s->tool.inputs.items[i]);
     if (result == TOOL_GO_ON && s->values.models)
@@ -181,8 +100,9 @@ main(int argc, char **argv)
 {
     server s = {
         .values = {.address = "127.0.0.1", .port = 8000, .threads = 2,
-                   .devices = 1, .queue = 200, .batch = 1, .batch_us = 2000,
-                   .most_body = "64MiB", .backend = "cpu"},
+                   .queue = 200, .batch = 1, .batch_us = 2000,
+                   .most_body = "64MiB",
+                   .devices = {.backend = "cpu", .count = 1}},
     };
     sigset_t ends;
     int code;

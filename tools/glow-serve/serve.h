@@ -11,11 +11,9 @@
 #include "tools/common/tool.h"
 
 typedef struct serve_values {
-    const char *address, *backend, *cpu, *features, *models, *memory,
-        *most_body;
-    int64_t port, threads, devices, queue, batch, batch_us, active, drain_ms;
-    int64_t timeout_ms, limit_ms;
-    bool isolate;
+    const char *address, *models, *most_body;
+    int64_t port, threads, queue, batch, batch_us, active, drain_ms, timeout_ms;
+    tool_devices devices;
 } serve_values;
 
 /* A version of a model, which is a service of the host. */
