@@ -1,5 +1,6 @@
 """How the tests of this folder are found and run.  See ../README.md."""
 
+import glob
 import os
 import platform
 import shutil
@@ -47,6 +48,10 @@ if shutil.which("chromium"):
 # Debian's HAProxy, which is not on the PATH of all users.
 if shutil.which("haproxy") or os.access("/usr/sbin/haproxy", os.X_OK):
     config.available_features.add("haproxy")
+
+# Debian's PostgreSQL, whose programs are beside the PATH, and which root starts as another.
+if glob.glob("/usr/lib/postgresql/*/bin/initdb") and shutil.which("runuser"):
+    config.available_features.add("postgresql")
 
 if "address" in config.features:
     config.environment.setdefault(

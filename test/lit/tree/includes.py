@@ -56,6 +56,7 @@ FOREIGN = (
     (re.compile(r"protobuf-c/|google/protobuf|.*\.pb-c\.h$"), "tools/glow-translate"),
     (re.compile(r"cmocka\.h"), "test/unit"),
     (re.compile(r"microhttpd\.h"), "tools/glow-serve"),
+    (re.compile(r"libpq-fe\.h"), "tools/glow-work"),
 )
 
 

@@ -61,6 +61,7 @@ FOLDERS = (
     "tools/glow-run",
     "tools/glow-serve",
     "tools/glow-translate",
+    "tools/glow-work",
     "tools/glow-translate/caffe2",
     "tools/glow-translate/export",
     "tools/glow-translate/import",
