@@ -132,6 +132,7 @@ extern GLOW_API const glow_derivative glow_derivative_maxpoolgrad;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
 
 /* Resizing and regions: ir/derivatives/image.c, roi.c. */
+extern GLOW_API const glow_derivative glow_derivative_maxroipool;
 extern GLOW_API const glow_derivative glow_derivative_resizebilinear;
 extern GLOW_API const glow_derivative glow_derivative_resizenearest;
 extern GLOW_API const glow_derivative glow_derivative_roialign;

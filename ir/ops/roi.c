@@ -277,6 +277,7 @@ const glow_op glow_op_maxroipool = {
     .traits = GLOW_PURE | GLOW_PRIMITIVE | GLOW_DISCONTINUOUS,
     .infer = max_infer,
     .eval = max_eval,
+    .derivative = &glow_derivative_maxroipool,
     .doc = "The corners times SpatialScale are rounded, halves away from 0. "
            "A side of `s` elements, at least 1, gives bin `p` of `m` those "
            "from `p s / m`, rounded down, to `(p + 1) s / m`, rounded up.  A "
