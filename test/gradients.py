@@ -5,8 +5,8 @@ usage: gradients.py GLOW-OPT FILE...
 Each function is given a loss, the sum of what it saves in floats times drawn numbers,
 is differentiated by all placeholders of floats that it reads, and verified by
 -verify-gradients.  So the test of an operator, or of its lowering, is one of its gradient.
-Functions without floats, bodies, and programs are left out.  Operators without a
-gradient are listed: the tests that run this hold the list.
+Functions without floats, bodies, and programs are left out; bodies count by their calls.
+Operators without a gradient are listed: the tests that run this hold the list.
 """
 
 import re
@@ -18,15 +18,18 @@ NAME = r"@[\w.$-]+"
 
 
 def modules(text):
-    """One module for each function of `text` that calls no other, with all storage."""
+    """One module for each function of `text` that is no body, with all storage and bodies."""
     lines = [l for l in text.split("\n") if not l.lstrip().startswith("//")]
     text = "\n".join(lines)
-    storage = re.sub(r"^function .*?^\}\n?", "", text, flags=re.M | re.S)
+    whole = r"^function .*?^\}\n?"
+    storage = re.sub(whole, "", text, flags=re.M | re.S)
+    for body in re.findall(whole, text, re.M | re.S):
+        if re.match(rf"function {NAME} attributes \{{Inputs: ", body):
+            storage += body
     for found in re.finditer(
         rf"^function ({NAME}) \{{\n(.*?)^\}}", text, re.M | re.S
     ):
-        if " Body: " not in found[2] and "{Body: " not in found[2]:
-            yield found[1], storage, found[2]
+        yield found[1], storage, found[2]
 
 
 def with_loss(storage, body):

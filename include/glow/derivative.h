@@ -53,6 +53,8 @@ struct glow_derivative {
     const char *(*refuses)(const glow_node *n);
     /* Results of floats that are constant but for jumps: their gradient is 0. */
     bool is_zero;
+    /* The operator calls bodies, which the pass differentiates: no rule builds this. */
+    bool is_call;
 };
 
 /* The derivatives of the library. */
@@ -103,6 +105,10 @@ extern GLOW_API const glow_derivative glow_derivative_reshape;
 extern GLOW_API const glow_derivative glow_derivative_scatterdata;
 extern GLOW_API const glow_derivative glow_derivative_slice;
 extern GLOW_API const glow_derivative glow_derivative_transpose;
+
+/* Calls of bodies, If and Loop: ir/derivatives/control.c. */
+extern GLOW_API const glow_derivative glow_derivative_if;
+extern GLOW_API const glow_derivative glow_derivative_loop;
 
 /* Sums and products: ir/derivatives/product.c, reduce.c. */
 extern GLOW_API const glow_derivative glow_derivative_batchedadd;

@@ -169,6 +169,7 @@ const glow_op glow_op_if = {
     .infer = if_infer,
     .eval = if_eval,
     .flops = if_flops,
+    .derivative = &glow_derivative_if,
     .doc = "Both functions have the same types of Inputs and of Outputs; only\n"
            "one of them runs.",
     .source = "ONNX",
@@ -391,6 +392,7 @@ const glow_op glow_op_loop = {
     .infer = loop_infer,
     .eval = loop_eval,
     .flops = loop_flops,
+    .derivative = &glow_derivative_loop,
     .doc =
         "The Inputs of Body are the number of the iteration, from 0, as\n"
         "`index64<>`, the condition as `bool<>`, and Inputs.  Its Outputs are\n"

@@ -275,6 +275,7 @@ put_derivative(glow_buf *b, const glow_derivative *d)
         return;
     glow_buf_printf(b, "\nGradient: %s.\n",
                     d->is_zero    ? "0"
+                    : d->is_call  ? "by those of the functions that it calls"
                     : d->partial  ? "by partial derivatives"
                     : d->gradient ? "by a rule of its own"
                                   : "by the transpose");
