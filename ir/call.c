@@ -143,6 +143,49 @@ glow_called(const glow_node *n, int k)
     return glow_find_func(n->func->module, name);
 }
 
+int
+glow_operand_of_input(const glow_node *n, const glow_func *body, int i)
+{
+    return n->n_in - glow_formal_count(body, GLOW_INPUTS) + i;
+}
+
+int
+glow_output_of_result(const glow_node *n, const glow_func *body, int k)
+{
+    return glow_formal_count(body, GLOW_OUTPUTS) - n->n_out + k;
+}
+
+/* Appends `f` and the functions that it calls, unless `seen` has them. */
+static void
+add_callees(glow_func *f, glow_map *seen, glow_func **list, int *count)
+{
+    if (glow_map_get(seen, f->name))
+        return;
+    glow_map_set(seen, f->name, f);
+    list[(*count)++] = f;
+    GLOW_FOR_EACH_NODE(n, f)
+        for (int k = 0; glow_op_calls(n->op) && k < glow_call_count(n); k++) {
+            glow_func *g = glow_called(n, k);
+
+            if (g)
+                add_callees(g, seen, list, count);
+        }
+}
+
+glow_func **
+glow_callees(glow_arena *a, glow_func *f, int *count)
+{
+    glow_func **list;
+    int most = 0;
+
+    GLOW_FOR_EACH_FUNC(g, f->module)
+        most++;
+    list = GLOW_NEW_ARRAY(a, glow_func *, most + 1);
+    *count = 0;
+    add_callees(f, glow_map_new(a), list, count);
+    return list;
+}
+
 bool
 glow_calls(const glow_func *f, const glow_func *g)
 {

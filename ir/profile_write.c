@@ -11,6 +11,8 @@ glow_profile_name(glow_arena *a, const glow_value *v)
 {
     glow_buf b = {.arena = a};
 
+    if (v->def && glow_is_body(v->def->func))
+        glow_buf_printf(&b, "@%s ", v->def->func->name);
     glow_print_value(&b, v);
     return b.text;
 }
@@ -44,11 +46,9 @@ hash_type(const glow_type *t, uint64_t seed)
     return glow_mix(seed ^ (uint64_t)t->shape.rank);
 }
 
-const char *
-glow_profile_hash(glow_arena *a, const glow_func *f)
+static uint64_t
+hash_func(const glow_func *f, uint64_t h)
 {
-    uint64_t h = 0;
-
     for (const glow_node *n = f->first; n; n = n->next) {
         if (n->op == &glow_op_save)
             continue;
@@ -56,6 +56,18 @@ glow_profile_hash(glow_arena *a, const glow_func *f)
         for (int i = 0; i < n->n_out; i++)
             h = hash_type(n->out[i]->type, h);
     }
+    return h;
+}
+
+const char *
+glow_profile_hash(glow_arena *a, glow_func *f)
+{
+    int count;
+    glow_func **funcs = glow_callees(a, f, &count);
+    uint64_t h = 0;
+
+    for (int i = 0; i < count; i++)
+        h = hash_func(funcs[i], h);
     return glow_arena_printf(a, "%016" PRIx64, h);
 }
 

@@ -263,6 +263,19 @@ GLOW_API void glow_func_clear_formals(glow_func *f);
 GLOW_API glow_func *glow_called(const glow_node *n, int k);
 /* Number of attributes of `n` that name functions. */
 GLOW_API int glow_call_count(const glow_node *n);
+/*
+ * `f`, and then the functions that it calls, directly or not, each once: in the order of
+ * a walk of the calls, in the arena `a`; *count is their number.
+ */
+GLOW_API glow_func **glow_callees(glow_arena *a, glow_func *f, int *count);
+/*
+ * The operand of call `n` that is Input `i` of `body`, and the Output of `body` that is
+ * result `k` of `n`.  Below 0: an operand that the call makes itself.
+ */
+GLOW_API int glow_operand_of_input(const glow_node *n, const glow_func *body,
+                                   int i);
+GLOW_API int glow_output_of_result(const glow_node *n, const glow_func *body,
+                                   int k);
 /* True if `f` calls `g`, directly or not. */
 GLOW_API bool glow_calls(const glow_func *f, const glow_func *g);
 /* True for a formal of a body. */

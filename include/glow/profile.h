@@ -47,11 +47,12 @@ GLOW_API void glow_copy_value_ranges(glow_module *to, const glow_module *from);
 
 /* The elements of one value; lists live in the arena of the profile. */
 typedef struct glow_profile_value {
-    const char *name;  /* "@image", "%conv", "%top#Values"; Glow's "conv:0" */
+    const char *name;  /* of glow_profile_name, or Glow's "conv:0" */
     const char *model; /* of the node in the model, or NULL */
     const char *type;  /* "float<1 x 3>", or NULL */
     int64_t elements;  /* finite ones, of all runs; 0: not known */
-    int64_t runs;      /* with a finite element; 0: not known */
+    int64_t
+        runs; /* with a finite element, of a body executions; 0: not known */
     float min, max;    /* finite, min <= max */
     double run_min;    /* the mean of the least elements of the runs */
     double run_max;    /* the mean of the greatest */
@@ -90,11 +91,11 @@ GLOW_API void glow_profile_write(glow_buf *b, const glow_profile *p);
 GLOW_API void glow_profile_merge(glow_arena *a, glow_profile *to,
                                  const glow_profile *from);
 /*
- * The names, operators and types of a graph as 16 digits, without the first size of
- * each type, which is that of the batch.
+ * The names, operators and types of a graph and of the bodies that it calls as 16
+ * digits, without the first size of each type, which is that of the batch.
  */
-GLOW_API const char *glow_profile_hash(glow_arena *a, const glow_func *f);
-/* "@image", "%conv", "%top#Values" */
+GLOW_API const char *glow_profile_hash(glow_arena *a, glow_func *f);
+/* "@image", "%conv", "%top#Values"; of a body "@body %conv" */
 GLOW_API const char *glow_profile_name(glow_arena *a, const glow_value *v);
 /* The name of the node of the model that `v` came from, or NULL. */
 GLOW_API const char *glow_profile_model(const glow_value *v);

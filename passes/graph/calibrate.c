@@ -23,6 +23,9 @@
  * Under `constants`, constants of floats get a range in the same way, from their
  * elements; without it they have none, since quantize knows their elements.
  *
+ * Bodies that the function calls are calibrated with it; their values are those named
+ * `@body %conv`.
+ *
  * A value of the profile is the value of the same name whose type differs by the first
  * size at most, which is that of the batch; one of Glow's, `conv:0`, is result 0 of the
  * node or the storage of that name, or of the node of that name in the model.  Values
@@ -62,6 +65,8 @@ typedef struct work {
     const calibrate_options *o;
     glow_calibration_options how;
     glow_func *f;
+    glow_func **funcs; /* it, and the bodies that it calls */
+    int n_funcs;
     glow_profile *profile;
     glow_map *values; /* glow_value by all its names */
     glow_map *has;    /* by its name: it got a range */
@@ -194,14 +199,27 @@ add_aliases(work *w, glow_value *v)
 static void
 each_value(work *w, void (*fn)(work *w, glow_value *v))
 {
-    GLOW_FOR_EACH_STORAGE(s, w->f->module)
-        if (!s->is_constant && glow_is_float(s->value.type->elem) &&
-            glow_profiles_storage(w->f, s))
-            fn(w, &s->value);
-    GLOW_FOR_EACH_NODE(n, w->f)
-        for (int i = 0; i < n->n_out && glow_profiles_results(n); i++)
-            if (glow_is_float(n->out[i]->type->elem))
-                fn(w, n->out[i]);
+    for (int k = 0; k < w->n_funcs; k++) {
+        GLOW_FOR_EACH_STORAGE(s, w->f->module)
+            if (!s->is_constant && glow_is_float(s->value.type->elem) &&
+                glow_profiles_storage(w->funcs[k], s))
+                fn(w, &s->value);
+        GLOW_FOR_EACH_NODE(n, w->funcs[k])
+            for (int i = 0; i < n->n_out; i++)
+                if (glow_is_float(n->out[i]->type->elem) &&
+                    glow_profiles_result(n->out[i]))
+                    fn(w, n->out[i]);
+    }
+}
+
+/* True if one of the functions reads `s`. */
+static bool
+is_read(const work *w, const glow_storage *s)
+{
+    for (int k = 0; k < w->n_funcs; k++)
+        if (glow_profiles_storage(w->funcs[k], s))
+            return true;
+    return false;
 }
 
 /* Ranges. */
@@ -406,7 +424,7 @@ set_constants(work *w)
         const glow_tensor *t;
 
         if (!s->is_constant || !glow_is_float(s->value.type->elem) ||
-            !glow_profiles_storage(w->f, s))
+            !is_read(w, s))
             continue;
         t = glow_constant_tensor(s);
         if (!t)
@@ -431,27 +449,33 @@ function_of(const work *w, const glow_module *m)
     return f && !f->is_program ? f : glow_module_entry(m);
 }
 
+/* Of a module, in the turn of the function that the profile is of. */
 static glow_result
-run(glow_pass_run *pass, glow_module *m)
+run(glow_pass_run *pass, glow_func *f)
 {
     work w = {.pass = pass,
               .ctx = glow_run_context(pass),
               .arena = glow_run_scratch(pass),
               .o = glow_run_options(pass)};
 
+    if (glow_is_body(f))
+        return GLOW_UNCHANGED;
     w.values = glow_map_new(w.arena);
     w.has = glow_map_new(w.arena);
     if (!*w.o->profile && !w.o->constants && !glow_run_may_rewrite(pass))
         return GLOW_UNCHANGED;
     if (!check_options(&w) || !read_profiles(&w))
         return GLOW_FAILED;
-    w.f = function_of(&w, m);
+    w.f = function_of(&w, f->module);
+    if (w.f && w.f != f)
+        return GLOW_UNCHANGED;
     if (!w.f || w.f->is_program) {
         glow_error(w.ctx, "E0521",
                    "the profile is of @%s, and the module has no such function",
                    w.profile->function ? w.profile->function : "?");
         return GLOW_FAILED;
     }
+    w.funcs = glow_callees(w.arena, w.f, &w.n_funcs);
     each_value(&w, add_value);
     each_value(&w, add_aliases);
     set_all(&w);
@@ -483,7 +507,7 @@ const glow_pass glow_pass_calibrate = {
                 GLOW_FIELD_DEFAULT(calibrate_options, spike, GLOW_FLAG,
                                    "of entropy: count all zeros")},
     .defaults = &(const calibrate_options){.profile = ""},
-    .run_module = run,
+    .run = run,
     .takes_quantized = true,
     .source =
         "Glow, -load-profile and -quantization-calibration; Migacz, 8-bit "

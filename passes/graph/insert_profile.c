@@ -17,9 +17,13 @@
  * last, for the ranges and means of the channels that the weights are multiplied by;
  * under `channels=all` each value of rank 2 and more has, under `none` no value.
  *
+ * In a body the two are formals, which the calls pass on, a Loop from one iteration to
+ * the next; so they add up over all executions.  The placeholders, of the function that
+ * nobody calls, are then called `body.r.histogram` and `body.r.info`.
+ *
  * `only` names operators, nodes, or `@` and storage, and leaves out all others;
  * `except` leaves out those that it names.  Results of nodes with a predicate may be
- * undefined, and functions that are called write no placeholders: both are left out.
+ * undefined, and are left out, as bodies are that such a node calls.
  *
  * The outputs are those of the network without a profile, bit for bit.  Not in any
  * pipeline: glow-run -dump-profile runs it, so the profile is of the nodes of the very
@@ -33,6 +37,7 @@
 #include "glow/profile.h"
 #include "passes/graph/common/names.h"
 #include "passes/graph/common/profiled.h"
+#include "passes/graph/common/variables.h"
 
 enum { ALL, PRODUCTS, NONE };
 
@@ -44,6 +49,24 @@ typedef struct profile_options {
     int channels;
     bool constants;
 } profile_options;
+
+/* A value that is profiled, and the numbers of its variables. */
+typedef struct profiled {
+    glow_func *func;
+    glow_value *value;
+    const char *name;
+    int axis;
+    int counts, info;
+} profiled;
+
+typedef struct work {
+    glow_pass_run *pass;
+    const profile_options *o;
+    glow_arena *a;
+    variables *state;
+    profiled *list;
+    size_t count, cap;
+} work;
 
 static bool
 is_listed(const char *words, const glow_value *v)
@@ -103,17 +126,79 @@ axis_of(const profile_options *o, const glow_value *v)
     return per && v->type->shape.rank >= 2 ? v->type->shape.rank - 1 : -1;
 }
 
-static glow_value *
-placeholder(glow_builder *b, const char *name, const char *suffix,
-            glow_kind kind, int64_t size)
+/* The name of `v`, without a sign: its node's, and its result's if it has several. */
+static const char *
+name_of(glow_arena *a, const glow_value *v)
+{
+    const char *name = v->def ? v->def->name : v->storage->name;
+    char result[80];
+
+    if (v->def && v->def->n_out > 1) {
+        glow_op_result_name(v->def->op, v->index, result, sizeof result);
+        name = glow_arena_printf(a, "%s.%s", name, result);
+    }
+    return v->def && glow_is_body(v->def->func)
+               ? glow_arena_printf(a, "%s.%s", v->def->func->name, name)
+               : name;
+}
+
+/* The values that are profiled. */
+
+static int
+declare(work *w, glow_func *f, const char *name, const char *suffix,
+        glow_kind kind, int64_t size)
 {
     glow_type type = glow_type_of(kind, GLOW_DIMS_OF(size));
 
-    name = glow_arena_printf(glow_builder_scratch(b), "%s.%s", name, suffix);
-    return &glow_placeholder_new(glow_builder_module(b), name,
-                                 glow_type_get(glow_builder_context(b), type))
-                ->value;
+    return glow_variables_add(w->state, f,
+                              glow_arena_printf(w->a, "%s.%s", name, suffix),
+                              glow_type_get(f->module->ctx, type));
 }
+
+/* Notes `v` of `f`, and declares its state.  False: the pass may rewrite no more. */
+static bool
+take(work *w, glow_func *f, glow_value *v)
+{
+    int axis = axis_of(w->o, v);
+    int64_t channels = axis < 0 ? 0 : v->type->shape.at[axis];
+    const char *name = name_of(w->a, v);
+    profiled *p;
+
+    if (!glow_run_may_rewrite(w->pass))
+        return false;
+    w->list =
+        glow_arena_grow(w->a, w->list, w->count, &w->cap, sizeof *w->list);
+    p = &w->list[w->count++];
+    *p = (profiled){.func = f, .value = v, .name = name, .axis = axis};
+    p->counts = declare(w, f, name, "histogram", GLOW_INDEX64, w->o->bins);
+    p->info = declare(w, f, name, "info", GLOW_FLOAT64,
+                      GLOW_PROFILE_HEAD + 4 * channels);
+    return true;
+}
+
+static bool
+take_storage(work *w, glow_func *f)
+{
+    GLOW_FOR_EACH_STORAGE(s, f->module)
+        if ((!s->is_constant || w->o->constants) &&
+            glow_profiles_storage(f, s) && is_wanted(w->o, f, &s->value) &&
+            !take(w, f, &s->value))
+            return false;
+    return true;
+}
+
+static bool
+take_results(work *w, glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        for (int i = 0; i < n->n_out; i++)
+            if (glow_profiles_result(n->out[i]) &&
+                is_wanted(w->o, f, n->out[i]) && !take(w, f, n->out[i]))
+                return false;
+    return true;
+}
+
+/* Their nodes. */
 
 static bool
 save(glow_builder *b, glow_value *v, glow_value *to, const glow_loc *loc)
@@ -122,109 +207,54 @@ save(glow_builder *b, glow_value *v, glow_value *to, const glow_loc *loc)
     return glow_build_node(b, &glow_op_save, NULL, 0, GLOW_IN(v, to), NULL);
 }
 
-/* The name of `v`, without a sign: its node's, and its result's if it has several. */
-static const char *
-name_of(glow_arena *a, const glow_value *v)
-{
-    char result[80];
-
-    if (!v->def)
-        return v->storage->name;
-    if (v->def->n_out == 1)
-        return v->def->name;
-    glow_op_result_name(v->def->op, v->index, result, sizeof result);
-    return glow_arena_printf(a, "%s.%s", v->def->name, result);
-}
-
 static bool
-profile(glow_builder *b, const profile_options *o, glow_value *v)
+profile(const work *w, const profiled *p)
 {
-    glow_arena *a = glow_builder_scratch(b);
-    const char *name = name_of(a, v);
+    const glow_value *v = p->value;
     const glow_loc *loc = v->def ? v->def->loc : v->storage->loc;
-    int axis = axis_of(o, v);
-    int64_t channels = axis < 0 ? 0 : v->type->shape.at[axis];
-    glow_value *counts =
-        placeholder(b, name, "histogram", GLOW_INDEX64, o->bins);
-    glow_value *info = placeholder(b, name, "info", GLOW_FLOAT64,
-                                   GLOW_PROFILE_HEAD + 4 * channels);
-    glow_value *made;
-
-    glow_builder_named(b, name, loc);
-    made =
-        GLOW_BUILD(b, quantizationprofile, GLOW_IN(v, counts, info),
-                   .profiled_node_name =
-                       v->def ? v->def->name
-                              : glow_arena_printf(a, "@%s", v->storage->name),
-                   .profiled_output_number = v->index, .axis = axis);
-    return made && save(b, made, counts, loc) &&
-           save(b, made->def->out[1], info, loc);
-}
-
-static glow_result
-profile_storage(glow_pass_run *pass, glow_builder *b, glow_func *f)
-{
-    const profile_options *o = glow_run_options(pass);
-    glow_result result = GLOW_UNCHANGED;
-    const glow_storage *last = f->module->last_storage;
-
-    GLOW_FOR_EACH_STORAGE(s, f->module) {
-        if ((!s->is_constant || o->constants) && glow_profiles_storage(f, s) &&
-            is_wanted(o, f, &s->value)) {
-            if (!glow_run_may_rewrite(pass))
-                return result;
-            if (!profile(b, o, &s->value))
-                return GLOW_FAILED;
-            result = GLOW_CHANGED;
-        }
-        if (s == last)
-            break;
-    }
-    return result;
-}
-
-static glow_result
-profile_nodes(glow_pass_run *pass, glow_builder *b, glow_func *f)
-{
-    const profile_options *o = glow_run_options(pass);
-    glow_result result = GLOW_UNCHANGED;
-    const glow_node *last = f->last;
-
-    GLOW_FOR_EACH_NODE(n, f) {
-        for (int i = 0; i < n->n_out && glow_profiles_results(n); i++) {
-            if (!is_wanted(o, f, n->out[i]))
-                continue;
-            if (!glow_run_may_rewrite(pass))
-                return result;
-            if (!profile(b, o, n->out[i]))
-                return GLOW_FAILED;
-            result = GLOW_CHANGED;
-        }
-        if (n == last)
-            break;
-    }
-    return result;
-}
-
-static glow_result
-run(glow_pass_run *pass, glow_func *f)
-{
-    const profile_options *o = glow_run_options(pass);
     glow_builder *b =
-        glow_builder_new(glow_run_scratch(pass), f, glow_run_pass(pass)->name);
-    glow_result storage, nodes;
+        glow_builder_new(w->a, p->func, glow_run_pass(w->pass)->name);
+    glow_value *counts = glow_variables_read(w->state, p->func, p->counts);
+    glow_value *info = glow_variables_read(w->state, p->func, p->info), *made;
 
-    if (o->bins < 2 || o->bins > 1 << 20) {
+    glow_builder_named(b, v->def ? v->def->name : v->storage->name, loc);
+    made = GLOW_BUILD(
+        b, quantizationprofile, GLOW_IN(p->value, counts, info),
+        .profiled_node_name =
+            v->def ? v->def->name
+                   : glow_arena_printf(w->a, "@%s", v->storage->name),
+        .profiled_output_number = v->index, .axis = p->axis);
+    return made &&
+           save(b, made, glow_variables_written(w->state, p->func, p->counts),
+                loc) &&
+           save(b, made->def->out[1],
+                glow_variables_written(w->state, p->func, p->info), loc);
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_module *m)
+{
+    work w = {
+        .pass = pass, .o = glow_run_options(pass), .a = glow_run_scratch(pass)};
+
+    if (w.o->bins < 2 || w.o->bins > 1 << 20) {
         glow_error(glow_run_context(pass), "E0420",
-                   "insert-profile: bins is %d, but must be 2 to %d", o->bins,
+                   "insert-profile: bins is %d, but must be 2 to %d", w.o->bins,
                    1 << 20);
         return GLOW_FAILED;
     }
-    if (glow_is_body(f))
+    w.state = glow_variables_new(w.a, m, glow_run_pass(pass)->name);
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (glow_variables_may(w.state, f) &&
+            !(take_storage(&w, f) && take_results(&w, f)))
+            break;
+    if (w.count == 0)
         return GLOW_UNCHANGED;
-    storage = profile_storage(pass, b, f);
-    nodes = storage == GLOW_FAILED ? storage : profile_nodes(pass, b, f);
-    return nodes == GLOW_UNCHANGED ? storage : nodes;
+    glow_variables_open(w.state);
+    for (size_t i = 0; i < w.count; i++)
+        if (!profile(&w, &w.list[i]))
+            return GLOW_FAILED;
+    return glow_variables_close(w.state) ? GLOW_CHANGED : GLOW_FAILED;
 }
 
 const glow_pass glow_pass_insert_profile = {
@@ -246,7 +276,7 @@ const glow_pass glow_pass_insert_profile = {
                                          .except = "",
                                          .bins = 1024,
                                          .channels = PRODUCTS},
-    .run = run,
+    .run_module = run,
     .takes_quantized = true,
     .source = "Glow, profileQuantization",
 };

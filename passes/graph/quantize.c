@@ -28,8 +28,8 @@
  *     operator takes the type of its result.  So do the operands of a Concat.
  *
  * A SoftMax or LogSoftMax whose results are outputs stays in float, also with `assert`.
- * `keep` names operators (`SoftMax`) and nodes (`%conv1`) that stay in float, between
- * commas or blanks.  Nodes with values without a range stay in float too, under one
+ * `keep` names operators (`SoftMax`), nodes (`%conv1`, of one function `@body%conv1`)
+ * and functions (`@body`) that stay in float, between commas or blanks.  Nodes with values without a range stay in float too, under one
  * warning that counts them; with `assert` any operator left in float is an error.
  *
  * Not in any pipeline.  Batch normalization and constants are folded before profiling
@@ -90,27 +90,35 @@ value_name(glow_arena *a, const glow_value *v)
 
 /* Choice of nodes. */
 
-/* Every word of `keep` names a node or an operator of the function. */
+static bool
+is_named(const glow_module *m, const char *word, size_t length)
+{
+    GLOW_FOR_EACH_FUNC(f, m)
+        GLOW_FOR_EACH_NODE(n, f)
+            if (glow_quantizing_names(word, length, n))
+                return true;
+    return false;
+}
+
+/*
+ * Every word of `keep` names a node or an operator: of any function, since those that
+ * the quantized one calls have the same options.
+ */
 static bool
 check_keep(const quantizing *q)
 {
     const char *at = q->o->keep, *word;
     size_t length;
 
-    while (glow_quantizing_word(&at, &word, &length)) {
-        bool found = false;
-
-        for (int i = 0; i < q->count && !found; i++)
-            found = glow_quantizing_names(word, length, q->order[i]);
-        if (!found)
+    while (glow_quantizing_word(&at, &word, &length))
+        if (!is_named(q->func->module, word, length))
             return glow_error_hint(
                 glow_run_context(q->run), (glow_span){0}, "E0431",
-                "`keep` takes names of nodes (%conv1) and of operators "
-                "(SoftMax)",
+                "`keep` takes names of nodes (%conv1, of a body @body%conv1) "
+                "and of operators (SoftMax)",
                 "`keep` of quantize names '%.*s', but @%s has no such node or "
                 "operator",
                 (int)length, word, q->func->name);
-    }
     return true;
 }
 

@@ -9,47 +9,135 @@
 
 /* The values to profile. */
 
+/* A call on the way from the function that runs to a body. */
+typedef struct frame {
+    glow_func *func;
+    const glow_node *call; /* of it; NULL: nothing calls it */
+    const struct frame *up;
+} frame;
+
+static const glow_storage *root_of(const glow_value *v, const frame *at);
+
+/* The storage that result `v` of a call is the state of, in the first function that knows. */
+static const glow_storage *
+root_of_result(const glow_value *v, const frame *at)
+{
+    const glow_node *n = v->def;
+    const glow_storage *found = NULL;
+
+    for (int k = 0; k < glow_call_count(n) && !found; k++) {
+        glow_func *g = glow_called(n, k);
+        const frame below = {.func = g, .call = n, .up = at};
+        const glow_storage *to =
+            glow_formal(g, GLOW_OUTPUTS, glow_output_of_result(n, g, v->index));
+
+        GLOW_FOR_EACH_USE(u, &to->value)
+            if (u->user->func == g && u->user->op == &glow_op_save)
+                found = root_of(u->user->in[0], &below);
+    }
+    return found;
+}
+
+/* The placeholder of the function that runs whose state `v` is, or NULL. */
+static const glow_storage *
+root_of(const glow_value *v, const frame *at)
+{
+    if (!v->def && !at->call)
+        return v->storage;
+    for (int i = 0; !v->def && i < glow_formal_count(at->func, GLOW_INPUTS);
+         i++)
+        if (glow_formal(at->func, GLOW_INPUTS, i) == v->storage)
+            return root_of(
+                at->call->in[glow_operand_of_input(at->call, at->func, i)],
+                at->up);
+    if (!v->def)
+        return NULL;
+    if (v->def->op == &glow_op_quantizationprofile)
+        return root_of(v->def->in[1 + v->index], at);
+    return glow_op_calls(v->def->op) ? root_of_result(v, at) : NULL;
+}
+
+/*
+ * The name of the value that `n` profiles, as it was before calls returned the state of
+ * profiles: without a result that others are counted by, if it was the only one.
+ */
+static const char *
+name_of(glow_arena *a, const glow_node *n, const frame *at)
+{
+    const glow_quantizationprofile *p = n->attrs;
+    const glow_value *v = n->in[0];
+    const char *name = glow_profile_name(a, v), *mark = strrchr(name, '#');
+    char result[80];
+    int others = 0;
+
+    if (!v->def || !glow_op_calls(v->def->op) || !mark)
+        return name;
+    for (int i = 0; i < v->def->n_out; i++)
+        others += i != v->index && !root_of(v->def->out[i], at);
+    glow_op_result_name(v->def->op, p->profiled_output_number, result,
+                        sizeof result);
+    return glow_arena_printf(a, "%.*s%s%s", (int)(mark - name), name,
+                             others ? "#" : "", others ? result : "");
+}
+
 static void
-watch(run *r, const glow_node *n, size_t *cap)
+watch(run *r, const glow_node *n, const frame *at, size_t *cap)
 {
     const glow_quantizationprofile *a = n->attrs;
     glow_arena *arena = r->tool.arena;
     const glow_value *v = n->in[0];
-
-    r->watches = glow_arena_grow(arena, r->watches, r->n_watches, cap,
-                                 sizeof *r->watches);
-    r->watches[r->n_watches++] = (run_watch){
-        .name = glow_profile_name(arena, v),
+    const run_watch w = {
+        .name = name_of(arena, n, at),
         .model = glow_profile_model(v),
         .type = glow_type_text(arena, v->type),
         .elements = glow_type_count(v->type),
         .axis = a->axis,
         .channels = a->axis < 0 ? 0 : v->type->shape.at[a->axis],
-        .counts = n->in[1]->storage,
-        .info = n->in[2]->storage,
+        .is_of_body = at->call != NULL,
+        .counts = root_of(n->in[1], at),
+        .info = root_of(n->in[2], at),
     };
+
+    if (!w.counts || !w.info)
+        return;
+    r->watches = glow_arena_grow(arena, r->watches, r->n_watches, cap,
+                                 sizeof *r->watches);
+    r->watches[r->n_watches++] = w;
 }
 
 static bool
-has_profile(const glow_func *f)
+has_profile(run *r)
 {
-    for (const glow_node *n = f->first; n; n = n->next)
-        if (n->op == &glow_op_quantizationprofile)
-            return true;
+    int count;
+    glow_func **funcs = glow_callees(r->tool.arena, r->func, &count);
+
+    for (int i = 0; i < count; i++)
+        GLOW_FOR_EACH_NODE(n, funcs[i])
+            if (n->op == &glow_op_quantizationprofile)
+                return true;
     return false;
 }
 
-/* Profiles in the order of the text: storage, then nodes. */
+/*
+ * Profiles in the order of the text: of each function storage, then nodes, then the
+ * functions that it calls, each once.
+ */
 static void
-watch_all(run *r)
+watch_all(run *r, const frame *at, glow_map *seen, size_t *cap)
 {
-    size_t cap = 0;
-
+    if (glow_map_get(seen, at->func->name))
+        return;
+    glow_map_set(seen, at->func->name, at->func);
     for (int nodes = 0; nodes < 2; nodes++)
-        for (const glow_node *n = r->func->first; n; n = n->next)
-            if (n->op == &glow_op_quantizationprofile && n->in[1]->storage &&
-                n->in[2]->storage && (n->in[0]->def != NULL) == (nodes == 1))
-                watch(r, n, &cap);
+        GLOW_FOR_EACH_NODE(n, at->func)
+            if (n->op == &glow_op_quantizationprofile &&
+                (n->in[0]->def != NULL) == (nodes == 1))
+                watch(r, n, at, cap);
+    GLOW_FOR_EACH_NODE(n, at->func)
+        for (int k = 0; glow_op_calls(n->op) && k < glow_call_count(n); k++)
+            watch_all(r,
+                      &(frame){.func = glow_called(n, k), .call = n, .up = at},
+                      seen, cap);
 }
 
 int
@@ -59,20 +147,21 @@ insert_profile(run *r)
     const char *text = glow_arena_printf(a, "insert-profile<bins=%" PRId64 ">",
                                          r->values.profile_bins);
     glow_pipeline *p;
+    size_t cap = 0;
 
     if (r->func->is_program)
         return tool_usage(&r->tool, "profile the function that it is made from",
                           "-dump-profile takes a graph, but @%s is a program",
                           r->func->name);
     r->hash = glow_profile_hash(a, r->func);
-    if (!has_profile(r->func)) {
+    if (!has_profile(r)) {
         p = glow_pipeline_parse(
             r->tool.ctx, a,
             glow_source_from(r->tool.ctx, "<passes>", text, strlen(text)));
         if (!p || !glow_pipeline_run(p, r->module, NULL))
             return TOOL_FAILED;
     }
-    watch_all(r);
+    watch_all(r, &(frame){.func = r->func}, glow_map_new(a), &cap);
     return TOOL_GO_ON;
 }
 
@@ -87,14 +176,18 @@ port_of(const run *r, const glow_storage *s)
     return NULL;
 }
 
-/* Warns of elements that are not finite, once for each value. */
+/*
+ * Warns of elements that are not finite, once for each value.  The executions of a body are
+ * known as those with a finite element.
+ */
 static void
 check_finite(run *r, int64_t k)
 {
     for (size_t i = 0; i < r->n_watches; i++) {
         run_watch *w = &r->watches[i];
         const double *info = port_of(r, w->info)->tensor.data;
-        double all = (double)w->elements * (double)(k + 1);
+        double runs = w->is_of_body ? info[GLOW_PROFILE_RUNS] : (double)(k + 1);
+        double all = (double)w->elements * runs;
 
         if (w->warned || info[GLOW_PROFILE_COUNT] >= all)
             continue;

@@ -69,6 +69,7 @@ typedef struct run_port {
 typedef struct run_watch {
     const char *name, *model, *type;
     int64_t elements; /* of a run */
+    bool is_of_body;  /* which a run executes any number of times */
     int axis;
     int64_t channels;
     const glow_storage *counts, *info;

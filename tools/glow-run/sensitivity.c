@@ -28,7 +28,8 @@
 enum { RESERVED = 12 };
 
 typedef struct node_choice {
-    const char *name, *op;
+    const char *name; /* as `keep` has it: "%conv", of a body "@body%conv" */
+    const char *op;
     int64_t flops;
     bool kept;
 } node_choice;
@@ -92,7 +93,7 @@ keep_list(const search *s)
     glow_buf_puts(&b, s->kept);
     for (size_t i = 0; i < s->n_nodes; i++)
         if (s->nodes[i].kept)
-            glow_buf_printf(&b, "%s%%%s", b.len ? "," : "", s->nodes[i].name);
+            glow_buf_printf(&b, "%s%s", b.len ? "," : "", s->nodes[i].name);
     return b.text ? b.text : "";
 }
 
@@ -191,30 +192,51 @@ find_node(const glow_func *f, const char *name)
     return NULL;
 }
 
+/* True if quantize has converted `n`, or absorbed it: `now` is its function afterwards. */
+static bool
+is_converted(const glow_node *n, const glow_func *now)
+{
+    const glow_node *after = now ? find_node(now, n->name) : NULL;
+
+    return (n->op->traits & GLOW_PURE) && n->op != &glow_op_splat &&
+           !glow_op_calls(n->op) && !glow_computes_quantized(n) &&
+           (!after || glow_computes_quantized(after));
+}
+
+static void
+add_node(search *s, const glow_node *n, size_t *cap)
+{
+    glow_arena *a = s->r->tool.arena;
+    const char *func = n->func == s->r->func ? NULL : n->func->name;
+
+    s->nodes = glow_arena_grow(a, s->nodes, s->n_nodes, cap, sizeof *s->nodes);
+    s->nodes[s->n_nodes++] = (node_choice){
+        .name = glow_arena_printf(a, "%s%s%%%s", func ? "@" : "",
+                                  func ? func : "", n->name),
+        .op = n->op->name,
+        .flops = glow_node_cost(n).flops,
+    };
+}
+
 /* The nodes that quantize converts, or absorbs into others, with these options. */
 static int
 list_nodes(search *s)
 {
     run *r = s->r;
     glow_module *m = quantized(s);
-    const glow_func *f = m ? glow_find_func(m, r->func->name) : NULL;
+    glow_func **funcs;
     size_t cap = 0;
+    int count;
 
     if (!m)
         return TOOL_FAILED;
-    for (const glow_node *n = r->func->first; n; n = n->next) {
-        const glow_node *now = find_node(f, n->name);
+    funcs = glow_callees(r->tool.arena, r->func, &count);
+    for (int i = 0; i < count; i++) {
+        const glow_func *now = glow_find_func(m, funcs[i]->name);
 
-        if (!(n->op->traits & GLOW_PURE) || n->op == &glow_op_splat ||
-            (now && !glow_computes_quantized(now)) ||
-            glow_computes_quantized(n))
-            continue;
-        s->nodes = glow_arena_grow(r->tool.arena, s->nodes, s->n_nodes, &cap,
-                                   sizeof *s->nodes);
-        s->nodes[s->n_nodes++] =
-            (node_choice){.name = n->name,
-                          .op = n->op->name,
-                          .flops = glow_node_cost(n).flops};
+        GLOW_FOR_EACH_NODE(n, funcs[i])
+            if (is_converted(n, now))
+                add_node(s, n, &cap);
     }
     glow_module_free(m);
     if (s->n_nodes == 0)
@@ -315,7 +337,7 @@ print_rows(const search *s)
             if (is_judged(&r->ports[i]))
                 put_db(w->each[i]);
         for (size_t i = w->first; i < w->first + w->count; i++)
-            tool_print(stdout, "  %%%s (%s)", s->nodes[i].name, s->nodes[i].op);
+            tool_print(stdout, "  %s (%s)", s->nodes[i].name, s->nodes[i].op);
         putchar('\n');
     }
 }
@@ -324,6 +346,12 @@ static json_t *
 db_json(double db)
 {
     return isfinite(db) ? json_real(db) : json_null();
+}
+
+static const char *
+json_name(const node_choice *n)
+{
+    return n->name + (*n->name == '%');
 }
 
 static void
@@ -337,7 +365,7 @@ print_json(const search *s)
         json_t *nodes = json_array(), *each = json_object();
 
         for (size_t i = w->first; i < w->first + w->count; i++)
-            json_array_append_new(nodes, json_string(s->nodes[i].name));
+            json_array_append_new(nodes, json_string(json_name(&s->nodes[i])));
         for (size_t i = 0; i < r->n_ports; i++)
             if (is_judged(&r->ports[i]))
                 json_object_set_new(each, r->ports[i].storage->name,
@@ -486,13 +514,21 @@ percent(int64_t part, int64_t of)
 }
 
 static void
-print_shares(const search *s, const glow_func *f, const row *best)
+print_shares(const search *s, glow_func *f, const row *best)
 {
-    glow_cost all = glow_func_cost(f), products = {0};
+    glow_cost all = {0}, products = {0};
+    int count;
+    glow_func **funcs = glow_callees(s->r->tool.arena, f, &count);
 
-    for (const glow_node *n = f->first; n; n = n->next)
-        if (is_product(n))
-            products = glow_cost_add(products, glow_node_cost(n));
+    for (int i = 0; i < count; i++)
+        GLOW_FOR_EACH_NODE(n, funcs[i]) {
+            glow_cost cost = glow_node_cost(n);
+
+            if (!glow_op_calls(n->op)) /* its body is counted */
+                all = glow_cost_add(all, cost);
+            if (is_product(n))
+                products = glow_cost_add(products, cost);
+        }
     printf("%.1f dB, %.1f %% of the operations on quantized elements, %.1f %% "
            "of the multiply-adds; %" PRId64 " networks tried\n",
            best->least, percent(all.quantized, all.flops),

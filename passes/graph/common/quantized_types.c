@@ -47,6 +47,13 @@ is_word(const char *word, size_t length, const char *name)
 bool
 glow_quantizing_names(const char *word, size_t length, const glow_node *n)
 {
+    const char *mark = *word == '@' ? memchr(word, '%', length) : NULL;
+    size_t func = mark ? (size_t)(mark - word) : length;
+
+    if (*word == '@' && !is_word(word + 1, func - 1, n->func->name))
+        return false;
+    if (*word == '@')
+        return !mark || is_word(mark + 1, length - func - 1, n->name);
     return *word == '%' ? is_word(word + 1, length - 1, n->name)
                         : is_word(word, length, n->name) ||
                               is_word(word, length, n->op->name);

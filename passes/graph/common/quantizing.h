@@ -47,7 +47,10 @@ bool glow_quantizing_split_bias(glow_pass_run *run, glow_func *f,
 
 /* The next word of a list between commas and blanks, with its `%`. */
 bool glow_quantizing_word(const char **at, const char **word, size_t *length);
-/* True if the word names a node of this name or an operator. */
+/*
+ * True if the word names `n`: `%conv` in any function, `@body%conv` in one, `@body` all
+ * of that function, `Conv` an operator, or a node.
+ */
 bool glow_quantizing_names(const char *word, size_t length, const glow_node *n);
 
 /*
