@@ -1,6 +1,6 @@
 /*
  * Operands in the layout that matrix registers read: lines of input with zero
- * padding, and weights that are packed at run time.
+ * padding, tiles of it, and weights that are packed at run time.
  */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
@@ -20,7 +20,7 @@ clear(const copied *c, cg_value at, int64_t pixels)
     cg_tensor to = {at, d->type};
 
     if (pixels > 0)
-        glow_cpu_fill(c->j->g, to, pixels * c->m->channels,
+        glow_cpu_fill(c->j->g, to, pixels * c->m->pixel / 2,
                       LLVMConstNull(c->j->g->i16));
 }
 
@@ -73,6 +73,23 @@ spread_line(const copied *c, cg_value from, cg_value at, int64_t pixels)
     }
 }
 
+/* Pixels beside each other; of a cut some channels of each. */
+static void
+copy_pixels(const copied *c, cg_value from, cg_value to, int64_t pixels)
+{
+    const cpu_matrix *m = c->m;
+    const cpu_direct *d = &m->d;
+
+    if (m->channels > d->channels)
+        spread_line(c, from, to, pixels);
+    else
+        glow_cpu_copy(c->j->g, (cg_tensor){to, d->type}, 0,
+                      GLOW_DIMS_OF(m->pixel / 2, 1),
+                      (cg_tensor){from, d->type}, 0,
+                      GLOW_DIMS_OF(d->channels, 1),
+                      GLOW_DIMS_OF(pixels, m->channels));
+}
+
 /* Pixels of `y`, a line of the input, and zeros around them. */
 static void
 copy_line(const copied *c, cg_value y, cg_value at)
@@ -80,7 +97,7 @@ copy_line(const copied *c, cg_value y, cg_value at)
     const cpu_matrix *m = c->m;
     const cpu_direct *d = &m->d;
     cg *g = c->j->g;
-    int64_t pixel = m->channels * 2, left = d->pad_w, pixels;
+    int64_t pixel = m->pixel, left = d->pad_w, pixels;
     cg_value from = glow_cg_at(g, c->image, cg_mulc(g, y, d->in_w * d->pixel));
     cg_value to;
 
@@ -89,35 +106,53 @@ copy_line(const copied *c, cg_value y, cg_value at)
     to = glow_cg_atc(g, at, left * pixel);
     clear(c, at, left);
     clear(c, glow_cg_atc(g, to, pixels * pixel), m->in_w - left - pixels);
-    if (pixels > 0 && m->channels == d->channels)
-        glow_cpu_copy(g, (cg_tensor){to, d->type}, 0, GLOW_DIMS_OF(1),
-                      (cg_tensor){from, d->type}, 0, GLOW_DIMS_OF(1),
-                      GLOW_DIMS_OF(pixels * d->channels));
-    else if (pixels > 0)
-        spread_line(c, from, to, pixels);
+    if (pixels > 0)
+        copy_pixels(c, from, to, pixels);
+}
+
+cg_value
+glow_cpu_matrix_tile(cg *g, const cpu_matrix *m, cg_value tile)
+{
+    return glow_cg_imin(g, cg_mulc(g, tile, m->rows),
+                        cg_i64(g, m->d.out_w - m->rows));
+}
+
+static void
+copy_tile(const copied *c, cg_value tile, cg_value at)
+{
+    const cpu_matrix *m = c->m;
+    cg *g = c->j->g;
+    cg_value x = glow_cpu_matrix_tile(g, m, tile);
+
+    copy_pixels(c, glow_cg_at(g, c->image, cg_mulc(g, x, m->d.pixel)), at,
+                m->rows);
 }
 
 cg_value
 glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
-                     cg_value first, cg_value end)
+                     cg_value to, cg_value first, cg_value end)
 {
     cg *g = j->g;
     const cpu_direct *d = &m->d;
-    int64_t line = m->in_w * m->channels * 2;
-    int64_t reach = (d->kernel_h - 1) * d->dilation_h + 1 - d->stride_h;
-    cg_value low = cg_mulc(g, first, d->stride_h);
-    cg_value high = cg_addc(g, cg_mulc(g, end, d->stride_h), reach);
-    cg_value zero = glow_cg_at(g, j->scratch, cg_mulc(g, low, -line));
+    int64_t stride = m->flat ? 1 : d->stride_h;
+    int64_t reach =
+        m->flat ? 0 : (d->kernel_h - 1) * d->dilation_h + 1 - d->stride_h;
+    cg_value low = cg_mulc(g, first, stride);
+    cg_value high = cg_addc(g, cg_mulc(g, end, stride), reach);
+    cg_value zero = glow_cg_at(g, to, cg_mulc(g, low, -m->line)), at, y, is;
     copied c = {j, m, image};
     cg_loop lines;
     cg_if inside, outside;
 
     glow_cg_loop(g, &lines, low, high, 1, NULL, 0);
-
-    cg_value y = cg_addc(g, lines.i, -d->pad_h);
-    cg_value at = glow_cg_at(g, zero, cg_mulc(g, lines.i, line));
-    cg_value is = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
-
+    at = glow_cg_at(g, zero, cg_mulc(g, lines.i, m->line));
+    if (m->flat) {
+        copy_tile(&c, lines.i, at);
+        glow_cg_loop_end(g, &lines, NULL);
+        return zero;
+    }
+    y = cg_addc(g, lines.i, -d->pad_h);
+    is = cg_icmp(g, LLVMIntULT, y, cg_i64(g, d->in_h));
     glow_cg_if(g, &inside, is);
     copy_line(&c, y, at);
     glow_cg_end_if(g, &inside);

@@ -101,15 +101,11 @@ input_of(const maker *k, const place *p)
     const matrix *m = &k->m;
     cg_value at;
 
-    if (m->flat && m->parts > 1)
-        return glow_cg_at(g, k->in, cg_mulc(g, p->tile, m->line));
-    if (m->parts > 1)
-        return glow_cg_at(g, k->in,
-                          cg_affine(g, p->line, m->d.stride_h * m->line, p->x,
-                                    m->d.stride_w * m->channels * 2));
-    at = cg_mulc(g, p->line, m->d.stride_h * m->in_w);
-    at = cg_add(g, at, cg_mulc(g, p->x, m->d.stride_w));
-    return glow_cg_at(g, k->in, cg_mulc(g, at, m->channels * 2));
+    at = m->flat && m->copies
+             ? cg_mulc(g, p->tile, m->line)
+             : cg_affine(g, p->line, m->d.stride_h * m->line, p->x,
+                         m->d.stride_w * m->pixel);
+    return glow_cg_at(g, k->in, at);
 }
 
 /*
@@ -167,7 +163,7 @@ load_input(const maker *k, const streams *s, int a, int part)
 
     glow_cg_matrix_load(g, CPU_MATRIX_LEFT + a,
                         glow_cg_atc(g, s->at[a], part * k->m.part),
-                        k->m.d.stride_w * k->m.channels * 2);
+                        k->m.d.stride_w * k->m.pixel);
 }
 
 static void
@@ -340,7 +336,6 @@ static void
 run_taps(const maker *k, streams *s)
 {
     const matrix *m = &k->m;
-    int64_t pixel = m->channels * 2;
     streams row, tap;
     cg_loop rows, taps;
 
@@ -349,7 +344,7 @@ run_taps(const maker *k, streams *s)
     begin_loop(k, &taps, m->taps, s);
     tap = *s;
     run_depth(k, s);
-    end_loop(k, &taps, m->taps, s, &tap, m->d.dilation_w * pixel);
+    end_loop(k, &taps, m->taps, s, &tap, m->d.dilation_w * m->pixel);
     end_loop(k, &rows, m->d.kernel_h, s, &row, m->d.dilation_h * m->line);
 }
 
@@ -678,14 +673,14 @@ begin_block(maker *k, cg_value image, cg_value first, cg_value end)
     const matrix *m = &k->m;
     int64_t panel = m->d.packed ? 0 : glow_cpu_matrix_bytes(m, 0);
     cpu_job *j = k->j;
+    cg_value at = glow_cg_atc(j->g, j->scratch, panel);
 
     k->in = image;
     if (m->parts > 1)
-        k->in = glow_cpu_matrix_split(j, m, image,
-                                      glow_cg_atc(j->g, j->scratch, panel),
-                                      first, end, &k->flags);
+        k->in =
+            glow_cpu_matrix_split(j, m, image, at, first, end, &k->flags);
     else if (m->copies)
-        k->in = glow_cpu_matrix_copy(j, m, image, first, end);
+        k->in = glow_cpu_matrix_copy(j, m, image, at, first, end);
 }
 
 /* True (an i1) if the constant weights are not safe, which they say at the end. */
@@ -717,11 +712,11 @@ make_block(maker *k, cg_value image, cg_value weights, cg_value first,
         high = k->units.end;
     }
     if (m->cuts > 1) {
-        k->sums = glow_cg_atc(g, k->j->scratch, glow_cpu_matrix_split_room(m));
+        k->sums = glow_cg_atc(g, k->j->scratch, glow_cpu_matrix_input_room(m));
         k->cut = glow_cg_for(g, &cuts, m->cuts);
         k->begins = cg_icmp(g, LLVMIntEQ, k->cut, zero);
         k->ends = cg_icmp(g, LLVMIntEQ, k->cut, cg_i64(g, m->cuts - 1));
-        image = glow_cg_at(g, image, cg_mulc(g, k->cut, m->channels * 4));
+        image = glow_cg_at(g, image, cg_mulc(g, k->cut, m->channels * 2 * m->parts));
         k->slow.image = image;
         weights = glow_cg_at(
             g, weights, cg_mulc(g, k->cut, glow_cpu_matrix_cut_bytes(m)));

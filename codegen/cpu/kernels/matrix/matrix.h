@@ -10,8 +10,9 @@
  * stored, so that no load goes beyond the pixels.  The tail of the depth
  * overlaps likewise: its weights begin with zeros.
  *
- * Input is read in place, unless taps are outside of it or its channels are odd
- * and few; then the lines of a block are copied to scratch, with zero padding.
+ * Input is read in place, unless taps are outside of it, its channels are odd
+ * and few, or its pixels are an even number of cache lines apart; then the lines of a
+ * block are copied to scratch, with zero padding.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_MATRIX_MATRIX_H
@@ -36,6 +37,7 @@ typedef struct cpu_matrix {
     int64_t block;    /* steps of one */
     int taps;         /* of a row that are not contiguous, or 1 */
     int64_t channels; /* of a pixel, as it is read */
+    int64_t pixel;    /* bytes from one pixel to the next, as it is read */
     int64_t depth;    /* contiguous elements that one tap reads */
     int cuts;         /* of the depth, whose sums wait in scratch; `channels`, `depth`
                          and the bytes of weights are of one */
@@ -100,11 +102,15 @@ void glow_cpu_pack_matrix(const cpu_target *t, const cpu_direct *d,
                           const cpu_filter *filter, void *to);
 
 /*
- * Copies the lines of input of steps `first` to `end` of an image to scratch;
- * returns the address that line 0 of the image would have there.
+ * Copies the lines (or tiles) of input of steps `first` to `end` of an image to `at`;
+ * returns the address that line 0 (or tile 0) of the image would have there.
  */
 cg_value glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
-                              cg_value first, cg_value end);
+                              cg_value at, cg_value first, cg_value end);
+/* The first pixel of tile `tile` of the only line. */
+cg_value glow_cpu_matrix_tile(cg *g, const cpu_matrix *m, cg_value tile);
+/* Bytes of scratch for copied or split input; INT64_MAX beyond. */
+int64_t glow_cpu_matrix_input_room(const cpu_matrix *m);
 /* Lines of scratch that glow_cpu_matrix_copy needs for a block. */
 int64_t glow_cpu_matrix_copied(const cpu_matrix *m);
 
@@ -147,8 +153,6 @@ cg_value glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least);
 cg_value glow_cpu_matrix_split(cpu_job *j, const cpu_matrix *m, cg_value image,
                                cg_value at, cg_value first, cg_value end,
                                cg_value *flags);
-/* Bytes that it needs at `at`, at most. */
-int64_t glow_cpu_matrix_split_room(const cpu_matrix *m);
 
 /* Operands of tiles that are summed up by vectors: slow.c. */
 typedef struct cpu_slow {

@@ -231,7 +231,7 @@ clear(const splitter *s, cg_value to, int64_t pixels)
 
     for (int i = 0; i < 2 && pixels > 0; i++)
         glow_cpu_fill(g, (cg_tensor){glow_cg_atc(g, to, i * m->part), &words},
-                      pixels * m->channels, LLVMConstNull(g->i16));
+                      pixels * m->pixel / 2, LLVMConstNull(g->i16));
 }
 
 /*
@@ -246,7 +246,7 @@ split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
     int64_t in = m->d.channels, out = m->channels;
     cg_loop l;
 
-    if (in == out) {
+    if (in * 2 == m->pixel) {
         split_run(s, from, to, pixels * in);
         return;
     }
@@ -254,7 +254,7 @@ split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
         clear(s, to, pixels);
     glow_cg_for(g, &l, pixels);
     from = glow_cg_at(g, from, cg_mulc(g, l.i, in * 4));
-    to = glow_cg_at(g, to, cg_mulc(g, l.i, out * 2));
+    to = glow_cg_at(g, to, cg_mulc(g, l.i, m->pixel));
     split_run(s, from, to, in < out ? in : out);
     glow_cg_loop_end(g, &l, NULL);
 }
@@ -274,10 +274,10 @@ split_line(const splitter *s, cg_value y, cg_value to)
 
     glow_cg_if(g, &inside, is);
     clear(s, to, left);
-    clear(s, glow_cg_atc(g, to, (left + pixels) * m->channels * 2),
+    clear(s, glow_cg_atc(g, to, (left + pixels) * m->pixel),
           m->in_w - left - pixels);
     if (pixels > 0)
-        split_pixels(s, from, glow_cg_atc(g, to, left * m->channels * 2),
+        split_pixels(s, from, glow_cg_atc(g, to, left * m->pixel),
                      pixels);
     glow_cg_end_if(g, &inside);
     glow_cg_if(g, &outside, LLVMBuildNot(g->builder, is, ""));
@@ -291,21 +291,10 @@ split_tile(const splitter *s, cg_value tile, cg_value to)
 {
     cg *g = s->j->g;
     const matrix *m = s->m;
-    cg_value x = glow_cg_imin(g, cg_mulc(g, tile, m->rows),
-                              cg_i64(g, m->d.out_w - m->rows));
+    cg_value x = glow_cpu_matrix_tile(g, m, tile);
 
     split_pixels(s, glow_cg_at(g, s->image, cg_mulc(g, x, m->d.pixel)), to,
                  m->rows);
-}
-
-int64_t
-glow_cpu_matrix_split_room(const matrix *m)
-{
-    int64_t lines = glow_cpu_matrix_copied(m);
-
-    return lines > INT64_MAX / 2 / (m->line + 4)
-               ? INT64_MAX
-               : glow_cpu_room(lines, m->line + 4);
 }
 
 cg_value

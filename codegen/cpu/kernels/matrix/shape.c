@@ -24,6 +24,7 @@
 #define WORTH 0.9   /* of the time of vectors */
 #define CUT 0.6     /* of the cache for split input and weights of a cut */
 #define MOST_CUTS 16
+#define MANY 8 /* groups for which input is worth a copy to other cache lines */
 
 typedef cpu_direct direct;
 typedef cpu_matrix matrix;
@@ -51,8 +52,11 @@ set_depth(matrix *m, bool within)
     bool beside = d->kernel_w == 1 || d->dilation_w == 1;
     int64_t row = (beside ? d->kernel_w : 1) * d->channels, chunks;
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
+    bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
 
-    m->copies = !within || few || m->parts > 1;
+    m->copies = !within || few || m->parts > 1 ||
+                (even && d->outputs >= MANY * CPU_MATRIX_COLUMNS);
+    beside &= !(m->copies && even); /* pixels are apart then */
     m->channels = d->channels + few;
     m->taps = beside ? 1 : (int)d->kernel_w;
     m->depth = (beside ? d->kernel_w : 1) * m->channels;
@@ -63,13 +67,20 @@ set_depth(matrix *m, bool within)
                         : d->in_w;
 }
 
-/* Lines of input, as they are read. */
+/*
+ * Lines of input, as they are read.  Copied pixels are an odd number of cache lines
+ * apart: rows of a tile that are an even number apart share the cache's sets and
+ * banks.
+ */
 static void
 set_lines(matrix *m)
 {
-    if (m->flat && m->parts > 1)
+    m->pixel = m->channels * 2;
+    if (m->copies && m->pixel % (2 * CPU_LINE) == 0)
+        m->pixel += CPU_LINE;
+    if (m->flat && m->copies)
         m->in_w = m->rows;
-    m->part = m->in_w * m->channels * 2;
+    m->part = m->in_w * m->pixel;
     m->line = m->part * m->parts;
 }
 
@@ -83,7 +94,7 @@ as_direct(const matrix *m)
     direct d = m->d;
 
     d.form.numbers = m->parts > 1 ? CPU_FLOATS : CPU_NARROW;
-    d.pixel = m->channels * 2 * m->parts;
+    d.pixel = m->pixel * m->parts;
     d.in_w = m->in_w;
     d.out_h = m->steps;
     if (m->tiles > m->step) {
@@ -129,7 +140,7 @@ set_cuts(const cpu_target *t, matrix *m)
     int cuts = 1;
 
     if (group * (double)m->groups * 2 <= (double)glow_cpu_matrix_cache(t) ||
-        m->parts == 1 || !m->flat || !m->d.packed || m->groups < 2 ||
+        !m->copies || !m->flat || !m->d.packed || m->groups < 2 ||
         m->depth % m->unit || m->channels != m->d.channels)
         return;
     while (cuts < MOST_CUTS &&
@@ -155,7 +166,7 @@ set_blocks(const cpu_target *t, matrix *m)
     m->block = glow_cpu_lines_of(t, &d, &s);
     if (m->block < least && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
         m->block = least;
-    if (m->parts > 1 && m->flat && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
+    if (m->copies && m->flat && glow_cpu_knob(t, CPU_KNOB_LINES, 0) == 0)
         m->block = most_steps(t, m) < m->block ? most_steps(t, m) : m->block;
     if (m->block > m->steps || !d.packed || m->cuts > 1)
         m->block = m->steps;
@@ -196,9 +207,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
         m->d.batch = d->w_batch ? d->batch : 1;
     }
     set_depth(m, within);
-    if (flat && m->copies && m->parts == 1)
-        return false;
-    if (!d->packed && m->channels != d->channels)
+    if (m->channels != d->channels && (!d->packed || (flat && m->parts == 1)))
         return false;
     m->tiles = cg_ceil_div(m->d.out_w, CPU_MATRIX_ROWS);
     m->rows = (int)cg_ceil_div(m->d.out_w, m->tiles);
@@ -292,26 +301,32 @@ glow_cpu_matrix_copied(const matrix *m)
 }
 
 int64_t
+glow_cpu_matrix_input_room(const matrix *m)
+{
+    int64_t lines = glow_cpu_matrix_copied(m);
+    int64_t line = m->line + (m->parts > 1 ? 4 : 0);
+
+    if (!m->copies)
+        return 0;
+    return lines > (INT64_MAX - CPU_LINE) / 2 / line
+               ? INT64_MAX
+               : glow_cpu_aligned(lines * line);
+}
+
+int64_t
 glow_cpu_matrix_room(const cpu_target *t, const direct *d)
 {
+    int64_t panel, input, sums;
     matrix m;
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return 0;
-    if (m.parts > 1) {
-        int64_t panel = d->packed ? 0 : glow_cpu_matrix_bytes(&m, 0);
-        int64_t split = glow_cpu_matrix_split_room(&m);
-        int64_t sums = glow_cpu_matrix_sums(&m);
-
-        if (split > INT64_MAX - panel || sums > INT64_MAX - panel - split)
-            return INT64_MAX;
-        return panel + split + sums;
-    }
-    if (!d->packed)
-        return glow_cpu_matrix_bytes(&m, 0);
-    return m.copies ? glow_cpu_room(glow_cpu_matrix_copied(&m),
-                                    m.in_w * m.channels * 2)
-                    : 0;
+    panel = d->packed ? 0 : glow_cpu_matrix_bytes(&m, 0);
+    input = glow_cpu_matrix_input_room(&m);
+    sums = glow_cpu_matrix_sums(&m);
+    if (input > INT64_MAX - panel || sums > INT64_MAX - panel - input)
+        return INT64_MAX;
+    return panel + input + sums;
 }
 
 int64_t
