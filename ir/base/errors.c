@@ -1959,36 +1959,47 @@ static const glow_diag_info table[] = {
      "came too late may have written some of it.\n"
      "\n"
      "Load the object from a file, or go on with a copy that was made before.\n"},
+
     /* E11xx: jobs. */
 
     {"E1101", "the database of jobs cannot be reached",
      "The server of -database, or of libpq's variables (PGHOST, PGDATABASE, ...),\n"
      "is not there or refuses the user; the message is that of libpq.\n"
+     "\n"
      "    glow-work status -database=host=nowhere\n"
+     "\n"
      "A worker tries again for -patience seconds.\n"},
 
     {"E1102", "the database of jobs refuses a statement",
      "The tables are missing, or the user may not use them; the message is that\n"
      "of the server.\n"
+     "\n"
      "    glow-work create\n"
+     "\n"
      "makes the tables in the schema glow_work.\n"},
 
     {"E1103", "a data set is not there, or is there already",
      "Data sets are told apart by their names.\n"
+     "\n"
      "    glow-work status\n"
+     "\n"
      "lists them.\n"},
 
     {"E1104", "a data set does not fit a network",
      "The first axes of all inputs and outputs of the network count as many\n"
      "samples.  Files have the samples along their first axes, as many in each,\n"
      "with as many elements of the same kind as the input takes for one.\n"
+     "\n"
      "    glow-work run -model=net.gir -input image=bytes.npy -o results\n"
+     "\n"
      "Convert the file, or import the network for samples along the first axis.\n"},
 
     {"E1105", "results of a data set are missing",
      "Some jobs of the set are not done or were given up, or a file of a result\n"
      "was changed or removed.\n"
+     "\n"
      "    glow-work gather digits -o all\n"
+     "\n"
      "Start workers until `glow-work status` shows no jobs that are left.\n"},
 
     {"E1106", "a run of a chunk failed",
@@ -1998,7 +2009,9 @@ static const glow_diag_info table[] = {
     {"E1107", "a job was given up",
      "The job failed, or ended its worker, as often as -tries says.  Other jobs go\n"
      "on.\n"
+     "\n"
      "    digits, samples 40 to 47: given up after 5 tries: E0601: cannot read ...\n"
+     "\n"
      "Mend the cause, and let the jobs be tried again by `glow-work resume`.\n"},
 
     {"W1101", "the database of jobs is tried again",
