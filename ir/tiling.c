@@ -23,7 +23,7 @@ tile_elementwise(const glow_node *n, glow_tiling *t)
 bool
 glow_tiling_of(const glow_node *n, glow_tiling *out)
 {
-    *out = (glow_tiling){.accumulator = -1};
+    *out = (glow_tiling){.accumulator = -1, .initial = -1};
     if (n->n_out != 1)
         return false;
     if (n->op->tile)

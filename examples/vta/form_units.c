@@ -272,16 +272,17 @@ why_not(const filter *f, const glow_value *x, const glow_value *y)
 /* The steps of the units in place of a vta.Conv. */
 static glow_value *
 form_steps(glow_builder *b, glow_value *x, glow_value *weights,
-           glow_value *bias, const vta_conv *v, int shift, const glow_type *t)
+           glow_value *bias, glow_value *rounds, const vta_conv *v, int shift,
+           const glow_type *t)
 {
     glow_type sums = *bias->type;
     glow_value *y;
 
     sums.shape = t->shape;
     y = glow_build(
-        b, &vta_op_sum, &sums, GLOW_IN(x, weights, NULL),
+        b, &vta_op_sum, &sums, GLOW_IN(x, weights, bias, NULL),
         &(const vta_sum){v->kernels, v->strides, v->pads, v->dilation});
-    y = glow_build(b, &vta_op_requantize, &sums, GLOW_IN(y, bias),
+    y = glow_build(b, &vta_op_requantize, &sums, GLOW_IN(y, rounds),
                    &(const vta_requantize){shift, v->least, v->most});
     return glow_build(b, &vta_op_store, t, GLOW_IN(y), NULL);
 }
@@ -306,8 +307,6 @@ form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
 
     if (!w || (f->bias && !glow_constant_tensor(f->bias->storage)))
         return NULL;
-    if (f->scales && has_units(b))
-        return leave(b, n, "the units have one scale for all results");
     if (f->scales && !has_shifts(f, x->type, result))
         return leave(b, n, "the scales are no powers of two apart");
     bias = pack_bias(b, f, &p, x->type);
@@ -329,8 +328,8 @@ form(glow_builder *b, glow_node *n, glow_value *x, const filter *f, vta_conv v,
     if (has_units(b))
         return p.groups == 1 && shift >= 0
                    ? sliced(b,
-                            form_steps(b, padded(b, x), weights, bias, &v,
-                                       shift, &t),
+                            form_steps(b, padded(b, x), weights, bias, rounds,
+                                       &v, shift, &t),
                             result)
                    : leave(b, n,
                            "the units have no groups and shift right alone");
@@ -567,24 +566,6 @@ hold(int *from, int *to, int64_t least, int64_t most)
     }
 }
 
-/* For steps of units: the vta.Requantize before the vta.Store. */
-static glow_value *
-bound_steps(glow_builder *b, glow_node *store, int64_t least, int64_t most)
-{
-    glow_node *r = store->in[0]->def;
-    const vta_requantize *old = r ? glow_attrs_if(r, &vta_op_requantize) : NULL;
-    vta_requantize v;
-    glow_value *y;
-
-    if (!old || !glow_has_one_use(store->in[0]))
-        return NULL;
-    v = *old;
-    hold(&v.least, &v.most, least, most);
-    glow_builder_fuses(b, store);
-    y = glow_build(b, &vta_op_requantize, r->out[0]->type, r->in, r->n_in, &v);
-    return glow_build(b, &vta_op_store, store->out[0]->type, GLOW_IN(y), NULL);
-}
-
 /* Immediates of `round` with a least element that is at least `least`. */
 static glow_value *
 raised(glow_builder *b, glow_value *rounds, int least)
@@ -600,6 +581,29 @@ raised(glow_builder *b, glow_value *rounds, int least)
         to[i] = vta_round_immediate(r & 31, old > least ? old : least);
     }
     return v;
+}
+
+/* For steps of units: the vta.Requantize before the vta.Store. */
+static glow_value *
+bound_steps(glow_builder *b, glow_node *store, int64_t least, int64_t most)
+{
+    glow_node *r = store->in[0]->def;
+    const vta_requantize *old = r ? glow_attrs_if(r, &vta_op_requantize) : NULL;
+    vta_requantize v;
+    glow_value *y, *rounds = r ? r->in[1] : NULL;
+
+    if (!old || !glow_has_one_use(store->in[0]))
+        return NULL;
+    v = *old;
+    hold(&v.least, &v.most, least, most);
+    glow_builder_fuses(b, store);
+    if (rounds) {
+        rounds = raised(b, rounds, v.least);
+        v.least = -128;
+    }
+    y = glow_build(b, &vta_op_requantize, r->out[0]->type,
+                   GLOW_IN(r->in[0], rounds), &v);
+    return glow_build(b, &vta_op_store, store->out[0]->type, GLOW_IN(y), NULL);
 }
 
 /* Bounds of results, from a Relu or Clip behind the unit and its Slice. */
@@ -685,7 +689,9 @@ const glow_pass vta_pass_form_units = {
 
 const glow_rewrite_row vta_units[] = {
     {&glow_op_convolution, form_convolution},
+    {&glow_op_channelwisequantizedconvolution, form_channelwise},
     {&glow_op_fullyconnected, form_fullyconnected},
+    {&glow_op_rowwisequantizedfullyconnected, form_rowwise},
     {&glow_op_matmul, form_matmul},
     {&glow_op_relu, fuse_relu},
     {&glow_op_clip, fuse_clip},

@@ -327,10 +327,11 @@ encode_sum(encoder *e, const glow_node *n)
     glow_dims w = strides_of(n->in[1]->type);
     int64_t taps = s->kernels.at[0] * s->kernels.at[1], count = 0;
     int64_t first = element_of(n->in[1], VTA_WGT);
+    const glow_value *bias = n->in[2], *sum = n->in[3];
     vta_uop uops[VTA_MAX_UOPS];
 
     if (y.blocks > VTA_MAX_UOPS || y.blocks * x.blocks * taps > VTA_MAX_UOPS ||
-        !glow_dims_are(s->pads, 0) || (n->in[2] && n->in[2] != n->out[0]))
+        !glow_dims_are(s->pads, 0) || (sum && sum != n->out[0]))
         return false;
     for (int64_t b = 0; b < y.n; b++) {
         count = 0;
@@ -346,8 +347,9 @@ encode_sum(encoder *e, const glow_node *n)
                             c,
                         first + (o * w.at[0] + c * w.at[1]) / VTA_MACS + t};
                 }
-        if (!n->in[2])
-            alu(e, &y, b, 0, VTA_MOVE, true, 0);
+        if (!sum)
+            alu(e, &y, b, bias ? element_of(bias, VTA_ACC) : 0, VTA_MOVE, !bias,
+                0);
         loop(e,
              (vta_instruction){
                  .opcode = VTA_GEMM,
@@ -367,14 +369,13 @@ encode_requantize(encoder *e, const glow_node *n)
 {
     const vta_requantize *r = n->attrs;
     pixels y = pixels_of(n->out[0], VTA_ACC);
-    int64_t bias = element_of(n->in[1], VTA_ACC);
+    int64_t rounds = n->in[1] ? element_of(n->in[1], VTA_ACC) : 0;
 
     if (n->in[0] != n->out[0] || y.blocks > VTA_MAX_UOPS)
         return false;
     for (int64_t b = 0; b < y.n; b++) {
-        alu(e, &y, b, bias, VTA_ADD, false, 0);
-        alu(e, &y, b, 0, VTA_ROUND, true,
-            vta_round_immediate(r->shift, r->least));
+        alu(e, &y, b, rounds, VTA_ROUND, !n->in[1],
+            n->in[1] ? 0 : vta_round_immediate(r->shift, r->least));
         if (r->most < 127)
             alu(e, &y, b, 0, VTA_MIN, true, r->most);
     }

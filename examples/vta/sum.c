@@ -2,12 +2,12 @@
  * vta.Sum, vta.Requantize and vta.Store: a convolution in the steps of the units, which
  * glow's passes over queues and scratchpads cut into pieces.
  *
- *     %s = vta.Sum(%x, @w, _) {Kernels: [3, 3], ...} : i32[S:0.25 O:0]<1 x 8 x 8 x 16>
- *     %r = vta.Requantize(%s, @b) {Shift: 4, Least: 0, Most: 127} : ...
+ *     %s = vta.Sum(%x, @w, @b, _) {Kernels: [3, 3], ...} : i32[S:0.25 O:0]<1 x 8 x 8 x 16>
+ *     %r = vta.Requantize(%s) {Shift: 4, Least: 0, Most: 127} : ...
  *     %y = vta.Store(%r) : i8[S:4.0 O:0]<1 x 8 x 8 x 16>
  *
  * Inputs and results are [N, H, W, C], in blocks of 16 channels.  A piece of a sum over
- * channels adds to the accumulators of the piece before.
+ * channels adds to the accumulators of the piece before, and the first one to the bias.
  */
 
 #include <glow/tiling.h>
@@ -39,6 +39,8 @@ tile_result(const glow_node *n, glow_tiling *t, glow_tile_dim dims[])
 }
 
 /* vta.Sum */
+
+enum { INPUT, WEIGHTS, BIAS, SUM };
 
 static bool
 in_range(glow_dims d, int rank, int64_t least)
@@ -79,8 +81,12 @@ sum_infer(const glow_node *n, glow_type out[])
                     s->dilation.at[1], s->pads.at[1] + s->pads.at[3]),
         w->shape.at[0] * VTA_LANES);
     out[0].strides.rank = 0;
-    if (n->in[2] && (n->in[2]->type->elem != GLOW_INT32Q ||
-                     !glow_dims_equal(n->in[2]->type->shape, out[0].shape)))
+    if (n->in[BIAS] && (n->in[BIAS]->type->elem != GLOW_INT32Q ||
+                        n->in[BIAS]->type->shape.rank != 1 ||
+                        n->in[BIAS]->type->shape.at[0] != out[0].shape.at[3]))
+        return glow_reject(n, "Bias is not of i32, a number for each channel");
+    if (n->in[SUM] && (n->in[SUM]->type->elem != GLOW_INT32Q ||
+                       !glow_dims_equal(n->in[SUM]->type->shape, out[0].shape)))
         return glow_reject(n, "Sum has another type than Result");
     return true;
 }
@@ -98,9 +104,11 @@ sum_eval(const glow_node *n, glow_tensor *const in[], glow_tensor *const out[],
     (void)scratch;
     for (int64_t at = 0; at < w.batch * w.out_height * w.out_width; at++)
         for (int64_t k = 0; k < w.out_blocks; k++, to += VTA_LANES) {
-            const int32_t *from = in[2] ? (const int32_t *)in[2]->data +
-                                              (to - (int32_t *)out[0]->data)
-                                        : NULL;
+            const int32_t *from =
+                in[SUM] ? (const int32_t *)in[SUM]->data +
+                              (to - (int32_t *)out[0]->data)
+                : in[BIAS] ? (const int32_t *)in[BIAS]->data + k * VTA_LANES
+                           : NULL;
 
             for (int l = 0; l < VTA_LANES; l++)
                 to[l] = from ? from[l] : 0;
@@ -139,17 +147,19 @@ sum_tile(const glow_node *n, glow_tiling *t)
     t->n_axes = AXES;
     t->extent[CHANNELS] = n->in[0]->type->shape.at[3] / VTA_LANES;
     t->work = (double)(s->kernels.at[0] * s->kernels.at[1] * VTA_MACS);
-    t->in[0][0] = GLOW_TILE_AXIS(BATCH);
-    t->in[0][1] = window(s, 0);
-    t->in[0][2] = window(s, 1);
-    t->in[0][3] = blocks(CHANNELS);
-    t->in[1][0] = GLOW_TILE_AXIS(RESULTS);
-    t->in[1][1] = GLOW_TILE_AXIS(CHANNELS);
+    t->in[INPUT][0] = GLOW_TILE_AXIS(BATCH);
+    t->in[INPUT][1] = window(s, 0);
+    t->in[INPUT][2] = window(s, 1);
+    t->in[INPUT][3] = blocks(CHANNELS);
+    t->in[WEIGHTS][0] = GLOW_TILE_AXIS(RESULTS);
+    t->in[WEIGHTS][1] = GLOW_TILE_AXIS(CHANNELS);
     for (int d = 2; d < 5; d++)
-        t->in[1][d] = GLOW_TILE_ALL;
+        t->in[WEIGHTS][d] = GLOW_TILE_ALL;
+    t->in[BIAS][0] = blocks(RESULTS);
     for (int d = 0; d < 4; d++)
-        t->in[2][d] = t->out[d];
-    t->accumulator = 2;
+        t->in[SUM][d] = t->out[d];
+    t->initial = BIAS;
+    t->accumulator = SUM;
     t->attrs = glow_arena_copy(n->func->module->arena, &piece, sizeof piece);
     return true;
 }
@@ -160,6 +170,7 @@ const glow_op vta_op_sum = {
     .in = {{"Input", GLOW_TENSOR, "x, of shape [N, H, W, C], i8"},
            {"Weights", GLOW_TENSOR,
             "w, of shape [O / 16, C / 16, taps, 16, 16], i8"},
+           {"Bias", GLOW_OPTIONAL, "b, of shape [O], i32"},
            {"Sum", GLOW_OPTIONAL, "s, of the type of Result"}},
     .out = {{"Result", GLOW_TENSOR, "y, of shape [N, H', W', O], i32"}},
     .attrs = {GLOW_FIELD(vta_sum, kernels, GLOW_DIMS, "height and width"),
@@ -171,29 +182,31 @@ const glow_op vta_op_sum = {
     .traits = GLOW_PURE | GLOW_REDUCTION | GLOW_STATED,
     .infer = sum_infer,
     .eval = sum_eval,
-    .inplace = {{0, 2}},
+    .inplace = {{0, SUM}},
     .inplace_count = 1,
     .flops = sum_flops,
     .tile = sum_tile,
-    .doc = "`y = s + sum of x w`, in 32 bits.",
+    .doc = "`y = s + sum of x w`, in 32 bits; without Sum, s is Bias, without "
+           "both 0.",
     .source = "this file",
 };
 
 /* vta.Requantize */
 
-enum { PASSES = 3 }; /* of the ALU: the first 0, bias, rounding */
+enum { PASSES = 2 }; /* of the ALU: the bias that sums begin from, rounding */
 
 static bool
 requantize_infer(const glow_node *n, glow_type out[])
 {
     const vta_requantize *r = n->attrs;
-    const glow_type *x = n->in[0]->type, *b = n->in[1]->type;
+    const glow_type *x = n->in[0]->type, *e = n->in[1] ? n->in[1]->type : NULL;
 
     if (x->elem != GLOW_INT32Q || x->shape.rank != 4 ||
-        b->elem != GLOW_INT32Q || b->shape.rank != 1 ||
-        b->shape.at[0] != x->shape.at[3] || b->shape.at[0] % VTA_LANES)
-        return glow_reject(n, "Input and Bias are i32, of shapes [N, H, W, C] "
-                              "and [C], in blocks of 16 channels");
+        x->shape.at[3] % VTA_LANES ||
+        (e && (e->elem != GLOW_INT32Q || e->shape.rank != 1 ||
+               e->shape.at[0] != x->shape.at[3])))
+        return glow_reject(n, "Input and Rounds are i32, of shapes "
+                              "[N, H, W, C] and [C], in blocks of 16 channels");
     if (r->shift < 0 || r->shift > 31 || r->least < -128 || r->most > 127 ||
         r->least > r->most)
         return glow_reject(n,
@@ -210,14 +223,13 @@ requantize_eval(const glow_node *n, glow_tensor *const in[],
                 glow_tensor *const out[], glow_arena *scratch)
 {
     const vta_requantize *r = n->attrs;
-    const int32_t *x = in[0]->data, *b = in[1]->data;
-    int64_t channels = in[1]->type->shape.at[0];
-    int32_t *y = out[0]->data;
+    const int32_t *x = in[0]->data, *rounds = in[1] ? in[1]->data : NULL;
+    int64_t channels = in[0]->type->shape.at[3];
+    int32_t *y = out[0]->data, one = vta_round_immediate(r->shift, r->least);
 
     (void)scratch;
     for (int64_t i = 0; i < glow_type_count(out[0]->type); i++) {
-        int32_t sum = (int32_t)((uint32_t)x[i] + (uint32_t)b[i % channels]);
-        int32_t q = vta_round(sum, vta_round_immediate(r->shift, r->least));
+        int32_t q = vta_round(x[i], rounds ? rounds[i % channels] : one);
 
         y[i] = q > r->most ? r->most : q;
     }
@@ -227,19 +239,23 @@ requantize_eval(const glow_node *n, glow_tensor *const in[],
 static bool
 requantize_tile(const glow_node *n, glow_tiling *t)
 {
+    const vta_requantize *r = n->attrs;
+
     tile_result(n, t, t->out);
     for (int d = 0; d < 4; d++)
         t->in[0][d] = t->out[d];
     t->in[1][0] = blocks(RESULTS);
-    t->work = PASSES * VTA_LANES;
+    t->work = (PASSES + (r->most < 127)) * VTA_LANES;
     return true;
 }
 
 const glow_op vta_op_requantize = {
     .name = "vta.Requantize",
-    .summary = "add a bias, shift right and round, and clip",
+    .summary = "shift right, round and clip",
     .in = {{"Input", GLOW_TENSOR, "x, of shape [N, H, W, C], i32"},
-           {"Bias", GLOW_TENSOR, "b, of shape [C], i32"}},
+           {"Rounds", GLOW_OPTIONAL,
+            "of shape [C], i32: immediates of `round`, in place of Shift and "
+            "Least"}},
     .out = {{"Result", GLOW_TENSOR, "y, of the type of Input"}},
     .attrs = {GLOW_FIELD(vta_requantize, shift, GLOW_INT, "bits"),
               GLOW_FIELD(vta_requantize, least, GLOW_INT, "the least result"),
@@ -250,9 +266,8 @@ const glow_op vta_op_requantize = {
     .inplace = {{0, 0}},
     .inplace_count = 1,
     .tile = requantize_tile,
-    .doc =
-        "`y = clip(round(2^-Shift (x + b)))`, ties to even, in integers; the "
-        "scale of the type does not count.",
+    .doc = "`y = clip(round(2^-Shift x))`, ties to even, in integers; the "
+           "scale of the type does not count.",
     .source = "this file",
 };
 

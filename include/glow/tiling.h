@@ -42,6 +42,8 @@ struct glow_tiling {
     int accumulator; /* the operand, of the type of the result and in place of it,
                         that the sums are added to, or none where it is omitted; -1:
                         sums are not cut */
+    int initial; /* the operand that sums begin from where that one is omitted, which
+                    only the first piece of a cut sum has; -1: none */
     const void
         *attrs; /* of a piece whose operands hold their padding; NULL: those
                           of the node */

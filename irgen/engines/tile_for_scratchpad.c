@@ -140,8 +140,10 @@ follow_axes(const tile_stage *from, tile_stage *to)
     if (to->node->op->tile || !glow_dims_equal(from->node->out[0]->type->shape,
                                                to->node->out[0]->type->shape))
         return;
-    *b = (glow_tiling){
-        .n_axes = a->n_result, .n_result = a->n_result, .accumulator = -1};
+    *b = (glow_tiling){.n_axes = a->n_result,
+                       .n_result = a->n_result,
+                       .accumulator = -1,
+                       .initial = -1};
     for (int k = 0; k < a->n_result; k++) {
         b->extent[k] = a->extent[k];
         elements /= (double)a->extent[k];
@@ -447,9 +449,10 @@ add_sums(piece *x)
         for (int i = 0; i < g->node->n_in; i++) {
             const glow_space *s = scratchpad(x->t, g->node, i, false);
 
-            in[i] = g->node->in[i] ? operand_piece(&part, g->node->in[i],
-                                                   g->tiling.in[i], s)
-                                   : NULL;
+            in[i] =
+                g->node->in[i] && !(k > 0 && i == g->tiling.initial)
+                    ? operand_piece(&part, g->node->in[i], g->tiling.in[i], s)
+                    : NULL;
         }
         if (k > 0)
             in[g->tiling.accumulator] = out;
