@@ -10,11 +10,12 @@
  *     copy @out %y.1, @in %t              copy @out %y.1, @in %t
  *
  * Buffers that are live at once have places apart, so that the queues need not wait
- * for one another.  A load moves up until the work behind it takes as long as the
- * loads there, but not over the first use of the load `slots` - 1 before it in its
- * scratchpad, not over a write of its source, and not where its bytes do not fit.  A
- * store moves down over the next work of a unit that begins a buffer in the same
- * scratchpad, if the bytes fit.
+ * for one another.  A load moves up until the work behind it takes as long as its setup
+ * and the loads there, but not over the first use of the load `slots` - 1 before it in
+ * its scratchpad, not over a write of its source, and not where its bytes do not fit.  A
+ * load in the queue of a unit, which no work hides, moves up to the load before it in that
+ * queue, because their setups overlap.  A store moves down over the next work of a unit
+ * that begins a buffer in the same scratchpad, if the bytes fit.
  */
 
 #include "glow/ops.h"
@@ -95,6 +96,61 @@ move_load(glow_node *load, glow_node *where)
     glow_node_move_before(load, where);
 }
 
+/* Cycles from the first command of a transfer to its last byte, with nothing else. */
+static double
+latency(const engine_work *w)
+{
+    return (double)w->link->setup + glow_transfer_cycles(w);
+}
+
+/* True if `n` keeps the load of `bytes` from moving up over it. */
+static bool
+is_barrier(const space_load *l, const glow_node *n, const glow_node *load,
+           int64_t bytes)
+{
+    return defines_source(n, load) || n->op == &glow_op_weight ||
+           l->live[glow_number_of(&l->numbers, n)] >
+               l->space->place.capacity - bytes ||
+           (glow_is_work(n) && meets(n, load->in[0], true));
+}
+
+/* True if the queue of the load has a unit too, whose work hides nothing of it. */
+static bool
+holds_up_unit(const mover *m, const glow_node *load)
+{
+    for (size_t i = 0; i < m->target->n_units; i++)
+        if (m->target->units[i].queue == work_of(m, load)->link->queue)
+            return true;
+    return false;
+}
+
+/*
+ * The node behind the last load of the same queue, so that their setups overlap; NULL:
+ * the load cannot be there.
+ */
+static glow_node *
+find_batch(const mover *m, const space_load *l, glow_node *load)
+{
+    int64_t bytes = glow_space_bytes(l->space, load->out[0]->def);
+    glow_node *start = NULL;
+
+    for (glow_node *n = load->prev; n; n = n->prev) {
+        const engine_work *w;
+
+        if (n == load->out[0]->def)
+            continue;
+        if (is_barrier(l, n, load, bytes))
+            return n->op == &glow_op_weight ? start : NULL;
+        if (!glow_is_work(n))
+            continue;
+        w = work_of(m, n);
+        if (w->link && w->link->queue == work_of(m, load)->link->queue)
+            return start;
+        start = n;
+    }
+    return start;
+}
+
 /*
  * The node before which the load may stand, at or after `first`: as late as hides it.
  */
@@ -102,10 +158,8 @@ static glow_node *
 find_start(const mover *m, const space_load *l, glow_node *load,
            const glow_node *first)
 {
-    const glow_space *s = l->space;
-    int64_t bytes = glow_space_bytes(s, load->out[0]->def);
-    int64_t room = s->place.capacity - bytes;
-    double wait = glow_transfer_cycles(work_of(m, load)), hidden = 0;
+    int64_t bytes = glow_space_bytes(l->space, load->out[0]->def);
+    double wait = latency(work_of(m, load)), hidden = 0;
     glow_node *start = NULL;
 
     for (glow_node *n = load->prev; n && hidden < wait; n = n->prev) {
@@ -113,13 +167,10 @@ find_start(const mover *m, const space_load *l, glow_node *load,
 
         if (n == load->out[0]->def)
             continue;
-        if (defines_source(n, load) || n->op == &glow_op_weight ||
-            l->live[glow_number_of(&l->numbers, n)] > room)
+        if (is_barrier(l, n, load, bytes))
             break;
         if (!glow_is_work(n))
             continue;
-        if (meets(n, load->in[0], true))
-            break;
         w = work_of(m, n);
         if (w->link && w->link->queue == work_of(m, load)->link->queue)
             wait += glow_transfer_cycles(w);
@@ -161,8 +212,12 @@ move_loads(mover *m, const glow_space *s)
     for (int i = 0; i < count; i++) {
         int before = i - (m->slots - 1);
         glow_node *first = before >= 0 ? first_user(loads[before]) : NULL;
-        glow_node *load = loads[i], *start = find_start(m, l, load, first);
+        glow_node *load = loads[i], *start = NULL;
 
+        if (holds_up_unit(m, load))
+            start = find_batch(m, l, load);
+        if (!start)
+            start = find_start(m, l, load, first);
         if (!start || !glow_run_may_rewrite(m->run))
             continue;
         glow_space_add(l, glow_number_of(&l->numbers, start),
