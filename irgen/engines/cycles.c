@@ -165,6 +165,46 @@ glow_transfer_cycles(const engine_work *w)
     return move > wait ? move : wait;
 }
 
+double
+glow_transfer(transfer_queue *q, double *port, const glow_link *l, double bytes,
+              double commands, double *begin)
+{
+    int64_t most = l->outstanding < GLOW_MOST_OUTSTANDING
+                       ? l->outstanding
+                       : GLOW_MOST_OUTSTANDING;
+    double move = bytes / commands / l->bytes_per_cycle;
+    double at = *begin, end = at;
+
+    for (int64_t k = 0; k < (int64_t)commands; k++) {
+        double oldest =
+            q->commands >= most
+                ? q->done[(q->commands - most) % GLOW_MOST_OUTSTANDING]
+                : 0;
+        double first = at > oldest ? at : oldest;
+
+        *begin = k ? *begin : first;
+        at = first;
+        first += (double)l->setup;
+        first = first > *port ? first : *port;
+        end = *port = first + move;
+        q->done[q->commands++ % GLOW_MOST_OUTSTANDING] = end;
+    }
+    q->next = at;
+    return end;
+}
+
+size_t
+glow_port_of(const glow_target *t, const glow_link *l)
+{
+    size_t k = 0;
+
+    if (!l->port)
+        return (size_t)(l - t->links);
+    while (!t->links[k].port || strcmp(t->links[k].port, l->port) != 0)
+        k++;
+    return k;
+}
+
 /* The rules of this file and of simulate.c; a change of cycles takes another number. */
 enum { RULES = 1 };
 

@@ -33,4 +33,23 @@ uint64_t glow_cycle_model(const glow_target *t);
 /* Cycles of a transfer among others on its link, setups overlapped. */
 double glow_transfer_cycles(const engine_work *w);
 
+enum { GLOW_MOST_OUTSTANDING = 64 };
+
+/* The commands of a queue that moves bytes: as many at once as its links say. */
+typedef struct transfer_queue {
+    double next;                        /* the cycle in which one may begin */
+    double done[GLOW_MOST_OUTSTANDING]; /* ends of the last ones, in turn */
+    int64_t commands;
+} transfer_queue;
+
+/*
+ * The last cycle of a transfer that may begin at *begin, which becomes its first one.  A
+ * command waits for its setup while earlier ones move bytes; the bytes of a port move one
+ * after another, and *port is the cycle in which it is free.
+ */
+double glow_transfer(transfer_queue *q, double *port, const glow_link *l,
+                     double bytes, double commands, double *begin);
+/* The first link of the port of `l`. */
+size_t glow_port_of(const glow_target *t, const glow_link *l);
+
 #endif

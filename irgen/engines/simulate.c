@@ -22,18 +22,14 @@
 #include "irgen/engines/loads.h"
 #include "irgen/engines/simulation.h"
 
-enum { MOST_OUTSTANDING = 64 };
-
 typedef struct engine {
     const glow_node **items; /* in order */
     double *issued;          /* when the host gave it, and when it began */
     double *begun;
     int64_t count, given, taken;
-    double free;                   /* when all before is done */
-    double next;                   /* when the next command may be begun */
-    double waited;                 /* the last token that it waited for */
-    double done[MOST_OUTSTANDING]; /* ends of the last commands, in turn */
-    int64_t commands;
+    double free;              /* when all before is done */
+    double waited;            /* the last token that it waited for */
+    transfer_queue transfers; /* `next` is of all commands */
 } engine;
 
 typedef struct simulator {
@@ -60,49 +56,6 @@ static const glow_node *
 token_of(const glow_node *n)
 {
     return glow_base_buffer(n->op == &glow_op_wait ? n->in[0] : n->out[0])->def;
-}
-
-/* The first link of the port of `l`. */
-static size_t
-port_of(const glow_target *t, const glow_link *l)
-{
-    size_t k = 0;
-
-    if (!l->port)
-        return (size_t)(l - t->links);
-    while (!t->links[k].port || strcmp(t->links[k].port, l->port) != 0)
-        k++;
-    return k;
-}
-
-/* Steps. */
-
-static double
-transfer(simulator *m, engine *g, const engine_work *w, double *begun)
-{
-    int64_t commands = (int64_t)w->commands;
-    int64_t most = w->link->outstanding < MOST_OUTSTANDING
-                       ? w->link->outstanding
-                       : MOST_OUTSTANDING;
-    double *port = &m->ports[port_of(m->target, w->link)];
-    double move = w->bytes / w->commands / w->link->bytes_per_cycle;
-    double at = *begun, end = at;
-
-    for (int64_t k = 0; k < commands; k++) {
-        double oldest = g->commands >= most
-                            ? g->done[(g->commands - most) % MOST_OUTSTANDING]
-                            : 0;
-        double begin = at > oldest ? at : oldest;
-
-        *begun = k ? *begun : begin;
-        at = begin;
-        begin += (double)w->link->setup;
-        begin = begin > *port ? begin : *port;
-        end = *port = begin + move;
-        g->done[g->commands++ % MOST_OUTSTANDING] = end;
-    }
-    g->next = at;
-    return end;
 }
 
 static void
@@ -164,17 +117,19 @@ take(simulator *m, int k, double at)
     engine_work w = glow_engine_work(m->target, n);
     double begin, end;
 
-    begin = w.link || g->next > g->free ? g->next : g->free;
+    begin = w.link || g->transfers.next > g->free ? g->transfers.next : g->free;
     begin = begin > at ? begin : at;
     end = begin;
     if (k > 0 && w.link)
-        end = transfer(m, g, &w, &begin);
+        end = glow_transfer(&g->transfers,
+                            &m->ports[glow_port_of(m->target, w.link)], w.link,
+                            w.bytes, w.commands, &begin);
     else if (k > 0 && w.unit)
         end = begin + w.cycles;
     g->begun[g->taken++] = begin;
     g->free = end > g->free ? end : g->free;
     if (w.unit) /* a token holds back no setup of transfers before it */
-        g->next = g->free;
+        g->transfers.next = g->free;
     if (n->op == &glow_op_signal) {
         m->signaller[number(m, token_of(n))] = k;
         m->signalled[number(m, token_of(n))] =
@@ -187,10 +142,10 @@ take(simulator *m, int k, double at)
             (sim_wait){m->signaller[token], k, m->signalled[token],
                        begin > at ? begin : at};
         g->waited = at > g->waited ? at : g->waited;
-        g->next = g->next > at ? g->next : at;
+        g->transfers.next = g->transfers.next > at ? g->transfers.next : at;
     }
     if (k == 0)
-        m->host = g->next > g->free ? g->next : g->free;
+        m->host = g->transfers.next > g->free ? g->transfers.next : g->free;
     if (n->op != &glow_op_signal && n->op != &glow_op_wait)
         add_step(m, n, &w, k, begin, end);
 }
@@ -228,7 +183,7 @@ run(simulator *m, int count)
 
         give(m);
         for (int k = 0; k < count; k++) {
-            double t = start_of(m, k), free = m->engines[k].next;
+            double t = start_of(m, k), free = m->engines[k].transfers.next;
 
             if (t < 0)
                 continue;
@@ -316,7 +271,7 @@ set_bound(simulation *s)
         double cycles = 0;
 
         for (size_t k = 0; k < t->n_links; k++)
-            if (port_of(t, &t->links[k]) == i)
+            if (glow_port_of(t, &t->links[k]) == i)
                 cycles += s->links[k].least / t->links[k].bytes_per_cycle;
         bound(s, cycles,
               t->links[i].port ? t->links[i].port

@@ -61,6 +61,22 @@ typedef struct tile_span {
 tile_span glow_tile_span(const glow_tile_dim *d, int64_t size,
                          const int64_t begin[], const int64_t end[]);
 
+/* Pieces along an axis. */
+int64_t glow_tile_trips(const tile_problem *p, const tile_choice *c, int axis);
+/* Pieces of the operand. */
+double glow_tile_count(const tile_problem *p, const tile_choice *c,
+                       const tile_operand *o);
+/* True if other iterations of the axis read other elements. */
+bool glow_tile_follows(const tile_operand *o, int axis);
+/* Commands to move one piece: boxes of as many axes as the link takes. */
+double glow_tile_commands(const tile_choice *c, const tile_operand *o);
+/* Pieces of the operand that its scratchpad holds beside the slots of the others. */
+int64_t glow_tile_room(const tile_problem *p, const tile_choice *c,
+                       const tile_operand *o);
+/* The last cycle of all pieces of a choice that fits; takes memory from the arena. */
+double glow_tile_replay(const tile_problem *p, const tile_choice *c,
+                        glow_arena *arena);
+
 /* The choice of least cycles, where 64 bytes count as a cycle; false: no piece fits. */
 bool glow_tile_choose(const tile_problem *p, tile_choice *out);
 

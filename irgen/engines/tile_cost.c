@@ -8,6 +8,8 @@
  * load the first piece and to store the last one.  An operand is loaded again in each iteration
  * of a loop that it does not depend on, unless all that the loops inside need of it
  * fits in its scratchpad beside the slots of the others (compare Timeloop, ISPASS 2019).
+ * The best choices by that sum are replayed piece by piece (tile_replay.c), because loads
+ * of operands that stay come in a burst, and steps of unequal work hide unequal loads.
  */
 
 #include <stdlib.h>
@@ -35,14 +37,14 @@ glow_tile_span(const glow_tile_dim *d, int64_t size, const int64_t begin[],
     return s;
 }
 
-static int64_t
-trips(const tile_problem *p, const tile_choice *c, int axis)
+int64_t
+glow_tile_trips(const tile_problem *p, const tile_choice *c, int axis)
 {
     return (p->extent[axis] + c->size[axis] - 1) / c->size[axis];
 }
 
-static bool
-follows(const tile_operand *o, int axis)
+bool
+glow_tile_follows(const tile_operand *o, int axis)
 {
     for (int d = 0; d < o->type->shape.rank; d++)
         if (o->dims[d].axis == axis)
@@ -86,21 +88,20 @@ all_elements(const tile_problem *p, const tile_choice *c, const tile_operand *o,
     return (double)sum;
 }
 
-/* Pieces of the operand. */
-static double
-count_tiles(const tile_problem *p, const tile_choice *c, const tile_operand *o)
+double
+glow_tile_count(const tile_problem *p, const tile_choice *c,
+                const tile_operand *o)
 {
     double count = 1;
 
     for (int a = 0; a < p->n_axes; a++)
-        if (follows(o, a))
-            count *= (double)trips(p, c, a);
+        if (glow_tile_follows(o, a))
+            count *= (double)glow_tile_trips(p, c, a);
     return count;
 }
 
-/* Commands to move one piece: boxes of as many axes as the link takes. */
-static double
-commands(const tile_choice *c, const tile_operand *o)
+double
+glow_tile_commands(const tile_choice *c, const tile_operand *o)
 {
     double count = 1;
     int64_t levels = 1;
@@ -130,21 +131,22 @@ repeats(const tile_problem *p, const tile_choice *c, const tile_operand *o,
     int last = -1;
 
     for (int k = 0; k < p->n_axes; k++)
-        if (follows(o, c->order[k]) && trips(p, c, c->order[k]) > 1)
+        if (glow_tile_follows(o, c->order[k]) &&
+            glow_tile_trips(p, c, c->order[k]) > 1)
             last = k;
     for (int k = 0; k < last; k++)
-        if (!follows(o, c->order[k]))
-            best *= (double)trips(p, c, c->order[k]);
+        if (!glow_tile_follows(o, c->order[k]))
+            best *= (double)glow_tile_trips(p, c, c->order[k]);
     /* resident within loop `level` and all loops inside */
     for (int level = 0; level <= last; level++) {
         inside = 1;
         for (int k = level; k <= last; k++)
-            if (follows(o, c->order[k]))
-                inside *= (double)trips(p, c, c->order[k]);
+            if (glow_tile_follows(o, c->order[k]))
+                inside *= (double)glow_tile_trips(p, c, c->order[k]);
         if ((inside + 1 - p->slots) * bytes <= room && outside < best)
             best = outside;
-        if (!follows(o, c->order[level]))
-            outside *= (double)trips(p, c, c->order[level]);
+        if (!glow_tile_follows(o, c->order[level]))
+            outside *= (double)glow_tile_trips(p, c, c->order[level]);
     }
     return best;
 }
@@ -154,7 +156,7 @@ repeats(const tile_problem *p, const tile_choice *c, const tile_operand *o,
 static bool
 is_cut(const tile_problem *p, const tile_choice *c, const tile_operand *o)
 {
-    return count_tiles(p, c, o) > 1;
+    return glow_tile_count(p, c, o) > 1;
 }
 
 /* Bytes in space `s` of the pieces at hand, with slots for those that change. */
@@ -202,6 +204,20 @@ fits(const tile_problem *p, const tile_choice *c, tile_choice *out)
     return true;
 }
 
+int64_t
+glow_tile_room(const tile_problem *p, const tile_choice *c,
+               const tile_operand *o)
+{
+    double room = glow_tile_count(p, c, o), most;
+
+    if (!o->space)
+        return 1;
+    most = ((double)o->space->place.capacity - bytes_in(p, c, o->space)) /
+               (double)tile_bytes(c, o) +
+           p->slots - 1;
+    return (int64_t)(most < 1 ? 1 : most < room ? most : room);
+}
+
 /* Costs. */
 
 static double
@@ -210,7 +226,7 @@ work_cycles(const tile_problem *p, const tile_choice *c, const tile_stage *g)
     double work = g->tiling.work, pieces = 1;
 
     for (int a = 0; a < g->tiling.n_axes; a++) {
-        int64_t t = trips(p, c, a), unit = p->granule[a];
+        int64_t t = glow_tile_trips(p, c, a), unit = p->granule[a];
         int64_t last = p->extent[a] - (t - 1) * c->size[a];
 
         if (g == &p->stages[0])
@@ -237,12 +253,12 @@ add_transfer(const tile_problem *p, const tile_choice *c, const tile_operand *o,
                  : 0;
     double times = o->index < 0 ? 1 : repeats(p, c, o, room);
     double bytes = glow_kind_get(o->type->elem)->bytes;
-    double tiles = count_tiles(p, c, o), orders, one;
+    double tiles = glow_tile_count(p, c, o), orders, one;
 
     for (int d = 0; d < o->type->shape.rank; d++)
         bytes *= all_elements(p, c, o, d);
     one = bytes / tiles / o->link->bytes_per_cycle;
-    orders = commands(c, o);
+    orders = glow_tile_commands(c, o);
     k->bytes += bytes * times;
     k->fill += one + (double)o->link->setup;
     if (tiles * times > p->slots) {
@@ -260,11 +276,20 @@ add_transfer(const tile_problem *p, const tile_choice *c, const tile_operand *o,
     k->busy[o->link->queue] += one * tiles * times;
 }
 
+static double
+count_pieces(const tile_problem *p, const tile_choice *c)
+{
+    double pieces = 1;
+
+    for (int a = 0; a < p->n_axes; a++)
+        pieces *= (double)glow_tile_trips(p, c, a);
+    return pieces;
+}
+
 static void
 price(const tile_problem *p, tile_choice *c, double *busy)
 {
     cost k = {.busy = busy};
-    double pieces = 1;
 
     memset(busy, 0, p->target->n_queues * sizeof *busy);
     for (int i = 0; i < p->n_stages; i++) {
@@ -277,11 +302,9 @@ price(const tile_problem *p, tile_choice *c, double *busy)
         if (p->operands[i].link)
             add_transfer(p, c, &p->operands[i], &k);
     c->cycles = k.slots;
-    for (int a = 0; a < p->n_axes; a++)
-        pieces *= (double)trips(p, c, a);
     for (size_t q = 0; q < p->target->n_queues; q++)
         c->cycles = busy[q] > c->cycles ? busy[q] : c->cycles;
-    c->cycles += k.fill + pieces; /* to begin each takes a cycle */
+    c->cycles += k.fill + count_pieces(p, c); /* to begin each takes a cycle */
     c->bytes = k.bytes;
 }
 
@@ -302,30 +325,51 @@ next_size(const tile_problem *p, int axis, int64_t size)
     return next < size ? next : size - g;
 }
 
+/* Cycles are an estimate: of nearly equal ones, fewer bytes. */
 static bool
 is_better(const tile_choice *a, const tile_choice *b)
 {
-    if (b->cycles < 0)
-        return true;
-    /* cycles are an estimate: of nearly equal ones, fewer bytes */
     return a->cycles + a->bytes / 64 < b->cycles + b->bytes / 64;
+}
+
+enum { MOST_REPLAYS = 512, MOST_PIECES = 1 << 12 };
+
+/* The best choices, in order. */
+typedef struct ranking {
+    tile_choice best[MOST_REPLAYS];
+    int count;
+    tile_choice none; /* says what is too small */
+} ranking;
+
+static void
+rank(ranking *r, const tile_choice *c)
+{
+    int at = r->count;
+
+    while (at > 0 && is_better(c, &r->best[at - 1]))
+        at--;
+    if (at == MOST_REPLAYS)
+        return;
+    r->count += r->count < MOST_REPLAYS;
+    memmove(&r->best[at + 1], &r->best[at],
+            (size_t)(r->count - 1 - at) * sizeof *c);
+    r->best[at] = *c;
 }
 
 /* Tries all orders of the loops over the result, from position `k` on. */
 static void
 try_orders(const tile_problem *p, tile_choice *c, int k, double *busy,
-           tile_choice *best)
+           ranking *best)
 {
     if (k == p->n_result) {
         price(p, c, busy);
-        if (is_better(c, best))
-            *best = *c;
+        rank(best, c);
         return;
     }
     for (int i = k; i < p->n_result; i++) {
         int keep = c->order[k];
 
-        if (i > k && trips(p, c, c->order[i]) == 1)
+        if (i > k && glow_tile_trips(p, c, c->order[i]) == 1)
             continue; /* a loop of one iteration may be anywhere */
         c->order[k] = c->order[i];
         c->order[i] = keep;
@@ -337,10 +381,10 @@ try_orders(const tile_problem *p, tile_choice *c, int k, double *busy,
 
 static void
 try_sizes(const tile_problem *p, tile_choice *c, int axis, double *busy,
-          tile_choice *best)
+          ranking *best)
 {
     if (axis == p->n_axes) {
-        if (fits(p, c, best))
+        if (fits(p, c, &best->none))
             try_orders(p, c, 0, busy, best);
         return;
     }
@@ -356,11 +400,21 @@ bool
 glow_tile_choose(const tile_problem *p, tile_choice *out)
 {
     double *busy = GLOW_NEW_ARRAY(p->arena, double, p->target->n_queues + 1);
+    ranking *r = GLOW_NEW(p->arena, ranking);
+    glow_arena *arena = glow_arena_new();
     tile_choice c = {.cycles = -1};
 
-    *out = c;
     for (int a = 0; a < p->n_axes; a++)
         c.order[a] = a;
-    try_sizes(p, &c, 0, busy, out);
-    return out->cycles >= 0;
+    try_sizes(p, &c, 0, busy, r);
+    *out = r->none;
+    for (int i = 0; i < r->count; i++) {
+        if (count_pieces(p, &r->best[i]) <= MOST_PIECES)
+            r->best[i].cycles = glow_tile_replay(p, &r->best[i], arena);
+        if (i == 0 || is_better(&r->best[i], out))
+            *out = r->best[i];
+        glow_arena_reset(arena);
+    }
+    glow_arena_free(arena);
+    return r->count > 0;
 }
