@@ -188,6 +188,16 @@ may_delay(const tile_problem *p, const glow_node *last)
     return true;
 }
 
+/* True if the result of the stage goes from a scratchpad to the memory of the host. */
+static bool
+stores_by_itself(const tiler *t, const tile_stage *g)
+{
+    for (int i = 0; i < g->node->n_in && !g->space; i++)
+        if (g->node->in[i] && scratchpad(t, g->node, i, false))
+            return true;
+    return false;
+}
+
 static void
 find_chain(const tiler *t, tile_problem *p)
 {
@@ -196,8 +206,9 @@ find_chain(const tiler *t, tile_problem *p)
         int operand = -1;
         glow_node *n = only_reader(last->node->out[0], last->node, &operand);
 
-        if (!n || !begin_stage(t, n, &next))
-            return;
+        if (!n || glow_number_of(&t->numbers, n) == GLOW_UNNUMBERED ||
+            stores_by_itself(t, last) || !begin_stage(t, n, &next))
+            return; /* without a number, it is a piece */
         next.chained = operand;
         next.in_place = may_share(n, operand);
         for (int i = 0; i < n->n_in; i++) /* it is read as one operand */
