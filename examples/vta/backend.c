@@ -60,8 +60,8 @@ is_aligned(const glow_node *n)
 static bool
 is_step(const glow_node *n)
 {
-    return glow_is(n, &vta_op_sum) || glow_is(n, &vta_op_requantize) ||
-           glow_is(n, &vta_op_store);
+    return glow_is(n, &vta_op_sum) || glow_is(n, &vta_op_scale) ||
+           glow_is(n, &vta_op_requantize) || glow_is(n, &vta_op_store);
 }
 
 static glow_takes

@@ -500,6 +500,64 @@ form_matmul(glow_builder *b, glow_node *n)
 
 /* Add and MaxPool. */
 
+enum { MOST_FACTOR = 6 }; /* 2^6 is an element of i8 */
+
+/* A block of weights with 2^up on its diagonal. */
+static glow_value *
+diagonal(glow_builder *b, int up)
+{
+    glow_type t = {.elem = GLOW_INT8Q,
+                   .scale = 1,
+                   .shape = GLOW_DIMS_OF(VTA_LANES, VTA_LANES)};
+    glow_value *v = glow_build_constant(
+        b, "factor", glow_type_get(glow_builder_context(b), t));
+
+    for (int i = 0; i < VTA_LANES; i++)
+        ((int8_t *)v->storage->tensor.data)[i * VTA_LANES + i] =
+            (int8_t)(1 << up);
+    return v;
+}
+
+/* The accumulators that only the store of `v` reads, or NULL. */
+static glow_value *
+unstored(const glow_value *v)
+{
+    const glow_node *store = v->def;
+
+    return glow_is(store, &vta_op_store) && !store->pred &&
+                   glow_has_one_use(v) && glow_has_one_use(store->in[0])
+               ? store->in[0]
+               : NULL;
+}
+
+/*
+ * The steps of an Add: Scale(x), Scale(y), Requantize, Store.  The result of a unit that
+ * the sum alone reads is not stored, and is its first term.
+ */
+static glow_value *
+form_add_steps(glow_builder *b, glow_node *n, glow_value *const terms[],
+               const int up[], int shift, const glow_type *t)
+{
+    int first = up[0] == 0 && unstored(terms[0])   ? 0
+                : up[1] == 0 && unstored(terms[1]) ? 1
+                                                   : -1;
+    glow_value *sum = first < 0 ? NULL : unstored(terms[first]);
+    glow_type sums = sum ? *sum->type : *t;
+
+    if (t->shape.rank != 4 || t->shape.at[3] % VTA_LANES)
+        return leave(b, n, "its channels are no multiple of 16");
+    if (up[0] > MOST_FACTOR || up[1] > MOST_FACTOR)
+        return leave(b, n, "the scales are too far from one another");
+    sums.elem = GLOW_INT32Q;
+    for (int i = 0; i < 2; i++)
+        if (i != first)
+            sum = glow_build(b, &vta_op_scale, &sums,
+                             GLOW_IN(terms[i], diagonal(b, up[i]), sum), NULL);
+    sum = glow_build(b, &vta_op_requantize, &sums, GLOW_IN(sum, NULL),
+                     &(const vta_requantize){shift, -128, 127});
+    return glow_build(b, &vta_op_store, t, GLOW_IN(sum), NULL);
+}
+
 static glow_value *
 form_add(glow_builder *b, glow_node *n)
 {
@@ -521,8 +579,12 @@ form_add(glow_builder *b, glow_node *n)
     } else if (glow_type_count(&t) % VTA_LANES) {
         return leave(b, n, "its elements are no multiple of 16");
     }
-    return sliced(b, glow_build(b, &vta_op_add, &t, GLOW_IN(x, y), &v),
-                  n->out[0]->type);
+    return sliced(
+        b,
+        has_units(b)
+            ? form_add_steps(b, n, (glow_value *[]){x, y}, up, shift, &t)
+            : glow_build(b, &vta_op_add, &t, GLOW_IN(x, y), &v),
+        n->out[0]->type);
 }
 
 static glow_value *
@@ -688,6 +750,7 @@ const glow_pass vta_pass_form_units = {
 };
 
 const glow_rewrite_row vta_units[] = {
+    {&glow_op_add, form_add},
     {&glow_op_convolution, form_convolution},
     {&glow_op_channelwisequantizedconvolution, form_channelwise},
     {&glow_op_fullyconnected, form_fullyconnected},

@@ -365,6 +365,34 @@ encode_sum(encoder *e, const glow_node *n)
 }
 
 static bool
+encode_scale(encoder *e, const glow_node *n)
+{
+    pixels x = pixels_of(n->in[0], VTA_INP), y = pixels_of(n->out[0], VTA_ACC);
+    int64_t weights = element_of(n->in[1], VTA_WGT);
+    vta_uop uops[VTA_MAX_UOPS];
+
+    if (y.blocks > VTA_MAX_UOPS || (n->in[2] && n->in[2] != n->out[0]))
+        return false;
+    for (int64_t b = 0; b < y.n; b++) {
+        for (int64_t o = 0; o < y.blocks; o++)
+            uops[o] = (vta_uop){y.first + b * y.batch + o,
+                                x.first + b * x.batch + o, weights};
+        if (!n->in[2])
+            alu(e, &y, b, 0, VTA_MOVE, true, 0);
+        loop(e,
+             (vta_instruction){.opcode = VTA_GEMM,
+                               .outer = y.height,
+                               .inner = y.width,
+                               .dst_outer = y.height > 1 ? y.row : 0,
+                               .dst_inner = y.width > 1 ? y.pixel : 0,
+                               .src_outer = y.height > 1 ? x.row : 0,
+                               .src_inner = y.width > 1 ? x.pixel : 0},
+             uops, y.blocks);
+    }
+    return true;
+}
+
+static bool
 encode_requantize(encoder *e, const glow_node *n)
 {
     const vta_requantize *r = n->attrs;
@@ -450,6 +478,7 @@ encode(encoder *e, const glow_node *n)
     int64_t first = vta_stream_count(e->stream);
     int unit = unit_named(n->queue);
     bool ok = glow_is(n, &vta_op_sum)          ? encode_sum(e, n)
+              : glow_is(n, &vta_op_scale)      ? encode_scale(e, n)
               : glow_is(n, &vta_op_requantize) ? encode_requantize(e, n)
                                                : encode_move(e, n);
 

@@ -10,8 +10,6 @@
  * channels adds to the accumulators of the piece before, and the first one to the bias.
  */
 
-#include <glow/tiling.h>
-
 #include "vta.h"
 
 /* Axes of the iteration space. */
@@ -23,9 +21,8 @@ blocks(int axis)
     return (glow_tile_dim){axis, VTA_LANES, VTA_LANES, 0};
 }
 
-/* Batch, rows, columns and blocks of results, of the result and operands like it. */
-static void
-tile_result(const glow_node *n, glow_tiling *t, glow_tile_dim dims[])
+void
+vta_tile_result(const glow_node *n, glow_tiling *t, glow_tile_dim dims[])
 {
     glow_dims y = n->out[0]->type->shape;
 
@@ -143,7 +140,7 @@ sum_tile(const glow_node *n, glow_tiling *t)
     vta_sum piece = *s;
 
     piece.pads = GLOW_DIMS_OF(0, 0, 0, 0);
-    tile_result(n, t, t->out);
+    vta_tile_result(n, t, t->out);
     t->n_axes = AXES;
     t->extent[CHANNELS] = n->in[0]->type->shape.at[3] / VTA_LANES;
     t->work = (double)(s->kernels.at[0] * s->kernels.at[1] * VTA_MACS);
@@ -241,7 +238,7 @@ requantize_tile(const glow_node *n, glow_tiling *t)
 {
     const vta_requantize *r = n->attrs;
 
-    tile_result(n, t, t->out);
+    vta_tile_result(n, t, t->out);
     for (int d = 0; d < 4; d++)
         t->in[0][d] = t->out[d];
     t->in[1][0] = blocks(RESULTS);
@@ -303,7 +300,7 @@ store_eval(const glow_node *n, glow_tensor *const in[],
 static bool
 store_tile(const glow_node *n, glow_tiling *t)
 {
-    tile_result(n, t, t->out);
+    vta_tile_result(n, t, t->out);
     for (int d = 0; d < 4; d++)
         t->in[0][d] = t->out[d];
     t->work = VTA_LANES;

@@ -13,6 +13,7 @@
 #include <glow/ops.h>
 #include <glow/pass.h>
 #include <glow/target.h>
+#include <glow/tiling.h>
 
 #include "stream.h"
 
@@ -46,12 +47,17 @@ typedef struct vta_requantize {
 } vta_requantize;
 
 extern const glow_op vta_op_conv, vta_op_pool, vta_op_add;
-extern const glow_op vta_op_sum, vta_op_requantize, vta_op_store;
+extern const glow_op vta_op_sum, vta_op_scale, vta_op_requantize, vta_op_store;
 extern const glow_pass vta_pass_form_units;
 /* Patterns of vta.units, for form-units of glow. */
 extern const glow_rewrite_row vta_units[];
 extern const glow_backend vta_backend, vta_backend_units;
 
+/*
+ * The iteration space of an operator of units over batch, rows, columns and blocks of
+ * results; `dims` are those of the result and of operands like it.
+ */
+void vta_tile_result(const glow_node *n, glow_tiling *t, glow_tile_dim dims[]);
 /* True, and *shift set, if from / to is 2^-shift, and shift is from -31 to 31. */
 bool vta_shift(double from, double to, int *shift);
 /* Of a vta.Conv: from units of the sum to those of the result. */
