@@ -45,6 +45,7 @@ typedef struct cpu_target {
     double grain;        /* seconds of work of the smallest worthwhile part */
     int vector_bytes;    /* of the widest worthwhile vector; 4: scalars */
     int registers;       /* vector registers */
+    int unroll;          /* steps of a sum that a loop repeats, at most */
     int64_t cache_bytes; /* of the private cache of a core */
     double multiplies;   /* vector multiplications issued per cycle */
     double memory_bytes; /* memory bandwidth of a core, bytes per cycle */

@@ -424,6 +424,13 @@ glow_cg_opaque(cg *g, cg_value p)
     return LLVMBuildCall2(g->builder, t, same, &p, 1, "");
 }
 
+cg_value
+glow_cg_base(cg *g, cg_value p)
+{
+    return strncmp(g->target->triple, "wasm", 4) == 0 ? glow_cg_opaque(g, p)
+                                                      : p;
+}
+
 /* Loops. */
 
 static LLVMBasicBlockRef

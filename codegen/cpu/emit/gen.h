@@ -195,6 +195,13 @@ cg_value glow_cg_local(cg *g, cg_value init);
  * at constant distances from becoming separate pointers.
  */
 cg_value glow_cg_opaque(cg *g, cg_value p);
+/*
+ * Address `p`, from which constant offsets are part of loads.  WebAssembly adds them to
+ * 32 bits without a carry, so LLVM puts those alone into a load that are `inbounds`, which
+ * its loop strength reduction drops: each load of a loop then has an addition before it.
+ * It does not look behind opaque addresses.
+ */
+cg_value glow_cg_base(cg *g, cg_value p);
 
 /* Counted loops: from `lo` while less than `hi`, by a constant step. */
 

@@ -176,11 +176,11 @@ static int
 unit_of(const cpu_target *t, const direct *d, const shape *s)
 {
     int64_t tile = d->kernel_w * s->rows * s->blocks;
-    int64_t unit = 4;
+    int64_t unit = t->unroll;
 
     while (unit > 1 && (unit > d->channels || unit * tile > MOST_WRITTEN))
         unit /= 2;
-    if (d->channels <= 4 && d->channels * tile <= MOST_WRITTEN)
+    if (d->channels <= t->unroll && d->channels * tile <= MOST_WRITTEN)
         unit = d->channels;
     unit = glow_cpu_knob(t, CPU_KNOB_UNIT, unit);
     return (int)(unit > d->channels && d->channels > 0 ? d->channels : unit);

@@ -177,7 +177,7 @@ static void
 chunk(cg *g, const cpu_tile *t, int rows, const bool *valid, int count,
       bool odd, state *s)
 {
-    cg_value in = *in_of(s), w = *w_of(s);
+    cg_value in = glow_cg_base(g, *in_of(s)), w = glow_cg_base(g, *w_of(s));
     int64_t size = step_of(t);
 
     prefetch(g, t, s);

@@ -178,7 +178,7 @@ glow_cpu_winograd_products(maker *m)
                  .lanes = p->lanes,
                  .last = p->lanes,
                  .taps = 1,
-                 .unit = 4,
+                 .unit = m->j->g->target->unroll,
                  .depth = w->channels,
                  .row_step = w->in_pitch,
                  .w_block = p->lanes * 4},
