@@ -2021,6 +2021,9 @@ static const glow_diag_info table[] = {
     {"W1102", "a try of a job failed",
      "Its job is tried again, by any worker, after -retry-ms, until it has failed\n"
      "as often as -tries says.\n"},
+    {"E1012", "a run on devices was not done",
+     "The message has the outcome, the part, and the report of its device.\n"
+     "    glow-run -devices=FILE -in-flight=4 parts.gir -input x=list:files\n"},
 
     /* The end. */
     {NULL, NULL, NULL},

@@ -43,6 +43,9 @@ static const tool_option options[] = {
     {"devices", TOOL_TEXT, AT(devices), "FILE", NULL, "running",
      "run it on these devices (JSON): by the backend parts, after partition if "
      "it has no Runs"},
+    {"in-flight", TOOL_INT, AT(in_flight), "N", NULL, "running",
+     "with -devices, for a file with Runs: let so many runs of the inputs, or of "
+     "-bench, be on the devices at once; outputs of all runs are in a row"},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
      "run these, as glow-opt has them, instead of -O2"},
     {"function", TOOL_TEXT, AT(function), "NAME", NULL, "running",
@@ -124,7 +127,8 @@ static const tool_option options[] = {
     {"target-file", TOOL_TEXT, AT(target_file), "FILE", NULL, "measuring",
      "the machine whose roofline -profile compares with: rates, in JSON"},
     {"trace", TOOL_TEXT, AT(trace), "FILE", NULL, "measuring",
-     "write the time of each node for Chrome's trace viewer"},
+     "write the time of each node for Chrome's trace viewer; with -in-flight of "
+     "each part"},
     {0},
 };
 
@@ -215,7 +219,7 @@ conversion(run *r)
 static const char *const level_names[] = {"O0", "O1", "O2", "O3", "Os"};
 
 /* The pipeline that the options -O0 to -Os name, or NULL. */
-static const char *
+const char *
 level_of(const run *r)
 {
     const char *name = NULL;
@@ -317,10 +321,10 @@ tune(run *r, const glow_target_options *code, glow_tuning *tuning)
                      tuning);
 }
 
-int
-compile(run *r)
+glow_target_options
+target_options(run *r)
 {
-    glow_target_options code = {
+    return (glow_target_options){
         .cpu = r->values.cpu,
         .features = r->values.features,
         .threads = (int)r->values.threads,
@@ -330,6 +334,12 @@ compile(run *r)
         .flush_subnormals = tool_flushes(r->values.subnormals),
         .exact = r->values.exact,
     };
+}
+
+int
+compile(run *r)
+{
+    glow_target_options code = target_options(r);
     glow_network_options how = {
         .backend = r->backend,
         .code = &code,
@@ -476,6 +486,8 @@ check_usage(run *r)
         return tool_usage(&r->tool, "the file names the backend of each device",
                           "-devices goes with none of -backend, -winograd, "
                           "-red-zones and -tune");
+    if (check_requests(r) != TOOL_GO_ON)
+        return TOOL_USAGE;
     if (v->accuracy && !v->convert && !v->quantize && !v->reference)
         return tool_usage(&r->tool, "add -quantize or -convert=bf16",
                           "-accuracy says what -quantize or -convert loses, or "
@@ -517,6 +529,10 @@ work(run *r)
     if (code == TOOL_GO_ON &&
         (r->values.sensitivity || r->values.least_sqnr > 0))
         return find_sensitivity(r);
+    if (code == TOOL_GO_ON && r->values.in_flight) {
+        code = run_requests(r);
+        return code == TOOL_GO_ON ? finish_outputs(r) : code;
+    }
     if (code == TOOL_GO_ON && r->values.accuracy)
         code = run_reference(r);
     if (code == TOOL_GO_ON)

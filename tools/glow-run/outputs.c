@@ -227,7 +227,7 @@ finish_outputs(run *r)
     int code;
 
     cut_outputs(r);
-    code = r->state ? write_state(r) : TOOL_GO_ON;
+    code = r->state && !r->values.in_flight ? write_state(r) : TOOL_GO_ON;
     if (code == TOOL_GO_ON)
         code = write_outputs(r);
     if (code == TOOL_GO_ON)

@@ -23,6 +23,7 @@ typedef struct run_values {
     bool level[RUN_LEVELS]; /* -O0 to -O3, -Os */
     const char *passes;     /* instead of these, or NULL */
     const char *devices;    /* file of the devices, or NULL */
+    int64_t in_flight;      /* runs at once on these; 0: run by the backend parts */
     const char *cpu, *features;
     const char *winograd, *subnormals;
     bool exact;
@@ -118,7 +119,15 @@ const char *conversion(run *r);
 int read_module(run *r);
 int compile(run *r);
 
-/* True with -dump-profile and the options that compare outputs: -input may be of
+/* The pipeline that -O0 to -O3 or -Os names, or NULL. */
+const char *level_of(const run *r);
+/* Target and options of code generation, of the command line. */
+glow_target_options target_options(run *r);
+/* -in-flight: checks the options; runs all inputs as requests of the runtime. */
+int check_requests(run *r);
+int run_requests(run *r);
+
+/* True with -in-flight, -dump-profile and the options that compare outputs: -input may be of
    several runs. */
 bool takes_runs(const run *r);
 /* Sets r->runs to the number of runs of the inputs. */

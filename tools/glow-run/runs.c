@@ -152,7 +152,7 @@ takes_runs(const run *r)
 {
     const run_values *v = &r->values;
 
-    return v->dump_profile || v->accuracy || v->sensitivity ||
+    return v->in_flight || v->dump_profile || v->accuracy || v->sensitivity ||
            v->least_sqnr > 0;
 }
 
