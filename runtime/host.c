@@ -19,7 +19,8 @@ glow_host_new(const glow_host_options *o)
         h->options.queue = 200;
     if (h->options.trace)
         h->trace = glow_run_trace_new();
-    h->names = glow_arena_new();
+    h->arena = glow_arena_new();
+    h->names = glow_map_new(h->arena);
     pthread_mutex_init(&h->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -33,10 +34,14 @@ glow_host_new(const glow_host_options *o)
 const char *
 glow_run_name(glow_host *h, const char *name)
 {
-    const char *copy;
+    char *copy;
 
     pthread_mutex_lock(&h->lock);
-    copy = glow_arena_strdup(h->names, name);
+    copy = glow_map_get(h->names, name);
+    if (!copy) {
+        copy = glow_arena_strdup(h->arena, name);
+        glow_map_set(h->names, copy, copy);
+    }
     pthread_mutex_unlock(&h->lock);
     return copy;
 }
@@ -102,7 +107,7 @@ glow_host_free(glow_host *h)
     }
     if (h->trace)
         glow_run_trace_free(h->trace);
-    glow_arena_free(h->names);
+    glow_arena_free(h->arena);
     pthread_cond_destroy(&h->changed);
     pthread_mutex_destroy(&h->lock);
     free(h);

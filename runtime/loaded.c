@@ -102,6 +102,18 @@ add_plugins(glow_context *to, const glow_context *from)
     return true;
 }
 
+glow_context *
+glow_run_new_context(glow_context *from)
+{
+    glow_context *ctx = glow_context_new();
+
+    glow_context_set_sink(ctx, pass_report, from);
+    if (add_plugins(ctx, from))
+        return ctx;
+    glow_context_free(ctx);
+    return NULL;
+}
+
 static bool
 start(run_instance *x, const glow_run_device_options *d, const glow_load_options *o,
       const glow_target_options *code)
@@ -148,13 +160,13 @@ start_instance(glow_loaded *l, int i, glow_context *ctx,
     glow_data *shared = i > 0 ? share_constants(l, layout) : NULL;
     bool ok;
 
-    x->ctx = glow_context_new();
-    glow_context_set_sink(x->ctx, pass_report, ctx);
+    x->ctx = glow_run_new_context(ctx);
     code.constants = shared;
     code.layout = shared ? layout : NULL;
-    ok = add_plugins(x->ctx, ctx) && start(x, d, o, &code);
+    ok = x->ctx && start(x, d, o, &code);
     glow_data_unref(shared);
-    glow_context_set_sink(x->ctx, keep_report, x);
+    if (x->ctx)
+        glow_context_set_sink(x->ctx, keep_report, x);
     return ok;
 }
 

@@ -22,6 +22,11 @@ struct glow_loaded {
     int64_t bytes;
 };
 
+/*
+ * A context with the plug-ins of `from`, which gets its reports, until it has another
+ * sink; the caller frees it.  NULL after a report.
+ */
+glow_context *glow_run_new_context(glow_context *from);
 /* The module of a file, which the caller frees; NULL after a report. */
 glow_module *glow_run_read(glow_context *ctx, const char *path);
 /* Its function of that name, or its entry; NULL after a report. */

@@ -197,7 +197,6 @@ find_kept(service *s, const glow_module *m)
         s->in_place = s->in_place || (x->kept && x->in && x->out);
         if (!x->kept || s->kept)
             continue;
-        s->ctx = glow_context_new();
         s->kept = glow_state_new(s->ctx, m);
     }
 }
@@ -216,21 +215,30 @@ list_ports(service *s)
     }
 }
 
-/* Reads the module, which says whether it has parts, and state. */
+/*
+ * Reads the module, which says whether it has parts, and state; in a context of its own,
+ * since that of the caller would keep the text.
+ */
 static bool
 load(service *s, glow_context *ctx, const glow_service_options *o)
 {
-    glow_module *m = glow_run_read(ctx, o->path);
-    glow_func *f = m ? glow_run_function(ctx, m, o->path, o->function) : NULL;
-    bool ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
-                                     : load_whole(s, ctx, o));
+    glow_module *m;
+    glow_func *f;
+    bool ok;
 
+    s->ctx = glow_run_new_context(ctx);
+    m = s->ctx ? glow_run_read(s->ctx, o->path) : NULL;
+    f = m ? glow_run_function(s->ctx, m, o->path, o->function) : NULL;
+    ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
+                                : load_whole(s, ctx, o));
     if (ok) {
         find_kept(s, m);
         list_ports(s);
     }
     if (m)
         glow_module_free(m);
+    if (s->ctx)
+        glow_context_set_sink(s->ctx, NULL, NULL);
     return ok;
 }
 

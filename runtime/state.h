@@ -84,7 +84,7 @@ struct glow_service {
     int refs;     /* of the list of the host, of requests, and of users */
     int requests; /* that have not ended */
     bool leaving; /* takes no more */
-    glow_context *ctx; /* of `kept` */
+    glow_context *ctx; /* of the module, and of `kept` */
     glow_state *kept;  /* first contents of state objects; NULL: there are none */
     bool in_place;     /* a run in host memory reads and writes a kept value */
     void ***spare; /* sets of blocks for `batch` samples, of ended requests */
@@ -162,7 +162,8 @@ struct glow_host {
     bool closing;
     pthread_t watch;
     run_trace *trace; /* NULL: none */
-    glow_arena *names;
+    glow_arena *arena;
+    glow_map *names; /* of devices, services, parts and values; in `arena` */
 };
 
 typedef struct todo {
@@ -175,7 +176,7 @@ void glow_run_lock(glow_host *h, todo *t);
 /* Gives the lock back and makes the calls of `t`. */
 void glow_run_unlock(glow_host *h, todo *t);
 
-/* A copy that lives as long as the host. */
+/* A copy that lives as long as the host, one of each name. */
 const char *glow_run_name(glow_host *h, const char *name);
 
 /* dispatch.c: parts on devices. */

@@ -2,6 +2,7 @@
 
 #include "unit.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -876,6 +877,51 @@ test_state_objects_are_checked(void **state)
     end(&b);
 }
 
+/* The number in the environment, for long runs by hand, or `n`. */
+static int
+number_of(const char *name, int n)
+{
+    const char *text = getenv(name);
+
+    return text ? atoi(text) : n;
+}
+
+/*
+ * Loading a network again and again needs no more memory in the end than after the
+ * first quarter, save for 64 KiB of the allocator and 16 bytes each.
+ */
+static void
+test_loading_leaks_nothing(void **state)
+{
+    const char *const texts[] = {sums, sums_in_parts};
+    int loads = number_of("GLOW_TEST_LOADS", 400);
+    size_t before = 0, after;
+    bench b;
+
+    (void)state;
+    begin_sums(&b, NULL, sums, &glow_run_device_local, (glow_run_device_options){0});
+    for (int i = 0; i < loads; i++) {
+        FILE *f = fopen(b.path, "w");
+        glow_service_state *st;
+
+        assert_non_null(f);
+        fputs(texts[i % 2], f);
+        fclose(f);
+        add_service(&b, (glow_service_options){0});
+        st = glow_service_state_new(b.service);
+        expect_sum(add_to(&b, st, 1, 0), 1);
+        glow_service_state_release(st);
+        if (i % 2 == 0)
+            assert_true(glow_host_remove(b.host, "net"));
+        if (i == loads / 4)
+            before = mallinfo2().uordblks;
+    }
+    after = mallinfo2().uordblks;
+    print_message("# %d loads: %zu bytes, %zu after a quarter\n", loads, after, before);
+    assert_true(after <= before + 65536 + (size_t)loads * 16);
+    end(&b);
+}
+
 /*
  * A limit on address space leaves no room for the stacks of 64 threads; glibc keeps at
  * most 40 MiB of old ones.
@@ -937,6 +983,7 @@ main(void)
         cmocka_unit_test(test_state_of_failures),
         cmocka_unit_test(test_state_is_broken),
         cmocka_unit_test(test_state_objects_are_checked),
+        cmocka_unit_test(test_loading_leaks_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
