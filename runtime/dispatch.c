@@ -99,11 +99,12 @@ glow_run_admit(glow_request *r, todo *t)
 
     r->state = RUNS;
     r->parts_left = s->n_parts;
+    free(r->waiting); /* of a try before */
     r->waiting = glow_heap_new((size_t)s->n_parts * sizeof *r->waiting);
     if (r->kept)
         glow_run_kept_bind(r);
     for (int v = 0; v < s->n_values; v++)
-        if (!r->data[v])
+        if (!r->data[v] && !s->values[v].stays)
             r->data[v] = glow_run_block(r, v);
     for (int i = 0; i < s->n_parts; i++)
         r->waiting[i] = s->parts[i].n_waits_for;
@@ -112,31 +113,43 @@ glow_run_admit(glow_request *r, todo *t)
             new_execution(r, &s->parts[i], t);
 }
 
-void
-glow_run_pump(device *d, todo *t)
+/* Values that stay on a device. */
+
+static resident *
+resident_of(const execution *x, int port)
 {
-    int64_t now = glow_now();
+    int v = x->part->values[port];
 
-    while (d->pending && d->outstanding < d->most &&
-           d->state == GLOW_RUN_DEVICE_READY) {
-        execution *x = d->pending;
+    return x->request->service->values[v].stays ? &x->request->residents[v] : NULL;
+}
 
-        d->pending = x->next;
-        d->n_pending--;
-        x->next = NULL;
-        d->outstanding++;
-        x->started = true;
-        x->begun = now;
-        x->lost = d->lost;
-        x->request->refs++;
-        if (x->request->kept && d->host_memory)
-            x->request->dirty = x->request->service->in_place;
-        *t->last_start = x;
-        t->last_start = &x->next;
+/* True if an input of `x` was in memory of a device that was lost since. */
+static bool
+is_stale(const execution *x)
+{
+    for (int i = 0; i < x->part->n_ports; i++) {
+        const resident *m = x->part->ports[i].read ? resident_of(x, i) : NULL;
+
+        if (m && m->lost != m->device->lost)
+            return true;
+    }
+    return false;
+}
+
+/* Gives back memory of a request for which nothing runs. */
+static void
+free_residents(glow_request *r)
+{
+    for (int v = 0; v < r->service->n_values; v++) {
+        resident *m = &r->residents[v];
+
+        if (m->device)
+            m->device->api->free(m->device->at, &m->buffer);
+        m->device = NULL;
     }
 }
 
-/* Takes out tries of an ended request that no device has begun. */
+/* Takes out tries that no device has begun. */
 static void
 drop_pending(glow_request *r)
 {
@@ -151,6 +164,49 @@ drop_pending(glow_request *r)
         *at = x->next;
         x->on->device->n_pending--;
         end_execution(x);
+    }
+}
+
+/* Runs all parts again, now or when the last execution has ended. */
+static void
+run_again(glow_request *r, todo *t)
+{
+    r->again = true;
+    r->repeats++;
+    drop_pending(r);
+    if (r->executions)
+        return;
+    r->again = false;
+    glow_run_admit(r, t);
+}
+
+void
+glow_run_pump(device *d, todo *t)
+{
+    int64_t now = glow_now();
+
+    while (d->pending && d->outstanding < d->most &&
+           d->state == GLOW_RUN_DEVICE_READY) {
+        execution *x = d->pending;
+        glow_request *r = x->request;
+
+        d->pending = x->next;
+        d->n_pending--;
+        x->next = NULL;
+        if (is_stale(x)) {
+            end_execution(x);
+            run_again(r, t);
+            continue;
+        }
+        d->outstanding++;
+        x->started = true;
+        x->begun = now;
+        x->lost = d->lost;
+        r->refs++;
+        if (r->kept && d->host_memory)
+            r->dirty = r->service->in_place;
+        *t->last_start = x;
+        t->last_start = &x->next;
     }
 }
 
@@ -194,6 +250,8 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
         glow_run_kept_commit(r);
     if (r->kept)
         glow_run_kept_leave(r, o == GLOW_RUN_DONE || !r->dirty, t);
+    if (!r->executions)
+        free_residents(r);
     *t->last_end = r;
     t->last_end = &r->next;
     glow_run_next(r->host, t);
@@ -202,16 +260,14 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
 void
 glow_run_desert(device *d, todo *t)
 {
-    execution *x = d->pending;
+    execution *x;
 
-    d->pending = NULL;
-    d->n_pending = 0;
-    while (x) {
-        execution *next = x->next;
-
+    /* One by one, since a request may end, with others of its tries. */
+    while ((x = d->pending) != NULL) {
+        d->pending = x->next;
+        d->n_pending--;
         x->next = NULL;
         place(x, t);
-        x = next;
     }
 }
 
@@ -222,20 +278,27 @@ part_done(execution *x, todo *t)
 {
     glow_request *r = x->request;
     service *s = r->service;
-    int number = (int)(x->part - s->parts);
+    int number = (int)(x->part - s->parts), repeats = r->repeats;
 
     r->in_place = x->on->device->host_memory;
     end_execution(x);
     if (r->ended)
         return;
+    if (r->again) {
+        run_again(r, t);
+        return;
+    }
     if (--r->parts_left == 0) {
         glow_run_finish(r, GLOW_RUN_DONE, "", t);
         return;
     }
-    for (int i = 0; i < s->n_parts && !r->ended; i++)
+    /* A new execution may find that all are to run again. */
+    for (int i = 0; i < s->n_parts && !r->ended && r->repeats == repeats; i++)
         for (int k = 0; k < s->parts[i].n_waits_for; k++)
-            if (s->parts[i].waits_for[k] == number && --r->waiting[i] == 0)
+            if (s->parts[i].waits_for[k] == number && --r->waiting[i] == 0) {
                 new_execution(r, &s->parts[i], t);
+                break;
+            }
 }
 
 void
@@ -246,6 +309,15 @@ glow_run_distrust(device *d)
     d->state = GLOW_RUN_DEVICE_SUSPECT;
     d->lost++;
     pthread_cond_broadcast(&d->host->changed);
+}
+
+static bool
+reads_resident(const execution *x)
+{
+    for (int i = 0; i < x->part->n_ports; i++)
+        if (x->part->ports[i].read && resident_of(x, i))
+            return true;
+    return false;
 }
 
 static void
@@ -263,6 +335,11 @@ part_failed(execution *x, const glow_report_text *why, todo *t)
     if (why->outcome == GLOW_RUN_LOST) {
         r->kills++;
         x->failed = x->on;
+    }
+    if (again && !r->ended && r->kills < 2 && (r->again || reads_resident(x))) {
+        end_execution(x);
+        run_again(r, t);
+        return;
     }
     if (again && !r->ended && r->kills < 2) {
         glow_timeline_unref(x->timeline);
@@ -286,7 +363,7 @@ free_buffers(execution *x)
     device *d = x->on->device;
 
     for (int i = 0; i < x->part->n_ports; i++)
-        if (x->buffers[i].at)
+        if (x->buffers[i].at && !resident_of(x, i))
             d->api->free(d->at, &x->buffers[i]);
 }
 
@@ -313,6 +390,8 @@ execution_done(void *user, const glow_report_text *why)
         part_failed(x, why, &t);
     if (r->kept && r->ended)
         glow_run_kept_leave(r, true, &t);
+    if (r->ended && !r->executions)
+        free_residents(r);
     glow_run_pump(d, &t);
     pthread_cond_broadcast(&h->changed);
     glow_run_unlock(h, &t);
@@ -326,9 +405,21 @@ allocate_buffers(execution *x)
 {
     device *d = x->on->device;
 
-    for (int i = 0; i < x->part->n_ports; i++)
-        if (!d->api->allocate(d->at, x->part->ports[i].bytes, &x->buffers[i]))
+    for (int i = 0; i < x->part->n_ports; i++) {
+        resident *m = resident_of(x, i);
+
+        if (m && m->device) {
+            x->buffers[i] = m->buffer;
+        } else if (!d->api->allocate(d->at, x->part->ports[i].bytes,
+                                     &x->buffers[i])) {
             return false;
+        } else if (m) {
+            m->device = d;
+            m->buffer = x->buffers[i];
+        }
+        if (m && x->part->ports[i].written)
+            m->lost = x->lost;
+    }
     return true;
 }
 
@@ -376,12 +467,12 @@ run_apart(execution *x)
     glow_command c;
 
     for (int i = 0; i < p->n_ports; i++)
-        if (p->ports[i].read)
+        if (p->ports[i].read && !resident_of(x, i))
             copy(x, i, true, step++);
     c = command_at(x, step++);
     d->api->submit(d->at, x->on->loaded, x->buffers, &c);
     for (int i = 0; i < p->n_ports; i++)
-        if (p->ports[i].written)
+        if (p->ports[i].written && !resident_of(x, i))
             copy(x, i, false, step++);
     return step;
 }

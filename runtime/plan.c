@@ -185,6 +185,34 @@ load_parts(planning *p)
     return true;
 }
 
+/* The device of part `p` if its memory is out of reach of the host and all others, or NULL. */
+static device *
+sole_device(const part *p)
+{
+    device *d = p->n_replicas == 1 ? p->replicas[0].device : NULL;
+
+    return d && !d->host_memory ? d : NULL;
+}
+
+/* Finds the values that one device makes and alone reads: they need not be copied. */
+static void
+find_staying(service *s)
+{
+    for (int v = 0; v < s->n_values; v++) {
+        device *d = NULL;
+        bool stays = !s->values[v].in && !s->values[v].out;
+
+        for (int i = 0; i < s->n_parts; i++)
+            for (int k = 0; k < s->parts[i].n_ports; k++) {
+                if (s->parts[i].values[k] != v)
+                    continue;
+                d = d ? d : sole_device(&s->parts[i]);
+                stays = stays && d && sole_device(&s->parts[i]) == d;
+            }
+        s->values[v].stays = stays && d;
+    }
+}
+
 bool
 glow_run_plan(service *s, glow_func *f, glow_context *ctx,
               const glow_service_options *o)
@@ -192,8 +220,10 @@ glow_run_plan(service *s, glow_func *f, glow_context *ctx,
     planning p = {.service = s, .func = f, .ctx = ctx, .options = o};
     bool ok = list_values(&p) && load_parts(&p);
 
-    if (ok)
+    if (ok) {
         list_dependences(&p);
+        find_staying(s);
+    }
     free(p.at);
     return ok;
 }

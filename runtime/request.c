@@ -78,6 +78,7 @@ glow_run_request_new(service *s, const glow_request_options *o)
     r->samples = 1;
     r->data = glow_heap_new((size_t)s->n_values * sizeof *r->data);
     r->inputs = glow_heap_new((size_t)s->n_values * sizeof *r->inputs);
+    r->residents = glow_heap_new((size_t)s->n_values * sizeof *r->residents);
     return r;
 }
 
@@ -103,6 +104,7 @@ glow_run_request_drop(glow_request *r)
     glow_timeline_unref(r->timeline);
     free(r->waiting);
     free(r->inputs);
+    free(r->residents);
     free(r->data);
     free(r);
     glow_run_service_drop(s); /* after which the host may be gone */

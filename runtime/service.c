@@ -179,7 +179,11 @@ load_whole(service *s, glow_context *ctx, const glow_service_options *o)
         const glow_port *q = &p->ports[i];
 
         p->values[i] = i;
-        s->values[i] = (value){q->name, q->type, q->bytes, q->read, q->written, false};
+        s->values[i] = (value){.name = q->name,
+                               .type = q->type,
+                               .bytes = q->bytes,
+                               .in = q->read,
+                               .out = q->written};
     }
     return true;
 }

@@ -51,7 +51,15 @@ typedef struct value {
     int64_t bytes;
     bool in, out; /* of the service */
     bool kept;    /* in state objects, and no input or output of requests */
+    bool stays;   /* in memory of the one device that makes it and reads it */
 } value;
+
+/* A value that stays, in a request. */
+typedef struct resident {
+    device *device; /* NULL: it was not made yet */
+    glow_buffer buffer;
+    int64_t lost; /* how often the device was lost before its part began */
+} resident;
 
 /* A part on one device. */
 typedef struct replica {
@@ -114,6 +122,9 @@ struct glow_request {
     int n_inputs;
     int *waiting; /* parts that each part waits for still */
     int parts_left;
+    resident *residents; /* of each value */
+    bool again;  /* all parts are to run again, once no execution is left */
+    int repeats; /* how often they were */
     int kills; /* devices that were lost while they ran it */
     bool ended;
     enum { WAITS, HELD, MEMBER, RUNS } state;

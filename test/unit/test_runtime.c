@@ -478,13 +478,14 @@ test_services_are_replaced(void **state)
 }
 
 /*
- * Writes a network of `n` parts in a chain, each of which doubles and adds one, on
- * devices d0, d1, ...; `extra` comes before the end of @main.
+ * Writes a network of parts in a chain, each of which doubles and adds one, for each digit
+ * of `devices` one on that device of d0, d1, ...; `extra` comes before the end of @main.
  */
 static void
-write_chain(const bench *b, int n, const char *extra)
+write_chain(const bench *b, const char *devices, const char *extra)
 {
     FILE *f = fopen(b->path, "w");
+    int n = (int)strlen(devices);
 
     assert_non_null(f);
     fprintf(f, "gir 1\n"
@@ -512,9 +513,9 @@ write_chain(const bench *b, int n, const char *extra)
         if (i > 0)
             snprintf(from, sizeof from, "%%p%d", i - 1);
         fprintf(f,
-                "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : "
+                "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%c\"} : "
                 "float<1 x 4>\n",
-                i, from, i, i);
+                i, from, i, devices[i]);
     }
     fprintf(f, "%s  %%s = Save(%%p%d, @y)\n}\n", extra, n - 1);
     fclose(f);
@@ -524,12 +525,15 @@ write_chain(const bench *b, int n, const char *extra)
 static double
 time_chain(int n, int ms, int count, int active)
 {
+    static const char digits[] = "0123456789";
+    char devices[sizeof digits];
     glow_request *r[64];
     int64_t begun, ended;
     bench b;
 
     begin(&b, NULL, 1);
-    write_chain(&b, n, "");
+    snprintf(devices, sizeof devices, "%.*s", n, digits);
+    write_chain(&b, devices, "");
     for (int i = 0; i < n; i++) {
         char name[8];
 
@@ -578,6 +582,67 @@ test_parts_overlap(void **state)
     assert_true(many < 0.9 * one);
 }
 
+/* Four parts in a chain: two on device d0, one on d1, and one on d0 again. */
+static void
+run_mixed(int count, glow_run_device_options d, const char *metrics)
+{
+    glow_request *r[64];
+    glow_buf text = {0};
+    bench b;
+
+    begin(&b, &(glow_host_options){.limit_ns = 2000 * (int64_t)MS}, 1);
+    write_chain(&b, "0010", "");
+    d.name = "d0";
+    add_device(&b, &glow_run_device_sim, d);
+    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "d1"});
+    add_service(&b, (glow_service_options){.active = 8});
+    for (int i = 0; i < count; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < count; i++) {
+        glow_report_text why;
+        size_t bytes;
+        const float *y;
+
+        if (glow_fence_wait(glow_request_fence(r[i]), NEVER, &why) != GLOW_RUN_DONE)
+            fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
+        y = glow_request_output(r[i], "y", &bytes);
+        for (int k = 0; k < 4; k++)
+            assert_true(y[k] == 16 * (float)(i + k) + 15);
+        glow_request_release(r[i]);
+    }
+    glow_host_metrics(b.host, &text);
+    if (metrics && !strstr(text.text, metrics))
+        fail_msg("%s is not in %s", metrics, text.text);
+    glow_buf_free(&text);
+    end(&b);
+}
+
+/*
+ * Values between parts on one device are not copied: of 16 bytes each, d0 gets the input
+ * and the result of d1, and gives away the result of its second part and the output.
+ */
+static void
+test_values_stay_on_a_device(void **state)
+{
+    (void)state;
+    run_mixed(10, (glow_run_device_options){0},
+              "glow_device_bytes_in_total{device=\"d0\"} 320\n");
+    run_mixed(10, (glow_run_device_options){.queues = 2},
+              "glow_device_bytes_out_total{device=\"d0\"} 320\n");
+}
+
+/* They are lost with the device; requests begin again. */
+static void
+test_values_are_lost(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 12; k++)
+        run_mixed(8, (glow_run_device_options){.die_at = k, .run_ns = MS / 4}, NULL);
+    for (int k = 1; k <= 12; k++)
+        run_mixed(8, (glow_run_device_options){.die_at = k, .queues = 3}, NULL);
+    run_mixed(8, (glow_run_device_options){.hang_at = 4}, NULL);
+}
+
 /* The ids of reports, in the order of their coming. */
 static void
 keep_id(const glow_diag *d, void *user)
@@ -606,7 +671,7 @@ test_errors_of_adding(void **state)
     o.devices = (const char *const[]){"e"};
     o.n_devices = 1;
     assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1002] not that one */
-    write_chain(&b, 1, "  %r = Relu(%p0) : float<1 x 4>\n");
+    write_chain(&b, "0", "  %r = Relu(%p0) : float<1 x 4>\n");
     assert_false(glow_host_add(b.host, b.ctx, &o)); /* [E1008] no Run */
     assert_string_equal(ids, "E1002E1005E1001E1002E1008");
     end(&b);
@@ -975,6 +1040,8 @@ main(void)
         cmocka_unit_test(test_one_of_a_batch_does_not_spoil_others),
         cmocka_unit_test(test_services_are_replaced),
         cmocka_unit_test(test_parts_overlap),
+        cmocka_unit_test(test_values_stay_on_a_device),
+        cmocka_unit_test(test_values_are_lost),
         cmocka_unit_test(test_errors_of_adding),
         cmocka_unit_test(test_threads_may_run_out),
         cmocka_unit_test(test_state_is_kept),
