@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "glow/backend.h"
 #include "glow/diag.h"
 #include "runtime/heap.h"
 
@@ -126,6 +127,21 @@ glow_run_sleep_until(int64_t at)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
+static void
+move(const run_copy *c)
+{
+    const glow_backend_memory *m = c->base->options.backend->memory;
+    void *there = (void *)(uintptr_t)c->at;
+    size_t bytes = (size_t)c->bytes;
+
+    if (c->memory && c->in)
+        m->write(c->memory, c->at, c->host, c->bytes);
+    else if (c->memory)
+        m->read(c->memory, c->host, c->at, c->bytes);
+    else
+        memcpy(c->in ? there : c->host, c->in ? c->host : there, bytes);
+}
+
 static glow_outcome
 do_copy(void *work, int worker, glow_report_text *r)
 {
@@ -136,7 +152,7 @@ do_copy(void *work, int worker, glow_report_text *r)
     (void)worker;
     if (glow_run_base_is_lost(b, r))
         return GLOW_RUN_CANCELLED;
-    memcpy(c->to, c->from, (size_t)c->bytes);
+    move(c);
     if (c->ps)
         glow_run_sleep_until(begin + c->ps * c->bytes / 1000);
     pthread_mutex_lock(&b->lock);

@@ -250,7 +250,7 @@ glow_run_unload(glow_loaded *l)
 }
 
 glow_outcome
-glow_run_loaded(glow_loaded *l, int worker, void *const *at,
+glow_run_loaded(glow_loaded *l, int worker, void *memory, const uint64_t *at,
                 glow_report_text *r)
 {
     run_instance *x = &l->instances[worker];
@@ -263,11 +263,14 @@ glow_run_loaded(glow_loaded *l, int worker, void *const *at,
         const glow_storage *s =
             glow_find_storage(x->module, l->ports[i].name);
 
-        tensors[i] = (glow_tensor){.type = s->value.type, .data = at[i]};
+        tensors[i].type = s->value.type;
+        tensors[i].data = memory ? NULL : (void *)(uintptr_t)at[i];
         bindings[i] = (glow_binding){s, &tensors[i]};
     }
     x->last.text[0] = 0;
-    ok = l->backend->run(x->network.executable, bindings, l->n_ports);
+    ok = memory ? l->backend->memory->run(memory, x->network.executable, bindings, at,
+                                          l->n_ports)
+                : l->backend->run(x->network.executable, bindings, l->n_ports);
     free(bindings);
     free(tensors);
     if (!ok)

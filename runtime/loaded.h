@@ -37,8 +37,11 @@ glow_func *glow_run_function(glow_context *ctx, glow_module *m,
 glow_loaded *glow_run_load(glow_context *ctx, const glow_run_device_options *d,
                            const glow_load_options *o);
 void glow_run_unload(glow_loaded *l);
-/* Runs on one address for each port, on the instance of `worker`. */
-glow_outcome glow_run_loaded(glow_loaded *l, int worker, void *const *at,
-                             glow_report_text *r);
+/*
+ * Runs on one address for each port, in `memory` of the backend or, if that is NULL, of
+ * the host, on the instance of `worker`.
+ */
+glow_outcome glow_run_loaded(glow_loaded *l, int worker, void *memory,
+                             const uint64_t *at, glow_report_text *r);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Devices in this process: a queue whose threads call the backend's run.
+ * Devices in this process: a queue whose threads call the backend's run, and another for
+ * copies if the backend has memory of its own.
  *
  * The kind sim does the same, but takes its time by the clock, has memory that the
  * host cannot address, and fails when it was told to.
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "glow/backend.h"
 #include "glow/diag.h"
 #include "runtime/device.h"
 #include "runtime/heap.h"
@@ -17,7 +19,8 @@
 struct glow_run_device {
     run_base base; /* its lock is that of all below */
     bool is_sim;
-    run_queue *runs, *copies; /* the same queue, unless is_sim */
+    void *memory;             /* of the backend; NULL: buffers are of the host's */
+    run_queue *runs, *copies; /* the same queue, if they are in reach of the host */
     pthread_cond_t woken;     /* of a run that hangs */
     int n_runs, running;
     uint64_t era; /* a greater one ends runs that hang */
@@ -41,25 +44,50 @@ close_device(glow_run_device *d)
     glow_run_queue_end(d->runs);
     if (d->copies != d->runs)
         glow_run_queue_end(d->copies);
+    if (d->memory)
+        d->base.options.backend->memory->close(d->memory);
     pthread_cond_destroy(&d->woken);
     glow_run_base_end(&d->base);
     free(d);
+}
+
+/* False after a report. */
+static bool
+open_memory(glow_run_device *d, glow_context *ctx)
+{
+    const glow_run_device_options *o = &d->base.options;
+    const glow_backend_memory *m = d->is_sim ? NULL : o->backend->memory;
+
+    if (m)
+        d->memory = m->open(ctx, o->code, o->memory);
+    return !m || d->memory;
+}
+
+static bool
+has_own_memory(const glow_run_device *d)
+{
+    return d->is_sim || d->memory;
 }
 
 static glow_run_device *
 open_device(glow_context *ctx, const glow_run_device_options *o, bool is_sim)
 {
     glow_run_device *d = glow_heap_new(sizeof *d);
+    bool ok;
 
     glow_run_base_begin(&d->base, o);
     d->is_sim = is_sim;
     pthread_cond_init(&d->woken, NULL);
-    d->runs = glow_run_queue_new(o->serial ? 0 : o->queues > 0 ? o->queues : 1);
-    d->copies = is_sim && d->runs ? glow_run_queue_new(o->serial ? 0 : 1) : d->runs;
-    if (d->runs && d->copies)
-        return d;
+    ok = open_memory(d, ctx);
+    if (ok) {
+        d->runs = glow_run_queue_new(o->serial ? 0 : o->queues > 0 ? o->queues : 1);
+        d->copies = d->runs && has_own_memory(d) ? glow_run_queue_new(o->serial ? 0 : 1)
+                                                 : d->runs;
+        if (d->runs && d->copies)
+            return d;
+        glow_error(ctx, "E1009", "device %s: a thread cannot be started", o->name);
+    }
     close_device(d);
-    glow_error(ctx, "E1009", "device %s: a thread cannot be started", o->name);
     return NULL;
 }
 
@@ -79,24 +107,28 @@ static void
 info(glow_run_device *d, glow_run_device_info *out)
 {
     glow_run_base_info(&d->base, out);
-    out->host_memory = !d->is_sim;
+    out->host_memory = !has_own_memory(d);
 }
 
 static bool
 allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
 {
-    void *p;
+    void *p = NULL;
+    uint64_t at;
 
     if (!glow_run_base_reserve(&d->base, bytes))
         return false;
-    p = glow_heap_lines((size_t)bytes);
-    if (!p) {
+    if (!d->memory)
+        p = glow_heap_lines((size_t)bytes);
+    at = d->memory ? d->base.options.backend->memory->allocate(d->memory, bytes)
+                   : (uint64_t)(uintptr_t)p;
+    if (!at) {
         glow_run_base_give_back(&d->base, bytes);
         return false;
     }
     *out = (glow_buffer){
-        .host = d->is_sim ? NULL : p,
-        .at = (uint64_t)(uintptr_t)p,
+        .host = has_own_memory(d) ? NULL : p,
+        .at = at,
         .bytes = bytes,
     };
     return true;
@@ -105,28 +137,29 @@ allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
 static void
 free_buffer(glow_run_device *d, glow_buffer *b)
 {
-    free((void *)(uintptr_t)b->at);
+    if (d->memory)
+        d->base.options.backend->memory->free(d->memory, b->at);
+    else
+        free((void *)(uintptr_t)b->at);
     glow_run_base_give_back(&d->base, b->bytes);
     *b = (glow_buffer){0};
 }
 
-static void *
-address(const glow_buffer *b)
-{
-    return b->at ? (void *)(uintptr_t)b->at : b->host;
-}
+/* Copies. */
 
 static void
 copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
      const glow_command *command)
 {
+    bool in = to->at != 0;
     const run_copy c = {
         .base = &d->base,
-        .to = address(to),
-        .from = address(from),
+        .memory = d->memory,
+        .host = in ? from->host : to->host,
+        .at = in ? to->at : from->at,
         .bytes = to->bytes < from->bytes ? to->bytes : from->bytes,
         .ps = d->is_sim ? d->base.options.copy_ps : 0,
-        .in = to->at != 0,
+        .in = in,
     };
 
     glow_run_base_copy(d->copies, &c, command);
@@ -137,7 +170,8 @@ copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
 typedef struct running {
     glow_run_device *device;
     glow_loaded *loaded;
-    void *at[];
+    void *memory; /* that the buffers are in; NULL: of the host */
+    uint64_t at[];
 } running;
 
 static glow_loaded *
@@ -215,7 +249,7 @@ do_run(void *work, int worker, glow_report_text *r)
     pthread_mutex_unlock(&d->base.lock);
     o = d->is_sim ? misbehave(d, number, r) : GLOW_RUN_DONE;
     if (o == GLOW_RUN_DONE)
-        o = glow_run_loaded(x->loaded, worker, x->at, r);
+        o = glow_run_loaded(x->loaded, worker, x->memory, x->at, r);
     if (o == GLOW_RUN_DONE && d->is_sim)
         glow_run_sleep_until(begin + d->base.options.run_ns);
     pthread_mutex_lock(&d->base.lock);
@@ -233,8 +267,12 @@ submit(glow_run_device *d, glow_loaded *l, const glow_buffer *buffers,
 
     x->device = d;
     x->loaded = l;
-    for (int i = 0; i < l->n_ports; i++)
-        x->at[i] = address(&buffers[i]);
+    x->memory = d->memory;
+    for (int i = 0; i < l->n_ports; i++) {
+        if (!buffers[i].at)
+            x->memory = NULL; /* the buffers are of the host, all of them */
+        x->at[i] = buffers[i].at ? buffers[i].at : (uint64_t)(uintptr_t)buffers[i].host;
+    }
     glow_run_queue_put(d->runs, c, do_run, x);
 }
 
@@ -242,7 +280,7 @@ static void
 cancel(glow_run_device *d, glow_timeline *t)
 {
     glow_run_queue_cancel(d->runs, t, GLOW_RUN_CANCELLED, "it was cancelled");
-    if (d->is_sim)
+    if (d->copies != d->runs)
         glow_run_queue_cancel(d->copies, t, GLOW_RUN_CANCELLED, "it was cancelled");
 }
 
@@ -255,7 +293,7 @@ reset(glow_run_device *d)
 
     snprintf(text, sizeof text, "device %s was reset", d->base.options.name);
     glow_run_queue_cancel(d->runs, NULL, GLOW_RUN_CANCELLED, text);
-    if (d->is_sim)
+    if (d->copies != d->runs)
         glow_run_queue_cancel(d->copies, NULL, GLOW_RUN_CANCELLED, text);
     pthread_mutex_lock(&d->base.lock);
     stuck = !d->is_sim && d->running > 0;

@@ -484,12 +484,13 @@ static void
 copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
      const glow_command *command)
 {
+    bool in = to->at != 0;
     const run_copy c = {
         .base = &d->base,
-        .to = to->at ? d->shared + to->at : to->host,
-        .from = from->at ? d->shared + from->at : from->host,
+        .host = in ? from->host : to->host,
+        .at = (uint64_t)(uintptr_t)(d->shared + (in ? to->at : from->at)),
         .bytes = to->bytes < from->bytes ? to->bytes : from->bytes,
-        .in = to->at != 0,
+        .in = in,
     };
 
     glow_run_base_copy(d->copies, &c, command);

@@ -94,6 +94,26 @@ typedef struct glow_code_sizes {
     int64_t code;
 } glow_code_sizes;
 
+/*
+ * Memory of the machine that the host cannot address: devices of the runtime
+ * (glow/runtime.h) keep buffers in it, copy between it and the host, and run on them.
+ * Calls may come from several threads at once, but not two for the same buffer or
+ * executable.
+ */
+typedef struct glow_backend_memory {
+    /* Memory of at most `bytes`; 0: no limit.  NULL after a report. */
+    void *(*open)(glow_context *ctx, const glow_target_options *t, int64_t bytes);
+    void (*close)(void *memory); /* without buffers */
+    /* The address of a buffer; 0: there is no room. */
+    uint64_t (*allocate)(void *memory, int64_t bytes);
+    void (*free)(void *memory, uint64_t at);
+    void (*write)(void *memory, uint64_t to, const void *from, int64_t bytes);
+    void (*read)(void *memory, void *to, uint64_t from, int64_t bytes);
+    /* As `run` of the backend, on the buffers at[i]; tensors of bindings have no data. */
+    bool (*run)(void *memory, glow_executable *x, const glow_binding *bindings,
+                const uint64_t *at, int count);
+} glow_backend_memory;
+
 struct glow_backend {
     const char *name; /* "interp", "cpu" */
     const char *summary;
@@ -196,6 +216,8 @@ struct glow_backend {
      * to a NULL operator.  NULL: there are no units.
      */
     const struct glow_rewrite_row *units;
+    /* NULL: `run` works in memory of the host alone. */
+    const glow_backend_memory *memory;
 };
 
 GLOW_API glow_schema glow_backend_schema(const glow_backend *b);

@@ -16,7 +16,7 @@
 GLOW_BEGIN
 
 #define GLOW_ABI_MAJOR 2 /* raised when something here changes its layout */
-#define GLOW_ABI_MINOR 3 /* raised when something is added */
+#define GLOW_ABI_MINOR 4 /* raised when something is added */
 
 /*
  * Layouts besides the ABI: limits, and sizes of structs.  Structs that a plugin

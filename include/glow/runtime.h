@@ -2,8 +2,8 @@
  * Devices: memory and queues of a machine, or of a part of it, on which loaded
  * networks run asynchronously.
  *
- * A backend whose machine has memory or queues of its own brings a glow_run_device_api.
- * Every other backend runs in threads of this process, in memory of the host.
+ * Backends run in threads of this process, in memory of the host or, if they have a
+ * glow_backend_memory, in their own.
  * Calls may come from any thread, also several at once, unless said otherwise; none
  * blocks but open, load, reset and close.
  */
@@ -129,7 +129,7 @@ struct glow_run_device_api {
     bool (*reset)(glow_run_device *d);
 };
 
-/* Threads of this process and a backend's load and run. */
+/* Threads of this process, a backend's load and run, and its memory if it has one. */
 extern GLOW_API const glow_run_device_api glow_run_device_local;
 /* The backend in a process of its own, with memory that both share. */
 extern GLOW_API const glow_run_device_api glow_run_device_remote;

