@@ -258,8 +258,8 @@ run_segment(glow_executable *x, const vta_segment *g, vta_report *r)
                          g->first->op->name, g->first->name, r->fault);
 }
 
-static bool
-run(glow_executable *x, const glow_binding *bindings, int count)
+bool
+vta_run(glow_executable *x, const glow_binding *bindings, int count)
 {
     glow_arena *a = glow_arena_new();
     const vta_segment *g = x->program->segments;
@@ -332,7 +332,7 @@ const glow_backend vta_backend = {
     .takes = takes_core,
     .level = GLOW_PLACED,
     .load = load_core,
-    .run = run,
+    .run = vta_run,
     .sizes = sizes,
     .unload = unload,
     .emit = vta_emit,
@@ -348,6 +348,7 @@ const glow_backend vta_backend = {
     .defaults = &defaults,
     .before_lower = "vta.form-units,dce,fold-constants",
     .target = target,
+    .memory = &vta_dram,
 };
 
 /* The target file has the sizes of scratchpads, and passes overlap the queues. */
@@ -357,7 +358,7 @@ const glow_backend vta_backend_units = {
     .takes = takes_units,
     .level = GLOW_PLACED,
     .load = load_units,
-    .run = run,
+    .run = vta_run,
     .sizes = sizes,
     .unload = unload,
     .emit = vta_emit,
@@ -368,4 +369,5 @@ const glow_backend vta_backend_units = {
     .before_lower = "form-units,dce",
     .target = target,
     .units = vta_units,
+    .memory = &vta_dram,
 };

@@ -7,7 +7,7 @@
 static const glow_plugin plugin = {
     .size = sizeof plugin,
     .abi_major = GLOW_ABI_MAJOR,
-    .abi_minor = 3, /* the least that has all that this plugin uses */
+    .abi_minor = 4, /* the least that has all that this plugin uses */
     .sizes = GLOW_ABI_SIZES,
     .name = "vta",
     .version = "1.0",

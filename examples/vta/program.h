@@ -57,6 +57,10 @@ bool vta_is_left(const vta_program *p, const glow_node *n);
 /* Constants and micro-operations, and poison everywhere else. */
 bool vta_fill_dram(const vta_program *p, uint8_t *dram);
 
+/* Memory of the device, and `run` of both backends, on which it works. */
+extern const glow_backend_memory vta_dram;
+bool vta_run(glow_executable *x, const glow_binding *bindings, int count);
+
 /* The artifacts, of both backends, which have the same defaults of options. */
 bool vta_emit(glow_func *f, const char *artifact, const glow_target_options *t,
               const char *path);
