@@ -70,6 +70,7 @@ class Postgres:
 
     def __exit__(self, *why):
         try:
-            self.stop()
+            if os.path.exists(f"{self.folder}/data/postmaster.pid"):
+                self.stop()
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -98,15 +98,18 @@ line_of(work_queue *q, const char *text)
     return line;
 }
 
-/* True if the server, and not the statement, is why it failed. */
+/*
+ * True if the server, and not the statement, is why it failed: reports of libpq itself
+ * have no code, and may come before the connection shows as bad.
+ */
 static bool
 is_lost(PGconn *c, const PGresult *r)
 {
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 
     return PQstatus(c) == CONNECTION_BAD ||
-           (state && (strncmp(state, "57P", 3) == 0 ||
-                      strncmp(state, "08", 2) == 0));
+           !state || strncmp(state, "57P", 3) == 0 ||
+           strncmp(state, "08", 2) == 0;
 }
 
 static work_reply
