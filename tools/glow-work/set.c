@@ -68,7 +68,7 @@ absolute(work *w, const char *path)
     return copy;
 }
 
-static const glow_module *
+static glow_module *
 read_network(work *w, const work_set *s)
 {
     const glow_source *source = glow_source_read(w->tool.ctx, s->model);
@@ -204,7 +204,8 @@ take_ports(work *w, const glow_module *m, work_set *s)
         if (in && code == TOOL_GO_ON)
             code = take_input(w, p, s);
         if (out)
-            tool_list_add(&w->tool, &s->outputs, p->name);
+            tool_list_add(&w->tool, &s->outputs,
+                          glow_arena_strdup(w->tool.arena, p->name));
     }
     work_name_files(&w->tool, s);
     return code == TOOL_GO_ON ? check_names(w, &names) : code;
@@ -214,7 +215,7 @@ int
 work_describe(work *w, const char *name, work_set *out)
 {
     const work_values *v = &w->values;
-    const glow_module *m;
+    glow_module *m;
     int code;
 
     *out = (work_set){.name = name, .chunk = v->chunk};
@@ -226,6 +227,7 @@ work_describe(work *w, const char *name, work_set *out)
     if (!m)
         return TOOL_FAILED;
     code = take_ports(w, m, out);
+    glow_module_free(m);
     if (code != TOOL_GO_ON)
         return code;
     if (out->chunk == 0)
