@@ -34,7 +34,10 @@ typedef struct glow_gradient {
     glow_value *const *by_result;
     /* By node->in[i]: if the gradient is asked for. */
     const bool *wanted;
-    /* By node->in[i]: to be set to a value of its type; NULL stays: 0. */
+    /*
+     * By node->in[i]: to be set to a value of its type; NULL stays: 0.  That of a
+     * Dequantize is by the operand of the Quantize before it.
+     */
     glow_value **by_operand;
 } glow_gradient;
 
@@ -136,6 +139,9 @@ extern GLOW_API const glow_derivative glow_derivative_convtranspose;
 extern GLOW_API const glow_derivative glow_derivative_maxpool;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolgrad;
 extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
+
+/* Rounding to quantized elements and back: ir/derivatives/quantize.c. */
+extern GLOW_API const glow_derivative glow_derivative_dequantize;
 
 /* Resizing and regions: ir/derivatives/image.c, roi.c. */
 extern GLOW_API const glow_derivative glow_derivative_maxroipool;

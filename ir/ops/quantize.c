@@ -93,6 +93,7 @@ const glow_op glow_op_dequantize = {
     .doc = "`x = (float)(q - offset) * scale`, a float, then in the kind of "
            "Result.",
     .source = "Glow Dequantize; ONNX DequantizeLinear",
+    .derivative = &glow_derivative_dequantize,
 };
 
 /* rescalequantized */

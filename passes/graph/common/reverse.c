@@ -19,6 +19,16 @@ wanted_of(const reverse *r, const glow_value *v)
                                  : NULL;
 }
 
+glow_value *
+glow_reverse_operand(const glow_node *n, int k)
+{
+    const glow_node *q = n->op == &glow_op_dequantize
+                             ? glow_def(n->in[0], &glow_op_quantize)
+                             : NULL;
+
+    return q && !q->pred ? q->in[0] : n->in[k];
+}
+
 const glow_storage *
 glow_reverse_source(const reverse *r, const glow_value *v)
 {
@@ -45,13 +55,13 @@ find_influence(reverse *r)
 
         glow_number_set(&r->number, n, (uint32_t)i);
         for (int k = 0; k < n->n_in && !r->from[i]; k++)
-            r->from[i] = glow_reverse_source(r, n->in[k]);
+            r->from[i] = glow_reverse_source(r, glow_reverse_operand(n, k));
     }
     for (int i = 0; i < r->n_seeds; i++)
         r->to[glow_number_of(&r->number, r->seeds[i].save)] = true;
     for (int i = r->count - 1; i >= 0; i--)
         for (int k = 0; k < r->order[i]->n_in && r->to[i]; k++) {
-            const glow_value *v = r->order[i]->in[k];
+            const glow_value *v = glow_reverse_operand(r->order[i], k);
 
             if (v && v->def && glow_is_float(v->type->elem))
                 r->to[glow_number_of(&r->number, v->def)] = true;
@@ -114,7 +124,7 @@ refusal(const glow_node *n)
 
     if (n->pred)
         return "with a predicate";
-    if (glow_computes_quantized(n))
+    if (glow_computes_quantized(n) && n->op != &glow_op_dequantize)
         return "on quantized elements";
     return !d ? "" : d->refuses ? d->refuses(n) : NULL;
 }
@@ -224,14 +234,13 @@ static bool
 apply_gradient(reverse *r, glow_node *n, glow_value **by_result)
 {
     glow_value **by_operand = GLOW_NEW_ARRAY(r->arena, glow_value *, n->n_in);
-    glow_value **in =
-        glow_arena_copy(r->arena, n->in, (size_t)n->n_in * sizeof *n->in);
+    glow_value **in = GLOW_NEW_ARRAY(r->arena, glow_value *, n->n_in);
     bool *want = GLOW_NEW_ARRAY(r->arena, bool, n->n_in);
     glow_gradient g = {n, by_result, want, by_operand};
     int n_in = n->n_in;
 
     for (int i = 0; i < n_in; i++)
-        want[i] = is_wanted(r, in[i]);
+        want[i] = is_wanted(r, in[i] = glow_reverse_operand(n, i));
     if (!(n->op == &glow_op_if     ? glow_reverse_if(r, &g)
           : n->op == &glow_op_loop ? glow_reverse_loop(r, &g)
                                    : n->op->derivative->gradient(r->b, &g)))

@@ -50,6 +50,12 @@ typedef struct reverse {
  */
 bool glow_reverse(reverse *r);
 
+/*
+ * The value that the gradient by operand `k` goes to: n->in[k], or the operand of the
+ * Quantize whose result a Dequantize `n` reads.
+ */
+glow_value *glow_reverse_operand(const glow_node *n, int k);
+
 /* The source of a wanted placeholder that leads to `v` by floats, or NULL. */
 const glow_storage *glow_reverse_source(const reverse *r, const glow_value *v);
 

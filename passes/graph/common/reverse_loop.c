@@ -61,7 +61,7 @@ find_depends(const looper *x, glow_node *const *order, int o, bool *in)
         if (n->op == &glow_op_save)
             to[i] = n->in[1]->storage == glow_formal(f, GLOW_OUTPUTS, o);
         for (int k = 0; k < n->n_in && to[i]; k++) {
-            const glow_value *v = n->in[k];
+            const glow_value *v = glow_reverse_operand(n, k);
 
             if (!v || !glow_is_float(v->type->elem))
                 continue;
