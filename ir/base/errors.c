@@ -992,7 +992,8 @@ static const glow_diag_info table[] = {
 
     {"E0440", "differentiate does not know the loss",
      "The loss is a placeholder of one float that the function saves to.\n"
-     "Where there are several, the option names it.\n"
+     "Where there are several, the option names it.  In forward mode it may\n"
+     "be any tensor of floats.\n"
      "\n"
      "    glow-opt -differentiate net.gir   // saves @loss and @accuracy\n"
      "\n"
@@ -1018,7 +1019,8 @@ static const glow_diag_info table[] = {
 
     {"E0443", "a gradient is wrong",
      "verify-gradients runs the function in float64 and compares the gradient\n"
-     "along random directions with differences of the loss.\n"
+     "along random directions with differences of the loss, a tangent with\n"
+     "differences along its direction, and the two with each other.\n"
      "\n"
      "    glow-opt -differentiate -verify-gradients net.gir\n"
      "\n"
@@ -1028,7 +1030,7 @@ static const glow_diag_info table[] = {
     {"E0444", "gradients could not be verified",
      "The function refuses all inputs that verify-gradients draws, its loss\n"
      "was no number for any of them, or there is no placeholder with\n"
-     "GradientOf and Loss.\n"
+     "GradientOf and Loss, or with TangentOf.\n"
      "\n"
      "    placeholder @grad.w : float<4> {GradientOf: \"w\", Loss: \"loss\"}\n"
      "\n"

@@ -20,6 +20,12 @@
  * A value that is not of floats ends the path without a word.  The bodies of an If or a
  * Loop are differentiated into new ones: see common/reverse_loop.c.
  *
+ * Forward mode (`mode=forward`) appends the derivative of the loss, which may be any
+ * tensor of floats then, along a direction: placeholders @tangent.w {TangentBy: "w"} are
+ * its parts, and the result is saved to @tangent.loss {TangentOf: "loss"}.  The same
+ * rules serve: the gradient J^T v is linear in a cotangent v, so that its own gradient by
+ * v along t is J t.  The nodes of J^T v that it does not read are erased.
+ *
  * An operator has a rule (glow_op.derivative), or it is lowered first, wherever it is in
  * the function, until all that matter have one.  If some have none after all, each is
  * an error that says which placeholder reaches the loss through it.
@@ -39,7 +45,11 @@
 
 typedef struct differentiate_options {
     const char *loss, *of;
+    int mode;
 } differentiate_options;
+
+enum { REVERSE, FORWARD };
+static const char *const modes[] = {"reverse", "forward", NULL};
 
 typedef struct tape {
     glow_context *ctx;
@@ -49,16 +59,18 @@ typedef struct tape {
     glow_node *save; /* of the loss */
     reverse_wanted *of;
     int n_of;
+    bool is_forward;
 } tape;
 
 /* The loss. */
 
 static bool
-may_be_loss(const glow_node *n)
+may_be_loss(const tape *t, const glow_node *n)
 {
-    const glow_type *t = n->op == &glow_op_save ? n->in[1]->type : NULL;
+    const glow_type *type = n->op == &glow_op_save ? n->in[1]->type : NULL;
 
-    return t && glow_is_float(t->elem) && glow_type_count(t) == 1;
+    return type && glow_is_float(type->elem) &&
+           (t->is_forward || glow_type_count(type) == 1);
 }
 
 static bool
@@ -69,25 +81,27 @@ find_loss(tape *t, const char *name)
     GLOW_FOR_EACH_NODE(n, t->f) {
         if (n->op != &glow_op_save ||
             (*name ? strcmp(n->in[1]->storage->name, name) != 0
-                   : !may_be_loss(n)))
+                   : !may_be_loss(t, n)))
             continue;
         t->save = n;
         count++;
     }
-    if (count == 1 && may_be_loss(t->save))
+    if (count == 1 && may_be_loss(t, t->save))
         return true;
     if (count == 1)
         return glow_error(t->ctx, "E0440",
-                          "the loss @%s has type %s, but must be one float",
-                          name, glow_type_text(t->arena, t->save->in[1]->type));
+                          "the loss @%s has type %s, but must be %s", name,
+                          glow_type_text(t->arena, t->save->in[1]->type),
+                          t->is_forward ? "of floats" : "one float");
     if (*name)
         return glow_error(t->ctx, "E0440",
                           "function @%s saves nothing to the loss @%s",
                           t->f->name, name);
     return glow_error(t->ctx, "E0440",
-                      "function @%s saves %d placeholders of one float; "
+                      "function @%s saves %d placeholders of %s; "
                       "name the loss: -differentiate='loss=NAME'",
-                      t->f->name, count);
+                      t->f->name, count,
+                      t->is_forward ? "floats" : "one float");
 }
 
 /* The placeholders of `of`. */
@@ -142,23 +156,21 @@ find_wanted(tape *t, const char *patterns)
 
 /* Results. */
 
-/* {GradientOf: "w", Loss: "loss"}, which tell what the placeholder holds. */
+/* Attributes that tell what a placeholder holds: {GradientOf: "w", Loss: "loss"}. */
 static glow_attr_list
-attributes(const tape *t, const glow_storage *s)
+attributes(const tape *t, int count, const char *const *names,
+           const char *const *texts)
 {
-    glow_arena *a = t->f->module->arena;
-    glow_attr *items = GLOW_NEW_ARRAY(a, glow_attr, 2);
-    const char *texts[] = {s->name, t->save->in[1]->storage->name};
-    static const char *const names[] = {"GradientOf", "Loss"};
+    glow_attr *items = GLOW_NEW_ARRAY(t->f->module->arena, glow_attr, count);
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < count; i++)
         items[i] = (glow_attr){
             .name = names[i],
             .value = {.kind = GLOW_V_STRING,
                       .text = texts[i],
                       .size = strlen(texts[i])},
         };
-    return (glow_attr_list){items, 2};
+    return (glow_attr_list){items, (size_t)count};
 }
 
 static bool
@@ -169,7 +181,9 @@ save_gradient(tape *t, const reverse_wanted *w)
     glow_storage *to = glow_placeholder_new(t->f->module, name, s->value.type);
     glow_value *d = w->gradient;
 
-    to->attrs = attributes(t, s);
+    to->attrs = attributes(
+        t, 2, (const char *const[]){"GradientOf", "Loss"},
+        (const char *const[]){s->name, t->save->in[1]->storage->name});
     glow_builder_named(t->b, glow_arena_printf(t->arena, "%s.grad", s->name),
                        s->loc);
     if (!d) {
@@ -182,11 +196,118 @@ save_gradient(tape *t, const reverse_wanted *w)
 }
 
 static glow_result
+reverse_mode(tape *t, reverse *r)
+{
+    if (!glow_reverse(r))
+        return GLOW_FAILED;
+    for (int i = 0; i < t->n_of; i++)
+        if (!save_gradient(t, &t->of[i]))
+            return GLOW_FAILED;
+    glow_run_count(r->run, "gradients", t->n_of);
+    return GLOW_CHANGED;
+}
+
+/* Forward mode. */
+
+/* A placeholder `tangent.NAME`, with {`attribute`: "NAME"}. */
+static glow_storage *
+new_tangent(const tape *t, const char *attribute, const glow_storage *of)
+{
+    glow_storage *s = glow_placeholder_new(
+        t->f->module, glow_arena_printf(t->arena, "tangent.%s", of->name),
+        of->value.type);
+
+    s->attrs = attributes(t, 1, &attribute, &of->name);
+    return s;
+}
+
+/*
+ * The cotangent, by which the gradients are differentiated: they are linear in it, so
+ * its numbers do not matter.  None is 0, since rules treat a gradient of 0 apart.
+ */
+static glow_value *
+new_cotangent(tape *t)
+{
+    glow_value *v;
+
+    glow_builder_named(t->b, t->save->in[1]->storage->name, t->save->loc);
+    v = glow_build_constant(t->b, "cotangent", t->save->in[0]->type);
+    if (v)
+        glow_tensor_fill(&v->storage->tensor, GLOW_FILL_RANDOM, 1);
+    return v;
+}
+
+/* Gives each gradient a tangent, by which the walk back through it begins. */
+static int
+seed_tangents(tape *t, reverse_seed *seeds)
+{
+    int count = 0;
+
+    for (int i = 0; i < t->n_of; i++) {
+        glow_storage *s = new_tangent(t, "TangentBy", t->of[i].storage), *to;
+        glow_value *d = t->of[i].gradient;
+
+        if (!d) {
+            glow_storage_erase(s);
+            continue;
+        }
+        to = glow_placeholder_new(t->f->module, "transposed", d->type);
+        if (!glow_save(t->b, d, &to->value))
+            return -1;
+        seeds[count++] = (reverse_seed){t->f->last, &s->value};
+    }
+    return count;
+}
+
+static glow_result
+forward_mode(tape *t, reverse *r)
+{
+    reverse_seed *seeds = GLOW_NEW_ARRAY(t->arena, reverse_seed, t->n_of);
+    reverse_wanted by = {0};
+    glow_storage *to;
+    glow_value *v = new_cotangent(t);
+
+    if (!v)
+        return GLOW_FAILED;
+    r->seeds[0].gradient = v;
+    if (!glow_reverse(r))
+        return GLOW_FAILED;
+    by.storage = v->storage;
+    by.source = t->save->in[1]->storage;
+    r->n_seeds = seed_tangents(t, seeds);
+    r->seeds = seeds;
+    r->wanted = &by;
+    r->n_wanted = 1;
+    if (r->n_seeds < 0 || (r->n_seeds > 0 && !glow_reverse(r)))
+        return GLOW_FAILED;
+    for (int i = 0; i < r->n_seeds; i++) {
+        glow_storage *s = seeds[i].save->in[1]->storage;
+
+        glow_node_erase(seeds[i].save);
+        glow_storage_erase(s);
+    }
+    to = new_tangent(t, "TangentOf", t->save->in[1]->storage);
+    glow_builder_named(t->b, to->name, t->save->loc);
+    if (!by.gradient)
+        by.gradient = glow_build_splat(t->b, "zero", v->type, 0);
+    if (!glow_save(t->b, by.gradient, &to->value))
+        return GLOW_FAILED;
+    glow_erase_unused(t->f);
+    if (glow_is_unused(v))
+        glow_storage_erase(v->storage);
+    glow_run_count(r->run, "tangents", 1);
+    return GLOW_CHANGED;
+}
+
+static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     const differentiate_options *o = glow_run_options(pass);
-    tape t = {
-        .ctx = glow_run_context(pass), .f = f, .arena = glow_run_scratch(pass)};
+    tape t = {.ctx = glow_run_context(pass),
+              .f = f,
+              .arena = glow_run_scratch(pass),
+              .is_forward = o->mode == FORWARD};
+    reverse_seed seed = {0};
     reverse r;
 
     if (glow_is_body(f))
@@ -196,22 +317,17 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_FAILED;
     if (!glow_run_may_rewrite(pass))
         return GLOW_UNCHANGED;
+    seed.save = t.save;
     r = (reverse){.run = pass,
                   .f = f,
                   .b = t.b,
                   .arena = t.arena,
                   .loss = t.save->in[1]->storage->name,
-                  .seeds = &(reverse_seed){t.save, NULL},
+                  .seeds = &seed,
                   .n_seeds = 1,
                   .wanted = t.of,
                   .n_wanted = t.n_of};
-    if (!glow_reverse(&r))
-        return GLOW_FAILED;
-    for (int i = 0; i < t.n_of; i++)
-        if (!save_gradient(&t, &t.of[i]))
-            return GLOW_FAILED;
-    glow_run_count(pass, "gradients", t.n_of);
-    return GLOW_CHANGED;
+    return t.is_forward ? forward_mode(&t, &r) : reverse_mode(&t, &r);
 }
 
 const glow_pass glow_pass_differentiate = {
@@ -223,9 +339,14 @@ const glow_pass glow_pass_differentiate = {
                                    "the placeholder of the loss"),
                 GLOW_FIELD_DEFAULT(differentiate_options, of, GLOW_STRING,
                                    "placeholders, by name or pattern; empty: "
-                                   "those that are trained")},
+                                   "those that are trained"),
+                GLOW_FIELD_ENUM(differentiate_options, mode, modes,
+                                "reverse: gradients; forward: the derivative "
+                                "along a tangent")},
     .defaults = &(const differentiate_options){.loss = "", .of = ""},
     .run = run,
-    .source = "Glow, differentiate; Griewank and Walther, Evaluating "
-              "Derivatives (SIAM, 2008), reverse mode",
+    .source =
+        "Glow, differentiate; Griewank and Walther, Evaluating "
+        "Derivatives (SIAM, 2008), reverse mode; Townsend, A new trick for "
+        "calculating Jacobian vector products (2017)",
 };

@@ -13,6 +13,12 @@
  * reports E0443 where they differ by more than `tolerance`.  Tensors of at most 64
  * elements are compared element by element too.
  *
+ * A placeholder {TangentOf: "y"} has the derivative of @y along the direction that the
+ * placeholders {TangentBy: ..} are.  For a drawn r of length 1 the sum of its elements
+ * times r is compared with differences as above.  Where the function saves the gradients
+ * of @y by all of these as well, both modes are compared with each other: the sum of
+ * gradients times direction is the tangent, up to 1e-10, at kinks too.
+ *
  * Inputs are drawn from `seed`, none of them 0.  Where differences of h and h / 2
  * disagree, a kink (of Relu, of a maximum) may lie between; then others are drawn, up to
  * 8 times, and the draw with the least disagreement counts.  Functions of graphs and of
@@ -359,6 +365,151 @@ check_gradient(trial *t, const slot *gradient)
     return right;
 }
 
+/* Tangents. */
+
+/* Moves each input that has a tangent by `by` along it; the sum of @y times r there. */
+static double
+sum_at(trial *t, const slot *y, const double *r, double by)
+{
+    int64_t count = glow_type_count(y->now.type);
+    double sum = 0;
+
+    restore(t);
+    for (int k = 0; k < t->n_slots; k++) {
+        const slot *u = &t->slots[k];
+        const slot *x = slot_named(t, attribute(u->storage, "TangentBy"));
+
+        for (int64_t i = 0; x && i < glow_type_count(x->now.type); i++)
+            glow_set_double(&x->now, i,
+                            glow_get_double(&x->input, i) +
+                                by * glow_get_double(&u->input, i));
+    }
+    if (!evaluate(t, 1))
+        return NAN;
+    for (int64_t i = 0; i < count; i++)
+        sum += glow_get_double(&y->now, i) * r[i];
+    return sum;
+}
+
+static probe
+probe_tangent(trial *t, const slot *tangent, const slot *y, const double *r,
+              double h)
+{
+    int64_t count = glow_type_count(y->now.type);
+    probe p = {0};
+    double half;
+
+    for (int64_t i = 0; i < count; i++)
+        p.got += glow_get_double(&tangent->now, i) * r[i];
+    p.expected = (sum_at(t, y, r, h) - sum_at(t, y, r, -h)) / (2 * h);
+    half = (sum_at(t, y, r, h / 2) - sum_at(t, y, r, -h / 2)) / h;
+    p.scale = fmax(fabs(p.expected), fabs(p.got));
+    p.unsure = p.scale > 0 ? fabs(p.expected - half) / p.scale : 0;
+    return p;
+}
+
+/* The slot of the gradient of @y by @x, or NULL. */
+static const slot *
+gradient_of(const trial *t, const char *y, const char *x)
+{
+    for (int i = 0; i < t->n_slots; i++) {
+        const glow_storage *s = t->slots[i].storage;
+        const char *of = attribute(s, "GradientOf"), *loss;
+
+        loss = attribute(s, "Loss");
+        if (of && loss && strcmp(of, x) == 0 && strcmp(loss, y) == 0)
+            return &t->slots[i];
+    }
+    return NULL;
+}
+
+/* Compares the tangent of a loss with its gradients, where there are all of them. */
+static bool
+compare_modes(trial *t, const slot *tangent, const slot *y)
+{
+    double sum = 0, size = 0, got = glow_get_double(&tangent->now, 0);
+
+    for (int k = 0; k < t->n_slots; k++) {
+        const slot *u = &t->slots[k], *g;
+        const char *x = attribute(u->storage, "TangentBy");
+
+        if (!x)
+            continue;
+        g = gradient_of(t, y->storage->name, x);
+        if (!g)
+            return true;
+        for (int64_t i = 0; i < glow_type_count(g->now.type); i++) {
+            double term =
+                glow_get_double(&g->now, i) * glow_get_double(&u->input, i);
+
+            sum += term;
+            size += fabs(term);
+        }
+    }
+    return fabs(sum - got) <= 1e-10 * fmax(size, fabs(got)) ||
+           glow_error(t->ctx, "E0443",
+                      "@%s is %.12g, but the gradients of @%s along the "
+                      "direction are %.12g",
+                      tangent->storage->name, got, y->storage->name, sum);
+}
+
+static bool
+compare_tangent(trial *t, const slot *tangent, const slot *y, const double *r)
+{
+    const verify_options *o = glow_run_options(t->run);
+    probe best = {.unsure = INFINITY};
+    double off;
+
+    for (int i = 0; i < DRAWS && !(best.unsure <= o->tolerance); i++) {
+        probe p;
+
+        if (!redraw(t, y))
+            return glow_error(t->ctx, "E0444",
+                              "verify-gradients: @%s refuses all inputs, or "
+                              "@%s is no number for them",
+                              t->whole->name, y->storage->name);
+        if (glow_type_count(y->now.type) == 1 && !compare_modes(t, tangent, y))
+            return false;
+        p = probe_tangent(t, tangent, y, r, (double)o->step);
+        if (p.unsure < best.unsure)
+            best = p;
+    }
+    off = best.scale > 0 ? fabs(best.expected - best.got) / best.scale : 0;
+    if (off <= (double)o->tolerance + best.unsure)
+        return true;
+    return glow_error(t->ctx, "E0443",
+                      "@%s changes by %.9g along the direction, but @%s says "
+                      "%.9g, which is %.2g off (at most %.2g)",
+                      y->storage->name, best.expected, tangent->storage->name,
+                      best.got, off, (double)o->tolerance);
+}
+
+static bool
+check_tangent(trial *t, const slot *tangent)
+{
+    const verify_options *o = glow_run_options(t->run);
+    const glow_storage *s = tangent->storage;
+    const slot *y = slot_named(t, attribute(s, "TangentOf"));
+    int64_t count = y ? glow_type_count(y->now.type) : 0;
+    double *r = GLOW_NEW_ARRAY(t->arena, double, (size_t)count + 1);
+    bool right = true;
+
+    if (!y || !glow_dims_equal(y->now.type->shape, tangent->now.type->shape))
+        return glow_error_at(t->ctx, s->span, "E0444",
+                             "@%s: TangentOf is no placeholder that fits",
+                             s->name);
+    t->loss = loss_alone(t->whole, y->storage->name);
+    t->n_bindings[1] = 0;
+    bind(t, t->loss, 1);
+    for (int i = 0; i < o->directions && right && count > 0; i++) {
+        draw_direction(t, r, count);
+        right = compare_tangent(t, tangent, y, r);
+    }
+    glow_module_free(t->loss->module);
+    t->loss = NULL;
+    return right;
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -376,17 +527,23 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_UNCHANGED;
     make_slots(&t);
     bind(&t, f, 0);
-    for (int i = 0; i < t.n_slots; i++)
-        if (attribute(t.slots[i].storage, "GradientOf")) {
+    for (int i = 0; i < t.n_slots; i++) {
+        const glow_storage *s = t.slots[i].storage;
+
+        if (attribute(s, "GradientOf"))
             right &= check_gradient(&t, &t.slots[i]);
-            count++;
-        }
+        else if (attribute(s, "TangentOf"))
+            right &= check_tangent(&t, &t.slots[i]);
+        else
+            continue;
+        count++;
+    }
     end(&t);
     glow_run_count(pass, "gradients", count);
     if (count == 0)
         right = glow_error(t.ctx, "E0444",
                            "function @%s writes no placeholder with "
-                           "GradientOf",
+                           "GradientOf or TangentOf",
                            f->name);
     return right ? GLOW_UNCHANGED : GLOW_FAILED;
 }
