@@ -1,4 +1,4 @@
-/* How the sums over windows are cut up: see filter.h. */
+/* Tiling of the sums over windows: see filter.h. */
 
 #include "codegen/cpu/kernels/gradient/filter.h"
 
