@@ -10,11 +10,14 @@
  * Nothing is done unless the schedule needs more bytes than the limit.  Then,
  * at the peak node, the candidates are the results that are live across it:
  * defined before and used after it, but not by it.  The candidate with the
- * greatest product of bytes and distance to its next use, per flop of
+ * greatest product of bytes and distance to its next use, by the price of
  * recomputation, is chosen: its node is cloned before that use, with the
- * definitions of operands that would otherwise have to stay live.  A clone is
- * kept if the new schedule has a lower peak, or the same peak at fewer
- * positions; otherwise the next candidate is tried.  Each step strictly
+ * definitions of operands that would otherwise have to stay live.  The price is
+ * the time in parts of the function's, and the flops in parts of the budget.  A
+ * clone is kept if the new schedule has a lower peak, or the same peak at fewer
+ * positions; otherwise the next candidate is tried.  Results of 1 / LEAST_PART
+ * of the excess over the limit come first, and a clone that spends as large a
+ * part of the budget must lower the peak by as many bytes.  Each step strictly
  * decreases this, so the pass terminates: when the limit is met, no candidate
  * helps, or the budget of flops is spent.
  *
@@ -39,8 +42,9 @@ typedef struct options {
 } options;
 
 enum {
-    TRIALS = 16,   /* of a step */
-    MOST_NODES = 8 /* that are cloned for one result */
+    TRIALS = 16,     /* of a step */
+    MOST_NODES = 32, /* that are cloned for one result */
+    LEAST_PART = 64  /* of the bytes beyond the limit, in a result */
 };
 
 /* A value that could be recomputed. */
@@ -59,7 +63,8 @@ typedef struct remat {
     glow_func *f;
     glow_builder *builder;
     glow_schedule schedule;
-    int64_t left; /* remaining budget of flops */
+    int64_t most, left; /* budget of flops, and what remains of it */
+    double time;        /* of the function as it was given */
 } remat;
 
 /* The peak, and the number of positions where it is reached. */
@@ -178,6 +183,16 @@ collect(const remat *r, candidate *c, uint32_t at)
     return true;
 }
 
+/* The part of the function's time that nodes take, and of the flops that may be
+ * added: a convolution may take no longer than activations, and all of these. */
+static double
+price(const remat *r, glow_cost c, int nodes)
+{
+    double flops = r->most > 0 ? (double)c.flops / (double)r->most : 0;
+
+    return glow_cost_time(glow_run_target(r->run), c, nodes) / r->time + flops;
+}
+
 /*
  * Sets cost and priority of a candidate; false if it cannot be cloned or
  * exceeds the budget.
@@ -196,8 +211,7 @@ weigh(const remat *r, candidate *c)
                              glow_node_cost(r->schedule.nodes[c->places[i]]));
     c->flops = cost.flops;
     c->worth = (double)glow_type_bytes(c->value->type) *
-               (double)(place_of(r, c->user) - at) /
-               glow_cost_time(glow_run_target(r->run), cost, c->count);
+               (double)(place_of(r, c->user) - at) / price(r, cost, c->count);
     return c->flops <= r->left;
 }
 
@@ -211,8 +225,9 @@ by_worth(const void *x, const void *y)
     return by_place(&a->place, &b->place);
 }
 
+/* Those whose results have `least` bytes or more, the best one first. */
 static candidate *
-list_candidates(const remat *r, size_t *count)
+list_candidates(const remat *r, int64_t least, size_t *count)
 {
     glow_arena *a = glow_run_scratch(r->run);
     candidate *all = NULL;
@@ -226,7 +241,7 @@ list_candidates(const remat *r, size_t *count)
             continue;
         c.value = r->schedule.nodes[k]->out[0];
         c.place = k;
-        if (!weigh(r, &c))
+        if (glow_type_bytes(c.value->type) < least || !weigh(r, &c))
             continue;
         all = glow_arena_grow(a, all, *count, &cap, sizeof *all);
         all[(*count)++] = c;
@@ -306,9 +321,10 @@ undo(remat *r, const candidate *c, glow_node *const *clones,
     r->schedule = *had;
 }
 
-/* Clones, and reschedules; undoes the clone if it does not help. */
+/* Clones, and reschedules; undoes the clone unless the peak falls by `least`
+ * bytes, or is reached at fewer positions if that is 0. */
 static bool
-try_clone(remat *r, const candidate *c, bool *failed)
+try_clone(remat *r, const candidate *c, int64_t least, bool *failed)
 {
     glow_schedule had = r->schedule;
     glow_node *clones[MOST_NODES];
@@ -319,6 +335,7 @@ try_clone(remat *r, const candidate *c, bool *failed)
     hand_over(r, c->value, clones[c->count - 1]->out[0], had.at);
     if (find_schedule(r) &&
         is_lower(height_of(&r->schedule), height_of(&had)) &&
+        had.peak - r->schedule.peak >= least &&
         glow_run_may_rewrite(r->run))
         return true;
     undo(r, c, clones, &had);
@@ -339,18 +356,35 @@ keep(remat *r, const candidate *c, int64_t peak)
     return true;
 }
 
-/* One step; false if nothing helps, or *failed. */
+/*
+ * One step, with results of `least` bytes or more; false if nothing helps, or
+ * *failed.  Unless `least` is 0, operations that count must free bytes that count.
+ */
 static bool
-step(remat *r, bool *failed)
+step(remat *r, int64_t least, bool *failed)
 {
     size_t count;
-    candidate *all = list_candidates(r, &count);
+    candidate *all = list_candidates(r, least, &count);
     int64_t peak = r->schedule.peak;
 
     for (size_t i = 0; i < count && i < TRIALS && !*failed; i++)
-        if (try_clone(r, &all[i], failed))
+        if (try_clone(r, &all[i],
+                      all[i].flops > r->most / LEAST_PART ? least : 0, failed))
             return keep(r, &all[i], peak);
     return false;
+}
+
+/* Steps until the limit is met or nothing helps; false if there were none. */
+static bool
+lower_peak(remat *r, int64_t limit, bool *failed)
+{
+    bool changed = false;
+
+    while (r->schedule.peak > limit && !*failed &&
+           (step(r, (r->schedule.peak - limit) / LEAST_PART, failed) ||
+            (!*failed && step(r, 0, failed))))
+        changed = true;
+    return changed;
 }
 
 static int64_t
@@ -367,10 +401,12 @@ run(glow_pass_run *pass, glow_func *f)
     remat r = {.run = pass, .f = f};
     glow_result result = GLOW_UNCHANGED;
     bool failed = false;
+    glow_cost cost = glow_func_cost(f);
 
     if (limit == 0)
         return GLOW_UNCHANGED;
-    r.left = percent(glow_func_cost(f).flops, o->most_flops);
+    r.left = r.most = percent(cost.flops, o->most_flops);
+    r.time = glow_cost_time(glow_run_target(pass), cost, (int)f->count);
     r.builder =
         glow_builder_new(glow_run_scratch(pass), f, glow_run_pass(pass)->name);
     if (!find_schedule(&r))
@@ -384,7 +420,7 @@ run(glow_pass_run *pass, glow_func *f)
     GLOW_FOR_EACH_NODE(n, f)
         before[count++] = n;
     put_in_order(f, r.schedule.nodes, r.schedule.count);
-    while (r.schedule.peak > limit && step(&r, &failed))
+    if (lower_peak(&r, limit, &failed))
         result = GLOW_CHANGED;
     if (failed)
         return GLOW_FAILED;
@@ -406,7 +442,7 @@ const glow_pass glow_pass_rematerialize = {
                                    "operations that may be added, in percent"),
                 GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
                                    "steps of searching for each schedule")},
-    .defaults = &(const options){.most_flops = 25, .budget = 20000},
+    .defaults = &(const options){.most_flops = 25, .budget = 100000},
     .run = run,
     .source = "Jain et al., Checkmate (2020); Kirisame et al., Dynamic tensor "
               "rematerialization (2021)",
