@@ -98,6 +98,7 @@ def make_step(tools, data, folder, network, optimizer, wide):
                     data / f"{network}.onnx", "-o", net], check=True)
     subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results",
                     f'-free-constants=file="{folder}/weights.safetensors",only="{only}"',
+                    "-simplify", "-recognize",
                     "-differentiate", "-update-weights=" + OPTIMIZERS[optimizer][0],
                     net, "-o", step], check=True, stderr=subprocess.DEVNULL)
     if wide:

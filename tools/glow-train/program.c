@@ -22,6 +22,8 @@ put_step(train *t, glow_buf *b)
 
     bool scales = is_half(v);
 
+    /* Rules of composite operators keep fewer results than their parts. */
+    glow_buf_puts(b, "simplify,recognize,");
     if (scales)
         glow_buf_printf(b, "scale-loss<loss=\"%s\">,", t->loss);
     glow_buf_printf(b, "differentiate<loss=\"%s\"",
