@@ -113,7 +113,7 @@ check_keep(const quantizing *q)
     while (glow_quantizing_word(&at, &word, &length))
         if (!is_named(q->func->module, word, length))
             return glow_error_hint(
-                glow_run_context(q->run), (glow_span){0}, "E0431",
+                glow_run_context(q->run), q->func->span, "E0431",
                 "`keep` takes names of nodes (%conv1, of a body @body%conv1) "
                 "and of operators (SoftMax)",
                 "`keep` of quantize names '%.*s', but @%s has no such node or "
@@ -575,11 +575,11 @@ check_options(quantizing *q)
                              glow_run_scratch(q->run));
 
     if (wrong)
-        return glow_error(glow_run_context(q->run), "E0430", "quantize: %s",
-                          wrong);
+        return glow_error_at(glow_run_context(q->run), q->func->span, "E0430",
+                             "quantize: %s", wrong);
     if (!any_range(q->func->module))
         return glow_error_hint(
-            glow_run_context(q->run), (glow_span){0}, "E0432",
+            glow_run_context(q->run), q->func->span, "E0432",
             "write a profile (glow-run -dump-profile=FILE) and load it "
             "(-load-profile=FILE), or state `ranges` in the text",
             "quantize: no value has a range");
@@ -595,12 +595,12 @@ report(quantizer *z)
     glow_run_count(z->q.run, "operators left in float", z->left.count);
     if (z->q.o->assert && z->left.count)
         return glow_error_hint(
-            ctx, (glow_span){0}, "E0433",
+            ctx, z->q.func->span, "E0433",
             "-remarks=- says why, and without `assert` they compute in float",
             "quantize: %" PRId64 " operators of @%s stay in float: %s",
             z->left.count, z->q.func->name, z->left.text.text);
     if (z->missing.count)
-        glow_warning(ctx, (glow_span){0}, "W0430",
+        glow_warning(ctx, z->q.func->span, "W0430",
                      "quantize: %" PRId64
                      " values of @%s have no range, and what reads or makes "
                      "them stays in float: %s",
