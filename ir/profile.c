@@ -80,7 +80,8 @@ can_have(const glow_value *v, const glow_value_range *r)
         return false;
     for (int64_t i = 0; i < r->channels; i++)
         if (!are_ends(r->channel_min[i], r->channel_max[i]) ||
-            !isfinite(r->channel_mean[i]))
+            !(r->channel_mean[i] >= r->channel_min[i] &&
+              r->channel_mean[i] <= r->channel_max[i]))
             return false;
     return true;
 }

@@ -122,6 +122,14 @@ check_ends(const reader *r, float min, float max)
 }
 
 static bool
+check_mean(const reader *r, float mean, float min, float max)
+{
+    return (mean >= min && mean <= max) ||
+           wrong(r, "the mean %.9g is not within %.9g to %.9g", (double)mean,
+                 (double)min, (double)max);
+}
+
+static bool
 read_counts(const reader *r, const json_t *list, glow_profile_value *v)
 {
     size_t n = json_array_size(list);
@@ -187,7 +195,9 @@ read_channels(const reader *r, const json_t *o, glow_profile_value *v)
         !floats(r, o, "mean", n, &v->channel_mean))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!check_ends(r, v->channel_min[i], v->channel_max[i]))
+        if (!check_ends(r, v->channel_min[i], v->channel_max[i]) ||
+            !check_mean(r, v->channel_mean[i], v->channel_min[i],
+                        v->channel_max[i]))
             return false;
     v->axis = (int)axis;
     v->channels = (int64_t)n;

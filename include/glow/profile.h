@@ -27,7 +27,7 @@ typedef struct glow_value_range {
     int64_t channels; /* the size of that axis; 0: there are no lists */
     const float *channel_min,
         *channel_max;          /* as min and max, of each channel */
-    const float *channel_mean; /* finite: the mean element */
+    const float *channel_mean; /* between them: the mean element */
 } glow_value_range;
 
 /* The range of `v`, owned by the module until it is set again; NULL: none. */

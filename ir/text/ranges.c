@@ -111,6 +111,23 @@ are_ordered(text_resolver *r, text_span at, float min, float max)
     return false;
 }
 
+static bool
+is_within(text_resolver *r, text_span at, float mean, float min, float max)
+{
+    glow_buf b = {.arena = r->p->arena};
+
+    if (mean >= min && mean <= max)
+        return true;
+    glow_buf_puts(&b, "the mean ");
+    glow_buf_float(&b, mean);
+    glow_buf_puts(&b, " is not within ");
+    glow_buf_float(&b, min);
+    glow_buf_puts(&b, " to ");
+    glow_buf_float(&b, max);
+    glow_text_error(r->p, at, "E0141", "%s", b.text);
+    return false;
+}
+
 /* The axis that `per(AXIS)` states; -1 after a report. */
 static int
 axis_of(text_resolver *r, const text_call *c, const glow_type *type)
@@ -201,7 +218,9 @@ channels_of(text_resolver *r, const text_range *t, const glow_type *type,
         return false;
     for (int64_t i = 0; i < out->channels; i++)
         if (!are_ordered(r, t->per->span, out->channel_min[i],
-                         out->channel_max[i]))
+                         out->channel_max[i]) ||
+            !is_within(r, t->per->span, out->channel_mean[i],
+                       out->channel_min[i], out->channel_max[i]))
             return false;
     return true;
 }
