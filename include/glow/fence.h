@@ -16,7 +16,7 @@
 
 GLOW_BEGIN
 
-/* The end of a piece of work. */
+/* Outcome of a run. */
 typedef enum glow_outcome {
     GLOW_RUN_DONE,
     GLOW_RUN_FAILED,    /* the network reported an error on these inputs */

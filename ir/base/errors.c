@@ -527,7 +527,7 @@ static const glow_diag_info table[] = {
      "Give each a buffer.\n"},
 
     {"E0315", "scratch is not an instruction's own",
-     "What an instruction works in, its scratch, is an alloc that no operand,\n"
+     "The scratch of an instruction is an alloc that no operand,\n"
      "result or predicate of it has a byte of: the kernel writes there at any\n"
      "moment.  What stands there afterwards is not known, so that reading it\n"
      "is E0308.\n"
@@ -1487,7 +1487,7 @@ static const glow_diag_info table[] = {
      "Here the field is `node`; onnx.proto has all names.\n"},
 
     {"E0703", "a model is beyond a limit",
-     "What a file may cost in memory and depth is bounded before it is read:\n"
+     "The memory and depth of a file are bounded before it is read:\n"
      "100 nested messages, 4 million messages, 256 MiB and 16 times the size "
      "of\n"
      "the file in memory, names of 64 KiB, a million nodes.\n"
@@ -1579,7 +1579,7 @@ static const glow_diag_info table[] = {
      "Without the option the message of E0709 has the names.\n"},
 
     {"E0714", "how large a value is depends on data",
-     "How many elements NonZero, Compress, Unique and NonMaxSuppression give\n"
+     "The number of elements of NonZero, Compress, Unique and NonMaxSuppression\n"
      "is known when the network runs, and shapes when it is imported.\n"
      "\n"
      "    node { op_type: \"NonZero\" input: \"x\" output: \"y\" }\n"

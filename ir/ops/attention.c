@@ -386,7 +386,7 @@ const glow_op glow_op_fusedattention = {
     .infer = fusedattention_infer,
     .eval = fusedattention_eval,
     .flops = fusedattention_flops,
-    .doc = "What a projection gives needs no Transpose before or after it, and "
+    .doc = "Results of projections need no Transpose before or after it, and "
            "no scores are kept.",
     .source = "Dao et al., FlashAttention, arXiv:2205.14135",
 };

@@ -59,7 +59,7 @@ typedef struct update {
     glow_value *open;        /* if this run is a step; NULL: each is */
 } update;
 
-/* Each Save to state keeps the value that was there where the gates are shut. */
+/* Saves `v`, or what `to` has already where the gates are shut. */
 static bool
 save(update *u, glow_value *v, glow_value *to)
 {

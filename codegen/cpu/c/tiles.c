@@ -2,8 +2,8 @@
  * The tile instructions of AMX in C, for machines without them (emit/matrix.h).
  *
  * The state of a kernel is a struct on its stack: eight tiles of 16 rows of 64
- * bytes, and the shapes that LDTILECFG has given them.  What raises #UD or #GP on
- * a processor traps here: another palette, tiles without a shape, shapes that do
+ * bytes, and the shapes that LDTILECFG has given them.  Operands that raise #UD or
+ * #GP on a processor trap here: another palette, tiles without a shape, shapes that do
  * not fit each other, one tile as two operands.
  *
  * TDPBF16PS adds up the even and the odd elements of the depth apart, each by

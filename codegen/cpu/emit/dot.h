@@ -27,7 +27,7 @@ bool glow_cg_dot_signed(cpu_dot form);
 /*
  * The sum of `sum`, a vector of i32, and in each lane the products of the elements
  * of `x` and `w`: vectors of i32 that hold a group of elements in each lane, or of
- * i16 for CPU_DOT_WIDE.  Sums are modulo 2^32; no product saturates.  Where two rows
+ * i16 for CPU_DOT_WIDE.  Sums are modulo 2^32; no product saturates.  If two rows
  * are multiplied by two columns, vectors have 16 bytes, of which each half is eight
  * elements of a row of `x` or a column of `w`; sums are row by row.
  */

@@ -247,7 +247,7 @@ glow_cpu_blocks_offset(const cpu_blocks_maker *m, cg_value block, int vector)
     return LLVMBuildSIToFP(g->builder, v, glow_cg_vector(g->f32, lanes), "");
 }
 
-/* Where the weights of a block begin. */
+/* Offset of the weights of a block: bytes of the scales and offsets before them. */
 static int64_t
 header(const cpu_blocks_maker *m)
 {

@@ -14,7 +14,7 @@
  * The weights of 4 bits in a word w are taken out by one AND each: (w & 15 << 4 i) is
  * weight i times 16^i, which the conversion to float keeps.  Input is multiplied by
  * 16^-i instead, once, in scratch.  The offset z is not taken off each weight either:
- * a part begins at -z times the sum of the block's input.  Where such a sum is not
+ * a part begins at -z times the sum of the block's input.  If such a sum is not
  * finite, that would make NaN of infinity, and loops that subtract offsets from weights
  * take the place of these.
  *
@@ -204,7 +204,7 @@ set_zeros(const maker *m, const few *f, block *k)
             k->zero[v] = f->plain && m->s.bits == 4 ? glow_cg_real(t, 8) : NULL;
 }
 
-/* Where the part of `row` begins, for vector `v` of the panel. */
+/* Initial partial sum of `row` for vector `v` of the panel. */
 static cg_value
 start_of(const maker *m, const few *f, const block *k, int row, int v)
 {

@@ -1,5 +1,5 @@
 /*
- * Gradients of filters: how the sums over windows are cut up.
+ * Gradients of filters: cutting of the sums over windows into tiles and tasks.
  *
  *     result[o, tap, c] = sum over windows of d[window, o] * x[window at tap, c]
  *

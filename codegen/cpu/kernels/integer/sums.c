@@ -6,8 +6,8 @@
  *         mr x vectors sums += a group of elements of mr pixels, broadcast,
  *                              . a group of weights of each channel
  *
- * A group is four elements of 8 bits, or two or one of 16.  Where the elements of a
- * run are no multiple of it, the last group has weights of 0.
+ * A group is four elements of 8 bits, or two or one of 16.  If the elements of a run
+ * are no multiple of it, the last group has weights of 0.
  *
  * Instructions that multiply two rows by two columns take groups of eight.  A pair of
  * rows has two sums where each row has a vector of four lanes otherwise:

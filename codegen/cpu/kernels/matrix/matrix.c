@@ -383,7 +383,7 @@ move_sums(const maker *k, int a, cg_value at, bool stores)
     }
 }
 
-/* Where the sums of tile `a` of pair `number` of the group wait for the next cut. */
+/* Address of the sums of tile `a` of pair `number` of the group, between two cuts. */
 static cg_value
 sums_of(const maker *k, int a, cg_value number)
 {

@@ -308,7 +308,7 @@ join_carried(const pool *p, const partial *from, cg_value *carried)
     return n;
 }
 
-/* Where a pixel begins. */
+/* The partial result of a pixel without an element. */
 static partial
 nothing(cg *g, const pool *p, int lanes)
 {
