@@ -1043,6 +1043,55 @@ test_state_is_broken(void **state)
     end(&b);
 }
 
+/* A backend in this process that hangs until it is told to go on. */
+static glow_backend stuck_backend;
+static bool (*run_freely)(glow_executable *x, const glow_binding *bindings, int count);
+static glow_timeline *go_on;
+
+static bool
+run_stuck(glow_executable *x, const glow_binding *bindings, int count)
+{
+    glow_fence_wait((glow_fence){go_on, 1}, NEVER, NULL);
+    return run_freely(x, bindings, count);
+}
+
+/* Its thread may write for ever, so that nothing can have the object any more. */
+static void
+test_state_of_a_device_that_hangs(void **state)
+{
+    char ids[64] = "";
+    glow_run_device_options o = {.name = "d", .backend = &stuck_backend};
+    glow_service_state *st;
+    glow_request *first, *second;
+    FILE *f;
+    bench b;
+
+    (void)state;
+    begin(&b, &(glow_host_options){.limit_ns = 20 * MS}, 1);
+    f = fopen(b.path, "w");
+    fputs(sums, f);
+    fclose(f);
+    go_on = glow_timeline_new();
+    stuck_backend = *glow_find_backend(b.ctx, "interp");
+    run_freely = stuck_backend.run;
+    stuck_backend.run = run_stuck;
+    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    add_service(&b, (glow_service_options){0});
+    glow_context_set_sink(b.ctx, keep_id, ids);
+    st = glow_service_state_new(b.service);
+    first = add_to(&b, st, 1, 0);
+    second = add_to(&b, st, 1, 0);
+    expect_failure(first, GLOW_RUN_LOST, "device d does not come back");
+    expect_failure(second, GLOW_RUN_REFUSED, "its state object is broken");
+    assert_false(glow_service_state_load(st, b.ctx, b.path)); /* [E1011] it may go on */
+    assert_null(glow_service_state_clone(st, b.ctx));         /* [E1011] */
+    assert_string_equal(ids, "E1011E1011");
+    glow_service_state_release(st);
+    glow_timeline_reach(go_on, 1);
+    end(&b);
+    glow_timeline_unref(go_on);
+}
+
 static void
 test_state_objects_are_checked(void **state)
 {
@@ -1122,7 +1171,7 @@ test_threads_may_run_out(void **state)
     struct rlimit before, tight;
     glow_run_device_options d = {.name = "d", .queues = 64};
     FILE *f = fopen("/proc/self/statm", "r");
-    long pages;
+    long pages = 0;
     bench b;
 
     (void)state;
@@ -1174,6 +1223,7 @@ main(void)
         cmocka_unit_test(test_state_is_saved),
         cmocka_unit_test(test_state_of_failures),
         cmocka_unit_test(test_state_is_broken),
+        cmocka_unit_test(test_state_of_a_device_that_hangs),
         cmocka_unit_test(test_state_objects_are_checked),
         cmocka_unit_test(test_loading_leaks_nothing),
     };
