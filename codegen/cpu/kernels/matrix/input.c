@@ -165,7 +165,7 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
 
 /* Weights. */
 
-/* Weights that are packed, and the numbers seen if they are floats. */
+/* Weights that are packed, and the numbers seen if they have parts. */
 typedef struct panel {
     cpu_job *j;
     const cpu_matrix *m;
@@ -177,7 +177,7 @@ typedef struct panel {
 static int64_t
 row_bytes(const panel *p)
 {
-    return p->m->d.outputs * 2 * p->m->parts;
+    return p->m->d.outputs * glow_cg_bytes(p->m->d.type);
 }
 
 static int64_t
@@ -192,15 +192,16 @@ halves(const panel *p)
     return p->columns > CPU_MATRIX_LANES ? 2 : 1;
 }
 
-/* `columns` floats, of at most CPU_MATRIX_LANES. */
+/* The parts of `columns` weights, of at most CPU_MATRIX_LANES. */
 static cpu_parts
 load_parts(const panel *p, cg_value at, int columns)
 {
     cg *g = p->j->g;
+    cg_tensor t = {at, p->m->d.type};
     cg_value v;
 
     g->live = columns < CPU_MATRIX_LANES ? columns : 0;
-    v = glow_cg_load_raw(g, glow_cg_vector(g->f32, CPU_MATRIX_LANES), at);
+    v = glow_cg_load(g, t, cg_i64(g, 0), CPU_MATRIX_LANES);
     g->live = 0;
     return glow_cpu_parts_split(g, &p->seen, v);
 }
@@ -235,7 +236,10 @@ load_row(const panel *p, cg_value at)
     a = load_parts(p, at, p->columns);
     b = a;
     if (rest > 0)
-        b = load_parts(p, glow_cg_atc(g, at, CPU_MATRIX_LANES * 4), rest);
+        b = load_parts(
+            p,
+            glow_cg_atc(g, at, CPU_MATRIX_LANES * glow_cg_bytes(p->m->d.type)),
+            rest);
     for (int i = 0; i < 2; i++)
         a.part[i] = behind(g, a.part[i], b.part[i]);
     return a;

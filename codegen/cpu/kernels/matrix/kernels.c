@@ -1,6 +1,6 @@
 /*
  * Kernels that use matrix registers: convolutions and matrix products, of bfloat16
- * and of float by parts.
+ * and of float and float16 by parts.
  */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
@@ -21,17 +21,23 @@ product_of(const glow_node *n, cpu_direct *d)
 }
 
 static bool
-float_conv_of(const glow_node *n, cpu_direct *d)
+has_parts(const glow_node *n)
 {
-    return glow_cpu_all(n, GLOW_FLOAT) &&
-           glow_cpu_is_whole_constant(n->in[1]) && glow_cpu_conv_of(n, d);
+    return glow_cpu_all(n, GLOW_FLOAT) || glow_cpu_all(n, GLOW_FLOAT16);
 }
 
 static bool
-float_product_of(const glow_node *n, cpu_direct *d)
+conv_by_parts_of(const glow_node *n, cpu_direct *d)
+{
+    return has_parts(n) && glow_cpu_is_whole_constant(n->in[1]) &&
+           glow_cpu_conv_of(n, d);
+}
+
+static bool
+product_by_parts_of(const glow_node *n, cpu_direct *d)
 {
     *d = glow_cpu_product_of(n);
-    return glow_cpu_all(n, GLOW_FLOAT);
+    return has_parts(n);
 }
 
 #define KERNEL(id, operator, of, filter_of)                                  \
@@ -116,9 +122,9 @@ KERNEL(conv_matrix, convolution, conv_of, glow_cpu_conv_filter);
 KERNEL(fullyconnected_matrix, fullyconnected, product_of,
        glow_cpu_product_filter);
 KERNEL(matmul_matrix, matmul, product_of, glow_cpu_product_filter);
-KERNEL(batchmatmul_parts, batchmatmul, float_product_of,
+KERNEL(batchmatmul_parts, batchmatmul, product_by_parts_of,
        glow_cpu_product_filter);
-KERNEL(conv_parts, convolution, float_conv_of, glow_cpu_conv_filter);
-KERNEL(fullyconnected_parts, fullyconnected, float_product_of,
+KERNEL(conv_parts, convolution, conv_by_parts_of, glow_cpu_conv_filter);
+KERNEL(fullyconnected_parts, fullyconnected, product_by_parts_of,
        glow_cpu_product_filter);
-KERNEL(matmul_parts, matmul, float_product_of, glow_cpu_product_filter);
+KERNEL(matmul_parts, matmul, product_by_parts_of, glow_cpu_product_filter);

@@ -19,7 +19,7 @@
  * each unit of the depth finishes some of them: vectors work while the registers
  * of matrices multiply.  The buffer has two halves.
  *
- * Of floats the lines of a block are split first (parts.c), and each unit of the
+ * By parts the lines of a block are split first (parts.c), and each unit of the
  * depth is three products, the least first.  A tile whose input or weights are not
  * safe is summed up again by vectors (slow.c).  This is decided tile by tile, so that
  * it does not depend on what else a thread computes.
@@ -602,7 +602,7 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
         k->weights = k->j->scratch;
         k->unsafe = glow_cpu_matrix_pack_panel(
             k->j, m,
-            glow_cg_at(g, weights, cg_mulc(g, k->channel, 2 * m->parts)),
+            glow_cg_at(g, weights, cg_mulc(g, k->channel, glow_cg_bytes(m->d.type))),
             columns, k->weights);
     }
     k->slow.weights = k->weights;
@@ -716,7 +716,7 @@ make_block(maker *k, cg_value image, cg_value weights, cg_value first,
         k->cut = glow_cg_for(g, &cuts, m->cuts);
         k->begins = cg_icmp(g, LLVMIntEQ, k->cut, zero);
         k->ends = cg_icmp(g, LLVMIntEQ, k->cut, cg_i64(g, m->cuts - 1));
-        image = glow_cg_at(g, image, cg_mulc(g, k->cut, m->channels * 2 * m->parts));
+        image = glow_cg_at(g, image, cg_mulc(g, k->cut, m->channels * glow_cg_bytes(m->d.type)));
         k->slow.image = image;
         weights = glow_cg_at(
             g, weights, cg_mulc(g, k->cut, glow_cpu_matrix_cut_bytes(m)));
@@ -746,7 +746,7 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     image = glow_cg_at(
         g, j->in[0].at,
         cg_mulc(g, k.batch,
-                m->d.in_h * m->d.in_w * m->d.channels * 2 * m->parts));
+                m->d.in_h * m->d.in_w * m->d.channels * glow_cg_bytes(m->d.type)));
     weights = m->d.packed ? j->packed
                           : glow_cg_at(g, j->in[1].at,
                                        cg_mulc(g, k.batch, m->d.w_batch));

@@ -1,6 +1,6 @@
 /*
- * Convolutions and matrix products of bfloat16 by matrix registers (AMX tiles;
- * codegen/cpu/emit/matrix.h), on targets that have them.
+ * Convolutions and matrix products of bfloat16, and of float and float16 by parts, by
+ * matrix registers (AMX tiles; codegen/cpu/emit/matrix.h), on targets that have them.
  *
  * The sums are defined in direct.h.  A tile is up to 16 pixels of a line of the
  * result times 16 output channels; blocks of two by two tiles share their
@@ -43,7 +43,7 @@ typedef struct cpu_matrix {
                          and the bytes of weights are of one */
     int unit;         /* of one multiplication; even */
     bool flat;        /* one line, whose steps are tiles */
-    int parts;        /* of a number: 2 of float, see parts.c; else 1 */
+    int parts;        /* of a number: 2 of float and float16, see parts.c; else 1 */
     int64_t line; /* bytes from one line of input to the next, as it is read */
     int64_t part; /* bytes from the first parts of a line to the second */
     bool copies;  /* the input */
@@ -121,7 +121,7 @@ int64_t glow_cpu_matrix_copied(const cpu_matrix *m);
 cg_value glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m,
                                     cg_value from, int columns, cg_value to);
 
-/* Parts of floats: parts.c. */
+/* Parts of floats, and of float16 as float: parts.c. */
 
 /* The numbers that a run of code has split so far. */
 typedef struct cpu_split {
@@ -156,7 +156,7 @@ cg_value glow_cpu_matrix_split(cpu_job *j, const cpu_matrix *m, cg_value image,
 
 /* Operands of tiles that are summed up by vectors: slow.c. */
 typedef struct cpu_slow {
-    cg_value image;   /* line 0 of the input, float */
+    cg_value image;   /* line 0 of the input */
     cg_value weights; /* of this group, if they are packed at compile time */
     cg_value raw;     /* an i1: these are all bits of the weights */
     cg_value plain;   /* else the weights, row-major */
@@ -170,9 +170,11 @@ typedef struct cpu_slow {
 void glow_cpu_matrix_slow(cpu_job *j, const cpu_matrix *m, const cpu_slow *s,
                           cg_value line, cg_value x, cg_value skip);
 
-/* Constant weights of floats: packs as glow_cpu_pack_matrix. */
+/* Constant weights by parts: packs as glow_cpu_pack_matrix. */
 bool glow_cpu_matrix_weights_safe(const cpu_direct *d, const cpu_filter *f);
-/* The two parts of `bits`; or all its bits, so that they can be put together. */
-void glow_cpu_matrix_parts_of(uint32_t bits, bool safe, uint16_t to[2]);
+/* Weight `i` from `from` on, of the kind of `d`: float or float16. */
+float glow_cpu_matrix_weight(const cpu_direct *d, const void *from, int64_t i);
+/* The two parts of `w`; or all its bits, so that they can be put together. */
+void glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[2]);
 
 #endif

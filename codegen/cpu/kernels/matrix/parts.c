@@ -1,12 +1,13 @@
 /*
- * Floats by parts: a = a1 + a2 + r, where a1 and a2 are bfloat16 of 8 bits each.
+ * Floats, and float16 as float, by parts: a = a1 + a2 + r, where a1 and a2 are bfloat16 of 8 bits each.
  *
  *     a b = a2 b1 + a1 b1 + a1 b2 + (a2 b2 and what r and its twin add)
  *
  * Three products of tiles take the place of a float one that is five times as slow
  * by vectors.  |r| is at most 2^-17 of |a|, and usually less by far, so a product is
  * off by 2^-15 of itself at most and by 2^-18 as a root mean square; in a sum such
- * errors cancel.  docs/accuracy.md has what was measured.
+ * errors cancel.  docs/accuracy.md has what was measured.  The 11 bits of a float16 are
+ * in its two parts, so only a2 b2 is left out.
  *
  * The first part is rounded half away from zero, by one integer addition; it and
  * the low 16 bits of the float together give the float back.
@@ -53,15 +54,28 @@ bits_of(float x)
     return bits;
 }
 
-void
-glow_cpu_matrix_parts_of(uint32_t bits, bool safe, uint16_t to[2])
+float
+glow_cpu_matrix_weight(const cpu_direct *d, const void *from, int64_t i)
 {
-    uint32_t first = (bits + HALF) & HIGH;
+    uint16_t half;
+    float w;
+
+    if (d->type->elem == GLOW_FLOAT) {
+        memcpy(&w, (const char *)from + i * 4, 4);
+        return w;
+    }
+    memcpy(&half, (const char *)from + i * 2, 2);
+    return glow_half_to_float(half);
+}
+
+void
+glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[2])
+{
+    uint32_t bits = bits_of(w), first = (bits + HALF) & HIGH;
 
     to[0] = (uint16_t)(first >> 16);
     to[1] =
-        safe ? (uint16_t)((bits_of(float_of(bits) - float_of(first)) + HALF) >>
-                          16)
+        safe ? (uint16_t)((bits_of(w - float_of(first)) + HALF) >> 16)
              : (uint16_t)bits;
 }
 
@@ -69,13 +83,14 @@ glow_cpu_matrix_parts_of(uint32_t bits, bool safe, uint16_t to[2])
 static float
 largest(const cpu_direct *d, const cpu_filter *f, int64_t o)
 {
-    const float *at = (const float *)f->from->data + f->first + o * f->output;
+    int64_t at = f->first + o * f->output;
     float most = 0;
 
     for (int64_t i = 0; i < d->kernel_h; i++)
         for (int64_t j = 0; j < d->kernel_w; j++)
             for (int64_t k = 0; k < d->channels; k++) {
-                float w = fabsf(at[i * f->row + j * f->tap + k * f->depth]);
+                int64_t e = at + i * f->row + j * f->tap + k * f->depth;
+                float w = fabsf(glow_cpu_matrix_weight(d, f->from->data, e));
 
                 if (!(w <= most))
                     most = w;
@@ -186,36 +201,36 @@ store_parts(const splitter *s, cg_value v, cg_value to)
     glow_cg_store_raw(g, p.part[1], glow_cg_atc(g, to, s->m->part));
 }
 
-/* `live` floats. */
+/* `live` numbers. */
 static void
 split_some(const splitter *s, cg_value from, cg_value to, int live)
 {
     cg *g = s->j->g;
+    cg_tensor t = {from, s->m->d.type};
 
     g->live = live < LANES ? live : 0;
-    store_parts(s, glow_cg_load_raw(g, glow_cg_vector(g->f32, LANES), from),
-                to);
+    store_parts(s, glow_cg_load(g, t, cg_i64(g, 0), LANES), to);
     g->live = 0;
 }
 
-/* `count` floats beside each other. */
+/* `count` numbers beside each other. */
 static void
 split_run(const splitter *s, cg_value from, cg_value to, int64_t count)
 {
     cg *g = s->j->g;
-    int64_t whole = count / LANES;
+    int64_t whole = count / LANES, size = glow_cg_bytes(s->m->d.type);
     cg_value some_from, some_to;
     cg_loop l;
 
     if (whole) {
         glow_cg_for(g, &l, whole);
-        some_from = glow_cg_at(g, from, cg_mulc(g, l.i, LANES * 4));
+        some_from = glow_cg_at(g, from, cg_mulc(g, l.i, LANES * size));
         some_to = glow_cg_at(g, to, cg_mulc(g, l.i, LANES * 2));
         split_some(s, some_from, some_to, LANES);
         glow_cg_loop_end(g, &l, NULL);
     }
     if (count % LANES) {
-        some_from = glow_cg_atc(g, from, whole * LANES * 4);
+        some_from = glow_cg_atc(g, from, whole * LANES * size);
         some_to = glow_cg_atc(g, to, whole * LANES * 2);
         split_some(s, some_from, some_to, (int)(count % LANES));
     }
@@ -253,7 +268,7 @@ split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
     if (in < out)
         clear(s, to, pixels);
     glow_cg_for(g, &l, pixels);
-    from = glow_cg_at(g, from, cg_mulc(g, l.i, in * 4));
+    from = glow_cg_at(g, from, cg_mulc(g, l.i, m->d.pixel));
     to = glow_cg_at(g, to, cg_mulc(g, l.i, m->pixel));
     split_run(s, from, to, in < out ? in : out);
     glow_cg_loop_end(g, &l, NULL);

@@ -173,13 +173,16 @@ set_blocks(const cpu_target *t, matrix *m)
     m->by_channels = !d.packed || glow_cpu_is_by_channels(t, &d, &s);
 }
 
-/* bfloat16, or float that may be computed by parts. */
+/* bfloat16, or float or float16 that may be computed by parts. */
 static bool
 has_numbers(const cpu_target *t, const direct *d)
 {
-    return d->type->elem == GLOW_BFLOAT16 ||
-           (d->type->elem == GLOW_FLOAT && t->parts != GLOW_PARTS_OFF &&
-            d->pixel == d->channels * 4);
+    glow_kind kind = d->type->elem;
+
+    return kind == GLOW_BFLOAT16 ||
+           ((kind == GLOW_FLOAT || kind == GLOW_FLOAT16) &&
+            t->parts != GLOW_PARTS_OFF &&
+            d->pixel == d->channels * glow_cg_bytes(d->type));
 }
 
 bool
@@ -199,7 +202,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     *m = (matrix){.d = *d,
                   .flat = flat,
                   .cuts = 1,
-                  .parts = d->type->elem == GLOW_FLOAT ? 2 : 1};
+                  .parts = d->type->elem == GLOW_BFLOAT16 ? 1 : 2};
     if (flat) {
         m->d.out_w = d->in_h * d->in_w * (d->w_batch ? 1 : d->batch);
         m->d.in_w = m->d.out_w;
@@ -494,8 +497,8 @@ weights_of(const row *r, int64_t e, int64_t first)
     if (e < first || channel >= m->d.channels)
         return NULL;
     return (const char *)r->filter->from->data +
-           (r->at + tap * r->filter->tap + channel * r->filter->depth) * 2 *
-               m->parts;
+           (r->at + tap * r->filter->tap + channel * r->filter->depth) *
+               glow_cg_bytes(m->d.type);
 }
 
 /*
@@ -507,7 +510,6 @@ pack_outputs(const row *r, const char *from, int64_t o, int part, uint16_t *to)
 {
     int64_t there = r->m->d.outputs - o, step = r->filter->output;
     uint16_t narrow[2] = {0, 0};
-    uint32_t bits;
 
     for (int c = 0; c < CPU_MATRIX_LANES; c++) {
         to[2 * c] = 0;
@@ -516,8 +518,9 @@ pack_outputs(const row *r, const char *from, int64_t o, int part, uint16_t *to)
         if (r->m->parts == 1) {
             memcpy(narrow, from + (o + c) * step * 2, 2);
         } else {
-            memcpy(&bits, from + (o + c) * step * 4, 4);
-            glow_cpu_matrix_parts_of(bits, r->safe, narrow);
+            float w = glow_cpu_matrix_weight(&r->m->d, from, (o + c) * step);
+
+            glow_cpu_matrix_parts_of(w, r->safe, narrow);
         }
         to[2 * c] = narrow[part];
     }

@@ -1,5 +1,5 @@
 /*
- * Tiles of floats whose parts are not safe: sums by vectors, one pixel at a time.
+ * Tiles of numbers whose parts are not safe: sums by vectors, one pixel at a time.
  *
  *     for each row of the tile
  *       for lines of taps, taps, channels
@@ -102,11 +102,10 @@ load_plain(const maker *k, cg_value c, int column)
     cg *g = k->j->g;
     int live = k->s->columns - column;
     cg_value at = cg_affine(g, c, k->m->d.outputs, k->s->channel, 1), v;
+    cg_tensor t = {k->s->plain, k->m->d.type};
 
     g->live = live < k->lanes ? live : 0;
-    v = glow_cg_load_raw(
-        g, glow_cg_vector(g->f32, k->lanes),
-        glow_cg_at(g, k->s->plain, cg_mulc(g, cg_addc(g, at, column), 4)));
+    v = glow_cg_load(g, t, cg_addc(g, at, column), k->lanes);
     g->live = 0;
     return v;
 }
@@ -128,10 +127,9 @@ add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
     cg_value is = cg_and(g, inside, beside);
     cg_value from =
         cg_affine(g, cg_affine(g, y, d->in_w, x, 1), d->channels, at[2], 1);
-    cg_value v = glow_cg_load_raw(
-        g, g->f32,
-        glow_cg_at(g, k->s->image,
-                   cg_mulc(g, cg_select(g, is, from, cg_i64(g, 0)), 4)));
+    cg_tensor image = {k->s->image, d->type};
+    cg_value v =
+        glow_cg_load(g, image, cg_select(g, is, from, cg_i64(g, 0)), 1);
     weight w = {0};
 
     v = glow_cg_splat(g, v, k->lanes);
