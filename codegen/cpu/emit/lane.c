@@ -286,6 +286,9 @@ emit_gelu(cg *g, const glow_node *n, cg_value const *in)
     const glow_gelu *a = n->attrs;
     cg_value x = in[0], cube, y;
 
+    if (a->approximate != GLOW_GELU_TANH && !g->target->exact &&
+        n->out[0]->type->elem == GLOW_BFLOAT16)
+        return glow_cg_short_gelu(g, x);
     if (a->approximate != GLOW_GELU_TANH)
         return glow_cg_scalar(LLVMTypeOf(x)) == g->f64 ? gelu64(g, x)
                                                        : glow_cg_gelu(g, x);

@@ -319,6 +319,43 @@ glow_cg_gelu(cg *g, cg_value x)
     return glow_cg_fma(g, p, y, at_least(g, x, 0.0));
 }
 
+/* 2^r for |r| <= 1/2, relative error 2.6e-6; our own fit. */
+static const double short_powers[] = {0.9999992614067, 0.6931218148135, 0.2402474495748,
+                                      0.0559178599073, 0.0095700966623};
+
+cg_value
+glow_cg_short_exp(cg *g, cg_value x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value scale = glow_cg_real(t, 1.44269504088896341), n, power;
+
+    x = at_least(g, x, -88.0);
+    n = next_integer(g, x, scale, 127, false, &power);
+    x = glow_cg_fma(g, x, scale, LLVMBuildFNeg(g->builder, n, ""));
+    return cg_fmul(g, horner(g, x, short_powers, 5), power);
+}
+
+/*
+ * As glow_cg_gelu, with a polynomial for the logarithm of P to base 2 down to -13, below
+ * which the result is 0; our own fit, 1.2e-4.
+ */
+cg_value
+glow_cg_short_gelu(cg *g, cg_value x)
+{
+    static const double tail[] = {
+        -1.000171440666648,    -1.1491738993823173,     -0.46253823485763024,
+        -0.050968006882650393, 0.007474067823112296,    -0.0007538590846615143,
+        4.85727790739728e-05,  -1.7834147552710512e-06, 2.8236901456149293e-08};
+    LLVMTypeRef t = LLVMTypeOf(x);
+    cg_value size = at_most(g, glow_cg_intrinsic(g, "llvm.fabs", &x, 1), 13.01);
+    cg_value y = horner(g, size, tail, 9), n, power;
+
+    n = next_integer(g, y, glow_cg_real(t, 1.0), 127, false, &power);
+    y = horner(g, cg_fsub(g, y, n), short_powers, 5);
+    size = LLVMBuildFNeg(g->builder, cg_fmul(g, size, power), "");
+    return glow_cg_fma(g, size, y, at_least(g, x, 0.0));
+}
+
 /*
  * Odd rational function x p(x^2) / q(x^2) on [-limit, limit], for a function
  * with the limits -1 and 1: at `limit` the quotient exceeds them by more than

@@ -146,7 +146,8 @@ sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
 
     g->live = 0;
     x = glow_cg_load(g, m->work, place, m->s.lanes);
-    x = glow_cg_exp(g, cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes)));
+    x = cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes));
+    x = m->s.matrix ? glow_cg_short_exp(g, x) : glow_cg_exp(g, x);
     store_weights(m, w, at, x);
     g->live = live;
     return cg_fadd(g, carried, x);
