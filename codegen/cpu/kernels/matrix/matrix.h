@@ -10,9 +10,9 @@
  * stored, so that no load goes beyond the pixels.  The tail of the depth
  * overlaps likewise: its weights begin with zeros.
  *
- * Input is read in place, unless taps are outside of it, its channels are odd
- * and few, or its pixels are an even number of cache lines apart; then the lines of a
- * block are copied to scratch, with zero padding.
+ * Input is read in place, unless taps are outside of it, its channels are odd and few,
+ * or it is flat with pixels that are an even number of cache lines apart; then the lines
+ * of a block are copied to scratch, with zero padding.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_MATRIX_MATRIX_H

@@ -55,7 +55,7 @@ set_depth(matrix *m, bool within)
     bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
 
     m->copies = !within || few || m->parts > 1 ||
-                (even && d->outputs >= MANY * CPU_MATRIX_COLUMNS);
+                (even && m->flat && d->outputs >= MANY * CPU_MATRIX_COLUMNS);
     beside &= !(m->copies && even); /* pixels are apart then */
     m->channels = d->channels + few;
     m->taps = beside ? 1 : (int)d->kernel_w;
