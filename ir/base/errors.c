@@ -1962,6 +1962,11 @@ static const glow_diag_info table[] = {
      "\n"
      "Load the object from a file, or go on with a copy that was made before.\n"},
 
+    {"E1012", "a run on devices was not done",
+     "The message has the outcome, the part, and the report of its device.\n"
+     "\n"
+     "    glow-run -devices=FILE -in-flight=4 parts.gir -input x=list:files\n"},
+
     /* E11xx: jobs. */
 
     {"E1101", "the database of jobs cannot be reached",
@@ -2023,9 +2028,6 @@ static const glow_diag_info table[] = {
     {"W1102", "a try of a job failed",
      "Its job is tried again, by any worker, after -retry-ms, until it has failed\n"
      "as often as -tries says.\n"},
-    {"E1012", "a run on devices was not done",
-     "The message has the outcome, the part, and the report of its device.\n"
-     "    glow-run -devices=FILE -in-flight=4 parts.gir -input x=list:files\n"},
 
     /* The end. */
     {NULL, NULL, NULL},
