@@ -76,6 +76,15 @@ def sequence(rng):
                 most=0.05, optimizer="adam", rate=0.01, epochs=1000)
 
 
+def scan(rng):
+    """The last state of a recurrent cell of drawn weights."""
+    w, u = rng.normal(0, 0.7, (3, 2)), rng.normal(0, 0.7, (2, 2))
+    x, h = rng.normal(0, 1, (400, 5, 3)), np.zeros((400, 2))
+    for k in range(5):
+        h = np.tanh(x[:, k] @ w + h @ u)
+    return numbers(rng, x, h, 0.01, optimizer="adam", rate=0.01, epochs=60)
+
+
 def line(rng):
     x = rng.uniform(-2, 2, (80, 1))
     return numbers(rng, x, 0.7 * x + 0.3, 0.01, rate=0.1, epochs=30)
@@ -208,7 +217,7 @@ def ptb(rng):
 
 TESTS = {"sqrt2": sqrt2, "simple": simple, "regression": regression, "xor": xor, "log": log,
          "circle": circle, "concat": concat, "rnn": sequence, "gru": sequence,
-         "lstm": sequence, "line": line, "sport": sport, "sine": sine,
+         "lstm": sequence, "scan": scan, "line": line, "sport": sport, "sine": sine,
          "nonlinear": nonlinear, "crosses": crosses, "pixel": pixel, "rotation": rotation,
          "sum-embeddings": sum_embeddings, "weighted-embeddings": weighted_embeddings,
          "weighted-weights": weighted_weights, "mnist": mnist, "cifar10": cifar10,
