@@ -56,6 +56,7 @@ FAULTS = {
     "Embedding": [],
     "Gather": [],
     "ROIAlign": [],
+    "MaxRoiPool": [],
     "ResizeBilinear": ["grid"],
     "ResizeNearest": ["grid"],
     "Slice": ["offset"],
