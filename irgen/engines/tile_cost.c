@@ -409,7 +409,7 @@ glow_tile_choose(const tile_problem *p, tile_choice *out)
     try_sizes(p, &c, 0, busy, r);
     *out = r->none;
     for (int i = 0; i < r->count; i++) {
-        if (count_pieces(p, &r->best[i]) <= MOST_PIECES)
+        if (count_pieces(p, &r->best[i]) <= (double)MOST_PIECES)
             r->best[i].cycles = glow_tile_replay(p, &r->best[i], arena);
         if (i == 0 || is_better(&r->best[i], out))
             *out = r->best[i];

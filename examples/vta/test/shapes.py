@@ -2,7 +2,7 @@
 
 Sizes, strides, pads, dilations, groups and channels are drawn, and so are capacities:
 some are one byte less than a number of elements.  In the default scratchpads all
-multiply-adds must be on the accelerator.
+multiply-adds must be on the accelerator.  Each third network is done by vta.units too.
 """
 
 import json
@@ -12,6 +12,19 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
+
+
+UNITS = "form-units,lower,fold-constants,dce,schedule,irgen,propagate-copy,engines"
+
+
+def check_units(net, inputs, out, seed):
+    queues = net.with_suffix(".queues.gir")
+    subprocess.run(["glow-opt", "-backend=vta.units", f"-passes={UNITS}", net, "-o", queues], check=True)
+    for backend in "interp<orders=3>", f"vta.units<seed={seed % 2 * seed}>":
+        done = subprocess.run(["glow-run", f"-backend={backend}", queues, *inputs, "-expect", f"y={out}"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode or " 0 apart" not in done.stdout + done.stderr:
+            sys.exit(f"seed {seed}, {backend}:\n{done.stdout}{done.stderr}")
 
 
 def capacity(r, element, least, most):
@@ -43,6 +56,8 @@ def main():
                               capture_output=True, text=True, check=False)
         if done.returncode or " 0 apart" not in done.stdout + done.stderr:
             sys.exit(f"seed {seed}, {' '.join(options)}:\n{done.stdout}{done.stderr}")
+        if seed % 3 == 0:
+            check_units(net, inputs, out, seed)
         subprocess.run(["glow-opt", net, f"-backend=vta.core<{','.join(options)}>", "-O2",
                         "-emit=report", "-o", report], check=True)
         done = sum(u["macs"] for u in json.loads(report.read_text(encoding="utf-8"))["units"])
