@@ -61,7 +61,8 @@ static bool
 is_step(const glow_node *n)
 {
     return glow_is(n, &vta_op_sum) || glow_is(n, &vta_op_scale) ||
-           glow_is(n, &vta_op_requantize) || glow_is(n, &vta_op_store);
+           glow_is(n, &vta_op_max) || glow_is(n, &vta_op_requantize) ||
+           glow_is(n, &vta_op_store);
 }
 
 static glow_takes

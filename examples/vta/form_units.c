@@ -502,19 +502,18 @@ form_matmul(glow_builder *b, glow_node *n)
 
 enum { MOST_FACTOR = 6 }; /* 2^6 is an element of i8 */
 
-/* A block of weights with 2^up on its diagonal. */
+/* Blocks of weights with the factors on their diagonals, of a shape that ends in 16 x 16. */
 static glow_value *
-diagonal(glow_builder *b, int up)
+diagonals(glow_builder *b, const int factors[], glow_dims shape)
 {
-    glow_type t = {.elem = GLOW_INT8Q,
-                   .scale = 1,
-                   .shape = GLOW_DIMS_OF(VTA_LANES, VTA_LANES)};
+    glow_type t = {.elem = GLOW_INT8Q, .scale = 1, .shape = shape};
     glow_value *v = glow_build_constant(
         b, "factor", glow_type_get(glow_builder_context(b), t));
+    int8_t *to = v->storage->tensor.data;
 
-    for (int i = 0; i < VTA_LANES; i++)
-        ((int8_t *)v->storage->tensor.data)[i * VTA_LANES + i] =
-            (int8_t)(1 << up);
+    for (int64_t k = 0; k < glow_dims_count(shape) / VTA_MACS; k++)
+        for (int i = 0; i < VTA_LANES; i++)
+            to[k * VTA_MACS + i * (VTA_LANES + 1)] = (int8_t)factors[k];
     return v;
 }
 
@@ -551,8 +550,12 @@ form_add_steps(glow_builder *b, glow_node *n, glow_value *const terms[],
     sums.elem = GLOW_INT32Q;
     for (int i = 0; i < 2; i++)
         if (i != first)
-            sum = glow_build(b, &vta_op_scale, &sums,
-                             GLOW_IN(terms[i], diagonal(b, up[i]), sum), NULL);
+            sum = glow_build(
+                b, &vta_op_scale, &sums,
+                GLOW_IN(terms[i],
+                        diagonals(b, &(int){1 << up[i]}, GLOW_DIMS_OF(16, 16)),
+                        sum),
+                NULL);
     sum = glow_build(b, &vta_op_requantize, &sums, GLOW_IN(sum, NULL),
                      &(const vta_requantize){shift, -128, 127});
     return glow_build(b, &vta_op_store, t, GLOW_IN(sum), NULL);
@@ -587,6 +590,57 @@ form_add(glow_builder *b, glow_node *n)
         n->out[0]->type);
 }
 
+/* The least element of an immediate of `round`. */
+static int
+least_of(int32_t immediate)
+{
+    return (int8_t)(immediate >> 8);
+}
+
+/* True if no element of the result of a unit is below 0. */
+static bool
+is_positive(const glow_value *v)
+{
+    const glow_node *r =
+        glow_is(v->def, &vta_op_store) ? v->def->in[0]->def : NULL;
+    const vta_requantize *q = r ? glow_attrs_if(r, &vta_op_requantize) : NULL;
+    const glow_tensor *rounds;
+
+    if (!q || !r->in[1])
+        return q && q->least >= 0;
+    rounds = glow_is_constant(r->in[1])
+                 ? glow_constant_tensor(r->in[1]->storage)
+                 : NULL;
+    for (int64_t i = 0; rounds && i < glow_type_count(rounds->type); i++)
+        if (least_of(((const int32_t *)rounds->data)[i]) < 0)
+            return false;
+    return rounds != NULL;
+}
+
+/* vta.Max and vta.Store.  The scratchpad of inputs has zeros for padding. */
+static glow_value *
+form_pool_steps(glow_builder *b, glow_node *n, glow_value *x, const vta_pool *p,
+                const glow_type *t)
+{
+    glow_type max = *t;
+    bool padded = !glow_dims_are(p->pads, 0);
+
+    for (int i = 0; i < 2; i++)
+        padded |=
+            (t->shape.at[1 + i] - 1) * p->strides.at[i] + p->kernels.at[i] >
+            x->type->shape.at[1 + i];
+    if (t->offset || (padded && !is_positive(x)))
+        return leave(b, n, "its padding may be larger than an element");
+    max.elem = GLOW_INT32Q;
+    return glow_build(
+        b, &vta_op_store, t,
+        GLOW_IN(glow_build(b, &vta_op_max, &max,
+                           GLOW_IN(x, diagonals(b, (const int[]){1, -1},
+                                                GLOW_DIMS_OF(2, 16, 16))),
+                           p)),
+        NULL);
+}
+
 static glow_value *
 form_maxpool(glow_builder *b, glow_node *n)
 {
@@ -612,7 +666,10 @@ form_maxpool(glow_builder *b, glow_node *n)
     if (!from)
         return leave(b, n, "its channels are no multiple of 16");
     t.shape.at[3] = round_up(x.at[3]);
-    return sliced(b, glow_build(b, &vta_op_pool, &t, GLOW_IN(from), &v),
+    return sliced(b,
+                  has_units(b)
+                      ? form_pool_steps(b, n, from, &v, &t)
+                      : glow_build(b, &vta_op_pool, &t, GLOW_IN(from), &v),
                   n->out[0]->type);
 }
 
@@ -638,7 +695,7 @@ raised(glow_builder *b, glow_value *rounds, int least)
 
     for (int64_t i = 0; i < glow_type_count(from->type); i++) {
         int32_t r = ((const int32_t *)from->data)[i];
-        int old = (int8_t)(r >> 8);
+        int old = least_of(r);
 
         to[i] = vta_round_immediate(r & 31, old > least ? old : least);
     }
@@ -751,6 +808,7 @@ const glow_pass vta_pass_form_units = {
 
 const glow_rewrite_row vta_units[] = {
     {&glow_op_add, form_add},
+    {&glow_op_maxpool, form_maxpool},
     {&glow_op_convolution, form_convolution},
     {&glow_op_channelwisequantizedconvolution, form_channelwise},
     {&glow_op_fullyconnected, form_fullyconnected},

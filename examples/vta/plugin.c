@@ -14,7 +14,7 @@ static const glow_plugin plugin = {
     .licence = "Apache-2.0",
     .gir_version = 1,
     .ops = (const glow_op *const[]){&vta_op_conv, &vta_op_pool, &vta_op_add,
-                                    &vta_op_sum, &vta_op_scale,
+                                    &vta_op_sum, &vta_op_scale, &vta_op_max,
                                     &vta_op_requantize, &vta_op_store, NULL},
     .passes = (const glow_pass *const[]){&vta_pass_form_units, NULL},
     .backends =

@@ -364,31 +364,65 @@ encode_sum(encoder *e, const glow_node *n)
     return true;
 }
 
+/* Adds the blocks of `x`, at the strides, times one block of weights. */
+static void
+add_blocks(encoder *e, const pixels *y, int64_t batch, const pixels *x,
+           glow_dims strides, int64_t weights)
+{
+    vta_uop uops[VTA_MAX_UOPS];
+
+    for (int64_t o = 0; o < y->blocks; o++)
+        uops[o] =
+            (vta_uop){y->first + batch * y->batch + o, x->first + o, weights};
+    loop(e,
+         (vta_instruction){
+             .opcode = VTA_GEMM,
+             .outer = y->height,
+             .inner = y->width,
+             .dst_outer = y->height > 1 ? y->row : 0,
+             .dst_inner = y->width > 1 ? y->pixel : 0,
+             .src_outer = y->height > 1 ? strides.at[0] * x->row : 0,
+             .src_inner = y->width > 1 ? strides.at[1] * x->pixel : 0},
+         uops, y->blocks);
+}
+
 static bool
 encode_scale(encoder *e, const glow_node *n)
 {
     pixels x = pixels_of(n->in[0], VTA_INP), y = pixels_of(n->out[0], VTA_ACC);
-    int64_t weights = element_of(n->in[1], VTA_WGT);
-    vta_uop uops[VTA_MAX_UOPS];
 
     if (y.blocks > VTA_MAX_UOPS || (n->in[2] && n->in[2] != n->out[0]))
         return false;
-    for (int64_t b = 0; b < y.n; b++) {
-        for (int64_t o = 0; o < y.blocks; o++)
-            uops[o] = (vta_uop){y.first + b * y.batch + o,
-                                x.first + b * x.batch + o, weights};
+    for (int64_t b = 0; b < y.n; b++, x.first += x.batch) {
         if (!n->in[2])
             alu(e, &y, b, 0, VTA_MOVE, true, 0);
-        loop(e,
-             (vta_instruction){.opcode = VTA_GEMM,
-                               .outer = y.height,
-                               .inner = y.width,
-                               .dst_outer = y.height > 1 ? y.row : 0,
-                               .dst_inner = y.width > 1 ? y.pixel : 0,
-                               .src_outer = y.height > 1 ? x.row : 0,
-                               .src_inner = y.width > 1 ? x.pixel : 0},
-             uops, y.blocks);
+        add_blocks(e, &y, b, &x, GLOW_DIMS_OF(1, 1),
+                   element_of(n->in[1], VTA_WGT));
     }
+    return true;
+}
+
+/* The first element of each window, then max(y - x, 0) + x of each other one. */
+static bool
+encode_max(encoder *e, const glow_node *n)
+{
+    const vta_pool *p = n->attrs;
+    pixels x = pixels_of(n->in[0], VTA_INP), y = pixels_of(n->out[0], VTA_ACC);
+    int64_t weights = element_of(n->in[1], VTA_WGT);
+
+    if (y.blocks > VTA_MAX_UOPS || !glow_dims_are(p->pads, 0))
+        return false;
+    for (int64_t b = 0; b < y.n; b++)
+        for (int64_t t = 0; t < p->kernels.at[0] * p->kernels.at[1]; t++) {
+            pixels tap = x;
+
+            tap.first += b * x.batch + t / p->kernels.at[1] * x.row +
+                         t % p->kernels.at[1] * x.pixel;
+            if (t > 0)
+                add_blocks(e, &y, b, &tap, p->strides, weights + 1);
+            alu(e, &y, b, 0, t > 0 ? VTA_MAX : VTA_MOVE, true, 0);
+            add_blocks(e, &y, b, &tap, p->strides, weights);
+        }
     return true;
 }
 
@@ -479,6 +513,7 @@ encode(encoder *e, const glow_node *n)
     int unit = unit_named(n->queue);
     bool ok = glow_is(n, &vta_op_sum)          ? encode_sum(e, n)
               : glow_is(n, &vta_op_scale)      ? encode_scale(e, n)
+              : glow_is(n, &vta_op_max)        ? encode_max(e, n)
               : glow_is(n, &vta_op_requantize) ? encode_requantize(e, n)
                                                : encode_move(e, n);
 

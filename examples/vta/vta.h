@@ -47,7 +47,8 @@ typedef struct vta_requantize {
 } vta_requantize;
 
 extern const glow_op vta_op_conv, vta_op_pool, vta_op_add;
-extern const glow_op vta_op_sum, vta_op_scale, vta_op_requantize, vta_op_store;
+extern const glow_op vta_op_sum, vta_op_scale, vta_op_max, vta_op_requantize,
+    vta_op_store;
 extern const glow_pass vta_pass_form_units;
 /* Patterns of vta.units, for form-units of glow. */
 extern const glow_rewrite_row vta_units[];
