@@ -23,7 +23,7 @@ typedef enum cpu_shuffle {
 /* Instructions that multiply integers of 8 or 16 bits and add up in 32: emit/dot.h. */
 typedef enum cpu_dot {
     CPU_DOT_WIDE,     /* none: products of 16 bits, one in a lane */
-    CPU_DOT_PAIRS,    /* two products of 16 bits: PMADDWD */
+    CPU_DOT_PAIRS,    /* two products of 16 bits: PMADDWD, dot_i16x8 */
     CPU_DOT_UNSIGNED, /* four of u8 by s8: VPDPBUSD, USDOT */
     CPU_DOT_SIGNED,   /* four of s8 by s8: VPDPBSSD, SDOT */
     /* Eight, of two rows by two columns. */

@@ -75,6 +75,12 @@ has(glow_arena *a, const cpu_target *t, const char *feature)
     return is;
 }
 
+static bool
+is_web(const cpu_target *t)
+{
+    return strncmp(t->triple, "wasm", 4) == 0;
+}
+
 static void
 probe_x86(glow_arena *a, cpu_target *t)
 {
@@ -97,8 +103,8 @@ probe_x86(glow_arena *a, cpu_target *t)
             ? CPU_DOT_UNSIGNED
             : CPU_DOT_PAIRS;
     /* Zen 4 has 64 bytes in two halves. */
-    t->dot_slow = t->dot_bytes == 64 && has(a, t, "sse4a") &&
-                  !has(a, t, "avxvnni");
+    t->dot_slow =
+        t->dot_bytes == 64 && has(a, t, "sse4a") && !has(a, t, "avxvnni");
 }
 
 static void
@@ -124,6 +130,8 @@ glow_cg_probe_dot(glow_arena *a, cpu_target *t)
         probe_x86(a, t);
     else if (strncmp(t->triple, "aarch64", 7) == 0 && !t->sve_bytes)
         probe_aarch64(a, t);
+    else if (is_web(t) && t->dot_bytes == 16)
+        t->dot = t->dot_unsigned = CPU_DOT_PAIRS;
 }
 
 int
@@ -219,12 +227,15 @@ pairs(cg *g, cg_value x, cg_value w, cg_value sum)
     int lanes = glow_cg_lanes(LLVMTypeOf(sum));
     LLVMTypeRef t = glow_cg_vector(g->i16, 2 * lanes);
     cg_value args[2];
-    const char *name = lanes == 16  ? "llvm.x86.avx512.pmaddw.d.512"
-                       : lanes == 8 ? "llvm.x86.avx2.pmadd.wd"
-                                    : "llvm.x86.sse2.pmadd.wd";
+    const char *name = is_web(g->target) ? "llvm.wasm.dot"
+                       : lanes == 16     ? "llvm.x86.avx512.pmaddw.d.512"
+                       : lanes == 8      ? "llvm.x86.avx2.pmadd.wd"
+                                         : "llvm.x86.sse2.pmadd.wd";
 
     args[0] = cg_bitcast(g, x, t);
     args[1] = cg_bitcast(g, w, t);
+    if (is_web(g->target))
+        return cg_iadd(g, sum, call(g, name, NULL, 0, args, 2));
     return opaque(g, cg_iadd(g, sum, call(g, name, NULL, 0, args, 2)));
 }
 

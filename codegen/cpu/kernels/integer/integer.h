@@ -91,6 +91,9 @@ typedef struct cpu_integer {
 void glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix,
                             cpu_integer *s);
 
+/* Steps that a loop over the depth repeats, by the tile. */
+int glow_cpu_integer_unit(const cpu_target *t, const cpu_integer *s);
+
 /* The convolution `n` of 8 bits, by this family's form and blocking; or false. */
 bool glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
                                   cpu_integer *out);

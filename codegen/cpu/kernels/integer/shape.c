@@ -131,6 +131,14 @@ set_reading(integer *s)
     s->plane = s->copies ? 0 : a[1].in * s->line;
 }
 
+int
+glow_cpu_integer_unit(const cpu_target *t, const integer *s)
+{
+    int unit = MOST_UNIT / (s->rows * s->vectors);
+
+    return t->unroll == 1 || unit < 1 ? 1 : unit > 8 ? 8 : unit;
+}
+
 /*
  * A tile of `vectors` vectors and as many rows as registers hold beside them, a
  * broadcast element and a product or a mask.
@@ -141,7 +149,7 @@ set_tile(const cpu_target *t, integer *s)
     int64_t vectors = cg_ceil_div(s->outputs, s->lanes);
     bool uses_matrix = s->form == CPU_DOT_TILES;
     int most = t->registers >= 32 && !uses_matrix ? CPU_INTEGER_VECTORS : 2;
-    int rows, unit, beside;
+    int rows, beside;
     int64_t width = s->axis[2].out;
 
     s->panels = cg_ceil_div(vectors, most);
@@ -155,8 +163,7 @@ set_tile(const cpu_target *t, integer *s)
     if (uses_matrix)
         rows = CPU_MATRIX_ROWS;
     s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, rows));
-    unit = MOST_UNIT / (s->rows * s->vectors);
-    s->unit = unit < 1 ? 1 : unit > 8 ? 8 : unit;
+    s->unit = glow_cpu_integer_unit(t, s);
     if (s->flat) {
         s->lines = cg_ceil_div(width, s->rows);
         s->last_rows = width - (s->lines - 1) * s->rows;

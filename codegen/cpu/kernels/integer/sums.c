@@ -181,6 +181,8 @@ run_steps(const tile *t, int64_t count, bool ends, state *st)
     cg_value *in = &st->value[st->sums], *w = in + 1;
     bool overlap = rows_overlap(t);
 
+    *in = glow_cg_base(g, *in);
+    *w = glow_cg_base(g, *w);
     for (int64_t k = 0; k < count; k++) {
         if (overlap)
             *in = glow_cg_opaque(g, *in);

@@ -10,7 +10,6 @@
 #include "codegen/cpu/kernels/winograd/integer.h"
 
 #define MANY_TILES 32  /* at which reading weights from memory pays */
-#define MOST_UNIT 96   /* unrolled dot products of a loop */
 #define LEAST_BYTES 16 /* of a vector */
 #define CACHE 40.0     /* bytes in a cycle from the core's cache */
 #define DEEPEST 65536  /* channels, so that bounds of sums fit in 64 bits */
@@ -72,7 +71,7 @@ static void
 set_rows(const cpu_target *t, integer *x, int64_t all, int64_t even)
 {
     cpu_integer *s = &x->s;
-    int most = most_rows(t, s), unit;
+    int most = most_rows(t, s);
     int64_t least = INT64_MAX;
 
     for (int rows = most; rows >= (2 * most + 2) / 3; rows--) {
@@ -88,8 +87,7 @@ set_rows(const cpu_target *t, integer *x, int64_t all, int64_t even)
         x->w.block = block;
     }
     s->rows = (int)glow_cpu_knob(t, CPU_KNOB_ROWS, s->rows);
-    unit = MOST_UNIT / (s->rows * s->vectors);
-    s->unit = unit < 1 ? 1 : unit > 8 ? 8 : unit;
+    s->unit = glow_cpu_integer_unit(t, s);
 }
 
 static int64_t
