@@ -1,9 +1,7 @@
 /*
  * Devices in this process: a queue whose threads call the backend's run, and another for
- * copies if the backend has memory of its own.
- *
- * The kind sim does the same, but takes its time by the clock, has memory that the
- * host cannot address, and fails when it was told to.
+ * copies if the backend has memory of its own.  The kind sim has memory that the host does
+ * not use, and the faults and times of sim.c.
  */
 
 #include <pthread.h>
@@ -15,38 +13,35 @@
 #include "runtime/device.h"
 #include "runtime/heap.h"
 #include "runtime/loaded.h"
+#include "runtime/sim.h"
 
 struct glow_run_device {
     run_base base; /* its lock is that of all below */
-    bool is_sim;
+    run_sim *sim;             /* NULL: none */
     void *memory;             /* of the backend; NULL: buffers are of the host's */
     run_queue *runs, *copies; /* the same queue, if they are in reach of the host */
-    pthread_cond_t woken;     /* of a run that hangs */
-    int n_runs, running;
-    uint64_t era; /* a greater one ends runs that hang */
+    int running;
 };
 
-/* Wakes runs that hang, which fail then. */
 static void
-wake(glow_run_device *d, glow_run_device_state state)
+set_state(glow_run_device *d, glow_run_device_state state)
 {
-    pthread_mutex_lock(&d->base.lock);
-    d->base.state = state;
-    d->era++;
-    pthread_cond_broadcast(&d->woken);
-    pthread_mutex_unlock(&d->base.lock);
+    if (d->sim)
+        glow_run_sim_wake(d->sim, state);
+    else
+        glow_run_base_set_state(&d->base, state);
 }
 
 static void
 close_device(glow_run_device *d)
 {
-    wake(d, GLOW_RUN_DEVICE_LOST);
+    set_state(d, GLOW_RUN_DEVICE_LOST);
     glow_run_queue_end(d->runs);
     if (d->copies != d->runs)
         glow_run_queue_end(d->copies);
     if (d->memory)
         d->base.options.backend->memory->close(d->memory);
-    pthread_cond_destroy(&d->woken);
+    glow_run_sim_free(d->sim);
     glow_run_base_end(&d->base);
     free(d);
 }
@@ -56,7 +51,7 @@ static bool
 open_memory(glow_run_device *d, glow_context *ctx)
 {
     const glow_run_device_options *o = &d->base.options;
-    const glow_backend_memory *m = d->is_sim ? NULL : o->backend->memory;
+    const glow_backend_memory *m = d->sim ? NULL : o->backend->memory;
 
     if (m)
         d->memory = m->open(ctx, o->code, o->memory);
@@ -66,7 +61,7 @@ open_memory(glow_run_device *d, glow_context *ctx)
 static bool
 has_own_memory(const glow_run_device *d)
 {
-    return d->is_sim || d->memory;
+    return d->sim || d->memory;
 }
 
 static glow_run_device *
@@ -76,8 +71,7 @@ open_device(glow_context *ctx, const glow_run_device_options *o, bool is_sim)
     bool ok;
 
     glow_run_base_begin(&d->base, o);
-    d->is_sim = is_sim;
-    pthread_cond_init(&d->woken, NULL);
+    d->sim = is_sim ? glow_run_sim_new(&d->base) : NULL;
     ok = open_memory(d, ctx);
     if (ok) {
         d->runs = glow_run_queue_new(o->serial ? 0 : o->queues > 0 ? o->queues : 1);
@@ -158,7 +152,7 @@ copy(glow_run_device *d, const glow_buffer *to, const glow_buffer *from,
         .host = in ? from->host : to->host,
         .at = in ? to->at : from->at,
         .bytes = to->bytes < from->bytes ? to->bytes : from->bytes,
-        .ps = d->is_sim ? d->base.options.copy_ps : 0,
+        .ps = d->sim ? d->base.options.copy_ps : 0,
         .in = in,
     };
 
@@ -205,33 +199,12 @@ bytes(const glow_loaded *l)
     return l->bytes;
 }
 
-/* The faults that a sim was asked for; GLOW_RUN_DONE: none. */
-static glow_outcome
-misbehave(glow_run_device *d, int number, glow_report_text *r)
+static void
+note_running(glow_run_device *d, int more)
 {
-    const glow_run_device_options *o = &d->base.options;
-    uint64_t era;
-
-    if (number == o->fail_at) {
-        snprintf(r->text, sizeof r->text, "device %s failed run %d, as told",
-                 o->name, number);
-        return GLOW_RUN_FAILED;
-    }
-    if (number == o->die_at) {
-        wake(d, GLOW_RUN_DEVICE_LOST);
-        snprintf(r->text, sizeof r->text, "device %s died in run %d, as told",
-                 o->name, number);
-        return GLOW_RUN_LOST;
-    }
-    if (number == o->hang_at) {
-        pthread_mutex_lock(&d->base.lock);
-        for (era = d->era; era == d->era;)
-            pthread_cond_wait(&d->woken, &d->base.lock);
-        pthread_mutex_unlock(&d->base.lock);
-        snprintf(r->text, sizeof r->text, "device %s hung", o->name);
-        return GLOW_RUN_LOST;
-    }
-    return glow_run_base_is_lost(&d->base, r) ? GLOW_RUN_CANCELLED : GLOW_RUN_DONE;
+    pthread_mutex_lock(&d->base.lock);
+    d->running += more;
+    pthread_mutex_unlock(&d->base.lock);
 }
 
 static glow_outcome
@@ -241,20 +214,14 @@ do_run(void *work, int worker, glow_report_text *r)
     glow_run_device *d = x->device;
     int64_t begin = glow_now();
     glow_outcome o;
-    int number;
 
-    pthread_mutex_lock(&d->base.lock);
-    number = ++d->n_runs;
-    d->running++;
-    pthread_mutex_unlock(&d->base.lock);
-    o = d->is_sim ? misbehave(d, number, r) : GLOW_RUN_DONE;
+    note_running(d, 1);
+    o = d->sim ? glow_run_sim_begin(d->sim, r) : GLOW_RUN_DONE;
     if (o == GLOW_RUN_DONE)
         o = glow_run_loaded(x->loaded, worker, x->memory, x->at, r);
-    if (o == GLOW_RUN_DONE && d->is_sim)
-        glow_run_sleep_until(begin + d->base.options.run_ns);
-    pthread_mutex_lock(&d->base.lock);
-    d->running--;
-    pthread_mutex_unlock(&d->base.lock);
+    if (o == GLOW_RUN_DONE && d->sim)
+        glow_run_sim_end(d->sim, begin);
+    note_running(d, -1);
     glow_run_base_count(&d->base, o, begin);
     return o;
 }
@@ -296,9 +263,9 @@ reset(glow_run_device *d)
     if (d->copies != d->runs)
         glow_run_queue_cancel(d->copies, NULL, GLOW_RUN_CANCELLED, text);
     pthread_mutex_lock(&d->base.lock);
-    stuck = !d->is_sim && d->running > 0;
+    stuck = !d->sim && d->running > 0;
     pthread_mutex_unlock(&d->base.lock);
-    wake(d, stuck ? GLOW_RUN_DEVICE_LOST : GLOW_RUN_DEVICE_READY);
+    set_state(d, stuck ? GLOW_RUN_DEVICE_LOST : GLOW_RUN_DEVICE_READY);
     return !stuck;
 }
 
