@@ -21,13 +21,17 @@
  * The function is scheduled afterwards, so that cse, which leaves scheduled
  * functions alone, does not undo the clones.
  *
- * Time: two schedules, otherwise linear in the operands.
+ * Time: two schedules of small budget, which decide, and one of the whole budget for
+ * the order of the result; otherwise linear in the operands.
  */
 
 #include "glow/ops.h"
 #include "glow/schedule.h"
 
-enum { LEAST_PART = 16 }; /* least part of the bytes of one node */
+enum {
+    LEAST_PART = 16, /* least part of the bytes of one node */
+    BUDGET = 500000  /* steps of searching for each schedule compared */
+};
 
 typedef struct spreader {
     glow_pass_run *run;
@@ -152,21 +156,25 @@ run(glow_pass_run *pass, glow_func *f)
 {
     glow_arena *a = glow_run_scratch(pass);
     spreader s = {.run = pass, .func = f, .ids = f->next_id};
+    glow_schedule_options how = glow_schedule_defaults;
     glow_schedule before, after;
 
+    how.budget = BUDGET;
     if (!is_worth_trying(f))
         return GLOW_UNCHANGED;
-    if (!glow_schedule_find(pass, f, &glow_schedule_defaults, &before))
+    if (!glow_schedule_find(pass, f, &how, &before))
         return GLOW_FAILED;
     s.builder = glow_builder_new(a, f, glow_run_pass(pass)->name);
     s.owner = GLOW_NEW_ARRAY(a, const glow_node *, s.ids);
     if (!spread(&s) ||
-        !glow_schedule_find(pass, f, &glow_schedule_defaults, &after))
+        !glow_schedule_find(pass, f, &how, &after))
         return GLOW_FAILED;
     if (after.peak >= before.peak || !glow_run_may_rewrite(pass)) {
         undo(&s);
         return GLOW_UNCHANGED;
     }
+    if (!glow_schedule_find(pass, f, &glow_schedule_defaults, &after))
+        return GLOW_FAILED;
     for (uint32_t k = 0; k < after.count; k++)
         if (after.nodes[k] != f->last)
             glow_node_move_after(after.nodes[k], f->last);
