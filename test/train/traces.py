@@ -3,11 +3,11 @@
 usage: traces.py TOOLS DATA FOLDER [--float64] [--steps N] [NETWORK OPTIMIZER ...]
 
 DATA is ../shared/data/training: networks with first weights, and the losses of 50 steps.
-Each network is imported, its weights are freed, and it is differentiated, updated and
-run on cpu, one process for each step, which reads and writes weights and moments in a file
-(glow-run -state).  A loss may be off by 1e-5 of itself.  With --float64 the step is of
-float64, and run by the interpreter: a loss may be off by 1e-10.  Without names a few pairs
-are run that stay together in float32.  FOLDER is for files in between; needs numpy.
+Each network is imported for training, differentiated and updated, and run on cpu, one
+process for each step, which reads and writes weights and moments in a file (glow-run
+-state).  A loss may be off by 1e-5 of itself.  With --float64 the step is of float64, and
+run by the interpreter: a loss may be off by 1e-10.  Without names a few pairs are run that
+stay together in float32.  FOLDER is for files in between; needs numpy.
 """
 
 import json
@@ -19,13 +19,13 @@ import sys
 
 import numpy as np
 
-# Samples, of how many a batch is made, and the constants that are weights.
+# Samples, of how many a batch is made, and the weights, if some are not trained.
 NETWORKS = {
-    "digits": ("8", 32, "*"),
-    "lenet": ("28", 64, "*"),
-    "resnet18w8": ("32", 16, "*"),
+    "digits": ("8", 32, None),
+    "lenet": ("28", 64, None),
+    "resnet18w8": ("32", 16, None),
     "transformer": ("text", 16, "model.[!m]*"),  # not its mask
-    "charrnn": ("text", 16, "*"),
+    "charrnn": ("text", 16, None),
 }
 # Options of update-weights, and the rate.
 OPTIMIZERS = {
@@ -91,19 +91,20 @@ def widen_weights(path):
 
 
 def make_step(tools, data, folder, network, optimizer, wide):
-    """The program of a step; its weights are in FOLDER/weights.safetensors."""
+    """The program of a step; its weights are in FOLDER/NETWORK.safetensors."""
     net, step = folder / f"{network}.gir", folder / f"{network}.step.gir"
     only = NETWORKS[network][2]
     subprocess.run([tools / "glow-translate/glow-translate", "-import-onnx",
-                    data / f"{network}.onnx", "-o", net], check=True)
-    subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results",
-                    f'-free-constants=file="{folder}/weights.safetensors",only="{only}"',
-                    "-simplify", "-recognize",
-                    "-differentiate", "-update-weights=" + OPTIMIZERS[optimizer][0],
+                    data / f"{network}.onnx", "-train", "-o", net], check=True)
+    # Rules of composite operators have numbers of float, which widening keeps.
+    recognize = [] if wide else ["-simplify", "-recognize"]
+    subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results", *recognize,
+                    f'-differentiate=of="{only}"' if only else "-differentiate",
+                    "-update-weights=" + OPTIMIZERS[optimizer][0],
                     net, "-o", step], check=True, stderr=subprocess.DEVNULL)
     if wide:
         widen(step)
-        widen_weights(folder / "weights.safetensors")
+        widen_weights(folder / f"{network}.safetensors")
     return step
 
 
@@ -122,7 +123,7 @@ def losses(tools, data, folder, network, optimizer, steps, wide):
         np.save(folder / "label.npy", y[pick].flatten())
         run = [tools / "glow-run/glow-run", program, *how,
                f"-output=loss={folder}/loss.npy",
-               f"-state={folder}/weights.safetensors"]
+               f"-state={folder}/{network}.safetensors"]
         for name in ("x", "label", "rate"):
             run.append(f"-input={name}={folder / name}.npy")
         subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
