@@ -620,7 +620,9 @@ run(glow_pass_run *pass, glow_func *f)
 
     if (f->count == 0)
         return GLOW_UNCHANGED;
-    if (o->skip_fc_bias && !glow_quantizing_split_bias(pass, f, z.sums))
+    if (o->skip_fc_bias)
+        result = glow_quantizing_split_bias(pass, f, z.sums);
+    if (result == GLOW_FAILED)
         return GLOW_FAILED;
     glow_quantizing_begin(&z.q, pass, f);
     if (!check_options(&z.q))
@@ -628,7 +630,8 @@ run(glow_pass_run *pass, glow_func *f)
     for (int i = 0; i < z.q.count; i++)
         if (convert(&z, z.q.order[i]))
             result = GLOW_CHANGED;
-    glow_erase_unused(f);
+    if (result == GLOW_CHANGED)
+        glow_erase_unused(f);
     return report(&z) ? result : GLOW_FAILED;
 }
 

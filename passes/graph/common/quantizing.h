@@ -42,8 +42,8 @@ typedef struct quantizing {
  * Splits each FullyConnected whose result and bias have ranges into a product and a
  * BatchedAdd of its name, which `sums` then has.
  */
-bool glow_quantizing_split_bias(glow_pass_run *run, glow_func *f,
-                                glow_map *sums);
+glow_result glow_quantizing_split_bias(glow_pass_run *run, glow_func *f,
+                                       glow_map *sums);
 
 /* The next word of a list between commas and blanks, with its `%`. */
 bool glow_quantizing_word(const char **at, const char **word, size_t *length);

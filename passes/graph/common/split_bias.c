@@ -96,9 +96,11 @@ split(glow_pass_run *run, glow_func *f, glow_node *n, const glow_value_range *r)
     return true;
 }
 
-bool
+glow_result
 glow_quantizing_split_bias(glow_pass_run *run, glow_func *f, glow_map *sums)
 {
+    glow_result result = GLOW_UNCHANGED;
+
     GLOW_FOR_EACH_NODE(n, f) {
         glow_value_range r;
         const char *name = n->name;
@@ -108,8 +110,9 @@ glow_quantizing_split_bias(glow_pass_run *run, glow_func *f, glow_map *sums)
             !glow_run_may_rewrite(run))
             continue;
         if (!split(run, f, n, &r))
-            return false;
+            return GLOW_FAILED;
         glow_map_set(sums, name, sums);
+        result = GLOW_CHANGED;
     }
-    return true;
+    return result;
 }
