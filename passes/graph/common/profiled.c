@@ -7,7 +7,7 @@
 
 #include "glow/ops.h"
 
-/* Calls below this depth are taken to read their operands: no text calls so deeply. */
+/* Depth of calls that are looked into: operands of deeper ones count as read. */
 enum { MOST_DEEP = 16 };
 
 static bool reads(const glow_func *f, const glow_storage *s, int depth);
