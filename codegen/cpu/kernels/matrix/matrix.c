@@ -289,15 +289,17 @@ prefetch_rows(const maker *k, int64_t count)
     cg *g = k->j->g;
     int64_t beyond = k->ahead.places ? 0 : glow_cpu_matrix_cache(g->target);
     cg_value at = cg_get(g, k->coming);
+    cg_value most = cg_i64(g, 2 * k->m.rows), end = cg_addc(g, at, count);
     cg_loop l;
 
-    glow_cg_for(g, &l, count);
+    end = glow_cg_imin(g, end, most);
+    glow_cg_loop_guarded(g, &l, at, end, 1, NULL, 0);
     glow_cpu_prefetch(
         k->j,
-        (cpu_place){cg_add(g, k->pixel, cg_add(g, at, l.i)), k->channel, 0, 0},
+        (cpu_place){cg_add(g, k->pixel, l.i), k->channel, 0, 0},
         1, 1, k->columns, beyond);
     glow_cg_loop_end(g, &l, NULL);
-    cg_set(g, k->coming, cg_addc(g, at, count));
+    cg_set(g, k->coming, end);
 }
 
 /* Rows to finish beside each multiplication of a loop over the depth. */
