@@ -183,7 +183,7 @@ run_again(glow_request *r, todo *t)
 void
 glow_run_pump(device *d, todo *t)
 {
-    int64_t now = glow_now();
+    int64_t now = glow_now(), limit = d->host->options.limit_ns;
 
     while (d->pending && d->outstanding < d->most &&
            d->state == GLOW_RUN_DEVICE_READY) {
@@ -198,6 +198,8 @@ glow_run_pump(device *d, todo *t)
             run_again(r, t);
             continue;
         }
+        if (limit && d->host->wakes > now + limit)
+            pthread_cond_broadcast(&d->host->changed);
         d->outstanding++;
         x->started = true;
         x->begun = now;

@@ -361,7 +361,7 @@ enter(glow_request *r, todo *t)
     } else {
         glow_run_enqueue(r, t);
     }
-    if (r->deadline || s->batch > 1 || h->options.limit_ns)
+    if (r->deadline || s->batch > 1)
         pthread_cond_broadcast(&h->changed);
 }
 

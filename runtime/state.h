@@ -172,6 +172,7 @@ struct glow_host {
     uint64_t count;
     bool closing;
     pthread_t watch;
+    int64_t wakes; /* when that thread will look again; 0: it looks now */
     run_trace *trace; /* NULL: none */
     glow_arena *arena;
     glow_map *names; /* of devices, services, parts and values; in `arena` */

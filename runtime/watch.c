@@ -147,10 +147,12 @@ wait_until(glow_host *h, int64_t at)
     struct timespec until = {.tv_sec = (time_t)(at / 1000000000),
                              .tv_nsec = (long)(at % 1000000000)};
 
+    h->wakes = at;
     if (at == INT64_MAX)
         pthread_cond_wait(&h->changed, &h->lock);
     else
         pthread_cond_timedwait(&h->changed, &h->lock, &until);
+    h->wakes = 0;
 }
 
 void *

@@ -309,6 +309,21 @@ test_a_device_that_hangs_is_reset(void **state)
     end(&b);
 }
 
+/* The time of a batch counts from its run, when nothing else wakes the host. */
+static void
+test_a_batch_that_hangs_is_reset(void **state)
+{
+    bench b;
+
+    (void)state;
+    begin(&b, &(glow_host_options){.limit_ns = 50 * MS}, 8);
+    add_device(&b, &glow_run_device_sim,
+               (glow_run_device_options){.name = "d", .hang_at = 1});
+    add_service(&b, (glow_service_options){.batch = 8, .batch_ns = 5 * MS});
+    expect(run(&b, 3, 8, NULL), 3, 8); /* full at once */
+    end(&b);
+}
+
 /* The time of a run does not count the run before it in the queue of the device. */
 static void
 test_waiting_is_no_hanging(void **state)
@@ -1205,6 +1220,7 @@ main(void)
         cmocka_unit_test(test_queue_is_bounded),
         cmocka_unit_test(test_a_lost_device_is_replaced),
         cmocka_unit_test(test_a_device_that_hangs_is_reset),
+        cmocka_unit_test(test_a_batch_that_hangs_is_reset),
         cmocka_unit_test(test_waiting_is_no_hanging),
         cmocka_unit_test(test_failures_of_the_network_are_told),
         cmocka_unit_test(test_deadlines_and_cancelling),
