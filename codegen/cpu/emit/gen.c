@@ -547,7 +547,10 @@ glow_cg_loop_end(cg *g, cg_loop *l, cg_value const *next)
 cg_value
 glow_cg_for(cg *g, cg_loop *l, int64_t count)
 {
-    glow_cg_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, NULL, 0);
+    if (count > 0)
+        glow_cg_loop(g, l, cg_i64(g, 0), cg_i64(g, count), 1, NULL, 0);
+    else
+        glow_cg_loop_guarded(g, l, cg_i64(g, 0), cg_i64(g, 0), 1, NULL, 0);
     return l->i;
 }
 

@@ -225,7 +225,7 @@ void glow_cg_loop(cg *g, cg_loop *l, cg_value lo, cg_value hi, int64_t step,
 void glow_cg_loop_guarded(cg *g, cg_loop *l, cg_value lo, cg_value hi,
                           int64_t step, cg_value const *init, int n);
 void glow_cg_loop_end(cg *g, cg_loop *l, cg_value const *next);
-/* A loop from 0 to a constant count of at least 1, without carried values. */
+/* A loop from 0 to a constant count, without carried values. */
 cg_value glow_cg_for(cg *g, cg_loop *l, int64_t count);
 
 /* `if (c) { ... }` */
