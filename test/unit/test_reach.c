@@ -75,7 +75,7 @@ static void
 say_error(const glow_diag *d, void *user)
 {
     (void)user;
-    print_message("%s: %s\n", d->id, d->message);
+    print_message("# %s: %s\n", d->id, d->message);
 }
 
 /* The Save's operand is %y of `kind`; x is divided by `c`, or first convolved. */

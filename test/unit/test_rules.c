@@ -209,7 +209,7 @@ compare(trial *t, const glow_rule *r, glow_storage *before, glow_storage *after,
     ok = glow_eval(t->m->funcs, bindings, n, NULL);
     if (ok && !is_close(r, &tensors[n - 2], &tensors[n - 1])) {
         for (int64_t i = 0; i < 9; i++)
-            print_message("%.9g %.9g\n", glow_get_double(&tensors[n - 2], i),
+            print_message("# %.9g %.9g\n", glow_get_double(&tensors[n - 2], i),
                           glow_get_double(&tensors[n - 1], i));
         fail_msg("'%s' to '%s' changes the meaning for %s", r->from, r->to,
                  glow_kind_get(t->kind)->name);

@@ -146,7 +146,7 @@ all_choices_are_right_or_refused(void **state)
     (void)state;
     for (int i = 0; i < SHAPES; i++)
         done += try_shape(&seed, &refused);
-    print_message("%d done, %d refused\n", done, refused);
+    print_message("# %d done, %d refused\n", done, refused);
     assert_true(done > SHAPES * DRAWS / 5);
     assert_true(refused > SHAPES);
 }

@@ -34,7 +34,7 @@ static void
 say_error(const glow_diag *d, void *user)
 {
     (void)user;
-    print_message("%s: %s\n", d->id, d->message);
+    print_message("# %s: %s\n", d->id, d->message);
 }
 
 static const glow_type *
