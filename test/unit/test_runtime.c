@@ -990,7 +990,7 @@ test_state_is_saved(void **state)
     end(&b);
 }
 
-/* What is not done leaves state alone where the device has memory of its own. */
+/* A request that is not done leaves state alone on devices with memory of their own. */
 static void
 test_state_of_failures(void **state)
 {

@@ -81,7 +81,7 @@ bool work_run_chunk(work_runner *r, const work_set *s, int64_t id,
 
 typedef struct work_queue work_queue;
 
-/* How a call of the database ended. */
+/* The end of a call of the database. */
 typedef enum work_reply {
     WORK_OK,
     WORK_NONE,  /* no such row */
