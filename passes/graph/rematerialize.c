@@ -225,7 +225,7 @@ by_worth(const void *x, const void *y)
     return by_place(&a->place, &b->place);
 }
 
-/* Those whose results have `least` bytes or more, the best one first. */
+/* Candidates whose results have `least` bytes or more, the best one first. */
 static candidate *
 list_candidates(const remat *r, int64_t least, size_t *count)
 {

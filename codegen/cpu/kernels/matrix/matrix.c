@@ -48,7 +48,7 @@ typedef struct waiting {
 } waiting;
 
 /*
- * How the next group's weights are prefetched: each multiplication prefetches `lines`
+ * The prefetching of the next group's weights: each multiplication prefetches `lines`
  * lines in each of `places` places, which are `apart` lines from each other.
  */
 typedef struct reading {
