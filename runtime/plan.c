@@ -42,6 +42,8 @@ add_value(planning *p, const glow_value *v)
     int i = p->service->n_values++;
 
     p->at[i] = v;
+    p->service->values[i].type = v->type;
+    p->service->values[i].bytes = glow_type_bytes(v->type);
     return i;
 }
 
@@ -130,8 +132,6 @@ bind_ports(planning *p, const glow_node *n, part *q)
             return refuse(p, n, "has a function that reads or writes more than "
                                 "its Inputs and Outputs");
         q->values[i] = v;
-        p->service->values[v].type = q->ports[i].type;
-        p->service->values[v].bytes = q->ports[i].bytes;
     }
     return true;
 }
