@@ -8,6 +8,7 @@
 
 #include "glow/diag.h"
 #include "runtime/heap.h"
+#include "runtime/loaded.h"
 #include "runtime/wire.h"
 
 enum { MOST_NETWORKS = 1024 };
@@ -15,7 +16,7 @@ enum { MOST_NETWORKS = 1024 };
 typedef struct child {
     glow_context *ctx;
     int socket;
-    glow_run_device *device; /* in this process, serial */
+    const glow_run_device_options *options;
     glow_loaded *networks[MOST_NETWORKS];
     char *shared; /* memory, and its bytes */
     size_t size;
@@ -70,22 +71,21 @@ map(child *c, const wire_head *h, int fd)
 static bool
 send_ports(const child *c, const glow_loaded *l)
 {
-    const glow_port *ports;
-    int n = glow_run_device_local.ports(l, &ports);
     glow_buf b = {0};
     bool ok;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < l->n_ports; i++) {
+        const glow_port *from = &l->ports[i];
         const wire_port p = {
-            .type = *ports[i].type,
-            .bytes = ports[i].bytes,
-            .name = (uint32_t)strlen(ports[i].name) + 1,
-            .read = ports[i].read,
-            .written = ports[i].written,
+            .type = *from->type,
+            .bytes = from->bytes,
+            .name = (uint32_t)strlen(from->name) + 1,
+            .read = from->read,
+            .written = from->written,
         };
 
         glow_buf_add(&b, (const char *)&p, sizeof p);
-        glow_buf_add(&b, ports[i].name, p.name);
+        glow_buf_add(&b, from->name, p.name);
     }
     ok = b.len > WIRE_MOST
              ? fail(c, GLOW_RUN_REFUSED, "the network has too many ports")
@@ -93,7 +93,7 @@ send_ports(const child *c, const glow_loaded *l)
                       &(wire_head){
                           .kind = WIRE_DONE,
                           .size = (uint32_t)b.len,
-                          .bytes = glow_run_device_local.bytes(l),
+                          .bytes = l->bytes,
                       },
                       b.text);
     glow_buf_free(&b);
@@ -126,12 +126,12 @@ load(child *c, const wire_head *h, const char *payload)
         !split(payload, h->size, text))
         return fail(c, GLOW_RUN_LOST, "the message is not one");
     c->error[0] = 0;
-    l = glow_run_device_local.load(c->device, c->ctx,
-                                   &(glow_load_options){
-                                       .path = text[0],
-                                       .function = *text[1] ? text[1] : NULL,
-                                       .passes = *text[2] ? text[2] : NULL,
-                                   });
+    l = glow_run_load(c->ctx, c->options,
+                      &(glow_load_options){
+                          .path = text[0],
+                          .function = *text[1] ? text[1] : NULL,
+                          .passes = *text[2] ? text[2] : NULL,
+                      });
     if (!l)
         return fail(c, GLOW_RUN_FAILED, c->error);
     c->networks[h->network] = l;
@@ -139,32 +139,19 @@ load(child *c, const wire_head *h, const char *payload)
 }
 
 static bool
-run(child *c, const wire_head *h, const uint64_t *offsets)
+run(child *c, const wire_head *h, uint64_t *at)
 {
     glow_loaded *l = h->network < MOST_NETWORKS ? c->networks[h->network] : NULL;
-    const glow_port *ports;
-    int n = l ? glow_run_device_local.ports(l, &ports) : 0;
-    glow_buffer *b;
-    glow_timeline *t;
-    glow_report_text why;
+    glow_report_text why = {0};
 
-    if (!l || h->size != (size_t)n * sizeof *offsets)
+    if (!l || h->size != (size_t)l->n_ports * sizeof *at)
         return fail(c, GLOW_RUN_LOST, "the message is not one");
-    b = glow_heap_new((size_t)n * sizeof *b);
-    for (int i = 0; i < n; i++) {
-        if (offsets[i] > c->size || (size_t)ports[i].bytes > c->size - offsets[i]) {
-            free(b);
+    for (int i = 0; i < l->n_ports; i++) {
+        if (at[i] > c->size || (size_t)l->ports[i].bytes > c->size - at[i])
             return fail(c, GLOW_RUN_LOST, "a buffer is not in shared memory");
-        }
-        b[i] = (glow_buffer){.host = c->shared + offsets[i],
-                             .bytes = ports[i].bytes};
+        at[i] += (uint64_t)(uintptr_t)c->shared;
     }
-    t = glow_timeline_new();
-    glow_run_device_local.submit(c->device, l, b,
-                                 &(glow_command){.signal = {t, 1}});
-    glow_fence_wait((glow_fence){t, 1}, INT64_MAX, &why);
-    glow_timeline_unref(t);
-    free(b);
+    why.outcome = glow_run_loaded(l, 0, NULL, at, &why);
     return why.outcome == GLOW_RUN_DONE
                ? answer(c, &(wire_head){.kind = WIRE_DONE}, NULL)
                : fail(c, why.outcome, why.text);
@@ -174,7 +161,7 @@ static bool
 unload(child *c, const wire_head *h)
 {
     if (h->network < MOST_NETWORKS && c->networks[h->network]) {
-        glow_run_device_local.unload(c->device, c->networks[h->network]);
+        glow_run_unload(c->networks[h->network]);
         c->networks[h->network] = NULL;
     }
     return answer(c, &(wire_head){.kind = WIRE_DONE}, NULL);
@@ -213,32 +200,25 @@ serve_one(child *c)
     return ok;
 }
 
-bool
+void
 glow_run_device_serve(glow_context *ctx, int socket,
                       const glow_run_device_options *o)
 {
     glow_run_device_options own = *o;
     child *c = glow_heap_new(sizeof *c);
-    bool ok;
 
-    own.serial = true;
     own.queues = 1;
     c->ctx = ctx;
     c->socket = socket;
-    c->device = glow_run_device_local.open(ctx, &own);
-    ok = c->device != NULL;
-    if (ok) {
-        glow_context_set_sink(ctx, keep_first, c);
-        while (serve_one(c))
-            ;
-        for (int i = 0; i < MOST_NETWORKS; i++)
-            if (c->networks[i])
-                glow_run_device_local.unload(c->device, c->networks[i]);
-        glow_run_device_local.close(c->device);
-        glow_context_set_sink(ctx, NULL, NULL);
-    }
+    c->options = &own;
+    glow_context_set_sink(ctx, keep_first, c);
+    while (serve_one(c))
+        ;
+    glow_context_set_sink(ctx, NULL, NULL);
+    for (int i = 0; i < MOST_NETWORKS; i++)
+        if (c->networks[i])
+            glow_run_unload(c->networks[i]);
     if (c->shared)
         munmap(c->shared, c->size);
     free(c);
-    return ok;
 }

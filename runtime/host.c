@@ -17,6 +17,8 @@ glow_host_new(const glow_host_options *o)
         h->options = *o;
     if (h->options.queue <= 0)
         h->options.queue = 200;
+    if (!h->options.executor)
+        h->options.executor = glow_executor_open(NULL, "threads"); /* reports nothing */
     if (h->options.trace)
         h->trace = glow_run_trace_new();
     h->arena = glow_arena_new();
@@ -105,6 +107,7 @@ glow_host_free(glow_host *h)
         d->api->close(d->at);
         free(d);
     }
+    glow_executor_close(h->options.executor);
     if (h->trace)
         glow_run_trace_free(h->trace);
     glow_arena_free(h->arena);
@@ -125,6 +128,7 @@ glow_host_add_device(glow_host *h, glow_context *ctx,
     d->name = glow_run_name(h, o->name);
     d->group = o->group ? glow_run_name(h, o->group) : d->name;
     own.name = d->name;
+    own.executor = h->options.executor;
     d->host = h;
     d->api = api;
     d->at = api->open(ctx, &own);

@@ -1,5 +1,5 @@
 /*
- * Devices in this process: a queue whose threads call the backend's run, and another for
+ * Devices in this process: a queue whose commands call the backend's run, and another for
  * copies if the backend has memory of its own.  The kind sim has memory that the host does
  * not use, and the faults and times of sim.c.
  */
@@ -74,8 +74,8 @@ open_device(glow_context *ctx, const glow_run_device_options *o, bool is_sim)
     d->sim = is_sim ? glow_run_sim_new(&d->base) : NULL;
     ok = open_memory(d, ctx);
     if (ok) {
-        d->runs = glow_run_queue_new(o->serial ? 0 : o->queues > 0 ? o->queues : 1);
-        d->copies = d->runs && has_own_memory(d) ? glow_run_queue_new(o->serial ? 0 : 1)
+        d->runs = glow_run_queue_new(o->executor, o->queues > 0 ? o->queues : 1);
+        d->copies = d->runs && has_own_memory(d) ? glow_run_queue_new(o->executor, 1)
                                                  : d->runs;
         if (d->runs && d->copies)
             return d;

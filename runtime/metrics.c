@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "runtime/executor.h"
 #include "runtime/state.h"
 
 /* A label's value: backslash, quote and newline are escaped. */
@@ -135,6 +136,9 @@ glow_host_metrics(glow_host *h, glow_buf *b)
     head(b, "glow_requests_queued", "gauge", "Requests that wait.");
     glow_buf_printf(b, "glow_requests_queued %d\n", h->queued);
     add_services(b, h);
+    head(b, "glow_executor_commands_total", "counter", "Runs and copies of devices.");
+    line(b, "glow_executor_commands_total", "executor", h->options.executor->kind->name,
+         atomic_load_explicit(&h->options.executor->commands, memory_order_relaxed));
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         head(b, columns[c].name, columns[c].type, columns[c].help);
         for (device *d = h->devices; d; d = d->next) {

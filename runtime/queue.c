@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/executor.h"
 #include "runtime/heap.h"
 
 typedef struct command command;
@@ -18,22 +19,17 @@ struct command {
 };
 
 struct run_queue {
+    glow_executor *executor;       /* NULL: none that would count */
+    const run_executor_kind *kind;
+    run_lane *lane;
     pthread_mutex_t lock;
-    pthread_cond_t changed;
     command *waiting; /* for fences */
     int owners;       /* its user, and commands that listen to fences */
     command **ready;  /* a heap, the next one first */
     size_t n_ready, room;
     uint64_t count;
     bool closing;
-    int workers;
-    pthread_t *threads;
 };
-
-typedef struct worker {
-    run_queue *queue;
-    int number;
-} worker;
 
 /* The heap. */
 
@@ -114,19 +110,6 @@ settle(command *k, const glow_report_text *r)
 }
 
 static void
-run_command(command *k, int number)
-{
-    glow_report_text r = {0};
-
-    if (k->c.deadline && glow_now() > k->c.deadline)
-        r = (glow_report_text){GLOW_RUN_LATE, "the deadline passed before it started"};
-    else
-        r.outcome = k->fn(k->work, number, &r);
-    settle(k, &r);
-    free(k);
-}
-
-static void
 unlink_waiting(command *k)
 {
     *k->link = k->next;
@@ -147,7 +130,6 @@ drop(run_queue *q)
     pthread_mutex_unlock(&q->lock);
     if (!last)
         return;
-    pthread_cond_destroy(&q->changed);
     pthread_mutex_destroy(&q->lock);
     free(q->ready);
     free(q);
@@ -166,15 +148,13 @@ fence_reached(void *user, const glow_report_text *r)
     if (mine) {
         unlink_waiting(k);
         runs = r->outcome == GLOW_RUN_DONE;
-        if (runs && q->workers) {
+        if (runs) {
             push(q, k);
-            pthread_cond_signal(&q->changed);
+            q->kind->wake(q->lane); /* which glow_run_queue_end ends after the last of these */
         }
     }
     pthread_mutex_unlock(&q->lock);
-    if (mine && runs && !q->workers) {
-        run_command(k, 0);
-    } else if (!runs) {
+    if (!runs) {
         if (mine)
             settle(k, r);
         free(k); /* if it was cancelled, this call alone knew it still */
@@ -182,61 +162,42 @@ fence_reached(void *user, const glow_report_text *r)
     drop(q);
 }
 
-static void *
-work(void *user)
+void
+glow_run_queue_step(run_queue *q, int slot)
 {
-    worker w = *(worker *)user;
-    run_queue *q = w.queue;
+    glow_report_text r = {0};
+    command *k;
 
-    free(user);
     pthread_mutex_lock(&q->lock);
-    for (;;) {
-        command *k;
-
-        while (q->n_ready == 0 && !q->closing)
-            pthread_cond_wait(&q->changed, &q->lock);
-        if (q->n_ready == 0)
-            break;
-        k = pop(q);
-        pthread_mutex_unlock(&q->lock);
-        run_command(k, w.number);
-        pthread_mutex_lock(&q->lock);
-    }
+    k = q->n_ready > 0 ? pop(q) : NULL; /* NULL: it was cancelled */
     pthread_mutex_unlock(&q->lock);
-    return NULL;
+    if (!k)
+        return;
+    if (q->executor)
+        atomic_fetch_add_explicit(&q->executor->commands, 1, memory_order_relaxed);
+    if (k->c.deadline && glow_now() > k->c.deadline)
+        r = (glow_report_text){GLOW_RUN_LATE, "the deadline passed before it started"};
+    else
+        r.outcome = k->fn(k->work, slot, &r);
+    settle(k, &r);
+    free(k);
 }
 
 /* The interface. */
 
-/* Starts the threads, and counts them in q->workers; false: the system has no more. */
-static bool
-start_threads(run_queue *q, int workers)
-{
-    while (q->workers < workers) {
-        worker *w = glow_heap_new(sizeof *w);
-
-        *w = (worker){q, q->workers};
-        if (pthread_create(&q->threads[q->workers], NULL, work, w) != 0) {
-            free(w);
-            return false;
-        }
-        q->workers++;
-    }
-    return true;
-}
-
 run_queue *
-glow_run_queue_new(int workers)
+glow_run_queue_new(glow_executor *x, int slots)
 {
     run_queue *q = glow_heap_new(sizeof *q);
 
     pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->changed, NULL);
     q->owners = 1;
-    q->threads = glow_heap_new((size_t)(workers + 1) * sizeof *q->threads);
-    if (start_threads(q, workers))
+    q->executor = x;
+    q->kind = x ? x->kind : &glow_run_executor_threads;
+    q->lane = q->kind->add(x, q, slots);
+    if (q->lane)
         return q;
-    glow_run_queue_end(q);
+    drop(q);
     return NULL;
 }
 
@@ -333,11 +294,8 @@ glow_run_queue_end(run_queue *q)
         return;
     pthread_mutex_lock(&q->lock);
     q->closing = true;
-    pthread_cond_broadcast(&q->changed);
     pthread_mutex_unlock(&q->lock);
     glow_run_queue_cancel(q, NULL, GLOW_RUN_CANCELLED, "the device was closed");
-    for (int i = 0; i < q->workers; i++)
-        pthread_join(q->threads[i], NULL);
-    free(q->threads);
+    q->kind->end(q->lane);
     drop(q);
 }

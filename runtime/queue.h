@@ -1,24 +1,27 @@
 /*
  * Queues of commands: those that are ready run by priority, then in the order of
- * their coming, on one thread or several.
+ * their coming, where the executor has them run.
  */
 
 #ifndef RUNTIME_QUEUE_H
 #define RUNTIME_QUEUE_H
 
+#include "glow/executor.h"
 #include "glow/runtime.h"
 
 typedef struct run_queue run_queue;
 
 /*
- * Does the work of a command on thread `worker` of the queue.  GLOW_RUN_DONE, or the
+ * Does the work of a command, the only one in slot `slot` of the queue.  GLOW_RUN_DONE, or the
  * outcome of the failure, with r->text.
  */
-typedef glow_outcome (*run_work_fn)(void *work, int worker, glow_report_text *r);
+typedef glow_outcome (*run_work_fn)(void *work, int slot, glow_report_text *r);
 
-/* `workers` threads; 0: commands run in glow_run_queue_put, or in the thread that
- * reaches the fence that they wait for.  NULL: a thread cannot be started. */
-run_queue *glow_run_queue_new(int workers);
+/*
+ * `slots` commands run at once, if the executor allows; NULL: on threads of its own.
+ * NULL: a thread cannot be started.
+ */
+run_queue *glow_run_queue_new(glow_executor *x, int slots);
 /* Cancels commands that have not started, waits for others, and ends the queue; NULL is
  * fine. */
 void glow_run_queue_end(run_queue *q);
@@ -35,5 +38,7 @@ void glow_run_queue_put(run_queue *q, const glow_command *c, run_work_fn fn,
  */
 void glow_run_queue_cancel(run_queue *q, glow_timeline *t, glow_outcome outcome,
                            const char *text);
+/* Runs the first command that is ready, if there is one; for executors. */
+void glow_run_queue_step(run_queue *q, int slot);
 
 #endif

@@ -285,8 +285,8 @@ open_device(glow_context *ctx, const glow_run_device_options *o)
     glow_run_base_begin(&d->base, o);
     d->socket = d->memory = -1;
     pthread_mutex_init(&d->wire, NULL);
-    d->runs = glow_run_queue_new(1);
-    d->copies = glow_run_queue_new(1);
+    d->runs = glow_run_queue_new(o->executor, 1);
+    d->copies = glow_run_queue_new(o->executor, 1);
     if (d->runs && d->copies && o->command && make_shared(d) && start(d))
         return d;
     if (d->runs && d->copies)

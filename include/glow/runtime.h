@@ -11,6 +11,7 @@
 #ifndef GLOW_RUNTIME_H
 #define GLOW_RUNTIME_H
 
+#include "glow/executor.h"
 #include "glow/fence.h"
 #include "glow/tensor.h"
 
@@ -31,7 +32,7 @@ typedef struct glow_run_device_options {
     const struct glow_target_options *code; /* NULL: for this machine */
     int64_t memory;  /* bytes that it has; 0: no limit */
     int queues;      /* runs at once; 0: 1 */
-    bool serial;     /* run in the thread that submits */
+    glow_executor *executor; /* which the host sets to its own; NULL: threads */
     /*
      * Kind remote: the arguments of a process, found on PATH, that serves as the
      * device on descriptor 3 (glow_run_device_serve); ended by NULL.
@@ -135,9 +136,9 @@ extern GLOW_API const glow_run_device_api glow_run_device_local;
 extern GLOW_API const glow_run_device_api glow_run_device_remote;
 /*
  * Serves as the device at the other end of a stream socket, until that is closed;
- * errors go there, not to the sink of `ctx`.  False after a report.
+ * errors go there, not to the sink of `ctx`.
  */
-GLOW_API bool glow_run_device_serve(glow_context *ctx, int socket,
+GLOW_API void glow_run_device_serve(glow_context *ctx, int socket,
                                     const glow_run_device_options *o);
 /* The local kind, with time taken by the clock, and faults on demand: for tests. */
 extern GLOW_API const glow_run_device_api glow_run_device_sim;

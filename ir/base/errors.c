@@ -1967,6 +1967,19 @@ static const glow_diag_info table[] = {
      "\n"
      "    glow-run -devices=FILE -in-flight=4 parts.gir -input x=list:files\n"},
 
+    {"E1013", "there is no executor of that name",
+     "An executor is where commands of devices run: serial, threads or starpu.\n"
+     "\n"
+     "    glow-serve -executor=serial net=net.gir\n"},
+
+    {"E1014", "StarPU cannot be used",
+     "The build has no StarPU, the library is not installed, or it does not start;\n"
+     "the message says which.\n"
+     "\n"
+     "    apt-get install libstarpu-1.3-9\n"
+     "\n"
+     "Threads (-executor=threads) need nothing.\n"},
+
     /* E11xx: jobs. */
 
     {"E1101", "the database of jobs cannot be reached",

@@ -24,6 +24,8 @@ typedef struct bench {
     glow_service *service;
 } bench;
 
+static const char *executor = "threads"; /* of hosts */
+
 static void
 print_report(const glow_diag *d, void *user)
 {
@@ -31,10 +33,18 @@ print_report(const glow_diag *d, void *user)
     print_message("# %s: %s\n", d->id, d->message);
 }
 
+/* The ids of reports, in the order of their coming. */
+static void
+keep_id(const glow_diag *d, void *user)
+{
+    strcat(user, d->id);
+}
+
 /* y = 2 x + 1 of so many rows of four. */
 static void
 begin(bench *b, const glow_host_options *o, int rows)
 {
+    glow_host_options own = {0};
     FILE *f;
 
     *b = (bench){0};
@@ -57,7 +67,11 @@ begin(bench *b, const glow_host_options *o, int rows)
     fclose(f);
     b->ctx = glow_context_new();
     glow_context_set_sink(b->ctx, print_report, NULL);
-    b->host = glow_host_new(o);
+    if (o)
+        own = *o;
+    own.executor = glow_executor_open(b->ctx, executor);
+    assert_non_null(own.executor);
+    b->host = glow_host_new(&own);
 }
 
 static void
@@ -137,18 +151,17 @@ expect_failure(glow_request *r, glow_outcome o, const char *text)
 static void
 test_kinds(void **state)
 {
-    const glow_run_device_api *const kinds[] = {&glow_run_device_local, &glow_run_device_sim,
-                                            &glow_run_device_local};
+    const glow_run_device_api *const kinds[] = {&glow_run_device_local,
+                                                &glow_run_device_sim};
 
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         bench b;
         glow_request *r[100];
 
         begin(&b, NULL, 2);
         add_device(&b, kinds[k],
-                   (glow_run_device_options){.name = "d", .serial = k == 2,
-                                         .queues = k == 0 ? 2 : 1});
+                   (glow_run_device_options){.name = "d", .queues = k == 0 ? 2 : 1});
         add_service(&b, (glow_service_options){0});
         for (int i = 0; i < 100; i++)
             r[i] = run(&b, (float)i, 2, NULL);
@@ -597,6 +610,79 @@ test_parts_overlap(void **state)
     assert_true(many < 0.9 * one);
 }
 
+/* A backend that counts the runs that go on at once. */
+static glow_backend counting_backend;
+static bool (*run_counted)(glow_executable *x, const glow_binding *bindings, int count);
+static int at_once, most_at_once;
+
+static bool
+run_counting(glow_executable *x, const glow_binding *bindings, int count)
+{
+    int n = __atomic_add_fetch(&at_once, 1, __ATOMIC_SEQ_CST);
+    bool ok;
+
+    if (n > most_at_once)
+        most_at_once = n;
+    ok = run_counted(x, bindings, count);
+    __atomic_sub_fetch(&at_once, 1, __ATOMIC_SEQ_CST);
+    return ok;
+}
+
+/*
+ * Serial, nothing overlaps: three sims take the sum of their times, and no two networks
+ * run at once, though each device has two queues.
+ */
+static void
+test_serial_is_serial(void **state)
+{
+    glow_run_device_options o = {.name = "d0", .queues = 2};
+    glow_request *r[30];
+    bench b;
+
+    (void)state;
+    assert_true(time_chain(3, 2, 16, 12) >= 3 * 2 * 16);
+    begin(&b, NULL, 1);
+    counting_backend = *glow_find_backend(b.ctx, "interp");
+    run_counted = counting_backend.run;
+    counting_backend.run = run_counting;
+    o.backend = &counting_backend;
+    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    o.name = "d1";
+    assert_true(glow_host_add_device(b.host, b.ctx, &glow_run_device_local, &o));
+    add_service(&b, (glow_service_options){.active = 30});
+    for (int i = 0; i < 30; i++)
+        r[i] = run(&b, (float)i, 1, NULL);
+    for (int i = 0; i < 30; i++)
+        expect(r[i], (float)i, 1);
+    end(&b);
+    assert_int_equal(most_at_once, 1);
+}
+
+static void
+test_executors_are_counted(void **state)
+{
+    glow_buf text = {0};
+    char want[80], ids[64] = "";
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_sim, (glow_run_device_options){.name = "d"});
+    add_service(&b, (glow_service_options){0});
+    for (int i = 0; i < 5; i++)
+        expect(run(&b, (float)i, 1, NULL), (float)i, 1);
+    glow_host_metrics(b.host, &text);
+    snprintf(want, sizeof want, "glow_executor_commands_total{executor=\"%s\"} 15\n",
+             executor); /* a copy in, a run, a copy out */
+    if (!strstr(text.text, want))
+        fail_msg("%s is not in %s", want, text.text);
+    glow_buf_free(&text);
+    glow_context_set_sink(b.ctx, keep_id, ids);
+    assert_null(glow_executor_open(b.ctx, "fibres")); /* [E1013] */
+    assert_string_equal(ids, "E1013");
+    end(&b);
+}
+
 /* Four parts in a chain: two on device d0, one on d1, and one on d0 again. */
 static void
 run_mixed(int count, glow_run_device_options d, const char *metrics)
@@ -781,13 +867,6 @@ test_memory_of_backends(void **state)
     assert_int_equal(far_open, 0);
 }
 
-/* The ids of reports, in the order of their coming. */
-static void
-keep_id(const glow_diag *d, void *user)
-{
-    strcat(user, d->id);
-}
-
 static void
 test_errors_of_adding(void **state)
 {
@@ -943,11 +1022,9 @@ test_state_is_kept(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const glow_run_device_options one = {0}, two = {.queues = 2},
-                                      serial = {.serial = true};
+        const glow_run_device_options one = {0}, two = {.queues = 2};
 
         sum_on(texts[i], &glow_run_device_local, two);
-        sum_on(texts[i], &glow_run_device_local, serial);
         sum_on(texts[i], &glow_run_device_sim, one);
     }
 }
@@ -1210,40 +1287,76 @@ test_threads_may_run_out(void **state)
     end(&b);
 }
 
+static int
+use_executor(void **state)
+{
+    executor = *state;
+    return 0;
+}
+
+/* True if this system has StarPU. */
+static bool
+has_starpu(void)
+{
+    glow_context *ctx = glow_context_new();
+    glow_executor *x;
+
+    glow_context_set_sink(ctx, print_report, NULL);
+    x = glow_executor_open(ctx, "starpu");
+    glow_executor_close(x);
+    glow_context_free(ctx);
+    if (!x)
+        print_message("# left out: tests on StarPU\n");
+    return x;
+}
+
+#define ON(name, test) {#test " on " name, test, use_executor, NULL, (char[]){name}}
+
+/* Each executor does these, with queues that give work elsewhere in between. */
+#define TESTS_OF(name)                                        \
+    ON(name, test_kinds),                                     \
+    ON(name, test_executors_are_counted),                     \
+    ON(name, test_inputs_are_given_back),                     \
+    ON(name, test_queue_is_bounded),                          \
+    ON(name, test_a_lost_device_is_replaced),                 \
+    ON(name, test_a_device_that_hangs_is_reset),              \
+    ON(name, test_a_batch_that_hangs_is_reset),               \
+    ON(name, test_failures_of_the_network_are_told),          \
+    ON(name, test_deadlines_and_cancelling),                  \
+    ON(name, test_priorities),                                \
+    ON(name, test_batches),                                   \
+    ON(name, test_one_of_a_batch_does_not_spoil_others),      \
+    ON(name, test_services_are_replaced),                     \
+    ON(name, test_values_stay_on_a_device),                   \
+    ON(name, test_values_are_lost),                           \
+    ON(name, test_state_is_kept),                             \
+    ON(name, test_state_survives_devices),                    \
+    ON(name, test_state_of_failures)
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
+        TESTS_OF("threads"),
         cmocka_unit_test(test_inputs),
-        cmocka_unit_test(test_inputs_are_given_back),
         cmocka_unit_test(test_networks_are_cached),
-        cmocka_unit_test(test_queue_is_bounded),
-        cmocka_unit_test(test_a_lost_device_is_replaced),
-        cmocka_unit_test(test_a_device_that_hangs_is_reset),
-        cmocka_unit_test(test_a_batch_that_hangs_is_reset),
         cmocka_unit_test(test_waiting_is_no_hanging),
-        cmocka_unit_test(test_failures_of_the_network_are_told),
-        cmocka_unit_test(test_deadlines_and_cancelling),
-        cmocka_unit_test(test_priorities),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_one_of_a_batch_does_not_spoil_others),
-        cmocka_unit_test(test_services_are_replaced),
         cmocka_unit_test(test_parts_overlap),
-        cmocka_unit_test(test_values_stay_on_a_device),
-        cmocka_unit_test(test_values_are_lost),
         cmocka_unit_test(test_memory_of_backends),
         cmocka_unit_test(test_errors_of_adding),
         cmocka_unit_test(test_threads_may_run_out),
-        cmocka_unit_test(test_state_is_kept),
-        cmocka_unit_test(test_state_survives_devices),
         cmocka_unit_test(test_state_is_saved),
-        cmocka_unit_test(test_state_of_failures),
         cmocka_unit_test(test_state_is_broken),
         cmocka_unit_test(test_state_of_a_device_that_hangs),
         cmocka_unit_test(test_state_objects_are_checked),
         cmocka_unit_test(test_loading_leaks_nothing),
+        TESTS_OF("serial"),
+        ON("serial", test_serial_is_serial),
+        TESTS_OF("starpu"),
     };
+    const struct CMUnitTest of_starpu[] = {TESTS_OF("starpu")};
+    size_t left_out = has_starpu() ? 0 : sizeof of_starpu / sizeof *of_starpu;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return _cmocka_run_group_tests("tests", tests,
+                                   sizeof tests / sizeof *tests - left_out, NULL, NULL);
 }

@@ -17,25 +17,32 @@ tool_check_devices(tool *t, const tool_devices *v)
     return TOOL_GO_ON;
 }
 
-/* The command of a device in a process of its own. */
-static const char *const *
-command(tool *t, const tool_devices *v)
+const char *const *
+tool_device_command(tool *t, const char *backend, const char *cpu, const char *features)
 {
     tool_list l = {0};
 
     tool_list_add(t, &l, "glow-device");
-    tool_list_add(t, &l, glow_arena_printf(t->arena, "-backend=%s", v->backend));
-    if (v->cpu)
-        tool_list_add(t, &l, glow_arena_printf(t->arena, "-cpu=%s", v->cpu));
-    if (v->features)
-        tool_list_add(t, &l,
-                      glow_arena_printf(t->arena, "-features=%s", v->features));
+    tool_list_add(t, &l, glow_arena_printf(t->arena, "-backend=%s", backend));
+    if (cpu)
+        tool_list_add(t, &l, glow_arena_printf(t->arena, "-cpu=%s", cpu));
+    if (features)
+        tool_list_add(t, &l, glow_arena_printf(t->arena, "-features=%s", features));
     for (size_t i = 0; i < t->common.plugins.count; i++)
         tool_list_add(t, &l,
                       glow_arena_printf(t->arena, "-plugin=%s",
                                         t->common.plugins.items[i]));
     tool_list_add(t, &l, NULL);
     return l.items;
+}
+
+glow_host *
+tool_new_host(tool *t, const char *executor, const glow_host_options *o)
+{
+    glow_host_options with = *o;
+
+    with.executor = glow_executor_open(t->ctx, executor ? executor : "threads");
+    return with.executor ? glow_host_new(&with) : NULL;
 }
 
 int
@@ -56,9 +63,11 @@ tool_open_host(tool *t, const tool_devices *v, const glow_host_options *host,
                           "-memory wants bytes above 0, as 512KiB or 4MiB, not "
                           "'%s'", v->memory);
     if (v->isolate)
-        o.command = command(t, v);
+        o.command = tool_device_command(t, v->backend, v->cpu, v->features);
     with.limit_ns = v->limit_ms * 1000000;
-    *out = glow_host_new(&with);
+    *out = tool_new_host(t, v->executor, &with);
+    if (!*out)
+        return TOOL_FAILED;
     for (int64_t i = 0; i < v->count; i++) {
         o.name = glow_arena_printf(t->arena, "%s%" PRId64, o.backend->name, i);
         if (!glow_host_add_device(*out, t->ctx,

@@ -260,9 +260,14 @@ const char *tool_cache_folder(const tool *t, const tool_caching *v);
 /* The devices of a host. */
 typedef struct tool_devices {
     const char *backend, *cpu, *features, *memory;
+    const char *executor; /* NULL: threads */
     int64_t count, limit_ms;
     bool isolate;
 } tool_devices;
+
+#define TOOL_EXECUTOR_HELP                                                    \
+    "where devices run: threads (of each), serial (one at a time), starpu "   \
+    "(its workers) (threads)"
 
 /* Rows of a table of options, at `offset`. */
 #define TOOL_DEVICE_OPTIONS(offset, group)                                   \
@@ -293,7 +298,14 @@ typedef struct tool_devices {
          "N",                                                                \
          NULL,                                                               \
          group,                                                              \
-         "threads that run networks, one request each (1)"},                 \
+         "devices that run networks, one request each (1)"},                 \
+        {"executor",                                                         \
+         TOOL_TEXT,                                                          \
+         (offset) + offsetof(tool_devices, executor),                        \
+         "NAME",                                                             \
+         NULL,                                                               \
+         group,                                                              \
+         TOOL_EXECUTOR_HELP},                                                \
         {"isolate",                                                          \
          TOOL_FLAG,                                                          \
          (offset) + offsetof(tool_devices, isolate),                         \
@@ -318,6 +330,15 @@ typedef struct tool_devices {
 int tool_check_devices(tool *t, const tool_devices *v);
 struct glow_host;
 struct glow_host_options;
+/* The command of a device in a process of its own, ended by NULL. */
+const char *const *tool_device_command(tool *t, const char *backend, const char *cpu,
+                                       const char *features);
+/*
+ * A host with `executor`, or threads if that is NULL; the caller frees it.  NULL after a
+ * report.
+ */
+struct glow_host *tool_new_host(tool *t, const char *executor,
+                                const struct glow_host_options *o);
 /*
  * The host `*out`, which the caller frees, with the devices of the options.  `host` is
  * all but the limit of a run.  TOOL_GO_ON or an exit code; *out is then NULL or to be

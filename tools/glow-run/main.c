@@ -46,6 +46,10 @@ static const tool_option options[] = {
     {"in-flight", TOOL_INT, AT(in_flight), "N", NULL, "running",
      "with -devices, for a file with Runs: let so many runs of the inputs, or of "
      "-bench, be on the devices at once; outputs of all runs are in a row"},
+    {"isolate", TOOL_FLAG, AT(isolate), NULL, NULL, "running",
+     "with -in-flight: give each device a process, which may crash without harm"},
+    {"executor", TOOL_TEXT, AT(executor), "NAME", NULL, "running",
+     "with -in-flight: " TOOL_EXECUTOR_HELP},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
      "run these, as glow-opt has them, instead of -O2"},
     {"function", TOOL_TEXT, AT(function), "NAME", NULL, "running",

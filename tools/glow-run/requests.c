@@ -27,6 +27,9 @@ check_requests(run *r)
 {
     const run_values *v = &r->values;
 
+    if (v->in_flight == 0 && (v->executor || v->isolate))
+        return tool_usage(&r->tool, "add -in-flight=N",
+                          "-executor and -isolate go with -in-flight");
     if (v->in_flight == 0)
         return TOOL_GO_ON;
     if (v->in_flight < 1 || v->in_flight > 1024)
@@ -49,16 +52,22 @@ static bool
 add_device(sending *s, const glow_device *d, const glow_target_options *code)
 {
     glow_target_options *own = GLOW_NEW(s->run->tool.arena, glow_target_options);
+    run *r = s->run;
     const glow_run_device_options o = {
         .name = d->name,
         .backend = d->backend,
         .code = own,
         .memory = d->memory == INT64_MAX ? 0 : d->memory,
+        .command = tool_device_command(&r->tool, d->backend_text, code->cpu,
+                                       code->features),
     };
 
     *own = *code;
     own->options = d->options;
-    return glow_host_add_device(s->host, s->run->tool.ctx, &glow_run_device_local, &o);
+    return glow_host_add_device(s->host, r->tool.ctx,
+                                r->values.isolate ? &glow_run_device_remote
+                                                  : &glow_run_device_local,
+                                &o);
 }
 
 static bool
@@ -320,10 +329,13 @@ run_requests(run *r)
     if (!glow_has_runs(r->func))
         return tool_usage(&r->tool, "glow-opt -partition makes them",
                           "-in-flight: @%s has no Runs", r->func->name);
-    s.host = glow_host_new(&(glow_host_options){
-        .queue = (int)r->values.in_flight,
-        .trace = r->values.trace != NULL,
-    });
+    s.host = tool_new_host(&r->tool, r->values.executor,
+                           &(glow_host_options){
+                               .queue = (int)r->values.in_flight,
+                               .trace = r->values.trace != NULL,
+                           });
+    if (!s.host)
+        return TOOL_FAILED;
     code = work(&s);
     if (s.state)
         glow_service_state_release(s.state);

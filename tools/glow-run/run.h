@@ -24,6 +24,8 @@ typedef struct run_values {
     const char *passes;     /* instead of these, or NULL */
     const char *devices;    /* file of the devices, or NULL */
     int64_t in_flight;      /* runs at once on these; 0: run by the backend parts */
+    const char *executor;   /* of -in-flight; NULL: threads */
+    bool isolate;           /* the devices of -in-flight are processes */
     const char *cpu, *features;
     const char *winograd, *subnormals;
     bool exact;
