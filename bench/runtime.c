@@ -1,0 +1,272 @@
+/*
+ * Overhead of the runtime for each part of a network: on each executor, with devices in
+ * processes, and with a trace.
+ *
+ *     runtime [ROUNDS]
+ *
+ * The network is a chain of PARTS parts that alternate between two devices, whose backend
+ * does nothing, or is busy for a millisecond.  Each figure is the least of ROUNDS rounds
+ * (200): microseconds for each part with one request at a time, and with four; time of the
+ * processors for each part with one at a time, those of the processes included; percent that
+ * a part of a millisecond takes longer than that.
+ */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "glow/backend.h"
+#include "glow/diag.h"
+#include "glow/host.h"
+#include "glow/plugin.h"
+
+enum { PARTS = 8, DEVICES = 2, REQUESTS = 20, SOCKET = 3 };
+#define PART_NS 1000000
+
+static glow_backend backend;
+static bool busy;
+
+static bool
+run_nothing(glow_executable *x, const glow_binding *bindings, int count)
+{
+    int64_t end = busy ? glow_now() + PART_NS : 0;
+
+    (void)x, (void)bindings, (void)count;
+    while (glow_now() < end)
+        ;
+    return true;
+}
+
+static void
+print_report(const glow_diag *d, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s: %s\n", d->id, d->message);
+}
+
+static glow_context *
+begin(void)
+{
+    glow_context *ctx = glow_context_new();
+
+    glow_context_set_sink(ctx, print_report, NULL);
+    backend = *glow_find_backend(ctx, "interp");
+    backend.run = run_nothing;
+    return ctx;
+}
+
+static void
+write_chain(const char *path, int parts)
+{
+    FILE *f = fopen(path, "w");
+
+    if (!f)
+        exit(1);
+    fprintf(f, "gir 1\nplaceholder @x : float<4>\nplaceholder @y : float<4>\n");
+    for (int i = 0; i < parts; i++)
+        fprintf(f,
+                "placeholder @i%d : float<4>\nplaceholder @o%d : float<4>\n"
+                "function @part%d attributes {Inputs: [@i%d], Outputs: [@o%d]} {\n"
+                "  %%a = Relu(@i%d) : float<4>\n  %%s = Save(%%a, @o%d)\n}\n",
+                i, i, i, i, i, i, i);
+    fprintf(f, "function @main {\n");
+    for (int i = 0; i < parts; i++) {
+        char from[16] = "@x";
+
+        if (i > 0)
+            snprintf(from, sizeof from, "%%p%d", i - 1);
+        fprintf(f, "  %%p%d = Run([%s]) {Body: @part%d, Device: \"d%d\"} : float<4>\n", i,
+                from, i, i % DEVICES);
+    }
+    fprintf(f, "  %%s = Save(%%p%d, @y)\n}\n", parts - 1);
+    fclose(f);
+}
+
+/* Nanoseconds that this process and its children have computed. */
+static int64_t
+processor(void)
+{
+    struct timespec t;
+    int64_t sum;
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *e;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    sum = t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+    while (tasks && (e = readdir(tasks)) != NULL) {
+        char path[300];
+        int child;
+        FILE *f;
+
+        snprintf(path, sizeof path, "/proc/self/task/%s/children", e->d_name);
+        f = fopen(path, "r");
+        while (f && fscanf(f, "%d", &child) == 1) {
+            clockid_t clock;
+
+            if (clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &t) == 0)
+                sum += t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+        }
+        if (f)
+            fclose(f);
+    }
+    if (tasks)
+        closedir(tasks);
+    return sum;
+}
+
+typedef struct row {
+    const char *name, *executor;
+    bool isolate, trace;
+} row;
+
+static const row rows[] = {
+    {"serial", "serial", false, false},
+    {"threads", "threads", false, false},
+    {"threads, trace", "threads", false, true},
+    {"starpu", "starpu", false, false},
+    {"processes", "threads", true, false},
+};
+
+typedef struct setup {
+    glow_context *ctx;
+    glow_host *host;
+    glow_service *service;
+} setup;
+
+/* False: this system lacks the executor. */
+static bool
+open_host(setup *s, const row *r, const char *program, const char *path)
+{
+    const char *const command[] = {program, busy ? "busy" : "idle", NULL};
+    glow_host_options o = {.trace = r->trace};
+    glow_run_device_options d = {.backend = &backend, .command = command};
+
+    s->ctx = begin();
+    o.executor = glow_executor_open(s->ctx, r->executor);
+    if (!o.executor) {
+        glow_context_free(s->ctx);
+        return false;
+    }
+    s->host = glow_host_new(&o);
+    for (int i = 0; i < DEVICES; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "d%d", i);
+        d.name = name;
+        if (!glow_host_add_device(
+                s->host, s->ctx,
+                r->isolate ? &glow_run_device_remote : &glow_run_device_local, &d))
+            exit(1);
+    }
+    if (!glow_host_add(s->host, s->ctx,
+                       &(glow_service_options){.name = "net", .path = path}))
+        exit(1);
+    s->service = glow_host_find(s->host, "net");
+    return true;
+}
+
+static void
+close_host(setup *s)
+{
+    glow_service_release(s->service);
+    glow_host_free(s->host);
+    glow_context_free(s->ctx);
+}
+
+static void
+finish(glow_request *r)
+{
+    if (glow_fence_wait(glow_request_fence(r), INT64_MAX, NULL) != GLOW_RUN_DONE)
+        exit(1);
+    glow_request_release(r);
+}
+
+/* Runs `count` requests, `most` at once. */
+static void
+send(const setup *s, int count, int most)
+{
+    static const float x[4];
+    const glow_input in = {.name = "x", .data = x, .bytes = sizeof x};
+    glow_request *window[8] = {0};
+
+    for (int i = 0; i < count + most; i++) {
+        if (window[i % most])
+            finish(window[i % most]);
+        window[i % most] = i < count ? glow_service_run(s->service, &in, 1, NULL) : NULL;
+    }
+}
+
+/* The least nanoseconds of `rounds` rounds; *cpu: those of the processors. */
+static double
+time_rounds(const setup *s, int rounds, int count, int most, double *cpu)
+{
+    double best = 1e18;
+
+    *cpu = 1e18;
+    for (int i = 0; i < rounds; i++) {
+        int64_t from = processor(), begun = glow_now(), ended;
+        double took, computed;
+
+        send(s, count, most);
+        ended = glow_now();
+        computed = (double)(processor() - from);
+        took = (double)(ended - begun);
+        best = took < best ? took : best;
+        *cpu = computed < *cpu ? computed : *cpu;
+    }
+    return best;
+}
+
+static void
+print_row(const row *r, const char *program, int rounds)
+{
+    char path[64];
+    double one, many, ms, cpu, ignored, parts = PARTS * REQUESTS;
+    setup s;
+
+    snprintf(path, sizeof path, "/tmp/glow-bench-%d.gir", (int)getpid());
+    write_chain(path, PARTS);
+    busy = false;
+    if (!open_host(&s, r, program, path))
+        return;
+    one = time_rounds(&s, rounds, REQUESTS, 1, &cpu);
+    many = time_rounds(&s, rounds, REQUESTS, 4, &ignored);
+    close_host(&s);
+    write_chain(path, 1);
+    busy = true;
+    if (!open_host(&s, r, program, path))
+        return;
+    ms = time_rounds(&s, rounds, 1, 1, &ignored);
+    close_host(&s);
+    unlink(path);
+    printf("%-16s %10.2f %12.2f %12.2f %11.2f\n", r->name, one / parts / 1e3,
+           cpu / parts / 1e3, many / parts / 1e3, 100 * (ms - PART_NS) / PART_NS);
+    fflush(stdout);
+}
+
+int
+main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 200;
+
+    if (argc > 1 && rounds == 0) {
+        glow_context *ctx = begin();
+
+        busy = strcmp(argv[1], "busy") == 0;
+        glow_run_device_serve(ctx, SOCKET,
+                              &(glow_run_device_options){
+                                  .name = "device", .backend = &backend, .queues = 1});
+        glow_context_free(ctx);
+        return 0;
+    }
+    printf("%-16s %10s %12s %12s %11s\n", "", "us a part", "processors", "four at once",
+           "% of 1 ms");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        print_row(&rows[i], argv[0], rounds > 0 ? rounds : 200);
+    return 0;
+}
