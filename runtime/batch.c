@@ -67,8 +67,10 @@ glow_run_batch(service *s, int64_t now, todo *t)
 
             due = at < due ? at : due;
         }
-        if (s->samples < s->batch && due > now)
+        if (s->samples < s->batch && due > now) {
+            glow_run_watch_by(s->host, due);
             return due;
+        }
         make(s, t);
     }
     return INT64_MAX;

@@ -198,8 +198,8 @@ glow_run_pump(device *d, todo *t)
             run_again(r, t);
             continue;
         }
-        if (limit && d->host->wakes > now + limit)
-            pthread_cond_broadcast(&d->host->changed);
+        if (limit)
+            glow_run_watch_by(d->host, now + limit);
         d->outstanding++;
         x->started = true;
         x->begun = now;
@@ -239,6 +239,8 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
     *r->live_link = r->live;
     if (r->live)
         r->live->live_link = r->live_link;
+    if (r->host->closing && !r->host->live)
+        pthread_cond_broadcast(&r->host->changed);
     if (r->state == WAITS)
         glow_run_unqueue(r);
     else if (r->state == HELD)
@@ -395,7 +397,6 @@ execution_done(void *user, const glow_report_text *why)
     if (r->ended && !r->executions)
         free_residents(r);
     glow_run_pump(d, &t);
-    pthread_cond_broadcast(&h->changed);
     glow_run_unlock(h, &t);
     glow_run_request_drop(r);
 }

@@ -29,6 +29,8 @@ struct run_queue {
     size_t n_ready, room;
     uint64_t count;
     bool closing;
+    int waking; /* calls of `wake` that go on */
+    pthread_cond_t woke;
 };
 
 /* The heap. */
@@ -119,17 +121,21 @@ unlink_waiting(command *k)
     k->next = NULL;
 }
 
-/* The last owner frees it. */
+/* The last owner frees it; `woke`: it has called `wake`. */
 static void
-drop(run_queue *q)
+drop(run_queue *q, bool woke)
 {
     bool last;
 
     pthread_mutex_lock(&q->lock);
+    q->waking -= woke;
+    if (q->closing && q->waking == 0)
+        pthread_cond_broadcast(&q->woke);
     last = --q->owners == 0;
     pthread_mutex_unlock(&q->lock);
     if (!last)
         return;
+    pthread_cond_destroy(&q->woke);
     pthread_mutex_destroy(&q->lock);
     free(q->ready);
     free(q);
@@ -148,18 +154,19 @@ fence_reached(void *user, const glow_report_text *r)
     if (mine) {
         unlink_waiting(k);
         runs = r->outcome == GLOW_RUN_DONE;
-        if (runs) {
+        if (runs)
             push(q, k);
-            q->kind->wake(q->lane); /* which glow_run_queue_end ends after the last of these */
-        }
+        q->waking += runs;
     }
     pthread_mutex_unlock(&q->lock);
-    if (!runs) {
+    if (runs) {
+        q->kind->wake(q->lane);
+    } else {
         if (mine)
             settle(k, r);
         free(k); /* if it was cancelled, this call alone knew it still */
     }
-    drop(q);
+    drop(q, runs);
 }
 
 void
@@ -191,13 +198,14 @@ glow_run_queue_new(glow_executor *x, int slots)
     run_queue *q = glow_heap_new(sizeof *q);
 
     pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->woke, NULL);
     q->owners = 1;
     q->executor = x;
     q->kind = x ? x->kind : &glow_run_executor_threads;
     q->lane = q->kind->add(x, q, slots);
     if (q->lane)
         return q;
-    drop(q);
+    drop(q, false);
     return NULL;
 }
 
@@ -296,6 +304,10 @@ glow_run_queue_end(run_queue *q)
     q->closing = true;
     pthread_mutex_unlock(&q->lock);
     glow_run_queue_cancel(q, NULL, GLOW_RUN_CANCELLED, "the device was closed");
+    pthread_mutex_lock(&q->lock);
+    while (q->waking > 0)
+        pthread_cond_wait(&q->woke, &q->lock);
+    pthread_mutex_unlock(&q->lock);
     q->kind->end(q->lane);
-    drop(q);
+    drop(q, false);
 }

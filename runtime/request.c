@@ -361,8 +361,8 @@ enter(glow_request *r, todo *t)
     } else {
         glow_run_enqueue(r, t);
     }
-    if (r->deadline || s->batch > 1)
-        pthread_cond_broadcast(&h->changed);
+    if (r->deadline)
+        glow_run_watch_by(h, r->deadline);
 }
 
 /* True if it would have to wait. */

@@ -263,6 +263,8 @@ void glow_run_scatter(glow_request *batch);
 
 /* watch.c: the thread of deadlines. */
 void *glow_run_watch(void *host);
+/* Lets that thread look at time `at`, if it would sleep longer. */
+void glow_run_watch_by(glow_host *h, int64_t at);
 
 /* plan.c */
 

@@ -155,6 +155,13 @@ wait_until(glow_host *h, int64_t at)
     h->wakes = 0;
 }
 
+void
+glow_run_watch_by(glow_host *h, int64_t at)
+{
+    if (h->wakes > at)
+        pthread_cond_broadcast(&h->changed);
+}
+
 void *
 glow_run_watch(void *user)
 {

@@ -346,7 +346,7 @@ test_waiting_is_no_hanging(void **state)
     bench b;
 
     (void)state;
-    begin(&b, &(glow_host_options){.limit_ns = 300 * MS}, 1);
+    begin(&b, &(glow_host_options){.limit_ns = 390 * MS}, 1);
     add_device(&b, &glow_run_device_sim,
                (glow_run_device_options){.name = "d", .run_ns = 200 * MS});
     add_service(&b, (glow_service_options){0});
