@@ -44,8 +44,8 @@ static const tool_option options[] = {
      "run it on these devices (JSON): by the backend parts, after partition if "
      "it has no Runs"},
     {"in-flight", TOOL_INT, AT(in_flight), "N", NULL, "running",
-     "with -devices, for a file with Runs: let so many runs of the inputs, or of "
-     "-bench, be on the devices at once; outputs of all runs are in a row"},
+     "let so many runs of the inputs, or of -bench, go on at once, on the devices "
+     "of -devices or on some of -backend; outputs of all runs are in a row"},
     {"isolate", TOOL_FLAG, AT(isolate), NULL, NULL, "running",
      "with -in-flight: give each device a process, which may crash without harm"},
     {"executor", TOOL_TEXT, AT(executor), "NAME", NULL, "running",

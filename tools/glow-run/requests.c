@@ -1,7 +1,9 @@
 /*
  * -in-flight: the runs of the inputs as requests of the runtime, several at once, each
- * part of a request on its device.
+ * part of a request on its device, or all of it on one.
  */
+
+#define _GNU_SOURCE /* mkdtemp */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,10 +13,19 @@
 #include "glow/devices.h"
 #include "glow/file.h"
 #include "glow/host.h"
+#include "glow/pipeline.h"
+#include "glow/text.h"
 #include "tools/glow-run/run.h"
+
+/* A file with Runs of a network that has none, in a folder of its own. */
+typedef struct parts {
+    const char *folder; /* NULL: there is none */
+    const char *text, *weights;
+} parts;
 
 typedef struct sending {
     run *run;
+    parts parts;
     glow_host *host;
     glow_service *service;
     glow_service_state *state; /* NULL: the network has none */
@@ -34,35 +45,40 @@ check_requests(run *r)
         return TOOL_GO_ON;
     if (v->in_flight < 1 || v->in_flight > 1024)
         return tool_usage(&r->tool, NULL, "-in-flight takes 1 to 1024");
-    if (!v->devices || r->tool.inputs.count == 0)
-        return tool_usage(&r->tool, "add -devices=FILE, and the name of a .gir",
-                          "-in-flight runs the parts of a file on devices");
+    if (r->tool.inputs.count == 0 || strcmp(r->tool.inputs.items[0], "-") == 0)
+        return tool_usage(&r->tool, NULL, "-in-flight reads a file, which has a name");
+    if (v->isolate && (v->winograd || v->subnormals || v->exact || v->red_zones ||
+                       v->threads > 1))
+        return tool_usage(&r->tool, "-backend='cpu<winograd=off>' is passed on",
+                          "-isolate goes with none of -winograd, -subnormals, -exact, "
+                          "-red-zones and -threads");
     if (v->profile || v->json || v->convert || v->quantize || v->accuracy ||
-        v->dump_profile || v->load_profile.count || v->passes || v->weights.count)
+        v->dump_profile || v->load_profile.count || v->passes || v->weights.count ||
+        v->tuning.tune)
         return tool_usage(&r->tool, NULL,
                           "-in-flight goes with none of -profile, -json, -convert, "
                           "-quantize, -accuracy, -dump-profile, -load-profile, "
-                          "-passes and -weights");
+                          "-passes, -weights and -tune");
     return TOOL_GO_ON;
 }
 
 /* Devices. */
 
 static bool
-add_device(sending *s, const glow_device *d, const glow_target_options *code)
+add_device(sending *s, const char *name, const glow_device *d)
 {
-    glow_target_options *own = GLOW_NEW(s->run->tool.arena, glow_target_options);
     run *r = s->run;
+    glow_target_options *own = GLOW_NEW(r->tool.arena, glow_target_options);
     const glow_run_device_options o = {
-        .name = d->name,
+        .name = name,
         .backend = d->backend,
         .code = own,
         .memory = d->memory == INT64_MAX ? 0 : d->memory,
-        .command = tool_device_command(&r->tool, d->backend_text, code->cpu,
-                                       code->features),
+        .command = tool_device_command(&r->tool, d->backend_text, r->values.cpu,
+                                       r->values.features),
     };
 
-    *own = *code;
+    *own = target_options(r);
     own->options = d->options;
     return glow_host_add_device(s->host, r->tool.ctx,
                                 r->values.isolate ? &glow_run_device_remote
@@ -70,18 +86,91 @@ add_device(sending *s, const glow_device *d, const glow_target_options *code)
                                 &o);
 }
 
+/* Devices of -backend: as many as fill the processors, and -in-flight keeps busy. */
+static bool
+add_replicas(sending *s)
+{
+    run *r = s->run;
+    const glow_device d = {
+        .backend_text = r->values.backend,
+        .backend = r->backend,
+        .options = r->options,
+        .memory = INT64_MAX,
+    };
+    int64_t n = sysconf(_SC_NPROCESSORS_ONLN) / r->values.threads;
+
+    n = n < r->values.in_flight ? n : r->values.in_flight;
+    for (int64_t i = 0; i < n || i == 0; i++)
+        if (!add_device(s, glow_arena_printf(r->tool.arena, "%s%" PRId64,
+                                             r->backend->name, i), &d))
+            return false;
+    return true;
+}
+
 static bool
 add_devices(sending *s)
 {
     run *r = s->run;
-    const glow_devices *all =
-        glow_devices_read(r->tool.ctx, r->tool.arena, r->values.devices);
-    const glow_target_options code = target_options(r);
+    const glow_devices *all;
 
+    if (!r->values.devices)
+        return add_replicas(s);
+    all = glow_devices_read(r->tool.ctx, r->tool.arena, r->values.devices);
     for (int i = 0; all && i < all->count; i++)
-        if (!add_device(s, &all->at[i], &code))
+        if (!add_device(s, all->at[i].name, &all->at[i]))
             return false;
     return all;
+}
+
+/* Parts of a network without Runs. */
+
+static bool
+partition(run *r)
+{
+    const char *text = glow_arena_printf(
+        r->tool.arena, "reduce,partition<devices=\"%s\">", r->values.devices);
+    const glow_source *source =
+        glow_source_from(r->tool.ctx, "-devices", text, strlen(text));
+    glow_pipeline *p = glow_pipeline_parse(r->tool.ctx, r->tool.arena, source);
+
+    return p && glow_pipeline_run(p, r->module, NULL);
+}
+
+/* Writes the partitioned module, for devices read files; false after a report. */
+static bool
+write_parts(sending *s)
+{
+    run *r = s->run;
+    parts *p = &s->parts;
+    const char *temporary = getenv("TMPDIR");
+    char *folder = glow_arena_printf(r->tool.arena, "%s/glow-run-XXXXXX",
+                                     temporary ? temporary : "/tmp");
+    glow_buf b = {0};
+    bool ok;
+
+    if (!partition(r))
+        return false;
+    if (!mkdtemp(folder))
+        return glow_error(r->tool.ctx, "E0602", "the folder %s cannot be made", folder);
+    p->folder = folder;
+    p->text = glow_arena_printf(r->tool.arena, "%s/parts.gir", folder);
+    p->weights = glow_arena_printf(r->tool.arena, "%s/parts.safetensors", folder);
+    ok = glow_externalize(r->module, "parts", p->weights, 64);
+    glow_rebase_weights(r->module, folder);
+    glow_print(&b, r->module, NULL);
+    ok = ok && glow_file_write(r->tool.ctx, p->text, b.text, b.len);
+    glow_buf_free(&b);
+    return ok;
+}
+
+static void
+remove_parts(const parts *p)
+{
+    if (!p->folder)
+        return;
+    unlink(p->text);
+    unlink(p->weights);
+    rmdir(p->folder);
 }
 
 /* The service and its state. */
@@ -94,8 +183,9 @@ add_service(sending *s)
     if (!glow_host_add(s->host, r->tool.ctx,
                        &(glow_service_options){
                            .name = r->func->name,
-                           .path = r->tool.inputs.items[0],
-                           .function = r->values.function,
+                           .path = s->parts.text ? s->parts.text
+                                                 : r->tool.inputs.items[0],
+                           .function = r->func->name,
                            .passes = level_of(r),
                            .active = (int)r->values.in_flight,
                        }))
@@ -305,7 +395,10 @@ static int
 work(sending *s)
 {
     run *r = s->run;
-    int code = add_devices(s) && add_service(s) ? TOOL_GO_ON : TOOL_FAILED;
+    bool whole = r->values.devices && !glow_has_runs(r->func);
+    int code = (!whole || write_parts(s)) && add_devices(s) && add_service(s)
+                   ? TOOL_GO_ON
+                   : TOOL_FAILED;
 
     if (code == TOOL_GO_ON)
         code = check_kept(s);
@@ -326,9 +419,9 @@ run_requests(run *r)
     sending s = {.run = r};
     int code;
 
-    if (!glow_has_runs(r->func))
-        return tool_usage(&r->tool, "glow-opt -partition makes them",
-                          "-in-flight: @%s has no Runs", r->func->name);
+    if (!r->values.devices && glow_has_runs(r->func))
+        return tool_usage(&r->tool, "add -devices=FILE",
+                          "-in-flight: @%s has parts for devices", r->func->name);
     s.host = tool_new_host(&r->tool, r->values.executor,
                            &(glow_host_options){
                                .queue = (int)r->values.in_flight,
@@ -342,6 +435,7 @@ run_requests(run *r)
     if (s.service)
         glow_service_release(s.service);
     glow_host_free(s.host);
+    remove_parts(&s.parts);
     if (code == TOOL_GO_ON)
         give_outputs(r);
     return code;
