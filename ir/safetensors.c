@@ -345,24 +345,45 @@ put_header(glow_buf *b, const glow_safetensor *tensors, size_t count,
         glow_buf_putc(b, ' ');
 }
 
+/* The length and the header; sorts the tensors. */
+static void
+put_head(glow_buf *b, glow_safetensor *tensors, size_t count,
+         const char *const (*notes)[2], size_t n_notes)
+{
+    glow_buf header = {.arena = glow_arena_new()};
+    char length[8];
+
+    glow_sort(tensors, count, sizeof *tensors, tensors_by_alignment);
+    put_header(&header, tensors, count, notes, n_notes);
+    for (int i = 0; i < 8; i++)
+        length[i] = (char)((uint64_t)header.len >> (8 * i));
+    glow_buf_add(b, length, sizeof length);
+    glow_buf_add(b, header.text, header.len);
+    glow_arena_free(header.arena);
+}
+
+void
+glow_safetensors_put(glow_buf *b, glow_safetensor *tensors, size_t count,
+                     const char *const (*notes)[2], size_t n_notes)
+{
+    put_head(b, tensors, count, notes, n_notes);
+    for (size_t i = 0; i < count; i++)
+        glow_buf_add(b, tensors[i].data, (size_t)glow_type_bytes(tensors[i].type));
+}
+
 bool
 glow_safetensors_write(glow_context *ctx, const char *path,
                        glow_safetensor *tensors, size_t count,
                        const char *const (*notes)[2], size_t n_notes)
 {
     glow_arena *a = glow_arena_new();
-    glow_buf header = {.arena = a};
+    glow_buf head = {.arena = a};
     glow_output *o = glow_output_begin(ctx, path);
-    unsigned char length[8];
     bool ok = false;
 
     if (o) {
-        glow_sort(tensors, count, sizeof *tensors, tensors_by_alignment);
-        put_header(&header, tensors, count, notes, n_notes);
-        for (int i = 0; i < 8; i++)
-            length[i] = (unsigned char)((uint64_t)header.len >> (8 * i));
-        glow_output_write(o, length, sizeof length);
-        glow_output_write(o, header.text, header.len);
+        put_head(&head, tensors, count, notes, n_notes);
+        glow_output_write(o, head.text, head.len);
         for (size_t i = 0; i < count; i++)
             glow_output_write(o, tensors[i].data,
                               (size_t)glow_type_bytes(tensors[i].type));

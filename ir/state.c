@@ -243,23 +243,45 @@ take(glow_state *s, const glow_weights_reader *r)
         glow_state_set_note(s, r->notes[i][0], r->notes[i][1]);
 }
 
-bool
-glow_state_load(glow_state *s, const char *path)
+/* Reads the open file of `w`, and closes it. */
+static bool
+load(glow_state *s, glow_weights *w, const glow_weights_reader *r)
 {
-    glow_weights w = {.format = "safetensors", .path = path, .given = path};
-    glow_weights_reader *r = glow_weights_open(s->ctx, &w);
     bool ok = !r->bad;
 
     for (size_t i = 0; i < s->count && !r->bad; i++) {
         const glow_weights_entry *found =
             glow_map_get(r->entries, s->entries[i].name);
 
-        ok = (!found || check_entry(s, &s->entries[i], found, path)) && ok;
+        ok = (!found || check_entry(s, &s->entries[i], found, w->path)) && ok;
     }
     if (ok)
         take(s, r);
-    glow_weights_close(&w);
+    glow_weights_close(w);
     return ok;
+}
+
+bool
+glow_state_load(glow_state *s, const char *path)
+{
+    glow_weights w = {.format = "safetensors", .path = path, .given = path};
+
+    return load(s, &w, glow_weights_open(s->ctx, &w));
+}
+
+static void
+leave(void *user)
+{
+    (void)user; /* the caller's bytes */
+}
+
+bool
+glow_state_read(glow_state *s, const char *name, const void *bytes, size_t size)
+{
+    glow_weights w = {.format = "safetensors", .path = name, .given = name};
+    glow_data *file = glow_data_wrap((void *)(uintptr_t)bytes, size, leave, NULL);
+
+    return load(s, &w, glow_weights_open_data(s->ctx, &w, file));
 }
 
 bool
@@ -285,9 +307,9 @@ is_named(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-/* NULL names: all, and the notes. */
+/* Writes `path`, or to `b`.  NULL names: all, and the notes. */
 static bool
-save(const glow_state *s, const char *path, const char *const *names,
+save(const glow_state *s, const char *path, glow_buf *b, const char *const *names,
      size_t n_names)
 {
     glow_arena *a = glow_arena_new();
@@ -295,7 +317,7 @@ save(const glow_state *s, const char *path, const char *const *names,
     const char *(*notes)[2] =
         glow_arena_alloc_array(a, s->n_keys + 1, sizeof *notes);
     size_t count = 0, n_notes = 0;
-    bool ok;
+    bool ok = true;
 
     for (size_t i = 0; i < s->count; i++) {
         const glow_state_entry *e = &s->entries[i];
@@ -309,8 +331,12 @@ save(const glow_state *s, const char *path, const char *const *names,
         notes[n_notes][1] = glow_state_note(s, s->keys[i]);
         n_notes += notes[n_notes][1] != NULL;
     }
-    ok = glow_safetensors_write(s->ctx, path, chosen, count,
-                                (const char *const(*)[2])notes, n_notes);
+    if (b)
+        glow_safetensors_put(b, chosen, count, (const char *const(*)[2])notes,
+                             n_notes);
+    else
+        ok = glow_safetensors_write(s->ctx, path, chosen, count,
+                                    (const char *const(*)[2])notes, n_notes);
     glow_arena_free(a);
     return ok;
 }
@@ -318,14 +344,20 @@ save(const glow_state *s, const char *path, const char *const *names,
 bool
 glow_state_save(const glow_state *s, const char *path)
 {
-    return save(s, path, NULL, 0);
+    return save(s, path, NULL, NULL, 0);
+}
+
+void
+glow_state_write(const glow_state *s, glow_buf *b)
+{
+    save(s, NULL, b, NULL, 0);
 }
 
 bool
 glow_state_save_some(const glow_state *s, const char *path,
                      const char *const *names, size_t count)
 {
-    return save(s, path, names, count);
+    return save(s, path, NULL, names, count);
 }
 
 bool

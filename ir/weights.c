@@ -89,7 +89,7 @@ fill_index(glow_context *ctx, const glow_weights *w, glow_weights_reader *r)
 }
 
 glow_weights_reader *
-glow_weights_open(glow_context *ctx, glow_weights *w)
+glow_weights_open_data(glow_context *ctx, glow_weights *w, glow_data *file)
 {
     glow_arena *a = glow_arena_new();
     glow_weights_reader *r = GLOW_NEW(a, glow_weights_reader);
@@ -97,12 +97,20 @@ glow_weights_open(glow_context *ctx, glow_weights *w)
     r->arena = a;
     r->refs = 1;
     r->entries = glow_map_new(a);
-    r->file = w->given ? glow_file_map_at(ctx, w->span, w->given)
-                       : glow_file_map_beneath_at(
-                             ctx, w->span, w->base ? w->base : ".", w->path);
-    r->bad = !r->file || !check_hash(ctx, w, r->file) || !fill_index(ctx, w, r);
+    r->file = file;
+    r->bad = !file || !check_hash(ctx, w, r->file) || !fill_index(ctx, w, r);
     w->reader = r;
     return r;
+}
+
+glow_weights_reader *
+glow_weights_open(glow_context *ctx, glow_weights *w)
+{
+    glow_data *file = w->given ? glow_file_map_at(ctx, w->span, w->given)
+                               : glow_file_map_beneath_at(
+                                     ctx, w->span, w->base ? w->base : ".", w->path);
+
+    return glow_weights_open_data(ctx, w, file);
 }
 
 void

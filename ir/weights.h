@@ -23,6 +23,9 @@ glow_weights *glow_weights_declare(glow_module *m, const char *alias,
 /* Opens the file; r->bad after a report. */
 struct glow_weights_reader *glow_weights_open(glow_context *ctx,
                                               glow_weights *w);
+/* The same for the bytes of a file, one reference of which it takes; NULL: r->bad. */
+struct glow_weights_reader *glow_weights_open_data(glow_context *ctx, glow_weights *w,
+                                                   glow_data *file);
 
 /* Interface of the file formats. */
 
@@ -73,6 +76,9 @@ typedef struct glow_safetensor {
 bool glow_safetensors_write(glow_context *ctx, const char *path,
                             glow_safetensor *tensors, size_t count,
                             const char *const (*notes)[2], size_t n_notes);
+/* Appends the bytes of that file. */
+void glow_safetensors_put(glow_buf *b, glow_safetensor *tensors, size_t count,
+                          const char *const (*notes)[2], size_t n_notes);
 
 /* The dtype of an element kind, and the bytes of a dtype (0: unknown). */
 const char *glow_safetensors_dtype(glow_kind kind);

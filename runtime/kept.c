@@ -262,8 +262,10 @@ glow_service_state_clone(glow_service_state *st, glow_context *ctx)
     return copy;
 }
 
-bool
-glow_service_state_load(glow_service_state *st, glow_context *ctx, const char *path)
+/* From `bytes`, or NULL: from the file `name`. */
+static bool
+load(glow_service_state *st, glow_context *ctx, const char *name, const void *bytes,
+     size_t size)
 {
     glow_state_entry *e;
     size_t n;
@@ -277,10 +279,25 @@ glow_service_state_load(glow_service_state *st, glow_context *ctx, const char *p
         e[i].is_set = false;
     }
     glow_context_set_sink(st->ctx, pass_report, ctx);
-    ok = glow_state_load(st->tensors, path) && glow_state_check(st->tensors, path);
+    ok = (bytes ? glow_state_read(st->tensors, name, bytes, size)
+                : glow_state_load(st->tensors, name)) &&
+         glow_state_check(st->tensors, name);
     glow_context_set_sink(st->ctx, NULL, NULL);
     give_back(st, ok);
     return ok;
+}
+
+bool
+glow_service_state_load(glow_service_state *st, glow_context *ctx, const char *path)
+{
+    return load(st, ctx, path, NULL, 0);
+}
+
+bool
+glow_service_state_read(glow_service_state *st, glow_context *ctx, const char *name,
+                        const void *bytes, size_t size)
+{
+    return load(st, ctx, name, bytes ? bytes : "", size);
 }
 
 bool
@@ -295,4 +312,25 @@ glow_service_state_save(glow_service_state *st, glow_context *ctx, const char *p
     glow_context_set_sink(st->ctx, NULL, NULL);
     give_back(st, false);
     return ok;
+}
+
+bool
+glow_service_state_write(glow_service_state *st, glow_context *ctx, glow_buf *b)
+{
+    if (!take(st, ctx, false))
+        return false;
+    glow_state_write(st->tensors, b);
+    give_back(st, false);
+    return true;
+}
+
+bool
+glow_service_state_is_broken(glow_service_state *st)
+{
+    bool broken;
+
+    pthread_mutex_lock(&st->service->host->lock);
+    broken = st->broken;
+    pthread_mutex_unlock(&st->service->host->lock);
+    return broken;
 }

@@ -108,6 +108,13 @@ GLOW_API bool glow_service_state_save(glow_service_state *st, glow_context *ctx,
 /* Tensors that the file lacks stay as they are; of a broken object they are zeros. */
 GLOW_API bool glow_service_state_load(glow_service_state *st, glow_context *ctx,
                                       const char *path);
+/* The same for the bytes of a file; reports call it `name`. */
+GLOW_API bool glow_service_state_write(glow_service_state *st, glow_context *ctx,
+                                       glow_buf *b);
+GLOW_API bool glow_service_state_read(glow_service_state *st, glow_context *ctx,
+                                      const char *name, const void *bytes, size_t size);
+/* True if it refuses requests because a run on it was not done. */
+GLOW_API bool glow_service_state_is_broken(glow_service_state *st);
 
 typedef struct glow_input {
     const char *name;

@@ -61,6 +61,9 @@ GLOW_API void glow_state_set_note(glow_state *s, const char *key,
  * E0604, E0610: a tensor has another type); then `s` is unchanged.
  */
 GLOW_API bool glow_state_load(glow_state *s, const char *path);
+/* The same for the bytes of such a file, which reports call `name`. */
+GLOW_API bool glow_state_read(glow_state *s, const char *name, const void *bytes,
+                              size_t size);
 /* False after a report of each trained entry that is not set (E0611). */
 GLOW_API bool glow_state_check(const glow_state *s, const char *path);
 /*
@@ -68,6 +71,8 @@ GLOW_API bool glow_state_check(const glow_state *s, const char *path);
  * bytes.  False after a report.
  */
 GLOW_API bool glow_state_save(const glow_state *s, const char *path);
+/* Appends the bytes of that file. */
+GLOW_API void glow_state_write(const glow_state *s, glow_buf *b);
 /* The same for the entries that are named, without notes. */
 GLOW_API bool glow_state_save_some(const glow_state *s, const char *path,
                                    const char *const *names, size_t count);

@@ -1043,6 +1043,7 @@ static void
 test_state_is_saved(void **state)
 {
     glow_service_state *st, *copy, *other;
+    glow_buf bytes = {0};
     char path[80];
     bench b;
 
@@ -1060,6 +1061,13 @@ test_state_is_saved(void **state)
     other = glow_service_state_new(b.service);
     assert_true(glow_service_state_load(other, b.ctx, path));
     expect_sum(add_to(&b, other, 16, 0), 19);
+    assert_true(glow_service_state_write(st, b.ctx, &bytes));
+    assert_true(glow_service_state_read(other, b.ctx, "bytes", bytes.text, bytes.len));
+    expect_sum(add_to(&b, other, 1, 0), 8);
+    assert_false(glow_service_state_read(other, b.ctx, path, NULL, 0)); /* [E0604] */
+    expect_sum(add_to(&b, other, 1, 0), 9);
+    assert_false(glow_service_state_is_broken(other));
+    glow_buf_free(&bytes);
     glow_service_state_release(st);
     glow_service_state_release(copy);
     glow_service_state_release(other);
