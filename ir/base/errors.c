@@ -1921,7 +1921,8 @@ static const glow_diag_info table[] = {
      "Import the model for that number of samples.  State cannot be shared.\n"},
 
     {"E1004", "a network keeps state between runs",
-     "State belongs to a sequence of runs, and the protocol has no word for one.\n"
+     "State belongs to a sequence of runs, and the samples of a data set run in any\n"
+     "order.\n"
      "\n"
      "    placeholder @count : index64<> {State: true}\n"
      "\n"
@@ -1979,6 +1980,23 @@ static const glow_diag_info table[] = {
      "    apt-get install libstarpu-1.3-9\n"
      "\n"
      "Threads (-executor=threads) need nothing.\n"},
+    {"E1020", "a sequence is not live",
+     "A request of a model that keeps state names a sequence that was not started,\n"
+     "has ended, was idle for longer than -sequence-idle-ms, or whose model was\n"
+     "loaded again.\n"
+     "    {\"inputs\": [...], \"parameters\": {\"sequence_id\": 7}}\n"
+     "Start it with \"sequence_start\": true, or put a state that was saved.  Behind a\n"
+     "balancer all requests of a sequence must go to one server.\n"},
+    {"E1021", "as many sequences are live as may be",
+     "A server holds the state of at most -sequences, until they end or are idle for\n"
+     "-sequence-idle-ms.\n"},
+    {"E1022", "a sequence has failed",
+     "A request of it was not done, and may have written state in part, or later\n"
+     "requests were taken before that was known, and lack it.\n"
+     "Start the sequence again, or put a state that was saved.\n"},
+    {"E1023", "a sequence has requests that were not answered",
+     "Its state is that after all of them.\n"
+     "Ask for the state after their answers.\n"},
 
     /* E11xx: jobs. */
 

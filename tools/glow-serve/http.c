@@ -25,7 +25,8 @@ enum {
 typedef struct call {
     server *server;
     struct MHD_Connection *connection;
-    model *model; /* of an inference */
+    target target;
+    bool takes_body, infers;
     char *body;
     size_t size, room;
     bool started; /* the inference */
@@ -72,12 +73,10 @@ send_answer(struct MHD_Connection *c, const answer *a)
 {
     const char *text = a->text ? a->text : "";
     struct MHD_Response *r = MHD_create_response_from_buffer(
-        strlen(text), (void *)(uintptr_t)text,
+        a->size ? a->size : strlen(text), (void *)(uintptr_t)text,
         a->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 
-    return send_response(c, a->status, r,
-                         a->plain ? "text/plain; version=0.0.4"
-                                  : "application/json");
+    return send_response(c, a->status, r, a->type ? a->type : "application/json");
 }
 
 /* The pieces copied one behind the other. */
@@ -203,7 +202,7 @@ infer(call *x)
     }
     x->body = NULL;
     MHD_suspend_connection(x->connection);
-    x->inference = serve_infer(x->server, x->model, body, x->size, n, resume, x,
+    x->inference = serve_infer(x->server, &x->target, body, x->size, n, resume, x,
                                &x->answer);
     if (!x->inference)
         MHD_resume_connection(x->connection);
@@ -263,12 +262,13 @@ begin(server *s, struct MHD_Connection *c, const char *method, const char *path)
     s->calls++;
     x->server = s;
     x->connection = c;
-    if (strcmp(method, "POST") != 0)
-        return x;
-    x->model = serve_infer_path(s, path, &x->answer);
-    if (x->model && s->ending)
+    x->target = serve_target(s, path);
+    x->infers = x->target.what == SERVE_INFER && strcmp(method, "POST") == 0;
+    x->takes_body = x->infers || (x->target.what == SERVE_STATE &&
+                                  strcmp(method, "PUT") == 0);
+    if (x->takes_body && s->ending)
         x->answer = serve_error(503, "the server is ending");
-    else if (x->model)
+    else if (x->takes_body)
         expect_body(x);
     return x;
 }
@@ -289,18 +289,19 @@ handle(void *user, struct MHD_Connection *c, const char *path,
     }
     if (*size > 0) {
         /* The body of a refused request is read and forgotten. */
-        if (x->model && !x->answer.status)
+        if (x->takes_body && !x->answer.status)
             append(x, data, *size);
         *size = 0;
         return MHD_YES;
     }
-    if (x->model && !x->answer.status && !x->started) {
+    if (x->infers && !x->answer.status && !x->started) {
         infer(x);
         return MHD_YES;
     }
     if (x->inference)
         return send_inference(x);
-    a = x->answer.status ? x->answer : serve_answer(s, method, path);
+    a = x->answer.status ? x->answer
+                         : serve_answer(s, method, path, &x->target, x->body, x->size);
     x->answer = (answer){.status = a.status};
     return send_answer(c, &a);
 }
@@ -372,8 +373,8 @@ serve_http(server *s)
     struct sockaddr_in at;
     struct MHD_Daemon *d;
     const union MHD_DaemonInfo *info;
+    const struct timespec second = {.tv_sec = 1};
     sigset_t ends;
-    int signal;
 
     if (!address_of(s, &at))
         return tool_usage(&s->tool, "write four numbers with dots",
@@ -399,7 +400,8 @@ serve_http(server *s)
     tool_print(stdout, "listening on %s:%d\n", s->values.address,
                info ? info->port : (int)s->values.port);
     fflush(stdout);
-    sigwait(&ends, &signal);
+    while (sigtimedwait(&ends, NULL, &second) < 0)
+        serve_sequences_end_idle(s);
     drain(s, d);
     return TOOL_DONE;
 }

@@ -30,6 +30,7 @@ struct inference {
     output *outputs;
     int n_outputs;
     int64_t samples; /* the first extent of the first input */
+    step step;
     serve_piece *pieces;
     void (*then)(void *user);
     void *user;
@@ -254,6 +255,35 @@ take_parameters(const inference *x, const json_t *root,
     return (answer){0};
 }
 
+/* The sequence of the path, or among the parameters, in the words of Triton. */
+static answer
+take_sequence(inference *x, const json_t *root)
+{
+    const json_t *p = json_object_get(root, "parameters");
+    const json_t *id = json_object_get(p, "sequence_id");
+    const json_t *starts = json_object_get(p, "sequence_start");
+    const json_t *ends = json_object_get(p, "sequence_end");
+    char name[SERVE_SEQUENCE_NAME] = "";
+
+    if (json_is_integer(id) && json_integer_value(id) > 0)
+        snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+    else if (json_is_string(id) && json_string_length(id) < sizeof name)
+        snprintf(name, sizeof name, "%s", json_string_value(id));
+    if (id && (!name[0] || strchr(name, '/')))
+        return serve_error(400, "sequence_id takes a number above 0, or 1 to %d bytes "
+                           "without '/'", SERVE_SEQUENCE_NAME - 1);
+    if ((starts && !json_is_boolean(starts)) || (ends && !json_is_boolean(ends)))
+        return serve_error(400, "sequence_start and sequence_end take true and false");
+    if (!x->step.name[0])
+        memcpy(x->step.name, name, sizeof name);
+    else if (id && strcmp(name, x->step.name) != 0)
+        return serve_error(400, "sequence_id is %s, and the path names %s", name,
+                           x->step.name);
+    x->step.starts = json_is_true(starts);
+    x->step.ends = json_is_true(ends);
+    return (answer){0};
+}
+
 static void
 request_ended(void *user, glow_request *r)
 {
@@ -261,6 +291,25 @@ request_ended(void *user, glow_request *r)
 
     (void)r;
     x->then(x->user);
+}
+
+/* Gives the request to the host, which gives the inputs back. */
+static answer
+run(inference *x, const glow_input *in, int n, glow_request_options *o)
+{
+    int readers = x->readers;
+    answer a = {0};
+
+    for (int i = 0; i < n; i++)
+        x->readers += in[i].release != NULL;
+    if (glow_service_keeps(x->service))
+        a = serve_step_begin(x->server, x->model, x->service, &x->step, in, n, o,
+                             &x->request);
+    else
+        x->request = glow_service_run(x->service, in, n, o);
+    if (!x->request)
+        x->readers = readers;
+    return a;
 }
 
 static answer
@@ -275,6 +324,8 @@ start(inference *x, const json_t *root)
     if (!in)
         return serve_error(503, "there is no memory for the inputs");
     a = take_parameters(x, root, &o);
+    if (!a.status)
+        a = take_sequence(x, root);
     if (!a.status && !json_is_array(list))
         a = serve_error(400, "the request has no list of inputs");
     if (!a.status && n > (size_t)x->n_ports)
@@ -286,11 +337,8 @@ start(inference *x, const json_t *root)
                         x->size - x->at);
     if (!a.status)
         a = take_outputs(x, root);
-    if (!a.status) {
-        for (size_t i = 0; i < n; i++)
-            x->readers += in[i].release != NULL;
-        x->request = glow_service_run(x->service, in, (int)n, &o);
-    }
+    if (!a.status)
+        a = run(x, in, (int)n, &o);
     free(in);
     return a;
 }
@@ -311,10 +359,11 @@ parse(inference *x, size_t json_size, answer *wrong)
 }
 
 inference *
-serve_infer(server *s, model *m, char *body, size_t size, size_t json_size,
+serve_infer(server *s, const target *t, char *body, size_t size, size_t json_size,
             void (*then)(void *user), void *user, answer *wrong)
 {
     inference *x = calloc(1, sizeof *x);
+    model *m = t->model;
     json_t *root;
 
     *wrong = (answer){0};
@@ -327,6 +376,7 @@ serve_infer(server *s, model *m, char *body, size_t size, size_t json_size,
         .server = s, .model = m, .body = body, .size = size, .at = json_size,
         .readers = 1, .then = then, .user = user,
     };
+    memcpy(x->step.name, t->sequence, sizeof x->step.name);
     pthread_mutex_init(&x->lock, NULL);
     x->service = glow_host_find(s->host, m->service);
     if (x->service)
@@ -391,8 +441,13 @@ serve_inference_answer(inference *x, const serve_piece **parts, int *n_parts)
 {
     glow_report_text why;
     json_t *root, *list;
+    answer a = {0};
 
     *n_parts = 0;
+    if (x->step.sequence)
+        a = serve_step_end(x->server, &x->step);
+    if (a.status)
+        return a;
     if (glow_fence_wait(glow_request_fence(x->request), INT64_MAX, &why) !=
         GLOW_RUN_DONE)
         return failed(&why);
@@ -415,6 +470,8 @@ serve_inference_answer(inference *x, const serve_piece **parts, int *n_parts)
 void
 serve_inference_end(inference *x)
 {
+    if (x->step.sequence) /* its connection has ended */
+        free(serve_step_end(x->server, &x->step).text);
     if (x->request)
         glow_request_release(x->request);
     if (x->service)

@@ -28,6 +28,11 @@ static const tool_option options[] = {
     {"max-body", TOOL_TEXT, AT(most_body), "BYTES", NULL, "requests",
      "the largest request (64MiB)"},
 
+    {"sequences", TOOL_INT, AT(sequences), "N", NULL, "requests",
+     "sequences that may be live; more get status 503 (1000)"},
+    {"sequence-idle-ms", TOOL_INT, AT(sequence_idle_ms), "MS", NULL, "requests",
+     "end sequences that nothing asks for so long (60000)"},
+
     {"address", TOOL_TEXT, AT(address), "A.B.C.D", NULL, "serving",
      "where it listens (127.0.0.1)"},
     {"port", TOOL_INT, AT(port), "PORT", NULL, "serving",
@@ -72,6 +77,10 @@ check_usage(server *s)
         v->drain_ms > 86400000)
         return tool_usage(&s->tool, NULL,
                           "-timeout-ms and -drain-ms take 0 to a day of them");
+    if (v->sequences < 1 || v->sequences > 1000000 || v->sequence_idle_ms < 1 ||
+        v->sequence_idle_ms > 86400000)
+        return tool_usage(&s->tool, NULL, "-sequences takes 1 to 1000000, "
+                                          "-sequence-idle-ms 1 to a day of them");
     if (!glow_read_bytes(v->most_body, &s->most_body) || s->most_body < 1)
         return tool_usage(&s->tool, NULL,
                           "-max-body wants bytes above 0, as 65536, 512KiB or "
@@ -101,7 +110,8 @@ main(int argc, char **argv)
     server s = {
         .values = {.address = "127.0.0.1", .port = 8000, .threads = 2,
                    .queue = 200, .batch = 1, .batch_us = 2000,
-                   .most_body = "64MiB",
+                   .most_body = "64MiB", .sequences = 1000,
+                   .sequence_idle_ms = 60000,
                    .devices = {.backend = "cpu", .count = 1}},
     };
     sigset_t ends;
@@ -113,14 +123,17 @@ main(int argc, char **argv)
     sigaddset(&ends, SIGINT);
     pthread_mutex_init(&s.lock, NULL);
     pthread_mutex_init(&s.loading, NULL);
+    pthread_mutex_init(&s.sequences.lock, NULL);
     code = tool_begin(&s.tool, &spec, &s.values, argc, argv);
     if (code == TOOL_GO_ON) {
         pthread_sigmask(SIG_BLOCK, &ends, NULL);
         signal(SIGPIPE, SIG_IGN);
         code = work(&s);
     }
+    serve_sequences_end(&s, NULL);
     if (s.host)
         glow_host_free(s.host);
+    pthread_mutex_destroy(&s.sequences.lock);
     pthread_mutex_destroy(&s.loading);
     pthread_mutex_destroy(&s.lock);
     return tool_end(&s.tool, code);

@@ -95,22 +95,33 @@ take_model(server *s, const char **path, answer *wrong)
     return m;
 }
 
-model *
-serve_infer_path(server *s, const char *path, answer *wrong)
+/* Takes /infer, /sequences/ID, or a path below that. */
+static void
+take_resource(const char *path, target *t)
 {
-    model *m;
+    if (take(&path, "/sequences") && !take_part(&path, t->sequence, sizeof t->sequence))
+        return;
+    if (strcmp(path, "/infer") == 0)
+        t->what = SERVE_INFER;
+    else if (t->sequence[0] && strcmp(path, "/state") == 0)
+        t->what = SERVE_STATE;
+    else if (t->sequence[0] && !*path)
+        t->what = SERVE_SEQUENCE;
+}
 
-    *wrong = (answer){0};
+target
+serve_target(server *s, const char *path)
+{
+    target t = {.what = SERVE_OTHER};
+    answer wrong = {0};
+
     if (!take(&path, "/v2/models"))
-        return NULL;
-    m = take_model(s, &path, wrong);
-    if (m && strcmp(path, "/infer") == 0)
-        return m;
-    if (!wrong->status || strcmp(path, "/infer") != 0) {
-        free(wrong->text);
-        *wrong = (answer){0};
-    }
-    return NULL;
+        return t;
+    t.model = take_model(s, &path, &wrong);
+    free(wrong.text);
+    if (t.model)
+        take_resource(path, &t);
+    return t;
 }
 
 /* Models. */
@@ -142,7 +153,7 @@ metadata(server *s, const model *m)
     json_t *versions = json_array();
     glow_service *service = glow_host_find(s->host, m->service);
     const glow_port *ports;
-    json_t *j;
+    json_t *j, *parameters = NULL;
     int n;
 
     if (!service) {
@@ -150,6 +161,8 @@ metadata(server *s, const model *m)
         return serve_error(404, "model %s is not loaded", m->name);
     }
     n = glow_service_ports(service, &ports);
+    if (glow_service_keeps(service))
+        parameters = json_pack("{s:b}", "sequence", 1);
     pthread_mutex_lock(&s->lock);
     for (const model *o = s->models; o; o = o->next)
         if (strcmp(o->name, m->name) == 0 && o->ready)
@@ -159,6 +172,8 @@ metadata(server *s, const model *m)
                   versions, "platform", "glow", "inputs",
                   list_ports(ports, n, true, batch), "outputs",
                   list_ports(ports, n, false, batch));
+    if (parameters)
+        json_object_set_new(j, "parameters", parameters);
     glow_service_release(service);
     return serve_json(200, j);
 }
@@ -266,10 +281,11 @@ answer_repository(server *s, const char *method, const char *path)
 static answer
 server_metadata(void)
 {
-    return serve_json(200, json_pack("{s:s, s:s, s:[s, s, s]}", "name",
+    return serve_json(200, json_pack("{s:s, s:s, s:[s, s, s, s]}", "name",
                                      "glow-serve", "version", glow_version(),
                                      "extensions", "binary_tensor_data",
-                                     "statistics", "model_repository"));
+                                     "statistics", "model_repository",
+                                     "sequence"));
 }
 
 static bool
@@ -290,7 +306,9 @@ metrics(server *s)
     glow_buf b = {0};
 
     glow_host_metrics(s->host, &b);
-    return (answer){.status = 200, .text = b.text, .plain = true};
+    serve_sequences_metrics(s, &b);
+    return (answer){.status = 200, .text = b.text,
+                    .type = "text/plain; version=0.0.4"};
 }
 
 static answer
@@ -311,10 +329,14 @@ answer_get(server *s, const char *path)
 }
 
 answer
-serve_answer(server *s, const char *method, const char *path)
+serve_answer(server *s, const char *method, const char *path, const target *t,
+             const char *body, size_t size)
 {
     const char *at = path;
 
+    if (t->what == SERVE_SEQUENCE || t->what == SERVE_STATE)
+        return serve_sequence_answer(s, method, t->model, t->sequence,
+                                     t->what == SERVE_STATE, body, size);
     if (take(&at, "/v2/repository"))
         return answer_repository(s, method, at);
     if (strcmp(path, "/v2/models/stats") != 0 && take(&at, "/v2/models"))

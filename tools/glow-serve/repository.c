@@ -105,15 +105,12 @@ start(server *s, model *m)
         return false;
     service = glow_host_find(s->host, m->service);
     n = glow_service_ports(service, &ports);
-    if (glow_service_keeps(service))
-        ok = glow_error(s->tool.ctx, "E1004",
-                        "model %s has state, and the protocol has no word for it",
-                        m->service);
     for (int i = 0; i < n && ok; i++)
         ok = is_served(s, &ports[i]);
     glow_service_release(service);
     if (!ok)
         glow_host_remove(s->host, m->service);
+    serve_sequences_end(s, m); /* of the service that it replaces */
     m->ready = ok;
     return ok;
 }
@@ -247,6 +244,7 @@ serve_unload(server *s, const char *name)
             any = true;
             m->ready = false;
             glow_host_remove(s->host, m->service);
+            serve_sequences_end(s, m);
         }
     pthread_mutex_unlock(&s->loading);
     return any;

@@ -13,6 +13,7 @@
 typedef struct serve_values {
     const char *address, *models, *most_body;
     int64_t port, threads, queue, batch, batch_us, active, drain_ms, timeout_ms;
+    int64_t sequences, sequence_idle_ms;
     tool_devices devices;
 } serve_values;
 
@@ -24,6 +25,16 @@ typedef struct model {
     struct model *next;
 } model;
 
+typedef struct sequence sequence;
+
+/* Live sequences of all models. */
+typedef struct sequences {
+    pthread_mutex_t lock;
+    void *tree;            /* of <search.h> */
+    sequence *first, *last; /* by their last use */
+    int64_t live, started, refused, idle;
+} sequences;
+
 typedef struct server {
     tool tool;
     serve_values values;
@@ -32,6 +43,7 @@ typedef struct server {
     pthread_mutex_t loading; /* of `tool` once it serves, and of additions to the list */
     pthread_mutex_t lock;    /* of the list; never held for long */
     model *models;           /* by name, versions from the last to the first */
+    sequences sequences;
     atomic_int calls;      /* requests of HTTP that have not ended */
     atomic_int inferences; /* of these, those whose body has come */
     atomic_bool draining; /* it is not ready any more */
@@ -41,8 +53,9 @@ typedef struct server {
 /* An answer: a status of HTTP and its body. */
 typedef struct answer {
     int status;
-    char *text; /* freed by free(); JSON unless `plain` */
-    bool plain;
+    char *text; /* freed by free() */
+    size_t size; /* of `text`, or 0: it ends with a zero */
+    const char *type; /* of its contents; NULL: JSON */
 } answer;
 
 /* repository.c: the models. */
@@ -64,10 +77,26 @@ bool serve_unload(server *s, const char *name);
 
 answer serve_error(int status, const char *fmt, ...) GLOW_PRINTF(2, 3);
 answer serve_json(int status, json_t *j); /* takes `j` */
-/* `path` begins with '/'; no request has a body here. */
-answer serve_answer(server *s, const char *method, const char *path);
-/* The model of /v2/models/NAME[/versions/V]/infer; NULL: another path. */
-model *serve_infer_path(server *s, const char *path, answer *wrong);
+
+enum { SERVE_SEQUENCE_NAME = 129 }; /* with its end */
+
+/* The resource of a path below /v2/models/NAME[/versions/V]. */
+typedef struct target {
+    enum {
+        SERVE_OTHER, /* none of these; serve_answer answers */
+        SERVE_INFER,
+        SERVE_SEQUENCE,
+        SERVE_STATE, /* of a sequence */
+    } what;
+    model *model;
+    char sequence[SERVE_SEQUENCE_NAME]; /* "": none in the path */
+} target;
+
+/* `path` begins with '/'. */
+target serve_target(server *s, const char *path);
+/* All but SERVE_INFER; `body` is that of a SERVE_STATE. */
+answer serve_answer(server *s, const char *method, const char *path, const target *t,
+                    const char *body, size_t size);
 
 /* tensors.c: elements as JSON and as bytes. */
 
@@ -80,6 +109,33 @@ bool serve_read_data(const json_t *data, const glow_type *type, int64_t count,
 json_t *serve_write_data(const void *data, const glow_type *type,
                          int64_t count);
 
+/* sequences.c: models that keep state. */
+
+/* A request on a sequence. */
+typedef struct step {
+    char name[SERVE_SEQUENCE_NAME]; /* "": none */
+    bool starts, ends;
+    sequence *sequence; /* NULL: it was not begun, or was ended */
+    int64_t number;
+    glow_request *request;
+    struct step *next;
+} step;
+
+/* Runs the request, or says why not; then it was not begun. */
+answer serve_step_begin(server *s, const model *m, const glow_service *service, step *x,
+                        const glow_input *in, int n, glow_request_options *o,
+                        glow_request **out);
+/* Once the request has ended: the answer if the sequence has failed, else status 0. */
+answer serve_step_end(server *s, step *x);
+/* GET and PUT of the state of a sequence, or DELETE of it. */
+answer serve_sequence_answer(server *s, const char *method, const model *m,
+                             const char *name, bool state, const char *body,
+                             size_t size);
+void serve_sequences_end_idle(server *s);
+/* Ends those of a model, or of all (NULL). */
+void serve_sequences_end(server *s, const model *m);
+void serve_sequences_metrics(server *s, glow_buf *b);
+
 /* infer.c: inference. */
 
 typedef struct inference inference;
@@ -89,7 +145,7 @@ typedef struct inference inference;
  * serve_inference_end; `then(user)` is called once it has ended, perhaps at once.
  * NULL: it was wrong, and *wrong says how.
  */
-inference *serve_infer(server *s, model *m, char *body, size_t size,
+inference *serve_infer(server *s, const target *t, char *body, size_t size,
                        size_t json_size, void (*then)(void *user), void *user,
                        answer *wrong);
 /*
