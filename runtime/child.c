@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "glow/diag.h"
@@ -20,6 +21,7 @@ typedef struct child {
     glow_loaded *networks[MOST_NETWORKS];
     char *shared; /* memory, and its bytes */
     size_t size;
+    uint32_t number; /* of the message that is answered */
     char error[240]; /* the first report */
 } child;
 
@@ -35,7 +37,10 @@ keep_first(const glow_diag *d, void *user)
 static bool
 answer(const child *c, const wire_head *h, const void *payload)
 {
-    return glow_wire_send(c->socket, h, payload, -1);
+    wire_head own = *h;
+
+    own.number = c->number;
+    return glow_wire_send(c->socket, &own, payload, -1);
 }
 
 static bool
@@ -50,13 +55,25 @@ fail(const child *c, glow_outcome outcome, const char *text)
     return answer(c, &h, text);
 }
 
+/* True if `bytes` of the memory of `fd` are there. */
+static bool
+has_bytes(int fd, int64_t bytes)
+{
+    struct stat s;
+
+    return fd >= 0 && bytes > 0 && fstat(fd, &s) == 0 && bytes <= s.st_size;
+}
+
 static bool
 map(child *c, const wire_head *h, int fd)
 {
     void *p;
 
-    if (fd < 0 || h->bytes <= 0)
+    if (!has_bytes(fd, h->bytes)) {
+        if (fd >= 0)
+            close(fd);
         return fail(c, GLOW_RUN_LOST, "there is no shared memory");
+    }
     p = mmap(NULL, (size_t)h->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (p == MAP_FAILED)
@@ -147,7 +164,8 @@ run(child *c, const wire_head *h, uint64_t *at)
     if (!l || h->size != (size_t)l->n_ports * sizeof *at)
         return fail(c, GLOW_RUN_LOST, "the message is not one");
     for (int i = 0; i < l->n_ports; i++) {
-        if (at[i] > c->size || (size_t)l->ports[i].bytes > c->size - at[i])
+        if (at[i] % WIRE_LINE || at[i] > c->size ||
+            (size_t)l->ports[i].bytes > c->size - at[i])
             return fail(c, GLOW_RUN_LOST, "a buffer is not in shared memory");
         at[i] += (uint64_t)(uintptr_t)c->shared;
     }
@@ -167,17 +185,18 @@ unload(child *c, const wire_head *h)
     return answer(c, &(wire_head){.kind = WIRE_DONE}, NULL);
 }
 
-/* Does what one message says; false: the other end is gone. */
+/* Does what one message says; false: the other end is gone, or sends what is none. */
 static bool
 serve_one(child *c)
 {
     wire_head h;
     void *payload;
     int fd;
-    bool ok = glow_wire_receive(c->socket, &h, &payload, &fd);
+    bool ok;
 
-    if (!ok)
+    if (glow_wire_receive(c->socket, &h, &payload, &fd) != WIRE_OK)
         return false;
+    c->number = h.number;
     if (fd >= 0 && h.kind != WIRE_MAP)
         close(fd);
     switch (h.kind) {

@@ -26,9 +26,10 @@
 #include "runtime/heap.h"
 #include "runtime/wire.h"
 
-enum { LINE = 64, CHILD_SOCKET = 3, MOST_STARTS = 3, ANSWER_SECONDS = 10 };
+enum { CHILD_SOCKET = 3, MOST_STARTS = 3, ANSWER_SECONDS = 10 };
 #define MOST_SHARED ((size_t)1 << 36)
 #define LEAST_SHARED ((size_t)1 << 26)
+#define MOST_BYTES ((int64_t)1 << 47) /* of a network: no process has more */
 
 typedef struct span {
     size_t at, bytes;
@@ -51,6 +52,7 @@ struct glow_run_device {
     run_base base;        /* its lock is that of `process` and `free` */
     pthread_mutex_t wire; /* one message and its answer */
     int socket, patience; /* seconds that reading takes at most; 0: no limit */
+    uint32_t messages;    /* with `wire` */
     struct glow_loaded *networks; /* of the process; with `wire` */
     pid_t process;                /* written with `wire` as well; 0: none */
     span *free;                   /* by address */
@@ -78,7 +80,8 @@ make_shared(glow_run_device *d)
             continue;
         d->shared = p;
         d->free = glow_heap_new(sizeof *d->free);
-        *d->free = (span){LINE, d->size - LINE, NULL}; /* 0 is no buffer */
+        *d->free =
+            (span){WIRE_LINE, d->size - WIRE_LINE, NULL}; /* 0 is no buffer */
         return true;
     }
     return false;
@@ -87,7 +90,7 @@ make_shared(glow_run_device *d)
 static size_t
 rounded(int64_t bytes)
 {
-    return ((size_t)bytes + LINE) / LINE * LINE;
+    return ((size_t)bytes + WIRE_LINE) / WIRE_LINE * WIRE_LINE;
 }
 
 static bool
@@ -168,20 +171,38 @@ set_patience(glow_run_device *d, int seconds)
 }
 
 /*
- * Sends a message and waits for the answer, for `seconds` at most unless 0; false: the
- * process is gone, or hangs.
+ * Sends a message and waits for the answer, for `seconds` at most unless 0.  WIRE_GONE:
+ * the process is gone, or hangs; WIRE_GARBLED: the answer is not that of this message.
  */
-static bool
+static wire_end
 transact(glow_run_device *d, const wire_head *h, const void *payload, int fd,
          int seconds, wire_head *reply, void **answer)
 {
+    wire_head own = *h;
+    wire_end end = WIRE_GONE;
+
     *answer = NULL;
+    own.number = ++d->messages;
     set_patience(d, seconds);
-    if (d->socket >= 0 && glow_wire_send(d->socket, h, payload, fd) &&
-        glow_wire_receive(d->socket, reply, answer, NULL))
-        return true;
-    glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
-    return false;
+    if (d->socket >= 0 && glow_wire_send(d->socket, &own, payload, fd))
+        end = glow_wire_receive(d->socket, reply, answer, NULL);
+    if (end == WIRE_OK &&
+        (reply->number != own.number ||
+         (reply->kind != WIRE_DONE && reply->kind != WIRE_FAILED))) {
+        free(*answer);
+        *answer = NULL;
+        end = WIRE_GARBLED;
+    }
+    if (end != WIRE_OK)
+        glow_run_base_set_state(&d->base, GLOW_RUN_DEVICE_LOST);
+    return end;
+}
+
+/* What such an end says of the process. */
+static const char *
+complaint(wire_end end)
+{
+    return end == WIRE_GONE ? "is gone" : "answers by no message";
 }
 
 /* The text of an answer that says what failed. */
@@ -233,9 +254,10 @@ start(glow_run_device *d)
     if (rc != 0)
         return false;
     set_process(d, process);
-    ok = transact(d, &(wire_head){.kind = WIRE_MAP, .bytes = (int64_t)d->size},
-                  NULL, d->memory, ANSWER_SECONDS, &reply, &answer) &&
-         reply.kind == WIRE_DONE;
+    ok =
+        transact(d, &(wire_head){.kind = WIRE_MAP, .bytes = (int64_t)d->size},
+                 NULL, d->memory, ANSWER_SECONDS, &reply, &answer) == WIRE_OK &&
+        reply.kind == WIRE_DONE;
     free(answer);
     return ok;
 }
@@ -307,6 +329,22 @@ info(glow_run_device *d, glow_run_device_info *out)
 
 /* Networks. */
 
+/* True if `p` can be a port of a network. */
+static bool
+is_port(const wire_port *p)
+{
+    glow_arena *a = glow_arena_new();
+    bool ok = (unsigned)p->type.elem < (unsigned)glow_kind_end() &&
+              p->type.strides.rank >= 0 &&
+              p->type.strides.rank <= GLOW_MAX_RANK &&
+              !glow_type_check(&p->type, a) &&
+              p->bytes == glow_type_bytes(&p->type) && p->read <= 1 &&
+              p->written <= 1 && p->read + p->written > 0;
+
+    glow_arena_free(a);
+    return ok;
+}
+
 /* The ports of an answer to WIRE_LOAD; false: it is not one. */
 static bool
 take_ports(glow_loaded *l, char *payload, size_t size)
@@ -323,7 +361,8 @@ take_ports(glow_loaded *l, char *payload, size_t size)
             return false;
         memcpy(&p, payload + at, sizeof p);
         at += sizeof p;
-        if (p.name == 0 || size - at < p.name || payload[at + p.name - 1])
+        if (!is_port(&p) || p.name == 0 || size - at < p.name ||
+            strnlen(payload + at, p.name) != p.name - 1)
             return false;
         type = glow_heap_new(sizeof *type);
         *type = p.type;
@@ -339,6 +378,13 @@ take_ports(glow_loaded *l, char *payload, size_t size)
     return true;
 }
 
+static bool
+is_same_port(const glow_port *a, const glow_port *b)
+{
+    return strcmp(a->name, b->name) == 0 && glow_type_equal(a->type, b->type) &&
+           a->read == b->read && a->written == b->written;
+}
+
 static void
 free_loaded(glow_loaded *l)
 {
@@ -350,8 +396,22 @@ free_loaded(glow_loaded *l)
     free(l);
 }
 
-/* Sends the network to the process, which has `seconds` to load it; with `wire`. */
+/* True if a process that was started again has the network as the one before had it. */
 static bool
+is_as_before(const glow_loaded *l, const wire_head *reply, void *answer)
+{
+    glow_loaded *now = glow_heap_new(sizeof *now);
+    bool ok =
+        take_ports(now, answer, reply->size) && now->n_ports == l->n_ports;
+
+    for (int i = 0; i < l->n_ports && ok; i++)
+        ok = is_same_port(&l->ports[i], &now->ports[i]);
+    free_loaded(now); /* the answer too */
+    return ok;
+}
+
+/* Sends the network to the process, which has `seconds` to load it; with `wire`. */
+static wire_end
 send_network(glow_loaded *l, int seconds, wire_head *reply, void **answer)
 {
     return transact(l->device,
@@ -394,9 +454,11 @@ load_there(glow_loaded *l, glow_context *ctx)
     int64_t begin = glow_now();
     wire_head reply;
     void *answer;
+    wire_end end = send_network(l, 0, &reply, &answer);
 
-    if (!send_network(l, 0, &reply, &answer))
-        return glow_error(ctx, "E1009", "device %s: the process is gone", name);
+    if (end != WIRE_OK)
+        return glow_error(ctx, "E1009", "device %s: the process %s", name,
+                          complaint(end));
     if (reply.kind != WIRE_DONE) {
         glow_error(ctx, "E1010", "device %s: %s", name, failure(&reply, answer));
         free(answer);
@@ -404,8 +466,11 @@ load_there(glow_loaded *l, glow_context *ctx)
     }
     l->bytes = reply.bytes;
     l->took = glow_now() - begin;
-    return take_ports(l, answer, reply.size) ||
-           glow_error(ctx, "E1010", "device %s: the answer is malformed", name);
+    if (take_ports(l, answer, reply.size) && l->bytes >= 0 &&
+        l->bytes <= MOST_BYTES)
+        return true;
+    glow_run_base_set_state(&l->device->base, GLOW_RUN_DEVICE_LOST);
+    return glow_error(ctx, "E1010", "device %s: the answer is malformed", name);
 }
 
 /* Takes `l` out of the list and of the process; with `wire`. */
@@ -515,14 +580,16 @@ do_run(void *work, int worker, glow_report_text *r)
     glow_outcome o = GLOW_RUN_DONE;
     wire_head reply;
     void *answer;
+    wire_end end;
 
     (void)worker;
     if (glow_run_base_is_lost(&d->base, r))
         return GLOW_RUN_CANCELLED;
     pthread_mutex_lock(&d->wire);
-    if (!transact(d, &h, x->at, -1, 0, &reply, &answer)) {
-        snprintf(r->text, sizeof r->text, "the process of device %s is gone",
-                 d->base.options.name);
+    end = transact(d, &h, x->at, -1, 0, &reply, &answer);
+    if (end != WIRE_OK) {
+        snprintf(r->text, sizeof r->text, "the process of device %s %s",
+                 d->base.options.name, complaint(end));
         o = GLOW_RUN_LOST;
     } else if (reply.kind != WIRE_DONE) {
         snprintf(r->text, sizeof r->text, "%s", failure(&reply, answer));
@@ -564,8 +631,13 @@ start_again(glow_run_device *d)
         wire_head reply;
         void *answer;
 
-        ok = send_network(l, most < INT_MAX ? (int)most : INT_MAX, &reply, &answer) && reply.kind == WIRE_DONE;
-        free(answer);
+        ok = send_network(l, most < INT_MAX ? (int)most : INT_MAX, &reply,
+                          &answer) == WIRE_OK &&
+             reply.kind == WIRE_DONE;
+        if (ok)
+            ok = is_as_before(l, &reply, answer);
+        else
+            free(answer);
     }
     return ok;
 }

@@ -1,12 +1,16 @@
 #include "runtime/wire.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "glow/base.h"
 #include "runtime/heap.h"
+
+#define MAGIC 0x676c7731u /* changes with the form of messages */
 
 /* Room for one descriptor beside a message, aligned as it must be. */
 typedef union control {
@@ -67,13 +71,27 @@ send_head(int socket, const wire_head *h, int fd)
     do
         n = sendmsg(socket, &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
-    return n > 0 && send_all(socket, (const char *)h + n, sizeof *h - (size_t)n);
+    return n > 0 &&
+           send_all(socket, (const char *)h + n, sizeof *h - (size_t)n);
+}
+
+static uint32_t
+sum_of(const void *data, size_t size)
+{
+    uint64_t h = glow_hash(data, size, size);
+
+    return (uint32_t)(h ^ h >> 32);
 }
 
 bool
 glow_wire_send(int socket, const wire_head *h, const void *payload, int fd)
 {
-    return send_head(socket, h, fd) && send_all(socket, payload, h->size);
+    wire_head own = *h;
+
+    own.magic = MAGIC;
+    own.payload = sum_of(payload, h->size);
+    own.sum = sum_of(&own, offsetof(wire_head, sum));
+    return send_head(socket, &own, fd) && send_all(socket, payload, h->size);
 }
 
 static bool
@@ -103,23 +121,42 @@ receive_head(int socket, wire_head *h, int *fd)
     return receive_all(socket, (char *)h + n, sizeof *h - (size_t)n);
 }
 
-bool
+static bool
+is_head(const wire_head *h)
+{
+    return h->magic == MAGIC && h->size <= WIRE_MOST &&
+           h->sum == sum_of(h, offsetof(wire_head, sum));
+}
+
+static wire_end
+receive_payload(int socket, const wire_head *h, void **payload)
+{
+    void *p = h->size ? glow_heap_new(h->size) : NULL;
+    wire_end end = !receive_all(socket, p, h->size)   ? WIRE_GONE
+                   : sum_of(p, h->size) != h->payload ? WIRE_GARBLED
+                                                      : WIRE_OK;
+
+    if (end == WIRE_OK)
+        *payload = p;
+    else
+        free(p);
+    return end;
+}
+
+wire_end
 glow_wire_receive(int socket, wire_head *h, void **payload, int *fd)
 {
     int own;
-    bool ok = receive_head(socket, h, &own) && h->size <= WIRE_MOST;
+    wire_end end = !receive_head(socket, h, &own) ? WIRE_GONE
+                   : !is_head(h)                  ? WIRE_GARBLED
+                                                  : WIRE_OK;
 
     *payload = NULL;
-    if (fd)
+    if (end == WIRE_OK)
+        end = receive_payload(socket, h, payload);
+    if (fd && end == WIRE_OK)
         *fd = own;
     else if (own >= 0)
         close(own);
-    if (!ok || h->size == 0)
-        return ok;
-    *payload = glow_heap_new(h->size);
-    if (receive_all(socket, *payload, h->size))
-        return true;
-    free(*payload);
-    *payload = NULL;
-    return false;
+    return end;
 }

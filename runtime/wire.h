@@ -1,6 +1,8 @@
 /*
  * Messages between a host and a device in another process, over a socket of one
- * machine.  A message is a head, its payload, and for WIRE_MAP a descriptor.
+ * machine.  A message is a head, its payload, and for WIRE_MAP a descriptor.  Checksums
+ * of head and payload tell a message from other bytes; after one that is garbled nothing
+ * on the socket can be trusted.
  */
 
 #ifndef RUNTIME_WIRE_H
@@ -23,9 +25,24 @@ typedef struct wire_head {
     uint32_t network;
     uint32_t outcome;
     int64_t bytes;
+    uint32_t number; /* of a message; an answer has that of its question */
+    /* Set by glow_wire_send. */
+    uint32_t magic;
+    uint32_t payload; /* checksum */
+    uint32_t sum;     /* of all above */
 } wire_head;
 
-enum { WIRE_MOST = 1 << 20 }; /* bytes of a payload */
+/* The end of receiving. */
+typedef enum wire_end {
+    WIRE_OK,
+    WIRE_GONE,    /* the other end is, or it took too long */
+    WIRE_GARBLED, /* the bytes are no message */
+} wire_end;
+
+enum {
+    WIRE_MOST = 1 << 20, /* bytes of a payload */
+    WIRE_LINE = 64,      /* offsets of buffers are multiples of it */
+};
 
 /* A port, in the payload of an answer to WIRE_LOAD; its name follows, with a NUL. */
 typedef struct wire_port {
@@ -36,8 +53,12 @@ typedef struct wire_port {
 } wire_port;
 
 /* False: the other end is gone.  `fd` below 0: none. */
-bool glow_wire_send(int socket, const wire_head *h, const void *payload, int fd);
-/* The payload, for free(), or NULL if it is empty; `fd` may be NULL. */
-bool glow_wire_receive(int socket, wire_head *h, void **payload, int *fd);
+bool glow_wire_send(int socket, const wire_head *h, const void *payload,
+                    int fd);
+/*
+ * The payload, for free(), or NULL if it is empty or after another end than WIRE_OK; `fd`
+ * may be NULL.
+ */
+wire_end glow_wire_receive(int socket, wire_head *h, void **payload, int *fd);
 
 #endif

@@ -1,0 +1,530 @@
+/* Devices in other processes that send what is no answer, and messages that are none. */
+
+#define _GNU_SOURCE /* memfd_create */
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "glow/diag.h"
+#include "glow/host.h"
+#include "glow/plugin.h"
+#include "runtime/wire.h"
+
+#define NEVER INT64_MAX
+#define SECOND ((int64_t)1000000000)
+
+/* Faults of one answer of a device. */
+typedef enum fault {
+    LONGER,  /* its size is wrong */
+    SHORT,   /* the same, with right checksums, and the end */
+    NUMBER,  /* it answers another message */
+    KIND,    /* it is no answer */
+    CUT,     /* half of it, and the end */
+    RANDOM,  /* other bytes */
+    TWICE,
+    FLIPPED, /* one bit of it */
+    PORTS,   /* wrong bytes of a payload, with right checksums */
+    FAULTS,
+} fault;
+
+static uint64_t
+draw(uint64_t *seed)
+{
+    *seed += 0x9e3779b97f4a7c15u;
+    return glow_mix(*seed);
+}
+
+/* A message as it goes over a socket; the number of its bytes. */
+static size_t
+bytes_of(const wire_head *h, const void *payload, char *out, size_t most)
+{
+    int pair[2];
+    ssize_t n;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 ||
+        !glow_wire_send(pair[0], h, payload, -1))
+        abort();
+    close(pair[0]);
+    n = recv(pair[1], out, most, MSG_WAITALL);
+    close(pair[1]);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Changes some bytes of `data`, of `size`. */
+static void
+spoil(void *data, size_t size, uint64_t *seed)
+{
+    unsigned char *p = data;
+
+    for (uint64_t n = size ? 1 + draw(seed) % 4 : 0; n > 0; n--) {
+        static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
+        size_t at = draw(seed) % size;
+
+        p[at] = draw(seed) % 2 ? values[draw(seed) % sizeof values]
+                               : (unsigned char)draw(seed);
+    }
+}
+
+/* The device. */
+
+typedef struct served {
+    int socket;
+    const char *backend;
+} served;
+
+static void *
+serve(void *user)
+{
+    const served *s = user;
+    glow_context *ctx = glow_context_new();
+
+    glow_run_device_serve(ctx, s->socket,
+                          &(glow_run_device_options){
+                              .name = "device",
+                              .backend = glow_find_backend(ctx, s->backend),
+                          });
+    glow_context_free(ctx);
+    close(s->socket);
+    return NULL;
+}
+
+/* Sends an answer with a fault; false: it is the last. */
+static bool
+send_wrong(int socket, fault f, wire_head h, char *payload, uint64_t seed)
+{
+    static char bytes[2 * WIRE_MOST];
+    size_t size;
+
+    if (f == NUMBER)
+        h.number++;
+    if (f == KIND)
+        h.kind = WIRE_RUN;
+    if (f == PORTS)
+        spoil(payload, h.size, &seed);
+    size = bytes_of(&h, payload, bytes, sizeof bytes);
+    if (f == LONGER)
+        ((wire_head *)(void *)bytes)->size += 8;
+    if (f == SHORT) {
+        h.size = 1 << 16; /* which the buffer of a socket has room for */
+        size = bytes_of(&h, bytes + WIRE_MOST, bytes, sizeof h);
+    }
+    if (f == FLIPPED)
+        bytes[seed % size] ^= (char)(1 << seed / size % 8);
+    if (f == RANDOM)
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (char)draw(&seed);
+    if (f == CUT)
+        size /= 2;
+    for (int i = 0; i < 1 + (f == TWICE); i++)
+        if (send(socket, bytes, size, MSG_NOSIGNAL) < 0)
+            return false;
+    return f != CUT && f != SHORT;
+}
+
+/* True for one caller. */
+static bool
+is_first(const char *path)
+{
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* A device on descriptor 3; in the first process of `path`, answer `at` has a fault. */
+static int
+be_device(fault f, int at, uint64_t seed, const char *path)
+{
+    int pair[2], fd;
+    served s = {.backend = "interp"};
+    pthread_t thread;
+    wire_head h;
+    void *payload;
+    bool ok = true, first = is_first(path);
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        return 1;
+    s.socket = pair[1];
+    if (pthread_create(&thread, NULL, serve, &s) != 0)
+        return 1;
+    for (int i = 1; ok && glow_wire_receive(3, &h, &payload, &fd) == WIRE_OK; i++) {
+        ok = glow_wire_send(pair[0], &h, payload, fd);
+        if (fd >= 0)
+            close(fd);
+        free(payload);
+        ok = ok && glow_wire_receive(pair[0], &h, &payload, NULL) == WIRE_OK;
+        if (!ok)
+            break;
+        ok = first && i == at ? send_wrong(3, f, h, payload, seed)
+                              : glow_wire_send(3, &h, payload, -1);
+        free(payload);
+    }
+    close(pair[0]);
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+/* The host. */
+
+typedef struct bench {
+    char path[64], mark[80], exe[256], words[3][24];
+    const char *command[7];
+    char ids[64]; /* of reports */
+    glow_context *ctx;
+    glow_host *host;
+    glow_service *service;
+} bench;
+
+static void
+keep_id(const glow_diag *d, void *user)
+{
+    strncat(user, d->id, 8);
+}
+
+/* y = 2 x of so many floats. */
+static void
+write_network(const bench *b, int count)
+{
+    FILE *f = fopen(b->path, "w");
+
+    assert_non_null(f);
+    fprintf(f,
+            "gir 1\n"
+            "placeholder @x : float<%d>\n"
+            "placeholder @y : float<%d>\n"
+            "function @main {\n"
+            "  %%a = Add(@x, @x) : float<%d>\n"
+            "  %%s = Save(%%a, @y)\n"
+            "}\n",
+            count, count, count);
+    fclose(f);
+}
+
+/* False if the device cannot be added; its first process has a fault. */
+static bool
+begin(bench *b, fault f, int at, uint64_t seed)
+{
+    ssize_t n;
+
+    *b = (bench){0};
+    n = readlink("/proc/self/exe", b->exe, sizeof b->exe - 1);
+    assert_true(n > 0);
+    snprintf(b->path, sizeof b->path, "/tmp/glow-remote-%d.gir", (int)getpid());
+    write_network(b, 4);
+    b->command[0] = b->exe;
+    b->command[1] = "device";
+    snprintf(b->words[0], sizeof *b->words, "%d", (int)f);
+    snprintf(b->words[1], sizeof *b->words, "%d", at);
+    snprintf(b->words[2], sizeof *b->words, "%llu", (unsigned long long)seed);
+    for (int i = 0; i < 3; i++)
+        b->command[2 + i] = b->words[i];
+    snprintf(b->mark, sizeof b->mark, "%s.first", b->path);
+    b->command[5] = b->mark;
+    b->ctx = glow_context_new();
+    glow_context_set_sink(b->ctx, keep_id, b->ids);
+    b->host = glow_host_new(&(glow_host_options){.limit_ns = 5 * SECOND});
+    return glow_host_add_device(b->host, b->ctx, &glow_run_device_remote,
+                                &(glow_run_device_options){
+                                    .name = "d",
+                                    .backend = glow_find_backend(b->ctx, "interp"),
+                                    .command = b->command,
+                                });
+}
+
+static bool
+add_service(bench *b)
+{
+    bool ok = glow_host_add(b->host, b->ctx,
+                            &(glow_service_options){.name = "net", .path = b->path});
+
+    b->service = ok ? glow_host_find(b->host, "net") : NULL;
+    return ok;
+}
+
+static void
+end(bench *b)
+{
+    if (b->service)
+        glow_service_release(b->service);
+    glow_host_free(b->host);
+    glow_context_free(b->ctx);
+    unlink(b->path);
+    unlink(b->mark);
+}
+
+static glow_request *
+ask(bench *b, float v)
+{
+    const float x[4] = {v, v + 1, v + 2, v + 3};
+
+    return glow_service_run(b->service,
+                            &(glow_input){.name = "x", .data = x, .bytes = sizeof x}, 1,
+                            NULL);
+}
+
+static void
+expect(glow_request *r, float v)
+{
+    glow_report_text why;
+    size_t bytes;
+    const float *y;
+
+    if (glow_fence_wait(glow_request_fence(r), NEVER, &why) != GLOW_RUN_DONE)
+        fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
+    y = glow_request_output(r, "y", &bytes);
+    assert_int_equal(bytes, 16);
+    for (int i = 0; i < 4; i++)
+        assert_true(y[i] == 2 * (v + (float)i));
+    glow_request_release(r);
+}
+
+/* How often the device was lost. */
+static int
+losses(bench *b)
+{
+    static const char name[] = "glow_device_lost_total{device=\"d\"} ";
+    glow_buf text = {0};
+    const char *at;
+    int n;
+
+    glow_host_metrics(b->host, &text);
+    at = strstr(text.text, name);
+    assert_non_null(at);
+    n = atoi(at + sizeof name - 1);
+    glow_buf_free(&text);
+    return n;
+}
+
+/*
+ * A process gives a wrong answer to its second or third run: it is taken for none, the
+ * process is started again, and all requests have the right results.
+ */
+static void
+test_wrong_answers(void **state)
+{
+    (void)state;
+    for (fault f = 0; f < PORTS; f++)
+        for (int at = 4; at < 6; at++) {
+            enum { N = 8 };
+            glow_request *r[N];
+            bench b;
+
+            assert_true(begin(&b, f, at, (uint64_t)f));
+            assert_true(add_service(&b));
+            for (int i = 0; i < N; i++)
+                r[i] = ask(&b, (float)i);
+            for (int i = 0; i < N; i++)
+                expect(r[i], (float)i);
+            if (losses(&b) != 1)
+                fail_msg("fault %d: %d losses", (int)f, losses(&b));
+            end(&b);
+        }
+}
+
+/* A process that begins with a wrong answer, or gives one to the first network. */
+static void
+test_wrong_beginnings(void **state)
+{
+    (void)state;
+    for (fault f = 0; f < PORTS; f++)
+        for (int at = 1; at <= 2; at++) {
+            bool ok = f == TWICE;
+            bench b;
+
+            if (begin(&b, f, at, 7))
+                ok = add_service(&b) == ok && at == 1 + !ok;
+            else
+                ok = at == 1;
+            if (!ok && f != TWICE)
+                fail_msg("fault %d of answer %d was not seen", (int)f, at);
+            if (f != TWICE)
+                assert_string_equal(b.ids, "E1009");
+            end(&b);
+        }
+}
+
+/* The number in the environment, for long runs by hand, or `n`. */
+static int
+rounds(int n)
+{
+    const char *text = getenv("GLOW_TEST_FAULTS");
+
+    return text ? atoi(text) : n;
+}
+
+/* Ports of any bytes are refused, or are ones that the host can serve. */
+static void
+test_wrong_ports(void **state)
+{
+    int n = rounds(40), refused = 0;
+
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        glow_request *r;
+        bench b;
+
+        assert_true(begin(&b, PORTS, 2, (uint64_t)i));
+        if (add_service(&b)) {
+            r = ask(&b, 1);
+            glow_fence_wait(glow_request_fence(r), NEVER, NULL);
+            glow_request_release(r);
+        } else {
+            refused++;
+        }
+        end(&b);
+    }
+    print_message("# %d of %d lists of ports were refused\n", refused, n);
+    assert_true(refused > n / 8);
+}
+
+/* A network that is another one after its process was started again is not run. */
+static void
+test_other_network(void **state)
+{
+    glow_report_text why;
+    glow_request *r;
+    bench b;
+
+    (void)state;
+    assert_true(begin(&b, CUT, 4, 0));
+    assert_true(add_service(&b));
+    expect(ask(&b, 1), 1);
+    write_network(&b, 5);
+    r = ask(&b, 2);
+    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), GLOW_RUN_LOST);
+    glow_request_release(r);
+    end(&b);
+}
+
+/* Messages of the host, some with wrong bytes. */
+
+static void
+send_spoiled(int socket, wire_head h, const void *payload, int fd, uint64_t *seed)
+{
+    char copy[512], bytes[sizeof copy + sizeof h];
+    size_t size;
+
+    switch (draw(seed) % 4) {
+    case 0: /* as it is */
+        glow_wire_send(socket, &h, payload, fd);
+        return;
+    case 1: /* with right checksums */
+        memcpy(copy, payload ? payload : "", h.size);
+        spoil(copy, h.size, seed);
+        if (draw(seed) % 2)
+            spoil(&h.network, sizeof h.network, seed);
+        if (draw(seed) % 2)
+            spoil(&h.bytes, sizeof h.bytes, seed);
+        if (draw(seed) % 8 == 0)
+            h.kind = (uint32_t)(draw(seed) % 8);
+        if (h.size && draw(seed) % 4 == 0)
+            h.size = (uint32_t)(draw(seed) % h.size);
+        glow_wire_send(socket, &h, copy, fd);
+        return;
+    default:
+        size = bytes_of(&h, payload, bytes, sizeof bytes);
+        spoil(bytes, size, seed);
+        if (draw(seed) % 4 == 0)
+            size = draw(seed) % size;
+        send(socket, bytes, size, MSG_NOSIGNAL);
+    }
+}
+
+/* Reads all answers; the number of them. */
+static int
+drain(int socket)
+{
+    wire_head h;
+    void *payload;
+    int n = 0;
+
+    for (; glow_wire_receive(socket, &h, &payload, NULL) == WIRE_OK; n++)
+        free(payload);
+    return n;
+}
+
+/* Sends a device the messages of a run or two, and whatever else. */
+static int
+talk(const char *path, uint64_t seed)
+{
+    enum { SHARED = 1 << 16 };
+    const uint64_t offsets[2] = {64, 128};
+    int pair[2], memory = memfd_create("test", MFD_CLOEXEC), n;
+    char load[128];
+    size_t size = (size_t)snprintf(load, sizeof load, "%s%c%c%c", path, 0, 0, 0);
+    pthread_t thread;
+    served s = {.backend = "interp"};
+
+    assert_true(memory >= 0 && ftruncate(memory, SHARED) == 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    s.socket = pair[1];
+    assert_int_equal(pthread_create(&thread, NULL, serve, &s), 0);
+    /* The first two are right more often, since nothing is done without them. */
+    for (int i = 0; i < 8; i++) {
+        const wire_head heads[] = {
+            {.kind = WIRE_MAP, .bytes = SHARED},
+            {.kind = WIRE_LOAD, .size = (uint32_t)size, .network = i > 3},
+            {.kind = WIRE_RUN, .size = sizeof offsets},
+            {.kind = WIRE_UNLOAD},
+        };
+        int kind = i < 2 ? i : (int)(draw(&seed) % 8);
+        const wire_head h = heads[kind < 4 ? kind : 2];
+        const void *payload = h.kind == WIRE_LOAD  ? (const void *)load
+                              : h.kind == WIRE_RUN ? offsets
+                                                   : NULL;
+        int fd = h.kind == WIRE_MAP ? memory : -1;
+
+        if (i < 2 && draw(&seed) % 4)
+            glow_wire_send(pair[0], &h, payload, fd);
+        else
+            send_spoiled(pair[0], h, payload, fd, &seed);
+    }
+    shutdown(pair[0], SHUT_WR);
+    n = drain(pair[0]);
+    pthread_join(thread, NULL);
+    close(pair[0]);
+    close(memory);
+    return n;
+}
+
+static void
+test_wrong_messages(void **state)
+{
+    int n = rounds(100), answers = 0;
+    bench b;
+
+    (void)state;
+    snprintf(b.path, sizeof b.path, "/tmp/glow-remote-%d.gir", (int)getpid());
+    write_network(&b, 4);
+    for (int i = 0; i < n; i++)
+        answers += talk(b.path, (uint64_t)i);
+    unlink(b.path);
+    print_message("# %d answers in %d talks\n", answers, n);
+    assert_true(answers > n);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_answers),
+        cmocka_unit_test(test_wrong_beginnings),
+        cmocka_unit_test(test_wrong_ports),
+        cmocka_unit_test(test_other_network),
+        cmocka_unit_test(test_wrong_messages),
+    };
+
+    if (argc == 6 && strcmp(argv[1], "device") == 0)
+        return be_device((fault)atoi(argv[2]), atoi(argv[3]),
+                         strtoull(argv[4], NULL, 10), argv[5]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
