@@ -2060,6 +2060,11 @@ static const glow_diag_info table[] = {
      "Its job is tried again, by any worker, after -retry-ms, until it has failed\n"
      "as often as -tries says.\n"},
 
+    {"W1103", "a job ended after the lease of its worker",
+     "The worker was stopped for longer than -lease, or lost its connection, and\n"
+     "another may have the job.  What it computed does not count; it goes on with\n"
+     "another job.\n"},
+
     /* The end. */
     {NULL, NULL, NULL},
 };

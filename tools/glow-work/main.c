@@ -32,6 +32,8 @@ static const tool_option options[] = {
      "how long a job waits after a failure (1000)"},
     {"patience", TOOL_INT, AT(patience), "S", NULL, "work",
      "how long to try to reach the database (300)"},
+    {"lease", TOOL_INT, AT(lease), "S", NULL, "work",
+     "how long a worker that is stopped keeps its job (60)"},
     {"poll-ms", TOOL_INT, AT(poll_ms), "MS", NULL, "work",
      "how often to look while there is no job (500)"},
     {"wait", TOOL_FLAG, AT(wait), NULL, NULL, "work",
@@ -66,6 +68,8 @@ check_usage(work *w)
         v->poll_ms > 86400000)
         return tool_usage(&w->tool, NULL, "-retry-ms takes 0, -poll-ms 1, to a "
                                           "day of them");
+    if (v->lease < 1 || v->lease > 86400)
+        return tool_usage(&w->tool, NULL, "-lease takes 1 to a day of seconds");
     return tool_check_devices(&w->tool, &v->devices);
 }
 
@@ -240,7 +244,7 @@ dispatch(work *w)
                           c->takes_name ? "the name of a data set"
                                         : "no name");
     if (c->needs_database) {
-        q = work_queue_new(&w->tool, w->values.database);
+        q = work_queue_new(&w->tool, w->values.database, w->values.lease);
         if (!work_queue_connect(q, c->run == work_on ? w->values.patience : 0))
             return TOOL_FAILED;
     }
@@ -254,7 +258,7 @@ main(int argc, char **argv)
 {
     work w = {
         .values = {.database = "", .tries = 5, .retry_ms = 1000,
-                   .patience = 300, .poll_ms = 500,
+                   .patience = 300, .poll_ms = 500, .lease = 60,
                    .devices = {.backend = "cpu", .count = 1}},
     };
     int code = tool_begin(&w.tool, &spec, &w.values, argc, argv);

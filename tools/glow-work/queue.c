@@ -3,7 +3,9 @@
  *
  * A worker holds a row lock while it runs a job; a result and the removal of its job are
  * one transaction.  When a worker dies, its connection ends, its transaction rolls back
- * and the job is free at once.  Tries are counted over a second connection, since they
+ * and the job is free at once.  A worker that does not die may still be stopped: while it
+ * runs a job it sends a statement now and then, without which the server ends its
+ * transaction after the lease.  Tries are counted over a second connection, since they
  * must stay where the transaction of the claim does not.
  */
 
@@ -25,6 +27,8 @@ struct work_queue {
     PGconn *claims; /* a transaction with the claim */
     PGconn *tries;  /* each statement by itself */
     char worker[128]; /* host and process */
+    int64_t lease;    /* seconds */
+    work_pulse *pulse; /* of the transaction of a claim, or NULL */
 };
 
 static const char schema[] =
@@ -55,20 +59,47 @@ static const char schema[] =
     "COMMIT";
 
 work_queue *
-work_queue_new(tool *t, const char *database)
+work_queue_new(tool *t, const char *database, int64_t lease)
 {
     work_queue *q = GLOW_NEW(t->arena, work_queue);
     char host[64] = "?";
 
-    *q = (work_queue){.tool = t, .database = database};
+    *q = (work_queue){.tool = t, .database = database, .lease = lease};
     gethostname(host, sizeof host - 1);
     snprintf(q->worker, sizeof q->worker, "%s:%ld", host, (long)getpid());
     return q;
 }
 
+/* Leases. */
+
+static bool
+renew(void *claims)
+{
+    PGresult *r = PQexec(claims, "SELECT 1");
+    bool ok = PQresultStatus(r) == PGRES_TUPLES_OK;
+
+    PQclear(r);
+    return ok;
+}
+
+/* Renews the lease in the transaction of a claim, in a thread that alone uses `claims`. */
+static void
+hold(work_queue *q)
+{
+    q->pulse = work_pulse_start(q->lease * 1000 / 3, renew, q->claims);
+}
+
+static void
+let_go(work_queue *q)
+{
+    work_pulse_end(q->pulse);
+    q->pulse = NULL;
+}
+
 static void
 disconnect(work_queue *q)
 {
+    let_go(q);
     PQfinish(q->claims); /* NULL is fine */
     PQfinish(q->tries);
     q->claims = q->tries = NULL;
@@ -224,20 +255,24 @@ no_notice(void *user, const char *text)
 static PGconn *
 connect_one(work_queue *q, const char **why)
 {
-    static const char *const names[] = {"fallback_application_name",
-                                        "connect_timeout", "dbname", NULL};
-    const char *values[] = {"glow-work", "10", q->database, NULL};
+    /* Either end learns within a minute, not two hours, that the other is gone. */
+    static const char *const names[] = {
+        "fallback_application_name", "connect_timeout", "keepalives_idle",
+        "keepalives_interval", "keepalives_count", "dbname", NULL};
+    const char *values[] = {"glow-work", "10", "30", "10", "3", q->database, NULL};
     PGconn *c = PQconnectdbParams(names, values, 1);
     PGresult *r;
     bool ok = PQstatus(c) == CONNECTION_OK;
+    char set[200];
 
     if (ok) {
         PQsetNoticeProcessor(c, no_notice, NULL);
-        /* A host that is gone frees its jobs after a minute, and not two hours. */
-        r = PQexec(c, "SET tcp_keepalives_idle = 30;"
-                      "SET tcp_keepalives_interval = 10;"
-                      "SET tcp_keepalives_count = 3;"
-                      "SET idle_in_transaction_session_timeout = 0");
+        snprintf(set, sizeof set,
+                 "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10;"
+                 "SET tcp_keepalives_count = 3;"
+                 "SET idle_in_transaction_session_timeout = '%" PRId64 "s'",
+                 q->lease);
+        r = PQexec(c, set);
         ok = PQresultStatus(r) == PGRES_COMMAND_OK;
         PQclear(r);
     }
@@ -383,15 +418,20 @@ work_queue_claim(work_queue *q, glow_arena *a, int64_t tries, work_job *out)
     };
     PQclear(r);
     reply = count_try(q, tries, out);
-    return reply == WORK_OK ? WORK_OK : rolled_back(q, reply);
+    if (reply != WORK_OK)
+        return rolled_back(q, reply);
+    hold(q);
+    return WORK_OK;
 }
 
 /* Ends the transaction of a claim with a statement that changes one row. */
 static work_reply
 commit(work_queue *q, const char *sql, int n, const char *const *values)
 {
-    work_reply reply = query(q, q->claims, sql, n, values, NULL);
+    work_reply reply;
 
+    let_go(q);
+    reply = query(q, q->claims, sql, n, values, NULL);
     return reply == WORK_OK ? command(q, "COMMIT") : rolled_back(q, reply);
 }
 

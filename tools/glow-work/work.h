@@ -10,7 +10,7 @@
 typedef struct work_values {
     const char *database, *model, *output;
     tool_list inputs; /* NAME=FILE */
-    int64_t chunk, first, tries, retry_ms, patience, poll_ms;
+    int64_t chunk, first, tries, retry_ms, patience, poll_ms, lease;
     bool wait;
     tool_devices devices;
 } work_values;
@@ -77,6 +77,15 @@ void work_runner_close(work_runner *r); /* NULL is fine */
 bool work_run_chunk(work_runner *r, const work_set *s, int64_t id,
                     int64_t first, int64_t count);
 
+/* pulse.c */
+
+typedef struct work_pulse work_pulse;
+
+/* Calls `beat` in a thread every `ms` until it returns false.  NULL: there is no thread. */
+work_pulse *work_pulse_start(int64_t ms, bool (*beat)(void *user), void *user);
+/* Waits for a call that runs, and ends the thread.  NULL is fine. */
+void work_pulse_end(work_pulse *p);
+
 /* queue.c: jobs in a database.  It alone knows PostgreSQL. */
 
 typedef struct work_queue work_queue;
@@ -89,8 +98,11 @@ typedef enum work_reply {
     WORK_WRONG, /* after a report */
 } work_reply;
 
-/* A queue that is not connected. */
-work_queue *work_queue_new(tool *t, const char *database);
+/*
+ * A queue that is not connected.  A job that it claims is free again `lease` seconds after
+ * this process was stopped, or lost its network.
+ */
+work_queue *work_queue_new(tool *t, const char *database, int64_t lease);
 void work_queue_free(work_queue *q); /* NULL is fine */
 /*
  * Connects.  Tries again with back-off for `patience` seconds; then false, after a

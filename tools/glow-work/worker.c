@@ -82,6 +82,11 @@ run(worker *x, work_job *j)
     reply = ok ? work_queue_done(x->queue, j)
                : work_queue_failed(x->queue, j, first.text, give_up,
                                    v->retry_ms);
+    if (reply == WORK_LOST)
+        glow_warning(t->ctx, (glow_span){0}, "W1103",
+                     "%s, samples %" PRId64 " to %" PRId64 ": try %d does not count: "
+                     "the lease or the connection ended before it did",
+                     j->of.name, j->first, j->first + j->count - 1, j->try);
     if (reply != WORK_OK)
         return reply;
     x->jobs += ok;
