@@ -232,9 +232,11 @@ finish_outputs(run *r)
         code = write_outputs(r);
     if (code == TOOL_GO_ON)
         code = compare_outputs(r);
+    if (code != TOOL_GO_ON)
+        return code;
     if (v->outputs.count || v->output_dir || v->expect.count || v->bench ||
         v->profile || v->trace || v->json || v->dump_profile)
-        return code == TOOL_GO_ON ? TOOL_DONE : code;
+        return TOOL_DONE;
     for (size_t i = 0; i < r->n_ports; i++)
         if (r->ports[i].is_written && !r->ports[i].is_kept)
             print_output(&r->ports[i]);
