@@ -9,6 +9,7 @@
 #include "glow/number.h"
 #include "glow/order.h"
 #include "glow/pass.h"
+#include "glow/place.h"
 
 GLOW_BEGIN
 
@@ -52,6 +53,8 @@ typedef struct glow_schedule {
                                    one that is computed first */
     uint32_t n_live;
     int64_t scratch; /* of the node there, while it runs */
+    const glow_lifetime *lives; /* of buffers and scratch, in positions */
+    size_t n_lives;
 } glow_schedule;
 
 /*
@@ -62,6 +65,13 @@ typedef struct glow_schedule {
 GLOW_API bool glow_schedule_find(glow_pass_run *run, glow_func *f,
                                  const glow_schedule_options *options,
                                  glow_schedule *out);
+
+/*
+ * Height of a greedy placement of the schedule's buffers: at least its peak, and
+ * above it where buffers leave gaps between them.  Ends at a height of `enough`.
+ */
+GLOW_API int64_t glow_schedule_height(glow_pass_run *run,
+                                      const glow_schedule *s, int64_t enough);
 
 GLOW_END
 

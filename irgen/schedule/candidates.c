@@ -260,29 +260,50 @@ find_best(const scheduler *s, plan *given, plan *best)
 
 /* The result. */
 
-/* Live bytes before each position. */
-static int64_t *
-alive_before(glow_arena *a, const glow_order_problem *p, const uint32_t *order)
+/* Live ranges in positions: of buffer i at i, then of the scratch of tasks. */
+static void
+list_lives(glow_arena *a, const glow_order_problem *p, const uint32_t *order,
+           glow_schedule *out)
 {
-    int64_t *change = GLOW_NEW_ARRAY(a, int64_t, (size_t)p->n_tasks + 1);
-    uint32_t *last = GLOW_NEW_ARRAY(a, uint32_t, p->n_buffers);
-    bool *seen = GLOW_NEW_ARRAY(a, bool, p->n_buffers);
+    size_t count = p->n_buffers;
+    glow_lifetime *lives =
+        GLOW_NEW_ARRAY(a, glow_lifetime, count + p->n_tasks + 1);
 
     for (uint32_t k = 0; k < p->n_tasks; k++) {
         const glow_order_task *t = &p->tasks[order[k]];
 
         for (uint32_t i = 0; i < t->n_touches; i++) {
-            uint32_t b = t->touches[i];
+            glow_lifetime *l = &lives[t->touches[i]];
 
-            last[b] = k;
-            if (!seen[b])
-                change[k + 1] += p->buffers[b].bytes;
-            seen[b] = true;
+            if (!l->end)
+                l->begin = k;
+            l->end = (int64_t)k + 1;
         }
+        if (t->extra > 0)
+            lives[count++] = (glow_lifetime){
+                .begin = k, .end = (int64_t)k + 1, .size = t->extra};
     }
+    for (uint32_t b = 0; b < p->n_buffers; b++) {
+        lives[b].size = p->buffers[b].bytes;
+        if (lives[b].end && p->buffers[b].stays)
+            lives[b].end = p->n_tasks;
+    }
+    out->lives = lives;
+    out->n_lives = count;
+}
+
+/* Live bytes before each position, without scratch. */
+static int64_t *
+alive_before(glow_arena *a, const glow_order_problem *p,
+             const glow_lifetime *lives)
+{
+    int64_t *change = GLOW_NEW_ARRAY(a, int64_t, (size_t)p->n_tasks + 2);
+
     for (uint32_t b = 0; b < p->n_buffers; b++)
-        if (seen[b] && !p->buffers[b].stays)
-            change[last[b] + 1] -= p->buffers[b].bytes;
+        if (lives[b].end) {
+            change[lives[b].begin + 1] += lives[b].size;
+            change[lives[b].end] -= p->buffers[b].stays ? 0 : lives[b].size;
+        }
     for (uint32_t k = 0; k < p->n_tasks; k++)
         change[k + 1] += change[k];
     return change;
@@ -346,7 +367,8 @@ tell(const scheduler *s, const plan *p, glow_schedule *out)
     out->bound = out->peak < p->order.bound ? 0 : p->order.bound;
     out->by = p->order.by;
     out->steps = p->order.steps;
-    out->before = alive_before(a, problem, order);
+    list_lives(a, problem, order, out);
+    out->before = alive_before(a, problem, out->lives);
     out->during = p->use.during;
     out->at = p->use.at;
     out->scratch = out->count ? problem->tasks[order[out->at]].extra : 0;
@@ -371,4 +393,17 @@ glow_schedule_find(glow_pass_run *run, glow_func *f,
     *out = (glow_schedule){.given = given.use.peak};
     tell(&s, &best, out);
     return true;
+}
+
+int64_t
+glow_schedule_height(glow_pass_run *run, const glow_schedule *s, int64_t enough)
+{
+    glow_arena *a = glow_run_scratch(run);
+    glow_lifetime *lives = glow_arena_copy(a, s->lives,
+                                           s->n_lives * sizeof *s->lives);
+    glow_place_options how = {.strategy = GLOW_PLACE_GREEDY, .enough = enough};
+    glow_placement p;
+
+    return glow_place_buffers(a, lives, s->n_lives, &how, &p) ? p.height
+                                                              : INT64_MAX;
 }

@@ -126,6 +126,22 @@ exceeds(glow_pass_run *run, const glow_func *f, const glow_schedule *s,
     return false;
 }
 
+/*
+ * Sets *s to the order that a pass before this one gave the function, if that
+ * keeps to the limit once it is placed: another order of the same peak may lose
+ * more bytes between its buffers.
+ */
+static bool
+keeps_to(glow_pass_run *run, glow_func *f, const glow_schedule_options *how,
+         int64_t limit, glow_schedule *s)
+{
+    glow_schedule_options given = *how;
+
+    given.strategy = GLOW_ORDER_GIVEN;
+    return limit > 0 && f->scheduled && glow_schedule_find(run, f, &given, s) &&
+           s->peak <= limit && glow_schedule_height(run, s, limit) <= limit;
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -137,7 +153,8 @@ run(glow_pass_run *pass, glow_func *f)
 
     if (!glow_check_memory_options(f->module->ctx, "schedule", o->align,
                                    o->budget) ||
-        !glow_schedule_find(pass, f, &how, &s))
+        (!keeps_to(pass, f, &how, limit, &s) &&
+         !glow_schedule_find(pass, f, &how, &s)))
         return GLOW_FAILED;
     report(pass, f, &s);
     if (limit > 0 && s.peak > limit && !exceeds(pass, f, &s, limit))

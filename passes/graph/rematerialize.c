@@ -7,7 +7,8 @@
  *     %b = Add(%c, %t)                      %t.1 = Tile(@x) ..
  *                                           %b = Add(%c, %t.1)
  *
- * Nothing is done unless the schedule needs more bytes than the limit.  Then,
+ * Nothing is done unless the schedule, placed greedily, needs more bytes than the
+ * limit.  Then,
  * at the peak node, the candidates are the results that are live across it:
  * defined before and used after it, but not by it.  The candidate with the
  * greatest product of bytes and distance to its next use, by the price of
@@ -374,14 +375,30 @@ step(remat *r, int64_t least, bool *failed)
     return false;
 }
 
+/*
+ * The peak that the schedule must keep to: the limit, less the bytes that a
+ * placement loses between buffers.
+ */
+static int64_t
+most_peak(const remat *r, int64_t limit)
+{
+    int64_t peak = r->schedule.peak, placed;
+
+    if (peak > limit)
+        return limit;
+    placed = glow_schedule_height(r->run, &r->schedule, limit);
+    return placed <= limit ? peak : peak - (placed - limit);
+}
+
 /* Steps until the limit is met or nothing helps; false if there were none. */
 static bool
 lower_peak(remat *r, int64_t limit, bool *failed)
 {
     bool changed = false;
+    int64_t most;
 
-    while (r->schedule.peak > limit && !*failed &&
-           (step(r, (r->schedule.peak - limit) / LEAST_PART, failed) ||
+    while (r->schedule.peak > (most = most_peak(r, limit)) && !*failed &&
+           (step(r, (r->schedule.peak - most) / LEAST_PART, failed) ||
             (!*failed && step(r, 0, failed))))
         changed = true;
     return changed;
@@ -411,7 +428,7 @@ run(glow_pass_run *pass, glow_func *f)
         glow_builder_new(glow_run_scratch(pass), f, glow_run_pass(pass)->name);
     if (!find_schedule(&r))
         return GLOW_FAILED;
-    if (r.schedule.peak <= limit)
+    if (r.schedule.peak <= most_peak(&r, limit))
         return GLOW_UNCHANGED;
     glow_node **before =
         GLOW_NEW_ARRAY(glow_run_scratch(pass), glow_node *, f->count);
