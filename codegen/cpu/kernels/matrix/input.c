@@ -165,12 +165,12 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
 
 /* Weights. */
 
-/* Weights that are packed, and the numbers seen if they have parts. */
+/* Weights that are packed, and the numbers seen in each half if they have parts. */
 typedef struct panel {
     cpu_job *j;
     const cpu_matrix *m;
     int columns;
-    cpu_split seen;
+    cpu_split seen[2];
 } panel;
 
 /* Bytes of a row of weights; of half of a part of a unit, packed. */
@@ -192,9 +192,9 @@ halves(const panel *p)
     return p->columns > CPU_MATRIX_LANES ? 2 : 1;
 }
 
-/* The parts of `columns` weights, of at most CPU_MATRIX_LANES. */
+/* The parts of `columns` weights of half `n`, of at most CPU_MATRIX_LANES. */
 static cpu_parts
-load_parts(const panel *p, cg_value at, int columns)
+load_parts(const panel *p, cg_value at, int columns, int n)
 {
     cg *g = p->j->g;
     cg_tensor t = {at, p->m->d.type};
@@ -203,7 +203,7 @@ load_parts(const panel *p, cg_value at, int columns)
     g->live = columns < CPU_MATRIX_LANES ? columns : 0;
     v = glow_cg_load(g, t, cg_i64(g, 0), CPU_MATRIX_LANES);
     g->live = 0;
-    return glow_cpu_parts_split(g, &p->seen, v);
+    return glow_cpu_parts_split(g, &p->seen[n], v);
 }
 
 /* `a` and then `b`. */
@@ -233,13 +233,13 @@ load_row(const panel *p, cg_value at)
         g->live = 0;
         return a;
     }
-    a = load_parts(p, at, p->columns);
+    a = load_parts(p, at, p->columns, 0);
     b = a;
     if (rest > 0)
         b = load_parts(
             p,
             glow_cg_atc(g, at, CPU_MATRIX_LANES * glow_cg_bytes(p->m->d.type)),
-            rest);
+            rest, 1);
     for (int i = 0; i < 2; i++)
         a.part[i] = behind(g, a.part[i], b.part[i]);
     return a;
@@ -336,15 +336,14 @@ glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
     panel p = {.j = j, .m = m, .columns = columns};
     int64_t done, bytes = half_bytes(&p) * halves(&p) * m->parts;
     int64_t units = m->depth / m->unit;
-    cg_value first;
+    LLVMTypeRef t = glow_cg_vector(g->i32, CPU_MATRIX_LANES);
+    cg_value first, unsafe;
     cg_loop l;
 
-    if (m->parts > 1) {
-        LLVMTypeRef t = glow_cg_vector(g->i32, CPU_MATRIX_LANES);
-
-        p.seen = glow_cpu_parts_begin(g);
-        cg_set(g, p.seen.most, LLVMConstNull(t));
-        cg_set(g, p.seen.least, LLVMConstAllOnes(t));
+    for (int n = 0; n < 2 && m->parts > 1; n++) {
+        p.seen[n] = glow_cpu_parts_begin(g);
+        cg_set(g, p.seen[n].most, LLVMConstNull(t));
+        cg_set(g, p.seen[n].least, LLVMConstAllOnes(t));
     }
     glow_cpu_matrix_last(m, &done);
     glow_cg_for(g, &l, units);
@@ -354,6 +353,8 @@ glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
     glow_cg_loop_end(g, &l, NULL);
     if (done)
         pack_last(&p, from, glow_cg_atc(g, to, units * bytes));
-    return m->parts > 1 ? glow_cpu_parts_unsafe(g, &p.seen, CPU_LEAST_WEIGHT)
-                        : NULL;
+    if (m->parts == 1)
+        return NULL;
+    unsafe = glow_cpu_parts_unsafe_columns(g, &p.seen[0]);
+    return cg_or(g, unsafe, glow_cpu_parts_unsafe_columns(g, &p.seen[1]));
 }

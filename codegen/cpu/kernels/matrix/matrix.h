@@ -138,11 +138,12 @@ cpu_split glow_cpu_parts_begin(cg *g);
 cpu_parts glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v);
 /* True (an i1) if no product of sums of the parts is safe; `least`: magnitude. */
 cg_value glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least);
+/* The same of weights, whose columns are the lanes: by the largest of each column. */
+cg_value glow_cpu_parts_unsafe_columns(cg *g, const cpu_split *s);
 
 #define CPU_LEAST_INPUT 0x1p-90 /* magnitude of input that is safe, or 0 */
 #define CPU_LEAST_WEIGHT \
-    0x1p-34                  /* of weights; of constant ones, of the largest
-                                    that a channel has */
+    0x1p-34                  /* of the largest weight that a channel has, or 0 */
 #define CPU_MOST_PART 0x1p62 /* of both */
 
 /*

@@ -15,7 +15,9 @@
  * Tiles take subnormal numbers for zeros, and an infinity has no parts.  So numbers
  * are looked at while they are split: a line is safe if magnitudes are 0 or within
  * CPU_LEAST_INPUT and CPU_MOST_PART, so that products with safe weights are normal
- * numbers and sums of them finite.  Other lines go by vectors (slow.c), where an
+ * numbers and sums of them finite.  Weights are judged
+ * by the largest of their column, because gradients have tiny numbers beside usual ones,
+ * which count for nothing in the sum.  Other lines go by vectors (slow.c), where an
  * infinity, a NaN, or a tiny number does what it does in float.
  *
  * Source: Henry, Tang, Heinecke, Leveraging the bfloat16 Artificial Intelligence
@@ -167,19 +169,49 @@ glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v)
         {high_of(g, first), high_of(g, rounded(g, cg_bitcast(g, rest, t)))}};
 }
 
+static cg_value
+any_lane(cg *g, cg_value bad)
+{
+    bad = cg_bitcast(g, bad, LLVMIntTypeInContext(g->context, LANES));
+    return cg_icmp(g, LLVMIntNE, bad, LLVMConstNull(LLVMTypeOf(bad)));
+}
+
+/* True in each lane of magnitudes `most` that is too large. */
+static cg_value
+is_large(cg *g, cg_value most)
+{
+    return cg_icmp(g, LLVMIntUGE, most,
+                   glow_cg_int(LLVMTypeOf(most),
+                               bits_of((float)CPU_MOST_PART)));
+}
+
+/* True in each lane of magnitudes less 1, `less`, that is below `least`. */
+static cg_value
+is_small(cg *g, cg_value less, double least)
+{
+    return cg_icmp(
+        g, LLVMIntULT, less,
+        glow_cg_int(LLVMTypeOf(less), (int64_t)bits_of((float)least) - 1));
+}
+
 cg_value
 glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least)
 {
-    cg_value most = cg_get(g, s->most), low = cg_get(g, s->least);
-    LLVMTypeRef t = LLVMTypeOf(most);
-    cg_value large = cg_icmp(g, LLVMIntUGE, most,
-                             glow_cg_int(t, bits_of((float)CPU_MOST_PART)));
-    cg_value small = cg_icmp(
-        g, LLVMIntULT, low, glow_cg_int(t, (int64_t)bits_of((float)least) - 1));
-    cg_value bad = cg_or(g, large, small);
+    cg_value large = is_large(g, cg_get(g, s->most));
 
-    bad = cg_bitcast(g, bad, LLVMIntTypeInContext(g->context, LANES));
-    return cg_icmp(g, LLVMIntNE, bad, LLVMConstNull(LLVMTypeOf(bad)));
+    return any_lane(g,
+                    cg_or(g, large, is_small(g, cg_get(g, s->least), least)));
+}
+
+cg_value
+glow_cpu_parts_unsafe_columns(cg *g, const cpu_split *s)
+{
+    cg_value most = cg_get(g, s->most);
+    cg_value less = cg_isub(g, most, glow_cg_int(LLVMTypeOf(most), 1));
+
+    cg_value large = is_large(g, most);
+
+    return any_lane(g, cg_or(g, large, is_small(g, less, CPU_LEAST_WEIGHT)));
 }
 
 /* Lines of input. */
