@@ -14,6 +14,7 @@
  *               for each mr = rows of the line    the last tile shorter
  *                 for planes, lines and taps, steps of kc
  *                   mr x vectors sums += ...      sums.c
+ *                   prefetch of the next panel    if weights come from memory
  *                 results: float, ratio, round, offset, saturate, store
  *
  * The depth is never cut: kc is all of it.  Pixels of 1 x 1 kernels and rows of
@@ -104,6 +105,24 @@ finish_tile(const maker *m, int rows, cg_value pixel, cg_value const *acc)
     glow_cpu_integer_store(g, s, result, rows * m->p.vectors);
 }
 
+/* The share of the next panel of weights that the tile from `x` of `line` on prefetches. */
+static cg_value
+next_of(const maker *m, cg_value line, cg_value x)
+{
+    cg *g = m->j->g;
+    const integer *s = &m->s;
+    int64_t share = s->ahead * CPU_LINE * glow_cpu_integer_bodies(s);
+    int64_t tiles = s->flat ? 1 : cg_ceil_div(s->axis[2].out, s->rows);
+    cg_value at;
+
+    if (!s->ahead)
+        return NULL;
+    at = cg_affine(g, cg_sub(g, line, m->p.first), tiles * share,
+                   cg_over(g, x, s->rows), share);
+    at = cg_addc(g, at, glow_cpu_integer_panel(s, m->p.vectors));
+    return glow_cg_at(g, m->p.weights, at);
+}
+
 /* Pixels from `x` of `line` on. */
 static void
 make_tile(const maker *m, int rows, cg_value line, cg_value x)
@@ -119,7 +138,8 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
 
     in = glow_cg_at(g, m->p.in, in);
     start_tile(m, rows, in, acc);
-    glow_cpu_integer_sum(g, s, rows, m->p.vectors, in, m->p.weights, NULL, acc);
+    glow_cpu_integer_sum(g, s, rows, m->p.vectors, in, m->p.weights,
+                         next_of(m, line, x), acc);
     pixel = cg_add(g, cg_add(g, pixel, x), m->p.image);
     finish_tile(m, rows, pixel, acc);
 }

@@ -98,6 +98,9 @@ int glow_cpu_integer_unit(const cpu_target *t, const cpu_integer *s);
 bool glow_cpu_integer_convolution(const cpu_target *t, const glow_node *n,
                                   cpu_integer *out);
 
+/* Bodies of the loop over the depth that a tile runs: `unit` steps each, or the rest. */
+int64_t glow_cpu_integer_bodies(const cpu_integer *s);
+
 /* Bytes of an element of packed weights. */
 int glow_cpu_integer_weight_bytes(const cpu_integer *s);
 /*

@@ -219,6 +219,35 @@ set_block(const cpu_target *t, integer *s)
         s->block = s->lines;
 }
 
+int64_t
+glow_cpu_integer_bodies(const integer *s)
+{
+    int64_t odd = s->run % s->group != 0, whole = (s->steps - odd) / s->unit;
+    int64_t bodies = whole + (s->steps > whole * s->unit);
+
+    return s->axis[0].kernel * s->axis[1].kernel * s->taps * bodies;
+}
+
+/*
+ * Weights beyond what the L1 cache keeps: the tiles of a block prefetch the next panel
+ * while they multiply by the one at hand.
+ */
+static void
+set_ahead(const cpu_target *t, integer *s)
+{
+    int64_t tiles =
+        s->block * (s->flat ? 1 : cg_ceil_div(s->axis[2].out, s->rows));
+    int64_t bytes = glow_cpu_integer_panel(s, s->vectors);
+    int64_t lines =
+        cg_ceil_div(bytes, tiles * glow_cpu_integer_bodies(s) * CPU_LINE);
+
+    s->ahead = 0;
+    if (s->packed && s->form != CPU_DOT_TILES && s->panels > 1 &&
+        glow_cpu_integer_weights(s) > CPU_NEAR_BYTES)
+        s->ahead = (int)(lines < CPU_MOST_AHEAD ? lines : CPU_MOST_AHEAD);
+    s->ahead = (int)glow_cpu_knob(t, CPU_KNOB_AHEAD, s->ahead);
+}
+
 void
 glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix, integer *s)
 {
@@ -228,6 +257,7 @@ glow_cpu_integer_shape(const cpu_target *t, bool uses_matrix, integer *s)
     set_tile(t, s);
     set_reading(s);
     set_block(t, s);
+    set_ahead(t, s);
 }
 
 int
