@@ -58,6 +58,7 @@ typedef struct cpu_integer {
     cpu_integer_weights step;
     bool centered; /* all v are known to be 0 */
     bool columns; /* start values and ratios are packed, too, and all v are 0 */
+    bool shrinks; /* ratios of results of 8 bits are known to be below 1 */
     bool narrow;  /* packed weights have 8 bits where products have 16 */
 
     cpu_dot form;
@@ -175,6 +176,11 @@ cpu_integer_column glow_cpu_integer_column(cpu_job *j, const cpu_integer *s,
 bool glow_cpu_integer_is_centered(const glow_node *n, const cpu_integer *s);
 /* True if that holds and all other operands by channel are constants, too. */
 bool glow_cpu_integer_has_columns(const glow_node *n, const cpu_integer *s);
+/*
+ * True if those are constants, and results of 8 bits have ratios below 1, so that no sum
+ * of 32 bits times its ratio leaves 32 bits.
+ */
+bool glow_cpu_integer_shrinks(const glow_node *n, const cpu_integer *s);
 /* Bytes of `count` columns, start values before ratios; 0 unless s->columns. */
 int64_t glow_cpu_integer_column_bytes(const cpu_integer *s, int64_t count);
 

@@ -54,6 +54,39 @@ glow_cpu_integer_has_columns(const glow_node *n, const integer *s)
            glow_cpu_integer_is_centered(n, s);
 }
 
+static const glow_tensor *
+operand(const glow_node *n, int i)
+{
+    return i < 0 ? NULL
+                 : glow_constant_tensor(glow_cpu_whole_constant(n->in[i]));
+}
+
+static double
+number_at(const glow_tensor *t, int64_t i, double otherwise)
+{
+    return t ? glow_get_double(t, i) : otherwise;
+}
+
+/* The value of a step of the sums of `channel`, whose weights have the scales `t`. */
+static double
+unit_of(const integer *s, const glow_tensor *t, int64_t channel)
+{
+    return (double)s->x->scale * number_at(t, channel, (double)s->w->scale);
+}
+
+bool
+glow_cpu_integer_shrinks(const glow_node *n, const integer *s)
+{
+    const glow_tensor *t = operand(n, s->by.scales);
+    int64_t count = t ? s->groups * s->outputs : 1;
+
+    for (int64_t i = 0; i < count && glow_cg_bytes(s->y) == 1; i++)
+        if (!(fabs((double)glow_scale_ratio(unit_of(s, t, i),
+                                            (double)s->y->scale)) < 1))
+            return false;
+    return true;
+}
+
 /* Packing. */
 
 static int64_t
@@ -68,13 +101,6 @@ glow_cpu_integer_column_bytes(const integer *s, int64_t count)
     return s->columns ? count * (4 + ratio_bytes(s)) : 0;
 }
 
-static const glow_tensor *
-operand(const glow_node *n, int i)
-{
-    return i < 0 ? NULL
-                 : glow_constant_tensor(glow_cpu_whole_constant(n->in[i]));
-}
-
 cpu_integer_packer
 glow_cpu_integer_packer(const integer *s, const glow_node *n, int64_t count,
                         void *to)
@@ -86,12 +112,6 @@ glow_cpu_integer_packer(const integer *s, const glow_node *n, int64_t count,
                                 .bias_offsets = operand(n, s->by.bias_offsets),
                                 .start = to,
                                 .ratio = (uint8_t *)to + 4 * count};
-}
-
-static double
-number_at(const glow_tensor *t, int64_t i, double otherwise)
-{
-    return t ? glow_get_double(t, i) : otherwise;
 }
 
 static int64_t
@@ -141,8 +161,7 @@ glow_cpu_integer_pack_column(cpu_integer_packer *p, int64_t channel,
 
     memset(p->ratio, 0, (size_t)ratio_bytes(s));
     if (channel >= 0) {
-        unit = (double)s->x->scale *
-               number_at(p->scales, channel, (double)s->w->scale);
+        unit = unit_of(s, p->scales, channel);
         start = (uint32_t)bias_of(p, channel, unit) -
                 (uint32_t)s->x_zero * (uint32_t)sum;
         put_ratio(p, unit);

@@ -185,13 +185,15 @@ depthwise_sums_of(const cpu_target *t, const glow_node *n, integer *out)
         bool is = sums(t, n, s) && ((with) < 0 || s->packed);                \
         s->columns = (with) >= 0;                                            \
         s->centered |= s->columns;                                           \
+        s->shrinks = s->columns;                                             \
         return is;                                                           \
     }                                                                        \
     static bool id##_takes(const cpu_target *t, const glow_node *n)          \
     {                                                                        \
         integer s;                                                           \
         return id##_of(t, n, &s) &&                                          \
-               (!s.columns || glow_cpu_integer_has_columns(n, &s));          \
+               (!s.columns || (glow_cpu_integer_has_columns(n, &s) &&        \
+                               glow_cpu_integer_shrinks(n, &s)));            \
     }                                                                        \
     static void id##_emit(cpu_job *j)                                        \
     {                                                                        \
@@ -240,7 +242,7 @@ depthwise_sums_of(const cpu_target *t, const glow_node *n, integer *out)
         .units = id##_units,                                                 \
     }
 
-/* The kernel of constant columns, and that of any. */
+/* The kernel of constant columns, whose ratios are below 1, and that of any. */
 #define PAIR(id, operator, sums, part, is_matrix, with) \
     KERNEL(id, operator, sums, part, is_matrix, with);  \
     KERNEL(id##_any, operator, sums, part, is_matrix, -1)

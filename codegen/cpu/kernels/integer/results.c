@@ -4,7 +4,8 @@
  * On x86 results of 8 bits are made four vectors at a time by instructions that
  * convert to the nearest integer and that saturate:
  *
- *     CVTDQ2PS, MULPS, MINPS, CVTPS2DQ     of each vector of sums
+ *     CVTDQ2PS, MULPS, MINPS, CVTPS2DQ     of each vector of sums; MINPS only where
+ *                                          a ratio is 1 or more
  *     PACKSSDW, PADDSW                     of each two: 16 bits, then the offset
  *     PACKSSWB or PACKUSWB                 of all: 8 bits
  *     VPERMD                               vectors of more than 16 bytes: in order
@@ -29,12 +30,13 @@ is_quick(const cg *g, const integer *s)
 
 /* The number of units of the result, of 32 bits. */
 static cg_value
-units_of(cg *g, cg_value sum, cg_value ratio)
+units_of(cg *g, const integer *s, cg_value sum, cg_value ratio)
 {
-    LLVMTypeRef t = LLVMTypeOf(ratio);
+    cg_value x =
+        LLVMBuildSIToFP(g->builder, sum, LLVMTypeOf(ratio), "");
 
-    return glow_cg_units(
-        g, cg_fmul(g, LLVMBuildSIToFP(g->builder, sum, t, ""), ratio));
+    x = cg_fmul(g, x, ratio);
+    return s->shrinks ? glow_cg_to_nearest(g, x) : glow_cg_units(g, x);
 }
 
 /* Integers of 16 bits as elements, by VPMAXSW, VPMINSW and VPMOVWB. */
@@ -60,8 +62,8 @@ glow_cpu_integer_pack_pair(cg *g, const integer *s, cg_value const *sum,
 
     if (!is_quick(g, s))
         return NULL;
-    a = units_of(g, sum[0], ratio[0]);
-    b = units_of(g, sum[1], ratio[1]);
+    a = units_of(g, s, sum[0], ratio[0]);
+    b = units_of(g, s, sum[1], ratio[1]);
     v = glow_cg_pack_units(g, s->y, a, b);
     if (lanes == PART / 2)
         return glow_cg_lanes_of(g, glow_cg_pack(g, v, v, is_signed), 0, lanes);
@@ -82,7 +84,7 @@ glow_cpu_integer_pack_results(cg *g, const integer *s, cg_value const *sum,
     if (!is_quick(g, s))
         return NULL;
     for (int i = 0; i < GROUP; i++)
-        y[i] = units_of(g, sum[i], ratio[i]);
+        y[i] = units_of(g, s, sum[i], ratio[i]);
     y[0] = glow_cg_pack_units(g, s->y, y[0], y[1]);
     y[2] = glow_cg_pack_units(g, s->y, y[2], y[3]);
     return glow_cg_pack(g, y[0], y[2], s->y->elem == GLOW_INT8Q);
