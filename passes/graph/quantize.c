@@ -189,16 +189,26 @@ has_known_types(quantizing *q, const glow_node *n)
     return true;
 }
 
+/* True if all operands of floats but constants are quantized elements. */
+static bool
+reads_quantized(const glow_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (is_wide(n->in[i]) && !glow_is_constant_like(n->in[i]) &&
+            !glow_def(n->in[i], &glow_op_dequantize))
+            return false;
+    return true;
+}
+
 /*
- * True for an operator that computes, or whose operand is quantized, or whose result an
+ * True for an operator that computes, or whose operands are quantized, or whose result an
  * operator reads that will be: to move the elements of a float network as integers
  * would round them for nothing.
  */
 static bool
 is_worthwhile(quantizing *q, const glow_node *n, int depth)
 {
-    if (!(n->op->traits & GLOW_LAYOUT) ||
-        glow_def(n->in[0], &glow_op_dequantize))
+    if (!(n->op->traits & GLOW_LAYOUT) || reads_quantized(n))
         return true;
     for (int i = 0; i < n->n_out && depth < MOST_DEPTH; i++)
         GLOW_FOR_EACH_USE(u, n->out[i])
@@ -620,13 +630,15 @@ run(glow_pass_run *pass, glow_func *f)
 
     if (f->count == 0)
         return GLOW_UNCHANGED;
+    glow_quantizing_begin(&z.q, pass, f);
+    if (!check_options(&z.q))
+        return GLOW_FAILED;
     if (o->skip_fc_bias)
         result = glow_quantizing_split_bias(pass, f, z.sums);
     if (result == GLOW_FAILED)
         return GLOW_FAILED;
-    glow_quantizing_begin(&z.q, pass, f);
-    if (!check_options(&z.q))
-        return GLOW_FAILED;
+    if (result == GLOW_CHANGED)
+        glow_quantizing_begin(&z.q, pass, f);
     for (int i = 0; i < z.q.count; i++)
         if (convert(&z, z.q.order[i]))
             result = GLOW_CHANGED;
