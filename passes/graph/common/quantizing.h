@@ -40,7 +40,7 @@ typedef struct quantizing {
 
 /*
  * Splits each FullyConnected whose result and bias have ranges into a product and a
- * BatchedAdd of its name, which `sums` then has.
+ * BatchedAdd of its name, which `sums` then has; but none that `keep` names.
  */
 glow_result glow_quantizing_split_bias(glow_pass_run *run, glow_func *f,
                                        glow_map *sums);

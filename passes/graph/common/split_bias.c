@@ -99,6 +99,7 @@ split(glow_pass_run *run, glow_func *f, glow_node *n, const glow_value_range *r)
 glow_result
 glow_quantizing_split_bias(glow_pass_run *run, glow_func *f, glow_map *sums)
 {
+    const quantize_options *o = glow_run_options(run);
     glow_result result = GLOW_UNCHANGED;
 
     GLOW_FOR_EACH_NODE(n, f) {
@@ -106,6 +107,7 @@ glow_quantizing_split_bias(glow_pass_run *run, glow_func *f, glow_map *sums)
         const char *name = n->name;
 
         if (!glow_is(n, &glow_op_fullyconnected) || !n->in[2] || n->pred ||
+            glow_quantizing_is_kept(o, n) ||
             !glow_is_float(n->out[0]->type->elem) || !product_range(n, &r) ||
             !glow_run_may_rewrite(run))
             continue;
