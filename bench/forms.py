@@ -36,7 +36,8 @@ class Maker:
     def calibrated(self, network, path):
         """All in 8 bits, by the ranges that the network's own inputs give."""
         ready, profile = self.prepared(network), network.folder / "ranges.prof"
-        self.tool("glow-run", ready, *network.bound(), f"-dump-profile={profile}")
+        self.tool("glow-run", ready, "-backend=cpu", *network.bound(),
+                  f"-dump-profile={profile}")
         self.tool("glow-opt", f"-load-profile={profile}", "-quantize", ready, "-o", path)
 
     def small_weights(self, network, path):
