@@ -23,6 +23,8 @@
     K(control_loop)                      \
     K(conv_depthwise_integer)            \
     K(conv_filter_grad)                  \
+    K(conv_matrix_grouped)               \
+    K(conv_parts_grouped)                \
     K(conv_grouped)                      \
     K(conv_matrix_integer)               \
     K(conv_winograd4_integer)            \

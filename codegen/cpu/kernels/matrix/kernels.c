@@ -5,6 +5,8 @@
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
 
+#include "codegen/cpu/kernels/window/grouped.h"
+
 /* Convolutions of constant filters; of products any right operand. */
 static bool
 conv_of(const glow_node *n, cpu_direct *d)
@@ -40,12 +42,34 @@ product_by_parts_of(const glow_node *n, cpu_direct *d)
     return has_parts(n);
 }
 
+/* Of groups, which vectors may do as fast. */
+static bool
+groups_of(const glow_node *n, cpu_direct *d)
+{
+    return conv_of(n, d) && d->groups > 1;
+}
+
+static bool
+groups_by_parts_of(const glow_node *n, cpu_direct *d)
+{
+    return conv_by_parts_of(n, d) && d->groups > 1;
+}
+
+static bool
+takes(const cpu_target *t, const glow_node *n, const cpu_direct *d)
+{
+    if (d->groups > 1 && !t->choice &&
+        !glow_cpu_prefers_matrix(t, d, glow_cpu_grouped_cycles(t, n)))
+        return false;
+    return glow_cpu_takes_matrix(t, d);
+}
+
 #define KERNEL(id, operator, of, filter_of)                                  \
     extern const cpu_kernel glow_cpu_##id;                                   \
     static bool id##_takes(const cpu_target *t, const glow_node *n)          \
     {                                                                        \
         cpu_direct d;                                                        \
-        return t && t->matrix && of(n, &d) && glow_cpu_takes_matrix(t, &d);  \
+        return t && t->matrix && of(n, &d) && takes(t, n, &d);               \
     }                                                                        \
     static void id##_emit(cpu_job *j)                                        \
     {                                                                        \
@@ -124,7 +148,10 @@ KERNEL(fullyconnected_matrix, fullyconnected, product_of,
 KERNEL(matmul_matrix, matmul, product_of, glow_cpu_product_filter);
 KERNEL(batchmatmul_parts, batchmatmul, product_by_parts_of,
        glow_cpu_product_filter);
+KERNEL(conv_matrix_grouped, convolution, groups_of, glow_cpu_conv_filter);
 KERNEL(conv_parts, convolution, conv_by_parts_of, glow_cpu_conv_filter);
+KERNEL(conv_parts_grouped, convolution, groups_by_parts_of,
+       glow_cpu_conv_filter);
 KERNEL(fullyconnected_parts, fullyconnected, product_by_parts_of,
        glow_cpu_product_filter);
 KERNEL(matmul_parts, matmul, product_by_parts_of, glow_cpu_product_filter);

@@ -3,7 +3,7 @@
  *
  * Loops, from the outermost in:
  *
- *     for each image
+ *     for each image, and group of channels
  *       for each block of steps                mc: lines that stay in the cache
  *         for each cut of the depth            of floats: input stays in the cache
  *           for each nr = 32 output channels   two registers beside each other
@@ -58,7 +58,8 @@ typedef struct reading {
 typedef struct maker {
     cpu_job *j;
     matrix m;
-    cg_value batch, in; /* address of line 0 of the image, as it is read */
+    cg_value batch, first; /* image; channel of the results of the group */
+    cg_value in;           /* address of line 0 of the image, as it is read */
     cg_value flags;     /* of its lines, of floats: see parts.c */
     cpu_slow slow;
     cg_value unsafe; /* an i1: the weights of this group are not safe */
@@ -596,7 +597,7 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
     k->group = group;
     k->columns = columns;
     k->beside = columns > CPU_MATRIX_LANES ? 2 : 1;
-    k->channel = cg_mulc(g, group, CPU_MATRIX_COLUMNS);
+    k->channel = cg_affine(g, group, CPU_MATRIX_COLUMNS, k->first, 1);
     if (m->d.packed) {
         k->weights = glow_cg_at(g, weights,
                                 cg_mulc(g, group, glow_cpu_matrix_bytes(m, 0)));
@@ -604,7 +605,8 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
         k->weights = k->j->scratch;
         k->unsafe = glow_cpu_matrix_pack_panel(
             k->j, m,
-            glow_cg_at(g, weights, cg_mulc(g, k->channel, glow_cg_bytes(m->d.type))),
+            glow_cg_at(g, weights,
+                       cg_mulc(g, k->channel, glow_cg_bytes(m->d.type))),
             columns, k->weights);
     }
     k->slow.weights = k->weights;
@@ -691,7 +693,7 @@ are_raw(const maker *k)
 {
     cg *g = k->j->g;
     const matrix *m = &k->m;
-    int64_t size = m->cuts * glow_cpu_matrix_cut_bytes(m);
+    int64_t size = m->d.groups * m->cuts * glow_cpu_matrix_cut_bytes(m);
 
     return cg_icmp(
         g, LLVMIntNE,
@@ -735,7 +737,8 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     cg *g = j->g;
     maker k = {.j = j};
     matrix *m = &k.m;
-    cg_value weights, image, first = cg_i64(g, 0), end;
+    int64_t size = glow_cg_bytes(d->type);
+    cg_value weights, image, first = cg_i64(g, 0), end, group, outer;
     cg_loop block;
 
     glow_cpu_matrix_of(g->target, d, m);
@@ -743,15 +746,21 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     k.waits = wait_for_none(g);
     k.coming = glow_cg_local(g, cg_i64(g, 0));
     glow_cg_matrix_begin(g, m->rows, m->unit);
-    k.batch = glow_cpu_units_within(j, &k.units, m->d.batch,
-                                    m->by_channels ? m->groups : m->steps);
-    image = glow_cg_at(
-        g, j->in[0].at,
-        cg_mulc(g, k.batch,
-                m->d.in_h * m->d.in_w * m->d.channels * glow_cg_bytes(m->d.type)));
-    weights = m->d.packed ? j->packed
-                          : glow_cg_at(g, j->in[1].at,
-                                       cg_mulc(g, k.batch, m->d.w_batch));
+    outer = glow_cpu_units_within(j, &k.units, m->d.batch * m->d.groups,
+                                  m->by_channels ? m->groups : m->steps);
+    k.batch = cg_over(g, outer, m->d.groups);
+    group = cg_modulo(g, outer, m->d.groups);
+    k.first = cg_mulc(g, group, m->d.outputs);
+    image = cg_affine(g, k.batch,
+                      m->d.in_h * m->d.in_w * m->d.groups * d->channels * size,
+                      group, d->channels * size);
+    image = glow_cg_at(g, j->in[0].at, image);
+    weights = m->d.packed
+                  ? glow_cg_at(g, j->packed,
+                               cg_mulc(g, group,
+                                       m->cuts * glow_cpu_matrix_cut_bytes(m)))
+                  : glow_cg_at(g, j->in[1].at,
+                               cg_mulc(g, k.batch, m->d.w_batch));
     k.slow.image = image;
     k.slow.plain = weights;
     if (m->parts > 1 && m->d.packed)

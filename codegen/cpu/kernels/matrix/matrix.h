@@ -11,8 +11,9 @@
  * overlaps likewise: its weights begin with zeros.
  *
  * Input is read in place, unless taps are outside of it, its channels are odd and few,
- * or it is flat with pixels that are an even number of cache lines apart; then the lines
- * of a block are copied to scratch, with zero padding.
+ * a part of a pixel's, or it is flat with pixels that are an even number of cache lines
+ * apart; then the lines of a block are copied to scratch, with zero padding.  Groups of
+ * a convolution are convolutions of their own, one after the other.
  */
 
 #ifndef CODEGEN_CPU_KERNELS_MATRIX_MATRIX_H
@@ -60,6 +61,9 @@ bool glow_cpu_matrix_of(const cpu_target *t, const cpu_direct *d,
  * or register tiles of vectors need more than CPU_MOST_CODE or are slower.
  */
 bool glow_cpu_takes_matrix(const cpu_target *t, const cpu_direct *d);
+/* True if they are faster by far than another kernel that takes `cycles`, or wanted. */
+bool glow_cpu_prefers_matrix(const cpu_target *t, const cpu_direct *d,
+                             double cycles);
 double glow_cpu_matrix_cycles(const cpu_target *t, const cpu_matrix *m);
 void glow_cpu_matrix_choices(const cpu_target *t, const cpu_direct *d,
                              const cpu_kernel *kernel, cpu_choices *to);

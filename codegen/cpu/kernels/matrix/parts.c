@@ -81,11 +81,11 @@ glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[2])
              : (uint16_t)bits;
 }
 
-/* The largest magnitude among the weights of output `o`; NaN if one is. */
+/* The largest magnitude among the weights of output `o` of a group; NaN if one is. */
 static float
-largest(const cpu_direct *d, const cpu_filter *f, int64_t o)
+largest(const cpu_direct *d, const cpu_filter *f, int64_t group, int64_t o)
 {
-    int64_t at = f->first + o * f->output;
+    int64_t at = f->first + group * f->group + o * f->output;
     float most = 0;
 
     for (int64_t i = 0; i < d->kernel_h; i++)
@@ -105,8 +105,8 @@ largest(const cpu_direct *d, const cpu_filter *f, int64_t o)
 bool
 glow_cpu_matrix_weights_safe(const cpu_direct *d, const cpu_filter *f)
 {
-    for (int64_t o = 0; o < d->outputs; o++) {
-        float most = largest(d, f, o);
+    for (int64_t i = 0; i < d->groups * d->outputs; i++) {
+        float most = largest(d, f, i / d->outputs, i % d->outputs);
 
         if (!(most == 0 ||
               (most >= (float)CPU_LEAST_WEIGHT && most < (float)CPU_MOST_PART)))
@@ -293,7 +293,7 @@ split_pixels(const splitter *s, cg_value from, cg_value to, int64_t pixels)
     int64_t in = m->d.channels, out = m->channels;
     cg_loop l;
 
-    if (in * 2 == m->pixel) {
+    if (in * 2 == m->pixel && m->d.groups == 1) {
         split_run(s, from, to, pixels * in);
         return;
     }

@@ -18,6 +18,7 @@
 
 #define FAR 10.0    /* bytes in a cycle from beyond the core's cache */
 #define COPIED 12.0 /* bytes in a cycle of lines that are copied */
+#define APART 3.0   /* cycles of a pixel of a group */
 #define VECTOR 4.0  /* cycles of a vector of results */
 #define BEGIN 80.0  /* of a pair of tiles */
 #define CALL 300.0  /* of the kernel */
@@ -54,7 +55,7 @@ set_depth(matrix *m, bool within)
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
     bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
 
-    m->copies = !within || few || m->parts > 1 ||
+    m->copies = !within || few || m->parts > 1 || d->groups > 1 ||
                 (even && m->flat && d->outputs >= MANY * CPU_MATRIX_COLUMNS);
     beside &= !(m->copies && even); /* pixels are apart then */
     m->channels = d->channels + few;
@@ -141,6 +142,7 @@ set_cuts(const cpu_target *t, matrix *m)
 
     if (group * (double)m->groups * 2 <= (double)glow_cpu_matrix_cache(t) ||
         !m->copies || !m->flat || !m->d.packed || m->groups < 2 ||
+        m->d.groups > 1 ||
         m->depth % m->unit || m->channels != m->d.channels)
         return;
     while (cuts < MOST_CUTS &&
@@ -182,7 +184,16 @@ has_numbers(const cpu_target *t, const direct *d)
     return kind == GLOW_BFLOAT16 ||
            ((kind == GLOW_FLOAT || kind == GLOW_FLOAT16) &&
             t->parts != GLOW_PARTS_OFF &&
-            d->pixel == d->channels * glow_cg_bytes(d->type));
+            d->pixel == d->groups * d->channels * glow_cg_bytes(d->type));
+}
+
+/* False of groups that could not be copied, one by one, to dense lines. */
+static bool
+has_groups(const direct *d)
+{
+    return d->groups == 1 ||
+           (d->groups > 1 && d->packed && !d->w_batch && d->channels % 2 == 0 &&
+            d->pixel == d->groups * d->channels * glow_cg_bytes(d->type));
 }
 
 bool
@@ -195,7 +206,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
                   is_within(d->in_w, d->out_w, d->kernel_w, d->stride_w,
                             d->dilation_w, d->pad_w);
 
-    if (!t->matrix || !has_numbers(t, d) || d->groups != 1 || d->apart_w ||
+    if (!t->matrix || !has_numbers(t, d) || !has_groups(d) || d->apart_w ||
         d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
         d->batch * d->out_h * d->out_w < 1 || d->kernel_h * d->kernel_w < 1)
         return false;
@@ -269,7 +280,7 @@ glow_cpu_matrix_cut_bytes(const matrix *m)
 static int64_t
 all_bytes(const matrix *m)
 {
-    return m->cuts * glow_cpu_matrix_cut_bytes(m);
+    return m->d.groups * m->cuts * glow_cpu_matrix_cut_bytes(m);
 }
 
 int64_t
@@ -339,7 +350,7 @@ glow_cpu_matrix_units(const cpu_target *t, const direct *d)
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return 1;
-    return m.d.batch * (m.by_channels ? m.groups : m.steps);
+    return m.d.batch * m.d.groups * (m.by_channels ? m.groups : m.steps);
 }
 
 /* Cycles. */
@@ -371,24 +382,35 @@ is_far(const cpu_target *t, const matrix *m)
     return (double)all_bytes(m) > (double)glow_cpu_matrix_cache(t) / 2;
 }
 
+/* Of the lines of an image, or of a group of it, whose pixels are apart. */
+static double
+copy_cycles(const matrix *m)
+{
+    double lines =
+        (double)(cg_ceil_div(m->steps, m->block) * glow_cpu_matrix_copied(m));
+    double line = (double)(m->line * m->parts) / COPIED;
+
+    if (m->d.groups > 1)
+        line += APART * (double)m->in_w;
+    return lines * line;
+}
+
 double
 glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
 {
     double pairs = (double)cg_ceil_div(m->steps * m->step, 2);
     double chunks = (double)glow_cpu_matrix_chunks(m), cycles, reading;
-    double images = (double)m->d.batch, weights = (double)all_bytes(m);
-    double blocks =
-        (double)cg_ceil_div(m->steps, m->block) * (m->d.w_batch ? 1 : images);
+    double images = (double)(m->d.batch * m->d.groups);
+    double weights = (double)all_bytes(m);
+    double blocks = (double)cg_ceil_div(m->steps, m->block) *
+                    (m->d.w_batch ? 1 : (double)m->d.batch);
     int last = glow_cpu_matrix_beside(m, m->groups - 1);
 
     cycles = (double)(m->groups - 1) * (BEGIN + chunks * unit_cycles(m, 2));
     cycles += BEGIN + chunks * unit_cycles(m, last);
     cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m));
     if (m->copies)
-        cycles += images * m->cuts *
-                  (double)(cg_ceil_div(m->steps, m->block) *
-                           glow_cpu_matrix_copied(m) * m->line * m->parts) /
-                  COPIED;
+        cycles += images * m->cuts * copy_cycles(m);
     if (!m->d.packed)
         cycles += images * weights / COPIED;
     reading =
@@ -411,15 +433,25 @@ glow_cpu_matrix_speed(const cpu_target *t, const direct *d)
 }
 
 bool
+glow_cpu_prefers_matrix(const cpu_target *t, const direct *d, double cycles)
+{
+    matrix m;
+
+    if (!glow_cpu_matrix_of(t, d, &m))
+        return false;
+    return (m.parts > 1 && t->parts == GLOW_PARTS_ON) ||
+           glow_cpu_matrix_cycles(t, &m) < WORTH * cycles;
+}
+
+bool
 glow_cpu_takes_matrix(const cpu_target *t, const direct *d)
 {
     matrix m;
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return false;
-    return t->choice || (m.parts > 1 && t->parts == GLOW_PARTS_ON) ||
-           glow_cpu_direct_code(t, d) > CPU_MOST_CODE ||
-           glow_cpu_matrix_cycles(t, &m) < WORTH * glow_cpu_direct_cycles(t, d);
+    return t->choice || glow_cpu_direct_code(t, d) > CPU_MOST_CODE ||
+           glow_cpu_prefers_matrix(t, d, glow_cpu_direct_cycles(t, d));
 }
 
 void
@@ -563,12 +595,13 @@ glow_cpu_pack_matrix(const cpu_target *t, const direct *d,
     if (m.parts > 1)
         safe = glow_cpu_matrix_weights_safe(d, filter);
     last = glow_cpu_matrix_last(&m, &done);
-    for (int64_t k = 0; k < m.cuts * m.groups; k++)
+    for (int64_t k = 0; k < d->groups * m.cuts * m.groups; k++)
         for (int64_t i = 0; i < d->kernel_h; i++)
             for (int64_t j = 0; j < m.taps; j++) {
-                int64_t g = k % m.groups, cut = k / m.groups;
+                int64_t g = k % m.groups, cut = k / m.groups % m.cuts;
                 row r = {&m, filter,
-                         filter->first + i * filter->row + j * filter->tap +
+                         filter->first + k / m.groups / m.cuts * filter->group +
+                             i * filter->row + j * filter->tap +
                              cut * m.channels * filter->depth,
                          safe};
 

@@ -126,7 +126,8 @@ add_products(const maker *k, cg_value const at[3], cg_value line, cg_value x0,
     cg_value beside = cg_icmp(g, LLVMIntULT, x, cg_i64(g, d->in_w));
     cg_value is = cg_and(g, inside, beside);
     cg_value from =
-        cg_affine(g, cg_affine(g, y, d->in_w, x, 1), d->channels, at[2], 1);
+        cg_affine(g, cg_affine(g, y, d->in_w, x, 1), d->groups * d->channels,
+                  at[2], 1);
     cg_tensor image = {k->s->image, d->type};
     cg_value v =
         glow_cg_load(g, image, cg_select(g, is, from, cg_i64(g, 0)), 1);

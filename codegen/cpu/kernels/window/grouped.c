@@ -21,6 +21,10 @@
  *               mr sums += input[mr], spread by a permutation, * weights
  */
 
+#include "codegen/cpu/kernels/window/grouped.h"
+
+#include <math.h>
+
 #include "codegen/cpu/kernels/runs.h"
 
 #define LINES_BYTES 24576 /* of a chunk's input: half of an L1 cache */
@@ -403,6 +407,15 @@ grouped_cycles(const cpu_target *t, const grouped *k)
         rest = 0;
     return ((double)(x->out / k->rows) * whole + rest) *
            (double)(lines_of(k) * (k->full + (k->rest > 0)));
+}
+
+double
+glow_cpu_grouped_cycles(const cpu_target *t, const glow_node *n)
+{
+    grouped k;
+
+    return takes_grouped(t, n) && grouped_of(t, n, &k) ? grouped_cycles(t, &k)
+                                                       : INFINITY;
 }
 
 static void
