@@ -117,8 +117,9 @@ next_of(const maker *m, cg_value line, cg_value x)
 
     if (!s->ahead)
         return NULL;
-    at = cg_affine(g, cg_sub(g, line, m->p.first), tiles * share,
-                   cg_over(g, x, s->rows), share);
+    line = cg_sub(g, line, m->p.first);
+    x = cg_over(g, x, s->rows);
+    at = cg_affine(g, line, tiles * share, x, share);
     at = cg_addc(g, at, glow_cpu_integer_panel(s, m->p.vectors));
     return glow_cg_at(g, m->p.weights, at);
 }
