@@ -16,6 +16,10 @@
 
 #define MS 1000000
 #define NEVER INT64_MAX
+#define ENDS -0.5f /* an input that ends the process of its device */
+
+/* This program as a device in a process of its own. */
+static const char *const as_device[] = {"/proc/self/exe", "serve", NULL};
 
 typedef struct bench {
     char path[64];
@@ -88,6 +92,7 @@ static void
 add_device(bench *b, const glow_run_device_api *api, glow_run_device_options o)
 {
     o.backend = glow_find_backend(b->ctx, "interp");
+    o.command = as_device;
     assert_non_null(o.backend);
     assert_true(glow_host_add_device(b->host, b->ctx, api, &o));
 }
@@ -151,11 +156,11 @@ expect_failure(glow_request *r, glow_outcome o, const char *text)
 static void
 test_kinds(void **state)
 {
-    const glow_run_device_api *const kinds[] = {&glow_run_device_local,
-                                                &glow_run_device_sim};
+    const glow_run_device_api *const kinds[] = {
+        &glow_run_device_local, &glow_run_device_sim, &glow_run_device_remote};
 
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         bench b;
         glow_request *r[100];
 
@@ -319,6 +324,27 @@ test_a_device_that_hangs_is_reset(void **state)
         r[i] = run(&b, (float)i, 1, NULL);
     for (int i = 0; i < 6; i++)
         expect(r[i], (float)i, 1);
+    end(&b);
+}
+
+/* A process that a request ends is started again; the request is tried twice. */
+static void
+test_processes_are_started_again(void **state)
+{
+    bench b;
+
+    (void)state;
+    begin(&b, NULL, 1);
+    add_device(&b, &glow_run_device_remote, (glow_run_device_options){.name = "d"});
+    add_service(&b, (glow_service_options){.active = 1});
+    for (int i = 0; i < 3; i++) {
+        glow_request *before = run(&b, 1, 1, NULL), *bad = run(&b, ENDS, 1, NULL);
+        glow_request *after = run(&b, 2, 1, NULL);
+
+        expect(before, 1, 1);
+        expect_failure(bad, GLOW_RUN_REFUSED, "it ended two devices");
+        expect(after, 2, 1);
+    }
     end(&b);
 }
 
@@ -563,7 +589,7 @@ time_chain(int n, int ms, int count, int active)
     snprintf(devices, sizeof devices, "%.*s", n, digits);
     write_chain(&b, devices, "");
     for (int i = 0; i < n; i++) {
-        char name[8];
+        char name[16];
 
         snprintf(name, sizeof name, "d%d", i);
         add_device(&b, &glow_run_device_sim,
@@ -1026,6 +1052,7 @@ test_state_is_kept(void **state)
 
         sum_on(texts[i], &glow_run_device_local, two);
         sum_on(texts[i], &glow_run_device_sim, one);
+        sum_on(texts[i], &glow_run_device_remote, one);
     }
 }
 
@@ -1328,6 +1355,7 @@ has_starpu(void)
     ON(name, test_queue_is_bounded),                          \
     ON(name, test_a_lost_device_is_replaced),                 \
     ON(name, test_a_device_that_hangs_is_reset),              \
+    ON(name, test_processes_are_started_again),               \
     ON(name, test_a_batch_that_hangs_is_reset),               \
     ON(name, test_failures_of_the_network_are_told),          \
     ON(name, test_deadlines_and_cancelling),                  \
@@ -1341,8 +1369,35 @@ has_starpu(void)
     ON(name, test_state_survives_devices),                    \
     ON(name, test_state_of_failures)
 
+static glow_backend mortal_backend;
+static bool (*run_mortal)(glow_executable *x, const glow_binding *bindings, int count);
+
+static bool
+run_or_end(glow_executable *x, const glow_binding *bindings, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (*(const float *)bindings[i].tensor->data == ENDS)
+            _exit(1);
+    return run_mortal(x, bindings, count);
+}
+
+/* The device of `as_device`. */
+static int
+serve(void)
+{
+    glow_context *ctx = glow_context_new();
+
+    mortal_backend = *glow_find_backend(ctx, "interp");
+    run_mortal = mortal_backend.run;
+    mortal_backend.run = run_or_end;
+    glow_run_device_serve(
+        ctx, 3, &(glow_run_device_options){.name = "d", .backend = &mortal_backend});
+    glow_context_free(ctx);
+    return 0;
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TESTS_OF("threads"),
@@ -1363,7 +1418,11 @@ main(void)
         TESTS_OF("starpu"),
     };
     const struct CMUnitTest of_starpu[] = {TESTS_OF("starpu")};
-    size_t left_out = has_starpu() ? 0 : sizeof of_starpu / sizeof *of_starpu;
+    size_t left_out;
+
+    if (argc > 1 && strcmp(argv[1], as_device[1]) == 0)
+        return serve();
+    left_out = has_starpu() ? 0 : sizeof of_starpu / sizeof *of_starpu;
 
     return _cmocka_run_group_tests("tests", tests,
                                    sizeof tests / sizeof *tests - left_out, NULL, NULL);
