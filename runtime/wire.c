@@ -50,31 +50,6 @@ receive_all(int socket, char *data, size_t size)
     return true;
 }
 
-static bool
-send_head(int socket, const wire_head *h, int fd)
-{
-    struct iovec part = {(void *)(uintptr_t)h, sizeof *h};
-    control c = {0};
-    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-    ssize_t n;
-
-    if (fd < 0)
-        return send_all(socket, (const char *)h, sizeof *h);
-    m.msg_control = c.room;
-    m.msg_controllen = sizeof c.room;
-    c.head = (struct cmsghdr){
-        .cmsg_level = SOL_SOCKET,
-        .cmsg_type = SCM_RIGHTS,
-        .cmsg_len = CMSG_LEN(sizeof fd),
-    };
-    memcpy(CMSG_DATA(&c.head), &fd, sizeof fd);
-    do
-        n = sendmsg(socket, &m, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n > 0 &&
-           send_all(socket, (const char *)h + n, sizeof *h - (size_t)n);
-}
-
 static uint32_t
 sum_of(const void *data, size_t size)
 {
@@ -83,15 +58,47 @@ sum_of(const void *data, size_t size)
     return (uint32_t)(h ^ h >> 32);
 }
 
+/*
+ * Sends head and payload by one call, as long as the socket has room, so that the other end
+ * wakes once.
+ */
 bool
 glow_wire_send(int socket, const wire_head *h, const void *payload, int fd)
 {
     wire_head own = *h;
+    struct iovec part[2] = {
+        {&own, sizeof own},
+        {(void *)(uintptr_t)payload, h->size},
+    };
+    control c = {0};
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = h->size ? 2 : 1};
+    ssize_t n;
+    size_t sent, head;
 
     own.magic = MAGIC;
     own.payload = sum_of(payload, h->size);
     own.sum = sum_of(&own, offsetof(wire_head, sum));
-    return send_head(socket, &own, fd) && send_all(socket, payload, h->size);
+    if (fd >= 0) {
+        m.msg_control = c.room;
+        m.msg_controllen = sizeof c.room;
+        c.head = (struct cmsghdr){
+            .cmsg_level = SOL_SOCKET,
+            .cmsg_type = SCM_RIGHTS,
+            .cmsg_len = CMSG_LEN(sizeof fd),
+        };
+        memcpy(CMSG_DATA(&c.head), &fd, sizeof fd);
+    }
+    do
+        n = sendmsg(socket, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return false;
+    sent = (size_t)n;
+    head = sent < sizeof own ? sent : sizeof own;
+    sent -= head;
+    return send_all(socket, (const char *)&own + head, sizeof own - head) &&
+           (sent == h->size ||
+            send_all(socket, (const char *)payload + sent, h->size - sent));
 }
 
 static bool
