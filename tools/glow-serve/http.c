@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 enum {
     CONNECTION_SECONDS = 60,
     UPLOAD_SECONDS = 5, /* for the rest of bodies, once the server ends */
-    MOST_CONNECTIONS = 1000,
+    SPARE_DESCRIPTORS = 1000,
     ONE_PACKET = 65536 - 1024, /* bytes of an answer without its head */
 };
 
@@ -25,6 +26,7 @@ enum {
 typedef struct call {
     server *server;
     struct MHD_Connection *connection;
+    struct connection *times;
     target target;
     bool takes_body, infers;
     char *body;
@@ -183,6 +185,7 @@ resume(void *user)
 {
     call *x = user;
 
+    serve_connection_waits(x->server, x->times, true);
     MHD_resume_connection(x->connection);
 }
 
@@ -201,11 +204,12 @@ infer(call *x)
         return;
     }
     x->body = NULL;
+    serve_connection_waits(x->server, x->times, false);
     MHD_suspend_connection(x->connection);
     x->inference = serve_infer(x->server, &x->target, body, x->size, n, resume, x,
                                &x->answer);
     if (!x->inference)
-        MHD_resume_connection(x->connection);
+        resume(x);
 }
 
 static bool
@@ -252,6 +256,29 @@ expect_body(call *x)
     x->room = x->body ? (size_t)n : 0;
 }
 
+static connection *
+times_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *i =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return i ? i->socket_context : NULL;
+}
+
+/* A connection was made, or is about to be closed. */
+static void
+connected(void *user, struct MHD_Connection *c, void **times,
+          enum MHD_ConnectionNotificationCode what)
+{
+    const union MHD_ConnectionInfo *i =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+        serve_connection_end(user, *times);
+    else
+        *times = i ? serve_connection_new(user, i->connect_fd) : NULL;
+}
+
 static call *
 begin(server *s, struct MHD_Connection *c, const char *method, const char *path)
 {
@@ -262,6 +289,8 @@ begin(server *s, struct MHD_Connection *c, const char *method, const char *path)
     s->calls++;
     x->server = s;
     x->connection = c;
+    x->times = times_of(c);
+    serve_connection_waits(s, x->times, true);
     x->target = serve_target(s, path);
     x->infers = x->target.what == SERVE_INFER && strcmp(method, "POST") == 0;
     x->takes_body = x->infers || (x->target.what == SERVE_STATE &&
@@ -316,6 +345,7 @@ completed(void *user, struct MHD_Connection *c, void **state,
     (void)c, (void)why;
     if (!x)
         return;
+    serve_connection_waits(s, x->times, true);
     s->calls--;
     s->inferences -= x->started;
     if (x->inference)
@@ -367,6 +397,19 @@ address_of(server *s, struct sockaddr_in *out)
     return inet_pton(AF_INET, s->values.address, &out->sin_addr) == 1;
 }
 
+/* As many descriptors as connections and devices may need, if the system gives them. */
+static void
+allow_descriptors(const server *s)
+{
+    const rlim_t most = (rlim_t)s->values.connections + SPARE_DESCRIPTORS;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= most)
+        return;
+    limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int
 serve_http(server *s)
 {
@@ -379,6 +422,7 @@ serve_http(server *s)
     if (!address_of(s, &at))
         return tool_usage(&s->tool, "write four numbers with dots",
                           "'%s' is no address", s->values.address);
+    allow_descriptors(s);
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
@@ -388,8 +432,9 @@ serve_http(server *s)
         handle, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
         MHD_OPTION_THREAD_POOL_SIZE, (unsigned)s->values.threads,
         MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, connected, s,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CONNECTION_SECONDS,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->values.connections,
         MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
     if (!d) {
         glow_error(s->tool.ctx, "E1006", "cannot listen on %s, port %" PRId64,
@@ -400,8 +445,10 @@ serve_http(server *s)
     tool_print(stdout, "listening on %s:%d\n", s->values.address,
                info ? info->port : (int)s->values.port);
     fflush(stdout);
-    while (sigtimedwait(&ends, NULL, &second) < 0)
+    while (sigtimedwait(&ends, NULL, &second) < 0) {
         serve_sequences_end_idle(s);
+        serve_connections_end_slow(s);
+    }
     drain(s, d);
     return TOOL_DONE;
 }

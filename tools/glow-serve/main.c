@@ -39,6 +39,10 @@ static const tool_option options[] = {
      "the port; 0: any, which it prints (8000)"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "serving",
      "threads for connections (2)"},
+    {"connections", TOOL_INT, AT(connections), "N", NULL, "serving",
+     "connections at once; more wait to be taken (1000)"},
+    {"transfer-ms", TOOL_INT, AT(transfer_ms), "MS", NULL, "serving",
+     "end connections over which a request or an answer takes longer (60000)"},
     {"drain-ms", TOOL_INT, AT(drain_ms), "MS", NULL, "serving",
      "after SIGTERM, be unready for so long, then end (0)"},
     {0},
@@ -81,6 +85,10 @@ check_usage(server *s)
         v->sequence_idle_ms > 86400000)
         return tool_usage(&s->tool, NULL, "-sequences takes 1 to 1000000, "
                                           "-sequence-idle-ms 1 to a day of them");
+    if (v->connections < 1 || v->connections > 1000000 || v->transfer_ms < 1 ||
+        v->transfer_ms > 86400000)
+        return tool_usage(&s->tool, NULL, "-connections takes 1 to 1000000, "
+                                          "-transfer-ms 1 to a day of them");
     if (!glow_read_bytes(v->most_body, &s->most_body) || s->most_body < 1)
         return tool_usage(&s->tool, NULL,
                           "-max-body wants bytes above 0, as 65536, 512KiB or "
@@ -111,7 +119,8 @@ main(int argc, char **argv)
         .values = {.address = "127.0.0.1", .port = 8000, .threads = 2,
                    .queue = 200, .batch = 1, .batch_us = 2000,
                    .most_body = "64MiB", .sequences = 1000,
-                   .sequence_idle_ms = 60000,
+                   .sequence_idle_ms = 60000, .connections = 1000,
+                   .transfer_ms = 60000,
                    .devices = {.backend = "cpu", .count = 1}},
     };
     sigset_t ends;
@@ -124,6 +133,7 @@ main(int argc, char **argv)
     pthread_mutex_init(&s.lock, NULL);
     pthread_mutex_init(&s.loading, NULL);
     pthread_mutex_init(&s.sequences.lock, NULL);
+    pthread_mutex_init(&s.connecting, NULL);
     code = tool_begin(&s.tool, &spec, &s.values, argc, argv);
     if (code == TOOL_GO_ON) {
         pthread_sigmask(SIG_BLOCK, &ends, NULL);
@@ -133,6 +143,7 @@ main(int argc, char **argv)
     serve_sequences_end(&s, NULL);
     if (s.host)
         glow_host_free(s.host);
+    pthread_mutex_destroy(&s.connecting);
     pthread_mutex_destroy(&s.sequences.lock);
     pthread_mutex_destroy(&s.loading);
     pthread_mutex_destroy(&s.lock);

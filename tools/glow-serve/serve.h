@@ -13,7 +13,7 @@
 typedef struct serve_values {
     const char *address, *models, *most_body;
     int64_t port, threads, queue, batch, batch_us, active, drain_ms, timeout_ms;
-    int64_t sequences, sequence_idle_ms;
+    int64_t sequences, sequence_idle_ms, connections, transfer_ms;
     tool_devices devices;
 } serve_values;
 
@@ -35,6 +35,8 @@ typedef struct sequences {
     int64_t live, started, refused, idle;
 } sequences;
 
+typedef struct connection connection;
+
 typedef struct server {
     tool tool;
     serve_values values;
@@ -44,6 +46,8 @@ typedef struct server {
     pthread_mutex_t lock;    /* of the list; never held for long */
     model *models;           /* by name, versions from the last to the first */
     sequences sequences;
+    pthread_mutex_t connecting; /* of the list of connections */
+    connection *connections;
     atomic_int calls;      /* requests of HTTP that have not ended */
     atomic_int inferences; /* of these, those whose body has come */
     atomic_bool draining; /* it is not ready any more */
@@ -159,6 +163,15 @@ typedef struct serve_piece {
 answer serve_inference_answer(inference *x, const serve_piece **parts,
                               int *n_parts);
 void serve_inference_end(inference *x);
+
+/* connections.c: those that are too slow; NULL is no connection. */
+
+connection *serve_connection_new(server *s, int socket);
+/* Before its socket is closed. */
+void serve_connection_end(server *s, connection *c);
+/* The server waits for the client, from now on, or is at work. */
+void serve_connection_waits(server *s, connection *c, bool for_client);
+void serve_connections_end_slow(server *s);
 
 /* http.c: the connections.  Serves until SIGTERM or SIGINT. */
 int serve_http(server *s);
