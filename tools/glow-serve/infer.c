@@ -18,7 +18,7 @@ struct inference {
     server *server;
     model *model;
     json_t *id; /* or NULL */
-    char *body;
+    char *block, *body; /* which is in the block */
     size_t size, at; /* the binary part that was not taken yet begins at `at` */
     int readers; /* inputs in `body`, and the inference itself */
     pthread_mutex_t lock;
@@ -51,7 +51,7 @@ drop(inference *x)
         free(x->data[i]);
     free(x->data);
     pthread_mutex_destroy(&x->lock);
-    free(x->body);
+    free(x->block);
     free(x);
 }
 
@@ -359,8 +359,8 @@ parse(inference *x, size_t json_size, answer *wrong)
 }
 
 inference *
-serve_infer(server *s, const target *t, char *body, size_t size, size_t json_size,
-            void (*then)(void *user), void *user, answer *wrong)
+serve_infer(server *s, const target *t, char *block, size_t skip, size_t size,
+            size_t json_size, void (*then)(void *user), void *user, answer *wrong)
 {
     inference *x = calloc(1, sizeof *x);
     model *m = t->model;
@@ -368,12 +368,13 @@ serve_infer(server *s, const target *t, char *body, size_t size, size_t json_siz
 
     *wrong = (answer){0};
     if (!x) {
-        free(body);
+        free(block);
         *wrong = serve_error(503, "there is no memory for the request");
         return NULL;
     }
     *x = (inference){
-        .server = s, .model = m, .body = body, .size = size, .at = json_size,
+        .server = s, .model = m, .block = block,
+        .body = block ? block + skip : NULL, .size = size, .at = json_size,
         .readers = 1, .then = then, .user = user,
     };
     memcpy(x->step.name, t->sequence, sizeof x->step.name);

@@ -145,12 +145,13 @@ void serve_sequences_metrics(server *s, glow_buf *b);
 typedef struct inference inference;
 
 /*
- * Starts the request in `body`, which it frees in the end, as it does itself by
- * serve_inference_end; `then(user)` is called once it has ended, perhaps at once.
+ * Starts the request whose body begins at `skip` of `block`, which it frees in the end, as
+ * it does itself by serve_inference_end; `then(user)` is called once it has ended, perhaps
+ * at once.
  * NULL: it was wrong, and *wrong says how.
  */
-inference *serve_infer(server *s, const target *t, char *body, size_t size,
-                       size_t json_size, void (*then)(void *user), void *user,
+inference *serve_infer(server *s, const target *t, char *block, size_t skip,
+                       size_t size, size_t json_size, void (*then)(void *user), void *user,
                        answer *wrong);
 /*
  * The answer.  With binary outputs text is JSON of `*json_size` bytes, and *parts has
