@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* memfd_create */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,6 +28,7 @@
 #include "runtime/wire.h"
 
 enum { CHILD_SOCKET = 3, MOST_STARTS = 3, ANSWER_SECONDS = 10 };
+#define BACKED ((size_t)1 << 21) /* bytes of pages that are asked for at once */
 #define MOST_SHARED ((size_t)1 << 36)
 #define LEAST_SHARED ((size_t)1 << 26)
 #define MOST_BYTES ((int64_t)1 << 47) /* of a network: no process has more */
@@ -57,17 +59,47 @@ struct glow_run_device {
     pid_t process;                /* written with `wire` as well; 0: none */
     span *free;                   /* by address */
     char *shared;
-    size_t size;
+    size_t size, backed; /* the system has given pages for the first `backed` bytes */
     int memory; /* descriptor of the shared memory */
     run_queue *runs, *copies;
 };
 
 /* Shared memory. */
 
+/* Neither process may make it shorter, which would end the other by SIGBUS. */
+static bool
+seal(int memory)
+{
+    return fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
+/*
+ * Has pages for the first `end` bytes: without them a write ends the process by SIGBUS if
+ * there is no memory.  False: there is none.
+ */
+static bool
+back(glow_run_device *d, size_t end)
+{
+    size_t more;
+    int rc;
+
+    if (end <= d->backed)
+        return true;
+    more = (end - d->backed + BACKED - 1) / BACKED * BACKED;
+    if (more > d->size - d->backed)
+        more = d->size - d->backed;
+    do
+        rc = posix_fallocate(d->memory, (off_t)d->backed, (off_t)more);
+    while (rc == EINTR);
+    if (rc == 0)
+        d->backed += more;
+    return rc == 0;
+}
+
 static bool
 make_shared(glow_run_device *d)
 {
-    d->memory = memfd_create("glow-device", MFD_CLOEXEC);
+    d->memory = memfd_create("glow-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     for (d->size = MOST_SHARED; d->memory >= 0 && d->size >= LEAST_SHARED;
          d->size /= 2) {
         void *p;
@@ -78,6 +110,10 @@ make_shared(glow_run_device *d)
                  MAP_SHARED | MAP_NORESERVE, d->memory, 0);
         if (p == MAP_FAILED)
             continue;
+        if (!seal(d->memory)) {
+            munmap(p, d->size);
+            return false;
+        }
         d->shared = p;
         d->free = glow_heap_new(sizeof *d->free);
         *d->free =
@@ -110,6 +146,8 @@ allocate(glow_run_device *d, int64_t bytes, glow_buffer *out)
 
         if (s->bytes < size)
             continue;
+        if (!back(d, s->at + size))
+            break; /* nor are there pages farther on */
         *out = (glow_buffer){.at = s->at, .bytes = bytes};
         s->at += size;
         s->bytes -= size;
@@ -311,7 +349,9 @@ open_device(glow_context *ctx, const glow_run_device_options *o)
     d->copies = glow_run_queue_new(o->executor, 1);
     if (d->runs && d->copies && o->command && make_shared(d) && start(d))
         return d;
-    if (d->runs && d->copies)
+    if (d->runs && d->copies && o->command && !d->shared)
+        glow_error(ctx, "E1009", "device %s: there is no memory to share", o->name);
+    else if (d->runs && d->copies)
         glow_error(ctx, "E1009", "device %s: the process %s cannot be started",
                    o->name, o->command ? o->command[0] : "without a command");
     else

@@ -1950,9 +1950,9 @@ static const glow_diag_info table[] = {
      "    %b = Relu(%a) : float<4>    // on no device\n"},
 
     {"E1009", "a device cannot be started, or is gone",
-     "The system has no more threads, the command of a device in another process\n"
-     "could not be started, or that process ended while it loaded a network;\n"
-     "its messages come before this one.\n"},
+     "The system has no more threads, or no memory that processes may share; the\n"
+     "command of a device in another process could not be started; or that process\n"
+     "ended while it loaded a network: its messages come before this one.\n"},
 
     {"E1010", "a device in another process cannot load a network",
      "The message is that of the process.\n"},

@@ -1,9 +1,13 @@
-/* Devices in other processes that send what is no answer, and messages that are none. */
+/*
+ * Devices in other processes that send what is no answer, messages that are none, and
+ * shared memory.
+ */
 
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* fallocate, memfd_create */
 
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -352,6 +356,72 @@ test_wrong_beginnings(void **state)
         }
 }
 
+/* A system that has so many bytes of memory to share. */
+static off_t pages = (off_t)1 << 40;
+
+int
+posix_fallocate(int fd, off_t at, off_t bytes)
+{
+    if (at + bytes > pages)
+        return ENOSPC;
+    return fallocate(fd, 0, at, bytes) == 0 ? 0 : errno;
+}
+
+/* Memory that is not there refuses requests, and does not end the host by SIGBUS. */
+static void
+test_no_memory(void **state)
+{
+    enum { COUNT = 1 << 20 };
+    static float x[COUNT];
+    const glow_input in = {.name = "x", .data = x, .bytes = sizeof x};
+    bench b;
+
+    (void)state;
+    assert_true(begin(&b, FAULTS, 0, 0));
+    write_network(&b, COUNT);
+    assert_true(add_service(&b));
+    for (int i = 0; i < 3; i++) {
+        glow_report_text why;
+        glow_request *r;
+
+        pages = i == 1 ? (off_t)1 << 40 : COUNT;
+        r = glow_service_run(b.service, &in, 1, NULL);
+        glow_fence_wait(glow_request_fence(r), NEVER, &why);
+        /* What it got once it keeps. */
+        assert_int_equal(why.outcome, i == 0 ? GLOW_RUN_REFUSED : GLOW_RUN_DONE);
+        if (i == 0)
+            assert_non_null(strstr(why.text, "there is no memory left"));
+        glow_request_release(r);
+    }
+    pages = (off_t)1 << 40;
+    assert_int_equal(losses(&b), 0);
+    end(&b);
+}
+
+/* No process can take memory away that others have mapped. */
+static void
+test_memory_is_sealed(void **state)
+{
+    char link[64], name[64];
+    bool found = false;
+    bench b;
+
+    (void)state;
+    assert_true(begin(&b, FAULTS, 0, 0));
+    for (int fd = 3; fd < 64 && !found; fd++) {
+        ssize_t n;
+
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        n = readlink(link, name, sizeof name - 1);
+        name[n > 0 ? n : 0] = 0;
+        found = strstr(name, "glow-device") != NULL;
+        if (found)
+            assert_int_not_equal(ftruncate(fd, 0), 0);
+    }
+    assert_true(found);
+    end(&b);
+}
+
 /* The number in the environment, for long runs by hand, or `n`. */
 static int
 rounds(int n)
@@ -520,6 +590,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_wrong_beginnings),
         cmocka_unit_test(test_wrong_ports),
         cmocka_unit_test(test_other_network),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_memory_is_sealed),
         cmocka_unit_test(test_wrong_messages),
     };
 
