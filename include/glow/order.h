@@ -121,6 +121,30 @@ typedef struct glow_order_use {
 GLOW_API bool glow_order_measure(glow_arena *a, const glow_order_problem *p,
                                  const uint32_t *tasks, glow_order_use *out);
 
+/*
+ * Running tasks again.  The task `maker[b]` computes buffer `b` (GLOW_ORDER_NO_MAKER:
+ * nothing is known of it), all other buffers that a task touches are its operands.
+ * A buffer may be dropped and computed again, by another run of its maker, which
+ * takes flops[t] operations; -1: task t runs once.
+ */
+#define GLOW_ORDER_NO_MAKER UINT32_MAX
+
+typedef struct glow_order_again {
+    const glow_order_problem *problem;
+    const uint32_t *maker;
+    const int64_t *flops;
+} glow_order_again;
+
+/*
+ * Lower bound of the peak of every sequence of runs in which each task runs once or
+ * more, the first runs in a topological order, and runs beyond the first ones take
+ * at most `flops` operations.  Ends after about `budget` steps; a larger budget may
+ * give a higher bound.
+ */
+GLOW_API int64_t glow_order_bound_again(glow_arena *a,
+                                        const glow_order_again *again,
+                                        int64_t flops, int64_t budget);
+
 GLOW_END
 
 #endif

@@ -52,7 +52,7 @@ typedef struct glow_schedule {
     glow_schedule_buffer *live; /* there: the largest first, of equal ones the
                                    one that is computed first */
     uint32_t n_live;
-    int64_t scratch; /* of the node there, while it runs */
+    int64_t scratch;            /* of the node there, while it runs */
     const glow_lifetime *lives; /* of buffers and scratch, in positions */
     size_t n_lives;
 } glow_schedule;
@@ -72,6 +72,15 @@ GLOW_API bool glow_schedule_find(glow_pass_run *run, glow_func *f,
  */
 GLOW_API int64_t glow_schedule_height(glow_pass_run *run,
                                       const glow_schedule *s, int64_t enough);
+
+/*
+ * The problem for glow_order_bound_again: the nodes of `f` as they are, of which
+ * those may run again that `may_repeat` says.  NULL if the bytes cannot be counted.
+ * Lives in the scratch of the run, and does not refer to the function.
+ */
+GLOW_API glow_order_again *
+glow_schedule_again(glow_pass_run *run, glow_func *f, int64_t align,
+                    bool (*may_repeat)(const glow_node *n));
 
 GLOW_END
 

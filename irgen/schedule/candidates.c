@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "glow/cost.h"
 #include "irgen/sharing/model.h"
 
 const glow_schedule_options glow_schedule_defaults = {
@@ -184,9 +185,10 @@ try_least(const scheduler *s, glow_order_strategy strategy, plan *best)
 {
     int64_t align = s->options->align, bound;
     glow_order_problem least;
+    const uint32_t *maker;
     plan p = {0};
 
-    if (!glow_memory_least(s->run, s->f, s->values, align, &least) ||
+    if (!glow_memory_least(s->run, s->f, s->values, align, &least, &maker) ||
         !glow_order_find(glow_run_scratch(s->run), &least, strategy,
                          s->options->budget, &p.order) ||
         !measure(s, &p) || glow_add_overflow(p.order.bound, align - 1, &bound))
@@ -399,11 +401,33 @@ int64_t
 glow_schedule_height(glow_pass_run *run, const glow_schedule *s, int64_t enough)
 {
     glow_arena *a = glow_run_scratch(run);
-    glow_lifetime *lives = glow_arena_copy(a, s->lives,
-                                           s->n_lives * sizeof *s->lives);
+    glow_lifetime *lives =
+        glow_arena_copy(a, s->lives, s->n_lives * sizeof *s->lives);
     glow_place_options how = {.strategy = GLOW_PLACE_GREEDY, .enough = enough};
     glow_placement p;
 
     return glow_place_buffers(a, lives, s->n_lives, &how, &p) ? p.height
                                                               : INT64_MAX;
+}
+
+/* Running nodes again. */
+
+glow_order_again *
+glow_schedule_again(glow_pass_run *run, glow_func *f, int64_t align,
+                    bool (*may_repeat)(const glow_node *n))
+{
+    glow_arena *a = glow_run_scratch(run);
+    const glow_values *v = glow_values_new(a, f);
+    glow_order_again *again = GLOW_NEW(a, glow_order_again);
+    glow_order_problem *p = GLOW_NEW(a, glow_order_problem);
+    int64_t *flops = GLOW_NEW_ARRAY(a, int64_t, v->n_nodes);
+
+    if (!glow_memory_least(run, f, v, align, p, &again->maker))
+        return NULL;
+    for (uint32_t i = 0; i < v->n_nodes; i++)
+        flops[i] =
+            may_repeat(v->nodes[i]) ? glow_node_cost(v->nodes[i]).flops : -1;
+    again->problem = p;
+    again->flops = flops;
+    return again;
 }

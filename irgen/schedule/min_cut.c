@@ -1,5 +1,5 @@
 /*
- * The down-set with the fewest live bytes, by a minimum cut (Dinic, 1970).
+ * The down-set with the fewest live bytes, by a minimum cut.
  *
  * M is a sum of terms bytes * [some, but not all, users have run], so it is the
  * cut of a network whose source side is the down-set:
@@ -9,22 +9,18 @@
  *
  * `begun` is on the source side if one user is, `ended` only if all are.  A user
  * on side IN, or a buffer that stays, ties one of them to its terminal.  Only
- * free tasks and their buffers become nodes.  Dinic's algorithm with an explicit
- * stack; few phases on such networks.
+ * free tasks and their buffers become nodes.  Few phases of the maximum flow
+ * (flow.c) on such networks.
  */
 
 #include <string.h>
 
+#include "irgen/schedule/flow.h"
 #include "irgen/schedule/searches.h"
 
-enum { SOURCE, SINK, FIRST_NODE };
+enum { SOURCE = GLOW_FLOW_SOURCE, SINK = GLOW_FLOW_SINK };
 
-static const int64_t unlimited = INT64_MAX;
-
-typedef struct arc {
-    uint32_t to, next; /* the next arc from the same node; 0: none */
-    int64_t room;
-} arc;
+static const int64_t unlimited = GLOW_FLOW_UNLIMITED;
 
 /* Flow pushed through an arc. */
 typedef struct push {
@@ -39,12 +35,8 @@ typedef struct workspace {
     uint32_t *node;  /* by free task */
     uint32_t *stamp; /* by buffer: the last call that added it */
     uint32_t call;
-    arc *arcs; /* each followed by its reverse, from index 2 */
-    size_t n_arcs, cap_arcs;
-    uint32_t *first, *next, *level; /* by node */
-    uint32_t n_nodes;
-    uint32_t *queue; /* nodes of a phase, or the arcs of a path */
-    push *pushed;    /* flow of a question, to be undone */
+    glow_flow flow;
+    push *pushed; /* flow of a question, to be undone */
     size_t n_pushed, cap_pushed;
 } workspace;
 
@@ -53,41 +45,14 @@ glow_order_cut_new(glow_arena *a, const glow_order_net *net)
 {
     workspace *w = GLOW_NEW(a, workspace);
     size_t tasks = net->n_tasks, buffers = net->n_buffers;
-    size_t nodes = FIRST_NODE + tasks + 2 * buffers;
 
     w->a = a;
     w->net = net;
     w->cut.side = GLOW_NEW_ARRAY(a, uint8_t, tasks + 1);
     w->node = GLOW_NEW_ARRAY(a, uint32_t, tasks + 1);
     w->stamp = GLOW_NEW_ARRAY(a, uint32_t, buffers + 1);
-    w->first = GLOW_NEW_ARRAY(a, uint32_t, nodes);
-    w->next = GLOW_NEW_ARRAY(a, uint32_t, nodes);
-    w->level = GLOW_NEW_ARRAY(a, uint32_t, nodes);
-    w->queue = GLOW_NEW_ARRAY(a, uint32_t, nodes);
+    glow_flow_init(&w->flow, a, GLOW_FLOW_FIRST + tasks + 2 * buffers);
     return &w->cut;
-}
-
-static uint32_t
-add_node(workspace *w)
-{
-    w->first[w->n_nodes] = 0;
-    return w->n_nodes++;
-}
-
-static void
-add_half(workspace *w, uint32_t from, uint32_t to, int64_t room)
-{
-    w->arcs =
-        glow_arena_grow(w->a, w->arcs, w->n_arcs, &w->cap_arcs, sizeof(arc));
-    w->arcs[w->n_arcs] = (arc){to, w->first[from], room};
-    w->first[from] = (uint32_t)w->n_arcs++;
-}
-
-static void
-add_arc(workspace *w, uint32_t from, uint32_t to, int64_t room)
-{
-    add_half(w, from, to, room);
-    add_half(w, to, from, 0);
 }
 
 /* Adds the term of a buffer; returns its bytes if all free tasks are OUT. */
@@ -105,16 +70,16 @@ add_buffer(workspace *w, uint32_t b)
     }
     if (begun && !ends)
         return buffer->bytes;
-    from = begun ? SOURCE : add_node(w);
-    to = ends ? add_node(w) : SINK;
-    add_arc(w, from, to, buffer->bytes);
+    from = begun ? SOURCE : glow_flow_add_node(&w->flow);
+    to = ends ? glow_flow_add_node(&w->flow) : SINK;
+    glow_flow_add_arc(&w->flow, from, to, buffer->bytes);
     GLOW_ORDER_EACH(user, w->net->users, b) {
         if (side[*user] != GLOW_ORDER_FREE)
             continue;
         if (!begun)
-            add_arc(w, w->node[*user], from, unlimited);
+            glow_flow_add_arc(&w->flow, w->node[*user], from, unlimited);
         if (ends)
-            add_arc(w, to, w->node[*user], unlimited);
+            glow_flow_add_arc(&w->flow, to, w->node[*user], unlimited);
     }
     return begun ? buffer->bytes : 0;
 }
@@ -131,26 +96,23 @@ build(workspace *w, const uint32_t *free, uint32_t n, uint32_t running)
 {
     int64_t before = 0;
 
-    w->n_nodes = 0;
-    w->n_arcs = 2;
+    glow_flow_clear(&w->flow);
     w->call++;
-    if (w->cap_arcs == 0)
-        w->arcs = glow_arena_grow(w->a, NULL, 0, &w->cap_arcs, sizeof(arc));
     if (running != GLOW_ORDER_NO_TASK)
         GLOW_ORDER_EACH(b, w->net->touches, running)
             w->stamp[*b] = w->call;
-    while (w->n_nodes < FIRST_NODE)
-        add_node(w);
     for (uint32_t k = 0; k < n; k++)
-        w->node[free[k]] = add_node(w);
+        w->node[free[k]] = glow_flow_add_node(&w->flow);
     for (uint32_t k = 0; k < n; k++) {
         GLOW_ORDER_EACH(b, w->net->before, free[k])
             if (w->cut.side[*b] == GLOW_ORDER_FREE)
-                add_arc(w, w->node[free[k]], w->node[*b], unlimited);
+                glow_flow_add_arc(&w->flow, w->node[free[k]], w->node[*b],
+                                  unlimited);
         for (const glow_order_extra_edge *m = more_of(w, free[k]); m;
              m = m->next)
             if (w->cut.side[m->task] == GLOW_ORDER_FREE)
-                add_arc(w, w->node[free[k]], w->node[m->task], unlimited);
+                glow_flow_add_arc(&w->flow, w->node[free[k]], w->node[m->task],
+                                  unlimited);
         GLOW_ORDER_EACH(b, w->net->touches, free[k])
             if (w->stamp[*b] != w->call) {
                 w->stamp[*b] = w->call;
@@ -160,109 +122,29 @@ build(workspace *w, const uint32_t *free, uint32_t n, uint32_t running)
     return before;
 }
 
-/* Sets the levels by breadth-first search from the source; false if the sink is
- * not reachable. */
-static bool
-find_levels(workspace *w)
-{
-    uint32_t count = 0;
-
-    memset(w->level, 0, w->n_nodes * sizeof(*w->level));
-    w->level[SOURCE] = 1;
-    w->queue[count++] = SOURCE;
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t from = w->queue[k];
-
-        for (uint32_t i = w->first[from]; i; i = w->arcs[i].next) {
-            uint32_t to = w->arcs[i].to;
-
-            w->cut.work++;
-            if (w->arcs[i].room == 0 || w->level[to])
-                continue;
-            w->level[to] = w->level[from] + 1;
-            w->queue[count++] = to;
-        }
-    }
-    return w->level[SINK] != 0;
-}
-
-/* Augments along the path of `n` arcs in the queue; returns the flow, and shortens
- * the path to end before its first saturated arc. */
-static int64_t
-fill_path(workspace *w, uint32_t *n)
-{
-    int64_t most = unlimited;
-    uint32_t keep = *n;
-
-    for (uint32_t k = 0; k < *n; k++)
-        if (w->arcs[w->queue[k]].room < most)
-            most = w->arcs[w->queue[k]].room;
-    for (uint32_t k = *n; k-- > 0;) {
-        arc *to = &w->arcs[w->queue[k]], *back = &w->arcs[w->queue[k] ^ 1];
-
-        if (to->room != unlimited)
-            to->room -= most;
-        if (back->room != unlimited)
-            back->room += most;
-        if (to->room == 0)
-            keep = k;
-    }
-    *n = keep;
-    return most;
-}
-
-/* Computes a blocking flow of the level graph. */
-static int64_t
-fill_level(workspace *w)
-{
-    int64_t sum = 0;
-    uint32_t n = 0, at = SOURCE;
-
-    memcpy(w->next, w->first, w->n_nodes * sizeof(*w->next));
-    for (;;) {
-        uint32_t i = w->next[at];
-
-        w->cut.work++;
-        if (at == SINK) {
-            sum += fill_path(w, &n);
-            at = n > 0 ? w->arcs[w->queue[n] ^ 1].to : SOURCE;
-        } else if (i == 0 && at == SOURCE) {
-            return sum;
-        } else if (i == 0) { /* a dead end of the level graph */
-            w->level[at] = 0;
-            at = w->arcs[w->queue[--n] ^ 1].to;
-        } else if (w->arcs[i].room > 0 &&
-                   w->level[w->arcs[i].to] == w->level[at] + 1) {
-            w->queue[n++] = i;
-            at = w->arcs[i].to;
-        } else {
-            w->next[at] = w->arcs[i].next;
-        }
-    }
-}
-
 /* Puts the tasks OUT from which the sink is reachable, the others IN. */
 static void
 take_sides(workspace *w, const uint32_t *free, uint32_t n)
 {
     uint32_t count = 0;
 
-    memset(w->level, 0, w->n_nodes * sizeof(*w->level));
-    w->level[SINK] = 1;
-    w->queue[count++] = SINK;
+    memset(w->flow.level, 0, w->flow.n_nodes * sizeof(*w->flow.level));
+    w->flow.level[SINK] = 1;
+    w->flow.queue[count++] = SINK;
     for (uint32_t k = 0; k < count; k++)
-        for (uint32_t i = w->first[w->queue[k]]; i; i = w->arcs[i].next) {
-            uint32_t from = w->arcs[i].to;
+        for (uint32_t i = w->flow.first[w->flow.queue[k]]; i;
+             i = w->flow.arcs[i].next) {
+            uint32_t from = w->flow.arcs[i].to;
 
             w->cut.work++;
-            if (w->level[from] || w->arcs[i ^ 1].room == 0)
+            if (w->flow.level[from] || w->flow.arcs[i ^ 1].room == 0)
                 continue;
-            w->level[from] = 1;
-            w->queue[count++] = from;
+            w->flow.level[from] = 1;
+            w->flow.queue[count++] = from;
         }
     for (uint32_t k = 0; k < n; k++)
         w->cut.side[free[k]] =
-            w->level[w->node[free[k]]] ? GLOW_ORDER_OUT : GLOW_ORDER_IN;
+            w->flow.level[w->node[free[k]]] ? GLOW_ORDER_OUT : GLOW_ORDER_IN;
 }
 
 int64_t
@@ -270,10 +152,10 @@ glow_order_cut_least(glow_order_cut *cut, const uint32_t *free, uint32_t n,
                      uint32_t running)
 {
     workspace *w = (workspace *)cut;
-    int64_t before = build(w, free, n, running), flow = 0;
+    int64_t before = build(w, free, n, running);
+    int64_t flow = glow_flow_push(&w->flow);
 
-    while (find_levels(w))
-        flow += fill_level(w);
+    w->cut.work += w->flow.work;
     take_sides(w, free, n);
     return flow - before;
 }
@@ -284,7 +166,7 @@ glow_order_cut_least(glow_order_cut *cut, const uint32_t *free, uint32_t n,
 static int64_t
 room_to(const workspace *w, uint32_t i, bool back)
 {
-    return w->arcs[back ? i ^ 1 : i].room;
+    return w->flow.arcs[back ? i ^ 1 : i].room;
 }
 
 /*
@@ -298,38 +180,39 @@ find_way(workspace *w, uint32_t node, bool back)
     uint32_t end = back ? SOURCE : SINK, count = 0;
     int64_t most = unlimited;
 
-    memset(w->level, 0, w->n_nodes * sizeof(*w->level));
-    w->level[node] = 1;
-    w->queue[count++] = node;
-    for (uint32_t k = 0; k < count && !w->level[end]; k++) {
-        uint32_t from = w->queue[k];
+    memset(w->flow.level, 0, w->flow.n_nodes * sizeof(*w->flow.level));
+    w->flow.level[node] = 1;
+    w->flow.queue[count++] = node;
+    for (uint32_t k = 0; k < count && !w->flow.level[end]; k++) {
+        uint32_t from = w->flow.queue[k];
 
-        for (uint32_t i = w->first[from]; i; i = w->arcs[i].next) {
-            uint32_t to = w->arcs[i].to;
+        for (uint32_t i = w->flow.first[from]; i; i = w->flow.arcs[i].next) {
+            uint32_t to = w->flow.arcs[i].to;
 
             w->cut.work++;
-            if (w->level[to] || room_to(w, i, back) == 0)
+            if (w->flow.level[to] || room_to(w, i, back) == 0)
                 continue;
-            w->level[to] = 1;
-            w->next[to] = i;
-            w->queue[count++] = to;
+            w->flow.level[to] = 1;
+            w->flow.next[to] = i;
+            w->flow.queue[count++] = to;
         }
     }
-    if (!w->level[end])
+    if (!w->flow.level[end])
         return 0;
-    for (uint32_t at = end; at != node; at = w->arcs[w->next[at] ^ 1].to)
-        if (room_to(w, w->next[at], back) < most)
-            most = room_to(w, w->next[at], back);
+    for (uint32_t at = end; at != node;
+         at = w->flow.arcs[w->flow.next[at] ^ 1].to)
+        if (room_to(w, w->flow.next[at], back) < most)
+            most = room_to(w, w->flow.next[at], back);
     return most;
 }
 
 static void
 send(workspace *w, uint32_t i, int64_t bytes)
 {
-    if (w->arcs[i].room != unlimited)
-        w->arcs[i].room -= bytes;
-    if (w->arcs[i ^ 1].room != unlimited)
-        w->arcs[i ^ 1].room += bytes;
+    if (w->flow.arcs[i].room != unlimited)
+        w->flow.arcs[i].room -= bytes;
+    if (w->flow.arcs[i ^ 1].room != unlimited)
+        w->flow.arcs[i ^ 1].room += bytes;
 }
 
 /* Pushes flow until it exceeds `most` or no path is left; returns the flow. */
@@ -343,8 +226,8 @@ send_all(workspace *w, uint32_t node, bool back, int64_t most)
         if (bytes == unlimited)
             return unlimited;
         for (uint32_t at = back ? SOURCE : SINK; at != node;
-             at = w->arcs[w->next[at] ^ 1].to) {
-            uint32_t i = w->next[at] ^ (back ? 1u : 0u);
+             at = w->flow.arcs[w->flow.next[at] ^ 1].to) {
+            uint32_t i = w->flow.next[at] ^ (back ? 1u : 0u);
 
             send(w, i, bytes);
             w->pushed = glow_arena_grow(w->a, w->pushed, w->n_pushed,
@@ -373,7 +256,7 @@ glow_order_cut_moves(const glow_order_cut *cut, uint32_t task)
 {
     const workspace *w = (const workspace *)cut;
 
-    return w->level[w->node[task]] > 0;
+    return w->flow.level[w->node[task]] > 0;
 }
 
 int64_t
@@ -384,8 +267,9 @@ glow_order_cut_put(glow_order_cut *cut, uint32_t task, uint8_t side)
     uint32_t node = w->node[task];
     int64_t sum = send_all(w, node, out, unlimited - 1);
 
-    add_arc(w, out ? node : SOURCE, out ? SINK : node, unlimited);
+    glow_flow_add_arc(&w->flow, out ? node : SOURCE, out ? SINK : node,
+                      unlimited);
     if (sum < unlimited)
-        w->arcs[w->n_arcs - 1].room = sum;
+        w->flow.arcs[w->flow.n_arcs - 1].room = sum;
     return sum;
 }

@@ -27,8 +27,9 @@ glow_made_of(const glow_ground *g, const glow_value *v)
                : &g->of[x->values[base].buffer];
 }
 
+/* `maker`: the node that computes the elements. */
 static uint32_t
-add_atom(glow_ground *g, int64_t bytes)
+add_atom(glow_ground *g, int64_t bytes, uint32_t maker)
 {
     glow_arena *a = g->t->x->arena;
 
@@ -38,6 +39,9 @@ add_atom(glow_ground *g, int64_t bytes)
         glow_arena_grow(a, g->next, g->n_atoms, &g->cap_next, sizeof *g->next);
     g->cutter = glow_arena_grow(a, g->cutter, g->n_atoms, &g->cap_cutter,
                                 sizeof(const glow_node *));
+    g->maker = glow_arena_grow(a, g->maker, g->n_atoms, &g->cap_maker,
+                               sizeof *g->maker);
+    g->maker[g->n_atoms] = maker;
     g->next[g->n_atoms] = GLOW_NO_VALUE;
     g->cutter[g->n_atoms] = NULL;
     g->atoms[g->n_atoms] = (glow_order_buffer){bytes > 0 ? bytes : 0, false};
@@ -100,7 +104,7 @@ cut(glow_ground *g, uint32_t i, glow_made *out)
 
     if (bytes > g->atoms[from->own].bytes)
         return;
-    out->own = add_atom(g, bytes);
+    out->own = add_atom(g, bytes, g->maker[from->own]);
     g->atoms[from->own].bytes -= bytes;
     g->cutter[out->own] = n;
     g->next[out->own] = from->cuts;
@@ -147,7 +151,7 @@ put_together(glow_ground *g, uint32_t i, glow_made *out)
     for (int k = 0; k < n->n_in; k++)
         if (may_be[k])
             gather(g, glow_made_of(g, n->in[k]), out);
-    out->own = add_atom(g, bytes);
+    out->own = add_atom(g, bytes, i);
     out->is_part = true;
     if (!glow_is_insert(n) || !may_be[1] || !glow_made_of(g, n->in[0]))
         return;
@@ -186,7 +190,7 @@ make_atoms(glow_ground *g, uint32_t i, int round)
         if (!out || out->is_free)
             continue;
         if (of == 0)
-            out->own = add_atom(g, glow_type_bytes(n->out[k]->type));
+            out->own = add_atom(g, glow_type_bytes(n->out[k]->type), i);
         else if (of == 1)
             cut(g, i, out);
         else

@@ -261,7 +261,7 @@ add_tasks(glow_ground *g, glow_order_problem *out)
 
 bool
 glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
-                  glow_order_problem *out)
+                  glow_order_problem *out, const uint32_t **maker)
 {
     const glow_values *v = m->values;
     glow_arena *a = m->table->x->arena;
@@ -283,5 +283,6 @@ glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
         return false;
     for (uint32_t r = 0; r < v->n_nodes; r++)
         find_late(&g, node[r]);
+    *maker = g.maker;
     return add_tasks(&g, out);
 }

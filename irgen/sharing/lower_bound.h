@@ -30,7 +30,8 @@ typedef struct glow_ground {
     glow_order_buffer *atoms;
     uint32_t *next; /* by atom: the next one cut out of the same buffer */
     const glow_node **cutter; /* by atom that is cut out: the slice */
-    size_t n_atoms, cap_atoms, cap_next, cap_cutter;
+    uint32_t *maker; /* by atom: the node that computes its elements */
+    size_t n_atoms, cap_atoms, cap_next, cap_cutter, cap_maker;
     uint32_t *list; /* atoms that tasks touch, one task after the other */
     size_t count, cap;
     glow_order_alias *aliases;
@@ -46,10 +47,11 @@ glow_made *glow_made_of(const glow_ground *g, const glow_value *v);
 bool glow_has_parts(const glow_ground *g, uint32_t i);
 
 /* Sets *out to an ordering problem whose optimum is a lower bound on peak memory,
-   for all orders and all choices of parts; false if a size overflows.  In the
-   model only outputs and copies are shared so far. */
+   for all orders and all choices of parts, and *maker to the node that computes
+   each of its buffers; false if a size overflows.  In the model only outputs and
+   copies are shared so far. */
 bool glow_memory_floor(glow_memory_model *m, glow_sharer *s, int64_t align,
-                       glow_order_problem *out);
+                       glow_order_problem *out, const uint32_t **maker);
 
 /* Makes the atoms of all buffers; false if a size overflows. */
 bool glow_make_atoms(glow_ground *g);

@@ -64,7 +64,8 @@ glow_memory_model_new(glow_pass_run *run, glow_func *f, const glow_values *v,
 
 bool
 glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
-                  int64_t align, glow_order_problem *out)
+                  int64_t align, glow_order_problem *out,
+                  const uint32_t **maker)
 {
     glow_memory_model *m = begin(run, f, v, NULL);
     glow_sharer s = {.m = m};
@@ -73,5 +74,5 @@ glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
         return false;
     s.t = m->table;
     glow_share_outputs(&s);
-    return glow_memory_floor(m, &s, align, out);
+    return glow_memory_floor(m, &s, align, out, maker);
 }

@@ -54,10 +54,12 @@ glow_memory_model *glow_memory_model_new(glow_pass_run *run, glow_func *f,
 
 /*
  * Sets *out to the problem whose optimum is a lower bound on the peak memory of
- * every order of the graph; see lower_bound.c.  False as above.
+ * every order of the graph, and *maker, by buffer, to the node that computes its
+ * elements; see lower_bound.c.  False as above.
  */
 bool glow_memory_least(glow_pass_run *run, glow_func *f, const glow_values *v,
-                       int64_t align, glow_order_problem *out);
+                       int64_t align, glow_order_problem *out,
+                       const uint32_t **maker);
 
 /* The files of the model. */
 

@@ -45,7 +45,8 @@ typedef struct options {
 enum {
     TRIALS = 16,     /* of a step */
     MOST_NODES = 32, /* that are cloned for one result */
-    LEAST_PART = 64  /* of the bytes beyond the limit, in a result */
+    LEAST_PART = 64, /* of the bytes beyond the limit, in a result */
+    BOUND_STEPS = 100000000
 };
 
 /* A value that could be recomputed. */
@@ -336,8 +337,7 @@ try_clone(remat *r, const candidate *c, int64_t least, bool *failed)
     hand_over(r, c->value, clones[c->count - 1]->out[0], had.at);
     if (find_schedule(r) &&
         is_lower(height_of(&r->schedule), height_of(&had)) &&
-        had.peak - r->schedule.peak >= least &&
-        glow_run_may_rewrite(r->run))
+        had.peak - r->schedule.peak >= least && glow_run_may_rewrite(r->run))
         return true;
     undo(r, c, clones, &had);
     return false;
@@ -410,6 +410,26 @@ percent(int64_t of, int p)
     return of > INT64_MAX / (p > 0 ? p : 1) ? INT64_MAX : of * p / 100;
 }
 
+/* Counts and notes the result, beside the bytes that no choice of clones with as
+ * many operations goes below. */
+static void
+report(const remat *r, const glow_order_again *again, int64_t flops)
+{
+    int64_t spent = r->most - r->left;
+    int64_t bound = again ? glow_order_bound_again(glow_run_scratch(r->run),
+                                                   again, spent, BOUND_STEPS)
+                          : 0;
+
+    glow_run_count(r->run, "operations", spent);
+    glow_run_count(r->run, "bound", bound);
+    glow_run_note(r->run,
+                  "@%s: peak %" PRId64 " bytes for %" PRId64
+                  " more operations (%.2f %%), and at least %" PRId64
+                  " for as many, whatever is computed again",
+                  r->f->name, r->schedule.peak, spent,
+                  flops > 0 ? 100 * (double)spent / (double)flops : 0, bound);
+}
+
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
@@ -430,6 +450,8 @@ run(glow_pass_run *pass, glow_func *f)
         return GLOW_FAILED;
     if (r.schedule.peak <= most_peak(&r, limit))
         return GLOW_UNCHANGED;
+    glow_order_again *again =
+        glow_schedule_again(pass, f, glow_schedule_defaults.align, can_clone);
     glow_node **before =
         GLOW_NEW_ARRAY(glow_run_scratch(pass), glow_node *, f->count);
     uint32_t count = 0;
@@ -441,6 +463,7 @@ run(glow_pass_run *pass, glow_func *f)
         result = GLOW_CHANGED;
     if (failed)
         return GLOW_FAILED;
+    report(&r, again, cost.flops);
     if (result == GLOW_CHANGED)
         f->scheduled = true;
     else
