@@ -164,7 +164,7 @@ const glow_op glow_op_convolutionfiltergrad = {
                                  "from one element of a filter to the next, in "
                                  "elements of Input; `[]`: all 1")},
     .defaults = &(const glow_convolution){.dilation = {.rank = 0}},
-    .traits = GLOW_PURE | GLOW_REDUCTION | GLOW_PRODUCT,
+    .traits = GLOW_PURE | GLOW_REDUCTION,
     .infer = filtergrad_infer,
     .eval = filtergrad_eval,
     .flops = filtergrad_flops,

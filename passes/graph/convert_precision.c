@@ -15,7 +15,8 @@
  * Converted operators compute floats of 16 bits in float and round each result once:
  * element-wise and layout operators, and those of the traits GLOW_PRODUCT and
  * GLOW_ROUNDS_ONCE.  Operators that are lowered to several sums stay in float, and so do
- * training steps, losses, counting and sorting.  Of the rest `policy` chooses:
+ * training steps, gradients of filters, losses, counting and sorting.  Of the rest
+ * `policy` chooses:
  *
  *   mixed   products take operands of 16 bits.  Operators of the trait GLOW_SENSITIVE
  *           (normalizations, softmax, sums, Exp, Log, Pow ...) and discontinuous ones

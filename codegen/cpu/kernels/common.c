@@ -337,3 +337,45 @@ glow_cpu_taps(cg *g, const cpu_window_axis *a, cg_value out, int64_t low,
                      cg_i64(g, a->kernel));
     return t;
 }
+
+/* Conversion. */
+
+const glow_type glow_cpu_float = {.elem = GLOW_FLOAT};
+
+/* Elements that are converted. */
+typedef struct converted {
+    cg_tensor from, to;
+} converted;
+
+static void
+convert_lanes(cpu_job *j, cg_value at, int lanes, void *user)
+{
+    const converted *c = user;
+
+    glow_cg_store(j->g, c->to, at, glow_cg_load(j->g, c->from, at, lanes));
+}
+
+void
+glow_cpu_convert(cpu_job *j, cg_tensor from, cg_tensor to, int64_t count)
+{
+    converted c = {from, to};
+
+    glow_cpu_lanes_for(j, 0, count, convert_lanes, &c);
+}
+
+int64_t
+glow_cpu_widened_bytes(const glow_node *n, int i)
+{
+    int64_t bytes = glow_cpu_room(glow_type_count(n->in[i]->type), 4);
+
+    return bytes > INT64_MAX - CPU_LINE ? INT64_MAX : glow_cpu_aligned(bytes);
+}
+
+cg_tensor
+glow_cpu_widen_operand(cpu_job *j, int i, cg_value to)
+{
+    cg_tensor wide = {to, &glow_cpu_float};
+
+    glow_cpu_convert(j, j->in[i], wide, glow_type_count(j->n->in[i]->type));
+    return wide;
+}

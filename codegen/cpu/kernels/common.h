@@ -87,6 +87,16 @@ void glow_cpu_lanes_of(cpu_job *j, int bytes, int64_t first, int64_t count,
 int glow_cpu_lanes(const cpu_target *t, int bytes);
 bool glow_cpu_masks(const cpu_target *t, int bytes);
 
+extern const glow_type glow_cpu_float; /* float, without a shape */
+/* Converts `count` elements. */
+void glow_cpu_convert(cpu_job *j, cg_tensor from, cg_tensor to, int64_t count);
+/*
+ * A whole operand as float in scratch: bytes of operand `i`, INT64_MAX beyond, and code
+ * that converts it to `to`.
+ */
+int64_t glow_cpu_widened_bytes(const glow_node *n, int i);
+cg_tensor glow_cpu_widen_operand(cpu_job *j, int i, cg_value to);
+
 /* An array of constants; element `i` of it. */
 cg_value glow_cpu_table(cg *g, const int64_t *values, int64_t count);
 cg_value glow_cpu_table_real(cg *g, const double *values, int64_t count);

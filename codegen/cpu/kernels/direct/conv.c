@@ -6,7 +6,7 @@
  * treated as depth: the kernel has one tap in each row, whatever its width.
  */
 
-#include "codegen/cpu/kernels/direct/direct.h"
+#include "codegen/cpu/kernels/direct/narrow.h"
 
 static bool
 has_stretches(const cpu_direct *d)
@@ -15,6 +15,15 @@ has_stretches(const cpu_direct *d)
            d->pixel == d->channels * (int64_t)sizeof(float) &&
            (d->kernel_w == 1 || d->dilation_w == 1) &&
            (d->out_w - 1) * d->stride_w + d->kernel_w <= d->in_w;
+}
+
+static void
+join_stretches(cpu_direct *d)
+{
+    if (has_stretches(d)) {
+        d->channels *= d->kernel_w;
+        d->kernel_w = 1;
+    }
 }
 
 bool
@@ -50,10 +59,7 @@ glow_cpu_conv_of(const glow_node *n, cpu_direct *out)
         .bias = n->in[2] ? 2 : -1,
         .widens = true,
     };
-    if (has_stretches(out)) {
-        out->channels *= out->kernel_w;
-        out->kernel_w = 1;
-    }
+    join_stretches(out);
     return z->kernel == 1 && z->stride == 1 && z->start == 0 && z->end == 0;
 }
 
@@ -63,13 +69,28 @@ is_constant(const glow_node *n)
     return glow_cpu_is_whole_constant(n->in[1]);
 }
 
+/* The sums of `n`: of floats, where the input is converted to float in scratch. */
+static bool
+direct_of(const glow_node *n, cpu_direct *out)
+{
+    bool takes = glow_cpu_conv_of(n, out);
+
+    if (!takes || !glow_cpu_turns_narrow(n))
+        return takes;
+    out->type = &glow_cpu_float;
+    out->pixel *= (int64_t)sizeof(float) / glow_cg_bytes(n->in[0]->type);
+    out->widens = false;
+    join_stretches(out);
+    return true;
+}
+
 static bool
 takes_conv(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
     if (!glow_cpu_all_float(n) || !(is_constant(n) || glow_cpu_may_turn(n)) ||
-        !glow_cpu_conv_of(n, &d) || !d.pixel)
+        !direct_of(n, &d) || !d.pixel)
         return false;
     if (!t) /* others might be better, were it dense */
         return d.groups == 1 && d.kernel_h == 1 && d.kernel_w == 1;
@@ -81,11 +102,12 @@ emit_conv(cpu_job *j)
 {
     cpu_direct d;
     cpu_filter filter;
+    cpu_job wide = glow_cpu_with_wide_input(j);
 
-    glow_cpu_conv_of(j->n, &d);
+    direct_of(j->n, &d);
     filter = glow_cpu_conv_filter(&d, NULL);
     d.turned = is_constant(j->n) ? NULL : &filter;
-    glow_cpu_emit_direct(j, &d);
+    glow_cpu_emit_direct(&wide, &d);
 }
 
 static int64_t
@@ -93,7 +115,7 @@ conv_packed_size(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    glow_cpu_conv_of(n, &d);
+    direct_of(n, &d);
     return glow_cpu_direct_size(t, &d);
 }
 
@@ -102,9 +124,9 @@ conv_room(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    glow_cpu_conv_of(n, &d);
+    direct_of(n, &d);
     return is_constant(n) ? glow_cpu_direct_room(t, &d)
-                          : glow_cpu_turned_room(t, &d);
+                          : glow_cpu_wide_room(n, glow_cpu_turned_room(t, &d));
 }
 
 static int64_t
@@ -112,7 +134,7 @@ conv_units(const cpu_target *t, const glow_node *n)
 {
     cpu_direct d;
 
-    glow_cpu_conv_of(n, &d);
+    direct_of(n, &d);
     return glow_cpu_direct_units(t, &d);
 }
 
@@ -133,7 +155,7 @@ pack_conv(const cpu_target *t, const glow_node *n, const glow_tensor *from,
     cpu_direct d;
     cpu_filter filter;
 
-    glow_cpu_conv_of(n, &d);
+    direct_of(n, &d);
     filter = glow_cpu_conv_filter(&d, from);
     glow_cpu_pack_direct(t, &d, &filter, to);
 }
@@ -145,7 +167,7 @@ conv_choices(const cpu_target *t, const glow_node *n, cpu_choices *to)
 {
     cpu_direct d;
 
-    if (takes_conv(t, n) && glow_cpu_conv_of(n, &d))
+    if (takes_conv(t, n) && direct_of(n, &d))
         glow_cpu_direct_choices(t, &d, &glow_cpu_conv_direct, to);
 }
 

@@ -109,11 +109,10 @@ double glow_cpu_direct_cycles(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_direct_size(const cpu_target *t, const cpu_direct *d);
 void *glow_cpu_pack_direct(const cpu_target *t, const cpu_direct *d,
                            const cpu_filter *filter, void *to);
-/*
- * True if the weights of `n` can be packed at run time: they and the input are float,
- * and they are not empty.
- */
+/* True if the weights of `n` can be packed at run time: they are not empty. */
 bool glow_cpu_may_turn(const glow_node *n);
+/* True if they are packed at run time, and of 16 bits: see narrow.h. */
+bool glow_cpu_turns_narrow(const glow_node *n);
 /* Scratch bytes; the same with weights that are packed at run time. */
 int64_t glow_cpu_direct_room(const cpu_target *t, const cpu_direct *d);
 int64_t glow_cpu_turned_room(const cpu_target *t, const cpu_direct *d);

@@ -2,10 +2,10 @@
 
 #include "codegen/cpu/kernels/direct/narrow.h"
 
+#include <string.h>
+
 #include "codegen/cpu/kernels/direct/dots.h"
 #include "codegen/cpu/kernels/direct/shape.h"
-
-const glow_type glow_cpu_float = {.elem = GLOW_FLOAT};
 
 /* Form of the sums. */
 
@@ -143,19 +143,6 @@ glow_cpu_direct_room(const cpu_target *t, const cpu_direct *from)
                          d.in_w * d.pixel);
 }
 
-/* A line that is converted to float. */
-typedef struct widened {
-    cg_tensor from, to;
-} widened;
-
-static void
-widen_lanes(cpu_job *j, cg_value at, int lanes, void *user)
-{
-    const widened *w = user;
-
-    glow_cg_store(j->g, w->to, at, glow_cg_load(j->g, w->from, at, lanes));
-}
-
 /* An image that is converted to float, line by line. */
 typedef struct widening {
     cpu_job *j;
@@ -177,9 +164,9 @@ widen(const widening *m, cg_value low, cg_value high, int64_t pixels)
     cg_value from = glow_cg_at(g, m->image, cg_mulc(g, lines.i, line));
     cg_value to =
         glow_cg_at(g, m->zero, cg_mulc(g, lines.i, d->in_w * d->pixel));
-    widened w = {{from, d->type}, {to, &glow_cpu_float}};
 
-    glow_cpu_lanes_for(m->j, 0, pixels * d->channels, widen_lanes, &w);
+    glow_cpu_convert(m->j, (cg_tensor){from, d->type},
+                     (cg_tensor){to, &glow_cpu_float}, pixels * d->channels);
     glow_cg_loop_end(g, &lines, NULL);
 }
 
@@ -206,4 +193,32 @@ glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
         widen(&m, glow_cg_imax(g, low, cg_i64(g, whole)), high,
               d->flat.last_in);
     return m.zero;
+}
+
+int64_t
+glow_cpu_wide_room(const glow_node *n, int64_t room)
+{
+    int64_t sum;
+
+    if (!glow_cpu_turns_narrow(n))
+        return room;
+    return glow_add_overflow(glow_cpu_widened_bytes(n, 0), room, &sum)
+               ? INT64_MAX
+               : sum;
+}
+
+cpu_job
+glow_cpu_with_wide_input(const cpu_job *j)
+{
+    cpu_job to = *j;
+    cg *g = j->g;
+
+    if (!glow_cpu_turns_narrow(j->n))
+        return to;
+    to.in = GLOW_NEW_ARRAY(g->arena, cg_tensor, j->n->n_in);
+    memcpy(to.in, j->in, (size_t)j->n->n_in * sizeof *to.in);
+    to.in[0] = glow_cpu_widen_operand(&to, 0, j->scratch);
+    to.scratch =
+        glow_cg_atc(g, j->scratch, glow_cpu_widened_bytes(j->n, 0));
+    return to;
 }

@@ -11,6 +11,9 @@
  * first, in scratch, because a conversion for each broadcast would take longer
  * than its multiplications.
  *
+ * Weights that are no constants are packed as float at run time, and the whole input is
+ * converted before: one pass over it, where the sums read it for each panel of outputs.
+ *
  * Sums are float either way, and rounded once, at the end.
  */
 
@@ -19,8 +22,6 @@
 
 #include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/direct/direct.h"
-
-extern const glow_type glow_cpu_float; /* float, without a shape */
 
 /*
  * Returns `d` with the form of its sums chosen; the depth is counted in pairs
@@ -50,5 +51,12 @@ cg_value glow_cpu_load_pairs(cg *g, cg_value at, int64_t step, int lanes);
  */
 cg_value glow_cpu_widen_lines(cpu_job *j, const cpu_direct *d, cg_value batch,
                               cg_value first, cg_value end);
+
+/*
+ * A job whose input is converted at the beginning of the scratch of `j` where
+ * glow_cpu_turns_narrow holds; the bytes of both, where the rest needs `room`.
+ */
+cpu_job glow_cpu_with_wide_input(const cpu_job *j);
+int64_t glow_cpu_wide_room(const glow_node *n, int64_t room);
 
 #endif

@@ -10,7 +10,7 @@
  * any product with the zeros between elements of the input.
  */
 
-#include "codegen/cpu/kernels/direct/direct.h"
+#include "codegen/cpu/kernels/direct/narrow.h"
 
 /* A phase of one axis. */
 typedef struct phase {
@@ -62,6 +62,8 @@ transposed_of(const glow_node *n, transposed *out)
     cpu_window w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
                                    a->strides, a->pads, a->dilation);
     const cpu_window_axis *z = &w.axis[0], *v = &w.axis[1], *h = &w.axis[2];
+    const glow_type *type =
+        glow_cpu_turns_narrow(n) ? &glow_cpu_float : n->in[0]->type;
 
     *out = (transposed){
         .w = w,
@@ -75,8 +77,8 @@ transposed_of(const glow_node *n, transposed *out)
                 .stride_w = 1,
                 .channels = w.channels / a->group,
                 .outputs = y.at[y.rank - 1] / a->group,
-                .pixel = w.channels * glow_cg_bytes(n->in[0]->type),
-                .type = n->in[0]->type,
+                .pixel = w.channels * glow_cg_bytes(type),
+                .type = type,
                 .packed = true,
                 .may_dot = glow_cpu_is_whole_constant(n->in[1]),
                 .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
@@ -203,7 +205,7 @@ transposed_room(const cpu_target *t, const glow_node *n)
         return 0;
     transposed_of(n, &x);
     for_each_pair(&x, most_room, &s);
-    return s.bytes;
+    return glow_cpu_wide_room(n, s.bytes);
 }
 
 static bool
@@ -324,8 +326,10 @@ static void
 emit_transposed(cpu_job *j)
 {
     transposed x;
-    maker m = {
-        .j = j, .w = &x.w, .turns = !glow_cpu_is_whole_constant(j->n->in[1])};
+    cpu_job wide = glow_cpu_with_wide_input(j);
+    maker m = {.j = &wide,
+               .w = &x.w,
+               .turns = !glow_cpu_is_whole_constant(j->n->in[1])};
 
     transposed_of(j->n, &x);
     for_each_pair(&x, make_pair, &m);

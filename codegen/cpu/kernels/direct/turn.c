@@ -142,9 +142,14 @@ turn_vector(turner *t, cg_value vector, int some)
 bool
 glow_cpu_may_turn(const glow_node *n)
 {
-    return n->in[0]->type->elem == GLOW_FLOAT &&
-           n->in[1]->type->elem == GLOW_FLOAT &&
-           glow_type_count(n->in[1]->type) > 0;
+    return glow_cpu_all_float(n) && glow_type_count(n->in[1]->type) > 0;
+}
+
+bool
+glow_cpu_turns_narrow(const glow_node *n)
+{
+    return glow_cg_is_narrow(n->in[0]->type->elem) &&
+           !glow_cpu_is_whole_constant(n->in[1]);
 }
 
 /*

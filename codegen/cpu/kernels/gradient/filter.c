@@ -12,6 +12,9 @@
  *
  * With groups of one channel and output the lanes are groups, and a tap at a time is
  * summed up.
+ *
+ * Operands of 16 bits are converted to float in scratch, whole, because each is read once
+ * for each tap and tile; so is the result, which is rounded once, at the end.
  */
 
 #include "codegen/cpu/kernels/gradient/filter.h"
@@ -37,15 +40,37 @@ takes(const cpu_target *t, const glow_node *n)
     return glow_cpu_filter_grad_of(t, n, &f);
 }
 
+static bool
+is_narrow(const glow_node *n)
+{
+    return glow_cg_is_narrow(n->in[0]->type->elem);
+}
+
+/* Bytes of copied windows. */
+static int64_t
+copied_bytes(const cpu_filter_grad *f)
+{
+    return f->form == CPU_BY_WINDOW
+               ? f->images * f->lines * f->windows * f->copied * 4
+               : 0;
+}
+
 static int64_t
 room(const cpu_target *t, const glow_node *n)
 {
+    int64_t bytes;
     cpu_filter_grad f;
 
     glow_cpu_filter_grad_of(t, n, &f);
-    return f.form == CPU_BY_WINDOW
-               ? f.images * f.lines * f.windows * f.copied * 4
-               : 0;
+    bytes = glow_cpu_aligned(copied_bytes(&f));
+    if (!is_narrow(n))
+        return bytes;
+    if (glow_add_overflow(bytes, glow_cpu_widened_bytes(n, 0), &bytes) ||
+        glow_add_overflow(bytes, glow_cpu_widened_bytes(n, 1), &bytes) ||
+        glow_add_overflow(
+            bytes, glow_cpu_room(glow_type_count(n->out[0]->type), 4), &bytes))
+        return INT64_MAX;
+    return bytes;
 }
 
 static int64_t
@@ -61,7 +86,7 @@ units(const cpu_target *t, const glow_node *n)
     cpu_filter_grad f;
 
     glow_cpu_filter_grad_of(t, n, &f);
-    return tiles_of(&f);
+    return is_narrow(n) ? 1 : tiles_of(&f);
 }
 
 /* Tables. */
@@ -412,7 +437,7 @@ begin_part(cg *g, cg_loop *l, int64_t count, int64_t step, cg_value *bound)
 }
 
 static void
-emit(cpu_job *j)
+emit_floats(cpu_job *j)
 {
     cg *g = j->g;
     maker m = {.j = j};
@@ -437,6 +462,35 @@ emit(cpu_job *j)
     glow_cg_loop_end(g, &window, NULL);
     glow_cg_loop_end(g, &line, NULL);
     glow_cg_loop_end(g, &image, NULL);
+}
+
+static void
+emit(cpu_job *j)
+{
+    cg *g = j->g;
+    const glow_node *n = j->n;
+    cpu_job wide = *j;
+    cpu_filter_grad f;
+    cg_tensor in[2], out;
+    cg_value at;
+
+    if (!is_narrow(n)) {
+        emit_floats(j);
+        return;
+    }
+    glow_cpu_filter_grad_of(g->target, n, &f);
+    at = glow_cg_atc(g, j->scratch, glow_cpu_aligned(copied_bytes(&f)));
+    for (int i = 0; i < 2; i++) {
+        in[i] = glow_cpu_widen_operand(j, i, at);
+        at = glow_cg_atc(g, at, glow_cpu_widened_bytes(n, i));
+    }
+    out = (cg_tensor){at, &glow_cpu_float};
+    wide.in = in;
+    wide.out = &out;
+    wide.begin = cg_i64(g, 0);
+    wide.end = cg_i64(g, tiles_of(&f));
+    emit_floats(&wide);
+    glow_cpu_convert(j, out, j->out[0], glow_type_count(n->out[0]->type));
 }
 
 const cpu_kernel glow_cpu_conv_filter_grad = {

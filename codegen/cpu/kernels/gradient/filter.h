@@ -36,7 +36,7 @@ typedef struct cpu_filter_grad {
     int64_t copied; /* elements from a copied window to the next */
 } cpu_filter_grad;
 
-/* False if three spatial axes matter, or elements are not float. */
+/* False if three spatial axes matter, or elements are not computed as float. */
 bool glow_cpu_filter_grad_of(const cpu_target *t, const glow_node *n,
                              cpu_filter_grad *out);
 

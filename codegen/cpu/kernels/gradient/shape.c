@@ -73,7 +73,7 @@ glow_cpu_filter_grad_of(const cpu_target *t, const glow_node *n,
     const cpu_window_axis *z = &w.axis[0];
     int64_t window;
 
-    if (!glow_cpu_all(n, GLOW_FLOAT) || z->kernel != 1 || z->stride != 1 ||
+    if (!glow_cpu_all_float(n) || z->kernel != 1 || z->stride != 1 ||
         z->start || z->in != z->out || glow_type_count(n->in[0]->type) == 0 ||
         glow_type_count(n->in[1]->type) == 0)
         return false;
