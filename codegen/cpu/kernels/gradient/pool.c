@@ -7,7 +7,8 @@
  *         for each tap in the input                result += its gradient, or 0
  *
  * Where windows do not overlap each element is stored once; if they leave none out,
- * zeros are not stored first.
+ * zeros are not stored first.  Sums of 16-bit numbers where they do are floats, of an
+ * image in scratch.
  */
 
 #include "codegen/cpu/kernels/common.h"
@@ -15,6 +16,8 @@
 typedef struct pool_grad {
     cpu_window w; /* of axes 1 and 2 */
     bool overlaps, covers;
+    bool widens;           /* the image is summed up in scratch */
+    cg_tensor out;         /* or the scratch, as if all images were there */
     cg_value image, at[2]; /* of the window */
     cpu_taps taps[2];
 } pool_grad;
@@ -30,7 +33,7 @@ pool_of(const glow_node *n, pool_grad *p)
                                           a->strides, a->pads, a->dilation),
                      .covers = true};
     z = &p->w.axis[0];
-    if (!glow_cpu_all(n, GLOW_FLOAT) || z->kernel != 1 || z->stride != 1 ||
+    if (!glow_cpu_all_float(n) || z->kernel != 1 || z->stride != 1 ||
         z->start || z->in != z->out || glow_type_count(n->in[0]->type) == 0)
         return false;
     p->w.batch *= z->in;
@@ -41,6 +44,7 @@ pool_of(const glow_node *n, pool_grad *p)
         p->covers &= x->kernel == x->stride && x->dilation == 1 && !x->start &&
                      x->out * x->stride >= x->in;
     }
+    p->widens = p->overlaps && glow_cg_is_narrow(n->in[0]->type->elem);
     return true;
 }
 
@@ -61,6 +65,23 @@ units(const cpu_target *t, const glow_node *n)
     (void)t;
     pool_of(n, &p);
     return p.w.batch;
+}
+
+/* Elements of an image of the input. */
+static int64_t
+image_size(const pool_grad *p)
+{
+    return p->w.axis[1].in * p->w.axis[2].in * p->w.channels;
+}
+
+static int64_t
+room(const cpu_target *t, const glow_node *n)
+{
+    pool_grad p;
+
+    (void)t;
+    pool_of(n, &p);
+    return p.widens ? glow_cpu_room(image_size(&p), sizeof(float)) : 0;
 }
 
 /* Loops over the taps of a window, with `count` carried values. */
@@ -130,9 +151,19 @@ add_channels(cpu_job *j, cg_value channel, int lanes, void *user)
     number = glow_cg_splat(g, number, lanes);
     x = cg_select(g, cg_icmp(g, LLVMIntEQ, none, number), d, zero);
     if (p->overlaps)
-        x = cg_fadd(g, glow_cg_load(g, j->out[0], at, lanes), x);
-    glow_cg_store(g, j->out[0], at, x);
+        x = cg_fadd(g, glow_cg_load(g, p->out, at, lanes), x);
+    glow_cg_store(g, p->out, at, x);
     end_taps(g, &l, NULL);
+}
+
+/* The elements of the current image of `t`. */
+static cg_tensor
+image_of(cg *g, const pool_grad *p, cg_tensor t)
+{
+    int64_t bytes = image_size(p) * glow_cg_bytes(t.type);
+
+    t.at = glow_cg_at(g, t.at, cg_mulc(g, p->image, bytes));
+    return t;
 }
 
 static void
@@ -144,14 +175,19 @@ emit(cpu_job *j)
     int64_t count;
 
     pool_of(j->n, &p);
-    count = p.w.axis[1].in * p.w.axis[2].in * p.w.channels;
+    count = image_size(&p);
     p.image = glow_cpu_unit_for(j, &image);
-    if (!p.covers) {
-        cg_tensor out = j->out[0];
+    p.out = j->out[0];
+    if (p.widens) {
+        cg_value at = cg_mulc(g, p.image, -count * (int64_t)sizeof(float));
 
-        out.at = glow_cg_at(g, out.at, cg_mulc(g, p.image, count * 4));
-        glow_cpu_fill(g, out, count, LLVMConstInt(g->i32, 0, false));
+        p.out = (cg_tensor){glow_cg_at(g, j->scratch, at), &glow_cpu_float};
     }
+    if (!p.covers)
+        glow_cpu_fill(g, image_of(g, &p, p.out), count,
+                      glow_cg_int(p.out.type->elem == GLOW_FLOAT ? g->i32
+                                                                 : g->i16,
+                                  0));
     p.at[0] = glow_cg_for(g, &line, p.w.axis[1].out);
     p.taps[0] = glow_cpu_taps(g, &p.w.axis[1], p.at[0], 0, p.w.axis[1].in);
     p.at[1] = glow_cg_for(g, &window, p.w.axis[2].out);
@@ -159,6 +195,11 @@ emit(cpu_job *j)
     glow_cpu_lanes_for(j, 0, p.w.channels, add_channels, &p);
     glow_cg_loop_end(g, &window, NULL);
     glow_cg_loop_end(g, &line, NULL);
+    if (p.widens) {
+        cg_tensor sums = image_of(g, &p, p.out);
+
+        glow_cpu_convert(j, sums, image_of(g, &p, j->out[0]), count);
+    }
     glow_cg_loop_end(g, &image, NULL);
 }
 
@@ -167,5 +208,6 @@ const cpu_kernel glow_cpu_maxpool_grad = {
     .op = &glow_op_maxpoolgrad,
     .takes = takes,
     .emit = emit,
+    .scratch_size = room,
     .units = units,
 };
