@@ -40,6 +40,8 @@
     K(conv_direct)                       \
     K(convertrows)                       \
     K(convolution)                       \
+    K(convtranspose_matrix)              \
+    K(convtranspose_parts)               \
     K(convtranspose_direct)              \
     K(convtranspose)                     \
     K(cumprod)                           \

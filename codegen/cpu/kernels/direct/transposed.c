@@ -10,6 +10,8 @@
  * any product with the zeros between elements of the input.
  */
 
+#include "codegen/cpu/kernels/direct/transposed.h"
+
 #include "codegen/cpu/kernels/direct/narrow.h"
 
 /* A phase of one axis. */
@@ -107,129 +109,6 @@ pair_of(const transposed *t, const phase *v, const phase *h)
     return d;
 }
 
-/* Calls `visit` for each pair of phases that has results. */
-typedef bool (*visit_fn)(const cpu_direct *d, const phase *v, const phase *h,
-                         void *user);
-
-static bool
-for_each_pair(const transposed *t, visit_fn visit, void *user)
-{
-    const cpu_window_axis *y = &t->w.axis[1], *x = &t->w.axis[2];
-
-    for (int64_t i = 0; i < y->stride && i < y->out; i++)
-        for (int64_t j = 0; j < x->stride && j < x->out; j++) {
-            phase v = phase_of(y, i), h = phase_of(x, j);
-            cpu_direct d = pair_of(t, &v, &h);
-
-            if (!visit(&d, &v, &h, user))
-                return false;
-        }
-    return true;
-}
-
-/* Totals over all pairs of phases, for `target`. */
-typedef struct sum {
-    const cpu_target *target;
-    int64_t bytes;
-    int64_t code;
-    int64_t units;
-} sum;
-
-static bool
-add_code(const cpu_direct *d, const phase *v, const phase *h, void *user)
-{
-    sum *s = user;
-    int64_t code = glow_cpu_direct_code(s->target, d);
-
-    (void)v;
-    (void)h;
-    if (code > CPU_MOST_CODE - s->code)
-        return false;
-    s->code += code;
-    return true;
-}
-
-static bool
-takes_transposed(const cpu_target *t, const glow_node *n)
-{
-    sum s = {.target = t};
-    transposed x;
-
-    return t && glow_cpu_all_float(n) &&
-           (glow_cpu_is_whole_constant(n->in[1]) || glow_cpu_may_turn(n)) &&
-           transposed_of(n, &x) && for_each_pair(&x, add_code, &s);
-}
-
-static bool
-add_bytes(const cpu_direct *d, const phase *v, const phase *h, void *user)
-{
-    sum *s = user;
-
-    (void)v;
-    (void)h;
-    s->bytes += glow_cpu_direct_size(s->target, d);
-    return true;
-}
-
-static int64_t
-transposed_size(const cpu_target *t, const glow_node *n)
-{
-    sum s = {.target = t};
-    transposed x;
-
-    transposed_of(n, &x);
-    for_each_pair(&x, add_bytes, &s);
-    return s.bytes;
-}
-
-/* The most that a pair of phases packs at run time. */
-static bool
-most_room(const cpu_direct *d, const phase *v, const phase *h, void *user)
-{
-    sum *s = user;
-    int64_t room = glow_cpu_turned_room(s->target, d);
-
-    (void)v;
-    (void)h;
-    s->bytes = room > s->bytes ? room : s->bytes;
-    return true;
-}
-
-static int64_t
-transposed_room(const cpu_target *t, const glow_node *n)
-{
-    sum s = {.target = t};
-    transposed x;
-
-    if (glow_cpu_is_whole_constant(n->in[1]))
-        return 0;
-    transposed_of(n, &x);
-    for_each_pair(&x, most_room, &s);
-    return glow_cpu_wide_room(n, s.bytes);
-}
-
-static bool
-add_units(const cpu_direct *d, const phase *v, const phase *h, void *user)
-{
-    sum *s = user;
-
-    (void)v;
-    (void)h;
-    s->units += glow_cpu_direct_units(s->target, d);
-    return true;
-}
-
-static int64_t
-transposed_units(const cpu_target *t, const glow_node *n)
-{
-    sum s = {.target = t};
-    transposed x;
-
-    transposed_of(n, &x);
-    for_each_pair(&x, add_units, &s);
-    return s.units;
-}
-
 /* Filter [channels, kernel_h, kernel_w, results of a group]. */
 static cpu_filter
 filter_of(const cpu_window *w, const cpu_direct *d, const phase *v,
@@ -249,29 +128,88 @@ filter_of(const cpu_window *w, const cpu_direct *d, const phase *v,
     };
 }
 
-typedef struct packing {
-    const cpu_target *target;
-    const cpu_window *w;
-    const glow_tensor *from;
-    void *to;
-} packing;
+/* Calls `visit` for each pair of phases that has results; its filter has no tensor. */
+typedef bool (*visit_fn)(const cpu_direct *d, cpu_filter *filter, void *user);
 
 static bool
-pack_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
+for_each_pair(const transposed *t, visit_fn visit, void *user)
 {
-    packing *p = user;
-    cpu_filter filter = filter_of(p->w, d, v, h, p->from);
+    const cpu_window_axis *y = &t->w.axis[1], *x = &t->w.axis[2];
 
-    p->to = glow_cpu_pack_direct(p->target, d, &filter, p->to);
+    for (int64_t i = 0; i < y->stride && i < y->out; i++)
+        for (int64_t j = 0; j < x->stride && j < x->out; j++) {
+            phase v = phase_of(y, i), h = phase_of(x, j);
+            cpu_direct d = pair_of(t, &v, &h);
+            cpu_filter filter = filter_of(&t->w, &d, &v, &h, NULL);
+
+            if (!visit(&d, &filter, user))
+                return false;
+        }
     return true;
 }
 
-static void
-pack_transposed(const cpu_target *t, const glow_node *n,
-                const glow_tensor *from, void *to)
+typedef struct totals {
+    const cpu_target *target;
+    cpu_phase_fn *of;
+    int64_t sum, most;
+} totals;
+
+static bool
+add(const cpu_direct *d, cpu_filter *filter, void *user)
+{
+    totals *s = user;
+    int64_t one = s->of(s->target, d);
+
+    (void)filter;
+    s->most = one > s->most ? one : s->most;
+    s->sum = one > INT64_MAX - s->sum ? INT64_MAX : s->sum + one;
+    return true;
+}
+
+int64_t
+glow_cpu_phases_sum(const cpu_target *t, const glow_node *n, cpu_phase_fn *of)
+{
+    totals s = {.target = t, .of = of};
+    transposed x;
+
+    return transposed_of(n, &x) && for_each_pair(&x, add, &s) ? s.sum
+                                                              : INT64_MAX;
+}
+
+int64_t
+glow_cpu_phases_most(const cpu_target *t, const glow_node *n, cpu_phase_fn *of)
+{
+    totals s = {.target = t, .of = of};
+    transposed x;
+
+    return transposed_of(n, &x) && for_each_pair(&x, add, &s) ? s.most
+                                                              : INT64_MAX;
+}
+
+typedef struct packing {
+    const cpu_target *target;
+    const cpu_phases *by;
+    const glow_tensor *from;
+    char *to;
+} packing;
+
+static bool
+pack_pair(const cpu_direct *d, cpu_filter *filter, void *user)
+{
+    packing *p = user;
+
+    filter->from = p->from;
+    p->by->pack(p->target, d, filter, p->to);
+    p->to += p->by->size(p->target, d);
+    return true;
+}
+
+void
+glow_cpu_pack_phases(const cpu_target *t, const glow_node *n,
+                     const cpu_phases *by, const glow_tensor *from, void *to)
 {
     transposed x;
-    packing p = {.target = t, .w = &x.w, .from = from, .to = to};
+    packing p = {.target = t, .by = by, .from = from, .to = to};
 
     transposed_of(n, &x);
     for_each_pair(&x, pack_pair, &p);
@@ -279,7 +217,7 @@ pack_transposed(const cpu_target *t, const glow_node *n,
 
 typedef struct maker {
     cpu_job *j;
-    const cpu_window *w;
+    const cpu_phases *by;
     bool turns;
     int64_t packed; /* bytes of weights of the pairs before */
     int64_t units;  /* and their units */
@@ -294,45 +232,103 @@ make_units(maker *m, const cpu_direct *pair, int64_t units)
     cg_if any;
 
     if (!j.split) {
-        glow_cpu_emit_direct(&j, pair);
+        m->by->emit(&j, pair);
         return;
     }
     j.begin = glow_cg_imax(g, cg_addc(g, j.begin, -m->units), cg_i64(g, 0));
     j.end = glow_cg_imin(g, cg_addc(g, j.end, -m->units), cg_i64(g, units));
     glow_cg_if(g, &any, cg_icmp(g, LLVMIntSLT, j.begin, j.end));
-    glow_cpu_emit_direct(&j, pair);
+    m->by->emit(&j, pair);
     glow_cg_end_if(g, &any);
 }
 
 static bool
-make_pair(const cpu_direct *d, const phase *v, const phase *h, void *user)
+make_pair(const cpu_direct *d, cpu_filter *filter, void *user)
 {
     maker *m = user;
     const cpu_target *t = m->j->g->target;
     cpu_direct pair = *d;
-    cpu_filter filter = filter_of(m->w, d, v, h, NULL);
-    int64_t units = glow_cpu_direct_units(t, d);
+    int64_t units = m->by->units(t, d);
 
     pair.w_first = m->packed;
-    pair.turned = m->turns ? &filter : NULL;
+    pair.turned = m->turns ? filter : NULL;
     if (!m->turns)
-        m->packed += glow_cpu_direct_size(t, d);
+        m->packed += m->by->size(t, d);
     make_units(m, &pair, units);
     m->units += units;
     return true;
 }
 
-static void
-emit_transposed(cpu_job *j)
+void
+glow_cpu_emit_phases(cpu_job *j, const cpu_phases *by)
 {
     transposed x;
-    cpu_job wide = glow_cpu_with_wide_input(j);
-    maker m = {.j = &wide,
-               .w = &x.w,
+    maker m = {.j = j,
+               .by = by,
                .turns = !glow_cpu_is_whole_constant(j->n->in[1])};
 
     transposed_of(j->n, &x);
     for_each_pair(&x, make_pair, &m);
+}
+
+/* By register tiles of vectors. */
+
+static void
+pack_direct(const cpu_target *t, const cpu_direct *d, const cpu_filter *filter,
+            void *to)
+{
+    glow_cpu_pack_direct(t, d, filter, to);
+}
+
+static const cpu_phases by_vectors = {
+    .size = glow_cpu_direct_size,
+    .units = glow_cpu_direct_units,
+    .pack = pack_direct,
+    .emit = glow_cpu_emit_direct,
+};
+
+static bool
+takes_transposed(const cpu_target *t, const glow_node *n)
+{
+    return t && glow_cpu_all_float(n) &&
+           (glow_cpu_is_whole_constant(n->in[1]) || glow_cpu_may_turn(n)) &&
+           glow_cpu_phases_sum(t, n, glow_cpu_direct_code) <= CPU_MOST_CODE;
+}
+
+static int64_t
+transposed_size(const cpu_target *t, const glow_node *n)
+{
+    return glow_cpu_phases_sum(t, n, glow_cpu_direct_size);
+}
+
+static int64_t
+transposed_room(const cpu_target *t, const glow_node *n)
+{
+    return glow_cpu_is_whole_constant(n->in[1])
+               ? 0
+               : glow_cpu_wide_room(
+                     n, glow_cpu_phases_most(t, n, glow_cpu_turned_room));
+}
+
+static int64_t
+transposed_units(const cpu_target *t, const glow_node *n)
+{
+    return glow_cpu_phases_sum(t, n, glow_cpu_direct_units);
+}
+
+static void
+pack_transposed(const cpu_target *t, const glow_node *n,
+                const glow_tensor *from, void *to)
+{
+    glow_cpu_pack_phases(t, n, &by_vectors, from, to);
+}
+
+static void
+emit_transposed(cpu_job *j)
+{
+    cpu_job wide = glow_cpu_with_wide_input(j);
+
+    glow_cpu_emit_phases(&wide, &by_vectors);
 }
 
 const cpu_kernel glow_cpu_convtranspose_direct = {

@@ -234,6 +234,24 @@ end_loop(const maker *k, cg_loop *l, int64_t count, streams *s,
         s->at[i] = l->value[i];
 }
 
+/* Where pixel `pixel` of the results is among them, if they are apart. */
+static cg_value
+position_of(const maker *k, cg_value pixel)
+{
+    cg *g = k->j->g;
+    const cpu_direct *d = &k->m.d;
+    cg_value line, x, y, image;
+
+    if (!d->apart_w)
+        return pixel;
+    line = cg_over(g, pixel, k->m.out_w);
+    x = cg_modulo(g, pixel, k->m.out_w);
+    y = cg_modulo(g, line, k->m.out_h);
+    image = cg_mulc(g, cg_over(g, line, k->m.out_h), d->image);
+    x = cg_affine(g, x, d->apart_w, y, d->apart_h);
+    return cg_addc(g, cg_add(g, image, x), d->first);
+}
+
 /* A row of the buffer, at byte `at` of it, of pixel `pixel`. */
 static void
 finish_row(const maker *k, cg_value at, cg_value pixel, cg_value channel)
@@ -270,7 +288,7 @@ finish_some(const maker *k, int64_t most)
 
     glow_cg_loop_guarded(g, &l, cg_i64(g, 0), count, 1, NULL, 0);
     at = cg_add(g, from, cg_mulc(g, l.i, PITCH));
-    finish_row(k, at, cg_add(g, pixel, l.i), channel);
+    finish_row(k, at, position_of(k, cg_add(g, pixel, l.i)), channel);
     glow_cg_loop_end(g, &l, NULL);
     cg_set(g, w->from, cg_add(g, from, cg_mulc(g, count, PITCH)));
     cg_set(g, w->pixel, cg_add(g, pixel, count));
@@ -297,7 +315,7 @@ prefetch_rows(const maker *k, int64_t count)
     glow_cg_loop_guarded(g, &l, at, end, 1, NULL, 0);
     glow_cpu_prefetch(
         k->j,
-        (cpu_place){cg_add(g, k->pixel, l.i), k->channel, 0, 0},
+        (cpu_place){position_of(k, cg_add(g, k->pixel, l.i)), k->channel, 0, 0},
         1, 1, k->columns, beyond);
     glow_cg_loop_end(g, &l, NULL);
     cg_set(g, k->coming, end);
@@ -697,7 +715,8 @@ are_raw(const maker *k)
 
     return cg_icmp(
         g, LLVMIntNE,
-        glow_cg_load_raw(g, g->i32, glow_cg_atc(g, k->j->packed, size)),
+        glow_cg_load_raw(g, g->i32,
+                         glow_cg_atc(g, k->j->packed, m->d.w_first + size)),
         LLVMConstNull(g->i32));
 }
 
@@ -756,11 +775,11 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
                       group, d->channels * size);
     image = glow_cg_at(g, j->in[0].at, image);
     weights = m->d.packed
-                  ? glow_cg_at(g, j->packed,
-                               cg_mulc(g, group,
-                                       m->cuts * glow_cpu_matrix_cut_bytes(m)))
-                  : glow_cg_at(g, j->in[1].at,
-                               cg_mulc(g, k.batch, m->d.w_batch));
+                  ? cg_mulc(g, group, m->cuts * glow_cpu_matrix_cut_bytes(m))
+                  : cg_mulc(g, k.batch, m->d.w_batch);
+    weights = m->d.packed
+                  ? glow_cg_at(g, j->packed, cg_addc(g, weights, d->w_first))
+                  : glow_cg_at(g, j->in[1].at, weights);
     k.slow.image = image;
     k.slow.plain = weights;
     if (m->parts > 1 && m->d.packed)

@@ -51,6 +51,7 @@ typedef struct cpu_matrix {
     int64_t in_w; /* pixels of a line of it, as it is read */
     int64_t groups;   /* of CPU_MATRIX_COLUMNS output channels */
     bool by_channels; /* threads share groups, else steps */
+    int64_t out_h, out_w; /* results of an image */
 } cpu_matrix;
 
 /* False if matrix registers cannot compute `d`. */
@@ -61,7 +62,10 @@ bool glow_cpu_matrix_of(const cpu_target *t, const cpu_direct *d,
  * or register tiles of vectors need more than CPU_MOST_CODE or are slower.
  */
 bool glow_cpu_takes_matrix(const cpu_target *t, const cpu_direct *d);
-/* True if they are faster by far than another kernel that takes `cycles`, or wanted. */
+/* True if their cycles are far fewer than those of vectors, or if they are wanted. */
+bool glow_cpu_pays_matrix(const cpu_target *t, const glow_type *type,
+                          double cycles, double vectors);
+/* The same of `d`, and of another kernel that takes `cycles`. */
 bool glow_cpu_prefers_matrix(const cpu_target *t, const cpu_direct *d,
                              double cycles);
 double glow_cpu_matrix_cycles(const cpu_target *t, const cpu_matrix *m);

@@ -206,13 +206,14 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
                   is_within(d->in_w, d->out_w, d->kernel_w, d->stride_w,
                             d->dilation_w, d->pad_w);
 
-    if (!t->matrix || !has_numbers(t, d) || !has_groups(d) || d->apart_w ||
-        d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
+    if (!t->matrix || !has_numbers(t, d) || !has_groups(d) || d->pad_h < 0 || d->pad_w < 0 || d->channels < 2 || d->outputs < 1 ||
         d->batch * d->out_h * d->out_w < 1 || d->kernel_h * d->kernel_w < 1)
         return false;
     *m = (matrix){.d = *d,
                   .flat = flat,
                   .cuts = 1,
+                  .out_h = d->out_h,
+                  .out_w = d->out_w,
                   .parts = d->type->elem == GLOW_BFLOAT16 ? 1 : 2};
     if (flat) {
         m->d.out_w = d->in_h * d->in_w * (d->w_batch ? 1 : d->batch);
@@ -433,14 +434,21 @@ glow_cpu_matrix_speed(const cpu_target *t, const direct *d)
 }
 
 bool
+glow_cpu_pays_matrix(const cpu_target *t, const glow_type *type, double cycles,
+                     double vectors)
+{
+    return (type->elem != GLOW_BFLOAT16 && t->parts == GLOW_PARTS_ON) ||
+           cycles < WORTH * vectors;
+}
+
+bool
 glow_cpu_prefers_matrix(const cpu_target *t, const direct *d, double cycles)
 {
     matrix m;
 
-    if (!glow_cpu_matrix_of(t, d, &m))
-        return false;
-    return (m.parts > 1 && t->parts == GLOW_PARTS_ON) ||
-           glow_cpu_matrix_cycles(t, &m) < WORTH * cycles;
+    return glow_cpu_matrix_of(t, d, &m) &&
+           glow_cpu_pays_matrix(t, d->type, glow_cpu_matrix_cycles(t, &m),
+                                cycles);
 }
 
 bool
