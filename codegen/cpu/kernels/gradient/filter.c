@@ -19,6 +19,8 @@
 
 #include "codegen/cpu/kernels/gradient/filter.h"
 
+#include "codegen/cpu/emit/narrow.h"
+
 typedef struct maker {
     cpu_job *j;
     cpu_filter_grad f;

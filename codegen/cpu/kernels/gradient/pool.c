@@ -11,6 +11,7 @@
  * image in scratch.
  */
 
+#include "codegen/cpu/emit/narrow.h"
 #include "codegen/cpu/kernels/common.h"
 
 typedef struct pool_grad {
