@@ -48,29 +48,55 @@ glow_run_name(glow_host *h, const char *name)
     return copy;
 }
 
-/* Refuses requests that wait; the thread of watch.c ends behind the last one. */
+/* Takes no more requests, and ends those that wait. */
+static void
+close_queues(glow_host *h, glow_outcome o, todo *t)
+{
+    const char *const why = "the host is closing";
+
+    h->closing = true;
+    while (h->queue)
+        glow_run_finish(h->queue, o, why, t);
+    for (service *s = h->services; s; s = s->next)
+        while (s->members)
+            glow_run_finish(s->members, o, why, t);
+    for (glow_request *r = h->live, *live; r; r = live) {
+        live = r->live;
+        if (r->state != HELD)
+            continue;
+        glow_run_finish(r, o, why, t);
+        live = h->live; /* others may have ended */
+    }
+    pthread_cond_broadcast(&h->changed);
+}
+
+/* The thread of watch.c ends behind the last request. */
 static void
 drain(glow_host *h)
 {
     todo t;
 
     glow_run_lock(h, &t);
-    h->closing = true;
-    while (h->queue)
-        glow_run_finish(h->queue, GLOW_RUN_REFUSED, "the host is closing", &t);
-    for (service *s = h->services; s; s = s->next)
-        while (s->members)
-            glow_run_finish(s->members, GLOW_RUN_REFUSED, "the host is closing", &t);
-    for (glow_request *r = h->live, *live; r; r = live) {
-        live = r->live;
-        if (r->state != HELD)
-            continue;
-        glow_run_finish(r, GLOW_RUN_REFUSED, "the host is closing", &t);
-        live = h->live; /* others may have ended */
-    }
-    pthread_cond_broadcast(&h->changed);
+    close_queues(h, GLOW_RUN_REFUSED, &t);
     glow_run_unlock(h, &t);
     pthread_join(h->watch, NULL);
+}
+
+void
+glow_host_cancel(glow_host *h)
+{
+    todo t;
+
+    glow_run_lock(h, &t);
+    close_queues(h, GLOW_RUN_CANCELLED, &t);
+    for (glow_request *r = h->live, *live; r; r = live) {
+        live = r->live;
+        if (r->members) /* a batch, of which nobody hears */
+            continue;
+        glow_run_finish(r, GLOW_RUN_CANCELLED, "the host is closing", &t);
+        live = h->live;
+    }
+    glow_run_unlock(h, &t);
 }
 
 /* One that is to be removed, which nothing finds any more; NULL: none is left. */

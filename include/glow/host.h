@@ -31,6 +31,8 @@ GLOW_API glow_host *glow_host_new(const glow_host_options *o);
  * is waited for as long as it takes, also on a device that was given up.
  */
 GLOW_API void glow_host_free(glow_host *h);
+/* Refuses new requests, and cancels all others; devices may go on with their runs. */
+GLOW_API void glow_host_cancel(glow_host *h);
 
 /*
  * Opens a device.  The host copies the options; the backend, and all else that they

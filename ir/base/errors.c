@@ -1998,6 +1998,13 @@ static const glow_diag_info table[] = {
      "Its state is that after all of them.\n"
      "Ask for the state after their answers.\n"},
 
+    {"E1024", "a server ended before its requests",
+     "A run on a device took longer than -end-ms after the server was told to end.\n"
+     "\n"
+     "    glow-serve -isolate -limit-ms=10000 -end-ms=60000 net=net.gir\n"
+     "\n"
+     "-limit-ms ends devices that hang, and -timeout-ms bounds requests.\n"},
+
     /* E11xx: jobs. */
 
     {"E1101", "the database of jobs cannot be reached",

@@ -461,6 +461,28 @@ test_priorities(void **state)
 }
 
 static void
+test_all_are_cancelled(void **state)
+{
+    glow_request *r[6];
+    bench b;
+
+    (void)state;
+    for (int batch = 0; batch < 2; batch++) {
+        begin(&b, NULL, 1 + batch);
+        add_device(&b, &glow_run_device_sim,
+                   (glow_run_device_options){.name = "d", .run_ns = 200 * MS});
+        add_service(&b, (glow_service_options){.active = 1, .batch = 1 + batch});
+        for (int i = 0; i < 6; i++)
+            r[i] = run(&b, (float)i, 1, NULL);
+        glow_host_cancel(b.host);
+        for (int i = 0; i < 6; i++)
+            expect_failure(r[i], GLOW_RUN_CANCELLED, "the host is closing");
+        expect_failure(run(&b, 1, 1, NULL), GLOW_RUN_REFUSED, "the host is closing");
+        end(&b);
+    }
+}
+
+static void
 test_batches(void **state)
 {
     glow_request *r[12];
@@ -1404,6 +1426,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_networks_are_cached),
         cmocka_unit_test(test_waiting_is_no_hanging),
+        cmocka_unit_test(test_all_are_cancelled),
         cmocka_unit_test(test_parts_overlap),
         cmocka_unit_test(test_memory_of_backends),
         cmocka_unit_test(test_errors_of_adding),

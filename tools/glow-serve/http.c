@@ -17,7 +17,8 @@
 
 enum {
     CONNECTION_SECONDS = 60,
-    UPLOAD_SECONDS = 5, /* for the rest of bodies, once the server ends */
+    UPLOAD_MS = 5000, /* for the rest of bodies, once the server ends */
+    LAST_MS = 1000, /* for the answers of requests that were cancelled */
     LINE = 64,
     SPARE_DESCRIPTORS = 1000,
     ONE_PACKET = 65536 - 1024, /* bytes of an answer without its head */
@@ -375,24 +376,42 @@ sleep_ms(int64_t ms)
     nanosleep(&t, NULL);
 }
 
-/* Lets balancers see that it ends, then takes no more, then waits for the rest. */
+/* Waits for requests, for at most `ms`; of bodies that are not whole, UPLOAD_MS. */
 static void
+wait_for_calls(const server *s, int64_t ms)
+{
+    int64_t begin = glow_now(), took = 0;
+
+    while (s->calls > 0 && took < ms && (s->inferences > 0 || took < UPLOAD_MS)) {
+        sleep_ms(10);
+        took = (glow_now() - begin) / 1000000;
+    }
+}
+
+/*
+ * Lets balancers see that it ends, then takes no more, then waits for the rest.  False if
+ * requests had to be cancelled.
+ */
+static bool
 drain(server *s, struct MHD_Daemon *d)
 {
     MHD_socket socket;
+    bool whole;
 
     s->draining = true;
     sleep_ms(s->values.drain_ms);
     s->ending = true;
     socket = MHD_quiesce_daemon(d);
-    for (int left = 100 * CONNECTION_SECONDS; left > 0 && s->calls > 0; left--) {
-        if (left < 100 * (CONNECTION_SECONDS - UPLOAD_SECONDS) && s->inferences == 0)
-            break;
-        sleep_ms(10);
+    wait_for_calls(s, s->values.end_ms);
+    whole = s->inferences == 0;
+    if (!whole) {
+        glow_host_cancel(s->host);
+        wait_for_calls(s, LAST_MS);
     }
     MHD_stop_daemon(d);
     if (socket != MHD_INVALID_SOCKET)
         close(socket);
+    return whole;
 }
 
 static bool
@@ -457,6 +476,10 @@ serve_http(server *s)
         serve_sequences_end_idle(s);
         serve_connections_end_slow(s);
     }
-    drain(s, d);
-    return TOOL_DONE;
+    if (drain(s, d))
+        return TOOL_DONE;
+    s->runs_on = true;
+    glow_error(s->tool.ctx, "E1024", "requests ran for longer than -end-ms, and were "
+                                     "cancelled");
+    return TOOL_FAILED;
 }

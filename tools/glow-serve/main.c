@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/glow-serve/serve.h"
@@ -45,6 +46,8 @@ static const tool_option options[] = {
      "end connections over which a request or an answer takes longer (60000)"},
     {"drain-ms", TOOL_INT, AT(drain_ms), "MS", NULL, "serving",
      "after SIGTERM, be unready for so long, then end (0)"},
+    {"end-ms", TOOL_INT, AT(end_ms), "MS", NULL, "serving",
+     "then, cancel requests that take longer (60000)"},
     {0},
 };
 
@@ -78,9 +81,9 @@ check_usage(server *s)
         return tool_usage(&s->tool, NULL, "-batch takes 1 to 65536, -batch-us 0 "
                                           "to 60000000");
     if (v->timeout_ms < 0 || v->timeout_ms > 86400000 || v->drain_ms < 0 ||
-        v->drain_ms > 86400000)
-        return tool_usage(&s->tool, NULL,
-                          "-timeout-ms and -drain-ms take 0 to a day of them");
+        v->drain_ms > 86400000 || v->end_ms < 0 || v->end_ms > 86400000)
+        return tool_usage(&s->tool, NULL, "-timeout-ms, -drain-ms and -end-ms take 0 "
+                                          "to a day of them");
     if (v->sequences < 1 || v->sequences > 1000000 || v->sequence_idle_ms < 1 ||
         v->sequence_idle_ms > 86400000)
         return tool_usage(&s->tool, NULL, "-sequences takes 1 to 1000000, "
@@ -120,7 +123,7 @@ main(int argc, char **argv)
                    .queue = 200, .batch = 1, .batch_us = 2000,
                    .most_body = "64MiB", .sequences = 1000,
                    .sequence_idle_ms = 60000, .connections = 1000,
-                   .transfer_ms = 60000,
+                   .transfer_ms = 60000, .end_ms = 60000,
                    .devices = {.backend = "cpu", .count = 1}},
     };
     sigset_t ends;
@@ -141,6 +144,8 @@ main(int argc, char **argv)
         code = work(&s);
     }
     serve_sequences_end(&s, NULL);
+    if (s.runs_on) /* which nothing can end */
+        _Exit(tool_end(&s.tool, code));
     if (s.host)
         glow_host_free(s.host);
     pthread_mutex_destroy(&s.connecting);

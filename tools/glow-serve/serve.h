@@ -13,7 +13,7 @@
 typedef struct serve_values {
     const char *address, *models, *most_body;
     int64_t port, threads, queue, batch, batch_us, active, drain_ms, timeout_ms;
-    int64_t sequences, sequence_idle_ms, connections, transfer_ms;
+    int64_t sequences, sequence_idle_ms, connections, transfer_ms, end_ms;
     tool_devices devices;
 } serve_values;
 
@@ -52,6 +52,7 @@ typedef struct server {
     atomic_int inferences; /* of these, those whose body has come */
     atomic_bool draining; /* it is not ready any more */
     atomic_bool ending;   /* it takes no requests any more */
+    bool runs_on;         /* a device may work on a request that was cancelled */
 } server;
 
 /* An answer: a status of HTTP and its body. */
