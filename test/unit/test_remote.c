@@ -10,13 +10,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "glow/backend.h"
 #include "glow/diag.h"
 #include "glow/host.h"
 #include "glow/plugin.h"
@@ -36,7 +39,8 @@ typedef enum fault {
     TWICE,
     FLIPPED, /* one bit of it */
     PORTS,   /* wrong bytes of a payload, with right checksums */
-    FAULTS,
+    FAULTS,  /* none */
+    LOGGING, /* none, and it writes down what it runs */
 } fault;
 
 static uint64_t
@@ -78,6 +82,47 @@ spoil(void *data, size_t size, uint64_t *seed)
 }
 
 /* The device. */
+
+/* A run that a device began. */
+typedef struct entry {
+    int process;
+    float value;
+} entry;
+
+static int run_log;
+static glow_backend logging;
+static bool (*run_plainly)(glow_executable *x, const glow_binding *bindings, int count);
+
+/* Takes 2 ms, so that kills come while it runs. */
+static bool
+run_logged(glow_executable *x, const glow_binding *bindings, int count)
+{
+    entry e = {.process = (int)getpid()};
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(bindings[i].storage->name, "x") == 0)
+            e.value = *(const float *)bindings[i].tensor->data;
+    if (write(run_log, &e, sizeof e) != sizeof e)
+        abort();
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    return run_plainly(x, bindings, count);
+}
+
+/* A device on descriptor 3 that writes down what it runs. */
+static int
+be_logging(const char *path)
+{
+    glow_context *ctx = glow_context_new();
+
+    run_log = open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+    logging = *glow_find_backend(ctx, "interp");
+    run_plainly = logging.run;
+    logging.run = run_logged;
+    glow_run_device_serve(
+        ctx, 3, &(glow_run_device_options){.name = "device", .backend = &logging});
+    glow_context_free(ctx);
+    return 0;
+}
 
 typedef struct served {
     int socket;
@@ -356,6 +401,91 @@ test_wrong_beginnings(void **state)
         }
 }
 
+/* The number in the environment, for long runs by hand, or `n`. */
+static int
+number_of(const char *name, int n)
+{
+    const char *text = getenv(name);
+
+    return text ? atoi(text) : n;
+}
+
+/* The process of the last run that was begun; 0: none was. */
+static int
+last_process(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    entry e = {0};
+
+    while (f && fread(&e, sizeof e, 1, f) == 1)
+        ;
+    if (f)
+        fclose(f);
+    return e.process;
+}
+
+/* Each of `count` values was run, and at most twice; the number of runs. */
+static int
+check_log(const char *path, int count)
+{
+    FILE *f = fopen(path, "r");
+    int *runs = calloc((size_t)count, sizeof *runs), n = 0;
+    entry e;
+
+    assert_non_null(f);
+    for (; fread(&e, sizeof e, 1, f) == 1; n++)
+        runs[(int)e.value]++;
+    fclose(f);
+    for (int i = 0; i < count; i++)
+        assert_in_range(runs[i], 1, 2);
+    free(runs);
+    return n;
+}
+
+/*
+ * The process of the only device is killed at random moments: no request is lost or wrong,
+ * and none is run more than twice.
+ */
+static void
+test_kills(void **state)
+{
+    enum { N = 6 };
+    int kills = number_of("GLOW_TEST_KILLS", 10), asked = 0, victim = 0, runs;
+    int64_t slowest = 0, sum = 0;
+    uint64_t seed = 3;
+    bench b;
+
+    (void)state;
+    assert_true(begin(&b, LOGGING, 0, 0));
+    assert_true(add_service(&b));
+    for (int k = 0; k < kills; k++) {
+        glow_request *r[N];
+        int64_t at;
+
+        for (int i = 0; i < N; i++)
+            r[i] = ask(&b, (float)asked++);
+        do
+            nanosleep(&(struct timespec){.tv_nsec = (long)(draw(&seed) % 6000000)}, NULL);
+        while (last_process(b.mark) == victim); /* that of the kill before */
+        victim = last_process(b.mark);
+        at = glow_now();
+        assert_int_equal(kill(victim, SIGKILL), 0);
+        for (int i = 0; i < N; i++)
+            expect(r[i], (float)(asked - N + i));
+        expect(ask(&b, (float)asked), (float)asked); /* by the next process */
+        asked++;
+        assert_int_equal(losses(&b), k + 1);
+        at = glow_now() - at;
+        sum += at;
+        slowest = at > slowest ? at : slowest;
+    }
+    runs = check_log(b.mark, asked);
+    print_message("# %d kills, %d requests, %d runs; %.1f ms, at most %.1f, to the end of 7\n",
+                  kills, asked, runs, (double)sum / kills * 1e-6, (double)slowest * 1e-6);
+    assert_in_range(runs, asked, asked + kills);
+    end(&b);
+}
+
 /* A system that has so many bytes of memory to share. */
 static off_t pages = (off_t)1 << 40;
 
@@ -422,20 +552,11 @@ test_memory_is_sealed(void **state)
     end(&b);
 }
 
-/* The number in the environment, for long runs by hand, or `n`. */
-static int
-rounds(int n)
-{
-    const char *text = getenv("GLOW_TEST_FAULTS");
-
-    return text ? atoi(text) : n;
-}
-
 /* Ports of any bytes are refused, or are ones that the host can serve. */
 static void
 test_wrong_ports(void **state)
 {
-    int n = rounds(40), refused = 0;
+    int n = number_of("GLOW_TEST_FAULTS", 40), refused = 0;
 
     (void)state;
     for (int i = 0; i < n; i++) {
@@ -569,7 +690,7 @@ talk(const char *path, uint64_t seed)
 static void
 test_wrong_messages(void **state)
 {
-    int n = rounds(100), answers = 0;
+    int n = number_of("GLOW_TEST_FAULTS", 100), answers = 0;
     bench b;
 
     (void)state;
@@ -590,11 +711,14 @@ main(int argc, char **argv)
         cmocka_unit_test(test_wrong_beginnings),
         cmocka_unit_test(test_wrong_ports),
         cmocka_unit_test(test_other_network),
+        cmocka_unit_test(test_kills),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_memory_is_sealed),
         cmocka_unit_test(test_wrong_messages),
     };
 
+    if (argc == 6 && strcmp(argv[1], "device") == 0 && atoi(argv[2]) == LOGGING)
+        return be_logging(argv[5]);
     if (argc == 6 && strcmp(argv[1], "device") == 0)
         return be_device((fault)atoi(argv[2]), atoi(argv[3]),
                          strtoull(argv[4], NULL, 10), argv[5]);
