@@ -36,7 +36,8 @@ typedef struct glow_gradient {
     const bool *wanted;
     /*
      * By node->in[i]: to be set to a value of its type; NULL stays: 0.  That of a
-     * Dequantize is by the operand of the Quantize before it.
+     * Dequantize or DequantizeLinear is by the operand of the node before it that
+     * rounds.
      */
     glow_value **by_operand;
 } glow_gradient;
@@ -142,6 +143,7 @@ extern GLOW_API const glow_derivative glow_derivative_maxpoolwithargmax;
 
 /* Rounding to quantized elements and back: ir/derivatives/quantize.c. */
 extern GLOW_API const glow_derivative glow_derivative_dequantize;
+extern GLOW_API const glow_derivative glow_derivative_dequantizelinear;
 
 /* Resizing and regions: ir/derivatives/image.c, roi.c. */
 extern GLOW_API const glow_derivative glow_derivative_maxroipool;

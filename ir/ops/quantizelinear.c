@@ -266,4 +266,5 @@ const glow_op glow_op_dequantizelinear = {
     .doc = "`y = (float)(x - z) * (float)s`, a float, then in the kind of "
            "Result.  Of floats of low precision z is not read.",
     .source = "ONNX DequantizeLinear",
+    .derivative = &glow_derivative_dequantizelinear,
 };

@@ -19,14 +19,40 @@ wanted_of(const reverse *r, const glow_value *v)
                                  : NULL;
 }
 
-glow_value *
-glow_reverse_operand(const glow_node *n, int k)
+/* The QuantizeLinear whose result DequantizeLinear `n` undoes, or NULL. */
+static const glow_node *
+linear_pair(const glow_node *n)
+{
+    const glow_node *q = glow_def(n->in[0], &glow_op_quantizelinear);
+    const glow_dequantizelinear *to = n->attrs;
+    const glow_quantizelinear *from = q ? q->attrs : NULL;
+
+    return q && q->in[1] == n->in[1] && q->in[2] == n->in[2] &&
+                   (n->in[1]->type->shape.rank == 0 ||
+                    (from->axis == to->axis &&
+                     from->block_size == to->block_size))
+               ? q
+               : NULL;
+}
+
+/* The node that rounds to what `n` makes floats of again, or NULL. */
+static const glow_node *
+rounding(const glow_node *n)
 {
     const glow_node *q = n->op == &glow_op_dequantize
                              ? glow_def(n->in[0], &glow_op_quantize)
-                             : NULL;
+                         : n->op == &glow_op_dequantizelinear ? linear_pair(n)
+                                                              : NULL;
 
-    return q && !q->pred ? q->in[0] : n->in[k];
+    return q && !q->pred ? q : NULL;
+}
+
+glow_value *
+glow_reverse_operand(const glow_node *n, int k)
+{
+    const glow_node *q = k == 0 ? rounding(n) : NULL;
+
+    return q ? q->in[0] : n->in[k];
 }
 
 const glow_storage *
@@ -80,6 +106,8 @@ static bool
 has_no_rule(const glow_pass_run *run, const glow_node *n)
 {
     (void)run;
+    if (n->op == &glow_op_dequantizelinear && !rounding(n))
+        return true;
     return !n->op->derivative && !n->pred && !glow_computes_quantized(n);
 }
 
