@@ -146,10 +146,13 @@ static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     const loss_options *o = glow_run_options(pass);
-    glow_node *save = find_result(o, f);
+    glow_node *save;
     glow_builder *b;
     glow_value *loss;
 
+    if (glow_is_body(f))
+        return GLOW_UNCHANGED;
+    save = find_result(o, f);
     if (!save)
         return GLOW_FAILED;
     b = glow_builder_new(glow_run_scratch(pass), f, glow_run_pass(pass)->name);

@@ -121,12 +121,13 @@ import_body_takes(importer *im, import_body *b, glow_value *v)
 }
 
 /*
- * The formal in `to` for `v` of body `from`, through all bodies between them.
+ * The formal in `to` for `v` of body `from`, through all bodies between them.  A body reads
+ * constants by itself, but no weights that are to be trained: those are placeholders.
  */
 static glow_value *
 bring(importer *im, glow_value *v, const import_body *from, import_body *to)
 {
-    if (!v || from == to || glow_is_constant(v))
+    if (!v || from == to || (glow_is_constant(v) && !import_is_weight(im, v)))
         return v;
     return take(im, to, bring(im, v, from, to->outer));
 }
