@@ -28,6 +28,27 @@ glow_is_trained(const glow_storage *s)
     return glow_placeholder_is(s, "Trained");
 }
 
+glow_storage *
+glow_initial(const glow_storage *s)
+{
+    const glow_attr_value *v =
+        s->is_constant ? NULL : glow_attr_find(s->attrs, "Initial");
+    glow_storage *c = v && v->kind == GLOW_V_SYMBOL
+                          ? glow_find_storage(s->module, v->text)
+                          : NULL;
+
+    return c && c->is_constant ? c : NULL;
+}
+
+bool
+glow_is_initial(const glow_storage *s)
+{
+    GLOW_FOR_EACH_STORAGE(p, s->module)
+        if (!p->is_constant && p->attrs.count > 0 && glow_initial(p) == s)
+            return true;
+    return false;
+}
+
 /* Verifying. */
 
 static bool
@@ -53,12 +74,47 @@ second_save(const glow_storage *s)
     return NULL;
 }
 
+/* True if the type of `s` is that of its Initial `c`, wherever the elements lie. */
+static bool
+is_alike(const glow_storage *s, const glow_storage *c)
+{
+    glow_type a = *s->value.type, b = *c->value.type;
+
+    a.strides.rank = b.strides.rank = 0;
+    return glow_type_get(s->module->ctx, a) == glow_type_get(s->module->ctx, b);
+}
+
+static bool
+check_initial(const glow_storage *s)
+{
+    const glow_attr_value *v = glow_attr_find(s->attrs, "Initial");
+    const glow_storage *c = glow_initial(s);
+    glow_context *ctx = s->module->ctx;
+
+    if (!v)
+        return true;
+    if (!c)
+        return glow_error_at(ctx, s->span, "E0217",
+                             "@%s: Initial is no constant, such as @zero",
+                             s->name);
+    if (!glow_is_state(s) && !glow_is_trained(s))
+        return glow_error_at(ctx, s->span, "E0217",
+                             "@%s has an Initial, but is no state", s->name);
+    return is_alike(s, c) ||
+           glow_error_at(ctx, s->span, "E0217",
+                         "@%s begins as @%s, whose type is %s and not %s",
+                         s->name, c->name,
+                         glow_type_text(s->module->arena, c->value.type),
+                         glow_type_text(s->module->arena, s->value.type));
+}
+
 static bool
 verify_placeholder(const glow_storage *s)
 {
     const glow_node *second;
 
-    if (!check_flag(s, "State") || !check_flag(s, "Trained"))
+    if (!check_flag(s, "State") || !check_flag(s, "Trained") ||
+        !check_initial(s))
         return false;
     if (!glow_is_state(s))
         return true;
@@ -107,9 +163,23 @@ new_state(glow_context *ctx)
     return s;
 }
 
+/* Sets the first contents of `e`, of placeholder `p`; false after a report. */
+static bool
+begin_entry(glow_state_entry *e, const glow_storage *p)
+{
+    glow_storage *c = glow_initial(p);
+    const glow_tensor *from = c ? glow_constant_tensor(c) : NULL;
+
+    e->is_set = from != NULL;
+    if (from)
+        glow_tensor_copy(&e->tensor, from);
+    return from || !c;
+}
+
 glow_state *
 glow_state_new(glow_context *ctx, const glow_module *m)
 {
+    bool ok = true;
     glow_state *s = new_state(ctx);
     glow_arena *a = s->arena;
     size_t cap = 0;
@@ -127,6 +197,11 @@ glow_state_new(glow_context *ctx, const glow_module *m)
             .tensor = glow_tensor_new(glow_type_get(ctx, type)),
             .is_trained = glow_is_trained(p),
         };
+        ok = begin_entry(&s->entries[s->count - 1], p) && ok;
+    }
+    if (!ok) {
+        glow_state_free(s);
+        return NULL;
     }
     for (size_t i = 0; i < s->count; i++)
         glow_map_set(s->index, s->entries[i].name, &s->entries[i]);

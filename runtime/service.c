@@ -189,7 +189,7 @@ load_whole(service *s, glow_context *ctx, const glow_service_options *o)
 }
 
 /* Finds the values that state objects keep. */
-static void
+static bool
 find_kept(service *s, const glow_module *m)
 {
     for (int v = 0; v < s->n_values; v++) {
@@ -202,7 +202,10 @@ find_kept(service *s, const glow_module *m)
         if (!x->kept || s->kept)
             continue;
         s->kept = glow_state_new(s->ctx, m);
+        if (!s->kept)
+            return false;
     }
+    return true;
 }
 
 /* Lists the inputs and outputs of requests. */
@@ -235,10 +238,9 @@ load(service *s, glow_context *ctx, const glow_service_options *o)
     f = m ? glow_run_function(s->ctx, m, o->path, o->function) : NULL;
     ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
                                 : load_whole(s, ctx, o));
-    if (ok) {
-        find_kept(s, m);
+    ok = ok && find_kept(s, m);
+    if (ok)
         list_ports(s);
-    }
     if (m)
         glow_module_free(m);
     if (s->ctx)

@@ -5,9 +5,12 @@
  *     placeholder @w : float<4 x 3> {State: true, Trained: true}
  *     placeholder @step : index64<> {State: true}
  *
+ *     placeholder @scale : float<> {State: true, Initial: @one}
+ *
  * A run reads the old contents, writes the new ones in place, at most once, and leaves
- * a placeholder that it does not save to alone.  State is zero at first; what is
- * trained has no meaning before its elements are read from a file.
+ * a placeholder that it does not save to alone.  State begins as the constant of its type
+ * that Initial names, or as zeros; what is trained has no meaning before its elements are
+ * given so or read from a file.
  *
  * A state object holds the tensors of one stream of runs.  Its files are safetensors
  * under the names of the placeholders, with notes, which are pairs of texts, in the
@@ -24,6 +27,10 @@ GLOW_BEGIN
 /* True with {State: true}; with {Trained: true}. */
 GLOW_API bool glow_is_state(const glow_storage *s);
 GLOW_API bool glow_is_trained(const glow_storage *s);
+/* The constant that state begins as, or NULL: zeros. */
+GLOW_API glow_storage *glow_initial(const glow_storage *s);
+/* True for a constant that state begins as: it is used though no node reads it. */
+GLOW_API bool glow_is_initial(const glow_storage *s);
 /* True if attribute `name` of placeholder `s` is true. */
 GLOW_API bool glow_placeholder_is(const glow_storage *s, const char *name);
 
@@ -32,14 +39,15 @@ typedef struct glow_state_entry {
     const char *name;
     glow_tensor tensor; /* dense */
     bool is_trained;
-    bool is_set; /* read from a file, or by glow_state_set */
+    bool is_set; /* by Initial, read from a file, or by glow_state_set */
 } glow_state_entry;
 
 typedef struct glow_state glow_state;
 
 /*
- * Zeros for each placeholder of `m` that is state or trained.  Names and types are
- * copied, except that types belong to the context.
+ * First contents for each placeholder of `m` that is state or trained.  Names and types
+ * are copied, except that types belong to the context.  NULL after a report: an Initial
+ * is in a weights file that cannot be read.
  */
 GLOW_API glow_state *glow_state_new(glow_context *ctx, const glow_module *m);
 /* A copy of all entries and notes, whose types belong to `ctx`. */

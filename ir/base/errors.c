@@ -408,7 +408,7 @@ static const glow_diag_info table[] = {
     {"E0217", "a placeholder cannot be state",
      "State and Trained are true or false.  State belongs to a caller, who\n"
      "keeps it from run to run: it is no formal of a body, and a run saves to\n"
-     "it at most once.\n"
+     "it at most once.  Initial is a constant of its type, which it begins as.\n"
      "\n"
      "    placeholder @step : index64<> {State: 1}\n"
      "\n"

@@ -8,7 +8,8 @@
  *
  * A pure node without uses of its results has no effect and is removed, and its
  * operands transitively.  Nodes with effects (Save, unknown operators) stay,
- * and so do placeholders, used or not: they are the interface of the module.
+ * and so do placeholders, used or not: they are the interface of the module.  A
+ * constant that state begins as stays with it.
  * The formals of a body are removed with it.
  *
  * Dead nodes come from models (branches that only training uses) and from every
@@ -16,6 +17,7 @@
  */
 
 #include "glow/pass.h"
+#include "glow/state.h"
 
 static int
 erase_unused_constants(glow_module *m)
@@ -23,7 +25,8 @@ erase_unused_constants(glow_module *m)
     int count = 0;
 
     GLOW_FOR_EACH_STORAGE(s, m)
-        if (s->is_constant && glow_is_unused(&s->value)) {
+        if (s->is_constant && glow_is_unused(&s->value) &&
+            !glow_is_initial(s)) {
             glow_storage_erase(s);
             count++;
         }

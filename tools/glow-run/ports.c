@@ -80,7 +80,8 @@ check_missing(run *r)
         const run_port *p = &r->ports[i];
 
         if (!p->is_read || p->input || p->is_profile || p->is_kept ||
-            (glow_is_state(p->storage) && !glow_is_trained(p->storage)))
+            (glow_is_state(p->storage) && !glow_is_trained(p->storage)) ||
+            glow_initial(p->storage))
             continue;
         glow_buf_printf(&b, "%s@%s : ", b.len ? ", " : "", p->storage->name);
         glow_buf_type(&b, p->type);
@@ -155,7 +156,15 @@ fill_port(run *r, run_port *p)
         (strncmp(p->input, "list:", 5) == 0 ||
          tool_ends_with(p->input, ".npy") || tool_ends_with(p->input, ".png")))
         return fill_runs(r, p);
-    if (!p->input || strcmp(p->input, "zero") == 0) {
+    if (!p->input && glow_initial(p->storage)) {
+        const glow_tensor *from =
+            glow_constant_tensor(glow_initial(p->storage));
+
+        if (!from)
+            return TOOL_FAILED;
+        p->tensor = glow_tensor_new(p->type);
+        glow_tensor_copy(&p->tensor, from);
+    } else if (!p->input || strcmp(p->input, "zero") == 0) {
         p->tensor = glow_tensor_new(p->type);
     } else if (strcmp(p->input, "ramp") == 0) {
         p->tensor = glow_tensor_new(p->type);

@@ -11,6 +11,8 @@ read_state(run *r)
     size_t count;
 
     r->state = glow_state_new(r->tool.ctx, r->module);
+    if (!r->state)
+        return TOOL_FAILED;
     glow_state_entries(r->state, &count);
     if (count == 0)
         return tool_usage(&r->tool, NULL,

@@ -240,6 +240,8 @@ make_step_program(train *t, glow_module *m)
         return TOOL_FAILED;
     t->step.func = glow_find_func(m, name);
     t->state = glow_state_new(t->tool.ctx, m);
+    if (!t->state)
+        return TOOL_FAILED;
     t->plain = glow_module_clone(m);
     return bind(t, &t->step, &t->data, "data");
 }

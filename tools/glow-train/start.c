@@ -53,6 +53,19 @@ resume(train *t)
     return glow_state_check(t->state, path);
 }
 
+/* True if all that is trained begins as a constant of the network. */
+static bool
+has_weights(const train *t)
+{
+    size_t count;
+    const glow_state_entry *e = glow_state_entries(t->state, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (e[i].is_trained && !e[i].is_set)
+            return false;
+    return true;
+}
+
 int
 begin_state(train *t)
 {
@@ -67,7 +80,7 @@ begin_state(train *t)
         return TOOL_FAILED;
     if (v->fresh)
         draw_weights(t);
-    if (!v->init && !v->fresh)
+    if (!v->init && !v->fresh && !has_weights(t))
         return tool_usage(&t->tool, "add -init FILE or -fresh",
                           "no first weights are given");
     return glow_state_check(t->state, v->init) ? TOOL_GO_ON : TOOL_FAILED;
