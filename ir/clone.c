@@ -220,10 +220,10 @@ clone_operands(const cloner *c, const glow_node *from)
         glow_set_queue(n, from->queue);
 }
 
-static void
-clone_func(glow_module *m, const glow_func *from)
+static glow_func *
+clone_func(glow_module *m, const glow_func *from, const char *name)
 {
-    glow_func *f = glow_func_new(m, from->name);
+    glow_func *f = glow_func_new(m, name);
     cloner c = {.to = m,
                 .nodes = GLOW_NEW_ARRAY(m->arena, glow_node *,
                                         (size_t)from->next_id + 1)};
@@ -247,6 +247,13 @@ clone_func(glow_module *m, const glow_func *from)
         clone_node(&c, f, n);
     GLOW_FOR_EACH_NODE(n, from)
         clone_operands(&c, n);
+    return f;
+}
+
+glow_func *
+glow_func_clone(const glow_func *f, const char *name)
+{
+    return clone_func(f->module, f, glow_arena_strdup(f->module->arena, name));
 }
 
 glow_module *
@@ -259,7 +266,7 @@ glow_module_clone(const glow_module *from)
     GLOW_FOR_EACH_STORAGE(s, from)
         clone_storage(m, s);
     GLOW_FOR_EACH_FUNC(f, from)
-        clone_func(m, f);
+        clone_func(m, f, f->name);
     glow_copy_value_ranges(m, from);
     return m;
 }

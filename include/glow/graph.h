@@ -237,6 +237,8 @@ GLOW_API glow_func *glow_func_new(glow_module *m, const char *name);
 GLOW_API glow_func *glow_program_new(glow_module *m, const char *name);
 GLOW_API glow_func *glow_find_func(const glow_module *m, const char *name);
 GLOW_API void glow_func_erase(glow_func *f);
+/* A copy of `f` in its module, which has no function `name` yet. */
+GLOW_API glow_func *glow_func_clone(const glow_func *f, const char *name);
 /* Lets `with` (of another name) take the place and the name of `f`. */
 GLOW_API void glow_func_replace(glow_func *f, glow_func *with);
 

@@ -1134,6 +1134,14 @@ static const glow_diag_info table[] = {
      "\n"
      "Look for comparisons and indices on the way.\n"},
 
+    {"E0487", "training and inference cannot be split",
+     "split-inference copies the function that saves gradients, without its loss:\n"
+     "one function, behind differentiate, and two names that no other function has.\n"
+     "\n"
+     "    glow-opt -split-inference -differentiate net.gir\n"
+     "\n"
+     "-differentiate comes first.\n"},
+
     {"E0501", "bytes are read that were never written",
      "An instruction reads a buffer, or a part of one, that no instruction\n"
      "before it has written.\n"

@@ -15,52 +15,14 @@
  * usual pipelines may follow; dce removes what only led to state.
  */
 
-#include "glow/match.h"
-#include "glow/ops.h"
-#include "glow/pass.h"
-#include "glow/state.h"
-
-/* The running statistic that result `i` of a MeanVarNormalization of `x` replaces. */
-static glow_value *
-running(const glow_value *v, const glow_value *x, int i)
-{
-    glow_node *n = glow_def(v, &glow_op_meanvarnormalization);
-
-    return n && v->index == i && n->in[0] == x &&
-                   GLOW_AS(meanvarnormalization, n)->momentum == 1
-               ? n->in[1 + i]
-               : NULL;
-}
-
-static bool
-settle_statistics(glow_node *n)
-{
-    glow_value *mean = running(n->in[3], n->in[0], 0);
-    glow_value *var = running(n->in[4], n->in[0], 1);
-
-    if (!mean || !var)
-        return false;
-    glow_set_operand(n, 3, mean);
-    glow_set_operand(n, 4, var);
-    return true;
-}
+#include "passes/graph/common/inference.h"
 
 static glow_result
 run(glow_pass_run *pass, glow_func *f)
 {
     int count = 0, saves = 0;
 
-    GLOW_FOR_EACH_NODE(n, f) {
-        if (n->op == &glow_op_batchnormalization) {
-            count += settle_statistics(n);
-        } else if (n->op == &glow_op_dropout) {
-            glow_replace_uses(n->out[0], n->in[0]);
-            count++;
-        } else if (n->op == &glow_op_save && glow_is_state(n->in[1]->storage)) {
-            glow_node_erase(n);
-            saves++;
-        }
-    }
+    glow_settle_inference(f, &count, &saves);
     glow_erase_unused(f);
     glow_run_count(pass, "nodes", count);
     glow_run_count(pass, "saves", saves);
