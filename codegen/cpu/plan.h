@@ -134,6 +134,14 @@ typedef struct cpu_plan {
     struct cpu_plan **bodies; /* of a root: callees before callers */
     int n_bodies;
     size_t cap_bodies;
+    /*
+     * Of a root: plans of more entry functions, whose constants are in the root's region,
+     * while placeholders and activations are those of each.
+     */
+    struct cpu_plan **entries;
+    int n_entries;
+    bool is_entry;      /* no body */
+    const char *symbol; /* of an entry function, where it is emitted to files */
     int first_code;  /* instruction i of `func` fails with this + i + 1 */
     int n_codes;     /* of a root */
     LLVMValueRef fn; /* function of a body, once it is built */
@@ -165,8 +173,14 @@ typedef struct cpu_plan {
         int64_t constants;
     } * regions;
     int n_regions;
-    cpu_space *spaces; /* of a root, in bundles */
+    cpu_space *spaces; /* of an entry function, in bundles */
     int n_spaces;
+    int state_space; /* number of the space of state, or -1 */
+    /*
+     * Offset in that space of a number that is not 0 while a call changes the state; -1:
+     * there is none.
+     */
+    int64_t busy;
 } cpu_plan;
 
 #endif

@@ -1,12 +1,6 @@
-/* Constants, first weights and pictures in flash. */
+/* Pictures in flash. */
     .section .rodata
-    .globl constants, first_state, images, labels, labels_end
-    .balign 64
-constants:
-    .incbin "step.weights"
-    .balign 4
-first_state:
-    .incbin "step.state"
+    .globl images, labels, labels_end
     .balign 4
 images:
     .incbin "images"

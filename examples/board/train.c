@@ -1,27 +1,27 @@
 /*
- * train: steps of training on a Cortex-M, one picture each.
+ * train: steps of training on a Cortex-M, one picture each, and inference.
  *
- * The step is step.o, which glow-opt -emit-bundle -state wrote together with step.h, the
- * constants, and the first weights.  Those are copied from flash to memory, where the
- * steps change them in place.  Prints the mean loss of the first and of the last
- * quarter of the steps, in thousandths, and a hash of the weights.
+ * The bundle `digits` has the functions digits_step and digits_run, the constants and the
+ * first weights.  Those are copied from flash to memory, where steps change them in place
+ * and inference reads them.  Prints the mean loss of the first and of the last quarter of
+ * the steps, in thousandths, how many of the last pictures are right before and after,
+ * and a hash of the weights.
  */
 
+#include "digits.h"
 #include "start.h"
-#include "step.h"
 
-/* train.S: constants, first state, pixels as floats, and labels as bytes. */
-extern const uint8_t constants[], first_state[], images[], labels[],
-    labels_end[];
+/* train.S: pixels as floats, and labels as bytes. */
+extern const uint8_t images[], labels[], labels_end[];
 
-/* The memory that a step works in; weights are in the placeholders. */
-static uint8_t io[STEP_PLACEHOLDERS_SIZE] __attribute__((aligned(STEP_ALIGN)));
-static uint8_t work[STEP_ACTIVATIONS_SIZE] __attribute__((aligned(STEP_ALIGN)));
+enum { STEPS = 60, CLASSES = DIGITS_RUN_PROBABILITY_COUNT };
 
-/* All of the state is in the placeholders. */
-#define ENTRY(memory, offset, size) {offset, size},
-static const uint32_t state[][2] = {STEP_STATE(ENTRY)};
-enum { ENTRIES = sizeof state / sizeof *state };
+static uint8_t state[DIGITS_STATE_SIZE] __attribute__((aligned(DIGITS_ALIGN)));
+/* What both functions work in, one after the other. */
+static uint8_t io[DIGITS_PLACEHOLDERS_SIZE]
+    __attribute__((aligned(DIGITS_ALIGN)));
+static uint8_t work[DIGITS_ACTIVATIONS_SIZE]
+    __attribute__((aligned(DIGITS_ALIGN)));
 
 static void
 put_number(uint32_t v)
@@ -35,24 +35,14 @@ put_number(uint32_t v)
     put(at);
 }
 
-static void
-set_state(const uint8_t *from)
-{
-    for (int i = 0; i < ENTRIES; i++) {
-        memcpy(io + state[i][0], from, state[i][1]);
-        from += state[i][1];
-    }
-}
-
 /* FNV-1a, 32 bits. */
 static uint32_t
 hash_state(void)
 {
     uint32_t hash = 2166136261u;
 
-    for (int i = 0; i < ENTRIES; i++)
-        for (uint32_t k = 0; k < state[i][1]; k++)
-            hash = (hash ^ io[state[i][0] + k]) * 16777619u;
+    for (uint32_t k = 0; k < DIGITS_STATE_BUSY_OFFSET; k++)
+        hash = (hash ^ state[k]) * 16777619u;
     return hash;
 }
 
@@ -64,38 +54,79 @@ train(uint32_t i)
     const int64_t label = labels[i];
     float loss;
 
-    memcpy(io + STEP_IMAGE_OFFSET, images + i * STEP_IMAGE_SIZE,
-           STEP_IMAGE_SIZE);
-    memcpy(io + STEP_LABEL_OFFSET, &label, sizeof label);
-    memcpy(io + STEP_RATE_OFFSET, &rate, sizeof rate);
-    if (step(constants, io, work) != 0)
+    memcpy(io + DIGITS_STEP_IMAGE_OFFSET, images + i * DIGITS_STEP_IMAGE_SIZE,
+           DIGITS_STEP_IMAGE_SIZE);
+    memcpy(io + DIGITS_STEP_LABEL_OFFSET, &label, sizeof label);
+    memcpy(io + DIGITS_STEP_RATE_OFFSET, &rate, sizeof rate);
+    if (digits_step(digits_weights, io, work, state) != 0)
         return UINT32_MAX;
-    memcpy(&loss, io + STEP_LOSS_OFFSET, sizeof loss);
+    memcpy(&loss, io + DIGITS_STEP_LOSS_OFFSET, sizeof loss);
     return (uint32_t)(loss * 1000.0f);
+}
+
+/* How many of the pictures from `begin` on get their label. */
+static uint32_t
+count_right(uint32_t begin, uint32_t end)
+{
+    uint32_t right = 0;
+
+    for (uint32_t i = begin; i < end; i++) {
+        float p[CLASSES];
+        int best = 0;
+
+        memcpy(io + DIGITS_RUN_IMAGE_OFFSET, images + i * DIGITS_RUN_IMAGE_SIZE,
+               DIGITS_RUN_IMAGE_SIZE);
+        if (digits_run(digits_weights, io, work, state) != 0)
+            return UINT32_MAX;
+        memcpy(p, io + DIGITS_RUN_PROBABILITY_OFFSET, sizeof p);
+        for (int k = 1; k < CLASSES; k++)
+            best = p[k] > p[best] ? k : best;
+        right += best == labels[i];
+    }
+    return right;
+}
+
+/* True if a call refuses state that another left half changed. */
+static int
+is_refused(void)
+{
+    uint32_t busy = 1;
+    int code;
+
+    memcpy(state + DIGITS_STATE_BUSY_OFFSET, &busy, sizeof busy);
+    code = digits_run(digits_weights, io, work, state);
+    busy = 0;
+    memcpy(state + DIGITS_STATE_BUSY_OFFSET, &busy, sizeof busy);
+    return code == -4;
 }
 
 int
 main(void)
 {
-    uint32_t count = (uint32_t)(labels_end - labels), quarter = count / 4;
-    uint32_t first = 0, last = 0;
+    uint32_t count = (uint32_t)(labels_end - labels), quarter = STEPS / 4;
+    uint32_t first = 0, last = 0, right;
 
-    set_state(first_state);
-    for (uint32_t i = 0; i < count; i++) {
+    memcpy(state, digits_state, sizeof state);
+    right = count_right(STEPS, count);
+    for (uint32_t i = 0; i < STEPS; i++) {
         uint32_t loss = train(i);
 
         if (loss == UINT32_MAX)
             return 1;
         if (i < quarter)
             first += loss;
-        if (i >= count - quarter)
+        if (i >= STEPS - quarter)
             last += loss;
     }
     put_number(first / quarter);
     put(", then ");
     put_number(last / quarter);
-    put(" thousandths; weights ");
+    put(" thousandths; ");
+    put_number(right);
+    put(", then ");
+    put_number(count_right(STEPS, count));
+    put(" right; weights ");
     put_number(hash_state());
-    put("\n");
+    put(is_refused() ? "\n" : "; half an update is taken\n");
     return 0;
 }

@@ -136,8 +136,9 @@ struct glow_backend {
     glow_code_sizes (*sizes)(const glow_executable *x);
     void (*unload)(glow_executable *x);
     /*
-     * Writes the artifact of that name, one of `artifacts`, from a function at
-     * `level`; `path` is that of -o.  NULL if the backend writes no files.
+     * Writes the artifact of that name, one of `artifacts`, from `f`, and the other
+     * functions of its module that no function calls, at `level`; `path` is that of -o.
+     * NULL if the backend writes no files.
      */
     bool (*emit)(glow_func *f, const char *artifact,
                  const glow_target_options *t, const char *path);

@@ -1732,8 +1732,8 @@ static const glow_diag_info table[] = {
      "Call it acme.dce.\n"},
 
     {"E0809", "more or less than one function is to be compiled or drawn",
-     "An object file or bundle has one entry, made from one function, and a\n"
-     "picture of memory shows one.\n"
+     "An object file or bundle has a function for each of the module that no\n"
+     "other calls; that for WebAssembly has one, and a picture of memory shows one.\n"
      "\n"
      "    function @a { ... }\n"
      "    function @b { ... }\n"

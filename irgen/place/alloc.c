@@ -3,6 +3,7 @@
  *
  *     %x = weight ... @x mutable      =>  %x = weight ... @x mutable at $io + 0
  *     %w = weight ... @w constant     =>  ... at $const + 0
+ *     %s = weight ... @s mutable      =>  ... at $state + 0    {State: true}
  *     %r = alloc ...                  =>  %r = alloc ... at $act + 64
  *
  * Where the backend says that a kernel needs scratch, its instruction gets a
@@ -24,9 +25,9 @@
  * of the first.  A `fixed` place is kept.
  *
  * Programs that are no bodies run one at a time, so regions of one name are one
- * memory for all of them, as large as the largest.  Constants stay there between
- * runs: a constant that several programs read has one place, and no program
- * overwrites the constants of another.
+ * memory for all of them, as large as the largest.  Constants and state stay there
+ * between runs: what several programs use has one place, and no program overwrites
+ * what another keeps.
  *
  * The peak of a region is at least the number of bytes live at one moment, the
  * bound; both are noted, and counted for -stats.
@@ -38,6 +39,7 @@
 #include <string.h>
 
 #include "glow/backend.h"
+#include "glow/state.h"
 #include "irgen/options.h"
 #include "irgen/scratch.h"
 #include "irgen/spaces.h"
@@ -49,6 +51,21 @@ static const alloc_options defaults = {.capacity = INT64_MAX};
 static const char *const placeholder_words[] = {"apart", "among", NULL};
 
 /* The buffers to be placed. */
+
+static bool
+is_state(const glow_node *n)
+{
+    const glow_storage *s = n->out[0]->storage;
+
+    return n->op == &glow_op_weight && (glow_is_state(s) || glow_is_trained(s));
+}
+
+bool
+glow_alloc_is_kept(const glow_node *n)
+{
+    return n->op == &glow_op_weight &&
+           (n->out[0]->storage->is_constant || is_state(n));
+}
 
 static glow_buffer_class
 class_of(const glow_node *n)
@@ -99,7 +116,7 @@ collect(allocator *a)
         if ((n->op != &glow_op_alloc && n->op != &glow_op_weight) ||
             glow_is_token(n))
             continue;
-        if (n->op == &glow_op_weight && !among)
+        if (n->op == &glow_op_weight && (!among || is_state(n)))
             life = (glow_life){0, INT64_MAX, life.uses};
         *b = (alloc_buffer){n,
                             class_of(n),
@@ -109,7 +126,7 @@ collect(allocator *a)
                             glow_type_bytes(n->out[0]->type),
                             align_of(a, n),
                             0,
-                            NULL};
+                            is_state(n) ? a->state : NULL};
         if (glow_is_fixed(n) && n->place->size > b->size)
             b->size = n->place->size;
         /* with padding for any alignment */
@@ -310,10 +327,10 @@ place_program(glow_pass_run *run, glow_func *f, bool is_asked)
     bool changed;
 
     if (!place_bodies(run, f) || !glow_give_scratch(run, f, &changed) ||
-        !glow_give_spaces(run, f) || !collect(&a))
+        !glow_give_spaces(run, f))
         return false;
     glow_alloc_make_pools(&a);
-    if (!glow_alloc_bind(&a) || !settle_all(&a))
+    if (!collect(&a) || !glow_alloc_bind(&a) || !settle_all(&a))
         return false;
     set_places(&a);
     if (is_asked)

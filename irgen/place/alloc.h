@@ -53,6 +53,7 @@ typedef struct allocator {
     alloc_pool *pools;
     size_t n_pools;
     glow_homes homes[GLOW_BUFFER_CLASSES]; /* indices of pools */
+    const alloc_pool *state;               /* of state, or NULL: with placeholders */
 } allocator;
 
 /* alloc_pools.c: the regions. */
@@ -64,11 +65,14 @@ void glow_alloc_set_regions(allocator *a);
 /* The pool of the region `name`, or NULL. */
 alloc_pool *glow_alloc_find_pool(const allocator *a, const char *name);
 
+/* alloc.c: true for a buffer that is kept between runs: a constant or state. */
+bool glow_alloc_is_kept(const glow_node *n);
+
 /* alloc_lives.c: live ranges. */
 
 /* Finds the buffers of the program whose home is the pool. */
 void glow_alloc_fill(allocator *a, alloc_pool *p);
-/* Sets their live ranges, and those of constants that other programs keep there. */
+/* Sets their live ranges, and those of what other programs keep there. */
 void glow_alloc_make_lives(allocator *a, alloc_pool *p);
 /* Padding bytes after the buffer. */
 int64_t glow_alloc_gap_behind(const allocator *a, const alloc_pool *p,

@@ -1,6 +1,6 @@
 /*
- * Live ranges of the buffers of a region, and of constants that other programs
- * keep in the same memory.
+ * Live ranges of the buffers of a region, and of constants and state that other
+ * programs keep in the same memory.
  */
 
 #include <string.h>
@@ -57,30 +57,35 @@ add_life(const allocator *a, alloc_pool *p, glow_lifetime l)
     p->lives[p->n_lives++] = l;
 }
 
-/* Constants of other programs in the same memory. */
+/* What other programs keep in the same memory. */
 
 typedef struct keeper {
     allocator *a;
     alloc_pool *pool;
     glow_map *own;  /* by name: 1 + the number of our buffer of it */
-    glow_map *seen; /* by name: constants with a place */
+    glow_map *seen; /* by name: what has a place */
 } keeper;
 
-/* Gives our constant the place that another program gave it, if it can be there;
- * otherwise the place is blocked for our buffers. */
+/*
+ * Gives our constant or state the place that another program gave it, if it can be
+ * there; otherwise the place is blocked for our buffers.
+ */
 static void
-keep_constant(keeper *k, const glow_node *n)
+keep_place(keeper *k, const glow_node *n)
 {
     const char *name = n->out[0]->storage->name;
     uintptr_t own = (uintptr_t)glow_map_get(k->own, name);
     const glow_node *seen = glow_map_get(k->seen, name);
     glow_lifetime *l = own ? &k->pool->lives[own - 1] : NULL;
+    int64_t gap =
+        own ? glow_alloc_gap_behind(k->a, k->pool, k->pool->buffers[own - 1])
+            : 0;
 
     if (seen && seen->place->offset == n->place->offset)
         return;
     glow_map_set(k->seen, name, (void *)(uintptr_t)n);
     if (l && !l->is_fixed && n->place->offset % l->align == 0 &&
-        n->place->size >= l->size) {
+        n->place->size >= l->size - gap) {
         l->is_fixed = true;
         l->offset = n->place->offset;
         return;
@@ -101,12 +106,12 @@ is_same_memory(const glow_region *x, const glow_region *y)
 }
 
 static void
-keep_constants(allocator *a, alloc_pool *p)
+keep_places(allocator *a, alloc_pool *p)
 {
     keeper k = {a, p, glow_map_new(a->arena), glow_map_new(a->arena)};
 
     for (size_t i = 0; i < p->count; i++)
-        if (p->buffers[i]->class == GLOW_CONSTANTS)
+        if (glow_alloc_is_kept(p->buffers[i]->node))
             glow_map_set(k.own, p->buffers[i]->node->out[0]->storage->name,
                          (void *)(uintptr_t)(i + 1));
     GLOW_FOR_EACH_FUNC(g, a->f->module) {
@@ -115,9 +120,9 @@ keep_constants(allocator *a, alloc_pool *p)
         GLOW_FOR_EACH_NODE(n, g) {
             if (n->op != &glow_op_weight)
                 break;
-            if (n->out[0]->storage->is_constant && n->place->size > 0 &&
+            if (glow_alloc_is_kept(n) && n->place->size > 0 &&
                 is_same_memory(n->place->region, p->region))
-                keep_constant(&k, n);
+                keep_place(&k, n);
         }
     }
 }
@@ -139,5 +144,5 @@ glow_alloc_make_lives(allocator *a, alloc_pool *p)
     p->n_lives = p->cap = 0;
     for (size_t i = 0; i < p->count; i++)
         add_life(a, p, lifetime_of(a, p, p->buffers[i]));
-    keep_constants(a, p);
+    keep_places(a, p);
 }

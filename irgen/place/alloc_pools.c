@@ -1,8 +1,8 @@
 /*
  * Regions: the pools in which alloc places buffers.
  *
- * Without spaces in the target there are three of unlimited size: $const, $io and
- * $act.  With spaces, each space that some class of buffers may use is a region of
+ * Without spaces in the target there are three of unlimited size, $const, $io and
+ * $act, and $state, if there is state.  With spaces, each space that some class of buffers may use is a region of
  * its name.  Regions with fixed buffers of the program are kept.
  *
  * The memory of a body is part of the scratch of its caller: only its constants
@@ -55,7 +55,7 @@ set_home(allocator *a, glow_buffer_class class, size_t pool)
     a->homes[class] = (glow_homes){at, 1};
 }
 
-/* One of the three default regions, as the function has it, if it does. */
+/* One of the default regions, as the function has it, if it does. */
 static size_t
 add_usual(allocator *a, const char *name, int64_t most)
 {
@@ -69,6 +69,15 @@ add_usual(allocator *a, const char *name, int64_t most)
     return add_pool(a, &usual, most);
 }
 
+static bool
+has_state(const glow_func *f)
+{
+    GLOW_FOR_EACH_NODE(n, f)
+        if (glow_alloc_is_kept(n) && !n->out[0]->storage->is_constant)
+            return true;
+    return false;
+}
+
 static void
 add_usual_memory(allocator *a)
 {
@@ -80,6 +89,8 @@ add_usual_memory(allocator *a)
              a->options->placeholders == ALLOC_AMONG ? act : io);
     set_home(a, GLOW_ACTIVATIONS, act);
     set_home(a, GLOW_SCRATCH, act);
+    if (has_state(a->f))
+        a->state = &a->pools[add_usual(a, "state", INT64_MAX)];
 }
 
 static size_t
@@ -122,7 +133,7 @@ void
 glow_alloc_make_pools(allocator *a)
 {
     const glow_target *t = glow_run_target(a->run);
-    size_t most = t->n_spaces + 3;
+    size_t most = t->n_spaces + 4;
     bool is_body = glow_is_body(a->f);
 
     for (const glow_region *r = a->f->regions; r; r = r->next)

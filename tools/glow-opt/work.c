@@ -187,6 +187,17 @@ has_one_func(opt *o, const glow_module *m)
                       m->funcs ? "several" : "none");
 }
 
+/* The first function that no other calls; NULL after a report. */
+static glow_func *
+first_entry(opt *o, const glow_module *m)
+{
+    GLOW_FOR_EACH_FUNC(f, m)
+        if (!glow_is_body(f))
+            return f;
+    glow_error(o->tool.ctx, "E0809", "the module has no function to compile");
+    return NULL;
+}
+
 static bool
 emit(opt *o, glow_module *m)
 {
@@ -194,9 +205,9 @@ emit(opt *o, glow_module *m)
     glow_tuning *tuning;
     glow_func *f;
 
-    if (!has_one_func(o, m))
+    f = first_entry(o, m);
+    if (!f)
         return false;
-    f = glow_module_entry(m);
     if (tool_read_tuning(&o->tool, &v->tuning, &tuning) != TOOL_GO_ON ||
         tool_tune(&o->tool, &v->tuning, o->backend, f, &o->code, tuning) !=
             TOOL_GO_ON)

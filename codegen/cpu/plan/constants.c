@@ -38,13 +38,17 @@ typedef struct layout {
 static int
 plan_count(const layout *l)
 {
-    return l->root->n_bodies + 1;
+    return 1 + l->root->n_bodies + l->root->n_entries;
 }
 
 static cpu_plan *
 plan_at(const layout *l, int i)
 {
-    return i ? l->root->bodies[i - 1] : l->root;
+    const cpu_plan *root = l->root;
+
+    return i == 0               ? l->root
+           : i <= root->n_bodies ? root->bodies[i - 1]
+                                 : root->entries[i - 1 - root->n_bodies];
 }
 
 static int
@@ -376,11 +380,15 @@ glow_cpu_fill_constants(const cpu_plan *p, cpu_pool *pool, uint8_t *to,
 
     for (int i = 0; i < p->n_bodies; i++)
         most += p->bodies[i]->n_constants;
+    for (int i = 0; i < p->n_entries; i++)
+        most += p->entries[i]->n_constants;
     f.at = GLOW_NEW_ARRAY(p->arena, const cpu_constant *, most);
     f.from = GLOW_NEW_ARRAY(p->arena, const glow_tensor *, most);
     ok = fetch(&f, p);
     for (int i = 0; i < p->n_bodies; i++)
         ok = ok && fetch(&f, p->bodies[i]);
+    for (int i = 0; i < p->n_entries; i++)
+        ok = ok && fetch(&f, p->entries[i]);
     if (ok && consumes)
         count_readers(&f, p->arena);
     if (ok)

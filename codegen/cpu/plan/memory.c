@@ -77,8 +77,8 @@ widen(const glow_func *f, const glow_region *r, int64_t *begin, int64_t *end)
 
 /*
  * The offset of the constants of region `r`: regions with one name and space
- * share one memory in the whole plan, of which only the range that its
- * functions use is kept.
+ * share one memory in the whole plan, of which only the range that functions of
+ * the module use is kept.
  */
 static int64_t
 lay_constants(cpu_plan *p, const glow_region *r)
@@ -95,8 +95,7 @@ lay_constants(cpu_plan *p, const glow_region *r)
                         &root->cap_memories, sizeof *root->memories);
     m = &root->memories[root->n_memories++];
     GLOW_FOR_EACH_FUNC(f, root->func->module)
-        if (f == root->func || glow_calls(root->func, f))
-            widen(f, r, &begin, &end);
+        widen(f, r, &begin, &end);
     begin = begin / CPU_ALIGN * CPU_ALIGN;
     *m = (cpu_memory){r, *size - begin};
     *size = glow_cpu_aligned(*size + end - begin);

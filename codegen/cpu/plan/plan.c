@@ -408,6 +408,9 @@ new_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
     p->target = t;
     p->arena = a;
     p->root = root ? root : p;
+    p->is_entry = !root;
+    p->state_space = -1;
+    p->busy = -1;
     p->first_code = p->root->n_codes;
     p->root->n_codes += f->count;
     p->size[CPU_CONSTANTS] = p->root->size[CPU_CONSTANTS];
@@ -450,9 +453,26 @@ make_plan(cpu_plan *root, glow_arena *a, const cpu_target *t, glow_func *f)
 cpu_plan *
 glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f)
 {
-    cpu_plan *p = make_plan(NULL, a, t, f);
+    return glow_cpu_plan_all(a, t, &f, 1);
+}
 
-    if (p)
-        glow_cpu_lay_constants(p);
+cpu_plan *
+glow_cpu_plan_all(glow_arena *a, const cpu_target *t, glow_func *const *f,
+                  int count)
+{
+    cpu_plan *p = make_plan(NULL, a, t, f[0]);
+
+    if (!p)
+        return NULL;
+    p->entries = GLOW_NEW_ARRAY(a, cpu_plan *, count);
+    for (int i = 1; i < count; i++) {
+        cpu_plan *entry = make_plan(p, a, t, f[i]);
+
+        if (!entry)
+            return NULL;
+        entry->is_entry = true;
+        p->entries[p->n_entries++] = entry;
+    }
+    glow_cpu_lay_constants(p);
     return p;
 }

@@ -7,6 +7,9 @@
 
 /* The plan of `f`, allocated in `a`; NULL after a report. */
 cpu_plan *glow_cpu_plan(glow_arena *a, const cpu_target *t, glow_func *f);
+/* The same of `count` entry functions, 1 or more: the first one's, with `entries`. */
+cpu_plan *glow_cpu_plan_all(glow_arena *a, const cpu_target *t,
+                            glow_func *const *f, int count);
 
 /*
  * The plan, `p` (a root) or one of its bodies, whose instruction failed with

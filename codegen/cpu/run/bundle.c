@@ -2,9 +2,10 @@
  * Writes bundles.
  *
  * A bundle is NAME.o with NAME.h, and the constants in NAME.weights, in the object, or in
- * NAME_weights.c.  Its function is NAME, because the function of the graph is often
- * `main`.  The object is renamed into place last: if it is new, the other files are new
- * too.
+ * NAME_weights.c; the first contents of its state likewise, if they are given.  Its
+ * function is NAME, because the function of the graph is often `main`; several functions
+ * are NAME_FUNCTION each, with the constants and the state of all in one piece.  The
+ * object is renamed into place last: if it is new, the other files are new too.
  */
 
 #include "codegen/cpu/run/bundle.h"
@@ -100,12 +101,17 @@ weights_name(const bundle *b)
     return glow_arena_printf(b->arena, "%s_weights", b->name);
 }
 
-/* Defines NAME_weights in the module, in a section of its own. */
+static const char *
+state_name(const bundle *b)
+{
+    return glow_arena_printf(b->arena, "%s_state", b->name);
+}
+
+/* Defines the constant `name` in the module, in a section of its own. */
 static void
-define_weights(const bundle *b, const glow_data *region)
+define(const bundle *b, const char *name, const glow_data *region)
 {
     cg *g = b->g;
-    const char *name = weights_name(b);
     LLVMValueRef bytes = LLVMConstStringInContext2(
         g->context, glow_data_bytes(region), glow_data_size(region), true);
     LLVMValueRef v = LLVMAddGlobal(g->module, LLVMTypeOf(bytes), name);
@@ -118,7 +124,8 @@ define_weights(const bundle *b, const glow_data *region)
 }
 
 static bool
-write_c(const bundle *b, const glow_data *region)
+write_c(const bundle *b, const char *name, const char *suffix,
+        const glow_data *region)
 {
     const uint8_t *bytes = glow_data_bytes(region);
     size_t size = glow_data_size(region);
@@ -126,57 +133,74 @@ write_c(const bundle *b, const glow_data *region)
     bool ok;
 
     glow_buf_printf(&c,
-                    "/* The constants of %s. */\n\n#include \"%s\"\n\n"
+                    "#include \"%s\"\n\n"
                     "_Alignas(%s_ALIGN) const uint8_t %s[] = {",
-                    b->name, file_name(beside(b->arena, b->path, ".h")),
-                    glow_cpu_macro_prefix(b->arena, b->name), weights_name(b));
+                    file_name(beside(b->arena, b->path, ".h")),
+                    glow_cpu_macro_prefix(b->arena, b->name), name);
     for (size_t i = 0; i < size; i++)
         glow_buf_printf(&c, "%s%u,", i % 16 == 0 ? "\n    " : " ", bytes[i]);
     glow_buf_puts(&c, size ? "\n};\n" : "0};\n");
-    ok = write_text(b, "_weights.c", &c);
+    ok = write_text(b, suffix, &c);
     glow_buf_free(&c);
     return ok;
 }
 
+/* Writes constants, or the first contents of the state, where they are no file. */
 static bool
-write_weights(const bundle *b, const glow_data *region)
+write_bytes(const bundle *b, const char *name, const char *c_suffix,
+            const char *suffix, const glow_data *region)
 {
     switch (b->weights) {
     case GLOW_BUNDLE_C:
-        return write_c(b, region);
+        return write_c(b, name, c_suffix, region);
     case GLOW_BUNDLE_OBJECT:
         return true;
     case GLOW_BUNDLE_FILE:
     default:
-        return glow_file_write(b->ctx, beside(b->arena, b->path, ".weights"),
+        return glow_file_write(b->ctx, beside(b->arena, b->path, suffix),
                                glow_data_bytes(region), glow_data_size(region));
     }
 }
 
-/* The first contents of the state, in the order of the header. */
+/* True if the first contents of some state are in the network. */
 static bool
-write_state(const bundle *b)
+has_initial(const glow_module *m)
 {
-    const cpu_plan *p = b->plan;
-    glow_output *o = NULL;
-    glow_state *s;
-    bool ok;
+    GLOW_FOR_EACH_STORAGE(s, m)
+        if (glow_initial(s))
+            return true;
+    return false;
+}
 
-    if (!b->state)
-        return true;
-    s = glow_state_new(b->ctx, p->func->module);
-    ok = glow_state_load(s, b->state) && glow_state_check(s, b->state);
-    if (ok)
-        o = glow_output_begin(b->ctx, beside(b->arena, b->path, ".state"));
-    for (int i = 0; o && i < p->n_bindings; i++)
-        if (glow_cpu_is_state(&p->bindings[i]))
-            glow_output_write(
-                o,
-                glow_state_find(s, p->bindings[i].storage->name)->tensor.data,
-                (size_t)p->bindings[i].size);
-    ok = o && glow_output_commit(o);
+/*
+ * The first contents of the state, which the caller unreferences: the bytes of its memory,
+ * or where it is in several memories, those of its tensors in the order of the header.
+ * NULL after a report.
+ */
+static glow_data *
+fill_state(const bundle *b)
+{
+    glow_state *s = glow_state_new(b->ctx, b->plan->func->module);
+    glow_data *data = NULL;
+    cpu_state list = glow_cpu_list_state(b->plan);
+    int64_t at = 0;
+
+    if (s && (!b->state || (glow_state_load(s, b->state) &&
+                            glow_state_check(s, b->state)))) {
+        data = glow_data_new((size_t)list.size);
+        memset(glow_data_bytes(data), 0, (size_t)list.size);
+        for (int i = 0; i < list.count; i++) {
+            const cpu_binding *x = list.at[i].binding;
+
+            memcpy((char *)glow_data_bytes(data) +
+                       (list.is_one ? list.at[i].location.offset : at),
+                   glow_state_find(s, x->storage->name)->tensor.data,
+                   (size_t)x->size);
+            at += x->size;
+        }
+    }
     glow_state_free(s);
-    return ok;
+    return data;
 }
 
 /* Code. */
@@ -222,14 +246,23 @@ write_web(const bundle *b, const glow_buf *module)
 }
 
 static bool
-write_files(const bundle *b, const glow_data *region)
+write_files(const bundle *b, const glow_data *region, const glow_data *state)
 {
     glow_buf header = {.arena = b->arena}, module = {0};
     bool ok = link_web(b, &module);
 
-    glow_cpu_put_header(&header, b->plan, b->name, b->stack, b->weights,
-                        file_name(beside(b->arena, b->path, ".weights")));
-    ok = ok && write_weights(b, region) && write_state(b) &&
+    glow_cpu_put_header(
+        &header, &(cpu_header){
+                     .plan = b->plan,
+                     .name = b->name,
+                     .stack = b->stack,
+                     .weights = b->weights,
+                     .file = file_name(beside(b->arena, b->path, ".weights")),
+                     .has_state = state != NULL});
+    ok = ok &&
+         write_bytes(b, weights_name(b), "_weights.c", ".weights", region) &&
+         (!state ||
+          write_bytes(b, state_name(b), "_state.c", ".state", state)) &&
          write_text(b, ".h", &header) &&
          (!b->linker || write_web(b, &module)) &&
          glow_file_write(b->ctx, beside(b->arena, b->path, ".o"),
@@ -251,10 +284,15 @@ glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
                 .name = glow_cpu_bundle_name(p->arena, path),
                 .weights = (glow_bundle_weights)glow_cpu_options_of(t)->weights,
                 .state = t ? t->state : NULL};
-    glow_data *region;
+    glow_data *region, *state = NULL;
     bool ok = false;
 
     if (strncmp(p->target->triple, "wasm32", 6) == 0) {
+        if (p->n_entries > 0)
+            return glow_error(b.ctx, "E0809",
+                              "the loader of a bundle for WebAssembly calls "
+                              "one function, but the module has %d",
+                              1 + p->n_entries);
         if (b.weights == GLOW_BUNDLE_C)
             return glow_error_hint(
                 b.ctx, (glow_span){0}, "E0854",
@@ -266,17 +304,25 @@ glow_cpu_write_bundle(cg *g, const cpu_plan *p, const char *path,
         if (!b.linker)
             return false;
     }
-    region = fill(&b);
-    if (!region)
+    if ((b.state || has_initial(p->func->module)) && !(state = fill_state(&b)))
         return false;
-    if (b.weights == GLOW_BUNDLE_OBJECT)
-        define_weights(&b, region);
-    separate_functions(&b);
-    b.object = glow_cpu_emit_object(g, b.ctx, b.name, &b.stack);
+    region = fill(&b);
+    if (region && b.weights == GLOW_BUNDLE_OBJECT) {
+        define(&b, weights_name(&b), region);
+        if (state)
+            define(&b, state_name(&b), state);
+    }
+    if (region) {
+        separate_functions(&b);
+        b.object = glow_cpu_emit_object(g, p, &b.stack);
+    }
     if (b.object) {
-        ok = write_files(&b, region);
+        ok = write_files(&b, region, state);
         LLVMDisposeMemoryBuffer(b.object);
     }
-    glow_data_unref(region);
+    if (region)
+        glow_data_unref(region);
+    if (state)
+        glow_data_unref(state);
     return ok;
 }

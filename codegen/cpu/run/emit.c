@@ -41,7 +41,7 @@ glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
 typedef struct emission {
     cg *g;
     LLVMCodeGenFileType what;
-    const char *entry; /* whose stack is bounded, or NULL */
+    const cpu_plan *plan; /* whose entry functions have their stack bounded, or NULL */
 } emission;
 
 /* In front of the answer of a child process. */
@@ -57,11 +57,11 @@ generate(const emission *e, LLVMMemoryBufferRef *out, int64_t *stack)
     cpu_frames frames;
     const char *refusal;
 
-    if (!e->entry)
+    if (!e->plan)
         return glow_cpu_machine_code(e->g, e->what, out);
     glow_cpu_frames_begin(&frames, e->g);
     refusal = glow_cpu_machine_code(e->g, e->what, out);
-    *stack = glow_cpu_frames_end(&frames, e->entry);
+    *stack = glow_cpu_frames_end(&frames, e->plan);
     return refusal;
 }
 
@@ -133,10 +133,9 @@ glow_cpu_emit_machine_code(cg *g, glow_context *ctx, LLVMCodeGenFileType what)
 }
 
 LLVMMemoryBufferRef
-glow_cpu_emit_object(cg *g, glow_context *ctx, const char *entry,
-                     int64_t *stack)
+glow_cpu_emit_object(cg *g, const cpu_plan *p, int64_t *stack)
 {
-    return emit(&(emission){g, LLVMObjectFile, entry}, ctx, stack);
+    return emit(&(emission){g, LLVMObjectFile, p}, p->func->module->ctx, stack);
 }
 
 static bool
@@ -265,23 +264,59 @@ check_spaces(const cpu_plan *p)
     return ok;
 }
 
+/* The functions of the module of `f` that no other calls, `f` first. */
+static glow_func **
+list_entries(glow_arena *a, glow_func *f, int *count)
+{
+    glow_func **list;
+
+    *count = 1;
+    GLOW_FOR_EACH_FUNC(other, f->module)
+        *count += other != f && !glow_is_body(other);
+    list = GLOW_NEW_ARRAY(a, glow_func *, *count);
+    list[0] = f;
+    *count = 1;
+    GLOW_FOR_EACH_FUNC(other, f->module)
+        if (other != f && !glow_is_body(other))
+            list[(*count)++] = other;
+    return list;
+}
+
+/* Names the entry functions by `bundle`, or for NULL as in the module. */
+static void
+name_entries(cpu_plan *p, const char *bundle)
+{
+    glow_arena *a = p->arena;
+
+    for (int i = 0; i <= p->n_entries; i++) {
+        cpu_plan *e = i ? p->entries[i - 1] : p;
+        const char *own = glow_cpu_c_name(a, e->func->name);
+
+        e->symbol = !bundle         ? own
+                    : !p->n_entries ? bundle
+                                    : glow_arena_printf(a, "%s_%s", bundle, own);
+    }
+}
+
 /*
- * The plan of `f`, with regions apart if it `separates`.  Packed weights stay small where
- * the spaces for constants do not hold them otherwise.
+ * The plan of `f` and the others, with regions apart.  Packed weights stay small where the
+ * spaces for constants do not hold them otherwise.
  */
 static cpu_plan *
-plan_within(glow_arena *a, cpu_target *t, glow_func *f, bool separates)
+plan_within(glow_arena *a, cpu_target *t, glow_func *f)
 {
-    cpu_plan *p = glow_cpu_plan(a, t, f);
+    int count;
+    glow_func **all = list_entries(a, f, &count);
+    cpu_plan *p = glow_cpu_plan_all(a, t, all, count);
 
-    if (p && separates)
+    if (p)
         glow_cpu_separate_spaces(p);
     if (!p || t->packing == GLOW_PACKING_SMALL ||
         p->size[CPU_CONSTANTS] <= capacity_of(p, CPU_CONSTANTS))
         return p;
     t->packing = GLOW_PACKING_SMALL;
     t->remark = NULL; /* said once */
-    return plan_within(a, t, f, separates);
+    return plan_within(a, t, f);
 }
 
 bool
@@ -291,14 +326,18 @@ glow_cpu_emit(glow_func *f, const char *artifact,
     glow_arena *a = glow_arena_new();
     cpu_target *t = glow_cpu_target(f->module->ctx, a, options);
     bool debug = options && options->debug;
-    const char *entry =
-        is(artifact, "bundle") ? glow_cpu_bundle_name(a, path) : f->name;
-    cpu_plan *p = t ? plan_within(a, t, f, is(artifact, "bundle")) : NULL;
+    const char *bundle =
+        is(artifact, "bundle") ? glow_cpu_bundle_name(a, path) : NULL;
+    cpu_plan *p = t ? plan_within(a, t, f) : NULL;
     cg g;
-    bool ok = false;
+    bool ok = p && check_limit(p, options) && check_spaces(p);
 
-    if (p && check_limit(p, options) && check_spaces(p)) {
-        ok = glow_cpu_compile(&g, p, entry, false, debug) &&
+    for (int i = 0; p && i < p->n_entries; i++)
+        ok = ok && check_limit(p->entries[i], options) &&
+             check_spaces(p->entries[i]);
+    if (ok) {
+        name_entries(p, bundle);
+        ok = glow_cpu_compile(&g, p, p->symbol, false, debug) &&
              write_form(&g, p, artifact, options, path);
         glow_cg_gen_end(&g);
     }

@@ -15,9 +15,12 @@ bool glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
 /* Generates an object or assembly from `g`; NULL after a report. */
 LLVMMemoryBufferRef glow_cpu_emit_machine_code(cg *g, glow_context *ctx,
                                                LLVMCodeGenFileType what);
-/* The same for an object, with a bound of the stack of function `entry` in bytes. */
-LLVMMemoryBufferRef glow_cpu_emit_object(cg *g, glow_context *ctx,
-                                         const char *entry, int64_t *stack);
+/*
+ * The same for an object, with a bound of the stack of the entry functions of `p` in
+ * bytes.
+ */
+LLVMMemoryBufferRef glow_cpu_emit_object(cg *g, const cpu_plan *p,
+                                         int64_t *stack);
 
 /* "object", "asm", "llvm", "bundle". */
 extern const glow_artifact glow_cpu_artifacts[];

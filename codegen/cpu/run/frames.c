@@ -93,10 +93,18 @@ bound_of(const cpu_frames *f, LLVMValueRef fn, glow_map *known)
 }
 
 int64_t
-glow_cpu_frames_end(cpu_frames *f, const char *entry)
+glow_cpu_frames_end(cpu_frames *f, const cpu_plan *p)
 {
-    LLVMValueRef fn = LLVMGetNamedFunction(f->g->module, entry);
+    glow_map *known = glow_map_new(f->g->arena);
+    int64_t most = 0;
 
     LLVMContextSetDiagnosticHandler(f->g->context, NULL, NULL);
-    return fn ? bound_of(f, fn, glow_map_new(f->g->arena)) : 0;
+    for (int i = 0; i <= p->n_entries; i++) {
+        const char *symbol = i ? p->entries[i - 1]->symbol : p->symbol;
+        LLVMValueRef fn = LLVMGetNamedFunction(f->g->module, symbol);
+        int64_t one = fn ? bound_of(f, fn, known) : 0;
+
+        most = one > most ? one : most;
+    }
+    return most;
 }

@@ -16,6 +16,7 @@
 #include "codegen/cpu/kernels/fork.h"
 #include "codegen/cpu/kernels/kernel.h"
 #include "codegen/cpu/plan/describe.h"
+#include "codegen/cpu/run/header.h"
 #include "codegen/cpu/run/steps.h"
 #include "ir/base/sha256.h"
 
@@ -49,9 +50,9 @@ glow_cpu_uses_matrix(const cpu_plan *p)
     return false;
 }
 
-/* Returns -1 if `bad`, an i1, is true; nothing if it is NULL. */
+/* Returns `code` if `bad`, an i1, is true; nothing if it is NULL. */
 static void
-refuse_if(cg *g, cg_value bad)
+refuse_if(cg *g, cg_value bad, int code)
 {
     cg_if refused;
 
@@ -59,7 +60,7 @@ refuse_if(cg *g, cg_value bad)
         return;
     glow_cg_if(g, &refused, bad);
     LLVMBuildRet(g->builder,
-                 LLVMConstInt(g->i32, (unsigned long long)-1, true));
+                 LLVMConstInt(g->i32, (unsigned long long)code, true));
     LLVMPositionBuilderAtEnd(g->builder, refused.done);
 }
 
@@ -70,11 +71,60 @@ refuse_if(cg *g, cg_value bad)
 static void
 ask_for_registers(cg *g, const cpu_plan *p)
 {
-    if (p->root != p)
+    if (!p->is_entry)
         return;
     if (glow_cpu_uses_matrix(p) && !g->target->emulates_amx)
-        refuse_if(g, glow_cg_matrix_refused(g));
-    refuse_if(g, glow_cg_length_refused(g));
+        refuse_if(g, glow_cg_matrix_refused(g), CPU_NO_REGISTERS);
+    refuse_if(g, glow_cg_length_refused(g), CPU_NO_REGISTERS);
+}
+
+/*
+ * The number in the state of `p` that is not 0 while a call changes it, or NULL.  Its
+ * loads and stores are volatile, since a call that does not end is the reason for them.
+ */
+static cg_value
+busy_of(cg *g, const cpu_plan *p, cg_value entry)
+{
+    int param = glow_cpu_entry_params(g->target) + p->state_space;
+
+    return p->busy < 0 ? NULL
+                       : glow_cg_atc(g, LLVMGetParam(entry, (unsigned)param),
+                                     p->busy);
+}
+
+static bool
+changes_state(const cpu_plan *p)
+{
+    for (int i = 0; i < p->n_bindings; i++)
+        if (p->bindings[i].written && glow_cpu_is_state(&p->bindings[i]))
+            return true;
+    return false;
+}
+
+static void
+set_busy(cg *g, const cpu_plan *p, cg_value busy, unsigned number)
+{
+    if (busy && changes_state(p))
+        LLVMSetVolatile(
+            LLVMBuildStore(g->builder, LLVMConstInt(g->i32, number, false),
+                           busy),
+            true);
+}
+
+/* Refuses state that a call left half changed, and tells that this one changes it. */
+static cg_value
+begin_change(cg *g, const cpu_plan *p, cg_value entry)
+{
+    cg_value busy = busy_of(g, p, entry), now;
+
+    if (!busy)
+        return NULL;
+    now = LLVMBuildLoad2(g->builder, g->i32, busy, "");
+    LLVMSetVolatile(now, true);
+    refuse_if(g, cg_icmp(g, LLVMIntNE, now, LLVMConstNull(g->i32)),
+              CPU_INTERRUPTED);
+    set_busy(g, p, busy, 1);
+    return busy;
 }
 
 /* Returns `code` and restores the floating-point mode of the caller. */
@@ -90,13 +140,14 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
             bool debug)
 {
     cg_value entry = glow_cg_function(
-        g, name, glow_cpu_entry_params(g->target) + p->n_spaces, p->root == p);
-    cg_value before;
+        g, name, glow_cpu_entry_params(g->target) + p->n_spaces, p->is_entry);
+    cg_value before, busy;
 
     if (debug)
         glow_cg_debug_entry(g, entry, p->func);
     ask_for_registers(g, p);
-    before = p->root == p ? glow_cg_flush_begin(g) : NULL;
+    busy = begin_change(g, p, entry);
+    before = p->is_entry ? glow_cg_flush_begin(g) : NULL;
     for (int i = 0; i < p->n_steps; i++) {
         const cpu_step *s = &p->steps[i];
         cg_if failed;
@@ -112,6 +163,7 @@ build_entry(cg *g, const cpu_plan *p, const char *name, cpu_made *const *fns,
         leave(g, before, failure(g, p, s, code));
         LLVMPositionBuilderAtEnd(g->builder, failed.done);
     }
+    set_busy(g, p, busy, 0);
     leave(g, before, LLVMConstNull(g->i32));
     return entry;
 }
@@ -223,6 +275,9 @@ glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
     }
     fns = make_steps(&b, p);
     build_entry(g, p, name, fns, b.debug);
+    for (int i = 0; i < p->n_entries; i++)
+        build_entry(g, p->entries[i], p->entries[i]->symbol,
+                    make_steps(&b, p->entries[i]), b.debug);
     if (o->steps)
         build_stepper(g, p, name, fns);
     if (b.debug)

@@ -6,6 +6,9 @@
 #include "codegen/cpu/emit/gen.h"
 #include "codegen/cpu/plan.h"
 
+/* What an entry function returns besides the number of an instruction that failed. */
+enum { CPU_NO_REGISTERS = -1, CPU_INTERRUPTED = -4 };
+
 typedef struct cpu_build_options {
     /* Also builds `name.step`, with the number of a step as an additional
        parameter, which runs only this step. */
@@ -15,7 +18,10 @@ typedef struct cpu_build_options {
     bool apart;
 } cpu_build_options;
 
-/* Builds functions for all steps and the entry function `name`. */
+/*
+ * Builds functions for all steps, the entry function `name`, and p->entries by their
+ * symbols.
+ */
 void glow_cpu_build(cg *g, const cpu_plan *p, const char *name,
                     const cpu_build_options *o);
 

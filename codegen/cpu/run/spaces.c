@@ -3,7 +3,8 @@
  *
  * A plan has the regions of a base one behind the other.  In a bundle each of them but the
  * first has a pointer of its own, since memories of a machine need not be adjacent; the
- * offsets of the others move down by the sizes of those before them.
+ * offsets of the others move down by the sizes of those before them.  The region of state
+ * always has one, and behind its tensors a number that tells an interrupted call.
  */
 
 #include "codegen/cpu/run/spaces.h"
@@ -29,8 +30,15 @@ pointer_name(const cpu_plan *p, const char *name)
     return unique;
 }
 
-void
-glow_cpu_separate_spaces(cpu_plan *p)
+/* The region that alloc keeps state in. */
+static bool
+is_for_state(const glow_region *r)
+{
+    return strcmp(r->name, "state") == 0;
+}
+
+static void
+separate(cpu_plan *p)
 {
     bool seen[CPU_BASES] = {false};
 
@@ -38,20 +46,47 @@ glow_cpu_separate_spaces(cpu_plan *p)
                                        sizeof *p->spaces);
     for (int i = 0; i < p->n_regions; i++) {
         cpu_base base = p->regions[i].base;
+        const glow_region *r = p->regions[i].region;
+        bool is_state = is_for_state(r);
 
         if (!p->regions[i].changes)
             continue;
-        if (seen[base]) {
+        if (is_state)
+            p->state_space = p->n_spaces;
+        if (seen[base] || is_state) {
             cpu_space one = {
-                .name = pointer_name(p, p->regions[i].region->name),
+                .name = is_state ? "state" : pointer_name(p, r->name),
                 .base = base,
                 .begin = p->regions[i].offset,
-                .size = glow_cpu_aligned(p->regions[i].region->size)};
+                .size = glow_cpu_aligned(r->size)};
 
             p->spaces[p->n_spaces++] = one;
         }
-        seen[base] = true;
+        seen[base] |= !is_state;
     }
+}
+
+/* Plan `i` of the entry functions of `root`, or NULL. */
+static cpu_plan *
+entry_at(cpu_plan *root, int i)
+{
+    return i == 0 ? root : i <= root->n_entries ? root->entries[i - 1] : NULL;
+}
+
+void
+glow_cpu_separate_spaces(cpu_plan *root)
+{
+    int64_t most = 0;
+    cpu_plan *p;
+
+    for (int i = 0; (p = entry_at(root, i)); i++) {
+        separate(p);
+        if (p->state_space >= 0 && p->spaces[p->state_space].size > most)
+            most = p->spaces[p->state_space].size;
+    }
+    for (int i = 0; (p = entry_at(root, i)); i++)
+        if (p->state_space >= 0)
+            p->busy = most;
 }
 
 cpu_location

@@ -6,10 +6,11 @@
 #include "codegen/cpu/plan.h"
 
 /*
- * Gives each region of placeholders and activations behind the first a pointer of its own,
- * which the entry function takes behind its other parameters: p->spaces.
+ * Gives each region of placeholders and activations behind the first, and that of state, a
+ * pointer of its own, which the entry functions of `root` take behind their other
+ * parameters: p->spaces.
  */
-void glow_cpu_separate_spaces(cpu_plan *p);
+void glow_cpu_separate_spaces(cpu_plan *root);
 
 /* Location of a byte of a base: in p->spaces[space], or in the base itself if that is -1. */
 typedef struct cpu_location {
