@@ -110,7 +110,7 @@ set_word(tool *t, const tool_option *o, const char *value)
             break;
         n++;
     }
-    if (o->words && !o->words[n] && *value) {
+    if (o->words && !o->words[n] && (*value || o->kind == TOOL_TEXT)) {
         const char *near = glow_did_you_mean(value, o->words, n);
 
         return tool_usage(t,
@@ -134,8 +134,8 @@ set(tool *t, const tool_option *o, const char *value)
         *(bool *)to = true;
         return true;
     case TOOL_TEXT:
-        *(const char **)to = value;
-        return true;
+    case TOOL_WORD:
+        return set_word(t, o, value ? value : "");
     case TOOL_INT:
         return set_int(t, o, value);
     case TOOL_REAL:
@@ -146,8 +146,6 @@ set(tool *t, const tool_option *o, const char *value)
     case TOOL_NAMES:
         set_names(t, to, value);
         return true;
-    case TOOL_WORD:
-        return set_word(t, o, value ? value : "");
     }
     return false;
 }

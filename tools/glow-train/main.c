@@ -5,6 +5,7 @@
  * compiled as one program, which reads a batch and changes its state in place.
  */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "tools/common/image.h"
@@ -19,10 +20,8 @@ static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const tool_option options[] = {
     {"data", TOOL_LIST, AT(data), "NAME=FILE[,...]", NULL, "samples",
      "samples of a placeholder: x.npy, x.safetensors, or a folder with a "
-     "folder "
-     "of .png for each class; ,scale=S multiplies them, ,shift=N moves "
-     "pictures "
-     "by up to N pixels"},
+     "folder of .png for each class; ,scale=S multiplies them, ,shift=N moves "
+     "pictures by up to N pixels"},
     {"valid", TOOL_LIST, AT(valid), "NAME=FILE[,...]", NULL, "samples",
      "samples that are not trained on, judged after each epoch"},
     {"metric", TOOL_LIST, AT(metrics), "NAME=OUTPUT,LABEL", NULL, "samples",
@@ -50,13 +49,15 @@ static const tool_option options[] = {
      "how often each sample is seen (1)"},
     {"steps", TOOL_INT, AT(steps), "N", NULL, "training",
      "end after so many steps"},
-    {"optimizer", TOOL_TEXT, AT(optimizer), "NAME", NULL, "training",
-     "sgd, momentum, nesterov, adagrad, adam, adamw, rmsprop (sgd)"},
+    {"optimizer", TOOL_TEXT, AT(optimizer),
+     "sgd|momentum|nesterov|adagrad|adam|adamw|rmsprop", optimizers, "training",
+     "the formula of a step (sgd)"},
     {"rate", TOOL_REAL, AT(rate), "R", NULL, "training",
      "the size of a step (0.01)"},
-    {"schedule", TOOL_TEXT, AT(schedule), "NAME", NULL, "training",
-     "how the rate goes on: constant; step: times -factor each -every steps; "
-     "cosine: falls to 0 (constant)"},
+    {"schedule", TOOL_TEXT, AT(schedule), "constant|step|cosine", schedules,
+     "training",
+     "how the rate goes on: step: times -factor each -every steps; cosine: "
+     "falls to 0 (constant)"},
     {"every", TOOL_INT, AT(every), "N", NULL, "training", "see -schedule"},
     {"factor", TOOL_REAL, AT(factor), "F", NULL, "training",
      "see -schedule (0.1)"},
@@ -80,8 +81,7 @@ static const tool_option options[] = {
      "the placeholder of the loss (the only one of one float)"},
     {"of", TOOL_TEXT, AT(of), "NAME[,NAME...]", NULL, "training",
      "train these, by name or pattern (those with Trained); what leads to "
-     "others "
-     "alone is not computed"},
+     "others alone is not computed"},
 
     {"log", TOOL_TEXT, AT(log), "FILE.csv", NULL, "records",
      "write the loss and the rate of each step, and what -valid gives"},
@@ -94,7 +94,8 @@ static const tool_option options[] = {
      "what runs it: cpu, interp (cpu), with options: 'cpu<winograd=off>'"},
     {"passes", TOOL_TEXT, AT(passes), "TEXT", NULL, "running",
      "the passes after the step is made (O2)"},
-    {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16|f16", NULL, "running",
+    {"convert", TOOL_TEXT, AT(convert), "[pure-]bf16|f16", tool_convert_words,
+     "running",
      "compute in 16 bits; weights and state stay as they are, and for f16 the "
      "loss has a factor that adapts"},
     {"threads", TOOL_INT, AT(threads), "N", NULL, "running",
@@ -103,6 +104,20 @@ static const tool_option options[] = {
      "take the constants of ALIAS from PATH"},
     TOOL_CACHE_OPTIONS(AT(cache), "running"),
     {0},
+};
+
+/* What numbers are within. */
+static const struct {
+    const char *name;
+    size_t at;
+    int64_t least, most;
+} bounds[] = {
+    {"epochs", AT(epochs), 1, 1 << 30},
+    {"steps", AT(steps), 0, INT64_MAX},
+    {"save-every", AT(save_every), 0, INT64_MAX},
+    {"accumulate", AT(accumulate), 1, 1 << 20},
+    {"warmup", AT(warmup), 0, INT64_MAX},
+    {"threads", AT(threads), 1, TOOL_MOST_THREADS},
 };
 
 static const tool_spec spec = {
@@ -137,19 +152,21 @@ read_module(train *t)
     return m;
 }
 
-/* TOOL_GO_ON if `name` is one of `words`. */
 static int
-check_word(train *t, const char *what, const char *name,
-           const char *const *words)
+check_bounds(train *t)
 {
-    tool_list names = {0};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        int64_t v =
+            *(const int64_t *)((const char *)&t->values + bounds[i].at);
 
-    for (; *words; words++) {
-        if (strcmp(*words, name) == 0)
-            return TOOL_GO_ON;
-        tool_list_add(&t->tool, &names, *words);
+        if (v < bounds[i].least)
+            return tool_usage(&t->tool, NULL, "-%s takes %" PRId64 " or more",
+                              bounds[i].name, bounds[i].least);
+        if (v > bounds[i].most)
+            return tool_usage(&t->tool, NULL, "-%s takes %" PRId64 " at most",
+                              bounds[i].name, bounds[i].most);
     }
-    return tool_unknown(&t->tool, what, name, &names);
+    return TOOL_GO_ON;
 }
 
 static int
@@ -162,28 +179,17 @@ check_usage(train *t)
     if (v->data.count == 0)
         return tool_usage(&t->tool, "add -data NAME=x.npy",
                           "there are no samples to train on");
-    if (v->epochs < 1 || v->epochs > 1 << 30 || v->steps < 0)
-        return tool_usage(&t->tool, NULL, "-epochs and -steps take 1 or more");
-    if (v->save_every < 0 || (v->save_every > 0 && !v->state))
+    if (check_bounds(t) != TOOL_GO_ON)
+        return TOOL_USAGE;
+    if (v->save_every > 0 && !v->state)
         return tool_usage(&t->tool, "add -state FILE",
                           "-save-every says when -state is written");
-    if (v->accumulate < 1 || v->accumulate > 1 << 20)
-        return tool_usage(&t->tool, NULL, "-accumulate takes 1 to 1048576");
-    if (v->threads < 1 || v->threads > TOOL_MOST_THREADS)
-        return tool_usage(&t->tool, NULL, "-threads takes 1 to %d",
-                          TOOL_MOST_THREADS);
     if (v->fresh && v->init)
         return tool_usage(&t->tool, NULL,
                           "first weights are drawn by -fresh or read by -init");
     if (v->metrics.count > 0 && v->valid.count == 0)
         return tool_usage(&t->tool, "add -valid NAME=x.npy",
                           "-metric judges the samples of -valid");
-    if (v->convert && check_word(t, "precision", v->convert,
-                                 tool_convert_words) != TOOL_GO_ON)
-        return TOOL_USAGE;
-    if (check_word(t, "optimizer", v->optimizer, optimizers) != TOOL_GO_ON ||
-        check_word(t, "schedule", v->schedule, schedules) != TOOL_GO_ON)
-        return TOOL_USAGE;
     return check_schedule(t);
 }
 
