@@ -1,13 +1,15 @@
 """Losses of training steps against those that PyTorch reached in float64.
 
 usage: traces.py TOOLS DATA FOLDER [--float64] [--steps N] [NETWORK OPTIMIZER ...]
+       traces.py TOOLS DATA FOLDER --gradients [NETWORK ...]
 
 DATA is ../shared/data/training: networks with first weights, and the losses of 50 steps.
 Each network is imported for training, differentiated and updated, and run on cpu, one
 process for each step, which reads and writes weights and moments in a file (glow-run
 -state).  A loss may be off by 1e-5 of itself.  With --float64 the step is of float64, and
 run by the interpreter: a loss may be off by 1e-10.  Without names a few pairs are run that
-stay together in float32.  FOLDER is for files in between; needs numpy.
+stay together in float32.  With --gradients the norm of each first gradient is compared, in
+float32 on cpu, with that of float64.  FOLDER is for files in between; needs numpy.
 """
 
 import json
@@ -90,30 +92,30 @@ def widen_weights(path):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
-def make_step(tools, data, folder, network, optimizer, wide):
+def make_step(tools, data, folder, network, update, wide):
     """The program of a step; its weights are in FOLDER/NETWORK.safetensors."""
     net, step = folder / f"{network}.gir", folder / f"{network}.step.gir"
     only = NETWORKS[network][2]
     subprocess.run([tools / "glow-translate/glow-translate", "-import-onnx",
                     data / f"{network}.onnx", "-train", "-o", net], check=True)
+    if wide:
+        widen(net)
+        widen_weights(folder / f"{network}.safetensors")
     # Rules of composite operators have numbers of float, which widening keeps.
     recognize = [] if wide else ["-simplify", "-recognize"]
     subprocess.run([tools / "glow-opt/glow-opt", "-drop-unused-results", *recognize,
                     f'-differentiate=of="{only}"' if only else "-differentiate",
-                    "-update-weights=" + OPTIMIZERS[optimizer][0],
-                    net, "-o", step], check=True, stderr=subprocess.DEVNULL)
-    if wide:
-        widen(step)
-        widen_weights(folder / f"{network}.safetensors")
+                    *update, net, "-o", step], check=True, stderr=subprocess.DEVNULL)
     return step
 
 
 def losses(tools, data, folder, network, optimizer, steps, wide):
-    program = make_step(tools, data, folder, network, optimizer, wide)
+    update = ["-update-weights=" + OPTIMIZERS[optimizer][0]]
+    program = make_step(tools, data, folder, network, update, wide)
     kind, batch, _ = NETWORKS[network]
     x, y = samples(data, kind)
     rate = np.float32(OPTIMIZERS[optimizer][1])
-    np.save(folder / "rate.npy", np.float64(rate) if wide else rate)
+    np.save(folder / "rate.npy", rate)
     if wide and x.dtype == np.float32:
         x = x.astype(np.float64)
     how = ["-backend=interp"] if wide else ["-O2", "-cache", f"-cache-dir={folder}/cache"]
@@ -130,10 +132,49 @@ def losses(tools, data, folder, network, optimizer, steps, wide):
         yield float(np.load(folder / "loss.npy"))
 
 
+# How far a norm may be off.
+MOST_NORM = {"resnet18w8": 2e-5}
+
+
+def gradients(tools, data, folder, network):
+    """How far the norm of a first gradient is off, of itself, at most.
+
+    Names differ where the exporter folded a transpose or packed an LSTM; so norms are
+    compared in the order of their size.
+    """
+    program = make_step(tools, data, folder, network, [], False)
+    kind, batch, _ = NETWORKS[network]
+    x, y = samples(data, kind)
+    out = folder / f"{network}.gradients"
+    out.mkdir(exist_ok=True)
+    np.save(folder / "x.npy", x[:batch])
+    np.save(folder / "label.npy", y[:batch].flatten())
+    subprocess.run([tools / "glow-run/glow-run", program, "-O2", f"-output-dir={out}",
+                    f"-state={folder}/{network}.safetensors",
+                    f"-input=x={folder}/x.npy", f"-input=label={folder}/label.npy"],
+                   check=True, stdout=subprocess.DEVNULL)
+    expected = json.loads((data / f"{network}.json").read_text())["gradients"]
+    got = [np.linalg.norm(np.load(p).astype(np.float64)) for p in out.glob("grad.*.npy")]
+    if len(got) != len(expected):
+        sys.exit(f"{network}: {len(got)} gradients, and not {len(expected)}")
+    return max(abs(g - e) / e for g, e in zip(sorted(got), sorted(expected.values())))
+
+
+def main_gradients(tools, data, folder, networks):
+    failed = 0
+    for network in networks or NETWORKS:
+        away = gradients(tools, data, folder, network)
+        print(f"{network}: norms of gradients off by {away:.1e} at most")
+        failed += not away <= MOST_NORM.get(network, 1e-5)
+    return failed > 0
+
+
 def main():
     args = sys.argv[1:]
     tools, data, folder = (pathlib.Path(p).resolve() for p in args[:3])
     rest = args[3:]
+    if rest[:1] == ["--gradients"]:
+        return main_gradients(tools, data, folder, rest[1:])
     steps, wide = 50, rest[:1] == ["--float64"]
     rest = rest[wide:]
     if rest[:1] == ["--steps"]:
