@@ -404,7 +404,7 @@ failed(const glow_report_text *why)
 {
     static const int status[GLOW_RUN_OUTCOMES] = {
         [GLOW_RUN_FAILED] = 400, [GLOW_RUN_LATE] = 504,
-        [GLOW_RUN_CANCELLED] = 499, [GLOW_RUN_INVALID] = 400,
+        [GLOW_RUN_CANCELLED] = 503, [GLOW_RUN_INVALID] = 400,
         [GLOW_RUN_REFUSED] = 503, [GLOW_RUN_LOST] = 500,
     };
 
