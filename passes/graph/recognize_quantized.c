@@ -13,6 +13,7 @@
  *     Quantize(Concat(Dequantize(%x) ..)) : T
  *                         =>  Concat(RescaleQuantized(%x) : T ..)
  *     Quantize(Dequantize(%x)) : T            =>  RescaleQuantized(%x) : T
+ *                                                 if all elements of %x stay the same
  *     Quantize(Relu(%v)) : T                  =>  Relu(Quantize(%v) : T) : T
  *
  * The last rule is for products and sums %v, possibly moved, and holds for Clip.  FullyConnected, Gemm
@@ -46,6 +47,7 @@
 #include "glow/match.h"
 #include "glow/ops.h"
 #include "glow/pass.h"
+#include "glow/quantize.h"
 #include "passes/graph/common/backend.h"
 #include "passes/graph/common/blocks.h"
 
@@ -444,6 +446,30 @@ recognize_same(glow_builder *b, const glow_node *n, const glow_type *to)
     return glow_build(b, n->op, to, in, n->n_in, n->attrs);
 }
 
+/* True if all elements of `from` have the same in `to` by one rounding and by floats. */
+static bool
+rescales_alike(const glow_type *from, const glow_type *to)
+{
+    int64_t least = glow_quantized_least(from->elem);
+
+    for (int64_t i = 0; i < glow_quantized_values(from->elem); i++)
+        if (glow_rescale(from, to, least + i) !=
+            glow_quantize(to, glow_dequantize(from, least + i)))
+            return false;
+    return true;
+}
+
+/* The elements `q` of the floats `v` as `to`. */
+static glow_value *
+rescaled(glow_builder *b, glow_value *v, glow_value *q, const glow_type *to)
+{
+    if (q->type == to)
+        return q;
+    if (!rescales_alike(q->type, to))
+        return GLOW_BUILD_STATED_PLAIN(b, quantize, to, GLOW_IN(v));
+    return GLOW_BUILD_STATED_PLAIN(b, rescalequantized, to, GLOW_IN(q));
+}
+
 static glow_value *
 recognize_concat(glow_builder *b, const glow_node *n, const glow_type *to)
 {
@@ -452,14 +478,12 @@ recognize_concat(glow_builder *b, const glow_node *n, const glow_type *to)
 
     for (int i = 0; i < n->n_in; i++) {
         glow_value *q = quantized_of(b, n->in[i]);
-        const glow_type *t;
 
         if (!q)
             return NULL;
-        t = typed(b, to->elem, to->scale, to->offset, q->type->shape);
-        in[i] = q->type == t ? q
-                             : GLOW_BUILD_STATED_PLAIN(b, rescalequantized, t,
-                                                       GLOW_IN(q));
+        in[i] = rescaled(
+            b, n->in[i], q,
+            typed(b, to->elem, to->scale, to->offset, q->type->shape));
     }
     return glow_build(b, n->op, NULL, in, n->n_in, n->attrs);
 }
@@ -467,7 +491,7 @@ recognize_concat(glow_builder *b, const glow_node *n, const glow_type *to)
 static glow_value *
 recognize_rescale(glow_builder *b, const glow_node *n, const glow_type *to)
 {
-    if (!quantized_of(b, n->out[0]))
+    if (!quantized_of(b, n->out[0]) || !rescales_alike(n->in[0]->type, to))
         return NULL;
     return GLOW_BUILD_STATED_PLAIN(b, rescalequantized, to, GLOW_IN(n->in[0]));
 }
