@@ -3,8 +3,9 @@
  * over channels.
  *
  *     for each image and plane of the result
- *       for each block of lines                      copied to scratch with pads
+ *       for each block of lines
  *         for each nr channels                       one vector of input
+ *           copy their input to scratch              with pads, pixel behind pixel
  *           for each line, mr pixels of it
  *             for columns of the input of the mr pixels
  *               for groups of taps that begin there  vectors of x, interleaved
@@ -47,8 +48,9 @@ typedef struct maker {
     const integer *s;
     cg_value columns; /* in scratch */
     cg_value any;     /* i1: some v is not 0 */
-    cg_value first;   /* line of the block of lines */
-    cg_value in, image;
+    cg_value plane, first; /* of the block of lines: plane of taps, line */
+    cg_value from, in;     /* input of the image, and as it was copied */
+    cg_value image;
     block b;
     cg_value channel; /* the first of the block at hand */
     cg_value weights;
@@ -131,18 +133,6 @@ glow_cpu_is_depthwise(const cpu_target *t, const integer *s)
            lines_of(s) * s->axis[2].kernel <= MOST_TAPS;
 }
 
-/*
- * Lines are copied, because a group of elements never lies in a tap's run of one.
- */
-void
-glow_cpu_depthwise_shape(integer *s)
-{
-    int64_t width = s->axis[2].out;
-
-    s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, PIXELS));
-    s->by_panels = false;
-}
-
 /* Channels of the largest block. */
 static int
 most_channels(const integer *s)
@@ -167,6 +157,29 @@ block_at(const integer *s, int64_t i)
     b.weights = grouping_of(s).count * b.first * s->group *
                 glow_cpu_integer_weight_bytes(s);
     return b;
+}
+
+/*
+ * Lines are copied, because a group of elements never lies in a tap's run of one: those
+ * of a block of channels, which the L1 cache holds.
+ */
+void
+glow_cpu_depthwise_shape(integer *s)
+{
+    const cpu_window_axis *a = &s->axis[1];
+    int64_t width = s->axis[2].out, over = (a->kernel - 1) * a->dilation;
+    int64_t fits, least = 4 * over / a->stride;
+
+    s->rows = (int)cg_ceil_div(width, cg_ceil_div(width, PIXELS));
+    s->by_panels = false;
+    s->pixel = block_at(s, 0).channels * glow_cg_dot_bytes(s->form);
+    s->line = s->width * s->pixel;
+    fits = CPU_NEAR_BYTES / (s->line * s->axis[0].kernel);
+    s->block = fits > over ? (fits - over - 1) / a->stride + 1 : 1;
+    if (s->block < least)
+        s->block = least; /* lines between blocks are copied twice */
+    if (s->block > s->lines)
+        s->block = s->lines;
 }
 
 /* Channel of the block of lane `lane` of sum `sum`. */
@@ -717,10 +730,8 @@ make_tile(const maker *m, int rows, cg_value line, cg_value x)
     tile t = {.rows = rows};
     cg_value in = cg_affine(g, cg_sub(g, line, m->first), a[1].stride * s->line,
                             x, a[2].stride * s->pixel);
-    int64_t channel = glow_cg_dot_bytes(s->form);
     int64_t last = last_column(s, rows);
 
-    in = cg_add(g, in, cg_mulc(g, m->channel, channel));
     t.in = glow_cg_opaque(g, glow_cg_at(g, m->in, in));
     t.pixel = cg_add(g, cg_add(g, cg_mulc(g, line, a[2].out), x), m->image);
     for (int p = 0; p < rows; p++)
@@ -755,6 +766,18 @@ make_lines(const maker *m, cg_value end)
     glow_cg_loop_end(g, &lines, NULL);
 }
 
+/* Copies the input of the channels at hand. */
+static cg_value
+copy_block(const maker *m, cg_value end)
+{
+    integer some = *m->s;
+
+    some.groups = m->b.live;
+    return glow_cpu_integer_copy(m->j, &some,
+                                 glow_cg_at(m->j->g, m->from, m->channel),
+                                 m->plane, m->first, end);
+}
+
 /* Block `number` of channels, or the one `at` behind it that is as it is. */
 static void
 make_block(maker *m, int64_t number, cg_value at, cg_value end)
@@ -768,6 +791,7 @@ make_block(maker *m, int64_t number, cg_value at, cg_value end)
     m->b = block_at(m->s, number);
     m->channel = cg_mulc(g, at, first.channels);
     m->weights = glow_cg_at(g, m->j->packed, cg_mulc(g, at, apart));
+    m->in = copy_block(m, end);
     if (m->s->columns) {
         load_packed_columns(m);
         make_lines(m, end);
@@ -810,23 +834,22 @@ glow_cpu_emit_depthwise(cpu_job *j, const integer *s)
     maker m = {.j = j, .s = s};
     cpu_within units;
     const cpu_window_axis *a = s->axis;
-    cg_value outer, n, z, image, end;
+    cg_value outer, n, end;
     cg_loop l;
 
     if (!s->columns)
         keep_columns(&m);
     outer = glow_cpu_units_within(j, &units, s->batch * a[0].out, s->lines);
     n = cg_over(g, outer, a[0].out);
-    z = cg_addc(g, cg_mulc(g, cg_modulo(g, outer, a[0].out), a[0].stride),
-                -a[0].start);
-    image =
+    m.plane = cg_addc(g, cg_mulc(g, cg_modulo(g, outer, a[0].out), a[0].stride),
+                      -a[0].start);
+    m.from =
         glow_cg_at(g, j->in[0].at,
                    cg_mulc(g, n, a[0].in * a[1].in * a[2].in * s->in_pixel));
     m.image = cg_mulc(g, outer, a[1].out * a[2].out);
     glow_cg_loop(g, &l, units.begin, units.end, s->block, NULL, 0);
     m.first = l.i;
     end = glow_cg_imin(g, cg_addc(g, l.i, s->block), units.end);
-    m.in = glow_cpu_integer_copy(j, s, image, z, l.i, end);
     make_blocks(&m, end);
     glow_cg_loop_end(g, &l, NULL);
     glow_cg_loop_end(g, &units.loop, NULL);

@@ -2,6 +2,8 @@
 
 #include "codegen/cpu/kernels/integer/integer.h"
 
+#define UNROLLED 4 /* vectors or pixels of a loop */
+
 typedef cpu_integer integer;
 
 typedef struct copying {
@@ -53,25 +55,37 @@ copy_vector(const copying *c, cg_value from, cg_value to, cg_value at,
     glow_cg_store_raw(g, v, glow_cg_at(g, to, cg_mulc(g, at, c->bytes)));
 }
 
-/* `count` elements: whole vectors, then halves of them. */
+/* `count` elements: UNROLLED vectors at a time, vectors, then halves of them. */
 static void
 copy_elements(const copying *c, cg_value from, cg_value to, int64_t count)
 {
     cg *g = c->j->g;
     int lanes = g->target->dot_bytes / c->bytes;
-    int64_t done = count / lanes * lanes;
+    int64_t step = UNROLLED * lanes, done = count / step * step;
     cg_loop l;
 
     if (done) {
-        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, done), lanes, NULL, 0);
-        copy_vector(c, from, to, l.i, lanes);
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, done), step, NULL, 0);
+        for (int i = 0; i < UNROLLED; i++)
+            copy_vector(c, from, to, cg_addc(g, l.i, i * lanes), lanes);
         glow_cg_loop_end(g, &l, NULL);
     }
-    for (lanes /= 2; lanes; lanes /= 2)
-        if (done + lanes <= count) {
+    for (; lanes; lanes /= 2)
+        for (; done + lanes <= count; done += lanes)
             copy_vector(c, from, to, cg_i64(g, done), lanes);
-            done += lanes;
-        }
+}
+
+/* Pixel `i`, which lies apart from the next. */
+static void
+copy_pixel(const copying *c, cg_value from, cg_value to, cg_value i)
+{
+    cg *g = c->j->g;
+    const integer *s = c->s;
+
+    if (from)
+        from = glow_cg_at(g, from, cg_mulc(g, i, s->in_pixel));
+    copy_elements(c, from, glow_cg_at(g, to, cg_mulc(g, i, s->pixel)),
+                  s->groups * s->channels);
 }
 
 /* `pixels` pixels, which are contiguous or not. */
@@ -80,21 +94,24 @@ copy_pixels(const copying *c, cg_value from, cg_value to, int64_t pixels)
 {
     cg *g = c->j->g;
     const integer *s = c->s;
-    int64_t all = s->groups * s->channels;
-    cg_value one, other;
+    int64_t all = s->groups * s->channels, done;
     cg_loop l;
 
     if (pixels <= 0)
         return;
-    if (!from || s->in_pixel == all) {
+    if (s->pixel == all * c->bytes && (!from || s->in_pixel == all)) {
         copy_elements(c, from, to, pixels * all);
         return;
     }
-    glow_cg_for(g, &l, pixels);
-    one = glow_cg_at(g, from, cg_mulc(g, l.i, s->in_pixel));
-    other = glow_cg_at(g, to, cg_mulc(g, l.i, s->pixel));
-    copy_elements(c, one, other, all);
-    glow_cg_loop_end(g, &l, NULL);
+    done = pixels / UNROLLED * UNROLLED;
+    if (done) {
+        glow_cg_loop(g, &l, cg_i64(g, 0), cg_i64(g, done), UNROLLED, NULL, 0);
+        for (int i = 0; i < UNROLLED; i++)
+            copy_pixel(c, from, to, cg_addc(g, l.i, i));
+        glow_cg_loop_end(g, &l, NULL);
+    }
+    for (; done < pixels; done++)
+        copy_pixel(c, from, to, cg_i64(g, done));
 }
 
 /* The line of input at `from`, between pads. */
