@@ -24,13 +24,15 @@ typedef enum glow_winograd {
 
 /*
  * Convolutions and products of floats by registers of matrices that multiply
- * bfloat16: three products of parts of the numbers, of which each has two.  The
- * error is below that of Winograd's convolution: docs/accuracy.md.
+ * bfloat16: three products of parts of the numbers, of which each has two, or six of
+ * three parts.  The error of three is below that of Winograd's convolution, that of six
+ * is that of float: docs/accuracy.md.
  */
 typedef enum glow_parts {
     GLOW_PARTS_AUTO, /* where it is expected to take less time */
     GLOW_PARTS_OFF,
     GLOW_PARTS_ON, /* wherever it can be done */
+    GLOW_PARTS_SIX, /* as AUTO, by six products of three parts */
 } glow_parts;
 
 /* Elements of 8 bits of constant weights, for processors that multiply 16. */

@@ -574,7 +574,8 @@ constants(const glow_executable *x, char layout[65])
 }
 
 static const char *const winograd_words[] = {"auto", "off", "2", "4", NULL};
-static const char *const parts_words[] = {"auto", "off", "on", NULL};
+static const char *const parts_words[] = {"auto", "off", "on", "six",
+                                           NULL};
 static const char *const packing_words[] = {"fast", "small", NULL};
 static const char *const weights_words[] = {"file", "object", "c", NULL};
 
@@ -601,8 +602,8 @@ const glow_backend glow_backend_cpu = {
     .options = {GLOW_FIELD_ENUM(glow_cpu_options, winograd, winograd_words,
                                 "3 x 3 convolutions by F(2) or F(4)"),
                 GLOW_FIELD_ENUM(glow_cpu_options, parts, parts_words,
-                                "floats by three products of bfloat16, where "
-                                "there is AMX"),
+                                "floats by three products of bfloat16, or by "
+                                "six, where there is AMX"),
                 GLOW_FIELD_DEFAULT(glow_cpu_options, red_zones, GLOW_FLAG,
                                    "fail where a step changes memory that is "
                                    "not its own"),

@@ -203,7 +203,7 @@ load_parts(const panel *p, cg_value at, int columns, int n)
     g->live = columns < CPU_MATRIX_LANES ? columns : 0;
     v = glow_cg_load(g, t, cg_i64(g, 0), CPU_MATRIX_LANES);
     g->live = 0;
-    return glow_cpu_parts_split(g, &p->seen[n], v);
+    return glow_cpu_parts_split(g, &p->seen[n], v, p->m->parts);
 }
 
 /* `a` and then `b`. */
@@ -240,7 +240,7 @@ load_row(const panel *p, cg_value at)
             p,
             glow_cg_atc(g, at, CPU_MATRIX_LANES * glow_cg_bytes(p->m->d.type)),
             rest, 1);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < p->m->parts; i++)
         a.part[i] = behind(g, a.part[i], b.part[i]);
     return a;
 }

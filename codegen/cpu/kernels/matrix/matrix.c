@@ -176,24 +176,29 @@ add_product(const maker *k, int a)
 }
 
 /*
- * One multiplication of each sum, or three of its parts; moves the weights on.
+ * One multiplication of each sum, or three or six of its parts; moves the weights on.
+ * Input goes back and forth over its parts, so that one is loaded already.
  */
 static void
 multiply(const maker *k, streams *s)
 {
-    int parts = k->m.parts;
+    int parts = k->m.parts, loaded = -1;
 
     prefetch(k, s);
-    load_weights(k, s, 0);
-    for (int part = parts - 1; part >= 0; part--)
-        for (int a = 0; a < s->tiles; a++) {
-            load_input(k, s, a, part);
-            add_product(k, a);
+    for (int b = 0; b < parts; b++) {
+        int last = parts - 1 - b;
+
+        load_weights(k, s, b);
+        for (int i = 0; i <= last; i++) {
+            int part = b % 2 ? i : last - i;
+
+            for (int a = 0; a < s->tiles; a++) {
+                if (part != loaded)
+                    load_input(k, s, a, part);
+                add_product(k, a);
+            }
+            loaded = part;
         }
-    if (parts > 1) {
-        load_weights(k, s, 1);
-        for (int a = 0; a < s->tiles; a++)
-            add_product(k, a);
     }
     s->at[WEIGHTS] =
         glow_cg_atc(k->j->g, s->at[WEIGHTS], parts * k->beside * unit_bytes(k));

@@ -44,7 +44,7 @@ typedef struct cpu_matrix {
                          and the bytes of weights are of one */
     int unit;         /* of one multiplication; even */
     bool flat;        /* one line, whose steps are tiles */
-    int parts;        /* of a number: 2 of float and float16, see parts.c; else 1 */
+    int parts;        /* of a number: 2 or 3 of float, see parts.c; else 1 */
     int64_t line; /* bytes from one line of input to the next, as it is read */
     int64_t part; /* bytes from the first parts of a line to the second */
     bool copies;  /* the input */
@@ -137,19 +137,23 @@ typedef struct cpu_split {
 } cpu_split;
 
 /* The parts of floats, as the bits of bfloat16. */
+#define CPU_MOST_PARTS 3
 typedef struct cpu_parts {
-    cg_value part[2];
+    cg_value part[CPU_MOST_PARTS];
 } cpu_parts;
 
 /* Numbers of a run of code, none yet. */
 cpu_split glow_cpu_parts_begin(cg *g);
-cpu_parts glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v);
+cpu_parts glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v,
+                               int parts);
 /* True (an i1) if no product of sums of the parts is safe; `least`: magnitude. */
 cg_value glow_cpu_parts_unsafe(cg *g, const cpu_split *s, double least);
 /* The same of weights, whose columns are the lanes: by the largest of each column. */
 cg_value glow_cpu_parts_unsafe_columns(cg *g, const cpu_split *s);
 
-#define CPU_LEAST_INPUT 0x1p-90 /* magnitude of input that is safe, or 0 */
+/* Magnitude of input that is safe, or 0; of two parts and of three. */
+#define CPU_LEAST_INPUT 0x1p-90
+#define CPU_LEAST_OF_THREE 0x1p-64
 #define CPU_LEAST_WEIGHT \
     0x1p-34                  /* of the largest weight that a channel has, or 0 */
 #define CPU_MOST_PART 0x1p62 /* of both */
@@ -183,7 +187,8 @@ void glow_cpu_matrix_slow(cpu_job *j, const cpu_matrix *m, const cpu_slow *s,
 bool glow_cpu_matrix_weights_safe(const cpu_direct *d, const cpu_filter *f);
 /* Weight `i` from `from` on, of the kind of `d`: float or float16. */
 float glow_cpu_matrix_weight(const cpu_direct *d, const void *from, int64_t i);
-/* The two parts of `w`; or all its bits, so that they can be put together. */
-void glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[2]);
+/* The parts of `w`; or all its bits, in two, so that they can be put together. */
+void glow_cpu_matrix_parts_of(float w, bool safe,
+                              uint16_t to[CPU_MOST_PARTS]);
 
 #endif

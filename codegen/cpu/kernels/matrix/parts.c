@@ -4,7 +4,10 @@
  *     a b = a2 b1 + a1 b1 + a1 b2 + (a2 b2 and what r and its twin add)
  *
  * Three products of tiles take the place of a float one that is five times as slow
- * by vectors.  |r| is at most 2^-17 of |a|, and usually less by far, so a product is
+ * by vectors.  With a third part, parts=six, there are six products: what is left out is
+ * 2^-26 of a product, less than the rounding of float.
+ *
+ * Of two parts |r| is at most 2^-17 of |a|, and usually less by far, so a product is
  * off by 2^-15 of itself at most and by 2^-18 as a root mean square; in a sum such
  * errors cancel.  docs/accuracy.md has what was measured.  The 11 bits of a float16 are
  * in its two parts, so only a2 b2 is left out.
@@ -71,14 +74,19 @@ glow_cpu_matrix_weight(const cpu_direct *d, const void *from, int64_t i)
 }
 
 void
-glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[2])
+glow_cpu_matrix_parts_of(float w, bool safe, uint16_t to[CPU_MOST_PARTS])
 {
-    uint32_t bits = bits_of(w), first = (bits + HALF) & HIGH;
+    for (int i = 0; i < CPU_MOST_PARTS; i++) {
+        uint32_t part = (bits_of(w) + HALF) & HIGH;
 
-    to[0] = (uint16_t)(first >> 16);
-    to[1] =
-        safe ? (uint16_t)((bits_of(w - float_of(first)) + HALF) >> 16)
-             : (uint16_t)bits;
+        to[i] = (uint16_t)(part >> 16);
+        if (!safe) {
+            to[1] = (uint16_t)bits_of(w);
+            to[2] = 0;
+            return;
+        }
+        w -= float_of(part);
+    }
 }
 
 /* The largest magnitude among the weights of output `o` of a group; NaN if one is. */
@@ -157,16 +165,20 @@ high_of(cg *g, cg_value bits)
 }
 
 cpu_parts
-glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v)
+glow_cpu_parts_split(cg *g, const cpu_split *s, cg_value v, int parts)
 {
     LLVMTypeRef t = glow_cg_like(v, g->i32);
-    cg_value bits = cg_bitcast(g, v, t), first = rounded(g, bits), rest;
+    cpu_parts p = {{NULL}};
 
-    note(g, s, bits);
-    rest = cg_and(g, first, glow_cg_int(t, -(HALF + HALF)));
-    rest = cg_fsub(g, v, cg_bitcast(g, rest, LLVMTypeOf(v)));
-    return (cpu_parts){
-        {high_of(g, first), high_of(g, rounded(g, cg_bitcast(g, rest, t)))}};
+    note(g, s, cg_bitcast(g, v, t));
+    for (int i = 0; i < parts; i++) {
+        cg_value bits = rounded(g, cg_bitcast(g, v, t));
+
+        p.part[i] = high_of(g, bits);
+        bits = cg_and(g, bits, glow_cg_int(t, -(HALF + HALF)));
+        v = cg_fsub(g, v, cg_bitcast(g, bits, LLVMTypeOf(v)));
+    }
+    return p;
 }
 
 static cg_value
@@ -227,10 +239,10 @@ static void
 store_parts(const splitter *s, cg_value v, cg_value to)
 {
     cg *g = s->j->g;
-    cpu_parts p = glow_cpu_parts_split(g, &s->seen, v);
+    cpu_parts p = glow_cpu_parts_split(g, &s->seen, v, s->m->parts);
 
-    glow_cg_store_raw(g, p.part[0], to);
-    glow_cg_store_raw(g, p.part[1], glow_cg_atc(g, to, s->m->part));
+    for (int i = 0; i < s->m->parts; i++)
+        glow_cg_store_raw(g, p.part[i], glow_cg_atc(g, to, i * s->m->part));
 }
 
 /* `live` numbers. */
@@ -268,7 +280,7 @@ split_run(const splitter *s, cg_value from, cg_value to, int64_t count)
     }
 }
 
-/* Zeros in both parts of `pixels` pixels. */
+/* Zeros in all parts of `pixels` pixels. */
 static void
 clear(const splitter *s, cg_value to, int64_t pixels)
 {
@@ -276,7 +288,7 @@ clear(const splitter *s, cg_value to, int64_t pixels)
     const matrix *m = s->m;
     glow_type words = glow_type_of(GLOW_BFLOAT16, GLOW_DIMS_OF(1));
 
-    for (int i = 0; i < 2 && pixels > 0; i++)
+    for (int i = 0; i < m->parts && pixels > 0; i++)
         glow_cpu_fill(g, (cg_tensor){glow_cg_atc(g, to, i * m->part), &words},
                       pixels * m->pixel / 2, LLVMConstNull(g->i16));
 }
@@ -370,7 +382,8 @@ glow_cpu_matrix_split(cpu_job *j, const matrix *m, cg_value image, cg_value at,
         split_tile(&s, lines.i, to);
     else
         split_line(&s, cg_addc(g, lines.i, -d->pad_h), to);
-    bad = glow_cpu_parts_unsafe(g, &s.seen, CPU_LEAST_INPUT);
+    bad = glow_cpu_parts_unsafe(
+        g, &s.seen, m->parts == 3 ? CPU_LEAST_OF_THREE : CPU_LEAST_INPUT);
     bad = LLVMBuildZExt(g->builder, bad, g->i32, "");
     glow_cg_store_raw(g, bad, glow_cg_at(g, *flags, cg_mulc(g, lines.i, 4)));
     glow_cg_loop_end(g, &lines, NULL);

@@ -187,6 +187,14 @@ has_numbers(const cpu_target *t, const direct *d)
             d->pixel == d->groups * d->channels * glow_cg_bytes(d->type));
 }
 
+static int
+parts_of(const cpu_target *t, const direct *d)
+{
+    if (d->type->elem == GLOW_BFLOAT16)
+        return 1;
+    return d->type->elem == GLOW_FLOAT && t->parts == GLOW_PARTS_SIX ? 3 : 2;
+}
+
 /* False of groups that could not be copied, one by one, to dense lines. */
 static bool
 has_groups(const direct *d)
@@ -214,7 +222,7 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
                   .cuts = 1,
                   .out_h = d->out_h,
                   .out_w = d->out_w,
-                  .parts = d->type->elem == GLOW_BFLOAT16 ? 1 : 2};
+                  .parts = parts_of(t, d)};
     if (flat) {
         m->d.out_w = d->in_h * d->in_w * (d->w_batch ? 1 : d->batch);
         m->d.in_w = m->d.out_w;
@@ -362,7 +370,9 @@ unit_cycles(const matrix *m, int beside)
 {
     double rows = m->rows;
 
-    if (m->parts > 1) /* three products, twice the loads */
+    if (m->parts == 3) /* six products */
+        return beside == 2 ? 294 + 6 * rows : 147 + 3 * rows;
+    if (m->parts == 2) /* three products, twice the loads */
         return beside == 2 ? 150 + 3 * rows : 80 + 1.5 * rows;
     return beside == 2 ? 56 + rows : 36 + rows / 2;
 }
@@ -473,9 +483,13 @@ glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
     if (d->type->elem != GLOW_FLOAT)
         return;
     if (taken)
-        glow_buf_puts(b, "three products of bfloat16 parts, with errors of at "
-                         "most 1e-5 of the largest result");
-    u.parts = GLOW_PARTS_AUTO;
+        glow_buf_puts(b, t->parts == GLOW_PARTS_SIX
+                             ? "six products of bfloat16 parts, with errors as "
+                               "of vectors"
+                             : "three products of bfloat16 parts, with errors "
+                               "of at most 1e-5 of the largest result");
+    if (t->parts != GLOW_PARTS_SIX)
+        u.parts = GLOW_PARTS_AUTO;
     u.matrix = t->has_amx;
     if (taken || t->choice || !u.matrix || !glow_cpu_matrix_of(&u, d, &m))
         return;
@@ -484,7 +498,7 @@ glow_cpu_matrix_remark(const cpu_target *t, const direct *d, bool taken,
         glow_buf_puts(b, "-exact does without parts");
     else if (pays && t->parts == GLOW_PARTS_OFF)
         glow_buf_puts(b, "parts=off does without parts");
-    else if (!pays && t->matrix && t->parts == GLOW_PARTS_AUTO)
+    else if (!pays && t->matrix && t->parts == u.parts)
         glow_buf_printf(b,
                         "products of parts take %.3g cycles, vectors %.3g, and "
                         "parts are to take at most %g of these",
@@ -549,7 +563,7 @@ static void
 pack_outputs(const row *r, const char *from, int64_t o, int part, uint16_t *to)
 {
     int64_t there = r->m->d.outputs - o, step = r->filter->output;
-    uint16_t narrow[2] = {0, 0};
+    uint16_t narrow[CPU_MOST_PARTS] = {0};
 
     for (int c = 0; c < CPU_MATRIX_LANES; c++) {
         to[2 * c] = 0;

@@ -7,7 +7,7 @@
  *
  * Input and weights that are packed at run time are read where they are.  Of
  * constant weights the parts are put together: all bits of them if the weights are
- * not safe themselves, else the two parts, whose sum is as far from the weight as
+ * not safe themselves, else the parts, whose sum is as far from the weight as
  * that of products of tiles.
  */
 
@@ -92,6 +92,11 @@ load_packed(const maker *k, const weight *w, int column)
     all = cg_bitcast(g, cg_iadd(g, first, all), t);
     first = cg_bitcast(g, first, t);
     first = cg_fadd(g, first, cg_bitcast(g, second, t));
+    if (k->m->parts == 3) {
+        second = halves_of(k, glow_cg_atc(g, w->at, at + 2 * half * k->s->beside),
+                           w->shift);
+        first = cg_fadd(g, first, cg_bitcast(g, second, t));
+    }
     return cg_select(g, k->s->raw, all, first);
 }
 
