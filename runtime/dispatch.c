@@ -387,7 +387,6 @@ execution_done(void *user, const glow_report_text *why)
         glow_run_trace_add(h->trace, x->part->name, d->name, r->number,
                            x->begun, glow_now());
     d->outstanding--;
-    d->ended = glow_now();
     if (why->outcome == GLOW_RUN_DONE)
         part_done(x, &t);
     else
@@ -428,11 +427,12 @@ allocate_buffers(execution *x)
 
 /* Raises the timeline to `step` + 1 after `step`. */
 static glow_command
-command_at(const execution *x, uint64_t step)
+command_at(execution *x, uint64_t step)
 {
     return (glow_command){
         .wait = {step ? x->timeline : NULL, step},
         .signal = {x->timeline, step + 1},
+        .since = x->request->host->options.limit_ns ? &x->since : NULL,
     };
 }
 

@@ -169,6 +169,16 @@ fence_reached(void *user, const glow_report_text *r)
     drop(q, runs);
 }
 
+static void
+run_command(const command *k, int slot, glow_report_text *r)
+{
+    if (k->c.since)
+        __atomic_store_n(k->c.since, glow_now(), __ATOMIC_RELAXED);
+    r->outcome = k->fn(k->work, slot, r);
+    if (k->c.since)
+        __atomic_store_n(k->c.since, 0, __ATOMIC_RELAXED);
+}
+
 void
 glow_run_queue_step(run_queue *q, int slot)
 {
@@ -185,7 +195,7 @@ glow_run_queue_step(run_queue *q, int slot)
     if (k->c.deadline && glow_now() > k->c.deadline)
         r = (glow_report_text){GLOW_RUN_LATE, "the deadline passed before it started"};
     else
-        r.outcome = k->fn(k->work, slot, &r);
+        run_command(k, slot, &r);
     settle(k, &r);
     free(k);
 }

@@ -40,7 +40,7 @@ typedef struct device {
     bool host_memory;
     int64_t lost; /* how often it was */
     int loading;  /* networks, which runs may wait for */
-    int64_t ended, loaded; /* when the last execution or loading ended */
+    int64_t loaded; /* when the last loading ended */
     struct device *next;
 } device;
 
@@ -151,7 +151,8 @@ struct execution {
     const replica *failed; /* whose device was lost while it ran this; NULL: none */
     glow_timeline *timeline;
     glow_buffer *buffers; /* of each port */
-    int64_t begun;
+    int64_t begun; /* when the device was given it */
+    int64_t since; /* when its command that goes on started; 0: none does */
     int64_t lost; /* how often its device was lost before it began */
     bool started;
     execution *next;    /* pending, or to be started */

@@ -35,18 +35,17 @@ end_late(glow_host *h, int64_t now, todo *t)
 }
 
 /*
- * The time at which `x` has run for longer than `limit`.  It may wait for DEPTH - 1
- * executions before it, and for networks to be loaded.
+ * The first time at which a command of `x` may have gone on for longer than `limit`, not
+ * counting the time in which its device loaded networks.
  */
 static int64_t
-limit_of(const execution *x, int64_t limit)
+limit_of(const execution *x, int64_t now, int64_t limit)
 {
-    const device *d = x->on->device;
-    int64_t from = x->begun > d->loaded ? x->begun : d->loaded;
-    int64_t last = from > d->ended ? from : d->ended, at = from + DEPTH * limit;
+    int64_t since = __atomic_load_n(&x->since, __ATOMIC_RELAXED);
+    int64_t loaded = x->on->device->loaded;
 
-    earlier(&at, last + limit);
-    return at;
+    since = since ? since : now; /* none goes on now */
+    return (since > loaded ? since : loaded) + limit;
 }
 
 /* Distrusts devices whose runs take too long; the time of the next one. */
@@ -60,11 +59,13 @@ find_hung(glow_host *h, int64_t now)
     for (glow_request *r = h->live; r; r = r->live)
         for (execution *x = r->executions; x; x = x->sibling) {
             device *d = x->started ? x->on->device : NULL;
+            int64_t at;
 
             if (!d || d->state != GLOW_RUN_DEVICE_READY || d->loading)
                 continue;
-            if (limit_of(x, limit) > now)
-                earlier(&next, limit_of(x, limit));
+            at = limit_of(x, now, limit);
+            if (at > now)
+                earlier(&next, at);
             else
                 glow_run_distrust(d);
         }

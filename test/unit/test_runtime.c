@@ -363,25 +363,35 @@ test_a_batch_that_hangs_is_reset(void **state)
     end(&b);
 }
 
-/* The time of a run does not count the run before it in the queue of the device. */
+/*
+ * The time of a run does not count the run before it in the queue of the device, or of the
+ * executor.
+ */
 static void
 test_waiting_is_no_hanging(void **state)
 {
-    glow_request *r[4];
+    static const char *const names[] = {"d", "e", "f"};
+    glow_request *r[6];
     glow_buf text = {0};
     bench b;
 
     (void)state;
     begin(&b, &(glow_host_options){.limit_ns = 390 * MS}, 1);
-    add_device(&b, &glow_run_device_sim,
-               (glow_run_device_options){.name = "d", .run_ns = 200 * MS});
+    for (int i = 0; i < 3; i++)
+        add_device(&b, &glow_run_device_sim,
+                   (glow_run_device_options){.name = names[i], .run_ns = 200 * MS});
     add_service(&b, (glow_service_options){0});
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 6; i++)
         r[i] = run(&b, (float)i, 1, NULL);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 6; i++)
         expect(r[i], (float)i, 1);
     glow_host_metrics(b.host, &text);
-    assert_non_null(strstr(text.text, "glow_device_lost_total{device=\"d\"} 0\n"));
+    for (int i = 0; i < 3; i++) {
+        char want[60];
+
+        snprintf(want, sizeof want, "glow_device_lost_total{device=\"%s\"} 0\n", names[i]);
+        assert_non_null(strstr(text.text, want));
+    }
     glow_buf_free(&text);
     end(&b);
 }
@@ -494,7 +504,7 @@ test_batches(void **state)
     add_device(&b, &glow_run_device_sim,
                (glow_run_device_options){.name = "d", .run_ns = 20 * MS});
     add_service(&b, (glow_service_options){
-                        .active = 1, .batch = 8, .batch_ns = 5 * MS});
+                        .active = 1, .batch = 8, .batch_ns = 200 * MS});
     for (int i = 0; i < 12; i++)
         r[i] = run(&b, (float)i, 1 + i % 2, NULL);
     for (int i = 0; i < 12; i++)
@@ -1377,6 +1387,7 @@ has_starpu(void)
     ON(name, test_queue_is_bounded),                          \
     ON(name, test_a_lost_device_is_replaced),                 \
     ON(name, test_a_device_that_hangs_is_reset),              \
+    ON(name, test_waiting_is_no_hanging),                     \
     ON(name, test_processes_are_started_again),               \
     ON(name, test_a_batch_that_hangs_is_reset),               \
     ON(name, test_failures_of_the_network_are_told),          \
@@ -1425,7 +1436,6 @@ main(int argc, char **argv)
         TESTS_OF("threads"),
         cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_networks_are_cached),
-        cmocka_unit_test(test_waiting_is_no_hanging),
         cmocka_unit_test(test_all_are_cancelled),
         cmocka_unit_test(test_parts_overlap),
         cmocka_unit_test(test_memory_of_backends),
