@@ -130,7 +130,7 @@ is_stale(const execution *x)
     for (int i = 0; i < x->part->n_ports; i++) {
         const resident *m = x->part->ports[i].read ? resident_of(x, i) : NULL;
 
-        if (m && m->lost != m->device->lost)
+        if (m && !m->fill && m->lost != m->device->lost)
             return true;
     }
     return false;
@@ -143,7 +143,7 @@ free_residents(glow_request *r)
     for (int v = 0; v < r->service->n_values; v++) {
         resident *m = &r->residents[v];
 
-        if (m->device)
+        if (m->device && !m->of_state)
             m->device->api->free(m->device->at, &m->buffer);
         m->device = NULL;
     }
@@ -167,10 +167,42 @@ drop_pending(glow_request *r)
     }
 }
 
-/* Runs all parts again, now or when the last execution has ended. */
+/* True if memory of a device alone has some of the state of `r`. */
+static bool
+has_state_there(const glow_request *r)
+{
+    for (int v = 0; v < r->service->n_values; v++)
+        if (r->residents[v].of_state)
+            return true;
+    return false;
+}
+
+/* True if `x` writes such state. */
+static bool
+writes_state(const execution *x)
+{
+    for (int i = 0; i < x->part->n_ports; i++) {
+        const resident *m = x->part->ports[i].written ? resident_of(x, i) : NULL;
+
+        if (m && m->of_state)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Runs all parts again, now or when the last execution has ended, unless state of the
+ * request was lost too.
+ */
 static void
 run_again(glow_request *r, todo *t)
 {
+    if (has_state_there(r)) {
+        r->dirty = true;
+        glow_run_finish(r, GLOW_RUN_LOST, "its state was in memory of a device that was lost",
+                        t);
+        return;
+    }
     r->again = true;
     r->repeats++;
     drop_pending(r);
@@ -207,6 +239,8 @@ glow_run_pump(device *d, todo *t)
         r->refs++;
         if (r->kept && d->host_memory)
             r->dirty = r->service->in_place;
+        else if (r->kept)
+            r->dirty = r->dirty || writes_state(x);
         *t->last_start = x;
         t->last_start = &x->next;
     }
@@ -235,7 +269,7 @@ glow_run_finish(glow_request *r, glow_outcome o, const char *text, todo *t)
         return;
     glow_run_end(r);
     r->end.outcome = o;
-    snprintf(r->end.text, sizeof r->end.text, "%s", text);
+    snprintf(r->end.text, sizeof r->end.text, "%.*s", (int)sizeof r->end.text - 1, text);
     *r->live_link = r->live;
     if (r->live)
         r->live->live_link = r->live_link;
@@ -419,7 +453,7 @@ allocate_buffers(execution *x)
             m->device = d;
             m->buffer = x->buffers[i];
         }
-        if (m && x->part->ports[i].written)
+        if (m && (x->part->ports[i].written || m->fill))
             m->lost = x->lost;
     }
     return true;
@@ -469,9 +503,12 @@ run_apart(execution *x)
     uint64_t step = 0;
     glow_command c;
 
-    for (int i = 0; i < p->n_ports; i++)
-        if (p->ports[i].read && !resident_of(x, i))
+    for (int i = 0; i < p->n_ports; i++) {
+        const resident *m = resident_of(x, i);
+
+        if (p->ports[i].read && (!m || m->fill))
             copy(x, i, true, step++);
+    }
     c = command_at(x, step++);
     d->api->submit(d->at, x->on->loaded, x->buffers, &c);
     for (int i = 0; i < p->n_ports; i++)

@@ -194,23 +194,29 @@ sole_device(const part *p)
     return d && !d->host_memory ? d : NULL;
 }
 
+device *
+glow_run_home(const service *s, int v)
+{
+    device *d = NULL;
+
+    for (int i = 0; i < s->n_parts; i++)
+        for (int k = 0; k < s->parts[i].n_ports; k++) {
+            if (s->parts[i].values[k] != v)
+                continue;
+            d = d ? d : sole_device(&s->parts[i]);
+            if (!d || sole_device(&s->parts[i]) != d)
+                return NULL;
+        }
+    return d;
+}
+
 /* Finds the values that one device makes and alone reads: they need not be copied. */
 static void
 find_staying(service *s)
 {
-    for (int v = 0; v < s->n_values; v++) {
-        device *d = NULL;
-        bool stays = !s->values[v].in && !s->values[v].out;
-
-        for (int i = 0; i < s->n_parts; i++)
-            for (int k = 0; k < s->parts[i].n_ports; k++) {
-                if (s->parts[i].values[k] != v)
-                    continue;
-                d = d ? d : sole_device(&s->parts[i]);
-                stays = stays && d && sole_device(&s->parts[i]) == d;
-            }
-        s->values[v].stays = stays && d;
-    }
+    for (int v = 0; v < s->n_values; v++)
+        s->values[v].stays =
+            !s->values[v].in && !s->values[v].out && glow_run_home(s, v);
 }
 
 bool

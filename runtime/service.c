@@ -208,6 +208,43 @@ find_kept(service *s, const glow_module *m)
     return true;
 }
 
+static int
+count_uses(const service *s, int v)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_parts; i++)
+        for (int k = 0; k < s->parts[i].n_ports; k++)
+            n += s->parts[i].values[k] == v;
+    return n;
+}
+
+/* True if values of the name of kept value `v` are used on `d` alone, and read by one part. */
+static bool
+is_home(const service *s, int v, const device *d)
+{
+    for (int i = 0; i < s->n_values; i++)
+        if (s->values[i].kept && strcmp(s->values[i].name, s->values[v].name) == 0 &&
+            (glow_run_home(s, i) != d || (s->values[i].in && count_uses(s, i) != 1)))
+            return false;
+    return d;
+}
+
+/* Lets kept values stay in memory of the devices that alone use them. */
+static void
+find_homes(service *s)
+{
+    for (int v = 0; v < s->n_values; v++) {
+        value *x = &s->values[v];
+        device *d = x->kept ? glow_run_home(s, v) : NULL;
+
+        if (!is_home(s, v, d))
+            continue;
+        x->home = d;
+        x->stays = true;
+    }
+}
+
 /* Lists the inputs and outputs of requests. */
 static void
 list_ports(service *s)
@@ -239,8 +276,11 @@ load(service *s, glow_context *ctx, const glow_service_options *o)
     ok = f && (glow_has_runs(f) ? glow_run_plan(s, f, ctx, o)
                                 : load_whole(s, ctx, o));
     ok = ok && find_kept(s, m);
-    if (ok)
+    if (ok) {
+        if (o->resident)
+            find_homes(s);
         list_ports(s);
+    }
     if (m)
         glow_module_free(m);
     if (s->ctx)

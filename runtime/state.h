@@ -52,6 +52,7 @@ typedef struct value {
     bool in, out; /* of the service */
     bool kept;    /* in state objects, and no input or output of requests */
     bool stays;   /* in memory of the one device that makes it and reads it */
+    device *home; /* the one device that reads and writes a kept value; NULL: it is copied */
 } value;
 
 /* A value that stays, in a request. */
@@ -59,6 +60,8 @@ typedef struct resident {
     device *device; /* NULL: it was not made yet */
     glow_buffer buffer;
     int64_t lost; /* how often the device was lost before its part began */
+    bool of_state; /* the buffer is that of a state object */
+    bool fill;     /* the value is to be copied there first */
 } resident;
 
 /* A part on one device. */
@@ -272,6 +275,8 @@ void glow_run_watch_by(glow_host *h, int64_t at);
 /* Makes parts of the Runs of `f`, and loads them; false after a report. */
 bool glow_run_plan(service *s, glow_func *f, glow_context *ctx,
                    const glow_service_options *o);
+/* The one device whose memory, out of reach of the host, all parts use for `v`, or NULL. */
+device *glow_run_home(const service *s, int v);
 
 /* service.c */
 

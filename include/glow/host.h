@@ -59,6 +59,12 @@ typedef struct glow_service_options {
      */
     int batch;
     int64_t batch_ns;
+    /*
+     * State stays in the memory of a device that alone uses it, if the host cannot reach
+     * that; it is copied when it is loaded, saved or cloned, and not for each request.
+     * If the device is lost, or a run that writes it is not done, the object is broken.
+     */
+    bool resident;
 } glow_service_options;
 
 /*
@@ -85,8 +91,9 @@ GLOW_API int glow_service_ports(const glow_service *s, const glow_port **out);
  * the order of their calls; those on different objects at once.
  *
  * A request that is done changes its object; any other leaves it as it was.  Devices in
- * host memory are the exception: they write state in place, and if such a run is not done
- * the object is broken, and refuses requests until it is loaded.
+ * host memory, and those where it is resident, are the exception: they write state in
+ * place, and if such a run is not done the object is broken, and refuses requests until it
+ * is loaded.
  */
 typedef struct glow_service_state glow_service_state;
 

@@ -1,0 +1,299 @@
+/* State objects in the memory of devices. */
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "glow/diag.h"
+#include "glow/host.h"
+#include "glow/plugin.h"
+
+#define NEVER INT64_MAX
+
+/* Sums up @x in @sum, and gives @y the row of the sums that @at names. */
+static const char *const whole = "gir 1\n"
+                                 "placeholder @x : float<2>\n"
+                                 "placeholder @at : index64<1>\n"
+                                 "placeholder @y : float<1>\n"
+                                 "placeholder @sum : float<2> {State: true}\n"
+                                 "function @main {\n"
+                                 "  %a = Add(@sum, @x) : float<2>\n"
+                                 "  %k = Save(%a, @sum)\n"
+                                 "  %g = Gather(%a, @at) {Axis: 0} : float<1>\n"
+                                 "  %s = Save(%g, @y)\n"
+                                 "}\n";
+
+/* The same in two parts on one device. */
+static const char *const parts =
+    "gir 1\n"
+    "placeholder @x : float<2>\n"
+    "placeholder @at : index64<1>\n"
+    "placeholder @y : float<1>\n"
+    "placeholder @sum : float<2> {State: true}\n"
+    "placeholder @i0 : float<2>\n"
+    "placeholder @i1 : float<2>\n"
+    "placeholder @o0 : float<2>\n"
+    "placeholder @i2 : float<2>\n"
+    "placeholder @i3 : index64<1>\n"
+    "placeholder @o1 : float<1>\n"
+    "function @add attributes {Inputs: [@i0, @i1], Outputs: [@o0]} {\n"
+    "  %a = Add(@i0, @i1) : float<2>\n"
+    "  %s = Save(%a, @o0)\n"
+    "}\n"
+    "function @pick attributes {Inputs: [@i2, @i3], Outputs: [@o1]} {\n"
+    "  %a = Gather(@i2, @i3) {Axis: 0} : float<1>\n"
+    "  %s = Save(%a, @o1)\n"
+    "}\n"
+    "function @main {\n"
+    "  %a = Run([@sum, @x]) {Body: @add, Device: \"d\"} : float<2>\n"
+    "  %b = Run([%a, @at]) {Body: @pick, Device: \"d\"} : float<1>\n"
+    "  %k = Save(%a, @sum)\n"
+    "  %s = Save(%b, @y)\n"
+    "}\n";
+
+typedef struct bench {
+    char path[64], file[80], exe[256], ids[64];
+    const char *command[3];
+    glow_context *ctx;
+    glow_host *host;
+    glow_service *service;
+} bench;
+
+static void
+keep_id(const glow_diag *d, void *user)
+{
+    strncat(user, d->id, 8);
+}
+
+static void
+begin(bench *b, const char *text, const glow_run_device_api *api, glow_run_device_options o)
+{
+    FILE *f;
+    ssize_t n;
+
+    *b = (bench){0};
+    n = readlink("/proc/self/exe", b->exe, sizeof b->exe - 1);
+    assert_true(n > 0);
+    b->command[0] = b->exe;
+    b->command[1] = "device";
+    snprintf(b->path, sizeof b->path, "/tmp/glow-resident-%d.gir", (int)getpid());
+    snprintf(b->file, sizeof b->file, "%s.safetensors", b->path);
+    f = fopen(b->path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    b->ctx = glow_context_new();
+    glow_context_set_sink(b->ctx, keep_id, b->ids);
+    b->host = glow_host_new(NULL);
+    o.name = "d";
+    o.backend = glow_find_backend(b->ctx, "interp");
+    o.command = b->command;
+    assert_true(glow_host_add_device(b->host, b->ctx, api, &o));
+    assert_true(glow_host_add(
+        b->host, b->ctx,
+        &(glow_service_options){.name = "net", .path = b->path, .resident = true}));
+    b->service = glow_host_find(b->host, "net");
+}
+
+static void
+end(bench *b)
+{
+    glow_service_release(b->service);
+    glow_host_free(b->host);
+    glow_context_free(b->ctx);
+    unlink(b->path);
+    unlink(b->file);
+}
+
+/* Adds `v` to both sums of the object. */
+static glow_request *
+add_to(bench *b, glow_service_state *st, float v, int64_t at)
+{
+    const float x[2] = {v, 2 * v};
+    const glow_input in[] = {
+        {.name = "x", .data = x, .bytes = sizeof x},
+        {.name = "at", .data = &at, .bytes = sizeof at},
+    };
+
+    return glow_service_run(b->service, in, 2, &(glow_request_options){.state = st});
+}
+
+static void
+expect(glow_request *r, float want)
+{
+    glow_report_text why;
+    size_t bytes;
+    const float *y;
+
+    if (glow_fence_wait(glow_request_fence(r), NEVER, &why) != GLOW_RUN_DONE)
+        fail_msg("%s: %s", glow_outcome_name(why.outcome), why.text);
+    y = glow_request_output(r, "y", &bytes);
+    if (*y != want)
+        fail_msg("the sum is %g, not %g", *y, want);
+    glow_request_release(r);
+}
+
+static void
+expect_failure(glow_request *r, glow_outcome o, const char *text)
+{
+    glow_report_text why;
+
+    assert_int_equal(glow_fence_wait(glow_request_fence(r), NEVER, &why), o);
+    if (!strstr(why.text, text))
+        fail_msg("'%s' is not in '%s'", text, why.text);
+    glow_request_release(r);
+}
+
+static void
+expect_copied(bench *b, int in, int out)
+{
+    char want[2][80];
+    glow_buf text = {0};
+
+    snprintf(want[0], sizeof *want, "glow_device_bytes_in_total{device=\"d\"} %d\n", in);
+    snprintf(want[1], sizeof *want, "glow_device_bytes_out_total{device=\"d\"} %d\n", out);
+    glow_host_metrics(b->host, &text);
+    for (int i = 0; i < 2; i++)
+        if (!strstr(text.text, want[i]))
+            fail_msg("%s is not in %s", want[i], text.text);
+    glow_buf_free(&text);
+}
+
+/* Of 24 bytes in for a request with state, and 12 out, state is 8; it goes in once. */
+static void
+test_no_copies(void **state)
+{
+    const glow_run_device_api *const apis[] = {&glow_run_device_sim, &glow_run_device_remote};
+    const char *const texts[] = {whole, parts};
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        enum { N = 20 };
+        glow_service_state *st, *copy;
+        glow_request *r[N];
+        bench b;
+
+        begin(&b, texts[k / 2], apis[k % 2], (glow_run_device_options){0});
+        st = glow_service_state_new(b.service);
+        for (int i = 0; i < N; i++)
+            r[i] = add_to(&b, st, 1, i % 2);
+        for (int i = 0; i < N; i++)
+            expect(r[i], (float)((i + 1) * (1 + i % 2)));
+        expect_copied(&b, N * 16 + 8, N * 4);
+        assert_true(glow_service_state_save(st, b.ctx, b.file));
+        expect_copied(&b, N * 16 + 8, N * 4 + 8);
+        copy = glow_service_state_clone(st, b.ctx); /* host memory has it now */
+        assert_non_null(copy);
+        expect(add_to(&b, st, 1, 0), N + 1);
+        expect(add_to(&b, copy, 5, 0), N + 5);
+        expect_copied(&b, (N + 2) * 16 + 16, (N + 2) * 4 + 8);
+        assert_true(glow_service_state_load(st, b.ctx, b.file));
+        expect(add_to(&b, st, 2, 1), 2 * N + 4);
+        glow_service_state_release(st);
+        glow_service_state_release(copy);
+        assert_string_equal(b.ids, "");
+        end(&b);
+    }
+}
+
+/* State goes with its device, and comes back from a file. */
+static void
+test_lost_device(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        glow_service_state *st, *other, *third;
+        bench b;
+
+        begin(&b, k ? parts : whole, &glow_run_device_sim,
+              (glow_run_device_options){.die_at = k ? 8 : 5});
+        st = glow_service_state_new(b.service);
+        other = glow_service_state_new(b.service);
+        third = glow_service_state_new(b.service);
+        expect(add_to(&b, st, 1, 0), 1);
+        assert_true(glow_service_state_save(st, b.ctx, b.file));
+        expect(add_to(&b, other, 2, 0), 2);
+        expect(add_to(&b, third, 3, 0), 3);
+        if (k == 0)
+            expect(add_to(&b, third, 3, 0), 6);
+        expect_failure(add_to(&b, st, 4, 0), GLOW_RUN_LOST, "its state was in memory");
+        expect_failure(add_to(&b, st, 4, 0), GLOW_RUN_REFUSED, "is broken");
+        /* Others find out with a request, or when they are saved. */
+        expect_failure(add_to(&b, other, 4, 0), GLOW_RUN_LOST, "its state was in memory");
+        assert_false(glow_service_state_save(third, b.ctx, b.path)); /* [E1011] */
+        assert_null(glow_service_state_clone(other, b.ctx));         /* [E1011] */
+        assert_string_equal(b.ids, "E1011E1011");
+        assert_true(glow_service_state_load(st, b.ctx, b.file));
+        assert_true(glow_service_state_load(third, b.ctx, b.file));
+        expect(add_to(&b, st, 4, 0), 5);
+        expect(add_to(&b, third, 5, 0), 6);
+        glow_service_state_release(st);
+        glow_service_state_release(other);
+        glow_service_state_release(third);
+        end(&b);
+    }
+}
+
+/* A device that dies before it has state alone costs nothing. */
+static void
+test_first_run_is_lost(void **state)
+{
+    glow_service_state *st;
+    bench b;
+
+    (void)state;
+    begin(&b, parts, &glow_run_device_sim, (glow_run_device_options){.die_at = 2});
+    st = glow_service_state_new(b.service);
+    expect(add_to(&b, st, 1, 0), 1);
+    expect(add_to(&b, st, 1, 0), 2);
+    glow_service_state_release(st);
+    end(&b);
+}
+
+/* A run that fails has written state in place, or beside it. */
+static void
+test_failures(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        glow_service_state *st;
+        bench b;
+
+        begin(&b, k ? parts : whole, &glow_run_device_sim, (glow_run_device_options){0});
+        st = glow_service_state_new(b.service);
+        expect(add_to(&b, st, 1, 0), 1);
+        expect_failure(add_to(&b, st, 2, 9), GLOW_RUN_FAILED, "on d");
+        if (k)
+            expect(add_to(&b, st, 4, 0), 5);
+        else
+            expect_failure(add_to(&b, st, 4, 0), GLOW_RUN_REFUSED, "is broken");
+        glow_service_state_release(st);
+        end(&b);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_copies),
+        cmocka_unit_test(test_lost_device),
+        cmocka_unit_test(test_first_run_is_lost),
+        cmocka_unit_test(test_failures),
+    };
+
+    if (argc == 2 && strcmp(argv[1], "device") == 0) {
+        glow_context *ctx = glow_context_new();
+
+        glow_run_device_serve(ctx, 3,
+                              &(glow_run_device_options){
+                                  .name = "device",
+                                  .backend = glow_find_backend(ctx, "interp"),
+                              });
+        glow_context_free(ctx);
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
