@@ -142,9 +142,9 @@ typedef struct cpu_plan {
     int n_entries;
     bool is_entry;      /* no body */
     const char *symbol; /* of an entry function, where it is emitted to files */
-    int first_code;  /* instruction i of `func` fails with this + i + 1 */
-    int n_codes;     /* of a root */
-    LLVMValueRef fn; /* function of a body, once it is built */
+    int first_code;     /* instruction i of `func` fails with this + i + 1 */
+    int n_codes;        /* of a root */
+    LLVMValueRef fn;    /* function of a body, once it is built */
     const cpu_target *target;
     glow_arena *arena;
     cpu_step *steps;

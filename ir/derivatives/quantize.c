@@ -133,8 +133,7 @@ dequantizelinear_refuses(const glow_node *n)
 
     if (a->block_size > 0)
         return "by blocks";
-    return glow_is_int(n->in[INPUT]->type->elem) ? NULL
-                                                 : "of low precision";
+    return glow_is_int(n->in[INPUT]->type->elem) ? NULL : "of low precision";
 }
 
 const glow_derivative glow_derivative_dequantizelinear = {

@@ -53,7 +53,7 @@ typedef struct allocator {
     alloc_pool *pools;
     size_t n_pools;
     glow_homes homes[GLOW_BUFFER_CLASSES]; /* indices of pools */
-    const alloc_pool *state;               /* of state, or NULL: with placeholders */
+    const alloc_pool *state; /* of state, or NULL: with placeholders */
 } allocator;
 
 /* alloc_pools.c: the regions. */

@@ -34,10 +34,9 @@ typedef struct split_options {
 static const glow_storage *
 loss_of(const glow_storage *s)
 {
-    const glow_attr_value *loss =
-        glow_attr_find(s->attrs, "GradientOf")
-            ? glow_attr_find(s->attrs, "Loss")
-            : NULL;
+    const glow_attr_value *loss = glow_attr_find(s->attrs, "GradientOf")
+                                      ? glow_attr_find(s->attrs, "Loss")
+                                      : NULL;
 
     return loss && loss->kind == GLOW_V_STRING
                ? glow_find_storage(s->module, loss->text)
@@ -90,8 +89,8 @@ split(const split_options *o, glow_func *f)
     inference = glow_func_clone(f, o->run);
     glow_settle_inference(inference, &nodes, &saves);
     GLOW_FOR_EACH_NODE(n, inference)
-        if (n->op == &glow_op_save && (loss_of(n->in[1]->storage) ||
-                                       is_loss(n->in[1]->storage)))
+        if (n->op == &glow_op_save &&
+            (loss_of(n->in[1]->storage) || is_loss(n->in[1]->storage)))
             glow_node_erase(n);
     glow_erase_unused(inference);
     if (step != f)

@@ -156,8 +156,7 @@ static int
 check_bounds(train *t)
 {
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        int64_t v =
-            *(const int64_t *)((const char *)&t->values + bounds[i].at);
+        int64_t v = *(const int64_t *)((const char *)&t->values + bounds[i].at);
 
         if (v < bounds[i].least)
             return tool_usage(&t->tool, NULL, "-%s takes %" PRId64 " or more",

@@ -46,7 +46,7 @@ plan_at(const layout *l, int i)
 {
     const cpu_plan *root = l->root;
 
-    return i == 0               ? l->root
+    return i == 0                ? l->root
            : i <= root->n_bodies ? root->bodies[i - 1]
                                  : root->entries[i - 1 - root->n_bodies];
 }

@@ -252,13 +252,13 @@ write_files(const bundle *b, const glow_data *region, const glow_data *state)
     bool ok = link_web(b, &module);
 
     glow_cpu_put_header(
-        &header, &(cpu_header){
-                     .plan = b->plan,
-                     .name = b->name,
-                     .stack = b->stack,
-                     .weights = b->weights,
-                     .file = file_name(beside(b->arena, b->path, ".weights")),
-                     .has_state = state != NULL});
+        &header,
+        &(cpu_header){.plan = b->plan,
+                      .name = b->name,
+                      .stack = b->stack,
+                      .weights = b->weights,
+                      .file = file_name(beside(b->arena, b->path, ".weights")),
+                      .has_state = state != NULL});
     ok = ok &&
          write_bytes(b, weights_name(b), "_weights.c", ".weights", region) &&
          (!state ||

@@ -41,7 +41,8 @@ glow_cpu_compile(cg *g, const cpu_plan *p, const char *entry, bool steps,
 typedef struct emission {
     cg *g;
     LLVMCodeGenFileType what;
-    const cpu_plan *plan; /* whose entry functions have their stack bounded, or NULL */
+    const cpu_plan
+        *plan; /* whose entry functions have their stack bounded, or NULL */
 } emission;
 
 /* In front of the answer of a child process. */
@@ -292,9 +293,10 @@ name_entries(cpu_plan *p, const char *bundle)
         cpu_plan *e = i ? p->entries[i - 1] : p;
         const char *own = glow_cpu_c_name(a, e->func->name);
 
-        e->symbol = !bundle         ? own
-                    : !p->n_entries ? bundle
-                                    : glow_arena_printf(a, "%s_%s", bundle, own);
+        e->symbol = !bundle ? own
+                    : !p->n_entries
+                        ? bundle
+                        : glow_arena_printf(a, "%s_%s", bundle, own);
     }
 }
 

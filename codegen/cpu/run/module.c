@@ -87,9 +87,9 @@ busy_of(cg *g, const cpu_plan *p, cg_value entry)
 {
     int param = glow_cpu_entry_params(g->target) + p->state_space;
 
-    return p->busy < 0 ? NULL
-                       : glow_cg_atc(g, LLVMGetParam(entry, (unsigned)param),
-                                     p->busy);
+    return p->busy < 0
+               ? NULL
+               : glow_cg_atc(g, LLVMGetParam(entry, (unsigned)param), p->busy);
 }
 
 static bool
@@ -105,10 +105,10 @@ static void
 set_busy(cg *g, const cpu_plan *p, cg_value busy, unsigned number)
 {
     if (busy && changes_state(p))
-        LLVMSetVolatile(
-            LLVMBuildStore(g->builder, LLVMConstInt(g->i32, number, false),
-                           busy),
-            true);
+        LLVMSetVolatile(LLVMBuildStore(g->builder,
+                                       LLVMConstInt(g->i32, number, false),
+                                       busy),
+                        true);
 }
 
 /* Refuses state that a call left half changed, and tells that this one changes it. */

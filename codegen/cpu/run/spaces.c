@@ -54,11 +54,11 @@ separate(cpu_plan *p)
         if (is_state)
             p->state_space = p->n_spaces;
         if (seen[base] || is_state) {
-            cpu_space one = {
-                .name = is_state ? "state" : pointer_name(p, r->name),
-                .base = base,
-                .begin = p->regions[i].offset,
-                .size = glow_cpu_aligned(r->size)};
+            cpu_space one = {.name =
+                                 is_state ? "state" : pointer_name(p, r->name),
+                             .base = base,
+                             .begin = p->regions[i].offset,
+                             .size = glow_cpu_aligned(r->size)};
 
             p->spaces[p->n_spaces++] = one;
         }
