@@ -15,12 +15,10 @@
  * recomputation, is chosen: its node is cloned before that use, with the
  * definitions of operands that would otherwise have to stay live.  The price is
  * the time in parts of the function's, and the flops in parts of the budget.  A
- * clone is kept if the new schedule has a lower peak, or the same peak at fewer
- * positions; otherwise the next candidate is tried.  Results of 1 / LEAST_PART
- * of the excess over the limit come first, and a clone that spends as large a
- * part of the budget must lower the peak by as many bytes.  Each step strictly
- * decreases this, so the pass terminates: when the limit is met, no candidate
- * helps, or the budget of flops is spent.
+ *@@ *
+ * Clones of many operations, more than 1 / LEAST_PART of the budget, are compared
+ * by what they save of the excess for an operation.  When the limit is met, each such clone is dropped whose users can take
+ * the original or another clone of it within the limit.
  *
  * Only pure operators are computed twice.  The function is scheduled
  * afterwards, so that cse, which leaves scheduled functions alone, does not
@@ -35,8 +33,10 @@
 
 #include "glow/cost.h"
 #include "glow/schedule.h"
+#include "passes/graph/common/names.h"
 
 typedef struct options {
+    const char *keep;
     int64_t limit;
     int most_flops;
     int64_t budget;
@@ -60,35 +60,48 @@ typedef struct candidate {
     double worth; /* priority */
 } candidate;
 
+/* A clone that was kept. */
+typedef struct kept {
+    glow_value *root; /* the value that was computed first */
+    glow_value *to;
+    int64_t flops;
+} kept;
+
 typedef struct remat {
     glow_pass_run *run;
     glow_func *f;
     glow_builder *builder;
     glow_schedule schedule;
     int64_t most, left; /* budget of flops, and what remains of it */
-    double time;        /* of the function as it was given */
+    int64_t target;     /* the peak to be reached */
+    bool only_asks;     /* undo every clone */
+    glow_value *made;   /* the last clone */
+    kept *kept;
+    size_t n_kept, cap_kept;
+    double time; /* of the function as it was given */
 } remat;
 
-/* The peak, and the number of positions where it is reached. */
+/* The peak, and the sum of the bytes above the target over all positions. */
 typedef struct height {
     int64_t peak;
-    uint32_t places;
+    double excess;
 } height;
 
 static height
-height_of(const glow_schedule *s)
+height_of(const glow_schedule *s, int64_t target)
 {
     height h = {s->peak, 0};
 
     for (uint32_t k = 0; k < s->count; k++)
-        h.places += s->during[k] == s->peak;
+        if (s->during[k] > target)
+            h.excess += (double)(s->during[k] - target);
     return h;
 }
 
 static bool
 is_lower(height a, height b)
 {
-    return a.peak < b.peak || (a.peak == b.peak && a.places < b.places);
+    return a.peak < b.peak || (a.peak == b.peak && a.excess < b.excess);
 }
 
 static bool
@@ -108,6 +121,14 @@ can_clone(const glow_node *n)
 {
     return n->op->traits & GLOW_PURE && n->n_out == 1 && !n->pred &&
            glow_call_count(n) == 0;
+}
+
+static bool
+may_clone(const remat *r, const glow_node *n)
+{
+    const options *o = glow_run_options(r->run);
+
+    return can_clone(n) && !glow_names_have(o->keep, n);
 }
 
 static uint32_t
@@ -168,7 +189,7 @@ collect(const remat *r, candidate *c, uint32_t at)
     for (int k = 0; k < c->count; k++) {
         const glow_node *n = r->schedule.nodes[c->places[k]];
 
-        if (!can_clone(n))
+        if (!may_clone(r, n))
             return false;
         for (int i = 0; i < n->n_in; i++) {
             const glow_value *v = n->in[i];
@@ -239,7 +260,7 @@ list_candidates(const remat *r, int64_t least, size_t *count)
     for (uint32_t k = 0; k < r->schedule.at; k++) {
         candidate c = {0};
 
-        if (!can_clone(r->schedule.nodes[k]))
+        if (!may_clone(r, r->schedule.nodes[k]))
             continue;
         c.value = r->schedule.nodes[k]->out[0];
         c.place = k;
@@ -323,10 +344,9 @@ undo(remat *r, const candidate *c, glow_node *const *clones,
     r->schedule = *had;
 }
 
-/* Clones, and reschedules; undoes the clone unless the peak falls by `least`
- * bytes, or is reached at fewer positions if that is 0. */
+/* Clones, and reschedules; undoes the clone unless the peak is lower, or the excess. */
 static bool
-try_clone(remat *r, const candidate *c, int64_t least, bool *failed)
+try_clone(remat *r, const candidate *c, height *now, bool *failed)
 {
     glow_schedule had = r->schedule;
     glow_node *clones[MOST_NODES];
@@ -335,10 +355,14 @@ try_clone(remat *r, const candidate *c, int64_t least, bool *failed)
     if (*failed)
         return false;
     hand_over(r, c->value, clones[c->count - 1]->out[0], had.at);
-    if (find_schedule(r) &&
-        is_lower(height_of(&r->schedule), height_of(&had)) &&
-        had.peak - r->schedule.peak >= least && glow_run_may_rewrite(r->run))
-        return true;
+    if (find_schedule(r)) {
+        *now = height_of(&r->schedule, r->target);
+        if (is_lower(*now, height_of(&had, r->target)) && !r->only_asks &&
+            glow_run_may_rewrite(r->run)) {
+            r->made = clones[c->count - 1]->out[0];
+            return true;
+        }
+    }
     undo(r, c, clones, &had);
     return false;
 }
@@ -346,6 +370,14 @@ try_clone(remat *r, const candidate *c, int64_t least, bool *failed)
 static bool
 keep(remat *r, const candidate *c, int64_t peak)
 {
+    glow_value *root = c->value;
+
+    for (size_t i = 0; i < r->n_kept; i++)
+        if (r->kept[i].to == root)
+            root = r->kept[i].root;
+    r->kept = glow_arena_grow(glow_run_scratch(r->run), r->kept, r->n_kept,
+                              &r->cap_kept, sizeof *r->kept);
+    r->kept[r->n_kept++] = (kept){root, r->made, c->flops};
     r->left -= c->flops;
     put_in_order(r->f, r->schedule.nodes, r->schedule.count);
     glow_run_count(r->run, "clones", c->count);
@@ -357,51 +389,179 @@ keep(remat *r, const candidate *c, int64_t peak)
     return true;
 }
 
-/*
- * One step, with results of `least` bytes or more; false if nothing helps, or
- * *failed.  Unless `least` is 0, operations that count must free bytes that count.
- */
+/* Operations that count: many of them must be worth it. */
 static bool
-step(remat *r, int64_t least, bool *failed)
+is_dear(const remat *r, const candidate *c)
+{
+    return c->flops > r->most / LEAST_PART;
+}
+
+/* The first clone of few operations that helps, with results of `least` bytes. */
+static bool
+step_cheaply(remat *r, int64_t least, bool *failed)
 {
     size_t count;
     candidate *all = list_candidates(r, least, &count);
     int64_t peak = r->schedule.peak;
+    height now;
 
-    for (size_t i = 0; i < count && i < TRIALS && !*failed; i++)
-        if (try_clone(r, &all[i],
-                      all[i].flops > r->most / LEAST_PART ? least : 0, failed))
+    for (size_t i = 0, tried = 0; i < count && tried < TRIALS && !*failed;
+         i++) {
+        if (is_dear(r, &all[i]))
+            continue;
+        if (try_clone(r, &all[i], &now, failed))
             return keep(r, &all[i], peak);
+        tried++;
+    }
     return false;
 }
 
-/*
- * The peak that the schedule must keep to: the limit, less the bytes that a
- * placement loses between buffers.
- */
-static int64_t
-most_peak(const remat *r, int64_t limit)
+/* The clone that lowers the excess most for its operations. */
+static bool
+step_dearly(remat *r, int64_t least, bool *failed)
 {
-    int64_t peak = r->schedule.peak, placed;
+    size_t count;
+    candidate *all = list_candidates(r, least, &count), *best = NULL;
+    int64_t peak = r->schedule.peak;
+    height had = height_of(&r->schedule, r->target), now;
+    double most = 0;
 
-    if (peak > limit)
-        return limit;
-    placed = glow_schedule_height(r->run, &r->schedule, limit);
-    return placed <= limit ? peak : peak - (placed - limit);
+    r->only_asks = true;
+    for (size_t i = 0, tried = 0; i < count && tried < TRIALS && !*failed;
+         i++) {
+        if (!is_dear(r, &all[i]))
+            continue;
+        now = had;
+        (void)try_clone(r, &all[i], &now, failed);
+        if (is_lower(now, had) &&
+            (had.excess - now.excess) / (double)all[i].flops > most) {
+            best = &all[i];
+            most = (had.excess - now.excess) / (double)all[i].flops;
+        }
+        tried++;
+    }
+    r->only_asks = false;
+    return best && !*failed && try_clone(r, best, &now, failed) &&
+           keep(r, best, peak);
 }
 
-/* Steps until the limit is met or nothing helps; false if there were none. */
+/* One step, large results first; false if nothing helps, or *failed. */
+static bool
+step(remat *r, bool *failed)
+{
+    int64_t least = (r->schedule.peak - r->target) / LEAST_PART;
+
+    return step_cheaply(r, least, failed) ||
+           (!*failed && step_dearly(r, least, failed)) ||
+           (!*failed && least > 0 && step_cheaply(r, 0, failed)) ||
+           (!*failed && least > 0 && step_dearly(r, 0, failed));
+}
+
+static bool
+is_within(const remat *r, int64_t limit, int64_t *placed)
+{
+    *placed = r->schedule.peak <= limit
+                  ? glow_schedule_height(r->run, &r->schedule, limit)
+                  : r->schedule.peak;
+    return *placed <= limit;
+}
+
+/* Steps until the limit is met or nothing helps; false if there were none.  The
+ * target is the limit less the bytes that a placement loses between buffers. */
 static bool
 lower_peak(remat *r, int64_t limit, bool *failed)
 {
     bool changed = false;
-    int64_t most;
+    int64_t placed;
 
-    while (r->schedule.peak > (most = most_peak(r, limit)) && !*failed &&
-           (step(r, (r->schedule.peak - most) / LEAST_PART, failed) ||
-            (!*failed && step(r, 0, failed))))
+    r->target = limit;
+    while (!*failed && !is_within(r, limit, &placed)) {
+        int64_t most = r->schedule.peak - (placed - limit);
+
+        if (r->schedule.peak <= limit && most < r->target)
+            r->target = most;
+        if (!step(r, failed))
+            break;
         changed = true;
+    }
     return changed;
+}
+
+/* Erases the nodes that nobody uses any more, of which `v` is the result. */
+static void
+erase_unused(remat *r, glow_value *v)
+{
+    glow_node *n = v->def;
+
+    if (v->uses || !n || !can_clone(n))
+        return;
+    for (size_t i = 0; i < r->n_kept; i++)
+        if (r->kept[i].to == v)
+            r->kept[i].to = NULL;
+        else if (r->kept[i].root == v)
+            return;
+    glow_value **in = glow_arena_copy(glow_run_scratch(r->run), n->in,
+                                      (size_t)n->n_in * sizeof(glow_value *));
+    int count = n->n_in;
+
+    r->left += glow_node_cost(n).flops;
+    glow_node_erase(n);
+    for (int i = 0; i < count; i++) {
+        for (int j = i + 1; j < count; j++)
+            in[j] = in[j] == in[i] ? NULL : in[j];
+        if (in[i])
+            erase_unused(r, in[i]);
+    }
+}
+
+/* Lets the users of clone `k` use `other` instead, if the limit is kept to. */
+static bool
+merge(remat *r, size_t k, glow_value *other, int64_t limit)
+{
+    glow_schedule had = r->schedule;
+    glow_value *v = r->kept[k].to;
+    glow_use *uses = NULL;
+    size_t count = 0, cap = 0;
+    int64_t placed;
+
+    GLOW_FOR_EACH_USE(u, v) {
+        uses = glow_arena_grow(glow_run_scratch(r->run), uses, count, &cap,
+                               sizeof *uses);
+        uses[count++] = *u;
+    }
+    glow_replace_uses(v, other);
+    if (find_schedule(r) && is_within(r, limit, &placed)) {
+        put_in_order(r->f, r->schedule.nodes, r->schedule.count);
+        glow_run_remark(r->run, v->def, true,
+                        "is not needed after all: its users take %%%s",
+                        other->def->name);
+        glow_run_count(r->run, "dropped", 1);
+        erase_unused(r, v);
+        return find_schedule(r);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (uses[i].index < 0)
+            glow_set_pred(uses[i].user, v);
+        else
+            glow_set_operand(uses[i].user, uses[i].index, v);
+    r->schedule = had;
+    return false;
+}
+
+/* Drops clones of many operations that later ones made needless. */
+static void
+prune(remat *r, int64_t limit)
+{
+    for (size_t k = 0; k < r->n_kept; k++) {
+        bool done;
+
+        if (!r->kept[k].to || r->kept[k].flops <= r->most / LEAST_PART)
+            continue;
+        done = merge(r, k, r->kept[k].root, limit);
+        for (size_t i = 0; i < r->n_kept && !done; i++)
+            if (i != k && r->kept[i].to && r->kept[i].root == r->kept[k].root)
+                done = merge(r, k, r->kept[i].to, limit);
+    }
 }
 
 static int64_t
@@ -438,6 +598,7 @@ run(glow_pass_run *pass, glow_func *f)
     remat r = {.run = pass, .f = f};
     glow_result result = GLOW_UNCHANGED;
     bool failed = false;
+    int64_t placed;
     glow_cost cost = glow_func_cost(f);
 
     if (limit == 0)
@@ -448,7 +609,7 @@ run(glow_pass_run *pass, glow_func *f)
         glow_builder_new(glow_run_scratch(pass), f, glow_run_pass(pass)->name);
     if (!find_schedule(&r))
         return GLOW_FAILED;
-    if (r.schedule.peak <= most_peak(&r, limit))
+    if (is_within(&r, limit, &placed))
         return GLOW_UNCHANGED;
     glow_order_again *again =
         glow_schedule_again(pass, f, glow_schedule_defaults.align, can_clone);
@@ -459,8 +620,11 @@ run(glow_pass_run *pass, glow_func *f)
     GLOW_FOR_EACH_NODE(n, f)
         before[count++] = n;
     put_in_order(f, r.schedule.nodes, r.schedule.count);
-    if (lower_peak(&r, limit, &failed))
+    if (lower_peak(&r, limit, &failed)) {
         result = GLOW_CHANGED;
+        if (!failed && is_within(&r, limit, &placed))
+            prune(&r, limit);
+    }
     if (failed)
         return GLOW_FAILED;
     report(&r, again, cost.flops);
@@ -476,13 +640,17 @@ const glow_pass glow_pass_rematerialize = {
     .summary = "recompute large results instead of keeping them live",
     .level = GLOW_GRAPH,
     .preserves = GLOW_EXACT,
-    .options = {GLOW_FIELD_DEFAULT(options, limit, GLOW_BYTES,
+    .options = {GLOW_FIELD_DEFAULT(options, keep, GLOW_STRING,
+                                   "operators and nodes, with commas between, "
+                                   "that are not computed again"),
+                GLOW_FIELD_DEFAULT(options, limit, GLOW_BYTES,
                                    "bytes that results may take; 0: -limit"),
                 GLOW_FIELD_DEFAULT(options, most_flops, GLOW_INT,
                                    "operations that may be added, in percent"),
                 GLOW_FIELD_DEFAULT(options, budget, GLOW_INT64,
                                    "steps of searching for each schedule")},
-    .defaults = &(const options){.most_flops = 25, .budget = 100000},
+    .defaults =
+        &(const options){.keep = "", .most_flops = 25, .budget = 100000},
     .run = run,
     .source = "Jain et al., Checkmate (2020); Kirisame et al., Dynamic tensor "
               "rematerialization (2021)",
