@@ -12,6 +12,7 @@
 
 #define MOST_UNIT 96    /* unrolled dot products of a loop */
 #define MOST_ROWS 24    /* of a tile */
+#define FEW_PIXELS 2
 #define MATRIX_STEPS 16 /* of a multiplication of matrix registers */
 #define SLACK CPU_LINE  /* bytes that are read behind the copied lines */
 
@@ -38,6 +39,17 @@ takes_rows(const cpu_target *t, const integer *s)
            s->channels >= glow_cg_dot_group(CPU_DOT_SIGNED_ROWS);
 }
 
+/* True if weights are read for so few results that reading them takes longest. */
+static bool
+reads_weights(const integer *s)
+{
+    int64_t pixels = s->batch;
+
+    for (int i = 0; i < 3; i++)
+        pixels *= s->axis[i].out;
+    return pixels <= FEW_PIXELS;
+}
+
 static void
 set_form(const cpu_target *t, bool uses_matrix, integer *s)
 {
@@ -53,7 +65,8 @@ set_form(const cpu_target *t, bool uses_matrix, integer *s)
     s->lanes = t->dot_bytes / 4;
     /* A load of one byte extends it, too. */
     s->narrow = s->packed && glow_cg_dot_bytes(s->form) > 1 &&
-                (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL);
+                (s->lanes == 1 || t->packing == GLOW_PACKING_SMALL ||
+                 reads_weights(s));
     s->x_zero = s->form == CPU_DOT_TILES                   ? zero
                 : glow_cg_dot_bytes(s->form) > 1           ? 0
                 : is_signed == glow_cg_dot_signed(s->form) ? zero
