@@ -5,6 +5,8 @@ import pathlib
 import subprocess
 import sys
 
+import quantize_peer
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Name, options of glow-run, largest time of integers by that of floats for each kind of
@@ -181,6 +183,8 @@ def rows(tools, names, models, ort, rounds, seconds, row):
             print(f"{name:16} no {model}: bench/models writes it")
             continue
         net = Network(tools, name, model, ort)
+        if ort:
+            ok &= quantize_peer.row(net, row)
         ok &= speeds(net, row, rounds, seconds, peer)
         ok &= memory(net, row)
         ok &= profile_cost(net, row)
