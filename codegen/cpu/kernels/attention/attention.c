@@ -181,6 +181,8 @@ begin_rows(maker *m)
     cg_value none = LLVMConstNull(glow_cg_vector(g->f32, s->lanes)), at;
     cg_loop l, k;
 
+    if (!attention_adds_up(m))
+        return;
     glow_cg_for(g, &l, m->count);
     attention_set_row_number(m, m->at.greatest, l.i,
                              glow_cg_real(g->f32, -(double)INFINITY));
@@ -215,9 +217,11 @@ end_rows(maker *m)
     cg_loop l;
 
     glow_cg_for(g, &l, m->count);
-    attention_set_row_number(
-        m, m->at.sum, l.i,
-        glow_cpu_attention_inverse(m, attention_row_number(m, m->at.sum, l.i)));
+    if (attention_adds_up(m))
+        attention_set_row_number(m, m->at.sum, l.i,
+                                 glow_cpu_attention_inverse(
+                                     m, attention_row_number(m, m->at.sum,
+                                                             l.i)));
     m->first = l.i;
     glow_cpu_lanes_for(m->j, 0, m->s.width, end_lanes, m);
     glow_cg_loop_end(g, &l, NULL);

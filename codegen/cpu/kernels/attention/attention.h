@@ -51,6 +51,21 @@ attention_is_streamed(const cpu_attention_sizes *s)
     return s->matrix || s->block < s->panels;
 }
 
+/* True if there may be several blocks of keys, whose sums are added up. */
+static inline bool
+attention_adds_up(const cpu_attention *m)
+{
+    return m->s.block < m->s.panels || (m->s.matrix && m->f->causal);
+}
+
+/* True if scores need no more than a positive scale before they are weights. */
+static inline bool
+attention_is_plain(const cpu_attention *m)
+{
+    return m->s.matrix && !m->j->in[ATTENTION_MASK].at && !m->f->causal &&
+           !(m->f->soft_cap > 0) && m->f->scale > 0;
+}
+
 /* Rows of a panel of keys, and of values. */
 static inline int64_t
 attention_depth(const cpu_attention_sizes *s)

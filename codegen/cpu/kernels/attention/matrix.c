@@ -4,8 +4,7 @@
  * Keys are transposed in pairs, and values interleaved two by two, so panels
  * have half as many rows as of floats.  Scores are float and have the same
  * layout as in tile.c; their weights are bfloat16 and overwrite the first half
- * of the same rows.  Sums are kept in scratch between blocks of keys, even if
- * there is one block.
+ * of the same rows.  Sums are kept in scratch, also between blocks of keys.
  */
 
 #include "codegen/cpu/emit/matrix.h"
@@ -150,8 +149,11 @@ sum_panel(maker *m, cg_value row, cg_value panel)
     cg_loop l;
 
     for (int n = 0; n < s->v_blocks; n++)
-        glow_cg_matrix_load(
-            g, n, glow_cg_atc(g, sums, n * CPU_MATRIX_LANES * 4), pitch * 4);
+        if (attention_adds_up(m))
+            glow_cg_matrix_load(
+                g, n, glow_cg_atc(g, sums, n * CPU_MATRIX_LANES * 4), pitch * 4);
+        else
+            glow_cg_matrix_zero(g, n);
     glow_cg_loop(g, &l, m->first, m->last, 1, NULL, 0);
 
     cg_value number = cg_sub(g, l.i, m->first);
@@ -173,7 +175,8 @@ glow_cpu_attention_matrix_sums(maker *m)
     cg *g = m->j->g;
     cg_loop tiles, l;
 
-    scale_down(m);
+    if (attention_adds_up(m))
+        scale_down(m);
     glow_cg_loop(g, &tiles, cg_i64(g, 0), cg_i64(g, m->count), m->s.tile, NULL,
                  0);
     glow_cg_for(g, &l, m->s.v_panels);

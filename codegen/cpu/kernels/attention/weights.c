@@ -115,7 +115,8 @@ store_weights(maker *m, const sweep *w, cg_value at, cg_value x)
 }
 
 /*
- * Masks a vector of scores, stores it, and returns the maximum with `carried`.
+ * Masks a vector of scores, stores it, and returns the maximum with `carried`; plain
+ * scores stay as they are.
  */
 static cg_value
 sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
@@ -128,11 +129,14 @@ sweep_scores(maker *m, const sweep *w, cg_value at, cg_value carried)
     g->live = 0; /* a panel has all lanes */
     x = glow_cg_load(g, m->work, place, m->s.lanes);
     g->live = live;
-    x = masked_score(m, cg_add(g, m->row0, w->row), key, x);
+    if (!attention_is_plain(m))
+        x = masked_score(m, cg_add(g, m->row0, w->row), key, x);
     x = glow_cg_live(g, x, hidden(m));
-    g->live = 0;
-    glow_cg_store(g, m->work, place, x);
-    g->live = live;
+    if (!attention_is_plain(m)) {
+        g->live = 0;
+        glow_cg_store(g, m->work, place, x);
+        g->live = live;
+    }
     return cg_select(g, cg_fcmp(g, LLVMRealOGT, x, carried), x, carried);
 }
 
@@ -146,7 +150,17 @@ sweep_weights(maker *m, const sweep *w, cg_value at, cg_value carried)
 
     g->live = 0;
     x = glow_cg_load(g, m->work, place, m->s.lanes);
-    x = cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes));
+    if (attention_is_plain(m)) {
+        cg_value scale = glow_cg_real(LLVMTypeOf(x), (double)m->f->scale);
+        cg_value down = LLVMBuildFNeg(g->builder, w->max, "");
+
+        g->live = live;
+        x = glow_cg_live(g, x, hidden(m));
+        g->live = 0;
+        x = glow_cg_fma(g, x, scale, glow_cg_splat(g, down, m->s.lanes));
+    } else {
+        x = cg_fsub(g, x, glow_cg_splat(g, w->max, m->s.lanes));
+    }
     x = m->s.matrix ? glow_cg_short_exp(g, x) : glow_cg_exp(g, x);
     store_weights(m, w, at, x);
     g->live = live;
@@ -237,7 +251,9 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
 
     max = sweep_row(m, &w, sweep_scores, hidden(m));
     max = glow_cpu_across(g, m->work.type, max, greater);
-    if (attention_is_streamed(&m->s))
+    if (attention_is_plain(m))
+        max = cg_fmul(g, max, glow_cg_real(g->f32, (double)m->f->scale));
+    if (attention_adds_up(m))
         max =
             greater(g, NULL, max, attention_row_number(m, m->at.greatest, row));
     /* All weights of a row without visible keys are 0. */
@@ -246,7 +262,7 @@ glow_cpu_attention_weigh(maker *m, cg_value row)
                     LLVMConstNull(glow_cg_vector(g->f32, m->s.lanes)));
     clear_rest(m, &w);
     sum = glow_cpu_across(g, m->work.type, sum, glow_cpu_sum);
-    if (attention_is_streamed(&m->s)) {
+    if (attention_adds_up(m)) {
         cg_value down = glow_cg_exp(
             g, cg_fsub(g, attention_row_number(m, m->at.greatest, row), w.max));
 
