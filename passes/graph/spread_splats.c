@@ -18,10 +18,14 @@
  * and results of some node.  Lowered transformers gain most: their activations
  * are arithmetic with numbers.
  *
+ * Then the same is done for Transposes of placeholders: weights that are trained in the
+ * axes of their model, which both directions of a step read transposed.  A clone
+ * costs reading as well, so these are kept if 1 / LEAST_PART of the memory is saved.
+ *
  * The function is scheduled afterwards, so that cse, which leaves scheduled
  * functions alone, does not undo the clones.
  *
- * Time: two schedules of small budget, which decide, and one of the whole budget for
+ * Time: three schedules of small budget, which decide, and one of the whole budget for
  * the order of the result; otherwise linear in the operands.
  */
 
@@ -33,10 +37,14 @@ enum {
     BUDGET = 500000  /* steps of searching for each schedule compared */
 };
 
+/* True for the definitions that are cloned, of one result each. */
+typedef bool kind_fn(const glow_node *n);
+
 typedef struct spreader {
     glow_pass_run *run;
     glow_func *func;
     glow_builder *builder;
+    kind_fn *kind;
     const glow_node **owner; /* by id: the user that keeps the original */
     uint32_t ids;            /* of original nodes */
     glow_value **from, **to; /* originals and clones */
@@ -53,12 +61,24 @@ repeats(const glow_node *n)
 }
 
 static bool
-is_cheap(const glow_value *v)
+is_number(const glow_node *n)
+{
+    return (n->n_in == 0 || repeats(n)) && n->op->traits & GLOW_PURE &&
+           glow_call_count(n) == 0;
+}
+
+static bool
+is_turned_placeholder(const glow_node *n)
+{
+    return n->op == &glow_op_transpose && !n->in[0]->def;
+}
+
+static bool
+is_cheap(const glow_value *v, kind_fn *kind)
 {
     const glow_node *n = v ? v->def : NULL;
 
-    return n && n->n_out == 1 && !n->pred && (n->n_in == 0 || repeats(n)) &&
-           n->op->traits & GLOW_PURE && glow_call_count(n) == 0;
+    return n && n->n_out == 1 && !n->pred && kind(n);
 }
 
 static bool
@@ -74,7 +94,7 @@ is_shared(const glow_value *v)
 
 /* True if the shared bytes are large enough to affect the peak. */
 static bool
-is_worth_trying(glow_func *f)
+is_worth_trying(glow_func *f, kind_fn *kind)
 {
     int64_t shared = 0, most = 0;
 
@@ -87,7 +107,7 @@ is_worth_trying(glow_func *f)
         for (int i = 0; i < n->n_out; i++)
             bytes = glow_add_most(bytes, glow_type_bytes(n->out[i]->type));
         most = bytes > most ? bytes : most;
-        if (n->n_out == 1 && is_cheap(n->out[0]) && is_shared(n->out[0]))
+        if (n->n_out == 1 && is_cheap(n->out[0], kind) && is_shared(n->out[0]))
             shared = glow_add_most(shared, glow_type_bytes(n->out[0]->type));
     }
     return shared > 0 && shared >= most / LEAST_PART;
@@ -125,7 +145,7 @@ spread(spreader *s)
         for (int i = 0; i < n->n_in; i++) {
             glow_value *v = n->in[i], *c;
 
-            if (!is_cheap(v) || v->def->id >= s->ids ||
+            if (!is_cheap(v, s->kind) || v->def->id >= s->ids ||
                 s->owner[v->def->id] == n)
                 continue;
             if (!s->owner[v->def->id]) {
@@ -151,40 +171,73 @@ undo(spreader *s)
     }
 }
 
+static bool
+find(glow_pass_run *pass, glow_func *f, glow_schedule *found)
+{
+    glow_schedule_options o = glow_schedule_defaults;
+
+    o.budget = BUDGET;
+    return glow_schedule_find(pass, f, &o, found);
+}
+
+/*
+ * Clones definitions of `kind`, and keeps the clones if they save 1 / `part` of `*peak`
+ * (0: any byte), which becomes what is needed then.
+ */
 static glow_result
-run(glow_pass_run *pass, glow_func *f)
+spread_kind(glow_pass_run *pass, glow_func *f, kind_fn *kind, int64_t part,
+            int64_t *peak)
 {
     glow_arena *a = glow_run_scratch(pass);
-    spreader s = {.run = pass, .func = f, .ids = f->next_id};
-    glow_schedule_options how = glow_schedule_defaults;
-    glow_schedule before, after;
+    spreader s = {.run = pass, .func = f, .kind = kind, .ids = f->next_id};
+    glow_schedule how;
 
-    how.budget = BUDGET;
-    if (!is_worth_trying(f))
+    if (!is_worth_trying(f, kind))
         return GLOW_UNCHANGED;
-    if (!glow_schedule_find(pass, f, &how, &before))
-        return GLOW_FAILED;
+    if (*peak < 0) {
+        if (!find(pass, f, &how))
+            return GLOW_FAILED;
+        *peak = how.peak;
+    }
     s.builder = glow_builder_new(a, f, glow_run_pass(pass)->name);
     s.owner = GLOW_NEW_ARRAY(a, const glow_node *, s.ids);
-    if (!spread(&s) ||
-        !glow_schedule_find(pass, f, &how, &after))
+    if (!spread(&s) || !find(pass, f, &how))
         return GLOW_FAILED;
-    if (after.peak >= before.peak || !glow_run_may_rewrite(pass)) {
+    if (*peak - how.peak <= (part ? *peak / part : 0) ||
+        !glow_run_may_rewrite(pass)) {
         undo(&s);
         return GLOW_UNCHANGED;
     }
-    if (!glow_schedule_find(pass, f, &glow_schedule_defaults, &after))
-        return GLOW_FAILED;
-    for (uint32_t k = 0; k < after.count; k++)
-        if (after.nodes[k] != f->last)
-            glow_node_move_after(after.nodes[k], f->last);
-    f->scheduled = true;
     glow_run_count(pass, "clones", (int64_t)s.count);
     glow_run_remark(
         pass, s.from[0]->def, true,
-        "%zu more of what takes no or small operands: the peak falls from "
-        "%lld to %lld bytes",
-        s.count, (long long)before.peak, (long long)after.peak);
+        "%zu more of what takes no or small operands, or placeholders: the peak falls "
+        "from %lld to %lld bytes",
+        s.count, (long long)*peak, (long long)how.peak);
+    *peak = how.peak;
+    return GLOW_CHANGED;
+}
+
+static glow_result
+run(glow_pass_run *pass, glow_func *f)
+{
+    int64_t peak = -1;
+    glow_result numbers = spread_kind(pass, f, is_number, 0, &peak), turned;
+    glow_schedule how;
+
+    if (numbers == GLOW_FAILED)
+        return GLOW_FAILED;
+    turned = spread_kind(pass, f, is_turned_placeholder, LEAST_PART, &peak);
+    if (turned == GLOW_FAILED)
+        return GLOW_FAILED;
+    if (numbers == GLOW_UNCHANGED && turned == GLOW_UNCHANGED)
+        return GLOW_UNCHANGED;
+    if (!glow_schedule_find(pass, f, &glow_schedule_defaults, &how))
+        return GLOW_FAILED;
+    for (uint32_t k = 0; k < how.count; k++)
+        if (how.nodes[k] != f->last)
+            glow_node_move_after(how.nodes[k], f->last);
+    f->scheduled = true;
     return GLOW_CHANGED;
 }
 
