@@ -33,7 +33,8 @@ ROOMS = {
     CPU + "kernels/call": KERNEL,
     CPU + "kernels/direct": KERNEL + (CPU + "kernels/move",),
     CPU + "kernels/integer": KERNEL,
-    CPU + "kernels/matrix": KERNEL + (CPU + "kernels/direct", CPU + "kernels/window"),
+    CPU + "kernels/matrix": KERNEL + (
+        CPU + "kernels/direct", CPU + "kernels/move", CPU + "kernels/window"),
     CPU + "kernels/move": KERNEL,
     CPU + "kernels/recurrent": KERNEL,
     CPU + "kernels/rows": KERNEL + (CPU + "kernels/move",),

@@ -48,6 +48,13 @@ typedef struct cpu_flat_lines {
     int64_t cut; /* of the depth, summed up for all results at once; 0: all */
 } cpu_flat_lines;
 
+/* Filters that are no constants, by their elements beside each other. */
+typedef enum cpu_turns {
+    CPU_CONSTANT, /* or a row-major right operand */
+    CPU_TURNS_DEPTHS,
+    CPU_TURNS_OUTPUTS,
+} cpu_turns;
+
 /*
  * A sum as its kernel states it, then as the planner blocks it (`form`, `flat`).
  * Pads may be negative: the first tap is then inside of the input.  With a
@@ -63,6 +70,7 @@ typedef struct cpu_direct {
     bool packed;
     bool may_dot;             /* weights are constant */
     const cpu_filter *turned; /* operand 1, packed at run time; or NULL */
+    cpu_turns turns;          /* of matrix/, and of transposed convolutions */
     int64_t w_batch; /* bytes; unpacked weights: row-major [depth, outputs] */
     int bias;        /* operand, or -1 */
     const glow_type *type; /* of the input */

@@ -64,8 +64,8 @@ transposed_of(const glow_node *n, transposed *out)
     cpu_window w = glow_cpu_window(n->in[0]->type->shape, y, a->kernels,
                                    a->strides, a->pads, a->dilation);
     const cpu_window_axis *z = &w.axis[0], *v = &w.axis[1], *h = &w.axis[2];
-    const glow_type *type =
-        glow_cpu_turns_narrow(n) ? &glow_cpu_float : n->in[0]->type;
+    const glow_type *type = n->in[0]->type;
+    bool constant = glow_cpu_is_whole_constant(n->in[1]);
 
     *out = (transposed){
         .w = w,
@@ -82,7 +82,8 @@ transposed_of(const glow_node *n, transposed *out)
                 .pixel = w.channels * glow_cg_bytes(type),
                 .type = type,
                 .packed = true,
-                .may_dot = glow_cpu_is_whole_constant(n->in[1]),
+                .may_dot = constant,
+                .turns = constant ? CPU_CONSTANT : CPU_TURNS_OUTPUTS,
                 .bias = n->n_in > 2 && n->in[2] ? 2 : -1,
                 .image = v->out * h->out,
                 .apart_h = v->stride * h->out,
@@ -218,7 +219,6 @@ glow_cpu_pack_phases(const cpu_target *t, const glow_node *n,
 typedef struct maker {
     cpu_job *j;
     const cpu_phases *by;
-    bool turns;
     int64_t packed; /* bytes of weights of the pairs before */
     int64_t units;  /* and their units */
 } maker;
@@ -251,8 +251,8 @@ make_pair(const cpu_direct *d, cpu_filter *filter, void *user)
     int64_t units = m->by->units(t, d);
 
     pair.w_first = m->packed;
-    pair.turned = m->turns ? filter : NULL;
-    if (!m->turns)
+    pair.turned = d->turns ? filter : NULL;
+    if (!d->turns)
         m->packed += m->by->size(t, d);
     make_units(m, &pair, units);
     m->units += units;
@@ -263,15 +263,60 @@ void
 glow_cpu_emit_phases(cpu_job *j, const cpu_phases *by)
 {
     transposed x;
-    maker m = {.j = j,
-               .by = by,
-               .turns = !glow_cpu_is_whole_constant(j->n->in[1])};
+    maker m = {.j = j, .by = by};
 
     transposed_of(j->n, &x);
     for_each_pair(&x, make_pair, &m);
 }
 
-/* By register tiles of vectors. */
+/*
+ * By register tiles of vectors; in float by filters that are no constants, which is
+ * what glow_cpu_with_wide_input makes of the input.
+ */
+
+static cpu_direct
+widened(const cpu_direct *d)
+{
+    cpu_direct wide = *d;
+
+    if (!d->turns)
+        return wide;
+    wide.pixel *= (int64_t)sizeof(float) / glow_cg_bytes(d->type);
+    wide.type = &glow_cpu_float;
+    return wide;
+}
+
+static int64_t
+units_of(const cpu_target *t, const cpu_direct *d)
+{
+    cpu_direct wide = widened(d);
+
+    return glow_cpu_direct_units(t, &wide);
+}
+
+static int64_t
+code_of(const cpu_target *t, const cpu_direct *d)
+{
+    cpu_direct wide = widened(d);
+
+    return glow_cpu_direct_code(t, &wide);
+}
+
+static int64_t
+turned_room_of(const cpu_target *t, const cpu_direct *d)
+{
+    cpu_direct wide = widened(d);
+
+    return glow_cpu_turned_room(t, &wide);
+}
+
+static void
+emit_direct(cpu_job *j, const cpu_direct *d)
+{
+    cpu_direct wide = widened(d);
+
+    glow_cpu_emit_direct(j, &wide);
+}
 
 static void
 pack_direct(const cpu_target *t, const cpu_direct *d, const cpu_filter *filter,
@@ -282,9 +327,9 @@ pack_direct(const cpu_target *t, const cpu_direct *d, const cpu_filter *filter,
 
 static const cpu_phases by_vectors = {
     .size = glow_cpu_direct_size,
-    .units = glow_cpu_direct_units,
+    .units = units_of,
     .pack = pack_direct,
-    .emit = glow_cpu_emit_direct,
+    .emit = emit_direct,
 };
 
 static bool
@@ -292,7 +337,7 @@ takes_transposed(const cpu_target *t, const glow_node *n)
 {
     return t && glow_cpu_all_float(n) &&
            (glow_cpu_is_whole_constant(n->in[1]) || glow_cpu_may_turn(n)) &&
-           glow_cpu_phases_sum(t, n, glow_cpu_direct_code) <= CPU_MOST_CODE;
+           glow_cpu_phases_sum(t, n, code_of) <= CPU_MOST_CODE;
 }
 
 static int64_t
@@ -306,14 +351,14 @@ transposed_room(const cpu_target *t, const glow_node *n)
 {
     return glow_cpu_is_whole_constant(n->in[1])
                ? 0
-               : glow_cpu_wide_room(
-                     n, glow_cpu_phases_most(t, n, glow_cpu_turned_room));
+               : glow_cpu_wide_room(n,
+                                    glow_cpu_phases_most(t, n, turned_room_of));
 }
 
 static int64_t
 transposed_units(const cpu_target *t, const glow_node *n)
 {
-    return glow_cpu_phases_sum(t, n, glow_cpu_direct_units);
+    return glow_cpu_phases_sum(t, n, units_of);
 }
 
 static void

@@ -169,17 +169,12 @@ glow_cpu_matrix_copy(cpu_job *j, const cpu_matrix *m, cg_value image,
 typedef struct panel {
     cpu_job *j;
     const cpu_matrix *m;
+    int64_t row; /* bytes from a row of weights to the next */
     int columns;
     cpu_split seen[2];
 } panel;
 
-/* Bytes of a row of weights; of half of a part of a unit, packed. */
-static int64_t
-row_bytes(const panel *p)
-{
-    return p->m->d.outputs * glow_cg_bytes(p->m->d.type);
-}
-
+/* Bytes of half of a part of a unit, packed. */
 static int64_t
 half_bytes(const panel *p)
 {
@@ -268,7 +263,7 @@ static void
 pack_pair(const panel *p, cg_value from, cg_value to, bool zeros)
 {
     cg *g = p->j->g;
-    cpu_parts a, b = load_row(p, glow_cg_atc(g, from, row_bytes(p)));
+    cpu_parts a, b = load_row(p, glow_cg_atc(g, from, p->row));
     int beside = halves(p);
 
     a = zeros ? b : load_row(p, from);
@@ -293,7 +288,7 @@ pack_pairs(const panel *p, cg_value from, cg_value to, int64_t pairs)
     if (!pairs)
         return;
     glow_cg_for(g, &l, pairs);
-    from = glow_cg_at(g, from, cg_mulc(g, l.i, 2 * row_bytes(p)));
+    from = glow_cg_at(g, from, cg_mulc(g, l.i, 2 * p->row));
     to = glow_cg_at(g, to, cg_mulc(g, l.i, CPU_MATRIX_LANES * 4));
     pack_pair(p, from, to, false);
     glow_cg_loop_end(g, &l, NULL);
@@ -308,7 +303,7 @@ pack_last(const panel *p, cg_value from, cg_value to)
 {
     cg *g = p->j->g;
     const cpu_matrix *m = p->m;
-    int64_t done, last = glow_cpu_matrix_last(m, &done), row = row_bytes(p);
+    int64_t done, last = glow_cpu_matrix_last(m, &done), row = p->row;
     int64_t pair = CPU_MATRIX_LANES * 4, zeros = done / 2;
     glow_type words = glow_type_of(GLOW_BFLOAT16, GLOW_DIMS_OF(1));
 
@@ -330,10 +325,10 @@ pack_last(const panel *p, cg_value from, cg_value to)
 
 cg_value
 glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
-                           int columns, cg_value to)
+                           int64_t row, int columns, cg_value to)
 {
     cg *g = j->g;
-    panel p = {.j = j, .m = m, .columns = columns};
+    panel p = {.j = j, .m = m, .row = row, .columns = columns};
     int64_t done, bytes = half_bytes(&p) * halves(&p) * m->parts;
     int64_t units = m->depth / m->unit;
     LLVMTypeRef t = glow_cg_vector(g->i32, CPU_MATRIX_LANES);
@@ -347,7 +342,7 @@ glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m, cg_value from,
     }
     glow_cpu_matrix_last(m, &done);
     glow_cg_for(g, &l, units);
-    first = glow_cg_at(g, from, cg_mulc(g, l.i, m->unit * row_bytes(&p)));
+    first = glow_cg_at(g, from, cg_mulc(g, l.i, m->unit * p.row));
     pack_pairs(&p, first, glow_cg_at(g, to, cg_mulc(g, l.i, bytes)),
                m->unit / 2);
     glow_cg_loop_end(g, &l, NULL);

@@ -7,12 +7,16 @@
 
 #include "codegen/cpu/kernels/window/grouped.h"
 
-/* Convolutions of constant filters; of products any right operand. */
+/* Of any filter, as of products any right operand. */
 static bool
 conv_of(const glow_node *n, cpu_direct *d)
 {
-    return glow_cpu_all(n, GLOW_BFLOAT16) &&
-           glow_cpu_is_whole_constant(n->in[1]) && glow_cpu_conv_of(n, d);
+    bool takes = glow_cpu_all(n, GLOW_BFLOAT16) && glow_cpu_conv_of(n, d);
+
+    d->turns = takes && !glow_cpu_is_whole_constant(n->in[1])
+                   ? CPU_TURNS_DEPTHS
+                   : CPU_CONSTANT;
+    return takes && (!d->turns || glow_cpu_may_turn(n));
 }
 
 static bool
@@ -74,7 +78,10 @@ takes(const cpu_target *t, const glow_node *n, const cpu_direct *d)
     static void id##_emit(cpu_job *j)                                        \
     {                                                                        \
         cpu_direct d;                                                        \
+        cpu_filter f;                                                        \
         of(j->n, &d);                                                        \
+        f = filter_of(&d, NULL);                                             \
+        d.turned = &f;                                                       \
         glow_cpu_emit_matrix(j, &d);                                         \
     }                                                                        \
     static int64_t id##_packed_size(const cpu_target *t, const glow_node *n) \

@@ -630,7 +630,7 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
             k->j, m,
             glow_cg_at(g, weights,
                        cg_mulc(g, k->channel, glow_cg_bytes(m->d.type))),
-            columns, k->weights);
+            m->d.outputs * glow_cg_bytes(m->d.type), columns, k->weights);
     }
     k->slow.weights = k->weights;
     k->slow.channel = k->channel;
@@ -698,7 +698,8 @@ static void
 begin_block(maker *k, cg_value image, cg_value first, cg_value end)
 {
     const matrix *m = &k->m;
-    int64_t panel = m->d.packed ? 0 : glow_cpu_matrix_bytes(m, 0);
+    int64_t panel = m->d.packed ? glow_cpu_matrix_turned(m)
+                                : glow_cpu_matrix_bytes(m, 0);
     cpu_job *j = k->j;
     cg_value at = glow_cg_atc(j->g, j->scratch, panel);
 
@@ -755,6 +756,23 @@ make_block(maker *k, cg_value image, cg_value weights, cg_value first,
         glow_cg_loop_end(g, &cuts, NULL);
 }
 
+/* Address of the weights of group `group` of a convolution, or of image k->batch. */
+static cg_value
+weights_of(const maker *k, cg_value group)
+{
+    const matrix *m = &k->m;
+    const cpu_job *j = k->j;
+    cg *g = j->g;
+    int64_t size = m->cuts * glow_cpu_matrix_cut_bytes(m);
+
+    if (m->d.turns)
+        return j->scratch;
+    if (!m->d.packed)
+        return glow_cg_at(g, j->in[1].at, cg_mulc(g, k->batch, m->d.w_batch));
+    return glow_cg_at(g, j->packed,
+                      cg_addc(g, cg_mulc(g, group, size), m->d.w_first));
+}
+
 void
 glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
 {
@@ -770,6 +788,8 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     k.waits = wait_for_none(g);
     k.coming = glow_cg_local(g, cg_i64(g, 0));
     glow_cg_matrix_begin(g, m->rows, m->unit);
+    if (m->d.turns)
+        glow_cpu_matrix_turn(j, m);
     outer = glow_cpu_units_within(j, &k.units, m->d.batch * m->d.groups,
                                   m->by_channels ? m->groups : m->steps);
     k.batch = cg_over(g, outer, m->d.groups);
@@ -779,12 +799,7 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
                       m->d.in_h * m->d.in_w * m->d.groups * d->channels * size,
                       group, d->channels * size);
     image = glow_cg_at(g, j->in[0].at, image);
-    weights = m->d.packed
-                  ? cg_mulc(g, group, m->cuts * glow_cpu_matrix_cut_bytes(m))
-                  : cg_mulc(g, k.batch, m->d.w_batch);
-    weights = m->d.packed
-                  ? glow_cg_at(g, j->packed, cg_addc(g, weights, d->w_first))
-                  : glow_cg_at(g, j->in[1].at, weights);
+    weights = weights_of(&k, group);
     k.slow.image = image;
     k.slow.plain = weights;
     if (m->parts > 1 && m->d.packed)

@@ -123,11 +123,19 @@ int64_t glow_cpu_matrix_input_room(const cpu_matrix *m);
 int64_t glow_cpu_matrix_copied(const cpu_matrix *m);
 
 /*
- * Emits code that packs `columns` columns, from `from` on, of rows of weights.
- * Returns true (an i1) if these are floats that are not safe, or NULL.
+ * Emits code that packs `columns` columns, from `from` on, of rows of weights that
+ * are `row` bytes apart.  Returns true (an i1) if these are floats that are not safe,
+ * or NULL.
  */
 cg_value glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m,
-                                    cg_value from, int columns, cg_value to);
+                                    cg_value from, int64_t row, int columns,
+                                    cg_value to);
+/*
+ * Emits code that packs operand 1, whose filter is m->d.turned, at the beginning of the
+ * scratch; bytes of the scratch for that, or 0.
+ */
+void glow_cpu_matrix_turn(cpu_job *j, const cpu_matrix *m);
+int64_t glow_cpu_matrix_turned(const cpu_matrix *m);
 
 /* Parts of floats, and of float16 as float: parts.c. */
 

@@ -19,6 +19,7 @@
 #define FAR 10.0    /* bytes in a cycle from beyond the core's cache */
 #define COPIED 12.0 /* bytes in a cycle of lines that are copied */
 #define APART 3.0   /* cycles of a pixel of a group */
+#define TURNED 4.0  /* bytes in a cycle of filters packed at run time */
 #define VECTOR 4.0  /* cycles of a vector of results */
 #define BEGIN 80.0  /* of a pair of tiles */
 #define CALL 300.0  /* of the kernel */
@@ -50,7 +51,8 @@ static void
 set_depth(matrix *m, bool within)
 {
     const direct *d = &m->d;
-    bool beside = d->kernel_w == 1 || d->dilation_w == 1;
+    bool beside = (d->kernel_w == 1 || d->dilation_w == 1) &&
+                  d->turns != CPU_TURNS_OUTPUTS;
     int64_t row = (beside ? d->kernel_w : 1) * d->channels, chunks;
     bool few = row % 2 && row < CPU_MATRIX_DEPTH;
     bool even = d->channels * 2 % (2 * CPU_LINE) == 0;
@@ -141,9 +143,8 @@ set_cuts(const cpu_target *t, matrix *m)
     int cuts = 1;
 
     if (group * (double)m->groups * 2 <= (double)glow_cpu_matrix_cache(t) ||
-        !m->copies || !m->flat || !m->d.packed || m->groups < 2 ||
-        m->d.groups > 1 ||
-        m->depth % m->unit || m->channels != m->d.channels)
+        !m->copies || !m->flat || !m->d.packed || m->d.turns || m->groups < 2 ||
+        m->d.groups > 1 || m->depth % m->unit || m->channels != m->d.channels)
         return;
     while (cuts < MOST_CUTS &&
            (units % cuts || needed / cuts > CUT * (double)glow_cpu_matrix_cache(t)))
@@ -182,7 +183,7 @@ has_numbers(const cpu_target *t, const direct *d)
     glow_kind kind = d->type->elem;
 
     return kind == GLOW_BFLOAT16 ||
-           ((kind == GLOW_FLOAT || kind == GLOW_FLOAT16) &&
+           ((kind == GLOW_FLOAT || kind == GLOW_FLOAT16) && !d->turns &&
             t->parts != GLOW_PARTS_OFF &&
             d->pixel == d->groups * d->channels * glow_cg_bytes(d->type));
 }
@@ -200,8 +201,22 @@ static bool
 has_groups(const direct *d)
 {
     return d->groups == 1 ||
-           (d->groups > 1 && d->packed && !d->w_batch && d->channels % 2 == 0 &&
+           (d->groups > 1 && d->packed && !d->turns && !d->w_batch &&
+            d->channels % 2 == 0 &&
             d->pixel == d->groups * d->channels * glow_cg_bytes(d->type));
+}
+
+static int64_t
+all_bytes(const matrix *m)
+{
+    return m->d.groups * m->cuts * glow_cpu_matrix_cut_bytes(m);
+}
+
+/* True if no cache keeps the weights: they are read again, and prefetched. */
+static bool
+is_far(const cpu_target *t, const matrix *m)
+{
+    return (double)all_bytes(m) > (double)glow_cpu_matrix_cache(t) / 2;
 }
 
 bool
@@ -230,7 +245,8 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
         m->d.batch = d->w_batch ? d->batch : 1;
     }
     set_depth(m, within);
-    if (m->channels != d->channels && (!d->packed || (flat && m->parts == 1)))
+    if (m->channels != d->channels &&
+        (!d->packed || d->turns || (flat && m->parts == 1)))
         return false;
     m->tiles = cg_ceil_div(m->d.out_w, CPU_MATRIX_ROWS);
     m->rows = (int)cg_ceil_div(m->d.out_w, m->tiles);
@@ -242,7 +258,8 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     set_cuts(t, m);
     set_lines(m);
     set_blocks(t, m);
-    return true;
+    /* Each image would read weights again that were packed beyond the cache. */
+    return !m->d.turns || m->d.batch == 1 || !is_far(t, m);
 }
 
 int64_t
@@ -284,12 +301,6 @@ glow_cpu_matrix_cut_bytes(const matrix *m)
 {
     return (m->groups - 1) * glow_cpu_matrix_bytes(m, 0) +
            glow_cpu_matrix_bytes(m, m->groups - 1);
-}
-
-static int64_t
-all_bytes(const matrix *m)
-{
-    return m->d.groups * m->cuts * glow_cpu_matrix_cut_bytes(m);
 }
 
 int64_t
@@ -344,7 +355,8 @@ glow_cpu_matrix_room(const cpu_target *t, const direct *d)
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return 0;
-    panel = d->packed ? 0 : glow_cpu_matrix_bytes(&m, 0);
+    panel =
+        d->packed ? glow_cpu_matrix_turned(&m) : glow_cpu_matrix_bytes(&m, 0);
     input = glow_cpu_matrix_input_room(&m);
     sums = glow_cpu_matrix_sums(&m);
     if (input > INT64_MAX - panel || sums > INT64_MAX - panel - input)
@@ -386,13 +398,6 @@ result_cycles(const cpu_target *t, const matrix *m)
     return VECTOR * vectors * (double)(m->d.out_h * m->d.out_w);
 }
 
-/* True if no cache keeps the weights: they are read again, and prefetched. */
-static bool
-is_far(const cpu_target *t, const matrix *m)
-{
-    return (double)all_bytes(m) > (double)glow_cpu_matrix_cache(t) / 2;
-}
-
 /* Of the lines of an image, or of a group of it, whose pixels are apart. */
 static double
 copy_cycles(const matrix *m)
@@ -424,6 +429,8 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
         cycles += images * m->cuts * copy_cycles(m);
     if (!m->d.packed)
         cycles += images * weights / COPIED;
+    if (m->d.turns)
+        cycles += weights / TURNED;
     reading =
         images * (m->d.w_batch ? weights : weights / images) / t->memory_bytes;
     if (!is_far(t, m))

@@ -1,6 +1,7 @@
 /*
- * Transposed convolutions of constant filters by matrix registers, phase by phase (see
- * direct/transposed.h): of bfloat16, and of float and float16 by parts.
+ * Transposed convolutions by matrix registers, phase by phase (see
+ * direct/transposed.h): of bfloat16, and of float and float16 by parts if filters are
+ * constant.
  */
 
 #include "codegen/cpu/kernels/direct/transposed.h"
@@ -41,7 +42,7 @@ takes(const cpu_target *t, const glow_node *n)
 {
     double cycles, vectors;
 
-    if (!t->matrix || !glow_cpu_is_whole_constant(n->in[1]) ||
+    if (!t->matrix || !glow_cpu_may_turn(n) ||
         glow_cpu_phases_sum(t, n, is_left_out) > 0)
         return false;
     cycles = (double)glow_cpu_phases_sum(t, n, cycles_of);
