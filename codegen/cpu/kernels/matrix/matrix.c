@@ -24,6 +24,9 @@
  * safe is summed up again by vectors (slow.c).  This is decided tile by tile, so that
  * it does not depend on what else a thread computes.
  *
+ * Filters that are packed at run time and outgrow the cache are packed group by group,
+ * and each group is used for all images before the next.
+ *
  * Weights that no cache keeps are prefetched a group ahead, and so are the operands
  * and results of the chain of two tiles while these are summed up, since such weights
  * displace them.
@@ -599,7 +602,7 @@ ahead_of(const maker *k)
     int64_t most = MOST_AHEAD * (m->parts > 1 ? 3 : 1);
     reading r = {0};
 
-    if (!m->d.packed ||
+    if (!m->d.packed || m->by_groups ||
         group * m->groups <= glow_cpu_matrix_cache(k->j->g->target) / 2)
         return r;
     lines = lines < most ? lines : most;
@@ -607,6 +610,53 @@ ahead_of(const maker *k)
     r.places = cg_ceil_div(lines, r.lines);
     r.apart = r.lines * times;
     return r;
+}
+
+/*
+ * Copies or splits the input of steps `first` to `end` where it is not read in
+ * place.
+ */
+static void
+begin_block(maker *k, cg_value image, cg_value first, cg_value end)
+{
+    const matrix *m = &k->m;
+    int64_t panel = m->d.packed ? glow_cpu_matrix_turned(m)
+                                : glow_cpu_matrix_bytes(m, 0);
+    cpu_job *j = k->j;
+    cg_value at = glow_cg_atc(j->g, j->scratch, panel);
+
+    k->in = image;
+    if (m->parts > 1)
+        k->in =
+            glow_cpu_matrix_split(j, m, image, at, first, end, &k->flags);
+    else if (m->copies)
+        k->in = glow_cpu_matrix_copy(j, m, image, at, first, end);
+}
+
+/* Address of group `group` of the image k->batch of the input. */
+static cg_value
+image_of(const maker *k, cg_value group)
+{
+    cg *g = k->j->g;
+    const cpu_direct *d = &k->m.d;
+    int64_t one = d->channels * glow_cg_bytes(d->type);
+    int64_t image = d->in_h * d->in_w * d->groups * one;
+
+    return glow_cg_at(g, k->j->in[0].at,
+                      cg_affine(g, k->batch, image, group, one));
+}
+
+/* The steps of all images, for the current group of channels. */
+static void
+make_images(maker *k, cg_value first, cg_value end)
+{
+    cg *g = k->j->g;
+    cg_loop l;
+
+    k->batch = glow_cg_for(g, &l, k->m.d.batch);
+    begin_block(k, image_of(k, cg_i64(g, 0)), first, end);
+    make_steps(k, first, end);
+    glow_cg_loop_end(g, &l, NULL);
 }
 
 /* Group `group`, which has `columns` channels. */
@@ -621,7 +671,10 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
     k->columns = columns;
     k->beside = columns > CPU_MATRIX_LANES ? 2 : 1;
     k->channel = cg_affine(g, group, CPU_MATRIX_COLUMNS, k->first, 1);
-    if (m->d.packed) {
+    if (m->by_groups) {
+        k->weights = k->j->scratch;
+        glow_cpu_matrix_turn_group(k->j, m, group, columns);
+    } else if (m->d.packed) {
         k->weights = glow_cg_at(g, weights,
                                 cg_mulc(g, group, glow_cpu_matrix_bytes(m, 0)));
     } else {
@@ -637,7 +690,10 @@ make_group(maker *k, cg_value weights, cg_value group, int columns,
     k->slow.columns = columns;
     k->slow.beside = k->beside;
     k->ahead = ahead_of(k);
-    make_steps(k, first, end);
+    if (m->by_groups)
+        make_images(k, first, end);
+    else
+        make_steps(k, first, end);
 }
 
 /* The groups from `low` to `high`. */
@@ -688,27 +744,6 @@ wait_for_none(cg *g)
     return (waiting){glow_cg_local(g, none), glow_cg_local(g, none),
                      glow_cg_local(g, none), glow_cg_local(g, none),
                      glow_cg_local(g, none)};
-}
-
-/*
- * Copies or splits the input of steps `first` to `end` where it is not read in
- * place.
- */
-static void
-begin_block(maker *k, cg_value image, cg_value first, cg_value end)
-{
-    const matrix *m = &k->m;
-    int64_t panel = m->d.packed ? glow_cpu_matrix_turned(m)
-                                : glow_cpu_matrix_bytes(m, 0);
-    cpu_job *j = k->j;
-    cg_value at = glow_cg_atc(j->g, j->scratch, panel);
-
-    k->in = image;
-    if (m->parts > 1)
-        k->in =
-            glow_cpu_matrix_split(j, m, image, at, first, end, &k->flags);
-    else if (m->copies)
-        k->in = glow_cpu_matrix_copy(j, m, image, at, first, end);
 }
 
 /* True (an i1) if the constant weights are not safe, which they say at the end. */
@@ -773,13 +808,29 @@ weights_of(const maker *k, cg_value group)
                       cg_addc(g, cg_mulc(g, group, size), m->d.w_first));
 }
 
+/* All images for a group of channels, then the next group. */
+static void
+emit_groups(maker *k)
+{
+    cg *g = k->j->g;
+    const matrix *m = &k->m;
+
+    k->first = cg_i64(g, 0);
+    glow_cpu_units_within(k->j, &k->units, 1, m->groups);
+    make_groups(k, k->j->scratch, k->units.begin, k->units.end, cg_i64(g, 0),
+                cg_i64(g, m->steps));
+    glow_cg_loop_end(g, &k->units.loop, NULL);
+    if (m->d.outputs >= CPU_MATRIX_COLUMNS)
+        finish_all(k);
+    glow_cg_matrix_end(g);
+}
+
 void
 glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
 {
     cg *g = j->g;
     maker k = {.j = j};
     matrix *m = &k.m;
-    int64_t size = glow_cg_bytes(d->type);
     cg_value weights, image, first = cg_i64(g, 0), end, group, outer;
     cg_loop block;
 
@@ -788,6 +839,10 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     k.waits = wait_for_none(g);
     k.coming = glow_cg_local(g, cg_i64(g, 0));
     glow_cg_matrix_begin(g, m->rows, m->unit);
+    if (m->by_groups) {
+        emit_groups(&k);
+        return;
+    }
     if (m->d.turns)
         glow_cpu_matrix_turn(j, m);
     outer = glow_cpu_units_within(j, &k.units, m->d.batch * m->d.groups,
@@ -795,10 +850,7 @@ glow_cpu_emit_matrix(cpu_job *j, const cpu_direct *d)
     k.batch = cg_over(g, outer, m->d.groups);
     group = cg_modulo(g, outer, m->d.groups);
     k.first = cg_mulc(g, group, m->d.outputs);
-    image = cg_affine(g, k.batch,
-                      m->d.in_h * m->d.in_w * m->d.groups * d->channels * size,
-                      group, d->channels * size);
-    image = glow_cg_at(g, j->in[0].at, image);
+    image = image_of(&k, group);
     weights = weights_of(&k, group);
     k.slow.image = image;
     k.slow.plain = weights;

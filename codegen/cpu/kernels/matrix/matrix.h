@@ -51,6 +51,9 @@ typedef struct cpu_matrix {
     int64_t in_w; /* pixels of a line of it, as it is read */
     int64_t groups;   /* of CPU_MATRIX_COLUMNS output channels */
     bool by_channels; /* threads share groups, else steps */
+    /* A group of a filter that is packed at run time is used for all images before the
+       next, because the cache does not hold all of them; threads share groups. */
+    bool by_groups;
     int64_t out_h, out_w; /* results of an image */
 } cpu_matrix;
 
@@ -135,6 +138,9 @@ cg_value glow_cpu_matrix_pack_panel(cpu_job *j, const cpu_matrix *m,
  * scratch; bytes of the scratch for that, or 0.
  */
 void glow_cpu_matrix_turn(cpu_job *j, const cpu_matrix *m);
+/* The same of the `columns` outputs of one group, if m->by_groups. */
+void glow_cpu_matrix_turn_group(cpu_job *j, const cpu_matrix *m, cg_value group,
+                                int columns);
 int64_t glow_cpu_matrix_turned(const cpu_matrix *m);
 
 /* Parts of floats, and of float16 as float: parts.c. */

@@ -258,8 +258,10 @@ glow_cpu_matrix_of(const cpu_target *t, const direct *from, matrix *m)
     set_cuts(t, m);
     set_lines(m);
     set_blocks(t, m);
-    /* Each image would read weights again that were packed beyond the cache. */
-    return !m->d.turns || m->d.batch == 1 || !is_far(t, m);
+    m->by_groups = m->d.turns && m->d.batch > 1 && is_far(t, m);
+    if (m->by_groups)
+        m->block = m->steps;
+    return true;
 }
 
 int64_t
@@ -371,6 +373,8 @@ glow_cpu_matrix_units(const cpu_target *t, const direct *d)
 
     if (!glow_cpu_matrix_of(t, d, &m))
         return 1;
+    if (m.by_groups)
+        return m.groups;
     return m.d.batch * m.d.groups * (m.by_channels ? m.groups : m.steps);
 }
 
@@ -426,14 +430,15 @@ glow_cpu_matrix_cycles(const cpu_target *t, const matrix *m)
     cycles += BEGIN + chunks * unit_cycles(m, last);
     cycles = images * (m->cuts * cycles * pairs + result_cycles(t, m));
     if (m->copies)
-        cycles += images * m->cuts * copy_cycles(m);
+        cycles += images * m->cuts * (m->by_groups ? (double)m->groups : 1) *
+                  copy_cycles(m);
     if (!m->d.packed)
         cycles += images * weights / COPIED;
     if (m->d.turns)
         cycles += weights / TURNED;
     reading =
         images * (m->d.w_batch ? weights : weights / images) / t->memory_bytes;
-    if (!is_far(t, m))
+    if (!is_far(t, m) || m->by_groups)
         return CALL + cycles + reading;
     reading += weights * (blocks - 1) / FAR;
     return CALL + (cycles > reading ? cycles : reading);

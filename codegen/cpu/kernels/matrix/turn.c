@@ -5,7 +5,8 @@
  *       (if depths are beside each other: transpose to a panel of rows of outputs)
  *       pack the panel as the right operand of a product
  *
- * Each thread packs all of the filter; the sums take as long for a few dozen pixels.
+ * Each thread packs all of the filter, or its groups; the sums take as long for a few
+ * dozen pixels.
  */
 
 #include "codegen/cpu/kernels/matrix/matrix.h"
@@ -24,7 +25,8 @@ typedef struct turner {
 static int64_t
 packed_bytes(const matrix *m)
 {
-    return glow_cpu_aligned(glow_cpu_matrix_cut_bytes(m));
+    return glow_cpu_aligned(m->by_groups ? glow_cpu_matrix_bytes(m, 0)
+                                         : glow_cpu_matrix_cut_bytes(m));
 }
 
 static int64_t
@@ -122,12 +124,27 @@ turn_group(const turner *t, cg_value group, int columns)
     at = cg_affine(g, row.i, f->row, tap.i, f->tap);
     at = cg_affine(g, group, CPU_MATRIX_COLUMNS * f->output, at, 1);
     to = cg_affine(g, row.i, m->taps, tap.i, 1);
-    to = cg_affine(g, group, glow_cpu_matrix_bytes(m, 0), to,
+    to = cg_affine(g, group, m->by_groups ? 0 : glow_cpu_matrix_bytes(m, 0), to,
                    glow_cpu_matrix_bytes(m, last) / taps);
     at = cg_addc(g, at, f->first);
     turn_tap(t, at, columns, glow_cg_at(g, t->j->scratch, to));
     glow_cg_loop_end(g, &tap, NULL);
     glow_cg_loop_end(g, &row, NULL);
+}
+
+static turner
+new_turner(cpu_job *j, const matrix *m)
+{
+    return (turner){j, m, glow_cg_atc(j->g, j->scratch, packed_bytes(m))};
+}
+
+void
+glow_cpu_matrix_turn_group(cpu_job *j, const matrix *m, cg_value group,
+                           int columns)
+{
+    turner t = new_turner(j, m);
+
+    turn_group(&t, group, columns);
 }
 
 void
@@ -136,7 +153,7 @@ glow_cpu_matrix_turn(cpu_job *j, const matrix *m)
     cg *g = j->g;
     int rest = (int)(m->d.outputs % CPU_MATRIX_COLUMNS);
     int64_t full = m->groups - (rest > 0);
-    turner t = {j, m, glow_cg_atc(g, j->scratch, packed_bytes(m))};
+    turner t = new_turner(j, m);
     cg_loop l;
 
     if (full > 0) {
